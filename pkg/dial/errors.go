@@ -1,0 +1,63 @@
+package dial
+
+import "fmt"
+
+// Reason is why a pod could not be reached. It is an error so that errors.Is(err, dial.Forbidden) works.
+type Reason string
+
+// The reasons.
+const (
+	// BadAddress: the address does not name a pod.
+	BadAddress Reason = "address does not name a pod"
+	// PodNotFound: there is no pod of that name.
+	PodNotFound Reason = "pod not found"
+	// PodNotRunning: the pod exists and has no running container to connect to.
+	PodNotRunning Reason = "pod is not running"
+	// Refused: the pod runs and nothing listens on the port.
+	Refused Reason = "connection refused"
+	// Forbidden: the user may not do this; the error names the permission.
+	Forbidden Reason = "forbidden"
+	// Unreachable: the API server, or the kubelet behind it, could not be reached or broke off.
+	Unreachable Reason = "port-forward failed"
+	// Overrun: the peer sent more than the reader took, up to the limit of what is kept for it.
+	Overrun Reason = "reader too slow"
+	// Closed: the dialer was closed.
+	Closed Reason = "dialer is closed"
+)
+
+// Error returns the reason's text.
+func (r Reason) Error() string { return string(r) }
+
+// ForwardError says which pod and port could not be reached, and why.
+type ForwardError struct {
+	Namespace, Pod string
+	Port           int
+	Reason         Reason
+	// Err is the cause; nil when the reason says it all.
+	Err error
+}
+
+// Error names the pod, the port and the reason.
+func (e *ForwardError) Error() string {
+	s := fmt.Sprintf("connect to pod %s/%s port %d: %v", e.Namespace, e.Pod, e.Port, e.Reason)
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap gives errors.Is and errors.As both the reason and the cause.
+func (e *ForwardError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{e.Reason}
+	}
+	return []error{e.Reason, e.Err}
+}
+
+// Refused says that the pod runs and nothing listens on the port.
+func (e *ForwardError) Refused() bool { return e.Reason == Refused }
+
+// Permanent says that trying again will not help until a person changes something.
+func (e *ForwardError) Permanent() bool {
+	return e.Reason == Forbidden || e.Reason == BadAddress || e.Reason == Closed
+}

@@ -1,0 +1,131 @@
+package dial
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/streaming/pkg/httpstream"
+)
+
+// streamTimeout is how long opening a stream may take until its connection is taken for dead. The library waits 30 s,
+// and would let every later dial wait as long.
+const streamTimeout = 5 * time.Second
+
+// session is the shared connection to one pod.
+type session struct {
+	uid  types.UID
+	up   upgraded
+	next atomic.Int64 // request ids must be unique in a connection, or streams of two requests get paired
+	once sync.Once
+	// ended is closed with the first close of ours; the connection itself may take longer to notice.
+	ended chan struct{}
+}
+
+func newSession(uid types.UID, up upgraded) *session {
+	return &session{uid: uid, up: up, ended: make(chan struct{})}
+}
+
+func (s *session) alive() bool {
+	select {
+	case <-s.ended:
+		return false
+	case <-s.up.conn.CloseChan():
+		return false
+	default:
+		return true
+	}
+}
+
+// close ends the connection and all its streams. It does not wait: a dead network would make it.
+func (s *session) close() {
+	s.once.Do(func() {
+		close(s.ended)
+		go s.up.close()
+	})
+}
+
+// streams are the two that make up one forwarded connection.
+type streams struct {
+	s            *session
+	data, errors httpstream.Stream
+}
+
+// end resets both: closing them would leave them, and with them the connection, open until the pod has closed its side.
+func (st streams) end() {
+	if st.data != nil {
+		st.data.Reset()
+	}
+	if st.errors != nil {
+		st.errors.Reset()
+	}
+	st.s.up.conn.RemoveStreams(st.present()...)
+}
+
+func (st streams) present() []httpstream.Stream {
+	var list []httpstream.Stream
+	for _, s := range []httpstream.Stream{st.data, st.errors} {
+		if s != nil {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// open makes a connection to a port. Creating streams takes no context, so it runs beside.
+func (s *session) open(ctx context.Context, t target) (net.Conn, error) {
+	type result struct {
+		st  streams
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		st, err := s.create(t.port)
+		done <- result{st, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			return nil, t.fail(Unreachable, r.err)
+		}
+		return newConn(r.st, t), nil
+	case <-s.ended:
+		go func() { (<-done).st.end() }()
+		return nil, t.fail(Unreachable, errors.New("the connection to the API server was closed"))
+	case <-ctx.Done():
+		go func() { (<-done).st.end() }()
+		return nil, t.fail(Unreachable, ctx.Err())
+	}
+}
+
+// create opens the error stream, then the data stream, as the protocol wants.
+func (s *session) create(port int) (streams, error) {
+	stuck := time.AfterFunc(streamTimeout, s.close)
+	defer stuck.Stop()
+	st := streams{s: s}
+	headers := http.Header{}
+	headers.Set(corev1.PortHeader, strconv.Itoa(port))
+	headers.Set(corev1.PortForwardRequestIDHeader, strconv.FormatInt(s.next.Add(1), 10))
+	headers.Set(corev1.StreamType, corev1.StreamTypeError)
+	var err error
+	if st.errors, err = s.up.conn.CreateStream(headers); err != nil {
+		st.errors = nil
+		return st, err
+	}
+	st.errors.Close() // we never write to it
+	headers = headers.Clone()
+	headers.Set(corev1.StreamType, corev1.StreamTypeData)
+	if st.data, err = s.up.conn.CreateStream(headers); err != nil {
+		st.data = nil
+		st.end()
+		return streams{s: s}, err
+	}
+	return st, nil
+}

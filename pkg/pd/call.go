@@ -1,0 +1,158 @@
+package pd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	firstPause = 100 * time.Millisecond
+	longPause  = time.Second
+	// patience multiplies the attempt of calls that PD answers after asking its members one by one, three seconds each.
+	patience = 3
+)
+
+// call asks the leader, and goes on asking while the failure is one that time heals. f must send one request.
+func (c *client) call(ctx context.Context, op string, f func(context.Context, member) error) error {
+	return c.callWithin(ctx, op, c.attempt, f)
+}
+
+func (c *client) callWithin(
+	ctx context.Context, op string, attempt time.Duration, f func(context.Context, member) error,
+) error {
+	t, cancel := c.begin(ctx, op)
+	defer cancel()
+	for {
+		err := c.ask(t.ctx, attempt, f)
+		if err == nil {
+			return nil
+		}
+		kind := kindOf(err)
+		if kind == nil {
+			return fmt.Errorf("%s: %w", op, err)
+		}
+		if err := t.pause(kind, err); err != nil {
+			return err
+		}
+	}
+}
+
+// ask sends one request to the leader.
+func (c *client) ask(ctx context.Context, attempt time.Duration, f func(context.Context, member) error) error {
+	m, err := c.leaderMember(ctx)
+	if err != nil {
+		return err
+	}
+	actx, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	err = f(actx, m)
+	var status *StatusError
+	if errors.As(err, &status) && status.notBootstrapped() {
+		// Just after a leader change a cluster with stores says this for about 0.2 s.
+		status.bootstrapped = c.isBootstrapped(actx, m)
+	}
+	if err != nil && kindOf(err) != nil {
+		c.forget(m.url)
+	}
+	return err
+}
+
+// kindOf tells what time may heal, by its kind, from a final answer, which is nil. An error of the network counts as
+// healing: all our requests may be repeated.
+func kindOf(err error) error {
+	var lost *lostError
+	if errors.As(err, &lost) {
+		return lost.kind
+	}
+	var status *StatusError
+	if errors.As(err, &status) {
+		if status.notBootstrapped() {
+			return nil
+		}
+		return status.transient()
+	}
+	var decode *decodeError
+	if errors.As(err, &decode) {
+		return nil
+	}
+	return ErrUnreachable
+}
+
+// isBootstrapped asks what PD has stored, which is there before its cluster object is.
+func (c *client) isBootstrapped(ctx context.Context, m member) bool {
+	c.mu.Lock()
+	known := c.bootstrapped
+	c.mu.Unlock()
+	if known {
+		return true
+	}
+	status, err := m.api.GetClusterStatus(ctx)
+	if err != nil || status == nil || status.RaftBootstrapTime.Year() <= 1 {
+		return false
+	}
+	c.setBootstrapped()
+	return true
+}
+
+func (c *client) setBootstrapped() {
+	c.mu.Lock()
+	c.bootstrapped = true
+	c.mu.Unlock()
+}
+
+// turn is one call of a Client method, with all its repeats.
+type turn struct {
+	op     string
+	ctx    context.Context // the caller's, bounded by the budget
+	caller context.Context
+	start  time.Time
+	next   time.Duration
+	// short: there is time for one attempt at best, so waiting for an unreachable PD is the caller's business.
+	short bool
+}
+
+func (c *client) begin(ctx context.Context, op string) (*turn, context.CancelFunc) {
+	limit := c.budget
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(deadline))
+	}
+	t := &turn{op: op, caller: ctx, start: time.Now(), next: firstPause, short: limit <= c.attempt}
+	var cancel context.CancelFunc
+	t.ctx, cancel = context.WithTimeout(ctx, limit)
+	return t, cancel
+}
+
+// pause waits before the next try, or returns the error that ends the turn.
+func (t *turn) pause(kind, last error) error {
+	if errors.Is(t.caller.Err(), context.Canceled) {
+		return fmt.Errorf("%s: %w", t.op, t.caller.Err())
+	}
+	end := func() error {
+		return &UnavailableError{Op: t.op, Kind: kind, Waited: time.Since(t.start), Last: last}
+	}
+	if t.ctx.Err() != nil {
+		return end()
+	}
+	var lost *lostError
+	if errors.As(last, &lost) && (lost.permanent || t.short && lost.kind == ErrUnreachable) {
+		return end()
+	}
+	wait := t.next
+	t.next = min(2*wait, longPause)
+	if deadline, ok := t.ctx.Deadline(); ok && time.Until(deadline) <= wait {
+		return end()
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-t.ctx.Done():
+	}
+	if errors.Is(t.caller.Err(), context.Canceled) {
+		return fmt.Errorf("%s: %w", t.op, t.caller.Err())
+	}
+	return end()
+}

@@ -1,0 +1,84 @@
+package pd
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"time"
+)
+
+// Client is what the rest of the plugin may ask of PD. Fake implements it for tests.
+type Client interface {
+	// Members lists the PD members, with leader and etcd leader as the answering leader sees them.
+	Members(ctx context.Context) (*Members, error)
+	// Health reports which members answer the leader's ping. One hung member costs three seconds.
+	Health(ctx context.Context) ([]MemberHealth, error)
+	// Leader asks all members at once and returns the one that confirms that it leads.
+	Leader(ctx context.Context) (*Member, error)
+	// TransferLeader returns when the member of that name confirms that it leads.
+	TransferLeader(ctx context.Context, toName string) error
+	// DeleteMember removes a member by id. A member that is gone already is success; the leader is ErrIsLeader.
+	DeleteMember(ctx context.Context, id uint64) error
+
+	// Stores lists stores in the given states; no state means all, including tombstones.
+	Stores(ctx context.Context, states ...StoreState) ([]Store, error)
+	// Store returns one store in any state, or ErrNotFound.
+	Store(ctx context.Context, id uint64) (*Store, error)
+	// DeleteStore takes a store offline: PD moves its regions away, then makes it a tombstone. Success if it is one.
+	DeleteStore(ctx context.Context, id uint64) error
+	// SetStoreState brings an Offline store back Up, or the reverse. PD allows no other change.
+	SetStoreState(ctx context.Context, id uint64, s StoreState) error
+	// SetStoreLabels sets the given labels and leaves the others as they are.
+	SetStoreLabels(ctx context.Context, id uint64, labels map[string]string) error
+
+	// Schedulers lists the running schedulers, or ErrSchedulersNotLoaded while PD does not know them yet.
+	Schedulers(ctx context.Context) ([]string, error)
+	// EvictLeaderStores lists the stores from which region leaders are being evicted, ascending.
+	EvictLeaderStores(ctx context.Context) ([]uint64, error)
+	// AddEvictLeader starts evicting region leaders from a store, and verifies that PD lists it.
+	AddEvictLeader(ctx context.Context, storeID uint64) error
+	// RemoveEvictLeader ends evicting region leaders from a store, and verifies that PD does not list it.
+	RemoveEvictLeader(ctx context.Context, storeID uint64) error
+
+	// ReplicationConfig returns the part of PD's replication settings that operations depend on.
+	ReplicationConfig(ctx context.Context) (*ReplicationConfig, error)
+	// SetReplicationConfig changes the given keys ("max-replicas", "location-labels", …) in one write.
+	SetReplicationConfig(ctx context.Context, patch map[string]any) error
+
+	// ClusterID returns the id PD gave the cluster when it was first started.
+	ClusterID(ctx context.Context) (uint64, error)
+	// ClusterVersion returns the lowest version all stores have reached.
+	ClusterVersion(ctx context.Context) (string, error)
+	// ServerVersion returns the version of the leader's own binary.
+	ServerVersion(ctx context.Context) (string, error)
+
+	// Close drops the idle connections. The client must not be used afterwards.
+	Close()
+}
+
+// Defaults of Config.
+const (
+	// DefaultAttempt bounds one request to one member.
+	DefaultAttempt = 5 * time.Second
+	// DefaultBudget covers the 12 seconds (measured) in which PD elects a leader after a hard kill, with a margin.
+	DefaultBudget = 45 * time.Second
+)
+
+// DialFunc opens a connection to a member; http.Transport.DialContext has this shape.
+type DialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// Config says how to reach one cluster's PD.
+type Config struct {
+	// URLs are the members to start from, scheme included. Others are learnt from their answers.
+	URLs []string
+	// Dial opens connections; nil dials directly, which is right inside the cluster.
+	Dial DialFunc
+	// TLS holds the CA and the client certificate of a cluster with TLS between its components.
+	TLS *tls.Config
+	// Attempt bounds one request to one member. Zero means DefaultAttempt.
+	Attempt time.Duration
+	// Budget bounds one call of a Client method, all repeats included. Zero means DefaultBudget.
+	Budget time.Duration
+	// Caller shows in PD's audit log. Empty means "kubectl-tidb".
+	Caller string
+}

@@ -1,0 +1,66 @@
+package pd
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	pdhttp "github.com/tikv/pd/client/http"
+)
+
+// ReplicationConfig implements Client.
+func (c *client) ReplicationConfig(ctx context.Context) (*ReplicationConfig, error) {
+	const op = "get replication config"
+	var raw map[string]any
+	err := c.call(ctx, op, func(ctx context.Context, m member) (err error) {
+		raw, err = m.api.GetReplicateConfig(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	replicas, ok := raw["max-replicas"].(float64)
+	if !ok || replicas < 1 {
+		// Zero would allow to remove every store.
+		return nil, fmt.Errorf("%s: PD answered max-replicas %v", op, raw["max-replicas"])
+	}
+	level, _ := raw["isolation-level"].(string)
+	return &ReplicationConfig{
+		MaxReplicas:          int(replicas),
+		LocationLabels:       listOf(raw["location-labels"]),
+		IsolationLevel:       level,
+		StrictlyMatchLabel:   isTrue(raw["strictly-match-label"]),
+		EnablePlacementRules: isTrue(raw["enable-placement-rules"]),
+	}, nil
+}
+
+// isTrue reads a boolean, which PD writes as a string.
+func isTrue(v any) bool { return v == true || v == "true" }
+
+// listOf reads a list, which PD writes as one string with commas.
+func listOf(v any) []string {
+	s, _ := v.(string)
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// SetReplicationConfig implements Client. The library's way, a write to the whole configuration, applies key by key and
+// may stop half-way; this path applies all or nothing.
+func (c *client) SetReplicationConfig(ctx context.Context, patch map[string]any) error {
+	if len(patch) == 0 {
+		return nil
+	}
+	return c.call(ctx, "set replication config", func(ctx context.Context, m member) error {
+		return m.raw(ctx, request{method: http.MethodPost, path: pdhttp.ReplicateConfig, body: patch})
+	})
+}
+
+// ClusterVersion implements Client. It is 0.0.0 until the first store joins.
+func (c *client) ClusterVersion(ctx context.Context) (string, error) {
+	var v string
+	err := c.call(ctx, "get cluster version", func(ctx context.Context, m member) (err error) {
+		v, err = m.api.GetClusterVersion(ctx)
+		return err
+	})
+	return v, err
+}

@@ -1,0 +1,154 @@
+package pd
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// The kinds of failure. Test with errors.Is.
+var (
+	// ErrUnreachable: no member could be asked.
+	ErrUnreachable = errors.New("PD is unreachable")
+	// ErrNoLeader: members answer, but none leads.
+	ErrNoLeader = errors.New("PD has no leader")
+	// ErrNotReady: there is a leader, and it cannot serve this now (etcd timed out, a member has just restarted, …).
+	ErrNotReady = errors.New("PD is not ready")
+	// ErrNotBootstrapped: no TiKV store has joined the cluster yet, so PD has no stores and no schedulers.
+	ErrNotBootstrapped = errors.New("the cluster is not bootstrapped")
+	// ErrRefused: PD understood and said no. Asking again is pointless until something changes.
+	ErrRefused = errors.New("PD refused")
+	// ErrNotFound: the member, store or scheduler named does not exist. It is also an ErrRefused.
+	ErrNotFound = errors.New("not found in PD")
+	// ErrIsLeader: the member is the PD leader, and deleting it would leave the cluster without one.
+	ErrIsLeader = errors.New("the member is the PD leader")
+	// ErrSchedulersNotLoaded: see SchedulersNotLoadedError.
+	ErrSchedulersNotLoaded = errors.New("PD has not loaded its schedulers")
+)
+
+// StatusError is PD's answer when it is not a success, in its own words.
+type StatusError struct {
+	Method, URL string
+	Code        int
+	Message     string
+
+	// bootstrapped: the cluster is known to be, whatever the message says.
+	bootstrapped bool
+}
+
+// Error names the request and what PD said.
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("%s %s: %d %s: %s", e.Method, e.URL, e.Code, http.StatusText(e.Code), e.Message)
+}
+
+// Is makes a StatusError that is neither transient nor about bootstrapping an ErrRefused, and a missing object an
+// ErrNotFound.
+func (e *StatusError) Is(target error) bool {
+	switch target {
+	case ErrNotBootstrapped:
+		return e.notBootstrapped()
+	case ErrNotFound:
+		return e.objectMissing()
+	case ErrRefused:
+		return e.transient() == nil && !e.notBootstrapped()
+	}
+	return false
+}
+
+// UnavailableError says that a call ran out of time, or of members to ask, before PD could answer it.
+type UnavailableError struct {
+	// Op is the call, such as "list stores".
+	Op string
+	// Kind is ErrUnreachable, ErrNoLeader or ErrNotReady.
+	Kind error
+	// Waited is how long the call went on trying.
+	Waited time.Duration
+	// Last is what the last try ended with.
+	Last error
+}
+
+// Error names the call, the kind of failure and the last cause.
+func (e *UnavailableError) Error() string {
+	return fmt.Sprintf("%s: %v after %v: %v", e.Op, e.Kind, e.Waited.Round(time.Millisecond), e.Last)
+}
+
+// Unwrap gives errors.Is and errors.As both the kind and the cause.
+func (e *UnavailableError) Unwrap() []error { return []error{e.Kind, e.Last} }
+
+// SchedulersNotLoadedError says that PD does not know its own schedulers yet. Every PD behaves so for a moment after the
+// cluster was bootstrapped, and PD before v7.3 after each leader change, for seconds and sometimes for exactly five
+// minutes. Meanwhile its answers about schedulers are not true: a scheduler deleted then comes back, and one added then
+// makes PD forget the stores it had before. So nothing is attempted; ask again later.
+type SchedulersNotLoadedError struct {
+	// Running is what PD lists, Configured how many schedulers its configuration enables.
+	Running    []string
+	Configured int
+}
+
+// Error says what is awaited.
+func (e *SchedulersNotLoadedError) Error() string {
+	return fmt.Sprintf("PD runs %d of %d configured schedulers: waiting for it to load the others, "+
+		"which may take five minutes after a leader change before v7.3", len(e.Running), e.Configured)
+}
+
+// Unwrap makes errors.Is(err, ErrSchedulersNotLoaded) true.
+func (e *SchedulersNotLoadedError) Unwrap() error { return ErrSchedulersNotLoaded }
+
+// transient returns the kind of failure that time heals, or nil when the answer is final. PD reports most of these as
+// 500 with the cause in the text only.
+func (e *StatusError) transient() error {
+	if e.bootstrapped {
+		return ErrNotReady
+	}
+	switch e.Code {
+	case http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusGatewayTimeout:
+		return ErrNoLeader
+	case http.StatusTooManyRequests:
+		return ErrNotReady
+	}
+	if e.Code < http.StatusInternalServerError {
+		return nil
+	}
+	for text, kind := range transientTexts {
+		if strings.Contains(e.Message, text) {
+			return kind
+		}
+	}
+	return nil
+}
+
+// transientTexts maps what PD writes into the body of a 500 to the kind of failure it means.
+var transientTexts = map[string]error{
+	"redirect failed":                  ErrNoLeader,
+	"no leader":                        ErrNoLeader,
+	"not leader":                       ErrNoLeader,
+	"ErrServerNotStarted":              ErrNoLeader,
+	"etcdserver: leader changed":       ErrNotReady,
+	"etcdserver: request timed out":    ErrNotReady,
+	"etcdserver: unhealthy cluster":    ErrNotReady, // a member (re)started less than five seconds ago
+	"etcdserver: too many requests":    ErrNotReady,
+	"etcdserver: server stopped":       ErrNotReady,
+	"context deadline exceeded":        ErrNotReady,
+	"transport is closing":             ErrNotReady,
+	"etcdserver: re-configuration fai": ErrNotReady, // "…led due to not enough started members"
+}
+
+// notBootstrapped goes by the text: PD says it with 500, and with 406 for a scheduler's configuration.
+func (e *StatusError) notBootstrapped() bool {
+	return !e.bootstrapped &&
+		(strings.Contains(e.Message, "ErrNotBootstrapped") || strings.Contains(e.Message, "not bootstrapped"))
+}
+
+// routeMissing tells a path that this PD does not serve from an object that does not exist: both are 404.
+func (e *StatusError) routeMissing() bool {
+	return e.Code == http.StatusMethodNotAllowed ||
+		e.Code == http.StatusNotFound && strings.HasPrefix(e.Message, "404 page not found")
+}
+
+// objectMissing knows two forms: 404, and for a member deleted by id a 500 that carries etcd's words.
+func (e *StatusError) objectMissing() bool {
+	return e.Code == http.StatusNotFound && !e.routeMissing() ||
+		e.Code == http.StatusInternalServerError && strings.Contains(e.Message, "etcdserver: member not found")
+}

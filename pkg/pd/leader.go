@@ -1,0 +1,179 @@
+package pd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pingcap/kvproto/pkg/pdpb"
+)
+
+// stragglers is how long a member may be behind the first that answered, when the leader is looked for. A hung member
+// must not hold up the search: the others elect a new leader meanwhile.
+const stragglers = time.Second
+
+// lostError says that no member confirmed that it leads.
+type lostError struct {
+	kind error // ErrUnreachable or ErrNoLeader
+	// permanent: every member failed with an error that says so of itself, such as a missing permission.
+	permanent bool
+	errs      []error
+}
+
+func (e *lostError) Error() string {
+	if len(e.errs) == 0 {
+		return "no member is known"
+	}
+	texts := make([]string, len(e.errs))
+	for i, err := range e.errs {
+		texts[i] = err.Error()
+	}
+	slices.Sort(texts)
+	return strings.Join(slices.Compact(texts), "; ")
+}
+
+// Unwrap leaves out what PD answered: a follower's "no" to the search is not a refusal of the call.
+func (e *lostError) Unwrap() []error {
+	return slices.DeleteFunc(slices.Clone(e.errs), func(err error) bool {
+		var status *StatusError
+		return errors.As(err, &status)
+	})
+}
+
+// leaderMember returns the member that last confirmed to lead, or looks for one. A leadership that has moved since is
+// harmless: a follower forwards to the leader.
+func (c *client) leaderMember(ctx context.Context) (member, error) {
+	c.mu.Lock()
+	url := c.leader
+	c.mu.Unlock()
+	if url != "" {
+		return c.member(url), nil
+	}
+	m, _, err := c.findLeader(ctx)
+	return m, err
+}
+
+func (c *client) forget(url string) {
+	c.mu.Lock()
+	if c.leader == url {
+		c.leader = ""
+	}
+	c.mu.Unlock()
+}
+
+func (c *client) remember(url string) {
+	c.mu.Lock()
+	c.leader = url
+	c.mu.Unlock()
+}
+
+// findLeader asks all members at once who leads, and believes the one that names itself. Others may name a leader that
+// died seconds ago, and a question that a follower forwards hangs when the leader does: so each is asked for its own
+// opinion, which it has in memory.
+func (c *client) findLeader(ctx context.Context) (member, *pdpb.Member, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.attempt)
+	s := &search{c: c, ctx: ctx, asked: map[string]bool{}, answers: make(chan answer)}
+	defer func() {
+		cancel()
+		for ; s.pending > 0; s.pending-- { // the goroutines end with their context; leave none behind
+			<-s.answers
+		}
+	}()
+	s.ask(c.urls()...)
+	var grace <-chan time.Time
+	for s.pending > 0 {
+		select {
+		case a := <-s.answers:
+			s.pending--
+			if s.take(a) {
+				c.remember(a.url)
+				return c.member(a.url), a.leader, nil
+			}
+			if grace == nil && s.answered {
+				grace = time.After(stragglers)
+			}
+		case <-grace:
+			return member{}, nil, s.lost()
+		}
+	}
+	return member{}, nil, s.lost()
+}
+
+// search is one round of asking.
+type search struct {
+	c        *client
+	ctx      context.Context
+	asked    map[string]bool
+	answers  chan answer
+	pending  int
+	answered bool
+	errs     []error
+	stuck    int // how many of errs say that they are permanent
+}
+
+type answer struct {
+	url    string
+	leader *pdpb.Member
+	err    error
+}
+
+func (s *search) ask(urls ...string) {
+	for _, url := range urls {
+		if s.asked[hostOf(url)] {
+			continue
+		}
+		s.asked[hostOf(url)] = true
+		s.pending++
+		go func() {
+			var leader pdpb.Member
+			err := s.c.member(url).raw(s.ctx, request{
+				method: http.MethodGet, path: "/pd/api/v1/leader", out: &leader, local: true,
+			})
+			s.answers <- answer{url: url, leader: &leader, err: err}
+		}()
+	}
+}
+
+// take reports whether the answer settles the search. A leader that nobody has asked yet is asked next: the seed may be
+// a service, or write the name of a member in another way.
+func (s *search) take(a answer) bool {
+	if a.err != nil {
+		var status *StatusError
+		var fixed interface{ Permanent() bool }
+		switch {
+		case errors.As(a.err, &status):
+			s.answered = true
+		case errors.As(a.err, &fixed) && fixed.Permanent():
+			s.stuck++
+		}
+		s.errs = append(s.errs, a.err)
+		return false
+	}
+	s.answered = true
+	for _, url := range a.leader.GetClientUrls() {
+		if hostOf(url) == hostOf(a.url) {
+			return true
+		}
+	}
+	if a.leader.GetName() == "" { // so answers a member that has just started
+		s.errs = append(s.errs, fmt.Errorf("%s knows no leader", a.url))
+		return false
+	}
+	s.errs = append(s.errs, fmt.Errorf("%s says that the leader is %q, which does not confirm it",
+		a.url, a.leader.GetName()))
+	for _, url := range a.leader.GetClientUrls() {
+		s.ask(strings.TrimRight(url, "/"))
+	}
+	return false
+}
+
+func (s *search) lost() error {
+	if s.answered {
+		return &lostError{kind: ErrNoLeader, errs: s.errs}
+	}
+	return &lostError{kind: ErrUnreachable, errs: s.errs, permanent: len(s.errs) > 0 && s.stuck == len(s.errs)}
+}

@@ -1,0 +1,97 @@
+package pd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// maxBody bounds an answer; a list of ten thousand stores is about 10 MB.
+const maxBody = 64 << 20
+
+// request is what the library has no method for.
+type request struct {
+	method, path string
+	body         any // encoded as JSON; nil sends none
+	out          any // decoded from JSON; nil drops the answer
+	// local asks the member itself; without it a follower forwards to the leader.
+	local bool
+}
+
+func (r request) build(ctx context.Context, url string) (*http.Request, error) {
+	var body io.Reader
+	if r.body != nil {
+		b, err := json.Marshal(r.body)
+		if err != nil {
+			return nil, fmt.Errorf("encode request: %w", err)
+		}
+		body = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, url+r.path, body)
+	if err != nil {
+		return nil, fmt.Errorf("build request: %w", err)
+	}
+	if r.body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.local {
+		req.Header.Set("PD-Allow-Follower-Handle", "true")
+	}
+	return req, nil
+}
+
+// decodeError is a success whose body is not what was expected; repeating would give the same.
+type decodeError struct {
+	url string
+	err error
+}
+
+func (e *decodeError) Error() string { return fmt.Sprintf("decode answer of %s: %v", e.url, e.err) }
+func (e *decodeError) Unwrap() error { return e.err }
+
+// readResponse types an answer, for the library's requests and ours. It always takes the whole body: an undrained one
+// keeps its connection from being reused, and over a port-forward blocks other streams of the pod.
+func readResponse(resp *http.Response, out any) error {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	if cerr := resp.Body.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil && len(body) > maxBody {
+		err = fmt.Errorf("answer exceeds %d bytes", maxBody)
+	}
+	if err != nil {
+		return fmt.Errorf("read answer of %s: %w", resp.Request.URL, err)
+	}
+	if resp.StatusCode/100 != 2 {
+		return &StatusError{
+			Method: resp.Request.Method, URL: resp.Request.URL.String(),
+			Code: resp.StatusCode, Message: messageOf(body),
+		}
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(body, out); err != nil {
+		return &decodeError{url: resp.Request.URL.String(), err: err}
+	}
+	return nil
+}
+
+// messageOf takes PD's words out of an error body. That is a JSON string, but plain text for an unknown path, and from
+// v5.4 to v7.1 a refused scheduler is answered by two JSON strings, the second of which claims success: so only the
+// first value counts, and a body that is no JSON is taken as it is.
+func messageOf(body []byte) string {
+	var s string
+	if err := json.NewDecoder(bytes.NewReader(body)).Decode(&s); err == nil {
+		return s
+	}
+	s = strings.TrimSpace(string(body))
+	if len(s) > 1024 {
+		s = s[:1024] + "…"
+	}
+	return s
+}

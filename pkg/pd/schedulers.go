@@ -1,0 +1,164 @@
+package pd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// evictLeader is the one scheduler that evicts region leaders, from any number of stores.
+const evictLeader = "evict-leader-scheduler"
+
+// Schedulers implements Client.
+func (c *client) Schedulers(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.budget)
+	defer cancel()
+	return c.loadedSchedulers(ctx)
+}
+
+// loadedSchedulers is the barrier in front of everything that is said about schedulers: it returns them only when PD
+// runs as many as its configuration, which it has at once after a leader change, enables.
+func (c *client) loadedSchedulers(ctx context.Context) ([]string, error) {
+	var running []string
+	err := c.call(ctx, "list schedulers", func(ctx context.Context, m member) (err error) {
+		running, err = m.api.GetSchedulers(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.setBootstrapped()
+	var conf map[string]any
+	err = c.call(ctx, "get schedule config", func(ctx context.Context, m member) (err error) {
+		conf, err = m.api.GetScheduleConfig(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	enabled, err := enabledSchedulers(conf)
+	if err != nil {
+		return nil, err
+	}
+	if len(running) < enabled {
+		return nil, &SchedulersNotLoadedError{Running: running, Configured: enabled}
+	}
+	return running, nil
+}
+
+func enabledSchedulers(conf map[string]any) (int, error) {
+	list, ok := conf["schedulers-v2"].([]any)
+	if !ok {
+		return 0, errors.New("get schedule config: PD answered without its schedulers")
+	}
+	n := 0
+	for _, e := range list {
+		entry, _ := e.(map[string]any)
+		if !isTrue(entry["disable"]) {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// EvictLeaderStores implements Client.
+func (c *client) EvictLeaderStores(ctx context.Context) ([]uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.budget)
+	defer cancel()
+	return c.evicting(ctx)
+}
+
+// evicting passes the barrier again when PD knows no such scheduler after all: a leader change in between makes PD
+// forget it for a while, and "none" must not be said then.
+func (c *client) evicting(ctx context.Context) ([]uint64, error) {
+	running, err := c.loadedSchedulers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(running, evictLeader) {
+		return nil, nil
+	}
+	const op = "list stores under leader eviction"
+	var conf any
+	err = c.call(ctx, op, func(ctx context.Context, m member) (err error) {
+		conf, err = m.api.GetSchedulerConfig(ctx, evictLeader)
+		return err
+	})
+	if errors.Is(err, ErrNotFound) { // removed a moment ago, or forgotten: the barrier tells
+		running, err = c.loadedSchedulers(ctx)
+		if err == nil && slices.Contains(running, evictLeader) {
+			err = fmt.Errorf("%s: %w: the scheduler is listed without a configuration", op, ErrNotReady)
+		}
+		return nil, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	return storeIDs(op, conf)
+}
+
+func storeIDs(op string, conf any) ([]uint64, error) {
+	m, _ := conf.(map[string]any)
+	ranges, ok := m["store-id-ranges"].(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("%s: PD answered without store ids", op)
+	}
+	ids := make([]uint64, 0, len(ranges))
+	for key := range ranges {
+		id, err := strconv.ParseUint(key, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", op, err)
+		}
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// AddEvictLeader implements Client.
+func (c *client) AddEvictLeader(ctx context.Context, storeID uint64) error {
+	op := fmt.Sprintf("start leader eviction from store %d", storeID)
+	return c.changeEviction(ctx, op, storeID, true, func(ctx context.Context, m member) error {
+		return m.api.CreateScheduler(ctx, evictLeader, storeID)
+	})
+}
+
+// RemoveEvictLeader implements Client. "Not found" from PD is not taken for done, because a PD that has not loaded the
+// scheduler says so too, and has it back seconds later; the list afterwards decides.
+func (c *client) RemoveEvictLeader(ctx context.Context, storeID uint64) error {
+	op := fmt.Sprintf("end leader eviction from store %d", storeID)
+	return c.changeEviction(ctx, op, storeID, false, func(ctx context.Context, m member) error {
+		err := m.api.DeleteScheduler(ctx, fmt.Sprintf("%s-%d", evictLeader, storeID))
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		return err
+	})
+}
+
+// changeEviction writes only when the list differs from what is wanted, and verifies it afterwards.
+func (c *client) changeEviction(
+	ctx context.Context, op string, storeID uint64, want bool, write func(context.Context, member) error,
+) error {
+	ctx, cancel := context.WithTimeout(ctx, c.budget)
+	defer cancel()
+	ids, err := c.evicting(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	if slices.Contains(ids, storeID) == want {
+		return nil
+	}
+	if err := c.call(ctx, op, write); err != nil {
+		return err
+	}
+	if ids, err = c.evicting(ctx); err != nil {
+		return fmt.Errorf("%s: verify: %w", op, err)
+	}
+	if slices.Contains(ids, storeID) != want {
+		return fmt.Errorf("%s: verify: %w: PD lists the stores %v", op, ErrNotReady, ids)
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package pd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	pdhttp "github.com/tikv/pd/client/http"
+)
+
+// Stores implements Client. The library lists no tombstones, and PD lists them only when asked by state.
+func (c *client) Stores(ctx context.Context, states ...StoreState) ([]Store, error) {
+	if len(states) == 0 {
+		states = []StoreState{StoreUp, StoreOffline, StoreTombstone}
+	}
+	query := url.Values{}
+	for _, s := range states {
+		query.Add("state", strconv.Itoa(int(s)))
+	}
+	var info pdhttp.StoresInfo
+	err := c.call(ctx, "list stores", func(ctx context.Context, m member) error {
+		info = pdhttp.StoresInfo{}
+		return m.raw(ctx, request{method: http.MethodGet, path: pdhttp.Stores + "?" + query.Encode(), out: &info})
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.setBootstrapped()
+	out := make([]Store, 0, len(info.Stores))
+	for i := range info.Stores {
+		out = append(out, *storeOf(&info.Stores[i]))
+	}
+	return out, nil
+}
+
+// Store implements Client.
+func (c *client) Store(ctx context.Context, id uint64) (*Store, error) {
+	var info *pdhttp.StoreInfo
+	err := c.call(ctx, fmt.Sprintf("get store %d", id), func(ctx context.Context, m member) (err error) {
+		info, err = m.api.GetStore(ctx, id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.setBootstrapped()
+	return storeOf(info), nil
+}
+
+func storeOf(info *pdhttp.StoreInfo) *Store {
+	s := &Store{
+		ID:            uint64(info.Store.ID),
+		Address:       info.Store.Address,
+		StatusAddress: info.Store.StatusAddress,
+		State:         StoreState(info.Store.State),
+		StateName:     info.Store.StateName,
+		Version:       info.Store.Version,
+		Labels:        make(map[string]string, len(info.Store.Labels)),
+		LeaderCount:   int(info.Status.LeaderCount),
+		RegionCount:   int(info.Status.RegionCount),
+		LastHeartbeat: known(info.Status.LastHeartbeatTS),
+		StartTime:     known(info.Status.StartTS),
+	}
+	for _, l := range info.Store.Labels {
+		s.Labels[l.Key] = l.Value
+	}
+	if s.StateName == "" {
+		s.StateName = s.State.String()
+	}
+	if s.StartTime.IsZero() && info.Store.StartTimestamp > 0 {
+		s.StartTime = time.Unix(info.Store.StartTimestamp, 0)
+	}
+	return s
+}
+
+// known turns PD's ways of writing "never" into the zero time: year 1, and 1970.
+func known(t time.Time) time.Time {
+	if t.Unix() <= 0 {
+		return time.Time{}
+	}
+	return t
+}
+
+// DeleteStore implements Client. It never forces: with force PD buries a store whose regions are still on it, and it
+// takes even force=false for yes.
+func (c *client) DeleteStore(ctx context.Context, id uint64) error {
+	err := c.call(ctx, fmt.Sprintf("delete store %d", id), func(ctx context.Context, m member) error {
+		return m.api.DeleteStore(ctx, id)
+	})
+	if isGone(err) {
+		return nil
+	}
+	return err
+}
+
+// isGone is PD's answer for a tombstone.
+func isGone(err error) bool {
+	var status *StatusError
+	return errors.As(err, &status) && status.Code == http.StatusGone
+}
+
+// SetStoreState implements Client.
+func (c *client) SetStoreState(ctx context.Context, id uint64, s StoreState) error {
+	op := fmt.Sprintf("set state of store %d to %v", id, s)
+	if s != StoreUp && s != StoreOffline {
+		return fmt.Errorf("%s: only Up and Offline can be set", op)
+	}
+	return c.call(ctx, op, func(ctx context.Context, m member) error {
+		return m.raw(ctx, request{
+			method: http.MethodPost,
+			path:   fmt.Sprintf("%s/state?state=%v", pdhttp.StoreByID(id), s),
+		})
+	})
+}
+
+// SetStoreLabels implements Client.
+func (c *client) SetStoreLabels(ctx context.Context, id uint64, labels map[string]string) error {
+	if len(labels) == 0 {
+		return nil
+	}
+	return c.call(ctx, fmt.Sprintf("set labels of store %d", id), func(ctx context.Context, m member) error {
+		return m.api.SetStoreLabels(ctx, int64(id), labels)
+	})
+}

@@ -1,0 +1,103 @@
+package pd
+
+import "time"
+
+// Member is one PD member.
+type Member struct {
+	Name           string
+	ID             uint64
+	PeerURLs       []string
+	ClientURLs     []string
+	LeaderPriority int
+	// Version is the version of the member's own binary, such as v8.1.0. Empty while it has never served.
+	Version string
+}
+
+// Members is the membership as the leader sees it.
+type Members struct {
+	ClusterID uint64
+	Members   []Member
+	// Leader is nil while PD has none to tell.
+	Leader *Member
+	// EtcdLeader is nil while the embedded etcd has no leader; it normally is the PD leader.
+	EtcdLeader *Member
+}
+
+// ByName returns the member of that name, or nil.
+func (m *Members) ByName(name string) *Member {
+	for i := range m.Members {
+		if m.Members[i].Name == name {
+			return &m.Members[i]
+		}
+	}
+	return nil
+}
+
+// MemberHealth says whether a member answers the leader's ping.
+type MemberHealth struct {
+	Name       string
+	ID         uint64
+	ClientURLs []string
+	Healthy    bool
+}
+
+// StoreState is the state that PD keeps for a store.
+type StoreState int
+
+// The states of a store, with PD's numbers.
+const (
+	StoreUp        StoreState = 0
+	StoreOffline   StoreState = 1
+	StoreTombstone StoreState = 2
+)
+
+// String returns PD's name of the state.
+func (s StoreState) String() string {
+	switch s {
+	case StoreUp:
+		return "Up"
+	case StoreOffline:
+		return "Offline"
+	case StoreTombstone:
+		return "Tombstone"
+	}
+	return "Unknown"
+}
+
+// The state names that PD derives from missing heartbeats; the State of such a store is still StoreUp.
+const (
+	StateNameDisconnected = "Disconnected"
+	StateNameDown         = "Down"
+)
+
+// Store is one TiKV or TiFlash store.
+type Store struct {
+	ID      uint64
+	Address string
+	// StatusAddress is where the store serves metrics and status.
+	StatusAddress string
+	State         StoreState
+	// StateName is State.String(), or Disconnected or Down for an Up store without heartbeats.
+	StateName string
+	Version   string
+	Labels    map[string]string
+
+	LeaderCount int
+	RegionCount int
+	// LastHeartbeat is zero when PD has not heard of the store since its leader changed.
+	LastHeartbeat time.Time
+	// StartTime is when the store's process started, as it told PD.
+	StartTime time.Time
+}
+
+// Healthy says that the store is Up and its heartbeats arrive.
+func (s *Store) Healthy() bool { return s.State == StoreUp && s.StateName == "Up" }
+
+// ReplicationConfig is the part of PD's replication settings that operations depend on.
+type ReplicationConfig struct {
+	MaxReplicas          int
+	LocationLabels       []string
+	IsolationLevel       string
+	StrictlyMatchLabel   bool
+	EnablePlacementRules bool
+}

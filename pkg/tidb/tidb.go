@@ -1,0 +1,85 @@
+// Package tidb asks a TiDB server whether it serves.
+//
+// It exists because a Ready pod only says that the port is open. A server is healthy when its status page answers
+// below 400: the rule that tidb-operator uses for the member's health, and with it for rollouts and failover.
+package tidb
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+)
+
+// StatusPort is where TiDB serves its status page.
+const StatusPort = 10080
+
+const maxBody = 1 << 20
+
+// Client asks TiDB servers. Scheme "" means http.
+type Client struct {
+	HTTP   *http.Client
+	Scheme string
+}
+
+// Status is what a TiDB server says of itself.
+type Status struct {
+	// Version is as MySQL clients see it, such as 8.0.11-TiDB-v8.5.0.
+	Version     string `json:"version"`
+	GitHash     string `json:"git_hash"`
+	Connections int    `json:"connections"`
+}
+
+// Healthy says whether the server on host answers its status page below 400. An error means that it could not be
+// asked; false without an error, that it answered and is not healthy. A host without a port gets StatusPort.
+func (c *Client) Healthy(ctx context.Context, host string) (bool, error) {
+	code, _, err := c.get(ctx, host)
+	if err != nil {
+		return false, err
+	}
+	return code < http.StatusBadRequest, nil
+}
+
+// Status returns what the server on host says of itself.
+func (c *Client) Status(ctx context.Context, host string) (*Status, error) {
+	code, body, err := c.get(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	if code >= http.StatusBadRequest {
+		return nil, fmt.Errorf("get status of TiDB %s: it answered %d %s", host, code, http.StatusText(code))
+	}
+	var s Status
+	if err := json.Unmarshal(body, &s); err != nil {
+		return nil, fmt.Errorf("decode status of TiDB %s: %w", host, err)
+	}
+	return &s, nil
+}
+
+// get returns the answer's code and body, which is always read whole so that the connection is used again.
+func (c *Client) get(ctx context.Context, host string) (int, []byte, error) {
+	scheme, addr := c.Scheme, host
+	if scheme == "" {
+		scheme = "http"
+	}
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		addr = net.JoinHostPort(addr, strconv.Itoa(StatusPort))
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+addr+"/status", nil)
+	if err != nil {
+		return 0, nil, fmt.Errorf("get status of TiDB %s: %w", host, err)
+	}
+	resp, err := c.HTTP.Do(req)
+	if err != nil {
+		return 0, nil, fmt.Errorf("get status of TiDB %s: %w", host, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	if err != nil {
+		return 0, nil, fmt.Errorf("read status of TiDB %s: %w", host, err)
+	}
+	return resp.StatusCode, body, nil
+}

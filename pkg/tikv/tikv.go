@@ -1,0 +1,139 @@
+// Package tikv asks a TiKV store how many region leaders and regions it holds.
+//
+// It exists because PD's counts are as old as the store's last heartbeat, up to ten seconds, and a store must not be
+// restarted while it leads regions: the store itself knows now. The contract: a number is returned only when the store
+// said it; a metric that is missing is an error, never zero.
+package tikv
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"strconv"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// StatusPort is where TiKV serves its metrics.
+const StatusPort = 20180
+
+// metric has the labels type="leader" and type="region".
+const metric = "tikv_raftstore_region_count"
+
+const (
+	maxBody = 64 << 20
+	maxLine = 1 << 20
+)
+
+// Client asks TiKV stores. Scheme "" means http.
+type Client struct {
+	HTTP   *http.Client
+	Scheme string
+}
+
+// Counts are what one store holds.
+type Counts struct{ Leaders, Regions int }
+
+// LeaderCount returns how many regions the store on host leads. A host without a port gets StatusPort.
+func (c *Client) LeaderCount(ctx context.Context, host string) (int, error) {
+	n, err := c.Counts(ctx, host)
+	return n.Leaders, err
+}
+
+// RegionCount returns how many regions the store on host holds a peer of.
+func (c *Client) RegionCount(ctx context.Context, host string) (int, error) {
+	n, err := c.Counts(ctx, host)
+	return n.Regions, err
+}
+
+// Counts returns both numbers from one request.
+func (c *Client) Counts(ctx context.Context, host string) (Counts, error) {
+	n, err := c.counts(ctx, host)
+	if err != nil {
+		return Counts{}, fmt.Errorf("get region counts of TiKV %s: %w", host, err)
+	}
+	return n, nil
+}
+
+func (c *Client) counts(ctx context.Context, host string) (Counts, error) {
+	scheme := c.Scheme
+	if scheme == "" {
+		scheme = "http"
+	}
+	if _, _, err := net.SplitHostPort(host); err != nil {
+		host = net.JoinHostPort(host, strconv.Itoa(StatusPort))
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+host+"/metrics", nil)
+	if err != nil {
+		return Counts{}, err
+	}
+	resp, err := c.HTTP.Do(req)
+	if err != nil {
+		return Counts{}, err
+	}
+	defer resp.Body.Close()
+	body := io.LimitReader(resp.Body, maxBody)
+	if resp.StatusCode != http.StatusOK {
+		io.Copy(io.Discard, body) // an undrained connection is not used again
+		return Counts{}, fmt.Errorf("metrics page answered %s", resp.Status)
+	}
+	lines, err := linesOf(body)
+	if err != nil {
+		return Counts{}, fmt.Errorf("read metrics: %w", err)
+	}
+	return parse(lines)
+}
+
+// linesOf keeps the lines of the one metric. TiKV's page has some megabytes of others, which would cost more to parse
+// than everything else in a turn of the loop.
+func linesOf(r io.Reader) ([]byte, error) {
+	var kept bytes.Buffer
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 64<<10), maxLine)
+	for lines.Scan() {
+		if rest, ok := bytes.CutPrefix(lines.Bytes(), []byte(metric)); ok && len(rest) > 0 && (rest[0] == '{' || rest[0] == ' ') {
+			kept.Write(lines.Bytes())
+			kept.WriteByte('\n')
+		}
+	}
+	return kept.Bytes(), lines.Err()
+}
+
+func parse(lines []byte) (Counts, error) {
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(lines))
+	if err != nil {
+		return Counts{}, fmt.Errorf("parse metrics: %w", err)
+	}
+	var n Counts
+	if n.Leaders, err = value(families[metric], "leader"); err != nil {
+		return Counts{}, err
+	}
+	if n.Regions, err = value(families[metric], "region"); err != nil {
+		return Counts{}, err
+	}
+	return n, nil
+}
+
+func value(family *dto.MetricFamily, kind string) (int, error) {
+	for _, m := range family.GetMetric() {
+		for _, l := range m.GetLabel() {
+			if l.GetName() != "type" || l.GetValue() != kind {
+				continue
+			}
+			v := m.GetUntyped().GetValue()
+			if v < 0 || v > math.MaxInt32 || v != math.Trunc(v) { // NaN differs from itself
+				return 0, fmt.Errorf("%s{type=%q} is %v", metric, kind, v)
+			}
+			return int(v), nil
+		}
+	}
+	return 0, fmt.Errorf("metrics page has no %s{type=%q}", metric, kind)
+}
