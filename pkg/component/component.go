@@ -1,0 +1,18 @@
+// Package component describes each component of a TiDB cluster to package plan:
+// one Profile each, which is data. What a component needs, what must hold before
+// a member of it is restarted or removed, and how to tell; never how to do it.
+package component
+
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+
+// Profiles are all components that this engine drives.
+func Profiles() []plan.Profile { return []plan.Profile{PD(), TiKV(), TiDB()} }
+
+// pdServes is what every other component needs of PD.
+var pdServes = plan.Need{
+	Want: "PD serves",
+	Holds: func(sc plan.Scene) bool {
+		return sc.All.PD.Serving()
+	},
+	Observed: func(sc plan.Scene) string { return pdState(sc) },
+}

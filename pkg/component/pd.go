@@ -1,0 +1,125 @@
+package component
+
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// PD's members vote: taking one away, or adding one that does not start, can
+// cost the quorum, and with it the whole cluster.
+func PD() plan.Profile {
+	return plan.Profile{
+		Kind:   topology.PD,
+		Voters: true,
+		Floor: func(plan.Scene) (int, string) {
+			return 1, "the last member holds the cluster's metadata"
+		},
+		BeforeRestart: []plan.Hook{leaderElsewhere},
+		// Claims are marked before the member is removed. Were it the other way
+		// round, a scale-in that is called off in between would leave a pod
+		// whose data PD has forgotten, and nothing to tell it from one that is
+		// about to join.
+		BeforeRemove: []plan.Hook{quorumRemains, leaderMoved, plan.ClaimsMarked, memberRemoved},
+	}
+}
+
+func pdState(sc plan.Scene) string {
+	pd := sc.All.PD
+	switch {
+	case !pd.Known():
+		return pd.Problem
+	case pd.Leader == "":
+		return "no leader"
+	}
+	return fmt.Sprintf("%d of %d members healthy", pd.Healthy, pd.Members)
+}
+
+// leaderElsewhere is leaderMoved where it is possible: a PD that has no other
+// healthy member is restarted with its leader.
+var leaderElsewhere = plan.Hook{
+	Want: leaderMoved.Want,
+	Done: func(sc plan.Scene, m state.Member) bool {
+		_, ok := successor(sc, m)
+		return !ok || leaderMoved.Done(sc, m)
+	},
+	Step:     leaderMoved.Step,
+	Observed: leaderMoved.Observed,
+}
+
+var leaderMoved = plan.Hook{
+	Want: "PD leader on another member",
+	Refuse: func(sc plan.Scene, m state.Member) string {
+		if _, ok := successor(sc, m); m.Database.Leader && !ok {
+			return "no other member is healthy"
+		}
+		return ""
+	},
+	Done: func(sc plan.Scene, m state.Member) bool {
+		return !m.Database.Leader && sc.All.PD.Leader != ""
+	},
+	Step: func(sc plan.Scene, m state.Member) plan.Step {
+		to, ok := successor(sc, m)
+		if !ok || !m.Database.Leader {
+			return nil
+		}
+		return plan.MoveLeader{From: m.Name, To: to.Name, FromName: m.Database.Name, ToName: to.Database.Name}
+	},
+	Observed: func(sc plan.Scene, _ state.Member) string {
+		if sc.All.PD.Leader == "" {
+			return "there is no leader"
+		}
+		return sc.All.PD.Leader + " leads"
+	},
+}
+
+// successor is the member to lead next: one that has been restarted already, if
+// there is any, so that the leader does not have to move again; else the one
+// that will be restarted last. Members that are about to be removed do not
+// count.
+func successor(sc plan.Scene, m state.Member) (state.Member, bool) {
+	var best state.Member
+	found := false
+	for _, c := range sc.Got.Running() {
+		if c.Ordinal == m.Ordinal || !c.Up() || !sc.Kept(c) {
+			continue
+		}
+		updated, bestUpdated := !sc.Got.Outdated(c), found && !sc.Got.Outdated(best)
+		if !found || updated && !bestUpdated {
+			best, found = c, true
+		}
+	}
+	return best, found
+}
+
+var quorumRemains = plan.Hook{
+	Want: "a quorum without the member",
+	Refuse: func(sc plan.Scene, m state.Member) string {
+		pd := sc.All.PD
+		if m.Database.Presence != state.Present || !pd.Known() {
+			return ""
+		}
+		healthy := pd.Healthy
+		if m.Database.Healthy {
+			healthy--
+		}
+		if rest := pd.Members - 1; rest == 0 || healthy < rest/2+1 {
+			return fmt.Sprintf("%d of the other %d members healthy", healthy, rest)
+		}
+		return ""
+	},
+	Unblock: "bring the other members up first",
+}
+
+var memberRemoved = plan.Hook{
+	Want: "PD has let go of the member",
+	Done: func(_ plan.Scene, m state.Member) bool { return m.Database.Presence == state.Absent },
+	Step: func(_ plan.Scene, m state.Member) plan.Step {
+		if m.Database.Presence != state.Present {
+			return nil
+		}
+		return plan.RemoveMember{Member: m.Name, ID: m.Database.ID}
+	},
+}

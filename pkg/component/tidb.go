@@ -1,0 +1,29 @@
+package component
+
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// TiDB's members keep no data: what they need is somewhere to read it from.
+func TiDB() plan.Profile {
+	return plan.Profile{
+		Kind:         topology.TiDB,
+		Needs:        []plan.Need{pdServes, tikvServes},
+		Stateless:    true,
+		BeforeRemove: []plan.Hook{plan.ClaimsMarked},
+	}
+}
+
+var tikvServes = plan.Need{
+	Want: "TiKV serves",
+	Holds: func(sc plan.Scene) bool {
+		return sc.All.PD.Bootstrapped && sc.All.Groups[topology.TiKV].Up() > 0
+	},
+	Observed: func(sc plan.Scene) string {
+		kv := sc.All.Groups[topology.TiKV]
+		return fmt.Sprintf("%d of %d stores up", kv.Up(), kv.Set.Replicas)
+	},
+}

@@ -1,0 +1,189 @@
+package component
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+const (
+	// removeEvictTimeout: a store that is taken offline gives its leaders up in
+	// any case, so eviction before it is only a courtesy to clients.
+	removeEvictTimeout = 5 * time.Minute
+	// registering is how long a running store may take to show up in PD.
+	registering = 150 * time.Second
+)
+
+// TiKV's members hold the data: leaders leave a store before it restarts, and
+// all its regions before it is removed.
+func TiKV() plan.Profile {
+	return plan.Profile{
+		Kind:  topology.TiKV,
+		Needs: []plan.Need{pdServes},
+		Floor: func(sc plan.Scene) (int, string) {
+			elsewhere := max(sc.All.PD.Stores-ownStores(sc), 0)
+			least := max(sc.All.PD.MaxReplicas-elsewhere, 0)
+			return least, fmt.Sprintf("PD keeps max-replicas=%d copies of each region", sc.All.PD.MaxReplicas)
+		},
+		Standing:      []plan.Hook{storeRestored, leadersAllowed},
+		BeforeRestart: []plan.Hook{leadersEvicted},
+		BeforeRemove: []plan.Hook{
+			storeKnown, enoughStores, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.ClaimsMarked,
+		},
+	}
+}
+
+func ownStores(sc plan.Scene) int {
+	n := 0
+	for _, m := range sc.Got.Members {
+		if m.Database.Presence == state.Present && m.Database.State != state.StoreTombstone {
+			n++
+		}
+	}
+	return n
+}
+
+// leadersEvicted holds before a restart. A store that serves nobody has no
+// leaders to lose, and where no other store is up they have nowhere to go.
+var leadersEvicted = plan.Hook{
+	Want: "region leaders evicted",
+	Done: func(sc plan.Scene, m state.Member) bool {
+		return m.Database.State != state.StoreUp || sc.All.PD.UpStores < 2 || drained(sc, m)
+	},
+	Step:     evict,
+	Observed: leadersObserved,
+	Since:    evictingSince,
+	Timeout:  func(sc plan.Scene) time.Duration { return sc.Want.EvictTimeout },
+	Unblock:  "see where leaders cannot go: every region needs a replica on another store that is up",
+}
+
+// leadersLeft is the same before a removal, but less patient.
+var leadersLeft = plan.Hook{
+	Want:     leadersEvicted.Want,
+	Done:     leadersEvicted.Done,
+	Step:     evict,
+	Observed: leadersObserved,
+	Since:    evictingSince,
+	Timeout:  func(plan.Scene) time.Duration { return removeEvictTimeout },
+}
+
+// drained: PD has the scheduler, so no leader comes back, and the store has
+// none. Our own record is not evidence: PD may have lost the scheduler.
+func drained(sc plan.Scene, m state.Member) bool {
+	_, ours := sc.All.Eviction(m.Database.ID)
+	return ours && m.Database.Evicting && m.Database.Leaders == 0
+}
+
+func evict(sc plan.Scene, m state.Member) plan.Step {
+	_, ours := sc.All.Eviction(m.Database.ID)
+	if ours && m.Database.Evicting {
+		return nil
+	}
+	return plan.EvictLeaders{Member: m.Name, StoreID: m.Database.ID, Leaders: m.Database.Leaders}
+}
+
+func leadersObserved(_ plan.Scene, m state.Member) string {
+	if m.Database.Leaders < 0 {
+		return "the store does not tell how many are left"
+	}
+	return fmt.Sprintf("%d left", m.Database.Leaders)
+}
+
+func evictingSince(sc plan.Scene, m state.Member) time.Time {
+	e, _ := sc.All.Eviction(m.Database.ID)
+	return e.Since
+}
+
+// leadersAllowed ends an eviction once the store is up again.
+var leadersAllowed = plan.Hook{
+	Want: "region leaders allowed",
+	Done: func(sc plan.Scene, m state.Member) bool {
+		_, ours := sc.All.Eviction(m.Database.ID)
+		return !ours || !m.Up()
+	},
+	Step: allow,
+}
+
+// evictionEnded is the same for a store that is gone for good.
+var evictionEnded = plan.Hook{
+	Want: "region leaders allowed",
+	Done: func(sc plan.Scene, m state.Member) bool {
+		_, ours := sc.All.Eviction(m.Database.ID)
+		return !ours
+	},
+	Step: allow,
+}
+
+func allow(_ plan.Scene, m state.Member) plan.Step {
+	return plan.AllowLeaders{Member: m.Name, StoreID: m.Database.ID}
+}
+
+// storeRestored calls a store back whose removal the user has called off.
+var storeRestored = plan.Hook{
+	Want: "store up again",
+	Done: func(_ plan.Scene, m state.Member) bool { return m.Database.State != state.StoreOffline },
+	Step: func(_ plan.Scene, m state.Member) plan.Step {
+		return plan.RestoreStore{Member: m.Name, StoreID: m.Database.ID}
+	},
+	Observed: storeObserved,
+}
+
+// storeKnown: a store that runs but is not in PD may be about to register.
+// Removing its pod just then would leave PD with a store that nobody serves.
+var storeKnown = plan.Hook{
+	Want: "PD knows the store",
+	Done: func(_ plan.Scene, m state.Member) bool {
+		return m.Database.Presence == state.Present ||
+			m.Database.Presence == state.Absent && (m.Pod == nil || !m.Pod.Ready)
+	},
+	Since: func(_ plan.Scene, m state.Member) time.Time {
+		if m.Database.Presence == state.Unknown {
+			return time.Time{} // never passes by time alone
+		}
+		return m.Pod.Started
+	},
+	Timeout: func(plan.Scene) time.Duration { return registering },
+}
+
+// enoughStores: PD would never finish moving regions away from a store that it
+// needs for a full set of replicas.
+var enoughStores = plan.Hook{
+	Want: "enough other stores",
+	Refuse: func(sc plan.Scene, m state.Member) string {
+		pd := sc.All.PD
+		if m.Database.State != state.StoreUp || pd.UpStores-1 >= pd.MaxReplicas {
+			return ""
+		}
+		return fmt.Sprintf("%d stores up, max-replicas %d", pd.UpStores, pd.MaxReplicas)
+	},
+	Unblock: "keep the replicas, or lower max-replicas in PD first",
+}
+
+var storeOffline = plan.Hook{
+	Want: "store offline",
+	Done: func(_ plan.Scene, m state.Member) bool { return leaving(m) },
+	Step: func(_ plan.Scene, m state.Member) plan.Step {
+		return plan.RemoveStore{Member: m.Name, StoreID: m.Database.ID}
+	},
+	Observed: storeObserved,
+}
+
+var storeTombstone = plan.Hook{
+	Want: "all regions moved away",
+	Done: func(_ plan.Scene, m state.Member) bool { return m.Database.State != state.StoreOffline },
+	Observed: func(_ plan.Scene, m state.Member) string {
+		return fmt.Sprintf("%d regions left", m.Database.Regions)
+	},
+}
+
+func leaving(m state.Member) bool {
+	return m.Database.Presence == state.Absent ||
+		m.Database.State == state.StoreOffline || m.Database.State == state.StoreTombstone
+}
+
+func storeObserved(_ plan.Scene, m state.Member) string {
+	return fmt.Sprintf("store is %s", m.Database.State)
+}

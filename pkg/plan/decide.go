@@ -1,0 +1,251 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// verdict is one opinion: what to do and what to wait for. The empty verdict
+// has nothing to say, so the next one in line is asked.
+type verdict struct {
+	steps []Step
+	gates []Gate
+}
+
+func (v verdict) idle() bool { return len(v.steps) == 0 && len(v.gates) == 0 }
+
+func act(s Step) verdict  { return verdict{steps: []Step{s}} }
+func wait(g Gate) verdict { return verdict{gates: []Gate{g}} }
+
+// Decide says what to do next. It asks every component, in dependency order.
+// One that waits holds back only the rollouts of later ones, never their
+// scaling: else a lost TiKV host would freeze TiDB.
+func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
+	if w.Cluster.Paused {
+		return Plan{Outcome: Paused}
+	}
+	if w.Cluster.Deleting {
+		return conclude(wait(Gate{
+			Want: "a TidbCluster that stays", Observed: "it is being deleted", Blocked: true,
+			Unblock: "wait until it is gone, then create it anew",
+		}))
+	}
+	sum := verdict{steps: applies("", w.Objects)}
+	sum.steps = append(sum.steps, orphaned(s)...)
+	var hold hold
+	for _, g := range w.Groups {
+		sc := Scene{Cluster: w.Cluster, Want: g, Got: s.Groups[g.Kind], All: s}
+		v := sc.decide(profileOf(profiles, g.Kind), hold)
+		sum.steps = append(sum.steps, v.steps...)
+		sum.gates = append(sum.gates, v.gates...)
+		hold = hold.after(sc, v)
+	}
+	return conclude(sum)
+}
+
+// conclude makes the plan: steps that disturb nobody come first, all of them;
+// only when there are none, one disruptive step, alone, so that nothing stands
+// between the live observation that justified it and the act.
+func conclude(v verdict) Plan {
+	p := Plan{Gates: v.gates}
+	for _, s := range v.steps {
+		if !Disruptive(s) {
+			p.Steps = append(p.Steps, s)
+		}
+	}
+	if len(p.Steps) == 0 && len(v.steps) > 0 {
+		p.Steps = v.steps[:1]
+	}
+	switch {
+	case len(p.Steps) > 0:
+		p.Outcome = Act
+	case len(p.Gates) == 0:
+		p.Outcome = Converged
+	case allBlocked(p.Gates):
+		p.Outcome = Blocked
+	default:
+		p.Outcome = Wait
+	}
+	return p
+}
+
+// allBlocked: as long as one gate may open by itself, there is progress to
+// wait for. A rollout that is held back only waits for an earlier component,
+// whose own gate is there to speak for it.
+func allBlocked(gates []Gate) bool {
+	blocked := false
+	for _, g := range gates {
+		if !g.Blocked && !g.held {
+			return false
+		}
+		blocked = blocked || g.Blocked
+	}
+	return blocked
+}
+
+// hold is what earlier components mean for the rollout of later ones.
+type hold struct {
+	by      topology.Kind // an earlier component that is not at rest
+	rolling bool          // one of them has a rollout of its own to finish
+}
+
+func (h hold) after(sc Scene, v verdict) hold {
+	if !v.idle() && h.by == "" {
+		h.by = sc.Want.Kind
+	}
+	h.rolling = h.rolling || sc.rolling()
+	return h
+}
+
+// rolling tells whether pods have yet to be replaced.
+func (sc Scene) rolling() bool {
+	if !sc.Got.Set.Exists {
+		return false
+	}
+	_, ok := sc.candidate()
+	return ok || sc.Want.Set.Drift != None
+}
+
+// candidate is the member to restart next: the highest ordinal that is not of
+// the update revision, since a partition can only be opened from the top.
+func (sc Scene) candidate() (state.Member, bool) {
+	running := sc.Got.Running()
+	for i := len(running) - 1; i >= 0; i-- {
+		if sc.Got.Outdated(running[i]) {
+			return running[i], true
+		}
+	}
+	return state.Member{}, false
+}
+
+func (sc Scene) decide(p Profile, h hold) verdict {
+	if v := sc.create(p); !v.idle() || !sc.Got.Set.Exists {
+		return v
+	}
+	if !sc.Got.Set.Observed {
+		return wait(Gate{Component: p.Kind, Want: "the StatefulSet controller has seen the new spec"})
+	}
+	if v := sc.repair(h); !v.idle() {
+		return v
+	}
+	if v := sc.needs(p); !v.idle() {
+		return v
+	}
+	for _, phase := range []func(Profile) verdict{sc.stand, sc.scaleOut, sc.scaleIn} {
+		if v := phase(p); !v.idle() {
+			return v
+		}
+	}
+	return sc.rollout(p, h)
+}
+
+// create makes what is missing. Services come before anything else, because
+// pods look each other up by them; the StatefulSet comes last.
+func (sc Scene) create(p Profile) verdict {
+	steps := applies(p.Kind, sc.Want.Services)
+	if sc.Got.Set.Exists {
+		return verdict{steps: steps}
+	}
+	steps = append(steps, applies(p.Kind, sc.Want.Config)...)
+	if v := sc.needs(p); !v.idle() {
+		return verdict{steps: steps, gates: v.gates}
+	}
+	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set})}
+}
+
+func (sc Scene) needs(p Profile) verdict {
+	var v verdict
+	for _, n := range p.Needs {
+		if !n.Holds(sc) {
+			v.gates = append(v.gates, Gate{
+				Component: p.Kind, Want: n.Want, Observed: n.Observed(sc), Source: FromDatabase, held: true,
+			})
+		}
+	}
+	return v
+}
+
+// stand ends what is no longer needed of wanted members: an eviction after the
+// restart it was for, a removal that the user has called off.
+func (sc Scene) stand(p Profile) verdict {
+	var v verdict
+	next, rolling := sc.candidate()
+	for _, m := range sc.Got.Running() {
+		if !sc.Kept(m) || rolling && m.Ordinal == next.Ordinal {
+			continue
+		}
+		got := sc.pursue(p.Standing, m)
+		v.steps = append(v.steps, got.steps...)
+		v.gates = append(v.gates, got.gates...)
+		if marked := markedClaims(m); len(marked) > 0 && m.Up() {
+			v.steps = append(v.steps, UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: marked})
+		}
+	}
+	return v
+}
+
+func markedClaims(m state.Member) []string {
+	var names []string
+	for _, c := range m.Claims {
+		if c.Marked {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+func applies(k topology.Kind, objects []Object) []Step {
+	var steps []Step
+	for _, o := range objects {
+		if o.Drift != None {
+			steps = append(steps, Apply{Component: k, Object: o})
+		}
+	}
+	return steps
+}
+
+// orphaned ends evictions of stores that no member has any more: nobody else
+// would, and PD keeps the scheduler for ever.
+func orphaned(s state.Snapshot) []Step {
+	if !s.PD.Known() {
+		return nil
+	}
+	owned := map[uint64]bool{}
+	for _, g := range s.Groups {
+		for _, m := range g.Members {
+			owned[m.Database.ID] = true
+		}
+	}
+	var steps []Step
+	for _, e := range s.Evictions {
+		if !owned[e.StoreID] {
+			steps = append(steps, AllowLeaders{Member: e.Member, StoreID: e.StoreID})
+		}
+	}
+	return steps
+}
+
+// Undo is what to do before stopping half-way: it takes back temporary state of
+// members that serve. What belongs to a member that is just restarting stays,
+// recorded, for the next run to finish.
+func Undo(s state.Snapshot) []Step {
+	steps := orphaned(s)
+	for _, m := range s.Groups[topology.TiKV].Members {
+		e, ok := s.Eviction(m.Database.ID)
+		if ok && m.Up() {
+			steps = append(steps, AllowLeaders{Member: m.Name, StoreID: e.StoreID})
+		}
+	}
+	return steps
+}
+
+func profileOf(profiles []Profile, k topology.Kind) Profile {
+	for _, p := range profiles {
+		if p.Kind == k {
+			return p
+		}
+	}
+	panic(fmt.Sprintf("plan: no profile for component %q", k))
+}

@@ -1,0 +1,113 @@
+// Package plan decides. Decide compares what is wanted with what was observed
+// and says what to do next and what to wait for, as values that print
+// themselves. It does nothing, knows no clock and remembers nothing: after a
+// crash, an interrupt or a change of driver the same observation gives the same
+// answer, which is why none of them can strand a cluster.
+//
+// One algorithm serves all components. What they differ in is data, a Profile
+// each, in package component.
+package plan
+
+import (
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// Outcome sums a plan up.
+type Outcome int
+
+const (
+	// Converged: the cluster is what the user wants. There is nothing to do
+	// and nothing to wait for.
+	Converged Outcome = iota
+	// Act: there is a step to take now.
+	Act
+	// Wait: something has to happen first that is under way.
+	Wait
+	// Blocked: nothing will happen unless a person does something.
+	Blocked
+	// Paused: the user has asked that nothing be done.
+	Paused
+)
+
+func (o Outcome) String() string {
+	return [...]string{"converged", "act", "wait", "blocked", "paused"}[o]
+}
+
+// Source is where an awaited fact lives. Kubernetes tells of changes by itself;
+// the others have to be asked again.
+type Source int
+
+// The places a fact is read from.
+const (
+	FromKubernetes Source = iota
+	FromDatabase
+)
+
+// Gate is something that must hold before the plan can go on.
+type Gate struct {
+	Component topology.Kind
+	Member    string // the pod's name; "" for the component as a whole
+	Want      string // what must hold, e.g. "region leaders evicted"
+	Observed  string // the observed number or state, e.g. "340 left"
+	// Since is when the wait began, as far as the cluster knows; zero when it
+	// does not know. Deadline is when it ends by itself; zero when never.
+	Since, Deadline time.Time
+	Unblock         string // what a person can do about it
+	Source          Source
+	// Blocked: waiting will not help.
+	Blocked bool
+	// held: the gate opens when an earlier component is done, whose own gates
+	// tell whether that can happen.
+	held bool
+}
+
+func (g Gate) String() string {
+	s := g.Member
+	if s == "" {
+		s = g.Component.Title()
+	}
+	s += ": " + g.Want
+	if g.Observed != "" {
+		s += ", " + g.Observed
+	}
+	return s
+}
+
+// Plan is what to do now. Steps come in the order in which they must be taken,
+// at most one of them is disruptive, and that one is the last.
+type Plan struct {
+	Outcome Outcome
+	Steps   []Step
+	Gates   []Gate
+}
+
+// Disruptive tells whether the plan ends with a disruptive step, which must be
+// decided anew on a live observation before it is taken: the interval between
+// reading and acting is what makes a correct decision dangerous.
+func (p Plan) Disruptive() bool {
+	return len(p.Steps) > 0 && Disruptive(p.Steps[len(p.Steps)-1])
+}
+
+// Polls tells whether the plan waits for a fact that nobody will report.
+func (p Plan) Polls() bool {
+	for _, g := range p.Gates {
+		if g.Source == FromDatabase {
+			return true
+		}
+	}
+	return false
+}
+
+// Deadline is the next moment at which time alone changes the decision; zero
+// when there is none.
+func (p Plan) Deadline() time.Time {
+	var next time.Time
+	for _, g := range p.Gates {
+		if !g.Deadline.IsZero() && (next.IsZero() || g.Deadline.Before(next)) {
+			next = g.Deadline
+		}
+	}
+	return next
+}

@@ -1,0 +1,126 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// Profile is what makes a component different from the others, as data. A
+// component that seems to need a branch in this package lacks a field here.
+type Profile struct {
+	Kind topology.Kind
+	// Needs must hold before the component is created, scaled or restarted.
+	Needs []Need
+	// Voters: members vote, so that adding one while another is down can cost
+	// the quorum for good.
+	Voters bool
+	// Stateless: claims hold nothing the database knows of, so that a claim
+	// that is there already can be used again.
+	Stateless bool
+	// Floor is the least number of replicas the component can be scaled in to
+	// as things are, and why; nil when there is none.
+	Floor func(Scene) (least int, why string)
+	// Standing must hold of each wanted member that is not about to be
+	// restarted: it ends what a restart or an abandoned removal began.
+	Standing []Hook
+	// BeforeRestart must hold of a healthy member before its pod is replaced.
+	BeforeRestart []Hook
+	// BeforeRemove must hold of a member before its ordinal is given up.
+	BeforeRemove []Hook
+}
+
+// Need is something that another component must provide.
+type Need struct {
+	Want     string
+	Holds    func(Scene) bool
+	Observed func(Scene) string
+}
+
+// Hook is a goal for one member: how to tell that it is reached and what brings
+// it nearer. It remembers nothing, so that whoever looks next goes on from
+// what is there.
+type Hook struct {
+	Want string // what must hold, for the user
+	// Refuse gives the reason why the goal must not be pursued as things are.
+	// A hook with nothing else is a check.
+	Refuse func(Scene, state.Member) string
+	Done   func(Scene, state.Member) bool
+	// Step is what to do now; nil when there is only to wait.
+	Step     func(Scene, state.Member) Step
+	Observed func(Scene, state.Member) string
+	// Since is when the pursuit began and Timeout how long it may take; then
+	// the plan goes on without the goal. Without Timeout it never does.
+	Since   func(Scene, state.Member) time.Time
+	Timeout func(Scene) time.Duration
+	Unblock string
+}
+
+// ClaimsMarked is the goal that a scale-in has marked a member's claims, so that
+// a later scale-out knows that their data belongs to nobody.
+var ClaimsMarked = Hook{
+	Want: "claims marked as left over",
+	Done: func(_ Scene, m state.Member) bool { return len(m.Claims) == 0 || m.Marked() },
+	Step: func(_ Scene, m state.Member) Step {
+		var names []string
+		for _, c := range m.Claims {
+			names = append(names, c.Name)
+		}
+		return MarkClaims{Component: m.Kind, Member: m.Name, Claims: names}
+	},
+}
+
+// Scene is what needs and hooks look at: one component within the whole.
+type Scene struct {
+	Cluster topology.Cluster
+	Want    Group
+	Got     state.Group
+	All     state.Snapshot
+}
+
+// Kept tells whether the user wants a member.
+func (sc Scene) Kept(m state.Member) bool { return m.Ordinal < sc.Want.Replicas }
+
+// pursue walks the hooks in order up to the first goal that is not reached, and
+// says what to do for it and what is waited for.
+func (sc Scene) pursue(hooks []Hook, m state.Member) verdict {
+	for _, h := range hooks {
+		if v, open := sc.try(h, m); !open {
+			return v
+		}
+	}
+	return verdict{}
+}
+
+func (sc Scene) try(h Hook, m state.Member) (v verdict, open bool) {
+	g := Gate{Component: m.Kind, Member: m.Name, Want: h.Want, Unblock: h.Unblock, Source: FromDatabase}
+	if h.Refuse != nil {
+		if g.Observed = h.Refuse(sc, m); g.Observed != "" {
+			g.Blocked = true
+			return verdict{gates: []Gate{g}}, false
+		}
+	}
+	if h.Done == nil || h.Done(sc, m) {
+		return verdict{}, true
+	}
+	if h.Since != nil {
+		g.Since = h.Since(sc, m)
+	}
+	if h.Timeout != nil && !g.Since.IsZero() {
+		g.Deadline = g.Since.Add(h.Timeout(sc))
+		if !sc.All.At.Before(g.Deadline) {
+			return verdict{}, true
+		}
+	}
+	if h.Observed != nil {
+		g.Observed = h.Observed(sc, m)
+	}
+	v.gates = []Gate{g}
+	if h.Step != nil {
+		if step := h.Step(sc, m); step != nil {
+			v.steps = []Step{step}
+		}
+	}
+	return v, false
+}

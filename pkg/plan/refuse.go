@@ -1,0 +1,28 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+// Refusals says what cannot be done of a wanted cluster, before anything is
+// changed: a scale-in below what the data needs would never finish.
+func Refusals(profiles []Profile, w Wanted, s state.Snapshot) []Gate {
+	var gates []Gate
+	for _, g := range w.Groups {
+		sc := Scene{Cluster: w.Cluster, Want: g, Got: s.Groups[g.Kind], All: s}
+		p := profileOf(profiles, g.Kind)
+		if p.Floor == nil || g.Replicas >= sc.Got.Set.Replicas {
+			continue
+		}
+		if least, why := p.Floor(sc); g.Replicas < least {
+			gates = append(gates, Gate{
+				Component: g.Kind, Blocked: true,
+				Want:     fmt.Sprintf("at least %d replicas", least),
+				Observed: fmt.Sprintf("%d asked for: %s", g.Replicas, why),
+			})
+		}
+	}
+	return gates
+}

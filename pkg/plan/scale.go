@@ -1,0 +1,120 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+// scaleOut adds one member at a time and lets it join before the next: a second
+// voter that is added before the first has started can take the quorum away.
+func (sc Scene) scaleOut(p Profile) verdict {
+	have := sc.Got.Set.Replicas
+	if have >= sc.Want.Replicas {
+		return verdict{}
+	}
+	if v := sc.joined(p); !v.idle() {
+		return v
+	}
+	if v := sc.vacate(p, sc.at(have)); !v.idle() {
+		return v
+	}
+	return act(Resize{Component: p.Kind, From: have, To: have + 1})
+}
+
+// joined waits for the members that must serve before another one may come.
+func (sc Scene) joined(p Profile) verdict {
+	running := sc.Got.Running()
+	if !p.Voters && len(running) > 0 {
+		running = running[len(running)-1:]
+	}
+	return down(sc, running, nil)
+}
+
+// vacate makes an ordinal free for a new member: the pod of the last one has to
+// be gone, and so has its data.
+func (sc Scene) vacate(p Profile, m state.Member) verdict {
+	if m.Pod != nil {
+		return wait(Gate{Component: p.Kind, Member: m.Name, Want: "the former pod is gone", Observed: "it is still there"})
+	}
+	if p.Stateless {
+		return verdict{}
+	}
+	alive := m.Database.Presence == state.Present && m.Database.State != state.StoreTombstone
+	for _, c := range m.Claims {
+		switch {
+		case c.Terminating:
+			return wait(Gate{Component: p.Kind, Member: m.Name, Want: "the left-over claim is gone", Observed: c.Name + " is terminating"})
+		case alive:
+			// The member never left: its data is its own. It comes back to it.
+		case m.Database.Presence == state.Unknown:
+			return wait(Gate{Component: p.Kind, Member: m.Name, Want: "PD says what claim " + c.Name + " belongs to", Source: FromDatabase})
+		case c.Marked:
+			return act(DeleteClaim{Component: p.Kind, Member: m.Name, Name: c.Name, UID: c.UID})
+		default:
+			return wait(Gate{
+				Component: p.Kind, Member: m.Name, Blocked: true,
+				Want:     "a claim that is known to be free",
+				Observed: fmt.Sprintf("claim %s holds data of a member that PD does not know", c.Name),
+				Unblock:  fmt.Sprintf("look at it, then run: kubectl delete pvc %s", c.Name),
+			})
+		}
+	}
+	return verdict{}
+}
+
+// scaleIn removes the highest ordinal: first from the database, then, when that
+// has let go of it, from Kubernetes. Its claims stay, marked.
+func (sc Scene) scaleIn(p Profile) verdict {
+	have := sc.Got.Set.Replicas
+	if v := sc.leftovers(p); !v.idle() {
+		return v
+	}
+	if have == 0 || have <= sc.Want.Replicas && !doomed(sc.at(have-1)) {
+		return verdict{}
+	}
+	victim := sc.at(have - 1)
+	if v := down(sc, sc.Got.Running(), &victim); !v.idle() {
+		return v
+	}
+	if v := sc.pursue(p.BeforeRemove, victim); !v.idle() {
+		return v
+	}
+	return act(Resize{Component: p.Kind, From: have, To: have - 1})
+}
+
+// doomed: the member's removal has gone too far to be called off. Its store is
+// a tombstone, or PD has forgotten it after its claims were marked; with the
+// data it has it can never serve again. The ordinal is given up even if it is
+// wanted, and scaled out to anew.
+func doomed(m state.Member) bool {
+	return m.Database.State == state.StoreTombstone ||
+		m.Database.Presence == state.Absent && m.Marked()
+}
+
+// at is the member of an ordinal, also of one that nothing was seen of.
+func (sc Scene) at(ordinal int) state.Member {
+	if ordinal < len(sc.Got.Members) {
+		return sc.Got.Members[ordinal]
+	}
+	return state.Member{Kind: sc.Want.Kind, Ordinal: ordinal, Name: sc.Cluster.PodName(sc.Want.Kind, ordinal)}
+}
+
+// leftovers deals with members beyond the StatefulSet's replicas: a pod that is
+// still stopping, or one that PD still counts on although its pod was taken
+// away, by a scale-in outside of this tool or one that was cut short.
+func (sc Scene) leftovers(p Profile) verdict {
+	first := min(sc.Got.Set.Replicas, len(sc.Got.Members))
+	for _, m := range sc.Got.Members[first:] {
+		if m.Pod != nil {
+			return wait(Gate{Component: p.Kind, Member: m.Name, Want: "the removed pod is gone", Observed: m.Trouble()})
+		}
+		if sc.Kept(m) || m.Database.Presence != state.Present {
+			continue
+		}
+		if v := sc.pursue(p.BeforeRemove, m); !v.idle() {
+			return v
+		}
+	}
+	return verdict{}
+}

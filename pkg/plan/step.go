@@ -1,0 +1,190 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// Step is one thing to do. The set is closed: package act has one case for each.
+// A step names what it acts on by identity (UID, store id, member id), so that
+// it fails, rather than hits the wrong one, when the world has moved on.
+type Step interface {
+	fmt.Stringer
+	// Target is the component and the member acted on; the member is "" for
+	// the component as a whole.
+	Target() (topology.Kind, string)
+	step()
+}
+
+// Apply creates or updates a Kubernetes object. For a StatefulSet it closes the
+// partition, so that no pod restarts by it, and never changes its replicas.
+type Apply struct {
+	Component topology.Kind
+	Object    Object
+}
+
+// Resize sets a StatefulSet's replicas, one up or one down. An open partition
+// stays as it is; a closed one stays closed.
+type Resize struct {
+	Component topology.Kind
+	From, To  int
+}
+
+// Restart lets a member's pod be replaced by one of the update revision, by
+// lowering the partition to its ordinal.
+type Restart struct {
+	Component topology.Kind
+	Member    string
+	Ordinal   int
+	From      int // the partition before
+	PodUID    string
+	// Stuck: the pod is not up, so it is deleted as well. From Kubernetes 1.35
+	// on, the controller of a Parallel StatefulSet does not replace a pod that
+	// is not Ready, and a bad revision would stay for ever.
+	Stuck bool
+}
+
+// Close ends a rollout: the partition goes back to Partition, so that the next
+// change of the template restarts nothing by itself.
+type Close struct {
+	Component topology.Kind
+	Partition int
+}
+
+// MoveLeader hands PD's leadership to another member.
+type MoveLeader struct {
+	From, To         string // pods
+	FromName, ToName string // names in PD
+}
+
+// RemoveMember removes a member from PD's etcd.
+type RemoveMember struct {
+	Member string
+	ID     uint64
+}
+
+// EvictLeaders records and makes an evict-leader scheduler for a store.
+type EvictLeaders struct {
+	Member  string
+	StoreID uint64
+	Leaders int // how many there are to move
+}
+
+// AllowLeaders removes the evict-leader scheduler of a store that we made, and
+// then its record.
+type AllowLeaders struct {
+	Member  string
+	StoreID uint64
+}
+
+// RemoveStore takes a store offline: PD moves its regions away and then calls
+// it a tombstone.
+type RemoveStore struct {
+	Member  string
+	StoreID uint64
+}
+
+// RestoreStore calls a store back that was taken offline but is wanted again.
+type RestoreStore struct {
+	Member  string
+	StoreID uint64
+}
+
+// MarkClaims marks a member's claims as left behind by a scale-in.
+type MarkClaims struct {
+	Component topology.Kind
+	Member    string
+	Claims    []string
+}
+
+// UnmarkClaims takes the mark off claims of a member that is wanted again.
+// A cleaner that trusted a stale mark would delete live data.
+type UnmarkClaims struct {
+	Component topology.Kind
+	Member    string
+	Claims    []string
+}
+
+// DeleteClaim deletes a marked claim that no pod uses, with its data.
+type DeleteClaim struct {
+	Component topology.Kind
+	Member    string
+	Name, UID string
+}
+
+// Disruptive tells whether a step takes redundancy away or cannot be taken
+// back, so that a stale observation must not lead to it.
+func Disruptive(s Step) bool {
+	switch s := s.(type) {
+	case Resize:
+		return s.To < s.From
+	case Restart, MoveLeader, RemoveMember, RemoveStore, DeleteClaim:
+		return true
+	}
+	return false
+}
+
+func (Apply) step()        {}
+func (Resize) step()       {}
+func (Restart) step()      {}
+func (Close) step()        {}
+func (MoveLeader) step()   {}
+func (RemoveMember) step() {}
+func (EvictLeaders) step() {}
+func (AllowLeaders) step() {}
+func (RemoveStore) step()  {}
+func (RestoreStore) step() {}
+func (MarkClaims) step()   {}
+func (UnmarkClaims) step() {}
+func (DeleteClaim) step()  {}
+
+func (s Apply) Target() (topology.Kind, string)        { return s.Component, "" }
+func (s Resize) Target() (topology.Kind, string)       { return s.Component, "" }
+func (s Restart) Target() (topology.Kind, string)      { return s.Component, s.Member }
+func (s Close) Target() (topology.Kind, string)        { return s.Component, "" }
+func (s MoveLeader) Target() (topology.Kind, string)   { return topology.PD, s.From }
+func (s RemoveMember) Target() (topology.Kind, string) { return topology.PD, s.Member }
+func (s EvictLeaders) Target() (topology.Kind, string) { return topology.TiKV, s.Member }
+func (s AllowLeaders) Target() (topology.Kind, string) { return topology.TiKV, s.Member }
+func (s RemoveStore) Target() (topology.Kind, string)  { return topology.TiKV, s.Member }
+func (s RestoreStore) Target() (topology.Kind, string) { return topology.TiKV, s.Member }
+func (s MarkClaims) Target() (topology.Kind, string)   { return s.Component, s.Member }
+func (s UnmarkClaims) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (s DeleteClaim) Target() (topology.Kind, string)  { return s.Component, s.Member }
+
+func (s Apply) String() string {
+	verb := "update"
+	if s.Object.Drift == Missing {
+		verb = "create"
+	}
+	return fmt.Sprintf("%s %s %s", verb, s.Object.Kind, s.Object.Name)
+}
+
+func (s Resize) String() string {
+	return fmt.Sprintf("scale %s from %d to %d", s.Component.Title(), s.From, s.To)
+}
+func (s Restart) String() string { return "restart " + s.Member }
+func (s Close) String() string {
+	return fmt.Sprintf("close the rollout of %s", s.Component.Title())
+}
+
+func (s MoveLeader) String() string {
+	return fmt.Sprintf("move PD leader from %s to %s", s.From, s.To)
+}
+func (s RemoveMember) String() string { return fmt.Sprintf("remove PD member %s", s.Member) }
+func (s EvictLeaders) String() string { return "evict region leaders from " + s.Member }
+func (s AllowLeaders) String() string { return "allow region leaders on " + s.Member }
+func (s RemoveStore) String() string {
+	return fmt.Sprintf("take store %d of %s offline", s.StoreID, s.Member)
+}
+
+func (s RestoreStore) String() string {
+	return fmt.Sprintf("bring store %d of %s back up", s.StoreID, s.Member)
+}
+func (s MarkClaims) String() string { return "mark " + strings.Join(s.Claims, ", ") + " as left over" }
+func (s UnmarkClaims) String() string {
+	return "take the mark off " + strings.Join(s.Claims, ", ")
+}
+func (s DeleteClaim) String() string { return "delete left-over claim " + s.Name }

@@ -1,0 +1,54 @@
+package plan
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// Wanted is what the user wants, worked out to the last object. Package render
+// makes it; the simulator makes its own, without manifests.
+type Wanted struct {
+	Cluster topology.Cluster
+	Objects []Object // what the cluster needs as a whole
+	Groups  []Group  // in dependency order
+}
+
+// Group is what is wanted of one component.
+type Group struct {
+	topology.Group
+	Services []Object
+	Config   []Object // ConfigMaps, named by the pod template of Set
+	Set      Object   // the StatefulSet, its partition closed
+	// Template is the fingerprint of the pod template. Two templates of one
+	// fingerprint mean the same to the components, so a difference is what
+	// makes a rollout.
+	Template string
+}
+
+// Drift tells how far an object that exists is from the wanted one.
+type Drift int
+
+// An object is as wanted, or is to be created or updated.
+const (
+	None Drift = iota
+	Missing
+	Differs
+)
+
+// Object is a Kubernetes object that the cluster needs.
+type Object struct {
+	Kind, Name string
+	Drift      Drift
+	Manifest   runtime.Object
+}
+
+// Group finds the wanted group of a component.
+func (w Wanted) Group(k topology.Kind) (Group, bool) {
+	for _, g := range w.Groups {
+		if g.Kind == k {
+			return g, true
+		}
+	}
+	return Group{}, false
+}

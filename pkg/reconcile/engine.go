@@ -1,0 +1,124 @@
+// Package reconcile is the loop: observe, decide, act, report, wait. It is the
+// only package that knows all four verbs, and it owns no knowledge of TiDB.
+//
+// Foreground and daemon run the same Engine. They differ in how they wait and
+// when they stop, and in nothing else. The Engine remembers nothing between two
+// turns, so any run can be killed at any moment and any other take over.
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+// Observer reads the user's intent and the state of the cluster. With live it
+// must not answer from a cache.
+type Observer interface {
+	Observe(ctx context.Context, live bool) (plan.Wanted, state.Snapshot, error)
+}
+
+// Actor takes one step. A step that finds the world changed since it was
+// decided fails without changing anything.
+type Actor interface {
+	Do(ctx context.Context, step plan.Step) error
+}
+
+// Reporter is told what happens. It may not block and cannot fail: progress
+// never delays or fails a change.
+type Reporter interface {
+	Report(event.Event)
+}
+
+// Recorder writes down what was seen, in the status of the TidbCluster.
+type Recorder interface {
+	Record(ctx context.Context, w plan.Wanted, s state.Snapshot, p plan.Plan) error
+}
+
+// stepTimeout bounds one step. PD may need 12 s to elect a leader after one was
+// killed, and a step must outlive that.
+const stepTimeout = 60 * time.Second
+
+// Engine drives one cluster.
+type Engine struct {
+	Profiles []plan.Profile
+	Observer Observer
+	Actor    Actor // nil: follow, that is look and report only
+	Recorder Recorder
+	Story    *Story
+}
+
+// Once takes one turn and returns what was decided in it.
+func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
+	w, s, p, err := e.decide(ctx, false)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	if p.Disruptive() || p.Outcome == plan.Converged {
+		// What PD says has no version that a write could be conditional on, so
+		// a stale view must not restart a store; nor may a cache that has not
+		// seen our own writes declare success.
+		if w, s, p, err = e.decide(ctx, true); err != nil {
+			return plan.Plan{}, err
+		}
+	}
+	e.Story.Decided(w, s, p)
+	if e.Actor == nil {
+		return p, nil
+	}
+	for _, step := range p.Steps {
+		if err := e.do(ctx, step); err != nil {
+			return p, err
+		}
+	}
+	if err := e.Recorder.Record(ctx, w, s, p); err != nil {
+		e.Story.Notice("the status of the TidbCluster could not be written: " + err.Error())
+	}
+	return p, nil
+}
+
+func (e Engine) decide(ctx context.Context, live bool) (plan.Wanted, state.Snapshot, plan.Plan, error) {
+	w, s, err := e.Observer.Observe(ctx, live)
+	if err != nil {
+		return w, s, plan.Plan{}, err
+	}
+	return w, s, plan.Decide(e.Profiles, w, s), nil
+}
+
+// do takes a step to its end: an interrupt comes into effect after it.
+func (e Engine) do(ctx context.Context, step plan.Step) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepTimeout)
+	defer cancel()
+	done := e.Story.Started(step)
+	err := e.Actor.Do(ctx, step)
+	done(err)
+	if err != nil {
+		return fmt.Errorf("%s: %w", step, err)
+	}
+	return nil
+}
+
+// Undo takes back the temporary state that a run which stops half-way would
+// leave behind.
+func (e Engine) Undo(ctx context.Context) error {
+	if e.Actor == nil {
+		return nil
+	}
+	_, s, err := e.Observer.Observe(ctx, true)
+	if err != nil {
+		return err
+	}
+	for _, step := range plan.Undo(s) {
+		if err := e.do(ctx, step); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package reconcile
+
+import (
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// Story turns turns into events. It remembers what it has told, so that each
+// change is told once; the decisions do not depend on it.
+type Story struct {
+	namespace, cluster string
+	now                func() time.Time
+	reporter           Reporter
+
+	planned bool
+	gates   map[gateKey]gateSeen
+	counts  map[topology.Kind]counts
+	failure string
+}
+
+type gateKey struct {
+	component    topology.Kind
+	member, want string
+}
+
+type gateSeen struct {
+	gate  plan.Gate
+	since time.Time
+}
+
+type counts struct{ ready, updated, wanted int }
+
+// NewStory makes a story of one cluster for one reporter.
+func NewStory(namespace, cluster string, now func() time.Time, r Reporter) *Story {
+	return &Story{
+		namespace: namespace, cluster: cluster, now: now, reporter: r,
+		gates: map[gateKey]gateSeen{}, counts: map[topology.Kind]counts{},
+	}
+}
+
+// Decided tells what a turn decided: gates that closed, changed or opened, and
+// the numbers of each component.
+func (st *Story) Decided(w plan.Wanted, s state.Snapshot, p plan.Plan) {
+	st.failure = ""
+	if !st.planned {
+		st.planned = true
+		st.tell(event.Event{Type: event.Planned, Outcome: p.Outcome.String()})
+	}
+	for _, g := range w.Groups {
+		st.progress(g, s.Groups[g.Kind])
+	}
+	open := map[gateKey]gateSeen{}
+	for _, g := range p.Gates {
+		key := gateKey{g.Component, g.Member, g.Want}
+		seen, known := st.gates[key]
+		if !known {
+			seen.since = st.now()
+		}
+		if !known || seen.gate.Observed != g.Observed || seen.gate.Blocked != g.Blocked {
+			st.tell(waiting(g, seen.since))
+		}
+		open[key] = gateSeen{gate: g, since: seen.since}
+	}
+	for key, seen := range st.gates {
+		if _, still := open[key]; !still {
+			e := waiting(seen.gate, seen.since)
+			e.Type, e.Seconds = event.Passed, st.now().Sub(seen.since).Seconds()
+			st.tell(e)
+		}
+	}
+	st.gates = open
+}
+
+func (st *Story) progress(want plan.Group, got state.Group) {
+	c := counts{ready: got.Up(), wanted: want.Replicas}
+	for _, m := range got.Running() {
+		if m.Pod != nil && !got.Outdated(m) && want.Set.Drift == plan.None {
+			c.updated++
+		}
+	}
+	if last, told := st.counts[want.Kind]; told && last == c {
+		return
+	}
+	st.counts[want.Kind] = c
+	st.tell(event.Event{
+		Type: event.Progress, Component: string(want.Kind),
+		Ready: &c.ready, Updated: &c.updated, Wanted: &c.wanted,
+	})
+}
+
+func waiting(g plan.Gate, since time.Time) event.Event {
+	e := event.Event{
+		Type: event.Waiting, Component: string(g.Component), Member: g.Member,
+		Reason: g.Want, Observed: g.Observed, Hint: g.Unblock, Source: event.FromKubernetes,
+	}
+	if g.Source == plan.FromDatabase {
+		e.Source = event.FromDatabase
+	}
+	if g.Blocked {
+		e.Type = event.Blocked
+	}
+	if !g.Since.IsZero() {
+		since = g.Since
+	}
+	e.Since = &since
+	if !g.Deadline.IsZero() {
+		e.Deadline = &g.Deadline
+	}
+	return e
+}
+
+// Started tells that a step begins; the function it returns tells the end.
+func (st *Story) Started(step plan.Step) func(error) {
+	kind, member := step.Target()
+	e := event.Event{Component: string(kind), Member: member, Step: step.String()}
+	begun := st.now()
+	e.Type = event.Started
+	st.tell(e)
+	return func(err error) {
+		e.Type, e.Seconds = event.Finished, st.now().Sub(begun).Seconds()
+		if err != nil {
+			e.Type, e.Error = event.Failed, err.Error()
+		}
+		st.tell(e)
+	}
+}
+
+// Failed tells that a turn failed and will be tried again, once per error.
+func (st *Story) Failed(err error) {
+	if st.failure == err.Error() {
+		return
+	}
+	st.failure = err.Error()
+	st.Notice("trying again: " + err.Error())
+}
+
+// Notice tells the user something by the way.
+func (st *Story) Notice(text string) {
+	st.tell(event.Event{Type: event.Notice, Reason: text})
+}
+
+// Done tells the end.
+func (st *Story) Done(outcome string, code int, took time.Duration, err error) {
+	e := event.Event{Type: event.Done, Outcome: outcome, ExitCode: &code, Seconds: took.Seconds()}
+	if err != nil {
+		e.Error = err.Error()
+	}
+	st.tell(e)
+}
+
+func (st *Story) tell(e event.Event) {
+	e.APIVersion, e.Time = event.Version, st.now().UTC()
+	e.Namespace, e.Cluster = st.namespace, st.cluster
+	st.reporter.Report(e)
+}

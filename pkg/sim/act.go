@@ -1,0 +1,267 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+var (
+	errInjected = errors.New("injected: the step failed")
+	errLost     = errors.New("injected: the answer was lost")
+	errHalfWay  = errors.New("injected: the step failed half-way")
+	errConflict = errors.New("the object has been modified")
+)
+
+// Do implements reconcile.Actor.
+func (w *World) Do(_ context.Context, step plan.Step) error {
+	if w.dead {
+		return errKilled
+	}
+	if w.chance(w.Faults.Delay) {
+		w.Pass(1 + w.rng.IntN(45))
+	}
+	for i := range w.watches {
+		w.watches[i].step(w, step)
+	}
+	if w.chance(w.Faults.Fail) {
+		return errInjected
+	}
+	verdict := w.judge(step)
+	err := w.take(step)
+	if err == nil {
+		w.blame(step, verdict)
+	}
+	w.tick()
+	switch {
+	case err != nil:
+		return err
+	case w.chance(w.Faults.LostAnswer):
+		return errLost
+	case w.chance(w.Faults.Kill):
+		w.kill()
+	}
+	return nil
+}
+
+func (w *World) chance(p float64) bool { return w.chaos && w.rng.Float64() < p }
+
+// Record implements reconcile.Recorder.
+func (w *World) Record(_ context.Context, _ plan.Wanted, s state.Snapshot, _ plan.Plan) error {
+	switch {
+	case w.dead:
+		return errKilled
+	case w.chance(w.Faults.Fail):
+		return errInjected
+	case s.PD.ClusterID != 0:
+		w.recorded = s.PD.ClusterID
+	}
+	return nil
+}
+
+// take does a step as package act would: it fails without changing anything
+// when the world is not what the step was decided on.
+func (w *World) take(step plan.Step) error {
+	switch s := step.(type) {
+	case plan.Apply:
+		return w.apply(s)
+	case plan.Resize:
+		return w.resize(s)
+	case plan.Restart:
+		return w.restart(s)
+	case plan.Close:
+		return w.closeRollout(s)
+	case plan.MoveLeader:
+		return w.moveLeader(s.From, s.To)
+	case plan.RemoveMember:
+		return w.removeMember(s.ID)
+	case plan.EvictLeaders:
+		return w.evictLeaders(s)
+	case plan.AllowLeaders:
+		return w.allowLeaders(s)
+	case plan.RemoveStore:
+		return w.removeStore(s.StoreID)
+	case plan.RestoreStore:
+		return w.restoreStore(s.StoreID)
+	case plan.MarkClaims:
+		return w.mark(s.Component, s.Member, s.Claims, true)
+	case plan.UnmarkClaims:
+		return w.mark(s.Component, s.Member, s.Claims, false)
+	case plan.DeleteClaim:
+		return w.deleteClaim(s)
+	}
+	panic(fmt.Sprintf("sim: no such step: %T", step))
+}
+
+// moved: the StatefulSet was written since the engine looked.
+func (w *World) moved(k kind) bool {
+	return w.sets[k].generation != w.view.generations[k]
+}
+
+func (w *World) apply(s plan.Apply) error {
+	if s.Component == "" {
+		if w.advice != w.view.advice {
+			return errConflict
+		}
+		w.advice = w.view.newAdvice
+		return nil
+	}
+	k, intent := kindOf(s.Component), w.view.intent
+	set := &w.sets[k]
+	switch s.Object.Kind {
+	case "Service":
+		w.services[k] = true
+	case "ConfigMap":
+		w.config[k] = w.view.intent.Template[k]
+	default:
+		if s.Object.Drift == plan.Missing {
+			if set.exists {
+				return errors.New("the StatefulSet exists already")
+			}
+			n := intent.Replicas[k]
+			w.change(set, setSpec{replicas: n, partition: n, template: intent.Template[k], manual: intent.Manual[k]})
+			return nil
+		}
+		if w.moved(k) {
+			return errConflict
+		}
+		w.change(set, setSpec{
+			replicas: set.spec.replicas, partition: set.spec.replicas,
+			template: intent.Template[k], manual: intent.Manual[k],
+		})
+	}
+	return nil
+}
+
+func (w *World) resize(s plan.Resize) error {
+	k := kindOf(s.Component)
+	set := &w.sets[k]
+	if set.spec.replicas != s.From || w.moved(k) {
+		return errConflict
+	}
+	spec := set.spec
+	spec.replicas = s.To
+	if set.spec.partition >= s.From {
+		spec.partition = s.To
+	}
+	w.change(set, spec)
+	return nil
+}
+
+func (w *World) restart(s plan.Restart) error {
+	k := kindOf(s.Component)
+	set, p := &w.sets[k], w.pods[k][s.Ordinal]
+	if set.spec.partition != s.From || w.moved(k) {
+		return errConflict
+	}
+	if s.PodUID != "" && (p == nil || fmt.Sprint(p.uid) != s.PodUID) {
+		return errConflict
+	}
+	spec := set.spec
+	spec.partition = s.Ordinal
+	w.change(set, spec)
+	if !s.Stuck {
+		return nil
+	}
+	if w.chance(w.Faults.Fail) {
+		return errHalfWay
+	}
+	if w.up(k, s.Ordinal) && w.chaos {
+		w.Soft.HealedMeanwhile++
+	}
+	// A pod that is deleted before the controller knows the new partition comes
+	// back as it was.
+	for set.observed != set.generation && (!w.chaos || w.rng.IntN(2) == 0) {
+		w.tick()
+	}
+	if w.pods[k][s.Ordinal] == p && !p.terminating() {
+		w.remove(p)
+	}
+	return nil
+}
+
+func (w *World) closeRollout(s plan.Close) error {
+	k := kindOf(s.Component)
+	if w.moved(k) {
+		return errConflict
+	}
+	spec := w.sets[k].spec
+	spec.partition = s.Partition
+	w.change(&w.sets[k], spec)
+	return nil
+}
+
+// evictLeaders writes the record first: what is not recorded nobody ends.
+func (w *World) evictLeaders(s plan.EvictLeaders) error {
+	w.forgetRecord(s.StoreID)
+	w.ledger = append(w.ledger, state.Eviction{StoreID: s.StoreID, Member: s.Member, Since: w.Now()})
+	if w.chance(w.Faults.Fail) {
+		return errHalfWay
+	}
+	if !w.serving() {
+		return errNoPD
+	}
+	if st := w.store(s.StoreID); st == nil || st.state == state.StoreTombstone {
+		return fmt.Errorf("store %d not found", s.StoreID)
+	}
+	if w.evicts[s.StoreID] == nil {
+		w.evicts[s.StoreID] = &scheduler{ours: true}
+	}
+	return nil
+}
+
+// allowLeaders takes the record away last, for the same reason.
+func (w *World) allowLeaders(s plan.AllowLeaders) error {
+	if !w.serving() {
+		return errNoPD
+	}
+	delete(w.evicts, s.StoreID)
+	if w.chance(w.Faults.Fail) {
+		return errHalfWay
+	}
+	w.forgetRecord(s.StoreID)
+	return nil
+}
+
+func (w *World) forgetRecord(id uint64) {
+	var keep []state.Eviction
+	for _, e := range w.ledger {
+		if e.StoreID != id {
+			keep = append(keep, e)
+		}
+	}
+	w.ledger = keep
+}
+
+func (w *World) mark(component topology.Kind, member string, names []string, marked bool) error {
+	k := kindOf(component)
+	i, _ := w.cluster.Ordinal(component, member)
+	for _, name := range names {
+		c := w.claims[k][i]
+		if c == nil || c.name != name {
+			return fmt.Errorf("claim %s not found", name)
+		}
+		c.marked = marked
+	}
+	return nil
+}
+
+func (w *World) deleteClaim(s plan.DeleteClaim) error {
+	k := kindOf(s.Component)
+	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	c := w.claims[k][i]
+	if c == nil {
+		return nil
+	}
+	if fmt.Sprint(c.uid) != s.UID {
+		return errConflict
+	}
+	if c.goneAt == never {
+		c.goneAt = w.t + w.between(2, 20)
+	}
+	return nil
+}

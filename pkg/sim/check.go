@@ -1,0 +1,304 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+// Violation is a rule that was broken.
+type Violation struct {
+	Rule string // see the package's documentation
+	At   string // simulated time
+	What string
+}
+
+func (v Violation) String() string { return fmt.Sprintf("%s %s: %s", v.At, v.Rule, v.What) }
+
+// Soft counts what is not wrong but not good either.
+type Soft struct {
+	Steps           int
+	Restarts        int // of members that were up
+	WithLeaders     int // stores restarted with leaders before the timeout
+	LeaderMoves     int
+	LeaderMovesOver int // more than there were restarts and removals of PD leaders
+	LeadersTaken    int // restarts and removals of PD members that had led
+	Needless        int // restarts of members that were of the wanted revision
+	HealedMeanwhile int // restarts of members that came up while we looked away
+}
+
+// sighting is the truth at the moment of an observation.
+type sighting struct {
+	at       int64
+	intent   Intent
+	up       [3][limit]bool
+	revision [3][limit]string
+	outdated [3]bool // a pod has yet to be replaced, or a template to be applied
+	quorum   bool
+	members  [limit]bool // is a PD member
+	stores   [limit]bool // has a store that is not a tombstone
+}
+
+func (w *World) sight() sighting {
+	s := sighting{at: w.t, intent: w.Intent, quorum: w.hasQuorum()}
+	for k := range kinds {
+		set := &w.sets[k]
+		s.outdated[k] = set.exists && set.spec.template != w.Intent.Template[k]
+		for i := range limit {
+			s.up[k][i] = w.up(kind(k), i)
+			if p := w.pods[k][i]; p != nil {
+				s.revision[k][i] = p.revision
+				s.outdated[k] = s.outdated[k] || i < set.spec.replicas && p.revision != set.spec.template
+			}
+		}
+	}
+	for i := range limit {
+		s.members[i] = w.pd.memberAt(i) != nil
+		s.stores[i] = w.ownStore(i) != nil
+	}
+	return s
+}
+
+// ownStore is the living store of the data that an ordinal has now.
+func (w *World) ownStore(i int) *store {
+	c := w.claims[tikv][i]
+	if c == nil || c.data == 0 {
+		return nil
+	}
+	if s := w.store(c.data); s.state != state.StoreTombstone {
+		return s
+	}
+	return nil
+}
+
+// up is the truth about a member; see the package's documentation.
+func (w *World) up(k kind, i int) bool {
+	p := w.pods[k][i]
+	if !w.works(p) || !p.ready {
+		return false
+	}
+	switch k {
+	case pd:
+		m := w.pd.memberAt(i)
+		return m != nil && w.alive(*m) && w.hasQuorum()
+	case tikv:
+		s := w.ownStore(i)
+		return s != nil && s.state == state.StoreUp && s.heartbeat >= p.started && w.t-s.heartbeat <= disconnected
+	}
+	return w.answers(i)
+}
+
+func (w *World) broke(rule, format string, args ...any) {
+	v := Violation{Rule: rule, At: w.clock(), What: fmt.Sprintf(format, args...)}
+	w.note("VIOLATION %s: %s", v.Rule, v.What)
+	w.Broken = append(w.Broken, v)
+}
+
+// judge looks at a step before it is taken and says what rules it would break.
+// They are broken only if the step succeeds: an Actor that refuses protects.
+func (w *World) judge(step plan.Step) []Violation {
+	var out []Violation
+	say := func(rule, format string, args ...any) {
+		out = append(out, Violation{Rule: rule, What: fmt.Sprintf(format, args...)})
+	}
+	w.Soft.Steps++
+	switch s := step.(type) {
+	case plan.Restart:
+		w.judgeRestart(s, say)
+	case plan.RemoveMember:
+		i, _ := w.cluster.Ordinal(kinds[pd], s.Member)
+		w.judgeLoss(pd, i, say)
+		w.judgeWanted(pd, i, say)
+		w.judgeQuorum(i, len(w.pd.members)-1, say)
+		w.countLeader(i)
+	case plan.RemoveStore:
+		i, _ := w.cluster.Ordinal(kinds[tikv], s.Member)
+		w.judgeLoss(tikv, i, say)
+		w.judgeWanted(tikv, i, say)
+	case plan.Resize:
+		if s.To < s.From {
+			w.judgeShrink(kindOf(s.Component), s.To, say)
+		}
+	case plan.DeleteClaim:
+		w.judgeClaim(s, say)
+	case plan.AllowLeaders:
+		if e := w.evicts[s.StoreID]; e != nil && !e.ours {
+			say("theirs", "%s removes a scheduler that somebody else made", step)
+		}
+	}
+	return out
+}
+
+func (w *World) blame(step plan.Step, found []Violation) {
+	for _, v := range found {
+		w.broke(v.Rule, "%s: %s", step, v.What)
+	}
+	if _, ok := step.(plan.EvictLeaders); ok {
+		w.checkEvictions(step)
+	}
+}
+
+type sayer func(rule, format string, args ...any)
+
+// wantedBoth: the user wanted the ordinal when the engine looked and wants it now.
+func (w *World) wantedBoth(k kind, i int) bool {
+	return i < w.seen.intent.Replicas[k] && i < w.Intent.Replicas[k]
+}
+
+// judgeLoss: nothing is taken away while a peer is missing.
+func (w *World) judgeLoss(k kind, victim int, say sayer) {
+	for i := range limit {
+		if i != victim && w.wantedBoth(k, i) && !w.seen.up[k][i] && !w.up(k, i) {
+			say("peer-down", "%s is not up", w.names[k][i])
+		}
+	}
+}
+
+func (w *World) judgeWanted(k kind, i int, say sayer) {
+	if w.wantedBoth(k, i) {
+		say("wanted", "the user wants %s", w.names[k][i])
+	}
+}
+
+// judgeQuorum: PD keeps a majority of size members without the ordinal's one.
+func (w *World) judgeQuorum(i, size int, say sayer) {
+	m := w.pd.memberAt(i)
+	if m == nil || !w.seen.quorum || !w.hasQuorum() {
+		return
+	}
+	left := w.aliveMembers()
+	if w.alive(*m) {
+		left--
+	}
+	if left < size/2+1 {
+		say("quorum", "%d of %d members would be alive", left, size)
+	}
+}
+
+func (w *World) judgeRestart(s plan.Restart, say sayer) {
+	k, i := kindOf(s.Component), s.Ordinal
+	p, set := w.pods[k][i], &w.sets[k]
+	if p != nil && p.revision == set.update && set.observed == set.generation {
+		w.Soft.Needless++
+	}
+	if !w.seen.up[k][i] || !w.up(k, i) {
+		w.judgeRepair(k, i, say)
+		return
+	}
+	w.Soft.Restarts++
+	w.judgeLoss(k, i, say)
+	for e := range k {
+		if w.seen.outdated[e] && w.seen.intent.Template[e] == w.Intent.Template[e] {
+			say("order", "%s has pods to replace first", kinds[e].Title())
+		}
+	}
+	switch k {
+	case pd:
+		if n := len(w.pd.members); n > 2 {
+			w.judgeQuorum(i, n, say)
+		}
+		w.countLeader(i)
+	case tikv:
+		w.countLeaders(i)
+	}
+}
+
+// judgeRepair: a member that may come back is not put onto a revision that is
+// known to fail.
+func (w *World) judgeRepair(k kind, victim int, say sayer) {
+	set := &w.sets[k]
+	if f := flaw(set.update); f != noImage && f != crashing || w.seen.revision[k][victim] != set.current {
+		return
+	}
+	for i := range limit {
+		if i != victim && i < set.spec.replicas && w.seen.revision[k][i] == set.update && !w.seen.up[k][i] && !w.up(k, i) {
+			say("doubtful", "%s fails on %s", w.names[k][i], set.update)
+		}
+	}
+}
+
+func (w *World) countLeader(i int) {
+	if m := w.pd.memberAt(i); m != nil {
+		w.Soft.LeadersTaken++
+	}
+}
+
+func (w *World) countLeaders(i int) {
+	s := w.ownStore(i)
+	if s == nil || s.leaders == 0 || w.takers(s) == 0 {
+		return
+	}
+	for _, e := range w.ledger {
+		if e.StoreID == s.id && w.Now().Sub(e.Since) >= w.EvictTimeout {
+			return
+		}
+	}
+	w.note("soft: %s is restarted with %d leaders", w.names[tikv][i], s.leaders)
+	w.Soft.WithLeaders++
+}
+
+func (w *World) judgeShrink(k kind, i int, say sayer) {
+	w.judgeLoss(k, i, say)
+	switch k {
+	case pd:
+		if w.seen.members[i] && w.pd.memberAt(i) != nil {
+			say("tombstone", "PD still counts on %s", w.names[k][i])
+		}
+	case tikv:
+		if s := w.ownStore(i); s != nil && w.seen.stores[i] {
+			say("tombstone", "store %d of %s is %s", s.id, w.names[k][i], s.state)
+		}
+	}
+	if !w.wantedBoth(k, i) {
+		return
+	}
+	if k == tidb || k == pd && w.seen.members[i] || k == tikv && w.seen.stores[i] {
+		w.judgeWanted(k, i, say)
+	}
+}
+
+func (w *World) judgeClaim(s plan.DeleteClaim, say sayer) {
+	k := kindOf(s.Component)
+	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	c := w.claims[k][i]
+	switch {
+	case c == nil:
+	case !c.marked:
+		say("data", "%s is not marked", c.name)
+	case w.pods[k][i] != nil:
+		say("data", "%s is used by a pod", c.name)
+	case k == tikv && w.ownStore(i) != nil:
+		say("data", "%s holds store %d", c.name, c.data)
+	case k == pd && c.data != 0 && w.pd.member(c.data) != nil:
+		say("data", "%s holds a PD member", c.name)
+	}
+}
+
+// checkEvictions: only stores that are worked on give their leaders up.
+func (w *World) checkEvictions(step plan.Step) {
+	idle := 0
+	next := w.next(tikv)
+	for i := range limit {
+		s := w.ownStore(i)
+		if s == nil || w.evicts[s.id] == nil || !w.evicts[s.id].ours {
+			continue
+		}
+		if i != next && i < w.Intent.Replicas[tikv] && w.up(tikv, i) {
+			idle++
+		}
+	}
+	if idle > 1 {
+		w.broke("evictions", "%s: %d stores give their leaders up without need", step, idle)
+	}
+}
+
+// next is the ordinal to be restarted next, -1 if there is none.
+func (w *World) next(k kind) int {
+	for i := min(w.sets[k].spec.replicas, limit) - 1; i >= 0; i-- {
+		if p := w.pods[k][i]; p != nil && p.revision != w.sets[k].spec.template {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,67 @@
+// Package sim is a TiDB cluster without Kubernetes and without PD: a model of
+// both, on simulated time, that the real engine drives. It is how the core is
+// proven. Everything in it is deterministic: one seed, one story.
+//
+// # What is modelled
+//
+// The StatefulSet controller (Parallel pod management, partitions, revisions,
+// a lag before it sees a new spec, and both ways of treating a pod that is not
+// Ready: Kubernetes below 1.35 replaces it, from 1.35 on nobody does), pods that
+// start, crash, cannot be pulled or are refused at creation, claims that outlive
+// their pods, PD's etcd membership with its quorum, elections and refusals, PD's
+// stores with heartbeats, leaders and regions that move over time, evict-leader
+// schedulers of ours and of others, TiDB servers, our ledger, and the ConfigMap
+// that tells a PD pod without data what to do.
+//
+// Faults: a step fails, before or half-way; the answer to a step is lost; an
+// observation from the cache is old, as a whole or in PD's half; PD does not
+// answer, or answers without its stores; a pod crashes; a host is lost and the
+// API shows its pods as Ready for a while; time passes between the live
+// observation and the act; PD forgets a scheduler; the user changes the intent
+// half-way; the engine is interrupted, or killed without a chance to clean up.
+//
+// # What is asserted
+//
+// The words "by our hand" need care. A step is judged with the true state of the
+// world at two moments: when the engine last looked, and when the step is taken.
+// A fact counts against the step only if it was so at both: what happened in
+// between no engine could have known, and what has healed in between does no
+// harm. The first moment is the last call of Observe, whether the engine asked
+// for a live answer or not, so that an engine that trusts a cache is blamed for
+// what the cache did not show.
+//
+// A member is up when its pod is Ready, not terminating, its process runs, and
+// the database serves with it (PD: a member that takes part in the quorum; TiKV:
+// a store in state Up with a heartbeat since the process started; TiDB: a server
+// that answers). A peer is another member of the same component that the user
+// wanted at both moments. Then, at every step:
+//
+//   - peer-down: no Restart of a member that is up, no RemoveMember, RemoveStore,
+//     and no Resize downwards, while a peer is not up.
+//   - doubtful: no Restart of a member that is down, onto a revision of which
+//     another member is known to be unable to run.
+//   - quorum: no Restart or RemoveMember that leaves PD without a majority of
+//     members alive if it has one; a PD of one or two members cannot be
+//     restarted in any other way and is exempt from the rule for Restart.
+//   - tombstone: no Resize downwards while the store of the member that goes has
+//     ever registered and is not a tombstone, or PD still counts the member.
+//   - wanted: no RemoveMember, RemoveStore of a wanted member, and a Resize
+//     downwards of one only after the database has let go of it, which is how a
+//     removal that went too far to be called off ends.
+//   - data: no DeleteClaim of a claim that is not marked, or that a pod uses, or
+//     whose data belongs to a member that the database knows as alive.
+//   - bootstrap: PD is bootstrapped once.
+//   - evictions: at most one of our schedulers on a store that is not the one to
+//     restart next, nor restarting, nor leaving.
+//   - theirs: no scheduler that somebody else made is removed.
+//   - order: no Restart of a member that is up while an earlier component still
+//     has pods to replace.
+//
+// And when the faults have ended: the cluster converges within a bounded time
+// (stuck), to what the user wants with nothing of ours left behind (rest), and
+// stays there without a further step (restless).
+//
+// Counted only, as Soft: stores restarted with leaders before their timeout, PD
+// leaders moved more often than leaders were taken away, members restarted that
+// were of the wanted revision already.
+package sim

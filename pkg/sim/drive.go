@@ -1,0 +1,155 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+var (
+	errStopped = errors.New("interrupted")
+	errLate    = errors.New("out of simulated time")
+)
+
+// poll is how often the engine looks, in seconds.
+const poll = 5
+
+// Drive runs a fresh engine until it ends by itself or the given time is over.
+func (w *World) Drive(most time.Duration) (plan.Plan, error) {
+	ctx, abort := context.WithCancelCause(context.Background())
+	defer abort(nil)
+	w.dead, w.abort = false, abort
+	engine := reconcile.Engine{
+		Profiles: component.Profiles(), Observer: w, Actor: w, Recorder: w,
+		Story: reconcile.NewStory(w.cluster.Namespace, w.cluster.Name, w.Now, w.reporter()),
+	}
+	p, err := reconcile.Run(ctx, engine, pacer{w, w.t + int64(most/time.Second)})
+	w.dead, w.abort = false, nil
+	if err != nil {
+		w.note("the engine ends: %v", err)
+	} else {
+		w.note("the engine ends: %s", p.Outcome)
+	}
+	return p, err
+}
+
+// pacer implements reconcile.Waiter on simulated time.
+type pacer struct {
+	w    *World
+	late int64
+}
+
+func (p pacer) Wait(ctx context.Context, _ plan.Plan, _ error) error {
+	w := p.w
+	w.Pass(int(w.between(poll, 3*poll)))
+	switch {
+	case w.t >= p.late:
+		w.abort(errLate)
+	case w.chance(w.Faults.Stop):
+		w.abort(errStopped)
+	case w.chance(w.Faults.Kill):
+		w.kill()
+	}
+	return ctx.Err()
+}
+
+// kill ends the engine as kill -9 would: it cannot clean up.
+func (w *World) kill() {
+	w.note("fault: the engine is killed")
+	w.dead = true
+	w.abort(errKilled)
+}
+
+// Stop interrupts the engine, as the user would.
+func (w *World) Stop() { w.abort(errStopped) }
+
+// Settle drives until the cluster has converged and stays so. It reports what
+// prevents that as a violation.
+func (w *World) Settle(most time.Duration) {
+	for late := w.t + int64(most/time.Second); ; {
+		p, err := w.Drive(time.Duration(late-w.t) * time.Second)
+		if err == nil && p.Outcome == plan.Converged {
+			break
+		}
+		if w.t >= late {
+			w.broke("stuck", "%s, %v", gates(p), err)
+			return
+		}
+		// Given up or blocked: the user looks, and runs it again.
+		w.Pass(60)
+	}
+	w.rest()
+	for range 6 {
+		w.Pass(30)
+		wanted, snap, _ := w.Observe(context.Background(), true)
+		if p := plan.Decide(component.Profiles(), wanted, snap); p.Outcome != plan.Converged {
+			w.broke("restless", "%v %s", p.Steps, gates(p))
+			return
+		}
+	}
+}
+
+func gates(p plan.Plan) string {
+	s := p.Outcome.String()
+	for _, g := range p.Gates {
+		s += "; " + g.String()
+	}
+	return s
+}
+
+// rest checks a converged cluster against what the user wants, by the truth.
+func (w *World) rest() {
+	bad := func(format string, args ...any) { w.broke("rest", format, args...) }
+	for k := range kinds {
+		s, want := &w.sets[k], w.Intent.Replicas[k]
+		if s.spec.replicas != want || s.spec.template != w.Intent.Template[k] {
+			bad("%s has %d replicas of %s", kinds[k], s.spec.replicas, s.spec.template)
+		}
+		if s.spec.partition < want {
+			bad("%s: the rollout is open at %d", kinds[k], s.spec.partition)
+		}
+		if s.current != s.update {
+			bad("%s: Kubernetes has not completed the rollout", kinds[k])
+		}
+		for i := range limit {
+			p, c := w.pods[k][i], w.claims[k][i]
+			switch {
+			case i >= want && p != nil:
+				bad("%s is there", w.names[k][i])
+			case i < want && (!w.up(kind(k), i) || p.revision != w.Intent.Template[k]):
+				bad("%s is not up, or not of %s", w.names[k][i], w.Intent.Template[k])
+			case i < want && c != nil && c.marked:
+				bad("%s is marked, but in use", c.name)
+			case i >= want && c != nil && !c.marked:
+				bad("%s is left over, but not marked", c.name)
+			}
+		}
+	}
+	if n := len(w.pd.members); n != w.Intent.Replicas[pd]+w.Elsewhere {
+		bad("PD has %d members", n)
+	}
+	for _, s := range w.stores {
+		if s.state != state.StoreTombstone && s.ordinal >= w.Intent.Replicas[tikv] {
+			bad("store %d of %s is %s", s.id, w.names[tikv][s.ordinal], s.state)
+		}
+		if e := w.evicts[s.id]; e != nil && e.ours {
+			bad("store %d still gives its leaders up", s.id)
+		}
+	}
+	if len(w.ledger) > 0 {
+		bad("the ledger has %d records", len(w.ledger))
+	}
+	if w.pd.bootstraps != 1 {
+		w.broke("bootstrap", "PD was bootstrapped %d times", w.pd.bootstraps)
+	}
+}
+
+func clock(t int64) string { return fmt.Sprintf("%02d:%02d", t/60, t%60) }
+
+func (w *World) clock() string { return clock(w.t) }

@@ -1,0 +1,95 @@
+package sim
+
+import (
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// wanted is the user's intent, worked out to objects as package render would do
+// it, and compared with what exists.
+func (w *World) wanted() plan.Wanted {
+	cluster := w.cluster
+	cluster.Paused = w.Intent.Paused
+	out := plan.Wanted{
+		Cluster: cluster,
+		Objects: []plan.Object{w.wantedAdvice()},
+		Groups:  make([]plan.Group, len(kinds)),
+	}
+	for k, name := range kinds {
+		g := plan.Group{
+			Group: topology.Group{
+				Kind: name, Replicas: w.Intent.Replicas[k], Version: w.Intent.Template[k],
+				Manual: w.Intent.Manual[k], MinReady: w.MinReady,
+			},
+			Template: w.Intent.Template[k],
+			Services: []plan.Object{{Kind: "Service", Name: w.cluster.PeerService(name)}},
+			Config:   []plan.Object{{Kind: "ConfigMap", Name: w.cluster.SetName(name)}},
+			Set:      plan.Object{Kind: "StatefulSet", Name: w.cluster.SetName(name)},
+		}
+		if kind(k) == tikv {
+			g.EvictTimeout = w.EvictTimeout
+		}
+		if !w.services[k] {
+			g.Services[0].Drift = plan.Missing
+		}
+		switch w.config[k] {
+		case "":
+			g.Config[0].Drift = plan.Missing
+		case w.Intent.Template[k]:
+		default:
+			g.Config[0].Drift = plan.Differs
+		}
+		switch s := &w.sets[k]; {
+		case !s.exists:
+			g.Set.Drift = plan.Missing
+		case s.spec.template != g.Template || s.spec.manual != g.Manual:
+			g.Set.Drift = plan.Differs
+		}
+		out.Groups[k] = g
+	}
+	return out
+}
+
+// wantedAdvice is the ConfigMap for PD pods without data. Once a pod may have
+// read who the founders are, that may not change until there is a cluster to
+// join: two answers could found two clusters.
+func (w *World) wantedAdvice() plan.Object {
+	o := plan.Object{Kind: "ConfigMap", Name: w.cluster.BootstrapMap()}
+	want := w.newAdvice()
+	switch w.advice {
+	case "":
+		o.Drift = plan.Missing
+	case want:
+	default:
+		o.Drift = plan.Differs
+	}
+	return o
+}
+
+func (w *World) newAdvice() string {
+	switch {
+	case w.known() && w.pd.id != 0 || w.recorded != 0:
+		return joining
+	case w.sets[pd].exists && w.advice != "":
+		return w.advice
+	}
+	return founding(w.Intent.Replicas[pd])
+}
+
+// Scale is the user changing a number of replicas.
+func (w *World) Scale(k topology.Kind, replicas int) {
+	w.note("user: scale %s to %d", k.Title(), replicas)
+	w.Intent.Replicas[kindOf(k)] = replicas
+}
+
+// Upgrade is the user changing the pod template of components, of all without
+// any named.
+func (w *World) Upgrade(template string, only ...topology.Kind) {
+	if len(only) == 0 {
+		only = kinds[:]
+	}
+	for _, k := range only {
+		w.note("user: change %s to %s", k.Title(), template)
+		w.Intent.Template[kindOf(k)] = template
+	}
+}

@@ -1,0 +1,247 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+var (
+	errNoPD   = errors.New("PD does not answer")
+	errKilled = errors.New("the engine was killed")
+)
+
+// observation is what an Observer once answered.
+type observation struct {
+	at     int64
+	wanted plan.Wanted
+	snap   state.Snapshot
+	// What writes are conditional on and what they write: the generations of
+	// the StatefulSets stand for resourceVersions.
+	generations       [3]int
+	intent            Intent
+	advice, newAdvice string
+}
+
+// Observe implements reconcile.Observer.
+func (w *World) Observe(_ context.Context, live bool) (plan.Wanted, state.Snapshot, error) {
+	if w.dead {
+		return plan.Wanted{}, state.Snapshot{}, errKilled
+	}
+	if live {
+		w.tick()
+	}
+	w.seen = w.sight()
+	if w.chaos && w.rng.Float64() < w.Faults.NoAnswer {
+		return plan.Wanted{}, state.Snapshot{}, errors.New("the API server does not answer")
+	}
+	if o := w.cache; !live && o != nil && w.t-o.at <= 45 && w.chaos && w.rng.Float64() < w.Faults.Stale {
+		if w.rng.IntN(2) == 0 {
+			w.view = o
+			return o.wanted, o.snap, nil
+		}
+		w.view = w.observe()
+		return w.view.wanted, oldDatabase(w.view.snap, o.snap), nil
+	}
+	w.cache = w.observe()
+	w.view = w.cache
+	return w.cache.wanted, w.cache.snap, nil
+}
+
+// oldDatabase is a snapshot whose half from the database is an old one.
+func oldDatabase(fresh, old state.Snapshot) state.Snapshot {
+	fresh.PD = old.PD
+	for kind, g := range fresh.Groups {
+		for i := range g.Members {
+			if o := old.Groups[kind].Members; i < len(o) {
+				g.Members[i].Database = o[i].Database
+			}
+		}
+	}
+	return fresh
+}
+
+func (w *World) observe() *observation {
+	o := &observation{at: w.t, wanted: w.wanted(), intent: w.Intent, advice: w.advice, newAdvice: w.newAdvice()}
+	o.snap = state.Snapshot{
+		At: w.Now(), PD: w.observePD(), Groups: make(map[topology.Kind]state.Group, len(kinds)),
+		Evictions: append([]state.Eviction(nil), w.ledger...),
+	}
+	for k, name := range kinds {
+		o.generations[k] = w.sets[k].generation
+		o.snap.Groups[name] = w.observeGroup(kind(k))
+	}
+	return o
+}
+
+// known: PD answers us.
+func (w *World) known() bool { return w.hasQuorum() && w.t >= w.pd.blind }
+
+// storesKnown: PD answers about stores.
+func (w *World) storesKnown() bool {
+	return w.known() && w.pd.leader != 0 && w.t >= w.pd.storeless
+}
+
+func (w *World) observePD() state.PD {
+	out := state.PD{ClusterID: w.recorded}
+	if !w.known() {
+		out.Problem = "PD does not answer"
+		return out
+	}
+	out.ClusterID = w.pd.id
+	out.Members, out.Healthy = len(w.pd.members), w.aliveMembers()
+	out.MaxReplicas = w.MaxCopy
+	if m := w.pd.member(w.pd.leader); m != nil {
+		out.Leader = "elsewhere"
+		if m.ordinal >= 0 {
+			out.Leader = w.names[pd][m.ordinal]
+		}
+	}
+	if !w.storesKnown() {
+		return out
+	}
+	out.Bootstrapped = len(w.stores) > 0
+	for _, s := range w.stores {
+		switch w.shownState(s) {
+		case state.StoreTombstone:
+		case state.StoreUp:
+			out.UpStores++
+			out.Stores++
+		default:
+			out.Stores++
+		}
+	}
+	return out
+}
+
+func (w *World) observeGroup(k kind) state.Group {
+	s := &w.sets[k]
+	g := state.Group{Set: state.Set{
+		Exists: s.exists, Replicas: s.spec.replicas, Partition: s.spec.partition, Manual: s.spec.manual,
+		Observed: s.observed == s.generation, UpdateRevision: s.update, CurrentRevision: s.current,
+		Template: s.spec.template,
+	}}
+	n := s.spec.replicas
+	for i := range limit {
+		if w.pods[k][i] != nil || w.claims[k][i] != nil || w.inDatabase(k, i) {
+			n = max(n, i+1)
+		}
+	}
+	g.Members = make([]state.Member, n)
+	for i := range n {
+		m := &g.Members[i]
+		m.Kind, m.Ordinal, m.Name = kinds[k], i, w.names[k][i]
+		if p := w.pods[k][i]; p != nil {
+			m.Pod = w.observePod(p)
+		}
+		if c := w.claims[k][i]; c != nil {
+			m.Claims = []state.Claim{{Name: c.name, UID: fmt.Sprint(c.uid), Marked: c.marked, Terminating: c.goneAt != never}}
+		}
+		m.Database = w.observeDatabase(k, i)
+	}
+	return g
+}
+
+func (w *World) inDatabase(k kind, i int) bool {
+	return k == pd && w.pd.memberAt(i) != nil || k == tikv && w.storeAt(i) != nil && w.storeAt(i).state != state.StoreTombstone
+}
+
+func (w *World) observePod(p *pod) *state.Pod {
+	out := &state.Pod{
+		UID: fmt.Sprint(p.uid), Revision: p.revision, Ready: p.ready, Terminating: p.terminating(),
+		Since: w.at(p.since), Problem: p.problem,
+	}
+	if p.running {
+		out.Started = w.at(p.started)
+	}
+	return out
+}
+
+func (w *World) observeDatabase(k kind, i int) state.Database {
+	switch k {
+	case pd:
+		return w.observeMember(i)
+	case tikv:
+		return w.observeStore(i)
+	}
+	return w.observeServer(i)
+}
+
+func (w *World) observeMember(i int) state.Database {
+	if !w.known() {
+		return state.Database{}
+	}
+	m := w.pd.memberAt(i)
+	if m == nil {
+		return state.Database{Presence: state.Absent}
+	}
+	return state.Database{
+		Presence: state.Present, ID: m.id, Name: w.names[pd][i],
+		Healthy: w.alive(*m), Leader: m.id == w.pd.leader,
+	}
+}
+
+// storeAt finds the store that an ordinal stands for: the one that its data
+// belongs to, else the newest one with its address that is not buried.
+func (w *World) storeAt(i int) *store {
+	if c := w.claims[tikv][i]; c != nil && c.data != 0 {
+		return w.store(c.data)
+	}
+	for j := len(w.stores) - 1; j >= 0; j-- {
+		if s := w.stores[j]; s.ordinal == i && s.state != state.StoreTombstone {
+			return s
+		}
+	}
+	return nil
+}
+
+func (w *World) observeStore(i int) state.Database {
+	if !w.storesKnown() {
+		return state.Database{}
+	}
+	s := w.storeAt(i)
+	if s == nil {
+		return state.Database{Presence: state.Absent}
+	}
+	shown := w.shownState(s)
+	d := state.Database{
+		Presence: state.Present, ID: s.id, State: shown,
+		Healthy: shown == state.StoreUp, Evicting: w.evicts[s.id] != nil,
+		Leaders: s.leaders, Regions: s.regions,
+	}
+	if p := w.pods[tikv][i]; p != nil && s.heartbeat < p.started {
+		d.Healthy = false
+	}
+	if d.Evicting && w.chaos && w.rng.Float64() < w.Faults.NoAnswer {
+		d.Leaders = -1
+	}
+	return d
+}
+
+func (w *World) observeServer(i int) state.Database {
+	if w.pods[tidb][i] != nil && w.chaos && w.rng.Float64() < w.Faults.NoAnswer {
+		return state.Database{}
+	}
+	if !w.answers(i) {
+		return state.Database{Presence: state.Absent}
+	}
+	return state.Database{Presence: state.Present, Healthy: true}
+}
+
+// answers: the TiDB server's status port does.
+func (w *World) answers(i int) bool {
+	p := w.pods[tidb][i]
+	if !w.works(p) || w.t < p.started+3 || !w.serving() {
+		return false
+	}
+	for _, s := range w.stores {
+		if w.storeRuns(s) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,266 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// pdCluster is PD: an etcd membership and who leads it.
+type pdCluster struct {
+	id         uint64 // the cluster id, 0 until it is bootstrapped
+	bootstraps int
+	members    []pdMember
+	leader     uint64
+	electAt    int64 // when the next leader is found; never while nobody looks for one
+	blind      int64 // until when PD does not answer us
+	storeless  int64 // until when it answers, but not about stores
+	startedAt  int64 // when a member started last
+	elsewhere  int64 // until when the members in the other Kubernetes cluster are away
+}
+
+type pdMember struct {
+	id      uint64
+	ordinal int  // -1: it runs in another Kubernetes cluster
+	started bool // it has been there, so PD knows its name
+}
+
+// The advice to a PD pod without data: found a cluster of the first n members,
+// or join the one that there is.
+const joining = "join"
+
+func founding(n int) string { return "found " + strconv.Itoa(n) }
+
+func founders(advice string) int {
+	digits, ok := strings.CutPrefix(advice, "found ")
+	if !ok {
+		return 0
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// joinTime is how long a PD process needs until it takes part.
+const joinTime = 3
+
+func (c *pdCluster) member(id uint64) *pdMember {
+	for i := range c.members {
+		if c.members[i].id == id {
+			return &c.members[i]
+		}
+	}
+	return nil
+}
+
+// memberAt finds the member that PD takes the ordinal's pod for.
+func (c *pdCluster) memberAt(ordinal int) *pdMember {
+	for i := range c.members {
+		if c.members[i].ordinal == ordinal {
+			return &c.members[i]
+		}
+	}
+	return nil
+}
+
+func (c *pdCluster) quorum() int { return len(c.members)/2 + 1 }
+
+// alive: the member's process takes part in the quorum.
+func (w *World) alive(m pdMember) bool {
+	if m.ordinal < 0 {
+		return w.t >= w.pd.elsewhere
+	}
+	p, c := w.pods[pd][m.ordinal], w.claims[pd][m.ordinal]
+	return w.works(p) && c != nil && c.data == m.id && p.joined != 0 && w.t >= p.joined
+}
+
+func (w *World) aliveMembers() int {
+	n := 0
+	for _, m := range w.pd.members {
+		if w.alive(m) {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *World) hasQuorum() bool {
+	return len(w.pd.members) > 0 && w.aliveMembers() >= w.pd.quorum()
+}
+
+// serving: PD does what it is asked.
+func (w *World) serving() bool {
+	return w.pd.leader != 0 && w.hasQuorum()
+}
+
+func (w *World) tickPD() {
+	for i, p := range w.pods[pd] {
+		if w.works(p) && p.joined == 0 && w.claims[pd][i] != nil {
+			w.enter(i, p, w.claims[pd][i])
+		}
+	}
+	w.elect()
+}
+
+// enter is what the start script and the PD process do before they serve.
+func (w *World) enter(i int, p *pod, c *claim) {
+	switch own := w.pd.memberAt(i); {
+	case c.data != 0 && w.pd.member(c.data) == nil:
+		w.halt(p, 30) // it was removed, the others tell it so
+	case c.data != 0:
+		p.joined, w.pd.startedAt = w.t+joinTime, w.t
+	case own != nil && own.started:
+		w.halt(p, 30) // PD refuses a member that has lost its data
+	case own != nil:
+		c.data, own.started = own.id, true
+		p.joined, w.pd.startedAt = w.t+joinTime, w.t
+	case founders(p.advice) > i:
+		w.found(p.advice)
+	case p.advice == joining && w.serving():
+		w.join(i, p)
+	case p.advice == "" || p.advice == joining:
+		w.halt(p, 5) // the script asks again
+	default:
+		w.halt(p, 5) // it is not one of the founders, so it waits for a cluster
+	}
+}
+
+// found makes a cluster as soon as most of its founders are there, all of them
+// without data.
+func (w *World) found(advice string) {
+	n, there := founders(advice), 0
+	for i := range n {
+		p, c := w.pods[pd][i], w.claims[pd][i]
+		if w.works(p) && p.advice == advice && c != nil && c.data == 0 {
+			there++
+		}
+	}
+	if there < n/2+1 {
+		return
+	}
+	w.pd.bootstraps++
+	w.pd.id = uint64(7000 + w.pd.bootstraps)
+	w.pd.members, w.pd.leader, w.pd.electAt = nil, 0, never
+	for i := range n {
+		m := pdMember{id: uint64(100 + w.uid()), ordinal: i}
+		p, c := w.pods[pd][i], w.claims[pd][i]
+		if w.works(p) && p.advice == advice && c != nil && c.data == 0 {
+			c.data, m.started, p.joined = m.id, true, w.t+joinTime
+		}
+		w.pd.members = append(w.pd.members, m)
+	}
+	for range w.Elsewhere {
+		w.pd.members = append(w.pd.members, pdMember{id: uint64(100 + w.uid()), ordinal: -1, started: true})
+	}
+	w.pd.startedAt = w.t
+}
+
+// join adds a voter as etcd with strict reconfiguration allows it: one at a
+// time, and never more than the members that have started can carry.
+func (w *World) join(i int, p *pod) {
+	started := 0
+	for _, m := range w.pd.members {
+		if m.started {
+			started++
+		}
+	}
+	n := len(w.pd.members)
+	if started < n || n > 1 && started < (n+1)/2+1 || w.aliveMembers() < w.pd.quorum() {
+		w.halt(p, 5)
+		return
+	}
+	w.pd.members = append(w.pd.members, pdMember{id: uint64(100 + w.uid()), ordinal: i})
+}
+
+func (w *World) elect() {
+	c := &w.pd
+	if !w.hasQuorum() {
+		c.leader, c.electAt = 0, never
+		return
+	}
+	if m := c.member(c.leader); m != nil && w.alive(*m) {
+		return
+	}
+	c.leader = 0
+	if c.electAt == never {
+		c.electAt = w.t + w.between(3, 14)
+	}
+	if w.t < c.electAt {
+		return
+	}
+	c.electAt = never
+	n := 0
+	if w.chaos {
+		n = w.rng.IntN(len(c.members))
+	}
+	for i := range c.members {
+		if m := c.members[(n+i)%len(c.members)]; w.alive(m) {
+			c.leader = m.id
+			return
+		}
+	}
+}
+
+func (w *World) moveLeader(from, to string) error {
+	if !w.serving() {
+		return errNoPD
+	}
+	f, _ := w.cluster.Ordinal(kinds[pd], from)
+	t, _ := w.cluster.Ordinal(kinds[pd], to)
+	leader, target := w.pd.member(w.pd.leader), w.pd.memberAt(t)
+	if leader.ordinal != f {
+		return fmt.Errorf("%s does not lead", from)
+	}
+	if target == nil || !w.alive(*target) {
+		return fmt.Errorf("no valid pd to transfer the leader to")
+	}
+	w.pd.leader = target.id
+	w.Soft.LeaderMoves++
+	return nil
+}
+
+// removeMember follows etcd's strict reconfiguration.
+func (w *World) removeMember(id uint64) error {
+	if !w.serving() {
+		return errNoPD
+	}
+	m := w.pd.member(id)
+	if m == nil {
+		return nil
+	}
+	if w.t-w.pd.startedAt < 5 {
+		return fmt.Errorf("etcdserver: unhealthy cluster")
+	}
+	rest, started, alive := len(w.pd.members)-1, 0, w.aliveMembers()
+	for _, o := range w.pd.members {
+		if o.started && o.id != id {
+			started++
+		}
+	}
+	if w.alive(*m) {
+		alive--
+	}
+	if rest == 0 || started < rest/2+1 || w.alive(*m) && alive < rest/2+1 {
+		return fmt.Errorf("etcdserver: re-configuration failed due to not enough started members")
+	}
+	var members []pdMember
+	for _, o := range w.pd.members {
+		if o.id != id {
+			members = append(members, o)
+		}
+	}
+	if m.ordinal >= 0 {
+		// The process goes on as a zombie until it is restarted; it takes no
+		// part any more.
+		if p := w.pods[pd][m.ordinal]; w.works(p) {
+			w.halt(p, 30)
+		}
+	}
+	w.pd.members = members
+	if w.pd.leader == id {
+		w.pd.leader, w.pd.electAt = 0, w.t+4
+	}
+	return nil
+}

@@ -1,0 +1,225 @@
+package sim
+
+import "fmt"
+
+// set is a StatefulSet: what was asked of it, and what its controller has seen.
+type set struct {
+	exists     bool
+	spec       setSpec
+	generation int
+
+	seen     setSpec // what the controller works with
+	observed int     // the generation it has seen
+	syncAt   int64   // when it will see the newest one
+
+	current, update string // revisions
+}
+
+type setSpec struct {
+	replicas, partition int
+	template            string
+	manual              bool // OnDelete
+}
+
+// change is a write of the StatefulSet's spec.
+func (w *World) change(s *set, spec setSpec) {
+	if s.exists && s.spec == spec {
+		return
+	}
+	s.exists, s.spec = true, spec
+	s.generation++
+	s.syncAt = w.t + w.between(1, 3)
+}
+
+// pod is a pod and the process in it.
+type pod struct {
+	uid      int
+	revision string
+	startAt  int64 // when the container starts next
+	running  bool
+	started  int64
+	readyAt  int64
+	ready    bool
+	since    int64 // when ready last changed
+	goneAt   int64 // never unless it is terminating
+	problem  string
+	lost     int64  // its host is lost until then
+	shown    int64  // until when the API takes a lost pod for Ready
+	advice   string // what a PD without data was told when it started
+	joined   int64  // when a PD process has become a part of the cluster
+}
+
+func (p *pod) terminating() bool { return p.goneAt != never }
+
+// works: the process does what it is there for.
+func (w *World) works(p *pod) bool {
+	return p != nil && p.running && !p.terminating() && p.lost <= w.t && flaw(p.revision) == ""
+}
+
+// claim is a PersistentVolumeClaim with the data on it.
+type claim struct {
+	name   string
+	uid    int
+	marked bool
+	goneAt int64  // never unless it is terminating
+	data   uint64 // the PD member or the store that the data belongs to, 0 while empty
+}
+
+// control is one turn of the StatefulSet controller.
+func (w *World) control(k kind) {
+	s := &w.sets[k]
+	if !s.exists {
+		return
+	}
+	if s.observed != s.generation && w.t >= s.syncAt {
+		s.seen, s.observed = s.spec, s.generation
+		s.update = s.seen.template
+		if s.current == "" {
+			s.current = s.update
+		}
+	}
+	if s.observed == 0 {
+		return
+	}
+	for i := range limit {
+		p := w.pods[k][i]
+		if c := w.claims[k][i]; c != nil && w.t >= c.goneAt && p == nil {
+			w.claims[k][i] = nil
+		}
+		switch {
+		case p != nil && i >= s.seen.replicas && !p.terminating():
+			w.remove(p)
+		case p == nil && i < s.seen.replicas:
+			w.create(k, i)
+		}
+	}
+	if !s.seen.manual {
+		w.roll(k)
+		w.complete(k)
+	}
+}
+
+func (w *World) remove(p *pod) {
+	p.goneAt = w.t + w.between(3, 15)
+}
+
+func (w *World) create(k kind, i int) {
+	s := &w.sets[k]
+	revision := s.update
+	if !s.seen.manual && i < s.seen.partition {
+		revision = s.current
+	}
+	if flaw(revision) == refused {
+		return
+	}
+	if k != tidb {
+		c := w.claims[k][i]
+		if c != nil && c.goneAt != never {
+			return // the controller waits for the claim to be gone
+		}
+		if c == nil {
+			w.claims[k][i] = &claim{name: fmt.Sprintf("%s-%s", kinds[k], w.names[k][i]), uid: w.uid(), goneAt: never}
+		}
+	}
+	w.pods[k][i] = &pod{
+		uid: w.uid(), revision: revision, startAt: w.t + w.between(2, 20), since: w.t, goneAt: never,
+		problem: "ContainerCreating",
+	}
+}
+
+// roll replaces at most one pod that is not of the update revision.
+func (w *World) roll(k kind) {
+	s := &w.sets[k]
+	if w.KeepStuck {
+		for i := range min(s.seen.replicas, limit) {
+			if p := w.pods[k][i]; p == nil || !p.ready || p.terminating() {
+				return
+			}
+		}
+	}
+	for i := min(s.seen.replicas, limit) - 1; i >= s.seen.partition; i-- {
+		p := w.pods[k][i]
+		if p == nil {
+			return
+		}
+		if p.revision != s.update && !p.terminating() {
+			w.remove(p)
+			return
+		}
+		if !p.ready || p.terminating() {
+			return
+		}
+	}
+}
+
+// complete moves the current revision on when every pod has the new one. Until
+// then a pod below the partition comes back with the old one.
+func (w *World) complete(k kind) {
+	s := &w.sets[k]
+	for i := range min(s.seen.replicas, limit) {
+		if p := w.pods[k][i]; p == nil || !p.ready || p.revision != s.update {
+			return
+		}
+	}
+	s.current = s.update
+}
+
+// run is one turn of the kubelets.
+func (w *World) run(k kind) {
+	for i, p := range w.pods[k] {
+		if p == nil {
+			continue
+		}
+		switch {
+		case w.t >= p.goneAt && p.lost <= w.t:
+			w.pods[k][i] = nil
+		case p.lost > w.t:
+			if p.shown == w.t {
+				w.setReady(p, false, "node is not ready")
+			}
+		case p.lost != 0:
+			p.lost = 0
+			w.halt(p, 1)
+		case !p.running:
+			w.start(p)
+		case !p.ready && w.t >= p.readyAt:
+			w.setReady(p, true, "")
+		case flaw(p.revision) == crashing && w.t-p.started >= 8:
+			w.halt(p, 40)
+		}
+	}
+}
+
+func (w *World) start(p *pod) {
+	if p.terminating() || w.t < p.startAt {
+		return
+	}
+	if flaw(p.revision) == noImage {
+		p.problem = "ImagePullBackOff"
+		return
+	}
+	p.running, p.started, p.joined = true, w.t, 0
+	p.readyAt = w.t + w.between(2, 8)
+	p.problem = ""
+	p.advice = w.advice
+}
+
+// halt ends the process; the kubelet starts it again after a while.
+func (w *World) halt(p *pod, after int64) {
+	p.running = false
+	p.startAt = w.t + after
+	w.setReady(p, false, "CrashLoopBackOff")
+}
+
+func (w *World) setReady(p *pod, ready bool, problem string) {
+	if p.ready != ready {
+		p.ready, p.since = ready, w.t
+	}
+	p.problem = problem
+}
+
+// lose takes the pod's host away for a while.
+func (w *World) lose(p *pod, seconds int64) {
+	p.lost = w.t + seconds
+	p.shown = w.t + min(40, seconds-1)
+}

@@ -1,0 +1,58 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// settleTime is how long the cluster may take to converge after the faults.
+const settleTime = 3 * time.Hour
+
+// Seed lives one random story to its end. With tell it keeps a transcript.
+func Seed(seed uint64, tell bool) *World {
+	rng := rand.New(rand.NewPCG(seed, 2))
+	o := Options{
+		Seed: seed, PD: pick(rng, 1, 3, 3, 5), TiKV: pick(rng, 3, 3, 4, 5), TiDB: pick(rng, 0, 1, 2, 3),
+		Elsewhere: pick(rng, 0, 0, 0, 2), KeepStuck: rng.IntN(2) == 0,
+		EvictTimeout: pick(rng, 30*time.Second, 10*time.Minute, 1500*time.Minute),
+		MinReady:     pick(rng, 0, 0, 30*time.Second),
+		Faults:       someFaults(rng),
+	}
+	w := New(o)
+	if tell {
+		w.Tell()
+	}
+	w.chaos = true
+	if rng.IntN(3) > 0 {
+		w.chaos = false
+		w.Settle(settleTime)
+		w.chaos = true
+	}
+	w.note("faults begin")
+	for until := w.t + int64(300+rng.IntN(1200)); w.t < until; {
+		_, _ = w.Drive(time.Duration(until-w.t) * time.Second)
+		w.Pass(5 + rng.IntN(60))
+	}
+	w.calm()
+	w.Settle(settleTime)
+	return w
+}
+
+// someFaults leaves kinds of faults out, so that a story shows what the others
+// do by themselves.
+func someFaults(rng *rand.Rand) Faults {
+	some := func(odds float64) float64 {
+		if rng.IntN(2) == 0 {
+			return 0
+		}
+		return odds
+	}
+	return Faults{
+		Fail: some(0.08), LostAnswer: some(0.05), Delay: some(0.1), Stale: some(0.4), NoAnswer: some(0.05),
+		Kill: some(0.01), Stop: some(0.01),
+		Crash: some(1. / 100), Lose: some(1. / 400), Blind: some(1. / 200), Forget: some(1. / 60),
+		Meddle: some(1. / 300), Elsewhere: some(1. / 200), Intent: 1. / 150,
+	}
+}
+
+func pick[T any](rng *rand.Rand, options ...T) T { return options[rng.IntN(len(options))] }

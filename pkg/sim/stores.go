@@ -1,0 +1,224 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+// store is a TiKV store as PD knows it. Its state is PD's stored one: Up,
+// Offline or Tombstone; Disconnected and Down follow from the heartbeat.
+type store struct {
+	id        uint64
+	ordinal   int
+	state     state.StoreState
+	heartbeat int64
+	leaders   int
+	regions   int
+	emptyAt   int64 // when an Offline store ran out of regions
+	deadAt    int64 // when its process was found missing, 0 while it is there
+}
+
+// scheduler is an evict-leader scheduler in PD.
+type scheduler struct {
+	ours bool
+}
+
+const (
+	regions       = 24 // regions of the simulated cluster
+	heartbeats    = 10 // seconds between two of them
+	disconnected  = 20
+	downAfter     = 30 * 60
+	tombstoneTime = 8 // an empty Offline store is buried after this time
+)
+
+// shownState is the state's name in PD's answers.
+func (w *World) shownState(s *store) state.StoreState {
+	switch {
+	case s.state != state.StoreUp:
+		return s.state
+	case w.t-s.heartbeat > downAfter:
+		return state.StoreDown
+	case w.t-s.heartbeat > disconnected:
+		return state.StoreDisconnected
+	}
+	return state.StoreUp
+}
+
+func (w *World) store(id uint64) *store {
+	for _, s := range w.stores {
+		if s.id == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// running: the store's process is there, with the store's data.
+func (w *World) storeRuns(s *store) bool {
+	p, c := w.pods[tikv][s.ordinal], w.claims[tikv][s.ordinal]
+	return w.works(p) && c != nil && c.data == s.id && s.state != state.StoreTombstone
+}
+
+func (w *World) tickStores() {
+	for i, p := range w.pods[tikv] {
+		if c := w.claims[tikv][i]; w.works(p) && c != nil {
+			w.attach(i, p, c)
+		}
+	}
+	for _, s := range w.stores {
+		if s.state == state.StoreTombstone {
+			continue
+		}
+		runs := w.storeRuns(s)
+		switch {
+		case runs:
+			s.deadAt = 0
+			p := w.pods[tikv][s.ordinal]
+			if w.serving() && w.t >= p.started+2 && (s.heartbeat < p.started || w.t-s.heartbeat >= heartbeats) {
+				s.heartbeat = w.t
+			}
+		case s.deadAt == 0:
+			s.deadAt = w.t
+		}
+		w.empty(s)
+	}
+	if w.serving() {
+		w.balance()
+	}
+}
+
+// attach is what a TiKV process does when it starts.
+func (w *World) attach(i int, p *pod, c *claim) {
+	if c.data != 0 {
+		if s := w.store(c.data); s.state == state.StoreTombstone {
+			w.halt(p, 40) // "store is tombstone"
+		}
+		return
+	}
+	if !w.serving() || w.t < p.started+4 {
+		return
+	}
+	for _, s := range w.stores {
+		if s.ordinal == i && s.state != state.StoreTombstone {
+			w.halt(p, 40) // PD refuses a second store at the same address
+			return
+		}
+	}
+	s := &store{id: uint64(len(w.stores) + 1), ordinal: i, state: state.StoreUp, heartbeat: w.t}
+	if len(w.stores) == 0 {
+		s.leaders, s.regions = regions, regions
+	}
+	w.stores = append(w.stores, s)
+	c.data = s.id
+}
+
+// empty moves regions away from a store that is Offline and buries it when it
+// has none.
+func (w *World) empty(s *store) {
+	if s.state != state.StoreOffline || !w.serving() {
+		return
+	}
+	if s.regions > 0 && w.takers(s) >= w.MaxCopy {
+		s.regions = max(0, s.regions-2)
+	}
+	s.leaders = min(s.leaders, s.regions)
+	if s.regions > 0 {
+		s.emptyAt = w.t
+		return
+	}
+	if w.t-s.emptyAt >= tombstoneTime {
+		s.state = state.StoreTombstone
+	}
+}
+
+// takers counts stores that regions of s can go to.
+func (w *World) takers(s *store) int {
+	n := 0
+	for _, o := range w.stores {
+		if o != s && o.state == state.StoreUp && w.storeRuns(o) {
+			n++
+		}
+	}
+	return n
+}
+
+// balance moves leaders away from where they may not be, and evens them out.
+func (w *World) balance() {
+	var least, most *store
+	total := 0
+	for _, s := range w.stores {
+		total += s.leaders
+		if s.state != state.StoreUp || !w.storeRuns(s) {
+			continue
+		}
+		s.regions = max(s.regions, regions*min(w.MaxCopy, len(w.stores))/max(1, len(w.stores)))
+		if w.evicts[s.id] != nil {
+			continue
+		}
+		if least == nil || s.leaders < least.leaders {
+			least = s
+		}
+		if most == nil || s.leaders > most.leaders {
+			most = s
+		}
+	}
+	if least == nil {
+		return
+	}
+	least.leaders += regions - total
+	if len(w.stores) == 0 {
+		return
+	}
+	for _, s := range w.stores {
+		away := w.evicts[s.id] != nil || s.state != state.StoreUp || s.deadAt != 0 && w.t-s.deadAt > 10
+		if s != least && away && s.leaders > 0 {
+			n := min(s.leaders, 2)
+			s.leaders -= n
+			least.leaders += n
+		}
+	}
+	if most.leaders > least.leaders+1 {
+		most.leaders--
+		least.leaders++
+	}
+}
+
+func (w *World) removeStore(id uint64) error {
+	if !w.serving() {
+		return errNoPD
+	}
+	s := w.store(id)
+	switch {
+	case s == nil:
+		return fmt.Errorf("store %d not found", id)
+	case s.state != state.StoreUp:
+		return nil
+	}
+	up := 0
+	for _, o := range w.stores {
+		if o.state == state.StoreUp {
+			up++ // PD counts those that are disconnected too
+		}
+	}
+	if up-1 < w.MaxCopy {
+		return fmt.Errorf("can not remove store %d since the number of up stores would be %d while need %d", id, up-1, w.MaxCopy)
+	}
+	s.state, s.emptyAt = state.StoreOffline, w.t
+	return nil
+}
+
+func (w *World) restoreStore(id uint64) error {
+	if !w.serving() {
+		return errNoPD
+	}
+	s := w.store(id)
+	switch {
+	case s == nil:
+		return fmt.Errorf("store %d not found", id)
+	case s.state == state.StoreTombstone:
+		return fmt.Errorf("store %d is a tombstone", id)
+	}
+	s.state = state.StoreUp
+	return nil
+}

@@ -1,0 +1,111 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+)
+
+// transcript is a story as a person would tell it: what was done, and what was
+// waited for. Numbers that only change while one waits are left out.
+type transcript struct {
+	w     *World
+	lines []string
+	open  map[string]bool
+}
+
+// Tell starts a transcript.
+func (w *World) Tell() {
+	w.story = &transcript{w: w, open: map[string]bool{}}
+}
+
+// Transcript is what was told so far.
+func (w *World) Transcript() string {
+	return strings.Join(w.story.lines, "\n") + "\n"
+}
+
+func (w *World) note(format string, args ...any) {
+	if w.story != nil {
+		w.story.add("-- " + fmt.Sprintf(format, args...))
+	}
+}
+
+func (w *World) reporter() reconcile.Reporter {
+	if w.story == nil {
+		return silent{}
+	}
+	w.story.open = map[string]bool{}
+	return w.story
+}
+
+type silent struct{}
+
+func (silent) Report(event.Event) {}
+
+func (s *transcript) add(line string) {
+	s.lines = append(s.lines, s.w.clock()+" "+line)
+}
+
+// Report implements reconcile.Reporter.
+func (s *transcript) Report(e event.Event) {
+	who := e.Member
+	if who == "" {
+		who = e.Component
+	}
+	key := strings.Join([]string{e.Component, e.Member, e.Reason, string(e.Type)}, "/")
+	text := who + ": " + e.Reason
+	if e.Observed != "" {
+		text += ", " + e.Observed
+	}
+	switch e.Type {
+	case event.Started:
+		s.add(e.Step)
+	case event.Failed:
+		s.add("   failed: " + e.Error)
+	case event.Waiting, event.Blocked:
+		if !s.open[key] {
+			s.open[key] = true
+			s.add("   " + string(e.Type) + ": " + text)
+		}
+	case event.Passed:
+		delete(s.open, strings.Replace(key, string(event.Passed), string(event.Waiting), 1))
+		delete(s.open, strings.Replace(key, string(event.Passed), string(event.Blocked), 1))
+	}
+}
+
+// watch does something once, at a moment that a test is waiting for.
+type watch struct {
+	when func(*World) bool
+	on   func(plan.Step) bool
+	do   func()
+	done bool
+}
+
+// When has something happen as soon as a condition holds.
+func (w *World) When(when func(*World) bool, do func()) {
+	w.watches = append(w.watches, watch{when: when, do: do})
+}
+
+// OnStep has something happen just before the first step that begins as told.
+func (w *World) OnStep(begins string, do func()) {
+	w.watches = append(w.watches, watch{
+		on: func(s plan.Step) bool { return strings.HasPrefix(s.String(), begins) }, do: do,
+	})
+}
+
+func (x *watch) look(w *World) {
+	if !x.done && x.when != nil && x.when(w) {
+		x.done = true
+		x.do()
+	}
+}
+
+func (x *watch) step(_ *World, s plan.Step) {
+	if !x.done && x.on != nil && x.on(s) {
+		x.done = true
+		x.do()
+	}
+}

@@ -1,0 +1,177 @@
+package sim
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// kind indexes the components in dependency order.
+type kind int
+
+const (
+	pd kind = iota
+	tikv
+	tidb
+)
+
+var kinds = [...]topology.Kind{pd: topology.PD, tikv: topology.TiKV, tidb: topology.TiDB}
+
+func kindOf(k topology.Kind) kind {
+	for i, name := range kinds {
+		if name == k {
+			return kind(i)
+		}
+	}
+	panic("sim: no such component: " + string(k))
+}
+
+// limit is the number of ordinals there is room for.
+const limit = 10
+
+const never = math.MaxInt64
+
+// epoch is when every simulated story begins.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Options shape a world.
+type Options struct {
+	Seed     uint64
+	PD       int
+	TiKV     int
+	TiDB     int
+	MaxCopy  int // PD's max-replicas, 3 if not set
+	Elsewhere int // PD members in another Kubernetes cluster
+	// KeepStuck: the StatefulSet controller does not replace a pod that is not
+	// Ready, as from Kubernetes 1.35 on.
+	KeepStuck    bool
+	EvictTimeout time.Duration
+	MinReady     time.Duration
+	Faults       Faults
+}
+
+// Intent is what the user wants at the moment.
+type Intent struct {
+	Replicas [3]int
+	Template [3]string
+	Paused   bool
+	Manual   [3]bool
+}
+
+// World is a simulated Kubernetes cluster with one TiDB cluster in it.
+type World struct {
+	Options
+	Intent Intent
+	Broken []Violation
+	Soft   Soft
+
+	t    int64 // seconds since epoch
+	rng  *rand.Rand
+	uids int
+
+	cluster  topology.Cluster
+	names    [3][limit]string
+	services [3]bool
+	config   [3]string
+	advice   string // the ConfigMap that tells a PD pod without data what to do
+	sets     [3]set
+	pods     [3][limit]*pod
+	claims   [3][limit]*claim
+	ledger   []state.Eviction
+	recorded uint64 // PD's cluster id in the status of the TidbCluster
+
+	pd     pdCluster
+	stores []*store
+	evicts map[uint64]*scheduler
+
+	seen    sighting     // the truth when the engine last looked
+	view    *observation // what it was shown then
+	cache   *observation // what a cache shows
+	chaos   bool
+	dead    bool // the engine was killed: nothing it asks for happens
+	abort   func(error)
+	story   *transcript
+	watches []watch
+}
+
+// New makes a world in which nothing exists yet.
+func New(o Options) *World {
+	if o.MaxCopy == 0 {
+		o.MaxCopy = 3
+	}
+	if o.EvictTimeout == 0 {
+		o.EvictTimeout = 1500 * time.Minute
+	}
+	w := &World{
+		Options: o,
+		rng:     rand.New(rand.NewPCG(o.Seed, 1)),
+		cluster: topology.Cluster{Namespace: "db", Name: "basic", Instance: "basic"},
+		evicts:  map[uint64]*scheduler{},
+	}
+	w.Intent.Replicas = [3]int{o.PD, o.TiKV, o.TiDB}
+	w.Intent.Template = [3]string{"v1", "v1", "v1"}
+	w.pd.electAt = never
+	for k := range kinds {
+		for i := range limit {
+			w.names[k][i] = w.cluster.PodName(kinds[k], i)
+		}
+	}
+	return w
+}
+
+// Now is the simulated time.
+func (w *World) Now() time.Time { return w.at(w.t) }
+
+func (w *World) at(t int64) time.Time { return epoch.Add(time.Duration(t) * time.Second) }
+
+// Pass lets time pass.
+func (w *World) Pass(seconds int) {
+	for range seconds {
+		w.tick()
+	}
+}
+
+func (w *World) tick() {
+	w.t++
+	if w.chaos {
+		w.strike()
+	}
+	for k := range kinds {
+		w.control(kind(k))
+		w.run(kind(k))
+	}
+	w.tickPD()
+	w.tickStores()
+	for i := range w.watches {
+		w.watches[i].look(w)
+	}
+}
+
+func (w *World) uid() int { w.uids++; return w.uids }
+
+// between picks a number of seconds. Without faults the world is a regular one.
+func (w *World) between(low, high int64) int64 {
+	if !w.chaos {
+		return low
+	}
+	return low + w.rng.Int64N(high-low+1)
+}
+
+// flaw is what is wrong with a pod template, told from its name so that a test
+// can ask for it: "v2" is fine, "v2-noimage" is not.
+func flaw(revision string) string {
+	_, what, _ := strings.Cut(revision, "-")
+	return what
+}
+
+// The flaws a template can have.
+const (
+	noImage  = "noimage"  // the image does not exist
+	crashing = "crashing" // the container exits after a few seconds
+	deaf     = "deaf"     // it runs and is Ready but does not serve
+	refused  = "refused"  // an admission webhook refuses the pods
+)

@@ -1,0 +1,130 @@
+package state
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// Member is one ordinal of a component: its pod, its claims, and what the
+// database says of it.
+type Member struct {
+	Kind     topology.Kind
+	Ordinal  int
+	Name     string // the pod's name, whether the pod exists or not
+	Pod      *Pod   // nil when there is no such pod
+	Claims   []Claim
+	Database Database
+}
+
+// Pod is the Kubernetes half of a member.
+type Pod struct {
+	UID         string
+	Revision    string
+	Ready       bool
+	Terminating bool
+	// Since is when Ready last changed, or when the pod was made.
+	Since time.Time
+	// Started is when the component's container last started; zero while it
+	// does not run.
+	Started time.Time
+	// Problem says why the pod is not Ready as far as Kubernetes knows, e.g.
+	// "Unschedulable: 0/3 nodes are available" or "ImagePullBackOff".
+	Problem string
+}
+
+// Claim is a PersistentVolumeClaim of a member.
+type Claim struct {
+	Name        string
+	UID         string
+	Marked      bool // a scale-in left it behind, see AnnotationDeferDeleting
+	Terminating bool
+}
+
+// Presence tells what is known of a member in the database.
+type Presence int
+
+// Unknown is the zero value on purpose: what nobody looked at is not absent.
+const (
+	Unknown Presence = iota
+	Absent
+	Present
+)
+
+// StoreState is a store's state in PD.
+type StoreState string
+
+// The states of a store, as PD names them.
+const (
+	StoreUp           StoreState = "Up"
+	StoreDisconnected StoreState = "Disconnected"
+	StoreDown         StoreState = "Down"
+	StoreOffline      StoreState = "Offline"
+	StoreTombstone    StoreState = "Tombstone"
+)
+
+// Database is the database half of a member: a PD member, a store, or a TiDB
+// server, as PD or the server itself tells. Fields that make no sense for a
+// component are zero.
+type Database struct {
+	Presence Presence
+	ID       uint64 // PD's member id or store id
+	Name     string // PD's member name
+	// Healthy: PD's own check of a member; a store that is Up and has sent a
+	// heartbeat since its container started; a TiDB status port that answers.
+	Healthy bool
+	Problem string // why it is not healthy, as the database tells
+	Leader  bool   // it leads PD
+	State   StoreState
+	// Evicting: PD has an evict-leader scheduler for the store, whoever made it.
+	Evicting bool
+	// Leaders is the number of region leaders on the store, read from the
+	// store itself while it is being evicted, since PD's number lags by a
+	// heartbeat; else PD's. -1 when it could not be read.
+	Leaders int
+	Regions int
+	Version string
+}
+
+// Up tells whether a member serves: its pod is Ready and the database agrees.
+func (m Member) Up() bool {
+	return m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating &&
+		m.Database.Presence == Present && m.Database.Healthy
+}
+
+// Marked tells whether a scale-in has marked every claim of the member.
+func (m Member) Marked() bool {
+	for _, c := range m.Claims {
+		if !c.Marked {
+			return false
+		}
+	}
+	return len(m.Claims) > 0
+}
+
+// Trouble says in a user's words why a member does not serve, and "" when it
+// does.
+func (m Member) Trouble() string {
+	switch {
+	case m.Up():
+		return ""
+	case m.Pod == nil:
+		return "no pod"
+	case m.Pod.Terminating:
+		return "pod is terminating"
+	case m.Pod.Problem != "":
+		return m.Pod.Problem
+	case !m.Pod.Ready:
+		return "pod is not ready"
+	case m.Database.Presence == Absent:
+		return "has not joined"
+	case m.Database.Problem != "":
+		return m.Database.Problem
+	case m.Database.Presence == Unknown:
+		return "unknown: not asked"
+	case m.Database.State != "" && m.Database.State != StoreUp:
+		return fmt.Sprintf("store is %s", m.Database.State)
+	}
+	return "not healthy"
+}

@@ -1,0 +1,54 @@
+package state
+
+// Set is a component's StatefulSet.
+type Set struct {
+	Exists   bool
+	Replicas int // spec.replicas
+	// Partition holds back updates of pods with a lower ordinal. It is closed
+	// when it is not below Replicas.
+	Partition int
+	// Manual: the live update strategy leaves restarts to the user (OnDelete).
+	Manual bool
+	// Observed: the StatefulSet controller has seen the newest spec, so the
+	// revisions below speak of it.
+	Observed bool
+	// UpdateRevision is what a pod gets that is restarted with an ordinal not
+	// below Partition.
+	UpdateRevision  string
+	CurrentRevision string
+	// Template is the fingerprint of the pod template applied last; see
+	// plan.Group.Template.
+	Template string
+}
+
+// Member finds a member by its pod's name.
+func (g Group) Member(name string) (Member, bool) {
+	for _, m := range g.Members {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return Member{}, false
+}
+
+// Running are the members that the StatefulSet is asked for.
+func (g Group) Running() []Member {
+	return g.Members[:min(g.Set.Replicas, len(g.Members))]
+}
+
+// Up counts running members that serve.
+func (g Group) Up() int {
+	n := 0
+	for _, m := range g.Running() {
+		if m.Up() {
+			n++
+		}
+	}
+	return n
+}
+
+// Outdated tells whether a member's pod is not of the revision that its
+// StatefulSet would give it now.
+func (g Group) Outdated(m Member) bool {
+	return m.Pod != nil && m.Pod.Revision != g.Set.UpdateRevision
+}

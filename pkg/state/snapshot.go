@@ -1,0 +1,79 @@
+// Package state says what was observed: one Snapshot, taken at one moment, of
+// everything that a decision may look at.
+//
+// It is pure. Package observe fills a Snapshot from Kubernetes, PD and the
+// components; package plan reads it. What could not be read is recorded as
+// unknown and never as absent, because "PD did not answer" must not be taken
+// for "PD does not know this store, so its data may go".
+package state
+
+import (
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// Snapshot is one observation of a whole cluster.
+type Snapshot struct {
+	At     time.Time
+	Groups map[topology.Kind]Group
+	PD     PD
+	// Evictions are the evict-leader schedulers that we made, as the ledger in
+	// the cluster records them: before PD was asked, so one may not exist yet.
+	Evictions []Eviction
+}
+
+// Group is what was observed of one component.
+type Group struct {
+	Set     Set
+	Members []Member // by ordinal, without gaps, starting with 0
+}
+
+// PD is what PD says of the cluster as a whole.
+type PD struct {
+	// Problem says why PD could not be asked, in a user's words; empty when
+	// it could. With a problem, every other field is unknown.
+	Problem string
+	// ClusterID is known once PD has bootstrapped, and also from our own
+	// record when PD does not answer.
+	ClusterID uint64
+	// Members and Healthy count all voters of PD's etcd, also those that run
+	// in other Kubernetes clusters.
+	Members, Healthy int
+	Leader           string // name of the leader, "" while there is none
+	// Stores and UpStores count TiKV stores, also those of other Kubernetes
+	// clusters. Tombstones do not count.
+	Stores, UpStores int
+	MaxReplicas      int // replication.max-replicas
+	// Bootstrapped: a first store has joined, PD can speak of stores.
+	Bootstrapped bool
+}
+
+// Known tells whether PD answered.
+func (p PD) Known() bool { return p.Problem == "" }
+
+// Quorum is the number of members that must be healthy for PD to serve.
+func (p PD) Quorum() int { return p.Members/2 + 1 }
+
+// Serving tells whether PD can be relied on now: it answered, most of its
+// members are healthy and one of them leads.
+func (p PD) Serving() bool {
+	return p.Known() && p.Members > 0 && p.Healthy >= p.Quorum() && p.Leader != ""
+}
+
+// Eviction is a record of an evict-leader scheduler that we made.
+type Eviction struct {
+	StoreID uint64
+	Member  string // the pod's name
+	Since   time.Time
+}
+
+// Eviction finds our record for a store.
+func (s Snapshot) Eviction(storeID uint64) (Eviction, bool) {
+	for _, e := range s.Evictions {
+		if e.StoreID == storeID {
+			return e, true
+		}
+	}
+	return Eviction{}, false
+}
