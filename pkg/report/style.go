@@ -1,0 +1,104 @@
+package report
+
+import (
+	"strings"
+	"time"
+
+	"github.com/briandowns/spinner"
+	"github.com/olekukonko/tablewriter/pkg/twwarp"
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+)
+
+// frameEvery is the time between two frames of the spinner: quick enough to
+// look alive, slow enough for a terminal behind two hops of ssh.
+const frameEvery = 100 * time.Millisecond
+
+// style is what a terminal can show.
+type style struct {
+	colour bool
+	ascii  bool
+
+	check, cross, note, dot, ellipsis string
+	frames                            []string
+}
+
+// Only the frames of the spinner library are used. It animates one line of its
+// own accord, from a goroutine that sleeps and holds a lock while it writes;
+// a screen of several lines, drawn at once and without flicker, with lasting
+// lines scrolling out above it, is more than it offers.
+func newStyle(o Options) style {
+	s := style{
+		colour: !o.NoColor, ascii: o.ASCII,
+		check: "✓", cross: "✗", note: "!", dot: " · ", ellipsis: "…", frames: spinner.CharSets[14],
+	}
+	if o.ASCII {
+		s.check, s.cross, s.dot, s.ellipsis, s.frames = "+", "x", " - ", "..", spinner.CharSets[9]
+	}
+	return s
+}
+
+// frame of the spinner at a moment. It follows the clock, not the number of
+// redraws, which come with every event.
+func (s style) frame(now time.Time) string {
+	return s.frames[int(now.UnixMilli()/frameEvery.Milliseconds())%len(s.frames)]
+}
+
+var codes = map[tone]string{
+	good: "\x1b[32m", warning: "\x1b[33m", bad: "\x1b[31m", dim: "\x1b[2m", bold: "\x1b[1m",
+}
+
+func (s style) paint(t tone, text string) string {
+	code := codes[t]
+	if !s.colour || code == "" || text == "" {
+		return text
+	}
+	return code + text + "\x1b[0m"
+}
+
+// legible replaces what the terminal cannot show.
+func (s style) legible(text string) string {
+	if s.ascii {
+		return ascii(text)
+	}
+	return text
+}
+
+// mark is a tone's sign, for those who see no colours.
+func (s style) mark(t tone) string {
+	switch t {
+	case good:
+		return s.check
+	case bad:
+		return s.cross
+	case warning:
+		return s.note
+	}
+	return " "
+}
+
+// fold breaks a text into lines of a width, all but the first indented, and
+// cuts what still does not fit, which is a single long word.
+func (s style) fold(text string, width int) []string {
+	const indent = "  "
+	text = s.legible(text)
+	if twwidth.Width(text) <= width {
+		return []string{text}
+	}
+	lines, _ := twwarp.WrapString(text, max(width-len(indent), 1))
+	for i, l := range lines {
+		if i > 0 {
+			l = indent + l
+		}
+		lines[i] = s.cut(strings.TrimRight(l, " "), width)
+	}
+	return lines
+}
+
+// cut shortens what is too wide. The library would add the ellipsis also to
+// what fits.
+func (s style) cut(text string, width int) string {
+	if twwidth.Width(text) <= width {
+		return text
+	}
+	return twwidth.Truncate(text, width, s.ellipsis)
+}

@@ -1,0 +1,65 @@
+package report
+
+import (
+	"bytes"
+	"io"
+	"strings"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+)
+
+// Table writes rows the way kubectl does: no lines, everything to the left,
+// headers in upper case, three spaces between columns, "<none>" for what is
+// empty. Nothing is wrapped or cut: people pipe tables into grep and awk.
+func Table(w io.Writer, headers []string, rows [][]string) error {
+	var b bytes.Buffer
+	cells := tw.CellConfig{
+		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
+		Alignment:  tw.CellAlignment{Global: tw.AlignLeft},
+		Padding:    tw.CellPadding{Global: tw.Padding{Right: "   ", Overwrite: true}},
+	}
+	t := tablewriter.NewTable(&b,
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
+			Borders:  tw.BorderNone,
+			Settings: tw.Settings{Lines: tw.LinesNone, Separators: tw.SeparatorsNone},
+		})),
+		tablewriter.WithHeaderConfig(cells),
+		tablewriter.WithRowConfig(cells),
+	)
+	upper := make([]string, len(headers))
+	for i, h := range headers {
+		upper[i] = strings.ToUpper(h)
+	}
+	t.Header(upper)
+	for _, r := range rows {
+		line := make([]string, len(headers))
+		for i := range line {
+			if i < len(r) {
+				line[i] = clean(r[i])
+			}
+			if line[i] == "" {
+				line[i] = "<none>"
+			}
+		}
+		if err := t.Append(line); err != nil {
+			return err
+		}
+	}
+	if err := t.Render(); err != nil {
+		return err
+	}
+	return writeTrimmed(w, b.String())
+}
+
+// writeTrimmed leaves out the padding of the last column, which would break
+// lines on a terminal that the table just fits.
+func writeTrimmed(w io.Writer, table string) error {
+	var b strings.Builder
+	for line := range strings.Lines(table) {
+		b.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,55 @@
+package report
+
+import (
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"golang.org/x/term"
+)
+
+// terminalOf tells whether a stream is a terminal that understands cursor
+// movement, and how to learn its size.
+func terminalOf(w io.Writer) (size func() (width, height int), ok bool) {
+	f, isFile := w.(*os.File)
+	if !isFile || !term.IsTerminal(int(f.Fd())) || !enableCursor(f) {
+		return nil, false
+	}
+	return func() (int, int) {
+		width, height, err := term.GetSize(int(f.Fd()))
+		if err != nil {
+			return 0, 0
+		}
+		return width, height
+	}, true
+}
+
+// surviveClosedPipes keeps "kubectl tidb upgrade | head" from killing the
+// upgrade: without a handler the runtime ends a process that writes to a closed
+// stdout or stderr. Ignoring the signal would do as well, but children inherit
+// that.
+var surviveClosedPipes = sync.OnceFunc(func() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+})
+
+func isFile(w io.Writer) bool {
+	_, ok := w.(*os.File)
+	return ok
+}
+
+// sink is a writer that falls silent at its first error: who listened is gone.
+type sink struct {
+	w    io.Writer
+	dead bool
+}
+
+func (s *sink) write(b []byte) {
+	if s.dead || s.w == nil || len(b) == 0 {
+		return
+	}
+	if _, err := s.w.Write(b); err != nil {
+		s.dead = true
+	}
+}

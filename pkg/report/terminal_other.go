@@ -1,0 +1,7 @@
+//go:build !windows
+
+package report
+
+import "os"
+
+func enableCursor(*os.File) bool { return true }

@@ -1,0 +1,18 @@
+package report
+
+import (
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// enableCursor asks the console to obey escape sequences. An old one cannot,
+// and gets plain lines instead.
+func enableCursor(f *os.File) bool {
+	h := windows.Handle(f.Fd())
+	var mode uint32
+	if windows.GetConsoleMode(h, &mode) != nil {
+		return false
+	}
+	return windows.SetConsoleMode(h, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
+}
