@@ -13,7 +13,7 @@ import (
 const (
 	// maxUnread is how much a peer may be ahead of its reader.
 	maxUnread = 64 << 20
-	// errorDelay is how long the error stream may end after the data stream: two workers deliver them.
+	// errorDelay is how late the error stream may end after the data stream: two workers deliver them.
 	errorDelay = 2 * time.Second
 )
 
@@ -35,12 +35,7 @@ func newConn(st streams, t target) *conn {
 		in.finish()
 		go st.end() // writes two frames, which a dead network does not take
 	})
-	said := make(chan string, 1)
-	go func() {
-		b, _ := io.ReadAll(io.LimitReader(st.errors, 64<<10))
-		said <- string(b)
-	}()
-	go c.receive(st, in, said)
+	go c.receive(st, in)
 	go func() { // to the caller
 		defer c.end()
 		for chunk := in.take(); chunk != nil; chunk = in.take() {
@@ -59,7 +54,7 @@ func newConn(st streams, t target) *conn {
 
 // receive takes what the pod sends out of the stream at once, whether it is wanted or not: streams have no flow
 // control, and six unread ones (measured) block every new stream of the pod for 30 s.
-func (c *conn) receive(st streams, in *inbox, said <-chan string) {
+func (c *conn) receive(st streams, in *inbox) {
 	defer in.finish()
 	buf := make([]byte, 32<<10)
 	for {
@@ -73,28 +68,24 @@ func (c *conn) receive(st streams, in *inbox, said <-chan string) {
 			break
 		}
 	}
-	select {
-	case text := <-said:
-		if text != "" {
-			c.failure.Store(c.explainText(text))
-		}
-	case <-time.After(errorDelay):
+	if text := st.said(); text != "" {
+		c.failure.Store(c.t.failText(text))
 	}
 	if !st.s.alive() {
 		c.failure.CompareAndSwap(nil, c.t.fail(Unreachable, errors.New("the connection to the API server was lost")))
 	}
 }
 
-// explainText reads what the kubelet or the container runtime says; they have no codes. "Refused" says all of it: the
-// text would add 500 characters of paths.
-func (c *conn) explainText(text string) *ForwardError {
+// failText reads what the kubelet or the container runtime says; they have no codes. "Refused" says all of it: the text
+// would add 500 characters of paths.
+func (t target) failText(text string) *ForwardError {
 	switch {
 	case strings.Contains(text, "connection refused"):
-		return c.t.fail(Refused, nil)
+		return t.fail(Refused, nil)
 	case strings.Contains(text, "not running"), strings.Contains(text, "not found"):
-		return c.t.fail(PodNotRunning, errors.New(strings.TrimSpace(text)))
+		return t.fail(PodNotRunning, errors.New(strings.TrimSpace(text)))
 	}
-	return c.t.fail(Unreachable, errors.New(strings.TrimSpace(text)))
+	return t.fail(Unreachable, errors.New(strings.TrimSpace(text)))
 }
 
 // Read reads what the pod sent. When the pod could not be connected to, which is known only now, it says so.

@@ -12,8 +12,8 @@
 //     and a pod that was re-created under its name never gets a stream of its predecessor.
 //   - A dial ends when its context does.
 //   - Failures are *ForwardError; errors.Is with a Reason (Forbidden, PodNotFound, …) tells which.
-//   - That nothing listens on the port is known only after the stream is open, so it is an error of Read: the API
-//     server acknowledges a stream before the kubelet connects to the port.
+//   - That nothing listens on the port is often known only after the dial succeeded: the API server acknowledges a
+//     stream before the kubelet connects to the port. Then Read returns the *ForwardError.
 //
 // It needs the permissions named in ForwardError's text: get pods, and get and create pods/portforward.
 package dial

@@ -3,6 +3,7 @@ package dial
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -56,6 +57,7 @@ func (s *session) close() {
 type streams struct {
 	s            *session
 	data, errors httpstream.Stream
+	text         chan string // what the error stream said, when it has ended
 }
 
 // end resets both: closing them would leave them, and with them the connection, open until the pod has closed its side.
@@ -79,7 +81,8 @@ func (st streams) present() []httpstream.Stream {
 	return list
 }
 
-// open makes a connection to a port. Creating streams takes no context, so it runs beside.
+// open makes a connection to a port. Creating streams takes no context, so it runs beside. A stream that is being opened
+// when the connection ends keeps its goroutine for the library's 30 s.
 func (s *session) open(ctx context.Context, t target) (net.Conn, error) {
 	type result struct {
 		st  streams
@@ -87,13 +90,13 @@ func (s *session) open(ctx context.Context, t target) (net.Conn, error) {
 	}
 	done := make(chan result, 1)
 	go func() {
-		st, err := s.create(t.port)
+		st, err := s.create(t)
 		done <- result{st, err}
 	}()
 	select {
 	case r := <-done:
 		if r.err != nil {
-			return nil, t.fail(Unreachable, r.err)
+			return nil, r.err
 		}
 		return newConn(r.st, t), nil
 	case <-s.ended:
@@ -106,26 +109,45 @@ func (s *session) open(ctx context.Context, t target) (net.Conn, error) {
 }
 
 // create opens the error stream, then the data stream, as the protocol wants.
-func (s *session) create(port int) (streams, error) {
+func (s *session) create(t target) (streams, error) {
 	stuck := time.AfterFunc(streamTimeout, s.close)
 	defer stuck.Stop()
 	st := streams{s: s}
 	headers := http.Header{}
-	headers.Set(corev1.PortHeader, strconv.Itoa(port))
+	headers.Set(corev1.PortHeader, strconv.Itoa(t.port))
 	headers.Set(corev1.PortForwardRequestIDHeader, strconv.FormatInt(s.next.Add(1), 10))
 	headers.Set(corev1.StreamType, corev1.StreamTypeError)
 	var err error
 	if st.errors, err = s.up.conn.CreateStream(headers); err != nil {
-		st.errors = nil
-		return st, err
+		return streams{s: s}, t.fail(Unreachable, err)
 	}
 	st.errors.Close() // we never write to it
+	st.text = make(chan string, 1)
+	go func() { // from the start: an unread stream blocks others, data streams included
+		b, _ := io.ReadAll(io.LimitReader(st.errors, 64<<10))
+		st.text <- string(b)
+	}()
 	headers = headers.Clone()
 	headers.Set(corev1.StreamType, corev1.StreamTypeData)
 	if st.data, err = s.up.conn.CreateStream(headers); err != nil {
 		st.data = nil
+		failure := t.fail(Unreachable, err)
+		// A refusal may be faster than the acknowledgement of the stream: then it has said why.
+		if text := st.said(); text != "" {
+			failure = t.failText(text)
+		}
 		st.end()
-		return streams{s: s}, err
+		return streams{s: s}, failure
 	}
 	return st, nil
+}
+
+// said returns what the error stream said, and waits for its end as long as it may be late.
+func (st streams) said() string {
+	select {
+	case s := <-st.text:
+		return s
+	case <-time.After(errorDelay):
+		return ""
+	}
 }
