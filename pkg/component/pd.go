@@ -17,7 +17,7 @@ func PD() plan.Profile {
 		Floor: func(plan.Scene) (int, string) {
 			return 1, "the last member holds the cluster's metadata"
 		},
-		BeforeRestart: []plan.Hook{leaderElsewhere},
+		BeforeRestart: []plan.Hook{quorumStays, leaderElsewhere},
 		// Claims are marked before the member is removed. Were it the other way
 		// round, a scale-in that is called off in between would leave a pod
 		// whose data PD has forgotten, and nothing to tell it from one that is
@@ -35,6 +35,17 @@ func pdState(sc plan.Scene) string {
 		return "no leader"
 	}
 	return fmt.Sprintf("%d of %d members healthy", pd.Healthy, pd.Members)
+}
+
+// quorumStays counts what no other rule sees: members of the same PD in other
+// Kubernetes clusters. A PD of one or two has no quorum to spare in any case.
+var quorumStays = plan.Hook{
+	Want: "a quorum without the member",
+	Done: func(sc plan.Scene, _ state.Member) bool {
+		pd := sc.All.PD
+		return pd.Members <= 2 || pd.Healthy-1 >= pd.Quorum()
+	},
+	Observed: func(sc plan.Scene, _ state.Member) string { return pdState(sc) },
 }
 
 // leaderElsewhere is leaderMoved where it is possible: a PD that has no other

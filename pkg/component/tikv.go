@@ -51,7 +51,7 @@ func ownStores(sc plan.Scene) int {
 var leadersEvicted = plan.Hook{
 	Want: "region leaders evicted",
 	Done: func(sc plan.Scene, m state.Member) bool {
-		return m.Database.State != state.StoreUp || sc.All.PD.UpStores < 2 || drained(sc, m)
+		return m.Database.State != state.StoreUp || sc.All.PD.UpStores < 2 || drained(m)
 	},
 	Step:     evict,
 	Observed: leadersObserved,
@@ -70,16 +70,16 @@ var leadersLeft = plan.Hook{
 	Timeout:  func(plan.Scene) time.Duration { return removeEvictTimeout },
 }
 
-// drained: PD has the scheduler, so no leader comes back, and the store has
-// none. Our own record is not evidence: PD may have lost the scheduler.
-func drained(sc plan.Scene, m state.Member) bool {
-	_, ours := sc.All.Eviction(m.Database.ID)
-	return ours && m.Database.Evicting && m.Database.Leaders == 0
+// drained: PD has a scheduler, so no leader comes back, and the store has none.
+// Our own record is not evidence: PD may have lost the scheduler.
+func drained(m state.Member) bool {
+	return m.Database.Evicting && m.Database.Leaders == 0
 }
 
+// evict asks for a scheduler where PD has none, and for a record where somebody
+// else has made the scheduler: without one the wait for it would have no end.
 func evict(sc plan.Scene, m state.Member) plan.Step {
-	_, ours := sc.All.Eviction(m.Database.ID)
-	if ours && m.Database.Evicting {
+	if _, recorded := sc.All.Eviction(m.Database.ID); recorded && m.Database.Evicting {
 		return nil
 	}
 	return plan.EvictLeaders{Member: m.Name, StoreID: m.Database.ID, Leaders: m.Database.Leaders}
@@ -92,7 +92,12 @@ func leadersObserved(_ plan.Scene, m state.Member) string {
 	return fmt.Sprintf("%d left", m.Database.Leaders)
 }
 
+// evictingSince is zero while PD has no scheduler: the record of a run that was
+// cut short long ago must not make the timeout of a new one.
 func evictingSince(sc plan.Scene, m state.Member) time.Time {
+	if !m.Database.Evicting {
+		return time.Time{}
+	}
 	e, _ := sc.All.Eviction(m.Database.ID)
 	return e.Since
 }
@@ -153,11 +158,14 @@ var storeKnown = plan.Hook{
 var enoughStores = plan.Hook{
 	Want: "enough other stores",
 	Refuse: func(sc plan.Scene, m state.Member) string {
-		pd := sc.All.PD
-		if m.Database.State != state.StoreUp || pd.UpStores-1 >= pd.MaxReplicas {
+		pd, others := sc.All.PD, sc.All.PD.UpStores
+		if m.Database.State == state.StoreUp {
+			others--
+		}
+		if leaving(m) || others >= pd.MaxReplicas {
 			return ""
 		}
-		return fmt.Sprintf("%d stores up, max-replicas %d", pd.UpStores, pd.MaxReplicas)
+		return fmt.Sprintf("%d other stores up, max-replicas %d", others, pd.MaxReplicas)
 	},
 	Unblock: "keep the replicas, or lower max-replicas in PD first",
 }

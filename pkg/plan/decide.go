@@ -105,7 +105,7 @@ func (sc Scene) rolling() bool {
 		return false
 	}
 	_, ok := sc.candidate()
-	return ok || sc.Want.Set.Drift != None
+	return ok || sc.Want.Set.Drift != None || !sc.Got.Set.Observed
 }
 
 // candidate is the member to restart next: the highest ordinal that is not of
@@ -120,6 +120,13 @@ func (sc Scene) candidate() (state.Member, bool) {
 	return state.Member{}, false
 }
 
+// isNext: the member serves and is the one to be restarted next, so what was
+// begun for its restart goes on.
+func (sc Scene) isNext(m state.Member) bool {
+	next, ok := sc.candidate()
+	return ok && m.Ordinal == next.Ordinal && m.Up() && !sc.Got.Set.Manual
+}
+
 func (sc Scene) decide(p Profile, h hold) verdict {
 	if v := sc.create(p); !v.idle() || !sc.Got.Set.Exists {
 		return v
@@ -127,7 +134,7 @@ func (sc Scene) decide(p Profile, h hold) verdict {
 	if !sc.Got.Set.Observed {
 		return wait(Gate{Component: p.Kind, Want: "the StatefulSet controller has seen the new spec"})
 	}
-	if v := sc.repair(h); !v.idle() {
+	if v := sc.repair(p, h); !v.idle() {
 		return v
 	}
 	if v := sc.needs(p); !v.idle() {
@@ -171,9 +178,8 @@ func (sc Scene) needs(p Profile) verdict {
 // restart it was for, a removal that the user has called off.
 func (sc Scene) stand(p Profile) verdict {
 	var v verdict
-	next, rolling := sc.candidate()
 	for _, m := range sc.Got.Running() {
-		if !sc.Kept(m) || rolling && m.Ordinal == next.Ordinal {
+		if !sc.Kept(m) || sc.isNext(m) {
 			continue
 		}
 		got := sc.pursue(p.Standing, m)
@@ -212,15 +218,16 @@ func orphaned(s state.Snapshot) []Step {
 	if !s.PD.Known() {
 		return nil
 	}
-	owned := map[uint64]bool{}
+	owned, unknown := map[uint64]bool{}, map[string]bool{}
 	for _, g := range s.Groups {
 		for _, m := range g.Members {
 			owned[m.Database.ID] = true
+			unknown[m.Name] = m.Database.Presence == state.Unknown
 		}
 	}
 	var steps []Step
 	for _, e := range s.Evictions {
-		if !owned[e.StoreID] {
+		if !owned[e.StoreID] && !unknown[e.Member] {
 			steps = append(steps, AllowLeaders{Member: e.Member, StoreID: e.StoreID})
 		}
 	}
@@ -234,7 +241,7 @@ func Undo(s state.Snapshot) []Step {
 	steps := orphaned(s)
 	for _, m := range s.Groups[topology.TiKV].Members {
 		e, ok := s.Eviction(m.Database.ID)
-		if ok && m.Up() {
+		if ok && !isDown(m) {
 			steps = append(steps, AllowLeaders{Member: m.Name, StoreID: e.StoreID})
 		}
 	}

@@ -11,11 +11,14 @@ import (
 // help. A first start on a new node, with images to pull, takes minutes.
 const patience = 10 * time.Minute
 
+// settling is how long a new state of things is given to change by itself.
+const settling = 2 * time.Minute
+
 // repair brings members that are down to the wanted template before anything
 // else is asked of the component. It costs no availability, and it is the only
 // way out when the old template is what keeps them down; waiting for their
 // health first would be waiting for ever.
-func (sc Scene) repair(h hold) verdict {
+func (sc Scene) repair(p Profile, h hold) verdict {
 	if h.rolling || sc.Got.Set.Manual {
 		return verdict{}
 	}
@@ -25,10 +28,59 @@ func (sc Scene) repair(h hold) verdict {
 	if v := sc.upload(); !v.idle() {
 		return v
 	}
-	if m, ok := sc.candidate(); ok && isDown(m) && !m.Pod.Terminating {
+	if m, ok := sc.candidate(); ok && isDown(m) && sc.worthTrying(p, m) {
 		return act(sc.restart(m))
 	}
 	return verdict{}
+}
+
+// worthTrying: nothing speaks against the update revision for a member that is
+// down and might come back as it is. Where another member has the revision and
+// does not serve with it, moving this one as well could make a crash of a
+// minute a loss for good.
+//
+// Voters without a quorum are the exception, since none of them serves whatever
+// its revision. Then it has to do that their processes run, and in the end that
+// nothing at all has changed for long.
+func (sc Scene) worthTrying(p Profile, m state.Member) bool {
+	if m.Pod != nil && m.Pod.Terminating {
+		return false
+	}
+	var others []state.Member // that have the revision and do not serve
+	for _, c := range sc.Got.Running() {
+		if c.Ordinal != m.Ordinal && !sc.Got.Outdated(c) && !c.Up() {
+			others = append(others, c)
+		}
+	}
+	switch {
+	case !p.Voters || m.Database.Presence != state.Unknown:
+		return len(others) == 0
+	case sc.All.PD.ClusterID == 0:
+		return true // there is nothing to lose yet
+	case len(others) == 0 && (m.Pod == nil || !m.Pod.Ready):
+		return true
+	}
+	wait := settling
+	for _, c := range others {
+		if c.Pod == nil || c.Pod.Started.IsZero() {
+			wait = patience
+		}
+	}
+	if m.Pod != nil && m.Pod.Revision == sc.Got.Set.CurrentRevision {
+		others = append(others, m) // it has served like this and may again
+	}
+	return sc.quiet(others, wait)
+}
+
+// quiet: none of the members has come or gone for a while. An election, or a
+// crash that heals, would have been over by then.
+func (sc Scene) quiet(members []state.Member, d time.Duration) bool {
+	for _, m := range members {
+		if p := m.Pod; p != nil && (sc.All.At.Sub(p.Since) < d || sc.All.At.Sub(p.Started) < d) {
+			return false
+		}
+	}
+	return true
 }
 
 // rollout replaces pods one by one, from the highest ordinal down.
@@ -47,10 +99,7 @@ func (sc Scene) rollout(p Profile, h hold) verdict {
 		return v
 	}
 	if !outdated {
-		if sc.Got.Set.Partition < sc.Got.Set.Replicas && !sc.Got.Set.Manual {
-			return act(Close{Component: p.Kind, Partition: sc.Got.Set.Replicas})
-		}
-		return verdict{}
+		return sc.finish()
 	}
 	if sc.Got.Set.Manual {
 		return wait(Gate{
@@ -71,11 +120,26 @@ func (sc Scene) rollout(p Profile, h hold) verdict {
 	return act(sc.restart(next))
 }
 
-func (sc Scene) restart(m state.Member) Restart {
-	return Restart{
-		Component: m.Kind, Member: m.Name, Ordinal: m.Ordinal,
-		From: sc.Got.Set.Partition, PodUID: m.Pod.UID, Stuck: isDown(m),
+// finish closes a rollout, but not before Kubernetes knows that it is over:
+// with a closed partition a pod that is lost comes back as what Kubernetes takes
+// for the current revision.
+func (sc Scene) finish() verdict {
+	set := sc.Got.Set
+	switch {
+	case !set.Completed():
+		return wait(Gate{Component: sc.Want.Kind, Want: "Kubernetes takes note of the finished rollout"})
+	case set.Partition < set.Replicas && !set.Manual:
+		return act(Close{Component: sc.Want.Kind, Partition: set.Replicas})
 	}
+	return verdict{}
+}
+
+func (sc Scene) restart(m state.Member) Restart {
+	r := Restart{Component: m.Kind, Member: m.Name, Ordinal: m.Ordinal, From: sc.Got.Set.Partition}
+	if m.Pod != nil {
+		r.PodUID, r.Stuck = m.Pod.UID, isDown(m)
+	}
+	return r
 }
 
 // upload brings ConfigMaps and the pod template up to date. With the partition
@@ -136,13 +200,18 @@ func serving(sc Scene, m state.Member) Gate {
 	return g
 }
 
-// isDown: the member is known not to serve. A member that nobody could ask
-// about is not down.
+// isDown: the member is known not to serve. One that nobody could ask about is
+// not down, and neither is a store that serves while its regions leave it.
 func isDown(m state.Member) bool {
-	if m.Pod == nil || m.Up() {
+	switch {
+	case m.Up():
 		return false
+	case m.Pod == nil || !m.Pod.Ready:
+		return true
+	case m.Database.Presence == state.Unknown:
+		return m.Database.Problem != ""
 	}
-	return !m.Pod.Ready || m.Database.Presence != state.Unknown
+	return m.Database.State != state.StoreOffline
 }
 
 func anyDown(members []state.Member) bool {

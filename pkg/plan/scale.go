@@ -10,7 +10,7 @@ import (
 // voter that is added before the first has started can take the quorum away.
 func (sc Scene) scaleOut(p Profile) verdict {
 	have := sc.Got.Set.Replicas
-	if have >= sc.Want.Replicas {
+	if have >= sc.Want.Replicas || have > 0 && doomed(sc.at(have-1)) {
 		return verdict{}
 	}
 	if v := sc.joined(p); !v.idle() {
@@ -73,14 +73,26 @@ func (sc Scene) scaleIn(p Profile) verdict {
 	if have == 0 || have <= sc.Want.Replicas && !doomed(sc.at(have-1)) {
 		return verdict{}
 	}
-	victim := sc.at(have - 1)
-	if v := down(sc, sc.Got.Running(), &victim); !v.idle() {
-		return v
-	}
-	if v := sc.pursue(p.BeforeRemove, victim); !v.idle() {
+	if v := sc.release(p, sc.at(have-1)); !v.idle() {
 		return v
 	}
 	return act(Resize{Component: p.Kind, From: have, To: have - 1})
+}
+
+// release has the database let go of a member, while all that the user keeps
+// serve. Others that are to go need not, nor those that are beyond help: one
+// that is dead would hold up the removal of those above it for ever.
+func (sc Scene) release(p Profile, m state.Member) verdict {
+	var peers []state.Member
+	for _, peer := range sc.Got.Running() {
+		if sc.Kept(peer) && !doomed(peer) {
+			peers = append(peers, peer)
+		}
+	}
+	if v := down(sc, peers, &m); !v.idle() {
+		return v
+	}
+	return sc.pursue(p.BeforeRemove, m)
 }
 
 // doomed: the member's removal has gone too far to be called off. Its store is
@@ -112,9 +124,10 @@ func (sc Scene) leftovers(p Profile) verdict {
 		if sc.Kept(m) || m.Database.Presence != state.Present {
 			continue
 		}
-		if v := sc.pursue(p.BeforeRemove, m); !v.idle() {
-			return v
+		if sc.pursue(p.BeforeRemove, m).idle() {
+			continue // PD let go of it before, and only remembers
 		}
+		return sc.release(p, m)
 	}
 	return verdict{}
 }

@@ -100,10 +100,19 @@ func (e Engine) do(ctx context.Context, step plan.Step) error {
 	err := e.Actor.Do(ctx, step)
 	done(err)
 	if err != nil {
-		return fmt.Errorf("%s: %w", step, err)
+		return &stepError{step, err}
 	}
 	return nil
 }
+
+// stepError says which step failed.
+type stepError struct {
+	step plan.Step
+	err  error
+}
+
+func (e *stepError) Error() string { return fmt.Sprintf("%s: %v", e.step, e.err) }
+func (e *stepError) Unwrap() error { return e.err }
 
 // Undo takes back the temporary state that a run which stops half-way would
 // leave behind.

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"errors"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
@@ -17,19 +18,23 @@ type Story struct {
 	reporter           Reporter
 
 	planned bool
-	gates   map[gateKey]gateSeen
+	gates   []gateSeen
 	counts  map[topology.Kind]counts
-	failure string
-}
-
-type gateKey struct {
-	component    topology.Kind
-	member, want string
 }
 
 type gateSeen struct {
 	gate  plan.Gate
 	since time.Time
+}
+
+// find finds a gate by what it is, whatever is observed at it.
+func find(gates []gateSeen, g plan.Gate) (gateSeen, bool) {
+	for _, s := range gates {
+		if s.gate.Component == g.Component && s.gate.Member == g.Member && s.gate.Want == g.Want {
+			return s, true
+		}
+	}
+	return gateSeen{}, false
 }
 
 type counts struct{ ready, updated, wanted int }
@@ -38,14 +43,13 @@ type counts struct{ ready, updated, wanted int }
 func NewStory(namespace, cluster string, now func() time.Time, r Reporter) *Story {
 	return &Story{
 		namespace: namespace, cluster: cluster, now: now, reporter: r,
-		gates: map[gateKey]gateSeen{}, counts: map[topology.Kind]counts{},
+		counts: map[topology.Kind]counts{},
 	}
 }
 
 // Decided tells what a turn decided: gates that closed, changed or opened, and
 // the numbers of each component.
 func (st *Story) Decided(w plan.Wanted, s state.Snapshot, p plan.Plan) {
-	st.failure = ""
 	if !st.planned {
 		st.planned = true
 		st.tell(event.Event{Type: event.Planned, Outcome: p.Outcome.String()})
@@ -53,20 +57,19 @@ func (st *Story) Decided(w plan.Wanted, s state.Snapshot, p plan.Plan) {
 	for _, g := range w.Groups {
 		st.progress(g, s.Groups[g.Kind])
 	}
-	open := map[gateKey]gateSeen{}
+	var open []gateSeen
 	for _, g := range p.Gates {
-		key := gateKey{g.Component, g.Member, g.Want}
-		seen, known := st.gates[key]
+		seen, known := find(st.gates, g)
 		if !known {
 			seen.since = st.now()
 		}
-		if !known || seen.gate.Observed != g.Observed || seen.gate.Blocked != g.Blocked {
+		if last := seen.gate; !known || last.Observed != g.Observed || last.Blocked != g.Blocked || last.Unblock != g.Unblock {
 			st.tell(waiting(g, seen.since))
 		}
-		open[key] = gateSeen{gate: g, since: seen.since}
+		open = append(open, gateSeen{gate: g, since: seen.since})
 	}
-	for key, seen := range st.gates {
-		if _, still := open[key]; !still {
+	for _, seen := range st.gates {
+		if _, still := find(open, seen.gate); !still {
 			e := waiting(seen.gate, seen.since)
 			e.Type, e.Seconds = event.Passed, st.now().Sub(seen.since).Seconds()
 			st.tell(e)
@@ -129,13 +132,13 @@ func (st *Story) Started(step plan.Step) func(error) {
 	}
 }
 
-// Failed tells that a turn failed and will be tried again, once per error.
+// Failed tells that the cluster could not be looked at, and that it is tried
+// again. A step that fails tells so itself.
 func (st *Story) Failed(err error) {
-	if st.failure == err.Error() {
-		return
+	var step *stepError
+	if !errors.As(err, &step) {
+		st.tell(event.Event{Type: event.Failed, Step: "look at the cluster", Error: err.Error()})
 	}
-	st.failure = err.Error()
-	st.Notice("trying again: " + err.Error())
 }
 
 // Notice tells the user something by the way.

@@ -197,8 +197,15 @@ func (w *World) closeRollout(s plan.Close) error {
 
 // evictLeaders writes the record first: what is not recorded nobody ends.
 func (w *World) evictLeaders(s plan.EvictLeaders) error {
+	there := w.evicts[s.StoreID]
+	r := record{Eviction: state.Eviction{StoreID: s.StoreID, Member: s.Member, Since: w.Now()}, owner: w.runs}
+	old, known := w.recordOf(s.StoreID)
+	if known && (there != nil || old.owner == w.runs) {
+		r.Since = old.Since
+	}
+	r.theirs = there != nil && (old.theirs || !known)
 	w.forgetRecord(s.StoreID)
-	w.ledger = append(w.ledger, state.Eviction{StoreID: s.StoreID, Member: s.Member, Since: w.Now()})
+	w.ledger = append(w.ledger, r)
 	if w.chance(w.Faults.Fail) {
 		return errHalfWay
 	}
@@ -219,7 +226,9 @@ func (w *World) allowLeaders(s plan.AllowLeaders) error {
 	if !w.serving() {
 		return errNoPD
 	}
-	delete(w.evicts, s.StoreID)
+	if r, known := w.recordOf(s.StoreID); known && !r.theirs {
+		delete(w.evicts, s.StoreID)
+	}
 	if w.chance(w.Faults.Fail) {
 		return errHalfWay
 	}
@@ -227,8 +236,26 @@ func (w *World) allowLeaders(s plan.AllowLeaders) error {
 	return nil
 }
 
+// record is an entry of our ledger. It tells which run made it and whether the
+// scheduler was there before, so that neither an old run's clock nor somebody
+// else's scheduler is taken for ours.
+type record struct {
+	state.Eviction
+	owner  int
+	theirs bool
+}
+
+func (w *World) recordOf(id uint64) (record, bool) {
+	for _, r := range w.ledger {
+		if r.StoreID == id {
+			return r, true
+		}
+	}
+	return record{}, false
+}
+
 func (w *World) forgetRecord(id uint64) {
-	var keep []state.Eviction
+	var keep []record
 	for _, e := range w.ledger {
 		if e.StoreID != id {
 			keep = append(keep, e)

@@ -36,17 +36,18 @@ type sighting struct {
 	revision [3][limit]string
 	outdated [3]bool // a pod has yet to be replaced, or a template to be applied
 	quorum   bool
+	alive    int
 	members  [limit]bool // is a PD member
 	stores   [limit]bool // has a store that is not a tombstone
 }
 
 func (w *World) sight() sighting {
-	s := sighting{at: w.t, intent: w.Intent, quorum: w.hasQuorum()}
+	s := sighting{at: w.t, intent: w.Intent, quorum: w.hasQuorum(), alive: w.aliveMembers()}
 	for k := range kinds {
 		set := &w.sets[k]
 		s.outdated[k] = set.exists && set.spec.template != w.Intent.Template[k]
 		for i := range limit {
-			s.up[k][i] = w.up(kind(k), i)
+			s.up[k][i] = w.shownUp(kind(k), i)
 			if p := w.pods[k][i]; p != nil {
 				s.revision[k][i] = p.revision
 				s.outdated[k] = s.outdated[k] || i < set.spec.replicas && p.revision != set.spec.template
@@ -89,6 +90,17 @@ func (w *World) up(k kind, i int) bool {
 	return w.answers(i)
 }
 
+// shownUp is what can be known of up: a host that is lost takes a store away
+// that PD and Kubernetes still believe in for a while.
+func (w *World) shownUp(k kind, i int) bool {
+	p := w.pods[k][i]
+	if k != tikv || p == nil || p.lost <= w.t {
+		return w.up(k, i)
+	}
+	s := w.ownStore(i)
+	return p.ready && !p.terminating() && s != nil && w.shownState(s) == state.StoreUp && s.heartbeat >= p.started
+}
+
 func (w *World) broke(rule, format string, args ...any) {
 	v := Violation{Rule: rule, At: w.clock(), What: fmt.Sprintf(format, args...)}
 	w.note("VIOLATION %s: %s", v.Rule, v.What)
@@ -123,7 +135,8 @@ func (w *World) judge(step plan.Step) []Violation {
 	case plan.DeleteClaim:
 		w.judgeClaim(s, say)
 	case plan.AllowLeaders:
-		if e := w.evicts[s.StoreID]; e != nil && !e.ours {
+		r, _ := w.recordOf(s.StoreID)
+		if e := w.evicts[s.StoreID]; e != nil && !e.ours && !r.theirs {
 			say("theirs", "%s removes a scheduler that somebody else made", step)
 		}
 	}
@@ -149,10 +162,20 @@ func (w *World) wantedBoth(k kind, i int) bool {
 // judgeLoss: nothing is taken away while a peer is missing.
 func (w *World) judgeLoss(k kind, victim int, say sayer) {
 	for i := range limit {
-		if i != victim && w.wantedBoth(k, i) && !w.seen.up[k][i] && !w.up(k, i) {
+		if i != victim && i < w.sets[k].spec.replicas && w.wantedBoth(k, i) && !w.gone(k, i) && !w.seen.up[k][i] && !w.up(k, i) {
 			say("peer-down", "%s is not up", w.names[k][i])
 		}
 	}
+}
+
+// gone: the database has let go of the member for good. It serves no more,
+// whatever happens to the others.
+func (w *World) gone(k kind, i int) bool {
+	c := w.claims[k][i]
+	if c == nil || c.data == 0 {
+		return false
+	}
+	return k == tikv && w.ownStore(i) == nil || k == pd && w.pd.member(c.data) == nil
 }
 
 func (w *World) judgeWanted(k kind, i int, say sayer) {
@@ -167,7 +190,7 @@ func (w *World) judgeQuorum(i, size int, say sayer) {
 	if m == nil || !w.seen.quorum || !w.hasQuorum() {
 		return
 	}
-	left := w.aliveMembers()
+	left := max(w.aliveMembers(), w.seen.alive)
 	if w.alive(*m) {
 		left--
 	}

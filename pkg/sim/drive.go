@@ -25,6 +25,7 @@ func (w *World) Drive(most time.Duration) (plan.Plan, error) {
 	ctx, abort := context.WithCancelCause(context.Background())
 	defer abort(nil)
 	w.dead, w.abort = false, abort
+	w.runs++
 	engine := reconcile.Engine{
 		Profiles: component.Profiles(), Observer: w, Actor: w, Recorder: w,
 		Story: reconcile.NewStory(w.cluster.Namespace, w.cluster.Name, w.Now, w.reporter()),

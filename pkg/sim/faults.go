@@ -100,7 +100,9 @@ func (w *World) meddle() {
 		return
 	}
 	s := w.stores[w.rng.IntN(len(w.stores))]
+	_, recorded := w.recordOf(s.id)
 	switch e := w.evicts[s.id]; {
+	case e == nil && recorded: // then nobody could tell it from ours
 	case e == nil:
 		w.note("fault: somebody evicts leaders from store %d", s.id)
 		w.evicts[s.id] = &scheduler{}
@@ -162,5 +164,19 @@ func (w *World) calm() {
 			}
 		}
 	}
+	w.reconcileOthers()
 	w.pd.blind, w.pd.storeless, w.pd.elsewhere = 0, 0, 0
+}
+
+// reconcileOthers leaves one scheduler of somebody else: with more of them
+// leaders may have nowhere to go, which no engine can help.
+func (w *World) reconcileOthers() {
+	left := 0
+	for _, s := range w.stores {
+		if e := w.evicts[s.id]; e != nil && !e.ours {
+			if left++; left > 1 {
+				delete(w.evicts, s.id)
+			}
+		}
+	}
 }

@@ -69,7 +69,9 @@ func (w *World) observe() *observation {
 	o := &observation{at: w.t, wanted: w.wanted(), intent: w.Intent, advice: w.advice, newAdvice: w.newAdvice()}
 	o.snap = state.Snapshot{
 		At: w.Now(), PD: w.observePD(), Groups: make(map[topology.Kind]state.Group, len(kinds)),
-		Evictions: append([]state.Eviction(nil), w.ledger...),
+	}
+	for _, r := range w.ledger {
+		o.snap.Evictions = append(o.snap.Evictions, r.Eviction)
 	}
 	for k, name := range kinds {
 		o.generations[k] = w.sets[k].generation
@@ -172,7 +174,11 @@ func (w *World) observeDatabase(k kind, i int) state.Database {
 }
 
 func (w *World) observeMember(i int) state.Database {
-	if !w.known() {
+	switch p := w.pods[pd][i]; {
+	case w.known():
+	case w.t >= w.pd.blind && p != nil && p.running && !w.hasQuorum():
+		return state.Database{Problem: "no leader"}
+	default:
 		return state.Database{}
 	}
 	m := w.pd.memberAt(i)

@@ -42,6 +42,7 @@ type pod struct {
 	ready    bool
 	since    int64 // when ready last changed
 	goneAt   int64 // never unless it is terminating
+	crashes  int64 // in a row; the kubelet waits longer and longer
 	problem  string
 	lost     int64  // its host is lost until then
 	shown    int64  // until when the API takes a lost pod for Ready
@@ -185,7 +186,8 @@ func (w *World) run(k kind) {
 		case !p.ready && w.t >= p.readyAt:
 			w.setReady(p, true, "")
 		case flaw(p.revision) == crashing && w.t-p.started >= 8:
-			w.halt(p, 40)
+			p.crashes++
+			w.halt(p, min(300, int64(10)<<min(p.crashes, 6)))
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -40,11 +39,11 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Options shape a world.
 type Options struct {
-	Seed     uint64
-	PD       int
-	TiKV     int
-	TiDB     int
-	MaxCopy  int // PD's max-replicas, 3 if not set
+	Seed      uint64
+	PD        int
+	TiKV      int
+	TiDB      int
+	MaxCopy   int // PD's max-replicas, 3 if not set
 	Elsewhere int // PD members in another Kubernetes cluster
 	// KeepStuck: the StatefulSet controller does not replace a pod that is not
 	// Ready, as from Kubernetes 1.35 on.
@@ -81,7 +80,8 @@ type World struct {
 	sets     [3]set
 	pods     [3][limit]*pod
 	claims   [3][limit]*claim
-	ledger   []state.Eviction
+	ledger   []record
+	runs     int    // engines so far
 	recorded uint64 // PD's cluster id in the status of the TidbCluster
 
 	pd     pdCluster

@@ -69,13 +69,19 @@ const (
 // component are zero.
 type Database struct {
 	Presence Presence
-	ID       uint64 // PD's member id or store id
-	Name     string // PD's member name
+	// ID is PD's member id or store id. A tombstone is reported only for the
+	// data that was buried: a member that starts anew at the same address, with
+	// an empty claim, is Absent until it registers.
+	ID   uint64
+	Name string // PD's member name
 	// Healthy: PD's own check of a member; a store that is Up and has sent a
 	// heartbeat since its container started; a TiDB status port that answers.
 	Healthy bool
-	Problem string // why it is not healthy, as the database tells
-	Leader  bool   // it leads PD
+	// Problem says why it is not healthy, as the database tells. With Presence
+	// Unknown it is what the member itself says of a PD that nobody can ask,
+	// e.g. that there is no leader; empty when the member was not reached.
+	Problem string
+	Leader  bool // it leads PD
 	State   StoreState
 	// Evicting: PD has an evict-leader scheduler for the store, whoever made it.
 	Evicting bool

@@ -47,8 +47,19 @@ func (g Group) Up() int {
 	return n
 }
 
-// Outdated tells whether a member's pod is not of the revision that its
-// StatefulSet would give it now.
+// Outdated tells whether a member's pod is not of the revision that the user
+// wants. A pod that is missing counts as the one that Kubernetes would make:
+// below the partition that is an old one, which it may not be able to make.
 func (g Group) Outdated(m Member) bool {
-	return m.Pod != nil && m.Pod.Revision != g.Set.UpdateRevision
+	if m.Pod == nil {
+		return m.Ordinal < g.Set.Partition && !g.Set.Completed()
+	}
+	return m.Pod.Revision != g.Set.UpdateRevision
+}
+
+// Completed: Kubernetes has taken note that every pod has the update revision.
+// Until then it makes pods below the partition of the old one. It never does
+// for a Manual set, whose new pods are of the update revision in any case.
+func (s Set) Completed() bool {
+	return s.Manual || s.CurrentRevision == s.UpdateRevision
 }
