@@ -1,0 +1,153 @@
+package build
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Correction changes a file of a library before it is compiled. The store's library was given up before it was finished
+// and cannot be had in another version; without these corrections a store crashes or stops replicating every few starts.
+type Correction struct {
+	// Module and File tell what is corrected.
+	Module string
+	File   string
+	// By is a file of the part's module to take instead. Without it, Old is replaced by New.
+	By       string
+	Old, New string
+}
+
+const unistore = "github.com/ngaut/unistore"
+
+func storeCorrections() []Correction {
+	const folder = "tikv/raftstore/"
+	return []Correction{
+		{Module: unistore, File: folder + "snap_builder.go", By: "_library/snap_builder.go"},
+		{Module: unistore, File: folder + "snap_applier.go", By: "_library/snap_applier.go"},
+		{
+			// A snapshot that is already on disk was sent without its description, which crashes the receiver.
+			Module: unistore, File: folder + "snap.go",
+			Old: "err := s.validate()\n\t\tif err == nil {\n\t\t\treturn nil",
+			New: "err := s.validate()\n\t\tif err == nil {\n" +
+				"\t\t\tsnapData.FileSize, snapData.Version, snapData.Meta = s.TotalSize(), snapshotVersion, s.MetaFile.Meta\n" +
+				"\t\t\treturn nil",
+		},
+		{
+			// Entries that were applied were blanked while they were still being sent to other stores, which end when
+			// they receive a blank entry.
+			Module: unistore, File: folder + "applier.go",
+			Old: "apply.entries[i] = eraftpb.Entry{}", New: "_ = i",
+		},
+		{
+			// After a failure the region waited for its snapshot for ever; an empty answer makes it ask again …
+			Module: unistore, File: folder + "worker.go",
+			Old: `log.Error("failed to generate snapshot!!!", zap.Uint64("region id", regionId), zap.Error(err))`,
+			New: `log.Error("failed to generate snapshot!!!", zap.Uint64("region id", regionId), zap.Error(err))` +
+				"\n\t\tnotifier <- new(eraftpb.Snapshot)",
+		},
+		{
+			// … and asking five times in vain ended the process.
+			Module: unistore, File: folder + "peer_storage.go",
+			Old: "MaxSnapRetryCnt = 5", New: "MaxSnapRetryCnt = 1 << 30",
+		},
+	}
+}
+
+// correctedModFile copies the libraries that are to be corrected into a folder, corrects them there, and returns a
+// go.mod that takes them from there. (The compiler's -overlay does not accept files of the module cache.)
+func (b Builder) correctedModFile(ctx context.Context, part Part, folder string) (string, error) {
+	sources := filepath.Join(b.Sources, part.Module)
+	modFile := filepath.Join(folder, "go.mod")
+	for _, name := range []string{"go.mod", "go.sum"} {
+		if err := copyFile(filepath.Join(sources, name), filepath.Join(folder, name)); err != nil {
+			return "", fmt.Errorf("copy the module files: %w", err)
+		}
+	}
+	copies := map[string]string{}
+	for _, correction := range part.Corrections {
+		if copies[correction.Module] == "" {
+			copies[correction.Module] = filepath.Join(folder, fmt.Sprintf("library-%d", len(copies)))
+			err := copyModule(ctx, sources, correction.Module, copies[correction.Module])
+			if err != nil {
+				return "", err
+			}
+			replace := fmt.Sprintf("-replace=%s=%s", correction.Module, copies[correction.Module])
+			if _, err := goCommand(ctx, sources, "mod", "edit", replace, modFile); err != nil {
+				return "", err
+			}
+		}
+		if err := correction.apply(sources, copies[correction.Module]); err != nil {
+			return "", fmt.Errorf("correct %s of %s: %w", correction.File, correction.Module, err)
+		}
+	}
+	return modFile, nil
+}
+
+func (c Correction) apply(sources, library string) error {
+	target := filepath.Join(library, c.File)
+	if c.By != "" {
+		return copyFile(filepath.Join(sources, c.By), target)
+	}
+	content, err := os.ReadFile(target)
+	if err != nil {
+		return err
+	}
+	if strings.Count(string(content), c.Old) != 1 {
+		return errors.New("the text to replace is not there exactly once")
+	}
+	return os.WriteFile(target, []byte(strings.Replace(string(content), c.Old, c.New, 1)), 0o644)
+}
+
+// copyModule copies a library from the module cache, which is read-only.
+func copyModule(ctx context.Context, sources, module, target string) error {
+	output, err := goCommand(ctx, sources, "mod", "download", "-json", module)
+	if err != nil {
+		return fmt.Errorf("download the library %s: %w", module, err)
+	}
+	var downloaded struct{ Dir string }
+	if err := json.Unmarshal(output, &downloaded); err != nil {
+		return fmt.Errorf("find the library %s: %w", module, err)
+	}
+	if err := os.CopyFS(target, os.DirFS(downloaded.Dir)); err != nil {
+		return fmt.Errorf("copy the library %s: %w", module, err)
+	}
+	err = filepath.WalkDir(target, func(path string, entry os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Chmod(path, 0o755)
+	})
+	if err != nil {
+		return fmt.Errorf("make the copy of the library %s writable: %w", module, err)
+	}
+	modFile := filepath.Join(target, "go.mod")
+	if _, err := os.Stat(modFile); err == nil {
+		return nil
+	}
+	// Older libraries have none, but a folder must have one to be taken as a module.
+	return os.WriteFile(modFile, []byte("module "+module+"\n"), 0o644)
+}
+
+func copyFile(from, to string) error {
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, content, 0o644)
+}
+
+func goCommand(ctx context.Context, folder string, arguments ...string) ([]byte, error) {
+	command := exec.CommandContext(ctx, "go", arguments...)
+	command.Dir = folder
+	command.Env = environment()
+	output, err := command.Output()
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		err = fmt.Errorf("go %s: %w\n%s%s", strings.Join(arguments, " "), err, output, exit.Stderr)
+	}
+	return output, err
+}

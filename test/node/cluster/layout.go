@@ -1,0 +1,150 @@
+// Package cluster starts and stops the one-node Kubernetes cluster.
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/kubectl-tidb/kubectl-tidb/test/node/process"
+)
+
+const (
+	nodeName     = "node0"
+	bridge       = "cni0"
+	bridgeIP     = "10.88.0.1"
+	podSubnet    = "10.88.0.0/16"
+	bridgePrefix = bridgeIP + "/16"
+	serviceCIDR  = "10.96.0.0/16"
+	apiServiceIP = "10.96.0.1"
+	apiPort      = "6443"
+	// apiAddress is how programs inside the namespace reach the API server.
+	apiAddress = "127.0.0.1:" + apiPort
+)
+
+// Layout names the files of a node's state folder.
+type Layout struct{ Root string }
+
+// DefaultState is where a node keeps its state unless NODE_STATE says otherwise.
+const DefaultState = "/var/lib/kubectl-tidb-node"
+
+// NewLayout reads the state folder from the environment.
+func NewLayout() (Layout, error) {
+	root := os.Getenv("NODE_STATE")
+	if root == "" {
+		root = DefaultState
+	}
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return Layout{}, fmt.Errorf("find the state folder: %w", err)
+	}
+	if filepath.Dir(root) == "/" {
+		return Layout{}, fmt.Errorf("NODE_STATE is %s; choose a folder of its own, at least two levels deep", root)
+	}
+	return Layout{root}, nil
+}
+
+// check refuses a folder that holds anything but a node: a mistaken NODE_STATE must not make "down" delete it.
+func (l Layout) check() error {
+	entries, err := os.ReadDir(l.Root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look into the state folder: %w", err)
+	}
+	if _, err := os.Stat(l.stateFile()); err != nil && len(entries) > 0 {
+		return fmt.Errorf("%s holds something other than a node; choose another folder with NODE_STATE", l.Root)
+	}
+	return nil
+}
+
+// Name of everything that the node has in places shared with other programs, such as its network namespace. Nodes with
+// different state folders can run side by side.
+func (l Layout) Name() string { return filepath.Base(l.Root) }
+
+func (l Layout) path(elements ...string) string {
+	return filepath.Join(append([]string{l.Root}, elements...)...)
+}
+
+// Kubeconfig is the file to use from the ordinary network namespace.
+func (l Layout) Kubeconfig() string { return l.path("kubeconfig") }
+
+// Programs is the folder to put on the PATH.
+func (l Layout) Programs() string { return l.path("bin") }
+
+// Volumes holds the folders behind persistent volumes.
+func (l Layout) Volumes() string { return l.path("volumes") }
+
+// PKI holds the certificates.
+func (l Layout) PKI() string { return l.path("pki") }
+
+func (l Layout) log(name string) string     { return l.path("logs", name+".log") }
+func (l Layout) config(name string) string  { return l.path("config", name) }
+func (l Layout) servers(name string) string { return l.path("libexec", name) }
+func (l Layout) stateFile() string          { return l.path("state.json") }
+func (l Layout) runtimeSocket() string      { return l.path("containerd", "containerd.sock") }
+
+// State is what a node remembers between calls.
+type State struct {
+	// Port on the loopback interface of the ordinary network namespace.
+	Port int `json:"port"`
+	// Images is the archive that was imported last.
+	Images    string           `json:"images"`
+	Ready     bool             `json:"ready"`
+	Processes []process.Record `json:"processes"`
+}
+
+// LoadState reads what an earlier call left; without any, the state is empty.
+func (l Layout) LoadState() (State, error) {
+	var state State
+	content, err := os.ReadFile(l.stateFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return state, nil
+	}
+	if err != nil {
+		return state, fmt.Errorf("read the node's state: %w", err)
+	}
+	if err := json.Unmarshal(content, &state); err != nil {
+		return state, fmt.Errorf("read the node's state in %s: %w", l.stateFile(), err)
+	}
+	return state, nil
+}
+
+// save writes the state by rename, so that an interruption never leaves half a file and forgotten processes.
+func (l Layout) save(state State) error {
+	content, err := json.MarshalIndent(state, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the node's state: %w", err)
+	}
+	unfinished := l.stateFile() + ".new"
+	if err := os.WriteFile(unfinished, content, 0o600); err != nil {
+		return fmt.Errorf("write the node's state: %w", err)
+	}
+	if err := os.Rename(unfinished, l.stateFile()); err != nil {
+		return fmt.Errorf("write the node's state: %w", err)
+	}
+	return nil
+}
+
+// Lock keeps two calls from changing the node at the same time. It locks the folder above the state folder, which
+// outlives the node, so that no lock file is left behind.
+func (l Layout) Lock() (func(), error) {
+	above := filepath.Dir(l.Root)
+	if err := os.MkdirAll(above, 0o755); err != nil {
+		return nil, fmt.Errorf("create the folder above the state folder: %w", err)
+	}
+	folder, err := os.Open(above)
+	if err != nil {
+		return nil, fmt.Errorf("lock the state folder: %w", err)
+	}
+	if err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		folder.Close()
+		return nil, fmt.Errorf("lock the state folder, is another call to the node running? %w", err)
+	}
+	return func() { folder.Close() }, nil
+}

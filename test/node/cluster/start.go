@@ -1,0 +1,209 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/test/node/kubeapi"
+	"github.com/kubectl-tidb/kubectl-tidb/test/node/netns"
+	"github.com/kubectl-tidb/kubectl-tidb/test/node/process"
+)
+
+// startLimit bounds each wait: a step that takes longer on any machine is broken.
+const startLimit = 60 * time.Second
+
+// start brings the programs up in the order in which they need each other.
+func (n *Node) start(ctx context.Context) error {
+	dialer, err := netns.NewDialer(n.namespace)
+	if err != nil {
+		return err
+	}
+	if err := n.launchAll(containerd, etcd); err != nil {
+		return err
+	}
+	if err := n.await(ctx, "containerd to answer", func(ctx context.Context) error {
+		return exec.CommandContext(ctx, "ctr", "--address", n.Layout.runtimeSocket(), "version").Run()
+	}); err != nil {
+		return err
+	}
+	// Importing images takes about as long as the control plane needs to start, so both happen at once.
+	imported := make(chan error, 1)
+	go func() { imported <- n.importImages(ctx) }()
+	if err := n.await(ctx, "etcd to listen", func(ctx context.Context) error {
+		return probe(ctx, dialer, etcdAddress)
+	}); err != nil {
+		return err
+	}
+	if err := n.launchAll(apiServer); err != nil {
+		return err
+	}
+	if err := n.launchAttendant(); err != nil {
+		return err
+	}
+	client, err := n.client()
+	if err != nil {
+		return err
+	}
+	if err := n.await(ctx, "the API server to be ready", func(ctx context.Context) error {
+		return client.Call(ctx, "GET", "/readyz", nil, nil)
+	}); err != nil {
+		return err
+	}
+	if err := n.launchAll(kubelet, controllerManager, scheduler, coredns, proxy); err != nil {
+		return err
+	}
+	if err := n.createVolumes(ctx, client); err != nil {
+		return err
+	}
+	if err := n.awaitReady(ctx, client, dialer); err != nil {
+		return err
+	}
+	return <-imported
+}
+
+func (n *Node) launchAll(names ...string) error {
+	for _, name := range names {
+		if err := n.launch(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitReady waits for everything that a first pod needs.
+func (n *Node) awaitReady(ctx context.Context, client *kubeapi.Client, dialer *netns.Dialer) error {
+	if err := n.await(ctx, "the cluster's DNS server to be ready", func(ctx context.Context) error {
+		return ready(ctx, dialer, "http://127.0.0.1:"+dnsReadyPort+"/ready")
+	}); err != nil {
+		return err
+	}
+	if err := n.await(ctx, "the service proxy to be ready", func(ctx context.Context) error {
+		return ready(ctx, dialer, "http://127.0.0.1:10256/healthz")
+	}); err != nil {
+		return err
+	}
+	// Pods are refused before their namespace has a service account.
+	if err := n.await(ctx, "the default service account", func(ctx context.Context) error {
+		return client.Call(ctx, "GET", "/api/v1/namespaces/default/serviceaccounts/default", nil, nil)
+	}); err != nil {
+		return err
+	}
+	return n.await(ctx, "the node to be ready", func(ctx context.Context) error { return nodeReady(ctx, client) })
+}
+
+func nodeReady(ctx context.Context, client *kubeapi.Client) error {
+	var node struct {
+		Status struct {
+			Conditions []struct{ Type, Status, Message string }
+		}
+		Spec struct {
+			Taints []struct{ Key string }
+		}
+	}
+	if err := client.Call(ctx, "GET", "/api/v1/nodes/"+nodeName, nil, &node); err != nil {
+		return err
+	}
+	for _, condition := range node.Status.Conditions {
+		if condition.Type != "Ready" {
+			continue
+		}
+		if condition.Status != "True" {
+			return errors.New(condition.Message)
+		}
+		// The taint of a node that is not ready stays a moment longer and would keep the first pods away.
+		if len(node.Spec.Taints) > 0 {
+			return fmt.Errorf("node has the taint %s", node.Spec.Taints[0].Key)
+		}
+		return nil
+	}
+	return errors.New("node has no Ready condition yet")
+}
+
+// await repeats a check until it succeeds. It fails early when a program has ended, with the end of its log.
+func (n *Node) await(ctx context.Context, what string, check func(context.Context) error) error {
+	deadline := time.Now().Add(startLimit)
+	for {
+		attempt, cancel := context.WithTimeout(ctx, 3*time.Second)
+		err := check(attempt)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		if err := n.endedProgram(); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("wait for %s: %w", what, ctx.Err())
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s did not happen within %s: %w; logs are in %s",
+				what, startLimit, err, n.Layout.path("logs"))
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func (n *Node) endedProgram() error {
+	for _, record := range n.state.Processes {
+		if !record.Alive() {
+			log := n.Layout.log(record.Name)
+			return fmt.Errorf("%s ended while the node was starting; the end of %s:\n%s",
+				record.Name, log, process.LastLines(log, 15))
+		}
+	}
+	return nil
+}
+
+func probe(ctx context.Context, dialer *netns.Dialer, address string) error {
+	conn, err := dialer.Dial(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+func ready(ctx context.Context, dialer *netns.Dialer, url string) error {
+	client := http.Client{Transport: &http.Transport{DialContext: dialer.Dial, DisableKeepAlives: true}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answered %s", url, response.Status)
+	}
+	return nil
+}
+
+// freePort asks the kernel for a port of the ordinary network namespace.
+func freePort() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port, nil
+}
+
+func (n *Node) importImages(ctx context.Context) error {
+	started := time.Now()
+	command := exec.CommandContext(ctx, "ctr", "--address", n.Layout.runtimeSocket(), "--namespace", "k8s.io",
+		"images", "import", n.Images)
+	var output bytes.Buffer
+	command.Stdout, command.Stderr = &output, &output
+	if err := command.Run(); err != nil {
+		return fmt.Errorf("import the container images of %s: %w\n%s", n.Images, err, output.String())
+	}
+	fmt.Fprintf(n.Progress, "images imported in %.1fs\n", time.Since(started).Seconds())
+	return nil
+}

@@ -1,0 +1,101 @@
+package image
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/test/node/build"
+)
+
+const (
+	// Pause holds a pod's namespaces open.
+	Pause = "registry.k8s.io/pause:3.10"
+
+	registry = "docker.io/"
+)
+
+// Catalog lists the images that the node has, in the order in which they are written.
+func Catalog(programs build.Set, base *Layer) []Image {
+	pause := &Layer{Entries: []Entry{{Path: "pause", Mode: 0o755, Source: programs[build.Pause]}}}
+	store := &Layer{Entries: []Entry{{Path: "tikv-server", Mode: 0o755, Source: programs[build.Store]}}}
+	images := []Image{
+		{Reference: Pause, Layers: []*Layer{pause}, Command: []string{"/pause"}},
+		{Reference: registry + "library/busybox:latest", Layers: []*Layer{base}, Command: []string{"/bin/sh"}},
+	}
+	for _, version := range []string{build.OldVersion, build.NewVersion} {
+		program := func(path, part string) *Layer {
+			return &Layer{Entries: []Entry{
+				{Path: path, Mode: 0o755, Source: programs[build.Versioned(part, version)]},
+			}}
+		}
+		images = append(images, Image{
+			Reference: registry + "pingcap/pd:" + version,
+			Layers:    []*Layer{base, program("pd-server", build.PD)}, Command: []string{"/pd-server"},
+		}, Image{
+			Reference: registry + "pingcap/tikv:" + version,
+			Layers:    []*Layer{base, store}, Command: []string{"/tikv-server"},
+			// One program for all versions of the store, which registers the version that it finds here.
+			Env: []string{"TIKV_VERSION=" + version},
+		}, Image{
+			Reference: registry + "pingcap/tidb:" + version,
+			Layers:    []*Layer{base, program("tidb-server", build.TiDB)}, Command: []string{"/tidb-server"},
+		})
+	}
+	return images
+}
+
+// Archive returns an archive of all images, which is written only if the cache folder does not have it yet.
+func Archive(programs build.Set, cache string, progress io.Writer) (string, error) {
+	base, err := Base()
+	if err != nil {
+		return "", err
+	}
+	images := Catalog(programs, base)
+	path := filepath.Join(cache, "images-"+key(images)+".tar")
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("look up the image archive: %w", err)
+	}
+	started := time.Now()
+	unfinished := fmt.Sprintf("%s.unfinished-%d", path, os.Getpid())
+	defer os.Remove(unfinished)
+	file, err := os.Create(unfinished)
+	if err != nil {
+		return "", fmt.Errorf("create the image archive: %w", err)
+	}
+	defer file.Close()
+	if err := Write(file, images); err != nil {
+		return "", fmt.Errorf("write the image archive: %w", err)
+	}
+	if err := os.Rename(unfinished, path); err != nil {
+		return "", fmt.Errorf("keep the image archive: %w", err)
+	}
+	fmt.Fprintf(progress, "images written in %s\n", time.Since(started).Round(time.Second/10))
+	return path, nil
+}
+
+// key identifies an archive by what is in it. Names of cached programs are keys of their content already; files of the
+// distribution are told apart by size and time.
+func key(images []Image) string {
+	sum := sha256.New()
+	for _, image := range images {
+		fmt.Fprintf(sum, "%q %q %q\n", image.Reference, image.Env, image.Command)
+		for _, layer := range image.Layers {
+			for _, entry := range layer.Entries {
+				fmt.Fprintf(sum, "%q %q %q %q %o", entry.Path, entry.Link, entry.Source, entry.Content, entry.Mode)
+				if info, err := os.Stat(entry.Source); err == nil {
+					fmt.Fprintf(sum, " %d %d", info.Size(), info.ModTime().UnixNano())
+				}
+				fmt.Fprintln(sum)
+			}
+		}
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil))[:16]
+}

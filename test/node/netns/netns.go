@@ -1,0 +1,137 @@
+// Package netns keeps the node in a network namespace of its own: its listeners, pods and firewall rules never touch
+// the machine's network, and removing the namespace removes all of them.
+package netns
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Namespace is a named network namespace.
+type Namespace struct{ Name string }
+
+// Path is where the namespace is kept.
+func (n Namespace) Path() string { return filepath.Join("/run/netns", n.Name) }
+
+// Exists tells whether the namespace is there.
+func (n Namespace) Exists() bool {
+	_, err := os.Stat(n.Path())
+	return err == nil
+}
+
+// Create makes the namespace with a bridge for pods that has the given address (with prefix length).
+func (n Namespace) Create(bridge, address string) error {
+	if err := n.add(); err != nil {
+		return fmt.Errorf("create network namespace %s: %w", n.Name, err)
+	}
+	steps := [][]string{
+		{"link", "set", "lo", "up"},
+		{"link", "add", bridge, "type", "bridge"},
+		{"address", "add", address, "dev", bridge},
+		{"link", "set", bridge, "up"},
+		// Nothing is reachable by this route, but service addresses need some route before they are translated.
+		{"route", "add", "default", "dev", bridge},
+	}
+	for _, step := range steps {
+		if err := ip(append([]string{"-n", n.Name}, step...)...); err != nil {
+			return fmt.Errorf("configure network namespace %s: %w", n.Name, err)
+		}
+	}
+	return n.Do(func() error {
+		for setting, value := range map[string]string{
+			"net/ipv4/ip_forward": "1",
+			// Without it a pod's answer to a neighbour on the same bridge passes by the firewall, and a connection
+			// through a service never sees the address it expects.
+			"net/bridge/bridge-nf-call-iptables": "1",
+		} {
+			path := filepath.Join("/proc/sys", setting)
+			if err := os.WriteFile(path, []byte(value), 0o644); err != nil {
+				return fmt.Errorf("configure network namespace %s: %w", n.Name, err)
+			}
+		}
+		return nil
+	})
+}
+
+// add does what "ip netns add" does, except that it leaves no mount over the folder of all namespaces.
+func (n Namespace) add() error {
+	if err := os.MkdirAll(filepath.Dir(n.Path()), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(n.Path(), nil, 0o444); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // Never unlocked: the thread belongs to the new namespace.
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			done <- err
+			return
+		}
+		done <- unix.Mount("/proc/thread-self/ns/net", n.Path(), "", unix.MS_BIND, "")
+	}()
+	return <-done
+}
+
+// Delete removes the namespace.
+func (n Namespace) Delete() error {
+	if !n.Exists() {
+		return nil
+	}
+	// A file without a mount is what an interrupted creation leaves.
+	if err := unix.Unmount(n.Path(), unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) {
+		return fmt.Errorf("delete network namespace %s: %w", n.Name, err)
+	}
+	if err := os.Remove(n.Path()); err != nil {
+		return fmt.Errorf("delete network namespace %s: %w", n.Name, err)
+	}
+	// The folder stays when there are other namespaces in it.
+	_ = os.Remove(filepath.Dir(n.Path()))
+	return nil
+}
+
+// Do runs work in the namespace. Programs that it starts and sockets that it opens belong to the namespace.
+func (n Namespace) Do(work func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		// Never unlocked: the thread cannot be trusted to leave the namespace again, so it ends with this goroutine.
+		runtime.LockOSThread()
+		if err := n.enter(); err != nil {
+			done <- err
+			return
+		}
+		done <- work()
+	}()
+	return <-done
+}
+
+// enter moves the calling thread into the namespace; its goroutine must be locked to it.
+func (n Namespace) enter() error {
+	file, err := os.Open(n.Path())
+	if err != nil {
+		return fmt.Errorf("enter network namespace %s: %w", n.Name, err)
+	}
+	defer file.Close()
+	if err := unix.Setns(int(file.Fd()), unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("enter network namespace %s: %w", n.Name, err)
+	}
+	return nil
+}
+
+func ip(arguments ...string) error {
+	command := exec.Command("ip", arguments...)
+	var output bytes.Buffer
+	command.Stdout, command.Stderr = &output, &output
+	if err := command.Run(); err != nil {
+		return fmt.Errorf("ip %s: %w: %s", strings.Join(arguments, " "), err, strings.TrimSpace(output.String()))
+	}
+	return nil
+}

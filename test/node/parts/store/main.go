@@ -1,0 +1,146 @@
+// Command store is a stand-in for tikv-server: a multi-raft store that speaks TiKV's protocol, built from a Go library.
+// It takes TiKV's command line, registers in PD under the version of its image, and reports how many regions it leads.
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/pingcap/kvproto/pkg/deadlock"
+	"github.com/pingcap/kvproto/pkg/tikvpb"
+	"github.com/pingcap/log"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/zhangjinpeng1987/raft"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+)
+
+// versionVariable is set by the image, since all versions of the image share one program.
+const versionVariable = "TIKV_VERSION"
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "tikv-server:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	o, err := parseOptions(os.Args[1:])
+	if err != nil {
+		return err
+	}
+	version := releaseVersion(os.Getenv(versionVariable))
+	if o.printVersion {
+		fmt.Printf("TiKV\nRelease Version:   %s\nEdition:           Fixture\n", version)
+		return nil
+	}
+	if o.checkOnly {
+		return nil
+	}
+	if len(o.pd) == 0 {
+		return fmt.Errorf("no address of PD; give one with --pd")
+	}
+	conf := newConfig(o)
+	if err := setUpLog(o); err != nil {
+		return err
+	}
+	log.Info("welcome to the store", zap.String("version", version), zap.Strings("arguments", os.Args))
+
+	client := &placement{
+		Client: connect(o.pd), version: version, status: o.advertiseStatus, started: time.Now(),
+	}
+	forbidJointConsensus(o.pd)
+	store, observed, err := start(o, conf, client)
+	if err != nil {
+		return err
+	}
+	server := newGRPCServer()
+	tikvpb.RegisterTikvServer(server, store)
+	deadlock.RegisterDeadlockServer(server, store)
+	go serveStatus(o.status, observed)
+	endOnSignal(server)
+	listener, err := net.Listen("tcp", listenAddress(o.address))
+	if err != nil {
+		return fmt.Errorf("listen for requests: %w", err)
+	}
+	if err := server.Serve(listener); err != nil {
+		return fmt.Errorf("serve requests: %w", err)
+	}
+	store.Stop()
+	log.Info("the store has stopped")
+	return nil
+}
+
+// releaseVersion brings an image's tag into the form in which TiKV registers its version.
+func releaseVersion(tag string) string {
+	if tag == "" {
+		return "8.1.0"
+	}
+	return strings.TrimPrefix(tag, "v")
+}
+
+// listenAddress keeps only the port: the address that a pod is known by may not be its own yet when it starts.
+func listenAddress(address string) string {
+	return address[strings.LastIndexByte(address, ':'):]
+}
+
+type raftLog struct{ *zap.SugaredLogger }
+
+// Warning implements raft.Logger.
+func (l raftLog) Warning(values ...interface{}) { l.Warn(values...) }
+
+// Warningf implements raft.Logger.
+func (l raftLog) Warningf(format string, values ...interface{}) { l.Warnf(format, values...) }
+
+func setUpLog(o options) error {
+	logger, properties, err := log.InitLogger(&log.Config{
+		Level: o.logLevel, File: log.FileLogConfig{Filename: o.logFile},
+	})
+	if err != nil {
+		return fmt.Errorf("set up the log: %w", err)
+	}
+	log.ReplaceGlobals(logger, properties)
+	raft.SetLogger(raftLog{logger.Sugar()})
+	return nil
+}
+
+func newGRPCServer() *grpc.Server {
+	const window, largestMessage = 1 << 30, 10 << 20
+	return grpc.NewServer(
+		// TiDB pings its stores often, also when it has nothing to ask.
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 2 * time.Second, PermitWithoutStream: true}),
+		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window), grpc.MaxRecvMsgSize(largestMessage),
+	)
+}
+
+func serveStatus(address string, observed *regions) {
+	prometheus.MustRegister(observed)
+	mux := http.NewServeMux()
+	mux.HandleFunc("/status", func(http.ResponseWriter, *http.Request) {})
+	mux.Handle("/metrics", promhttp.Handler())
+	if err := http.ListenAndServe(listenAddress(address), mux); err != nil {
+		log.Fatal("serve the status", zap.Error(err))
+	}
+}
+
+func endOnSignal(server *grpc.Server) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
+	go func() {
+		log.Info("asked to end", zap.Stringer("signal", <-signals))
+		server.Stop()
+		// What is not written by now is in the raft log of other stores.
+		time.Sleep(3 * time.Second)
+		log.Warn("stopping takes too long, ending")
+		os.Exit(0)
+	}()
+}
