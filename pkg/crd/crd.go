@@ -1,0 +1,30 @@
+// Package crd holds the CustomResourceDefinition of TidbCluster, for clusters
+// that have none. It is generated from the API types, by a module of its own in
+// gen; "make generate" or "go generate ./pkg/crd" does it.
+package crd
+
+import (
+	_ "embed"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+//go:generate go -C gen run . ../tidbclusters.json
+
+//go:embed tidbclusters.json
+var tidbClusters []byte
+
+// TidbClusters is the definition of tidbclusters.pingcap.com. It is read anew on
+// every call, half a megabyte: a plugin that only needs it once in a cluster's
+// life must not pay for it at every start.
+//
+// It is to be applied on the server's side: the annotation that a client-side
+// apply makes would be too big.
+func TidbClusters() (*unstructured.Unstructured, error) {
+	definition := &unstructured.Unstructured{}
+	if err := definition.UnmarshalJSON(tidbClusters); err != nil {
+		return nil, fmt.Errorf("read the embedded definition of TidbCluster: %w", err)
+	}
+	return definition, nil
+}

@@ -1,0 +1,88 @@
+package crd
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func version(t *testing.T) map[string]any {
+	t.Helper()
+	definition, err := TidbClusters()
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions, found, err := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	if err != nil || !found || len(versions) != 1 {
+		t.Fatalf("versions: %v, %v, %v", versions, found, err)
+	}
+	return versions[0].(map[string]any)
+}
+
+func TestIdentity(t *testing.T) {
+	definition, err := TidbClusters()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := definition.GetAPIVersion() + " " + definition.GetKind() + " " + definition.GetName(); got != "apiextensions.k8s.io/v1 CustomResourceDefinition tidbclusters.pingcap.com" {
+		t.Errorf("the definition is %s", got)
+	}
+	if scope, _, _ := unstructured.NestedString(definition.Object, "spec", "scope"); scope != "Namespaced" {
+		t.Errorf("scope is %s", scope)
+	}
+	if short, _, _ := unstructured.NestedStringSlice(definition.Object, "spec", "names", "shortNames"); !slices.Equal(short, []string{"tc"}) {
+		t.Errorf("short names are %v", short)
+	}
+}
+
+// A status subresource would make the status that operators write with the spec
+// disappear.
+func TestStatusIsNoSubresource(t *testing.T) {
+	if sub := version(t)["subresources"]; len(sub.(map[string]any)) != 0 {
+		t.Errorf("subresources: %v", sub)
+	}
+}
+
+func TestPrinterColumns(t *testing.T) {
+	var names []string
+	for _, column := range version(t)["additionalPrinterColumns"].([]any) {
+		names = append(names, column.(map[string]any)["name"].(string))
+	}
+	want := []string{
+		"Ready", "PD", "Storage", "Ready", "Desire", "TiKV", "Storage", "Ready", "Desire",
+		"TiDB", "Ready", "Desire", "Status", "Age",
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("columns are %v, want %v", names, want)
+	}
+}
+
+// Unknown keys of a component's configuration must get through: the schema says
+// nothing about it.
+func TestSchema(t *testing.T) {
+	schema := version(t)["schema"].(map[string]any)
+	at := func(path ...string) map[string]any {
+		fields := []string{"openAPIV3Schema", "properties", "spec"}
+		for _, p := range path {
+			fields = append(fields, "properties", p)
+		}
+		found, ok, err := unstructured.NestedMap(schema, fields...)
+		if err != nil || !ok {
+			t.Fatalf("schema of %v: %v", path, err)
+		}
+		return found
+	}
+	for _, component := range []string{"pd", "tikv", "tidb"} {
+		config := at(component, "config")
+		if config["x-kubernetes-preserve-unknown-fields"] != true {
+			t.Errorf("config of %s is %v", component, config)
+		}
+	}
+	if got := at("pd", "baseImage")["default"]; got != "pingcap/pd" {
+		t.Errorf("default image of PD is %v", got)
+	}
+	if _, described := at("pd", "replicas")["description"]; described {
+		t.Error("the schema has descriptions")
+	}
+}

@@ -1,0 +1,92 @@
+// Command gen writes the CustomResourceDefinition of TidbCluster, generated
+// from the API types, as compact JSON to the file that its argument names.
+//
+// It does what "controller-gen crd:maxDescLen=0,crdVersions=v1,
+// allowDangerousTypes=true" does, in its own module, so that none of its
+// dependencies become the plugin's. Descriptions are left out: they are two
+// thirds of the size, and applying them needs more than an annotation can hold.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	_ "github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1" // the types to generate from
+	"sigs.k8s.io/controller-tools/pkg/crd"
+	"sigs.k8s.io/controller-tools/pkg/genall"
+	"sigs.k8s.io/controller-tools/pkg/loader"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	types = "github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	file  = "pingcap.com_tidbclusters.yaml"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: gen FILE")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "gen:", err)
+		os.Exit(1)
+	}
+}
+
+func run(target string) error {
+	manifest, err := generate()
+	if err != nil {
+		return err
+	}
+	data, err := yaml.YAMLToJSON(manifest)
+	if err != nil {
+		return fmt.Errorf("read the generated manifest: %w", err)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, data); err != nil {
+		return fmt.Errorf("compact the manifest: %w", err)
+	}
+	compact.WriteByte('\n')
+	return os.WriteFile(target, compact.Bytes(), 0o644)
+}
+
+// generate returns the manifest of tidbclusters as YAML. The generator makes
+// one for each type of the API group; the others are dropped.
+func generate() ([]byte, error) {
+	none, dangerous := 0, true
+	var gen genall.Generator = crd.Generator{
+		MaxDescLen:          &none,
+		CRDVersions:         []string{"v1"},
+		AllowDangerousTypes: &dangerous,
+	}
+	runtime, err := genall.Generators{&gen}.ForRoots(types)
+	if err != nil {
+		return nil, fmt.Errorf("load %s: %w", types, err)
+	}
+	out := outputs{}
+	runtime.OutputRules.Default = out
+	if failed := runtime.Run(); failed {
+		return nil, fmt.Errorf("generate from %s: see the messages above", types)
+	}
+	manifest, ok := out[file]
+	if !ok {
+		return nil, fmt.Errorf("the generator made no %s", file)
+	}
+	return manifest.Bytes(), nil
+}
+
+// outputs keeps generated files in memory.
+type outputs map[string]*bytes.Buffer
+
+func (o outputs) Open(_ *loader.Package, path string) (io.WriteCloser, error) {
+	o[path] = &bytes.Buffer{}
+	return closer{o[path]}, nil
+}
+
+type closer struct{ io.Writer }
+
+func (closer) Close() error { return nil }

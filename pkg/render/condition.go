@@ -1,0 +1,117 @@
+package render
+
+import (
+	"slices"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// Reasons of the condition Ready that an operator does not know: the members
+// are all well, and still the cluster is not what the user wants.
+const (
+	reasonProgressing = "Progressing"
+	reasonBlocked     = "Blocked"
+	reasonPaused      = "Paused"
+)
+
+// conditions is the one condition Ready. An operator calls a cluster ready as
+// soon as its parts are; here it is ready when nothing is left to do.
+func (r projection) conditions(status v1alpha1.TidbClusterStatus, p plan.Plan) []v1alpha1.TidbClusterCondition {
+	ready := v1alpha1.TidbClusterCondition{
+		Type:               v1alpha1.TidbClusterReady,
+		Status:             corev1.ConditionFalse,
+		LastUpdateTime:     r.at,
+		LastTransitionTime: r.at,
+	}
+	ready.Reason, ready.Message = r.reason(status, p)
+	if p.Outcome == plan.Converged {
+		ready.Status = corev1.ConditionTrue
+		ready.Reason, ready.Message = "Ready", "The cluster is what the spec asks for"
+	}
+
+	all := slices.Clone(status.Conditions)
+	i := slices.IndexFunc(all, func(c v1alpha1.TidbClusterCondition) bool { return c.Type == ready.Type })
+	if i < 0 {
+		return append(all, ready)
+	}
+	before := all[i]
+	if before.Status == ready.Status {
+		ready.LastTransitionTime = before.LastTransitionTime
+		if before.Reason == ready.Reason && before.Message == ready.Message {
+			ready.LastUpdateTime = before.LastUpdateTime
+		}
+	}
+	all[i] = ready
+	return all
+}
+
+// reason is the first rule that is broken, in the operator's order, so that
+// those who wait for one of its reasons still see it.
+func (r projection) reason(status v1alpha1.TidbClusterStatus, p plan.Plan) (reason, message string) {
+	for _, set := range []*appsv1.StatefulSetStatus{
+		status.PD.StatefulSet, status.TiKV.StatefulSet, status.TiDB.StatefulSet,
+	} {
+		if set != nil && set.CurrentRevision != set.UpdateRevision {
+			return "StatefulSetNotUpToDate", r.message(p, "Not all pods are of the newest revision")
+		}
+	}
+	for _, rule := range []struct {
+		kind            topology.Kind
+		reason, message string
+	}{
+		{topology.PD, "PDUnhealthy", "Not all PD members are healthy"},
+		{topology.TiKV, "TiKVStoreNotUp", "Not all TiKV stores are up"},
+		{topology.TiDB, "TiDBUnhealthy", "Not all TiDB servers are healthy"},
+	} {
+		if want, ok := r.wanted.Group(rule.kind); ok && healthy(status, rule.kind) != want.Replicas {
+			return rule.reason, r.message(p, rule.message)
+		}
+	}
+	switch p.Outcome {
+	case plan.Blocked:
+		return reasonBlocked, r.message(p, "The cluster does not come on by itself")
+	case plan.Paused:
+		return reasonPaused, r.message(p, "spec.paused is set")
+	}
+	return reasonProgressing, r.message(p, "The cluster is being changed")
+}
+
+// message says what is waited for, without the observed number: that one
+// changes with every look, and each change would be a write.
+func (r projection) message(p plan.Plan, otherwise string) string {
+	if len(p.Gates) == 0 {
+		return otherwise
+	}
+	gate := p.Gates[0]
+	gate.Observed = ""
+	return gate.String()
+}
+
+// healthy is the number of members that a component's status shows, or -1 if
+// one of them is not healthy.
+func healthy(status v1alpha1.TidbClusterStatus, k topology.Kind) int {
+	var members []bool
+	switch k {
+	case topology.PD:
+		for _, m := range status.PD.Members {
+			members = append(members, m.Health)
+		}
+	case topology.TiKV:
+		for _, s := range status.TiKV.Stores {
+			members = append(members, s.State == v1alpha1.TiKVStateUp)
+		}
+	case topology.TiDB:
+		for _, m := range status.TiDB.Members {
+			members = append(members, m.Health)
+		}
+	}
+	if slices.Contains(members, false) {
+		return -1
+	}
+	return len(members)
+}

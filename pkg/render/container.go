@@ -1,0 +1,147 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+)
+
+// annSysctl on a pod asks for an init container that sets the kernel
+// parameters which the pod's security context names.
+const annSysctl = "tidb.pingcap.com/sysctl-init"
+
+// readinessDelay is the number of seconds before the first readiness probe
+// where the user does not say otherwise.
+const readinessDelay = 10
+
+// computeResources are resources without storage, which sizes the claims.
+func computeResources(r corev1.ResourceRequirements) corev1.ResourceRequirements {
+	r = *r.DeepCopy()
+	delete(r.Limits, corev1.ResourceStorage)
+	delete(r.Requests, corev1.ResourceStorage)
+	return r
+}
+
+// readinessProbe is a TCP probe that the user has asked for, nil otherwise.
+func readinessProbe(spec *v1alpha1.Probe, port int32) *corev1.Probe {
+	if spec == nil {
+		return nil
+	}
+	probe := &corev1.Probe{ProbeHandler: tcpProbe(port), InitialDelaySeconds: readinessDelay}
+	return timed(probe, spec)
+}
+
+func timed(probe *corev1.Probe, spec *v1alpha1.Probe) *corev1.Probe {
+	if spec.InitialDelaySeconds != nil {
+		probe.InitialDelaySeconds = *spec.InitialDelaySeconds
+	}
+	if spec.PeriodSeconds != nil {
+		probe.PeriodSeconds = *spec.PeriodSeconds
+	}
+	return probe
+}
+
+// sysctlInit is nil unless it is asked for and there is something to set.
+func sysctlInit(comp component) *corev1.Container {
+	security := comp.spec.PodSecurityContext()
+	if comp.spec.Annotations()[annSysctl] != "true" || security == nil || len(security.Sysctls) == 0 {
+		return nil
+	}
+	command := "sysctl -w"
+	for _, s := range security.Sysctls {
+		command += " " + s.Name + "=" + s.Value
+	}
+	privileged := true
+	return &corev1.Container{
+		Name:            "init",
+		Image:           comp.cluster.Source.HelperImage(),
+		Command:         []string{"sh", "-c", command},
+		Resources:       computeResources(comp.resources),
+		SecurityContext: &corev1.SecurityContext{Privileged: &privileged},
+	}
+}
+
+// logTailer is a container that prints a log file of the main container. The
+// command is a part of the pod template of existing clusters and can not be
+// reworded without restarting their pods.
+func logTailer(comp component, name, file string, mount corev1.VolumeMount, resources corev1.ResourceRequirements) corev1.Container {
+	tc := comp.cluster.Source
+	return corev1.Container{
+		Name:            name,
+		Image:           tc.HelperImage(),
+		ImagePullPolicy: tc.HelperImagePullPolicy(),
+		Command:         []string{"sh", "-c", fmt.Sprintf("touch %[1]s; tail -n0 -F %[1]s;", file)},
+		Resources:       computeResources(resources),
+		VolumeMounts:    []corev1.VolumeMount{mount},
+	}
+}
+
+// logMount finds the volume that the user has named for a log: a storage volume
+// of the component, or else a volume mount of the user's own.
+func logMount(comp component, name string, storage []corev1.VolumeMount) (corev1.VolumeMount, error) {
+	for _, m := range storage {
+		if m.Name == string(comp.Kind)+"-"+name {
+			return m, nil
+		}
+	}
+	for _, m := range comp.spec.AdditionalVolumeMounts() {
+		if m.Name == name {
+			return m, nil
+		}
+	}
+	return corev1.VolumeMount{}, fmt.Errorf("no volume %q is mounted to hold a log", name)
+}
+
+// withAdditional adds the user's containers. One that has the name of a
+// generated container is a strategic merge patch for it.
+func withAdditional(containers, additional []corev1.Container) ([]corev1.Container, error) {
+	for _, extra := range additional {
+		i := index(containers, extra.Name)
+		if i < 0 {
+			containers = append(containers, extra)
+			continue
+		}
+		patched, err := patch(containers[i], extra)
+		if err != nil {
+			return nil, fmt.Errorf("merge additional container %s: %w", extra.Name, err)
+		}
+		containers[i] = patched
+	}
+	return containers, nil
+}
+
+func index(containers []corev1.Container, name string) int {
+	for i := range containers {
+		if containers[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func patch(container, with corev1.Container) (corev1.Container, error) {
+	original, err := json.Marshal(container)
+	if err != nil {
+		return container, err
+	}
+	change, err := json.Marshal(with)
+	if err != nil {
+		return container, err
+	}
+	merged, err := strategicpatch.StrategicMergePatch(original, change, corev1.Container{})
+	if err != nil {
+		return container, err
+	}
+	var result corev1.Container
+	if err := json.Unmarshal(merged, &result); err != nil {
+		return container, err
+	}
+	return result, nil
+}
+
+// words joins what a start script gets as one list.
+func words(list []string) string { return strings.Join(list, " ") }

@@ -1,0 +1,131 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// What the bootstrap ConfigMap tells a PD pod that has no data. There are the
+// names of all first members, with which they start one cluster together, or
+// the id of a cluster and the members to join. There are never both: once a
+// cluster exists, nobody may start another one.
+const (
+	keyInitial   = "initial-cluster"
+	keyClusterID = "cluster-id"
+	keyJoin      = "join"
+)
+
+// bootstraps tells whether PD's pods read the bootstrap ConfigMap. Those of an
+// operator-made cluster ask its discovery server. To change that would restart
+// them for nothing.
+func bootstraps(c topology.Cluster, have Existing) bool {
+	if live := have.Sets[topology.PD]; live != nil {
+		return slices.ContainsFunc(live.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool {
+			return v.ConfigMap != nil && v.ConfigMap.Name == c.BootstrapMap()
+		})
+	}
+	// Without a StatefulSet there may still be the pods of one that an operator
+	// is about to make anew, with the script that they started with.
+	_, used := inUse(c, topology.PD, have)
+	return used == nil || strings.Contains(used.Data[keyScript], mark)
+}
+
+// bootstrapMap is the bootstrap ConfigMap, nil where PD's pods do not read it.
+func bootstrapMap(c topology.Cluster, have Existing, snap state.Snapshot) *corev1.ConfigMap {
+	g, ok := c.Group(topology.PD)
+	if !ok || !bootstraps(c, have) {
+		return nil
+	}
+	labels := union(c.Selector(), map[string]string{topology.LabelComponent: componentDiscovery})
+	return &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: meta(c, c.BootstrapMap(), labels),
+		Data:       bootstrapData(c, g, have, snap),
+	}
+}
+
+func bootstrapData(c topology.Cluster, g topology.Group, have Existing, snap state.Snapshot) map[string]string {
+	var old map[string]string
+	if m := have.ConfigMaps[c.BootstrapMap()]; m != nil {
+		old = m.Data
+	}
+	id := c.Source.Status.ClusterID
+	if snap.PD.ClusterID != 0 {
+		id = strconv.FormatUint(snap.PD.ClusterID, 10)
+	}
+	switch {
+	case snap.PD.Known() && snap.PD.ClusterID != 0:
+		return joining(id, joinURLs(c, snap, old[keyJoin]))
+	case old[keyClusterID] != "":
+		return old
+	case id != "":
+		return joining(id, old[keyJoin])
+	case have.Sets[topology.PD] != nil:
+		// The first members are starting, told what is written there. Other
+		// names now would be another cluster.
+		return old
+	case partlyUsed(g, snap):
+		return nil
+	}
+	return map[string]string{keyInitial: initialCluster(c, g)}
+}
+
+func joining(id, join string) map[string]string {
+	data := map[string]string{keyClusterID: id}
+	if join != "" {
+		data[keyJoin] = join
+	}
+	return data
+}
+
+// initialCluster names all first members, in the form of PD's flag.
+func initialCluster(c topology.Cluster, g topology.Group) string {
+	var members []string
+	for i := range g.Replicas {
+		members = append(members, fmt.Sprintf("%s=http://%s:%d",
+			c.PDName(i), c.PodHost(topology.PD, i), topology.PDPeerPort))
+	}
+	return strings.Join(members, ",")
+}
+
+// joinURLs are the members that a new one can ask to join. A listed member
+// stays in the list while PD has it, healthy or not: the list shall not be
+// written for each member that restarts. Without any healthy one, the old list
+// is better than none.
+func joinURLs(c topology.Cluster, snap state.Snapshot, old string) string {
+	listed := strings.Split(old, ",")
+	var urls []string
+	for _, m := range snap.Groups[topology.PD].Members {
+		url := fmt.Sprintf("http://%s:%d", c.PodHost(topology.PD, m.Ordinal), topology.PDClientPort)
+		if m.Database.Presence == state.Present && (m.Database.Healthy || slices.Contains(listed, url)) {
+			urls = append(urls, url)
+		}
+	}
+	if len(urls) == 0 {
+		return old
+	}
+	return strings.Join(urls, ",")
+}
+
+// partlyUsed tells whether some, but not all, of the first members have a claim
+// already, left over from an earlier cluster of this name. Those may start from
+// its data, and the others must then not start a cluster of their own beside it:
+// they wait for PD to answer, and join. If all have one, they are either all of
+// the earlier cluster or all empty.
+func partlyUsed(g topology.Group, snap state.Snapshot) bool {
+	used := 0
+	for _, m := range snap.Groups[topology.PD].Members {
+		if m.Ordinal < g.Replicas && len(m.Claims) > 0 {
+			used++
+		}
+	}
+	return used > 0 && used < g.Replicas
+}

@@ -1,0 +1,83 @@
+package render
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"reflect"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Template is the fingerprint of the pod template that was applied last, ""
+// when the StatefulSet does not tell. It speaks of what was asked for: an API
+// server's defaults and a person's edits of the live template do not change it.
+func Template(set *appsv1.StatefulSet) string {
+	if set == nil {
+		return ""
+	}
+	spec, ok := lastApplied[appsv1.StatefulSetSpec](set.ObjectMeta)
+	if !ok {
+		return ""
+	}
+	return fingerprint(spec.Template)
+}
+
+// fingerprint is the same for two pod templates exactly if they mean the same:
+// an empty list or map is none, quantities count by their value, the order of
+// lists matters and that of maps does not. It covers labels, annotations and the
+// spec. It is not stored anywhere, so that another release may compute another.
+func fingerprint(t corev1.PodTemplateSpec) string {
+	t = *t.DeepCopy()
+	// Very old operators kept their record in the template.
+	delete(t.Annotations, annLastApplied)
+	normalize(reflect.ValueOf(&t).Elem())
+	data, err := json.Marshal([]any{t.Labels, t.Annotations, t.Spec})
+	if err != nil {
+		panic("render: encode a pod template: " + err.Error())
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
+}
+
+// normalize makes equal values look equal: no empty maps and lists, and every
+// quantity in the one form that depends on its value alone, since 1Gi and
+// 1073741824 are the same amount. An empty struct behind a pointer stays: an
+// empty label selector selects everything, none selects nothing.
+func normalize(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			normalize(v.Elem())
+		}
+	case reflect.Slice:
+		if v.Len() == 0 {
+			v.SetZero()
+		}
+		for i := range v.Len() {
+			normalize(v.Index(i))
+		}
+	case reflect.Map:
+		if v.Len() == 0 {
+			v.SetZero()
+		}
+		for _, key := range v.MapKeys() {
+			entry := reflect.New(v.Type().Elem()).Elem()
+			entry.Set(v.MapIndex(key))
+			normalize(entry)
+			v.SetMapIndex(key, entry)
+		}
+	case reflect.Struct:
+		if q, ok := v.Addr().Interface().(*resource.Quantity); ok {
+			*q = *resource.NewDecimalQuantity(*q.AsDec(), resource.DecimalSI)
+			return
+		}
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				normalize(v.Field(i))
+			}
+		}
+	}
+}

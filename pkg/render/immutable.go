@@ -1,0 +1,88 @@
+package render
+
+import (
+	"fmt"
+	"maps"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// immutable names the wanted changes of a StatefulSet that Kubernetes does not
+// make in place. An operator ignores most of them without a word.
+func immutable(comp component, wanted *appsv1.StatefulSet, have Existing) field.ErrorList {
+	live := have.Sets[comp.Kind]
+	if live == nil {
+		return nil
+	}
+	at := field.NewPath("spec", string(comp.Kind))
+	var errs field.ErrorList
+	if live.Spec.Selector != nil && !maps.Equal(live.Spec.Selector.MatchLabels, wanted.Spec.Selector.MatchLabels) {
+		errs = append(errs, field.Forbidden(field.NewPath("metadata", "labels").Key(topology.LabelInstance),
+			fmt.Sprintf("StatefulSet %s selects its pods by another instance name, which can not be changed", live.Name)))
+	}
+	if policy(live) != policy(wanted) {
+		errs = append(errs, field.Forbidden(at.Child("podManagementPolicy"),
+			fmt.Sprintf("StatefulSet %s was made with %s, which can not be changed", live.Name, policy(live))))
+	}
+	errs = append(errs, immutableClaims(at, comp, live)...)
+	if comp.Kind == topology.PD && !have.HasDiscoveryDeployment && !bootstraps(comp.cluster, have) &&
+		wanted.Spec.Replicas != nil && *wanted.Spec.Replicas > replicasOf(live) {
+		errs = append(errs, field.Forbidden(at.Child("replicas"),
+			"new pods of PD would ask the operator's discovery server how to join, and there is none"))
+	}
+	return errs
+}
+
+func policy(set *appsv1.StatefulSet) appsv1.PodManagementPolicyType {
+	if set.Spec.PodManagementPolicy == "" {
+		return appsv1.OrderedReadyPodManagement
+	}
+	return set.Spec.PodManagementPolicy
+}
+
+func immutableClaims(at *field.Path, comp component, live *appsv1.StatefulSet) field.ErrorList {
+	existing := map[string]corev1.PersistentVolumeClaimSpec{}
+	for _, c := range live.Spec.VolumeClaimTemplates {
+		existing[c.Name] = c.Spec
+	}
+	var errs field.ErrorList
+	for _, c := range comp.claims {
+		path := at.Child("storageVolumes")
+		if c.Name == string(comp.Kind) {
+			path = at.Child("requests", "storage")
+		}
+		old, ok := existing[c.Name]
+		delete(existing, c.Name)
+		if !ok {
+			errs = append(errs, field.Forbidden(path,
+				fmt.Sprintf("volume %s can not be added to an existing %s", c.Name, comp.Kind.Title())))
+			continue
+		}
+		if size, want := old.Resources.Requests.Storage(), c.Spec.Resources.Requests.Storage(); size.Cmp(*want) != 0 {
+			errs = append(errs, field.Forbidden(path, fmt.Sprintf(
+				"volume %s has %s; this version does not resize volumes", c.Name, size)))
+		}
+		if attributes := c.Spec.VolumeAttributesClassName; attributes != nil {
+			// With it, a change of the storage class has no effect.
+			if old.VolumeAttributesClassName == nil || *old.VolumeAttributesClassName != *attributes {
+				errs = append(errs, field.Forbidden(at.Child("volumeAttributesClassName"), fmt.Sprintf(
+					"the class of volume %s can not be changed by this version", c.Name)))
+			}
+		} else if class := c.Spec.StorageClassName; class != nil &&
+			(old.StorageClassName == nil || *old.StorageClassName != *class) {
+			errs = append(errs, field.Forbidden(at.Child("storageClassName"), fmt.Sprintf(
+				"the class of volume %s can not be changed by this version", c.Name)))
+		}
+	}
+	for _, c := range live.Spec.VolumeClaimTemplates {
+		if _, left := existing[c.Name]; left {
+			errs = append(errs, field.Forbidden(at.Child("storageVolumes"),
+				fmt.Sprintf("volume %s can not be taken from an existing %s", c.Name, comp.Kind.Title())))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,148 @@
+package render
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// Names and places that every component's pod has.
+const (
+	volumeAnnotations = "annotations"
+	volumeConfig      = "config"
+	volumeScript      = "startup-script"
+
+	keyConfig = "config-file"
+	keyScript = "startup-script"
+
+	dirScript = "/usr/local/bin"
+	dirInfo   = "/etc/podinfo"
+)
+
+// podTemplate assembles the pods of a component. The order of every list is
+// part of the contract: list order is compared, and another order would restart
+// all pods of an existing cluster.
+func podTemplate(comp component, configMap string) (corev1.PodTemplateSpec, error) {
+	containers, err := withAdditional(append(comp.logs, mainContainer(comp)), comp.spec.AdditionalContainers())
+	if err != nil {
+		return corev1.PodTemplateSpec{}, err
+	}
+	pod := comp.spec.BuildPodSpec()
+	pod.ServiceAccountName = comp.account
+	pod.InitContainers = append(comp.init, comp.spec.InitContainers()...)
+	pod.Containers = containers
+	pod.Volumes = append(sharedVolumes(comp, configMap), comp.volumes...)
+	pod.Volumes = append(pod.Volumes, comp.spec.AdditionalVolumes()...)
+	if init := sysctlInit(comp); init != nil {
+		pod.InitContainers = append([]corev1.Container{*init}, pod.InitContainers...)
+		pod.SecurityContext = pod.SecurityContext.DeepCopy()
+		pod.SecurityContext.Sysctls = nil
+	}
+	template := corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{
+			Labels:      union(comp.spec.Labels(), comp.cluster.Labels(comp.Kind)),
+			Annotations: union(scraping(comp.metrics), comp.spec.Annotations()),
+		},
+		Spec: pod,
+	}
+	// The parts come from the TidbCluster: a caller that changes the template
+	// must not change the user's spec.
+	return *template.DeepCopy(), nil
+}
+
+func mainContainer(comp component) corev1.Container {
+	return corev1.Container{
+		Name:            string(comp.Kind),
+		Image:           comp.Image,
+		ImagePullPolicy: comp.spec.ImagePullPolicy(),
+		Command:         []string{"/bin/sh", dirScript + "/" + scriptFile(comp)},
+		Ports:           comp.ports,
+		EnvFrom:         comp.spec.EnvFrom(),
+		Env:             withUserEnv(comp.env, comp.spec.Env()),
+		Resources:       computeResources(comp.resources),
+		VolumeMounts:    comp.mounts,
+		ReadinessProbe:  comp.readiness,
+		StartupProbe:    comp.startup,
+		Lifecycle:       comp.lifecycle,
+		SecurityContext: comp.security,
+	}
+}
+
+func scriptFile(comp component) string { return string(comp.Kind) + "_start_script.sh" }
+
+// scraping tells Prometheus where the metrics are. The user's own annotations
+// win over these.
+func scraping(port int32) map[string]string {
+	return map[string]string{
+		"prometheus.io/scrape": "true",
+		"prometheus.io/path":   "/metrics",
+		"prometheus.io/port":   strconv.Itoa(int(port)),
+	}
+}
+
+// sharedVolumes come first in every pod.
+func sharedVolumes(comp component, configMap string) []corev1.Volume {
+	return []corev1.Volume{
+		{Name: volumeAnnotations, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
+			Items: []corev1.DownwardAPIVolumeFile{{
+				Path:     "annotations",
+				FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations"},
+			}},
+		}}},
+		configMapVolume(volumeConfig, configMap, keyConfig, comp.file),
+		configMapVolume(volumeScript, configMap, keyScript, scriptFile(comp)),
+	}
+}
+
+func configMapVolume(name, configMap, key, path string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: configMap},
+		Items:                []corev1.KeyToPath{{Key: key, Path: path}},
+	}}}
+}
+
+func emptyDir(name string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+}
+
+func readOnly(volume, path string) corev1.VolumeMount {
+	return corev1.VolumeMount{Name: volume, ReadOnly: true, MountPath: path}
+}
+
+func writable(volume, path string) corev1.VolumeMount {
+	return corev1.VolumeMount{Name: volume, MountPath: path}
+}
+
+func port(name string, number int32) corev1.ContainerPort {
+	return corev1.ContainerPort{Name: name, ContainerPort: number, Protocol: corev1.ProtocolTCP}
+}
+
+func value(name, value string) corev1.EnvVar { return corev1.EnvVar{Name: name, Value: value} }
+
+func fromField(name, path string) corev1.EnvVar {
+	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{
+		FieldRef: &corev1.ObjectFieldSelector{FieldPath: path},
+	}}
+}
+
+// withUserEnv appends the user's variables. A built-in one can not be replaced:
+// the start script relies on it.
+func withUserEnv(builtin, user []corev1.EnvVar) []corev1.EnvVar {
+	taken := map[string]bool{}
+	for _, e := range builtin {
+		taken[e.Name] = true
+	}
+	all := builtin
+	for _, e := range user {
+		if !taken[e.Name] {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+func tcpProbe(port int32) corev1.ProbeHandler {
+	return corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(port)}}
+}

@@ -1,0 +1,62 @@
+package render
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+)
+
+// Resized is a live StatefulSet with other replicas. A closed partition stays
+// closed for them, an open one stays where it is.
+func Resized(live *appsv1.StatefulSet, replicas int) *appsv1.StatefulSet {
+	result := live.DeepCopy()
+	n := int32(replicas)
+	result.Spec.Replicas = &n
+	if p := partition(live); p != nil && *p >= replicasOf(live) {
+		result.Spec.UpdateStrategy.RollingUpdate.Partition = &n
+	}
+	return recorded(result)
+}
+
+// WithPartition is a live StatefulSet with another partition. One whose pods
+// the user restarts has none.
+func WithPartition(live *appsv1.StatefulSet, to int) *appsv1.StatefulSet {
+	result := live.DeepCopy()
+	strategy := &result.Spec.UpdateStrategy
+	if strategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
+		return result
+	}
+	if strategy.RollingUpdate == nil {
+		strategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{}
+	}
+	n := int32(to)
+	strategy.RollingUpdate.Partition = &n
+	return recorded(result)
+}
+
+// recorded refreshes the record of a StatefulSet whose template has not been
+// changed: the template in it is the one that was asked for, which the live one,
+// full of an API server's defaults, is not. Without a record there is nothing to
+// refresh.
+func recorded(set *appsv1.StatefulSet) *appsv1.StatefulSet {
+	applied, ok := lastApplied[appsv1.StatefulSetSpec](set.ObjectMeta)
+	if !ok {
+		return set
+	}
+	spec := *set.Spec.DeepCopy()
+	spec.Template = applied.Template
+	setLastApplied(&set.ObjectMeta, spec)
+	return set
+}
+
+func replicasOf(set *appsv1.StatefulSet) int32 {
+	if set.Spec.Replicas == nil {
+		return 1
+	}
+	return *set.Spec.Replicas
+}
+
+func partition(set *appsv1.StatefulSet) *int32 {
+	if r := set.Spec.UpdateStrategy.RollingUpdate; r != nil {
+		return r.Partition
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package render
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"strings"
+	"text/template"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+//go:embed scripts/*.sh.tmpl
+var scriptFiles embed.FS
+
+// script is a start script and what it depends on.
+//
+// The text of a script that is in use is kept byte for byte, whoever wrote it:
+// under the RollingUpdate strategy a single other byte restarts every pod. It
+// is only replaced when it does not fit the spec any more, see fits.
+type script struct {
+	name string
+	// data fills the template in.
+	data map[string]any
+	// words must be in a script, or must not be, for it to start the component
+	// as the spec says. They cover what a spec can change; the rest is the
+	// same in every script.
+	words []word
+}
+
+// word is a piece of a script that does not continue on either side: /a/b is
+// not found in /a/b/c.
+type word struct {
+	text   string
+	absent bool
+	// ours: only our own scripts have it.
+	ours bool
+}
+
+func pdScript(c topology.Cluster, dataDir string) script {
+	return newScript(topology.PD, map[string]any{
+		"Bootstrap": bootstrapDir,
+		"Peers":     peers(c, topology.PD),
+		"LongNames": c.PDName(0) != c.PodName(topology.PD, 0),
+		"DataDir":   dataDir,
+	}, append(domainWords(c), word{text: dataDir})...)
+}
+
+func tikvScript(c topology.Cluster, dataDir string) script {
+	spec := c.Source.Spec
+	anyAddress := "0.0.0.0"
+	if spec.PreferIPv6 {
+		anyAddress = "[::]"
+	}
+	advertise := spec.EnableDynamicConfiguration != nil && *spec.EnableDynamicConfiguration
+	return newScript(topology.TiKV, map[string]any{
+		"Peers":           peers(c, topology.TiKV),
+		"PD":              fmt.Sprintf("http://%s:%d", c.SetName(topology.PD), topology.PDClientPort),
+		"Any":             anyAddress,
+		"AdvertiseStatus": advertise,
+		"DataDir":         dataDir,
+	}, append(domainWords(c),
+		word{text: dataDir},
+		word{text: "--addr=" + anyAddress + ":20160"},
+		word{text: "--advertise-status-addr", absent: !advertise})...)
+}
+
+func tidbScript(c topology.Cluster, db *v1alpha1.TiDBSpec) script {
+	plugins, arguments := strings.Join(db.Plugins, ","), words(db.Arguments)
+	need := append(domainWords(c), word{text: "--plugin-load", absent: plugins == ""})
+	if plugins != "" {
+		need = append(need, word{text: plugins})
+	}
+	if arguments != "" {
+		// The operator's second generation of scripts leaves them out. To add
+		// them unasked would restart every server.
+		ours := c.Source.StartScriptVersion() == v1alpha1.StartScriptV2
+		need = append(need, word{text: arguments, ours: ours})
+	}
+	return newScript(topology.TiDB, map[string]any{
+		"Peers":     peers(c, topology.TiDB),
+		"PD":        fmt.Sprintf("%s:%d", c.SetName(topology.PD), topology.PDClientPort),
+		"Plugins":   plugins,
+		"Arguments": arguments,
+	}, need...)
+}
+
+// peers is what follows the pod's name in its DNS name.
+func peers(c topology.Cluster, k topology.Kind) string {
+	_, rest, _ := strings.Cut(c.PodHost(k, 0), ".")
+	return rest
+}
+
+func domainWords(c topology.Cluster) []word {
+	if c.Domain == "" {
+		return nil
+	}
+	return []word{{text: "svc." + c.Domain}}
+}
+
+// mark begins the line by which we know our own scripts.
+const mark = "Made by kubectl-tidb for"
+
+func newScript(k topology.Kind, data map[string]any, words ...word) script {
+	line := mark
+	for _, w := range words {
+		sign := " +"
+		if w.absent {
+			sign = " -"
+		}
+		line += sign + w.text
+	}
+	data["Mark"] = strings.ReplaceAll(line, "\n", " ")
+	return script{name: string(k), data: data, words: words}
+}
+
+// text renders the script.
+func (s script) text() (string, error) {
+	name := s.name + ".sh.tmpl"
+	t, err := template.ParseFS(scriptFiles, path.Join("scripts", name))
+	if err != nil {
+		return "", fmt.Errorf("read the start script: %w", err)
+	}
+	var b strings.Builder
+	if err := t.ExecuteTemplate(&b, name, s.data); err != nil {
+		return "", fmt.Errorf("render the start script: %w", err)
+	}
+	return b.String(), nil
+}
+
+// fits tells whether a script that is in use starts the component as the spec
+// says. One of ours names what it was made for. In one of an operator, the words
+// are looked for that every operator's script has.
+func (s script) fits(text string) bool {
+	if strings.Contains(text, "# "+mark) {
+		return strings.Contains(text, fmt.Sprintf("# %s\n", s.data["Mark"]))
+	}
+	for _, w := range s.words {
+		if !w.ours && hasWord(text, w.text) == w.absent {
+			return false
+		}
+	}
+	return text != ""
+}
+
+func hasWord(text, word string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], word)
+		if i < 0 {
+			return false
+		}
+		start := from + i
+		end := start + len(word)
+		if (start == 0 || !continues(text[start-1])) &&
+			(end == len(text) || text[end] != '.' && !continues(text[end])) {
+			return true
+		}
+		from = start + 1
+	}
+}
+
+// continues tells whether a character belongs to the path, name or list beside
+// it.
+func continues(c byte) bool {
+	return c == '/' || c == '_' || c == '-' || c == ',' ||
+		'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}

@@ -1,0 +1,43 @@
+package render
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// statefulSet assembles the StatefulSet of a component as it is created. Its
+// partition is closed: a pod restarts only when the plan says so.
+func statefulSet(comp component, configMap string) (*appsv1.StatefulSet, error) {
+	c, k := comp.cluster, comp.Kind
+	template, err := podTemplate(comp, configMap)
+	if err != nil {
+		return nil, err
+	}
+	replicas := int32(comp.Replicas)
+	set := &appsv1.StatefulSet{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
+		ObjectMeta: meta(c, c.SetName(k), c.Labels(k)),
+		Spec: appsv1.StatefulSetSpec{
+			Replicas:             &replicas,
+			Selector:             &metav1.LabelSelector{MatchLabels: c.Labels(k)},
+			Template:             template,
+			VolumeClaimTemplates: comp.claims,
+			ServiceName:          c.PeerService(k),
+			PodManagementPolicy:  comp.spec.PodManagementPolicy(),
+			UpdateStrategy:       updateStrategy(comp.Manual, replicas),
+		},
+	}
+	set.Annotations = map[string]string{annOwnerGeneration: generation(c)}
+	setLastApplied(&set.ObjectMeta, set.Spec)
+	return set, nil
+}
+
+func updateStrategy(manual bool, partition int32) appsv1.StatefulSetUpdateStrategy {
+	if manual {
+		return appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
+	}
+	return appsv1.StatefulSetUpdateStrategy{
+		Type:          appsv1.RollingUpdateStatefulSetStrategyType,
+		RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: &partition},
+	}
+}

@@ -1,0 +1,123 @@
+package render
+
+import (
+	"path"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+const (
+	tikvDir       = "/var/lib/tikv"
+	tikvConfigDir = "/etc/tikv"
+)
+
+func describeTiKV(c topology.Cluster, g topology.Group) (component, error) {
+	tc, kv := c.Source, c.Source.Spec.TiKV
+	class := classes{kv.StorageClassName, kv.VolumeAttributesClassName}
+	data, err := dataClaim(topology.TiKV, kv.ResourceRequirements, class)
+	if err != nil {
+		return component{}, err
+	}
+	claims, storage, err := storageVolumes(topology.TiKV, kv.StorageVolumes, class)
+	if err != nil {
+		return component{}, err
+	}
+
+	comp := base(c, g, tc.BaseTiKVSpec())
+	comp.resources = kv.ResourceRequirements
+	comp.account = first(kv.ServiceAccount, tc.Spec.ServiceAccount)
+	comp.metrics = topology.TiKVStatusPort
+	comp.claims = append([]corev1.PersistentVolumeClaim{data}, claims...)
+	comp.security = &corev1.SecurityContext{Privileged: tc.TiKVContainerPrivilege()}
+	comp.ports = []corev1.ContainerPort{port("server", topology.TiKVServerPort)}
+	if kv.EnableNamedStatusPort {
+		comp.ports = append(comp.ports, port("status", topology.TiKVStatusPort))
+	}
+	comp.readiness = readinessProbe(kv.ReadinessProbe, topology.TiKVServerPort)
+	comp.env = []corev1.EnvVar{
+		fromField("NAMESPACE", "metadata.namespace"),
+		value("CLUSTER_NAME", c.Name),
+		value("HEADLESS_SERVICE_NAME", c.PeerService(topology.TiKV)),
+		value("CAPACITY", capacity(kv.Limits)),
+		value("TZ", tc.Spec.Timezone),
+	}
+	if comp.spec.HostNetwork() {
+		comp.env = append(comp.env, fromField("POD_NAME", "metadata.name"))
+	}
+	comp.mounts = []corev1.VolumeMount{
+		readOnly(volumeAnnotations, dirInfo),
+		writable(string(topology.TiKV), tikvDir),
+		readOnly(volumeConfig, tikvConfigDir),
+		readOnly(volumeScript, dirScript),
+	}
+	comp.mounts = append(comp.mounts, comp.spec.AdditionalVolumeMounts()...)
+	comp.mounts = append(comp.mounts, storage...)
+	if comp.logs, err = tikvLogs(comp, storage); err != nil {
+		return component{}, err
+	}
+	comp.services = []*corev1.Service{peerService(comp, servicePort("peer", topology.TiKVServerPort))}
+	comp.script = tikvScript(c, path.Join(tikvDir, kv.DataSubDir))
+	comp.config, err = withKeys(bareNumbers(kv.Config.GenericConfig))
+	return comp, err
+}
+
+// capacity tells TiKV how much of its volume it may use, "0" for all.
+func capacity(limits corev1.ResourceList) string {
+	size, ok := limits[corev1.ResourceStorage]
+	if !ok {
+		return "0"
+	}
+	bytes, ok := size.AsInt64()
+	if !ok {
+		return "0"
+	}
+	const mi, gi = 1 << 20, 1 << 30
+	if bytes%gi == 0 {
+		return strconv.FormatInt(bytes/gi, 10) + "GB"
+	}
+	return strconv.FormatInt(bytes/mi, 10) + "MB"
+}
+
+// tikvLogs are the containers that print the logs of TiKV's storage engines.
+func tikvLogs(comp component, storage []corev1.VolumeMount) ([]corev1.Container, error) {
+	kv := comp.cluster.Source.Spec.TiKV
+	resources := kv.GetLogTailerSpec().ResourceRequirements
+	rocks, raft := "rocksdb.info", "raftdb.info"
+	if v, err := topology.ParseVersion(comp.Version); err == nil && v.Less(release5) {
+		rocks, raft = "db/LOG", "raft/LOG"
+	}
+	var logs []corev1.Container
+	for _, l := range []struct {
+		wanted             bool
+		name, file, volume string
+	}{
+		{kv.ShouldSeparateRocksDBLog(), "rocksdblog", rocks, kv.RocksDBLogVolumeName},
+		{kv.ShouldSeparateRaftLog(), "raftlog", raft, kv.RaftLogVolumeName},
+	} {
+		if !l.wanted {
+			continue
+		}
+		mount := writable(string(topology.TiKV), tikvDir)
+		if l.volume != "" {
+			var err error
+			if mount, err = logMount(comp, l.volume, storage); err != nil {
+				return nil, err
+			}
+		}
+		logs = append(logs, logTailer(comp, l.name, path.Join(mount.MountPath, l.file), mount, resources))
+	}
+	return logs, nil
+}
+
+var release5 = mustVersion("v5.0.0")
+
+func mustVersion(tag string) topology.Version {
+	v, err := topology.ParseVersion(tag)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

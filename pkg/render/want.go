@@ -1,0 +1,89 @@
+package render
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// Existing is what there is of the objects that a cluster needs, by name.
+type Existing struct {
+	Services   map[string]*corev1.Service
+	ConfigMaps map[string]*corev1.ConfigMap
+	Sets       map[topology.Kind]*appsv1.StatefulSet
+	// HasDiscoveryDeployment: the cluster was made by an operator that runs a
+	// discovery server. It keeps its way of bootstrapping PD.
+	HasDiscoveryDeployment bool
+}
+
+// RefusedError says that the wanted objects differ from the existing ones in
+// what can not be changed in place, with the fields that ask for it.
+type RefusedError struct{ Fields field.ErrorList }
+
+func (e *RefusedError) Error() string { return e.Fields.ToAggregate().Error() }
+
+// Want renders everything that the cluster needs and compares it with what
+// there is. It answers with a *RefusedError if an existing object would have to
+// be replaced for it.
+func Want(c topology.Cluster, have Existing, snap state.Snapshot) (plan.Wanted, error) {
+	w := plan.Wanted{Cluster: c}
+	var refused field.ErrorList
+	if m := bootstrapMap(c, have, snap); m != nil {
+		w.Objects = append(w.Objects, configMapObject(m, have))
+	}
+	for _, g := range c.Groups {
+		group, errs, err := wantGroup(c, g, have)
+		if err != nil {
+			return plan.Wanted{}, fmt.Errorf("render %s: %w", g.Kind.Title(), err)
+		}
+		refused = append(refused, errs...)
+		w.Groups = append(w.Groups, group)
+	}
+	if len(refused) > 0 {
+		return plan.Wanted{}, &RefusedError{refused}
+	}
+	return w, nil
+}
+
+func wantGroup(c topology.Cluster, g topology.Group, have Existing) (plan.Group, field.ErrorList, error) {
+	live := have.Sets[g.Kind]
+	comp, err := describe(c, g, have)
+	if err != nil {
+		return plan.Group{}, nil, err
+	}
+	config, refused, err := configMap(comp, have)
+	if err != nil {
+		return plan.Group{}, nil, err
+	}
+	set, err := statefulSet(comp, config.Name)
+	if err != nil {
+		return plan.Group{}, nil, err
+	}
+	refused = append(refused, immutable(comp, set, have)...)
+
+	wanted := plan.Group{
+		Group:    g,
+		Config:   []plan.Object{configMapObject(config, have)},
+		Set:      plan.Object{Kind: "StatefulSet", Name: set.Name, Drift: setDrift(live, set), Manifest: set},
+		Template: fingerprint(set.Spec.Template),
+	}
+	for _, s := range comp.services {
+		setLastApplied(&s.ObjectMeta, s.Spec)
+		wanted.Services = append(wanted.Services, plan.Object{
+			Kind: "Service", Name: s.Name, Drift: serviceDrift(have.Services[s.Name], s), Manifest: s,
+		})
+	}
+	return wanted, refused, nil
+}
+
+func configMapObject(m *corev1.ConfigMap, have Existing) plan.Object {
+	return plan.Object{
+		Kind: "ConfigMap", Name: m.Name, Drift: configMapDrift(have.ConfigMaps[m.Name], m), Manifest: m,
+	}
+}

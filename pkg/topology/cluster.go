@@ -1,0 +1,54 @@
+package topology
+
+import (
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Cluster is what the user wants of one TiDB cluster. It is a value: nobody
+// changes it after New has made it.
+type Cluster struct {
+	Namespace string
+	Name      string
+	UID       types.UID
+	// Instance is the value of the label app.kubernetes.io/instance: the
+	// TidbCluster's own such label, else its name.
+	Instance  string
+	Domain    string // spec.clusterDomain
+	AcrossK8s bool
+	Paused    bool
+	// Deleting: the TidbCluster is going away, nothing may be made for it.
+	Deleting bool
+	Groups   []Group // the components in the spec, in dependency order
+	// Source is the defaulted TidbCluster that objects are rendered from. It
+	// is never written back: defaults do not belong into the user's spec.
+	Source *v1alpha1.TidbCluster
+}
+
+// Group is what the user wants of one component.
+type Group struct {
+	Kind     Kind
+	Replicas int
+	Image    string
+	Version  string // the image's tag, "latest" without one
+	// EvictTimeout bounds the wait for a store's leaders to leave before the
+	// store is restarted anyway (TiKV; spec.tikv.evictLeaderTimeout).
+	EvictTimeout time.Duration
+	// MinReady is how long a restarted pod has to be Ready before the next
+	// one is restarted (annotation tidb.pingcap.com/<kind>-min-ready-seconds).
+	MinReady time.Duration
+	// Manual: updates of pods are the user's own business (OnDelete).
+	Manual bool
+}
+
+// Group finds a component that the user wants.
+func (c Cluster) Group(k Kind) (Group, bool) {
+	for _, g := range c.Groups {
+		if g.Kind == k {
+			return g, true
+		}
+	}
+	return Group{}, false
+}

@@ -1,0 +1,101 @@
+package topology
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Ports that the components listen on.
+const (
+	PDClientPort   = 2379
+	PDPeerPort     = 2380
+	TiKVServerPort = 20160
+	TiKVStatusPort = 20180
+	TiDBServerPort = 4000
+	TiDBStatusPort = 10080
+)
+
+// Label keys that Kubernetes objects of a cluster carry.
+const (
+	LabelName      = "app.kubernetes.io/name"
+	LabelManagedBy = "app.kubernetes.io/managed-by"
+	LabelInstance  = "app.kubernetes.io/instance"
+	LabelComponent = "app.kubernetes.io/component"
+	LabelUsedBy    = "app.kubernetes.io/used-by"
+)
+
+// AnnotationDeferDeleting marks a claim that a scale-in left behind: its data
+// belongs to a member that PD has forgotten, so the next scale-out to the same
+// ordinal has to delete the claim first. The value is the time of the marking.
+const AnnotationDeferDeleting = "tidb.pingcap.com/pvc-defer-deleting"
+
+// SetName is the name of the component's StatefulSet, e.g. "basic-tikv".
+func (c Cluster) SetName(k Kind) string { return c.Name + "-" + string(k) }
+
+// PodName is the name of a member's pod, e.g. "basic-tikv-0".
+func (c Cluster) PodName(k Kind, ordinal int) string {
+	return fmt.Sprintf("%s-%d", c.SetName(k), ordinal)
+}
+
+// PeerService is the headless Service that gives each pod its DNS name.
+func (c Cluster) PeerService(k Kind) string { return c.SetName(k) + "-peer" }
+
+// PodHost is the pod's DNS name as PD knows it,
+// e.g. "basic-tikv-0.basic-tikv-peer.db.svc".
+func (c Cluster) PodHost(k Kind, ordinal int) string {
+	host := fmt.Sprintf("%s.%s.%s.svc", c.PodName(k, ordinal), c.PeerService(k), c.Namespace)
+	if c.Domain != "" {
+		host += "." + c.Domain
+	}
+	return host
+}
+
+// PDName is the etcd name of a PD member: the pod's name, or its DNS name where
+// a cluster domain makes pod names ambiguous across Kubernetes clusters.
+func (c Cluster) PDName(ordinal int) string {
+	if c.Domain != "" || c.AcrossK8s {
+		return c.PodHost(PD, ordinal)
+	}
+	return c.PodName(PD, ordinal)
+}
+
+// BootstrapMap is the ConfigMap that tells a PD pod without data what to do.
+func (c Cluster) BootstrapMap() string { return c.Name + "-discovery" }
+
+// LedgerMap is the ConfigMap that records the temporary state we made in PD.
+func (c Cluster) LedgerMap() string { return c.Name + "-ledger" }
+
+// LeaseName is the Lease that makes its holder the only driver of the cluster.
+func (c Cluster) LeaseName() string { return c.Name + "-kubectl-tidb" }
+
+// Ordinal tells which member a pod's name, or a DNS name that begins with it,
+// belongs to.
+func (c Cluster) Ordinal(k Kind, host string) (int, bool) {
+	pod, _, _ := strings.Cut(host, ".")
+	digits, ok := strings.CutPrefix(pod, c.SetName(k)+"-")
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 0 || strconv.Itoa(n) != digits {
+		return 0, false
+	}
+	return n, true
+}
+
+// Labels are the four labels that select a component's pods.
+func (c Cluster) Labels(k Kind) map[string]string {
+	labels := c.Selector()
+	labels[LabelComponent] = string(k)
+	return labels
+}
+
+// Selector is what every object of the cluster has in common.
+func (c Cluster) Selector() map[string]string {
+	return map[string]string{
+		LabelName:      "tidb-cluster",
+		LabelManagedBy: "tidb-operator",
+		LabelInstance:  c.Instance,
+	}
+}

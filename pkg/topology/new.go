@@ -1,0 +1,66 @@
+package topology
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+)
+
+// New makes a Cluster from a TidbCluster, which it does not change. It fills in
+// the defaults of the CRD's schema and of the API types and does not validate:
+// Validate does, so that a status can be shown for an invalid cluster too.
+func New(tc *v1alpha1.TidbCluster) Cluster {
+	tc = tc.DeepCopy()
+	setDefaults(tc)
+	c := Cluster{
+		Namespace: tc.Namespace,
+		Name:      tc.Name,
+		UID:       tc.UID,
+		Instance:  tc.Name,
+		Domain:    tc.Spec.ClusterDomain,
+		AcrossK8s: tc.Spec.AcrossK8s,
+		Paused:    tc.Spec.Paused,
+		Deleting:  tc.DeletionTimestamp != nil,
+		Source:    tc,
+	}
+	if v := tc.Labels[LabelInstance]; v != "" {
+		c.Instance = v
+	}
+	if pd := tc.Spec.PD; pd != nil {
+		c.Groups = append(c.Groups, group(tc, PD, pd.Replicas, tc.PDImage(), tc.BasePDSpec()))
+	}
+	if kv := tc.Spec.TiKV; kv != nil {
+		g := group(tc, TiKV, kv.Replicas, tc.TiKVImage(), tc.BaseTiKVSpec())
+		g.EvictTimeout = tc.TiKVEvictLeaderTimeout()
+		c.Groups = append(c.Groups, g)
+	}
+	if db := tc.Spec.TiDB; db != nil {
+		c.Groups = append(c.Groups, group(tc, TiDB, db.Replicas, tc.TiDBImage(), tc.BaseTiDBSpec()))
+	}
+	return c
+}
+
+func group(tc *v1alpha1.TidbCluster, k Kind, replicas int32, image string, spec v1alpha1.ComponentAccessor) Group {
+	seconds, _ := strconv.Atoi(tc.Annotations["tidb.pingcap.com/"+string(k)+"-min-ready-seconds"])
+	return Group{
+		Kind:     k,
+		Replicas: int(replicas),
+		Image:    image,
+		Version:  Tag(image),
+		MinReady: time.Duration(max(seconds, 0)) * time.Second,
+		Manual:   spec.StatefulSetUpdateStrategy() == appsv1.OnDeleteStatefulSetStrategyType,
+	}
+}
+
+// Tag is the version that an image's name carries, "latest" where it has none.
+// A registry's port and a digest are not taken for one.
+func Tag(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	if i := strings.LastIndex(image, ":"); i > strings.LastIndex(image, "/") {
+		return image[i+1:]
+	}
+	return "latest"
+}

@@ -1,0 +1,112 @@
+package topology
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"github.com/pingcap/tidb-operator/pkg/apis/util/config"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestNew(t *testing.T) {
+	tc := valid()
+	tc.UID = "u"
+	tc.Labels = map[string]string{LabelInstance: "release-7"}
+	tc.Annotations = map[string]string{"tidb.pingcap.com/tikv-min-ready-seconds": "30"}
+	tc.Spec.TiKV.EvictLeaderTimeout = text("10m")
+	tc.Spec.TiKV.BaseImage = "r.example.com:5000/tikv"
+	tc.Spec.TiDB.StatefulSetUpdateStrategy = appsv1.OnDeleteStatefulSetStrategyType
+	c := New(tc)
+	c.Source = nil
+	want := Cluster{
+		Namespace: "db", Name: "basic", UID: "u", Instance: "release-7",
+		Groups: []Group{
+			{Kind: PD, Replicas: 3, Image: "pingcap/pd:v8.1.0", Version: "v8.1.0"},
+			{
+				Kind: TiKV, Replicas: 3, Image: "r.example.com:5000/tikv:v8.1.0", Version: "v8.1.0",
+				EvictTimeout: 10 * time.Minute, MinReady: 30 * time.Second,
+			},
+			{Kind: TiDB, Replicas: 2, Image: "pingcap/tidb:v8.1.0", Version: "v8.1.0", Manual: true},
+		},
+	}
+	if !reflect.DeepEqual(c, want) {
+		t.Errorf("%+v\nwant\n%+v", c, want)
+	}
+}
+
+// An API server has applied the schema's defaults to what it hands out. A
+// manifest from a file must come to the same.
+func TestSchemaDefaults(t *testing.T) {
+	tc := valid()
+	tc.Spec.Version = ""
+	tc.Spec.PDMS = []*v1alpha1.PDMSSpec{{Name: "tso"}}
+	tc.Spec.TiKV.InitContainers = []corev1.Container{{Ports: []corev1.ContainerPort{{ContainerPort: 1}}}}
+	tc.Spec.TiKV.AdditionalContainers = []corev1.Container{{Ports: []corev1.ContainerPort{{ContainerPort: 1, Protocol: corev1.ProtocolUDP}}}}
+	tc.Spec.TiDB.Service.AdditionalPorts = []corev1.ServicePort{{Port: 1}}
+	spec := New(tc).Source.Spec
+	for got, want := range map[string]string{
+		spec.PD.BaseImage: "pingcap/pd", spec.TiKV.BaseImage: "pingcap/tikv", spec.TiDB.BaseImage: "pingcap/tidb",
+		*spec.PDMS[0].BaseImage:      "pingcap/pd",
+		string(spec.ImagePullPolicy): "IfNotPresent", string(*spec.PVReclaimPolicy): "Retain",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if spec.PD.StartTimeout != 30 {
+		t.Errorf("start timeout of PD is %d", spec.PD.StartTimeout)
+	}
+	if p := spec.TiKV.InitContainers[0].Ports[0].Protocol; p != corev1.ProtocolTCP {
+		t.Errorf("protocol of an init container is %q", p)
+	}
+	if p := spec.TiKV.AdditionalContainers[0].Ports[0].Protocol; p != corev1.ProtocolUDP {
+		t.Errorf("the user's protocol became %q", p)
+	}
+	if p := spec.TiDB.Service.AdditionalPorts[0].Protocol; p != corev1.ProtocolTCP {
+		t.Errorf("protocol of a Service is %q", p)
+	}
+}
+
+func TestConfigDefaults(t *testing.T) {
+	of := func(c map[string]any) *v1alpha1.TiDBConfigWraper {
+		return &v1alpha1.TiDBConfigWraper{GenericConfig: config.New(c)}
+	}
+	for name, tt := range map[string]struct {
+		config *v1alpha1.TiDBConfigWraper
+		want   map[string]any
+	}{
+		"none":        {nil, map[string]any{"log": map[string]any{"file": map[string]any{"max-backups": int64(3)}}}},
+		"nothing":     {&v1alpha1.TiDBConfigWraper{}, map[string]any{"log": map[string]any{"file": map[string]any{"max-backups": int64(3)}}}},
+		"empty":       {of(nil), map[string]any{"log": map[string]any{"file": map[string]any{"max-backups": int64(3)}}}},
+		"the user's":  {of(map[string]any{"log": map[string]any{"file": map[string]any{"max-backups": int64(9)}}}), map[string]any{"log": map[string]any{"file": map[string]any{"max-backups": int64(9)}}}},
+		"not a table": {of(map[string]any{"log": "info"}), map[string]any{"log": "info"}},
+	} {
+		tc := valid()
+		tc.Spec.TiDB.Config = tt.config
+		c := New(tc)
+		if got := c.Source.Spec.TiDB.Config.MP; !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: %v", name, got)
+		}
+		if c.Source.Spec.PD.Config.MP == nil || c.Source.Spec.TiKV.Config.MP == nil {
+			t.Errorf("%s: another component has no config", name)
+		}
+	}
+}
+
+func TestTag(t *testing.T) {
+	for image, want := range map[string]string{
+		"pingcap/pd:v8.1.0":                "v8.1.0",
+		"pingcap/pd":                       "latest",
+		"r.example.com:5000/pd":            "latest",
+		"r.example.com:5000/pd:nightly":    "nightly",
+		"r.example.com:5000/pd@sha256:ab":  "latest",
+		"pingcap/pd:v8.1.0@sha256:abcdef0": "v8.1.0",
+	} {
+		if got := Tag(image); got != want {
+			t.Errorf("tag of %s is %s, want %s", image, got, want)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package topology
+
+import (
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// notYet refuses what an operator does and this version does not.
+func notYet(at *field.Path, what string) *field.Error {
+	return field.Forbidden(at, "not supported yet: "+what)
+}
+
+// unsupported names the fields that this version would have to ignore.
+func unsupported(tc *v1alpha1.TidbCluster) field.ErrorList {
+	spec, at := tc.Spec, field.NewPath("spec")
+	var errs field.ErrorList
+	refuse := func(set bool, what string, path ...string) {
+		if set {
+			errs = append(errs, notYet(at.Child(path[0], path[1:]...), what))
+		}
+	}
+	const drives = "this version drives PD, TiKV and TiDB only"
+	refuse(spec.TiFlash != nil, drives, "tiflash")
+	refuse(spec.TiCDC != nil, drives, "ticdc")
+	refuse(spec.TiProxy != nil, drives, "tiproxy")
+	refuse(spec.Pump != nil, drives, "pump")
+	refuse(len(spec.PDMS) > 0, drives, "pdms")
+
+	const apart = "a cluster in several parts"
+	refuse(spec.AcrossK8s, apart, "acrossK8s")
+	refuse(spec.Cluster != nil, apart, "cluster")
+	refuse(len(spec.PDAddresses) > 0, apart, "pdAddresses")
+
+	refuse(tc.IsTLSClusterEnabled(), "TLS between the components", "tlsCluster", "enabled")
+	refuse(spec.RecoveryMode, "restoring a cluster from volume snapshots", "recoveryMode")
+	refuse(isTrue(spec.EnablePVReclaim), "deleting the claims of removed members at once", "enablePVReclaim")
+	refuse(isTrue(spec.EnablePVCReplace), "replacing volumes", "enablePVCReplace")
+	refuse(len(spec.StartScriptV2FeatureFlags) > 0, "variants of the start scripts", "startScriptV2FeatureFlags")
+	refuse(suspends(spec.SuspendAction), "suspending a cluster", "suspendAction", "suspendStatefulSet")
+
+	if pd := spec.PD; pd != nil {
+		refuse(pd.Mode != "", "PD as microservices", "pd", "mode")
+		refuse(suspends(pd.SuspendAction), "suspending a component", "pd", "suspendAction", "suspendStatefulSet")
+		if s := pd.Service; s != nil {
+			const port = "PD's Service listens on PD's port, and takes no restrictions"
+			refuse(s.Port != nil, port, "pd", "service", "port")
+			refuse(len(s.LoadBalancerSourceRanges) > 0, port, "pd", "service", "loadBalancerSourceRanges")
+			refuse(s.LoadBalancerClass != nil, port, "pd", "service", "loadBalancerClass")
+		}
+	}
+	if kv := spec.TiKV; kv != nil {
+		refuse(suspends(kv.SuspendAction), "suspending a component", "tikv", "suspendAction", "suspendStatefulSet")
+	}
+	if db := spec.TiDB; db != nil {
+		refuse(suspends(db.SuspendAction), "suspending a component", "tidb", "suspendAction", "suspendStatefulSet")
+		refuse(db.IsTLSClientEnabled(), "TLS for SQL clients", "tidb", "tlsClient", "enabled")
+		refuse(db.Initializer != nil && db.Initializer.CreatePassword, "a random first password", "tidb", "initializer", "createPassword")
+		refuse(isTrue(db.BinlogEnabled), "Pump", "tidb", "binlogEnabled")
+	}
+	return append(errs, unfinished(tc)...)
+}
+
+// unfinished names what an operator has begun and recorded in the status. Its
+// extra members are wanted as long as the record is there, and to remove them,
+// as the replicas of the spec ask for, may be the wrong end to begin with.
+func unfinished(tc *v1alpha1.TidbCluster) field.ErrorList {
+	status, at := tc.Status, field.NewPath("status")
+	var errs field.ErrorList
+	refuse := func(set bool, what string, path ...string) {
+		if set {
+			errs = append(errs, field.Forbidden(at.Child(path[0], path[1:]...), what))
+		}
+	}
+	const failover = "the operator has replaced failed members; let it finish the recovery first"
+	refuse(len(status.PD.FailureMembers) > 0, failover, "pd", "failureMembers")
+	refuse(len(status.TiKV.FailureStores) > 0, failover, "tikv", "failureStores")
+	refuse(len(status.TiDB.FailureMembers) > 0, failover, "tidb", "failureMembers")
+	const volumes = "the operator is replacing volumes; let it finish first"
+	refuse(status.PD.VolReplaceInProgress, volumes, "pd", "volReplaceInProgress")
+	refuse(status.TiKV.VolReplaceInProgress, volumes, "tikv", "volReplaceInProgress")
+	refuse(status.TiDB.VolReplaceInProgress, volumes, "tidb", "volReplaceInProgress")
+	return errs
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }
+
+func suspends(a *v1alpha1.SuspendAction) bool { return a != nil && a.SuspendStatefulSet }

@@ -1,0 +1,41 @@
+package topology
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/version"
+)
+
+// Version is the numeric part of a release such as "v8.1.0". What follows it,
+// e.g. the date in "v8.1.0-20240101", says when an image was built: it does not
+// make a release older or newer.
+type Version struct{ v *version.Version }
+
+// ParseVersion reads an image's tag. A tag that is no release, e.g. "nightly",
+// is an error: nothing tells whether it is older than another one.
+func ParseVersion(tag string) (Version, error) {
+	v, err := version.ParseGeneric(tag)
+	if err != nil {
+		return Version{}, fmt.Errorf("%q is not a release such as v8.1.0", tag)
+	}
+	return Version{v}, nil
+}
+
+// Less tells whether v is an older release than w.
+func (v Version) Less(w Version) bool { return v.v.LessThan(w.v) }
+
+func (v Version) String() string { return "v" + v.v.String() }
+
+// IsDowngrade tells whether to is an older release than from. TiDB's data can
+// not be read by older releases. It is an error if one of them is no release.
+func IsDowngrade(from, to string) (bool, error) {
+	old, err := ParseVersion(from)
+	if err != nil {
+		return false, fmt.Errorf("compare versions: %w", err)
+	}
+	next, err := ParseVersion(to)
+	if err != nil {
+		return false, fmt.Errorf("compare versions: %w", err)
+	}
+	return next.Less(old), nil
+}
