@@ -14,6 +14,9 @@ const patience = 10 * time.Minute
 // settling is how long a new state of things is given to change by itself.
 const settling = 2 * time.Minute
 
+// proving is how long a process has to run to count as one that can.
+const proving = 30 * time.Second
+
 // repair brings members that are down to the wanted template before anything
 // else is asked of the component. It costs no availability, and it is the only
 // way out when the old template is what keeps them down; waiting for their
@@ -38,45 +41,47 @@ func (sc Scene) repair(p Profile, h hold) verdict {
 // down and might come back as it is. Where another member has the revision and
 // does not serve with it, moving this one as well could make a crash of a
 // minute a loss for good.
-//
-// Voters without a quorum are the exception, since none of them serves whatever
-// its revision. Then it has to do that their processes run, and in the end that
-// nothing at all has changed for long.
 func (sc Scene) worthTrying(p Profile, m state.Member) bool {
 	if m.Pod != nil && m.Pod.Terminating {
 		return false
 	}
-	var others []state.Member // that have the revision and do not serve
+	var failing []state.Member
 	for _, c := range sc.Got.Running() {
 		if c.Ordinal != m.Ordinal && !sc.Got.Outdated(c) && !c.Up() {
-			others = append(others, c)
+			failing = append(failing, c)
 		}
 	}
 	switch {
 	case !p.Voters || m.Database.Presence != state.Unknown:
-		return len(others) == 0
-	case sc.All.PD.ClusterID == 0:
-		return true // there is nothing to lose yet
-	case len(others) == 0 && (m.Pod == nil || !m.Pod.Ready):
+		return len(failing) == 0
+	case len(failing) == 0 && (m.Pod == nil || !m.Pod.Ready):
 		return true
 	}
-	wait := settling
-	for _, c := range others {
-		if c.Pod == nil || c.Pod.Started.IsZero() {
-			wait = patience
-		}
-	}
-	if m.Pod != nil && m.Pod.Revision == sc.Got.Set.CurrentRevision {
-		others = append(others, m) // it has served like this and may again
-	}
-	return sc.quiet(others, wait)
+	return sc.deadlocked(failing)
 }
 
-// quiet: none of the members has come or gone for a while. An election, or a
-// crash that heals, would have been over by then.
-func (sc Scene) quiet(members []state.Member, d time.Duration) bool {
-	for _, m := range members {
-		if p := m.Pod; p != nil && (sc.All.At.Sub(p.Since) < d || sc.All.At.Sub(p.Started) < d) {
+// deadlocked: voters have no quorum, so none of them serves, whatever its
+// revision, and nothing suggests that this will end by itself. An election is
+// over in seconds, and a crash heals in minutes if it does at all. That members
+// of the update revision run has to be evidence enough for it, and after a long
+// time even that they have run: without a quorum a new voter cannot stay.
+func (sc Scene) deadlocked(failing []state.Member) bool {
+	wait := settling
+	for _, c := range failing {
+		switch {
+		case c.Pod == nil || !c.Pod.Ran && c.Pod.Started.IsZero():
+			return false
+		case c.Pod.Started.IsZero():
+			wait = patience
+		case sc.All.At.Sub(c.Pod.Started) < proving:
+			return false
+		}
+	}
+	for _, m := range sc.Got.Running() {
+		if m.Pod == nil || m.Pod.Revision != sc.Got.Set.CurrentRevision || !sc.Got.Outdated(m) {
+			continue // it has not served as it is
+		}
+		if sc.All.At.Sub(m.Pod.Since) < wait || sc.All.At.Sub(m.Pod.Started) < wait {
 			return false
 		}
 	}

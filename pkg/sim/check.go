@@ -135,8 +135,8 @@ func (w *World) judge(step plan.Step) []Violation {
 	case plan.DeleteClaim:
 		w.judgeClaim(s, say)
 	case plan.AllowLeaders:
-		r, _ := w.recordOf(s.StoreID)
-		if e := w.evicts[s.StoreID]; e != nil && !e.ours && !r.theirs {
+		r, known := w.recordOf(s.StoreID)
+		if e := w.evicts[s.StoreID]; known && e != nil && !e.ours && !r.theirs {
 			say("theirs", "%s removes a scheduler that somebody else made", step)
 		}
 	}
@@ -231,7 +231,11 @@ func (w *World) judgeRestart(s plan.Restart, say sayer) {
 // known to fail.
 func (w *World) judgeRepair(k kind, victim int, say sayer) {
 	set := &w.sets[k]
-	if f := flaw(set.update); f != noImage && f != crashing || w.seen.revision[k][victim] != set.current {
+	f := flaw(set.update)
+	if f == crashing && k == pd && !w.seen.quorum {
+		f = "" // so would a good one, for want of a quorum
+	}
+	if f != noImage && f != crashing || w.seen.revision[k][victim] != set.current {
 		return
 	}
 	for i := range limit {

@@ -158,6 +158,7 @@ func (w *World) calm() {
 		if flaw(w.Intent.Template[k]) != "" {
 			w.Upgrade("v4", kinds[k])
 		}
+		w.rebuild(kind(k))
 		for _, p := range w.pods[k] {
 			if p != nil && p.lost > w.t {
 				p.lost = w.t
@@ -166,6 +167,28 @@ func (w *World) calm() {
 	}
 	w.reconcileOthers()
 	w.pd.blind, w.pd.storeless, w.pd.elsewhere = 0, 0, 0
+}
+
+// rebuild is what a person has to do in the one situation that a partition
+// cannot get a StatefulSet out of: a member that no revision but a new one can
+// help, below members that serve with another. It is to delete the StatefulSet
+// without its pods and then the pods that fail.
+func (w *World) rebuild(k kind) {
+	s, above := &w.sets[k], false
+	for i := min(s.spec.replicas, limit) - 1; i >= 0; i-- {
+		p := w.pods[k][i]
+		fails := p == nil || flaw(p.revision) != ""
+		if above && fails {
+			w.note("user: make the StatefulSet of %s and %s anew", kinds[k].Title(), w.names[k][i])
+			s.current, s.update = w.Intent.Template[k], w.Intent.Template[k]
+			s.spec.template, s.seen = s.update, s.spec
+			s.generation++
+			if p != nil {
+				w.remove(p)
+			}
+		}
+		above = above || p != nil && flaw(p.revision) == ""
+	}
 }
 
 // reconcileOthers leaves one scheduler of somebody else: with more of them

@@ -155,7 +155,7 @@ func (w *World) inDatabase(k kind, i int) bool {
 func (w *World) observePod(p *pod) *state.Pod {
 	out := &state.Pod{
 		UID: fmt.Sprint(p.uid), Revision: p.revision, Ready: p.ready, Terminating: p.terminating(),
-		Since: w.at(p.since), Problem: p.problem,
+		Since: w.at(p.since), Problem: p.problem, Ran: p.ran,
 	}
 	if p.running {
 		out.Started = w.at(p.started)

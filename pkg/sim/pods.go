@@ -38,6 +38,7 @@ type pod struct {
 	startAt  int64 // when the container starts next
 	running  bool
 	started  int64
+	ran      bool
 	readyAt  int64
 	ready    bool
 	since    int64 // when ready last changed
@@ -200,7 +201,7 @@ func (w *World) start(p *pod) {
 		p.problem = "ImagePullBackOff"
 		return
 	}
-	p.running, p.started, p.joined = true, w.t, 0
+	p.running, p.ran, p.started, p.joined = true, true, w.t, 0
 	p.readyAt = w.t + w.between(2, 8)
 	p.problem = ""
 	p.advice = w.advice

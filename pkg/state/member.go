@@ -29,6 +29,9 @@ type Pod struct {
 	// Started is when the component's container last started; zero while it
 	// does not run.
 	Started time.Time
+	// Ran: the component's container has started at least once, so the image is
+	// there and the pod has a place.
+	Ran bool
 	// Problem says why the pod is not Ready as far as Kubernetes knows, e.g.
 	// "Unschedulable: 0/3 nodes are available" or "ImagePullBackOff".
 	Problem string
