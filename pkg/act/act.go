@@ -1,0 +1,106 @@
+// Package act takes steps: one switch over plan.Step, and one method for each
+// that makes API calls and decides nothing.
+//
+// Every step first makes sure that the world is still the one it was decided
+// for, on live reads, by UID, id, replicas or partition. If not, it changes
+// nothing and fails with a *Stale, and the loop looks again. A step whose goal
+// holds already is done, so that a step can be repeated when only the answer to
+// it got lost.
+//
+// Writes to Kubernetes are conditional on what was read. On a conflict the
+// object is read again and the whole step reconsidered: writing the old decision
+// onto the new object would undo what somebody else has just done.
+package act
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// fieldManager is the name under which the API server records what we wrote.
+const fieldManager = "kubectl-tidb"
+
+// Actor takes the steps of one cluster. It implements reconcile.Actor. It is
+// made for one TidbCluster, not for its name: what it creates belongs to the UID
+// in topology.Cluster and goes with it.
+type Actor struct {
+	kube    kubernetes.Interface
+	pd      func() pd.Client
+	cluster topology.Cluster
+	owner   string // this driver, for the ledger
+	now     func() time.Time
+}
+
+// New makes an Actor. The pd function gives a client of the cluster's PD, nil as
+// long as none is known: before PD runs there is no address to make one for.
+func New(kube kubernetes.Interface, pd func() pd.Client, c topology.Cluster, now func() time.Time) *Actor {
+	return &Actor{kube: kube, pd: pd, cluster: c, owner: lease.Self().String(), now: now}
+}
+
+// Do takes one step.
+func (a *Actor) Do(ctx context.Context, step plan.Step) error {
+	switch s := step.(type) {
+	case plan.Apply:
+		return a.apply(ctx, s)
+	case plan.Resize:
+		return a.resize(ctx, s)
+	case plan.Restart:
+		return a.restart(ctx, s)
+	case plan.Close:
+		return a.close(ctx, s)
+	case plan.MoveLeader:
+		return a.moveLeader(ctx, s)
+	case plan.RemoveMember:
+		return a.removeMember(ctx, s)
+	case plan.EvictLeaders:
+		return a.evictLeaders(ctx, s)
+	case plan.AllowLeaders:
+		return a.allowLeaders(ctx, s)
+	case plan.RemoveStore:
+		return a.removeStore(ctx, s)
+	case plan.RestoreStore:
+		return a.restoreStore(ctx, s)
+	case plan.MarkClaims:
+		return a.markClaims(ctx, s)
+	case plan.UnmarkClaims:
+		return a.unmarkClaims(ctx, s)
+	case plan.DeleteClaim:
+		return a.deleteClaim(ctx, s)
+	}
+	return fmt.Errorf("take step %T: no such step is known", step)
+}
+
+func (a *Actor) database() (pd.Client, error) {
+	if client := a.pd(); client != nil {
+		return client, nil
+	}
+	return nil, errors.New("ask PD: no member of it is known yet")
+}
+
+// hosts tells whether an address that PD has is the one of a member's pod. The
+// cluster domain does not count, since PD keeps the address that a store was
+// started with when the domain is added to the spec later; but where the cluster
+// spans several Kubernetes clusters, the domain is all that tells namesakes
+// apart.
+func (a *Actor) hosts(k topology.Kind, member, host string) bool {
+	n, ok := a.cluster.Ordinal(k, member)
+	if !ok {
+		return false
+	}
+	c := a.cluster
+	if c.AcrossK8s {
+		return host == c.PodHost(k, n)
+	}
+	c.Domain = ""
+	return host == c.PodHost(k, n) || strings.HasPrefix(host, c.PodHost(k, n)+".")
+}

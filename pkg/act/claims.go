@@ -1,0 +1,206 @@
+package act
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+func (a *Actor) markClaims(ctx context.Context, s plan.MarkClaims) error {
+	for _, name := range s.Claims {
+		claim, err := a.claim(ctx, name)
+		if err != nil {
+			return err
+		}
+		if claim == nil || marked(claim) {
+			continue // what is gone needs no mark, and the first one tells when
+		}
+		if err := a.annotate(ctx, claim, a.now().UTC().Format(time.RFC3339)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *Actor) unmarkClaims(ctx context.Context, s plan.UnmarkClaims) error {
+	for _, name := range s.Claims {
+		claim, err := a.claim(ctx, name)
+		if err != nil {
+			return err
+		}
+		if claim == nil || !marked(claim) {
+			continue
+		}
+		if err := a.annotate(ctx, claim, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteClaim deletes data for good, so it asks everybody once more: the claim
+// is the one meant and still marked, nobody uses it or is about to, and the
+// database knows no member that it could belong to.
+func (a *Actor) deleteClaim(ctx context.Context, s plan.DeleteClaim) error {
+	object := "persistentvolumeclaim " + s.Name
+	claim, err := a.claim(ctx, s.Name)
+	switch {
+	case err != nil:
+		return err
+	case claim == nil || claim.DeletionTimestamp != nil:
+		return nil
+	case string(claim.UID) != s.UID:
+		return stale(object, "has been replaced by another one of that name")
+	case !marked(claim):
+		return stale(object, "is not marked as left over any more")
+	}
+	if err := a.unused(ctx, object, s); err != nil {
+		return err
+	}
+	if err := a.forgotten(ctx, object, s); err != nil {
+		return err
+	}
+	err = a.kube.CoreV1().PersistentVolumeClaims(a.cluster.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{
+		// The version, too: the mark may be taken off at this moment.
+		Preconditions: &metav1.Preconditions{UID: &claim.UID, ResourceVersion: &claim.ResourceVersion},
+	})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case apierrors.IsConflict(err):
+		return stale(object, "has just changed")
+	case err != nil:
+		return failed("delete", object, err)
+	}
+	return nil
+}
+
+// unused makes sure that no pod has the claim mounted, the member's or any
+// other, and that the StatefulSet is not about to make one.
+func (a *Actor) unused(ctx context.Context, object string, s plan.DeleteClaim) error {
+	ordinal, ok := a.cluster.Ordinal(s.Component, s.Member)
+	if !ok {
+		return fmt.Errorf("delete %s: %q is no member of %s", object, s.Member, s.Component.Title())
+	}
+	set, err := a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Get(ctx, a.cluster.SetName(s.Component), metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		return failed("get", "statefulset "+a.cluster.SetName(s.Component), err)
+	case replicas(set) > ordinal:
+		return stale("statefulset "+set.Name, "asks for %s by now", s.Member)
+	}
+	pods, err := a.kube.CoreV1().Pods(a.cluster.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return failed("list", "pods", err)
+	}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		if pod.Name == s.Member || mounts(pod, s.Name) {
+			return stale(object, "is used by pod %s", pod.Name)
+		}
+	}
+	return nil
+}
+
+func mounts(pod *corev1.Pod, claim string) bool {
+	for _, v := range pod.Spec.Volumes {
+		if v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim {
+			return true
+		}
+	}
+	return false
+}
+
+// forgotten makes sure that PD knows nobody whose data the claim could hold.
+func (a *Actor) forgotten(ctx context.Context, object string, s plan.DeleteClaim) error {
+	if s.Component != topology.PD && s.Component != topology.TiKV {
+		return nil
+	}
+	client, err := a.database()
+	if err != nil {
+		return err
+	}
+	if s.Component == topology.PD {
+		members, err := client.Members(ctx)
+		if err != nil {
+			return fmt.Errorf("read PD members: %w", err)
+		}
+		for _, m := range members.Members {
+			if a.isMember(s.Member, m) {
+				return stale(object, "belongs to %s, which PD still has as member %d", s.Member, m.ID)
+			}
+		}
+		return nil
+	}
+	stores, err := client.Stores(ctx)
+	if err != nil && !errors.Is(err, pd.ErrNotBootstrapped) {
+		return fmt.Errorf("read stores: %w", err)
+	}
+	for _, store := range stores {
+		if store.State != pd.StoreTombstone && a.hosts(s.Component, s.Member, hostOf(store.Address)) {
+			return stale(object, "belongs to %s, which PD still has as store %d", s.Member, store.ID)
+		}
+	}
+	return nil
+}
+
+func (a *Actor) isMember(pod string, m pd.Member) bool {
+	for _, raw := range append(m.PeerURLs, m.ClientURLs...) {
+		if u, err := url.Parse(raw); err == nil && a.hosts(topology.PD, pod, u.Hostname()) {
+			return true
+		}
+	}
+	return m.Name == pod
+}
+
+// claim reads a claim, nil when there is none.
+func (a *Actor) claim(ctx context.Context, name string) (*corev1.PersistentVolumeClaim, error) {
+	claim, err := a.kube.CoreV1().PersistentVolumeClaims(a.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, failed("get", "persistentvolumeclaim "+name, err)
+	}
+	return claim, nil
+}
+
+func marked(claim *corev1.PersistentVolumeClaim) bool {
+	_, ok := claim.Annotations[topology.AnnotationDeferDeleting]
+	return ok
+}
+
+// annotate writes the one annotation of a claim that was read, nil to remove it.
+// The version keeps it from marking a claim that has taken the name since.
+func (a *Actor) annotate(ctx context.Context, claim *corev1.PersistentVolumeClaim, value any) error {
+	object := "persistentvolumeclaim " + claim.Name
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": claim.ResourceVersion,
+		"annotations":     map[string]any{topology.AnnotationDeferDeleting: value},
+	}})
+	if err != nil {
+		return fmt.Errorf("encode patch of %s: %w", object, err)
+	}
+	_, err = a.kube.CoreV1().PersistentVolumeClaims(a.cluster.Namespace).Patch(ctx, claim.Name,
+		types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return stale(object, "has just changed")
+	case err != nil:
+		return failed("patch", object, err)
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+const claimName = "tikv-basic-tikv-3"
+
+func liveClaim(t *testing.T, w *world) *corev1.PersistentVolumeClaim {
+	t.Helper()
+	c, err := w.kube.CoreV1().PersistentVolumeClaims("db").Get(t.Context(), claimName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestMarkAndUnmarkClaims(t *testing.T) {
+	w := newWorld(t, claim(topology.TiKV, 3, false))
+	names := []string{"never-there", claimName}
+	w.do(t, plan.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: names})
+	got := liveClaim(t, w).Annotations
+	if got[topology.AnnotationDeferDeleting] != "2026-07-01T12:00:00Z" || got["mine"] != "stays" {
+		t.Errorf("annotations %v", got)
+	}
+	w.kube.ClearActions()
+	w.do(t, plan.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: names})
+	w.unchanged(t)
+	w.do(t, plan.UnmarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: names})
+	if c := liveClaim(t, w); marked(c) || c.Annotations["mine"] != "stays" {
+		t.Errorf("annotations %v", c.Annotations)
+	}
+	w.kube.ClearActions()
+	w.do(t, plan.UnmarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: names})
+	w.unchanged(t)
+}
+
+func TestMarkHitsNoNamesake(t *testing.T) {
+	w := newWorld(t, claim(topology.TiKV, 3, false))
+	w.kube.PrependReactor("patch", "persistentvolumeclaims", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		other := claim(topology.TiKV, 3, false)
+		other.UID, other.ResourceVersion = "another", "9"
+		return false, nil, w.kube.Tracker().Update(a.GetResource(), other, "db")
+	})
+	err := w.Do(t.Context(), plan.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: []string{claimName}})
+	var s *Stale
+	if !errors.As(err, &s) || marked(liveClaim(t, w)) {
+		t.Errorf("got %v", err)
+	}
+}
+
+var deletion = plan.DeleteClaim{Component: topology.TiKV, Member: "basic-tikv-3", Name: claimName, UID: "uid-of-" + claimName}
+
+func forgets(s *pd.FakeState) {
+	s.Stores[3].State = pd.StoreTombstone
+	s.Members = s.Members[:2]
+}
+
+func TestDeleteClaim(t *testing.T) {
+	w := newWorld(t, claim(topology.TiKV, 3, true), set(topology.TiKV, 3, 3))
+	w.pd.Update(forgets)
+	w.do(t, deletion)
+	if _, err := w.kube.CoreV1().PersistentVolumeClaims("db").Get(t.Context(), claimName, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("got %v", err)
+	}
+	w.kube.ClearActions()
+	w.do(t, deletion)
+	w.unchanged(t)
+}
+
+func TestDeleteClaimPreconditions(t *testing.T) {
+	user := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "rescue"},
+		Spec: corev1.PodSpec{Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claimName},
+		}}}},
+	}
+	replaced := claim(topology.TiKV, 3, true)
+	replaced.UID = "another"
+	for _, tt := range []struct {
+		name    string
+		objects []runtime.Object
+		state   func(*pd.FakeState)
+	}{
+		{"replaced", []runtime.Object{replaced}, forgets},
+		{"not marked any more", []runtime.Object{claim(topology.TiKV, 3, false)}, forgets},
+		{"its pod is there", []runtime.Object{claim(topology.TiKV, 3, true), pod(topology.TiKV, 3)}, forgets},
+		{"used by another pod", []runtime.Object{claim(topology.TiKV, 3, true), user}, forgets},
+		{"its pod is about to come", []runtime.Object{claim(topology.TiKV, 3, true), set(topology.TiKV, 4, 4)}, forgets},
+		{"PD has its store", []runtime.Object{claim(topology.TiKV, 3, true)}, func(s *pd.FakeState) { s.Stores[3].State = pd.StoreOffline }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, tt.objects...)
+			w.pd.Update(tt.state)
+			w.isStale(t, deletion)
+		})
+	}
+	t.Run("PD has its member", func(t *testing.T) {
+		w := newWorld(t, claim(topology.PD, 2, true))
+		step := plan.DeleteClaim{Component: topology.PD, Member: "basic-pd-2", Name: "pd-basic-pd-2", UID: "uid-of-pd-basic-pd-2"}
+		w.pd.Update(func(s *pd.FakeState) { s.Members[2].Name = "" }) // added, never started
+		w.isStale(t, step)
+		w.pd.Update(forgets)
+		w.do(t, step)
+	})
+	t.Run("PD does not answer", func(t *testing.T) {
+		w := newWorld(t, claim(topology.TiKV, 3, true))
+		w.pd.Update(func(s *pd.FakeState) { s.Unreachable = true })
+		if err := w.Do(t.Context(), deletion); !errors.Is(err, pd.ErrUnreachable) {
+			t.Errorf("got %v", err)
+		}
+		w.unchanged(t)
+	})
+	t.Run("unmarked at the last moment", func(t *testing.T) {
+		w := newWorld(t, claim(topology.TiKV, 3, true))
+		w.pd.Update(forgets)
+		w.pd.Hook = func(_ context.Context, _ string) error {
+			saved := claim(topology.TiKV, 3, false)
+			saved.ResourceVersion = "2"
+			return w.kube.Tracker().Update(corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"), saved, "db")
+		}
+		err := w.Do(t.Context(), deletion)
+		var s *Stale
+		if !errors.As(err, &s) || !strings.Contains(err.Error(), "just changed") {
+			t.Errorf("got %v", err)
+		}
+		liveClaim(t, w)
+	})
+}

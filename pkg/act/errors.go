@@ -1,0 +1,66 @@
+package act
+
+import (
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Stale says that the world has changed since a step was decided. Nothing was
+// done; looking again leads to a new decision.
+type Stale struct {
+	Object string // e.g. "statefulset basic-tikv"
+	Now    string // what is so now, e.g. "has 4 replicas, had 3 when this was decided"
+}
+
+func (e *Stale) Error() string { return e.Object + " " + e.Now }
+
+func stale(object, now string, args ...any) error {
+	return &Stale{Object: object, Now: fmt.Sprintf(now, args...)}
+}
+
+// Foreign says that an object with the name of one of ours belongs to somebody
+// else. It was not touched.
+type Foreign struct {
+	Object string
+	Owner  string // e.g. "Deployment web"; "" when it has no owner
+}
+
+func (e *Foreign) Error() string {
+	if e.Owner == "" {
+		return e.Object + " exists already and is no part of this cluster, so it was left alone"
+	}
+	return fmt.Sprintf("%s belongs to %s, so it was left alone", e.Object, e.Owner)
+}
+
+// Final implements reconcile.Final: only a person can remove or rename it.
+func (e *Foreign) Final() bool { return true }
+
+// callError is a call to Kubernetes that failed.
+type callError struct {
+	call string // e.g. "update statefulset basic-tikv"
+	err  error
+	// final: the answer will be the same next time.
+	final bool
+}
+
+func (e *callError) Error() string { return e.call + ": " + e.err.Error() }
+func (e *callError) Unwrap() error { return e.err }
+
+// Final implements reconcile.Final.
+func (e *callError) Final() bool { return e.final }
+
+// failed makes an error of a call. Forbidden covers missing permissions, an
+// exceeded quota, a namespace that is terminating and an admission policy's no:
+// all of them need a person. A credential that has expired does not, as it is
+// renewed by the next call; nor does an admission webhook that is down, which is
+// an internal error of the API server.
+func failed(verb, object string, err error) error {
+	return &callError{
+		call: verb + " " + object, err: err,
+		final: apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) ||
+			apierrors.IsMethodNotSupported(err) || apierrors.IsRequestEntityTooLargeError(err) ||
+			// What can be missing for a create is the namespace.
+			verb == "create" && apierrors.IsNotFound(err),
+	}
+}

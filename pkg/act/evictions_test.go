@@ -1,0 +1,208 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+)
+
+var (
+	evict = plan.EvictLeaders{Member: "basic-tikv-1", StoreID: 2}
+	allow = plan.AllowLeaders{Member: "basic-tikv-1", StoreID: 2}
+)
+
+const (
+	fromThisRun    = `{"member":"basic-tikv-1","since":"2026-07-01T11:00:00Z","owner":"this run"}`
+	fromAnotherRun = `{"member":"basic-tikv-1","since":"2026-07-01T11:00:00Z","owner":"another run"}`
+	begunNow       = `{"member":"basic-tikv-1","since":"2026-07-01T12:00:00Z","owner":"this run"}`
+)
+
+func evicting(ids ...uint64) func(*pd.FakeState) {
+	return func(s *pd.FakeState) {
+		s.Evicting = map[uint64]bool{}
+		for _, id := range ids {
+			s.Evicting[id] = true
+		}
+	}
+}
+
+func TestEvictAndAllowLeaders(t *testing.T) {
+	w := newWorld(t)
+	w.do(t, evict)
+	if got := liveLedger(t, w)["evict-leader.2"]; got != begunNow {
+		t.Errorf("recorded as %s", got)
+	}
+	cm, err := w.kube.CoreV1().ConfigMaps("db").Get(t.Context(), "basic-ledger", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := metav1.GetControllerOf(cm); c == nil || c.UID != "tc-uid" || cm.Labels["app.kubernetes.io/instance"] != "basic" {
+		t.Errorf("the ledger would outlive its cluster: %v, labels %v", c, cm.Labels)
+	}
+	w.do(t, evict)
+	w.do(t, allow)
+	if data := liveLedger(t, w); len(data) != 0 {
+		t.Errorf("left in the ledger: %v", data)
+	}
+	w.do(t, allow)
+	want := []string{"create configmaps", "patch configmaps", "AddEvictLeader(2)", "RemoveEvictLeader(2)"}
+	if got := w.writes(); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// dies makes a PD call fail, before or after it took effect, and lets the run
+// end there.
+func dies(w *world, call string) {
+	w.pd.Hook = func(_ context.Context, got string) error {
+		if got == call {
+			return errors.New("killed")
+		}
+		return nil
+	}
+}
+
+func TestKilledBeforePDWasAsked(t *testing.T) {
+	w := newWorld(t)
+	dies(w, "AddEvictLeader(2)")
+	if err := w.Do(t.Context(), evict); err == nil {
+		t.Fatal("PD did not answer")
+	}
+	if got := liveLedger(t, w)["evict-leader.2"]; got != begunNow {
+		t.Errorf("the record has to come first, found %q", got)
+	}
+	w.pd.Hook = nil
+	w.do(t, allow)
+	if data := liveLedger(t, w); len(data) != 0 {
+		t.Errorf("left in the ledger: %v", data)
+	}
+}
+
+func TestKilledBeforeTheRecordWasRemoved(t *testing.T) {
+	w := newWorld(t, ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
+	w.pd.Update(evicting(2))
+	dies(w, "RemoveEvictLeader(2)")
+	if err := w.Do(t.Context(), allow); err == nil {
+		t.Fatal("PD did not answer")
+	}
+	if data := liveLedger(t, w); data["evict-leader.2"] != fromThisRun {
+		t.Errorf("the record has to go last, found %v", data)
+	}
+	w.pd.Hook = nil
+	w.do(t, allow)
+	if data := liveLedger(t, w); len(data) != 0 {
+		t.Errorf("left in the ledger: %v", data)
+	}
+}
+
+// What PD says it did is not what it did.
+func TestEvictionsAreVerified(t *testing.T) {
+	w := newWorld(t, ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
+	w.pd.Hook = func(_ context.Context, call string) error {
+		if call == "EvictLeaderStores()" {
+			w.pd.Update(evicting()) // it has forgotten, as after a leader change
+		}
+		return nil
+	}
+	if err := w.Do(t.Context(), evict); err == nil || !strings.Contains(err.Error(), "does not list it") {
+		t.Errorf("got %v", err)
+	}
+	w.pd.Hook = func(_ context.Context, call string) error {
+		if call == "EvictLeaderStores()" {
+			w.pd.Update(evicting(2)) // it comes back
+		}
+		return nil
+	}
+	if err := w.Do(t.Context(), allow); err == nil || !strings.Contains(err.Error(), "still lists it") {
+		t.Errorf("got %v", err)
+	}
+	if data := liveLedger(t, w); data["evict-leader.2"] != fromThisRun {
+		t.Errorf("the record of a scheduler that exists is lost: %v", data)
+	}
+}
+
+func TestWhenAnEvictionBegan(t *testing.T) {
+	for _, tt := range []struct {
+		name, found string
+		evicting    bool
+		want        string
+	}{
+		{"nothing is known", "", false, begunNow},
+		{"PD has lost the scheduler in this run", fromThisRun, false, fromThisRun},
+		{"it goes on since another run", fromAnotherRun, true, strings.Replace(fromAnotherRun, "another", "this", 1)},
+		{"another run has left only the record", fromAnotherRun, false, begunNow},
+		{"the record cannot be read", "since noon", true, begunNow},
+		{"the record is of another member", strings.Replace(fromThisRun, "tikv-1", "tikv-9", 1), true, begunNow},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			if tt.found != "" {
+				_ = w.kube.Tracker().Add(ledgerMap(map[string]string{"evict-leader.2": tt.found, "evict-leader.7": "{}"}))
+			}
+			if tt.evicting {
+				w.pd.Update(evicting(2))
+			}
+			w.do(t, evict)
+			data := liveLedger(t, w)
+			if got := data["evict-leader.2"]; got != tt.want {
+				t.Errorf("recorded as %s", got)
+			}
+			if _, other := data["evict-leader.7"]; other != (tt.found != "") {
+				t.Error("another store's record is gone")
+			}
+		})
+	}
+}
+
+// A scheduler that somebody has made before us serves us as well, and stays.
+func TestForeignSchedulerStays(t *testing.T) {
+	w := newWorld(t)
+	w.pd.Update(evicting(2))
+	w.do(t, evict)
+	w.do(t, allow)
+	if data := liveLedger(t, w); len(data) != 0 {
+		t.Errorf("left in the ledger: %v", data)
+	}
+	if calls := w.pd.Writes(); len(calls) > 0 {
+		t.Errorf("touched a scheduler that is not ours: %q", calls)
+	}
+}
+
+func TestAllowLeadersWithoutRecord(t *testing.T) {
+	w := newWorld(t, ledgerMap(map[string]string{"evict-leader.3": fromThisRun}))
+	w.pd.Update(evicting(2))
+	w.do(t, allow)
+	w.unchanged(t)
+}
+
+func TestEvictPreconditions(t *testing.T) {
+	t.Run("offline by now", func(t *testing.T) {
+		w := newWorld(t)
+		w.pd.Update(func(s *pd.FakeState) { s.Stores[1].State = pd.StoreOffline })
+		w.isStale(t, evict)
+	})
+	t.Run("PD has not loaded its schedulers", func(t *testing.T) {
+		w := newWorld(t)
+		w.pd.Update(func(s *pd.FakeState) { s.SchedulersNotLoaded = true })
+		if err := w.Do(t.Context(), evict); !errors.Is(err, pd.ErrSchedulersNotLoaded) {
+			t.Errorf("got %v", err)
+		}
+		w.unchanged(t)
+	})
+	t.Run("somebody else's ledger", func(t *testing.T) {
+		theirs := ledgerMap(nil)
+		theirs.OwnerReferences, theirs.Labels = nil, nil
+		w := newWorld(t, theirs)
+		if err := w.Do(t.Context(), evict); !isFinal(err) {
+			t.Errorf("got %v", err)
+		}
+		w.unchanged(t)
+	})
+}

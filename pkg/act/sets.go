@@ -1,0 +1,121 @@
+package act
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// edit changes the StatefulSet of a component.
+func (a *Actor) edit(ctx context.Context, k topology.Kind, edit func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error)) error {
+	name := a.cluster.SetName(k)
+	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)
+	return change(ctx, a, client, "statefulset", name, func(live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
+		return edit("statefulset "+name, live)
+	})
+}
+
+func (a *Actor) resize(ctx context.Context, s plan.Resize) error {
+	return a.edit(ctx, s.Component, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
+		switch have := replicas(live); have {
+		case s.To:
+			return live, nil
+		case s.From:
+			return render.Resized(live, s.To), nil
+		default:
+			return nil, stale(object, "has %d replicas, not %d any more", have, s.From)
+		}
+	})
+}
+
+func (a *Actor) close(ctx context.Context, s plan.Close) error {
+	return a.edit(ctx, s.Component, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
+		switch {
+		case replicas(live) != s.Partition:
+			return nil, stale(object, "has %d replicas, not %d any more", replicas(live), s.Partition)
+		case partition(live) == s.Partition:
+			return live, nil
+		}
+		return render.WithPartition(live, s.Partition), nil
+	})
+}
+
+// restart opens the partition down to the member's ordinal, never up: those
+// above have been let go already. A pod that is stuck is deleted after that, so
+// that what replaces it is of the new revision.
+func (a *Actor) restart(ctx context.Context, s plan.Restart) error {
+	pod, err := a.pod(ctx, s)
+	if err != nil {
+		return err
+	}
+	err = a.edit(ctx, s.Component, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
+		switch have := partition(live); {
+		case live.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
+			return nil, stale(object, "leaves restarts to the user now (OnDelete)")
+		case s.Ordinal >= replicas(live):
+			return nil, stale(object, "has only %d replicas by now", replicas(live))
+		case live.Status.ObservedGeneration < live.Generation:
+			return nil, stale(object, "has changed and its controller has yet to see it")
+		case pod.Labels[appsv1.ControllerRevisionHashLabelKey] == live.Status.UpdateRevision:
+			return nil, stale("pod "+s.Member, "is of the newest revision already")
+		case have <= s.Ordinal && have == min(s.From, s.Ordinal):
+			return live, nil
+		case have != s.From:
+			return nil, stale(object, "has partition %d, not %d any more", have, s.From)
+		}
+		return render.WithPartition(live, min(s.From, s.Ordinal)), nil
+	})
+	if err != nil || !s.Stuck {
+		return err
+	}
+	uid := types.UID(s.PodUID)
+	err = a.kube.CoreV1().Pods(a.cluster.Namespace).Delete(ctx, s.Member, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &uid},
+	})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil // it has been replaced, which is what this is for
+	}
+	if err != nil {
+		return failed("delete", "pod "+s.Member, err)
+	}
+	return nil
+}
+
+// pod is the one that a restart was decided for.
+func (a *Actor) pod(ctx context.Context, s plan.Restart) (*corev1.Pod, error) {
+	object := "pod " + s.Member
+	pod, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Get(ctx, s.Member, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, stale(object, "is gone")
+	case err != nil:
+		return nil, failed("get", object, err)
+	case string(pod.UID) != s.PodUID:
+		return nil, stale(object, "has been replaced")
+	case pod.DeletionTimestamp != nil:
+		return nil, stale(object, "is terminating")
+	}
+	return pod, nil
+}
+
+func replicas(set *appsv1.StatefulSet) int {
+	if set.Spec.Replicas == nil {
+		return 1 // what the API server means by no value
+	}
+	return int(*set.Spec.Replicas)
+}
+
+func partition(set *appsv1.StatefulSet) int {
+	if r := set.Spec.UpdateStrategy.RollingUpdate; r != nil && r.Partition != nil {
+		return int(*r.Partition)
+	}
+	return 0
+}

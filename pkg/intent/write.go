@@ -1,0 +1,129 @@
+package intent
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// Write says how to write.
+type Write struct {
+	// DryRun lets the API server check everything and change nothing.
+	DryRun bool
+	// Force takes fields over from whoever manages them. Only Apply knows it.
+	Force bool
+}
+
+func (w Write) dryRun() []string {
+	if w.DryRun {
+		return []string{metav1.DryRunAll}
+	}
+	return nil
+}
+
+// Create makes a TidbCluster.
+func (c *Client) Create(ctx context.Context, tc *v1alpha1.TidbCluster, w Write) (*v1alpha1.TidbCluster, error) {
+	body, err := json.Marshal(tc)
+	if err != nil {
+		return nil, fmt.Errorf("encode tidbcluster %s/%s: %w", tc.Namespace, tc.Name, err)
+	}
+	u := &unstructured.Unstructured{}
+	if err := json.Unmarshal(body, &u.Object); err != nil {
+		return nil, fmt.Errorf("encode tidbcluster %s/%s: %w", tc.Namespace, tc.Name, err)
+	}
+	u.SetAPIVersion(apiVersion)
+	u.SetKind(kind)
+	written(u)
+	got, err := c.in(tc.Namespace).Create(ctx, u, metav1.CreateOptions{
+		FieldManager: FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: w.dryRun(),
+	})
+	return c.result(ctx, "create", tc.Namespace, tc.Name, got, err)
+}
+
+// Apply applies a manifest as "kubectl apply --server-side" does: fields that
+// are in it are set, fields that were in it the last time and are not now are
+// removed, others are left alone. Where somebody else manages a field and has
+// another value, it fails with a *ConflictError.
+func (c *Client) Apply(ctx context.Context, m *Manifest, w Write) (*v1alpha1.TidbCluster, error) {
+	namespace, name := m.Cluster.Namespace, m.Cluster.Name
+	body, err := m.object.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("encode tidbcluster %s/%s: %w", namespace, name, err)
+	}
+	got, err := c.in(namespace).Patch(ctx, name, types.ApplyPatchType, body, metav1.PatchOptions{
+		FieldManager: FieldManager, FieldValidation: metav1.FieldValidationStrict,
+		DryRun: w.dryRun(), Force: &w.Force,
+	})
+	if clash, ok := conflict(namespace, name, err); ok {
+		return nil, clash
+	}
+	return c.result(ctx, "apply", namespace, name, got, err)
+}
+
+// Delete deletes a TidbCluster, that very one and not another that has got its
+// name since. Kubernetes then deletes what belongs to it, but not its data.
+func (c *Client) Delete(ctx context.Context, tc *v1alpha1.TidbCluster, w Write) error {
+	background := metav1.DeletePropagationBackground
+	err := c.in(tc.Namespace).Delete(ctx, tc.Name, metav1.DeleteOptions{
+		Preconditions:     &metav1.Preconditions{UID: &tc.UID},
+		PropagationPolicy: &background,
+		DryRun:            w.dryRun(),
+	})
+	switch {
+	case apierrors.IsNotFound(err):
+		return c.missing(ctx, tc.Namespace, tc.Name, err)
+	case apierrors.IsConflict(err):
+		return &ChangedError{Namespace: tc.Namespace, Name: tc.Name, What: "it was deleted and created again"}
+	case err != nil:
+		return fmt.Errorf("delete tidbcluster %s/%s: %w", tc.Namespace, tc.Name, err)
+	}
+	return nil
+}
+
+// PatchStatus merges a patch of the form {"status": …} into a TidbCluster.
+func (c *Client) PatchStatus(ctx context.Context, namespace, name string, patch []byte) error {
+	_, err := c.in(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
+	if err != nil {
+		return fmt.Errorf("patch status of tidbcluster %s/%s: %w", namespace, name, err)
+	}
+	return nil
+}
+
+func (c *Client) result(ctx context.Context, verb, namespace, name string, u *unstructured.Unstructured, err error) (*v1alpha1.TidbCluster, error) {
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, c.absent(ctx, verb, namespace, name, err)
+	case err != nil:
+		return nil, fmt.Errorf("%s tidbcluster %s/%s: %w", verb, namespace, name, err)
+	}
+	return decode(u)
+}
+
+// absent explains why a TidbCluster could not be made: what can be missing is
+// the resource or the namespace.
+func (c *Client) absent(ctx context.Context, verb, namespace, name string, cause error) error {
+	if _, err := c.in(namespace).List(ctx, metav1.ListOptions{Limit: 1}); apierrors.IsNotFound(err) {
+		return &NoResourceError{Err: cause}
+	}
+	return fmt.Errorf("%s tidbcluster %s/%s: %w", verb, namespace, name, cause)
+}
+
+// written leaves only what a user writes: not the status, which another apply
+// would have to own, and not what the API server gives to each object.
+func written(u *unstructured.Unstructured) {
+	unstructured.RemoveNestedField(u.Object, "status")
+	for _, given := range []string{"creationTimestamp", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"} {
+		unstructured.RemoveNestedField(u.Object, "metadata", given)
+	}
+	annotations := u.GetAnnotations()
+	if _, ok := annotations["kubectl.kubernetes.io/last-applied-configuration"]; ok {
+		delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
+		u.SetAnnotations(annotations)
+	}
+}

@@ -1,0 +1,172 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	typed "k8s.io/client-go/kubernetes/typed/coordination/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+const (
+	// duration is how long others wait for a sign of life before they take over.
+	duration = 15 * time.Second
+	// renewEvery leaves room for a renewal that fails.
+	renewEvery = 5 * time.Second
+	// renewWithin is when a holder that cannot renew stops: before others may
+	// start, with a margin for what it is just doing.
+	renewWithin = 10 * time.Second
+	// retryEvery paces what cannot wait for the next renewal.
+	retryEvery = time.Second
+	// callTimeout bounds one request, so that one that hangs leaves time for
+	// another within renewWithin.
+	callTimeout = 4 * time.Second
+)
+
+// claim is the attempt of one process to become the driver of one cluster.
+type claim struct {
+	leases  typed.LeaseInterface
+	cluster topology.Cluster
+	self    Identity
+
+	seen  *coordinationv1.Lease // the record whose change would be a sign of life
+	since time.Time             // when we first saw it, by our own clock
+}
+
+// Acquire makes this process the driver of a cluster. When another one is alive
+// it returns a *HeldError; proving that takes up to renewEvery, since only a
+// renewal that happens before our eyes proves anything. A holder that shows no
+// sign of life for the duration of its lease is replaced, one that is known to
+// be dead at once.
+//
+// The lease is renewed until Release, also after ctx ends: what a driver does
+// on its way out is still its own.
+func Acquire(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, self Identity) (*Held, error) {
+	cl := claim{leases: kube.CoordinationV1().Leases(c.Namespace), cluster: c, self: self}
+	for {
+		begun := time.Now()
+		got, err := cl.try(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if got != nil {
+			return hold(ctx, cl, got, begun), nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(retryEvery):
+		}
+	}
+}
+
+// try takes the lease if it may, and returns nil without an error when it has
+// to be watched for longer.
+func (cl *claim) try(ctx context.Context) (*coordinationv1.Lease, error) {
+	live, err := cl.leases.Get(ctx, cl.cluster.LeaseName(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return cl.create(ctx)
+	}
+	if err != nil {
+		return nil, cl.wrap("get", err)
+	}
+	h := holderOf(live)
+	if h.Identity == "" || cl.self.outlived(h.Identity) || cl.expired(live) {
+		return cl.take(ctx, live)
+	}
+	if cl.seen != nil && !same(cl.seen, live) {
+		return nil, &HeldError{
+			Namespace: cl.cluster.Namespace, Name: cl.cluster.Name,
+			Holder: h, Age: time.Since(h.Renewed),
+		}
+	}
+	if cl.seen == nil {
+		cl.seen, cl.since = live, time.Now()
+	}
+	return nil, nil
+}
+
+// expired tells whether the record has stood still, before our own eyes, for as
+// long as its holder said it would be good for.
+func (cl *claim) expired(live *coordinationv1.Lease) bool {
+	if cl.seen == nil || !same(cl.seen, live) {
+		return false
+	}
+	return time.Since(cl.since) >= goodFor(live)
+}
+
+// goodFor is how long a record holds without a renewal.
+func goodFor(l *coordinationv1.Lease) time.Duration {
+	if s := l.Spec.LeaseDurationSeconds; s != nil {
+		return time.Duration(*s) * time.Second
+	}
+	return duration
+}
+
+// same compares what a holder writes. Labels or owners that somebody else has
+// changed are not a sign of life.
+func same(a, b *coordinationv1.Lease) bool {
+	x, y := holderOf(a), holderOf(b)
+	return a.UID == b.UID && x.Identity == y.Identity && x.Since.Equal(y.Since) && x.Renewed.Equal(y.Renewed)
+}
+
+func (cl *claim) create(ctx context.Context) (*coordinationv1.Lease, error) {
+	l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
+		Namespace: cl.cluster.Namespace, Name: cl.cluster.LeaseName(), Labels: cl.cluster.Selector(),
+	}}
+	cl.sign(l)
+	got, err := cl.leases.Create(ctx, l, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil, nil // another was faster: see what it is
+	}
+	if err != nil {
+		return nil, cl.wrap("create", err)
+	}
+	return got, nil
+}
+
+func (cl *claim) take(ctx context.Context, live *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	l := live.DeepCopy()
+	cl.sign(l)
+	got, err := cl.leases.Update(ctx, l, metav1.UpdateOptions{})
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		cl.seen = nil
+		return nil, nil // the record has changed: look again
+	}
+	if err != nil {
+		return nil, cl.wrap("update", err)
+	}
+	return got, nil
+}
+
+// sign makes the record ours. It also belongs to the TidbCluster of today: one
+// left from a former TidbCluster of that name is about to be collected.
+func (cl *claim) sign(l *coordinationv1.Lease) {
+	if cl.cluster.UID != "" {
+		l.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: "pingcap.com/v1alpha1", Kind: "TidbCluster", Name: cl.cluster.Name, UID: cl.cluster.UID,
+		}}
+	}
+	now := metav1.NowMicro()
+	holder, seconds, transitions := cl.self.String(), int32(duration/time.Second), int32(0)
+	if l.Spec.LeaseTransitions != nil {
+		transitions = *l.Spec.LeaseTransitions + 1
+	}
+	l.Spec = coordinationv1.LeaseSpec{
+		HolderIdentity: &holder, LeaseDurationSeconds: &seconds, LeaseTransitions: &transitions,
+		AcquireTime: &now, RenewTime: &now,
+	}
+}
+
+func (cl *claim) wrap(verb string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s lease %s/%s: %w", verb, cl.cluster.Namespace, cl.cluster.LeaseName(), err)
+}

@@ -1,0 +1,141 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Held is a cluster that this process drives.
+type Held struct {
+	claim claim
+	ctx   context.Context
+	lose  context.CancelCauseFunc
+	stop  func() // ends the renewal and waits for its end
+
+	live    *coordinationv1.Lease // as we wrote it last
+	renewed time.Time             // when we began to write it, by our own clock
+	lost    bool
+
+	release sync.Once
+	err     error
+}
+
+func hold(ctx context.Context, cl claim, live *coordinationv1.Lease, begun time.Time) *Held {
+	h := &Held{claim: cl, live: live, renewed: begun}
+	h.ctx, h.lose = context.WithCancelCause(ctx)
+	renewal, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.renew(renewal)
+	}()
+	h.stop = func() {
+		cancel()
+		<-done
+	}
+	return h
+}
+
+// Context ends with the one given to Acquire, and when the lease is lost, then
+// with a cause that is ErrLost.
+func (h *Held) Context() context.Context { return h.ctx }
+
+// renew keeps the lease until ctx ends or the lease is lost.
+func (h *Held) renew(ctx context.Context) {
+	pause := renewEvery
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		err := h.renewOnce(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			pause = renewEvery
+			continue
+		case errors.Is(err, ErrLost):
+		case time.Since(h.renewed)+retryEvery >= renewWithin:
+			err = fmt.Errorf("%w: it could not be renewed: %w", ErrLost, err)
+		default:
+			pause = retryEvery
+			continue
+		}
+		h.lost = true
+		h.lose(err)
+		return
+	}
+}
+
+func (h *Held) renewOnce(ctx context.Context) error {
+	begun := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, min(callTimeout, max(renewWithin-time.Since(h.renewed), retryEvery)))
+	defer cancel()
+	got, err := h.write(ctx, func(s *coordinationv1.LeaseSpec) {
+		now := metav1.NowMicro()
+		s.RenewTime = &now
+	})
+	if err != nil {
+		return err
+	}
+	h.live, h.renewed = got, begun
+	return nil
+}
+
+// write changes the record as long as it is ours. A conflict may come from
+// somebody who has edited a label, or from our own write whose answer got lost.
+func (h *Held) write(ctx context.Context, change func(*coordinationv1.LeaseSpec)) (*coordinationv1.Lease, error) {
+	next := h.live.DeepCopy()
+	change(&next.Spec)
+	got, err := h.claim.leases.Update(ctx, next, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("%w: it was deleted", ErrLost)
+	}
+	if !apierrors.IsConflict(err) {
+		return got, h.claim.wrap("update", err)
+	}
+	live, err := h.claim.leases.Get(ctx, next.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("%w: it was deleted", ErrLost)
+	}
+	if err != nil {
+		return nil, h.claim.wrap("get", err)
+	}
+	if other := holderOf(live); other.Identity != h.claim.self.String() || live.UID != h.live.UID {
+		return nil, fmt.Errorf("%w: %s has taken it over", ErrLost, other.Describe())
+	}
+	change(&live.Spec)
+	got, err = h.claim.leases.Update(ctx, live, metav1.UpdateOptions{})
+	return got, h.claim.wrap("update", err)
+}
+
+// Release lets go of the cluster, so that the next driver can start at once.
+// The record stays, without a holder: that takes no permission to delete, and
+// the Lease goes with its TidbCluster. A second call does nothing.
+func (h *Held) Release() error {
+	h.release.Do(func() {
+		h.stop()
+		defer h.lose(context.Canceled)
+		if h.lost {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), callTimeout)
+		defer cancel()
+		_, err := h.write(ctx, func(s *coordinationv1.LeaseSpec) {
+			s.HolderIdentity, s.AcquireTime, s.RenewTime = nil, nil, nil
+		})
+		if err != nil && !errors.Is(err, ErrLost) {
+			h.err = fmt.Errorf("release the lease: %w", err)
+		}
+	})
+	return h.err
+}

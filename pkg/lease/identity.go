@@ -1,0 +1,82 @@
+package lease
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Identity is a process, named so that a process on the same machine can tell
+// whether it still lives.
+type Identity struct {
+	User, Host string
+	PID        int
+	// Start is when the process started, as the operating system puts it: a pid
+	// alone may have been given to another process since.
+	Start string
+	// Boot stands for the run of the machine and the pid namespace in it, since
+	// containers share a machine, and sometimes its host name, but not their
+	// pids. It is "" where the operating system does not tell.
+	Boot string
+}
+
+// Self is this process.
+var Self = sync.OnceValue(func() Identity {
+	i := Identity{User: "unknown", Host: "unknown", PID: os.Getpid()}
+	if u, err := user.Current(); err == nil {
+		i.User = u.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		i.Host = h
+	}
+	i.Start, _ = startOf(i.PID)
+	if boot := bootID(); boot != "" {
+		sum := sha256.Sum256([]byte(boot))
+		i.Boot = hex.EncodeToString(sum[:4])
+	}
+	return i
+})
+
+// String is the holder identity as it is written into the Lease, e.g.
+// "ann@laptop/4711/8812345/3f2a9c1e".
+func (i Identity) String() string {
+	return fmt.Sprintf("%s@%s/%d/%s/%s", i.User, i.Host, i.PID, i.Start, i.Boot)
+}
+
+// Parse reads a holder identity. One that another program wrote is not ok.
+func Parse(s string) (Identity, bool) {
+	parts := strings.Split(s, "/")
+	if len(parts) < 4 {
+		return Identity{}, false
+	}
+	n := len(parts)
+	who := strings.Join(parts[:n-3], "/")
+	at := strings.LastIndex(who, "@")
+	pid, err := strconv.Atoi(parts[n-3])
+	if at < 0 || err != nil || pid <= 0 {
+		return Identity{}, false
+	}
+	return Identity{User: who[:at], Host: who[at+1:], PID: pid, Start: parts[n-2], Boot: parts[n-1]}, true
+}
+
+// Describe names the process for a person, e.g. "ann@laptop (pid 4711)".
+func (i Identity) Describe() string {
+	return fmt.Sprintf("%s@%s (pid %d)", i.User, i.Host, i.PID)
+}
+
+// outlived tells whether another holder is known to be dead: it ran on this
+// machine, in this run of it, among the processes that are visible here, and
+// no process has its pid and start time. Any doubt means that it may live.
+func (i Identity) outlived(holder string) bool {
+	h, ok := Parse(holder)
+	if !ok || h.Boot == "" || h.Start == "" || h.Boot != i.Boot || h.Host != i.Host {
+		return false
+	}
+	start, exists := startOf(h.PID)
+	return !exists || start != "" && start != h.Start
+}

@@ -1,0 +1,103 @@
+package lease
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestIdentityRoundTrip(t *testing.T) {
+	for _, want := range []Identity{
+		Self(),
+		{User: `CORP\ann`, Host: "laptop", PID: 7, Start: "12.000001", Boot: "ab12"},
+		{User: "ann@corp/x", Host: "h", PID: 7},
+	} {
+		got, ok := Parse(want.String())
+		if !ok || got != want {
+			t.Errorf("%q became %+v", want, got)
+		}
+	}
+	for _, foreign := range []string{"", "tidb-controller-manager-7f9_1b2c", "a/b/c/d", "ann@h/x/1/2"} {
+		if _, ok := Parse(foreign); ok {
+			t.Errorf("%q is nobody of us", foreign)
+		}
+	}
+}
+
+// TestOutlived uses real processes: what the operating system tells is what
+// this is about.
+func TestOutlived(t *testing.T) {
+	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
+		t.Skip("not told here")
+	}
+	child := exec.Command("sleep", "60")
+	if err := child.Start(); err != nil {
+		t.Skip(err)
+	}
+	self := Self()
+	holder := self
+	holder.PID = child.Process.Pid
+	var exists bool
+	if holder.Start, exists = startOf(holder.PID); !exists || holder.Start == "" {
+		t.Fatalf("start %q", holder.Start)
+	}
+	if self.outlived(self.String()) {
+		t.Error("this process is alive")
+	}
+	if self.outlived(holder.String()) {
+		t.Error("the child is alive")
+	}
+	again := holder
+	again.Start = "1"
+	if !self.outlived(again.String()) {
+		t.Error("the pid was given to another process")
+	}
+	if err := child.Process.Signal(os.Kill); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(5 * time.Second); !self.outlived(holder.String()); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("a killed process that nobody has waited for is dead")
+		}
+	}
+	_ = child.Wait()
+	if !self.outlived(holder.String()) {
+		t.Error("the child is gone")
+	}
+	for name, change := range map[string]func(*Identity){
+		"another host":            func(i *Identity) { i.Host = "elsewhere" },
+		"another boot, container": func(i *Identity) { i.Boot = "elsewhere" },
+		"unknown boot":            func(i *Identity) { i.Boot = "" },
+		"unknown start":           func(i *Identity) { i.Start = "" },
+	} {
+		doubtful := holder
+		change(&doubtful)
+		if self.outlived(doubtful.String()) {
+			t.Errorf("%s: nothing is known of that process", name)
+		}
+	}
+}
+
+func TestTakesOverFromDeadAtOnce(t *testing.T) {
+	self := Self()
+	if self.Boot == "" {
+		t.Skip("not told here")
+	}
+	dead := self
+	dead.Start = "1"
+	synctest.Test(t, func(t *testing.T) {
+		client := api(record(dead.String(), time.Now()))
+		begun := time.Now()
+		h, err := Acquire(t.Context(), client, cluster, self)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = h.Release() }()
+		if took := time.Since(begun); took > 0 {
+			t.Errorf("waited %v", took)
+		}
+	})
+}
