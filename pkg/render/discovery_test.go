@@ -181,3 +181,13 @@ func TestWhoBootstraps(t *testing.T) {
 		t.Error("the operator's pods would restart")
 	}
 }
+
+// Pods that read the bootstrap ConfigMap can get another script at any time.
+func TestOwnScriptOfPDIsReplaced(t *testing.T) {
+	have := created(t, want(t, load(t, "basic"), nothing(), state.Snapshot{}))
+	c := load(t, "basic", func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.DataSubDir = "sub" })
+	got := configOf(t, want(t, c, have, state.Snapshot{}), topology.PD).Data[keyScript]
+	if !hasWord(got, "--data-dir=/var/lib/pd/sub") {
+		t.Errorf("the script has another directory:\n%s", got)
+	}
+}

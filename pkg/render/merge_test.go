@@ -308,3 +308,46 @@ func TestWithPartition(t *testing.T) {
 		t.Errorf("partition %d, template %q", *partition(got), Template(got))
 	}
 }
+
+func TestServiceOfTheUser(t *testing.T) {
+	given := func(tc *v1alpha1.TidbCluster) { tc.Spec.TiDB.Service.Type = corev1.ServiceTypeNodePort }
+	chosen := func(tc *v1alpha1.TidbCluster) {
+		given(tc)
+		port := 30999
+		tc.Spec.TiDB.Service.MySQLNodePort = &port
+		tc.Spec.TiDB.Service.Annotations = map[string]string{"ours": "1"}
+	}
+	have := created(t, want(t, load(t, "basic", given), nothing(), state.Snapshot{}))
+	live := have.Services["basic-tidb"]
+	live.Spec.Ports[0].NodePort = 30400
+	object := tidbServiceOf(t, want(t, load(t, "basic", chosen), have, state.Snapshot{}))
+	if got := merged(t, live, object.Manifest.(*corev1.Service)); got.Spec.Ports[0].NodePort != 30999 {
+		t.Errorf("the user's node port became %d", got.Spec.Ports[0].NodePort)
+	}
+
+	annotated := func(tc *v1alpha1.TidbCluster) {
+		given(tc)
+		tc.Spec.TiDB.Service.Annotations = map[string]string{"ours": "1"}
+	}
+	if o := tidbServiceOf(t, want(t, load(t, "basic", annotated), have, state.Snapshot{})); o.Drift != plan.Differs {
+		t.Error("the user's annotation is no difference")
+	}
+}
+
+// Very old operators kept their record in the pod template too. It is in no
+// template that is rendered, and to drop it would restart every pod.
+func TestMergeSetKeepsVeryOldRecord(t *testing.T) {
+	w := want(t, load(t, "basic"), nothing(), state.Snapshot{})
+	live := created(t, w).Sets[topology.TiKV]
+	applied := record(t, live)
+	applied.Template.Annotations[annLastApplied] = "{}"
+	setLastApplied(&live.ObjectMeta, applied)
+	live.Spec.Template.Annotations[annLastApplied] = "{}"
+	if got := setDrift(live, setOf(t, w, topology.TiKV)); got != plan.None {
+		t.Errorf("drift %d", got)
+	}
+	got := merged(t, live, setOf(t, w, topology.TiKV))
+	if got.Spec.Template.Annotations[annLastApplied] != "{}" {
+		t.Error("the record in the pod template is gone")
+	}
+}
