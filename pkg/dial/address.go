@@ -22,8 +22,8 @@ func (t target) fail(reason Reason, err error) *ForwardError {
 	return &ForwardError{Namespace: t.namespace, Pod: t.pod, Port: t.port, Reason: reason, Err: err}
 }
 
-// parseAddress reads <pod>.<peer service>.<namespace>[.svc[.<cluster domain>]]:<port>. The peer service is not checked: it is
-// a StatefulSet's, and the pod's name is unique in its namespace.
+// parseAddress reads <pod>.<peer service>.<namespace>[.svc[.<cluster domain>]]:<port>. The peer service is not checked:
+// the pod's name is unique in its namespace without it.
 func parseAddress(addr string) (target, error) {
 	bad := func(format string, args ...any) (target, error) {
 		return target{}, &ForwardError{Pod: addr, Reason: BadAddress, Err: fmt.Errorf(format, args...)}

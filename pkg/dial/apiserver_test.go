@@ -154,7 +154,7 @@ func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case code != 0:
-		status(w, code, metav1.StatusReason(http.StatusText(code)), "the rule "+rule+" says no")
+		status(w, code, reasons[code], "the rule "+rule+" says no")
 	case pod == nil:
 		status(w, 404, metav1.StatusReasonNotFound, "no such pod")
 	case resource == "pods":
@@ -165,6 +165,11 @@ func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		a.spdy(w, r)
 	}
+}
+
+var reasons = map[int]metav1.StatusReason{
+	400: metav1.StatusReasonBadRequest, 401: metav1.StatusReasonUnauthorized,
+	403: metav1.StatusReasonForbidden, 404: metav1.StatusReasonNotFound,
 }
 
 func status(w http.ResponseWriter, code int, reason metav1.StatusReason, message string) {

@@ -199,7 +199,9 @@ func classify(closed context.Context, verbs, resource string, err error) error {
 		return failure
 	case apierrors.IsNotFound(err):
 		return &ForwardError{Reason: PodNotFound}
-	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+	case apierrors.IsUnauthorized(err):
+		return &ForwardError{Reason: Forbidden, Err: fmt.Errorf("the API server takes no such credentials: %w", err)}
+	case apierrors.IsForbidden(err):
 		return &ForwardError{Reason: Forbidden, Err: fmt.Errorf(
 			`%w (needs an RBAC rule with apiGroups [""], resources [%s], verbs [%s])`, err, resource, verbs)}
 	}

@@ -63,10 +63,10 @@ type streams struct {
 // end resets both: closing them would leave them, and with them the connection, open until the pod has closed its side.
 func (st streams) end() {
 	if st.data != nil {
-		st.data.Reset()
+		_ = st.data.Reset()
 	}
 	if st.errors != nil {
-		st.errors.Reset()
+		_ = st.errors.Reset()
 	}
 	st.s.up.conn.RemoveStreams(st.present()...)
 }

@@ -47,6 +47,9 @@ func (c *client) ask(ctx context.Context, attempt time.Duration, f func(context.
 	}
 	actx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
+	if attempt > c.attempt {
+		defer c.abandon(actx, cancel, m)()
+	}
 	err = f(actx, m)
 	var status *StatusError
 	if errors.As(err, &status) && status.notBootstrapped() {
@@ -57,6 +60,32 @@ func (c *client) ask(ctx context.Context, attempt time.Duration, f func(context.
 		c.forget(m.url)
 	}
 	return err
+}
+
+// abandon cancels a slow request when its member does not confirm any more that it leads: a leader that hangs would
+// otherwise cost the whole patience. It returns what ends the watch.
+func (c *client) abandon(ctx context.Context, cancel context.CancelFunc, m member) func() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(c.attempt)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+			if leader, _, err := c.findLeader(ctx); err != nil || leader.url != m.url {
+				cancel()
+				return
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // kindOf tells what time may heal, by its kind, from a final answer, which is nil. An error of the network counts as
@@ -136,7 +165,7 @@ func (t *turn) pause(kind, last error) error {
 		return end()
 	}
 	var lost *lostError
-	if errors.As(last, &lost) && (lost.permanent || t.short && lost.kind == ErrUnreachable) {
+	if errors.As(last, &lost) && (lost.permanent || t.short && errors.Is(lost.kind, ErrUnreachable)) {
 		return end()
 	}
 	wait := t.next

@@ -146,7 +146,7 @@ func TestNoLeader(t *testing.T) {
 		defer cancel()
 		_, err := c.ServerVersion(ctx)
 		var un *UnavailableError
-		if !errors.As(err, &un) || un.Kind != ErrNoLeader || isOneOf(err, ErrUnreachable, ErrRefused) {
+		if !errors.As(err, &un) || !errors.Is(un.Kind, ErrNoLeader) || isOneOf(err, ErrUnreachable, ErrRefused) {
 			t.Errorf("error %v, want ErrNoLeader alone", err)
 		}
 	})

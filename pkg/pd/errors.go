@@ -147,8 +147,10 @@ func (e *StatusError) routeMissing() bool {
 		e.Code == http.StatusNotFound && strings.HasPrefix(e.Message, "404 page not found")
 }
 
-// objectMissing knows two forms: 404, and for a member deleted by id a 500 that carries etcd's words.
+// objectMissing knows three forms: 404, a 500 with etcd's words for a member deleted by id, and a 500 for a scheduler on a
+// store that does not exist.
 func (e *StatusError) objectMissing() bool {
 	return e.Code == http.StatusNotFound && !e.routeMissing() ||
-		e.Code == http.StatusInternalServerError && strings.Contains(e.Message, "etcdserver: member not found")
+		e.Code == http.StatusInternalServerError &&
+			(strings.Contains(e.Message, "etcdserver: member not found") || strings.Contains(e.Message, "ErrStoreNotFound"))
 }

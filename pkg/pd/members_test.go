@@ -73,6 +73,25 @@ func TestHealthWaitsForHungMembers(t *testing.T) {
 	})
 }
 
+// Patience is for a leader that waits for others, not for one that hangs itself.
+func TestPatienceEndsWithTheLeadership(t *testing.T) {
+	inGroup(t, nil, func(t *testing.T, g *group, c Client) {
+		if _, err := c.Leader(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		g.answer("GET /pd/api/v1/members", `{"members":[]}`)
+		g.set(func() { g.members[hostName(0)].hung = true })
+		g.elect(1, 4*time.Second)
+		start := time.Now()
+		if _, err := c.Members(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(start); d > DefaultAttempt+stragglers+longPause {
+			t.Errorf("answered after %v", d)
+		}
+	})
+}
+
 func TestTransferLeader(t *testing.T) {
 	inGroup(t, nil, func(t *testing.T, g *group, c Client) {
 		const route = "POST /pd/api/v1/leader/transfer/pd-2"

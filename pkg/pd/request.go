@@ -81,17 +81,20 @@ func readResponse(resp *http.Response, out any) error {
 	return nil
 }
 
-// messageOf takes PD's words out of an error body. That is a JSON string, but plain text for an unknown path, and from
-// v5.4 to v7.1 a refused scheduler is answered by two JSON strings, the second of which claims success: so only the
-// first value counts, and a body that is no JSON is taken as it is.
+// messageOf takes PD's words out of an error body. That is a JSON string, which schedulers encode twice, and plain text
+// for an unknown path; from v5.4 to v7.1 a refused scheduler is answered by two JSON strings, the second of which claims
+// success. So only the first value counts, and what is no JSON is taken as it is.
 func messageOf(body []byte) string {
-	var s string
-	if err := json.NewDecoder(bytes.NewReader(body)).Decode(&s); err == nil {
-		return s
+	text := strings.TrimSpace(string(body))
+	for range 2 {
+		var s string
+		if err := json.NewDecoder(strings.NewReader(text)).Decode(&s); err != nil {
+			break
+		}
+		text = strings.TrimSpace(s)
 	}
-	s = strings.TrimSpace(string(body))
-	if len(s) > 1024 {
-		s = s[:1024] + "…"
+	if len(text) > 1024 {
+		text = text[:1024] + "…"
 	}
-	return s
+	return text
 }

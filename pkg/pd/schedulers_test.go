@@ -121,7 +121,7 @@ func TestEviction(t *testing.T) {
 		}
 		err := c.AddEvictLeader(ctx, 101)
 		var status *StatusError
-		if !errors.As(err, &status) || status.Message != "store 101 not found" {
+		if !errors.As(err, &status) || status.Message != "store 101 not found" || !errors.Is(err, ErrRefused) {
 			t.Errorf("unknown store: %v", err)
 		}
 	})

@@ -134,9 +134,10 @@ func TestReplicationConfig(t *testing.T) {
 
 func TestMessageOf(t *testing.T) {
 	for body, want := range map[string]string{
-		`"store 4 not found"` + "\n":                 "store 4 not found",
-		"404 page not found\n":                       "404 page not found",
-		`"no such store""The scheduler is created."`: "no such store",
+		`"store 4 not found"` + "\n":                           "store 4 not found",
+		"404 page not found\n":                                 "404 page not found",
+		`"no such store""The scheduler is created."`:           "no such store",
+		`"\"[PD:core:ErrStoreNotFound]store 99 not found\"\n"`: "[PD:core:ErrStoreNotFound]store 99 not found",
 		"":               "",
 		`{"error":"x"}`:  `{"error":"x"}`,
 		"\"unterminated": "\"unterminated",

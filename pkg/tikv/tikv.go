@@ -81,7 +81,7 @@ func (c *Client) counts(ctx context.Context, host string) (Counts, error) {
 	defer resp.Body.Close()
 	body := io.LimitReader(resp.Body, maxBody)
 	if resp.StatusCode != http.StatusOK {
-		io.Copy(io.Discard, body) // an undrained connection is not used again
+		_, _ = io.Copy(io.Discard, body) // an undrained connection is not used again
 		return Counts{}, fmt.Errorf("metrics page answered %s", resp.Status)
 	}
 	lines, err := linesOf(body)
@@ -98,7 +98,8 @@ func linesOf(r io.Reader) ([]byte, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 64<<10), maxLine)
 	for lines.Scan() {
-		if rest, ok := bytes.CutPrefix(lines.Bytes(), []byte(metric)); ok && len(rest) > 0 && (rest[0] == '{' || rest[0] == ' ') {
+		rest, ok := bytes.CutPrefix(lines.Bytes(), []byte(metric))
+		if ok && len(rest) > 0 && (rest[0] == '{' || rest[0] == ' ') {
 			kept.Write(lines.Bytes())
 			kept.WriteByte('\n')
 		}
