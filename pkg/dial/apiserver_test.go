@@ -2,6 +2,7 @@ package dial
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -231,14 +232,32 @@ func newKubelet(a *apiServer) *kubelet {
 	return &kubelet{a: a, streams: make(chan httpstream.Stream, 16), errs: map[string]httpstream.Stream{}}
 }
 
-func (k *kubelet) accept(s httpstream.Stream, _ <-chan struct{}) error {
+func (k *kubelet) accept(s httpstream.Stream, replySent <-chan struct{}) error {
 	k.a.mu.Lock()
 	hang := k.a.hang["streams"]
 	k.a.mu.Unlock()
 	if hang != nil {
 		<-hang
 	}
+	if s.Headers().Get(corev1.PortHeader) == hastyPort {
+		return refuseAtOnce(s, replySent)
+	}
 	k.streams <- s
+	return nil
+}
+
+// hastyPort is refused before its data stream is acknowledged.
+const hastyPort = "7"
+
+func refuseAtOnce(s httpstream.Stream, replySent <-chan struct{}) error {
+	if s.Headers().Get(corev1.StreamType) == corev1.StreamTypeData {
+		return errors.New("refused") // resets the stream
+	}
+	go func() {
+		<-replySent
+		fmt.Fprint(s, "dial tcp4 127.0.0.1:7: connect: connection refused")
+		s.Close()
+	}()
 	return nil
 }
 

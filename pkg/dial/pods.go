@@ -149,7 +149,7 @@ func (p *Pods) refresh(ctx context.Context, key types.NamespacedName) (*session,
 	if err != nil {
 		return nil, classify(p.ctx, "get", "pods", err)
 	}
-	if old != nil && old.alive() && old.uid == pod.UID {
+	if old != nil && old.alive() {
 		return old, nil
 	}
 	up, err := p.upgrade(ctx, key)

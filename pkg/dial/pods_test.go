@@ -112,6 +112,15 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+func TestRefusedBeforeTheStreamIsAcknowledged(t *testing.T) {
+	a, p := newAPIServer(t)
+	_, err := p.Forward(t.Context(), "ns", "basic-pd-0", 7)
+	wantReason(t, err, Refused)
+	if got := a.upgrades(); got != "GET" {
+		t.Errorf("upgrades %q, want the connection kept", got)
+	}
+}
+
 func TestPodStates(t *testing.T) {
 	a, p := newAPIServer(t)
 	_, err := p.Forward(t.Context(), "ns", "basic-pd-9", 2379)

@@ -69,6 +69,20 @@ func TestHungFollowerDoesNotHoldUpTheSearch(t *testing.T) {
 	})
 }
 
+func TestHungFollowerDoesNotHideTheNewLeader(t *testing.T) {
+	inGroup(t, nil, func(t *testing.T, g *group, c Client) {
+		g.set(func() { g.members[hostName(2)].hung, g.leader = true, "" })
+		g.elect(1, 2*time.Second)
+		start := time.Now()
+		if _, err := c.Leader(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(start); d > 2*time.Second+stragglers+longPause {
+			t.Errorf("found after %v", d)
+		}
+	})
+}
+
 func TestUnreachable(t *testing.T) {
 	tests := map[string]struct {
 		timeout time.Duration
