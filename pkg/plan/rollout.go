@@ -25,13 +25,13 @@ func (sc Scene) repair(p Profile, h hold) verdict {
 	if h.rolling || sc.Got.Set.Manual {
 		return verdict{}
 	}
-	if !anyDown(sc.Got.Running()) {
+	if !sc.anyDown(p) {
 		return verdict{}
 	}
 	if v := sc.upload(); !v.idle() {
 		return v
 	}
-	if m, ok := sc.candidate(); ok && isDown(m) && sc.worthTrying(p, m) {
+	if m, ok := sc.candidate(); ok && sc.lost(p, m) && sc.worthTrying(p, m) {
 		return act(sc.restart(m))
 	}
 	return verdict{}
@@ -47,7 +47,7 @@ func (sc Scene) worthTrying(p Profile, m state.Member) bool {
 	}
 	var failing []state.Member
 	for _, c := range sc.Got.Running() {
-		if c.Ordinal != m.Ordinal && !sc.Got.Outdated(c) && !c.Up() {
+		if c.Ordinal != m.Ordinal && !sc.Got.Outdated(c) && !c.Up() && !doomed(c) {
 			failing = append(failing, c)
 		}
 	}
@@ -142,7 +142,7 @@ func (sc Scene) finish() verdict {
 func (sc Scene) restart(m state.Member) Restart {
 	r := Restart{Component: m.Kind, Member: m.Name, Ordinal: m.Ordinal, From: sc.Got.Set.Partition}
 	if m.Pod != nil {
-		r.PodUID, r.Stuck = m.Pod.UID, isDown(m)
+		r.PodUID, r.Stuck = m.Pod.UID, !m.Up()
 	}
 	return r
 }
@@ -213,15 +213,18 @@ func isDown(m state.Member) bool {
 		return false
 	case m.Pod == nil || !m.Pod.Ready:
 		return true
-	case m.Database.Presence == state.Unknown:
-		return m.Database.Problem != ""
 	}
-	return m.Database.State != state.StoreOffline
+	return m.Database.Presence != state.Unknown && m.Database.State != state.StoreOffline
 }
 
-func anyDown(members []state.Member) bool {
-	for _, m := range members {
-		if isDown(m) {
+// lost: the member is down, or it votes and there are too few to elect a leader.
+func (sc Scene) lost(p Profile, m state.Member) bool {
+	return isDown(m) || p.Voters && sc.All.PD.Leaderless
+}
+
+func (sc Scene) anyDown(p Profile) bool {
+	for _, m := range sc.Got.Running() {
+		if sc.lost(p, m) {
 			return true
 		}
 	}

@@ -13,22 +13,49 @@ func (sc Scene) scaleOut(p Profile) verdict {
 	if have >= sc.Want.Replicas || have > 0 && doomed(sc.at(have-1)) {
 		return verdict{}
 	}
-	if v := sc.joined(p); !v.idle() {
-		return v
+	next := sc.at(have)
+	if !sc.returns(p, next) {
+		if v := sc.joined(p); !v.idle() {
+			return v
+		}
 	}
-	if v := sc.vacate(p, sc.at(have)); !v.idle() {
+	if v := sc.vacate(p, next); !v.idle() {
 		return v
 	}
 	return act(Resize{Component: p.Kind, From: have, To: have + 1})
 }
 
-// joined waits for the members that must serve before another one may come.
+// returns: nobody has removed the member, only its pod was taken away. Its own
+// data waits for it, so it adds no voter. It may be what a quorum lacks, and then
+// nobody but its claims can tell whose it is.
+func (sc Scene) returns(p Profile, m state.Member) bool {
+	if len(m.Claims) == 0 || len(markedClaims(m)) > 0 {
+		return false
+	}
+	return alive(m) || p.Voters && m.Database.Presence == state.Unknown
+}
+
+// alive: the database counts on the member.
+func alive(m state.Member) bool {
+	return m.Database.Presence == state.Present && m.Database.State != state.StoreTombstone
+}
+
+// joined waits for the members that must serve before another one may come: all
+// that vote, else only the last one, until it has been seen to serve. That it
+// is lost later, or never comes, is no reason to deny the user more of them.
 func (sc Scene) joined(p Profile) verdict {
 	running := sc.Got.Running()
-	if !p.Voters && len(running) > 0 {
-		running = running[len(running)-1:]
+	if p.Voters || len(running) == 0 {
+		return down(sc, running, nil)
 	}
-	return down(sc, running, nil)
+	last := running[len(running)-1]
+	if last.Up() || alive(last) {
+		return verdict{}
+	}
+	if g := serving(sc, last); !g.Blocked {
+		return wait(g)
+	}
+	return verdict{}
 }
 
 // vacate makes an ordinal free for a new member: the pod of the last one has to
@@ -40,17 +67,19 @@ func (sc Scene) vacate(p Profile, m state.Member) verdict {
 	if p.Stateless {
 		return verdict{}
 	}
-	alive := m.Database.Presence == state.Present && m.Database.State != state.StoreTombstone
+	returns := alive(m) || sc.returns(p, m)
 	for _, c := range m.Claims {
 		switch {
 		case c.Terminating:
 			return wait(Gate{Component: p.Kind, Member: m.Name, Want: "the left-over claim is gone", Observed: c.Name + " is terminating"})
-		case alive:
+		case returns:
 			// The member never left: its data is its own. It comes back to it.
 		case m.Database.Presence == state.Unknown:
 			return wait(Gate{Component: p.Kind, Member: m.Name, Want: "PD says what claim " + c.Name + " belongs to", Source: FromDatabase})
 		case c.Marked:
 			return act(DeleteClaim{Component: p.Kind, Member: m.Name, Name: c.Name, UID: c.UID})
+		case m.Database.State == state.StoreTombstone:
+			return sc.pursue([]Hook{ClaimsMarked}, m)
 		default:
 			return wait(Gate{
 				Component: p.Kind, Member: m.Name, Blocked: true,

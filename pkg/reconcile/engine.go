@@ -8,12 +8,14 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // Observer reads the user's intent and the state of the cluster. With live it
@@ -70,15 +72,31 @@ func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
 	if e.Actor == nil {
 		return p, nil
 	}
-	for _, step := range p.Steps {
-		if err := e.do(ctx, step); err != nil {
-			return p, err
-		}
+	if err := e.take(ctx, p.Steps); err != nil {
+		return p, err
 	}
 	if err := e.Recorder.Record(ctx, w, s, p); err != nil {
 		e.Story.Notice("the status of the TidbCluster could not be written: " + err.Error())
 	}
 	return p, nil
+}
+
+// take takes steps in order. One that fails holds back those of its component
+// that come after it, and all of them if it is for the cluster as a whole: a
+// scale-out of TiDB need not wait for PD to allow leaders on a store.
+func (e Engine) take(ctx context.Context, steps []plan.Step) error {
+	var failed error
+	held := map[topology.Kind]bool{}
+	for _, step := range steps {
+		kind, _ := step.Target()
+		if held[kind] || held[""] {
+			continue
+		}
+		if err := e.do(ctx, step); err != nil {
+			failed, held[kind] = errors.Join(failed, err), true
+		}
+	}
+	return failed
 }
 
 func (e Engine) decide(ctx context.Context, live bool) (plan.Wanted, state.Snapshot, plan.Plan, error) {

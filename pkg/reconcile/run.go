@@ -17,6 +17,10 @@ type Waiter interface {
 // Final marks an error that no further attempt will cure.
 type Final interface{ Final() bool }
 
+// HandsOff marks the cause of a context's end after which nothing may be done
+// any more, not even to clean up: somebody else may be at work by then.
+type HandsOff interface{ HandsOff() bool }
+
 // giveUp is how many turns in a row may fail before a foreground run stops.
 const giveUp = 30
 
@@ -24,46 +28,57 @@ const giveUp = 30
 const undoTimeout = 20 * time.Second
 
 // Run drives the cluster until it has converged, or only a person can help, or
-// ctx ends. After the end of ctx it takes back what is temporary and returns
-// the context's cause.
+// ctx ends. Unless it has converged it takes back what is temporary before it
+// returns. After the end of ctx the error is the context's cause.
 func Run(ctx context.Context, e Engine, w Waiter) (plan.Plan, error) {
+	p, err := e.untilSettled(ctx, w)
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err == nil && p.Outcome == plan.Converged || isHandsOff(err) {
+		return p, err
+	}
+	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+	defer cancel()
+	if failed := e.Undo(undo); failed != nil {
+		return p, errors.Join(err, failed)
+	}
+	return p, err
+}
+
+func (e Engine) untilSettled(ctx context.Context, w Waiter) (plan.Plan, error) {
 	var p plan.Plan
 	for failures := 0; ; {
 		next, err := e.Once(ctx)
-		if ctx.Err() != nil {
-			return p, e.stop(ctx)
-		}
-		if err == nil {
+		switch {
+		case ctx.Err() != nil:
+			return p, ctx.Err()
+		case err == nil:
 			p, failures = next, 0
 			if p.Outcome != plan.Act && p.Outcome != plan.Wait {
 				return p, nil
 			}
-		} else {
+		default:
 			if failures++; failures >= giveUp || isFinal(err) {
 				return p, err
 			}
 			e.Story.Failed(err)
 		}
-		if p.Outcome == plan.Act && err == nil {
+		if p.Outcome == plan.Act && err == nil && e.Actor != nil {
 			continue
 		}
 		if err := w.Wait(ctx, p, err); err != nil {
-			return p, e.stop(ctx)
+			return p, err
 		}
 	}
+}
+
+func isHandsOff(err error) bool {
+	var h HandsOff
+	return errors.As(err, &h) && h.HandsOff()
 }
 
 func isFinal(err error) bool {
 	var f Final
 	return errors.As(err, &f) && f.Final()
-}
-
-func (e Engine) stop(ctx context.Context) error {
-	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
-	defer cancel()
-	cause := context.Cause(ctx)
-	if err := e.Undo(undo); err != nil {
-		return errors.Join(cause, err)
-	}
-	return cause
 }

@@ -158,7 +158,7 @@ func (w *World) restart(s plan.Restart) error {
 	if set.spec.partition != s.From || w.moved(k) {
 		return errConflict
 	}
-	if s.PodUID != "" && (p == nil || fmt.Sprint(p.uid) != s.PodUID) {
+	if s.PodUID != "" && (p == nil || p.uid != s.PodUID) {
 		return errConflict
 	}
 	spec := set.spec
@@ -284,7 +284,7 @@ func (w *World) deleteClaim(s plan.DeleteClaim) error {
 	if c == nil {
 		return nil
 	}
-	if fmt.Sprint(c.uid) != s.UID {
+	if c.uid != s.UID {
 		return errConflict
 	}
 	if c.goneAt == never {

@@ -127,7 +127,7 @@ func (w *World) rest() {
 				bad("%s is not up, or not of %s", w.names[k][i], w.Intent.Template[k])
 			case i < want && c != nil && c.marked:
 				bad("%s is marked, but in use", c.name)
-			case i >= want && c != nil && !c.marked:
+			case i >= want && c != nil && !c.marked && w.Faults.Kubectl == 0:
 				bad("%s is left over, but not marked", c.name)
 			}
 		}

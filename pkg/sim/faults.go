@@ -19,6 +19,8 @@ type Faults struct {
 	Forget    float64 // PD loses a scheduler
 	Meddle    float64 // somebody else evicts leaders from a store
 	Elsewhere float64 // PD members in another Kubernetes cluster go away
+	Delete    float64 // somebody deletes a pod
+	Kubectl   float64 // somebody scales a StatefulSet past us
 	Intent    float64 // the user changes the intent
 }
 
@@ -34,7 +36,8 @@ func (w *World) strike() {
 		do   func()
 	}{
 		{f.Crash, w.crash}, {f.Lose, w.loseHost}, {f.Blind, w.blind}, {f.Forget, w.forget},
-		{f.Meddle, w.meddle}, {f.Elsewhere, w.cutOff}, {f.Intent, w.changeIntent},
+		{f.Meddle, w.meddle}, {f.Elsewhere, w.cutOff}, {f.Delete, w.deletePod}, {f.Kubectl, w.kubectlScale},
+		{f.Intent, w.changeIntent},
 	} {
 		if roll < fault.odds {
 			fault.do()
@@ -45,7 +48,7 @@ func (w *World) strike() {
 }
 
 func (f Faults) total() float64 {
-	return f.Crash + f.Lose + f.Blind + f.Forget + f.Meddle + f.Elsewhere + f.Intent
+	return f.Crash + f.Lose + f.Blind + f.Forget + f.Meddle + f.Elsewhere + f.Delete + f.Kubectl + f.Intent
 }
 
 func (w *World) anyPod() (kind, int, *pod) {
@@ -71,6 +74,23 @@ func (w *World) loseHost() {
 		seconds := w.between(30, 900)
 		w.note("fault: the host of %s is lost for %d s", w.names[k][i], seconds)
 		w.lose(p, seconds)
+	}
+}
+
+func (w *World) deletePod() {
+	if k, i, p := w.anyPod(); p != nil && !p.terminating() {
+		w.note("fault: somebody deletes pod %s", w.names[k][i])
+		w.remove(p)
+	}
+}
+
+func (w *World) kubectlScale() {
+	k := kind(w.rng.IntN(len(kinds)))
+	if s := &w.sets[k]; s.exists {
+		spec := s.spec
+		spec.replicas = min(max(0, spec.replicas-2+w.rng.IntN(4)), limit-1)
+		w.note("fault: somebody scales the StatefulSet of %s to %d", kinds[k].Title(), spec.replicas)
+		w.change(s, spec)
 	}
 }
 
@@ -159,6 +179,7 @@ func (w *World) calm() {
 			w.Upgrade("v4", kinds[k])
 		}
 		w.rebuild(kind(k))
+		w.tidy(kind(k))
 		for _, p := range w.pods[k] {
 			if p != nil && p.lost > w.t {
 				p.lost = w.t
@@ -166,6 +187,7 @@ func (w *World) calm() {
 		}
 	}
 	w.reconcileOthers()
+	w.bringBack()
 	w.pd.blind, w.pd.storeless, w.pd.elsewhere = 0, 0, 0
 }
 
@@ -177,7 +199,7 @@ func (w *World) rebuild(k kind) {
 	s, above := &w.sets[k], false
 	for i := min(s.spec.replicas, limit) - 1; i >= 0; i-- {
 		p := w.pods[k][i]
-		fails := p == nil || flaw(p.revision) != ""
+		fails := p == nil || p.flaw != ""
 		if above && fails {
 			w.note("user: make the StatefulSet of %s and %s anew", kinds[k].Title(), w.names[k][i])
 			s.current, s.update = w.Intent.Template[k], w.Intent.Template[k]
@@ -187,7 +209,31 @@ func (w *World) rebuild(k kind) {
 				w.remove(p)
 			}
 		}
-		above = above || p != nil && flaw(p.revision) == ""
+		above = above || p != nil && p.flaw == ""
+	}
+}
+
+// bringBack is what a person has to do about a PD that others have scaled in so
+// far that it lost its quorum, and then want so: nobody can be asked any more
+// who is missing.
+func (w *World) bringBack() {
+	own := 0
+	for _, m := range w.pd.members {
+		own = max(own, m.ordinal+1)
+	}
+	if w.Intent.Replicas[pd] < own && min(w.Intent.Replicas[pd], w.sets[pd].spec.replicas) < w.pd.quorum() {
+		w.Scale(kinds[pd], own)
+	}
+}
+
+// tidy is what a person has to do about a claim that somebody has left behind
+// past us: only a person can say that nobody needs it.
+func (w *World) tidy(k kind) {
+	for i, c := range w.claims[k] {
+		if c != nil && !c.marked && w.pods[k][i] == nil && (c.data == 0 || w.gone(k, i)) {
+			w.note("user: delete claim %s", c.name)
+			c.goneAt = w.t
+		}
 	}
 }
 

@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
@@ -80,18 +79,33 @@ func (w *World) observe() *observation {
 	return o
 }
 
-// known: PD answers us.
-func (w *World) known() bool { return w.hasQuorum() && w.t >= w.pd.blind }
+// known: PD answers us. During an election it may or may not.
+func (w *World) known() bool {
+	return w.hasQuorum() && w.t >= w.pd.blind && (w.pd.leader != 0 || w.Seed%2 == 1)
+}
 
 // storesKnown: PD answers about stores.
 func (w *World) storesKnown() bool {
 	return w.known() && w.pd.leader != 0 && w.t >= w.pd.storeless
 }
 
+// anyMemberRuns: there is a PD process that can be asked, whatever it answers.
+func (w *World) anyMemberRuns() bool {
+	for _, p := range w.pods[pd] {
+		if p != nil && p.running && !p.terminating() && p.lost <= w.t {
+			return true
+		}
+	}
+	return false
+}
+
 func (w *World) observePD() state.PD {
 	out := state.PD{ClusterID: w.recorded}
 	if !w.known() {
-		out.Problem = "PD does not answer"
+		out.Problem = errNoPD.Error()
+		if w.t >= w.pd.blind && !w.hasQuorum() && w.anyMemberRuns() {
+			out.Problem, out.Leaderless = "PD has no leader", true
+		}
 		return out
 	}
 	out.ClusterID = w.pd.id
@@ -141,7 +155,7 @@ func (w *World) observeGroup(k kind) state.Group {
 			m.Pod = w.observePod(p)
 		}
 		if c := w.claims[k][i]; c != nil {
-			m.Claims = []state.Claim{{Name: c.name, UID: fmt.Sprint(c.uid), Marked: c.marked, Terminating: c.goneAt != never}}
+			m.Claims = []state.Claim{{Name: c.name, UID: c.uid, Marked: c.marked, Terminating: c.goneAt != never}}
 		}
 		m.Database = w.observeDatabase(k, i)
 	}
@@ -154,7 +168,7 @@ func (w *World) inDatabase(k kind, i int) bool {
 
 func (w *World) observePod(p *pod) *state.Pod {
 	out := &state.Pod{
-		UID: fmt.Sprint(p.uid), Revision: p.revision, Ready: p.ready, Terminating: p.terminating(),
+		UID: p.uid, Revision: p.revision, Ready: p.ready, Terminating: p.terminating(),
 		Since: w.at(p.since), Problem: p.problem, Ran: p.ran,
 	}
 	if p.running {
@@ -174,11 +188,7 @@ func (w *World) observeDatabase(k kind, i int) state.Database {
 }
 
 func (w *World) observeMember(i int) state.Database {
-	switch p := w.pods[pd][i]; {
-	case w.known():
-	case w.t >= w.pd.blind && p != nil && p.running && !w.hasQuorum():
-		return state.Database{Problem: "no leader"}
-	default:
+	if !w.known() {
 		return state.Database{}
 	}
 	m := w.pd.memberAt(i)

@@ -144,7 +144,7 @@ func (w *World) found(advice string) {
 	w.pd.id = uint64(7000 + w.pd.bootstraps)
 	w.pd.members, w.pd.leader, w.pd.electAt = nil, 0, never
 	for i := range n {
-		m := pdMember{id: uint64(100 + w.uid()), ordinal: i}
+		m := pdMember{id: 100 + w.number(), ordinal: i}
 		p, c := w.pods[pd][i], w.claims[pd][i]
 		if w.works(p) && p.advice == advice && c != nil && c.data == 0 {
 			c.data, m.started, p.joined = m.id, true, w.t+joinTime
@@ -152,7 +152,7 @@ func (w *World) found(advice string) {
 		w.pd.members = append(w.pd.members, m)
 	}
 	for range w.Elsewhere {
-		w.pd.members = append(w.pd.members, pdMember{id: uint64(100 + w.uid()), ordinal: -1, started: true})
+		w.pd.members = append(w.pd.members, pdMember{id: 100 + w.number(), ordinal: -1, started: true})
 	}
 	w.pd.startedAt = w.t
 }
@@ -171,7 +171,7 @@ func (w *World) join(i int, p *pod) {
 		w.halt(p, 5)
 		return
 	}
-	w.pd.members = append(w.pd.members, pdMember{id: uint64(100 + w.uid()), ordinal: i})
+	w.pd.members = append(w.pd.members, pdMember{id: 100 + w.number(), ordinal: i})
 }
 
 func (w *World) elect() {

@@ -33,8 +33,9 @@ func (w *World) change(s *set, spec setSpec) {
 
 // pod is a pod and the process in it.
 type pod struct {
-	uid      int
+	uid      string
 	revision string
+	flaw     string
 	startAt  int64 // when the container starts next
 	running  bool
 	started  int64
@@ -55,13 +56,13 @@ func (p *pod) terminating() bool { return p.goneAt != never }
 
 // works: the process does what it is there for.
 func (w *World) works(p *pod) bool {
-	return p != nil && p.running && !p.terminating() && p.lost <= w.t && flaw(p.revision) == ""
+	return p != nil && p.running && !p.terminating() && p.lost <= w.t && p.flaw == ""
 }
 
 // claim is a PersistentVolumeClaim with the data on it.
 type claim struct {
 	name   string
-	uid    int
+	uid    string
 	marked bool
 	goneAt int64  // never unless it is terminating
 	data   uint64 // the PD member or the store that the data belongs to, 0 while empty
@@ -124,7 +125,7 @@ func (w *World) create(k kind, i int) {
 		}
 	}
 	w.pods[k][i] = &pod{
-		uid: w.uid(), revision: revision, startAt: w.t + w.between(2, 20), since: w.t, goneAt: never,
+		uid: w.uid(), revision: revision, flaw: flaw(revision), startAt: w.t + w.between(2, 20), since: w.t, goneAt: never,
 		problem: "ContainerCreating",
 	}
 }
@@ -186,7 +187,7 @@ func (w *World) run(k kind) {
 			w.start(p)
 		case !p.ready && w.t >= p.readyAt:
 			w.setReady(p, true, "")
-		case flaw(p.revision) == crashing && w.t-p.started >= 8:
+		case p.flaw == crashing && w.t-p.started >= 8:
 			p.crashes++
 			w.halt(p, min(300, int64(10)<<min(p.crashes, 6)))
 		}
@@ -197,7 +198,7 @@ func (w *World) start(p *pod) {
 	if p.terminating() || w.t < p.startAt {
 		return
 	}
-	if flaw(p.revision) == noImage {
+	if p.flaw == noImage {
 		p.problem = "ImagePullBackOff"
 		return
 	}

@@ -47,11 +47,12 @@ func someFaults(rng *rand.Rand) Faults {
 		}
 		return odds
 	}
+	rare := func(odds float64) float64 { return some(some(odds)) }
 	return Faults{
 		Fail: some(0.08), LostAnswer: some(0.05), Delay: some(0.1), Stale: some(0.4), NoAnswer: some(0.05),
 		Kill: some(0.01), Stop: some(0.01),
 		Crash: some(1. / 100), Lose: some(1. / 400), Blind: some(1. / 200), Forget: some(1. / 60),
-		Meddle: some(1. / 300), Elsewhere: some(1. / 200), Intent: 1. / 150,
+		Meddle: some(1. / 300), Elsewhere: some(1. / 200), Delete: some(1. / 150), Kubectl: rare(1. / 300), Intent: 1. / 150,
 	}
 }
 

@@ -3,6 +3,7 @@ package sim
 import (
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
@@ -70,7 +71,7 @@ type World struct {
 
 	t    int64 // seconds since epoch
 	rng  *rand.Rand
-	uids int
+	uids uint64
 
 	cluster  topology.Cluster
 	names    [3][limit]string
@@ -151,7 +152,9 @@ func (w *World) tick() {
 	}
 }
 
-func (w *World) uid() int { w.uids++; return w.uids }
+func (w *World) number() uint64 { w.uids++; return w.uids }
+
+func (w *World) uid() string { return strconv.FormatUint(w.number(), 10) }
 
 // between picks a number of seconds. Without faults the world is a regular one.
 func (w *World) between(low, high int64) int64 {

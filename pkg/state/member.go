@@ -80,10 +80,7 @@ type Database struct {
 	// Healthy: PD's own check of a member; a store that is Up and has sent a
 	// heartbeat since its container started; a TiDB status port that answers.
 	Healthy bool
-	// Problem says why it is not healthy, as the database tells. With Presence
-	// Unknown it is what the member itself says of a PD that nobody can ask,
-	// e.g. that there is no leader; empty when the member was not reached.
-	Problem string
+	Problem string // why it is not healthy, as the database tells
 	Leader  bool // it leads PD
 	State   StoreState
 	// Evicting: PD has an evict-leader scheduler for the store, whoever made it.

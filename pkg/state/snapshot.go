@@ -34,6 +34,10 @@ type PD struct {
 	// Problem says why PD could not be asked, in a user's words; empty when
 	// it could. With a problem, every other field is unknown.
 	Problem string
+	// Leaderless goes with a Problem: members of PD were reached and say that
+	// none leads, for longer than an election takes. It is not set when nobody
+	// was reached, since then PD may well serve others.
+	Leaderless bool
 	// ClusterID is known once PD has bootstrapped, and also from our own
 	// record when PD does not answer.
 	ClusterID uint64
