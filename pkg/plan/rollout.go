@@ -47,7 +47,8 @@ func (sc Scene) worthTrying(p Profile, m state.Member) bool {
 	}
 	var failing []state.Member
 	for _, c := range sc.Got.Running() {
-		if c.Ordinal != m.Ordinal && !sc.Got.Outdated(c) && !c.Up() && !doomed(c) {
+		removed := doomed(c) && c.Pod != nil && c.Pod.Ran // it fails for another reason
+		if c.Ordinal != m.Ordinal && !sc.Got.Outdated(c) && !c.Up() && !removed {
 			failing = append(failing, c)
 		}
 	}
@@ -191,11 +192,14 @@ func down(sc Scene, members []state.Member, except *state.Member) verdict {
 
 func serving(sc Scene, m state.Member) Gate {
 	g := Gate{Component: m.Kind, Member: m.Name, Want: "serving", Observed: m.Trouble()}
-	if m.Pod == nil {
+	switch {
+	case m.Pod == nil:
 		return g
-	}
-	if m.Pod.Ready {
+	case m.Pod.Ready && !m.Pod.Terminating:
 		g.Source = FromDatabase
+		if m.Database == (state.Database{}) && !sc.All.PD.Known() {
+			g.Observed = sc.All.PD.Problem
+		}
 		return g
 	}
 	g.Since = m.Pod.Since

@@ -26,8 +26,8 @@ func (sc Scene) scaleOut(p Profile) verdict {
 }
 
 // returns: nobody has removed the member, only its pod was taken away. Its own
-// data waits for it, so it adds no voter. It may be what a quorum lacks, and then
-// nobody but its claims can tell whose it is.
+// data waits for it, so it adds no voter. It may be just what a quorum lacks, and
+// then nobody can be asked, but it would be marked if it had been removed.
 func (sc Scene) returns(p Profile, m state.Member) bool {
 	if len(m.Claims) == 0 || len(markedClaims(m)) > 0 {
 		return false
@@ -42,20 +42,20 @@ func alive(m state.Member) bool {
 
 // joined waits for the members that must serve before another one may come: all
 // that vote, else only the last one, until it has been seen to serve. That it
-// is lost later, or never comes, is no reason to deny the user more of them.
+// is lost later, or never comes, is no reason to deny the user more of them,
+// unless a rollout is under way: a partition reaches a member that fails only
+// while there is none above it that serves with another revision.
 func (sc Scene) joined(p Profile) verdict {
 	running := sc.Got.Running()
 	if p.Voters || len(running) == 0 {
 		return down(sc, running, nil)
 	}
 	last := running[len(running)-1]
-	if last.Up() || alive(last) {
+	g := serving(sc, last)
+	if last.Up() || !sc.rolling() && (alive(last) || g.Blocked) {
 		return verdict{}
 	}
-	if g := serving(sc, last); !g.Blocked {
-		return wait(g)
-	}
-	return verdict{}
+	return wait(g)
 }
 
 // vacate makes an ordinal free for a new member: the pod of the last one has to

@@ -235,10 +235,13 @@ func (w *World) judgeRepair(k kind, victim int, say sayer) {
 	if f == crashing && k == pd && !w.seen.quorum {
 		f = "" // so would a good one, for want of a quorum
 	}
-	if f != noImage && f != crashing || w.seen.revision[k][victim] != set.current {
+	if f != noImage && f != crashing || w.gone(k, victim) || w.seen.revision[k][victim] != set.current {
 		return
 	}
 	for i := range limit {
+		if c := w.claims[k][i]; c != nil && c.marked || w.gone(k, i) {
+			continue // what was removed fails whatever its revision
+		}
 		if i != victim && i < set.spec.replicas && w.seen.revision[k][i] == set.update && !w.seen.up[k][i] && !w.up(k, i) {
 			say("doubtful", "%s fails on %s", w.names[k][i], set.update)
 		}

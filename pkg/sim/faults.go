@@ -200,7 +200,7 @@ func (w *World) rebuild(k kind) {
 	for i := min(s.spec.replicas, limit) - 1; i >= 0; i-- {
 		p := w.pods[k][i]
 		fails := p == nil || p.flaw != ""
-		if above && fails {
+		if fails && (above || k == pd && w.Faults.Kubectl > 0) {
 			w.note("user: make the StatefulSet of %s and %s anew", kinds[k].Title(), w.names[k][i])
 			s.current, s.update = w.Intent.Template[k], w.Intent.Template[k]
 			s.spec.template, s.seen = s.update, s.spec
@@ -221,7 +221,13 @@ func (w *World) bringBack() {
 	for _, m := range w.pd.members {
 		own = max(own, m.ordinal+1)
 	}
-	if w.Intent.Replicas[pd] < own && min(w.Intent.Replicas[pd], w.sets[pd].spec.replicas) < w.pd.quorum() {
+	if s := &w.sets[pd]; s.spec.replicas < w.pd.quorum() && s.spec.replicas < own {
+		w.note("user: scale the StatefulSet of PD back to %d", own)
+		spec := s.spec
+		spec.replicas = own
+		w.change(s, spec)
+	}
+	if w.Intent.Replicas[pd] < w.pd.quorum() && w.Intent.Replicas[pd] < own && !w.hasQuorum() {
 		w.Scale(kinds[pd], own)
 	}
 }
@@ -233,6 +239,11 @@ func (w *World) tidy(k kind) {
 		if c != nil && !c.marked && w.pods[k][i] == nil && (c.data == 0 || w.gone(k, i)) {
 			w.note("user: delete claim %s", c.name)
 			c.goneAt = w.t
+		}
+		if p := w.pods[k][i]; c != nil && p != nil && i < w.sets[k].spec.replicas-1 && w.gone(k, i) {
+			w.note("user: delete claim %s and pod %s, which can serve no more", c.name, w.names[k][i])
+			c.goneAt = w.t
+			w.remove(p)
 		}
 	}
 }

@@ -103,7 +103,7 @@ func (w *World) control(k kind) {
 }
 
 func (w *World) remove(p *pod) {
-	p.goneAt = w.t + w.between(3, 15)
+	p.goneAt, p.since = w.t+w.between(3, 15), w.t
 }
 
 func (w *World) create(k kind, i int) {

@@ -13,13 +13,14 @@ import (
 // waited for. Numbers that only change while one waits are left out.
 type transcript struct {
 	w     *World
+	begun int64
 	lines []string
 	open  map[string]bool
 }
 
 // Tell starts a transcript.
 func (w *World) Tell() {
-	w.story = &transcript{w: w, open: map[string]bool{}}
+	w.story = &transcript{w: w, begun: w.t, open: map[string]bool{}}
 }
 
 // Transcript is what was told so far.
@@ -46,7 +47,7 @@ type silent struct{}
 func (silent) Report(event.Event) {}
 
 func (s *transcript) add(line string) {
-	s.lines = append(s.lines, s.w.clock()+" "+line)
+	s.lines = append(s.lines, clock(s.w.t-s.begun)+" "+line)
 }
 
 // Report implements reconcile.Reporter.

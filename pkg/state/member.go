@@ -24,7 +24,8 @@ type Pod struct {
 	Revision    string
 	Ready       bool
 	Terminating bool
-	// Since is when Ready last changed, or when the pod was made.
+	// Since is when the pod came into this state: when it was asked to go if it
+	// is Terminating, else when Ready last changed or the pod was made.
 	Since time.Time
 	// Started is when the component's container last started; zero while it
 	// does not run.

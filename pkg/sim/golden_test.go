@@ -1,0 +1,203 @@
+package sim
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+var update = flag.Bool("update", false, "write the transcripts of today as the expected ones")
+
+// settled is a cluster of 3 PD, 3 TiKV and 2 TiDB at rest.
+func settled(o Options) *World {
+	if o.PD == 0 {
+		o.PD, o.TiKV, o.TiDB = 3, 3, 2
+	}
+	w := New(o)
+	w.Settle(time.Hour)
+	w.Tell()
+	return w
+}
+
+// goldens are stories without faults, except for the one that each is about.
+// Their transcripts are the behaviour of the engine: a change of one is a change
+// that users see, to be reviewed as such.
+var goldens = map[string]func() *World{
+	"create": func() *World {
+		w := New(Options{PD: 3, TiKV: 3, TiDB: 2})
+		w.Tell()
+		w.Settle(time.Hour)
+		return w
+	},
+	"scale-tikv-out-and-in": func() *World {
+		w := settled(Options{})
+		w.Scale(topology.TiKV, 5)
+		w.Settle(time.Hour)
+		w.Scale(topology.TiKV, 3)
+		w.Settle(time.Hour)
+		w.Scale(topology.TiKV, 4) // over what was left behind
+		w.Settle(time.Hour)
+		return w
+	},
+	"scale-pd-out-and-in": func() *World {
+		w := settled(Options{})
+		w.Scale(topology.PD, 5)
+		w.Settle(time.Hour)
+		w.pd.leader = w.pd.memberAt(4).id
+		w.Scale(topology.PD, 3)
+		w.Settle(time.Hour)
+		w.Scale(topology.PD, 4)
+		w.Settle(time.Hour)
+		return w
+	},
+	"scale-tidb-out-and-in": func() *World {
+		w := settled(Options{})
+		w.Scale(topology.TiDB, 4)
+		w.Settle(time.Hour)
+		w.Scale(topology.TiDB, 1)
+		w.Settle(time.Hour)
+		return w
+	},
+	"upgrade": func() *World {
+		w := settled(Options{})
+		w.pd.leader = w.pd.memberAt(2).id
+		w.Upgrade("v2")
+		w.Settle(time.Hour)
+		return w
+	},
+	"upgrade-and-scale": func() *World {
+		w := settled(Options{PD: 3, TiKV: 4, TiDB: 2})
+		w.Upgrade("v2")
+		w.Scale(topology.PD, 4)
+		w.Scale(topology.TiKV, 3)
+		w.Scale(topology.TiDB, 3)
+		w.Settle(time.Hour)
+		return w
+	},
+	"revert": func() *World {
+		w := settled(Options{})
+		w.Upgrade("v2")
+		w.OnStep("restart basic-tikv-1", func() { w.Upgrade("v1") })
+		w.Settle(time.Hour)
+		return w
+	},
+	"bad-image": func() *World {
+		w := settled(Options{KeepStuck: true})
+		w.Upgrade("v2-noimage", topology.TiKV)
+		if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Blocked {
+			w.broke("golden", "%s, %v", p.Outcome, err)
+		}
+		w.Upgrade("v3", topology.TiKV)
+		w.Settle(time.Hour)
+		return w
+	},
+	"bad-image-at-creation": func() *World {
+		w := New(Options{PD: 3, TiKV: 3, TiDB: 1, KeepStuck: true})
+		w.Tell()
+		w.Upgrade("v1-noimage")
+		_, _ = w.Drive(time.Hour)
+		w.Upgrade("v1")
+		w.Settle(time.Hour)
+		return w
+	},
+	"cancel-scale-in-evicting":  cancelled(func(w *World) bool { return len(w.evicts) > 0 }),
+	"cancel-scale-in-offline":   cancelled(func(w *World) bool { return w.stores[3].regions < 10 }),
+	"cancel-scale-in-tombstone": cancelled(func(w *World) bool { return w.stores[3].state == "Tombstone" }),
+	"cancel-scale-in-pd-marked": func() *World {
+		w := settled(Options{PD: 4, TiKV: 3, TiDB: 1})
+		w.OnStep("remove PD member", func() { w.Scale(topology.PD, 4); w.Stop() })
+		w.Scale(topology.PD, 3)
+		_, _ = w.Drive(time.Hour)
+		w.Settle(time.Hour)
+		return w
+	},
+	"single": func() *World {
+		w := settled(Options{PD: 1, TiKV: 1, TiDB: 1, MaxCopy: 1})
+		w.Upgrade("v2")
+		w.Settle(time.Hour)
+		return w
+	},
+	"killed": func() *World {
+		w := settled(Options{})
+		w.Upgrade("v2", topology.TiKV)
+		w.OnStep("restart basic-tikv-2", func() { w.kill() })
+		_, _ = w.Drive(time.Hour)
+		w.Pass(20)
+		w.Settle(time.Hour)
+		return w
+	},
+	"interrupted": func() *World {
+		w := settled(Options{})
+		w.Upgrade("v2", topology.TiKV)
+		w.When(func(w *World) bool { return len(w.evicts) > 0 }, func() { w.Stop() })
+		_, _ = w.Drive(time.Hour)
+		w.Settle(time.Hour)
+		return w
+	},
+	"store-lost-during-upgrade": func() *World {
+		w := settled(Options{PD: 3, TiKV: 4, TiDB: 2})
+		w.Upgrade("v2", topology.TiKV)
+		w.OnStep("restart basic-tikv-3", func() { w.lose(w.pods[tikv][0], 120) })
+		w.Settle(time.Hour)
+		return w
+	},
+}
+
+// cancelled is a scale-in of TiKV that the user calls off at some moment.
+func cancelled(when func(*World) bool) func() *World {
+	return func() *World {
+		w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+		w.When(when, func() { w.Scale(topology.TiKV, 4) })
+		w.Scale(topology.TiKV, 3)
+		w.Settle(time.Hour)
+		return w
+	}
+}
+
+func TestGoldens(t *testing.T) {
+	for name, live := range goldens {
+		t.Run(name, func(t *testing.T) {
+			w := live()
+			for _, v := range w.Broken {
+				t.Error(v)
+			}
+			if s := w.Soft; s.WithLeaders > 0 || s.Needless > 0 {
+				t.Errorf("not good enough: %+v", s)
+			}
+			path, got := filepath.Join("testdata", name+".golden"), w.Transcript()
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("the story has changed; if it is for the better, run go test ./pkg/sim -run Goldens -update\n%s", difference(string(want), got))
+			}
+		})
+	}
+}
+
+// difference shows where two transcripts part.
+func difference(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range max(len(w), len(g)) {
+		if i >= len(w) || i >= len(g) || w[i] != g[i] {
+			return "want:\n" + around(w, i) + "\ngot:\n" + around(g, i)
+		}
+	}
+	return ""
+}
+
+func around(lines []string, i int) string {
+	return "  " + strings.Join(lines[min(max(0, i-3), len(lines)):min(i+8, len(lines))], "\n  ")
+}
