@@ -37,7 +37,7 @@ func (Direct) Close() error { return nil }
 // the way to the API server and cannot know in-cluster names.
 func Transport(d Dialer, tlsConf *tls.Config) *http.Transport {
 	return &http.Transport{
-		DialContext:         d.DialContext,
+		DialContext:         Lazy(d.DialContext),
 		TLSClientConfig:     tlsConf.Clone(),
 		Proxy:               nil,
 		MaxIdleConnsPerHost: 4,

@@ -12,6 +12,8 @@ import (
 	pdhttp "github.com/tikv/pd/client/http"
 	sd "github.com/tikv/pd/client/servicediscovery"
 	"go.uber.org/zap"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
 )
 
 // client implements Client over HTTP.
@@ -58,13 +60,13 @@ func New(cfg Config) Client {
 	for _, u := range cfg.URLs {
 		c.seeds = append(c.seeds, strings.TrimRight(u, "/"))
 	}
-	dial := cfg.Dial
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: c.attempt, KeepAlive: 15 * time.Second}).DialContext
+	connect := cfg.Dial
+	if connect == nil {
+		connect = (&net.Dialer{Timeout: c.attempt, KeepAlive: 15 * time.Second}).DialContext
 	}
 	c.hc = &http.Client{
 		Transport: &http.Transport{
-			DialContext:         dial,
+			DialContext:         dial.Lazy(connect),
 			TLSClientConfig:     cfg.TLS.Clone(),
 			Proxy:               nil, // in-cluster names mean nothing to a proxy
 			MaxIdleConnsPerHost: 4,

@@ -27,6 +27,8 @@ func Catalog(programs build.Set, base *Layer) []Image {
 	images := []Image{
 		{Reference: Pause, Layers: []*Layer{pause}, Command: []string{"/pause"}},
 		{Reference: registry + "library/busybox:latest", Layers: []*Layer{base}, Command: []string{"/bin/sh"}},
+		// What TiDB's slow log is followed with, unless the TidbCluster names another image.
+		{Reference: registry + "library/busybox:1.26.2", Layers: []*Layer{base}, Command: []string{"/bin/sh"}},
 	}
 	for _, version := range []string{build.OldVersion, build.NewVersion} {
 		program := func(path, part string) *Layer {

@@ -1,0 +1,53 @@
+# Everything a newcomer and CI need. "make help" lists it.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+SEEDS   ?= 500
+LDFLAGS := -s -w -X github.com/kubectl-tidb/kubectl-tidb/pkg/cli/version.version=$(VERSION)
+NODE    := cd test/node && go run .
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/kubectl-tidb
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/kubectl-tidb ./cmd/kubectl-tidb
+
+test: lint unit sim e2e ## everything that proves the project works
+	@echo "make test: all passed"
+
+unit: ## unit tests, golden files and decision tables, with the race detector
+	go test -race ./...
+	cd test/node && go test ./...
+
+sim: ## the simulation: make sim SEEDS=50000
+	go test ./pkg/sim -run TestSeeds -count=1 -v -seeds $(SEEDS)
+
+lint: ## format, vet and the rules of the house, the purity of the core among them
+	@test -z "$$(gofmt -l cmd pkg test)" || { gofmt -l cmd pkg test; exit 1; }
+	go mod tidy -diff
+	go tool -modfile=test/lint/go.mod golangci-lint run ./...
+
+generate: ## regenerate the CRD and the reference
+	go generate ./...
+
+node-up: ## a local Kubernetes node with images of PD, TiKV and TiDB (Linux, root)
+	$(NODE) up
+
+node-down: ## end the node and leave nothing behind
+	$(NODE) down
+
+node-images: ## build and load the node's images
+	$(NODE) images
+
+demo: build ## a cluster created, scaled and upgraded before your eyes
+	cd test/e2e && go run ./cmd/demo
+
+e2e: build ## the built binary against a real node
+	cd test/e2e && go test -count=1 -timeout 40m -v ./...
+
+bench: build ## measure the operations on the node
+	cd test/e2e && go run ./cmd/bench
+
+.PHONY: $(MAKECMDGOALS) help

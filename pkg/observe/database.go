@@ -1,0 +1,221 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// database is what PD says, sorted by whose it is.
+type database struct {
+	state   state.PD
+	members map[int]state.Database
+	stores  map[int]state.Database
+	beats   map[int]time.Time // when PD last heard of a store
+}
+
+// ordinals is one more than the highest ordinal that PD knows.
+func (d database) ordinals(k topology.Kind) int {
+	known := d.members
+	if k == topology.TiKV {
+		known = d.stores
+	}
+	n := 0
+	for ordinal, m := range known {
+		if k == topology.PD || k == topology.TiKV && m.State != state.StoreTombstone {
+			n = max(n, ordinal+1)
+		}
+	}
+	return n
+}
+
+// member is the database half of a member of PD or TiKV.
+func (d database) member(k topology.Kind, ordinal int, pod *state.Pod) state.Database {
+	if k == topology.TiDB || !d.state.Known() {
+		return state.Database{}
+	}
+	if k == topology.PD {
+		if m, ok := d.members[ordinal]; ok {
+			return m
+		}
+		return state.Database{Presence: state.Absent}
+	}
+	s, ok := d.stores[ordinal]
+	if !ok {
+		return state.Database{Presence: state.Absent}
+	}
+	// A store stays Up in PD for 20 s after it died. Only a heartbeat that is
+	// younger than the container proves that this process is the one meant.
+	if s.Healthy && pod != nil && !d.beats[ordinal].After(pod.Started) {
+		s.Healthy, s.Problem = false, "PD has not heard of the store since it started"
+	}
+	return s
+}
+
+// answers of PD as they come.
+type answers struct {
+	members     *pd.Members
+	health      []pd.MemberHealth
+	stores      []pd.Store
+	evicting    []uint64
+	replication *pd.ReplicationConfig
+}
+
+// base asks PD. Its silence is an answer too: everything is unknown then.
+func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) database {
+	var urls []string
+	for n, pod := range seen.pods[topology.PD] {
+		if pod.Status.Phase == corev1.PodRunning {
+			urls = append(urls, fmt.Sprintf("http://%s:%d", c.PodHost(topology.PD, n), topology.PDClientPort))
+		}
+	}
+	if len(urls) == 0 {
+		return database{state: state.PD{Problem: "no PD pod is running"}}
+	}
+	slices.Sort(urls)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	got, err := ask(ctx, o.client(urls))
+	if err != nil {
+		return database{state: state.PD{Problem: problem(err)}}
+	}
+	return got.sort(c)
+}
+
+func problem(err error) string {
+	var down *pd.UnavailableError
+	if errors.As(err, &down) {
+		return down.Kind.Error()
+	}
+	return err.Error()
+}
+
+func ask(ctx context.Context, client pd.Client) (answers, error) {
+	var a answers
+	all, ctx := errgroup.WithContext(ctx)
+	all.Go(func() (err error) { a.members, err = client.Members(ctx); return })
+	all.Go(func() (err error) { a.health, err = client.Health(ctx); return })
+	all.Go(func() (err error) { a.replication, err = client.ReplicationConfig(ctx); return })
+	all.Go(func() (err error) {
+		if a.stores, err = client.Stores(ctx); errors.Is(err, pd.ErrNotBootstrapped) {
+			return nil
+		}
+		return err
+	})
+	all.Go(func() (err error) {
+		a.evicting, err = client.EvictLeaderStores(ctx)
+		if errors.Is(err, pd.ErrNotBootstrapped) || errors.Is(err, pd.ErrSchedulersNotLoaded) {
+			return nil
+		}
+		return err
+	})
+	return a, all.Wait()
+}
+
+func (a answers) sort(c topology.Cluster) database {
+	d := database{
+		state: state.PD{
+			ClusterID:    a.members.ClusterID,
+			Members:      len(a.members.Members),
+			Bootstrapped: len(a.stores) > 0,
+			MaxReplicas:  a.replication.MaxReplicas,
+		},
+		members: map[int]state.Database{},
+		stores:  map[int]state.Database{},
+		beats:   map[int]time.Time{},
+	}
+	if l := a.members.Leader; l != nil {
+		d.state.Leader = l.Name
+	}
+	for _, m := range a.members.Members {
+		a.sortMember(c, &d, m)
+	}
+	for i := range a.stores {
+		a.sortStore(c, &d, &a.stores[i])
+	}
+	return d
+}
+
+func (a answers) sortMember(c topology.Cluster, d *database, m pd.Member) {
+	healthy := false
+	for _, h := range a.health {
+		healthy = healthy || h.ID == m.ID && h.Healthy
+	}
+	if healthy {
+		d.state.Healthy++
+	}
+	// A member that was added but has not started has no name and no client
+	// URL yet. Its peer URL tells whose it is.
+	n, ok := owner(c, topology.PD, append(m.PeerURLs, m.ClientURLs...)...)
+	if !ok {
+		return
+	}
+	out := state.Database{
+		Presence: state.Present, ID: m.ID, Name: m.Name, Healthy: healthy,
+		Leader: m.Name != "" && m.Name == d.state.Leader, Version: m.Version,
+	}
+	switch {
+	case m.Name == "":
+		out.Problem = "added to PD but has not started"
+	case !healthy:
+		out.Problem = "does not answer PD's health check"
+	}
+	d.members[n] = out
+}
+
+func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
+	up := s.Healthy()
+	if s.State != pd.StoreTombstone && s.Labels["engine"] != "tiflash" {
+		d.state.Stores++
+		if up {
+			d.state.UpStores++
+		}
+	}
+	n, ok := owner(c, topology.TiKV, "tikv://"+s.Address)
+	if !ok {
+		return
+	}
+	// An address can have had several stores. The one that counts is the one
+	// that is no tombstone, and of those the newest.
+	last, had := d.stores[n]
+	lastLives, lives := had && last.State != state.StoreTombstone, s.State != pd.StoreTombstone
+	if had && (lastLives && !lives || lastLives == lives && last.ID > s.ID) {
+		return
+	}
+	d.stores[n] = state.Database{
+		Presence: state.Present, ID: s.ID, Healthy: up, State: state.StoreState(s.StateName),
+		Evicting: slices.Contains(a.evicting, s.ID),
+		Leaders:  s.LeaderCount, Regions: s.RegionCount, Version: s.Version,
+	}
+	d.beats[n] = s.LastHeartbeat
+}
+
+// owner tells which of the cluster's own members an address belongs to; one of
+// another Kubernetes cluster, or of another TiDB cluster, belongs to none.
+func owner(c topology.Cluster, k topology.Kind, urls ...string) (int, bool) {
+	for _, raw := range urls {
+		u, err := url.Parse(raw)
+		if err != nil {
+			continue
+		}
+		n, ok := c.Ordinal(k, u.Hostname())
+		short := c
+		short.Domain = ""
+		if host := short.PodHost(k, n); ok && (u.Hostname() == host || strings.HasPrefix(u.Hostname(), host+".")) {
+			return n, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,137 @@
+package observe
+
+import (
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+func set(s *appsv1.StatefulSet) state.Set {
+	if s == nil {
+		return state.Set{}
+	}
+	out := state.Set{
+		Exists:          true,
+		Replicas:        1, // what the API server means by no value
+		Manual:          s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
+		Observed:        s.Status.ObservedGeneration >= s.Generation,
+		UpdateRevision:  s.Status.UpdateRevision,
+		CurrentRevision: s.Status.CurrentRevision,
+		Template:        render.Template(s),
+	}
+	if s.Spec.Replicas != nil {
+		out.Replicas = int(*s.Spec.Replicas)
+	}
+	if r := s.Spec.UpdateStrategy.RollingUpdate; r != nil && r.Partition != nil {
+		out.Partition = int(*r.Partition)
+	}
+	return out
+}
+
+func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
+	out := &state.Pod{
+		UID:         string(p.UID),
+		Revision:    p.Labels[appsv1.ControllerRevisionHashLabelKey],
+		Terminating: p.DeletionTimestamp != nil,
+		Since:       p.CreationTimestamp.Time,
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			out.Ready = c.Status == corev1.ConditionTrue
+			out.Since = c.LastTransitionTime.Time
+		}
+	}
+	for _, c := range p.Status.ContainerStatuses {
+		if c.Name == string(k) && c.State.Running != nil {
+			out.Started = c.State.Running.StartedAt.Time
+		}
+	}
+	if !out.Ready {
+		out.Problem = podProblem(p)
+	}
+	return out
+}
+
+// podProblem is the first reason on a pod's way to being Ready: no node, no
+// image, a crash, a probe.
+func podProblem(p *corev1.Pod) string {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return join(c.Reason, c.Message)
+		}
+	}
+	if p.Status.Phase == corev1.PodFailed {
+		return join("pod failed: "+p.Status.Reason, p.Status.Message)
+	}
+	for _, c := range append(p.Status.InitContainerStatuses, p.Status.ContainerStatuses...) {
+		if text := containerProblem(c); text != "" {
+			return text
+		}
+	}
+	for _, c := range p.Status.ContainerStatuses {
+		if c.State.Running != nil && !c.Ready {
+			return "container " + c.Name + " runs but is not ready yet"
+		}
+	}
+	return "pod is starting"
+}
+
+// containerProblem says what keeps a container from running.
+func containerProblem(c corev1.ContainerStatus) string {
+	switch t, w := c.State.Terminated, c.State.Waiting; {
+	case t != nil && t.ExitCode != 0:
+		return fmt.Sprintf("container %s ended with exit code %d: %s", c.Name, t.ExitCode, t.Reason)
+	case w == nil, w.Reason == "PodInitializing":
+		return ""
+	case w.Reason == "ErrImagePull", w.Reason == "ImagePullBackOff":
+		// Kubernetes goes to and fro between the two, with a long story each.
+		return fmt.Sprintf("image %s cannot be pulled", c.Image)
+	case w.Reason == "CrashLoopBackOff" && c.LastTerminationState.Terminated != nil:
+		return fmt.Sprintf("container %s crashes again and again, last with exit code %d",
+			c.Name, c.LastTerminationState.Terminated.ExitCode)
+	default:
+		return join(w.Reason, w.Message)
+	}
+}
+
+// join makes one line of a reason and what Kubernetes says about it.
+func join(reason, message string) string {
+	message, _, _ = strings.Cut(message, "\n")
+	if r := []rune(message); len(r) > longest {
+		message = string(r[:longest-1]) + "…"
+	}
+	if message == "" {
+		return reason
+	}
+	return reason + ": " + message
+}
+
+// longest is how much of a message is shown; "kubectl describe" has the rest.
+const longest = 120
+
+// claimOrdinal tells whose claim it is by its name, <template>-<pod>, which
+// Kubernetes gives it. Labels with the pod's name come only later, if at all.
+func claimOrdinal(c topology.Cluster, k topology.Kind, claim *corev1.PersistentVolumeClaim) (int, bool) {
+	if claim.Labels[topology.LabelComponent] != string(k) {
+		return 0, false
+	}
+	i := strings.LastIndex(claim.Name, "-"+c.SetName(k)+"-")
+	if i < 0 {
+		return 0, false
+	}
+	return c.Ordinal(k, claim.Name[i+1:])
+}
+
+func claimState(claim *corev1.PersistentVolumeClaim) state.Claim {
+	_, marked := claim.Annotations[topology.AnnotationDeferDeleting]
+	return state.Claim{
+		Name: claim.Name, UID: string(claim.UID), Marked: marked,
+		Terminating: claim.DeletionTimestamp != nil,
+	}
+}

@@ -1,0 +1,134 @@
+// Package observe reads: it joins Kubernetes, PD, TiKV and TiDB into one
+// Snapshot and works out what the user wants against it.
+//
+// It decides nothing. What it cannot read it records as unknown, with the
+// reason; only when Kubernetes itself cannot be read does an observation fail,
+// since then there is nothing to reason about.
+package observe
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/tidb"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/tikv"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// Reads are short: what does not answer in time is unknown in this observation
+// and asked again in the next.
+const readTimeout = 4 * time.Second
+
+// Observer observes one cluster. It is not safe for concurrent use.
+type Observer struct {
+	kube   kubernetes.Interface
+	intent func(context.Context) (*v1alpha1.TidbCluster, error)
+	dialer dial.Dialer
+	now    func() time.Time
+
+	tikv tikv.Client
+	tidb tidb.Client
+	pd   pd.Client
+	urls []string // what pd was made for
+	have render.Existing
+}
+
+// New makes an observer. The intent function loads the TidbCluster.
+func New(kube kubernetes.Interface, d dial.Dialer, intent func(context.Context) (*v1alpha1.TidbCluster, error), now func() time.Time) *Observer {
+	status := &http.Client{Transport: dial.Transport(d, nil), Timeout: readTimeout}
+	return &Observer{
+		kube: kube, intent: intent, dialer: d, now: now,
+		tikv: tikv.Client{HTTP: status},
+		tidb: tidb.Client{HTTP: status},
+	}
+}
+
+// Observe reads everything anew. It never answers from a cache, live or not: a
+// foreground run looks only when something has changed, and what it saves by
+// a cache it would pay for with decisions on its own past.
+func (o *Observer) Observe(ctx context.Context, _ bool) (plan.Wanted, state.Snapshot, error) {
+	tc, err := o.intent(ctx)
+	if err != nil {
+		return plan.Wanted{}, state.Snapshot{}, err
+	}
+	return o.Against(ctx, topology.New(tc))
+}
+
+// Against observes a cluster for an intent that need not be written yet.
+func (o *Observer) Against(ctx context.Context, c topology.Cluster) (plan.Wanted, state.Snapshot, error) {
+	seen, err := o.objects(ctx, c)
+	if err != nil {
+		return plan.Wanted{}, state.Snapshot{}, err
+	}
+	o.have = seen.existing
+	snap := state.Snapshot{
+		At:        o.now(),
+		Groups:    map[topology.Kind]state.Group{},
+		Evictions: seen.evictions,
+	}
+	base := o.base(ctx, c, seen)
+	snap.PD = base.state
+	for _, g := range c.Groups {
+		snap.Groups[g.Kind] = o.group(ctx, c, g, seen, base)
+	}
+	w, err := render.Want(c, seen.existing, snap)
+	return w, snap, err
+}
+
+// Existing are the objects that the last observation saw.
+func (o *Observer) Existing() render.Existing { return o.have }
+
+// PD is a client of the cluster's PD, nil before an observation has found one.
+func (o *Observer) PD() pd.Client { return o.pd }
+
+// Close ends all connections.
+func (o *Observer) Close() {
+	if o.pd != nil {
+		o.pd.Close()
+	}
+	o.tikv.HTTP.CloseIdleConnections()
+}
+
+// client is a PD client for the members that a pod runs for.
+func (o *Observer) client(urls []string) pd.Client {
+	if o.pd != nil && slices.Equal(urls, o.urls) {
+		return o.pd
+	}
+	if o.pd != nil {
+		o.pd.Close()
+	}
+	o.urls = urls
+	o.pd = pd.New(pd.Config{URLs: urls, Dial: o.dialer.DialContext})
+	return o.pd
+}
+
+// group joins the halves of a component's members.
+func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.Group, seen objects, base database) state.Group {
+	k := want.Kind
+	g := state.Group{Set: set(seen.existing.Sets[k])}
+	for n := range max(want.Replicas, g.Set.Replicas, seen.ordinals(k), base.ordinals(k)) {
+		m := state.Member{Kind: k, Ordinal: n, Name: c.PodName(k, n), Claims: seen.claims[k][n]}
+		if p := seen.pods[k][n]; p != nil {
+			m.Pod = podState(k, p)
+		}
+		m.Database = base.member(k, n, m.Pod)
+		g.Members = append(g.Members, m)
+	}
+	switch k {
+	case topology.TiKV:
+		o.askStores(ctx, c, g.Members)
+	case topology.TiDB:
+		o.askServers(ctx, c, g.Members)
+	}
+	return g
+}

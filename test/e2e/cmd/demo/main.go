@@ -1,0 +1,137 @@
+// Command demo shows the plugin at work on the local node: a cluster is created,
+// rows are written, TiKV is scaled out and in, and the cluster is upgraded while
+// rows go on being written; in the end they are read back.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
+	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/node"
+	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/plugin"
+	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/workload"
+)
+
+const (
+	namespace = "demo"
+	cluster   = "basic"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+// demo is the stage.
+type demo struct {
+	node   *node.Node
+	plugin plugin.Plugin
+	sql    workload.Service
+}
+
+func run(ctx context.Context) error {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return err
+	}
+	say("a Kubernetes node")
+	n, err := node.Up(ctx, root, os.Stderr)
+	if err != nil {
+		return err
+	}
+	pods, err := dial.NewPods(n.Config)
+	if err != nil {
+		return err
+	}
+	defer pods.Close()
+	d := demo{
+		node:   n,
+		plugin: plugin.Plugin{Binary: filepath.Join(root, "bin", "kubectl-tidb"), Kubeconfig: n.Kubeconfig, Namespace: namespace},
+		sql:    workload.Service{Kube: n.Kube, Pods: pods, Namespace: namespace, Cluster: cluster},
+	}
+	if err := d.play(ctx); err != nil {
+		return err
+	}
+	say("done; look around with: export KUBECONFIG=" + n.Kubeconfig)
+	fmt.Printf("  %s -n %s status %s\n", d.plugin.Binary, namespace, cluster)
+	return nil
+}
+
+func (d demo) play(ctx context.Context) error {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	if _, err := d.node.Kube.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	if err := d.tidb(ctx, "init"); err != nil {
+		return err
+	}
+	if d.plugin.Run(ctx, nil, "status", cluster).Code == 0 {
+		say("a cluster of an earlier demo goes first")
+		if err := d.tidb(ctx, "delete", cluster, "--delete-pvcs", "--yes"); err != nil {
+			return err
+		}
+	}
+	if err := d.tidb(ctx, "create", cluster, "--version", "v8.1.0", "--pd", "3", "--tikv", "3", "--tidb", "2", "--storage", "1Gi"); err != nil {
+		return err
+	}
+	db, err := d.sql.Open("demo")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	say("a client writes a row every 50 ms from here on")
+	writer, err := workload.Start(ctx, db, "demo", 50*time.Millisecond)
+	if err != nil {
+		return err
+	}
+	for _, args := range [][]string{
+		{"scale", cluster, "tikv=4"},
+		{"scale", cluster, "tikv=3"},
+		{"upgrade", cluster, "v8.1.1"},
+		{"status", cluster},
+	} {
+		if err := d.tidb(ctx, args...); err != nil {
+			return err
+		}
+	}
+	account := writer.Stop()
+	say("the client's account: " + account.String())
+	if err := account.Verify(ctx, db, "demo"); err != nil {
+		return err
+	}
+	say("every row is there")
+	return nil
+}
+
+// tidb runs the plugin with the terminal that the demo has.
+func (d demo) tidb(ctx context.Context, args ...string) error {
+	fmt.Printf("\n\x1b[1m$ kubectl tidb")
+	for _, a := range args {
+		fmt.Print(" ", a)
+	}
+	fmt.Println("\x1b[0m")
+	cmd := d.plugin.Command(ctx, args...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	// Ctrl-C reaches the plugin by the terminal; it wants to stop by itself.
+	cmd.Cancel = func() error { return nil }
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("kubectl tidb %s: %w", args[0], err)
+	}
+	return nil
+}
+
+func say(text string) { fmt.Printf("\n\x1b[1m# %s\x1b[0m\n", text) }

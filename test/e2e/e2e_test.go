@@ -1,0 +1,183 @@
+// Package e2e runs the built plugin against a real Kubernetes node with a real
+// PD, a multi-raft store that speaks TiKV's protocol, and TiDB.
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/node"
+	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/plugin"
+	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/workload"
+)
+
+const (
+	namespace = "e2e"
+	cluster   = "basic"
+	from, to  = "v8.1.0", "v8.1.1"
+)
+
+// world is what all tests share.
+var world stage
+
+func TestMain(m *testing.M) {
+	ctx := context.Background()
+	err := setUp(ctx)
+	if errors.Is(err, node.ErrNone) {
+		fmt.Println("SKIPPED: all end-to-end tests:", err)
+		return
+	}
+	if err != nil {
+		fmt.Println("set up:", err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+func setUp(ctx context.Context) error {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return err
+	}
+	if world.Node, err = node.Up(ctx, root, os.Stdout); err != nil {
+		return err
+	}
+	binary := filepath.Join(root, "bin", "kubectl-tidb")
+	if _, err := os.Stat(binary); err != nil {
+		return fmt.Errorf("the plugin is not built: run make e2e: %w", err)
+	}
+	if world.pods, err = dial.NewPods(world.Config); err != nil {
+		return err
+	}
+	world.plugin = plugin.Plugin{Binary: binary, Kubeconfig: world.Kubeconfig, Namespace: namespace}
+	world.sql = workload.Service{Kube: world.Kube, Pods: world.pods, Namespace: namespace, Cluster: cluster}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	_, err = world.Kube.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// tidb runs the plugin and wants it to end with a code.
+func tidb(t *testing.T, code int, args ...string) plugin.Result {
+	t.Helper()
+	r := world.plugin.Run(t.Context(), nil, args...)
+	t.Logf("kubectl tidb %v: exit %d after %v", args, r.Code, r.Took.Round(10*time.Millisecond))
+	if r.Code != code {
+		t.Fatalf("kubectl tidb %v: exit code %d, want %d\nstdout: %s\nstderr: %s", args, r.Code, code, r.Stdout, r.Stderr)
+	}
+	return r
+}
+
+// status is what "status -o json" prints, as far as tests look at it.
+type status struct {
+	Outcome string
+	Members []struct {
+		Component, Name, Version string
+		Up, Updated              bool
+	}
+	Evictions []struct{ StoreID uint64 }
+}
+
+func look(t *testing.T) status {
+	t.Helper()
+	var s status
+	out := tidb(t, 0, "status", cluster, "-o", "json").Stdout
+	if err := json.Unmarshal([]byte(out), &s); err != nil {
+		t.Fatalf("status is no JSON: %v\n%s", err, out)
+	}
+	return s
+}
+
+// wantConverged asserts that the cluster is as wanted by all accounts: the
+// plugin's, Kubernetes' and PD's.
+func wantConverged(t *testing.T, pdMembers, stores, servers int, version string) {
+	t.Helper()
+	s := look(t)
+	if s.Outcome != "converged" {
+		t.Errorf("status: outcome %q, want converged", s.Outcome)
+	}
+	up := map[string]int{}
+	for _, m := range s.Members {
+		if m.Up && m.Updated {
+			up[m.Component]++
+		}
+	}
+	for component, want := range map[string]int{"pd": pdMembers, "tikv": stores, "tidb": servers} {
+		if up[component] != want {
+			t.Errorf("%s: %d members up and updated, want %d", component, up[component], want)
+		}
+	}
+	wantImages(t, pdMembers+stores+servers, version)
+	wantCleanPD(t, pdMembers, stores)
+}
+
+func wantImages(t *testing.T, pods int, version string) {
+	t.Helper()
+	list, err := world.Kube.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{
+		LabelSelector: "app.kubernetes.io/instance=" + cluster,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Items) != pods {
+		t.Errorf("%d pods, want %d", len(list.Items), pods)
+	}
+	for _, p := range list.Items {
+		component := p.Labels["app.kubernetes.io/component"]
+		for _, c := range p.Spec.Containers {
+			if want := "pingcap/" + component + ":" + version; c.Name == component && c.Image != want {
+				t.Errorf("pod %s runs %s, want %s", p.Name, c.Image, want)
+			}
+		}
+	}
+}
+
+// wantCleanPD asks PD itself, not the plugin.
+func wantCleanPD(t *testing.T, members, stores int) {
+	t.Helper()
+	client := pdClient()
+	defer client.Close()
+	got, err := client.Members(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Members) != members {
+		t.Errorf("PD has %d members, want %d", len(got.Members), members)
+	}
+	up, err := client.Stores(t.Context(), pd.StoreUp, pd.StoreOffline)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(up) != stores {
+		t.Errorf("PD has %d stores, want %d", len(up), stores)
+	}
+	if evicting, err := client.EvictLeaderStores(t.Context()); err != nil || len(evicting) > 0 {
+		t.Errorf("PD still evicts leaders from stores %v (%v)", evicting, err)
+	}
+	ledger, err := world.Kube.CoreV1().ConfigMaps(namespace).Get(t.Context(), cluster+"-ledger", metav1.GetOptions{})
+	if err == nil && len(ledger.Data) > 0 {
+		t.Errorf("the ledger still has %v", ledger.Data)
+	}
+}
+
+func pdClient() pd.Client {
+	var urls []string
+	for n := range 3 {
+		urls = append(urls, fmt.Sprintf("http://%s-pd-%d.%s-pd-peer.%s.svc:2379", cluster, n, cluster, namespace))
+	}
+	return pd.New(pd.Config{URLs: urls, Dial: world.pods.DialContext})
+}

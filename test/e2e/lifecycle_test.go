@@ -1,0 +1,154 @@
+package e2e
+
+import (
+	"context"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
+	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/workload"
+)
+
+// TestLifecycle takes one cluster through its life, with a client that writes a
+// row every 50 ms all the time.
+func TestLifecycle(t *testing.T) {
+	tidb(t, 0, "init")
+	if world.plugin.Run(t.Context(), nil, "status", cluster).Code == 0 {
+		tidb(t, 0, "delete", cluster, "--delete-pvcs", "--yes")
+	}
+	step := func(name string, f func(*testing.T)) {
+		if !t.Run(name, f) {
+			t.FailNow()
+		}
+	}
+	step("create", func(t *testing.T) {
+		tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi")
+		wantConverged(t, 3, 3, 2, from)
+	})
+	db, err := world.sql.Open("lifecycle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	writer, err := workload.Start(context.WithoutCancel(t.Context()), db, "lifecycle", 50*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step("nothing to do", idle)
+	step("bad input", testBadInput)
+	step("paused", testPaused)
+	for _, s := range []struct {
+		args       string
+		pd, kv, db int
+	}{
+		{"tikv=4", 3, 4, 2}, {"tikv=3", 3, 3, 2},
+		{"pd=4", 4, 3, 2}, {"pd=3", 3, 3, 2},
+		{"tidb=3", 3, 3, 3}, {"tidb=2", 3, 3, 2},
+	} {
+		step("scale "+s.args, func(t *testing.T) {
+			tidb(t, 0, "scale", cluster, s.args)
+			wantConverged(t, s.pd, s.kv, s.db, from)
+		})
+	}
+	step("interrupted", interrupted)
+	step("upgrade, killed half-way", upgradeKilled)
+	account := writer.Stop()
+	t.Log("the client's account:", account)
+	step("data", func(t *testing.T) {
+		if err := account.Verify(t.Context(), db, "lifecycle"); err != nil {
+			t.Error(err)
+		}
+	})
+	step("delete keeps data", func(t *testing.T) {
+		tidb(t, 0, "delete", cluster, "--yes")
+		tidb(t, 0, "create", cluster, "--version", to, "--storage", "1Gi")
+		if err := account.Verify(t.Context(), db, "lifecycle"); err != nil {
+			t.Error(err)
+		}
+		tidb(t, 0, "delete", cluster, "--yes", "--delete-pvcs")
+	})
+}
+
+// idle: a sync of a cluster that is as wanted writes nothing.
+func idle(t *testing.T) {
+	before := versions(t)
+	tidb(t, 0, "sync", cluster)
+	if after := versions(t); after != before {
+		t.Errorf("sync wrote: resource versions were %s and are %s", before, after)
+	}
+}
+
+func versions(t *testing.T) (all string) {
+	t.Helper()
+	sets, err := world.Kube.AppsV1().StatefulSets(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sets.Items {
+		all += s.Name + "=" + s.ResourceVersion + " "
+	}
+	return all
+}
+
+// until starts a driving verb and ends it by a signal once an event is seen.
+func until(t *testing.T, sig syscall.Signal, when func(event.Event) bool, args ...string) int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	run := world.plugin.Start(ctx, append(args, "-o", "json")...)
+	defer run.Close()
+	for e, err := range run.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if when(e) {
+			t.Logf("%v at: %s %s %s", sig, e.Type, e.Step, e.Reason)
+			if err := run.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			when = func(event.Event) bool { return false }
+		}
+	}
+	return run.Wait()
+}
+
+// interrupted: Ctrl-C while leaders are being evicted takes the eviction back.
+func interrupted(t *testing.T) {
+	code := until(t, syscall.SIGINT, func(e event.Event) bool {
+		return e.Type == event.Finished && e.Component == "tikv" && e.Step == "evict region leaders from basic-tikv-2"
+	}, "upgrade", cluster, to)
+	if code != 130 {
+		t.Fatalf("exit code %d after Ctrl-C, want 130", code)
+	}
+	if s := look(t); len(s.Evictions) > 0 {
+		t.Errorf("evictions are left: %v", s.Evictions)
+	}
+	wantNoSchedulers(t)
+}
+
+// upgradeKilled: kill -9 in mid-restart of a store; running the same command
+// again finishes the upgrade.
+func upgradeKilled(t *testing.T) {
+	leaders := watchLeader(t)
+	code := until(t, syscall.SIGKILL, func(e event.Event) bool {
+		return e.Type == event.Finished && e.Step == "restart basic-tikv-2"
+	}, "upgrade", cluster, to)
+	if code != -1 {
+		t.Fatalf("exit code %d after SIGKILL, want none", code)
+	}
+	tidb(t, 0, "upgrade", cluster, to)
+	wantConverged(t, 3, 3, 2, to)
+	leaders.wantOneMoveEach(t)
+}
+
+func wantNoSchedulers(t *testing.T) {
+	t.Helper()
+	client := pdClient()
+	defer client.Close()
+	if evicting, err := client.EvictLeaderStores(t.Context()); err != nil || len(evicting) > 0 {
+		t.Errorf("PD still evicts leaders from stores %v (%v)", evicting, err)
+	}
+}

@@ -1,0 +1,192 @@
+// Package workload writes rows into a TiDB cluster without a pause and keeps
+// account of how that went, as an application would feel it.
+package workload
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
+)
+
+// Service connects to any TiDB server that is ready and not stopping, which is
+// what a Kubernetes Service does for clients in the cluster.
+type Service struct {
+	Kube               kubernetes.Interface
+	Pods               *dial.Pods
+	Namespace, Cluster string
+}
+
+// Dial opens a connection to a server.
+func (s Service) Dial(ctx context.Context) (net.Conn, error) {
+	list, err := s.Kube.CoreV1().Pods(s.Namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: "app.kubernetes.io/component=tidb,app.kubernetes.io/instance=" + s.Cluster,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var ready []string
+	for _, p := range list.Items {
+		if p.DeletionTimestamp == nil && isReady(&p) {
+			ready = append(ready, p.Name)
+		}
+	}
+	if len(ready) == 0 {
+		return nil, errors.New("no TiDB server is ready")
+	}
+	return s.Pods.Forward(ctx, s.Namespace, ready[rand.IntN(len(ready))], 4000)
+}
+
+func isReady(p *corev1.Pod) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// Open is a SQL client of the service, with one connection.
+func (s Service) Open(name string) (*sql.DB, error) {
+	mysql.RegisterDialContext(name, func(ctx context.Context, _ string) (net.Conn, error) { return s.Dial(ctx) })
+	db, err := sql.Open("mysql", fmt.Sprintf("root@%s(tidb)/test?timeout=5s&readTimeout=10s&writeTimeout=10s", name))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+// Account is how the writes went.
+type Account struct {
+	Written int
+	Retried int // writes that came through at the second attempt
+	Failed  []error
+	Longest time.Duration // the longest a write took, its retry included
+	When    time.Time     // when that was
+}
+
+func (a Account) String() string {
+	return fmt.Sprintf("%d rows written, %d at the second attempt, %d failed, longest stall %v",
+		a.Written, a.Retried, len(a.Failed), a.Longest.Round(time.Millisecond))
+}
+
+// Writer writes a row at each interval until it is stopped.
+type Writer struct {
+	db     *sql.DB
+	table  string
+	stop   context.CancelFunc
+	done   chan struct{}
+	mutex  sync.Mutex
+	result Account
+}
+
+// Start makes the table and begins to write.
+func Start(ctx context.Context, db *sql.DB, table string, interval time.Duration) (*Writer, error) {
+	if _, err := db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+table+" (id BIGINT PRIMARY KEY, note VARCHAR(64))"); err != nil {
+		return nil, fmt.Errorf("create table: %w", err)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	w := &Writer{db: db, table: table, stop: stop, done: make(chan struct{})}
+	go w.run(ctx, interval)
+	return w, nil
+}
+
+func (w *Writer) run(ctx context.Context, interval time.Duration) {
+	defer close(w.done)
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for id := int64(1); ; id++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		w.write(context.WithoutCancel(ctx), id)
+	}
+}
+
+// write inserts a row. A connection that the server has closed is tried again
+// once, as every connection pool does; the row's key makes that safe.
+func (w *Writer) write(ctx context.Context, id int64) {
+	begun := time.Now()
+	err := w.insert(ctx, id)
+	retried := false
+	if closed(err) {
+		retried = true
+		err = w.insert(ctx, id)
+	}
+	took := time.Since(begun)
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if took > w.result.Longest {
+		w.result.Longest, w.result.When = took, begun
+	}
+	switch {
+	case err != nil:
+		w.result.Failed = append(w.result.Failed, fmt.Errorf("row %d at %s: %w", id, begun.Format("15:04:05.000"), err))
+	case retried:
+		w.result.Retried++
+		fallthrough
+	default:
+		w.result.Written++
+	}
+}
+
+func (w *Writer) insert(ctx context.Context, id int64) error {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	_, err := w.db.ExecContext(ctx, "REPLACE INTO "+w.table+" VALUES (?, ?)", id, fmt.Sprint("row ", id))
+	return err
+}
+
+// shutdown is what a TiDB server that is stopping answers.
+const shutdown = 1053
+
+// closed tells a connection that went away from an answer of the database.
+func closed(err error) bool {
+	var answer *mysql.MySQLError
+	if errors.As(err, &answer) {
+		return answer.Number == shutdown
+	}
+	return err != nil && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// Stop ends the writing and returns the account.
+func (w *Writer) Stop() Account {
+	w.stop()
+	<-w.done
+	return w.Now()
+}
+
+// Now is the account so far.
+func (w *Writer) Now() Account {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.result
+}
+
+// Verify reads all rows back: each one that was written must be there.
+func (a Account) Verify(ctx context.Context, db *sql.DB, table string) error {
+	var count, distinct int
+	row := db.QueryRowContext(ctx, "SELECT COUNT(*), COUNT(DISTINCT id) FROM "+table+" WHERE note = CONCAT('row ', id)")
+	if err := row.Scan(&count, &distinct); err != nil {
+		return fmt.Errorf("read rows back: %w", err)
+	}
+	// A write that failed may have come through all the same.
+	if count < a.Written || count > a.Written+len(a.Failed) || count != distinct {
+		return fmt.Errorf("%d rows were written and %d are there", a.Written, count)
+	}
+	return nil
+}
