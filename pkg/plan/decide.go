@@ -156,10 +156,30 @@ func (sc Scene) create(p Profile) verdict {
 		return verdict{steps: steps}
 	}
 	steps = append(steps, applies(p.Kind, sc.Want.Config)...)
+	if v := sc.strays(p); !v.idle() {
+		return verdict{steps: steps, gates: v.gates}
+	}
 	if v := sc.needs(p); !v.idle() {
 		return verdict{steps: steps, gates: v.gates}
 	}
 	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set})}
+}
+
+// strays are pods that a StatefulSet was deleted around. A new one takes them
+// over, but those beyond its replicas Kubernetes would delete at once, data or
+// not.
+func (sc Scene) strays(p Profile) verdict {
+	var v verdict
+	for _, m := range sc.Got.Members {
+		if m.Pod != nil && !sc.Kept(m) {
+			v.gates = append(v.gates, Gate{
+				Component: p.Kind, Member: m.Name, Want: "a StatefulSet that has room for it", Blocked: true,
+				Observed: fmt.Sprintf("%d replicas wanted", sc.Want.Replicas),
+				Unblock:  fmt.Sprintf("ask for at least %d replicas, and scale in when the StatefulSet is there", m.Ordinal+1),
+			})
+		}
+	}
+	return v
 }
 
 func (sc Scene) needs(p Profile) verdict {

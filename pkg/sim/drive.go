@@ -84,6 +84,9 @@ func (w *World) Settle(most time.Duration) {
 		}
 		// Given up or blocked: the user looks, and runs it again.
 		w.Pass(60)
+		if w.Faults.Kubectl > 0 {
+			w.tidy()
+		}
 	}
 	w.rest()
 	for range 6 {

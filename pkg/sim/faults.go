@@ -86,7 +86,10 @@ func (w *World) deletePod() {
 
 func (w *World) kubectlScale() {
 	k := kind(w.rng.IntN(len(kinds)))
-	if s := &w.sets[k]; s.exists {
+	if s := &w.sets[k]; s.exists && w.rng.IntN(6) == 0 {
+		w.note("fault: somebody deletes the StatefulSet of %s without its pods", kinds[k].Title())
+		*s = set{generation: s.generation + 1}
+	} else if s.exists {
 		spec := s.spec
 		spec.replicas = min(max(0, spec.replicas-2+w.rng.IntN(4)), limit-1)
 		w.note("fault: somebody scales the StatefulSet of %s to %d", kinds[k].Title(), spec.replicas)
@@ -179,7 +182,6 @@ func (w *World) calm() {
 			w.Upgrade("v4", kinds[k])
 		}
 		w.rebuild(kind(k))
-		w.tidy(kind(k))
 		for _, p := range w.pods[k] {
 			if p != nil && p.lost > w.t {
 				p.lost = w.t
@@ -188,6 +190,8 @@ func (w *World) calm() {
 	}
 	w.reconcileOthers()
 	w.bringBack()
+	w.makeRoom()
+	w.tidy()
 	w.pd.blind, w.pd.storeless, w.pd.elsewhere = 0, 0, 0
 }
 
@@ -232,9 +236,29 @@ func (w *World) bringBack() {
 	}
 }
 
+// makeRoom is what a person has to do about a StatefulSet that was deleted
+// around more pods than are wanted.
+func (w *World) makeRoom() {
+	for k := range kinds {
+		for i, p := range w.pods[k] {
+			if p != nil && !w.sets[k].exists && w.Intent.Replicas[k] <= i {
+				w.Scale(kinds[k], i+1)
+			}
+		}
+	}
+}
+
 // tidy is what a person has to do about a claim that somebody has left behind
 // past us: only a person can say that nobody needs it.
-func (w *World) tidy(k kind) {
+func (w *World) tidy() {
+	for k := range kinds {
+		if kind(k) != pd || w.pd.id != 0 {
+			w.tidyClaims(kind(k))
+		}
+	}
+}
+
+func (w *World) tidyClaims(k kind) {
 	for i, c := range w.claims[k] {
 		if c != nil && !c.marked && w.pods[k][i] == nil && (c.data == 0 || w.gone(k, i)) {
 			w.note("user: delete claim %s", c.name)
