@@ -56,6 +56,7 @@ func (a *Actor) restart(ctx context.Context, s plan.Restart) error {
 	if err != nil {
 		return err
 	}
+	open := min(s.From, s.Ordinal)
 	err = a.edit(ctx, s.Component, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 		switch have := partition(live); {
 		case live.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
@@ -66,12 +67,12 @@ func (a *Actor) restart(ctx context.Context, s plan.Restart) error {
 			return nil, stale(object, "has changed and its controller has yet to see it")
 		case pod.Labels[appsv1.ControllerRevisionHashLabelKey] == live.Status.UpdateRevision:
 			return nil, stale("pod "+s.Member, "is of the newest revision already")
-		case have <= s.Ordinal && have == min(s.From, s.Ordinal):
+		case have == open:
 			return live, nil
 		case have != s.From:
 			return nil, stale(object, "has partition %d, not %d any more", have, s.From)
 		}
-		return render.WithPartition(live, min(s.From, s.Ordinal)), nil
+		return render.WithPartition(live, open), nil
 	})
 	if err != nil || !s.Stuck {
 		return err

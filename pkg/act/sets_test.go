@@ -87,6 +87,9 @@ func TestRestart(t *testing.T) {
 	if _, err := w.kube.CoreV1().Pods("db").Get(t.Context(), "basic-tikv-2", metav1.GetOptions{}); err != nil {
 		t.Errorf("the pod is its controller's to replace: %v", err)
 	}
+	w.kube.ClearActions()
+	w.do(t, restartOf(2, 3, false)) // the answer got lost
+	w.unchanged(t)
 }
 
 func TestRestartStuck(t *testing.T) {
@@ -158,4 +161,9 @@ func TestRestartPreconditions(t *testing.T) {
 			}
 		})
 	}
+	t.Run("restarts are manual, and nothing holds them back", func(t *testing.T) {
+		s := set(topology.TiKV, 3, 0)
+		s.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
+		newWorld(t, s, pod(topology.TiKV, 2)).isStale(t, restartOf(2, 0, true))
+	})
 }

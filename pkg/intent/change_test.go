@@ -88,6 +88,36 @@ func TestScaleRefuses(t *testing.T) {
 	}
 }
 
+func TestChangeDryRun(t *testing.T) {
+	var query string
+	c := served(t, func(w http.ResponseWriter, r *http.Request) {
+		query = r.URL.Query().Encode()
+		answer(w, object(t, stored).Object)
+	})
+	if _, err := c.Scale(t.Context(), load(t, c), map[topology.Kind]int{topology.TiKV: 5}, Write{DryRun: true}); err != nil {
+		t.Fatal(err)
+	}
+	if query != "dryRun=All&fieldManager=kubectl-tidb&fieldValidation=Strict" {
+		t.Error(query)
+	}
+}
+
+func TestPatchStatus(t *testing.T) {
+	c, dyn := client(t, object(t, stored))
+	if err := c.PatchStatus(t.Context(), "db", "basic", []byte(`{"status":{"clusterID":"42"}}`)); err != nil {
+		t.Fatal(err)
+	}
+	if tc := load(t, c); tc.Status.ClusterID != "42" || tc.Spec.Version != "v8.1.0" {
+		t.Errorf("status %v", tc.Status.ClusterID)
+	}
+	if err := c.PatchStatus(t.Context(), "db", "other", []byte(`{"status":{}}`)); !apierrors.IsNotFound(err) {
+		t.Errorf("got %v", err)
+	}
+	if sent := patched(dyn); len(sent) != 2 {
+		t.Errorf("sent %q", sent)
+	}
+}
+
 // A driver that writes the status makes new versions all the time.
 func TestScaleOverStatusWrites(t *testing.T) {
 	c, dyn := client(t, object(t, stored))
@@ -206,6 +236,11 @@ func TestApply(t *testing.T) {
 	if strings.TrimSpace(body) != want {
 		t.Errorf("sent %s", body)
 	}
+	asApplied := query
+	if _, err := c.Apply(t.Context(), m, Write{DryRun: true, Force: true}); err != nil || query != "dryRun=All&fieldManager=kubectl-tidb&fieldValidation=Strict&force=true" {
+		t.Errorf("%v, sent as %s", err, query)
+	}
+	query = asApplied
 	if contentType != string(types.ApplyPatchType) || query != "fieldManager=kubectl-tidb&fieldValidation=Strict&force=false" {
 		t.Errorf("sent as %s, %s", contentType, query)
 	}

@@ -21,7 +21,6 @@ type Held struct {
 
 	live    *coordinationv1.Lease // as we wrote it last
 	renewed time.Time             // when we began to write it, by our own clock
-	lost    bool
 
 	release sync.Once
 	err     error
@@ -70,7 +69,6 @@ func (h *Held) renew(ctx context.Context) {
 			pause = retryEvery
 			continue
 		}
-		h.lost = true
 		h.lose(err)
 		return
 	}
@@ -120,14 +118,12 @@ func (h *Held) write(ctx context.Context, change func(*coordinationv1.LeaseSpec)
 
 // Release lets go of the cluster, so that the next driver can start at once.
 // The record stays, without a holder: that takes no permission to delete, and
-// the Lease goes with its TidbCluster. A second call does nothing.
+// the Lease goes with its TidbCluster. What another has taken over is left
+// alone. A second call does nothing.
 func (h *Held) Release() error {
 	h.release.Do(func() {
 		h.stop()
 		defer h.lose(context.Canceled)
-		if h.lost {
-			return
-		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), callTimeout)
 		defer cancel()
 		_, err := h.write(ctx, func(s *coordinationv1.LeaseSpec) {

@@ -67,6 +67,11 @@ func TestOutlived(t *testing.T) {
 	if !self.outlived(holder.String()) {
 		t.Error("the child is gone")
 	}
+	blind, doubtful := self, holder
+	blind.Boot, doubtful.Boot = "", ""
+	if blind.outlived(doubtful.String()) {
+		t.Error("without a boot id nothing is known of any process")
+	}
 	for name, change := range map[string]func(*Identity){
 		"another host":            func(i *Identity) { i.Host = "elsewhere" },
 		"another boot, container": func(i *Identity) { i.Boot = "elsewhere" },

@@ -215,6 +215,13 @@ func TestUnreachable(t *testing.T) {
 				case tt.lost && !strings.Contains(context.Cause(h.Context()).Error(), "connection refused"):
 					t.Errorf("cause %v", context.Cause(h.Context()))
 				}
+				time.Sleep(2 * time.Minute)
+				if err := h.Release(); err != nil {
+					t.Error(err)
+				}
+				if l := get(t, client); l.Spec.HolderIdentity != nil {
+					t.Error("nobody else has taken it, so it is ours to release")
+				}
 			})
 		})
 	}

@@ -45,6 +45,9 @@ func (sc Scene) worthTrying(p Profile, m state.Member) bool {
 	if m.Pod != nil && m.Pod.Terminating {
 		return false
 	}
+	if doomed(m) && m.Ordinal == sc.Got.Set.Replicas-1 && sc.missing(m).idle() {
+		return false // nothing keeps it from being removed
+	}
 	var failing []state.Member
 	for _, c := range sc.Got.Running() {
 		removed := doomed(c) && c.Pod != nil && c.Pod.Ran // it fails for another reason

@@ -112,16 +112,20 @@ func (sc Scene) scaleIn(p Profile) verdict {
 // serve. Others that are to go need not, nor those that are beyond help: one
 // that is dead would hold up the removal of those above it for ever.
 func (sc Scene) release(p Profile, m state.Member) verdict {
-	var peers []state.Member
-	for _, peer := range sc.Got.Running() {
-		if sc.Kept(peer) && !doomed(peer) {
-			peers = append(peers, peer)
-		}
-	}
-	if v := down(sc, peers, &m); !v.idle() {
+	if v := sc.missing(m); !v.idle() {
 		return v
 	}
 	return sc.pursue(p.BeforeRemove, m)
+}
+
+func (sc Scene) missing(except state.Member) verdict {
+	var peers []state.Member
+	for _, m := range sc.Got.Running() {
+		if sc.Kept(m) && !doomed(m) {
+			peers = append(peers, m)
+		}
+	}
+	return down(sc, peers, &except)
 }
 
 // doomed: the member's removal has gone too far to be called off. Its store is

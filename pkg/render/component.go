@@ -5,6 +5,7 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/pingcap/tidb-operator/pkg/apis/util/config"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
@@ -36,7 +37,8 @@ type component struct {
 	lifecycle *corev1.Lifecycle
 	security  *corev1.SecurityContext
 	init      []corev1.Container // before the user's own
-	logs      []corev1.Container // log tailers, before the main container
+	logs      []tailer           // before the main container
+	live      *appsv1.StatefulSet
 }
 
 // describe makes a component. What exists only says how PD's pods bootstrap.

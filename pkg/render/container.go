@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
@@ -65,19 +66,44 @@ func sysctlInit(comp component) *corev1.Container {
 	}
 }
 
-// logTailer is a container that prints a log file of the main container. The
-// command is a part of the pod template of existing clusters and can not be
-// reworded without restarting their pods.
-func logTailer(comp component, name, file string, mount corev1.VolumeMount, resources corev1.ResourceRequirements) corev1.Container {
+// tailer is a container that prints a log file of the main container.
+type tailer struct {
+	corev1.Container
+	file string
+}
+
+// logTailer makes a tailer. It ends when it is told to: a shell that is the
+// first process of a container ignores SIGTERM, and with it every restart of
+// the pod would last as long as the grace period.
+func logTailer(comp component, name, file string, mount corev1.VolumeMount, resources corev1.ResourceRequirements) tailer {
 	tc := comp.cluster.Source
-	return corev1.Container{
+	return tailer{file: file, Container: corev1.Container{
 		Name:            name,
 		Image:           tc.HelperImage(),
 		ImagePullPolicy: tc.HelperImagePullPolicy(),
-		Command:         []string{"sh", "-c", fmt.Sprintf("touch %[1]s; tail -n0 -F %[1]s;", file)},
+		Command:         []string{"sh", "-c", fmt.Sprintf("trap 'exit 0' TERM; touch %[1]s; tail -n0 -F %[1]s & wait", file)},
 		Resources:       computeResources(resources),
 		VolumeMounts:    []corev1.VolumeMount{mount},
+	}}
+}
+
+// keepTailers keeps the words of tailers that run, as long as they are about the
+// same file: an existing cluster does not restart for better ones.
+func keepTailers(logs []tailer, live *appsv1.StatefulSet) []corev1.Container {
+	var applied appsv1.StatefulSetSpec
+	if live != nil {
+		applied, _ = lastApplied[appsv1.StatefulSetSpec](live.ObjectMeta)
 	}
+	var containers []corev1.Container
+	for _, l := range logs {
+		for _, c := range applied.Template.Spec.Containers {
+			if c.Name == l.Name && strings.Contains(strings.Join(c.Command, " "), l.file) {
+				l.Command = c.Command
+			}
+		}
+		containers = append(containers, l.Container)
+	}
+	return containers
 }
 
 // logMount finds the volume that the user has named for a log: a storage volume

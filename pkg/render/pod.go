@@ -25,7 +25,7 @@ const (
 // part of the contract: list order is compared, and another order would restart
 // all pods of an existing cluster.
 func podTemplate(comp component, configMap string) (corev1.PodTemplateSpec, error) {
-	containers, err := withAdditional(append(comp.logs, mainContainer(comp)), comp.spec.AdditionalContainers())
+	containers, err := withAdditional(append(keepTailers(comp.logs, comp.live), mainContainer(comp)), comp.spec.AdditionalContainers())
 	if err != nil {
 		return corev1.PodTemplateSpec{}, err
 	}

@@ -42,7 +42,7 @@ func describeTiDB(c topology.Cluster, g topology.Group) (component, error) {
 		return component{}, err
 	}
 	if slow.path != "" {
-		comp.logs = []corev1.Container{logTailer(comp, slowLog, slow.path, slow.mount, db.GetSlowLogTailerSpec().ResourceRequirements)}
+		comp.logs = []tailer{logTailer(comp, slowLog, slow.path, slow.mount, db.GetSlowLogTailerSpec().ResourceRequirements)}
 	}
 	comp.env = []corev1.EnvVar{
 		value("CLUSTER_NAME", c.Name),

@@ -82,14 +82,14 @@ func capacity(limits corev1.ResourceList) string {
 }
 
 // tikvLogs are the containers that print the logs of TiKV's storage engines.
-func tikvLogs(comp component, storage []corev1.VolumeMount) ([]corev1.Container, error) {
+func tikvLogs(comp component, storage []corev1.VolumeMount) ([]tailer, error) {
 	kv := comp.cluster.Source.Spec.TiKV
 	resources := kv.GetLogTailerSpec().ResourceRequirements
 	rocks, raft := "rocksdb.info", "raftdb.info"
 	if v, err := topology.ParseVersion(comp.Version); err == nil && v.Less(release5) {
 		rocks, raft = "db/LOG", "raft/LOG"
 	}
-	var logs []corev1.Container
+	var logs []tailer
 	for _, l := range []struct {
 		wanted             bool
 		name, file, volume string

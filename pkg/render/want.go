@@ -28,6 +28,9 @@ type RefusedError struct{ Fields field.ErrorList }
 
 func (e *RefusedError) Error() string { return e.Fields.ToAggregate().Error() }
 
+// Final says that the same attempt fails again: only another spec helps.
+func (e *RefusedError) Final() bool { return true }
+
 // Want renders everything that the cluster needs and compares it with what
 // there is. It answers with a *RefusedError if an existing object would have to
 // be replaced for it.
@@ -57,6 +60,7 @@ func wantGroup(c topology.Cluster, g topology.Group, have Existing) (plan.Group,
 	if err != nil {
 		return plan.Group{}, nil, err
 	}
+	comp.live = live
 	config, refused, err := configMap(comp, have)
 	if err != nil {
 		return plan.Group{}, nil, err

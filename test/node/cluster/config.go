@@ -106,9 +106,16 @@ func (l Layout) writeConfigs() error {
 		// Pods get no server other than the cluster's, so a name outside the cluster fails at once.
 		l.config("resolv.conf"): "nameserver " + bridgeIP + "\n",
 		// Every registry is a closed port: pulling a missing image fails at once instead of after a long wait.
-		l.path("config", "registries", "_default", "hosts.toml"): "server = \"http://127.0.0.1:1\"\n",
+		l.path("config", "registries", "_default", "hosts.toml"): noRegistry,
 	})
 }
+
+// noRegistry names the address twice: containerd 1.6 does not accept a file without a table of hosts.
+const noRegistry = `server = "http://127.0.0.1:1"
+
+[host."http://127.0.0.1:1"]
+  capabilities = ["pull", "resolve"]
+`
 
 func (l Layout) podNetwork() map[string]any {
 	type object = map[string]any
