@@ -79,8 +79,19 @@ func Archive(programs build.Set, cache string, progress io.Writer) (string, erro
 	if err := os.Rename(unfinished, path); err != nil {
 		return "", fmt.Errorf("keep the image archive: %w", err)
 	}
+	removeOthers(path)
 	fmt.Fprintf(progress, "images written in %s\n", time.Since(started).Round(time.Second/10))
 	return path, nil
+}
+
+// removeOthers drops the archives of earlier builds, the largest files of the cache: writing one anew takes a second.
+func removeOthers(path string) {
+	others, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "images-*.tar"))
+	for _, other := range others {
+		if other != path {
+			_ = os.Remove(other)
+		}
+	}
 }
 
 // key identifies an archive by what is in it. Names of cached programs are keys of their content already; files of the

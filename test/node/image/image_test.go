@@ -168,3 +168,17 @@ func TestKeyFollowsContent(t *testing.T) {
 		t.Error("a changed mode does not change the key")
 	}
 }
+
+func TestRemoveOthersKeepsTheNewArchive(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"images-old.tar", "images-new.tar", "store-1"} {
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	removeOthers(filepath.Join(folder, "images-new.tar"))
+	entries, err := os.ReadDir(folder)
+	if err != nil || len(entries) != 2 || entries[0].Name() != "images-new.tar" {
+		t.Errorf("left are %v, %v", entries, err)
+	}
+}
