@@ -2,7 +2,6 @@ package lease
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -15,9 +14,17 @@ import (
 )
 
 // ErrLost is the cause with which the context of a Held ends when the lease is
-// lost. Another driver may be at work then, so nothing must be undone any more:
-// what is half-done is recorded in the cluster and the other's to finish.
-var ErrLost = errors.New("lost the lease of the cluster")
+// lost.
+var ErrLost error = lost{}
+
+type lost struct{}
+
+func (lost) Error() string { return "lost the lease of the cluster" }
+
+// HandsOff implements reconcile.HandsOff: another driver may be at work, so that
+// nothing must be undone any more. What is half-done is recorded in the cluster
+// and the other's to finish.
+func (lost) HandsOff() bool { return true }
 
 // Holder is what a Lease says of who holds it. It may be dead.
 type Holder struct {

@@ -163,6 +163,10 @@ func TestTakenOver(t *testing.T) {
 		if err := context.Cause(h.Context()); !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "bob@bob-laptop") {
 			t.Errorf("cause %v", err)
 		}
+		var hands interface{ HandsOff() bool }
+		if !errors.As(context.Cause(h.Context()), &hands) || !hands.HandsOff() {
+			t.Error("what is left is the other's to clean up")
+		}
 		if err := h.Release(); err != nil {
 			t.Error(err)
 		}
