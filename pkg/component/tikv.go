@@ -51,7 +51,7 @@ func ownStores(sc plan.Scene) int {
 var leadersEvicted = plan.Hook{
 	Want: "region leaders evicted",
 	Done: func(sc plan.Scene, m state.Member) bool {
-		return m.Database.State != state.StoreUp || sc.All.PD.UpStores < 2 || drained(m)
+		return !m.Up() || sc.All.PD.UpStores < 2 || drained(m)
 	},
 	Step:     evict,
 	Observed: leadersObserved,

@@ -68,6 +68,9 @@ func (g Gate) String() string {
 	if s == "" {
 		s = g.Component.Title()
 	}
+	if s == "" {
+		s = "cluster"
+	}
 	s += ": " + g.Want
 	if g.Observed != "" {
 		s += ", " + g.Observed

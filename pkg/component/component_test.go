@@ -1,0 +1,207 @@
+package component_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+const (
+	pd   = topology.PD
+	tikv = topology.TiKV
+	tidb = topology.TiDB
+)
+
+// in is a scale-in by one, changed.
+func in(kind topology.Kind, changes ...func(c *plantest.Cluster)) *plantest.Cluster {
+	c := plantest.New(3, 4, 2)
+	c.Want(kind).Replicas--
+	for _, change := range changes {
+		change(c)
+	}
+	return c
+}
+
+// roll is a rollout that comes to the highest ordinal, changed.
+func roll(kind topology.Kind, changes ...func(c *plantest.Cluster)) *plantest.Cluster {
+	c := plantest.New(3, 4, 2).Roll(kind)
+	for _, change := range changes {
+		change(c)
+	}
+	return c
+}
+
+// lead makes another member PD's leader.
+func lead(c *plantest.Cluster, name string) {
+	c.Member(c.Seen.PD.Leader).Database.Leader = false
+	c.Seen.PD.Leader = name
+	if name != "" {
+		c.Member(name).Database.Leader = true
+	}
+}
+
+func TestPDRestart(t *testing.T) {
+	plantest.Table(t, "pd-restart", []plantest.Case{
+		{Name: "a follower", Cluster: roll(pd)},
+		{Name: "the leader, nobody is rolled", Cluster: roll(pd, func(c *plantest.Cluster) { lead(c, "t-pd-2") })},
+		{Name: "the leader, others are rolled", Cluster: roll(pd, func(c *plantest.Cluster) { c.Rolled(pd, 1, 2) })},
+		{Name: "no leader", Cluster: roll(pd, func(c *plantest.Cluster) {
+			c.Member("t-pd-0").Database.Leader = false
+			c.Seen.PD.Leader = ""
+		})},
+		{Name: "the leader is elsewhere", Cluster: roll(pd, func(c *plantest.Cluster) {
+			c.Member("t-pd-0").Database.Leader = false
+			c.Seen.PD.Leader, c.Seen.PD.Members, c.Seen.PD.Healthy = "elsewhere", 5, 5
+		})},
+		{Name: "members elsewhere are down", Cluster: roll(pd, func(c *plantest.Cluster) { c.Seen.PD.Members, c.Seen.PD.Healthy = 5, 3 })},
+		{Name: "a member elsewhere is down", Cluster: roll(pd, func(c *plantest.Cluster) { c.Seen.PD.Members, c.Seen.PD.Healthy = 5, 4 })},
+		{Name: "a peer is down", Cluster: roll(pd, func(c *plantest.Cluster) { c.Down(time.Minute, "t-pd-0") })},
+		{Name: "PD is unknown", Cluster: roll(pd, func(c *plantest.Cluster) { c.Blind() })},
+		{Name: "the only member", Cluster: plantest.New(1, 3, 1).Roll(pd)},
+		{Name: "one of two, the leader", Cluster: plantest.New(2, 3, 1).Roll(pd).Rolled(pd, 1)},
+	})
+}
+
+func TestPDRemove(t *testing.T) {
+	marked := func(c *plantest.Cluster) { c.Member("t-pd-2").Claims[0].Marked = true }
+	plantest.Table(t, "pd-remove", []plantest.Case{
+		{Name: "a follower", Cluster: in(pd)},
+		{Name: "the leader", Cluster: in(pd, func(c *plantest.Cluster) { lead(c, "t-pd-2") })},
+		{Name: "claims are marked", Cluster: in(pd, marked)},
+		{Name: "removed from PD", Cluster: in(pd, marked, func(c *plantest.Cluster) {
+			c.Member("t-pd-2").Database = state.Database{Presence: state.Absent}
+		})},
+		{Name: "never joined", Cluster: in(pd, func(c *plantest.Cluster) {
+			c.Member("t-pd-2").Database = state.Database{Presence: state.Absent}
+		})},
+		{Name: "no leader", Cluster: in(pd, func(c *plantest.Cluster) {
+			c.Member("t-pd-0").Database.Leader = false
+			c.Seen.PD.Leader = ""
+		})},
+		{Name: "a peer is down", Cluster: in(pd, func(c *plantest.Cluster) { c.Down(time.Minute, "t-pd-1") })},
+		{Name: "it is down itself", Cluster: in(pd, func(c *plantest.Cluster) { c.Down(time.Minute, "t-pd-2") })},
+		{Name: "members elsewhere are down", Cluster: in(pd, func(c *plantest.Cluster) { c.Seen.PD.Members, c.Seen.PD.Healthy = 6, 4 })},
+		{Name: "PD is unknown", Cluster: in(pd, func(c *plantest.Cluster) { c.Blind() })},
+		{Name: "the last one", Cluster: func() *plantest.Cluster {
+			c := plantest.New(1, 3, 1)
+			c.Want(pd).Replicas = 0
+			return c
+		}()},
+		{Name: "one of two, the leader", Cluster: func() *plantest.Cluster {
+			c := plantest.New(2, 3, 1)
+			lead(c, "t-pd-1")
+			c.Want(pd).Replicas = 1
+			return c
+		}()},
+	})
+}
+
+func TestTiKVRestart(t *testing.T) {
+	plantest.Table(t, "tikv-restart", []plantest.Case{
+		{Name: "not evicting", Cluster: roll(tikv)},
+		{Name: "evicting, leaders left", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 3) })},
+		{Name: "evicting, none left", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 0) })},
+		{Name: "evicting, the store does not tell", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, -1) })},
+		{Name: "evicting, out of time", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Hour, 3) })},
+		{Name: "recorded, but PD has no scheduler", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Recorded("t-tikv-3", time.Minute) })},
+		{Name: "recorded long ago, but PD has no scheduler", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Recorded("t-tikv-3", 99*time.Hour) })},
+		{Name: "recorded, PD has no scheduler, no leaders", Cluster: roll(tikv, func(c *plantest.Cluster) {
+			c.Recorded("t-tikv-3", time.Minute)
+			c.Member("t-tikv-3").Database.Leaders = 0
+		})},
+		{Name: "somebody else evicts, leaders left", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Member("t-tikv-3").Database.Evicting = true })},
+		{Name: "somebody else evicts, none left", Cluster: roll(tikv, func(c *plantest.Cluster) {
+			m := c.Member("t-tikv-3")
+			m.Database.Evicting, m.Database.Leaders = true, 0
+		})},
+		{Name: "leaders have nowhere to go", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Seen.PD.UpStores = 1 })},
+		{Name: "a peer is down", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Down(time.Minute, "t-tikv-0") })},
+		{Name: "a peer is down, this one evicts", Cluster: roll(tikv, func(c *plantest.Cluster) {
+			c.Down(time.Minute, "t-tikv-0").Evicting("t-tikv-3", time.Minute, 0)
+		})},
+		{Name: "restarted, still evicting", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Rolled(tikv, 3).Evicting("t-tikv-3", time.Minute, 0) })},
+		{Name: "restarted, not up yet", Cluster: roll(tikv, func(c *plantest.Cluster) {
+			c.Rolled(tikv, 3).Evicting("t-tikv-3", time.Minute, 0).Down(time.Minute, "t-tikv-3")
+		})},
+		{Name: "restarted, recorded, PD forgot", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Rolled(tikv, 3).Recorded("t-tikv-3", time.Minute) })},
+		{Name: "called off while evicting", Cluster: func() *plantest.Cluster {
+			return plantest.New(3, 4, 2).Evicting("t-tikv-3", time.Minute, 5)
+		}()},
+		{Name: "the user's to restart, while evicting", Cluster: roll(tikv, func(c *plantest.Cluster) {
+			c.Evicting("t-tikv-3", time.Minute, 5).Set(tikv, func(s *state.Set) { s.Manual = true })
+		})},
+		{Name: "PD is unknown", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Blind() })},
+		{Name: "PD has no leader", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Seen.PD.Leader = "" })},
+	})
+}
+
+// store changes the store that is to be removed.
+func store(change func(m *state.Member)) func(c *plantest.Cluster) {
+	return func(c *plantest.Cluster) { change(c.Member("t-tikv-3")) }
+}
+
+func TestTiKVRemove(t *testing.T) {
+	absent := store(func(m *state.Member) { m.Database = state.Database{Presence: state.Absent} })
+	be := func(s state.StoreState) func(c *plantest.Cluster) {
+		return store(func(m *state.Member) { m.Database.State, m.Database.Healthy = s, s == state.StoreUp })
+	}
+	plantest.Table(t, "tikv-remove", []plantest.Case{
+		{Name: "up", Cluster: in(tikv)},
+		{Name: "evicting, leaders left", Cluster: in(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 3) })},
+		{Name: "evicting, none left", Cluster: in(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 0) })},
+		{Name: "evicting, out of time", Cluster: in(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", 5*time.Minute, 3) })},
+		{Name: "disconnected", Cluster: in(tikv, be(state.StoreDisconnected), func(c *plantest.Cluster) { c.Seen.PD.UpStores-- })},
+		{Name: "down", Cluster: in(tikv, be(state.StoreDown), func(c *plantest.Cluster) { c.Seen.PD.UpStores-- })},
+		{Name: "down, too few others", Cluster: in(tikv, be(state.StoreDown), func(c *plantest.Cluster) { c.Seen.PD.UpStores = 2 })},
+		{Name: "up, too few others", Cluster: in(tikv, func(c *plantest.Cluster) { c.Seen.PD.MaxReplicas = 5 })},
+		{Name: "offline", Cluster: in(tikv, be(state.StoreOffline))},
+		{Name: "offline, called off", Cluster: in(tikv, be(state.StoreOffline), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 4 })},
+		{Name: "offline, called off, to be restarted next", Cluster: in(tikv, be(state.StoreOffline), func(c *plantest.Cluster) {
+			c.Want(tikv).Replicas = 4
+			c.Roll(tikv)
+		})},
+		{Name: "tombstone", Cluster: in(tikv, be(state.StoreTombstone))},
+		{Name: "tombstone, evicting", Cluster: in(tikv, be(state.StoreTombstone), func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 0) })},
+		{Name: "tombstone, marked", Cluster: in(tikv, be(state.StoreTombstone), store(func(m *state.Member) { m.Claims[0].Marked = true }))},
+		{Name: "tombstone, marked, a peer is down", Cluster: in(tikv, be(state.StoreTombstone), store(func(m *state.Member) { m.Claims[0].Marked = true }),
+			func(c *plantest.Cluster) { c.Down(time.Minute, "t-tikv-0") })},
+		{Name: "tombstone, called off", Cluster: in(tikv, be(state.StoreTombstone), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 4 })},
+		{Name: "unknown", Cluster: in(tikv, store(func(m *state.Member) { m.Database = state.Database{} }))},
+		{Name: "not registered, has just started", Cluster: in(tikv, absent, store(func(m *state.Member) { m.Pod.Started = plantest.Now.Add(-time.Minute) }))},
+		{Name: "not registered for long", Cluster: in(tikv, absent)},
+		{Name: "not registered, does not run", Cluster: in(tikv, absent, store(func(m *state.Member) { m.Pod.Ready, m.Pod.Started = false, time.Time{} }))},
+		{Name: "not registered, marked", Cluster: in(tikv, absent, store(func(m *state.Member) { m.Claims[0].Marked = true }))},
+		{Name: "not registered, no pod", Cluster: in(tikv, absent, store(func(m *state.Member) { m.Pod = nil }))},
+		{Name: "a peer is down", Cluster: in(tikv, func(c *plantest.Cluster) { c.Down(time.Minute, "t-tikv-1") })},
+		{Name: "PD is unknown", Cluster: in(tikv, func(c *plantest.Cluster) { c.Blind() })},
+	})
+}
+
+func TestTiDB(t *testing.T) {
+	plantest.Table(t, "tidb", []plantest.Case{
+		{Name: "restart", Cluster: roll(tidb)},
+		{Name: "remove", Cluster: in(tidb)},
+		{Name: "remove, with a claim", Cluster: in(tidb, func(c *plantest.Cluster) {
+			c.Member("t-tidb-1").Claims = []state.Claim{{Name: "log-t-tidb-1"}}
+		})},
+		{Name: "scale out, PD is unknown", Cluster: out(func(c *plantest.Cluster) { c.Blind() })},
+		{Name: "scale out, no store is up", Cluster: out(func(c *plantest.Cluster) {
+			c.Down(time.Minute, "t-tikv-0", "t-tikv-1", "t-tikv-2", "t-tikv-3")
+		})},
+		{Name: "scale out, a claim is left over", Cluster: out(func(c *plantest.Cluster) {
+			m := c.Add(tidb)
+			m.Database = state.Database{}
+			m.Claims = []state.Claim{{Name: "log-t-tidb-2", Marked: true}}
+		})},
+	})
+}
+
+func out(change func(c *plantest.Cluster)) *plantest.Cluster {
+	c := plantest.New(3, 4, 2)
+	c.Want(tidb).Replicas = 3
+	change(c)
+	return c
+}

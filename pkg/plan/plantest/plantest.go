@@ -1,0 +1,206 @@
+// Package plantest builds clusters for tests of decisions: a wanted cluster, what
+// was observed of it, and the decision as text. Everything starts at rest, so a
+// test says only what is different.
+package plantest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// Now is when the cluster is observed, an hour after its pods were made.
+var Now = time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)
+
+// Cluster is a wanted cluster and what was observed of it.
+type Cluster struct {
+	Wanted plan.Wanted
+	Seen   state.Snapshot
+}
+
+// New is a cluster at rest, called "t" in namespace "ns". Its PD is led by the
+// member with ordinal 0, and each store has ten leaders and the id 1 + ordinal.
+func New(pd, tikv, tidb int) *Cluster {
+	c := &Cluster{}
+	c.Wanted.Cluster = topology.Cluster{Namespace: "ns", Name: "t", Instance: "t"}
+	c.Seen = state.Snapshot{At: Now, Groups: map[topology.Kind]state.Group{}}
+	c.Seen.PD = state.PD{
+		ClusterID: 7, Members: pd, Healthy: pd, Leader: "t-pd-0",
+		Stores: tikv, UpStores: tikv, MaxReplicas: 3, Bootstrapped: tikv > 0,
+	}
+	for kind, n := range map[topology.Kind]int{topology.PD: pd, topology.TiKV: tikv, topology.TiDB: tidb} {
+		g := state.Group{Set: state.Set{
+			Exists: true, Observed: true, Replicas: n, Partition: n, UpdateRevision: "v1", CurrentRevision: "v1",
+		}}
+		for i := range n {
+			g.Members = append(g.Members, c.member(kind, i))
+		}
+		c.Seen.Groups[kind] = g
+	}
+	for _, kind := range topology.Kinds() {
+		g := plan.Group{Set: plan.Object{Kind: "StatefulSet", Name: c.Wanted.Cluster.SetName(kind)}}
+		g.Kind, g.Replicas = kind, c.Seen.Groups[kind].Set.Replicas
+		g.Services = []plan.Object{{Kind: "Service", Name: c.Wanted.Cluster.PeerService(kind)}}
+		g.Config = []plan.Object{{Kind: "ConfigMap", Name: c.Wanted.Cluster.SetName(kind)}}
+		if kind == topology.TiKV {
+			g.EvictTimeout = time.Hour
+		}
+		c.Wanted.Groups = append(c.Wanted.Groups, g)
+	}
+	return c
+}
+
+func (c *Cluster) member(kind topology.Kind, i int) state.Member {
+	made := Now.Add(-time.Hour)
+	m := state.Member{
+		Kind: kind, Ordinal: i, Name: c.Wanted.Cluster.PodName(kind, i),
+		Pod:      &state.Pod{UID: fmt.Sprintf("uid-%s-%d", kind, i), Revision: "v1", Ready: true, Ran: true, Since: made, Started: made},
+		Database: state.Database{Presence: state.Present, Healthy: true},
+	}
+	if kind != topology.TiDB {
+		m.Claims = []state.Claim{{Name: fmt.Sprintf("%s-%s", kind, m.Name), UID: fmt.Sprintf("claim-%s-%d", kind, i)}}
+		m.Database.ID = uint64(i + 1)
+	}
+	switch kind {
+	case topology.PD:
+		m.Database.ID += 100
+		m.Database.Name, m.Database.Leader = m.Name, i == 0
+	case topology.TiKV:
+		m.Database.State, m.Database.Leaders, m.Database.Regions = state.StoreUp, 10, 30
+	}
+	return m
+}
+
+// Want changes what is wanted of a component.
+func (c *Cluster) Want(kind topology.Kind) *plan.Group {
+	for i := range c.Wanted.Groups {
+		if c.Wanted.Groups[i].Kind == kind {
+			return &c.Wanted.Groups[i]
+		}
+	}
+	panic("plantest: no such component: " + string(kind))
+}
+
+// Set changes a component's StatefulSet.
+func (c *Cluster) Set(kind topology.Kind, change func(*state.Set)) *Cluster {
+	g := c.Seen.Groups[kind]
+	change(&g.Set)
+	c.Seen.Groups[kind] = g
+	return c
+}
+
+// Member changes a member, given its pod's name.
+func (c *Cluster) Member(name string) *state.Member {
+	for _, g := range c.Seen.Groups {
+		for i := range g.Members {
+			if g.Members[i].Name == name {
+				return &g.Members[i]
+			}
+		}
+	}
+	panic("plantest: no such member: " + name)
+}
+
+// Add adds a member beyond the StatefulSet's replicas: as it would be at rest,
+// but without a pod.
+func (c *Cluster) Add(kind topology.Kind) *state.Member {
+	g := c.Seen.Groups[kind]
+	m := c.member(kind, len(g.Members))
+	m.Pod = nil
+	m.Database.Healthy = false
+	g.Members = append(g.Members, m)
+	c.Seen.Groups[kind] = g
+	return &g.Members[len(g.Members)-1]
+}
+
+// Roll makes v2 the update revision of a component, uploaded but not rolled.
+func (c *Cluster) Roll(kind topology.Kind) *Cluster {
+	return c.Set(kind, func(s *state.Set) { s.UpdateRevision = "v2" })
+}
+
+// Rolled puts pods at the update revision of a Roll, and opens the partition for
+// the lowest of them.
+func (c *Cluster) Rolled(kind topology.Kind, ordinals ...int) *Cluster {
+	for _, i := range ordinals {
+		c.Member(c.Wanted.Cluster.PodName(kind, i)).Pod.Revision = "v2"
+		c.Set(kind, func(s *state.Set) { s.Partition = min(s.Partition, i) })
+	}
+	return c
+}
+
+// Down takes members down: their pods are not Ready since the given time ago,
+// and the database knows that they do not serve.
+func (c *Cluster) Down(ago time.Duration, names ...string) *Cluster {
+	for _, name := range names {
+		m := c.Member(name)
+		m.Pod.Ready, m.Pod.Since, m.Pod.Started = false, Now.Add(-ago), time.Time{}
+		m.Database.Healthy = false
+		switch m.Kind {
+		case topology.PD:
+			c.Seen.PD.Healthy--
+		case topology.TiKV:
+			m.Database.State = state.StoreDisconnected
+			c.Seen.PD.UpStores--
+		}
+	}
+	return c
+}
+
+// Evicting gives a store an evict-leader scheduler that we made some time ago.
+func (c *Cluster) Evicting(name string, ago time.Duration, leaders int) *Cluster {
+	m := c.Member(name)
+	m.Database.Evicting, m.Database.Leaders = true, leaders
+	return c.Recorded(name, ago)
+}
+
+// Recorded puts a store into the ledger.
+func (c *Cluster) Recorded(name string, ago time.Duration) *Cluster {
+	c.Seen.Evictions = append(c.Seen.Evictions, state.Eviction{
+		StoreID: c.Member(name).Database.ID, Member: name, Since: Now.Add(-ago),
+	})
+	return c
+}
+
+// Blind makes PD unknown.
+func (c *Cluster) Blind() *Cluster {
+	c.Seen.PD = state.PD{Problem: "PD does not answer", ClusterID: 7}
+	for _, kind := range []topology.Kind{topology.PD, topology.TiKV} {
+		for i := range c.Seen.Groups[kind].Members {
+			c.Seen.Groups[kind].Members[i].Database = state.Database{}
+		}
+	}
+	return c
+}
+
+// Decide decides.
+func (c *Cluster) Decide() plan.Plan {
+	return plan.Decide(component.Profiles(), c.Wanted, c.Seen)
+}
+
+// Text is the decision as text: the outcome, then a line per step and per gate.
+func (c *Cluster) Text() string { return Text(c.Decide()) }
+
+// Text prints a plan.
+func Text(p plan.Plan) string {
+	lines := []string{p.Outcome.String()}
+	for _, s := range p.Steps {
+		line := s.String()
+		if r, ok := s.(plan.Restart); ok && r.Stuck {
+			line += " (stuck)"
+		}
+		lines = append(lines, line)
+	}
+	for _, g := range p.Gates {
+		line := "? " + g.String()
+		if g.Blocked {
+			line = "! " + g.String()
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}

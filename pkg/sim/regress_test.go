@@ -1,0 +1,273 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// fine ends a scenario: the cluster has to come to rest with no rule broken.
+func fine(t *testing.T, w *World) {
+	t.Helper()
+	w.Settle(time.Hour)
+	if len(w.Broken) > 0 {
+		t.Fatalf("%v\n%s", w.Broken, w.Transcript())
+	}
+}
+
+func told(w *World, text string) bool { return strings.Contains(w.Transcript(), text) }
+
+// neverTold fails a scenario in which something was done that must not be.
+func neverTold(t *testing.T, w *World, text string) {
+	t.Helper()
+	if told(w, text) {
+		t.Fatalf("told %q\n%s", text, w.Transcript())
+	}
+}
+
+// A store that gives its regions up serves until it has none. A peer that
+// crashes just then must not have it taken for one that is down as well.
+func TestOfflineStoreIsNotRestarted(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+	w.Scale(topology.TiKV, 3)
+	w.OnStep("take store", func() {
+		w.Upgrade("v2", topology.TiKV)
+		w.lose(w.pods[tikv][0], 60)
+	})
+	w.Settle(time.Hour)
+	neverTold(t, w, "restart basic-tikv-3")
+	fine(t, w)
+}
+
+// A store whose removal is called off is brought back even if it is the one to
+// be restarted next.
+func TestCancelledScaleInOfOutdatedStore(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+	w.Scale(topology.TiKV, 3)
+	w.When(func(w *World) bool { return w.stores[3].state == state.StoreOffline }, func() {
+		w.Scale(topology.TiKV, 4)
+		w.Upgrade("v2", topology.TiKV)
+	})
+	fine(t, w)
+	neverTold(t, w, "delete left-over claim")
+	if !told(w, "bring store 4 of basic-tikv-3 back up") {
+		t.Error(w.Transcript())
+	}
+}
+
+// A removal that went too far ends before more members are asked for.
+func TestScaleOutOverTombstone(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+	w.Scale(topology.TiKV, 3)
+	w.When(func(w *World) bool { return w.stores[3].state == state.StoreTombstone }, func() { w.Scale(topology.TiKV, 6) })
+	fine(t, w)
+}
+
+// Somebody scales in to be rid of members that are dead. One of them must not
+// hold up the removal of another.
+func TestScaleInOfDeadMembers(t *testing.T) {
+	w := settled(Options{PD: 5, TiKV: 5, TiDB: 1})
+	w.lose(w.pods[pd][3], 20000)
+	w.lose(w.pods[tikv][3], 20000)
+	w.Pass(60)
+	w.Scale(topology.PD, 3)
+	w.Scale(topology.TiKV, 3)
+	if p, err := w.Drive(2 * time.Hour); err == nil {
+		t.Fatalf("%s before the hosts are back", p.Outcome)
+	}
+	for k, n := range map[kind]int{pd: 3, tikv: 3} {
+		if w.sets[k].spec.replicas != n {
+			t.Errorf("%s: %d replicas\n%s", kinds[k], w.sets[k].spec.replicas, w.Transcript())
+		}
+	}
+}
+
+// The new image cannot be pulled, and while the first pod fails with it another
+// one crashes with the old one. Moving that one too would end the quorum.
+func TestCrashDuringBadRollout(t *testing.T) {
+	for _, k := range []kind{pd, tikv} {
+		w := settled(Options{})
+		w.Upgrade("v2-noimage", kinds[k])
+		w.When(func(w *World) bool { p := w.pods[k][2]; return p != nil && p.problem == "ImagePullBackOff" }, func() {
+			w.halt(w.pods[k][1], 90)
+		})
+		_, _ = w.Drive(time.Hour)
+		neverTold(t, w, "restart "+w.names[k][1])
+		w.Upgrade("v3", kinds[k])
+		fine(t, w)
+	}
+}
+
+// Without a quorum nobody can be asked, and nothing but the new template can
+// bring it back.
+func TestBrokenPD(t *testing.T) {
+	for _, members := range []int{1, 3} {
+		for _, flaw := range []string{deaf, crashing, noImage, refused} {
+			w := New(Options{PD: members, TiKV: 3, TiDB: 1, KeepStuck: true})
+			w.Tell()
+			w.Upgrade("v1-" + flaw)
+			_, _ = w.Drive(time.Hour)
+			w.Upgrade("v1")
+			fine(t, w)
+		}
+	}
+}
+
+// A single PD that runs but does not serve with its new template can be helped.
+func TestDeafPD(t *testing.T) {
+	w := settled(Options{PD: 1, TiKV: 3, TiDB: 1})
+	w.Upgrade("v2-deaf", topology.PD)
+	_, _ = w.Drive(time.Hour)
+	w.Upgrade("v1", topology.PD)
+	fine(t, w)
+}
+
+// Pods that an admission webhook refuses do not exist, so nothing restarts them.
+func TestRefusedPods(t *testing.T) {
+	w := settled(Options{})
+	w.Upgrade("v2-refused")
+	_, _ = w.Drive(20 * time.Minute)
+	w.Upgrade("v3")
+	fine(t, w)
+}
+
+// Members in another Kubernetes cluster belong to the quorum as well.
+func TestMembersElsewhere(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Elsewhere: 2})
+	w.pd.elsewhere = w.t + 600
+	w.Upgrade("v2", topology.PD)
+	fine(t, w)
+	if w.t < w.pd.elsewhere {
+		t.Error("the rollout did not wait for them")
+	}
+}
+
+// A record of an eviction that a dead run left behind days ago says nothing of
+// one that has to begin now.
+func TestRecordOfDeadRun(t *testing.T) {
+	w := settled(Options{EvictTimeout: time.Minute})
+	w.Upgrade("v2", topology.TiKV)
+	w.OnStep("restart basic-tikv-2", w.kill)
+	_, _ = w.Drive(time.Hour)
+	w.ledger = append(w.ledger, record{Eviction: state.Eviction{StoreID: w.stores[1].id, Member: "basic-tikv-1", Since: w.Now()}})
+	w.Pass(3 * 86400)
+	fine(t, w)
+	if w.Soft.WithLeaders > 0 {
+		t.Error(w.Transcript())
+	}
+}
+
+// A scheduler that somebody else has made outlives a restart of the store.
+func TestSchedulerOfOthers(t *testing.T) {
+	w := settled(Options{})
+	w.evicts[w.stores[1].id] = &scheduler{}
+	w.Upgrade("v2", topology.TiKV)
+	fine(t, w)
+	if w.evicts[w.stores[1].id] == nil {
+		t.Error(w.Transcript())
+	}
+}
+
+// PD forgets a scheduler that the ledger remembers: the ledger is not evidence.
+func TestForgottenScheduler(t *testing.T) {
+	w := settled(Options{})
+	w.Upgrade("v2", topology.TiKV)
+	w.When(func(w *World) bool { return len(w.ledger) > 0 && w.stores[2].leaders < 5 }, func() { clear(w.evicts) })
+	fine(t, w)
+	if w.Soft.WithLeaders > 0 {
+		t.Error(w.Transcript())
+	}
+}
+
+// When only a person can help, nothing temporary is left behind.
+func TestBlockedLeavesNothing(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+	w.Upgrade("v2", topology.TiKV)
+	w.When(func(w *World) bool { return len(w.evicts) > 0 }, func() { w.lose(w.pods[tikv][0], 1500) })
+	if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Blocked {
+		t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
+	}
+	if len(w.evicts) > 0 || len(w.ledger) > 0 {
+		t.Error(w.Transcript())
+	}
+	w.Pass(1500)
+	fine(t, w)
+}
+
+// Somebody takes pods away past us. Members that PD counts on come back to
+// their data, even those whose absence is why PD cannot be asked.
+func TestKubectlScale(t *testing.T) {
+	for _, n := range []int{0, 1, 2} {
+		w := settled(Options{})
+		for k := range kinds {
+			spec := w.sets[k].spec
+			spec.replicas = min(n, spec.replicas)
+			w.change(&w.sets[k], spec)
+		}
+		w.Pass(30)
+		fine(t, w)
+		neverTold(t, w, "delete left-over claim")
+	}
+}
+
+// The same, where the user wants the rest no more: PD has to let go of members
+// whose pods are gone already.
+func TestKubectlScaleThenScaleIn(t *testing.T) {
+	w := settled(Options{PD: 5, TiKV: 5, TiDB: 1})
+	for k, n := range map[kind]int{pd: 4, tikv: 4} {
+		spec := w.sets[k].spec
+		spec.replicas = n
+		w.change(&w.sets[k], spec)
+	}
+	w.Pass(60)
+	w.Scale(topology.PD, 3)
+	w.Scale(topology.TiKV, 3)
+	fine(t, w)
+}
+
+// A StatefulSet that was deleted without its pods takes them over again, but
+// only if it has room for them.
+func TestDeletedStatefulSet(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+	w.sets[tikv] = set{generation: w.sets[tikv].generation + 1}
+	w.Scale(topology.TiKV, 3)
+	if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Blocked || w.sets[tikv].exists {
+		t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
+	}
+	w.Scale(topology.TiKV, 4)
+	fine(t, w)
+	neverTold(t, w, "restart")
+	w.Scale(topology.TiKV, 3)
+	fine(t, w)
+}
+
+// A host with the last store is lost. More stores are what the user needs now.
+func TestScaleOutPastLostHost(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 2})
+	w.lose(w.pods[tikv][3], 4000)
+	w.lose(w.pods[tidb][1], 4000)
+	w.Pass(60)
+	w.Scale(topology.TiKV, 5)
+	w.Scale(topology.TiDB, 3)
+	_, _ = w.Drive(15 * time.Minute)
+	if !w.up(tikv, 4) || !w.up(tidb, 2) {
+		t.Fatal(w.Transcript())
+	}
+	w.Pass(4000)
+	fine(t, w)
+}
+
+// While a rollout fails, a member above the failing one would put it beyond the
+// reach of a partition for ever.
+func TestNoScaleOutOverFailingRollout(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+	w.Upgrade("v2-crashing", topology.TiKV)
+	w.OnStep("restart basic-tikv-3", func() { w.Scale(topology.TiKV, 5) })
+	_, _ = w.Drive(30 * time.Minute)
+	w.Upgrade("v1", topology.TiKV)
+	fine(t, w)
+}
