@@ -82,7 +82,7 @@ type Database struct {
 	// heartbeat since its container started; a TiDB status port that answers.
 	Healthy bool
 	Problem string // why it is not healthy, as the database tells
-	Leader  bool // it leads PD
+	Leader  bool   // it leads PD
 	State   StoreState
 	// Evicting: PD has an evict-leader scheduler for the store, whoever made it.
 	Evicting bool

@@ -1,0 +1,103 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+func rest() *plantest.Cluster { return plantest.New(3, 3, 2) }
+
+func waiting4() *plantest.Cluster { return rest().Down(time.Minute, "t-tidb-0") }
+
+func out() *plantest.Cluster {
+	c := rest()
+	c.Want(topology.TiDB).Replicas = 3
+	return c
+}
+
+func rolling() *plantest.Cluster { return rest().Roll(topology.TiDB) }
+
+func TestOnce(t *testing.T) {
+	for name, tc := range map[string]struct {
+		shows []show
+		want  string // what happens
+		end   plan.Outcome
+	}{
+		"waits":                           {[]show{{c: waiting4()}}, "look, record", plan.Wait},
+		"takes a step that disturbs none": {[]show{{c: out()}}, "look, scale TiDB from 2 to 3, record", plan.Act},
+		"looks again before it disturbs":  {[]show{{c: rolling()}}, "look, look live, restart t-tidb-1, record", plan.Act},
+		"decides again on what it sees": {
+			[]show{{c: rolling()}, {c: rolling().Down(time.Minute, "t-tidb-0")}},
+			"look, look live, record", plan.Wait,
+		},
+		"looks again before it is content": {[]show{{c: rest()}}, "look, look live, record", plan.Converged},
+		"is not content with a cache":      {[]show{{c: rest()}, {c: out()}}, "look, look live, scale TiDB from 2 to 3, record", plan.Act},
+		"does nothing while paused": {[]show{{c: func() *plantest.Cluster {
+			c := rolling()
+			c.Wanted.Cluster.Paused = true
+			return c
+		}()}}, "look, record", plan.Paused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &stage{shows: tc.shows}
+			p, err := s.engine().Once(context.Background())
+			if got := strings.Join(s.log, ", "); err != nil || got != tc.want || p.Outcome != tc.end {
+				t.Errorf("got %s: %q, %v; want %s: %q", p.Outcome, got, err, tc.end, tc.want)
+			}
+		})
+	}
+}
+
+func TestOnceFails(t *testing.T) {
+	s := &stage{shows: []show{{err: errBroken}}}
+	if _, err := s.engine().Once(context.Background()); !errors.Is(err, errBroken) {
+		t.Errorf("got %v", err)
+	}
+	s = &stage{shows: []show{{c: rolling()}, {err: errBroken}}}
+	if _, err := s.engine().Once(context.Background()); !errors.Is(err, errBroken) || len(s.log) != 2 {
+		t.Errorf("got %v, %q", err, s.log)
+	}
+}
+
+// A step that fails holds back those of its component and no others.
+func TestFailedStep(t *testing.T) {
+	c := out()
+	c.Want(topology.PD).Services[0].Drift = plan.Differs
+	c.Want(topology.TiKV).Services[0].Drift = plan.Differs
+	c.Evicting("t-tikv-0", time.Minute, 0)
+	s := &stage{shows: []show{{c: c}}, fail: map[string][]error{"update Service t-tikv-peer": {errBroken}}}
+	_, err := s.engine().Once(context.Background())
+	want := []string{
+		"look", "update Service t-pd-peer", "update Service t-tikv-peer", "scale TiDB from 2 to 3",
+	}
+	if !errors.Is(err, errBroken) || !reflect.DeepEqual(s.log, want) {
+		t.Errorf("got %q, %v, want %q", s.log, err, want)
+	}
+
+	c = out()
+	c.Wanted.Objects = []plan.Object{{Kind: "ConfigMap", Name: "t-discovery", Drift: plan.Differs}}
+	s = &stage{shows: []show{{c: c}}, fail: map[string][]error{"update ConfigMap t-discovery": {errBroken}}}
+	if _, err = s.engine().Once(context.Background()); !errors.Is(err, errBroken) || len(s.log) != 2 {
+		t.Errorf("got %q, %v: everything may depend on what the cluster needs as a whole", s.log, err)
+	}
+}
+
+// Following is looking and telling.
+func TestFollow(t *testing.T) {
+	s := &stage{shows: []show{{c: rolling()}, {c: rolling()}, {c: out()}, {c: rest()}}}
+	e := s.engine()
+	e.Actor, e.Recorder = nil, nil
+	p, err := Run(context.Background(), e, s)
+	want := []string{"look", "look live", "wait", "look", "wait", "look", "look live"}
+	if err != nil || p.Outcome != plan.Converged || !reflect.DeepEqual(s.log, want) {
+		t.Errorf("got %s, %v, %q, want %q", p.Outcome, err, s.log, want)
+	}
+}

@@ -1,0 +1,95 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+// stage is everything around an Engine: it answers observations one after the
+// other, the last one for ever, and writes down what happens.
+type stage struct {
+	shows  []show
+	fail   map[string][]error // what a step answers, time after time
+	did    func(plan.Step)
+	waited func(n int) error
+	log    []string
+	events []event.Event
+	waits  int
+}
+
+// show is an answer to Observe.
+type show struct {
+	c   *plantest.Cluster
+	err error
+}
+
+var errBroken = errors.New("broken")
+
+func (s *stage) Observe(_ context.Context, live bool) (plan.Wanted, state.Snapshot, error) {
+	how := "look"
+	if live {
+		how = "look live"
+	}
+	s.log = append(s.log, how)
+	next := s.shows[0]
+	if len(s.shows) > 1 {
+		s.shows = s.shows[1:]
+	}
+	if next.err != nil {
+		return plan.Wanted{}, state.Snapshot{}, next.err
+	}
+	return next.c.Wanted, next.c.Seen, nil
+}
+
+func (s *stage) Do(ctx context.Context, step plan.Step) error {
+	s.log = append(s.log, step.String())
+	if s.did != nil {
+		s.did(step)
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("a step must not be cut short: %w", ctx.Err())
+	}
+	if errs := s.fail[step.String()]; len(errs) > 0 {
+		s.fail[step.String()] = errs[1:]
+		return errs[0]
+	}
+	return nil
+}
+
+func (s *stage) Record(context.Context, plan.Wanted, state.Snapshot, plan.Plan) error {
+	s.log = append(s.log, "record")
+	return nil
+}
+
+func (s *stage) Report(e event.Event) { s.events = append(s.events, e) }
+
+func (s *stage) Wait(ctx context.Context, _ plan.Plan, err error) error {
+	line := "wait"
+	if err != nil {
+		line += " after: " + err.Error()
+	}
+	s.log = append(s.log, line)
+	s.waits++
+	if s.waited != nil {
+		if err := s.waited(s.waits); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (s *stage) engine() Engine {
+	now := func() time.Time { return plantest.Now }
+	return Engine{
+		Profiles: component.Profiles(), Observer: s, Actor: s, Recorder: s,
+		Story: NewStory("ns", "t", now, s),
+	}
+}

@@ -1,0 +1,156 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+func evicting() *plantest.Cluster {
+	return rest().Roll(topology.TiKV).Evicting("t-tikv-2", time.Minute, 5)
+}
+
+const allow = "allow region leaders on t-tikv-2"
+
+func TestRun(t *testing.T) {
+	s := &stage{shows: []show{{c: waiting4()}, {c: out()}, {c: rest()}}}
+	p, err := Run(context.Background(), s.engine(), s)
+	want := []string{
+		"look", "record", "wait",
+		"look", "scale TiDB from 2 to 3", "record", // and on at once
+		"look", "look live", "record",
+	}
+	if err != nil || p.Outcome != plan.Converged || !reflect.DeepEqual(s.log, want) {
+		t.Errorf("got %s, %v, %q, want %q", p.Outcome, err, s.log, want)
+	}
+}
+
+// What fails is tried again, after a pause, for a while.
+func TestRunTriesAgain(t *testing.T) {
+	s := &stage{
+		shows: []show{{err: errBroken}, {c: out()}, {c: out()}, {c: rest()}},
+		fail:  map[string][]error{"scale TiDB from 2 to 3": {errBroken}},
+	}
+	p, err := Run(context.Background(), s.engine(), s)
+	want := []string{
+		"look", "wait after: broken",
+		"look", "scale TiDB from 2 to 3", "wait after: scale TiDB from 2 to 3: broken",
+		"look", "scale TiDB from 2 to 3", "record",
+		"look", "look live", "record",
+	}
+	if err != nil || p.Outcome != plan.Converged || !reflect.DeepEqual(s.log, want) {
+		t.Errorf("got %s, %v, %q, want %q", p.Outcome, err, s.log, want)
+	}
+
+	s = &stage{shows: []show{{err: errBroken}}}
+	if _, err := Run(context.Background(), s.engine(), s); !errors.Is(err, errBroken) || s.waits != giveUp-1 {
+		t.Errorf("gave up after %d pauses: %v", s.waits, err)
+	}
+}
+
+// A turn that succeeds begins the count anew.
+func TestRunCountsFailuresInARow(t *testing.T) {
+	var shows []show
+	for range giveUp - 1 {
+		shows = append(shows, show{err: errBroken})
+	}
+	shows = append(append(shows, show{c: waiting4()}), shows...)
+	s := &stage{shows: append(shows, show{c: rest()})}
+	if p, err := Run(context.Background(), s.engine(), s); err != nil || p.Outcome != plan.Converged {
+		t.Errorf("got %s, %v", p.Outcome, err)
+	}
+}
+
+type finalError struct{}
+
+func (finalError) Error() string { return "forbidden" }
+func (finalError) Final() bool   { return true }
+
+func TestRunStopsAtFinalError(t *testing.T) {
+	s := &stage{shows: []show{{c: out()}}, fail: map[string][]error{"scale TiDB from 2 to 3": {finalError{}}}}
+	_, err := Run(context.Background(), s.engine(), s)
+	if !errors.As(err, new(finalError)) || s.waits > 0 {
+		t.Errorf("got %v after %d pauses", err, s.waits)
+	}
+}
+
+// Nothing temporary is left behind, however a run ends short of its goal.
+func TestRunCleansUp(t *testing.T) {
+	blocked := func() *plantest.Cluster { return evicting().Down(time.Hour, "t-tikv-0") }
+	paused := func() *plantest.Cluster {
+		c := evicting()
+		c.Wanted.Cluster.Paused = true
+		return c
+	}
+	for name, tc := range map[string]struct {
+		c     *plantest.Cluster
+		cause error
+		want  bool
+	}{
+		"interrupted": {c: evicting(), cause: errBroken, want: true},
+		"blocked":     {c: blocked(), want: true},
+		"paused":      {c: paused(), want: true},
+		"converged":   {c: rest()},
+		"handed over": {c: evicting(), cause: handsOff{}},
+		"the store is just restarting": {
+			c: evicting().Rolled(topology.TiKV, 2).Down(time.Second, "t-tikv-2"), cause: errBroken,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(context.Background())
+			s := &stage{shows: []show{{c: tc.c}}}
+			s.waited = func(int) error { cancel(tc.cause); return ctx.Err() }
+			_, err := Run(ctx, s.engine(), s)
+			if !errors.Is(err, tc.cause) {
+				t.Errorf("got %v, want %v", err, tc.cause)
+			}
+			if got := strings.Contains(strings.Join(s.log, ", "), allow); got != tc.want {
+				t.Errorf("cleaned up: %t, want %t: %q", got, tc.want, s.log)
+			}
+		})
+	}
+}
+
+type handsOff struct{}
+
+func (handsOff) Error() string  { return "the lease is lost" }
+func (handsOff) HandsOff() bool { return true }
+
+// An interrupt comes into effect after the step that is being taken.
+func TestInterruptDuringStep(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	c := rest()
+	c.Want(topology.PD).Services[0].Drift = plan.Differs
+	c.Want(topology.TiKV).Services[0].Drift = plan.Differs
+	s := &stage{shows: []show{{c: c}}}
+	s.did = func(plan.Step) { cancel(errBroken) }
+	_, err := Run(ctx, s.engine(), s)
+	want := []string{"look", "update Service t-pd-peer", "look live"}
+	if !errors.Is(err, errBroken) || !reflect.DeepEqual(s.log, want) {
+		t.Errorf("got %v, %q, want %q", err, s.log, want)
+	}
+	for _, e := range s.events {
+		if e.Type == event.Failed {
+			t.Errorf("told a failure: %s", e.Error)
+		}
+	}
+}
+
+// The clean-up after an interrupt that fails does not hide the interrupt.
+func TestCleanUpFails(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cause := errors.New("interrupted")
+	s := &stage{shows: []show{{c: evicting()}}, fail: map[string][]error{allow: {errBroken}}}
+	s.waited = func(int) error { cancel(cause); return ctx.Err() }
+	if _, err := Run(ctx, s.engine(), s); !errors.Is(err, cause) || !errors.Is(err, errBroken) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,102 @@
+package reconcile
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// line is an event in short.
+func line(e event.Event) string {
+	s := string(e.Type)
+	for _, part := range []string{e.Component, e.Member, e.Step, e.Reason, e.Observed, e.Outcome, e.Error} {
+		if part != "" {
+			s += " | " + part
+		}
+	}
+	if e.Ready != nil {
+		s += fmt.Sprintf(" | %d/%d/%d", *e.Ready, *e.Updated, *e.Wanted)
+	}
+	return s
+}
+
+func TestStoryTellsEachChangeOnce(t *testing.T) {
+	s := &stage{}
+	now := plantest.Now
+	st := NewStory("ns", "t", func() time.Time { return now }, s)
+	told := func(c *plantest.Cluster) []string {
+		t.Helper()
+		s.events = nil
+		st.Decided(c.Wanted, c.Seen, c.Decide())
+		var lines []string
+		for _, e := range s.events {
+			lines = append(lines, line(e))
+		}
+		now = now.Add(10 * time.Second)
+		return lines
+	}
+	evict := func(leaders int) *plantest.Cluster {
+		c := rest().Roll(topology.TiKV).Evicting("t-tikv-2", time.Minute, leaders)
+		c.Wanted.Groups = c.Wanted.Groups[1:2]
+		return c
+	}
+	for _, turn := range []struct {
+		c    *plantest.Cluster
+		want []string
+	}{
+		{evict(5), []string{
+			"planned | wait", "progress | tikv | 3/0/3",
+			"waiting | tikv | t-tikv-2 | region leaders evicted | 5 left",
+		}},
+		{evict(5), nil},
+		{evict(3), []string{"waiting | tikv | t-tikv-2 | region leaders evicted | 3 left"}},
+		{evict(0), []string{"passed | tikv | t-tikv-2 | region leaders evicted | 3 left"}},
+		{evict(0), nil},
+	} {
+		if got := told(turn.c); !reflect.DeepEqual(got, turn.want) {
+			t.Errorf("got %q, want %q", got, turn.want)
+		}
+	}
+}
+
+// Where an awaited fact comes from, since when, and until when.
+func TestStoryOfAGate(t *testing.T) {
+	s := &stage{}
+	c := rest().Roll(topology.TiKV).Evicting("t-tikv-2", time.Minute, 5)
+	st := NewStory("ns", "t", func() time.Time { return plantest.Now }, s)
+	st.Decided(c.Wanted, c.Seen, c.Decide())
+	e := s.events[len(s.events)-1]
+	if e.Source != event.FromDatabase || !e.Since.Equal(plantest.Now.Add(-time.Minute)) ||
+		!e.Deadline.Equal(plantest.Now.Add(59*time.Minute)) || e.Hint == "" {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestStoryOfSteps(t *testing.T) {
+	s := &stage{}
+	st := NewStory("ns", "t", func() time.Time { return plantest.Now }, s)
+	step := plan.AllowLeaders{Member: "t-tikv-2", StoreID: 3}
+	st.Started(step)(nil)
+	st.Started(step)(errBroken)
+	var got []string
+	for _, e := range s.events {
+		if e.Namespace != "ns" || e.Cluster != "t" || e.APIVersion != event.Version || !e.Time.Equal(plantest.Now) {
+			t.Errorf("got %+v", e)
+		}
+		got = append(got, line(e))
+	}
+	want := strings.Split(`started | tikv | t-tikv-2 | allow region leaders on t-tikv-2
+finished | tikv | t-tikv-2 | allow region leaders on t-tikv-2
+started | tikv | t-tikv-2 | allow region leaders on t-tikv-2
+failed | tikv | t-tikv-2 | allow region leaders on t-tikv-2 | broken`, "\n")
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
