@@ -74,7 +74,13 @@ type Account struct {
 	Retried int // writes that came through at the second attempt
 	Failed  []error
 	Longest time.Duration // the longest a write took, its retry included
-	When    time.Time     // when that was
+	Stalls  []Stall       // writes that took more than a second
+}
+
+// Stall is a write that took long.
+type Stall struct {
+	At   time.Time
+	Took time.Duration
 }
 
 func (a Account) String() string {
@@ -130,8 +136,9 @@ func (w *Writer) write(ctx context.Context, id int64) {
 	took := time.Since(begun)
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	if took > w.result.Longest {
-		w.result.Longest, w.result.When = took, begun
+	w.result.Longest = max(w.result.Longest, took)
+	if took > time.Second {
+		w.result.Stalls = append(w.result.Stalls, Stall{begun, took})
 	}
 	switch {
 	case err != nil:

@@ -70,6 +70,17 @@ func union(spans []span) time.Duration {
 	return sum
 }
 
+// during names the last step that was taken before a moment.
+func during(events []event.Event, at time.Time) string {
+	last := event.Event{Step: "the first step", Time: at}
+	for _, e := range events {
+		if e.Type == event.Started && e.Time.Before(at) {
+			last = e
+		}
+	}
+	return fmt.Sprintf("%v after: %s", at.Sub(last.Time).Round(10*time.Millisecond), last.Step)
+}
+
 func table(out io.Writer, rows []row) {
 	w := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
 	fmt.Fprintln(w, "| operation\t| wall\t| bar\t| waiting for pods\t| waiting for PD and TiKV\t| our own\t|")

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/node"
 	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/plugin"
 	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/workload"
@@ -65,6 +66,7 @@ func run(ctx context.Context) error {
 	defer pods.Close()
 	service := workload.Service{Kube: n.Kube, Pods: pods, Namespace: namespace, Cluster: cluster}
 	var rows []row
+	var steps []event.Event
 	var writer *workload.Writer
 	for i, op := range operations {
 		if i == 1 {
@@ -86,12 +88,16 @@ func run(ctx context.Context) error {
 			return fmt.Errorf("%s: exit code %d: %s", op.name, result.Code, result.Stderr)
 		}
 		rows = append(rows, divide(op, events, result.Took))
+		steps = append(steps, events...)
 	}
 	account := writer.Stop()
 	table(os.Stdout, rows)
 	fmt.Printf("\nA client that wrote a row every 50 ms from the first scaling to the end of the upgrade:\n%s\n", account)
 	for _, err := range account.Failed {
 		fmt.Println(err)
+	}
+	for _, s := range account.Stalls {
+		fmt.Printf("a write of %v began %s\n", s.Took.Round(time.Millisecond), during(steps, s.At))
 	}
 	return clean(ctx, n, p)
 }
