@@ -120,11 +120,11 @@ func (sc Scene) candidate() (state.Member, bool) {
 	return state.Member{}, false
 }
 
-// isNext: the member serves and is the one to be restarted next, so what was
-// begun for its restart goes on.
-func (sc Scene) isNext(m state.Member) bool {
-	next, ok := sc.candidate()
-	return ok && m.Ordinal == next.Ordinal && m.Up() && !sc.Got.Set.Manual
+// next is the member to restart next if it serves, so that what was begun for
+// its restart has to go on.
+func (sc Scene) next() (state.Member, bool) {
+	m, ok := sc.candidate()
+	return m, ok && m.Up() && !sc.Got.Set.Manual
 }
 
 func (sc Scene) decide(p Profile, h hold) verdict {
@@ -198,8 +198,9 @@ func (sc Scene) needs(p Profile) verdict {
 // restart it was for, a removal that the user has called off.
 func (sc Scene) stand(p Profile) verdict {
 	var v verdict
+	next, restarts := sc.next()
 	for _, m := range sc.Got.Running() {
-		if !sc.Kept(m) || sc.isNext(m) {
+		if !sc.Kept(m) || restarts && m.Ordinal == next.Ordinal {
 			continue
 		}
 		got := sc.pursue(p.Standing, m)
