@@ -1,0 +1,106 @@
+// Command gen-docs writes docs/reference, the manual of all commands, from the
+// command tree.
+package main
+
+//go:generate go run . ../../docs/reference
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "gen-docs:", err)
+		os.Exit(1)
+	}
+}
+
+// run replaces what is in the directory, so that the page of a command that is
+// gone goes, too.
+func run(args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("give the directory to write to")
+	}
+	old, err := filepath.Glob(filepath.Join(args[0], "*.md"))
+	if err != nil {
+		return err
+	}
+	for _, file := range old {
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+	}
+	for name, text := range pages() {
+		if err := os.WriteFile(filepath.Join(args[0], name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pages are the manual's files by name.
+func pages() map[string]string {
+	root := cli.NewRoot(factory.New(genericiooptions.IOStreams{}, func(string) string { return "" }, ""))
+	// Its default is a directory of whoever runs this.
+	root.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache"
+	out := map[string]string{"README.md": index(root)}
+	for _, c := range root.Commands() {
+		out[c.Name()+".md"] = page(c)
+	}
+	return out
+}
+
+const generated = "<!-- Made by cmd/gen-docs: change the command, then run make generate. -->\n"
+
+func index(root *cobra.Command) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s# %s\n\n%s\n", generated, root.CommandPath(), root.Long)
+	for _, group := range root.Groups() {
+		fmt.Fprintf(&b, "\n## %s\n\n| Command | |\n| --- | --- |\n", strings.TrimSuffix(group.Title, ":"))
+		for _, c := range root.Commands() {
+			if c.GroupID == group.ID {
+				fmt.Fprintf(&b, "| [%s](%s.md) | %s |\n", c.Name(), c.Name(), c.Short)
+			}
+		}
+	}
+	b.WriteString("\nAll commands end with one of these [exit codes](../exit-codes.md).\n\n## Flags of all commands\n\n" +
+		"They mean what they mean to kubectl. They go after `tidb`: kubectl takes none before the name of a plugin.\n\n")
+	block(&b, "", root.PersistentFlags().FlagUsagesWrapped(100))
+	return b.String()
+}
+
+func page(c *cobra.Command) string {
+	var b strings.Builder
+	long := c.Long
+	if long == "" {
+		long = c.Short + "."
+	}
+	fmt.Fprintf(&b, "%s# %s\n\n%s\n\n", generated, c.CommandPath(), long)
+	block(&b, "", c.UseLine())
+	if c.HasExample() {
+		b.WriteString("\n## Examples\n\n")
+		block(&b, "sh", strings.TrimPrefix(strings.ReplaceAll(c.Example, "\n  ", "\n"), "  "))
+	}
+	if c.HasAvailableLocalFlags() {
+		b.WriteString("\n## Flags\n\n")
+		block(&b, "", c.LocalFlags().FlagUsagesWrapped(100))
+	}
+	b.WriteString("\n## See also\n\n* [flags of all commands](README.md#flags-of-all-commands)\n* [exit codes](../exit-codes.md)\n")
+	if c.Flags().Lookup("no-follow") != nil {
+		b.WriteString("* [events](../events.md), which `-o json` writes\n")
+	}
+	return b.String()
+}
+
+func block(b *strings.Builder, language, text string) {
+	fmt.Fprintf(b, "```%s\n%s\n```\n", language, strings.TrimRight(text, "\n"))
+}

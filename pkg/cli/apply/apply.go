@@ -1,0 +1,148 @@
+// Package apply is the verb that takes clusters to what a manifest says.
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+)
+
+// options are the verb's flags.
+type options struct {
+	drive.Options
+	file           string
+	forceConflicts bool
+	force          bool
+}
+
+// New makes the command.
+func New(f *factory.Factory) *cobra.Command {
+	return command(func(ctx context.Context, o options) error { return run(ctx, f, o) })
+}
+
+func command(run func(context.Context, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "apply -f FILE",
+		Short: "Take a cluster to what a manifest says",
+		Long: `Apply a TidbCluster manifest, as "kubectl apply --server-side" does, and take the
+cluster there. The cluster is made if it does not exist.
+
+The manifest is read strictly: a field that does not exist is an error, with its
+line. A field that somebody else has set to another value is refused as well, until
+--force-conflicts takes it over.`,
+		Example: `  # Take a cluster to what a file says
+  kubectl tidb apply -f basic.yaml
+
+  # In a pipeline: does anything have to be done? Exits with 10 if so
+  kubectl tidb apply -f basic.yaml --dry-run --exit-code
+
+  # From another program
+  kustomize build . | kubectl tidb apply -f -`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.Validate(); err != nil {
+				return err
+			}
+			return run(cmd.Context(), o)
+		},
+	}
+	o.Bind(cmd)
+	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "Manifest of one TidbCluster; - for standard input.")
+	cmd.Flags().BoolVar(&o.forceConflicts, "force-conflicts", false, "Take over fields that somebody else has set to another value.")
+	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the manifest is the cure.")
+	_ = cmd.MarkFlagRequired("filename")
+	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
+	return cmd
+}
+
+func run(ctx context.Context, f *factory.Factory, o options) error {
+	m, err := read(ctx, f, o.file)
+	if err != nil {
+		return err
+	}
+	s, err := drive.Open(f, m.Cluster.Namespace, m.Cluster.Name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	r := drive.Request{
+		Action: "apply " + o.file, Blind: o.force,
+		Write: func(ctx context.Context, w intent.Write) error {
+			_, err := o.write(ctx, s.Intent, m, w)
+			return err
+		},
+	}
+	var missing *intent.NotFoundError
+	if r.Now, err = s.Load(ctx); err != nil && !errors.As(err, &missing) {
+		return err
+	}
+	// What the manifest comes to is for the API server to say: it knows the
+	// fields that others have set.
+	r.Want, r.Refusal = o.write(ctx, s.Intent, m, intent.Write{DryRun: true})
+	return s.Run(ctx, f, o.Options, r)
+}
+
+// write applies the manifest. Fields that this tool has set, by another verb,
+// are no conflict: they are the user's own words, and the manifest is newer.
+func (o options) write(ctx context.Context, c *intent.Client, m *intent.Manifest, w intent.Write) (*v1alpha1.TidbCluster, error) {
+	w.Force = o.forceConflicts
+	got, err := c.Apply(ctx, m, w)
+	if clash, ok := errors.AsType[*intent.ConflictError](err); ok && ours(clash) {
+		w.Force = true
+		return c.Apply(ctx, m, w)
+	}
+	return got, err
+}
+
+func ours(clash *intent.ConflictError) bool {
+	for _, f := range clash.Fields {
+		if f.Manager != intent.FieldManager {
+			return false
+		}
+	}
+	return true
+}
+
+func read(ctx context.Context, f *factory.Factory, file string) (*intent.Manifest, error) {
+	namespace, err := f.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	data, err := contents(ctx, f, file)
+	if ctx.Err() != nil {
+		return nil, err
+	}
+	if err != nil {
+		return nil, exit.With(exit.Usage, fmt.Errorf("read manifest: %w", err))
+	}
+	all, err := intent.Parse(data)
+	if err != nil {
+		return nil, exit.With(exit.Usage, fmt.Errorf("%s: %w", file, err))
+	}
+	if len(all) != 1 {
+		return nil, exit.Usagef("%s has %d TidbClusters; apply takes one at a time", file, len(all))
+	}
+	explicit := *f.Flags.Namespace != ""
+	if err := all[0].InNamespace(namespace, explicit); err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	return all[0], nil
+}
+
+func contents(ctx context.Context, f *factory.Factory, file string) ([]byte, error) {
+	if file == "-" {
+		return f.Input(ctx, io.ReadAll)
+	}
+	return os.ReadFile(file)
+}

@@ -1,0 +1,158 @@
+// Package create is the verb that makes a cluster from a few flags.
+package create
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// options are the verb's flags and its argument.
+type options struct {
+	drive.Options
+	name             string
+	version          string
+	pd, tikv, tidb   int32
+	storage          string
+	storageClassName string
+}
+
+// New makes the command.
+func New(f *factory.Factory) *cobra.Command {
+	return command(f, func(ctx context.Context, o options) error { return run(ctx, f, o) })
+}
+
+func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "create NAME --version VERSION",
+		Short: "Make a cluster and wait until it serves",
+		Long: `Make a cluster of PD, TiKV and TiDB, and wait until it serves.
+
+The flags say what most clusters differ in. For everything else write a TidbCluster
+manifest and use "kubectl tidb apply", or change the cluster with "kubectl edit tc"
+and go on with "kubectl tidb sync".`,
+		Example: `  # The usual size: three PD members, three TiKV stores, two TiDB servers
+  kubectl tidb create basic --version v8.1.0
+
+  # Bigger, and on a storage class of your choice
+  kubectl tidb create basic --version v8.1.0 --tikv 5 --storage 500Gi --storage-class fast
+
+  # See what that would make
+  kubectl tidb create basic --version v8.1.0 --dry-run`,
+		SuggestFor: []string{"deploy", "new", "start"},
+		Args:       cobra.ExactArgs(1),
+		// The name is new, so there is nothing to complete.
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.Validate(); err != nil {
+				return err
+			}
+			o.name = args[0]
+			return run(cmd.Context(), o)
+		},
+	}
+	o.Bind(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&o.version, "version", "", "Version of all components, e.g. v8.1.0.")
+	flags.Int32Var(&o.pd, "pd", 3, "Number of PD members.")
+	flags.Int32Var(&o.tikv, "tikv", 3, "Number of TiKV stores.")
+	flags.Int32Var(&o.tidb, "tidb", 2, "Number of TiDB servers.")
+	flags.StringVar(&o.storage, "storage", "10Gi", "Storage of each PD member and each TiKV store.")
+	flags.StringVar(&o.storageClassName, "storage-class", "", "Storage class of the claims; the default class without it.")
+	_ = cmd.MarkFlagRequired("version")
+	_ = cmd.RegisterFlagCompletionFunc("version", target.CompleteVersion(f))
+	return cmd
+}
+
+func run(ctx context.Context, f *factory.Factory, o options) error {
+	namespace, err := f.Namespace()
+	if err != nil {
+		return err
+	}
+	want, err := o.cluster(namespace)
+	if err != nil {
+		return err
+	}
+	s, err := drive.Open(f, namespace, o.name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	r := drive.Request{
+		Action: "create", Want: want,
+		Write: func(ctx context.Context, w intent.Write) error {
+			_, err := s.Intent.Create(ctx, want, w)
+			return err
+		},
+	}
+	var missing *intent.NotFoundError
+	switch _, err := s.Load(ctx); {
+	case err == nil:
+		r.Refusal = exists(namespace, o.name)
+	case !errors.As(err, &missing):
+		return err
+	}
+	return s.Run(ctx, f, o.Options, r)
+}
+
+func exists(namespace, name string) error {
+	return exit.Refusef("cluster %s/%s exists already, so nothing was changed; go on with it: kubectl tidb sync %s -n %s",
+		namespace, name, name, namespace)
+}
+
+// cluster is the TidbCluster that the flags describe.
+func (o options) cluster(namespace string) (*v1alpha1.TidbCluster, error) {
+	if err := target.CheckVersion(o.version, ""); err != nil {
+		return nil, exit.Usagef("--version: %w", err)
+	}
+	storage, err := resource.ParseQuantity(o.storage)
+	if err != nil || storage.Sign() <= 0 {
+		return nil, exit.Usagef("--storage: %q is not an amount such as 10Gi", o.storage)
+	}
+	if min(o.pd, o.tikv, o.tidb) < 1 {
+		return nil, exit.Usagef("a cluster has at least one member of each component; these are %d of PD, %d of TiKV and %d of TiDB",
+			o.pd, o.tikv, o.tidb)
+	}
+	var class *string
+	if o.storageClassName != "" {
+		class = &o.storageClassName
+	}
+	claim := corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: storage}}
+	tc := &v1alpha1.TidbCluster{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "pingcap.com/v1alpha1", Kind: "TidbCluster"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: o.name},
+		Spec: v1alpha1.TidbClusterSpec{
+			Version: o.version,
+			PD: &v1alpha1.PDSpec{
+				BaseImage: "pingcap/pd", Replicas: o.pd, ResourceRequirements: claim,
+				StorageClassName: class, Config: v1alpha1.NewPDConfig(),
+			},
+			TiKV: &v1alpha1.TiKVSpec{
+				BaseImage: "pingcap/tikv", Replicas: o.tikv, ResourceRequirements: claim,
+				StorageClassName: class, Config: v1alpha1.NewTiKVConfig(),
+			},
+			TiDB: &v1alpha1.TiDBSpec{
+				BaseImage: "pingcap/tidb", Replicas: o.tidb, Config: v1alpha1.NewTiDBConfig(),
+				Service: &v1alpha1.TiDBServiceSpec{ServiceSpec: v1alpha1.ServiceSpec{Type: corev1.ServiceTypeClusterIP}},
+			},
+		},
+	}
+	// All of it was given on the command line.
+	if errs := topology.Validate(tc); len(errs) > 0 {
+		return nil, exit.Usagef("cluster %s/%s would not be valid: %w", namespace, o.name, errs.ToAggregate())
+	}
+	return tc, nil
+}

@@ -1,0 +1,64 @@
+package drive
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+)
+
+// conclude turns the end of a run into the command's error.
+func conclude(p plan.Plan, err error) error {
+	if _, gone := errors.AsType[*intent.NotFoundError](err); gone {
+		// Not a wrong name: it was there when the run began.
+		return exit.With(exit.Aborted, errors.New("the TidbCluster was deleted meanwhile"))
+	}
+	switch {
+	case err != nil:
+		return err
+	case p.Outcome == plan.Blocked:
+		return exit.With(exit.Refused, errors.New(blockedBy(p)))
+	case p.Outcome == plan.Paused:
+		return exit.With(exit.Paused, errors.New("the cluster was paused"))
+	}
+	return nil
+}
+
+func blockedBy(p plan.Plan) string {
+	for _, g := range p.Gates {
+		if !g.Blocked {
+			continue
+		}
+		if g.Unblock != "" {
+			return fmt.Sprintf("%s; %s", g, g.Unblock)
+		}
+		return g.String()
+	}
+	return "blocked"
+}
+
+// said keeps the exit code of an error that the report has shown already.
+func said(err error) error {
+	if err == nil {
+		return nil
+	}
+	return exit.With(exit.Of(err), nil)
+}
+
+// outcomes name the ends in the vocabulary of events.
+var outcomes = map[exit.Code]string{
+	exit.OK:          event.OutcomeConverged,
+	exit.Failure:     event.OutcomeFailed,
+	exit.Usage:       event.OutcomeUsage,
+	exit.Refused:     event.OutcomeBlocked,
+	exit.TimedOut:    event.OutcomeTimedOut,
+	exit.Paused:      event.OutcomePaused,
+	exit.Aborted:     event.OutcomeAborted,
+	exit.Held:        event.OutcomeConflict,
+	exit.Forbidden:   event.OutcomeForbidden,
+	exit.Pending:     event.OutcomeChanges,
+	exit.Interrupted: event.OutcomeInterrupted,
+}

@@ -1,0 +1,117 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/act"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/explain"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/observe"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/report"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// Run checks what the request wants, writes it, and drives the cluster there.
+// With --dry-run it says what that would be.
+func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Request) error {
+	ctx, cancel := o.limit(ctx)
+	defer cancel()
+	begun := time.Now()
+	p, err := s.check(ctx, r)
+	if err == nil && r.Write != nil {
+		err = r.Write(ctx, intent.Write{DryRun: o.DryRun})
+	}
+	err = exit.Ended(ctx, err)
+	switch {
+	case o.Output.JSON():
+	case err != nil:
+		return err
+	case o.DryRun:
+		p.print(f.Streams.Out)
+		return p.verdict(o)
+	}
+	opts := report.Detect(f.Streams.Out, f.Streams.ErrOut, o.Output.String(), f.Env)
+	opts.Context, opts.Namespace, opts.Cluster, opts.Action = f.Context(), s.Namespace, s.Name, r.Action
+	printer := report.New(opts)
+	defer printer.Close()
+	story := reconcile.NewStory(s.Namespace, s.Name, time.Now, printer)
+	switch {
+	case err != nil:
+	case o.DryRun:
+		err = p.tell(story, o)
+	default:
+		err = exit.Ended(ctx, conclude(s.converge(ctx, f, o, story)))
+	}
+	outcome := outcomes[exit.Of(err)]
+	if err == nil && o.DryRun && p.plan.Outcome != plan.Converged {
+		outcome = event.OutcomeChanges
+	}
+	story.Done(outcome, int(exit.Of(err)), time.Since(begun), explain.Error(err))
+	return said(err)
+}
+
+// check holds a request against the cluster, and refuses what cannot or must
+// not be done before anything is changed.
+func (s *Session) check(ctx context.Context, r Request) (prospect, error) {
+	if err := r.admit(); err != nil {
+		return prospect{}, err
+	}
+	w, snap, err := s.Observer.Against(ctx, topology.New(r.Want))
+	if err != nil {
+		return prospect{}, err
+	}
+	if err := r.allow(w, snap); err != nil {
+		return prospect{}, err
+	}
+	return prospect{request: r, wanted: w, snapshot: snap, plan: plan.Decide(component.Profiles(), w, snap)}, nil
+}
+
+// tell is a dry run as events.
+func (p prospect) tell(story *reconcile.Story, o Options) error {
+	story.Decided(p.wanted, p.snapshot, p.plan)
+	for _, step := range p.plan.Steps {
+		story.Notice("would begin with: " + step.String())
+	}
+	return p.verdict(o)
+}
+
+// converge runs the engine until there is nothing left to do for it.
+func (s *Session) converge(ctx context.Context, f *factory.Factory, o Options, story *reconcile.Story) (plan.Plan, error) {
+	tc, err := s.Load(ctx)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	cluster := topology.New(tc)
+	held, other, err := s.hold(ctx, cluster)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	engine := reconcile.Engine{Profiles: component.Profiles(), Observer: s.Observer, Story: story}
+	switch {
+	case held != nil:
+		defer func() { _ = held.Release() }()
+		ctx = held.Context()
+		engine.Actor = act.New(s.Kube, s.Observer.PD, cluster, time.Now)
+		engine.Recorder = act.NewRecorder(s.Intent, s.Observer.Existing)
+	case o.NoFollow:
+		return plan.Plan{}, exit.With(exit.Held, fmt.Errorf("%s drives the cluster, and will carry out what was asked", other))
+	default:
+		story.Notice(other + " drives the cluster; looking on")
+	}
+	meta, err := f.Metadata()
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	watch, stop := context.WithCancel(ctx)
+	defer stop()
+	pacer := &reconcile.Pacer{Nudges: observe.Watch(watch, meta, cluster), Now: time.Now}
+	return reconcile.Run(ctx, engine, pacer)
+}

@@ -1,0 +1,49 @@
+package drive
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+)
+
+// Options are the flags that all driving verbs share.
+type Options struct {
+	Timeout  time.Duration
+	Output   output.Format
+	DryRun   bool
+	ExitCode bool
+	NoFollow bool
+}
+
+// Bind adds the flags to a command.
+func (o *Options) Bind(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.DurationVar(&o.Timeout, "timeout", 0, "Stop waiting after this long, e.g. 30m, at a safe point; the same command then goes on. Zero waits for ever.")
+	o.Output.Bind(cmd, "With json, one event per line on stdout rather than progress on stderr.")
+	flags.BoolVar(&o.DryRun, "dry-run", false, "Say what would be done, and change nothing.")
+	flags.BoolVar(&o.ExitCode, "exit-code", false, "With --dry-run, exit with 10 when there is something to do.")
+	flags.BoolVar(&o.NoFollow, "no-follow", false, "When another driver holds the cluster, exit with 8 rather than look on.")
+}
+
+// Validate checks what flags alone can tell.
+func (o *Options) Validate() error {
+	switch {
+	case o.ExitCode && !o.DryRun:
+		return exit.Usagef("--exit-code goes with --dry-run")
+	case o.Timeout < 0:
+		return exit.Usagef("--timeout must not be negative")
+	}
+	return nil
+}
+
+// limit bounds a command by --timeout.
+func (o *Options) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if o.Timeout == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, o.Timeout, exit.ErrTimedOut)
+}

@@ -1,0 +1,113 @@
+package drive
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// prospect is a request held against the cluster as it is.
+type prospect struct {
+	request  Request
+	wanted   plan.Wanted
+	snapshot state.Snapshot
+	plan     plan.Plan
+}
+
+// print says what would be done: to which components, and how it would begin.
+// What comes after that depends on what the cluster then looks like.
+func (p prospect) print(out io.Writer) {
+	c := p.wanted.Cluster
+	if p.plan.Outcome == plan.Converged {
+		fmt.Fprintf(out, "%s is as wanted: there is nothing to do\n", title(c))
+		return
+	}
+	fmt.Fprintf(out, "%s, %s:\n", title(c), p.request.Action)
+	for _, g := range p.wanted.Groups {
+		if what := p.changes(g); what != "" {
+			fmt.Fprintf(out, "  %s: %s\n", g.Kind.Title(), what)
+		}
+	}
+	if len(p.plan.Steps) > 0 {
+		fmt.Fprintln(out, "it would begin with:")
+	}
+	for _, step := range p.plan.Steps {
+		fmt.Fprintf(out, "  %s\n", step)
+	}
+	if len(p.plan.Gates) > 0 {
+		fmt.Fprintln(out, "it would wait for:")
+	}
+	for _, g := range p.plan.Gates {
+		fmt.Fprintf(out, "  %s\n", g)
+		if g.Unblock != "" {
+			fmt.Fprintf(out, "    %s\n", g.Unblock)
+		}
+	}
+}
+
+// changes says what becomes of a component, "" when nothing does.
+func (p prospect) changes(g plan.Group) string {
+	got := p.snapshot.Groups[g.Kind]
+	if !got.Set.Exists {
+		return fmt.Sprintf("%s of %s", members(g.Replicas), g.Version)
+	}
+	var parts []string
+	if p.request.Now != nil {
+		if old, ok := topology.New(p.request.Now).Group(g.Kind); ok && old.Version != g.Version {
+			parts = append(parts, fmt.Sprintf("%s to %s", old.Version, g.Version))
+		}
+	}
+	if got.Set.Replicas != g.Replicas {
+		parts = append(parts, fmt.Sprintf("%d to %s", got.Set.Replicas, members(g.Replicas)))
+	}
+	switch n := restarts(g, got); {
+	case n > 0 && g.Manual:
+		parts = append(parts, fmt.Sprintf("%d to restart when you delete their pods", n))
+	case n > 1:
+		parts = append(parts, fmt.Sprintf("%d to restart, one at a time", n))
+	case n > 0:
+		parts = append(parts, "1 to restart")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// restarts counts the members that stay and get another pod.
+func restarts(g plan.Group, got state.Group) int {
+	stay := got.Running()
+	stay = stay[:min(g.Replicas, len(stay))]
+	if got.Set.Template != g.Template {
+		return len(stay)
+	}
+	n := 0
+	for _, m := range stay {
+		if got.Outdated(m) {
+			n++
+		}
+	}
+	return n
+}
+
+func members(n int) string {
+	if n == 1 {
+		return "1 member"
+	}
+	return fmt.Sprintf("%d members", n)
+}
+
+// verdict is what a dry run ends with.
+func (p prospect) verdict(o Options) error {
+	switch {
+	case p.plan.Outcome == plan.Converged:
+		return nil
+	case p.plan.Outcome == plan.Blocked:
+		return conclude(p.plan, nil)
+	case o.ExitCode:
+		return exit.With(exit.Pending, nil)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+// Package drive is what all driving verbs have in common: check the intent that
+// the user proposes, write it, and run the engine until the cluster matches it.
+// A verb adds only what it proposes.
+package drive
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/observe"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// Session is a connection to one cluster, which need not exist.
+type Session struct {
+	Namespace, Name string
+	Kube            kubernetes.Interface
+	Intent          *intent.Client
+	Observer        *observe.Observer
+
+	dialer dial.Dialer
+}
+
+// Open connects.
+func Open(f *factory.Factory, namespace, name string) (*Session, error) {
+	config, err := f.Config()
+	if err != nil {
+		return nil, err
+	}
+	kube, err := f.Kube()
+	if err != nil {
+		return nil, err
+	}
+	dyn, err := f.Dynamic()
+	if err != nil {
+		return nil, err
+	}
+	dialer, err := dial.NewPods(config)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{Namespace: namespace, Name: name, Kube: kube, Intent: intent.New(dyn), dialer: dialer}
+	s.Observer = observe.New(kube, dialer, s.Load, time.Now)
+	return s, nil
+}
+
+// Load reads the TidbCluster.
+func (s *Session) Load(ctx context.Context) (*v1alpha1.TidbCluster, error) {
+	return s.Intent.Load(ctx, s.Namespace, s.Name)
+}
+
+// Close ends the connections.
+func (s *Session) Close() {
+	s.Observer.Close()
+	_ = s.dialer.Close()
+}
+
+// hold makes this process the cluster's driver. When another one is, it says
+// which, and the caller may only look on.
+func (s *Session) hold(ctx context.Context, c topology.Cluster) (held *lease.Held, other string, err error) {
+	if ns, holder, alive := lease.OperatorAlive(ctx, s.Kube, c.Namespace); alive {
+		return nil, "tidb-operator " + holder + " in namespace " + ns, nil
+	}
+	held, err = lease.Acquire(ctx, s.Kube, c, lease.Self())
+	if taken, ok := errors.AsType[*lease.HeldError](err); ok {
+		return nil, taken.Holder.Describe(), nil
+	}
+	return held, "", err
+}

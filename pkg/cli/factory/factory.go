@@ -1,0 +1,84 @@
+// Package factory gives commands what they talk to the cluster with. Everything
+// is made on first use, so that "--help" and completion never touch the network.
+package factory
+
+import (
+	"net/http"
+	"sync"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+)
+
+// Factory makes clients from kubectl's flags.
+type Factory struct {
+	Flags   *genericclioptions.ConfigFlags
+	Streams genericiooptions.IOStreams
+	Version string
+	// Env reads an environment variable.
+	Env func(string) string
+
+	config func() (*rest.Config, error)
+	client func() (*http.Client, error)
+}
+
+// New makes a factory.
+func New(streams genericiooptions.IOStreams, env func(string) string, version string) *Factory {
+	f := &Factory{Flags: genericclioptions.NewConfigFlags(true), Streams: streams, Env: env, Version: version}
+	f.config = sync.OnceValues(f.load)
+	// One client for all, so that they share connections.
+	f.client = sync.OnceValues(func() (*http.Client, error) {
+		c, err := f.config()
+		if err != nil {
+			return nil, err
+		}
+		return rest.HTTPClientFor(c)
+	})
+	return f
+}
+
+// Config is how to reach the API server.
+func (f *Factory) Config() (*rest.Config, error) { return f.config() }
+
+// Kube is a client for Kubernetes' own objects.
+func (f *Factory) Kube() (kubernetes.Interface, error) {
+	client, err := f.client()
+	if err != nil {
+		return nil, err
+	}
+	c, err := f.config()
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfigAndClient(c, client)
+}
+
+// Metadata is a client for the metadata of any object.
+func (f *Factory) Metadata() (metadata.Interface, error) {
+	client, err := f.client()
+	if err != nil {
+		return nil, err
+	}
+	c, err := f.config()
+	if err != nil {
+		return nil, err
+	}
+	return metadata.NewForConfigAndClient(metadata.ConfigFor(c), client)
+}
+
+// Dynamic is a client for objects of any kind.
+func (f *Factory) Dynamic() (dynamic.Interface, error) {
+	client, err := f.client()
+	if err != nil {
+		return nil, err
+	}
+	c, err := f.config()
+	if err != nil {
+		return nil, err
+	}
+	return dynamic.NewForConfigAndClient(c, client)
+}

@@ -1,0 +1,117 @@
+// Package install is the verb "init": it makes a Kubernetes cluster know what a
+// TidbCluster is.
+package install
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/crd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+)
+
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+// established bounds the wait for the API server to serve the new resource.
+const established = 30 * time.Second
+
+// options are the verb's flags.
+type options struct {
+	forceConflicts bool
+}
+
+// New makes the command.
+func New(f *factory.Factory) *cobra.Command {
+	return command(func(ctx context.Context, o options) error { return run(ctx, f, o) })
+}
+
+func command(run func(context.Context, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Make Kubernetes know what a TidbCluster is",
+		Long: `Install the CustomResourceDefinition of TidbClusters, by server-side apply. One that
+this command has installed is brought up to date. One that somebody else manages,
+such as the Helm chart of tidb-operator, is left as it is: clusters work with it.
+
+It needs the permission to patch customresourcedefinitions.`,
+		Example:    `  kubectl tidb init`,
+		SuggestFor: []string{"install", "setup"},
+		Args:       cobra.NoArgs,
+		RunE:       func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), o) },
+	}
+	cmd.Flags().BoolVar(&o.forceConflicts, "force-conflicts", false, "Replace a definition that somebody else manages.")
+	return cmd
+}
+
+func run(ctx context.Context, f *factory.Factory, o options) error {
+	dyn, err := f.Dynamic()
+	if err != nil {
+		return err
+	}
+	want, err := crd.TidbClusters()
+	if err != nil {
+		return err
+	}
+	client := dyn.Resource(definitions)
+	name, result := want.GetName(), "is installed"
+	got, err := client.Apply(ctx, name, want, metav1.ApplyOptions{FieldManager: intent.FieldManager, Force: o.forceConflicts})
+	if apierrors.IsConflict(err) {
+		result = "is there already and somebody else manages it, so it was left alone; replace it with --force-conflicts"
+		got, err = client.Get(ctx, name, metav1.GetOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("apply customresourcedefinition %s: %w", name, err)
+	}
+	if err := serve(ctx, client, got); err != nil {
+		return exit.Ended(ctx, err)
+	}
+	fmt.Fprintf(f.Streams.Out, "customresourcedefinition %s %s\n", name, result)
+	return nil
+}
+
+// serve waits until the API server serves the resource, so that the command
+// after this one finds it.
+func serve(ctx context.Context, client dynamic.ResourceInterface, got *unstructured.Unstructured) error {
+	if isEstablished(got) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, established)
+	defer cancel()
+	w, err := client.Watch(ctx, metav1.ListOptions{
+		FieldSelector: "metadata.name=" + got.GetName(), ResourceVersion: got.GetResourceVersion(),
+	})
+	if err != nil {
+		return fmt.Errorf("watch customresourcedefinition %s: %w", got.GetName(), err)
+	}
+	defer w.Stop()
+	for e := range w.ResultChan() {
+		if o, ok := e.Object.(*unstructured.Unstructured); ok && e.Type != watch.Deleted && isEstablished(o) {
+			return nil
+		}
+	}
+	return fmt.Errorf("customresourcedefinition %s is applied, but the API server does not serve it yet; "+
+		"see: kubectl describe crd %s", got.GetName(), got.GetName())
+}
+
+func isEstablished(o *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range conditions {
+		m, _ := c.(map[string]any)
+		if m["type"] == "Established" && m["status"] == "True" {
+			return true
+		}
+	}
+	return false
+}

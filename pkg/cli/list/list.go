@@ -1,0 +1,166 @@
+// Package list is the verb that lists clusters.
+package list
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/report"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// options are the verb's flags.
+type options struct {
+	all    bool
+	output output.Format
+}
+
+// New makes the command.
+func New(f *factory.Factory) *cobra.Command {
+	return command(func(ctx context.Context, o options) error { return run(ctx, f, o) })
+}
+
+func command(run func(context.Context, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List clusters",
+		Long: `List clusters, with what is wanted of them and whether the last driver found them so.
+"kubectl tidb status" asks a cluster itself.`,
+		Example: `  kubectl tidb list
+
+  # Those of all namespaces
+  kubectl tidb list -A`,
+		SuggestFor: []string{"get", "ls"},
+		Args:       cobra.NoArgs,
+		RunE:       func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), o) },
+	}
+	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "List the clusters of all namespaces.")
+	o.output.Bind(cmd, "Output format: json.")
+	return cmd
+}
+
+func run(ctx context.Context, f *factory.Factory, o options) error {
+	namespace, err := f.Namespace()
+	if err != nil {
+		return err
+	}
+	if o.all {
+		namespace = ""
+	}
+	dyn, err := f.Dynamic()
+	if err != nil {
+		return err
+	}
+	// A cluster that cannot be read must not hide the others.
+	clusters, failed := intent.New(dyn).List(ctx, namespace)
+	if failed != nil && len(clusters) == 0 {
+		return failed
+	}
+	if err := o.show(f, namespace, clusters); err != nil {
+		return err
+	}
+	return failed
+}
+
+func (o options) show(f *factory.Factory, namespace string, clusters []v1alpha1.TidbCluster) error {
+	out := f.Streams.Out
+	switch {
+	case o.output.JSON():
+		return output.Write(out, views(clusters))
+	case len(clusters) > 0:
+		return o.table(out, clusters, time.Now())
+	case o.all:
+		fmt.Fprintln(f.Streams.ErrOut, "No TidbClusters found.")
+	default:
+		fmt.Fprintf(f.Streams.ErrOut, "No TidbClusters found in namespace %s.\n", namespace)
+	}
+	return nil
+}
+
+// view is the JSON form of one cluster.
+type view struct {
+	Namespace string         `json:"namespace"`
+	Cluster   string         `json:"cluster"`
+	Version   string         `json:"version"`
+	Ready     string         `json:"ready"`
+	Reason    string         `json:"reason,omitempty"`
+	Paused    bool           `json:"paused,omitempty"`
+	Replicas  map[string]int `json:"replicas"`
+	Created   metav1.Time    `json:"created"`
+}
+
+func views(clusters []v1alpha1.TidbCluster) []view {
+	out := []view{}
+	for i := range clusters {
+		c := topology.New(&clusters[i])
+		v := view{
+			Namespace: c.Namespace, Cluster: c.Name, Version: c.Source.Spec.Version, Paused: c.Paused,
+			Replicas: map[string]int{}, Created: c.Source.CreationTimestamp,
+		}
+		v.Ready, v.Reason = ready(c)
+		for _, g := range c.Groups {
+			v.Replicas[string(g.Kind)] = g.Replicas
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// ready is what the last driver of the cluster found, and why.
+func ready(c topology.Cluster) (status, reason string) {
+	for _, cond := range c.Source.Status.Conditions {
+		if cond.Type == v1alpha1.TidbClusterReady {
+			if cond.Reason == string(cond.Type) {
+				cond.Reason = ""
+			}
+			return string(cond.Status), cond.Reason
+		}
+	}
+	return "Unknown", ""
+}
+
+// table names the namespace only where there can be several, as kubectl does.
+func (o options) table(out io.Writer, clusters []v1alpha1.TidbCluster, now time.Time) error {
+	headers := []string{"name", "ready", "version", "pd", "tikv", "tidb", "age"}
+	if o.all {
+		headers = append([]string{"namespace"}, headers...)
+	}
+	var rows [][]string
+	for _, v := range views(clusters) {
+		word := v.Ready
+		switch {
+		case v.Paused:
+			word = "Paused"
+		case v.Reason != "":
+			word += " (" + v.Reason + ")"
+		}
+		row := []string{v.Cluster, word, v.Version}
+		if o.all {
+			row = append([]string{v.Namespace}, row...)
+		}
+		for _, k := range topology.Kinds() {
+			row = append(row, size(v, k))
+		}
+		rows = append(rows, append(row, duration.HumanDuration(now.Sub(v.Created.Time))))
+	}
+	return report.Table(out, headers, rows)
+}
+
+func size(v view, k topology.Kind) string {
+	if n, ok := v.Replicas[string(k)]; ok {
+		return strconv.Itoa(n)
+	}
+	return "-"
+}

@@ -1,0 +1,57 @@
+// Package cli is the command line: one package per verb, and here the root, the
+// signals and the exit.
+//
+// A verb turns flags into options and options into an intent. It owns no logic
+// of its own; package drive runs the engine for all of them.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/klog/v2"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/explain"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/version"
+)
+
+// Main runs the command line and returns the exit code.
+func Main(args []string, streams genericiooptions.IOStreams, env func(string) string) int {
+	ctx, stop := interruptible(streams.ErrOut)
+	defer stop()
+	return run(ctx, args, streams, env)
+}
+
+func run(ctx context.Context, args []string, streams genericiooptions.IOStreams, env func(string) string) int {
+	// The libraries' own log goes nowhere: what matters in it is told as an
+	// event, and the rest would garble the screen.
+	klog.SetLogger(logr.Discard())
+	root := NewRoot(factory.New(streams, env, version.Short()))
+	root.SetArgs(args)
+	err := explain.Error(exit.Ended(ctx, root.ExecuteContext(ctx)))
+	if text := tidy(err); text != "" {
+		fmt.Fprintln(streams.ErrOut, "error:", text)
+	}
+	return int(exit.Of(err))
+}
+
+// tidy makes one paragraph of an error, since that is what people paste into a
+// ticket. Whoever interrupts a command does not need to be told so.
+func tidy(err error) string {
+	if err == nil || errors.Is(err, exit.ErrInterrupted) {
+		return ""
+	}
+	var lines []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimRight(line, " \t\r\n"); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}

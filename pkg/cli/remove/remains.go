@@ -1,0 +1,98 @@
+package remove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/observe"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// remains is what is left of a cluster once its TidbCluster is deleted.
+type remains struct {
+	kube    kubernetes.Interface
+	meta    metadata.Interface
+	cluster topology.Cluster
+}
+
+func (r remains) own() metav1.ListOptions {
+	return metav1.ListOptions{LabelSelector: labels.SelectorFromSet(r.cluster.Selector()).String()}
+}
+
+func (r remains) pods(ctx context.Context) ([]corev1.Pod, error) {
+	list, err := r.kube.CoreV1().Pods(r.cluster.Namespace).List(ctx, r.own())
+	if err != nil {
+		return nil, fmt.Errorf("list pods of cluster %s/%s: %w", r.cluster.Namespace, r.cluster.Name, err)
+	}
+	return list.Items, nil
+}
+
+func (r remains) claims(ctx context.Context) ([]corev1.PersistentVolumeClaim, error) {
+	list, err := r.kube.CoreV1().PersistentVolumeClaims(r.cluster.Namespace).List(ctx, r.own())
+	if err != nil {
+		return nil, fmt.Errorf("list claims of cluster %s/%s: %w", r.cluster.Namespace, r.cluster.Name, err)
+	}
+	return list.Items, nil
+}
+
+// waitForPods waits until the last pod has stopped.
+func (r remains) waitForPods(ctx context.Context) error {
+	watch, stop := context.WithCancel(ctx)
+	defer stop()
+	nudges := observe.Watch(watch, r.meta, r.cluster)
+	left := "its pods are"
+	for {
+		pods, err := r.pods(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return stopped(ctx, left)
+		case err != nil:
+			return err
+		case len(pods) == 0:
+			return nil
+		}
+		left = count(len(pods), "pod") + " are"
+		if len(pods) == 1 {
+			left = "pod " + pods[0].Name + " is"
+		}
+		select {
+		case <-nudges:
+		case <-time.After(5 * time.Second): // should a change be missed
+		case <-ctx.Done():
+			return stopped(ctx, left)
+		}
+	}
+}
+
+// stopped says that who waits goes, and that the deletion does not mind.
+func stopped(ctx context.Context, left string) error {
+	cause := context.Cause(ctx)
+	what := "interrupted"
+	if errors.Is(cause, exit.ErrTimedOut) {
+		what = "timed out"
+	}
+	return exit.With(exit.Of(cause), fmt.Errorf("%s: the deletion goes on, %s left; the same command waits for the rest", what, left))
+}
+
+// deleteClaims deletes these very claims, and not others that have got their
+// names since.
+func (r remains) deleteClaims(ctx context.Context, claims []corev1.PersistentVolumeClaim) error {
+	for _, claim := range claims {
+		err := r.kube.CoreV1().PersistentVolumeClaims(claim.Namespace).Delete(ctx, claim.Name,
+			metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(claim.UID))})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete claim %s: %w", claim.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/apply"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/completion"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/create"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/install"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/list"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/remove"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/scale"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/status"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/sync"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/upgrade"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/version"
+)
+
+const long = `Drive TiDB clusters on Kubernetes.
+
+A command writes what you want into the TidbCluster and then, right here, takes
+the cluster there: step by step, showing what it does and what it waits for.
+It can be interrupted at any time; the same command goes on where it stopped.`
+
+// NewRoot makes the command tree.
+func NewRoot(f *factory.Factory) *cobra.Command {
+	root := &cobra.Command{
+		Use:               "kubectl-tidb",
+		Short:             "Drive TiDB clusters on Kubernetes",
+		Long:              long,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl tidb"},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		// Any argument gets here, for a suggestion of what it should have been.
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknown(cmd, args[0])
+			}
+			return cmd.Help()
+		},
+		SuggestionsMinimumDistance: 2,
+	}
+	root.SetIn(f.Streams.In)
+	root.SetOut(f.Streams.Out)
+	root.SetErr(f.Streams.ErrOut)
+	root.SetUsageFunc(usage)
+	root.SetFlagErrorFunc(misused)
+	f.Flags.AddFlags(root.PersistentFlags())
+	root.PersistentFlags().BoolP("help", "h", false, "Show help for a command.")
+	completeFlags(root, f)
+	root.AddGroup(
+		&cobra.Group{ID: "drive", Title: "Driving a cluster:"},
+		&cobra.Group{ID: "look", Title: "Looking at clusters:"},
+		&cobra.Group{ID: "setup", Title: "Setting up:"},
+		&cobra.Group{ID: "help", Title: "Help:"},
+	)
+	add := func(group string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = group
+			strict(c)
+			root.AddCommand(c)
+		}
+	}
+	add("drive", create.New(f), apply.New(f), scale.New(f), upgrade.New(f), sync.New(f), remove.New(f))
+	add("look", status.New(f), list.New(f))
+	add("setup", install.New(f), version.New(f), completion.New(f))
+	help := newHelp()
+	root.SetHelpCommand(help)
+	add("help", help, newOptions())
+	return root
+}
+
+// strict makes wrong arguments and missing flags a usage error, never a success.
+func strict(c *cobra.Command) {
+	args := c.Args
+	c.Args = func(cmd *cobra.Command, given []string) error {
+		if err := args(cmd, given); err != nil {
+			return misused(cmd, err)
+		}
+		if err := cmd.ValidateRequiredFlags(); err != nil {
+			return misused(cmd, err)
+		}
+		return nil
+	}
+}
+
+// misused gives an error about flags and arguments its exit code, and says how
+// the command is used.
+func misused(cmd *cobra.Command, err error) error {
+	if _, coded := errors.AsType[*exit.Error](err); coded {
+		return err
+	}
+	if cmd.HasParent() {
+		return exit.Usagef("%w; usage: %s; see: %s --help", err, cmd.UseLine(), cmd.CommandPath())
+	}
+	return exit.Usagef("%w; see: %s --help", err, cmd.CommandPath())
+}
+
+func unknown(root *cobra.Command, name string) error {
+	hint := ""
+	if near := root.SuggestionsFor(name); len(near) > 0 {
+		hint = "; did you mean " + near[0] + "?"
+	}
+	return exit.Usagef("unknown command %q%s See all commands with: %s --help", name, or(hint, "."), root.CommandPath())
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}

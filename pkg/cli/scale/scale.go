@@ -1,0 +1,162 @@
+// Package scale is the verb that changes how many members components have.
+package scale
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// options are the verb's flags and its arguments.
+type options struct {
+	drive.Options
+	name     []string // the argument that names the cluster
+	changes  string   // as the user wrote them
+	replicas map[topology.Kind]int
+}
+
+// New makes the command.
+func New(f *factory.Factory) *cobra.Command {
+	return command(f, func(ctx context.Context, o options) error { return run(ctx, f, o) })
+}
+
+func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "scale NAME COMPONENT=N...",
+		Short: "Change how many members components have",
+		Long: `Change how many members components have, one member at a time. COMPONENT is pd, tikv
+or tidb.
+
+A PD member hands its leadership over and leaves PD before its pod goes. A TiKV
+store gives its region leaders up, moves all its regions to other stores and
+becomes a tombstone before its pod goes. Claims of removed members stay, marked;
+a later scale-out to the same ordinal deletes them first.
+
+Fewer stores than PD keeps replicas of the data (max-replicas), or no PD at all, is
+refused.`,
+		Example: `  kubectl tidb scale basic tikv=4
+
+  # Several components at once
+  kubectl tidb scale basic pd=5 tidb=3
+
+  # See what it would take
+  kubectl tidb scale basic tikv=3 --dry-run`,
+		SuggestFor:        []string{"resize", "scale-in", "scale-out"},
+		Args:              cobra.MinimumNArgs(2),
+		ValidArgsFunction: complete(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.Validate(); err != nil {
+				return err
+			}
+			var err error
+			if o.replicas, err = parse(args[1:]); err != nil {
+				return err
+			}
+			o.name, o.changes = args[:1], strings.Join(args[1:], " ")
+			return run(cmd.Context(), o)
+		},
+	}
+	o.Bind(cmd)
+	return cmd
+}
+
+func run(ctx context.Context, f *factory.Factory, o options) error {
+	s, err := target.Open(ctx, f, o.name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	now, err := s.Load(ctx)
+	if err != nil {
+		return err
+	}
+	r := drive.Request{
+		Action: "scale " + o.changes, Now: now,
+		Write: func(ctx context.Context, w intent.Write) error {
+			_, err := s.Intent.Scale(ctx, now, o.replicas, w)
+			return err
+		},
+	}
+	r.Want, r.Refusal = propose(now, o.replicas)
+	return s.Run(ctx, f, o.Options, r)
+}
+
+// parse reads COMPONENT=N arguments.
+func parse(args []string) (map[topology.Kind]int, error) {
+	replicas := map[topology.Kind]int{}
+	for _, arg := range args {
+		name, number, ok := strings.Cut(arg, "=")
+		kind, known := topology.ParseKind(name)
+		n, err := strconv.ParseInt(number, 10, 32)
+		_, twice := replicas[kind]
+		switch {
+		case !ok:
+			return nil, exit.Usagef("%q is not COMPONENT=N, such as tikv=4", arg)
+		case !known:
+			return nil, exit.Usagef("there is no component %q; there are %s", name, kinds())
+		case err != nil || n < 0:
+			return nil, exit.Usagef("%q is not a number of replicas: it has to be zero or more", number)
+		case twice:
+			return nil, exit.Usagef("%s is given twice", name)
+		}
+		replicas[kind] = int(n)
+	}
+	return replicas, nil
+}
+
+// propose is the TidbCluster with other replicas.
+func propose(now *v1alpha1.TidbCluster, replicas map[topology.Kind]int) (*v1alpha1.TidbCluster, error) {
+	want := now.DeepCopy()
+	for _, k := range slices.Sorted(maps.Keys(replicas)) {
+		n := int32(replicas[k])
+		switch {
+		case k == topology.PD && want.Spec.PD != nil:
+			want.Spec.PD.Replicas = n
+		case k == topology.TiKV && want.Spec.TiKV != nil:
+			want.Spec.TiKV.Replicas = n
+		case k == topology.TiDB && want.Spec.TiDB != nil:
+			want.Spec.TiDB.Replicas = n
+		default:
+			return nil, exit.Refusef("cluster %s/%s has no %s, so nothing was changed", now.Namespace, now.Name, k.Title())
+		}
+	}
+	return want, nil
+}
+
+func kinds() string {
+	var names []string
+	for _, k := range topology.Kinds() {
+		names = append(names, string(k))
+	}
+	return strings.Join(names, ", ")
+}
+
+func complete(f *factory.Factory) cobra.CompletionFunc {
+	names := target.Complete(f)
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return names(cmd, args, word)
+		}
+		var components []string
+		for _, k := range topology.Kinds() {
+			given := func(arg string) bool { return strings.HasPrefix(arg, string(k)+"=") }
+			if !slices.ContainsFunc(args[1:], given) {
+				components = append(components, string(k)+"=")
+			}
+		}
+		return components, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	}
+}

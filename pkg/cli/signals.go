@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+)
+
+// interruptible ends the context at the first signal, so that the command stops
+// at a safe point, and the process at the second. A terminal that is closed
+// interrupts as well, but what the shell has set to be ignored stays so: under
+// nohup a command goes on.
+func interruptible(errOut io.Writer) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 2)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	go func() {
+		if _, ok := <-signals; !ok {
+			return
+		}
+		cancel(exit.ErrInterrupted)
+		if _, ok := <-signals; ok {
+			fmt.Fprintln(errOut, "stopped at once: what was temporary stays recorded in the cluster; "+
+				"run the same command again to go on and to clean it up")
+			os.Exit(int(exit.Interrupted)) //nolint:forbidigo // the user insists
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(signals)
+		cancel(nil)
+	}
+}

@@ -1,0 +1,134 @@
+package status
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/report"
+)
+
+// headlines say what a plan's outcome means for somebody who looks.
+var headlines = map[plan.Outcome]string{
+	plan.Converged: "as wanted",
+	plan.Act:       "not as wanted: there is something to do",
+	plan.Wait:      "not as wanted yet",
+	plan.Blocked:   "blocked: a person is needed",
+	plan.Paused:    "paused: nothing is done",
+}
+
+func (l sight) show(out io.Writer) error {
+	c := l.wanted.Cluster
+	headline := headlines[l.plan.Outcome]
+	if c.Deleting {
+		headline = "being deleted"
+	}
+	fmt.Fprintf(out, "%s/%s: %s\n\n", c.Namespace, c.Name, headline)
+	if err := report.Table(out, []string{"component", "version", "up", "updated", "wanted"}, l.components()); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	if err := report.Table(out, []string{"member", "id", "state", "leaders", "regions", "version", "why not up"}, l.rows()); err != nil {
+		return err
+	}
+	l.remarks(out)
+	l.todo(out)
+	return nil
+}
+
+// remarks are what no table says.
+func (l sight) remarks(out io.Writer) {
+	if !l.snapshot.PD.Known() {
+		fmt.Fprintf(out, "\nPD could not be asked: %s\n", l.snapshot.PD.Problem)
+	}
+	for _, e := range l.snapshot.Evictions {
+		fmt.Fprintf(out, "\nkubectl tidb keeps region leaders off %s (store %d), for %s now\n",
+			e.Member, e.StoreID, duration.HumanDuration(l.snapshot.At.Sub(e.Since)))
+	}
+	if l.driver.Identity != "" {
+		fmt.Fprintf(out, "\n%s drives it; last sign of life %s ago\n",
+			l.driver.Describe(), duration.HumanDuration(l.snapshot.At.Sub(l.driver.Renewed)))
+	}
+}
+
+// todo is what stands between the cluster and what is wanted of it.
+func (l sight) todo(out io.Writer) {
+	if len(l.plan.Steps)+len(l.plan.Gates) > 0 {
+		fmt.Fprintln(out)
+	}
+	for _, s := range l.plan.Steps {
+		fmt.Fprintf(out, "to do: %s\n", s)
+	}
+	for _, g := range l.plan.Gates {
+		word := "waits for"
+		if g.Blocked {
+			word = "blocked by"
+		}
+		fmt.Fprintf(out, "%s: %s\n", word, gateText(g))
+		if g.Unblock != "" {
+			fmt.Fprintf(out, "  %s\n", g.Unblock)
+		}
+	}
+	if c := l.wanted.Cluster; l.plan.Outcome == plan.Act && l.driver.Identity == "" {
+		fmt.Fprintf(out, "\ngo on with: kubectl tidb sync %s -n %s\n", c.Name, c.Namespace)
+	}
+}
+
+// gateText leaves out the component where a gate is about none.
+func gateText(g plan.Gate) string {
+	if g.Member == "" && g.Component == "" {
+		return g.Want + ", " + g.Observed
+	}
+	return g.String()
+}
+
+func (l sight) components() [][]string {
+	var rows [][]string
+	for _, g := range l.wanted.Groups {
+		got := l.snapshot.Groups[g.Kind]
+		n := 0
+		for _, m := range got.Running() {
+			if updated(g, got, m) {
+				n++
+			}
+		}
+		rows = append(rows, []string{
+			g.Kind.Title(), g.Version, strconv.Itoa(got.Up()), strconv.Itoa(n), strconv.Itoa(g.Replicas),
+		})
+	}
+	return rows
+}
+
+func (l sight) rows() [][]string {
+	var rows [][]string
+	for _, m := range l.members() {
+		rows = append(rows, []string{
+			m.Name, id(m.ID), m.State, number(m.Leaders), number(m.Regions), dash(m.Version), dash(m.Trouble),
+		})
+	}
+	return rows
+}
+
+func id(n uint64) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.FormatUint(n, 10)
+}
+
+func number(n *int) string {
+	if n == nil {
+		return "-"
+	}
+	return strconv.Itoa(*n)
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

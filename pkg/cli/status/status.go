@@ -1,0 +1,117 @@
+// Package status is the verb that shows one cluster: what is wanted, what is
+// there, and what it waits for and why.
+package status
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// options are the verb's flags and its argument.
+type options struct {
+	name   []string // the argument that names the cluster, if there is one
+	output output.Format
+}
+
+// New makes the command.
+func New(f *factory.Factory) *cobra.Command {
+	return command(f, func(ctx context.Context, o options) error { return run(ctx, f, o) })
+}
+
+func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "status [NAME]",
+		Short: "Show a cluster, its members and what it waits for",
+		Long: `Show a cluster: its components, each member with what Kubernetes and the database
+say of it, and what stands between the cluster and what is wanted of it. What cannot
+be asked, such as a PD that is down, is shown as unknown.
+
+NAME may be left out where there is only one cluster in the namespace.`,
+		Example: `  kubectl tidb status basic
+
+  # Which members do not serve, and why?
+  kubectl tidb status basic -o json | jq '.members[] | select(.up | not) | .name, .trouble'`,
+		SuggestFor:        []string{"display", "describe", "show"},
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: target.Complete(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args
+			return run(cmd.Context(), o)
+		},
+	}
+	o.output.Bind(cmd, "Output format: json.")
+	return cmd
+}
+
+func run(ctx context.Context, f *factory.Factory, o options) error {
+	s, err := target.Open(ctx, f, o.name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	l, err := look(ctx, s)
+	if err != nil {
+		return err
+	}
+	if o.output.JSON() {
+		return output.Write(f.Streams.Out, l.view())
+	}
+	return l.show(f.Streams.Out)
+}
+
+// sight is all that there is to show.
+type sight struct {
+	wanted   plan.Wanted
+	snapshot state.Snapshot
+	plan     plan.Plan
+	driver   lease.Holder
+}
+
+func look(ctx context.Context, s *drive.Session) (sight, error) {
+	tc, err := s.Load(ctx)
+	if err != nil {
+		return sight{}, err
+	}
+	c := topology.New(tc)
+	var l sight
+	l.wanted, l.snapshot, err = s.Observer.Against(ctx, c)
+	refused, ok := errors.AsType[*render.RefusedError](err)
+	switch {
+	case ok:
+		l.wanted, l.plan = impossible(c, refused)
+	case err != nil:
+		return sight{}, err
+	default:
+		l.plan = plan.Decide(component.Profiles(), l.wanted, l.snapshot)
+	}
+	// Who drives is good to know, and not everybody may read it.
+	l.driver, _ = lease.Look(ctx, s.Kube, c)
+	return l, nil
+}
+
+// impossible stands for the plan of a cluster that cannot become what is wanted
+// of it, so that its members can be shown nevertheless.
+func impossible(c topology.Cluster, refused *render.RefusedError) (plan.Wanted, plan.Plan) {
+	w := plan.Wanted{Cluster: c}
+	for _, g := range c.Groups {
+		w.Groups = append(w.Groups, plan.Group{Group: g, Set: plan.Object{Drift: plan.Differs}})
+	}
+	return w, plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{{
+		Want: "a TidbCluster that this cluster can become", Observed: refused.Error(), Blocked: true,
+		Unblock: "change these fields back with kubectl edit tc " + c.Name + " -n " + c.Namespace,
+	}}}
+}

@@ -1,0 +1,130 @@
+package status
+
+import (
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// view is the JSON form.
+type view struct {
+	Namespace string     `json:"namespace"`
+	Cluster   string     `json:"cluster"`
+	Version   string     `json:"version"`
+	Outcome   string     `json:"outcome"`
+	Driver    string     `json:"driver,omitempty"`
+	Members   []member   `json:"members"`
+	Steps     []string   `json:"steps"`
+	Gates     []gate     `json:"gates"`
+	PD        pd         `json:"pd"`
+	Evictions []eviction `json:"evictions,omitempty"`
+}
+
+type pd struct {
+	Problem string `json:"problem,omitempty"`
+	Leader  string `json:"leader,omitempty"`
+}
+
+type member struct {
+	Component string `json:"component"`
+	Name      string `json:"name"`
+	Up        bool   `json:"up"`
+	Updated   bool   `json:"updated"`
+	ID        uint64 `json:"id,omitempty"`
+	State     string `json:"state"`
+	Leaders   *int   `json:"leaders,omitempty"`
+	Regions   *int   `json:"regions,omitempty"`
+	Version   string `json:"version,omitempty"`
+	Trouble   string `json:"trouble,omitempty"`
+}
+
+type gate struct {
+	Component string `json:"component,omitempty"`
+	Member    string `json:"member,omitempty"`
+	Reason    string `json:"reason"`
+	Observed  string `json:"observed,omitempty"`
+	Blocked   bool   `json:"blocked,omitempty"`
+	Hint      string `json:"hint,omitempty"`
+}
+
+type eviction struct {
+	StoreID uint64    `json:"storeID"`
+	Member  string    `json:"member"`
+	Since   time.Time `json:"since"`
+}
+
+func (l sight) view() view {
+	c := l.wanted.Cluster
+	v := view{
+		Namespace: c.Namespace, Cluster: c.Name, Version: c.Source.Spec.Version,
+		Outcome: l.plan.Outcome.String(), Members: l.members(), Steps: []string{}, Gates: []gate{},
+		PD: pd{Problem: l.snapshot.PD.Problem, Leader: l.snapshot.PD.Leader},
+	}
+	if l.driver.Identity != "" {
+		v.Driver = l.driver.Describe()
+	}
+	for _, s := range l.plan.Steps {
+		v.Steps = append(v.Steps, s.String())
+	}
+	for _, g := range l.plan.Gates {
+		v.Gates = append(v.Gates, gate{string(g.Component), g.Member, g.Want, g.Observed, g.Blocked, g.Unblock})
+	}
+	for _, e := range l.snapshot.Evictions {
+		v.Evictions = append(v.Evictions, eviction{e.StoreID, e.Member, e.Since.UTC()})
+	}
+	return v
+}
+
+func (l sight) members() []member {
+	out := []member{}
+	for _, g := range l.wanted.Groups {
+		got := l.snapshot.Groups[g.Kind]
+		for _, m := range got.Members {
+			if m.Pod == nil && m.Ordinal >= max(g.Replicas, got.Set.Replicas) && m.Database.Presence != state.Present {
+				continue
+			}
+			row := member{
+				Component: string(m.Kind), Name: m.Name, Up: m.Up(), ID: m.Database.ID, State: word(m),
+				Updated: updated(g, got, m), Version: m.Database.Version, Trouble: m.Trouble(),
+			}
+			if m.Kind == topology.TiKV && m.Database.Presence == state.Present {
+				row.Leaders, row.Regions = known(m.Database.Leaders), known(m.Database.Regions)
+			}
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+// known leaves out a number that could not be read.
+func known(n int) *int {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}
+
+func updated(g plan.Group, got state.Group, m state.Member) bool {
+	return m.Pod != nil && !got.Outdated(m) && g.Set.Drift == plan.None
+}
+
+// word is a member's state in one word.
+func word(m state.Member) string {
+	switch {
+	case m.Database.Leader && m.Up():
+		return "Leader"
+	case m.Database.State != "":
+		return string(m.Database.State)
+	case m.Up():
+		return "Up"
+	case m.Pod == nil:
+		return "Missing"
+	case m.Pod.Terminating:
+		return "Terminating"
+	case m.Pod.Ready && m.Database.Presence == state.Unknown:
+		return "Unknown"
+	}
+	return "Down"
+}

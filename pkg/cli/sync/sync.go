@@ -1,0 +1,66 @@
+// Package sync is the verb that takes a cluster to what its TidbCluster says.
+package sync
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+)
+
+// options are the verb's flags and its argument.
+type options struct {
+	drive.Options
+	name []string // the argument that names the cluster, if there is one
+}
+
+// New makes the command.
+func New(f *factory.Factory) *cobra.Command {
+	return command(f, func(ctx context.Context, o options) error { return run(ctx, f, o) })
+}
+
+func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "sync [NAME]",
+		Short: "Take a cluster to what its TidbCluster says",
+		Long: `Take a cluster to what its TidbCluster says, and change nothing of that.
+
+Use it after "kubectl edit tc", to go on after an interruption, or to see whether
+there is anything to do: a cluster that is as wanted is left alone.
+
+NAME may be left out where there is only one cluster in the namespace.`,
+		Example: `  kubectl tidb sync basic
+
+  # Is there anything to do? Exits with 10 if so
+  kubectl tidb sync basic --dry-run --exit-code`,
+		SuggestFor:        []string{"reconcile", "reload", "resume", "restart"},
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: target.Complete(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.Validate(); err != nil {
+				return err
+			}
+			o.name = args
+			return run(cmd.Context(), o)
+		},
+	}
+	o.Bind(cmd)
+	return cmd
+}
+
+func run(ctx context.Context, f *factory.Factory, o options) error {
+	s, err := target.Open(ctx, f, o.name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	tc, err := s.Load(ctx)
+	if err != nil {
+		return err
+	}
+	return s.Run(ctx, f, o.Options, drive.Request{Action: "sync", Now: tc, Want: tc})
+}

@@ -1,0 +1,64 @@
+// Package target finds the cluster that a command is meant for.
+package target
+
+import (
+	"context"
+	"strings"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+)
+
+// Resolve finds namespace and name. The name may be left out where there is
+// only one cluster it can mean.
+func Resolve(ctx context.Context, f *factory.Factory, args []string) (namespace, name string, err error) {
+	if namespace, err = f.Namespace(); err != nil {
+		return "", "", err
+	}
+	if len(args) > 0 {
+		return namespace, args[0], nil
+	}
+	found, err := clusters(ctx, f, namespace)
+	if err != nil {
+		return "", "", err
+	}
+	name, err = only(namespace, found)
+	return namespace, name, err
+}
+
+// only is the name of the only cluster there is.
+func only(namespace string, clusters []v1alpha1.TidbCluster) (string, error) {
+	var names []string
+	for _, tc := range clusters {
+		names = append(names, tc.Name)
+	}
+	switch len(names) {
+	case 0:
+		return "", exit.Usagef("there is no TidbCluster in namespace %s; look elsewhere with -n or kubectl tidb list -A, "+
+			"or make one: kubectl tidb create --help", namespace)
+	case 1:
+		return names[0], nil
+	}
+	return "", exit.Usagef("namespace %s has several clusters, so name one: %s", namespace, strings.Join(names, ", "))
+}
+
+// Open connects to the cluster that the first argument names.
+func Open(ctx context.Context, f *factory.Factory, args []string) (*drive.Session, error) {
+	namespace, name, err := Resolve(ctx, f, args)
+	if err != nil {
+		return nil, err
+	}
+	return drive.Open(f, namespace, name)
+}
+
+func clusters(ctx context.Context, f *factory.Factory, namespace string) ([]v1alpha1.TidbCluster, error) {
+	dyn, err := f.Dynamic()
+	if err != nil {
+		return nil, err
+	}
+	return intent.New(dyn).List(ctx, namespace)
+}

@@ -1,0 +1,113 @@
+// Package upgrade is the verb that takes a cluster to another version.
+package upgrade
+
+import (
+	"context"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// options are the verb's flags and its arguments.
+type options struct {
+	drive.Options
+	name    []string // the argument that names the cluster
+	version string
+	force   bool
+}
+
+// New makes the command.
+func New(f *factory.Factory) *cobra.Command {
+	return command(f, func(ctx context.Context, o options) error { return run(ctx, f, o) })
+}
+
+func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "upgrade NAME VERSION",
+		Short: "Take a cluster to another version",
+		Long: `Take a cluster to another version, one member at a time: PD first, then TiKV, then
+TiDB. PD's leader moves away from a member before it restarts, and region leaders
+from a store. Nothing is restarted while a peer is down.
+
+A lower version than the one that runs is refused: data may be in a format that it
+cannot read.`,
+		Example: `  kubectl tidb upgrade basic v8.1.1
+
+  # See what it would take
+  kubectl tidb upgrade basic v8.1.1 --dry-run
+
+  # In a pipeline: give up waiting before the job is killed
+  kubectl tidb upgrade basic v8.1.1 --timeout 50m`,
+		SuggestFor:        []string{"update", "patch"},
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: complete(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.Validate(); err != nil {
+				return err
+			}
+			if _, err := topology.ParseVersion(args[1]); err != nil {
+				return exit.With(exit.Usage, err)
+			}
+			o.name, o.version = args[:1], args[1]
+			return run(cmd.Context(), o)
+		},
+	}
+	o.Bind(cmd)
+	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the new version is the cure.")
+	return cmd
+}
+
+func run(ctx context.Context, f *factory.Factory, o options) error {
+	s, err := target.Open(ctx, f, o.name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	now, err := s.Load(ctx)
+	if err != nil {
+		return err
+	}
+	r := drive.Request{
+		Action: "upgrade to " + o.version, Now: now, Blind: o.force,
+		Write: func(ctx context.Context, w intent.Write) error {
+			_, _, err := s.Intent.SetVersion(ctx, now, o.version, w)
+			return err
+		},
+	}
+	r.Want, r.Refusal = propose(now, o.version)
+	return s.Run(ctx, f, o.Options, r)
+}
+
+// propose is the TidbCluster with another version.
+func propose(now *v1alpha1.TidbCluster, version string) (*v1alpha1.TidbCluster, error) {
+	if err := target.CheckVersion(version, now.Spec.Version); err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	if pins := intent.Pinned(now, version); len(pins) > 0 {
+		return nil, exit.Refusef("%s of cluster %s/%s has a version of its own (%s), which this would not change; "+
+			"edit spec.%s with kubectl edit tc %s -n %s, then run: kubectl tidb sync %s -n %s",
+			pins[0].Component, now.Namespace, now.Name, pins[0].Version, pins[0].Component,
+			now.Name, now.Namespace, now.Name, now.Namespace)
+	}
+	want := now.DeepCopy()
+	want.Spec.Version = version
+	return want, nil
+}
+
+func complete(f *factory.Factory) cobra.CompletionFunc {
+	names, versions := target.Complete(f), target.CompleteVersion(f)
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 1 {
+			return versions(cmd, args, word)
+		}
+		return names(cmd, args, word)
+	}
+}
