@@ -24,6 +24,8 @@ type Soft struct {
 	LeaderMoves     int
 	LeaderMovesOver int // more than there were restarts and removals of PD leaders
 	LeadersTaken    int // restarts and removals of PD members that had led
+	LeadersKilled   int // PD leaders restarted or removed though another could lead
+	VotersRushed    int // voters added while others were missing
 	Needless        int // restarts of members that were of the wanted revision
 	HealedMeanwhile int // restarts of members that came up while we looked away
 }
@@ -31,18 +33,21 @@ type Soft struct {
 // sighting is the truth at the moment of an observation.
 type sighting struct {
 	at       int64
+	live     bool
+	acted    bool // a disruptive step was taken since
 	intent   Intent
 	up       [3][limit]bool
 	revision [3][limit]string
 	outdated [3]bool // a pod has yet to be replaced, or a template to be applied
 	quorum   bool
+	leader   uint64
 	alive    int
 	members  [limit]bool // is a PD member
 	stores   [limit]bool // has a store that is not a tombstone
 }
 
 func (w *World) sight() sighting {
-	s := sighting{at: w.t, intent: w.Intent, quorum: w.hasQuorum(), alive: w.aliveMembers()}
+	s := sighting{at: w.t, intent: w.Intent, quorum: w.hasQuorum(), leader: w.pd.leader, alive: w.aliveMembers()}
 	for k := range kinds {
 		set := &w.sets[k]
 		s.outdated[k] = set.exists && set.spec.template != w.Intent.Template[k]
@@ -115,6 +120,12 @@ func (w *World) judge(step plan.Step) []Violation {
 		out = append(out, Violation{Rule: rule, What: fmt.Sprintf(format, args...)})
 	}
 	w.Soft.Steps++
+	if plan.Disruptive(step) {
+		if !w.seen.live || w.seen.acted {
+			say("look", "live %t, another step before it %t", w.seen.live, w.seen.acted)
+		}
+		w.seen.acted = true
+	}
 	switch s := step.(type) {
 	case plan.Restart:
 		w.judgeRestart(s, say)
@@ -129,8 +140,10 @@ func (w *World) judge(step plan.Step) []Violation {
 		w.judgeLoss(tikv, i, say)
 		w.judgeWanted(tikv, i, say)
 	case plan.Resize:
-		if s.To < s.From {
-			w.judgeShrink(kindOf(s.Component), s.To, say)
+		if k := kindOf(s.Component); s.To < s.From {
+			w.judgeShrink(k, s.To, say)
+		} else if k == pd {
+			w.countVoter(s.To - 1)
 		}
 	case plan.DeleteClaim:
 		w.judgeClaim(s, say)
@@ -249,9 +262,26 @@ func (w *World) judgeRepair(k kind, victim int, say sayer) {
 }
 
 func (w *World) countLeader(i int) {
-	if m := w.pd.memberAt(i); m != nil {
-		w.Soft.LeadersTaken++
+	m := w.pd.memberAt(i)
+	if m == nil {
+		return
 	}
+	w.Soft.LeadersTaken++
+	if m.id == w.pd.leader && m.id == w.seen.leader && w.successors(i) > 0 {
+		w.note("soft: %s is taken away while it leads", w.names[pd][i])
+		w.Soft.LeadersKilled++
+	}
+}
+
+// successors counts members of ours that can lead instead.
+func (w *World) successors(except int) int {
+	n := 0
+	for i := range limit {
+		if i != except && w.seen.up[pd][i] && w.up(pd, i) && w.wantedBoth(pd, i) {
+			n++
+		}
+	}
+	return n
 }
 
 func (w *World) countLeaders(i int) {
@@ -286,6 +316,15 @@ func (w *World) judgeShrink(k kind, i int, say sayer) {
 	if k == tidb || k == pd && w.seen.members[i] || k == tikv && w.seen.stores[i] {
 		w.judgeWanted(k, i, say)
 	}
+}
+
+// countVoter: a voter that is added while another one is missing leaves the
+// quorum nothing to spare. PD itself refuses what would cost it.
+func (w *World) countVoter(i int) {
+	if c := w.claims[pd][i]; c != nil && c.data != 0 && w.pd.member(c.data) != nil {
+		return // it is one already
+	}
+	w.judgeLoss(pd, i, func(string, string, ...any) { w.Soft.VotersRushed++ })
 }
 
 func (w *World) judgeClaim(s plan.DeleteClaim, say sayer) {

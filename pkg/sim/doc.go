@@ -38,6 +38,8 @@
 // the same component, within its StatefulSet's replicas, that the user wanted at
 // both moments and that the database has not let go of for good. Then, at every step:
 //
+//   - look: every disruptive step follows on a live observation, and no other
+//     disruptive step stands between the two.
 //   - peer-down: no Restart of a member that is up, no RemoveMember, RemoveStore,
 //     and no Resize downwards, while a peer is not up.
 //   - doubtful: no Restart of a member that is down, onto a revision of which
@@ -63,7 +65,9 @@
 // (stuck), to what the user wants with nothing of ours left behind (rest), and
 // stays there without a further step (restless).
 //
-// Counted only, as Soft: stores restarted with leaders before their timeout, PD
-// leaders moved more often than leaders were taken away, members restarted that
-// were of the wanted revision already.
+// Counted, as Soft: stores restarted with leaders before their timeout, PD leaders
+// taken away with their leadership, members restarted that were of the wanted
+// revision already (these three are careless, which is wrong, if no time passed
+// between looking and acting); PD leaders moved more often than leaders were
+// taken away, voters added while others were missing.
 package sim

@@ -17,6 +17,9 @@ var (
 	errLate    = errors.New("out of simulated time")
 )
 
+// patient is how long a person looks on who knows that others have meddled.
+const patient = 30 * time.Minute
+
 // poll is how often the engine looks, in seconds.
 const poll = 5
 
@@ -74,7 +77,11 @@ func (w *World) Stop() { w.abort(errStopped) }
 // prevents that as a violation.
 func (w *World) Settle(most time.Duration) {
 	for late := w.t + int64(most/time.Second); ; {
-		p, err := w.Drive(time.Duration(late-w.t) * time.Second)
+		left := time.Duration(late-w.t) * time.Second
+		if w.Faults.Kubectl > 0 {
+			left = min(left, patient)
+		}
+		p, err := w.Drive(left)
 		if err == nil && p.Outcome == plan.Converged {
 			break
 		}
@@ -85,7 +92,7 @@ func (w *World) Settle(most time.Duration) {
 		// Given up or blocked: the user looks, and runs it again.
 		w.Pass(60)
 		if w.Faults.Kubectl > 0 {
-			w.tidy()
+			w.help()
 		}
 	}
 	w.rest()

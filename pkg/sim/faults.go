@@ -181,7 +181,6 @@ func (w *World) calm() {
 		if flaw(w.Intent.Template[k]) != "" {
 			w.Upgrade("v4", kinds[k])
 		}
-		w.rebuild(kind(k))
 		for _, p := range w.pods[k] {
 			if p != nil && p.lost > w.t {
 				p.lost = w.t
@@ -189,10 +188,18 @@ func (w *World) calm() {
 		}
 	}
 	w.reconcileOthers()
+	w.help()
+	w.pd.blind, w.pd.storeless, w.pd.elsewhere = 0, 0, 0
+}
+
+// help is what a person has to do about what others did past us.
+func (w *World) help() {
+	for k := range kinds {
+		w.rebuild(kind(k))
+	}
 	w.bringBack()
 	w.makeRoom()
 	w.tidy()
-	w.pd.blind, w.pd.storeless, w.pd.elsewhere = 0, 0, 0
 }
 
 // rebuild is what a person has to do in the one situation that a partition

@@ -35,11 +35,12 @@ func (w *World) Observe(_ context.Context, live bool) (plan.Wanted, state.Snapsh
 		w.tick()
 	}
 	w.seen = w.sight()
+	w.seen.live = live
 	if w.chaos && w.rng.Float64() < w.Faults.NoAnswer {
 		return plan.Wanted{}, state.Snapshot{}, errors.New("the API server does not answer")
 	}
-	if o := w.cache; !live && o != nil && w.t-o.at <= 45 && w.chaos && w.rng.Float64() < w.Faults.Stale {
-		if w.rng.IntN(2) == 0 {
+	if o := w.cache; !live && o != nil && w.lagging() {
+		if w.lagAll {
 			w.view = o
 			return o.wanted, o.snap, nil
 		}
@@ -49,6 +50,17 @@ func (w *World) Observe(_ context.Context, live bool) (plan.Wanted, state.Snapsh
 	w.cache = w.observe()
 	w.view = w.cache
 	return w.cache.wanted, w.cache.snap, nil
+}
+
+// lagging: the cache shows what it showed last, for a while.
+func (w *World) lagging() bool {
+	if !w.chaos {
+		return false
+	}
+	if w.t > w.lag+60 && w.rng.Float64() < w.Faults.Stale {
+		w.lag, w.lagAll = w.t+w.rng.Int64N(60), w.rng.IntN(2) == 0
+	}
+	return w.t <= w.lag
 }
 
 // oldDatabase is a snapshot whose half from the database is an old one.

@@ -35,6 +35,9 @@ func Seed(seed uint64, tell bool) *World {
 	}
 	w.calm()
 	w.Settle(settleTime)
+	if s := w.Soft; o.Faults.Delay == 0 && s.WithLeaders+s.LeadersKilled+s.Needless > 0 {
+		w.broke("careless", "%+v", s)
+	}
 	return w
 }
 

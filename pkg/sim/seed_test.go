@@ -82,6 +82,8 @@ func (s *Soft) add(o Soft) {
 	s.LeaderMoves += o.LeaderMoves
 	s.LeaderMovesOver += max(0, o.LeaderMoves-o.LeadersTaken)
 	s.LeadersTaken += o.LeadersTaken
+	s.LeadersKilled += o.LeadersKilled
+	s.VotersRushed += o.VotersRushed
 	s.Needless += o.Needless
 	s.HealedMeanwhile += o.HealedMeanwhile
 }

@@ -92,6 +92,8 @@ type World struct {
 	seen    sighting     // the truth when the engine last looked
 	view    *observation // what it was shown then
 	cache   *observation // what a cache shows
+	lag     int64        // until when the cache shows nothing new
+	lagAll  bool         // of Kubernetes as well as of the database
 	chaos   bool
 	dead    bool // the engine was killed: nothing it asks for happens
 	abort   func(error)
