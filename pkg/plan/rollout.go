@@ -48,13 +48,7 @@ func (sc Scene) worthTrying(p Profile, m state.Member) bool {
 	if doomed(m) && m.Ordinal == sc.Got.Set.Replicas-1 && sc.missing(m).idle() {
 		return false // nothing keeps it from being removed
 	}
-	var failing []state.Member
-	for _, c := range sc.Got.Running() {
-		removed := doomed(c) && c.Pod != nil && c.Pod.Ran // it fails for another reason
-		if c.Ordinal != m.Ordinal && !sc.Got.Outdated(c) && !c.Up() && !removed {
-			failing = append(failing, c)
-		}
-	}
+	failing := sc.failing(m)
 	switch {
 	case !p.Voters || m.Database.Presence != state.Unknown:
 		return len(failing) == 0
@@ -62,6 +56,18 @@ func (sc Scene) worthTrying(p Profile, m state.Member) bool {
 		return true
 	}
 	return sc.deadlocked(failing)
+}
+
+// failing are other members that have the update revision and do not serve.
+func (sc Scene) failing(except state.Member) []state.Member {
+	var failing []state.Member
+	for _, m := range sc.Got.Running() {
+		removed := doomed(m) && m.Pod != nil && m.Pod.Ran // it fails for another reason
+		if m.Ordinal != except.Ordinal && !sc.Got.Outdated(m) && !m.Up() && !removed {
+			failing = append(failing, m)
+		}
+	}
+	return failing
 }
 
 // deadlocked: voters have no quorum, so none of them serves, whatever its

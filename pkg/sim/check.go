@@ -120,12 +120,7 @@ func (w *World) judge(step plan.Step) []Violation {
 		out = append(out, Violation{Rule: rule, What: fmt.Sprintf(format, args...)})
 	}
 	w.Soft.Steps++
-	if plan.Disruptive(step) {
-		if !w.seen.live || w.seen.acted {
-			say("look", "live %t, another step before it %t", w.seen.live, w.seen.acted)
-		}
-		w.seen.acted = true
-	}
+	w.judgeLook(step, say)
 	switch s := step.(type) {
 	case plan.Restart:
 		w.judgeRestart(s, say)
@@ -148,12 +143,26 @@ func (w *World) judge(step plan.Step) []Violation {
 	case plan.DeleteClaim:
 		w.judgeClaim(s, say)
 	case plan.AllowLeaders:
-		r, known := w.recordOf(s.StoreID)
-		if e := w.evicts[s.StoreID]; known && e != nil && !e.ours && !r.theirs {
-			say("theirs", "%s removes a scheduler that somebody else made", step)
-		}
+		w.judgeAllow(s, say)
 	}
 	return out
+}
+
+func (w *World) judgeLook(step plan.Step, say sayer) {
+	if !plan.Disruptive(step) {
+		return
+	}
+	if !w.seen.live || w.seen.acted {
+		say("look", "live %t, another step before it %t", w.seen.live, w.seen.acted)
+	}
+	w.seen.acted = true
+}
+
+func (w *World) judgeAllow(s plan.AllowLeaders, say sayer) {
+	r, known := w.recordOf(s.StoreID)
+	if e := w.evicts[s.StoreID]; known && e != nil && !e.ours && !r.theirs {
+		say("theirs", "somebody else made the scheduler of store %d", s.StoreID)
+	}
 }
 
 func (w *World) blame(step plan.Step, found []Violation) {
@@ -251,14 +260,18 @@ func (w *World) judgeRepair(k kind, victim int, say sayer) {
 	if f != noImage && f != crashing || w.gone(k, victim) || w.seen.revision[k][victim] != set.current {
 		return
 	}
-	for i := range limit {
-		if c := w.claims[k][i]; c != nil && c.marked || w.gone(k, i) {
-			continue // what was removed fails whatever its revision
-		}
-		if i != victim && i < set.spec.replicas && w.seen.revision[k][i] == set.update && !w.seen.up[k][i] && !w.up(k, i) {
+	for i := range min(set.spec.replicas, limit) {
+		if i != victim && w.seen.revision[k][i] == set.update && w.failsByItself(k, i) {
 			say("doubtful", "%s fails on %s", w.names[k][i], set.update)
 		}
 	}
+}
+
+// failsByItself: a member that was removed fails whatever its revision.
+func (w *World) failsByItself(k kind, i int) bool {
+	c := w.claims[k][i]
+	removed := c != nil && c.marked || w.gone(k, i)
+	return !removed && !w.seen.up[k][i] && !w.up(k, i)
 }
 
 func (w *World) countLeader(i int) {

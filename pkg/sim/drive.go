@@ -9,7 +9,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
 var (
@@ -112,53 +111,6 @@ func gates(p plan.Plan) string {
 		s += "; " + g.String()
 	}
 	return s
-}
-
-// rest checks a converged cluster against what the user wants, by the truth.
-func (w *World) rest() {
-	bad := func(format string, args ...any) { w.broke("rest", format, args...) }
-	for k := range kinds {
-		s, want := &w.sets[k], w.Intent.Replicas[k]
-		if s.spec.replicas != want || s.spec.template != w.Intent.Template[k] {
-			bad("%s has %d replicas of %s", kinds[k], s.spec.replicas, s.spec.template)
-		}
-		if s.spec.partition < want {
-			bad("%s: the rollout is open at %d", kinds[k], s.spec.partition)
-		}
-		if s.current != s.update {
-			bad("%s: Kubernetes has not completed the rollout", kinds[k])
-		}
-		for i := range limit {
-			p, c := w.pods[k][i], w.claims[k][i]
-			switch {
-			case i >= want && p != nil:
-				bad("%s is there", w.names[k][i])
-			case i < want && (!w.up(kind(k), i) || p.revision != w.Intent.Template[k]):
-				bad("%s is not up, or not of %s", w.names[k][i], w.Intent.Template[k])
-			case i < want && c != nil && c.marked:
-				bad("%s is marked, but in use", c.name)
-			case i >= want && c != nil && !c.marked && w.Faults.Kubectl == 0:
-				bad("%s is left over, but not marked", c.name)
-			}
-		}
-	}
-	if n := len(w.pd.members); n != w.Intent.Replicas[pd]+w.Elsewhere {
-		bad("PD has %d members", n)
-	}
-	for _, s := range w.stores {
-		if s.state != state.StoreTombstone && s.ordinal >= w.Intent.Replicas[tikv] {
-			bad("store %d of %s is %s", s.id, w.names[tikv][s.ordinal], s.state)
-		}
-		if e := w.evicts[s.id]; e != nil && e.ours {
-			bad("store %d still gives its leaders up", s.id)
-		}
-	}
-	if len(w.ledger) > 0 {
-		bad("the ledger has %d records", len(w.ledger))
-	}
-	if w.pd.bootstraps != 1 {
-		w.broke("bootstrap", "PD was bootstrapped %d times", w.pd.bootstraps)
-	}
 }
 
 func clock(t int64) string { return fmt.Sprintf("%02d:%02d", t/60, t%60) }

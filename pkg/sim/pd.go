@@ -233,23 +233,22 @@ func (w *World) removeMember(id uint64) error {
 	if w.t-w.pd.startedAt < 5 {
 		return fmt.Errorf("etcdserver: unhealthy cluster")
 	}
-	rest, started, alive := len(w.pd.members)-1, 0, w.aliveMembers()
+	var members []pdMember
+	started, alive := 0, 0
 	for _, o := range w.pd.members {
-		if o.started && o.id != id {
+		if o.id == id {
+			continue
+		}
+		members = append(members, o)
+		if o.started {
 			started++
 		}
-	}
-	if w.alive(*m) {
-		alive--
-	}
-	if rest == 0 || started < rest/2+1 || w.alive(*m) && alive < rest/2+1 {
-		return fmt.Errorf("etcdserver: re-configuration failed due to not enough started members")
-	}
-	var members []pdMember
-	for _, o := range w.pd.members {
-		if o.id != id {
-			members = append(members, o)
+		if w.alive(o) {
+			alive++
 		}
+	}
+	if majority := len(members)/2 + 1; started < majority || w.alive(*m) && alive < majority {
+		return fmt.Errorf("etcdserver: re-configuration failed due to not enough started members")
 	}
 	if m.ordinal >= 0 {
 		// The process goes on as a zombie until it is restarted; it takes no

@@ -75,11 +75,7 @@ func (w *World) control(k kind) {
 		return
 	}
 	if s.observed != s.generation && w.t >= s.syncAt {
-		s.seen, s.observed = s.spec, s.generation
-		s.update = s.seen.template
-		if s.current == "" {
-			s.current = s.update
-		}
+		s.sync()
 	}
 	if s.observed == 0 {
 		return
@@ -99,6 +95,15 @@ func (w *World) control(k kind) {
 	if !s.seen.manual {
 		w.roll(k)
 		w.complete(k)
+	}
+}
+
+// sync has the controller see the newest spec.
+func (s *set) sync() {
+	s.seen, s.observed = s.spec, s.generation
+	s.update = s.seen.template
+	if s.current == "" {
+		s.current = s.update
 	}
 }
 

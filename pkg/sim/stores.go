@@ -145,14 +145,33 @@ func (w *World) takers(s *store) int {
 
 // balance moves leaders away from where they may not be, and evens them out.
 func (w *World) balance() {
-	var least, most *store
-	total := 0
+	least, most, total := w.leadable()
+	if least == nil {
+		return
+	}
+	least.leaders += regions - total
+	for _, s := range w.stores {
+		if s != least && s.leaders > 0 && w.loses(s) {
+			n := min(s.leaders, 2)
+			s.leaders -= n
+			least.leaders += n
+		}
+	}
+	if most.leaders > least.leaders+1 {
+		most.leaders--
+		least.leaders++
+	}
+}
+
+// leadable finds the stores with the least and the most leaders among those
+// that may have any, and counts all leaders.
+func (w *World) leadable() (least, most *store, total int) {
 	for _, s := range w.stores {
 		total += s.leaders
 		if s.state != state.StoreUp || !w.storeRuns(s) {
 			continue
 		}
-		s.regions = max(s.regions, regions*min(w.MaxCopy, len(w.stores))/max(1, len(w.stores)))
+		s.regions = max(s.regions, regions*min(w.MaxCopy, len(w.stores))/len(w.stores))
 		if w.evicts[s.id] != nil {
 			continue
 		}
@@ -163,25 +182,12 @@ func (w *World) balance() {
 			most = s
 		}
 	}
-	if least == nil {
-		return
-	}
-	least.leaders += regions - total
-	if len(w.stores) == 0 {
-		return
-	}
-	for _, s := range w.stores {
-		away := w.evicts[s.id] != nil || s.state != state.StoreUp || s.deadAt != 0 && w.t-s.deadAt > 10
-		if s != least && away && s.leaders > 0 {
-			n := min(s.leaders, 2)
-			s.leaders -= n
-			least.leaders += n
-		}
-	}
-	if most.leaders > least.leaders+1 {
-		most.leaders--
-		least.leaders++
-	}
+	return least, most, total
+}
+
+// loses: the store's leaders go elsewhere.
+func (w *World) loses(s *store) bool {
+	return w.evicts[s.id] != nil || s.state != state.StoreUp || s.deadAt != 0 && w.t-s.deadAt > 10
 }
 
 func (w *World) removeStore(id uint64) error {

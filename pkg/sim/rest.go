@@ -1,0 +1,66 @@
+package sim
+
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+
+// rest checks a converged cluster against what the user wants, by the truth.
+func (w *World) rest() {
+	for k := range kinds {
+		w.restOfSet(kind(k))
+		for i := range limit {
+			w.restOfMember(kind(k), i)
+		}
+	}
+	if n := len(w.pd.members); n != w.Intent.Replicas[pd]+w.Elsewhere {
+		w.broke("rest", "PD has %d members", n)
+	}
+	if w.pd.bootstraps != 1 {
+		w.broke("bootstrap", "PD was bootstrapped %d times", w.pd.bootstraps)
+	}
+	w.restOfStores()
+}
+
+func (w *World) restOfSet(k kind) {
+	s, want := &w.sets[k], w.Intent.Replicas[k]
+	if s.spec.replicas != want || s.spec.template != w.Intent.Template[k] {
+		w.broke("rest", "%s has %d replicas of %s", kinds[k], s.spec.replicas, s.spec.template)
+	}
+	if s.spec.partition < want {
+		w.broke("rest", "%s: the rollout is open at %d", kinds[k], s.spec.partition)
+	}
+	if s.current != s.update {
+		w.broke("rest", "%s: Kubernetes has not completed the rollout", kinds[k])
+	}
+}
+
+func (w *World) restOfMember(k kind, i int) {
+	p, c := w.pods[k][i], w.claims[k][i]
+	if i < w.Intent.Replicas[k] {
+		if !w.up(k, i) || p.revision != w.Intent.Template[k] {
+			w.broke("rest", "%s is not up, or not of %s", w.names[k][i], w.Intent.Template[k])
+		}
+		if c != nil && c.marked {
+			w.broke("rest", "%s is marked, but in use", c.name)
+		}
+		return
+	}
+	if p != nil {
+		w.broke("rest", "%s is there", w.names[k][i])
+	}
+	if c != nil && !c.marked && w.Faults.Kubectl == 0 {
+		w.broke("rest", "%s is left over, but not marked", c.name)
+	}
+}
+
+func (w *World) restOfStores() {
+	for _, s := range w.stores {
+		if s.state != state.StoreTombstone && s.ordinal >= w.Intent.Replicas[tikv] {
+			w.broke("rest", "store %d of %s is %s", s.id, w.names[tikv][s.ordinal], s.state)
+		}
+		if e := w.evicts[s.id]; e != nil && e.ours {
+			w.broke("rest", "store %d still gives its leaders up", s.id)
+		}
+	}
+	if len(w.ledger) > 0 {
+		w.broke("rest", "the ledger has %d records", len(w.ledger))
+	}
+}
