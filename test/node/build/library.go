@@ -55,6 +55,13 @@ func storeCorrections() []Correction {
 			Module: unistore, File: folder + "peer_storage.go",
 			Old: "MaxSnapRetryCnt = 5", New: "MaxSnapRetryCnt = 1 << 30",
 		},
+		{
+			// One worker sent and received snapshots in turn, and waited for the other side: two stores that sent each
+			// other one waited for ever, and neither region got its replica.
+			Module: unistore, File: folder + "snapRunner.go",
+			Old: "r.send(t.data.(sendSnapTask))\n\tcase taskTypeSnapRecv:\n\t\tr.recv(t.data.(recvSnapTask))",
+			New: "go r.send(t.data.(sendSnapTask))\n\tcase taskTypeSnapRecv:\n\t\tgo r.recv(t.data.(recvSnapTask))",
+		},
 	}
 }
 
