@@ -205,7 +205,7 @@ func serving(sc Scene, m state.Member) Gate {
 	case m.Pod == nil:
 		return g
 	case m.Pod.Ready && !m.Pod.Terminating:
-		g.Source = FromDatabase
+		g.Source, g.Unblock = FromDatabase, "kubectl logs "+m.Name
 		if m.Database == (state.Database{}) && !sc.All.PD.Known() {
 			g.Observed = sc.All.PD.Problem
 		}

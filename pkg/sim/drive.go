@@ -26,14 +26,14 @@ const poll = 5
 func (w *World) Drive(most time.Duration) (plan.Plan, error) {
 	ctx, abort := context.WithCancelCause(context.Background())
 	defer abort(nil)
-	w.dead, w.abort = false, abort
+	w.dead, w.abort, w.late = false, abort, w.t+int64(most/time.Second)
 	w.runs++
 	engine := reconcile.Engine{
 		Profiles: component.Profiles(), Observer: w, Actor: w, Recorder: w,
 		Story: reconcile.NewStory(w.cluster.Namespace, w.cluster.Name, w.Now, w.reporter()),
 	}
-	p, err := reconcile.Run(ctx, engine, pacer{w, w.t + int64(most/time.Second)})
-	w.dead, w.abort = false, nil
+	p, err := reconcile.Run(ctx, engine, pacer{w})
+	w.dead, w.abort, w.late = false, nil, never
 	if err != nil {
 		w.note("the engine ends: %v", err)
 	} else {
@@ -43,17 +43,12 @@ func (w *World) Drive(most time.Duration) (plan.Plan, error) {
 }
 
 // pacer implements reconcile.Waiter on simulated time.
-type pacer struct {
-	w    *World
-	late int64
-}
+type pacer struct{ w *World }
 
 func (p pacer) Wait(ctx context.Context, _ plan.Plan, _ error) error {
 	w := p.w
 	w.Pass(int(w.between(poll, 3*poll)))
 	switch {
-	case w.t >= p.late:
-		w.abort(errLate)
 	case w.chance(w.Faults.Stop):
 		w.abort(errStopped)
 	case w.chance(w.Faults.Kill):

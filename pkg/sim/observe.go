@@ -34,6 +34,9 @@ func (w *World) Observe(_ context.Context, live bool) (plan.Wanted, state.Snapsh
 	if live {
 		w.tick()
 	}
+	if w.t >= w.late {
+		w.abort(errLate) // also an engine that never waits runs out of time
+	}
 	w.seen = w.sight()
 	w.seen.live = live
 	if w.chaos && w.rng.Float64() < w.Faults.NoAnswer {

@@ -95,7 +95,8 @@ type World struct {
 	lag     int64        // until when the cache shows nothing new
 	lagAll  bool         // of Kubernetes as well as of the database
 	chaos   bool
-	dead    bool // the engine was killed: nothing it asks for happens
+	late    int64 // when the engine runs out of time
+	dead    bool  // the engine was killed: nothing it asks for happens
 	abort   func(error)
 	story   *transcript
 	watches []watch
@@ -117,7 +118,7 @@ func New(o Options) *World {
 	}
 	w.Intent.Replicas = [3]int{o.PD, o.TiKV, o.TiDB}
 	w.Intent.Template = [3]string{"v1", "v1", "v1"}
-	w.pd.electAt = never
+	w.pd.electAt, w.late = never, never
 	for k := range kinds {
 		for i := range limit {
 			w.names[k][i] = w.cluster.PodName(kinds[k], i)
