@@ -46,7 +46,7 @@ demo: build ## a cluster created, scaled and upgraded before your eyes
 	cd test/e2e && go run ./cmd/demo
 
 e2e: build ## the built binary against a real node
-	cd test/e2e && go test -count=1 -timeout 40m -v ./...
+	cd test/e2e && go test -count=1 -timeout 40m -v .
 
 bench: build ## measure the operations on the node
 	cd test/e2e && go run ./cmd/bench

@@ -83,8 +83,8 @@ func (p prospect) tell(story *reconcile.Story, o Options) error {
 	return p.verdict(o)
 }
 
-// converge runs the engine until there is nothing left to do for it.
-func (s *Session) converge(ctx context.Context, f *factory.Factory, o Options, story *reconcile.Story) (plan.Plan, error) {
+// attempt makes this process the driver, or an onlooker, and runs the engine.
+func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, story *reconcile.Story) (plan.Plan, error) {
 	tc, err := s.Load(ctx)
 	if err != nil {
 		return plan.Plan{}, err

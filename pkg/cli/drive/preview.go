@@ -39,7 +39,10 @@ func (p prospect) print(out io.Writer) {
 	for _, step := range p.plan.Steps {
 		fmt.Fprintf(out, "  %s\n", step)
 	}
-	if len(p.plan.Gates) > 0 {
+	switch {
+	case p.plan.Outcome == plan.Blocked:
+		fmt.Fprintln(out, "it is blocked, and a person is needed:")
+	case len(p.plan.Gates) > 0:
 		fmt.Fprintln(out, "it would wait for:")
 	}
 	for _, g := range p.plan.Gates {

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 )
@@ -44,8 +43,10 @@ func (f *Factory) load() (*rest.Config, error) {
 
 // unusable says why a kubeconfig cannot be used.
 func (f *Factory) unusable(err error) error {
-	if c := *f.Flags.Context; c != "" && clientcmd.IsContextNotFound(err) {
-		return exit.Usagef("the kubeconfig has no context %q%s", c, f.contexts("; it has "))
+	raw, unread := f.Flags.ToRawKubeConfigLoader().RawConfig()
+	name := *f.Flags.Context
+	if _, known := raw.Contexts[name]; name != "" && !known && unread == nil {
+		return exit.Usagef("the kubeconfig has no context %q%s", name, f.contexts("; it has "))
 	}
 	return fmt.Errorf("load kubeconfig: %w", err)
 }

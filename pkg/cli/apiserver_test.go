@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// result is what a command line came to.
+type result struct {
+	code     int
+	out, err string
+}
+
+// call runs a command line in this process, without a kubeconfig.
+func call(t *testing.T, ctx context.Context, args ...string) result {
+	t.Helper()
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	t.Setenv("KUBERNETES_MASTER", "")
+	var out, errOut bytes.Buffer
+	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}
+	code := run(ctx, args, streams, func(string) string { return "" })
+	return result{code, out.String(), errOut.String()}
+}
+
+// apiServer answers as Kubernetes does: objects by their path, and what is not
+// there with an error of the API.
+type apiServer struct {
+	*httptest.Server
+	answers map[string]any
+	asked   []string
+}
+
+const tidbclusters = "/apis/pingcap.com/v1alpha1/namespaces/default/tidbclusters"
+
+func serve(t *testing.T, answers map[string]any) *apiServer {
+	s := &apiServer{answers: answers}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.answer))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *apiServer) answer(w http.ResponseWriter, r *http.Request) {
+	s.asked = append(s.asked, r.Method+" "+r.URL.Path)
+	w.Header().Set("Content-Type", "application/json")
+	got, ok := s.answers[r.URL.Path]
+	if !ok {
+		got = apierrors.NewNotFound(schema.GroupResource{Resource: "tidbclusters"}, filepath.Base(r.URL.Path))
+	}
+	if failed, is := got.(*apierrors.StatusError); is {
+		failed.ErrStatus.APIVersion, failed.ErrStatus.Kind = "v1", "Status"
+		w.WriteHeader(int(failed.ErrStatus.Code))
+		got = failed.ErrStatus
+	}
+	_ = json.NewEncoder(w).Encode(got)
+}
+
+// call runs a command line against the server.
+func (s *apiServer) call(t *testing.T, args ...string) result {
+	t.Helper()
+	return call(t, t.Context(), append([]string{"--server", s.URL}, args...)...)
+}
+
+func tidbcluster(name string) map[string]any {
+	return map[string]any{
+		"apiVersion": "pingcap.com/v1alpha1", "kind": "TidbCluster",
+		"metadata": map[string]any{"namespace": "default", "name": name, "uid": "1", "resourceVersion": "1"},
+		"spec": map[string]any{
+			"version": "v8.1.0",
+			"pd":      map[string]any{"baseImage": "pingcap/pd", "replicas": 3, "requests": map[string]any{"storage": "1Gi"}},
+			"tikv":    map[string]any{"baseImage": "pingcap/tikv", "replicas": 3, "requests": map[string]any{"storage": "1Gi"}},
+		},
+	}
+}
+
+// clusterList is the list of these clusters, as a server answers that knows
+// TidbClusters.
+func clusterList(items ...map[string]any) map[string]any {
+	return map[string]any{
+		"apiVersion": "pingcap.com/v1alpha1", "kind": "TidbClusterList",
+		"metadata": metav1.ListMeta{ResourceVersion: "1"}, "items": append([]map[string]any{}, items...),
+	}
+}

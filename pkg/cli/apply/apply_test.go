@@ -1,0 +1,91 @@
+package apply
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+)
+
+func TestFlags(t *testing.T) {
+	var got options
+	cmd := command(func(_ context.Context, o options) error { got = o; return nil })
+	cmd.SetOut(io.Discard)
+	cmd.SetArgs(strings.Fields("-f x.yaml --force --force-conflicts --dry-run"))
+	if err := cmd.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	if got.file != "x.yaml" || !got.force || !got.forceConflicts || !got.DryRun {
+		t.Errorf("%+v", got)
+	}
+}
+
+const manifest = "apiVersion: pingcap.com/v1alpha1\nkind: TidbCluster\nmetadata: {name: basic}\nspec: {version: v8.1.0}\n"
+
+func TestRead(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	elsewhere := strings.Replace(manifest, "name: basic", "name: basic, namespace: there", 1)
+	for _, c := range []struct{ name, text, namespace, lands, says string }{
+		{"namespace of the kubeconfig", manifest, "", "default", ""},
+		{"namespace by flag", manifest, "db", "db", ""},
+		{"namespace of its own", elsewhere, "", "there", ""},
+		{"two namespaces", elsewhere, "db", "", `namespace "there" in the manifest`},
+		{"nothing in it", "", "", "", "there is no TidbCluster"},
+		{"several", manifest + "---\n" + manifest, "", "", "has 2 TidbClusters"},
+		{"unknown field", manifest + "sepc: {}\n", "", "", "line 5: sepc: unknown field"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			streams := genericiooptions.IOStreams{In: bytes.NewBufferString(c.text), Out: io.Discard, ErrOut: io.Discard}
+			f := factory.New(streams, os.Getenv, "")
+			*f.Flags.Namespace = c.namespace
+			m, err := read(t.Context(), f, "-")
+			if c.says != "" {
+				if exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), c.says) {
+					t.Errorf("exit code %d, %v does not say %q", exit.Of(err), err, c.says)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.Cluster.Namespace != c.lands {
+				t.Errorf("namespace %q, want %q", m.Cluster.Namespace, c.lands)
+			}
+		})
+	}
+}
+
+func TestReadNoFile(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	f := factory.New(genericiooptions.NewTestIOStreamsDiscard(), os.Getenv, "")
+	for _, file := range []string{"nothing.yaml", t.TempDir()} {
+		if _, err := read(t.Context(), f, file); exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: exit code %d, %v", file, exit.Of(err), err)
+		}
+	}
+}
+
+func TestOurs(t *testing.T) {
+	field := func(managers ...string) *intent.ConflictError {
+		e := &intent.ConflictError{}
+		for _, m := range managers {
+			e.Fields = append(e.Fields, intent.OwnedField{Field: "spec.version", Manager: m})
+		}
+		return e
+	}
+	if !ours(field("kubectl-tidb")) {
+		t.Error("what another verb has set is a conflict")
+	}
+	if ours(field("kubectl-tidb", "helm")) {
+		t.Error("what somebody else has set is none")
+	}
+}

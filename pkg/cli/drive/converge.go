@@ -1,0 +1,46 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+)
+
+const (
+	// outage is how long an API server may be away before a run that has begun
+	// gives up on it.
+	outage = 5 * time.Minute
+	// again is the pause between two attempts to take the cluster up again.
+	again = 2 * time.Second
+)
+
+// converge runs the engine until there is nothing left to do for it. Without the
+// API server a run can do nothing and loses its lease, but that is no reason to
+// end: nobody else could do anything either. It takes the cluster up again, or
+// looks on if another driver was faster.
+func (s *Session) converge(ctx context.Context, f *factory.Factory, o Options, story *reconcile.Story) (plan.Plan, error) {
+	p, err := s.attempt(ctx, f, o, story)
+	for errors.Is(err, lease.ErrLost) && ctx.Err() == nil {
+		story.Notice("the API server was away for too long; taking the cluster up again")
+		p, err = s.retry(ctx, f, o, story)
+	}
+	return p, err
+}
+
+// retry attempts until the API server answers again.
+func (s *Session) retry(ctx context.Context, f *factory.Factory, o Options, story *reconcile.Story) (plan.Plan, error) {
+	for giveUp := time.Now().Add(outage); ; {
+		if _, err := s.Load(ctx); err == nil || ctx.Err() != nil || time.Now().After(giveUp) {
+			return s.attempt(ctx, f, o, story)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(again):
+		}
+	}
+}

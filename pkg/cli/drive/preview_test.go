@@ -1,0 +1,95 @@
+package drive
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// golden compares a text with a file; -update, which plantest defines, writes it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if flag.Lookup("update").Value.String() == "true" {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || got != string(want) {
+		t.Errorf("%s differs (%v); run with -update and review\ngot:\n%s\nwant:\n%s", file, err, got, want)
+	}
+}
+
+// held is a request held against a cluster.
+func held(c *plantest.Cluster, r Request) prospect {
+	for i := range c.Wanted.Groups {
+		c.Wanted.Groups[i].Version = "v8.1.1"
+	}
+	return prospect{request: r, wanted: c.Wanted, snapshot: c.Seen, plan: c.Decide()}
+}
+
+func TestPreview(t *testing.T) {
+	upgrade := plantest.New(3, 3, 2)
+	for _, k := range topology.Kinds() {
+		upgrade.Want(k).Set.Drift = plan.Differs
+		upgrade.Want(k).Template = "new"
+	}
+	upgrade.Want(topology.TiDB).Manual = true
+	scale := plantest.New(3, 4, 2)
+	scale.Want(topology.TiKV).Replicas, scale.Want(topology.TiDB).Replicas = 3, 1
+	create := plantest.New(1, 3, 2)
+	create.Seen = state.Snapshot{At: plantest.Now, PD: state.PD{Problem: "no PD pod is running"}}
+	for _, k := range topology.Kinds() {
+		create.Want(k).Set.Drift = plan.Missing
+	}
+	blocked := plantest.New(3, 3, 2).Down(time.Hour, "t-tikv-0")
+	for _, c := range []struct {
+		name    string
+		cluster *plantest.Cluster
+		request Request
+		code    exit.Code // with --exit-code
+	}{
+		{"nothing", plantest.New(3, 3, 2), Request{Action: "sync"}, exit.OK},
+		{"upgrade", upgrade, Request{Action: "upgrade to v8.1.1", Now: cluster("v8.1.0")}, exit.Pending},
+		{"scale", scale, Request{Action: "scale tikv=3 tidb=1", Now: cluster("v8.1.1")}, exit.Pending},
+		{"create", create, Request{Action: "create"}, exit.Pending},
+		{"half-way", plantest.New(3, 3, 2).Roll(topology.TiKV).Rolled(topology.TiKV, 2), Request{Action: "sync", Now: cluster("v8.1.1")}, exit.Pending},
+		{"blocked", blocked, Request{Action: "sync", Now: cluster("v8.1.1")}, exit.Refused},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := held(c.cluster, c.request)
+			var b bytes.Buffer
+			p.print(&b)
+			golden(t, c.name+".txt", b.String())
+			if got := exit.Of(p.verdict(Options{DryRun: true, ExitCode: true})); got != c.code {
+				t.Errorf("exit code %d, want %d", got, c.code)
+			}
+			if got := exit.Of(p.verdict(Options{DryRun: true})); got == exit.Pending {
+				t.Errorf("exit code %d without --exit-code", got)
+			}
+		})
+	}
+}
+
+// cluster is a TidbCluster of a version.
+func cluster(version string) *v1alpha1.TidbCluster {
+	return &v1alpha1.TidbCluster{Spec: v1alpha1.TidbClusterSpec{
+		Version: version,
+		PD:      &v1alpha1.PDSpec{BaseImage: "pingcap/pd", Replicas: 3},
+		TiKV:    &v1alpha1.TiKVSpec{BaseImage: "pingcap/tikv", Replicas: 3},
+		TiDB:    &v1alpha1.TiDBSpec{BaseImage: "pingcap/tidb", Replicas: 2},
+	}}
+}

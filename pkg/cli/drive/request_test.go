@@ -1,0 +1,132 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// basic is a valid TidbCluster.
+func basic(change func(*v1alpha1.TidbCluster)) *v1alpha1.TidbCluster {
+	tc := cluster("v8.1.0")
+	tc.Namespace, tc.Name = "db", "basic"
+	storage := corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}}
+	tc.Spec.PD.ResourceRequirements, tc.Spec.TiKV.ResourceRequirements = storage, storage
+	tc.Spec.PD.Config, tc.Spec.TiKV.Config, tc.Spec.TiDB.Config = v1alpha1.NewPDConfig(), v1alpha1.NewTiKVConfig(), v1alpha1.NewTiDBConfig()
+	change(tc)
+	return tc
+}
+
+func TestAdmit(t *testing.T) {
+	same := func(*v1alpha1.TidbCluster) {}
+	old := "v7.5.0"
+	for _, c := range []struct {
+		name string
+		r    Request
+		code exit.Code
+		says string
+	}{
+		{"good", Request{Now: basic(same), Want: basic(same)}, exit.OK, ""},
+		{"new", Request{Want: basic(same)}, exit.OK, ""},
+		{"the verb's refusal", Request{Refusal: exit.Refusef("no such part")}, exit.Refused, "no such part"},
+		{"invalid", Request{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Replicas = 0 })}, exit.Refused, "spec.pd.replicas"},
+		{"paused", Request{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused = true })}, exit.Paused, "kubectl patch tc basic -n db"},
+		{"deleting", Request{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.DeletionTimestamp = &metav1.Time{} })}, exit.Refused, "being deleted"},
+		{"upgrade", Request{Now: basic(same), Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Version = "v8.1.1" })}, exit.OK, ""},
+		{"downgrade", Request{Now: basic(same), Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Version = "v8.0.0" })}, exit.Refused, "PD of cluster db/basic is v8.1.0 and v8.0.0 is lower"},
+		{"downgrade of one component", Request{Now: basic(same), Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.Version = &old })}, exit.Refused, "TiKV of cluster db/basic"},
+		{"from a version that is no release", Request{Now: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Version = "nightly" }), Want: basic(same)}, exit.OK, ""},
+		{"another component", Request{Now: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.TiDB = nil }), Want: basic(same)}, exit.OK, ""},
+	} {
+		wantRefusal(t, c.name, c.r.admit(), c.code, c.says)
+	}
+}
+
+func TestAllow(t *testing.T) {
+	write := func(context.Context, intent.Write) error { return nil }
+	born := basic(func(tc *v1alpha1.TidbCluster) { tc.Status.ClusterID = "7" })
+	unborn := basic(func(*v1alpha1.TidbCluster) {})
+	fewer := plantest.New(3, 4, 2)
+	fewer.Want(topology.TiKV).Replicas = 2
+	for _, c := range []struct {
+		name    string
+		r       Request
+		cluster *plantest.Cluster
+		code    exit.Code
+		says    string
+	}{
+		{"good", Request{Now: born, Write: write}, plantest.New(3, 3, 2), exit.OK, ""},
+		{"fewer stores than copies", Request{Now: born, Write: write}, fewer, exit.Refused, "max-replicas=3"},
+		{"PD does not answer", Request{Now: born, Write: write}, plantest.New(3, 3, 2).Blind(), exit.Refused, "--force"},
+		{"PD does not answer, and the change is the cure", Request{Now: born, Write: write, Blind: true}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
+		{"PD has not bootstrapped", Request{Now: unborn, Write: write}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
+		{"nothing is to be changed", Request{Now: born}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
+		{"a new cluster", Request{Write: write}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
+	} {
+		wantRefusal(t, c.name, c.r.allow(c.cluster.Wanted, c.cluster.Seen), c.code, c.says)
+	}
+}
+
+func wantRefusal(t *testing.T, name string, err error, code exit.Code, says string) {
+	t.Helper()
+	if exit.Of(err) != code {
+		t.Errorf("%s: exit code %d, want %d: %v", name, exit.Of(err), code, err)
+	}
+	if code != exit.OK && (!strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n")) {
+		t.Errorf("%s: %q does not say %q in one paragraph", name, err, says)
+	}
+}
+
+func TestConclude(t *testing.T) {
+	broken := errors.New("broken")
+	at := plantest.New(3, 3, 2)
+	stuck := plantest.New(3, 3, 2).Down(2000*1e9, "t-tikv-0")
+	paused := plantest.New(3, 3, 2)
+	paused.Wanted.Cluster.Paused = true
+	for _, c := range []struct {
+		name    string
+		cluster *plantest.Cluster
+		err     error
+		code    exit.Code
+		outcome string
+	}{
+		{"converged", at, nil, exit.OK, "converged"},
+		{"blocked", stuck, nil, exit.Refused, "blocked"},
+		{"paused", paused, nil, exit.Paused, "paused"},
+		{"broken", at, broken, exit.Failure, "failed"},
+		{"deleted meanwhile", at, &intent.NotFoundError{Err: broken}, exit.Aborted, "aborted"},
+		{"interrupted", stuck, exit.ErrInterrupted, exit.Interrupted, "interrupted"},
+		{"timed out", at, exit.ErrTimedOut, exit.TimedOut, "timedOut"},
+	} {
+		err := conclude(c.cluster.Decide(), c.err)
+		if got := exit.Of(err); got != c.code || outcomes[got] != c.outcome {
+			t.Errorf("%s: exit code %d (%s), want %d (%s): %v", c.name, got, outcomes[got], c.code, c.outcome, err)
+		}
+		if again := said(err); exit.Of(again) != c.code || again != nil && again.Error() != "" {
+			t.Errorf("%s: said twice: %v", c.name, again)
+		}
+	}
+}
+
+// TestOutcomes: every exit code has its word.
+func TestOutcomes(t *testing.T) {
+	words := map[string]bool{}
+	for _, code := range []exit.Code{0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 130} {
+		word := outcomes[code]
+		if word == "" || words[word] {
+			t.Errorf("exit code %d is %q", code, word)
+		}
+		words[word] = true
+	}
+}

@@ -1,0 +1,107 @@
+package list
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+)
+
+var now = time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)
+
+func clusters() []v1alpha1.TidbCluster {
+	made := func(namespace, name string, change func(*v1alpha1.TidbCluster)) v1alpha1.TidbCluster {
+		tc := v1alpha1.TidbCluster{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, CreationTimestamp: metav1.NewTime(now.Add(-72 * time.Hour))},
+			Spec: v1alpha1.TidbClusterSpec{
+				Version: "v8.1.0", PD: &v1alpha1.PDSpec{Replicas: 3}, TiKV: &v1alpha1.TiKVSpec{Replicas: 4},
+			},
+		}
+		change(&tc)
+		return tc
+	}
+	ready := func(status corev1.ConditionStatus, reason string) func(*v1alpha1.TidbCluster) {
+		return func(tc *v1alpha1.TidbCluster) {
+			tc.Status.Conditions = []v1alpha1.TidbClusterCondition{{Type: v1alpha1.TidbClusterReady, Status: status, Reason: reason}}
+		}
+	}
+	return []v1alpha1.TidbCluster{
+		made("db", "basic", ready("True", "Ready")),
+		made("db", "half-way", ready("False", "TiKVUpgrading")),
+		made("prod", "big", func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused, tc.Spec.TiDB = true, &v1alpha1.TiDBSpec{Replicas: 2} }),
+		made("prod", "new", func(*v1alpha1.TidbCluster) {}),
+	}
+}
+
+func TestTable(t *testing.T) {
+	for _, c := range []struct {
+		o    options
+		want string
+	}{
+		{options{all: true}, `
+NAMESPACE   NAME       READY                   VERSION   PD   TIKV   TIDB   AGE
+db          basic      True                    v8.1.0    3    4      -      3d
+db          half-way   False (TiKVUpgrading)   v8.1.0    3    4      -      3d
+prod        big        Paused                  v8.1.0    3    4      2      3d
+prod        new        Unknown                 v8.1.0    3    4      -      3d
+`},
+		{options{}, `
+NAME       READY                   VERSION   PD   TIKV   TIDB   AGE
+basic      True                    v8.1.0    3    4      -      3d
+half-way   False (TiKVUpgrading)   v8.1.0    3    4      -      3d
+big        Paused                  v8.1.0    3    4      2      3d
+new        Unknown                 v8.1.0    3    4      -      3d
+`},
+	} {
+		var b bytes.Buffer
+		if err := c.o.table(&b, clusters(), now); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(strings.TrimPrefix(c.want, "\n"), b.String()); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+}
+
+func TestShow(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		o                options
+		clusters         []v1alpha1.TidbCluster
+		out, errOut, not string
+	}{
+		{"none", options{}, nil, "", "No TidbClusters found in namespace db.\n", "NAME"},
+		{"none at all", options{all: true}, nil, "", "No TidbClusters found.\n", "NAME"},
+		{"none as JSON", options{output: "json"}, nil, "[]\n", "", "null"},
+		{"JSON", options{output: "json"}, clusters()[2:3], `"cluster": "big"`, "", "managedFields"},
+	} {
+		var out, errOut bytes.Buffer
+		f := factory.New(genericiooptions.IOStreams{Out: &out, ErrOut: &errOut}, nil, "")
+		if err := c.o.show(f, "db", c.clusters); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), c.out) || errOut.String() != c.errOut || strings.Contains(out.String(), c.not) {
+			t.Errorf("%s: stdout %q, stderr %q", c.name, out.String(), errOut.String())
+		}
+	}
+}
+
+// TestClosedPipe: an answer that nobody takes is an error.
+func TestClosedPipe(t *testing.T) {
+	closed, w := io.Pipe()
+	closed.Close()
+	f := factory.New(genericiooptions.IOStreams{Out: w}, nil, "")
+	if err := (options{output: "json"}).show(f, "db", clusters()); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("got %v", err)
+	}
+}

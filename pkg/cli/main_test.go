@@ -1,0 +1,306 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+)
+
+// typical are arguments with which a verb gets to asking the API server; a verb
+// that is not here needs none.
+func typical(t *testing.T) map[string][]string {
+	file := filepath.Join(t.TempDir(), "basic.yaml")
+	manifest, err := json.Marshal(tidbcluster("basic"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, manifest, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return map[string][]string{
+		"apply":   {"-f", file},
+		"create":  {"basic", "--version", "v8.1.0"},
+		"delete":  {"basic", "--yes"},
+		"init":    {},
+		"list":    {},
+		"scale":   {"basic", "tikv=4"},
+		"status":  {"basic"},
+		"sync":    {"basic"},
+		"upgrade": {"basic", "v8.1.1"},
+		"version": {},
+	}
+}
+
+// wantError wants one paragraph on stderr, and the exit code.
+func wantError(t *testing.T, name string, r result, code exit.Code, says string) {
+	t.Helper()
+	if r.code != int(code) {
+		t.Errorf("%s: exit code %d, want %d", name, r.code, code)
+	}
+	if !strings.HasPrefix(r.err, "error: ") || !strings.Contains(r.err, says) {
+		t.Errorf("%s: stderr %q does not say %q", name, r.err, says)
+	}
+	if strings.Contains(r.err, "\n\n") || !strings.HasSuffix(r.err, "\n") {
+		t.Errorf("%s: stderr %q is not one paragraph", name, r.err)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	want := call(t, t.Context())
+	if want.code != 0 || want.err != "" || !strings.Contains(want.out, "Driving a cluster:") {
+		t.Errorf("without arguments: %+v", want)
+	}
+	for _, args := range []string{"-h", "--help", "help"} {
+		if got := call(t, t.Context(), args); got != want {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+	if strings.Contains(want.out, "--kubeconfig") {
+		t.Error("the verbs drown in kubectl's flags")
+	}
+	if options := call(t, t.Context(), "options"); !strings.Contains(options.out, "--kubeconfig") || options.code != 0 {
+		t.Errorf("options: %+v", options)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for args, says := range map[string]string{
+		"upgarde basic":          `unknown command "upgarde"; did you mean upgrade?`,
+		"destroy basic":          "did you mean delete?",
+		"display":                "did you mean status?",
+		"xyzzy":                  `unknown command "xyzzy".`,
+		"help xyzzy":             `unknown command "xyzzy".`,
+		"help list status":       "accepts at most 1",
+		"--fast":                 "unknown flag: --fast",
+		"sync basic --fast":      "unknown flag: --fast; usage: kubectl tidb sync [NAME] [flags]",
+		"sync a b":               "accepts at most 1",
+		"scale":                  "requires at least 2",
+		"upgrade basic":          "accepts 2 arg",
+		"apply":                  `required flag(s) "filename"`,
+		"create basic":           `required flag(s) "version"`,
+		"list basic":             "unknown command",
+		"completion bash":        "unknown command",
+		"status -o yaml":         "json",
+		"sync --exit-code":       "--dry-run",
+		"sync --timeout soon":    "timeout",
+		"apply -f nothing.yaml":  "no such file",
+		"--context prdo list":    `no context "prdo"`,
+		"delete basic --yes=ok":  "--yes",
+		"version --server a b":   "unknown command",
+		"create Basic --version": "flag needs an argument",
+	} {
+		r := call(t, t.Context(), strings.Fields(args)...)
+		wantError(t, args, r, exit.Usage, says)
+		if r.out != "" {
+			t.Errorf("%s: stdout %q", args, r.out)
+		}
+	}
+}
+
+// eachVerb calls f for all commands that talk to Kubernetes, also for those that
+// are yet to be written.
+func eachVerb(t *testing.T, f func(t *testing.T, args []string)) {
+	args := typical(t)
+	for _, c := range tree().Commands() {
+		if c.GroupID == "help" || c.Name() == "completion" {
+			continue
+		}
+		given, ok := args[c.Name()]
+		if !ok {
+			t.Errorf("%s is not in typical", c.Name())
+		}
+		t.Run(c.Name(), func(t *testing.T) { f(t, append([]string{c.Name()}, given...)) })
+	}
+}
+
+func TestNoKubeconfig(t *testing.T) {
+	eachVerb(t, func(t *testing.T, args []string) {
+		wantError(t, "no kubeconfig", call(t, t.Context(), args...), exit.Failure, "there is no kubeconfig")
+	})
+}
+
+func TestUnreachable(t *testing.T) {
+	eachVerb(t, func(t *testing.T, args []string) {
+		begun := time.Now()
+		r := call(t, t.Context(), append(args, "--server", "https://127.0.0.1:1")...)
+		wantError(t, "unreachable", r, exit.Failure, "cannot reach the API server https://127.0.0.1:1")
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+func TestForbidden(t *testing.T) {
+	clusters := schema.GroupResource{Group: "pingcap.com", Resource: "tidbclusters"}
+	for name, answer := range map[string]*apierrors.StatusError{
+		"forbidden":    apierrors.NewForbidden(clusters, "basic", errors.New(`User "nobody" cannot do that`)),
+		"unauthorized": apierrors.NewUnauthorized("Unauthorized"),
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(int(answer.ErrStatus.Code))
+			answer.ErrStatus.APIVersion, answer.ErrStatus.Kind = "v1", "Status"
+			_ = json.NewEncoder(w).Encode(answer.ErrStatus)
+		}))
+		eachVerb(t, func(t *testing.T, args []string) {
+			wantError(t, name, call(t, t.Context(), append(args, "--server", server.URL)...), exit.Forbidden, "")
+		})
+		server.Close()
+	}
+}
+
+// TestDefinitionMissing: a server that does not know TidbClusters answers all
+// that is asked about them with 404.
+func TestDefinitionMissing(t *testing.T) {
+	server := serve(t, nil)
+	eachVerb(t, func(t *testing.T, args []string) {
+		if args[0] == "init" || args[0] == "version" {
+			t.Skip("asks for no TidbCluster")
+		}
+		wantError(t, "definition missing", server.call(t, args...), exit.Refused, "kubectl tidb init")
+	})
+}
+
+func TestNotFound(t *testing.T) {
+	server := serve(t, map[string]any{tidbclusters: clusterList(tidbcluster("basic"))})
+	for _, args := range []string{"sync basik", "status basik", "scale basik tikv=4", "upgrade basik v8.1.1"} {
+		wantError(t, args, server.call(t, strings.Fields(args)...), exit.Usage, "did you mean basic?")
+	}
+	server = serve(t, map[string]any{tidbclusters: clusterList()})
+	for _, args := range []string{"sync", "status"} {
+		wantError(t, args, server.call(t, args), exit.Usage, "there is no TidbCluster in namespace default")
+	}
+	server = serve(t, map[string]any{tidbclusters: clusterList(tidbcluster("one"), tidbcluster("two"))})
+	wantError(t, "sync", server.call(t, "sync"), exit.Usage, "name one: one, two")
+}
+
+func TestList(t *testing.T) {
+	server := serve(t, map[string]any{tidbclusters: clusterList(tidbcluster("basic"))})
+	if r := server.call(t, "list"); r.code != 0 || !strings.Contains(r.out, "basic") || r.err != "" {
+		t.Errorf("%+v", r)
+	}
+	broken := tidbcluster("broken")
+	broken["spec"] = "none"
+	server = serve(t, map[string]any{tidbclusters: clusterList(tidbcluster("basic"), broken)})
+	r := server.call(t, "list")
+	wantError(t, "one that cannot be read", r, exit.Failure, "broken")
+	if !strings.Contains(r.out, "basic") {
+		t.Errorf("it hides the others: %q", r.out)
+	}
+}
+
+// TestInterrupted: who interrupts a command knows that, and needs no words.
+func TestInterrupted(t *testing.T) {
+	asked := make(chan struct{}, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	eachVerb(t, func(t *testing.T, args []string) {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		go func() {
+			<-asked
+			cancel(exit.ErrInterrupted)
+		}()
+		r := call(t, ctx, append(args, "--server", server.URL)...)
+		if r.code != int(exit.Interrupted) || r.err != "" {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// TestRefusalAsEvent: once the cluster is known, what ends a driving verb is an
+// event where events were asked for.
+func TestRefusalAsEvent(t *testing.T) {
+	server := serve(t, map[string]any{tidbclusters + "/basic": tidbcluster("basic"), tidbclusters: clusterList(tidbcluster("basic"))})
+	r := server.call(t, "create", "basic", "--version", "v8.1.0", "-o", "json")
+	var last struct {
+		Type, Outcome, Error string
+		ExitCode             int
+	}
+	if err := json.Unmarshal([]byte(r.out), &last); err != nil || r.err != "" {
+		t.Fatalf("stdout %q, stderr %q: %v", r.out, r.err, err)
+	}
+	if r.code != 3 || last.ExitCode != 3 || last.Type != "done" || last.Outcome != "blocked" || !strings.Contains(last.Error, "exists already") {
+		t.Errorf("exit code %d, %+v", r.code, last)
+	}
+	for _, asked := range server.asked {
+		if !strings.HasPrefix(asked, "GET ") {
+			t.Errorf("a refused command changed something: %s", asked)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	server := serve(t, map[string]any{"/version": map[string]string{"gitVersion": "v1.36.3"}})
+	if r := server.call(t, "version"); r.code != 0 || !strings.Contains(r.out, "Kubernetes v1.36.3") {
+		t.Errorf("%+v", r)
+	}
+	if r := call(t, t.Context(), "version", "--client", "-o", "json"); r.code != 0 || !strings.Contains(r.out, `"client"`) {
+		t.Errorf("%+v", r)
+	}
+	// A ticket about a server that is down needs the version, too.
+	r := call(t, t.Context(), "version", "--server", "https://127.0.0.1:1")
+	wantError(t, "unreachable", r, exit.Failure, "cannot reach")
+	if !strings.Contains(r.out, "kubectl-tidb") {
+		t.Errorf("stdout %q", r.out)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	server := serve(t, map[string]any{tidbclusters: clusterList(tidbcluster("basic"), tidbcluster("other"))})
+	for args, want := range map[string]string{
+		"sync |":                     "basic other :4",
+		"delete |":                   "basic other :4",
+		"upgrade basic |":            "v8.1.0 :4",
+		"create new --version |":     "v8.1.0 :4",
+		"create |":                   ":4",
+		"scale basic pd=5 |":         "tikv= tidb= :6",
+		"status --output |":          "json :4",
+		"sync -o |":                  "json :4",
+		"sync nothing more |":        ":4",
+		"sync --server bad://host |": ":4",
+	} {
+		words := append([]string{"__complete"}, strings.Fields(strings.TrimSuffix(args, "|"))...)
+		if !strings.Contains(args, "bad://") {
+			words = append(words[:2:2], append([]string{"--server", server.URL}, words[2:]...)...)
+		}
+		r := call(t, t.Context(), append(words, "")...)
+		if got := strings.Join(strings.Fields(r.out), " "); r.code != 0 || got != want {
+			t.Errorf("%s: %q, want %q", args, got, want)
+		}
+		if strings.Contains(r.err, "error") {
+			t.Errorf("%s: noise: %q", args, r.err)
+		}
+	}
+	if r := call(t, t.Context(), "completion"); r.code != 0 || !strings.Contains(r.out, "kubectl tidb __complete") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestTidy(t *testing.T) {
+	for in, want := range map[string]string{
+		"one":                  "one",
+		"two:\n  a\n\n  b\n\n": "two:\n  a\n  b",
+	} {
+		if got := tidy(errors.New(in)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if tidy(nil) != "" || tidy(exit.With(exit.Pending, nil)) != "" {
+		t.Error("nothing to say became something")
+	}
+}

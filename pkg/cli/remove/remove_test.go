@@ -1,0 +1,133 @@
+package remove
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/kubernetes/fake"
+	fakemeta "k8s.io/client-go/metadata/fake"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+func TestFlags(t *testing.T) {
+	f := factory.New(genericiooptions.NewTestIOStreamsDiscard(), os.Getenv, "")
+	for args, says := range map[string]string{
+		"basic -y --delete-pvcs --timeout 5m": "",
+		"":                                    "accepts 1 arg",
+		"basic other":                         "accepts 1 arg",
+		"basic --timeout -5m":                 "negative",
+	} {
+		var got *options
+		cmd := command(f, func(_ context.Context, o options) error { got = &o; return nil })
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		cmd.SetOut(io.Discard)
+		cmd.SetArgs(strings.Fields(args))
+		err := cmd.Execute()
+		switch {
+		case says != "":
+			if err == nil || !strings.Contains(err.Error(), says) || got != nil {
+				t.Errorf("%s: %v does not say %q", args, err, says)
+			}
+		case err != nil || !got.yes || !got.claims || got.timeout != 5*time.Minute || got.name[0] != "basic":
+			t.Errorf("%s: %+v, %v", args, got, err)
+		}
+	}
+}
+
+func TestConfirm(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	s := &drive.Session{Namespace: "db", Name: "basic"}
+	for _, c := range []struct {
+		name, typed string
+		o           options
+		code        exit.Code
+		asks        string
+	}{
+		{"the name", "basic\n", options{}, exit.OK, "its data stays"},
+		{"the name, without a line end", "basic", options{}, exit.OK, "db/basic"},
+		{"the name, data too", "basic\n", options{claims: true}, exit.OK, "ITS DATA IS DELETED TOO"},
+		{"yes is not the name", "yes\n", options{}, exit.Refused, "its data stays"},
+		{"an empty line", "\n", options{}, exit.Refused, "its data stays"},
+		{"nobody", "", options{}, exit.Usage, "its data stays"},
+		{"not asked", "", options{yes: true}, exit.OK, ""},
+	} {
+		var asked bytes.Buffer
+		f := factory.New(genericiooptions.IOStreams{In: bytes.NewBufferString(c.typed), Out: io.Discard, ErrOut: &asked}, os.Getenv, "")
+		err := c.o.confirm(t.Context(), f, s)
+		if exit.Of(err) != c.code {
+			t.Errorf("%s: exit code %d, want %d: %v", c.name, exit.Of(err), c.code, err)
+		}
+		if !strings.Contains(asked.String(), c.asks) || c.asks == "" && asked.Len() > 0 {
+			t.Errorf("%s: asked %q, want %q", c.name, asked.String(), c.asks)
+		}
+	}
+}
+
+// left are the remains of a cluster of which these objects are left.
+func left(objects ...runtime.Object) remains {
+	c := topology.Cluster{Namespace: "db", Name: "basic", Instance: "basic"}
+	scheme := fakemeta.NewTestScheme()
+	_ = metav1.AddMetaToScheme(scheme)
+	return remains{kube: fake.NewClientset(objects...), meta: fakemeta.NewSimpleMetadataClient(scheme), cluster: c}
+}
+
+func own(name string) metav1.ObjectMeta {
+	c := topology.Cluster{Namespace: "db", Name: "basic", Instance: "basic"}
+	return metav1.ObjectMeta{Namespace: "db", Name: name, Labels: c.Selector()}
+}
+
+func TestWaitForPods(t *testing.T) {
+	if err := left().waitForPods(t.Context()); err != nil {
+		t.Errorf("no pods: %v", err)
+	}
+	foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "web-0"}}
+	if err := left(foreign).waitForPods(t.Context()); err != nil {
+		t.Errorf("somebody else's pod: %v", err)
+	}
+	pod := &corev1.Pod{ObjectMeta: own("basic-pd-0")}
+	for cause, says := range map[error]string{exit.ErrInterrupted: "interrupted", exit.ErrTimedOut: "timed out"} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(20*time.Millisecond, func() { cancel(cause) })
+		err := left(pod).waitForPods(ctx)
+		if exit.Of(err) != exit.Of(cause) || !strings.HasPrefix(err.Error(), says) || !strings.Contains(err.Error(), "pod basic-pd-0 is left") {
+			t.Errorf("%v: exit code %d, %v", cause, exit.Of(err), err)
+		}
+		if errors.Is(err, exit.ErrInterrupted) {
+			t.Error("an interrupt that is worth a word would be silent")
+		}
+	}
+}
+
+func TestDeleteClaims(t *testing.T) {
+	mine := &corev1.PersistentVolumeClaim{ObjectMeta: own("tikv-basic-tikv-0")}
+	other := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "tikv-basic2-tikv-0"}}
+	r := left(mine, other)
+	claims, err := r.claims(t.Context())
+	if err != nil || len(claims) != 1 {
+		t.Fatalf("%d claims, %v", len(claims), err)
+	}
+	gone := claims[0]
+	gone.Name = "tikv-basic-tikv-1" // deleted by somebody else meanwhile
+	if err := r.deleteClaims(t.Context(), append(claims, gone)); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := r.kube.CoreV1().PersistentVolumeClaims("db").List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(rest.Items) != 1 || rest.Items[0].Name != other.Name {
+		t.Errorf("left are %v, %v", rest.Items, err)
+	}
+}

@@ -1,0 +1,84 @@
+package scale
+
+import (
+	"context"
+	"io"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+func TestArguments(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		want map[topology.Kind]int
+		says string
+	}{
+		{args: "basic tikv=4", want: map[topology.Kind]int{topology.TiKV: 4}},
+		{args: "basic pd=5 tidb=0 --timeout 5m --dry-run --exit-code -o json --no-follow", want: map[topology.Kind]int{topology.PD: 5, topology.TiDB: 0}},
+		{args: "", says: "requires at least 2"},
+		{args: "basic", says: "requires at least 2"},
+		{args: "basic tikv", says: "not COMPONENT=N"},
+		{args: "basic tikv=", says: "not a number"},
+		{args: "basic tikv=many", says: "not a number"},
+		{args: "basic tikv=-1", says: "zero or more"},
+		{args: "basic tikv=9999999999", says: "not a number"},
+		{args: "basic tikv=4 tikv=5", says: "tikv is given twice"},
+		{args: "basic tiflash=1", says: `no component "tiflash"; there are pd, tikv, tidb`},
+		{args: "basic tikv=4 --exit-code", says: "--exit-code goes with --dry-run"},
+		{args: "basic tikv=4 --timeout -1s", says: "negative"},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			var got *options
+			cmd := command(nil, func(_ context.Context, o options) error { got = &o; return nil })
+			cmd.SilenceErrors, cmd.SilenceUsage = true, true
+			cmd.SetOut(io.Discard)
+			cmd.SetArgs(strings.Fields(c.args))
+			err := cmd.Execute()
+			if c.says != "" {
+				if err == nil || !strings.Contains(err.Error(), c.says) || got != nil {
+					t.Errorf("error %v, want %q", err, c.says)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !maps.Equal(got.replicas, c.want) || got.name[0] != "basic" {
+				t.Errorf("%+v, want %v", got, c.want)
+			}
+			if got.DryRun && (got.Timeout != 5*time.Minute || !got.ExitCode || !got.NoFollow || !got.Output.JSON()) {
+				t.Errorf("flags are lost: %+v", got)
+			}
+		})
+	}
+}
+
+func TestPropose(t *testing.T) {
+	now := &v1alpha1.TidbCluster{Spec: v1alpha1.TidbClusterSpec{
+		PD: &v1alpha1.PDSpec{Replicas: 3}, TiKV: &v1alpha1.TiKVSpec{Replicas: 3},
+	}}
+	want, err := propose(now, map[topology.Kind]int{topology.TiKV: 4})
+	if err != nil || want.Spec.TiKV.Replicas != 4 || want.Spec.PD.Replicas != 3 {
+		t.Errorf("%+v, %v", want, err)
+	}
+	if now.Spec.TiKV.Replicas != 3 {
+		t.Error("it changed what there is")
+	}
+	if _, err := propose(now, map[topology.Kind]int{topology.TiDB: 1}); exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "no TiDB") {
+		t.Errorf("a component that is not there: %v", err)
+	}
+}
+
+func TestComplete(t *testing.T) {
+	got, _ := complete(nil)(nil, []string{"basic", "tikv=4"}, "")
+	if strings.Join(got, " ") != "pd= tidb=" {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,113 @@
+package status
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// golden compares a text with a file; -update, which plantest defines, writes it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if flag.Lookup("update").Value.String() == "true" {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || got != string(want) {
+		t.Errorf("%s differs (%v); run with -update and review\ngot:\n%s\nwant:\n%s", file, err, got, want)
+	}
+}
+
+// seen is what there is to show of a cluster.
+func seen(c *plantest.Cluster) sight {
+	for i := range c.Wanted.Groups {
+		c.Wanted.Groups[i].Version = "v8.1.0"
+	}
+	tc := &v1alpha1.TidbCluster{Spec: v1alpha1.TidbClusterSpec{Version: "v8.1.0"}}
+	c.Wanted.Cluster.Source = tc
+	return sight{wanted: c.Wanted, snapshot: c.Seen, plan: c.Decide()}
+}
+
+func cases() map[string]sight {
+	driven := seen(plantest.New(3, 3, 2).Roll(topology.TiKV).Evicting("t-tikv-2", 2*time.Minute, 4))
+	driven.driver = lease.Holder{Identity: "ann@laptop/4711/88/3f", Renewed: plantest.Now.Add(-3 * time.Second)}
+	unread := plantest.New(3, 3, 2).Roll(topology.TiKV).Evicting("t-tikv-2", 2*time.Minute, -1)
+	missing := plantest.New(3, 3, 2)
+	missing.Member("t-tidb-1").Pod = nil
+	missing.Member("t-tidb-1").Database = state.Database{}
+	growing := plantest.New(3, 3, 2)
+	growing.Want(topology.TiKV).Replicas = 4
+	return map[string]sight{
+		"at-rest":     seen(plantest.New(3, 3, 2)),
+		"to-do":       seen(growing),
+		"driven":      driven,
+		"unread":      seen(unread),
+		"store-down":  seen(plantest.New(3, 3, 2).Down(time.Minute, "t-tikv-0")),
+		"missing-pod": seen(missing),
+		"blind":       seen(plantest.New(3, 3, 2).Blind()),
+		"paused": seen(func() *plantest.Cluster {
+			c := plantest.New(1, 1, 1)
+			c.Wanted.Cluster.Paused = true
+			return c
+		}()),
+	}
+}
+
+func TestShow(t *testing.T) {
+	for name, l := range cases() {
+		var b bytes.Buffer
+		if err := l.show(&b); err != nil {
+			t.Error(err)
+		}
+		golden(t, name+".txt", b.String())
+	}
+}
+
+func TestJSON(t *testing.T) {
+	for _, name := range []string{"driven", "blind"} {
+		var b bytes.Buffer
+		if err := output.Write(&b, cases()[name].view()); err != nil {
+			t.Error(err)
+		}
+		golden(t, name+".json", b.String())
+	}
+}
+
+// TestImpossible: of a cluster that cannot become what is wanted of it, the
+// members are shown nevertheless, and why it cannot.
+func TestImpossible(t *testing.T) {
+	l := seen(plantest.New(1, 1, 1))
+	c := l.wanted.Cluster
+	for _, g := range l.wanted.Groups {
+		c.Groups = append(c.Groups, g.Group)
+	}
+	l.wanted, l.plan = impossible(c, &render.RefusedError{Fields: field.ErrorList{
+		field.Forbidden(field.NewPath("spec", "tikv", "storageClassName"), "a claim keeps its class"),
+	}})
+	if l.plan.Outcome != plan.Blocked {
+		t.Errorf("outcome %v", l.plan.Outcome)
+	}
+	var b bytes.Buffer
+	if err := l.show(&b); err != nil {
+		t.Error(err)
+	}
+	golden(t, "impossible.txt", b.String())
+}

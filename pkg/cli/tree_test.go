@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+)
+
+func tree() *cobra.Command {
+	return NewRoot(factory.New(genericiooptions.NewTestIOStreamsDiscard(), os.Getenv, "v1.2.3"))
+}
+
+// TestTree holds all commands, also those that are yet to be written, to what a
+// user may expect of a command.
+func TestTree(t *testing.T) {
+	for _, c := range tree().Commands() {
+		t.Run(c.Name(), func(t *testing.T) {
+			if c.Short == "" || strings.HasSuffix(c.Short, ".") || len(c.Short) > 60 {
+				t.Errorf("short description %q", c.Short)
+			}
+			if c.Example == "" || !strings.HasPrefix(c.Example, "  ") {
+				t.Errorf("example %q", c.Example)
+			}
+			if c.GroupID == "" {
+				t.Error("no group")
+			}
+			if c.Args == nil || c.RunE == nil {
+				t.Error("arguments are not checked, or errors have no way out")
+			}
+			for line := range strings.Lines(c.Long + c.Example) {
+				if len(strings.TrimRight(line, "\n")) > 90 {
+					t.Errorf("a line does not fit into a terminal: %q", line)
+				}
+			}
+			c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+				if f.Usage == "" || !strings.HasSuffix(f.Usage, ".") {
+					t.Errorf("--%s: usage %q", f.Name, f.Usage)
+				}
+			})
+			takesArgs := strings.Contains(c.UseLine(), "NAME") || strings.Contains(c.UseLine(), "COMMAND")
+			if takesArgs && c.ValidArgsFunction == nil {
+				t.Error("arguments are not completed")
+			}
+		})
+	}
+}
+
+// TestHelpOfEach: every command shows its help, however it is asked, and does
+// nothing else.
+func TestHelpOfEach(t *testing.T) {
+	for _, c := range tree().Commands() {
+		want := call(t, t.Context(), c.Name(), "--help")
+		if want.code != 0 || want.err != "" || !strings.Contains(want.out, "Usage:\n  kubectl tidb "+c.Name()) {
+			t.Errorf("%s: %+v", c.Name(), want)
+		}
+		if got := call(t, t.Context(), "help", c.Name()); got != want {
+			t.Errorf("help %s: %+v", c.Name(), got)
+		}
+		if strings.Contains(want.out, "kubectl-tidb ") || strings.Contains(want.out, "--kubeconfig") {
+			t.Errorf("%s: %s", c.Name(), want.out)
+		}
+	}
+}
+
+// TestTooManyArguments: no command is a success with arguments that it does not
+// know.
+func TestTooManyArguments(t *testing.T) {
+	for _, c := range tree().Commands() {
+		r := call(t, t.Context(), c.Name(), "a", "b", "c", "d")
+		if r.code != 2 || r.out != "" {
+			t.Errorf("%s a b c d: exit code %d, stdout %q", c.Name(), r.code, r.out)
+		}
+	}
+}
