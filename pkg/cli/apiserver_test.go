@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +18,11 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
+func TestMain(m *testing.M) {
+	quiet()
+	m.Run()
+}
+
 // result is what a command line came to.
 type result struct {
 	code     int
@@ -23,7 +30,7 @@ type result struct {
 }
 
 // call runs a command line in this process, without a kubeconfig.
-func call(t *testing.T, ctx context.Context, args ...string) result {
+func call(ctx context.Context, t *testing.T, args ...string) result {
 	t.Helper()
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
@@ -34,12 +41,14 @@ func call(t *testing.T, ctx context.Context, args ...string) result {
 	return result{code, out.String(), errOut.String()}
 }
 
-// apiServer answers as Kubernetes does: objects by their path, and what is not
-// there with an error of the API.
+// apiServer answers as Kubernetes does: objects by their path, which may have a
+// method before it, and what is not there with an error of the API.
 type apiServer struct {
 	*httptest.Server
 	answers map[string]any
-	asked   []string
+
+	mu  sync.Mutex
+	log []string
 }
 
 const tidbclusters = "/apis/pingcap.com/v1alpha1/namespaces/default/tidbclusters"
@@ -52,9 +61,14 @@ func serve(t *testing.T, answers map[string]any) *apiServer {
 }
 
 func (s *apiServer) answer(w http.ResponseWriter, r *http.Request) {
-	s.asked = append(s.asked, r.Method+" "+r.URL.Path)
+	s.mu.Lock()
+	s.log = append(s.log, r.Method+" "+r.URL.Path)
+	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
-	got, ok := s.answers[r.URL.Path]
+	got, ok := s.answers[r.Method+" "+r.URL.Path]
+	if !ok {
+		got, ok = s.answers[r.URL.Path]
+	}
 	if !ok {
 		got = apierrors.NewNotFound(schema.GroupResource{Resource: "tidbclusters"}, filepath.Base(r.URL.Path))
 	}
@@ -66,10 +80,17 @@ func (s *apiServer) answer(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(got)
 }
 
+// asked is what the server was asked for.
+func (s *apiServer) asked() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.log)
+}
+
 // call runs a command line against the server.
 func (s *apiServer) call(t *testing.T, args ...string) result {
 	t.Helper()
-	return call(t, t.Context(), append([]string{"--server", s.URL}, args...)...)
+	return call(t.Context(), t, append([]string{"--server", s.URL}, args...)...)
 }
 
 func tidbcluster(name string) map[string]any {

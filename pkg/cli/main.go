@@ -23,15 +23,17 @@ import (
 
 // Main runs the command line and returns the exit code.
 func Main(args []string, streams genericiooptions.IOStreams, env func(string) string) int {
+	quiet()
 	ctx, stop := interruptible(streams.ErrOut)
 	defer stop()
 	return run(ctx, args, streams, env)
 }
 
+// quiet drops the libraries' own log: what matters in it is told as an event,
+// and the rest would garble the screen.
+func quiet() { klog.SetLogger(logr.Discard()) }
+
 func run(ctx context.Context, args []string, streams genericiooptions.IOStreams, env func(string) string) int {
-	// The libraries' own log goes nowhere: what matters in it is told as an
-	// event, and the rest would garble the screen.
-	klog.SetLogger(logr.Discard())
 	root := NewRoot(factory.New(streams, env, version.Short()))
 	root.SetArgs(args)
 	err := explain.Error(exit.Ended(ctx, root.ExecuteContext(ctx)))

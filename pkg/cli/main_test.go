@@ -58,26 +58,26 @@ func wantError(t *testing.T, name string, r result, code exit.Code, says string)
 }
 
 func TestHelp(t *testing.T) {
-	want := call(t, t.Context())
+	want := call(t.Context(), t)
 	if want.code != 0 || want.err != "" || !strings.Contains(want.out, "Driving a cluster:") {
 		t.Errorf("without arguments: %+v", want)
 	}
 	for _, args := range []string{"-h", "--help", "help"} {
-		if got := call(t, t.Context(), args); got != want {
+		if got := call(t.Context(), t, args); got != want {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}
 	if strings.Contains(want.out, "--kubeconfig") {
 		t.Error("the verbs drown in kubectl's flags")
 	}
-	if options := call(t, t.Context(), "options"); !strings.Contains(options.out, "--kubeconfig") || options.code != 0 {
+	if options := call(t.Context(), t, "options"); !strings.Contains(options.out, "--kubeconfig") || options.code != 0 {
 		t.Errorf("options: %+v", options)
 	}
 }
 
 func TestUsage(t *testing.T) {
 	for args, says := range map[string]string{
-		"upgarde basic":          `unknown command "upgarde"; did you mean upgrade?`,
+		"upgrde basic":           `unknown command "upgrde"; did you mean upgrade?`,
 		"destroy basic":          "did you mean delete?",
 		"display":                "did you mean status?",
 		"xyzzy":                  `unknown command "xyzzy".`,
@@ -101,7 +101,7 @@ func TestUsage(t *testing.T) {
 		"version --server a b":   "unknown command",
 		"create Basic --version": "flag needs an argument",
 	} {
-		r := call(t, t.Context(), strings.Fields(args)...)
+		r := call(t.Context(), t, strings.Fields(args)...)
 		wantError(t, args, r, exit.Usage, says)
 		if r.out != "" {
 			t.Errorf("%s: stdout %q", args, r.out)
@@ -127,14 +127,14 @@ func eachVerb(t *testing.T, f func(t *testing.T, args []string)) {
 
 func TestNoKubeconfig(t *testing.T) {
 	eachVerb(t, func(t *testing.T, args []string) {
-		wantError(t, "no kubeconfig", call(t, t.Context(), args...), exit.Failure, "there is no kubeconfig")
+		wantError(t, "no kubeconfig", call(t.Context(), t, args...), exit.Failure, "there is no kubeconfig")
 	})
 }
 
 func TestUnreachable(t *testing.T) {
 	eachVerb(t, func(t *testing.T, args []string) {
 		begun := time.Now()
-		r := call(t, t.Context(), append(args, "--server", "https://127.0.0.1:1")...)
+		r := call(t.Context(), t, append(args, "--server", "https://127.0.0.1:1")...)
 		wantError(t, "unreachable", r, exit.Failure, "cannot reach the API server https://127.0.0.1:1")
 		if took := time.Since(begun); took > 5*time.Second {
 			t.Errorf("it took %v", took)
@@ -155,7 +155,7 @@ func TestForbidden(t *testing.T) {
 			_ = json.NewEncoder(w).Encode(answer.ErrStatus)
 		}))
 		eachVerb(t, func(t *testing.T, args []string) {
-			wantError(t, name, call(t, t.Context(), append(args, "--server", server.URL)...), exit.Forbidden, "")
+			wantError(t, name, call(t.Context(), t, append(args, "--server", server.URL)...), exit.Forbidden, "")
 		})
 		server.Close()
 	}
@@ -203,19 +203,20 @@ func TestList(t *testing.T) {
 
 // TestInterrupted: who interrupts a command knows that, and needs no words.
 func TestInterrupted(t *testing.T) {
-	asked := make(chan struct{}, 100)
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	asked, over := make(chan struct{}, 100), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		asked <- struct{}{}
-		<-r.Context().Done()
+		<-over
 	}))
 	defer server.Close()
+	defer close(over)
 	eachVerb(t, func(t *testing.T, args []string) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		go func() {
 			<-asked
 			cancel(exit.ErrInterrupted)
 		}()
-		r := call(t, ctx, append(args, "--server", server.URL)...)
+		r := call(ctx, t, append(args, "--server", server.URL)...)
 		if r.code != int(exit.Interrupted) || r.err != "" {
 			t.Errorf("%+v", r)
 		}
@@ -237,7 +238,7 @@ func TestRefusalAsEvent(t *testing.T) {
 	if r.code != 3 || last.ExitCode != 3 || last.Type != "done" || last.Outcome != "blocked" || !strings.Contains(last.Error, "exists already") {
 		t.Errorf("exit code %d, %+v", r.code, last)
 	}
-	for _, asked := range server.asked {
+	for _, asked := range server.asked() {
 		if !strings.HasPrefix(asked, "GET ") {
 			t.Errorf("a refused command changed something: %s", asked)
 		}
@@ -249,11 +250,11 @@ func TestVersion(t *testing.T) {
 	if r := server.call(t, "version"); r.code != 0 || !strings.Contains(r.out, "Kubernetes v1.36.3") {
 		t.Errorf("%+v", r)
 	}
-	if r := call(t, t.Context(), "version", "--client", "-o", "json"); r.code != 0 || !strings.Contains(r.out, `"client"`) {
+	if r := call(t.Context(), t, "version", "--client", "-o", "json"); r.code != 0 || !strings.Contains(r.out, `"client"`) {
 		t.Errorf("%+v", r)
 	}
 	// A ticket about a server that is down needs the version, too.
-	r := call(t, t.Context(), "version", "--server", "https://127.0.0.1:1")
+	r := call(t.Context(), t, "version", "--server", "https://127.0.0.1:1")
 	wantError(t, "unreachable", r, exit.Failure, "cannot reach")
 	if !strings.Contains(r.out, "kubectl-tidb") {
 		t.Errorf("stdout %q", r.out)
@@ -267,7 +268,7 @@ func TestCompletion(t *testing.T) {
 		"delete |":                   "basic other :4",
 		"upgrade basic |":            "v8.1.0 :4",
 		"create new --version |":     "v8.1.0 :4",
-		"create |":                   ":4",
+		"list |":                     ":4",
 		"scale basic pd=5 |":         "tikv= tidb= :6",
 		"status --output |":          "json :4",
 		"sync -o |":                  "json :4",
@@ -278,7 +279,7 @@ func TestCompletion(t *testing.T) {
 		if !strings.Contains(args, "bad://") {
 			words = append(words[:2:2], append([]string{"--server", server.URL}, words[2:]...)...)
 		}
-		r := call(t, t.Context(), append(words, "")...)
+		r := call(t.Context(), t, append(words, "")...)
 		if got := strings.Join(strings.Fields(r.out), " "); r.code != 0 || got != want {
 			t.Errorf("%s: %q, want %q", args, got, want)
 		}
@@ -286,7 +287,7 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("%s: noise: %q", args, r.err)
 		}
 	}
-	if r := call(t, t.Context(), "completion"); r.code != 0 || !strings.Contains(r.out, "kubectl tidb __complete") {
+	if r := call(t.Context(), t, "completion"); r.code != 0 || !strings.Contains(r.out, "kubectl tidb __complete") {
 		t.Errorf("%+v", r)
 	}
 }

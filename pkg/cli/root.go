@@ -53,6 +53,8 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 	root.SetFlagErrorFunc(misused)
 	f.Flags.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().BoolP("help", "h", false, "Show help for a command.")
+	// No argument is a file; only some flags are, which say so.
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	completeFlags(root, f)
 	root.AddGroup(
 		&cobra.Group{ID: "drive", Title: "Driving a cluster:"},

@@ -2,11 +2,11 @@ package cli
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -15,6 +15,9 @@ import (
 func tree() *cobra.Command {
 	return NewRoot(factory.New(genericiooptions.NewTestIOStreamsDiscard(), os.Getenv, "v1.2.3"))
 }
+
+// described is a flag's line in a help, with a sentence about it.
+var described = regexp.MustCompile(`^ +(-\w, )?--[a-z-]+( \w+)? {2,}[A-Z].*\.( \(default .*\))?\n$`)
 
 // TestTree holds all commands, also those that are yet to be written, to what a
 // user may expect of a command.
@@ -33,16 +36,16 @@ func TestTree(t *testing.T) {
 			if c.Args == nil || c.RunE == nil {
 				t.Error("arguments are not checked, or errors have no way out")
 			}
-			for line := range strings.Lines(c.Long + c.Example) {
+			for line := range strings.Lines(c.Long + "\n" + c.Example) {
 				if len(strings.TrimRight(line, "\n")) > 90 {
 					t.Errorf("a line does not fit into a terminal: %q", line)
 				}
 			}
-			c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-				if f.Usage == "" || !strings.HasSuffix(f.Usage, ".") {
-					t.Errorf("--%s: usage %q", f.Name, f.Usage)
+			for line := range strings.Lines(c.LocalFlags().FlagUsages()) {
+				if !described.MatchString(line) {
+					t.Errorf("flag without a sentence about it: %q", line)
 				}
-			})
+			}
 			takesArgs := strings.Contains(c.UseLine(), "NAME") || strings.Contains(c.UseLine(), "COMMAND")
 			if takesArgs && c.ValidArgsFunction == nil {
 				t.Error("arguments are not completed")
@@ -55,11 +58,11 @@ func TestTree(t *testing.T) {
 // nothing else.
 func TestHelpOfEach(t *testing.T) {
 	for _, c := range tree().Commands() {
-		want := call(t, t.Context(), c.Name(), "--help")
+		want := call(t.Context(), t, c.Name(), "--help")
 		if want.code != 0 || want.err != "" || !strings.Contains(want.out, "Usage:\n  kubectl tidb "+c.Name()) {
 			t.Errorf("%s: %+v", c.Name(), want)
 		}
-		if got := call(t, t.Context(), "help", c.Name()); got != want {
+		if got := call(t.Context(), t, "help", c.Name()); got != want {
 			t.Errorf("help %s: %+v", c.Name(), got)
 		}
 		if strings.Contains(want.out, "kubectl-tidb ") || strings.Contains(want.out, "--kubeconfig") {
@@ -72,7 +75,7 @@ func TestHelpOfEach(t *testing.T) {
 // know.
 func TestTooManyArguments(t *testing.T) {
 	for _, c := range tree().Commands() {
-		r := call(t, t.Context(), c.Name(), "a", "b", "c", "d")
+		r := call(t.Context(), t, c.Name(), "a", "b", "c", "d")
 		if r.code != 2 || r.out != "" {
 			t.Errorf("%s a b c d: exit code %d, stdout %q", c.Name(), r.code, r.out)
 		}

@@ -120,7 +120,7 @@ func TestDeadPipeIsSilence(t *testing.T) {
 // kills a Go program.
 func TestClosedStdout(t *testing.T) {
 	if os.Getenv("REPORT_TO_NOBODY") != "" {
-		p := New(Options{Out: os.Stdout, Mode: JSON}) //nolint:forbidigo // only the real one kills
+		p := New(Options{Out: os.Stdout, Mode: JSON}) // only the real one kills
 		p.Report(notice1)
 		p.Close()
 		return

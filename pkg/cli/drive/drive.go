@@ -2,6 +2,7 @@ package drive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/observe"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/report"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -64,7 +66,11 @@ func (s *Session) check(ctx context.Context, r Request) (prospect, error) {
 	if err := r.admit(); err != nil {
 		return prospect{}, err
 	}
-	w, snap, err := s.Observer.Against(ctx, topology.New(r.Want))
+	want := topology.New(r.Want)
+	w, snap, err := s.Observer.Against(ctx, want)
+	if _, refused := errors.AsType[*render.RefusedError](err); refused {
+		return prospect{}, exit.Refusef("%s cannot become that, so nothing was changed: %w", title(want), err)
+	}
 	if err != nil {
 		return prospect{}, err
 	}

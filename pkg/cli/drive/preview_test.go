@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
@@ -33,12 +32,13 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// held is a request held against a cluster.
-func held(c *plantest.Cluster, r Request) prospect {
+// held is a request held against a cluster. The plan is made up as well, so that
+// these tests are about how a plan is shown and not about what is planned.
+func held(c *plantest.Cluster, r Request, p plan.Plan) prospect {
 	for i := range c.Wanted.Groups {
 		c.Wanted.Groups[i].Version = "v8.1.1"
 	}
-	return prospect{request: r, wanted: c.Wanted, snapshot: c.Seen, plan: c.Decide()}
+	return prospect{request: r, wanted: c.Wanted, snapshot: c.Seen, plan: p}
 }
 
 func TestPreview(t *testing.T) {
@@ -55,22 +55,36 @@ func TestPreview(t *testing.T) {
 	for _, k := range topology.Kinds() {
 		create.Want(k).Set.Drift = plan.Missing
 	}
-	blocked := plantest.New(3, 3, 2).Down(time.Hour, "t-tikv-0")
+	evict := plan.Plan{
+		Outcome: plan.Act,
+		Steps:   []plan.Step{plan.EvictLeaders{Member: "t-tikv-1", StoreID: 2}},
+		Gates:   []plan.Gate{{Component: topology.TiKV, Member: "t-tikv-1", Want: "region leaders evicted", Observed: "10 left", Unblock: "add a store"}},
+	}
+	begin := plan.Plan{
+		Outcome: plan.Act,
+		Steps:   []plan.Step{plan.Apply{Component: topology.PD, Object: plan.Object{Kind: "StatefulSet", Name: "t-pd", Drift: plan.Missing}}},
+		Gates:   []plan.Gate{{Component: topology.TiKV, Want: "PD serves", Observed: "no PD pod is running"}},
+	}
+	stuck := plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{{
+		Component: topology.TiKV, Member: "t-tikv-0", Want: "serving", Observed: "pod is not ready", Blocked: true, Unblock: "kubectl describe pod t-tikv-0",
+	}}}
+	rolled := plantest.New(3, 3, 2).Roll(topology.TiKV).Rolled(topology.TiKV, 2)
 	for _, c := range []struct {
 		name    string
 		cluster *plantest.Cluster
 		request Request
+		plan    plan.Plan
 		code    exit.Code // with --exit-code
 	}{
-		{"nothing", plantest.New(3, 3, 2), Request{Action: "sync"}, exit.OK},
-		{"upgrade", upgrade, Request{Action: "upgrade to v8.1.1", Now: cluster("v8.1.0")}, exit.Pending},
-		{"scale", scale, Request{Action: "scale tikv=3 tidb=1", Now: cluster("v8.1.1")}, exit.Pending},
-		{"create", create, Request{Action: "create"}, exit.Pending},
-		{"half-way", plantest.New(3, 3, 2).Roll(topology.TiKV).Rolled(topology.TiKV, 2), Request{Action: "sync", Now: cluster("v8.1.1")}, exit.Pending},
-		{"blocked", blocked, Request{Action: "sync", Now: cluster("v8.1.1")}, exit.Refused},
+		{"nothing", plantest.New(3, 3, 2), Request{Action: "sync"}, plan.Plan{}, exit.OK},
+		{"upgrade", upgrade, Request{Action: "upgrade to v8.1.1", Now: cluster("v8.1.0")}, evict, exit.Pending},
+		{"scale", scale, Request{Action: "scale tikv=3 tidb=1", Now: cluster("v8.1.1")}, evict, exit.Pending},
+		{"create", create, Request{Action: "create"}, begin, exit.Pending},
+		{"half-way", rolled, Request{Action: "sync", Now: cluster("v8.1.1")}, evict, exit.Pending},
+		{"blocked", plantest.New(3, 3, 2), Request{Action: "sync", Now: cluster("v8.1.1")}, stuck, exit.Refused},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := held(c.cluster, c.request)
+			p := held(c.cluster, c.request, c.plan)
 			var b bytes.Buffer
 			p.print(&b)
 			golden(t, c.name+".txt", b.String())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -90,13 +91,11 @@ func wantRefusal(t *testing.T, name string, err error, code exit.Code, says stri
 
 func TestConclude(t *testing.T) {
 	broken := errors.New("broken")
-	at := plantest.New(3, 3, 2)
-	stuck := plantest.New(3, 3, 2).Down(2000*1e9, "t-tikv-0")
-	paused := plantest.New(3, 3, 2)
-	paused.Wanted.Cluster.Paused = true
+	at, paused := plan.Plan{}, plan.Plan{Outcome: plan.Paused}
+	stuck := plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{{Want: "this"}, {Want: "that", Blocked: true, Unblock: "do it"}}}
 	for _, c := range []struct {
 		name    string
-		cluster *plantest.Cluster
+		plan    plan.Plan
 		err     error
 		code    exit.Code
 		outcome string
@@ -109,7 +108,7 @@ func TestConclude(t *testing.T) {
 		{"interrupted", stuck, exit.ErrInterrupted, exit.Interrupted, "interrupted"},
 		{"timed out", at, exit.ErrTimedOut, exit.TimedOut, "timedOut"},
 	} {
-		err := conclude(c.cluster.Decide(), c.err)
+		err := conclude(c.plan, c.err)
 		if got := exit.Of(err); got != c.code || outcomes[got] != c.outcome {
 			t.Errorf("%s: exit code %d (%s), want %d (%s): %v", c.name, got, outcomes[got], c.code, c.outcome, err)
 		}

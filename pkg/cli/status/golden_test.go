@@ -36,38 +36,44 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// seen is what there is to show of a cluster.
-func seen(c *plantest.Cluster) sight {
+// seen is what there is to show of a cluster. The plan is made up as well, so
+// that these tests are about how a plan is shown and not about what is planned.
+func seen(c *plantest.Cluster, p plan.Plan) sight {
 	for i := range c.Wanted.Groups {
 		c.Wanted.Groups[i].Version = "v8.1.0"
 	}
-	tc := &v1alpha1.TidbCluster{Spec: v1alpha1.TidbClusterSpec{Version: "v8.1.0"}}
-	c.Wanted.Cluster.Source = tc
-	return sight{wanted: c.Wanted, snapshot: c.Seen, plan: c.Decide()}
+	c.Wanted.Cluster.Source = &v1alpha1.TidbCluster{Spec: v1alpha1.TidbClusterSpec{Version: "v8.1.0"}}
+	return sight{wanted: c.Wanted, snapshot: c.Seen, plan: p}
 }
 
+func waits(gates ...plan.Gate) plan.Plan { return plan.Plan{Outcome: plan.Wait, Gates: gates} }
+
 func cases() map[string]sight {
-	driven := seen(plantest.New(3, 3, 2).Roll(topology.TiKV).Evicting("t-tikv-2", 2*time.Minute, 4))
+	evicted := plan.Gate{Component: topology.TiKV, Member: "t-tikv-2", Want: "region leaders evicted", Observed: "4 left", Unblock: "add a store"}
+	driven := seen(plantest.New(3, 3, 2).Roll(topology.TiKV).Evicting("t-tikv-2", 2*time.Minute, 4), waits(evicted))
 	driven.driver = lease.Holder{Identity: "ann@laptop/4711/88/3f", Renewed: plantest.Now.Add(-3 * time.Second)}
-	unread := plantest.New(3, 3, 2).Roll(topology.TiKV).Evicting("t-tikv-2", 2*time.Minute, -1)
+	evicted.Observed = "unknown"
 	missing := plantest.New(3, 3, 2)
 	missing.Member("t-tidb-1").Pod = nil
 	missing.Member("t-tidb-1").Database = state.Database{}
 	growing := plantest.New(3, 3, 2)
 	growing.Want(topology.TiKV).Replicas = 4
+	paused, deleting := plantest.New(1, 1, 1), plantest.New(1, 1, 1)
+	paused.Wanted.Cluster.Paused, deleting.Wanted.Cluster.Deleting = true, true
+	down := plan.Gate{Component: topology.TiKV, Member: "t-tikv-0", Want: "serving", Observed: "pod is not ready", Unblock: "kubectl describe pod t-tikv-0"}
+	blocked := down
+	blocked.Blocked = true
 	return map[string]sight{
-		"at-rest":     seen(plantest.New(3, 3, 2)),
-		"to-do":       seen(growing),
+		"at-rest":     seen(plantest.New(3, 3, 2), plan.Plan{}),
+		"to-do":       seen(growing, plan.Plan{Outcome: plan.Act, Steps: []plan.Step{plan.Resize{Component: topology.TiKV, From: 3, To: 4}}}),
 		"driven":      driven,
-		"unread":      seen(unread),
-		"store-down":  seen(plantest.New(3, 3, 2).Down(time.Minute, "t-tikv-0")),
-		"missing-pod": seen(missing),
-		"blind":       seen(plantest.New(3, 3, 2).Blind()),
-		"paused": seen(func() *plantest.Cluster {
-			c := plantest.New(1, 1, 1)
-			c.Wanted.Cluster.Paused = true
-			return c
-		}()),
+		"unread":      seen(plantest.New(3, 3, 2).Roll(topology.TiKV).Evicting("t-tikv-2", 2*time.Minute, -1), waits(evicted)),
+		"store-down":  seen(plantest.New(3, 3, 2).Down(time.Minute, "t-tikv-0"), waits(down)),
+		"blocked":     seen(plantest.New(3, 3, 2).Down(time.Hour, "t-tikv-0"), plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{blocked}}),
+		"missing-pod": seen(missing, waits(plan.Gate{Component: topology.TiDB, Member: "t-tidb-1", Want: "serving", Observed: "no pod"})),
+		"blind":       seen(plantest.New(3, 3, 2).Blind(), waits(plan.Gate{Component: topology.TiKV, Want: "PD serves", Observed: "PD does not answer"})),
+		"paused":      seen(paused, plan.Plan{Outcome: plan.Paused}),
+		"deleting":    seen(deleting, plan.Plan{Outcome: plan.Paused}),
 	}
 }
 
@@ -94,7 +100,7 @@ func TestJSON(t *testing.T) {
 // TestImpossible: of a cluster that cannot become what is wanted of it, the
 // members are shown nevertheless, and why it cannot.
 func TestImpossible(t *testing.T) {
-	l := seen(plantest.New(1, 1, 1))
+	l := seen(plantest.New(1, 1, 1), plan.Plan{})
 	c := l.wanted.Cluster
 	for _, g := range l.wanted.Groups {
 		c.Groups = append(c.Groups, g.Group)

@@ -43,8 +43,8 @@ be asked, such as a PD that is down, is shown as unknown.
 NAME may be left out where there is only one cluster in the namespace.`,
 		Example: `  kubectl tidb status basic
 
-  # Which members do not serve, and why?
-  kubectl tidb status basic -o json | jq '.members[] | select(.up | not) | .name, .trouble'`,
+  # Which members do not serve?
+  kubectl tidb status basic -o json | jq -r '.members[] | select(.up | not) | .name'`,
 		SuggestFor:        []string{"display", "describe", "show"},
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: target.Complete(f),
