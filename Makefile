@@ -32,6 +32,7 @@ lint: ## format, vet and the rules of the house, the purity of the core among th
 
 generate: ## regenerate the CRD and the reference
 	go generate ./...
+	go run ./cmd/gen-docs docs/reference
 
 node-up: ## a local Kubernetes node with images of PD, TiKV and TiDB (Linux, root)
 	$(NODE) up

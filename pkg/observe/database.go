@@ -42,7 +42,7 @@ func (d database) ordinals(k topology.Kind) int {
 }
 
 // member is the database half of a member of PD or TiKV.
-func (d database) member(k topology.Kind, ordinal int, pod *state.Pod) state.Database {
+func (d database) member(k topology.Kind, ordinal int, pod *state.Pod, born time.Time) state.Database {
 	if k == topology.TiDB || !d.state.Known() {
 		return state.Database{}
 	}
@@ -53,7 +53,10 @@ func (d database) member(k topology.Kind, ordinal int, pod *state.Pod) state.Dat
 		return state.Database{Presence: state.Absent}
 	}
 	s, ok := d.stores[ordinal]
-	if !ok {
+	// A tombstone is that of the data which was buried. What has come to its
+	// address since, on a claim that was made after its last heartbeat, has yet
+	// to register; taken for dead it would be removed again and again.
+	if !ok || s.State == state.StoreTombstone && !born.Before(d.beats[ordinal]) {
 		return state.Database{Presence: state.Absent}
 	}
 	// A store stays Up in PD for 20 s after it died. Only a heartbeat that is
@@ -89,7 +92,7 @@ func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) d
 	defer cancel()
 	got, err := ask(ctx, o.client(urls))
 	if err != nil {
-		return database{state: state.PD{Problem: problem(err)}}
+		return database{state: state.PD{Problem: problem(err), Leaderless: errors.Is(err, pd.ErrNoLeader)}}
 	}
 	return got.sort(c)
 }

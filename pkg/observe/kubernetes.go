@@ -3,6 +3,7 @@ package observe
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -47,15 +48,32 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 			out.Since = c.LastTransitionTime.Time
 		}
 	}
+	if out.Terminating {
+		out.Since = asked(p)
+	}
 	for _, c := range p.Status.ContainerStatuses {
-		if c.Name == string(k) && c.State.Running != nil {
+		if c.Name != string(k) {
+			continue
+		}
+		if c.State.Running != nil {
 			out.Started = c.State.Running.StartedAt.Time
 		}
+		out.Ran = c.State.Waiting == nil || c.RestartCount > 0 || c.LastTerminationState.Terminated != nil
 	}
 	if !out.Ready {
 		out.Problem = podProblem(p)
 	}
 	return out
+}
+
+// asked is when a pod was asked to go: the deletion timestamp is when its grace
+// period will have passed.
+func asked(p *corev1.Pod) time.Time {
+	at := p.DeletionTimestamp.Time
+	if grace := p.DeletionGracePeriodSeconds; grace != nil {
+		at = at.Add(-time.Duration(*grace) * time.Second)
+	}
+	return at
 }
 
 // podProblem is the first reason on a pod's way to being Ready: no node, no

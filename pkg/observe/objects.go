@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +24,7 @@ type objects struct {
 	existing  render.Existing
 	pods      map[topology.Kind]map[int]*corev1.Pod
 	claims    map[topology.Kind]map[int][]state.Claim
+	born      map[topology.Kind]map[int]time.Time // when the claim with a member's data was made
 	evictions []state.Eviction
 }
 
@@ -95,6 +97,7 @@ func (l lists) sort(c topology.Cluster) (objects, error) {
 	seen := objects{
 		pods:   map[topology.Kind]map[int]*corev1.Pod{},
 		claims: map[topology.Kind]map[int][]state.Claim{},
+		born:   map[topology.Kind]map[int]time.Time{},
 		existing: render.Existing{
 			Services:               map[string]*corev1.Service{},
 			ConfigMaps:             map[string]*corev1.ConfigMap{},
@@ -109,7 +112,7 @@ func (l lists) sort(c topology.Cluster) (objects, error) {
 		seen.existing.ConfigMaps[l.configs.Items[i].Name] = &l.configs.Items[i]
 	}
 	for _, k := range topology.Kinds() {
-		seen.pods[k], seen.claims[k] = map[int]*corev1.Pod{}, map[int][]state.Claim{}
+		seen.pods[k], seen.claims[k], seen.born[k] = map[int]*corev1.Pod{}, map[int][]state.Claim{}, map[int]time.Time{}
 		for i := range l.sets.Items {
 			if set := &l.sets.Items[i]; set.Name == c.SetName(k) {
 				seen.existing.Sets[k] = set
@@ -122,7 +125,11 @@ func (l lists) sort(c topology.Cluster) (objects, error) {
 		}
 		for i := range l.claims.Items {
 			if n, ok := claimOrdinal(c, k, &l.claims.Items[i]); ok {
-				seen.claims[k][n] = append(seen.claims[k][n], claimState(&l.claims.Items[i]))
+				claim := &l.claims.Items[i]
+				seen.claims[k][n] = append(seen.claims[k][n], claimState(claim))
+				if claim.Name == string(k)+"-"+c.PodName(k, n) {
+					seen.born[k][n] = claim.CreationTimestamp.Time
+				}
 			}
 		}
 	}

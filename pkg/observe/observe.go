@@ -121,7 +121,7 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 		if p := seen.pods[k][n]; p != nil {
 			m.Pod = podState(k, p)
 		}
-		m.Database = base.member(k, n, m.Pod)
+		m.Database = base.member(k, n, m.Pod, seen.born[k][n])
 		g.Members = append(g.Members, m)
 	}
 	switch k {

@@ -44,7 +44,9 @@ func TestLifecycle(t *testing.T) {
 		args       string
 		pd, kv, db int
 	}{
-		{"tikv=4", 3, 4, 2}, {"tikv=3", 3, 3, 2},
+		// Twice, since the second time the ordinal has a past in PD and a claim.
+		{"tikv=4", 3, 4, 2}, {"tikv=3", 3, 3, 2}, {"tikv=4", 3, 4, 2}, {"tikv=3", 3, 3, 2},
+		{"pd=4", 4, 3, 2}, {"pd=3", 3, 3, 2},
 		{"pd=4", 4, 3, 2}, {"pd=3", 3, 3, 2},
 		{"tidb=3", 3, 3, 3}, {"tidb=2", 3, 3, 2},
 	} {

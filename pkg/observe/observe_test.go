@@ -1,0 +1,146 @@
+package observe
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+var (
+	noon  = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	basic = topology.Cluster{Namespace: "db", Name: "basic", Instance: "basic"}
+)
+
+const kvHost = "basic-tikv-0.basic-tikv-peer.db.svc:20160"
+
+func TestOwner(t *testing.T) {
+	for url, want := range map[string]int{
+		"http://basic-pd-2.basic-pd-peer.db.svc:2380":               2,
+		"http://basic-pd-2.basic-pd-peer.db.svc.cluster.local:2380": 2,
+		"http://basic-pd-2.basic-pd-peer.other.svc:2380":            -1,
+		"http://other-pd-2.other-pd-peer.db.svc:2380":               -1,
+		"http://basic-pd-02.basic-pd-peer.db.svc:2380":              -1,
+		"http://basic-pd-2.basic-pd-peer.db.svcx:2380":              -1,
+		"http://10.0.0.1:2380":                                      -1,
+		"://":                                                       -1,
+	} {
+		n, ok := owner(basic, topology.PD, url)
+		if !ok {
+			n = -1
+		}
+		if n != want {
+			t.Errorf("%s: got %d, want %d", url, n, want)
+		}
+	}
+}
+
+// TestStoreHealth: PD's "Up" is worth only what the last heartbeat proves.
+func TestStoreHealth(t *testing.T) {
+	started := &state.Pod{Started: noon}
+	for name, c := range map[string]struct {
+		store pd.Store
+		pod   *state.Pod
+		up    bool
+	}{
+		"heard of since":       {pd.Store{StateName: "Up", LastHeartbeat: noon.Add(time.Second)}, started, true},
+		"not heard of since":   {pd.Store{StateName: "Up", LastHeartbeat: noon}, started, false},
+		"never heard of":       {pd.Store{StateName: "Up"}, started, false},
+		"disconnected":         {pd.Store{StateName: "Disconnected", LastHeartbeat: noon.Add(time.Hour)}, started, false},
+		"offline, heard of":    {pd.Store{State: pd.StoreOffline, StateName: "Offline", LastHeartbeat: noon.Add(time.Hour)}, started, false},
+		"no pod, heard of yet": {pd.Store{StateName: "Up", LastHeartbeat: noon}, nil, true},
+	} {
+		c.store.ID, c.store.Address = 1, kvHost
+		got := sorted(c.store).member(topology.TiKV, 0, c.pod, noon)
+		if got.Presence != state.Present || got.Healthy != c.up {
+			t.Errorf("%s: got %+v, want healthy %t", name, got, c.up)
+		}
+	}
+}
+
+// TestTombstone: a tombstone is that of the data that was buried, not of what
+// has come to its address since.
+func TestTombstone(t *testing.T) {
+	buried := pd.Store{ID: 4, Address: kvHost, State: pd.StoreTombstone, StateName: "Tombstone", LastHeartbeat: noon}
+	old := sorted(buried).member(topology.TiKV, 0, nil, noon.Add(-time.Hour))
+	if old.State != state.StoreTombstone {
+		t.Errorf("data of the buried store: got %+v, want a tombstone", old)
+	}
+	fresh := sorted(buried).member(topology.TiKV, 0, &state.Pod{}, noon.Add(time.Minute))
+	if fresh.Presence != state.Absent {
+		t.Errorf("data made since: got %+v, want absent", fresh)
+	}
+	joined := sorted(buried, pd.Store{ID: 9, Address: kvHost, StateName: "Up", LastHeartbeat: noon.Add(time.Hour)}).
+		member(topology.TiKV, 0, &state.Pod{Started: noon}, noon.Add(time.Minute))
+	if joined.ID != 9 || !joined.Healthy {
+		t.Errorf("a store that has registered since: got %+v, want store 9, healthy", joined)
+	}
+}
+
+// TestUnknown: without PD nothing is absent.
+func TestUnknown(t *testing.T) {
+	blind := database{state: state.PD{Problem: "PD is unreachable"}}
+	for _, k := range topology.Kinds() {
+		if got := blind.member(k, 0, nil, time.Time{}); got.Presence != state.Unknown {
+			t.Errorf("%s: got %+v, want unknown", k, got)
+		}
+	}
+}
+
+func sorted(stores ...pd.Store) database {
+	return answers{members: &pd.Members{}, stores: stores, replication: &pd.ReplicationConfig{}}.sort(basic)
+}
+
+// TestMemberWithoutName: a member that was added but has not started is known by
+// its peer URL alone, and holds up every further one.
+func TestMemberWithoutName(t *testing.T) {
+	d := answers{
+		members:     &pd.Members{Members: []pd.Member{{ID: 7, PeerURLs: []string{"http://basic-pd-3.basic-pd-peer.db.svc:2380"}}}},
+		replication: &pd.ReplicationConfig{},
+	}.sort(basic)
+	got := d.member(topology.PD, 3, nil, time.Time{})
+	if got.Presence != state.Present || got.Healthy || got.Problem == "" || d.ordinals(topology.PD) != 4 {
+		t.Errorf("got %+v of %d", got, d.ordinals(topology.PD))
+	}
+}
+
+func TestPodState(t *testing.T) {
+	grace := int64(30)
+	gone := metav1.NewTime(noon.Add(30 * time.Second))
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &gone, DeletionGracePeriodSeconds: &grace},
+		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "tikv", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}, Image: "pingcap/tikv:v9",
+		}}},
+	}
+	got := podState(topology.TiKV, p)
+	if !got.Terminating || !got.Since.Equal(noon) || got.Ran || got.Problem != "image pingcap/tikv:v9 cannot be pulled" {
+		t.Errorf("got %+v", got)
+	}
+	p.Status.ContainerStatuses[0].RestartCount = 1
+	if got := podState(topology.TiKV, p); !got.Ran {
+		t.Errorf("a container that was restarted has run: got %+v", got)
+	}
+}
+
+func TestClaimOrdinal(t *testing.T) {
+	for name, want := range map[string]int{
+		"tikv-basic-tikv-0": 0, "tikv-log-basic-tikv-12": 12, "tikv-other-tikv-0": -1, "basic-tikv": -1,
+	} {
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{topology.LabelComponent: "tikv"},
+		}}
+		n, ok := claimOrdinal(basic, topology.TiKV, claim)
+		if !ok {
+			n = -1
+		}
+		if n != want {
+			t.Errorf("%s: got %d, want %d", name, n, want)
+		}
+	}
+}
