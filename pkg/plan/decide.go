@@ -236,7 +236,7 @@ func applies(k topology.Kind, objects []Object) []Step {
 // orphaned ends evictions of stores that no member has any more: nobody else
 // would, and PD keeps the scheduler for ever.
 func orphaned(s state.Snapshot) []Step {
-	if !s.PD.Known() {
+	if !s.PD.Known() || len(s.Evictions) == 0 {
 		return nil
 	}
 	owned, unknown := map[uint64]bool{}, map[string]bool{}
