@@ -91,10 +91,27 @@ func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) d
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	got, err := ask(ctx, o.client(urls))
+	lasting := o.outlasts(errors.Is(err, pd.ErrNoLeader))
 	if err != nil {
-		return database{state: state.PD{Problem: problem(err), Leaderless: errors.Is(err, pd.ErrNoLeader)}}
+		return database{state: state.PD{Problem: problem(err), Leaderless: lasting}}
 	}
 	return got.sort(c)
+}
+
+// election is longer than PD takes to elect a leader after a hard kill, which is
+// twelve seconds. Before it has passed, a PD without a leader is no PD without a
+// quorum, and restarting a member of it would make it one.
+const election = 20 * time.Second
+
+// outlasts tells whether PD has been without a leader for longer than that.
+func (o *Observer) outlasts(without bool) bool {
+	switch {
+	case !without:
+		o.leaderless = time.Time{}
+	case o.leaderless.IsZero():
+		o.leaderless = o.now()
+	}
+	return without && o.now().Sub(o.leaderless) > election
 }
 
 func problem(err error) string {

@@ -41,6 +41,8 @@ type Observer struct {
 	pd   pd.Client
 	urls []string // what pd was made for
 	have render.Existing
+	// leaderless is since when PD's members have been saying that none leads.
+	leaderless time.Time
 }
 
 // New makes an observer. The intent function loads the TidbCluster.

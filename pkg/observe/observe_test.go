@@ -144,3 +144,19 @@ func TestClaimOrdinal(t *testing.T) {
 		}
 	}
 }
+
+// TestElection: PD without a leader is PD without a quorum only after an election
+// would be over.
+func TestElection(t *testing.T) {
+	now := noon
+	o := &Observer{now: func() time.Time { return now }}
+	for _, c := range []struct {
+		after         time.Duration
+		without, want bool
+	}{{0, true, false}, {election, true, false}, {election + 1, true, true}, {election + 2, false, false}, {2 * election, true, false}} {
+		now = noon.Add(c.after)
+		if got := o.outlasts(c.without); got != c.want {
+			t.Errorf("after %v: got %t, want %t", c.after, got, c.want)
+		}
+	}
+}
