@@ -17,12 +17,13 @@ const atOnce = 16
 // would take that much longer, or a store be restarted with leaders that it got
 // since.
 //
-// The answer also proves that a store serves which PD takes for Up on the word
-// of a process that has been replaced since: only one that has opened its
-// regions counts them.
+// It also asks stores that PD takes for Up on the word of a process that has
+// been replaced since. Only a process that has opened its regions counts them,
+// so the answer proves that it serves.
 func (o *Observer) askStores(ctx context.Context, c topology.Cluster, members []state.Member) {
 	each(ctx, members, func(ctx context.Context, m *state.Member) {
-		if !m.Database.Evicting || m.Pod == nil || !m.Pod.Ready {
+		unproven := m.Database.State == state.StoreUp && !m.Database.Healthy
+		if !m.Database.Evicting && !unproven || m.Pod == nil || !m.Pod.Ready {
 			return
 		}
 		n, err := o.tikv.Counts(ctx, c.PodHost(m.Kind, m.Ordinal))
@@ -31,7 +32,7 @@ func (o *Observer) askStores(ctx context.Context, c topology.Cluster, members []
 			return
 		}
 		m.Database.Leaders, m.Database.Regions = n.Leaders, n.Regions
-		if m.Database.State == state.StoreUp && n.Regions > 0 {
+		if unproven && n.Regions > 0 {
 			m.Database.Healthy, m.Database.Problem = true, ""
 		}
 	})
