@@ -174,7 +174,7 @@ func (sc Scene) strays(p Profile) verdict {
 		if m.Pod != nil && !sc.Kept(m) {
 			v.gates = append(v.gates, Gate{
 				Component: p.Kind, Member: m.Name, Want: "a StatefulSet that has room for it", Blocked: true,
-				Observed: fmt.Sprintf("%d replicas wanted", sc.Want.Replicas),
+				Observed: fmt.Sprintf("%d replicas wanted", sc.Want.Size()),
 				Unblock:  fmt.Sprintf("ask for at least %d replicas, and scale in when the StatefulSet is there", m.Ordinal+1),
 			})
 		}

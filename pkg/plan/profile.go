@@ -80,7 +80,7 @@ type Scene struct {
 }
 
 // Kept tells whether the user wants a member.
-func (sc Scene) Kept(m state.Member) bool { return m.Ordinal < sc.Want.Replicas }
+func (sc Scene) Kept(m state.Member) bool { return m.Ordinal < sc.Want.Size() }
 
 // pursue walks the hooks in order up to the first goal that is not reached, and
 // says what to do for it and what is waited for.

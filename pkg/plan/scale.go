@@ -10,7 +10,7 @@ import (
 // voter that is added before the first has started can take the quorum away.
 func (sc Scene) scaleOut(p Profile) verdict {
 	have := sc.Got.Set.Replicas
-	if have >= sc.Want.Replicas || have > 0 && doomed(sc.at(have-1)) {
+	if have >= sc.Want.Size() || have > 0 && doomed(sc.at(have-1)) {
 		return verdict{}
 	}
 	next := sc.at(have)
@@ -99,7 +99,7 @@ func (sc Scene) scaleIn(p Profile) verdict {
 	if v := sc.leftovers(p); !v.idle() {
 		return v
 	}
-	if have == 0 || have <= sc.Want.Replicas && !doomed(sc.at(have-1)) {
+	if have == 0 || have <= sc.Want.Size() && !doomed(sc.at(have-1)) {
 		return verdict{}
 	}
 	if v := sc.release(p, sc.at(have-1)); !v.idle() {

@@ -79,7 +79,7 @@ func (st *Story) Decided(w plan.Wanted, s state.Snapshot, p plan.Plan) {
 }
 
 func (st *Story) progress(want plan.Group, got state.Group) {
-	c := counts{ready: got.Up(), wanted: want.Replicas}
+	c := counts{ready: got.Up(), wanted: want.Size()}
 	for _, m := range got.Running() {
 		if m.Pod != nil && !got.Outdated(m) && want.Set.Drift == plan.None {
 			c.updated++

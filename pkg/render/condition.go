@@ -68,7 +68,7 @@ func (r projection) reason(status v1alpha1.TidbClusterStatus, p plan.Plan) (reas
 		{topology.TiKV, "TiKVStoreNotUp", "Not all TiKV stores are up"},
 		{topology.TiDB, "TiDBUnhealthy", "Not all TiDB servers are healthy"},
 	} {
-		if want, ok := r.wanted.Group(rule.kind); ok && healthy(status, rule.kind) != want.Replicas {
+		if want, ok := r.wanted.Group(rule.kind); ok && healthy(status, rule.kind) != want.Size() {
 			return rule.reason, r.message(p, rule.message)
 		}
 	}

@@ -13,7 +13,7 @@ func statefulSet(comp component, configMap string) (*appsv1.StatefulSet, error) 
 	if err != nil {
 		return nil, err
 	}
-	replicas := int32(comp.Replicas)
+	replicas := int32(comp.Size())
 	set := &appsv1.StatefulSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
 		ObjectMeta: meta(c, c.SetName(k), c.Labels(k)),

@@ -46,7 +46,7 @@ func (r projection) phase(k topology.Kind) v1alpha1.MemberPhase {
 	if !ok || set == nil {
 		return ""
 	}
-	if int(replicasOf(set)) != want.Replicas {
+	if int(replicasOf(set)) != want.Size() {
 		return v1alpha1.ScalePhase
 	}
 	if Template(set) != want.Template || set.Status.CurrentRevision != set.Status.UpdateRevision {

@@ -30,9 +30,14 @@ type Cluster struct {
 // Group is what the user wants of one component.
 type Group struct {
 	Kind     Kind
-	Replicas int
-	Image    string
-	Version  string // the image's tag, "latest" without one
+	Replicas int // what the user asks for; see Size
+	// Failures are the members that a failover has replaced, or is about to.
+	Failures []Failure
+	// MaxFailures bounds them; with 0 there is no failover
+	// (spec.<kind>.maxFailoverCount).
+	MaxFailures int
+	Image       string
+	Version     string // the image's tag, "latest" without one
 	// EvictTimeout bounds the wait for a store's leaders to leave before the
 	// store is restarted anyway (TiKV; spec.tikv.evictLeaderTimeout).
 	EvictTimeout time.Duration

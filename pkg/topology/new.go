@@ -30,15 +30,20 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 		c.Instance = v
 	}
 	if pd := tc.Spec.PD; pd != nil {
-		c.Groups = append(c.Groups, group(tc, PD, pd.Replicas, tc.PDImage(), tc.BasePDSpec()))
+		g := group(tc, PD, pd.Replicas, tc.PDImage(), tc.BasePDSpec())
+		g.Failures, g.MaxFailures = pdFailures(tc.Status.PD.FailureMembers), count(pd.MaxFailoverCount)
+		c.Groups = append(c.Groups, g)
 	}
 	if kv := tc.Spec.TiKV; kv != nil {
 		g := group(tc, TiKV, kv.Replicas, tc.TiKVImage(), tc.BaseTiKVSpec())
 		g.EvictTimeout = tc.TiKVEvictLeaderTimeout()
+		g.Failures, g.MaxFailures = tikvFailures(tc.Status.TiKV.FailureStores), count(kv.MaxFailoverCount)
 		c.Groups = append(c.Groups, g)
 	}
 	if db := tc.Spec.TiDB; db != nil {
-		c.Groups = append(c.Groups, group(tc, TiDB, db.Replicas, tc.TiDBImage(), tc.BaseTiDBSpec()))
+		g := group(tc, TiDB, db.Replicas, tc.TiDBImage(), tc.BaseTiDBSpec())
+		g.Failures, g.MaxFailures = tidbFailures(tc.Status.TiDB.FailureMembers), count(db.MaxFailoverCount)
+		c.Groups = append(c.Groups, g)
 	}
 	return c
 }
@@ -53,6 +58,13 @@ func group(tc *v1alpha1.TidbCluster, k Kind, replicas int32, image string, spec 
 		MinReady: time.Duration(max(seconds, 0)) * time.Second,
 		Manual:   spec.StatefulSetUpdateStrategy() == appsv1.OnDeleteStatefulSetStrategyType,
 	}
+}
+
+func count(n *int32) int {
+	if n == nil {
+		return 0
+	}
+	return max(int(*n), 0)
 }
 
 // Tag is the version that an image's name carries, "latest" where it has none.

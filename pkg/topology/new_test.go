@@ -24,12 +24,12 @@ func TestNew(t *testing.T) {
 	want := Cluster{
 		Namespace: "db", Name: "basic", UID: "u", Instance: "release-7",
 		Groups: []Group{
-			{Kind: PD, Replicas: 3, Image: "pingcap/pd:v8.1.0", Version: "v8.1.0"},
+			{Kind: PD, Replicas: 3, MaxFailures: 3, Image: "pingcap/pd:v8.1.0", Version: "v8.1.0"},
 			{
-				Kind: TiKV, Replicas: 3, Image: "r.example.com:5000/tikv:v8.1.0", Version: "v8.1.0",
+				Kind: TiKV, Replicas: 3, MaxFailures: 3, Image: "r.example.com:5000/tikv:v8.1.0", Version: "v8.1.0",
 				EvictTimeout: 10 * time.Minute, MinReady: 30 * time.Second,
 			},
-			{Kind: TiDB, Replicas: 2, Image: "pingcap/tidb:v8.1.0", Version: "v8.1.0", Manual: true},
+			{Kind: TiDB, Replicas: 2, MaxFailures: 3, Image: "pingcap/tidb:v8.1.0", Version: "v8.1.0", Manual: true},
 		},
 	}
 	if !reflect.DeepEqual(c, want) {
