@@ -12,6 +12,7 @@ type Wanted struct {
 	Cluster topology.Cluster
 	Objects []Object // what the cluster needs as a whole
 	Groups  []Group  // in dependency order
+	Policy  Policy
 }
 
 // Group is what is wanted of one component.

@@ -48,6 +48,7 @@ const stepTimeout = 60 * time.Second
 // Engine drives one cluster.
 type Engine struct {
 	Profiles []plan.Profile
+	Policy   plan.Policy
 	Observer Observer
 	Actor    Actor // nil: follow, that is look and report only
 	Recorder Recorder
@@ -104,6 +105,7 @@ func (e Engine) decide(ctx context.Context, live bool) (plan.Wanted, state.Snaps
 	if err != nil {
 		return w, s, plan.Plan{}, err
 	}
+	w.Policy = e.Policy
 	return w, s, plan.Decide(e.Profiles, w, s), nil
 }
 

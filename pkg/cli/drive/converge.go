@@ -23,20 +23,20 @@ const (
 // API server a run can do nothing and loses its lease, but that is no reason to
 // end: nobody else could do anything either. It takes the cluster up again, or
 // looks on if another driver was faster.
-func (s *Session) converge(ctx context.Context, f *factory.Factory, o Options, story *reconcile.Story) (plan.Plan, error) {
-	p, err := s.attempt(ctx, f, o, story)
+func (s *Session) converge(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, story *reconcile.Story) (plan.Plan, error) {
+	p, err := s.attempt(ctx, f, o, policy, story)
 	for errors.Is(err, lease.ErrLost) && ctx.Err() == nil {
 		story.Notice("the API server was away for too long; taking the cluster up again")
-		p, err = s.retry(ctx, f, o, story)
+		p, err = s.retry(ctx, f, o, policy, story)
 	}
 	return p, err
 }
 
 // retry attempts until the API server answers again.
-func (s *Session) retry(ctx context.Context, f *factory.Factory, o Options, story *reconcile.Story) (plan.Plan, error) {
+func (s *Session) retry(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, story *reconcile.Story) (plan.Plan, error) {
 	for giveUp := time.Now().Add(outage); ; {
 		if _, err := s.Load(ctx); err == nil || ctx.Err() != nil || time.Now().After(giveUp) {
-			return s.attempt(ctx, f, o, story)
+			return s.attempt(ctx, f, o, policy, story)
 		}
 		select {
 		case <-ctx.Done():

@@ -50,7 +50,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	case o.DryRun:
 		err = p.tell(story, o)
 	default:
-		err = exit.Ended(ctx, conclude(s.converge(ctx, f, o, story)))
+		err = exit.Ended(ctx, conclude(s.converge(ctx, f, o, r.Policy, story)))
 	}
 	outcome := outcomes[exit.Of(err)]
 	if err == nil && o.DryRun && p.plan.Outcome != plan.Converged {
@@ -74,6 +74,7 @@ func (s *Session) check(ctx context.Context, r Request) (prospect, error) {
 	if err != nil {
 		return prospect{}, err
 	}
+	w.Policy = r.Policy
 	if err := r.allow(w, snap); err != nil {
 		return prospect{}, err
 	}
@@ -90,7 +91,7 @@ func (p prospect) tell(story *reconcile.Story, o Options) error {
 }
 
 // attempt makes this process the driver, or an onlooker, and runs the engine.
-func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, story *reconcile.Story) (plan.Plan, error) {
+func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, story *reconcile.Story) (plan.Plan, error) {
 	tc, err := s.Load(ctx)
 	if err != nil {
 		return plan.Plan{}, err
@@ -100,7 +101,7 @@ func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, st
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	engine := reconcile.Engine{Profiles: component.Profiles(), Observer: s.Observer, Story: story}
+	engine := reconcile.Engine{Profiles: component.Profiles(), Policy: policy, Observer: s.Observer, Story: story}
 	switch {
 	case held != nil:
 		defer func() { _ = held.Release() }()

@@ -27,6 +27,8 @@ type Request struct {
 	// Write writes what is wanted; nil when it is written already. In a dry run
 	// the API server only says whether it would take it.
 	Write func(context.Context, intent.Write) error
+	// Policy is what the run may do by itself.
+	Policy plan.Policy
 	// Blind: do it even when PD cannot be asked whether it is safe.
 	Blind bool
 }
