@@ -22,8 +22,14 @@ func (w *World) Do(_ context.Context, step plan.Step) error {
 	if w.dead {
 		return errKilled
 	}
-	if w.chance(w.Faults.Delay) {
-		w.Pass(1 + w.rng.IntN(45))
+	if w.driver.lost {
+		w.broke("lease", "%s: somebody else drives", step)
+	}
+	switch {
+	case w.chance(w.Faults.Delay):
+		w.pause(1 + w.rng.Int64N(45))
+	case len(w.drivers) > 1 && w.chance(0.5):
+		w.pause(0) // the other one takes a turn in between
 	}
 	for i := range w.watches {
 		w.watches[i].step(w, step)
@@ -198,9 +204,9 @@ func (w *World) closeRollout(s plan.Close) error {
 // evictLeaders writes the record first: what is not recorded nobody ends.
 func (w *World) evictLeaders(s plan.EvictLeaders) error {
 	there := w.evicts[s.StoreID]
-	r := record{Eviction: state.Eviction{StoreID: s.StoreID, Member: s.Member, Since: w.Now()}, owner: w.runs}
+	r := record{Eviction: state.Eviction{StoreID: s.StoreID, Member: s.Member, Since: w.Now()}, owner: w.owner}
 	old, known := w.recordOf(s.StoreID)
-	if known && (there != nil || old.owner == w.runs) {
+	if known && (there != nil || old.owner == w.owner) {
 		r.Since = old.Since
 	}
 	r.theirs = there != nil && (old.theirs || !known)

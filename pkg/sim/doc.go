@@ -4,9 +4,10 @@
 //
 // # What is modelled
 //
-// The StatefulSet controller (Parallel pod management, partitions, revisions,
-// a lag before it sees a new spec, and both ways of treating a pod that is not
-// Ready: Kubernetes below 1.35 replaces it, from 1.35 on nobody does), pods that
+// The StatefulSet controller (Parallel and OrderedReady pod management,
+// partitions, revisions, OnDelete, a lag before it sees a new spec, and both ways
+// of treating a pod that is not Ready: Kubernetes below 1.35 replaces it, from
+// 1.35 on, and with OrderedReady, nobody does), pods that
 // start, crash, cannot be pulled or are refused at creation, claims that outlive
 // their pods, PD's etcd membership with its quorum, elections and refusals, PD's
 // stores with heartbeats, leaders and regions that move over time, evict-leader
@@ -18,7 +19,12 @@
 // answer, or answers without its stores; a pod crashes; a host is lost and the
 // API shows its pods as Ready for a while; time passes between the live
 // observation and the act; PD forgets a scheduler; the user changes the intent
-// half-way; the engine is interrupted, or killed without a chance to clean up.
+// half-way; the engine is interrupted, or killed without a chance to clean up; it
+// loses its lease, and for up to a minute and a half a second engine and it both
+// drive, turn by turn; heartbeats of a store are late. A host that is lost for
+// good, with its disk, is there to be switched on (Faults.Bury): the pod stays
+// Terminating until somebody deletes it by force, and with its claim no other one
+// can be scheduled.
 //
 // # What is asserted
 //
@@ -26,7 +32,8 @@
 // world at two moments: when the engine last looked, and when the step is taken.
 // A fact counts against the step only if it was so at both: what happened in
 // between no engine could have known, and what has healed in between does no
-// harm. The first moment is the last call of Observe, whether the engine asked
+// harm. With two engines each has a first moment of its own. It is the last call
+// of Observe, whether the engine asked
 // for a live answer or not, so that an engine that trusts a cache is blamed for
 // what the cache did not show.
 //
@@ -58,6 +65,7 @@
 //   - evictions: at most one of our schedulers on a store that is not the one to
 //     restart next, nor restarting, nor leaving.
 //   - theirs: no scheduler that somebody else made is removed.
+//   - lease: no step by an engine that has found its lease in other hands.
 //   - order: no Restart of a member that is up while an earlier component still
 //     has pods to replace.
 //

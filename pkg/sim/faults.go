@@ -22,6 +22,9 @@ type Faults struct {
 	Delete    float64 // somebody deletes a pod
 	Kubectl   float64 // somebody scales a StatefulSet past us
 	Intent    float64 // the user changes the intent
+	Rival     float64 // a second engine begins, and the first does not know yet
+	Late      float64 // heartbeats of a store arrive late
+	Bury      float64 // a host is lost for good, with what it stored
 }
 
 // strike makes what can go wrong in one second go wrong.
@@ -37,7 +40,7 @@ func (w *World) strike() {
 	}{
 		{f.Crash, w.crash}, {f.Lose, w.loseHost}, {f.Blind, w.blind}, {f.Forget, w.forget},
 		{f.Meddle, w.meddle}, {f.Elsewhere, w.cutOff}, {f.Delete, w.deletePod}, {f.Kubectl, w.kubectlScale},
-		{f.Intent, w.changeIntent},
+		{f.Intent, w.changeIntent}, {f.Rival, w.usurp}, {f.Late, w.muffle}, {f.Bury, w.buryHost},
 	} {
 		if roll < fault.odds {
 			fault.do()
@@ -48,7 +51,8 @@ func (w *World) strike() {
 }
 
 func (f Faults) total() float64 {
-	return f.Crash + f.Lose + f.Blind + f.Forget + f.Meddle + f.Elsewhere + f.Delete + f.Kubectl + f.Intent
+	return f.Crash + f.Lose + f.Blind + f.Forget + f.Meddle + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
+		f.Rival + f.Late + f.Bury
 }
 
 func (w *World) anyPod() (kind, int, *pod) {
@@ -66,14 +70,6 @@ func (w *World) crash() {
 	if k, i, p := w.anyPod(); p != nil {
 		w.note("fault: %s crashes", w.names[k][i])
 		w.halt(p, w.between(5, 90))
-	}
-}
-
-func (w *World) loseHost() {
-	if k, i, p := w.anyPod(); p != nil {
-		seconds := w.between(30, 900)
-		w.note("fault: the host of %s is lost for %d s", w.names[k][i], seconds)
-		w.lose(p, seconds)
 	}
 }
 
@@ -160,6 +156,8 @@ func (w *World) changeIntent() {
 	case 7:
 		w.Intent.Paused = !w.Intent.Paused
 		w.note("user: paused %t", w.Intent.Paused)
+	case 8:
+		w.Manual(kinds[w.rng.IntN(len(kinds))])
 	}
 }
 
@@ -176,13 +174,14 @@ func (w *World) template() string {
 func (w *World) calm() {
 	w.chaos = false
 	w.note("calm")
+	w.dismiss()
 	w.Intent.Paused = false
 	for k := range kinds {
 		if flaw(w.Intent.Template[k]) != "" {
 			w.Upgrade("v4", kinds[k])
 		}
 		for _, p := range w.pods[k] {
-			if p != nil && p.lost > w.t {
+			if p != nil && p.lost > w.t && p.lost != never {
 				p.lost = w.t
 			}
 		}
@@ -190,92 +189,8 @@ func (w *World) calm() {
 	w.reconcileOthers()
 	w.help()
 	w.pd.blind, w.pd.storeless, w.pd.elsewhere = 0, 0, 0
-}
-
-// help is what a person has to do about what others did past us.
-func (w *World) help() {
-	for k := range kinds {
-		w.rebuild(kind(k))
-	}
-	w.bringBack()
-	w.makeRoom()
-	w.tidy()
-}
-
-// rebuild is what a person has to do in the one situation that a partition
-// cannot get a StatefulSet out of: a member that no revision but a new one can
-// help, below members that serve with another. It is to delete the StatefulSet
-// without its pods and then the pods that fail.
-func (w *World) rebuild(k kind) {
-	s, above := &w.sets[k], false
-	for i := min(s.spec.replicas, limit) - 1; i >= 0; i-- {
-		p := w.pods[k][i]
-		fails := p == nil || p.flaw != ""
-		if fails && (above || k == pd && w.Faults.Kubectl > 0) {
-			w.note("user: make the StatefulSet of %s and %s anew", kinds[k].Title(), w.names[k][i])
-			s.current, s.update = w.Intent.Template[k], w.Intent.Template[k]
-			s.spec.template, s.seen = s.update, s.spec
-			s.generation++
-			if p != nil {
-				w.remove(p)
-			}
-		}
-		above = above || p != nil && p.flaw == ""
-	}
-}
-
-// bringBack is what a person has to do about a PD that others have scaled in so
-// far that it lost its quorum, and then want so: nobody can be asked any more
-// who is missing.
-func (w *World) bringBack() {
-	own := 0
-	for _, m := range w.pd.members {
-		own = max(own, m.ordinal+1)
-	}
-	if s := &w.sets[pd]; s.spec.replicas < w.pd.quorum() && s.spec.replicas < own {
-		w.note("user: scale the StatefulSet of PD back to %d", own)
-		spec := s.spec
-		spec.replicas = own
-		w.change(s, spec)
-	}
-	if w.Intent.Replicas[pd] < w.pd.quorum() && w.Intent.Replicas[pd] < own && !w.hasQuorum() {
-		w.Scale(kinds[pd], own)
-	}
-}
-
-// makeRoom is what a person has to do about a StatefulSet that was deleted
-// around more pods than are wanted.
-func (w *World) makeRoom() {
-	for k := range kinds {
-		for i, p := range w.pods[k] {
-			if p != nil && !w.sets[k].exists && w.Intent.Replicas[k] <= i {
-				w.Scale(kinds[k], i+1)
-			}
-		}
-	}
-}
-
-// tidy is what a person has to do about a claim that somebody has left behind
-// past us: only a person can say that nobody needs it.
-func (w *World) tidy() {
-	for k := range kinds {
-		if kind(k) != pd || w.pd.id != 0 {
-			w.tidyClaims(kind(k))
-		}
-	}
-}
-
-func (w *World) tidyClaims(k kind) {
-	for i, c := range w.claims[k] {
-		if c != nil && !c.marked && w.pods[k][i] == nil && (c.data == 0 || w.gone(k, i)) {
-			w.note("user: delete claim %s", c.name)
-			c.goneAt = w.t
-		}
-		if p := w.pods[k][i]; c != nil && p != nil && i < w.sets[k].spec.replicas-1 && w.gone(k, i) {
-			w.note("user: delete claim %s and pod %s, which can serve no more", c.name, w.names[k][i])
-			c.goneAt = w.t
-			w.remove(p)
-		}
+	for _, s := range w.stores {
+		s.muffled = 0
 	}
 }
 

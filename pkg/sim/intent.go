@@ -93,3 +93,11 @@ func (w *World) Upgrade(template string, only ...topology.Kind) {
 		w.Intent.Template[kindOf(k)] = template
 	}
 }
+
+// Manual is the user changing the update strategy of a component to OnDelete, or
+// back.
+func (w *World) Manual(k topology.Kind) {
+	m := &w.Intent.Manual[kindOf(k)]
+	*m = !*m
+	w.note("user: OnDelete for %s: %t", k.Title(), *m)
+}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -233,13 +234,11 @@ func (w *World) removeMember(id uint64) error {
 	if w.t-w.pd.startedAt < 5 {
 		return fmt.Errorf("etcdserver: unhealthy cluster")
 	}
-	var members []pdMember
-	started, alive := 0, 0
+	left, started, alive := len(w.pd.members)-1, 0, 0
 	for _, o := range w.pd.members {
 		if o.id == id {
 			continue
 		}
-		members = append(members, o)
 		if o.started {
 			started++
 		}
@@ -247,8 +246,18 @@ func (w *World) removeMember(id uint64) error {
 			alive++
 		}
 	}
-	if majority := len(members)/2 + 1; started < majority || w.alive(*m) && alive < majority {
+	if majority := left/2 + 1; started < majority || w.alive(*m) && alive < majority {
 		return fmt.Errorf("etcdserver: re-configuration failed due to not enough started members")
+	}
+	w.expel(id)
+	return nil
+}
+
+// expel takes a member out of the membership.
+func (w *World) expel(id uint64) {
+	m := w.pd.member(id)
+	if m == nil {
+		return
 	}
 	if m.ordinal >= 0 {
 		// The process goes on as a zombie until it is restarted; it takes no
@@ -257,9 +266,8 @@ func (w *World) removeMember(id uint64) error {
 			w.halt(p, 30)
 		}
 	}
-	w.pd.members = members
+	w.pd.members = slices.DeleteFunc(w.pd.members, func(m pdMember) bool { return m.id == id })
 	if w.pd.leader == id {
 		w.pd.leader, w.pd.electAt = 0, w.t+4
 	}
-	return nil
 }

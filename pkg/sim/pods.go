@@ -46,7 +46,8 @@ type pod struct {
 	goneAt   int64 // never unless it is terminating
 	crashes  int64 // in a row; the kubelet waits longer and longer
 	problem  string
-	lost     int64  // its host is lost until then
+	lost     int64  // its host is lost until then, never if it is lost for good
+	evictAt  int64  // when Kubernetes gives a host up that is lost for good
 	shown    int64  // until when the API takes a lost pod for Ready
 	advice   string // what a PD without data was told when it started
 	joined   int64  // when a PD process has become a part of the cluster
@@ -66,6 +67,7 @@ type claim struct {
 	marked bool
 	goneAt int64  // never unless it is terminating
 	data   uint64 // the PD member or the store that the data belongs to, 0 while empty
+	lost   bool   // it is bound to a host that is lost for good
 }
 
 // control is one turn of the StatefulSet controller.
@@ -80,11 +82,15 @@ func (w *World) control(k kind) {
 	if s.observed == 0 {
 		return
 	}
-	for i := range limit {
-		p := w.pods[k][i]
+	for i, p := range w.pods[k] {
 		if c := w.claims[k][i]; c != nil && w.t >= c.goneAt && p == nil {
 			w.claims[k][i] = nil
 		}
+	}
+	if w.Ordered[k] && !w.inOrder(k) {
+		return
+	}
+	for i, p := range w.pods[k] {
 		switch {
 		case p != nil && i >= s.seen.replicas && !p.terminating():
 			w.remove(p)
@@ -96,6 +102,32 @@ func (w *World) control(k kind) {
 		w.roll(k)
 		w.complete(k)
 	}
+}
+
+// inOrder is what OrderedReady does before anything else: it makes one pod after
+// the other, each when all before it are Ready, and then deletes those beyond the
+// replicas one by one from the top. It tells whether nothing of that is left to
+// do. A pod that does not get Ready is never replaced, whatever the new template.
+func (w *World) inOrder(k kind) bool {
+	s := &w.sets[k]
+	for i := range min(s.seen.replicas, limit) {
+		p := w.pods[k][i]
+		if p == nil {
+			w.create(k, i)
+		}
+		if p == nil || !p.ready || p.terminating() {
+			return false
+		}
+	}
+	for i := limit - 1; i >= s.seen.replicas; i-- {
+		if p := w.pods[k][i]; p != nil {
+			if !p.terminating() {
+				w.remove(p)
+			}
+			return false
+		}
+	}
+	return true
 }
 
 // sync has the controller see the newest spec.
@@ -185,11 +217,14 @@ func (w *World) run(k kind) {
 			if p.shown == w.t {
 				w.setReady(p, false, "node is not ready")
 			}
+			if p.evictAt == w.t && !p.terminating() {
+				p.goneAt, p.since = w.t, w.t
+			}
 		case p.lost != 0:
 			p.lost = 0
 			w.halt(p, 1)
 		case !p.running:
-			w.start(p)
+			w.start(p, w.claims[k][i])
 		case !p.ready && w.t >= p.readyAt:
 			w.setReady(p, true, "")
 		case p.flaw == crashing && w.t-p.started >= 8:
@@ -199,8 +234,12 @@ func (w *World) run(k kind) {
 	}
 }
 
-func (w *World) start(p *pod) {
+func (w *World) start(p *pod, c *claim) {
 	if p.terminating() || w.t < p.startAt {
+		return
+	}
+	if c != nil && c.lost {
+		p.problem = "Unschedulable: the node of its volume is gone"
 		return
 	}
 	if p.flaw == noImage {
@@ -225,10 +264,4 @@ func (w *World) setReady(p *pod, ready bool, problem string) {
 		p.ready, p.since = ready, w.t
 	}
 	p.problem = problem
-}
-
-// lose takes the pod's host away for a while.
-func (w *World) lose(p *pod, seconds int64) {
-	p.lost = w.t + seconds
-	p.shown = w.t + min(40, seconds-1)
 }

@@ -24,6 +24,12 @@ func (w *World) restOfSet(k kind) {
 	if s.spec.replicas != want || s.spec.template != w.Intent.Template[k] {
 		w.broke("rest", "%s has %d replicas of %s", kinds[k], s.spec.replicas, s.spec.template)
 	}
+	if s.spec.manual != w.Intent.Manual[k] {
+		w.broke("rest", "%s: OnDelete %t", kinds[k], s.spec.manual)
+	}
+	if s.spec.manual {
+		return // Kubernetes does not look at the rest
+	}
 	if s.spec.partition < want {
 		w.broke("rest", "%s: the rollout is open at %d", kinds[k], s.spec.partition)
 	}

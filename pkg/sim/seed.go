@@ -30,12 +30,13 @@ func Seed(seed uint64, tell bool) *World {
 	}
 	w.note("faults begin")
 	for until := w.t + int64(300+rng.IntN(1200)); w.t < until; {
-		_, _ = w.Drive(time.Duration(until-w.t) * time.Second)
+		p, _ := w.Drive(time.Duration(until-w.t) * time.Second)
+		w.obey(p)
 		w.Pass(5 + rng.IntN(60))
 	}
 	w.calm()
 	w.Settle(settleTime)
-	if s := w.Soft; o.Faults.Delay == 0 && s.WithLeaders+s.LeadersKilled+s.Needless > 0 {
+	if s := w.Soft; o.Faults.Delay == 0 && o.Faults.Rival == 0 && s.WithLeaders+s.LeadersKilled+s.Needless > 0 {
 		w.broke("careless", "%+v", s)
 	}
 	return w
@@ -56,6 +57,7 @@ func someFaults(rng *rand.Rand) Faults {
 		Kill: some(0.01), Stop: some(0.01),
 		Crash: some(1. / 100), Lose: some(1. / 400), Blind: some(1. / 200), Forget: some(1. / 60),
 		Meddle: some(1. / 300), Elsewhere: some(1. / 200), Delete: some(1. / 150), Kubectl: rare(1. / 300), Intent: 1. / 150,
+		Rival: some(1. / 300), Late: some(1. / 200),
 	}
 }
 

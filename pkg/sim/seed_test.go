@@ -3,7 +3,11 @@ package sim
 import (
 	"flag"
 	"fmt"
+	"os"
+	"os/signal"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -13,65 +17,124 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", 500, "how many random stories to live")
-	first = flag.Uint64("seed", 1, "the first one")
-	tell  = flag.Bool("tell", false, "print the story of each seed")
+	seeds  = flag.Int("seeds", 500, "how many random stories to live")
+	first  = flag.Uint64("seed", 1, "the first one")
+	tell   = flag.Bool("tell", false, "print the story of each seed")
+	enough = flag.Int("enough", 50, "stop when so many seeds have failed, 0 for never")
 )
 
-// TestSeeds lives random stories. A seed that fails is printed with its story;
-// what it shows belongs into a scenario of its own.
+// TestSeeds lives random stories, on all processors. A seed that fails is printed
+// with how to replay it; what it shows belongs into a scenario of its own. An
+// interrupt ends it with what was found until then.
 func TestSeeds(t *testing.T) {
-	worlds := make([]*World, *seeds)
+	// A story makes little that lasts, so collecting garbage rarely is cheap.
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	r := live(t, *seeds)
+	r.report(t)
+}
+
+// stories are what was lived.
+type stories struct {
+	mu        sync.Mutex
+	lived     int
+	simulated int64
+	soft      Soft
+	rules     map[string][]uint64 // the seeds that broke each rule
+	failed    map[uint64]bool
+	took      time.Duration
+}
+
+func live(t *testing.T, seeds int) *stories {
+	r := &stories{rules: map[string][]uint64{}, failed: map[uint64]bool{}}
+	var stop atomic.Bool
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+	progress := time.NewTicker(10 * time.Second)
+	defer progress.Stop()
+	done := make(chan struct{})
 	begun := time.Now()
+
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(*seeds); i = next.Add(1) - 1 {
-				w := Seed(*first+uint64(i), *tell)
-				worlds[i] = &World{Options: w.Options, Broken: w.Broken, Soft: w.Soft, t: w.t, story: w.story}
+			for i := next.Add(1) - 1; i < int64(seeds) && !stop.Load(); i = next.Add(1) - 1 {
+				if r.add(Seed(*first+uint64(i), *tell)) {
+					stop.Store(true)
+				}
 			}
 		})
 	}
-	workers.Wait()
-	took := time.Since(begun)
-
-	rules := map[string][]uint64{}
-	var soft Soft
-	var simulated int64
-	for _, w := range worlds {
-		soft.add(w.Soft)
-		simulated += w.t
-		if *tell {
-			fmt.Println(w.Transcript())
-		}
-		once := map[string]bool{}
-		for _, v := range w.Broken {
-			if !once[v.Rule] {
-				once[v.Rule] = true
-				rules[v.Rule] = append(rules[v.Rule], w.Seed)
-			}
+	go func() {
+		workers.Wait()
+		close(done)
+	}()
+	for {
+		select {
+		case <-interrupts:
+			stop.Store(true)
+		case <-progress.C:
+			t.Log(r.line(time.Since(begun)))
+		case <-done:
+			r.took = time.Since(begun)
+			return r
 		}
 	}
-	t.Logf("%d seeds in %.1fs, %.0f per second and core, %.0f simulated hours",
-		*seeds, took.Seconds(), float64(*seeds)/took.Seconds()/float64(runtime.GOMAXPROCS(0)), float64(simulated)/3600)
-	t.Logf("soft: %+v", soft)
-	report(t, rules)
 }
 
-func report(t *testing.T, rules map[string][]uint64) {
+// add takes a story note of, and tells whether enough of them have failed.
+func (r *stories) add(w *World) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lived++
+	r.simulated += w.t
+	r.soft.add(w.Soft)
+	if *tell {
+		fmt.Println(w.Transcript())
+	}
+	for _, v := range w.Broken {
+		r.failed[w.Seed] = true
+		if !slices.Contains(r.rules[v.Rule], w.Seed) {
+			r.rules[v.Rule] = append(r.rules[v.Rule], w.Seed)
+		}
+	}
+	return *enough > 0 && len(r.failed) >= *enough
+}
+
+func (r *stories) line(took time.Duration) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return fmt.Sprintf("%d of %d seeds in %s, %.0f per second on %d processors, %.0f simulated hours, %d failed",
+		r.lived, *seeds, took.Round(time.Second/10), float64(r.lived)/took.Seconds(), runtime.GOMAXPROCS(0),
+		float64(r.simulated)/3600, len(r.failed))
+}
+
+func (r *stories) report(t *testing.T) {
+	t.Log(r.line(r.took))
+	t.Logf("soft: %+v", r.soft)
 	var names []string
-	for rule := range rules {
+	for rule := range r.rules {
 		names = append(names, rule)
 	}
 	sort.Strings(names)
 	for _, rule := range names {
-		t.Errorf("%s: %d seeds, e.g. %v", rule, len(rules[rule]), rules[rule][:min(8, len(rules[rule]))])
+		found := r.rules[rule]
+		slices.Sort(found)
+		t.Errorf("%s: %d seeds, e.g. %v", rule, len(found), found[:min(8, len(found))])
 	}
-	if len(names) > 0 && !*tell {
-		w := Seed(rules[names[0]][0], true)
+	var failed []uint64
+	for seed := range r.failed {
+		failed = append(failed, seed)
+	}
+	slices.Sort(failed)
+	for _, seed := range failed[:min(20, len(failed))] {
+		t.Logf("replay: go test ./pkg/sim -run TestSeeds -count=1 -v -seeds 1 -tell -seed %d", seed)
+	}
+	if len(failed) > 0 && !*tell {
+		w := Seed(failed[0], true)
 		lines := strings.Split(w.Transcript(), "\n")
-		t.Logf("the story of seed %d:\n%s", w.Seed, strings.Join(lines[max(0, len(lines)-60):], "\n"))
+		t.Logf("the story of seed %d ends so:\n%s", w.Seed, strings.Join(lines[max(0, len(lines)-60):], "\n"))
 	}
 }
 

@@ -17,6 +17,7 @@ type store struct {
 	regions   int
 	emptyAt   int64 // when an Offline store ran out of regions
 	deadAt    int64 // when its process was found missing, 0 while it is there
+	muffled   int64 // until when its heartbeats do not arrive
 }
 
 // scheduler is an evict-leader scheduler in PD.
@@ -75,7 +76,7 @@ func (w *World) tickStores() {
 		case runs:
 			s.deadAt = 0
 			p := w.pods[tikv][s.ordinal]
-			if w.serving() && w.t >= p.started+2 && (s.heartbeat < p.started || w.t-s.heartbeat >= heartbeats) {
+			if w.serving() && w.t >= s.muffled && w.t >= p.started+2 && (s.heartbeat < p.started || w.t-s.heartbeat >= heartbeats) {
 				s.heartbeat = w.t
 			}
 		case s.deadAt == 0:

@@ -63,7 +63,7 @@ func (s *transcript) Report(e event.Event) {
 	}
 	switch e.Type {
 	case event.Started:
-		s.add(e.Step)
+		s.add(s.w.by() + e.Step)
 	case event.Failed:
 		s.add("   failed: " + e.Error)
 	case event.Waiting, event.Blocked:
@@ -75,6 +75,14 @@ func (s *transcript) Report(e event.Event) {
 		delete(s.open, strings.Replace(key, string(event.Passed), string(event.Waiting), 1))
 		delete(s.open, strings.Replace(key, string(event.Passed), string(event.Blocked), 1))
 	}
+}
+
+// by tells which of two engines it is.
+func (w *World) by() string {
+	if len(w.drivers) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("engine %d: ", w.owner)
 }
 
 // watch does something once, at a moment that a test is waiting for.

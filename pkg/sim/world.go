@@ -48,7 +48,9 @@ type Options struct {
 	Elsewhere int // PD members in another Kubernetes cluster
 	// KeepStuck: the StatefulSet controller does not replace a pod that is not
 	// Ready, as from Kubernetes 1.35 on.
-	KeepStuck    bool
+	KeepStuck bool
+	// Ordered: the StatefulSet's pod management is OrderedReady, not Parallel.
+	Ordered      [3]bool
 	EvictTimeout time.Duration
 	MinReady     time.Duration
 	Faults       Faults
@@ -82,22 +84,16 @@ type World struct {
 	pods     [3][limit]*pod
 	claims   [3][limit]*claim
 	ledger   []record
-	runs     int    // engines so far
+	runs     int    // drivers so far
 	recorded uint64 // PD's cluster id in the status of the TidbCluster
 
 	pd     pdCluster
 	stores []*store
 	evicts map[uint64]*scheduler
 
-	seen    sighting     // the truth when the engine last looked
-	view    *observation // what it was shown then
-	cache   *observation // what a cache shows
-	lag     int64        // until when the cache shows nothing new
-	lagAll  bool         // of Kubernetes as well as of the database
+	*driver           // the one whose turn it is
+	drivers []*driver // all that run
 	chaos   bool
-	late    int64 // when the engine runs out of time
-	dead    bool  // the engine was killed: nothing it asks for happens
-	abort   func(error)
 	story   *transcript
 	watches []watch
 }
@@ -115,10 +111,11 @@ func New(o Options) *World {
 		rng:     rand.New(rand.NewPCG(o.Seed, 1)),
 		cluster: topology.Cluster{Namespace: "db", Name: "basic", Instance: "basic"},
 		evicts:  map[uint64]*scheduler{},
+		driver:  &driver{late: never},
 	}
 	w.Intent.Replicas = [3]int{o.PD, o.TiKV, o.TiDB}
 	w.Intent.Template = [3]string{"v1", "v1", "v1"}
-	w.pd.electAt, w.late = never, never
+	w.pd.electAt = never
 	for k := range kinds {
 		for i := range limit {
 			w.names[k][i] = w.cluster.PodName(kinds[k], i)
@@ -144,6 +141,7 @@ func (w *World) tick() {
 	if w.chaos {
 		w.strike()
 	}
+	w.tickLease()
 	for k := range kinds {
 		w.control(kind(k))
 		w.run(kind(k))

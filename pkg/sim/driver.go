@@ -1,0 +1,223 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+)
+
+// driver is one running engine and what it knows. There is one, or there are two
+// for a while when a lease was lost. They take turns: each runs until it waits,
+// or until it pauses between looking and acting, and the one that wakes first
+// goes on.
+type driver struct {
+	owner int // which run it is; records in the ledger tell it
+	wake  int64
+	yield func()
+	next  func() bool // goes on with the engine; false when it has ended
+	stop  func()
+	finds int64 // when it finds its lease in other hands
+	lost  bool  // it has found that out: it may do nothing more
+
+	seen   sighting     // the truth when the engine last looked
+	view   *observation // what it was shown then
+	cache  *observation // what a cache shows
+	lag    int64        // until when the cache shows nothing new
+	lagAll bool         // of Kubernetes as well as of the database
+	late   int64        // when the engine runs out of time
+	dead   bool         // the engine was killed: nothing it asks for happens
+	abort  func(error)
+
+	plan plan.Plan
+	err  error
+}
+
+// errLease ends a driver that finds its lease in other hands, as package lease
+// does: it may not even clean up.
+var errLease error = leaseLost{}
+
+type leaseLost struct{}
+
+func (leaseLost) Error() string  { return "the lease was lost" }
+func (leaseLost) HandsOff() bool { return true }
+
+// begin starts an engine. It does nothing until it is its turn.
+func (w *World) begin(late int64) *driver {
+	ctx, abort := context.WithCancelCause(context.Background())
+	w.runs++
+	d := &driver{owner: w.runs, wake: w.t, late: late, finds: never, abort: abort}
+	engine := reconcile.Engine{
+		Profiles: component.Profiles(), Observer: w, Actor: w, Recorder: w,
+		Story: reconcile.NewStory(w.cluster.Namespace, w.cluster.Name, w.Now, w.reporter()),
+	}
+	// The engine is a coroutine: it runs only within next, so that nothing here
+	// depends on a scheduler.
+	next, stop := iter.Pull(func(yield func(struct{}) bool) {
+		d.yield = func() { d.dead = !yield(struct{}{}) || d.dead }
+		d.plan, d.err = reconcile.Run(ctx, engine, pacer{w})
+	})
+	d.stop = stop
+	d.next = func() bool {
+		_, more := next()
+		return more
+	}
+	w.drivers = append(w.drivers, d)
+	return d
+}
+
+// drive lets engines take turns until the given one has ended, or the one that
+// has its lease.
+func (w *World) drive(until *driver) *driver {
+	idle := w.driver
+	defer func() { w.driver = idle }()
+	for {
+		d := w.turn()
+		w.driver = idle
+		w.Pass(int(d.wake - w.t))
+		w.driver = d
+		if d.next() {
+			continue
+		}
+		w.ended(d)
+		if d != until {
+			continue
+		}
+		if !d.lost || len(w.drivers) == 0 {
+			return d
+		}
+		until = w.drivers[0]
+	}
+}
+
+// turn is the driver that wakes first.
+func (w *World) turn() *driver {
+	first := w.drivers[0]
+	for _, d := range w.drivers[1:] {
+		if d.wake < first.wake || d.wake == first.wake && w.chance(0.5) {
+			first = d
+		}
+	}
+	return first
+}
+
+func (w *World) ended(d *driver) {
+	for i, o := range w.drivers {
+		if o == d {
+			w.drivers = append(w.drivers[:i:i], w.drivers[i+1:]...)
+		}
+	}
+	if d.err != nil {
+		w.note("the engine ends: %v", d.err)
+	} else {
+		w.note("the engine ends: %s", d.plan.Outcome)
+	}
+}
+
+// pause has the driver at hand go on in some seconds. Others may act meanwhile.
+func (w *World) pause(seconds int64) {
+	d := w.driver
+	if d.yield == nil { // nobody drives: a test looks at the world
+		w.Pass(int(seconds))
+		return
+	}
+	d.wake = w.t + seconds
+	d.yield()
+}
+
+// pacer implements reconcile.Waiter on simulated time.
+type pacer struct{ w *World }
+
+func (p pacer) Wait(ctx context.Context, _ plan.Plan, _ error) error {
+	w := p.w
+	w.pause(w.between(poll, 3*poll))
+	switch {
+	case w.chance(w.Faults.Stop):
+		w.abort(errStopped)
+	case w.chance(w.Faults.Kill):
+		w.kill()
+	}
+	return ctx.Err()
+}
+
+// kill ends an engine as kill -9 would: it cannot clean up.
+func (w *World) kill() {
+	w.note("fault: the engine is killed")
+	for _, d := range w.atHand() {
+		d.dead = true
+		d.abort(errKilled)
+	}
+}
+
+// Stop interrupts the engine, as the user would.
+func (w *World) Stop() {
+	for _, d := range w.atHand() {
+		d.abort(errStopped)
+	}
+}
+
+// atHand is the driver whose turn it is, or all of them between two turns.
+func (w *World) atHand() []*driver {
+	if w.abort != nil {
+		return []*driver{w.driver}
+	}
+	return w.drivers
+}
+
+var (
+	errStopped = errors.New("interrupted")
+	errLate    = errors.New("out of simulated time")
+)
+
+// Drive runs an engine until it ends by itself or the given time is over: a
+// fresh one, or the one that holds the lease still.
+func (w *World) Drive(most time.Duration) (plan.Plan, error) {
+	late := w.t + int64(most/time.Second)
+	var d *driver
+	if len(w.drivers) > 0 {
+		d = w.drivers[len(w.drivers)-1]
+		d.late = late
+	} else {
+		d = w.begin(late)
+	}
+	d = w.drive(d)
+	return d.plan, d.err
+}
+
+// usurp has a second engine begin, because the first could not renew its lease.
+// The first goes on until it finds that out.
+func (w *World) usurp() {
+	if len(w.drivers) != 1 {
+		return
+	}
+	d := w.drivers[0]
+	d.finds = w.t + w.between(1, 90)
+	w.note("fault: a second engine takes the lease, the first finds it out at %s", clock(d.finds))
+	w.begin(d.late)
+}
+
+// tickLease has drivers find out that they have lost their lease.
+func (w *World) tickLease() {
+	for _, d := range w.drivers {
+		if w.t >= d.finds && !d.lost {
+			d.lost = true
+			d.abort(errLease)
+		}
+	}
+}
+
+// dismiss ends the engines that still run, without a chance to clean up.
+func (w *World) dismiss() {
+	idle := w.driver
+	defer func() { w.driver = idle }()
+	for _, d := range w.drivers {
+		w.driver, d.dead = d, true
+		d.abort(errKilled)
+		d.stop()
+	}
+	w.drivers = nil
+}

@@ -1,0 +1,85 @@
+package sim
+
+// lose takes the pod's host away for a while. Kubernetes takes it for Ready until
+// it misses the kubelet's heartbeats.
+func (w *World) lose(p *pod, seconds int64) {
+	p.lost = w.t + seconds
+	p.shown = w.t + min(40, seconds-1)
+}
+
+// evicted is how long Kubernetes waits for a host before it has its pods deleted.
+const evicted = 340
+
+// bury takes the pod's host away for good, with the disk that its claim is bound
+// to. The pod is Terminating until somebody deletes it by force, since no kubelet
+// is left to say that it is gone; a new one cannot be scheduled while the claim
+// is there.
+func (w *World) bury(k kind, i int) {
+	p := w.pods[k][i]
+	p.lost, p.shown, p.evictAt = never, w.t+40, w.t+evicted
+	if c := w.claims[k][i]; c != nil {
+		c.lost = true
+	}
+}
+
+// Force is somebody deleting a pod by force, who knows that its host is gone.
+func (w *World) force(k kind, i int) {
+	w.note("user: delete pod %s by force", w.names[k][i])
+	w.pods[k][i] = nil
+}
+
+func (w *World) loseHost() {
+	if k, i, p := w.anyPod(); p != nil {
+		seconds := w.between(30, 900)
+		w.note("fault: the host of %s is lost for %d s", w.names[k][i], seconds)
+		w.lose(p, seconds)
+	}
+}
+
+// buryHost loses one host at a time: who loses a majority has lost data, and no
+// engine can help.
+func (w *World) buryHost() {
+	for k := range kinds {
+		for i, p := range w.pods[k] {
+			if c := w.claims[k][i]; p != nil && p.lost == never || c != nil && c.lost {
+				return
+			}
+		}
+	}
+	k, i, p := w.anyPod()
+	if p == nil || k != tidb && !w.spare(k, i) {
+		return
+	}
+	w.note("fault: the host of %s is lost for good", w.names[k][i])
+	w.bury(k, i)
+}
+
+// spare: the database has enough others to live without the member's data.
+func (w *World) spare(k kind, i int) bool {
+	if k == pd {
+		left := 0
+		for _, m := range w.pd.members {
+			if m.ordinal != i && m.started {
+				left++
+			}
+		}
+		return left >= w.pd.quorum()
+	}
+	others := 0
+	for _, s := range w.stores {
+		if s.ordinal != i && w.storeRuns(s) {
+			others++
+		}
+	}
+	return others >= 2
+}
+
+// muffle delays the heartbeats of a store: it serves, and PD does not hear of it.
+func (w *World) muffle() {
+	if len(w.stores) == 0 {
+		return
+	}
+	s := w.stores[w.rng.IntN(len(w.stores))]
+	s.muffled = w.t + w.between(15, 120)
+	w.note("fault: heartbeats of store %d are late until %s", s.id, clock(s.muffled))
+}

@@ -1,0 +1,140 @@
+package sim
+
+import (
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+// obey is a person who does what the plan asks of him: with OnDelete he deletes
+// the pods that are to be replaced.
+func (w *World) obey(p plan.Plan) {
+	for _, g := range p.Gates {
+		name, ok := strings.CutPrefix(g.Unblock, "kubectl delete pod ")
+		if !ok || !g.Blocked {
+			continue
+		}
+		k := kindOf(g.Component)
+		i, _ := w.cluster.Ordinal(g.Component, name)
+		if p := w.pods[k][i]; p != nil && !p.terminating() {
+			w.note("user: delete pod %s, as asked", name)
+			w.remove(p)
+		}
+	}
+}
+
+// help is what a person has to do about what others did past us.
+func (w *World) help() {
+	w.clear()
+	for k := range kinds {
+		w.rebuild(kind(k))
+	}
+	w.bringBack()
+	w.makeRoom()
+	w.tidy()
+}
+
+// rebuild is what a person has to do in the one situation that a partition
+// cannot get a StatefulSet out of: a member that no revision but a new one can
+// help, below members that serve with another. It is to delete the StatefulSet
+// without its pods and then the pods that fail.
+func (w *World) rebuild(k kind) {
+	s, above := &w.sets[k], false
+	for i := min(s.spec.replicas, limit) - 1; i >= 0; i-- {
+		p := w.pods[k][i]
+		fails := p == nil || p.flaw != ""
+		if fails && (above || k == pd && w.Faults.Kubectl > 0) {
+			w.note("user: make the StatefulSet of %s and %s anew", kinds[k].Title(), w.names[k][i])
+			s.current, s.update = w.Intent.Template[k], w.Intent.Template[k]
+			s.spec.template, s.seen = s.update, s.spec
+			s.generation++
+			if p != nil {
+				w.remove(p)
+			}
+		}
+		above = above || p != nil && p.flaw == ""
+	}
+}
+
+// bringBack is what a person has to do about a PD that others have scaled in so
+// far that it lost its quorum, and then want so: nobody can be asked any more
+// who is missing.
+func (w *World) bringBack() {
+	own := 0
+	for _, m := range w.pd.members {
+		own = max(own, m.ordinal+1)
+	}
+	if s := &w.sets[pd]; s.spec.replicas < w.pd.quorum() && s.spec.replicas < own {
+		w.note("user: scale the StatefulSet of PD back to %d", own)
+		spec := s.spec
+		spec.replicas = own
+		w.change(s, spec)
+	}
+	if w.Intent.Replicas[pd] < w.pd.quorum() && w.Intent.Replicas[pd] < own && !w.hasQuorum() {
+		w.Scale(kinds[pd], own)
+	}
+}
+
+// makeRoom is what a person has to do about a StatefulSet that was deleted
+// around more pods than are wanted.
+func (w *World) makeRoom() {
+	for k := range kinds {
+		for i, p := range w.pods[k] {
+			if p != nil && !w.sets[k].exists && w.Intent.Replicas[k] <= i {
+				w.Scale(kinds[k], i+1)
+			}
+		}
+	}
+}
+
+// tidy is what a person has to do about a claim that somebody has left behind
+// past us: only a person can say that nobody needs it.
+func (w *World) tidy() {
+	for k := range kinds {
+		if kind(k) != pd || w.pd.id != 0 {
+			w.tidyClaims(kind(k))
+		}
+	}
+}
+
+func (w *World) tidyClaims(k kind) {
+	for i, c := range w.claims[k] {
+		if c != nil && !c.marked && w.pods[k][i] == nil && (c.data == 0 || w.gone(k, i)) {
+			w.note("user: delete claim %s", c.name)
+			c.goneAt = w.t
+		}
+		if p := w.pods[k][i]; c != nil && p != nil && i < w.sets[k].spec.replicas-1 && w.gone(k, i) {
+			w.note("user: delete claim %s and pod %s, which can serve no more", c.name, w.names[k][i])
+			c.goneAt = w.t
+			w.remove(p)
+		}
+	}
+}
+
+// clear is what a person has to do about members on a host that is lost for good:
+// take each out of the database, and then its pod and its claim out of Kubernetes.
+func (w *World) clear() {
+	for k := range kinds {
+		for i, p := range w.pods[k] {
+			if p == nil || p.lost != never {
+				continue
+			}
+			w.note("user: give up %s, whose host is lost for good", w.names[k][i])
+			w.pods[k][i] = nil
+			c := w.claims[k][i]
+			if c == nil {
+				continue
+			}
+			w.claims[k][i] = nil
+			switch kind(k) {
+			case pd:
+				w.expel(c.data)
+			case tikv:
+				if s := w.store(c.data); s != nil && s.state == state.StoreUp {
+					s.state, s.emptyAt = state.StoreOffline, w.t
+				}
+			}
+		}
+	}
+}
