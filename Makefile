@@ -5,6 +5,9 @@ SHELL := /bin/bash
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 SEEDS   ?= 500
+SEED    ?= 1
+SAMPLE  ?= 0
+PARALLEL ?= 2
 LDFLAGS := -s -w -X github.com/kubectl-tidb/kubectl-tidb/pkg/cli/version.version=$(VERSION)
 NODE    := cd test/node && go run .
 
@@ -22,8 +25,11 @@ unit: ## unit tests, golden files and decision tables, with the race detector
 	cd test/node && go test ./...
 	cd test/node/parts/store && CGO_ENABLED=0 go test -ldflags=-checklinkname=0 ./...
 
-sim: ## the simulation: make sim SEEDS=50000
-	go test ./pkg/sim -run TestSeeds -count=1 -v -seeds $(SEEDS)
+sim: ## the simulation: make sim SEEDS=50000, from SEED=1 on; Ctrl-C tells what was found so far
+	go test ./pkg/sim -run TestSeeds -count=1 -v -timeout 0 -seeds $(SEEDS) -seed $(SEED)
+
+mutate: ## change the core in one place at a time and see a test fail: make mutate SAMPLE=200 SEED=1 (0: all)
+	go run ./test/mutate -sample $(SAMPLE) -seed $(SEED) -parallel $(PARALLEL)
 
 lint: ## format, vet and the rules of the house, the purity of the core among them
 	@test -z "$$(gofmt -l cmd pkg test)" || { gofmt -l cmd pkg test; exit 1; }

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Mutant is one small change of one file.
+type Mutant struct {
+	File string // relative to the root of the module, e.g. pkg/plan/scale.go
+	Line int
+	// Key names the mutant without line numbers, so that it stays the same while
+	// the lines around it move: file, function, what is changed to what, and
+	// which one it is where a function has the same text more than once.
+	Key   string
+	start int // byte offsets of what is replaced
+	end   int
+	text  string
+}
+
+// Apply is the file's source with the mutant in it.
+func (m Mutant) Apply(source []byte) []byte {
+	return slices.Concat(source[:m.start], []byte(m.text), source[m.end:])
+}
+
+// Package is the mutant's package, e.g. pkg/plan.
+func (m Mutant) Package() string { return filepath.ToSlash(filepath.Dir(m.File)) }
+
+// Mutants are all mutants of the packages' files, in the order of the source.
+func Mutants(root string, packages []string) ([]Mutant, error) {
+	var all []Mutant
+	for _, p := range packages {
+		files, err := filepath.Glob(filepath.Join(root, p, "*.go"))
+		if err != nil {
+			return nil, err
+		}
+		if len(files) == 0 {
+			return nil, fmt.Errorf("%s: there are no Go files; run it in the root of the module", p)
+		}
+		for _, path := range files {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			source, err := os.ReadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			found, err := Mutate(filepath.ToSlash(filepath.Join(p, filepath.Base(path))), source)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, found...)
+		}
+	}
+	return all, nil
+}
+
+// Mutate finds the mutants of one file.
+func Mutate(name string, source []byte) ([]Mutant, error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, source, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	f := &finder{name: name, source: source, fset: fset, seen: map[string]bool{}, count: map[string]int{}}
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Body != nil {
+				f.owner = owner(d)
+				f.function(d.Type, d.Body)
+			}
+		case *ast.GenDecl:
+			if d.Tok != token.VAR {
+				continue
+			}
+			for _, s := range d.Specs {
+				v := s.(*ast.ValueSpec)
+				f.owner = v.Names[0].Name
+				for _, value := range v.Values {
+					f.walk(value, nil)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(f.mutants, func(a, b Mutant) int { return a.start - b.start })
+	f.number()
+	return f.mutants, nil
+}
+
+func owner(d *ast.FuncDecl) string {
+	if d.Recv == nil {
+		return d.Name.Name
+	}
+	t := d.Recv.List[0].Type
+	if s, ok := t.(*ast.StarExpr); ok {
+		t = s.X
+	}
+	if id, ok := t.(*ast.Ident); ok {
+		return id.Name + "." + d.Name.Name
+	}
+	return d.Name.Name
+}
+
+// finder collects the mutants of a file.
+type finder struct {
+	name    string
+	source  []byte
+	fset    *token.FileSet
+	owner   string // the function or variable at hand
+	mutants []Mutant
+	seen    map[string]bool
+	count   map[string]int
+}
+
+// replace adds the mutant that has text instead of what stands between two
+// positions. The same change found by two operators is one mutant.
+func (f *finder) replace(from, to token.Pos, text string) {
+	start, end := f.fset.Position(from).Offset, f.fset.Position(to).Offset
+	at := fmt.Sprintf("%d %d %s", start, end, text)
+	if f.seen[at] {
+		return
+	}
+	f.seen[at] = true
+	f.mutants = append(f.mutants, Mutant{
+		File: f.name, Line: f.fset.Position(from).Line, start: start, end: end, text: text,
+		Key: fmt.Sprintf("%s %s: %s", f.name, f.owner, f.describe(start, end, text)),
+	})
+}
+
+// around is how much of a line is told to the left and the right of a change.
+const around = 40
+
+// describe shows the change within its line: if have [>= => >] sc.Want.Size() {
+func (f *finder) describe(start, end int, text string) string {
+	before := lastOf(string(f.source[:start]))
+	after, _, _ := strings.Cut(string(f.source[end:]), "\n")
+	if r := []rune(after); len(r) > around {
+		after = string(r[:around]) + "…"
+	}
+	line := before + "[" + short(string(f.source[start:end])) + " => " + short(text) + "]" + after
+	return strings.Join(strings.Fields(line), " ")
+}
+
+// lastOf is the end of the text's last line.
+func lastOf(text string) string {
+	text = text[strings.LastIndexByte(text, '\n')+1:]
+	if r := []rune(text); len(r) > around {
+		return "…" + string(r[len(r)-around:])
+	}
+	return text
+}
+
+func (f *finder) textOf(n ast.Node) string {
+	return string(f.source[f.fset.Position(n.Pos()).Offset:f.fset.Position(n.End()).Offset])
+}
+
+// number tells mutants of one function with the same text apart.
+func (f *finder) number() {
+	for i := range f.mutants {
+		m := &f.mutants[i]
+		f.count[m.Key]++
+		if n := f.count[m.Key]; n > 1 {
+			m.Key += fmt.Sprintf(" #%d", n)
+		}
+	}
+}
+
+// short is text on one line, cut where nobody reads on.
+func short(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if text == "" {
+		return "nothing"
+	}
+	if r := []rune(text); len(r) > 90 {
+		return string(r[:90]) + "…"
+	}
+	return text
+}
