@@ -22,7 +22,7 @@ func (w *World) Do(_ context.Context, step plan.Step) error {
 	if w.dead {
 		return errKilled
 	}
-	if w.driver.lost {
+	if w.lost {
 		w.broke("lease", "%s: somebody else drives", step)
 	}
 	switch {

@@ -22,7 +22,7 @@ func (w *World) bury(k kind, i int) {
 	}
 }
 
-// Force is somebody deleting a pod by force, who knows that its host is gone.
+// force is somebody deleting a pod by force, who knows that its host is gone.
 func (w *World) force(k kind, i int) {
 	w.note("user: delete pod %s by force", w.names[k][i])
 	w.pods[k][i] = nil

@@ -120,12 +120,12 @@ func (w *World) clear() {
 			if p == nil || p.lost != never {
 				continue
 			}
-			w.note("user: give up %s, whose host is lost for good", w.names[k][i])
-			w.pods[k][i] = nil
+			w.force(kind(k), i)
 			c := w.claims[k][i]
 			if c == nil {
 				continue
 			}
+			w.note("user: give up what %s stored", w.names[k][i])
 			w.claims[k][i] = nil
 			switch kind(k) {
 			case pd:

@@ -82,14 +82,28 @@ func (w *World) control(k kind) {
 	if s.observed == 0 {
 		return
 	}
-	for i, p := range w.pods[k] {
-		if c := w.claims[k][i]; c != nil && w.t >= c.goneAt && p == nil {
+	for i, c := range w.claims[k] {
+		if c != nil && w.t >= c.goneAt && w.pods[k][i] == nil {
 			w.claims[k][i] = nil
 		}
 	}
-	if w.Ordered[k] && !w.inOrder(k) {
-		return
+	if w.Ordered[k] {
+		if !w.inOrder(k) {
+			return
+		}
+	} else {
+		w.atOnce(k)
 	}
+	if !s.seen.manual {
+		w.roll(k)
+		w.complete(k)
+	}
+}
+
+// atOnce is what Parallel does: all pods that are missing are made, and all that
+// are too many deleted.
+func (w *World) atOnce(k kind) {
+	s := &w.sets[k]
 	for i, p := range w.pods[k] {
 		switch {
 		case p != nil && i >= s.seen.replicas && !p.terminating():
@@ -97,10 +111,6 @@ func (w *World) control(k kind) {
 		case p == nil && i < s.seen.replicas:
 			w.create(k, i)
 		}
-	}
-	if !s.seen.manual {
-		w.roll(k)
-		w.complete(k)
 	}
 }
 
