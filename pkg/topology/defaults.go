@@ -51,10 +51,14 @@ func setSchemaDefaults(spec *v1alpha1.TidbClusterSpec) {
 		}
 		setProtocols(&pd.ComponentSpec)
 	}
-	for _, ms := range spec.PDMS {
+	for i, ms := range spec.PDMS {
 		// Not only the schema's default: the API module's own defaulting
-		// panics without a base image.
-		if ms != nil && ms.BaseImage == nil {
+		// panics without a base image, and without an entry.
+		if ms == nil {
+			ms = &v1alpha1.PDMSSpec{}
+			spec.PDMS[i] = ms
+		}
+		if ms.BaseImage == nil {
 			image := pdImage
 			ms.BaseImage = &image
 		}
