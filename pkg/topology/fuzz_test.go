@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
 
@@ -70,11 +71,20 @@ func FuzzValidate(f *testing.F) {
 		if yaml.Unmarshal([]byte(spec), &tc.Spec) != nil {
 			return
 		}
-		New(tc)
-		for _, e := range Validate(tc) {
-			if e.Error() == "" {
-				t.Error("an error without a text")
+		errs := Validate(tc)
+		errs = append(errs, ValidateUpdate(nil, tc)...)
+		errs = append(errs, ValidateUpdate(valid(), tc)...)
+		errs = append(errs, ValidateUpdate(tc, valid())...)
+		for _, e := range errs {
+			if e.Field == "" || e.Detail == "" && e.Type != field.ErrorTypeDuplicate {
+				t.Errorf("%v does not say where, or what to do", e)
 			}
 		}
+		for _, w := range append(Warnings(nil, tc), Warnings(valid(), tc)...) {
+			if w.Text == "" {
+				t.Errorf("%v says nothing", w)
+			}
+		}
+		References(New(tc))
 	})
 }

@@ -1,17 +1,16 @@
 package topology
 
 import (
-	"encoding/json"
 	"fmt"
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1/validation"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -21,7 +20,7 @@ import (
 // support. A field that is not rendered is refused, never ignored.
 func Validate(tc *v1alpha1.TidbCluster) field.ErrorList {
 	c := New(tc)
-	errs := validation.ValidateTidbCluster(c.Source)
+	errs := restate(validation.ValidateTidbCluster(c.Source), c.Source)
 	errs = append(errs, validateName(tc)...)
 	errs = append(errs, validateAnnotations(tc)...)
 	errs = append(errs, unsupported(c.Source)...)
@@ -45,44 +44,19 @@ func validateName(tc *v1alpha1.TidbCluster) field.ErrorList {
 	return errs
 }
 
-// deleteSlots are the components whose ordinals an annotation can leave out.
-var deleteSlots = []string{"pd", "tso", "scheduling", "tikv", "tidb", "tiflash", "ticdc", "tiproxy"}
-
-func validateAnnotations(tc *v1alpha1.TidbCluster) field.ErrorList {
-	var errs field.ErrorList
-	at := field.NewPath("metadata", "annotations")
-	for _, component := range deleteSlots {
-		key := component + ".tidb.pingcap.com/delete-slots"
-		text, ok := tc.Annotations[key]
-		if !ok {
-			continue
-		}
-		var slots []int32
-		// What is no list has been reported by the operator's validation.
-		if json.Unmarshal([]byte(text), &slots) == nil && len(slots) > 0 {
-			errs = append(errs, field.Forbidden(at.Key(key),
-				"a StatefulSet of Kubernetes always removes its last pod: with slots, the data of one member and the pod of another would go"))
-		}
-	}
-	for _, k := range Kinds() {
-		key := "tidb.pingcap.com/" + string(k) + "-min-ready-seconds"
-		text, ok := tc.Annotations[key]
-		if n, err := strconv.Atoi(text); ok && (err != nil || n < 0) {
-			errs = append(errs, field.Invalid(at.Key(key), text, "must be a number of seconds"))
-		}
-		sha := fmt.Sprintf("pingcap.com/%s.%s-%s.sha", k, tc.Name, k)
-		if _, ok := tc.Annotations[sha]; ok {
-			errs = append(errs, notYet(at.Key(sha), "a ConfigMap that a Helm chart manages"))
-		}
-	}
-	return errs
-}
-
 func validateComponents(c Cluster) field.ErrorList {
 	var errs field.ErrorList
 	spec, at := c.Source.Spec, field.NewPath("spec")
 	for _, g := range c.Groups {
-		errs = append(errs, validateGroup(g, part(c.Source, g.Kind), spec.Version, at)...)
+		own, _ := part(c.Source, g.Kind)
+		errs = append(errs, validateGroup(g, own, spec.Version, at)...)
+		errs = append(errs, validateVolumes(g.Kind, own, at.Child(string(g.Kind)))...)
+	}
+	errs = append(errs, validateLogVolumes(spec, at)...)
+	for _, problem := range utilvalidation.IsDNS1123Subdomain(spec.ClusterDomain) {
+		if spec.ClusterDomain != "" {
+			errs = append(errs, field.Invalid(at.Child("clusterDomain"), spec.ClusterDomain, problem))
+		}
 	}
 	if pd, ok := c.Group(PD); !ok && len(c.Groups) > 0 {
 		errs = append(errs, field.Required(at.Child("pd"), "TiKV and TiDB need PD"))
@@ -92,10 +66,22 @@ func validateComponents(c Cluster) field.ErrorList {
 	if len(c.Groups) == 0 {
 		errs = append(errs, field.Required(at.Child("pd"), "there is no component"))
 	}
+	return append(errs, validateConfigs(spec, at)...)
+}
+
+// validateConfigs checks what is rendered into a component's configuration, and
+// where its data is.
+func validateConfigs(spec v1alpha1.TidbClusterSpec, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
 	if pd := spec.PD; pd != nil {
 		errs = append(errs, validateSubDir(pd.DataSubDir, at.Child("pd", "dataSubDir"))...)
 		if wrong := notTable(pd.Config.MP, "dashboard"); wrong != "" {
 			errs = append(errs, field.Invalid(at.Child("pd", "config").Key(wrong), "…", "must be a table"))
+		}
+		if names := pd.Config.Get("security.cert-allowed-cn"); names != nil {
+			if list, err := names.AsStringSlice(); err != nil || len(list) > 1 {
+				errs = append(errs, field.Invalid(at.Child("pd", "config").Key("security.cert-allowed-cn"), "…", "must be a list of one name: PD takes no more"))
+			}
 		}
 	}
 	if db := spec.TiDB; db != nil {
@@ -112,18 +98,24 @@ func validateComponents(c Cluster) field.ErrorList {
 type component struct {
 	*v1alpha1.ComponentSpec
 	baseImage string
+	replicas  int32
+	requests  corev1.ResourceList
+	volumes   []v1alpha1.StorageVolume
+	class     *string
 	accessor  v1alpha1.ComponentAccessor
 }
 
-func part(tc *v1alpha1.TidbCluster, k Kind) component {
-	switch k {
-	case PD:
-		return component{&tc.Spec.PD.ComponentSpec, tc.Spec.PD.BaseImage, tc.BasePDSpec()}
-	case TiKV:
-		return component{&tc.Spec.TiKV.ComponentSpec, tc.Spec.TiKV.BaseImage, tc.BaseTiKVSpec()}
-	default:
-		return component{&tc.Spec.TiDB.ComponentSpec, tc.Spec.TiDB.BaseImage, tc.BaseTiDBSpec()}
+// part is a component's spec, if the TidbCluster has one.
+func part(tc *v1alpha1.TidbCluster, k Kind) (component, bool) {
+	switch pd, kv, db := tc.Spec.PD, tc.Spec.TiKV, tc.Spec.TiDB; {
+	case k == PD && pd != nil:
+		return component{&pd.ComponentSpec, pd.BaseImage, pd.Replicas, pd.Requests, pd.StorageVolumes, pd.StorageClassName, tc.BasePDSpec()}, true
+	case k == TiKV && kv != nil:
+		return component{&kv.ComponentSpec, kv.BaseImage, kv.Replicas, kv.Requests, kv.StorageVolumes, kv.StorageClassName, tc.BaseTiKVSpec()}, true
+	case k == TiDB && db != nil:
+		return component{&db.ComponentSpec, db.BaseImage, db.Replicas, db.Requests, db.StorageVolumes, db.StorageClassName, tc.BaseTiDBSpec()}, true
 	}
+	return component{}, false
 }
 
 var tagPattern = regexp.MustCompile(`^\w[\w.-]{0,127}$`)

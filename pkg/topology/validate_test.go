@@ -81,7 +81,7 @@ func TestInvalid(t *testing.T) {
 		"no members of PD":    {func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Replicas = 0 }, "spec.pd.replicas", "need PD"},
 		"no PD":               {func(tc *v1alpha1.TidbCluster) { tc.Spec.PD = nil }, "spec.pd", "need PD"},
 		"nothing":             {func(tc *v1alpha1.TidbCluster) { tc.Spec.PD, tc.Spec.TiKV, tc.Spec.TiDB = nil, nil, nil }, "spec.pd", "no component"},
-		"no storage":          {func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.Requests = nil }, "spec.tikv.requests.storage[storage]", "storage"},
+		"no storage":          {func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.Requests = nil }, "spec.tikv.requests.storage", "10Gi"},
 		"config strategy":     {func(tc *v1alpha1.TidbCluster) { tc.Spec.ConfigUpdateStrategy = "Later" }, "spec.pd.configUpdateStrategy", "InPlace"},
 		"update strategy":     {func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.StatefulSetUpdateStrategy = "Later" }, "spec.tikv.statefulSetUpdateStrategy", "OnDelete"},
 		"directory outside":   {func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.DataSubDir = "a/../../b" }, "spec.pd.dataSubDir", "inside"},
@@ -93,11 +93,11 @@ func TestInvalid(t *testing.T) {
 			tc.Spec.TiDB.Config = &v1alpha1.TiDBConfigWraper{GenericConfig: config.New(map[string]any{"log": map[string]any{"file": 1}})}
 		}, "spec.tidb.config[log.file]", "table"},
 
-		"slots":             {annotate("pd.tidb.pingcap.com/delete-slots", "[1]"), "metadata.annotations[pd.tidb.pingcap.com/delete-slots]", "last pod"},
-		"malformed slots":   {annotate("tikv.tidb.pingcap.com/delete-slots", "1"), "metadata.annotations.tikv.tidb.pingcap.com/delete-slots", ""},
-		"malformed seconds": {annotate("tidb.pingcap.com/tikv-min-ready-seconds", "1m"), "metadata.annotations[tidb.pingcap.com/tikv-min-ready-seconds]", "seconds"},
-		"negative seconds":  {annotate("tidb.pingcap.com/tikv-min-ready-seconds", "-1"), "metadata.annotations[tidb.pingcap.com/tikv-min-ready-seconds]", "seconds"},
-		"Helm":              {annotate("pingcap.com/pd.basic-pd.sha", "abc"), "metadata.annotations[pingcap.com/pd.basic-pd.sha]", "Helm"},
+		"pd-A3, tikv-11-47, tidb-B26: slots": {annotate("pd.tidb.pingcap.com/delete-slots", "[1]"), "metadata.annotations[pd.tidb.pingcap.com/delete-slots]", "last pod"},
+		"malformed slots":                    {annotate("tikv.tidb.pingcap.com/delete-slots", "1"), "metadata.annotations[tikv.tidb.pingcap.com/delete-slots]", "list"},
+		"malformed seconds":                  {annotate("tidb.pingcap.com/tikv-min-ready-seconds", "1m"), "metadata.annotations[tidb.pingcap.com/tikv-min-ready-seconds]", "seconds"},
+		"negative seconds":                   {annotate("tidb.pingcap.com/tikv-min-ready-seconds", "-1"), "metadata.annotations[tidb.pingcap.com/tikv-min-ready-seconds]", "seconds"},
+		"Helm":                               {annotate("pingcap.com/pd.basic-pd.sha", "abc"), "metadata.annotations[pingcap.com/pd.basic-pd.sha]", "Helm"},
 
 		"failed PD": {func(tc *v1alpha1.TidbCluster) {
 			tc.Status.PD.FailureMembers = map[string]v1alpha1.PDFailureMember{"x": {}}

@@ -1,0 +1,128 @@
+package topology
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Annotations of a TidbCluster, and of the pods that it makes, whose values an
+// operator reads.
+const (
+	annForceUpgrade = "tidb.pingcap.com/force-upgrade"
+	annNameBefore   = "tidb.pingcap.com/configmap-name-before-delete-"
+	annSysctl       = "tidb.pingcap.com/sysctl-init"
+	annRunMode      = "runmode"
+)
+
+// switches are annotations that are on with "true". An operator takes every
+// other value, such as "yes", for off, and says nothing.
+var switches = []string{
+	annForceUpgrade,
+	"tidb.pingcap.com/pd-check-quorum-before-upgrade",
+	"app.kubernetes.io/auto-failure-recovery",
+}
+
+// deleteSlots are the components whose ordinals an annotation can leave out.
+var deleteSlots = []string{"pd", "tso", "scheduling", "tikv", "tidb", "tiflash", "ticdc", "tiproxy"}
+
+// validateAnnotations refuses what would have to be ignored.
+func validateAnnotations(tc *v1alpha1.TidbCluster) field.ErrorList {
+	at := field.NewPath("metadata", "annotations")
+	errs := validateSlots(tc.Annotations, at)
+	for _, k := range Kinds() {
+		errs = append(errs, validateSeconds(tc.Annotations, "tidb.pingcap.com/"+string(k)+"-min-ready-seconds", at)...)
+		sha := fmt.Sprintf("pingcap.com/%s.%s-%s.sha", k, tc.Name, k)
+		if _, ok := tc.Annotations[sha]; ok {
+			errs = append(errs, notYet(at.Key(sha), "a ConfigMap that a Helm chart manages"))
+		}
+		before := annNameBefore + string(k)
+		if name, ok := tc.Annotations[before]; ok && len(utilvalidation.IsDNS1123Subdomain(name)) > 0 {
+			errs = append(errs, field.Invalid(at.Key(before), name, "must be the name of a ConfigMap; remove the annotation if it is not"))
+		}
+		partition := "tidb.pingcap.com/" + string(k) + "-partition"
+		if _, ok := tc.Annotations[partition]; ok {
+			// To go on without it would restart members that somebody wanted
+			// to keep as they are.
+			errs = append(errs, notYet(at.Key(partition), "to hold members back from an upgrade"))
+		}
+	}
+	for _, key := range switches {
+		errs = append(errs, validateSwitch(tc.Annotations, key, at)...)
+	}
+	pods := field.NewPath("spec")
+	errs = append(errs, validateSwitch(tc.Spec.Annotations, annSysctl, pods.Child("annotations"))...)
+	for _, k := range Kinds() {
+		if spec, ok := part(tc, k); ok {
+			errs = append(errs, validateSwitch(spec.Annotations, annSysctl, pods.Child(string(k), "annotations"))...)
+		}
+	}
+	return errs
+}
+
+func validateSlots(annotations map[string]string, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, component := range deleteSlots {
+		key := component + ".tidb.pingcap.com/delete-slots"
+		text, ok := annotations[key]
+		if !ok {
+			continue
+		}
+		var slots []int32
+		switch err := json.Unmarshal([]byte(text), &slots); {
+		case err != nil && (component == "tso" || component == "scheduling"):
+			// Of the others, the API module has reported it.
+			errs = append(errs, field.Invalid(at.Key(key), text, "must be a list of ordinals in JSON, such as [1]"))
+		case err == nil && len(slots) > 0:
+			errs = append(errs, field.Forbidden(at.Key(key),
+				"a StatefulSet of Kubernetes always removes its last pod: with slots, the data of one member and the pod of another would go"))
+		}
+	}
+	return errs
+}
+
+func validateSeconds(annotations map[string]string, key string, at *field.Path) field.ErrorList {
+	text, ok := annotations[key]
+	if !ok {
+		return nil
+	}
+	if n, err := strconv.ParseInt(text, 10, 32); err != nil || n < 0 {
+		return field.ErrorList{field.Invalid(at.Key(key), text, "must be a number of seconds, such as 30")}
+	}
+	return nil
+}
+
+func validateSwitch(annotations map[string]string, key string, at *field.Path) field.ErrorList {
+	text, ok := annotations[key]
+	if !ok || text == "true" || text == "false" {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(at.Key(key), text, []string{"true", "false"})}
+}
+
+// annotationWarnings tells of annotations that have another effect than their
+// name says.
+func annotationWarnings(tc *v1alpha1.TidbCluster) []Warning {
+	var warnings []Warning
+	if tc.Annotations[annForceUpgrade] == "true" {
+		warnings = append(warnings, Warning{field.NewPath("metadata", "annotations").Key(annForceUpgrade),
+			"is not followed: an upgrade that has to go on without PD takes --force"})
+	}
+	debug := func(annotations map[string]string, at *field.Path) {
+		if annotations[annRunMode] == "debug" {
+			warnings = append(warnings, Warning{at.Child("annotations").Key(annRunMode),
+				"pods start nothing and wait for a person who debugs them, until it is removed"})
+		}
+	}
+	debug(tc.Spec.Annotations, field.NewPath("spec"))
+	for _, k := range Kinds() {
+		if spec, ok := part(tc, k); ok {
+			debug(spec.Annotations, field.NewPath("spec", string(k)))
+		}
+	}
+	return warnings
+}

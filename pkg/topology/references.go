@@ -1,0 +1,111 @@
+package topology
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Reference is an object that a spec names and that is not made with the
+// cluster. Without it pods or claims wait, for as long as it takes.
+type Reference struct {
+	Kind  string // StorageClass, ConfigMap or Secret
+	Name  string
+	Field *field.Path
+	// Component is whose pods or claims need it, "" where all do.
+	Component Kind
+}
+
+// The kinds of references.
+const (
+	StorageClass = "StorageClass"
+	ConfigMap    = "ConfigMap"
+	Secret       = "Secret"
+)
+
+// References are the objects that a cluster's members cannot start without, in
+// the order of the fields that name them. What is marked optional is left out.
+func References(c Cluster) []Reference {
+	spec, at := c.Source.Spec, field.NewPath("spec")
+	var refs []Reference
+	for i, s := range spec.ImagePullSecrets {
+		refs = append(refs, Reference{Secret, s.Name, at.Child("imagePullSecrets").Index(i).Child("name"), ""})
+	}
+	for _, k := range Kinds() {
+		part, ok := part(c.Source, k)
+		if !ok {
+			continue
+		}
+		at := at.Child(string(k))
+		refs = append(refs, part.classes(k, at)...)
+		refs = append(refs, part.sources(k, at)...)
+	}
+	if db := spec.TiDB; db != nil && db.IsBootstrapSQLEnabled() {
+		refs = append(refs, Reference{ConfigMap, *db.BootstrapSQLConfigMapName, at.Child("tidb", "bootstrapSQLConfigMapName"), TiDB})
+	}
+	named := refs[:0]
+	for _, r := range refs {
+		if r.Name != "" {
+			named = append(named, r)
+		}
+	}
+	return named
+}
+
+// classes are the storage classes of a component's claims.
+func (spec component) classes(k Kind, at *field.Path) []Reference {
+	var refs []Reference
+	if spec.class != nil && (k != TiDB || len(spec.volumes) > 0) {
+		refs = append(refs, Reference{StorageClass, *spec.class, at.Child("storageClassName"), k})
+	}
+	for i, v := range spec.volumes {
+		if v.StorageClassName != nil {
+			refs = append(refs, Reference{StorageClass, *v.StorageClassName, at.Child("storageVolumes").Index(i).Child("storageClassName"), k})
+		}
+	}
+	return refs
+}
+
+// sources are the ConfigMaps and Secrets that a component's pods read.
+func (spec component) sources(k Kind, at *field.Path) []Reference {
+	var refs []Reference
+	for i, s := range spec.ImagePullSecrets {
+		refs = append(refs, Reference{Secret, s.Name, at.Child("imagePullSecrets").Index(i).Child("name"), k})
+	}
+	add := func(kind, name string, optional *bool, at *field.Path) {
+		if optional == nil || !*optional {
+			refs = append(refs, Reference{kind, name, at.Child("name"), k})
+		}
+	}
+	for i, e := range spec.Env {
+		at := at.Child("env").Index(i).Child("valueFrom")
+		if from := e.ValueFrom; from != nil && from.ConfigMapKeyRef != nil {
+			add(ConfigMap, from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Optional, at.Child("configMapKeyRef"))
+		} else if from != nil && from.SecretKeyRef != nil {
+			add(Secret, from.SecretKeyRef.Name, from.SecretKeyRef.Optional, at.Child("secretKeyRef"))
+		}
+	}
+	for i, e := range spec.EnvFrom {
+		at := at.Child("envFrom").Index(i)
+		if e.ConfigMapRef != nil {
+			add(ConfigMap, e.ConfigMapRef.Name, e.ConfigMapRef.Optional, at.Child("configMapRef"))
+		}
+		if e.SecretRef != nil {
+			add(Secret, e.SecretRef.Name, e.SecretRef.Optional, at.Child("secretRef"))
+		}
+	}
+	for i, v := range spec.AdditionalVolumes {
+		at := at.Child("additionalVolumes").Index(i)
+		refs = append(refs, volumeSource(v, k, at)...)
+	}
+	return refs
+}
+
+func volumeSource(v corev1.Volume, k Kind, at *field.Path) []Reference {
+	switch {
+	case v.ConfigMap != nil && (v.ConfigMap.Optional == nil || !*v.ConfigMap.Optional):
+		return []Reference{{ConfigMap, v.ConfigMap.Name, at.Child("configMap", "name"), k}}
+	case v.Secret != nil && (v.Secret.Optional == nil || !*v.Secret.Optional):
+		return []Reference{{Secret, v.Secret.SecretName, at.Child("secret", "secretName"), k}}
+	}
+	return nil
+}

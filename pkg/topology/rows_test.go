@@ -1,0 +1,192 @@
+package topology
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+)
+
+// written is a valid TidbCluster with what a test writes into its spec.
+func written(t *testing.T, spec string) *v1alpha1.TidbCluster {
+	t.Helper()
+	tc := valid()
+	if err := yaml.UnmarshalStrict([]byte(spec), &tc.Spec); err != nil {
+		t.Fatal(err)
+	}
+	return tc
+}
+
+// has tells whether an error of a type is at a path, and says what to do.
+func has(errs field.ErrorList, kind field.ErrorType, path, says string) bool {
+	return slices.ContainsFunc(errs, func(e *field.Error) bool {
+		return e.Type == kind && e.Field == path && e.Detail != "" && strings.Contains(e.Error(), says)
+	})
+}
+
+// TestRules holds Validate to each rule of the operator's validation, and to
+// those that it lacks.
+func TestRules(t *testing.T) {
+	const (
+		inv = field.ErrorTypeInvalid
+		req = field.ErrorTypeRequired
+		dup = field.ErrorTypeDuplicate
+		not = field.ErrorTypeForbidden
+	)
+	for name, tt := range map[string]struct {
+		spec       string
+		kind       field.ErrorType
+		path, says string
+	}{
+		"env without a name":            {`pd: {env: [{value: a}]}`, req, "spec.pd.env[0].name", "must have a name"},
+		"env with a malformed name":     {`tikv: {env: [{name: "a b"}]}`, inv, "spec.tikv.env[0].name", "alphabetic"},
+		"env of the discovery server":   {`discovery: {env: [{name: "a b"}]}`, inv, "spec.discovery.env[0].name", "alphabetic"},
+		"env from a field":              {`tidb: {env: [{name: A, valueFrom: {fieldRef: {fieldPath: a}}}]}`, inv, "spec.tidb.env[0].valueFrom.fieldRef", "not supported"},
+		"env from a resource":           {`tidb: {env: [{name: A, valueFrom: {resourceFieldRef: {resource: a}}}]}`, inv, "spec.tidb.env[0].valueFrom.resourceFieldRef", "not supported"},
+		"env from nothing":              {`pd: {env: [{name: A, valueFrom: {}}]}`, inv, "spec.pd.env[0].valueFrom", "configMapKeyRef"},
+		"env from two":                  {`pd: {env: [{name: A, valueFrom: {secretKeyRef: {name: a, key: b}, configMapKeyRef: {name: a, key: b}}}]}`, inv, "spec.pd.env[0].valueFrom", "more than one"},
+		"env with a value and a source": {`pd: {env: [{name: A, value: b, valueFrom: {secretKeyRef: {name: a, key: b}}}]}`, inv, "spec.pd.env[0].valueFrom", "`value`"},
+		"env from a malformed name":     {`pd: {env: [{name: A, valueFrom: {secretKeyRef: {name: "a b", key: b}}}]}`, inv, "spec.pd.env[0].valueFrom.secretKeyRef.name", "RFC 1123"},
+		"env without a key":             {`pd: {env: [{name: A, valueFrom: {configMapKeyRef: {name: a}}}]}`, req, "spec.pd.env[0].valueFrom.configMapKeyRef.key", "name a key"},
+		"env with a malformed key":      {`pd: {env: [{name: A, valueFrom: {configMapKeyRef: {name: a, key: "b c"}}}]}`, inv, "spec.pd.env[0].valueFrom.configMapKeyRef.key", "alphanumeric"},
+		"container without an image":    {`tikv: {additionalContainers: [{name: tikv}]}`, req, "spec.tikv.additionalContainers[0].image", "must name an image"},
+		"no storage":                    {`pd: {requests: null}`, req, "spec.pd.requests.storage", "10Gi"},
+		"no storage to speak of":        {`tikv: {requests: {storage: "0"}}`, inv, "spec.tikv.requests.storage", "10Gi"},
+		"negative storage":              {`pd: {requests: {storage: "-1Gi"}}`, inv, "spec.pd.requests.storage", "10Gi"},
+		"volume without a name":         {`tikv: {storageVolumes: [{storageSize: 1Gi}]}`, req, "spec.tikv.storageVolumes[0].name", "name"},
+		"volume with a malformed name":  {`tikv: {storageVolumes: [{name: A_b, storageSize: 1Gi}]}`, inv, "spec.tikv.storageVolumes[0].name", "claims are named after it"},
+		"volumes with the same name":    {`tikv: {storageVolumes: [{name: a, storageSize: 1Gi}, {name: a, storageSize: 1Gi}]}`, dup, "spec.tikv.storageVolumes[1].name", ""},
+		"volume without a size":         {`tidb: {storageVolumes: [{name: a}]}`, inv, "spec.tidb.storageVolumes[0].storageSize", "10Gi"},
+		"volume with a malformed size":  {`pd: {storageVolumes: [{name: a, storageSize: 1 Gi}]}`, inv, "spec.pd.storageVolumes[0].storageSize", "10Gi"},
+		"volume with a negative size":   {`pd: {storageVolumes: [{name: a, storageSize: "-1"}]}`, inv, "spec.pd.storageVolumes[0].storageSize", "10Gi"},
+		"volume at a relative path":     {`pd: {storageVolumes: [{name: a, storageSize: 1Gi, mountPath: b}]}`, inv, "spec.pd.storageVolumes[0].mountPath", "absolute"},
+		"volumes at the same path":      {`pd: {storageVolumes: [{name: a, storageSize: 1Gi, mountPath: /a}, {name: b, storageSize: 1Gi, mountPath: /a/}]}`, dup, "spec.pd.storageVolumes[1].mountPath", ""},
+		"PD's ranges":                   {`pd: {service: {loadBalancerSourceRanges: [a]}}`, inv, "spec.pd.service.loadBalancerSourceRanges", "10.0.0.0/24"},
+		"TiDB's ranges":                 {`tidb: {service: {loadBalancerSourceRanges: [a]}}`, inv, "spec.tidb.service.loadBalancerSourceRanges", "10.0.0.0/24"},
+		"absolute directory":            {`tikv: {dataSubDir: /a}`, inv, "spec.tikv.dataSubDir", "relative"},
+		"directory outside":             {`tikv: {dataSubDir: a/../b}`, inv, "spec.tikv.dataSubDir", ".."},
+		"pd-B28: directory of PD":       {`pd: {dataSubDir: ../a}`, inv, "spec.pd.dataSubDir", "inside the volume"},
+		"pd-B28: absolute, of PD":       {`pd: {dataSubDir: /a}`, inv, "spec.pd.dataSubDir", "inside the volume"},
+		"volume of the raft log":        {`tikv: {separateRaftLog: true, raftLogVolumeName: a}`, inv, "spec.tikv.raftLogVolumeName", "storageVolumes"},
+		"volume of RocksDB's log":       {`tikv: {separateRocksDBLog: true, rocksDBLogVolumeName: a, additionalVolumes: [{name: a}]}`, inv, "spec.tikv.rocksDBLogVolumeName", "additionalVolumeMounts"},
+		"volume of the slow log":        {`tidb: {slowLogVolumeName: a, additionalVolumeMounts: [{name: a, mountPath: /a}]}`, inv, "spec.tidb.slowLogVolumeName", "additionalVolumes"},
+		"tidb-S18: slow log nowhere":    {`tidb: {slowLogVolumeName: a, storageVolumes: [{name: a, storageSize: 1Gi}]}`, inv, "spec.tidb.slowLogVolumeName", "mountPath"},
+		"tidb-S18: raft log nowhere":    {`tikv: {separateRaftLog: true, raftLogVolumeName: a, storageVolumes: [{name: a, storageSize: 1Gi}]}`, inv, "spec.tikv.raftLogVolumeName", "mountPath"},
+		"timeout":                       {`tikv: {evictLeaderTimeout: soon}`, inv, "spec.tikv.evictLeaderTimeout", "25m"},
+		"timeout of nothing":            {`tikv: {evictLeaderTimeout: 0s}`, inv, "spec.tikv.evictLeaderTimeout", "positive"},
+		"scale-in of TiKV":              {`tikv: {scalePolicy: {scaleInParallelism: 0}}`, inv, "spec.tikv.scalePolicy.scaleInParallelism", "1 or more"},
+		"scale-out of TiDB":             {`tidb: {scalePolicy: {scaleOutParallelism: -1}}`, inv, "spec.tidb.scalePolicy.scaleOutParallelism", "1 or more"},
+		"address of PD":                 {`pdAddresses: ["tcp://a"]`, inv, "spec.pdAddresses[0]", "http"},
+		"start script flag":             {`startScriptV2FeatureFlags: [A]`, inv, "spec.startScriptV2FeatureFlags[0]", "flag"},
+		"names of clients":              {`pd: {config: "[security]\ncert-allowed-cn = [\"a\", \"b\"]"}`, inv, "spec.pd.config[security.cert-allowed-cn]", "one name"},
+		"domain":                        {`clusterDomain: "a b"`, inv, "spec.clusterDomain", "RFC 1123"},
+		"pd-B6: PD of no members":       {`pd: {replicas: 0}`, inv, "spec.pd.replicas", "need PD"},
+		"tidb-B27: no version at all":   {`version: ""`, req, "spec.version", "newest"},
+		"tidb-B27: image with a tag":    {`tikv: {baseImage: "a:v1"}`, inv, "spec.tikv.baseImage", "tag"},
+
+		// Parts that this version does not drive are refused, whatever else is wrong in them.
+		"tidb-B15: Pump without storage":              {`pump: {replicas: 1}`, inv, "spec.pump.requests.storage", "10Gi"},
+		"tidb-S7, S8, S9, B12, B15: Pump":             {`pump: {replicas: 1}`, not, "spec.pump", "not supported yet"},
+		"tidb-S7: binlog":                             {`tidb: {binlogEnabled: true}`, not, "spec.tidb.binlogEnabled", "not supported yet"},
+		"tikv-11-5, 16, 39: TiFlash":                  {`tiflash: {replicas: 1, storageClaims: []}`, not, "spec.tiflash", "not supported yet"},
+		"TiFlash without claims":                      {`tiflash: {replicas: 1, storageClaims: []}`, inv, "spec.tiflash.storageClaims", "one entry"},
+		"TiFlash's claims without a size":             {`tiflash: {replicas: 1, storageClaims: [{}]}`, inv, "spec.tiflash.storageClaims", "storage request"},
+		"TiFlash's threshold":                         {`tiflash: {replicas: 1, storageClaims: [{}], config: {config: "[flash]\noverlap_threshold = 2.0"}}`, inv, "spec.tiflash.config[flash.overlap_threshold]", "[0,1]"},
+		"TiFlash's log":                               {`tiflash: {replicas: 1, storageClaims: [{}], config: {config: "[logger]\nlog = \"a\""}}`, inv, "spec.tiflash.config[logger.log]", ""},
+		"tidb-S17, B13, B14: TiCDC":                   {`ticdc: {replicas: 1}`, not, "spec.ticdc", "not supported yet"},
+		"TiCDC's volumes":                             {`ticdc: {replicas: 1, storageVolumes: [{storageSize: 1Gi}]}`, req, "spec.ticdc.storageVolumes[0].name", "name"},
+		"tidb-B5, B6, B7, B8: TiProxy":                {`tiproxy: {replicas: 1, statefulSetUpdateStrategy: OnDelete}`, not, "spec.tiproxy", "not supported yet"},
+		"tidb-S14: TiProxy in several clusters":       {`{acrossK8s: true, tiproxy: {replicas: 1}}`, not, "spec.tiproxy", "not supported yet"},
+		"tidb-S14: several clusters":                  {`{acrossK8s: true, tiproxy: {replicas: 1}}`, not, "spec.acrossK8s", "not supported yet"},
+		"tidb-B4: PD microservices without an image":  {`pdms: [{name: tso}]`, not, "spec.pdms", "not supported yet"},
+		"tidb-B4: PD microservices that are empty":    {`pdms: [null]`, not, "spec.pdms", "not supported yet"},
+		"PD microservices' volumes":                   {`pdms: [{name: tso}, {name: scheduling, storageVolumes: [{storageSize: 1Gi}]}]`, req, "spec.pdms[1].storageVolumes[0].name", "name"},
+		"tidb-B11: addresses before discovery":        {`startScriptV2FeatureFlags: [PreferPDAddressesOverDiscovery]`, not, "spec.startScriptV2FeatureFlags", "not supported yet"},
+		"pd-B21: a discovery server of another":       {`cluster: {name: other}`, not, "spec.cluster", "not supported yet"},
+		"tidb-S15, B25: a password without a Service": {`tidb: {initializer: {createPassword: true}}`, not, "spec.tidb.initializer.createPassword", "not supported yet"},
+		"pd-B29, tidb-B35, tikv-11-30: TLS":           {`tlsCluster: {enabled: true}`, not, "spec.tlsCluster.enabled", "not supported yet"},
+		"pd-B29: TLS for clients":                     {`tidb: {tlsClient: {enabled: true}}`, not, "spec.tidb.tlsClient.enabled", "not supported yet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			errs := Validate(written(t, tt.spec))
+			if tt.kind == dup && slices.ContainsFunc(errs, func(e *field.Error) bool { return e.Type == dup && e.Field == tt.path }) {
+				return
+			}
+			if !has(errs, tt.kind, tt.path, tt.says) {
+				t.Errorf("no %s at %s with %q among %v", tt.kind, tt.path, tt.says, errs)
+			}
+		})
+	}
+}
+
+// TestAnnotations: a value that would have to be ignored is refused.
+func TestAnnotations(t *testing.T) {
+	for _, tt := range []struct{ key, value, says string }{
+		{"tidb.pingcap.com/pd-min-ready-seconds", "30", ""},
+		{"tidb.pingcap.com/pd-min-ready-seconds", "", "seconds"},
+		{"tidb.pingcap.com/pd-min-ready-seconds", "30s", "seconds"},
+		{"tidb.pingcap.com/tidb-min-ready-seconds", "9223372036854775807", "seconds"},
+		{"tidb.pingcap.com/force-upgrade", "true", ""},
+		{"tidb.pingcap.com/force-upgrade", "false", ""},
+		{"tidb.pingcap.com/force-upgrade", "yes", `"true"`},
+		{"tidb.pingcap.com/pd-check-quorum-before-upgrade", "1", `"true"`},
+		{"app.kubernetes.io/auto-failure-recovery", "True", `"true"`},
+		{"tidb.pingcap.com/configmap-name-before-delete-pd", "basic-pd-3731616", ""},
+		{"tidb.pingcap.com/configmap-name-before-delete-pd", "", "ConfigMap"},
+		{"tidb.pingcap.com/tikv-partition", "2", "not supported yet"},
+		{"pd.tidb.pingcap.com/delete-slots", "[", "list"},
+		{"tso.tidb.pingcap.com/delete-slots", "1", "[1]"},
+		{"tikv.tidb.pingcap.com/delete-slots", "[4294967296]", "list"},
+		{"not a key", "", "name part"},
+	} {
+		tc := valid()
+		annotate(tt.key, tt.value)(tc)
+		errs := Validate(tc)
+		if tt.says == "" && len(errs) > 0 {
+			t.Errorf("%s=%s: %v", tt.key, tt.value, errs)
+		}
+		if tt.says != "" && (len(errs) != 1 || !strings.HasPrefix(errs[0].Field, "metadata.annotations") || !strings.Contains(errs[0].Error(), tt.says)) {
+			t.Errorf("%s=%s: not one error with %q: %v", tt.key, tt.value, tt.says, errs)
+		}
+	}
+	for path, spec := range map[string]string{
+		"spec.annotations[tidb.pingcap.com/sysctl-init]":      `annotations: {tidb.pingcap.com/sysctl-init: "on"}`,
+		"spec.tikv.annotations[tidb.pingcap.com/sysctl-init]": `tikv: {annotations: {tidb.pingcap.com/sysctl-init: "on"}}`,
+	} {
+		if errs := Validate(written(t, spec)); !has(errs, field.ErrorTypeNotSupported, path, `"true"`) {
+			t.Errorf("%s: %v", path, errs)
+		}
+	}
+}
+
+// TestValidVolumes: what looks odd and works stays valid.
+func TestValidVolumes(t *testing.T) {
+	for _, spec := range []string{
+		`tidb: {slowLogVolumeName: a, storageVolumes: [{name: a, storageSize: 1Gi, mountPath: /a}]}`,
+		`tidb: {slowLogVolumeName: a, additionalVolumes: [{name: a, emptyDir: {}}], additionalVolumeMounts: [{name: a, mountPath: /a}]}`,
+		`tidb: {separateSlowLog: false, slowLogVolumeName: a}`,
+		`tikv: {raftLogVolumeName: a}`,
+		`tikv: {storageVolumes: [{name: a, storageSize: 1Gi}, {name: b, storageSize: 1.5Gi}]}`,
+		`tidb: {requests: {storage: "0"}}`,
+		`pd: {config: ""}`,
+		`pd: {dataSubDir: a/..b}`,
+	} {
+		if errs := Validate(written(t, spec)); len(errs) > 0 {
+			t.Errorf("%s: %v", spec, errs)
+		}
+	}
+}
+
+// TestAllErrorsAtOnce: who has made three mistakes is told so once.
+func TestAllErrorsAtOnce(t *testing.T) {
+	tc := written(t, `{version: "", pd: {replicas: 0}, tikv: {evictLeaderTimeout: soon}, tlsCluster: {enabled: true}}`)
+	errs := Validate(tc)
+	for _, path := range []string{"spec.version", "spec.pd.replicas", "spec.tikv.evictLeaderTimeout", "spec.tlsCluster.enabled"} {
+		if !slices.ContainsFunc(errs, func(e *field.Error) bool { return e.Field == path }) {
+			t.Errorf("nothing at %s: %v", path, errs)
+		}
+	}
+}

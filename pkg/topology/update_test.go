@@ -1,0 +1,192 @@
+package topology
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func TestValidateUpdate(t *testing.T) {
+	const (
+		inv = field.ErrorTypeInvalid
+		req = field.ErrorTypeRequired
+		not = field.ErrorTypeForbidden
+	)
+	born := func(tc *v1alpha1.TidbCluster) { tc.Status.ClusterID = "7" }
+	for name, tt := range map[string]struct {
+		old  string // what is added to the spec of a valid TidbCluster
+		edit func(old, tc *v1alpha1.TidbCluster)
+		// what is wrong; nothing for ""
+		kind       field.ErrorType
+		path, says string
+	}{
+		"nothing changes":   {edit: func(_, _ *v1alpha1.TidbCluster) {}},
+		"a version":         {edit: func(_, tc *v1alpha1.TidbCluster) { tc.Spec.Version = "v8.1.1" }},
+		"another component": {edit: func(old, _ *v1alpha1.TidbCluster) { old.Spec.TiDB = nil }},
+		"pd-A7: instance": {"", func(_, tc *v1alpha1.TidbCluster) {
+			tc.Labels = map[string]string{LabelInstance: "other"}
+		}, inv, "metadata.labels[app.kubernetes.io/instance]", "set it back"},
+		"the instance that it has anyway": {edit: func(_, tc *v1alpha1.TidbCluster) {
+			tc.Labels = map[string]string{LabelInstance: "basic"}
+		}},
+		"version is taken away": {"", func(_, tc *v1alpha1.TidbCluster) {
+			tc.Spec.Version = ""
+			tc.Spec.PD.Version, tc.Spec.TiKV.Version, tc.Spec.TiDB.Version = text("v8.1.0"), text("v8.1.0"), text("v8.1.0")
+		}, req, "spec.version", "v8.1.0"},
+		"image is taken away": {`tikv: {baseImage: r.example.com/tikv}`, func(_, tc *v1alpha1.TidbCluster) {
+			tc.Spec.TiKV.BaseImage = ""
+		}, req, "spec.tikv.baseImage", "r.example.com/tikv"},
+		"config is taken away":            {`pd: {config: "a = 1"}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.PD.Config = nil }, req, "spec.pd.config", `""`},
+		"config of TiDB is taken away":    {`tidb: {config: "a = 1"}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.TiDB.Config = nil }, req, "spec.tidb.config", `""`},
+		"config is emptied":               {`pd: {config: "a = 1"}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.PD.Config = v1alpha1.NewPDConfig() }, "", "", ""},
+		"an empty config is taken away":   {`pd: {config: ""}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.PD.Config = nil }, "", "", ""},
+		"SQL for a cluster that is there": {"", func(_, tc *v1alpha1.TidbCluster) { tc.Spec.TiDB.BootstrapSQLConfigMapName = text("a") }, inv, "spec.tidb.bootstrapSQLConfigMapName", "client"},
+		"other SQL":                       {`tidb: {bootstrapSQLConfigMapName: b}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.TiDB.BootstrapSQLConfigMapName = text("a") }, inv, "spec.tidb.bootstrapSQLConfigMapName", "client"},
+		"the same SQL":                    {`tidb: {bootstrapSQLConfigMapName: a}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.TiDB.BootstrapSQLConfigMapName = text("a") }, "", "", ""},
+		"SQL is taken away":               {`tidb: {bootstrapSQLConfigMapName: a}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.TiDB.BootstrapSQLConfigMapName = nil }, "", "", ""},
+		"pd-B28: directory of PD":         {`pd: {dataSubDir: a}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.PD.DataSubDir = "b" }, not, "spec.pd.dataSubDir", "the data is there"},
+		"directory of TiKV":               {"", func(_, tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.DataSubDir = "b" }, not, "spec.tikv.dataSubDir", "the data is there"},
+		"the same directory":              {`pd: {dataSubDir: a/}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.PD.DataSubDir = "./a" }, "", "", ""},
+		"domain":                          {"", func(_, tc *v1alpha1.TidbCluster) { tc.Spec.ClusterDomain = "example.com" }, not, "spec.clusterDomain", "addresses"},
+		"tikv to nothing": {"", func(old, tc *v1alpha1.TidbCluster) {
+			born(old)
+			tc.Spec.TiKV.Replicas = 0
+		}, inv, "spec.tikv.replicas", "kubectl tidb delete"},
+		"pd-B6: PD to nothing": {"", func(old, tc *v1alpha1.TidbCluster) {
+			born(old)
+			tc.Spec.PD.Replicas = 0
+		}, inv, "spec.pd.replicas", "kubectl tidb delete"},
+		"TiDB to nothing": {edit: func(old, tc *v1alpha1.TidbCluster) {
+			born(old)
+			tc.Spec.TiDB.Replicas = 0
+		}},
+		"TiKV to nothing, without data": {edit: func(_, tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.Replicas = 0 }},
+
+		"pd-A18: PD":      {"", func(_, tc *v1alpha1.TidbCluster) { tc.Spec.PD = nil }, not, "spec.pd", "kubectl tidb delete"},
+		"pd-A18: TiKV":    {"", func(_, tc *v1alpha1.TidbCluster) { tc.Spec.TiKV = nil }, not, "spec.tikv", "kubectl tidb delete"},
+		"pd-A18: TiDB":    {"", func(_, tc *v1alpha1.TidbCluster) { tc.Spec.TiDB = nil }, not, "spec.tidb", "replicas to 0"},
+		"pd-A18: TiFlash": {`tiflash: {replicas: 1, storageClaims: []}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.TiFlash = nil }, not, "spec.tiflash", "tidb-operator"},
+		"pd-A18: TiCDC":   {`ticdc: {replicas: 1}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.TiCDC = nil }, not, "spec.ticdc", "tidb-operator"},
+		"pd-A18: TiProxy": {`tiproxy: {replicas: 1}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.TiProxy = nil }, not, "spec.tiproxy", "tidb-operator"},
+		"pd-A18: Pump":    {`pump: {replicas: 1}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.Pump = nil }, not, "spec.pump", "tidb-operator"},
+		"pd-A18: PDMS":    {`pdms: [{name: tso}]`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.PDMS = nil }, not, "spec.pdms", "tidb-operator"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			old := written(t, tt.old)
+			tc := old.DeepCopy()
+			tt.edit(old, tc)
+			errs := ValidateUpdate(old, tc)
+			if tt.path == "" && len(errs) > 0 {
+				t.Errorf("refused: %v", errs)
+			}
+			if tt.path != "" && (len(errs) != 1 || !has(errs, tt.kind, tt.path, tt.says)) {
+				t.Errorf("not one %s at %s with %q: %v", tt.kind, tt.path, tt.says, errs)
+			}
+		})
+	}
+}
+
+func TestValidateCreate(t *testing.T) {
+	if errs := ValidateUpdate(nil, valid()); len(errs) > 0 {
+		t.Errorf("a valid one is refused: %v", errs)
+	}
+	for _, k := range Kinds() {
+		errs := ValidateUpdate(nil, written(t, string(k)+": {image: a:v1}"))
+		if !has(errs, field.ErrorTypeForbidden, "spec."+string(k)+".image", "baseImage") {
+			t.Errorf("tidb-B27: image of %s, which has no effect, passes: %v", k, errs)
+		}
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	born := valid()
+	born.Status.ClusterID = "7"
+	for name, tt := range map[string]struct {
+		old  *v1alpha1.TidbCluster
+		spec string
+		want []string // the beginnings of what is said
+		says string
+	}{
+		"nothing odd":                      {born, ``, nil, ""},
+		"tidb-B27: image":                  {born, `tikv: {image: a:v1}`, []string{"spec.tikv.image has no effect"}, "baseImage"},
+		"tidb-B31: IPv6":                   {born, `preferIPv6: true`, []string{"spec.preferIPv6 "}, "TiDB listen on IPv4"},
+		"tidb-B10: arguments, old script":  {born, `{startScriptVersion: v2, tidb: {arguments: [--a]}}`, []string{"spec.tidb.arguments may have no effect"}, "kept"},
+		"tidb-B10: arguments, new cluster": {nil, `{startScriptVersion: v2, tidb: {arguments: [--a]}}`, nil, ""},
+		"tidb-B16: probe": {born, `tidb: {customizedStartupProbe: {image: a, binaryName: b, initialDelaySeconds: 3, successThreshold: 2}}`,
+			[]string{"spec.tidb.customizedStartupProbe.initialDelaySeconds", "spec.tidb.customizedStartupProbe.successThreshold"}, "no effect"},
+		"pods that wait for a person":            {born, `{annotations: {runmode: debug}, tidb: {annotations: {runmode: debug}}}`, []string{"spec.annotations[runmode]", "spec.tidb.annotations[runmode]"}, "start nothing"},
+		"pd-B27: what PD keeps":                  {born, `pd: {config: "[replication]\nmax-replicas = 5\nlocation-labels = [\"zone\", \"host\"]"}`, []string{"spec.pd.config[replication.location-labels]", "spec.pd.config[replication.max-replicas]"}, "kubectl exec basic-pd-0 -n db -c pd -- /pd-ctl config set "},
+		"pd-B27: the list as pd-ctl takes it":    {born, `pd: {config: "[replication]\nlocation-labels = [\"zone\", \"host\"]"}`, []string{"spec.pd.config"}, "set location-labels zone,host"},
+		"pd-B27: before the cluster is born":     {valid(), `pd: {config: "[replication]\nmax-replicas = 5"}`, nil, ""},
+		"pd-B27: in a new cluster":               {nil, `pd: {config: "[schedule]\nmax-merge-region-size = 5"}`, nil, ""},
+		"pd-B27: what PD reads each time":        {born, `pd: {config: "[log]\nlevel = \"info\""}`, nil, ""},
+		"pd-B23, pd-B27: a config, and none yet": {born, `pd: {config: "[schedule]\nmax-merge-region-size = 5"}`, []string{"spec.pd.config[schedule.max-merge-region-size]"}, "config set max-merge-region-size 5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Warnings(tt.old, written(t, tt.spec))
+			ok := slices.EqualFunc(got, tt.want, func(w Warning, begins string) bool {
+				return strings.HasPrefix(w.String(), begins) && strings.Contains(w.String(), tt.says)
+			})
+			if !ok {
+				t.Errorf("%v, want %v with %q", got, tt.want, tt.says)
+			}
+		})
+	}
+	tc := valid()
+	annotate(annForceUpgrade, "true")(tc)
+	if got := Warnings(tc, tc); len(got) != 1 || !strings.Contains(got[0].String(), "--force") {
+		t.Errorf("%v", got)
+	}
+	tc = written(t, `pd: {config: "[schedule]\na = 5"}`)
+	tc.Status.ClusterID = "7"
+	if got := Warnings(tc, tc); len(got) > 0 {
+		t.Errorf("a setting that does not change: %v", got)
+	}
+}
+
+// TestDefaults holds New to each row of the operator's and the schema's defaults.
+func TestDefaults(t *testing.T) {
+	tc := written(t, `{cluster: {name: other}, pdms: [{name: tso, baseImage: ""}], pump: {replicas: 1}, tiflash: {replicas: 1, storageClaims: []}, ticdc: {replicas: 1}, tiproxy: {replicas: 1}}`)
+	s := New(tc).Source.Spec
+	for row, holds := range map[string]bool{
+		"imagePullPolicy":                 s.ImagePullPolicy == "IfNotPresent",
+		"tlsCluster":                      s.TLSCluster != nil && !s.TLSCluster.Enabled,
+		"enablePVReclaim":                 s.EnablePVReclaim != nil && !*s.EnablePVReclaim,
+		"pvReclaimPolicy":                 s.PVReclaimPolicy != nil && *s.PVReclaimPolicy == "Retain",
+		"cluster.namespace":               s.Cluster.Namespace == "db",
+		"pd.baseImage":                    s.PD.BaseImage == "pingcap/pd",
+		"tikv.baseImage":                  s.TiKV.BaseImage == "pingcap/tikv",
+		"tidb.baseImage":                  s.TiDB.BaseImage == "pingcap/tidb",
+		"tiflash.baseImage":               s.TiFlash.BaseImage == "pingcap/tiflash",
+		"ticdc.baseImage":                 s.TiCDC.BaseImage == "pingcap/ticdc",
+		"tiproxy.baseImage":               s.TiProxy.BaseImage == "pingcap/tiproxy",
+		"pump.baseImage":                  s.Pump.BaseImage == "pingcap/tidb-binlog",
+		"tidb-B4: pdms[].baseImage":       *s.PDMS[0].BaseImage == "pingcap/pd",
+		"pd.maxFailoverCount":             *s.PD.MaxFailoverCount == 3,
+		"tikv.maxFailoverCount":           *s.TiKV.MaxFailoverCount == 3,
+		"tidb.maxFailoverCount":           *s.TiDB.MaxFailoverCount == 3,
+		"tiflash.maxFailoverCount":        *s.TiFlash.MaxFailoverCount == 3,
+		"pd.spareVolReplaceReplicas":      *s.PD.SpareVolReplaceReplicas == 1,
+		"tikv.spareVolReplaceReplicas":    *s.TiKV.SpareVolReplaceReplicas == 1,
+		"tidb.config":                     s.TiDB.Config.Get("log.file.max-backups").MustInt() == 3,
+		"pd.startTimeout":                 s.PD.StartTimeout == 30,
+		"pd-B23: pd.config is never none": s.PD.Config != nil && s.PD.Config.MP != nil,
+	} {
+		if !holds {
+			t.Errorf("%s is not defaulted", row)
+		}
+	}
+	zero := int32(0)
+	tc.Spec.PD.MaxFailoverCount = &zero
+	if got := *New(tc).Source.Spec.PD.MaxFailoverCount; got != 0 {
+		t.Errorf("pd.maxFailoverCount 0 became %d", got)
+	}
+	c := New(tc)
+	again := New(c.Source)
+	if a, b := c.Source.Spec.TiDB.Config.MP, again.Source.Spec.TiDB.Config.MP; len(a) != len(b) {
+		t.Errorf("defaulted twice: %v, then %v", a, b)
+	}
+}

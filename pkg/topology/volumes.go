@@ -1,0 +1,86 @@
+package topology
+
+import (
+	"path"
+	"slices"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// validateVolumes refuses claims that Kubernetes would not make. It says so when
+// the StatefulSet is made, and then the TidbCluster is written already.
+func validateVolumes(k Kind, spec component, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if size, ok := spec.requests[corev1.ResourceStorage]; ok && k != TiDB && size.Sign() <= 0 {
+		errs = append(errs, field.Invalid(at.Child("requests", "storage"), size.String(), "must be an amount such as 10Gi"))
+	}
+	names, paths := map[string]bool{}, map[string]bool{}
+	for i, v := range spec.volumes {
+		at := at.Child("storageVolumes").Index(i)
+		// A missing name has been reported by the API module.
+		for _, problem := range utilvalidation.IsDNS1123Label(v.Name) {
+			if v.Name != "" {
+				errs = append(errs, field.Invalid(at.Child("name"), v.Name, "claims are named after it: "+problem))
+			}
+		}
+		if names[v.Name] {
+			errs = append(errs, field.Duplicate(at.Child("name"), v.Name))
+		}
+		names[v.Name] = true
+		if size, err := resource.ParseQuantity(v.StorageSize); err != nil || size.Sign() <= 0 {
+			errs = append(errs, field.Invalid(at.Child("storageSize"), v.StorageSize, "must be an amount such as 10Gi"))
+		}
+		switch p := path.Clean(v.MountPath); {
+		case v.MountPath == "":
+		case !path.IsAbs(p):
+			errs = append(errs, field.Invalid(at.Child("mountPath"), v.MountPath, "must be an absolute path"))
+		case paths[p]:
+			errs = append(errs, field.Duplicate(at.Child("mountPath"), v.MountPath))
+		default:
+			paths[p] = true
+		}
+	}
+	return errs
+}
+
+// validateLogVolumes checks the volumes that the user has named to hold logs.
+func validateLogVolumes(spec v1alpha1.TidbClusterSpec, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if kv := spec.TiKV; kv != nil {
+		at := at.Child("tikv")
+		if kv.ShouldSeparateRaftLog() {
+			errs = append(errs, validateLogVolume(kv.RaftLogVolumeName, kv.StorageVolumes, kv.ComponentSpec, at.Child("raftLogVolumeName"))...)
+		}
+		if kv.ShouldSeparateRocksDBLog() {
+			errs = append(errs, validateLogVolume(kv.RocksDBLogVolumeName, kv.StorageVolumes, kv.ComponentSpec, at.Child("rocksDBLogVolumeName"))...)
+		}
+	}
+	if db := spec.TiDB; db != nil && db.ShouldSeparateSlowLog() {
+		errs = append(errs, validateLogVolume(db.SlowLogVolumeName, db.StorageVolumes, db.ComponentSpec, at.Child("tidb", "slowLogVolumeName"))...)
+	}
+	return errs
+}
+
+func validateLogVolume(name string, volumes []v1alpha1.StorageVolume, spec v1alpha1.ComponentSpec, at *field.Path) field.ErrorList {
+	if name == "" {
+		return nil
+	}
+	for _, v := range volumes {
+		switch {
+		case v.Name == name && v.MountPath == "":
+			// The operator lets it pass, and then fails for ever.
+			return field.ErrorList{field.Invalid(at, name, "this storage volume has no mountPath, so no log can be written to it: give it one")}
+		case v.Name == name:
+			return nil
+		}
+	}
+	if slices.ContainsFunc(spec.AdditionalVolumes, func(v corev1.Volume) bool { return v.Name == name }) &&
+		slices.ContainsFunc(spec.AdditionalVolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == name }) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(at, name, "must name one of storageVolumes, or one of additionalVolumes that additionalVolumeMounts mounts")}
+}

@@ -1,0 +1,103 @@
+package topology
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Warning is what a user should know about a field that is no reason to refuse.
+type Warning struct {
+	Field *field.Path
+	Text  string // continues the field's name, e.g. "is not followed: …"
+}
+
+func (w Warning) String() string { return w.Field.String() + " " + w.Text }
+
+// Warnings tells of fields of a valid TidbCluster that will not have the effect
+// that they seem to have. old is the TidbCluster before the change, nil where it
+// is a new one.
+func Warnings(old, tc *v1alpha1.TidbCluster) []Warning {
+	warnings := annotationWarnings(tc)
+	at := field.NewPath("spec")
+	for _, k := range Kinds() {
+		if spec, ok := part(tc, k); ok && spec.Image != "" {
+			warnings = append(warnings, Warning{at.Child(string(k), "image"), "has no effect: baseImage and version come before it"})
+		}
+	}
+	if tc.Spec.PreferIPv6 {
+		warnings = append(warnings, Warning{at.Child("preferIPv6"), "has an effect on TiKV and the Services only: PD and TiDB listen on IPv4"})
+	}
+	if db := tc.Spec.TiDB; db != nil {
+		at := at.Child("tidb")
+		if old != nil && len(db.Arguments) > 0 && tc.Spec.StartScriptVersion == v1alpha1.StartScriptV2 {
+			warnings = append(warnings, Warning{at.Child("arguments"),
+				"may have no effect: the second generation of tidb-operator's start scripts leaves them out, and one that is in use is kept"})
+		}
+		if probe := db.CustomizedStartupProbe; probe != nil {
+			if probe.InitialDelaySeconds != nil {
+				warnings = append(warnings, Warning{at.Child("customizedStartupProbe", "initialDelaySeconds"), "has no effect"})
+			}
+			if probe.SuccessThreshold != nil && *probe.SuccessThreshold != 1 {
+				warnings = append(warnings, Warning{at.Child("customizedStartupProbe", "successThreshold"), "has no effect: Kubernetes takes 1 only"})
+			}
+		}
+	}
+	return append(warnings, persisted(old, tc)...)
+}
+
+// persisted tells of settings that PD has taken from its file when the cluster
+// was made, and since then keeps by itself.
+func persisted(old, tc *v1alpha1.TidbCluster) []Warning {
+	if old == nil || old.Status.ClusterID == "" || old.Spec.PD == nil || tc.Spec.PD == nil {
+		return nil
+	}
+	was, is := flat(New(old).Source.Spec.PD.Config.MP), flat(New(tc).Source.Spec.PD.Config.MP)
+	c := New(tc)
+	var warnings []Warning
+	for _, key := range slices.Sorted(maps.Keys(is)) {
+		section, name, _ := strings.Cut(key, ".")
+		if (section != "schedule" && section != "replication") || reflect.DeepEqual(was[key], is[key]) {
+			continue
+		}
+		warnings = append(warnings, Warning{field.NewPath("spec", "pd", "config").Key(key), fmt.Sprintf(
+			"has no effect: PD keeps it since the cluster was made; set it with: kubectl exec %s -n %s -c pd -- /pd-ctl config set %s %s",
+			c.PodName(PD, 0), c.Namespace, name, argument(is[key]))})
+	}
+	return warnings
+}
+
+// argument writes a setting as pd-ctl takes it.
+func argument(value any) string {
+	list, ok := value.([]any)
+	if !ok {
+		return fmt.Sprint(value)
+	}
+	words := make([]string, len(list))
+	for i, v := range list {
+		words[i] = fmt.Sprint(v)
+	}
+	return strings.Join(words, ",")
+}
+
+// flat is a configuration with one key for each setting, e.g.
+// "replication.max-replicas".
+func flat(config map[string]any) map[string]any {
+	out := map[string]any{}
+	for key, value := range config {
+		table, ok := value.(map[string]any)
+		if !ok {
+			out[key] = value
+			continue
+		}
+		for name, value := range flat(table) {
+			out[key+"."+name] = value
+		}
+	}
+	return out
+}
