@@ -76,7 +76,7 @@ func mountTiDB(comp *component, db *v1alpha1.TiDBSpec, storage []corev1.VolumeMo
 		comp.volumes = append(comp.volumes, corev1.Volume{
 			Name: "tidb-auth-token",
 			VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
-				SecretName: comp.cluster.Name + "-tidb-auth-token-jwks-secret",
+				SecretName: comp.cluster.AuthTokenSecret(),
 			}},
 		})
 	}

@@ -99,3 +99,6 @@ func (c Cluster) Selector() map[string]string {
 		LabelInstance:  c.Instance,
 	}
 }
+
+// AuthTokenSecret is the Secret with the keys for logins by token.
+func (c Cluster) AuthTokenSecret() string { return c.Name + "-tidb-auth-token-jwks-secret" }

@@ -42,6 +42,9 @@ func References(c Cluster) []Reference {
 	if db := spec.TiDB; db != nil && db.IsBootstrapSQLEnabled() {
 		refs = append(refs, Reference{ConfigMap, *db.BootstrapSQLConfigMapName, at.Child("tidb", "bootstrapSQLConfigMapName"), TiDB})
 	}
+	if db := spec.TiDB; db != nil && db.TokenBasedAuthEnabled != nil && *db.TokenBasedAuthEnabled {
+		refs = append(refs, Reference{Secret, c.AuthTokenSecret(), at.Child("tidb", "tokenBasedAuthEnabled"), TiDB})
+	}
 	named := refs[:0]
 	for _, r := range refs {
 		if r.Name != "" {

@@ -28,6 +28,7 @@ tikv:
 tidb:
   storageClassName: unused
   bootstrapSQLConfigMapName: sql
+  tokenBasedAuthEnabled: true
 `)
 	var got []string
 	for _, r := range References(New(tc)) {
@@ -45,6 +46,7 @@ tidb:
 		"tikv Secret vs spec.tikv.additionalVolumes[0].secret.secretName",
 		"tikv ConfigMap vc spec.tikv.additionalVolumes[1].configMap.name",
 		"tidb ConfigMap sql spec.tidb.bootstrapSQLConfigMapName",
+		"tidb Secret basic-tidb-auth-token-jwks-secret spec.tidb.tokenBasedAuthEnabled",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -30,6 +30,7 @@ func ValidateUpdate(old, tc *v1alpha1.TidbCluster) field.ErrorList {
 	for _, k := range Kinds() {
 		errs = append(errs, validatePart(old, tc, k)...)
 	}
+	errs = append(errs, downgrades(old, tc)...)
 	errs = append(errs, movedData(old, tc)...)
 	return append(errs, validateBootstrapSQL(old.Spec.TiDB, tc.Spec.TiDB, at.Child("tidb", "bootstrapSQLConfigMapName"))...)
 }
@@ -118,6 +119,29 @@ func settings(tc *v1alpha1.TidbCluster, k Kind) int {
 		return len(db.Config.MP)
 	}
 	return -1
+}
+
+// downgrades refuses to take components to a lower version. A version that is no
+// release, such as nightly, is neither lower nor higher.
+func downgrades(old, tc *v1alpha1.TidbCluster) field.ErrorList {
+	var errs field.ErrorList
+	now, want := New(old), New(tc)
+	for _, g := range want.Groups {
+		was, ok := now.Group(g.Kind)
+		if !ok || was.Version == g.Version {
+			continue
+		}
+		if down, err := IsDowngrade(was.Version, g.Version); err != nil || !down {
+			continue
+		}
+		at := field.NewPath("spec", "version")
+		if own, _ := part(tc, g.Kind); own.Version != nil {
+			at = field.NewPath("spec", string(g.Kind), "version")
+		}
+		errs = append(errs, field.Invalid(at, g.Version, fmt.Sprintf("%s is %s: data may be in a format that a lower version "+
+			"cannot read; restore a backup into a new cluster instead", g.Kind.Title(), was.Version)))
+	}
+	return errs
 }
 
 // movedData refuses another directory for data that is there. A member that

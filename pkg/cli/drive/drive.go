@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/act"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/explain"
@@ -18,6 +20,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/report"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -45,6 +48,9 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	printer := report.New(opts)
 	defer printer.Close()
 	story := reconcile.NewStory(s.Namespace, s.Name, time.Now, printer)
+	for _, w := range p.warnings {
+		story.Notice(w)
+	}
 	switch {
 	case err != nil:
 	case o.DryRun:
@@ -67,18 +73,38 @@ func (s *Session) check(ctx context.Context, r Request) (prospect, error) {
 		return prospect{}, err
 	}
 	want := topology.New(r.Want)
-	w, snap, err := s.Observer.Against(ctx, want)
-	if _, refused := errors.AsType[*render.RefusedError](err); refused {
-		return prospect{}, exit.Refusef("%s cannot become that, so nothing was changed: %w", title(want), err)
-	}
-	if err != nil {
+	var found findings
+	var w plan.Wanted
+	var snap state.Snapshot
+	var refused *render.RefusedError
+	var both errgroup.Group
+	both.Go(func() (err error) { found, err = look(ctx, s.Kube, want); return err })
+	both.Go(func() (err error) {
+		// Not with a context that ends with the group: the connections that
+		// are made here are those of the whole run.
+		if w, snap, err = s.Observer.Against(ctx, want); errors.As(err, &refused) {
+			return nil
+		}
+		return err
+	})
+	if err := both.Wait(); err != nil {
 		return prospect{}, err
 	}
 	w.Policy = r.Policy
+	problems, warnings := found.judge(r, want, snap)
+	if refused != nil {
+		problems = append(problems, refused.Fields...)
+	}
+	if len(problems) > 0 {
+		return prospect{}, refuse(want, "cannot become that", lines(problems))
+	}
 	if err := r.allow(w, snap); err != nil {
 		return prospect{}, err
 	}
-	return prospect{request: r, wanted: w, snapshot: snap, plan: plan.Decide(component.Profiles(), w, snap)}, nil
+	return prospect{
+		request: r, wanted: w, snapshot: snap, warnings: append(r.warnings(), warnings...),
+		plan: plan.Decide(component.Profiles(), w, snap),
+	}, nil
 }
 
 // tell is a dry run as events.

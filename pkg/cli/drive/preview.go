@@ -17,12 +17,17 @@ type prospect struct {
 	wanted   plan.Wanted
 	snapshot state.Snapshot
 	plan     plan.Plan
+	// warnings are no reason to refuse.
+	warnings []string
 }
 
 // print says what would be done: to which components, and how it would begin.
 // What comes after that depends on what the cluster then looks like.
 func (p prospect) print(out io.Writer) {
 	c := p.wanted.Cluster
+	for _, w := range p.warnings {
+		fmt.Fprintln(out, "note:", w)
+	}
 	if p.plan.Outcome == plan.Converged {
 		fmt.Fprintf(out, "%s is as wanted: there is nothing to do\n", title(c))
 		return

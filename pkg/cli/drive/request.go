@@ -3,8 +3,11 @@ package drive
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
@@ -29,36 +32,46 @@ type Request struct {
 	Write func(context.Context, intent.Write) error
 	// Policy is what the run may do by itself.
 	Policy plan.Policy
+	// Warnings are what the verb itself has noticed that is no reason to refuse.
+	Warnings []string
 	// Blind: do it even when PD cannot be asked whether it is safe.
 	Blind bool
 }
 
-// admit refuses what the two TidbClusters alone tell cannot or must not be done.
+// admit refuses what the two TidbClusters alone tell cannot or must not be done:
+// everything that is wrong at once, so that nobody has to come back for the next
+// error.
 func (r Request) admit() error {
 	if r.Refusal != nil {
 		return r.Refusal
 	}
 	want := topology.New(r.Want)
-	switch errs := topology.Validate(r.Want); {
+	problems, verdict := topology.Validate(r.Want), "is not valid"
+	if len(problems) == 0 {
+		verdict = "cannot become that"
+	}
+	problems = append(problems, topology.ValidateUpdate(r.Now, r.Want)...)
+	switch {
 	case want.Deleting:
 		return exit.Refusef("%s is being deleted, so nothing was changed", title(want))
-	case len(errs) > 0:
-		return exit.Refusef("%s is not valid, so nothing was changed: %w", title(want), errs.ToAggregate())
+	case len(problems) > 0:
+		return refuse(want, verdict, lines(problems))
 	case want.Paused:
 		return exit.With(exit.Paused, fmt.Errorf(`%s is paused, so nothing was changed; `+
 			`go on with: kubectl patch tc %s -n %s --type merge -p '{"spec":{"paused":false}}'`,
 			title(want), want.Name, want.Namespace))
 	}
-	if r.Now == nil {
-		return nil
-	}
-	return upward(topology.New(r.Now), want)
+	return nil
 }
 
 // allow refuses what the state of the cluster tells must not be done.
 func (r Request) allow(w plan.Wanted, snap state.Snapshot) error {
-	if refusals := plan.Refusals(component.Profiles(), w, snap); len(refusals) > 0 {
-		return exit.Refusef("%s, so nothing was changed", refusals[0])
+	var problems []string
+	for _, g := range plan.Refusals(component.Profiles(), w, snap) {
+		problems = append(problems, g.String())
+	}
+	if len(problems) > 0 {
+		return refuse(w.Cluster, "cannot become that", problems)
 	}
 	return r.seeing(w.Cluster, snap)
 }
@@ -74,22 +87,25 @@ func (r Request) seeing(c topology.Cluster, snap state.Snapshot) error {
 		title(c), snap.PD.Problem, c.Name, c.Namespace)
 }
 
-// upward refuses to take a component to a lower version: its data may have been
-// written in a format that the lower version cannot read.
-func upward(now, want topology.Cluster) error {
-	for _, g := range want.Groups {
-		old, ok := now.Group(g.Kind)
-		if !ok || old.Version == g.Version {
-			continue
-		}
-		down, err := topology.IsDowngrade(old.Version, g.Version)
-		if err == nil && down {
-			return exit.Refusef("%s of %s is %s and %s is lower, so nothing was changed: data may be in a format "+
-				"that the lower version cannot read; restore a backup into a new cluster instead",
-				g.Kind.Title(), title(want), old.Version, g.Version)
-		}
+// refuse says all that stands against a request, one problem a line where there
+// are several.
+func refuse(c topology.Cluster, verdict string, problems []string) error {
+	if len(problems) == 1 {
+		return exit.Refusef("%s %s, so nothing was changed: %s", title(c), verdict, problems[0])
 	}
-	return nil
+	return exit.Refusef("%s %s, so nothing was changed; there are %d reasons:\n  %s",
+		title(c), verdict, len(problems), strings.Join(problems, "\n  "))
+}
+
+// lines are errors in the order of their fields, each once: two rules may have
+// come to the same.
+func lines(errs field.ErrorList) []string {
+	var all []string
+	for _, e := range errs {
+		all = append(all, e.Error())
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func title(c topology.Cluster) string {

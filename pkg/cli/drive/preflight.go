@@ -1,0 +1,154 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// findings are what a spec names and Kubernetes does not have. What we may not
+// look at is not among them.
+type findings struct {
+	missing []topology.Reference
+	// classes are the storage classes that there are.
+	classes []string
+	// volumes are the storage classes of all volumes. Volumes that somebody has
+	// made by hand have the name of a class that need not exist. known tells
+	// whether they could be read.
+	volumes []string
+	known   bool
+}
+
+// readers bounds how many objects are read at the same time.
+const readers = 8
+
+// look looks for all that a cluster names.
+func look(ctx context.Context, kube kubernetes.Interface, c topology.Cluster) (findings, error) {
+	refs := topology.References(c)
+	gone := make([]bool, len(refs))
+	all, reading := errgroup.WithContext(ctx)
+	all.SetLimit(readers)
+	for i, r := range refs {
+		all.Go(func() error {
+			err := read(reading, kube, c.Namespace, r)
+			gone[i] = apierrors.IsNotFound(err)
+			if err == nil || gone[i] || apierrors.IsForbidden(err) {
+				return nil
+			}
+			return fmt.Errorf("read %s %s, which %s names: %w", r.Kind, r.Name, r.Field, err)
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return findings{}, err
+	}
+	var f findings
+	classless := false
+	for i, r := range refs {
+		if gone[i] {
+			f.missing = append(f.missing, r)
+			classless = classless || r.Kind == topology.StorageClass
+		}
+	}
+	if classless {
+		f.storage(ctx, kube)
+	}
+	return f, nil
+}
+
+func read(ctx context.Context, kube kubernetes.Interface, namespace string, r topology.Reference) (err error) {
+	switch r.Kind {
+	case topology.StorageClass:
+		_, err = kube.StorageV1().StorageClasses().Get(ctx, r.Name, metav1.GetOptions{})
+	case topology.ConfigMap:
+		_, err = kube.CoreV1().ConfigMaps(namespace).Get(ctx, r.Name, metav1.GetOptions{})
+	case topology.Secret:
+		_, err = kube.CoreV1().Secrets(namespace).Get(ctx, r.Name, metav1.GetOptions{})
+	}
+	return err
+}
+
+// storage reads which classes there are. Most users may not read volumes, so no
+// error of it is one of the run's.
+func (f *findings) storage(ctx context.Context, kube kubernetes.Interface) {
+	if list, err := kube.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{}); err == nil {
+		for i := range list.Items {
+			f.classes = append(f.classes, list.Items[i].Name)
+		}
+		slices.Sort(f.classes)
+	}
+	if list, err := kube.CoreV1().PersistentVolumes().List(ctx, metav1.ListOptions{}); err == nil {
+		f.known = true
+		for i := range list.Items {
+			f.volumes = append(f.volumes, list.Items[i].Spec.StorageClassName)
+		}
+	}
+}
+
+// judge tells what of the findings stands against a request, and what the user
+// should only know. A claim of a class that does not exist waits for ever; a
+// ConfigMap or a Secret may come later.
+func (f findings) judge(r Request, want topology.Cluster, snap state.Snapshot) (field.ErrorList, []string) {
+	var problems field.ErrorList
+	var warnings []string
+	for _, ref := range f.missing {
+		switch {
+		case ref.Kind != topology.StorageClass:
+			warnings = append(warnings, fmt.Sprintf("%s: there is no %s %s in namespace %s; pods that need it wait until it is made",
+				ref.Field, ref.Kind, ref.Name, want.Namespace))
+		case slices.Contains(f.volumes, ref.Name):
+		case f.known && (claims(want, snap, ref.Component) || !names(r.Now, ref)):
+			problems = append(problems, &field.Error{
+				Type: field.ErrorTypeNotFound, Field: ref.Field.String(), BadValue: ref.Name,
+				Detail: "its claims would wait for ever: " + f.there(),
+			})
+		default:
+			warnings = append(warnings, fmt.Sprintf("%s: there is no StorageClass %s; new claims would wait: %s", ref.Field, ref.Name, f.there()))
+		}
+	}
+	return problems, warnings
+}
+
+func (f findings) there() string {
+	if len(f.classes) == 0 {
+		return "there is no StorageClass at all"
+	}
+	return "the storage classes are " + strings.Join(f.classes, ", ")
+}
+
+// claims tells whether claims are to be made for a component. For one that has
+// all of its claims a class that is gone is no reason to refuse anything.
+func claims(want topology.Cluster, snap state.Snapshot, k topology.Kind) bool {
+	g, ok := want.Group(k)
+	set := snap.Groups[k].Set
+	return ok && (!set.Exists || set.Replicas < g.Size())
+}
+
+// names tells whether a TidbCluster has the same reference already.
+func names(tc *v1alpha1.TidbCluster, ref topology.Reference) bool {
+	if tc == nil {
+		return false
+	}
+	return slices.ContainsFunc(topology.References(topology.New(tc)), func(r topology.Reference) bool {
+		return r.Name == ref.Name && r.Field.String() == ref.Field.String()
+	})
+}
+
+// warnings are what the request alone tells, in words.
+func (r Request) warnings() []string {
+	all := slices.Clone(r.Warnings)
+	for _, w := range topology.Warnings(r.Now, r.Want) {
+		all = append(all, w.String())
+	}
+	return all
+}

@@ -1,0 +1,137 @@
+package drive
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+func class(name string) *storagev1.StorageClass {
+	return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+// classed is a TidbCluster whose stores have claims of a storage class.
+func classed(name string) *v1alpha1.TidbCluster {
+	return basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.StorageClassName = &name })
+}
+
+// TestStorageClass: claims of a class that does not exist wait for ever. To
+// refuse for it is right only where claims are to be made, or the class is new.
+func TestStorageClass(t *testing.T) {
+	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v"}, Spec: corev1.PersistentVolumeSpec{StorageClassName: "gone"}}
+	other := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "w"}, Spec: corev1.PersistentVolumeSpec{StorageClassName: "fast"}}
+	forbid := func(resources ...string) func(*fake.Clientset) {
+		return func(kube *fake.Clientset) {
+			for _, r := range resources {
+				kube.PrependReactor("*", r, func(clienttesting.Action) (bool, runtime.Object, error) {
+					return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: r}, "", errors.New("no"))
+				})
+			}
+		}
+	}
+	running, grows := plantest.New(3, 3, 2).Seen, plantest.New(3, 2, 2).Seen
+	for name, tt := range map[string]struct {
+		now     *v1alpha1.TidbCluster
+		class   string
+		seen    state.Snapshot
+		objects []runtime.Object
+		setup   func(*fake.Clientset)
+		// what it comes to
+		refused, warned bool
+	}{
+		"there":                           {class: "fast"},
+		"none named":                      {class: ""},
+		"new cluster":                     {class: "gone", refused: true},
+		"tikv-11-26: stores are added":    {now: classed("gone"), class: "gone", seen: grows, refused: true},
+		"all claims are there":            {now: classed("gone"), class: "gone", seen: running, warned: true},
+		"another class":                   {now: classed("fast"), class: "gone", seen: running, refused: true},
+		"volumes made by hand":            {class: "gone", objects: []runtime.Object{volume}},
+		"volumes of another class":        {class: "gone", objects: []runtime.Object{other}, refused: true},
+		"classes may not be read":         {class: "gone", setup: forbid("storageclasses")},
+		"volumes may not be read":         {class: "gone", setup: forbid("persistentvolumes"), warned: true},
+		"a new cluster, nothing observed": {class: "gone", seen: state.Snapshot{}, refused: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kube := fake.NewClientset(append(tt.objects, class("fast"), class("slow"))...)
+			if tt.setup != nil {
+				tt.setup(kube)
+			}
+			tc := classed(tt.class)
+			found, err := look(t.Context(), kube, topology.New(tc))
+			if err != nil {
+				t.Fatal(err)
+			}
+			problems, warnings := found.judge(Request{Now: tt.now, Want: tc}, topology.New(tc), tt.seen)
+			if (len(problems) > 0) != tt.refused || (len(warnings) > 0) != tt.warned {
+				t.Errorf("problems %v, warnings %v", problems, warnings)
+			}
+			for _, text := range append(lines(problems), warnings...) {
+				if !strings.HasPrefix(text, "spec.tikv.storageClassName: ") || !strings.Contains(text, "fast, slow") {
+					t.Errorf("%q does not say where, or which classes there are", text)
+				}
+			}
+			for _, a := range kube.Actions() {
+				if !slices.Contains([]string{"get", "list"}, a.GetVerb()) {
+					t.Errorf("%s %s", a.GetVerb(), a.GetResource().Resource)
+				}
+			}
+		})
+	}
+}
+
+// TestMissingSources: what is not there yet is told, and may come later.
+func TestMissingSources(t *testing.T) {
+	tc := basic(func(tc *v1alpha1.TidbCluster) {
+		sql := "sql"
+		tc.Spec.TiDB.BootstrapSQLConfigMapName = &sql
+		tc.Spec.PD.EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "there"}}}}
+		tc.Spec.TiKV.EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "gone"}}}}
+	})
+	kube := fake.NewClientset(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "there"}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "elsewhere", Name: "gone"}})
+	found, err := look(t.Context(), kube, topology.New(tc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, warnings := found.judge(Request{Want: tc}, topology.New(tc), state.Snapshot{})
+	if len(problems) > 0 || len(warnings) != 2 ||
+		!strings.HasPrefix(warnings[0], "spec.tikv.envFrom[0].secretRef.name: there is no Secret gone in namespace db") ||
+		!strings.HasPrefix(warnings[1], "spec.tidb.bootstrapSQLConfigMapName: there is no ConfigMap sql") {
+		t.Errorf("problems %v, warnings %q", problems, warnings)
+	}
+}
+
+// TestUnreadable: that the API server fails says nothing about what there is.
+func TestUnreadable(t *testing.T) {
+	kube := fake.NewClientset()
+	kube.PrependReactor("get", "storageclasses", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewInternalError(errors.New("broken"))
+	})
+	if _, err := look(t.Context(), kube, topology.New(classed("fast"))); err == nil || !strings.Contains(err.Error(), "spec.tikv.storageClassName") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestWarnings: the verb's own come first.
+func TestWarnings(t *testing.T) {
+	tc := basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.PreferIPv6 = true })
+	got := Request{Want: tc, Warnings: []string{"by the verb"}}.warnings()
+	if len(got) != 2 || got[0] != "by the verb" || !strings.HasPrefix(got[1], "spec.preferIPv6 ") {
+		t.Errorf("%q", got)
+	}
+}
