@@ -21,6 +21,7 @@ func set(s *appsv1.StatefulSet) state.Set {
 		Exists:          true,
 		Replicas:        1, // what the API server means by no value
 		Manual:          s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
+		Ordered:         s.Spec.PodManagementPolicy != appsv1.ParallelPodManagement,
 		Observed:        s.Status.ObservedGeneration >= s.Generation,
 		UpdateRevision:  s.Status.UpdateRevision,
 		CurrentRevision: s.Status.CurrentRevision,

@@ -37,7 +37,8 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 	var hold hold
 	for _, g := range w.Groups {
 		sc := Scene{Cluster: w.Cluster, Want: g, Got: s.Groups[g.Kind], All: s}
-		v := sc.decide(profileOf(profiles, g.Kind), hold)
+		p := profileOf(profiles, g.Kind)
+		v := sc.byHand(p, hold, sc.decide(p, hold))
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
 		hold = hold.after(sc, v)

@@ -22,13 +22,10 @@ const proving = 30 * time.Second
 // way out when the old template is what keeps them down; waiting for their
 // health first would be waiting for ever.
 func (sc Scene) repair(p Profile, h hold) verdict {
-	if h.rolling || sc.Got.Set.Manual {
+	if h.rolling || !sc.anyDown(p) {
 		return verdict{}
 	}
-	if !sc.anyDown(p) {
-		return verdict{}
-	}
-	if v := sc.upload(); !v.idle() {
+	if v := sc.upload(); !v.idle() || sc.Got.Set.Manual {
 		return v
 	}
 	if m, ok := sc.candidate(); ok && sc.lost(p, m) && sc.worthTrying(p, m) {
@@ -63,7 +60,8 @@ func (sc Scene) failing(except state.Member) []state.Member {
 	var failing []state.Member
 	for _, m := range sc.Got.Running() {
 		removed := doomed(m) && m.Pod != nil && m.Pod.Ran // it fails for another reason
-		if m.Ordinal != except.Ordinal && !sc.Got.Outdated(m) && !m.Up() && !removed {
+		_, queued := sc.before(m)
+		if m.Ordinal != except.Ordinal && !sc.Got.Outdated(m) && !m.Up() && !removed && !queued {
 			failing = append(failing, m)
 		}
 	}
@@ -120,7 +118,7 @@ func (sc Scene) rollout(p Profile, h hold) verdict {
 		return wait(Gate{
 			Component: p.Kind, Member: next.Name, Want: "the pod is replaced", Blocked: true,
 			Observed: "update strategy is OnDelete",
-			Unblock:  "kubectl delete pod " + next.Name,
+			Unblock:  deletePod + next.Name,
 		})
 	}
 	if v := sc.ripe(); !v.idle() {
@@ -199,10 +197,16 @@ func down(sc Scene, members []state.Member, except *state.Member) verdict {
 	return v
 }
 
+// servingAgain is what is waited for of a member.
+const servingAgain = "serving"
+
 func serving(sc Scene, m state.Member) Gate {
-	g := Gate{Component: m.Kind, Member: m.Name, Want: "serving", Observed: m.Trouble()}
+	g := Gate{Component: m.Kind, Member: m.Name, Want: servingAgain, Observed: m.Trouble()}
 	switch {
 	case m.Pod == nil:
+		if o, ok := sc.before(m); ok {
+			g.Observed, g.held = "no pod before "+o.Name+" is ready", true
+		}
 		return g
 	case m.Pod.Ready && !m.Pod.Terminating:
 		g.Source, g.Unblock = FromDatabase, "kubectl logs "+m.Name

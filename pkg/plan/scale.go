@@ -47,6 +47,9 @@ func alive(m state.Member) bool {
 // while there is none above it that serves with another revision.
 func (sc Scene) joined(p Profile) verdict {
 	running := sc.Got.Running()
+	if p.Voters && sc.All.PD.ClusterID == 0 && len(running) > 0 {
+		return verdict{} // there is nothing to vote on before most founders are there
+	}
 	if p.Voters || len(running) == 0 {
 		return down(sc, running, nil)
 	}
@@ -152,7 +155,7 @@ func (sc Scene) leftovers(p Profile) verdict {
 	first := min(sc.Got.Set.Replicas, len(sc.Got.Members))
 	for _, m := range sc.Got.Members[first:] {
 		if m.Pod != nil {
-			return wait(Gate{Component: p.Kind, Member: m.Name, Want: "the removed pod is gone", Observed: m.Trouble()})
+			return wait(sc.departing(m))
 		}
 		if sc.Kept(m) || m.Database.Presence != state.Present {
 			continue

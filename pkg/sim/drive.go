@@ -20,7 +20,7 @@ const poll = 5
 func (w *World) Settle(most time.Duration) {
 	for late := w.t + int64(most/time.Second); ; {
 		left := time.Duration(late-w.t) * time.Second
-		if w.Faults.Kubectl > 0 || w.Faults.Bury > 0 {
+		if w.Faults.Kubectl > 0 || w.Faults.Bury > 0 || w.watched() {
 			left = min(left, patient)
 		}
 		p, err := w.Drive(left)
@@ -47,6 +47,11 @@ func (w *World) Settle(most time.Duration) {
 			return
 		}
 	}
+}
+
+// watched: with OnDelete a person looks at the screen and deletes pods.
+func (w *World) watched() bool {
+	return w.Intent.Manual != [3]bool{}
 }
 
 func gates(p plan.Plan) string {

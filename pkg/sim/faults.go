@@ -140,7 +140,7 @@ func (w *World) cutOff() {
 
 // changeIntent is a user who does not wait for what he asked for before.
 func (w *World) changeIntent() {
-	switch w.rng.IntN(8) {
+	switch w.rng.IntN(9) {
 	case 0:
 		w.Scale(topology.PD, 1+w.rng.IntN(5))
 	case 1, 2:

@@ -17,6 +17,7 @@ func Seed(seed uint64, tell bool) *World {
 		EvictTimeout: pick(rng, 30*time.Second, 10*time.Minute, 1500*time.Minute),
 		MinReady:     pick(rng, 0, 0, 30*time.Second),
 		Faults:       someFaults(rng),
+		Ordered:      [3]bool{rng.IntN(4) == 0, rng.IntN(4) == 0, rng.IntN(4) == 0},
 	}
 	w := New(o)
 	if tell {

@@ -9,6 +9,9 @@ type Set struct {
 	Partition int
 	// Manual: the live update strategy leaves restarts to the user (OnDelete).
 	Manual bool
+	// Ordered: pods are made and deleted one by one (OrderedReady), none before
+	// all with a lower ordinal are Ready, and one that is stuck is not replaced.
+	Ordered bool
 	// Observed: the StatefulSet controller has seen the newest spec, so the
 	// revisions below speak of it.
 	Observed bool

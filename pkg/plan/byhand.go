@@ -1,0 +1,40 @@
+package plan
+
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+
+// byHand is for a component whose update strategy leaves restarts to the user
+// (OnDelete). A member that does not serve, with a pod of an old revision, is his
+// to replace: to wait for it may be to wait for ever, so he is told. He is not
+// told to where repair would not do it either.
+func (sc Scene) byHand(p Profile, h hold, v verdict) verdict {
+	if !sc.Got.Set.Manual || h.rolling {
+		return v
+	}
+	asked := map[string]bool{}
+	for i := range v.gates {
+		g := &v.gates[i]
+		if m, ok := sc.Got.Member(g.Member); ok && g.Want == servingAgain && sc.outworn(p, m) {
+			g.Blocked, g.Unblock, asked[m.Name] = true, deletePod+m.Name, true
+		}
+	}
+	if !p.Voters || !sc.All.PD.Leaderless {
+		return v
+	}
+	// Without a quorum those that are to leave have to vote once more.
+	for _, m := range sc.Got.Running() {
+		if !asked[m.Name] && sc.outworn(p, m) {
+			g := serving(sc, m)
+			g.Blocked, g.Unblock = true, deletePod+m.Name
+			v.gates = append(v.gates, g)
+		}
+	}
+	return v
+}
+
+// deletePod is what a user does who restarts pods himself.
+const deletePod = "kubectl delete pod "
+
+// outworn: nothing but a pod of the update revision can be hoped to help.
+func (sc Scene) outworn(p Profile, m state.Member) bool {
+	return m.Pod != nil && sc.Got.Outdated(m) && sc.lost(p, m) && sc.worthTrying(p, m)
+}

@@ -1,0 +1,38 @@
+package plan
+
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+
+// before is the member that Kubernetes waits for before it makes a pod that is
+// missing: with OrderedReady each comes after all with a lower ordinal are Ready.
+// Until then nothing can be said about the revision that the pod would have.
+func (sc Scene) before(m state.Member) (state.Member, bool) {
+	if !sc.Got.Set.Ordered || m.Pod != nil {
+		return state.Member{}, false
+	}
+	for _, o := range sc.Got.Running() {
+		if o.Ordinal < m.Ordinal && (o.Pod == nil || !o.Pod.Ready || o.Pod.Terminating) {
+			return o, true
+		}
+	}
+	return state.Member{}, false
+}
+
+// departing waits for a pod beyond the StatefulSet's replicas to go. With
+// OrderedReady Kubernetes does not delete it while a pod that stays is not Ready,
+// which may be for ever, and then it is the user's to delete: nothing needs it.
+func (sc Scene) departing(m state.Member) Gate {
+	g := Gate{Component: m.Kind, Member: m.Name, Want: "the removed pod is gone", Observed: m.Trouble()}
+	if !sc.Got.Set.Ordered || m.Pod.Terminating {
+		return g
+	}
+	for _, o := range sc.Got.Running() {
+		if o.Pod != nil && (!o.Pod.Ready || o.Pod.Terminating) {
+			g.Observed = "not before " + o.Name + " is ready"
+			g.Since, g.Deadline = o.Pod.Since, o.Pod.Since.Add(patience)
+			g.Blocked = !sc.All.At.Before(g.Deadline)
+			g.Unblock = deletePod + m.Name
+			return g
+		}
+	}
+	return g
+}

@@ -1,0 +1,107 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+// TestOrdered decides for StatefulSets whose pods come one by one.
+func TestOrdered(t *testing.T) {
+	ordered := func(s *state.Set) { s.Ordered = true }
+	missing := func(c *plantest.Cluster, names ...string) *plantest.Cluster {
+		for _, name := range names {
+			c.Down(time.Minute, name).Member(name).Pod = nil
+		}
+		return c
+	}
+	begun := func(change func(*state.Set)) *plantest.Cluster {
+		c := plantest.New(3, 4, 2).Roll(tikv).Set(tikv, change)
+		return missing(c.Down(time.Minute, "t-tikv-0"), "t-tikv-1", "t-tikv-2", "t-tikv-3")
+	}
+	opened := func(s *state.Set) { s.Partition = 3 }
+	leftOver := func(ago time.Duration, change func(*state.Set)) *plantest.Cluster {
+		c := plantest.New(3, 4, 2).Down(ago, "t-tikv-1").Set(tikv, change).Set(tikv, func(s *state.Set) { s.Replicas, s.Partition = 3, 3 })
+		c.Want(tikv).Replicas = 3
+		return c
+	}
+	plantest.Table(t, "ordered", []plantest.Case{
+		{Name: "the first is stuck, the others wait for it", Cluster: begun(ordered).Set(tikv, opened)},
+		{Name: "the same, but Parallel: the last is missing for another reason", Cluster: begun(func(*state.Set) {}).Set(tikv, opened)},
+		{Name: "the last is missing though all before it are ready", Cluster: missing(plantest.New(3, 4, 2).Set(tikv, ordered), "t-tikv-3")},
+		{Name: "one is missing behind one that is not ready", Cluster: missing(plantest.New(3, 4, 2).Set(tikv, ordered).Down(time.Minute, "t-tikv-1"), "t-tikv-3")},
+		{Name: "behind one that needs a person", Cluster: missing(plantest.New(3, 4, 2).Set(tikv, ordered).Down(time.Hour, "t-tikv-1"), "t-tikv-3")},
+		{Name: "behind one that is missing too", Cluster: missing(plantest.New(3, 4, 2).Set(tikv, ordered), "t-tikv-2", "t-tikv-3")},
+		{Name: "a removed pod stays while another is not ready", Cluster: leftOver(time.Minute, ordered)},
+		{Name: "a removed pod stays while another has not been ready for long", Cluster: leftOver(10*time.Minute, ordered)},
+		{Name: "a removed pod goes, Parallel", Cluster: leftOver(10*time.Minute, func(*state.Set) {})},
+		{Name: "a removed pod is terminating", Cluster: func() *plantest.Cluster {
+			c := leftOver(10*time.Minute, ordered)
+			c.Member("t-tikv-3").Pod.Terminating = true
+			return c
+		}()},
+		{Name: "a removed pod goes as soon as Kubernetes gets to it", Cluster: func() *plantest.Cluster {
+			c := plantest.New(3, 4, 2).Set(tikv, ordered).Set(tikv, func(s *state.Set) { s.Replicas, s.Partition = 3, 3 })
+			c.Want(tikv).Replicas = 3
+			return c
+		}()},
+	})
+}
+
+// TestFounders decides for a PD that nobody has founded yet.
+func TestFounders(t *testing.T) {
+	founding := func(id uint64) *plantest.Cluster {
+		c := plantest.New(1, 0, 0).Blind()
+		c.Want(pd).Replicas = 3
+		c.Seen.PD.ClusterID = id
+		c.Member("t-pd-0").Claims = nil
+		return c
+	}
+	plantest.Table(t, "founders", []plantest.Case{
+		{Name: "too few to found it", Cluster: founding(0)},
+		{Name: "it was founded, and does not answer", Cluster: founding(7)},
+	})
+}
+
+// TestByHand decides for pods that the user replaces himself.
+func TestByHand(t *testing.T) {
+	manual := func(s *state.Set) { s.Manual = true }
+	deaf := func(c *plantest.Cluster, names ...string) *plantest.Cluster {
+		for _, name := range names {
+			c.Member(name).Database = state.Database{}
+		}
+		return c
+	}
+	plantest.Table(t, "by-hand", []plantest.Case{
+		{Name: "a pod of the old revision is stuck", Cluster: plantest.New(3, 4, 2).Roll(tikv).Set(tikv, manual).Down(time.Minute, "t-tikv-1")},
+		{Name: "two are", Cluster: plantest.New(3, 4, 2).Roll(tikv).Set(tikv, manual).Down(time.Minute, "t-tikv-1", "t-tikv-3")},
+		{Name: "a pod of the new revision is stuck", Cluster: plantest.New(3, 4, 2).Roll(tikv).Rolled(tikv, 1).Set(tikv, manual).Down(time.Minute, "t-tikv-1")},
+		{Name: "one of each", Cluster: plantest.New(3, 4, 2).Roll(tikv).Rolled(tikv, 1).Set(tikv, manual).Down(time.Minute, "t-tikv-1", "t-tikv-3")},
+		{Name: "an earlier component has pods to replace", Cluster: plantest.New(3, 4, 2).Roll(pd).Roll(tikv).Set(tikv, manual).Down(time.Minute, "t-tikv-1")},
+		{Name: "the pod is gone already", Cluster: func() *plantest.Cluster {
+			c := plantest.New(3, 4, 2).Roll(tikv).Set(tikv, manual).Down(time.Minute, "t-tikv-1")
+			c.Member("t-tikv-1").Pod = nil
+			return c
+		}()},
+		{Name: "nothing to replace", Cluster: plantest.New(3, 4, 2).Set(tikv, manual).Down(time.Minute, "t-tikv-1")},
+		{Name: "a pod is stuck and the template is not applied yet", Cluster: func() *plantest.Cluster {
+			c := plantest.New(3, 4, 2).Set(tikv, manual).Down(time.Minute, "t-tikv-1")
+			c.Want(tikv).Set.Drift = plan.Differs
+			return c
+		}()},
+		{Name: "PD has no quorum, one is not wanted", Cluster: func() *plantest.Cluster {
+			c := deaf(plantest.New(3, 0, 0).Roll(pd).Set(pd, manual), "t-pd-0", "t-pd-1", "t-pd-2")
+			c.Seen.PD = state.PD{Problem: "PD has no leader", Leaderless: true}
+			c.Want(pd).Replicas = 2
+			return c
+		}()},
+		{Name: "PD cannot be asked", Cluster: func() *plantest.Cluster {
+			c := deaf(plantest.New(3, 0, 0).Roll(pd).Set(pd, manual), "t-pd-0", "t-pd-1", "t-pd-2")
+			c.Seen.PD = state.PD{Problem: "PD does not answer"}
+			return c
+		}()},
+	})
+}

@@ -1,0 +1,184 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+var ordered = [3]bool{true, true, true}
+
+// With OrderedReady a pod that cannot start keeps those after it from being made
+// at all. That they are missing says nothing against the template that would
+// bring them, and only that gets the first one out of it.
+func TestOrderedBadImageAtCreation(t *testing.T) {
+	for _, k := range []topology.Kind{topology.PD, topology.TiKV, topology.TiDB} {
+		w := New(Options{PD: 3, TiKV: 3, TiDB: 3, Ordered: ordered})
+		w.Tell()
+		w.Upgrade("v1-noimage", k)
+		if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Blocked {
+			t.Errorf("%s: %s, %v\n%s", k, p.Outcome, err, w.Transcript())
+		}
+		w.Upgrade("v2", k)
+		fine(t, w)
+	}
+}
+
+// A bad image is taken back although Kubernetes does not replace the pod that
+// cannot pull it.
+func TestOrderedRollback(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 2, Ordered: ordered})
+	w.Upgrade("v2-noimage")
+	_, _ = w.Drive(time.Hour)
+	w.Upgrade("v1")
+	fine(t, w)
+	w.Scale(topology.TiKV, 5)
+	w.Scale(topology.PD, 5)
+	w.Upgrade("v3")
+	fine(t, w)
+	w.Scale(topology.TiKV, 3)
+	w.Scale(topology.PD, 3)
+	fine(t, w)
+}
+
+// Somebody takes founders of PD away before they found it. With OrderedReady
+// they have not even claims yet, and the one that is left waits for them.
+func TestFoundersTakenAway(t *testing.T) {
+	w := New(Options{PD: 3, TiKV: 3, TiDB: 1, Ordered: ordered})
+	w.Tell()
+	w.When(func(w *World) bool { return w.pods[pd][0] != nil }, func() {
+		spec := w.sets[pd].spec
+		spec.replicas = 1
+		w.change(&w.sets[pd], spec)
+	})
+	fine(t, w)
+}
+
+// Kubernetes does not delete a pod that is too many while one that stays is not
+// Ready. If that one can never be, a person is asked to delete the other.
+func TestOrderedScaleInAboveDeadMember(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 5, TiDB: 1, Ordered: ordered})
+	w.Scale(topology.TiKV, 3)
+	w.OnStep("scale TiKV from 5 to 4", func() {
+		w.stores[3].state = state.StoreTombstone // by somebody else
+		w.pods[tikv][3].ready = false
+	})
+	p, err := w.Drive(time.Hour)
+	if err != nil || p.Outcome != plan.Blocked || !strings.Contains(gates(p), "not before basic-tikv-3 is ready") {
+		t.Fatalf("%s, %v\n%s", gates(p), err, w.Transcript())
+	}
+	fine(t, w)
+	if !told(w, "user: delete pod basic-tikv-4") {
+		t.Error(w.Transcript())
+	}
+}
+
+// With OnDelete a pod that is stuck with an old template is the user's to delete.
+// He is told so, instead of being sent to look at it for ever.
+func TestManualStuckPod(t *testing.T) {
+	for _, flaw := range []string{noImage, crashing, deaf} {
+		for _, k := range []topology.Kind{topology.PD, topology.TiKV, topology.TiDB} {
+			w := settled(Options{})
+			w.Manual(k)
+			w.Upgrade("v2-"+flaw, k)
+			w.OnStep("update StatefulSet", func() { w.remove(w.pods[kindOf(k)][1]) })
+			_, _ = w.Drive(time.Hour)
+			w.Pass(60)
+			w.Upgrade("v3", k)
+			fine(t, w)
+			if !told(w, "user: delete pod basic-"+string(k)+"-1, as asked") {
+				t.Errorf("%s %s: %s", k, flaw, w.Transcript())
+			}
+		}
+	}
+}
+
+// The founders of a PD that never came up vote once more, also those that are
+// wanted no longer, so they are replaced as well.
+func TestManualFounders(t *testing.T) {
+	w := New(Options{PD: 5, TiKV: 3, TiDB: 1})
+	w.Tell()
+	w.Upgrade("v1-deaf", topology.PD)
+	_, _ = w.Drive(10 * time.Minute)
+	w.Manual(topology.PD)
+	w.Scale(topology.PD, 2)
+	w.Upgrade("v2", topology.PD)
+	fine(t, w)
+}
+
+// A rollout that two engines drive for a while, because one has lost its lease
+// and does not know, ends as if there had been one.
+func TestTwoEngines(t *testing.T) {
+	for _, at := range []string{"update StatefulSet", "evict region leaders from basic-tikv-2", "restart basic-tikv-2", "restart basic-pd-1"} {
+		w := settled(Options{})
+		w.Upgrade("v2")
+		w.OnStep(at, func() {
+			w.usurp()
+			w.drivers[0].finds = w.t + 60
+		})
+		fine(t, w)
+		if !told(w, "the engine ends: the lease was lost") || !told(w, "engine ") {
+			t.Errorf("%s: %s", at, w.Transcript())
+		}
+	}
+}
+
+// An engine that finds its lease in other hands leaves everything as it is: what
+// it began is the other one's to end.
+func TestLostLeaseUndoesNothing(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+	w.Upgrade("v2", topology.TiKV)
+	w.When(func(w *World) bool { return len(w.evicts) > 0 }, func() {
+		w.atHand()[0].finds = w.t
+	})
+	if _, err := w.Drive(time.Hour); err == nil || err.Error() != errLease.Error() {
+		t.Fatalf("%v\n%s", err, w.Transcript())
+	}
+	if len(w.evicts) != 1 || len(w.ledger) != 1 {
+		t.Error(w.Transcript())
+	}
+	fine(t, w)
+}
+
+// A store that PD has not heard of for a while serves all the same. Nothing is
+// restarted beside it, and nothing because of it.
+func TestLateHeartbeats(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+	w.Upgrade("v2", topology.TiKV)
+	until := w.t + 300
+	w.stores[0].muffled = until
+	w.Pass(30)
+	if p, err := w.Drive(2 * time.Minute); err == nil {
+		t.Fatalf("%s\n%s", gates(p), w.Transcript())
+	}
+	neverTold(t, w, "restart")
+	fine(t, w)
+	if w.t < until {
+		t.Error("the rollout did not wait for it")
+	}
+}
+
+// A host is lost for good. The pod is Terminating until a person deletes it by
+// force, and with its claim no other one can be scheduled.
+func TestHostLostForGood(t *testing.T) {
+	for _, k := range []kind{pd, tikv, tidb} {
+		w := settled(Options{PD: 3, TiKV: 4, TiDB: 2})
+		w.bury(k, 1)
+		w.Pass(evicted + 1)
+		if p := w.pods[k][1]; p == nil || !p.terminating() || p.ready {
+			t.Fatalf("%s: %+v", kinds[k], p)
+		}
+		w.force(k, 1)
+		w.Pass(120)
+		if p := w.pods[k][1]; p.ready != (k == tidb) {
+			t.Fatalf("%s: %+v", kinds[k], p)
+		}
+		w.pods[k][1].lost = never // so that the person gives up what it stored
+		w.help()
+		fine(t, w)
+	}
+}
