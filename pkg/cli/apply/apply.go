@@ -39,8 +39,10 @@ func command(run func(context.Context, options) error) *cobra.Command {
 cluster there. The cluster is made if it does not exist.
 
 The manifest is read strictly: a field that does not exist is an error, with its
-line. A field that somebody else has set to another value is refused as well, until
---force-conflicts takes it over.`,
+line. All that stands against it is said at once, and then nothing is changed: what is
+not valid or not supported, a lower version, a component taken out, a storage class
+that does not exist. A field that somebody else has set to another value is refused as
+well, until --force-conflicts takes it over.`,
 		Example: `  # Take a cluster to what a file says
   kubectl tidb apply -f basic.yaml
 
@@ -77,7 +79,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	}
 	defer s.Close()
 	r := drive.Request{
-		Action: "apply " + o.file, Blind: o.force,
+		Action: "apply " + o.file, Blind: o.force, Warnings: m.Lost(),
 		Write: func(ctx context.Context, w intent.Write) error {
 			_, err := o.write(ctx, s.Intent, m, w)
 			return err
