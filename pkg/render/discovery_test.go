@@ -89,7 +89,7 @@ func TestBootstrapData(t *testing.T) {
 		"silent":              {old: data{keyClusterID: "7", keyJoin: url1}, snap: silent(true, true, true), want: data{keyClusterID: "7", keyJoin: url1}},
 
 		// Never bootstrap twice.
-		"all claims lost":              {edit: known, noSet: true, snap: silent(), want: data{keyClusterID: "7"}},
+		"pd-B19: all claims lost":      {edit: known, noSet: true, snap: silent(), want: data{keyClusterID: "7"}},
 		"all claims lost but the map":  {noSet: true, old: data{keyClusterID: "7", keyJoin: url1}, snap: silent(), want: data{keyClusterID: "7", keyJoin: url1}},
 		"known since, map is old":      {edit: known, old: data{keyInitial: initial3}, snap: silent(true), want: data{keyClusterID: "7"}},
 		"map lost while PD is silent":  {snap: silent(true, true, true), want: nil},

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -275,7 +277,11 @@ func TestStartTiKV(t *testing.T) {
 			"--config=/etc/tikv/tikv.toml",
 		}
 		p.expect(basic, "HOSTNAME=basic-tikv-0", "CAPACITY=10GB")
-		p.expect(append(basic, "--labels", "zone=a,host=b c"), "HOSTNAME=basic-tikv-0", "CAPACITY=10GB", "STORE_LABELS=zone=a,host=b c")
+		t.Run("tikv-11-24 store labels", func(t *testing.T) {
+			v2 := func(tc *v1alpha1.TidbCluster) { tc.Spec.StartScriptVersion = v1alpha1.StartScriptV2 }
+			p := newPod(t, shell, scriptOf(t, load(t, "basic", v2), topology.TiKV), "tikv-server")
+			p.expect(append(basic, "--labels", "zone=a,host=b c"), "HOSTNAME=basic-tikv-0", "CAPACITY=10GB", "STORE_LABELS=zone=a,host=b c")
+		})
 
 		p = newPod(t, shell, scriptOf(t, load(t, "rich"), topology.TiKV), "tikv-server")
 		p.expect([]string{
