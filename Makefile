@@ -6,7 +6,7 @@ SHELL := /bin/bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 SEEDS   ?= 500
 SEED    ?= 1
-SAMPLE  ?= 0
+SAMPLE  ?= 500
 PARALLEL ?= 2
 LDFLAGS := -s -w -X github.com/kubectl-tidb/kubectl-tidb/pkg/cli/version.version=$(VERSION)
 NODE    := cd test/node && go run .

@@ -151,7 +151,7 @@ func testAll(ctx context.Context, b Bench, mutants []Mutant, parallel int) ([]Ve
 			}
 		})
 	}
-	for i := range mutants {
+	for i := 0; i < len(mutants) && ctx.Err() == nil; i++ {
 		select {
 		case next <- i:
 		case <-ctx.Done():
