@@ -77,6 +77,21 @@ func (a *Actor) Do(ctx context.Context, step plan.Step) error {
 	case plan.DeleteClaim:
 		return a.deleteClaim(ctx, s)
 	}
+	return a.tend(ctx, step)
+}
+
+// tend takes a step of upkeep.
+func (a *Actor) tend(ctx context.Context, step plan.Step) error {
+	switch s := step.(type) {
+	case plan.Label:
+		return a.label(ctx, s)
+	case plan.TendVolume:
+		return a.tendVolume(ctx, s)
+	case plan.RemakePod:
+		return a.remakePod(ctx, s)
+	case plan.LabelStore:
+		return a.labelStore(ctx, s)
+	}
 	return fmt.Errorf("take step %T: no such step is known", step)
 }
 

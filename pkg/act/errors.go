@@ -15,6 +15,9 @@ type Stale struct {
 
 func (e *Stale) Error() string { return e.Object + " " + e.Now }
 
+// Stale tells the loop that the failure says nothing of the next attempt.
+func (e *Stale) Stale() bool { return true }
+
 func stale(object, now string, args ...any) error {
 	return &Stale{Object: object, Now: fmt.Sprintf(now, args...)}
 }

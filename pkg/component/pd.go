@@ -12,8 +12,9 @@ import (
 // cost the quorum, and with it the whole cluster.
 func PD() plan.Profile {
 	return plan.Profile{
-		Kind:   topology.PD,
-		Voters: true,
+		Kind:    topology.PD,
+		Voters:  true,
+		IDLabel: topology.LabelMemberID,
 		Floor: func(plan.Scene) (int, string) {
 			return 1, "the last member holds the cluster's metadata"
 		},

@@ -21,8 +21,10 @@ const (
 // all its regions before it is removed.
 func TiKV() plan.Profile {
 	return plan.Profile{
-		Kind:  topology.TiKV,
-		Needs: []plan.Need{pdServes},
+		Kind:    topology.TiKV,
+		Needs:   []plan.Need{pdServes},
+		IDLabel: topology.LabelStoreID,
+		Located: true,
 		Floor: func(sc plan.Scene) (int, string) {
 			elsewhere := max(sc.All.PD.Stores-ownStores(sc), 0)
 			least := max(sc.All.PD.MaxReplicas-elsewhere, 0)

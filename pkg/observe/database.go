@@ -24,6 +24,7 @@ type database struct {
 	members map[int]state.Database
 	stores  map[int]state.Database
 	beats   map[int]time.Time // when PD last heard of a store
+	labels  map[int]map[string]string
 }
 
 // ordinals is one more than the highest ordinal that PD knows.
@@ -151,10 +152,13 @@ func (a answers) sort(c topology.Cluster) database {
 			Members:      len(a.members.Members),
 			Bootstrapped: len(a.stores) > 0,
 			MaxReplicas:  a.replication.MaxReplicas,
+
+			LocationLabels: a.replication.LocationLabels,
 		},
 		members: map[int]state.Database{},
 		stores:  map[int]state.Database{},
 		beats:   map[int]time.Time{},
+		labels:  map[int]map[string]string{},
 	}
 	if l := a.members.Leader; l != nil {
 		d.state.Leader = l.Name
@@ -219,7 +223,7 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 		Evicting: slices.Contains(a.evicting, s.ID),
 		Leaders:  s.LeaderCount, Regions: s.RegionCount, Version: s.Version,
 	}
-	d.beats[n] = s.LastHeartbeat
+	d.beats[n], d.labels[n] = s.LastHeartbeat, s.Labels
 }
 
 // owner tells which of the cluster's own members an address belongs to; one of

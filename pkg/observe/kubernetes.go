@@ -42,6 +42,9 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 		Revision:    p.Labels[appsv1.ControllerRevisionHashLabelKey],
 		Terminating: p.DeletionTimestamp != nil,
 		Since:       p.CreationTimestamp.Time,
+		Node:        p.Spec.NodeName,
+		Claims:      ownClaims(p),
+		Identity:    identity(p),
 	}
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodReady {
@@ -65,6 +68,18 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 		out.Problem = podProblem(p)
 	}
 	return out
+}
+
+// ownClaims are the claims that the StatefulSet makes for a pod; it may use
+// others, of the user, that are not known here.
+func ownClaims(p *corev1.Pod) []string {
+	var names []string
+	for _, v := range p.Spec.Volumes {
+		if c := v.PersistentVolumeClaim; c != nil && strings.HasSuffix(c.ClaimName, "-"+p.Name) {
+			names = append(names, c.ClaimName)
+		}
+	}
+	return names
 }
 
 // asked is when a pod was asked to go: the deletion timestamp is when its grace
@@ -151,6 +166,6 @@ func claimState(claim *corev1.PersistentVolumeClaim) state.Claim {
 	_, marked := claim.Annotations[topology.AnnotationDeferDeleting]
 	return state.Claim{
 		Name: claim.Name, UID: string(claim.UID), Marked: marked,
-		Terminating: claim.DeletionTimestamp != nil,
+		Terminating: claim.DeletionTimestamp != nil, Identity: identity(claim),
 	}
 }

@@ -25,6 +25,7 @@ type objects struct {
 	pods      map[topology.Kind]map[int]*corev1.Pod
 	claims    map[topology.Kind]map[int][]state.Claim
 	born      map[topology.Kind]map[int]time.Time // when the claim with a member's data was made
+	bound     map[string]string                   // the volumes of claims, by the claim's UID
 	evictions []state.Eviction
 }
 
@@ -98,6 +99,7 @@ func (l lists) sort(c topology.Cluster) (objects, error) {
 		pods:   map[topology.Kind]map[int]*corev1.Pod{},
 		claims: map[topology.Kind]map[int][]state.Claim{},
 		born:   map[topology.Kind]map[int]time.Time{},
+		bound:  map[string]string{},
 		existing: render.Existing{
 			Services:               map[string]*corev1.Service{},
 			ConfigMaps:             map[string]*corev1.ConfigMap{},
@@ -127,6 +129,9 @@ func (l lists) sort(c topology.Cluster) (objects, error) {
 			if n, ok := claimOrdinal(c, k, &l.claims.Items[i]); ok {
 				claim := &l.claims.Items[i]
 				seen.claims[k][n] = append(seen.claims[k][n], claimState(claim))
+				if claim.Spec.VolumeName != "" && claim.Status.Phase != corev1.ClaimPending {
+					seen.bound[string(claim.UID)] = claim.Spec.VolumeName
+				}
 				if claim.Name == string(k)+"-"+c.PodName(k, n) {
 					seen.born[k][n] = claim.CreationTimestamp.Time
 				}

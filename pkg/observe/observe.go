@@ -15,6 +15,8 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"k8s.io/client-go/kubernetes"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
@@ -43,6 +45,7 @@ type Observer struct {
 	have render.Existing
 	// leaderless is since when PD's members have been saying that none leads.
 	leaderless time.Time
+	extras     *extras
 }
 
 // New makes an observer. The intent function loads the TidbCluster.
@@ -78,11 +81,16 @@ func (o *Observer) Against(ctx context.Context, c topology.Cluster) (plan.Wanted
 		Groups:    map[topology.Kind]state.Group{},
 		Evictions: seen.evictions,
 	}
+	var volumes errgroup.Group
+	volumes.Go(func() error { o.readVolumes(ctx, seen); return nil })
 	base := o.base(ctx, c, seen)
+	_ = volumes.Wait()
 	snap.PD = base.state
 	for _, g := range c.Groups {
 		snap.Groups[g.Kind] = o.group(ctx, c, g, seen, base)
 	}
+	o.readNodes(ctx, c, &snap)
+	snap.Gaps = o.extras.gaps()
 	w, err := render.Want(c, seen.existing, snap)
 	return w, snap, err
 }
@@ -124,6 +132,9 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 			m.Pod = podState(k, p)
 		}
 		m.Database = base.member(k, n, m.Pod, seen.born[k][n])
+		if k == topology.TiKV && m.Database.Presence == state.Present {
+			m.StoreLabels = base.labels[n]
+		}
 		g.Members = append(g.Members, m)
 	}
 	switch k {

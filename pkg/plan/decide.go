@@ -43,7 +43,9 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 		sum.gates = append(sum.gates, v.gates...)
 		hold = hold.after(sc, v)
 	}
-	return conclude(sum)
+	p := conclude(sum)
+	p.Upkeep = upkeep(profiles, w, s)
+	return p
 }
 
 // conclude makes the plan: steps that disturb nobody come first, all of them;

@@ -84,6 +84,9 @@ type Plan struct {
 	Outcome Outcome
 	Steps   []Step
 	Gates   []Gate
+	// Upkeep is what is put right by the way, in any order and all at once. It
+	// is no part of the outcome: nobody waits for it.
+	Upkeep []Step
 }
 
 // Disruptive tells whether the plan ends with a disruptive step, which must be

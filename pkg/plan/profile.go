@@ -19,6 +19,11 @@ type Profile struct {
 	// Stateless: claims hold nothing the database knows of, so that a claim
 	// that is there already can be used again.
 	Stateless bool
+	// IDLabel is the label by which tools know a member's id in PD; "" where
+	// members have none.
+	IDLabel string
+	// Located: members are stores, which carry labels of their nodes.
+	Located bool
 	// Floor is the least number of replicas the component can be scaled in to
 	// as things are, and why; nil when there is none.
 	Floor func(Scene) (least int, why string)

@@ -53,6 +53,7 @@ type Engine struct {
 	Actor    Actor // nil: follow, that is look and report only
 	Recorder Recorder
 	Story    *Story
+	Upkeep   *Upkeep // nil: upkeep is left to others
 }
 
 // Once takes one turn and returns what was decided in it.
@@ -73,7 +74,11 @@ func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
 	if e.Actor == nil {
 		return p, nil
 	}
-	if err := e.take(ctx, p.Steps); err != nil {
+	err = e.take(ctx, p.Steps)
+	// Also after a failure: what cannot be done for one component must not
+	// cost another its labels, or a pod the claim that it waits for.
+	e.tend(ctx, p.Upkeep)
+	if err != nil {
 		return p, err
 	}
 	if err := e.Recorder.Record(ctx, w, s, p); err != nil {

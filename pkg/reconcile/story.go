@@ -2,7 +2,10 @@ package reconcile
 
 import (
 	"errors"
+	"fmt"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
@@ -20,6 +23,7 @@ type Story struct {
 	planned bool
 	gates   []gateSeen
 	counts  map[topology.Kind]counts
+	aside   map[string]bool // notices about upkeep
 }
 
 type gateSeen struct {
@@ -43,7 +47,7 @@ type counts struct{ ready, updated, wanted int }
 func NewStory(namespace, cluster string, now func() time.Time, r Reporter) *Story {
 	return &Story{
 		namespace: namespace, cluster: cluster, now: now, reporter: r,
-		counts: map[topology.Kind]counts{},
+		counts: map[topology.Kind]counts{}, aside: map[string]bool{},
 	}
 }
 
@@ -56,6 +60,9 @@ func (st *Story) Decided(w plan.Wanted, s state.Snapshot, p plan.Plan) {
 	}
 	for _, g := range w.Groups {
 		st.progress(g, s.Groups[g.Kind])
+	}
+	for _, g := range s.Gaps {
+		st.once(g.What, event.Event{Reason: "cannot read " + g.What + ": " + g.Problem, Hint: g.Hint})
 	}
 	var open []gateSeen
 	for _, g := range p.Gates {
@@ -144,6 +151,35 @@ func (st *Story) Failed(err error) {
 // Notice tells the user something by the way.
 func (st *Story) Notice(text string) {
 	st.tell(event.Event{Type: event.Notice, Reason: text})
+}
+
+// Shortfall tells of a step of upkeep that failed. Where a permission is missing
+// it is missing for all steps of the kind, and told of once.
+func (st *Story) Shortfall(step plan.Step, err error) {
+	kind, member := step.Target()
+	e := event.Event{
+		Component: string(kind), Member: member,
+		Reason: fmt.Sprintf("could not %s: %v", step, err),
+		Hint:   "it will be tried again; nothing else waits for it",
+	}
+	about := step.String()
+	var status *apierrors.StatusError
+	if apierrors.IsForbidden(err) && errors.As(err, &status) && status.ErrStatus.Details != nil {
+		about = fmt.Sprintf("%T of %s", step, status.ErrStatus.Details.Kind)
+		e.Component, e.Member = "", ""
+		e.Hint = "get the permission to do so; nothing else waits for it"
+	}
+	st.once(about, e)
+}
+
+// once tells a notice if nothing was told about the same before.
+func (st *Story) once(about string, e event.Event) {
+	if st.aside[about] {
+		return
+	}
+	st.aside[about] = true
+	e.Type = event.Notice
+	st.tell(e)
 }
 
 // Done tells the end.

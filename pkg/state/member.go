@@ -16,6 +16,8 @@ type Member struct {
 	Pod      *Pod   // nil when there is no such pod
 	Claims   []Claim
 	Database Database
+	// StoreLabels say where a store is, for PD to spread replicas by.
+	StoreLabels map[string]string
 }
 
 // Pod is the Kubernetes half of a member.
@@ -36,6 +38,11 @@ type Pod struct {
 	// Problem says why the pod is not Ready as far as Kubernetes knows, e.g.
 	// "Unschedulable: 0/3 nodes are available" or "ImagePullBackOff".
 	Problem string
+	// Node is where the pod runs, "" while it has no place.
+	Node string
+	// Claims are the names of the claims that its StatefulSet makes for it.
+	Claims   []string
+	Identity Identity
 }
 
 // Claim is a PersistentVolumeClaim of a member.
@@ -44,6 +51,9 @@ type Claim struct {
 	UID         string
 	Marked      bool // a scale-in left it behind, see AnnotationDeferDeleting
 	Terminating bool
+	Identity    Identity
+	// Volume is nil while the claim has none, and where nobody looked.
+	Volume *Volume
 }
 
 // Presence tells what is known of a member in the database.

@@ -21,6 +21,11 @@ type Snapshot struct {
 	// Evictions are the evict-leader schedulers that we made, as the ledger in
 	// the cluster records them: before PD was asked, so one may not exist yet.
 	Evictions []Eviction
+	// Nodes are the labels of nodes that stores run on, by the node's name. One
+	// that is missing is unknown.
+	Nodes map[string]map[string]string
+	// Gaps are what upkeep would need to know and nobody could read.
+	Gaps []Gap
 }
 
 // Group is what was observed of one component.
@@ -49,6 +54,9 @@ type PD struct {
 	// clusters. Tombstones do not count.
 	Stores, UpStores int
 	MaxReplicas      int // replication.max-replicas
+	// LocationLabels are the labels of stores that PD spreads replicas by, the
+	// widest first (replication.location-labels).
+	LocationLabels []string
 	// Bootstrapped: a first store has joined, PD can speak of stores.
 	Bootstrapped bool
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -21,6 +22,12 @@ type Cluster struct {
 	Paused    bool
 	// Deleting: the TidbCluster is going away, nothing may be made for it.
 	Deleting bool
+	// VolumePolicy is what is to become of a volume when its claim is deleted
+	// (spec.pvReclaimPolicy).
+	VolumePolicy corev1.PersistentVolumeReclaimPolicy
+	// Reclaims: claims of members that were removed are deleted, and their
+	// volumes with them (spec.enablePVReclaim).
+	Reclaims bool
 	Groups   []Group // the components in the spec, in dependency order
 	// Source is the defaulted TidbCluster that objects are rendered from. It
 	// is never written back: defaults do not belong into the user's spec.
@@ -38,6 +45,9 @@ type Group struct {
 	MaxFailures int
 	Image       string
 	Version     string // the image's tag, "latest" without one
+	// StoreLabels are labels of a store's node that the store carries as well,
+	// beyond those that PD spreads replicas by (TiKV; spec.tikv.storeLabels).
+	StoreLabels []string
 	// EvictTimeout bounds the wait for a store's leaders to leave before the
 	// store is restarted anyway (TiKV; spec.tikv.evictLeaderTimeout).
 	EvictTimeout time.Duration

@@ -25,6 +25,18 @@ const (
 	LabelUsedBy    = "app.kubernetes.io/used-by"
 )
 
+// Label keys that say which member of which cluster an object belongs to, and
+// where that is not in their names.
+const (
+	LabelClusterID = "tidb.pingcap.com/cluster-id" // PD's cluster id
+	LabelMemberID  = "tidb.pingcap.com/member-id"  // PD's id of a member
+	LabelStoreID   = "tidb.pingcap.com/store-id"   // PD's id of a store
+	// LabelPodName is a label of claims, and an annotation of claims and volumes.
+	LabelPodName = "tidb.pingcap.com/pod-name"
+	// LabelNamespace is a label of volumes, which have no namespace.
+	LabelNamespace = "app.kubernetes.io/namespace"
+)
+
 // AnnotationDeferDeleting marks a claim that a scale-in left behind: its data
 // belongs to a member that PD has forgotten, so the next scale-out to the same
 // ordinal has to delete the claim first. The value is the time of the marking.

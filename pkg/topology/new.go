@@ -7,6 +7,7 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // New makes a Cluster from a TidbCluster, which it does not change. It fills in
@@ -24,7 +25,13 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 		AcrossK8s: tc.Spec.AcrossK8s,
 		Paused:    tc.Spec.Paused,
 		Deleting:  tc.DeletionTimestamp != nil,
+		Reclaims:  isTrue(tc.Spec.EnablePVReclaim),
 		Source:    tc,
+
+		VolumePolicy: corev1.PersistentVolumeReclaimRetain,
+	}
+	if p := tc.Spec.PVReclaimPolicy; p != nil && *p != "" {
+		c.VolumePolicy = *p
 	}
 	if v := tc.Labels[LabelInstance]; v != "" {
 		c.Instance = v
@@ -36,6 +43,7 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 	}
 	if kv := tc.Spec.TiKV; kv != nil {
 		g := group(tc, TiKV, kv.Replicas, tc.TiKVImage(), tc.BaseTiKVSpec())
+		g.StoreLabels = kv.StoreLabels
 		g.EvictTimeout = tc.TiKVEvictLeaderTimeout()
 		g.Failures, g.MaxFailures = tikvFailures(tc.Status.TiKV.FailureStores), count(kv.MaxFailoverCount)
 		c.Groups = append(c.Groups, g)

@@ -22,7 +22,7 @@ func TestNew(t *testing.T) {
 	c := New(tc)
 	c.Source = nil
 	want := Cluster{
-		Namespace: "db", Name: "basic", UID: "u", Instance: "release-7",
+		Namespace: "db", Name: "basic", UID: "u", Instance: "release-7", VolumePolicy: "Retain",
 		Groups: []Group{
 			{Kind: PD, Replicas: 3, MaxFailures: 3, Image: "pingcap/pd:v8.1.0", Version: "v8.1.0"},
 			{
@@ -34,6 +34,15 @@ func TestNew(t *testing.T) {
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("%+v\nwant\n%+v", c, want)
+	}
+}
+
+func TestNewUpkeep(t *testing.T) {
+	tc, remove := valid(), corev1.PersistentVolumeReclaimDelete
+	tc.Spec.PVReclaimPolicy, tc.Spec.TiKV.StoreLabels = &remove, []string{"disk"}
+	c := New(tc)
+	if kv, _ := c.Group(TiKV); c.VolumePolicy != remove || !reflect.DeepEqual(kv.StoreLabels, []string{"disk"}) {
+		t.Errorf("got %s, %v", c.VolumePolicy, kv.StoreLabels)
 	}
 }
 

@@ -24,6 +24,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
+// upkeepAtOnce is how many small corrections are made at the same time: with
+// one after the other the first minute of a big cluster would be spent on them.
+const upkeepAtOnce = 8
+
 // Run checks what the request wants, writes it, and drives the cluster there.
 // With --dry-run it says what that would be.
 func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Request) error {
@@ -134,6 +138,8 @@ func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, po
 		ctx = held.Context()
 		engine.Actor = act.New(s.Kube, s.Observer.PD, cluster, time.Now)
 		engine.Recorder = act.NewRecorder(s.Intent, s.Observer.Existing)
+		engine.Upkeep = reconcile.NewUpkeep(upkeepAtOnce, time.Now)
+		s.Observer.Tend()
 	case o.NoFollow:
 		return plan.Plan{}, exit.With(exit.Held, fmt.Errorf("%s drives the cluster, and will carry out what was asked", other))
 	default:

@@ -5,8 +5,12 @@ package plantest
 
 import (
 	"fmt"
+	"maps"
+	"strconv"
 	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
@@ -27,7 +31,9 @@ type Cluster struct {
 // member with ordinal 0, and each store has ten leaders and the id 1 + ordinal.
 func New(pd, tikv, tidb int) *Cluster {
 	c := &Cluster{}
-	c.Wanted.Cluster = topology.Cluster{Namespace: "ns", Name: "t", Instance: "t"}
+	c.Wanted.Cluster = topology.Cluster{
+		Namespace: "ns", Name: "t", Instance: "t", VolumePolicy: corev1.PersistentVolumeReclaimRetain,
+	}
 	c.Seen = state.Snapshot{At: Now, Groups: map[topology.Kind]state.Group{}}
 	c.Seen.PD = state.PD{
 		ClusterID: 7, Members: pd, Healthy: pd, Leader: "t-pd-0",
@@ -72,8 +78,40 @@ func (c *Cluster) member(kind topology.Kind, i int) state.Member {
 		m.Database.Name, m.Database.Leader = m.Name, i == 0
 	case topology.TiKV:
 		m.Database.State, m.Database.Leaders, m.Database.Regions = state.StoreUp, 10, 30
+		m.StoreLabels = map[string]string{}
 	}
+	c.identify(&m)
 	return m
+}
+
+// identify gives the objects of a member the labels that upkeep would give them.
+func (c *Cluster) identify(m *state.Member) {
+	ids := func() state.Identity {
+		labels := map[string]string{topology.LabelClusterID: "7"}
+		id := strconv.FormatUint(m.Database.ID, 10)
+		switch m.Kind {
+		case topology.PD:
+			labels[topology.LabelMemberID] = id
+		case topology.TiKV:
+			labels[topology.LabelStoreID] = id
+		}
+		return state.Identity{Labels: labels}
+	}
+	m.Pod.Node, m.Pod.Identity = "node-"+strconv.Itoa(m.Ordinal), ids()
+	for i := range m.Claims {
+		claim := &m.Claims[i]
+		named := map[string]string{topology.LabelPodName: m.Name}
+		m.Pod.Claims = append(m.Pod.Claims, claim.Name)
+		claim.Identity = ids()
+		claim.Identity.Labels[topology.LabelPodName], claim.Identity.Annotations = m.Name, named
+		claim.Volume = &state.Volume{
+			Name: "pv-" + claim.Name, UID: "pv-" + claim.UID, Version: "1",
+			Policy: string(c.Wanted.Cluster.VolumePolicy), Identity: ids(),
+		}
+		claim.Volume.Identity.Annotations = named
+		maps.Copy(claim.Volume.Identity.Labels, c.Wanted.Cluster.Labels(m.Kind))
+		claim.Volume.Identity.Labels[topology.LabelNamespace] = c.Wanted.Cluster.Namespace
+	}
 }
 
 // Want changes what is wanted of a component.
@@ -180,6 +218,15 @@ func (c *Cluster) Blind() *Cluster {
 // Decide decides.
 func (c *Cluster) Decide() plan.Plan {
 	return plan.Decide(component.Profiles(), c.Wanted, c.Seen)
+}
+
+// Upkeep is what is put right by the way, a line per step.
+func (c *Cluster) Upkeep() string {
+	var lines []string
+	for _, s := range c.Decide().Upkeep {
+		lines = append(lines, s.String())
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Text is the decision as text: the outcome, then a line per step and per gate.

@@ -1,0 +1,242 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// freshness is how long what only upkeep needs is taken for unchanged. Volumes
+// and nodes belong to the whole Kubernetes cluster: listing or watching them is
+// a right that not everybody has and a price that not everybody should pay, and
+// nothing urgent depends on them.
+const freshness = 10 * time.Minute
+
+// extras are reads that only upkeep needs, remembered: volumes by the claim's
+// UID and nodes by name. A nil *extras reads nothing, and all of it is unknown.
+type extras struct {
+	volumes memory[*state.Volume]
+	nodes   memory[map[string]string]
+}
+
+// memory is what was read once, and when.
+type memory[T any] struct {
+	mu     sync.Mutex
+	read   map[string]reading[T]
+	denied *state.Gap // there is no right to read these things
+}
+
+type reading[T any] struct {
+	at    time.Time
+	value T
+	gap   *state.Gap // why there is no value
+}
+
+// Tend makes the observer read what upkeep needs besides: the volumes of claims
+// and the nodes of stores. Who only looks on does not need it.
+func (o *Observer) Tend() {
+	if o.extras == nil {
+		o.extras = &extras{}
+	}
+}
+
+// recall answers from memory, else by the given read. A read that fails for no
+// lasting reason leaves the thing unknown and is not remembered.
+func (m *memory[T]) recall(now time.Time, key string, get func() (T, *state.Gap, error)) T {
+	m.mu.Lock()
+	known, ok := m.read[key]
+	denied := m.denied
+	m.mu.Unlock()
+	if ok && now.Sub(known.at) < freshness || denied != nil {
+		return known.value
+	}
+	value, gap, err := get()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case apierrors.IsForbidden(err):
+		m.denied = gap
+	case err == nil:
+		if m.read == nil {
+			m.read = map[string]reading[T]{}
+		}
+		m.read[key] = reading[T]{at: now, value: value, gap: gap}
+	}
+	return value
+}
+
+// keep forgets all but some of what was read.
+func (m *memory[T]) keep(wanted func(key string, value T) bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.read, func(key string, r reading[T]) bool { return !wanted(key, r.value) })
+}
+
+// gaps are in a fixed order, so that a look at the same looks the same.
+func (m *memory[T]) gaps() []state.Gap {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []state.Gap
+	if m.denied != nil {
+		out = append(out, *m.denied)
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.read)) {
+		if gap := m.read[key].gap; gap != nil {
+			out = append(out, *gap)
+		}
+	}
+	return out
+}
+
+// gaps are all that could not be read.
+func (e *extras) gaps() []state.Gap {
+	if e == nil {
+		return nil
+	}
+	return append(e.volumes.gaps(), e.nodes.gaps()...)
+}
+
+// readVolumes reads the volumes of all bound claims, at once.
+func (o *Observer) readVolumes(ctx context.Context, seen objects) {
+	if o.extras == nil {
+		return
+	}
+	now := o.now()
+	bound := map[string]bool{}
+	var all errgroup.Group
+	all.SetLimit(atOnce)
+	for _, kind := range seen.claims {
+		for _, claims := range kind {
+			for i := range claims {
+				c := &claims[i]
+				name, ok := seen.bound[c.UID]
+				if !ok {
+					continue
+				}
+				bound[c.UID] = true
+				all.Go(func() error {
+					c.Volume = o.extras.volumes.recall(now, c.UID, func() (*state.Volume, *state.Gap, error) {
+						return o.readVolume(ctx, name, c)
+					})
+					return nil
+				})
+			}
+		}
+	}
+	_ = all.Wait()
+	o.extras.volumes.keep(func(uid string, _ *state.Volume) bool { return bound[uid] })
+}
+
+func (o *Observer) readVolume(ctx context.Context, name string, c *state.Claim) (*state.Volume, *state.Gap, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	v, err := o.kube.CoreV1().PersistentVolumes().Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, &state.Gap{
+			What:    "the volumes of claims, so their reclaim policy and labels stay as they are",
+			Problem: err.Error(),
+			Hint:    "get the permission to get and patch persistentvolumes",
+		}, err
+	case apierrors.IsNotFound(err):
+		return nil, &state.Gap{
+			What:    "volume " + name,
+			Problem: fmt.Sprintf("claim %s is bound to it, and it does not exist", c.Name),
+			Hint:    "restore the volume from a backup, or scale the member in and out again to have it made anew",
+		}, nil
+	case err != nil:
+		return nil, nil, err
+	case v.Spec.ClaimRef == nil || string(v.Spec.ClaimRef.UID) != c.UID:
+		return nil, nil, nil // it is, or has been, another claim's
+	}
+	return volumeState(v), nil, nil
+}
+
+func volumeState(v *corev1.PersistentVolume) *state.Volume {
+	return &state.Volume{
+		Name: v.Name, UID: string(v.UID), Version: v.ResourceVersion,
+		Policy:   string(v.Spec.PersistentVolumeReclaimPolicy),
+		Identity: identity(v),
+	}
+}
+
+// identity shares the object's maps, which nobody changes.
+func identity(o metav1.Object) state.Identity {
+	return state.Identity{Labels: o.GetLabels(), Annotations: o.GetAnnotations()}
+}
+
+// readNodes reads the labels of the nodes that stores run on, if any are wanted
+// of them.
+func (o *Observer) readNodes(ctx context.Context, c topology.Cluster, s *state.Snapshot) {
+	if o.extras == nil || !s.PD.Known() {
+		return
+	}
+	now := o.now()
+	read := map[string]bool{}
+	var mu sync.Mutex
+	var all errgroup.Group
+	all.SetLimit(atOnce)
+	s.Nodes = map[string]map[string]string{}
+	for _, g := range c.Groups {
+		keys := plan.Locations(s.PD, g.StoreLabels)
+		for _, m := range s.Groups[g.Kind].Members {
+			if len(keys) == 0 || m.StoreLabels == nil || m.Pod == nil || m.Pod.Node == "" || read[m.Pod.Node] {
+				continue
+			}
+			name := m.Pod.Node
+			read[name] = true
+			all.Go(func() error {
+				labels := o.extras.nodes.recall(now, name, func() (map[string]string, *state.Gap, error) {
+					return o.readNode(ctx, name)
+				})
+				mu.Lock()
+				defer mu.Unlock()
+				if labels != nil {
+					s.Nodes[name] = labels
+				}
+				return nil
+			})
+		}
+	}
+	_ = all.Wait()
+}
+
+func (o *Observer) readNode(ctx context.Context, name string) (map[string]string, *state.Gap, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	n, err := o.kube.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, &state.Gap{
+			What:    "the labels of nodes, so stores keep the location labels that they have",
+			Problem: err.Error(),
+			Hint:    "get the permission to get nodes",
+		}, err
+	case err != nil:
+		return nil, nil, err
+	}
+	return n.Labels, nil, nil
+}
+
+// Forget drops what is remembered of what a step of upkeep was taken on, whether
+// it succeeded or not, so that it is read anew.
+func (o *Observer) Forget(step plan.Step) {
+	s, ok := step.(plan.TendVolume)
+	if !ok || o.extras == nil {
+		return
+	}
+	o.extras.volumes.keep(func(_ string, v *state.Volume) bool { return v == nil || v.Name != s.Name })
+}

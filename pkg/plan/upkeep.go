@@ -1,0 +1,138 @@
+package plan
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// upkeep is what is put right by the way: small corrections that nobody waits
+// for and that take nothing away. They are no part of the outcome, so one that
+// cannot be made, for want of a permission, holds up neither the cluster's
+// repair nor its convergence. What was not read is left alone.
+func upkeep(profiles []Profile, w Wanted, s state.Snapshot) []Step {
+	var steps []Step
+	for _, g := range w.Groups {
+		sc := Scene{Cluster: w.Cluster, Want: g, Got: s.Groups[g.Kind], All: s}
+		p := profileOf(profiles, g.Kind)
+		for _, m := range sc.Got.Members {
+			steps = append(steps, sc.remake(m)...)
+			steps = append(steps, sc.labelPod(p, m)...)
+			for _, c := range m.Claims {
+				steps = append(steps, sc.labelClaim(p, m, c)...)
+				steps = append(steps, sc.tendVolume(p, m, c)...)
+			}
+			if p.Located {
+				steps = append(steps, sc.labelStore(m)...)
+			}
+		}
+	}
+	return steps
+}
+
+// remake: a claim was deleted while its pod was made. The pod waits for it for
+// ever, since the StatefulSet controller makes claims only before pods.
+func (sc Scene) remake(m state.Member) []Step {
+	if m.Pod == nil || m.Pod.Node != "" || m.Pod.Terminating || !sc.Got.Set.Exists || m.Ordinal >= sc.Got.Set.Replicas {
+		return nil
+	}
+	var missing []string
+	for _, name := range m.Pod.Claims {
+		if !slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return c.Name == name }) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return []Step{RemakePod{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Claims: missing}}
+}
+
+// ids are the labels that say which member of which cluster it is, as far as PD
+// tells. An id that is unknown is left as it is, one that is wrong is corrected:
+// tools find the store of a pod by it.
+func (sc Scene) ids(p Profile, m state.Member) map[string]string {
+	ids := map[string]string{}
+	if id := sc.All.PD.ClusterID; id != 0 {
+		ids[topology.LabelClusterID] = strconv.FormatUint(id, 10)
+	}
+	if p.IDLabel != "" && m.Database.Presence == state.Present && m.Database.ID != 0 {
+		ids[p.IDLabel] = strconv.FormatUint(m.Database.ID, 10)
+	}
+	return ids
+}
+
+func (sc Scene) labelPod(p Profile, m state.Member) []Step {
+	if m.Pod == nil || m.Pod.Terminating {
+		return nil
+	}
+	set := state.Identity{Labels: differs(m.Pod.Identity.Labels, sc.ids(p, m))}
+	if set.Labels == nil {
+		return nil
+	}
+	return []Step{Label{Component: m.Kind, Member: m.Name, Object: PodObject, Name: m.Name, UID: m.Pod.UID, Set: set}}
+}
+
+func (sc Scene) labelClaim(p Profile, m state.Member, c state.Claim) []Step {
+	if c.Terminating {
+		return nil
+	}
+	labels := sc.ids(p, m)
+	labels[topology.LabelPodName] = m.Name
+	set := state.Identity{
+		Labels:      differs(c.Identity.Labels, labels),
+		Annotations: differs(c.Identity.Annotations, map[string]string{topology.LabelPodName: m.Name}),
+	}
+	if set.Labels == nil && set.Annotations == nil {
+		return nil
+	}
+	return []Step{Label{Component: m.Kind, Member: m.Name, Object: ClaimObject, Name: c.Name, UID: c.UID, Set: set}}
+}
+
+func (sc Scene) tendVolume(p Profile, m state.Member, c state.Claim) []Step {
+	if c.Volume == nil || c.Terminating {
+		return nil
+	}
+	policy, set := sc.untidy(p, m, c)
+	if policy == "" && set.Labels == nil && set.Annotations == nil {
+		return nil
+	}
+	return []Step{TendVolume{
+		Component: m.Kind, Member: m.Name, Name: c.Volume.Name, UID: c.Volume.UID, Version: c.Volume.Version,
+		Policy: policy, Set: set,
+	}}
+}
+
+// untidy is what of a claim's volume is not as wanted. The policy of one that is
+// about to be given up stays: it is set when the claim is deleted.
+func (sc Scene) untidy(p Profile, m state.Member, c state.Claim) (policy string, set state.Identity) {
+	if want := string(sc.Cluster.VolumePolicy); want != "" && c.Volume.Policy != want && !(c.Marked && sc.Cluster.Reclaims) {
+		policy = want
+	}
+	labels := sc.ids(p, m)
+	for key, value := range sc.Cluster.Labels(m.Kind) {
+		labels[key] = value
+	}
+	labels[topology.LabelNamespace] = sc.Cluster.Namespace
+	return policy, state.Identity{
+		Labels:      differs(c.Volume.Identity.Labels, labels),
+		Annotations: differs(c.Volume.Identity.Annotations, map[string]string{topology.LabelPodName: m.Name}),
+	}
+}
+
+// differs is what is to be set for have to have all of want; nil if it has.
+func differs(have, want map[string]string) map[string]string {
+	var out map[string]string
+	for key, value := range want {
+		if got, ok := have[key]; ok && got == value {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[key] = value
+	}
+	return out
+}

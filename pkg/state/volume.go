@@ -1,0 +1,27 @@
+package state
+
+// Identity is what an object says of itself, in its labels and annotations.
+type Identity struct {
+	Labels      map[string]string
+	Annotations map[string]string
+}
+
+// Volume is the PersistentVolume that a claim is bound to.
+type Volume struct {
+	Name string
+	UID  string
+	// Version is the resourceVersion that was read.
+	Version string
+	// Policy is what becomes of the volume when its claim is deleted: Retain,
+	// Delete or Recycle.
+	Policy   string
+	Identity Identity
+}
+
+// Gap is something that could not be read and that nothing but upkeep needs. It
+// is told, and holds up nobody.
+type Gap struct {
+	What    string // what is not known, e.g. "the volumes of claims"
+	Problem string // why
+	Hint    string // what a person can do
+}
