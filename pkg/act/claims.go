@@ -72,6 +72,14 @@ func (a *Actor) deleteClaim(ctx context.Context, s plan.DeleteClaim) error {
 	if err := a.forgotten(ctx, object, s); err != nil {
 		return err
 	}
+	if s.Reclaim {
+		// Before the claim: a volume that is kept afterwards belongs to nobody
+		// who would ever delete it. Should we be killed here, the mark stays and
+		// the next run goes on.
+		if err := a.surrender(ctx, claim); err != nil {
+			return err
+		}
+	}
 	err = a.kube.CoreV1().PersistentVolumeClaims(a.cluster.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{
 		// The version, too: the mark may be taken off at this moment.
 		Preconditions: &metav1.Preconditions{UID: &claim.UID, ResourceVersion: &claim.ResourceVersion},
@@ -146,7 +154,9 @@ func (a *Actor) forgotten(ctx context.Context, object string, s plan.DeleteClaim
 		return nil
 	}
 	stores, err := client.Stores(ctx)
-	if err != nil && !errors.Is(err, pd.ErrNotBootstrapped) {
+	if err != nil && (s.Reclaim || !errors.Is(err, pd.ErrNotBootstrapped)) {
+		// PD says so for a moment after its leader has changed, too. Who makes
+		// room for a member can wait no longer; who tidies up can.
 		return fmt.Errorf("read stores: %w", err)
 	}
 	for _, store := range stores {

@@ -3,6 +3,7 @@ package act
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,6 +136,70 @@ func TestDeleteClaimPreconditions(t *testing.T) {
 		err := w.Do(t.Context(), deletion)
 		var s *Stale
 		if !errors.As(err, &s) || !strings.Contains(err.Error(), "just changed") {
+			t.Errorf("got %v", err)
+		}
+		liveClaim(t, w)
+	})
+}
+
+// With the claim goes the volume: its policy is set before, and only if it is
+// the claim's own.
+func TestReclaim(t *testing.T) {
+	reclaim := deletion
+	reclaim.Reclaim = true
+	bound := func() *corev1.PersistentVolumeClaim {
+		c := claim(topology.TiKV, 3, true)
+		c.Spec.VolumeName = "pv-3"
+		return c
+	}
+	writes := func(t *testing.T, want []string, objects ...runtime.Object) {
+		t.Helper()
+		w := newWorld(t, objects...)
+		w.pd.Update(forgets)
+		w.do(t, reclaim)
+		if got := w.writes(); !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	both := []string{"patch persistentvolumes", "delete persistentvolumeclaims"}
+	writes(t, both, bound(), volume("Retain"), set(topology.TiKV, 3, 3))
+	writes(t, both[1:], bound(), volume("Delete"), set(topology.TiKV, 3, 3))
+	writes(t, both[1:], bound(), set(topology.TiKV, 3, 3))                       // its volume is gone
+	writes(t, both[1:], claim(topology.TiKV, 3, true), set(topology.TiKV, 3, 3)) // it never had one
+
+	for name, stale := range map[string][]runtime.Object{
+		"tikv-11-37 the ordinal is wanted again": {bound(), volume("Retain"), set(topology.TiKV, 4, 4)},
+		"tikv-11-37 the mark was taken off":      {claim(topology.TiKV, 3, false), volume("Retain")},
+		"the volume is another claim's": {bound(), func() *corev1.PersistentVolume {
+			v := volume("Retain")
+			v.Spec.ClaimRef.UID = "another"
+			return v
+		}()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, stale...)
+			w.pd.Update(forgets)
+			w.isStale(t, reclaim)
+		})
+	}
+	t.Run("tikv-11-37 PD has the store", func(t *testing.T) {
+		newWorld(t, bound(), volume("Retain")).isStale(t, reclaim)
+	})
+	t.Run("PD speaks of no stores for a moment", func(t *testing.T) {
+		w := newWorld(t, bound(), volume("Retain"))
+		w.pd.Update(func(s *pd.FakeState) { s.NotBootstrapped = true })
+		if err := w.Do(t.Context(), reclaim); !errors.Is(err, pd.ErrNotBootstrapped) {
+			t.Errorf("got %v", err)
+		}
+		w.unchanged(t)
+	})
+	t.Run("no right to patch volumes: the claim stays as well", func(t *testing.T) {
+		w := newWorld(t, bound(), volume("Retain"))
+		w.pd.Update(forgets)
+		w.kube.PrependReactor("patch", "persistentvolumes", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewForbidden(corev1.Resource("persistentvolumes"), "pv-3", nil)
+		})
+		if err := w.Do(t.Context(), reclaim); !apierrors.IsForbidden(err) {
 			t.Errorf("got %v", err)
 		}
 		liveClaim(t, w)

@@ -38,6 +38,15 @@ func (o objects) ordinals(k topology.Kind) int {
 	return n
 }
 
+// claimed is one more than the highest ordinal that has a claim.
+func (o objects) claimed(k topology.Kind) int {
+	n := 0
+	for ordinal := range o.claims[k] {
+		n = max(n, ordinal+1)
+	}
+	return n
+}
+
 // lists are the answers of the API server as they come.
 type lists struct {
 	services  *corev1.ServiceList

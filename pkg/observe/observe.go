@@ -126,7 +126,11 @@ func (o *Observer) client(urls []string) pd.Client {
 func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.Group, seen objects, base database) state.Group {
 	k := want.Kind
 	g := state.Group{Set: set(seen.existing.Sets[k])}
-	for n := range max(want.Size(), g.Set.Replicas, seen.ordinals(k), base.ordinals(k)) {
+	size := max(want.Size(), g.Set.Replicas, seen.ordinals(k), base.ordinals(k))
+	if c.Reclaims {
+		size = max(size, seen.claimed(k)) // those that are nothing but claims any more
+	}
+	for n := range size {
 		m := state.Member{Kind: k, Ordinal: n, Name: c.PodName(k, n), Claims: seen.claims[k][n]}
 		if p := seen.pods[k][n]; p != nil {
 			m.Pod = podState(k, p)

@@ -72,7 +72,7 @@ func (o *tended) volumes(t *testing.T, claims ...corev1.PersistentVolumeClaim) [
 	t.Helper()
 	l := lists{
 		services: &corev1.ServiceList{}, configs: &corev1.ConfigMapList{}, pods: &corev1.PodList{},
-		sets: &appsv1.StatefulSetList{},
+		sets:   &appsv1.StatefulSetList{},
 		claims: &corev1.PersistentVolumeClaimList{Items: claims},
 	}
 	seen, err := l.sort(basic)

@@ -43,6 +43,9 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 		sum.gates = append(sum.gates, v.gates...)
 		hold = hold.after(sc, v)
 	}
+	if sum.idle() {
+		sum = reclaim(profiles, w, s)
+	}
 	p := conclude(sum)
 	p.Upkeep = upkeep(profiles, w, s)
 	return p

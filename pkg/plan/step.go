@@ -112,6 +112,9 @@ type DeleteClaim struct {
 	Component topology.Kind
 	Member    string
 	Name, UID string
+	// Reclaim: the member is not wanted any more, and its volume goes with the
+	// claim, whatever its policy was.
+	Reclaim bool
 }
 
 // Disruptive tells whether a step takes redundancy away or cannot be taken
@@ -187,4 +190,9 @@ func (s MarkClaims) String() string { return "mark " + strings.Join(s.Claims, ",
 func (s UnmarkClaims) String() string {
 	return "take the mark off " + strings.Join(s.Claims, ", ")
 }
-func (s DeleteClaim) String() string { return "delete left-over claim " + s.Name }
+func (s DeleteClaim) String() string {
+	if s.Reclaim {
+		return "delete left-over claim " + s.Name + " and its volume"
+	}
+	return "delete left-over claim " + s.Name
+}

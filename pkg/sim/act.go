@@ -290,7 +290,7 @@ func (w *World) deleteClaim(s plan.DeleteClaim) error {
 	if c == nil {
 		return nil
 	}
-	if c.uid != s.UID {
+	if c.uid != s.UID || w.sets[k].spec.replicas > i {
 		return errConflict
 	}
 	if c.goneAt == never {

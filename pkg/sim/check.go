@@ -355,6 +355,9 @@ func (w *World) judgeClaim(s plan.DeleteClaim, say sayer) {
 	case k == pd && c.data != 0 && w.pd.member(c.data) != nil:
 		say("data", "%s holds a PD member", c.name)
 	}
+	if s.Reclaim && (!w.Reclaims || w.wantedBoth(k, i)) {
+		say("data", "the user wants %s", w.names[k][i])
+	}
 }
 
 // checkEvictions: only stores that are worked on give their leaders up.

@@ -271,3 +271,38 @@ func TestNoScaleOutOverFailingRollout(t *testing.T) {
 	w.Upgrade("v1", topology.TiKV)
 	fine(t, w)
 }
+
+// Claims of removed members go where the user asks for that, and the next member
+// of the ordinal begins anew. (tikv-11-37, tidb-B9)
+func TestReclaim(t *testing.T) {
+	w := settled(Options{PD: 5, TiKV: 5, TiDB: 1, Reclaims: true})
+	w.Scale(topology.PD, 3)
+	w.Scale(topology.TiKV, 3)
+	fine(t, w)
+	for k := range kinds {
+		for i := 3; i < limit; i++ {
+			if c := w.claims[k][i]; c != nil && c.goneAt == never {
+				t.Errorf("%s is there\n%s", c.name, w.Transcript())
+			}
+		}
+	}
+	w.Scale(topology.TiKV, 4)
+	fine(t, w)
+	if s := w.ownStore(3); s == nil || s.id <= 5 {
+		t.Errorf("got %+v\n%s", s, w.Transcript())
+	}
+}
+
+// The user calls a scale-in off at the last moment: the data of a member that is
+// wanted again is nobody's to delete. (tikv-11-37)
+func TestReclaimCalledOff(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1, Reclaims: true})
+	w.Scale(topology.TiKV, 3)
+	w.OnStep("delete left-over claim", func() {
+		w.Scale(topology.TiKV, 4)
+		spec := w.sets[tikv].spec
+		spec.replicas = 4
+		w.change(&w.sets[tikv], spec)
+	})
+	fine(t, w)
+}

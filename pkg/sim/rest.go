@@ -52,6 +52,9 @@ func (w *World) restOfMember(k kind, i int) {
 	if p != nil {
 		w.broke("rest", "%s is there", w.names[k][i])
 	}
+	if c != nil && c.marked && c.goneAt == never && w.Reclaims {
+		w.broke("rest", "%s is marked, and was not reclaimed", c.name)
+	}
 	if c != nil && !c.marked && w.Faults.Kubectl == 0 {
 		w.broke("rest", "%s is left over, but not marked", c.name)
 	}

@@ -19,6 +19,7 @@ func Seed(seed uint64, tell bool) *World {
 		Faults:       someFaults(rng),
 		Ordered:      [3]bool{rng.IntN(4) == 0, rng.IntN(4) == 0, rng.IntN(4) == 0},
 	}
+	o.Reclaims = rng.IntN(3) == 0
 	w := New(o)
 	if tell {
 		w.Tell()

@@ -53,6 +53,7 @@ type Options struct {
 	Ordered      [3]bool
 	EvictTimeout time.Duration
 	MinReady     time.Duration
+	Reclaims     bool // the claims of removed members are to be deleted
 	Faults       Faults
 }
 
@@ -113,6 +114,7 @@ func New(o Options) *World {
 		evicts:  map[uint64]*scheduler{},
 		driver:  &driver{late: never},
 	}
+	w.cluster.Reclaims = o.Reclaims
 	w.Intent.Replicas = [3]int{o.PD, o.TiKV, o.TiDB}
 	w.Intent.Template = [3]string{"v1", "v1", "v1"}
 	w.pd.electAt = never

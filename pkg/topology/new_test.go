@@ -39,9 +39,9 @@ func TestNew(t *testing.T) {
 
 func TestNewUpkeep(t *testing.T) {
 	tc, remove := valid(), corev1.PersistentVolumeReclaimDelete
-	tc.Spec.PVReclaimPolicy, tc.Spec.TiKV.StoreLabels = &remove, []string{"disk"}
+	tc.Spec.PVReclaimPolicy, tc.Spec.TiKV.StoreLabels, tc.Spec.EnablePVReclaim = &remove, []string{"disk"}, yes()
 	c := New(tc)
-	if kv, _ := c.Group(TiKV); c.VolumePolicy != remove || !reflect.DeepEqual(kv.StoreLabels, []string{"disk"}) {
+	if kv, _ := c.Group(TiKV); !c.Reclaims || c.VolumePolicy != remove || !reflect.DeepEqual(kv.StoreLabels, []string{"disk"}) {
 		t.Errorf("got %s, %v", c.VolumePolicy, kv.StoreLabels)
 	}
 }

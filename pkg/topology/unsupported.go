@@ -33,7 +33,6 @@ func unsupported(tc *v1alpha1.TidbCluster) field.ErrorList {
 
 	refuse(tc.IsTLSClusterEnabled(), "TLS between the components", "tlsCluster", "enabled")
 	refuse(spec.RecoveryMode, "restoring a cluster from volume snapshots", "recoveryMode")
-	refuse(isTrue(spec.EnablePVReclaim), "deleting the claims of removed members at once", "enablePVReclaim")
 	refuse(isTrue(spec.EnablePVCReplace), "replacing volumes", "enablePVCReplace")
 	refuse(len(spec.StartScriptV2FeatureFlags) > 0, "variants of the start scripts", "startScriptV2FeatureFlags")
 	refuse(suspends(spec.SuspendAction), "suspending a cluster", "suspendAction", "suspendStatefulSet")

@@ -51,8 +51,9 @@ func TestValid(t *testing.T) {
 			tc.Spec.TLSCluster = &v1alpha1.TLSCluster{}
 			tc.Spec.TiDB.TLSClient = &v1alpha1.TiDBTLSClient{}
 			tc.Spec.SuspendAction = &v1alpha1.SuspendAction{}
-			tc.Spec.TiDB.BinlogEnabled, tc.Spec.EnablePVReclaim = new(bool), new(bool)
+			tc.Spec.TiDB.BinlogEnabled = new(bool)
 		},
+		"claims are reclaimed":         func(tc *v1alpha1.TidbCluster) { tc.Spec.EnablePVReclaim = yes() },
 		"second generation of scripts": func(tc *v1alpha1.TidbCluster) { tc.Spec.StartScriptVersion = "v2" },
 	} {
 		tc := valid()
@@ -134,8 +135,7 @@ func TestNotSupportedYet(t *testing.T) {
 		"spec.tlsCluster.enabled": func(tc *v1alpha1.TidbCluster) {
 			tc.Spec.TLSCluster = &v1alpha1.TLSCluster{Enabled: true}
 		},
-		"spec.recoveryMode":    func(tc *v1alpha1.TidbCluster) { tc.Spec.RecoveryMode = true },
-		"spec.enablePVReclaim": func(tc *v1alpha1.TidbCluster) { tc.Spec.EnablePVReclaim = yes() },
+		"spec.recoveryMode": func(tc *v1alpha1.TidbCluster) { tc.Spec.RecoveryMode = true },
 		"spec.enablePVCReplace": func(tc *v1alpha1.TidbCluster) {
 			tc.Spec.EnablePVCReplace = yes()
 		},

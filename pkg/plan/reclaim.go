@@ -1,0 +1,38 @@
+package plan
+
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+
+// reclaim gives up the claims of members that were removed, with their volumes,
+// where the user asks for that. It is the last thing to do, when nothing else is
+// left to do or to wait for: data that is kept a little longer costs next to
+// nothing, and a cluster at rest is one whose members can be told apart for sure.
+func reclaim(profiles []Profile, w Wanted, s state.Snapshot) verdict {
+	var v verdict
+	if !w.Cluster.Reclaims || !s.PD.Known() || !s.PD.Bootstrapped {
+		return v
+	}
+	for _, g := range w.Groups {
+		sc := Scene{Cluster: w.Cluster, Want: g, Got: s.Groups[g.Kind], All: s}
+		p := profileOf(profiles, g.Kind)
+		for _, m := range sc.Got.Members {
+			for _, c := range m.Claims {
+				if c.Marked && !c.Terminating && sc.abandoned(p, m) {
+					v.steps = append(v.steps, DeleteClaim{
+						Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, Reclaim: true,
+					})
+				}
+			}
+		}
+	}
+	return v
+}
+
+// abandoned: nobody wants the member, nothing of it runs, and the database has
+// let go of it for good. The mark alone is no proof: it outlives a scale-in that
+// was called off, until the member serves again.
+func (sc Scene) abandoned(p Profile, m state.Member) bool {
+	if sc.Kept(m) || m.Pod != nil {
+		return false
+	}
+	return p.Stateless || m.Database.Presence == state.Absent || m.Database.State == state.StoreTombstone
+}
