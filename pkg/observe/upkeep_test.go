@@ -243,3 +243,18 @@ func TestClaimsOfPod(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// What is left of a removed member is a claim. It counts where claims are to be
+// given up, and only there.
+func TestClaimsOnly(t *testing.T) {
+	for reclaims, want := range map[bool]int{true: 5, false: 3} {
+		c := basic
+		c.Reclaims = reclaims
+		seen := objects{claims: map[topology.Kind]map[int][]state.Claim{topology.PD: {4: {{Name: "pd-basic-pd-4", Marked: true}}}}}
+		o := &Observer{now: func() time.Time { return noon }}
+		g := o.group(t.Context(), c, topology.Group{Kind: topology.PD, Replicas: 3}, seen, database{})
+		if len(g.Members) != want || reclaims && !g.Members[4].Claims[0].Marked {
+			t.Errorf("reclaims %t: got %+v", reclaims, g.Members)
+		}
+	}
+}

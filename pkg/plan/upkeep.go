@@ -108,7 +108,7 @@ func (sc Scene) tendVolume(p Profile, m state.Member, c state.Claim) []Step {
 // untidy is what of a claim's volume is not as wanted. The policy of one that is
 // about to be given up stays: it is set when the claim is deleted.
 func (sc Scene) untidy(p Profile, m state.Member, c state.Claim) (policy string, set state.Identity) {
-	if want := string(sc.Cluster.VolumePolicy); want != "" && c.Volume.Policy != want && !(c.Marked && sc.Cluster.Reclaims) {
+	if want := string(sc.Cluster.VolumePolicy); want != "" && c.Volume.Policy != want && (!c.Marked || !sc.Cluster.Reclaims) {
 		policy = want
 	}
 	labels := sc.ids(p, m)
