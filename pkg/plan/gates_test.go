@@ -98,7 +98,10 @@ func TestSurvivors(t *testing.T) {
 		m.Database, m.Pod.Started, m.Pod.Since = state.Database{}, plantest.Now.Add(-time.Minute), plantest.Now.Add(-time.Minute)
 	}
 	founded.Member("t-pd-2").Pod.Revision = "v0"
+	deleted := plantest.New(3, 4, 2).Set(tikv, func(s *state.Set) { s.Exists = false }).Roll(tidb).Down(time.Minute, "t-tidb-1")
+	deleted.Want(tikv).Set.Drift = plan.Missing
 	plantest.Table(t, "survivors", []plantest.Case{
+		{Name: "TiKV has no StatefulSet, a TiDB is stuck", Cluster: deleted},
 		{Name: "PD has pods to replace, TiKV is at rest, a TiDB is down", Cluster: plantest.New(3, 4, 2).Roll(pd).Roll(tidb).Down(time.Minute, "t-tidb-1")},
 		{Name: "a service is missing", Cluster: service},
 		{Name: "pods without a StatefulSet, and a service is missing", Cluster: strays},

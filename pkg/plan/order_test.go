@@ -98,6 +98,12 @@ func TestByHand(t *testing.T) {
 			c.Want(pd).Replicas = 2
 			return c
 		}()},
+		{Name: "PD has no quorum, one has been replaced", Cluster: func() *plantest.Cluster {
+			c := deaf(plantest.New(3, 0, 0).Roll(pd).Rolled(pd, 1).Set(pd, manual), "t-pd-0", "t-pd-1", "t-pd-2")
+			c.Seen.PD = state.PD{Problem: "PD has no leader", Leaderless: true}
+			c.Want(pd).Replicas = 1
+			return c
+		}()},
 		{Name: "PD cannot be asked", Cluster: func() *plantest.Cluster {
 			c := deaf(plantest.New(3, 0, 0).Roll(pd).Set(pd, manual), "t-pd-0", "t-pd-1", "t-pd-2")
 			c.Seen.PD = state.PD{Problem: "PD does not answer"}
