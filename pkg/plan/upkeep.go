@@ -17,12 +17,13 @@ func upkeep(profiles []Profile, w Wanted, s state.Snapshot) []Step {
 	for _, g := range w.Groups {
 		sc := Scene{Cluster: w.Cluster, Want: g, Got: s.Groups[g.Kind], All: s}
 		p := profileOf(profiles, g.Kind)
+		own := volumeLabels(sc.Cluster, g.Kind)
 		for _, m := range sc.Got.Members {
 			steps = append(steps, sc.remake(m)...)
 			steps = append(steps, sc.labelPod(p, m)...)
 			for _, c := range m.Claims {
 				steps = append(steps, sc.labelClaim(p, m, c)...)
-				steps = append(steps, sc.tendVolume(p, m, c)...)
+				steps = append(steps, sc.tendVolume(p, m, c, own)...)
 			}
 			if p.Located {
 				steps = append(steps, sc.labelStore(m)...)
@@ -53,15 +54,28 @@ func (sc Scene) remake(m state.Member) []Step {
 // ids are the labels that say which member of which cluster it is, as far as PD
 // tells. An id that is unknown is left as it is, one that is wrong is corrected:
 // tools find the store of a pod by it.
-func (sc Scene) ids(p Profile, m state.Member) map[string]string {
-	ids := map[string]string{}
+func (sc Scene) ids(p Profile, m state.Member) []entry {
+	ids := make([]entry, 0, 8) // with room for what an object has besides
 	if id := sc.All.PD.ClusterID; id != 0 {
-		ids[topology.LabelClusterID] = strconv.FormatUint(id, 10)
+		ids = append(ids, entry{topology.LabelClusterID, strconv.FormatUint(id, 10)})
 	}
 	if p.IDLabel != "" && m.Database.Presence == state.Present && m.Database.ID != 0 {
-		ids[p.IDLabel] = strconv.FormatUint(m.Database.ID, 10)
+		ids = append(ids, entry{p.IDLabel, strconv.FormatUint(m.Database.ID, 10)})
 	}
 	return ids
+}
+
+// entry is a label or an annotation. A cluster has thousands, which are looked
+// at in every turn.
+type entry struct{ key, value string }
+
+// volumeLabels are what a volume, which has no namespace, says of its claim.
+func volumeLabels(c topology.Cluster, k topology.Kind) []entry {
+	own := []entry{{topology.LabelNamespace, c.Namespace}}
+	for key, value := range c.Labels(k) {
+		own = append(own, entry{key, value})
+	}
+	return own
 }
 
 func (sc Scene) labelPod(p Profile, m state.Member) []Step {
@@ -79,11 +93,10 @@ func (sc Scene) labelClaim(p Profile, m state.Member, c state.Claim) []Step {
 	if c.Terminating {
 		return nil
 	}
-	labels := sc.ids(p, m)
-	labels[topology.LabelPodName] = m.Name
+	name := entry{topology.LabelPodName, m.Name}
 	set := state.Identity{
-		Labels:      differs(c.Identity.Labels, labels),
-		Annotations: differs(c.Identity.Annotations, map[string]string{topology.LabelPodName: m.Name}),
+		Labels:      differs(c.Identity.Labels, append(sc.ids(p, m), name)),
+		Annotations: differs(c.Identity.Annotations, []entry{name}),
 	}
 	if set.Labels == nil && set.Annotations == nil {
 		return nil
@@ -91,11 +104,11 @@ func (sc Scene) labelClaim(p Profile, m state.Member, c state.Claim) []Step {
 	return []Step{Label{Component: m.Kind, Member: m.Name, Object: ClaimObject, Name: c.Name, UID: c.UID, Set: set}}
 }
 
-func (sc Scene) tendVolume(p Profile, m state.Member, c state.Claim) []Step {
+func (sc Scene) tendVolume(p Profile, m state.Member, c state.Claim, own []entry) []Step {
 	if c.Volume == nil || c.Terminating {
 		return nil
 	}
-	policy, set := sc.untidy(p, m, c)
+	policy, set := sc.untidy(p, m, c, own)
 	if policy == "" && set.Labels == nil && set.Annotations == nil {
 		return nil
 	}
@@ -107,32 +120,27 @@ func (sc Scene) tendVolume(p Profile, m state.Member, c state.Claim) []Step {
 
 // untidy is what of a claim's volume is not as wanted. The policy of one that is
 // about to be given up stays: it is set when the claim is deleted.
-func (sc Scene) untidy(p Profile, m state.Member, c state.Claim) (policy string, set state.Identity) {
+func (sc Scene) untidy(p Profile, m state.Member, c state.Claim, own []entry) (policy string, set state.Identity) {
 	if want := string(sc.Cluster.VolumePolicy); want != "" && c.Volume.Policy != want && (!c.Marked || !sc.Cluster.Reclaims) {
 		policy = want
 	}
-	labels := sc.ids(p, m)
-	for key, value := range sc.Cluster.Labels(m.Kind) {
-		labels[key] = value
-	}
-	labels[topology.LabelNamespace] = sc.Cluster.Namespace
 	return policy, state.Identity{
-		Labels:      differs(c.Volume.Identity.Labels, labels),
-		Annotations: differs(c.Volume.Identity.Annotations, map[string]string{topology.LabelPodName: m.Name}),
+		Labels:      differs(c.Volume.Identity.Labels, append(sc.ids(p, m), own...)),
+		Annotations: differs(c.Volume.Identity.Annotations, []entry{{topology.LabelPodName, m.Name}}),
 	}
 }
 
 // differs is what is to be set for have to have all of want; nil if it has.
-func differs(have, want map[string]string) map[string]string {
+func differs(have map[string]string, want []entry) map[string]string {
 	var out map[string]string
-	for key, value := range want {
-		if got, ok := have[key]; ok && got == value {
+	for _, e := range want {
+		if got, ok := have[e.key]; ok && got == e.value {
 			continue
 		}
 		if out == nil {
 			out = map[string]string{}
 		}
-		out[key] = value
+		out[e.key] = e.value
 	}
 	return out
 }
