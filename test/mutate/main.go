@@ -24,8 +24,6 @@ import (
 	"time"
 )
 
-var packages = []string{"pkg/plan", "pkg/component", "pkg/state"}
-
 type options struct {
 	sample   int
 	seed     uint64
@@ -70,7 +68,7 @@ func run(ctx context.Context, o options) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	all, err := Mutants(root, packages)
+	all, err := Mutants(root, core)
 	if err != nil {
 		return false, err
 	}
@@ -94,7 +92,7 @@ func run(ctx context.Context, o options) (bool, error) {
 	defer os.RemoveAll(dir)
 	b := Bench{
 		Root: root, Dir: dir, Cache: &Cache{Dir: filepath.Join(root, "bin", "mutate-cache")},
-		Stages: stages(o.seeds), Timeout: time.Minute, Memory: 3 << 30,
+		Seeds: o.seeds, Timeout: time.Minute, Memory: 3 << 30,
 	}
 	begun := time.Now()
 	fmt.Fprintf(os.Stderr, "%d of %d mutants; first the tests without any\n", len(chosen), len(all))

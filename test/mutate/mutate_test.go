@@ -88,7 +88,7 @@ func TestMutants(t *testing.T) {
 // have the same one: an explanation of one would excuse the other.
 func TestKeys(t *testing.T) {
 	root := filepath.Join("..", "..")
-	all, err := Mutants(root, packages)
+	all, err := Mutants(root, core)
 	if err != nil {
 		t.Fatal(err)
 	}

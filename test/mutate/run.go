@@ -26,13 +26,20 @@ const (
 // stage is a go test command. The quick ones come first.
 type stage []string
 
-// stages are the tests that judge a mutant: decision tables, then the simulation,
+// core are the packages that mutants are made of. Their own tests take no time.
+var core = []string{"pkg/plan", "pkg/component", "pkg/state"}
+
+// stages are the tests that judge a mutant of a package: its own first, since most
+// mutants are killed by those, then the other tables, and then the simulation,
 // with enough random stories to be worth the time.
-func stages(seeds int) []stage {
-	return []stage{
-		{"./pkg/plan", "./pkg/component", "./pkg/state"},
-		{"./pkg/sim", "-seeds", strconv.Itoa(seeds)},
+func stages(of string, seeds int) []stage {
+	own, others := stage{"./" + of}, stage{}
+	for _, p := range core {
+		if p != of {
+			others = append(others, "./"+p)
+		}
 	}
+	return []stage{own, others, {"./pkg/sim", "-seeds", strconv.Itoa(seeds)}}
 }
 
 // Bench is where mutants are tested.
@@ -40,7 +47,7 @@ type Bench struct {
 	Root    string
 	Dir     string // for what is temporary
 	Cache   *Cache
-	Stages  []stage
+	Seeds   int           // of the simulation
 	Timeout time.Duration // of one stage
 	Memory  uint64        // bytes of address space for one test binary
 }
@@ -59,7 +66,7 @@ func (b Bench) Test(ctx context.Context, m Mutant) (Verdict, error) {
 	}
 	b.Cache.Use()
 	defer b.Cache.Done()
-	for _, s := range b.Stages {
+	for _, s := range stages(m.Package(), b.Seeds) {
 		out, err := b.test(ctx, s, overlay)
 		var failed *exec.ExitError
 		switch {
@@ -80,7 +87,7 @@ func (b Bench) Test(ctx context.Context, m Mutant) (Verdict, error) {
 // Baseline runs the tests without a mutant. They have to pass, else every
 // mutant would seem to be killed.
 func (b Bench) Baseline(ctx context.Context) error {
-	for _, s := range b.Stages {
+	for _, s := range stages(core[0], b.Seeds) {
 		if out, err := b.test(ctx, s, ""); err != nil {
 			return fmt.Errorf("the tests fail without a mutant: go test %s: %w\n%s", strings.Join(s, " "), err, out)
 		}
