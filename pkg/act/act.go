@@ -76,6 +76,8 @@ func (a *Actor) Do(ctx context.Context, step plan.Step) error {
 		return a.unmarkClaims(ctx, s)
 	case plan.DeleteClaim:
 		return a.deleteClaim(ctx, s)
+	case plan.DeletePod:
+		return a.deletePod(ctx, s)
 	}
 	return a.tend(ctx, step)
 }

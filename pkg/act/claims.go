@@ -19,8 +19,8 @@ import (
 )
 
 func (a *Actor) markClaims(ctx context.Context, s plan.MarkClaims) error {
-	for _, name := range s.Claims {
-		claim, err := a.claim(ctx, name)
+	for _, c := range s.Claims {
+		claim, err := a.same(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -35,8 +35,8 @@ func (a *Actor) markClaims(ctx context.Context, s plan.MarkClaims) error {
 }
 
 func (a *Actor) unmarkClaims(ctx context.Context, s plan.UnmarkClaims) error {
-	for _, name := range s.Claims {
-		claim, err := a.claim(ctx, name)
+	for _, c := range s.Claims {
+		claim, err := a.same(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -55,21 +55,19 @@ func (a *Actor) unmarkClaims(ctx context.Context, s plan.UnmarkClaims) error {
 // database knows no member that it could belong to.
 func (a *Actor) deleteClaim(ctx context.Context, s plan.DeleteClaim) error {
 	object := "persistentvolumeclaim " + s.Name
-	claim, err := a.claim(ctx, s.Name)
+	claim, err := a.same(ctx, plan.Claim{Name: s.Name, UID: s.UID})
 	switch {
 	case err != nil:
 		return err
 	case claim == nil || claim.DeletionTimestamp != nil:
 		return nil
-	case string(claim.UID) != s.UID:
-		return stale(object, "has been replaced by another one of that name")
 	case !marked(claim):
 		return stale(object, "is not marked as left over any more")
 	}
 	if err := a.unused(ctx, object, s); err != nil {
 		return err
 	}
-	if err := a.forgotten(ctx, object, s); err != nil {
+	if err := a.forgotten(ctx, object, s.Component, s.Member, !s.Reclaim && s.PodUID == ""); err != nil {
 		return err
 	}
 	if s.Reclaim {
@@ -96,7 +94,8 @@ func (a *Actor) deleteClaim(ctx context.Context, s plan.DeleteClaim) error {
 }
 
 // unused makes sure that no pod has the claim mounted, the member's or any
-// other, and that the StatefulSet is not about to make one.
+// other, and that the StatefulSet is not about to make one. It does not make one
+// while there is the pod that the step allows.
 func (a *Actor) unused(ctx context.Context, object string, s plan.DeleteClaim) error {
 	ordinal, ok := a.cluster.Ordinal(s.Component, s.Member)
 	if !ok {
@@ -107,18 +106,25 @@ func (a *Actor) unused(ctx context.Context, object string, s plan.DeleteClaim) e
 	case apierrors.IsNotFound(err):
 	case err != nil:
 		return failed("get", "statefulset "+a.cluster.SetName(s.Component), err)
-	case replicas(set) > ordinal:
+	case replicas(set) > ordinal && s.PodUID == "":
 		return stale("statefulset "+set.Name, "asks for %s by now", s.Member)
 	}
 	pods, err := a.kube.CoreV1().Pods(a.cluster.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return failed("list", "pods", err)
 	}
+	allowed := s.PodUID == ""
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		if pod.Name == s.Member || mounts(pod, s.Name) {
+		switch {
+		case pod.Name == s.Member && string(pod.UID) == s.PodUID:
+			allowed = true
+		case pod.Name == s.Member, mounts(pod, s.Name):
 			return stale(object, "is used by pod %s", pod.Name)
 		}
+	}
+	if !allowed {
+		return stale("pod "+s.Member, "is gone, and a new one may come for %s", object)
 	}
 	return nil
 }
@@ -132,36 +138,38 @@ func mounts(pod *corev1.Pod, claim string) bool {
 	return false
 }
 
-// forgotten makes sure that PD knows nobody whose data the claim could hold.
-func (a *Actor) forgotten(ctx context.Context, object string, s plan.DeleteClaim) error {
-	if s.Component != topology.PD && s.Component != topology.TiKV {
+// forgotten makes sure that PD knows nobody that the object could belong to. None
+// is whether it may say that there are no stores at all.
+func (a *Actor) forgotten(ctx context.Context, object string, k topology.Kind, member string, none bool) error {
+	if k != topology.PD && k != topology.TiKV {
 		return nil
 	}
 	client, err := a.database()
 	if err != nil {
 		return err
 	}
-	if s.Component == topology.PD {
+	if k == topology.PD {
 		members, err := client.Members(ctx)
 		if err != nil {
 			return fmt.Errorf("read PD members: %w", err)
 		}
 		for _, m := range members.Members {
-			if a.isMember(s.Member, m) {
-				return stale(object, "belongs to %s, which PD still has as member %d", s.Member, m.ID)
+			if a.isMember(member, m) {
+				return stale(object, "belongs to %s, which PD still has as member %d", member, m.ID)
 			}
 		}
 		return nil
 	}
 	stores, err := client.Stores(ctx)
-	if err != nil && (s.Reclaim || !errors.Is(err, pd.ErrNotBootstrapped)) {
+	if err != nil && (!none || !errors.Is(err, pd.ErrNotBootstrapped)) {
 		// PD says so for a moment after its leader has changed, too. Who makes
-		// room for a member can wait no longer; who tidies up can.
+		// room for a member can wait no longer; who tidies up can, and who would
+		// take something away.
 		return fmt.Errorf("read stores: %w", err)
 	}
 	for _, store := range stores {
-		if store.State != pd.StoreTombstone && a.hosts(s.Component, s.Member, hostOf(store.Address)) {
-			return stale(object, "belongs to %s, which PD still has as store %d", s.Member, store.ID)
+		if store.State != pd.StoreTombstone && a.hosts(k, member, hostOf(store.Address)) {
+			return stale(object, "belongs to %s, which PD still has as store %d", member, store.ID)
 		}
 	}
 	return nil
@@ -186,6 +194,15 @@ func (a *Actor) claim(ctx context.Context, name string) (*corev1.PersistentVolum
 		return nil, failed("get", "persistentvolumeclaim "+name, err)
 	}
 	return claim, nil
+}
+
+// same reads the claim that is meant, nil when there is none of its name.
+func (a *Actor) same(ctx context.Context, c plan.Claim) (*corev1.PersistentVolumeClaim, error) {
+	claim, err := a.claim(ctx, c.Name)
+	if err == nil && claim != nil && string(claim.UID) != c.UID {
+		return nil, stale("persistentvolumeclaim "+c.Name, "has been replaced by another one of that name")
+	}
+	return claim, err
 }
 
 func marked(claim *corev1.PersistentVolumeClaim) bool {

@@ -31,7 +31,7 @@ func liveClaim(t *testing.T, w *world) *corev1.PersistentVolumeClaim {
 
 func TestMarkAndUnmarkClaims(t *testing.T) {
 	w := newWorld(t, claim(topology.TiKV, 3, false))
-	names := []string{"never-there", claimName}
+	names := []plan.Claim{{Name: "never-there", UID: "none"}, {Name: claimName, UID: "uid-of-" + claimName}}
 	w.do(t, plan.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: names})
 	got := liveClaim(t, w).Annotations
 	if got[topology.AnnotationDeferDeleting] != "2026-07-01T12:00:00Z" || got["mine"] != "stays" {
@@ -56,11 +56,19 @@ func TestMarkHitsNoNamesake(t *testing.T) {
 		other.UID, other.ResourceVersion = "another", "9"
 		return false, nil, w.kube.Tracker().Update(a.GetResource(), other, "db")
 	})
-	err := w.Do(t.Context(), plan.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: []string{claimName}})
+	err := w.Do(t.Context(), plan.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: []plan.Claim{{Name: claimName, UID: "uid-of-" + claimName}}})
 	var s *Stale
 	if !errors.As(err, &s) || marked(liveClaim(t, w)) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// A claim that has taken the name of the one meant holds somebody's data: a mark
+// would have it deleted, and a mark taken off would have old data used again.
+func TestMarkGoesByIdentity(t *testing.T) {
+	former := []plan.Claim{{Name: claimName, UID: "uid-of-the-former"}}
+	newWorld(t, claim(topology.TiKV, 3, false)).isStale(t, plan.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: former})
+	newWorld(t, claim(topology.TiKV, 3, true)).isStale(t, plan.UnmarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: former})
 }
 
 var deletion = plan.DeleteClaim{Component: topology.TiKV, Member: "basic-tikv-3", Name: claimName, UID: "uid-of-" + claimName}
@@ -80,6 +88,91 @@ func TestDeleteClaim(t *testing.T) {
 	w.kube.ClearActions()
 	w.do(t, deletion)
 	w.unchanged(t)
+}
+
+// mounting is a pod with its claim mounted.
+func mounting(k topology.Kind, ordinal int) *corev1.Pod {
+	p := pod(k, ordinal)
+	p.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim(k, ordinal, true).Name},
+	}}}
+	return p
+}
+
+// going has the claim be deleted as Kubernetes does while a pod uses it.
+func going(c *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaim {
+	c.DeletionTimestamp, c.Finalizers = &metav1.Time{Time: now}, []string{"kubernetes.io/pvc-protection"}
+	return c
+}
+
+// A member in the middle whose store is a tombstone gets new data: its claims go
+// first, then its pod, each only as long as nobody counts on them.
+func TestDeleteClaimOfRunningPod(t *testing.T) {
+	step := deletion
+	step.PodUID = "uid-of-basic-tikv-3"
+	rescue := mounting(topology.TiKV, 3)
+	rescue.Name, rescue.UID = "rescue", "rescue"
+	for name, tt := range map[string]struct {
+		objects []runtime.Object
+		state   func(*pd.FakeState)
+		refused bool
+	}{
+		"its own pod has it":      {[]runtime.Object{mounting(topology.TiKV, 3)}, forgets, false},
+		"another pod has it":      {[]runtime.Object{mounting(topology.TiKV, 3), rescue}, forgets, true},
+		"its pod was made anew":   {[]runtime.Object{func() *corev1.Pod { p := mounting(topology.TiKV, 3); p.UID = "new"; return p }()}, forgets, true},
+		"its pod is gone":         {nil, forgets, true},
+		"PD has its store":        {[]runtime.Object{mounting(topology.TiKV, 3)}, func(*pd.FakeState) {}, true},
+		"PD calls its store back": {[]runtime.Object{mounting(topology.TiKV, 3)}, func(s *pd.FakeState) { s.Stores[3].State = pd.StoreOffline }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, append(tt.objects, claim(topology.TiKV, 3, true), set(topology.TiKV, 4, 4))...)
+			w.pd.Update(tt.state)
+			if tt.refused {
+				w.isStale(t, step)
+				return
+			}
+			w.do(t, step)
+			if got := w.writes(); len(got) != 1 || got[0] != "delete persistentvolumeclaims" {
+				t.Errorf("did %q", got)
+			}
+		})
+	}
+}
+
+func TestDeletePod(t *testing.T) {
+	step := plan.DeletePod{Component: topology.TiKV, Member: "basic-tikv-3", UID: "uid-of-basic-tikv-3"}
+	t.Run("its claim is going", func(t *testing.T) {
+		w := newWorld(t, mounting(topology.TiKV, 3), going(claim(topology.TiKV, 3, true)))
+		w.pd.Update(forgets)
+		w.do(t, step)
+		if got := w.writes(); len(got) != 1 || got[0] != "delete pods" {
+			t.Errorf("did %q", got)
+		}
+		w.kube.ClearActions()
+		w.do(t, step) // the answer got lost
+		w.unchanged(t)
+	})
+	t.Run("another pod has taken its place", func(t *testing.T) {
+		next := mounting(topology.TiKV, 3)
+		next.UID = "next"
+		w := newWorld(t, next)
+		w.pd.Update(forgets)
+		w.do(t, step)
+		w.unchanged(t)
+	})
+	for name, tt := range map[string]struct {
+		claim *corev1.PersistentVolumeClaim
+		state func(*pd.FakeState)
+	}{
+		"its claim would stay": {claim(topology.TiKV, 3, true), forgets},
+		"PD has its store":     {going(claim(topology.TiKV, 3, true)), func(*pd.FakeState) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, mounting(topology.TiKV, 3), tt.claim)
+			w.pd.Update(tt.state)
+			w.isStale(t, step)
+		})
+	}
 }
 
 func TestDeleteClaimPreconditions(t *testing.T) {

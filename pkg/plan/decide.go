@@ -219,14 +219,14 @@ func (sc Scene) stand(p Profile) verdict {
 	return v
 }
 
-func markedClaims(m state.Member) []string {
-	var names []string
+func markedClaims(m state.Member) []Claim {
+	var marked []Claim
 	for _, c := range m.Claims {
 		if c.Marked {
-			names = append(names, c.Name)
+			marked = append(marked, Claim{Name: c.Name, UID: c.UID})
 		}
 	}
-	return names
+	return marked
 }
 
 func applies(k topology.Kind, objects []Object) []Step {

@@ -68,11 +68,13 @@ var ClaimsMarked = Hook{
 	Want: "claims marked as left over",
 	Done: func(_ Scene, m state.Member) bool { return len(m.Claims) == 0 || m.Marked() },
 	Step: func(_ Scene, m state.Member) Step {
-		var names []string
+		var unmarked []Claim
 		for _, c := range m.Claims {
-			names = append(names, c.Name)
+			if !c.Marked {
+				unmarked = append(unmarked, Claim{Name: c.Name, UID: c.UID})
+			}
 		}
-		return MarkClaims{Component: m.Kind, Member: m.Name, Claims: names}
+		return MarkClaims{Component: m.Kind, Member: m.Name, Claims: unmarked}
 	},
 }
 

@@ -25,8 +25,8 @@ type Apply struct {
 	Object    Object
 }
 
-// Resize sets a StatefulSet's replicas, one up or one down. An open partition
-// stays as it is; a closed one stays closed.
+// Resize sets a StatefulSet's replicas. An open partition stays as it is; a
+// closed one stays closed.
 type Resize struct {
 	Component topology.Kind
 	From, To  int
@@ -92,11 +92,17 @@ type RestoreStore struct {
 	StoreID uint64
 }
 
+// Claim names a claim by identity: a name alone may have been given to another
+// one since.
+type Claim struct {
+	Name, UID string
+}
+
 // MarkClaims marks a member's claims as left behind by a scale-in.
 type MarkClaims struct {
 	Component topology.Kind
 	Member    string
-	Claims    []string
+	Claims    []Claim
 }
 
 // UnmarkClaims takes the mark off claims of a member that is wanted again.
@@ -104,10 +110,10 @@ type MarkClaims struct {
 type UnmarkClaims struct {
 	Component topology.Kind
 	Member    string
-	Claims    []string
+	Claims    []Claim
 }
 
-// DeleteClaim deletes a marked claim that no pod uses, with its data.
+// DeleteClaim deletes a marked claim, with its data.
 type DeleteClaim struct {
 	Component topology.Kind
 	Member    string
@@ -115,6 +121,19 @@ type DeleteClaim struct {
 	// Reclaim: the member is not wanted any more, and its volume goes with the
 	// claim, whatever its policy was.
 	Reclaim bool
+	// PodUID is the one pod that may still have the claim mounted, the member's
+	// own, which is to go next: until then Kubernetes keeps the claim, but gives
+	// it to no other pod. Empty when there must be no pod.
+	PodUID string
+}
+
+// DeletePod deletes the pod of a member that the database has let go of, so that
+// its StatefulSet makes a new one. Its claims have to be deleted before, or the
+// new pod would get the old data.
+type DeletePod struct {
+	Component topology.Kind
+	Member    string
+	UID       string
 }
 
 // Disruptive tells whether a step takes redundancy away or cannot be taken
@@ -123,7 +142,7 @@ func Disruptive(s Step) bool {
 	switch s := s.(type) {
 	case Resize:
 		return s.To < s.From
-	case Restart, MoveLeader, RemoveMember, RemoveStore, DeleteClaim:
+	case Restart, MoveLeader, RemoveMember, RemoveStore, DeleteClaim, DeletePod:
 		return true
 	}
 	return false
@@ -142,6 +161,7 @@ func (RestoreStore) step() {}
 func (MarkClaims) step()   {}
 func (UnmarkClaims) step() {}
 func (DeleteClaim) step()  {}
+func (DeletePod) step()    {}
 
 func (s Apply) Target() (topology.Kind, string)        { return s.Component, "" }
 func (s Resize) Target() (topology.Kind, string)       { return s.Component, "" }
@@ -156,6 +176,7 @@ func (s RestoreStore) Target() (topology.Kind, string) { return topology.TiKV, s
 func (s MarkClaims) Target() (topology.Kind, string)   { return s.Component, s.Member }
 func (s UnmarkClaims) Target() (topology.Kind, string) { return s.Component, s.Member }
 func (s DeleteClaim) Target() (topology.Kind, string)  { return s.Component, s.Member }
+func (s DeletePod) Target() (topology.Kind, string)    { return s.Component, s.Member }
 
 func (s Apply) String() string {
 	verb := "update"
@@ -186,9 +207,16 @@ func (s RemoveStore) String() string {
 func (s RestoreStore) String() string {
 	return fmt.Sprintf("bring store %d of %s back up", s.StoreID, s.Member)
 }
-func (s MarkClaims) String() string { return "mark " + strings.Join(s.Claims, ", ") + " as left over" }
-func (s UnmarkClaims) String() string {
-	return "take the mark off " + strings.Join(s.Claims, ", ")
+func (s MarkClaims) String() string   { return "mark " + names(s.Claims) + " as left over" }
+func (s UnmarkClaims) String() string { return "take the mark off " + names(s.Claims) }
+func (s DeletePod) String() string    { return fmt.Sprintf("delete pod %s to make it anew", s.Member) }
+
+func names(claims []Claim) string {
+	var all []string
+	for _, c := range claims {
+		all = append(all, c.Name)
+	}
+	return strings.Join(all, ", ")
 }
 func (s DeleteClaim) String() string {
 	if s.Reclaim {

@@ -99,6 +99,8 @@ func (w *World) take(step plan.Step) error {
 		return w.mark(s.Component, s.Member, s.Claims, false)
 	case plan.DeleteClaim:
 		return w.deleteClaim(s)
+	case plan.DeletePod:
+		return w.deletePodOf(s)
 	}
 	panic(fmt.Sprintf("sim: no such step: %T", step))
 }
@@ -270,15 +272,17 @@ func (w *World) forgetRecord(id uint64) {
 	w.ledger = keep
 }
 
-func (w *World) mark(component topology.Kind, member string, names []string, marked bool) error {
+func (w *World) mark(component topology.Kind, member string, claims []plan.Claim, marked bool) error {
 	k := kindOf(component)
 	i, _ := w.cluster.Ordinal(component, member)
-	for _, name := range names {
-		c := w.claims[k][i]
-		if c == nil || c.name != name {
-			return fmt.Errorf("claim %s not found", name)
+	for _, want := range claims {
+		switch c := w.claims[k][i]; {
+		case c == nil:
+		case c.uid != want.UID:
+			return errConflict
+		default:
+			c.marked = marked
 		}
-		c.marked = marked
 	}
 	return nil
 }
@@ -290,11 +294,24 @@ func (w *World) deleteClaim(s plan.DeleteClaim) error {
 	if c == nil {
 		return nil
 	}
-	if c.uid != s.UID || w.sets[k].spec.replicas > i {
+	p := w.pods[k][i]
+	switch {
+	case c.uid != s.UID:
 		return errConflict
-	}
-	if c.goneAt == never {
+	case s.PodUID == "" && i < w.sets[k].spec.replicas, s.PodUID != "" && (p == nil || p.uid != s.PodUID):
+		return errConflict // as package act finds out
+	case c.goneAt == never:
 		c.goneAt = w.t + w.between(2, 20)
+	}
+	return nil
+}
+
+// deletePodOf: whoever has taken the pod's place is not meant.
+func (w *World) deletePodOf(s plan.DeletePod) error {
+	k := kindOf(s.Component)
+	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	if p := w.pods[k][i]; p != nil && p.uid == s.UID && !p.terminating() {
+		w.remove(p)
 	}
 	return nil
 }

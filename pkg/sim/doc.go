@@ -59,9 +59,11 @@
 //   - wanted: no RemoveMember, RemoveStore of a wanted member, and a Resize
 //     downwards of one only after the database has let go of it, which is how a
 //     removal that went too far to be called off ends.
-//   - data: no DeleteClaim of a claim that is not marked, or that a pod uses, or
-//     whose data belongs to a member that the database knows as alive; none to
-//     tidy up unless the user asks for that, and does not want the member.
+//   - data: no DeleteClaim of a claim that is not marked, or that a pod uses but
+//     for the one that goes next, or whose data belongs to a member that the
+//     database knows as alive; no DeletePod before its claim goes, or of a member
+//     that the database knows as alive; no DeleteClaim to tidy up unless the user asks for that, and does not want
+//     the member.
 //   - bootstrap: PD is bootstrapped once.
 //   - evictions: at most one of our schedulers on a store that is not the one to
 //     restart next, nor restarting, nor leaving.

@@ -1,0 +1,52 @@
+package act
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+)
+
+// deletePod deletes a pod that can serve no more with the data it has. It asks
+// once more whether nobody counts on the member, and whether its own data is
+// gone already: else the new pod would get the old data, and with it the old
+// trouble.
+func (a *Actor) deletePod(ctx context.Context, s plan.DeletePod) error {
+	object, pods := "pod "+s.Member, a.kube.CoreV1().Pods(a.cluster.Namespace)
+	pod, err := pods.Get(ctx, s.Member, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return failed("get", object, err)
+	case string(pod.UID) != s.UID || pod.DeletionTimestamp != nil:
+		return nil // it has been replaced, or is about to be
+	}
+	if err := a.forgotten(ctx, object, s.Component, s.Member, false); err != nil {
+		return err
+	}
+	for _, v := range pod.Spec.Volumes {
+		if v.PersistentVolumeClaim == nil {
+			continue
+		}
+		claim, err := a.claim(ctx, v.PersistentVolumeClaim.ClaimName)
+		if err != nil {
+			return err
+		}
+		if claim != nil && claim.DeletionTimestamp == nil {
+			return stale("persistentvolumeclaim "+claim.Name, "is not about to go, so a new pod would get its data")
+		}
+	}
+	uid := types.UID(s.UID)
+	err = pods.Delete(ctx, s.Member, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	if err != nil {
+		return failed("delete", object, err)
+	}
+	return nil
+}
