@@ -24,6 +24,7 @@ func PD() plan.Profile {
 		// whose data PD has forgotten, and nothing to tell it from one that is
 		// about to join.
 		BeforeRemove: []plan.Hook{quorumRemains, leaderMoved, plan.ClaimsMarked, memberRemoved},
+		BeforeRenew:  []plan.Hook{plan.ClaimsMarked},
 	}
 }
 

@@ -9,13 +9,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-const (
-	// removeEvictTimeout: a store that is taken offline gives its leaders up in
-	// any case, so eviction before it is only a courtesy to clients.
-	removeEvictTimeout = 5 * time.Minute
-	// registering is how long a running store may take to show up in PD.
-	registering = 150 * time.Second
-)
+// removeEvictTimeout: a store that is taken offline gives its leaders up in any
+// case, so eviction before it is only a courtesy to clients.
+const removeEvictTimeout = 5 * time.Minute
 
 // TiKV's members hold the data: leaders leave a store before it restarts, and
 // all its regions before it is removed.
@@ -33,8 +29,9 @@ func TiKV() plan.Profile {
 		Standing:      []plan.Hook{storeRestored, leadersAllowed},
 		BeforeRestart: []plan.Hook{leadersEvicted},
 		BeforeRemove: []plan.Hook{
-			storeKnown, enoughStores, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.ClaimsMarked,
+			notJoining, enoughStores, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.ClaimsMarked,
 		},
+		BeforeRenew: []plan.Hook{evictionEnded, plan.ClaimsMarked},
 	}
 }
 
@@ -138,36 +135,33 @@ var storeRestored = plan.Hook{
 	Observed: storeObserved,
 }
 
-// storeKnown: a store that runs but is not in PD may be about to register.
-// Removing its pod just then would leave PD with a store that nobody serves.
-var storeKnown = plan.Hook{
-	Want: "PD knows the store",
-	Done: func(_ plan.Scene, m state.Member) bool {
-		return m.Database.Presence == state.Present ||
-			m.Database.Presence == state.Absent && (m.Pod == nil || !m.Pod.Ready)
-	},
-	Since: func(_ plan.Scene, m state.Member) time.Time {
-		if m.Database.Presence == state.Unknown {
-			return time.Time{} // never passes by time alone
-		}
-		return m.Pod.Started
-	},
-	Timeout: func(plan.Scene) time.Duration { return registering },
-}
-
 // enoughStores: PD would never finish moving regions away from a store that it
-// needs for a full set of replicas.
+// needs for a full set of replicas. Those above it that leave as well are taken
+// for gone. PD itself counts stores that are silent, as long as nobody has taken
+// them offline; of a store that does not serve no more than that is asked.
 var enoughStores = plan.Hook{
 	Want: "enough other stores",
 	Refuse: func(sc plan.Scene, m state.Member) string {
-		pd, others := sc.All.PD, sc.All.PD.UpStores
-		if m.Database.State == state.StoreUp {
-			others--
-		}
-		if leaving(m) || others >= pd.MaxReplicas {
+		pd := sc.All.PD
+		if leaving(m) || !pd.Bootstrapped {
 			return ""
 		}
-		return fmt.Sprintf("%d other stores up, max-replicas %d", others, pd.MaxReplicas)
+		if m.Database.State != state.StoreUp {
+			if others := pd.Stores - 1; others < pd.MaxReplicas {
+				return fmt.Sprintf("%d other stores, max-replicas %d", others, pd.MaxReplicas)
+			}
+			return ""
+		}
+		others := pd.UpStores - 1
+		for _, o := range sc.Got.Members {
+			if o.Ordinal > m.Ordinal && !sc.Kept(o) && o.Database.State == state.StoreUp {
+				others--
+			}
+		}
+		if others < pd.MaxReplicas {
+			return fmt.Sprintf("%d other stores up, max-replicas %d", others, pd.MaxReplicas)
+		}
+		return ""
 	},
 	Unblock: "keep the replicas, or lower max-replicas in PD first",
 }
@@ -187,6 +181,33 @@ var storeTombstone = plan.Hook{
 	Observed: func(_ plan.Scene, m state.Member) string {
 		return fmt.Sprintf("%d regions left", m.Database.Regions)
 	},
+	Since:   leavingSince,
+	Stuck:   nowhereToGo,
+	Unblock: "to call it off, scale TiKV out again: the store is brought back up with what it has",
+}
+
+// leavingSince is when the removal began as far as we know: the eviction before
+// it is recorded until the store is a tombstone.
+func leavingSince(sc plan.Scene, m state.Member) time.Time {
+	e, _ := sc.All.Eviction(m.Database.ID)
+	return e.Since
+}
+
+// unhurried is how long regions may take to leave a store before it is worth to
+// look for what holds them.
+const unhurried = time.Hour
+
+// nowhereToGo says why regions do not leave a store. PD tells of no progress, so
+// that of a removal that takes long is only said what is worth a look.
+func nowhereToGo(sc plan.Scene, m state.Member) string {
+	pd, since := sc.All.PD, leavingSince(sc, m)
+	switch {
+	case pd.UpStores < pd.MaxReplicas:
+		return fmt.Sprintf("no place for them, since only %d stores are up for max-replicas %d", pd.UpStores, pd.MaxReplicas)
+	case !since.IsZero() && sc.All.At.Sub(since) >= unhurried:
+		return fmt.Sprintf("this takes more than %s; see whether full disks, placement rules or labels leave them no place", unhurried)
+	}
+	return ""
 }
 
 func leaving(m state.Member) bool {

@@ -16,6 +16,10 @@ type verdict struct {
 
 func (v verdict) idle() bool { return len(v.steps) == 0 && len(v.gates) == 0 }
 
+func (v verdict) and(o verdict) verdict {
+	return verdict{steps: append(v.steps, o.steps...), gates: append(v.gates, o.gates...)}
+}
+
 func act(s Step) verdict  { return verdict{steps: []Step{s}} }
 func wait(g Gate) verdict { return verdict{gates: []Gate{g}} }
 
@@ -146,7 +150,7 @@ func (sc Scene) decide(p Profile, h hold) verdict {
 	if v := sc.needs(p); !v.idle() {
 		return v
 	}
-	for _, phase := range []func(Profile) verdict{sc.stand, sc.scaleOut, sc.scaleIn} {
+	for _, phase := range []func(Profile) verdict{sc.stand, sc.renew, sc.scaleOut, sc.scaleIn} {
 		if v := phase(p); !v.idle() {
 			return v
 		}

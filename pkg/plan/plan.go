@@ -58,8 +58,8 @@ type Gate struct {
 	Source          Source
 	// Blocked: waiting will not help.
 	Blocked bool
-	// held: the gate opens when an earlier component is done, whose own gates
-	// tell whether that can happen.
+	// held: the gate opens when something else does, an earlier component or a
+	// member that is down, whose own gates tell whether that can happen.
 	held bool
 }
 

@@ -34,6 +34,10 @@ type Profile struct {
 	BeforeRestart []Hook
 	// BeforeRemove must hold of a member before its ordinal is given up.
 	BeforeRemove []Hook
+	// BeforeRenew must hold of a wanted member that the database has let go of
+	// before its claims and its pod are made anew; nil where that is no way to
+	// help a member.
+	BeforeRenew []Hook
 }
 
 // Need is something that another component must provide.
@@ -55,6 +59,8 @@ type Hook struct {
 	// Step is what to do now; nil when there is only to wait.
 	Step     func(Scene, state.Member) Step
 	Observed func(Scene, state.Member) string
+	// Stuck says why waiting will not do as things are, "" when it may.
+	Stuck func(Scene, state.Member) string
 	// Since is when the pursuit began and Timeout how long it may take; then
 	// the plan goes on without the goal. Without Timeout it never does.
 	Since   func(Scene, state.Member) time.Time
@@ -122,6 +128,11 @@ func (sc Scene) try(h Hook, m state.Member) (v verdict, open bool) {
 	}
 	if h.Observed != nil {
 		g.Observed = h.Observed(sc, m)
+	}
+	if h.Stuck != nil {
+		if why := h.Stuck(sc, m); why != "" {
+			g.Observed, g.held = g.Observed+": "+why, true
+		}
 	}
 	v.gates = []Gate{g}
 	if h.Step != nil {

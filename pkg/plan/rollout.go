@@ -42,8 +42,9 @@ func (sc Scene) worthTrying(p Profile, m state.Member) bool {
 	if m.Pod != nil && m.Pod.Terminating {
 		return false
 	}
-	if doomed(m) && m.Ordinal == sc.Got.Set.Replicas-1 && sc.missing(m).idle() {
-		return false // nothing keeps it from being removed
+	top := m.Ordinal == sc.Got.Set.Replicas-1
+	if sc.renewable(p, m) || doomed(m) && top && (!sc.Kept(m) || sc.spent(p, m)) {
+		return false // nothing keeps it from being made anew, or removed
 	}
 	failing := sc.failing(m)
 	switch {

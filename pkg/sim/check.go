@@ -44,6 +44,7 @@ type sighting struct {
 	alive    int
 	members  [limit]bool // is a PD member
 	stores   [limit]bool // has a store that is not a tombstone
+	upStores int
 }
 
 func (w *World) sight() sighting {
@@ -62,6 +63,9 @@ func (w *World) sight() sighting {
 	for i := range limit {
 		s.members[i] = w.pd.memberAt(i) != nil
 		s.stores[i] = w.ownStore(i) != nil
+		if s.up[tikv][i] {
+			s.upStores++
+		}
 	}
 	return s
 }
@@ -134,12 +138,9 @@ func (w *World) judge(step plan.Step) []Violation {
 		i, _ := w.cluster.Ordinal(kinds[tikv], s.Member)
 		w.judgeLoss(tikv, i, say)
 		w.judgeWanted(tikv, i, say)
+		w.judgeCopies(i, say)
 	case plan.Resize:
-		if k := kindOf(s.Component); s.To < s.From {
-			w.judgeShrink(k, s.To, say)
-		} else if k == pd {
-			w.countVoter(s.To - 1)
-		}
+		w.judgeResize(s, say)
 	case plan.DeleteClaim:
 		w.judgeClaim(s, say)
 	case plan.DeletePod:

@@ -29,6 +29,9 @@ func (w *World) wanted() plan.Wanted {
 		if kind(k) == tikv {
 			g.EvictTimeout = w.EvictTimeout
 		}
+		if kind(k) != pd {
+			g.ScaleOut, g.ScaleIn = w.ScaleOut, w.ScaleIn
+		}
 		if !w.services[k] {
 			g.Services[0].Drift = plan.Missing
 		}

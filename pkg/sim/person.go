@@ -104,11 +104,6 @@ func (w *World) tidyClaims(k kind) {
 			w.note("user: delete claim %s", c.name)
 			c.goneAt = w.t
 		}
-		if p := w.pods[k][i]; c != nil && p != nil && i < w.sets[k].spec.replicas-1 && w.gone(k, i) {
-			w.note("user: delete claim %s and pod %s, which can serve no more", c.name, w.names[k][i])
-			c.goneAt = w.t
-			w.remove(p)
-		}
 	}
 }
 

@@ -1,9 +1,35 @@
 package sim
 
-import "github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+import (
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+// judgeResize looks at every ordinal that comes or goes.
+func (w *World) judgeResize(s plan.Resize, say sayer) {
+	k := kindOf(s.Component)
+	most := max(1, w.ScaleOut)
+	if s.To < s.From {
+		most = max(1, w.ScaleIn)
+	}
+	if k == pd {
+		most = 1
+	}
+	if n := max(s.To-s.From, s.From-s.To); n > most {
+		say("at-once", "%d members at once", n)
+	}
+	for i := s.To; i < s.From; i++ {
+		w.judgeShrink(k, i, say)
+	}
+	for i := s.From; i < s.To && k == pd; i++ {
+		w.countVoter(i)
+	}
+}
 
 func (w *World) judgeShrink(k kind, i int, say sayer) {
-	w.judgeLoss(k, i, say)
+	if !w.worthless(k, i) {
+		w.judgeLoss(k, i, say)
+	}
 	switch k {
 	case pd:
 		if w.seen.members[i] && w.pd.memberAt(i) != nil {
@@ -14,11 +40,39 @@ func (w *World) judgeShrink(k kind, i int, say sayer) {
 			say("tombstone", "store %d of %s is %s", s.id, w.names[k][i], s.state)
 		}
 	}
-	if !w.wantedBoth(k, i) {
-		return
-	}
-	if k == tidb || k == pd && w.seen.members[i] || k == tikv && w.seen.stores[i] {
+	if k != tikv || w.seen.stores[i] {
 		w.judgeWanted(k, i, say)
+	}
+}
+
+// worthless: at one of the two moments there was nothing to lose with the member.
+func (w *World) worthless(k kind, i int) bool {
+	switch k {
+	case pd:
+		return !w.seen.members[i] || w.pd.memberAt(i) == nil
+	case tikv:
+		return !w.seen.stores[i] || w.ownStore(i) == nil
+	}
+	return !w.seen.up[k][i] || !w.up(k, i)
+}
+
+// judgeCopies: what is taken offline leaves enough stores for all copies, and is
+// no more than the user allows to be leaving at the same time.
+func (w *World) judgeCopies(victim int, say sayer) {
+	up, offline := 0, 1
+	for i := range limit {
+		if w.up(tikv, i) {
+			up++
+		}
+		if s := w.ownStore(i); i != victim && i < w.sets[tikv].spec.replicas && s != nil && s.state == state.StoreOffline && !w.wantedBoth(tikv, i) {
+			offline++
+		}
+	}
+	if w.up(tikv, victim) && w.seen.up[tikv][victim] && max(up, w.seen.upStores)-1 < w.MaxCopy {
+		say("copies", "%d other stores are up", max(up, w.seen.upStores)-1)
+	}
+	if offline > max(1, w.ScaleIn) && w.Faults.Kubectl == 0 {
+		say("at-once", "%d stores are offline", offline)
 	}
 }
 

@@ -18,6 +18,7 @@ func Seed(seed uint64, tell bool) *World {
 		MinReady:     pick(rng, 0, 0, 30*time.Second),
 		Faults:       someFaults(rng),
 		Ordered:      [3]bool{rng.IntN(4) == 0, rng.IntN(4) == 0, rng.IntN(4) == 0},
+		ScaleOut:     pick(rng, 1, 1, 2, 3), ScaleIn: pick(rng, 1, 1, 2, 3),
 	}
 	o.Reclaims = rng.IntN(3) == 0
 	w := New(o)

@@ -51,6 +51,8 @@ type Options struct {
 	KeepStuck bool
 	// Ordered: the StatefulSet's pod management is OrderedReady, not Parallel.
 	Ordered      [3]bool
+	ScaleOut     int // how many of TiKV, and of TiDB, may be joining at the same time, 1 if not set
+	ScaleIn      int // or leaving
 	EvictTimeout time.Duration
 	MinReady     time.Duration
 	Reclaims     bool // the claims of removed members are to be deleted

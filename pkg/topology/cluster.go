@@ -48,6 +48,10 @@ type Group struct {
 	// StoreLabels are labels of a store's node that the store carries as well,
 	// beyond those that PD spreads replicas by (TiKV; spec.tikv.storeLabels).
 	StoreLabels []string
+	// ScaleOut and ScaleIn are how many members may be joining, or leaving, at
+	// the same time (spec.<kind>.scalePolicy). They are at least 1, and 1 where
+	// the component has no such field.
+	ScaleOut, ScaleIn int
 	// EvictTimeout bounds the wait for a store's leaders to leave before the
 	// store is restarted anyway (TiKV; spec.tikv.evictLeaderTimeout).
 	EvictTimeout time.Duration

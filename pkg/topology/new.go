@@ -45,11 +45,13 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 		g := group(tc, TiKV, kv.Replicas, tc.TiKVImage(), tc.BaseTiKVSpec())
 		g.StoreLabels = kv.StoreLabels
 		g.EvictTimeout = tc.TiKVEvictLeaderTimeout()
+		g.ScaleOut, g.ScaleIn = atOnce(kv.ScalePolicy.ScaleOutParallelism), atOnce(kv.ScalePolicy.ScaleInParallelism)
 		g.Failures, g.MaxFailures = tikvFailures(tc.Status.TiKV.FailureStores), count(kv.MaxFailoverCount)
 		c.Groups = append(c.Groups, g)
 	}
 	if db := tc.Spec.TiDB; db != nil {
 		g := group(tc, TiDB, db.Replicas, tc.TiDBImage(), tc.BaseTiDBSpec())
+		g.ScaleOut, g.ScaleIn = atOnce(db.ScalePolicy.ScaleOutParallelism), atOnce(db.ScalePolicy.ScaleInParallelism)
 		g.Failures, g.MaxFailures = tidbFailures(tc.Status.TiDB.FailureMembers), count(db.MaxFailoverCount)
 		c.Groups = append(c.Groups, g)
 	}
@@ -65,8 +67,13 @@ func group(tc *v1alpha1.TidbCluster, k Kind, replicas int32, image string, spec 
 		Version:  Tag(image),
 		MinReady: time.Duration(max(seconds, 0)) * time.Second,
 		Manual:   spec.StatefulSetUpdateStrategy() == appsv1.OnDeleteStatefulSetStrategyType,
+		ScaleOut: 1,
+		ScaleIn:  1,
 	}
 }
+
+// atOnce is a parallelism: 1 where the user gives none, or one that means none.
+func atOnce(n *int32) int { return max(count(n), 1) }
 
 func count(n *int32) int {
 	if n == nil {

@@ -1,0 +1,76 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+// Registering is how long a running process may take to show up in PD.
+const Registering = 150 * time.Second
+
+// doomed: the member's removal has gone too far to be called off. Its store is
+// a tombstone, or PD has forgotten it after its claims were marked; with the
+// data it has it can never serve again.
+func doomed(m state.Member) bool {
+	return m.Database.State == state.StoreTombstone ||
+		m.Database.Presence == state.Absent && m.Marked()
+}
+
+// renew gives wanted members new data whose own can never serve again. Their
+// claims are deleted first, while their pods still hold the place: Kubernetes
+// keeps a claim that is in use, but gives it to no other pod. Then the pods go,
+// and it makes both anew.
+//
+// A voter that comes back so is a new one, so all others have to serve.
+func (sc Scene) renew(p Profile) verdict {
+	var v verdict
+	for _, m := range sc.Got.Running() {
+		if sc.renewable(p, m) {
+			v = v.and(sc.anew(p, m))
+		}
+		if p.Voters && doomed(m) {
+			break
+		}
+	}
+	return v
+}
+
+func (sc Scene) renewable(p Profile, m state.Member) bool {
+	return p.BeforeRenew != nil && sc.Kept(m) && len(m.Claims) > 0 &&
+		m.Pod != nil && !m.Pod.Terminating && sc.beyond(p, m)
+}
+
+// beyond: nothing that the member's process does can bring it back. A tombstone
+// stays one. A member that PD has forgotten may as well be one that never joined
+// and is about to, and then its claims would be going while it lives. It is none
+// if it has run for long, or crashes, while all others serve.
+func (sc Scene) beyond(p Profile, m state.Member) bool {
+	switch {
+	case m.Database.State == state.StoreTombstone:
+		return true
+	case !p.Voters || !doomed(m) || !m.Pod.Ran:
+		return false
+	}
+	running := !m.Pod.Started.IsZero()
+	return (!running || sc.All.At.Sub(m.Pod.Started) >= Registering) && sc.missing(m).idle()
+}
+
+// spent: the member can only be given up and asked for anew, which the highest
+// one can. PD has forgotten its store, so nothing tells whether it will not
+// register in the moment in which its claims are deleted.
+func (sc Scene) spent(p Profile, m state.Member) bool {
+	return !p.Voters && !p.Stateless && doomed(m) && m.Database.State != state.StoreTombstone
+}
+
+func (sc Scene) anew(p Profile, m state.Member) verdict {
+	if v := sc.pursue(p.BeforeRenew, m); !v.idle() {
+		return v
+	}
+	for _, c := range m.Claims {
+		if !c.Terminating {
+			return act(DeleteClaim{Component: p.Kind, Member: m.Name, Name: c.Name, UID: c.UID, PodUID: m.Pod.UID})
+		}
+	}
+	return act(DeletePod{Component: p.Kind, Member: m.Name, UID: m.Pod.UID})
+}

@@ -1,0 +1,111 @@
+package plan
+
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+
+// scaleIn removes the highest ordinals, no more than the user allows to be
+// leaving at the same time: first from the database, then, when that has let go
+// of them, from Kubernetes. Those that are free at the top go at once, while
+// others below them are still leaving. Their claims stay, marked.
+func (sc Scene) scaleIn(p Profile) verdict {
+	have := sc.Got.Set.Replicas
+	open, going := sc.leftovers(p)
+	if len(open.steps) > 0 || len(open.gates) > going {
+		return open
+	}
+	free, surplus := 0, have-sc.Want.Size()
+	if surplus <= 0 && have > 0 && sc.spent(p, sc.at(have-1)) {
+		surplus = 1
+	}
+	for i := range min(surplus, sc.leavers(p)-going) {
+		v := sc.release(p, sc.at(have-1-i))
+		if v.idle() && free == i {
+			free++
+		}
+		open = open.and(v)
+	}
+	if free > 0 {
+		return act(Resize{Component: p.Kind, From: have, To: have - free})
+	}
+	return open
+}
+
+// leavers is how many members may be leaving at the same time.
+func (sc Scene) leavers(p Profile) int {
+	if p.Voters {
+		return 1
+	}
+	return max(sc.Want.ScaleIn, 1)
+}
+
+// release has the database let go of a member, while all that the user keeps
+// serve. Others that are to go need not, nor those that are beyond help: one
+// that is dead would hold up the removal of those above it for ever. What costs
+// nothing, and what is under way already, waits for nobody.
+func (sc Scene) release(p Profile, m state.Member) verdict {
+	v, missing := sc.pursue(p.BeforeRemove, m), sc.missing(m)
+	switch {
+	case missing.idle() || sc.worthless(p, m):
+		return v
+	case v.waiting() && m.Database.Presence == state.Present:
+		return v.and(missing)
+	}
+	return missing
+}
+
+// waiting: there is nothing to do, and what is waited for may come by itself.
+func (v verdict) waiting() bool {
+	for _, g := range v.gates {
+		if g.Blocked {
+			return false
+		}
+	}
+	return len(v.steps) == 0 && len(v.gates) > 0
+}
+
+// worthless: nothing is lost with the member, because the database does not
+// count on it. It never joined, or has been let go of, or keeps no data and does
+// not serve.
+func (sc Scene) worthless(p Profile, m state.Member) bool {
+	if p.Stateless {
+		return isDown(m)
+	}
+	return m.Database.Presence == state.Absent || m.Database.State == state.StoreTombstone
+}
+
+func (sc Scene) missing(except state.Member) verdict {
+	var peers []state.Member
+	for _, m := range sc.Got.Running() {
+		if sc.Kept(m) && !doomed(m) {
+			peers = append(peers, m)
+		}
+	}
+	return down(sc, peers, &except)
+}
+
+// leftovers deals with members beyond the StatefulSet's replicas: pods that are
+// still stopping, which it counts, or members that PD still counts on although
+// their pods were taken away, by a scale-in outside of this tool or one that was
+// cut short.
+func (sc Scene) leftovers(p Profile) (v verdict, going int) {
+	first := min(sc.Got.Set.Replicas, len(sc.Got.Members))
+	for _, m := range sc.Got.Members[first:] {
+		switch {
+		case m.Pod != nil:
+			going++
+			v.gates = append(v.gates, sc.departing(m))
+		case sc.Kept(m) || m.Database.Presence != state.Present:
+		case sc.pursue(p.BeforeRemove, m).idle(): // PD let go of it before, and only remembers
+		default:
+			return v.and(sc.release(p, m)), going
+		}
+	}
+	return v, going
+}
+
+// at is the member of an ordinal, also of one that nothing was seen of.
+func (sc Scene) at(ordinal int) state.Member {
+	if ordinal < len(sc.Got.Members) {
+		return sc.Got.Members[ordinal]
+	}
+	return state.Member{Kind: sc.Want.Kind, Ordinal: ordinal, Name: sc.Cluster.PodName(sc.Want.Kind, ordinal)}
+}
