@@ -17,6 +17,8 @@ func TestNew(t *testing.T) {
 	tc.Labels = map[string]string{LabelInstance: "release-7"}
 	tc.Annotations = map[string]string{"tidb.pingcap.com/tikv-min-ready-seconds": "30"}
 	tc.Spec.TiKV.EvictLeaderTimeout = text("10m")
+	tc.Spec.TiKV.ScalePolicy = v1alpha1.ScalePolicy{ScaleOutParallelism: number(3), ScaleInParallelism: number(2)}
+	tc.Spec.TiDB.ScalePolicy = v1alpha1.ScalePolicy{ScaleOutParallelism: number(0)}
 	tc.Spec.TiKV.BaseImage = "r.example.com:5000/tikv"
 	tc.Spec.TiDB.StatefulSetUpdateStrategy = appsv1.OnDeleteStatefulSetStrategyType
 	c := New(tc)
@@ -24,12 +26,12 @@ func TestNew(t *testing.T) {
 	want := Cluster{
 		Namespace: "db", Name: "basic", UID: "u", Instance: "release-7", VolumePolicy: "Retain",
 		Groups: []Group{
-			{Kind: PD, Replicas: 3, MaxFailures: 3, Image: "pingcap/pd:v8.1.0", Version: "v8.1.0"},
+			{Kind: PD, Replicas: 3, MaxFailures: 3, Image: "pingcap/pd:v8.1.0", Version: "v8.1.0", ScaleOut: 1, ScaleIn: 1},
 			{
 				Kind: TiKV, Replicas: 3, MaxFailures: 3, Image: "r.example.com:5000/tikv:v8.1.0", Version: "v8.1.0",
-				EvictTimeout: 10 * time.Minute, MinReady: 30 * time.Second,
+				EvictTimeout: 10 * time.Minute, MinReady: 30 * time.Second, ScaleOut: 3, ScaleIn: 2,
 			},
-			{Kind: TiDB, Replicas: 2, MaxFailures: 3, Image: "pingcap/tidb:v8.1.0", Version: "v8.1.0", Manual: true},
+			{Kind: TiDB, Replicas: 2, MaxFailures: 3, Image: "pingcap/tidb:v8.1.0", Version: "v8.1.0", Manual: true, ScaleOut: 1, ScaleIn: 1},
 		},
 	}
 	if !reflect.DeepEqual(c, want) {
@@ -45,6 +47,8 @@ func TestNewUpkeep(t *testing.T) {
 		t.Errorf("got %s, %v", c.VolumePolicy, kv.StoreLabels)
 	}
 }
+
+func number(n int32) *int32 { return &n }
 
 // An API server has applied the schema's defaults to what it hands out. A
 // manifest from a file must come to the same.

@@ -94,11 +94,13 @@ func TestInvalid(t *testing.T) {
 			tc.Spec.TiDB.Config = &v1alpha1.TiDBConfigWraper{GenericConfig: config.New(map[string]any{"log": map[string]any{"file": 1}})}
 		}, "spec.tidb.config[log.file]", "table"},
 
-		"pd-A3, tikv-11-47, tidb-B26: slots": {annotate("pd.tidb.pingcap.com/delete-slots", "[1]"), "metadata.annotations[pd.tidb.pingcap.com/delete-slots]", "last pod"},
-		"malformed slots":                    {annotate("tikv.tidb.pingcap.com/delete-slots", "1"), "metadata.annotations[tikv.tidb.pingcap.com/delete-slots]", "list"},
-		"malformed seconds":                  {annotate("tidb.pingcap.com/tikv-min-ready-seconds", "1m"), "metadata.annotations[tidb.pingcap.com/tikv-min-ready-seconds]", "seconds"},
-		"negative seconds":                   {annotate("tidb.pingcap.com/tikv-min-ready-seconds", "-1"), "metadata.annotations[tidb.pingcap.com/tikv-min-ready-seconds]", "seconds"},
-		"Helm":                               {annotate("pingcap.com/pd.basic-pd.sha", "abc"), "metadata.annotations[pingcap.com/pd.basic-pd.sha]", "Helm"},
+		"pd-A3: slots":      {annotate("pd.tidb.pingcap.com/delete-slots", "[1]"), "metadata.annotations[pd.tidb.pingcap.com/delete-slots]", "last pod"},
+		"tikv-11-47: slots": {annotate("tikv.tidb.pingcap.com/delete-slots", "[0]"), "metadata.annotations[tikv.tidb.pingcap.com/delete-slots]", "last pod"},
+		"tidb-B26: slots":   {annotate("tidb.tidb.pingcap.com/delete-slots", "[2,3]"), "metadata.annotations[tidb.tidb.pingcap.com/delete-slots]", "last pod"},
+		"malformed slots":   {annotate("tikv.tidb.pingcap.com/delete-slots", "1"), "metadata.annotations[tikv.tidb.pingcap.com/delete-slots]", "list"},
+		"malformed seconds": {annotate("tidb.pingcap.com/tikv-min-ready-seconds", "1m"), "metadata.annotations[tidb.pingcap.com/tikv-min-ready-seconds]", "seconds"},
+		"negative seconds":  {annotate("tidb.pingcap.com/tikv-min-ready-seconds", "-1"), "metadata.annotations[tidb.pingcap.com/tikv-min-ready-seconds]", "seconds"},
+		"Helm":              {annotate("pingcap.com/pd.basic-pd.sha", "abc"), "metadata.annotations[pingcap.com/pd.basic-pd.sha]", "Helm"},
 
 		"failed PD": {func(tc *v1alpha1.TidbCluster) {
 			tc.Status.PD.FailureMembers = map[string]v1alpha1.PDFailureMember{"x": {}}
