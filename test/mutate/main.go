@@ -83,6 +83,7 @@ func run(ctx context.Context, o options) (bool, error) {
 			fmt.Printf("%s:%d\t%s\n", m.File, m.Line, m.Key)
 		}
 		fmt.Printf("%d of %d mutants\n", len(chosen), len(all))
+		list(os.Stdout, gone, stale)
 		return len(stale) == 0, nil
 	}
 	dir, err := os.MkdirTemp("", "mutate")

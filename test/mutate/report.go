@@ -16,6 +16,9 @@ type result struct {
 	stale    []string
 }
 
+// gone is the title of explanations of nothing.
+const gone = "explained, but there are no such mutants any more:"
+
 // tally counts the mutants of a package.
 type tally struct {
 	mutants, killed, explained, survived, notCompiling int
@@ -66,7 +69,7 @@ func report(out io.Writer, r result, least float64) bool {
 	table(out, per, sum)
 	list(out, "survived:", survivors)
 	list(out, "explained as survivors, but killed or not compiling:", needless)
-	list(out, "explained, but there are no such mutants any more:", r.stale)
+	list(out, gone, r.stale)
 	ok := sum.percent() >= least
 	if !ok {
 		fmt.Fprintf(out, "\n%.1f %% killed, %.1f %% wanted\n", sum.percent(), least)
