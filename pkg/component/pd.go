@@ -118,7 +118,11 @@ var quorumRemains = plan.Hook{
 		if m.Database.Healthy {
 			healthy--
 		}
-		if rest := pd.Members - 1; rest == 0 || healthy < rest/2+1 {
+		rest := pd.Members - 1
+		if rest == 0 {
+			return "it is the last one and holds the cluster's metadata: keep it, or delete the cluster"
+		}
+		if healthy < rest/2+1 {
 			return fmt.Sprintf("%d of the other %d members healthy", healthy, rest)
 		}
 		return ""
