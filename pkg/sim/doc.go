@@ -48,7 +48,9 @@
 //   - look: every disruptive step follows on a live observation, and no other
 //     disruptive step stands between the two.
 //   - peer-down: no Restart of a member that is up, no RemoveMember, RemoveStore,
-//     and no Resize downwards, while a peer is not up.
+//     and no Resize downwards of a member that the database counted on at both
+//     moments, while a peer is not up. A Resize is judged for every ordinal that
+//     goes by it.
 //   - doubtful: no Restart of a member that is down, onto a revision of which
 //     another member is known to be unable to run.
 //   - quorum: no Restart or RemoveMember that leaves PD without a majority of
@@ -57,13 +59,16 @@
 //   - tombstone: no Resize downwards while the store of the member that goes has
 //     ever registered and is not a tombstone, or PD still counts the member.
 //   - wanted: no RemoveMember, RemoveStore of a wanted member, and a Resize
-//     downwards of one only after the database has let go of it, which is how a
-//     removal that went too far to be called off ends.
+//     downwards of one only if it is a TiKV that has no store.
 //   - data: no DeleteClaim of a claim that is not marked, or that a pod uses but
 //     for the one that goes next, or whose data belongs to a member that the
 //     database knows as alive; no DeletePod before its claim goes, or of a member
 //     that the database knows as alive; no DeleteClaim to tidy up unless the user asks for that, and does not want
 //     the member.
+//   - copies: no RemoveStore of a store that is up which leaves fewer stores up
+//     than there are copies of each region.
+//   - at-once: no more members joining by one Resize, or leaving, than the user
+//     allows, and never more than one of PD.
 //   - bootstrap: PD is bootstrapped once.
 //   - evictions: at most one of our schedulers on a store that is not the one to
 //     restart next, nor restarting, nor leaving.
