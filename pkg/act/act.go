@@ -78,6 +78,8 @@ func (a *Actor) Do(ctx context.Context, step plan.Step) error {
 		return a.deleteClaim(ctx, s)
 	case plan.DeletePod:
 		return a.deletePod(ctx, s)
+	case plan.DeleteSet:
+		return a.deleteSet(ctx, s)
 	}
 	return a.tend(ctx, step)
 }

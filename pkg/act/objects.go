@@ -42,6 +42,9 @@ func (a *Actor) apply(ctx context.Context, s plan.Apply) error {
 	case *corev1.ConfigMap:
 		return put(ctx, a, a.kube.CoreV1().ConfigMaps(a.cluster.Namespace), "configmap", s.Object.Drift, wanted)
 	case *appsv1.StatefulSet:
+		if s.Object.Drift == plan.Missing {
+			wanted = render.Resized(wanted, s.Replicas)
+		}
 		return put(ctx, a, a.kube.AppsV1().StatefulSets(a.cluster.Namespace), "statefulset", s.Object.Drift, wanted)
 	}
 	return fmt.Errorf("apply %s %s: a %T cannot be applied", s.Object.Kind, s.Object.Name, s.Object.Manifest)

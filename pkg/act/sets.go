@@ -2,6 +2,7 @@ package act
 
 import (
 	"context"
+	"errors"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -120,3 +121,45 @@ func partition(set *appsv1.StatefulSet) int {
 	}
 	return 0
 }
+
+// deleteSet deletes a StatefulSet, which then stays until all of its pods have
+// gone, so that nobody takes it for suspended before.
+func (a *Actor) deleteSet(ctx context.Context, s plan.DeleteSet) error {
+	object := "statefulset " + s.Name
+	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)
+	live, err := client.Get(ctx, s.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return failed("get", object, err)
+	case string(live.UID) != s.UID:
+		return stale(object, "has been replaced by another one of that name")
+	case live.DeletionTimestamp != nil:
+		return nil
+	}
+	if err := a.ours(object, live); err != nil {
+		return err
+	}
+	if p := live.Spec.PersistentVolumeClaimRetentionPolicy; p != nil && p.WhenDeleted == appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
+		// Kubernetes would delete the data with it.
+		return &callError{call: "delete " + object, err: errTakesData, final: true}
+	}
+	foreground := metav1.DeletePropagationForeground
+	err = client.Delete(ctx, s.Name, metav1.DeleteOptions{
+		Preconditions:     &metav1.Preconditions{UID: &live.UID},
+		PropagationPolicy: &foreground,
+	})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case apierrors.IsConflict(err):
+		return stale(object, "has just changed")
+	case err != nil:
+		return failed("delete", object, err)
+	}
+	return nil
+}
+
+var errTakesData = errors.New("its persistentVolumeClaimRetentionPolicy has whenDeleted: Delete, " +
+	"which would delete the data as well; set it to Retain first")

@@ -245,6 +245,46 @@ func TestRefusalAsEvent(t *testing.T) {
 	}
 }
 
+// TestApplyPaused: a manifest that pauses the cluster is written, which is what
+// it asks for, and nothing else is.
+func TestApplyPaused(t *testing.T) {
+	paused := tidbcluster("basic")
+	paused["spec"].(map[string]any)["paused"] = true
+	file := filepath.Join(t.TempDir(), "basic.yaml")
+	manifest, err := json.Marshal(paused)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, manifest, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	empty := map[string]any{"items": []any{}}
+	const core, apps = "/api/v1/namespaces/default/", "/apis/apps/v1/namespaces/default/"
+	server := serve(t, map[string]any{
+		tidbclusters + "/basic": tidbcluster("basic"), "PATCH " + tidbclusters + "/basic": paused,
+		core + "services": empty, core + "configmaps": empty, core + "pods": empty,
+		core + "persistentvolumeclaims": empty, apps + "statefulsets": empty,
+	})
+	r := server.call(t, "apply", "-f", file)
+	if r.code != int(exit.Paused) || !strings.Contains(r.err, "what is wanted was written, and nothing else was done") {
+		t.Errorf("%+v", r)
+	}
+	writes := 0
+	for _, asked := range server.asked() {
+		switch {
+		case asked == "PATCH "+tidbclusters+"/basic":
+			writes++
+		case !strings.HasPrefix(asked, "GET "):
+			t.Errorf("changed something else: %s", asked)
+		}
+	}
+	if writes != 2 {
+		t.Errorf("wrote %d times, want a dry run and the intent", writes)
+	}
+	wantError(t, "dry run", server.call(t, "apply", "-f", file, "--dry-run"), exit.Paused, "paused")
+	wantError(t, "sync", serve(t, map[string]any{tidbclusters + "/basic": paused}).call(t, "sync", "basic"), exit.Paused, "so nothing was changed")
+}
+
 func TestVersion(t *testing.T) {
 	server := serve(t, map[string]any{"/version": map[string]string{"gitVersion": "v1.36.3"}})
 	if r := server.call(t, "version"); r.code != 0 || !strings.Contains(r.out, "Kubernetes v1.36.3") {

@@ -23,8 +23,9 @@ func PD() plan.Profile {
 		// round, a scale-in that is called off in between would leave a pod
 		// whose data PD has forgotten, and nothing to tell it from one that is
 		// about to join.
-		BeforeRemove: []plan.Hook{quorumRemains, leaderMoved, plan.ClaimsMarked, memberRemoved},
-		BeforeRenew:  []plan.Hook{plan.ClaimsMarked},
+		BeforeRemove:  []plan.Hook{quorumRemains, leaderMoved, plan.ClaimsMarked, memberRemoved},
+		BeforeRenew:   []plan.Hook{plan.ClaimsMarked},
+		BeforeSuspend: []plan.Hook{claimsKept, evictionsEnded},
 	}
 }
 

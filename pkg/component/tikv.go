@@ -31,7 +31,8 @@ func TiKV() plan.Profile {
 		BeforeRemove: []plan.Hook{
 			notJoining, enoughStores, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.ClaimsMarked,
 		},
-		BeforeRenew: []plan.Hook{evictionEnded, plan.ClaimsMarked},
+		BeforeRenew:   []plan.Hook{evictionEnded, plan.ClaimsMarked},
+		BeforeSuspend: []plan.Hook{buriedMarked, claimsKept, evictionsEnded},
 	}
 }
 

@@ -19,6 +19,8 @@ func set(s *appsv1.StatefulSet) state.Set {
 	}
 	out := state.Set{
 		Exists:          true,
+		UID:             string(s.UID),
+		Terminating:     s.DeletionTimestamp != nil,
 		Replicas:        1, // what the API server means by no value
 		Manual:          s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
 		Ordered:         s.Spec.PodManagementPolicy != appsv1.ParallelPodManagement,

@@ -10,6 +10,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -86,6 +87,9 @@ func (o *Observer) Against(ctx context.Context, c topology.Cluster) (plan.Wanted
 	base := o.base(ctx, c, seen)
 	_ = volumes.Wait()
 	snap.PD = base.state
+	if snap.PD.ClusterID == 0 {
+		snap.PD.ClusterID, _ = strconv.ParseUint(c.Source.Status.ClusterID, 10, 64)
+	}
 	for _, g := range c.Groups {
 		snap.Groups[g.Kind] = o.group(ctx, c, g, seen, base)
 	}
@@ -127,7 +131,7 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 	k := want.Kind
 	g := state.Group{Set: set(seen.existing.Sets[k])}
 	size := max(want.Size(), g.Set.Replicas, seen.ordinals(k), base.ordinals(k))
-	if c.Reclaims {
+	if c.Reclaims || !g.Set.Exists { // of a suspended member nothing else is left
 		size = max(size, seen.claimed(k)) // those that are nothing but claims any more
 	}
 	for n := range size {

@@ -245,12 +245,19 @@ func TestClaimsOfPod(t *testing.T) {
 }
 
 // What is left of a removed member is a claim. It counts where claims are to be
-// given up, and only there.
+// given up, and where members come back to theirs.
 func TestClaimsOnly(t *testing.T) {
-	for reclaims, want := range map[bool]int{true: 5, false: 3} {
+	for _, tt := range []struct {
+		reclaims, suspended bool
+		want                int
+	}{{true, false, 5}, {false, false, 3}, {false, true, 5}} {
+		reclaims, want := tt.reclaims, tt.want
 		c := basic
 		c.Reclaims = reclaims
 		seen := objects{claims: map[topology.Kind]map[int][]state.Claim{topology.PD: {4: {{Name: "pd-basic-pd-4", Marked: true}}}}}
+		if !tt.suspended {
+			seen.existing.Sets = map[topology.Kind]*appsv1.StatefulSet{topology.PD: {}}
+		}
 		o := &Observer{now: func() time.Time { return noon }}
 		g := o.group(t.Context(), c, topology.Group{Kind: topology.PD, Replicas: 3}, seen, database{})
 		if len(g.Members) != want || reclaims && !g.Members[4].Claims[0].Marked {

@@ -39,10 +39,15 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 	sum := verdict{steps: applies("", w.Objects)}
 	sum.steps = append(sum.steps, orphaned(s)...)
 	var hold hold
-	for _, g := range w.Groups {
+	for i, g := range w.Groups {
 		sc := Scene{Cluster: w.Cluster, Want: g, Got: s.Groups[g.Kind], All: s}
 		p := profileOf(profiles, g.Kind)
-		v := sc.byHand(p, hold, sc.decide(p, hold))
+		var v verdict
+		if g.Suspend {
+			v = sc.suspend(p, w.Groups[:i], w.Groups[i+1:])
+		} else {
+			v = sc.byHand(p, hold, sc.decide(p, hold))
+		}
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
 		hold = hold.after(sc, v)
@@ -138,6 +143,9 @@ func (sc Scene) next() (state.Member, bool) {
 }
 
 func (sc Scene) decide(p Profile, h hold) verdict {
+	if sc.Got.Set.Terminating {
+		return sc.leaving() // nothing can be made in its place before
+	}
 	if v := sc.create(p); !v.idle() || !sc.Got.Set.Exists {
 		return v
 	}
@@ -166,30 +174,10 @@ func (sc Scene) create(p Profile) verdict {
 		return verdict{steps: steps}
 	}
 	steps = append(steps, applies(p.Kind, sc.Want.Config)...)
-	if v := sc.strays(p); !v.idle() {
-		return verdict{steps: steps, gates: v.gates}
-	}
 	if v := sc.needs(p); !v.idle() {
 		return verdict{steps: steps, gates: v.gates}
 	}
-	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set})}
-}
-
-// strays are pods that a StatefulSet was deleted around. A new one takes them
-// over, but those beyond its replicas Kubernetes would delete at once, data or
-// not.
-func (sc Scene) strays(p Profile) verdict {
-	var v verdict
-	for _, m := range sc.Got.Members {
-		if m.Pod != nil && !sc.Kept(m) {
-			v.gates = append(v.gates, Gate{
-				Component: p.Kind, Member: m.Name, Want: "a StatefulSet that has room for it", Blocked: true,
-				Observed: fmt.Sprintf("%d replicas wanted", sc.Want.Size()),
-				Unblock:  fmt.Sprintf("ask for at least %d replicas, and scale in when the StatefulSet is there", m.Ordinal+1),
-			})
-		}
-	}
-	return v
+	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.births(p)})}
 }
 
 func (sc Scene) needs(p Profile) verdict {

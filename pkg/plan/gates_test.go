@@ -47,8 +47,6 @@ func TestPlanPolls(t *testing.T) {
 
 // TestUnblock: a gate that a person has to open says how.
 func TestUnblock(t *testing.T) {
-	strays := plantest.New(3, 4, 2).Set(tikv, func(s *state.Set) { s.Exists = false })
-	strays.Want(tikv).Replicas = 3
 	leftOver := plantest.New(3, 3, 2)
 	leftOver.Want(tikv).Replicas = 4
 	leftOver.Add(tikv).Database = state.Database{Presence: state.Absent}
@@ -60,7 +58,6 @@ func TestUnblock(t *testing.T) {
 		cluster *plantest.Cluster
 		want    string
 	}{
-		"pods without a StatefulSet": {strays, "ask for at least 4 replicas, and scale in when the StatefulSet is there"},
 		"a claim of nobody":          {leftOver, "look at it, then run: kubectl delete pvc tikv-t-tikv-3"},
 		"a cluster that goes":        {deleting, "wait until it is gone, then create it anew"},
 		"leaders that cannot leave":  {plantest.New(3, 4, 2).Roll(tikv).Evicting("t-tikv-3", 0, 5), "see where leaders cannot go: every region needs a replica on another store that is up"},
@@ -83,7 +80,7 @@ func TestUnblock(t *testing.T) {
 // no other test noticed.
 func TestSurvivors(t *testing.T) {
 	strays := plantest.New(3, 4, 2).Set(tikv, func(s *state.Set) { s.Exists = false })
-	strays.Want(tikv).Replicas = 3
+	strays.Want(tikv).Replicas, strays.Want(tikv).Set.Drift = 3, plan.Missing
 	strays.Want(tikv).Services[0].Drift = plan.Missing
 	service := plantest.New(3, 4, 2)
 	service.Want(tikv).Services[0].Drift = plan.Missing

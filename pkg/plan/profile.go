@@ -38,6 +38,9 @@ type Profile struct {
 	// before its claims and its pod are made anew; nil where that is no way to
 	// help a member.
 	BeforeRenew []Hook
+	// BeforeSuspend must hold of each member before the StatefulSet is deleted
+	// with all of its pods: what only PD can undo is undone while it runs.
+	BeforeSuspend []Hook
 }
 
 // Need is something that another component must provide.

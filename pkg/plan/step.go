@@ -23,6 +23,9 @@ type Step interface {
 type Apply struct {
 	Component topology.Kind
 	Object    Object
+	// Replicas are those of a StatefulSet that is created: as many as there are
+	// members with data, which need not be as many as are wanted.
+	Replicas int
 }
 
 // Resize sets a StatefulSet's replicas. An open partition stays as it is; a
@@ -136,13 +139,20 @@ type DeletePod struct {
 	UID       string
 }
 
+// DeleteSet deletes a component's StatefulSet and, with it, all of its pods. The
+// members' data, their Services and their ConfigMaps stay.
+type DeleteSet struct {
+	Component topology.Kind
+	Name, UID string
+}
+
 // Disruptive tells whether a step takes redundancy away or cannot be taken
 // back, so that a stale observation must not lead to it.
 func Disruptive(s Step) bool {
 	switch s := s.(type) {
 	case Resize:
 		return s.To < s.From
-	case Restart, MoveLeader, RemoveMember, RemoveStore, DeleteClaim, DeletePod:
+	case Restart, MoveLeader, RemoveMember, RemoveStore, DeleteClaim, DeletePod, DeleteSet:
 		return true
 	}
 	return false
@@ -162,6 +172,7 @@ func (MarkClaims) step()   {}
 func (UnmarkClaims) step() {}
 func (DeleteClaim) step()  {}
 func (DeletePod) step()    {}
+func (DeleteSet) step()    {}
 
 func (s Apply) Target() (topology.Kind, string)        { return s.Component, "" }
 func (s Resize) Target() (topology.Kind, string)       { return s.Component, "" }
@@ -177,6 +188,7 @@ func (s MarkClaims) Target() (topology.Kind, string)   { return s.Component, s.M
 func (s UnmarkClaims) Target() (topology.Kind, string) { return s.Component, s.Member }
 func (s DeleteClaim) Target() (topology.Kind, string)  { return s.Component, s.Member }
 func (s DeletePod) Target() (topology.Kind, string)    { return s.Component, s.Member }
+func (s DeleteSet) Target() (topology.Kind, string)    { return s.Component, "" }
 
 func (s Apply) String() string {
 	verb := "update"
@@ -223,4 +235,7 @@ func (s DeleteClaim) String() string {
 		return "delete left-over claim " + s.Name + " and its volume"
 	}
 	return "delete left-over claim " + s.Name
+}
+func (s DeleteSet) String() string {
+	return fmt.Sprintf("delete StatefulSet %s and its pods, their data stays", s.Name)
 }

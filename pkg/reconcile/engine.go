@@ -145,9 +145,9 @@ func (e Engine) Undo(ctx context.Context) error {
 	if e.Actor == nil {
 		return nil
 	}
-	_, s, err := e.Observer.Observe(ctx, true)
-	if err != nil {
-		return err
+	w, s, err := e.Observer.Observe(ctx, true)
+	if err != nil || w.Cluster.Paused {
+		return err // paused means that nothing is done, not even this
 	}
 	for _, step := range plan.Undo(s) {
 		if err := e.do(ctx, step); err != nil {

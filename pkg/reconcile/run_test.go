@@ -95,11 +95,11 @@ func TestRunCleansUp(t *testing.T) {
 		cause error
 		want  bool
 	}{
-		"interrupted": {c: evicting(), cause: errBroken, want: true},
-		"blocked":     {c: blocked(), want: true},
-		"paused":      {c: paused(), want: true},
-		"converged":   {c: rest()},
-		"handed over": {c: evicting(), cause: handsOff{}},
+		"interrupted":  {c: evicting(), cause: errBroken, want: true},
+		"blocked":      {c: blocked(), want: true},
+		"pd-A9 paused": {c: paused()}, // nothing is done then, not even this
+		"converged":    {c: rest()},
+		"handed over":  {c: evicting(), cause: handsOff{}},
 		"the store is just restarting": {
 			c: evicting().Rolled(topology.TiKV, 2).Down(time.Second, "t-tikv-2"), cause: errBroken,
 		},
@@ -153,4 +153,35 @@ func TestCleanUpFails(t *testing.T) {
 	if _, err := Run(ctx, s.engine(), s); !errors.Is(err, cause) || !errors.Is(err, errBroken) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// Paused means that nothing is written but the status, whatever there is to do.
+func TestPaused(t *testing.T) {
+	busy := func() *plantest.Cluster {
+		c := evicting()
+		c.Want(topology.TiDB).Replicas = 5
+		c.Want(topology.PD).Suspend = true
+		c.Wanted.Objects = []plan.Object{{Kind: "ConfigMap", Name: "t-discovery", Drift: plan.Differs}}
+		return c
+	}
+	t.Run("pd-A9 a run begins", func(t *testing.T) {
+		c := busy()
+		c.Wanted.Cluster.Paused = true
+		s := &stage{shows: []show{{c: c}}}
+		p, err := Run(context.Background(), s.engine(), s)
+		if want := []string{"look", "record", "look live"}; err != nil || p.Outcome != plan.Paused || !reflect.DeepEqual(s.log, want) {
+			t.Errorf("got %s, %v, %q, want %q", p.Outcome, err, s.log, want)
+		}
+	})
+	t.Run("pd-A9 between looking and acting", func(t *testing.T) {
+		c := rest()
+		c.Want(topology.TiDB).Replicas = 1
+		paused := rest()
+		paused.Wanted.Cluster.Paused = true
+		s := &stage{shows: []show{{c: c}, {c: paused}}}
+		p, err := Run(context.Background(), s.engine(), s)
+		if want := []string{"look", "look live", "record", "look live"}; err != nil || p.Outcome != plan.Paused || !reflect.DeepEqual(s.log, want) {
+			t.Errorf("got %s, %v, %q, want %q", p.Outcome, err, s.log, want)
+		}
+	})
 }

@@ -86,7 +86,7 @@ func (st *Story) Decided(w plan.Wanted, s state.Snapshot, p plan.Plan) {
 }
 
 func (st *Story) progress(want plan.Group, got state.Group) {
-	c := counts{ready: got.Up(), wanted: want.Size()}
+	c := counts{ready: got.Up(), wanted: want.Active()}
 	for _, m := range got.Running() {
 		if m.Pod != nil && !got.Outdated(m) && want.Set.Drift == plan.None {
 			c.updated++

@@ -1,7 +1,9 @@
 package render
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -17,6 +19,7 @@ const (
 	reasonProgressing = "Progressing"
 	reasonBlocked     = "Blocked"
 	reasonPaused      = "Paused"
+	reasonSuspended   = "Suspended"
 )
 
 // conditions is the one condition Ready. An operator calls a cluster ready as
@@ -29,7 +32,11 @@ func (r projection) conditions(status v1alpha1.TidbClusterStatus, p plan.Plan) [
 		LastTransitionTime: r.at,
 	}
 	ready.Reason, ready.Message = r.reason(status, p)
-	if p.Outcome == plan.Converged {
+	switch suspended := r.wanted.Cluster.Suspended(); {
+	case p.Outcome == plan.Converged && len(suspended) > 0:
+		// The cluster is what the spec asks for, and serves nobody.
+		ready.Reason, ready.Message = reasonSuspended, fmt.Sprintf("%s suspended, as the spec asks for; the data is kept", titles(suspended))
+	case p.Outcome == plan.Converged:
 		ready.Status = corev1.ConditionTrue
 		ready.Reason, ready.Message = "Ready", "The cluster is what the spec asks for"
 	}
@@ -50,6 +57,18 @@ func (r projection) conditions(status v1alpha1.TidbClusterStatus, p plan.Plan) [
 	return all
 }
 
+// titles names components as a sentence about them begins.
+func titles(kinds []topology.Kind) string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.Title())
+	}
+	if last := len(names) - 1; last > 0 {
+		return strings.Join(names[:last], ", ") + " and " + names[last] + " are"
+	}
+	return names[0] + " is"
+}
+
 // reason is the first rule that is broken, in the operator's order, so that
 // those who wait for one of its reasons still see it.
 func (r projection) reason(status v1alpha1.TidbClusterStatus, p plan.Plan) (reason, message string) {
@@ -68,7 +87,7 @@ func (r projection) reason(status v1alpha1.TidbClusterStatus, p plan.Plan) (reas
 		{topology.TiKV, "TiKVStoreNotUp", "Not all TiKV stores are up"},
 		{topology.TiDB, "TiDBUnhealthy", "Not all TiDB servers are healthy"},
 	} {
-		if want, ok := r.wanted.Group(rule.kind); ok && healthy(status, rule.kind) != want.Size() {
+		if want, ok := r.wanted.Group(rule.kind); ok && healthy(status, rule.kind) != want.Active() {
 			return rule.reason, r.message(p, rule.message)
 		}
 	}

@@ -43,7 +43,10 @@ type projection struct {
 func (r projection) phase(k topology.Kind) v1alpha1.MemberPhase {
 	want, ok := r.wanted.Group(k)
 	set := r.have.Sets[k]
-	if !ok || set == nil {
+	switch {
+	case ok && want.Suspend && (set == nil || set.DeletionTimestamp != nil):
+		return v1alpha1.SuspendPhase
+	case !ok || set == nil:
 		return ""
 	}
 	if int(replicasOf(set)) != want.Size() {
@@ -59,6 +62,12 @@ func (r projection) phase(k topology.Kind) v1alpha1.MemberPhase {
 		}
 	}
 	return v1alpha1.NormalPhase
+}
+
+// suspended: the component is, and its StatefulSet is gone.
+func (r projection) suspended(k topology.Kind) bool {
+	want, ok := r.wanted.Group(k)
+	return ok && want.Suspend && r.have.Sets[k] == nil
 }
 
 func (r projection) set(k topology.Kind) *appsv1.StatefulSetStatus {
@@ -80,7 +89,13 @@ func (r projection) pd(status *v1alpha1.PDStatus) {
 	if phase == "" {
 		return
 	}
-	status.Phase, status.StatefulSet = phase, r.set(topology.PD)
+	if status.Phase = phase; r.suspended(topology.PD) {
+		// What was there is there no more; whom a failover has replaced stays.
+		status.Synced, status.StatefulSet = false, nil
+		status.Members, status.UnjoinedMembers, status.Leader = nil, nil, v1alpha1.PDMember{}
+		return
+	}
+	status.StatefulSet = r.set(topology.PD)
 	status.Image = r.image(topology.PD)
 	status.Synced = r.snap.PD.Known()
 	if !status.Synced {
@@ -138,7 +153,11 @@ func (r projection) tikv(status *v1alpha1.TiKVStatus, pd v1alpha1.MemberPhase) {
 	if phase == v1alpha1.UpgradePhase && pd == v1alpha1.UpgradePhase {
 		phase = v1alpha1.NormalPhase // its turn has not come
 	}
-	status.Phase, status.StatefulSet = phase, r.set(topology.TiKV)
+	if status.Phase = phase; r.suspended(topology.TiKV) {
+		status.Synced, status.StatefulSet, status.Stores = false, nil, nil
+		return
+	}
+	status.StatefulSet = r.set(topology.TiKV)
 	status.Image = r.image(topology.TiKV)
 	status.Synced = r.snap.PD.Known()
 	if !status.Synced {
@@ -183,7 +202,11 @@ func (r projection) tidb(status *v1alpha1.TiDBStatus, pd, tikv v1alpha1.MemberPh
 	if phase == v1alpha1.UpgradePhase && (pd == phase || tikv == phase) {
 		phase = v1alpha1.NormalPhase
 	}
-	status.Phase, status.StatefulSet = phase, r.set(topology.TiDB)
+	if status.Phase = phase; r.suspended(topology.TiDB) {
+		status.StatefulSet, status.Members = nil, nil
+		return
+	}
+	status.StatefulSet = r.set(topology.TiDB)
 	status.Image = r.image(topology.TiDB)
 	members := map[string]v1alpha1.TiDBMember{}
 	for _, m := range r.snap.Groups[topology.TiDB].Running() {

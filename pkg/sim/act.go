@@ -101,6 +101,8 @@ func (w *World) take(step plan.Step) error {
 		return w.deleteClaim(s)
 	case plan.DeletePod:
 		return w.deletePodOf(s)
+	case plan.DeleteSet:
+		return w.deleteSet(s)
 	}
 	panic(fmt.Sprintf("sim: no such step: %T", step))
 }
@@ -130,7 +132,7 @@ func (w *World) apply(s plan.Apply) error {
 			if set.exists {
 				return errors.New("the StatefulSet exists already")
 			}
-			n := intent.Replicas[k]
+			n := s.Replicas
 			w.change(set, setSpec{replicas: n, partition: n, template: intent.Template[k], manual: intent.Manual[k]})
 			return nil
 		}

@@ -45,15 +45,25 @@ type sighting struct {
 	members  [limit]bool // is a PD member
 	stores   [limit]bool // has a store that is not a tombstone
 	upStores int
+	there    [3]bool // a StatefulSet or a pod is there
+	marked   [3][limit]bool
+	evicts   map[uint64]bool // stores with a scheduler of ours
+	serving  bool            // PD does, and it shows
 }
 
 func (w *World) sight() sighting {
 	s := sighting{at: w.t, intent: w.Intent, quorum: w.hasQuorum(), leader: w.pd.leader, alive: w.aliveMembers()}
+	s.serving, s.evicts = w.serving() && w.storesKnown(), map[uint64]bool{}
+	for id, e := range w.evicts {
+		s.evicts[id] = e.ours
+	}
 	for k := range kinds {
 		set := &w.sets[k]
+		s.there[k] = w.there(kind(k))
 		s.outdated[k] = set.exists && set.spec.template != w.Intent.Template[k]
 		for i := range limit {
 			s.up[k][i] = w.shownUp(kind(k), i)
+			s.marked[k][i] = w.claims[k][i] != nil && w.claims[k][i].marked
 			if p := w.pods[k][i]; p != nil {
 				s.revision[k][i] = p.revision
 				s.outdated[k] = s.outdated[k] || i < set.spec.replicas && p.revision != set.spec.template
@@ -125,6 +135,7 @@ func (w *World) judge(step plan.Step) []Violation {
 	}
 	w.Soft.Steps++
 	w.judgeLook(step, say)
+	w.judgePaused(say)
 	switch s := step.(type) {
 	case plan.Restart:
 		w.judgeRestart(s, say)
@@ -147,6 +158,8 @@ func (w *World) judge(step plan.Step) []Violation {
 		w.judgePod(s, say)
 	case plan.AllowLeaders:
 		w.judgeAllow(s, say)
+	case plan.DeleteSet:
+		w.judgeSuspend(s, say)
 	}
 	return out
 }

@@ -19,12 +19,12 @@
 // answer, or answers without its stores; a pod crashes; a host is lost and the
 // API shows its pods as Ready for a while; time passes between the live
 // observation and the act; PD forgets a scheduler; the user changes the intent
-// half-way; the engine is interrupted, or killed without a chance to clean up; it
-// loses its lease, and for up to a minute and a half a second engine and it both
-// drive, turn by turn; heartbeats of a store are late. A host that is lost for
-// good, with its disk, is there to be switched on (Faults.Bury): the pod stays
-// Terminating until somebody deletes it by force, and with its claim no other one
-// can be scheduled.
+// half-way, suspends components or pauses it all; the engine is interrupted, or
+// killed without a chance to clean up; it loses its lease, and for up to a minute
+// and a half a second engine and it both drive, turn by turn; heartbeats of a
+// store are late. A host that is lost for good, with its disk, is there to be
+// switched on (Faults.Bury): the pod stays Terminating until somebody deletes it
+// by force, and with its claim no other one can be scheduled.
 //
 // # What is asserted
 //
@@ -59,7 +59,8 @@
 //   - tombstone: no Resize downwards while the store of the member that goes has
 //     ever registered and is not a tombstone, or PD still counts the member.
 //   - wanted: no RemoveMember, RemoveStore of a wanted member, and a Resize
-//     downwards of one only if it is a TiKV that has no store.
+//     downwards of one only if it is a TiKV that has no store; no DeleteSet of a
+//     component that the user wants to run.
 //   - data: no DeleteClaim of a claim that is not marked, or that a pod uses but
 //     for the one that goes next, or whose data belongs to a member that the
 //     database knows as alive; no DeletePod before its claim goes, or of a member
@@ -74,8 +75,15 @@
 //     restart next, nor restarting, nor leaving.
 //   - theirs: no scheduler that somebody else made is removed.
 //   - lease: no step by an engine that has found its lease in other hands.
+//   - suspension: no DeleteSet of a component before those that need it and are to
+//     be suspended as well are gone, pods and all; nor of PD or TiKV while PD
+//     serves and has a scheduler of ours, or a claim is marked whose data counts.
+//   - paused: no step at all while the user wants none, and the engine was shown so.
 //   - order: no Restart of a member that is up while an earlier component still
 //     has pods to replace.
+//
+// Suspended is converged as well; a story that ends so goes on, and what was
+// suspended has to come back with all of its data and no second bootstrap.
 //
 // And when the faults have ended: the cluster converges within a bounded time
 // (stuck), to what the user wants with nothing of ours left behind (rest), and

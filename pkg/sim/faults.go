@@ -157,6 +157,8 @@ func (w *World) changeIntent() {
 		w.Intent.Paused = !w.Intent.Paused
 		w.note("user: paused %t", w.Intent.Paused)
 	case 8:
+		w.Suspend(kinds[w.rng.IntN(len(kinds)+1):]...)
+	case 9:
 		w.Manual(kinds[w.rng.IntN(len(kinds))])
 	}
 }

@@ -19,7 +19,7 @@ func (w *World) wanted() plan.Wanted {
 		g := plan.Group{
 			Group: topology.Group{
 				Kind: name, Replicas: w.Intent.Replicas[k], Version: w.Intent.Template[k],
-				Manual: w.Intent.Manual[k], MinReady: w.MinReady,
+				Manual: w.Intent.Manual[k], Suspend: w.Intent.Suspend[k], MinReady: w.MinReady,
 			},
 			Template: w.Intent.Template[k],
 			Services: []plan.Object{{Kind: "Service", Name: w.cluster.PeerService(name)}},
@@ -71,7 +71,7 @@ func (w *World) wantedAdvice() plan.Object {
 
 func (w *World) newAdvice() string {
 	switch {
-	case w.known() && w.pd.id != 0 || w.recorded != 0:
+	case w.known() && w.pd.id != 0 || w.recorded != 0 || w.advice == joining:
 		return joining
 	case w.sets[pd].exists && w.advice != "":
 		return w.advice
@@ -103,4 +103,14 @@ func (w *World) Manual(k topology.Kind) {
 	m := &w.Intent.Manual[kindOf(k)]
 	*m = !*m
 	w.note("user: OnDelete for %s: %t", k.Title(), *m)
+}
+
+// Suspend is the user who wants no pods of components for now, and of no others
+// than of these.
+func (w *World) Suspend(these ...topology.Kind) {
+	w.note("user: suspend %v", these)
+	w.Intent.Suspend = [3]bool{}
+	for _, k := range these {
+		w.Intent.Suspend[kindOf(k)] = true
+	}
 }

@@ -152,7 +152,7 @@ func (w *World) observePD() state.PD {
 func (w *World) observeGroup(k kind) state.Group {
 	s := &w.sets[k]
 	g := state.Group{Set: state.Set{
-		Exists: s.exists, Replicas: s.spec.replicas, Partition: s.spec.partition, Manual: s.spec.manual, Ordered: w.Ordered[k],
+		Exists: s.exists, UID: s.uid, Terminating: s.leaving, Replicas: s.spec.replicas, Partition: s.spec.partition, Manual: s.spec.manual, Ordered: w.Ordered[k],
 		Observed: s.observed == s.generation, UpdateRevision: s.update, CurrentRevision: s.current,
 		Template: s.spec.template,
 	}}

@@ -31,7 +31,6 @@ func (w *World) help() {
 		w.rebuild(kind(k))
 	}
 	w.bringBack()
-	w.makeRoom()
 	w.tidy()
 }
 
@@ -73,18 +72,6 @@ func (w *World) bringBack() {
 	}
 	if w.Intent.Replicas[pd] < w.pd.quorum() && w.Intent.Replicas[pd] < own && !w.hasQuorum() {
 		w.Scale(kinds[pd], own)
-	}
-}
-
-// makeRoom is what a person has to do about a StatefulSet that was deleted
-// around more pods than are wanted.
-func (w *World) makeRoom() {
-	for k := range kinds {
-		for i, p := range w.pods[k] {
-			if p != nil && !w.sets[k].exists && w.Intent.Replicas[k] <= i {
-				w.Scale(kinds[k], i+1)
-			}
-		}
 	}
 }
 

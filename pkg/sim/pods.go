@@ -5,6 +5,8 @@ import "fmt"
 // set is a StatefulSet: what was asked of it, and what its controller has seen.
 type set struct {
 	exists     bool
+	uid        string
+	leaving    bool // it was deleted and waits for its pods to be gone
 	spec       setSpec
 	generation int
 
@@ -25,6 +27,9 @@ type setSpec struct {
 func (w *World) change(s *set, spec setSpec) {
 	if s.exists && s.spec == spec {
 		return
+	}
+	if !s.exists {
+		s.uid = w.uid()
 	}
 	s.exists, s.spec = true, spec
 	s.generation++
@@ -74,6 +79,10 @@ type claim struct {
 func (w *World) control(k kind) {
 	s := &w.sets[k]
 	if !s.exists {
+		return
+	}
+	if s.leaving {
+		w.collect(k)
 		return
 	}
 	if s.observed != s.generation && w.t >= s.syncAt {

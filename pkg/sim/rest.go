@@ -5,10 +5,17 @@ import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 // rest checks a converged cluster against what the user wants, by the truth.
 func (w *World) rest() {
 	for k := range kinds {
+		if w.Intent.Suspend[k] {
+			w.restOfSuspended(kind(k))
+			continue
+		}
 		w.restOfSet(kind(k))
 		for i := range limit {
 			w.restOfMember(kind(k), i)
 		}
+	}
+	if w.Intent.Suspend[pd] {
+		return
 	}
 	if n := len(w.pd.members); n != w.Intent.Replicas[pd]+w.Elsewhere {
 		w.broke("rest", "PD has %d members", n)
@@ -62,7 +69,7 @@ func (w *World) restOfMember(k kind, i int) {
 
 func (w *World) restOfStores() {
 	for _, s := range w.stores {
-		if s.state != state.StoreTombstone && s.ordinal >= w.Intent.Replicas[tikv] {
+		if !w.Intent.Suspend[tikv] && s.state != state.StoreTombstone && s.ordinal >= w.Intent.Replicas[tikv] {
 			w.broke("rest", "store %d of %s is %s", s.id, w.names[tikv][s.ordinal], s.state)
 		}
 		if e := w.evicts[s.id]; e != nil && e.ours {

@@ -39,6 +39,10 @@ func Seed(seed uint64, tell bool) *World {
 	}
 	w.calm()
 	w.Settle(settleTime)
+	if w.Intent.Suspend != [3]bool{} {
+		w.Suspend()
+		w.Settle(settleTime)
+	}
 	if s := w.Soft; o.Faults.Delay == 0 && o.Faults.Rival == 0 && s.WithLeaders+s.LeadersKilled+s.Needless > 0 {
 		w.broke("careless", "%+v", s)
 	}

@@ -65,6 +65,7 @@ type Intent struct {
 	Template [3]string
 	Paused   bool
 	Manual   [3]bool
+	Suspend  [3]bool
 }
 
 // World is a simulated Kubernetes cluster with one TiDB cluster in it.

@@ -2,8 +2,11 @@ package state
 
 // Set is a component's StatefulSet.
 type Set struct {
-	Exists   bool
-	Replicas int // spec.replicas
+	Exists bool
+	UID    string
+	// Terminating: it was deleted and goes when its pods have gone.
+	Terminating bool
+	Replicas    int // spec.replicas
 	// Partition holds back updates of pods with a lower ordinal. It is closed
 	// when it is not below Replicas.
 	Partition int

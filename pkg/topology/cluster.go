@@ -58,6 +58,8 @@ type Group struct {
 	// MinReady is how long a restarted pod has to be Ready before the next
 	// one is restarted (annotation tidb.pingcap.com/<kind>-min-ready-seconds).
 	MinReady time.Duration
+	// Suspend: the user wants no pod of it for now, and all of its data kept.
+	Suspend bool
 	// Manual: updates of pods are the user's own business (OnDelete).
 	Manual bool
 }

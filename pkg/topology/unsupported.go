@@ -35,11 +35,9 @@ func unsupported(tc *v1alpha1.TidbCluster) field.ErrorList {
 	refuse(spec.RecoveryMode, "restoring a cluster from volume snapshots", "recoveryMode")
 	refuse(isTrue(spec.EnablePVCReplace), "replacing volumes", "enablePVCReplace")
 	refuse(len(spec.StartScriptV2FeatureFlags) > 0, "variants of the start scripts", "startScriptV2FeatureFlags")
-	refuse(suspends(spec.SuspendAction), "suspending a cluster", "suspendAction", "suspendStatefulSet")
 
 	if pd := spec.PD; pd != nil {
 		refuse(pd.Mode != "", "PD as microservices", "pd", "mode")
-		refuse(suspends(pd.SuspendAction), "suspending a component", "pd", "suspendAction", "suspendStatefulSet")
 		if s := pd.Service; s != nil {
 			const port = "PD's Service listens on PD's port, and takes no restrictions"
 			refuse(s.Port != nil, port, "pd", "service", "port")
@@ -47,11 +45,7 @@ func unsupported(tc *v1alpha1.TidbCluster) field.ErrorList {
 			refuse(s.LoadBalancerClass != nil, port, "pd", "service", "loadBalancerClass")
 		}
 	}
-	if kv := spec.TiKV; kv != nil {
-		refuse(suspends(kv.SuspendAction), "suspending a component", "tikv", "suspendAction", "suspendStatefulSet")
-	}
 	if db := spec.TiDB; db != nil {
-		refuse(suspends(db.SuspendAction), "suspending a component", "tidb", "suspendAction", "suspendStatefulSet")
 		refuse(db.IsTLSClientEnabled(), "TLS for SQL clients", "tidb", "tlsClient", "enabled")
 		refuse(db.Initializer != nil && db.Initializer.CreatePassword, "a random first password", "tidb", "initializer", "createPassword")
 		refuse(isTrue(db.BinlogEnabled), "Pump", "tidb", "binlogEnabled")
@@ -82,5 +76,3 @@ func unfinished(tc *v1alpha1.TidbCluster) field.ErrorList {
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }
-
-func suspends(a *v1alpha1.SuspendAction) bool { return a != nil && a.SuspendStatefulSet }

@@ -25,6 +25,7 @@ func Validate(tc *v1alpha1.TidbCluster) field.ErrorList {
 	errs = append(errs, validateAnnotations(tc)...)
 	errs = append(errs, unsupported(c.Source)...)
 	errs = append(errs, validateComponents(c)...)
+	errs = append(errs, validateSuspension(c)...)
 	return errs
 }
 

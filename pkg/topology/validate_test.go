@@ -124,7 +124,6 @@ func TestInvalid(t *testing.T) {
 
 // What is not rendered is refused, with the place where the user has written it.
 func TestNotSupportedYet(t *testing.T) {
-	suspend := &v1alpha1.SuspendAction{SuspendStatefulSet: true}
 	for at, edit := range map[string]func(*v1alpha1.TidbCluster){
 		"spec.tiflash":     func(tc *v1alpha1.TidbCluster) { tc.Spec.TiFlash = &v1alpha1.TiFlashSpec{} },
 		"spec.ticdc":       func(tc *v1alpha1.TidbCluster) { tc.Spec.TiCDC = &v1alpha1.TiCDCSpec{} },
@@ -144,10 +143,6 @@ func TestNotSupportedYet(t *testing.T) {
 		"spec.startScriptV2FeatureFlags": func(tc *v1alpha1.TidbCluster) {
 			tc.Spec.StartScriptV2FeatureFlags = []v1alpha1.StartScriptV2FeatureFlag{v1alpha1.StartScriptV2FeatureFlagWaitForDnsNameIpMatch}
 		},
-		"spec.suspendAction.suspendStatefulSet":      func(tc *v1alpha1.TidbCluster) { tc.Spec.SuspendAction = suspend },
-		"spec.pd.suspendAction.suspendStatefulSet":   func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.SuspendAction = suspend },
-		"spec.tikv.suspendAction.suspendStatefulSet": func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.SuspendAction = suspend },
-		"spec.tidb.suspendAction.suspendStatefulSet": func(tc *v1alpha1.TidbCluster) { tc.Spec.TiDB.SuspendAction = suspend },
 		"spec.pd.mode":         func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Mode = "ms" },
 		"spec.pd.service.port": func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Service = &v1alpha1.ServiceSpec{Port: new(int32)} },
 		"spec.pd.service.loadBalancerSourceRanges": func(tc *v1alpha1.TidbCluster) {

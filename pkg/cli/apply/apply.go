@@ -42,7 +42,12 @@ The manifest is read strictly: a field that does not exist is an error, with its
 line. All that stands against it is said at once, and then nothing is changed: what is
 not valid or not supported, a lower version, a component taken out, a storage class
 that does not exist. A field that somebody else has set to another value is refused as
-well, until --force-conflicts takes it over.`,
+well, until --force-conflicts takes it over.
+
+A manifest with "paused: true" is written and not carried out: the command ends with
+exit code 6, and "kubectl tidb sync" goes on when the cluster is not paused any more.
+One with suspendAction.suspendStatefulSet, for all or for a component, takes the pods
+away and keeps the data; without it they come back.`,
 		Example: `  # Take a cluster to what a file says
   kubectl tidb apply -f basic.yaml
 
@@ -79,7 +84,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	}
 	defer s.Close()
 	r := drive.Request{
-		Action: "apply " + o.file, Blind: o.force, Warnings: m.Lost(),
+		Action: "apply " + o.file, Blind: o.force, Keep: true, Warnings: m.Lost(),
 		Write: func(ctx context.Context, w intent.Write) error {
 			_, err := o.write(ctx, s.Intent, m, w)
 			return err

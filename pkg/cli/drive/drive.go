@@ -59,6 +59,8 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	case err != nil:
 	case o.DryRun:
 		err = p.tell(story, o)
+	case topology.New(r.Want).Paused:
+		err = r.kept()
 	default:
 		err = exit.Ended(ctx, conclude(s.converge(ctx, f, o, r.Policy, story)))
 	}

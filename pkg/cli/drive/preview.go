@@ -33,6 +33,9 @@ func (p prospect) print(out io.Writer) {
 		return
 	}
 	fmt.Fprintf(out, "%s, %s:\n", title(c), p.request.Action)
+	if p.plan.Outcome == plan.Paused {
+		fmt.Fprintln(out, "it would be written, and wait until the cluster is not paused any more")
+	}
 	for _, g := range p.wanted.Groups {
 		if what := p.changes(g); what != "" {
 			fmt.Fprintf(out, "  %s: %s\n", g.Kind.Title(), what)
@@ -61,6 +64,12 @@ func (p prospect) print(out io.Writer) {
 // changes says what becomes of a component, "" when nothing does.
 func (p prospect) changes(g plan.Group) string {
 	got := p.snapshot.Groups[g.Kind]
+	if g.Suspend && got.Set.Exists {
+		return fmt.Sprintf("suspended: its %s stop, their data is kept", members(got.Set.Replicas))
+	}
+	if g.Suspend {
+		return ""
+	}
 	if !got.Set.Exists {
 		return fmt.Sprintf("%s of %s", members(g.Replicas), g.Version)
 	}
@@ -112,7 +121,7 @@ func (p prospect) verdict(o Options) error {
 	switch {
 	case p.plan.Outcome == plan.Converged:
 		return nil
-	case p.plan.Outcome == plan.Blocked:
+	case p.plan.Outcome == plan.Blocked, p.plan.Outcome == plan.Paused:
 		return conclude(p.plan, nil)
 	case o.ExitCode:
 		return exit.With(exit.Pending, nil)

@@ -65,6 +65,12 @@ func TestPreview(t *testing.T) {
 		Steps:   []plan.Step{plan.Apply{Component: topology.PD, Object: plan.Object{Kind: "StatefulSet", Name: "t-pd", Drift: plan.Missing}}},
 		Gates:   []plan.Gate{{Component: topology.TiKV, Want: "PD serves", Observed: "no PD pod is running"}},
 	}
+	suspend := plantest.New(3, 4, 2)
+	for _, k := range topology.Kinds() {
+		suspend.Want(k).Suspend = true
+	}
+	suspend.Set(topology.TiDB, func(s *state.Set) { *s = state.Set{} })
+	stop := plan.Plan{Outcome: plan.Act, Steps: []plan.Step{plan.DeleteSet{Component: topology.TiKV, Name: "t-tikv"}}}
 	stuck := plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{{
 		Component: topology.TiKV, Member: "t-tikv-0", Want: "serving", Observed: "pod is not ready", Blocked: true, Unblock: "kubectl describe pod t-tikv-0",
 	}}}
@@ -81,6 +87,8 @@ func TestPreview(t *testing.T) {
 		{"scale", scale, Request{Action: "scale tikv=3 tidb=1", Now: cluster("v8.1.1")}, evict, exit.Pending},
 		{"create", create, Request{Action: "create"}, begin, exit.Pending},
 		{"half-way", rolled, Request{Action: "sync", Now: cluster("v8.1.1")}, evict, exit.Pending},
+		{"suspend", suspend, Request{Action: "apply basic.yaml", Now: cluster("v8.1.1")}, stop, exit.Pending},
+		{"paused", scale, Request{Action: "apply basic.yaml", Now: cluster("v8.1.1")}, plan.Plan{Outcome: plan.Paused}, exit.Paused},
 		{"blocked", plantest.New(3, 3, 2), Request{Action: "sync", Now: cluster("v8.1.1")}, stuck, exit.Refused},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -34,6 +34,9 @@ type Request struct {
 	Policy plan.Policy
 	// Warnings are what the verb itself has noticed that is no reason to refuse.
 	Warnings []string
+	// Keep: write what is wanted even if the cluster is paused, for whoever goes
+	// on when it is not. Nothing else is done then.
+	Keep bool
 	// Blind: do it even when PD cannot be asked whether it is safe.
 	Blind bool
 }
@@ -56,12 +59,21 @@ func (r Request) admit() error {
 		return exit.Refusef("%s is being deleted, so nothing was changed", title(want))
 	case len(problems) > 0:
 		return refuse(want, verdict, lines(problems))
-	case want.Paused:
-		return exit.With(exit.Paused, fmt.Errorf(`%s is paused, so nothing was changed; `+
-			`go on with: kubectl patch tc %s -n %s --type merge -p '{"spec":{"paused":false}}'`,
-			title(want), want.Name, want.Namespace))
+	case want.Paused && !r.Keep:
+		return exit.With(exit.Paused, fmt.Errorf(`%s is paused, so nothing was changed; %s`, title(want), unpause(want)))
 	}
 	return nil
+}
+
+// kept is the end of a request that was written to a paused cluster.
+func (r Request) kept() error {
+	want := topology.New(r.Want)
+	return exit.With(exit.Paused, fmt.Errorf("%s is paused: what is wanted was written, and nothing else was done; %s",
+		title(want), unpause(want)))
+}
+
+func unpause(c topology.Cluster) string {
+	return fmt.Sprintf(`go on with: kubectl patch tc %s -n %s --type merge -p '{"spec":{"paused":false}}'`, c.Name, c.Namespace)
 }
 
 // allow refuses what the state of the cluster tells must not be done.
@@ -82,9 +94,23 @@ func (r Request) seeing(c topology.Cluster, snap state.Snapshot) error {
 	if snap.PD.Known() || r.Now == nil || r.Now.Status.ClusterID == "" || r.Write == nil || r.Blind {
 		return nil
 	}
+	if pd, _ := topology.New(r.Now).Group(topology.PD); pd.Suspend && asleep(snap) {
+		return nil // nobody is there to harm
+	}
 	return exit.Refusef("PD of %s cannot be asked whether this is safe (%s), so nothing was changed; "+
 		"see what is wrong with: kubectl tidb status %s -n %s; if the change is what will cure it, give --force",
 		title(c), snap.PD.Problem, c.Name, c.Namespace)
+}
+
+// asleep: PD is suspended, down to its last pod.
+func asleep(snap state.Snapshot) bool {
+	pd := snap.Groups[topology.PD]
+	for _, m := range pd.Members {
+		if m.Pod != nil {
+			return false
+		}
+	}
+	return !pd.Set.Exists
 }
 
 // refuse says all that stands against a request, one problem a line where there

@@ -50,6 +50,7 @@ func TestAdmit(t *testing.T) {
 		}, exit.Refused, "there are 3 reasons:\n  spec.pd.replicas: Invalid value: 0: TiKV and TiDB need PD\n  spec.tikv: Forbidden: cannot be taken out"},
 		{"paused", Request{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused = true })}, exit.Paused, "kubectl patch tc basic -n db"},
 		{"pd-A4: deleting", Request{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.DeletionTimestamp = &metav1.Time{} })}, exit.Refused, "being deleted"},
+		{"paused, and to be written nevertheless", Request{Keep: true, Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused = true })}, exit.OK, ""},
 		{"upgrade", Request{Now: basic(same), Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Version = "v8.1.1" })}, exit.OK, ""},
 		{"downgrade", Request{Now: basic(same), Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Version = "v8.0.0" })}, exit.Refused, `spec.version: Invalid value: "v8.0.0": PD is v8.1.0`},
 		{"downgrade of one component", Request{Now: basic(same), Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.Version = &old })}, exit.Refused, "spec.tikv.version"},
@@ -64,6 +65,12 @@ func TestAllow(t *testing.T) {
 	write := func(context.Context, intent.Write) error { return nil }
 	born := basic(func(tc *v1alpha1.TidbCluster) { tc.Status.ClusterID = "7" })
 	unborn := basic(func(*v1alpha1.TidbCluster) {})
+	asleep := basic(func(tc *v1alpha1.TidbCluster) {
+		tc.Status.ClusterID = "7"
+		tc.Spec.SuspendAction = &v1alpha1.SuspendAction{SuspendStatefulSet: true}
+	})
+	suspended := plantest.New(3, 3, 2).Blind()
+	suspended.Seen.Groups = nil
 	fewer := plantest.New(3, 4, 2)
 	fewer.Want(topology.TiKV).Replicas = 2
 	for _, c := range []struct {
@@ -78,6 +85,8 @@ func TestAllow(t *testing.T) {
 		{"PD does not answer", Request{Now: born, Write: write}, plantest.New(3, 3, 2).Blind(), exit.Refused, "--force"},
 		{"PD does not answer, and the change is the cure", Request{Now: born, Write: write, Blind: true}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
 		{"PD has not bootstrapped", Request{Now: unborn, Write: write}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
+		{"PD is suspended", Request{Now: asleep, Write: write}, suspended, exit.OK, ""},
+		{"PD is about to be suspended", Request{Now: asleep, Write: write}, plantest.New(3, 3, 2).Blind(), exit.Refused, "--force"},
 		{"nothing is to be changed", Request{Now: born}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
 		{"a new cluster", Request{Write: write}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
 	} {

@@ -48,6 +48,23 @@ func seen(c *plantest.Cluster, p plan.Plan) sight {
 
 func waits(gates ...plan.Gate) plan.Plan { return plan.Plan{Outcome: plan.Wait, Gates: gates} }
 
+// suspended is a cluster of which components are suspended.
+func suspended(kinds ...topology.Kind) *plantest.Cluster {
+	c := plantest.New(1, 1, 1)
+	for _, k := range kinds {
+		g := c.Want(k)
+		g.Suspend = true
+		c.Wanted.Cluster.Groups = append(c.Wanted.Cluster.Groups, g.Group)
+		m := c.Member(c.Wanted.Cluster.PodName(k, 0))
+		m.Pod, m.Database = nil, state.Database{}
+		c.Set(k, func(s *state.Set) { *s = state.Set{} })
+		if k == topology.PD {
+			c.Seen.PD = state.PD{Problem: "no PD pod is running"}
+		}
+	}
+	return c
+}
+
 func cases() map[string]sight {
 	evicted := plan.Gate{Component: topology.TiKV, Member: "t-tikv-2", Want: "region leaders evicted", Observed: "4 left", Unblock: "add a store"}
 	driven := seen(plantest.New(3, 3, 2).Roll(topology.TiKV).Evicting("t-tikv-2", 2*time.Minute, 4), waits(evicted))
@@ -60,6 +77,8 @@ func cases() map[string]sight {
 	growing.Want(topology.TiKV).Replicas = 4
 	paused, deleting := plantest.New(1, 1, 1), plantest.New(1, 1, 1)
 	paused.Wanted.Cluster.Paused, deleting.Wanted.Cluster.Deleting = true, true
+	asleep, falling := suspended(topology.PD, topology.TiKV, topology.TiDB), suspended(topology.TiDB)
+	falling.Member("t-tidb-0").Pod = &state.Pod{Terminating: true}
 	down := plan.Gate{Component: topology.TiKV, Member: "t-tikv-0", Want: "serving", Observed: "pod is not ready", Unblock: "kubectl describe pod t-tikv-0"}
 	blocked := down
 	blocked.Blocked = true
@@ -73,6 +92,8 @@ func cases() map[string]sight {
 		"missing-pod": seen(missing, waits(plan.Gate{Component: topology.TiDB, Member: "t-tidb-1", Want: "serving", Observed: "no pod"})),
 		"blind":       seen(plantest.New(3, 3, 2).Blind(), waits(plan.Gate{Component: topology.TiKV, Want: "PD serves", Observed: "PD does not answer"})),
 		"paused":      seen(paused, plan.Plan{Outcome: plan.Paused}),
+		"suspended":   seen(asleep, plan.Plan{}),
+		"suspending":  seen(falling, waits(plan.Gate{Component: topology.TiDB, Member: "t-tidb-0", Want: "the pod is gone", Observed: "pod is terminating"})),
 		"deleting":    seen(deleting, plan.Plan{Outcome: plan.Paused}),
 	}
 }
@@ -88,7 +109,7 @@ func TestShow(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	for _, name := range []string{"driven", "blind"} {
+	for _, name := range []string{"driven", "blind", "suspended"} {
 		var b bytes.Buffer
 		if err := output.Write(&b, cases()[name].view()); err != nil {
 			t.Error(err)

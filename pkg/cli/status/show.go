@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/report"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // headlines say what a plan's outcome means for somebody who looks.
@@ -23,6 +26,9 @@ var headlines = map[plan.Outcome]string{
 func (l sight) show(out io.Writer) error {
 	c := l.wanted.Cluster
 	headline := headlines[l.plan.Outcome]
+	if off := c.Suspended(); len(off) > 0 && l.plan.Outcome == plan.Converged {
+		headline = "as wanted, which is suspended: " + kinds(off)
+	}
 	if c.Deleting {
 		headline = "being deleted"
 	}
@@ -41,7 +47,7 @@ func (l sight) show(out io.Writer) error {
 
 // remarks are what no table says.
 func (l sight) remarks(out io.Writer) {
-	if !l.snapshot.PD.Known() {
+	if pd, _ := l.wanted.Group(topology.PD); !l.snapshot.PD.Known() && !pd.Suspend {
 		fmt.Fprintf(out, "\nPD could not be asked: %s\n", l.snapshot.PD.Problem)
 	}
 	for _, e := range l.snapshot.Evictions {
@@ -96,10 +102,37 @@ func (l sight) components() [][]string {
 			}
 		}
 		rows = append(rows, []string{
-			g.Kind.Title(), g.Version, strconv.Itoa(got.Up()), strconv.Itoa(n), strconv.Itoa(g.Replicas),
+			g.Kind.Title(), g.Version, up(got), strconv.Itoa(n), wanted(g),
 		})
 	}
 	return rows
+}
+
+// up is how many members serve; "?" where none is known to, because nobody could
+// ask those that may.
+func up(got state.Group) string {
+	n := got.Up()
+	for _, m := range got.Running() {
+		if n == 0 && unknown(m) {
+			return "?"
+		}
+	}
+	return strconv.Itoa(n)
+}
+
+func wanted(g plan.Group) string {
+	if g.Suspend {
+		return "0 (suspended)"
+	}
+	return strconv.Itoa(g.Size())
+}
+
+func kinds(all []topology.Kind) string {
+	var names []string
+	for _, k := range all {
+		names = append(names, k.Title())
+	}
+	return strings.Join(names, ", ")
 }
 
 func (l sight) rows() [][]string {

@@ -14,6 +14,7 @@ type view struct {
 	Cluster   string     `json:"cluster"`
 	Version   string     `json:"version"`
 	Outcome   string     `json:"outcome"`
+	Suspended []string   `json:"suspended,omitempty"`
 	Driver    string     `json:"driver,omitempty"`
 	Members   []member   `json:"members"`
 	Steps     []string   `json:"steps"`
@@ -62,6 +63,9 @@ func (l sight) view() view {
 		Outcome: l.plan.Outcome.String(), Members: l.members(), Steps: []string{}, Gates: []gate{},
 		PD: pd{Problem: l.snapshot.PD.Problem, Leader: l.snapshot.PD.Leader},
 	}
+	for _, k := range c.Suspended() {
+		v.Suspended = append(v.Suspended, string(k))
+	}
 	if l.driver.Identity != "" {
 		v.Driver = l.driver.Describe()
 	}
@@ -89,6 +93,9 @@ func (l sight) members() []member {
 				Component: string(m.Kind), Name: m.Name, Up: m.Up(), ID: m.Database.ID, State: word(m),
 				Updated: updated(g, got, m), Version: m.Database.Version, Trouble: m.Trouble(),
 			}
+			if g.Suspend && m.Pod == nil {
+				row.State, row.Trouble = "Suspended", ""
+			}
 			if m.Kind == topology.TiKV && m.Database.Presence == state.Present {
 				row.Leaders, row.Regions = known(m.Database.Leaders), known(m.Database.Regions)
 			}
@@ -110,6 +117,11 @@ func updated(g plan.Group, got state.Group, m state.Member) bool {
 	return m.Pod != nil && !got.Outdated(m) && g.Set.Drift == plan.None
 }
 
+// unknown: the member may serve, and nobody could ask.
+func unknown(m state.Member) bool {
+	return m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating && m.Database.Presence == state.Unknown
+}
+
 // word is a member's state in one word.
 func word(m state.Member) string {
 	switch {
@@ -123,7 +135,7 @@ func word(m state.Member) string {
 		return "Missing"
 	case m.Pod.Terminating:
 		return "Terminating"
-	case m.Pod.Ready && m.Database.Presence == state.Unknown:
+	case unknown(m):
 		return "Unknown"
 	}
 	return "Down"

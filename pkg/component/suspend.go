@@ -1,0 +1,86 @@
+package component
+
+import (
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// mute: PD does not answer, and there is nobody to wait for who would. A cluster
+// that is beyond its quorum may be suspended as well; what it was not told is
+// recorded, and it is told when it is back.
+func mute(sc plan.Scene) bool {
+	if sc.All.PD.Known() {
+		return false
+	}
+	for _, m := range sc.All.Groups[topology.PD].Members {
+		if m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating && !sc.All.PD.Leaderless {
+			return false
+		}
+	}
+	return true
+}
+
+// evictionsEnded holds before the stores go, and again before PD does: PD keeps a
+// scheduler over any restart, and would move leaders away from a store that has
+// just come back.
+var evictionsEnded = plan.Hook{
+	Want: "region leaders allowed everywhere",
+	Done: func(sc plan.Scene, _ state.Member) bool { return len(sc.All.Evictions) == 0 || mute(sc) },
+	Step: func(sc plan.Scene, _ state.Member) plan.Step {
+		if !sc.All.PD.Serving() {
+			return nil
+		}
+		e := sc.All.Evictions[0]
+		return plan.AllowLeaders{Member: e.Member, StoreID: e.StoreID}
+	},
+	Observed: func(sc plan.Scene, _ state.Member) string { return pdState(sc) },
+}
+
+// claimsKept takes back the mark of a removal that has got no further than that.
+// When nothing runs any more, the marks are all that tells a member whose data
+// counts from one that is gone, and PD may not have a quorum without it.
+var claimsKept = plan.Hook{
+	Want: "claims of members that count are not marked",
+	Done: func(sc plan.Scene, m state.Member) bool {
+		switch m.Database.Presence {
+		case state.Absent:
+			return true
+		case state.Unknown:
+			return m.Ordinal >= sc.Got.Set.Replicas || !anyMarked(m)
+		}
+		return m.Database.State == state.StoreTombstone || !anyMarked(m)
+	},
+	Step: func(sc plan.Scene, m state.Member) plan.Step {
+		if m.Database.Presence == state.Unknown && !mute(sc) {
+			return nil
+		}
+		var marked []plan.Claim
+		for _, c := range m.Claims {
+			if c.Marked {
+				marked = append(marked, plan.Claim{Name: c.Name, UID: c.UID})
+			}
+		}
+		return plan.UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: marked}
+	},
+	Observed: func(sc plan.Scene, _ state.Member) string { return pdState(sc) },
+}
+
+func anyMarked(m state.Member) bool {
+	for _, c := range m.Claims {
+		if c.Marked {
+			return true
+		}
+	}
+	return false
+}
+
+// buriedMarked is the other side of it: a store that is a tombstone has been let
+// go of, and its data must not come back.
+var buriedMarked = plan.Hook{
+	Want: plan.ClaimsMarked.Want,
+	Done: func(sc plan.Scene, m state.Member) bool {
+		return m.Database.State != state.StoreTombstone || plan.ClaimsMarked.Done(sc, m)
+	},
+	Step: plan.ClaimsMarked.Step,
+}

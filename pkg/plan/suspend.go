@@ -1,0 +1,119 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+// suspend takes all pods of a component away and keeps what they need to come
+// back. It may begin at any moment, in the middle of a scale-in or a rollout:
+// those go on when the component is resumed. Those that need the component go
+// before it, so that none of them fails for want of it.
+func (sc Scene) suspend(p Profile, earlier, later []Group) verdict {
+	switch set := sc.Got.Set; {
+	case set.Terminating:
+		return sc.leaving()
+	case !set.Exists && !suspended(sc.Got):
+		return sc.adopt(p)
+	case !set.Exists && len(earlier) > 0 && !earlier[0].Suspend:
+		return sc.settle(p) // PD, which stays, may not have answered before
+	case !set.Exists:
+		return verdict{}
+	}
+	for _, g := range later {
+		if g.Suspend && !suspended(sc.All.Groups[g.Kind]) {
+			return wait(Gate{
+				Component: p.Kind, Want: "its turn to be suspended", held: true,
+				Observed: fmt.Sprintf("%s comes first", g.Kind.Title()),
+			})
+		}
+	}
+	if v := sc.settle(p); !v.idle() {
+		return v
+	}
+	return act(DeleteSet{Component: p.Kind, Name: sc.Want.Set.Name, UID: sc.Got.Set.UID})
+}
+
+// settle leaves nothing half done behind that would be in the way later.
+func (sc Scene) settle(p Profile) verdict {
+	for _, m := range sc.Got.Members {
+		if v := sc.pursue(p.BeforeSuspend, m); !v.idle() {
+			return v
+		}
+	}
+	return verdict{}
+}
+
+// suspended: nothing of the component runs, or will by itself.
+func suspended(got state.Group) bool {
+	if got.Set.Exists {
+		return false
+	}
+	for _, m := range got.Members {
+		if m.Pod != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// adopt gives pods that somebody has deleted a StatefulSet around another one,
+// to be deleted with them: by themselves they would run for ever.
+func (sc Scene) adopt(p Profile) verdict {
+	for _, m := range sc.Got.Members {
+		if m.Pod != nil && !m.Pod.Terminating {
+			steps := applies(p.Kind, sc.Want.Config)
+			return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.births(p)})}
+		}
+	}
+	return sc.leaving()
+}
+
+// leaving waits for a StatefulSet that is on its way out, and for its pods. One
+// whose host is lost stays until the host is back or somebody gives it up.
+func (sc Scene) leaving() verdict {
+	var v verdict
+	for _, m := range sc.Got.Members {
+		if m.Pod == nil {
+			continue
+		}
+		g := Gate{Component: m.Kind, Member: m.Name, Want: "the pod is gone", Observed: m.Trouble()}
+		if m.Pod.Terminating {
+			g.Since, g.Deadline = m.Pod.Since, m.Pod.Since.Add(patience)
+			g.Blocked = !sc.All.At.Before(g.Deadline)
+			g.Unblock = "kubectl describe pod " + m.Name
+		}
+		v.gates = append(v.gates, g)
+	}
+	if sc.Got.Set.Terminating && len(v.gates) == 0 {
+		v.gates = []Gate{{Component: sc.Want.Kind, Want: "the StatefulSet is gone"}}
+	}
+	return v
+}
+
+// births is how many replicas a StatefulSet is made with. Pods beyond them that
+// are there Kubernetes would delete at once, data or not, and members whose data
+// is there may be what a quorum or a region needs: all of them come back, wanted
+// or not, and are scaled in as any other. Those that have never been are scaled
+// out to, one by one, unless there is no cluster yet for them to join.
+func (sc Scene) births(p Profile) int {
+	n := 0
+	for _, m := range sc.Got.Members {
+		if m.Pod != nil || !p.Stateless && sc.counts(m) {
+			n = m.Ordinal + 1
+		}
+	}
+	if n == 0 || p.Stateless || sc.All.PD.ClusterID == 0 {
+		n = max(n, sc.Want.Size())
+	}
+	return n
+}
+
+// counts: the member has data, and nobody has let go of it.
+func (sc Scene) counts(m state.Member) bool {
+	if doomed(m) {
+		return false
+	}
+	return alive(m) || len(m.Claims) > len(markedClaims(m))
+}

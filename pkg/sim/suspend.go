@@ -1,0 +1,112 @@
+package sim
+
+import (
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+)
+
+// deleteSet deletes a StatefulSet, which stays until its pods have gone.
+func (w *World) deleteSet(s plan.DeleteSet) error {
+	set := &w.sets[kindOf(s.Component)]
+	switch {
+	case !set.exists || set.leaving:
+		return nil
+	case set.uid != s.UID:
+		return errConflict
+	}
+	set.leaving = true
+	set.generation++
+	return nil
+}
+
+// collect is the garbage collector: first the pods go, then the StatefulSet. The
+// claims are nobody's and stay.
+func (w *World) collect(k kind) {
+	left := false
+	for _, p := range w.pods[k] {
+		if p == nil {
+			continue
+		}
+		left = true
+		if !p.terminating() {
+			w.remove(p)
+		}
+	}
+	if !left {
+		w.sets[k] = set{generation: w.sets[k].generation + 1}
+	}
+}
+
+// there: something of the component is there that could serve, or will be.
+func (w *World) there(k kind) bool {
+	if w.sets[k].exists {
+		return true
+	}
+	for _, p := range w.pods[k] {
+		if p != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeSuspend: those that need the component go before it, on the user's word,
+// and take nothing with them that is wanted later.
+func (w *World) judgeSuspend(s plan.DeleteSet, say sayer) {
+	k := kindOf(s.Component)
+	if !w.seen.intent.Suspend[k] && !w.Intent.Suspend[k] {
+		say("wanted", "the user wants %s to run", kinds[k].Title())
+	}
+	for later := int(k) + 1; later < len(kinds); later++ {
+		if w.seen.there[later] && w.there(kind(later)) {
+			say("suspension", "%s is still there", kinds[later].Title())
+		}
+	}
+	if k != tidb {
+		w.judgeLeftBehind(k, say)
+	}
+}
+
+// judgeLeftBehind: nothing that was begun stays behind where nobody could end it.
+func (w *World) judgeLeftBehind(k kind, say sayer) {
+	for _, st := range w.stores {
+		if e := w.evicts[st.id]; e != nil && e.ours && w.seen.evicts[st.id] && w.seen.serving && w.serving() {
+			say("suspension", "store %d still gives its leaders up", st.id)
+		}
+	}
+	for i, c := range w.claims[k] {
+		if c != nil && c.marked && w.seen.marked[k][i] && w.counted(k, i) {
+			say("suspension", "%s is marked, but holds data that counts", c.name)
+		}
+	}
+}
+
+// counted: the database counts on the data of an ordinal.
+func (w *World) counted(k kind, i int) bool {
+	c := w.claims[k][i]
+	if c == nil || c.data == 0 {
+		return false
+	}
+	if k == pd {
+		return w.pd.member(c.data) != nil
+	}
+	return w.ownStore(i) != nil
+}
+
+// restOfSuspended checks a component that the user wants suspended.
+func (w *World) restOfSuspended(k kind) {
+	if w.there(k) {
+		w.broke("rest", "%s is not suspended", kinds[k].Title())
+	}
+	for i, c := range w.claims[k] {
+		if c != nil && c.marked && w.counted(k, i) {
+			w.broke("rest", "%s is marked, but holds data that counts", c.name)
+		}
+	}
+}
+
+// judgePaused: who was shown that the user wants nothing done does nothing.
+func (w *World) judgePaused(say sayer) {
+	if w.view.intent.Paused && w.Intent.Paused {
+		say("paused", "the user wants nothing done")
+	}
+}

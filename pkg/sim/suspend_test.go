@@ -1,0 +1,144 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// before tells whether one thing was told before another.
+func before(w *World, first, then string) bool {
+	a, b := strings.Index(w.Transcript(), first), strings.LastIndex(w.Transcript(), then)
+	return a >= 0 && a < b
+}
+
+func suspendAndResume(t *testing.T, w *World, meanwhile func()) {
+	t.Helper()
+	w.Suspend(kinds[:]...)
+	fine(t, w)
+	meanwhile()
+	w.Suspend()
+	fine(t, w)
+}
+
+func TestSuspend(t *testing.T) {
+	t.Run("tidb-S13 a suspended cluster has converged", func(t *testing.T) {
+		w := settled(Options{PD: 3, TiKV: 3, TiDB: 2})
+		suspendAndResume(t, w, func() {})
+		for _, order := range [][2]string{
+			{"delete StatefulSet basic-tidb", "delete StatefulSet basic-tikv"},
+			{"delete StatefulSet basic-tikv", "delete StatefulSet basic-pd"},
+			{"delete StatefulSet basic-pd", "create StatefulSet basic-pd"},
+			{"create StatefulSet basic-pd", "create StatefulSet basic-tikv"},
+			{"create StatefulSet basic-tikv", "create StatefulSet basic-tidb"},
+		} {
+			if !before(w, order[0], order[1]) {
+				t.Errorf("not in this order: %s\n%s", order, w.Transcript())
+			}
+		}
+		if n := len(w.stores); n != 3 {
+			t.Errorf("%d stores have been there, want 3", n)
+		}
+	})
+	t.Run("pd-A15 in the middle of a rollout that fails", func(t *testing.T) {
+		w := settled(Options{PD: 3, TiKV: 4, TiDB: 2})
+		w.Upgrade("v2-noimage", topology.PD)
+		_, _ = w.Drive(20 * time.Minute)
+		suspendAndResume(t, w, func() { w.Upgrade("v1", topology.PD) })
+	})
+	t.Run("pd-A15 while leaders are being evicted", func(t *testing.T) {
+		w := settled(Options{PD: 3, TiKV: 4, TiDB: 2})
+		w.Upgrade("v2")
+		w.OnStep("evict region leaders from basic-tikv-3", func() { w.kill() })
+		_, _ = w.Drive(time.Hour)
+		suspendAndResume(t, w, func() {})
+		if !before(w, "allow region leaders on basic-tikv-3", "delete StatefulSet basic-pd") {
+			t.Error(w.Transcript())
+		}
+	})
+	t.Run("a scale-in goes on when it is resumed", func(t *testing.T) {
+		w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+		w.Scale(topology.TiKV, 3)
+		w.When(func(w *World) bool { return w.stores[3].state == state.StoreOffline }, w.kill)
+		_, _ = w.Drive(time.Hour)
+		w.stores[3].regions = 60 // they take longer than the suspension
+		suspendAndResume(t, w, func() {
+			if s := w.stores[3].state; s != state.StoreOffline {
+				t.Fatalf("the store is %s, so nothing is left to go on with", s)
+			}
+		})
+	})
+}
+
+// The number of replicas may change as long as nobody runs, and no store and no
+// quorum gets lost by it.
+func TestReplicasWhileSuspended(t *testing.T) {
+	t.Run("fewer", func(t *testing.T) {
+		w := settled(Options{PD: 5, TiKV: 6, TiDB: 2})
+		suspendAndResume(t, w, func() {
+			w.Scale(topology.PD, 1)
+			w.Scale(topology.TiKV, 3)
+			w.Scale(topology.TiDB, 1)
+		})
+		if !told(w, "remove PD member basic-pd-4") || !told(w, "take store 6 of basic-tikv-5 offline") {
+			t.Error(w.Transcript())
+		}
+	})
+	t.Run("more", func(t *testing.T) {
+		w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
+		suspendAndResume(t, w, func() {
+			w.Scale(topology.PD, 5)
+			w.Scale(topology.TiKV, 5)
+		})
+		if !told(w, "scale PD from 3 to 4") {
+			t.Error(w.Transcript())
+		}
+	})
+	t.Run("fewer voters, in the middle of a removal", func(t *testing.T) {
+		w := settled(Options{PD: 2, TiKV: 3, TiDB: 1})
+		w.Scale(topology.PD, 1)
+		w.When(func(w *World) bool { return w.claims[pd][1].marked }, w.kill)
+		_, _ = w.Drive(time.Hour)
+		suspendAndResume(t, w, func() {})
+	})
+}
+
+// Somebody changes his mind: what was being deleted has to be gone first.
+func TestSuspendCalledOff(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 2})
+	w.Suspend(kinds[:]...)
+	w.OnStep("delete StatefulSet basic-tikv", func() { w.Suspend() })
+	fine(t, w)
+}
+
+// Suspended before there was a cluster, and resumed.
+func TestSuspendedFromTheStart(t *testing.T) {
+	w := New(Options{Seed: 1, PD: 3, TiKV: 3, TiDB: 1})
+	w.Tell()
+	w.Suspend(kinds[:]...)
+	if p, err := w.Drive(time.Hour); err != nil || p.Outcome.String() != "converged" || w.there(pd) {
+		t.Fatal(w.Transcript())
+	}
+	w.Suspend()
+	fine(t, w)
+}
+
+// Paused in the middle of a rollout: what is under way is left as it is, and goes
+// on from there.
+func TestPausedMidway(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
+	w.Upgrade("v2")
+	w.OnStep("evict region leaders from basic-tikv-1", func() { w.Intent.Paused = true })
+	if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Paused || len(w.ledger) != 1 {
+		t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
+	}
+	if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Paused || len(w.ledger) != 1 {
+		t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
+	}
+	w.Intent.Paused = false
+	fine(t, w)
+}
