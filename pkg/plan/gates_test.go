@@ -52,6 +52,8 @@ func TestUnblock(t *testing.T) {
 	leftOver.Add(tikv).Database = state.Database{Presence: state.Absent}
 	deleting := plantest.New(3, 3, 2)
 	deleting.Wanted.Cluster.Deleting = true
+	removed := plantest.New(3, 4, 2).Down(time.Hour, "t-tikv-1").Set(tikv, func(s *state.Set) { s.Ordered, s.Replicas = true, 3 })
+	removed.Want(tikv).Replicas = 3
 	unasked := plantest.New(3, 3, 2)
 	unasked.Member("t-tidb-1").Database = state.Database{}
 	for name, c := range map[string]struct {
@@ -63,6 +65,7 @@ func TestUnblock(t *testing.T) {
 		"leaders that cannot leave":  {plantest.New(3, 4, 2).Roll(tikv).Evicting("t-tikv-3", 0, 5), "see where leaders cannot go: every region needs a replica on another store that is up"},
 		"a pod that is not ready":    {plantest.New(3, 4, 2).Down(time.Hour, "t-tikv-3"), "kubectl describe pod t-tikv-3"},
 		"a server that is not asked": {unasked, "kubectl logs t-tidb-1"},
+		"a pod that is not deleted":  {removed, "kubectl delete pod t-tikv-3"},
 		"a pod of the user's":        {plantest.New(3, 4, 2).Roll(tidb).Set(tidb, func(s *state.Set) { s.Manual = true }), "kubectl delete pod t-tidb-1"},
 		"a stuck pod of the user's":  {plantest.New(3, 4, 2).Roll(tidb).Down(time.Minute, "t-tidb-0").Set(tidb, func(s *state.Set) { s.Manual = true }), "kubectl delete pod t-tidb-0"},
 	} {

@@ -35,6 +35,18 @@ func TestOrdered(t *testing.T) {
 		{Name: "one is missing behind one that is not ready", Cluster: missing(plantest.New(3, 4, 2).Set(tikv, ordered).Down(time.Minute, "t-tikv-1"), "t-tikv-3")},
 		{Name: "behind one that needs a person", Cluster: missing(plantest.New(3, 4, 2).Set(tikv, ordered).Down(time.Hour, "t-tikv-1"), "t-tikv-3")},
 		{Name: "behind one that is missing too", Cluster: missing(plantest.New(3, 4, 2).Set(tikv, ordered), "t-tikv-2", "t-tikv-3")},
+		{Name: "one is missing, and only one above it is not ready", Cluster: missing(plantest.New(3, 4, 2).Set(tikv, ordered).Down(time.Minute, "t-tikv-3"), "t-tikv-1")},
+		{Name: "behind one that is terminating", Cluster: func() *plantest.Cluster {
+			c := missing(plantest.New(3, 4, 2).Set(tikv, ordered), "t-tikv-3")
+			c.Member("t-tikv-1").Pod.Terminating = true
+			return c
+		}()},
+		{Name: "a removed pod stays while another is terminating", Cluster: func() *plantest.Cluster {
+			c := leftOver(time.Minute, ordered)
+			c.Member("t-tikv-1").Pod.Ready, c.Member("t-tikv-1").Pod.Terminating = true, true
+			return c
+		}()},
+		{Name: "a removed pod stays while another is missing", Cluster: missing(leftOver(time.Minute, ordered), "t-tikv-0")},
 		{Name: "a removed pod stays while another is not ready", Cluster: leftOver(time.Minute, ordered)},
 		{Name: "a removed pod stays while another has not been ready for long", Cluster: leftOver(10*time.Minute, ordered)},
 		{Name: "a removed pod goes, Parallel", Cluster: leftOver(10*time.Minute, func(*state.Set) {})},

@@ -1,0 +1,52 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// TestSteps: whom a step acts on, whether it has to be decided anew on a live
+// observation, and whether it is worth telling.
+func TestSteps(t *testing.T) {
+	for _, c := range []struct {
+		step       plan.Step
+		kind       topology.Kind
+		member     string
+		disruptive bool
+		quiet      bool
+	}{
+		{plan.Apply{Component: tikv}, tikv, "", false, false},
+		{plan.Apply{}, "", "", false, false},
+		{plan.Resize{Component: pd, From: 3, To: 4}, pd, "", false, false},
+		{plan.Resize{Component: pd, From: 3, To: 2}, pd, "", true, false},
+		{plan.Restart{Component: tidb, Member: "m"}, tidb, "m", true, false},
+		{plan.Close{Component: tidb}, tidb, "", false, false},
+		{plan.MoveLeader{From: "m", To: "n"}, pd, "m", true, false},
+		{plan.RemoveMember{Member: "m"}, pd, "m", true, false},
+		{plan.EvictLeaders{Member: "m"}, tikv, "m", false, false},
+		{plan.AllowLeaders{Member: "m"}, tikv, "m", false, false},
+		{plan.RemoveStore{Member: "m"}, tikv, "m", true, false},
+		{plan.RestoreStore{Member: "m"}, tikv, "m", false, false},
+		{plan.MarkClaims{Component: pd, Member: "m"}, pd, "m", false, false},
+		{plan.UnmarkClaims{Component: pd, Member: "m"}, pd, "m", false, false},
+		{plan.DeleteClaim{Component: pd, Member: "m"}, pd, "m", true, false},
+		{plan.DeletePod{Component: pd, Member: "m"}, pd, "m", true, false},
+		{plan.RemakePod{Component: pd, Member: "m"}, pd, "m", false, false},
+		{plan.Label{Component: pd, Member: "m"}, pd, "m", false, true},
+		{plan.TendVolume{Component: pd, Member: "m"}, pd, "m", false, true},
+		{plan.LabelStore{Member: "m"}, tikv, "m", false, true},
+	} {
+		kind, member := c.step.Target()
+		if kind != c.kind || member != c.member {
+			t.Errorf("%T is of %q %q, want %q %q", c.step, kind, member, c.kind, c.member)
+		}
+		if got := plan.Disruptive(c.step); got != c.disruptive {
+			t.Errorf("%T %s: disruptive %t", c.step, c.step, got)
+		}
+		if got := plan.Quiet(c.step); got != c.quiet {
+			t.Errorf("%T: quiet %t", c.step, got)
+		}
+	}
+}
