@@ -70,6 +70,13 @@ func (a *Actor) Do(ctx context.Context, step plan.Step) error {
 		return a.removeStore(ctx, s)
 	case plan.RestoreStore:
 		return a.restoreStore(ctx, s)
+	}
+	return a.sweep(ctx, step)
+}
+
+// sweep takes a step that says what is left over, or takes it away.
+func (a *Actor) sweep(ctx context.Context, step plan.Step) error {
+	switch s := step.(type) {
 	case plan.MarkClaims:
 		return a.markClaims(ctx, s)
 	case plan.UnmarkClaims:

@@ -93,6 +93,13 @@ func (w *World) take(step plan.Step) error {
 		return w.removeStore(s.StoreID)
 	case plan.RestoreStore:
 		return w.restoreStore(s.StoreID)
+	}
+	return w.sweep(step)
+}
+
+// sweep takes a step that says what is left over, or takes it away.
+func (w *World) sweep(step plan.Step) error {
+	switch s := step.(type) {
 	case plan.MarkClaims:
 		return w.mark(s.Component, s.Member, s.Claims, true)
 	case plan.UnmarkClaims:
