@@ -35,6 +35,7 @@ const fieldManager = "kubectl-tidb"
 // in topology.Cluster and goes with it.
 type Actor struct {
 	kube    kubernetes.Interface
+	intent  Intent
 	pd      func() pd.Client
 	cluster topology.Cluster
 	owner   string // this driver, for the ledger
@@ -43,8 +44,8 @@ type Actor struct {
 
 // New makes an Actor. The pd function gives a client of the cluster's PD, nil as
 // long as none is known: before PD runs there is no address to make one for.
-func New(kube kubernetes.Interface, pd func() pd.Client, c topology.Cluster, now func() time.Time) *Actor {
-	return &Actor{kube: kube, pd: pd, cluster: c, owner: lease.Self().String(), now: now}
+func New(kube kubernetes.Interface, intent Intent, pd func() pd.Client, c topology.Cluster, now func() time.Time) *Actor {
+	return &Actor{kube: kube, intent: intent, pd: pd, cluster: c, owner: lease.Self().String(), now: now}
 }
 
 // Do takes one step.
@@ -87,6 +88,12 @@ func (a *Actor) sweep(ctx context.Context, step plan.Step) error {
 		return a.deletePod(ctx, s)
 	case plan.DeleteSet:
 		return a.deleteSet(ctx, s)
+	case plan.RecordFailure:
+		return a.recordFailure(ctx, s)
+	case plan.RetireFailure:
+		return a.retireFailure(ctx, s)
+	case plan.ForgetFailure:
+		return a.forgetFailure(ctx, s)
 	}
 	return a.tend(ctx, step)
 }

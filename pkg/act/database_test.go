@@ -150,7 +150,7 @@ func TestRefusedByPD(t *testing.T) {
 }
 
 func TestNoPD(t *testing.T) {
-	a := New(api(), func() pd.Client { return nil }, cluster, time.Now)
+	a := New(api(), nil, func() pd.Client { return nil }, cluster, time.Now)
 	if err := a.Do(t.Context(), move); err == nil {
 		t.Error("there is nobody to ask")
 	}

@@ -31,8 +31,9 @@ var (
 
 // world is what an Actor acts on.
 type world struct {
-	kube *fake.Clientset
-	pd   *pd.Fake
+	kube   *fake.Clientset
+	intent *fakeIntent
+	pd     *pd.Fake
 	*Actor
 }
 
@@ -51,8 +52,8 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 			s.Stores[i].Address = cluster.PodHost(topology.TiKV, i) + ":20160"
 		}
 	})
-	w := &world{kube: api(objects...), pd: base}
-	w.Actor = New(w.kube, func() pd.Client { return base }, cluster, func() time.Time { return now })
+	w := &world{kube: api(objects...), intent: &fakeIntent{}, pd: base}
+	w.Actor = New(w.kube, w.intent, func() pd.Client { return base }, cluster, func() time.Time { return now })
 	w.owner = "this run"
 	return w
 }

@@ -30,16 +30,17 @@ func typical(t *testing.T) map[string][]string {
 		t.Fatal(err)
 	}
 	return map[string][]string{
-		"apply":   {"-f", file},
-		"create":  {"basic", "--version", "v8.1.0"},
-		"delete":  {"basic", "--yes"},
-		"init":    {},
-		"list":    {},
-		"scale":   {"basic", "tikv=4"},
-		"status":  {"basic"},
-		"sync":    {"basic"},
-		"upgrade": {"basic", "v8.1.1"},
-		"version": {},
+		"apply":    {"-f", file},
+		"create":   {"basic", "--version", "v8.1.0"},
+		"delete":   {"basic", "--yes"},
+		"failover": {"basic"},
+		"init":     {},
+		"list":     {},
+		"scale":    {"basic", "tikv=4"},
+		"status":   {"basic"},
+		"sync":     {"basic"},
+		"upgrade":  {"basic", "v8.1.1"},
+		"version":  {},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/create"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/failover"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/install"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/list"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/remove"
@@ -69,7 +70,7 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	add("drive", create.New(f), apply.New(f), scale.New(f), upgrade.New(f), sync.New(f), remove.New(f))
+	add("drive", create.New(f), apply.New(f), scale.New(f), upgrade.New(f), sync.New(f), failover.New(f), remove.New(f))
 	add("look", status.New(f), list.New(f))
 	add("setup", install.New(f), version.New(f), completion.New(f))
 	help := newHelp()

@@ -3,7 +3,15 @@
 // a member of it is restarted or removed, and how to tell; never how to do it.
 package component
 
-import "github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+import (
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+)
+
+// failoverPeriod is how long a member is down before it is given up, the
+// default of an operator.
+const failoverPeriod = 5 * time.Minute
 
 // Profiles are all components that this engine drives.
 func Profiles() []plan.Profile { return []plan.Profile{PD(), TiKV(), TiDB()} }

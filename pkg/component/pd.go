@@ -2,6 +2,7 @@ package component
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
@@ -26,7 +27,29 @@ func PD() plan.Profile {
 		BeforeRemove:  []plan.Hook{quorumRemains, leaderMoved, plan.ClaimsMarked, memberRemoved},
 		BeforeRenew:   []plan.Hook{plan.ClaimsMarked},
 		BeforeSuspend: []plan.Hook{claimsKept, evictionsEnded},
+		// A member that PD has let go of can only come back with new data, so
+		// its claims are marked for those who make room for it. The member goes
+		// first: it may come back to its data until then.
+		Failover: &plan.Failover{
+			Period: func(plan.Scene) time.Duration { return failoverPeriod },
+			Spare:  spareMember,
+			LetGo:  []plan.Hook{quorumRemains, memberRemoved, plan.ClaimsMarked},
+		},
 	}
+}
+
+// spareMember: what PD does not know it cannot let go of, and without a quorum
+// it cannot let go of anybody.
+func spareMember(sc plan.Scene, m state.Member, _ bool) string {
+	switch {
+	case !sc.All.PD.Serving():
+		return "PD does not serve: " + pdState(sc)
+	case m.Database.Presence != state.Present:
+		return "it has never joined PD"
+	case m.Database.Healthy:
+		return "PD says that it is healthy"
+	}
+	return ""
 }
 
 func pdState(sc plan.Scene) string {

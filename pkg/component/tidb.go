@@ -2,8 +2,10 @@ package component
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -14,6 +16,15 @@ func TiDB() plan.Profile {
 		Needs:        []plan.Need{pdServes, tikvServes},
 		Stateless:    true,
 		BeforeRemove: []plan.Hook{plan.ClaimsMarked},
+		Failover: &plan.Failover{
+			Period: func(plan.Scene) time.Duration { return failoverPeriod },
+			Spare: func(_ plan.Scene, m state.Member, _ bool) string {
+				if m.Pod == nil || m.Pod.Node == "" {
+					return "there is no place for its pod, nor would be for another"
+				}
+				return ""
+			},
+		},
 	}
 }
 

@@ -33,7 +33,25 @@ func TiKV() plan.Profile {
 		},
 		BeforeRenew:   []plan.Hook{evictionEnded, plan.ClaimsMarked},
 		BeforeSuspend: []plan.Hook{buriedMarked, claimsKept, evictionsEnded},
+		Failover: &plan.Failover{
+			Period: func(sc plan.Scene) time.Duration { return sc.All.PD.MaxStoreDown + failoverPeriod },
+			Spare:  spareStore,
+			LetGo:  []plan.Hook{enoughStores, storeOffline, storeTombstone, evictionEnded},
+			Keeps:  true,
+		},
 	}
+}
+
+// spareStore: it is PD's judgement that a store is Down, since PD then makes new
+// copies of its regions. Who asks for a replacement now need not wait for it.
+func spareStore(_ plan.Scene, m state.Member, now bool) string {
+	switch {
+	case m.Database.Presence != state.Present:
+		return "PD does not know its store"
+	case m.Database.State == state.StoreDown, now && m.Database.State == state.StoreDisconnected:
+		return ""
+	}
+	return fmt.Sprintf("PD calls its store %s, not Down", m.Database.State)
 }
 
 func ownStores(sc plan.Scene) int {

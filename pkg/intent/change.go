@@ -159,3 +159,14 @@ func Pinned(tc *v1alpha1.TidbCluster, version string) []Pin {
 	}
 	return pins
 }
+
+// Recover asks for the recovery of TiKV's failover that tc shows, and of no other:
+// with a UID the request is spent when that one is over.
+func (c *Client) Recover(ctx context.Context, tc *v1alpha1.TidbCluster, w Write) (*v1alpha1.TidbCluster, error) {
+	spec := map[string]any{"tikv": map[string]any{
+		"failover": map[string]any{"recoverByUID": tc.Status.TiKV.FailoverUID},
+	}}
+	return c.change(ctx, "recover", tc, spec, w, func(tc *v1alpha1.TidbCluster) values {
+		return values{"status.tikv.failoverUID": string(tc.Status.TiKV.FailoverUID)}
+	})
+}

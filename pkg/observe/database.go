@@ -65,6 +65,9 @@ func (d database) member(k topology.Kind, ordinal int, pod *state.Pod, born time
 	if s.Healthy && pod != nil && !d.beats[ordinal].After(pod.Started) {
 		s.Healthy, s.Problem = false, "PD has not heard of the store since it started"
 	}
+	if !s.Healthy {
+		s.Since = d.beats[ordinal]
+	}
 	return s
 }
 
@@ -75,6 +78,7 @@ type answers struct {
 	stores      []pd.Store
 	evicting    []uint64
 	replication *pd.ReplicationConfig
+	storeDown   time.Duration
 }
 
 // base asks PD. Its silence is an answer too: everything is unknown then.
@@ -125,6 +129,7 @@ func problem(err error) string {
 
 func ask(ctx context.Context, client pd.Client) (answers, error) {
 	var a answers
+	whole := ctx
 	all, ctx := errgroup.WithContext(ctx)
 	all.Go(func() (err error) { a.members, err = client.Members(ctx); return })
 	all.Go(func() (err error) { a.health, err = client.Health(ctx); return })
@@ -142,7 +147,20 @@ func ask(ctx context.Context, client pd.Client) (answers, error) {
 		}
 		return err
 	})
-	return a, all.Wait()
+	if err := all.Wait(); err != nil || !a.silent() {
+		return a, err
+	}
+	// Only a failover asks for it. Without it nothing is given up too early,
+	// since PD itself says when a store is Down.
+	a.storeDown, _ = client.MaxStoreDownTime(whole)
+	return a, nil
+}
+
+// silent tells whether a store has stopped sending heartbeats.
+func (a answers) silent() bool {
+	return slices.ContainsFunc(a.stores, func(s pd.Store) bool {
+		return s.State == pd.StoreUp && !s.Healthy()
+	})
 }
 
 func (a answers) sort(c topology.Cluster) database {
@@ -154,6 +172,7 @@ func (a answers) sort(c topology.Cluster) database {
 			MaxReplicas:  a.replication.MaxReplicas,
 
 			LocationLabels: a.replication.LocationLabels,
+			MaxStoreDown:   a.storeDown,
 		},
 		members: map[int]state.Database{},
 		stores:  map[int]state.Database{},

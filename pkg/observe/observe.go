@@ -151,5 +151,6 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 	case topology.TiDB:
 		o.askServers(ctx, c, g.Members)
 	}
+	recall(c.Source.Status, g.Members)
 	return g
 }

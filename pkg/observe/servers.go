@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -33,7 +34,7 @@ func (o *Observer) askStores(ctx context.Context, c topology.Cluster, members []
 		}
 		m.Database.Leaders, m.Database.Regions = n.Leaders, n.Regions
 		if unproven && n.Regions > 0 {
-			m.Database.Healthy, m.Database.Problem = true, ""
+			m.Database.Healthy, m.Database.Problem, m.Database.Since = true, "", time.Time{}
 		}
 	})
 }

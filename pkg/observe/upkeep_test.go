@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -253,7 +254,7 @@ func TestClaimsOnly(t *testing.T) {
 	}{{true, false, 5}, {false, false, 3}, {false, true, 5}} {
 		reclaims, want := tt.reclaims, tt.want
 		c := basic
-		c.Reclaims = reclaims
+		c.Reclaims, c.Source = reclaims, &v1alpha1.TidbCluster{}
 		seen := objects{claims: map[topology.Kind]map[int][]state.Claim{topology.PD: {4: {{Name: "pd-basic-pd-4", Marked: true}}}}}
 		if !tt.suspended {
 			seen.existing.Sets = map[topology.Kind]*appsv1.StatefulSet{topology.PD: {}}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	pdhttp "github.com/tikv/pd/client/http"
 )
@@ -33,6 +34,25 @@ func (c *client) ReplicationConfig(ctx context.Context) (*ReplicationConfig, err
 		StrictlyMatchLabel:   isTrue(raw["strictly-match-label"]),
 		EnablePlacementRules: isTrue(raw["enable-placement-rules"]),
 	}, nil
+}
+
+// MaxStoreDownTime implements Client.
+func (c *client) MaxStoreDownTime(ctx context.Context) (time.Duration, error) {
+	const op = "get schedule config"
+	var raw map[string]any
+	err := c.call(ctx, op, func(ctx context.Context, m member) (err error) {
+		raw, err = m.api.GetScheduleConfig(ctx)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	text, _ := raw["max-store-down-time"].(string)
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("%s: PD answered max-store-down-time %v", op, raw["max-store-down-time"])
+	}
+	return d, nil
 }
 
 // isTrue reads a boolean, which PD writes as a string.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Fake is a Client in memory, for tests. It answers from State, records what it is asked and lets a test fail any call.
@@ -35,6 +36,8 @@ type FakeState struct {
 	// Evicting are the stores under leader eviction.
 	Evicting    map[uint64]bool
 	Replication ReplicationConfig
+	// MaxStoreDown is schedule.max-store-down-time.
+	MaxStoreDown time.Duration
 	// NotBootstrapped, SchedulersNotLoaded and Unreachable make the calls they concern fail accordingly.
 	NotBootstrapped, SchedulersNotLoaded, Unreachable bool
 }
@@ -50,6 +53,7 @@ func NewFake(members, stores int) *Fake {
 		Unhealthy:      map[string]bool{},
 		Evicting:       map[uint64]bool{},
 		Replication:    ReplicationConfig{MaxReplicas: 3, EnablePlacementRules: true},
+		MaxStoreDown:   30 * time.Minute,
 	}}
 	for i := range members {
 		name := fmt.Sprintf("pd-%d", i)

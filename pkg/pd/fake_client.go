@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 )
 
 // Members implements Client.
@@ -214,6 +215,15 @@ func (f *Fake) ReplicationConfig(ctx context.Context) (out *ReplicationConfig, e
 		r := s.Replication
 		r.LocationLabels = slices.Clone(r.LocationLabels)
 		out = &r
+		return nil
+	})
+	return out, err
+}
+
+// MaxStoreDownTime implements Client.
+func (f *Fake) MaxStoreDownTime(ctx context.Context) (out time.Duration, err error) {
+	err = f.do(ctx, "MaxStoreDownTime()", func(s *FakeState) error {
+		out = s.MaxStoreDown
 		return nil
 	})
 	return out, err

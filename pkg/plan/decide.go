@@ -40,7 +40,7 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 	sum.steps = append(sum.steps, orphaned(s)...)
 	var hold hold
 	for i, g := range w.Groups {
-		sc := Scene{Cluster: w.Cluster, Want: g, Got: s.Groups[g.Kind], All: s}
+		sc := Scene{Cluster: w.Cluster, Want: g, Got: s.Groups[g.Kind], All: s, policy: w.Policy.Failover}
 		p := profileOf(profiles, g.Kind)
 		var v verdict
 		if g.Suspend {
@@ -158,6 +158,18 @@ func (sc Scene) decide(p Profile, h hold) verdict {
 	if v := sc.needs(p); !v.idle() {
 		return v
 	}
+	failing := sc.failover(p)
+	if len(failing.steps) > 0 {
+		return failing
+	}
+	v := sc.change(p, h)
+	sc.advise(p, v.gates)
+	v.gates = append(failing.gates, v.gates...)
+	return v
+}
+
+// change brings a component nearer to what is wanted of it.
+func (sc Scene) change(p Profile, h hold) verdict {
 	for _, phase := range []func(Profile) verdict{sc.stand, sc.renew, sc.scaleOut, sc.scaleIn} {
 		if v := phase(p); !v.idle() {
 			return v
@@ -198,7 +210,7 @@ func (sc Scene) stand(p Profile) verdict {
 	var v verdict
 	next, restarts := sc.next()
 	for _, m := range sc.Got.Running() {
-		if !sc.Kept(m) || restarts && m.Ordinal == next.Ordinal {
+		if !sc.Kept(m) || restarts && m.Ordinal == next.Ordinal || sc.gaveUp(p, m) {
 			continue
 		}
 		got := sc.pursue(p.Standing, m)

@@ -41,6 +41,23 @@ type Profile struct {
 	// BeforeSuspend must hold of each member before the StatefulSet is deleted
 	// with all of its pods: what only PD can undo is undone while it runs.
 	BeforeSuspend []Hook
+	// Failover is how members that are lost are replaced; nil when they are not.
+	Failover *Failover
+}
+
+// Failover says when a member is lost and what has to become of it then.
+type Failover struct {
+	// Period is how long a member has to be down before it is given up.
+	Period func(Scene) time.Duration
+	// Spare gives the reason not to give a member up, "" when there is none.
+	Spare func(sc Scene, m state.Member, now bool) string
+	// LetGo are goals for a member that was given up, so that it can come back
+	// with new data.
+	LetGo []Hook
+	// Keeps: the data of a member that was given up is kept, in case that it
+	// comes back, until the user discards it; and its replacement stays until
+	// the user asks for the recovery.
+	Keeps bool
 }
 
 // Need is something that another component must provide.
@@ -93,6 +110,7 @@ type Scene struct {
 	Want    Group
 	Got     state.Group
 	All     state.Snapshot
+	policy  Failing
 }
 
 // Kept tells whether the user wants a member.

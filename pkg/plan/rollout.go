@@ -110,6 +110,9 @@ func (sc Scene) rollout(p Profile, h hold) verdict {
 		return v
 	}
 	if v := down(sc, sc.Got.Running(), nil); !v.idle() {
+		if !outdated && sc.replaced() {
+			return verdict{}
+		}
 		return v
 	}
 	if !outdated {

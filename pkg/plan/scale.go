@@ -76,7 +76,7 @@ func (sc Scene) joined(p Profile, coming int) verdict {
 		return verdict{} // there is nothing to vote on before most founders are there
 	}
 	if p.Voters {
-		return down(sc, running, nil)
+		return down(sc, sc.voting(running), nil)
 	}
 	var joining verdict
 	for _, m := range running[max(len(running)-sc.joiners(p), 0):] {
@@ -89,6 +89,18 @@ func (sc Scene) joined(p Profile, coming int) verdict {
 		return verdict{}
 	}
 	return joining
+}
+
+// voting leaves out members that were given up and that PD has let go of: they
+// have no vote, and so none to miss.
+func (sc Scene) voting(members []state.Member) []state.Member {
+	var voters []state.Member
+	for _, m := range members {
+		if f, given := sc.Want.Failure(m.Name); !given || !f.Deleted || m.Database.Presence != state.Absent {
+			voters = append(voters, m)
+		}
+	}
+	return voters
 }
 
 // vacate makes an ordinal free for a new member: the pod of the last one has to

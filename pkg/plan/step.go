@@ -146,13 +146,38 @@ type DeleteSet struct {
 	Name, UID string
 }
 
+// RecordFailure gives a member up: the record of it in the TidbCluster makes
+// the component larger by a replacement, and survives whatever happens to us.
+type RecordFailure struct {
+	Component topology.Kind
+	Member    string
+	ID        uint64   // of the PD member or the store
+	Name      string   // PD's name of the member
+	Claims    []string // UIDs of the member's claims
+	// Discarded: its data is given up, too.
+	Discarded bool
+}
+
+// RetireFailure notes that the database has let go of a member that was given
+// up, and that it has not come back by itself.
+type RetireFailure struct {
+	Component topology.Kind
+	Member    string
+}
+
+// ForgetFailure ends a failover: the member is back, or not wanted any more.
+type ForgetFailure struct {
+	Component topology.Kind
+	Member    string
+}
+
 // Disruptive tells whether a step takes redundancy away or cannot be taken
 // back, so that a stale observation must not lead to it.
 func Disruptive(s Step) bool {
 	switch s := s.(type) {
 	case Resize:
 		return s.To < s.From
-	case Restart, MoveLeader, RemoveMember, RemoveStore, DeleteClaim, DeletePod, DeleteSet:
+	case Restart, MoveLeader, RemoveMember, RemoveStore, DeleteClaim, DeletePod, DeleteSet, RecordFailure:
 		return true
 	}
 	return false
@@ -174,6 +199,10 @@ func (DeleteClaim) step()  {}
 func (DeletePod) step()    {}
 func (DeleteSet) step()    {}
 
+func (RecordFailure) step() {}
+func (RetireFailure) step() {}
+func (ForgetFailure) step() {}
+
 func (s Apply) Target() (topology.Kind, string)        { return s.Component, "" }
 func (s Resize) Target() (topology.Kind, string)       { return s.Component, "" }
 func (s Restart) Target() (topology.Kind, string)      { return s.Component, s.Member }
@@ -189,6 +218,10 @@ func (s UnmarkClaims) Target() (topology.Kind, string) { return s.Component, s.M
 func (s DeleteClaim) Target() (topology.Kind, string)  { return s.Component, s.Member }
 func (s DeletePod) Target() (topology.Kind, string)    { return s.Component, s.Member }
 func (s DeleteSet) Target() (topology.Kind, string)    { return s.Component, "" }
+
+func (s RecordFailure) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (s RetireFailure) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (s ForgetFailure) Target() (topology.Kind, string) { return s.Component, s.Member }
 
 func (s Apply) String() string {
 	verb := "update"
@@ -239,3 +272,12 @@ func (s DeleteClaim) String() string {
 func (s DeleteSet) String() string {
 	return fmt.Sprintf("delete StatefulSet %s and its pods, their data stays", s.Name)
 }
+
+func (s RecordFailure) String() string {
+	if s.Discarded {
+		return "give up " + s.Member + " and its data"
+	}
+	return "give up " + s.Member
+}
+func (s RetireFailure) String() string { return "ask for a replacement of " + s.Member }
+func (s ForgetFailure) String() string { return "end the failover of " + s.Member }

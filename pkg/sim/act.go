@@ -110,6 +110,12 @@ func (w *World) sweep(step plan.Step) error {
 		return w.deletePodOf(s)
 	case plan.DeleteSet:
 		return w.deleteSet(s)
+	case plan.RecordFailure:
+		return w.recordFailure(s)
+	case plan.RetireFailure:
+		return w.retireFailure(s)
+	case plan.ForgetFailure:
+		return w.forgetFailure(s)
 	}
 	panic(fmt.Sprintf("sim: no such step: %T", step))
 }

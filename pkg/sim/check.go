@@ -28,6 +28,7 @@ type Soft struct {
 	VotersRushed    int // voters added while others were missing
 	Needless        int // restarts of members that were of the wanted revision
 	HealedMeanwhile int // restarts of members that came up while we looked away
+	Failovers       int // members that were given up
 }
 
 // sighting is the truth at the moment of an observation.
@@ -37,6 +38,7 @@ type sighting struct {
 	acted    bool // a disruptive step was taken since
 	intent   Intent
 	up       [3][limit]bool
+	lastUp   [3][limit]int64 // when a member was up last
 	revision [3][limit]string
 	outdated [3]bool // a pod has yet to be replaced, or a template to be applied
 	quorum   bool
@@ -52,7 +54,7 @@ type sighting struct {
 }
 
 func (w *World) sight() sighting {
-	s := sighting{at: w.t, intent: w.Intent, quorum: w.hasQuorum(), leader: w.pd.leader, alive: w.aliveMembers()}
+	s := sighting{at: w.t, lastUp: w.lastUp, intent: w.Intent, quorum: w.hasQuorum(), leader: w.pd.leader, alive: w.aliveMembers()}
 	s.serving, s.evicts = w.serving() && w.storesKnown(), map[uint64]bool{}
 	for id, e := range w.evicts {
 		s.evicts[id] = e.ours
@@ -141,14 +143,12 @@ func (w *World) judge(step plan.Step) []Violation {
 		w.judgeRestart(s, say)
 	case plan.RemoveMember:
 		i, _ := w.cluster.Ordinal(kinds[pd], s.Member)
-		w.judgeLoss(pd, i, say)
-		w.judgeWanted(pd, i, say)
+		w.judgeRemoval(pd, i, s.ID, say)
 		w.judgeQuorum(i, len(w.pd.members)-1, say)
 		w.countLeader(i)
 	case plan.RemoveStore:
 		i, _ := w.cluster.Ordinal(kinds[tikv], s.Member)
-		w.judgeLoss(tikv, i, say)
-		w.judgeWanted(tikv, i, say)
+		w.judgeRemoval(tikv, i, s.StoreID, say)
 		w.judgeCopies(i, say)
 	case plan.Resize:
 		w.judgeResize(s, say)
@@ -160,6 +160,8 @@ func (w *World) judge(step plan.Step) []Violation {
 		w.judgeAllow(s, say)
 	case plan.DeleteSet:
 		w.judgeSuspend(s, say)
+	case plan.RecordFailure:
+		w.judgeFailure(s, say)
 	}
 	return out
 }

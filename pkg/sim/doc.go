@@ -79,6 +79,10 @@
 //     be suspended as well are gone, pods and all; nor of PD or TiKV while PD
 //     serves and has a scheduler of ours, or a claim is marked whose data counts.
 //   - paused: no step at all while the user wants none, and the engine was shown so.
+//   - failover: nobody is given up who is up, was up less than the period ago, or
+//     has a pod of the revision that is being rolled out; and who was given up is
+//     removed only while down. Such a removal takes nothing from the others, so
+//     "peer-down" and "wanted" do not hold for it.
 //   - order: no Restart of a member that is up while an earlier component still
 //     has pods to replace.
 //

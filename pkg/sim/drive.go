@@ -42,6 +42,7 @@ func (w *World) Settle(most time.Duration) {
 	for range 6 {
 		w.Pass(30)
 		wanted, snap, _ := w.Observe(context.Background(), true)
+		wanted.Policy = w.policy()
 		if p := plan.Decide(component.Profiles(), wanted, snap); p.Outcome != plan.Converged {
 			w.broke("restless", "%v %s", p.Steps, gates(p))
 			return

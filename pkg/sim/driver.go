@@ -52,7 +52,7 @@ func (w *World) begin(late int64) *driver {
 	w.runs++
 	d := &driver{owner: w.runs, wake: w.t, late: late, finds: never, abort: abort}
 	engine := reconcile.Engine{
-		Profiles: component.Profiles(), Observer: w, Actor: w, Recorder: w,
+		Profiles: component.Profiles(), Policy: w.policy(), Observer: w, Actor: w, Recorder: w,
 		Story: reconcile.NewStory(w.cluster.Namespace, w.cluster.Name, w.Now, w.reporter()),
 	}
 	// The engine is a coroutine: it runs only within next, so that nothing here

@@ -15,6 +15,7 @@ type Faults struct {
 
 	Crash     float64 // a process dies and is started again
 	Lose      float64 // a host is lost for minutes
+	LoseLong  float64 // a host is lost for so long that its members are given up
 	Blind     float64 // PD cannot be asked for a while
 	Forget    float64 // PD loses a scheduler
 	Meddle    float64 // somebody else evicts leaders from a store
@@ -38,7 +39,7 @@ func (w *World) strike() {
 		odds float64
 		do   func()
 	}{
-		{f.Crash, w.crash}, {f.Lose, w.loseHost}, {f.Blind, w.blind}, {f.Forget, w.forget},
+		{f.Crash, w.crash}, {f.Lose, w.loseHost}, {f.LoseLong, w.loseHostLong}, {f.Blind, w.blind}, {f.Forget, w.forget},
 		{f.Meddle, w.meddle}, {f.Elsewhere, w.cutOff}, {f.Delete, w.deletePod}, {f.Kubectl, w.kubectlScale},
 		{f.Intent, w.changeIntent}, {f.Rival, w.usurp}, {f.Late, w.muffle}, {f.Bury, w.buryHost},
 	} {
@@ -51,7 +52,7 @@ func (w *World) strike() {
 }
 
 func (f Faults) total() float64 {
-	return f.Crash + f.Lose + f.Blind + f.Forget + f.Meddle + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
+	return f.Crash + f.Lose + f.LoseLong + f.Blind + f.Forget + f.Meddle + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
 		f.Rival + f.Late + f.Bury
 }
 
@@ -70,6 +71,14 @@ func (w *World) crash() {
 	if k, i, p := w.anyPod(); p != nil {
 		w.note("fault: %s crashes", w.names[k][i])
 		w.halt(p, w.between(5, 90))
+	}
+}
+
+func (w *World) loseHostLong() {
+	if k, i, p := w.anyPod(); p != nil {
+		seconds := w.between(600, 4500)
+		w.note("fault: the host of %s is lost for %d s", w.names[k][i], seconds)
+		w.lose(p, seconds)
 	}
 }
 
@@ -177,7 +186,7 @@ func (w *World) calm() {
 	w.chaos = false
 	w.note("calm")
 	w.dismiss()
-	w.Intent.Paused = false
+	w.Intent.Paused, w.Intent.Recover = false, true
 	for k := range kinds {
 		if flaw(w.Intent.Template[k]) != "" {
 			w.Upgrade("v4", kinds[k])

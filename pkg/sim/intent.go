@@ -20,6 +20,7 @@ func (w *World) wanted() plan.Wanted {
 			Group: topology.Group{
 				Kind: name, Replicas: w.Intent.Replicas[k], Version: w.Intent.Template[k],
 				Manual: w.Intent.Manual[k], Suspend: w.Intent.Suspend[k], MinReady: w.MinReady,
+				Failures: w.failures[k], MaxFailures: maxFailures, Recover: w.Intent.Recover,
 			},
 			Template: w.Intent.Template[k],
 			Services: []plan.Object{{Kind: "Service", Name: w.cluster.PeerService(name)}},

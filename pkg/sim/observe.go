@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
@@ -125,7 +126,7 @@ func (w *World) observePD() state.PD {
 	}
 	out.ClusterID = w.pd.id
 	out.Members, out.Healthy = len(w.pd.members), w.aliveMembers()
-	out.MaxReplicas = w.MaxCopy
+	out.MaxReplicas, out.MaxStoreDown = w.MaxCopy, downAfter*time.Second
 	if m := w.pd.member(w.pd.leader); m != nil {
 		out.Leader = "elsewhere"
 		if m.ordinal >= 0 {
@@ -184,7 +185,7 @@ func (w *World) inDatabase(k kind, i int) bool {
 func (w *World) observePod(p *pod) *state.Pod {
 	out := &state.Pod{
 		UID: p.uid, Revision: p.revision, Ready: p.ready, Terminating: p.terminating(),
-		Since: w.at(p.since), Problem: p.problem, Ran: p.ran,
+		Since: w.at(p.since), Problem: p.problem, Ran: p.ran, Node: "node",
 	}
 	if p.running {
 		out.Started = w.at(p.started)
@@ -246,6 +247,9 @@ func (w *World) observeStore(i int) state.Database {
 	}
 	if p := w.pods[tikv][i]; p != nil && s.heartbeat < p.started {
 		d.Healthy = false
+	}
+	if !d.Healthy {
+		d.Since = w.at(s.heartbeat)
 	}
 	if d.Evicting && w.chaos && w.rng.Float64() < w.Faults.NoAnswer {
 		d.Leaders = -1

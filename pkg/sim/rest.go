@@ -24,6 +24,7 @@ func (w *World) rest() {
 		w.broke("bootstrap", "PD was bootstrapped %d times", w.pd.bootstraps)
 	}
 	w.restOfStores()
+	w.restOfFailures()
 }
 
 func (w *World) restOfSet(k kind) {

@@ -110,8 +110,9 @@ func (w *World) judgeClaim(s plan.DeleteClaim, say sayer) {
 func (w *World) judgePod(s plan.DeletePod, say sayer) {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
-	c := w.claims[k][i]
+	c, p := w.claims[k][i], w.pods[k][i]
 	switch {
+	case p == nil || p.uid != s.UID: // another engine was faster, so this does nothing
 	case c != nil && c.goneAt == never:
 		say("data", "%s would be used again", c.name)
 	case c != nil && c.data != 0 && !w.gone(k, i):

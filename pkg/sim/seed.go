@@ -16,11 +16,17 @@ func Seed(seed uint64, tell bool) *World {
 		Elsewhere: pick(rng, 0, 0, 0, 2), KeepStuck: rng.IntN(2) == 0,
 		EvictTimeout: pick(rng, 30*time.Second, 10*time.Minute, 1500*time.Minute),
 		MinReady:     pick(rng, 0, 0, 30*time.Second),
+		Failover:     rng.IntN(2) == 0,
 		Faults:       someFaults(rng),
 		Ordered:      [3]bool{rng.IntN(4) == 0, rng.IntN(4) == 0, rng.IntN(4) == 0},
 		ScaleOut:     pick(rng, 1, 1, 2, 3), ScaleIn: pick(rng, 1, 1, 2, 3),
 	}
 	o.Reclaims = rng.IntN(3) == 0
+	if o.Failover {
+		// In order, a PD that has lost its quorum cannot start any other member
+		// before the first one, which has no data any more, has joined: no way out.
+		o.Ordered[pd] = false
+	}
 	w := New(o)
 	if tell {
 		w.Tell()
@@ -32,7 +38,11 @@ func Seed(seed uint64, tell bool) *World {
 		w.chaos = true
 	}
 	w.note("faults begin")
-	for until := w.t + int64(300+rng.IntN(1200)); w.t < until; {
+	chaos := 300 + rng.IntN(1200)
+	if o.Failover && o.Faults.LoseLong > 0 {
+		chaos += 3600 // or no store would be Down for long enough
+	}
+	for until := w.t + int64(chaos); w.t < until; {
 		p, _ := w.Drive(time.Duration(until-w.t) * time.Second)
 		w.obey(p)
 		w.Pass(5 + rng.IntN(60))
@@ -62,7 +72,7 @@ func someFaults(rng *rand.Rand) Faults {
 	return Faults{
 		Fail: some(0.08), LostAnswer: some(0.05), Delay: some(0.1), Stale: some(0.4), NoAnswer: some(0.05),
 		Kill: some(0.01), Stop: some(0.01),
-		Crash: some(1. / 100), Lose: some(1. / 400), Blind: some(1. / 200), Forget: some(1. / 60),
+		Crash: some(1. / 100), Lose: some(1. / 400), LoseLong: some(1. / 800), Blind: some(1. / 200), Forget: some(1. / 60),
 		Meddle: some(1. / 300), Elsewhere: some(1. / 200), Delete: some(1. / 150), Kubectl: rare(1. / 300), Intent: 1. / 150,
 		Rival: some(1. / 300), Late: some(1. / 200),
 	}

@@ -149,4 +149,5 @@ func (s *Soft) add(o Soft) {
 	s.VotersRushed += o.VotersRushed
 	s.Needless += o.Needless
 	s.HealedMeanwhile += o.HealedMeanwhile
+	s.Failovers += o.Failovers
 }

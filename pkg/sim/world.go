@@ -56,7 +56,9 @@ type Options struct {
 	EvictTimeout time.Duration
 	MinReady     time.Duration
 	Reclaims     bool // the claims of removed members are to be deleted
-	Faults       Faults
+	// Failover: the engine may give members up.
+	Failover bool
+	Faults   Faults
 }
 
 // Intent is what the user wants at the moment.
@@ -66,6 +68,8 @@ type Intent struct {
 	Paused   bool
 	Manual   [3]bool
 	Suspend  [3]bool
+	// Recover: replacements of stores that are back are to go.
+	Recover bool
 }
 
 // World is a simulated Kubernetes cluster with one TiDB cluster in it.
@@ -88,8 +92,10 @@ type World struct {
 	pods     [3][limit]*pod
 	claims   [3][limit]*claim
 	ledger   []record
-	runs     int    // drivers so far
-	recorded uint64 // PD's cluster id in the status of the TidbCluster
+	failures [3][]topology.Failure // in the status of the TidbCluster
+	lastUp   [3][limit]int64       // when a member was seen to be up last, by the truth
+	runs     int                   // drivers so far
+	recorded uint64                // PD's cluster id in the status of the TidbCluster
 
 	pd     pdCluster
 	stores []*store
@@ -153,6 +159,7 @@ func (w *World) tick() {
 	}
 	w.tickPD()
 	w.tickStores()
+	w.tickUp()
 	for i := range w.watches {
 		w.watches[i].look(w)
 	}

@@ -92,8 +92,12 @@ type Database struct {
 	// heartbeat since its container started; a TiDB status port that answers.
 	Healthy bool
 	Problem string // why it is not healthy, as the database tells
-	Leader  bool   // it leads PD
-	State   StoreState
+	// Since is when a member that is not healthy was healthy last, as the
+	// database or a record in the cluster tells: a store's last heartbeat. Zero
+	// when nothing tells.
+	Since  time.Time
+	Leader bool // it leads PD
+	State  StoreState
 	// Evicting: PD has an evict-leader scheduler for the store, whoever made it.
 	Evicting bool
 	// Leaders is the number of region leaders on the store, read from the
@@ -108,6 +112,21 @@ type Database struct {
 func (m Member) Up() bool {
 	return m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating &&
 		m.Database.Presence == Present && m.Database.Healthy
+}
+
+// DownSince is the earliest moment from which on there is evidence that the
+// member has not served: what Kubernetes says of its pod and the database of its
+// last sign of life, never when somebody first looked. It is zero for a member
+// that serves, and where nothing tells.
+func (m Member) DownSince() time.Time {
+	if m.Up() {
+		return time.Time{}
+	}
+	since := m.Database.Since
+	if m.Pod != nil && !m.Pod.Ready && (since.IsZero() || m.Pod.Since.Before(since)) {
+		since = m.Pod.Since
+	}
+	return since
 }
 
 // Marked tells whether a scale-in has marked every claim of the member.

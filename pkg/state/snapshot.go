@@ -57,6 +57,10 @@ type PD struct {
 	// LocationLabels are the labels of stores that PD spreads replicas by, the
 	// widest first (replication.location-labels).
 	LocationLabels []string
+	// MaxStoreDown is how long a store may be silent before PD calls it Down and
+	// makes new copies of its regions (schedule.max-store-down-time); zero while
+	// all stores are Up and nobody asked.
+	MaxStoreDown time.Duration
 	// Bootstrapped: a first store has joined, PD can speak of stores.
 	Bootstrapped bool
 }

@@ -52,6 +52,9 @@ type Group struct {
 	// the same time (spec.<kind>.scalePolicy). They are at least 1, and 1 where
 	// the component has no such field.
 	ScaleOut, ScaleIn int
+	// Recover: the user wants replacements to go once the members that they
+	// replace are back (TiKV; spec.tikv.recoverFailover, failover.recoverByUID).
+	Recover bool
 	// EvictTimeout bounds the wait for a store's leaders to leave before the
 	// store is restarted anyway (TiKV; spec.tikv.evictLeaderTimeout).
 	EvictTimeout time.Duration

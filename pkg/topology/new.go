@@ -8,6 +8,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // New makes a Cluster from a TidbCluster, which it does not change. It fills in
@@ -47,6 +48,7 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 		g.EvictTimeout = tc.TiKVEvictLeaderTimeout()
 		g.ScaleOut, g.ScaleIn = atOnce(kv.ScalePolicy.ScaleOutParallelism), atOnce(kv.ScalePolicy.ScaleInParallelism)
 		g.Failures, g.MaxFailures = tikvFailures(tc.Status.TiKV.FailureStores), count(kv.MaxFailoverCount)
+		g.Recover = recovers(kv, tc.Status.TiKV.FailoverUID)
 		c.Groups = append(c.Groups, g)
 	}
 	if db := tc.Spec.TiDB; db != nil {
@@ -75,6 +77,13 @@ func group(tc *v1alpha1.TidbCluster, k Kind, replicas int32, image string, spec 
 
 // atOnce is a parallelism: 1 where the user gives none, or one that means none.
 func atOnce(n *int32) int { return max(count(n), 1) }
+
+// recovers tells whether the user asks for the recovery of the failover that is
+// under way. A request by UID is for that failover only; without a failover the
+// empty UID asks for nothing.
+func recovers(kv *v1alpha1.TiKVSpec, failover types.UID) bool {
+	return kv.RecoverFailover || kv.Failover != nil && failover != "" && kv.Failover.RecoverByUID == failover
+}
 
 func count(n *int32) int {
 	if n == nil {

@@ -64,10 +64,6 @@ func unfinished(tc *v1alpha1.TidbCluster) field.ErrorList {
 			errs = append(errs, field.Forbidden(at.Child(path[0], path[1:]...), what))
 		}
 	}
-	const failover = "the operator has replaced failed members; let it finish the recovery first"
-	refuse(len(status.PD.FailureMembers) > 0, failover, "pd", "failureMembers")
-	refuse(len(status.TiKV.FailureStores) > 0, failover, "tikv", "failureStores")
-	refuse(len(status.TiDB.FailureMembers) > 0, failover, "tidb", "failureMembers")
 	const volumes = "the operator is replacing volumes; let it finish first"
 	refuse(status.PD.VolReplaceInProgress, volumes, "pd", "volReplaceInProgress")
 	refuse(status.TiKV.VolReplaceInProgress, volumes, "tikv", "volReplaceInProgress")

@@ -102,15 +102,6 @@ func TestInvalid(t *testing.T) {
 		"negative seconds":  {annotate("tidb.pingcap.com/tikv-min-ready-seconds", "-1"), "metadata.annotations[tidb.pingcap.com/tikv-min-ready-seconds]", "seconds"},
 		"Helm":              {annotate("pingcap.com/pd.basic-pd.sha", "abc"), "metadata.annotations[pingcap.com/pd.basic-pd.sha]", "Helm"},
 
-		"failed PD": {func(tc *v1alpha1.TidbCluster) {
-			tc.Status.PD.FailureMembers = map[string]v1alpha1.PDFailureMember{"x": {}}
-		}, "status.pd.failureMembers", "recovery"},
-		"failed TiKV": {func(tc *v1alpha1.TidbCluster) {
-			tc.Status.TiKV.FailureStores = map[string]v1alpha1.TiKVFailureStore{"x": {}}
-		}, "status.tikv.failureStores", "recovery"},
-		"failed TiDB": {func(tc *v1alpha1.TidbCluster) {
-			tc.Status.TiDB.FailureMembers = map[string]v1alpha1.TiDBFailureMember{"x": {}}
-		}, "status.tidb.failureMembers", "recovery"},
 		"volumes, PD":   {func(tc *v1alpha1.TidbCluster) { tc.Status.PD.VolReplaceInProgress = true }, "status.pd.volReplaceInProgress", "volumes"},
 		"volumes, TiKV": {func(tc *v1alpha1.TidbCluster) { tc.Status.TiKV.VolReplaceInProgress = true }, "status.tikv.volReplaceInProgress", "volumes"},
 		"volumes, TiDB": {func(tc *v1alpha1.TidbCluster) { tc.Status.TiDB.VolReplaceInProgress = true }, "status.tidb.volReplaceInProgress", "volumes"},

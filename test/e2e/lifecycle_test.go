@@ -55,8 +55,12 @@ func TestLifecycle(t *testing.T) {
 			wantConverged(t, s.pd, s.kv, s.db, from)
 		})
 	}
+	step("API server restarted half-way", outage)
+	step("PD member lost with its data", memberLost)
+	step("store lost with its data", storeLost)
+	step("bad image, reverted", badImage)
 	step("interrupted", interrupted)
-	step("upgrade, killed half-way", upgradeKilled)
+	step("upgrade, killed ten times", killed)
 	account := writer.Stop()
 	t.Log("the client's account:", account)
 	step("data", func(t *testing.T) {
@@ -129,21 +133,6 @@ func interrupted(t *testing.T) {
 		t.Errorf("evictions are left: %v", s.Evictions)
 	}
 	wantNoSchedulers(t)
-}
-
-// upgradeKilled: kill -9 in mid-restart of a store; running the same command
-// again finishes the upgrade.
-func upgradeKilled(t *testing.T) {
-	leaders := watchLeader(t)
-	code := until(t, syscall.SIGKILL, func(e event.Event) bool {
-		return e.Type == event.Finished && e.Step == "restart basic-tikv-2"
-	}, "upgrade", cluster, to)
-	if code != -1 {
-		t.Fatalf("exit code %d after SIGKILL, want none", code)
-	}
-	tidb(t, 0, "upgrade", cluster, to)
-	wantConverged(t, 3, 3, 2, to)
-	leaders.wantOneMoveEach(t)
 }
 
 func wantNoSchedulers(t *testing.T) {

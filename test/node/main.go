@@ -25,6 +25,7 @@ const usage = `usage: go run . <command>, in the folder test/node
   up      build what is missing, then start the node; does nothing when it is up
   down    stop the node and remove everything of it except cached builds
   images  build the programs and images only
+  outage  kill the API server and start it again; everything else runs on
   env     print shell commands that select the node for kubectl
 
 The state folder is /var/lib/kubectl-tidb-node, or NODE_STATE.
@@ -53,6 +54,8 @@ func run(ctx context.Context, arguments []string) error {
 		return up(ctx, layout)
 	case "down":
 		return down(layout)
+	case "outage":
+		return outage(ctx, layout)
 	case "images":
 		_, _, err := prepare(ctx)
 		return err
@@ -109,6 +112,19 @@ func down(layout cluster.Layout) error {
 	}
 	fmt.Fprintln(os.Stderr, "node is down")
 	return nil
+}
+
+func outage(ctx context.Context, layout cluster.Layout) error {
+	unlock, err := layout.Lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	node, err := cluster.Open(layout, os.Stderr)
+	if err != nil {
+		return err
+	}
+	return node.RestartAPIServer(ctx)
 }
 
 // prepare builds everything that takes long.

@@ -138,7 +138,7 @@ func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, po
 	case held != nil:
 		defer func() { _ = held.Release() }()
 		ctx = held.Context()
-		engine.Actor = act.New(s.Kube, s.Observer.PD, cluster, time.Now)
+		engine.Actor = act.New(s.Kube, s.Intent, s.Observer.PD, cluster, time.Now)
 		engine.Recorder = act.NewRecorder(s.Intent, s.Observer.Existing)
 		engine.Upkeep = reconcile.NewUpkeep(upkeepAtOnce, time.Now)
 		s.Observer.Tend()

@@ -54,16 +54,19 @@ func (r remains) waitForPods(ctx context.Context) error {
 	for {
 		pods, err := r.pods(ctx)
 		switch {
+		case err != nil:
+		case len(pods) == 0:
+			return nil
+		case len(pods) == 1:
+			left = "pod " + pods[0].Name + " is"
+		default:
+			left = count(len(pods), "pod") + " are"
+		}
+		switch {
 		case ctx.Err() != nil:
 			return stopped(ctx, left)
 		case err != nil:
 			return err
-		case len(pods) == 0:
-			return nil
-		}
-		left = count(len(pods), "pod") + " are"
-		if len(pods) == 1 {
-			left = "pod " + pods[0].Name + " is"
 		}
 		select {
 		case <-nudges:

@@ -17,6 +17,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/kubernetes/fake"
 	fakemeta "k8s.io/client-go/metadata/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
@@ -102,8 +103,12 @@ func TestWaitForPods(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: own("basic-pd-0")}
 	for cause, says := range map[error]string{exit.ErrInterrupted: "interrupted", exit.ErrTimedOut: "timed out"} {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(20*time.Millisecond, func() { cancel(cause) })
-		err := left(pod).waitForPods(ctx)
+		r := left(pod)
+		r.kube.(*fake.Clientset).PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+			cancel(cause) // while it looks
+			return false, nil, nil
+		})
+		err := r.waitForPods(ctx)
 		if exit.Of(err) != exit.Of(cause) || !strings.HasPrefix(err.Error(), says) || !strings.Contains(err.Error(), "pod basic-pd-0 is left") {
 			t.Errorf("%v: exit code %d, %v", cause, exit.Of(err), err)
 		}

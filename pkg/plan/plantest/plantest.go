@@ -50,7 +50,7 @@ func New(pd, tikv, tidb int) *Cluster {
 	}
 	for _, kind := range topology.Kinds() {
 		g := plan.Group{Set: plan.Object{Kind: "StatefulSet", Name: c.Wanted.Cluster.SetName(kind)}}
-		g.Kind, g.Replicas = kind, c.Seen.Groups[kind].Set.Replicas
+		g.Kind, g.Replicas, g.MaxFailures = kind, c.Seen.Groups[kind].Set.Replicas, 3
 		g.Services = []plan.Object{{Kind: "Service", Name: c.Wanted.Cluster.PeerService(kind)}}
 		g.Config = []plan.Object{{Kind: "ConfigMap", Name: c.Wanted.Cluster.SetName(kind)}}
 		if kind == topology.TiKV {

@@ -25,12 +25,15 @@ type Node struct {
 	Kubeconfig string
 	Config     *rest.Config
 	Kube       kubernetes.Interface
+	// root is the repository's folder; "" when somebody else's cluster is used.
+	root string
 }
 
 // Up finds the cluster or brings the local node up.
 func Up(ctx context.Context, root string, progress io.Writer) (*Node, error) {
-	path := os.Getenv("KUBECONFIG_E2E")
+	path, local := os.Getenv("KUBECONFIG_E2E"), ""
 	if path == "" {
+		local = root
 		if runtime.GOOS != "linux" || os.Geteuid() != 0 {
 			return nil, ErrNone
 		}
@@ -51,7 +54,23 @@ func Up(ctx context.Context, root string, progress io.Writer) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Node{Kubeconfig: path, Config: config, Kube: kube}, nil
+	return &Node{Kubeconfig: path, Config: config, Kube: kube, root: local}, nil
+}
+
+// ErrNotLocal says that a cluster is not ours to break.
+var ErrNotLocal = errors.New("only the local node's API server can be restarted")
+
+// Outage kills the API server and starts it again. It returns when it is ready.
+func (n *Node) Outage(ctx context.Context) error {
+	if n.root == "" {
+		return ErrNotLocal
+	}
+	outage := exec.CommandContext(ctx, "go", "run", ".", "outage")
+	outage.Dir = filepath.Join(n.root, "test", "node")
+	if out, err := outage.CombinedOutput(); err != nil {
+		return fmt.Errorf("restart the API server: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // state is where the local node keeps its things.

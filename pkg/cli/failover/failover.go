@@ -1,0 +1,219 @@
+// Package failover is the verb that replaces members that are lost, and takes
+// the replacements away again when they are back.
+package failover
+
+import (
+	"context"
+	"slices"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// The things that can be done about members that are lost.
+const (
+	toList    = "list"
+	toRun     = "run"
+	toRecover = "recover"
+)
+
+// options are the verb's flags and arguments.
+type options struct {
+	drive.Options
+	name       []string
+	action     string
+	components []string
+	now        bool
+	discard    []string
+}
+
+// New makes the command.
+func New(f *factory.Factory) *cobra.Command {
+	return command(f, func(ctx context.Context, o options) error { return do(ctx, f, o) })
+}
+
+func command(f *factory.Factory, do func(context.Context, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "failover NAME [list|run|recover]",
+		Short: "Replace members that are lost, or take them back",
+		Long: `Replace members that are lost, or take them back.
+
+"list", which is also what happens without a word, shows members that are down, since
+when and by what evidence, what becomes of each and when, and failovers under way.
+
+"run" gives members up that have been down for five minutes, and TiKV stores five
+minutes after PD calls them Down. It waits for those that are not due yet; --now does
+not. PD lets go of a member, which comes back with new data. A store or a TiDB server
+gets a replacement beside it. No more members are given up than maxFailoverCount
+allows, and none whose pod is of the revision that is being rolled out.
+
+The data of a store that was given up is kept in case that it comes back. Where it
+never will, --discard gives up its data as well: PD moves what it had to other stores,
+and the pod starts anew with an empty volume.
+
+"recover" takes the replacements away when the members they stand for are back. PD and
+TiDB do that by themselves.`,
+		Example: `  # What is down, and what would happen when?
+  kubectl tidb failover basic
+
+  # Replace what is lost, as soon as it is due
+  kubectl tidb failover basic run
+
+  # The host of a store and its disk are gone for good
+  kubectl tidb failover basic run --component tikv --now --discard basic-tikv-2
+
+  # The store is back, so its replacement can go
+  kubectl tidb failover basic recover`,
+		SuggestFor:        []string{"replace", "recover"},
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: complete(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name, o.action = args[:1], toList
+			if len(args) > 1 {
+				o.action = args[1]
+			}
+			if err := o.validate(); err != nil {
+				return err
+			}
+			return do(cmd.Context(), o)
+		},
+	}
+	o.Bind(cmd)
+	flags := cmd.Flags()
+	flags.StringSliceVar(&o.components, "component", nil, "Only members of these components: pd, tikv, tidb.")
+	flags.BoolVar(&o.now, "now", false, "With run: do not wait until members are due.")
+	flags.StringSliceVar(&o.discard, "discard", nil, "With run: give up the data of these stores (names of their pods) for good.")
+	_ = cmd.RegisterFlagCompletionFunc("component", cobra.FixedCompletions(names(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// validate checks what the command line alone tells.
+func (o *options) validate() error {
+	if !slices.Contains([]string{toList, toRun, toRecover}, o.action) {
+		return exit.Usagef("%q is none of list, run and recover", o.action)
+	}
+	for _, c := range o.components {
+		if _, ok := topology.ParseKind(c); !ok {
+			return exit.Usagef("there is no component %q; there are %v", c, names())
+		}
+	}
+	switch {
+	case o.action != toRun && o.now:
+		return exit.Usagef("--now goes with run")
+	case o.action != toRun && len(o.discard) > 0:
+		return exit.Usagef("--discard goes with run")
+	case o.action == toList && o.DryRun:
+		return exit.Usagef("list changes nothing in any case; --dry-run goes with run and recover")
+	}
+	return o.Validate()
+}
+
+func (o *options) only() []topology.Kind {
+	var kinds []topology.Kind
+	for _, c := range o.components {
+		k, _ := topology.ParseKind(c)
+		kinds = append(kinds, k)
+	}
+	return kinds
+}
+
+func do(ctx context.Context, f *factory.Factory, o options) error {
+	s, err := target.Open(ctx, f, o.name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	now, err := s.Load(ctx)
+	if err != nil {
+		return err
+	}
+	r := drive.Request{Action: "failover", Now: now, Want: now}
+	switch o.action {
+	case toList:
+		return show(ctx, f, s, o, now)
+	case toRun:
+		r.Policy.Failover = plan.Failing{Members: true, Only: o.only(), Now: o.now, Discard: o.discard}
+		r.Refusal = o.mistaken(now)
+	case toRecover:
+		r.Action = "recovery from failover"
+		if want := recovered(now); want != nil && o.concerns(topology.TiKV) {
+			r.Want = want
+			r.Write = func(ctx context.Context, w intent.Write) error {
+				_, err := s.Intent.Recover(ctx, now, w)
+				return err
+			}
+		}
+	}
+	return s.Run(ctx, f, o.Options, r)
+}
+
+func (o *options) concerns(k topology.Kind) bool {
+	return len(o.components) == 0 || slices.Contains(o.only(), k)
+}
+
+// mistaken refuses to discard what is no store of the cluster.
+func (o *options) mistaken(tc *v1alpha1.TidbCluster) error {
+	c := topology.New(tc)
+	kv, _ := c.Group(topology.TiKV)
+	for _, name := range o.discard {
+		n, ok := c.Ordinal(topology.TiKV, name)
+		switch {
+		case !ok:
+			return exit.Refusef("%q is no store of cluster %s/%s, so nothing was changed; stores are named like %s, "+
+				"and members of PD and TiDB come back with new data in any case",
+				name, c.Namespace, c.Name, c.PodName(topology.TiKV, 0))
+		case n >= kv.Replicas:
+			return exit.Refusef("%s is not one of the %d stores that cluster %s/%s asks for, so nothing was changed",
+				name, kv.Replicas, c.Namespace, c.Name)
+		case !o.concerns(topology.TiKV):
+			return exit.Usagef("--discard %s is about TiKV, which --component leaves out", name)
+		}
+	}
+	return nil
+}
+
+// recovered is the TidbCluster that asks for the recovery of the failover that
+// is under way, nil when there is none or it is asked for already.
+func recovered(tc *v1alpha1.TidbCluster) *v1alpha1.TidbCluster {
+	kv, ok := topology.New(tc).Group(topology.TiKV)
+	if !ok || len(kv.Failures) == 0 || kv.Recover {
+		return nil
+	}
+	want := tc.DeepCopy()
+	want.Spec.TiKV.Failover = &v1alpha1.Failover{RecoverByUID: tc.Status.TiKV.FailoverUID}
+	return want
+}
+
+func names() []string {
+	var names []string
+	for _, k := range topology.Kinds() {
+		names = append(names, string(k))
+	}
+	return names
+}
+
+func complete(f *factory.Factory) cobra.CompletionFunc {
+	clusters := target.Complete(f)
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		switch len(args) {
+		case 0:
+			return clusters(cmd, args, word)
+		case 1:
+			return []string{
+				toList + "\tshow what is down and what would become of it",
+				toRun + "\treplace members that are lost",
+				toRecover + "\ttake replacements away",
+			}, cobra.ShellCompDirectiveNoFileComp
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}

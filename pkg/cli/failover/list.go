@@ -1,0 +1,147 @@
+package failover
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/report"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// casualties is the JSON form.
+type casualties struct {
+	Namespace  string     `json:"namespace"`
+	Cluster    string     `json:"cluster"`
+	Components []capacity `json:"components"`
+	Members    []casualty `json:"members"`
+}
+
+// capacity is how many failovers a component may have, and has.
+type capacity struct {
+	Component string `json:"component"`
+	Up        int    `json:"up"`
+	Wanted    int    `json:"wanted"`
+	Failovers int    `json:"failovers"`
+	Max       int    `json:"maxFailoverCount"`
+}
+
+type casualty struct {
+	Component string     `json:"component"`
+	Member    string     `json:"member"`
+	Trouble   string     `json:"trouble,omitempty"`
+	Since     *time.Time `json:"since,omitempty"`
+	Due       *time.Time `json:"due,omitempty"`
+	Spared    string     `json:"spared,omitempty"`
+	GivenUp   *time.Time `json:"givenUp,omitempty"`
+	Discarded bool       `json:"discarded,omitempty"`
+	Next      string     `json:"next"`
+}
+
+func show(ctx context.Context, f *factory.Factory, s *drive.Session, o options, tc *v1alpha1.TidbCluster) error {
+	w, snap, err := s.Observer.Against(ctx, topology.New(tc))
+	if err != nil {
+		return err
+	}
+	v := look(w, snap, o)
+	if o.Output.JSON() {
+		return output.Write(f.Streams.Out, v)
+	}
+	return v.print(f.Streams.Out, snap.At)
+}
+
+func look(w plan.Wanted, snap state.Snapshot, o options) casualties {
+	v := casualties{Namespace: w.Cluster.Namespace, Cluster: w.Cluster.Name, Components: []capacity{}, Members: []casualty{}}
+	for _, g := range w.Groups {
+		if o.concerns(g.Kind) {
+			v.Components = append(v.Components, capacity{
+				string(g.Kind), snap.Groups[g.Kind].Up(), g.Replicas, len(g.Failures), g.MaxFailures,
+			})
+		}
+	}
+	for _, c := range plan.Casualties(component.Profiles(), w, snap) {
+		if !o.concerns(c.Member.Kind) {
+			continue
+		}
+		row := casualty{
+			Component: string(c.Member.Kind), Member: c.Member.Name, Trouble: c.Trouble,
+			Since: moment(c.Since), Due: moment(c.Due), Spared: c.Spared, Next: next(c, snap.At),
+		}
+		if r := c.Record; r != nil {
+			row.GivenUp, row.Discarded = moment(r.Created), r.Discarded
+		}
+		v.Members = append(v.Members, row)
+	}
+	return v
+}
+
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+// next says what becomes of a member.
+func next(c plan.Casualty, now time.Time) string {
+	r := c.Record
+	switch {
+	case r != nil && c.Trouble == "":
+		return "back; \"recover\" takes its replacement away"
+	case r != nil && r.Discarded:
+		return "given up with its data; it comes back empty"
+	case r != nil && r.Deleted:
+		return "given up and replaced"
+	case r != nil:
+		return "given up " + duration.HumanDuration(now.Sub(r.Created)) + " ago"
+	case c.Spared != "":
+		return "kept: " + c.Spared
+	case now.Before(c.Due):
+		return "\"run\" gives it up in " + duration.HumanDuration(c.Due.Sub(now))
+	}
+	return "\"run\" gives it up at once"
+}
+
+func (v casualties) print(out io.Writer, now time.Time) error {
+	var components, members [][]string
+	for _, c := range v.Components {
+		k, _ := topology.ParseKind(c.Component)
+		components = append(components, []string{
+			k.Title(), fmt.Sprintf("%d of %d", c.Up, c.Wanted), fmt.Sprintf("%d of at most %d", c.Failovers, c.Max),
+		})
+	}
+	for _, m := range v.Members {
+		down := "-"
+		if m.Since != nil {
+			down = duration.HumanDuration(now.Sub(*m.Since))
+		}
+		members = append(members, []string{m.Member, orDash(m.Trouble), down, m.Next})
+	}
+	if err := report.Table(out, []string{"component", "up", "failovers"}, components); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	if len(members) == 0 {
+		fmt.Fprintln(out, "No member is down.")
+		return nil
+	}
+	return report.Table(out, []string{"member", "why not up", "for", "what becomes of it"}, members)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

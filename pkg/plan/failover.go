@@ -1,0 +1,223 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// Failover is no algorithm of its own. It only decides which members are given
+// up and writes that down; the records make the component larger, so that
+// scaling out replaces them, and without the records scaling in takes the
+// replacements away again.
+
+// failover goes on with what records say was begun, ends what is over, and gives
+// up what the run's policy allows. Its gates hold nothing back.
+func (sc Scene) failover(p Profile) verdict {
+	if p.Failover == nil {
+		return verdict{}
+	}
+	var v verdict
+	for _, f := range sc.Want.Failures {
+		got := sc.followUp(p, f)
+		v.steps = append(v.steps, got.steps...)
+		v.gates = append(v.gates, got.gates...)
+	}
+	if p.Voters && !v.idle() {
+		return v // one at a time: each changes what is a quorum
+	}
+	got := sc.giveUp(p)
+	return verdict{steps: append(v.steps, got.steps...), gates: append(v.gates, got.gates...)}
+}
+
+// followUp brings one failover to its end.
+func (sc Scene) followUp(p Profile, f topology.Failure) verdict {
+	m, ok := sc.Got.Member(f.Member)
+	switch {
+	case !ok || m.Ordinal >= sc.Want.Replicas, m.Up() && (!p.Failover.Keeps || sc.Want.Recover):
+		return act(ForgetFailure{Component: p.Kind, Member: f.Member})
+	case m.Up() || f.Deleted || len(p.Failover.LetGo) == 0 || p.Failover.Keeps && !f.Discarded:
+		return verdict{}
+	}
+	if v := sc.letGo(p, f, m); !v.idle() {
+		return v
+	}
+	// A pod that can be made anew is back within seconds, with new data. Only
+	// one that cannot, because its host is gone, needs another member beside it.
+	g := Gate{
+		Component: p.Kind, Member: m.Name, Want: "back with new data", Observed: m.Trouble(),
+		Since: f.Created, Deadline: f.Created.Add(settling),
+	}
+	if sc.All.At.Before(g.Deadline) {
+		return wait(g)
+	}
+	return act(RetireFailure{Component: p.Kind, Member: m.Name})
+}
+
+// letGo has the database forget a member that was given up. One that PD knows by
+// another id has come back since: it is not the one that was given up.
+func (sc Scene) letGo(p Profile, f topology.Failure, m state.Member) verdict {
+	switch {
+	case m.Database.Presence == state.Unknown:
+		return wait(Gate{
+			Component: p.Kind, Member: m.Name, Want: "PD says what has become of it", Source: FromDatabase,
+		})
+	case m.Database.Presence == state.Present && m.Database.ID != f.ID:
+		return verdict{}
+	}
+	return sc.pursue(p.Failover.LetGo, m)
+}
+
+// gaveUp tells whether a wanted member was given up together with its data, so
+// that nothing may be done to bring its old self back.
+func (sc Scene) gaveUp(p Profile, m state.Member) bool {
+	f, ok := sc.Want.Failure(m.Name)
+	return ok && p.Failover != nil && (!p.Failover.Keeps || f.Discarded)
+}
+
+// giveUp records members that are lost, and says when those will be that may yet
+// come back by themselves.
+func (sc Scene) giveUp(p Profile) verdict {
+	var v verdict
+	for _, m := range sc.Got.Running() {
+		c, ok := sc.casualty(p, m)
+		policy := sc.policy
+		switch {
+		case !ok || !policy.covers(p.Kind):
+		case sc.discards(p, c, m):
+			v.steps = append(v.steps, sc.record(m, true))
+		case c.Record != nil:
+		case c.Spared != "":
+			if policy.Now {
+				v.gates = append(v.gates, Gate{
+					Component: p.Kind, Member: m.Name, Want: "a member that can be given up", Observed: c.Spared, held: true,
+				})
+			}
+		case policy.Now || !sc.All.At.Before(c.Due):
+			v.steps = append(v.steps, sc.record(m, slices.Contains(policy.Discard, m.Name) && p.Failover.Keeps))
+		default:
+			v.gates = append(v.gates, Gate{
+				Component: p.Kind, Member: m.Name, Want: "back, or given up", Observed: m.Trouble(),
+				Since: c.Since, Deadline: c.Due,
+			})
+		}
+		if len(v.steps) > 0 {
+			return v // the next one is decided with this one's record
+		}
+	}
+	return v
+}
+
+func (sc Scene) discards(p Profile, c Casualty, m state.Member) bool {
+	return p.Failover.Keeps && c.Record != nil && !c.Record.Discarded && !m.Up() &&
+		slices.Contains(sc.policy.Discard, m.Name)
+}
+
+func (sc Scene) record(m state.Member, discarded bool) Step {
+	s := RecordFailure{
+		Component: m.Kind, Member: m.Name, ID: m.Database.ID, Name: m.Database.Name, Discarded: discarded,
+	}
+	for _, c := range m.Claims {
+		s.Claims = append(s.Claims, c.UID)
+	}
+	return s
+}
+
+// advise tells those who wait for a member that is lost what can be done.
+func (sc Scene) advise(p Profile, gates []Gate) {
+	for i := range gates {
+		m, ok := sc.Got.Member(gates[i].Member)
+		if !ok || gates[i].Want != servingAgain || sc.policy.covers(p.Kind) {
+			continue
+		}
+		c, ok := sc.casualty(p, m)
+		if ok && c.Record == nil && c.Spared == "" && !sc.All.At.Before(c.Due) {
+			gates[i].Unblock = fmt.Sprintf("kubectl tidb failover %s run, or look with: %s", sc.Cluster.Name, gates[i].Unblock)
+		}
+	}
+}
+
+// Casualty is a member that is down or was given up, and what becomes of it.
+type Casualty struct {
+	Member  state.Member
+	Trouble string    // why it does not serve, "" when it does
+	Since   time.Time // since when, zero when nothing tells
+	Due     time.Time // when it may be given up, zero when time alone does not lead there
+	Spared  string    // why it is not given up, whatever time it is
+	Record  *topology.Failure
+}
+
+// Casualties are the members of all components that are down or given up.
+func Casualties(profiles []Profile, w Wanted, s state.Snapshot) []Casualty {
+	var all []Casualty
+	for _, g := range w.Groups {
+		sc := Scene{Cluster: w.Cluster, Want: g, Got: s.Groups[g.Kind], All: s, policy: w.Policy.Failover}
+		for _, m := range sc.Got.Running() {
+			if c, ok := sc.casualty(profileOf(profiles, g.Kind), m); ok {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// casualty judges one member; false when there is nothing to say of it.
+func (sc Scene) casualty(p Profile, m state.Member) (Casualty, bool) {
+	c := Casualty{Member: m, Trouble: m.Trouble(), Since: m.DownSince()}
+	f, given := sc.Want.Failure(m.Name)
+	switch {
+	case m.Ordinal >= sc.Want.Replicas, m.Up() && !given:
+		return Casualty{}, false
+	case given:
+		c.Record = &f
+		return c, true
+	}
+	c.Spared = sc.spared(p, m, c.Since)
+	if p.Failover != nil && !c.Since.IsZero() {
+		c.Due = c.Since.Add(p.Failover.Period(sc))
+	}
+	return c, true
+}
+
+// spared is the reason not to give a member up, "" when there is none.
+func (sc Scene) spared(p Profile, m state.Member, since time.Time) string {
+	rolling := sc.rolling() || !sc.Got.Set.Completed()
+	switch {
+	case p.Failover == nil || sc.Want.MaxFailures == 0:
+		return "failover is switched off: maxFailoverCount is 0"
+	case len(sc.Want.Failures) >= sc.Want.MaxFailures:
+		return fmt.Sprintf("%d of %d failovers are used up", len(sc.Want.Failures), sc.Want.MaxFailures)
+	case !isDown(m):
+		return "nobody knows whether it serves"
+	case doomed(m):
+		return "it is being removed"
+	case rolling && !sc.Got.Outdated(m):
+		// More pods of a template that fails would fail as well.
+		return "its pod is of the revision that is being rolled out"
+	case since.IsZero():
+		return "nothing tells since when it is down"
+	}
+	return p.Failover.Spare(sc, m, sc.policy.Now)
+}
+
+// replaced tells whether all that is missing was given up and replaced, so that
+// as many members serve as the user asks for.
+func (sc Scene) replaced() bool {
+	if sc.Want.Recover || sc.Got.Up() < sc.Want.Replicas || !sc.Got.Set.Completed() {
+		return false
+	}
+	for _, m := range sc.Got.Running() {
+		if _, given := sc.Want.Failure(m.Name); !m.Up() && !given {
+			return false
+		}
+	}
+	return true
+}
+
+// covers tells whether members of a component may be given up.
+func (f Failing) covers(k topology.Kind) bool {
+	return f.Members && (len(f.Only) == 0 || slices.Contains(f.Only, k))
+}

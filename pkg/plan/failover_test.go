@@ -1,0 +1,318 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// failing is a cluster whose run may give members up.
+func failing(changes ...func(c *plantest.Cluster)) *plantest.Cluster {
+	c := with(changes...)
+	c.Wanted.Policy.Failover.Members = true
+	return c
+}
+
+// lost takes a store away that PD has called Down for some time.
+func lost(c *plantest.Cluster, ago time.Duration, name string) {
+	c.Down(ago, name)
+	m := c.Member(name)
+	m.Pod.Node = "n1"
+	if m.Kind == tikv {
+		m.Database.State, m.Database.Since = state.StoreDown, plantest.Now.Add(-ago)
+		c.Seen.PD.MaxStoreDown = 30 * time.Minute
+	}
+}
+
+// given puts a record of a failover into the TidbCluster.
+func given(c *plantest.Cluster, name string, ago time.Duration, change ...func(*topology.Failure)) {
+	m := c.Member(name)
+	f := topology.Failure{Member: name, ID: m.Database.ID, Created: plantest.Now.Add(-ago)}
+	for _, ch := range change {
+		ch(&f)
+	}
+	g := c.Want(m.Kind)
+	g.Failures = append(g.Failures, f)
+}
+
+// replacement adds a member that serves.
+func replacement(c *plantest.Cluster, k topology.Kind) {
+	m := c.Add(k)
+	m.Pod = &state.Pod{Ready: true, Revision: "v1", Ran: true, Since: plantest.Now.Add(-time.Minute), Started: plantest.Now.Add(-time.Minute)}
+	m.Database.Healthy = true
+	c.Set(k, func(s *state.Set) { s.Replicas++; s.Partition++ })
+	if k == tikv {
+		c.Seen.PD.Stores++
+		c.Seen.PD.UpStores++
+	}
+}
+
+func discarded(f *topology.Failure) { f.Discarded = true }
+func deleted(f *topology.Failure)   { f.Deleted = true }
+
+func TestFailoverBegins(t *testing.T) {
+	plantest.Table(t, "failover-begins", []plantest.Case{
+		{Name: "a run that is not asked to", Cluster: with(func(c *plantest.Cluster) { lost(c, time.Hour, "t-tikv-1") })},
+		{Name: "PD member, long since", Cluster: failing(func(c *plantest.Cluster) { lost(c, time.Hour, "t-pd-1") })},
+		{Name: "PD member, countdown", Cluster: failing(func(c *plantest.Cluster) { lost(c, 3*time.Minute, "t-pd-1") })},
+		{Name: "PD member, now", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Minute, "t-pd-1")
+			c.Wanted.Policy.Failover.Now = true
+		})},
+		{Name: "PD has lost its quorum", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-pd-1")
+			lost(c, time.Hour, "t-pd-2")
+		})},
+		{Name: "pd-B13: a PD member that was added and never started", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-pd-2")
+			c.Member("t-pd-2").Database.Name = ""
+		})},
+		{Name: "a PD pod that never joined", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-pd-2")
+			c.Member("t-pd-2").Database = state.Database{Presence: state.Absent}
+			c.Seen.PD.Members, c.Seen.PD.Healthy = 2, 2
+		})},
+		{Name: "store is Down, long since", Cluster: failing(func(c *plantest.Cluster) { lost(c, time.Hour, "t-tikv-1") })},
+		{Name: "store is Down, countdown", Cluster: failing(func(c *plantest.Cluster) { lost(c, 31*time.Minute, "t-tikv-1") })},
+		{Name: "store is Disconnected", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			c.Member("t-tikv-1").Database.State = state.StoreDisconnected
+		})},
+		{Name: "store is Disconnected, now", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Minute, "t-tikv-1")
+			c.Member("t-tikv-1").Database.State = state.StoreDisconnected
+			c.Wanted.Policy.Failover.Now = true
+		})},
+		{Name: "store is Down, its pod runs: the last heartbeat tells", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			m := c.Member("t-tikv-1")
+			m.Pod.Ready, m.Pod.Since = true, plantest.Now.Add(-24*time.Hour)
+		})},
+		{Name: "pd-B25: store that PD does not speak of", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			c.Member("t-tikv-1").Database = state.Database{}
+		})},
+		{Name: "TiDB, long since", Cluster: failing(func(c *plantest.Cluster) { lost(c, time.Hour, "t-tidb-1") })},
+		{Name: "TiDB without a place", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tidb-1")
+			c.Member("t-tidb-1").Pod.Node = ""
+		})},
+		{Name: "tidb-S20: TiDB that cannot be reached from here", Cluster: failing(func(c *plantest.Cluster) {
+			c.Member("t-tidb-1").Database = state.Database{Problem: "status port does not answer"}
+		})},
+		{Name: "tikv-11-43: pods of the revision that is being rolled out", Cluster: failing(func(c *plantest.Cluster) {
+			c.Roll(tikv).Rolled(tikv, 3)
+			lost(c, time.Hour, "t-tikv-3")
+		})},
+		{Name: "maxFailoverCount is 0", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			c.Want(tikv).MaxFailures = 0
+			c.Wanted.Policy.Failover.Now = true
+		})},
+		{Name: "the cap is reached", Cluster: failing(func(c *plantest.Cluster) {
+			c.Want(tikv).MaxFailures = 1
+			lost(c, time.Hour, "t-tikv-1")
+			given(c, "t-tikv-1", time.Hour)
+			replacement(c, tikv)
+			lost(c, time.Hour, "t-tikv-2")
+			c.Wanted.Policy.Failover.Now = true
+		})},
+		{Name: "only other components", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			c.Wanted.Policy.Failover.Only = []topology.Kind{pd, tidb}
+		})},
+		{Name: "a member that nobody wants", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-3")
+			c.Want(tikv).Replicas = 3
+		})},
+	})
+}
+
+func TestFailoverGoesOn(t *testing.T) {
+	plantest.Table(t, "failover-goes-on", []plantest.Case{
+		{Name: "PD lets go of the member, also in a run that may not give up any", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-pd-1")
+			given(c, "t-pd-1", time.Second)
+		})},
+		{Name: "pd-B10: its pod is gone", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-pd-1")
+			given(c, "t-pd-1", time.Second)
+			c.Member("t-pd-1").Pod = nil
+		})},
+		{Name: "PD has let go of it", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-pd-1")
+			given(c, "t-pd-1", time.Second)
+			c.Member("t-pd-1").Database = state.Database{Presence: state.Absent}
+			c.Seen.PD.Members = 2
+		})},
+		{Name: "PD member is away, replaced after a while", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-pd-1")
+			given(c, "t-pd-1", 3*time.Minute)
+			m := c.Member("t-pd-1")
+			m.Database, m.Claims = state.Database{Presence: state.Absent}, nil
+			c.Seen.PD.Members = 2
+		})},
+		{Name: "PD member is replaced", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-pd-1")
+			given(c, "t-pd-1", 3*time.Minute, deleted)
+			m := c.Member("t-pd-1")
+			m.Database, m.Claims = state.Database{Presence: state.Absent}, nil
+			c.Seen.PD.Members = 2
+		})},
+		{Name: "the new PD member with the old name is not the one that was given up", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-pd-1")
+			given(c, "t-pd-1", time.Second)
+			c.Member("t-pd-1").Database.ID = 4711
+		})},
+		{Name: "PD member is back", Cluster: with(func(c *plantest.Cluster) { given(c, "t-pd-1", time.Minute) })},
+		{Name: "PD has no quorum without it", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-pd-1")
+			lost(c, time.Hour, "t-pd-2")
+			given(c, "t-pd-1", time.Second)
+		})},
+		{Name: "store is replaced", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			given(c, "t-tikv-1", time.Second)
+		})},
+		{Name: "store was replaced", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			given(c, "t-tikv-1", time.Hour)
+			replacement(c, tikv)
+		})},
+		{Name: "store was replaced, a rollout waits for it", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			given(c, "t-tikv-1", time.Hour)
+			replacement(c, tikv)
+			c.Want(tikv).Set.Drift = plan.Differs
+		})},
+		{Name: "store is back, nobody asks for the recovery", Cluster: with(func(c *plantest.Cluster) {
+			given(c, "t-tikv-1", time.Hour)
+			replacement(c, tikv)
+		})},
+		{Name: "recovery", Cluster: with(func(c *plantest.Cluster) {
+			given(c, "t-tikv-1", time.Hour)
+			replacement(c, tikv)
+			c.Want(tikv).Recover = true
+		})},
+		{Name: "recovery, the store is not back", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			given(c, "t-tikv-1", time.Hour)
+			replacement(c, tikv)
+			c.Want(tikv).Recover = true
+		})},
+		{Name: "after the recovery the replacement goes", Cluster: with(func(c *plantest.Cluster) { replacement(c, tikv) })},
+		{Name: "store is not wanted any more", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-3")
+			given(c, "t-tikv-3", time.Hour)
+			c.Want(tikv).Replicas = 3
+		})},
+		{Name: "store is discarded: asked for", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			given(c, "t-tikv-1", time.Hour)
+			replacement(c, tikv)
+			c.Wanted.Policy.Failover.Discard = []string{"t-tikv-1"}
+		})},
+		{Name: "store is discarded: offline", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			given(c, "t-tikv-1", time.Hour, discarded)
+			replacement(c, tikv)
+		})},
+		{Name: "store is discarded: its regions go", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			given(c, "t-tikv-1", time.Hour, discarded)
+			replacement(c, tikv)
+			c.Member("t-tikv-1").Database.State = state.StoreOffline
+		})},
+		{Name: "store is discarded, a tombstone, and not back yet", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			given(c, "t-tikv-1", time.Hour, discarded)
+			replacement(c, tikv)
+			c.Member("t-tikv-1").Database.State = state.StoreTombstone
+		})},
+		{Name: "tikv-11-21: store that PD does not speak of just now", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			given(c, "t-tikv-1", time.Hour, discarded)
+			replacement(c, tikv)
+			c.Member("t-tikv-1").Database = state.Database{}
+		})},
+		{Name: "discarded store has come back", Cluster: with(func(c *plantest.Cluster) {
+			given(c, "t-tikv-1", time.Hour, discarded)
+			replacement(c, tikv)
+		})},
+		{Name: "too few stores to discard one", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			lost(c, time.Hour, "t-tikv-2")
+			given(c, "t-tikv-1", time.Hour, discarded)
+		})},
+		{Name: "TiDB is replaced", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tidb-1")
+			given(c, "t-tidb-1", time.Second)
+		})},
+		{Name: "TiDB is back", Cluster: with(func(c *plantest.Cluster) {
+			given(c, "t-tidb-1", time.Hour)
+			replacement(c, tidb)
+		})},
+	})
+}
+
+func TestCasualties(t *testing.T) {
+	c := failing(func(c *plantest.Cluster) {
+		lost(c, time.Hour, "t-pd-1")
+		lost(c, 31*time.Minute, "t-tikv-1")
+		lost(c, time.Minute, "t-tidb-0")
+		given(c, "t-tidb-0", time.Minute)
+		lost(c, time.Minute, "t-tidb-2")
+		c.Member("t-tidb-2").Pod.Node = ""
+	})
+	got := map[string]plan.Casualty{}
+	for _, k := range plan.Casualties(component.Profiles(), c.Wanted, c.Seen) {
+		got[k.Member.Name] = k
+	}
+	if len(got) != 4 {
+		t.Fatalf("got %d: %+v", len(got), got)
+	}
+	if k := got["t-pd-1"]; k.Spared != "" || !k.Since.Equal(plantest.Now.Add(-time.Hour)) || !k.Due.Equal(plantest.Now.Add(-55*time.Minute)) {
+		t.Errorf("%+v", k)
+	}
+	if k := got["t-tikv-1"]; k.Spared != "" || !k.Due.Equal(plantest.Now.Add(4*time.Minute)) {
+		t.Errorf("%+v", k)
+	}
+	if k := got["t-tidb-0"]; k.Record == nil || k.Trouble == "" {
+		t.Errorf("%+v", k)
+	}
+	if k := got["t-tidb-2"]; k.Spared == "" {
+		t.Errorf("%+v", k)
+	}
+}
+
+func TestFailoverAdvised(t *testing.T) {
+	for name, tc := range map[string]struct {
+		c    *plantest.Cluster
+		want string
+	}{
+		"due":     {with(func(c *plantest.Cluster) { lost(c, time.Hour, "t-tikv-1") }), "kubectl tidb failover t run, or look with: kubectl describe pod t-tikv-1"},
+		"not due": {with(func(c *plantest.Cluster) { lost(c, 31*time.Minute, "t-tikv-1") }), "kubectl describe pod t-tikv-1"},
+		"no use":  {with(func(c *plantest.Cluster) { lost(c, time.Hour, "t-tikv-1"); c.Want(tikv).MaxFailures = 0 }), "kubectl describe pod t-tikv-1"},
+		"recorded": {with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			given(c, "t-tikv-1", time.Hour)
+			replacement(c, tikv)
+			c.Want(tikv).Recover = true
+		}), "kubectl describe pod t-tikv-1"},
+	} {
+		got := ""
+		for _, g := range tc.c.Decide().Gates {
+			if g.Member == "t-tikv-1" && g.Want == "serving" {
+				got = g.Unblock
+			}
+		}
+		if got != tc.want {
+			t.Errorf("%s: advises %q, want %q", name, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package sim
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// maxFailures bounds the failovers of a component.
+const maxFailures = 3
+
+// failoverAfter is how long a member has to be down before it may be given up,
+// in seconds: PD and TiDB five minutes, a store that long after PD calls it Down,
+// which counts from its last heartbeat, when it is taken for up for a while yet.
+var failoverAfter = [...]int64{pd: 300, tikv: downAfter + 300 - disconnected, tidb: 300}
+
+// policy is what the engine may do by itself.
+func (w *World) policy() plan.Policy {
+	return plan.Policy{Failover: plan.Failing{Members: w.Failover}}
+}
+
+// tickUp notes who is up. It does not do so every second, which would cost more
+// than all the rest; grain is how far it may be wrong.
+func (w *World) tickUp() {
+	if !w.Failover || w.t%grain != 0 {
+		return
+	}
+	for k := range kinds {
+		for i, p := range w.pods[k] {
+			if p != nil && w.up(kind(k), i) {
+				w.lastUp[k][i] = w.t
+			}
+		}
+	}
+}
+
+const grain = 5
+
+func (w *World) failure(k kind, member string) *topology.Failure {
+	for i := range w.failures[k] {
+		if w.failures[k][i].Member == member {
+			return &w.failures[k][i]
+		}
+	}
+	return nil
+}
+
+func (w *World) recordFailure(s plan.RecordFailure) error {
+	k := kindOf(s.Component)
+	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	switch f := w.failure(k, s.Member); {
+	case f != nil:
+		w.failures[k] = slices.Clone(w.failures[k]) // observations share the old one
+		w.failure(k, s.Member).Discarded = f.Discarded || s.Discarded
+		return nil
+	case len(w.failures[k]) >= maxFailures, w.Intent.Paused:
+		return errConflict
+	case k != tidb && !w.serving():
+		return errNoPD
+	case k == pd && w.pd.memberAt(i) != nil && w.alive(*w.pd.memberAt(i)):
+		return errors.New("the member is healthy again")
+	case k == tikv && (w.store(s.ID) == nil || w.shownState(w.store(s.ID)) == state.StoreUp):
+		return errors.New("the store is Up again")
+	}
+	w.failures[k] = append(slices.Clone(w.failures[k]), topology.Failure{
+		Member: s.Member, ID: s.ID, Claims: s.Claims, Created: w.Now(), Discarded: s.Discarded,
+	})
+	return nil
+}
+
+func (w *World) retireFailure(s plan.RetireFailure) error {
+	k := kindOf(s.Component)
+	w.failures[k] = slices.Clone(w.failures[k])
+	f := w.failure(k, s.Member)
+	if f == nil {
+		return errConflict
+	}
+	f.Deleted = true
+	return nil
+}
+
+func (w *World) forgetFailure(s plan.ForgetFailure) error {
+	k := kindOf(s.Component)
+	w.failures[k] = slices.DeleteFunc(slices.Clone(w.failures[k]), func(f topology.Failure) bool {
+		return f.Member == s.Member
+	})
+	return nil
+}
+
+// judgeFailure: only a member is given up that is down, has been for as long as
+// its component's period asks, and does not fail by the revision that is being
+// rolled out.
+func (w *World) judgeFailure(s plan.RecordFailure, say sayer) {
+	k := kindOf(s.Component)
+	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	w.Soft.Failovers++
+	if w.seen.up[k][i] && w.up(k, i) {
+		say("failover", "it is up")
+	}
+	if w.failure(k, s.Member) != nil {
+		return
+	}
+	// As of the look: what has come back since no engine could know.
+	if ago := w.seen.at - w.seen.lastUp[k][i]; ago+grain < failoverAfter[k] {
+		say("failover", "it was up %s ago", time.Duration(ago)*time.Second)
+	}
+	set := &w.sets[k]
+	if p := w.pods[k][i]; p != nil && p.revision == set.update && w.rolls(k) && set.observed == set.generation {
+		say("failover", "its pod is of revision %s, which is being rolled out", set.update)
+	}
+}
+
+// rolls: a component has pods that are yet to be replaced. Kubernetes never says
+// that this is over where the user replaces them.
+func (w *World) rolls(k kind) bool {
+	set := &w.sets[k]
+	for i := range min(set.spec.replicas, limit) {
+		if p := w.pods[k][i]; p != nil && p.revision != set.update {
+			return true
+		}
+	}
+	return !set.spec.manual && set.current != set.update
+}
+
+// judgeRemoval: a member leaves the database because the user does not want it,
+// while no peer is missing; or because it was given up, and then it is down.
+func (w *World) judgeRemoval(k kind, i int, id uint64, say sayer) {
+	f := w.failure(k, w.names[k][i])
+	if f == nil || f.ID != id || k == tikv && !f.Discarded {
+		w.judgeLoss(k, i, say)
+		w.judgeWanted(k, i, say)
+		return
+	}
+	if w.seen.up[k][i] && w.up(k, i) {
+		say("failover", "%s is removed, but is up", w.names[k][i])
+	}
+}
+
+// restOfFailures: all failovers are over.
+func (w *World) restOfFailures() {
+	for k := range kinds {
+		if n := len(w.failures[k]); n > 0 && w.Intent.Recover {
+			w.broke("rest", "%s has %d failovers", kinds[k].Title(), n)
+		}
+	}
+}

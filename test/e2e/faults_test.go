@@ -1,0 +1,179 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
+	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/node"
+)
+
+// loseData takes a member away together with what it has on disk.
+func loseData(t *testing.T, component, pod string) {
+	t.Helper()
+	core, now := world.Kube.CoreV1(), int64(0)
+	// The claim goes when its pod has gone; the pod that comes next gets a new one.
+	if err := core.PersistentVolumeClaims(namespace).Delete(t.Context(), component+"-"+pod, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := core.Pods(namespace).Delete(t.Context(), pod, metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// memberLost: PD refuses a member that has lost its data, so the pod crashes for
+// ever, and only a failover helps.
+func memberLost(t *testing.T) {
+	before := memberID(t, cluster+"-pd-1")
+	loseData(t, "pd", cluster+"-pd-1")
+	awaitDown(t, cluster+"-pd-1")
+	tidb(t, 0, "failover", cluster, "run", "--component", "pd", "--now")
+	wantConverged(t, 3, 3, 2, from)
+	if after := memberID(t, cluster+"-pd-1"); after == before || after == 0 {
+		t.Errorf("%s-pd-1 has member id %d, had %d", cluster, after, before)
+	}
+}
+
+func memberID(t *testing.T, pod string) uint64 {
+	t.Helper()
+	client := pdClient()
+	defer client.Close()
+	members, err := client.Members(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range members.Members {
+		if strings.HasPrefix(m.Name, pod) {
+			return m.ID
+		}
+	}
+	return 0
+}
+
+// storeLost: a store that has lost its data is replaced, its remains are removed
+// from PD, it starts anew, and then the replacement goes.
+func storeLost(t *testing.T) {
+	pod := cluster + "-tikv-1"
+	loseData(t, "tikv", pod)
+	awaitDown(t, pod)
+	if out := tidb(t, 0, "failover", cluster).Stdout; !strings.Contains(out, pod) {
+		t.Errorf("the list does not name %s:\n%s", pod, out)
+	}
+	tidb(t, 3, "failover", cluster, "run", "--discard", cluster+"-pd-0")
+	tidb(t, 0, "failover", cluster, "run", "--component", "tikv", "--now", "--discard", pod)
+	if up := upMembers(t, "tikv"); len(up) != 4 || !slices.Contains(up, pod) {
+		t.Errorf("stores up: %v, want %s and its replacement among 4", up, pod)
+	}
+	tidb(t, 0, "failover", cluster, "recover")
+	wantConverged(t, 3, 3, 2, from)
+}
+
+func upMembers(t *testing.T, component string) []string {
+	t.Helper()
+	var up []string
+	for _, m := range look(t).Members {
+		if m.Component == component && m.Up {
+			up = append(up, m.Name)
+		}
+	}
+	return up
+}
+
+// awaitDown waits until the plugin sees that a member does not serve.
+func awaitDown(t *testing.T, pod string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	component := strings.Split(strings.TrimPrefix(pod, cluster+"-"), "-")[0]
+	for slices.Contains(upMembers(t, component), pod) {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s is still up", pod)
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// outage: the API server goes away for some seconds in the middle of a scale-out.
+func outage(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	run := world.plugin.Start(ctx, "scale", cluster, "tikv=4", "-o", "json")
+	defer run.Close()
+	struck := false
+	for e, err := range run.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if struck || e.Type != event.Finished || e.Component != "tikv" {
+			continue
+		}
+		struck = true
+		switch err := world.Outage(t.Context()); {
+		case errors.Is(err, node.ErrNotLocal):
+			t.Skip(err)
+		case err != nil:
+			t.Fatal(err)
+		}
+	}
+	if code := run.Wait(); code != 0 || !struck {
+		t.Fatalf("exit code %d; the API server went away: %t", code, struck)
+	}
+	wantConverged(t, 3, 4, 2, from)
+	tidb(t, 0, "scale", cluster, "tikv=3")
+	wantConverged(t, 3, 3, 2, from)
+}
+
+// badImage: the first pod of an upgrade cannot start. The tool says why, nobody
+// else is touched, and going back is possible.
+func badImage(t *testing.T) {
+	const missing = "v8.1.9"
+	code := until(t, syscall.SIGINT, func(e event.Event) bool {
+		return (e.Type == event.Waiting || e.Type == event.Blocked) &&
+			strings.Contains(e.Observed, "image pingcap/pd:"+missing+" cannot be pulled")
+	}, "upgrade", cluster, missing)
+	if code != 130 {
+		t.Fatalf("exit code %d after Ctrl-C, want 130", code)
+	}
+	if up := len(upMembers(t, "pd")); up != 2 {
+		t.Errorf("%d members of PD are up, want 2", up)
+	}
+	tidb(t, 0, "upgrade", cluster, from)
+	wantConverged(t, 3, 3, 2, from)
+}
+
+// killed: the tool is killed ten times at random moments of an upgrade, and each
+// time the same command goes on.
+func killed(t *testing.T) {
+	leaders := watchLeader(t)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for i := range 10 {
+		steps, pause := 1+rng.IntN(2), time.Duration(rng.IntN(1500))*time.Millisecond
+		code := until(t, syscall.SIGKILL, func(e event.Event) bool {
+			if e.Type != event.Finished && e.Type != event.Started {
+				return false
+			}
+			if steps--; steps > 0 {
+				return false
+			}
+			time.Sleep(pause) // a moment between two events
+			return true
+		}, "upgrade", cluster, to)
+		if code == 0 {
+			t.Fatalf("the upgrade was over before it was killed at kill %d", i+1)
+		}
+	}
+	tidb(t, 0, "upgrade", cluster, to)
+	wantConverged(t, 3, 3, 2, to)
+	leaders.wantOneMoveEach(t)
+}
