@@ -27,13 +27,10 @@ func PD() plan.Profile {
 		BeforeRemove:  []plan.Hook{quorumRemains, leaderMoved, plan.ClaimsMarked, memberRemoved},
 		BeforeRenew:   []plan.Hook{plan.ClaimsMarked},
 		BeforeSuspend: []plan.Hook{claimsKept, evictionsEnded},
-		// A member that PD has let go of can only come back with new data, so
-		// its claims are marked for those who make room for it. The member goes
-		// first: it may come back to its data until then.
 		Failover: &plan.Failover{
 			Period: func(plan.Scene) time.Duration { return failoverPeriod },
 			Spare:  spareMember,
-			LetGo:  []plan.Hook{quorumRemains, memberRemoved, plan.ClaimsMarked},
+			LetGo:  []plan.Hook{quorumRemains, memberRemoved},
 		},
 	}
 }

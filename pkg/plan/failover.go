@@ -68,7 +68,18 @@ func (sc Scene) letGo(p Profile, f topology.Failure, m state.Member) verdict {
 	case m.Database.Presence == state.Present && m.Database.ID != f.ID:
 		return verdict{}
 	}
-	return sc.pursue(p.Failover.LetGo, m)
+	if v := sc.pursue(p.Failover.LetGo, m); !v.idle() {
+		return v
+	}
+	// With the data that it had, the member can never serve again: marked, it is
+	// made anew. The mark must not hit claims that have been made since, or the
+	// member would be taken for one that nobody misses.
+	for _, c := range m.Claims {
+		if slices.Contains(f.Claims, c.UID) {
+			return sc.pursue([]Hook{ClaimsMarked}, m)
+		}
+	}
+	return verdict{}
 }
 
 // gaveUp tells whether a wanted member was given up together with its data, so

@@ -33,6 +33,9 @@ func lost(c *plantest.Cluster, ago time.Duration, name string) {
 func given(c *plantest.Cluster, name string, ago time.Duration, change ...func(*topology.Failure)) {
 	m := c.Member(name)
 	f := topology.Failure{Member: name, ID: m.Database.ID, Created: plantest.Now.Add(-ago)}
+	for _, c := range m.Claims {
+		f.Claims = append(f.Claims, c.UID)
+	}
 	for _, ch := range change {
 		ch(&f)
 	}
@@ -148,6 +151,13 @@ func TestFailoverGoesOn(t *testing.T) {
 			lost(c, time.Hour, "t-pd-1")
 			given(c, "t-pd-1", time.Second)
 			c.Member("t-pd-1").Database = state.Database{Presence: state.Absent}
+			c.Seen.PD.Members = 2
+		})},
+		{Name: "PD has let go of it, and its claim is a new one", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-pd-1")
+			given(c, "t-pd-1", time.Second)
+			m := c.Member("t-pd-1")
+			m.Database, m.Claims[0].UID = state.Database{Presence: state.Absent}, "new"
 			c.Seen.PD.Members = 2
 		})},
 		{Name: "PD member is away, replaced after a while", Cluster: with(func(c *plantest.Cluster) {
