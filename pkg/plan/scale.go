@@ -81,7 +81,8 @@ func (sc Scene) joined(p Profile, coming int) verdict {
 	var joining verdict
 	for _, m := range running[max(len(running)-sc.joiners(p), 0):] {
 		g := serving(sc, m)
-		if !m.Up() && (sc.rolling() || !alive(m) && !g.Blocked) {
+		// One that has to wait for a lower one is not what is waited for.
+		if !m.Up() && !g.held && (sc.rolling() || !alive(m) && !g.Blocked) {
 			joining.gates = append(joining.gates, g)
 		}
 	}
