@@ -71,8 +71,8 @@
 //   - at-once: no more members joining by one Resize, or leaving, than the user
 //     allows, and never more than one of PD.
 //   - bootstrap: PD is bootstrapped once.
-//   - evictions: at most one of our schedulers on a store that is not the one to
-//     restart next, nor restarting, nor leaving.
+//   - evictions: no more of our schedulers than stores may be leaving at once on
+//     stores that are not the one to restart next, nor restarting, nor leaving.
 //   - theirs: no scheduler that somebody else made is removed.
 //   - lease: no step by an engine that has found its lease in other hands.
 //   - suspension: no DeleteSet of a component before those that need it and are to
