@@ -77,7 +77,8 @@
 //   - lease: no step by an engine that has found its lease in other hands.
 //   - suspension: no DeleteSet of a component before those that need it and are to
 //     be suspended as well are gone, pods and all; nor of PD or TiKV while PD
-//     serves and has a scheduler of ours, or a claim is marked whose data counts.
+//     serves and has a scheduler of ours, or a claim is marked whose data it counts
+//     on: with PD out of reach there is nobody to ask whose it is.
 //   - paused: no step at all while the user wants none, and the engine was shown so.
 //   - failover: nobody is given up who is up, was up less than the period ago, or
 //     has a pod of the revision that is being rolled out; and who was given up is

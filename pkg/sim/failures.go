@@ -140,10 +140,11 @@ func (w *World) judgeRemoval(k kind, i int, id uint64, say sayer) {
 	}
 }
 
-// restOfFailures: all failovers are over.
+// restOfFailures: all failovers are over, but for those of members that are not
+// to run at all now.
 func (w *World) restOfFailures() {
 	for k := range kinds {
-		if n := len(w.failures[k]); n > 0 && w.Intent.Recover {
+		if n := len(w.failures[k]); n > 0 && w.Intent.Recover && !w.Intent.Suspend[k] {
 			w.broke("rest", "%s has %d failovers", kinds[k].Title(), n)
 		}
 	}

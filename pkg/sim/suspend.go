@@ -74,7 +74,7 @@ func (w *World) judgeLeftBehind(k kind, say sayer) {
 		}
 	}
 	for i, c := range w.claims[k] {
-		if c != nil && c.marked && w.seen.marked[k][i] && w.counted(k, i) {
+		if c != nil && c.marked && w.seen.marked[k][i] && w.counted(k, i) && w.seen.serving {
 			say("suspension", "%s is marked, but holds data that counts", c.name)
 		}
 	}
