@@ -37,7 +37,7 @@ func (a *Actor) evictLeaders(ctx context.Context, s plan.EvictLeaders) error {
 		return err
 	}
 	old, known := ledger.Decode(book, s.StoreID)
-	if record := a.record(s.Member, old, known, evicting); !known || record != old {
+	if record := a.record(s, old, known, evicting); !known || record != old {
 		if err := a.remember(ctx, book, s.StoreID, record); err != nil {
 			return err
 		}
@@ -61,13 +61,18 @@ func (a *Actor) evictLeaders(ctx context.Context, s plan.EvictLeaders) error {
 // kept as long as it is the same one: PD may lose the scheduler, more than once,
 // and were the clock started again each time, it would never run out. But a
 // record that another run left behind, of an eviction that did not go on since,
-// must not let the time run out before this one has begun.
-func (a *Actor) record(member string, old ledger.Record, known, evicting bool) ledger.Record {
-	r := ledger.Record{Member: member, Since: a.now(), Owner: a.owner}
-	if evicting && (old.Foreign || !known) {
+// must not let the time run out before this one has begun. Nor is the number of
+// leaders before it replaced by what an interrupted one has left of them.
+func (a *Actor) record(s plan.EvictLeaders, old ledger.Record, known, evicting bool) ledger.Record {
+	r := ledger.Record{Member: s.Member, Since: a.now(), Owner: a.owner, Leaders: max(s.Leaders, 0)}
+	same := known && old.Member == s.Member && old.Ended.IsZero()
+	if evicting && (old.Foreign || !known || !old.Ended.IsZero()) {
 		r.Foreign = true
 	}
-	if known && old.Member == member && !old.Since.IsZero() && (evicting || old.Owner == a.owner) {
+	if same {
+		r.Leaders = max(r.Leaders, old.Leaders)
+	}
+	if same && !old.Since.IsZero() && (evicting || old.Owner == a.owner) {
 		r.Since = old.Since
 	}
 	return r
@@ -85,10 +90,17 @@ func (a *Actor) allowLeaders(ctx context.Context, s plan.AllowLeaders) error {
 	if !known {
 		return nil
 	}
-	if !record.Foreign {
+	ended := !record.Ended.IsZero()
+	if !record.Foreign && !ended {
 		if err := a.endEviction(ctx, s.StoreID); err != nil {
 			return err
 		}
+	}
+	if s.Returning {
+		if !ended {
+			record.Ended = a.now()
+		}
+		return a.remember(ctx, book, s.StoreID, record)
 	}
 	return a.forget(ctx, s.StoreID)
 }

@@ -161,6 +161,60 @@ func TestWhenAnEvictionBegan(t *testing.T) {
 	}
 }
 
+// tikv-11-36: what an eviction has left of a store's leaders is not how many
+// there were before.
+func TestLeadersBefore(t *testing.T) {
+	counted := strings.Replace(fromThisRun, `"this run"`, `"this run","leaders":450`, 1)
+	ended := strings.Replace(counted, "450", `450,"ended":"2026-07-01T11:30:00Z"`, 1)
+	for _, tt := range []struct {
+		name, found string
+		leaders     int
+		evicting    bool
+		want        string
+	}{
+		{"the first count", "", 450, false, strings.Replace(begunNow, `"this run"`, `"this run","leaders":450`, 1)},
+		{"PD has lost the scheduler meanwhile", counted, 17, false, counted},
+		{"it was not known then", fromThisRun, 17, true, strings.Replace(fromThisRun, `"this run"`, `"this run","leaders":17`, 1)},
+		{"the store does not tell", "", -1, false, begunNow},
+		{"another eviction of the same store", ended, 17, false, strings.Replace(begunNow, `"this run"`, `"this run","leaders":17`, 1)},
+		{"and somebody else evicts", ended, 17, true, strings.Replace(begunNow, `"this run"`, `"this run","foreign":true,"leaders":17`, 1)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			if tt.found != "" {
+				_ = w.kube.Tracker().Add(ledgerMap(map[string]string{"evict-leader.2": tt.found}))
+			}
+			if tt.evicting {
+				w.pd.Update(evicting(2))
+			}
+			w.do(t, plan.EvictLeaders{Member: "basic-tikv-1", StoreID: 2, Leaders: tt.leaders})
+			if got := liveLedger(t, w)["evict-leader.2"]; got != tt.want {
+				t.Errorf("recorded as %s", got)
+			}
+		})
+	}
+}
+
+// The record stays while leaders are on their way back, and then goes without
+// PD being asked for anything.
+func TestRecordOfReturningLeaders(t *testing.T) {
+	w := newWorld(t, ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
+	w.pd.Update(evicting(2))
+	w.do(t, plan.AllowLeaders{Member: "basic-tikv-1", StoreID: 2, Returning: true})
+	ended := strings.Replace(fromThisRun, "}", `,"ended":"2026-07-01T12:00:00Z"}`, 1)
+	if got := liveLedger(t, w)["evict-leader.2"]; got != ended {
+		t.Errorf("recorded as %s", got)
+	}
+	w.pd.Update(evicting(2)) // tikv-11-12: somebody else, by now
+	w.do(t, plan.AllowLeaders{Member: "basic-tikv-1", StoreID: 2, Ended: true})
+	if data := liveLedger(t, w); len(data) != 0 {
+		t.Errorf("left in the ledger: %v", data)
+	}
+	if got := w.pd.Writes(); !slices.Equal(got, []string{"RemoveEvictLeader(2)"}) {
+		t.Errorf("PD was asked for %q", got)
+	}
+}
+
 // A scheduler that somebody has made before us serves us as well, and stays.
 func TestForeignSchedulerStays(t *testing.T) {
 	w := newWorld(t)

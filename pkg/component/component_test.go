@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
@@ -135,6 +136,108 @@ func TestTiKVRestart(t *testing.T) {
 		})},
 		{Name: "PD is unknown", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Blind() })},
 		{Name: "PD has no leader", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Seen.PD.Leader = "" })},
+	})
+}
+
+// policy is a rollout of a store that has been giving its leaders up for a
+// while, under a policy.
+func policy(p plan.Eviction, ago time.Duration) *plantest.Cluster {
+	return roll(tikv, func(c *plantest.Cluster) {
+		c.Evicting("t-tikv-3", ago, 3)
+		c.Wanted.Policy.Eviction = p
+	})
+}
+
+func TestEvictPolicy(t *testing.T) {
+	in5 := func(p plan.Eviction) *plantest.Cluster {
+		return in(tikv, func(c *plantest.Cluster) {
+			c.Evicting("t-tikv-3", 6*time.Minute, 3)
+			c.Wanted.Policy.Eviction = p
+		})
+	}
+	plantest.Table(t, "evict-policy", []plantest.Case{
+		{Name: "tikv-11-44: less patience, not over", Cluster: policy(plan.Eviction{Timeout: 10 * time.Minute}, 9*time.Minute)},
+		{Name: "tikv-11-44: less patience, over", Cluster: policy(plan.Eviction{Timeout: 10 * time.Minute}, 10*time.Minute)},
+		{Name: "tikv-11-44: fail", Cluster: policy(plan.Eviction{OnTimeout: plan.Fail}, time.Hour)},
+		{Name: "fail, not over", Cluster: policy(plan.Eviction{OnTimeout: plan.Fail}, time.Minute)},
+		{Name: "wait", Cluster: policy(plan.Eviction{OnTimeout: plan.Persist}, 99*time.Hour)},
+		{Name: "remove", Cluster: in5(plan.Eviction{})},
+		{Name: "remove, more patience", Cluster: in5(plan.Eviction{Timeout: 10 * time.Minute})},
+		{Name: "remove, fail", Cluster: in5(plan.Eviction{OnTimeout: plan.Fail})},
+	})
+}
+
+func TestFeasibility(t *testing.T) {
+	one := func(c *plantest.Cluster) {
+		c.Seen.PD.MaxReplicas = 1
+		for i := range 4 {
+			c.Seen.Groups[tikv].Members[i].Database.Regions = 10
+		}
+	}
+	plantest.Table(t, "feasibility", []plantest.Case{
+		{Name: "the only store", Cluster: plantest.New(1, 1, 1).Roll(tikv)},
+		{Name: "one replica of each region", Cluster: roll(tikv, one)},
+		{Name: "max-replicas is one, but placement rules ask for more", Cluster: roll(tikv, one, func(c *plantest.Cluster) {
+			c.Member("t-tikv-0").Database.Regions = 11
+		})},
+		{Name: "others have schedulers on all other stores", Cluster: roll(tikv, func(c *plantest.Cluster) {
+			for i := range 3 {
+				c.Seen.Groups[tikv].Members[i].Database.Evicting = true
+			}
+		})},
+		{Name: "others have schedulers on all but one", Cluster: roll(tikv, func(c *plantest.Cluster) {
+			for i := range 2 {
+				c.Seen.Groups[tikv].Members[i].Database.Evicting = true
+			}
+		})},
+		{Name: "a store in another Kubernetes cluster takes them", Cluster: roll(tikv, func(c *plantest.Cluster) {
+			for i := range 3 {
+				c.Seen.Groups[tikv].Members[i].Database.Evicting = true
+			}
+			c.Seen.PD.UpStores, c.Seen.PD.Stores = 5, 5
+		})},
+	})
+}
+
+// returning is a rollout that has restarted its first store, which had a number
+// of leaders before and allowed them back a while ago.
+func returning(before, now int, ago time.Duration, changes ...func(c *plantest.Cluster)) *plantest.Cluster {
+	return roll(tikv, append([]func(c *plantest.Cluster){func(c *plantest.Cluster) {
+		c.Rolled(tikv, 3)
+		c.Member("t-tikv-3").Database.Leaders = now
+		c.Seen.Evictions = []state.Eviction{{
+			StoreID: 4, Member: "t-tikv-3", Since: plantest.Now.Add(-time.Hour), Leaders: before, Ended: plantest.Now.Add(-ago),
+		}}
+	}}, changes...)...)
+}
+
+func TestLeadersReturn(t *testing.T) {
+	up := func(before int) *plantest.Cluster {
+		return roll(tikv, func(c *plantest.Cluster) {
+			c.Rolled(tikv, 3).Evicting("t-tikv-3", time.Minute, 0)
+			c.Seen.Evictions[0].Leaders = before
+		})
+	}
+	plantest.Table(t, "leaders-return", []plantest.Case{
+		{Name: "restarted, few leaders before", Cluster: up(199)},
+		{Name: "restarted, many leaders before", Cluster: up(200)},
+		{Name: "few are back", Cluster: returning(600, 399, time.Minute)},
+		{Name: "two thirds are back", Cluster: returning(600, 400, time.Minute)},
+		{Name: "their time is almost over", Cluster: returning(600, 0, 399*time.Second)},
+		{Name: "their time is over", Cluster: returning(600, 0, 400*time.Second)},
+		{Name: "tikv-11-12: somebody else keeps them away", Cluster: returning(600, 0, time.Minute, func(c *plantest.Cluster) {
+			c.Member("t-tikv-3").Database.Evicting = true
+		})},
+		{Name: "the same store is to be restarted again", Cluster: returning(600, 10, time.Minute, func(c *plantest.Cluster) {
+			c.Member("t-tikv-3").Pod.Revision = "v1"
+		})},
+		{Name: "the rollout is called off", Cluster: returning(600, 10, time.Minute, func(c *plantest.Cluster) {
+			c.Set(tikv, func(s *state.Set) { s.CurrentRevision = "v2" }).Rolled(tikv, 0, 1, 2)
+		})},
+		{Name: "scaling does not wait", Cluster: returning(600, 10, time.Minute, func(c *plantest.Cluster) { c.Want(tikv).Replicas = 5 })},
+		{Name: "the store is gone", Cluster: returning(600, 10, time.Minute, func(c *plantest.Cluster) {
+			c.Member("t-tikv-3").Database.ID = 9
+		})},
 	})
 }
 

@@ -9,10 +9,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// removeEvictTimeout: a store that is taken offline gives its leaders up in any
-// case, so eviction before it is only a courtesy to clients.
-const removeEvictTimeout = 5 * time.Minute
-
 // TiKV's members hold the data: leaders leave a store before it restarts, and
 // all its regions before it is removed.
 func TiKV() plan.Profile {
@@ -26,8 +22,8 @@ func TiKV() plan.Profile {
 			least := max(sc.All.PD.MaxReplicas-elsewhere, 0)
 			return least, fmt.Sprintf("PD keeps max-replicas=%d copies of each region", sc.All.PD.MaxReplicas)
 		},
-		Standing:      []plan.Hook{storeRestored, leadersAllowed},
-		BeforeRestart: []plan.Hook{leadersEvicted},
+		Standing:      []plan.Hook{storeRestored, leadersAllowed, evictionForgotten},
+		BeforeRestart: []plan.Hook{leadersBack, leadersEvicted},
 		BeforeRemove: []plan.Hook{
 			notJoining, enoughStores, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.ClaimsMarked,
 		},
@@ -62,86 +58,6 @@ func ownStores(sc plan.Scene) int {
 		}
 	}
 	return n
-}
-
-// leadersEvicted holds before a restart. A store that serves nobody has no
-// leaders to lose, and where no other store is up they have nowhere to go.
-var leadersEvicted = plan.Hook{
-	Want: "region leaders evicted",
-	Done: func(sc plan.Scene, m state.Member) bool {
-		return !m.Up() || sc.All.PD.UpStores < 2 || drained(m)
-	},
-	Step:     evict,
-	Observed: leadersObserved,
-	Since:    evictingSince,
-	Timeout:  func(sc plan.Scene) time.Duration { return sc.Want.EvictTimeout },
-	Unblock:  "see where leaders cannot go: every region needs a replica on another store that is up",
-}
-
-// leadersLeft is the same before a removal, but less patient.
-var leadersLeft = plan.Hook{
-	Want:     leadersEvicted.Want,
-	Done:     leadersEvicted.Done,
-	Step:     evict,
-	Observed: leadersObserved,
-	Since:    evictingSince,
-	Timeout:  func(plan.Scene) time.Duration { return removeEvictTimeout },
-}
-
-// drained: PD has a scheduler, so no leader comes back, and the store has none.
-// Our own record is not evidence: PD may have lost the scheduler.
-func drained(m state.Member) bool {
-	return m.Database.Evicting && m.Database.Leaders == 0
-}
-
-// evict asks for a scheduler where PD has none, and for a record where somebody
-// else has made the scheduler: without one the wait for it would have no end.
-func evict(sc plan.Scene, m state.Member) plan.Step {
-	if _, recorded := sc.All.Eviction(m.Database.ID); recorded && m.Database.Evicting {
-		return nil
-	}
-	return plan.EvictLeaders{Member: m.Name, StoreID: m.Database.ID, Leaders: m.Database.Leaders}
-}
-
-func leadersObserved(_ plan.Scene, m state.Member) string {
-	if m.Database.Leaders < 0 {
-		return "the store does not tell how many are left"
-	}
-	return fmt.Sprintf("%d left", m.Database.Leaders)
-}
-
-// evictingSince is zero while PD has no scheduler: the record of a run that was
-// cut short long ago must not make the timeout of a new one.
-func evictingSince(sc plan.Scene, m state.Member) time.Time {
-	if !m.Database.Evicting {
-		return time.Time{}
-	}
-	e, _ := sc.All.Eviction(m.Database.ID)
-	return e.Since
-}
-
-// leadersAllowed ends an eviction once the store is up again.
-var leadersAllowed = plan.Hook{
-	Want: "region leaders allowed",
-	Done: func(sc plan.Scene, m state.Member) bool {
-		_, ours := sc.All.Eviction(m.Database.ID)
-		return !ours || !m.Up()
-	},
-	Step: allow,
-}
-
-// evictionEnded is the same for a store that is gone for good.
-var evictionEnded = plan.Hook{
-	Want: "region leaders allowed",
-	Done: func(sc plan.Scene, m state.Member) bool {
-		_, ours := sc.All.Eviction(m.Database.ID)
-		return !ours
-	},
-	Step: allow,
-}
-
-func allow(_ plan.Scene, m state.Member) plan.Step {
-	return plan.AllowLeaders{Member: m.Name, StoreID: m.Database.ID}
 }
 
 // storeRestored calls a store back whose removal the user has called off.

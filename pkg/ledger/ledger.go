@@ -37,6 +37,11 @@ type Record struct {
 	// Foreign: PD had the scheduler before us. We rely on it but it stays when
 	// we are done.
 	Foreign bool `json:"foreign,omitempty"`
+	// Leaders is the number of region leaders on the store before the eviction,
+	// so that a run that goes on after a crash knows how many are to come back.
+	Leaders int `json:"leaders,omitempty"`
+	// Ended is when the scheduler was removed, while the record waits for them.
+	Ended time.Time `json:"ended,omitzero"`
 }
 
 // Key is the key of the record for a store.
@@ -44,7 +49,7 @@ func Key(storeID uint64) string { return evictLeader + strconv.FormatUint(storeI
 
 // Encode is the value to write under Key.
 func Encode(r Record) (string, error) {
-	r.Since = r.Since.UTC().Truncate(time.Second)
+	r.Since, r.Ended = r.Since.UTC().Truncate(time.Second), r.Ended.UTC().Truncate(time.Second)
 	b, err := json.Marshal(r)
 	if err != nil {
 		return "", fmt.Errorf("encode eviction record of %s: %w", r.Member, err)
@@ -91,7 +96,7 @@ func Evictions(cm *corev1.ConfigMap) ([]state.Eviction, error) {
 			return nil, fmt.Errorf("read ledger %s/%s: key %q names no store: remove it", cm.Namespace, cm.Name, key)
 		}
 		r := decode(value)
-		out = append(out, state.Eviction{StoreID: id, Member: r.Member, Since: r.Since})
+		out = append(out, state.Eviction{StoreID: id, Member: r.Member, Since: r.Since, Leaders: r.Leaders, Ended: r.Ended})
 	}
 	slices.SortFunc(out, func(a, b state.Eviction) int { return cmp.Compare(a.StoreID, b.StoreID) })
 	return out, nil

@@ -25,6 +25,23 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// tikv-11-36: how many leaders there were survives whoever wrote it down.
+func TestLeadersBefore(t *testing.T) {
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	value, err := Encode(Record{Member: "basic-tikv-2", Since: at, Leaders: 450, Ended: at.Add(time.Minute)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"member":"basic-tikv-2","since":"2026-07-01T12:00:00Z","leaders":450,"ended":"2026-07-01T12:01:00Z"}`; value != want {
+		t.Errorf("written as %s", value)
+	}
+	got, err := Evictions(&corev1.ConfigMap{Data: map[string]string{Key(5): value}})
+	want := []state.Eviction{{StoreID: 5, Member: "basic-tikv-2", Since: at, Leaders: 450, Ended: at.Add(time.Minute)}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
 func TestEvictions(t *testing.T) {
 	cm := &corev1.ConfigMap{Data: map[string]string{
 		"evict-leader.18446744073709551615": `{"member":"basic-tikv-1","since":"2026-07-01T12:00:00Z","later":true}`,

@@ -47,6 +47,7 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 		Node:        p.Spec.NodeName,
 		Claims:      ownClaims(p),
 		Identity:    identity(p),
+		Made:        p.CreationTimestamp.Time,
 	}
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodReady {
@@ -64,6 +65,7 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 		if c.State.Running != nil {
 			out.Started = c.State.Running.StartedAt.Time
 		}
+		out.Restarts, out.Last = int(c.RestartCount), lastRun(c)
 		out.Ran = c.State.Waiting == nil || c.RestartCount > 0 || c.LastTerminationState.Terminated != nil
 	}
 	if !out.Ready {
@@ -82,6 +84,18 @@ func ownClaims(p *corev1.Pod) []string {
 		}
 	}
 	return names
+}
+
+// lastRun is the run of a container that ended last.
+func lastRun(c corev1.ContainerStatus) state.Run {
+	ended := c.State.Terminated
+	if ended == nil {
+		ended = c.LastTerminationState.Terminated
+	}
+	if ended == nil {
+		return state.Run{}
+	}
+	return state.Run{Started: ended.StartedAt.Time, Ended: ended.FinishedAt.Time}
 }
 
 // asked is when a pod was asked to go: the deletion timestamp is when its grace

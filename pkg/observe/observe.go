@@ -47,13 +47,15 @@ type Observer struct {
 	// leaderless is since when PD's members have been saying that none leads.
 	leaderless time.Time
 	extras     *extras
+	// gone is since when pods have been missing that there should be, by name.
+	gone map[string]time.Time
 }
 
 // New makes an observer. The intent function loads the TidbCluster.
 func New(kube kubernetes.Interface, d dial.Dialer, intent func(context.Context) (*v1alpha1.TidbCluster, error), now func() time.Time) *Observer {
 	status := &http.Client{Transport: dial.Transport(d, nil), Timeout: readTimeout}
 	return &Observer{
-		kube: kube, intent: intent, dialer: d, now: now,
+		kube: kube, intent: intent, dialer: d, now: now, gone: map[string]time.Time{},
 		tikv: tikv.Client{HTTP: status},
 		tidb: tidb.Client{HTTP: status},
 	}
@@ -139,6 +141,7 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 		if p := seen.pods[k][n]; p != nil {
 			m.Pod = podState(k, p)
 		}
+		m.Gone = o.missing(m.Name, m.Pod == nil && n < g.Set.Replicas)
 		m.Database = base.member(k, n, m.Pod, seen.born[k][n])
 		if k == topology.TiKV && m.Database.Presence == state.Present {
 			m.StoreLabels = base.labels[n]
@@ -153,4 +156,18 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 	}
 	recall(c.Source.Status, g.Members)
 	return g
+}
+
+// missing remembers since when a pod has been missing. Kubernetes does not tell:
+// a pod that an admission webhook or a quota keeps from being made leaves no
+// trace but events, which may be gone as well.
+func (o *Observer) missing(name string, is bool) time.Time {
+	if !is {
+		delete(o.gone, name)
+		return time.Time{}
+	}
+	if o.gone[name].IsZero() {
+		o.gone[name] = o.now()
+	}
+	return o.gone[name]
 }

@@ -128,6 +128,49 @@ func TestPodState(t *testing.T) {
 	}
 }
 
+// TestCrashes: what a pod tells of its crashes is there while it runs, while it
+// waits to be started again, and right after it ended.
+func TestCrashes(t *testing.T) {
+	began, ended := metav1.NewTime(noon), metav1.NewTime(noon.Add(20*time.Second))
+	over := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: began, FinishedAt: ended}}
+	run := state.Run{Started: noon, Ended: noon.Add(20 * time.Second)}
+	for name, c := range map[string]struct {
+		now, last corev1.ContainerState
+		want      state.Run
+	}{
+		"runs":          {corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, over, run},
+		"waits":         {corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}, over, run},
+		"has ended":     {over, corev1.ContainerState{}, run},
+		"never crashed": {corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, corev1.ContainerState{}, state.Run{}},
+	} {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: began}, Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
+			{Name: "sidecar", RestartCount: 9}, {Name: "tikv", RestartCount: 4, State: c.now, LastTerminationState: c.last},
+		}}}
+		got := podState(topology.TiKV, p)
+		if got.Restarts != 4 || !got.Made.Equal(noon) || !got.Last.Started.Equal(c.want.Started) || !got.Last.Ended.Equal(c.want.Ended) {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+}
+
+// TestMissing: since when a pod is missing counts from when it was seen to be,
+// and anew when it was there in between.
+func TestMissing(t *testing.T) {
+	at := noon
+	o := &Observer{gone: map[string]time.Time{}, now: func() time.Time { return at }}
+	o.missing("a", true)
+	at = noon.Add(time.Minute)
+	if got := o.missing("a", true); !got.Equal(noon) {
+		t.Errorf("missing since %s", got)
+	}
+	if got := o.missing("a", false); !got.IsZero() {
+		t.Errorf("there, but missing since %s", got)
+	}
+	if got := o.missing("a", true); !got.Equal(at) {
+		t.Errorf("missing again since %s", got)
+	}
+}
+
 func TestClaimOrdinal(t *testing.T) {
 	for name, want := range map[string]int{
 		"tikv-basic-tikv-0": 0, "tikv-log-basic-tikv-12": 12, "tikv-other-tikv-0": -1, "basic-tikv": -1,

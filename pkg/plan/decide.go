@@ -12,6 +12,8 @@ import (
 type verdict struct {
 	steps []Step
 	gates []Gate
+	// notes are goals that were given up, each with the reason.
+	notes []string
 }
 
 func (v verdict) idle() bool { return len(v.steps) == 0 && len(v.gates) == 0 }
@@ -40,7 +42,7 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 	sum.steps = append(sum.steps, orphaned(s)...)
 	var hold hold
 	for i, g := range w.Groups {
-		sc := Scene{Cluster: w.Cluster, Want: g, Got: s.Groups[g.Kind], All: s, policy: w.Policy.Failover}
+		sc := w.scene(g, s)
 		p := profileOf(profiles, g.Kind)
 		var v verdict
 		if g.Suspend {

@@ -95,7 +95,7 @@ func (sc Scene) giveUp(p Profile) verdict {
 	var v verdict
 	for _, m := range sc.Got.Running() {
 		c, ok := sc.casualty(p, m)
-		policy := sc.policy
+		policy := sc.Policy.Failover
 		switch {
 		case !ok || !policy.covers(p.Kind):
 		case sc.discards(p, c, m):
@@ -124,7 +124,7 @@ func (sc Scene) giveUp(p Profile) verdict {
 
 func (sc Scene) discards(p Profile, c Casualty, m state.Member) bool {
 	return p.Failover.Keeps && c.Record != nil && !c.Record.Discarded && !m.Up() &&
-		slices.Contains(sc.policy.Discard, m.Name)
+		slices.Contains(sc.Policy.Failover.Discard, m.Name)
 }
 
 func (sc Scene) record(m state.Member, discarded bool) Step {
@@ -141,7 +141,7 @@ func (sc Scene) record(m state.Member, discarded bool) Step {
 func (sc Scene) advise(p Profile, gates []Gate) {
 	for i := range gates {
 		m, ok := sc.Got.Member(gates[i].Member)
-		if !ok || gates[i].Want != servingAgain || sc.policy.covers(p.Kind) {
+		if !ok || gates[i].Want != servingAgain || sc.Policy.Failover.covers(p.Kind) {
 			continue
 		}
 		c, ok := sc.casualty(p, m)
@@ -165,7 +165,7 @@ type Casualty struct {
 func Casualties(profiles []Profile, w Wanted, s state.Snapshot) []Casualty {
 	var all []Casualty
 	for _, g := range w.Groups {
-		sc := Scene{Cluster: w.Cluster, Want: g, Got: s.Groups[g.Kind], All: s, policy: w.Policy.Failover}
+		sc := w.scene(g, s)
 		for _, m := range sc.Got.Running() {
 			if c, ok := sc.casualty(profileOf(profiles, g.Kind), m); ok {
 				all = append(all, c)
@@ -211,7 +211,7 @@ func (sc Scene) spared(p Profile, m state.Member, since time.Time) string {
 	case since.IsZero():
 		return "nothing tells since when it is down"
 	}
-	return p.Failover.Spare(sc, m, sc.policy.Now)
+	return p.Failover.Spare(sc, m, sc.Policy.Failover.Now)
 }
 
 // replaced tells whether all that is missing was given up and replaced, so that

@@ -1,11 +1,16 @@
 package plan
 
-import "github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+import (
+	"time"
 
-// Policy is what one run may do by itself. It is the user's choice for the run
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// Policy is what one run may do by itself, and how it goes about it. It is the user's choice for the run
 // and no part of what the cluster is to become, so it is not in the TidbCluster.
 type Policy struct {
 	Failover Failing
+	Eviction Eviction
 }
 
 // Failing says which members a run may give up and replace.
@@ -20,3 +25,25 @@ type Failing struct {
 	// Discard names members whose data is given up for good.
 	Discard []string
 }
+
+// Eviction says how patient a run is with region leaders that are to leave a
+// store. The zero value leaves that to the cluster's spec.
+type Eviction struct {
+	// Timeout bounds the wait, in place of what is usual for the occasion; zero
+	// leaves it at that.
+	Timeout time.Duration
+	// OnTimeout is what to do when that time is over.
+	OnTimeout Lapse
+}
+
+// Lapse is what becomes of a goal whose time is over.
+type Lapse int
+
+const (
+	// Proceed goes on without the goal.
+	Proceed Lapse = iota
+	// Fail asks a person.
+	Fail
+	// Persist goes on waiting: there is no time limit.
+	Persist
+)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
@@ -76,15 +77,20 @@ type Hook struct {
 	// A hook with nothing else is a check.
 	Refuse func(Scene, state.Member) string
 	Done   func(Scene, state.Member) bool
+	// Skip gives the reason why the goal cannot be reached as things are, and
+	// the plan goes on without it. The step that follows tells.
+	Skip func(Scene, state.Member) string
 	// Step is what to do now; nil when there is only to wait.
 	Step     func(Scene, state.Member) Step
 	Observed func(Scene, state.Member) string
 	// Stuck says why waiting will not do as things are, "" when it may.
 	Stuck func(Scene, state.Member) string
-	// Since is when the pursuit began and Timeout how long it may take; then
-	// the plan goes on without the goal. Without Timeout it never does.
+	// Since is when the pursuit began and Timeout how long it may take; what
+	// happens then Lapse says, without which the plan goes on without the goal.
+	// Without Timeout it never does.
 	Since   func(Scene, state.Member) time.Time
 	Timeout func(Scene) time.Duration
+	Lapse   func(Scene) Lapse
 	Unblock string
 }
 
@@ -110,7 +116,11 @@ type Scene struct {
 	Want    Group
 	Got     state.Group
 	All     state.Snapshot
-	policy  Failing
+	Policy  Policy
+}
+
+func (w Wanted) scene(g Group, s state.Snapshot) Scene {
+	return Scene{Cluster: w.Cluster, Want: g, Got: s.Groups[g.Kind], All: s, Policy: w.Policy}
 }
 
 // Kept tells whether the user wants a member.
@@ -119,12 +129,15 @@ func (sc Scene) Kept(m state.Member) bool { return m.Ordinal < sc.Want.Size() }
 // pursue walks the hooks in order up to the first goal that is not reached, and
 // says what to do for it and what is waited for.
 func (sc Scene) pursue(hooks []Hook, m state.Member) verdict {
+	var notes []string
 	for _, h := range hooks {
-		if v, open := sc.try(h, m); !open {
+		v, open := sc.try(h, m)
+		if !open {
 			return v
 		}
+		notes = append(notes, v.notes...)
 	}
-	return verdict{}
+	return verdict{notes: notes}
 }
 
 func (sc Scene) try(h Hook, m state.Member) (v verdict, open bool) {
@@ -138,17 +151,19 @@ func (sc Scene) try(h Hook, m state.Member) (v verdict, open bool) {
 	if h.Done == nil || h.Done(sc, m) {
 		return verdict{}, true
 	}
+	if h.Skip != nil {
+		if why := h.Skip(sc, m); why != "" {
+			return verdict{notes: []string{h.Want + " (" + why + ")"}}, true
+		}
+	}
 	if h.Since != nil {
 		g.Since = h.Since(sc, m)
 	}
-	if h.Timeout != nil && !g.Since.IsZero() {
-		g.Deadline = g.Since.Add(h.Timeout(sc))
-		if !sc.All.At.Before(g.Deadline) {
-			return verdict{}, true
-		}
-	}
 	if h.Observed != nil {
 		g.Observed = h.Observed(sc, m)
+	}
+	if over, v := sc.lapsed(h, &g); over {
+		return v, !g.Blocked
 	}
 	if h.Stuck != nil {
 		if why := h.Stuck(sc, m); why != "" {
@@ -162,4 +177,27 @@ func (sc Scene) try(h Hook, m state.Member) (v verdict, open bool) {
 		}
 	}
 	return v, false
+}
+
+// lapsed tells whether the time for a goal is over, and what then; else the gate
+// says until when there is.
+func (sc Scene) lapsed(h Hook, g *Gate) (over bool, v verdict) {
+	lapse := Proceed
+	if h.Lapse != nil {
+		lapse = h.Lapse(sc)
+	}
+	if h.Timeout == nil || g.Since.IsZero() || lapse == Persist {
+		return false, verdict{}
+	}
+	limit := h.Timeout(sc)
+	g.Deadline = g.Since.Add(limit)
+	switch {
+	case sc.All.At.Before(g.Deadline):
+		return false, verdict{}
+	case lapse == Proceed:
+		return true, verdict{notes: []string{fmt.Sprintf("%s (%s after %s)", h.Want, g.Observed, limit)}}
+	}
+	g.Observed += fmt.Sprintf(" after %s", limit)
+	g.Blocked = true
+	return true, wait(*g)
 }

@@ -12,7 +12,7 @@ func reclaim(profiles []Profile, w Wanted, s state.Snapshot) verdict {
 		return v
 	}
 	for _, g := range w.Groups {
-		sc := Scene{Cluster: w.Cluster, Want: g, Got: s.Groups[g.Kind], All: s}
+		sc := w.scene(g, s)
 		p := profileOf(profiles, g.Kind)
 		for _, m := range sc.Got.Members {
 			for _, c := range m.Claims {

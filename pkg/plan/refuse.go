@@ -11,7 +11,7 @@ import (
 func Refusals(profiles []Profile, w Wanted, s state.Snapshot) []Gate {
 	var gates []Gate
 	for _, g := range w.Groups {
-		sc := Scene{Cluster: w.Cluster, Want: g, Got: s.Groups[g.Kind], All: s}
+		sc := w.scene(g, s)
 		p := profileOf(profiles, g.Kind)
 		if p.Floor == nil || g.Replicas >= sc.Got.Set.Replicas {
 			continue

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
@@ -62,7 +63,7 @@ func (sc Scene) failing(except state.Member) []state.Member {
 	for _, m := range sc.Got.Running() {
 		removed := doomed(m) && m.Pod != nil && m.Pod.Ran // it fails for another reason
 		_, queued := sc.before(m)
-		if m.Ordinal != except.Ordinal && !sc.Got.Outdated(m) && !m.Up() && !removed && !queued {
+		if m.Ordinal != except.Ordinal && !sc.Got.Outdated(m) && (!m.Up() || sc.loops(m)) && !removed && !queued {
 			failing = append(failing, m)
 		}
 	}
@@ -90,7 +91,7 @@ func (sc Scene) deadlocked(failing []state.Member) bool {
 		if m.Pod == nil || m.Pod.Revision != sc.Got.Set.CurrentRevision || !sc.Got.Outdated(m) {
 			continue // it has not served as it is
 		}
-		if sc.All.At.Sub(m.Pod.Since) < wait || sc.All.At.Sub(m.Pod.Started) < wait {
+		if sc.All.At.Sub(sc.asItIs(m)) < wait {
 			return false
 		}
 	}
@@ -109,32 +110,67 @@ func (sc Scene) rollout(p Profile, h hold) verdict {
 	if v := sc.upload(); !v.idle() {
 		return v
 	}
-	if v := down(sc, sc.Got.Running(), nil); !v.idle() {
+	var except *state.Member
+	if outdated && next.Up() {
+		except = &next // it may crash again and again: this is to be the cure
+	}
+	if v := down(sc, sc.Got.Running(), except); !v.idle() {
 		if !outdated && sc.replaced() {
 			return verdict{}
 		}
-		return v
+		return sc.explained(v, next)
 	}
 	if !outdated {
 		return sc.finish()
 	}
 	if sc.Got.Set.Manual {
-		return wait(Gate{
-			Component: p.Kind, Member: next.Name, Want: "the pod is replaced", Blocked: true,
-			Observed: "update strategy is OnDelete",
-			Unblock:  deletePod + next.Name,
-		})
+		return wait(sc.yours(next))
 	}
 	if v := sc.ripe(); !v.idle() {
 		return v
 	}
-	if v := sc.pursue(p.BeforeRestart, next); !v.idle() {
-		return v
+	ready := sc.pursue(p.BeforeRestart, next)
+	if !ready.idle() {
+		return ready
 	}
 	if sc.Got.Set.Partition <= next.Ordinal {
 		return wait(Gate{Component: p.Kind, Member: next.Name, Want: "Kubernetes replaces the pod", Observed: "it is of the old revision"})
 	}
-	return act(sc.restart(next))
+	r := sc.restart(next)
+	r.Without = strings.Join(ready.notes, ", ")
+	return act(r)
+}
+
+// yours is the gate of a pod that the user replaces himself, because he has asked
+// for it in the spec or has changed the StatefulSet by hand.
+func (sc Scene) yours(m state.Member) Gate {
+	g := Gate{
+		Component: m.Kind, Member: m.Name, Want: "the pod is replaced", Blocked: true,
+		Observed: "update strategy is OnDelete", Unblock: deletePod + m.Name,
+	}
+	if !sc.Want.Manual {
+		g.Observed = "the StatefulSet was set to OnDelete by hand"
+		g.Unblock += fmt.Sprintf(`; or have it done: kubectl patch statefulset %s -p '{"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":%d}}}}'`,
+			sc.Cluster.SetName(m.Kind), sc.Got.Set.Replicas)
+	}
+	return g
+}
+
+// explained says of members that fail with the old revision, below others that
+// serve with it, what a person can do: a partition reaches them only after those
+// above, and to restart those would take a second member away.
+func (sc Scene) explained(v verdict, next state.Member) verdict {
+	for i, g := range v.gates {
+		m, ok := sc.Got.Member(g.Member)
+		if !ok || m.Ordinal >= next.Ordinal || !next.Up() || !sc.Got.Outdated(m) || sc.Got.Set.Manual {
+			continue
+		}
+		v.gates[i].Unblock = fmt.Sprintf("it has the old pod template, and the new one reaches it only after %[1]s, "+
+			"which stays up as long as a peer is down; if the new template is what it needs: "+
+			"kubectl delete statefulset %[2]s --cascade=orphan, then run this again until the statefulset is there, "+
+			"then kubectl delete pod %[3]s; else see %[4]s", next.Name, sc.Cluster.SetName(m.Kind), m.Name, g.Unblock)
+	}
+	return v
 }
 
 // finish closes a rollout, but not before Kubernetes knows that it is over:
@@ -193,7 +229,7 @@ func (sc Scene) ripe() verdict {
 func down(sc Scene, members []state.Member, except *state.Member) verdict {
 	var v verdict
 	for _, m := range members {
-		if m.Up() || except != nil && m.Ordinal == except.Ordinal {
+		if m.Up() && !sc.loops(m) || except != nil && m.Ordinal == except.Ordinal {
 			continue
 		}
 		v.gates = append(v.gates, serving(sc, m))
@@ -207,11 +243,14 @@ const servingAgain = "serving"
 func serving(sc Scene, m state.Member) Gate {
 	g := Gate{Component: m.Kind, Member: m.Name, Want: servingAgain, Observed: m.Trouble()}
 	switch {
+	case sc.loops(m):
+		return sc.crashing(m, g)
 	case m.Pod == nil:
 		if o, ok := sc.before(m); ok {
 			g.Observed, g.held = "no pod before "+o.Name+" is ready", true
+			return g
 		}
-		return g
+		return sc.since(g, m.Gone, "kubectl describe statefulset "+sc.Cluster.SetName(m.Kind))
 	case m.Pod.Ready && !m.Pod.Terminating:
 		g.Source, g.Unblock = FromDatabase, "kubectl logs "+m.Name
 		if m.Database == (state.Database{}) && !sc.All.PD.Known() {
@@ -219,9 +258,17 @@ func serving(sc Scene, m state.Member) Gate {
 		}
 		return g
 	}
-	g.Since = m.Pod.Since
-	g.Deadline = m.Pod.Since.Add(patience)
-	g.Unblock = "kubectl describe pod " + m.Name
+	return sc.since(g, m.Pod.Since, "kubectl describe pod "+m.Name)
+}
+
+// since gives a gate the time that a member may take to serve, where it is known
+// since when it does not.
+func (sc Scene) since(g Gate, since time.Time, unblock string) Gate {
+	g.Unblock = unblock
+	if since.IsZero() {
+		return g
+	}
+	g.Since, g.Deadline = since, since.Add(patience)
 	g.Blocked = !sc.All.At.Before(g.Deadline)
 	return g
 }

@@ -56,10 +56,15 @@ func TestRollout(t *testing.T) {
 			c.Roll(tidb).Rolled(tidb, 0, 1, 2).Down(time.Minute, "t-tidb-1")
 			c.Set(tidb, func(s *state.Set) { s.CurrentRevision = "v2" })
 		})},
-		{Name: "pods are the user's to replace", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "pd-A15: pods are the user's to replace", Cluster: with(func(c *plantest.Cluster) {
+			c.Want(tidb).Manual = true
 			c.Roll(tidb).Set(tidb, func(s *state.Set) { s.Manual = true })
 		})},
-		{Name: "pods are the user's to replace, and were", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "tikv-11-18: pods are the user's to replace by his own hand", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(tidb).Set(tidb, func(s *state.Set) { s.Manual = true })
+		})},
+		{Name: "tidb-S5: pods are the user's to replace, and were", Cluster: with(func(c *plantest.Cluster) {
+			c.Want(tidb).Manual = true
 			c.Roll(tidb).Rolled(tidb, 0, 1, 2).Set(tidb, func(s *state.Set) { s.Manual = true })
 		})},
 	})

@@ -47,6 +47,9 @@ type Restart struct {
 	// on, the controller of a Parallel StatefulSet does not replace a pod that
 	// is not Ready, and a bad revision would stay for ever.
 	Stuck bool
+	// Without are goals that should hold before but do not, and why; "" when
+	// all do.
+	Without string
 }
 
 // Close ends a rollout: the partition goes back to Partition, so that the next
@@ -80,6 +83,11 @@ type EvictLeaders struct {
 type AllowLeaders struct {
 	Member  string
 	StoreID uint64
+	// Returning: the record stays, with when the eviction ended, until the
+	// store has its leaders again.
+	Returning bool
+	// Ended: the scheduler was removed before, only the record is left.
+	Ended bool
 }
 
 // RemoveStore takes a store offline: PD moves its regions away and then calls
@@ -234,7 +242,12 @@ func (s Apply) String() string {
 func (s Resize) String() string {
 	return fmt.Sprintf("scale %s from %d to %d", s.Component.Title(), s.From, s.To)
 }
-func (s Restart) String() string { return "restart " + s.Member }
+func (s Restart) String() string {
+	if s.Without != "" {
+		return "restart " + s.Member + " without: " + s.Without
+	}
+	return "restart " + s.Member
+}
 func (s Close) String() string {
 	return fmt.Sprintf("close the rollout of %s", s.Component.Title())
 }
@@ -244,7 +257,13 @@ func (s MoveLeader) String() string {
 }
 func (s RemoveMember) String() string { return fmt.Sprintf("remove PD member %s", s.Member) }
 func (s EvictLeaders) String() string { return "evict region leaders from " + s.Member }
-func (s AllowLeaders) String() string { return "allow region leaders on " + s.Member }
+func (s AllowLeaders) String() string {
+	if s.Ended {
+		return "conclude the eviction of region leaders from " + s.Member
+	}
+	return "allow region leaders on " + s.Member
+}
+
 func (s RemoveStore) String() string {
 	return fmt.Sprintf("take store %d of %s offline", s.StoreID, s.Member)
 }

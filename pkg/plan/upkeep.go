@@ -15,7 +15,7 @@ import (
 func upkeep(profiles []Profile, w Wanted, s state.Snapshot) []Step {
 	var steps []Step
 	for _, g := range w.Groups {
-		sc := Scene{Cluster: w.Cluster, Want: g, Got: s.Groups[g.Kind], All: s}
+		sc := w.scene(g, s)
 		p := profileOf(profiles, g.Kind)
 		own := volumeLabels(sc.Cluster, g.Kind)
 		for _, m := range sc.Got.Members {

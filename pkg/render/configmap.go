@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -101,6 +103,10 @@ func rollingName(m, used *corev1.ConfigMap, have Existing) string {
 	if used != nil && used.Data[keyConfig] == m.Data[keyConfig] && used.Data[keyScript] == m.Data[keyScript] {
 		return used.Name
 	}
+	if former := formerName(m, have); former != "" {
+		m.Data[keyConfig] = have.ConfigMaps[former].Data[keyConfig]
+		return former
+	}
 	name := m.Name + "-" + digest(m.Data)
 	// The digest is short, so that other content may have the same one. Pods
 	// may still use it: it is not overwritten.
@@ -108,6 +114,20 @@ func rollingName(m, used *corev1.ConfigMap, have Existing) string {
 		name += "-new"
 	}
 	return name
+}
+
+// formerName names a ConfigMap that says the same, if in other words: the user has
+// taken a change back half-way, and pods that still have the former one must not
+// restart for the words.
+func formerName(m *corev1.ConfigMap, have Existing) string {
+	for _, name := range slices.Sorted(maps.Keys(have.ConfigMaps)) {
+		f := have.ConfigMaps[name]
+		if strings.HasPrefix(name, m.Name+"-") && f.Data[keyScript] == m.Data[keyScript] &&
+			f.Data[keyConfig] != "" && sameTOML(f.Data[keyConfig], m.Data[keyConfig]) {
+			return name
+		}
+	}
+	return ""
 }
 
 func taken(m *corev1.ConfigMap, data map[string]string) bool {

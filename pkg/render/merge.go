@@ -116,11 +116,22 @@ func mergeSet(live, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 	}
 	setLastApplied(&result.ObjectMeta, *spec)
 
-	// Not in the record, so that they stay what they are: additions of others.
+	// Not in the record, so that they stay what they are: an update strategy that
+	// somebody has set by hand, until the spec asks for another one than before,
+	// and additions of others.
+	if byHand(live, applied) && strategyType(applied) == strategyType(wanted.Spec) {
+		spec.UpdateStrategy = *live.Spec.UpdateStrategy.DeepCopy()
+	}
 	old := applied.Template
 	spec.Template.Labels = union(foreign(live.Spec.Template.Labels, old.Labels), spec.Template.Labels)
 	spec.Template.Annotations = union(foreign(live.Spec.Template.Annotations, old.Annotations), spec.Template.Annotations)
 	return result, nil
+}
+
+// byHand: somebody has taken the restarts of pods into his own hands, past the
+// spec that was applied.
+func byHand(live *appsv1.StatefulSet, applied appsv1.StatefulSetSpec) bool {
+	return strategyType(live.Spec) == appsv1.OnDeleteStatefulSetStrategyType && strategyType(applied) != strategyType(live.Spec)
 }
 
 // foreign are the entries that were not applied by us. The record that very old

@@ -147,6 +147,40 @@ func TestManualUpdates(t *testing.T) {
 	}
 }
 
+// tikv-11-18: what somebody has set by hand stays, also through other changes,
+// until the spec asks for another strategy than before.
+func TestManualByHand(t *testing.T) {
+	image := func(tc *v1alpha1.TidbCluster) { tc.Spec.Version = "v8.5.9" }
+	manual := func(tc *v1alpha1.TidbCluster) {
+		tc.Spec.StatefulSetUpdateStrategy = appsv1.OnDeleteStatefulSetStrategyType
+	}
+	have := created(t, want(t, load(t, "basic"), nothing(), state.Snapshot{}))
+	live := have.Sets[topology.PD]
+	live.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
+	write := func(edits ...func(*v1alpha1.TidbCluster)) plan.Drift {
+		t.Helper()
+		g := groupOf(t, want(t, load(t, "basic", edits...), have, state.Snapshot{}), topology.PD)
+		live = merged(t, live, g.Set.Manifest.(*appsv1.StatefulSet))
+		have.Sets[topology.PD] = live
+		return g.Set.Drift
+	}
+	if d := groupOf(t, want(t, load(t, "basic"), have, state.Snapshot{}), topology.PD).Set.Drift; d != plan.None {
+		t.Error("it is taken for a difference")
+	}
+	live = Resized(live, 5)
+	have.Sets[topology.PD] = live
+	if d := write(image); d != plan.Differs || live.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType {
+		t.Errorf("after another image: %v", live.Spec.UpdateStrategy)
+	}
+	if d := groupOf(t, want(t, load(t, "basic", image), have, state.Snapshot{}), topology.PD).Set.Drift; d != plan.None {
+		t.Error("then it is taken for a difference")
+	}
+	write(image, manual)
+	if d := write(image); d != plan.Differs || live.Spec.UpdateStrategy.Type != appsv1.RollingUpdateStatefulSetStrategyType {
+		t.Errorf("the spec is switched back: %v", live.Spec.UpdateStrategy)
+	}
+}
+
 func TestServiceOfOthersStays(t *testing.T) {
 	c := load(t, "basic")
 	have := created(t, want(t, c, nothing(), state.Snapshot{}))

@@ -43,6 +43,9 @@ func recorded(set *appsv1.StatefulSet) *appsv1.StatefulSet {
 	}
 	spec := *set.Spec.DeepCopy()
 	spec.Template = applied.Template
+	if byHand(set, applied) {
+		spec.UpdateStrategy = applied.UpdateStrategy // or the next drift would undo what was set
+	}
 	setLastApplied(&set.ObjectMeta, spec)
 	return set
 }

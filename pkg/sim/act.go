@@ -222,13 +222,16 @@ func (w *World) closeRollout(s plan.Close) error {
 func (w *World) evictLeaders(s plan.EvictLeaders) error {
 	there := w.evicts[s.StoreID]
 	r := record{Eviction: state.Eviction{StoreID: s.StoreID, Member: s.Member, Since: w.Now()}, owner: w.owner}
+	r.Leaders = max(s.Leaders, 0)
 	old, known := w.recordOf(s.StoreID)
-	if known && (there != nil || old.owner == w.owner) {
-		r.Since = old.Since
+	r.theirs = there != nil && (old.theirs || !known || !old.Ended.IsZero())
+	if known && old.Ended.IsZero() {
+		r.Leaders = max(r.Leaders, old.Leaders)
+		if there != nil || old.owner == w.owner {
+			r.Since = old.Since
+		}
 	}
-	r.theirs = there != nil && (old.theirs || !known)
-	w.forgetRecord(s.StoreID)
-	w.ledger = append(w.ledger, r)
+	w.writeRecord(r)
 	if w.chance(w.Faults.Fail) {
 		return errHalfWay
 	}
@@ -249,14 +252,27 @@ func (w *World) allowLeaders(s plan.AllowLeaders) error {
 	if !w.serving() {
 		return errNoPD
 	}
-	if r, known := w.recordOf(s.StoreID); known && !r.theirs {
+	r, known := w.recordOf(s.StoreID)
+	if known && !r.theirs && r.Ended.IsZero() {
 		delete(w.evicts, s.StoreID)
 	}
 	if w.chance(w.Faults.Fail) {
 		return errHalfWay
 	}
-	w.forgetRecord(s.StoreID)
+	if !known || !s.Returning {
+		w.forgetRecord(s.StoreID)
+		return nil
+	}
+	if r.Ended.IsZero() {
+		r.Ended = w.Now()
+	}
+	w.writeRecord(r)
 	return nil
+}
+
+func (w *World) writeRecord(r record) {
+	w.forgetRecord(r.StoreID)
+	w.ledger = append(w.ledger, r)
 }
 
 // record is an entry of our ledger. It tells which run made it and whether the

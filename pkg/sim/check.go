@@ -97,7 +97,7 @@ func (w *World) ownStore(i int) *store {
 // up is the truth about a member; see the package's documentation.
 func (w *World) up(k kind, i int) bool {
 	p := w.pods[k][i]
-	if !w.works(p) || !p.ready {
+	if !w.works(p) || !p.ready || p.flaw == frail && p.crashes >= 3 {
 		return false
 	}
 	switch k {

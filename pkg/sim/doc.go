@@ -40,7 +40,8 @@
 // A member is up when its pod is Ready, not terminating, its process runs, and
 // the database serves with it (PD: a member that takes part in the quorum; TiKV:
 // a store in state Up with a heartbeat since the process started; TiDB: a server
-// that answers). At the first moment a store on a host that was just lost counts
+// that answers). One that crashes half a minute after each start is not, from the
+// third time on, however well it serves in between. At the first moment a store on a host that was just lost counts
 // as up for as long as both Kubernetes and PD say so. A peer is another member of
 // the same component, within its StatefulSet's replicas, that the user wanted at
 // both moments and that the database has not let go of for good. Then, at every step:

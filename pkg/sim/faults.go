@@ -177,7 +177,7 @@ func (w *World) template() string {
 	if w.rng.IntN(4) > 0 {
 		return version
 	}
-	return version + "-" + [...]string{noImage, crashing, deaf, refused}[w.rng.IntN(4)]
+	return version + "-" + [...]string{noImage, crashing, deaf, refused, frail}[w.rng.IntN(5)]
 }
 
 // calm ends all faults, also those that last, and settles the intent: what the

@@ -185,7 +185,11 @@ func (w *World) inDatabase(k kind, i int) bool {
 func (w *World) observePod(p *pod) *state.Pod {
 	out := &state.Pod{
 		UID: p.uid, Revision: p.revision, Ready: p.ready, Terminating: p.terminating(),
-		Since: w.at(p.since), Problem: p.problem, Ran: p.ran, Node: "node",
+		Since: w.at(p.since), Problem: p.problem, Ran: p.ran, Made: w.at(p.made), Restarts: p.restarts,
+		Node: "node",
+	}
+	if p.last[1] != 0 {
+		out.Last = state.Run{Started: w.at(p.last[0]), Ended: w.at(p.last[1])}
 	}
 	if p.running {
 		out.Started = w.at(p.started)
@@ -243,7 +247,7 @@ func (w *World) observeStore(i int) state.Database {
 	d := state.Database{
 		Presence: state.Present, ID: s.id, State: shown,
 		Healthy: shown == state.StoreUp, Evicting: w.evicts[s.id] != nil,
-		Leaders: s.leaders, Regions: s.regions,
+		Leaders: s.leaders * crowd, Regions: s.regions * crowd,
 	}
 	if p := w.pods[tikv][i]; p != nil && s.heartbeat < p.started {
 		d.Healthy = false

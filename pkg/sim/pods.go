@@ -50,6 +50,9 @@ type pod struct {
 	since    int64 // when ready last changed
 	goneAt   int64 // never unless it is terminating
 	crashes  int64 // in a row; the kubelet waits longer and longer
+	made     int64
+	restarts int
+	last     [2]int64 // when the run before this one began and ended
 	problem  string
 	lost     int64  // its host is lost until then, never if it is lost for good
 	evictAt  int64  // when Kubernetes gives a host up that is lost for good
@@ -62,7 +65,7 @@ func (p *pod) terminating() bool { return p.goneAt != never }
 
 // works: the process does what it is there for.
 func (w *World) works(p *pod) bool {
-	return p != nil && p.running && !p.terminating() && p.lost <= w.t && p.flaw == ""
+	return p != nil && p.running && !p.terminating() && p.lost <= w.t && (p.flaw == "" || p.flaw == frail)
 }
 
 // claim is a PersistentVolumeClaim with the data on it.
@@ -181,7 +184,7 @@ func (w *World) create(k kind, i int) {
 		}
 	}
 	w.pods[k][i] = &pod{
-		uid: w.uid(), revision: revision, flaw: flaw(revision), startAt: w.t + w.between(2, 20), since: w.t, goneAt: never,
+		uid: w.uid(), revision: revision, flaw: flaw(revision), startAt: w.t + w.between(2, 20), since: w.t, made: w.t, goneAt: never,
 		problem: "ContainerCreating",
 	}
 }
@@ -246,11 +249,17 @@ func (w *World) run(k kind) {
 			w.start(p, w.claims[k][i])
 		case !p.ready && w.t >= p.readyAt:
 			w.setReady(p, true, "")
-		case p.flaw == crashing && w.t-p.started >= 8:
+		case w.exits(p):
 			p.crashes++
 			w.halt(p, min(300, int64(10)<<min(p.crashes, 6)))
 		}
 	}
+}
+
+// exits: the process ends by itself.
+func (w *World) exits(p *pod) bool {
+	age := w.t - p.started
+	return p.flaw == crashing && age >= 8 || p.flaw == frail && age >= 25
 }
 
 func (w *World) start(p *pod, c *claim) {
@@ -265,6 +274,9 @@ func (w *World) start(p *pod, c *claim) {
 		p.problem = "ImagePullBackOff"
 		return
 	}
+	if p.ran {
+		p.restarts++
+	}
 	p.running, p.ran, p.started, p.joined = true, true, w.t, 0
 	p.readyAt = w.t + w.between(2, 8)
 	p.problem = ""
@@ -273,6 +285,9 @@ func (w *World) start(p *pod, c *claim) {
 
 // halt ends the process; the kubelet starts it again after a while.
 func (w *World) halt(p *pod, after int64) {
+	if p.running {
+		p.last = [2]int64{p.started, w.t}
+	}
 	p.running = false
 	p.startAt = w.t + after
 	w.setReady(p, false, "CrashLoopBackOff")

@@ -161,6 +161,61 @@ func TestRecordOfDeadRun(t *testing.T) {
 	}
 }
 
+// tikv-11-44: who rather has a store keep its leaders than lose them gets that:
+// the run ends, and the eviction with it.
+func TestEvictionFails(t *testing.T) {
+	w := settled(Options{Eviction: plan.Eviction{Timeout: time.Second, OnTimeout: plan.Fail}})
+	w.Upgrade("v2", topology.TiKV)
+	if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Blocked {
+		t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
+	}
+	if len(w.evicts) > 0 || len(w.ledger) > 0 || told(w, "restart") {
+		t.Error(w.Transcript())
+	}
+	w.Eviction = plan.Eviction{Timeout: 10 * time.Minute, OnTimeout: plan.Fail}
+	fine(t, w)
+}
+
+// tikv-11-36: a run that goes on after a crash waits for the leaders that the one
+// before it has taken away, and knows how many they were.
+func TestLeadersComeBackAfterCrash(t *testing.T) {
+	w := settled(Options{})
+	w.Upgrade("v2", topology.TiKV)
+	w.When(func(w *World) bool {
+		r, ok := w.recordOf(w.stores[2].id)
+		return ok && !r.Ended.IsZero()
+	}, w.kill)
+	_, _ = w.Drive(time.Hour)
+	w.stores[2].leaders, w.stores[1].leaders = 0, w.stores[1].leaders+w.stores[2].leaders
+	w.OnStep("evict region leaders from basic-tikv-1", func() {
+		if n := w.stores[2].leaders; n < 6 {
+			t.Errorf("the next store begins with %d of 8 leaders back on the last one", n)
+		}
+	})
+	fine(t, w)
+	if !told(w, "region leaders back, basic-tikv-2 has 0 of 400") {
+		t.Error(w.Transcript())
+	}
+}
+
+// Without a readiness probe a pod that crashes again and again is Ready in between.
+// Its peers stay up, a person is asked in the end, and another template helps.
+func TestFrail(t *testing.T) {
+	for k, name := range kinds {
+		w := settled(Options{PD: 3, TiKV: 3, TiDB: 3, MinReady: 30 * time.Second})
+		w.Upgrade("v2-frail", name)
+		w.When(func(w *World) bool { return w.pods[k][2] != nil && w.pods[k][2].crashes == 3 }, func() {
+			w.OnStep("restart "+w.names[k][0], func() { t.Errorf("%s\n%s", w.names[k][0], w.Transcript()) })
+		})
+		if p, err := w.Drive(2 * time.Hour); err != nil || p.Outcome != plan.Blocked || !told(w, "blocked: "+w.names[k][2]+": serving") {
+			t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
+		}
+		w.watches = nil
+		w.Upgrade("v3", name)
+		fine(t, w)
+	}
+}
+
 // A scheduler that somebody else has made outlives a restart of the store.
 func TestSchedulerOfOthers(t *testing.T) {
 	w := settled(Options{})

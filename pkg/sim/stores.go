@@ -27,6 +27,7 @@ type scheduler struct {
 
 const (
 	regions       = 24 // regions of the simulated cluster
+	crowd         = 50 // how many of a real one each of them stands for
 	heartbeats    = 10 // seconds between two of them
 	disconnected  = 20
 	downAfter     = 30 * 60

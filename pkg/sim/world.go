@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -58,6 +59,7 @@ type Options struct {
 	Reclaims     bool // the claims of removed members are to be deleted
 	// Failover: the engine may give members up.
 	Failover bool
+	Eviction plan.Eviction
 	Faults   Faults
 }
 
@@ -189,5 +191,6 @@ const (
 	noImage  = "noimage"  // the image does not exist
 	crashing = "crashing" // the container exits after a few seconds
 	deaf     = "deaf"     // it runs and is Ready but does not serve
+	frail    = "frail"    // it serves, but exits after half a minute
 	refused  = "refused"  // an admission webhook refuses the pods
 )

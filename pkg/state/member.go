@@ -10,10 +10,13 @@ import (
 // Member is one ordinal of a component: its pod, its claims, and what the
 // database says of it.
 type Member struct {
-	Kind     topology.Kind
-	Ordinal  int
-	Name     string // the pod's name, whether the pod exists or not
-	Pod      *Pod   // nil when there is no such pod
+	Kind    topology.Kind
+	Ordinal int
+	Name    string // the pod's name, whether the pod exists or not
+	Pod     *Pod   // nil when there is no such pod
+	// Gone is since when a pod that the StatefulSet is asked for has been
+	// missing, as far as this process has seen; zero when it is not.
+	Gone     time.Time
 	Claims   []Claim
 	Database Database
 	// StoreLabels say where a store is, for PD to spread replicas by.
@@ -35,6 +38,13 @@ type Pod struct {
 	// Ran: the component's container has started at least once, so the image is
 	// there and the pod has a place.
 	Ran bool
+	// Made is when the pod was created.
+	Made time.Time
+	// Restarts counts how often the component's container was started again.
+	Restarts int
+	// Last is the container's run before the one of now, or its last one while
+	// it does not run; zero when there was none.
+	Last Run
 	// Problem says why the pod is not Ready as far as Kubernetes knows, e.g.
 	// "Unschedulable: 0/3 nodes are available" or "ImagePullBackOff".
 	Problem string
@@ -44,6 +54,9 @@ type Pod struct {
 	Claims   []string
 	Identity Identity
 }
+
+// Run is one life of a container.
+type Run struct{ Started, Ended time.Time }
 
 // Claim is a PersistentVolumeClaim of a member.
 type Claim struct {

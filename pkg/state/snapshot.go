@@ -82,6 +82,12 @@ type Eviction struct {
 	StoreID uint64
 	Member  string // the pod's name
 	Since   time.Time
+	// Leaders is how many there were to move when it began; 0 when nobody knew.
+	Leaders int
+	// Ended is when the scheduler was removed again after the store's restart;
+	// zero as long as it is not. The record then only waits for the leaders to
+	// come back.
+	Ended time.Time
 }
 
 // Eviction finds our record for a store.

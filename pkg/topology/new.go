@@ -54,14 +54,25 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 	if db := tc.Spec.TiDB; db != nil {
 		g := group(tc, TiDB, db.Replicas, tc.TiDBImage(), tc.BaseTiDBSpec())
 		g.ScaleOut, g.ScaleIn = atOnce(db.ScalePolicy.ScaleOutParallelism), atOnce(db.ScalePolicy.ScaleInParallelism)
+		if _, set := tc.Annotations[annMinReady(TiDB)]; !set && g.Replicas > 1 {
+			g.MinReady = tidbMinReady
+		}
 		g.Failures, g.MaxFailures = tidbFailures(tc.Status.TiDB.FailureMembers), count(db.MaxFailoverCount)
 		c.Groups = append(c.Groups, g)
 	}
 	return c
 }
 
+// tidbMinReady is what a restarted TiDB server gets where the user does not say
+// otherwise and there is another one to wait for: it is Ready a moment before all
+// nodes know its address. Were the next one restarted at once, clients of a
+// cluster of two would meet only addresses that are gone.
+const tidbMinReady = 3 * time.Second
+
+func annMinReady(k Kind) string { return "tidb.pingcap.com/" + string(k) + "-min-ready-seconds" }
+
 func group(tc *v1alpha1.TidbCluster, k Kind, replicas int32, image string, spec v1alpha1.ComponentAccessor) Group {
-	seconds, _ := strconv.Atoi(tc.Annotations["tidb.pingcap.com/"+string(k)+"-min-ready-seconds"])
+	seconds, _ := strconv.Atoi(tc.Annotations[annMinReady(k)])
 	return Group{
 		Kind:     k,
 		Replicas: int(replicas),

@@ -31,7 +31,7 @@ func TestNew(t *testing.T) {
 				Kind: TiKV, Replicas: 3, MaxFailures: 3, Image: "r.example.com:5000/tikv:v8.1.0", Version: "v8.1.0",
 				EvictTimeout: 10 * time.Minute, MinReady: 30 * time.Second, ScaleOut: 3, ScaleIn: 2,
 			},
-			{Kind: TiDB, Replicas: 2, MaxFailures: 3, Image: "pingcap/tidb:v8.1.0", Version: "v8.1.0", Manual: true, ScaleOut: 1, ScaleIn: 1},
+			{Kind: TiDB, Replicas: 2, MaxFailures: 3, Image: "pingcap/tidb:v8.1.0", Version: "v8.1.0", Manual: true, MinReady: 3 * time.Second, ScaleOut: 1, ScaleIn: 1},
 		},
 	}
 	if !reflect.DeepEqual(c, want) {
@@ -49,6 +49,32 @@ func TestNewUpkeep(t *testing.T) {
 }
 
 func number(n int32) *int32 { return &n }
+
+// A TiDB server that is restarted has to be known before the next one goes.
+func TestMinReady(t *testing.T) {
+	for name, c := range map[string]struct {
+		replicas int32
+		seconds  string
+		want     time.Duration
+	}{
+		"several":          {2, "", 3 * time.Second},
+		"one":              {1, "", 0},
+		"the user's":       {2, "20", 20 * time.Second},
+		"the user's, none": {2, "0", 0},
+	} {
+		tc := valid()
+		tc.Spec.TiDB.Replicas = c.replicas
+		if c.seconds != "" {
+			tc.Annotations = map[string]string{"tidb.pingcap.com/tidb-min-ready-seconds": c.seconds}
+		}
+		if g, _ := New(tc).Group(TiDB); g.MinReady != c.want {
+			t.Errorf("%s: %s, want %s", name, g.MinReady, c.want)
+		}
+	}
+	if g, _ := New(valid()).Group(TiKV); g.MinReady != 0 {
+		t.Errorf("TiKV: %s", g.MinReady)
+	}
+}
 
 // An API server has applied the schema's defaults to what it hands out. A
 // manifest from a file must come to the same.

@@ -65,6 +65,7 @@ away and keeps the data; without it they come back.`,
 		},
 	}
 	o.Bind(cmd)
+	o.BindEviction(cmd)
 	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "Manifest of one TidbCluster; - for standard input.")
 	cmd.Flags().BoolVar(&o.forceConflicts, "force-conflicts", false, "Take over fields that somebody else has set to another value.")
 	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the manifest is the cure.")

@@ -34,6 +34,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	ctx, cancel := o.limit(ctx)
 	defer cancel()
 	begun := time.Now()
+	r.Policy.Eviction = o.Eviction
 	p, err := s.check(ctx, r)
 	if err == nil && r.Write != nil {
 		err = r.Write(ctx, intent.Write{DryRun: o.DryRun})

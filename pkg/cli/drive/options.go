@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 )
 
 // Options are the flags that all driving verbs share.
@@ -17,6 +18,8 @@ type Options struct {
 	DryRun   bool
 	ExitCode bool
 	NoFollow bool
+	// Eviction is what BindEviction's flags come to; zero for verbs without them.
+	Eviction plan.Eviction
 }
 
 // Bind adds the flags to a command.
@@ -36,6 +39,8 @@ func (o *Options) Validate() error {
 		return exit.Usagef("--exit-code goes with --dry-run")
 	case o.Timeout < 0:
 		return exit.Usagef("--timeout must not be negative")
+	case o.Eviction.OnTimeout == plan.Persist && o.Eviction.Timeout > 0:
+		return exit.Usagef("--on-evict-timeout=wait waits for ever, so it does not go with --evict-timeout")
 	}
 	return nil
 }

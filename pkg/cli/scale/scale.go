@@ -70,6 +70,7 @@ refused.`,
 		},
 	}
 	o.Bind(cmd)
+	o.BindEviction(cmd)
 	return cmd
 }
 

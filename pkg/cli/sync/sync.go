@@ -49,6 +49,7 @@ NAME may be left out where there is only one cluster in the namespace.`,
 		},
 	}
 	o.Bind(cmd)
+	o.BindEviction(cmd)
 	return cmd
 }
 

@@ -61,6 +61,7 @@ cannot read.`,
 		},
 	}
 	o.Bind(cmd)
+	o.BindEviction(cmd)
 	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the new version is the cure.")
 	return cmd
 }

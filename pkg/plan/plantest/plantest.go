@@ -240,6 +240,9 @@ func Text(p plan.Plan) string {
 		if r, ok := s.(plan.Restart); ok && r.Stuck {
 			line += " (stuck)"
 		}
+		if a, ok := s.(plan.AllowLeaders); ok && a.Returning {
+			line += " (returning)"
+		}
 		lines = append(lines, line)
 	}
 	for _, g := range p.Gates {

@@ -1,0 +1,71 @@
+package drive
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+)
+
+// BindEviction adds the flags of verbs that take stores down for a while or for
+// good: how long region leaders may take to leave one, and what happens then.
+func (o *Options) BindEviction(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.Var((*span)(&o.Eviction.Timeout), "evict-timeout", "How long region leaders may take to leave a store before it is restarted or removed, e.g. 10m. "+
+		"The default for a restart is spec.tikv.evictLeaderTimeout, for a removal 5m.")
+	flags.Var((*lapse)(&o.Eviction.OnTimeout), "on-evict-timeout", "What to do then: proceed with the leaders that are left, "+
+		"fail with exit code 3 and let the store keep them, or wait for ever.")
+	// The only error is a flag that does not exist.
+	_ = cmd.RegisterFlagCompletionFunc("evict-timeout", cobra.NoFileCompletions)
+	_ = cmd.RegisterFlagCompletionFunc("on-evict-timeout", cobra.FixedCompletions(lapses[:], cobra.ShellCompDirectiveNoFileComp))
+}
+
+// span is a duration that has to be positive: zero could be meant as at once
+// and as never.
+type span time.Duration
+
+// Set implements pflag.Value.
+func (l *span) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return errors.New("it has to be a duration above zero, such as 90s or 10m")
+	}
+	*l = span(d)
+	return nil
+}
+
+// String implements pflag.Value.
+func (l *span) String() string {
+	if *l == 0 {
+		return ""
+	}
+	return time.Duration(*l).String()
+}
+
+// Type implements pflag.Value.
+func (l *span) Type() string { return "duration" }
+
+// lapses are the words for what plan.Lapse can be.
+var lapses = [...]string{plan.Proceed: "proceed", plan.Fail: "fail", plan.Persist: "wait"}
+
+type lapse plan.Lapse
+
+// Set implements pflag.Value.
+func (l *lapse) Set(s string) error {
+	for i, word := range lapses {
+		if s == word {
+			*l = lapse(i)
+			return nil
+		}
+	}
+	return errors.New("it has to be one of " + strings.Join(lapses[:], ", "))
+}
+
+// String implements pflag.Value.
+func (l *lapse) String() string { return lapses[*l] }
+
+// Type implements pflag.Value.
+func (l *lapse) Type() string { return "action" }

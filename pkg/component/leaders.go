@@ -1,0 +1,227 @@
+package component
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+const (
+	// removeTimeout: a store that is taken offline gives its leaders up in
+	// any case, so eviction before it is only a courtesy to clients.
+	removeEvictTimeout = 5 * time.Minute
+	// manyLeaders: with fewer than these before, nobody notices that a store is
+	// without them for a while. The number is tidb-operator's, and so are the
+	// time they may take to come back, and the share of them that has to.
+	manyLeaders    = 200
+	returnTimeout  = 400 * time.Second
+	shareReturning = 2. / 3
+)
+
+// leadersEvicted holds before a restart. A store that serves nobody has no
+// leaders to lose.
+var leadersEvicted = plan.Hook{
+	Want:   "region leaders evicted",
+	Refuse: leadersStranded,
+	Done:   func(_ plan.Scene, m state.Member) bool { return !m.Up() || drained(m) },
+	Skip:   leadersBound,
+	Step:   evict, Observed: leadersObserved, Since: evictingSince,
+	Timeout: func(sc plan.Scene) time.Duration { return evictTimeout(sc, sc.Want.EvictTimeout) },
+	Lapse:   onEvictTimeout,
+	Unblock: "see where leaders cannot go: every region needs a replica on another store that is up; " +
+		"or restart the store with them: --on-evict-timeout=proceed",
+}
+
+// leadersLeft is the same before a removal, but less patient, and where leaders
+// cannot go by themselves they go with their regions.
+var leadersLeft = plan.Hook{
+	Want: leadersEvicted.Want,
+	Done: func(sc plan.Scene, m state.Member) bool {
+		return leadersEvicted.Done(sc, m) || takers(sc, m) <= 0
+	},
+	Skip: leadersBound,
+	Step: evict, Observed: leadersObserved, Since: evictingSince,
+	Timeout: func(sc plan.Scene) time.Duration { return evictTimeout(sc, removeEvictTimeout) },
+	Lapse:   onEvictTimeout,
+	Unblock: leadersEvicted.Unblock,
+}
+
+func evictTimeout(sc plan.Scene, usual time.Duration) time.Duration {
+	if t := sc.Policy.Eviction.Timeout; t > 0 {
+		return t
+	}
+	return usual
+}
+
+func onEvictTimeout(sc plan.Scene) plan.Lapse { return sc.Policy.Eviction.OnTimeout }
+
+// takers counts the other stores that leaders may go to: those that are up and
+// do not give theirs up. Of stores in other Kubernetes clusters PD tells only
+// how many there are.
+func takers(sc plan.Scene, m state.Member) int {
+	n := sc.All.PD.UpStores
+	for _, o := range sc.Got.Members {
+		if o.Database.State == state.StoreUp && (o.Ordinal == m.Ordinal || o.Database.Evicting) {
+			n--
+		}
+	}
+	return n
+}
+
+// leadersStranded: other stores are up, but evict-leader schedulers keep leaders
+// from all of them. Who made those has a reason, and only a person knows it;
+// waiting would take until the timeout, which is a day, and then be in vain.
+func leadersStranded(sc plan.Scene, m state.Member) string {
+	if !m.Up() || m.Database.Leaders == 0 || sc.All.PD.UpStores < 2 || takers(sc, m) > 0 {
+		return ""
+	}
+	return "all other stores have evict-leader schedulers; see: pd-ctl scheduler show"
+}
+
+// leadersBound: leaders have to stay where they are because there is no second
+// replica that could lead. PD's setting alone does not tell, since placement
+// rules may ask for more, so the stores have to agree.
+func leadersBound(sc plan.Scene, _ state.Member) string {
+	pd := sc.All.PD
+	switch {
+	case pd.UpStores < 2:
+		return "no other store is up"
+	case pd.MaxReplicas == 1 && !followers(sc):
+		return "each region has one replica only"
+	}
+	return ""
+}
+
+// followers tells whether any store has replicas that do not lead.
+func followers(sc plan.Scene) bool {
+	for _, m := range sc.Got.Members {
+		if d := m.Database; d.Presence == state.Present && (d.Evicting || d.Regions > d.Leaders) {
+			return true
+		}
+	}
+	return false
+}
+
+// drained: PD has a scheduler, so no leader comes back, and the store has none.
+// Our own record is not evidence: PD may have lost the scheduler.
+func drained(m state.Member) bool {
+	return m.Database.Evicting && m.Database.Leaders == 0
+}
+
+// evict asks for a scheduler where PD has none, and for a record where somebody
+// else has made the scheduler: without one the wait for it would have no end.
+func evict(sc plan.Scene, m state.Member) plan.Step {
+	if _, recorded := evicting(sc, m); recorded && m.Database.Evicting {
+		return nil
+	}
+	return plan.EvictLeaders{Member: m.Name, StoreID: m.Database.ID, Leaders: m.Database.Leaders}
+}
+
+// evicting is our record of an eviction that has not ended.
+func evicting(sc plan.Scene, m state.Member) (state.Eviction, bool) {
+	e, ours := sc.All.Eviction(m.Database.ID)
+	return e, ours && e.Ended.IsZero()
+}
+
+func leadersObserved(_ plan.Scene, m state.Member) string {
+	if m.Database.Leaders < 0 {
+		return "the store does not tell how many are left"
+	}
+	return fmt.Sprintf("%d left", m.Database.Leaders)
+}
+
+// evictingSince is zero while PD has no scheduler: the record of a run that was
+// cut short long ago must not make the timeout of a new one.
+func evictingSince(sc plan.Scene, m state.Member) time.Time {
+	if !m.Database.Evicting {
+		return time.Time{}
+	}
+	e, _ := evicting(sc, m)
+	return e.Since
+}
+
+// leadersAllowed ends an eviction once the store is up again.
+var leadersAllowed = plan.Hook{
+	Want: "region leaders allowed",
+	Done: func(sc plan.Scene, m state.Member) bool {
+		_, ours := evicting(sc, m)
+		return !ours || !m.Up()
+	},
+	Step: func(sc plan.Scene, m state.Member) plan.Step {
+		e, _ := evicting(sc, m)
+		return plan.AllowLeaders{
+			Member: m.Name, StoreID: m.Database.ID, Returning: e.Leaders >= manyLeaders && rolling(sc),
+		}
+	},
+}
+
+// leadersBack holds before the next restart: a store that was restarted before
+// has most of its leaders again. Without that the stores not yet restarted would
+// lead more and more regions, the last of them all.
+var leadersBack = plan.Hook{
+	Want: "region leaders back",
+	Done: func(sc plan.Scene, m state.Member) bool { _, _, open := returning(sc, m); return !open },
+	Observed: func(sc plan.Scene, m state.Member) string {
+		o, e, _ := returning(sc, m)
+		return fmt.Sprintf("%s has %d of %d", o.Name, o.Database.Leaders, e.Leaders)
+	},
+	Since:   func(sc plan.Scene, m state.Member) time.Time { _, e, _ := returning(sc, m); return e.Ended },
+	Timeout: func(plan.Scene) time.Duration { return returnTimeout },
+}
+
+// returning is another store whose leaders are on their way back.
+func returning(sc plan.Scene, except state.Member) (state.Member, state.Eviction, bool) {
+	for _, m := range sc.Got.Running() {
+		if e, ours := sc.All.Eviction(m.Database.ID); ours && m.Ordinal != except.Ordinal && !back(sc, m, e) {
+			return m, e, true
+		}
+	}
+	return state.Member{}, state.Eviction{}, false
+}
+
+// back tells whether a record has no leaders to wait for: enough of them are
+// there, or somebody else keeps them away, or they had their time.
+func back(sc plan.Scene, m state.Member, e state.Eviction) bool {
+	return e.Ended.IsZero() || m.Database.Evicting ||
+		float64(m.Database.Leaders) >= shareReturning*float64(e.Leaders) ||
+		sc.All.At.Sub(e.Ended) >= returnTimeout
+}
+
+// evictionForgotten drops a record that waits for leaders when they are back, or
+// when nothing is to be restarted that would have to wait for them.
+var evictionForgotten = plan.Hook{
+	Want: "eviction of region leaders concluded",
+	Done: func(sc plan.Scene, m state.Member) bool {
+		e, ours := sc.All.Eviction(m.Database.ID)
+		return !ours || e.Ended.IsZero() || rolling(sc) && !back(sc, m, e)
+	},
+	Step: func(_ plan.Scene, m state.Member) plan.Step {
+		return plan.AllowLeaders{Member: m.Name, StoreID: m.Database.ID, Ended: true}
+	},
+}
+
+// rolling: there are members to be restarted by us.
+func rolling(sc plan.Scene) bool {
+	for _, m := range sc.Got.Running() {
+		if sc.Got.Outdated(m) {
+			return !sc.Got.Set.Manual
+		}
+	}
+	return false
+}
+
+// evictionEnded is the same for a store that is gone for good.
+var evictionEnded = plan.Hook{
+	Want: "region leaders allowed",
+	Done: func(sc plan.Scene, m state.Member) bool {
+		_, ours := sc.All.Eviction(m.Database.ID)
+		return !ours
+	},
+	Step: allow,
+}
+
+func allow(_ plan.Scene, m state.Member) plan.Step {
+	return plan.AllowLeaders{Member: m.Name, StoreID: m.Database.ID}
+}
