@@ -49,6 +49,11 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 		Identity:    identity(p),
 		Made:        p.CreationTimestamp.Time,
 	}
+	for _, c := range p.Spec.Containers {
+		if c.Name == string(k) {
+			out.Version = topology.Tag(c.Image)
+		}
+	}
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodReady {
 			out.Ready = c.Status == corev1.ConditionTrue

@@ -118,7 +118,11 @@ func TestPodState(t *testing.T) {
 			Name: "tikv", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}, Image: "pingcap/tikv:v9",
 		}}},
 	}
+	p.Spec.Containers = []corev1.Container{{Name: "slowlog", Image: "busybox:1.26"}, {Name: "tikv", Image: "r:5000/tikv:v9@sha256:00"}}
 	got := podState(topology.TiKV, p)
+	if got.Version != "v9" {
+		t.Errorf("version %q", got.Version)
+	}
 	if !got.Terminating || !got.Since.Equal(noon) || got.Ran || got.Problem != "image pingcap/tikv:v9 cannot be pulled" {
 		t.Errorf("got %+v", got)
 	}

@@ -38,6 +38,8 @@ type Pod struct {
 	// Ran: the component's container has started at least once, so the image is
 	// there and the pod has a place.
 	Ran bool
+	// Version is the tag of the component's image.
+	Version string
 	// Made is when the pod was created.
 	Made time.Time
 	// Restarts counts how often the component's container was started again.

@@ -11,7 +11,8 @@ import (
 // ValidateUpdate says what must not become of a TidbCluster: what would lose
 // data, what would leave objects behind that nobody looks after, and what the
 // cluster would not follow. A nil old one is a cluster that is about to be made.
-// Validate is for what is wrong with the new one by itself.
+// Validate is for what is wrong with the new one by itself, and Downgrades for what
+// depends on how far the cluster has followed the old one.
 func ValidateUpdate(old, tc *v1alpha1.TidbCluster) field.ErrorList {
 	if old == nil {
 		return validateCreate(tc)
@@ -30,7 +31,6 @@ func ValidateUpdate(old, tc *v1alpha1.TidbCluster) field.ErrorList {
 	for _, k := range Kinds() {
 		errs = append(errs, validatePart(old, tc, k)...)
 	}
-	errs = append(errs, downgrades(old, tc)...)
 	errs = append(errs, movedData(old, tc)...)
 	return append(errs, validateBootstrapSQL(old.Spec.TiDB, tc.Spec.TiDB, at.Child("tidb", "bootstrapSQLConfigMapName"))...)
 }
@@ -119,29 +119,6 @@ func settings(tc *v1alpha1.TidbCluster, k Kind) int {
 		return len(db.Config.MP)
 	}
 	return -1
-}
-
-// downgrades refuses to take components to a lower version. A version that is no
-// release, such as nightly, is neither lower nor higher.
-func downgrades(old, tc *v1alpha1.TidbCluster) field.ErrorList {
-	var errs field.ErrorList
-	now, want := New(old), New(tc)
-	for _, g := range want.Groups {
-		was, ok := now.Group(g.Kind)
-		if !ok || was.Version == g.Version {
-			continue
-		}
-		if down, err := IsDowngrade(was.Version, g.Version); err != nil || !down {
-			continue
-		}
-		at := field.NewPath("spec", "version")
-		if own, _ := part(tc, g.Kind); own.Version != nil {
-			at = field.NewPath("spec", string(g.Kind), "version")
-		}
-		errs = append(errs, field.Invalid(at, g.Version, fmt.Sprintf("%s is %s: data may be in a format that a lower version "+
-			"cannot read; restore a backup into a new cluster instead", g.Kind.Title(), was.Version)))
-	}
-	return errs
 }
 
 // movedData refuses another directory for data that is there. A member that

@@ -23,11 +23,9 @@ func TestValidateUpdate(t *testing.T) {
 		kind       field.ErrorType
 		path, says string
 	}{
-		"nothing changes":                   {edit: func(_, _ *v1alpha1.TidbCluster) {}},
-		"a version":                         {edit: func(_, tc *v1alpha1.TidbCluster) { tc.Spec.Version = "v8.1.1" }},
-		"another component":                 {edit: func(old, _ *v1alpha1.TidbCluster) { old.Spec.TiDB = nil }},
-		"downgrade of one component":        {"", func(_, tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.Version = text("v7.5.0") }, inv, "spec.tikv.version", "TiKV is v8.1.0"},
-		"from a version that is no release": {edit: func(old, _ *v1alpha1.TidbCluster) { old.Spec.Version = "nightly" }},
+		"nothing changes":   {edit: func(_, _ *v1alpha1.TidbCluster) {}},
+		"a version":         {edit: func(_, tc *v1alpha1.TidbCluster) { tc.Spec.Version = "v8.1.1" }},
+		"another component": {edit: func(old, _ *v1alpha1.TidbCluster) { old.Spec.TiDB = nil }},
 		"pd-A7: instance": {"", func(_, tc *v1alpha1.TidbCluster) {
 			tc.Labels = map[string]string{LabelInstance: "other"}
 		}, inv, "metadata.labels[app.kubernetes.io/instance]", "set it back"},

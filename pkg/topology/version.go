@@ -3,6 +3,8 @@ package topology
 import (
 	"fmt"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
@@ -38,4 +40,36 @@ func IsDowngrade(from, to string) (bool, error) {
 		return false, fmt.Errorf("compare versions: %w", err)
 	}
 	return next.Less(old), nil
+}
+
+// Downgrade is a component that is to go to an older release.
+type Downgrade struct {
+	Kind     Kind
+	From, To string      // versions as the two specs have them
+	Field    *field.Path // where the older one is written
+}
+
+// Downgrades are the components that an update takes to an older release. A
+// version that is no release, such as nightly, is neither older nor newer.
+func Downgrades(old, tc *v1alpha1.TidbCluster) []Downgrade {
+	if old == nil {
+		return nil
+	}
+	var downs []Downgrade
+	now := New(old)
+	for _, g := range New(tc).Groups {
+		was, ok := now.Group(g.Kind)
+		if !ok || was.Version == g.Version {
+			continue
+		}
+		if down, err := IsDowngrade(was.Version, g.Version); err != nil || !down {
+			continue
+		}
+		at := field.NewPath("spec", "version")
+		if own, _ := part(tc, g.Kind); own.Version != nil {
+			at = field.NewPath("spec", string(g.Kind), "version")
+		}
+		downs = append(downs, Downgrade{Kind: g.Kind, From: was.Version, To: g.Version, Field: at})
+	}
+	return downs
 }

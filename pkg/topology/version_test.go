@@ -1,6 +1,12 @@
 package topology
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+)
 
 func TestIsDowngrade(t *testing.T) {
 	for _, tt := range []struct {
@@ -33,5 +39,36 @@ func TestVersion(t *testing.T) {
 	v, err := ParseVersion("v8.1.0-20240101")
 	if err != nil || v.String() != "v8.1.0" {
 		t.Errorf("%s, %v", v, err)
+	}
+}
+
+func TestDowngrades(t *testing.T) {
+	old := "v7.5.0"
+	for name, tt := range map[string]struct {
+		now, next string
+		edit      func(*v1alpha1.TidbCluster)
+		want      []string
+	}{
+		"all": {"v8.1.0", "v8.0.0", func(*v1alpha1.TidbCluster) {}, []string{
+			"spec.version PD v8.1.0 v8.0.0", "spec.version TiKV v8.1.0 v8.0.0", "spec.version TiDB v8.1.0 v8.0.0",
+		}},
+		"one component":         {"v8.1.0", "v8.1.0", func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.Version = &old }, []string{"spec.tikv.version TiKV v8.1.0 v7.5.0"}},
+		"to a newer one":        {"v8.1.0", "v8.1.1", func(*v1alpha1.TidbCluster) {}, nil},
+		"from one that is none": {"nightly", "v8.1.0", func(*v1alpha1.TidbCluster) {}, nil},
+		"components that go":    {"v8.1.0", "v8.0.0", func(tc *v1alpha1.TidbCluster) { tc.Spec.PD, tc.Spec.TiDB = nil, nil }, []string{"spec.version TiKV v8.1.0 v8.0.0"}},
+	} {
+		now, next := valid(), valid()
+		now.Spec.Version, next.Spec.Version = tt.now, tt.next
+		tt.edit(next)
+		var got []string
+		for _, d := range Downgrades(now, next) {
+			got = append(got, strings.Join([]string{d.Field.String(), d.Kind.Title(), d.From, d.To}, " "))
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+	}
+	if got := Downgrades(nil, valid()); got != nil {
+		t.Errorf("of a new cluster: %v", got)
 	}
 }

@@ -99,6 +99,15 @@ func (s *Session) check(ctx context.Context, r Request) (prospect, error) {
 	}
 	w.Policy = r.Policy
 	problems, warnings := found.judge(r, want, snap)
+	back, err := retreats(ctx, s.Kube, r, snap)
+	if err != nil {
+		return prospect{}, err
+	}
+	for _, b := range back {
+		if e := b.judge(snap.Groups[b.Kind]); e != nil {
+			problems = append(problems, e)
+		}
+	}
 	if refused != nil {
 		problems = append(problems, refused.Fields...)
 	}

@@ -31,7 +31,6 @@ func basic(change func(*v1alpha1.TidbCluster)) *v1alpha1.TidbCluster {
 
 func TestAdmit(t *testing.T) {
 	same := func(*v1alpha1.TidbCluster) {}
-	old := "v7.5.0"
 	for _, c := range []struct {
 		name string
 		r    Request
@@ -52,8 +51,6 @@ func TestAdmit(t *testing.T) {
 		{"pd-A4: deleting", Request{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.DeletionTimestamp = &metav1.Time{} })}, exit.Refused, "being deleted"},
 		{"paused, and to be written nevertheless", Request{Keep: true, Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused = true })}, exit.OK, ""},
 		{"upgrade", Request{Now: basic(same), Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Version = "v8.1.1" })}, exit.OK, ""},
-		{"downgrade", Request{Now: basic(same), Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Version = "v8.0.0" })}, exit.Refused, `spec.version: Invalid value: "v8.0.0": PD is v8.1.0`},
-		{"downgrade of one component", Request{Now: basic(same), Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.Version = &old })}, exit.Refused, "spec.tikv.version"},
 		{"from a version that is no release", Request{Now: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Version = "nightly" }), Want: basic(same)}, exit.OK, ""},
 		{"another component", Request{Now: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.TiDB = nil }), Want: basic(same)}, exit.OK, ""},
 	} {

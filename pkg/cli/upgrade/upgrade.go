@@ -37,8 +37,9 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 TiDB. PD's leader moves away from a member before it restarts, and region leaders
 from a store. Nothing is restarted while a peer is down.
 
-A lower version than the one that runs is refused: data may be in a format that it
-cannot read.`,
+A lower version is refused: data may be in a format that it cannot read. Only an
+upgrade whose new version has not run anywhere yet, since its image does not exist or
+its pods find no node, can be taken back to the version that it came from.`,
 		Example: `  kubectl tidb upgrade basic v8.1.1
 
   # See what it would take

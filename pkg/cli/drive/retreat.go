@@ -1,0 +1,117 @@
+package drive
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// retreat is a component that is to go back to an older release, and the one
+// that its StatefulSet has pods of until a rollout is over.
+type retreat struct {
+	topology.Downgrade
+	before string // "" when nothing tells
+}
+
+// retreats are the components that a request takes to an older release.
+func retreats(ctx context.Context, kube kubernetes.Interface, r Request, snap state.Snapshot) ([]retreat, error) {
+	var all []retreat
+	for _, d := range topology.Downgrades(r.Now, r.Want) {
+		name := snap.Groups[d.Kind].Set.CurrentRevision
+		before, err := revision(ctx, kube, r.Now.Namespace, name, d.Kind)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, retreat{d, before})
+	}
+	return all, nil
+}
+
+// revision is the version that pods of a StatefulSet's revision have. Where all
+// pods are of a newer one that cannot start, nothing else tells which it was.
+func revision(ctx context.Context, kube kubernetes.Interface, namespace, name string, k topology.Kind) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	r, err := kube.AppsV1().ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("read which version %s had before: %w", k.Title(), err)
+	}
+	return versionIn(r, k), nil
+}
+
+func versionIn(r *appsv1.ControllerRevision, k topology.Kind) string {
+	var patch struct {
+		Spec struct{ Template corev1.PodTemplateSpec }
+	}
+	if json.Unmarshal(r.Data.Raw, &patch) != nil {
+		return ""
+	}
+	for _, c := range patch.Spec.Template.Spec.Containers {
+		if c.Name == string(k) {
+			return topology.Tag(c.Image)
+		}
+	}
+	return ""
+}
+
+// judge refuses an older release, except for the one that an unfinished upgrade
+// came from, as long as no process of a newer one has been at the data: that may
+// have brought it into a format that the older one takes for damage, and TiDB's
+// system tables are as much of it as files are. An image that does not exist has
+// never been at anything, and going back is the cure.
+func (r retreat) judge(g state.Group) *field.Error {
+	why, came := "", r.before == r.To
+	for _, m := range g.Members {
+		if why == "" {
+			why = r.evidence(g, m)
+		}
+		came = came || m.Pod != nil && m.Pod.Ran && m.Pod.Version == r.To
+	}
+	switch {
+	case why == "" && came:
+		return nil
+	case why == "":
+		why = "nothing tells that it was " + r.To + " before"
+	}
+	return field.Invalid(r.Field, r.To, fmt.Sprintf("%s is %s, and %s: data may be in a format that a lower version "+
+		"cannot read; go on to a version that is not lower, or restore a backup into a new cluster", r.Kind.Title(), r.From, why))
+}
+
+// evidence is why a member cannot go back, "" when it can. The database
+// remembers a version longer than a pod, which may have been made anew
+// elsewhere; TiDB servers have only the pod.
+func (r retreat) evidence(g state.Group, m state.Member) string {
+	switch {
+	case m.Pod != nil && m.Pod.Ran && !r.covers(m.Pod.Version):
+		return fmt.Sprintf("%s has run with %s", m.Name, m.Pod.Version)
+	case m.Database.Version != "" && !r.covers(m.Database.Version):
+		return fmt.Sprintf("%s was %s when it served last", m.Name, m.Database.Version)
+	case m.Pod == nil && m.Ordinal < g.Set.Replicas:
+		return m.Name + " has no pod at the moment, which would tell what it has run with"
+	}
+	return ""
+}
+
+// covers: what a release has written, the one to go back to can read. Of a
+// version that is no release nobody knows.
+func (r retreat) covers(version string) bool {
+	if version == r.To {
+		return true
+	}
+	older, err := topology.IsDowngrade(version, r.To)
+	return err == nil && !older
+}
