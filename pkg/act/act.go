@@ -72,6 +72,17 @@ func (a *Actor) Do(ctx context.Context, step plan.Step) error {
 	case plan.RestoreStore:
 		return a.restoreStore(ctx, s)
 	}
+	return a.onVolumes(ctx, step)
+}
+
+// onVolumes takes a step that is about members' volumes.
+func (a *Actor) onVolumes(ctx context.Context, step plan.Step) error {
+	switch s := step.(type) {
+	case plan.ResizeClaim:
+		return a.resizeClaim(ctx, s)
+	case plan.RecreateSet:
+		return a.recreateSet(ctx, s)
+	}
 	return a.sweep(ctx, step)
 }
 

@@ -44,6 +44,9 @@ func (a *Actor) apply(ctx context.Context, s plan.Apply) error {
 	case *appsv1.StatefulSet:
 		if s.Object.Drift == plan.Missing {
 			wanted = render.Resized(wanted, s.Replicas)
+			if err := a.takesAll(ctx, s.Component, wanted); err != nil {
+				return err
+			}
 		}
 		return put(ctx, a, a.kube.AppsV1().StatefulSets(a.cluster.Namespace), "statefulset", s.Object.Drift, wanted)
 	}
@@ -105,10 +108,8 @@ func change[T object](ctx context.Context, a *Actor, client objects[T], kind, na
 		case !apierrors.IsConflict(last):
 			return failed("update", object, last)
 		}
-		select {
-		case <-ctx.Done():
-			return failed("update", object, context.Cause(ctx))
-		case <-time.After(pause):
+		if err := rest(ctx); err != nil {
+			return failed("update", object, err)
 		}
 	}
 	return failed("update", object, last)

@@ -28,6 +28,7 @@ func set(s *appsv1.StatefulSet) state.Set {
 		UpdateRevision:  s.Status.UpdateRevision,
 		CurrentRevision: s.Status.CurrentRevision,
 		Template:        render.Template(s),
+		Volumes:         templateSizes(s.Spec.VolumeClaimTemplates),
 	}
 	if s.Spec.Replicas != nil {
 		out.Replicas = int(*s.Spec.Replicas)
@@ -170,23 +171,17 @@ func join(reason, message string) string {
 // longest is how much of a message is shown; "kubectl describe" has the rest.
 const longest = 120
 
-// claimOrdinal tells whose claim it is by its name, <template>-<pod>, which
-// Kubernetes gives it. Labels with the pod's name come only later, if at all.
-func claimOrdinal(c topology.Cluster, k topology.Kind, claim *corev1.PersistentVolumeClaim) (int, bool) {
+// claimOrdinal tells whose claim it is, and of which template, by its name,
+// <template>-<pod>, which Kubernetes gives it. Labels with the pod's name come
+// only later, if at all.
+func claimOrdinal(c topology.Cluster, k topology.Kind, claim *corev1.PersistentVolumeClaim) (volume string, ordinal int, ok bool) {
 	if claim.Labels[topology.LabelComponent] != string(k) {
-		return 0, false
+		return "", 0, false
 	}
 	i := strings.LastIndex(claim.Name, "-"+c.SetName(k)+"-")
 	if i < 0 {
-		return 0, false
+		return "", 0, false
 	}
-	return c.Ordinal(k, claim.Name[i+1:])
-}
-
-func claimState(claim *corev1.PersistentVolumeClaim) state.Claim {
-	_, marked := claim.Annotations[topology.AnnotationDeferDeleting]
-	return state.Claim{
-		Name: claim.Name, UID: string(claim.UID), Marked: marked,
-		Terminating: claim.DeletionTimestamp != nil, Identity: identity(claim),
-	}
+	ordinal, ok = c.Ordinal(k, claim.Name[i+1:])
+	return claim.Name[:i], ordinal, ok
 }

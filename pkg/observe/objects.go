@@ -135,9 +135,9 @@ func (l lists) sort(c topology.Cluster) (objects, error) {
 			}
 		}
 		for i := range l.claims.Items {
-			if n, ok := claimOrdinal(c, k, &l.claims.Items[i]); ok {
+			if volume, n, ok := claimOrdinal(c, k, &l.claims.Items[i]); ok {
 				claim := &l.claims.Items[i]
-				seen.claims[k][n] = append(seen.claims[k][n], claimState(claim))
+				seen.claims[k][n] = append(seen.claims[k][n], claimState(claim, volume))
 				if claim.Spec.VolumeName != "" && claim.Status.Phase != corev1.ClaimPending {
 					seen.bound[string(claim.UID)] = claim.Spec.VolumeName
 				}

@@ -79,6 +79,7 @@ func (o *Observer) Against(ctx context.Context, c topology.Cluster) (plan.Wanted
 		return plan.Wanted{}, state.Snapshot{}, err
 	}
 	o.have = seen.existing
+	o.grow(ctx, c, seen)
 	snap := state.Snapshot{
 		At:        o.now(),
 		Groups:    map[topology.Kind]state.Group{},

@@ -176,18 +176,24 @@ func TestMissing(t *testing.T) {
 }
 
 func TestClaimOrdinal(t *testing.T) {
-	for name, want := range map[string]int{
-		"tikv-basic-tikv-0": 0, "tikv-log-basic-tikv-12": 12, "tikv-other-tikv-0": -1, "basic-tikv": -1,
+	type answer struct {
+		volume  string
+		ordinal int
+	}
+	none := answer{ordinal: -1}
+	for name, want := range map[string]answer{
+		"tikv-basic-tikv-0": {"tikv", 0}, "tikv-log-basic-tikv-12": {"tikv-log", 12}, "tikv-other-tikv-0": none, "basic-tikv": none,
 	} {
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
 			Name: name, Labels: map[string]string{topology.LabelComponent: "tikv"},
 		}}
-		n, ok := claimOrdinal(basic, topology.TiKV, claim)
+		volume, n, ok := claimOrdinal(basic, topology.TiKV, claim)
+		got := answer{volume, n}
 		if !ok {
-			n = -1
+			got = none
 		}
-		if n != want {
-			t.Errorf("%s: got %d, want %d", name, n, want)
+		if got != want {
+			t.Errorf("%s: got %+v, want %+v", name, got, want)
 		}
 	}
 }

@@ -53,6 +53,9 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
 		hold = hold.after(sc, v)
+		disks := sc.volumes()
+		sum.steps = append(sum.steps, disks.steps...)
+		sum.gates = append(sum.gates, disks.gates...)
 	}
 	if sum.idle() {
 		sum = reclaim(profiles, w, s)
@@ -188,8 +191,8 @@ func (sc Scene) create(p Profile) verdict {
 		return verdict{steps: steps}
 	}
 	steps = append(steps, applies(p.Kind, sc.Want.Config)...)
-	if v := sc.needs(p); !v.idle() {
-		return verdict{steps: steps, gates: v.gates}
+	if v := sc.needs(p); !v.idle() && sc.Got.Extent() == 0 {
+		return verdict{steps: steps, gates: v.gates} // pods that are there need a controller, whatever is missing
 	}
 	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.births(p)})}
 }

@@ -13,7 +13,7 @@ func Refusals(profiles []Profile, w Wanted, s state.Snapshot) []Gate {
 	for _, g := range w.Groups {
 		sc := w.scene(g, s)
 		p := profileOf(profiles, g.Kind)
-		if p.Floor == nil || g.Replicas >= sc.Got.Set.Replicas {
+		if p.Floor == nil || g.Replicas >= max(sc.Got.Set.Replicas, sc.Got.Extent()) {
 			continue
 		}
 		if least, why := p.Floor(sc); g.Replicas < least {

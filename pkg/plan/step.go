@@ -24,7 +24,8 @@ type Apply struct {
 	Component topology.Kind
 	Object    Object
 	// Replicas are those of a StatefulSet that is created: as many as there are
-	// members with data, which need not be as many as are wanted.
+	// pods and members with data, which need not be as many as are wanted. Pods
+	// beyond them Kubernetes would delete at once.
 	Replicas int
 }
 
@@ -179,13 +180,33 @@ type ForgetFailure struct {
 	Member    string
 }
 
+// ResizeClaim asks for a larger volume, in place. It never asks for less than
+// was asked for before.
+type ResizeClaim struct {
+	Component topology.Kind
+	Member    string
+	Name, UID string
+	From      topology.Size // requested before
+	Size      topology.Size
+}
+
+// RecreateSet deletes a StatefulSet, but not its pods, and makes it again with
+// larger claim templates, which cannot be changed in place. All else of it stays
+// as it is, so that the new one takes the pods over and restarts none.
+type RecreateSet struct {
+	Component topology.Kind
+	Name, UID string
+	Replicas  int // the live ones
+	Object    Object
+}
+
 // Disruptive tells whether a step takes redundancy away or cannot be taken
 // back, so that a stale observation must not lead to it.
 func Disruptive(s Step) bool {
 	switch s := s.(type) {
 	case Resize:
 		return s.To < s.From
-	case Restart, MoveLeader, RemoveMember, RemoveStore, DeleteClaim, DeletePod, DeleteSet, RecordFailure:
+	case Restart, MoveLeader, RemoveMember, RemoveStore, DeleteClaim, DeletePod, DeleteSet, RecreateSet, RecordFailure:
 		return true
 	}
 	return false
@@ -210,6 +231,8 @@ func (DeleteSet) step()    {}
 func (RecordFailure) step() {}
 func (RetireFailure) step() {}
 func (ForgetFailure) step() {}
+func (ResizeClaim) step()   {}
+func (RecreateSet) step()   {}
 
 func (s Apply) Target() (topology.Kind, string)        { return s.Component, "" }
 func (s Resize) Target() (topology.Kind, string)       { return s.Component, "" }
@@ -230,13 +253,19 @@ func (s DeleteSet) Target() (topology.Kind, string)    { return s.Component, "" 
 func (s RecordFailure) Target() (topology.Kind, string) { return s.Component, s.Member }
 func (s RetireFailure) Target() (topology.Kind, string) { return s.Component, s.Member }
 func (s ForgetFailure) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (s ResizeClaim) Target() (topology.Kind, string)   { return s.Component, s.Member }
+func (s RecreateSet) Target() (topology.Kind, string)   { return s.Component, "" }
 
 func (s Apply) String() string {
 	verb := "update"
 	if s.Object.Drift == Missing {
 		verb = "create"
 	}
-	return fmt.Sprintf("%s %s %s", verb, s.Object.Kind, s.Object.Name)
+	text := fmt.Sprintf("%s %s %s", verb, s.Object.Kind, s.Object.Name)
+	if s.Replicas > 0 {
+		text += fmt.Sprintf(" with %d replicas", s.Replicas)
+	}
+	return text
 }
 
 func (s Resize) String() string {
@@ -300,3 +329,11 @@ func (s RecordFailure) String() string {
 }
 func (s RetireFailure) String() string { return "ask for a replacement of " + s.Member }
 func (s ForgetFailure) String() string { return "end the failover of " + s.Member }
+
+func (s ResizeClaim) String() string {
+	return fmt.Sprintf("grow volume %s from %s to %s", s.Name, s.From, s.Size)
+}
+
+func (s RecreateSet) String() string {
+	return fmt.Sprintf("make StatefulSet %s anew for larger volumes, keeping its pods", s.Name)
+}

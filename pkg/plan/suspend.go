@@ -61,13 +61,11 @@ func suspended(got state.Group) bool {
 // adopt gives pods that somebody has deleted a StatefulSet around another one,
 // to be deleted with them: by themselves they would run for ever.
 func (sc Scene) adopt(p Profile) verdict {
-	for _, m := range sc.Got.Members {
-		if m.Pod != nil && !m.Pod.Terminating {
-			steps := applies(p.Kind, sc.Want.Config)
-			return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.births(p)})}
-		}
+	if sc.Got.Extent() == 0 {
+		return sc.leaving()
 	}
-	return sc.leaving()
+	steps := applies(p.Kind, sc.Want.Config)
+	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.births(p)})}
 }
 
 // leaving waits for a StatefulSet that is on its way out, and for its pods. One
@@ -75,8 +73,8 @@ func (sc Scene) adopt(p Profile) verdict {
 func (sc Scene) leaving() verdict {
 	var v verdict
 	for _, m := range sc.Got.Members {
-		if m.Pod == nil {
-			continue
+		if m.Pod == nil || sc.Got.Set.Terminating && !m.Pod.Terminating {
+			continue // it may be deleted without its pods
 		}
 		g := Gate{Component: m.Kind, Member: m.Name, Want: "the pod is gone", Observed: m.Trouble()}
 		if m.Pod.Terminating {
@@ -98,10 +96,10 @@ func (sc Scene) leaving() verdict {
 // or not, and are scaled in as any other. Those that have never been are scaled
 // out to, one by one, unless there is no cluster yet for them to join.
 func (sc Scene) births(p Profile) int {
-	n := 0
+	n := sc.Got.Extent()
 	for _, m := range sc.Got.Members {
-		if m.Pod != nil || !p.Stateless && sc.counts(m) {
-			n = m.Ordinal + 1
+		if !p.Stateless && sc.counts(m) {
+			n = max(n, m.Ordinal+1)
 		}
 	}
 	if n == 0 || p.Stateless || sc.All.PD.ClusterID == 0 {

@@ -116,18 +116,25 @@ func TestRefusedChanges(t *testing.T) {
 		have  func(*Existing)
 		field string
 	}{
-		"bigger volume": {
+		"tidb-B20: smaller volume": {
 			edit: func(tc *v1alpha1.TidbCluster) {
-				tc.Spec.TiKV.Requests[corev1.ResourceStorage] = resource.MustParse("20Gi")
+				tc.Spec.TiKV.Requests[corev1.ResourceStorage] = resource.MustParse("5Gi")
 			},
 			field: "spec.tikv.requests.storage",
+		},
+		"tidb-B34: attributes class of a volume that also grows": {
+			edit: func(tc *v1alpha1.TidbCluster) {
+				tc.Spec.TiKV.Requests[corev1.ResourceStorage] = resource.MustParse("20Gi")
+				tc.Spec.TiKV.VolumeAttributesClassName = &fast
+			},
+			field: "spec.tikv.volumeAttributesClassName",
 		},
 		"same size in other words": {
 			edit: func(tc *v1alpha1.TidbCluster) {
 				tc.Spec.TiKV.Requests[corev1.ResourceStorage] = resource.MustParse("10240Mi")
 			},
 		},
-		"storage class": {
+		"tidb-B21: storage class": {
 			edit:  func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.StorageClassName = &fast },
 			field: "spec.pd.storageClassName",
 		},
@@ -135,7 +142,7 @@ func TestRefusedChanges(t *testing.T) {
 			edit:  func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.VolumeAttributesClassName = &fast },
 			field: "spec.pd.volumeAttributesClassName",
 		},
-		"more volumes": {
+		"tidb-B34 tidb-B38 tikv-11-26: more volumes": {
 			edit: func(tc *v1alpha1.TidbCluster) {
 				tc.Spec.TiDB.StorageVolumes = []v1alpha1.StorageVolume{{Name: "x", StorageSize: "1Gi"}}
 			},
@@ -151,7 +158,7 @@ func TestRefusedChanges(t *testing.T) {
 			},
 			field: "spec.tikv.storageVolumes",
 		},
-		"pod management": {
+		"tidb-B38: pod management": {
 			edit:  func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.PodManagementPolicy = appsv1.OrderedReadyPodManagement },
 			field: "spec.tikv.podManagementPolicy",
 		},

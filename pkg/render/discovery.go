@@ -68,7 +68,7 @@ func bootstrapData(c topology.Cluster, g topology.Group, have Existing, snap sta
 		return old
 	case id != "":
 		return joining(id, old[keyJoin])
-	case have.Sets[topology.PD] != nil:
+	case have.Sets[topology.PD] != nil, snap.Groups[topology.PD].Extent() > 0 && old != nil:
 		// The first members are starting, told what is written there. Other
 		// names now would be another cluster.
 		return old

@@ -8,12 +8,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // immutable names the wanted changes of a StatefulSet that Kubernetes does not
 // make in place. An operator ignores most of them without a word.
-func immutable(comp component, wanted *appsv1.StatefulSet, have Existing) field.ErrorList {
+func immutable(comp component, wanted *appsv1.StatefulSet, have Existing, got state.Group) field.ErrorList {
 	live := have.Sets[comp.Kind]
 	if live == nil {
 		return nil
@@ -28,7 +30,7 @@ func immutable(comp component, wanted *appsv1.StatefulSet, have Existing) field.
 		errs = append(errs, field.Forbidden(at.Child("podManagementPolicy"),
 			fmt.Sprintf("StatefulSet %s was made with %s, which can not be changed", live.Name, policy(live))))
 	}
-	errs = append(errs, immutableClaims(at, comp, live)...)
+	errs = append(errs, immutableClaims(at, comp, live, got)...)
 	if comp.Kind == topology.PD && !have.HasDiscoveryDeployment && !bootstraps(comp.cluster, have) &&
 		wanted.Spec.Replicas != nil && *wanted.Spec.Replicas > replicasOf(live) {
 		errs = append(errs, field.Forbidden(at.Child("replicas"),
@@ -44,7 +46,7 @@ func policy(set *appsv1.StatefulSet) appsv1.PodManagementPolicyType {
 	return set.Spec.PodManagementPolicy
 }
 
-func immutableClaims(at *field.Path, comp component, live *appsv1.StatefulSet) field.ErrorList {
+func immutableClaims(at *field.Path, comp component, live *appsv1.StatefulSet, got state.Group) field.ErrorList {
 	existing := map[string]corev1.PersistentVolumeClaimSpec{}
 	for _, c := range live.Spec.VolumeClaimTemplates {
 		existing[c.Name] = c.Spec
@@ -62,9 +64,8 @@ func immutableClaims(at *field.Path, comp component, live *appsv1.StatefulSet) f
 				fmt.Sprintf("volume %s can not be added to an existing %s", c.Name, comp.Kind.Title())))
 			continue
 		}
-		if size, want := old.Resources.Requests.Storage(), c.Spec.Resources.Requests.Storage(); size.Cmp(*want) != 0 {
-			errs = append(errs, field.Forbidden(path, fmt.Sprintf(
-				"volume %s has %s; this version does not resize volumes", c.Name, size)))
+		if reason := unresizable(c, old, got); reason != "" {
+			errs = append(errs, field.Forbidden(path, reason))
 		}
 		if attributes := c.Spec.VolumeAttributesClassName; attributes != nil {
 			// With it, a change of the storage class has no effect.
@@ -85,4 +86,25 @@ func immutableClaims(at *field.Path, comp component, live *appsv1.StatefulSet) f
 		}
 	}
 	return errs
+}
+
+// unresizable says why a volume cannot get the wanted size, "" if it can or has
+// it. A claim that has more than is wanted is no reason: somebody has helped
+// himself, or a growth was called off half-way, and it does no harm.
+func unresizable(want corev1.PersistentVolumeClaim, template corev1.PersistentVolumeClaimSpec, got state.Group) string {
+	have, size := topology.SizeOf(*template.Resources.Requests.Storage()), templateSize(&want)
+	switch {
+	case size == have:
+		return ""
+	case size < have:
+		return fmt.Sprintf("volume %s has %s, and volumes can not shrink to %s", want.Name, have, size)
+	}
+	for _, m := range got.Running() {
+		for _, c := range m.Claims {
+			if c.Template == want.Name && !c.Marked && !c.Holds(size) && c.Growth == state.NotGrowable {
+				return fmt.Sprintf("claim %s can not grow from %s to %s: %s", c.Name, max(c.Requested, c.Capacity), size, plan.Rigid(c))
+			}
+		}
+	}
+	return ""
 }

@@ -27,6 +27,9 @@ func Status(w plan.Wanted, have Existing, s state.Snapshot, p plan.Plan, old v1a
 	r.pd(&status.PD)
 	r.tikv(&status.TiKV, status.PD.Phase)
 	r.tidb(&status.TiDB, status.PD.Phase, status.TiKV.Phase)
+	r.volumes(topology.PD, &status.PD.Volumes)
+	r.volumes(topology.TiKV, &status.TiKV.Volumes)
+	r.volumes(topology.TiDB, &status.TiDB.Volumes)
 	status.Conditions = r.conditions(status, p)
 	return status
 }

@@ -41,7 +41,7 @@ func Want(c topology.Cluster, have Existing, snap state.Snapshot) (plan.Wanted, 
 		w.Objects = append(w.Objects, configMapObject(m, have))
 	}
 	for _, g := range c.Groups {
-		group, errs, err := wantGroup(c, g, have)
+		group, errs, err := wantGroup(c, g, have, snap)
 		if err != nil {
 			return plan.Wanted{}, fmt.Errorf("render %s: %w", g.Kind.Title(), err)
 		}
@@ -54,7 +54,7 @@ func Want(c topology.Cluster, have Existing, snap state.Snapshot) (plan.Wanted, 
 	return w, nil
 }
 
-func wantGroup(c topology.Cluster, g topology.Group, have Existing) (plan.Group, field.ErrorList, error) {
+func wantGroup(c topology.Cluster, g topology.Group, have Existing, snap state.Snapshot) (plan.Group, field.ErrorList, error) {
 	live := have.Sets[g.Kind]
 	comp, err := describe(c, g, have)
 	if err != nil {
@@ -69,7 +69,7 @@ func wantGroup(c topology.Cluster, g topology.Group, have Existing) (plan.Group,
 	if err != nil {
 		return plan.Group{}, nil, err
 	}
-	refused = append(refused, immutable(comp, set, have)...)
+	refused = append(refused, immutable(comp, set, have, snap.Groups[g.Kind])...)
 
 	wanted := plan.Group{
 		Group:    g,

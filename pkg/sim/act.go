@@ -94,6 +94,16 @@ func (w *World) take(step plan.Step) error {
 	case plan.RestoreStore:
 		return w.restoreStore(s.StoreID)
 	}
+	return w.takeOnVolumes(step)
+}
+
+func (w *World) takeOnVolumes(step plan.Step) error {
+	switch s := step.(type) {
+	case plan.ResizeClaim:
+		return w.resizeClaim(s)
+	case plan.RecreateSet:
+		return w.recreate(s)
+	}
 	return w.sweep(step)
 }
 
@@ -142,18 +152,16 @@ func (w *World) apply(s plan.Apply) error {
 		w.config[k] = w.view.intent.Template[k]
 	default:
 		if s.Object.Drift == plan.Missing {
-			if set.exists {
-				return errors.New("the StatefulSet exists already")
-			}
-			n := s.Replicas
-			w.change(set, setSpec{replicas: n, partition: n, template: intent.Template[k], manual: intent.Manual[k]})
-			return nil
+			return w.make(k, setSpec{
+				replicas: s.Replicas, partition: s.Replicas, size: intent.Size[k],
+				template: intent.Template[k], manual: intent.Manual[k],
+			})
 		}
 		if w.moved(k) {
 			return errConflict
 		}
 		w.change(set, setSpec{
-			replicas: set.spec.replicas, partition: set.spec.replicas,
+			replicas: set.spec.replicas, partition: set.spec.replicas, size: set.spec.size,
 			template: intent.Template[k], manual: intent.Manual[k],
 		})
 	}

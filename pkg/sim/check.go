@@ -156,6 +156,8 @@ func (w *World) judge(step plan.Step) []Violation {
 		w.judgeClaim(s, say)
 	case plan.DeletePod:
 		w.judgePod(s, say)
+	case plan.RecreateSet:
+		w.judgeRecreate(s, say)
 	case plan.AllowLeaders:
 		w.judgeAllow(s, say)
 	case plan.DeleteSet:

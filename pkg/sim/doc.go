@@ -9,8 +9,9 @@
 // of treating a pod that is not Ready: Kubernetes below 1.35 replaces it, from
 // 1.35 on, and with OrderedReady, nobody does), pods that
 // start, crash, cannot be pulled or are refused at creation, claims that outlive
-// their pods, PD's etcd membership with its quorum, elections and refusals, PD's
-// stores with heartbeats, leaders and regions that move over time, evict-leader
+// their pods, volumes that take their time to grow, StatefulSets that are deleted
+// without their pods and made anew around them, PD's etcd membership with its
+// quorum, elections and refusals, PD's stores with heartbeats, leaders and regions that move over time, evict-leader
 // schedulers of ours and of others, TiDB servers, our ledger, and the ConfigMap
 // that tells a PD pod without data what to do.
 //
@@ -19,12 +20,13 @@
 // answer, or answers without its stores; a pod crashes; a host is lost and the
 // API shows its pods as Ready for a while; time passes between the live
 // observation and the act; PD forgets a scheduler; the user changes the intent
-// half-way, suspends components or pauses it all; the engine is interrupted, or
-// killed without a chance to clean up; it loses its lease, and for up to a minute
-// and a half a second engine and it both drive, turn by turn; heartbeats of a
-// store are late. A host that is lost for good, with its disk, is there to be
-// switched on (Faults.Bury): the pod stays Terminating until somebody deletes it
-// by force, and with its claim no other one can be scheduled.
+// half-way, suspends components or pauses it all; a StatefulSet is deleted and not
+// made anew; the engine is interrupted, or killed without a chance to clean up; it
+// loses its lease, and for up to a minute and a half a second engine and it both
+// drive, turn by turn; heartbeats of a store are late. A host that is lost for
+// good, with its disk, is there to be switched on (Faults.Bury): the pod stays
+// Terminating until somebody deletes it by force, and with its claim no other one
+// can be scheduled.
 //
 // # What is asserted
 //
@@ -71,6 +73,9 @@
 //     than there are copies of each region.
 //   - at-once: no more members joining by one Resize, or leaving, than the user
 //     allows, and never more than one of PD.
+//   - recreate: no RecreateSet while the cluster is paused, while a pod has yet to
+//     be restarted or a number of replicas to be reached, or for no larger volumes.
+//   - strays: no StatefulSet that is made deletes a pod that was there before it.
 //   - bootstrap: PD is bootstrapped once.
 //   - evictions: no more of our schedulers than stores may be leaving at once on
 //     stores that are not the one to restart next, nor restarting, nor leaving.

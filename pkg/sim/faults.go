@@ -93,7 +93,7 @@ func (w *World) kubectlScale() {
 	k := kind(w.rng.IntN(len(kinds)))
 	if s := &w.sets[k]; s.exists && w.rng.IntN(6) == 0 {
 		w.note("fault: somebody deletes the StatefulSet of %s without its pods", kinds[k].Title())
-		*s = set{generation: s.generation + 1}
+		w.orphan(k)
 	} else if s.exists {
 		spec := s.spec
 		spec.replicas = min(max(0, spec.replicas-2+w.rng.IntN(4)), limit-1)
@@ -149,7 +149,7 @@ func (w *World) cutOff() {
 
 // changeIntent is a user who does not wait for what he asked for before.
 func (w *World) changeIntent() {
-	switch w.rng.IntN(9) {
+	switch w.rng.IntN(11) {
 	case 0:
 		w.Scale(topology.PD, 1+w.rng.IntN(5))
 	case 1, 2:
@@ -168,6 +168,8 @@ func (w *World) changeIntent() {
 	case 8:
 		w.Suspend(kinds[w.rng.IntN(len(kinds)+1):]...)
 	case 9:
+		w.resizeSome()
+	case 10:
 		w.Manual(kinds[w.rng.IntN(len(kinds))])
 	}
 }
@@ -188,6 +190,7 @@ func (w *World) calm() {
 	w.dismiss()
 	w.Intent.Paused, w.Intent.Recover = false, true
 	for k := range kinds {
+		w.Intent.Size[k] = max(w.Intent.Size[k], w.sets[k].spec.size) // less would be refused
 		if flaw(w.Intent.Template[k]) != "" {
 			w.Upgrade("v4", kinds[k])
 		}

@@ -19,7 +19,7 @@ func (w *World) wanted() plan.Wanted {
 		g := plan.Group{
 			Group: topology.Group{
 				Kind: name, Replicas: w.Intent.Replicas[k], Version: w.Intent.Template[k],
-				Manual: w.Intent.Manual[k], Suspend: w.Intent.Suspend[k], MinReady: w.MinReady,
+				Manual: w.Intent.Manual[k], Suspend: w.Intent.Suspend[k], MinReady: w.MinReady, Volumes: w.volumes(kind(k)),
 				Failures: w.failures[k], MaxFailures: maxFailures, Recover: w.Intent.Recover,
 			},
 			Template: w.Intent.Template[k],
@@ -74,10 +74,19 @@ func (w *World) newAdvice() string {
 	switch {
 	case w.known() && w.pd.id != 0 || w.recorded != 0 || w.advice == joining:
 		return joining
-	case w.sets[pd].exists && w.advice != "":
+	case (w.sets[pd].exists || w.anyPodOf(pd)) && w.advice != "":
 		return w.advice
 	}
 	return founding(w.Intent.Replicas[pd])
+}
+
+func (w *World) anyPodOf(k kind) bool {
+	for _, p := range w.pods[k] {
+		if p != nil && !p.terminating() {
+			return true
+		}
+	}
+	return false
 }
 
 // Scale is the user changing a number of replicas.

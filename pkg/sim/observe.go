@@ -157,6 +157,9 @@ func (w *World) observeGroup(k kind) state.Group {
 		Observed: s.observed == s.generation, UpdateRevision: s.update, CurrentRevision: s.current,
 		Template: s.spec.template,
 	}}
+	if s.spec.size > 0 {
+		g.Set.Volumes = map[string]topology.Size{string(kinds[k]): topology.Size(s.spec.size) * gi}
+	}
 	n := s.spec.replicas
 	for i := range limit {
 		if w.pods[k][i] != nil || w.claims[k][i] != nil || w.inDatabase(k, i) {
@@ -171,7 +174,7 @@ func (w *World) observeGroup(k kind) state.Group {
 			m.Pod = w.observePod(p)
 		}
 		if c := w.claims[k][i]; c != nil {
-			m.Claims = []state.Claim{{Name: c.name, UID: c.uid, Marked: c.marked, Terminating: c.goneAt != never}}
+			m.Claims = []state.Claim{w.observeClaim(k, c)}
 		}
 		m.Database = w.observeDatabase(k, i)
 	}

@@ -64,7 +64,7 @@ func (w *World) bringBack() {
 	for _, m := range w.pd.members {
 		own = max(own, m.ordinal+1)
 	}
-	if s := &w.sets[pd]; s.spec.replicas < w.pd.quorum() && s.spec.replicas < own {
+	if s := &w.sets[pd]; s.exists && s.spec.replicas < w.pd.quorum() && s.spec.replicas < own {
 		w.note("user: scale the StatefulSet of PD back to %d", own)
 		spec := s.spec
 		spec.replicas = own

@@ -7,6 +7,7 @@ type set struct {
 	exists     bool
 	uid        string
 	leaving    bool // it was deleted and waits for its pods to be gone
+	fresh      bool // nobody has changed its replicas since it was made
 	spec       setSpec
 	generation int
 
@@ -19,6 +20,7 @@ type set struct {
 
 type setSpec struct {
 	replicas, partition int
+	size                int // of the claims of new pods
 	template            string
 	manual              bool // OnDelete
 }
@@ -31,6 +33,7 @@ func (w *World) change(s *set, spec setSpec) {
 	if !s.exists {
 		s.uid = w.uid()
 	}
+	s.fresh = s.fresh && s.spec.replicas == spec.replicas
 	s.exists, s.spec = true, spec
 	s.generation++
 	s.syncAt = w.t + w.between(1, 3)
@@ -76,6 +79,9 @@ type claim struct {
 	goneAt int64  // never unless it is terminating
 	data   uint64 // the PD member or the store that the data belongs to, 0 while empty
 	lost   bool   // it is bound to a host that is lost for good
+
+	requested, capacity int   // in Gi
+	growAt              int64 // when the storage has made it larger
 }
 
 // control is one turn of the StatefulSet controller.
@@ -119,6 +125,7 @@ func (w *World) atOnce(k kind) {
 	for i, p := range w.pods[k] {
 		switch {
 		case p != nil && i >= s.seen.replicas && !p.terminating():
+			w.stray(k, i)
 			w.remove(p)
 		case p == nil && i < s.seen.replicas:
 			w.create(k, i)
@@ -144,6 +151,7 @@ func (w *World) inOrder(k kind) bool {
 	for i := limit - 1; i >= s.seen.replicas; i-- {
 		if p := w.pods[k][i]; p != nil {
 			if !p.terminating() {
+				w.stray(k, i)
 				w.remove(p)
 			}
 			return false
@@ -180,7 +188,7 @@ func (w *World) create(k kind, i int) {
 			return // the controller waits for the claim to be gone
 		}
 		if c == nil {
-			w.claims[k][i] = &claim{name: fmt.Sprintf("%s-%s", kinds[k], w.names[k][i]), uid: w.uid(), goneAt: never}
+			w.claims[k][i] = &claim{name: fmt.Sprintf("%s-%s", kinds[k], w.names[k][i]), uid: w.uid(), goneAt: never, requested: s.seen.size, capacity: s.seen.size}
 		}
 	}
 	w.pods[k][i] = &pod{

@@ -284,19 +284,6 @@ func TestKubectlScaleThenScaleIn(t *testing.T) {
 	fine(t, w)
 }
 
-// A StatefulSet that was deleted without its pods takes them over again, also
-// those that are wanted no more: they are scaled in as any other.
-func TestDeletedStatefulSet(t *testing.T) {
-	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
-	w.sets[tikv] = set{generation: w.sets[tikv].generation + 1}
-	w.Scale(topology.TiKV, 3)
-	fine(t, w)
-	neverTold(t, w, "restart")
-	if !told(w, "take store 4 of basic-tikv-3 offline") {
-		t.Error(w.Transcript())
-	}
-}
-
 // A host with the last store is lost. More stores are what the user needs now.
 func TestScaleOutPastLostHost(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 2})

@@ -10,6 +10,7 @@ func (w *World) rest() {
 			continue
 		}
 		w.restOfSet(kind(k))
+		w.restOfVolumes(kind(k))
 		for i := range limit {
 			w.restOfMember(kind(k), i)
 		}

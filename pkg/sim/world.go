@@ -67,6 +67,7 @@ type Options struct {
 type Intent struct {
 	Replicas [3]int
 	Template [3]string
+	Size     [3]int // of each volume, in Gi
 	Paused   bool
 	Manual   [3]bool
 	Suspend  [3]bool
@@ -129,6 +130,7 @@ func New(o Options) *World {
 	w.Intent.Replicas = [3]int{o.PD, o.TiKV, o.TiDB}
 	w.Intent.Template = [3]string{"v1", "v1", "v1"}
 	w.pd.electAt = never
+	w.Intent.Size = [3]int{pd: defaultSize, tikv: defaultSize}
 	for k := range kinds {
 		for i := range limit {
 			w.names[k][i] = w.cluster.PodName(kinds[k], i)
@@ -158,6 +160,7 @@ func (w *World) tick() {
 	for k := range kinds {
 		w.control(kind(k))
 		w.run(kind(k))
+		w.growVolumes(kind(k))
 	}
 	w.tickPD()
 	w.tickStores()

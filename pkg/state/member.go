@@ -69,7 +69,35 @@ type Claim struct {
 	Identity    Identity
 	// Volume is nil while the claim has none, and where nobody looked.
 	Volume *Volume
+	// Template is the name of the claim template, e.g. "tikv".
+	Template string
+	// Class is the storage class, "" for a volume without any. Growth tells
+	// whether the class lets volumes grow.
+	Class  string
+	Growth Growth
+	Bound  bool
+	// Requested is what was asked for, Capacity what there is, 0 while nobody
+	// has said so.
+	Requested, Capacity topology.Size
+	// Resizing says what a growing volume waits for, as Kubernetes tells, and
+	// Since when; empty where it says nothing.
+	Resizing string
+	Since    time.Time
 }
+
+// Growth tells whether a volume can be made larger.
+type Growth int
+
+// GrowthUnknown: the storage class could not be read, or nobody has asked yet.
+const (
+	GrowthUnknown Growth = iota
+	Growable
+	NotGrowable
+)
+
+// Holds tells whether a claim is as large as wanted, or larger: a static volume
+// can be larger than what was asked for.
+func (c Claim) Holds(size topology.Size) bool { return max(c.Requested, c.Capacity) >= size }
 
 // Presence tells what is known of a member in the database.
 type Presence int

@@ -1,5 +1,7 @@
 package state
 
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+
 // Set is a component's StatefulSet.
 type Set struct {
 	Exists bool
@@ -25,6 +27,21 @@ type Set struct {
 	// Template is the fingerprint of the pod template applied last; see
 	// plan.Group.Template.
 	Template string
+	// Volumes are the sizes in its claim templates, by their names.
+	Volumes map[string]topology.Size
+}
+
+// Extent is one more than the highest ordinal that has a pod which is not about
+// to go: the least number of replicas with which a StatefulSet that is made
+// takes nothing away.
+func (g Group) Extent() int {
+	n := 0
+	for _, m := range g.Members {
+		if m.Pod != nil && !m.Pod.Terminating {
+			n = max(n, m.Ordinal+1)
+		}
+	}
+	return n
 }
 
 // Member finds a member by its pod's name.

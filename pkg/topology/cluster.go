@@ -55,6 +55,8 @@ type Group struct {
 	// Recover: the user wants replacements to go once the members that they
 	// replace are back (TiKV; spec.tikv.recoverFailover, failover.recoverByUID).
 	Recover bool
+	// Volumes are the claims that each member has, the one with its data first.
+	Volumes []Volume
 	// EvictTimeout bounds the wait for a store's leaders to leave before the
 	// store is restarted anyway (TiKV; spec.tikv.evictLeaderTimeout).
 	EvictTimeout time.Duration

@@ -39,6 +39,7 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 	}
 	if pd := tc.Spec.PD; pd != nil {
 		g := group(tc, PD, pd.Replicas, tc.PDImage(), tc.BasePDSpec())
+		g.Volumes = volumes(PD, pd.Requests, pd.StorageVolumes)
 		g.Failures, g.MaxFailures = pdFailures(tc.Status.PD.FailureMembers), count(pd.MaxFailoverCount)
 		c.Groups = append(c.Groups, g)
 	}
@@ -47,6 +48,7 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 		g.StoreLabels = kv.StoreLabels
 		g.EvictTimeout = tc.TiKVEvictLeaderTimeout()
 		g.ScaleOut, g.ScaleIn = atOnce(kv.ScalePolicy.ScaleOutParallelism), atOnce(kv.ScalePolicy.ScaleInParallelism)
+		g.Volumes = volumes(TiKV, kv.Requests, kv.StorageVolumes)
 		g.Failures, g.MaxFailures = tikvFailures(tc.Status.TiKV.FailureStores), count(kv.MaxFailoverCount)
 		g.Recover = recovers(kv, tc.Status.TiKV.FailoverUID)
 		c.Groups = append(c.Groups, g)
@@ -54,6 +56,7 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 	if db := tc.Spec.TiDB; db != nil {
 		g := group(tc, TiDB, db.Replicas, tc.TiDBImage(), tc.BaseTiDBSpec())
 		g.ScaleOut, g.ScaleIn = atOnce(db.ScalePolicy.ScaleOutParallelism), atOnce(db.ScalePolicy.ScaleInParallelism)
+		g.Volumes = volumes(TiDB, nil, db.StorageVolumes)
 		if _, set := tc.Annotations[annMinReady(TiDB)]; !set && g.Replicas > 1 {
 			g.MinReady = tidbMinReady
 		}

@@ -26,10 +26,14 @@ func TestNew(t *testing.T) {
 	want := Cluster{
 		Namespace: "db", Name: "basic", UID: "u", Instance: "release-7", VolumePolicy: "Retain",
 		Groups: []Group{
-			{Kind: PD, Replicas: 3, MaxFailures: 3, Image: "pingcap/pd:v8.1.0", Version: "v8.1.0", ScaleOut: 1, ScaleIn: 1},
+			{
+				Kind: PD, Replicas: 3, MaxFailures: 3, Image: "pingcap/pd:v8.1.0", Version: "v8.1.0", ScaleOut: 1, ScaleIn: 1,
+				Volumes: []Volume{{Name: "pd", Size: 1 << 30, Field: "spec.pd.requests.storage"}},
+			},
 			{
 				Kind: TiKV, Replicas: 3, MaxFailures: 3, Image: "r.example.com:5000/tikv:v8.1.0", Version: "v8.1.0",
 				EvictTimeout: 10 * time.Minute, MinReady: 30 * time.Second, ScaleOut: 3, ScaleIn: 2,
+				Volumes: []Volume{{Name: "tikv", Size: 1 << 30, Field: "spec.tikv.requests.storage"}},
 			},
 			{Kind: TiDB, Replicas: 2, MaxFailures: 3, Image: "pingcap/tidb:v8.1.0", Version: "v8.1.0", Manual: true, MinReady: 3 * time.Second, ScaleOut: 1, ScaleIn: 1},
 		},

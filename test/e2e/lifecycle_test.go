@@ -59,6 +59,7 @@ func TestLifecycle(t *testing.T) {
 	step("PD member lost with its data", memberLost)
 	step("store lost with its data", storeLost)
 	step("bad image, reverted", badImage)
+	step("volumes", testVolumes)
 	step("interrupted", interrupted)
 	step("upgrade, killed ten times", killed)
 	account := writer.Stop()

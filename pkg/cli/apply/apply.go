@@ -47,7 +47,10 @@ well, until --force-conflicts takes it over.
 A manifest with "paused: true" is written and not carried out: the command ends with
 exit code 6, and "kubectl tidb sync" goes on when the cluster is not paused any more.
 One with suspendAction.suspendStatefulSet, for all or for a component, takes the pods
-away and keeps the data; without it they come back.`,
+away and keeps the data; without it they come back.
+A larger spec.<component>.requests.storage makes the volumes that there are larger,
+without a restart, if their storage class lets them grow (allowVolumeExpansion).
+Volumes never shrink, and their class cannot be changed.`,
 		Example: `  # Take a cluster to what a file says
   kubectl tidb apply -f basic.yaml
 

@@ -70,7 +70,7 @@ and go on with "kubectl tidb sync".`,
 	flags.Int32Var(&o.pd, "pd", 3, "Number of PD members.")
 	flags.Int32Var(&o.tikv, "tikv", 3, "Number of TiKV stores.")
 	flags.Int32Var(&o.tidb, "tidb", 2, "Number of TiDB servers.")
-	flags.StringVar(&o.storage, "storage", "10Gi", "Storage of each PD member and each TiKV store.")
+	flags.StringVar(&o.storage, "storage", "10Gi", "Storage of each PD member and each TiKV store. It can be made larger later, with \"kubectl tidb apply\" or \"sync\".")
 	flags.StringVar(&o.storageClassName, "storage-class", "", "Storage class of the claims; the default class without it.")
 	_ = cmd.MarkFlagRequired("version")
 	_ = cmd.RegisterFlagCompletionFunc("version", target.CompleteVersion(f))

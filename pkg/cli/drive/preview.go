@@ -82,6 +82,11 @@ func (p prospect) changes(g plan.Group) string {
 	if got.Set.Replicas != g.Replicas {
 		parts = append(parts, fmt.Sprintf("%d to %s", got.Set.Replicas, members(g.Replicas)))
 	}
+	for _, v := range g.Volumes {
+		if have, ok := got.Set.Volumes[v.Name]; ok && have != v.Size {
+			parts = append(parts, fmt.Sprintf("volumes %s from %s to %s, without a restart", v.Name, have, v.Size))
+		}
+	}
 	switch n := restarts(g, got); {
 	case n > 0 && g.Manual:
 		parts = append(parts, fmt.Sprintf("%d to restart when you delete their pods", n))

@@ -74,6 +74,7 @@ func TestPreview(t *testing.T) {
 	stuck := plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{{
 		Component: topology.TiKV, Member: "t-tikv-0", Want: "serving", Observed: "pod is not ready", Blocked: true, Unblock: "kubectl describe pod t-tikv-0",
 	}}}
+	grow := plantest.New(3, 3, 2).Volumes(topology.TiKV, 10<<30, 20<<30)
 	rolled := plantest.New(3, 3, 2).Roll(topology.TiKV).Rolled(topology.TiKV, 2)
 	for _, c := range []struct {
 		name    string
@@ -86,6 +87,7 @@ func TestPreview(t *testing.T) {
 		{"upgrade", upgrade, Request{Action: "upgrade to v8.1.1", Now: cluster("v8.1.0")}, evict, exit.Pending},
 		{"scale", scale, Request{Action: "scale tikv=3 tidb=1", Now: cluster("v8.1.1")}, evict, exit.Pending},
 		{"create", create, Request{Action: "create"}, begin, exit.Pending},
+		{"grow", grow, Request{Action: "apply basic.yaml", Now: cluster("v8.1.1")}, grow.Decide(), exit.Pending},
 		{"half-way", rolled, Request{Action: "sync", Now: cluster("v8.1.1")}, evict, exit.Pending},
 		{"suspend", suspend, Request{Action: "apply basic.yaml", Now: cluster("v8.1.1")}, stop, exit.Pending},
 		{"paused", scale, Request{Action: "apply basic.yaml", Now: cluster("v8.1.1")}, plan.Plan{Outcome: plan.Paused}, exit.Paused},

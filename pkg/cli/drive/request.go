@@ -82,10 +82,37 @@ func (r Request) allow(w plan.Wanted, snap state.Snapshot) error {
 	for _, g := range plan.Refusals(component.Profiles(), w, snap) {
 		problems = append(problems, g.String())
 	}
+	if reason := r.shrinks(w, snap); reason != "" {
+		problems = append(problems, reason)
+	}
 	if len(problems) > 0 {
 		return refuse(w.Cluster, "cannot become that", problems)
 	}
 	return r.seeing(w.Cluster, snap)
+}
+
+// shrinks says what speaks against taking a volume's size back, "" when nothing
+// does: a volume that was asked to grow, by a run that did not get as far as the
+// StatefulSet, cannot become smaller again. One that nobody has asked can.
+func (r Request) shrinks(w plan.Wanted, snap state.Snapshot) string {
+	if r.Now == nil {
+		return ""
+	}
+	now := topology.New(r.Now)
+	for _, g := range w.Groups {
+		before, _ := now.Group(g.Kind)
+		for _, m := range snap.Groups[g.Kind].Running() {
+			for _, c := range m.Claims {
+				old, _ := before.Volume(c.Template)
+				want, ok := g.Volume(c.Template)
+				if ok && want.Size < old.Size && want.Size < c.Requested && !c.Marked {
+					return fmt.Sprintf("%s: claim %s has been asked to have %s, and volumes can not shrink to %s",
+						want.Field, c.Name, c.Requested, want.Size)
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // seeing refuses to change a cluster whose PD runs but does not answer: what is

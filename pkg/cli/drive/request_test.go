@@ -70,6 +70,14 @@ func TestAllow(t *testing.T) {
 	suspended.Seen.Groups = nil
 	fewer := plantest.New(3, 4, 2)
 	fewer.Want(topology.TiKV).Replicas = 2
+	sized := func(size string) *v1alpha1.TidbCluster {
+		return basic(func(tc *v1alpha1.TidbCluster) {
+			tc.Spec.TiKV.Requests[corev1.ResourceStorage] = resource.MustParse(size)
+		})
+	}
+	const gi = topology.Size(1 << 30)
+	asked := plantest.New(3, 3, 2).Volumes(topology.TiKV, 10*gi, 10*gi)
+	asked.Member("t-tikv-1").Claims[0].Requested = 20 * gi
 	for _, c := range []struct {
 		name    string
 		r       Request
@@ -85,6 +93,11 @@ func TestAllow(t *testing.T) {
 		{"PD is suspended", Request{Now: asleep, Write: write}, suspended, exit.OK, ""},
 		{"PD is about to be suspended", Request{Now: asleep, Write: write}, plantest.New(3, 3, 2).Blind(), exit.Refused, "--force"},
 		{"nothing is to be changed", Request{Now: born}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
+		{"tidb-B20: a growth that has begun is called off", Request{Now: sized("20Gi"), Write: write}, asked, exit.Refused,
+			"spec.tikv.requests.storage: claim tikv-t-tikv-1 has been asked to have 20Gi, and volumes can not shrink to 10Gi"},
+		{"a growth that has not begun is called off", Request{Now: sized("20Gi"), Write: write},
+			plantest.New(3, 3, 2).Volumes(topology.TiKV, 10*gi, 10*gi), exit.OK, ""},
+		{"a claim was made larger by hand", Request{Now: sized("10Gi"), Write: write}, asked, exit.OK, ""},
 		{"a new cluster", Request{Write: write}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
 	} {
 		wantRefusal(t, c.name, c.r.allow(c.cluster.Wanted, c.cluster.Seen), c.code, c.says)

@@ -156,6 +156,22 @@ func (c *Cluster) Add(kind topology.Kind) *state.Member {
 	return &g.Members[len(g.Members)-1]
 }
 
+// Volumes has the members of PD or TiKV claims of a size, and the StatefulSet a
+// claim template of it; a larger size is wanted.
+func (c *Cluster) Volumes(kind topology.Kind, have, want topology.Size) *Cluster {
+	name := string(kind)
+	c.Want(kind).Volumes = []topology.Volume{{Name: name, Size: want, Field: "spec." + name + ".requests.storage"}}
+	c.Set(kind, func(s *state.Set) { s.UID, s.Volumes = "set-"+name, map[string]topology.Size{name: have} })
+	for i := range c.Seen.Groups[kind].Members {
+		for j := range c.Seen.Groups[kind].Members[i].Claims {
+			claim := &c.Seen.Groups[kind].Members[i].Claims[j]
+			claim.Template, claim.Bound, claim.Class, claim.Growth = name, true, "standard", state.Growable
+			claim.Requested, claim.Capacity = have, have
+		}
+	}
+	return c
+}
+
 // Roll makes v2 the update revision of a component, uploaded but not rolled.
 func (c *Cluster) Roll(kind topology.Kind) *Cluster {
 	return c.Set(kind, func(s *state.Set) { s.UpdateRevision = "v2" })

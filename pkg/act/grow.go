@@ -1,0 +1,213 @@
+package act
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// resizeClaim asks for a larger volume. Whether the storage can do it, is for
+// Kubernetes to say.
+func (a *Actor) resizeClaim(ctx context.Context, s plan.ResizeClaim) error {
+	object := "persistentvolumeclaim " + s.Name
+	claim, err := a.claim(ctx, s.Name)
+	switch {
+	case err != nil:
+		return err
+	case claim == nil:
+		return stale(object, "is gone")
+	case string(claim.UID) != s.UID:
+		return stale(object, "has been replaced by another one of that name")
+	case claim.DeletionTimestamp != nil:
+		return stale(object, "is being deleted")
+	case marked(claim):
+		return stale(object, "is marked as left over by now")
+	case requested(claim) >= s.Size:
+		return nil
+	}
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": claim.ResourceVersion},
+		"spec": map[string]any{"resources": map[string]any{"requests": map[string]any{
+			string(corev1.ResourceStorage): s.Size.String(),
+		}}},
+	})
+	if err != nil {
+		return fmt.Errorf("encode patch of %s: %w", object, err)
+	}
+	_, err = a.kube.CoreV1().PersistentVolumeClaims(a.cluster.Namespace).Patch(ctx, s.Name,
+		types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return stale(object, "has just changed")
+	case err != nil:
+		return failed("resize", object, err)
+	}
+	return nil
+}
+
+func requested(claim *corev1.PersistentVolumeClaim) topology.Size {
+	return topology.SizeOf(*claim.Spec.Resources.Requests.Storage())
+}
+
+// recreateSet deletes a StatefulSet without its pods and makes it again in one
+// go, so that the pods are without a controller for as short as can be and all
+// that others have added to it is kept. A run that is killed in between leaves
+// it to the next one, which creates a StatefulSet around pods.
+func (a *Actor) recreateSet(ctx context.Context, s plan.RecreateSet) error {
+	wanted, ok := s.Object.Manifest.(*appsv1.StatefulSet)
+	if !ok {
+		return fmt.Errorf("%s: a %T cannot be created", s, s.Object.Manifest)
+	}
+	live, err := a.orphan(ctx, s, wanted)
+	if live == nil || err != nil {
+		return err
+	}
+	if err := a.vanished(ctx, s); err != nil {
+		return err
+	}
+	object := "statefulset " + s.Name
+	_, err = a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Create(ctx, render.Recreated(live, wanted),
+		metav1.CreateOptions{FieldManager: fieldManager})
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return stale(object, "exists by now")
+	case err != nil:
+		return failed("create", object, err)
+	}
+	return nil
+}
+
+// orphan deletes the StatefulSet without its pods and returns it as it was, nil
+// if there is nothing to be done any more. Its controller writes its status all
+// the time; after a conflict everything is asked anew.
+func (a *Actor) orphan(ctx context.Context, s plan.RecreateSet, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
+	object := "statefulset " + s.Name
+	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)
+	orphan := metav1.DeletePropagationOrphan
+	for range attempts {
+		live, err := client.Get(ctx, s.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil, stale(object, "is gone")
+		case err != nil:
+			return nil, failed("get", object, err)
+		case string(live.UID) != s.UID:
+			return nil, stale(object, "has been replaced by another one of that name")
+		case live.DeletionTimestamp != nil:
+			// Its pods go with it; to let go of them now would leave them behind.
+			return nil, stale(object, "is being deleted")
+		}
+		if err := a.ours(object, live); err != nil {
+			return nil, err
+		}
+		if !render.Outgrown(live, wanted) {
+			return nil, nil
+		}
+		if err := a.replaceable(ctx, s, live, wanted); err != nil {
+			return nil, err
+		}
+		err = client.Delete(ctx, s.Name, metav1.DeleteOptions{
+			PropagationPolicy: &orphan,
+			Preconditions:     &metav1.Preconditions{UID: &live.UID, ResourceVersion: &live.ResourceVersion},
+		})
+		switch {
+		case err == nil:
+			return live, nil
+		case !apierrors.IsConflict(err):
+			return nil, failed("delete", object, err)
+		}
+		if err := rest(ctx); err != nil {
+			return nil, failed("delete", object, err)
+		}
+	}
+	return nil, stale(object, "changes all the time")
+}
+
+// replaceable makes sure that the StatefulSet has nothing to do at the moment,
+// and that all claims have been asked to be as large as the new one will say.
+func (a *Actor) replaceable(ctx context.Context, s plan.RecreateSet, live, wanted *appsv1.StatefulSet) error {
+	object := "statefulset " + s.Name
+	rolls := live.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType
+	switch {
+	case replicas(live) != s.Replicas:
+		return stale(object, "has %d replicas, not %d any more", replicas(live), s.Replicas)
+	case live.Status.ObservedGeneration < live.Generation:
+		return stale(object, "has changed and its controller has yet to see it")
+	case rolls && (live.Status.CurrentRevision != live.Status.UpdateRevision || partition(live) < replicas(live)):
+		return stale(object, "is being rolled out")
+	}
+	for _, template := range wanted.Spec.VolumeClaimTemplates {
+		for n := range s.Replicas {
+			claim, err := a.claim(ctx, template.Name+"-"+a.cluster.PodName(s.Component, n))
+			if err != nil {
+				return err
+			}
+			if claim == nil {
+				continue // it will be made as large as wanted
+			}
+			size := topology.SizeOf(*template.Spec.Resources.Requests.Storage())
+			if there := topology.SizeOf(*claim.Status.Capacity.Storage()); max(requested(claim), there) < size {
+				return stale("persistentvolumeclaim "+claim.Name, "has not been asked to grow to %s", size)
+			}
+		}
+	}
+	return nil
+}
+
+// vanished waits for the StatefulSet to be gone, that is, for its pods to have
+// been let go of. That takes a moment.
+func (a *Actor) vanished(ctx context.Context, s plan.RecreateSet) error {
+	object := "statefulset " + s.Name
+	for {
+		live, err := a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Get(ctx, s.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err != nil:
+			return failed("get", object, err)
+		case string(live.UID) != s.UID:
+			return stale(object, "exists by now")
+		}
+		if err := rest(ctx); err != nil {
+			return failed("delete", object, err)
+		}
+	}
+}
+
+// takesAll makes sure that a StatefulSet which is created has room for all pods
+// that are there: those beyond its replicas would be deleted.
+func (a *Actor) takesAll(ctx context.Context, k topology.Kind, set *appsv1.StatefulSet) error {
+	pods, err := a.kube.CoreV1().Pods(a.cluster.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return failed("list", "pods", err)
+	}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		n, ok := a.cluster.Ordinal(k, pod.Name)
+		if ok && n >= replicas(set) && pod.DeletionTimestamp == nil {
+			return stale("pod "+pod.Name, "is there, and statefulset %s is to have %d replicas", set.Name, replicas(set))
+		}
+	}
+	return nil
+}
+
+// rest is a moment's pause between two attempts.
+func rest(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(pause):
+		return nil
+	}
+}

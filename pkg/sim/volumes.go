@@ -1,0 +1,170 @@
+package sim
+
+import (
+	"errors"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// Sizes are in Gi, and TiDB has no volumes.
+const (
+	gi          = topology.Size(1 << 30)
+	defaultSize = 10
+)
+
+var errNoRoom = errors.New("a pod is there that the StatefulSet would delete")
+
+// Resize is the user changing the size of a component's volumes.
+func (w *World) Resize(k topology.Kind, size int) {
+	w.note("user: volumes of %s of %s", k.Title(), topology.Size(size)*gi)
+	w.Intent.Size[kindOf(k)] = size
+}
+
+// resizeSome is a user who asks for more, and sometimes for less again before
+// he got it. A StatefulSet with the larger size already would have refused that.
+func (w *World) resizeSome() {
+	k := kind(w.rng.IntN(2))
+	size := w.Intent.Size[k] + 1 + w.rng.IntN(3)
+	if w.rng.IntN(3) == 0 {
+		size = max(size-3, w.sets[k].spec.size, defaultSize)
+	}
+	w.Resize(kinds[k], size)
+}
+
+// volumes are what is wanted of a component's claims.
+func (w *World) volumes(k kind) []topology.Volume {
+	if w.Intent.Size[k] == 0 {
+		return nil
+	}
+	return []topology.Volume{{Name: string(kinds[k]), Size: topology.Size(w.Intent.Size[k]) * gi}}
+}
+
+// growVolumes is the storage: a volume grows a while after it was asked to, on
+// the node of its pod.
+func (w *World) growVolumes(k kind) {
+	for i, c := range w.claims[k] {
+		if c != nil && c.capacity < c.requested && w.t >= c.growAt && w.pods[k][i] != nil && !c.lost {
+			c.capacity = c.requested
+		}
+	}
+}
+
+func (w *World) observeClaim(k kind, c *claim) state.Claim {
+	out := state.Claim{
+		Name: c.name, UID: c.uid, Marked: c.marked, Terminating: c.goneAt != never,
+		Template: string(kinds[k]), Class: "standard", Growth: state.Growable, Bound: true,
+		Requested: topology.Size(c.requested) * gi, Capacity: topology.Size(c.capacity) * gi,
+	}
+	if c.capacity < c.requested {
+		out.Resizing = "the node has to resize the filesystem"
+	}
+	return out
+}
+
+func (w *World) resizeClaim(s plan.ResizeClaim) error {
+	k := kindOf(s.Component)
+	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	c := w.claims[k][i]
+	if c == nil || c.uid != s.UID || c.marked || c.goneAt != never {
+		return errConflict
+	}
+	if size := int(s.Size / gi); c.requested < size {
+		c.requested, c.growAt = size, w.t+w.between(20, 600)
+	}
+	return nil
+}
+
+// recreate replaces a StatefulSet in two moves, between which a run can end.
+func (w *World) recreate(s plan.RecreateSet) error {
+	k := kindOf(s.Component)
+	old := &w.sets[k]
+	size := w.view.intent.Size[k]
+	if !old.exists || old.leaving || old.uid != s.UID || old.spec.replicas != s.Replicas || old.observed != old.generation {
+		return errConflict
+	}
+	if !old.spec.manual && (old.current != old.update || old.spec.partition < old.spec.replicas) {
+		return errConflict
+	}
+	for i := range min(s.Replicas, limit) {
+		if c := w.claims[k][i]; c != nil && max(c.requested, c.capacity) < size {
+			return errConflict
+		}
+	}
+	spec := old.spec
+	w.orphan(k)
+	if w.chance(w.Faults.Fail) {
+		return errHalfWay
+	}
+	w.Pass(int(w.between(1, 5)))
+	if w.chance(w.Faults.Kill) {
+		w.kill()
+		return errKilled
+	}
+	spec.partition, spec.size = spec.replicas, max(spec.size, size)
+	return w.make(k, spec)
+}
+
+// orphan deletes a StatefulSet without its pods.
+func (w *World) orphan(k kind) { w.sets[k] = set{generation: w.sets[k].generation + 1} }
+
+// make creates a StatefulSet. Its controller knows of no revision before the
+// one that it is created with.
+func (w *World) make(k kind, spec setSpec) error {
+	if w.sets[k].exists {
+		return errors.New("the StatefulSet exists already")
+	}
+	for _, p := range w.pods[k][min(spec.replicas, limit):] {
+		if p != nil && !p.terminating() {
+			return errNoRoom
+		}
+	}
+	w.change(&w.sets[k], spec)
+	w.sets[k].fresh = true
+	return nil
+}
+
+// stray: a pod is beyond the replicas of its StatefulSet. One that nobody has
+// scaled since it was made was made too small.
+func (w *World) stray(k kind, i int) {
+	if w.sets[k].fresh {
+		w.broke("strays", "a new StatefulSet of %s deletes %s", kinds[k].Title(), w.names[k][i])
+	}
+}
+
+// judgeRecreate: a StatefulSet is made anew only for larger volumes, and only
+// when it has nothing else to do.
+func (w *World) judgeRecreate(s plan.RecreateSet, say sayer) {
+	k := kindOf(s.Component)
+	set := &w.sets[k]
+	if w.seen.intent.Paused && w.Intent.Paused {
+		say("recreate", "the cluster is paused")
+	}
+	if max(w.seen.intent.Size[k], w.Intent.Size[k]) <= set.spec.size {
+		say("recreate", "its claims are as large as wanted")
+	}
+	shown := w.view.wanted.Groups[k].Size() // with those that replace others
+	if n := set.spec.replicas; n != shown && n != w.wanted().Groups[k].Size() {
+		say("recreate", "it has %d replicas to scale to another number", n)
+	}
+	for i := range min(set.spec.replicas, limit) {
+		p := w.pods[k][i]
+		if p != nil && !set.spec.manual && p.revision != set.update && w.seen.revision[k][i] == p.revision {
+			say("recreate", "%s has yet to be restarted", w.names[k][i])
+		}
+	}
+}
+
+// restOfVolumes: every volume is as large as wanted, and so is the next one.
+func (w *World) restOfVolumes(k kind) {
+	want := w.Intent.Size[k]
+	if have := w.sets[k].spec.size; have != want {
+		w.broke("rest", "%s has claims of %d Gi for new members, not of %d", kinds[k].Title(), have, want)
+	}
+	for i, c := range w.claims[k] {
+		if c != nil && i < w.Intent.Replicas[k] && c.capacity < want {
+			w.broke("rest", "%s has %d Gi, not %d", c.name, c.capacity, want)
+		}
+	}
+}

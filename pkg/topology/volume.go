@@ -1,0 +1,67 @@
+package topology
+
+import (
+	"fmt"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Size is an amount of storage in bytes.
+type Size int64
+
+// SizeOf is a quantity as a Size. What is not a whole number of bytes is rounded
+// up, as storage is.
+func SizeOf(q resource.Quantity) Size { return Size(q.Value()) }
+
+// Quantity is the size as Kubernetes writes it, in the shortest form.
+func (s Size) Quantity() resource.Quantity {
+	const mi, m = 1 << 20, 1_000_000
+	format := resource.BinarySI
+	if s%mi != 0 && s%m == 0 {
+		format = resource.DecimalSI
+	}
+	return *resource.NewQuantity(int64(s), format)
+}
+
+func (s Size) String() string {
+	q := s.Quantity()
+	return q.String()
+}
+
+// Volume is a claim that each member of a component has.
+type Volume struct {
+	Name string // of the claim template, e.g. "tikv" or "tikv-wal"
+	Size Size
+	// Field is where the user says how large it is.
+	Field string
+}
+
+// Volume finds a volume by the name of its claim template.
+func (g Group) Volume(name string) (Volume, bool) {
+	for _, v := range g.Volumes {
+		if v.Name == name {
+			return v, true
+		}
+	}
+	return Volume{}, false
+}
+
+// volumes are those of a component: its data, where it asks for storage, and
+// what the user adds. A size that cannot be read is for Validate to tell of.
+func volumes(k Kind, requests corev1.ResourceList, added []v1alpha1.StorageVolume) []Volume {
+	var all []Volume
+	if size, ok := requests[corev1.ResourceStorage]; ok && k != TiDB {
+		all = append(all, Volume{Name: string(k), Size: SizeOf(size), Field: fmt.Sprintf("spec.%s.requests.storage", k)})
+	}
+	for i, v := range added {
+		if size, err := resource.ParseQuantity(v.StorageSize); err == nil {
+			all = append(all, Volume{
+				Name: string(k) + "-" + v.Name, Size: SizeOf(size),
+				Field: fmt.Sprintf("spec.%s.storageVolumes[%d].storageSize", k, i),
+			})
+		}
+	}
+	return all
+}

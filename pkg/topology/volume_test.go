@@ -1,0 +1,38 @@
+package topology
+
+import (
+	"testing"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+func TestSize(t *testing.T) {
+	for text, want := range map[string]string{
+		"10Gi": "10Gi", "10240Mi": "10Gi", "1.5Gi": "1536Mi", "500G": "500G", "1000": "1k", "0": "0", "0.5": "1",
+	} {
+		if got := SizeOf(resource.MustParse(text)); got.String() != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestVolumes(t *testing.T) {
+	requests := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")}
+	g := Group{Volumes: volumes(TiKV, requests, []v1alpha1.StorageVolume{
+		{Name: "bad", StorageSize: "much"}, {Name: "wal", StorageSize: "2Gi"},
+	})}
+	if v, ok := g.Volume("tikv"); !ok || v.Size != 10<<30 || v.Field != "spec.tikv.requests.storage" {
+		t.Errorf("got %+v", v)
+	}
+	if v, ok := g.Volume("tikv-wal"); !ok || v.Size != 2<<30 || v.Field != "spec.tikv.storageVolumes[1].storageSize" {
+		t.Errorf("got %+v", v)
+	}
+	if _, ok := g.Volume("tikv-bad"); ok {
+		t.Error("a size that cannot be read")
+	}
+	if got := volumes(TiDB, requests, nil); got != nil {
+		t.Errorf("TiDB keeps no data, and has %+v", got)
+	}
+}
