@@ -1,6 +1,9 @@
 package plan
 
-import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+import (
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
 
 // reclaim gives up the claims of members that were removed, with their volumes,
 // where the user asks for that. It is the last thing to do, when nothing else is
@@ -8,8 +11,11 @@ import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 // nothing, and a cluster at rest is one whose members can be told apart for sure.
 func reclaim(profiles []Profile, w Wanted, s state.Snapshot) verdict {
 	var v verdict
-	if !w.Cluster.Reclaims || !s.PD.Known() || !s.PD.Bootstrapped {
+	if !w.Cluster.Reclaims || !s.PD.Known() {
 		return v
+	}
+	if !s.PD.Bootstrapped {
+		return unspoken(w, s)
 	}
 	for _, g := range w.Groups {
 		sc := w.scene(g, s)
@@ -25,6 +31,24 @@ func reclaim(profiles []Profile, w Wanted, s state.Snapshot) verdict {
 		}
 	}
 	return v
+}
+
+// unspoken waits for PD to speak of its stores again after an election. Where
+// they are suspended nobody else waits for it, and a claim would be kept without
+// a word. Claims of stores tell that there have been some.
+func unspoken(w Wanted, s state.Snapshot) verdict {
+	left, stores := false, false
+	for _, g := range w.Groups {
+		sc := Scene{Cluster: w.Cluster, Want: g, Got: s.Groups[g.Kind], All: s}
+		for _, m := range sc.Got.Members {
+			left = left || m.Marked() && !sc.Kept(m) && m.Pod == nil
+			stores = stores || g.Suspend && g.Kind == topology.TiKV && len(m.Claims) > len(markedClaims(m))
+		}
+	}
+	if !left || !stores {
+		return verdict{}
+	}
+	return wait(Gate{Component: topology.TiKV, Want: "PD speaks of its stores", Source: FromDatabase})
 }
 
 // abandoned: nobody wants the member, nothing of it runs, and the database has

@@ -54,6 +54,19 @@ func TestReclaim(t *testing.T) {
 			c.Seen.PD.Bootstrapped = false
 			c.Wanted.Groups = c.Wanted.Groups[:2]
 		}, nothing},
+		"PD does not speak of its suspended stores yet": {func(c *plantest.Cluster) {
+			gone(tikv, tidb)(c)
+			left(c, pd)
+			c.Want(tikv).Suspend, c.Want(tidb).Suspend, c.Seen.PD.Bootstrapped = true, true, false
+		}, "wait\n? TiKV: PD speaks of its stores"},
+		"there have never been stores": {func(c *plantest.Cluster) {
+			gone(tikv, tidb)(c)
+			left(c, pd)
+			c.Want(tikv).Suspend, c.Want(tidb).Suspend, c.Seen.PD.Bootstrapped = true, true, false
+			for i := range c.Seen.Groups[tikv].Members {
+				c.Seen.Groups[tikv].Members[i].Claims = nil
+			}
+		}, nothing},
 		"tikv-11-37: a stale mark on a wanted member whose pod is restarting": {func(c *plantest.Cluster) {
 			c.Wanted.Cluster.Reclaims = true
 			m := c.Member("t-tikv-3")

@@ -61,6 +61,17 @@ func (p prospect) print(out io.Writer) {
 	}
 }
 
+// growth says which volumes become larger.
+func growth(g plan.Group, got state.Group) []string {
+	var parts []string
+	for _, v := range g.Volumes {
+		if have, ok := got.Set.Volumes[v.Name]; ok && have != v.Size {
+			parts = append(parts, fmt.Sprintf("volumes %s from %s to %s, without a restart", v.Name, have, v.Size))
+		}
+	}
+	return parts
+}
+
 // changes says what becomes of a component, "" when nothing does.
 func (p prospect) changes(g plan.Group) string {
 	got := p.snapshot.Groups[g.Kind]
@@ -82,11 +93,7 @@ func (p prospect) changes(g plan.Group) string {
 	if got.Set.Replicas != g.Replicas {
 		parts = append(parts, fmt.Sprintf("%d to %s", got.Set.Replicas, members(g.Replicas)))
 	}
-	for _, v := range g.Volumes {
-		if have, ok := got.Set.Volumes[v.Name]; ok && have != v.Size {
-			parts = append(parts, fmt.Sprintf("volumes %s from %s to %s, without a restart", v.Name, have, v.Size))
-		}
-	}
+	parts = append(parts, growth(g, got)...)
 	switch n := restarts(g, got); {
 	case n > 0 && g.Manual:
 		parts = append(parts, fmt.Sprintf("%d to restart when you delete their pods", n))
