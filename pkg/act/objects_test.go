@@ -111,7 +111,9 @@ func interfere[T runtime.Object](t *testing.T, w *world, resource string, times 
 }
 
 // On a conflict the change is made anew on what is there: the other's work stays.
-func TestApplyConflict(t *testing.T) {
+func TestApplyConflict(t *testing.T) { t.Run("pd-A6", conflict) }
+
+func conflict(t *testing.T) {
 	w := newWorld(t, configMap("old"))
 	interfere(t, w, "configmaps", 2, func(cm *corev1.ConfigMap) {
 		cm.Labels["team"] = "dba"

@@ -36,7 +36,9 @@ func TestResize(t *testing.T) {
 
 // A scale-in must not go on from another size than it was decided for, even if
 // that one comes up between read and write.
-func TestResizeReconsidersOnConflict(t *testing.T) {
+func TestResizeReconsidersOnConflict(t *testing.T) { t.Run("pd-A6", reconsider) }
+
+func reconsider(t *testing.T) {
 	w := newWorld(t, set(topology.TiKV, 4, 4))
 	interfere(t, w, "statefulsets", 1, func(s *appsv1.StatefulSet) {
 		n := int32(5)

@@ -61,8 +61,13 @@ func TestPDRestart(t *testing.T) {
 		{Name: "a member elsewhere is down", Cluster: roll(pd, func(c *plantest.Cluster) { c.Seen.PD.Members, c.Seen.PD.Healthy = 5, 4 })},
 		{Name: "a peer is down", Cluster: roll(pd, func(c *plantest.Cluster) { c.Down(time.Minute, "t-pd-0") })},
 		{Name: "PD is unknown", Cluster: roll(pd, func(c *plantest.Cluster) { c.Blind() })},
-		{Name: "the only member", Cluster: plantest.New(1, 3, 1).Roll(pd)},
-		{Name: "one of two, the leader", Cluster: plantest.New(2, 3, 1).Roll(pd).Rolled(pd, 1)},
+		{Name: "pd-B14: the only member", Cluster: plantest.New(1, 3, 1).Roll(pd)},
+		{Name: "pd-B14: one of two", Cluster: plantest.New(2, 3, 1).Roll(pd)},
+		{Name: "pd-B14: one of two, the leader", Cluster: plantest.New(2, 3, 1).Roll(pd).Rolled(pd, 1)},
+		{Name: "pd-B14: the only one of three that is broken", Cluster: roll(pd, func(c *plantest.Cluster) { c.Down(time.Hour, "t-pd-2") })},
+		{Name: "pd-B22: Kubernetes takes a peer for ready, PD does not", Cluster: roll(pd, func(c *plantest.Cluster) {
+			c.Member("t-pd-0").Database.Healthy, c.Seen.PD.Healthy = false, 2
+		})},
 	})
 }
 
@@ -108,7 +113,7 @@ func TestTiKVRestart(t *testing.T) {
 		{Name: "evicting, the store does not tell", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, -1) })},
 		{Name: "evicting, out of time", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Hour, 3) })},
 		{Name: "recorded, but PD has no scheduler", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Recorded("t-tikv-3", time.Minute) })},
-		{Name: "recorded long ago, but PD has no scheduler", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Recorded("t-tikv-3", 99*time.Hour) })},
+		{Name: "tikv-11-4: recorded long ago, but PD has no scheduler", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Recorded("t-tikv-3", 99*time.Hour) })},
 		{Name: "recorded, PD has no scheduler, no leaders", Cluster: roll(tikv, func(c *plantest.Cluster) {
 			c.Recorded("t-tikv-3", time.Minute)
 			c.Member("t-tikv-3").Database.Leaders = 0
@@ -136,6 +141,28 @@ func TestTiKVRestart(t *testing.T) {
 		})},
 		{Name: "PD is unknown", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Blind() })},
 		{Name: "PD has no leader", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Seen.PD.Leader = "" })},
+		{Name: "tikv-11-3: the store is dead", Cluster: roll(tikv, func(c *plantest.Cluster) {
+			c.Down(time.Hour, "t-tikv-3").Member("t-tikv-3").Database.Leaders = -1
+		})},
+		{Name: "tikv-11-14: PD has one member", Cluster: plantest.New(1, 4, 2).Roll(tikv)},
+		{Name: "tikv-11-14: PD has two members", Cluster: plantest.New(2, 4, 2).Roll(tikv)},
+		{Name: "tikv-11-22: restarted, and has yet to register", Cluster: roll(tikv, func(c *plantest.Cluster) {
+			c.Rolled(tikv, 3).Member("t-tikv-3").Database = state.Database{Presence: state.Absent}
+		})},
+		{Name: "tikv-11-22: restarted, and nobody knows its store", Cluster: roll(tikv, func(c *plantest.Cluster) {
+			c.Rolled(tikv, 3).Member("t-tikv-3").Database = state.Database{}
+		})},
+		{Name: "tikv-11-22: to be restarted, and nobody knows its store", Cluster: roll(tikv, func(c *plantest.Cluster) {
+			c.Member("t-tikv-3").Database = state.Database{}
+		})},
+		{Name: "tikv-11-40: the record cannot be read", Cluster: roll(tikv, func(c *plantest.Cluster) {
+			c.Evicting("t-tikv-3", time.Minute, 3)
+			c.Seen.Evictions = []state.Eviction{{StoreID: 4}}
+		})},
+		{Name: "tikv-11-40: the record cannot be read, no leaders", Cluster: roll(tikv, func(c *plantest.Cluster) {
+			c.Evicting("t-tikv-3", time.Minute, 0)
+			c.Seen.Evictions = []state.Eviction{{StoreID: 4}}
+		})},
 	})
 }
 
@@ -255,6 +282,9 @@ func TestTiKVRemove(t *testing.T) {
 		{Name: "up", Cluster: in(tikv)},
 		{Name: "evicting, leaders left", Cluster: in(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 3) })},
 		{Name: "evicting, none left", Cluster: in(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 0) })},
+		{Name: "tikv-11-42: evicting, while the rollout of the others ends", Cluster: in(tikv, func(c *plantest.Cluster) {
+			c.Roll(tikv).Rolled(tikv, 0, 1, 2, 3).Evicting("t-tikv-3", time.Minute, 3).Evicting("t-tikv-0", time.Minute, 0)
+		})},
 		{Name: "evicting, out of time", Cluster: in(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", 5*time.Minute, 3) })},
 		{Name: "disconnected", Cluster: in(tikv, be(state.StoreDisconnected), func(c *plantest.Cluster) { c.Seen.PD.UpStores-- })},
 		{Name: "down", Cluster: in(tikv, be(state.StoreDown), func(c *plantest.Cluster) { c.Seen.PD.UpStores-- })},
@@ -286,6 +316,9 @@ func TestTiKVRemove(t *testing.T) {
 func TestTiDB(t *testing.T) {
 	plantest.Table(t, "tidb", []plantest.Case{
 		{Name: "restart", Cluster: roll(tidb)},
+		{Name: "tidb-B22: a pod without the label that names its revision", Cluster: roll(tidb, func(c *plantest.Cluster) {
+			c.Rolled(tidb, 1).Member("t-tidb-0").Pod.Revision = ""
+		})},
 		{Name: "remove", Cluster: in(tidb)},
 		{Name: "remove, with a claim", Cluster: in(tidb, func(c *plantest.Cluster) {
 			c.Member("t-tidb-1").Claims = []state.Claim{{Name: "log-t-tidb-1"}}

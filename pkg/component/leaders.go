@@ -111,9 +111,10 @@ func drained(m state.Member) bool {
 }
 
 // evict asks for a scheduler where PD has none, and for a record where somebody
-// else has made the scheduler: without one the wait for it would have no end.
+// else has made the scheduler, or the record cannot be read: without one that says
+// since when, the wait for it would have no end.
 func evict(sc plan.Scene, m state.Member) plan.Step {
-	if _, recorded := evicting(sc, m); recorded && m.Database.Evicting {
+	if e, recorded := evicting(sc, m); recorded && !e.Since.IsZero() && m.Database.Evicting {
 		return nil
 	}
 	return plan.EvictLeaders{Member: m.Name, StoreID: m.Database.ID, Leaders: m.Database.Leaders}

@@ -102,30 +102,6 @@ func TestCrashDuringBadRollout(t *testing.T) {
 	}
 }
 
-// Without a quorum nobody can be asked, and nothing but the new template can
-// bring it back.
-func TestBrokenPD(t *testing.T) {
-	for _, members := range []int{1, 3} {
-		for _, flaw := range []string{deaf, crashing, noImage, refused} {
-			w := New(Options{PD: members, TiKV: 3, TiDB: 1, KeepStuck: true})
-			w.Tell()
-			w.Upgrade("v1-" + flaw)
-			_, _ = w.Drive(time.Hour)
-			w.Upgrade("v1")
-			fine(t, w)
-		}
-	}
-}
-
-// A single PD that runs but does not serve with its new template can be helped.
-func TestDeafPD(t *testing.T) {
-	w := settled(Options{PD: 1, TiKV: 3, TiDB: 1})
-	w.Upgrade("v2-deaf", topology.PD)
-	_, _ = w.Drive(time.Hour)
-	w.Upgrade("v1", topology.PD)
-	fine(t, w)
-}
-
 // Pods that an admission webhook refuses do not exist, so nothing restarts them.
 func TestRefusedPods(t *testing.T) {
 	w := settled(Options{})
@@ -148,7 +124,9 @@ func TestMembersElsewhere(t *testing.T) {
 
 // A record of an eviction that a dead run left behind days ago says nothing of
 // one that has to begin now.
-func TestRecordOfDeadRun(t *testing.T) {
+func TestRecordOfDeadRun(t *testing.T) { t.Run("tikv-11-4", recordOfDeadRun) }
+
+func recordOfDeadRun(t *testing.T) {
 	w := settled(Options{EvictTimeout: time.Minute})
 	w.Upgrade("v2", topology.TiKV)
 	w.OnStep("restart basic-tikv-2", w.kill)
