@@ -104,9 +104,6 @@ func (a *Actor) orphan(ctx context.Context, s plan.RecreateSet, wanted *appsv1.S
 			return nil, failed("get", object, err)
 		case string(live.UID) != s.UID:
 			return nil, stale(object, "has been replaced by another one of that name")
-		case live.DeletionTimestamp != nil:
-			// Its pods go with it; to let go of them now would leave them behind.
-			return nil, stale(object, "is being deleted")
 		}
 		if err := a.ours(object, live); err != nil {
 			return nil, err
