@@ -41,6 +41,8 @@ func spareMember(sc plan.Scene, m state.Member, _ bool) string {
 	switch {
 	case !sc.All.PD.Serving():
 		return "PD does not serve: " + pdState(sc)
+	case m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran:
+		return "" // it was removed, and with the data it has it cannot come back
 	case m.Database.Presence != state.Present:
 		return "it has never joined PD"
 	case m.Database.Healthy:

@@ -47,7 +47,9 @@ var claimsKept = plan.Hook{
 		case state.Absent:
 			return true
 		case state.Unknown:
-			return m.Ordinal >= sc.Got.Set.Replicas || !anyMarked(m)
+			// Of a member that was given up PD has let go before it was marked.
+			_, given := sc.Want.Failure(m.Name)
+			return given || m.Ordinal >= sc.Got.Set.Replicas || !anyMarked(m)
 		}
 		return m.Database.State == state.StoreTombstone || !anyMarked(m)
 	},

@@ -24,7 +24,11 @@ type database struct {
 	members map[int]state.Database
 	stores  map[int]state.Database
 	beats   map[int]time.Time // when PD last heard of a store
-	labels  map[int]map[string]string
+	// dumb: PD says that it has no stores, but it had. It says so for a moment
+	// after its leader has changed, and to believe it would be to take every store
+	// for one that may go.
+	dumb   bool
+	labels map[int]map[string]string
 }
 
 // ordinals is one more than the highest ordinal that PD knows.
@@ -45,6 +49,9 @@ func (d database) ordinals(k topology.Kind) int {
 // member is the database half of a member of PD or TiKV.
 func (d database) member(k topology.Kind, ordinal int, pod *state.Pod, born time.Time) state.Database {
 	if k == topology.TiDB || !d.state.Known() {
+		return state.Database{}
+	}
+	if k == topology.TiKV && d.dumb {
 		return state.Database{}
 	}
 	if k == topology.PD {
@@ -178,6 +185,9 @@ func (a answers) sort(c topology.Cluster) database {
 		stores:  map[int]state.Database{},
 		beats:   map[int]time.Time{},
 		labels:  map[int]map[string]string{},
+	}
+	if c.Source != nil {
+		d.dumb = !d.state.Bootstrapped && c.Source.Status.TiKV.BootStrapped
 	}
 	if l := a.members.Leader; l != nil {
 		d.state.Leader = l.Name

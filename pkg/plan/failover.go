@@ -208,6 +208,8 @@ func (sc Scene) spared(p Profile, m state.Member, since time.Time) string {
 	case rolling && !sc.Got.Outdated(m):
 		// More pods of a template that fails would fail as well.
 		return "its pod is of the revision that is being rolled out"
+	case rolling && m.Pod != nil && m.Pod.Terminating && sc.All.At.Sub(m.Pod.Since) < patience:
+		return "its pod is being replaced"
 	case since.IsZero():
 		return "nothing tells since when it is down"
 	}

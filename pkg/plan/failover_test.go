@@ -75,9 +75,15 @@ func TestFailoverBegins(t *testing.T) {
 			lost(c, time.Hour, "t-pd-2")
 			c.Member("t-pd-2").Database.Name = ""
 		})},
+		{Name: "a PD member that was removed and runs in vain", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-pd-2")
+			c.Member("t-pd-2").Database = state.Database{Presence: state.Absent}
+			c.Seen.PD.Members, c.Seen.PD.Healthy = 2, 2
+		})},
 		{Name: "a PD pod that never joined", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-pd-2")
 			c.Member("t-pd-2").Database = state.Database{Presence: state.Absent}
+			c.Member("t-pd-2").Pod.Ran = false
 			c.Seen.PD.Members, c.Seen.PD.Healthy = 2, 2
 		})},
 		{Name: "store is Down, long since", Cluster: failing(func(c *plantest.Cluster) { lost(c, time.Hour, "t-tikv-1") })},
@@ -95,6 +101,17 @@ func TestFailoverBegins(t *testing.T) {
 			lost(c, time.Hour, "t-tikv-1")
 			m := c.Member("t-tikv-1")
 			m.Pod.Ready, m.Pod.Since = true, plantest.Now.Add(-24*time.Hour)
+		})},
+		{Name: "store is Down, its pod was only just made", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			c.Member("t-tikv-1").Pod.Made = plantest.Now.Add(-time.Minute)
+		})},
+		{Name: "its pod is being replaced by a rollout", Cluster: failing(func(c *plantest.Cluster) {
+			c.Roll(tikv)
+			c.Set(tikv, func(s *state.Set) { s.Partition = 3 })
+			lost(c, time.Hour, "t-tikv-3")
+			m := c.Member("t-tikv-3")
+			m.Pod.Terminating, m.Pod.Since = true, plantest.Now.Add(-time.Minute)
 		})},
 		{Name: "pd-B25: store that PD does not speak of", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-tikv-1")

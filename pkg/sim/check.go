@@ -213,6 +213,9 @@ func (w *World) judgeLoss(k kind, victim int, say sayer) {
 // gone: the database has let go of the member for good. It serves no more,
 // whatever happens to the others.
 func (w *World) gone(k kind, i int) bool {
+	if k == pd && w.pd.memberAt(i) == nil && w.failure(k, w.names[k][i]) != nil {
+		return true // it was given up, and may come back as another one
+	}
 	c := w.claims[k][i]
 	if c == nil || c.data == 0 {
 		return false

@@ -108,8 +108,11 @@ func (w *World) judgeFailure(s plan.RecordFailure, say sayer) {
 	if ago := w.seen.at - w.seen.lastUp[k][i]; ago+grain < failoverAfter[k] {
 		say("failover", "it was up %s ago", time.Duration(ago)*time.Second)
 	}
+	if p := w.pods[k][i]; p != nil && p.made <= w.seen.at && w.seen.at-p.made < failoverAfter[pd] {
+		say("failover", "its pod was made %s ago", time.Duration(w.t-p.made)*time.Second)
+	}
 	set := &w.sets[k]
-	if p := w.pods[k][i]; p != nil && p.revision == set.update && w.rolls(k) && set.observed == set.generation {
+	if p := w.pods[k][i]; p != nil && p.revision == set.update && w.seen.revision[k][i] == set.update && w.rolls(k) && set.observed == set.generation {
 		say("failover", "its pod is of revision %s, which is being rolled out", set.update)
 	}
 }

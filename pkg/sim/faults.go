@@ -189,6 +189,7 @@ func (w *World) calm() {
 	w.note("calm")
 	w.dismiss()
 	w.Intent.Paused, w.Intent.Recover = false, true
+	w.Failover = true // a person looks, and runs what the tool has for it
 	for k := range kinds {
 		w.Intent.Size[k] = max(w.Intent.Size[k], w.sets[k].spec.size) // less would be refused
 		if flaw(w.Intent.Template[k]) != "" {

@@ -76,6 +76,8 @@ func (w *World) newAdvice() string {
 		return joining
 	case (w.sets[pd].exists || w.anyPodOf(pd)) && w.advice != "":
 		return w.advice
+	case w.partlyUsed():
+		return waiting
 	}
 	return founding(w.Intent.Replicas[pd])
 }
@@ -87,6 +89,18 @@ func (w *World) anyPodOf(k kind) bool {
 		}
 	}
 	return false
+}
+
+// partlyUsed: some of the first PD members have a claim already, others not. With
+// data in them they are a cluster, which the others must not found anew.
+func (w *World) partlyUsed() bool {
+	used := 0
+	for _, c := range w.claims[pd][:w.Intent.Replicas[pd]] {
+		if c != nil {
+			used++
+		}
+	}
+	return used > 0 && used < w.Intent.Replicas[pd]
 }
 
 // Scale is the user changing a number of replicas.

@@ -218,10 +218,14 @@ func (w *World) observeMember(i int) state.Database {
 	if m == nil {
 		return state.Database{Presence: state.Absent}
 	}
-	return state.Database{
+	d := state.Database{
 		Presence: state.Present, ID: m.id, Name: w.names[pd][i],
 		Healthy: w.alive(*m), Leader: m.id == w.pd.leader,
 	}
+	if !d.Healthy && w.lastUp[pd][i] != 0 {
+		d.Since = w.at(w.lastUp[pd][i]) // the status of the TidbCluster tells
+	}
+	return d
 }
 
 // storeAt finds the store that an ordinal stands for: the one that its data

@@ -30,6 +30,9 @@ type pdMember struct {
 // or join the one that there is.
 const joining = "join"
 
+// waiting is the advice to wait for a PD to join: who has data founds nothing.
+const waiting = "wait"
+
 func founding(n int) string { return "found " + strconv.Itoa(n) }
 
 func founders(advice string) int {

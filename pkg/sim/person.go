@@ -32,6 +32,24 @@ func (w *World) help() {
 	}
 	w.bringBack()
 	w.tidy()
+	w.startOver()
+}
+
+// startOver is what a person has to do about a PD that was suspended before it
+// was there: only a person can say that there is nothing on the claims that it
+// has already.
+func (w *World) startOver() {
+	if w.pd.id != 0 || w.advice != waiting {
+		return
+	}
+	w.note("user: delete the StatefulSet, the pods and the claims of PD")
+	w.sets[pd] = set{generation: w.sets[pd].generation + 1}
+	for i := range limit {
+		if w.pods[pd][i] != nil {
+			w.remove(w.pods[pd][i])
+		}
+		w.claims[pd][i] = nil
+	}
 }
 
 // rebuild is what a person has to do in the one situation that a partition
@@ -60,11 +78,15 @@ func (w *World) rebuild(k kind) {
 // far that it lost its quorum, and then want so: nobody can be asked any more
 // who is missing.
 func (w *World) bringBack() {
-	own := 0
+	s := &w.sets[pd]
+	own, reached := 0, w.Elsewhere
 	for _, m := range w.pd.members {
 		own = max(own, m.ordinal+1)
+		if m.ordinal >= 0 && m.ordinal < s.spec.replicas {
+			reached++
+		}
 	}
-	if s := &w.sets[pd]; s.exists && s.spec.replicas < w.pd.quorum() && s.spec.replicas < own {
+	if reached < w.pd.quorum() && s.exists && s.spec.replicas < own {
 		w.note("user: scale the StatefulSet of PD back to %d", own)
 		spec := s.spec
 		spec.replicas = own

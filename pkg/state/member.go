@@ -166,8 +166,16 @@ func (m Member) DownSince() time.Time {
 		return time.Time{}
 	}
 	since := m.Database.Since
-	if m.Pod != nil && !m.Pod.Ready && (since.IsZero() || m.Pod.Since.Before(since)) {
+	if m.Pod == nil {
+		return since
+	}
+	if !m.Pod.Ready && (since.IsZero() || m.Pod.Since.Before(since)) {
 		since = m.Pod.Since
+	}
+	// A new pod is a new attempt, whatever became of the last one: after hours of
+	// suspension every store is Down, and all of them are about to come up.
+	if !since.IsZero() && since.Before(m.Pod.Made) {
+		return m.Pod.Made
 	}
 	return since
 }

@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/kubectl-tidb/kubectl-tidb/test/node/netns"
 	"github.com/kubectl-tidb/kubectl-tidb/test/node/process"
 )
 
@@ -19,6 +21,19 @@ func (n *Node) RestartAPIServer(ctx context.Context) error {
 		return err
 	}
 	n.state.Processes = slices.Delete(n.state.Processes, i, i+1)
+	dialer, err := netns.NewDialer(n.namespace)
+	if err != nil {
+		return err
+	}
+	// The last of its threads may outlive the process by a moment, and with it the port.
+	if err := n.await(ctx, "the API server's port to be free", func(ctx context.Context) error {
+		if probe(ctx, dialer, apiAddress) == nil {
+			return errors.New("it still listens")
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
 	if err := n.launch(apiServer); err != nil {
 		return err
 	}
