@@ -152,6 +152,23 @@ func TestDeletePod(t *testing.T) {
 		w.do(t, step) // the answer got lost
 		w.unchanged(t)
 	})
+	again := step
+	again.Again = true
+	t.Run("it crashed, and its claim is a new one", func(t *testing.T) {
+		w := newWorld(t, mounting(topology.TiKV, 3), claim(topology.TiKV, 3, false))
+		w.pd.Update(forgets)
+		w.do(t, again)
+		if got := w.writes(); len(got) != 1 || got[0] != "delete pods" {
+			t.Errorf("did %q", got)
+		}
+	})
+	t.Run("it crashed, and serves by now", func(t *testing.T) {
+		pod := mounting(topology.TiKV, 3)
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		w := newWorld(t, pod, claim(topology.TiKV, 3, false))
+		w.pd.Update(forgets)
+		w.isStale(t, again)
+	})
 	t.Run("another pod has taken its place", func(t *testing.T) {
 		next := mounting(topology.TiKV, 3)
 		next.UID = "next"

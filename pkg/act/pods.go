@@ -3,6 +3,7 @@ package act
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,8 +29,11 @@ func (a *Actor) deletePod(ctx context.Context, s plan.DeletePod) error {
 	if err := a.forgotten(ctx, object, s.Component, s.Member, false); err != nil {
 		return err
 	}
+	if s.Again && isReady(pod) {
+		return stale(object, "is Ready by now")
+	}
 	for _, v := range pod.Spec.Volumes {
-		if v.PersistentVolumeClaim == nil {
+		if s.Again || v.PersistentVolumeClaim == nil {
 			continue
 		}
 		claim, err := a.claim(ctx, v.PersistentVolumeClaim.ClaimName)
@@ -49,4 +53,13 @@ func (a *Actor) deletePod(ctx context.Context, s plan.DeletePod) error {
 		return failed("delete", object, err)
 	}
 	return nil
+}
+
+func isReady(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
 }

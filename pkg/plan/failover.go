@@ -45,6 +45,9 @@ func (sc Scene) followUp(p Profile, f topology.Failure) verdict {
 	if v := sc.letGo(p, f, m); !v.idle() {
 		return v
 	}
+	if p, ok := sc.retried(m); ok {
+		return act(p)
+	}
 	// A pod that can be made anew is back within seconds, with new data. Only
 	// one that cannot, because its host is gone, needs another member beside it.
 	g := Gate{
@@ -80,6 +83,17 @@ func (sc Scene) letGo(p Profile, f topology.Failure, m state.Member) verdict {
 		}
 	}
 	return verdict{}
+}
+
+// retried: the member has new claims and nothing in the database, so that nothing
+// keeps it from joining but the pause after its last crash. A pod that has just
+// been made has had its chance only when it has crashed for some time.
+func (sc Scene) retried(m state.Member) (Step, bool) {
+	if m.Pod == nil || m.Pod.Ready || m.Pod.Terminating || !m.Pod.Started.IsZero() || m.Pod.Restarts == 0 ||
+		m.Database.Presence != state.Absent || len(markedClaims(m)) > 0 || sc.All.At.Sub(m.Pod.Made) < proving {
+		return nil, false
+	}
+	return DeletePod{Component: m.Kind, Member: m.Name, UID: m.Pod.UID, Again: true}, true
 }
 
 // gaveUp tells whether a wanted member was given up together with its data, so
@@ -223,7 +237,7 @@ func (sc Scene) replaced() bool {
 		return false
 	}
 	for _, m := range sc.Got.Running() {
-		if _, given := sc.Want.Failure(m.Name); !m.Up() && !given {
+		if f, given := sc.Want.Failure(m.Name); !m.Up() && (!given || f.Discarded) {
 			return false
 		}
 	}

@@ -177,6 +177,21 @@ func TestFailoverGoesOn(t *testing.T) {
 			m.Database, m.Claims[0].UID = state.Database{Presence: state.Absent}, "new"
 			c.Seen.PD.Members = 2
 		})},
+		{Name: "it waits out its last crash, whose reason is gone", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			given(c, "t-tikv-1", time.Hour, discarded)
+			replacement(c, tikv)
+			m := c.Member("t-tikv-1")
+			m.Database, m.Claims[0].UID = state.Database{Presence: state.Absent}, "new"
+			m.Pod.Restarts, m.Pod.Made = 4, plantest.Now.Add(-10*time.Minute)
+		})},
+		{Name: "discarded, and not back yet", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			given(c, "t-tikv-1", time.Hour, discarded, deleted)
+			replacement(c, tikv)
+			m := c.Member("t-tikv-1")
+			m.Database, m.Claims[0].UID = state.Database{Presence: state.Absent}, "new"
+		})},
 		{Name: "PD member is away, replaced after a while", Cluster: with(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-pd-1")
 			given(c, "t-pd-1", 3*time.Minute)

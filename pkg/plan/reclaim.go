@@ -1,9 +1,6 @@
 package plan
 
-import (
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
-)
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 
 // reclaim gives up the claims of members that were removed, with their volumes,
 // where the user asks for that. It is the last thing to do, when nothing else is
@@ -14,12 +11,12 @@ func reclaim(profiles []Profile, w Wanted, s state.Snapshot) verdict {
 	if !w.Cluster.Reclaims || !s.PD.Known() {
 		return v
 	}
-	if !s.PD.Bootstrapped {
-		return unspoken(w, s)
-	}
 	for _, g := range w.Groups {
-		sc := w.scene(g, s)
-		p := profileOf(profiles, g.Kind)
+		sc, p := w.scene(g, s), profileOf(profiles, g.Kind)
+		if !p.Stateless && !p.Voters && !s.PD.Bootstrapped {
+			v.gates = append(v.gates, sc.unspoken(p)...)
+			continue
+		}
 		for _, m := range sc.Got.Members {
 			for _, c := range m.Claims {
 				if c.Marked && !c.Terminating && sc.abandoned(p, m) {
@@ -33,22 +30,19 @@ func reclaim(profiles []Profile, w Wanted, s state.Snapshot) verdict {
 	return v
 }
 
-// unspoken waits for PD to speak of its stores again after an election. Where
-// they are suspended nobody else waits for it, and a claim would be kept without
-// a word. Claims of stores tell that there have been some.
-func unspoken(w Wanted, s state.Snapshot) verdict {
+// unspoken waits for PD to speak of its stores again after an election, where one
+// has left a claim. Claims that are not marked tell that PD has had some: while
+// they are suspended nobody else waits for it.
+func (sc Scene) unspoken(p Profile) []Gate {
 	left, stores := false, false
-	for _, g := range w.Groups {
-		sc := Scene{Cluster: w.Cluster, Want: g, Got: s.Groups[g.Kind], All: s}
-		for _, m := range sc.Got.Members {
-			left = left || m.Marked() && !sc.Kept(m) && m.Pod == nil
-			stores = stores || g.Suspend && g.Kind == topology.TiKV && len(m.Claims) > len(markedClaims(m))
-		}
+	for _, m := range sc.Got.Members {
+		left = left || m.Marked() && !sc.Kept(m) && m.Pod == nil
+		stores = stores || len(m.Claims) > len(markedClaims(m))
 	}
-	if !left || !stores {
-		return verdict{}
+	if !left || !stores || !sc.Want.Suspend {
+		return nil
 	}
-	return wait(Gate{Component: topology.TiKV, Want: "PD speaks of its stores", Source: FromDatabase})
+	return []Gate{{Component: p.Kind, Want: "PD speaks of its stores", Source: FromDatabase}}
 }
 
 // abandoned: nobody wants the member, nothing of it runs, and the database has

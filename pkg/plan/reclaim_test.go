@@ -56,12 +56,12 @@ func TestReclaim(t *testing.T) {
 		}, nothing},
 		"PD does not speak of its suspended stores yet": {func(c *plantest.Cluster) {
 			gone(tikv, tidb)(c)
-			left(c, pd)
+			left(c, tikv)
 			c.Want(tikv).Suspend, c.Want(tidb).Suspend, c.Seen.PD.Bootstrapped = true, true, false
 		}, "wait\n? TiKV: PD speaks of its stores"},
 		"there have never been stores": {func(c *plantest.Cluster) {
 			gone(tikv, tidb)(c)
-			left(c, pd)
+			left(c, tikv)
 			c.Want(tikv).Suspend, c.Want(tidb).Suspend, c.Seen.PD.Bootstrapped = true, true, false
 			for i := range c.Seen.Groups[tikv].Members {
 				c.Seen.Groups[tikv].Members[i].Claims = nil

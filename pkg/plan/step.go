@@ -146,6 +146,9 @@ type DeletePod struct {
 	Component topology.Kind
 	Member    string
 	UID       string
+	// Again: its claims are new and stay. It has crashed for a reason that is gone,
+	// and waits longer and longer before it tries again; a new pod does at once.
+	Again bool
 }
 
 // DeleteSet deletes a component's StatefulSet and, with it, all of its pods. The

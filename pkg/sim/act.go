@@ -350,6 +350,9 @@ func (w *World) deletePodOf(s plan.DeletePod) error {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	if p := w.pods[k][i]; p != nil && p.uid == s.UID && !p.terminating() {
+		if s.Again && (p.ready || w.counted(k, i)) {
+			return errConflict
+		}
 		w.remove(p)
 	}
 	return nil

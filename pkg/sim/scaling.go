@@ -113,6 +113,10 @@ func (w *World) judgePod(s plan.DeletePod, say sayer) {
 	c, p := w.claims[k][i], w.pods[k][i]
 	switch {
 	case p == nil || p.uid != s.UID: // another engine was faster, so this does nothing
+	case s.Again:
+		if c != nil && c.data != 0 {
+			say("data", "%s has data", c.name)
+		}
 	case c != nil && c.goneAt == never:
 		say("data", "%s would be used again", c.name)
 	case c != nil && c.data != 0 && !w.gone(k, i):
