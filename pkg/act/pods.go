@@ -32,16 +32,9 @@ func (a *Actor) deletePod(ctx context.Context, s plan.DeletePod) error {
 	if s.Again && isReady(pod) {
 		return stale(object, "is Ready by now")
 	}
-	for _, v := range pod.Spec.Volumes {
-		if s.Again || v.PersistentVolumeClaim == nil {
-			continue
-		}
-		claim, err := a.claim(ctx, v.PersistentVolumeClaim.ClaimName)
-		if err != nil {
+	if !s.Again {
+		if err := a.going(ctx, pod); err != nil {
 			return err
-		}
-		if claim != nil && claim.DeletionTimestamp == nil {
-			return stale("persistentvolumeclaim "+claim.Name, "is not about to go, so a new pod would get its data")
 		}
 	}
 	uid := types.UID(s.UID)
@@ -51,6 +44,24 @@ func (a *Actor) deletePod(ctx context.Context, s plan.DeletePod) error {
 	}
 	if err != nil {
 		return failed("delete", object, err)
+	}
+	return nil
+}
+
+// going makes sure that the claims of a pod go with it: the next pod would get
+// the data in them.
+func (a *Actor) going(ctx context.Context, pod *corev1.Pod) error {
+	for _, v := range pod.Spec.Volumes {
+		if v.PersistentVolumeClaim == nil {
+			continue
+		}
+		claim, err := a.claim(ctx, v.PersistentVolumeClaim.ClaimName)
+		if err != nil {
+			return err
+		}
+		if claim != nil && claim.DeletionTimestamp == nil {
+			return stale("persistentvolumeclaim "+claim.Name, "is not about to go, so a new pod would get its data")
+		}
 	}
 	return nil
 }
