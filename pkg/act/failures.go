@@ -108,18 +108,9 @@ func (a *Actor) retireFailure(ctx context.Context, s plan.RetireFailure) error {
 	if err != nil {
 		return err
 	}
-	switch s.Component {
-	case topology.PD:
-		for key, r := range tc.Status.PD.FailureMembers {
-			if r.PodName == s.Member {
-				return a.patchStatus(ctx, tc, "pd", fields{"failureMembers": fields{key: fields{"memberDeleted": true}}})
-			}
-		}
-	case topology.TiKV:
-		for key, r := range tc.Status.TiKV.FailureStores {
-			if r.PodName == s.Member {
-				return a.patchStatus(ctx, tc, "tikv", fields{"failureStores": fields{key: fields{"storeDeleted": true}}})
-			}
+	for key, r := range tc.Status.PD.FailureMembers {
+		if r.PodName == s.Member && s.Component == topology.PD {
+			return a.patchStatus(ctx, tc, "pd", fields{"failureMembers": fields{key: fields{"memberDeleted": true}}})
 		}
 	}
 	return stale(tidbcluster(tc), "has no failover of %s any more", s.Member)

@@ -48,6 +48,9 @@ func (sc Scene) followUp(p Profile, f topology.Failure) verdict {
 	if p, ok := sc.retried(m); ok {
 		return act(p)
 	}
+	if p.Failover.Keeps {
+		return verdict{} // it has its replacement already
+	}
 	// A pod that can be made anew is back within seconds, with new data. Only
 	// one that cannot, because its host is gone, needs another member beside it.
 	g := Gate{
@@ -74,11 +77,12 @@ func (sc Scene) letGo(p Profile, f topology.Failure, m state.Member) verdict {
 	if v := sc.pursue(p.Failover.LetGo, m); !v.idle() {
 		return v
 	}
-	// With the data that it had, the member can never serve again: marked, it is
-	// made anew. The mark must not hit claims that have been made since, or the
-	// member would be taken for one that nobody misses.
+	// With the data that it had, a voter can never serve again: marked, it is made
+	// anew. The mark must not hit claims that have been made since, or the member
+	// would be taken for one that nobody misses. A store is buried by its id, so
+	// PD tells its data from what has come to its place.
 	for _, c := range m.Claims {
-		if slices.Contains(f.Claims, c.UID) {
+		if p.Voters && slices.Contains(f.Claims, c.UID) {
 			return sc.pursue([]Hook{ClaimsMarked}, m)
 		}
 	}

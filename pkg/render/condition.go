@@ -36,7 +36,7 @@ func (r projection) conditions(status v1alpha1.TidbClusterStatus, p plan.Plan) [
 	case p.Outcome == plan.Converged && len(suspended) > 0:
 		// The cluster is what the spec asks for, and serves nobody.
 		ready.Reason, ready.Message = reasonSuspended, fmt.Sprintf("%s suspended, as the spec asks for; the data is kept", titles(suspended))
-	case p.Outcome == plan.Converged:
+	case p.Outcome == plan.Converged && r.serving():
 		ready.Status = corev1.ConditionTrue
 		ready.Reason, ready.Message = "Ready", "The cluster is what the spec asks for"
 	}
@@ -55,6 +55,18 @@ func (r projection) conditions(status v1alpha1.TidbClusterStatus, p plan.Plan) [
 	}
 	all[i] = ready
 	return all
+}
+
+// serving tells whether all members serve. In a cluster with nothing left to do
+// one may be down that was given up and replaced: that is no reason to act, but
+// to look.
+func (r projection) serving() bool {
+	for _, g := range r.snap.Groups {
+		if g.Up() < len(g.Running()) {
+			return false
+		}
+	}
+	return true
 }
 
 // titles names components as a sentence about them begins.

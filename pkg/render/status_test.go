@@ -239,7 +239,11 @@ func TestReadyCondition(t *testing.T) {
 		reason  string
 		message string
 	}{
-		"converged":    {outcome: plan.Converged, reason: "Ready", message: "The cluster is what the spec asks for"},
+		"converged": {outcome: plan.Converged, reason: "Ready", message: "The cluster is what the spec asks for"},
+		"given up": {outcome: plan.Converged, edit: func(s *scene) {
+			s.member(topology.TiKV).Database.State = state.StoreDown
+			s.member(topology.TiKV).Database.Healthy = false
+		}, reason: "TiKVStoreNotUp", message: "Not all TiKV stores are up"},
 		"acting":       {outcome: plan.Act, reason: "Progressing", message: "The cluster is being changed"},
 		"waiting":      {outcome: plan.Wait, gates: []plan.Gate{gate}, reason: "Progressing", message: "basic-tikv-0: region leaders evicted"},
 		"blocked":      {outcome: plan.Blocked, reason: "Blocked", message: "The cluster does not come on by itself"},
@@ -256,7 +260,7 @@ func TestReadyCondition(t *testing.T) {
 		}
 		s.plan = plan.Plan{Outcome: tt.outcome, Gates: tt.gates}
 		c := s.status(v1alpha1.TidbClusterStatus{}).Conditions[0]
-		if ready := c.Status == corev1.ConditionTrue; ready != (tt.outcome == plan.Converged) || c.Reason != tt.reason || c.Message != tt.message {
+		if ready := c.Status == corev1.ConditionTrue; ready != (tt.reason == "Ready") || c.Reason != tt.reason || c.Message != tt.message {
 			t.Errorf("%s: %s, %s, %q", name, c.Status, c.Reason, c.Message)
 		}
 	}
