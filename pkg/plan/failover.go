@@ -235,17 +235,23 @@ func (sc Scene) spared(p Profile, m state.Member, since time.Time) string {
 }
 
 // replaced tells whether all that is missing was given up and replaced, so that
-// as many members serve as the user asks for.
+// as many members serve as the user asks for. One that crashes again and again
+// does not, though it may run just now.
 func (sc Scene) replaced() bool {
-	if sc.Want.Recover || sc.Got.Up() < sc.Want.Replicas || !sc.Got.Set.Completed() {
+	if sc.Want.Recover || !sc.Got.Set.Completed() {
 		return false
 	}
+	serve := 0
 	for _, m := range sc.Got.Running() {
-		if f, given := sc.Want.Failure(m.Name); !m.Up() && (!given || f.Discarded) {
+		if m.Up() && !sc.loops(m) {
+			serve++
+			continue
+		}
+		if f, given := sc.Want.Failure(m.Name); !given || f.Discarded {
 			return false
 		}
 	}
-	return true
+	return serve >= sc.Want.Replicas
 }
 
 // covers tells whether members of a component may be given up.

@@ -232,6 +232,33 @@ func TestFailoverGoesOn(t *testing.T) {
 			replacement(c, tikv)
 			c.Want(tikv).Set.Drift = plan.Differs
 		})},
+		{Name: "store was replaced, another crashes again and again", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			given(c, "t-tikv-1", time.Hour)
+			replacement(c, tikv)
+			crashed(c, "t-tikv-2", 6, 5*time.Minute, 5*time.Second, time.Minute, 5*time.Second)
+		})},
+		{Name: "store was replaced, a replacement is discarded", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			given(c, "t-tikv-1", time.Hour)
+			replacement(c, tikv)
+			replacement(c, tikv)
+			lost(c, time.Hour, "t-tikv-2")
+			given(c, "t-tikv-2", time.Hour, discarded)
+			c.Member("t-tikv-2").Database.State = state.StoreTombstone
+		})},
+		{Name: "store was replaced, the rollout is closed", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			given(c, "t-tikv-1", time.Hour)
+			replacement(c, tikv)
+			c.Set(tikv, func(s *state.Set) { s.Partition = 0 })
+		})},
+		{Name: "store was replaced, Kubernetes has not noticed the end of the rollout", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			given(c, "t-tikv-1", time.Hour)
+			replacement(c, tikv)
+			c.Set(tikv, func(s *state.Set) { s.Partition, s.CurrentRevision = 0, "v0" })
+		})},
 		{Name: "store is back, nobody asks for the recovery", Cluster: with(func(c *plantest.Cluster) {
 			given(c, "t-tikv-1", time.Hour)
 			replacement(c, tikv)
@@ -346,6 +373,16 @@ func TestFailoverAdvised(t *testing.T) {
 			replacement(c, tikv)
 			c.Want(tikv).Recover = true
 		}), "kubectl describe pod t-tikv-1"},
+		"due this very moment": {with(func(c *plantest.Cluster) { lost(c, 35*time.Minute, "t-tikv-1") }), "kubectl tidb failover t run, or look with: kubectl describe pod t-tikv-1"},
+		"it serves between its crashes": {
+			crashed(with(), "t-tikv-1", 5, 5*time.Minute, 5*time.Second, time.Minute, 5*time.Second), "kubectl logs --previous t-tikv-1",
+		},
+		"behind another gate": {with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			c.Member("t-tikv-3").Pod.Terminating = true
+			c.Set(tikv, func(s *state.Set) { s.Replicas = 3 })
+			c.Want(tikv).Replicas, c.Want(tikv).ScaleIn = 2, 2
+		}), "kubectl tidb failover t run, or look with: kubectl describe pod t-tikv-1"},
 	} {
 		got := ""
 		for _, g := range tc.c.Decide().Gates {

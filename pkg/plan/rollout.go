@@ -114,10 +114,7 @@ func (sc Scene) rollout(p Profile, h hold) verdict {
 	if outdated && next.Up() {
 		except = &next // it may crash again and again: this is to be the cure
 	}
-	if v := down(sc, sc.Got.Running(), except); !v.idle() {
-		if !outdated && sc.replaced() {
-			return verdict{}
-		}
+	if v := down(sc, sc.Got.Running(), except); !v.idle() && (outdated || !sc.replaced()) {
 		return sc.explained(v, next)
 	}
 	if !outdated {
