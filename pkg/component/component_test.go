@@ -302,14 +302,14 @@ func TestTiKVRemove(t *testing.T) {
 		{Name: "tombstone, marked, a peer is down", Cluster: in(tikv, be(state.StoreTombstone), store(func(m *state.Member) { m.Claims[0].Marked = true }),
 			func(c *plantest.Cluster) { c.Down(time.Minute, "t-tikv-0") })},
 		{Name: "tombstone, called off", Cluster: in(tikv, be(state.StoreTombstone), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 4 })},
-		{Name: "unknown", Cluster: in(tikv, store(func(m *state.Member) { m.Database = state.Database{} }))},
+		{Name: "tikv-11-1: unknown", Cluster: in(tikv, store(func(m *state.Member) { m.Database = state.Database{} }))},
 		{Name: "not registered, has just started", Cluster: in(tikv, absent, store(func(m *state.Member) { m.Pod.Started = plantest.Now.Add(-time.Minute) }))},
 		{Name: "not registered for long", Cluster: in(tikv, absent)},
 		{Name: "not registered, does not run", Cluster: in(tikv, absent, store(func(m *state.Member) { m.Pod.Ready, m.Pod.Started = false, time.Time{} }))},
 		{Name: "not registered, marked", Cluster: in(tikv, absent, store(func(m *state.Member) { m.Claims[0].Marked = true }))},
 		{Name: "not registered, no pod", Cluster: in(tikv, absent, store(func(m *state.Member) { m.Pod = nil }))},
 		{Name: "a peer is down", Cluster: in(tikv, func(c *plantest.Cluster) { c.Down(time.Minute, "t-tikv-1") })},
-		{Name: "PD is unknown", Cluster: in(tikv, func(c *plantest.Cluster) { c.Blind() })},
+		{Name: "tikv-11-1: PD is unknown", Cluster: in(tikv, func(c *plantest.Cluster) { c.Blind() })},
 	})
 }
 

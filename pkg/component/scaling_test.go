@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
@@ -56,6 +57,13 @@ func TestScalingRows(t *testing.T) {
 			m := c.Member("t-pd-2")
 			m.Database.Name, m.Claims[0].Marked = "", true
 		})},
+		{Name: "pd-B26: PD grows, and serves whoever needs it meanwhile", Cluster: func() *plantest.Cluster {
+			c := plantest.New(3, 4, 2)
+			c.Want(pd).Replicas = 7
+			delete(c.Seen.Groups, tidb)
+			c.Want(tidb).Set.Drift = plan.Missing
+			return c
+		}()},
 		{Name: "tikv-11-7, tidb-S3: a claim of nobody", Cluster: more(tikv, func(*state.Member) {})},
 		{Name: "tikv-11-11: a tombstone can go while another is down", Cluster: in(tikv, func(c *plantest.Cluster) {
 			c.Member("t-tikv-3").Database = dead

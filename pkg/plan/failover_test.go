@@ -61,7 +61,7 @@ func deleted(f *topology.Failure)   { f.Deleted = true }
 func TestFailoverBegins(t *testing.T) {
 	plantest.Table(t, "failover-begins", []plantest.Case{
 		{Name: "a run that is not asked to", Cluster: with(func(c *plantest.Cluster) { lost(c, time.Hour, "t-tikv-1") })},
-		{Name: "PD member, long since", Cluster: failing(func(c *plantest.Cluster) { lost(c, time.Hour, "t-pd-1") })},
+		{Name: "pd-B12: PD member, long since", Cluster: failing(func(c *plantest.Cluster) { lost(c, time.Hour, "t-pd-1") })},
 		{Name: "PD member, countdown", Cluster: failing(func(c *plantest.Cluster) { lost(c, 3*time.Minute, "t-pd-1") })},
 		{Name: "PD member, now", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Minute, "t-pd-1")

@@ -90,7 +90,7 @@ func TestLabels(t *testing.T) {
 		"tikv-11-9: a store id that is stale is corrected": {func(c *plantest.Cluster) {
 			c.Member("t-tikv-2").Pod.Identity.Labels[topology.LabelStoreID] = "77"
 		}, "label pod t-tikv-2: tidb.pingcap.com/store-id=3"},
-		"pd-A11: an instance that is not the cluster's name": {func(c *plantest.Cluster) {
+		"pd-A11 tikv-11-45 tidb-B30: an instance that is not the cluster's name": {func(c *plantest.Cluster) {
 			c.Wanted.Cluster.Instance = "release-7"
 			c.Wanted.Groups = c.Wanted.Groups[2:]
 			c.Member("t-tidb-0").Claims = []state.Claim{{Name: "tidb-log-t-tidb-0", UID: "u", Identity: state.Identity{

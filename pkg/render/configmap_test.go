@@ -118,7 +118,7 @@ func TestConfigMapStrategies(t *testing.T) {
 			edit: all(rolling, tikvConfig("a = 3\n")), have: running(t, hashed(text), text),
 			want: hashed("a = 3\n"), config: "a = 3\n", drift: plan.Missing, rolls: true,
 		},
-		"rolling, changed to the same digest": {
+		"pd-A13 tidb-B17: rolling, changed to the same digest": {
 			edit: all(rolling, tikvConfig("a = 3\n")), have: running(t, hashed("a = 3\n"), text),
 			want: hashed("a = 3\n") + "-new", config: "a = 3\n", drift: plan.Missing, rolls: true,
 		},
@@ -181,6 +181,13 @@ func TestConfigMapBeforeDelete(t *testing.T) {
 	if got := configOf(t, want(t, c, have, state.Snapshot{}), topology.TiKV).Name; got != "basic-tikv-3731616" {
 		t.Errorf("the pods would get %s", got)
 	}
+	t.Run("tidb-S12: it is gone", func(t *testing.T) {
+		clear(have.ConfigMaps)
+		fresh := configOf(t, want(t, load(t, "basic", all(rolling, tikvConfig("a = 1\n"))), nothing(), state.Snapshot{}), topology.TiKV)
+		if got := configOf(t, want(t, c, have, state.Snapshot{}), topology.TiKV); got.Name != fresh.Name || got.Data[keyConfig] != "a = 1\n" {
+			t.Errorf("the pods would get %s with %q, want %s", got.Name, got.Data[keyConfig], fresh.Name)
+		}
+	})
 }
 
 func TestForcedKeys(t *testing.T) {

@@ -69,12 +69,12 @@ func TestBootstrapData(t *testing.T) {
 		snap  state.Snapshot
 		want  data
 	}{
-		"first time":              {noSet: true, snap: silent(), want: data{keyInitial: initial3}},
-		"one member":              {edit: one, noSet: true, snap: silent(), want: data{keyInitial: initial1}},
-		"changed before it began": {edit: one, noSet: true, old: data{keyInitial: initial3}, snap: silent(), want: data{keyInitial: initial1}},
-		"starting":                {old: data{keyInitial: initial3}, snap: silent(true, true), want: data{keyInitial: initial3}},
-		"changed while starting":  {edit: one, old: data{keyInitial: initial3}, snap: silent(true, true, true), want: data{keyInitial: initial3}},
-		"answers, no cluster yet": {old: data{keyInitial: initial3}, snap: state.Snapshot{}, want: data{keyInitial: initial3}},
+		"first time":                     {noSet: true, snap: silent(), want: data{keyInitial: initial3}},
+		"one member":                     {edit: one, noSet: true, snap: silent(), want: data{keyInitial: initial1}},
+		"changed before it began":        {edit: one, noSet: true, old: data{keyInitial: initial3}, snap: silent(), want: data{keyInitial: initial1}},
+		"starting":                       {old: data{keyInitial: initial3}, snap: silent(true, true), want: data{keyInitial: initial3}},
+		"pd-B20: changed while starting": {edit: one, old: data{keyInitial: initial3}, snap: silent(true, true, true), want: data{keyInitial: initial3}},
+		"answers, no cluster yet":        {old: data{keyInitial: initial3}, snap: state.Snapshot{}, want: data{keyInitial: initial3}},
 
 		"all data of an earlier cluster":  {noSet: true, snap: silent(true, true, true), want: data{keyInitial: initial3}},
 		"some data of an earlier cluster": {noSet: true, snap: silent(true, false, false), want: nil},

@@ -68,7 +68,7 @@ func TestParallelScaling(t *testing.T) {
 		fine(t, w)
 	})
 	// Five stores, three copies, two wanted: two can go, the third never.
-	t.Run("tikv-11-1 no more than the copies allow", func(t *testing.T) {
+	t.Run("tikv-11-2 no more than the copies allow", func(t *testing.T) {
 		w := settled(Options{PD: 3, TiKV: 5, TiDB: 1, ScaleIn: 3})
 		w.Scale(topology.TiKV, 2)
 		p, err := w.Drive(time.Hour)

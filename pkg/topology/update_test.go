@@ -51,7 +51,7 @@ func TestValidateUpdate(t *testing.T) {
 		"directory of TiKV":               {"", func(_, tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.DataSubDir = "b" }, not, "spec.tikv.dataSubDir", "the data is there"},
 		"the same directory":              {`pd: {dataSubDir: a/}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.PD.DataSubDir = "./a" }, "", "", ""},
 		"domain":                          {"", func(_, tc *v1alpha1.TidbCluster) { tc.Spec.ClusterDomain = "example.com" }, not, "spec.clusterDomain", "addresses"},
-		"tikv to nothing": {"", func(old, tc *v1alpha1.TidbCluster) {
+		"tikv-11-10: TiKV to nothing": {"", func(old, tc *v1alpha1.TidbCluster) {
 			born(old)
 			tc.Spec.TiKV.Replicas = 0
 		}, inv, "spec.tikv.replicas", "kubectl tidb delete"},

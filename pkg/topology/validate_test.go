@@ -102,9 +102,9 @@ func TestInvalid(t *testing.T) {
 		"negative seconds":  {annotate("tidb.pingcap.com/tikv-min-ready-seconds", "-1"), "metadata.annotations[tidb.pingcap.com/tikv-min-ready-seconds]", "seconds"},
 		"Helm":              {annotate("pingcap.com/pd.basic-pd.sha", "abc"), "metadata.annotations[pingcap.com/pd.basic-pd.sha]", "Helm"},
 
-		"volumes, PD":   {func(tc *v1alpha1.TidbCluster) { tc.Status.PD.VolReplaceInProgress = true }, "status.pd.volReplaceInProgress", "volumes"},
-		"volumes, TiKV": {func(tc *v1alpha1.TidbCluster) { tc.Status.TiKV.VolReplaceInProgress = true }, "status.tikv.volReplaceInProgress", "volumes"},
-		"volumes, TiDB": {func(tc *v1alpha1.TidbCluster) { tc.Status.TiDB.VolReplaceInProgress = true }, "status.tidb.volReplaceInProgress", "volumes"},
+		"volumes, PD":               {func(tc *v1alpha1.TidbCluster) { tc.Status.PD.VolReplaceInProgress = true }, "status.pd.volReplaceInProgress", "volumes"},
+		"tikv-11-34: volumes, TiKV": {func(tc *v1alpha1.TidbCluster) { tc.Status.TiKV.VolReplaceInProgress = true }, "status.tikv.volReplaceInProgress", "volumes"},
+		"volumes, TiDB":             {func(tc *v1alpha1.TidbCluster) { tc.Status.TiDB.VolReplaceInProgress = true }, "status.tidb.volReplaceInProgress", "volumes"},
 	}
 	for name, tt := range tests {
 		tc := valid()

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	tableRow = regexp.MustCompile(`^\| (\S+) \| (.+) \| (.+) \| (.+) \|$`)
+	rowID    = regexp.MustCompile(`^(pd-[AB]|tikv-11-|tidb-[SB])[0-9]`)
+	cited    = regexp.MustCompile("`((?:pkg|test)/[^`]+_test\\.go)`: `(Test\\w+)(?:/([^`]+))?`")
+	refused  = regexp.MustCompile("^refused: `[^`]+`; ")
+	literal  = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"`)
+	// named is how tests are named by rows: pd-A3, or tidb-S7, S8, B12.
+	named = regexp.MustCompile(`(pd-|tikv-11-|tidb-)([ABS]?[0-9]+a?)((?:, [ABS]?[0-9]+a?)*)`)
+	part  = regexp.MustCompile(`[ABS]?[0-9]+a?`)
+)
+
+// knownProblems are the rows that there are.
+func knownProblems() []string {
+	rows := []string{"tidb-B3a"}
+	for _, list := range []struct {
+		name string
+		n    int
+	}{{"pd-A", 20}, {"pd-B", 31}, {"tikv-11-", 47}, {"tidb-S", 21}, {"tidb-B", 38}} {
+		for n := range list.n {
+			rows = append(rows, fmt.Sprintf("%s%d", list.name, n+1))
+		}
+	}
+	return rows
+}
+
+// TestKnownProblems: what the page says is tested, is.
+func TestKnownProblems(t *testing.T) {
+	page, err := os.ReadFile("../../docs/known-problems.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, dir := range []string{"pkg", "test"} {
+		err := filepath.WalkDir("../../"+dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			files[filepath.ToSlash(strings.TrimPrefix(path, "../../"))] = string(text)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range mistakes(string(page), files) {
+		t.Error("docs/known-problems.md: " + p)
+	}
+}
+
+// mistakes compares the table with the test files, by their paths.
+func mistakes(page string, files map[string]string) []string {
+	var found []string
+	shown := map[string]string{} // what the last column says of each row
+	for line := range strings.Lines(page) {
+		cells := tableRow.FindStringSubmatch(strings.TrimSpace(line))
+		switch {
+		case cells == nil && strings.HasPrefix(line, "|") && named.MatchString(line):
+			found = append(found, "a row that cannot be read: "+line)
+		case cells == nil || !rowID.MatchString(cells[1]):
+		case shown[cells[1]] != "":
+			found = append(found, cells[1]+" is there twice")
+		default:
+			shown[cells[1]] = cells[4]
+			found = append(found, unproven(cells[1], cells[4], files)...)
+		}
+	}
+	known := map[string]bool{}
+	for _, row := range knownProblems() {
+		known[row] = true
+		if shown[row] == "" {
+			found = append(found, row+" is missing")
+		}
+	}
+	for row := range shown {
+		if !known[row] {
+			found = append(found, row+" is no row")
+		}
+	}
+	for path, text := range files {
+		for _, row := range rowsIn(text) {
+			if !known[row] || strings.HasPrefix(shown[row], "not covered") {
+				found = append(found, fmt.Sprintf("%s names %s, and the table says %q", path, row, shown[row]))
+			}
+		}
+	}
+	return found
+}
+
+// unproven tells which tests of a row there are not.
+func unproven(row, cell string, files map[string]string) []string {
+	if reason, ok := strings.CutPrefix(cell, "not covered: "); ok && !cited.MatchString(reason) {
+		return nil
+	}
+	var found []string
+	rest := refused.ReplaceAllString(cell, "")
+	if left := strings.ReplaceAll(cited.ReplaceAllString(rest, ""), "; ", ""); left != "" || rest == "" {
+		found = append(found, fmt.Sprintf("%s: not a list of tests: %q", row, cell))
+	}
+	for _, test := range cited.FindAllStringSubmatch(rest, -1) {
+		body, ok := function(files[test[1]], test[2])
+		if !ok {
+			found = append(found, fmt.Sprintf("%s: %s has no %s", row, test[1], test[2]))
+		} else if test[3] != "" && !hasName(body, test[3]) {
+			found = append(found, fmt.Sprintf("%s: %s of %s has no %q", row, test[2], test[1], test[3]))
+		}
+	}
+	return found
+}
+
+// function is the text of a function.
+func function(file, name string) (string, bool) {
+	_, text, ok := strings.Cut(file, "\nfunc "+name+"(")
+	if line, _, _ := strings.Cut(text, "\n"); strings.HasSuffix(line, "}") {
+		return line, ok
+	}
+	body, _, _ := strings.Cut(text, "\n}\n")
+	return body, ok
+}
+
+// hasName tells whether a text in quotes contains a name: pd-B1 is not in pd-B10.
+func hasName(body, name string) bool {
+	whole := regexp.MustCompile(regexp.QuoteMeta(name) + `(?:[^0-9a]|$)`)
+	for _, text := range literal.FindAllString(body, -1) {
+		if whole.MatchString(strings.Trim(text, `"`)) {
+			return true
+		}
+	}
+	return false
+}
+
+// rowsIn are the rows in texts in quotes.
+func rowsIn(file string) []string {
+	var rows []string
+	for _, text := range literal.FindAllString(file, -1) {
+		for _, m := range named.FindAllStringSubmatch(text, -1) {
+			if !rowID.MatchString(m[1] + m[2]) {
+				continue // a pod, perhaps
+			}
+			for _, n := range append([]string{m[2]}, part.FindAllString(m[3], -1)...) {
+				rows = append(rows, m[1]+n)
+			}
+		}
+	}
+	return rows
+}
+
+// TestMistakes: each kind of them is found.
+func TestMistakes(t *testing.T) {
+	const proof = "`pkg/a/a_test.go`: `TestA/pd-A1`"
+	files := map[string]string{"pkg/a/a_test.go": `package a
+
+func TestA(t *testing.T) {
+	t.Run("pd-A1: is better", better)
+	t.Run("tidb-S7, S8: are, too", "basic-pd-0", better)
+}
+
+func TestB(t *testing.T) { t.Run("pd-A10", better) }
+`}
+	for name, tt := range map[string]struct{ row, cell, more, want string }{
+		"none":                 {"pd-A1", proof, "", ""},
+		"none, refused":        {"pd-A1", "refused: `spec.a`; " + proof, "", ""},
+		"none, whole function": {"pd-A2", "`pkg/a/a_test.go`: `TestA`; " + proof, "", ""},
+		"missing":              {"pd-A2", "", "", "pd-A2 is missing"},
+		"twice":                {"pd-A2", proof, "| pd-A2 | a | b | " + proof + " |", "pd-A2 is there twice"},
+		"unknown":              {"pd-A2", proof, "| pd-A21 | a | b | " + proof + " |", "pd-A21 is no row"},
+		"malformed":            {"pd-A2", proof, "| pd-A2 | " + proof + " |", "a row that cannot be read"},
+		"no file":              {"pd-A2", "`pkg/b/a_test.go`: `TestA`", "", "pd-A2: pkg/b/a_test.go has no TestA"},
+		"no function":          {"pd-A2", "`pkg/a/a_test.go`: `Test`", "", "not a list of tests"},
+		"another function":     {"pd-A2", "`pkg/a/a_test.go`: `TestC`", "", "has no TestC"},
+		"no subtest":           {"pd-A2", "`pkg/a/a_test.go`: `TestA/pd-A2`", "", `has no "pd-A2"`},
+		"subtest of another":   {"pd-A2", "`pkg/a/a_test.go`: `TestB/pd-A1`", "", `has no "pd-A1"`},
+		"no test":              {"pd-A2", "refused: `spec.a`; ", "", "not a list of tests"},
+		"words":                {"pd-A2", "surely", "", "not a list of tests"},
+		"named, not covered":   {"tidb-S8", "not covered: no", "", "names tidb-S8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cells := map[string]string{"pd-A1": proof, "tidb-S7": proof, "tidb-S8": proof, "pd-A10": proof, tt.row: tt.cell}
+			page := tt.more + "\n"
+			for _, row := range knownProblems() {
+				if cell, ok := cells[row]; !ok {
+					page += "| " + row + " | a | b | not covered: c |\n"
+				} else if cell != "" {
+					page += "| " + row + " | a | b | " + cell + " |\n"
+				}
+			}
+			got := strings.Join(mistakes(page, files), "\n")
+			if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
