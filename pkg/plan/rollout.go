@@ -159,7 +159,7 @@ func (sc Scene) yours(m state.Member) Gate {
 func (sc Scene) explained(v verdict, next state.Member) verdict {
 	for i, g := range v.gates {
 		m, ok := sc.Got.Member(g.Member)
-		if !ok || m.Ordinal >= next.Ordinal || !next.Up() || !sc.Got.Outdated(m) || sc.Got.Set.Manual {
+		if !ok || !next.Up() || !sc.Got.Outdated(m) || sc.Got.Set.Manual {
 			continue
 		}
 		v.gates[i].Unblock = fmt.Sprintf("it has the old pod template, and the new one reaches it only after %[1]s, "+

@@ -43,6 +43,11 @@ func TestRollout(t *testing.T) {
 			c.Roll(tidb).Rolled(tidb, 2)
 			c.Member("t-tidb-2").Pod.Since = plantest.Now.Add(-10 * time.Second)
 		})},
+		{Name: "pods that were not restarted need not be ready for a while", Cluster: with(func(c *plantest.Cluster) {
+			c.Want(tidb).MinReady = 30 * time.Second
+			c.Roll(tidb).Rolled(tidb, 2)
+			c.Member("t-tidb-0").Pod.Since = plantest.Now.Add(-10 * time.Second)
+		})},
 		{Name: "restarted pods were ready for a while", Cluster: with(func(c *plantest.Cluster) {
 			c.Want(tidb).MinReady = 30 * time.Second
 			c.Roll(tidb).Rolled(tidb, 2)
@@ -81,6 +86,9 @@ func TestRepair(t *testing.T) {
 		{Name: "another one fails with the new revision", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tikv).Rolled(tikv, 3).Down(time.Minute, "t-tikv-3", "t-tikv-2")
 		})},
+		{Name: "another one runs with the new revision for a moment between two crashes", Cluster: crashed(with(func(c *plantest.Cluster) {
+			c.Roll(tikv).Rolled(tikv, 3).Down(time.Minute, "t-tikv-2")
+		}), "t-tikv-3", 6, 5*time.Minute, 5*time.Second, 160*time.Second, 5*time.Second)},
 		{Name: "another one serves with the new revision", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tikv).Rolled(tikv, 3).Down(time.Minute, "t-tikv-2")
 		})},
@@ -145,6 +153,7 @@ func TestLeaderless(t *testing.T) {
 	}
 	plantest.Table(t, "leaderless", []plantest.Case{
 		{Name: "just now: it may be an election", Cluster: leaderless(time.Minute)},
+		{Name: "for just as long as an election is given", Cluster: leaderless(2 * time.Minute)},
 		{Name: "for long", Cluster: leaderless(time.Hour)},
 		{Name: "nobody could be asked", Cluster: with(func(c *plantest.Cluster) { c.Roll(pd).Blind() })},
 		{Name: "the first one does not run", Cluster: fails(leaderless(time.Hour), "t-pd-2", time.Minute, true)},

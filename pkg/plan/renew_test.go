@@ -1,0 +1,87 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+// TestRenew: whose data is thrown away so that the member can begin anew. One
+// that may yet join, or that others could need, keeps it.
+func TestRenew(t *testing.T) {
+	removed := func(name string, changes ...func(m *state.Member)) func(c *plantest.Cluster) {
+		return func(c *plantest.Cluster) {
+			c.Down(time.Hour, name)
+			if m := c.Member(name); m.Kind == pd {
+				c.Seen.PD.Members--
+			}
+			m := c.Member(name)
+			m.Database, m.Claims[0].Marked = state.Database{Presence: state.Absent}, true
+			for _, change := range changes {
+				change(m)
+			}
+		}
+	}
+	runs := func(ago time.Duration) func(m *state.Member) {
+		return func(m *state.Member) { m.Pod.Started = plantest.Now.Add(-ago) }
+	}
+	buried := func(name string, changes ...func(m *state.Member)) func(c *plantest.Cluster) {
+		return func(c *plantest.Cluster) {
+			c.Down(time.Hour, name)
+			m := c.Member(name)
+			m.Database.State, m.Claims[0].Marked = state.StoreTombstone, true
+			for _, change := range changes {
+				change(m)
+			}
+		}
+	}
+	plantest.Table(t, "renew", []plantest.Case{
+		{Name: "a PD member that was removed crashes", Cluster: with(removed("t-pd-2"))},
+		{Name: "it runs, and may be about to join", Cluster: with(removed("t-pd-2", runs(plan.Registering-time.Second)))},
+		{Name: "it runs for too long to be about to join", Cluster: with(removed("t-pd-2", runs(plan.Registering)))},
+		{Name: "it has not run yet", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Pod.Ran = false }))},
+		{Name: "its claim is not marked", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Claims[0].Marked = false }))},
+		{Name: "its claim is going", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Claims[0].Terminating = true }))},
+		{Name: "its pod is going", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Pod.Terminating = true }))},
+		{Name: "it has no claim", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Claims = nil }))},
+		{Name: "PD does not speak of it", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Database = state.Database{} }))},
+		{Name: "another PD member is down", Cluster: with(removed("t-pd-2"), func(c *plantest.Cluster) { c.Down(time.Minute, "t-pd-1") })},
+		{Name: "nobody wants it", Cluster: with(removed("t-pd-2"), func(c *plantest.Cluster) { c.Want(pd).Replicas = 2 })},
+		{Name: "two PD members were removed: one after the other", Cluster: with(func(c *plantest.Cluster) {
+			c.Seen.PD.Members, c.Seen.PD.Healthy = 6, 6
+		}, removed("t-pd-1"), removed("t-pd-2"))},
+		{Name: "a store is a tombstone", Cluster: with(buried("t-tikv-1"))},
+		{Name: "a store is a tombstone, and its pod runs", Cluster: with(buried("t-tikv-1", runs(time.Second)))},
+		{Name: "a store is a tombstone, and has not run yet", Cluster: with(buried("t-tikv-1", func(m *state.Member) { m.Pod.Ran = false }))},
+		{Name: "a store is a tombstone, its claim is not marked", Cluster: with(buried("t-tikv-1", func(m *state.Member) { m.Claims[0].Marked = false }))},
+		{Name: "a store is a tombstone, its claim is going", Cluster: with(buried("t-tikv-1", func(m *state.Member) { m.Claims[0].Terminating = true }))},
+		{Name: "a store is a tombstone, its eviction goes on", Cluster: with(buried("t-tikv-1"), func(c *plantest.Cluster) { c.Evicting("t-tikv-1", time.Minute, 0) })},
+		{Name: "two stores are tombstones", Cluster: with(
+			buried("t-tikv-1", func(m *state.Member) { m.Claims[0].Marked = false }),
+			buried("t-tikv-2", func(m *state.Member) { m.Claims[0].Marked = false }))},
+		{Name: "a store is a tombstone, another one is down", Cluster: with(buried("t-tikv-1"), func(c *plantest.Cluster) { c.Down(time.Minute, "t-tikv-2") })},
+		{Name: "PD has forgotten a store", Cluster: with(removed("t-tikv-1"))},
+		{Name: "PD has forgotten the last store", Cluster: with(removed("t-tikv-3"))},
+		{Name: "PD has forgotten the last store, more are wanted", Cluster: with(removed("t-tikv-3"), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 6 })},
+		{Name: "the last store is a tombstone, more are wanted", Cluster: with(buried("t-tikv-3"), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 6 })},
+	})
+	// By the UIDs the step knows the claim, and whose it is, from later ones of the same name.
+	for name, c := range map[string]struct {
+		cluster *plantest.Cluster
+		want    plan.Step
+	}{
+		"claim": {with(removed("t-pd-2")), plan.DeleteClaim{
+			Component: pd, Member: "t-pd-2", Name: "pd-t-pd-2", UID: "claim-pd-2", PodUID: "uid-pd-2",
+		}},
+		"pod": {with(removed("t-pd-2", func(m *state.Member) { m.Claims[0].Terminating = true })), plan.DeletePod{
+			Component: pd, Member: "t-pd-2", UID: "uid-pd-2",
+		}},
+	} {
+		if got := c.cluster.Decide().Steps; len(got) != 1 || got[0] != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
