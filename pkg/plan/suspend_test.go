@@ -59,6 +59,29 @@ func TestSuspend(t *testing.T) {
 		{Name: "all, TiDB goes first", Cluster: suspend(all)},
 		{Name: "TiDB is going", Cluster: suspend(all, leaving(tidb, time.Minute))},
 		{Name: "pd-A15: a pod does not go", Cluster: suspend(all, leaving(tidb, time.Hour))},
+		{Name: "pd-A15: a pod has just had as long as it may take", Cluster: suspend(all, leaving(tidb, 10*time.Minute))},
+		{Name: "the StatefulSet goes without its pods", Cluster: suspend(all, func(c *plantest.Cluster) {
+			c.Set(tidb, func(s *state.Set) { s.Terminating = true })
+		})},
+		{Name: "the StatefulSet goes with one of its pods", Cluster: suspend(all, func(c *plantest.Cluster) {
+			c.Set(tidb, func(s *state.Set) { s.Terminating = true })
+			p := c.Member("t-tidb-1").Pod
+			p.Terminating, p.Since = true, plantest.Now
+		})},
+		{Name: "pods without a StatefulSet, and a ConfigMap that differs", Cluster: suspend(all, func(c *plantest.Cluster) {
+			c.Set(tidb, func(s *state.Set) { *s = state.Set{} })
+			c.Want(tidb).Set.Drift, c.Want(tidb).Config[0].Drift = plan.Missing, plan.Differs
+		})},
+		{Name: "all but PD are gone, an eviction is left", Cluster: suspend([]topology.Kind{tikv, tidb}, gone(tidb, tikv), func(c *plantest.Cluster) {
+			c.Evicting("t-tikv-3", time.Minute, 3)
+		})},
+		{Name: "all but PD are gone, an eviction is left, PD does not answer", Cluster: suspend([]topology.Kind{tikv, tidb}, gone(tidb, tikv), func(c *plantest.Cluster) {
+			c.Evicting("t-tikv-3", time.Minute, 3).Blind()
+		})},
+		{Name: "two stores are tombstones", Cluster: suspend(all, gone(tidb), func(c *plantest.Cluster) {
+			c.Member("t-tikv-1").Database.State, c.Member("t-tikv-3").Database.State = state.StoreTombstone, state.StoreTombstone
+		})},
+		{Name: "TiDB stays while TiKV is suspended", Cluster: suspend([]topology.Kind{tikv})},
 		{Name: "TiDB is gone", Cluster: suspend(all, gone(tidb))},
 		{Name: "TiDB is gone but for a pod", Cluster: suspend(all, gone(tidb), func(c *plantest.Cluster) {
 			c.Member("t-tidb-1").Pod = &state.Pod{Terminating: true, Since: plantest.Now}
@@ -145,6 +168,22 @@ func TestBirths(t *testing.T) {
 			m := c.Member("t-tikv-3")
 			m.Database.State, m.Claims[0].Marked = state.StoreTombstone, true
 		}), 3},
+		{"a store that PD has forgotten, marked", tikv, suspend(nil, gone(tidb, tikv), want(tikv, 3), func(c *plantest.Cluster) {
+			m := c.Member("t-tikv-3")
+			m.Database, m.Claims[0].Marked = state.Database{Presence: state.Absent}, true
+		}), 3},
+		{"a store that PD has forgotten, with data of nobody", tikv, suspend(nil, gone(tidb, tikv), want(tikv, 3), func(c *plantest.Cluster) {
+			c.Member("t-tikv-3").Database = state.Database{Presence: state.Absent}
+		}), 4},
+		{"a voter, of which one claim of two is marked", pd, suspend(nil, gone(tidb, tikv, pd), want(pd, 2), func(c *plantest.Cluster) {
+			m := c.Member("t-pd-2")
+			m.Claims = append(m.Claims, state.Claim{Name: "log-t-pd-2", UID: "log", Marked: true})
+		}), 3},
+		{"stores, none of which has been", tikv, suspend(nil, gone(tidb, tikv), want(tikv, 5), func(c *plantest.Cluster) {
+			g := c.Seen.Groups[tikv]
+			g.Members = nil
+			c.Seen.Groups[tikv] = g
+		}), 5},
 		{"a store without a claim, which PD counts", tikv, suspend(nil, gone(tidb, tikv), want(tikv, 3), func(c *plantest.Cluster) {
 			c.Member("t-tikv-3").Claims = nil
 		}), 4},

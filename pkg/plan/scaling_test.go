@@ -1,0 +1,128 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// TestScalingTogether: more than one member comes or goes at a time. Only those
+// that are next to the others may: a StatefulSet has no gaps.
+func TestScalingTogether(t *testing.T) {
+	out := func(replicas int, changes ...func(c *plantest.Cluster)) *plantest.Cluster {
+		return with(append(changes, func(c *plantest.Cluster) { c.Want(tikv).Replicas, c.Want(tikv).ScaleOut = replicas, 2 })...)
+	}
+	in := func(replicas int, changes ...func(c *plantest.Cluster)) *plantest.Cluster {
+		c := plantest.New(3, 7, 2)
+		for _, change := range changes {
+			change(c)
+		}
+		c.Want(tikv).Replicas, c.Want(tikv).ScaleIn = replicas, 2
+		return c
+	}
+	free := func(name string) func(c *plantest.Cluster) {
+		return func(c *plantest.Cluster) {
+			m := c.Member(name)
+			m.Database.State, m.Database.Healthy, m.Claims[0].Marked = state.StoreTombstone, false, true
+			c.Seen.PD.Stores--
+			c.Seen.PD.UpStores--
+		}
+	}
+	offline := func(name string) func(c *plantest.Cluster) {
+		return func(c *plantest.Cluster) {
+			m := c.Member(name)
+			m.Database.State, m.Database.Healthy = state.StoreOffline, false
+			c.Seen.PD.UpStores--
+		}
+	}
+	left := func(c *plantest.Cluster) *state.Member {
+		m := c.Add(tikv)
+		m.Database = state.Database{Presence: state.Absent}
+		return m
+	}
+	joining := func(c *plantest.Cluster) { c.Member("t-tikv-3").Database = state.Database{Presence: state.Absent} }
+	plantest.Table(t, "scaling-together", []plantest.Case{
+		{Name: "out: two of three", Cluster: out(7)},
+		{Name: "out: the last one", Cluster: out(5)},
+		{Name: "out: one has yet to join", Cluster: out(7, joining)},
+		{Name: "out: one has yet to join, and nobody knows the cluster's id", Cluster: out(7, joining, func(c *plantest.Cluster) { c.Seen.PD.ClusterID = 0 })},
+		{Name: "out: during a rollout", Cluster: out(7, func(c *plantest.Cluster) { c.Roll(tikv) })},
+		{Name: "out: voters", Cluster: with(func(c *plantest.Cluster) { c.Want(pd).Replicas, c.Want(pd).ScaleOut = 5, 2 })},
+		{Name: "out: the first has no room yet, the second has", Cluster: out(6, func(c *plantest.Cluster) {
+			left(c).Claims[0].Terminating = true
+		})},
+		{Name: "out: the second has no room yet, the first has", Cluster: out(6, func(c *plantest.Cluster) {
+			left(c).Claims = nil
+			left(c).Claims[0].Terminating = true
+		})},
+		{Name: "out: the claim of one is deleted, that of the other is not known to be free", Cluster: out(6, func(c *plantest.Cluster) {
+			left(c).Claims[0].Marked = true
+			left(c)
+		})},
+		{Name: "in: two of three", Cluster: in(4)},
+		{Name: "in: both are free", Cluster: in(4, free("t-tikv-6"), free("t-tikv-5"))},
+		{Name: "in: the upper one is free", Cluster: in(4, free("t-tikv-6"), offline("t-tikv-5"))},
+		{Name: "in: the lower one is free, the upper one holds data", Cluster: in(4, free("t-tikv-5"), offline("t-tikv-6"))},
+		{Name: "in: no more than are not wanted", Cluster: in(6, free("t-tikv-6"), free("t-tikv-5"))},
+		{Name: "in: a pod of one is still there", Cluster: in(4, free("t-tikv-6"), func(c *plantest.Cluster) {
+			c.Set(tikv, func(s *state.Set) { s.Replicas, s.Partition = 6, 6 })
+			c.Member("t-tikv-6").Pod.Terminating = true
+		})},
+		{Name: "in: the pods of two are still there", Cluster: in(4, free("t-tikv-6"), free("t-tikv-5"), func(c *plantest.Cluster) {
+			c.Set(tikv, func(s *state.Set) { s.Replicas, s.Partition = 5, 5 })
+			c.Member("t-tikv-6").Pod.Terminating, c.Member("t-tikv-5").Pod.Terminating = true, true
+		})},
+		{Name: "in: one that stays is down, those that go are on their way", Cluster: in(4, offline("t-tikv-6"), offline("t-tikv-5"), func(c *plantest.Cluster) {
+			c.Down(time.Minute, "t-tikv-0")
+		})},
+		{Name: "in: voters", Cluster: func() *plantest.Cluster {
+			c := plantest.New(5, 4, 2)
+			c.Want(pd).Replicas, c.Want(pd).ScaleIn = 3, 2
+			return c
+		}()},
+		{Name: "in: servers", Cluster: with(func(c *plantest.Cluster) { c.Want(tidb).Replicas, c.Want(tidb).ScaleIn = 1, 2 })},
+		{Name: "in: servers, to none", Cluster: with(func(c *plantest.Cluster) { c.Want(tidb).Replicas, c.Want(tidb).ScaleIn = 0, 9 })},
+	})
+}
+
+// TestVotersLetGo: a voter that was given up is no reason not to add another one
+// once PD has let go of it, and not before.
+func TestVotersLetGo(t *testing.T) {
+	lostVoter := func(absent bool, changes ...func(*plantest.Cluster)) *plantest.Cluster {
+		return with(append([]func(*plantest.Cluster){func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-pd-1")
+			given(c, "t-pd-1", 3*time.Minute, deleted)
+			if absent {
+				c.Member("t-pd-1").Database = state.Database{Presence: state.Absent}
+				c.Seen.PD.Members = 2
+			}
+		}}, changes...)...)
+	}
+	plantest.Table(t, "voters-let-go", []plantest.Case{
+		{Name: "PD has let go of it", Cluster: lostVoter(true)},
+		{Name: "PD counts it, whatever the record says", Cluster: lostVoter(false)},
+		{Name: "PD does not speak of it", Cluster: lostVoter(true, func(c *plantest.Cluster) { c.Member("t-pd-1").Database = state.Database{} })},
+		{Name: "another one is down", Cluster: lostVoter(true, func(c *plantest.Cluster) {
+			c.Seen.PD.Members, c.Seen.PD.Healthy = 4, 4
+			c.Down(time.Minute, "t-pd-2")
+		})},
+		{Name: "it was not noted yet", Cluster: lostVoter(true, func(c *plantest.Cluster) {
+			c.Want(pd).Failures[0].Deleted = false
+			c.Want(pd).Replicas = 4
+		})},
+	})
+}
+
+// TestSuspendFor names the StatefulSet by its UID: one that was made since is
+// not the one that was looked at.
+func TestSuspendFor(t *testing.T) {
+	got := suspend([]topology.Kind{tidb}).Decide().Steps
+	want := plan.DeleteSet{Component: tidb, Name: "t-tidb", UID: "set-tidb"}
+	if len(got) != 1 || got[0] != plan.Step(want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
