@@ -66,6 +66,10 @@ func TestRenew(t *testing.T) {
 		{Name: "PD has forgotten a store", Cluster: with(removed("t-tikv-1"))},
 		{Name: "PD has forgotten the last store", Cluster: with(removed("t-tikv-3"))},
 		{Name: "PD has forgotten the last store, more are wanted", Cluster: with(removed("t-tikv-3"), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 6 })},
+		{Name: "PD has forgotten the last store, and one above it that is wanted has no pod", Cluster: with(removed("t-tikv-3"), func(c *plantest.Cluster) {
+			c.Want(tikv).Replicas = 5
+			c.Add(tikv).Database.State = state.StoreDown
+		})},
 		{Name: "the last store is a tombstone, more are wanted", Cluster: with(buried("t-tikv-3"), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 6 })},
 	})
 	// By the UIDs the step knows the claim, and whose it is, from later ones of the same name.

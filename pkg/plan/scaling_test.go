@@ -85,6 +85,9 @@ func TestScalingTogether(t *testing.T) {
 			return c
 		}()},
 		{Name: "in: servers", Cluster: with(func(c *plantest.Cluster) { c.Want(tidb).Replicas, c.Want(tidb).ScaleIn = 1, 2 })},
+		{Name: "in: one that nobody has seen", Cluster: with(func(c *plantest.Cluster) {
+			c.Set(tikv, func(s *state.Set) { s.Replicas, s.Partition = 5, 5 })
+		})},
 		{Name: "in: servers, to none", Cluster: with(func(c *plantest.Cluster) { c.Want(tidb).Replicas, c.Want(tidb).ScaleIn = 0, 9 })},
 	})
 }
