@@ -39,6 +39,7 @@ type sighting struct {
 	intent   Intent
 	up       [3][limit]bool
 	lastUp   [3][limit]int64 // when a member was up last
+	gone     [3][limit]bool  // the database has let go of it for good
 	revision [3][limit]string
 	outdated [3]bool // a pod has yet to be replaced, or a template to be applied
 	quorum   bool
@@ -65,6 +66,7 @@ func (w *World) sight() sighting {
 		s.outdated[k] = set.exists && set.spec.template != w.Intent.Template[k]
 		for i := range limit {
 			s.up[k][i] = w.shownUp(kind(k), i)
+			s.gone[k][i] = w.gone(kind(k), i)
 			s.marked[k][i] = w.claims[k][i] != nil && w.claims[k][i].marked
 			if p := w.pods[k][i]; p != nil {
 				s.revision[k][i] = p.revision
@@ -204,7 +206,7 @@ func (w *World) wantedBoth(k kind, i int) bool {
 // judgeLoss: nothing is taken away while a peer is missing.
 func (w *World) judgeLoss(k kind, victim int, say sayer) {
 	for i := range limit {
-		if i != victim && i < w.sets[k].spec.replicas && w.wantedBoth(k, i) && !w.gone(k, i) && !w.seen.up[k][i] && !w.up(k, i) {
+		if i != victim && i < w.sets[k].spec.replicas && w.wantedBoth(k, i) && !w.gone(k, i) && !w.seen.gone[k][i] && !w.seen.up[k][i] && !w.up(k, i) {
 			say("peer-down", "%s is not up", w.names[k][i])
 		}
 	}
