@@ -23,9 +23,9 @@ func (sc Scene) volumes() verdict {
 	if sc.Want.Suspend {
 		return v // what is to go is not made anew, and grows when it is back
 	}
-	asked := true
+	asked, running := true, max(sc.Got.Set.Replicas, sc.Got.Extent())
 	for _, m := range sc.Got.Members {
-		if m.Ordinal >= max(sc.Got.Set.Replicas, sc.Got.Extent()) {
+		if m.Ordinal >= running {
 			break
 		}
 		for _, c := range m.Claims {
