@@ -97,6 +97,11 @@ func TestFailoverBegins(t *testing.T) {
 			c.Member("t-tikv-1").Database.State = state.StoreDisconnected
 			c.Wanted.Policy.Failover.Now = true
 		})},
+		{Name: "store that PD calls Up yet, now", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Minute, "t-tikv-1")
+			c.Member("t-tikv-1").Database.State = state.StoreUp
+			c.Wanted.Policy.Failover.Now = true
+		})},
 		{Name: "store is Down, its pod runs: the last heartbeat tells", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-tikv-1")
 			m := c.Member("t-tikv-1")
