@@ -45,8 +45,8 @@ func (sc Scene) followUp(p Profile, f topology.Failure) verdict {
 	if v := sc.letGo(p, f, m); !v.idle() {
 		return v
 	}
-	if p, ok := sc.retried(m); ok {
-		return act(p)
+	if again, ok := sc.retried(m); ok {
+		return act(again)
 	}
 	if p.Failover.Keeps {
 		return verdict{} // it has its replacement already

@@ -6,8 +6,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// Policy is what one run may do by itself, and how it goes about it. It is the user's choice for the run
-// and no part of what the cluster is to become, so it is not in the TidbCluster.
+// Policy is what one run may do by itself, and how it goes about it. It is the
+// user's choice for the run and no part of what the cluster is to become, so it
+// is not in the TidbCluster.
 type Policy struct {
 	Failover Failing
 	Eviction Eviction

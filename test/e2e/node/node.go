@@ -57,14 +57,12 @@ func Up(ctx context.Context, root string, progress io.Writer) (*Node, error) {
 	return &Node{Kubeconfig: path, Config: config, Kube: kube, root: local}, nil
 }
 
-// ErrNotLocal says that a cluster is not ours to break.
-var ErrNotLocal = errors.New("only the local node's API server can be restarted")
+// Local tells whether the cluster is the local node, which is ours to break.
+func (n *Node) Local() bool { return n.root != "" }
 
-// Outage kills the API server and starts it again. It returns when it is ready.
+// Outage kills the local node's API server and starts it again. It returns when
+// that is ready.
 func (n *Node) Outage(ctx context.Context) error {
-	if n.root == "" {
-		return ErrNotLocal
-	}
 	outage := exec.CommandContext(ctx, "go", "run", ".", "outage")
 	outage.Dir = filepath.Join(n.root, "test", "node")
 	if out, err := outage.CombinedOutput(); err != nil {
