@@ -125,7 +125,7 @@ func TestShow(t *testing.T) {
 		`t-pd-1 pod is not ready 60m "run" gives it up at once`,
 		"t-tikv-0 pod is not ready 60m given up 20m ago",
 		"t-tikv-1 pod is not ready 60m given up with its data; it comes back empty",
-		`t-tikv-2 - - back; "recover" takes its replacement away`,
+		`t-tikv-2 <none> <none> back; "recover" takes its replacement away`,
 		`t-tidb-0 pod is not ready 60s "run" gives it up in 4m`,
 		"t-tidb-1 pod is not ready 60s kept: there is no place for its pod, nor would be for another",
 	} {

@@ -122,11 +122,11 @@ func (v casualties) print(out io.Writer, now time.Time) error {
 		})
 	}
 	for _, m := range v.Members {
-		down := "-"
+		down := ""
 		if m.Since != nil {
 			down = duration.HumanDuration(now.Sub(*m.Since))
 		}
-		members = append(members, []string{m.Member, orDash(m.Trouble), down, m.Next})
+		members = append(members, []string{m.Member, m.Trouble, down, m.Next})
 	}
 	if err := report.Table(out, []string{"component", "up", "failovers"}, components); err != nil {
 		return err
@@ -137,11 +137,4 @@ func (v casualties) print(out io.Writer, now time.Time) error {
 		return nil
 	}
 	return report.Table(out, []string{"member", "why not up", "for", "what becomes of it"}, members)
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
