@@ -82,6 +82,9 @@ func TestSchema(t *testing.T) {
 	if got := at("pd", "baseImage")["default"]; got != "pingcap/pd" {
 		t.Errorf("default image of PD is %v", got)
 	}
+	if got, _, _ := unstructured.NestedString(schema, "openAPIV3Schema", "properties", "status", "properties", "observedGeneration", "type"); got != "integer" {
+		t.Errorf("observedGeneration of the status is %q", got)
+	}
 	if _, described := at("pd", "replicas")["description"]; described {
 		t.Error("the schema has descriptions")
 	}

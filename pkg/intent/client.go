@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,6 +25,10 @@ const (
 
 	// FieldManager is the name under which the API server records what we wrote.
 	FieldManager = "kubectl-tidb"
+
+	// ReasonOutdated is the reason of a condition Ready, as it is loaded, that
+	// was written for an earlier generation.
+	ReasonOutdated = "Outdated"
 )
 
 // Client reads and writes TidbClusters.
@@ -109,7 +114,8 @@ func (c *Client) missing(ctx context.Context, namespace, name string, cause erro
 }
 
 // decode goes through JSON, since the API types have decoders of their own that
-// a conversion field by field would pass by.
+// a conversion field by field would pass by. A Ready that speaks of an earlier
+// generation is decoded as Unknown, since the types have no field for that.
 func decode(u *unstructured.Unstructured) (*v1alpha1.TidbCluster, error) {
 	data, err := u.MarshalJSON()
 	if err != nil {
@@ -119,5 +125,19 @@ func decode(u *unstructured.Unstructured) (*v1alpha1.TidbCluster, error) {
 	if err := json.Unmarshal(data, tc); err != nil {
 		return nil, fmt.Errorf("decode tidbcluster %s/%s: %w", u.GetNamespace(), u.GetName(), err)
 	}
+	if observed, found, err := unstructured.NestedInt64(u.Object, "status", "observedGeneration"); err == nil && found && observed < u.GetGeneration() {
+		disbelieve(tc)
+	}
 	return tc, nil
+}
+
+// disbelieve takes the word of the condition Ready, which speaks of a spec that
+// has changed since.
+func disbelieve(tc *v1alpha1.TidbCluster) {
+	for i := range tc.Status.Conditions {
+		if c := &tc.Status.Conditions[i]; c.Type == v1alpha1.TidbClusterReady {
+			c.Status, c.Reason = corev1.ConditionUnknown, ReasonOutdated
+			c.Message = "The cluster was changed, and nobody has looked at it since"
+		}
+	}
 }

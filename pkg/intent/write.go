@@ -86,9 +86,14 @@ func (c *Client) Delete(ctx context.Context, tc *v1alpha1.TidbCluster, w Write) 
 	return nil
 }
 
-// PatchStatus merges a patch of the form {"status": …} into a TidbCluster.
+// PatchStatus merges a patch of the form {"status": …} into a TidbCluster. Fields
+// that its definition does not have are dropped without a word, which is for the
+// user nothing to be warned of: definitions of tidb-operator have no
+// observedGeneration.
 func (c *Client) PatchStatus(ctx context.Context, namespace, name string, patch []byte) error {
-	_, err := c.in(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
+	_, err := c.in(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{
+		FieldManager: FieldManager, FieldValidation: metav1.FieldValidationIgnore,
+	})
 	if err != nil {
 		return fmt.Errorf("patch status of tidbcluster %s/%s: %w", namespace, name, err)
 	}

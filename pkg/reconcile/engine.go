@@ -78,13 +78,14 @@ func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
 	// Also after a failure: what cannot be done for one component must not
 	// cost another its labels, or a pod the claim that it waits for.
 	e.tend(ctx, p.Upkeep)
-	if err != nil {
-		return p, err
+	if ctx.Err() != nil {
+		return p, err // somebody else may be at work by now
 	}
-	if err := e.Recorder.Record(ctx, w, s, p); err != nil {
-		e.Story.Notice("the status of the TidbCluster could not be written: " + err.Error())
+	// Also after a failure, or the status would go on saying Ready.
+	if failed := e.Recorder.Record(ctx, w, s, p); failed != nil {
+		e.Story.Notice("the status of the TidbCluster could not be written: " + failed.Error())
 	}
-	return p, nil
+	return p, err
 }
 
 // take takes steps in order. One that fails holds back those of its component

@@ -42,7 +42,7 @@ func TestRunTriesAgain(t *testing.T) {
 	p, err := Run(context.Background(), s.engine(), s)
 	want := []string{
 		"look", "wait after: broken",
-		"look", "scale TiDB from 2 to 3", "wait after: scale TiDB from 2 to 3: broken",
+		"look", "scale TiDB from 2 to 3", "record", "wait after: scale TiDB from 2 to 3: broken",
 		"look", "scale TiDB from 2 to 3", "record",
 		"look", "look live", "record",
 	}

@@ -66,7 +66,7 @@ func TestUpkeep(t *testing.T) {
 		},
 		"a step for the user fails": {
 			c: untidy(out()), fail: map[string][]error{broken: {errBroken}},
-			want: []string{"look", broken, labelPD, labelDB},
+			want: []string{"look", broken, labelPD, labelDB, "record"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,7 +38,7 @@ func (r projection) conditions(status v1alpha1.TidbClusterStatus, p plan.Plan) [
 		ready.Reason, ready.Message = reasonSuspended, fmt.Sprintf("%s suspended, as the spec asks for; the data is kept", titles(suspended))
 	case p.Outcome == plan.Converged && r.serving():
 		ready.Status = corev1.ConditionTrue
-		ready.Reason, ready.Message = "Ready", "The cluster is what the spec asks for"
+		ready.Reason, ready.Message = "Ready", "The cluster is what the spec asks for"+r.replaced()
 	}
 
 	all := slices.Clone(status.Conditions)
@@ -57,16 +57,43 @@ func (r projection) conditions(status v1alpha1.TidbClusterStatus, p plan.Plan) [
 	return all
 }
 
-// serving tells whether all members serve. In a cluster with nothing left to do
-// one may be down that was given up and replaced: that is no reason to act, but
-// to look.
+// serving tells whether as many members of each component serve as the user
+// asks for. One that was given up may be down beside them: it was replaced, so
+// nobody has less than he asked for. Any other that is down is missing.
 func (r projection) serving() bool {
-	for _, g := range r.snap.Groups {
-		if g.Up() < len(g.Running()) {
+	for _, want := range r.wanted.Groups {
+		up := 0
+		for _, m := range r.snap.Groups[want.Kind].Running() {
+			_, given := want.Failure(m.Name)
+			switch {
+			case m.Up():
+				up++
+			case !given:
+				return false
+			}
+		}
+		if up < want.Replicas {
 			return false
 		}
 	}
 	return true
+}
+
+// replaced names the members that were given up and are down, for people to look
+// after: nothing else shows them in a cluster that is Ready.
+func (r projection) replaced() string {
+	var names []string
+	for _, want := range r.wanted.Groups {
+		for _, m := range r.snap.Groups[want.Kind].Running() {
+			if _, given := want.Failure(m.Name); given && !m.Up() {
+				names = append(names, m.Name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; given up, replaced and still down: " + strings.Join(names, ", ")
 }
 
 // titles names components as a sentence about them begins.

@@ -230,6 +230,23 @@ func TestPhases(t *testing.T) {
 	}
 }
 
+// giveUp makes the store one that is down and was given up.
+func (s *scene) giveUp() {
+	m := s.member(topology.TiKV)
+	m.Database.State, m.Database.Healthy = state.StoreDown, false
+	s.w.Groups[1].Failures = []topology.Failure{{Member: m.Name, ID: 21}}
+}
+
+// second adds a store that serves.
+func (s *scene) second() {
+	g := s.snap.Groups[topology.TiKV]
+	m := g.Members[0]
+	m.Ordinal, m.Name = 1, "basic-tikv-1"
+	m.Database = state.Database{Presence: state.Present, ID: 22, Healthy: true, State: state.StoreUp}
+	g.Members, g.Set.Replicas = append(g.Members, m), 2
+	s.snap.Groups[topology.TiKV] = g
+}
+
 func TestReadyCondition(t *testing.T) {
 	gate := plan.Gate{Component: topology.TiKV, Member: "basic-tikv-0", Want: "region leaders evicted", Observed: "340 left"}
 	for name, tt := range map[string]struct {
@@ -240,10 +257,11 @@ func TestReadyCondition(t *testing.T) {
 		message string
 	}{
 		"converged": {outcome: plan.Converged, reason: "Ready", message: "The cluster is what the spec asks for"},
-		"given up": {outcome: plan.Converged, edit: func(s *scene) {
-			s.member(topology.TiKV).Database.State = state.StoreDown
-			s.member(topology.TiKV).Database.Healthy = false
-		}, reason: "TiKVStoreNotUp", message: "Not all TiKV stores are up"},
+		"given up and replaced": {outcome: plan.Converged, edit: func(s *scene) { s.giveUp(); s.second() },
+			reason: "Ready", message: "The cluster is what the spec asks for; given up, replaced and still down: basic-tikv-0"},
+		"given up, not replaced": {outcome: plan.Converged, edit: (*scene).giveUp, reason: "TiKVStoreNotUp", message: "Not all TiKV stores are up"},
+		"down, not given up": {outcome: plan.Converged, edit: func(s *scene) { s.giveUp(); s.second(); s.w.Groups[1].Failures = nil },
+			reason: "TiKVStoreNotUp", message: "Not all TiKV stores are up"},
 		"acting":       {outcome: plan.Act, reason: "Progressing", message: "The cluster is being changed"},
 		"waiting":      {outcome: plan.Wait, gates: []plan.Gate{gate}, reason: "Progressing", message: "basic-tikv-0: region leaders evicted"},
 		"blocked":      {outcome: plan.Blocked, reason: "Blocked", message: "The cluster does not come on by itself"},

@@ -41,6 +41,7 @@ func TestLifecycle(t *testing.T) {
 	step("nothing to do", idle)
 	step("bad input", testBadInput)
 	step("paused", testPaused)
+	step("kubectl wait", waitReady)
 	for _, s := range []struct {
 		args       string
 		pd, kv, db int

@@ -43,7 +43,8 @@ func command(run func(context.Context, options) error) *cobra.Command {
 		Short: "Make Kubernetes know what a TidbCluster is",
 		Long: `Install the CustomResourceDefinition of TidbClusters, by server-side apply. One that
 this command has installed is brought up to date. One that somebody else manages,
-such as the Helm chart of tidb-operator, is left as it is: clusters work with it.
+such as the Helm chart of tidb-operator, is left as it is: clusters work with it, but
+"kubectl wait" cannot tell there whether a Ready is from before the last change.
 
 It needs the permission to patch customresourcedefinitions.`,
 		Example:    `  kubectl tidb init`,

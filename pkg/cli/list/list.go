@@ -36,8 +36,9 @@ func command(run func(context.Context, options) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List clusters",
-		Long: `List clusters, with what is wanted of them and whether the last driver found them so.
-"kubectl tidb status" asks a cluster itself.`,
+		Long: `List clusters, with what is wanted of them and whether the last driver found them so;
+Unknown if it has not looked since they were changed. "kubectl tidb status" asks a
+cluster itself.`,
 		Example: `  kubectl tidb list
 
   # Those of all namespaces

@@ -15,6 +15,7 @@ import (
 	"os"
 
 	_ "github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1" // the types to generate from
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-tools/pkg/crd"
 	"sigs.k8s.io/controller-tools/pkg/genall"
 	"sigs.k8s.io/controller-tools/pkg/loader"
@@ -46,12 +47,37 @@ func run(target string) error {
 	if err != nil {
 		return fmt.Errorf("read the generated manifest: %w", err)
 	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, data); err != nil {
-		return fmt.Errorf("compact the manifest: %w", err)
+	compact, err := extend(data)
+	if err != nil {
+		return err
 	}
-	compact.WriteByte('\n')
-	return os.WriteFile(target, compact.Bytes(), 0o644)
+	return os.WriteFile(target, append(compact, '\n'), 0o644)
+}
+
+// extend adds status.observedGeneration, which the types do not have, to the
+// schema: without it "kubectl wait" cannot know that a condition speaks of a spec
+// from before the last change. Clients that have only the types drop the field
+// with the status that they write, and then nothing wrong is left.
+func extend(manifest []byte) ([]byte, error) {
+	var definition map[string]any
+	if err := json.Unmarshal(manifest, &definition); err != nil {
+		return nil, fmt.Errorf("read the generated manifest: %w", err)
+	}
+	versions, _, err := unstructured.NestedSlice(definition, "spec", "versions")
+	if err != nil || len(versions) == 0 {
+		return nil, fmt.Errorf("the generated manifest has no versions: %v", err)
+	}
+	for _, v := range versions {
+		field := map[string]any{"type": "integer", "format": "int64"}
+		if err := unstructured.SetNestedMap(v.(map[string]any), field,
+			"schema", "openAPIV3Schema", "properties", "status", "properties", "observedGeneration"); err != nil {
+			return nil, fmt.Errorf("add observedGeneration to the schema: %w", err)
+		}
+	}
+	if err := unstructured.SetNestedSlice(definition, versions, "spec", "versions"); err != nil {
+		return nil, fmt.Errorf("add observedGeneration to the schema: %w", err)
+	}
+	return json.Marshal(definition)
 }
 
 // generate returns the manifest of tidbclusters as YAML. The generator makes

@@ -1,0 +1,60 @@
+package e2e
+
+import (
+	"fmt"
+	"os/exec"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// waitReady: what "kubectl wait" is told is true of the spec as it is, not as it
+// was, and a status that does not change is not written.
+func waitReady(t *testing.T) {
+	kubectl, err := exec.LookPath("kubectl")
+	if err != nil {
+		t.Skip("SKIPPED: there is no kubectl")
+	}
+	ready := func() bool {
+		out, err := exec.CommandContext(t.Context(), kubectl, "--kubeconfig", world.Kubeconfig, "-n", namespace,
+			"wait", "tc/"+cluster, "--for=condition=Ready", "--timeout=1s").CombinedOutput()
+		t.Logf("%s", out)
+		return err == nil
+	}
+	version := func() string {
+		tc, err := world.clusters().Get(t.Context(), cluster, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen, _, err := unstructured.NestedInt64(tc.Object, "status", "observedGeneration")
+		if err != nil || seen > tc.GetGeneration() {
+			t.Errorf("generation %d, observed %d, %v", tc.GetGeneration(), seen, err)
+		}
+		return tc.GetResourceVersion()
+	}
+	tidb(t, 0, "sync", cluster)
+	if !ready() {
+		t.Error("converged, and not Ready")
+	}
+	before := version()
+	tidb(t, 0, "sync", cluster)
+	if after := version(); after != before {
+		t.Errorf("a status that is as it was was written: version %s, was %s", after, before)
+	}
+	// Nothing is to be done for it, but who waits cannot know that.
+	for _, value := range []string{`"90m"`, "null"} {
+		patch := fmt.Appendf(nil, `{"spec":{"tikv":{"evictLeaderTimeout":%s}}}`, value)
+		if _, err := world.clusters().Patch(t.Context(), cluster, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if ready() {
+			t.Error("a Ready from before the change is believed")
+		}
+		tidb(t, 0, "sync", cluster)
+		if !ready() {
+			t.Error("nobody says Ready after the change")
+		}
+	}
+}
