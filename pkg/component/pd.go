@@ -37,7 +37,11 @@ func PD() plan.Profile {
 
 // spareMember: what PD does not know it cannot let go of, and without a quorum
 // it cannot let go of anybody.
-func spareMember(sc plan.Scene, m state.Member, _ bool) string {
+//
+// One of the first members that has yet to start for the first time is late, not
+// lost, as long as it is Kubernetes that keeps its process from running; but who
+// knows that it never will, since its disk is gone perhaps, need not wait.
+func spareMember(sc plan.Scene, m state.Member, now bool) string {
 	switch {
 	case !sc.All.PD.Serving():
 		return "PD does not serve: " + pdState(sc)
@@ -47,6 +51,8 @@ func spareMember(sc plan.Scene, m state.Member, _ bool) string {
 		return "it has never joined PD"
 	case m.Database.Healthy:
 		return "PD says that it is healthy"
+	case m.Database.Unstarted && m.Pod != nil && !m.Pod.Ran && !now:
+		return "it has yet to start for the first time, and only --now does not wait for that"
 	}
 	return ""
 }

@@ -209,8 +209,9 @@ func (a answers) sortMember(c topology.Cluster, d *database, m pd.Member) {
 	if healthy {
 		d.state.Healthy++
 	}
-	// A member that was added but has not started has no name and no client
-	// URL yet. Its peer URL tells whose it is.
+	// A member that has not started has no client URL yet, and unless it is one
+	// of the first members no name. Its peer URL tells whose it is. Whether etcd
+	// lets a first member without data start goes by the same evidence.
 	n, ok := owner(c, topology.PD, append(m.PeerURLs, m.ClientURLs...)...)
 	if !ok {
 		return
@@ -218,10 +219,13 @@ func (a answers) sortMember(c topology.Cluster, d *database, m pd.Member) {
 	out := state.Database{
 		Presence: state.Present, ID: m.ID, Name: m.Name, Healthy: healthy,
 		Leader: m.Name != "" && m.Name == d.state.Leader, Version: m.Version,
+		Unstarted: len(m.ClientURLs) == 0,
 	}
 	switch {
-	case m.Name == "":
+	case out.Unstarted && m.Name == "":
 		out.Problem = "added to PD but has not started"
+	case out.Unstarted:
+		out.Problem = "one of PD's first members, but has not started yet"
 	case !healthy:
 		out.Problem = "does not answer PD's health check"
 	}

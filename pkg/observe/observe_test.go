@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -106,6 +107,23 @@ func TestMemberWithoutName(t *testing.T) {
 	got := d.member(topology.PD, 3, nil, time.Time{})
 	if got.Presence != state.Present || got.Healthy || got.Problem == "" || d.ordinals(topology.PD) != 4 {
 		t.Errorf("got %+v of %d", got, d.ordinals(topology.PD))
+	}
+}
+
+// TestFirstMemberThatIsLate: a member that PD was founded with has its name from
+// the beginning; only its client URL tells that it has been there.
+func TestFirstMemberThatIsLate(t *testing.T) {
+	first := pd.Member{ID: 7, Name: "basic-pd-0", PeerURLs: []string{"http://basic-pd-0.basic-pd-peer.db.svc:2380"}}
+	has := func(m pd.Member) state.Database {
+		return answers{members: &pd.Members{Members: []pd.Member{m}}, replication: &pd.ReplicationConfig{}}.sort(basic).
+			member(topology.PD, 0, nil, time.Time{})
+	}
+	if got := has(first); !got.Unstarted || got.Name != "basic-pd-0" || !strings.Contains(got.Problem, "has not started yet") {
+		t.Errorf("late: %+v", got)
+	}
+	first.ClientURLs = []string{"http://basic-pd-0.basic-pd-peer.db.svc:2379"}
+	if got := has(first); got.Unstarted || strings.Contains(got.Problem, "started") {
+		t.Errorf("came and went: %+v", got)
 	}
 }
 

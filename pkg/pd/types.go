@@ -4,9 +4,12 @@ import "time"
 
 // Member is one PD member.
 type Member struct {
-	Name           string
-	ID             uint64
-	PeerURLs       []string
+	// Name is empty of a member that was added and has not started. One of the members that PD was founded with has its
+	// name from the beginning.
+	Name     string
+	ID       uint64
+	PeerURLs []string
+	// ClientURLs are empty as long as the member has never started (seen on v8.1; etcd asks for the same).
 	ClientURLs     []string
 	LeaderPriority int
 	// Version is the version of the member's own binary, such as v8.1.0. Empty while it has never served.

@@ -54,6 +54,13 @@ func replacement(c *plantest.Cluster, k topology.Kind) {
 	}
 }
 
+// late: PD was founded without waiting for the member, whose pod has not run yet.
+func late(c *plantest.Cluster, name string) {
+	lost(c, time.Hour, name)
+	m := c.Member(name)
+	m.Database.Unstarted, m.Pod.Ran = true, false
+}
+
 func discarded(f *topology.Failure) { f.Discarded = true }
 func deleted(f *topology.Failure)   { f.Deleted = true }
 
@@ -72,7 +79,16 @@ func TestFailoverBegins(t *testing.T) {
 		})},
 		{Name: "pd-B13: a PD member that was added and never started", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-pd-2")
-			c.Member("t-pd-2").Database.Name = ""
+			c.Member("t-pd-2").Database.Name, c.Member("t-pd-2").Database.Unstarted = "", true
+		})},
+		{Name: "a first member of PD is late", Cluster: failing(func(c *plantest.Cluster) { late(c, "t-pd-0") })},
+		{Name: "a first member of PD is late, now", Cluster: failing(func(c *plantest.Cluster) {
+			late(c, "t-pd-0")
+			c.Wanted.Policy.Failover.Now = true
+		})},
+		{Name: "a first member of PD crashes instead of coming in", Cluster: failing(func(c *plantest.Cluster) {
+			late(c, "t-pd-0")
+			c.Member("t-pd-0").Pod.Ran = true
 		})},
 		{Name: "a PD member that was removed and runs in vain", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-pd-2")
@@ -357,10 +373,11 @@ func TestFailoverAdvised(t *testing.T) {
 			c.Set(tikv, func(s *state.Set) { s.Replicas = 3 })
 			c.Want(tikv).Replicas, c.Want(tikv).ScaleIn = 2, 2
 		}), "kubectl tidb failover t run, or look with: kubectl describe pod t-tikv-1"},
+		"one that is late, not lost": {with(func(c *plantest.Cluster) { late(c, "t-pd-0") }), "kubectl describe pod t-pd-0"},
 	} {
 		got := ""
 		for _, g := range tc.c.Decide().Gates {
-			if g.Member == "t-tikv-1" && g.Want == "serving" {
+			if (g.Member == "t-tikv-1" || g.Member == "t-pd-0") && g.Want == "serving" {
 				got = g.Unblock
 			}
 		}

@@ -15,12 +15,13 @@ import (
 
 // What the bootstrap ConfigMap tells a PD pod that has no data. There are the
 // names of all first members, with which they start one cluster together, or
-// the id of a cluster and the members to join. There are never both: once a
-// cluster exists, nobody may start another one.
+// the id of a cluster and the members to join: once a cluster exists, nobody may
+// start another one. See founders for those of the first members that come late.
 const (
 	keyInitial   = "initial-cluster"
 	keyClusterID = "cluster-id"
 	keyJoin      = "join"
+	keyAwaited   = "not-started"
 )
 
 // bootstraps tells whether PD's pods read the bootstrap ConfigMap. Those of an
@@ -63,11 +64,15 @@ func bootstrapData(c topology.Cluster, g topology.Group, have Existing, snap sta
 	}
 	switch {
 	case snap.PD.Known() && snap.PD.ClusterID != 0:
-		return joining(id, joinURLs(c, snap, old[keyJoin]))
+		return founders(c, snap, old, joining(id, joinURLs(c, snap, old[keyJoin])))
 	case old[keyClusterID] != "":
 		return old
 	case id != "":
-		return joining(id, old[keyJoin])
+		data := joining(id, old[keyJoin])
+		if old[keyInitial] != "" {
+			data[keyInitial] = old[keyInitial] // for PD to say who of them has yet to start
+		}
+		return data
 	case have.Sets[topology.PD] != nil, snap.Groups[topology.PD].Extent() > 0 && old != nil:
 		// The first members are starting, told what is written there. Other
 		// names now would be another cluster.
@@ -84,6 +89,45 @@ func joining(id, join string) map[string]string {
 		data[keyJoin] = join
 	}
 	return data
+}
+
+// founders adds the first members that the others did not wait for. PD lists each
+// from the beginning and lets nobody join by its name, so it can come in no other
+// way than with the list of them all, word for word: its log begins with that.
+//
+// One that has ever started must not start so again. Without its data it would
+// vote a second time with the same id, and what it voted for could be lost. So
+// names only ever leave the list: what PD says late, or of a member that has been
+// made anew under an old name, puts nobody back.
+func founders(c topology.Cluster, snap state.Snapshot, old, data map[string]string) map[string]string {
+	if was := old[keyClusterID]; was != "" && was != data[keyClusterID] {
+		return data // the list is that of another cluster
+	}
+	candidates, judged := old[keyAwaited]
+	if !judged {
+		candidates = old[keyInitial]
+	}
+	var names []string
+	for _, m := range snap.Groups[topology.PD].Members {
+		db, name := m.Database, c.PDName(m.Ordinal)
+		if db.Presence == state.Present && db.Unstarted && db.Name == name && named(candidates, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		data[keyInitial], data[keyAwaited] = old[keyInitial], strings.Join(names, ",")
+	}
+	return data
+}
+
+// named tells whether a list has a name: of names, or of name=url.
+func named(list, name string) bool {
+	for entry := range strings.SplitSeq(list, ",") {
+		if n, _, _ := strings.Cut(entry, "="); n == name {
+			return true
+		}
+	}
+	return false
 }
 
 // initialCluster names all first members, in the form of PD's flag.

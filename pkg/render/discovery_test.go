@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,7 +39,8 @@ func silent(claims ...bool) state.Snapshot {
 }
 
 // answering is a snapshot in which PD answers. Members are "+" healthy, "-" not
-// healthy, "." not in PD, "?" not known.
+// healthy, "." not in PD, "?" not known; "f" are first members that have not
+// started yet, "a" others that were added and have not.
 func answering(members string) state.Snapshot {
 	s := state.Snapshot{PD: state.PD{ClusterID: 7}, Groups: map[topology.Kind]state.Group{}}
 	var g state.Group
@@ -49,6 +51,10 @@ func answering(members string) state.Snapshot {
 			m.Database = state.Database{Presence: state.Present, Healthy: true}
 		case '-':
 			m.Database = state.Database{Presence: state.Present}
+		case 'f':
+			m.Database = state.Database{Presence: state.Present, Unstarted: true, Name: fmt.Sprintf("basic-pd-%d", i)}
+		case 'a':
+			m.Database = state.Database{Presence: state.Present, Unstarted: true}
 		case '.':
 			m.Database = state.Database{Presence: state.Absent}
 		}
@@ -62,6 +68,9 @@ func TestBootstrapData(t *testing.T) {
 	known := func(tc *v1alpha1.TidbCluster) { tc.Status.ClusterID = "7" }
 	one := func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Replicas = 1 }
 	type data = map[string]string
+	late := func(names, join string) data {
+		return data{keyClusterID: "7", keyJoin: join, keyInitial: initial3, keyAwaited: names}
+	}
 	for name, tt := range map[string]struct {
 		edit  func(*v1alpha1.TidbCluster)
 		noSet bool // there is no StatefulSet yet
@@ -88,10 +97,24 @@ func TestBootstrapData(t *testing.T) {
 		"made anew by hand":   {old: data{keyClusterID: "6", keyJoin: url0}, snap: answering("+"), want: data{keyClusterID: "7", keyJoin: url0}},
 		"silent":              {old: data{keyClusterID: "7", keyJoin: url1}, snap: silent(true, true, true), want: data{keyClusterID: "7", keyJoin: url1}},
 
+		// First members that the others did not wait for.
+		"a first member is late":         {old: data{keyInitial: initial3}, snap: answering("f++"), want: late("basic-pd-0", url1+","+url2)},
+		"two of them are, of five or so": {old: data{keyInitial: initial3}, snap: answering("f+f"), want: late("basic-pd-0,basic-pd-2", url1)},
+		"one of two has come":            {old: late("basic-pd-0,basic-pd-2", url1), snap: answering("f++"), want: late("basic-pd-0", url1+","+url2)},
+		"all have come":                  {old: late("basic-pd-0", url1), snap: answering("++"), want: data{keyClusterID: "7", keyJoin: url0 + "," + url1}},
+		"it was given up":                {old: late("basic-pd-0", url1), snap: answering(".+"), want: data{keyClusterID: "7", keyJoin: url1}},
+		"it joins anew":                  {old: late("basic-pd-0", url1), snap: answering("a+"), want: data{keyClusterID: "7", keyJoin: url1}},
+		"silent while it is late":        {old: late("basic-pd-0", url1), snap: silent(true, true, true), want: late("basic-pd-0", url1)},
+		"a later member has not started": {old: data{keyInitial: initial1}, snap: answering("+f"), want: data{keyClusterID: "7", keyJoin: url0}},
+		"nobody comes back to the list":  {old: late("basic-pd-0", url1), snap: answering("f+f"), want: late("basic-pd-0", url1)},
+		"nor to one that is gone":        {old: data{keyClusterID: "7", keyJoin: url1}, snap: answering("f+"), want: data{keyClusterID: "7", keyJoin: url1}},
+		"a list of another cluster":      {old: data{keyClusterID: "6", keyJoin: url1, keyInitial: initial3}, snap: answering("f+"), want: data{keyClusterID: "7", keyJoin: url1}},
+		"known by now, PD is heard":      {old: data{keyClusterID: "7", keyInitial: initial3}, snap: answering("f+"), want: late("basic-pd-0", url1)},
+
 		// Never bootstrap twice.
 		"pd-B19: all claims lost":      {edit: known, noSet: true, snap: silent(), want: data{keyClusterID: "7"}},
 		"all claims lost but the map":  {noSet: true, old: data{keyClusterID: "7", keyJoin: url1}, snap: silent(), want: data{keyClusterID: "7", keyJoin: url1}},
-		"known since, map is old":      {edit: known, old: data{keyInitial: initial3}, snap: silent(true), want: data{keyClusterID: "7"}},
+		"known since, map is old":      {edit: known, old: data{keyInitial: initial3}, snap: silent(true), want: data{keyClusterID: "7", keyInitial: initial3}},
 		"map lost while PD is silent":  {snap: silent(true, true, true), want: nil},
 		"map lost and PD was starting": {snap: silent(), want: nil},
 	} {
@@ -128,10 +151,8 @@ func TestBootstrapData(t *testing.T) {
 			if w.Objects[0].Drift != drift {
 				t.Errorf("drift %d, want %d", w.Objects[0].Drift, drift)
 			}
-			_, a := got[keyInitial]
-			_, b := got[keyClusterID]
-			if a && b {
-				t.Error("it says to start a cluster and that there is one")
+			if got[keyAwaited] != "" && (got[keyInitial] == "" || got[keyClusterID] == "") {
+				t.Error("it names members that are late, and not to what")
 			}
 		})
 	}

@@ -154,7 +154,41 @@ func TestStartPD(t *testing.T) {
 				files: map[string]string{"etc/pd-bootstrap/cluster-id": "7", "etc/pd-bootstrap/join": "http://a:2379," + own},
 				want:  pdWith("--join=http://a:2379"),
 			},
+			"first member that comes late": {
+				files: map[string]string{
+					"etc/pd-bootstrap/not-started":     "basic-pd-0,basic-pd-1",
+					"etc/pd-bootstrap/initial-cluster": initial,
+					"etc/pd-bootstrap/cluster-id":      "7",
+					"etc/pd-bootstrap/join":            "http://a:2379",
+				},
+				want: pdWith("--initial-cluster=" + initial),
+			},
+			"another one comes late": {
+				files: map[string]string{
+					"etc/pd-bootstrap/not-started":     "basic-pd-11,xbasic-pd-1",
+					"etc/pd-bootstrap/initial-cluster": initial,
+					"etc/pd-bootstrap/cluster-id":      "7",
+					"etc/pd-bootstrap/join":            "http://a:2379",
+				},
+				want: pdWith("--join=http://a:2379"),
+			},
+			"late, and has come before": {
+				files: map[string]string{
+					"var/lib/pd/member/wal/0.wal":      "",
+					"etc/pd-bootstrap/not-started":     "basic-pd-1",
+					"etc/pd-bootstrap/initial-cluster": initial,
+				},
+				want: pdWith(),
+			},
 			// A mount that is being updated can show both for a moment.
+			"late, and the list is gone": {
+				files: map[string]string{
+					"etc/pd-bootstrap/not-started": "basic-pd-1",
+					"etc/pd-bootstrap/cluster-id":  "7",
+					"etc/pd-bootstrap/join":        "http://a:2379",
+				},
+				want: pdWith("--join=http://a:2379"),
+			},
 			"never anew": {
 				files: map[string]string{
 					"etc/pd-bootstrap/initial-cluster": initial,

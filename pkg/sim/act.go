@@ -140,7 +140,7 @@ func (w *World) apply(s plan.Apply) error {
 		if w.advice != w.view.advice {
 			return errConflict
 		}
-		w.advice = w.view.newAdvice
+		w.advise(w.view.newAdvice)
 		return nil
 	}
 	k, intent := kindOf(s.Component), w.view.intent

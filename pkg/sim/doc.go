@@ -13,7 +13,9 @@
 // without their pods and made anew around them, PD's etcd membership with its
 // quorum, elections and refusals, PD's stores with heartbeats, leaders and regions that move over time, evict-leader
 // schedulers of ours and of others, TiDB servers, our ledger, and the ConfigMap
-// that tells a PD pod without data what to do.
+// that tells a PD pod without data what to do, as the kubelet shows it: up to a
+// minute late. PD does not wait for all of its first members, and lets none of
+// them join that it knows already.
 //
 // Faults: a step fails, before or half-way; the answer to a step is lost; an
 // observation from the cache is old, as a whole or in PD's half; PD does not
@@ -76,7 +78,8 @@
 //   - recreate: no RecreateSet while the cluster is paused, while a pod has yet to
 //     be restarted or a number of replicas to be reached, or for no larger volumes.
 //   - strays: no StatefulSet that is made deletes a pod that was there before it.
-//   - bootstrap: PD is bootstrapped once.
+//   - bootstrap: PD is bootstrapped once, and no member that has started begins
+//     again as one of the first while there is nobody to refuse it.
 //   - evictions: no more of our schedulers than stores may be leaving at once on
 //     stores that are not the one to restart next, nor restarting, nor leaving.
 //   - theirs: no scheduler that somebody else made is removed.

@@ -20,7 +20,7 @@ var failoverAfter = [...]int64{pd: 300, tikv: downAfter + 300 - disconnected, ti
 
 // policy is what the engine may do by itself.
 func (w *World) policy() plan.Policy {
-	return plan.Policy{Failover: plan.Failing{Members: w.Failover}, Eviction: w.Eviction}
+	return plan.Policy{Failover: plan.Failing{Members: w.Failover, Now: w.AtOnce}, Eviction: w.Eviction}
 }
 
 // tickUp notes who is up. It does not do so every second, which would cost more

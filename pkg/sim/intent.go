@@ -54,34 +54,6 @@ func (w *World) wanted() plan.Wanted {
 	return out
 }
 
-// wantedAdvice is the ConfigMap for PD pods without data. Once a pod may have
-// read who the founders are, that may not change until there is a cluster to
-// join: two answers could found two clusters.
-func (w *World) wantedAdvice() plan.Object {
-	o := plan.Object{Kind: "ConfigMap", Name: w.cluster.BootstrapMap()}
-	want := w.newAdvice()
-	switch w.advice {
-	case "":
-		o.Drift = plan.Missing
-	case want:
-	default:
-		o.Drift = plan.Differs
-	}
-	return o
-}
-
-func (w *World) newAdvice() string {
-	switch {
-	case w.known() && w.pd.id != 0 || w.recorded != 0 || w.advice == joining:
-		return joining
-	case (w.sets[pd].exists || w.anyPodOf(pd)) && w.advice != "":
-		return w.advice
-	case w.partlyUsed():
-		return waiting
-	}
-	return founding(w.Intent.Replicas[pd])
-}
-
 func (w *World) anyPodOf(k kind) bool {
 	for _, p := range w.pods[k] {
 		if p != nil && !p.terminating() {

@@ -24,7 +24,7 @@ type observation struct {
 	// the StatefulSets stand for resourceVersions.
 	generations       [3]int
 	intent            Intent
-	advice, newAdvice string
+	advice, newAdvice advice
 }
 
 // Observe implements reconcile.Observer.
@@ -219,8 +219,11 @@ func (w *World) observeMember(i int) state.Database {
 		return state.Database{Presence: state.Absent}
 	}
 	d := state.Database{
-		Presence: state.Present, ID: m.id, Name: w.names[pd][i],
+		Presence: state.Present, ID: m.id, Unstarted: !m.started,
 		Healthy: w.alive(*m), Leader: m.id == w.pd.leader,
+	}
+	if m.named {
+		d.Name = w.names[pd][i]
 	}
 	if !d.Healthy && w.lastUp[pd][i] != 0 {
 		d.Since = w.at(w.lastUp[pd][i]) // the status of the TidbCluster tells

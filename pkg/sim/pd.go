@@ -3,8 +3,6 @@ package sim
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // pdCluster is PD: an etcd membership and who leads it.
@@ -23,28 +21,8 @@ type pdCluster struct {
 type pdMember struct {
 	id      uint64
 	ordinal int  // -1: it runs in another Kubernetes cluster
-	started bool // it has been there, so PD knows its name
-}
-
-// The advice to a PD pod without data: found a cluster of the first n members,
-// or join the one that there is.
-const joining = "join"
-
-// waiting is the advice to wait for a PD to join: who has data founds nothing.
-const waiting = "wait"
-
-func founding(n int) string { return "found " + strconv.Itoa(n) }
-
-func founders(advice string) int {
-	digits, ok := strings.CutPrefix(advice, "found ")
-	if !ok {
-		return 0
-	}
-	n, err := strconv.Atoi(digits)
-	if err != nil {
-		return 0
-	}
-	return n
+	named   bool // PD knows its name: of a founder from the first, else since it has started
+	started bool // it has been there
 }
 
 // joinTime is how long a PD process needs until it takes part.
@@ -115,29 +93,48 @@ func (w *World) enter(i int, p *pod, c *claim) {
 		w.halt(p, 30) // it was removed, the others tell it so
 	case c.data != 0:
 		p.joined, w.pd.startedAt = w.t+joinTime, w.t
-	case own != nil && own.started:
-		w.halt(p, 30) // PD refuses a member that has lost its data
-	case own != nil:
-		c.data, own.started = own.id, true
+	case own != nil && awaited(own, p, c):
+		c.data, own.named, own.started = own.id, true, true
 		p.joined, w.pd.startedAt = w.t+joinTime, w.t
-	case founders(p.advice) > i:
+	case own != nil:
+		w.refuse(i, p, own)
+	case p.advice.founds(i) && w.pd.id != 0:
+		c.data = forgotten // it founds with those who have let go of it since
+	case p.advice.founds(i):
 		w.found(p.advice)
-	case p.advice == joining && w.serving():
-		w.join(i, p)
-	case p.advice == "" || p.advice == joining:
-		w.halt(p, 5) // the script asks again
+	case p.advice.join && w.serving():
+		w.join(i, p, c)
 	default:
-		w.halt(p, 5) // it is not one of the founders, so it waits for a cluster
+		w.halt(p, 5) // the script asks again
 	}
+}
+
+// awaited: the member has yet to start for the first time, as one of the first or
+// as what the pod has begun to join as, and the pod may do just that.
+func awaited(m *pdMember, p *pod, c *claim) bool {
+	return !m.started && (m.named && p.advice.founds(m.ordinal) || c.joins == m.id)
+}
+
+// forgotten is data of a member that the others do not know.
+const forgotten = 1
+
+// refuse: PD lets nobody join by the name of a member that it has. etcd asks the
+// others as well whether they have seen a founder before. With none of them there
+// to say so, one that has lost its data would vote again.
+func (w *World) refuse(i int, p *pod, own *pdMember) {
+	if own.started && p.advice.founds(i) && w.aliveMembers() == 0 {
+		w.broke("bootstrap", "%s founds again, with the id that it has voted with", w.names[pd][i])
+	}
+	w.halt(p, 30)
 }
 
 // found makes a cluster as soon as most of its founders are there, all of them
 // without data.
-func (w *World) found(advice string) {
-	n, there := founders(advice), 0
+func (w *World) found(a advice) {
+	n, there := a.founders, 0
 	for i := range n {
 		p, c := w.pods[pd][i], w.claims[pd][i]
-		if w.works(p) && p.advice == advice && c != nil && c.data == 0 {
+		if w.works(p) && p.advice == a && c != nil && c.data == 0 {
 			there++
 		}
 	}
@@ -148,22 +145,22 @@ func (w *World) found(advice string) {
 	w.pd.id = uint64(7000 + w.pd.bootstraps)
 	w.pd.members, w.pd.leader, w.pd.electAt = nil, 0, never
 	for i := range n {
-		m := pdMember{id: 100 + w.number(), ordinal: i}
+		m := pdMember{id: 100 + w.number(), ordinal: i, named: true}
 		p, c := w.pods[pd][i], w.claims[pd][i]
-		if w.works(p) && p.advice == advice && c != nil && c.data == 0 {
+		if w.works(p) && p.advice == a && c != nil && c.data == 0 {
 			c.data, m.started, p.joined = m.id, true, w.t+joinTime
 		}
 		w.pd.members = append(w.pd.members, m)
 	}
 	for range w.Elsewhere {
-		w.pd.members = append(w.pd.members, pdMember{id: 100 + w.number(), ordinal: -1, started: true})
+		w.pd.members = append(w.pd.members, pdMember{id: 100 + w.number(), ordinal: -1, named: true, started: true})
 	}
 	w.pd.startedAt = w.t
 }
 
 // join adds a voter as etcd with strict reconfiguration allows it: one at a
 // time, and never more than the members that have started can carry.
-func (w *World) join(i int, p *pod) {
+func (w *World) join(i int, p *pod, c *claim) {
 	started := 0
 	for _, m := range w.pd.members {
 		if m.started {
@@ -175,7 +172,8 @@ func (w *World) join(i int, p *pod) {
 		w.halt(p, 5)
 		return
 	}
-	w.pd.members = append(w.pd.members, pdMember{id: 100 + w.number(), ordinal: i})
+	c.joins = 100 + w.number() // PD writes it down before it starts
+	w.pd.members = append(w.pd.members, pdMember{id: c.joins, ordinal: i})
 }
 
 func (w *World) elect() {
@@ -242,7 +240,7 @@ func (w *World) removeMember(id uint64) error {
 		if o.id == id {
 			continue
 		}
-		if o.started {
+		if o.named {
 			started++
 		}
 		if w.alive(o) {

@@ -39,7 +39,7 @@ func (w *World) help() {
 // was there: only a person can say that there is nothing on the claims that it
 // has already.
 func (w *World) startOver() {
-	if w.pd.id != 0 || w.advice != waiting {
+	if w.pd.id != 0 || !w.advice.waiting() {
 		return
 	}
 	w.note("user: delete the StatefulSet, the pods and the claims of PD")

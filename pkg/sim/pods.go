@@ -60,7 +60,7 @@ type pod struct {
 	lost     int64  // its host is lost until then, never if it is lost for good
 	evictAt  int64  // when Kubernetes gives a host up that is lost for good
 	shown    int64  // until when the API takes a lost pod for Ready
-	advice   string // what a PD without data was told when it started
+	advice   advice // what a PD without data was told when it started
 	joined   int64  // when a PD process has become a part of the cluster
 }
 
@@ -78,6 +78,7 @@ type claim struct {
 	marked bool
 	goneAt int64  // never unless it is terminating
 	data   uint64 // the PD member or the store that the data belongs to, 0 while empty
+	joins  uint64 // the PD member that it has begun to join as
 	lost   bool   // it is bound to a host that is lost for good
 
 	requested, capacity int   // in Gi
@@ -285,10 +286,10 @@ func (w *World) start(p *pod, c *claim) {
 	if p.ran {
 		p.restarts++
 	}
+	p.advice = w.advised(p)
 	p.running, p.ran, p.started, p.joined = true, true, w.t, 0
 	p.readyAt = w.t + w.between(2, 8)
 	p.problem = ""
-	p.advice = w.advice
 }
 
 // halt ends the process; the kubelet starts it again after a while.

@@ -59,6 +59,7 @@ type Options struct {
 	Reclaims     bool // the claims of removed members are to be deleted
 	// Failover: the engine may give members up.
 	Failover bool
+	AtOnce   bool // and need not wait until they are due
 	Eviction plan.Eviction
 	Faults   Faults
 }
@@ -86,19 +87,20 @@ type World struct {
 	rng  *rand.Rand
 	uids uint64
 
-	cluster  topology.Cluster
-	names    [3][limit]string
-	services [3]bool
-	config   [3]string
-	advice   string // the ConfigMap that tells a PD pod without data what to do
-	sets     [3]set
-	pods     [3][limit]*pod
-	claims   [3][limit]*claim
-	ledger   []record
-	failures [3][]topology.Failure // in the status of the TidbCluster
-	lastUp   [3][limit]int64       // when a member was seen to be up last, by the truth
-	runs     int                   // drivers so far
-	recorded uint64                // PD's cluster id in the status of the TidbCluster
+	cluster     topology.Cluster
+	names       [3][limit]string
+	services    [3]bool
+	config      [3]string
+	advice      advice // the ConfigMap that tells a PD pod without data what to do
+	adviceShown int64  // when pods that were there before its last change see it
+	sets        [3]set
+	pods        [3][limit]*pod
+	claims      [3][limit]*claim
+	ledger      []record
+	failures    [3][]topology.Failure // in the status of the TidbCluster
+	lastUp      [3][limit]int64       // when a member was seen to be up last, by the truth
+	runs        int                   // drivers so far
+	recorded    uint64                // PD's cluster id in the status of the TidbCluster
 
 	pd     pdCluster
 	stores []*store

@@ -131,6 +131,10 @@ type Database struct {
 	// an empty claim, is Absent until it registers.
 	ID   uint64
 	Name string // PD's member name
+	// Unstarted: PD lists the member, but it has never been there. It is a first
+	// member that the others did not wait for, or was about to join; only the
+	// former has a name already.
+	Unstarted bool
 	// Healthy: PD's own check of a member; a store that is Up and has sent a
 	// heartbeat since its container started; a TiDB status port that answers.
 	Healthy bool

@@ -1,0 +1,110 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// founded makes a world whose first PD member is held up when PD is founded.
+func founded(o Options, holdUp func(w *World)) *World {
+	w := New(o)
+	w.Tell()
+	w.When(func(w *World) bool { return w.claims[pd][0] != nil }, func() { holdUp(w) })
+	return w
+}
+
+func late(seconds int64) func(w *World) {
+	return func(w *World) { w.pods[pd][0].startAt = w.t + seconds }
+}
+
+// A first member whose pod starts when the others have founded PD without it is
+// one of them all the same: PD lists it, and would not let it join.
+func TestFirstMemberIsLate(t *testing.T) {
+	for name, seconds := range map[string]int64{"a little": 30, "very": 1800} {
+		t.Run(name, func(t *testing.T) {
+			w := founded(Options{PD: 3, TiKV: 3, TiDB: 1}, late(seconds))
+			fine(t, w)
+			if m := w.pd.memberAt(0); w.pd.bootstraps != 1 || !m.started || w.advice.founders != 0 {
+				t.Errorf("%d bootstraps, %+v, %+v", w.pd.bootstraps, m, w.advice)
+			}
+			if !before(w, "create StatefulSet basic-tikv", "update ConfigMap basic-discovery") {
+				t.Errorf("the others wait for it\n%s", w.Transcript())
+			}
+			neverTold(t, w, "give up")
+		})
+	}
+}
+
+// The run that founded PD ends before it has said so to those that are late, or
+// before all have come in. The next one goes on.
+func TestFirstMemberIsLateAndTheRunEnds(t *testing.T) {
+	for name, end := range map[string]func(w *World) bool{
+		"before PD was heard":   func(w *World) bool { return w.pd.id != 0 },
+		"before it was told":    func(w *World) bool { return w.recorded != 0 },
+		"before it has come in": func(w *World) bool { return w.advice.judged },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := founded(Options{PD: 3, TiKV: 3, TiDB: 1}, late(600))
+			w.When(end, w.kill)
+			_, _ = w.Drive(5 * time.Minute)
+			w.Pass(900)
+			fine(t, w)
+		})
+	}
+}
+
+// PD goes silent just as it becomes known that there is a cluster. Who founded it
+// and has yet to start is then not known, and must not be forgotten.
+func TestFirstMemberIsLateAndPDIsSilent(t *testing.T) {
+	w := founded(Options{PD: 3, TiKV: 3, TiDB: 1}, late(600))
+	w.When(func(w *World) bool { return w.recorded != 0 && !w.advice.judged }, func() { w.pd.blind = w.t + 120 })
+	fine(t, w)
+}
+
+// With a first member that has not come in, another one crashes: the late one is
+// just what the quorum lacks.
+func TestFirstMemberIsLateAndNeeded(t *testing.T) {
+	w := founded(Options{PD: 3, TiKV: 3, TiDB: 1}, late(900))
+	w.When(func(w *World) bool { return w.advice.judged && w.pods[pd][0].startAt-w.t < 60 }, func() { w.lose(w.pods[pd][1], 1500) })
+	w.When(func(w *World) bool { return w.pd.memberAt(0) != nil && w.pd.memberAt(0).started }, func() {
+		if w.t > 1000 {
+			t.Errorf("it came at %s", w.clock())
+		}
+	})
+	fine(t, w)
+}
+
+// One that never comes, since the node of its volume is gone, is waited for. Who
+// knows that has it given up, and it is replaced. If it comes after all, it joins.
+func TestFirstMemberNeverComes(t *testing.T) {
+	w := founded(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true}, func(w *World) { w.claims[pd][0].lost = true })
+	if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Blocked || !w.up(tikv, 2) {
+		t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
+	}
+	neverTold(t, w, "give up")
+	id := w.pd.memberAt(0).id
+	w.AtOnce = true
+	if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Converged || w.pd.member(id) != nil || w.aliveMembers() != 3 {
+		t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
+	}
+	w.claims[pd][0].lost = false
+	w.Pass(120)
+	fine(t, w)
+}
+
+// The user wants fewer members than PD was founded with, and the late one is among
+// those that stay, or that go.
+func TestFirstMemberIsLateAndFewerAreWanted(t *testing.T) {
+	for name, i := range map[string]int{"it stays": 0, "it goes": 2} {
+		t.Run(name, func(t *testing.T) {
+			w := New(Options{PD: 3, TiKV: 3, TiDB: 1})
+			w.Tell()
+			w.When(func(w *World) bool { return w.pods[pd][i] != nil }, func() { w.pods[pd][i].startAt = w.t + 900 })
+			w.When(func(w *World) bool { return w.advice.judged }, func() { w.Scale(topology.PD, 1) })
+			fine(t, w)
+		})
+	}
+}
