@@ -2,7 +2,11 @@
 // in one small place at a time (a mutant), runs the tests against it, and lists
 // the mutants that no test has noticed.
 //
+//	go run ./test/mutate
 //	go run ./test/mutate -sample 200 -seed 1
+//
+// All mutants are compiled into the same test binaries, and an environment
+// variable says which one is in force, so that each costs only its tests.
 //
 // A mutant that no test can tell from the original is explained in allowed.txt
 // and counts no more. It exits with 1 when too few of the others are killed, and
@@ -17,7 +21,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -91,19 +94,13 @@ func run(ctx context.Context, o options) (bool, error) {
 		return false, err
 	}
 	defer os.RemoveAll(dir)
-	b := Bench{
-		Root: root, Dir: dir, Cache: &Cache{Dir: filepath.Join(root, "bin", "mutate-cache")},
-		Seeds: o.seeds, Timeout: time.Minute, Memory: 3 << 30,
-	}
+	b := &Bench{Root: root, Dir: dir, Suites: suites(o.seeds), Memory: 3 << 30}
 	begun := time.Now()
-	fmt.Fprintf(os.Stderr, "%d of %d mutants; first the tests without any\n", len(chosen), len(all))
-	if err := b.Baseline(ctx); err != nil {
+	fmt.Fprintf(os.Stderr, "%d of %d mutants; compiling them\n", len(chosen), len(all))
+	if err := b.Build(ctx, chosen); err != nil {
 		return false, err
 	}
-	if err := b.Cache.Keep(); err != nil {
-		return false, err
-	}
-	defer b.Cache.Sweep()
+	fmt.Fprintf(os.Stderr, "compiled in %s\n", time.Since(begun).Round(time.Second))
 	verdicts, err := testAll(ctx, b, chosen, o.parallel)
 	if err != nil {
 		return false, err
@@ -129,7 +126,7 @@ func choose(all []Mutant, o options) []Mutant {
 }
 
 // testAll tests mutants, some at once, and keeps their order.
-func testAll(ctx context.Context, b Bench, mutants []Mutant, parallel int) ([]Verdict, error) {
+func testAll(ctx context.Context, b *Bench, mutants []Mutant, parallel int) ([]Verdict, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	verdicts := make([]Verdict, len(mutants))
@@ -138,7 +135,7 @@ func testAll(ctx context.Context, b Bench, mutants []Mutant, parallel int) ([]Ve
 	for range max(1, parallel) {
 		workers.Go(func() {
 			for i := range next {
-				v, err := b.Test(ctx, mutants[i])
+				v, err := b.Test(ctx, i)
 				if err != nil {
 					cancel(fmt.Errorf("%s: %w", mutants[i].Key, err))
 					return
@@ -155,7 +152,7 @@ func testAll(ctx context.Context, b Bench, mutants []Mutant, parallel int) ([]Ve
 		case next <- i:
 		case <-ctx.Done():
 		}
-		if i%50 == 49 {
+		if i%100 == 99 {
 			fmt.Fprintf(os.Stderr, "%d of %d\n", i+1, len(mutants))
 		}
 	}

@@ -22,11 +22,20 @@ type Mutant struct {
 	start int // byte offsets of what is replaced
 	end   int
 	text  string
+	home  home
 }
 
-// Apply is the file's source with the mutant in it.
-func (m Mutant) Apply(source []byte) []byte {
-	return slices.Concat(source[:m.start], []byte(m.text), source[m.end:])
+// home is what a mutant is a copy of: the body of a function, or the value of a
+// variable.
+type home struct {
+	start, end int    // byte offsets, without a body's braces
+	variable   bool   // a value, not a body
+	typ        string // the function's results as they are written, or the variable's type; "" for none
+}
+
+// Apply is the mutant's home with the change in it.
+func (m Mutant) Apply(source []byte) string {
+	return string(source[m.home.start:m.start]) + m.text + string(source[m.end:m.home.end])
 }
 
 // Package is the mutant's package, e.g. pkg/plan.
@@ -73,7 +82,7 @@ func Mutate(name string, source []byte) ([]Mutant, error) {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			if d.Body != nil {
-				f.owner = owner(d)
+				f.owner, f.home = owner(d), f.body(d)
 				f.function(d.Type, d.Body)
 			}
 		case *ast.GenDecl:
@@ -84,6 +93,7 @@ func Mutate(name string, source []byte) ([]Mutant, error) {
 				v := s.(*ast.ValueSpec)
 				f.owner = v.Names[0].Name
 				for _, value := range v.Values {
+					f.home = f.value(v, value)
 					f.walk(value, nil)
 				}
 			}
@@ -114,6 +124,7 @@ type finder struct {
 	source  []byte
 	fset    *token.FileSet
 	owner   string // the function or variable at hand
+	home    home
 	mutants []Mutant
 	seen    map[string]bool
 	count   map[string]int
@@ -122,14 +133,14 @@ type finder struct {
 // replace adds the mutant that has text instead of what stands between two
 // positions. The same change found by two operators is one mutant.
 func (f *finder) replace(from, to token.Pos, text string) {
-	start, end := f.fset.Position(from).Offset, f.fset.Position(to).Offset
+	start, end := f.offset(from), f.offset(to)
 	at := fmt.Sprintf("%d %d %s", start, end, text)
 	if f.seen[at] {
 		return
 	}
 	f.seen[at] = true
 	f.mutants = append(f.mutants, Mutant{
-		File: f.name, Line: f.fset.Position(from).Line, start: start, end: end, text: text,
+		File: f.name, Line: f.fset.Position(from).Line, start: start, end: end, text: text, home: f.home,
 		Key: fmt.Sprintf("%s %s: %s", f.name, f.owner, f.describe(start, end, text)),
 	})
 }
@@ -157,8 +168,26 @@ func lastOf(text string) string {
 	return text
 }
 
+func (f *finder) offset(p token.Pos) int { return f.fset.Position(p).Offset }
+
 func (f *finder) textOf(n ast.Node) string {
-	return string(f.source[f.fset.Position(n.Pos()).Offset:f.fset.Position(n.End()).Offset])
+	return string(f.source[f.offset(n.Pos()):f.offset(n.End())])
+}
+
+func (f *finder) body(d *ast.FuncDecl) home {
+	h := home{start: f.offset(d.Body.Lbrace) + 1, end: f.offset(d.Body.Rbrace)}
+	if d.Type.Results != nil {
+		h.typ = f.textOf(d.Type.Results)
+	}
+	return h
+}
+
+func (f *finder) value(v *ast.ValueSpec, value ast.Expr) home {
+	h := home{start: f.offset(value.Pos()), end: f.offset(value.End()), variable: true}
+	if v.Type != nil {
+		h.typ = f.textOf(v.Type)
+	}
+	return h
 }
 
 // number tells mutants of one function with the same text apart.

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -23,119 +21,114 @@ const (
 	NotCompiling
 )
 
-// stage is a go test command. The quick ones come first.
-type stage []string
-
 // core are the packages that mutants are made of. Their own tests take no time.
 var core = []string{"pkg/plan", "pkg/component", "pkg/state"}
 
-// stages are the tests that judge a mutant of a package: its own first, since most
-// mutants are killed by those, then the other tables, and then the simulation,
-// with enough random stories to be worth the time.
-func stages(of string, seeds int) []stage {
-	own, others := stage{"./" + of}, stage{}
+// suite is the tests of a package.
+type suite struct {
+	of   string   // the package
+	args []string // of its tests
+	cpu  time.Duration
+}
+
+// suites are what judges a mutant: the tables, and then the simulation, with
+// enough random stories to be worth the time, which end with the first that fails.
+func suites(seeds int) []suite {
+	var all []suite
 	for _, p := range core {
-		if p != of {
-			others = append(others, "./"+p)
-		}
+		all = append(all, suite{of: p})
 	}
-	return []stage{own, others, {"./pkg/sim", "-seeds", strconv.Itoa(seeds)}}
+	return append(all, suite{of: "pkg/sim", args: []string{"-seeds", strconv.Itoa(seeds), "-enough", "1"}})
 }
 
 // Bench is where mutants are tested.
 type Bench struct {
-	Root    string
-	Dir     string // for what is temporary
-	Cache   *Cache
-	Seeds   int           // of the simulation
-	Timeout time.Duration // of one stage
-	Memory  uint64        // bytes of address space for one test binary
+	Root   string // of the module
+	Dir    string // for what is temporary
+	Suites []suite
+	Memory uint64 // bytes of address space for one test binary
+
+	builder builder
+	broken  map[int]bool
+	self    string
 }
 
-// Test runs the tests against one mutant, through an overlay: the tree itself
-// is never touched.
-func (b Bench) Test(ctx context.Context, m Mutant) (Verdict, error) {
-	dir, err := os.MkdirTemp(b.Dir, "mutant")
-	if err != nil {
-		return 0, err
+// Build compiles the tests with all mutants, and runs them without any. They have
+// to pass, else every mutant would seem to be killed.
+func (b *Bench) Build(ctx context.Context, mutants []Mutant) (err error) {
+	if b.self, err = os.Executable(); err != nil {
+		return err
 	}
-	defer os.RemoveAll(dir)
-	overlay, err := b.overlay(dir, m)
-	if err != nil {
-		return 0, err
+	b.builder = builder{root: b.Root, dir: b.Dir, mutants: map[int]Mutant{}}
+	for i, m := range mutants {
+		b.builder.mutants[i+1] = m
+		b.builder.numbers = append(b.builder.numbers, i+1)
 	}
-	b.Cache.Use()
-	defer b.Cache.Done()
-	for _, s := range stages(m.Package(), b.Seeds) {
-		out, err := b.test(ctx, s, overlay)
-		var failed *exec.ExitError
-		switch {
-		case err == nil:
-		case ctx.Err() != nil:
-			return 0, ctx.Err()
-		case strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]"):
-			return NotCompiling, nil
-		case errors.As(err, &failed):
-			return Killed, nil
-		default:
-			return 0, fmt.Errorf("%w\n%s", err, out)
+	var packages []string
+	for _, s := range b.Suites {
+		packages = append(packages, s.of)
+	}
+	if b.broken, err = b.builder.build(ctx, packages); err != nil {
+		return err
+	}
+	for i := range b.Suites {
+		s := &b.Suites[i]
+		c, out, err := b.run(ctx, *s, 0)
+		if err != nil {
+			return fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", s.of, err, out)
+		}
+		s.cpu = c.UserTime() + c.SystemTime()
+	}
+	return nil
+}
+
+// Test runs the tests against one of the mutants, by its index: those of its own
+// package first, since most mutants are killed by them.
+func (b *Bench) Test(ctx context.Context, i int) (Verdict, error) {
+	number := i + 1
+	if b.broken[number] {
+		return NotCompiling, nil
+	}
+	of := b.builder.mutants[number].Package()
+	for _, own := range []bool{true, false} {
+		for _, s := range b.Suites {
+			if own != (s.of == of) {
+				continue
+			}
+			_, out, err := b.run(ctx, s, number)
+			var failed *exec.ExitError
+			switch {
+			case err == nil:
+			case ctx.Err() != nil:
+				return 0, ctx.Err()
+			case errors.As(err, &failed):
+				return Killed, nil
+			default:
+				return 0, fmt.Errorf("%w\n%s", err, out)
+			}
 		}
 	}
 	return Survived, nil
 }
 
-// Baseline runs the tests without a mutant. They have to pass, else every
-// mutant would seem to be killed.
-func (b Bench) Baseline(ctx context.Context) error {
-	for _, s := range stages(core[0], b.Seeds) {
-		if out, err := b.test(ctx, s, ""); err != nil {
-			return fmt.Errorf("the tests fail without a mutant: go test %s: %w\n%s", strings.Join(s, " "), err, out)
-		}
+// run is one test binary. A mutant that hangs is given some times the processor
+// time that the original takes, which a busy machine does not make shorter. The
+// other limit is for one that sleeps.
+func (b *Bench) run(ctx context.Context, s suite, number int) (*os.ProcessState, string, error) {
+	seconds, most := int64(2+10*s.cpu.Seconds()), time.Minute+100*s.cpu
+	if s.cpu == 0 { // it has not run yet
+		seconds, most = 300, 10*time.Minute
 	}
-	return nil
-}
-
-func (b Bench) overlay(dir string, m Mutant) (string, error) {
-	original := filepath.Join(b.Root, m.File)
-	source, err := os.ReadFile(original)
-	if err != nil {
-		return "", err
-	}
-	mutated := filepath.Join(dir, "mutant.go")
-	if err := os.WriteFile(mutated, m.Apply(source), 0o600); err != nil {
-		return "", err
-	}
-	text, err := json.Marshal(map[string]any{"Replace": map[string]string{original: mutated}})
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "overlay.json")
-	return path, os.WriteFile(path, text, 0o600)
-}
-
-// test is one go test. Its own timeout ends a mutant that hangs; that of the
-// command is for a go command that does.
-func (b Bench) test(ctx context.Context, s stage, overlay string) (string, error) {
-	seconds := int(b.Timeout / time.Second)
-	self, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	args := []string{
-		"test", "-count=1", "-failfast", "-vet=off", "-p=1", "-ldflags=-s -w", "-timeout", b.Timeout.String(),
-		"-exec", fmt.Sprintf("%s confine %d %d", self, b.Memory, 2*seconds),
-	}
-	if overlay != "" {
-		args = append(args, "-overlay", overlay)
-	}
-	// Only for a build of everything, which is what the first one is.
-	ctx, cancel := context.WithTimeout(ctx, 4*b.Timeout+10*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	c := exec.CommandContext(ctx, "go", append(args, s...)...)
-	c.Dir = b.Root
-	c.Env = append(os.Environ(), "GOCACHE="+b.Cache.Dir, "GOMAXPROCS=1")
+	args := append([]string{
+		"confine", strconv.FormatUint(b.Memory, 10), strconv.FormatInt(seconds, 10),
+		b.builder.binary(s.of), "-test.failfast", "-test.timeout", most.String(),
+	}, s.args...)
+	c := exec.CommandContext(ctx, b.self, args...)
+	c.Dir = filepath.Join(b.Root, s.of)
+	c.Env = append(os.Environ(), "GOMAXPROCS=1", force+"="+strconv.Itoa(number))
 	c.WaitDelay = 5 * time.Second
-	group(c)
 	out, err := c.CombinedOutput()
-	return string(out), err
+	return c.ProcessState, string(out), err
 }

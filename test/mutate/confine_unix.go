@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"syscall"
 )
@@ -29,11 +28,4 @@ func confine(args []string) error {
 		}
 	}
 	return syscall.Exec(args[2], args[2:], os.Environ())
-}
-
-// group has the command and all that it starts be one process group, which is
-// killed as a whole: go test would leave its test binary behind.
-func group(c *exec.Cmd) {
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 }
