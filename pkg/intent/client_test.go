@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,11 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/yaml"
 )
 
@@ -231,36 +230,26 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-func TestWatch(t *testing.T) {
-	c, dyn := client(t, object(t, stored))
-	watching := make(chan struct{})
-	dyn.PrependWatchReactor("*", func(clienttesting.Action) (bool, watch.Interface, error) {
-		defer close(watching)
-		w, err := dyn.Tracker().Watch(Resource, "db")
-		return true, w, err
-	})
-	seen := make(chan *v1alpha1.TidbCluster, 10)
-	ctx := t.Context()
-	go func() { _ = c.Watch(ctx, "db", "basic", func(tc *v1alpha1.TidbCluster) { seen <- tc }) }()
-	next := func() *v1alpha1.TidbCluster {
-		t.Helper()
-		select {
-		case tc := <-seen:
-			return tc
-		case <-time.After(10 * time.Second):
-			t.Fatal("nothing happens")
-		}
-		return nil
-	}
-	if tc := next(); tc == nil || tc.Name != "basic" {
-		t.Errorf("saw %v", tc)
-	}
-	<-watching // the fake forgets what happens between list and watch
-	if err := dyn.Resource(Resource).Namespace("db").Delete(ctx, "basic", metav1.DeleteOptions{}); err != nil {
+// TestInformer: what is kept is typed, and one that cannot be read spoils no other.
+func TestInformer(t *testing.T) {
+	broken := named(t, "db", "broken")
+	_ = unstructured.SetNestedField(broken.Object, "three", "spec", "pd", "replicas")
+	c, _ := client(t, object(t, stored), broken)
+	informer, err := c.Informer("db", nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if tc := next(); tc != nil {
-		t.Errorf("saw %v", tc)
+	go informer.RunWithContext(t.Context())
+	if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
+		t.Fatal("it does not get its first copy")
+	}
+	obj, ok, _ := informer.GetStore().GetByKey("db/basic")
+	if tc, typed := obj.(*v1alpha1.TidbCluster); !ok || !typed || tc.Spec.PD.Replicas != 3 {
+		t.Errorf("basic is a %T", obj)
+	}
+	obj, ok, _ = informer.GetStore().GetByKey("db/broken")
+	if u, typed := obj.(*Undecodable); !ok || !typed || !strings.Contains(u.Err.Error(), "db/broken") || u.UID != "tc-uid" {
+		t.Errorf("broken is a %T", obj)
 	}
 }
 

@@ -1,40 +1,43 @@
 package intent
 
 import (
-	"context"
-	"fmt"
-
-	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 )
 
-// Watch calls changed with each state of a TidbCluster from now on, with nil
-// when it is deleted, until ctx ends. Broken connections are made again. A state
-// that cannot be decoded is left out: Load tells what is wrong with it.
-func (c *Client) Watch(ctx context.Context, namespace, name string, changed func(*v1alpha1.TidbCluster)) error {
-	informer := dynamicinformer.NewFilteredDynamicInformer(c.dyn, Resource, namespace, 0, nil,
-		func(o *metav1.ListOptions) {
-			o.FieldSelector = fields.OneTermEqualSelector("metadata.name", name).String()
-		}).Informer()
-	tell := func(obj any) {
-		if u, ok := obj.(*unstructured.Unstructured); ok {
-			if tc, err := decode(u); err == nil {
-				changed(tc)
-			}
-		}
+// Undecodable stands in an Informer for a TidbCluster that is none of the types
+// known here. Its name is known, and why it cannot be read.
+type Undecodable struct {
+	metav1.ObjectMeta
+	Err error
+}
+
+// Informer is a copy of TidbClusters that the API server keeps up to date: those
+// of a namespace, of all for "", that tweak leaves. Its items are
+// *v1alpha1.TidbCluster, or *Undecodable. It does nothing until it runs.
+func (c *Client) Informer(namespace string, tweak func(*metav1.ListOptions)) (cache.SharedIndexInformer, error) {
+	informer := dynamicinformer.NewFilteredDynamicInformer(c.dyn, Resource, namespace, 0, cache.Indexers{}, tweak).Informer()
+	return informer, informer.SetTransform(typed)
+}
+
+// typed keeps of a TidbCluster what somebody reads: as maps of maps it would take
+// several times the memory.
+func typed(obj any) (any, error) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok { // what has been transformed before, or the name of what is gone
+		return obj, nil
 	}
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    tell,
-		UpdateFunc: func(_, obj any) { tell(obj) },
-		DeleteFunc: func(any) { changed(nil) },
-	})
+	tc, err := decode(u)
 	if err != nil {
-		return fmt.Errorf("watch tidbcluster %s/%s: %w", namespace, name, err)
+		return &Undecodable{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
+			},
+			Err: err,
+		}, nil
 	}
-	informer.RunWithContext(ctx)
-	return nil
+	tc.ManagedFields = nil
+	return tc, nil
 }

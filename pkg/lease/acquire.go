@@ -2,6 +2,7 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -39,6 +40,33 @@ type claim struct {
 	since time.Time             // when we first saw it, by our own clock
 }
 
+// Bid is a standing attempt to become the driver of a cluster, for who has other
+// things to do meanwhile. It is not safe for concurrent use.
+type Bid struct{ claim claim }
+
+// NewBid makes a bid. It asks for nothing before Try.
+func NewBid(kube kubernetes.Interface, c topology.Cluster, self Identity) *Bid {
+	return &Bid{claim{leases: kube.CoordinationV1().Leases(c.Namespace), cluster: c, self: self}}
+}
+
+// Try takes the lease if it may. When another process holds it, and is alive or
+// may be, it fails with a *HeldError; whether that one lives is told by the next
+// attempt that comes after its next renewal.
+//
+// The lease is renewed until Release, also after ctx ends: what a driver does
+// on its way out is still its own.
+func (b *Bid) Try(ctx context.Context) (*Held, error) {
+	begun := time.Now()
+	got, err := b.claim.try(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case got == nil:
+		return nil, b.claim.held()
+	}
+	return hold(ctx, b.claim, got, begun), nil
+}
+
 // Acquire makes this process the driver of a cluster. When another one is alive
 // it returns a *HeldError; proving that takes up to renewEvery, since only a
 // renewal that happens before our eyes proves anything. A holder that shows no
@@ -48,15 +76,11 @@ type claim struct {
 // The lease is renewed until Release, also after ctx ends: what a driver does
 // on its way out is still its own.
 func Acquire(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, self Identity) (*Held, error) {
-	cl := claim{leases: kube.CoordinationV1().Leases(c.Namespace), cluster: c, self: self}
+	b := NewBid(kube, c, self)
 	for {
-		begun := time.Now()
-		got, err := cl.try(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if got != nil {
-			return hold(ctx, cl, got, begun), nil
+		held, err := b.Try(ctx)
+		if other, ok := errors.AsType[*HeldError](err); !ok || other.Alive {
+			return held, err
 		}
 		select {
 		case <-ctx.Done():
@@ -80,16 +104,26 @@ func (cl *claim) try(ctx context.Context) (*coordinationv1.Lease, error) {
 	if h.Identity == "" || cl.self.outlived(h.Identity) || cl.expired(live) {
 		return cl.take(ctx, live)
 	}
-	if cl.seen != nil && !same(cl.seen, live) {
-		return nil, &HeldError{
-			Namespace: cl.cluster.Namespace, Name: cl.cluster.Name,
-			Holder: h, Age: time.Since(h.Renewed),
-		}
-	}
-	if cl.seen == nil {
+	renewed := cl.seen != nil && !same(cl.seen, live)
+	if cl.seen == nil || renewed {
 		cl.seen, cl.since = live, time.Now()
 	}
+	if renewed {
+		e := cl.held()
+		e.Alive = true
+		return nil, e
+	}
 	return nil, nil
+}
+
+// held says that another process holds the lease, or was faster.
+func (cl *claim) held() *HeldError {
+	e := &HeldError{Namespace: cl.cluster.Namespace, Name: cl.cluster.Name}
+	if cl.seen != nil {
+		e.Holder = holderOf(cl.seen)
+		e.Age = time.Since(e.Holder.Renewed)
+	}
+	return e
 }
 
 // expired tells whether the record has stood still, before our own eyes, for as

@@ -55,9 +55,11 @@ func (h Holder) Describe() string {
 	return h.Identity
 }
 
-// HeldError says that another process drives the cluster. It was seen to be
-// alive: it renewed, or has just taken, the lease while we looked.
+// HeldError says that another process drives the cluster.
 type HeldError struct {
+	// Alive: it renewed, or has just taken, the lease while we looked.
+	Alive bool
+
 	Namespace, Name string // the cluster's
 	Holder          Holder
 	// Age is how long ago the holder renewed, by our clock against its own.

@@ -9,6 +9,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 )
 
@@ -28,22 +29,36 @@ const (
 // usualNamespaces are where its manuals install tidb-operator.
 var usualNamespaces = []string{"tidb-admin", "tidb-operator"}
 
-// OperatorAlive finds a live tidb-operator by its leader election. Of several it
-// prefers one in the given namespaces, the cluster's: it is there for this
-// cluster even if it serves no other.
+// Operators finds live tidb-operators by their leader election. It is not safe
+// for concurrent use.
+type Operators struct {
+	kube kubernetes.Interface
+	// still are records that stood still for longer than a live operator's would.
+	still map[types.UID]*coordinationv1.Lease
+}
+
+// NewOperators makes one that has seen nothing yet.
+func NewOperators(kube kubernetes.Interface) *Operators {
+	return &Operators{kube: kube, still: map[types.UID]*coordinationv1.Lease{}}
+}
+
+// Alive finds a live tidb-operator. Of several it prefers one in the given
+// namespaces, the cluster's: it is there for this cluster even if it serves no
+// other.
 //
 // Whoever may not list leases in all namespaces gets an answer from those given
 // and the usual ones; where nothing may be read, no operator is found. It takes
 // up to ten seconds when a record neither is fresh nor has been abandoned long
-// ago, since then only a renewal can tell.
-func OperatorAlive(ctx context.Context, kube kubernetes.Interface, namespaces ...string) (namespace, holder string, alive bool) {
+// ago, since then only a renewal can tell, and no time for the same record again.
+func (o *Operators) Alive(ctx context.Context, namespaces ...string) (namespace, holder string, alive bool) {
 	var doubtful []coordinationv1.Lease
-	for _, l := range operatorLeases(ctx, kube, namespaces) {
+	for _, l := range operatorLeases(ctx, o.kube, namespaces) {
 		h := holderOf(&l)
 		switch age := time.Since(h.Renewed).Abs(); {
 		case h.Identity == "" || age > forgotten:
 		case age <= goodFor(&l):
 			return l.Namespace, h.Identity, true
+		case o.still[l.UID] != nil && same(o.still[l.UID], &l):
 		default:
 			doubtful = append(doubtful, l)
 		}
@@ -56,12 +71,19 @@ func OperatorAlive(ctx context.Context, kube kubernetes.Interface, namespaces ..
 		return "", "", false
 	case <-time.After(operatorRenews):
 	}
-	for _, l := range operatorLeases(ctx, kube, namespaces) {
-		renewed := slices.ContainsFunc(doubtful, func(old coordinationv1.Lease) bool {
-			return old.UID == l.UID && !same(&old, &l)
-		})
-		if h := holderOf(&l); renewed && h.Identity != "" {
+	return o.renewed(doubtful, operatorLeases(ctx, o.kube, namespaces))
+}
+
+// renewed finds one of some records that has changed, and remembers the others.
+func (o *Operators) renewed(doubtful, now []coordinationv1.Lease) (namespace, holder string, alive bool) {
+	for _, l := range now {
+		i := slices.IndexFunc(doubtful, func(old coordinationv1.Lease) bool { return old.UID == l.UID })
+		switch h := holderOf(&l); {
+		case i < 0 || h.Identity == "":
+		case !same(&doubtful[i], &l):
 			return l.Namespace, h.Identity, true
+		default:
+			o.still[l.UID] = &l
 		}
 	}
 	return "", "", false

@@ -20,7 +20,7 @@ func operatorRecord(namespace, name, holder string, renewed time.Time) *coordina
 	return l
 }
 
-func TestOperatorAlive(t *testing.T) {
+func TestOperators(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
 		lease     func(now time.Time) *coordinationv1.Lease
@@ -81,7 +81,7 @@ func TestOperatorAlive(t *testing.T) {
 					}()
 				}
 				begun := time.Now()
-				namespace, holder, alive := OperatorAlive(t.Context(), client, "db")
+				namespace, holder, alive := NewOperators(client).Alive(t.Context(), "db")
 				if alive != tt.alive || alive && (namespace != l.Namespace || holder != "op-1") {
 					t.Errorf("got %q %q %v", namespace, holder, alive)
 				}

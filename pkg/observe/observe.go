@@ -35,7 +35,8 @@ const readTimeout = 4 * time.Second
 // Observer observes one cluster. It is not safe for concurrent use.
 type Observer struct {
 	kube   kubernetes.Interface
-	intent func(context.Context) (*v1alpha1.TidbCluster, error)
+	live   Source
+	mirror Source // nil: everything is read anew
 	dialer dial.Dialer
 	now    func() time.Time
 
@@ -55,26 +56,42 @@ type Observer struct {
 func New(kube kubernetes.Interface, d dial.Dialer, intent func(context.Context) (*v1alpha1.TidbCluster, error), now func() time.Time) *Observer {
 	status := &http.Client{Transport: dial.Transport(d, nil), Timeout: readTimeout}
 	return &Observer{
-		kube: kube, intent: intent, dialer: d, now: now, gone: map[string]time.Time{},
+		kube: kube, live: live{kube, intent}, dialer: d, now: now, gone: map[string]time.Time{},
 		tikv: tikv.Client{HTTP: status},
 		tidb: tidb.Client{HTTP: status},
 	}
 }
 
-// Observe reads everything anew. It never answers from a cache, live or not: a
-// foreground run looks only when something has changed, and what it saves by
-// a cache it would pay for with decisions on its own past.
-func (o *Observer) Observe(ctx context.Context, _ bool) (plan.Wanted, state.Snapshot, error) {
-	tc, err := o.intent(ctx)
+// Mirror gives the observer a copy to read from where a look need not be live. A
+// foreground run has none: it looks only when something has changed, and what it
+// would save by a copy it would pay for with decisions on its own past.
+func (o *Observer) Mirror(s Source) { o.mirror = s }
+
+// Observe observes the cluster for what is written in its TidbCluster. Live, it
+// reads everything from the API server; PD, TiKV and TiDB are asked in any case.
+func (o *Observer) Observe(ctx context.Context, live bool) (plan.Wanted, state.Snapshot, error) {
+	from := o.mirror
+	if live || from == nil {
+		from = o.live
+	}
+	tc, err := from.Intent(ctx)
 	if err != nil {
 		return plan.Wanted{}, state.Snapshot{}, err
 	}
-	return o.Against(ctx, topology.New(tc))
+	return o.observe(ctx, topology.New(tc), from)
 }
 
 // Against observes a cluster for an intent that need not be written yet.
 func (o *Observer) Against(ctx context.Context, c topology.Cluster) (plan.Wanted, state.Snapshot, error) {
-	seen, err := o.objects(ctx, c)
+	return o.observe(ctx, c, o.live)
+}
+
+func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source) (plan.Wanted, state.Snapshot, error) {
+	all, err := from.Objects(ctx, c)
+	if err != nil {
+		return plan.Wanted{}, state.Snapshot{}, err
+	}
+	seen, err := all.sort(c)
 	if err != nil {
 		return plan.Wanted{}, state.Snapshot{}, err
 	}
@@ -107,6 +124,11 @@ func (o *Observer) Existing() render.Existing { return o.have }
 
 // PD is a client of the cluster's PD, nil before an observation has found one.
 func (o *Observer) PD() pd.Client { return o.pd }
+
+// Rest ends the connections that are not in use. They are made again when needed.
+func (o *Observer) Rest() {
+	o.tikv.HTTP.CloseIdleConnections()
+}
 
 // Close ends all connections.
 func (o *Observer) Close() {

@@ -19,11 +19,11 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// freshness is how long what only upkeep needs is taken for unchanged. Volumes
-// and nodes belong to the whole Kubernetes cluster: listing or watching them is
-// a right that not everybody has and a price that not everybody should pay, and
-// nothing urgent depends on them.
-const freshness = 10 * time.Minute
+// Fresh is how long a foreground run takes what only upkeep needs for unchanged.
+// Volumes and nodes belong to the whole Kubernetes cluster: listing or watching
+// them is a right that not everybody has and a price that not everybody should
+// pay, and nothing urgent depends on them.
+const Fresh = 10 * time.Minute
 
 // extras are reads that only upkeep needs, remembered: volumes by the claim's
 // UID and nodes by name. A nil *extras reads nothing, and all of it is unknown.
@@ -34,6 +34,7 @@ type extras struct {
 
 // memory is what was read once, and when.
 type memory[T any] struct {
+	fresh  time.Duration // how long it is taken for unchanged
 	mu     sync.Mutex
 	read   map[string]reading[T]
 	denied *state.Gap // there is no right to read these things
@@ -46,10 +47,11 @@ type reading[T any] struct {
 }
 
 // Tend makes the observer read what upkeep needs besides: the volumes of claims
-// and the nodes of stores. Who only looks on does not need it.
-func (o *Observer) Tend() {
+// and the nodes of stores, and take them for unchanged for so long. Who only
+// looks on does not need it.
+func (o *Observer) Tend(fresh time.Duration) {
 	if o.extras == nil {
-		o.extras = &extras{}
+		o.extras = &extras{volumes: memory[*state.Volume]{fresh: fresh}, nodes: memory[map[string]string]{fresh: fresh}}
 	}
 }
 
@@ -60,7 +62,7 @@ func (m *memory[T]) recall(now time.Time, key string, get func() (T, *state.Gap,
 	known, ok := m.read[key]
 	denied := m.denied
 	m.mu.Unlock()
-	if ok && now.Sub(known.at) < freshness || denied != nil {
+	if ok && now.Sub(known.at) < m.fresh || denied != nil {
 		return known.value
 	}
 	value, gap, err := get()

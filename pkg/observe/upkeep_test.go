@@ -33,7 +33,7 @@ type tended struct {
 func tend(objects ...runtime.Object) *tended {
 	o := &tended{kube: fake.NewClientset(objects...), time: noon}
 	o.Observer = &Observer{kube: o.kube, now: func() time.Time { return o.time }}
-	o.Tend()
+	o.Tend(Fresh)
 	return o
 }
 
@@ -71,11 +71,7 @@ func volumeOf(c corev1.PersistentVolumeClaim) *corev1.PersistentVolume {
 // volumes are what is seen of the volumes of the members' data claims.
 func (o *tended) volumes(t *testing.T, claims ...corev1.PersistentVolumeClaim) []*state.Volume {
 	t.Helper()
-	l := lists{
-		services: &corev1.ServiceList{}, configs: &corev1.ConfigMapList{}, pods: &corev1.PodList{},
-		sets:   &appsv1.StatefulSetList{},
-		claims: &corev1.PersistentVolumeClaimList{Items: claims},
-	}
+	l := Objects{Claims: pointers(claims)}
 	seen, err := l.sort(basic)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +103,7 @@ func TestVolumes(t *testing.T) {
 		if n := o.reads(); n != 1 {
 			t.Errorf("%d reads after one was written", n)
 		}
-		o.time = o.time.Add(freshness)
+		o.time = o.time.Add(Fresh)
 		o.volumes(t, zero, one)
 		if n := o.reads(); n != 2 {
 			t.Errorf("%d reads later", n)

@@ -54,6 +54,13 @@ type Engine struct {
 	Recorder Recorder
 	Story    *Story
 	Upkeep   *Upkeep // nil: upkeep is left to others
+	// Own makes this process the driver when there is something to do or to wait
+	// for, and returns the context in which it is. With an error, others may be
+	// at work, and nothing is told or done. nil: it is the driver already.
+	Own func(context.Context) (context.Context, error)
+	// Endless: nothing ends when the cluster has converged, so that this need
+	// not be seen live. What a copy does not show yet it will show later.
+	Endless bool
 }
 
 // Once takes one turn and returns what was decided in it.
@@ -62,7 +69,14 @@ func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	if p.Disruptive() || p.Outcome == plan.Converged {
+	if e.Own != nil && e.busy(p) {
+		// Before the live look: what was seen before may be another driver's
+		// doing, half done.
+		if ctx, err = e.Own(ctx); err != nil {
+			return p, err
+		}
+	}
+	if p.Disruptive() || p.Outcome == plan.Converged && !e.Endless {
 		// What PD says has no version that a write could be conditional on, so
 		// a stale view must not restart a store; nor may a cache that has not
 		// seen our own writes declare success.
@@ -86,6 +100,14 @@ func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
 		e.Story.Notice("the status of the TidbCluster could not be written: " + failed.Error())
 	}
 	return p, err
+}
+
+// busy tells whether somebody has to drive the cluster.
+func (e Engine) busy(p plan.Plan) bool {
+	if p.Outcome == plan.Converged || p.Outcome == plan.Paused {
+		return len(e.due(p.Upkeep)) > 0
+	}
+	return true
 }
 
 // take takes steps in order. One that fails holds back those of its component

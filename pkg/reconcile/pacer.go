@@ -34,14 +34,20 @@ func (p *Pacer) Wait(ctx context.Context, next plan.Plan, err error) error {
 		return sleep(ctx, p.retry, nil)
 	}
 	p.retry = 0
-	pause := lookAgain
-	if next.Polls() {
-		pause = pollInterval
+	return sleep(ctx, Pause(next, p.Now(), lookAgain), p.Nudges)
+}
+
+// Pause is how long a plan may be left alone when nothing changes in Kubernetes:
+// a moment while something outside of it is awaited, until the moment when time
+// alone changes the decision, and no longer than most.
+func Pause(p plan.Plan, now time.Time, most time.Duration) time.Duration {
+	if p.Polls() {
+		most = min(most, pollInterval)
 	}
-	if d := next.Deadline(); !d.IsZero() {
-		pause = max(min(pause, d.Sub(p.Now())), 0)
+	if d := p.Deadline(); !d.IsZero() {
+		most = max(min(most, d.Sub(now)), 0)
 	}
-	return sleep(ctx, pause, p.Nudges)
+	return most
 }
 
 func sleep(ctx context.Context, d time.Duration, nudges <-chan struct{}) error {

@@ -20,6 +20,9 @@ type Story struct {
 	now                func() time.Time
 	reporter           Reporter
 
+	// endless: the story begins when there is something to do, ends when the
+	// cluster has converged, and can begin again.
+	endless bool
 	planned bool
 	gates   []gateSeen
 	counts  map[topology.Kind]counts
@@ -51,12 +54,18 @@ func NewStory(namespace, cluster string, now func() time.Time, r Reporter) *Stor
 	}
 }
 
+// Endless makes it a story that is told again and again: nothing is told of a
+// cluster that stays as it is wanted.
+func (st *Story) Endless() *Story {
+	st.endless = true
+	return st
+}
+
 // Decided tells what a turn decided: gates that closed, changed or opened, and
 // the numbers of each component.
 func (st *Story) Decided(w plan.Wanted, s state.Snapshot, p plan.Plan) {
-	if !st.planned {
-		st.planned = true
-		st.tell(event.Event{Type: event.Planned, Outcome: p.Outcome.String()})
+	if !st.begin(p) {
+		return
 	}
 	for _, g := range w.Groups {
 		st.progress(g, s.Groups[g.Kind])
@@ -83,6 +92,19 @@ func (st *Story) Decided(w plan.Wanted, s state.Snapshot, p plan.Plan) {
 		}
 	}
 	st.gates = open
+}
+
+// begin tells how the story begins, once, and whether it has.
+func (st *Story) begin(p plan.Plan) bool {
+	if st.planned {
+		return true
+	}
+	if st.endless && (p.Outcome == plan.Converged || p.Outcome == plan.Paused) {
+		return false
+	}
+	st.planned = true
+	st.tell(event.Event{Type: event.Planned, Outcome: p.Outcome.String()})
+	return true
 }
 
 func (st *Story) progress(want plan.Group, got state.Group) {
@@ -189,6 +211,8 @@ func (st *Story) Done(outcome string, code int, took time.Duration, err error) {
 		e.Error = err.Error()
 	}
 	st.tell(e)
+	st.planned, st.gates = false, nil
+	clear(st.counts)
 }
 
 func (st *Story) tell(e event.Event) {

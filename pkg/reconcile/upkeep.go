@@ -45,10 +45,7 @@ func NewUpkeep(atOnce int, now func() time.Time) *Upkeep {
 // tend takes the upkeep of a turn. It cannot fail: what could not be put right
 // is told once, and tried again later.
 func (e Engine) tend(ctx context.Context, steps []plan.Step) {
-	if e.Upkeep == nil || e.Actor == nil {
-		return
-	}
-	due := e.Upkeep.due(steps)
+	due := e.due(steps)
 	if len(due) == 0 || ctx.Err() != nil {
 		return
 	}
@@ -69,7 +66,14 @@ func (e Engine) tend(ctx context.Context, steps []plan.Step) {
 	}
 }
 
-// due are the steps that did not fail just now.
+// due is the upkeep that is ours and did not fail just now.
+func (e Engine) due(steps []plan.Step) []plan.Step {
+	if e.Upkeep == nil || e.Actor == nil {
+		return nil
+	}
+	return e.Upkeep.due(steps)
+}
+
 func (u *Upkeep) due(steps []plan.Step) []plan.Step {
 	var out []plan.Step
 	for _, s := range steps {

@@ -151,7 +151,7 @@ func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, po
 		engine.Actor = act.New(s.Kube, s.Intent, s.Observer.PD, cluster, time.Now)
 		engine.Recorder = act.NewRecorder(s.Intent, s.Observer.Existing)
 		engine.Upkeep = reconcile.NewUpkeep(upkeepAtOnce, time.Now)
-		s.Observer.Tend()
+		s.Observer.Tend(observe.Fresh)
 	case o.NoFollow:
 		return plan.Plan{}, exit.With(exit.Held, fmt.Errorf("%s drives the cluster, and will carry out what was asked", other))
 	default:

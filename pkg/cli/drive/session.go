@@ -66,7 +66,7 @@ func (s *Session) Close() {
 // hold makes this process the cluster's driver. When another one is, it says
 // which, and the caller may only look on.
 func (s *Session) hold(ctx context.Context, c topology.Cluster) (held *lease.Held, other string, err error) {
-	if ns, holder, alive := lease.OperatorAlive(ctx, s.Kube, c.Namespace); alive {
+	if ns, holder, alive := lease.NewOperators(s.Kube).Alive(ctx, c.Namespace); alive {
 		return nil, "tidb-operator " + holder + " in namespace " + ns, nil
 	}
 	held, err = lease.Acquire(ctx, s.Kube, c, lease.Self())

@@ -1,0 +1,299 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+)
+
+const (
+	// gather is how long changes of a cluster's objects are gathered before it is
+	// looked at: a pod that starts is several of them.
+	gather = 50 * time.Millisecond
+	// firstRetry and lastRetry bound the pause after a turn that failed, which
+	// doubles from one to the next.
+	firstRetry, lastRetry = 250 * time.Millisecond, time.Minute
+	// finalPause is the pause after an error that only a person can cure.
+	finalPause = 5 * time.Minute
+)
+
+// Config is what a daemon needs.
+type Config struct {
+	Kube   kubernetes.Interface
+	Intent *intent.Client
+	Dialer dial.Dialer
+
+	Scope  Scope
+	Policy plan.Policy
+	// Workers is how many clusters are worked on at the same time.
+	Workers int
+	// Poll is how often PD, TiKV and TiDB of a converged cluster are asked. It
+	// bounds how late it is seen that one of them is lost whose pod is fine.
+	Poll time.Duration
+	// Resync is how often a cluster is looked at without the mirror.
+	Resync time.Duration
+
+	// Reporter makes the reporter of a cluster's events.
+	Reporter func(cache.ObjectName) reconcile.Reporter
+	Meter    Meter
+	// Queue counts what goes through the work queue; nil: nobody does.
+	Queue workqueue.MetricsProvider
+}
+
+// Meter is told the numbers of a daemon. It may not block.
+type Meter interface {
+	// Turn: a turn has ended. The outcome is that of the plan, "held" when
+	// another process drives the cluster, or "error".
+	Turn(cluster cache.ObjectName, outcome string, took time.Duration)
+	// Gates are what a cluster waits for now.
+	Gates(cluster cache.ObjectName, gates []plan.Gate)
+	// Held tells whether this process drives the cluster.
+	Held(cluster cache.ObjectName, held bool)
+	// Gone: the cluster does not exist any more.
+	Gone(cluster cache.ObjectName)
+}
+
+// Daemon keeps clusters converged.
+type Daemon struct {
+	Config
+	life     context.Context
+	now      func() time.Time
+	mirror   *mirror
+	queue    workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	operator *operator
+
+	mu      sync.Mutex
+	drivers map[cache.ObjectName]*driver
+	turns   map[cache.ObjectName]time.Time // that are under way, and since when
+	synced  bool
+}
+
+// New makes a daemon that does nothing yet.
+func New(c Config) (*Daemon, error) {
+	m, err := newMirror(c.Kube, c.Intent, c.Scope)
+	if err != nil {
+		return nil, err
+	}
+	d := &Daemon{
+		Config: c, now: time.Now, mirror: m, operator: &operator{known: lease.NewOperators(c.Kube), now: time.Now},
+		drivers: map[cache.ObjectName]*driver{}, turns: map[cache.ObjectName]time.Time{},
+	}
+	d.queue = workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstRetry, lastRetry),
+		workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: "tidbclusters", MetricsProvider: c.Queue},
+	)
+	return d, d.listen()
+}
+
+// Run keeps the clusters converged until ctx ends. It then ends at a safe point:
+// each turn after the step that it is taking, and what is temporary is taken back
+// before the leases are released.
+func (d *Daemon) Run(ctx context.Context) error {
+	d.life = ctx
+	if err := d.mirror.start(ctx); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	d.synced = true
+	d.mu.Unlock()
+	var workers sync.WaitGroup
+	for range max(1, d.Workers) {
+		workers.Go(func() {
+			for d.work(ctx) {
+			}
+		})
+	}
+	<-ctx.Done()
+	d.queue.ShutDown()
+	workers.Wait()
+	return d.stop(context.WithoutCancel(ctx))
+}
+
+// stop lets go of all clusters.
+func (d *Daemon) stop(ctx context.Context) error {
+	var all errgroup.Group
+	all.SetLimit(max(1, d.Workers))
+	var mu sync.Mutex
+	var failed []error
+	for _, dr := range d.drivers {
+		all.Go(func() error {
+			if err := dr.stop(ctx); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed = append(failed, err)
+			}
+			return nil
+		})
+	}
+	_ = all.Wait()
+	return errors.Join(failed...)
+}
+
+// listen has the queue told of all that changes.
+func (d *Daemon) listen() error {
+	on := func(i cache.SharedIndexInformer, changed func(any)) error {
+		_, err := i.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc: changed, UpdateFunc: func(_, obj any) { changed(obj) }, DeleteFunc: changed,
+		})
+		return err
+	}
+	errs := []error{on(d.mirror.clusters, d.wanted)}
+	for _, i := range d.mirror.objects() {
+		errs = append(errs, on(i, d.changed))
+	}
+	return errors.Join(errs...)
+}
+
+// wanted: what a user wants has changed, and waits for nothing.
+func (d *Daemon) wanted(obj any) {
+	if key, err := cache.DeletionHandlingObjectToName(obj); err == nil {
+		d.queue.Add(key)
+	}
+}
+
+// changed: something of a cluster has.
+func (d *Daemon) changed(obj any) {
+	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = gone.Obj
+	}
+	of, err := clusterOf(obj)
+	if err != nil {
+		return
+	}
+	keys, _ := d.mirror.clusters.GetIndexer().IndexKeys(byCluster, of[0])
+	for _, k := range keys {
+		if name, err := cache.ParseObjectName(k); err == nil {
+			d.queue.AddAfter(name, gather)
+		}
+	}
+}
+
+// work takes one turn of one cluster; false when there are no more.
+func (d *Daemon) work(ctx context.Context) bool {
+	key, over := d.queue.Get()
+	if over {
+		return false
+	}
+	defer d.queue.Done(key)
+	begun := d.now()
+	d.mu.Lock()
+	dr := d.drivers[key]
+	if dr == nil {
+		dr = d.newDriver(key)
+		d.drivers[key] = dr
+	}
+	d.turns[key] = begun
+	d.mu.Unlock()
+	defer func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.turns, key)
+	}()
+	p, pause, err := safely(func() (plan.Plan, time.Duration, error) { return dr.turn(ctx) })
+	if ctx.Err() != nil {
+		return true
+	}
+	d.Meter.Turn(key, outcome(p, err), d.now().Sub(begun))
+	d.again(dr, p, pause, err)
+	return true
+}
+
+// again puts the cluster on the queue for its next turn.
+func (d *Daemon) again(dr *driver, p plan.Plan, pause time.Duration, err error) {
+	var final reconcile.Final
+	gone := &intent.NotFoundError{}
+	switch {
+	case err == nil:
+		d.queue.Forget(dr.key)
+		d.Meter.Gates(dr.key, p.Gates)
+		d.queue.AddAfter(dr.key, pause)
+	case errors.As(err, &gone):
+		d.forget(dr)
+	case isHeld(err):
+		d.queue.Forget(dr.key)
+		d.queue.AddAfter(dr.key, jitter(heldPause))
+	case errors.As(err, &final) && final.Final():
+		dr.story.Failed(err)
+		d.queue.AddAfter(dr.key, jitter(finalPause))
+	default:
+		dr.story.Failed(err)
+		d.queue.AddRateLimited(dr.key)
+	}
+}
+
+// forget: the cluster is gone. What was its own goes with it.
+func (d *Daemon) forget(dr *driver) {
+	d.mu.Lock()
+	delete(d.drivers, dr.key)
+	d.mu.Unlock()
+	dr.letGo()
+	dr.observer.Close()
+	d.queue.Forget(dr.key)
+	d.Meter.Gone(dr.key)
+}
+
+func outcome(p plan.Plan, err error) string {
+	switch {
+	case isHeld(err):
+		return "held"
+	case err != nil:
+		return "error"
+	}
+	return p.Outcome.String()
+}
+
+// safely turns a panic into an error: what is wrong with one cluster must not be
+// the end of all others.
+func safely(turn func() (plan.Plan, time.Duration, error)) (p plan.Plan, pause time.Duration, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("a bug: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return turn()
+}
+
+// jitter spreads what is due at the same time: up to a tenth sooner or later.
+func jitter(d time.Duration) time.Duration {
+	return d - d/10 + rand.N(max(d/5, 1))
+}
+
+// Ready tells whether the first copy of everything has come.
+func (d *Daemon) Ready() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.synced {
+		return errors.New("the first copy of all objects has not come yet")
+	}
+	return nil
+}
+
+// stuck is longer than any turn takes: of its steps each ends within a minute.
+const stuck = 15 * time.Minute
+
+// Healthy fails when a turn does not end.
+func (d *Daemon) Healthy() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for key, since := range d.turns {
+		if took := d.now().Sub(since); took > stuck {
+			return fmt.Errorf("a turn of %s does not end: it has taken %s", key, took.Round(time.Second))
+		}
+	}
+	return nil
+}

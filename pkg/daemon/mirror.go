@@ -1,0 +1,176 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/observe"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// byCluster is the index of objects by the cluster that they belong to, as their
+// labels name it.
+const byCluster = "cluster"
+
+// mirror is a copy of all that clusters consist of in Kubernetes, kept up to date
+// by watches. Reading it costs the API server nothing.
+type mirror struct {
+	clusters cache.SharedIndexInformer
+	services, configs, sets,
+	pods, claims, discovery cache.SharedIndexInformer
+
+	factory informers.SharedInformerFactory
+}
+
+// Scope is which clusters are kept converged.
+type Scope struct {
+	Namespace string // "" for all
+	Name      string // "" for all
+	Selector  labels.Selector
+}
+
+func (s Scope) String() string {
+	switch {
+	case s.Name != "":
+		return s.Namespace + "/" + s.Name
+	case s.Namespace == "":
+		return "all namespaces"
+	}
+	return "namespace " + s.Namespace
+}
+
+func newMirror(kube kubernetes.Interface, tcs *intent.Client, scope Scope) (*mirror, error) {
+	clusters, err := tcs.Informer(scope.Namespace, func(o *metav1.ListOptions) {
+		if scope.Name != "" {
+			o.FieldSelector = fields.OneTermEqualSelector("metadata.name", scope.Name).String()
+		}
+		if scope.Selector != nil {
+			o.LabelSelector = scope.Selector.String()
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	own := labels.Set(topology.Cluster{}.Selector())
+	delete(own, topology.LabelInstance)
+	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0,
+		informers.WithNamespace(scope.Namespace),
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = own.String() }),
+		informers.WithTransform(trim),
+	)
+	core, apps := factory.Core().V1(), factory.Apps().V1()
+	m := &mirror{
+		clusters: clusters, factory: factory,
+		services: core.Services().Informer(), configs: core.ConfigMaps().Informer(),
+		sets: apps.StatefulSets().Informer(), pods: core.Pods().Informer(),
+		claims: core.PersistentVolumeClaims().Informer(), discovery: apps.Deployments().Informer(),
+	}
+	for _, i := range m.objects() {
+		if err := i.AddIndexers(cache.Indexers{byCluster: clusterOf}); err != nil {
+			return nil, err
+		}
+	}
+	return m, clusters.AddIndexers(cache.Indexers{byCluster: clusterOf})
+}
+
+// objects are the informers of what clusters consist of.
+func (m *mirror) objects() []cache.SharedIndexInformer {
+	return []cache.SharedIndexInformer{m.services, m.configs, m.sets, m.pods, m.claims, m.discovery}
+}
+
+// start begins to watch, until ctx ends, and waits for the first copy of all.
+func (m *mirror) start(ctx context.Context) error {
+	m.factory.StartWithContext(ctx)
+	go m.clusters.RunWithContext(ctx)
+	synced := []cache.InformerSynced{m.clusters.HasSynced}
+	for _, i := range m.objects() {
+		synced = append(synced, i.HasSynced)
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// clusterOf indexes an object by the cluster that it belongs to.
+func clusterOf(obj any) ([]string, error) {
+	switch o := obj.(type) {
+	case *v1alpha1.TidbCluster:
+		return []string{instance(o.Namespace, topology.New(o).Instance)}, nil
+	case *intent.Undecodable:
+		return []string{instance(o.Namespace, o.Name)}, nil
+	case metav1.Object:
+		return []string{instance(o.GetNamespace(), o.GetLabels()[topology.LabelInstance])}, nil
+	}
+	return nil, fmt.Errorf("%T is no object", obj)
+}
+
+func instance(namespace, name string) string { return namespace + "/" + name }
+
+// of is what the mirror shows of one cluster.
+func (m *mirror) of(key cache.ObjectName) observe.Source { return view{m, key} }
+
+// view implements observe.Source.
+type view struct {
+	mirror *mirror
+	key    cache.ObjectName
+}
+
+// Intent implements observe.Source.
+func (v view) Intent(context.Context) (*v1alpha1.TidbCluster, error) {
+	obj, ok, err := v.mirror.clusters.GetStore().GetByKey(v.key.String())
+	switch tc := obj.(type) {
+	case *v1alpha1.TidbCluster:
+		return tc, err
+	case *intent.Undecodable:
+		return nil, tc.Err
+	}
+	if err == nil && !ok {
+		err = &intent.NotFoundError{Namespace: v.key.Namespace, Name: v.key.Name}
+	}
+	return nil, err
+}
+
+// Objects implements observe.Source.
+func (v view) Objects(_ context.Context, c topology.Cluster) (observe.Objects, error) {
+	of := instance(c.Namespace, c.Instance)
+	got := observe.Objects{
+		Services:   list[*corev1.Service](v.mirror.services, of),
+		ConfigMaps: list[*corev1.ConfigMap](v.mirror.configs, of),
+		Sets:       list[*appsv1.StatefulSet](v.mirror.sets, of),
+		Pods:       list[*corev1.Pod](v.mirror.pods, of),
+		Claims:     list[*corev1.PersistentVolumeClaim](v.mirror.claims, of),
+	}
+	for _, m := range got.ConfigMaps {
+		if m.Name == c.LedgerMap() {
+			got.Ledger = m
+		}
+	}
+	for _, d := range list[*appsv1.Deployment](v.mirror.discovery, of) {
+		got.Discovery = got.Discovery || d.Name == c.BootstrapMap()
+	}
+	return got, nil
+}
+
+func list[T any](from cache.SharedIndexInformer, cluster string) []T {
+	// The only error is an index that does not exist.
+	all, _ := from.GetIndexer().ByIndex(byCluster, cluster)
+	out := make([]T, 0, len(all))
+	for _, obj := range all {
+		if o, ok := obj.(T); ok {
+			out = append(out, o)
+		}
+	}
+	return out
+}
