@@ -1,5 +1,5 @@
-// Command gen-docs writes docs/reference, the manual of all commands, from the
-// command tree.
+// Command gen-docs writes docs/reference: the manual of all commands, from the
+// command tree, and the rights that they need, from package rbac.
 package main
 
 //go:generate go run . ../../docs/reference
@@ -52,7 +52,7 @@ func pages() map[string]string {
 	root := cli.NewRoot(factory.New(genericiooptions.IOStreams{}, func(string) string { return "" }, ""))
 	// Its default is a directory of whoever runs this.
 	root.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache"
-	out := map[string]string{"README.md": index(root)}
+	out := map[string]string{"README.md": index(root), "permissions.md": permissions()}
 	for _, c := range root.Commands() {
 		out[c.Name()+".md"] = page(c)
 	}
@@ -72,7 +72,7 @@ func index(root *cobra.Command) string {
 			}
 		}
 	}
-	b.WriteString("\nAll commands end with one of these [exit codes](../exit-codes.md).\n\n## Flags of all commands\n\n" +
+	b.WriteString("\nAll commands end with one of these [exit codes](../exit-codes.md), and need these [permissions](permissions.md).\n\n## Flags of all commands\n\n" +
 		"They mean what they mean to kubectl. They go after `tidb`: kubectl takes none before the name of a plugin.\n\n")
 	block(&b, "", root.PersistentFlags().FlagUsagesWrapped(100))
 	return b.String()

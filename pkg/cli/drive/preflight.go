@@ -21,7 +21,8 @@ import (
 // look at is not among them.
 type findings struct {
 	missing []topology.Reference
-	// classes are the storage classes that there are.
+	// classes are the storage classes that there are, nil when they may not be
+	// listed.
 	classes []string
 	// volumes are the storage classes of all volumes. Volumes that somebody has
 	// made by hand have the name of a class that need not exist. known tells
@@ -82,6 +83,7 @@ func read(ctx context.Context, kube kubernetes.Interface, namespace string, r to
 // error of it is one of the run's.
 func (f *findings) storage(ctx context.Context, kube kubernetes.Interface) {
 	if list, err := kube.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{}); err == nil {
+		f.classes = []string{}
 		for i := range list.Items {
 			f.classes = append(f.classes, list.Items[i].Name)
 		}
@@ -120,6 +122,9 @@ func (f findings) judge(r Request, want topology.Cluster, snap state.Snapshot) (
 }
 
 func (f findings) there() string {
+	if f.classes == nil {
+		return "which ones there are cannot be told, for storageclasses may not be listed"
+	}
 	if len(f.classes) == 0 {
 		return "there is no StorageClass at all"
 	}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/rbac"
+)
+
+// roles are what the page says of each role.
+var roles = map[rbac.Role]string{
+	rbac.Viewer: "Who looks: `status`, `list` and `failover` without `run`. Nothing can be changed with it in " +
+		"Kubernetes; but a connection to PD is one to its API, which asks for no password.",
+	rbac.Driver: "Who makes clusters as their TidbClusters say: `sync`, or a process that does so all the time. With the rights of a viewer.",
+	rbac.Editor: "Who changes what is wanted, and has it done: `create`, `apply`, `scale`, `upgrade`, `failover run`, `delete`. " +
+		"With the rights of a viewer and of a driver.",
+	rbac.Installer: "Who runs `init`, once in the life of a Kubernetes cluster. It has no rights of the others.",
+}
+
+// permissions is the page of the rights in Kubernetes.
+func permissions() string {
+	var b strings.Builder
+	b.WriteString("<!-- Made by cmd/gen-docs: change pkg/rbac, then run make generate. -->\n# Permissions\n\n" +
+		"The rights in Kubernetes that the plugin needs, all of them and no more: a test holds the list to the requests that the " +
+		"source makes. Those *in the namespace* of the clusters are necessary. Those *everywhere* are for what has no namespace, " +
+		"and for looking into others; without them less is done, and what is not is told where it matters.\n\n" +
+		"A verb that is refused ends with exit code 9 and names the right that it lacks.\n")
+	for _, role := range rbac.Roles() {
+		title := strings.ToUpper(string(role[0])) + string(role[1:])
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n", title, roles[role])
+		for _, scope := range []rbac.Scope{rbac.Namespace, rbac.Everywhere} {
+			rights(&b, role, scope)
+		}
+	}
+	return b.String()
+}
+
+func rights(b *strings.Builder, role rbac.Role, scope rbac.Scope) {
+	title := map[rbac.Scope]string{rbac.Namespace: "in the namespace", rbac.Everywhere: "everywhere"}[scope]
+	first := true
+	for _, r := range rbac.Rights(role) {
+		if r.Role != role || r.Scope != scope {
+			continue
+		}
+		if first {
+			fmt.Fprintf(b, "\n| %s | verbs | for | without |\n| --- | --- | --- | --- |\n", title)
+			first = false
+		}
+		resource := r.Resource
+		if r.Group != "" {
+			name, sub, is := strings.Cut(resource, "/")
+			if resource = name + "." + r.Group; is {
+				resource += "/" + sub
+			}
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", resource, strings.Join(r.Verbs, ", "), r.For, r.Without)
+	}
+}

@@ -1,0 +1,126 @@
+// Package rbac says which rights in Kubernetes the plugin needs, for those who
+// grant them. A test holds the list to the requests that the source makes.
+package rbac
+
+import (
+	"cmp"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// Role is what somebody wants to do with clusters.
+type Role string
+
+// The roles. Each of the first three has the rights of those before it.
+const (
+	Viewer    Role = "viewer"    // looks: status, list, failover without "run"
+	Driver    Role = "driver"    // makes clusters as their TidbClusters say: sync, or a process that does so all the time
+	Editor    Role = "editor"    // changes what is wanted, and has it done: all other verbs but init
+	Installer Role = "installer" // makes Kubernetes know what a TidbCluster is: init
+)
+
+// Roles are all roles, the one with the fewest rights first.
+func Roles() []Role { return []Role{Viewer, Driver, Editor, Installer} }
+
+// Scope is where a right is needed.
+type Scope int
+
+const (
+	// Namespace is the one that the clusters are in. Its rights are necessary.
+	Namespace Scope = iota
+	// Everywhere is for what has no namespace, and for looking into others. Only
+	// the installer cannot do without; others do less, see Right.Without.
+	Everywhere
+)
+
+// Right is one right and why it is needed.
+type Right struct {
+	Role            Role // the least one that needs it
+	Scope           Scope
+	Group, Resource string // with its subresource, as in "pods/portforward"
+	Verbs           []string
+	For             string // what it is needed for
+	Without         string // what becomes of those who do not have it, "" when the verb fails
+}
+
+const (
+	clusters     = "pingcap.com"
+	apps         = "apps"
+	coordination = "coordination.k8s.io"
+	storage      = "storage.k8s.io"
+	extensions   = "apiextensions.k8s.io"
+)
+
+// rights are all of them, those of one role together.
+var rights = []Right{
+	{Viewer, Namespace, clusters, "tidbclusters", []string{"get", "list", "watch"}, "what is wanted", ""},
+	{Viewer, Namespace, apps, "statefulsets", []string{"list", "watch"}, "what there is", ""},
+	{Viewer, Namespace, apps, "deployments", []string{"get"}, "whether there is a discovery server of tidb-operator", ""},
+	{Viewer, Namespace, "", "pods", []string{"get", "list", "watch"}, "what there is", ""},
+	{Viewer, Namespace, "", "persistentvolumeclaims", []string{"list", "watch"}, "what there is", ""},
+	{Viewer, Namespace, "", "services", []string{"list"}, "what there is", ""},
+	{Viewer, Namespace, "", "configmaps", []string{"get", "list"}, "what there is, and what was made in PD for a while", ""},
+	{Viewer, Namespace, "", "pods/portforward", []string{"create", "get"}, "asking PD, TiKV and TiDB; one of the verbs will do with most API servers", ""},
+	{Viewer, Namespace, coordination, "leases", []string{"get", "list"}, "who drives a cluster", ""},
+	{Viewer, Everywhere, clusters, "tidbclusters", []string{"list"}, "list --all-namespaces", "a cluster that is in another namespace is not found there"},
+	{Viewer, Everywhere, "", "namespaces", []string{"list"}, "completion of --namespace", "there is none"},
+
+	{Driver, Namespace, clusters, "tidbclusters", []string{"patch"}, "the status, which with TidbClusters includes the right to change what is wanted", ""},
+	{Driver, Namespace, clusters, "tidbclusters/finalizers", []string{"update"}, "being the owner of what is made, where the API server asks for that, as OpenShift's does", "nothing, with other API servers"},
+	{Driver, Namespace, coordination, "leases", []string{"create", "update"}, "being the only driver of a cluster", ""},
+	{Driver, Namespace, "", "services", []string{"create", "get", "update"}, "making them, and keeping them as wanted", ""},
+	{Driver, Namespace, "", "configmaps", []string{"create", "patch", "update"}, "configuration, and the record of what was made in PD for a while", ""},
+	{Driver, Namespace, apps, "statefulsets", []string{"create", "delete", "get", "update"}, "scaling and rolling; deleted only to suspend, or around the pods to let volumes grow", ""},
+	{Driver, Namespace, "", "pods", []string{"delete", "patch"}, "labels; deleting one that cannot come back by itself", ""},
+	{Driver, Namespace, "", "persistentvolumeclaims", []string{"delete", "get", "patch"}, "marks and labels, larger volumes; deleting what a removed member has left when its place is taken again", ""},
+	{Driver, Everywhere, coordination, "leases", []string{"list"}, "noticing a tidb-operator at work", "it is noticed only in the namespace of the cluster and in the usual ones, so far as their leases may be listed"},
+	{Driver, Everywhere, "", "nodes", []string{"get"}, "where stores are, for PD to spread replicas by", "stores keep the labels that they have"},
+	{Driver, Everywhere, "", "persistentvolumes", []string{"get", "patch"}, "reclaim policy and labels of volumes", "they stay as they are"},
+	{Driver, Everywhere, storage, "storageclasses", []string{"get"}, "whether volumes can grow", "it turns out when they are to"},
+
+	{Editor, Namespace, clusters, "tidbclusters", []string{"create", "delete"}, "create, apply and delete", ""},
+	{Editor, Namespace, "", "secrets", []string{"get"}, "whether those exist that the spec names; their content is of no interest", "it is not checked"},
+	{Editor, Namespace, apps, "controllerrevisions", []string{"get"}, "telling a way back from a rollout that fails", "none is told"},
+	{Editor, Everywhere, "", "persistentvolumes", []string{"list"}, "whether there are volumes of a class that does not exist", "there is a warning instead of a refusal where there are none"},
+	{Editor, Everywhere, storage, "storageclasses", []string{"list"}, "telling which there are when there is not the one that is asked for", "it is not told"},
+
+	{Installer, Everywhere, extensions, "customresourcedefinitions", []string{"create", "get", "patch", "watch"}, "init", ""},
+}
+
+// Rights are the rights of a role, with those that it has from others.
+func Rights(role Role) []Right {
+	var all []Right
+	for _, r := range rights {
+		if r.Role == role || role != Installer && slices.Index(Roles(), r.Role) < slices.Index(Roles(), role) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// Rules are the rights of a role in one scope as Kubernetes wants them: for
+// Namespace of a Role, or of a ClusterRole that is bound in namespaces, and for
+// Everywhere of a ClusterRole. There is one for each resource, in the order of
+// their names.
+func Rules(role Role, scope Scope) []rbacv1.PolicyRule {
+	type resource struct{ group, name string }
+	verbs := map[resource][]string{}
+	for _, r := range Rights(role) {
+		if r.Scope == scope {
+			at := resource{r.Group, r.Resource}
+			verbs[at] = append(verbs[at], r.Verbs...)
+		}
+	}
+	var rules []rbacv1.PolicyRule
+	for at, all := range verbs {
+		slices.Sort(all)
+		rules = append(rules, rbacv1.PolicyRule{
+			APIGroups: []string{at.group}, Resources: []string{at.name}, Verbs: slices.Compact(all),
+		})
+	}
+	slices.SortFunc(rules, func(a, b rbacv1.PolicyRule) int {
+		return cmp.Or(cmp.Compare(a.APIGroups[0], b.APIGroups[0]), cmp.Compare(a.Resources[0], b.Resources[0]))
+	})
+	return rules
+}

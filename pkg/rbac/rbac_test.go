@@ -1,0 +1,98 @@
+package rbac
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// unseen are rights that no request asks for by name: the API server checks them
+// when an object says that a TidbCluster owns it.
+var unseen = []string{"pingcap.com/tidbclusters/finalizers update"}
+
+// TestRightsAreThoseOfTheSource: each request that the plugin can make has its
+// right, and each right its request.
+func TestRightsAreThoseOfTheSource(t *testing.T) {
+	made := callsOfPlugin(t)
+	if len(made) < 40 {
+		t.Errorf("found only %d kinds of requests, so this test shows nothing", len(made))
+	}
+	granted := map[string]bool{}
+	for _, r := range rights {
+		for _, verb := range r.Verbs {
+			granted[r.Group+"/"+r.Resource+" "+verb] = true
+		}
+	}
+	for call, places := range made {
+		if !granted[call] {
+			t.Errorf("no right to %s, which is asked for in %s", call, strings.Join(places, ", "))
+		}
+	}
+	for call := range granted {
+		if len(made[call]) == 0 && !slices.Contains(unseen, call) {
+			t.Errorf("nobody needs the right to %s", call)
+		}
+	}
+}
+
+// What a viewer may do changes nothing.
+func TestViewer(t *testing.T) {
+	for _, r := range Rights(Viewer) {
+		for _, verb := range r.Verbs {
+			if r.Resource != "pods/portforward" && !slices.Contains([]string{"get", "list", "watch"}, verb) {
+				t.Errorf("a viewer may %s %s", verb, r.Resource)
+			}
+		}
+	}
+}
+
+func TestRights(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range rights {
+		if r.For == "" || !slices.IsSorted(r.Verbs) || !slices.Contains(Roles(), r.Role) {
+			t.Errorf("not well-formed: %+v", r)
+		}
+		if r.Scope == Everywhere && r.Without == "" && r.Role != Installer {
+			t.Errorf("%s %v: clusters are to be driven by those who have rights in one namespace only", r.Resource, r.Verbs)
+		}
+		for _, verb := range r.Verbs {
+			key := strings.Join([]string{r.Group, r.Resource, verb, string(rune('0' + r.Scope))}, " ")
+			if seen[key] {
+				t.Errorf("%s is there twice", key)
+			}
+			seen[key] = true
+		}
+	}
+}
+
+func TestRules(t *testing.T) {
+	rule := func(role Role, scope Scope, resource string) string {
+		for _, r := range Rules(role, scope) {
+			if r.Resources[0] == resource {
+				return r.APIGroups[0] + ": " + strings.Join(r.Verbs, " ")
+			}
+		}
+		return ""
+	}
+	for _, tt := range []struct {
+		role     Role
+		scope    Scope
+		resource string
+		want     string
+	}{
+		{Viewer, Namespace, "tidbclusters", "pingcap.com: get list watch"},
+		{Driver, Namespace, "tidbclusters", "pingcap.com: get list patch watch"},
+		{Editor, Namespace, "tidbclusters", "pingcap.com: create delete get list patch watch"},
+		{Editor, Everywhere, "tidbclusters", "pingcap.com: list"},
+		{Driver, Everywhere, "persistentvolumes", ": get patch"},
+		{Editor, Everywhere, "persistentvolumes", ": get list patch"},
+		{Viewer, Everywhere, "persistentvolumes", ""},
+		{Installer, Everywhere, "customresourcedefinitions", "apiextensions.k8s.io: create get patch watch"},
+		{Installer, Namespace, "pods", ""},
+		{Editor, Everywhere, "customresourcedefinitions", ""},
+	} {
+		if got := rule(tt.role, tt.scope, tt.resource); got != tt.want {
+			t.Errorf("%s, scope %d, %s: %q, want %q", tt.role, tt.scope, tt.resource, got, tt.want)
+		}
+	}
+}
