@@ -35,9 +35,10 @@ var untyped = map[string][]string{
 }
 
 const (
-	module  = "github.com/kubectl-tidb/kubectl-tidb/"
-	typed   = "k8s.io/client-go/kubernetes/typed/"
-	dynamic = "k8s.io/client-go/dynamic"
+	module    = "github.com/kubectl-tidb/kubectl-tidb/"
+	typed     = "k8s.io/client-go/kubernetes/typed/"
+	informers = "k8s.io/client-go/informers/"
+	dynamic   = "k8s.io/client-go/dynamic"
 )
 
 // verbs are what the methods of clients ask for.
@@ -55,7 +56,7 @@ type listed struct {
 // they import.
 func packages(t *testing.T) (own []listed, compiled map[string]string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "./cmd/kubectl-tidb")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "./cmd/kubectl-tidb", "./pkg/daemon")
 	cmd.Dir = "../.."
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -132,6 +133,7 @@ func (r reader) node(n ast.Node) bool {
 func (r reader) selected(n *ast.SelectorExpr) {
 	if s := r.info.Selections[n]; s != nil {
 		r.asks(s.Recv(), n.Sel.Name, n)
+		r.mirrors(s.Recv(), n.Sel.Name, n)
 		return
 	}
 	f, ok := r.info.Uses[n.Sel].(*types.Func)
@@ -179,6 +181,14 @@ func (r reader) asks(client types.Type, method string, at ast.Node) {
 	}
 }
 
+// mirrors is an informer, which lists and watches.
+func (r reader) mirrors(factory types.Type, method string, at ast.Node) {
+	if resource := typedResource(factory, informers, "Informer"); resource != "" && (method == "Informer" || method == "Lister") {
+		r.add(resource, "list", at)
+		r.add(resource, "watch", at)
+	}
+}
+
 func (r reader) asksTo(verb string, client types.Type, at ast.Node) {
 	if resource := resourceOf(client); resource != "" {
 		r.add(resource, verb, at)
@@ -207,13 +217,16 @@ func (r reader) add(resource, verb string, at ast.Node) {
 }
 
 // resourceOf is the resource of a typed client, "" when it is none.
-func resourceOf(t types.Type) string {
+func resourceOf(t types.Type) string { return typedResource(t, typed, "Interface") }
+
+// typedResource is what a generated type is for, from its package and its name.
+func typedResource(t types.Type, below, suffix string) string {
 	named, ok := t.(*types.Named)
 	if !ok || named.Obj().Pkg() == nil {
 		return ""
 	}
-	version, ok := strings.CutPrefix(named.Obj().Pkg().Path(), typed)
-	kind, is := strings.CutSuffix(named.Obj().Name(), "Interface")
+	version, ok := strings.CutPrefix(named.Obj().Pkg().Path(), below)
+	kind, is := strings.CutSuffix(named.Obj().Name(), suffix)
 	if !ok || !is || kind == strings.ToUpper(kind) || strings.HasSuffix(kind, "V1") {
 		return ""
 	}
