@@ -63,7 +63,7 @@ func (d *Daemon) newDriver(key cache.ObjectName) *driver {
 	dr.story = reconcile.NewStory(key.Namespace, key.Name, d.now, d.Reporter(key)).Endless()
 	dr.engine = reconcile.Engine{
 		Profiles: component.Profiles(), Policy: d.Policy, Observer: dr, Story: dr.story,
-		Upkeep: reconcile.NewUpkeep(upkeepAtOnce, d.now), Own: dr.own, Endless: true,
+		Upkeep: reconcile.NewUpkeep(upkeepAtOnce, d.now), Own: dr.own, Endless: true, Lease: dr,
 	}
 	return dr
 }
@@ -146,6 +146,15 @@ func (d *driver) own(ctx context.Context) (context.Context, error) {
 	}
 	d.calm = time.Time{}
 	return d.held.Context(), context.Cause(d.held.Context())
+}
+
+// Guard implements reconcile.Lease. Without a lease there is nothing to write but
+// the status, which is for owned to see to.
+func (d *driver) Guard(ctx context.Context) (context.Context, context.CancelFunc) {
+	if d.held == nil {
+		return context.WithCancel(context.WithoutCancel(ctx))
+	}
+	return d.held.Guard(ctx)
 }
 
 // letGo gives the lease back, if there is one.

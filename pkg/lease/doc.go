@@ -6,7 +6,8 @@
 // The rules are those of client-go's leader election: a holder renews, others
 // may take over when the record has not changed for its whole duration by their
 // own clock, and a holder that cannot renew stops before that. Clocks are never
-// compared with each other.
+// compared with each other. Each write asks first whether the lease still holds,
+// see Guard, also one that cleans up after an interrupt.
 //
 // It is not built on client-go's LeaderElector, because that one waits where a
 // command has to answer, and logs what a command has to tell. Here a live holder

@@ -14,13 +14,16 @@ import (
 
 // Held is a cluster that this process drives.
 type Held struct {
-	claim claim
-	ctx   context.Context
-	lose  context.CancelCauseFunc
-	stop  func() // ends the renewal and waits for its end
+	claim  claim
+	ctx    context.Context
+	end    context.CancelCauseFunc
+	tenure context.Context // ends with the lease alone
+	expire context.CancelCauseFunc
+	stop   func() // ends the renewal and waits for its end
 
 	live    *coordinationv1.Lease // as we wrote it last
-	renewed time.Time             // when we began to write it, by our own clock
+	mu      sync.Mutex
+	renewed time.Time // when we began to write it, by our own clock
 
 	release sync.Once
 	err     error
@@ -28,7 +31,8 @@ type Held struct {
 
 func hold(ctx context.Context, cl claim, live *coordinationv1.Lease, begun time.Time) *Held {
 	h := &Held{claim: cl, live: live, renewed: begun}
-	h.ctx, h.lose = context.WithCancelCause(ctx)
+	h.ctx, h.end = context.WithCancelCause(ctx)
+	h.tenure, h.expire = context.WithCancelCause(context.WithoutCancel(ctx))
 	renewal, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {
@@ -45,6 +49,19 @@ func hold(ctx context.Context, cl claim, live *coordinationv1.Lease, begun time.
 // Context ends with the one given to Acquire, and when the lease is lost, then
 // with a cause that is ErrLost.
 func (h *Held) Context() context.Context { return h.ctx }
+
+// lost ends all that is done in the name of the lease.
+func (h *Held) lost(cause error) {
+	h.expire(cause)
+	h.end(cause)
+}
+
+// unsaid is for how long others have heard nothing of us.
+func (h *Held) unsaid() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return elapsed(h.renewed, time.Now())
+}
 
 // renew keeps the lease until ctx ends or the lease is lost.
 func (h *Held) renew(ctx context.Context) {
@@ -63,20 +80,20 @@ func (h *Held) renew(ctx context.Context) {
 			pause = renewEvery
 			continue
 		case errors.Is(err, ErrLost):
-		case time.Since(h.renewed)+retryEvery >= renewWithin:
+		case h.unsaid()+retryEvery >= renewWithin:
 			err = fmt.Errorf("%w: it could not be renewed: %w", ErrLost, err)
 		default:
 			pause = retryEvery
 			continue
 		}
-		h.lose(err)
+		h.lost(err)
 		return
 	}
 }
 
 func (h *Held) renewOnce(ctx context.Context) error {
 	begun := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, min(callTimeout, max(renewWithin-time.Since(h.renewed), retryEvery)))
+	ctx, cancel := context.WithTimeout(ctx, min(callTimeout, max(renewWithin-h.unsaid(), retryEvery)))
 	defer cancel()
 	got, err := h.write(ctx, func(s *coordinationv1.LeaseSpec) {
 		now := metav1.NowMicro()
@@ -85,7 +102,10 @@ func (h *Held) renewOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.live, h.renewed = got, begun
+	h.live = got
+	h.mu.Lock()
+	h.renewed = begun
+	h.mu.Unlock()
 	return nil
 }
 
@@ -123,7 +143,7 @@ func (h *Held) write(ctx context.Context, change func(*coordinationv1.LeaseSpec)
 func (h *Held) Release() error {
 	h.release.Do(func() {
 		h.stop()
-		defer h.lose(context.Canceled)
+		defer h.lost(context.Canceled)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), callTimeout)
 		defer cancel()
 		_, err := h.write(ctx, func(s *coordinationv1.LeaseSpec) {

@@ -257,6 +257,74 @@ func TestRenewsAfterInterrupt(t *testing.T) {
 	})
 }
 
+// What is begun in the name of a lease ends with it, and with nothing else. An
+// interrupt does not end it, and does not hide that the lease is lost.
+func TestGuard(t *testing.T) {
+	takeOver := func(t *testing.T, client *fake.Clientset) {
+		l := get(t, client)
+		other := someone("bob").String()
+		l.Spec.HolderIdentity = &other
+		if _, err := client.CoordinationV1().Leases("db").Update(t.Context(), l, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, interrupted := range map[string]bool{"while driving": false, "on the way out": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := api()
+				ctx, interrupt := context.WithCancel(t.Context())
+				defer interrupt()
+				h, err := Acquire(ctx, client, cluster, someone("ann"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if interrupted {
+					interrupt()
+				}
+				work, release := h.Guard(ctx)
+				defer release()
+				time.Sleep(time.Minute)
+				if work.Err() != nil {
+					t.Fatalf("ended with %v", context.Cause(work))
+				}
+				takeOver(t, client)
+				<-work.Done()
+				if err := context.Cause(work); !errors.Is(err, ErrLost) {
+					t.Errorf("cause %v", err)
+				}
+				late, release := h.Guard(ctx)
+				defer release()
+				if err := context.Cause(late); !errors.Is(err, ErrLost) {
+					t.Errorf("afterwards %v", err)
+				}
+				_ = h.Release()
+			})
+		})
+	}
+}
+
+// A process that has stood still finds out before its next write, not when its
+// renewal gets a turn.
+func TestGuardAfterSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for asleep, lost := range map[time.Duration]bool{renewWithin - time.Second: false, renewWithin: true} {
+			h := acquire(t, api(), "ann")
+			h.mu.Lock()
+			h.renewed = h.renewed.Add(-asleep)
+			h.mu.Unlock()
+			work, release := h.Guard(t.Context())
+			if got := errors.Is(context.Cause(work), ErrLost); got != lost {
+				t.Errorf("after %s: %v", asleep, context.Cause(work))
+			}
+			if got := errors.Is(context.Cause(h.Context()), ErrLost); got != lost {
+				t.Errorf("after %s the run goes on: %t", asleep, !got)
+			}
+			release()
+			_ = h.Release()
+		}
+	})
+}
+
 func TestRenewsOverForeignEdits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := api()

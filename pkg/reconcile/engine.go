@@ -41,6 +41,14 @@ type Recorder interface {
 	Record(ctx context.Context, w plan.Wanted, s state.Snapshot, p plan.Plan) error
 }
 
+// Lease is the right to change the cluster, as long as it lasts.
+type Lease interface {
+	// Guard returns a context for one piece of work. It does not end with ctx,
+	// but with the lease, with a cause that is HandsOff: at once when it must not
+	// begin any more.
+	Guard(ctx context.Context) (context.Context, context.CancelFunc)
+}
+
 // stepTimeout bounds one step. PD may need 12 s to elect a leader after one was
 // killed, and a step must outlive that.
 const stepTimeout = 60 * time.Second
@@ -51,6 +59,7 @@ type Engine struct {
 	Policy   plan.Policy
 	Observer Observer
 	Actor    Actor // nil: follow, that is look and report only
+	Lease    Lease // nil: there is nobody else
 	Recorder Recorder
 	Story    *Story
 	Upkeep   *Upkeep // nil: upkeep is left to others
@@ -92,7 +101,7 @@ func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
 	// Also after a failure: what cannot be done for one component must not
 	// cost another its labels, or a pod the claim that it waits for.
 	e.tend(ctx, p.Upkeep)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || !e.mayWrite(ctx) {
 		return p, err // somebody else may be at work by now
 	}
 	// Also after a failure, or the status would go on saying Ready.
@@ -137,15 +146,37 @@ func (e Engine) decide(ctx context.Context, live bool) (plan.Wanted, state.Snaps
 	return w, s, plan.Decide(e.Profiles, w, s), nil
 }
 
-// do takes a step to its end: an interrupt comes into effect after it.
+func (e Engine) guard(ctx context.Context) (context.Context, context.CancelFunc) {
+	if e.Lease == nil {
+		return context.WithCancel(context.WithoutCancel(ctx))
+	}
+	return e.Lease.Guard(ctx)
+}
+
+func (e Engine) mayWrite(ctx context.Context) bool {
+	guarded, release := e.guard(ctx)
+	defer release()
+	return guarded.Err() == nil
+}
+
+// do takes a step to its end: an interrupt comes into effect after it. The end of
+// the lease does so at once: who has it then may be taking the same step.
 func (e Engine) do(ctx context.Context, step plan.Step) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepTimeout)
+	guarded, release := e.guard(ctx)
+	defer release()
+	if guarded.Err() != nil {
+		return context.Cause(guarded)
+	}
+	bounded, cancel := context.WithTimeout(guarded, stepTimeout)
 	defer cancel()
 	done := e.Story.Started(step)
-	err := e.Actor.Do(ctx, step)
+	err := e.Actor.Do(bounded, step)
+	if err != nil && guarded.Err() != nil {
+		err = context.Cause(guarded)
+	}
 	done(err)
 	if err != nil {
 		return &stepError{step, err}

@@ -21,6 +21,7 @@ type stage struct {
 	did    func(plan.Step)
 	waited func(n int) error
 	log    []string
+	logged func(string)
 	events []event.Event
 	waits  int
 }
@@ -38,7 +39,7 @@ func (s *stage) Observe(_ context.Context, live bool) (plan.Wanted, state.Snapsh
 	if live {
 		how = "look live"
 	}
-	s.log = append(s.log, how)
+	s.write(how)
 	next := s.shows[0]
 	if len(s.shows) > 1 {
 		s.shows = s.shows[1:]
@@ -50,7 +51,7 @@ func (s *stage) Observe(_ context.Context, live bool) (plan.Wanted, state.Snapsh
 }
 
 func (s *stage) Do(ctx context.Context, step plan.Step) error {
-	s.log = append(s.log, step.String())
+	s.write(step.String())
 	if s.did != nil {
 		s.did(step)
 	}
@@ -65,8 +66,15 @@ func (s *stage) Do(ctx context.Context, step plan.Step) error {
 }
 
 func (s *stage) Record(context.Context, plan.Wanted, state.Snapshot, plan.Plan) error {
-	s.log = append(s.log, "record")
+	s.write("record")
 	return nil
+}
+
+func (s *stage) write(line string) {
+	s.log = append(s.log, line)
+	if s.logged != nil {
+		s.logged(line)
+	}
 }
 
 func (s *stage) Report(e event.Event) { s.events = append(s.events, e) }
@@ -76,7 +84,7 @@ func (s *stage) Wait(ctx context.Context, _ plan.Plan, err error) error {
 	if err != nil {
 		line += " after: " + err.Error()
 	}
-	s.log = append(s.log, line)
+	s.write(line)
 	s.waits++
 	if s.waited != nil {
 		if err := s.waited(s.waits); err != nil {

@@ -59,7 +59,7 @@ func (e Engine) untilSettled(ctx context.Context, w Waiter) (plan.Plan, error) {
 				return p, nil
 			}
 		default:
-			if failures++; failures >= giveUp || isFinal(err) {
+			if failures++; failures >= giveUp || isFinal(err) || isHandsOff(err) {
 				return p, err
 			}
 			e.Story.Failed(err)

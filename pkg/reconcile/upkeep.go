@@ -46,7 +46,7 @@ func NewUpkeep(atOnce int, now func() time.Time) *Upkeep {
 // is told once, and tried again later.
 func (e Engine) tend(ctx context.Context, steps []plan.Step) {
 	due := e.due(steps)
-	if len(due) == 0 || ctx.Err() != nil {
+	if len(due) == 0 || ctx.Err() != nil || !e.mayWrite(ctx) {
 		return
 	}
 	bounded, cancel := context.WithTimeout(ctx, upkeepTimeout)

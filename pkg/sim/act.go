@@ -18,7 +18,7 @@ var (
 )
 
 // Do implements reconcile.Actor.
-func (w *World) Do(_ context.Context, step plan.Step) error {
+func (w *World) Do(ctx context.Context, step plan.Step) error {
 	if w.dead {
 		return errKilled
 	}
@@ -30,6 +30,9 @@ func (w *World) Do(_ context.Context, step plan.Step) error {
 		w.pause(1 + w.rng.Int64N(45))
 	case len(w.drivers) > 1 && w.chance(0.5):
 		w.pause(0) // the other one takes a turn in between
+	}
+	if ctx.Err() != nil && w.chance(0.5) {
+		return ctx.Err() // else the request was on its way before
 	}
 	for i := range w.watches {
 		w.watches[i].step(w, step)

@@ -33,6 +33,9 @@ type driver struct {
 	dead   bool         // the engine was killed: nothing it asks for happens
 	abort  func(error)
 
+	tenure context.Context // ends when it finds its lease in other hands
+	expire func(error)
+
 	plan plan.Plan
 	err  error
 }
@@ -46,13 +49,19 @@ type leaseLost struct{}
 func (leaseLost) Error() string  { return "the lease was lost" }
 func (leaseLost) HandsOff() bool { return true }
 
+// Guard implements reconcile.Lease.
+func (d *driver) Guard(context.Context) (context.Context, context.CancelFunc) {
+	return d.tenure, func() {}
+}
+
 // begin starts an engine. It does nothing until it is its turn.
 func (w *World) begin(late int64) *driver {
 	ctx, abort := context.WithCancelCause(context.Background())
 	w.runs++
 	d := &driver{owner: w.runs, wake: w.t, late: late, finds: never, abort: abort}
+	d.tenure, d.expire = context.WithCancelCause(context.Background())
 	engine := reconcile.Engine{
-		Profiles: component.Profiles(), Policy: w.policy(), Observer: w, Actor: w, Recorder: w,
+		Profiles: component.Profiles(), Policy: w.policy(), Observer: w, Actor: w, Recorder: w, Lease: d,
 		Story: reconcile.NewStory(w.cluster.Namespace, w.cluster.Name, w.Now, w.reporter()),
 	}
 	// The engine is a coroutine: it runs only within next, so that nothing here
@@ -205,6 +214,7 @@ func (w *World) tickLease() {
 	for _, d := range w.drivers {
 		if w.t >= d.finds && !d.lost {
 			d.lost = true
+			d.expire(errLease)
 			d.abort(errLease)
 		}
 	}

@@ -147,7 +147,7 @@ func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, po
 	switch {
 	case held != nil:
 		defer func() { _ = held.Release() }()
-		ctx = held.Context()
+		ctx, engine.Lease = held.Context(), held
 		engine.Actor = act.New(s.Kube, s.Intent, s.Observer.PD, cluster, time.Now)
 		engine.Recorder = act.NewRecorder(s.Intent, s.Observer.Existing)
 		engine.Upkeep = reconcile.NewUpkeep(upkeepAtOnce, time.Now)
