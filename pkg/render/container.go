@@ -168,6 +168,3 @@ func patch(container, with corev1.Container) (corev1.Container, error) {
 	}
 	return result, nil
 }
-
-// words joins what a start script gets as one list.
-func words(list []string) string { return strings.Join(list, " ") }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"path"
@@ -35,6 +36,8 @@ type script struct {
 type word struct {
 	text   string
 	absent bool
+	// quoted is what our own scripts have for it, where that is another text.
+	quoted string
 	// ours: only our own scripts have it.
 	ours bool
 }
@@ -60,30 +63,31 @@ func tikvScript(c topology.Cluster, dataDir string) script {
 		"PD":              fmt.Sprintf("http://%s:%d", c.SetName(topology.PD), topology.PDClientPort),
 		"Any":             anyAddress,
 		"AdvertiseStatus": advertise,
-		"DataDir":         dataDir,
+		"DataDir":         quote(dataDir),
 	}, append(domainWords(c),
-		word{text: dataDir},
+		word{text: dataDir, quoted: quote(dataDir)},
 		word{text: "--addr=" + anyAddress + ":20160"},
 		word{text: "--advertise-status-addr", absent: !advertise})...)
 }
 
 func tidbScript(c topology.Cluster, db *v1alpha1.TiDBSpec) script {
-	plugins, arguments := strings.Join(db.Plugins, ","), words(db.Arguments)
+	plugins, words := strings.Join(db.Plugins, ","), strings.Join(db.Arguments, " ")
 	need := append(domainWords(c), word{text: "--plugin-load", absent: plugins == ""})
 	if plugins != "" {
-		need = append(need, word{text: plugins})
+		need = append(need, word{text: plugins, quoted: quote(plugins)})
+		plugins = quote(plugins)
 	}
-	if arguments != "" {
+	if words != "" {
 		// The operator's second generation of scripts leaves them out. To add
 		// them unasked would restart every server.
 		ours := c.Source.StartScriptVersion() == v1alpha1.StartScriptV2
-		need = append(need, word{text: arguments, ours: ours})
+		need = append(need, word{text: words, quoted: arguments(db.Arguments), ours: ours})
 	}
 	return newScript(topology.TiDB, map[string]any{
 		"Peers":     peers(c, topology.TiDB),
 		"PD":        fmt.Sprintf("%s:%d", c.SetName(topology.PD), topology.PDClientPort),
 		"Plugins":   plugins,
-		"Arguments": arguments,
+		"Arguments": arguments(db.Arguments),
 	}, need...)
 }
 
@@ -110,7 +114,7 @@ func newScript(k topology.Kind, data map[string]any, words ...word) script {
 		if w.absent {
 			sign = " -"
 		}
-		line += sign + w.text
+		line += sign + cmp.Or(w.quoted, w.text)
 	}
 	data["Mark"] = strings.ReplaceAll(line, "\n", " ")
 	return script{name: string(k), data: data, words: words}
