@@ -73,7 +73,7 @@ func index(root *cobra.Command) string {
 		}
 	}
 	b.WriteString("\nAll commands end with one of these [exit codes](../exit-codes.md), and need these [permissions](permissions.md).\n\n## Flags of all commands\n\n" +
-		"They mean what they mean to kubectl. They go after `tidb`: kubectl takes none before the name of a plugin.\n\n")
+		"All but `--dial` mean what they mean to kubectl. They go after `tidb`: kubectl takes none before the name of a plugin.\n\n")
 	block(&b, "", root.PersistentFlags().FlagUsagesWrapped(100))
 	return b.String()
 }

@@ -52,7 +52,7 @@ func newOptions() *cobra.Command {
 		Example: `  kubectl tidb options`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			fmt.Fprintf(cmd.OutOrStdout(), "All commands take these flags, which mean what they mean to kubectl:\n\n%s",
+			fmt.Fprintf(cmd.OutOrStdout(), "All commands take these flags, which all but --dial mean what they mean to kubectl:\n\n%s",
 				cmd.Root().PersistentFlags().FlagUsagesWrapped(wide))
 			return nil
 		},

@@ -96,6 +96,7 @@ func TestUsage(t *testing.T) {
 		"status -o yaml":         "json",
 		"sync --exit-code":       "--dry-run",
 		"sync --timeout soon":    "timeout",
+		"sync --dial dns":        "auto, direct, port-forward",
 		"apply -f nothing.yaml":  "no such file",
 		"--context prdo list":    `no context "prdo"`,
 		"delete basic --yes=ok":  "--yes",
@@ -313,6 +314,7 @@ func TestCompletion(t *testing.T) {
 		"scale basic pd=5 |":         "tikv= tidb= :6",
 		"status --output |":          "json :4",
 		"sync -o |":                  "json :4",
+		"sync --dial |":              "auto direct port-forward :4",
 		"sync nothing more |":        ":4",
 		"sync --server bad://host |": ":4",
 	} {

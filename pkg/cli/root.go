@@ -53,6 +53,7 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 	root.SetUsageFunc(usage)
 	root.SetFlagErrorFunc(misused)
 	f.Flags.AddFlags(root.PersistentFlags())
+	f.BindDial(root)
 	root.PersistentFlags().BoolP("help", "h", false, "Show help for a command.")
 	// No argument is a file; only some flags are, which say so.
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)

@@ -39,7 +39,7 @@ func parseAddress(addr string) (target, error) {
 	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
 	switch {
 	case net.ParseIP(host) != nil:
-		return bad("an IP address, which only the cluster can reach")
+		return bad("an IP address, not the name of a pod")
 	case len(labels) == 3 && labels[2] == "svc":
 		return bad("a service, not one of its pods")
 	case len(labels) < 3, len(labels) > 3 && labels[3] != "svc":

@@ -17,21 +17,9 @@ type Dialer interface {
 }
 
 var (
-	_ Dialer = Direct{}
+	_ Dialer = (*Direct)(nil)
 	_ Dialer = (*Pods)(nil)
 )
-
-// Direct connects without detour: in the cluster, names resolve and pods are reachable.
-type Direct struct{}
-
-// DialContext connects to addr, within five seconds: a host that lost its node answers nothing, not even a refusal.
-func (Direct) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	d := net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}
-	return d.DialContext(ctx, network, addr)
-}
-
-// Close does nothing: Direct holds no connection.
-func (Direct) Close() error { return nil }
 
 // Transport returns an HTTP transport over d; tlsConf may be nil. It never uses the environment's proxy, which is for
 // the way to the API server and cannot know in-cluster names.

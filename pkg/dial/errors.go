@@ -17,8 +17,8 @@ const (
 	Refused Reason = "connection refused"
 	// Forbidden: the user may not do this; the error names the permission.
 	Forbidden Reason = "forbidden"
-	// Unreachable: the API server, or the kubelet behind it, could not be reached or broke off.
-	Unreachable Reason = "port-forward failed"
+	// Unreachable: the pod, or the API server or the kubelet on the way to it, could not be reached or broke off.
+	Unreachable Reason = "cannot be reached"
 	// Overrun: the peer sent more than the reader took, up to the limit of what is kept for it.
 	Overrun Reason = "reader too slow"
 	// Closed: the dialer was closed.

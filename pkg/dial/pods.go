@@ -43,10 +43,7 @@ type Pods struct {
 
 // NewPods returns a dialer that uses config's API server and credentials. It connects to nothing yet.
 func NewPods(config *rest.Config) (*Pods, error) {
-	config = rest.CopyConfig(config)
-	config.Timeout = 0 // would cut off every stream after that time
-	config.QPS = -1    // one look per dial, which callers bound; waiting here would look like a slow pod
-	core, err := corev1client.NewForConfig(config)
+	config, core, err := unlimited(config)
 	if err != nil {
 		return nil, fmt.Errorf("create port-forward dialer: %w", err)
 	}
@@ -55,6 +52,16 @@ func NewPods(config *rest.Config) (*Pods, error) {
 		config: config, core: core, ctx: ctx, cancel: cancel,
 		sessions: map[types.NamespacedName]*session{},
 	}, nil
+}
+
+// unlimited is a client that does not wait for itself: there is one look per dial, which callers bound, and waiting here
+// would look like a slow pod.
+func unlimited(config *rest.Config) (*rest.Config, *corev1client.CoreV1Client, error) {
+	config = rest.CopyConfig(config)
+	config.Timeout = 0 // would cut off every stream after that time
+	config.QPS = -1
+	core, err := corev1client.NewForConfig(config)
+	return config, core, err
 }
 
 // DialContext connects to the pod and port that addr names; see Dialer.
@@ -190,7 +197,7 @@ func running(pod *corev1.Pod) error {
 }
 
 // classify gives an error of the API server its reason, and a refusal of permission the rule that would allow it.
-func classify(closed context.Context, verbs, resource string, err error) error {
+func classify(closed context.Context, verbs, resource string, err error) *ForwardError {
 	var failure *ForwardError
 	switch {
 	case closed.Err() != nil:

@@ -31,10 +31,6 @@ type Session struct {
 
 // Open connects.
 func Open(f *factory.Factory, namespace, name string) (*Session, error) {
-	config, err := f.Config()
-	if err != nil {
-		return nil, err
-	}
 	kube, err := f.Kube()
 	if err != nil {
 		return nil, err
@@ -43,7 +39,7 @@ func Open(f *factory.Factory, namespace, name string) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	dialer, err := dial.NewPods(config)
+	dialer, err := f.Dialer()
 	if err != nil {
 		return nil, err
 	}

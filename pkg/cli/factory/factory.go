@@ -22,13 +22,14 @@ type Factory struct {
 	// Env reads an environment variable.
 	Env func(string) string
 
+	dial   way
 	config func() (*rest.Config, error)
 	client func() (*http.Client, error)
 }
 
 // New makes a factory.
 func New(streams genericiooptions.IOStreams, env func(string) string, version string) *Factory {
-	f := &Factory{Flags: genericclioptions.NewConfigFlags(true), Streams: streams, Env: env, Version: version}
+	f := &Factory{Flags: genericclioptions.NewConfigFlags(true), Streams: streams, Env: env, Version: version, dial: auto}
 	f.config = sync.OnceValues(f.load)
 	// One client for all, so that they share connections.
 	f.client = sync.OnceValues(func() (*http.Client, error) {

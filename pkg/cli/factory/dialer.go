@@ -1,0 +1,66 @@
+package factory
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
+)
+
+// serviceAccount is the token of which client-go makes a configuration in a pod
+// when there is no kubeconfig.
+const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+
+// way is the flag --dial: how PD, TiKV and TiDB are reached.
+type way string
+
+const (
+	auto        way = "auto"
+	direct      way = "direct"
+	portForward way = "port-forward"
+)
+
+var ways = []string{string(auto), string(direct), string(portForward)}
+
+// BindDial adds the flag --dial to a command and those below it.
+func (f *Factory) BindDial(cmd *cobra.Command) {
+	cmd.PersistentFlags().Var(&f.dial, "dial", "How to reach PD, TiKV and TiDB: direct connects to the addresses of their pods, "+
+		"port-forward goes through the API server, auto is direct in a pod of the cluster that has no kubeconfig.")
+	// The only error is a flag that does not exist.
+	_ = cmd.RegisterFlagCompletionFunc("dial", cobra.FixedCompletions(ways, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// Dialer makes the connections to PD, TiKV and TiDB. Its caller closes it.
+func (f *Factory) Dialer() (dial.Dialer, error) {
+	config, err := f.config()
+	if err != nil {
+		return nil, err
+	}
+	if f.dial == direct || f.dial == auto && inCluster(config) {
+		return dial.NewDirect(config)
+	}
+	return dial.NewPods(config)
+}
+
+// inCluster tells whether this is a pod that talks to the cluster it runs in. A
+// pod with a kubeconfig may talk to any other.
+func inCluster(config *rest.Config) bool { return config.BearerTokenFile == serviceAccount }
+
+// Set implements pflag.Value.
+func (w *way) Set(s string) error {
+	if !slices.Contains(ways, s) {
+		return errors.New("it has to be one of " + strings.Join(ways, ", "))
+	}
+	*w = way(s)
+	return nil
+}
+
+// String implements pflag.Value.
+func (w *way) String() string { return string(*w) }
+
+// Type implements pflag.Value.
+func (w *way) Type() string { return "way" }

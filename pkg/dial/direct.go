@@ -1,0 +1,81 @@
+package dial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+)
+
+// directTimeout bounds connecting: a host that lost its node answers nothing, not even a refusal.
+const directTimeout = 5 * time.Second
+
+// Direct connects to the addresses that pods have, for where those are reachable: in the cluster.
+//
+// It asks the API server for them rather than DNS, which goes on telling the former address of a pod that was made anew,
+// or that there is none, for as long as the cluster lets answers live: 30 s is usual. Every restart would be waited for
+// that much longer, and meanwhile another pod may have got the address. It also makes Direct work wherever addresses
+// route, with names that nobody there knows.
+type Direct struct {
+	pod func(ctx context.Context, namespace, name string) (*corev1.Pod, error)
+}
+
+// NewDirect returns a dialer that asks config's API server for pods. It connects to nothing yet.
+func NewDirect(config *rest.Config) (*Direct, error) {
+	_, core, err := unlimited(config)
+	if err != nil {
+		return nil, fmt.Errorf("create direct dialer: %w", err)
+	}
+	return &Direct{pod: func(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+		return core.Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+	}}, nil
+}
+
+// DialContext connects to the pod and port that addr names; see Dialer.
+func (d *Direct) DialContext(ctx context.Context, _, addr string) (net.Conn, error) {
+	t, err := parseAddress(addr)
+	if err != nil {
+		return nil, err
+	}
+	host, err := d.address(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	to := net.Dialer{Timeout: directTimeout, KeepAlive: 15 * time.Second}
+	conn, err := to.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(t.port)))
+	switch {
+	case err == nil:
+		return conn, nil
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return nil, t.fail(Refused, nil)
+	}
+	return nil, t.fail(Unreachable, err)
+}
+
+// address is where the pod is now.
+func (d *Direct) address(ctx context.Context, t target) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	pod, err := d.pod(ctx, t.namespace, t.pod)
+	if err == nil {
+		err = running(pod)
+	}
+	if err != nil {
+		failure := classify(context.Background(), "get", "pods", err)
+		return "", t.fail(failure.Reason, failure.Err)
+	}
+	if pod.Status.PodIP == "" {
+		return "", t.fail(PodNotRunning, errors.New("it has no address yet"))
+	}
+	return pod.Status.PodIP, nil
+}
+
+// Close does nothing: Direct holds no connection.
+func (*Direct) Close() error { return nil }
