@@ -53,6 +53,8 @@ type Config struct {
 	Meter    Meter
 	// Queue counts what goes through the work queue; nil: nobody does.
 	Queue workqueue.MetricsProvider
+	// PD is told of each call of a cluster's PD, and may not block; nil: nobody is.
+	PD func(cluster cache.ObjectName, call string, took time.Duration, err error)
 }
 
 // Meter is told the numbers of a daemon. It may not block.

@@ -59,6 +59,9 @@ func (d *Daemon) newDriver(key cache.ObjectName) *driver {
 		return d.Intent.Load(ctx, key.Namespace, key.Name)
 	}, d.now)
 	dr.observer.Mirror(d.mirror.of(key))
+	if d.PD != nil {
+		dr.observer.Told(func(call string, took time.Duration, err error) { d.PD(key, call, took, err) })
+	}
 	dr.observer.Tend(d.Resync)
 	dr.story = reconcile.NewStory(key.Namespace, key.Name, d.now, d.Reporter(key)).Endless()
 	dr.engine = reconcile.Engine{

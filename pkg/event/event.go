@@ -69,6 +69,10 @@ type Event struct {
 	Component string `json:"component,omitempty"`
 	Member    string `json:"member,omitempty"`
 
+	// Action is the kind of a step, e.g. "EvictLeaders": the same word whatever
+	// it is done to, on started, finished and failed. A failure to look at the
+	// cluster has none.
+	Action string `json:"action,omitempty"`
 	// Step says what is done, e.g. "evict region leaders from basic-tikv-2".
 	// Component, Member and Step together identify a step.
 	Step string `json:"step,omitempty"`

@@ -29,7 +29,7 @@ func examples() []Event {
 	waiting.Type, waiting.Observed = Waiting, "340 left"
 	waiting.Hint = "add a store, or raise leader-schedule-limit in PD"
 	passed.Type, passed.Observed, passed.Seconds = Passed, "340 left", 53.2
-	step := Event{Component: "tikv", Member: "basic-tikv-2", Step: "evict region leaders from basic-tikv-2"}
+	step := Event{Component: "tikv", Member: "basic-tikv-2", Action: "EvictLeaders", Step: "evict region leaders from basic-tikv-2"}
 	started, finished, failed := step, step, step
 	started.Type = Started
 	finished.Type, finished.Seconds = Finished, 0.512

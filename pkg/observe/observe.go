@@ -44,6 +44,7 @@ type Observer struct {
 	tidb tidb.Client
 	pd   pd.Client
 	urls []string // what pd was made for
+	told func(call string, took time.Duration, err error)
 	have render.Existing
 	// leaderless is since when PD's members have been saying that none leads.
 	leaderless time.Time
@@ -66,6 +67,9 @@ func New(kube kubernetes.Interface, d dial.Dialer, intent func(context.Context) 
 // foreground run has none: it looks only when something has changed, and what it
 // would save by a copy it would pay for with decisions on its own past.
 func (o *Observer) Mirror(s Source) { o.mirror = s }
+
+// Told has somebody told of each call of the cluster's PD; see pd.Config.
+func (o *Observer) Told(by func(call string, took time.Duration, err error)) { o.told = by }
 
 // Observe observes the cluster for what is written in its TidbCluster. Live, it
 // reads everything from the API server; PD, TiKV and TiDB are asked in any case.
@@ -147,7 +151,7 @@ func (o *Observer) client(urls []string) pd.Client {
 		o.pd.Close()
 	}
 	o.urls = urls
-	o.pd = pd.New(pd.Config{URLs: urls, Dial: o.dialer.DialContext})
+	o.pd = pd.New(pd.Config{URLs: urls, Dial: o.dialer.DialContext, Told: o.told})
 	return o.pd
 }
 

@@ -76,6 +76,9 @@ func New(cfg Config) Client {
 		// PD's followers forward to the leader themselves; a redirect would be for something we do not know.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+	if cfg.Told != nil {
+		return told{c, cfg.Told}
+	}
 	return c
 }
 

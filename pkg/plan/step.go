@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
@@ -202,6 +203,10 @@ type RecreateSet struct {
 	Replicas  int // the live ones
 	Object    Object
 }
+
+// Action is the kind of a step as one word, such as "EvictLeaders". Events and
+// metrics have it, so that it may not change.
+func Action(s Step) string { return reflect.TypeOf(s).Name() }
 
 // Disruptive tells whether a step takes redundancy away or cannot be taken
 // back, so that a stale observation must not lead to it.

@@ -148,7 +148,7 @@ func waiting(g plan.Gate, since time.Time) event.Event {
 // Started tells that a step begins; the function it returns tells the end.
 func (st *Story) Started(step plan.Step) func(error) {
 	kind, member := step.Target()
-	e := event.Event{Component: string(kind), Member: member, Step: step.String()}
+	e := event.Event{Component: string(kind), Member: member, Action: plan.Action(step), Step: step.String()}
 	begun := st.now()
 	e.Type = event.Started
 	st.tell(e)

@@ -1,0 +1,13 @@
+package reconcile
+
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/event"
+
+// Reporters are several reporters that are told the same, one after the other.
+type Reporters []Reporter
+
+// Report implements Reporter.
+func (r Reporters) Report(e event.Event) {
+	for _, to := range r {
+		to.Report(e)
+	}
+}
