@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/apply"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/completion"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/create"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/daemon"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/failover"
@@ -73,7 +74,7 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 	}
 	add("drive", create.New(f), apply.New(f), scale.New(f), upgrade.New(f), sync.New(f), failover.New(f), remove.New(f))
 	add("look", status.New(f), list.New(f))
-	add("setup", install.New(f), version.New(f), completion.New(f))
+	add("setup", install.New(f), daemon.New(f), version.New(f), completion.New(f))
 	help := newHelp()
 	root.SetHelpCommand(help)
 	add("help", help, newOptions())

@@ -100,15 +100,15 @@ func Rights(role Role) []Right {
 	return all
 }
 
-// Rules are the rights of a role in one scope as Kubernetes wants them: for
+// Rules are the rights of a role in these scopes as Kubernetes wants them: for
 // Namespace of a Role, or of a ClusterRole that is bound in namespaces, and for
-// Everywhere of a ClusterRole. There is one for each resource, in the order of
-// their names.
-func Rules(role Role, scope Scope) []rbacv1.PolicyRule {
+// Everywhere, or both, of a ClusterRole. There is one for each resource, in the
+// order of their names.
+func Rules(role Role, scopes ...Scope) []rbacv1.PolicyRule {
 	type resource struct{ group, name string }
 	verbs := map[resource][]string{}
 	for _, r := range Rights(role) {
-		if r.Scope == scope {
+		if slices.Contains(scopes, r.Scope) {
 			at := resource{r.Group, r.Resource}
 			verbs[at] = append(verbs[at], r.Verbs...)
 		}

@@ -1,0 +1,132 @@
+// Package daemon is the verb that prints what has "sync --watch" run in a
+// Kubernetes cluster.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+)
+
+// repository is where the images of releases are.
+const repository = "ghcr.io/kubectl-tidb/kubectl-tidb"
+
+// manifest is the one thing that the verb prints.
+const manifest = "manifest"
+
+// options are the verb's flags.
+type options struct {
+	everywhere     bool
+	selector       string
+	name           string
+	image          string
+	replicas       int32
+	serviceMonitor bool
+}
+
+// New makes the command.
+func New(f *factory.Factory) *cobra.Command {
+	return command(func(_ context.Context, o options) error { return run(f, o) })
+}
+
+func command(run func(context.Context, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "daemon manifest",
+		Short: "Print what keeps clusters converged from within Kubernetes",
+		Long: `Print a manifest with which "kubectl tidb sync --watch" runs as a Deployment in the
+namespace of -n: its service account with the rights that it needs and no more, two
+replicas that share the clusters and take over from each other, a
+PodDisruptionBudget, and a Service for its metrics.
+
+It looks after the clusters of that namespace, and with --all-namespaces after all
+there are. In one namespace it has no rights outside of it, so that nothing is done
+about volumes and nodes: reclaim policies stay, and stores get no labels of their
+nodes. The definition of TidbClusters is not part of it: see "kubectl tidb init".`,
+		Example: `  # All clusters, from the namespace tidb-admin
+  kubectl create namespace tidb-admin
+  kubectl tidb daemon manifest -n tidb-admin -A | kubectl apply -f -
+
+  # Those of one namespace, with an image of your own registry
+  kubectl tidb daemon manifest -n prod --image registry.example/kubectl-tidb:v1.2.3
+
+  # For Prometheus Operator
+  kubectl tidb daemon manifest -n tidb-admin -A --service-monitor > daemon.yaml`,
+		SuggestFor: []string{"operator", "controller", "deploy"},
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] != manifest {
+				return errors.New("there is one thing to do with it: manifest")
+			}
+			return nil
+		},
+		ValidArgs: []string{manifest},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.validate(); err != nil {
+				return err
+			}
+			return run(cmd.Context(), o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&o.everywhere, "all-namespaces", "A", false, "Look after the clusters of all namespaces. -n is then only where it runs.")
+	flags.StringVarP(&o.selector, "selector", "l", "", "Only the clusters with these labels, e.g. tier=prod. Give each of several daemons its own --name.")
+	flags.StringVar(&o.name, "name", "kubectl-tidb", "Name of all objects.")
+	flags.StringVar(&o.image, "image", "", "Image to run. The default is that of the release that this plugin is.")
+	flags.Int32Var(&o.replicas, "replicas", 2, "Number of pods. They share the clusters, and take over from each other.")
+	flags.BoolVar(&o.serviceMonitor, "service-monitor", false, "Add a ServiceMonitor, which needs the definitions of Prometheus Operator.")
+	return cmd
+}
+
+// reference is the name of an image, as a container runtime takes it: a registry,
+// a path, a tag or a digest.
+var reference = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*(:[0-9]{1,5})?/)?` +
+	`[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*(/[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
+
+// validate checks what flags alone can tell.
+func (o *options) validate() error {
+	if o.replicas < 1 {
+		return exit.Usagef("--replicas is %d, and has to be at least 1", o.replicas)
+	}
+	// The longest name that is made of it is that of a pod, which is also the
+	// value of a label.
+	if wrong := validation.IsDNS1035Label(o.name); len(wrong) > 0 || len(o.name) > 40 {
+		return exit.Usagef("--name %q is no name for objects: lower-case letters, digits and -, a letter first, at most 40 characters", o.name)
+	}
+	if o.image != "" && !reference.MatchString(o.image) {
+		return exit.Usagef("--image %q is no name of an image, such as registry.example/kubectl-tidb:v1.2.3", o.image)
+	}
+	if _, err := labels.Parse(o.selector); err != nil {
+		return exit.Usagef("--selector: %w", err)
+	}
+	return nil
+}
+
+// released are versions that have an image: a build in between has none.
+var released = regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`)
+
+func run(f *factory.Factory, o options) error {
+	namespace, err := f.Namespace()
+	if err != nil {
+		return err
+	}
+	if o.image == "" {
+		if !released.MatchString(f.Version) {
+			return exit.Usagef("this plugin is %s, a build for which no image was released: name one with --image", f.Version)
+		}
+		o.image = repository + ":" + f.Version
+	}
+	text, err := document(o.objects(namespace))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(f.Streams.Out, text)
+	return err
+}

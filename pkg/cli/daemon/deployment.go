@@ -1,0 +1,97 @@
+package daemon
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+const (
+	// port serves /healthz, /readyz and /metrics.
+	port     = 8080
+	portName = "http"
+	// user is the one that the image runs as. It is said again, so that an image
+	// that runs as root is refused rather than run.
+	user = 65532
+	// grace is longer than it takes to end a step and to take back what is
+	// temporary of the clusters that are being driven.
+	grace = 60
+)
+
+func (o options) deployment(meta metav1.ObjectMeta) runtime.Object {
+	selector := &metav1.LabelSelector{MatchLabels: meta.Labels}
+	return &appsv1.Deployment{
+		TypeMeta: kind("apps/v1", "Deployment"), ObjectMeta: meta,
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &o.replicas, Selector: selector,
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels},
+				Spec: corev1.PodSpec{
+					ServiceAccountName: meta.Name, EnableServiceLinks: new(false), TerminationGracePeriodSeconds: new(int64(grace)),
+					SecurityContext: &corev1.PodSecurityContext{
+						RunAsNonRoot: new(true), RunAsUser: new(int64(user)), RunAsGroup: new(int64(user)),
+						SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+					},
+					TopologySpreadConstraints: spread(selector),
+					Containers:                []corev1.Container{o.container(meta.Namespace)},
+				},
+			},
+		},
+	}
+}
+
+func (o options) container(namespace string) corev1.Container {
+	return corev1.Container{
+		Name: "daemon", Image: o.image, Args: o.args(namespace),
+		// Its process is known by these to others who would drive a cluster that
+		// it drives.
+		Env: []corev1.EnvVar{
+			{Name: "USER", Value: "kubectl-tidb"}, {Name: "HOME", Value: "/"},
+			{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
+		},
+		Ports:          []corev1.ContainerPort{{Name: portName, ContainerPort: port}},
+		ReadinessProbe: probe("/readyz", 5),
+		LivenessProbe:  probe("/healthz", 20),
+		// No limit for the processor: who is slowed down while holding a lease
+		// keeps others from going on.
+		Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("128Mi")},
+			Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")},
+		},
+		SecurityContext: &corev1.SecurityContext{
+			AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true),
+			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		},
+	}
+}
+
+func (o options) args(namespace string) []string {
+	args := []string{"sync", "--watch", "--all-namespaces"}
+	if !o.everywhere {
+		args[2] = "--namespace=" + namespace
+	}
+	if o.selector != "" {
+		args = append(args, "--selector="+o.selector)
+	}
+	return append(args, "--listen=:8080")
+}
+
+func probe(path string, every int32) *corev1.Probe {
+	return &corev1.Probe{
+		ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString(portName)}},
+		PeriodSeconds: every, TimeoutSeconds: 5,
+	}
+}
+
+// spread keeps one failure from taking all replicas, where there is a choice.
+func spread(selector *metav1.LabelSelector) (out []corev1.TopologySpreadConstraint) {
+	for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {
+		out = append(out, corev1.TopologySpreadConstraint{
+			MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: selector,
+		})
+	}
+	return out
+}

@@ -1,0 +1,110 @@
+package daemon
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/rbac"
+)
+
+// objects are all of the manifest, in the order in which they are made: rights
+// are there before the pods that need them.
+func (o options) objects(namespace string) []runtime.Object {
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: o.name, Labels: o.labels()}
+	all := []runtime.Object{&corev1.ServiceAccount{TypeMeta: kind("v1", "ServiceAccount"), ObjectMeta: meta}}
+	all = append(all, o.rights(meta)...)
+	all = append(all, o.deployment(meta), budget(meta), service(meta))
+	if o.serviceMonitor {
+		all = append(all, serviceMonitor(meta))
+	}
+	return all
+}
+
+func kind(version, kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: version, Kind: kind}
+}
+
+// labels are of all objects, and select the pods. They are not among those that
+// the objects of TidbClusters have.
+func (o options) labels() map[string]string {
+	return map[string]string{"app.kubernetes.io/name": "kubectl-tidb", "app.kubernetes.io/component": "daemon", "app.kubernetes.io/instance": o.name}
+}
+
+// rights are a role and its binding, for the namespace or for all of them.
+func (o options) rights(meta metav1.ObjectMeta) []runtime.Object {
+	const api = "rbac.authorization.k8s.io"
+	role := rbacv1.RoleRef{APIGroup: api, Kind: "Role", Name: meta.Name}
+	subjects := []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: meta.Namespace, Name: meta.Name}}
+	if !o.everywhere {
+		return []runtime.Object{
+			&rbacv1.Role{TypeMeta: kind(api+"/v1", "Role"), ObjectMeta: meta, Rules: rules(rbac.Namespace)},
+			&rbacv1.RoleBinding{TypeMeta: kind(api+"/v1", "RoleBinding"), ObjectMeta: meta, RoleRef: role, Subjects: subjects},
+		}
+	}
+	// Not just the name: a daemon of another namespace would take the binding away.
+	role.Kind, role.Name = "ClusterRole", meta.Namespace+":"+meta.Name
+	meta.Namespace, meta.Name = "", role.Name
+	return []runtime.Object{
+		&rbacv1.ClusterRole{TypeMeta: kind(api+"/v1", "ClusterRole"), ObjectMeta: meta, Rules: rules(rbac.Namespace, rbac.Everywhere)},
+		&rbacv1.ClusterRoleBinding{TypeMeta: kind(api+"/v1", "ClusterRoleBinding"), ObjectMeta: meta, RoleRef: role, Subjects: subjects},
+	}
+}
+
+// rules are those of a driver but for what only people at a terminal need: in
+// the cluster pods are connected to directly, and nobody completes arguments.
+func rules(scopes ...rbac.Scope) []rbacv1.PolicyRule {
+	return slices.DeleteFunc(rbac.Rules(rbac.Driver, scopes...), func(r rbacv1.PolicyRule) bool {
+		return r.Resources[0] == "pods/portforward" || r.Resources[0] == "namespaces"
+	})
+}
+
+// budget lets a drain take one pod at a time, and one that serves nobody at once.
+// It says how many may be away, so that a single replica does not block a drain.
+func budget(meta metav1.ObjectMeta) runtime.Object {
+	one, always := intstr.FromInt32(1), policyv1.AlwaysAllow
+	return &policyv1.PodDisruptionBudget{
+		TypeMeta: kind("policy/v1", "PodDisruptionBudget"), ObjectMeta: meta,
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			MaxUnavailable: &one, UnhealthyPodEvictionPolicy: &always,
+			Selector: &metav1.LabelSelector{MatchLabels: meta.Labels},
+		},
+	}
+}
+
+func service(meta metav1.ObjectMeta) runtime.Object {
+	return &corev1.Service{
+		TypeMeta: kind("v1", "Service"), ObjectMeta: meta,
+		Spec: corev1.ServiceSpec{
+			Selector: meta.Labels,
+			Ports:    []corev1.ServicePort{{Name: portName, Port: port, TargetPort: intstr.FromString(portName)}},
+		},
+	}
+}
+
+// serviceMonitor has Prometheus ask each pod, since each knows only of the
+// clusters that it drives.
+func serviceMonitor(meta metav1.ObjectMeta) runtime.Object {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor",
+		"metadata": map[string]any{"namespace": meta.Namespace, "name": meta.Name, "labels": plain(meta.Labels)},
+		"spec": map[string]any{
+			"selector":  map[string]any{"matchLabels": plain(meta.Labels)},
+			"endpoints": []any{map[string]any{"port": portName, "path": "/metrics"}},
+		},
+	}}
+}
+
+func plain(labels map[string]string) map[string]any {
+	out := map[string]any{}
+	for k, v := range labels {
+		out[k] = v
+	}
+	return out
+}
