@@ -50,7 +50,9 @@ type Config struct {
 
 	// Reporter makes the reporter of a cluster's events.
 	Reporter func(cache.ObjectName) reconcile.Reporter
-	Meter    Meter
+	// Announcer is told the same, and which TidbCluster it is about; nil: nobody is.
+	Announcer Announcer
+	Meter     Meter
 	// Queue counts what goes through the work queue; nil: nobody does.
 	Queue workqueue.MetricsProvider
 	// PD is told of each call of a cluster's PD, and may not block; nil: nobody is.

@@ -63,7 +63,7 @@ func (d *Daemon) newDriver(key cache.ObjectName) *driver {
 		dr.observer.Told(func(call string, took time.Duration, err error) { d.PD(key, call, took, err) })
 	}
 	dr.observer.Tend(d.Resync)
-	dr.story = reconcile.NewStory(key.Namespace, key.Name, d.now, d.Reporter(key)).Endless()
+	dr.story = reconcile.NewStory(key.Namespace, key.Name, d.now, d.reporter(key)).Endless()
 	dr.engine = reconcile.Engine{
 		Profiles: component.Profiles(), Policy: d.Policy, Observer: dr, Story: dr.story,
 		Upkeep: reconcile.NewUpkeep(upkeepAtOnce, d.now), Own: dr.own, Endless: true, Lease: dr,

@@ -72,6 +72,7 @@ func TestActions(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, table, _ := strings.Cut(string(page), "\n## Actions\n")
+	table, _, _ = strings.Cut(table, "\n## ")
 	var documented []string
 	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(table, -1) {
 		documented = append(documented, row[1])

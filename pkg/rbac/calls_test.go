@@ -56,7 +56,7 @@ type listed struct {
 // they import.
 func packages(t *testing.T) (own []listed, compiled map[string]string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "./cmd/kubectl-tidb", "./pkg/daemon")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "./cmd/kubectl-tidb", "./pkg/daemon", "./pkg/announce")
 	cmd.Dir = "../.."
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -75,6 +75,7 @@ var rights = []Right{
 	{Driver, Namespace, apps, "statefulsets", []string{"create", "delete", "get", "update"}, "scaling and rolling; deleted only to suspend, or around the pods to let volumes grow", ""},
 	{Driver, Namespace, "", "pods", []string{"delete", "patch"}, "labels; deleting one that cannot come back by itself", ""},
 	{Driver, Namespace, "", "persistentvolumeclaims", []string{"delete", "get", "patch"}, "marks and labels, larger volumes; deleting what a removed member has left when its place is taken again", ""},
+	{Driver, Namespace, "", "events", []string{"create", "patch"}, "telling what was done and what failed in describe, for a process that drives all the time", "nobody is told there"},
 	{Driver, Everywhere, coordination, "leases", []string{"list"}, "noticing a tidb-operator at work", "it is noticed only in the namespace of the cluster and in the usual ones, so far as their leases may be listed"},
 	{Driver, Everywhere, "", "nodes", []string{"get"}, "where stores are, for PD to spread replicas by", "stores keep the labels that they have"},
 	{Driver, Everywhere, "", "persistentvolumes", []string{"get", "patch"}, "reclaim policy and labels of volumes", "they stay as they are"},
