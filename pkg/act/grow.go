@@ -89,7 +89,9 @@ func (a *Actor) recreateSet(ctx context.Context, s plan.RecreateSet) error {
 }
 
 // orphan deletes the StatefulSet without its pods and returns it as it was, nil
-// if there is nothing to be done any more. Its controller writes its status all
+// if there is nothing to be done any more. Claims stay, also where its
+// persistentVolumeClaimRetentionPolicy has whenDeleted: Delete and it owns them:
+// Kubernetes takes its name off all that it owns before it goes. Its controller writes its status all
 // the time; after a conflict everything is asked anew.
 func (a *Actor) orphan(ctx context.Context, s plan.RecreateSet, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 	object := "statefulset " + s.Name

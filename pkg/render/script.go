@@ -1,7 +1,6 @@
 package render
 
 import (
-	"cmp"
 	"embed"
 	"fmt"
 	"path"
@@ -114,7 +113,7 @@ func newScript(k topology.Kind, data map[string]any, words ...word) script {
 		if w.absent {
 			sign = " -"
 		}
-		line += sign + cmp.Or(w.quoted, w.text)
+		line += sign + first(w.quoted, w.text)
 	}
 	data["Mark"] = strings.ReplaceAll(line, "\n", " ")
 	return script{name: string(k), data: data, words: words}

@@ -101,6 +101,8 @@ func TestValidateCreate(t *testing.T) {
 	}
 }
 
+const asleepSpec = `suspendAction: {suspendStatefulSet: true}`
+
 func TestWarnings(t *testing.T) {
 	born := valid()
 	born.Status.ClusterID = "7"
@@ -118,6 +120,11 @@ func TestWarnings(t *testing.T) {
 		"tidb-B16: probe": {born, `tidb: {customizedStartupProbe: {image: a, binaryName: b, initialDelaySeconds: 3, successThreshold: 2}}`,
 			[]string{"spec.tidb.customizedStartupProbe.initialDelaySeconds", "spec.tidb.customizedStartupProbe.successThreshold"}, "no effect"},
 		"pods that wait for a person":            {born, `{annotations: {runmode: debug}, tidb: {annotations: {runmode: debug}}}`, []string{"spec.annotations[runmode]", "spec.tidb.annotations[runmode]"}, "start nothing"},
+		"suspended, scaled":                      {written(t, asleepSpec), `{suspendAction: {suspendStatefulSet: true}, tikv: {replicas: 4}}`, []string{"spec.suspendAction keeps TiKV suspended"}, "takes effect when"},
+		"suspended, upgraded":                    {written(t, asleepSpec), `{suspendAction: {suspendStatefulSet: true}, version: v8.1.1}`, []string{"spec.suspendAction keeps PD, TiKV, TiDB suspended"}, ""},
+		"suspended, as it was":                   {written(t, asleepSpec), asleepSpec, nil, ""},
+		"suspended by the change":                {valid(), `{suspendAction: {suspendStatefulSet: true}, tikv: {replicas: 4}}`, nil, ""},
+		"resumed by the change":                  {written(t, asleepSpec), `{tikv: {replicas: 4}}`, nil, ""},
 		"pd-B27: what PD keeps":                  {born, `pd: {config: "[replication]\nmax-replicas = 5\nlocation-labels = [\"zone\", \"host\"]"}`, []string{"spec.pd.config[replication.location-labels]", "spec.pd.config[replication.max-replicas]"}, "kubectl exec basic-pd-0 -n db -c pd -- /pd-ctl config set "},
 		"pd-B27: the list as pd-ctl takes it":    {born, `pd: {config: "[replication]\nlocation-labels = [\"zone\", \"host\"]"}`, []string{"spec.pd.config"}, "set location-labels zone,host"},
 		"pd-B27: before the cluster is born":     {valid(), `pd: {config: "[replication]\nmax-replicas = 5"}`, nil, ""},

@@ -48,7 +48,39 @@ func Warnings(old, tc *v1alpha1.TidbCluster) []Warning {
 			}
 		}
 	}
+	warnings = append(warnings, asleep(old, tc)...)
 	return append(warnings, persisted(old, tc)...)
+}
+
+// asleep tells of a change of components that are suspended: it is done as soon
+// as it is written, and nothing is to be seen of it.
+func asleep(old, tc *v1alpha1.TidbCluster) []Warning {
+	if old == nil {
+		return nil
+	}
+	was, is := New(old), New(tc)
+	var changed []string
+	for _, k := range was.Suspended() {
+		if slices.Contains(is.Suspended(), k) && !reflect.DeepEqual(said(was.Source, k), said(is.Source, k)) {
+			changed = append(changed, k.Title())
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	return []Warning{{field.NewPath("spec", "suspendAction"),
+		"keeps " + strings.Join(changed, ", ") + " suspended: the change takes effect when that ends"}}
+}
+
+// said is all that a TidbCluster says of one component.
+func said(tc *v1alpha1.TidbCluster, k Kind) any {
+	switch k {
+	case PD:
+		return []any{tc.Spec.PD, tc.PDImage()}
+	case TiKV:
+		return []any{tc.Spec.TiKV, tc.TiKVImage()}
+	}
+	return []any{tc.Spec.TiDB, tc.TiDBImage()}
 }
 
 // persisted tells of settings that PD has taken from its file when the cluster

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,6 +44,24 @@ func (r remains) claims(ctx context.Context) ([]corev1.PersistentVolumeClaim, er
 		return nil, fmt.Errorf("list claims of cluster %s/%s: %w", r.cluster.Namespace, r.cluster.Name, err)
 	}
 	return list.Items, nil
+}
+
+// keepsData refuses where data that is to stay would go: Kubernetes deletes the
+// claims of a StatefulSet with it if somebody has set that policy.
+func (r remains) keepsData(ctx context.Context) error {
+	list, err := r.kube.AppsV1().StatefulSets(r.cluster.Namespace).List(ctx, r.own())
+	if err != nil {
+		return fmt.Errorf("list statefulsets of cluster %s/%s: %w", r.cluster.Namespace, r.cluster.Name, err)
+	}
+	for _, set := range list.Items {
+		p := set.Spec.PersistentVolumeClaimRetentionPolicy
+		if p != nil && p.WhenDeleted == appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
+			return exit.Refusef("statefulset %[1]s has persistentVolumeClaimRetentionPolicy.whenDeleted: Delete, so Kubernetes would delete the data as well; "+
+				"give --delete-pvcs if that is what you want, else first: kubectl patch statefulset %[1]s -n %[2]s --type merge -p "+
+				`'{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Retain"}}}'`, set.Name, set.Namespace)
+		}
+	}
+	return nil
 }
 
 // waitForPods waits until the last pod has stopped.

@@ -76,13 +76,19 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if err != nil {
 		return err
 	}
+	c := topology.New(tc)
+	if !o.claims {
+		if err := (remains{kube: s.Kube, cluster: c}).keepsData(ctx); err != nil {
+			return err
+		}
+	}
 	if err := o.confirm(ctx, f, s); err != nil {
 		return err
 	}
 	if err := s.Intent.Delete(ctx, tc, intent.Write{}); err != nil {
 		return err
 	}
-	return o.finish(ctx, f, s, topology.New(tc))
+	return o.finish(ctx, f, s, c)
 }
 
 // goOn finishes what an earlier run began, if it left anything to do.

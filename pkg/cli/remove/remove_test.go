@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -90,6 +91,29 @@ func left(objects ...runtime.Object) remains {
 func own(name string) metav1.ObjectMeta {
 	c := topology.Cluster{Namespace: "db", Name: "basic", Instance: "basic"}
 	return metav1.ObjectMeta{Namespace: "db", Name: name, Labels: c.Selector()}
+}
+
+// Data that is said to stay does.
+func TestKeepsData(t *testing.T) {
+	set := func(meta metav1.ObjectMeta, deleted, scaled appsv1.PersistentVolumeClaimRetentionPolicyType) *appsv1.StatefulSet {
+		return &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{
+			PersistentVolumeClaimRetentionPolicy: &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{WhenDeleted: deleted, WhenScaled: scaled},
+		}}
+	}
+	for name, tt := range map[string]struct {
+		set  runtime.Object
+		code exit.Code
+	}{
+		"no policy":         {&appsv1.StatefulSet{ObjectMeta: own("basic-tikv")}, exit.OK},
+		"kept":              {set(own("basic-tikv"), "Retain", "Delete"), exit.OK},
+		"deleted with it":   {set(own("basic-tikv"), "Delete", "Retain"), exit.Refused},
+		"that of another's": {set(metav1.ObjectMeta{Namespace: "db", Name: "x"}, "Delete", "Retain"), exit.OK},
+	} {
+		err := left(tt.set).keepsData(t.Context())
+		if exit.Of(err) != tt.code || err != nil && !strings.Contains(err.Error(), "kubectl patch statefulset basic-tikv -n db") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 func TestWaitForPods(t *testing.T) {
