@@ -36,6 +36,8 @@ const (
 type Config struct {
 	Kube   kubernetes.Interface
 	Intent *intent.Client
+	// Dialer connects to pods; nil: directly, at the addresses that the mirror
+	// shows, so that even that takes no request.
 	Dialer dial.Dialer
 
 	Scope  Scope
@@ -92,6 +94,9 @@ func New(c Config) (*Daemon, error) {
 	m, err := newMirror(c.Kube, c.Intent, c.Scope)
 	if err != nil {
 		return nil, err
+	}
+	if c.Dialer == nil {
+		c.Dialer = dial.DirectFrom(m.pod)
 	}
 	d := &Daemon{
 		Config: c, now: time.Now, mirror: m, operator: &operator{known: lease.NewOperators(c.Kube), now: time.Now},

@@ -27,6 +27,8 @@ const (
 	// lookAgain bounds how long something that nobody reports can go unseen
 	// while there is something to wait for.
 	lookAgain = 30 * time.Second
+	// giveWay is how long a cluster is left alone for who has asked for it.
+	giveWay = 10 * time.Second
 	// heldPause is when to look again at a cluster that another one drives.
 	heldPause = 3 * time.Second
 	// upkeepAtOnce is how many small corrections of one cluster are made at once.
@@ -51,6 +53,7 @@ type driver struct {
 	looked  time.Time   // when it was last seen without the mirror
 	live    bool        // this turn looks past the mirror
 	other   string      // who drives the cluster instead
+	yielded time.Time   // when it was left to somebody who asked for it
 }
 
 func (d *Daemon) newDriver(key cache.ObjectName) *driver {
@@ -91,8 +94,8 @@ func (d *driver) turn(ctx context.Context) (p plan.Plan, pause time.Duration, er
 	if d.live = now.Sub(d.looked) >= d.home.Resync; d.live {
 		d.looked = now
 	}
-	if d.held != nil {
-		ctx = d.held.Context()
+	if ctx, err = d.tenure(ctx); err != nil {
+		return p, 0, err
 	}
 	p, err = d.engine.Once(ctx)
 	if err != nil {
@@ -101,6 +104,28 @@ func (d *driver) turn(ctx context.Context) (p plan.Plan, pause time.Duration, er
 	}
 	d.other = ""
 	return p, d.settle(p), nil
+}
+
+// tenure is the context in which the cluster is ours, as long as it is. A lease
+// that is lost is let go of, but not one that is held still when the daemon ends.
+func (d *driver) tenure(ctx context.Context) (context.Context, error) {
+	if d.held == nil {
+		return ctx, nil
+	}
+	cause := context.Cause(d.held.Context())
+	asked, isAsked := errors.AsType[*lease.AskedError](cause)
+	switch {
+	case cause == nil:
+		return d.held.Context(), nil
+	case !isAsked && !errors.Is(cause, lease.ErrLost):
+		return nil, cause
+	case isAsked:
+		// Who has asked for it gets the time to take it.
+		d.yielded = d.home.now()
+		d.lookOn(d.elsewhere(asked.By))
+	}
+	d.letGo()
+	return ctx, nil
 }
 
 // lookOn tells once who drives the cluster instead.
@@ -122,7 +147,7 @@ func (d *driver) meet(c topology.Cluster) {
 	}
 	d.letGo()
 	d.cluster = c
-	d.bid = lease.NewBid(d.home.Kube, c, lease.Self())
+	d.bid = lease.NewBid(d.home.Kube, c, lease.Self()).Yielding()
 	d.engine.Actor = act.New(d.home.Kube, d.home.Intent, d.observer.PD, c, d.home.now)
 	d.engine.Recorder = act.NewRecorder(owned{d}, d.observer.Existing)
 }
@@ -130,14 +155,12 @@ func (d *driver) meet(c topology.Cluster) {
 // own makes this process the driver of the cluster. It implements
 // reconcile.Engine.Own.
 func (d *driver) own(ctx context.Context) (context.Context, error) {
-	if d.held != nil && d.held.Context().Err() != nil {
-		d.letGo() // lost meanwhile
+	if d.held == nil && d.home.now().Sub(d.yielded) < giveWay {
+		return nil, d.elsewhere(lease.Holder{Identity: d.other})
 	}
 	if d.held == nil {
 		if by := d.home.operator.driving(ctx, d.key.Namespace); by != "" {
-			return nil, &lease.HeldError{
-				Alive: true, Namespace: d.key.Namespace, Name: d.key.Name, Holder: lease.Holder{Identity: by},
-			}
+			return nil, d.elsewhere(lease.Holder{Identity: by})
 		}
 		// For as long as the daemon lives, not for this turn.
 		held, err := d.bid.Try(d.home.life)
@@ -146,6 +169,7 @@ func (d *driver) own(ctx context.Context) (context.Context, error) {
 		}
 		d.held = held
 		d.home.Meter.Held(d.key, true)
+		context.AfterFunc(held.Context(), func() { d.home.queue.Add(d.key) })
 	}
 	d.calm = time.Time{}
 	return d.held.Context(), context.Cause(d.held.Context())
@@ -158,6 +182,11 @@ func (d *driver) Guard(ctx context.Context) (context.Context, context.CancelFunc
 		return context.WithCancel(context.WithoutCancel(ctx))
 	}
 	return d.held.Guard(ctx)
+}
+
+// elsewhere is the error of a cluster that somebody else drives.
+func (d *driver) elsewhere(by lease.Holder) error {
+	return &lease.HeldError{Alive: true, Namespace: d.key.Namespace, Name: d.key.Name, Holder: by}
 }
 
 // letGo gives the lease back, if there is one.
@@ -222,7 +251,7 @@ func (d *driver) stop(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	if cause := context.Cause(d.held.Context()); !errors.Is(cause, lease.ErrLost) {
+	if !errors.Is(context.Cause(d.held.Context()), lease.ErrLost) {
 		ctx, cancel := context.WithTimeout(ctx, undoTimeout)
 		defer cancel()
 		if err = d.engine.Undo(ctx); err != nil {

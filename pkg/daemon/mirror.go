@@ -7,6 +7,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -161,6 +162,15 @@ func (v view) Objects(_ context.Context, c topology.Cluster) (observe.Objects, e
 		got.Discovery = got.Discovery || d.Name == c.BootstrapMap()
 	}
 	return got, nil
+}
+
+// pod is a pod as dial.Direct needs it.
+func (m *mirror) pod(_ context.Context, namespace, name string) (*corev1.Pod, error) {
+	obj, ok, err := m.pods.GetStore().GetByKey(namespace + "/" + name)
+	if pod, is := obj.(*corev1.Pod); ok && is {
+		return pod, err
+	}
+	return nil, apierrors.NewNotFound(corev1.Resource("pods"), name)
 }
 
 func list[T any](from cache.SharedIndexInformer, cluster string) []T {

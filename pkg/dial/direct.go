@@ -33,9 +33,14 @@ func NewDirect(config *rest.Config) (*Direct, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create direct dialer: %w", err)
 	}
-	return &Direct{pod: func(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	return DirectFrom(func(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
 		return core.Pods(namespace).Get(ctx, name, metav1.GetOptions{})
-	}}, nil
+	}), nil
+}
+
+// DirectFrom returns a dialer for who knows pods already, say from a watch.
+func DirectFrom(pod func(ctx context.Context, namespace, name string) (*corev1.Pod, error)) *Direct {
+	return &Direct{pod: pod}
 }
 
 // DialContext connects to the pod and port that addr names; see Dialer.

@@ -35,6 +35,7 @@ type claim struct {
 	leases  typed.LeaseInterface
 	cluster topology.Cluster
 	self    Identity
+	yields  bool
 
 	seen  *coordinationv1.Lease // the record whose change would be a sign of life
 	since time.Time             // when we first saw it, by our own clock
@@ -44,9 +45,16 @@ type claim struct {
 // things to do meanwhile. It is not safe for concurrent use.
 type Bid struct{ claim claim }
 
-// NewBid makes a bid. It asks for nothing before Try.
+// NewBid makes a bid. It requests nothing before Try.
 func NewBid(kube kubernetes.Interface, c topology.Cluster, self Identity) *Bid {
 	return &Bid{claim{leases: kube.CoordinationV1().Leases(c.Namespace), cluster: c, self: self}}
+}
+
+// Yielding is for who drives clusters all the time: what the bid gets is given
+// way to who Asks for it.
+func (b *Bid) Yielding() *Bid {
+	b.claim.yields = true
+	return b
 }
 
 // Try takes the lease if it may. When another process holds it, and is alive or
@@ -187,6 +195,7 @@ func (cl *claim) sign(l *coordinationv1.Lease) {
 			APIVersion: "pingcap.com/v1alpha1", Kind: "TidbCluster", Name: cl.cluster.Name, UID: cl.cluster.UID,
 		}}
 	}
+	delete(l.Annotations, askedBy)
 	now := metav1.NowMicro()
 	holder, seconds, transitions := cl.self.String(), int32(duration/time.Second), int32(0)
 	if l.Spec.LeaseTransitions != nil {

@@ -25,12 +25,13 @@ type Held struct {
 	mu      sync.Mutex
 	renewed time.Time // when we began to write it, by our own clock
 
+	yields  bool // gives way to who asks for it
 	release sync.Once
 	err     error
 }
 
 func hold(ctx context.Context, cl claim, live *coordinationv1.Lease, begun time.Time) *Held {
-	h := &Held{claim: cl, live: live, renewed: begun}
+	h := &Held{claim: cl, live: live, renewed: begun, yields: cl.yields}
 	h.ctx, h.end = context.WithCancelCause(ctx)
 	h.tenure, h.expire = context.WithCancelCause(context.WithoutCancel(ctx))
 	renewal, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -78,6 +79,12 @@ func (h *Held) renew(ctx context.Context) {
 			return
 		case err == nil:
 			pause = renewEvery
+			continue
+		case isAsked(err):
+			// It is ours until it is released, for the step that is being taken.
+			h.yields = false
+			h.end(err)
+			pause = retryEvery
 			continue
 		case errors.Is(err, ErrLost):
 		case h.unsaid()+retryEvery >= renewWithin:
@@ -131,6 +138,10 @@ func (h *Held) write(ctx context.Context, change func(*coordinationv1.LeaseSpec)
 	if other := holderOf(live); other.Identity != h.claim.self.String() || live.UID != h.live.UID {
 		return nil, fmt.Errorf("%w: %s has taken it over", ErrLost, other.Describe())
 	}
+	if by := live.Annotations[askedBy]; by != "" && h.yields {
+		h.live = live
+		return nil, &AskedError{By: Holder{Identity: by}}
+	}
 	change(&live.Spec)
 	got, err = h.claim.leases.Update(ctx, live, metav1.UpdateOptions{})
 	return got, h.claim.wrap("update", err)
@@ -143,6 +154,7 @@ func (h *Held) write(ctx context.Context, change func(*coordinationv1.LeaseSpec)
 func (h *Held) Release() error {
 	h.release.Do(func() {
 		h.stop()
+		h.yields = false // from here on it is given back in any case
 		defer h.lost(context.Canceled)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), callTimeout)
 		defer cancel()

@@ -10,6 +10,9 @@ import (
 // when an object says that a TidbCluster owns it.
 var unseen = []string{"pingcap.com/tidbclusters/finalizers update"}
 
+// basic are requests that Kubernetes lets everybody make (system:basic-user).
+var basic = []string{"authorization/selfsubjectaccessreviews create"}
+
 // TestRightsAreThoseOfTheSource: each request that the plugin can make has its
 // right, and each right its request.
 func TestRightsAreThoseOfTheSource(t *testing.T) {
@@ -24,7 +27,7 @@ func TestRightsAreThoseOfTheSource(t *testing.T) {
 		}
 	}
 	for call, places := range made {
-		if !granted[call] {
+		if !granted[call] && !slices.Contains(basic, call) {
 			t.Errorf("no right to %s, which is asked for in %s", call, strings.Join(places, ", "))
 		}
 	}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
@@ -28,11 +27,7 @@ func (l *lines) event(e event.Event) {
 
 func (l *lines) write(e event.Event) {
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // people read it too, and hints name <cluster>
-	if enc.Encode(e) != nil {
-		return
-	}
+	encode(&b, e)
 	l.out.write(b.Bytes())
 	l.wrote = l.now()
 }

@@ -3,19 +3,16 @@ package drive
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/act"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/explain"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/observe"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
@@ -130,39 +127,4 @@ func (p prospect) tell(story *reconcile.Story, o Options) error {
 		story.Notice("would begin with: " + step.String())
 	}
 	return p.verdict(o)
-}
-
-// attempt makes this process the driver, or an onlooker, and runs the engine.
-func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, story *reconcile.Story) (plan.Plan, error) {
-	tc, err := s.Load(ctx)
-	if err != nil {
-		return plan.Plan{}, err
-	}
-	cluster := topology.New(tc)
-	held, other, err := s.hold(ctx, cluster)
-	if err != nil {
-		return plan.Plan{}, err
-	}
-	engine := reconcile.Engine{Profiles: component.Profiles(), Policy: policy, Observer: s.Observer, Story: story}
-	switch {
-	case held != nil:
-		defer func() { _ = held.Release() }()
-		ctx, engine.Lease = held.Context(), held
-		engine.Actor = act.New(s.Kube, s.Intent, s.Observer.PD, cluster, time.Now)
-		engine.Recorder = act.NewRecorder(s.Intent, s.Observer.Existing)
-		engine.Upkeep = reconcile.NewUpkeep(upkeepAtOnce, time.Now)
-		s.Observer.Tend(observe.Fresh)
-	case o.NoFollow:
-		return plan.Plan{}, exit.With(exit.Held, fmt.Errorf("%s drives the cluster, and will carry out what was asked", other))
-	default:
-		story.Notice(other + " drives the cluster; looking on")
-	}
-	meta, err := f.Metadata()
-	if err != nil {
-		return plan.Plan{}, err
-	}
-	watch, stop := context.WithCancel(ctx)
-	defer stop()
-	pacer := &reconcile.Pacer{Nudges: observe.Watch(watch, meta, cluster), Now: time.Now}
-	return reconcile.Run(ctx, engine, pacer)
 }

@@ -5,7 +5,6 @@ package drive
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -14,9 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/observe"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // Session is a connection to one cluster, which need not exist.
@@ -57,17 +54,4 @@ func (s *Session) Load(ctx context.Context) (*v1alpha1.TidbCluster, error) {
 func (s *Session) Close() {
 	s.Observer.Close()
 	_ = s.dialer.Close()
-}
-
-// hold makes this process the cluster's driver. When another one is, it says
-// which, and the caller may only look on.
-func (s *Session) hold(ctx context.Context, c topology.Cluster) (held *lease.Held, other string, err error) {
-	if ns, holder, alive := lease.NewOperators(s.Kube).Alive(ctx, c.Namespace); alive {
-		return nil, "tidb-operator " + holder + " in namespace " + ns, nil
-	}
-	held, err = lease.Acquire(ctx, s.Kube, c, lease.Self())
-	if taken, ok := errors.AsType[*lease.HeldError](err); ok {
-		return nil, taken.Holder.Describe(), nil
-	}
-	return held, "", err
 }

@@ -40,10 +40,15 @@ func (f *Factory) Dialer() (dial.Dialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.dial == direct || f.dial == auto && inCluster(config) {
+	if f.Direct(config) {
 		return dial.NewDirect(config)
 	}
 	return dial.NewPods(config)
+}
+
+// Direct tells whether pods are reached without the API server.
+func (f *Factory) Direct(config *rest.Config) bool {
+	return f.dial == direct || f.dial == auto && inCluster(config)
 }
 
 // inCluster tells whether this is a pod that talks to the cluster it runs in. A

@@ -14,6 +14,7 @@ import (
 // options are the verb's flags and its argument.
 type options struct {
 	drive.Options
+	watching
 	name []string // the argument that names the cluster, if there is one
 }
 
@@ -32,11 +33,19 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 Use it after "kubectl edit tc", to go on after an interruption, or to see whether
 there is anything to do: a cluster that is as wanted is left alone.
 
-NAME may be left out where there is only one cluster in the namespace.`,
+NAME may be left out where there is only one cluster in the namespace.
+
+With --watch it does not end: it keeps clusters as their TidbClusters say, here or
+in the cluster, and leaves out those that somebody else drives at the moment.
+Several may watch the same clusters; each cluster is driven by one of them. A
+signal ends it at a safe point, with exit code 0.`,
 		Example: `  kubectl tidb sync basic
 
   # Is there anything to do? Exits with 10 if so
-  kubectl tidb sync basic --dry-run --exit-code`,
+  kubectl tidb sync basic --dry-run --exit-code
+
+  # Keep all clusters of production converged
+  kubectl tidb sync --watch --all-namespaces --selector env=prod`,
 		SuggestFor:        []string{"reconcile", "reload", "resume", "restart"},
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: target.Complete(f),
@@ -45,15 +54,22 @@ NAME may be left out where there is only one cluster in the namespace.`,
 				return err
 			}
 			o.name = args
+			if err := o.check(cmd.Flags(), args); err != nil {
+				return err
+			}
 			return run(cmd.Context(), o)
 		},
 	}
 	o.Bind(cmd)
 	o.BindEviction(cmd)
+	o.bind(cmd)
 	return cmd
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
+	if o.on {
+		return watch(ctx, f, o)
+	}
 	s, err := target.Open(ctx, f, o.name)
 	if err != nil {
 		return err

@@ -1,0 +1,86 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+const (
+	// bidEvery is how often a command that looks on sees whether anybody drives
+	// the cluster still.
+	bidEvery = 3 * time.Second
+	// yieldWithin is how long a daemon may take to give way: until it renews its
+	// lease, and for the step that it is taking.
+	yieldWithin = 30 * time.Second
+)
+
+// other is who drives the cluster instead of this process.
+type other struct {
+	name string
+	// leases: it goes by the cluster's Lease, so that it is known when it ends.
+	leases bool
+}
+
+// hold makes this process the cluster's driver. When another one is, it says
+// which, and the caller may only look on. A run with a policy of its own asks the
+// other one to give way, since that one cannot know what is asked for.
+func (s *Session) hold(ctx context.Context, c topology.Cluster, policy plan.Policy) (*lease.Held, *other, error) {
+	if ns, holder, alive := lease.NewOperators(s.Kube).Alive(ctx, c.Namespace); alive {
+		return nil, &other{name: "tidb-operator " + holder + " in namespace " + ns}, nil
+	}
+	held, err := lease.Acquire(ctx, s.Kube, c, lease.Self())
+	taken, ok := errors.AsType[*lease.HeldError](err)
+	if !ok {
+		return held, nil, err
+	}
+	by := &other{name: taken.Holder.Describe(), leases: true}
+	if !demanding(policy) {
+		return nil, by, nil
+	}
+	if err := lease.Ask(ctx, s.Kube, c, lease.Self()); err != nil {
+		return nil, nil, err
+	}
+	wait, cancel := context.WithTimeout(ctx, yieldWithin)
+	defer cancel()
+	if held = s.await(ctx, wait, c, time.Second); held == nil {
+		return nil, by, ctx.Err()
+	}
+	return held, nil, nil
+}
+
+// demanding tells whether a policy asks for anything that is not usual.
+func demanding(p plan.Policy) bool {
+	return p.Failover.Members || p.Failover.Now || len(p.Failover.Discard) > 0 || p.Eviction != plan.Eviction{}
+}
+
+// await becomes the cluster's driver as soon as nobody else is, nil when wait ends
+// before. The lease is kept until ctx ends.
+func (s *Session) await(ctx, wait context.Context, c topology.Cluster, every time.Duration) *lease.Held {
+	bid := lease.NewBid(s.Kube, c, lease.Self())
+	for {
+		select {
+		case <-wait.Done():
+			return nil
+		case <-time.After(every):
+		}
+		// An API server that is away for a while tells nothing of the other.
+		if held, err := bid.Try(ctx); err == nil {
+			return held
+		}
+	}
+}
+
+// errVacant ends a run that looks on: nobody drives the cluster any more.
+var errVacant error = vacant{}
+
+type vacant struct{}
+
+func (vacant) Error() string { return "nobody drives the cluster any more" }
+
+// HandsOff implements reconcile.HandsOff: who looks on has nothing to take back.
+func (vacant) HandsOff() bool { return true }

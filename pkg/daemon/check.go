@@ -1,0 +1,76 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/rbac"
+)
+
+// questions is how many are asked at once.
+const questions = 8
+
+// Check finds out before anything is done whether the daemon can do its work in
+// its scope: whether Kubernetes knows TidbClusters, else it fails with a
+// *intent.NoResourceError, and whether it has the rights that it cannot do
+// without, else the error is a Forbidden that names those that are missing.
+func Check(ctx context.Context, kube kubernetes.Interface, scope Scope) error {
+	if _, err := kube.Discovery().ServerResourcesForGroupVersion(intent.Resource.GroupVersion().String()); apierrors.IsNotFound(err) {
+		return &intent.NoResourceError{Err: err}
+	}
+	var all errgroup.Group
+	all.SetLimit(questions)
+	var mu sync.Mutex
+	var missing []string
+	for _, r := range rbac.Rights(rbac.Driver) {
+		// Of a subresource one verb of several may do, and PD says so itself.
+		if r.Scope != rbac.Namespace || r.Without != "" || strings.Contains(r.Resource, "/") {
+			continue
+		}
+		for _, verb := range r.Verbs {
+			all.Go(func() error {
+				may, err := allowed(ctx, kube, scope, r, verb)
+				if err == nil && !may {
+					mu.Lock()
+					defer mu.Unlock()
+					missing = append(missing, verb+" "+schema.GroupResource{Group: r.Group, Resource: r.Resource}.String())
+				}
+				return err
+			})
+		}
+	}
+	if err := all.Wait(); err != nil {
+		return fmt.Errorf("find out about permissions: %w", err)
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	return apierrors.NewForbidden(intent.Resource.GroupResource(), scope.Name, errors.New(
+		"to keep clusters converged in "+scope.String()+" these permissions are missing: "+strings.Join(missing, ", ")+
+			`; see "kubectl tidb daemon manifest", which grants them`))
+}
+
+func allowed(ctx context.Context, kube kubernetes.Interface, scope Scope, r rbac.Right, verb string) (bool, error) {
+	answer, err := kube.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: scope.Namespace, Verb: verb, Group: r.Group, Resource: r.Resource,
+		}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return false, err
+	}
+	return answer.Status.Allowed, nil
+}

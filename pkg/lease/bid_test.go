@@ -1,0 +1,95 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// try fails unless the bid comes to what is expected: the lease, or the news that
+// somebody has it.
+func try(t *testing.T, b *Bid, holder string) *Held {
+	t.Helper()
+	held, err := b.Try(t.Context())
+	other, taken := errors.AsType[*HeldError](err)
+	switch {
+	case holder == "" && err != nil:
+		t.Fatal(err)
+	case holder != "" && (!taken || other.Holder.Identity != someone(holder).String()):
+		t.Fatalf("got %v, %v", held, err)
+	}
+	if held != nil {
+		t.Cleanup(func() { _ = held.Release() })
+	}
+	return held
+}
+
+// TestBid: a bid for a lease that is renewed gets nothing, however long it goes
+// on; a holder that dies is replaced within its time, and a lease that is given
+// back is there at once.
+func TestBid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := api()
+		first := acquire(t, client, "ann")
+		bid := NewBid(client, cluster, someone("bob"))
+		for range 20 {
+			try(t, bid, "ann")
+			time.Sleep(3 * time.Second)
+		}
+		first.stop() // as kill -9 does: it renews no more
+		for since := time.Now(); ; time.Sleep(time.Second) {
+			if held, _ := bid.Try(t.Context()); held != nil {
+				if took := time.Since(since); took < duration-renewEvery || took > duration+3*time.Second {
+					t.Errorf("took over after %v", took)
+				}
+				_ = held.Release()
+				break
+			}
+		}
+		_ = try(t, NewBid(client, cluster, someone("cid")), "").Release()
+		try(t, bid, "")
+	})
+}
+
+// TestAsk: a daemon gives way soon, and keeps off what it gave; a command does
+// not give way.
+func TestAsk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := api()
+		held := try(t, NewBid(client, cluster, someone("daemon")).Yielding(), "")
+		if err := Ask(t.Context(), client, cluster, someone("ann")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(renewEvery + time.Second)
+		synctest.Wait()
+		var asked *AskedError
+		if cause := context.Cause(held.Context()); !errors.As(cause, &asked) || asked.By.Identity != someone("ann").String() {
+			t.Fatalf("got %v", cause)
+		}
+		try(t, NewBid(client, cluster, someone("ann")), "daemon") // not before it is released
+		if err := held.Release(); err != nil {
+			t.Fatal(err)
+		}
+		command := try(t, NewBid(client, cluster, someone("ann")), "")
+		if a := get(t, client).Annotations; a[askedBy] != "" {
+			t.Errorf("the wish is still there: %v", a)
+		}
+		if err := Ask(t.Context(), client, cluster, someone("bob")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if err := command.Context().Err(); err != nil {
+			t.Error(context.Cause(command.Context()))
+		}
+	})
+}
+
+// TestAskNobody: there is nobody to ask, and nothing to do.
+func TestAskNobody(t *testing.T) {
+	if err := Ask(t.Context(), api(), cluster, someone("ann")); err != nil {
+		t.Error(err)
+	}
+}
