@@ -8,6 +8,8 @@ SEEDS   ?= 500
 SEED    ?= 1
 SAMPLE  ?= 0
 PARALLEL ?= 2
+ARCH    ?= amd64
+IMAGE   ?= ghcr.io/kubectl-tidb/kubectl-tidb:$(VERSION)
 LDFLAGS := -s -w -X github.com/kubectl-tidb/kubectl-tidb/pkg/cli/version.version=$(VERSION)
 NODE    := cd test/node && go run .
 
@@ -16,6 +18,11 @@ help: ## list the targets
 
 build: ## build bin/kubectl-tidb
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/kubectl-tidb ./cmd/kubectl-tidb
+
+image: ## write bin/kubectl-tidb-image.tar, for docker load or ctr images import: make image ARCH=arm64 IMAGE=name:tag
+	CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) go build -trimpath -ldflags '$(LDFLAGS)' -o bin/linux-$(ARCH)/kubectl-tidb ./cmd/kubectl-tidb
+	cd test/node && go run ./image/pack -program ../../bin/linux-$(ARCH)/kubectl-tidb -arch $(ARCH) \
+		-reference $(IMAGE) -o ../../bin/kubectl-tidb-image.tar
 
 test: lint unit sim e2e ## everything that proves the project works
 	@echo "make test: all passed"

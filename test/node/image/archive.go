@@ -4,6 +4,7 @@ package image
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -19,6 +20,12 @@ type Image struct {
 	Layers    []*Layer
 	Env       []string
 	Command   []string
+	// Entrypoint is what Command is given to as its arguments; it may be empty.
+	Entrypoint []string
+	// User is whom it runs as, as a number; "" is root.
+	User string
+	// Architecture is that of the programs, as Go names it; "" is amd64.
+	Architecture string
 }
 
 // Layer is a part of an image's file system.
@@ -87,8 +94,8 @@ func (i Image) config(digests []string) ([]byte, error) {
 	// Names in a container's PATH: a start script calls busybox programs without their folder.
 	env := append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, i.Env...)
 	return json.Marshal(object{
-		"architecture": "amd64", "os": "linux", "created": time.Unix(0, 0).UTC(),
-		"config": object{"Env": env, "Cmd": i.Command, "WorkingDir": "/"},
+		"architecture": cmp.Or(i.Architecture, "amd64"), "os": "linux", "created": time.Unix(0, 0).UTC(),
+		"config": object{"Env": env, "Entrypoint": i.Entrypoint, "Cmd": i.Command, "User": i.User, "WorkingDir": "/"},
 		"rootfs": object{"type": "layers", "diff_ids": digests},
 	})
 }

@@ -99,6 +99,40 @@ func TestWriteDescribesImagesAndSharesLayers(t *testing.T) {
 	}
 }
 
+func TestPluginIsNotRoot(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(program, []byte("binary"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := Write(&out, []Image{Plugin("ghcr.io/a/b:1", program, "arm64")}); err != nil {
+		t.Fatal(err)
+	}
+	files, _ := readTar(t, out.Bytes())
+	var manifests []struct{ Config, Layers any }
+	if err := json.Unmarshal(files["manifest.json"], &manifests); err != nil {
+		t.Fatal(err)
+	}
+	var config struct {
+		Architecture string
+		Config       struct {
+			User            string
+			Entrypoint, Cmd []string
+		}
+	}
+	if err := json.Unmarshal(files[manifests[0].Config.(string)], &config); err != nil {
+		t.Fatal(err)
+	}
+	content, _ := readTar(t, files[manifests[0].Layers.([]any)[0].(string)])
+	program = config.Config.Entrypoint[0]
+	if string(content[program[1:]]) != "binary" || len(config.Config.Entrypoint) != 1 || len(config.Config.Cmd) > 0 {
+		t.Errorf("it runs %q %q", config.Config.Entrypoint, config.Config.Cmd)
+	}
+	if config.Config.User != "65532:65532" || config.Architecture != "arm64" || !bytes.Contains(content["etc/passwd"], []byte(":65532:65532:")) {
+		t.Errorf("it runs as %q on %s; users are %q", config.Config.User, config.Architecture, content["etc/passwd"])
+	}
+}
+
 func TestWriteIsReproducible(t *testing.T) {
 	var first, second bytes.Buffer
 	if err := errors.Join(Write(&first, sampleImages(t)), Write(&second, sampleImages(t))); err != nil {
