@@ -51,7 +51,7 @@ func spareMember(sc plan.Scene, m state.Member, now bool) string {
 		return "it has never joined PD"
 	case m.Database.Healthy:
 		return "PD says that it is healthy"
-	case m.Database.Unstarted && m.Pod != nil && !m.Pod.Ran && !now:
+	case m.Database.Unstarted && m.Database.Name != "" && m.Pod != nil && !m.Pod.Ran && !now:
 		return "it has yet to start for the first time, and only --now does not wait for that"
 	}
 	return ""

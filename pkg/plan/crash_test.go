@@ -50,6 +50,14 @@ func TestCrashes(t *testing.T) {
 	})
 }
 
+// mutely has a store run without serving, below those that are to be restarted.
+func mutely(c *plantest.Cluster, ago time.Duration) {
+	c.Roll(tikv)
+	m := c.Member("t-tikv-1")
+	m.Database.Healthy, m.Database.State, m.Database.Since = false, state.StoreDisconnected, plantest.Now.Add(-ago)
+	c.Seen.PD.UpStores--
+}
+
 // TestBeyondPartition: the old template is what keeps a member down, and those
 // above it serve with it.
 func TestBeyondPartition(t *testing.T) {
@@ -65,6 +73,16 @@ func TestBeyondPartition(t *testing.T) {
 			c.Roll(tikv).Down(time.Minute, "t-tikv-1")
 			m := c.Member("t-tikv-1")
 			m.Pod, m.Gone = nil, plantest.Now.Add(-time.Hour)
+		})},
+		{Name: "runs, and has not served for a while", Cluster: with(func(c *plantest.Cluster) { mutely(c, 9*time.Minute) })},
+		{Name: "runs, and has not served for long", Cluster: with(func(c *plantest.Cluster) { mutely(c, 10*time.Minute) })},
+		{Name: "runs, and has not joined for long", Cluster: with(func(c *plantest.Cluster) {
+			mutely(c, 0)
+			c.Member("t-tikv-1").Database = state.Database{Presence: state.Absent}
+		})},
+		{Name: "runs, and PD says nothing of it", Cluster: with(func(c *plantest.Cluster) {
+			mutely(c, 0)
+			c.Member("t-tikv-1").Database = state.Database{}
 		})},
 		{Name: "the new template is there already", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tikv).Rolled(tikv, 3).Down(time.Hour, "t-tikv-3")

@@ -37,7 +37,7 @@ func (sc Scene) failover(p Profile) verdict {
 func (sc Scene) followUp(p Profile, f topology.Failure) verdict {
 	m, ok := sc.Got.Member(f.Member)
 	switch {
-	case !ok || m.Ordinal >= sc.Want.Replicas, m.Up() && (!p.Failover.Keeps || sc.Want.Recover):
+	case !ok || m.Ordinal >= sc.Want.Replicas, m.Up() && !sc.loops(m) && (!p.Failover.Keeps || sc.Want.Recover):
 		return act(ForgetFailure{Component: p.Kind, Member: f.Member})
 	case m.Up() || f.Deleted || len(p.Failover.LetGo) == 0 || p.Failover.Keeps && !f.Discarded:
 		return verdict{}

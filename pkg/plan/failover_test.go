@@ -54,13 +54,6 @@ func replacement(c *plantest.Cluster, k topology.Kind) {
 	}
 }
 
-// late: PD was founded without waiting for the member, whose pod has not run yet.
-func late(c *plantest.Cluster, name string) {
-	lost(c, time.Hour, name)
-	m := c.Member(name)
-	m.Database.Unstarted, m.Pod.Ran = true, false
-}
-
 func discarded(f *topology.Failure) { f.Discarded = true }
 func deleted(f *topology.Failure)   { f.Deleted = true }
 
@@ -80,15 +73,6 @@ func TestFailoverBegins(t *testing.T) {
 		{Name: "pd-B13: a PD member that was added and never started", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-pd-2")
 			c.Member("t-pd-2").Database.Name, c.Member("t-pd-2").Database.Unstarted = "", true
-		})},
-		{Name: "a first member of PD is late", Cluster: failing(func(c *plantest.Cluster) { late(c, "t-pd-0") })},
-		{Name: "a first member of PD is late, now", Cluster: failing(func(c *plantest.Cluster) {
-			late(c, "t-pd-0")
-			c.Wanted.Policy.Failover.Now = true
-		})},
-		{Name: "a first member of PD crashes instead of coming in", Cluster: failing(func(c *plantest.Cluster) {
-			late(c, "t-pd-0")
-			c.Member("t-pd-0").Pod.Ran = true
 		})},
 		{Name: "a PD member that was removed and runs in vain", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-pd-2")
@@ -230,6 +214,18 @@ func TestFailoverGoesOn(t *testing.T) {
 			lost(c, time.Hour, "t-pd-1")
 			given(c, "t-pd-1", time.Second)
 			c.Member("t-pd-1").Database.ID = 4711
+		})},
+		{Name: "PD member runs for a moment between two crashes", Cluster: crashed(with(func(c *plantest.Cluster) {
+			given(c, "t-pd-1", time.Minute)
+		}), "t-pd-1", 6, 5*time.Minute, 5*time.Second, 160*time.Second, 5*time.Second)},
+		{Name: "PD member is to be made anew, and its replacement has to wait for it", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-pd-2")
+			given(c, "t-pd-2", time.Hour, deleted)
+			m := c.Member("t-pd-2")
+			m.Database, m.Claims[0].Marked = state.Database{Presence: state.Absent}, true
+			c.Seen.PD.Members = 2
+			c.Add(pd).Database = state.Database{Presence: state.Absent}
+			c.Set(pd, func(s *state.Set) { s.Replicas, s.Partition, s.Ordered = 4, 4, true })
 		})},
 		{Name: "PD member is back", Cluster: with(func(c *plantest.Cluster) { given(c, "t-pd-1", time.Minute) })},
 		{Name: "PD has no quorum without it", Cluster: with(func(c *plantest.Cluster) {

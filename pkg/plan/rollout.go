@@ -48,6 +48,9 @@ func (sc Scene) worthTrying(p Profile, m state.Member) bool {
 		return false // nothing keeps it from being made anew, or removed
 	}
 	failing := sc.failing(m)
+	if sc.proven(m) {
+		failing = nil
+	}
 	switch {
 	case !p.Voters || m.Database.Presence != state.Unknown:
 		return len(failing) == 0
@@ -55,6 +58,19 @@ func (sc Scene) worthTrying(p Profile, m state.Member) bool {
 		return true
 	}
 	return sc.deadlocked(failing)
+}
+
+// proven: another member serves with the update revision, and has for a while.
+// Who fails with it then fails for another reason: PD lets nobody join while a
+// member that was added has yet to start, which may be the one that is down.
+func (sc Scene) proven(except state.Member) bool {
+	for _, m := range sc.Got.Running() {
+		if m.Ordinal != except.Ordinal && !sc.Got.Outdated(m) && m.Up() && !sc.loops(m) &&
+			!m.Pod.Started.IsZero() && sc.All.At.Sub(m.Pod.Started) >= settling {
+			return true
+		}
+	}
+	return false
 }
 
 // failing are other members that have the update revision and do not serve.
@@ -115,7 +131,7 @@ func (sc Scene) rollout(p Profile, h hold) verdict {
 		except = &next // it may crash again and again: this is to be the cure
 	}
 	if v := down(sc, sc.Got.Running(), except); !v.idle() && (outdated || !sc.replaced()) {
-		return sc.explained(v, next)
+		return sc.explained(p, v, next)
 	}
 	if !outdated {
 		return sc.finish()
@@ -155,19 +171,32 @@ func (sc Scene) yours(m state.Member) Gate {
 
 // explained says of members that fail with the old revision, below others that
 // serve with it, what a person can do: a partition reaches them only after those
-// above, and to restart those would take a second member away.
-func (sc Scene) explained(v verdict, next state.Member) verdict {
+// above, and to restart those would take a second member away. One whose pod is
+// Ready has no deadline elsewhere: what it waits for may come. Here nothing comes.
+func (sc Scene) explained(p Profile, v verdict, next state.Member) verdict {
 	for i, g := range v.gates {
 		m, ok := sc.Got.Member(g.Member)
-		if !ok || !next.Up() || !sc.Got.Outdated(m) || sc.Got.Set.Manual {
+		if !ok || m.Pod == nil || !next.Up() || !sc.Got.Outdated(m) || sc.Got.Set.Manual {
 			continue
 		}
 		v.gates[i].Unblock = fmt.Sprintf("it has the old pod template, and the new one reaches it only after %[1]s, "+
 			"which stays up as long as a peer is down; if the new template is what it needs: "+
 			"kubectl delete statefulset %[2]s --cascade=orphan, then run this again until the statefulset is there, "+
 			"then kubectl delete pod %[3]s; else see %[4]s", next.Name, sc.Cluster.SetName(m.Kind), m.Name, g.Unblock)
+		if since := sc.servedLast(p, m); m.Pod.Ready && g.Deadline.IsZero() && !since.IsZero() {
+			v.gates[i] = sc.since(v.gates[i], since, v.gates[i].Unblock)
+		}
 	}
 	return v
+}
+
+// servedLast is since when there is evidence that a member with a Ready pod does
+// not serve. One that the database has never seen has not since its pod is there.
+func (sc Scene) servedLast(p Profile, m state.Member) time.Time {
+	if since := m.DownSince(); !since.IsZero() || p.Stateless || m.Database.Presence != state.Absent {
+		return since
+	}
+	return sc.asItIs(m)
 }
 
 // finish closes a rollout, but not before Kubernetes knows that it is over:

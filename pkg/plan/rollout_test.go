@@ -92,6 +92,13 @@ func TestRepair(t *testing.T) {
 		{Name: "another one serves with the new revision", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tikv).Rolled(tikv, 3).Down(time.Minute, "t-tikv-2")
 		})},
+		{Name: "one fails with the new revision, with which another has long served", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(tikv).Rolled(tikv, 2, 3).Down(time.Minute, "t-tikv-2", "t-tikv-1")
+		})},
+		{Name: "one fails with the new revision, with which another has served for a moment", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(tikv).Rolled(tikv, 2, 3).Down(time.Minute, "t-tikv-2", "t-tikv-1")
+			c.Member("t-tikv-3").Pod.Started = plantest.Now.Add(-time.Minute)
+		})},
 		{Name: "it is going already", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tikv).Down(time.Minute, "t-tikv-3")
 			c.Member("t-tikv-3").Pod.Terminating = true

@@ -72,10 +72,13 @@ func (sc Scene) worthless(p Profile, m state.Member) bool {
 	return m.Database.Presence == state.Absent || m.Database.State == state.StoreTombstone
 }
 
+// missing waits for the peers of a member, but for those that wait for the member
+// itself, as Kubernetes makes no pod of theirs before.
 func (sc Scene) missing(except state.Member) verdict {
 	var peers []state.Member
 	for _, m := range sc.Got.Running() {
-		if sc.Kept(m) && !doomed(m) {
+		o, queued := sc.before(m)
+		if sc.Kept(m) && !doomed(m) && (!queued || o.Ordinal != except.Ordinal) {
 			peers = append(peers, m)
 		}
 	}

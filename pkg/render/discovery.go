@@ -73,9 +73,11 @@ func bootstrapData(c topology.Cluster, g topology.Group, have Existing, snap sta
 			data[keyInitial] = old[keyInitial] // for PD to say who of them has yet to start
 		}
 		return data
-	case have.Sets[topology.PD] != nil, snap.Groups[topology.PD].Extent() > 0 && old != nil:
-		// The first members are starting, told what is written there. Other
-		// names now would be another cluster.
+	case have.Sets[topology.PD] != nil, snap.Groups[topology.PD].Extent() > 0 && old != nil,
+		old[keyInitial] != "" && hasClaims(snap):
+		// The first members are starting, told what is written there, or have
+		// been. Other names now would be another cluster: if more members were
+		// asked for meanwhile, those have claims too, and nothing on them.
 		return old
 	case partlyUsed(g, snap):
 		return nil
@@ -157,6 +159,11 @@ func joinURLs(c topology.Cluster, snap state.Snapshot, old string) string {
 		return old
 	}
 	return strings.Join(urls, ",")
+}
+
+// hasClaims tells whether a member of PD has a claim.
+func hasClaims(snap state.Snapshot) bool {
+	return slices.ContainsFunc(snap.Groups[topology.PD].Members, func(m state.Member) bool { return len(m.Claims) > 0 })
 }
 
 // partlyUsed tells whether some, but not all, of the first members have a claim

@@ -85,6 +85,9 @@ func TestBootstrapData(t *testing.T) {
 		"pd-B20: changed while starting": {edit: one, old: data{keyInitial: initial3}, snap: silent(true, true, true), want: data{keyInitial: initial3}},
 		"answers, no cluster yet":        {old: data{keyInitial: initial3}, snap: state.Snapshot{}, want: data{keyInitial: initial3}},
 
+		"suspended, and more are wanted":  {noSet: true, old: data{keyInitial: initial1}, snap: silent(true, true, true), want: data{keyInitial: initial1}},
+		"suspended, and fewer are wanted": {edit: one, noSet: true, old: data{keyInitial: initial3}, snap: silent(true, true, true), want: data{keyInitial: initial3}},
+
 		"all data of an earlier cluster":  {noSet: true, snap: silent(true, true, true), want: data{keyInitial: initial3}},
 		"some data of an earlier cluster": {noSet: true, snap: silent(true, false, false), want: nil},
 		"data of removed members only":    {noSet: true, snap: silent(false, false, false, true), want: data{keyInitial: initial3}},

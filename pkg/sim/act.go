@@ -246,7 +246,7 @@ func (w *World) evictLeaders(s plan.EvictLeaders) error {
 	if w.chance(w.Faults.Fail) {
 		return errHalfWay
 	}
-	if !w.serving() {
+	if !w.serving() || !w.reached() {
 		return errNoPD
 	}
 	if st := w.store(s.StoreID); st == nil || st.state == state.StoreTombstone {
@@ -260,7 +260,7 @@ func (w *World) evictLeaders(s plan.EvictLeaders) error {
 
 // allowLeaders takes the record away last, for the same reason.
 func (w *World) allowLeaders(s plan.AllowLeaders) error {
-	if !w.serving() {
+	if !w.serving() || !w.reached() {
 		return errNoPD
 	}
 	r, known := w.recordOf(s.StoreID)

@@ -49,12 +49,21 @@ func (w *World) newAdvice() advice {
 		return old
 	case w.recorded != 0:
 		return advice{there: true, founders: old.founders, cluster: true}
-	case (w.sets[pd].exists || w.anyPodOf(pd)) && old.there:
+	case (w.sets[pd].exists || w.anyPodOf(pd)) && old.there, old.founders > 0 && w.claimed(pd):
 		return old
 	case w.partlyUsed():
 		return advice{there: true}
 	}
 	return founding(w.Intent.Replicas[pd])
+}
+
+func (w *World) claimed(k kind) bool {
+	for _, c := range w.claims[k] {
+		if c != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // newcomers is the advice while PD answers: founders that it has yet to see for

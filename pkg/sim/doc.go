@@ -96,7 +96,8 @@
 //   - order: no Restart of a member that is up while an earlier component still
 //     has pods to replace.
 //
-// Suspended is converged as well; a story that ends so goes on, and what was
+// Suspended is converged as well, with no mark on data that counts, unless only PD
+// could tell whose it is and was out of reach; a story that ends so goes on, and what was
 // suspended has to come back with all of its data and no second bootstrap.
 //
 // And when the faults have ended: the cluster converges within a bounded time

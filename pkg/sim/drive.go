@@ -12,6 +12,9 @@ import (
 // patient is how long a person looks on who knows that others have meddled.
 const patient = 30 * time.Minute
 
+// watching is how often a person looks who replaces pods himself.
+const watching = 10 * time.Minute
+
 // poll is how often the engine looks, in seconds.
 const poll = 5
 
@@ -20,8 +23,11 @@ const poll = 5
 func (w *World) Settle(most time.Duration) {
 	for late := w.t + int64(most/time.Second); ; {
 		left := time.Duration(late-w.t) * time.Second
-		if w.Faults.Kubectl > 0 || w.Faults.Bury > 0 || w.watched() {
+		if w.Faults.Kubectl > 0 || w.Faults.Bury > 0 {
 			left = min(left, patient)
+		}
+		if w.watched() {
+			left = min(left, watching)
 		}
 		p, err := w.Drive(left)
 		if err == nil && p.Outcome == plan.Converged {

@@ -59,7 +59,7 @@ func (w *World) recordFailure(s plan.RecordFailure) error {
 		return nil
 	case len(w.failures[k]) >= maxFailures, w.Intent.Paused:
 		return errConflict
-	case k != tidb && !w.serving():
+	case k != tidb && (!w.serving() || !w.reached()):
 		return errNoPD
 	case k == pd && w.pd.memberAt(i) != nil && w.alive(*w.pd.memberAt(i)):
 		return errors.New("the member is healthy again")

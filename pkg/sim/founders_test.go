@@ -108,3 +108,21 @@ func TestFirstMemberIsLateAndFewerAreWanted(t *testing.T) {
 		})
 	}
 }
+
+// More members are asked for before PD was heard of for the first time, and it is
+// suspended then. They have claims like the one that has founded it, and nothing
+// on them: told to found PD together, most of them would. (seed 31177)
+func TestMoreFirstMembersThanThereWere(t *testing.T) {
+	w := New(Options{PD: 1, TiKV: 3, TiDB: 1})
+	w.Tell()
+	w.When(func(w *World) bool { return w.sets[pd].exists }, func() {
+		w.pd.blind = w.t + 3600
+		w.Scale(topology.PD, 4)
+	})
+	_, _ = w.Drive(10 * time.Minute)
+	w.Suspend(kinds[:]...)
+	_, _ = w.Drive(10 * time.Minute)
+	w.Suspend()
+	w.pd.blind = 0
+	fine(t, w)
+}

@@ -95,9 +95,10 @@ func (w *World) observe() *observation {
 	return o
 }
 
-// known: PD answers us. During an election it may or may not.
+// known: PD answers us. During an election it may or may not. Members in another
+// Kubernetes cluster are out of our reach.
 func (w *World) known() bool {
-	return w.hasQuorum() && w.t >= w.pd.blind && (w.pd.leader != 0 || w.Seed%2 == 1)
+	return w.hasQuorum() && w.t >= w.pd.blind && w.reached() && (w.pd.leader != 0 || w.Seed%2 == 1)
 }
 
 // storesKnown: PD answers about stores.
@@ -105,10 +106,24 @@ func (w *World) storesKnown() bool {
 	return w.known() && w.pd.leader != 0 && w.t >= w.pd.storeless
 }
 
-// anyMemberRuns: there is a PD process that can be asked, whatever it answers.
-func (w *World) anyMemberRuns() bool {
+// reached: a member of ours takes part, so that there is somebody to ask.
+func (w *World) reached() bool {
+	for _, m := range w.pd.members {
+		if m.ordinal >= 0 && w.alive(m) {
+			return true
+		}
+	}
+	return false
+}
+
+// election is how long a member may be without a leader before that means anything.
+const election = 20
+
+// anyMemberRuns: there is a PD process that can be asked, whatever it answers, and
+// has run for some seconds.
+func (w *World) anyMemberRuns(seconds int64) bool {
 	for _, p := range w.pods[pd] {
-		if p != nil && p.running && !p.terminating() && p.lost <= w.t {
+		if p != nil && p.running && !p.terminating() && p.lost <= w.t && w.t-p.started >= seconds {
 			return true
 		}
 	}
@@ -119,7 +134,7 @@ func (w *World) observePD() state.PD {
 	out := state.PD{ClusterID: w.recorded}
 	if !w.known() {
 		out.Problem = errNoPD.Error()
-		if w.t >= w.pd.blind && !w.hasQuorum() && w.anyMemberRuns() {
+		if w.t >= w.pd.blind && (!w.hasQuorum() && w.anyMemberRuns(0) || !w.reached() && w.anyMemberRuns(election)) {
 			out.Problem, out.Leaderless = "PD has no leader", true
 		}
 		return out
@@ -225,8 +240,12 @@ func (w *World) observeMember(i int) state.Database {
 	if m.named {
 		d.Name = w.names[pd][i]
 	}
-	if !d.Healthy && w.lastUp[pd][i] != 0 {
-		d.Since = w.at(w.lastUp[pd][i]) // the status of the TidbCluster tells
+	switch p := w.pods[pd][i]; { // the status of the TidbCluster tells
+	case d.Healthy:
+	case w.lastUp[pd][i] != 0:
+		d.Since = w.at(w.lastUp[pd][i])
+	case p != nil:
+		d.Since = w.at(p.made) // nobody has ever seen it healthy
 	}
 	return d
 }

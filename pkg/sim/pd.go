@@ -92,16 +92,17 @@ func (w *World) enter(i int, p *pod, c *claim) {
 	case c.data != 0 && w.pd.member(c.data) == nil:
 		w.halt(p, 30) // it was removed, the others tell it so
 	case c.data != 0:
-		p.joined, w.pd.startedAt = w.t+joinTime, w.t
-	case own != nil && awaited(own, p, c):
-		c.data, own.named, own.started = own.id, true, true
-		p.joined, w.pd.startedAt = w.t+joinTime, w.t
+		w.rise(w.pd.member(c.data), p)
+	case own != nil && own.named && !own.started && p.advice.founds(i):
+		c.data = own.id
+		w.rise(own, p)
 	case own != nil:
 		w.refuse(i, p, own)
-	case p.advice.founds(i) && w.pd.id != 0:
-		c.data = forgotten // it founds with those who have let go of it since
 	case p.advice.founds(i):
 		w.found(p.advice)
+		if c.data == 0 && w.pd.id != 0 {
+			c.data = forgotten // it began with those who have let go of it since
+		}
 	case p.advice.join && w.serving():
 		w.join(i, p, c)
 	default:
@@ -109,10 +110,10 @@ func (w *World) enter(i int, p *pod, c *claim) {
 	}
 }
 
-// awaited: the member has yet to start for the first time, as one of the first or
-// as what the pod has begun to join as, and the pod may do just that.
-func awaited(m *pdMember, p *pod, c *claim) bool {
-	return !m.started && (m.named && p.advice.founds(m.ordinal) || c.joins == m.id)
+// rise has a member take part, perhaps for the first time.
+func (w *World) rise(m *pdMember, p *pod) {
+	m.named, m.started = true, true
+	p.joined, w.pd.startedAt = w.t+joinTime, w.t
 }
 
 // forgotten is data of a member that the others do not know.
@@ -134,7 +135,7 @@ func (w *World) found(a advice) {
 	n, there := a.founders, 0
 	for i := range n {
 		p, c := w.pods[pd][i], w.claims[pd][i]
-		if w.works(p) && p.advice == a && c != nil && c.data == 0 {
+		if w.works(p) && p.advice == a && c != nil && (c.data == 0 || c.data == forgotten) {
 			there++
 		}
 	}
@@ -147,7 +148,7 @@ func (w *World) found(a advice) {
 	for i := range n {
 		m := pdMember{id: 100 + w.number(), ordinal: i, named: true}
 		p, c := w.pods[pd][i], w.claims[pd][i]
-		if w.works(p) && p.advice == a && c != nil && c.data == 0 {
+		if w.works(p) && p.advice == a && c != nil && (c.data == 0 || c.data == forgotten) {
 			c.data, m.started, p.joined = m.id, true, w.t+joinTime
 		}
 		w.pd.members = append(w.pd.members, m)
@@ -172,8 +173,8 @@ func (w *World) join(i int, p *pod, c *claim) {
 		w.halt(p, 5)
 		return
 	}
-	c.joins = 100 + w.number() // PD writes it down before it starts
-	w.pd.members = append(w.pd.members, pdMember{id: c.joins, ordinal: i})
+	c.data = 100 + w.number() // PD writes down what it joins as, and then starts
+	w.pd.members = append(w.pd.members, pdMember{id: c.data, ordinal: i})
 }
 
 func (w *World) elect() {
@@ -206,7 +207,7 @@ func (w *World) elect() {
 }
 
 func (w *World) moveLeader(from, to string) error {
-	if !w.serving() {
+	if !w.serving() || !w.reached() {
 		return errNoPD
 	}
 	f, _ := w.cluster.Ordinal(kinds[pd], from)
@@ -225,7 +226,7 @@ func (w *World) moveLeader(from, to string) error {
 
 // removeMember follows etcd's strict reconfiguration.
 func (w *World) removeMember(id uint64) error {
-	if !w.serving() {
+	if !w.serving() || !w.reached() {
 		return errNoPD
 	}
 	m := w.pd.member(id)

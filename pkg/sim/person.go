@@ -11,6 +11,9 @@ import (
 // the pods that are to be replaced.
 func (w *World) obey(p plan.Plan) {
 	for _, g := range p.Gates {
+		if g.Blocked && strings.Contains(g.Unblock, "--cascade=orphan") {
+			w.rebuild(kindOf(g.Component))
+		}
 		name, ok := strings.CutPrefix(g.Unblock, "kubectl delete pod ")
 		if !ok || !g.Blocked {
 			continue

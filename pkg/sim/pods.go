@@ -78,7 +78,6 @@ type claim struct {
 	marked bool
 	goneAt int64  // never unless it is terminating
 	data   uint64 // the PD member or the store that the data belongs to, 0 while empty
-	joins  uint64 // the PD member that it has begun to join as
 	lost   bool   // it is bound to a host that is lost for good
 
 	requested, capacity int   // in Gi

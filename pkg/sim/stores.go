@@ -193,7 +193,7 @@ func (w *World) loses(s *store) bool {
 }
 
 func (w *World) removeStore(id uint64) error {
-	if !w.serving() {
+	if !w.serving() || !w.reached() {
 		return errNoPD
 	}
 	s := w.store(id)
@@ -217,7 +217,7 @@ func (w *World) removeStore(id uint64) error {
 }
 
 func (w *World) restoreStore(id uint64) error {
-	if !w.serving() {
+	if !w.serving() || !w.reached() {
 		return errNoPD
 	}
 	s := w.store(id)

@@ -15,6 +15,11 @@ func (w *World) deleteSet(s plan.DeleteSet) error {
 	}
 	set.leaving = true
 	set.generation++
+	// Whose claims are marked beyond the replicas only PD can tell.
+	w.tellable[kindOf(s.Component)] = w.view.snap.Groups[s.Component].Set.Replicas
+	if w.seen.serving && w.serving() {
+		w.tellable[kindOf(s.Component)] = limit
+	}
 	return nil
 }
 
@@ -97,8 +102,9 @@ func (w *World) restOfSuspended(k kind) {
 	if w.there(k) {
 		w.broke("rest", "%s is not suspended", kinds[k].Title())
 	}
+	asked := !w.Intent.Suspend[pd] && w.serving() && w.storesKnown()
 	for i, c := range w.claims[k] {
-		if c != nil && c.marked && w.counted(k, i) {
+		if c != nil && c.marked && w.counted(k, i) && (asked || i < w.tellable[k]) {
 			w.broke("rest", "%s is marked, but holds data that counts", c.name)
 		}
 	}

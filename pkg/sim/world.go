@@ -99,6 +99,7 @@ type World struct {
 	ledger      []record
 	failures    [3][]topology.Failure // in the status of the TidbCluster
 	lastUp      [3][limit]int64       // when a member was seen to be up last, by the truth
+	tellable    [3]int                // up to which ordinal marks could be judged when a component was suspended
 	runs        int                   // drivers so far
 	recorded    uint64                // PD's cluster id in the status of the TidbCluster
 

@@ -1,0 +1,98 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// What random stories have found, each as the story that it comes down to. Their
+// seeds tell other stories by now.
+
+// Somebody takes a pod away past us in the middle of its removal, and all is
+// suspended while PD cannot be asked. Whose the marked claim is nobody can tell,
+// until PD speaks again. (seeds 4818, 15895, 16825)
+func TestMarkThatNobodyCanJudge(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Faults: Faults{Kubectl: 1}})
+	scale := func(n int) {
+		spec := w.sets[pd].spec
+		spec.replicas = n
+		w.change(&w.sets[pd], spec)
+	}
+	scale(4)
+	w.OnStep("remove PD member basic-pd-3", func() {
+		w.pd.startedAt, w.pd.blind = w.t, w.t+1200
+		scale(3)
+		w.Suspend(kinds[:]...)
+	})
+	fine(t, w)
+	if c := w.claims[pd][3]; c == nil || !c.marked || !w.counted(pd, 3) {
+		t.Fatalf("this shows nothing\n%s", w.Transcript())
+	}
+	w.Suspend()
+	fine(t, w)
+}
+
+// With our own members suspended those of another Kubernetes cluster go on, but
+// nobody here can ask them. (seed 17498)
+func TestSuspendedBesideMembersElsewhere(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Elsewhere: 2, Reclaims: true})
+	w.Scale(topology.PD, 1)
+	w.When(func(w *World) bool { return w.sets[pd].spec.replicas == 1 }, func() { w.Suspend(kinds[:]...) })
+	w.When(func(w *World) bool { return !w.there(tidb) }, func() { w.pd.elsewhere = never })
+	w.When(func(w *World) bool { return !w.there(pd) }, func() { w.pd.elsewhere = w.t + 100 })
+	fine(t, w)
+	w.Suspend()
+	fine(t, w)
+}
+
+// Our only member runs without taking part, and its peers, which do, are out of
+// reach. (seed 408)
+func TestDeafPDBesideMembersElsewhere(t *testing.T) {
+	w := settled(Options{PD: 1, TiKV: 3, TiDB: 1, Elsewhere: 2})
+	w.Upgrade("v2-deaf", topology.PD)
+	_, _ = w.Drive(time.Hour)
+	w.Upgrade("v1", topology.PD)
+	fine(t, w)
+}
+
+// Members that run without serving, of an old template below others that serve
+// with another one, are beyond what a partition can reach. The run does not wait
+// for ever for what only a person can do. (seeds 8668, 17290)
+func TestDeafBelowOthers(t *testing.T) {
+	for _, k := range []kind{pd, tikv} {
+		w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+		w.pods[k][1].flaw = deaf
+		w.Pass(600)
+		w.Upgrade("v2", kinds[k])
+		p, err := w.Drive(2 * time.Hour)
+		if err != nil || p.Outcome != plan.Blocked || !strings.Contains(p.Gates[0].Unblock, "--cascade=orphan") {
+			t.Fatalf("%s, %v\n%s", gates(p), err, w.Transcript())
+		}
+		fine(t, w)
+	}
+}
+
+// A member that was added never starts, as its template fails, and PD lets nobody
+// else join meanwhile: who fails for that says nothing of the new template.
+// (seeds 16192, 22382)
+func TestAddedMemberHoldsUpOthers(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
+	w.pd.members = append(w.pd.members, pdMember{id: 100 + w.number(), ordinal: 3})
+	spec := w.sets[pd].spec
+	spec.replicas, spec.partition = 4, 4
+	w.change(&w.sets[pd], spec)
+	w.Scale(topology.PD, 4)
+	w.When(func(w *World) bool { return w.pods[pd][3] != nil && w.claims[pd][3] != nil }, func() {
+		w.pods[pd][3].flaw, w.pods[pd][3].revision, w.claims[pd][3].data = noImage, "v0", w.pd.memberAt(3).id
+	})
+	w.Pass(60)
+	w.expel(w.pd.memberAt(0).id)
+	w.remove(w.pods[pd][0])
+	w.claims[pd][0].goneAt = w.t
+	w.Pass(600)
+	fine(t, w)
+}
