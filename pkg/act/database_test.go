@@ -56,6 +56,12 @@ func TestRemoveMemberPreconditions(t *testing.T) {
 	for name, change := range map[string]func(*pd.FakeState){
 		"it leads":  func(s *pd.FakeState) { s.Leader = "basic-pd-2" },
 		"no quorum": func(s *pd.FakeState) { s.Unhealthy = map[string]bool{"basic-pd-1": true} },
+		"all others are elsewhere": func(s *pd.FakeState) {
+			for i := range 2 {
+				s.Members[i].Name = strings.Replace(s.Members[i].Name, "basic-pd-", "basic-east-pd-", 1)
+			}
+			s.Leader = s.Members[0].Name
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 func (a *Actor) moveLeader(ctx context.Context, s plan.MoveLeader) error {
@@ -63,11 +64,15 @@ func (a *Actor) removeMember(ctx context.Context, s plan.RemoveMember) error {
 	if err != nil {
 		return fmt.Errorf("read health of PD members: %w", err)
 	}
-	others, up := len(members.Members)-1, 0
+	others, up, own := len(members.Members)-1, 0, false
 	for _, m := range members.Members {
 		if m.ID != s.ID && healthy(health, m.ID) {
 			up++
+			own = own || a.here(m)
 		}
+	}
+	if !own && healthy(health, s.ID) {
+		return stale("PD", "could not be asked without %s: all other healthy members are elsewhere", s.Member)
 	}
 	if up < others/2+1 {
 		return stale("PD", "would have no quorum without %s: %d of the other %d members are healthy", s.Member, up, others)
@@ -85,6 +90,13 @@ func (a *Actor) removeMember(ctx context.Context, s plan.RemoveMember) error {
 		return fmt.Errorf("delete PD member %d: PD still lists it", s.ID)
 	}
 	return nil
+}
+
+// here: the member runs in this Kubernetes cluster, going by its name. With members
+// in others it is that of its host.
+func (a *Actor) here(m pd.Member) bool {
+	n, ok := a.cluster.Ordinal(topology.PD, m.Name)
+	return ok && (m.Name == a.cluster.PDName(n) || m.Name == a.cluster.PodHost(topology.PD, n))
 }
 
 func hasMember(m *pd.Members, id uint64) bool {

@@ -154,9 +154,23 @@ var quorumRemains = plan.Hook{
 		if healthy < rest/2+1 {
 			return fmt.Sprintf("%d of the other %d members healthy", healthy, rest)
 		}
+		if m.Database.Healthy && !othersHere(sc, m) {
+			return "no other member here is healthy, and those elsewhere cannot be asked"
+		}
 		return ""
 	},
 	Unblock: "bring the other members up first",
+}
+
+// othersHere: PD can be asked without the member. Those in another Kubernetes
+// cluster may be a quorum, but they answer nobody here, and nobody could join.
+func othersHere(sc plan.Scene, except state.Member) bool {
+	for _, m := range sc.Got.Members {
+		if m.Ordinal != except.Ordinal && m.Database.Presence == state.Present && m.Database.Healthy {
+			return true
+		}
+	}
+	return false
 }
 
 var memberRemoved = plan.Hook{

@@ -59,6 +59,22 @@ func TestDeafPDBesideMembersElsewhere(t *testing.T) {
 	fine(t, w)
 }
 
+// All members but one are wanted no more, and just that one was given up. The last
+// one that serves here stays: those elsewhere are a quorum, but nobody here could
+// ask them any more, and nobody could join. (seeds 23755, 28902, 29852)
+func TestLastMemberHereStays(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Elsewhere: 2, Failover: true})
+	w.lose(w.pods[pd][0], 3600)
+	w.OnStep("remove PD member basic-pd-0", func() { w.Scale(topology.PD, 1) })
+	_, _ = w.Drive(50 * time.Minute)
+	if !w.reached() || !told(w, "give up basic-pd-0") {
+		t.Fatal(w.Transcript())
+	}
+	w.Intent.Recover = true
+	w.Settle(2 * time.Hour)
+	fine(t, w)
+}
+
 // Members that run without serving, of an old template below others that serve
 // with another one, are beyond what a partition can reach. The run does not wait
 // for ever for what only a person can do. (seeds 8668, 17290)

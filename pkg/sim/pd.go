@@ -236,17 +236,21 @@ func (w *World) removeMember(id uint64) error {
 	if w.t-w.pd.startedAt < 5 {
 		return fmt.Errorf("etcdserver: unhealthy cluster")
 	}
-	left, started, alive := len(w.pd.members)-1, 0, 0
+	left, started, alive, here := len(w.pd.members)-1, 0, 0, false
 	for _, o := range w.pd.members {
 		if o.id == id {
 			continue
 		}
+		here = here || o.ordinal >= 0 && w.alive(o)
 		if o.named {
 			started++
 		}
 		if w.alive(o) {
 			alive++
 		}
+	}
+	if !here && w.alive(*m) {
+		return fmt.Errorf("nobody else could be asked") // as package act finds out
 	}
 	if majority := left/2 + 1; started < majority || w.alive(*m) && alive < majority {
 		return fmt.Errorf("etcdserver: re-configuration failed due to not enough started members")

@@ -78,7 +78,7 @@ func (w *World) rebuild(k kind) {
 }
 
 // bringBack is what a person has to do about a PD that others have scaled in so
-// far that it lost its quorum, and then want so: nobody can be asked any more
+// far that it lost its quorum, or all of its members here, and then want so: nobody can be asked any more
 // who is missing.
 func (w *World) bringBack() {
 	s := &w.sets[pd]
@@ -89,7 +89,7 @@ func (w *World) bringBack() {
 			reached++
 		}
 	}
-	if reached < w.pd.quorum() && s.exists && s.spec.replicas < own {
+	if (reached < w.pd.quorum() || reached == w.Elsewhere) && s.exists && s.spec.replicas < own {
 		w.note("user: scale the StatefulSet of PD back to %d", own)
 		spec := s.spec
 		spec.replicas = own
