@@ -163,8 +163,15 @@ func (sc Scene) advise(p Profile, gates []Gate) {
 			continue
 		}
 		c, ok := sc.casualty(p, m)
-		if ok && c.Record == nil && c.Spared == "" && !sc.All.At.Before(c.Due) {
-			gates[i].Unblock = fmt.Sprintf("kubectl tidb failover %s run, or look with: %s", sc.Cluster.Name, gates[i].Unblock)
+		switch look := gates[i].Unblock; {
+		case !ok:
+		case c.Record == nil && c.Spared == "" && !sc.All.At.Before(c.Due):
+			gates[i].Unblock = fmt.Sprintf("kubectl tidb failover %s run, or look with: %s", sc.Cluster.Name, look)
+		case c.Record != nil && p.Failover.Keeps && !c.Record.Discarded && !sc.Want.Recover:
+			// It has its replacement, and is waited for only because PD still counts
+			// on its data.
+			gates[i].Unblock = fmt.Sprintf("if it never comes back: kubectl tidb failover %s run --component %s --discard %s, else look with: %s",
+				sc.Cluster.Name, p.Kind, m.Name, look)
 		}
 	}
 }

@@ -359,6 +359,13 @@ func TestFailoverAdvised(t *testing.T) {
 			replacement(c, tikv)
 			c.Want(tikv).Recover = true
 		}), "kubectl describe pod t-tikv-1"},
+		"given up, and a rollout waits for it": {with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			given(c, "t-tikv-1", time.Hour)
+			replacement(c, tikv)
+			c.Roll(tikv)
+			c.Rolled(tikv, 1, 3)
+		}), "if it never comes back: kubectl tidb failover t run --component tikv --discard t-tikv-1, else look with: kubectl describe pod t-tikv-1"},
 		"due this very moment": {with(func(c *plantest.Cluster) { lost(c, 35*time.Minute, "t-tikv-1") }), "kubectl tidb failover t run, or look with: kubectl describe pod t-tikv-1"},
 		"it serves between its crashes": {
 			crashed(with(), "t-tikv-1", 5, 5*time.Minute, 5*time.Second, time.Minute, 5*time.Second), "kubectl logs --previous t-tikv-1",
