@@ -102,6 +102,27 @@ func (m meter) Report(e event.Event) {
 	m.events = append(m.events, e)
 }
 
+// drives tells whether a daemon says that it drives the cluster. It tells while it
+// runs, as do those below.
+func (s *stage) drives(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held[name]
+}
+
+func (s *stage) vanished() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gone
+}
+
+// taken are the turns so far.
+func (s *stage) taken() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.turns)
+}
+
 // nowhere is a dialer that reaches nobody.
 type nowhere struct{}
 
@@ -185,14 +206,14 @@ func TestDrives(t *testing.T) {
 		if err != nil || *set.Spec.Replicas != 3 {
 			t.Errorf("PD: %v, %v", set, err)
 		}
-		if !s.held["a"] || s.lease(t).Spec.HolderIdentity == nil {
+		if !s.drives("a") || s.lease(t).Spec.HolderIdentity == nil {
 			t.Error("it drives the cluster, and does not hold its lease")
 		}
 		if e := s.events[0]; e.Type != event.Planned || e.Cluster != "basic" || e.Namespace != "db" {
 			t.Errorf("the story begins with %+v", e)
 		}
 		stop()
-		if s.held["a"] || s.lease(t).Spec.HolderIdentity != nil {
+		if s.drives("a") || s.lease(t).Spec.HolderIdentity != nil {
 			t.Error("the lease is held still")
 		}
 	})
@@ -206,15 +227,15 @@ func TestIdle(t *testing.T) {
 		pass(2 * time.Minute) // the status says once that it is paused
 		s.kube.ClearActions()
 		s.dyn.ClearActions()
-		turns := len(s.turns)
+		turns := len(s.taken())
 		pass(30 * time.Minute)
 		if got := s.writes(); len(got) > 0 || s.reads() > 0 {
 			t.Errorf("wrote %q, read %d times", got, s.reads())
 		}
-		if n := len(s.turns) - turns; n < 25 || n > 35 {
+		if n := len(s.taken()) - turns; n < 25 || n > 35 {
 			t.Errorf("PD was asked %d times in 30 minutes", n)
 		}
-		if s.held["a"] {
+		if s.drives("a") {
 			t.Error("the lease is held, and renewed")
 		}
 	})
@@ -230,20 +251,20 @@ func TestTwo(t *testing.T) {
 		}
 		pass(time.Minute)
 		first, second := "a", "b"
-		if s.held["b"] {
+		if s.drives("b") {
 			first, second = "b", "a"
 		}
-		if !s.held[first] || s.held[second] {
+		if !s.drives(first) || s.drives(second) {
 			t.Fatalf("held by %v", s.held)
 		}
-		for _, turn := range s.turns {
+		for _, turn := range s.taken() {
 			if strings.HasPrefix(turn, second) && turn != second+": held" {
 				t.Errorf("%s, but %s drives the cluster", turn, first)
 			}
 		}
 		stop[first]()
 		pass(2 * heldPause)
-		if s.held[first] || !s.held[second] {
+		if s.drives(first) || !s.drives(second) {
 			t.Errorf("held by %v", s.held)
 		}
 		stop[second]()
@@ -260,8 +281,8 @@ func TestDeleted(t *testing.T) {
 			t.Fatal(err)
 		}
 		pass(time.Minute)
-		if !s.gone || s.held["a"] {
-			t.Errorf("gone: %t, held: %t", s.gone, s.held["a"])
+		if !s.vanished() || s.drives("a") {
+			t.Errorf("gone: %t, held: %t", s.vanished(), s.drives("a"))
 		}
 		stop()
 	})
