@@ -74,7 +74,7 @@ func takers(sc plan.Scene, m state.Member) int {
 // from all of them. Who made those has a reason, and only a person knows it;
 // waiting would take until the timeout, which is a day, and then be in vain.
 func leadersStranded(sc plan.Scene, m state.Member) string {
-	if !m.Up() || m.Database.Leaders == 0 || sc.All.PD.UpStores < 2 || takers(sc, m) > 0 {
+	if m.Database.Leaders == 0 || sc.All.PD.UpStores < 2 || takers(sc, m) > 0 {
 		return ""
 	}
 	return "all other stores have evict-leader schedulers; see: pd-ctl scheduler show"
@@ -97,7 +97,7 @@ func leadersBound(sc plan.Scene, _ state.Member) string {
 // followers tells whether any store has replicas that do not lead.
 func followers(sc plan.Scene) bool {
 	for _, m := range sc.Got.Members {
-		if d := m.Database; d.Presence == state.Present && (d.Evicting || d.Regions > d.Leaders) {
+		if d := m.Database; d.Evicting || d.Regions > d.Leaders {
 			return true
 		}
 	}

@@ -46,7 +46,7 @@ func spareMember(sc plan.Scene, m state.Member, now bool) string {
 	case !sc.All.PD.Serving():
 		return "PD does not serve: " + pdState(sc)
 	case m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran:
-		return "" // it was removed, and with the data it has it cannot come back
+		// It was removed, and with the data it has it cannot come back.
 	case m.Database.Presence != state.Present:
 		return "it has never joined PD"
 	case m.Database.Healthy:
@@ -128,8 +128,7 @@ func successor(sc plan.Scene, m state.Member) (state.Member, bool) {
 		if c.Ordinal == m.Ordinal || !c.Up() || !sc.Kept(c) {
 			continue
 		}
-		updated, bestUpdated := !sc.Got.Outdated(c), found && !sc.Got.Outdated(best)
-		if !found || updated && !bestUpdated {
+		if !found || !sc.Got.Outdated(c) && sc.Got.Outdated(best) {
 			best, found = c, true
 		}
 	}

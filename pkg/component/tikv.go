@@ -78,7 +78,7 @@ var enoughStores = plan.Hook{
 	Want: "enough other stores",
 	Refuse: func(sc plan.Scene, m state.Member) string {
 		pd := sc.All.PD
-		if leaving(m) || !pd.Bootstrapped {
+		if leaving(m) {
 			return ""
 		}
 		if m.Database.State != state.StoreUp {

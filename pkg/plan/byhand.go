@@ -34,7 +34,8 @@ func (sc Scene) byHand(p Profile, h hold, v verdict) verdict {
 // deletePod is what a user does who restarts pods himself.
 const deletePod = "kubectl delete pod "
 
-// outworn: nothing but a pod of the update revision can be hoped to help.
+// outworn: nothing but a pod of the update revision can be hoped to help. One that
+// is missing Kubernetes makes of that revision in any case.
 func (sc Scene) outworn(p Profile, m state.Member) bool {
-	return m.Pod != nil && sc.Got.Outdated(m) && sc.lost(p, m) && sc.worthTrying(p, m)
+	return sc.Got.Outdated(m) && sc.lost(p, m) && sc.worthTrying(p, m)
 }

@@ -158,10 +158,10 @@ func (sc Scene) record(m state.Member, discarded bool) Step {
 // advise tells those who wait for a member that is lost what can be done.
 func (sc Scene) advise(p Profile, gates []Gate) {
 	for i := range gates {
-		m, ok := sc.Got.Member(gates[i].Member)
-		if !ok || gates[i].Want != servingAgain || sc.Policy.Failover.covers(p.Kind) {
+		if gates[i].Want != servingAgain || sc.Policy.Failover.covers(p.Kind) {
 			continue
 		}
+		m, _ := sc.Got.Member(gates[i].Member)
 		c, ok := sc.casualty(p, m)
 		switch look := gates[i].Unblock; {
 		case !ok:

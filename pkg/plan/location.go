@@ -31,7 +31,7 @@ func Locations(pd state.PD, wanted []string) []string {
 // whose pod or node is not there keeps what it has.
 func (sc Scene) labelStore(m state.Member) []Step {
 	if m.Database.Presence != state.Present || m.Database.State == state.StoreTombstone ||
-		m.Pod == nil || m.Pod.Terminating || m.Pod.Node == "" {
+		m.Pod == nil || m.Pod.Terminating {
 		return nil
 	}
 	node := sc.All.Nodes[m.Pod.Node]

@@ -36,7 +36,7 @@ func reclaim(profiles []Profile, w Wanted, s state.Snapshot) verdict {
 func (sc Scene) unspoken(p Profile) []Gate {
 	left, stores := false, false
 	for _, m := range sc.Got.Members {
-		left = left || m.Marked() && !sc.Kept(m) && m.Pod == nil
+		left = left || m.Marked() && !sc.Kept(m)
 		stores = stores || len(m.Claims) > len(markedClaims(m))
 	}
 	if !left || !stores || !sc.Want.Suspend {

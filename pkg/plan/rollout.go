@@ -47,8 +47,8 @@ func (sc Scene) worthTrying(p Profile, m state.Member) bool {
 	if sc.renewable(p, m) || doomed(m) && top && (!sc.Kept(m) || sc.spent(p, m)) {
 		return false // nothing keeps it from being made anew, or removed
 	}
-	failing := sc.failing(m)
-	if sc.proven(m) {
+	failing := sc.failing()
+	if sc.proven() {
 		failing = nil
 	}
 	switch {
@@ -60,12 +60,12 @@ func (sc Scene) worthTrying(p Profile, m state.Member) bool {
 	return sc.deadlocked(failing)
 }
 
-// proven: another member serves with the update revision, and has for a while.
+// proven: a member serves with the update revision, and has for a while.
 // Who fails with it then fails for another reason: PD lets nobody join while a
 // member that was added has yet to start, which may be the one that is down.
-func (sc Scene) proven(except state.Member) bool {
+func (sc Scene) proven() bool {
 	for _, m := range sc.Got.Running() {
-		if m.Ordinal != except.Ordinal && !sc.Got.Outdated(m) && m.Up() && !sc.loops(m) &&
+		if !sc.Got.Outdated(m) && m.Up() && !sc.loops(m) &&
 			!m.Pod.Started.IsZero() && sc.All.At.Sub(m.Pod.Started) >= settling {
 			return true
 		}
@@ -73,13 +73,13 @@ func (sc Scene) proven(except state.Member) bool {
 	return false
 }
 
-// failing are other members that have the update revision and do not serve.
-func (sc Scene) failing(except state.Member) []state.Member {
+// failing are members that have the update revision and do not serve.
+func (sc Scene) failing() []state.Member {
 	var failing []state.Member
 	for _, m := range sc.Got.Running() {
 		removed := doomed(m) && m.Pod != nil && m.Pod.Ran // it fails for another reason
 		_, queued := sc.before(m)
-		if m.Ordinal != except.Ordinal && !sc.Got.Outdated(m) && (!m.Up() || sc.loops(m)) && !removed && !queued {
+		if !sc.Got.Outdated(m) && (!m.Up() || sc.loops(m)) && !removed && !queued {
 			failing = append(failing, m)
 		}
 	}
@@ -95,7 +95,7 @@ func (sc Scene) deadlocked(failing []state.Member) bool {
 	wait := settling
 	for _, c := range failing {
 		switch {
-		case c.Pod == nil || !c.Pod.Ran && c.Pod.Started.IsZero():
+		case c.Pod == nil || !c.Pod.Ran:
 			return false
 		case c.Pod.Started.IsZero():
 			wait = patience
@@ -127,7 +127,7 @@ func (sc Scene) rollout(p Profile, h hold) verdict {
 		return v
 	}
 	var except *state.Member
-	if outdated && next.Up() {
+	if next.Up() {
 		except = &next // it may crash again and again: this is to be the cure
 	}
 	if v := down(sc, sc.Got.Running(), except); !v.idle() && (outdated || !sc.replaced()) {
@@ -175,8 +175,8 @@ func (sc Scene) yours(m state.Member) Gate {
 // Ready has no deadline elsewhere: what it waits for may come. Here nothing comes.
 func (sc Scene) explained(p Profile, v verdict, next state.Member) verdict {
 	for i, g := range v.gates {
-		m, ok := sc.Got.Member(g.Member)
-		if !ok || m.Pod == nil || !next.Up() || !sc.Got.Outdated(m) || sc.Got.Set.Manual {
+		m, _ := sc.Got.Member(g.Member)
+		if m.Pod == nil || !next.Up() || !sc.Got.Outdated(m) || sc.Got.Set.Manual {
 			continue
 		}
 		v.gates[i].Unblock = fmt.Sprintf("it has the old pod template, and the new one reaches it only after %[1]s, "+

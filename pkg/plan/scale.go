@@ -72,7 +72,7 @@ func alive(m state.Member) bool {
 // above it that serves with another revision.
 func (sc Scene) joined(p Profile, coming int) verdict {
 	running := sc.Got.Running()
-	if p.Voters && sc.All.PD.ClusterID == 0 && len(running) > 0 {
+	if p.Voters && sc.All.PD.ClusterID == 0 {
 		return verdict{} // there is nothing to vote on before most founders are there
 	}
 	if p.Voters {

@@ -9,12 +9,12 @@ import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 func (sc Scene) scaleIn(p Profile) verdict {
 	have := sc.Got.Set.Replicas
 	open, going := sc.leftovers(p)
-	if len(open.steps) > 0 || len(open.gates) > going {
+	if len(open.gates) > going {
 		return open
 	}
 	free, surplus := 0, have-sc.Want.Size()
-	if surplus <= 0 && have > 0 && sc.spent(p, sc.at(have-1)) {
-		surplus = 1
+	if have > 0 && sc.spent(p, sc.at(have-1)) {
+		surplus = max(surplus, 1)
 	}
 	for i := range min(surplus, sc.leavers(p)-going) {
 		v := sc.release(p, sc.at(have-1-i))
@@ -52,14 +52,15 @@ func (sc Scene) release(p Profile, m state.Member) verdict {
 	return missing
 }
 
-// waiting: there is nothing to do, and what is waited for may come by itself.
+// waiting: there is nothing to do, and what is waited for, if anything, may come by
+// itself.
 func (v verdict) waiting() bool {
 	for _, g := range v.gates {
 		if g.Blocked {
 			return false
 		}
 	}
-	return len(v.steps) == 0 && len(v.gates) > 0
+	return len(v.steps) == 0
 }
 
 // worthless: nothing is lost with the member, because the database does not

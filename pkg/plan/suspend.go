@@ -73,18 +73,16 @@ func (sc Scene) adopt(p Profile) verdict {
 func (sc Scene) leaving() verdict {
 	var v verdict
 	for _, m := range sc.Got.Members {
-		if m.Pod == nil || sc.Got.Set.Terminating && !m.Pod.Terminating {
-			continue // it may be deleted without its pods
+		if m.Pod == nil || !m.Pod.Terminating {
+			continue // the StatefulSet may be deleted without its pods
 		}
-		g := Gate{Component: m.Kind, Member: m.Name, Want: "the pod is gone", Observed: m.Trouble()}
-		if m.Pod.Terminating {
-			g.Since, g.Deadline = m.Pod.Since, m.Pod.Since.Add(patience)
-			g.Blocked = !sc.All.At.Before(g.Deadline)
-			g.Unblock = "kubectl describe pod " + m.Name
-		}
-		v.gates = append(v.gates, g)
+		v.gates = append(v.gates, Gate{
+			Component: m.Kind, Member: m.Name, Want: "the pod is gone", Observed: m.Trouble(),
+			Since: m.Pod.Since, Deadline: m.Pod.Since.Add(patience), Unblock: "kubectl describe pod " + m.Name,
+			Blocked: !sc.All.At.Before(m.Pod.Since.Add(patience)),
+		})
 	}
-	if sc.Got.Set.Terminating && len(v.gates) == 0 {
+	if len(v.gates) == 0 {
 		v.gates = []Gate{{Component: sc.Want.Kind, Want: "the StatefulSet is gone"}}
 	}
 	return v

@@ -121,7 +121,7 @@ func (sc Scene) tendVolume(p Profile, m state.Member, c state.Claim, own []entry
 // untidy is what of a claim's volume is not as wanted. The policy of one that is
 // about to be given up stays: it is set when the claim is deleted.
 func (sc Scene) untidy(p Profile, m state.Member, c state.Claim, own []entry) (policy string, set state.Identity) {
-	if want := string(sc.Cluster.VolumePolicy); want != "" && c.Volume.Policy != want && (!c.Marked || !sc.Cluster.Reclaims) {
+	if want := string(sc.Cluster.VolumePolicy); c.Volume.Policy != want && (!c.Marked || !sc.Cluster.Reclaims) {
 		policy = want
 	}
 	return policy, state.Identity{

@@ -24,10 +24,7 @@ func (sc Scene) volumes() verdict {
 		return v // what is to go is not made anew, and grows when it is back
 	}
 	asked, running := true, max(sc.Got.Set.Replicas, sc.Got.Extent())
-	for _, m := range sc.Got.Members {
-		if m.Ordinal >= running {
-			break
-		}
+	for _, m := range sc.Got.Members[:min(running, len(sc.Got.Members))] {
 		for _, c := range m.Claims {
 			got := sc.grow(m, c)
 			asked = asked && !sc.lacks(c)
@@ -91,7 +88,7 @@ func Rigid(c state.Claim) string {
 // Never for a smaller size, which no claim could follow.
 func (sc Scene) recreate() verdict {
 	set := sc.Got.Set
-	if !set.Exists || set.Terminating || !sc.outgrown() {
+	if set.Terminating || !sc.outgrown() {
 		return verdict{}
 	}
 	if busy := sc.busy(); busy != "" {

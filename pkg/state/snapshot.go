@@ -74,7 +74,7 @@ func (p PD) Quorum() int { return p.Members/2 + 1 }
 // Serving tells whether PD can be relied on now: it answered, most of its
 // members are healthy and one of them leads.
 func (p PD) Serving() bool {
-	return p.Known() && p.Members > 0 && p.Healthy >= p.Quorum() && p.Leader != ""
+	return p.Known() && p.Healthy >= p.Quorum() && p.Leader != ""
 }
 
 // Eviction is a record of an evict-leader scheduler that we made.
