@@ -31,7 +31,7 @@ func TestCasualties(t *testing.T) {
 	if k := got["t-tikv-1"]; k.Spared != "" || !k.Due.Equal(plantest.Now.Add(4*time.Minute)) {
 		t.Errorf("%+v", k)
 	}
-	if k := got["t-tidb-0"]; k.Record == nil || k.Trouble == "" {
+	if k := got["t-tidb-0"]; k.Record == nil || k.Trouble == "" || k.Spared != "" || !k.Due.IsZero() {
 		t.Errorf("%+v", k)
 	}
 	if k := got["t-tidb-2"]; k.Spared == "" {

@@ -155,6 +155,9 @@ func TestSpared(t *testing.T) {
 		"is being replaced":                    {with(rolled(3), down, going(time.Minute)), "its pod is being replaced"},
 		"should have been replaced long since": {with(rolled(3), down, going(10*time.Minute)), ""},
 		"goes, but nothing is rolled out":      {with(down, going(time.Minute)), ""},
+		"has the old template, for a moment": {with(rolled(3), func(c *plantest.Cluster) {
+			lost(c, time.Minute, "t-tikv-2")
+		}), ""},
 		"nobody knows since when": {with(down, func(c *plantest.Cluster) {
 			m := c.Member("t-tikv-2")
 			m.Pod, m.Database.Since = nil, time.Time{}

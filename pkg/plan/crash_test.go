@@ -28,7 +28,7 @@ func crashed(c *plantest.Cluster, name string, restarts int, made, ran, waited, 
 func TestCrashes(t *testing.T) {
 	rolled := func() *plantest.Cluster { return with(func(c *plantest.Cluster) { c.Roll(tidb).Rolled(tidb, 2) }) }
 	const s, m, day = time.Second, time.Minute, 24 * time.Hour
-	plantest.Table(t, "crashes", []plantest.Case{
+	plantest.Waits(t, "crashes", []plantest.Case{
 		{Name: "tikv-11-27: runs for less than it takes to believe in it", Cluster: crashed(rolled(), "t-tidb-2", 3, 3*m, 5*s, 40*s, 20*s)},
 		{Name: "runs for long enough", Cluster: crashed(rolled(), "t-tidb-2", 3, 3*m, 5*s, 40*s, 30*s)},
 		{Name: "runs for as long as it did before it crashed", Cluster: crashed(rolled(), "t-tidb-2", 3, 9*m, 50*s, 40*s, 60*s)},
@@ -37,6 +37,18 @@ func TestCrashes(t *testing.T) {
 		{Name: "has crashed after a long life", Cluster: crashed(rolled(), "t-tidb-2", 7, 30*day, day, 10*s, 5*s)},
 		{Name: "waits to be started again", Cluster: crashed(rolled(), "t-tidb-2", 5, 5*m, 5*s, 80*s, 0)},
 		{Name: "tidb-S6: since the pod was made", Cluster: crashed(rolled(), "t-tidb-2", 6, 12*m, 5*s, 160*s, 5*s)},
+		{Name: "since the pod was made, more or less", Cluster: crashed(rolled(), "t-tidb-2", 6, 60*m, 5*s, 160*s, 5*s)},
+		{Name: "has crashed after ten minutes", Cluster: crashed(rolled(), "t-tidb-2", 7, 30*day, 10*m, 10*s, 5*s)},
+		{Name: "is going", Cluster: func() *plantest.Cluster {
+			c := crashed(rolled(), "t-tidb-2", 5, 5*m, 5*s, 80*s, 0)
+			c.Member("t-tidb-2").Pod.Terminating = true
+			return c
+		}()},
+		{Name: "nobody tells of its last run", Cluster: func() *plantest.Cluster {
+			c := crashed(rolled(), "t-tidb-2", 5, 5*m, 5*s, 80*s, 0)
+			c.Member("t-tidb-2").Pod.Last = state.Run{}
+			return c
+		}()},
 		{Name: "an old pod, since a while", Cluster: crashed(rolled(), "t-tidb-2", 6, 9*day, 5*s, 160*s, 5*s)},
 		{Name: "an old pod, since long", Cluster: crashed(rolled(), "t-tidb-2", 9, 9*day, 5*s, 300*s, 5*s)},
 		{Name: "the one to be restarted next is given the cure", Cluster: crashed(with(func(c *plantest.Cluster) { c.Roll(tidb) }),
@@ -61,7 +73,7 @@ func mutely(c *plantest.Cluster, ago time.Duration) {
 // TestBeyondPartition: the old template is what keeps a member down, and those
 // above it serve with it.
 func TestBeyondPartition(t *testing.T) {
-	plantest.Table(t, "beyond", []plantest.Case{
+	plantest.Waits(t, "beyond", []plantest.Case{
 		{Name: "down for a while", Cluster: with(func(c *plantest.Cluster) { c.Roll(tikv).Down(time.Minute, "t-tikv-1") })},
 		{Name: "pd-B15: down for long", Cluster: with(func(c *plantest.Cluster) { c.Roll(tikv).Down(time.Hour, "t-tikv-1") })},
 		{Name: "pd-B17: no pod", Cluster: with(func(c *plantest.Cluster) {

@@ -211,14 +211,23 @@ func TestRefusals(t *testing.T) {
 		replicas int
 		want     string
 	}{
-		"enough":         {tikv, 3, ""},
-		"out":            {tikv, 9, ""},
-		"too few stores": {tikv, 2, "TiKV: at least 3 replicas, 2 asked for: PD keeps max-replicas=3 copies of each region"},
-		"no PD":          {pd, 0, "PD: at least 1 replicas, 0 asked for: the last member holds the cluster's metadata"},
-		"no TiDB":        {tidb, 0, ""},
+		"enough":              {tikv, 3, ""},
+		"out":                 {tikv, 9, ""},
+		"too few stores":      {tikv, 2, "TiKV: at least 3 replicas, 2 asked for: PD keeps max-replicas=3 copies of each region"},
+		"no PD":               {pd, 0, "PD: at least 1 replicas, 0 asked for: the last member holds the cluster's metadata"},
+		"no TiDB":             {tidb, 0, ""},
+		"as few as there are": {tikv, -2, ""},
+		"fewer than pods that were left without a set": {tikv, -3, "TiKV: at least 3 replicas, 2 asked for: PD keeps max-replicas=3 copies of each region"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := with(func(c *plantest.Cluster) { c.Want(tc.kind).Replicas = tc.replicas })
+			switch tc.replicas {
+			case -2:
+				c = plantest.New(3, 2, 3)
+			case -3:
+				orphaned(c, tikv)
+				c.Want(tikv).Replicas = 2
+			}
 			got := ""
 			for _, g := range plan.Refusals(component.Profiles(), c.Wanted, c.Seen) {
 				if !g.Blocked {

@@ -58,7 +58,7 @@ func discarded(f *topology.Failure) { f.Discarded = true }
 func deleted(f *topology.Failure)   { f.Deleted = true }
 
 func TestFailoverBegins(t *testing.T) {
-	plantest.Table(t, "failover-begins", []plantest.Case{
+	plantest.Waits(t, "failover-begins", []plantest.Case{
 		{Name: "a run that is not asked to", Cluster: with(func(c *plantest.Cluster) { lost(c, time.Hour, "t-tikv-1") })},
 		{Name: "pd-B12: PD member, long since", Cluster: failing(func(c *plantest.Cluster) { lost(c, time.Hour, "t-pd-1") })},
 		{Name: "PD member, countdown", Cluster: failing(func(c *plantest.Cluster) { lost(c, 3*time.Minute, "t-pd-1") })},
@@ -158,7 +158,7 @@ func TestFailoverBegins(t *testing.T) {
 }
 
 func TestFailoverGoesOn(t *testing.T) {
-	plantest.Table(t, "failover-goes-on", []plantest.Case{
+	plantest.Waits(t, "failover-goes-on", []plantest.Case{
 		{Name: "PD lets go of the member, also in a run that may not give up any", Cluster: with(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-pd-1")
 			given(c, "t-pd-1", time.Second)

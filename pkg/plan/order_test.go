@@ -28,7 +28,7 @@ func TestOrdered(t *testing.T) {
 		c.Want(tikv).Replicas = 3
 		return c
 	}
-	plantest.Table(t, "ordered", []plantest.Case{
+	plantest.Waits(t, "ordered", []plantest.Case{
 		{Name: "the first is stuck, the others wait for it", Cluster: begun(ordered).Set(tikv, opened)},
 		{Name: "the same, but Parallel: the last is missing for another reason", Cluster: begun(func(*state.Set) {}).Set(tikv, opened)},
 		{Name: "the last is missing though all before it are ready", Cluster: missing(plantest.New(3, 4, 2).Set(tikv, ordered), "t-tikv-3")},
@@ -47,6 +47,7 @@ func TestOrdered(t *testing.T) {
 			return c
 		}()},
 		{Name: "a removed pod stays while another is missing", Cluster: missing(leftOver(time.Minute, ordered), "t-tikv-0")},
+		{Name: "a removed pod stays while two are not ready", Cluster: leftOver(time.Minute, ordered).Down(3*time.Minute, "t-tikv-2")},
 		{Name: "a removed pod stays while another is not ready", Cluster: leftOver(time.Minute, ordered)},
 		{Name: "a removed pod stays while another has not been ready for long", Cluster: leftOver(10*time.Minute, ordered)},
 		{Name: "a removed pod goes, Parallel", Cluster: leftOver(10*time.Minute, func(*state.Set) {})},
@@ -87,7 +88,7 @@ func TestByHand(t *testing.T) {
 		}
 		return c
 	}
-	plantest.Table(t, "by-hand", []plantest.Case{
+	plantest.Waits(t, "by-hand", []plantest.Case{
 		{Name: "a pod of the old revision is stuck", Cluster: plantest.New(3, 4, 2).Roll(tikv).Set(tikv, manual).Down(time.Minute, "t-tikv-1")},
 		{Name: "two are", Cluster: plantest.New(3, 4, 2).Roll(tikv).Set(tikv, manual).Down(time.Minute, "t-tikv-1", "t-tikv-3")},
 		{Name: "a pod of the new revision is stuck", Cluster: plantest.New(3, 4, 2).Roll(tikv).Rolled(tikv, 1).Set(tikv, manual).Down(time.Minute, "t-tikv-1")},

@@ -21,6 +21,14 @@ func left(c *plantest.Cluster, k topology.Kind) *state.Member {
 	return m
 }
 
+// unspoken: stores are suspended, of which one was removed, and PD does not speak
+// of any of them yet.
+func unspoken(c *plantest.Cluster) {
+	gone(tikv, tidb)(c)
+	left(c, tikv).Database = state.Database{}
+	c.Want(tikv).Suspend, c.Want(tidb).Suspend, c.Seen.PD.Bootstrapped = true, true, false
+}
+
 func TestReclaim(t *testing.T) {
 	const kv, pds = "act\ndelete left-over claim tikv-t-tikv-4 and its volume", "act\ndelete left-over claim pd-t-pd-3 and its volume"
 	const nothing = "converged"
@@ -67,6 +75,48 @@ func TestReclaim(t *testing.T) {
 				c.Seen.Groups[tikv].Members[i].Claims = nil
 			}
 		}, nothing},
+		"there are no suspended stores, but a claim of one that was removed": {func(c *plantest.Cluster) {
+			unspoken(c)
+			for i := range 4 {
+				c.Seen.Groups[tikv].Members[i].Claims = nil
+			}
+		}, nothing},
+		"two removed stores, one of which is not marked": {func(c *plantest.Cluster) {
+			unspoken(c)
+			c.Add(tikv).Database = state.Database{}
+		}, "wait\n? TiKV: PD speaks of its stores"},
+		"no suspended store was removed": {func(c *plantest.Cluster) {
+			unspoken(c)
+			c.Member("t-tikv-4").Claims[0].Marked = false
+		}, nothing},
+		"the mark of a suspended store that is wanted": {func(c *plantest.Cluster) {
+			unspoken(c)
+			c.Member("t-tikv-4").Claims[0].Marked = false
+			m := c.Member("t-tikv-1")
+			m.Database, m.Claims[0].Marked = state.Database{}, true
+		}, nothing},
+		"a server was removed, and PD speaks of no stores": {func(c *plantest.Cluster) {
+			unspoken(c)
+			m := c.Add(tidb)
+			m.Database, m.Claims = state.Database{}, []state.Claim{{Name: "log-t-tidb-3", Marked: true}}
+			g := c.Seen.Groups[tikv]
+			g.Members = nil
+			c.Seen.Groups[tikv] = g
+		}, "act\ndelete left-over claim log-t-tidb-3 and its volume"},
+		"a server was removed, and PD is suspended as well": {func(c *plantest.Cluster) {
+			unspoken(c)
+			gone(pd)(c)
+			c.Want(pd).Suspend = true
+			m := c.Add(tidb)
+			m.Database, m.Claims = state.Database{}, []state.Claim{{Name: "log-t-tidb-3", Marked: true}}
+		}, nothing},
+		"a tombstone among suspended stores, which is wanted anew": {func(c *plantest.Cluster) {
+			unspoken(c)
+			c.Seen.PD.Bootstrapped = true
+			c.Member("t-tikv-4").Claims[0].Marked = false
+			m := c.Member("t-tikv-1")
+			m.Database.State, m.Claims[0].Marked = state.StoreTombstone, true
+		}, nothing},
 		"tikv-11-37: a stale mark on a wanted member whose pod is restarting": {func(c *plantest.Cluster) {
 			c.Wanted.Cluster.Reclaims = true
 			m := c.Member("t-tikv-3")
@@ -79,6 +129,9 @@ func TestReclaim(t *testing.T) {
 		}, "act\ntake the mark off tikv-t-tikv-3"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if p := with(tc.change).Decide(); strings.Contains(tc.want, "PD speaks") && !p.Polls() {
+				t.Error("nobody asks PD")
+			}
 			if got := strings.TrimSpace(with(tc.change).Text()); got != tc.want {
 				t.Errorf("got:\n%s\nwant:\n%s", got, tc.want)
 			}

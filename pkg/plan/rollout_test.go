@@ -10,7 +10,7 @@ import (
 )
 
 func TestRollout(t *testing.T) {
-	plantest.Table(t, "rollout", []plantest.Case{
+	plantest.Waits(t, "rollout", []plantest.Case{
 		{Name: "the template differs", Cluster: with(func(c *plantest.Cluster) {
 			c.Want(tidb).Config[0].Drift, c.Want(tidb).Set.Drift = plan.Differs, plan.Differs
 		})},

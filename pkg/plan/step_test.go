@@ -24,6 +24,7 @@ var steps = []struct {
 	{plan.Apply{Component: tikv}, tikv, "", false, false},
 	{plan.Apply{}, "", "", false, false},
 	{plan.Resize{Component: pd, From: 3, To: 4}, pd, "", false, false},
+	{plan.Resize{Component: pd, From: 3, To: 3}, pd, "", false, false},
 	{plan.Resize{Component: pd, From: 3, To: 2}, pd, "", true, false},
 	{plan.Restart{Component: tidb, Member: "m"}, tidb, "m", true, false},
 	{plan.Close{Component: tidb}, tidb, "", false, false},

@@ -55,7 +55,7 @@ func TestSuspend(t *testing.T) {
 			}
 		}
 	}
-	plantest.Table(t, "suspend", []plantest.Case{
+	plantest.Waits(t, "suspend", []plantest.Case{
 		{Name: "all, TiDB goes first", Cluster: suspend(all)},
 		{Name: "TiDB is going", Cluster: suspend(all, leaving(tidb, time.Minute))},
 		{Name: "pd-A15: a pod does not go", Cluster: suspend(all, leaving(tidb, time.Hour))},
@@ -187,7 +187,14 @@ func TestBirths(t *testing.T) {
 		{"a store without a claim, which PD counts", tikv, suspend(nil, gone(tidb, tikv), want(tikv, 3), func(c *plantest.Cluster) {
 			c.Member("t-tikv-3").Claims = nil
 		}), 4},
+		{"a tombstone, its claim not marked yet", tikv, suspend(nil, gone(tidb, tikv), want(tikv, 3), func(c *plantest.Cluster) {
+			c.Member("t-tikv-3").Database.State = state.StoreTombstone
+		}), 3},
 		{"servers", tidb, suspend(nil, gone(tidb), want(tidb, 5)), 5},
+		{"fewer servers, whatever claims there are", tidb, suspend(nil, gone(tidb), want(tidb, 1), func(c *plantest.Cluster) {
+			c.Member("t-tidb-1").Claims = []state.Claim{{Name: "log-t-tidb-1"}}
+		}), 1},
+		{"more servers than pods that were left", tidb, suspend(nil, want(tidb, 5), func(c *plantest.Cluster) { orphaned(c, tidb) }), 5},
 	} {
 		if got, ok := born(c.cluster)[c.kind]; !ok || got != c.want {
 			t.Errorf("%s: %d replicas (made: %t), want %d\n%s", c.name, got, ok, c.want, c.cluster.Text())

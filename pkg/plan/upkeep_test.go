@@ -56,6 +56,14 @@ func TestVolumes(t *testing.T) {
 			m := c.Member("t-tikv-3")
 			m.Claims[0].Marked, m.Claims[0].Volume.Policy = true, "Delete"
 		}, "set the reclaim policy of volume pv-tikv-t-tikv-3 to Retain"},
+		"claims are given up, but not this one": {func(c *plantest.Cluster) {
+			c.Wanted.Cluster.Reclaims = true
+			volumeOf(c, "t-tikv-3").Policy = "Delete"
+		}, "set the reclaim policy of volume pv-tikv-t-tikv-3 to Retain"},
+		"no policy is asked for": {func(c *plantest.Cluster) {
+			c.Wanted.Cluster.VolumePolicy = ""
+			volumeOf(c, "t-tikv-3").Policy = "Delete"
+		}, ""},
 		"a claim that is going": {func(c *plantest.Cluster) {
 			m := c.Member("t-tikv-3")
 			m.Claims[0].Terminating, m.Claims[0].Volume.Policy = true, "Delete"
@@ -113,6 +121,33 @@ func TestLabels(t *testing.T) {
 		"a store that has yet to register keeps the label it has": {func(c *plantest.Cluster) {
 			c.Member("t-tikv-2").Database = state.Database{Presence: state.Absent}
 		}, ""},
+		"the very first store": {func(c *plantest.Cluster) { clear(&c.Member("t-tikv-0").Pod.Identity) },
+			"label pod t-tikv-0: tidb.pingcap.com/cluster-id=7, tidb.pingcap.com/store-id=1"},
+		"an id where the component has no label for it": {func(c *plantest.Cluster) {
+			clear(&c.Member("t-tidb-1").Pod.Identity)
+			c.Member("t-tidb-1").Database.ID = 5
+		}, "label pod t-tidb-1: tidb.pingcap.com/cluster-id=7"},
+		"an id of what PD has forgotten": {func(c *plantest.Cluster) {
+			clear(&c.Member("t-tikv-2").Pod.Identity)
+			c.Member("t-tikv-2").Database = state.Database{Presence: state.Absent, ID: 3}
+		}, "label pod t-tikv-2: tidb.pingcap.com/cluster-id=7"},
+		"PD knows it, and tells no id": {func(c *plantest.Cluster) {
+			clear(&c.Member("t-tikv-2").Pod.Identity)
+			c.Member("t-tikv-2").Database.ID = 0
+		}, "label pod t-tikv-2: tidb.pingcap.com/cluster-id=7"},
+		"a claim that is going": {func(c *plantest.Cluster) {
+			c.Member("t-tikv-2").Claims[0].Terminating = true
+			clear(&c.Member("t-tikv-2").Claims[0].Identity)
+		}, ""},
+		"a claim without one label": {func(c *plantest.Cluster) {
+			delete(c.Member("t-tikv-2").Claims[0].Identity.Labels, topology.LabelStoreID)
+		}, "label persistentvolumeclaim tikv-t-tikv-2: tidb.pingcap.com/store-id=3"},
+		"a claim without its annotation": {func(c *plantest.Cluster) {
+			c.Member("t-tikv-2").Claims[0].Identity.Annotations = nil
+		}, "label persistentvolumeclaim tikv-t-tikv-2: annotations tidb.pingcap.com/pod-name=t-tikv-2"},
+		"a volume without its annotation": {func(c *plantest.Cluster) {
+			volumeOf(c, "t-tikv-2").Identity.Annotations = nil
+		}, "label volume pv-tikv-t-tikv-2: annotations tidb.pingcap.com/pod-name=t-tikv-2"},
 		"a pod that is going": {func(c *plantest.Cluster) {
 			m := c.Member("t-pd-1")
 			clear(&m.Pod.Identity)
@@ -178,6 +213,22 @@ func TestStoreLabels(t *testing.T) {
 			spread(c)
 			c.Seen.Nodes["node-1"] = map[string]string{"failure-domain.beta.kubernetes.io/zone": "old"}
 		}, "label store 2 of t-tikv-1: zone=old"},
+		"a region": {func(c *plantest.Cluster) {
+			spread(c)
+			c.Seen.PD.LocationLabels = []string{"region"}
+			c.Seen.Nodes["node-1"]["topology.kubernetes.io/region"] = "here"
+			c.Seen.Nodes["node-2"]["failure-domain.beta.kubernetes.io/region"] = "there"
+		}, "label store 2 of t-tikv-1: region=here\nlabel store 3 of t-tikv-2: region=there"},
+		"a store that PD does not know": {func(c *plantest.Cluster) {
+			spread(c)
+			m := c.Member("t-tikv-1")
+			m.StoreLabels, m.Database = map[string]string{}, state.Database{Presence: state.Absent}
+		}, ""},
+		"its pod is going": {func(c *plantest.Cluster) {
+			spread(c)
+			m := c.Member("t-tikv-1")
+			m.StoreLabels, m.Pod.Terminating = map[string]string{}, true
+		}, ""},
 		"what the user asks for besides": {func(c *plantest.Cluster) {
 			spread(c)
 			c.Want(tikv).StoreLabels = []string{"disk", "host"}

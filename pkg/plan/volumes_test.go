@@ -33,7 +33,7 @@ func orphaned(c *plantest.Cluster, k topology.Kind) {
 }
 
 func TestLargerVolumes(t *testing.T) {
-	plantest.Table(t, "volumes", []plantest.Case{
+	plantest.Waits(t, "volumes", []plantest.Case{
 		{Name: "pd-A8 tidb-S1: as large as wanted", Cluster: with(func(c *plantest.Cluster) { c.Volumes(tikv, 10*gi, 10*gi) })},
 		{Name: "tidb-S1 tikv-11-26: as large as wanted, without a class or not bound", Cluster: with(func(c *plantest.Cluster) {
 			c.Volumes(tikv, 10*gi, 10*gi).Volumes(pd, 10*gi, 10*gi)

@@ -2,6 +2,7 @@ package state_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
@@ -24,6 +25,47 @@ func TestMember(t *testing.T) {
 	} {
 		if got := m.Trouble(); got != want || m.Up() != (want == "") {
 			t.Errorf("%+v: got %q, %t, want %q", m, got, m.Up(), want)
+		}
+	}
+}
+
+// TestServes: healthy is only what the database tells of one that it knows.
+func TestServes(t *testing.T) {
+	ready := &state.Pod{Ready: true}
+	forgotten := state.Member{Pod: ready, Database: state.Database{Presence: state.Absent, Healthy: true}}
+	if forgotten.Up() {
+		t.Error("a member that the database does not know serves")
+	}
+	up := state.Member{Pod: ready, Database: state.Database{Presence: state.Present, State: state.StoreUp}}
+	if got := up.Trouble(); got != "not healthy" {
+		t.Errorf("a store that is Up and has yet to be heard of: %q", got)
+	}
+}
+
+// TestDownSince: the earliest sign there is of a member that does not serve.
+func TestDownSince(t *testing.T) {
+	at := func(minute int) time.Time { return time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC) }
+	pod := func(ready bool, since int) *state.Pod { return &state.Pod{Ready: ready, Since: at(since)} }
+	absent := func(since time.Time) state.Database { return state.Database{Since: since} }
+	made := pod(false, 20)
+	made.Made = at(15)
+	for name, c := range map[string]struct {
+		m    state.Member
+		want time.Time
+	}{
+		"it serves": {state.Member{Pod: pod(true, 5), Database: state.Database{
+			Presence: state.Present, Healthy: true, Since: at(1),
+		}}, time.Time{}},
+		"it has no pod":                                 {state.Member{Database: absent(at(3))}, at(3)},
+		"only the pod tells":                            {state.Member{Pod: pod(false, 5)}, at(5)},
+		"the pod was ready for longer":                  {state.Member{Pod: pod(false, 5), Database: absent(at(3))}, at(3)},
+		"the database has heard of it for longer":       {state.Member{Pod: pod(false, 5), Database: absent(at(9))}, at(5)},
+		"the pod is ready, the database does not agree": {state.Member{Pod: pod(true, 5), Database: absent(at(9))}, at(9)},
+		"the pod is ready, and nothing else tells":      {state.Member{Pod: pod(true, 5)}, time.Time{}},
+		"the pod was made since":                        {state.Member{Pod: made, Database: absent(at(3))}, at(15)},
+	} {
+		if got := c.m.DownSince(); !got.Equal(c.want) {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func New(pd, tikv, tidb int) *Cluster {
 	}
 	for kind, n := range map[topology.Kind]int{topology.PD: pd, topology.TiKV: tikv, topology.TiDB: tidb} {
 		g := state.Group{Set: state.Set{
-			Exists: true, Observed: true, Replicas: n, Partition: n, UpdateRevision: "v1", CurrentRevision: "v1",
+			Exists: true, UID: "set-" + string(kind), Observed: true, Replicas: n, Partition: n, UpdateRevision: "v1", CurrentRevision: "v1",
 		}}
 		for i := range n {
 			g.Members = append(g.Members, c.member(kind, i))
@@ -161,7 +161,7 @@ func (c *Cluster) Add(kind topology.Kind) *state.Member {
 func (c *Cluster) Volumes(kind topology.Kind, have, want topology.Size) *Cluster {
 	name := string(kind)
 	c.Want(kind).Volumes = []topology.Volume{{Name: name, Size: want, Field: "spec." + name + ".requests.storage"}}
-	c.Set(kind, func(s *state.Set) { s.UID, s.Volumes = "set-"+name, map[string]topology.Size{name: have} })
+	c.Set(kind, func(s *state.Set) { s.Volumes = map[string]topology.Size{name: have} })
 	for i := range c.Seen.Groups[kind].Members {
 		for j := range c.Seen.Groups[kind].Members[i].Claims {
 			claim := &c.Seen.Groups[kind].Members[i].Claims[j]
@@ -231,9 +231,9 @@ func (c *Cluster) Blind() *Cluster {
 	return c
 }
 
-// Decide decides.
+// Decide decides, and panics if the decision is not sound.
 func (c *Cluster) Decide() plan.Plan {
-	return plan.Decide(component.Profiles(), c.Wanted, c.Seen)
+	return c.sound(plan.Decide(component.Profiles(), c.Wanted, c.Seen))
 }
 
 // Upkeep is what is put right by the way, a line per step.
@@ -250,6 +250,15 @@ func (c *Cluster) Text() string { return Text(c.Decide()) }
 
 // Text prints a plan.
 func Text(p plan.Plan) string {
+	lines := does(p)
+	for _, g := range p.Gates {
+		lines = append(lines, gate(g))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// does is the outcome, and a line per step.
+func does(p plan.Plan) []string {
 	lines := []string{p.Outcome.String()}
 	for _, s := range p.Steps {
 		line := s.String()
@@ -261,12 +270,35 @@ func Text(p plan.Plan) string {
 		}
 		lines = append(lines, line)
 	}
+	return lines
+}
+
+func gate(g plan.Gate) string {
+	if g.Blocked {
+		return "! " + g.String()
+	}
+	return "? " + g.String()
+}
+
+// Waits is the decision with all that is said of what is waited for: since when,
+// until when, who has to be asked for it, and what a person can do.
+func (c *Cluster) Waits() string {
+	p := c.Decide()
+	lines := does(p)
 	for _, g := range p.Gates {
-		line := "? " + g.String()
-		if g.Blocked {
-			line = "! " + g.String()
+		lines = append(lines, gate(g))
+		if !g.Since.IsZero() {
+			lines = append(lines, "  since "+g.Since.Sub(Now).String())
 		}
-		lines = append(lines, line)
+		if !g.Deadline.IsZero() {
+			lines = append(lines, "  until "+g.Deadline.Sub(Now).String())
+		}
+		if g.Source == plan.FromDatabase {
+			lines = append(lines, "  the database is asked")
+		}
+		if g.Unblock != "" {
+			lines = append(lines, "  "+g.Unblock)
+		}
 	}
 	return strings.Join(lines, "\n")
 }

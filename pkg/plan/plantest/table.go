@@ -20,9 +20,20 @@ type Case struct {
 // be read: a case's name, then the decision.
 func Table(t *testing.T, file string, cases []Case) {
 	t.Helper()
+	table(t, file, cases, (*Cluster).Text)
+}
+
+// Waits is the same with all that users are told of what is waited for.
+func Waits(t *testing.T, file string, cases []Case) {
+	t.Helper()
+	table(t, file, cases, (*Cluster).Waits)
+}
+
+func table(t *testing.T, file string, cases []Case, tell func(*Cluster) string) {
+	t.Helper()
 	var got []string
 	for _, c := range cases {
-		got = append(got, "# "+c.Name+"\n"+c.Cluster.Text()+"\n")
+		got = append(got, "# "+c.Name+"\n"+tell(c.Cluster)+"\n")
 	}
 	path := filepath.Join("testdata", file+".golden")
 	if *update {

@@ -1,0 +1,58 @@
+package component_test
+
+import (
+	"testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+// TestQuorum: a member of PD goes only while those that stay, here and in other
+// Kubernetes clusters, have a quorum without it.
+func TestQuorum(t *testing.T) {
+	elsewhere := func(here, members, healthy int, leader string) *plantest.Cluster {
+		c := plantest.New(here, 3, 1)
+		lead(c, "")
+		if c.Seen.PD.Leader = leader; leader == "t-pd-0" {
+			lead(c, leader)
+		}
+		c.Seen.PD.Members, c.Seen.PD.Healthy = members, healthy
+		return c
+	}
+	last := func(leader string) *plantest.Cluster {
+		c := elsewhere(1, 4, 4, leader)
+		c.Want(pd).Replicas = 0
+		return c
+	}
+	plantest.Waits(t, "quorum", []plantest.Case{
+		{Name: "restart, two are here and the third is down", Cluster: elsewhere(2, 3, 2, "t-pd-0").Roll(pd)},
+		{Name: "removal, of five only three are healthy", Cluster: in(pd, func(c *plantest.Cluster) { c.Seen.PD.Members, c.Seen.PD.Healthy = 5, 3 })},
+		{Name: "removal, of six four are healthy", Cluster: in(pd, func(c *plantest.Cluster) { c.Seen.PD.Members, c.Seen.PD.Healthy = 6, 4 })},
+		{Name: "removal of the last one here, others stay elsewhere", Cluster: last("elsewhere")},
+		{Name: "removal of the last one here, which leads others elsewhere", Cluster: last("t-pd-0")},
+		{Name: "removal, only the member itself answers", Cluster: in(pd, func(c *plantest.Cluster) {
+			d := c.Member("t-pd-2").Database
+			c.Blind().Member("t-pd-2").Database = d
+		})},
+	})
+}
+
+// TestLetGoOfMember: what PD does not tell of is not removed from it, and what is
+// about to go does not lead.
+func TestLetGoOfMember(t *testing.T) {
+	plantest.Table(t, "let-go-of-member", []plantest.Case{
+		{Name: "its claims are marked, and PD does not tell of it", Cluster: in(pd, func(c *plantest.Cluster) {
+			m := c.Member("t-pd-2")
+			m.Claims[0].Marked, m.Database = true, state.Database{}
+		})},
+		{Name: "it leads, and the next one is to go as well", Cluster: in(pd, func(c *plantest.Cluster) {
+			c.Want(pd).Replicas = 1
+			c.Roll(pd).Rolled(pd, 1, 2)
+			lead(c, "t-pd-2")
+		})},
+		{Name: "it leads, and of those that stay one has been restarted", Cluster: in(pd, func(c *plantest.Cluster) {
+			c.Roll(pd).Rolled(pd, 1, 2)
+			lead(c, "t-pd-2")
+		})},
+	})
+}
