@@ -60,7 +60,7 @@ node-images: ## build and load the node's images
 demo: build ## a cluster created, scaled and upgraded before your eyes
 	cd test/e2e && go run ./cmd/demo
 
-e2e: build ## the built binary against a real node
+e2e: build image ## the built binary and its image against a real node
 	cd test/e2e && go test -count=1 -timeout 40m -v .
 
 bench: build ## measure the operations on the node

@@ -28,6 +28,9 @@ const usage = `usage: go run . <command>, in the folder test/node
   outage  kill the API server and start it again; everything else runs on
   env     print shell commands that select the node for kubectl
 
+  load FILE             import an archive of container images
+  crash NAMESPACE POD   kill the container of a pod, which gets no chance to tidy up
+
 The state folder is /var/lib/kubectl-tidb-node, or NODE_STATE.
 `
 
@@ -40,10 +43,13 @@ func main() {
 	}
 }
 
+// operands are how many each command has, if it has any.
+var operands = map[string]int{"load": 1, "crash": 2}
+
 func run(ctx context.Context, arguments []string) error {
-	if len(arguments) != 1 {
+	if len(arguments) == 0 || len(arguments)-1 != operands[arguments[0]] {
 		fmt.Fprint(os.Stderr, usage)
-		return errors.New("exactly one command is needed")
+		return errors.New("exactly one command is needed, and what it works on")
 	}
 	layout, err := cluster.NewLayout()
 	if err != nil {
@@ -55,7 +61,11 @@ func run(ctx context.Context, arguments []string) error {
 	case "down":
 		return down(layout)
 	case "outage":
-		return outage(ctx, layout)
+		return onNode(layout, func(n *cluster.Node) error { return n.RestartAPIServer(ctx) })
+	case "load":
+		return onNode(layout, func(n *cluster.Node) error { return n.Load(ctx, arguments[1]) })
+	case "crash":
+		return onNode(layout, func(n *cluster.Node) error { return n.Crash(ctx, arguments[1], arguments[2]) })
 	case "images":
 		_, _, err := prepare(ctx)
 		return err
@@ -114,7 +124,8 @@ func down(layout cluster.Layout) error {
 	return nil
 }
 
-func outage(ctx context.Context, layout cluster.Layout) error {
+// onNode does something to a node that is up.
+func onNode(layout cluster.Layout, do func(*cluster.Node) error) error {
 	unlock, err := layout.Lock()
 	if err != nil {
 		return err
@@ -124,7 +135,7 @@ func outage(ctx context.Context, layout cluster.Layout) error {
 	if err != nil {
 		return err
 	}
-	return node.RestartAPIServer(ctx)
+	return do(node)
 }
 
 // prepare builds everything that takes long.

@@ -3,7 +3,9 @@
 package node
 
 import (
+	"archive/tar"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -63,12 +66,80 @@ func (n *Node) Local() bool { return n.root != "" }
 // Outage kills the local node's API server and starts it again. It returns when
 // that is ready.
 func (n *Node) Outage(ctx context.Context) error {
-	outage := exec.CommandContext(ctx, "go", "run", ".", "outage")
-	outage.Dir = filepath.Join(n.root, "test", "node")
-	if out, err := outage.CombinedOutput(); err != nil {
-		return fmt.Errorf("restart the API server: %w\n%s", err, out)
+	if err := n.command(ctx, "outage"); err != nil {
+		return fmt.Errorf("restart the API server: %w", err)
 	}
 	return nil
+}
+
+// Crash kills the container of a pod of the local node.
+func (n *Node) Crash(ctx context.Context, namespace, pod string) error {
+	if err := n.command(ctx, "crash", namespace, pod); err != nil {
+		return fmt.Errorf("kill pod %s/%s: %w", namespace, pod, err)
+	}
+	return nil
+}
+
+// LoadPlugin gives the local node the image that "make image" has made, and
+// returns its name.
+func (n *Node) LoadPlugin(ctx context.Context) (image string, err error) {
+	archive := filepath.Join(n.root, "bin", "kubectl-tidb-image.tar")
+	if image, err = imageOf(archive); err != nil {
+		return "", fmt.Errorf("the image is not made: run make e2e: %w", err)
+	}
+	return image, n.command(ctx, "load", archive)
+}
+
+// imageOf is the name of the image in an archive.
+func imageOf(archive string) (string, error) {
+	file, err := os.Open(archive)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	for r := tar.NewReader(file); ; {
+		header, err := r.Next()
+		if err != nil {
+			return "", fmt.Errorf("read %s: %w", archive, err)
+		}
+		if header.Name != "manifest.json" {
+			continue
+		}
+		var images []struct{ RepoTags []string }
+		if err := json.NewDecoder(r).Decode(&images); err != nil {
+			return "", fmt.Errorf("read %s: %w", archive, err)
+		}
+		if len(images) != 1 || len(images[0].RepoTags) != 1 {
+			return "", fmt.Errorf("%s has to have one image with one name, and has %v", archive, images)
+		}
+		return images[0].RepoTags[0], nil
+	}
+}
+
+// command runs a command of the local node.
+func (n *Node) command(ctx context.Context, args ...string) error {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"run", "."}, args...)...)
+	cmd.Dir = filepath.Join(n.root, "test", "node")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+}
+
+// Kubectl runs kubectl, that of the node if there is no other.
+func (n *Node) Kubectl(ctx context.Context, stdin string, args ...string) (stdout string, err error) {
+	program, err := exec.LookPath("kubectl")
+	if err != nil {
+		program = filepath.Join(filepath.Dir(n.Kubeconfig), "bin", "kubectl")
+	}
+	cmd := exec.CommandContext(ctx, program, append([]string{"--kubeconfig", n.Kubeconfig}, args...)...)
+	var failure strings.Builder
+	cmd.Stdin, cmd.Stderr = strings.NewReader(stdin), &failure
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("kubectl %s: %w\n%s%s", strings.Join(args, " "), err, out, failure.String())
+	}
+	return string(out), err
 }
 
 // state is where the local node keeps its things.

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -193,17 +192,4 @@ func freePort() (int, error) {
 	}
 	defer listener.Close()
 	return listener.Addr().(*net.TCPAddr).Port, nil
-}
-
-func (n *Node) importImages(ctx context.Context) error {
-	started := time.Now()
-	command := exec.CommandContext(ctx, "ctr", "--address", n.Layout.runtimeSocket(), "--namespace", "k8s.io",
-		"images", "import", n.Images)
-	var output bytes.Buffer
-	command.Stdout, command.Stderr = &output, &output
-	if err := command.Run(); err != nil {
-		return fmt.Errorf("import the container images of %s: %w\n%s", n.Images, err, output.String())
-	}
-	fmt.Fprintf(n.Progress, "images imported in %.1fs\n", time.Since(started).Seconds())
-	return nil
 }
