@@ -1,32 +1,25 @@
 package sync
 
 import (
-	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/daemon"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/metrics"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/report"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/logs"
 )
 
 // watching are the flags of --watch.
 type watching struct {
 	on, all, pprof, failover bool
 	selector, listen         string
+	logFormat                string
 	workers                  int
 	poll, resync             time.Duration
 }
@@ -48,7 +41,9 @@ func (w *watching) bind(cmd *cobra.Command) {
 	flags.DurationVar(&w.poll, "poll", time.Minute, "With --watch, how often PD, TiKV and TiDB of a cluster are asked that is as wanted. Kubernetes tells by itself.")
 	flags.DurationVar(&w.resync, "resync", 10*time.Hour, "With --watch, how often a cluster is read anew, past the copy that watches keep.")
 	flags.StringVar(&w.listen, "listen", "", "With --watch, serve /metrics, /healthz and /readyz at this address, e.g. :8080.")
+	flags.StringVar(&w.logFormat, "log-format", "text", "With --watch, the format of the log on stderr, text or json; -o json besides writes each event to stdout.")
 	flags.BoolVar(&w.pprof, "pprof", false, "With --listen, serve /debug/pprof as well.")
+	_ = cmd.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions(logs.Formats(), cobra.ShellCompDirectiveNoFileComp))
 	for _, f := range []string{"selector", "workers", "poll", "resync", "listen"} {
 		// The only error is a flag that does not exist.
 		_ = cmd.RegisterFlagCompletionFunc(f, cobra.NoFileCompletions)
@@ -79,6 +74,9 @@ func (w *watching) check(flags *pflag.FlagSet, name []string) error {
 		return exit.Usagef("--resync has to be at least %s", leastResync)
 	case w.pprof && w.listen == "":
 		return exit.Usagef("--pprof goes with --listen")
+	}
+	if !slices.Contains(logs.Formats(), w.logFormat) {
+		return exit.Usagef("--log-format %q: it has to be one of %s", w.logFormat, strings.Join(logs.Formats(), ", "))
 	}
 	if _, err := labels.Parse(w.selector); err != nil {
 		return exit.Usagef("--selector %q: %w", w.selector, err)
@@ -114,58 +112,3 @@ func (w *watching) scope(f *factory.Factory, name []string) (daemon.Scope, error
 	}
 	return s, err
 }
-
-// watch keeps clusters converged until ctx ends, which is how it is meant to end.
-func watch(ctx context.Context, f *factory.Factory, o options) error {
-	config, err := o.config(f, o.name)
-	if err != nil {
-		return err
-	}
-	config.Policy = plan.Policy{Failover: plan.Failing{Members: o.failover}, Eviction: o.Eviction}
-	if err := daemon.Check(ctx, config.Kube, config.Scope); err != nil {
-		return exit.Ended(ctx, err)
-	}
-	stream := report.NewStream(f.Streams.Out)
-	defer stream.Close()
-	meter := metrics.New(f.Version)
-	config.Meter, config.Queue = meter, meter
-	config.Reporter = func(cache.ObjectName) reconcile.Reporter { return reconcile.Reporters{stream, meter} }
-	d, err := daemon.New(config)
-	if err != nil {
-		return err
-	}
-	return d.Run(ctx)
-}
-
-// config connects.
-func (w *watching) config(f *factory.Factory, name []string) (daemon.Config, error) {
-	c := daemon.Config{Workers: w.workers, Poll: w.poll, Resync: w.resync}
-	var err error
-	if c.Scope, err = w.scope(f, name); err != nil {
-		return c, err
-	}
-	shared, err := f.Config()
-	if err != nil {
-		return c, err
-	}
-	rc := rest.CopyConfig(shared)
-	// How much one client may ask for is for the API server's priority and
-	// fairness to say: a limit here would let clusters wait for each other.
-	rc.QPS = -1
-	dyn, err := dynamic.NewForConfig(rc)
-	if err != nil {
-		return c, err
-	}
-	c.Intent = intent.New(dyn)
-	rc.ContentType, rc.AcceptContentTypes = protobuf, protobuf+",application/json"
-	if c.Kube, err = kubernetes.NewForConfig(rc); err != nil {
-		return c, err
-	}
-	if !f.Direct(shared) {
-		c.Dialer, err = f.Dialer()
-	}
-	return c, err
-}
-
-// protobuf takes a fraction of the time and the memory of JSON.
-const protobuf = "application/vnd.kubernetes.protobuf"
