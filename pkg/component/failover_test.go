@@ -18,17 +18,21 @@ func TestSpares(t *testing.T) {
 		change func(m *state.Member)
 		want   string
 	}{
-		"PD: nothing speaks for it":          {"t-pd-1", func(*state.Member) {}, ""},
-		"PD: it is healthy in PD":            {"t-pd-1", func(m *state.Member) { m.Database.Healthy = true }, "PD says that it is healthy"},
-		"PD: it was removed":                 {"t-pd-1", func(m *state.Member) { m.Database = state.Database{Presence: state.Absent} }, ""},
-		"PD: it never ran":                   {"t-pd-1", func(m *state.Member) { m.Database, m.Pod.Ran = state.Database{Presence: state.Absent}, false }, "it has never joined PD"},
-		"PD: it was removed, and has no pod": {"t-pd-1", func(m *state.Member) { m.Database, m.Pod = gone(), nil }, "it has never joined PD"},
-		"TiKV: nothing speaks for it":        {"t-tikv-1", func(m *state.Member) { m.Database.State = state.StoreDown }, ""},
-		"TiKV: PD waits for it":              {"t-tikv-1", func(*state.Member) {}, "PD calls its store Disconnected, not Down"},
-		"TiKV: PD does not know it":          {"t-tikv-1", func(m *state.Member) { m.Database = gone() }, "PD does not know its store"},
-		"TiDB: nothing speaks for it":        {"t-tidb-1", func(*state.Member) {}, ""},
-		"TiDB: its pod has no place":         {"t-tidb-1", func(m *state.Member) { m.Pod.Node = "" }, "there is no place for its pod, nor would be for another"},
-		"TiDB: it has no pod":                {"t-tidb-1", func(m *state.Member) { m.Database, m.Pod = gone(), nil }, "there is no place for its pod, nor would be for another"},
+		"PD: nothing speaks for it":               {"t-pd-1", func(*state.Member) {}, ""},
+		"PD: it is healthy in PD":                 {"t-pd-1", func(m *state.Member) { m.Database.Healthy = true }, "PD says that it is healthy"},
+		"PD: it was removed":                      {"t-pd-1", func(m *state.Member) { m.Database = state.Database{Presence: state.Absent} }, ""},
+		"PD: it never ran":                        {"t-pd-1", func(m *state.Member) { m.Database, m.Pod.Ran = state.Database{Presence: state.Absent}, false }, "it has never joined PD"},
+		"PD: it was removed, and has no pod":      {"t-pd-1", func(m *state.Member) { m.Database, m.Pod = gone(), nil }, "it has never joined PD"},
+		"TiKV: nothing speaks for it":             {"t-tikv-1", func(m *state.Member) { m.Database.State = state.StoreDown }, ""},
+		"TiKV: PD waits for it":                   {"t-tikv-1", func(*state.Member) {}, "PD calls its store Disconnected, not Down"},
+		"TiKV: PD does not know it":               {"t-tikv-1", func(m *state.Member) { m.Database = gone() }, "PD does not know its store"},
+		"TiDB: nothing speaks for it":             {"t-tidb-1", func(*state.Member) {}, ""},
+		"TiDB: its pod has no place":              {"t-tidb-1", func(m *state.Member) { m.Pod.Node = "" }, "there is no place for its pod, nor would be for another"},
+		"TiDB: it has no pod":                     {"t-tidb-1", func(m *state.Member) { m.Database, m.Pod = gone(), nil }, "there is no place for its pod, nor would be for another"},
+		"PD: it has served, its pod is a new one": {"t-pd-1", func(m *state.Member) { m.Pod.Ran = false }, ""},
+		"PD: it never started, and has no pod": {"t-pd-1", func(m *state.Member) {
+			m.Database.Unstarted, m.Database.Since, m.Pod = true, plantest.Now.Add(-time.Hour), nil
+		}, ""},
 	} {
 		cluster := plantest.New(3, 4, 2).Down(time.Hour, c.member)
 		m := cluster.Member(c.member)
@@ -68,6 +72,10 @@ func TestStoreLetGo(t *testing.T) {
 		{Name: "PD takes it for Up yet", Cluster: given(func(c *plantest.Cluster, m *state.Member) {
 			m.Database.State = state.StoreUp
 			c.Seen.PD.UpStores = 5
+		})},
+		{Name: "it is a tombstone without a pod, and an eviction of it is recorded", Cluster: given(func(c *plantest.Cluster, m *state.Member) {
+			m.Database.State, m.Pod = state.StoreTombstone, nil
+			c.Recorded(m.Name, time.Hour)
 		})},
 		{Name: "it is a tombstone, and an eviction of it is recorded", Cluster: given(func(c *plantest.Cluster, m *state.Member) {
 			m.Database.State = state.StoreTombstone

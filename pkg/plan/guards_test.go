@@ -165,6 +165,13 @@ func TestGuardsOfByHand(t *testing.T) {
 		{Name: "a voter is stuck, and its StatefulSet has not been seen to", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(pd).Set(pd, manual).Down(time.Minute, "t-pd-1").Set(pd, func(s *state.Set) { s.Observed = false })
 		})},
+		{Name: "one is stuck that is to stay, while PD has pods to replace", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(pd).Roll(tikv).Set(tikv, manual).Down(time.Minute, "t-tikv-1")
+			c.Want(tikv).Replicas = 3
+		})},
+		{Name: "one is stuck, and another one fails with the new revision", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(tikv).Rolled(tikv, 3).Set(tikv, manual).Down(time.Minute, "t-tikv-1", "t-tikv-3")
+		})},
 		{Name: "a store is stuck, and PD has no leader", Cluster: func() *plantest.Cluster {
 			c := leaderless(time.Hour)
 			c.Set(pd, func(s *state.Set) { s.UpdateRevision = "v1" })
@@ -250,6 +257,13 @@ func TestGuardsOfVolumes(t *testing.T) {
 			c.Member("t-tikv-3").Claims[0].Requested = 20 * gi
 		})},
 		{Name: "a small claim besides is marked", Cluster: second(func(c *state.Claim) { c.Marked = true })},
+		{Name: "a small claim besides is marked, and its pod is down", Cluster: func() *plantest.Cluster {
+			return second(func(c *state.Claim) { c.Marked = true }).Down(time.Minute, "t-tikv-1")
+		}()},
+		{Name: "the first one cannot grow, the others have", Cluster: grew(func(c *plantest.Cluster) {
+			claim := &c.Member("t-tikv-0").Claims[0]
+			claim.Growth, claim.Requested, claim.Capacity = state.NotGrowable, 10*gi, 10*gi
+		})},
 		{Name: "a small claim besides is going", Cluster: second(func(c *state.Claim) { c.Terminating = true })},
 		{Name: "a claim besides of another template", Cluster: second(func(c *state.Claim) { c.Template = "log" })},
 		{Name: "it does not grow, and is larger than was asked for", Cluster: with(func(c *plantest.Cluster) {
