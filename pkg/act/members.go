@@ -64,18 +64,8 @@ func (a *Actor) removeMember(ctx context.Context, s plan.RemoveMember) error {
 	if err != nil {
 		return fmt.Errorf("read health of PD members: %w", err)
 	}
-	others, up, own := len(members.Members)-1, 0, false
-	for _, m := range members.Members {
-		if m.ID != s.ID && healthy(health, m.ID) {
-			up++
-			own = own || a.here(m)
-		}
-	}
-	if !own && healthy(health, s.ID) {
-		return stale("PD", "could not be asked without %s: all other healthy members are elsewhere", s.Member)
-	}
-	if up < others/2+1 {
-		return stale("PD", "would have no quorum without %s: %d of the other %d members are healthy", s.Member, up, others)
+	if err := a.dispensable(s, members, health); err != nil {
+		return err
 	}
 	switch err := client.DeleteMember(ctx, s.ID); {
 	case errors.Is(err, pd.ErrIsLeader):
@@ -88,6 +78,24 @@ func (a *Actor) removeMember(ctx context.Context, s plan.RemoveMember) error {
 	}
 	if hasMember(members, s.ID) {
 		return fmt.Errorf("delete PD member %d: PD still lists it", s.ID)
+	}
+	return nil
+}
+
+// dispensable: without the member PD has a quorum, and can be asked.
+func (a *Actor) dispensable(s plan.RemoveMember, members *pd.Members, health []pd.MemberHealth) error {
+	others, up, own := len(members.Members)-1, 0, false
+	for _, m := range members.Members {
+		if m.ID != s.ID && healthy(health, m.ID) {
+			up++
+			own = own || a.here(m)
+		}
+	}
+	switch {
+	case !own && healthy(health, s.ID):
+		return stale("PD", "could not be asked without %s: all other healthy members are elsewhere", s.Member)
+	case up < others/2+1:
+		return stale("PD", "would have no quorum without %s: %d of the other %d members are healthy", s.Member, up, others)
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func bootstrapData(c topology.Cluster, g topology.Group, have Existing, snap sta
 		}
 		return data
 	case have.Sets[topology.PD] != nil, snap.Groups[topology.PD].Extent() > 0 && old != nil,
-		old[keyInitial] != "" && hasClaims(snap):
+		founded(c, snap, old[keyInitial]):
 		// The first members are starting, told what is written there, or have
 		// been. Other names now would be another cluster: if more members were
 		// asked for meanwhile, those have claims too, and nothing on them.
@@ -161,9 +161,16 @@ func joinURLs(c topology.Cluster, snap state.Snapshot, old string) string {
 	return strings.Join(urls, ",")
 }
 
-// hasClaims tells whether a member of PD has a claim.
-func hasClaims(snap state.Snapshot) bool {
-	return slices.ContainsFunc(snap.Groups[topology.PD].Members, func(m state.Member) bool { return len(m.Claims) > 0 })
+// founded tells whether there may be a cluster of these first members: most of them
+// have had a pod, and with it a claim. It takes as many to begin.
+func founded(c topology.Cluster, snap state.Snapshot, initial string) bool {
+	n := 0
+	for _, m := range snap.Groups[topology.PD].Members {
+		if len(m.Claims) > 0 && named(initial, c.PDName(m.Ordinal)) {
+			n++
+		}
+	}
+	return initial != "" && n > len(strings.Split(initial, ","))/2
 }
 
 // partlyUsed tells whether some, but not all, of the first members have a claim

@@ -88,6 +88,8 @@ func TestBootstrapData(t *testing.T) {
 		"suspended, and more are wanted":  {noSet: true, old: data{keyInitial: initial1}, snap: silent(true, true, true), want: data{keyInitial: initial1}},
 		"suspended, and fewer are wanted": {edit: one, noSet: true, old: data{keyInitial: initial3}, snap: silent(true, true, true), want: data{keyInitial: initial3}},
 
+		"suspended before most had a pod": {edit: one, noSet: true, old: data{keyInitial: initial3}, snap: silent(true, false, false), want: data{keyInitial: initial1}},
+
 		"all data of an earlier cluster":  {noSet: true, snap: silent(true, true, true), want: data{keyInitial: initial3}},
 		"some data of an earlier cluster": {noSet: true, snap: silent(true, false, false), want: nil},
 		"data of removed members only":    {noSet: true, snap: silent(false, false, false, true), want: data{keyInitial: initial3}},

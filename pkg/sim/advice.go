@@ -49,7 +49,7 @@ func (w *World) newAdvice() advice {
 		return old
 	case w.recorded != 0:
 		return advice{there: true, founders: old.founders, cluster: true}
-	case (w.sets[pd].exists || w.anyPodOf(pd)) && old.there, old.founders > 0 && w.claimed(pd):
+	case (w.sets[pd].exists || w.anyPodOf(pd)) && old.there, w.founded(old.founders):
 		return old
 	case w.partlyUsed():
 		return advice{there: true}
@@ -57,13 +57,15 @@ func (w *World) newAdvice() advice {
 	return founding(w.Intent.Replicas[pd])
 }
 
-func (w *World) claimed(k kind) bool {
-	for _, c := range w.claims[k] {
+// founded: there may be a cluster of the first members, since most have had a pod.
+func (w *World) founded(founders int) bool {
+	n := 0
+	for _, c := range w.claims[pd][:founders] {
 		if c != nil {
-			return true
+			n++
 		}
 	}
-	return false
+	return founders > 0 && n > founders/2
 }
 
 // newcomers is the advice while PD answers: founders that it has yet to see for

@@ -126,3 +126,18 @@ func TestMoreFirstMembersThanThereWere(t *testing.T) {
 	w.pd.blind = 0
 	fine(t, w)
 }
+
+// PD is suspended before most of its first members have a pod, and fewer are wanted
+// then. Who they are may change: they cannot have founded anything. (seed 2097)
+func TestFewerFirstMembersThanThereWere(t *testing.T) {
+	w := New(Options{PD: 5, TiKV: 3, TiDB: 1, Ordered: [3]bool{pd: true}})
+	w.Tell()
+	w.Upgrade("v1-noimage", topology.PD)
+	_, _ = w.Drive(time.Minute)
+	w.Suspend(kinds[:]...)
+	_, _ = w.Drive(5 * time.Minute)
+	w.Scale(topology.PD, 1)
+	w.Upgrade("v1", topology.PD)
+	w.Suspend()
+	fine(t, w)
+}

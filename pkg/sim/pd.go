@@ -236,9 +236,18 @@ func (w *World) removeMember(id uint64) error {
 	if w.t-w.pd.startedAt < 5 {
 		return fmt.Errorf("etcdserver: unhealthy cluster")
 	}
+	if err := w.dispensable(m); err != nil {
+		return err
+	}
+	w.expel(id)
+	return nil
+}
+
+// dispensable: without the member PD has a quorum, and somebody here to be asked.
+func (w *World) dispensable(m *pdMember) error {
 	left, started, alive, here := len(w.pd.members)-1, 0, 0, false
 	for _, o := range w.pd.members {
-		if o.id == id {
+		if o.id == m.id {
 			continue
 		}
 		here = here || o.ordinal >= 0 && w.alive(o)
@@ -255,7 +264,6 @@ func (w *World) removeMember(id uint64) error {
 	if majority := left/2 + 1; started < majority || w.alive(*m) && alive < majority {
 		return fmt.Errorf("etcdserver: re-configuration failed due to not enough started members")
 	}
-	w.expel(id)
 	return nil
 }
 
