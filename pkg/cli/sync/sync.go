@@ -54,7 +54,7 @@ signal ends it at a safe point, with exit code 0.`,
 				return err
 			}
 			o.name = args
-			if err := o.check(cmd.Flags(), args); err != nil {
+			if err := o.check(cmd.Flags().Changed, args); err != nil {
 				return err
 			}
 			return run(cmd.Context(), o)

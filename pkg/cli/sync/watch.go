@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
@@ -57,8 +56,8 @@ var (
 )
 
 // check checks what flags alone can tell.
-func (w *watching) check(flags *pflag.FlagSet, name []string) error {
-	if err := w.together(flags); err != nil || !w.on {
+func (w *watching) check(changed func(flag string) bool, name []string) error {
+	if err := w.together(changed); err != nil || !w.on {
 		return err
 	}
 	switch {
@@ -85,13 +84,13 @@ func (w *watching) check(flags *pflag.FlagSet, name []string) error {
 }
 
 // together refuses flags that do not go with each other.
-func (w *watching) together(flags *pflag.FlagSet) error {
+func (w *watching) together(changed func(flag string) bool) error {
 	wrong, says := mine, "--%s goes with --watch"
 	if w.on {
 		wrong, says = others, "--%s does not go with --watch, which ends when it is interrupted"
 	}
 	for _, f := range wrong {
-		if flags.Changed(f) {
+		if changed(f) {
 			return exit.Usagef(says, f)
 		}
 	}
