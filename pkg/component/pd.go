@@ -95,7 +95,7 @@ var leaderMoved = plan.Hook{
 	Want: "PD leader on another member",
 	Refuse: func(sc plan.Scene, m state.Member) string {
 		if _, ok := successor(sc, m); m.Database.Leader && !ok {
-			return "no other member is healthy"
+			return "no other member that stays is healthy"
 		}
 		return ""
 	},
@@ -165,7 +165,7 @@ var quorumRemains = plan.Hook{
 // cluster may be a quorum, but they answer nobody here, and nobody could join.
 func othersHere(sc plan.Scene, except state.Member) bool {
 	for _, m := range sc.Got.Members {
-		if m.Ordinal != except.Ordinal && m.Database.Presence == state.Present && m.Database.Healthy {
+		if m.Ordinal != except.Ordinal && m.Database.Healthy {
 			return true
 		}
 	}

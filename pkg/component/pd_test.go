@@ -2,9 +2,11 @@ package component_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // TestQuorum: a member of PD goes only while those that stay, here and in other
@@ -24,12 +26,30 @@ func TestQuorum(t *testing.T) {
 		c.Want(pd).Replicas = 0
 		return c
 	}
+	both := func(leader string, changes ...func(c *plantest.Cluster)) *plantest.Cluster {
+		c := elsewhere(2, 5, 5, "elsewhere")
+		for _, change := range changes {
+			change(c)
+		}
+		c.Seen.PD.Leader = leader
+		c.Member("t-pd-1").Database.Leader = leader == "t-pd-1"
+		return c
+	}
+	none := func(c *plantest.Cluster) { c.Want(pd).Replicas = 0 }
+	down := func(names ...string) func(c *plantest.Cluster) {
+		return func(c *plantest.Cluster) { c.Down(time.Hour, names...) }
+	}
 	plantest.Waits(t, "quorum", []plantest.Case{
 		{Name: "restart, two are here and the third is down", Cluster: elsewhere(2, 3, 2, "t-pd-0").Roll(pd)},
 		{Name: "removal, of five only three are healthy", Cluster: in(pd, func(c *plantest.Cluster) { c.Seen.PD.Members, c.Seen.PD.Healthy = 5, 3 })},
 		{Name: "removal, of six four are healthy", Cluster: in(pd, func(c *plantest.Cluster) { c.Seen.PD.Members, c.Seen.PD.Healthy = 6, 4 })},
 		{Name: "removal of the last one here, others stay elsewhere", Cluster: last("elsewhere")},
 		{Name: "removal of the last one here, which leads others elsewhere", Cluster: last("t-pd-0")},
+		{Name: "removal of both here, the lower one is not healthy", Cluster: both("elsewhere", none, down("t-pd-0"))},
+		{Name: "removal of both here, the upper one leads others elsewhere", Cluster: both("t-pd-1", none)},
+		{Name: "one is given up, the other one here is not healthy either", Cluster: both("elsewhere", down("t-pd-0", "t-pd-1"), func(c *plantest.Cluster) {
+			c.Want(pd).Failures = []topology.Failure{{Member: "t-pd-1", ID: c.Member("t-pd-1").Database.ID, Created: plantest.Now.Add(-time.Minute)}}
+		})},
 		{Name: "removal, only the member itself answers", Cluster: in(pd, func(c *plantest.Cluster) {
 			d := c.Member("t-pd-2").Database
 			c.Blind().Member("t-pd-2").Database = d

@@ -88,6 +88,8 @@ func TestBeyondPartition(t *testing.T) {
 		})},
 		{Name: "runs, and has not served for a while", Cluster: with(func(c *plantest.Cluster) { mutely(c, 9*time.Minute) })},
 		{Name: "runs, and has not served for long", Cluster: with(func(c *plantest.Cluster) { mutely(c, 10*time.Minute) })},
+		{Name: "crashes again and again, and has served in between", Cluster: crashed(with(func(c *plantest.Cluster) { mutely(c, 3*time.Minute) }),
+			"t-tikv-1", 6, 12*time.Minute, 5*time.Second, 160*time.Second, 5*time.Second)},
 		{Name: "runs, and has not joined for long", Cluster: with(func(c *plantest.Cluster) {
 			mutely(c, 0)
 			c.Member("t-tikv-1").Database = state.Database{Presence: state.Absent}

@@ -131,7 +131,7 @@ func (sc Scene) rollout(p Profile, h hold) verdict {
 		except = &next // it may crash again and again: this is to be the cure
 	}
 	if v := down(sc, sc.Got.Running(), except); !v.idle() && (outdated || !sc.replaced()) {
-		return sc.explained(p, v, next)
+		return sc.explained(v, next)
 	}
 	if !outdated {
 		return sc.finish()
@@ -173,7 +173,7 @@ func (sc Scene) yours(m state.Member) Gate {
 // serve with it, what a person can do: a partition reaches them only after those
 // above, and to restart those would take a second member away. One whose pod is
 // Ready has no deadline elsewhere: what it waits for may come. Here nothing comes.
-func (sc Scene) explained(p Profile, v verdict, next state.Member) verdict {
+func (sc Scene) explained(v verdict, next state.Member) verdict {
 	for i, g := range v.gates {
 		m, _ := sc.Got.Member(g.Member)
 		if m.Pod == nil || !next.Up() || !sc.Got.Outdated(m) || sc.Got.Set.Manual {
@@ -183,8 +183,8 @@ func (sc Scene) explained(p Profile, v verdict, next state.Member) verdict {
 			"which stays up as long as a peer is down; if the new template is what it needs: "+
 			"kubectl delete statefulset %[2]s --cascade=orphan, then run this again until the statefulset is there, "+
 			"then kubectl delete pod %[3]s; else see %[4]s", next.Name, sc.Cluster.SetName(m.Kind), m.Name, g.Unblock)
-		if since := sc.servedLast(p, m); m.Pod.Ready && g.Deadline.IsZero() && !since.IsZero() {
-			v.gates[i] = sc.since(v.gates[i], since, v.gates[i].Unblock)
+		if g.Deadline.IsZero() {
+			v.gates[i] = sc.since(v.gates[i], sc.servedLast(m), v.gates[i].Unblock)
 		}
 	}
 	return v
@@ -192,11 +192,11 @@ func (sc Scene) explained(p Profile, v verdict, next state.Member) verdict {
 
 // servedLast is since when there is evidence that a member with a Ready pod does
 // not serve. One that the database has never seen has not since its pod is there.
-func (sc Scene) servedLast(p Profile, m state.Member) time.Time {
-	if since := m.DownSince(); !since.IsZero() || p.Stateless || m.Database.Presence != state.Absent {
-		return since
+func (sc Scene) servedLast(m state.Member) time.Time {
+	if m.Database.Presence == state.Absent {
+		return sc.asItIs(m)
 	}
-	return sc.asItIs(m)
+	return m.DownSince()
 }
 
 // finish closes a rollout, but not before Kubernetes knows that it is over:
