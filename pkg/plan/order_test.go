@@ -41,6 +41,11 @@ func TestOrdered(t *testing.T) {
 			c.Member("t-tikv-1").Pod.Terminating = true
 			return c
 		}()},
+		{Name: "one is to go, and of those that stay one is missing behind another", Cluster: func() *plantest.Cluster {
+			c := missing(plantest.New(3, 4, 2).Set(tikv, ordered).Down(time.Minute, "t-tikv-1"), "t-tikv-2")
+			c.Want(tikv).Replicas = 3
+			return c
+		}()},
 		{Name: "a removed pod stays while another is terminating", Cluster: func() *plantest.Cluster {
 			c := leftOver(time.Minute, ordered)
 			c.Member("t-tikv-1").Pod.Ready, c.Member("t-tikv-1").Pod.Terminating = true, true

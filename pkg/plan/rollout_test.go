@@ -99,6 +99,17 @@ func TestRepair(t *testing.T) {
 			c.Roll(tikv).Rolled(tikv, 2, 3).Down(time.Minute, "t-tikv-2", "t-tikv-1")
 			c.Member("t-tikv-3").Pod.Started = plantest.Now.Add(-time.Minute)
 		})},
+		{Name: "one fails with the new revision, with which another has served for just long enough", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(tikv).Rolled(tikv, 2, 3).Down(time.Minute, "t-tikv-2", "t-tikv-1")
+			c.Member("t-tikv-3").Pod.Started = plantest.Now.Add(-2 * time.Minute)
+		})},
+		{Name: "one fails with the new revision, with which another serves between two crashes", Cluster: crashed(with(func(c *plantest.Cluster) {
+			c.Roll(tikv).Rolled(tikv, 2, 3).Down(time.Minute, "t-tikv-2", "t-tikv-1")
+		}), "t-tikv-3", 6, time.Hour, 5*time.Minute, 10*time.Second, 3*time.Minute)},
+		{Name: "one fails with the new revision, with which another has served until just now", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(tikv).Rolled(tikv, 2, 3).Down(time.Minute, "t-tikv-2", "t-tikv-1")
+			c.Member("t-tikv-3").Pod.Started = time.Time{} // it has ended, and the pod is Ready for a moment more
+		})},
 		{Name: "it is going already", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tikv).Down(time.Minute, "t-tikv-3")
 			c.Member("t-tikv-3").Pod.Terminating = true

@@ -22,6 +22,7 @@ func (c *Cluster) sound(p plan.Plan) plan.Plan {
 		if _, apply := s.(plan.Apply); kind == "" && (!apply || len(c.Wanted.Objects) == 0) {
 			panic("plantest: of what component is it: " + s.String())
 		}
+		c.ours(s)
 		m, _ := c.Seen.Groups[kind].Member(member)
 		for what, is := range identities(c.Seen.Groups[kind], m, s) {
 			if is[0] != is[1] {
@@ -45,6 +46,18 @@ func (c *Cluster) sound(p plan.Plan) plan.Plan {
 func (c *Cluster) owner(what string, kind topology.Kind, member string) {
 	if member != "" && (kind == "" || !strings.HasPrefix(member, c.Wanted.Cluster.SetName(kind)+"-")) {
 		panic(fmt.Sprintf("plantest: %s: %s is no member of component %q", what, member, kind))
+	}
+}
+
+// ours panics if a step ends an eviction that the ledger does not name: somebody
+// else has made it, and has a reason.
+func (c *Cluster) ours(s plan.Step) {
+	a, ok := s.(plan.AllowLeaders)
+	if !ok {
+		return
+	}
+	if _, recorded := c.Seen.Eviction(a.StoreID); !recorded {
+		panic(fmt.Sprintf("plantest: %s: it is not us who evict leaders from store %d", s, a.StoreID))
 	}
 }
 
