@@ -119,6 +119,14 @@ func TestScaling(t *testing.T) {
 			m.Pod = &state.Pod{Terminating: true, Ready: true, Since: plantest.Now}
 			m.Database = state.Database{Presence: state.Present, State: state.StoreTombstone}
 		})},
+		{Name: "out, the pod of one that PD counts on is still there", Cluster: with(func(c *plantest.Cluster) {
+			c.Set(tikv, func(s *state.Set) { s.Replicas, s.Partition, s.Ordered = 3, 3, true })
+			c.Down(time.Hour, "t-tikv-1")
+		})},
+		{Name: "out, the pod of one that keeps nothing is still there", Cluster: with(func(c *plantest.Cluster) {
+			c.Set(tidb, func(s *state.Set) { s.Replicas, s.Partition, s.Ordered = 2, 2, true })
+			c.Down(time.Hour, "t-tidb-0")
+		})},
 		{Name: "out, over a marked claim", Cluster: with(func(c *plantest.Cluster) {
 			c.Want(tikv).Replicas = 5
 			m := c.Add(tikv)

@@ -26,13 +26,15 @@ func (sc Scene) departing(m state.Member) Gate {
 		return g
 	}
 	for _, o := range sc.Got.Running() {
-		if o.Pod != nil && (!o.Pod.Ready || o.Pod.Terminating) {
-			g.Observed = "not before " + o.Name + " is ready"
-			g.Since, g.Deadline = o.Pod.Since, o.Pod.Since.Add(patience)
-			g.Blocked = !sc.All.At.Before(g.Deadline)
-			g.Unblock = deletePod + m.Name
-			return g
+		if o.Pod == nil || o.Pod.Ready && !o.Pod.Terminating && !sc.loops(o) {
+			continue
 		}
+		g.Observed = "not before " + o.Name + " is ready"
+		since := o.Pod.Since
+		if sc.loops(o) {
+			since = sc.loopingSince(o.Pod) // it is Ready now and then, never for long enough
+		}
+		return sc.since(g, since, deletePod+m.Name)
 	}
 	return g
 }

@@ -55,6 +55,18 @@ func TestOrdered(t *testing.T) {
 		{Name: "a removed pod stays while two are not ready", Cluster: leftOver(time.Minute, ordered).Down(3*time.Minute, "t-tikv-2")},
 		{Name: "a removed pod stays while another is not ready", Cluster: leftOver(time.Minute, ordered)},
 		{Name: "a removed pod stays while another has not been ready for long", Cluster: leftOver(10*time.Minute, ordered)},
+		{Name: "a removed pod stays while another crashes again and again", Cluster: func() *plantest.Cluster {
+			c := leftOver(time.Hour, ordered)
+			p := c.Member("t-tikv-1").Pod
+			p.Ready, p.Since, p.Started, p.Restarts = true, plantest.Now, plantest.Now.Add(-10*time.Second), 30
+			p.Last.Started, p.Last.Ended = plantest.Now.Add(-11*time.Minute), plantest.Now.Add(-10*time.Minute)
+			return c
+		}()},
+		{Name: "its place is wanted again", Cluster: func() *plantest.Cluster {
+			c := leftOver(10*time.Minute, ordered)
+			c.Want(tikv).Replicas, c.Member("t-tikv-3").Database.State = 4, state.StoreTombstone
+			return c
+		}()},
 		{Name: "a removed pod goes, Parallel", Cluster: leftOver(10*time.Minute, func(*state.Set) {})},
 		{Name: "a removed pod is terminating", Cluster: func() *plantest.Cluster {
 			c := leftOver(10*time.Minute, ordered)

@@ -105,15 +105,18 @@ func (sc Scene) voting(members []state.Member) []state.Member {
 }
 
 // vacate makes an ordinal free for a new member: the pod of the last one has to
-// be gone, and so has its data.
+// be gone, and so has its data. Where nothing has to go, a pod that is there yet
+// is in nobody's way: it stays, or Kubernetes makes the next one after it. With
+// OrderedReady that may be what there is to do, since it deletes no pod while a
+// lower one is not Ready.
 func (sc Scene) vacate(p Profile, m state.Member) verdict {
-	if m.Pod != nil {
-		return wait(Gate{Component: p.Kind, Member: m.Name, Want: "the former pod is gone", Observed: "it is still there"})
-	}
 	if p.Stateless {
 		return verdict{}
 	}
 	returns := alive(m) || sc.returns(p, m)
+	if m.Pod != nil && !returns {
+		return wait(sc.departing(m))
+	}
 	for _, c := range m.Claims {
 		switch {
 		case c.Terminating:

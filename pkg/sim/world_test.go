@@ -77,6 +77,28 @@ func TestOrderedScaleInAboveDeadMember(t *testing.T) {
 	}
 }
 
+// Somebody scales in past us, and Kubernetes does not get to it: in order, it
+// deletes no pod while a lower one is not Ready. The pod and its data are still
+// those of a member that is wanted.
+func TestOrderedKubectlScaleAboveDeadMember(t *testing.T) {
+	for _, k := range []kind{tikv, tidb} {
+		w := settled(Options{PD: 3, TiKV: 4, TiDB: 3, Ordered: [3]bool{tikv: true, tidb: true}})
+		w.halt(w.pods[k][0], 3000)
+		last := w.sets[k].spec.replicas - 1
+		uid := w.pods[k][last].uid
+		spec := w.sets[k].spec
+		spec.replicas = last
+		w.change(&w.sets[k], spec)
+		w.Pass(30)
+		_, _ = w.Drive(10 * time.Minute)
+		if p := w.pods[k][last]; w.sets[k].spec.replicas != last+1 || p == nil || p.uid != uid {
+			t.Errorf("%s\n%s", kinds[k], w.Transcript())
+		}
+		w.Pass(3000)
+		fine(t, w)
+	}
+}
+
 // With OnDelete a pod that is stuck with an old template is the user's to delete.
 // He is told so, instead of being sent to look at it for ever.
 func TestManualStuckPod(t *testing.T) {
