@@ -57,6 +57,9 @@ func (a *Actor) restart(ctx context.Context, s plan.Restart) error {
 	if err != nil {
 		return err
 	}
+	if err := a.lasting(ctx, s, pod); err != nil {
+		return err
+	}
 	open := min(s.From, s.Ordinal)
 	err = a.edit(ctx, s.Component, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 		switch have := partition(live); {
@@ -106,6 +109,27 @@ func (a *Actor) pod(ctx context.Context, s plan.Restart) (*corev1.Pod, error) {
 		return nil, stale(object, "is terminating")
 	}
 	return pod, nil
+}
+
+// lasting makes sure that a voter does not lose its data with its pod while PD
+// counts on it: it would be missed for ever.
+func (a *Actor) lasting(ctx context.Context, s plan.Restart, pod *corev1.Pod) error {
+	if s.Component != topology.PD {
+		return nil
+	}
+	for _, v := range pod.Spec.Volumes {
+		if v.PersistentVolumeClaim == nil {
+			continue
+		}
+		claim, err := a.claim(ctx, v.PersistentVolumeClaim.ClaimName)
+		if err != nil {
+			return err
+		}
+		if claim != nil && claim.DeletionTimestamp != nil {
+			return a.forgotten(ctx, "persistentvolumeclaim "+claim.Name+", which goes with its pod,", s.Component, s.Member, false)
+		}
+	}
+	return nil
 }
 
 func replicas(set *appsv1.StatefulSet) int {

@@ -163,6 +163,21 @@ func TestRestartPreconditions(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a voter would lose its data", func(t *testing.T) {
+		p, c := pod(topology.PD, 2), claim(topology.PD, 2, true)
+		p.Spec.Volumes = []corev1.Volume{{Name: "config"}, {VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.Name},
+		}}}
+		s := plan.Restart{Component: topology.PD, Member: p.Name, Ordinal: 2, From: 3, PodUID: string(p.UID)}
+		newWorld(t, set(topology.PD, 3, 3), p, c).do(t, s)
+		newWorld(t, set(topology.PD, 3, 3), p).do(t, s) // there is nothing to lose any more
+		at := metav1.NewTime(now)
+		c.DeletionTimestamp, c.Finalizers = &at, []string{"kubernetes.io/pvc-protection"}
+		w := newWorld(t, set(topology.PD, 3, 3), p, c)
+		w.isStale(t, s)
+		w.pd.Update(forgets)
+		w.do(t, s)
+	})
 	t.Run("restarts are manual, and nothing holds them back", func(t *testing.T) {
 		s := set(topology.TiKV, 3, 0)
 		s.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}

@@ -49,6 +49,47 @@ func TestSpares(t *testing.T) {
 	}
 }
 
+// TestSparesWhoWaitedForPD: while no PD served, nobody could join, so that a member
+// without data is not down for as long as its pod says.
+func TestSparesWhoWaitedForPD(t *testing.T) {
+	const waits = "it may be about to join, and PD serves for less than 5m0s"
+	removed := state.Database{Presence: state.Absent}
+	added := state.Database{Presence: state.Present, ID: 105, Unstarted: true}
+	for name, c := range map[string]struct {
+		is     state.Database
+		served [4]time.Duration // since when the others run
+		change func(c *plantest.Cluster)
+		want   string
+	}{
+		"PD has served for long":                     {removed, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Hour}, nil, ""},
+		"it serves again":                            {removed, [4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute}, nil, waits},
+		"it serves again, for long enough":           {removed, [4]time.Duration{time.Hour, time.Hour, 5 * time.Minute, time.Minute}, nil, ""},
+		"it serves again, and has let it join":       {added, [4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute}, nil, waits},
+		"it has served, and has let it join":         {added, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Minute}, nil, ""},
+		"it serves again, with members elsewhere":    {removed, [4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute}, func(c *plantest.Cluster) { c.Seen.PD.Members, c.Seen.PD.Healthy = 5, 5 }, ""},
+		"it serves again, and there is no time left": {removed, [4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute}, func(c *plantest.Cluster) { c.Wanted.Policy.Failover.Now = true }, ""},
+		"it serves again, a member that has voted": {state.Database{Presence: state.Present, ID: 105, Name: "t-pd-4"},
+			[4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute}, nil, ""},
+	} {
+		cluster := plantest.New(5, 4, 2).Down(time.Hour, "t-pd-4")
+		cluster.Seen.PD.Members, cluster.Seen.PD.Healthy = 4, 4
+		for i, ago := range c.served {
+			cluster.Seen.Groups[topology.PD].Members[i].Pod.Started = plantest.Now.Add(-ago)
+		}
+		cluster.Member("t-pd-4").Database = c.is
+		if c.change != nil {
+			c.change(cluster)
+		}
+		got := "not down"
+		for _, k := range plan.Casualties(component.Profiles(), cluster.Wanted, cluster.Seen) {
+			got = k.Spared
+		}
+		if got != c.want {
+			t.Errorf("%s: spared for %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 // gone is what the database says of a member that it has forgotten an hour ago.
 func gone() state.Database {
 	return state.Database{Presence: state.Absent, Since: plantest.Now.Add(-time.Hour)}

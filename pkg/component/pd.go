@@ -2,6 +2,7 @@ package component
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
@@ -45,6 +46,8 @@ func spareMember(sc plan.Scene, m state.Member, now bool) string {
 	switch {
 	case !sc.All.PD.Serving():
 		return "PD does not serve: " + pdState(sc)
+	case !now && joins(m) && sc.All.At.Sub(servesSince(sc)) < failoverPeriod:
+		return fmt.Sprintf("it may be about to join, and PD serves for less than %s", failoverPeriod)
 	case m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran:
 		// It was removed, and with the data it has it cannot come back.
 	case m.Database.Presence != state.Present:
@@ -55,6 +58,32 @@ func spareMember(sc plan.Scene, m state.Member, now bool) string {
 		return "it has yet to start for the first time, and only --now does not wait for that"
 	}
 	return ""
+}
+
+// joins: for all that can be seen the member waits to be let in, or was let in just
+// now. While no PD served that could have done so, it was not down but waiting.
+func joins(m state.Member) bool {
+	if m.Database.Presence == state.Absent {
+		return m.Pod != nil && m.Pod.Ran
+	}
+	return m.Database.Unstarted && m.Database.Name == ""
+}
+
+// servesSince is since when PD can have served at the earliest: when the last
+// one of its present quorum was started. Of members elsewhere nobody knows.
+func servesSince(sc plan.Scene) time.Time {
+	var started []time.Time
+	for _, m := range sc.Got.Members {
+		if m.Pod != nil && m.Database.Presence == state.Present && m.Database.Healthy {
+			started = append(started, m.Pod.Started)
+		}
+	}
+	slices.SortFunc(started, time.Time.Compare)
+	need := sc.All.PD.Quorum() - (sc.All.PD.Healthy - len(started))
+	if need < 1 || need > len(started) {
+		return time.Time{}
+	}
+	return started[need-1]
 }
 
 func pdState(sc plan.Scene) string {

@@ -133,6 +133,13 @@ func TestSpared(t *testing.T) {
 		return func(c *plantest.Cluster) { c.Roll(tikv).Rolled(tikv, ordinals...) }
 	}
 	down := func(c *plantest.Cluster) { lost(c, time.Hour, "t-tikv-2") }
+	fresh := func(ago time.Duration) func(c *plantest.Cluster) {
+		return func(c *plantest.Cluster) {
+			for i := range c.Seen.Groups[tikv].Members {
+				c.Seen.Groups[tikv].Members[i].Pod.Started = plantest.Now.Add(-ago)
+			}
+		}
+	}
 	going := func(ago time.Duration) func(c *plantest.Cluster) {
 		return func(c *plantest.Cluster) {
 			p := c.Member("t-tikv-2").Pod
@@ -149,8 +156,10 @@ func TestSpared(t *testing.T) {
 		"none is left":                         {with(down, func(c *plantest.Cluster) { c.Want(tikv).MaxFailures = 1; given(c, "t-tikv-0", time.Minute) }), "1 of 1 failovers are used up"},
 		"not known to be down":                 {with(func(c *plantest.Cluster) { c.Member("t-tikv-2").Database = state.Database{} }), "nobody knows whether it serves"},
 		"is removed":                           {with(down, func(c *plantest.Cluster) { c.Member("t-tikv-2").Database.State = state.StoreTombstone }), "it is being removed"},
-		"has the new template":                 {with(rolled(2, 3), down), "its pod is of the revision that is being rolled out"},
-		"has the new template, the last":       {with(rolled(0, 1, 2, 3), down), "its pod is of the revision that is being rolled out"},
+		"has the new template":                 {with(rolled(2, 3), down, fresh(time.Minute)), "its pod is of the revision that is being rolled out"},
+		"has the new template, the last":       {with(rolled(0, 1, 2, 3), down, fresh(time.Minute)), "its pod is of the revision that is being rolled out"},
+		"alone has the new template":           {with(rolled(2), down), "its pod is of the revision that is being rolled out"},
+		"others serve with the new template":   {with(rolled(2, 3), down, fresh(2*time.Minute)), ""},
 		"has the old template":                 {with(rolled(3), down), ""},
 		"is being replaced":                    {with(rolled(3), down, going(time.Minute)), "its pod is being replaced"},
 		"should have been replaced long since": {with(rolled(3), down, going(10*time.Minute)), ""},

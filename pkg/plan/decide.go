@@ -221,7 +221,7 @@ func (sc Scene) stand(p Profile) verdict {
 		got := sc.pursue(p.Standing, m)
 		v.steps = append(v.steps, got.steps...)
 		v.gates = append(v.gates, got.gates...)
-		if marked := markedClaims(m); len(marked) > 0 && m.Up() {
+		if marked := markedClaims(m); len(marked) > 0 && m.Up() && !fleeting(p, m) {
 			v.steps = append(v.steps, UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: marked})
 		}
 	}

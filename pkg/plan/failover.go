@@ -230,8 +230,9 @@ func (sc Scene) spared(p Profile, m state.Member, since time.Time) string {
 		return "nobody knows whether it serves"
 	case doomed(m):
 		return "it is being removed"
-	case rolling && !sc.Got.Outdated(m):
-		// More pods of a template that fails would fail as well.
+	case rolling && !sc.Got.Outdated(m) && !sc.proven():
+		// More pods of a template that fails would fail as well. Where another
+		// member serves with it, it is not the template.
 		return "its pod is of the revision that is being rolled out"
 	case rolling && m.Pod != nil && m.Pod.Terminating && sc.All.At.Sub(m.Pod.Since) < patience:
 		return "its pod is being replaced"

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
@@ -32,8 +33,29 @@ func (sc Scene) renew(p Profile) verdict {
 		if p.Voters && doomed(m) {
 			break
 		}
+		if sc.forfeits(p, m) {
+			return sc.release(p, m)
+		}
 	}
 	return v
+}
+
+// fleeting: a voter, as far as anybody knows, whose claims are being deleted under
+// its pod. It serves, but only until its pod goes for whatever reason, and then PD
+// counts for ever on a member that has lost its data and lets nobody join by its
+// name. It comes to that when a member joins while it is being made anew, or when
+// somebody deletes the claim of one that serves.
+func fleeting(p Profile, m state.Member) bool {
+	return p.Voters && m.Pod != nil && m.Database.Presence != state.Absent &&
+		slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return c.Terminating })
+}
+
+// forfeits: a fleeting voter is to be let go of while it can be, to be made anew.
+// One that serves may do so until those have come who are to vote beside it: it
+// may be the only one there is.
+func (sc Scene) forfeits(p Profile, m state.Member) bool {
+	return fleeting(p, m) && sc.Kept(m) && m.Database.Presence == state.Present &&
+		(!m.Up() || sc.Want.Size() <= sc.Got.Set.Replicas)
 }
 
 func (sc Scene) renewable(p Profile, m state.Member) bool {

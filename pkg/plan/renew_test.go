@@ -28,6 +28,22 @@ func TestRenew(t *testing.T) {
 	runs := func(ago time.Duration) func(m *state.Member) {
 		return func(m *state.Member) { m.Pod.Started = plantest.Now.Add(-ago) }
 	}
+	fleeting := func(name string, changes ...func(m *state.Member)) func(c *plantest.Cluster) {
+		return func(c *plantest.Cluster) {
+			c.Down(time.Minute, name)
+			m := c.Member(name)
+			m.Claims[0].Terminating = true
+			for _, change := range changes {
+				change(m)
+			}
+			if m.Database.Healthy {
+				c.Seen.PD.Healthy++
+			}
+		}
+	}
+	marked := func(m *state.Member) { m.Claims[0].Marked = true }
+	serves := func(m *state.Member) { m.Pod.Ready, m.Database.Healthy = true, true }
+	rolls := func(c *plantest.Cluster) { c.Roll(pd) }
 	buried := func(name string, changes ...func(m *state.Member)) func(c *plantest.Cluster) {
 		return func(c *plantest.Cluster) {
 			c.Down(time.Hour, name)
@@ -45,6 +61,17 @@ func TestRenew(t *testing.T) {
 		{Name: "it has not run yet", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Pod.Ran = false }))},
 		{Name: "its claim is not marked", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Claims[0].Marked = false }))},
 		{Name: "its claim is going", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Claims[0].Terminating = true }))},
+		{Name: "it has joined, and its claim is going", Cluster: with(fleeting("t-pd-2"))},
+		{Name: "it serves, and its claim is going", Cluster: with(fleeting("t-pd-2", marked, serves))},
+		{Name: "it is to be restarted, and its claim is going", Cluster: with(rolls, fleeting("t-pd-2", marked, serves))},
+		{Name: "it is down, is to be restarted, and its claim is going", Cluster: with(rolls, fleeting("t-pd-2", marked))},
+		{Name: "there is no quorum, and its claim is going", Cluster: with(rolls, fleeting("t-pd-2", marked), func(c *plantest.Cluster) {
+			c.Down(time.Hour, "t-pd-0", "t-pd-1").Blind()
+			c.Seen.PD.Leaderless = true
+		})},
+		{Name: "its claim is going, and another is down", Cluster: with(fleeting("t-pd-2", marked, serves), func(c *plantest.Cluster) { c.Down(time.Minute, "t-pd-1") })},
+		{Name: "its claim is going, and more are wanted", Cluster: with(fleeting("t-pd-2", marked, serves), func(c *plantest.Cluster) { c.Want(pd).Replicas = 4 })},
+		{Name: "its claim is going, and it is the only one", Cluster: with(func(c *plantest.Cluster) { *c = *plantest.New(1, 3, 1) }, fleeting("t-pd-0", marked, serves), rolls)},
 		{Name: "its pod is going", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Pod.Terminating = true }))},
 		{Name: "it has no claim", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Claims = nil }))},
 		{Name: "PD does not speak of it", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Database = state.Database{} }))},

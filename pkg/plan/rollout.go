@@ -40,7 +40,7 @@ func (sc Scene) repair(p Profile, h hold) verdict {
 // does not serve with it, moving this one as well could make a crash of a
 // minute a loss for good.
 func (sc Scene) worthTrying(p Profile, m state.Member) bool {
-	if m.Pod != nil && m.Pod.Terminating {
+	if m.Pod != nil && m.Pod.Terminating || fleeting(p, m) {
 		return false
 	}
 	top := m.Ordinal == sc.Got.Set.Replicas-1

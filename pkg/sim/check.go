@@ -50,6 +50,7 @@ type sighting struct {
 	upStores int
 	there    [3]bool // a StatefulSet or a pod is there
 	marked   [3][limit]bool
+	going    [3][limit]bool  // its claim is being deleted
 	evicts   map[uint64]bool // stores with a scheduler of ours
 	serving  bool            // PD does, and it shows
 }
@@ -68,6 +69,7 @@ func (w *World) sight() sighting {
 			s.up[k][i] = w.shownUp(kind(k), i)
 			s.gone[k][i] = w.gone(kind(k), i)
 			s.marked[k][i] = w.claims[k][i] != nil && w.claims[k][i].marked
+			s.going[k][i] = w.going(kind(k), i)
 			if p := w.pods[k][i]; p != nil {
 				s.revision[k][i] = p.revision
 				s.outdated[k] = s.outdated[k] || i < set.spec.replicas && p.revision != set.spec.template
@@ -251,6 +253,9 @@ func (w *World) judgeRestart(s plan.Restart, say sayer) {
 	p, set := w.pods[k][i], &w.sets[k]
 	if p != nil && p.revision == set.update && set.observed == set.generation {
 		w.Soft.Needless++
+	}
+	if k == pd && w.fleeting(i) && p != nil {
+		say("data", "%s loses its data with its pod, and PD counts on it", w.names[k][i])
 	}
 	if !w.seen.up[k][i] || !w.up(k, i) {
 		w.judgeRepair(k, i, say)

@@ -63,14 +63,15 @@
 //     restarted in any other way and is exempt from the rule for Restart.
 //   - tombstone: no Resize downwards while the store of the member that goes has
 //     ever registered and is not a tombstone, or PD still counts the member.
-//   - wanted: no RemoveMember, RemoveStore of a wanted member, and a Resize
-//     downwards of one only if it is a TiKV that has no store; no DeleteSet of a
-//     component that the user wants to run.
+//   - wanted: no RemoveMember, RemoveStore of a wanted member, but for a PD member
+//     whose claim is being deleted, and a Resize downwards of one only if it is a
+//     TiKV that has no store; no DeleteSet of a component that the user wants to run.
 //   - data: no DeleteClaim of a claim that is not marked, or that a pod uses but
 //     for the one that goes next, or whose data belongs to a member that the
 //     database knows as alive; no DeletePod before its claim goes, or of a member
 //     that the database knows as alive; no DeleteClaim to tidy up unless the user asks for that, and does not want
-//     the member.
+//     the member; no Restart of a member that PD counts on while its claim is being
+//     deleted, which takes its data.
 //   - copies: no RemoveStore of a store that is up which leaves fewer stores up
 //     than there are copies of each region.
 //   - at-once: no more members joining by one Resize, or leaving, than the user
@@ -90,7 +91,8 @@
 //     on: with PD out of reach there is nobody to ask whose it is.
 //   - paused: no step at all while the user wants none, and the engine was shown so.
 //   - failover: nobody is given up who is up, was up less than the period ago, or
-//     has a pod of the revision that is being rolled out; and who was given up is
+//     has a pod of the revision that is being rolled out, unless another member
+//     served with it when the engine looked; and who was given up is
 //     removed only while down. Such a removal takes nothing from the others, so
 //     "peer-down" and "wanted" do not hold for it.
 //   - order: no Restart of a member that is up while an earlier component still

@@ -112,9 +112,31 @@ func (w *World) judgeFailure(s plan.RecordFailure, say sayer) {
 		say("failover", "its pod was made %s ago", time.Duration(w.t-p.made)*time.Second)
 	}
 	set := &w.sets[k]
-	if p := w.pods[k][i]; p != nil && p.revision == set.update && w.seen.revision[k][i] == set.update && w.rolls(k) && set.observed == set.generation {
+	if p := w.pods[k][i]; p != nil && p.revision == set.update && w.seen.revision[k][i] == set.update && w.rolls(k) && set.observed == set.generation && !w.vouched(k, i) {
 		say("failover", "its pod is of revision %s, which is being rolled out", set.update)
 	}
+}
+
+// vouched: another member serves with the update revision.
+func (w *World) vouched(k kind, except int) bool {
+	for i := range limit {
+		if i != except && w.seen.up[k][i] && w.seen.revision[k][i] == w.sets[k].update {
+			return true
+		}
+	}
+	return false
+}
+
+// going: the claim of a member is being deleted.
+func (w *World) going(k kind, i int) bool {
+	c := w.claims[k][i]
+	return c != nil && c.goneAt != never
+}
+
+// fleeting: PD counts on a member whose data goes with its pod, and did so when
+// the engine looked.
+func (w *World) fleeting(i int) bool {
+	return w.seen.members[i] && w.pd.memberAt(i) != nil && w.seen.going[pd][i] && w.going(pd, i)
 }
 
 // rolls: a component has pods that are yet to be replaced. Kubernetes never says
@@ -135,7 +157,9 @@ func (w *World) judgeRemoval(k kind, i int, id uint64, say sayer) {
 	f := w.failure(k, w.names[k][i])
 	if f == nil || f.ID != id || k == tikv && !f.Discarded {
 		w.judgeLoss(k, i, say)
-		w.judgeWanted(k, i, say)
+		if k != pd || !w.fleeting(i) {
+			w.judgeWanted(k, i, say)
+		}
 		return
 	}
 	if w.seen.up[k][i] && w.up(k, i) {

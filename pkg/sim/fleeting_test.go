@@ -1,0 +1,84 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// The claim of a voter is deleted while it serves: by hand, or because it joined
+// just when it was about to be made anew. Its next restart would cost PD a member
+// that nothing brings back, so PD lets go of it before.
+func TestVoterWhoseClaimIsGoing(t *testing.T) {
+	for _, k := range []int{0, 1, 2} {
+		w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
+		w.claims[pd][k].goneAt = w.t
+		w.Upgrade("v2", topology.PD)
+		name := w.names[pd][k]
+		fine(t, w)
+		tellsInOrder(t, w, "remove PD member "+name, "delete pod "+name+" to make it anew", "close the rollout of PD")
+		if m := w.pd.memberAt(k); m == nil || !w.alive(*m) {
+			t.Error(w.Transcript())
+		}
+	}
+}
+
+// Without a quorum PD can let go of nobody, and whose claim is going may be just
+// who it needs.
+func TestVoterWhoseClaimIsGoingWithoutQuorum(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
+	w.claims[pd][2].goneAt = w.t
+	w.lose(w.pods[pd][0], 3000)
+	w.lose(w.pods[pd][1], 3000)
+	w.Upgrade("v2", topology.PD)
+	_, _ = w.Drive(40 * time.Minute)
+	neverTold(t, w, "restart basic-pd-2")
+	w.Pass(1200)
+	fine(t, w)
+}
+
+// One member is all there is. It serves on with its old template until there are
+// others to take over.
+func TestOnlyVoterWhoseClaimIsGoing(t *testing.T) {
+	w := settled(Options{PD: 1, TiKV: 3, TiDB: 1})
+	w.claims[pd][0].goneAt = w.t
+	w.Upgrade("v2", topology.PD)
+	_, _ = w.Drive(40 * time.Minute)
+	neverTold(t, w, "restart basic-pd-0")
+	w.Scale(topology.PD, 3)
+	fine(t, w)
+	if w.pd.bootstraps != 1 {
+		t.Error(w.Transcript())
+	}
+}
+
+// A host is lost under a member that has just been restarted. The template is not
+// to blame, since another one serves with it: the member is given up in the middle
+// of the rollout, which waits for it.
+func TestLostInTheMiddleOfARollout(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true})
+	w.Upgrade("v2", topology.PD)
+	w.When(func(w *World) bool {
+		p := w.pods[pd][1]
+		return p != nil && p.revision == "v2" && p.ready
+	}, func() { w.lose(w.pods[pd][1], 7200) })
+	_, _ = w.Drive(15 * time.Minute)
+	tellsInOrder(t, w, "restart basic-pd-1", "give up basic-pd-1")
+	w.Pass(7200)
+	fine(t, w)
+}
+
+// A member without data waits for a PD that lets it join. When there is one, it
+// is not given up for the time before.
+func TestWaitingToJoinIsNotLost(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true})
+	w.expel(w.claims[pd][0].data) // by somebody, who has given its data up as well
+	w.claims[pd][0] = nil
+	w.remove(w.pods[pd][0])
+	w.lose(w.pods[pd][1], 1800)
+	_, _ = w.Drive(10 * time.Minute)
+	w.Pass(1200)
+	fine(t, w)
+	neverTold(t, w, "give up basic-pd-0")
+}
