@@ -66,4 +66,9 @@ e2e: build image ## the built binary and its image against a real node
 bench: build ## measure the operations on the node
 	cd test/e2e && go run ./cmd/bench
 
+CLUSTERS ?= 1000
+
+bench-daemon: node-up ## measure a daemon with many clusters: make bench-daemon CLUSTERS=1000
+	eval "$$(cd test/node && go run . env)" && go run ./cmd/kubectl-tidb init && go run ./test/herd -clusters $(CLUSTERS)
+
 .PHONY: $(MAKECMDGOALS) help

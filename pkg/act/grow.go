@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
@@ -185,9 +186,11 @@ func (a *Actor) vanished(ctx context.Context, s plan.RecreateSet) error {
 }
 
 // takesAll makes sure that a StatefulSet which is created has room for all pods
-// that are there: those beyond its replicas would be deleted.
+// that it will find: those beyond its replicas would be deleted.
 func (a *Actor) takesAll(ctx context.Context, k topology.Kind, set *appsv1.StatefulSet) error {
-	pods, err := a.kube.CoreV1().Pods(a.cluster.Namespace).List(ctx, metav1.ListOptions{})
+	pods, err := a.kube.CoreV1().Pods(a.cluster.Namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: labels.SelectorFromSet(a.cluster.Labels(k)).String(), // which is the set's selector
+	})
 	if err != nil {
 		return failed("list", "pods", err)
 	}

@@ -123,6 +123,8 @@ func (s *stage) taken() []string {
 	return slices.Clone(s.turns)
 }
 
+var errBroken = errors.New("broken")
+
 // nowhere is a dialer that reaches nobody.
 type nowhere struct{}
 

@@ -76,6 +76,7 @@ func TestDaemon(t *testing.T) {
 		awaitReady(t)
 		wantConverged(t, 3, 4, 2, to)
 	})
+	step("a command beside it", commanded)
 	step("nothing was restarted", wantDaemonsWell)
 	step("delete", func(t *testing.T) {
 		kubectl(t, "", "-n", namespace, "delete", "tidbcluster", cluster, "--timeout=60s")
@@ -83,6 +84,24 @@ func TestDaemon(t *testing.T) {
 		awaitNoPods(t, namespace, of)
 		kubectl(t, "", "-n", namespace, "delete", "pvc", "-l", of, "--timeout=60s")
 	})
+}
+
+// commanded: a command whose wishes the daemon cannot know is given way to in the
+// middle of what the daemon does, and one without looks on or is first.
+func commanded(t *testing.T) {
+	patchCluster(t, `{"spec":{"tikv":{"replicas":3}}}`)
+	for begun := time.Now(); driver(t) == ""; time.Sleep(100 * time.Millisecond) {
+		if time.Since(begun) > takeover {
+			t.Fatal("no daemon begins to scale in")
+		}
+	}
+	if out := tidb(t, 0, "sync", cluster, "--evict-timeout", "10m").Stderr; strings.Contains(out, "looking on") {
+		t.Errorf("the command was not given way to:\n%s", out)
+	}
+	wantConverged(t, 3, 3, 2, to)
+	tidb(t, 0, "scale", cluster, "tidb=1")
+	awaitReady(t)
+	wantConverged(t, 3, 3, 1, to)
 }
 
 // install runs the daemon, where pods that are not restricted are refused.

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+)
+
+// creators is how many TidbClusters are created at the same time.
+const creators = 16
+
+// herd is the clusters, and the daemon that looks after them.
+type herd struct {
+	options
+	clients
+	daemon  *exec.Cmd
+	address string // where the daemon answers
+}
+
+// measure makes clusters, has a daemon drive them, and writes what it costs.
+func measure(ctx context.Context, o options) error {
+	c, err := connect(o)
+	if err != nil {
+		return err
+	}
+	h := &herd{options: o, clients: c, address: o.listen}
+	if err := h.makeNamespace(ctx); err != nil {
+		return err
+	}
+	if !o.keep {
+		defer h.remove(context.WithoutCancel(ctx))
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: database{o.namespace}, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(l) }()
+	defer server.Close()
+	pods, stop := context.WithCancel(ctx)
+	defer stop()
+	go kubelet(pods, c, o.namespace)
+	if err := h.startDaemon(ctx, l.Addr().String()); err != nil {
+		return err
+	}
+	defer h.stopDaemon()
+	r := result{clusters: o.clusters, rate: o.rate}
+	for _, phase := range []func(context.Context, *result) error{h.create, h.rest, h.change} {
+		if err := phase(ctx, &r); err != nil {
+			return err
+		}
+	}
+	r.print(os.Stdout)
+	return nil
+}
+
+func (h *herd) makeNamespace(ctx context.Context) error {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: h.namespace}}
+	_, err := h.kube.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("namespace %s exists; delete it, or give another one with -namespace", h.namespace)
+	}
+	return err
+}
+
+// remove leaves nothing. What the kubelet does not know needs no time to stop.
+func (h *herd) remove(ctx context.Context) {
+	now := int64(0)
+	_ = h.kube.CoreV1().Pods(h.namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
+	if err := h.kube.CoreV1().Namespaces().Delete(ctx, h.namespace, metav1.DeleteOptions{}); err != nil {
+		fmt.Fprintln(os.Stderr, "herd: delete the namespace:", err)
+	}
+}
+
+func (h *herd) startDaemon(ctx context.Context, backend string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	log, err := os.CreateTemp("", "herd-daemon-*.log")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stderr, "the daemon's log:", log.Name())
+	h.daemon = exec.CommandContext(ctx, self, "-kubeconfig", h.kubeconfig, "-namespace", h.namespace, "-backend", backend, "-listen", h.listen)
+	h.daemon.Stderr = log
+	h.daemon.Cancel = func() error { return h.daemon.Process.Signal(syscall.SIGTERM) }
+	h.daemon.WaitDelay = time.Minute
+	return h.daemon.Start()
+}
+
+func (h *herd) stopDaemon() {
+	_ = h.daemon.Process.Signal(syscall.SIGTERM)
+	_ = h.daemon.Wait()
+}
+
+func (h *herd) name(n int) string { return fmt.Sprintf("herd%04d", n) }
+
+// create makes the clusters and waits until the daemon has made what they consist
+// of, and has let go of all of them.
+func (h *herd) create(ctx context.Context, r *result) error {
+	begun := time.Now()
+	var all errgroup.Group
+	all.SetLimit(creators)
+	for n := range h.clusters {
+		all.Go(func() error {
+			_, err := h.dyn.Resource(intent.Resource).Namespace(h.namespace).Create(ctx, h.cluster(n), metav1.CreateOptions{})
+			return err
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return err
+	}
+	if err := h.settle(ctx, time.Hour); err != nil {
+		return err
+	}
+	r.creation = time.Since(begun)
+	return nil
+}
+
+// cluster is a TidbCluster whose pods nobody schedules and whose volumes nobody
+// makes.
+func (h *herd) cluster(n int) *unstructured.Unstructured {
+	part := func(image string, replicas int64, more map[string]any) map[string]any {
+		spec := map[string]any{"baseImage": image, "replicas": replicas, "config": map[string]any{}}
+		for k, v := range more {
+			spec[k] = v
+		}
+		return spec
+	}
+	stored := map[string]any{"requests": map[string]any{"storage": "1Gi"}, "storageClassName": "none"}
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "pingcap.com/v1alpha1", "kind": "TidbCluster",
+		"metadata": map[string]any{"name": h.name(n), "namespace": h.namespace},
+		"spec": map[string]any{
+			"version": version, "schedulerName": "nobody",
+			"pd": part("pingcap/pd", 3, stored), "tikv": part("pingcap/tikv", 3, stored), "tidb": part("pingcap/tidb", 2, nil),
+		},
+	}}
+	return u
+}
+
+// settle waits until all clusters are as wanted and no lease is held.
+func (h *herd) settle(ctx context.Context, most time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, most, errors.New("the clusters do not settle"))
+	defer cancel()
+	for told := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(time.Second):
+		}
+		s, err := h.scrape(ctx)
+		if err != nil {
+			continue // it has not begun to listen
+		}
+		converged, held := s.sum("kubectl_tidb_cluster_state", labels.Set{"state": "converged"}), s.sum("kubectl_tidb_lease_held", nil)
+		if int(converged) >= h.clusters && held == 0 {
+			return nil
+		}
+		if time.Since(told) > 15*time.Second {
+			told = time.Now()
+			fmt.Fprintf(os.Stderr, "%.0f of %d clusters are as wanted, %.0f are driven\n", converged, h.clusters, held)
+		}
+	}
+}
