@@ -21,9 +21,6 @@ import (
 )
 
 const (
-	// linger is how long a lease is kept after the cluster has converged: who
-	// scales in and out again shall not pay for it twice.
-	linger = 10 * time.Second
 	// lookAgain bounds how long something that nobody reports can go unseen
 	// while there is something to wait for.
 	lookAgain = 30 * time.Second
@@ -49,7 +46,6 @@ type driver struct {
 	bid     *lease.Bid
 	held    *lease.Held // nil: it is not ours to drive
 	begun   time.Time   // when there was something to do
-	calm    time.Time   // since when there is not
 	looked  time.Time   // when it was last seen without the mirror
 	live    bool        // this turn looks past the mirror
 	other   string      // who drives the cluster instead
@@ -107,19 +103,19 @@ func (d *driver) turn(ctx context.Context) (p plan.Plan, pause time.Duration, er
 }
 
 // tenure is the context in which the cluster is ours, as long as it is. A lease
-// that is lost is let go of, but not one that is held still when the daemon ends.
+// that has ended is let go of, but not one that is held still when the daemon ends.
 func (d *driver) tenure(ctx context.Context) (context.Context, error) {
 	if d.held == nil {
 		return ctx, nil
 	}
-	cause := context.Cause(d.held.Context())
-	asked, isAsked := errors.AsType[*lease.AskedError](cause)
-	switch {
-	case cause == nil:
+	if d.held.Use() && d.held.Context().Err() == nil {
 		return d.held.Context(), nil
-	case !isAsked && !errors.Is(cause, lease.ErrLost):
+	}
+	cause := context.Cause(d.held.Context())
+	if d.home.life.Err() != nil {
 		return nil, cause
-	case isAsked:
+	}
+	if asked, ok := errors.AsType[*lease.AskedError](cause); ok {
 		// Who has asked for it gets the time to take it.
 		d.yielded = d.home.now()
 		d.lookOn(d.elsewhere(asked.By))
@@ -169,9 +165,11 @@ func (d *driver) own(ctx context.Context) (context.Context, error) {
 		}
 		d.held = held
 		d.home.Meter.Held(d.key, true)
-		context.AfterFunc(held.Context(), func() { d.home.queue.Add(d.key) })
+		context.AfterFunc(held.Context(), func() {
+			d.home.Meter.Held(d.key, false)
+			d.home.queue.Add(d.key)
+		})
 	}
-	d.calm = time.Time{}
 	return d.held.Context(), context.Cause(d.held.Context())
 }
 
@@ -198,15 +196,16 @@ func (d *driver) letGo() {
 		d.story.Notice(err.Error())
 	}
 	d.held = nil
-	d.home.Meter.Held(d.key, false)
 }
 
-// settle says how long a plan may be left alone.
+// settle says how long a plan may be left alone. A lease is kept while something is
+// awaited: what is temporary is to be taken back by who made it.
 func (d *driver) settle(p plan.Plan) time.Duration {
 	now := d.home.now()
 	switch p.Outcome {
 	case plan.Act:
 		d.stir(now)
+		d.pause() // in a long queue it may take a while until the next turn
 		return 0
 	case plan.Wait:
 		d.stir(now)
@@ -220,46 +219,44 @@ func (d *driver) settle(p plan.Plan) time.Duration {
 		d.story.Done(outcome, 0, now.Sub(d.begun), nil)
 		d.begun = time.Time{}
 	}
-	return d.rest(now)
+	d.pause()
+	d.observer.Rest()
+	return jitter(d.home.Poll)
 }
 
 // stir: there is something to do.
 func (d *driver) stir(now time.Time) {
-	d.calm = time.Time{}
 	if d.begun.IsZero() {
 		d.begun = now
 	}
 }
 
-// rest: there is nothing to do, and after a while not even a lease to hold.
-func (d *driver) rest(now time.Time) time.Duration {
-	if d.calm.IsZero() {
-		d.calm = now
+// pause: there is nothing to do for the moment.
+func (d *driver) pause() {
+	if d.held != nil {
+		d.held.Rest()
 	}
-	if left := linger - now.Sub(d.calm); d.held != nil && left > 0 {
-		return left
-	}
-	d.letGo()
-	d.observer.Rest()
-	return jitter(d.home.Poll)
 }
 
 // stop takes back what is temporary and lets go of the cluster.
 func (d *driver) stop(ctx context.Context) error {
 	defer d.observer.Close()
+	if d.held != nil && !d.held.Use() {
+		d.letGo()
+	}
+	if d.held == nil && !d.begun.IsZero() {
+		d.held, _ = d.bid.Try(ctx) // whoever has it goes on with the cluster
+	}
 	if d.held == nil {
 		return nil
 	}
-	var err error
-	if !errors.Is(context.Cause(d.held.Context()), lease.ErrLost) {
-		ctx, cancel := context.WithTimeout(ctx, undoTimeout)
-		defer cancel()
-		if err = d.engine.Undo(ctx); err != nil {
-			err = fmt.Errorf("%s: take back what is temporary: %w", d.key, err)
-		}
+	defer d.letGo()
+	ctx, cancel := context.WithTimeout(ctx, undoTimeout)
+	defer cancel()
+	if err := d.engine.Undo(ctx); err != nil {
+		return fmt.Errorf("%s: take back what is temporary: %w", d.key, err)
 	}
-	d.letGo()
-	return err
+	return nil
 }
 
 // owned writes the status of a cluster only as its driver. Otherwise the driver

@@ -18,9 +18,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 )
 
-// The handlers remember when they were last called and sleep until the next time:
-// in another bubble, with another clock, for centuries.
-func init() { utilruntime.ErrorHandlers = nil }
+// TestMain: client-go's handlers of errors remember when they were last called and
+// sleep until the next time: in another bubble, with another clock, for centuries.
+func TestMain(m *testing.M) {
+	utilruntime.ErrorHandlers = nil
+	m.Run()
+}
 
 // fail has requests fail for which the function has an error.
 func (s *stage) fail(answer func(clienttesting.Action) error) {

@@ -87,6 +87,42 @@ func TestAsk(t *testing.T) {
 	})
 }
 
+// TestRest: a lease that nobody uses is given back rather than renewed, and one that
+// is used in time is kept.
+func TestRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := api()
+		held := try(t, NewBid(client, cluster, someone("daemon")).Yielding(), "")
+		for range 3 {
+			held.Rest()
+			time.Sleep(time.Second)
+			if !held.Use() {
+				t.Fatal("it was used in time, and is gone")
+			}
+			time.Sleep(renewEvery)
+		}
+		held.Rest()
+		client.ClearActions()
+		time.Sleep(2 * renewEvery)
+		synctest.Wait()
+		if held.Use() || held.Context().Err() == nil || errors.Is(context.Cause(held.Context()), ErrLost) {
+			t.Errorf("%v", context.Cause(held.Context()))
+		}
+		if guarded, done := held.Guard(t.Context()); guarded.Err() == nil {
+			t.Error("work may begin without the lease")
+			done()
+		}
+		if l := get(t, client); l.Spec.HolderIdentity != nil {
+			t.Errorf("held by %s", *l.Spec.HolderIdentity)
+		}
+		begun := len(client.Actions())
+		if err := held.Release(); err != nil || len(client.Actions()) > begun {
+			t.Errorf("released again: %v", err)
+		}
+		try(t, NewBid(client, cluster, someone("ann")), "")
+	})
+}
+
 // TestAskNobody: there is nobody to ask, and nothing to do.
 func TestAskNobody(t *testing.T) {
 	if err := Ask(t.Context(), api(), cluster, someone("ann")); err != nil {

@@ -24,6 +24,7 @@ type Held struct {
 	live    *coordinationv1.Lease // as we wrote it last
 	mu      sync.Mutex
 	renewed time.Time // when we began to write it, by our own clock
+	resting bool      // it is given back rather than renewed
 
 	yields  bool // gives way to who asks for it
 	release sync.Once
@@ -72,6 +73,9 @@ func (h *Held) renew(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-time.After(pause):
+		}
+		if h.retire() {
+			return
 		}
 		err := h.renewOnce(ctx)
 		switch {
@@ -154,16 +158,20 @@ func (h *Held) write(ctx context.Context, change func(*coordinationv1.LeaseSpec)
 func (h *Held) Release() error {
 	h.release.Do(func() {
 		h.stop()
-		h.yields = false // from here on it is given back in any case
 		defer h.lost(context.Canceled)
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), callTimeout)
-		defer cancel()
-		_, err := h.write(ctx, func(s *coordinationv1.LeaseSpec) {
-			s.HolderIdentity, s.AcquireTime, s.RenewTime = nil, nil, nil
-		})
-		if err != nil && !errors.Is(err, ErrLost) {
-			h.err = fmt.Errorf("release the lease: %w", err)
-		}
+		h.giveBack()
 	})
 	return h.err
+}
+
+func (h *Held) giveBack() {
+	h.yields = false // it is given back in any case, whoever has asked for it
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), callTimeout)
+	defer cancel()
+	_, err := h.write(ctx, func(s *coordinationv1.LeaseSpec) {
+		s.HolderIdentity, s.AcquireTime, s.RenewTime = nil, nil, nil
+	})
+	if err != nil && !errors.Is(err, ErrLost) {
+		h.err = fmt.Errorf("release the lease: %w", err)
+	}
 }

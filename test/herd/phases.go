@@ -34,10 +34,9 @@ func (h *herd) rest(ctx context.Context, r *result) (err error) {
 // reactions are the times from a change of a spec to the first write that it
 // leads to, as a watch of StatefulSets shows it.
 type reactions struct {
-	mu     sync.Mutex
-	asked  map[string]asked // by StatefulSet
-	took   []time.Duration
-	silent int
+	mu    sync.Mutex
+	asked map[string]asked // by StatefulSet
+	took  []time.Duration
 }
 
 type asked struct {
