@@ -70,7 +70,7 @@ func New(cfg Config) Client {
 			TLSClientConfig:     cfg.TLS.Clone(),
 			Proxy:               nil, // in-cluster names mean nothing to a proxy
 			MaxIdleConnsPerHost: 4,
-			IdleConnTimeout:     90 * time.Second,
+			IdleConnTimeout:     dial.Idle,
 			TLSHandshakeTimeout: c.attempt,
 		},
 		// PD's followers forward to the leader themselves; a redirect would be for something we do not know.
