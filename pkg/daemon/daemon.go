@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
 	"sync"
 	"time"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"golang.org/x/sync/errgroup"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -82,6 +85,7 @@ type Daemon struct {
 	now      func() time.Time
 	mirror   *mirror
 	queue    workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	order    *order // of the queue
 	operator *operator
 
 	mu      sync.Mutex
@@ -100,14 +104,25 @@ func New(c Config) (*Daemon, error) {
 		c.Dialer = dial.DirectFrom(m.pod)
 	}
 	d := &Daemon{
-		Config: c, now: time.Now, mirror: m, operator: &operator{known: lease.NewOperators(c.Kube), now: time.Now},
+		Config: c, now: time.Now, mirror: m, order: newOrder(), operator: &operator{known: lease.NewOperators(c.Kube), now: time.Now},
 		drivers: map[cache.ObjectName]*driver{}, turns: map[cache.ObjectName]time.Time{},
 	}
-	d.queue = workqueue.NewTypedRateLimitingQueueWithConfig(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstRetry, lastRetry),
-		workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: "tidbclusters", MetricsProvider: c.Queue},
-	)
+	d.queue = workQueue(d.order, c.Queue)
 	return d, d.listen()
+}
+
+func workQueue(o *order, counted workqueue.MetricsProvider) workqueue.TypedRateLimitingInterface[cache.ObjectName] {
+	const name = "tidbclusters"
+	type key = cache.ObjectName
+	ordered := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[key]{Name: name, MetricsProvider: counted, Queue: o})
+	return workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[key](firstRetry, lastRetry),
+		workqueue.TypedRateLimitingQueueConfig[key]{
+			Name: name, MetricsProvider: counted,
+			DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[key]{
+				Name: name, MetricsProvider: counted, Queue: ordered,
+			}),
+		})
 }
 
 // Run keeps the clusters converged until ctx ends. It then ends at a safe point:
@@ -166,22 +181,39 @@ func (d *Daemon) stop(ctx context.Context) error {
 
 // listen has the queue told of all that changes.
 func (d *Daemon) listen() error {
-	on := func(i cache.SharedIndexInformer, changed func(any)) error {
-		_, err := i.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc: changed, UpdateFunc: func(_, obj any) { changed(obj) }, DeleteFunc: changed,
-		})
-		return err
-	}
-	errs := []error{on(d.mirror.clusters, d.wanted)}
+	_, err := d.mirror.clusters.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: d.wanted, DeleteFunc: d.wanted,
+		UpdateFunc: func(old, obj any) {
+			if recorded(old, obj) {
+				d.changed(obj)
+				return
+			}
+			d.wanted(obj)
+		},
+	})
+	errs := []error{err}
 	for _, i := range d.mirror.objects() {
-		errs = append(errs, on(i, d.changed))
+		_, err := i.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc: d.changed, UpdateFunc: func(_, obj any) { d.changed(obj) }, DeleteFunc: d.changed,
+		})
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// recorded tells whether only the status has changed, which is our own doing, or
+// that of another driver.
+func recorded(old, obj any) bool {
+	before, ok := old.(*v1alpha1.TidbCluster)
+	after, ok2 := obj.(*v1alpha1.TidbCluster)
+	return ok && ok2 && apiequality.Semantic.DeepEqual(before.Spec, after.Spec) &&
+		maps.Equal(before.Annotations, after.Annotations) && maps.Equal(before.Labels, after.Labels)
 }
 
 // wanted: what a user wants has changed, and waits for nothing.
 func (d *Daemon) wanted(obj any) {
 	if key, err := cache.DeletionHandlingObjectToName(obj); err == nil {
+		d.order.prefer(key)
 		d.queue.Add(key)
 	}
 }
