@@ -6,6 +6,7 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -31,6 +32,9 @@ func Status(w plan.Wanted, have Existing, s state.Snapshot, p plan.Plan, old v1a
 	r.volumes(topology.TiKV, &status.TiKV.Volumes)
 	r.volumes(topology.TiDB, &status.TiDB.Volumes)
 	status.Conditions = r.conditions(status, p)
+	if !equality.Semantic.DeepEqual(status, old) {
+		r.leaders(status.TiKV.Stores)
+	}
 	return status
 }
 
@@ -181,7 +185,7 @@ func (r projection) tikv(status *v1alpha1.TiKVStatus, pd v1alpha1.MemberPhase) {
 			ID:                       id,
 			PodName:                  m.Name,
 			IP:                       r.wanted.Cluster.PodHost(topology.TiKV, m.Ordinal),
-			LeaderCount:              int32(m.Database.Leaders),
+			LeaderCount:              before.LeaderCount,
 			State:                    string(m.Database.State),
 			LastTransitionTime:       r.at,
 			LeaderCountBeforeUpgrade: before.LeaderCountBeforeUpgrade,
@@ -189,12 +193,21 @@ func (r projection) tikv(status *v1alpha1.TiKVStatus, pd v1alpha1.MemberPhase) {
 		if known && before.State == store.State {
 			store.LastTransitionTime = before.LastTransitionTime
 		}
-		if m.Database.Leaders < 0 {
-			store.LeaderCount = before.LeaderCount
-		}
 		stores[id] = store
 	}
 	status.Stores, status.TombstoneStores = filled(stores), nil
+}
+
+// leaders brings the number of each store's region leaders up to date, of those
+// that it is known of.
+func (r projection) leaders(stores map[string]v1alpha1.TiKVStore) {
+	for _, m := range r.snap.Groups[topology.TiKV].Members {
+		id := strconv.FormatUint(m.Database.ID, 10)
+		if store, ok := stores[id]; ok && m.Database.Leaders >= 0 {
+			store.LeaderCount = int32(m.Database.Leaders)
+			stores[id] = store
+		}
+	}
 }
 
 func (r projection) tidb(status *v1alpha1.TiDBStatus, pd, tikv v1alpha1.MemberPhase) {

@@ -112,6 +112,21 @@ func TestStatusOfHealthyCluster(t *testing.T) {
 	}
 }
 
+// TestStatusLeaders: PD balances leaders for ever, so a status with each number
+// would be written for ever, by an idle daemon too.
+func TestStatusLeaders(t *testing.T) {
+	s := healthyScene(t)
+	old := s.status(v1alpha1.TidbClusterStatus{})
+	s.member(topology.TiKV).Database.Leaders = 6
+	if diff := cmp.Diff(old, s.status(old)); diff != "" {
+		t.Errorf("a leader more is a status to write:\n%s", diff)
+	}
+	s.member(topology.TiKV).Database.State = state.StoreDisconnected
+	if got := s.status(old).TiKV.Stores["21"].LeaderCount; got != 6 {
+		t.Errorf("%d leaders are told with another change, want 6", got)
+	}
+}
+
 func TestStatusTimes(t *testing.T) {
 	s := healthyScene(t)
 	old := s.status(v1alpha1.TidbClusterStatus{})
