@@ -55,21 +55,39 @@ func TestSparesWhoWaitedForPD(t *testing.T) {
 	const waits = "it may be about to join, and PD serves for less than 5m0s"
 	removed := state.Database{Presence: state.Absent}
 	added := state.Database{Presence: state.Present, ID: 105, Unstarted: true}
+	of := func(members int) func(c *plantest.Cluster) {
+		return func(c *plantest.Cluster) { c.Seen.PD.Members, c.Seen.PD.Healthy = members, members }
+	}
 	for name, c := range map[string]struct {
 		is     state.Database
 		served [4]time.Duration // since when the others run
 		change func(c *plantest.Cluster)
 		want   string
 	}{
-		"PD has served for long":                     {removed, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Hour}, nil, ""},
-		"it serves again":                            {removed, [4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute}, nil, waits},
-		"it serves again, for long enough":           {removed, [4]time.Duration{time.Hour, time.Hour, 5 * time.Minute, time.Minute}, nil, ""},
-		"it serves again, and has let it join":       {added, [4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute}, nil, waits},
-		"it has served, and has let it join":         {added, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Minute}, nil, ""},
-		"it serves again, with members elsewhere":    {removed, [4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute}, func(c *plantest.Cluster) { c.Seen.PD.Members, c.Seen.PD.Healthy = 5, 5 }, ""},
-		"it serves again, and there is no time left": {removed, [4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute}, func(c *plantest.Cluster) { c.Wanted.Policy.Failover.Now = true }, ""},
+		"PD has served for long":                       {removed, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Hour}, nil, ""},
+		"it serves again":                              {removed, [4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute}, nil, waits},
+		"it serves again, for long enough":             {removed, [4]time.Duration{time.Hour, time.Hour, 5 * time.Minute, time.Minute}, nil, ""},
+		"it serves again, and has let it join":         {added, [4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute}, nil, waits},
+		"it has served, and has let it join":           {added, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Minute}, nil, ""},
+		"it serves again, with members elsewhere":      {removed, [4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute}, of(5), ""},
+		"it serves again, with more members elsewhere": {removed, [4]time.Duration{time.Minute, time.Minute, time.Minute, time.Minute}, of(7), waits},
+		"it may have served elsewhere":                 {removed, [4]time.Duration{time.Minute, time.Minute, time.Minute, time.Minute}, of(9), ""},
+		"it serves again, and there is no time left":   {removed, [4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute}, func(c *plantest.Cluster) { c.Wanted.Policy.Failover.Now = true }, ""},
 		"it serves again, a member that has voted": {state.Database{Presence: state.Present, ID: 105, Name: "t-pd-4"},
 			[4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute}, nil, ""},
+		"it serves again, a first member that was late crashes": {state.Database{Presence: state.Present, ID: 105, Name: "t-pd-4", Unstarted: true},
+			[4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute}, nil, ""},
+		"it serves again, and its pod has not run": {removed, [4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute},
+			func(c *plantest.Cluster) { c.Member("t-pd-4").Pod.Ran = false }, "it has never joined PD"},
+		"it serves again, and does not speak of it": {state.Database{}, [4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute},
+			nil, "it has never joined PD"},
+		"it serves again, and the pod of the last one has just gone": {removed, [4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute},
+			func(c *plantest.Cluster) { c.Member("t-pd-3").Pod = nil }, ""},
+		"it serves again, and one of the first serves no more": {removed, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Minute},
+			func(c *plantest.Cluster) {
+				c.Member("t-pd-0").Database.Healthy = false
+				c.Seen.PD.Healthy--
+			}, waits},
 	} {
 		cluster := plantest.New(5, 4, 2).Down(time.Hour, "t-pd-4")
 		cluster.Seen.PD.Members, cluster.Seen.PD.Healthy = 4, 4

@@ -69,21 +69,20 @@ func joins(m state.Member) bool {
 	return m.Database.Unstarted && m.Database.Name == ""
 }
 
-// servesSince is since when PD can have served at the earliest: when the last
-// one of its present quorum was started. Of members elsewhere nobody knows.
+// servesSince is since when a PD that serves can have done so at the earliest:
+// when the last one of its present quorum was started. Since nobody knows when
+// members elsewhere were, they may have been there always.
 func servesSince(sc plan.Scene) time.Time {
-	var started []time.Time
+	var here []time.Time
 	for _, m := range sc.Got.Members {
-		if m.Pod != nil && m.Database.Presence == state.Present && m.Database.Healthy {
-			started = append(started, m.Pod.Started)
+		if m.Pod != nil && m.Database.Healthy {
+			here = append(here, m.Pod.Started)
 		}
 	}
+	started := make([]time.Time, sc.All.PD.Healthy)
+	copy(started, here)
 	slices.SortFunc(started, time.Time.Compare)
-	need := sc.All.PD.Quorum() - (sc.All.PD.Healthy - len(started))
-	if need < 1 || need > len(started) {
-		return time.Time{}
-	}
-	return started[need-1]
+	return started[sc.All.PD.Quorum()-1]
 }
 
 func pdState(sc plan.Scene) string {

@@ -133,6 +133,16 @@ func TestFailoverBegins(t *testing.T) {
 			c.Roll(tikv).Rolled(tikv, 3)
 			lost(c, time.Hour, "t-tikv-3")
 		})},
+		{Name: "pods of the revision that somebody rolls out by hand", Cluster: failing(func(c *plantest.Cluster) {
+			c.Roll(tikv).Rolled(tikv, 3)
+			c.Set(tikv, func(s *state.Set) { s.Manual, s.Partition = true, 0 })
+			lost(c, time.Hour, "t-tikv-3")
+		})},
+		{Name: "nobody proves the revision, which is not being rolled out", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tidb-0")
+			lost(c, time.Hour, "t-tidb-1")
+			lost(c, time.Hour, "t-tidb-2")
+		})},
 		{Name: "maxFailoverCount is 0", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-tikv-1")
 			c.Want(tikv).MaxFailures = 0

@@ -72,6 +72,15 @@ func TestRenew(t *testing.T) {
 		{Name: "its claim is going, and another is down", Cluster: with(fleeting("t-pd-2", marked, serves), func(c *plantest.Cluster) { c.Down(time.Minute, "t-pd-1") })},
 		{Name: "its claim is going, and more are wanted", Cluster: with(fleeting("t-pd-2", marked, serves), func(c *plantest.Cluster) { c.Want(pd).Replicas = 4 })},
 		{Name: "its claim is going, and it is the only one", Cluster: with(func(c *plantest.Cluster) { *c = *plantest.New(1, 3, 1) }, fleeting("t-pd-0", marked, serves), rolls)},
+		{Name: "its claim is going, and its pod has gone", Cluster: with(fleeting("t-pd-2", marked, func(m *state.Member) { m.Pod = nil }))},
+		{Name: "its claim is going, its pod has gone, and a rollout would begin with it", Cluster: with(rolls, fleeting("t-pd-2", func(m *state.Member) { m.Pod = nil }))},
+		{Name: "its claim is going, and PD has let go of it in a rollout", Cluster: with(rolls, removed("t-pd-2", func(m *state.Member) {
+			m.Claims[0].Terminating, m.Claims[0].Marked = true, false
+		}))},
+		{Name: "its claim is going, it is down, and nobody wants it", Cluster: with(fleeting("t-pd-2"), func(c *plantest.Cluster) { c.Want(pd).Replicas = 2 })},
+		{Name: "its claim is going, and nobody wants it or the one above it", Cluster: with(
+			func(c *plantest.Cluster) { *c = *plantest.New(5, 3, 1) }, fleeting("t-pd-3", marked, serves), func(c *plantest.Cluster) { c.Want(pd).Replicas = 3 })},
+		{Name: "its claim is going, it is down, and more are wanted", Cluster: with(fleeting("t-pd-2", marked), func(c *plantest.Cluster) { c.Want(pd).Replicas = 4 })},
 		{Name: "its pod is going", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Pod.Terminating = true }))},
 		{Name: "it has no claim", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Claims = nil }))},
 		{Name: "PD does not speak of it", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Database = state.Database{} }))},
