@@ -18,9 +18,9 @@ func waitReady(t *testing.T) {
 	if err != nil {
 		t.Skip("SKIPPED: there is no kubectl")
 	}
-	ready := func() bool {
+	ready := func(within string) bool {
 		out, err := exec.CommandContext(t.Context(), kubectl, "--kubeconfig", world.Kubeconfig, "-n", namespace,
-			"wait", "tc/"+cluster, "--for=condition=Ready", "--timeout=1s").CombinedOutput()
+			"wait", "tc/"+cluster, "--for=condition=Ready", "--timeout="+within).CombinedOutput()
 		t.Logf("%s", out)
 		return err == nil
 	}
@@ -36,7 +36,7 @@ func waitReady(t *testing.T) {
 		return tc
 	}
 	tidb(t, 0, "sync", cluster)
-	if !ready() {
+	if !ready("1m") {
 		t.Error("converged, and not Ready")
 	}
 	// PD may move its leader at any time, which is told: so no count of writes, but
@@ -53,11 +53,11 @@ func waitReady(t *testing.T) {
 		if _, err := world.clusters().Patch(t.Context(), cluster, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if ready() {
+		if ready("1s") {
 			t.Error("a Ready from before the change is believed")
 		}
 		tidb(t, 0, "sync", cluster)
-		if !ready() {
+		if !ready("1m") {
 			t.Error("nobody says Ready after the change")
 		}
 	}
