@@ -25,7 +25,7 @@ func PD() plan.Profile {
 		// round, a scale-in that is called off in between would leave a pod
 		// whose data PD has forgotten, and nothing to tell it from one that is
 		// about to join.
-		BeforeRemove:  []plan.Hook{quorumRemains, leaderMoved, plan.ClaimsMarked, memberRemoved},
+		BeforeRemove:  []plan.Hook{notTheLast, quorumRemains, successorThere, leaderMoved, plan.ClaimsMarked, memberRemoved},
 		BeforeRenew:   []plan.Hook{plan.ClaimsMarked},
 		BeforeSuspend: []plan.Hook{claimsKept, evictionsEnded},
 		Failover: &plan.Failover{
@@ -119,14 +119,20 @@ var leaderElsewhere = plan.Hook{
 	Observed: leaderMoved.Observed,
 }
 
-var leaderMoved = plan.Hook{
-	Want: "PD leader on another member",
+// successorThere: somebody can lead when the leader is removed.
+var successorThere = plan.Hook{
+	Want: leaderMoved.Want,
 	Refuse: func(sc plan.Scene, m state.Member) string {
 		if _, ok := successor(sc, m); m.Database.Leader && !ok {
 			return "no other member that stays is healthy"
 		}
 		return ""
 	},
+	Unblock: "bring another member up first, or scale PD out",
+}
+
+var leaderMoved = plan.Hook{
+	Want: "PD leader on another member",
 	Done: func(sc plan.Scene, m state.Member) bool {
 		return !m.Database.Leader && sc.All.PD.Leader != ""
 	},
@@ -163,6 +169,17 @@ func successor(sc plan.Scene, m state.Member) (state.Member, bool) {
 	return best, found
 }
 
+var notTheLast = plan.Hook{
+	Want: "another member besides it",
+	Refuse: func(sc plan.Scene, m state.Member) string {
+		if m.Database.Presence == state.Present && sc.All.PD.Members == 1 {
+			return "it is the only one and holds the cluster's metadata"
+		}
+		return ""
+	},
+	Unblock: "keep it, or delete the cluster; to replace it, scale PD out first",
+}
+
 var quorumRemains = plan.Hook{
 	Want: "a quorum without the member",
 	Refuse: func(sc plan.Scene, m state.Member) string {
@@ -175,9 +192,6 @@ var quorumRemains = plan.Hook{
 			healthy--
 		}
 		rest := pd.Members - 1
-		if rest == 0 {
-			return "it is the last one and holds the cluster's metadata: keep it, or delete the cluster"
-		}
 		if healthy < rest/2+1 {
 			return fmt.Sprintf("%d of the other %d members healthy", healthy, rest)
 		}

@@ -238,8 +238,8 @@ func TestRefusals(t *testing.T) {
 			}
 			got := ""
 			for _, g := range plan.Refusals(component.Profiles(), c.Wanted, c.Seen) {
-				if !g.Blocked {
-					t.Error("a refusal is for a person")
+				if !g.Blocked || g.Unblock == "" {
+					t.Errorf("a refusal is for a person, who is told what to do: %+v", g)
 				}
 				got += g.String()
 			}

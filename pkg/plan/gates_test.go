@@ -56,17 +56,24 @@ func TestUnblock(t *testing.T) {
 	removed.Want(tikv).Replicas = 3
 	unasked := plantest.New(3, 3, 2)
 	unasked.Member("t-tidb-1").Database = state.Database{}
+	single := plantest.New(1, 3, 1)
+	single.Member("t-pd-0").Claims[0].Terminating = true
+	heirless := plantest.New(2, 3, 1) // PD has members in another Kubernetes cluster
+	heirless.Want(pd).Replicas, heirless.Seen.PD.Members, heirless.Seen.PD.Healthy, heirless.Seen.PD.Leader = 0, 5, 5, "t-pd-1"
+	heirless.Member("t-pd-0").Database.Leader, heirless.Member("t-pd-1").Database.Leader = false, true
 	for name, c := range map[string]struct {
 		cluster *plantest.Cluster
 		want    string
 	}{
-		"a claim of nobody":          {leftOver, "look at it, then run: kubectl delete pvc tikv-t-tikv-3"},
-		"a cluster that goes":        {deleting, "wait until it is gone, then create it anew"},
-		"leaders that cannot leave":  {plantest.New(3, 4, 2).Roll(tikv).Evicting("t-tikv-3", 0, 5), "see where leaders cannot go: every region needs a replica on another store that is up"},
-		"a pod that is not ready":    {plantest.New(3, 4, 2).Down(time.Hour, "t-tikv-3"), "kubectl describe pod t-tikv-3"},
-		"a server that is not asked": {unasked, "kubectl logs t-tidb-1"},
-		"a pod that is not deleted":  {removed, "kubectl delete pod t-tikv-3"},
-		"a pod of the user's":        {plantest.New(3, 4, 2).Roll(tidb).Set(tidb, func(s *state.Set) { s.Manual = true }), "kubectl delete pod t-tidb-1"},
+		"a single PD whose claim is going": {single, "to replace it, scale PD out first"},
+		"a leader without a successor":     {heirless, "bring another member up first, or scale PD out"},
+		"a claim of nobody":                {leftOver, "look at it, then run: kubectl delete pvc tikv-t-tikv-3"},
+		"a cluster that goes":              {deleting, "wait until it is gone, then create it anew"},
+		"leaders that cannot leave":        {plantest.New(3, 4, 2).Roll(tikv).Evicting("t-tikv-3", 0, 5), "see where leaders cannot go: every region needs a replica on another store that is up"},
+		"a pod that is not ready":          {plantest.New(3, 4, 2).Down(time.Hour, "t-tikv-3"), "kubectl describe pod t-tikv-3"},
+		"a server that is not asked":       {unasked, "kubectl logs t-tidb-1"},
+		"a pod that is not deleted":        {removed, "kubectl delete pod t-tikv-3"},
+		"a pod of the user's":              {plantest.New(3, 4, 2).Roll(tidb).Set(tidb, func(s *state.Set) { s.Manual = true }), "kubectl delete pod t-tidb-1"},
 		"and how to have it done": {plantest.New(3, 4, 2).Roll(tidb).Set(tidb, func(s *state.Set) { s.Manual = true }),
 			`; or have it done: kubectl patch statefulset t-tidb -p '{"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":2}}}}'`},
 		"a stuck pod of the user's": {plantest.New(3, 4, 2).Roll(tidb).Down(time.Minute, "t-tidb-0").Set(tidb, func(s *state.Set) { s.Manual = true }), "kubectl delete pod t-tidb-0"},

@@ -21,6 +21,7 @@ func Refusals(profiles []Profile, w Wanted, s state.Snapshot) []Gate {
 				Component: g.Kind, Blocked: true,
 				Want:     fmt.Sprintf("at least %d replicas", least),
 				Observed: fmt.Sprintf("%d asked for: %s", g.Replicas, why),
+				Unblock:  fmt.Sprintf("ask for %d or more", least),
 			})
 		}
 	}

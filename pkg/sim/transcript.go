@@ -36,15 +36,22 @@ func (w *World) note(format string, args ...any) {
 
 func (w *World) reporter() reconcile.Reporter {
 	if w.story == nil {
-		return silent{}
+		return silent{w}
 	}
 	w.story.open = map[string]bool{}
 	return w.story
 }
 
-type silent struct{}
+type silent struct{ w *World }
 
-func (silent) Report(event.Event) {}
+func (s silent) Report(e event.Event) { s.w.hear(e) }
+
+// hear: who is told that it is for him to go on is told how.
+func (w *World) hear(e event.Event) {
+	if e.Type == event.Blocked && e.Hint == "" {
+		w.broke("advice", "%s %s: %s, %s", e.Component, e.Member, e.Reason, e.Observed)
+	}
+}
 
 func (s *transcript) add(line string) {
 	s.lines = append(s.lines, clock(s.w.t-s.begun)+" "+line)
@@ -52,6 +59,7 @@ func (s *transcript) add(line string) {
 
 // Report implements reconcile.Reporter.
 func (s *transcript) Report(e event.Event) {
+	s.w.hear(e)
 	who := e.Member
 	if who == "" {
 		who = e.Component

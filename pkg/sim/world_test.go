@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
@@ -202,5 +203,19 @@ func TestHostLostForGood(t *testing.T) {
 		w.pods[k][1].lost = never // so that the person gives up what it stored
 		w.help()
 		fine(t, w)
+	}
+}
+
+// TestToldWhatToDo: the simulation notices who is left without advice.
+func TestToldWhatToDo(t *testing.T) {
+	for e, want := range map[event.Event]int{
+		{Type: event.Waiting}:               0,
+		{Type: event.Blocked, Hint: "help"}: 0,
+		{Type: event.Blocked}:               1,
+	} {
+		w := New(Options{PD: 1, TiKV: 1, TiDB: 1})
+		if w.reporter().Report(e); len(w.Broken) != want {
+			t.Errorf("%+v: %v", e, w.Broken)
+		}
 	}
 }

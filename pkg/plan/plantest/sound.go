@@ -31,15 +31,22 @@ func (c *Cluster) sound(p plan.Plan) plan.Plan {
 		}
 	}
 	for _, g := range p.Gates {
-		c.owner(g.String(), g.Component, g.Member)
-		if !g.Since.IsZero() && g.Deadline.IsZero() && g.Blocked {
-			panic("plantest: without an end that has passed, why is it blocked: " + g.String())
-		}
-		if !g.Deadline.IsZero() && (g.Since.IsZero() || !g.Since.Before(g.Deadline)) {
-			panic(fmt.Sprintf("plantest: %s: from %s to %s", g, g.Since, g.Deadline))
-		}
+		c.waits(g)
 	}
 	return p
+}
+
+// waits panics unless a gate makes sense to those who wait for it.
+func (c *Cluster) waits(g plan.Gate) {
+	c.owner(g.String(), g.Component, g.Member)
+	switch {
+	case g.Blocked && !g.Since.IsZero() && g.Deadline.IsZero():
+		panic("plantest: without an end that has passed, why is it blocked: " + g.String())
+	case g.Blocked && g.Unblock == "":
+		panic("plantest: it is for a person to open, and does not say how: " + g.String())
+	case !g.Deadline.IsZero() && (g.Since.IsZero() || !g.Since.Before(g.Deadline)):
+		panic(fmt.Sprintf("plantest: %s: from %s to %s", g, g.Since, g.Deadline))
+	}
 }
 
 // owner panics unless the member belongs to the component.
