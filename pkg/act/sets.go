@@ -3,6 +3,7 @@ package act
 import (
 	"context"
 	"errors"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -111,15 +112,12 @@ func (a *Actor) pod(ctx context.Context, s plan.Restart) (*corev1.Pod, error) {
 	return pod, nil
 }
 
-// lasting makes sure that a voter does not lose its data with its pod while PD
+// lasting makes sure that a member does not lose its data with its pod while PD
 // counts on it: it would be missed for ever.
 func (a *Actor) lasting(ctx context.Context, s plan.Restart, pod *corev1.Pod) error {
-	if s.Component != topology.PD {
-		return nil
-	}
 	for _, v := range pod.Spec.Volumes {
-		if v.PersistentVolumeClaim == nil {
-			continue
+		if v.PersistentVolumeClaim == nil || !strings.HasSuffix(v.PersistentVolumeClaim.ClaimName, "-"+pod.Name) {
+			continue // the user's own are not known to who decides
 		}
 		claim, err := a.claim(ctx, v.PersistentVolumeClaim.ClaimName)
 		if err != nil {

@@ -163,24 +163,34 @@ func TestRestartPreconditions(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a voter would lose its data", func(t *testing.T) {
-		p, c := pod(topology.PD, 2), claim(topology.PD, 2, true)
-		p.Spec.Volumes = []corev1.Volume{{Name: "config"}, {VolumeSource: corev1.VolumeSource{
-			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.Name},
-		}}}
-		s := plan.Restart{Component: topology.PD, Member: p.Name, Ordinal: 2, From: 3, PodUID: string(p.UID)}
-		newWorld(t, set(topology.PD, 3, 3), p, c).do(t, s)
-		newWorld(t, set(topology.PD, 3, 3), p).do(t, s) // there is nothing to lose any more
-		at := metav1.NewTime(now)
-		c.DeletionTimestamp, c.Finalizers = &at, []string{"kubernetes.io/pvc-protection"}
-		w := newWorld(t, set(topology.PD, 3, 3), p, c)
-		w.isStale(t, s)
-		w.pd.Update(forgets)
-		w.do(t, s)
-	})
+	for k, ordinal := range map[topology.Kind]int{topology.PD: 2, topology.TiKV: 3} {
+		t.Run(string(k)+" would lose its data", func(t *testing.T) { restartLosing(t, k, ordinal) })
+	}
 	t.Run("restarts are manual, and nothing holds them back", func(t *testing.T) {
 		s := set(topology.TiKV, 3, 0)
 		s.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
 		newWorld(t, s, pod(topology.TiKV, 2)).isStale(t, restartOf(2, 0, true))
 	})
+}
+
+// restartLosing: a claim that is being deleted goes with the pod that uses it, and
+// with the claim what PD counts on.
+func restartLosing(t *testing.T, k topology.Kind, ordinal int) {
+	p, c := pod(k, ordinal), claim(k, ordinal, true)
+	p.Spec.Volumes = []corev1.Volume{{Name: "config"}, {VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.Name},
+	}}}
+	s := plan.Restart{Component: k, Member: p.Name, Ordinal: ordinal, From: ordinal + 1, PodUID: string(p.UID)}
+	all := int32(ordinal + 1)
+	newWorld(t, set(k, all, all), p, c).do(t, s)
+	newWorld(t, set(k, all, all), p).do(t, s) // there is nothing to lose any more
+	at := metav1.NewTime(now)
+	c.DeletionTimestamp, c.Finalizers = &at, []string{"kubernetes.io/pvc-protection"}
+	w := newWorld(t, set(k, all, all), p, c)
+	w.isStale(t, s)
+	w.pd.Update(forgets)
+	w.do(t, s)
+	c.Name = "of-the-user" // whatever it is, no member's data
+	p.Spec.Volumes[1].PersistentVolumeClaim.ClaimName = c.Name
+	newWorld(t, set(k, all, all), p, c).do(t, s)
 }

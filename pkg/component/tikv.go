@@ -98,7 +98,7 @@ var enoughStores = plan.Hook{
 		}
 		return ""
 	},
-	Unblock: "keep the replicas, or lower max-replicas in PD first",
+	Unblock: "ask for more replicas, or lower max-replicas in PD first",
 }
 
 var storeOffline = plan.Hook{

@@ -215,7 +215,7 @@ func (sc Scene) stand(p Profile) verdict {
 	var v verdict
 	next, restarts := sc.next()
 	for _, m := range sc.Got.Running() {
-		if !sc.Kept(m) || restarts && m.Ordinal == next.Ordinal || sc.gaveUp(p, m) {
+		if !sc.Kept(m) || restarts && m.Ordinal == next.Ordinal || sc.gaveUp(p, m) || sc.forfeits(p, m) {
 			continue
 		}
 		got := sc.pursue(p.Standing, m)

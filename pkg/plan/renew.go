@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
@@ -34,28 +35,67 @@ func (sc Scene) renew(p Profile) verdict {
 			break
 		}
 		if sc.forfeits(p, m) {
-			return sc.release(p, m)
+			return v.and(sc.forfeit(p, m))
 		}
 	}
 	return v
 }
 
-// fleeting: a voter, as far as anybody knows, whose claims are being deleted under
-// its pod. It serves, but only until its pod goes for whatever reason, and then PD
-// counts for ever on a member that has lost its data and lets nobody join by its
-// name. It comes to that when a member joins while it is being made anew, or when
-// somebody deletes the claim of one that serves.
+// fleeting: the database counts on the member's data, as far as anybody knows, and
+// its claims are being deleted under its pod. It serves, but only until its pod
+// goes for whatever reason. Then a copy of what it has is lost, and PD counts for
+// ever on a member without data and lets nobody begin anew in its place. It comes
+// to that when a voter joins while it is being made anew, or when somebody deletes
+// the claim of a member that serves.
 func fleeting(p Profile, m state.Member) bool {
-	return p.Voters && m.Pod != nil && m.Database.Presence != state.Absent &&
-		slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return c.Terminating })
+	return !p.Stateless && m.Pod != nil && m.Database.Presence != state.Absent &&
+		m.Database.State != state.StoreTombstone && going(m) != ""
 }
 
-// forfeits: a fleeting voter is to be let go of while it can be, to be made anew.
-// One that serves may do so until those have come who are to vote beside it: it
-// may be the only one there is.
+// going is a claim that is being deleted while the member's pod uses it, "" when
+// there is none.
+func going(m state.Member) string {
+	for _, c := range m.Claims {
+		if c.Terminating && slices.Contains(m.Pod.Claims, c.Name) {
+			return c.Name
+		}
+	}
+	return ""
+}
+
+// forfeits: a fleeting member is to be let go of while it can be, to be made anew.
+// One that serves may do so until those have come who are to take over what it
+// has: it may be the only one there is.
 func (sc Scene) forfeits(p Profile, m state.Member) bool {
 	return fleeting(p, m) && sc.Kept(m) && m.Database.Presence == state.Present &&
 		(!m.Up() || sc.Want.Size() <= sc.Got.Set.Replicas)
+}
+
+// forfeit lets go of a fleeting member, and says why: the user has not asked for it.
+func (sc Scene) forfeit(p Profile, m state.Member) verdict {
+	v := sc.release(p, m)
+	for i := range v.gates {
+		if g := &v.gates[i]; g.Member == m.Name {
+			g.Observed = strings.TrimPrefix(g.Observed+"; its claim "+going(m)+" is being deleted", "; ")
+		}
+	}
+	return v
+}
+
+// lasting holds before pods are deleted that are to come back: with a fleeting
+// member's pod its data would go. If the pod is going, that is past saving.
+func (sc Scene) lasting(p Profile) verdict {
+	var v verdict
+	for _, m := range sc.Got.Members {
+		if fleeting(p, m) && !m.Pod.Terminating {
+			v.gates = append(v.gates, Gate{
+				Component: p.Kind, Member: m.Name, Want: "a claim that stays", Blocked: true,
+				Observed: going(m) + " is being deleted, and goes with its pod",
+				Unblock:  "resume " + p.Kind.Title() + ", so that others take over what the member has",
+			})
+		}
+	}
+	return v
 }
 
 func (sc Scene) renewable(p Profile, m state.Member) bool {

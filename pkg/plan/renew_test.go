@@ -36,13 +36,19 @@ func TestRenew(t *testing.T) {
 			for _, change := range changes {
 				change(m)
 			}
-			if m.Database.Healthy {
+			switch {
+			case m.Kind == pd && m.Database.Healthy:
 				c.Seen.PD.Healthy++
+			case m.Database.State == state.StoreUp:
+				c.Seen.PD.UpStores++
 			}
 		}
 	}
 	marked := func(m *state.Member) { m.Claims[0].Marked = true }
 	serves := func(m *state.Member) { m.Pod.Ready, m.Database.Healthy = true, true }
+	up := func(m *state.Member) { serves(m); m.Database.State = state.StoreUp }
+	leaves := func(m *state.Member) { m.Database.State = state.StoreOffline }
+	three := func(c *plantest.Cluster) { *c = *plantest.New(3, 3, 1) }
 	rolls := func(c *plantest.Cluster) { c.Roll(pd) }
 	buried := func(name string, changes ...func(m *state.Member)) func(c *plantest.Cluster) {
 		return func(c *plantest.Cluster) {
@@ -95,6 +101,30 @@ func TestRenew(t *testing.T) {
 		{Name: "a store is a tombstone, its claim is not marked", Cluster: with(buried("t-tikv-1", func(m *state.Member) { m.Claims[0].Marked = false }))},
 		{Name: "a store is a tombstone, its claim is going", Cluster: with(buried("t-tikv-1", func(m *state.Member) { m.Claims[0].Terminating = true }))},
 		{Name: "a store is a tombstone, its eviction goes on", Cluster: with(buried("t-tikv-1"), func(c *plantest.Cluster) { c.Evicting("t-tikv-1", time.Minute, 0) })},
+		{Name: "a store serves, and its claim is going", Cluster: with(fleeting("t-tikv-1", up))},
+		{Name: "it is to be restarted, and evicts, and its claim is going", Cluster: with(fleeting("t-tikv-3", up), func(c *plantest.Cluster) {
+			c.Roll(tikv).Evicting("t-tikv-3", time.Minute, 0)
+		})},
+		{Name: "another one is to be restarted, and evicts", Cluster: with(fleeting("t-tikv-1", up), func(c *plantest.Cluster) {
+			c.Roll(tikv).Evicting("t-tikv-3", time.Minute, 0)
+		})},
+		{Name: "a store is down, is to be restarted, and its claim is going", Cluster: with(fleeting("t-tikv-3"), func(c *plantest.Cluster) { c.Roll(tikv) })},
+		{Name: "a store's pod is going as well", Cluster: with(fleeting("t-tikv-1", func(m *state.Member) { m.Pod.Terminating = true }))},
+		{Name: "nobody knows the store whose claim is going", Cluster: with(fleeting("t-tikv-3", func(m *state.Member) { m.Database = state.Database{} }), func(c *plantest.Cluster) { c.Roll(tikv) })},
+		{Name: "PD has forgotten the store whose claim is going", Cluster: with(fleeting("t-tikv-3", func(m *state.Member) {
+			m.Database = state.Database{Presence: state.Absent}
+		}), func(c *plantest.Cluster) { c.Roll(tikv) })},
+		{Name: "a store leaves, and its claim is going", Cluster: with(fleeting("t-tikv-1", up, leaves))},
+		{Name: "there are no more stores than copies, and a claim is going", Cluster: with(three, fleeting("t-tikv-1", up))},
+		{Name: "one more is wanted, and a claim is going", Cluster: with(three, fleeting("t-tikv-1", up), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 4 })},
+		{Name: "one fewer is wanted, and its claim is going", Cluster: with(fleeting("t-tikv-3", up), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 3 })},
+		{Name: "claims of two stores are going: one after the other", Cluster: with(fleeting("t-tikv-1", up), fleeting("t-tikv-2", up))},
+		{Name: "a store is a tombstone, and the claim of another is going", Cluster: with(buried("t-tikv-1"), fleeting("t-tikv-2", up), func(c *plantest.Cluster) {
+			c.Seen.PD.UpStores, c.Seen.PD.Stores = 4, 4 // one is elsewhere
+		})},
+		{Name: "the claim of a TiDB server is going", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(tidb).Member("t-tidb-1").Claims = []state.Claim{{Name: "log-t-tidb-1", UID: "log", Terminating: true}}
+		})},
 		{Name: "two stores are tombstones", Cluster: with(
 			buried("t-tikv-1", func(m *state.Member) { m.Claims[0].Marked = false }),
 			buried("t-tikv-2", func(m *state.Member) { m.Claims[0].Marked = false }))},

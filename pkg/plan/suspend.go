@@ -32,6 +32,9 @@ func (sc Scene) suspend(p Profile, earlier, later []Group) verdict {
 	if v := sc.settle(p); !v.idle() {
 		return v
 	}
+	if v := sc.lasting(p); !v.idle() {
+		return v
+	}
 	return act(DeleteSet{Component: p.Kind, Name: sc.Want.Set.Name, UID: sc.Got.Set.UID})
 }
 

@@ -104,6 +104,12 @@ func TestSuspend(t *testing.T) {
 		{Name: "a store is being evicted, PD is lost", Cluster: suspend(all, gone(tidb), func(c *plantest.Cluster) {
 			c.Evicting("t-tikv-3", time.Minute, 3).Down(time.Hour, "t-pd-0", "t-pd-1", "t-pd-2").Blind()
 		})},
+		{Name: "the claim of a store is going", Cluster: suspend(all, gone(tidb), func(c *plantest.Cluster) {
+			c.Member("t-tikv-3").Claims[0].Terminating = true
+		})},
+		{Name: "the claim of a store is going with its pod", Cluster: suspend(all, gone(tidb), func(c *plantest.Cluster) {
+			c.Member("t-tikv-3").Claims[0].Terminating, c.Member("t-tikv-3").Pod.Terminating = true, true
+		})},
 		{Name: "a store is a tombstone", Cluster: suspend(all, gone(tidb), func(c *plantest.Cluster) {
 			c.Member("t-tikv-3").Database.State = state.StoreTombstone
 		})},

@@ -254,7 +254,7 @@ func (w *World) judgeRestart(s plan.Restart, say sayer) {
 	if p != nil && p.revision == set.update && set.observed == set.generation {
 		w.Soft.Needless++
 	}
-	if k == pd && w.fleeting(i) && p != nil {
+	if w.fleeting(k, i) && p != nil {
 		say("data", "%s loses its data with its pod, and PD counts on it", w.names[k][i])
 	}
 	if !w.seen.up[k][i] || !w.up(k, i) {

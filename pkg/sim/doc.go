@@ -63,7 +63,7 @@
 //     restarted in any other way and is exempt from the rule for Restart.
 //   - tombstone: no Resize downwards while the store of the member that goes has
 //     ever registered and is not a tombstone, or PD still counts the member.
-//   - wanted: no RemoveMember, RemoveStore of a wanted member, but for a PD member
+//   - wanted: no RemoveMember, RemoveStore of a wanted member, but for one
 //     whose claim is being deleted, and a Resize downwards of one only if it is a
 //     TiKV that has no store; no DeleteSet of a component that the user wants to run.
 //   - data: no DeleteClaim of a claim that is not marked, or that a pod uses but
@@ -71,7 +71,7 @@
 //     database knows as alive; no DeletePod before its claim goes, or of a member
 //     that the database knows as alive; no DeleteClaim to tidy up unless the user asks for that, and does not want
 //     the member; no Restart of a member that PD counts on while its claim is being
-//     deleted, which takes its data.
+//     deleted, which takes its data, and no DeleteSet that takes it so.
 //   - copies: no RemoveStore of a store that is up which leaves fewer stores up
 //     than there are copies of each region.
 //   - at-once: no more members joining by one Resize, or leaving, than the user

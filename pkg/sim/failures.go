@@ -135,8 +135,15 @@ func (w *World) going(k kind, i int) bool {
 
 // fleeting: PD counts on a member whose data goes with its pod, and did so when
 // the engine looked.
-func (w *World) fleeting(i int) bool {
-	return w.seen.members[i] && w.pd.memberAt(i) != nil && w.seen.going[pd][i] && w.going(pd, i)
+func (w *World) fleeting(k kind, i int) bool {
+	counts := false
+	switch k {
+	case pd:
+		counts = w.seen.members[i] && w.pd.memberAt(i) != nil
+	case tikv:
+		counts = w.seen.stores[i] && w.ownStore(i) != nil
+	}
+	return counts && w.seen.going[k][i] && w.going(k, i)
 }
 
 // rolls: a component has pods that are yet to be replaced. Kubernetes never says
@@ -157,7 +164,7 @@ func (w *World) judgeRemoval(k kind, i int, id uint64, say sayer) {
 	f := w.failure(k, w.names[k][i])
 	if f == nil || f.ID != id || k == tikv && !f.Discarded {
 		w.judgeLoss(k, i, say)
-		if k != pd || !w.fleeting(i) {
+		if !w.fleeting(k, i) {
 			w.judgeWanted(k, i, say)
 		}
 		return

@@ -1,9 +1,12 @@
 package sim
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -50,6 +53,79 @@ func TestOnlyVoterWhoseClaimIsGoing(t *testing.T) {
 	fine(t, w)
 	if w.pd.bootstraps != 1 {
 		t.Error(w.Transcript())
+	}
+}
+
+// With its claim a store would lose a copy of each of its regions to the next
+// restart, and PD would let no other one have its address. Its regions leave first.
+func TestStoreWhoseClaimIsGoing(t *testing.T) {
+	for _, k := range []int{0, 3} {
+		w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+		w.claims[tikv][k].goneAt = w.t
+		w.Upgrade("v2", topology.TiKV)
+		fine(t, w)
+		name, before := w.names[tikv][k], w.stores[0].id
+		tellsInOrder(t, w, fmt.Sprintf("take store %d of %s offline", before+uint64(k), name), "delete pod "+name+" to make it anew", "close the rollout of TiKV")
+		if s := w.ownStore(k); s == nil || s.id <= before+3 {
+			t.Errorf("%s is not a new store\n%s", name, w.Transcript())
+		}
+	}
+}
+
+// No more stores than copies: there is no room for its regions, and it serves on
+// with its old template until the user makes some.
+func TestStoreWhoseClaimIsGoingWithoutRoom(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
+	w.claims[tikv][1].goneAt = w.t
+	w.Upgrade("v2", topology.TiKV)
+	p, _ := w.Drive(40 * time.Minute)
+	if p.Outcome != plan.Blocked {
+		t.Errorf("%s\n%s", gates(p), w.Transcript())
+	}
+	neverTold(t, w, "restart")
+	w.Scale(topology.TiKV, 4)
+	fine(t, w)
+	w.Scale(topology.TiKV, 3)
+	fine(t, w)
+}
+
+// Who suspends a component has its pods deleted, and the claim that is going goes
+// with its pod.
+func TestSuspendedWhileAClaimIsGoing(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+	w.claims[tikv][1].goneAt = w.t
+	w.Suspend(topology.TiKV, topology.TiDB)
+	p, _ := w.Drive(40 * time.Minute)
+	if p.Outcome != plan.Blocked {
+		t.Errorf("%s\n%s", gates(p), w.Transcript())
+	}
+	w.Suspend()
+	fine(t, w)
+	w.Suspend(topology.TiKV, topology.TiDB)
+	fine(t, w)
+}
+
+// The same in the middle of all faults: whatever happens, the hand that takes a
+// copy away is never ours.
+func TestClaimsGoingUnderFaults(t *testing.T) {
+	for seed := range uint64(100) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		o := Options{Seed: seed, PD: 3, TiKV: 5, TiDB: 1, Failover: seed%2 == 0, KeepStuck: seed%3 == 0, Faults: someFaults(rng)}
+		o.Faults.Intent, o.Faults.Kubectl, o.Faults.Meddle = 0, 0, 0 // nobody else takes the room away
+		w := New(o)
+		w.Settle(time.Hour)
+		w.chaos = true
+		w.claims[tikv][rng.IntN(5)].goneAt = w.t
+		w.Upgrade("v2", topology.PD, topology.TiKV)
+		for until := w.t + 1800; w.t < until; w.Pass(5 + rng.IntN(60)) {
+			p, _ := w.Drive(time.Duration(until-w.t) * time.Second)
+			w.obey(p)
+		}
+		w.calm()
+		w.Settle(settleTime)
+		if len(w.Broken) > 0 {
+			t.Fatalf("seed %d: %v", seed, w.Broken)
+		}
 	}
 }
 

@@ -190,6 +190,9 @@ func (w *World) observeGroup(k kind) state.Group {
 		}
 		if c := w.claims[k][i]; c != nil {
 			m.Claims = []state.Claim{w.observeClaim(k, c)}
+			if m.Pod != nil {
+				m.Pod.Claims = []string{c.name}
+			}
 		}
 		m.Database = w.observeDatabase(k, i)
 	}

@@ -66,6 +66,11 @@ func (w *World) judgeSuspend(s plan.DeleteSet, say sayer) {
 			say("suspension", "%s is still there", kinds[later].Title())
 		}
 	}
+	for i, p := range w.pods[k] {
+		if p != nil && !p.terminating() && w.fleeting(k, i) {
+			say("data", "%s loses its data with its pod, and PD counts on it", w.names[k][i])
+		}
+	}
 	if k != tidb {
 		w.judgeLeftBehind(k, say)
 	}
