@@ -3,11 +3,14 @@ package process
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Program is a long-running program to start.
@@ -36,6 +39,10 @@ func Launch(program Program) (Record, error) {
 	command.Stdout, command.Stderr = log, log
 	command.Env = append(os.Environ(), program.Env...)
 	command.Dir = "/"
+	// A lock or a pipe of whoever started us would be held for as long as the node is up.
+	if err := unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return Record{}, fmt.Errorf("keep open files from %s: %w", program.Name, err)
+	}
 	// An own session: the terminal's interrupt key and hang-up must not end the node.
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	start := command.Start

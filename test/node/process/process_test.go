@@ -1,10 +1,13 @@
 package process
 
 import (
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -55,6 +58,26 @@ func launchShell(t *testing.T, script string) Record {
 	}
 	t.Cleanup(func() { _ = record.End(0) })
 	return record
+}
+
+// TestLaunchPassesNothingOn: a lock that is passed on is never let go of.
+func TestLaunchPassesNothingOn(t *testing.T) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	passed, err := syscall.Dup(int(writer.Fd())) // as one that was inherited: not closed on exec
+	if err != nil {
+		t.Fatal(err)
+	}
+	launchShell(t, "exec sleep 60")
+	if err := errors.Join(writer.Close(), syscall.Close(passed), reader.SetReadDeadline(time.Now().Add(5*time.Second))); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := reader.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the program holds our pipe open: %d, %v", n, err)
+	}
 }
 
 func TestEndAsksFirst(t *testing.T) {
