@@ -94,8 +94,14 @@ func TestEndAsksFirst(t *testing.T) {
 }
 
 func TestEndKillsWhatDoesNotEnd(t *testing.T) {
-	record := launchShell(t, "trap '' TERM; while :; do sleep 0.1; done")
-	time.Sleep(100 * time.Millisecond) // until the trap is set
+	set := filepath.Join(t.TempDir(), "set")
+	if err := syscall.Mkfifo(set, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	record := launchShell(t, "trap '' TERM; echo > '"+set+"'; while :; do sleep 0.1; done")
+	if _, err := os.ReadFile(set); err != nil { // which ends when the trap is set
+		t.Fatal(err)
+	}
 	if err := record.End(200 * time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
