@@ -21,6 +21,14 @@ func quote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
+// inText is the same for a word amid a text in double quotes.
+func inText(word string) string {
+	if q := quote(word); q != word {
+		return `"` + q + `"`
+	}
+	return word
+}
+
 // special tells whether a character may mean something else to a shell.
 func special(r rune) bool {
 	switch {

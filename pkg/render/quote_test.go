@@ -49,6 +49,42 @@ func TestStartTiDBWithAnything(t *testing.T) {
 	})
 }
 
+// TestStartPDFromAnywhere: the same of where its data is.
+func TestStartPDFromAnywhere(t *testing.T) {
+	const sub = "a b/$(exit 3)/`exit 4`;'\"\\$X#"
+	eachShell(t, func(t *testing.T, shell []string) {
+		c := load(t, "basic", func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.DataSubDir = sub })
+		p := newPod(t, shell, scriptOf(t, c, topology.PD), "pd-server")
+		p.write("etc/pd-bootstrap/join", "http://x:2379")
+		if got := p.run("POD_NAME=basic-pd-1"); got[0] != "--data-dir=/var/lib/pd/"+sub || !slices.Contains(got, "--join=http://x:2379") {
+			t.Errorf("without data: %q", got)
+		}
+		p.write("var/lib/pd/"+sub+"/join", "a=http://a:2380")
+		if got := p.run("POD_NAME=basic-pd-1"); !slices.Contains(got, "--join=http://a:2380") {
+			t.Errorf("with data: %q", got)
+		}
+	})
+}
+
+// TestPDWaitsForDataAnywhere: a pod that waits can say where it looks.
+func TestPDWaitsForDataAnywhere(t *testing.T) {
+	for word, want := range map[string]string{
+		"/var/lib/pd/sub": "/var/lib/pd/sub",
+		`/var/lib/a b'"`:  `"'/var/lib/a b'\''"'"`,
+	} {
+		if got := inText(word); got != want {
+			t.Errorf("%s: %s, want %s", word, got, want)
+		}
+		sh, err := exec.LookPath("sh")
+		if err != nil {
+			continue
+		}
+		if got := said(t, sh, `printf '%s\0' "in `+inText(word)+`; x"`); !slices.Equal(got, []string{"in " + word + "; x"}) {
+			t.Errorf("%q was printed as %q", word, got)
+		}
+	}
+}
+
 // FuzzArguments: a real shell reads what was meant.
 func FuzzArguments(f *testing.F) {
 	sh, err := exec.LookPath("sh")

@@ -46,8 +46,9 @@ func pdScript(c topology.Cluster, dataDir string) script {
 		"Bootstrap": bootstrapDir,
 		"Peers":     peers(c, topology.PD),
 		"LongNames": c.PDName(0) != c.PodName(topology.PD, 0),
-		"DataDir":   dataDir,
-	}, append(domainWords(c), word{text: dataDir})...)
+		"DataDir":   quote(dataDir),
+		"InText":    inText(dataDir),
+	}, append(domainWords(c), word{text: dataDir, quoted: quote(dataDir)})...)
 }
 
 func tikvScript(c topology.Cluster, dataDir string) script {
