@@ -14,7 +14,7 @@ func (sc Scene) byHand(p Profile, h hold, v verdict) verdict {
 	for i := range v.gates {
 		g := &v.gates[i]
 		if m, ok := sc.Got.Member(g.Member); ok && g.Want == servingAgain && sc.outworn(p, m) {
-			g.Blocked, g.Unblock, asked[m.Name] = true, deletePod+m.Name, true
+			g.Blocked, g.Unblock, asked[m.Name] = !g.fated, deletePod+m.Name, true
 		}
 	}
 	if !p.Voters || !sc.All.PD.Leaderless {

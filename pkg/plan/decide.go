@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
@@ -69,7 +70,7 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 // only when there are none, one disruptive step, alone, so that nothing stands
 // between the live observation that justified it and the act.
 func conclude(v verdict) Plan {
-	p := Plan{Gates: v.gates}
+	p := Plan{Gates: once(v.gates)}
 	for _, s := range v.steps {
 		if !Disruptive(s) {
 			p.Steps = append(p.Steps, s)
@@ -89,6 +90,20 @@ func conclude(v verdict) Plan {
 		p.Outcome = Wait
 	}
 	return p
+}
+
+// once leaves out what is waited for already: several members that are to go may
+// wait for the same peer.
+func once(gates []Gate) []Gate {
+	var all []Gate
+	for _, g := range gates {
+		if !slices.ContainsFunc(all, func(o Gate) bool {
+			return o.Component == g.Component && o.Member == g.Member && o.Want == g.Want
+		}) {
+			all = append(all, g)
+		}
+	}
+	return all
 }
 
 // allBlocked: as long as one gate may open by itself, there is progress to
@@ -169,7 +184,7 @@ func (sc Scene) decide(p Profile, h hold) verdict {
 	}
 	v := sc.change(p, h)
 	sc.advise(p, v.gates)
-	v.gates = append(failing.gates, v.gates...)
+	v.gates = besides(failing.gates, v.gates)
 	return v
 }
 

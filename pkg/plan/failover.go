@@ -53,12 +53,8 @@ func (sc Scene) followUp(p Profile, f topology.Failure) verdict {
 	}
 	// A pod that can be made anew is back within seconds, with new data. Only
 	// one that cannot, because its host is gone, needs another member beside it.
-	g := Gate{
-		Component: p.Kind, Member: m.Name, Want: "back with new data", Observed: m.Trouble(),
-		Since: f.Created, Deadline: f.Created.Add(settling),
-	}
-	if sc.All.At.Before(g.Deadline) {
-		return wait(g)
+	if due := f.Created.Add(settling); sc.All.At.Before(due) {
+		return wait(sc.fated(m, "gets a replacement", f.Created, due))
 	}
 	return act(RetireFailure{Component: p.Kind, Member: m.Name})
 }
@@ -121,23 +117,51 @@ func (sc Scene) giveUp(p Profile) verdict {
 		case c.Record != nil:
 		case c.Spared != "":
 			if policy.Now {
-				v.gates = append(v.gates, Gate{
-					Component: p.Kind, Member: m.Name, Want: "a member that can be given up", Observed: c.Spared, held: true,
-				})
+				g := serving(sc, m)
+				g.Observed += "; not given up: " + c.Spared
+				v.gates = append(v.gates, g)
 			}
 		case policy.Now || !sc.All.At.Before(c.Due):
 			v.steps = append(v.steps, sc.record(m, slices.Contains(policy.Discard, m.Name) && p.Failover.Keeps))
 		default:
-			v.gates = append(v.gates, Gate{
-				Component: p.Kind, Member: m.Name, Want: "back, or given up", Observed: m.Trouble(),
-				Since: c.Since, Deadline: c.Due,
-			})
+			v.gates = append(v.gates, sc.fated(m, "is given up", c.Since, c.Due))
 		}
 		if len(v.steps) > 0 {
 			return v // the next one is decided with this one's record
 		}
 	}
 	return v
+}
+
+// fated is the gate of a member that need not serve again for things to go on: when
+// its time is over something else happens, whatever a person does.
+func (sc Scene) fated(m state.Member, then string, since, due time.Time) Gate {
+	g := serving(sc, m)
+	g.Observed += "; else it " + then
+	g.Since, g.Deadline, g.Blocked, g.held, g.fated = since, due, false, false, true
+	return g
+}
+
+// besides puts what failover says of members with what the other phases wait for,
+// so that nobody has to read of one member twice: what is waited for, and what
+// happens when. Who is only waited for elsewhere is left out there.
+func besides(failing, gates []Gate) []Gate {
+	var others []Gate
+	for _, g := range gates {
+		i := slices.IndexFunc(failing, func(f Gate) bool { return f.Member == g.Member })
+		switch {
+		case i < 0 || g.Want != servingAgain:
+			others = append(others, g)
+		case failing[i].fated:
+			failing[i].Unblock = g.Unblock
+		case failing[i].Want == g.Want:
+			g.Observed = failing[i].Observed
+			failing[i] = g
+		case failing[i].Blocked:
+			others = append(others, g)
+		}
+	}
+	return append(failing, others...)
 }
 
 func (sc Scene) discards(p Profile, c Casualty, m state.Member) bool {

@@ -61,6 +61,8 @@ type Gate struct {
 	// held: the gate opens when something else does, an earlier component or a
 	// member that is down, whose own gates tell whether that can happen.
 	held bool
+	// fated: what happens when the time is over needs nobody's help.
+	fated bool
 }
 
 func (g Gate) String() string {

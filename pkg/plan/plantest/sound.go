@@ -30,8 +30,13 @@ func (c *Cluster) sound(p plan.Plan) plan.Plan {
 			}
 		}
 	}
-	for _, g := range p.Gates {
+	for i, g := range p.Gates {
 		c.waits(g)
+		if slices.ContainsFunc(p.Gates[:i], func(o plan.Gate) bool {
+			return o.Component == g.Component && o.Member == g.Member && o.Want == g.Want
+		}) {
+			panic("plantest: it is waited for twice: " + g.String())
+		}
 	}
 	return p
 }
