@@ -19,8 +19,7 @@ func failing(changes ...func(c *plantest.Cluster)) *plantest.Cluster {
 
 // lost takes a store away that PD has called Down for some time.
 func lost(c *plantest.Cluster, ago time.Duration, name string) {
-	c.Down(ago, name)
-	m := c.Member(name)
+	m := c.Down(ago, name).Member(name)
 	m.Pod.Node = "n1"
 	if m.Kind == tikv {
 		m.Database.State, m.Database.Since = state.StoreDown, plantest.Now.Add(-ago)
