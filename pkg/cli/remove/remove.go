@@ -37,7 +37,8 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 	cmd := &cobra.Command{
 		Use:   "delete NAME",
 		Short: "Delete a cluster, and keep its data",
-		Long: `Delete a cluster and wait until its pods are gone.
+		Long: `Delete a cluster and wait until its pods are gone. TiDB servers go first, so that
+each can end what it is doing, unless a daemon or an operator drives the cluster.
 
 Its claims, and the data in them, stay: a cluster that is created with the same name
 goes on with them. With --delete-pvcs they go too, and nothing brings them back;
@@ -85,10 +86,30 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if err := o.confirm(ctx, f, s); err != nil {
 		return err
 	}
+	meta, err := f.Metadata()
+	if err != nil {
+		return err
+	}
+	waits, cancel := o.patience(ctx)
+	defer cancel()
+	release := remains{kube: s.Kube, meta: meta, cluster: c}.serversFirst(waits)
+	defer release()
+	if ctx.Err() != nil {
+		return undeleted(ctx, c)
+	}
 	if err := s.Intent.Delete(ctx, tc, intent.Write{}); err != nil {
 		return err
 	}
-	return o.finish(ctx, f, s, c)
+	release()
+	return o.finish(waits, f, s, c)
+}
+
+// patience is a context that ends when the user waits no longer.
+func (o options) patience(ctx context.Context) (context.Context, context.CancelFunc) {
+	if o.timeout > 0 {
+		return context.WithTimeoutCause(ctx, o.timeout, exit.ErrTimedOut)
+	}
+	return context.WithCancel(ctx)
 }
 
 // goOn finishes what an earlier run began, if it left anything to do.
@@ -109,17 +130,14 @@ func (o options) goOn(ctx context.Context, f *factory.Factory, s *drive.Session,
 	if err := o.confirm(ctx, f, s); err != nil {
 		return err
 	}
+	ctx, cancel := o.patience(ctx)
+	defer cancel()
 	return o.finish(ctx, f, s, c)
 }
 
 // finish waits until the last pod has stopped. Then it deletes the claims, or
 // says that they are there.
 func (o options) finish(ctx context.Context, f *factory.Factory, s *drive.Session, c topology.Cluster) error {
-	if o.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, exit.ErrTimedOut)
-		defer cancel()
-	}
 	meta, err := f.Metadata()
 	if err != nil {
 		return err

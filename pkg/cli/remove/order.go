@@ -1,0 +1,93 @@
+package remove
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/observe"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// hanging is how long a pod may take to be told to go, and to go when its grace
+// period is over, before it is not waited for any more: its host may be gone.
+const hanging = 10 * time.Second
+
+// serversFirst has the TiDB servers end while there are a PD and a TiKV to end
+// with. Kubernetes deletes everything at once, and a server that finds no PD tries
+// to reach one until it is killed, at the end of its grace period.
+//
+// It is a courtesy. Where somebody else drives the cluster, who would bring the
+// servers back, or where anything is in the way, all go at once. Until release
+// nobody else becomes the driver, which is to be when the TidbCluster is deleted.
+func (r remains) serversFirst(ctx context.Context) (release func()) {
+	if _, _, alive := lease.NewOperators(r.kube).Alive(ctx, r.cluster.Namespace); alive {
+		return func() {}
+	}
+	held, err := lease.Acquire(ctx, r.kube, r.cluster, lease.Self())
+	if err != nil {
+		return func() {}
+	}
+	if r.deleteServers(held.Context()) {
+		r.waitForServers(held.Context())
+	}
+	return func() { _ = held.Release() } // else it ends by itself, and it goes with the TidbCluster
+}
+
+// deleteServers deletes TiDB's StatefulSet, and says whether it did.
+func (r remains) deleteServers(ctx context.Context) bool {
+	sets := r.kube.AppsV1().StatefulSets(r.cluster.Namespace)
+	set, err := sets.Get(ctx, r.cluster.SetName(topology.TiDB), metav1.GetOptions{})
+	if owner := metav1.GetControllerOf(set); err != nil || owner == nil || owner.UID != r.cluster.UID {
+		return false // nor would Kubernetes delete it
+	}
+	background := metav1.DeletePropagationBackground
+	return sets.Delete(ctx, set.Name, metav1.DeleteOptions{
+		Preconditions: metav1.NewUIDPreconditions(string(set.UID)), PropagationPolicy: &background,
+	}) == nil
+}
+
+// waitForServers waits until no TiDB server is left that can be hoped to end.
+func (r remains) waitForServers(ctx context.Context) {
+	watch, stop := context.WithCancel(ctx)
+	defer stop()
+	nudges, begun := observe.Watch(watch, r.meta, r.cluster), time.Now()
+	for {
+		pods, err := r.pods(ctx)
+		if err != nil || !ending(pods, begun, time.Now()) {
+			return
+		}
+		select {
+		case <-nudges:
+		case <-time.After(time.Second): // a pod may be over its time
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// ending: a TiDB server among the pods is about to end by itself.
+func ending(pods []corev1.Pod, begun, now time.Time) bool {
+	for _, p := range pods {
+		due := begun
+		if at := p.DeletionTimestamp; at != nil {
+			due = at.Time
+		}
+		if p.Labels[topology.LabelComponent] == string(topology.TiDB) && now.Before(due.Add(hanging)) {
+			return true
+		}
+	}
+	return false
+}
+
+// undeleted is the end of a run that was interrupted while the servers ended.
+func undeleted(ctx context.Context, c topology.Cluster) error {
+	cause := context.Cause(ctx)
+	return exit.With(exit.Of(cause), fmt.Errorf("interrupted: TidbCluster %[1]s/%[2]s is not deleted yet; the same command goes on, "+
+		"and kubectl tidb sync %[2]s -n %[1]s brings its TiDB servers back", c.Namespace, c.Name))
+}
