@@ -36,6 +36,8 @@ type claim struct {
 	cluster topology.Cluster
 	self    Identity
 	yields  bool
+	now     func() time.Time
+	byHand  bool // who drives has a clock of its own, and renews by it
 
 	seen  *coordinationv1.Lease // the record whose change would be a sign of life
 	since time.Time             // when we first saw it, by our own clock
@@ -47,13 +49,20 @@ type Bid struct{ claim claim }
 
 // NewBid makes a bid. It requests nothing before Try.
 func NewBid(kube kubernetes.Interface, c topology.Cluster, self Identity) *Bid {
-	return &Bid{claim{leases: kube.CoordinationV1().Leases(c.Namespace), cluster: c, self: self}}
+	return &Bid{claim{leases: kube.CoordinationV1().Leases(c.Namespace), cluster: c, self: self, now: time.Now}}
 }
 
 // Yielding is for who drives clusters all the time: what the bid gets is given
 // way to who Asks for it.
 func (b *Bid) Yielding() *Bid {
 	b.claim.yields = true
+	return b
+}
+
+// Stepped is for who lives on a clock of its own, such as a simulation: what the bid
+// gets is judged by that clock, and renewed when Tick is called, not by itself.
+func (b *Bid) Stepped(now func() time.Time) *Bid {
+	b.claim.now, b.claim.byHand = now, true
 	return b
 }
 
@@ -64,7 +73,7 @@ func (b *Bid) Yielding() *Bid {
 // The lease is renewed until Release, also after ctx ends: what a driver does
 // on its way out is still its own.
 func (b *Bid) Try(ctx context.Context) (*Held, error) {
-	begun := time.Now()
+	begun := b.claim.now()
 	got, err := b.claim.try(ctx)
 	switch {
 	case err != nil:
@@ -114,7 +123,7 @@ func (cl *claim) try(ctx context.Context) (*coordinationv1.Lease, error) {
 	}
 	renewed := cl.seen != nil && !same(cl.seen, live)
 	if cl.seen == nil || renewed {
-		cl.seen, cl.since = live, time.Now()
+		cl.seen, cl.since = live, cl.now()
 	}
 	if renewed {
 		e := cl.held()
@@ -129,7 +138,7 @@ func (cl *claim) held() *HeldError {
 	e := &HeldError{Namespace: cl.cluster.Namespace, Name: cl.cluster.Name}
 	if cl.seen != nil {
 		e.Holder = holderOf(cl.seen)
-		e.Age = time.Since(e.Holder.Renewed)
+		e.Age = cl.now().Sub(e.Holder.Renewed)
 	}
 	return e
 }
@@ -140,7 +149,7 @@ func (cl *claim) expired(live *coordinationv1.Lease) bool {
 	if cl.seen == nil || !same(cl.seen, live) {
 		return false
 	}
-	return time.Since(cl.since) >= goodFor(live)
+	return cl.now().Sub(cl.since) >= goodFor(live)
 }
 
 // goodFor is how long a record holds without a renewal.
@@ -196,7 +205,7 @@ func (cl *claim) sign(l *coordinationv1.Lease) {
 		}}
 	}
 	delete(l.Annotations, askedBy)
-	now := metav1.NowMicro()
+	now := metav1.NewMicroTime(cl.now())
 	holder, seconds, transitions := cl.self.String(), int32(duration/time.Second), int32(0)
 	if l.Spec.LeaseTransitions != nil {
 		transitions = *l.Spec.LeaseTransitions + 1

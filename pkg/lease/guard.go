@@ -13,19 +13,12 @@ import (
 //
 // That is not left to the renewal to find out. A process that was stopped, or a
 // laptop that slept, goes on in the middle of whatever it did.
-func (h *Held) Guard(ctx context.Context) (context.Context, context.CancelFunc) {
+func (h *Held) Guard(context.Context) (context.Context, context.CancelFunc) {
 	if unsaid := h.unsaid(); unsaid >= renewWithin {
 		h.lost(fmt.Errorf("%w: it was not renewed for %s", ErrLost, unsaid.Round(time.Second)))
 	}
-	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(h.tenure, func() { cancel(context.Cause(h.tenure)) })
-	if h.tenure.Err() != nil {
-		cancel(context.Cause(h.tenure)) // the function above runs by itself, and may be late
-	}
-	return work, func() {
-		stop()
-		cancel(context.Canceled)
-	}
+	work, cancel := context.WithCancelCause(h.tenure)
+	return work, func() { cancel(context.Canceled) }
 }
 
 // elapsed is the time between two moments by the clock that says more: the one

@@ -14,12 +14,13 @@ import (
 
 // Held is a cluster that this process drives.
 type Held struct {
-	claim  claim
-	ctx    context.Context
-	end    context.CancelCauseFunc
-	tenure context.Context // ends with the lease alone
-	expire context.CancelCauseFunc
-	stop   func() // ends the renewal and waits for its end
+	claim   claim
+	ctx     context.Context
+	end     context.CancelCauseFunc
+	tenure  context.Context // ends with the lease alone
+	expire  context.CancelCauseFunc
+	renewal context.Context // ends with the renewal
+	stop    func()          // ends the renewal and waits for its end
 
 	live    *coordinationv1.Lease // as we wrote it last
 	mu      sync.Mutex
@@ -36,10 +37,14 @@ func hold(ctx context.Context, cl claim, live *coordinationv1.Lease, begun time.
 	h.ctx, h.end = context.WithCancelCause(ctx)
 	h.tenure, h.expire = context.WithCancelCause(context.WithoutCancel(ctx))
 	renewal, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	h.renewal, h.stop = renewal, cancel
+	if cl.byHand {
+		return h
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		h.renew(renewal)
+		h.renew()
 	}()
 	h.stop = func() {
 		cancel()
@@ -62,52 +67,55 @@ func (h *Held) lost(cause error) {
 func (h *Held) unsaid() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return elapsed(h.renewed, time.Now())
+	return elapsed(h.renewed, h.claim.now())
 }
 
-// renew keeps the lease until ctx ends or the lease is lost.
-func (h *Held) renew(ctx context.Context) {
-	pause := renewEvery
-	for {
+// renew keeps the lease until the renewal is to end or the lease is lost.
+func (h *Held) renew() {
+	for pause := renewEvery; pause > 0; pause = h.Tick() {
 		select {
-		case <-ctx.Done():
+		case <-h.renewal.Done():
 			return
 		case <-time.After(pause):
 		}
-		if h.retire() {
-			return
-		}
-		err := h.renewOnce(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err == nil:
-			pause = renewEvery
-			continue
-		case isAsked(err):
-			// It is ours until it is released, for the step that is being taken.
-			h.yields = false
-			h.end(err)
-			pause = retryEvery
-			continue
-		case errors.Is(err, ErrLost):
-		case h.unsaid()+retryEvery >= renewWithin:
-			err = fmt.Errorf("%w: it could not be renewed: %w", ErrLost, err)
-		default:
-			pause = retryEvery
-			continue
-		}
-		h.lost(err)
-		return
 	}
 }
 
+// Tick does what is due for the lease: it is renewed, or given back if it rests. It
+// returns when the next one is due, 0 for never. The first one is due renewEvery
+// after the lease was taken. It is for who has a Stepped bid; otherwise it is called
+// when it is due.
+func (h *Held) Tick() time.Duration {
+	if h.renewal.Err() != nil || h.retire() {
+		return 0
+	}
+	err := h.renewOnce(h.renewal)
+	switch {
+	case h.renewal.Err() != nil:
+		return 0
+	case err == nil:
+		return renewEvery
+	case isAsked(err):
+		// It is ours until it is released, for the step that is being taken.
+		h.yields = false
+		h.end(err)
+		return retryEvery
+	case errors.Is(err, ErrLost):
+	case h.unsaid()+retryEvery >= renewWithin:
+		err = fmt.Errorf("%w: it could not be renewed: %w", ErrLost, err)
+	default:
+		return retryEvery
+	}
+	h.lost(err)
+	return 0
+}
+
 func (h *Held) renewOnce(ctx context.Context) error {
-	begun := time.Now()
+	begun := h.claim.now()
 	ctx, cancel := context.WithTimeout(ctx, min(callTimeout, max(renewWithin-h.unsaid(), retryEvery)))
 	defer cancel()
 	got, err := h.write(ctx, func(s *coordinationv1.LeaseSpec) {
-		now := metav1.NowMicro()
+		now := metav1.NewMicroTime(h.claim.now())
 		s.RenewTime = &now
 	})
 	if err != nil {

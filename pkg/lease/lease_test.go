@@ -284,6 +284,7 @@ func TestGuard(t *testing.T) {
 				work, release := h.Guard(ctx)
 				defer release()
 				time.Sleep(time.Minute)
+				synctest.Wait() // a renewal may be due just now
 				if work.Err() != nil {
 					t.Fatalf("ended with %v", context.Cause(work))
 				}

@@ -1,0 +1,113 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+// replica is a process with a clock of its own, of which a test says when it runs.
+type replica struct {
+	bid  *Bid
+	now  time.Time
+	held *Held
+	due  time.Time // when its lease is to be renewed
+}
+
+func newReplica(client *fake.Clientset, name string, now time.Time) *replica {
+	r := &replica{now: now}
+	r.bid = NewBid(client, cluster, someone(name)).Yielding().Stepped(func() time.Time { return r.now })
+	return r
+}
+
+// second lets a second pass in which the process runs.
+func (r *replica) second(t *testing.T) {
+	t.Helper()
+	r.now = r.now.Add(time.Second)
+	if r.held == nil {
+		held, err := r.bid.Try(t.Context())
+		if other := (*HeldError)(nil); err != nil && !errors.As(err, &other) {
+			t.Fatal(err)
+		}
+		r.held, r.due = held, r.now.Add(renewEvery)
+		return
+	}
+	if !r.now.Before(r.due) {
+		if pause := r.held.Tick(); pause > 0 {
+			r.due = r.now.Add(pause)
+			return
+		}
+		r.due = r.now.Add(time.Hour)
+	}
+}
+
+// may tells whether its next write would be let through.
+func (r *replica) may(t *testing.T) bool {
+	if r.held == nil {
+		return false
+	}
+	work, done := r.held.Guard(t.Context())
+	defer done()
+	return work.Err() == nil
+}
+
+// The clocks of two replicas may be hours apart, in either direction: each goes by
+// how long it saw no renewal itself. The one is not robbed of a lease that it
+// renews, the other one need not wait for longer than the lease's time, and there
+// is no moment at which both may write.
+func TestReplicasWithOtherClocks(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"ahead": 5 * time.Hour, "behind": -5 * time.Hour, "alike": 0} {
+		t.Run(name, func(t *testing.T) {
+			client := api()
+			begun := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			a, b := newReplica(client, "ann", begun), newReplica(client, "bob", begun.Add(ahead))
+			a.second(t)
+			for range 300 {
+				a.second(t)
+				b.second(t)
+				if !a.may(t) || b.held != nil {
+					t.Fatalf("ann may write: %t, bob holds the lease: %t", a.may(t), b.held != nil)
+				}
+			}
+			for waited := 0; b.held == nil; waited++ { // ann stands still
+				a.now = a.now.Add(time.Second)
+				b.second(t)
+				if a.may(t) && b.may(t) {
+					t.Fatalf("after %d s both may write", waited)
+				}
+				if wait := time.Duration(waited) * time.Second; wait > duration {
+					t.Fatalf("bob waits for %s still", wait)
+				}
+			}
+			a.second(t) // and goes on
+			if cause := context.Cause(a.held.Context()); a.may(t) || !errors.Is(cause, ErrLost) || !b.may(t) {
+				t.Errorf("ann: %v; bob may write: %t", cause, b.may(t))
+			}
+			if err := errors.Join(a.held.Release(), b.held.Release()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A lease that rests is given back when it would have to be renewed, by the clock of
+// who holds it.
+func TestRestByHand(t *testing.T) {
+	client := api()
+	a := newReplica(client, "ann", time.Now().Add(-time.Hour))
+	a.second(t)
+	a.held.Rest()
+	for range 4 {
+		a.second(t)
+	}
+	if get(t, client).Spec.HolderIdentity == nil {
+		t.Error("it was given back before its time")
+	}
+	a.second(t)
+	if get(t, client).Spec.HolderIdentity != nil || a.may(t) || a.held.Tick() != 0 {
+		t.Error("it was not given back")
+	}
+}
