@@ -293,7 +293,7 @@ func (d *Daemon) forget(dr *driver) {
 	d.mu.Lock()
 	delete(d.drivers, dr.key)
 	d.mu.Unlock()
-	dr.letGo()
+	dr.tenant.LetGo()
 	dr.observer.Close()
 	d.queue.Forget(dr.key)
 	d.Meter.Gone(dr.key)
