@@ -45,6 +45,7 @@ type Tenant struct {
 	life     context.Context // a lease is held for no longer than that
 	observer reconcile.Observer
 	held     *lease.Held // nil: it is not ours to drive
+	owed     *lease.Held // could not be given back
 	begun    time.Time   // when there was something to do
 	looked   time.Time   // when it was last seen without the mirror
 	live     bool        // this turn looks past the mirror
@@ -76,6 +77,7 @@ func (t *Tenant) Forget(step plan.Step) {
 // at once for zero.
 func (t *Tenant) Turn(ctx context.Context) (p plan.Plan, pause time.Duration, err error) {
 	now := t.Now()
+	t.repay(ctx)
 	if t.live = now.Sub(t.looked) >= t.Resync; t.live {
 		t.looked = now
 	}
@@ -137,7 +139,7 @@ func (t *Tenant) Own(ctx context.Context) (context.Context, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.held = held
+		t.held, t.owed = held, nil
 		t.Taken(held)
 	}
 	return t.held.Context(), context.Cause(t.held.Context())
@@ -164,8 +166,22 @@ func (t *Tenant) LetGo() {
 	}
 	if err := t.held.Release(); err != nil {
 		t.Engine.Story.Notice(err.Error())
+		t.owed = t.held
 	}
 	t.held = nil
+}
+
+// repay gives a lease back that could not be given back before, or was got without
+// an answer. A cluster that wants nothing would name us as its driver for ever, and
+// whoever comes would have to find out first that we are not.
+func (t *Tenant) repay(ctx context.Context) {
+	if t.held != nil {
+		return
+	}
+	if t.owed != nil && t.owed.Release() == nil {
+		t.owed = nil
+	}
+	_ = t.Bid.Withdraw(ctx) // what fails is tried again
 }
 
 // settle says how long a plan may be left alone. A lease is kept while something is

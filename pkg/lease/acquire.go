@@ -41,6 +41,7 @@ type claim struct {
 
 	seen  *coordinationv1.Lease // the record whose change would be a sign of life
 	since time.Time             // when we first saw it, by our own clock
+	asked *coordinationv1.Lease // what we have written, unless the answer said otherwise
 }
 
 // Bid is a standing attempt to become the driver of a cluster, for who has other
@@ -118,7 +119,7 @@ func (cl *claim) try(ctx context.Context) (*coordinationv1.Lease, error) {
 		return nil, cl.wrap("get", err)
 	}
 	h := holderOf(live)
-	if h.Identity == "" || cl.self.outlived(h.Identity) || cl.expired(live) {
+	if h.Identity == "" || cl.unheard(live) || cl.self.outlived(h.Identity) || cl.expired(live) {
 		return cl.take(ctx, live)
 	}
 	renewed := cl.seen != nil && !same(cl.seen, live)
@@ -173,6 +174,7 @@ func (cl *claim) create(ctx context.Context) (*coordinationv1.Lease, error) {
 	}}
 	cl.sign(l)
 	got, err := cl.leases.Create(ctx, l, metav1.CreateOptions{})
+	cl.hear(l, err)
 	if apierrors.IsAlreadyExists(err) {
 		return nil, nil // another was faster: see what it is
 	}
@@ -186,6 +188,7 @@ func (cl *claim) take(ctx context.Context, live *coordinationv1.Lease) (*coordin
 	l := live.DeepCopy()
 	cl.sign(l)
 	got, err := cl.leases.Update(ctx, l, metav1.UpdateOptions{})
+	cl.hear(l, err)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		cl.seen = nil
 		return nil, nil // the record has changed: look again
@@ -205,7 +208,7 @@ func (cl *claim) sign(l *coordinationv1.Lease) {
 		}}
 	}
 	delete(l.Annotations, askedBy)
-	now := metav1.NewMicroTime(cl.now())
+	now := metav1.NewMicroTime(cl.now().Truncate(time.Microsecond)) // as it is kept
 	holder, seconds, transitions := cl.self.String(), int32(duration/time.Second), int32(0)
 	if l.Spec.LeaseTransitions != nil {
 		transitions = *l.Spec.LeaseTransitions + 1

@@ -27,9 +27,8 @@ type Held struct {
 	renewed time.Time // when we began to write it, by our own clock
 	resting bool      // it is given back rather than renewed
 
-	yields  bool // gives way to who asks for it
-	release sync.Once
-	err     error
+	yields bool // gives way to who asks for it
+	given  bool // the record names us no more
 }
 
 func hold(ctx context.Context, cl claim, live *coordinationv1.Lease, begun time.Time) *Held {
@@ -162,24 +161,24 @@ func (h *Held) write(ctx context.Context, change func(*coordinationv1.LeaseSpec)
 // Release lets go of the cluster, so that the next driver can start at once.
 // The record stays, without a holder: that takes no permission to delete, and
 // the Lease goes with its TidbCluster. What another has taken over is left
-// alone. A second call does nothing.
+// alone. A second call does nothing, unless the first one failed.
 func (h *Held) Release() error {
-	h.release.Do(func() {
-		h.stop()
-		defer h.lost(context.Canceled)
-		h.giveBack()
-	})
-	return h.err
+	h.stop()
+	defer h.lost(context.Canceled)
+	return h.giveBack()
 }
 
-func (h *Held) giveBack() {
+func (h *Held) giveBack() error {
+	if h.given {
+		return nil
+	}
 	h.yields = false // it is given back in any case, whoever has asked for it
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), callTimeout)
 	defer cancel()
-	_, err := h.write(ctx, func(s *coordinationv1.LeaseSpec) {
-		s.HolderIdentity, s.AcquireTime, s.RenewTime = nil, nil, nil
-	})
+	_, err := h.write(ctx, vacate)
 	if err != nil && !errors.Is(err, ErrLost) {
-		h.err = fmt.Errorf("release the lease: %w", err)
+		return fmt.Errorf("release the lease: %w", err)
 	}
+	h.given = true
+	return nil
 }

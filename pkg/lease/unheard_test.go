@@ -1,0 +1,136 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	typed "k8s.io/client-go/kubernetes/typed/coordination/v1"
+)
+
+var errUnheard = errors.New("the connection is gone")
+
+// line is a connection to an API server that does what it is asked to while the
+// answers get lost, or does nothing at all.
+type line struct {
+	kubernetes.Interface
+	typed.CoordinationV1Interface
+	typed.LeaseInterface
+	deaf, cut bool
+}
+
+func connect(kube kubernetes.Interface) *line {
+	return &line{Interface: kube, CoordinationV1Interface: kube.CoordinationV1(), LeaseInterface: kube.CoordinationV1().Leases("db")}
+}
+
+func (l *line) CoordinationV1() typed.CoordinationV1Interface { return l }
+func (l *line) Leases(string) typed.LeaseInterface            { return l }
+
+func (l *line) Get(ctx context.Context, name string, o metav1.GetOptions) (*coordinationv1.Lease, error) {
+	if l.cut {
+		return nil, errUnheard
+	}
+	return l.LeaseInterface.Get(ctx, name, o)
+}
+
+func (l *line) Create(ctx context.Context, n *coordinationv1.Lease, o metav1.CreateOptions) (*coordinationv1.Lease, error) {
+	got, err := l.LeaseInterface.Create(ctx, n, o)
+	if l.deaf {
+		return nil, errUnheard
+	}
+	return got, err
+}
+
+func (l *line) Update(ctx context.Context, n *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+	if l.cut {
+		return nil, errUnheard
+	}
+	got, err := l.LeaseInterface.Update(ctx, n, o)
+	if l.deaf {
+		return nil, errUnheard
+	}
+	return got, err
+}
+
+// Who has got a lease without being told takes it at the next attempt, and one who
+// makes none gives it back. What another has taken since is left alone.
+func TestUnheard(t *testing.T) {
+	for name, first := range map[string]bool{"made": true, "taken": false} {
+		unheard := func(t *testing.T) (*line, *Bid) {
+			l := connect(api())
+			if !first {
+				l = connect(api(record("", time.Now())))
+			}
+			bid := NewBid(l, cluster, someone("ann"))
+			l.deaf = true
+			if held, err := bid.Try(t.Context()); !errors.Is(err, errUnheard) {
+				t.Fatalf("%v, %v", held, err)
+			}
+			l.deaf = false
+			return l, bid
+		}
+		names := func(t *testing.T, l *line) string {
+			h, err := Look(t.Context(), l, cluster)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return h.Identity
+		}
+		t.Run(name+", and tried again", func(t *testing.T) {
+			_, bid := unheard(t)
+			held, err := bid.Try(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(bid.Withdraw(t.Context()), held.renewOnce(t.Context()), held.Release()); err != nil {
+				t.Error(err)
+			}
+		})
+		t.Run(name+", and given back", func(t *testing.T) {
+			l, bid := unheard(t)
+			l.cut = true
+			if err := bid.Withdraw(t.Context()); !errors.Is(err, errUnheard) {
+				t.Errorf("got %v", err)
+			}
+			l.cut = false
+			if err := bid.Withdraw(t.Context()); err != nil || names(t, l) != "" {
+				t.Errorf("%v, held by %q", err, names(t, l))
+			}
+		})
+		t.Run(name+", and by another since", func(t *testing.T) {
+			l, bid := unheard(t)
+			other := record(someone("bob").String(), time.Now())
+			live, _ := l.Get(t.Context(), other.Name, metav1.GetOptions{})
+			live.Spec = other.Spec
+			if _, err := l.Update(t.Context(), live, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := bid.Withdraw(t.Context()); err != nil || names(t, l) != someone("bob").String() {
+				t.Errorf("%v, held by %q", err, names(t, l))
+			}
+			try(t, bid, "bob")
+		})
+	}
+}
+
+// A lease that could not be given back is given back when that is asked for again.
+func TestReleaseAgain(t *testing.T) {
+	l := connect(api())
+	bid := NewBid(l, cluster, someone("ann")).Stepped(time.Now)
+	held := try(t, bid, "")
+	l.cut = true
+	if err := held.Release(); !errors.Is(err, errUnheard) || held.Context().Err() == nil {
+		t.Errorf("got %v", err)
+	}
+	l.cut = false
+	if err := held.Release(); err != nil {
+		t.Error(err)
+	}
+	if h, err := Look(t.Context(), l, cluster); err != nil || h.Identity != "" {
+		t.Errorf("held by %q, %v", h.Identity, err)
+	}
+}
