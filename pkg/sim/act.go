@@ -25,14 +25,8 @@ func (w *World) Do(ctx context.Context, step plan.Step) error {
 	if w.lost {
 		w.broke("lease", "%s: somebody else drives", step)
 	}
-	switch {
-	case w.chance(w.Faults.Delay):
-		w.pause(1 + w.rng.Int64N(45))
-	case len(w.drivers) > 1 && w.chance(0.5):
-		w.pause(0) // the other one takes a turn in between
-	}
-	if ctx.Err() != nil && w.chance(0.5) {
-		return ctx.Err() // else the request was on its way before
+	if err := w.underway(ctx); err != nil {
+		return err
 	}
 	for i := range w.watches {
 		w.watches[i].step(w, step)
@@ -42,6 +36,7 @@ func (w *World) Do(ctx context.Context, step plan.Step) error {
 	}
 	verdict := w.judge(step)
 	err := w.take(step)
+	w.writes++
 	if err == nil {
 		w.blame(step, verdict)
 	}
@@ -55,6 +50,35 @@ func (w *World) Do(ctx context.Context, step plan.Step) error {
 		w.kill()
 	}
 	return nil
+}
+
+// underway is what may happen between the decision and the moment when the step
+// arrives.
+func (w *World) underway(ctx context.Context) error {
+	late := w.chance(w.Faults.Delay)
+	switch {
+	case late:
+		w.pause(1 + w.rng.Int64N(45))
+	case len(w.drivers) > 1 && w.chance(0.5):
+		w.pause(0) // the other one takes a turn in between
+	}
+	if w.lease == nil {
+		if ctx.Err() != nil && w.chance(0.5) {
+			return ctx.Err() // else the request was on its way before
+		}
+		return nil
+	}
+	// Who goes by the Lease stops at once when it ends. Only what has been sent by
+	// then arrives, within seconds.
+	if ctx.Err() == nil && late {
+		w.pause(w.rng.Int64N(4))
+	} else if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if w.dead {
+		return errKilled
+	}
+	return w.request(w.driver)
 }
 
 func (w *World) chance(p float64) bool { return w.chaos && w.rng.Float64() < p }

@@ -142,6 +142,7 @@ func (w *World) judge(step plan.Step) []Violation {
 	w.Soft.Steps++
 	w.judgeLook(step, say)
 	w.judgePaused(say)
+	w.judgeLease(say)
 	switch s := step.(type) {
 	case plan.Restart:
 		w.judgeRestart(s, say)

@@ -30,6 +30,31 @@
 // Terminating until somebody deletes it by force, and with its claim no other one
 // can be scheduled.
 //
+// # Daemons
+//
+// One world in five is driven by daemons, one to three replicas that take over from
+// each other, in half of them beside foreground commands, some of which ask for the
+// lease. They, and those commands, go by the cluster's Lease: package lease as it is,
+// on an API server that is a record with a version, renewed by hand each time that it
+// is due, and by clocks that are up to a day apart. What a daemon does in a turn, and
+// when it takes, keeps, rests and gives back a lease, is daemon.Tenant as it is.
+//
+// What is modelled of a daemon instead: its mirror, whose Kubernetes half is a few
+// seconds old while PD is asked each time; its work queue, as the pauses between
+// turns, the exponential ones after failures being the real ones; and the controller
+// that begins a replica in the place of one that has ended. There is no tidb-operator
+// beside it. Only leases go by clocks that differ: what is decided by time goes by
+// simulated time, as if all clocks were right.
+//
+// Faults of theirs: a process is killed at any moment, also while a step of its own is
+// under way, is told to end, or stands still between two turns, so that its lease runs
+// out without its doing; the API server is away for up to a minute and a half, turns
+// requests down, one in ten, or does what it was asked to and the answer is lost; the
+// watches of a mirror expire, so that it stands still for minutes and then jumps. What
+// was sent when a lease ended arrives up to three seconds later. A process that stands
+// still between its last check and the request is not modelled: against that there is
+// no guard but the conditions of the step itself.
+//
 // # What is asserted
 //
 // The words "by our hand" need care. A step is judged with the true state of the
@@ -85,6 +110,8 @@
 //     stores that are not the one to restart next, nor restarting, nor leaving.
 //   - theirs: no scheduler that somebody else made is removed.
 //   - lease: no step by an engine that has found its lease in other hands.
+//   - drivers: with daemons, no step and no status by a process that is not the one the
+//     Lease names, at the moment when it takes effect.
 //   - suspension: no DeleteSet of a component before those that need it and are to
 //     be suspended as well are gone, pods and all; nor of PD or TiKV while PD
 //     serves and has a scheduler of ours, or a claim is marked whose data it counts
@@ -106,6 +133,10 @@
 // And when the faults have ended: the cluster converges within a bounded time
 // (stuck), to what the user wants with nothing of ours left behind (rest), and
 // stays there without a further step (restless).
+//
+// Daemons go on all that time. Some minutes later none of them holds the lease
+// (leak), and from then on they write nothing, neither steps nor the status nor the
+// Lease (idle). Told to end, they all do, and no living process is named by it.
 //
 // Counted, as Soft: stores restarted with leaders before their timeout, PD leaders
 // taken away with their leadership, members restarted that were of the wanted

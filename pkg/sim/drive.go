@@ -21,6 +21,10 @@ const poll = 5
 // Settle drives until the cluster has converged and stays so. It reports what
 // prevents that as a violation.
 func (w *World) Settle(most time.Duration) {
+	if w.Daemons > 0 {
+		w.settleDaemons(most)
+		return
+	}
 	for late := w.t + int64(most/time.Second); ; {
 		left := time.Duration(late-w.t) * time.Second
 		if w.Faults.Kubectl > 0 || w.Faults.Bury > 0 {

@@ -33,6 +33,12 @@ type driver struct {
 	dead   bool         // the engine was killed: nothing it asks for happens
 	abort  func(error)
 
+	lease  *holding // nil: it does not go by the Lease, but by finds
+	daemon bool     // it is a replica of a daemon
+	asleep bool     // it is between two turns
+	frozen int64    // until when its process stands still
+	skew   int64    // how far its clock is ahead
+
 	tenure context.Context // ends when it finds its lease in other hands
 	expire func(error)
 
@@ -64,11 +70,16 @@ func (w *World) begin(late int64) *driver {
 		Profiles: component.Profiles(), Policy: w.policy(), Observer: w, Actor: w, Recorder: w, Lease: d,
 		Story: reconcile.NewStory(w.cluster.Namespace, w.cluster.Name, w.Now, w.reporter()),
 	}
-	// The engine is a coroutine: it runs only within next, so that nothing here
-	// depends on a scheduler.
+	w.coroutine(d, func() { d.plan, d.err = reconcile.Run(ctx, engine, pacer{w}) })
+	return d
+}
+
+// coroutine makes a driver of a function that runs only within next, so that nothing
+// here depends on a scheduler.
+func (w *World) coroutine(d *driver, run func()) {
 	next, stop := iter.Pull(func(yield func(struct{}) bool) {
 		d.yield = func() { d.dead = !yield(struct{}{}) || d.dead }
-		d.plan, d.err = reconcile.Run(ctx, engine, pacer{w})
+		run()
 	})
 	d.stop = stop
 	d.next = func() bool {
@@ -76,7 +87,6 @@ func (w *World) begin(late int64) *driver {
 		return more
 	}
 	w.drivers = append(w.drivers, d)
-	return d
 }
 
 // drive lets engines take turns until the given one has ended, or the one that
@@ -143,7 +153,10 @@ type pacer struct{ w *World }
 
 func (p pacer) Wait(ctx context.Context, _ plan.Plan, _ error) error {
 	w := p.w
+	d := w.driver
+	d.asleep = true
 	w.pause(w.between(poll, 3*poll))
+	d.asleep = false
 	switch {
 	case w.chance(w.Faults.Stop):
 		w.abort(errStopped)
@@ -200,7 +213,7 @@ func (w *World) Drive(most time.Duration) (plan.Plan, error) {
 // usurp has a second engine begin, because the first could not renew its lease.
 // The first goes on until it finds that out.
 func (w *World) usurp() {
-	if len(w.drivers) != 1 {
+	if len(w.drivers) != 1 || w.Daemons > 0 {
 		return
 	}
 	d := w.drivers[0]

@@ -26,6 +26,14 @@ type Faults struct {
 	Rival     float64 // a second engine begins, and the first does not know yet
 	Late      float64 // heartbeats of a store arrive late
 	Bury      float64 // a host is lost for good, with what it stored
+
+	// Those of processes that go by the Lease, the first one per request.
+	Refuse  float64 // the API server turns a request down
+	Outage  float64 // the API server is away for up to a minute and a half
+	Slay    float64 // a process ends at any moment
+	Freeze  float64 // a process stands still for a while
+	Expire  float64 // the watches of a mirror expire
+	Command float64 // the user runs a command beside the daemons
 }
 
 // strike makes what can go wrong in one second go wrong.
@@ -42,6 +50,7 @@ func (w *World) strike() {
 		{f.Crash, w.crash}, {f.Lose, w.loseHost}, {f.LoseLong, w.loseHostLong}, {f.Blind, w.blind}, {f.Forget, w.forget},
 		{f.Meddle, w.meddle}, {f.Elsewhere, w.cutOff}, {f.Delete, w.deletePod}, {f.Kubectl, w.kubectlScale},
 		{f.Intent, w.changeIntent}, {f.Rival, w.usurp}, {f.Late, w.muffle}, {f.Bury, w.buryHost},
+		{f.Outage, w.outage}, {f.Slay, w.slay}, {f.Freeze, w.freeze}, {f.Expire, w.expire}, {f.Command, w.runCommand},
 	} {
 		if roll < fault.odds {
 			fault.do()
@@ -53,7 +62,7 @@ func (w *World) strike() {
 
 func (f Faults) total() float64 {
 	return f.Crash + f.Lose + f.LoseLong + f.Blind + f.Forget + f.Meddle + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
-		f.Rival + f.Late + f.Bury
+		f.Rival + f.Late + f.Bury + f.Outage + f.Slay + f.Freeze + f.Expire + f.Command
 }
 
 func (w *World) anyPod() (kind, int, *pod) {
@@ -187,7 +196,10 @@ func (w *World) template() string {
 func (w *World) calm() {
 	w.chaos = false
 	w.note("calm")
-	w.dismiss()
+	if w.Daemons == 0 {
+		w.dismiss()
+	}
+	w.thaw()
 	w.Intent.Paused, w.Intent.Recover = false, true
 	w.Failover = true // a person looks, and runs what the tool has for it
 	for k := range kinds {

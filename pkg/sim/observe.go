@@ -43,6 +43,14 @@ func (w *World) Observe(_ context.Context, live bool) (plan.Wanted, state.Snapsh
 	if w.chaos && w.rng.Float64() < w.Faults.NoAnswer {
 		return plan.Wanted{}, state.Snapshot{}, errors.New("the API server does not answer")
 	}
+	switch {
+	case w.daemon && !live:
+		return w.mirrored()
+	case w.lease != nil:
+		if err := w.request(w.driver); err != nil {
+			return plan.Wanted{}, state.Snapshot{}, err
+		}
+	}
 	if o := w.cache; !live && o != nil && w.lagging() {
 		if w.lagAll {
 			w.view = o

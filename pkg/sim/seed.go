@@ -27,6 +27,7 @@ func Seed(seed uint64, tell bool) *World {
 		// before the first one, which has no data any more, has joined: no way out.
 		o.Ordered[pd] = false
 	}
+	hire(&o)
 	w := New(o)
 	if tell {
 		w.Tell()
@@ -38,11 +39,17 @@ func Seed(seed uint64, tell bool) *World {
 		w.chaos = true
 	}
 	w.note("faults begin")
+	w.deploy()
 	chaos := 300 + rng.IntN(1200)
 	if o.Failover && o.Faults.LoseLong > 0 {
 		chaos += 3600 // or no store would be Down for long enough
 	}
 	for until := w.t + int64(chaos); w.t < until; {
+		if o.Daemons > 0 {
+			w.live(min(w.t+60, until))
+			w.obey(w.planned)
+			continue
+		}
 		p, _ := w.Drive(time.Duration(until-w.t) * time.Second)
 		w.obey(p)
 		w.Pass(5 + rng.IntN(60))
@@ -53,10 +60,27 @@ func Seed(seed uint64, tell bool) *World {
 		w.Suspend()
 		w.Settle(settleTime)
 	}
+	if o.Daemons > 0 {
+		w.close()
+		w.dismiss()
+	}
 	if s := w.Soft; o.Faults.Delay == 0 && o.Faults.Rival == 0 && s.WithLeaders+s.LeadersKilled+s.Needless > 0 {
 		w.broke("careless", "%+v", s)
 	}
 	return w
+}
+
+// hire has daemons drive one world in five, beside commands in half of them. That is
+// drawn apart, so that the stories of the others stay as they are.
+func hire(o *Options) {
+	rng := rand.New(rand.NewPCG(o.Seed, 3))
+	if rng.IntN(5) > 0 {
+		return
+	}
+	o.Daemons = pick(rng, 1, 2, 2, 3)
+	o.Faults.Refuse, o.Faults.Outage = pick(rng, 0, .1), pick(rng, 0, 1./400)
+	o.Faults.Slay, o.Faults.Freeze = pick(rng, 0, 1./200), pick(rng, 0, 1./100)
+	o.Faults.Expire, o.Faults.Command = pick(rng, 0, 1./150), pick(rng, 0, 1./200)
 }
 
 // someFaults leaves kinds of faults out, so that a story shows what the others

@@ -42,6 +42,18 @@ func (w *World) reporter() reconcile.Reporter {
 	return w.story
 }
 
+// telling tells a story from when it is told, for who lives longer than that.
+type telling struct{ w *World }
+
+// Report implements reconcile.Reporter.
+func (t telling) Report(e event.Event) {
+	if t.w.story == nil {
+		t.w.hear(e)
+		return
+	}
+	t.w.story.Report(e)
+}
+
 type silent struct{ w *World }
 
 func (s silent) Report(e event.Event) { s.w.hear(e) }

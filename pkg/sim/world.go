@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -61,7 +63,9 @@ type Options struct {
 	Failover bool
 	AtOnce   bool // and need not wait until they are due
 	Eviction plan.Eviction
-	Faults   Faults
+	// Daemons is how many replicas of a daemon drive; 0 for commands only.
+	Daemons int
+	Faults  Faults
 }
 
 // Intent is what the user wants at the moment.
@@ -110,6 +114,15 @@ type World struct {
 	*driver           // the one whose turn it is
 	drivers []*driver // all that run
 	chaos   bool
+
+	leaseObject *coordinationv1.Lease
+	writes      int       // of the Lease, of the status, and steps, by those who go by the Lease
+	away        int64     // until when there is no API server
+	vacancies   []int64   // when replicas begin in the place of those that have ended
+	replicas    int       // that were begun first
+	closing     bool      // and no others do
+	planned     plan.Plan // by a daemon, the last time that one could
+
 	story   *transcript
 	watches []watch
 }
@@ -160,6 +173,7 @@ func (w *World) tick() {
 		w.strike()
 	}
 	w.tickLease()
+	w.tickDaemons()
 	for k := range kinds {
 		w.control(kind(k))
 		w.run(kind(k))

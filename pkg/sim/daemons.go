@@ -1,0 +1,188 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/daemon"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+)
+
+const (
+	// pollEvery is how often a daemon asks a PD that nobody waits for, and lookPast
+	// how often it looks past its mirror.
+	pollEvery, lookPast = time.Minute, 15 * time.Minute
+	// firstPause and lastPause bound the pause after a turn that failed.
+	firstPause, lastPause = 250 * time.Millisecond, time.Minute
+	// heldPause is when a daemon looks again at a cluster that another one drives.
+	heldPause = 10
+)
+
+// process makes a driver that goes by the cluster's Lease. The engine in it runs when
+// it is its turn.
+func (w *World) process(name string) *driver {
+	w.runs++
+	d := &driver{owner: w.runs, wake: w.t, late: never, finds: never}
+	d.tenure = context.Background()
+	d.lease = &holding{self: lease.Identity{User: name, Host: fmt.Sprintf("%s-%d", name, w.runs), PID: 1, Start: "1"}}
+	if w.chaos {
+		d.skew = w.rng.Int64N(48*3600) - 24*3600
+	}
+	return d
+}
+
+// now is the driver's clock.
+func (d *driver) now(w *World) func() time.Time {
+	return func() time.Time { return w.at(w.t + d.skew) }
+}
+
+// launch begins another replica of the daemon.
+func (w *World) launch() {
+	d := w.process("daemon")
+	d.daemon = true
+	life, abort := context.WithCancelCause(context.Background())
+	d.abort = abort
+	t := daemon.NewTenant(life, w, w.Now)
+	t.Cluster, t.Bid = w.cluster, w.bid(d).Yielding()
+	t.Poll, t.Resync, t.Jitter = pollEvery, lookPast, func(d time.Duration) time.Duration { return d }
+	t.Operator = func(context.Context) string { return "" }
+	t.Taken, t.Rests = func(held *lease.Held) { w.took(d, held) }, func() {}
+	t.Engine.Profiles, t.Engine.Actor, t.Engine.Recorder = component.Profiles(), w, owned{w, t}
+	t.Engine.Story = reconcile.NewStory(w.cluster.Namespace, w.cluster.Name, w.Now, telling{w}).Endless()
+	w.coroutine(d, func() {
+		w.serve(life, d, t)
+		if !d.dead {
+			d.err = t.Stop(context.WithoutCancel(life))
+		}
+	})
+}
+
+// serve takes turn after turn, as the work queue has them taken.
+func (w *World) serve(life context.Context, d *driver, t *daemon.Tenant) {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[int](firstPause, lastPause)
+	for life.Err() == nil {
+		t.Engine.Policy = w.policy()
+		p, pause, err := t.Turn(life)
+		seconds := max(int64(pause/time.Second), 0)
+		if err == nil {
+			d.plan, w.planned = p, p
+			limiter.Forget(0)
+		}
+		_, held := errors.AsType[*lease.HeldError](err)
+		switch {
+		case held:
+			limiter.Forget(0)
+			seconds = w.between(heldPause, 3*heldPause/2)
+		case err != nil:
+			seconds = int64(limiter.When(0)/time.Second) + 1
+		case p.Outcome != plan.Act:
+			seconds = w.nudged(seconds)
+		}
+		d.asleep = true
+		w.pause(seconds)
+		d.asleep = false
+		if w.chance(w.Faults.Stop) {
+			w.note("fault: %s is told to end", d.lease.self)
+			d.abort(errStopped)
+		}
+	}
+}
+
+// nudged is when something happens of which the daemon is told by its watches: while
+// it waits for something, soon, else now and then.
+func (w *World) nudged(seconds int64) int64 {
+	if seconds < int64(pollEvery/time.Second) {
+		return w.between(poll, 3*poll)
+	}
+	if w.chaos && w.rng.IntN(2) == 0 {
+		return w.between(poll, seconds)
+	}
+	return seconds
+}
+
+// live lets processes take turns until a time comes.
+func (w *World) live(until int64) {
+	idle := w.driver
+	defer func() { w.driver = idle }()
+	for {
+		w.driver = idle
+		if len(w.drivers) == 0 || w.turn().wake > w.t {
+			if w.t >= until {
+				return
+			}
+			w.Pass(1) // which may wake somebody
+			continue
+		}
+		d := w.turn()
+		w.driver = d
+		if d.next() {
+			continue
+		}
+		w.ended(d)
+		if d.daemon && !w.closing {
+			w.vacancies = append(w.vacancies, w.t+w.between(5, 60))
+		}
+	}
+}
+
+// tickDaemons is what a second brings for processes: renewals, and replicas that
+// Kubernetes starts.
+func (w *World) tickDaemons() {
+	if w.Daemons == 0 {
+		return
+	}
+	w.renew()
+	for i, at := range w.vacancies {
+		if w.t >= at {
+			w.vacancies = append(w.vacancies[:i:i], w.vacancies[i+1:]...)
+			w.launch()
+			return
+		}
+	}
+}
+
+// command is a foreground command beside the daemons. It waits for the lease, and
+// asks for it if it has wishes of its own.
+func (w *World) command(asks bool) {
+	d := w.process("command")
+	ctx, abort := context.WithCancelCause(context.Background())
+	d.abort, d.late = abort, w.t+w.between(300, 1200)
+	w.note("user: runs a command beside the daemons, with wishes of its own: %t", asks)
+	w.coroutine(d, func() {
+		held := w.await(ctx, d, asks)
+		if held == nil {
+			d.err = errors.New("somebody else drives")
+			return
+		}
+		w.took(d, held)
+		engine := reconcile.Engine{
+			Profiles: component.Profiles(), Policy: w.policy(), Observer: w, Actor: w, Recorder: w, Lease: held,
+			Story: reconcile.NewStory(w.cluster.Namespace, w.cluster.Name, w.Now, w.reporter()),
+		}
+		d.plan, d.err = reconcile.Run(held.Context(), engine, pacer{w})
+		_ = held.Release()
+	})
+}
+
+// await is the lease as soon as nobody has it, nil if that takes too long.
+func (w *World) await(ctx context.Context, d *driver, asks bool) *lease.Held {
+	bid := w.bid(d)
+	for until := min(d.late, w.t+60); w.t < until && ctx.Err() == nil; {
+		held, err := bid.Try(ctx)
+		if err == nil {
+			return held
+		}
+		if other, taken := errors.AsType[*lease.HeldError](err); taken && other.Alive && asks {
+			asks = lease.Ask(ctx, api{w: w, d: d}, w.cluster, d.lease.self) != nil
+		}
+		w.pause(1)
+	}
+	return nil
+}

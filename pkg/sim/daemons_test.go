@@ -1,0 +1,221 @@
+package sim
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// kept is a cluster at rest that two daemons keep as it is wanted.
+func kept(t *testing.T) *World {
+	t.Helper()
+	w := New(Options{PD: 3, TiKV: 3, TiDB: 2, Daemons: 2})
+	w.Settle(time.Hour)
+	w.Tell()
+	return w
+}
+
+// ends has the cluster settle, the daemons end, and nothing be wrong.
+func ends(t *testing.T, w *World) {
+	t.Helper()
+	w.Settle(time.Hour)
+	w.close()
+	if w.dismiss(); len(w.Broken) > 0 {
+		t.Errorf("%v\n%s", w.Broken, w.Transcript())
+	}
+}
+
+// driving is the process that the Lease names.
+func (w *World) driving() *driver {
+	for _, d := range w.drivers {
+		if d.lease.self.String() == holder(w.leaseObject) {
+			return d
+		}
+	}
+	return nil
+}
+
+// until lets the daemons go on until a condition holds.
+func until(t *testing.T, w *World, what string, holds func() bool) {
+	t.Helper()
+	for end := w.t + 3600; !holds(); w.live(w.t + 1) {
+		if w.t > end {
+			t.Fatalf("never: %s\n%s", what, w.Transcript())
+		}
+	}
+}
+
+func evicting(w *World) func() bool {
+	return func() bool { return len(w.evicts) > 0 && w.driving() != nil }
+}
+
+// A cluster is upgraded, and then left alone.
+func TestDaemons(t *testing.T) {
+	w := kept(t)
+	w.Upgrade("v2")
+	ends(t, w)
+}
+
+// The replica that drives is killed in the middle of an upgrade. The other one goes on
+// when it has seen no sign of life for the time of the lease, whatever the clocks say.
+func TestDaemonIsKilled(t *testing.T) {
+	for _, skew := range []int64{0, -20000, 20000} {
+		w := kept(t)
+		w.drivers[0].skew = skew
+		w.Upgrade("v2", topology.TiKV)
+		until(t, w, "eviction", evicting(w))
+		first, at := w.driving(), w.t
+		first.dead = true
+		first.abort(errKilled)
+		until(t, w, "takeover", func() bool { return w.driving() != nil && w.driving() != first })
+		if took := w.t - at; took < 10 || took > 45 {
+			t.Errorf("took over after %d s\n%s", took, w.Transcript())
+		}
+		ends(t, w)
+	}
+}
+
+// One that stands still finds its lease in other hands when it goes on, and does
+// nothing: neither when its renewal comes to life first, nor when its next turn does.
+func TestDaemonStandsStill(t *testing.T) {
+	for _, late := range []int64{0, 5} {
+		w := kept(t)
+		w.Upgrade("v2", topology.TiKV)
+		first := (*driver)(nil)
+		until(t, w, "eviction", func() bool { first = w.driving(); return evicting(w)() && first.asleep })
+		first.frozen = w.t + 52
+		first.wake, first.lease.due = first.frozen, first.frozen+late
+		w.When(func(w *World) bool { return w.t >= first.frozen-1 }, func() {
+			w.Scale(topology.TiDB, 3) // so that there is something for it to do at once
+		})
+		until(t, w, "takeover", func() bool { return w.driving() != nil && w.driving() != first })
+		ends(t, w)
+	}
+}
+
+// Without an API server for a minute nobody drives, and then somebody does.
+func TestAPIServerIsAway(t *testing.T) {
+	w := kept(t)
+	w.Upgrade("v2", topology.TiKV)
+	until(t, w, "eviction", evicting(w))
+	w.away = w.t + 60
+	steps := w.Soft.Steps
+	w.live(w.t + 59)
+	if w.Soft.Steps > steps+1 {
+		t.Errorf("%d steps in an outage\n%s", w.Soft.Steps-steps, w.Transcript())
+	}
+	ends(t, w)
+}
+
+// A mirror that stands still costs time at most: what disturbs somebody is decided on
+// live reads, and what does not is turned down.
+func TestMirrorStandsStill(t *testing.T) {
+	w := kept(t)
+	w.Upgrade("v2")
+	until(t, w, "eviction", evicting(w))
+	for _, d := range w.drivers {
+		d.lag = w.t + 240
+	}
+	ends(t, w)
+}
+
+// A daemon that is told to end in the middle of an upgrade takes back what is
+// temporary, lets go of its lease, and another one goes on at once.
+func TestDaemonEnds(t *testing.T) {
+	w := kept(t)
+	w.Upgrade("v2", topology.TiKV)
+	until(t, w, "eviction", evicting(w))
+	w.close()
+	if len(w.evicts)+len(w.ledger) > 0 || holder(w.leaseObject) != "" {
+		t.Errorf("%d evictions, held by %q\n%s", len(w.evicts), holder(w.leaseObject), w.Transcript())
+	}
+	ends(t, w)
+}
+
+// A command with wishes of its own asks the daemon that drives to give way. It drives
+// then, and no daemon does before it has ended.
+func TestCommandAsksDaemons(t *testing.T) {
+	w := kept(t)
+	w.Upgrade("v2", topology.TiKV)
+	until(t, w, "eviction", evicting(w))
+	w.command(true)
+	command := w.drivers[len(w.drivers)-1]
+	until(t, w, "the command drives", func() bool { return w.driving() == command })
+	until(t, w, "the command ends", func() bool { return !slices.Contains(w.drivers, command) })
+	if command.err != nil || command.plan.Outcome != plan.Converged || w.next(tikv) >= 0 {
+		t.Errorf("%v\n%s", command.err, w.Transcript())
+	}
+	ends(t, w)
+}
+
+// A command without any looks on while a daemon drives, and drives itself when it is
+// the first to find the lease free.
+func TestCommandBesideDaemons(t *testing.T) {
+	w := kept(t)
+	w.Upgrade("v2", topology.TiKV)
+	until(t, w, "eviction", evicting(w))
+	daemon := w.driving()
+	w.command(false)
+	w.live(w.t + 50)
+	if w.driving() != daemon {
+		t.Errorf("driven by %q\n%s", holder(w.leaseObject), w.Transcript())
+	}
+	ends(t, w)
+}
+
+// A lease that was taken without an answer, or that could not be given back, is given
+// back later, although the cluster wants nothing more.
+func TestLeaseThatNobodyHasHeardOf(t *testing.T) {
+	t.Run("taken without an answer", func(t *testing.T) {
+		w := kept(t)
+		w.Upgrade("v2", topology.TiDB)
+		w.chaos, w.Faults.LostAnswer = true, 1
+		until(t, w, "taken", func() bool { return w.driving() != nil })
+		w.chaos = false
+		w.Upgrade("v1", topology.TiDB)
+		ends(t, w)
+		neverTold(t, w, "restart")
+	})
+	t.Run("not given back", func(t *testing.T) {
+		w := kept(t)
+		w.Upgrade("v2", topology.TiDB)
+		w.When(func(w *World) bool {
+			s := &w.sets[tidb]
+			return s.current == "v2" && s.spec.partition == 2
+		}, func() { w.away = w.t + 40 })
+		ends(t, w)
+	})
+}
+
+// The rules for those who go by the Lease can be broken.
+func TestLeaseRulesCanFail(t *testing.T) {
+	for rule, spoil := range map[string]func(w *World){
+		"drivers": func(w *World) {
+			w.Upgrade("v2", topology.TiDB)
+			w.OnStep("restart", func() { *w.leaseObject.Spec.HolderIdentity = "somebody else" })
+			w.live(w.t + 120)
+		},
+		"leak": func(w *World) {
+			name := w.drivers[0].lease.self.String()
+			w.leaseObject.Spec.HolderIdentity = &name
+			w.idle()
+		},
+		"idle": func(w *World) {
+			at := w.t + grace + 60
+			w.When(func(w *World) bool { return w.t >= at }, func() { w.drivers[0].cache, w.recorded = nil, 0 })
+			w.idle()
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			w := kept(t)
+			spoil(w)
+			if len(w.Broken) == 0 || w.Broken[0].Rule != rule {
+				t.Errorf("%v\n%s", w.Broken, w.Transcript())
+			}
+			w.dismiss()
+		})
+	}
+}

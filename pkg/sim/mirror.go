@@ -1,0 +1,96 @@
+package sim
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/daemon"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// mirrored is what a daemon sees that does not look past its mirror: Kubernetes as the
+// watches have shown it so far, and a database that is asked every time.
+func (w *World) mirrored() (plan.Wanted, state.Snapshot, error) {
+	fresh := w.observe()
+	if w.cache == nil || w.t >= w.lag && w.t >= w.away {
+		w.cache, w.view = fresh, fresh
+		w.lag = w.t + w.rng.Int64N(3) // its own writes come back a little later
+		return fresh.wanted, fresh.snap, nil
+	}
+	view := *w.cache
+	view.snap = w.overlay(w.cache.snap, fresh.snap)
+	w.view = &view
+	return view.wanted, view.snap, nil
+}
+
+// overlay is the Kubernetes half of an old snapshot with the database half of a fresh
+// one.
+func (w *World) overlay(old, fresh state.Snapshot) state.Snapshot {
+	out := state.Snapshot{At: fresh.At, PD: fresh.PD, Evictions: old.Evictions, Groups: map[topology.Kind]state.Group{}}
+	for k, name := range kinds {
+		was, is := old.Groups[name], fresh.Groups[name]
+		g := state.Group{Set: was.Set}
+		for i := range max(len(was.Members), len(is.Members)) {
+			m := state.Member{Kind: name, Ordinal: i, Name: w.names[k][i], Database: absent(kind(k), fresh.PD)}
+			if i < len(is.Members) {
+				m.Database = is.Members[i].Database
+			}
+			if i < len(was.Members) {
+				m.Pod, m.Claims = was.Members[i].Pod, was.Members[i].Claims
+			}
+			if kind(k) == tikv && m.Database.Presence == state.Present {
+				// Whether PD has heard of it since its start goes by the pod that is shown.
+				s := w.store(m.Database.ID)
+				m.Database.Healthy = m.Database.State == state.StoreUp && (m.Pod == nil || !w.at(s.heartbeat).Before(m.Pod.Started))
+			}
+			g.Members = append(g.Members, m)
+		}
+		for n := len(g.Members); n > g.Set.Replicas && nobody(g.Members[n-1]); n-- {
+			g.Members = g.Members[:n-1]
+		}
+		out.Groups[name] = g
+	}
+	return out
+}
+
+// absent is what the database says of a member that it does not know.
+func absent(k kind, said state.PD) state.Database {
+	if k == pd && said.Problem != "" || k == tikv && said.Stores == 0 {
+		return state.Database{}
+	}
+	return state.Database{Presence: state.Absent}
+}
+
+func nobody(m state.Member) bool {
+	return m.Pod == nil && len(m.Claims) == 0 && m.Database.Presence != state.Present
+}
+
+// owned writes the status as a daemon does: when there is something to write, and
+// only as the driver.
+type owned struct {
+	w *World
+	t *daemon.Tenant
+}
+
+// Record implements reconcile.Recorder.
+func (o owned) Record(ctx context.Context, wanted plan.Wanted, s state.Snapshot, p plan.Plan) error {
+	w := o.w
+	if s.PD.ClusterID == 0 || s.PD.ClusterID == w.recorded {
+		return nil
+	}
+	if _, err := o.t.Own(ctx); err != nil {
+		if _, held := errors.AsType[*lease.HeldError](err); held {
+			return nil
+		}
+		return err
+	}
+	if err := w.request(w.driver); err != nil {
+		return err
+	}
+	w.writes++
+	w.judgeLease(func(rule, format string, args ...any) { w.broke(rule, "the status: "+format, args...) })
+	return w.Record(ctx, wanted, s, p)
+}
