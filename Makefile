@@ -68,7 +68,8 @@ bench: build ## measure the operations on the node
 
 CLUSTERS ?= 1000
 
-bench-daemon: node-up ## measure a daemon with many clusters: make bench-daemon CLUSTERS=1000
+bench-daemon: node-down ## measure a daemon with many clusters, on the node's API server alone: make bench-daemon CLUSTERS=1000
+	cd test/node && GOGC=400 go run . api
 	eval "$$(cd test/node && go run . env)" && go run ./cmd/kubectl-tidb init && go run ./test/herd -clusters $(CLUSTERS)
 
 .PHONY: $(MAKECMDGOALS) help

@@ -3,10 +3,10 @@
 //
 //	go run ./test/herd -clusters 1000
 //
-// The API server is the local node's, with its controllers. What runs in pods is
-// not there: pods are said to be Ready by this program, which also answers for
-// PD, TiKV and TiDB of all clusters. The daemon is a process of its own, the one
-// of "kubectl tidb sync --watch" but for the way to those.
+// The API server is the local node's, alone ("go run . api" in test/node): this
+// program makes the pods of StatefulSets, says that they are Ready, and answers
+// for PD, TiKV and TiDB of all clusters. The daemon is a process of its own, the
+// one of "kubectl tidb sync --watch" but for the way to those.
 package main
 
 import (
@@ -31,7 +31,6 @@ type options struct {
 	rate       int
 	changes    time.Duration
 	idle       time.Duration
-	keep       bool
 	backend    string // the child's: where PD, TiKV and TiDB are
 	listen     string
 }
@@ -39,12 +38,11 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.kubeconfig, "kubeconfig", os.Getenv("KUBECONFIG"), "of the local node")
-	flag.StringVar(&o.namespace, "namespace", "herd", "is made, and deleted at the end")
+	flag.StringVar(&o.namespace, "namespace", "herd", "is made, and not deleted: nobody would see to that")
 	flag.IntVar(&o.clusters, "clusters", 1000, "how many, of 3 PD, 3 TiKV and 2 TiDB each")
 	flag.IntVar(&o.rate, "rate", 20, "changes per second")
 	flag.DurationVar(&o.changes, "changes", time.Minute, "how long clusters are changed")
 	flag.DurationVar(&o.idle, "idle", 2*time.Minute, "how long nothing happens")
-	flag.BoolVar(&o.keep, "keep", false, "keep the namespace")
 	flag.StringVar(&o.backend, "backend", "", "run the daemon, with PD, TiKV and TiDB at this address")
 	flag.StringVar(&o.listen, "listen", "127.0.0.1:18089", "the daemon's address")
 	flag.Parse()

@@ -29,6 +29,7 @@ const creators = 16
 type herd struct {
 	options
 	clients
+	sets    *sets
 	daemon  *exec.Cmd
 	address string // where the daemon answers
 }
@@ -39,12 +40,17 @@ func measure(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	nodes, err := c.kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	if len(nodes.Items) > 0 {
+		return errors.New("this program does the work of controllers, and that would be done twice here: " +
+			"it needs an API server without any, see the command api of test/node")
+	}
 	h := &herd{options: o, clients: c, address: o.listen}
 	if err := h.makeNamespace(ctx); err != nil {
 		return err
-	}
-	if !o.keep {
-		defer h.remove(context.WithoutCancel(ctx))
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -55,17 +61,22 @@ func measure(ctx context.Context, o options) error {
 	defer server.Close()
 	pods, stop := context.WithCancel(ctx)
 	defer stop()
-	go kubelet(pods, c, o.namespace)
+	if h.sets, err = newSets(c, o.namespace); err != nil {
+		return err
+	}
+	go h.sets.run(pods)
 	if err := h.startDaemon(ctx, l.Addr().String()); err != nil {
 		return err
 	}
 	defer h.stopDaemon()
 	r := result{clusters: o.clusters, rate: o.rate}
-	for _, phase := range []func(context.Context, *result) error{h.create, h.rest, h.change} {
+	for i, phase := range []func(context.Context, *result) error{h.create, h.rest, h.change} {
+		fmt.Fprintf(os.Stderr, "%s: %s\n", time.Now().Format(time.TimeOnly), []string{"creating clusters", "idle", "changing clusters"}[i])
 		if err := phase(ctx, &r); err != nil {
 			return err
 		}
 	}
+	fmt.Fprintf(os.Stderr, "%s: done\n", time.Now().Format(time.TimeOnly))
 	r.print(os.Stdout)
 	return nil
 }
@@ -74,18 +85,15 @@ func (h *herd) makeNamespace(ctx context.Context) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: h.namespace}}
 	_, err := h.kube.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("namespace %s exists; delete it, or give another one with -namespace", h.namespace)
+		return fmt.Errorf("namespace %s exists; start the API server afresh, or give another one with -namespace", h.namespace)
 	}
+	if err != nil {
+		return err
+	}
+	// Pods are refused before their namespace has a service account.
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	_, err = h.kube.CoreV1().ServiceAccounts(h.namespace).Create(ctx, account, metav1.CreateOptions{})
 	return err
-}
-
-// remove leaves nothing. What the kubelet does not know needs no time to stop.
-func (h *herd) remove(ctx context.Context) {
-	now := int64(0)
-	_ = h.kube.CoreV1().Pods(h.namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
-	if err := h.kube.CoreV1().Namespaces().Delete(ctx, h.namespace, metav1.DeleteOptions{}); err != nil {
-		fmt.Fprintln(os.Stderr, "herd: delete the namespace:", err)
-	}
 }
 
 func (h *herd) startDaemon(ctx context.Context, backend string) error {

@@ -57,7 +57,8 @@ type usage struct {
 	calls          float64 // of PD
 	turns          float64
 	cpu            time.Duration
-	resident, peak int64 // bytes
+	machine        time.Duration // of all cores, of all programs
+	resident, peak int64         // bytes
 }
 
 func (h *herd) usage(ctx context.Context) (usage, error) {
@@ -71,8 +72,34 @@ func (h *herd) usage(ctx context.Context) (usage, error) {
 		calls: s.sum("kubectl_tidb_pd_calls_total", nil), turns: s.sum("kubectl_tidb_turns_total", nil),
 	}
 	u.writes = s.sum(requests, nil) - u.reads
+	if err := u.everybody(); err != nil {
+		return u, err
+	}
 	return u, u.process(h.daemon.Process.Pid)
 }
+
+// everybody reads what Linux says of the machine.
+func (u *usage) everybody() error {
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return err
+	}
+	line, _, _ := strings.Cut(string(stat), "\n")
+	for i, f := range strings.Fields(line)[1:] {
+		if i == 3 || i == 4 || i > 7 { // idle, waiting for a disk, and guests, which are counted already
+			continue
+		}
+		ticks, err := strconv.ParseInt(f, 10, 64)
+		if err != nil {
+			return err
+		}
+		u.machine += time.Duration(ticks) * tick
+	}
+	return nil
+}
+
+// tick is the unit of time in what Linux tells here.
+const tick = 10 * time.Millisecond
 
 // process reads what Linux says of a process.
 func (u *usage) process(pid int) error {
@@ -102,7 +129,7 @@ func (u *usage) process(pid int) error {
 		if err != nil {
 			return err
 		}
-		u.cpu += time.Duration(ticks) * 10 * time.Millisecond
+		u.cpu += time.Duration(ticks) * tick
 	}
 	return nil
 }

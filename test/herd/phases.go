@@ -11,7 +11,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
@@ -63,19 +62,15 @@ func (r *reactions) saw(set *appsv1.StatefulSet) {
 // for all reactions.
 func (h *herd) change(ctx context.Context, r *result) error {
 	seen := &reactions{asked: map[string]asked{}}
-	watch, stop := context.WithCancel(ctx)
-	defer stop()
-	informer := informers.NewSharedInformerFactoryWithOptions(h.kube, 0, informers.WithNamespace(h.namespace)).Apps().V1().StatefulSets().Informer()
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	watching, err := h.sets.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(_, obj any) { seen.saw(obj.(*appsv1.StatefulSet)) },
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
-	go informer.RunWithContext(watch)
-	if !cache.WaitForCacheSync(watch.Done(), informer.HasSynced) {
+	if !cache.WaitForCacheSync(ctx.Done(), watching.HasSynced) {
 		return context.Cause(ctx)
 	}
-	var err error
 	if r.busyFrom, err = h.usage(ctx); err != nil {
 		return err
 	}

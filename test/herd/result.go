@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"text/tabwriter"
 	"time"
 )
@@ -45,6 +46,8 @@ func (r result) print(out io.Writer) {
 	line("reaction p50 / p99 / longest", "%s / %s / %s", r.quantile(.5), r.quantile(.99), r.quantile(1))
 	line("changes without a reaction", "%d", r.silent)
 	line("busy: API reads and writes per change", "%.1f, %.1f", (r.busyTo.reads-r.busyFrom.reads)/changes, (r.busyTo.writes-r.busyFrom.writes)/changes)
+	line("busy: turns per change", "%.1f", (r.busyTo.turns-r.busyFrom.turns)/changes)
 	line("busy: CPU", "%.0f %% of a core", 100*(r.busyTo.cpu-r.busyFrom.cpu).Seconds()/busy.Seconds())
+	line("busy: CPU of everybody here", "%.0f %% of %d cores", 100*(r.busyTo.machine-r.busyFrom.machine).Seconds()/busy.Seconds()/float64(runtime.NumCPU()), runtime.NumCPU())
 	line("memory at the end / at most", "%d / %d MB", r.busyTo.resident>>20, r.busyTo.peak>>20)
 }

@@ -23,6 +23,7 @@ import (
 const usage = `usage: go run . <command>, in the folder test/node
 
   up      build what is missing, then start the node; does nothing when it is up
+  api     the same with nothing but the API server: no controllers, and nowhere to run pods
   down    stop the node and remove everything of it except cached builds
   images  build the programs and images only
   outage  kill the API server and start it again; everything else runs on
@@ -57,7 +58,9 @@ func run(ctx context.Context, arguments []string) error {
 	}
 	switch arguments[0] {
 	case "up":
-		return up(ctx, layout)
+		return up(ctx, layout, false)
+	case "api":
+		return up(ctx, layout, true)
 	case "down":
 		return down(layout)
 	case "outage":
@@ -79,7 +82,7 @@ func run(ctx context.Context, arguments []string) error {
 	return fmt.Errorf("there is no command %q", arguments[0])
 }
 
-func up(ctx context.Context, layout cluster.Layout) error {
+func up(ctx context.Context, layout cluster.Layout, alone bool) error {
 	if err := checkMachine(); err != nil {
 		return err
 	}
@@ -96,7 +99,7 @@ func up(ctx context.Context, layout cluster.Layout) error {
 	if err != nil {
 		return err
 	}
-	node.Programs, node.Images = programs, archive
+	node.Programs, node.Images, node.Alone = programs, archive, alone
 	if err := node.Up(ctx); err != nil {
 		return err
 	}

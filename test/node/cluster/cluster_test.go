@@ -179,3 +179,15 @@ func TestFreePort(t *testing.T) {
 		t.Errorf("port %d, %v", port, err)
 	}
 }
+
+// A node with everything is not taken for an API server alone, nor the reverse:
+// what acts on its objects is what whoever asks wants, or cannot have.
+func TestKindsAreToldApart(t *testing.T) {
+	for _, alone := range []bool{true, false} {
+		var said strings.Builder
+		n := &Node{Alone: alone, Progress: &said, state: State{Ready: true, Alone: !alone, Processes: []process.Record{{Name: etcd}}}}
+		if n.healthy(t.Context()) || !strings.Contains(said.String(), "other kind") {
+			t.Errorf("alone: %t, said %q", alone, said.String())
+		}
+	}
+}

@@ -94,7 +94,9 @@ type State struct {
 	// Port on the loopback interface of the ordinary network namespace.
 	Port int `json:"port"`
 	// Images is the archive that was imported last.
-	Images    string           `json:"images"`
+	Images string `json:"images"`
+	// Alone: the API server has no controllers, and no node has joined it.
+	Alone     bool             `json:"alone,omitempty"`
 	Ready     bool             `json:"ready"`
 	Processes []process.Record `json:"processes"`
 }

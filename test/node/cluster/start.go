@@ -23,7 +23,11 @@ func (n *Node) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := n.launchAll(containerd, etcd); err != nil {
+	if n.Alone {
+		_, err := n.startServer(ctx, dialer)
+		return err
+	}
+	if err := n.launchAll(containerd); err != nil {
 		return err
 	}
 	if err := n.await(ctx, "containerd to answer", func(ctx context.Context) error {
@@ -34,24 +38,8 @@ func (n *Node) start(ctx context.Context) error {
 	// Importing images takes about as long as the control plane needs to start, so both happen at once.
 	imported := make(chan error, 1)
 	go func() { imported <- n.importImages(ctx) }()
-	if err := n.await(ctx, "etcd to listen", func(ctx context.Context) error {
-		return probe(ctx, dialer, etcdAddress)
-	}); err != nil {
-		return err
-	}
-	if err := n.launchAll(apiServer); err != nil {
-		return err
-	}
-	if err := n.launchAttendant(); err != nil {
-		return err
-	}
-	client, err := n.client()
+	client, err := n.startServer(ctx, dialer)
 	if err != nil {
-		return err
-	}
-	if err := n.await(ctx, "the API server to be ready", func(ctx context.Context) error {
-		return client.Call(ctx, "GET", "/readyz", nil, nil)
-	}); err != nil {
 		return err
 	}
 	if err := n.launchAll(kubelet, controllerManager, scheduler, coredns, proxy); err != nil {
@@ -64,6 +52,31 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	return <-imported
+}
+
+// startServer brings up the API server, with etcd, and makes a client of it.
+func (n *Node) startServer(ctx context.Context, dialer *netns.Dialer) (*kubeapi.Client, error) {
+	if err := n.launchAll(etcd); err != nil {
+		return nil, err
+	}
+	if err := n.await(ctx, "etcd to listen", func(ctx context.Context) error {
+		return probe(ctx, dialer, etcdAddress)
+	}); err != nil {
+		return nil, err
+	}
+	if err := n.launchAll(apiServer); err != nil {
+		return nil, err
+	}
+	if err := n.launchAttendant(); err != nil {
+		return nil, err
+	}
+	client, err := n.client()
+	if err != nil {
+		return nil, err
+	}
+	return client, n.await(ctx, "the API server to be ready", func(ctx context.Context) error {
+		return client.Call(ctx, "GET", "/readyz", nil, nil)
+	})
 }
 
 func (n *Node) launchAll(names ...string) error {

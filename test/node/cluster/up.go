@@ -23,6 +23,8 @@ type Node struct {
 	// Images is the archive of container images to import.
 	Images   string
 	Progress io.Writer
+	// Alone leaves out all but etcd and the API server: nothing acts on what it holds.
+	Alone bool
 
 	namespace netns.Namespace
 	group     process.Group
@@ -76,6 +78,10 @@ func (n *Node) healthy(ctx context.Context) bool {
 	if !n.state.Ready || len(n.state.Processes) == 0 {
 		return false
 	}
+	if n.state.Alone != n.Alone {
+		fmt.Fprintln(n.Progress, "the running node is of the other kind, starting afresh")
+		return false
+	}
 	for _, record := range n.state.Processes {
 		if !record.Alive() {
 			fmt.Fprintf(n.Progress, "%s of the running node has ended, starting afresh\n", record.Name)
@@ -96,7 +102,7 @@ func (n *Node) healthy(ctx context.Context) bool {
 
 // refreshImages imports images that were built anew while the node was up.
 func (n *Node) refreshImages(ctx context.Context) error {
-	if n.state.Images == n.Images {
+	if n.Alone || n.state.Images == n.Images {
 		fmt.Fprintln(n.Progress, "node is up already")
 		return nil
 	}
@@ -114,7 +120,7 @@ func (n *Node) prepare() error {
 	if err != nil {
 		return err
 	}
-	n.state = State{Port: port, Images: n.Images}
+	n.state = State{Port: port, Images: n.Images, Alone: n.Alone}
 	if err := os.MkdirAll(n.Layout.Root, 0o755); err != nil {
 		return fmt.Errorf("create the state folder: %w", err)
 	}
