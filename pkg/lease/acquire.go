@@ -46,11 +46,14 @@ type claim struct {
 
 // Bid is a standing attempt to become the driver of a cluster, for who has other
 // things to do meanwhile. It is not safe for concurrent use.
-type Bid struct{ claim claim }
+type Bid struct {
+	claim claim
+	last  *Held // what it has got last; nil: nothing
+}
 
 // NewBid makes a bid. It requests nothing before Try.
 func NewBid(kube kubernetes.Interface, c topology.Cluster, self Identity) *Bid {
-	return &Bid{claim{leases: kube.CoordinationV1().Leases(c.Namespace), cluster: c, self: self, now: time.Now}}
+	return &Bid{claim: claim{leases: kube.CoordinationV1().Leases(c.Namespace), cluster: c, self: self, now: time.Now}}
 }
 
 // Yielding is for who drives clusters all the time: what the bid gets is given
@@ -75,14 +78,33 @@ func (b *Bid) Stepped(now func() time.Time) *Bid {
 // on its way out is still its own.
 func (b *Bid) Try(ctx context.Context) (*Held, error) {
 	begun := b.claim.now()
-	got, err := b.claim.try(ctx)
+	got, err := b.again(ctx)
+	if got == nil && err == nil {
+		got, err = b.claim.try(ctx)
+	}
 	switch {
 	case err != nil:
 		return nil, err
 	case got == nil:
 		return nil, b.claim.held()
 	}
-	return hold(ctx, b.claim, got, begun), nil
+	b.last = hold(ctx, b.claim, got, begun)
+	return b.last, nil
+}
+
+// again takes the lease as the bid has given it back, if nobody has touched it
+// since, which the write itself finds out: a user's change need not wait for a
+// read.
+func (b *Bid) again(ctx context.Context) (*coordinationv1.Lease, error) {
+	if b.last == nil {
+		return nil, nil
+	}
+	left := b.last.leftBehind()
+	b.last = nil
+	if left == nil {
+		return nil, nil
+	}
+	return b.claim.take(ctx, left)
 }
 
 // Acquire makes this process the driver of a cluster. When another one is alive

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
 )
 
 // try fails unless the bid comes to what is expected: the lease, or the news that
@@ -121,6 +124,48 @@ func TestRest(t *testing.T) {
 		}
 		try(t, NewBid(client, cluster, someone("ann")), "")
 	})
+}
+
+// TestAgain: what a bid has given back it takes again without a look, but not what
+// another one has had since.
+func TestAgain(t *testing.T) {
+	for name, between := range map[string]func(*testing.T, *fake.Clientset){
+		"untouched": func(*testing.T, *fake.Clientset) {},
+		"another has had it": func(t *testing.T, client *fake.Clientset) {
+			_ = acquire(t, client, "ann").Release()
+		},
+		"another has it": func(t *testing.T, client *fake.Clientset) { acquire(t, client, "ann") },
+		"somebody has deleted it": func(t *testing.T, client *fake.Clientset) {
+			if err := client.CoordinationV1().Leases("db").Delete(t.Context(), cluster.LeaseName(), metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := api()
+				bid := NewBid(client, cluster, someone("daemon"))
+				for range 2 {
+					if err := try(t, bid, "").Release(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				between(t, client)
+				client.ClearActions()
+				if name == "another has it" {
+					try(t, bid, "ann")
+					return
+				}
+				held := try(t, bid, "")
+				if got := len(client.Actions()); name == "untouched" && got != 1 {
+					t.Errorf("it took %d requests", got)
+				}
+				if l := get(t, client); *l.Spec.HolderIdentity != someone("daemon").String() || held.Context().Err() != nil {
+					t.Errorf("held by %s", *l.Spec.HolderIdentity)
+				}
+			})
+		})
+	}
 }
 
 // TestAskNobody: there is nobody to ask, and nothing to do.

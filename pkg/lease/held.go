@@ -24,8 +24,9 @@ type Held struct {
 
 	live    *coordinationv1.Lease // as we wrote it last
 	mu      sync.Mutex
-	renewed time.Time // when we began to write it, by our own clock
-	resting bool      // it is given back rather than renewed
+	renewed time.Time             // when we began to write it, by our own clock
+	resting bool                  // it is given back rather than renewed
+	left    *coordinationv1.Lease // as it was given back; nil: it was not
 
 	yields bool // gives way to who asks for it
 	given  bool // the record names us no more
@@ -175,10 +176,23 @@ func (h *Held) giveBack() error {
 	h.yields = false // it is given back in any case, whoever has asked for it
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), callTimeout)
 	defer cancel()
-	_, err := h.write(ctx, vacate)
+	left, err := h.write(ctx, vacate)
 	if err != nil && !errors.Is(err, ErrLost) {
 		return fmt.Errorf("release the lease: %w", err)
 	}
 	h.given = true
+	if err == nil {
+		left.ManagedFields = nil // it may be kept for long
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.left = left
+	}
 	return nil
+}
+
+// leftBehind is the lease as it was given back, nil if it was not.
+func (h *Held) leftBehind() *coordinationv1.Lease {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.left
 }

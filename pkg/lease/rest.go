@@ -2,9 +2,9 @@ package lease
 
 import "errors"
 
-// errRested is the cause with which the context of a Held ends that was given back
+// ErrRested is the cause with which the context of a Held ends that was given back
 // because nobody used it.
-var errRested = errors.New("the lease was given back, as it was not used")
+var ErrRested = errors.New("the lease was given back, as it was not used")
 
 // Rest has the lease given back when it would have to be renewed, unless Use comes
 // before. To renew the leases of many clusters that want nothing, or that wait for
@@ -29,7 +29,7 @@ func (h *Held) retire() bool {
 	h.mu.Lock()
 	resting := h.resting
 	if resting {
-		h.lost(errRested)
+		h.lost(ErrRested)
 	}
 	h.mu.Unlock()
 	if resting {
