@@ -27,8 +27,10 @@ import (
 
 const (
 	// gather is how long changes of a cluster's objects are gathered before it is
-	// looked at: a pod that starts is several of them.
-	gather = 50 * time.Millisecond
+	// looked at: a pod that starts is several of them, and so is a step of our own.
+	// For each cluster that waits for a turn it is gatherMore longer, up to
+	// gatherMost, so that in a busy hour there are fewer turns rather than a queue.
+	gather, gatherMore, gatherMost = 50 * time.Millisecond, 10 * time.Millisecond, time.Second
 	// firstRetry and lastRetry bound the pause after a turn that failed, which
 	// doubles from one to the next.
 	firstRetry, lastRetry = 250 * time.Millisecond, time.Minute
@@ -184,11 +186,12 @@ func (d *Daemon) listen() error {
 	_, err := d.mirror.clusters.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: d.wanted, DeleteFunc: d.wanted,
 		UpdateFunc: func(old, obj any) {
-			if recorded(old, obj) {
+			switch {
+			case !recorded(old, obj):
+				d.wanted(obj)
+			case !d.echoes(old, obj):
 				d.changed(obj)
-				return
 			}
-			d.wanted(obj)
 		},
 	})
 	errs := []error{err}
@@ -208,6 +211,15 @@ func recorded(old, obj any) bool {
 	after, ok2 := obj.(*v1alpha1.TidbCluster)
 	return ok && ok2 && apiequality.Semantic.DeepEqual(before.Spec, after.Spec) &&
 		maps.Equal(before.Annotations, after.Annotations) && maps.Equal(before.Labels, after.Labels)
+}
+
+// echoes tells whether a change is but the status that was just written here.
+func (d *Daemon) echoes(old, obj any) bool {
+	before, after := old.(*v1alpha1.TidbCluster), obj.(*v1alpha1.TidbCluster)
+	d.mu.Lock()
+	dr := d.drivers[cache.MetaObjectToName(after)]
+	d.mu.Unlock()
+	return dr != nil && dr.echo.heard(before, after)
 }
 
 // wanted: what a user wants has changed, and waits for nothing.
@@ -230,9 +242,14 @@ func (d *Daemon) changed(obj any) {
 	keys, _ := d.mirror.clusters.GetIndexer().IndexKeys(byCluster, of[0])
 	for _, k := range keys {
 		if name, err := cache.ParseObjectName(k); err == nil {
-			d.queue.AddAfter(name, gather)
+			d.queue.AddAfter(name, d.gathering())
 		}
 	}
+}
+
+// gathering is how long changes are gathered now.
+func (d *Daemon) gathering() time.Duration {
+	return min(gather+time.Duration(d.queue.Len())*gatherMore, gatherMost)
 }
 
 // work takes one turn of one cluster; false when there are no more.

@@ -32,10 +32,17 @@ type driver struct {
 	observer *observe.Observer
 	tenant   *Tenant
 	story    *reconcile.Story
+	tenures  tenures   // what is told of the lease
+	last     plan.Plan // of the last turn
+	seen     string    // the version of the TidbCluster that this turn is about
+	echo     echo      // the status that was written last
+	// unrecorded: the status is to be written in so long, when it differs still.
+	unrecorded time.Duration
 }
 
 func (d *Daemon) newDriver(key cache.ObjectName) *driver {
 	dr := &driver{key: key, home: d}
+	dr.tenures.tell = func(held bool) { d.Meter.Held(key, held) }
 	dr.observer = observe.New(d.Kube, d.Dialer, func(ctx context.Context) (*v1alpha1.TidbCluster, error) {
 		return d.Intent.Load(ctx, key.Namespace, key.Name)
 	}, d.now)
@@ -48,7 +55,7 @@ func (d *Daemon) newDriver(key cache.ObjectName) *driver {
 	t := NewTenant(d.life, dr.observer, d.now)
 	t.Poll, t.Resync, t.Jitter = d.Poll, d.Resync, jitter
 	t.Operator = func(ctx context.Context) string { return d.operator.driving(ctx, key.Namespace) }
-	t.Taken, t.Rests = dr.taken, dr.observer.Rest
+	t.Taken, t.Gives, t.Rests = dr.taken, func(held *lease.Held) { dr.tenures.end(held) }, dr.observer.Rest
 	t.Engine.Profiles, t.Engine.Policy, t.Engine.Story = component.Profiles(), d.Policy, dr.story
 	t.Engine.Upkeep = reconcile.NewUpkeep(upkeepAtOnce, d.now)
 	dr.tenant = t
@@ -56,14 +63,27 @@ func (d *Daemon) newDriver(key cache.ObjectName) *driver {
 }
 
 // turn takes one turn, and says when the next one is due if nothing happens
-// before: at once for zero.
+// before.
 func (d *driver) turn(ctx context.Context) (plan.Plan, time.Duration, error) {
 	tc, err := d.home.mirror.of(d.key).Intent(ctx)
 	if err != nil {
 		return plan.Plan{}, 0, err
 	}
 	d.meet(topology.New(tc))
-	return d.tenant.Turn(ctx)
+	if d.echo.pending(tc, d.home.now()) {
+		// What was decided would be decided again, and could not be recorded.
+		return d.last, d.home.gathering(), nil
+	}
+	d.seen, d.unrecorded = tc.ResourceVersion, 0
+	p, pause, err := d.tenant.Turn(ctx)
+	if err != nil {
+		return p, pause, err
+	}
+	d.last = p
+	if d.unrecorded > 0 {
+		pause = min(pause, d.unrecorded)
+	}
+	return p, max(pause, d.home.gathering()), nil
 }
 
 // meet gets ready for the TidbCluster of today. One that was made anew under the
@@ -75,20 +95,26 @@ func (d *driver) meet(c topology.Cluster) {
 		return
 	}
 	t.LetGo()
+	c.Source = nil // it is kept for long, and each observation has one of its own
 	t.Cluster = c
 	t.Bid = lease.NewBid(d.home.Kube, c, lease.Self()).Yielding()
 	t.Engine.Actor = act.New(d.home.Kube, d.home.Intent, d.observer.PD, c, d.home.now)
-	t.Engine.Recorder = act.NewRecorder(owned{d}, d.observer.Existing)
+	t.Engine.Recorder = paced{act.NewRecorder(owned{d}, d.observer.Existing), d}
 }
 
 // taken: the cluster is ours to drive from now on, and to be looked at when it is
 // not any more.
 func (d *driver) taken(held *lease.Held) {
-	d.home.Meter.Held(d.key, true)
-	context.AfterFunc(held.Context(), func() {
-		d.home.Meter.Held(d.key, false)
+	d.tenures.begin(held)
+	context.AfterFunc(held.Context(), func() { d.over(held) })
+}
+
+// over: a lease has ended. If nobody knew, somebody has to see what that means,
+// unless it was given back for want of something to do.
+func (d *driver) over(held *lease.Held) {
+	if d.tenures.end(held) && !errors.Is(context.Cause(held.Context()), lease.ErrRested) {
 		d.home.queue.Add(d.key)
-	})
+	}
 }
 
 // stop takes back what is temporary and lets go of the cluster.
@@ -116,7 +142,13 @@ func (o owned) PatchStatus(ctx context.Context, namespace, name string, patch []
 	} else if err != nil {
 		return err
 	}
-	return o.d.home.Intent.PatchStatus(ctx, namespace, name, patch)
+	o.d.echo.wrote(o.d.seen, o.d.home.now()) // before the watch can tell of it
+	err := o.d.home.Intent.PatchStatus(ctx, namespace, name, patch)
+	if err != nil {
+		o.d.echo.wrote("", time.Time{})
+		o.d.home.queue.AddAfter(o.d.key, o.d.home.gathering()) // for what was taken for it meanwhile
+	}
+	return err
 }
 
 func isHeld(err error) bool {

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -111,6 +112,8 @@ func clusterOf(obj any) ([]string, error) {
 		return []string{instance(o.Namespace, topology.New(o).Instance)}, nil
 	case *intent.Undecodable:
 		return []string{instance(o.Namespace, o.Name)}, nil
+	case *packed:
+		return []string{instance(o.namespace.Value(), o.instance)}, nil
 	case metav1.Object:
 		return []string{instance(o.GetNamespace(), o.GetLabels()[topology.LabelInstance])}, nil
 	}
@@ -146,40 +149,58 @@ func (v view) Intent(context.Context) (*v1alpha1.TidbCluster, error) {
 // Objects implements observe.Source.
 func (v view) Objects(_ context.Context, c topology.Cluster) (observe.Objects, error) {
 	of := instance(c.Namespace, c.Instance)
-	got := observe.Objects{
-		Services:   list[*corev1.Service](v.mirror.services, of),
-		ConfigMaps: list[*corev1.ConfigMap](v.mirror.configs, of),
-		Sets:       list[*appsv1.StatefulSet](v.mirror.sets, of),
-		Pods:       list[*corev1.Pod](v.mirror.pods, of),
-		Claims:     list[*corev1.PersistentVolumeClaim](v.mirror.claims, of),
-	}
+	var got observe.Objects
+	var errs [5]error
+	got.Services, errs[0] = list[corev1.Service](v.mirror.services, of)
+	got.ConfigMaps, errs[1] = list[corev1.ConfigMap](v.mirror.configs, of)
+	got.Sets, errs[2] = list[appsv1.StatefulSet](v.mirror.sets, of)
+	got.Pods, errs[3] = list[corev1.Pod](v.mirror.pods, of)
+	got.Claims, errs[4] = list[corev1.PersistentVolumeClaim](v.mirror.claims, of)
 	for _, m := range got.ConfigMaps {
 		if m.Name == c.LedgerMap() {
 			got.Ledger = m
 		}
 	}
-	for _, d := range list[*appsv1.Deployment](v.mirror.discovery, of) {
-		got.Discovery = got.Discovery || d.Name == c.BootstrapMap()
+	for _, d := range kept(v.mirror.discovery, of) {
+		got.Discovery = got.Discovery || d.name == c.BootstrapMap()
 	}
-	return got, nil
+	return got, errors.Join(errs[:]...)
 }
 
 // pod is a pod as dial.Direct needs it.
 func (m *mirror) pod(_ context.Context, namespace, name string) (*corev1.Pod, error) {
-	obj, ok, err := m.pods.GetStore().GetByKey(namespace + "/" + name)
-	if pod, is := obj.(*corev1.Pod); ok && is {
-		return pod, err
+	obj, _, err := m.pods.GetStore().GetByKey(namespace + "/" + name)
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := obj.(*packed); ok {
+		return unpack[corev1.Pod](p)
 	}
 	return nil, apierrors.NewNotFound(corev1.Resource("pods"), name)
 }
 
-func list[T any](from cache.SharedIndexInformer, cluster string) []T {
+// list are the objects of one kind that a cluster has. One that cannot be decoded
+// is an error: it is not gone.
+func list[T any, P decodable[T]](from cache.SharedIndexInformer, cluster string) ([]*T, error) {
+	all := kept(from, cluster)
+	out := make([]*T, 0, len(all))
+	for _, p := range all {
+		o, err := unpack[T, P](p)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+func kept(from cache.SharedIndexInformer, cluster string) []*packed {
 	// The only error is an index that does not exist.
 	all, _ := from.GetIndexer().ByIndex(byCluster, cluster)
-	out := make([]T, 0, len(all))
+	out := make([]*packed, 0, len(all))
 	for _, obj := range all {
-		if o, ok := obj.(T); ok {
-			out = append(out, o)
+		if p, ok := obj.(*packed); ok {
+			out = append(out, p)
 		}
 	}
 	return out

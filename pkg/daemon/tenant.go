@@ -39,6 +39,8 @@ type Tenant struct {
 	Operator func(context.Context) string
 	// Taken is told of each lease that was taken.
 	Taken func(*lease.Held)
+	// Gives is told of each lease before it is given back; nil: nobody is.
+	Gives func(*lease.Held)
 	// Rests is told when there is nothing to do and nothing to wait for.
 	Rests func()
 
@@ -163,6 +165,9 @@ func (t *Tenant) elsewhere(by lease.Holder) error {
 func (t *Tenant) LetGo() {
 	if t.held == nil {
 		return
+	}
+	if t.Gives != nil {
+		t.Gives(t.held)
 	}
 	if err := t.held.Release(); err != nil {
 		t.Engine.Story.Notice(err.Error())

@@ -1,21 +1,26 @@
 package daemon
 
 import (
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// trim drops what nobody reads of the objects that are kept: of a thousand
-// clusters there are thirty thousand. It is given each object before anybody
-// else sees it.
+// trim drops what nobody reads of the objects that are kept, and packs the rest:
+// of a thousand clusters there are thirty thousand. It is given each object before
+// anybody else sees it.
 func trim(obj any) (any, error) {
-	if m, err := meta.Accessor(obj); err == nil {
-		m.SetManagedFields(nil)
+	o, ok := obj.(encodable)
+	if !ok { // what has been packed before, or the name of what is gone
+		return obj, nil
 	}
-	if p, ok := obj.(*corev1.Pod); ok {
-		trimPod(p)
+	o.SetManagedFields(nil)
+	switch o := o.(type) {
+	case *corev1.Pod:
+		trimPod(o)
+	case *appsv1.Deployment: // that there is one is all
+		o.Annotations, o.Spec, o.Status = nil, appsv1.DeploymentSpec{}, appsv1.DeploymentStatus{}
 	}
-	return obj, nil
+	return pack(o)
 }
 
 // trimPod leaves what package observe reads. A pod of ours is never written back,

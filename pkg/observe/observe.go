@@ -129,12 +129,14 @@ func (o *Observer) Existing() render.Existing { return o.have }
 // PD is a client of the cluster's PD, nil before an observation has found one.
 func (o *Observer) PD() pd.Client { return o.pd }
 
-// Rest ends the connections that are not in use. They are made again when needed.
+// Rest drops what was read, and ends the connections that are not in use: both are
+// made again when needed.
 func (o *Observer) Rest() {
-	o.tikv.HTTP.CloseIdleConnections()
+	o.have = render.Existing{}
+	o.Close()
 }
 
-// Close ends all connections.
+// Close ends the connections that are not in use.
 func (o *Observer) Close() {
 	if o.pd != nil {
 		o.pd.Close()

@@ -54,7 +54,7 @@ type Client interface {
 	// ServerVersion returns the version of the leader's own binary.
 	ServerVersion(ctx context.Context) (string, error)
 
-	// Close drops the idle connections. The client must not be used afterwards.
+	// Close drops the idle connections. A later call makes new ones.
 	Close()
 }
 
