@@ -56,6 +56,10 @@ type Config struct {
 	// Resync is how often a cluster is looked at without the mirror.
 	Resync time.Duration
 
+	// Now is the time that is decided by, which is that of Kubernetes; nil: the
+	// process's own.
+	Now func() time.Time
+
 	// Reporter makes the reporter of a cluster's events.
 	Reporter func(cache.ObjectName) reconcile.Reporter
 	// Announcer is told the same, and which TidbCluster it is about; nil: nobody is.
@@ -104,6 +108,9 @@ func New(c Config) (*Daemon, error) {
 	}
 	if c.Dialer == nil {
 		c.Dialer = dial.DirectFrom(m.pod)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	d := &Daemon{
 		Config: c, now: time.Now, mirror: m, order: newOrder(), operator: &operator{known: lease.NewOperators(c.Kube), now: time.Now},

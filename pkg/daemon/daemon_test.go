@@ -46,6 +46,7 @@ var basic = cache.NewObjectName("db", "basic")
 type stage struct {
 	kube *fake.Clientset
 	dyn  *dynamicfake.FakeDynamicClient
+	now  func() time.Time
 
 	mu     sync.Mutex
 	events []event.Event
@@ -139,7 +140,7 @@ func (s *stage) run(t *testing.T, name string) func() {
 	m := meter{s, name}
 	d, err := New(Config{
 		Kube: s.kube, Intent: intent.New(s.dyn), Dialer: nowhere{}, Scope: Scope{Namespace: "db"},
-		Workers: 2, Poll: time.Minute, Resync: time.Hour, Meter: m,
+		Workers: 2, Poll: time.Minute, Resync: time.Hour, Meter: m, Now: s.now,
 		Reporter: func(cache.ObjectName) reconcile.Reporter { return m },
 	})
 	if err != nil {
@@ -217,6 +218,25 @@ func TestDrives(t *testing.T) {
 		stop()
 		if s.drives("a") || s.lease(t).Spec.HolderIdentity != nil {
 			t.Error("the lease is held still")
+		}
+	})
+}
+
+// TestTime: what is decided, and told, goes by the time that the daemon is given.
+func TestTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := setup(t, nil)
+		s.now = func() time.Time { return time.Now().Add(-time.Hour) }
+		stop := s.run(t, "a")
+		pass(20 * time.Second)
+		stop()
+		for _, e := range s.events {
+			if age := time.Since(e.Time); age < time.Hour {
+				t.Errorf("%s at %s", e.Type, e.Time)
+			}
+			if e.Since != nil && time.Since(*e.Since) < time.Hour {
+				t.Errorf("waited for since %s", e.Since)
+			}
 		}
 	})
 }

@@ -45,19 +45,19 @@ func (d *Daemon) newDriver(key cache.ObjectName) *driver {
 	dr.tenures.tell = func(held bool) { d.Meter.Held(key, held) }
 	dr.observer = observe.New(d.Kube, d.Dialer, func(ctx context.Context) (*v1alpha1.TidbCluster, error) {
 		return d.Intent.Load(ctx, key.Namespace, key.Name)
-	}, d.now)
+	}, d.Now)
 	dr.observer.Mirror(d.mirror.of(key))
 	if d.PD != nil {
 		dr.observer.Told(func(call string, took time.Duration, err error) { d.PD(key, call, took, err) })
 	}
 	dr.observer.Tend(d.Resync)
-	dr.story = reconcile.NewStory(key.Namespace, key.Name, d.now, d.reporter(key)).Endless()
-	t := NewTenant(d.life, dr.observer, d.now)
+	dr.story = reconcile.NewStory(key.Namespace, key.Name, d.Now, d.reporter(key)).Endless()
+	t := NewTenant(d.life, dr.observer, d.Now)
 	t.Poll, t.Resync, t.Jitter = d.Poll, d.Resync, jitter
 	t.Operator = func(ctx context.Context) string { return d.operator.driving(ctx, key.Namespace) }
 	t.Taken, t.Gives, t.Rests = dr.taken, func(held *lease.Held) { dr.tenures.end(held) }, dr.observer.Rest
 	t.Engine.Profiles, t.Engine.Policy, t.Engine.Story = component.Profiles(), d.Policy, dr.story
-	t.Engine.Upkeep = reconcile.NewUpkeep(upkeepAtOnce, d.now)
+	t.Engine.Upkeep = reconcile.NewUpkeep(upkeepAtOnce, d.Now)
 	dr.tenant = t
 	return dr
 }
@@ -98,7 +98,7 @@ func (d *driver) meet(c topology.Cluster) {
 	c.Source = nil // it is kept for long, and each observation has one of its own
 	t.Cluster = c
 	t.Bid = lease.NewBid(d.home.Kube, c, lease.Self()).Yielding()
-	t.Engine.Actor = act.New(d.home.Kube, d.home.Intent, d.observer.PD, c, d.home.now)
+	t.Engine.Actor = act.New(d.home.Kube, d.home.Intent, d.observer.PD, c, d.home.Now)
 	t.Engine.Recorder = paced{act.NewRecorder(owned{d}, d.observer.Existing), d}
 }
 

@@ -44,7 +44,7 @@
 // turns, the exponential ones after failures being the real ones; and the controller
 // that begins a replica in the place of one that has ended. There is no tidb-operator
 // beside it. Only leases go by clocks that differ: what is decided by time goes by
-// simulated time, as if all clocks were right.
+// that of the API server (package clock), which is simulated time.
 //
 // Faults of theirs: a process is killed at any moment, also while a step of its own is
 // under way, is told to end, or stands still between two turns, so that its lease runs

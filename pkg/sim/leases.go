@@ -134,7 +134,8 @@ func (w *World) renew() {
 		if pause > 0 {
 			l.due = w.t + int64(pause.Seconds())
 		}
-		if l.held.Context().Err() != nil && d.asleep {
+		// One that was given back for want of something to do wakes nobody.
+		if ctx := l.held.Context(); ctx.Err() != nil && !errors.Is(context.Cause(ctx), lease.ErrRested) && d.asleep {
 			d.wake = min(d.wake, w.t+1)
 		}
 	}

@@ -43,7 +43,7 @@ func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, po
 	}
 	defer func() { _ = held.Release() }()
 	engine.Lease = held
-	engine.Actor = act.New(s.Kube, s.Intent, s.Observer.PD, cluster, time.Now)
+	engine.Actor = act.New(s.Kube, s.Intent, s.Observer.PD, cluster, f.Clock.Now)
 	engine.Recorder = act.NewRecorder(s.Intent, s.Observer.Existing)
 	engine.Upkeep = reconcile.NewUpkeep(upkeepAtOnce, time.Now)
 	s.Observer.Tend(observe.Fresh)
@@ -86,5 +86,5 @@ func (s *Session) engage(ctx context.Context, f *factory.Factory, c topology.Clu
 	}
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
-	return reconcile.Run(ctx, e, &reconcile.Pacer{Nudges: observe.Watch(watch, meta, c), Now: time.Now})
+	return reconcile.Run(ctx, e, &reconcile.Pacer{Nudges: observe.Watch(watch, meta, c), Now: f.Clock.Now})
 }

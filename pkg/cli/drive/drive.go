@@ -47,9 +47,10 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	}
 	opts := report.Detect(f.Streams.Out, f.Streams.ErrOut, o.Output.String(), f.Env)
 	opts.Context, opts.Namespace, opts.Cluster, opts.Action = f.Context(), s.Namespace, s.Name, r.Action
+	opts.Now = f.Clock.Now
 	printer := report.New(opts)
 	defer printer.Close()
-	story := reconcile.NewStory(s.Namespace, s.Name, time.Now, printer)
+	story := reconcile.NewStory(s.Namespace, s.Name, f.Clock.Now, printer)
 	for _, w := range p.warnings {
 		story.Notice(w)
 	}

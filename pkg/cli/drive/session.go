@@ -5,7 +5,6 @@ package drive
 
 import (
 	"context"
-	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"k8s.io/client-go/kubernetes"
@@ -41,7 +40,7 @@ func Open(f *factory.Factory, namespace, name string) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{Namespace: namespace, Name: name, Kube: kube, Intent: intent.New(dyn), dialer: dialer}
-	s.Observer = observe.New(kube, dialer, s.Load, time.Now)
+	s.Observer = observe.New(kube, dialer, s.Load, f.Clock.Now)
 	return s, nil
 }
 

@@ -5,6 +5,7 @@ package factory
 import (
 	"net/http"
 	"sync"
+	"time"
 
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -12,6 +13,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/clock"
 )
 
 // Factory makes clients from kubectl's flags.
@@ -21,6 +24,8 @@ type Factory struct {
 	Version string
 	// Env reads an environment variable.
 	Env func(string) string
+	// Clock goes by the API server.
+	Clock *clock.Clock
 
 	dial   way
 	config func() (*rest.Config, error)
@@ -29,7 +34,7 @@ type Factory struct {
 
 // New makes a factory.
 func New(streams genericiooptions.IOStreams, env func(string) string, version string) *Factory {
-	f := &Factory{Flags: genericclioptions.NewConfigFlags(true), Streams: streams, Env: env, Version: version, dial: auto}
+	f := &Factory{Flags: genericclioptions.NewConfigFlags(true), Streams: streams, Env: env, Version: version, Clock: clock.New(time.Now), dial: auto}
 	f.config = sync.OnceValues(f.load)
 	// One client for all, so that they share connections.
 	f.client = sync.OnceValues(func() (*http.Client, error) {

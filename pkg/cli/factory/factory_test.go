@@ -151,3 +151,24 @@ func TestInput(t *testing.T) {
 		t.Errorf("interrupted at the prompt: %v", err)
 	}
 }
+
+// Whatever asks the API server tells the time by its answers.
+func TestClock(t *testing.T) {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	defer api.Close()
+	f := home(t, strings.Replace(kubeconfig, "https://k.example:6443", api.URL, 1)+"current-context: prod")
+	kube, err := f.Kube()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ahead := time.Until(f.Clock.Now()); ahead.Abs() > time.Minute {
+		t.Errorf("before any answer it is ahead by %s", ahead)
+	}
+	_, _ = kube.Discovery().ServerVersion()
+	if ahead := time.Until(f.Clock.Now()); ahead < 59*time.Minute || ahead > 61*time.Minute {
+		t.Errorf("it is ahead by %s", ahead)
+	}
+}

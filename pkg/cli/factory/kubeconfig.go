@@ -34,6 +34,7 @@ func (f *Factory) load() (*rest.Config, error) {
 	// Warnings about API versions are for whoever writes manifests; in between
 	// the lines of a live screen they only garble it.
 	c.WarningHandler = rest.NoWarnings{}
+	c.Wrap(f.Clock.Listen)
 	if c.Timeout == 0 {
 		answered := new(atomic.Bool)
 		c.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next, firstAnswer, answered} })

@@ -81,7 +81,7 @@ func serve(ctx context.Context, d *daemon.Daemon, c daemon.Config, address strin
 
 // config connects.
 func (w *watching) config(f *factory.Factory, name []string) (daemon.Config, error) {
-	c := daemon.Config{Workers: w.workers, Poll: w.poll, Resync: w.resync}
+	c := daemon.Config{Workers: w.workers, Poll: w.poll, Resync: w.resync, Now: f.Clock.Now}
 	var err error
 	if c.Scope, err = w.scope(f, name); err != nil {
 		return c, err
