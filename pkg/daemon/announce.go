@@ -3,7 +3,7 @@ package daemon
 import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
@@ -35,8 +35,8 @@ type announced struct {
 // Report implements reconcile.Reporter.
 func (a announced) Report(e event.Event) {
 	obj, _, _ := a.clusters.GetByKey(a.key.String())
-	tc, ok := obj.(metav1.Object) // also one that cannot be read
-	if !ok {
+	tc, err := meta.Accessor(obj) // also of one that cannot be read
+	if err != nil {
 		return // gone
 	}
 	a.to.Announce(corev1.ObjectReference{

@@ -24,6 +24,10 @@ func TestAnnounced(t *testing.T) {
 	meta := func(uid, version string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: "tidb", Name: "basic", UID: types.UID(uid), ResourceVersion: version}
 	}
+	first, err := keepWanted(&v1alpha1.TidbCluster{ObjectMeta: meta("u1", "7")})
+	if err != nil {
+		t.Fatal(err)
+	}
 	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
 	var got heard
 	a := announced{&got, store, cache.NewObjectName("tidb", "basic")}
@@ -31,7 +35,7 @@ func TestAnnounced(t *testing.T) {
 		obj  any // nil: gone
 		want string
 	}{
-		{&v1alpha1.TidbCluster{ObjectMeta: meta("u1", "7")}, "u1/7"},
+		{first, "u1/7"},
 		{&intent.Undecodable{ObjectMeta: meta("u2", "9"), Err: errors.New("broken")}, "u2/9"},
 		{nil, ""},
 	} {

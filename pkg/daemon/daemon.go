@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
 	"sync"
 	"time"
 
-	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"golang.org/x/sync/errgroup"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -30,7 +27,7 @@ const (
 	// looked at: a pod that starts is several of them, and so is a step of our own.
 	// For each cluster that waits for a turn it is gatherMore longer, up to
 	// gatherMost, so that in a busy hour there are fewer turns rather than a queue.
-	gather, gatherMore, gatherMost = 50 * time.Millisecond, 10 * time.Millisecond, time.Second
+	gather, gatherMore, gatherMost = 100 * time.Millisecond, 10 * time.Millisecond, time.Second
 	// firstRetry and lastRetry bound the pause after a turn that failed, which
 	// doubles from one to the next.
 	firstRetry, lastRetry = 250 * time.Millisecond, time.Minute
@@ -214,17 +211,16 @@ func (d *Daemon) listen() error {
 // recorded tells whether only the status has changed, which is our own doing, or
 // that of another driver.
 func recorded(old, obj any) bool {
-	before, ok := old.(*v1alpha1.TidbCluster)
-	after, ok2 := obj.(*v1alpha1.TidbCluster)
-	return ok && ok2 && apiequality.Semantic.DeepEqual(before.Spec, after.Spec) &&
-		maps.Equal(before.Annotations, after.Annotations) && maps.Equal(before.Labels, after.Labels)
+	before, ok := old.(*wanted)
+	after, ok2 := obj.(*wanted)
+	return ok && ok2 && before.digest == after.digest
 }
 
 // echoes tells whether a change is but the status that was just written here.
 func (d *Daemon) echoes(old, obj any) bool {
-	before, after := old.(*v1alpha1.TidbCluster), obj.(*v1alpha1.TidbCluster)
+	before, after := old.(*wanted), obj.(*wanted)
 	d.mu.Lock()
-	dr := d.drivers[cache.MetaObjectToName(after)]
+	dr := d.drivers[cache.NewObjectName(after.namespace.Value(), after.name)]
 	d.mu.Unlock()
 	return dr != nil && dr.echo.heard(before, after)
 }

@@ -55,7 +55,7 @@ func (d *Daemon) newDriver(key cache.ObjectName) *driver {
 	t := NewTenant(d.life, dr.observer, d.Now)
 	t.Poll, t.Resync, t.Jitter = d.Poll, d.Resync, jitter
 	t.Operator = func(ctx context.Context) string { return d.operator.driving(ctx, key.Namespace) }
-	t.Taken, t.Gives, t.Rests = dr.taken, func(held *lease.Held) { dr.tenures.end(held) }, dr.observer.Rest
+	t.Taken, t.Gives, t.Rests = dr.taken, func(held *lease.Held) { dr.tenures.end(held) }, dr.observer.Close
 	t.Engine.Profiles, t.Engine.Policy, t.Engine.Story = component.Profiles(), d.Policy, dr.story
 	t.Engine.Upkeep = reconcile.NewUpkeep(upkeepAtOnce, d.Now)
 	dr.tenant = t
@@ -75,11 +75,12 @@ func (d *driver) turn(ctx context.Context) (plan.Plan, time.Duration, error) {
 		return d.last, d.home.gathering(), nil
 	}
 	d.seen, d.unrecorded = tc.ResourceVersion, 0
+	defer d.observer.Drop() // a thousand clusters that wait for something would keep all that they consist of
 	p, pause, err := d.tenant.Turn(ctx)
 	if err != nil {
 		return p, pause, err
 	}
-	d.last = p
+	d.last = plan.Plan{Outcome: p.Outcome, Gates: p.Gates} // steps have whole objects in them
 	if d.unrecorded > 0 {
 		pause = min(pause, d.unrecorded)
 	}

@@ -46,10 +46,10 @@ func (e *echo) pending(tc *v1alpha1.TidbCluster, now time.Time) bool {
 
 // heard tells whether a change is that write and nothing else. Each write gives a
 // TidbCluster another generation, since its status is a part of it as any other.
-func (e *echo) heard(before, after *v1alpha1.TidbCluster) bool {
+func (e *echo) heard(before, after *wanted) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.over != "" && before.ResourceVersion == e.over && after.Generation == before.Generation+1
+	return e.over != "" && before.version == e.over && after.generation == before.generation+1
 }
 
 // since is for how long nothing has been written.

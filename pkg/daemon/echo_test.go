@@ -12,8 +12,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
-func version(rv string, generation int64) *v1alpha1.TidbCluster {
-	return &v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{ResourceVersion: rv, Generation: generation}}
+func version(rv string, generation int64) *wanted {
+	return &wanted{packed: packed{version: rv}, generation: generation}
+}
+
+func shown(rv string) *v1alpha1.TidbCluster {
+	return &v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{ResourceVersion: rv}}
 }
 
 // TestEcho: of all changes of a status exactly our own is no news, and nothing is
@@ -21,12 +25,12 @@ func version(rv string, generation int64) *v1alpha1.TidbCluster {
 func TestEcho(t *testing.T) {
 	now := time.Now()
 	var e echo
-	if e.heard(version("", 0), version("5", 1)) || e.pending(version("", 1), now) {
+	if e.heard(version("", 0), version("5", 1)) || e.pending(shown(""), now) {
 		t.Error("nothing was written")
 	}
 	e.wrote("5", now)
 	for name, tt := range map[string]struct {
-		before, after *v1alpha1.TidbCluster
+		before, after *wanted
 		want          bool
 	}{
 		"ours":                        {version("5", 1), version("6", 2), true},
@@ -50,13 +54,13 @@ func TestEcho(t *testing.T) {
 		"as it is":            {"6", 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := e.pending(version(tt.shown, 1), now.Add(tt.after)); got != tt.want {
+			if got := e.pending(shown(tt.shown), now.Add(tt.after)); got != tt.want {
 				t.Errorf("pending: %t", got)
 			}
 		})
 	}
 	e.wrote("", time.Time{}) // it failed
-	if e.heard(version("5", 1), version("6", 2)) || e.pending(version("5", 1), now) {
+	if e.heard(version("5", 1), version("6", 2)) || e.pending(shown("5"), now) {
 		t.Error("a write that failed is taken for done")
 	}
 }

@@ -64,6 +64,9 @@ func newMirror(kube kubernetes.Interface, tcs *intent.Client, scope Scope) (*mir
 	if err != nil {
 		return nil, err
 	}
+	if err := clusters.SetTransform(keepWanted); err != nil {
+		return nil, err
+	}
 	own := labels.Set(topology.Cluster{}.Selector())
 	delete(own, topology.LabelInstance)
 	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0,
@@ -108,8 +111,8 @@ func (m *mirror) start(ctx context.Context) error {
 // clusterOf indexes an object by the cluster that it belongs to.
 func clusterOf(obj any) ([]string, error) {
 	switch o := obj.(type) {
-	case *v1alpha1.TidbCluster:
-		return []string{instance(o.Namespace, topology.New(o).Instance)}, nil
+	case *wanted:
+		return []string{instance(o.namespace.Value(), o.instance)}, nil
 	case *intent.Undecodable:
 		return []string{instance(o.Namespace, o.Name)}, nil
 	case *packed:
@@ -134,11 +137,11 @@ type view struct {
 // Intent implements observe.Source.
 func (v view) Intent(context.Context) (*v1alpha1.TidbCluster, error) {
 	obj, ok, err := v.mirror.clusters.GetStore().GetByKey(v.key.String())
-	switch tc := obj.(type) {
-	case *v1alpha1.TidbCluster:
-		return tc, err
+	switch kept := obj.(type) {
+	case *wanted:
+		return kept.cluster()
 	case *intent.Undecodable:
-		return nil, tc.Err
+		return nil, kept.Err
 	}
 	if err == nil && !ok {
 		err = &intent.NotFoundError{Namespace: v.key.Namespace, Name: v.key.Name}

@@ -46,14 +46,35 @@ func pack(obj encodable) (*packed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode %s/%s: %w", obj.GetNamespace(), obj.GetName(), err)
 	}
-	p := &packed{
+	p := identify(obj)
+	return &p, p.fill(body)
+}
+
+func identify(obj metav1.Object) packed {
+	return packed{
 		namespace: unique.Make(obj.GetNamespace()), name: obj.GetName(), version: obj.GetResourceVersion(),
-		instance: obj.GetLabels()[topology.LabelInstance], deflated: len(body) > small, body: body,
+		instance: obj.GetLabels()[topology.LabelInstance],
 	}
+}
+
+func (p *packed) fill(body []byte) (err error) {
+	p.body, p.deflated = body, len(body) > small
 	if p.deflated {
 		p.body, err = deflate(body)
 	}
-	return p, err
+	return err
+}
+
+// content is the object, encoded.
+func (p *packed) content() ([]byte, error) {
+	if !p.deflated {
+		return p.body, nil
+	}
+	body, err := inflate(p.body)
+	if err != nil {
+		return nil, p.broken(err)
+	}
+	return body, nil
 }
 
 // decodable is a pointer to an object that pack has encoded.
@@ -64,12 +85,9 @@ type decodable[T any] interface {
 
 // unpack decodes an object. Each call makes another copy.
 func unpack[T any, P decodable[T]](p *packed) (*T, error) {
-	body := p.body
-	if p.deflated {
-		var err error
-		if body, err = inflate(body); err != nil {
-			return nil, p.broken(err)
-		}
+	body, err := p.content()
+	if err != nil {
+		return nil, err
 	}
 	obj := new(T)
 	if err := P(obj).Unmarshal(body); err != nil {

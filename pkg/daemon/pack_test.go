@@ -82,7 +82,7 @@ func TestPack(t *testing.T) {
 		t.Run(fmt.Sprintf("%T %s", o, o.GetName()), func(t *testing.T) {
 			o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // what typed clients read has none
 			o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "somebody"}})
-			p := keep(t, o)
+			p := keep(t, o).(*packed)
 			again, err := trim(p)
 			if err != nil || again != any(p) {
 				t.Errorf("packed twice: %v, %v", again, err)
@@ -105,13 +105,13 @@ func TestPack(t *testing.T) {
 	}
 }
 
-func keep(t *testing.T, o any) *packed {
+func keep(t *testing.T, o any) any {
 	t.Helper()
 	got, err := trim(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return got.(*packed)
+	return got
 }
 
 func decode(like any, p *packed) (any, error) {
@@ -128,6 +128,33 @@ func decode(like any, p *packed) (any, error) {
 	return unpack[appsv1.StatefulSet](p)
 }
 
+// TestWanted: a TidbCluster comes out as it went in, status included, and which
+// cluster it is of can be told without that.
+func TestWanted(t *testing.T) {
+	tc, _ := belongings(t, "basic")
+	tc.Labels = map[string]string{topology.LabelInstance: "another"}
+	tc.Status.ClusterID = "7"
+	tc.Status.PD.Members = map[string]v1alpha1.PDMember{"basic-pd-0": {Name: "basic-pd-0", Health: true, LastTransitionTime: metav1.Unix(1e9, 0)}}
+	obj, err := keepWanted(tc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := obj.(*wanted)
+	if got, err := w.cluster(); err != nil || !apiequality.Semantic.DeepEqual(got, tc) {
+		t.Errorf("%v\nwent in:  %+v\ncame out: %+v", err, tc, got)
+	}
+	if of, err := clusterOf(w); err != nil || of[0] != "db/another" {
+		t.Errorf("it is of %v, %v", of, err)
+	}
+	if again, err := keepWanted(w); err != nil || again != any(w) {
+		t.Errorf("packed twice: %v, %v", again, err)
+	}
+	w.body = w.body[:len(w.body)/2]
+	if _, err := w.cluster(); err == nil || !strings.Contains(err.Error(), "db/basic") {
+		t.Errorf("of half of it: %v", err)
+	}
+}
+
 // TestBroken: what cannot be decoded is not taken for gone.
 func TestBroken(t *testing.T) {
 	s := setup(t, nil)
@@ -142,7 +169,7 @@ func TestBroken(t *testing.T) {
 			continue
 		}
 		pods++
-		p := keep(t, o)
+		p := keep(t, o).(*packed)
 		if err := m.pods.GetStore().Add(p); err != nil {
 			t.Fatal(err)
 		}
@@ -171,8 +198,12 @@ func TestSmall(t *testing.T) {
 	before := heap()
 	index := cache.NewIndexer(cache.DeletionHandlingMetaNamespaceKeyFunc, cache.Indexers{byCluster: clusterOf})
 	for i := range clusters {
-		_, all := belongings(t, fmt.Sprintf("herd%04d", i))
-		for _, o := range all {
+		tc, all := belongings(t, fmt.Sprintf("herd%04d", i))
+		kept, err := keepWanted(tc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range append(all, kept) {
 			if err := index.Add(keep(t, o)); err != nil {
 				t.Fatal(err)
 			}

@@ -19,12 +19,13 @@ type Undecodable struct {
 // *v1alpha1.TidbCluster, or *Undecodable. It does nothing until it runs.
 func (c *Client) Informer(namespace string, tweak func(*metav1.ListOptions)) (cache.SharedIndexInformer, error) {
 	informer := dynamicinformer.NewFilteredDynamicInformer(c.dyn, Resource, namespace, 0, cache.Indexers{}, tweak).Informer()
-	return informer, informer.SetTransform(typed)
+	return informer, informer.SetTransform(Typed)
 }
 
-// typed keeps of a TidbCluster what somebody reads: as maps of maps it would take
-// several times the memory.
-func typed(obj any) (any, error) {
+// Typed keeps of a TidbCluster what somebody reads: as maps of maps it would take
+// several times the memory. It is the transformation of an Informer, for who has
+// another one to follow.
+func Typed(obj any) (any, error) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok { // what has been transformed before, or the name of what is gone
 		return obj, nil

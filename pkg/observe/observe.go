@@ -129,14 +129,11 @@ func (o *Observer) Existing() render.Existing { return o.have }
 // PD is a client of the cluster's PD, nil before an observation has found one.
 func (o *Observer) PD() pd.Client { return o.pd }
 
-// Rest drops what was read, and ends the connections that are not in use: both are
-// made again when needed.
-func (o *Observer) Rest() {
-	o.have = render.Existing{}
-	o.Close()
-}
+// Drop drops the objects of the last observation, which are most of what an
+// Observer keeps. The next one has others.
+func (o *Observer) Drop() { o.have = render.Existing{} }
 
-// Close ends the connections that are not in use.
+// Close ends the connections that are not in use. They are made again when needed.
 func (o *Observer) Close() {
 	if o.pd != nil {
 		o.pd.Close()
