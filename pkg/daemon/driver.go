@@ -23,6 +23,10 @@ const (
 	heldPause = 3 * time.Second
 	// upkeepAtOnce is how many small corrections of one cluster are made at once.
 	upkeepAtOnce = 4
+	// connected is how soon a cluster is to be looked at again for its connections to
+	// be kept. They are half a dozen, with more memory than all the mirror has of it,
+	// and a thousand clusters may wait for their pods.
+	connected = 2 * time.Second
 )
 
 // driver is one cluster that the daemon looks after. One worker has it at a time.
@@ -83,6 +87,9 @@ func (d *driver) turn(ctx context.Context) (plan.Plan, time.Duration, error) {
 	d.last = plan.Plan{Outcome: p.Outcome, Gates: p.Gates} // steps have whole objects in them
 	if d.unrecorded > 0 {
 		pause = min(pause, d.unrecorded)
+	}
+	if pause > connected {
+		d.observer.Close()
 	}
 	return p, max(pause, d.home.gathering()), nil
 }
