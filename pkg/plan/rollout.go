@@ -29,10 +29,25 @@ func (sc Scene) repair(p Profile, h hold) verdict {
 	if v := sc.upload(); !v.idle() || sc.Got.Set.Manual {
 		return v
 	}
-	if m, ok := sc.candidate(); ok && sc.lost(p, m) && sc.worthTrying(p, m) {
-		return act(sc.restart(m))
+	m, ok := sc.candidate()
+	if !ok || !sc.lost(p, m) || !sc.worthTrying(p, m) {
+		return verdict{}
 	}
-	return verdict{}
+	if due := contested(m); sc.All.At.Before(due) {
+		return wait(sc.fated(m, "is restarted", m.Pod.Since, due))
+	}
+	return act(sc.restart(m))
+}
+
+// contested: Kubernetes says that the member is down and the database that it serves.
+// Kubernetes says so of all pods of a host that it has lost sight of, and of all hosts
+// when its API server was away for long. A restart is not free then, so what it says
+// has to last for a while.
+func contested(m state.Member) (until time.Time) {
+	if p := m.Pod; p != nil && !p.Ready && !p.Started.IsZero() && m.Database.Presence == state.Present && m.Database.Healthy {
+		return p.Since.Add(settling)
+	}
+	return time.Time{}
 }
 
 // worthTrying: nothing speaks against the update revision for a member that is

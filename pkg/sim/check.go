@@ -258,6 +258,7 @@ func (w *World) judgeRestart(s plan.Restart, say sayer) {
 	if w.fleeting(k, i) && p != nil {
 		say("data", "%s loses its data with its pod, and PD counts on it", w.names[k][i])
 	}
+	w.judgeSight(k, i, say)
 	if !w.seen.up[k][i] || !w.up(k, i) {
 		w.judgeRepair(k, i, say)
 		return

@@ -122,6 +122,8 @@
 //     served with it when the engine looked; and who was given up is
 //     removed only while down. Such a removal takes nothing from the others, so
 //     "peer-down" and "wanted" do not hold for it.
+//   - sight: no Restart of a member that serves because Kubernetes has heard nothing
+//     of its host for less than two minutes (a fault for tests that ask for it).
 //   - advice: nobody is told that it is for him to go on, and not how.
 //   - order: no Restart of a member that is up while an earlier component still
 //     has pods to replace.

@@ -7,6 +7,29 @@ func (w *World) lose(p *pod, seconds int64) {
 	p.shown = w.t + min(40, seconds-1)
 }
 
+// lookAway has the API lose sight of all hosts, as when it was away itself: no pod is
+// Ready by what it says, and all of them serve.
+func (w *World) lookAway(seconds int64) {
+	w.note("fault: Kubernetes hears of no host for %d s", seconds)
+	for k := range kinds {
+		for _, p := range w.pods[k] {
+			if p != nil {
+				p.unseen = w.t + seconds
+			}
+		}
+	}
+}
+
+// glimpse is how long Kubernetes may hear nothing of a host before that says
+// anything of what runs there, in seconds.
+const glimpse = 120
+
+func (w *World) judgeSight(k kind, i int, say sayer) {
+	if p := w.pods[k][i]; p != nil && p.unseen > w.t && w.works(p) && w.seen.at-p.since < glimpse {
+		say("sight", "%s serves, though Kubernetes has not heard of it for %d s", w.names[k][i], w.seen.at-p.since)
+	}
+}
+
 // evicted is how long Kubernetes waits for a host before it has its pods deleted.
 const evicted = 340
 

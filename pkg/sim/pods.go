@@ -60,6 +60,7 @@ type pod struct {
 	lost     int64  // its host is lost until then, never if it is lost for good
 	evictAt  int64  // when Kubernetes gives a host up that is lost for good
 	shown    int64  // until when the API takes a lost pod for Ready
+	unseen   int64  // until when the API has lost sight of its host, which goes on
 	advice   advice // what a PD without data was told when it started
 	joined   int64  // when a PD process has become a part of the cluster
 }
@@ -253,6 +254,8 @@ func (w *World) run(k kind) {
 		case p.lost != 0:
 			p.lost = 0
 			w.halt(p, 1)
+		case p.unseen > w.t:
+			w.setReady(p, false, "node is not ready")
 		case !p.running:
 			w.start(p, w.claims[k][i])
 		case !p.ready && w.t >= p.readyAt:
