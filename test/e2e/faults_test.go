@@ -118,7 +118,7 @@ func outage(t *testing.T) {
 			continue
 		}
 		struck = true
-		if err := world.Outage(t.Context()); err != nil {
+		if err := world.Outage(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/test/node/build"
 	"github.com/kubectl-tidb/kubectl-tidb/test/node/cluster"
@@ -26,7 +27,7 @@ const usage = `usage: go run . <command>, in the folder test/node
   api     the same with nothing but the API server: no controllers, and nowhere to run pods
   down    stop the node and remove everything of it except cached builds
   images  build the programs and images only
-  outage  kill the API server and start it again; everything else runs on
+  outage  kill the API server and start it again, after TIME if that is given, as in 1m; everything else runs on
   env     print shell commands that select the node for kubectl
 
   load FILE             import an archive of container images
@@ -44,11 +45,15 @@ func main() {
 	}
 }
 
-// operands are how many each command has, if it has any.
-var operands = map[string]int{"load": 1, "crash": 2}
+// operands are how many each command must have, and may have.
+var operands = map[string][2]int{"load": {1, 1}, "crash": {2, 2}, "outage": {0, 1}}
 
 func run(ctx context.Context, arguments []string) error {
-	if len(arguments) == 0 || len(arguments)-1 != operands[arguments[0]] {
+	if len(arguments) == 0 {
+		arguments = []string{""}
+	}
+	given := operands[arguments[0]]
+	if n := len(arguments) - 1; n < given[0] || n > given[1] {
 		fmt.Fprint(os.Stderr, usage)
 		return errors.New("exactly one command is needed, and what it works on")
 	}
@@ -64,7 +69,7 @@ func run(ctx context.Context, arguments []string) error {
 	case "down":
 		return down(layout)
 	case "outage":
-		return onNode(layout, func(n *cluster.Node) error { return n.RestartAPIServer(ctx) })
+		return outage(ctx, layout, arguments[1:])
 	case "load":
 		return onNode(layout, func(n *cluster.Node) error { return n.Load(ctx, arguments[1]) })
 	case "crash":
@@ -125,6 +130,18 @@ func down(layout cluster.Layout) error {
 	}
 	fmt.Fprintln(os.Stderr, "node is down")
 	return nil
+}
+
+// outage takes the API server away for a while.
+func outage(ctx context.Context, layout cluster.Layout, arguments []string) error {
+	var lasts time.Duration
+	for _, a := range arguments {
+		var err error
+		if lasts, err = time.ParseDuration(a); err != nil {
+			return fmt.Errorf("how long is the API server to be away: %w", err)
+		}
+	}
+	return onNode(layout, func(n *cluster.Node) error { return n.RestartAPIServer(ctx, lasts) })
 }
 
 // onNode does something to a node that is up.

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -63,10 +64,10 @@ func Up(ctx context.Context, root string, progress io.Writer) (*Node, error) {
 // Local tells whether the cluster is the local node, which is ours to break.
 func (n *Node) Local() bool { return n.root != "" }
 
-// Outage kills the local node's API server and starts it again. It returns when
-// that is ready.
-func (n *Node) Outage(ctx context.Context) error {
-	if err := n.command(ctx, "outage"); err != nil {
+// Outage kills the local node's API server and starts it again after a while. It
+// returns when that is ready.
+func (n *Node) Outage(ctx context.Context, lasts time.Duration) error {
+	if err := n.command(ctx, "outage", lasts.String()); err != nil {
 		return fmt.Errorf("restart the API server: %w", err)
 	}
 	return nil

@@ -5,14 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/test/node/netns"
 	"github.com/kubectl-tidb/kubectl-tidb/test/node/process"
 )
 
-// RestartAPIServer kills the API server and starts it again. Nobody else of the
-// node is touched: what lives through the outage is what a test wants to see.
-func (n *Node) RestartAPIServer(ctx context.Context) error {
+// RestartAPIServer kills the API server and starts it again, after a while. Nobody
+// else of the node is touched: what lives through the outage is what a test wants
+// to see. Who waits for it no longer gets it back at once.
+func (n *Node) RestartAPIServer(ctx context.Context, lasts time.Duration) error {
 	i := slices.IndexFunc(n.state.Processes, func(r process.Record) bool { return r.Name == apiServer })
 	if i < 0 {
 		return fmt.Errorf("the node is not up: it has no %s", apiServer)
@@ -21,6 +23,11 @@ func (n *Node) RestartAPIServer(ctx context.Context) error {
 		return err
 	}
 	n.state.Processes = slices.Delete(n.state.Processes, i, i+1)
+	select {
+	case <-time.After(lasts):
+	case <-ctx.Done():
+		ctx = context.WithoutCancel(ctx)
+	}
 	dialer, err := netns.NewDialer(n.namespace)
 	if err != nil {
 		return err

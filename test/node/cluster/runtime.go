@@ -14,6 +14,8 @@ func (l Layout) kubeletConfig() map[string]any {
 		"clusterDNS":               []string{bridgeIP},
 		"clusterDomain":            "cluster.local",
 		"resolvConf":               l.config("resolv.conf"),
+		// Soon after an outage of the API server the node is Ready again.
+		"nodeStatusReportFrequency": "10s",
 		"authentication": object{
 			"anonymous": object{"enabled": false},
 			"webhook":   object{"enabled": false},
