@@ -156,19 +156,31 @@ func killed(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for i := range 10 {
-		pause := time.Duration(rng.IntN(300)) * time.Millisecond
+		pause, struck := time.Duration(rng.IntN(300))*time.Millisecond, false
 		code := until(t, syscall.SIGKILL, func(e event.Event) bool {
-			if e.Type != event.Finished && e.Type != event.Started {
+			leaders.hear(e)
+			if struck || e.Type != event.Finished && e.Type != event.Started {
 				return false
 			}
 			time.Sleep(pause) // a moment between two events
+			struck = true
 			return true
 		}, "upgrade", cluster, to)
 		if code == 0 {
 			t.Fatalf("the upgrade was over before it was killed at kill %d", i+1)
 		}
 	}
-	tidb(t, 0, "upgrade", cluster, to)
+	run := world.plugin.Start(t.Context(), "upgrade", cluster, to, "-o", "json")
+	defer run.Close()
+	for e, err := range run.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaders.hear(e)
+	}
+	if code := run.Wait(); code != 0 {
+		t.Fatalf("exit code %d of the upgrade that nobody ends", code)
+	}
 	wantConverged(t, 3, 3, 2, to)
 	leaders.wantOneMoveEach(t)
 }

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -86,10 +87,12 @@ func idle(t *testing.T) {
 	before := versions(t)
 	tidb(t, 0, "sync", cluster)
 	if after := versions(t); after != before {
-		t.Errorf("sync wrote: resource versions were %s and are %s", before, after)
+		t.Errorf("sync wrote: StatefulSets were %s and are %s", before, after)
 	}
 }
 
+// versions are those of StatefulSets as far as we write them. Their resource versions
+// would also tell of each pod that Kubernetes counts in their status.
 func versions(t *testing.T) (all string) {
 	t.Helper()
 	sets, err := world.Kube.AppsV1().StatefulSets(namespace).List(t.Context(), metav1.ListOptions{})
@@ -97,12 +100,13 @@ func versions(t *testing.T) (all string) {
 		t.Fatal(err)
 	}
 	for _, s := range sets.Items {
-		all += s.Name + "=" + s.ResourceVersion + " "
+		all += fmt.Sprintf("%s=%s/%d %v %v; ", s.Name, s.UID, s.Generation, s.Labels, s.Annotations)
 	}
 	return all
 }
 
-// until starts a driving verb and ends it by a signal once an event is seen.
+// until starts a driving verb and ends it by a signal once an event is seen, the
+// first for which when says so. It is asked about all of them.
 func until(t *testing.T, sig syscall.Signal, when func(event.Event) bool, args ...string) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -117,7 +121,7 @@ func until(t *testing.T, sig syscall.Signal, when func(event.Event) bool, args .
 		if !seen && e.Step != "" {
 			t.Logf("%s: %s", e.Type, e.Step) // what there is to see if the one waited for never comes
 		}
-		if !seen && when(e) {
+		if when(e) && !seen {
 			seen = true
 			t.Logf("%v at: %s %s %s", sig, e.Type, e.Step, e.Reason)
 			if err := run.Signal(sig); err != nil {
