@@ -10,19 +10,18 @@ func (sc Scene) byHand(p Profile, h hold, v verdict) verdict {
 	if !sc.Got.Set.Manual || h.rolling {
 		return v
 	}
-	asked := map[string]bool{}
 	for i := range v.gates {
 		g := &v.gates[i]
 		if m, ok := sc.Got.Member(g.Member); ok && g.Want == servingAgain && sc.outworn(p, m) {
-			g.Blocked, g.Unblock, asked[m.Name] = !g.fated, deletePod+m.Name, true
+			g.Blocked, g.Unblock = !g.fated, deletePod+m.Name
 		}
 	}
 	if !p.Voters || !sc.All.PD.Leaderless {
 		return v
 	}
-	// Without a quorum those that are to leave have to vote once more.
+	// Without a quorum those that are to leave have to vote once more, too.
 	for _, m := range sc.Got.Running() {
-		if !asked[m.Name] && sc.outworn(p, m) {
+		if sc.outworn(p, m) {
 			g := serving(sc, m)
 			g.Blocked, g.Unblock = true, deletePod+m.Name
 			v.gates = append(v.gates, g)

@@ -32,6 +32,10 @@ func TestFate(t *testing.T) {
 			p := c.Member("t-tikv-1").Pod
 			p.Ready, p.Made = true, plantest.Now.Add(-99*time.Hour)
 		})},
+		{Name: "its claim is going, which is another thing", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, 31*time.Minute, "t-tikv-1")
+			c.Member("t-tikv-1").Claims[0].Terminating = true
+		})},
 		{Name: "others go on beside it", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, 31*time.Minute, "t-tikv-1")
 			c.Roll(tidb).Want(tikv).Replicas = 5

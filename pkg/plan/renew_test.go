@@ -123,8 +123,12 @@ func TestRenew(t *testing.T) {
 			c.Seen.PD.UpStores, c.Seen.PD.Stores = 4, 4 // one is elsewhere
 		})},
 		{Name: "the claim of a TiDB server is going", Cluster: with(func(c *plantest.Cluster) {
-			c.Roll(tidb).Member("t-tidb-1").Claims = []state.Claim{{Name: "log-t-tidb-1", UID: "log", Terminating: true}}
+			m := c.Roll(tidb).Member("t-tidb-2")
+			m.Claims, m.Pod.Claims = []state.Claim{{Name: "log-t-tidb-2", UID: "log", Terminating: true}}, []string{"log-t-tidb-2"}
 		})},
+		{Name: "a store is a tombstone, and its claim and its pod are going", Cluster: with(buried("t-tikv-1", func(m *state.Member) {
+			m.Claims[0].Marked, m.Claims[0].Terminating, m.Pod.Terminating = false, true, true
+		}))},
 		{Name: "two stores are tombstones", Cluster: with(
 			buried("t-tikv-1", func(m *state.Member) { m.Claims[0].Marked = false }),
 			buried("t-tikv-2", func(m *state.Member) { m.Claims[0].Marked = false }))},

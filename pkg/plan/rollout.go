@@ -44,7 +44,7 @@ func (sc Scene) repair(p Profile, h hold) verdict {
 // when its API server was away for long. A restart is not free then, so what it says
 // has to last for a while.
 func contested(m state.Member) (until time.Time) {
-	if p := m.Pod; p != nil && !p.Ready && !p.Started.IsZero() && m.Database.Presence == state.Present && m.Database.Healthy {
+	if p := m.Pod; p != nil && !p.Ready && !p.Started.IsZero() && m.Database.Healthy {
 		return p.Since.Add(settling)
 	}
 	return time.Time{}
