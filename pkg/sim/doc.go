@@ -36,7 +36,7 @@
 // each other, in half of them beside foreground commands, some of which ask for the
 // lease. They, and those commands, go by the cluster's Lease: package lease as it is,
 // on an API server that is a record with a version, renewed by hand each time that it
-// is due, and by clocks that are up to a day apart. What a daemon does in a turn, and
+// is due, and by clocks that are hours apart. What a daemon does in a turn, and
 // when it takes, keeps, rests and gives back a lease, is daemon.Tenant as it is.
 //
 // What is modelled of a daemon instead: its mirror, whose Kubernetes half is a few
