@@ -16,7 +16,7 @@ func (sc Scene) byHand(p Profile, h hold, v verdict) verdict {
 			g.Blocked, g.Unblock = !g.fated, deletePod+m.Name
 		}
 	}
-	if !p.Voters || !sc.All.PD.Leaderless {
+	if !p.Voters || !sc.All.PD.Leaderless && !sc.silent() {
 		return v
 	}
 	// Without a quorum those that are to leave have to vote once more, too.
@@ -28,6 +28,17 @@ func (sc Scene) byHand(p Profile, h hold, v verdict) verdict {
 		}
 	}
 	return v
+}
+
+// silent: PD does not answer, and none of its members here is ready. They crash too
+// fast for one to be asked whether it has a leader.
+func (sc Scene) silent() bool {
+	for _, m := range sc.Got.Running() {
+		if m.Pod != nil && m.Pod.Ready {
+			return false
+		}
+	}
+	return sc.All.PD.Problem != ""
 }
 
 // deletePod is what a user does who restarts pods himself.

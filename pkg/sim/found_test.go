@@ -112,3 +112,25 @@ func TestAddedMemberHoldsUpOthers(t *testing.T) {
 	w.Pass(600)
 	fine(t, w)
 }
+
+// The last member of PD crashes on a template that its user has to replace pods for,
+// and is itself to go once another one has joined. PD crashes too fast to be asked
+// whether it has a leader, and is silent: he is told to delete the pod all the same.
+// (seed 15015)
+func TestLastMemberCrashesByHand(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true})
+	w.lose(w.pods[pd][0], 1200)
+	w.Scale(topology.PD, 2)
+	w.OnStep("scale PD from 3 to 2", func() {
+		w.Manual(topology.PD)
+		w.Upgrade("v2-crashing", topology.PD)
+		w.Scale(topology.PD, 1)
+	})
+	w.OnStep("update StatefulSet basic-pd", func() { w.remove(w.pods[pd][1]) })
+	_, _ = w.Drive(30 * time.Minute)
+	w.Upgrade("v1", topology.PD)
+	fine(t, w)
+	if !told(w, "user: delete pod basic-pd-1, as asked") {
+		t.Error(w.Transcript())
+	}
+}
