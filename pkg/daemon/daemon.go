@@ -252,8 +252,11 @@ func (d *Daemon) changed(obj any) {
 
 // gathering is how long changes are gathered now.
 func (d *Daemon) gathering() time.Duration {
-	return min(gather+time.Duration(d.queue.Len())*gatherMore, gatherMost)
+	return min(gather+d.busy(), gatherMost)
 }
+
+// busy is about how long a cluster waits for its turn now.
+func (d *Daemon) busy() time.Duration { return time.Duration(d.queue.Len()) * gatherMore }
 
 // work takes one turn of one cluster; false when there are no more.
 func (d *Daemon) work(ctx context.Context) bool {

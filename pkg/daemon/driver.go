@@ -88,7 +88,7 @@ func (d *driver) turn(ctx context.Context) (plan.Plan, time.Duration, error) {
 	if d.unrecorded > 0 {
 		pause = min(pause, d.unrecorded)
 	}
-	if pause > connected {
+	if pause+d.home.busy() > connected {
 		d.observer.Close()
 	}
 	return p, max(pause, d.home.gathering()), nil

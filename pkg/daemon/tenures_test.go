@@ -3,8 +3,13 @@ package daemon
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // TestTenures: what is told of a cluster is true, in whatever order the ends of its
@@ -39,6 +44,49 @@ func TestTenures(t *testing.T) {
 			if got := fmt.Sprint(told); got != tt.want {
 				t.Errorf("told %s, want %s", got, tt.want)
 			}
+		})
+	}
+}
+
+// TestOver: a lease that ends by itself is a reason to look at the cluster, unless
+// it ends because there was nothing to do.
+func TestOver(t *testing.T) {
+	for name, tt := range map[string]struct {
+		end   func(*testing.T, *stage, *lease.Held)
+		looks int
+	}{
+		"rests": {func(_ *testing.T, _ *stage, held *lease.Held) { held.Rest() }, 0},
+		"is deleted": {func(t *testing.T, s *stage, _ *lease.Held) {
+			if err := s.kube.CoordinationV1().Leases("db").Delete(t.Context(), s.lease(t).Name, metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := setup(t, nil)
+				d, err := New(Config{Kube: s.kube, Intent: intent.New(s.dyn), Meter: meter{s, "a"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer d.queue.ShutDown()
+				tc, _ := belongings(t, "basic")
+				held, err := lease.NewBid(s.kube, topology.New(tc), lease.Self()).Try(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				dr := &driver{key: basic, home: d, tenures: tenures{tell: func(held bool) { d.Meter.Held(basic, held) }}}
+				dr.taken(held)
+				if !s.drives("a") {
+					t.Error("it is not told that the cluster is driven")
+				}
+				tt.end(t, s, held)
+				pass(lookAgain)
+				if s.drives("a") || d.queue.Len() != tt.looks {
+					t.Errorf("driven: %t; %d clusters are to be looked at", s.drives("a"), d.queue.Len())
+				}
+				_ = held.Release()
+			})
 		})
 	}
 }

@@ -16,18 +16,35 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 )
 
-// rest has nothing happen.
-func (h *herd) rest(ctx context.Context, r *result) (err error) {
-	if r.idleFrom, err = h.usage(ctx); err != nil {
+// rest has nothing happen. It begins when the daemon has delivered its Events,
+// which it does in its own time, or after a minute.
+func (h *herd) rest(ctx context.Context, r *result) error {
+	from, err := h.usage(ctx)
+	for range 12 {
+		if err != nil {
+			return err
+		}
+		before := from.writes
+		if from, err = h.later(ctx, 5*time.Second); err == nil && from.writes == before {
+			break
+		}
+	}
+	if err != nil {
 		return err
 	}
+	r.idleFrom = from
+	r.idleTo, err = h.later(ctx, h.idle)
+	return err
+}
+
+// later is what has been used up after a while.
+func (h *herd) later(ctx context.Context, after time.Duration) (usage, error) {
 	select {
 	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(h.idle):
+		return usage{}, context.Cause(ctx)
+	case <-time.After(after):
 	}
-	r.idleTo, err = h.usage(ctx)
-	return err
+	return h.usage(ctx)
 }
 
 // reactions are the times from a change of a spec to the first write that it

@@ -109,10 +109,16 @@ func (s *sets) sync(ctx context.Context, set *appsv1.StatefulSet) error {
 	s.made[set.UID] = wanted
 	s.mu.Unlock()
 	count := int32(wanted)
-	return patch(ctx, s.kube.AppsV1().StatefulSets(s.namespace), set.Name, appsv1.StatefulSetStatus{
+	set = set.DeepCopy()
+	set.Status = appsv1.StatefulSetStatus{
 		ObservedGeneration: set.Generation, Replicas: count, ReadyReplicas: count, AvailableReplicas: count,
 		CurrentReplicas: count, UpdatedReplicas: count, CurrentRevision: revision(set), UpdateRevision: revision(set),
-	})
+	}
+	_, err := s.kube.AppsV1().StatefulSets(s.namespace).UpdateStatus(ctx, set, metav1.UpdateOptions{})
+	if apierrors.IsConflict(err) {
+		return nil // it has changed, and is looked at again
+	}
+	return err
 }
 
 // start makes a pod, with its claims, and says that it runs.
@@ -136,23 +142,18 @@ func (s *sets) start(ctx context.Context, set *appsv1.StatefulSet, n int) error 
 		}})
 	}
 	pods := s.kube.CoreV1().Pods(s.namespace)
-	if _, err := pods.Create(ctx, pod, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		return err
+	made, err := pods.Create(ctx, pod, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) { // from an attempt that failed half-way
+		made, err = pods.Get(ctx, name, metav1.GetOptions{})
 	}
-	return patch(ctx, pods, name, running(pod))
-}
-
-// patcher is a client of one kind of object.
-type patcher[T any] interface {
-	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error)
-}
-
-func patch[T any](ctx context.Context, to patcher[T], name string, status any) error {
-	body, err := json.Marshal(map[string]any{"status": status})
 	if err != nil {
 		return err
 	}
-	_, err = to.Patch(ctx, name, types.MergePatchType, body, metav1.PatchOptions{}, "status")
+	made.Status = running(made)
+	_, err = pods.UpdateStatus(ctx, made, metav1.UpdateOptions{})
+	if apierrors.IsConflict(err) { // the daemon has labelled it
+		return s.start(ctx, set, n)
+	}
 	return err
 }
 
