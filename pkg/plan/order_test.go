@@ -122,6 +122,17 @@ func TestByHand(t *testing.T) {
 			c.Want(tikv).Set.Drift = plan.Differs
 			return c
 		}()},
+		{Name: "a store that crashes is on its way out", Cluster: func() *plantest.Cluster {
+			c := plantest.New(3, 4, 2).Roll(tikv).Set(tikv, manual).Down(time.Minute, "t-tikv-3")
+			c.Want(tikv).Replicas, c.Member("t-tikv-3").Database.State = 3, state.StoreOffline
+			return c
+		}()},
+		{Name: "PD cannot be asked, and one that is not wanted crashes", Cluster: func() *plantest.Cluster {
+			c := plantest.New(3, 0, 0).Roll(pd).Set(pd, manual).Down(time.Minute, "t-pd-2")
+			c.Seen.PD = state.PD{Problem: "PD does not answer"}
+			c.Want(pd).Replicas = 2
+			return deaf(c, "t-pd-0", "t-pd-1", "t-pd-2")
+		}()},
 		{Name: "PD has no quorum, one is not wanted", Cluster: func() *plantest.Cluster {
 			c := deaf(plantest.New(3, 0, 0).Roll(pd).Set(pd, manual), "t-pd-0", "t-pd-1", "t-pd-2")
 			c.Seen.PD = state.PD{Problem: "PD has no leader", Leaderless: true}

@@ -103,6 +103,13 @@ func TestReclaim(t *testing.T) {
 			g.Members = nil
 			c.Seen.Groups[tikv] = g
 		}, "act\ndelete left-over claim log-t-tidb-3 and its volume"},
+		"a PD member was removed, and PD speaks of no stores": {func(c *plantest.Cluster) {
+			unspoken(c)
+			left(c, pd)
+			g := c.Seen.Groups[tikv]
+			g.Members = nil
+			c.Seen.Groups[tikv] = g
+		}, pds},
 		"a server was removed, and PD is suspended as well": {func(c *plantest.Cluster) {
 			unspoken(c)
 			gone(pd)(c)

@@ -39,12 +39,12 @@ func (sc Scene) repair(p Profile, h hold) verdict {
 	return act(sc.restart(m))
 }
 
-// contested: Kubernetes says that the member is down and the database that it serves.
+// contested: of a member that is down, Kubernetes says so and the database that it serves.
 // Kubernetes says so of all pods of a host that it has lost sight of, and of all hosts
 // when its API server was away for long. A restart is not free then, so what it says
 // has to last for a while.
 func contested(m state.Member) (until time.Time) {
-	if p := m.Pod; p != nil && !p.Ready && !p.Started.IsZero() && m.Database.Healthy {
+	if p := m.Pod; p != nil && !p.Started.IsZero() && m.Database.Healthy {
 		return p.Since.Add(settling)
 	}
 	return time.Time{}
