@@ -12,10 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// away is how long the API server is gone: for twice as long as a lease lasts, so that
-// nobody holds one when it is back. Kubernetes needs as long again, and more, to notice
-// that: its own programs wait longer and longer before they try again.
-const away = 30 * time.Second
+// away is how long the API server is gone: for longer than a lease lasts, so that
+// nobody holds one when it is back, and for longer than Kubernetes believes that its
+// nodes are well. To notice that it is back takes Kubernetes as long again: its own
+// programs wait longer and longer before they try again.
+const away = time.Minute
 
 // daemonOutage: the API server goes away for long while leaders are evicted. All
 // daemons live through it, one of them drives on, and nothing of theirs is left.
@@ -26,7 +27,7 @@ func daemonOutage(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun, seen := time.Now(), map[string]int{}
-	poll(t, 3*time.Minute, "Ready", func(ctx context.Context) bool {
+	poll(t, patience, "Ready", func(ctx context.Context) bool {
 		wantOneDriver(ctx, t, seen)
 		return isReady(ctx)
 	})

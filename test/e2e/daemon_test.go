@@ -18,6 +18,8 @@ const (
 	// over, and as much again for a container that Kubernetes starts anew before its
 	// pod is gone, and that takes the lease for a moment.
 	takeover = time.Minute
+	// patience bounds what has no bound that is promised.
+	patience = 5 * time.Minute
 )
 
 // wanted is what a user of the daemon writes, and nothing else.
@@ -82,10 +84,10 @@ func TestDaemon(t *testing.T) {
 	step("the API server is away", daemonOutage)
 	step("nothing was restarted", wantDaemonsWell)
 	step("delete", func(t *testing.T) {
-		kubectl(t, "", "-n", namespace, "delete", "tidbcluster", cluster, "--timeout=60s")
+		kubectl(t, "", "-n", namespace, "delete", "tidbcluster", cluster, "--timeout="+patience.String())
 		of := "app.kubernetes.io/instance=" + cluster
 		awaitNoPods(t, namespace, of)
-		kubectl(t, "", "-n", namespace, "delete", "pvc", "-l", of, "--timeout=60s")
+		kubectl(t, "", "-n", namespace, "delete", "pvc", "-l", of, "--timeout="+patience.String())
 	})
 }
 
@@ -93,11 +95,7 @@ func TestDaemon(t *testing.T) {
 // middle of what the daemon does, and one without looks on or is first.
 func commanded(t *testing.T) {
 	patchCluster(t, `{"spec":{"tikv":{"replicas":3}}}`)
-	for begun := time.Now(); driver(t) == ""; time.Sleep(100 * time.Millisecond) {
-		if time.Since(begun) > takeover {
-			t.Fatal("no daemon begins to scale in")
-		}
-	}
+	poll(t, takeover, "a daemon begins to scale in", func(context.Context) bool { return driver(t) != "" })
 	if out := tidb(t, 0, "sync", cluster, "--evict-timeout", "10m").Stderr; strings.Contains(out, "looking on") {
 		t.Errorf("the command was not given way to:\n%s", out)
 	}
@@ -128,7 +126,7 @@ func install(t *testing.T, image string) {
 	all := manifest("-A")
 	t.Cleanup(func() { uninstall(t, all) })
 	kubectl(t, all, "apply", "--validate=strict", "-f", "-")
-	kubectl(t, "", "-n", home, "rollout", "status", "deployment/kubectl-tidb", "--timeout=60s")
+	kubectl(t, "", "-n", home, "rollout", "status", "deployment/kubectl-tidb", "--timeout="+patience.String())
 	// So whatever it knows of PD it knows from PD, not by way of the API server.
 	out, _ := world.Kubectl(t.Context(), "", "auth", "can-i", "create", "pods/portforward", "-A", "--as=system:serviceaccount:"+home+":kubectl-tidb")
 	if strings.TrimSpace(out) != "no" {
@@ -139,7 +137,7 @@ func install(t *testing.T, image string) {
 // uninstall leaves nothing of the daemon, and shows what it said if the test has
 // failed.
 func uninstall(t *testing.T, manifest string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	defer cancel()
 	if t.Failed() {
 		out, err := world.Kubectl(ctx, "", "-n", home, "logs", "-l", daemonPods, "--prefix", "--tail=100")
@@ -147,7 +145,7 @@ func uninstall(t *testing.T, manifest string) {
 	}
 	for _, args := range [][]string{
 		{"delete", "--ignore-not-found", "-f", "-"},
-		{"delete", "namespace", home, "--ignore-not-found", "--timeout=90s"}, // waits for the pods
+		{"delete", "namespace", home, "--ignore-not-found", "--timeout=" + patience.String()}, // waits for the pods
 	} {
 		if _, err := world.Kubectl(ctx, manifest, args...); err != nil {
 			t.Error(err)
@@ -159,7 +157,7 @@ func uninstall(t *testing.T, manifest string) {
 func awaitReady(t *testing.T) {
 	t.Helper()
 	begun := time.Now()
-	kubectl(t, "", "-n", namespace, "wait", "tidbcluster/"+cluster, "--for=condition=Ready", "--timeout=3m")
+	kubectl(t, "", "-n", namespace, "wait", "tidbcluster/"+cluster, "--for=condition=Ready", "--timeout="+patience.String())
 	t.Logf("Ready after %v", time.Since(begun).Round(time.Second/10))
 }
 
@@ -174,7 +172,7 @@ func awaitEviction(t *testing.T) {
 	t.Helper()
 	client := pdClient()
 	defer client.Close()
-	poll(t, 2*time.Minute, "leaders are evicted", func(ctx context.Context) bool {
+	poll(t, patience, "leaders are evicted", func(ctx context.Context) bool {
 		stores, err := client.EvictLeaderStores(ctx)
 		return err == nil && len(stores) > 0
 	})
@@ -206,7 +204,7 @@ func awaitOther(t *testing.T, dead string, begun time.Time) time.Duration {
 // wantDaemonsWell asserts that there are two pods, ready, none of which had to be
 // restarted.
 func wantDaemonsWell(t *testing.T) {
-	kubectl(t, "", "-n", home, "rollout", "status", "deployment/kubectl-tidb", "--timeout=60s")
+	kubectl(t, "", "-n", home, "rollout", "status", "deployment/kubectl-tidb", "--timeout="+patience.String())
 	pods, err := world.Kube.CoreV1().Pods(home).List(t.Context(), metav1.ListOptions{LabelSelector: daemonPods})
 	if err != nil {
 		t.Fatal(err)
@@ -244,7 +242,7 @@ func poll(t *testing.T, limit time.Duration, what string, seen func(context.Cont
 
 func awaitNoPods(t *testing.T, namespace, selector string) {
 	t.Helper()
-	poll(t, 90*time.Second, "no pods", func(ctx context.Context) bool {
+	poll(t, patience, "no pods", func(ctx context.Context) bool {
 		pods, err := world.Kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 		return err == nil && len(pods.Items) == 0
 	})
