@@ -90,9 +90,17 @@ func TestFounders(t *testing.T) {
 		c.Member("t-pd-0").Claims = nil
 		return c
 	}
+	resumed := func(id uint64, founders int) *plantest.Cluster {
+		c := plantest.New(1, 0, 0).Blind().Set(pd, func(s *state.Set) { *s = state.Set{} })
+		c.Want(pd).Set.Drift, c.Want(pd).Founders, c.Seen.PD.ClusterID = plan.Missing, founders, id
+		c.Member("t-pd-0").Pod = nil
+		return c
+	}
 	plantest.Table(t, "founders", []plantest.Case{
 		{Name: "too few to found it", Cluster: founding(0)},
 		{Name: "it was founded, and does not answer", Cluster: founding(7)},
+		{Name: "fewer are wanted than have begun to found it", Cluster: resumed(0, 3)},
+		{Name: "fewer are wanted than have founded it", Cluster: resumed(7, 0)},
 	})
 }
 

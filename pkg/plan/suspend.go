@@ -95,7 +95,8 @@ func (sc Scene) leaving() verdict {
 // are there Kubernetes would delete at once, data or not, and members whose data
 // is there may be what a quorum or a region needs: all of them come back, wanted
 // or not, and are scaled in as any other. Those that have never been are scaled
-// out to, one by one, unless there is no cluster yet for them to join.
+// out to, one by one, unless there is no cluster yet for them to join. To found it
+// takes those who were told to, wanted or not.
 func (sc Scene) births(p Profile) int {
 	n := sc.Got.Extent()
 	for _, m := range sc.Got.Members {
@@ -104,7 +105,7 @@ func (sc Scene) births(p Profile) int {
 		}
 	}
 	if n == 0 || p.Stateless || sc.All.PD.ClusterID == 0 {
-		n = max(n, sc.Want.Size())
+		n = max(n, sc.Want.Size(), sc.Want.Founders)
 	}
 	return n
 }

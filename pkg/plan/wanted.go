@@ -25,6 +25,9 @@ type Group struct {
 	// fingerprint mean the same to the components, so a difference is what
 	// makes a rollout.
 	Template string
+	// Founders is how many members are told to found PD's cluster together, 0 when
+	// there is one. With fewer than most of them nobody does.
+	Founders int
 }
 
 // Drift tells how far an object that exists is from the wanted one.

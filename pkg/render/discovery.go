@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -74,7 +75,7 @@ func bootstrapData(c topology.Cluster, g topology.Group, have Existing, snap sta
 		}
 		return data
 	case have.Sets[topology.PD] != nil, snap.Groups[topology.PD].Extent() > 0 && old != nil,
-		founded(c, snap, old[keyInitial]):
+		begun(c, snap, old[keyInitial]):
 		// The first members are starting, told what is written there, or have
 		// been. Other names now would be another cluster: if more members were
 		// asked for meanwhile, those have claims too, and nothing on them.
@@ -142,6 +143,16 @@ func initialCluster(c topology.Cluster, g topology.Group) string {
 	return strings.Join(members, ",")
 }
 
+// firstMembers is how many are told to start a cluster that does not exist yet.
+func firstMembers(objects []plan.Object) int {
+	for _, o := range objects {
+		if m, ok := o.Manifest.(*corev1.ConfigMap); ok && m.Data[keyInitial] != "" && m.Data[keyClusterID] == "" {
+			return len(strings.Split(m.Data[keyInitial], ","))
+		}
+	}
+	return 0
+}
+
 // joinURLs are the members that a new one can ask to join. A listed member
 // stays in the list while PD has it, healthy or not: the list shall not be
 // written for each member that restarts. Without any healthy one, the old list
@@ -161,16 +172,13 @@ func joinURLs(c topology.Cluster, snap state.Snapshot, old string) string {
 	return strings.Join(urls, ",")
 }
 
-// founded tells whether there may be a cluster of these first members: most of them
-// have had a pod, and with it a claim. It takes as many to begin.
-func founded(c topology.Cluster, snap state.Snapshot, initial string) bool {
-	n := 0
-	for _, m := range snap.Groups[topology.PD].Members {
-		if len(m.Claims) > 0 && named(initial, c.PDName(m.Ordinal)) {
-			n++
-		}
-	}
-	return initial != "" && n > len(strings.Split(initial, ","))/2
+// begun tells whether one of these first members has had a pod, and with it a
+// claim. Its log may begin with their names, so that with other ones it would wait
+// for ever; and most of them may have founded the cluster.
+func begun(c topology.Cluster, snap state.Snapshot, initial string) bool {
+	return slices.ContainsFunc(snap.Groups[topology.PD].Members, func(m state.Member) bool {
+		return len(m.Claims) > 0 && named(initial, c.PDName(m.Ordinal))
+	})
 }
 
 // partlyUsed tells whether some, but not all, of the first members have a claim

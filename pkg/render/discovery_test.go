@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -88,7 +89,9 @@ func TestBootstrapData(t *testing.T) {
 		"suspended, and more are wanted":  {noSet: true, old: data{keyInitial: initial1}, snap: silent(true, true, true), want: data{keyInitial: initial1}},
 		"suspended, and fewer are wanted": {edit: one, noSet: true, old: data{keyInitial: initial3}, snap: silent(true, true, true), want: data{keyInitial: initial3}},
 
-		"suspended before most had a pod": {edit: one, noSet: true, old: data{keyInitial: initial3}, snap: silent(true, false, false), want: data{keyInitial: initial1}},
+		"suspended before most had a pod":                       {noSet: true, old: data{keyInitial: initial3}, snap: silent(true, false, false), want: data{keyInitial: initial3}},
+		"suspended before most had a pod, and fewer are wanted": {edit: one, noSet: true, old: data{keyInitial: initial3}, snap: silent(true, false, false), want: data{keyInitial: initial3}},
+		"suspended before any had a pod, and fewer are wanted":  {edit: one, noSet: true, old: data{keyInitial: initial3}, snap: silent(), want: data{keyInitial: initial1}},
 
 		"all data of an earlier cluster":  {noSet: true, snap: silent(true, true, true), want: data{keyInitial: initial3}},
 		"some data of an earlier cluster": {noSet: true, snap: silent(true, false, false), want: nil},
@@ -155,6 +158,13 @@ func TestBootstrapData(t *testing.T) {
 			}
 			if w.Objects[0].Drift != drift {
 				t.Errorf("drift %d, want %d", w.Objects[0].Drift, drift)
+			}
+			founders := 0
+			if got[keyClusterID] == "" && got[keyInitial] != "" {
+				founders = 1 + strings.Count(got[keyInitial], ",")
+			}
+			if g, _ := w.Group(topology.PD); g.Founders != founders {
+				t.Errorf("%d founders, want %d", g.Founders, founders)
 			}
 			if got[keyAwaited] != "" && (got[keyInitial] == "" || got[keyClusterID] == "") {
 				t.Error("it names members that are late, and not to what")

@@ -46,6 +46,9 @@ func Want(c topology.Cluster, have Existing, snap state.Snapshot) (plan.Wanted, 
 			return plan.Wanted{}, fmt.Errorf("render %s: %w", g.Kind.Title(), err)
 		}
 		refused = append(refused, errs...)
+		if g.Kind == topology.PD {
+			group.Founders = firstMembers(w.Objects)
+		}
 		w.Groups = append(w.Groups, group)
 	}
 	if len(refused) > 0 {

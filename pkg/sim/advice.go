@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 )
 
@@ -49,7 +51,7 @@ func (w *World) newAdvice() advice {
 		return old
 	case w.recorded != 0:
 		return advice{there: true, founders: old.founders, cluster: true}
-	case (w.sets[pd].exists || w.anyPodOf(pd)) && old.there, w.founded(old.founders):
+	case (w.sets[pd].exists || w.anyPodOf(pd)) && old.there, w.begun(old.founders):
 		return old
 	case w.partlyUsed():
 		return advice{there: true}
@@ -57,15 +59,9 @@ func (w *World) newAdvice() advice {
 	return founding(w.Intent.Replicas[pd])
 }
 
-// founded: there may be a cluster of the first members, since most have had a pod.
-func (w *World) founded(founders int) bool {
-	n := 0
-	for _, c := range w.claims[pd][:founders] {
-		if c != nil {
-			n++
-		}
-	}
-	return founders > 0 && n > founders/2
+// begun: one of the first members has had a pod, and its log may begin with them.
+func (w *World) begun(founders int) bool {
+	return slices.ContainsFunc(w.claims[pd][:founders], func(c *claim) bool { return c != nil })
 }
 
 // newcomers is the advice while PD answers: founders that it has yet to see for

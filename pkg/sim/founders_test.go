@@ -141,3 +141,26 @@ func TestFewerFirstMembersThanThereWere(t *testing.T) {
 	w.Suspend()
 	fine(t, w)
 }
+
+// All is suspended when only one of the first members has had a pod, which with
+// OrderedReady is the first one. It begins with the names that it was told, and
+// those found PD, wanted or not. (seed 21979)
+func TestSuspendedBeforeThereWereFounders(t *testing.T) {
+	for _, wanted := range []int{1, 3, 5} {
+		w := New(Options{PD: 3, TiKV: 3, TiDB: 1, Ordered: [3]bool{true, false, false}})
+		w.Tell()
+		w.When(func(w *World) bool { return w.pods[pd][0] != nil }, func() { w.pods[pd][0].startAt = w.t + 3600 })
+		_, _ = w.Drive(10 * time.Minute)
+		w.Suspend(kinds[:]...)
+		_, _ = w.Drive(10 * time.Minute)
+		if w.claims[pd][0] == nil || w.claims[pd][1] != nil || w.sets[pd].exists {
+			t.Fatalf("this shows nothing\n%s", w.Transcript())
+		}
+		w.Scale(topology.PD, wanted)
+		w.Suspend()
+		fine(t, w)
+		if len(w.pd.members) != wanted {
+			t.Errorf("%d members, want %d\n%s", len(w.pd.members), wanted, w.Transcript())
+		}
+	}
+}

@@ -36,6 +36,9 @@ func (w *World) wanted() plan.Wanted {
 		if !w.services[k] {
 			g.Services[0].Drift = plan.Missing
 		}
+		if a := w.newAdvice(); kind(k) == pd && !a.cluster {
+			g.Founders = a.founders
+		}
 		switch w.config[k] {
 		case "":
 			g.Config[0].Drift = plan.Missing
