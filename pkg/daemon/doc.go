@@ -3,7 +3,8 @@
 // pauses and no end.
 //
 // What clusters consist of in Kubernetes is read from a mirror that watches keep
-// up to date, so that a cluster that is as wanted costs the API server nothing.
+// up to date, so that a cluster that is as wanted costs the API server nothing. It
+// keeps objects encoded, see docs/adr/0014-a-mirror-is-kept-encoded.md.
 // PD, TiKV and TiDB report nothing by themselves: of a converged cluster they are
 // asked now and then, of one that waits for them again and again. What disturbs
 // somebody is decided anew on live reads, as in the foreground.
