@@ -41,7 +41,7 @@ func main() {
 	flag.StringVar(&o.namespace, "namespace", "herd", "is made, and not deleted: nobody would see to that")
 	flag.IntVar(&o.clusters, "clusters", 1000, "how many, of 3 PD, 3 TiKV and 2 TiDB each")
 	flag.IntVar(&o.rate, "rate", 20, "changes per second")
-	flag.DurationVar(&o.changes, "changes", time.Minute, "how long clusters are changed")
+	flag.DurationVar(&o.changes, "changes", 50*time.Second, "how long clusters are changed")
 	flag.DurationVar(&o.idle, "idle", 2*time.Minute, "how long nothing happens")
 	flag.StringVar(&o.backend, "backend", "", "run the daemon, with PD, TiKV and TiDB at this address")
 	flag.StringVar(&o.listen, "listen", "127.0.0.1:18089", "the daemon's address")

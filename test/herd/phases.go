@@ -117,7 +117,7 @@ func (h *herd) scale(ctx context.Context, seen *reactions) error {
 		if i > 0 && i%len(order) == 0 { // once more, the other way round
 			replicas = 5 - replicas
 		}
-		name := h.name(order[i%len(order)])
+		name, patch := h.name(order[i%len(order)]), fmt.Appendf(nil, `{"spec":{"tidb":{"replicas":%d}}}`, replicas)
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -125,7 +125,6 @@ func (h *herd) scale(ctx context.Context, seen *reactions) error {
 		}
 		seen.ask(name+"-tidb", replicas)
 		go func() {
-			patch := fmt.Appendf(nil, `{"spec":{"tidb":{"replicas":%d}}}`, replicas)
 			_, _ = h.dyn.Resource(intent.Resource).Namespace(h.namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
 		}()
 	}
