@@ -12,7 +12,11 @@ func (sc Scene) byHand(p Profile, h hold, v verdict) verdict {
 	}
 	for i := range v.gates {
 		g := &v.gates[i]
-		if m, ok := sc.Got.Member(g.Member); ok && g.Want == servingAgain && sc.outworn(p, m) {
+		m, ok := sc.Got.Member(g.Member)
+		if o, queued := sc.before(m); queued {
+			m = o // which nobody else may wait for, since it was given up
+		}
+		if ok && g.Want == servingAgain && sc.outworn(p, m) {
 			g.Blocked, g.Unblock = !g.fated, deletePod+m.Name
 		}
 	}

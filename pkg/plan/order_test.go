@@ -130,6 +130,16 @@ func TestByHand(t *testing.T) {
 			c.Want(tikv).Set.Drift = plan.Differs
 			return c
 		}()},
+		{Name: "the replacement waits for the one that was given up", Cluster: func() *plantest.Cluster {
+			c := plantest.New(4, 3, 1).Roll(pd).Set(pd, func(s *state.Set) { s.Manual, s.Ordered = true, true }).Down(time.Minute, "t-pd-2")
+			c.Want(pd).Replicas, c.Seen.PD.Members, c.Seen.PD.Healthy = 3, 2, 2
+			given(c, "t-pd-2", time.Hour, deleted)
+			for _, name := range []string{"t-pd-2", "t-pd-3"} {
+				c.Member(name).Database = state.Database{Presence: state.Absent}
+			}
+			c.Member("t-pd-2").Pod.Ran, c.Member("t-pd-2").Claims[0].Marked, c.Member("t-pd-3").Pod = false, true, nil
+			return c
+		}()},
 		{Name: "a store that crashes is on its way out", Cluster: func() *plantest.Cluster {
 			c := plantest.New(3, 4, 2).Roll(tikv).Set(tikv, manual).Down(time.Minute, "t-tikv-3")
 			c.Want(tikv).Replicas, c.Member("t-tikv-3").Database.State = 3, state.StoreOffline
