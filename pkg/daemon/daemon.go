@@ -156,12 +156,12 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return d.stop(context.WithoutCancel(ctx))
 }
 
-// thrift has the garbage collector run twice as often as usual: nearly all of the
-// memory is the mirror, which lives long, and half as much again is enough for the
-// rest. Who sets GOGC knows better.
+// thrift has the garbage collector run more often than usual: nearly all of the
+// memory is the mirror, which lives long, and three quarters as much again are enough
+// for the rest. Who sets GOGC knows better.
 func thrift() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
+		debug.SetGCPercent(75)
 	}
 }
 

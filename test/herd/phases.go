@@ -47,38 +47,64 @@ func (h *herd) later(ctx context.Context, after time.Duration) (usage, error) {
 	return h.usage(ctx)
 }
 
-// reactions are the times from a change of a spec to the first write that it
-// leads to, as a watch of StatefulSets shows it.
+// reactions are what becomes of changes of specs: of each the first write that
+// serves it, as a watch of StatefulSets shows it.
 type reactions struct {
-	mu    sync.Mutex
-	asked map[string]asked // by StatefulSet
-	took  []time.Duration
+	mu   sync.Mutex
+	all  []*asked
+	open map[string]*asked // those that nothing has come of, by StatefulSet
 }
 
+// asked is a change of a spec.
 type asked struct {
-	at       time.Time
-	replicas int32
+	sent, accepted, served time.Time
+	replicas               int32
 }
 
-func (r *reactions) ask(set string, replicas int32) {
+// ask notes that a change is sent, and returns what notes that it was accepted.
+func (r *reactions) ask(set string, replicas int32) (accepted func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.asked[set] = asked{time.Now(), replicas}
+	a := &asked{sent: time.Now(), replicas: replicas}
+	r.all, r.open[set] = append(r.all, a), a
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		a.accepted = time.Now()
+	}
 }
 
 func (r *reactions) saw(set *appsv1.StatefulSet) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if a, ok := r.asked[set.Name]; ok && *set.Spec.Replicas == a.replicas {
-		r.took = append(r.took, time.Since(a.at))
-		delete(r.asked, set.Name)
+	if a, ok := r.open[set.Name]; ok && *set.Spec.Replicas == a.replicas {
+		a.served = time.Now()
+		delete(r.open, set.Name)
 	}
+}
+
+// count sorts the times. The daemon may have served a change before the user has
+// the answer, which took it no time.
+func (r *reactions) count(out *result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, a := range r.all {
+		switch {
+		case a.served.IsZero() || a.accepted.IsZero():
+			out.silent++
+		default:
+			out.sent = append(out.sent, a.served.Sub(a.sent))
+			out.accepted = append(out.accepted, max(0, a.served.Sub(a.accepted)))
+		}
+	}
+	slices.Sort(out.sent)
+	slices.Sort(out.accepted)
 }
 
 // change scales TiDB of clusters in a random order, so many per second, and waits
 // for all reactions.
 func (h *herd) change(ctx context.Context, r *result) error {
-	seen := &reactions{asked: map[string]asked{}}
+	seen := &reactions{open: map[string]*asked{}}
 	watching, err := h.sets.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(_, obj any) { seen.saw(obj.(*appsv1.StatefulSet)) },
 	})
@@ -102,10 +128,7 @@ func (h *herd) change(ctx context.Context, r *result) error {
 		return context.Cause(ctx)
 	case <-time.After(10 * time.Second): // for the last ones
 	}
-	seen.mu.Lock()
-	defer seen.mu.Unlock()
-	slices.Sort(seen.took)
-	r.took, r.silent = seen.took, len(seen.asked)
+	seen.count(r)
 	return nil
 }
 
@@ -123,9 +146,12 @@ func (h *herd) scale(ctx context.Context, seen *reactions) error {
 			return context.Cause(ctx)
 		case <-ticker.C:
 		}
-		seen.ask(name+"-tidb", replicas)
+		accepted := seen.ask(name+"-tidb", replicas)
 		go func() {
-			_, _ = h.dyn.Resource(intent.Resource).Namespace(h.namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+			_, err := h.dyn.Resource(intent.Resource).Namespace(h.namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+			if err == nil {
+				accepted()
+			}
 		}()
 	}
 	return nil

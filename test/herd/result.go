@@ -13,16 +13,19 @@ type result struct {
 	clusters, rate                     int
 	creation                           time.Duration
 	idleFrom, idleTo, busyFrom, busyTo usage
-	took                               []time.Duration // in order
-	silent                             int             // changes without a reaction
+	sent, accepted                     []time.Duration // in order: from then on until a change was served
+	silent                             int             // changes that were not
 }
 
-// quantile is the time within which so much of all reactions came.
-func (r result) quantile(q float64) time.Duration {
-	if len(r.took) == 0 {
-		return 0
+// quantiles are the times within which half of all came, nearly all and all.
+func quantiles(took []time.Duration) string {
+	if len(took) == 0 {
+		return "none"
 	}
-	return r.took[min(int(q*float64(len(r.took))), len(r.took)-1)].Round(time.Millisecond)
+	at := func(q float64) time.Duration {
+		return took[min(int(q*float64(len(took))), len(took)-1)].Round(time.Millisecond)
+	}
+	return fmt.Sprintf("%s / %s / %s", at(.5), at(.99), at(1))
 }
 
 func (r result) print(out io.Writer) {
@@ -41,9 +44,10 @@ func (r result) print(out io.Writer) {
 	line("idle: CPU", "%.1f %% of a core", 100*(r.idleTo.cpu-r.idleFrom.cpu).Seconds()/idle.Seconds())
 	line("idle: resident memory", "%d MB", r.idleTo.resident>>20)
 	busy := r.busyTo.at.Sub(r.busyFrom.at)
-	changes := float64(len(r.took) + r.silent)
+	changes := float64(len(r.sent) + r.silent)
 	line("changes", "%.0f in %s, %d per second", changes, busy.Round(time.Second), r.rate)
-	line("reaction p50 / p99 / longest", "%s / %s / %s", r.quantile(.5), r.quantile(.99), r.quantile(1))
+	line("reaction to one that was accepted, p50 / p99 / longest", "%s", quantiles(r.accepted))
+	line("from its request on, p50 / p99 / longest", "%s", quantiles(r.sent))
 	line("changes without a reaction", "%d", r.silent)
 	line("busy: API reads and writes per change", "%.1f, %.1f", (r.busyTo.reads-r.busyFrom.reads)/changes, (r.busyTo.writes-r.busyFrom.writes)/changes)
 	line("busy: turns per change", "%.1f", (r.busyTo.turns-r.busyFrom.turns)/changes)
