@@ -135,8 +135,8 @@ func TestLastMemberCrashesByHand(t *testing.T) {
 	}
 }
 
-// A member that cannot start is given up, and one by one its replacement is not
-// made before it is ready. Who restarts pods himself has to be told of a member
+// A member that cannot start is given up, and one by one those that are to come are
+// not made before it is ready. Who restarts pods himself has to be told of a member
 // that nobody waits for but Kubernetes. (seed 43196)
 func TestReplacementWaitsByHand(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true, Ordered: [3]bool{true, false, false}})
@@ -144,6 +144,7 @@ func TestReplacementWaitsByHand(t *testing.T) {
 	_, _ = w.Drive(4 * time.Minute)
 	w.Manual(topology.PD)
 	w.Upgrade("v1", topology.PD)
+	w.Scale(topology.PD, 5)
 	fine(t, w)
 	if !told(w, "give up basic-pd-2") || !told(w, "no pod before basic-pd-2 is ready") {
 		t.Error(w.Transcript())
