@@ -11,18 +11,27 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/node/process"
 )
 
-// RestartAPIServer kills the API server and starts it again, after a while. Nobody
-// else of the node is touched: what lives through the outage is what a test wants
-// to see. Who waits for it no longer gets it back at once.
+// elected is how long the leases of Kubernetes' own controllers last.
+const elected = 15 * time.Second
+
+// RestartAPIServer kills the API server and starts it again, after a while. What
+// lives through that is what a test wants to see, so nobody else of the node is
+// touched, but for the controllers where it lasts for long. Who waits for it no
+// longer gets it back at once.
+//
+// A controller that cannot renew its lease ends, and the kubelet starts it anew. The
+// leases are not taken here, and these are no pods. A scheduler that goes on with what
+// it knew may also end by itself, when pods were made anew meanwhile.
 func (n *Node) RestartAPIServer(ctx context.Context, lasts time.Duration) error {
-	i := slices.IndexFunc(n.state.Processes, func(r process.Record) bool { return r.Name == apiServer })
-	if i < 0 {
-		return fmt.Errorf("the node is not up: it has no %s", apiServer)
+	down := []string{apiServer}
+	if lasts > elected {
+		down = append(down, controllerManager, scheduler)
 	}
-	if err := n.state.Processes[i].End(0); err != nil {
-		return err
+	for _, name := range down {
+		if err := n.end(name); err != nil {
+			return err
+		}
 	}
-	n.state.Processes = slices.Delete(n.state.Processes, i, i+1)
 	select {
 	case <-time.After(lasts):
 	case <-ctx.Done():
@@ -48,7 +57,23 @@ func (n *Node) RestartAPIServer(ctx context.Context, lasts time.Duration) error 
 	if err != nil {
 		return err
 	}
-	return n.await(ctx, "the API server to be ready", func(ctx context.Context) error {
+	if err := n.await(ctx, "the API server to be ready", func(ctx context.Context) error {
 		return client.Call(ctx, "GET", "/readyz", nil, nil)
-	})
+	}); err != nil {
+		return err
+	}
+	return n.launchAll(down[1:]...)
+}
+
+// end kills a program of the node.
+func (n *Node) end(name string) error {
+	i := slices.IndexFunc(n.state.Processes, func(r process.Record) bool { return r.Name == name })
+	if i < 0 {
+		return fmt.Errorf("the node is not up: it has no %s", name)
+	}
+	if err := n.state.Processes[i].End(0); err != nil {
+		return err
+	}
+	n.state.Processes = slices.Delete(n.state.Processes, i, i+1)
+	return nil
 }
