@@ -27,7 +27,7 @@ const usage = `usage: go run . <command>, in the folder test/node
   api     the same with nothing but the API server: no controllers, and nowhere to run pods
   down    stop the node and remove everything of it except cached builds
   images  build the programs and images only
-  outage  kill the API server and start it again, after TIME if that is given, as in 1m; everything else runs on
+  outage  kill the API server and start it again, after TIME if that is given, as in 1m; pods run on
   env     print shell commands that select the node for kubectl
 
   load FILE             import an archive of container images
