@@ -10,6 +10,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 )
@@ -155,6 +156,11 @@ func killed(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
+	// What went before may have left little of the upgrade to do: all pods once more.
+	again := []byte(`{"spec":{"pd":{"annotations":{"e2e":"killed"}},"tikv":{"annotations":{"e2e":"killed"}},"tidb":{"annotations":{"e2e":"killed"}}}}`)
+	if _, err := world.clusters().Patch(t.Context(), cluster, types.MergePatchType, again, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	for i := range 10 {
 		pause, struck := time.Duration(rng.IntN(300))*time.Millisecond, false
 		code := until(t, syscall.SIGKILL, func(e event.Event) bool {
