@@ -16,9 +16,13 @@ type Member struct {
 	Pod     *Pod   // nil when there is no such pod
 	// Gone is since when a pod that the StatefulSet is asked for has been
 	// missing, as far as this process has seen; zero when it is not.
-	Gone     time.Time
-	Claims   []Claim
-	Database Database
+	Gone time.Time
+	// NotServing is since when this process has not seen the member serve; zero
+	// while it serves. Another process has another one: it bounds a wait, and is
+	// no evidence of how long the member is down.
+	NotServing time.Time
+	Claims     []Claim
+	Database   Database
 	// StoreLabels say where a store is, for PD to spread replicas by.
 	StoreLabels map[string]string
 }
@@ -52,6 +56,10 @@ type Pod struct {
 	Problem string
 	// Node is where the pod runs, "" while it has no place.
 	Node string
+	// EvictionBegun is when tidb-operator began to evict region leaders from the
+	// store of this pod, as its annotation evictLeaderBeginTime says; zero when the
+	// pod has none.
+	EvictionBegun time.Time
 	// Claims are the names of the claims that its StatefulSet makes for it.
 	Claims   []string
 	Identity Identity
@@ -109,6 +117,18 @@ const (
 	Present
 )
 
+// Answer is what a member's own port says when it is asked without PD.
+type Answer int
+
+// A connection that is refused shows that no process listens. One that times out,
+// or whose tunnel through the API server fails, shows nothing.
+const (
+	NotAsked Answer = iota
+	Answered        // the process answers, and serves as far as it can tell
+	Refused         // nothing listens, or the process says that it does not serve
+	NoAnswer        // nothing is known: a timeout, a failed tunnel, a proxy's error
+)
+
 // StoreState is a store's state in PD.
 type StoreState string
 
@@ -139,6 +159,9 @@ type Database struct {
 	// heartbeat since its container started; a TiDB status port that answers.
 	Healthy bool
 	Problem string // why it is not healthy, as the database tells
+	// Answer is what the member itself says, where it was asked. PD's word may be
+	// minutes old just after PD's leader has changed.
+	Answer Answer
 	// Since is when a member that is not healthy was healthy last, as the
 	// database or a record in the cluster tells: a store's last heartbeat. Zero
 	// when nothing tells.

@@ -1,11 +1,18 @@
 package state
 
-import "github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+import (
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
 
 // Set is a component's StatefulSet.
 type Set struct {
 	Exists bool
 	UID    string
+	// Made is when the StatefulSet was created. No member is down for longer than
+	// that for want of a pod.
+	Made time.Time
 	// Terminating: it was deleted and goes when its pods have gone.
 	Terminating bool
 	Replicas    int // spec.replicas

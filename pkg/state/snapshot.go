@@ -21,6 +21,10 @@ type Snapshot struct {
 	// Evictions are the evict-leader schedulers that we made, as the ledger in
 	// the cluster records them: before PD was asked, so one may not exist yet.
 	Evictions []Eviction
+	// Removals are the removals of stores that we began, as the ledger records
+	// them before PD is asked. A store that is Offline without such a record was
+	// taken offline by somebody else, and stays so.
+	Removals []Removal
 	// Nodes are the labels of nodes that stores run on, by the node's name. One
 	// that is missing is unknown.
 	Nodes map[string]map[string]string
@@ -50,6 +54,11 @@ type PD struct {
 	// in other Kubernetes clusters.
 	Members, Healthy int
 	Leader           string // name of the leader, "" while there is none
+	// LeaderSince is since when this process has seen the present leader lead. A
+	// new leader knows heartbeats of stores only as they were last saved, up to
+	// five minutes ago, so what it says of a store that does not send heartbeats
+	// is nothing that is known.
+	LeaderSince time.Time
 	// Stores and UpStores count TiKV stores, also those of other Kubernetes
 	// clusters. Tombstones do not count.
 	Stores, UpStores int
@@ -88,6 +97,23 @@ type Eviction struct {
 	// zero as long as it is not. The record then only waits for the leaders to
 	// come back.
 	Ended time.Time
+}
+
+// Removal is a record of a store's removal that we began.
+type Removal struct {
+	StoreID uint64
+	Member  string // the pod's name
+	Since   time.Time
+}
+
+// Removal finds our record for a store.
+func (s Snapshot) Removal(storeID uint64) (Removal, bool) {
+	for _, r := range s.Removals {
+		if r.StoreID == storeID {
+			return r, true
+		}
+	}
+	return Removal{}, false
 }
 
 // Eviction finds our record for a store.
