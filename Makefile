@@ -5,7 +5,6 @@ SHELL := /bin/bash
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 SEEDS   ?= 500
-SEED    ?= 1
 SAMPLE  ?= 0
 PARALLEL ?= 2
 ARCH    ?= amd64
@@ -24,6 +23,7 @@ image: ## write bin/kubectl-tidb-image.tar, for docker load or ctr images import
 	cd test/node && go run ./image/pack -program ../../bin/linux-$(ARCH)/kubectl-tidb -arch $(ARCH) \
 		-reference $(IMAGE) -o ../../bin/kubectl-tidb-image.tar
 
+test: SEED ?= 1
 test: lint unit sim e2e ## everything that proves the project works
 	@echo "make test: all passed"
 
@@ -33,11 +33,11 @@ unit: ## unit tests, golden files and decision tables, with the race detector
 	cd test/alerts && go test ./...
 	cd test/node/parts/store && CGO_ENABLED=0 go test -ldflags=-checklinkname=0 ./...
 
-sim: ## the simulation: make sim SEEDS=50000, from SEED=1 on; Ctrl-C tells what was found so far
-	go test ./pkg/sim -run TestSeeds -count=1 -v -timeout 0 -seeds $(SEEDS) -seed $(SEED)
+sim: ## the simulation: make sim SEEDS=50000, seeds from the clock unless SEED=1 says; Ctrl-C tells what was found so far
+	go test ./pkg/sim -run TestSeeds -count=1 -v -timeout 0 -seeds $(SEEDS) -seed $(or $(SEED),0)
 
 mutate: ## change the core in one place at a time and see a test fail; some: make mutate SAMPLE=200 SEED=1
-	go run ./test/mutate -sample $(SAMPLE) -seed $(SEED) -parallel $(PARALLEL)
+	go run ./test/mutate -sample $(SAMPLE) -seed $(or $(SEED),1) -parallel $(PARALLEL)
 
 lint: ## format, vet and the rules of the house, the purity of the core among them
 	@test -z "$$(gofmt -l cmd pkg test)" || { gofmt -l cmd pkg test; exit 1; }

@@ -18,7 +18,7 @@ import (
 
 var (
 	seeds  = flag.Int("seeds", 500, "how many random stories to live")
-	first  = flag.Uint64("seed", 1, "the first one")
+	first  = flag.Uint64("seed", 1, "the first one; 0 takes it from the clock")
 	tell   = flag.Bool("tell", false, "print the story of each seed")
 	enough = flag.Int("enough", 50, "stop when so many seeds have failed, 0 for never")
 )
@@ -27,6 +27,10 @@ var (
 // with how to replay it; what it shows belongs into a scenario of its own. An
 // interrupt ends it with what was found until then.
 func TestSeeds(t *testing.T) {
+	if *first == 0 {
+		*first = uint64(time.Now().UnixMilli())
+	}
+	t.Logf("the first seed is %d; to repeat this run: make sim SEEDS=%d SEED=%d", *first, *seeds, *first)
 	// A story makes little that lasts, so collecting garbage rarely is cheap.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	r := live(t, *seeds)
