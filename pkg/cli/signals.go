@@ -7,9 +7,14 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 )
+
+// sameSignal is how long after the first signal another one is taken for the same:
+// timeout(1) and some terminals send a signal to a process and to its group.
+const sameSignal = time.Second
 
 // interruptible ends the context at the first signal, so that the command stops
 // at a safe point, and the process at the second. A terminal that is closed
@@ -28,7 +33,7 @@ func interruptible(errOut io.Writer) (context.Context, func()) {
 			return
 		}
 		cancel(exit.ErrInterrupted)
-		if _, ok := <-signals; ok {
+		if second(signals) {
 			fmt.Fprintln(errOut, "stopped at once: what was temporary stays recorded in the cluster; "+
 				"run the same command again to go on and to clean it up")
 			os.Exit(int(exit.Interrupted)) //nolint:forbidigo // the user insists
@@ -39,4 +44,16 @@ func interruptible(errOut io.Writer) (context.Context, func()) {
 		close(signals)
 		cancel(nil)
 	}
+}
+
+// second waits for a second signal, one that does not belong to the first. It
+// reports false when there are no more.
+func second(signals <-chan os.Signal) bool {
+	first := time.Now()
+	for range signals {
+		if time.Since(first) >= sameSignal {
+			return true
+		}
+	}
+	return false
 }

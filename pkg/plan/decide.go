@@ -285,16 +285,14 @@ func orphaned(s state.Snapshot) []Step {
 	return steps
 }
 
-// Undo is what to do before stopping half-way: it takes back temporary state of
-// members that serve. What belongs to a member that is just restarting stays,
-// recorded, for the next run to finish.
+// Undo is what to do before a run stops half-way: it takes back every eviction
+// that we recorded, whatever state its store is in. A store whose pod cannot be
+// scheduled may come up hours later, and PD would keep leaders off it for ever.
+// The next run evicts again where it has to.
 func Undo(s state.Snapshot) []Step {
-	steps := orphaned(s)
-	for _, m := range s.Groups[topology.TiKV].Members {
-		e, ok := s.Eviction(m.Database.ID)
-		if ok && !isDown(m) {
-			steps = append(steps, AllowLeaders{Member: m.Name, StoreID: e.StoreID})
-		}
+	var steps []Step
+	for _, e := range s.Evictions {
+		steps = append(steps, AllowLeaders{Member: e.Member, StoreID: e.StoreID})
 	}
 	return steps
 }

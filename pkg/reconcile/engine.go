@@ -93,6 +93,9 @@ func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
 			return plan.Plan{}, err
 		}
 	}
+	if ctx.Err() != nil {
+		return plan.Plan{}, context.Cause(ctx) // what did not answer was cut short, and is not unknown
+	}
 	e.Story.Decided(w, s, p)
 	if e.Actor == nil {
 		return p, nil
@@ -193,20 +196,35 @@ type stepError struct {
 func (e *stepError) Error() string { return fmt.Sprintf("%s: %v", e.step, e.err) }
 func (e *stepError) Unwrap() error { return e.err }
 
+// UndoError says that temporary state could not be taken back. It stays recorded
+// in the cluster, so that the next run finds it.
+type UndoError struct{ err error }
+
+func (e *UndoError) Error() string {
+	return "what is temporary could not be taken back, and stays recorded in the cluster: " + e.err.Error()
+}
+
+func (e *UndoError) Unwrap() error { return e.err }
+
 // Undo takes back the temporary state that a run which stops half-way would
-// leave behind.
+// leave behind. A step that fails does not keep the others from being taken.
 func (e Engine) Undo(ctx context.Context) error {
 	if e.Actor == nil {
 		return nil
 	}
 	w, s, err := e.Observer.Observe(ctx, true)
-	if err != nil || w.Cluster.Paused {
-		return err // paused means that nothing is done, not even this
+	if err != nil {
+		return &UndoError{err}
 	}
+	if w.Cluster.Paused {
+		return nil // paused means that nothing is done, not even this
+	}
+	var failed error
 	for _, step := range plan.Undo(s) {
-		if err := e.do(ctx, step); err != nil {
-			return err
-		}
+		failed = errors.Join(failed, e.do(ctx, step))
+	}
+	if failed != nil {
+		return &UndoError{failed}
 	}
 	return nil
 }

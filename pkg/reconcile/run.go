@@ -24,8 +24,12 @@ type HandsOff interface{ HandsOff() bool }
 // giveUp is how many turns in a row may fail before a foreground run stops.
 const giveUp = 30
 
-// undoTimeout bounds the clean-up after an interrupt.
-const undoTimeout = 20 * time.Second
+// undoTimeout bounds the clean-up after an interrupt, and undoAttempts how often
+// it is tried.
+const (
+	undoTimeout  = 20 * time.Second
+	undoAttempts = 6
+)
 
 // Run drives the cluster until it has converged, or only a person can help, or
 // ctx ends. Unless it has converged it takes back what is temporary before it
@@ -40,10 +44,21 @@ func Run(ctx context.Context, e Engine, w Waiter) (plan.Plan, error) {
 	}
 	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
-	if failed := e.Undo(undo); failed != nil {
+	if failed := e.takeBack(undo, w); failed != nil {
 		return p, errors.Join(err, failed)
 	}
 	return p, err
+}
+
+// takeBack is Undo, more than once where it fails: PD may be without a leader for
+// some seconds, and what is left in PD now stays there until the next run.
+func (e Engine) takeBack(ctx context.Context, w Waiter) error {
+	for n := 1; ; n++ {
+		err := e.Undo(ctx)
+		if err == nil || n == undoAttempts || isFinal(err) || isHandsOff(err) || w.Wait(ctx, plan.Plan{}, err) != nil {
+			return err
+		}
+	}
 }
 
 func (e Engine) untilSettled(ctx context.Context, w Waiter) (plan.Plan, error) {

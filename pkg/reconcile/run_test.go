@@ -51,7 +51,7 @@ func TestRunTriesAgain(t *testing.T) {
 	}
 
 	s = &stage{shows: []show{{err: errBroken}}}
-	if _, err := Run(context.Background(), s.engine(), s); !errors.Is(err, errBroken) || s.waits != giveUp-1 {
+	if _, err := Run(context.Background(), s.engine(), s); !errors.Is(err, errBroken) || s.waits != giveUp-1+undoAttempts-1 {
 		t.Errorf("gave up after %d pauses: %v", s.waits, err)
 	}
 }
@@ -101,7 +101,10 @@ func TestRunCleansUp(t *testing.T) {
 		"converged":    {c: rest()},
 		"handed over":  {c: evicting(), cause: handsOff{}},
 		"the store is just restarting": {
-			c: evicting().Rolled(topology.TiKV, 2).Down(time.Second, "t-tikv-2"), cause: errBroken,
+			c: evicting().Rolled(topology.TiKV, 2).Down(time.Second, "t-tikv-2"), cause: errBroken, want: true,
+		},
+		"the store's pod cannot be scheduled": {
+			c: evicting().Rolled(topology.TiKV, 2).Down(5*time.Minute, "t-tikv-2"), cause: errBroken, want: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,14 +147,53 @@ func TestInterruptDuringStep(t *testing.T) {
 	}
 }
 
-// The clean-up after an interrupt that fails does not hide the interrupt.
+// interrupted is a run that is interrupted at its first pause while a store is
+// being evicted.
+func interrupted(t *testing.T, s *stage) error {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s.shows = []show{{c: evicting()}}
+	s.waited = func(n int) error {
+		if n == 1 {
+			cancel(errStopped)
+			return ctx.Err()
+		}
+		return nil
+	}
+	_, err := Run(ctx, s.engine(), s)
+	return err
+}
+
+var errStopped = errors.New("interrupted")
+
+// The clean-up after an interrupt that fails does not hide the interrupt, and says
+// that something is left behind.
 func TestCleanUpFails(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	cause := errors.New("interrupted")
-	s := &stage{shows: []show{{c: evicting()}}, fail: map[string][]error{allow: {errBroken}}}
-	s.waited = func(int) error { cancel(cause); return ctx.Err() }
-	if _, err := Run(ctx, s.engine(), s); !errors.Is(err, cause) || !errors.Is(err, errBroken) {
+	fails := make([]error, undoAttempts)
+	for i := range fails {
+		fails[i] = errBroken
+	}
+	err := interrupted(t, &stage{fail: map[string][]error{allow: fails}})
+	if !errors.Is(err, errStopped) || !errors.Is(err, errBroken) || !errors.As(err, new(*UndoError)) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestCleanUpIsTriedAgain(t *testing.T) {
+	s := &stage{fail: map[string][]error{allow: {errBroken, errBroken}}}
+	if err := interrupted(t, s); !errors.Is(err, errStopped) || errors.As(err, new(*UndoError)) {
+		t.Errorf("got %v, %q", err, s.log)
+	}
+}
+
+// An observation that is cut short shows members as unknown that serve, so that
+// nothing of it is told.
+func TestInterruptDuringObservation(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s := &stage{shows: []show{{c: rest().Blind()}}}
+	s.logged = func(string) { cancel(errStopped) }
+	if _, err := Run(ctx, s.engine(), s); !errors.Is(err, errStopped) || len(s.events) > 0 {
+		t.Errorf("got %v, told %v", err, s.events)
 	}
 }
 

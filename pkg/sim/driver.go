@@ -154,6 +154,9 @@ type pacer struct{ w *World }
 func (p pacer) Wait(ctx context.Context, _ plan.Plan, _ error) error {
 	w := p.w
 	d := w.driver
+	if d.dead {
+		return errKilled // no time passes for a process that is gone
+	}
 	d.asleep = true
 	w.pause(w.between(poll, 3*poll))
 	d.asleep = false

@@ -3,11 +3,13 @@ package drive
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
 )
 
 // conclude turns the end of a run into the command's error.
@@ -17,6 +19,8 @@ func conclude(p plan.Plan, err error) error {
 		return exit.With(exit.Aborted, errors.New("the TidbCluster was deleted meanwhile"))
 	}
 	switch {
+	case errors.As(err, new(*reconcile.UndoError)) && slices.Contains(safePoints, exit.Of(err)):
+		return exit.With(exit.Failure, err)
 	case err != nil:
 		return err
 	case p.Outcome == plan.Blocked:
@@ -26,6 +30,10 @@ func conclude(p plan.Plan, err error) error {
 	}
 	return nil
 }
+
+// safePoints are the codes of a run that was told to end. They promise that nothing
+// temporary was left behind.
+var safePoints = []exit.Code{exit.Interrupted, exit.TimedOut}
 
 func blockedBy(p plan.Plan) string {
 	for _, g := range p.Gates {
