@@ -46,14 +46,14 @@ func TestCluster(t *testing.T) {
 
 func TestWrong(t *testing.T) {
 	for args, says := range map[string]string{
-		"basic --version latest":                    "--version",
-		"basic --version 8.1.0":                     "did you mean v8.1.0",
-		"basic --version v8.1.0 --storage plenty":   "--storage",
-		"basic --version v8.1.0 --storage -1Gi":     "--storage",
-		"basic --version v8.1.0 --tikv 0":           "at least one",
-		"basic --version v8.1.0 --pd -1":            "at least one",
-		"Basic_1 --version v8.1.0":                  "metadata.name",
-		strings.Repeat("x", 60) + " --version v8.1": "metadata.name",
+		"basic --version newest":                      "--version",
+		"basic --version 8.1.0":                       "did you mean v8.1.0",
+		"basic --version v8.1.0 --storage plenty":     "--storage",
+		"basic --version v8.1.0 --storage -1Gi":       "--storage",
+		"basic --version v8.1.0 --tikv 0":             "at least one",
+		"basic --version v8.1.0 --pd -1":              "at least one",
+		"Basic_1 --version v8.1.0":                    "metadata.name",
+		strings.Repeat("x", 60) + " --version v8.1.0": "metadata.name",
 	} {
 		o, err := given(t, args)
 		if err == nil {

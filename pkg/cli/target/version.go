@@ -2,20 +2,55 @@ package target
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
-
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// CheckVersion finds what cannot be the tag of a TiDB image before a pod does.
-// The old version, "" for none, tells whether the cluster's images come from a
-// place with names of its own.
+var (
+	// release is the tag of an image of a release, e.g. v8.1.0 or v8.1.0-20240101.
+	release = regexp.MustCompile(`^v\d+\.\d+\.\d+([-_][A-Za-z0-9_.-]+)?$`)
+	// numbers are the one to three numbers of a release that is not written in full.
+	numbers = regexp.MustCompile(`^[vV]?(\d+)(?:\.(\d+))?(?:\.(\d+))?([-_][A-Za-z0-9_.-]+)?$`)
+	// tag is whatever can be the tag of an image.
+	tag = regexp.MustCompile(`^\w[\w.-]{0,127}$`)
+)
+
+// CheckVersion refuses what cannot be the tag of a TiDB image, before a pod finds
+// that there is no such image. The old version is the one that the cluster has, ""
+// for none: where it is no tag of a release either, the cluster's images come from
+// a place with tags of its own, and any tag can be one of them.
 func CheckVersion(version, old string) error {
-	if _, err := topology.ParseVersion(version); err != nil {
-		return err
+	switch {
+	case official(version):
+		return nil
+	case !tag.MatchString(version):
+		return fmt.Errorf("%q cannot be the tag of an image; a version is written like v8.1.0", version)
+	case old != "" && !official(old):
+		return nil
 	}
-	if !strings.HasPrefix(version, "v") && (old == "" || strings.HasPrefix(old, "v")) {
-		return fmt.Errorf("there is no image of version %q; did you mean v%s?", version, version)
+	if full := complete(version); full != "" {
+		return fmt.Errorf("there is no image of version %q; did you mean %s?", version, full)
 	}
-	return nil
+	return fmt.Errorf("%q is not a release such as v8.1.0 or v8.1.0-custom, and neither nightly nor latest; "+
+		"for images with other tags, write the tag as spec.version in the TidbCluster", version)
+}
+
+// official reports whether PingCAP gives its images such tags.
+func official(version string) bool {
+	return version == "nightly" || version == "latest" || release.MatchString(version)
+}
+
+// complete is a version as a release has it, "" where that cannot be told.
+func complete(version string) string {
+	m := numbers.FindStringSubmatch(version)
+	if m == nil {
+		return ""
+	}
+	parts := m[1:4]
+	for i := range parts {
+		if parts[i] == "" {
+			parts[i] = "0"
+		}
+	}
+	return "v" + strings.Join(parts, ".") + m[4]
 }

@@ -3,6 +3,7 @@ package upgrade
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/spf13/cobra"
@@ -12,7 +13,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // options are the verb's flags and its arguments.
@@ -39,7 +39,11 @@ from a store. Nothing is restarted while a peer is down.
 
 A lower version is refused: data may be in a format that it cannot read. Only an
 upgrade whose new version has not run anywhere yet, since its image does not exist or
-its pods find no node, can be taken back to the version that it came from.`,
+its pods find no node, can be taken back to the version that it came from.
+
+VERSION is a release written in full, such as v8.1.1 or v8.1.1-custom, or nightly or
+latest. A cluster whose version is none of these has images with tags of its own, and
+takes any tag.`,
 		Example: `  kubectl tidb upgrade basic v8.1.1
 
   # See what it would take
@@ -53,9 +57,6 @@ its pods find no node, can be taken back to the version that it came from.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.Validate(); err != nil {
 				return err
-			}
-			if _, err := topology.ParseVersion(args[1]); err != nil {
-				return exit.With(exit.Usage, err)
 			}
 			o.name, o.version = args[:1], args[1]
 			return run(cmd.Context(), o)
@@ -91,7 +92,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 // propose is the TidbCluster with another version.
 func propose(now *v1alpha1.TidbCluster, version string) (*v1alpha1.TidbCluster, error) {
 	if err := target.CheckVersion(version, now.Spec.Version); err != nil {
-		return nil, exit.With(exit.Usage, err)
+		return nil, exit.Usagef("%w; to have it nevertheless: %s", err, byHand(now, version))
 	}
 	if pins := intent.Pinned(now, version); len(pins) > 0 {
 		return nil, exit.Refusef("%s of cluster %s/%s has a version of its own (%s), which this would not change; "+
@@ -102,6 +103,12 @@ func propose(now *v1alpha1.TidbCluster, version string) (*v1alpha1.TidbCluster, 
 	want := now.DeepCopy()
 	want.Spec.Version = version
 	return want, nil
+}
+
+// byHand is how to set a version that no release has. The TidbCluster takes any.
+func byHand(now *v1alpha1.TidbCluster, version string) string {
+	return fmt.Sprintf(`kubectl patch tc %s -n %s --type merge -p '{"spec":{"version":%q}}' && kubectl tidb sync %s -n %s`,
+		now.Name, now.Namespace, version, now.Name, now.Namespace)
 }
 
 func complete(f *factory.Factory) cobra.CompletionFunc {

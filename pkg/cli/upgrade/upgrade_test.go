@@ -18,7 +18,6 @@ func TestArguments(t *testing.T) {
 		{"basic v8.1.1 --force", ""},
 		{"basic", "accepts 2 arg"},
 		{"basic v8.1.1 more", "accepts 2 arg"},
-		{"basic latest", "not a release"},
 		{"basic v8.1.1 --exit-code", "--dry-run"},
 	} {
 		var got *options
@@ -62,6 +61,11 @@ func TestPropose(t *testing.T) {
 		says    string
 	}{
 		{"another version", cluster(func(*v1alpha1.TidbCluster) {}), "v8.1.1", exit.OK, ""},
+		{"a version that is not written in full", cluster(func(*v1alpha1.TidbCluster) {}), "v8.1", exit.Usage, "did you mean v8.1.0?"},
+		{"how to have it nevertheless", cluster(func(*v1alpha1.TidbCluster) {}), "build-7", exit.Usage,
+			`kubectl patch tc basic -n db --type merge -p '{"spec":{"version":"build-7"}}' && kubectl tidb sync basic -n db`},
+		{"an image of one's own", cluster(func(*v1alpha1.TidbCluster) {}), "v8.1.0-custom", exit.OK, ""},
+		{"nightly", cluster(func(*v1alpha1.TidbCluster) {}), "nightly", exit.OK, ""},
 		{"without v", cluster(func(*v1alpha1.TidbCluster) {}), "8.1.1", exit.Usage, "did you mean v8.1.1"},
 		{
 			"a version of its own", cluster(func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.Version = &own }),
