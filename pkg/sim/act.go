@@ -11,10 +11,11 @@ import (
 )
 
 var (
-	errInjected = errors.New("injected: the step failed")
-	errLost     = errors.New("injected: the answer was lost")
-	errHalfWay  = errors.New("injected: the step failed half-way")
-	errConflict = errors.New("the object has been modified")
+	errInjected  = errors.New("injected: the step failed")
+	errLost      = errors.New("injected: the answer was lost")
+	errHalfWay   = errors.New("injected: the step failed half-way")
+	errNotLoaded = errors.New("PD's leader has not loaded its schedulers yet")
+	errConflict  = errors.New("the object has been modified")
 )
 
 // Do implements reconcile.Actor.
@@ -228,7 +229,7 @@ func (w *World) restart(s plan.Restart) error {
 	if w.chance(w.Faults.Fail) {
 		return errHalfWay
 	}
-	if w.up(k, s.Ordinal) && w.chaos {
+	if w.serves(k, s.Ordinal) && w.chaos {
 		w.Soft.HealedMeanwhile++
 	}
 	// A pod that is deleted before the controller knows the new partition comes
@@ -276,6 +277,9 @@ func (w *World) evictLeaders(s plan.EvictLeaders) error {
 	if st := w.store(s.StoreID); st == nil || st.state == state.StoreTombstone {
 		return fmt.Errorf("store %d not found", s.StoreID)
 	}
+	if w.t < w.pd.loadedAt {
+		return errNotLoaded
+	}
 	if w.evicts[s.StoreID] == nil {
 		w.evicts[s.StoreID] = &scheduler{ours: true}
 	}
@@ -286,6 +290,9 @@ func (w *World) evictLeaders(s plan.EvictLeaders) error {
 func (w *World) allowLeaders(s plan.AllowLeaders) error {
 	if !w.serving() || !w.reached() {
 		return errNoPD
+	}
+	if w.t < w.pd.loadedAt {
+		return errNotLoaded
 	}
 	r, known := w.recordOf(s.StoreID)
 	if known && !r.theirs && r.Ended.IsZero() {

@@ -37,8 +37,10 @@ type sighting struct {
 	live     bool
 	acted    bool // a disruptive step was taken since
 	intent   Intent
-	up       [3][limit]bool
-	lastUp   [3][limit]int64 // when a member was up last
+	serves   [3][limit]bool
+	inSight  [3][limit]bool
+	leaders  [limit]int      // on the store of an ordinal
+	lastUp   [3][limit]int64 // when a member served last
 	gone     [3][limit]bool  // the database has let go of it for good
 	revision [3][limit]string
 	outdated [3]bool // a pod has yet to be replaced, or a template to be applied
@@ -66,7 +68,7 @@ func (w *World) sight() sighting {
 		s.there[k] = w.there(kind(k))
 		s.outdated[k] = set.exists && set.spec.template != w.Intent.Template[k]
 		for i := range limit {
-			s.up[k][i] = w.shownUp(kind(k), i)
+			s.serves[k][i], s.inSight[k][i] = w.serves(kind(k), i), w.inSight(kind(k), i)
 			s.gone[k][i] = w.gone(kind(k), i)
 			s.marked[k][i] = w.claims[k][i] != nil && w.claims[k][i].marked
 			s.going[k][i] = w.going(kind(k), i)
@@ -78,8 +80,11 @@ func (w *World) sight() sighting {
 	}
 	for i := range limit {
 		s.members[i] = w.pd.memberAt(i) != nil
-		s.stores[i] = w.ownStore(i) != nil
-		if s.up[tikv][i] {
+		own := w.ownStore(i)
+		if s.stores[i] = own != nil; own != nil {
+			s.leaders[i] = own.leaders
+		}
+		if (s.serves[tikv][i] || s.inSight[tikv][i]) && own.state == state.StoreUp {
 			s.upStores++
 		}
 	}
@@ -96,34 +101,6 @@ func (w *World) ownStore(i int) *store {
 		return s
 	}
 	return nil
-}
-
-// up is the truth about a member; see the package's documentation.
-func (w *World) up(k kind, i int) bool {
-	p := w.pods[k][i]
-	if !w.works(p) || !p.ready || p.flaw == frail && p.crashes >= 3 {
-		return false
-	}
-	switch k {
-	case pd:
-		m := w.pd.memberAt(i)
-		return m != nil && w.alive(*m) && w.hasQuorum()
-	case tikv:
-		s := w.ownStore(i)
-		return s != nil && s.state == state.StoreUp && s.heartbeat >= p.started && w.t-s.heartbeat <= disconnected
-	}
-	return w.answers(i)
-}
-
-// shownUp is what can be known of up: a host that is lost takes a store away
-// that PD and Kubernetes still believe in for a while.
-func (w *World) shownUp(k kind, i int) bool {
-	p := w.pods[k][i]
-	if k != tikv || p == nil || p.lost <= w.t {
-		return w.up(k, i)
-	}
-	s := w.ownStore(i)
-	return p.ready && !p.terminating() && s != nil && w.shownState(s) == state.StoreUp && s.heartbeat >= p.started
 }
 
 func (w *World) broke(rule, format string, args ...any) {
@@ -209,8 +186,8 @@ func (w *World) wantedBoth(k kind, i int) bool {
 // judgeLoss: nothing is taken away while a peer is missing.
 func (w *World) judgeLoss(k kind, victim int, say sayer) {
 	for i := range limit {
-		if i != victim && i < w.sets[k].spec.replicas && w.wantedBoth(k, i) && !w.gone(k, i) && !w.seen.gone[k][i] && !w.seen.up[k][i] && !w.up(k, i) {
-			say("peer-down", "%s is not up", w.names[k][i])
+		if i != victim && i < w.sets[k].spec.replicas && w.wantedBoth(k, i) && !w.gone(k, i) && !w.seen.gone[k][i] && w.missing(k, i) {
+			say("peer-down", "%s does not serve", w.names[k][i])
 		}
 	}
 }
@@ -258,8 +235,7 @@ func (w *World) judgeRestart(s plan.Restart, say sayer) {
 	if w.fleeting(k, i) && p != nil {
 		say("data", "%s loses its data with its pod, and PD counts on it", w.names[k][i])
 	}
-	w.judgeSight(k, i, say)
-	if !w.seen.up[k][i] || !w.up(k, i) {
+	if !w.served(k, i) {
 		w.judgeRepair(k, i, say)
 		return
 	}
@@ -277,7 +253,7 @@ func (w *World) judgeRestart(s plan.Restart, say sayer) {
 		}
 		w.countLeader(i)
 	case tikv:
-		w.countLeaders(i)
+		w.judgeLeaders(i, say)
 	}
 }
 
@@ -303,7 +279,7 @@ func (w *World) judgeRepair(k kind, victim int, say sayer) {
 func (w *World) failsByItself(k kind, i int) bool {
 	c := w.claims[k][i]
 	removed := c != nil && c.marked || w.gone(k, i)
-	return !removed && !w.seen.up[k][i] && !w.up(k, i)
+	return !removed && w.missing(k, i)
 }
 
 func (w *World) countLeader(i int) {
@@ -322,25 +298,33 @@ func (w *World) countLeader(i int) {
 func (w *World) successors(except int) int {
 	n := 0
 	for i := range limit {
-		if i != except && w.seen.up[pd][i] && w.up(pd, i) && w.wantedBoth(pd, i) {
+		if i != except && w.served(pd, i) && w.seen.inSight[pd][i] && w.wantedBoth(pd, i) {
 			n++
 		}
 	}
 	return n
 }
 
-func (w *World) countLeaders(i int) {
+// judgeLeaders: a store gives its leaders up before it is restarted, unless they have
+// nowhere to go or the time for it is over. Leaders that come between the look and
+// the restart are only counted.
+func (w *World) judgeLeaders(i int, say sayer) {
 	s := w.ownStore(i)
-	if s == nil || s.leaders == 0 || w.takers(s) == 0 {
+	if s.leaders == 0 || w.takers(s) == 0 || w.MaxCopy == 1 {
 		return
 	}
-	for _, e := range w.ledger {
-		if e.StoreID == s.id && w.Now().Sub(e.Since) >= w.EvictTimeout {
-			return
-		}
+	limit := w.EvictTimeout
+	if w.Eviction.Timeout > 0 {
+		limit = w.Eviction.Timeout
+	}
+	if r, ok := w.recordOf(s.id); ok && w.Now().Sub(r.Since) >= limit {
+		return
 	}
 	w.note("soft: %s is restarted with %d leaders", w.names[tikv][i], s.leaders)
 	w.Soft.WithLeaders++
+	if w.seen.leaders[i] > 0 {
+		say("leaders", "%s has %d leaders", w.names[tikv][i], s.leaders)
+	}
 }
 
 // checkEvictions: only stores that are worked on give their leaders up.
@@ -352,7 +336,7 @@ func (w *World) checkEvictions(step plan.Step) {
 		if s == nil || w.evicts[s.id] == nil || !w.evicts[s.id].ours {
 			continue
 		}
-		if i != next && i < w.Intent.Replicas[tikv] && w.up(tikv, i) {
+		if i != next && i < w.Intent.Replicas[tikv] && w.serves(tikv, i) {
 			idle++
 		}
 	}

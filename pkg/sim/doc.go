@@ -30,6 +30,23 @@
 // Terminating until somebody deletes it by force, and with its claim no other one
 // can be scheduled.
 //
+// # Truth and reports
+//
+// What is true of a member and what is reported of it are two things (truth.go,
+// reports.go). A member serves if its process runs and is past its start, and: a PD
+// member takes part in a quorum; a store has its data and has announced itself to PD;
+// a TiDB server has a store to read from. Whether its pod is Ready, its store is Up or
+// its status port answers are reports. The engine is shown reports only, and every
+// rule is judged by the truth.
+//
+// Reports that are late or wrong: a new leader of PD knows heartbeats only as they
+// were last saved, up to five minutes ago, so that every store reads Disconnected or
+// Down until its next heartbeat, and knows no schedulers for some seconds; PD's health
+// check misses a member; heartbeats of a store are late; the status port of a TiDB
+// server answers with errors, or refuses connections for ever because of the template
+// (statusless); the connection to the kubelet of a host breaks, so that nothing behind
+// it can be asked; Kubernetes hears nothing of a host on which everything goes on.
+//
 // # Daemons
 //
 // One world in five is driven by daemons, one to three replicas that take over from
@@ -66,22 +83,22 @@
 // for a live answer or not, so that an engine that trusts a cache is blamed for
 // what the cache did not show.
 //
-// A member is up when its pod is Ready, not terminating, its process runs, and
-// the database serves with it (PD: a member that takes part in the quorum; TiKV:
-// a store in state Up with a heartbeat since the process started; TiDB: a server
-// that answers). One that crashes half a minute after each start is not, from the
-// third time on, however well it serves in between. At the first moment a store on a host that was just lost counts
-// as up for as long as both Kubernetes and PD say so. A peer is another member of
+// A member that crashes half a minute after each start does not serve, from the third
+// time on. A member is missing if it serves at neither moment, and the reports at the
+// first moment did not say that it does: for some seconds nobody can know of a host
+// that was just lost. A peer is another member of
 // the same component, within its StatefulSet's replicas, that the user wanted at
 // both moments and that the database has not let go of for good. Then, at every step:
 //
 //   - look: every disruptive step follows on a live observation, and no other
 //     disruptive step stands between the two.
-//   - peer-down: no Restart of a member that is up, no RemoveMember, RemoveStore,
+//   - peer-down: no Restart of a member that serves, no RemoveMember, RemoveStore,
 //     and no Resize downwards of a member that the database counted on at both
-//     moments, while a peer is not up. A Resize is judged for every ordinal that
+//     moments, while a peer is missing. A Resize is judged for every ordinal that
 //     goes by it.
-//   - doubtful: no Restart of a member that is down, onto a revision of which
+//   - leaders: no Restart of a store that serves and has leaders, at both moments,
+//     unless they have nowhere to go or the time for their eviction is over.
+//   - doubtful: no Restart of a member that does not serve, onto a revision of which
 //     another member is known to be unable to run.
 //   - quorum: no Restart or RemoveMember that leaves PD without a majority of
 //     members alive if it has one; a PD of one or two members cannot be
@@ -97,8 +114,8 @@
 //     that the database knows as alive; no DeleteClaim to tidy up unless the user asks for that, and does not want
 //     the member; no Restart of a member that PD counts on while its claim is being
 //     deleted, which takes its data, and no DeleteSet that takes it so.
-//   - copies: no RemoveStore of a store that is up which leaves fewer stores up
-//     than there are copies of each region.
+//   - copies: no RemoveStore of a store that serves which leaves fewer stores that
+//     serve than there are copies of each region.
 //   - at-once: no more members joining by one Resize, or leaving, than the user
 //     allows, and never more than one of PD.
 //   - recreate: no RecreateSet while the cluster is paused, while a pod has yet to
@@ -117,15 +134,13 @@
 //     serves and has a scheduler of ours, or a claim is marked whose data it counts
 //     on: with PD out of reach there is nobody to ask whose it is.
 //   - paused: no step at all while the user wants none, and the engine was shown so.
-//   - failover: nobody is given up who is up, was up less than the period ago, or
+//   - failover: nobody is given up who serves, served less than the period ago, or
 //     has a pod of the revision that is being rolled out, unless another member
 //     served with it when the engine looked; and who was given up is
-//     removed only while down. Such a removal takes nothing from the others, so
+//     removed only while it does not serve. Such a removal takes nothing from the others, so
 //     "peer-down" and "wanted" do not hold for it.
-//   - sight: no Restart of a member that serves because Kubernetes has heard nothing
-//     of its host for less than two minutes (a fault for tests that ask for it).
 //   - advice: nobody is told that it is for him to go on, and not how.
-//   - order: no Restart of a member that is up while an earlier component still
+//   - order: no Restart of a member that serves while an earlier component still
 //     has pods to replace.
 //
 // Suspended is converged as well, with no mark on data that counts, unless only PD

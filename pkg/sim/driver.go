@@ -24,6 +24,7 @@ type driver struct {
 	finds int64 // when it finds its lease in other hands
 	lost  bool  // it has found that out: it may do nothing more
 
+	memory memory       // what it remembers of earlier looks
 	seen   sighting     // the truth when the engine last looked
 	view   *observation // what it was shown then
 	cache  *observation // what a cache shows

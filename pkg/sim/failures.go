@@ -31,7 +31,7 @@ func (w *World) tickUp() {
 	}
 	for k := range kinds {
 		for i, p := range w.pods[k] {
-			if p != nil && w.up(kind(k), i) {
+			if p != nil && w.serves(kind(k), i) {
 				w.lastUp[k][i] = w.t
 			}
 		}
@@ -98,15 +98,23 @@ func (w *World) judgeFailure(s plan.RecordFailure, say sayer) {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	w.Soft.Failovers++
-	if w.seen.up[k][i] && w.up(k, i) {
-		say("failover", "it is up")
+	if w.served(k, i) {
+		say("failover", "it serves")
 	}
 	if w.failure(k, s.Member) != nil {
 		return
 	}
-	// As of the look: what has come back since no engine could know.
-	if ago := w.seen.at - w.seen.lastUp[k][i]; ago+grain < failoverAfter[k] {
-		say("failover", "it was up %s ago", time.Duration(ago)*time.Second)
+	// As of the look: what has come back since no engine could know. PD may not have
+	// heard of the last minutes in which a store served.
+	ago := w.seen.at - w.seen.lastUp[k][i]
+	if s := w.ownStore(i); k == tikv && s != nil {
+		ago += min(max(0, w.seen.lastUp[k][i]-s.heartbeat), savedEvery+120)
+		if !mended {
+			ago = max(ago, w.seen.at-s.heartbeat)
+		}
+	}
+	if ago+grain < failoverAfter[k] && (mended || w.pods[k][i] != nil) {
+		say("failover", "it served %s ago", time.Duration(ago)*time.Second)
 	}
 	if p := w.pods[k][i]; p != nil && p.made <= w.seen.at && w.seen.at-p.made < failoverAfter[pd] {
 		say("failover", "its pod was made %s ago", time.Duration(w.t-p.made)*time.Second)
@@ -120,7 +128,7 @@ func (w *World) judgeFailure(s plan.RecordFailure, say sayer) {
 // vouched: another member serves with the update revision.
 func (w *World) vouched(k kind, except int) bool {
 	for i := range limit {
-		if i != except && w.seen.up[k][i] && w.seen.revision[k][i] == w.sets[k].update {
+		if i != except && w.seen.serves[k][i] && w.seen.revision[k][i] == w.sets[k].update {
 			return true
 		}
 	}
@@ -169,8 +177,8 @@ func (w *World) judgeRemoval(k kind, i int, id uint64, say sayer) {
 		}
 		return
 	}
-	if w.seen.up[k][i] && w.up(k, i) {
-		say("failover", "%s is removed, but is up", w.names[k][i])
+	if w.served(k, i) {
+		say("failover", "%s is removed, but serves", w.names[k][i])
 	}
 }
 

@@ -26,6 +26,12 @@ type Faults struct {
 	Rival     float64 // a second engine begins, and the first does not know yet
 	Late      float64 // heartbeats of a store arrive late
 	Bury      float64 // a host is lost for good, with what it stored
+	Resign    float64 // PD's leader steps down
+	Ping      float64 // PD's health check misses a member
+	Tunnel    float64 // nothing can be asked through the kubelet of a host
+	Port      float64 // the status port of a TiDB server answers with errors
+	Hide      float64 // Kubernetes loses sight of a host, on which everything goes on
+	Saved     bool    // a new leader of PD knows heartbeats only as they were last saved
 
 	// Those of processes that go by the Lease, the first one per request.
 	Refuse  float64 // the API server turns a request down
@@ -50,6 +56,7 @@ func (w *World) strike() {
 		{f.Crash, w.crash}, {f.Lose, w.loseHost}, {f.LoseLong, w.loseHostLong}, {f.Blind, w.blind}, {f.Forget, w.forget},
 		{f.Meddle, w.meddle}, {f.Elsewhere, w.cutOff}, {f.Delete, w.deletePod}, {f.Kubectl, w.kubectlScale},
 		{f.Intent, w.changeIntent}, {f.Rival, w.usurp}, {f.Late, w.muffle}, {f.Bury, w.buryHost},
+		{f.Resign, w.resign}, {f.Ping, w.miss}, {f.Tunnel, w.cutTunnel}, {f.Port, w.refusePort}, {f.Hide, w.hide},
 		{f.Outage, w.outage}, {f.Slay, w.slay}, {f.Freeze, w.freeze}, {f.Expire, w.expire}, {f.Command, w.runCommand},
 	} {
 		if roll < fault.odds {
@@ -62,7 +69,7 @@ func (w *World) strike() {
 
 func (f Faults) total() float64 {
 	return f.Crash + f.Lose + f.LoseLong + f.Blind + f.Forget + f.Meddle + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
-		f.Rival + f.Late + f.Bury + f.Outage + f.Slay + f.Freeze + f.Expire + f.Command
+		f.Rival + f.Late + f.Bury + f.Resign + f.Ping + f.Tunnel + f.Port + f.Hide + f.Outage + f.Slay + f.Freeze + f.Expire + f.Command
 }
 
 func (w *World) anyPod() (kind, int, *pod) {
@@ -208,13 +215,16 @@ func (w *World) calm() {
 			w.Upgrade("v4", kinds[k])
 		}
 		for _, p := range w.pods[k] {
-			if p != nil && p.lost > w.t && p.lost != never {
-				p.lost = w.t
+			if p != nil {
+				p.heal(w.t)
 			}
 		}
 	}
 	w.reconcileOthers()
 	w.help()
+	for i := range w.pd.members {
+		w.pd.members[i].unheard = 0
+	}
 	w.pd.blind, w.pd.storeless, w.pd.elsewhere = 0, 0, 0
 	for _, s := range w.stores {
 		s.muffled = 0

@@ -111,6 +111,7 @@ func TestClaimsGoingUnderFaults(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		o := Options{Seed: seed, PD: 3, TiKV: 5, TiDB: 1, Failover: seed%2 == 0, KeepStuck: seed%3 == 0, Faults: someFaults(rng)}
+		o.Faults.mislead(seed)
 		o.Faults.Intent, o.Faults.Kubectl, o.Faults.Meddle = 0, 0, 0 // nobody else takes the room away
 		w := New(o)
 		w.Settle(time.Hour)

@@ -81,7 +81,7 @@ func TestFirstMemberIsLateAndNeeded(t *testing.T) {
 // knows that has it given up, and it is replaced. If it comes after all, it joins.
 func TestFirstMemberNeverComes(t *testing.T) {
 	w := founded(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true}, func(w *World) { w.claims[pd][0].lost = true })
-	if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Blocked || !w.up(tikv, 2) {
+	if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Blocked || !w.fit(tikv, 2) {
 		t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
 	}
 	neverTold(t, w, "give up")

@@ -20,16 +20,6 @@ func (w *World) lookAway(seconds int64) {
 	}
 }
 
-// glimpse is how long Kubernetes may hear nothing of a host before that says
-// anything of what runs there, in seconds.
-const glimpse = 120
-
-func (w *World) judgeSight(k kind, i int, say sayer) {
-	if p := w.pods[k][i]; p != nil && p.unseen > w.t && w.works(p) && w.seen.at-p.since < glimpse {
-		say("sight", "%s serves, though Kubernetes has not heard of it for %d s", w.names[k][i], w.seen.at-p.since)
-	}
-}
-
 // evicted is how long Kubernetes waits for a host before it has its pods deleted.
 const evicted = 340
 

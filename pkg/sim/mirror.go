@@ -14,14 +14,16 @@ import (
 // mirrored is what a daemon sees that does not look past its mirror: Kubernetes as the
 // watches have shown it so far, and a database that is asked every time.
 func (w *World) mirrored() (plan.Wanted, state.Snapshot, error) {
-	fresh := w.observe()
+	fresh := w.look()
 	if w.cache == nil || w.t >= w.lag && w.t >= w.away {
+		w.remember(&fresh.snap)
 		w.cache, w.view = fresh, fresh
 		w.lag = w.t + w.rng.Int64N(3) // its own writes come back a little later
 		return fresh.wanted, fresh.snap, nil
 	}
 	view := *w.cache
 	view.snap = w.overlay(w.cache.snap, fresh.snap)
+	w.remember(&view.snap)
 	w.view = &view
 	return view.wanted, view.snap, nil
 }

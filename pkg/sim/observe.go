@@ -88,7 +88,15 @@ func oldDatabase(fresh, old state.Snapshot) state.Snapshot {
 	return fresh
 }
 
+// observe is a live observation, by the process whose turn it is.
 func (w *World) observe() *observation {
+	o := w.look()
+	w.remember(&o.snap)
+	return o
+}
+
+// look is what anybody sees now.
+func (w *World) look() *observation {
 	o := &observation{at: w.t, wanted: w.wanted(), intent: w.Intent, advice: w.advice, newAdvice: w.newAdvice()}
 	o.snap = state.Snapshot{
 		At: w.Now(), PD: w.observePD(), Groups: make(map[topology.Kind]state.Group, len(kinds)),
@@ -148,7 +156,7 @@ func (w *World) observePD() state.PD {
 		return out
 	}
 	out.ClusterID = w.pd.id
-	out.Members, out.Healthy = len(w.pd.members), w.aliveMembers()
+	out.Members, out.Healthy = len(w.pd.members), w.pingedMembers()
 	out.MaxReplicas, out.MaxStoreDown = w.MaxCopy, downAfter*time.Second
 	if m := w.pd.member(w.pd.leader); m != nil {
 		out.Leader = "elsewhere"
@@ -176,7 +184,7 @@ func (w *World) observePD() state.PD {
 func (w *World) observeGroup(k kind) state.Group {
 	s := &w.sets[k]
 	g := state.Group{Set: state.Set{
-		Exists: s.exists, UID: s.uid, Terminating: s.leaving, Replicas: s.spec.replicas, Partition: s.spec.partition, Manual: s.spec.manual, Ordered: w.Ordered[k],
+		Exists: s.exists, UID: s.uid, Made: w.at(s.made), Terminating: s.leaving, Replicas: s.spec.replicas, Partition: s.spec.partition, Manual: s.spec.manual, Ordered: w.Ordered[k],
 		Observed: s.observed == s.generation, UpdateRevision: s.update, CurrentRevision: s.current,
 		Template: s.spec.template,
 	}}
@@ -246,7 +254,10 @@ func (w *World) observeMember(i int) state.Database {
 	}
 	d := state.Database{
 		Presence: state.Present, ID: m.id, Unstarted: !m.started,
-		Healthy: w.alive(*m), Leader: m.id == w.pd.leader,
+		Healthy: w.pinged(*m), Leader: m.id == w.pd.leader,
+	}
+	if p := w.pods[pd][i]; !d.Healthy && p != nil && p.running {
+		d.Answer = w.memberAnswers(*m, p)
 	}
 	if m.named {
 		d.Name = w.names[pd][i]
@@ -286,41 +297,50 @@ func (w *World) observeStore(i int) state.Database {
 	shown := w.shownState(s)
 	d := state.Database{
 		Presence: state.Present, ID: s.id, State: shown,
-		Healthy: shown == state.StoreUp, Evicting: w.evicts[s.id] != nil,
+		Healthy: shown == state.StoreUp, Evicting: w.t >= w.pd.loadedAt && w.evicts[s.id] != nil,
 		Leaders: s.leaders * crowd, Regions: s.regions * crowd,
 	}
-	if p := w.pods[tikv][i]; p != nil && s.heartbeat < p.started {
+	p := w.pods[tikv][i]
+	if p != nil && s.heartbeat < p.started {
 		d.Healthy = false
+	}
+	if p != nil && p.running && (d.Evicting || !d.Healthy && shown != state.StoreOffline && shown != state.StoreTombstone) {
+		w.askStore(i, &d)
 	}
 	if !d.Healthy {
 		d.Since = w.at(s.heartbeat)
 	}
-	if d.Evicting && w.chaos && w.rng.Float64() < w.Faults.NoAnswer {
-		d.Leaders = -1
-	}
 	return d
 }
 
-func (w *World) observeServer(i int) state.Database {
-	if w.pods[tidb][i] != nil && w.chaos && w.rng.Float64() < w.Faults.NoAnswer {
-		return state.Database{}
+// askStore asks a store itself: how many leaders are left on it, and whether it
+// serves where PD does not say so. Only one that serves tells of regions, so it
+// vouches for itself where PD has heard of an earlier process only.
+func (w *World) askStore(i int, d *state.Database) {
+	if d.Answer = w.storeAnswers(i); w.chance(w.Faults.NoAnswer) {
+		d.Answer = state.NoAnswer
 	}
-	if !w.answers(i) {
-		return state.Database{Presence: state.Absent}
+	switch {
+	case d.Answer == state.Answered && d.State == state.StoreUp && d.Regions > 0:
+		d.Healthy = true
+	case d.Answer == state.NoAnswer, d.Answer == state.Refused && d.State == state.StoreUp:
+		d.Leaders = -1
 	}
-	return state.Database{Presence: state.Present, Healthy: true}
 }
 
-// answers: the TiDB server's status port does.
-func (w *World) answers(i int) bool {
-	p := w.pods[tidb][i]
-	if !w.works(p) || w.t < p.started+3 || !w.serving() {
-		return false
+func (w *World) observeServer(i int) state.Database {
+	if p := w.pods[tidb][i]; p == nil || !p.running {
+		return state.Database{}
 	}
-	for _, s := range w.stores {
-		if w.storeRuns(s) {
-			return true
-		}
+	answer := w.portAnswers(i)
+	if w.chance(w.Faults.NoAnswer) {
+		answer = state.NoAnswer
 	}
-	return false
+	switch answer {
+	case state.Answered:
+		return state.Database{Presence: state.Present, Healthy: true, Answer: answer}
+	case state.Refused:
+		return state.Database{Presence: state.Present, Answer: answer}
+	}
+	return state.Database{Answer: answer}
 }

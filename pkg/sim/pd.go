@@ -15,14 +15,16 @@ type pdCluster struct {
 	blind      int64 // until when PD does not answer us
 	storeless  int64 // until when it answers, but not about stores
 	startedAt  int64 // when a member started last
+	loadedAt   int64 // when the leader has loaded its schedulers
 	elsewhere  int64 // until when the members in the other Kubernetes cluster are away
 }
 
 type pdMember struct {
 	id      uint64
-	ordinal int  // -1: it runs in another Kubernetes cluster
-	named   bool // PD knows its name: of a founder from the first, else since it has started
-	started bool // it has been there
+	ordinal int   // -1: it runs in another Kubernetes cluster
+	named   bool  // PD knows its name: of a founder from the first, else since it has started
+	started bool  // it has been there
+	unheard int64 // until when PD's health check misses it
 }
 
 // joinTime is how long a PD process needs until it takes part.
@@ -62,6 +64,17 @@ func (w *World) aliveMembers() int {
 	n := 0
 	for _, m := range w.pd.members {
 		if w.alive(m) {
+			n++
+		}
+	}
+	return n
+}
+
+// pingedMembers is how many members PD calls healthy.
+func (w *World) pingedMembers() int {
+	n := 0
+	for _, m := range w.pd.members {
+		if w.pinged(m) {
 			n++
 		}
 	}
@@ -201,6 +214,7 @@ func (w *World) elect() {
 	for i := range c.members {
 		if m := c.members[(n+i)%len(c.members)]; w.alive(m) {
 			c.leader = m.id
+			w.led()
 			return
 		}
 	}
@@ -220,6 +234,7 @@ func (w *World) moveLeader(from, to string) error {
 		return fmt.Errorf("no valid pd to transfer the leader to")
 	}
 	w.pd.leader = target.id
+	w.led()
 	w.Soft.LeaderMoves++
 	return nil
 }

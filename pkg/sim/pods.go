@@ -6,6 +6,7 @@ import "fmt"
 type set struct {
 	exists     bool
 	uid        string
+	made       int64
 	leaving    bool // it was deleted and waits for its pods to be gone
 	fresh      bool // nobody has changed its replicas since it was made
 	spec       setSpec
@@ -31,7 +32,7 @@ func (w *World) change(s *set, spec setSpec) {
 		return
 	}
 	if !s.exists {
-		s.uid = w.uid()
+		s.uid, s.made = w.uid(), w.t
 	}
 	s.fresh = s.fresh && s.spec.replicas == spec.replicas
 	s.exists, s.spec = true, spec
@@ -41,35 +42,37 @@ func (w *World) change(s *set, spec setSpec) {
 
 // pod is a pod and the process in it.
 type pod struct {
-	uid      string
-	revision string
-	flaw     string
-	startAt  int64 // when the container starts next
-	running  bool
-	started  int64
-	ran      bool
-	readyAt  int64
-	ready    bool
-	since    int64 // when ready last changed
-	goneAt   int64 // never unless it is terminating
-	crashes  int64 // in a row; the kubelet waits longer and longer
-	made     int64
-	restarts int
-	last     [2]int64 // when the run before this one began and ended
-	problem  string
-	lost     int64  // its host is lost until then, never if it is lost for good
-	evictAt  int64  // when Kubernetes gives a host up that is lost for good
-	shown    int64  // until when the API takes a lost pod for Ready
-	unseen   int64  // until when the API has lost sight of its host, which goes on
-	advice   advice // what a PD without data was told when it started
-	joined   int64  // when a PD process has become a part of the cluster
+	uid         string
+	revision    string
+	flaw        string
+	startAt     int64 // when the container starts next
+	running     bool
+	started     int64
+	ran         bool
+	readyAt     int64
+	ready       bool
+	since       int64 // when ready last changed
+	goneAt      int64 // never unless it is terminating
+	crashes     int64 // in a row; the kubelet waits longer and longer
+	made        int64
+	restarts    int
+	last        [2]int64 // when the run before this one began and ended
+	problem     string
+	lost        int64  // its host is lost until then, never if it is lost for good
+	evictAt     int64  // when Kubernetes gives a host up that is lost for good
+	shown       int64  // until when the API takes a lost pod for Ready
+	unseen      int64  // until when the API has lost sight of its host, which goes on
+	unreachable int64  // until when nothing can be asked through its kubelet
+	refuses     int64  // until when its status port answers with errors
+	advice      advice // what a PD without data was told when it started
+	joined      int64  // when a PD process has become a part of the cluster
 }
 
 func (p *pod) terminating() bool { return p.goneAt != never }
 
 // works: the process does what it is there for.
 func (w *World) works(p *pod) bool {
-	return p != nil && p.running && !p.terminating() && p.lost <= w.t && (p.flaw == "" || p.flaw == frail)
+	return p != nil && p.running && !p.terminating() && p.lost <= w.t && (p.flaw == "" || p.flaw == frail || p.flaw == statusless)
 }
 
 // claim is a PersistentVolumeClaim with the data on it.

@@ -271,7 +271,7 @@ func TestScaleOutPastLostHost(t *testing.T) {
 	w.Scale(topology.TiKV, 5)
 	w.Scale(topology.TiDB, 3)
 	_, _ = w.Drive(15 * time.Minute)
-	if !w.up(tikv, 4) || !w.up(tidb, 2) {
+	if !w.fit(tikv, 4) || !w.fit(tidb, 2) {
 		t.Fatal(w.Transcript())
 	}
 	w.Pass(4000)

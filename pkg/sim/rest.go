@@ -50,8 +50,8 @@ func (w *World) restOfSet(k kind) {
 func (w *World) restOfMember(k kind, i int) {
 	p, c := w.pods[k][i], w.claims[k][i]
 	if i < w.Intent.Replicas[k] {
-		if !w.up(k, i) || p.revision != w.Intent.Template[k] {
-			w.broke("rest", "%s is not up, or not of %s", w.names[k][i], w.Intent.Template[k])
+		if !w.fit(k, i) || p.revision != w.Intent.Template[k] {
+			w.broke("rest", "%s does not serve, or not of %s", w.names[k][i], w.Intent.Template[k])
 		}
 		if c != nil && c.marked {
 			w.broke("rest", "%s is marked, but in use", c.name)

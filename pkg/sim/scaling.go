@@ -53,7 +53,7 @@ func (w *World) worthless(k kind, i int) bool {
 	case tikv:
 		return !w.seen.stores[i] || w.ownStore(i) == nil
 	}
-	return !w.seen.up[k][i] || !w.up(k, i)
+	return !w.served(k, i)
 }
 
 // judgeCopies: what is taken offline leaves enough stores for all copies, and is
@@ -61,14 +61,14 @@ func (w *World) worthless(k kind, i int) bool {
 func (w *World) judgeCopies(victim int, say sayer) {
 	up, offline := 0, 1
 	for i := range limit {
-		if w.up(tikv, i) {
+		if o := w.ownStore(i); w.serves(tikv, i) && o.state == state.StoreUp {
 			up++
 		}
 		if s := w.ownStore(i); i != victim && i < w.sets[tikv].spec.replicas && s != nil && s.state == state.StoreOffline && !w.wantedBoth(tikv, i) {
 			offline++
 		}
 	}
-	if w.up(tikv, victim) && w.seen.up[tikv][victim] && max(up, w.seen.upStores)-1 < w.MaxCopy {
+	if w.served(tikv, victim) && w.ownStore(victim).state == state.StoreUp && max(up, w.seen.upStores)-1 < w.MaxCopy {
 		say("copies", "%d other stores are up", max(up, w.seen.upStores)-1)
 	}
 	if offline > max(1, w.ScaleIn) && w.Faults.Kubectl == 0 {

@@ -28,6 +28,7 @@ func Seed(seed uint64, tell bool) *World {
 		o.Ordered[pd] = false
 	}
 	hire(&o)
+	o.Faults.mislead(seed)
 	w := New(o)
 	if tell {
 		w.Tell()
@@ -100,6 +101,21 @@ func someFaults(rng *rand.Rand) Faults {
 		Meddle: some(1. / 300), Elsewhere: some(1. / 200), Delete: some(1. / 150), Kubectl: rare(1. / 300), Intent: 1. / 150,
 		Rival: some(1. / 300), Late: some(1. / 200),
 	}
+}
+
+// mended tells whether the engine goes by evidence of two kinds.
+const mended = false
+
+// mislead has what is reported differ from the truth.
+func (f *Faults) mislead(seed uint64) {
+	if !mended {
+		f.Late = 0
+		return
+	}
+	rng := rand.New(rand.NewPCG(seed, 4))
+	f.Saved = true
+	f.Resign, f.Ping = pick(rng, 0, 1./150), pick(rng, 0, 1./100)
+	f.Tunnel, f.Port, f.Hide = pick(rng, 0, 1./200), pick(rng, 0, 1./200), pick(rng, 0, 1./300)
 }
 
 func pick[T any](rng *rand.Rand, options ...T) T { return options[rng.IntN(len(options))] }

@@ -23,6 +23,7 @@ func TestOutOfSight(t *testing.T) {
 // What stays out of sight is restarted in the end, or nothing could bring a member to
 // a template that its readiness needs.
 func TestOutOfSightForLong(t *testing.T) {
+	awaited(t)
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 2})
 	w.lookAway(3600)
 	w.Upgrade("v2", topology.TiKV)

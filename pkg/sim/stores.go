@@ -12,7 +12,11 @@ type store struct {
 	id        uint64
 	ordinal   int
 	state     state.StoreState
-	heartbeat int64
+	announced int64 // when the process that runs has told PD of itself
+	heartbeat int64 // the last one that PD knows of
+	saved     int64 // the last one that PD has saved
+	unsaved   bool  // PD's leader has saved none yet
+	beatAt    int64 // when the next one is sent
 	leaders   int
 	regions   int
 	emptyAt   int64 // when an Offline store ran out of regions
@@ -76,10 +80,7 @@ func (w *World) tickStores() {
 		switch {
 		case runs:
 			s.deadAt = 0
-			p := w.pods[tikv][s.ordinal]
-			if w.serving() && w.t >= s.muffled && w.t >= p.started+2 && (s.heartbeat < p.started || w.t-s.heartbeat >= heartbeats) {
-				s.heartbeat = w.t
-			}
+			w.report(s, w.pods[tikv][s.ordinal])
 		case s.deadAt == 0:
 			s.deadAt = w.t
 		}
@@ -87,6 +88,19 @@ func (w *World) tickStores() {
 	}
 	if w.serving() {
 		w.balance()
+	}
+}
+
+// report is a store's word to PD: that its process has started, and heartbeats.
+func (w *World) report(s *store, p *pod) {
+	if !w.serving() || w.t < p.started+2 {
+		return
+	}
+	if s.announced < p.started {
+		s.announced, s.beatAt = w.t, w.t
+	}
+	if w.t >= s.muffled && w.t >= s.beatAt {
+		w.beat(s)
 	}
 }
 
@@ -107,7 +121,7 @@ func (w *World) attach(i int, p *pod, c *claim) {
 			return
 		}
 	}
-	s := &store{id: uint64(len(w.stores) + 1), ordinal: i, state: state.StoreUp, heartbeat: w.t}
+	s := &store{id: uint64(len(w.stores) + 1), ordinal: i, state: state.StoreUp, heartbeat: w.t, announced: w.t, saved: w.t, beatAt: w.t + heartbeats}
 	if len(w.stores) == 0 {
 		s.leaders, s.regions = regions, regions
 	}

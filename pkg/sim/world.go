@@ -208,9 +208,10 @@ func flaw(revision string) string {
 
 // The flaws a template can have.
 const (
-	noImage  = "noimage"  // the image does not exist
-	crashing = "crashing" // the container exits after a few seconds
-	deaf     = "deaf"     // it runs and is Ready but does not serve
-	frail    = "frail"    // it serves, but exits after half a minute
-	refused  = "refused"  // an admission webhook refuses the pods
+	noImage    = "noimage"    // the image does not exist
+	crashing   = "crashing"   // the container exits after a few seconds
+	deaf       = "deaf"       // it runs and is Ready but does not serve
+	frail      = "frail"      // it serves, but exits after half a minute
+	statusless = "statusless" // it serves, but the status port of TiDB refuses connections
+	refused    = "refused"    // an admission webhook refuses the pods
 )

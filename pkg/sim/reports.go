@@ -1,0 +1,195 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+// What PD, Kubernetes and the members' own ports report. See truth.go.
+
+// memory is what one process remembers from one observation to the next.
+type memory struct {
+	leader      string
+	leaderSince int64
+	gone        [3][limit]int64
+	notServing  [3][limit]int64
+}
+
+// remember adds to a snapshot what only a process that has looked before can tell.
+func (w *World) remember(s *state.Snapshot) {
+	m := &w.memory
+	if s.PD.Leader != m.leader {
+		m.leader, m.leaderSince = s.PD.Leader, w.t
+	}
+	if m.leader != "" {
+		s.PD.LeaderSince = w.at(m.leaderSince)
+	}
+	for k, name := range kinds {
+		g := s.Groups[name]
+		for i := range g.Members {
+			is := &g.Members[i]
+			is.Gone = w.since(&m.gone[k][i], i < g.Set.Replicas && is.Pod == nil)
+			is.NotServing = w.since(&m.notServing[k][i], !is.Up())
+		}
+	}
+}
+
+// since is since when something holds for a process that remembers it in at.
+func (w *World) since(at *int64, holds bool) time.Time {
+	switch {
+	case !holds:
+		*at = 0
+		return time.Time{}
+	case *at == 0:
+		*at = w.t
+	}
+	return w.at(*at)
+}
+
+// heard reports whether PD takes a store for Up on the word of the process that
+// runs in the given pod.
+func (w *World) heard(s *store, p *pod) bool {
+	return w.shownState(s) == state.StoreUp && s.heartbeat >= p.started
+}
+
+// pinged reports whether PD's health check reaches a member.
+func (w *World) pinged(m pdMember) bool { return w.alive(m) && w.t >= m.unheard }
+
+// memberAnswers is what a PD member says that is asked itself.
+func (w *World) memberAnswers(m pdMember, p *pod) state.Answer {
+	switch {
+	case w.tunnelFails(p):
+		return state.NoAnswer
+	case !w.alive(m):
+		return state.Refused
+	}
+	return state.Answered
+}
+
+// portAnswers is what the status port of a TiDB server answers. The connection
+// goes through the kubelet of its host.
+func (w *World) portAnswers(i int) state.Answer {
+	p := w.pods[tidb][i]
+	switch {
+	case p == nil || w.tunnelFails(p):
+		return state.NoAnswer
+	case p.flaw == statusless || w.t < p.refuses || !w.answersSQL(i):
+		return state.Refused
+	}
+	return state.Answered
+}
+
+// storeAnswers is what a store says that is asked without PD.
+func (w *World) storeAnswers(i int) state.Answer {
+	p, s := w.pods[tikv][i], w.ownStore(i)
+	switch {
+	case p == nil || w.tunnelFails(p):
+		return state.NoAnswer
+	case s == nil || !w.storeRuns(s) || s.announced < p.started:
+		return state.Refused
+	}
+	return state.Answered
+}
+
+// tunnelFails reports whether nothing can be asked through the kubelet of a pod's
+// host: the host is lost, or its connection to the API server.
+func (w *World) tunnelFails(p *pod) bool {
+	return p.lost > w.t || p.unseen > w.t || w.t < p.unreachable
+}
+
+// led notes that PD has another leader. It knows heartbeats as they were last
+// saved, which is done once for each leader and then every five minutes, and no
+// schedulers before it has loaded them.
+func (w *World) led() {
+	if !w.Faults.Saved {
+		return
+	}
+	w.pd.loadedAt = w.t + w.between(2, 8)
+	for _, s := range w.stores {
+		s.heartbeat, s.unsaved = s.saved, true
+		s.beatAt = w.t + 1 + w.between(heartbeats-2, heartbeats-1)
+		if w.chaos {
+			s.beatAt = w.t + 1 + w.rng.Int64N(heartbeats)
+		}
+	}
+}
+
+// savedEvery is how often PD saves when it has heard of a store, in seconds.
+const savedEvery = 300
+
+// beat is a heartbeat that arrives at PD.
+func (w *World) beat(s *store) {
+	s.heartbeat, s.beatAt = w.t, w.t+heartbeats
+	if s.unsaved || w.t-s.saved >= savedEvery {
+		s.saved, s.unsaved = w.t, false
+	}
+}
+
+// resign has PD's leader step down, by itself or by hand.
+func (w *World) resign() {
+	others := w.aliveMembers() - 1
+	if !w.serving() || others < 1 {
+		return
+	}
+	n := w.rng.IntN(others)
+	for _, m := range w.pd.members {
+		if m.id == w.pd.leader || !w.alive(m) {
+			continue
+		}
+		if n--; n < 0 {
+			w.note("fault: PD's leader resigns")
+			w.pd.leader = m.id
+			w.led()
+			return
+		}
+	}
+}
+
+// miss has PD's health check miss a member for some seconds.
+func (w *World) miss() {
+	if len(w.pd.members) == 0 {
+		return
+	}
+	m := &w.pd.members[w.rng.IntN(len(w.pd.members))]
+	if m.ordinal < 0 {
+		return
+	}
+	m.unheard = w.t + w.between(1, 30)
+	w.note("fault: PD's health check misses %s until %s", w.names[pd][m.ordinal], clock(m.unheard))
+}
+
+// cutTunnel breaks the connection to the kubelet of a pod's host.
+func (w *World) cutTunnel() {
+	if k, i, p := w.anyPod(); p != nil {
+		p.unreachable = w.t + w.between(5, 180)
+		w.note("fault: nothing can be asked through the kubelet of %s until %s", w.names[k][i], clock(p.unreachable))
+	}
+}
+
+// refuse has the status port of a TiDB server answer with an error for a while.
+func (w *World) refusePort() {
+	for i := range limit {
+		if p := w.pods[tidb][i]; p != nil && p.running && w.rng.IntN(2) == 0 {
+			p.refuses = w.t + w.between(3, 90)
+			w.note("fault: the status port of %s answers with errors until %s", w.names[tidb][i], clock(p.refuses))
+			return
+		}
+	}
+}
+
+// hide has Kubernetes lose sight of one host, on which everything goes on.
+func (w *World) hide() {
+	if k, i, p := w.anyPod(); p != nil {
+		p.unseen = w.t + w.between(20, 400)
+		w.note("fault: Kubernetes hears nothing of the host of %s until %s", w.names[k][i], clock(p.unseen))
+	}
+}
+
+// heal ends what lasts of a pod's faults, but for a host that is lost for good.
+func (p *pod) heal(now int64) {
+	if p.lost > now && p.lost != never {
+		p.lost = now
+	}
+	p.unseen, p.unreachable, p.refuses = min(p.unseen, now), min(p.unreachable, now), min(p.refuses, now)
+}

@@ -1,0 +1,72 @@
+package sim
+
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+
+// The truth of a member is apart from what is reported of it. A rule is judged by
+// the truth; the engine sees the reports, which are late and sometimes wrong.
+
+// serves reports whether a member does its work, whatever Kubernetes, PD or its own
+// status port say: its process runs and is past its start; a PD member takes part
+// in a quorum, a store has its data and has announced itself to PD, a TiDB server
+// has a store to read from. A process that ends half a minute after each start does
+// not serve, from the third time on.
+func (w *World) serves(k kind, i int) bool {
+	p := w.pods[k][i]
+	if !w.works(p) || w.t < p.readyAt || p.flaw == frail && p.crashes >= 3 {
+		return false
+	}
+	switch k {
+	case pd:
+		m := w.pd.memberAt(i)
+		return m != nil && w.alive(*m) && w.hasQuorum()
+	case tikv:
+		s := w.ownStore(i)
+		return s != nil && s.announced >= p.started
+	}
+	return w.answersSQL(i)
+}
+
+// inSight reports whether a live observation shows that a member serves. For some
+// seconds it shows so of a store whose host is lost, and nobody can know better.
+func (w *World) inSight(k kind, i int) bool {
+	p := w.pods[k][i]
+	if p == nil || !p.ready || p.terminating() {
+		return false
+	}
+	switch k {
+	case pd:
+		m := w.pd.memberAt(i)
+		return m != nil && w.known() && w.pinged(*m)
+	case tikv:
+		s := w.ownStore(i)
+		return s != nil && w.storesKnown() && w.heard(s, p)
+	}
+	return w.portAnswers(i) == state.Answered
+}
+
+// fit reports whether a wanted member is as it has to be when the cluster is at
+// rest: it serves, and everybody says so.
+func (w *World) fit(k kind, i int) bool { return w.serves(k, i) && w.inSight(k, i) }
+
+// served reports whether a member served both when the engine looked and now.
+func (w *World) served(k kind, i int) bool { return w.seen.serves[k][i] && w.serves(k, i) }
+
+// missing reports whether a member served at neither moment and the engine could
+// see that. A peer that is missing forbids to take anybody else away.
+func (w *World) missing(k kind, i int) bool {
+	return !w.seen.serves[k][i] && !w.seen.inSight[k][i] && !w.serves(k, i)
+}
+
+// answersSQL reports whether a TiDB server serves clients.
+func (w *World) answersSQL(i int) bool {
+	p := w.pods[tidb][i]
+	if !w.works(p) || w.t < p.started+3 || !w.serving() {
+		return false
+	}
+	for _, s := range w.stores {
+		if w.storeRuns(s) {
+			return true
+		}
+	}
+	return false
+}
