@@ -51,8 +51,9 @@ func (c *Client) Load(ctx context.Context, namespace, name string) (*v1alpha1.Ti
 	return decode(u)
 }
 
-// List reads the TidbClusters of a namespace, of all namespaces for "". When one
-// of them cannot be decoded, the error says so and the others are returned.
+// List reads the TidbClusters of a namespace, of all namespaces for "". When some
+// of them cannot be decoded, the error says so. They are in the list nevertheless,
+// with what could be read of them: at least their names.
 func (c *Client) List(ctx context.Context, namespace string) ([]v1alpha1.TidbCluster, error) {
 	list, err := c.in(namespace).List(ctx, metav1.ListOptions{})
 	switch {
@@ -69,11 +70,21 @@ func (c *Client) List(ctx context.Context, namespace string) ([]v1alpha1.TidbClu
 		tc, err := decode(&list.Items[i])
 		if err != nil {
 			failed = append(failed, err)
-			continue
+			tc = partial(&list.Items[i], err)
 		}
 		out = append(out, *tc)
 	}
 	return out, errors.Join(failed...)
+}
+
+// partial is what could be read of a TidbCluster that cannot be decoded.
+func partial(u *unstructured.Unstructured, err error) *v1alpha1.TidbCluster {
+	if bad, ok := errors.AsType[*MalformedError](err); ok {
+		return bad.Cluster
+	}
+	return &v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{
+		Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), CreationTimestamp: u.GetCreationTimestamp(),
+	}}
 }
 
 func (c *Client) in(namespace string) dynamic.ResourceInterface {
@@ -123,12 +134,24 @@ func decode(u *unstructured.Unstructured) (*v1alpha1.TidbCluster, error) {
 	}
 	tc := &v1alpha1.TidbCluster{}
 	if err := json.Unmarshal(data, tc); err != nil {
-		return nil, fmt.Errorf("decode tidbcluster %s/%s: %w", u.GetNamespace(), u.GetName(), err)
+		return nil, undecodable(u, err)
 	}
 	if observed, found, err := unstructured.NestedInt64(u.Object, "status", "observedGeneration"); err == nil && found && observed < u.GetGeneration() {
 		disbelieve(tc)
 	}
 	return tc, nil
+}
+
+// undecodable explains a TidbCluster that cannot be decoded: with a
+// *MalformedError where all but its configurations can.
+func undecodable(u *unstructured.Unstructured, cause error) error {
+	rest := u.DeepCopy()
+	if problems := malformed(rest.Object); len(problems) > 0 {
+		if tc, err := decode(rest); err == nil {
+			return &MalformedError{Namespace: u.GetNamespace(), Name: u.GetName(), Problems: problems, Cluster: tc}
+		}
+	}
+	return fmt.Errorf("decode tidbcluster %s/%s: %w", u.GetNamespace(), u.GetName(), cause)
 }
 
 // disbelieve takes the word of the condition Ready, which speaks of a spec that

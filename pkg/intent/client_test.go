@@ -123,8 +123,8 @@ func TestLoadUndecodable(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	list, err := c.List(t.Context(), "db")
-	if len(list) != 1 || list[0].Name != "other" || err == nil {
-		t.Errorf("one that cannot be read hides the others: %v, %v", list, err)
+	if len(list) != 2 || list[0].Name != "basic" || list[1].Name != "other" || err == nil {
+		t.Errorf("one that cannot be read hides itself or the others: %v, %v", list, err)
 	}
 }
 

@@ -158,6 +158,9 @@ func (d document) parse() (*Manifest, []Problem) {
 func (d document) decode(tree *yamlv3.Node, body []byte, tc *v1alpha1.TidbCluster) []Problem {
 	unknown, err := strict.UnmarshalStrict(body, tc, strict.DisallowUnknownFields)
 	if err != nil {
+		if problems := d.malformed(tree, body); len(problems) > 0 {
+			return problems
+		}
 		p := Problem{What: err.Error()}
 		// Only the error of the standard library tells the field.
 		var wrong *json.UnmarshalTypeError

@@ -95,7 +95,11 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		},
 	}
 	var missing *intent.NotFoundError
-	if r.Now, err = s.Load(ctx); err != nil && !errors.As(err, &missing) {
+	var bad *intent.MalformedError
+	switch r.Now, err = s.Load(ctx); {
+	case errors.As(err, &bad):
+		r.Now = bad.Cluster // the manifest may be what corrects it
+	case err != nil && !errors.As(err, &missing):
 		return err
 	}
 	// What the manifest comes to is for the API server to say: it knows the

@@ -99,8 +99,9 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		},
 	}
 	var missing *intent.NotFoundError
+	var bad *intent.MalformedError
 	switch _, err := s.Load(ctx); {
-	case err == nil:
+	case err == nil, errors.As(err, &bad):
 		r.Refusal = exists(namespace, o.name)
 	case !errors.As(err, &missing):
 		return err

@@ -13,6 +13,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/observe"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // Session is a connection to one cluster, which need not exist.
@@ -47,6 +49,16 @@ func Open(f *factory.Factory, namespace, name string) (*Session, error) {
 // Load reads the TidbCluster.
 func (s *Session) Load(ctx context.Context) (*v1alpha1.TidbCluster, error) {
 	return s.Intent.Load(ctx, s.Namespace, s.Name)
+}
+
+// Unrendered is what is wanted of a cluster as far as its TidbCluster alone tells,
+// where the objects that it needs cannot be rendered.
+func Unrendered(c topology.Cluster) plan.Wanted {
+	w := plan.Wanted{Cluster: c}
+	for _, g := range c.Groups {
+		w.Groups = append(w.Groups, plan.Group{Group: g, Set: plan.Object{Drift: plan.Differs}})
+	}
+	return w
 }
 
 // Close ends the connections.

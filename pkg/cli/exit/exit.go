@@ -112,7 +112,7 @@ func forbidden(err error) bool {
 // refused: trying again leads to the same answer until a person changes what
 // stands in the way.
 func refused(err error) bool {
-	return is[*intent.NoResourceError](err) || is[*intent.ConflictError](err) || is[*intent.ChangedError](err) ||
+	return is[*intent.NoResourceError](err) || is[*intent.ConflictError](err) || is[*intent.ChangedError](err) || is[*intent.MalformedError](err) ||
 		is[*render.RefusedError](err) || is[*act.Foreign](err) || apierrors.IsInvalid(err)
 }
 

@@ -4,6 +4,7 @@ package failover
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -134,6 +135,12 @@ func do(ctx context.Context, f *factory.Factory, o options) error {
 	}
 	defer s.Close()
 	now, err := s.Load(ctx)
+	if bad, malformed := errors.AsType[*intent.MalformedError](err); malformed && o.action == toList {
+		shown := show(ctx, f, s, o, bad.Cluster)
+		if exit.Of(shown) != exit.OK && exit.Of(shown) != exit.Refused {
+			return shown
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package failover
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/report"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
@@ -48,16 +50,28 @@ type casualty struct {
 	Next      string     `json:"next"`
 }
 
+// show shows the members that are down. Where the TidbCluster asks for something
+// that the cluster cannot become, it shows them as well, and then fails.
 func show(ctx context.Context, f *factory.Factory, s *drive.Session, o options, tc *v1alpha1.TidbCluster) error {
-	w, snap, err := s.Observer.Against(ctx, topology.New(tc))
-	if err != nil {
+	c := topology.New(tc)
+	w, snap, err := s.Observer.Against(ctx, c)
+	refused, impossible := errors.AsType[*render.RefusedError](err)
+	switch {
+	case impossible:
+		w = drive.Unrendered(c)
+	case err != nil:
 		return err
 	}
 	v := look(w, snap, o)
 	if o.Output.JSON() {
-		return output.Write(f.Streams.Out, v)
+		err = output.Write(f.Streams.Out, v)
+	} else {
+		err = v.print(f.Streams.Out, snap.At)
 	}
-	return v.print(f.Streams.Out, snap.At)
+	if err == nil && impossible {
+		return refused
+	}
+	return err
 }
 
 func look(w plan.Wanted, snap state.Snapshot, o options) casualties {

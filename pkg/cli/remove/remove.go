@@ -71,6 +71,9 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	}
 	defer s.Close()
 	tc, err := s.Load(ctx)
+	if bad, malformed := errors.AsType[*intent.MalformedError](err); malformed {
+		tc, err = bad.Cluster, nil // its configurations are not needed for that
+	}
 	if _, gone := errors.AsType[*intent.NotFoundError](err); gone {
 		return o.goOn(ctx, f, s, err)
 	}

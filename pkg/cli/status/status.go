@@ -9,10 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
@@ -64,13 +66,20 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	}
 	defer s.Close()
 	l, err := look(ctx, s)
-	if err != nil {
+	bad, malformed := errors.AsType[*intent.MalformedError](err)
+	if err != nil && !malformed {
 		return err
 	}
 	if o.output.JSON() {
-		return output.Write(f.Streams.Out, l.view())
+		err = output.Write(f.Streams.Out, l.view())
+	} else {
+		err = l.show(f.Streams.Out)
 	}
-	return l.show(f.Streams.Out)
+	if err == nil && malformed {
+		// The reason is among what is shown.
+		return exit.With(exit.Of(bad), nil)
+	}
+	return err
 }
 
 // sight is all that there is to show.
@@ -81,9 +90,15 @@ type sight struct {
 	driver   lease.Holder
 }
 
+// look looks at a cluster. With a *intent.MalformedError the sight is that of a
+// cluster of which nobody can tell what is wanted.
 func look(ctx context.Context, s *drive.Session) (sight, error) {
 	tc, err := s.Load(ctx)
-	if err != nil {
+	bad, malformed := errors.AsType[*intent.MalformedError](err)
+	switch {
+	case malformed:
+		tc = bad.Cluster
+	case err != nil:
 		return sight{}, err
 	}
 	c := topology.New(tc)
@@ -91,6 +106,8 @@ func look(ctx context.Context, s *drive.Session) (sight, error) {
 	l.wanted, l.snapshot, err = s.Observer.Against(ctx, c)
 	refused, ok := errors.AsType[*render.RefusedError](err)
 	switch {
+	case malformed && (err == nil || ok):
+		l.wanted, l.plan = unreadable(c, bad)
 	case ok:
 		l.wanted, l.plan = impossible(c, refused)
 	case err != nil:
@@ -100,18 +117,28 @@ func look(ctx context.Context, s *drive.Session) (sight, error) {
 	}
 	// Who drives is good to know, and not everybody may read it.
 	l.driver, _ = lease.Look(ctx, s.Kube, c)
+	if malformed {
+		return l, bad
+	}
 	return l, nil
+}
+
+// unreadable stands for the plan of a cluster of which nobody can tell what is
+// wanted, since a configuration in its TidbCluster is malformed.
+func unreadable(c topology.Cluster, bad *intent.MalformedError) (plan.Wanted, plan.Plan) {
+	return blocked(c, plan.Gate{Want: "a TidbCluster that can be read", Observed: bad.Fields(), Unblock: bad.Remedy()})
 }
 
 // impossible stands for the plan of a cluster that cannot become what is wanted
 // of it, so that its members can be shown nevertheless.
 func impossible(c topology.Cluster, refused *render.RefusedError) (plan.Wanted, plan.Plan) {
-	w := plan.Wanted{Cluster: c}
-	for _, g := range c.Groups {
-		w.Groups = append(w.Groups, plan.Group{Group: g, Set: plan.Object{Drift: plan.Differs}})
-	}
-	return w, plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{{
-		Want: "a TidbCluster that this cluster can become", Observed: refused.Error(), Blocked: true,
+	return blocked(c, plan.Gate{
+		Want: "a TidbCluster that this cluster can become", Observed: refused.Error(),
 		Unblock: "change these fields back with kubectl edit tc " + c.Name + " -n " + c.Namespace,
-	}}}
+	})
+}
+
+func blocked(c topology.Cluster, g plan.Gate) (plan.Wanted, plan.Plan) {
+	g.Blocked = true
+	return drive.Unrendered(c), plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{g}}
 }

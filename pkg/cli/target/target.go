@@ -22,8 +22,9 @@ func Resolve(ctx context.Context, f *factory.Factory, args []string) (namespace,
 	if len(args) > 0 {
 		return namespace, args[0], nil
 	}
+	// One that cannot be decoded has a name all the same.
 	found, err := clusters(ctx, f, namespace)
-	if err != nil {
+	if err != nil && len(found) == 0 {
 		return "", "", err
 	}
 	name, err = only(namespace, found)
