@@ -71,6 +71,8 @@ func (a *Actor) Do(ctx context.Context, step plan.Step) error {
 		return a.removeStore(ctx, s)
 	case plan.RestoreStore:
 		return a.restoreStore(ctx, s)
+	case plan.ForgetRecord:
+		return a.forgetRecord(ctx, s)
 	}
 	return a.onVolumes(ctx, step)
 }

@@ -86,17 +86,6 @@ func TestRemoveMemberVerifies(t *testing.T) {
 	}
 }
 
-func TestStores(t *testing.T) {
-	w := newWorld(t)
-	w.do(t, plan.RemoveStore{Member: "basic-tikv-3", StoreID: 4})
-	w.do(t, plan.RemoveStore{Member: "basic-tikv-3", StoreID: 4}) // offline already
-	w.do(t, plan.RestoreStore{Member: "basic-tikv-3", StoreID: 4})
-	w.do(t, plan.RestoreStore{Member: "basic-tikv-3", StoreID: 4}) // up already
-	if got := strings.Join(w.writes(), ", "); got != "DeleteStore(4), SetStoreState(4, Up)" {
-		t.Error(got)
-	}
-}
-
 func TestStorePreconditions(t *testing.T) {
 	for name, change := range map[string]func(*pd.FakeState){
 		"no such store":       func(s *pd.FakeState) { s.Stores = s.Stores[:3] },
@@ -109,16 +98,16 @@ func TestStorePreconditions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.pd.Update(change)
-			w.isStale(t, plan.RemoveStore{Member: "basic-tikv-3", StoreID: 4})
-			w.isStale(t, plan.RestoreStore{Member: "basic-tikv-3", StoreID: 4})
+			w.isStale(t, takeOffline)
+			w.isStale(t, takeBack)
 			w.isStale(t, plan.EvictLeaders{Member: "basic-tikv-3", StoreID: 4})
 		})
 	}
 	t.Run("a tombstone does not come back", func(t *testing.T) {
 		w := newWorld(t)
 		w.pd.Update(func(s *pd.FakeState) { s.Stores[3].State = pd.StoreTombstone })
-		w.isStale(t, plan.RestoreStore{Member: "basic-tikv-3", StoreID: 4})
-		w.do(t, plan.RemoveStore{Member: "basic-tikv-3", StoreID: 4}) // is what was wanted
+		w.isStale(t, takeBack)
+		w.do(t, takeOffline) // is what was wanted
 		w.unchanged(t)
 	})
 }
@@ -149,7 +138,7 @@ func TestHosts(t *testing.T) {
 func TestRefusedByPD(t *testing.T) {
 	w := newWorld(t)
 	w.pd.Update(func(s *pd.FakeState) { s.Replication.MaxReplicas = 4 })
-	err := w.Do(t.Context(), plan.RemoveStore{Member: "basic-tikv-3", StoreID: 4})
+	err := w.Do(t.Context(), takeOffline)
 	if !errors.Is(err, pd.ErrRefused) || isFinal(err) {
 		t.Errorf("got %v", err)
 	}

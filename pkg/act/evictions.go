@@ -2,18 +2,13 @@ package act
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/ledger"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
 // evictLeaders writes the record before PD is asked, so that whatever happens in
@@ -36,9 +31,9 @@ func (a *Actor) evictLeaders(ctx context.Context, s plan.EvictLeaders) error {
 	if err != nil {
 		return err
 	}
-	old, known := ledger.Decode(book, s.StoreID)
+	old, known := ledger.Decode(book, state.RecordEviction, s.StoreID)
 	if record := a.record(s, old, known, evicting); !known || record != old {
-		if err := a.remember(ctx, book, s.StoreID, record); err != nil {
+		if err := a.remember(ctx, book, state.RecordEviction, s.StoreID, record); err != nil {
 			return err
 		}
 	}
@@ -86,7 +81,7 @@ func (a *Actor) allowLeaders(ctx context.Context, s plan.AllowLeaders) error {
 	if err != nil {
 		return err
 	}
-	record, known := ledger.Decode(book, s.StoreID)
+	record, known := ledger.Decode(book, state.RecordEviction, s.StoreID)
 	if !known {
 		return nil
 	}
@@ -100,9 +95,9 @@ func (a *Actor) allowLeaders(ctx context.Context, s plan.AllowLeaders) error {
 		if !ended {
 			record.Ended = a.now()
 		}
-		return a.remember(ctx, book, s.StoreID, record)
+		return a.remember(ctx, book, state.RecordEviction, s.StoreID, record)
 	}
-	return a.forget(ctx, s.StoreID)
+	return a.forget(ctx, state.RecordEviction, s.StoreID)
 }
 
 func (a *Actor) endEviction(ctx context.Context, storeID uint64) error {
@@ -130,67 +125,3 @@ func isEvicting(ctx context.Context, client pd.Client, storeID uint64) (bool, er
 	}
 	return slices.Contains(stores, storeID), nil
 }
-
-// ledger reads the ledger, nil when there is none yet.
-func (a *Actor) ledger(ctx context.Context) (*corev1.ConfigMap, error) {
-	book, err := a.kube.CoreV1().ConfigMaps(a.cluster.Namespace).Get(ctx, a.cluster.LedgerMap(), metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, failed("get", a.ledgerName(), err)
-	}
-	return book, a.ours(a.ledgerName(), book)
-}
-
-func (a *Actor) remember(ctx context.Context, book *corev1.ConfigMap, storeID uint64, r ledger.Record) error {
-	value, err := ledger.Encode(r)
-	if err != nil {
-		return err
-	}
-	data := map[string]string{ledger.Key(storeID): value}
-	if book != nil {
-		return a.patchLedger(ctx, map[string]any{"data": data})
-	}
-	controller := true
-	_, err = a.kube.CoreV1().ConfigMaps(a.cluster.Namespace).Create(ctx, &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: a.cluster.LedgerMap(), Namespace: a.cluster.Namespace, Labels: a.cluster.Selector(),
-			OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: "pingcap.com/v1alpha1", Kind: "TidbCluster",
-				Name: a.cluster.Name, UID: a.cluster.UID, Controller: &controller,
-			}},
-		},
-		Data: data,
-	}, metav1.CreateOptions{FieldManager: fieldManager})
-	switch {
-	case apierrors.IsAlreadyExists(err):
-		return stale(a.ledgerName(), "exists by now")
-	case err != nil:
-		return failed("create", a.ledgerName(), err)
-	}
-	return nil
-}
-
-func (a *Actor) forget(ctx context.Context, storeID uint64) error {
-	return a.patchLedger(ctx, map[string]any{"data": map[string]any{ledger.Key(storeID): nil}})
-}
-
-// patchLedger touches single keys only: others may be a later version's.
-func (a *Actor) patchLedger(ctx context.Context, patch map[string]any) error {
-	body, err := json.Marshal(patch)
-	if err != nil {
-		return fmt.Errorf("encode patch of %s: %w", a.ledgerName(), err)
-	}
-	_, err = a.kube.CoreV1().ConfigMaps(a.cluster.Namespace).Patch(ctx, a.cluster.LedgerMap(),
-		types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
-	switch {
-	case apierrors.IsNotFound(err):
-		return stale(a.ledgerName(), "is gone")
-	case err != nil:
-		return failed("patch", a.ledgerName(), err)
-	}
-	return nil
-}
-
-func (a *Actor) ledgerName() string { return "configmap " + a.cluster.LedgerMap() }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
 var (
@@ -206,7 +207,7 @@ func TestRecordOfReturningLeaders(t *testing.T) {
 		t.Errorf("recorded as %s", got)
 	}
 	w.pd.Update(evicting(2)) // tikv-11-12: somebody else, by now
-	w.do(t, plan.AllowLeaders{Member: "basic-tikv-1", StoreID: 2, Ended: true})
+	w.do(t, plan.ForgetRecord{Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction})
 	if data := liveLedger(t, w); len(data) != 0 {
 		t.Errorf("left in the ledger: %v", data)
 	}

@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/ledger"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
+// removeStore writes the record before PD is asked, so that no removal of ours is
+// ever without one: only those with a record are taken back.
 func (a *Actor) removeStore(ctx context.Context, s plan.RemoveStore) error {
 	client, store, err := a.store(ctx, s.Member, s.StoreID)
 	if err != nil {
@@ -19,27 +23,48 @@ func (a *Actor) removeStore(ctx context.Context, s plan.RemoveStore) error {
 	if store.State != pd.StoreUp {
 		return nil
 	}
+	book, err := a.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	if old, known := ledger.Decode(book, state.RecordRemoval, s.StoreID); !known || old.Since.IsZero() {
+		r := ledger.Record{Member: s.Member, Since: a.now(), Owner: a.owner}
+		if err := a.remember(ctx, book, state.RecordRemoval, s.StoreID, r); err != nil {
+			return err
+		}
+	}
 	if err := client.DeleteStore(ctx, s.StoreID); err != nil {
 		return fmt.Errorf("delete store %d: %w", s.StoreID, err)
 	}
 	return nil
 }
 
+// restoreStore brings a store back up only if the ledger says that it was us who
+// took it offline. The record goes last: without it an Offline store would be taken
+// for one that somebody else has removed.
 func (a *Actor) restoreStore(ctx context.Context, s plan.RestoreStore) error {
 	client, store, err := a.store(ctx, s.Member, s.StoreID)
 	if err != nil {
 		return err
 	}
-	switch store.State {
-	case pd.StoreUp:
-		return nil
-	case pd.StoreTombstone:
+	if store.State == pd.StoreTombstone {
 		return stale(storeName(s.StoreID), "is a tombstone by now and cannot come back")
+	}
+	book, err := a.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	_, ours := ledger.Decode(book, state.RecordRemoval, s.StoreID)
+	switch {
+	case !ours && store.State == pd.StoreUp:
+		return nil
+	case !ours:
+		return stale(storeName(s.StoreID), "was taken offline by somebody else")
 	}
 	if err := client.SetStoreState(ctx, s.StoreID, pd.StoreUp); err != nil {
 		return fmt.Errorf("set store %d up: %w", s.StoreID, err)
 	}
-	return nil
+	return a.forget(ctx, state.RecordRemoval, s.StoreID)
 }
 
 // store reads a store and makes sure that it is the member's. Ids are never

@@ -278,6 +278,7 @@ func TestTiKVRemove(t *testing.T) {
 	be := func(s state.StoreState) func(c *plantest.Cluster) {
 		return store(func(m *state.Member) { m.Database.State, m.Database.Healthy = s, s == state.StoreUp })
 	}
+	offline := func(c *plantest.Cluster) { c.Removing("t-tikv-3", time.Minute) }
 	plantest.Table(t, "tikv-remove", []plantest.Case{
 		{Name: "up", Cluster: in(tikv)},
 		{Name: "evicting, leaders left", Cluster: in(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 3) })},
@@ -290,9 +291,9 @@ func TestTiKVRemove(t *testing.T) {
 		{Name: "down", Cluster: in(tikv, be(state.StoreDown), func(c *plantest.Cluster) { c.Seen.PD.UpStores-- })},
 		{Name: "down, too few others", Cluster: in(tikv, be(state.StoreDown), func(c *plantest.Cluster) { c.Seen.PD.UpStores = 2 })},
 		{Name: "up, too few others", Cluster: in(tikv, func(c *plantest.Cluster) { c.Seen.PD.MaxReplicas = 5 })},
-		{Name: "offline", Cluster: in(tikv, be(state.StoreOffline))},
-		{Name: "offline, called off", Cluster: in(tikv, be(state.StoreOffline), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 4 })},
-		{Name: "offline, called off, to be restarted next", Cluster: in(tikv, be(state.StoreOffline), func(c *plantest.Cluster) {
+		{Name: "offline", Cluster: in(tikv, offline)},
+		{Name: "offline, called off", Cluster: in(tikv, offline, func(c *plantest.Cluster) { c.Want(tikv).Replicas = 4 })},
+		{Name: "offline, called off, to be restarted next", Cluster: in(tikv, offline, func(c *plantest.Cluster) {
 			c.Want(tikv).Replicas = 4
 			c.Roll(tikv)
 		})},

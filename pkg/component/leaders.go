@@ -199,7 +199,7 @@ var evictionForgotten = plan.Hook{
 		return !ours || e.Ended.IsZero() || rolling(sc) && !back(sc, m, e)
 	},
 	Step: func(_ plan.Scene, m state.Member) plan.Step {
-		return plan.AllowLeaders{Member: m.Name, StoreID: m.Database.ID, Ended: true}
+		return plan.ForgetRecord{Member: m.Name, StoreID: m.Database.ID, Record: state.RecordEviction}
 	},
 }
 

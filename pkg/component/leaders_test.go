@@ -69,14 +69,10 @@ func TestEvictionWaits(t *testing.T) {
 		})},
 		{Name: "after a restart, before the next", Cluster: returning(600, 399, time.Minute)},
 		{Name: "the regions of a store leave it", Cluster: in(tikv, func(c *plantest.Cluster) {
-			c.Recorded("t-tikv-3", 59*time.Minute)
-			c.Member("t-tikv-3").Database.State, c.Member("t-tikv-3").Database.Healthy = state.StoreOffline, false
-			c.Seen.PD.UpStores--
+			c.Removing("t-tikv-3", 59*time.Minute)
 		})},
 		{Name: "the regions of a store leave it, for an hour", Cluster: in(tikv, func(c *plantest.Cluster) {
-			c.Recorded("t-tikv-3", time.Hour)
-			c.Member("t-tikv-3").Database.State, c.Member("t-tikv-3").Database.Healthy = state.StoreOffline, false
-			c.Seen.PD.UpStores--
+			c.Removing("t-tikv-3", time.Hour)
 		})},
 	})
 }

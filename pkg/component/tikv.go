@@ -29,6 +29,7 @@ func TiKV() plan.Profile {
 		},
 		BeforeRenew:   []plan.Hook{evictionEnded, plan.ClaimsMarked},
 		BeforeSuspend: []plan.Hook{buriedMarked, claimsKept, evictionsEnded},
+		Abandoned:     takenOffline,
 		Failover: &plan.Failover{
 			Period: func(sc plan.Scene) time.Duration { return sc.All.PD.MaxStoreDown + failoverPeriod },
 			Spare:  spareStore,
@@ -60,12 +61,20 @@ func ownStores(sc plan.Scene) int {
 	return n
 }
 
-// storeRestored calls a store back whose removal the user has called off.
+// storeRestored calls a store back whose removal the user has called off, if it
+// was us who began it. What a person has taken offline in PD stays offline: there
+// is a reason for it that nobody here knows.
 var storeRestored = plan.Hook{
 	Want: "store up again",
-	Done: func(_ plan.Scene, m state.Member) bool { return m.Database.State != state.StoreOffline },
+	Done: func(sc plan.Scene, m state.Member) bool {
+		_, ours := sc.All.Removal(m.Database.ID)
+		return !ours || m.Database.State == state.StoreTombstone
+	},
 	Step: func(_ plan.Scene, m state.Member) plan.Step {
-		return plan.RestoreStore{Member: m.Name, StoreID: m.Database.ID}
+		if m.Database.State == state.StoreOffline {
+			return plan.RestoreStore{Member: m.Name, StoreID: m.Database.ID}
+		}
+		return plan.ForgetRecord{Member: m.Name, StoreID: m.Database.ID, Record: state.RecordRemoval}
 	},
 	Observed: storeObserved,
 }
@@ -121,11 +130,13 @@ var storeTombstone = plan.Hook{
 	Unblock: "to call it off, scale TiKV out again: the store is brought back up with what it has",
 }
 
-// leavingSince is when the removal began as far as we know: the eviction before
-// it is recorded until the store is a tombstone.
+// leavingSince is when we took the store offline. When somebody else did, nothing
+// tells since when, so that it is since this process knows.
 func leavingSince(sc plan.Scene, m state.Member) time.Time {
-	e, _ := sc.All.Eviction(m.Database.ID)
-	return e.Since
+	if r, ours := sc.All.Removal(m.Database.ID); ours {
+		return r.Since
+	}
+	return m.NotServing
 }
 
 // unhurried is how long regions may take to leave a store before it is worth to

@@ -1,11 +1,12 @@
-// Package ledger encodes what we remember of temporary state that we made in
-// PD: one ConfigMap per cluster, one key per evict-leader scheduler.
+// Package ledger encodes what we remember of what we did in PD and have to take
+// back or to see to its end: one ConfigMap per cluster, one key per evict-leader
+// scheduler that we made and per store that we took offline.
 //
-// A record says that a scheduler may be ours to remove, and since when it has
-// been wanted. Whether PD has it is asked of PD: the record is written before
-// PD is asked to make the scheduler and removed after PD has let go of it, so
-// that no scheduler of ours is ever without a record, while a record may well be
-// without a scheduler. A scheduler without a record is somebody else's.
+// A record says that the scheduler or the removal may be ours, and since when.
+// Whether PD has it is asked of PD: the record is written before PD is asked and
+// removed when it is over in PD, so that nothing of ours is ever without a record,
+// while a record may well be without anything in PD. What PD has without a record
+// is somebody else's, and stays.
 //
 // It is pure; package act writes the ConfigMap and package observe reads it.
 package ledger
@@ -14,6 +15,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,11 +26,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
-// evictLeader begins the keys of records of evict-leader schedulers; the
-// store's id follows.
-const evictLeader = "evict-leader."
-
-// Record is what is remembered of one evict-leader scheduler.
+// Record is what is remembered of one scheduler or one removal.
 type Record struct {
 	Member string    `json:"member"` // the pod's name
 	Since  time.Time `json:"since"`
@@ -44,27 +42,29 @@ type Record struct {
 	Ended time.Time `json:"ended,omitzero"`
 }
 
-// Key is the key of the record for a store.
-func Key(storeID uint64) string { return evictLeader + strconv.FormatUint(storeID, 10) }
+// Key is the key of a record about a store.
+func Key(of state.Record, storeID uint64) string {
+	return string(of) + "." + strconv.FormatUint(storeID, 10)
+}
 
 // Encode is the value to write under Key.
 func Encode(r Record) (string, error) {
 	r.Since, r.Ended = r.Since.UTC().Truncate(time.Second), r.Ended.UTC().Truncate(time.Second)
 	b, err := json.Marshal(r)
 	if err != nil {
-		return "", fmt.Errorf("encode eviction record of %s: %w", r.Member, err)
+		return "", fmt.Errorf("encode the record of %s: %w", r.Member, err)
 	}
 	return string(b), nil
 }
 
-// Decode finds the record for a store in the ledger, which may be nil. A record
-// that cannot be read is still a record: somebody of us made the scheduler, only
-// when is unknown. Were it dropped, the scheduler would stay for ever.
-func Decode(cm *corev1.ConfigMap, storeID uint64) (Record, bool) {
+// Decode finds a record about a store in the ledger, which may be nil. A record
+// that cannot be read is still a record: one of us wrote it, only when is unknown.
+// Were it dropped, a scheduler would stay for ever.
+func Decode(cm *corev1.ConfigMap, of state.Record, storeID uint64) (Record, bool) {
 	if cm == nil {
 		return Record{}, false
 	}
-	value, ok := cm.Data[Key(storeID)]
+	value, ok := cm.Data[Key(of, storeID)]
 	if !ok {
 		return Record{}, false
 	}
@@ -79,25 +79,46 @@ func decode(value string) Record {
 	return r
 }
 
-// Evictions lists the records of the ledger, which may be nil, by store id. A
-// key that names no store is an error: nobody can tell what it was for.
-func Evictions(cm *corev1.ConfigMap) ([]state.Eviction, error) {
+// Book is a ledger that was read, each kind of record by store id.
+type Book struct {
+	Evictions []state.Eviction
+	Removals  []state.Removal
+	// Gaps are records that this version cannot read: one of a later version, or one
+	// that somebody wrote by hand. They hold up nothing, and are left as they are.
+	Gaps []state.Gap
+}
+
+// Read reads the ledger, which may be nil.
+func Read(cm *corev1.ConfigMap) Book {
+	var b Book
 	if cm == nil {
-		return nil, nil
+		return b
 	}
-	var out []state.Eviction
-	for key, value := range cm.Data {
-		digits, ok := strings.CutPrefix(key, evictLeader)
-		if !ok {
-			continue // a later version's own business
-		}
+	for _, key := range slices.Sorted(maps.Keys(cm.Data)) {
+		of, digits, _ := strings.Cut(key, ".")
 		id, err := strconv.ParseUint(digits, 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("read ledger %s/%s: key %q names no store: remove it", cm.Namespace, cm.Name, key)
+		r := decode(cm.Data[key])
+		switch known := err == nil && Key(state.Record(of), id) == key; {
+		case known && state.Record(of) == state.RecordEviction:
+			b.Evictions = append(b.Evictions, state.Eviction{
+				StoreID: id, Member: r.Member, Since: r.Since, Leaders: r.Leaders, Ended: r.Ended,
+			})
+		case known && state.Record(of) == state.RecordRemoval:
+			b.Removals = append(b.Removals, state.Removal{StoreID: id, Member: r.Member, Since: r.Since})
+		default:
+			b.Gaps = append(b.Gaps, unreadable(cm, key))
 		}
-		r := decode(value)
-		out = append(out, state.Eviction{StoreID: id, Member: r.Member, Since: r.Since, Leaders: r.Leaders, Ended: r.Ended})
 	}
-	slices.SortFunc(out, func(a, b state.Eviction) int { return cmp.Compare(a.StoreID, b.StoreID) })
-	return out, nil
+	slices.SortFunc(b.Evictions, func(a, b state.Eviction) int { return cmp.Compare(a.StoreID, b.StoreID) })
+	slices.SortFunc(b.Removals, func(a, b state.Removal) int { return cmp.Compare(a.StoreID, b.StoreID) })
+	return b
+}
+
+func unreadable(cm *corev1.ConfigMap, key string) state.Gap {
+	return state.Gap{
+		What:    fmt.Sprintf("the record %q in ConfigMap %s", key, cm.Name),
+		Problem: "this version of kubectl tidb does not know what it stands for, and leaves it as it is",
+		Hint: fmt.Sprintf("a later version knows it if it wrote it; look at it with: kubectl get configmap %s -n %s -o yaml",
+			cm.Name, cm.Namespace),
+	}
 }

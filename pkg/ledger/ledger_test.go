@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -19,7 +20,7 @@ func TestRoundTrip(t *testing.T) {
 	if want := `{"member":"basic-tikv-2","since":"2026-07-01T12:00:05Z","owner":"ann@laptop/7/1/ab","foreign":true}`; value != want {
 		t.Errorf("written as %s", value)
 	}
-	got, ok := Decode(&corev1.ConfigMap{Data: map[string]string{Key(5): value}}, 5)
+	got, ok := Decode(&corev1.ConfigMap{Data: map[string]string{Key(state.RecordEviction, 5): value}}, state.RecordEviction, 5)
 	if !ok || got.Member != "basic-tikv-2" || !got.Since.Equal(since) || !got.Foreign {
 		t.Errorf("read as %+v", got)
 	}
@@ -35,52 +36,66 @@ func TestLeadersBefore(t *testing.T) {
 	if want := `{"member":"basic-tikv-2","since":"2026-07-01T12:00:00Z","leaders":450,"ended":"2026-07-01T12:01:00Z"}`; value != want {
 		t.Errorf("written as %s", value)
 	}
-	got, err := Evictions(&corev1.ConfigMap{Data: map[string]string{Key(5): value}})
+	got := Read(&corev1.ConfigMap{Data: map[string]string{Key(state.RecordEviction, 5): value}}).Evictions
 	want := []state.Eviction{{StoreID: 5, Member: "basic-tikv-2", Since: at, Leaders: 450, Ended: at.Add(time.Minute)}}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Error(diff, err)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
-func TestEvictions(t *testing.T) {
+func TestRead(t *testing.T) {
+	noon := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	cm := &corev1.ConfigMap{Data: map[string]string{
 		"evict-leader.18446744073709551615": `{"member":"basic-tikv-1","since":"2026-07-01T12:00:00Z","later":true}`,
 		"evict-leader.4":                    `not JSON at all`,
 		"evict-leader.5":                    `{"member":"basic-tikv-0","since":"yesterday"}`,
-		"pause-gc.1":                        `another version's business`,
+		"remove-store.5":                    `{"member":"basic-tikv-0","since":"2026-07-01T12:00:00Z"}`,
+		"remove-store.4":                    `{}`,
 	}}
-	got, err := Evictions(cm)
-	if err != nil {
-		t.Fatal(err)
+	want := Book{
+		Evictions: []state.Eviction{
+			{StoreID: 4},
+			{StoreID: 5},
+			{StoreID: 18446744073709551615, Member: "basic-tikv-1", Since: noon},
+		},
+		Removals: []state.Removal{{StoreID: 4}, {StoreID: 5, Member: "basic-tikv-0", Since: noon}},
 	}
-	want := []state.Eviction{
-		{StoreID: 4},
-		{StoreID: 5},
-		{StoreID: 18446744073709551615, Member: "basic-tikv-1", Since: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, Read(cm)); diff != "" {
 		t.Error(diff)
 	}
-	if _, ok := Decode(cm, 4); !ok {
+	if _, ok := Decode(cm, state.RecordEviction, 4); !ok {
 		t.Error("a record that cannot be read is still one")
 	}
-	if _, ok := Decode(cm, 6); ok {
+	if _, ok := Decode(cm, state.RecordEviction, 6); ok {
 		t.Error("there is no record of store 6")
 	}
 }
 
 func TestNothing(t *testing.T) {
-	if got, err := Evictions(nil); got != nil || err != nil {
-		t.Errorf("%v, %v", got, err)
+	if diff := cmp.Diff(Book{}, Read(nil)); diff != "" {
+		t.Error(diff)
 	}
-	if _, ok := Decode(nil, 1); ok {
+	if _, ok := Decode(nil, state.RecordEviction, 1); ok {
 		t.Error("found a record in no ledger")
 	}
 }
 
-func TestUnknownStore(t *testing.T) {
-	cm := &corev1.ConfigMap{Data: map[string]string{"evict-leader.four": `{}`}}
-	if _, err := Evictions(cm); err == nil {
-		t.Error("nobody can act on that, so somebody must be told")
+// A record of a later version, or one that somebody wrote by hand, is told of. It
+// does not keep this version from reading the others.
+func TestUnknownRecords(t *testing.T) {
+	for _, key := range []string{"evict-leader.four", "evict-leader", "evict-leader.tiflash.4", "remove-store.04", "pause-gc.1"} {
+		cm := &corev1.ConfigMap{Data: map[string]string{key: `{}`, "evict-leader.4": `{"member":"basic-tikv-1"}`}}
+		cm.Name, cm.Namespace = "basic-ledger", "db"
+		want := Book{
+			Evictions: []state.Eviction{{StoreID: 4, Member: "basic-tikv-1"}},
+			Gaps: []state.Gap{{
+				What:    fmt.Sprintf("the record %q in ConfigMap basic-ledger", key),
+				Problem: "this version of kubectl tidb does not know what it stands for, and leaves it as it is",
+				Hint:    "a later version knows it if it wrote it; look at it with: kubectl get configmap basic-ledger -n db -o yaml",
+			}},
+		}
+		if diff := cmp.Diff(want, Read(cm)); diff != "" {
+			t.Error(diff)
+		}
 	}
 }

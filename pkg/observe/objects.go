@@ -14,12 +14,12 @@ import (
 
 // objects are the Kubernetes objects of a cluster, sorted by what they are of.
 type objects struct {
-	existing  render.Existing
-	pods      map[topology.Kind]map[int]*corev1.Pod
-	claims    map[topology.Kind]map[int][]state.Claim
-	born      map[topology.Kind]map[int]time.Time // when the claim with a member's data was made
-	bound     map[string]string                   // the volumes of claims, by the claim's UID
-	evictions []state.Eviction
+	existing render.Existing
+	pods     map[topology.Kind]map[int]*corev1.Pod
+	claims   map[topology.Kind]map[int][]state.Claim
+	born     map[topology.Kind]map[int]time.Time // when the claim with a member's data was made
+	bound    map[string]string                   // the volumes of claims, by the claim's UID
+	ledger   ledger.Book
 }
 
 // ordinals is one more than the highest ordinal that has a pod.
@@ -41,7 +41,7 @@ func (o objects) claimed(k topology.Kind) int {
 }
 
 // sort tells whose each object is.
-func (l Objects) sort(c topology.Cluster) (objects, error) {
+func (l Objects) sort(c topology.Cluster) objects {
 	seen := objects{
 		pods:   map[topology.Kind]map[int]*corev1.Pod{},
 		claims: map[topology.Kind]map[int][]state.Claim{},
@@ -84,10 +84,6 @@ func (l Objects) sort(c topology.Cluster) (objects, error) {
 			}
 		}
 	}
-	if l.Ledger == nil || l.Ledger.Name == "" {
-		return seen, nil
-	}
-	var err error
-	seen.evictions, err = ledger.Evictions(l.Ledger)
-	return seen, err
+	seen.ledger = ledger.Read(l.Ledger)
+	return seen
 }

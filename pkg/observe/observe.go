@@ -95,16 +95,14 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 	if err != nil {
 		return plan.Wanted{}, state.Snapshot{}, err
 	}
-	seen, err := all.sort(c)
-	if err != nil {
-		return plan.Wanted{}, state.Snapshot{}, err
-	}
+	seen := all.sort(c)
 	o.have = seen.existing
 	o.grow(ctx, c, seen)
 	snap := state.Snapshot{
 		At:        o.now(),
 		Groups:    map[topology.Kind]state.Group{},
-		Evictions: seen.evictions,
+		Evictions: seen.ledger.Evictions,
+		Removals:  seen.ledger.Removals,
 	}
 	var volumes errgroup.Group
 	volumes.Go(func() error { o.readVolumes(ctx, seen); return nil })
@@ -118,7 +116,7 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 		snap.Groups[g.Kind] = o.group(ctx, c, g, seen, base)
 	}
 	o.readNodes(ctx, c, &snap)
-	snap.Gaps = o.extras.gaps()
+	snap.Gaps = append(seen.ledger.Gaps, o.extras.gaps()...)
 	w, err := render.Want(c, seen.existing, snap)
 	return w, snap, err
 }

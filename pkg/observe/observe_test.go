@@ -231,3 +231,19 @@ func TestElection(t *testing.T) {
 		}
 	}
 }
+
+// What the ledger says, and what of it this version cannot read, which is told and
+// is no error.
+func TestLedger(t *testing.T) {
+	l := Objects{Ledger: &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "basic-ledger", Namespace: "db"},
+		Data: map[string]string{
+			"remove-store.4":    `{"member":"basic-tikv-3","since":"2026-07-01T12:00:00Z"}`,
+			"evict-leader.four": `{}`,
+		},
+	}}
+	got := l.sort(basic).ledger
+	if len(got.Removals) != 1 || got.Removals[0].Member != "basic-tikv-3" || len(got.Gaps) != 1 {
+		t.Errorf("got %+v", got)
+	}
+}

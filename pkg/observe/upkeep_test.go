@@ -72,10 +72,7 @@ func volumeOf(c corev1.PersistentVolumeClaim) *corev1.PersistentVolume {
 func (o *tended) volumes(t *testing.T, claims ...corev1.PersistentVolumeClaim) []*state.Volume {
 	t.Helper()
 	l := Objects{Claims: pointers(claims)}
-	seen, err := l.sort(basic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	seen := l.sort(basic)
 	o.readVolumes(t.Context(), seen)
 	var out []*state.Volume
 	for n := range len(claims) {

@@ -40,7 +40,7 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 		}))
 	}
 	sum := verdict{steps: applies("", w.Objects)}
-	sum.steps = append(sum.steps, orphaned(s)...)
+	sum.steps = append(sum.steps, over(s)...)
 	var hold hold
 	for i, g := range w.Groups {
 		sc := w.scene(g, s)
@@ -49,7 +49,7 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 		if g.Suspend {
 			v = sc.suspend(p, w.Groups[:i], w.Groups[i+1:])
 		} else {
-			v = sc.byHand(p, hold, sc.decide(p, hold))
+			v = sc.leftAlone(p, sc.byHand(p, hold, sc.decide(p, hold)))
 		}
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
@@ -263,23 +263,33 @@ func applies(k topology.Kind, objects []Object) []Step {
 	return steps
 }
 
-// orphaned ends evictions of stores that no member has any more: nobody else
-// would, and PD keeps the scheduler for ever.
-func orphaned(s state.Snapshot) []Step {
-	if !s.PD.Known() || len(s.Evictions) == 0 {
+// over concludes what nobody else would: evictions of stores that no member has any
+// more, since PD keeps a scheduler for ever, and records of removals that have come
+// to their end.
+func over(s state.Snapshot) []Step {
+	if !s.PD.Known() || len(s.Evictions)+len(s.Removals) == 0 {
 		return nil
 	}
-	owned, unknown := map[uint64]bool{}, map[string]bool{}
+	owner, unknown := map[uint64]state.Member{}, map[string]bool{}
 	for _, g := range s.Groups {
 		for _, m := range g.Members {
-			owned[m.Database.ID] = true
+			if m.Database.ID != 0 {
+				owner[m.Database.ID] = m
+			}
 			unknown[m.Name] = m.Database.Presence == state.Unknown
 		}
 	}
 	var steps []Step
 	for _, e := range s.Evictions {
-		if !owned[e.StoreID] && !unknown[e.Member] {
+		if _, owned := owner[e.StoreID]; !owned && !unknown[e.Member] {
 			steps = append(steps, AllowLeaders{Member: e.Member, StoreID: e.StoreID})
+		}
+	}
+	for _, r := range s.Removals {
+		m, owned := owner[r.StoreID]
+		buried := owned && m.Database.State == state.StoreTombstone
+		if s.PD.Bootstrapped && !unknown[r.Member] && (!owned || buried) {
+			steps = append(steps, ForgetRecord{Member: r.Member, StoreID: r.StoreID, Record: state.RecordRemoval})
 		}
 	}
 	return steps

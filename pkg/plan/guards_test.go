@@ -283,7 +283,7 @@ func TestGuardsOfVolumes(t *testing.T) {
 		{Name: "claims of a store are marked", Cluster: grew(func(c *plantest.Cluster) { c.Member("t-tikv-1").Claims[0].Marked = true })},
 		{Name: "a store is a tombstone", Cluster: grew(func(c *plantest.Cluster) { c.Member("t-tikv-1").Database.State = state.StoreTombstone })},
 		{Name: "a store is Offline", Cluster: grew(func(c *plantest.Cluster) {
-			c.Member("t-tikv-1").Database.State, c.Member("t-tikv-1").Database.Healthy = state.StoreOffline, false
+			c.Removing("t-tikv-1", time.Minute)
 		})},
 	})
 }

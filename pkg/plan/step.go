@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -88,21 +89,27 @@ type AllowLeaders struct {
 	// Returning: the record stays, with when the eviction ended, until the
 	// store has its leaders again.
 	Returning bool
-	// Ended: the scheduler was removed before, only the record is left.
-	Ended bool
 }
 
-// RemoveStore takes a store offline: PD moves its regions away and then calls
+// RemoveStore records that we take a store offline, and does so: PD moves its regions away and then calls
 // it a tombstone.
 type RemoveStore struct {
 	Member  string
 	StoreID uint64
 }
 
-// RestoreStore calls a store back that was taken offline but is wanted again.
+// RestoreStore calls a store back that we took offline and that is wanted again,
+// and then drops the record of it.
 type RestoreStore struct {
 	Member  string
 	StoreID uint64
+}
+
+// ForgetRecord drops a record in the ledger of something that is over in PD.
+type ForgetRecord struct {
+	Member  string
+	StoreID uint64
+	Record  state.Record
 }
 
 // Claim names a claim by identity: a name alone may have been given to another
@@ -230,6 +237,7 @@ func (EvictLeaders) step() {}
 func (AllowLeaders) step() {}
 func (RemoveStore) step()  {}
 func (RestoreStore) step() {}
+func (ForgetRecord) step() {}
 func (MarkClaims) step()   {}
 func (UnmarkClaims) step() {}
 func (DeleteClaim) step()  {}
@@ -252,6 +260,7 @@ func (s EvictLeaders) Target() (topology.Kind, string) { return topology.TiKV, s
 func (s AllowLeaders) Target() (topology.Kind, string) { return topology.TiKV, s.Member }
 func (s RemoveStore) Target() (topology.Kind, string)  { return topology.TiKV, s.Member }
 func (s RestoreStore) Target() (topology.Kind, string) { return topology.TiKV, s.Member }
+func (s ForgetRecord) Target() (topology.Kind, string) { return topology.TiKV, s.Member }
 func (s MarkClaims) Target() (topology.Kind, string)   { return s.Component, s.Member }
 func (s UnmarkClaims) Target() (topology.Kind, string) { return s.Component, s.Member }
 func (s DeleteClaim) Target() (topology.Kind, string)  { return s.Component, s.Member }
@@ -294,12 +303,7 @@ func (s MoveLeader) String() string {
 }
 func (s RemoveMember) String() string { return fmt.Sprintf("remove PD member %s", s.Member) }
 func (s EvictLeaders) String() string { return "evict region leaders from " + s.Member }
-func (s AllowLeaders) String() string {
-	if s.Ended {
-		return "conclude the eviction of region leaders from " + s.Member
-	}
-	return "allow region leaders on " + s.Member
-}
+func (s AllowLeaders) String() string { return "allow region leaders on " + s.Member }
 
 func (s RemoveStore) String() string {
 	return fmt.Sprintf("take store %d of %s offline", s.StoreID, s.Member)
@@ -307,6 +311,12 @@ func (s RemoveStore) String() string {
 
 func (s RestoreStore) String() string {
 	return fmt.Sprintf("bring store %d of %s back up", s.StoreID, s.Member)
+}
+func (s ForgetRecord) String() string {
+	if s.Record == state.RecordEviction {
+		return "conclude the eviction of region leaders from " + s.Member
+	}
+	return fmt.Sprintf("conclude the removal of store %d of %s", s.StoreID, s.Member)
 }
 func (s MarkClaims) String() string   { return "mark " + names(s.Claims) + " as left over" }
 func (s UnmarkClaims) String() string { return "take the mark off " + names(s.Claims) }

@@ -34,6 +34,7 @@ var steps = []struct {
 	{plan.AllowLeaders{Member: "m"}, tikv, "m", false, false},
 	{plan.RemoveStore{Member: "m"}, tikv, "m", true, false},
 	{plan.RestoreStore{Member: "m"}, tikv, "m", false, false},
+	{plan.ForgetRecord{Member: "m"}, tikv, "m", false, false},
 	{plan.MarkClaims{Component: pd, Member: "m"}, pd, "m", false, false},
 	{plan.UnmarkClaims{Component: pd, Member: "m"}, pd, "m", false, false},
 	{plan.DeleteClaim{Component: pd, Member: "m"}, pd, "m", true, false},

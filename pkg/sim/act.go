@@ -118,9 +118,11 @@ func (w *World) take(step plan.Step) error {
 	case plan.AllowLeaders:
 		return w.allowLeaders(s)
 	case plan.RemoveStore:
-		return w.removeStore(s.StoreID)
+		return w.removeStore(s)
 	case plan.RestoreStore:
 		return w.restoreStore(s.StoreID)
+	case plan.ForgetRecord:
+		return w.concludeRecord(s)
 	}
 	return w.takeOnVolumes(step)
 }

@@ -31,7 +31,7 @@ func (w *World) mirrored() (plan.Wanted, state.Snapshot, error) {
 // overlay is the Kubernetes half of an old snapshot with the database half of a fresh
 // one.
 func (w *World) overlay(old, fresh state.Snapshot) state.Snapshot {
-	out := state.Snapshot{At: fresh.At, PD: fresh.PD, Evictions: old.Evictions, Groups: map[topology.Kind]state.Group{}}
+	out := state.Snapshot{At: fresh.At, PD: fresh.PD, Evictions: old.Evictions, Removals: old.Removals, Groups: map[topology.Kind]state.Group{}}
 	for k, name := range kinds {
 		was, is := old.Groups[name], fresh.Groups[name]
 		g := state.Group{Set: was.Set}

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
@@ -104,6 +105,7 @@ func (w *World) look() *observation {
 	for _, r := range w.ledger {
 		o.snap.Evictions = append(o.snap.Evictions, r.Eviction)
 	}
+	o.snap.Removals = slices.Clone(w.removals)
 	for k, name := range kinds {
 		o.generations[k] = w.sets[k].generation
 		o.snap.Groups[name] = w.observeGroup(kind(k))

@@ -78,6 +78,11 @@ func (w *World) restOfStores() {
 			w.broke("rest", "store %d still gives its leaders up", s.id)
 		}
 	}
+	for _, r := range w.removals {
+		if s := w.store(r.StoreID); s == nil || s.state != state.StoreOffline {
+			w.broke("rest", "the removal of store %d is over, and its record is there", r.StoreID)
+		}
+	}
 	if len(w.ledger) > 0 {
 		w.broke("rest", "the ledger has %d records", len(w.ledger))
 	}

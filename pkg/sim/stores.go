@@ -2,7 +2,9 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
@@ -206,16 +208,24 @@ func (w *World) loses(s *store) bool {
 	return w.evicts[s.id] != nil || s.state != state.StoreUp || s.deadAt != 0 && w.t-s.deadAt > 10
 }
 
-func (w *World) removeStore(id uint64) error {
+// removeStore writes the record first: only what is recorded is taken back.
+func (w *World) removeStore(step plan.RemoveStore) error {
 	if !w.serving() || !w.reached() {
 		return errNoPD
 	}
+	id := step.StoreID
 	s := w.store(id)
 	switch {
 	case s == nil:
 		return fmt.Errorf("store %d not found", id)
 	case s.state != state.StoreUp:
 		return nil
+	}
+	if !w.removing(id) {
+		w.removals = append(w.removals, state.Removal{StoreID: id, Member: step.Member, Since: w.Now()})
+	}
+	if w.chance(w.Faults.Fail) {
+		return errHalfWay
 	}
 	up := 0
 	for _, o := range w.stores {
@@ -240,7 +250,41 @@ func (w *World) restoreStore(id uint64) error {
 		return fmt.Errorf("store %d not found", id)
 	case s.state == state.StoreTombstone:
 		return fmt.Errorf("store %d is a tombstone", id)
+	case s.state == state.StoreOffline && !w.removing(id):
+		return errConflict // somebody else took it offline
 	}
 	s.state = state.StoreUp
+	if w.chance(w.Faults.Fail) {
+		return errHalfWay
+	}
+	w.forgetRemoval(id)
 	return nil
+}
+
+// concludeRecord drops a record of what is over in PD.
+func (w *World) concludeRecord(step plan.ForgetRecord) error {
+	if step.Record == state.RecordEviction {
+		if r, known := w.recordOf(step.StoreID); known && r.Ended.IsZero() {
+			return errConflict
+		}
+		w.forgetRecord(step.StoreID)
+		return nil
+	}
+	if !w.serving() || !w.reached() {
+		return errNoPD
+	}
+	if s := w.store(step.StoreID); s != nil && s.state == state.StoreOffline {
+		return errConflict
+	}
+	w.forgetRemoval(step.StoreID)
+	return nil
+}
+
+// removing: there is a record that we took the store offline.
+func (w *World) removing(id uint64) bool {
+	return slices.ContainsFunc(w.removals, func(r state.Removal) bool { return r.StoreID == id })
+}
+
+func (w *World) forgetRemoval(id uint64) {
+	w.removals = slices.DeleteFunc(w.removals, func(r state.Removal) bool { return r.StoreID == id })
 }

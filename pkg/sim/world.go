@@ -10,6 +10,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -101,6 +102,7 @@ type World struct {
 	pods        [3][limit]*pod
 	claims      [3][limit]*claim
 	ledger      []record
+	removals    []state.Removal       // the records of stores that we took offline
 	failures    [3][]topology.Failure // in the status of the TidbCluster
 	lastUp      [3][limit]int64       // when a member was seen to be up last, by the truth
 	tellable    [3]int                // up to which ordinal marks could be judged when a component was suspended

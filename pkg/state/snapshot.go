@@ -28,7 +28,7 @@ type Snapshot struct {
 	// Nodes are the labels of nodes that stores run on, by the node's name. One
 	// that is missing is unknown.
 	Nodes map[string]map[string]string
-	// Gaps are what upkeep would need to know and nobody could read.
+	// Gaps are what could not be read and nothing waits for.
 	Gaps []Gap
 }
 
@@ -85,6 +85,15 @@ func (p PD) Quorum() int { return p.Members/2 + 1 }
 func (p PD) Serving() bool {
 	return p.Known() && p.Healthy >= p.Quorum() && p.Leader != ""
 }
+
+// Record names a kind of record in the ledger.
+type Record string
+
+// The records are of what we did in PD and have to take back, or to see to its end.
+const (
+	RecordEviction Record = "evict-leader"
+	RecordRemoval  Record = "remove-store"
+)
 
 // Eviction is a record of an evict-leader scheduler that we made.
 type Eviction struct {

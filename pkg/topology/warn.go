@@ -97,9 +97,9 @@ func persisted(old, tc *v1alpha1.TidbCluster) []Warning {
 		if (section != "schedule" && section != "replication") || reflect.DeepEqual(was[key], is[key]) {
 			continue
 		}
-		warnings = append(warnings, Warning{field.NewPath("spec", "pd", "config").Key(key), fmt.Sprintf(
-			"has no effect: PD keeps it since the cluster was made; set it with: kubectl exec %s -n %s -c pd -- /pd-ctl config set %s %s",
-			c.PodName(PD, 0), c.Namespace, name, argument(is[key]))})
+		warnings = append(warnings, Warning{field.NewPath("spec", "pd", "config").Key(key),
+			"has no effect: PD keeps it since the cluster was made; set it with: " +
+				c.PDCtl(c.PodName(PD, 0), "config set "+name+" "+argument(is[key]))})
 	}
 	return warnings
 }

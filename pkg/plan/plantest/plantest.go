@@ -220,6 +220,22 @@ func (c *Cluster) Recorded(name string, ago time.Duration) *Cluster {
 	return c
 }
 
+// Removing has a store be Offline, because we took it offline some time ago.
+func (c *Cluster) Removing(name string, ago time.Duration) *Cluster {
+	c.Seen.Removals = append(c.Seen.Removals, state.Removal{
+		StoreID: c.Member(name).Database.ID, Member: name, Since: Now.Add(-ago),
+	})
+	return c.Offline(name)
+}
+
+// Offline has a store be Offline, and nothing tell who took it offline.
+func (c *Cluster) Offline(name string) *Cluster {
+	m := c.Member(name)
+	m.Database.State, m.Database.Healthy = state.StoreOffline, false
+	c.Seen.PD.UpStores--
+	return c
+}
+
 // Blind makes PD unknown.
 func (c *Cluster) Blind() *Cluster {
 	c.Seen.PD = state.PD{Problem: "PD does not answer", ClusterID: 7}

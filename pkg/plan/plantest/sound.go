@@ -61,15 +61,24 @@ func (c *Cluster) owner(what string, kind topology.Kind, member string) {
 	}
 }
 
-// ours panics if a step ends an eviction that the ledger does not name: somebody
-// else has made it, and has a reason.
+// ours panics if a step takes back what the ledger does not name: somebody else has
+// done it, and has a reason.
 func (c *Cluster) ours(s plan.Step) {
-	a, ok := s.(plan.AllowLeaders)
-	if !ok {
+	var recorded bool
+	switch s := s.(type) {
+	case plan.AllowLeaders:
+		_, recorded = c.Seen.Eviction(s.StoreID)
+	case plan.RestoreStore:
+		_, recorded = c.Seen.Removal(s.StoreID)
+	case plan.ForgetRecord:
+		_, eviction := c.Seen.Eviction(s.StoreID)
+		_, removal := c.Seen.Removal(s.StoreID)
+		recorded = s.Record == state.RecordEviction && eviction || s.Record == state.RecordRemoval && removal
+	default:
 		return
 	}
-	if _, recorded := c.Seen.Eviction(a.StoreID); !recorded {
-		panic(fmt.Sprintf("plantest: %s: it is not us who evict leaders from store %d", s, a.StoreID))
+	if !recorded {
+		panic(fmt.Sprintf("plantest: %s: the ledger has no record of it", s))
 	}
 }
 
@@ -85,7 +94,7 @@ func identities(g state.Group, m state.Member, s plan.Step) said {
 		}
 	}
 	switch s.(type) {
-	case plan.Apply, plan.Resize, plan.Close, plan.AllowLeaders, plan.RetireFailure, plan.ForgetFailure:
+	case plan.Apply, plan.Resize, plan.Close, plan.AllowLeaders, plan.ForgetRecord, plan.RetireFailure, plan.ForgetFailure:
 		return nil
 	}
 	panic("plantest: what identifies the objects of a " + reflect.TypeOf(s).Name() + "?")
