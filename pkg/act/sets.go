@@ -108,6 +108,8 @@ func (a *Actor) pod(ctx context.Context, s plan.Restart) (*corev1.Pod, error) {
 		return nil, stale(object, "has been replaced")
 	case pod.DeletionTimestamp != nil:
 		return nil, stale(object, "is terminating")
+	case s.Stuck && !s.Ready && isReady(pod):
+		return nil, stale(object, "is Ready by now")
 	}
 	return pod, nil
 }

@@ -20,12 +20,12 @@ const (
 	shareReturning = 2. / 3
 )
 
-// leadersEvicted holds before a restart. A store that serves nobody has no
-// leaders to lose.
+// leadersEvicted holds before a restart. A process that does not run has no
+// leaders to lose. One that PD does not hear from may have all of them.
 var leadersEvicted = plan.Hook{
 	Want:   "region leaders evicted",
 	Refuse: leadersStranded,
-	Done:   func(_ plan.Scene, m state.Member) bool { return !m.Up() || drained(m) },
+	Done:   func(_ plan.Scene, m state.Member) bool { return plan.Stopped(m) || leaving(m) || drained(m) },
 	Skip:   leadersBound,
 	Step:   evict, Observed: leadersObserved, Since: evictingSince,
 	Timeout: func(sc plan.Scene) time.Duration { return evictTimeout(sc, sc.Want.EvictTimeout) },
@@ -39,7 +39,7 @@ var leadersEvicted = plan.Hook{
 var leadersLeft = plan.Hook{
 	Want: leadersEvicted.Want,
 	Done: func(sc plan.Scene, m state.Member) bool {
-		return leadersEvicted.Done(sc, m) || takers(sc, m) <= 0
+		return !m.Up() || drained(m) || takers(sc, m) <= 0
 	},
 	Skip: leadersBound,
 	Step: evict, Observed: leadersObserved, Since: evictingSince,

@@ -100,9 +100,12 @@ func pdState(sc plan.Scene) string {
 // Kubernetes clusters. A PD of one or two has no quorum to spare in any case.
 var quorumStays = plan.Hook{
 	Want: "a quorum without the member",
-	Done: func(sc plan.Scene, _ state.Member) bool {
-		pd := sc.All.PD
-		return pd.Members <= 2 || pd.Healthy-1 >= pd.Quorum()
+	Done: func(sc plan.Scene, m state.Member) bool {
+		pd, left := sc.All.PD, sc.All.PD.Healthy
+		if m.Database.Healthy {
+			left--
+		}
+		return pd.Members <= 2 || left >= pd.Quorum()
 	},
 	Observed: func(sc plan.Scene, _ state.Member) string { return pdState(sc) },
 }

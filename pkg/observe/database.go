@@ -23,7 +23,8 @@ type database struct {
 	state   state.PD
 	members map[int]state.Database
 	stores  map[int]state.Database
-	beats   map[int]time.Time // when PD last heard of a store
+	beats   map[int]time.Time // when PD last heard of a store, by PD's clock
+	starts  map[int]time.Time // when a store's process began, by its own host's clock
 	// dumb: PD says that it has no stores, but it had. It says so for a moment
 	// after its leader has changed, and to believe it would be to take every store
 	// for one that may go.
@@ -68,14 +69,25 @@ func (d database) member(k topology.Kind, ordinal int, pod *state.Pod, born time
 		return state.Database{Presence: state.Absent}
 	}
 	// A store stays Up in PD for 20 s after it died. Only a heartbeat that is
-	// younger than the container proves that this process is the one meant.
-	if s.Healthy && pod != nil && !d.beats[ordinal].After(pod.Started) {
+	// younger than the container proves that this process is the one meant. PD's
+	// clock and the kubelet's may differ.
+	if s.Healthy && pod != nil && !d.beats[ordinal].After(pod.Started.Add(clockSkew)) && !d.registered(ordinal, pod) {
 		s.Healthy, s.Problem = false, "PD has not heard of the store since it started"
 	}
 	if !s.Healthy {
 		s.Since = d.beats[ordinal]
 	}
 	return s
+}
+
+// clockSkew is more than the clocks of two hosts differ by that serve one database.
+const clockSkew = 5 * time.Minute
+
+// registered reports whether a store without regions was registered by the process
+// that runs now. It has nothing to open, so it serves. Its own host wrote both
+// times, so they can be compared.
+func (d database) registered(ordinal int, pod *state.Pod) bool {
+	return d.stores[ordinal].Regions == 0 && !pod.Started.IsZero() && !d.starts[ordinal].Before(pod.Started)
 }
 
 // answers of PD as they come.
@@ -103,27 +115,11 @@ func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) d
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	got, err := ask(ctx, o.client(urls))
-	lasting := o.outlasts(errors.Is(err, pd.ErrNoLeader))
+	lasting := o.history.outlasts(errors.Is(err, pd.ErrNoLeader), o.now())
 	if err != nil {
 		return database{state: state.PD{Problem: problem(err), Leaderless: lasting}}
 	}
 	return got.sort(c)
-}
-
-// election is longer than PD takes to elect a leader after a hard kill, which is
-// twelve seconds. Before it has passed, a PD without a leader is no PD without a
-// quorum, and restarting a member of it would make it one.
-const election = 20 * time.Second
-
-// outlasts tells whether PD has been without a leader for longer than that.
-func (o *Observer) outlasts(without bool) bool {
-	switch {
-	case !without:
-		o.leaderless = time.Time{}
-	case o.leaderless.IsZero():
-		o.leaderless = o.now()
-	}
-	return without && o.now().Sub(o.leaderless) > election
 }
 
 func problem(err error) string {
@@ -184,6 +180,7 @@ func (a answers) sort(c topology.Cluster) database {
 		members: map[int]state.Database{},
 		stores:  map[int]state.Database{},
 		beats:   map[int]time.Time{},
+		starts:  map[int]time.Time{},
 		labels:  map[int]map[string]string{},
 	}
 	if c.Source != nil {
@@ -256,7 +253,7 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 		Evicting: slices.Contains(a.evicting, s.ID),
 		Leaders:  s.LeaderCount, Regions: s.RegionCount, Version: s.Version,
 	}
-	d.beats[n], d.labels[n] = s.LastHeartbeat, s.Labels
+	d.beats[n], d.starts[n], d.labels[n] = s.LastHeartbeat, s.StartTime, s.Labels
 }
 
 // owner tells which of the cluster's own members an address belongs to; one of

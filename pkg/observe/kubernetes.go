@@ -20,6 +20,7 @@ func set(s *appsv1.StatefulSet) state.Set {
 	out := state.Set{
 		Exists:          true,
 		UID:             string(s.UID),
+		Made:            s.CreationTimestamp.Time,
 		Terminating:     s.DeletionTimestamp != nil,
 		Replicas:        1, // what the API server means by no value
 		Manual:          s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,

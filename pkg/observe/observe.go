@@ -40,24 +40,22 @@ type Observer struct {
 	dialer dial.Dialer
 	now    func() time.Time
 
-	tikv tikv.Client
-	tidb tidb.Client
-	pd   pd.Client
-	urls []string // what pd was made for
-	told func(call string, took time.Duration, err error)
-	have render.Existing
-	// leaderless is since when PD's members have been saying that none leads.
-	leaderless time.Time
-	extras     *extras
-	// gone is since when pods have been missing that there should be, by name.
-	gone map[string]time.Time
+	http    *http.Client // asks members themselves
+	tikv    tikv.Client
+	tidb    tidb.Client
+	pd      pd.Client
+	urls    []string // what pd was made for
+	told    func(call string, took time.Duration, err error)
+	have    render.Existing
+	extras  *extras
+	history history
 }
 
 // New makes an observer. The intent function loads the TidbCluster.
 func New(kube kubernetes.Interface, d dial.Dialer, intent func(context.Context) (*v1alpha1.TidbCluster, error), now func() time.Time) *Observer {
 	status := &http.Client{Transport: dial.Transport(d, nil), Timeout: readTimeout}
 	return &Observer{
-		kube: kube, live: live{kube, intent}, dialer: d, now: now, gone: map[string]time.Time{},
+		kube: kube, live: live{kube, intent}, dialer: d, now: now, history: newHistory(), http: status,
 		tikv: tikv.Client{HTTP: status},
 		tidb: tidb.Client{HTTP: status},
 	}
@@ -109,6 +107,7 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 	base := o.base(ctx, c, seen)
 	_ = volumes.Wait()
 	snap.PD = base.state
+	o.history.leading(&snap.PD, snap.At)
 	if snap.PD.ClusterID == 0 {
 		snap.PD.ClusterID, _ = strconv.ParseUint(c.Source.Status.ClusterID, 10, 64)
 	}
@@ -165,7 +164,7 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 		if p := seen.pods[k][n]; p != nil {
 			m.Pod = podState(k, p)
 		}
-		m.Gone = o.missing(m.Name, m.Pod == nil && n < g.Set.Replicas)
+		m.Gone = since(o.history.gone, m.Name, m.Pod == nil && n < g.Set.Replicas, o.now())
 		m.Database = base.member(k, n, m.Pod, seen.born[k][n])
 		if k == topology.TiKV && m.Database.Presence == state.Present {
 			m.StoreLabels = base.labels[n]
@@ -173,25 +172,17 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 		g.Members = append(g.Members, m)
 	}
 	switch k {
+	case topology.PD:
+		o.askMembers(ctx, c, g.Members)
 	case topology.TiKV:
 		o.askStores(ctx, c, g.Members)
 	case topology.TiDB:
 		o.askServers(ctx, c, g.Members)
 	}
 	recall(c.Source.Status, g.Members)
+	for i := range g.Members {
+		m := &g.Members[i]
+		m.NotServing = since(o.history.notServing, m.Name, !m.Up(), o.now())
+	}
 	return g
-}
-
-// missing remembers since when a pod has been missing. Kubernetes does not tell:
-// a pod that an admission webhook or a quota keeps from being made leaves no
-// trace but events, which may be gone as well.
-func (o *Observer) missing(name string, is bool) time.Time {
-	if !is {
-		delete(o.gone, name)
-		return time.Time{}
-	}
-	if o.gone[name].IsZero() {
-		o.gone[name] = o.now()
-	}
-	return o.gone[name]
 }

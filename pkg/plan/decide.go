@@ -172,8 +172,9 @@ func (sc Scene) decide(p Profile, h hold) verdict {
 	if !sc.Got.Set.Observed {
 		return wait(Gate{Component: p.Kind, Want: "the StatefulSet controller has seen the new spec"})
 	}
-	if v := sc.repair(p, h); !v.idle() {
-		return v
+	repair := sc.repair(p, h)
+	if len(repair.steps) > 0 {
+		return repair
 	}
 	if v := sc.needs(p); !v.idle() {
 		return v
@@ -182,7 +183,10 @@ func (sc Scene) decide(p Profile, h hold) verdict {
 	if len(failing.steps) > 0 {
 		return failing
 	}
-	v := sc.change(p, h)
+	v := repair
+	if v.idle() {
+		v = sc.change(p, h)
+	}
 	sc.advise(p, v.gates)
 	v.gates = besides(failing.gates, v.gates)
 	return v

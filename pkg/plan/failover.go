@@ -165,7 +165,7 @@ func besides(failing, gates []Gate) []Gate {
 }
 
 func (sc Scene) discards(p Profile, c Casualty, m state.Member) bool {
-	return p.Failover.Keeps && c.Record != nil && !c.Record.Discarded && !m.Up() &&
+	return p.Failover.Keeps && c.Record != nil && !c.Record.Discarded && !m.Up() && m.Database.Answer != state.Answered &&
 		slices.Contains(sc.Policy.Failover.Discard, m.Name)
 }
 
@@ -226,7 +226,7 @@ func Casualties(profiles []Profile, w Wanted, s state.Snapshot) []Casualty {
 
 // casualty judges one member; false when there is nothing to say of it.
 func (sc Scene) casualty(p Profile, m state.Member) (Casualty, bool) {
-	c := Casualty{Member: m, Trouble: m.Trouble(), Since: m.DownSince()}
+	c := Casualty{Member: m, Trouble: m.Trouble(), Since: sc.downSince(m)}
 	f, given := sc.Want.Failure(m.Name)
 	switch {
 	case m.Ordinal >= sc.Want.Replicas, m.Up() && !given:
@@ -245,6 +245,7 @@ func (sc Scene) casualty(p Profile, m state.Member) (Casualty, bool) {
 // spared is the reason not to give a member up, "" when there is none.
 func (sc Scene) spared(p Profile, m state.Member, since time.Time) string {
 	rolling := sc.rolling() || !sc.Got.Set.Completed()
+	first, queued := sc.before(m)
 	switch {
 	case p.Failover == nil || sc.Want.MaxFailures == 0:
 		return "failover is switched off: maxFailoverCount is 0"
@@ -252,6 +253,10 @@ func (sc Scene) spared(p Profile, m state.Member, since time.Time) string {
 		return fmt.Sprintf("%d of %d failovers are used up", len(sc.Want.Failures), sc.Want.MaxFailures)
 	case !isDown(m):
 		return "nobody knows whether it serves"
+	case m.Database.Answer == state.Answered:
+		return "its own port answers"
+	case queued:
+		return "Kubernetes makes its pod after " + first.Name
 	case doomed(m):
 		return "it is being removed"
 	case rolling && !sc.Got.Outdated(m) && !sc.proven():
@@ -263,7 +268,16 @@ func (sc Scene) spared(p Profile, m state.Member, since time.Time) string {
 	case since.IsZero():
 		return "nothing tells since when it is down"
 	}
-	return p.Failover.Spare(sc, m, sc.Policy.Failover.Now)
+	if why := p.Failover.Spare(sc, m, sc.Policy.Failover.Now); why != "" {
+		return why
+	}
+	switch {
+	case m.Database.Presence == state.Present && sc.mayBeOutdated(m):
+		return "PD has a new leader, which may not have heard from it yet"
+	case p.Voters && sc.agreedSince(p, m).IsZero(): // it loses its vote
+		return "only one of Kubernetes and PD says that it is down"
+	}
+	return ""
 }
 
 // replaced tells whether all that is missing was given up and replaced, so that

@@ -18,10 +18,11 @@ const settling = 2 * time.Minute
 // proving is how long a process has to run to count as one that can.
 const proving = 30 * time.Second
 
-// repair brings members that are down to the wanted template before anything
-// else is asked of the component. It costs no availability, and it is the only
-// way out when the old template is what keeps them down; waiting for their
-// health first would be waiting for ever.
+// repair brings a member that does not serve to the wanted template before
+// anything else is asked of the component. It is the only way out when the old
+// template is what keeps the member down; to wait for its health first would be
+// to wait for ever. A restart that is not free takes the ordinary path, and where
+// that is not open, the other phases go on.
 func (sc Scene) repair(p Profile, h hold) verdict {
 	if h.rolling || !sc.anyDown(p) {
 		return verdict{}
@@ -30,24 +31,15 @@ func (sc Scene) repair(p Profile, h hold) verdict {
 		return v
 	}
 	m, ok := sc.candidate()
-	if !ok || !sc.lost(p, m) || !sc.worthTrying(p, m) {
+	switch {
+	case !ok || !sc.lost(p, m) || !sc.worthTrying(p, m):
+		return verdict{}
+	case sc.free(p, m):
+		return act(sc.restart(m))
+	case h.by != "" || !sc.needs(p).idle() || !sc.replaceable(p, m) || !sc.peersMissing(p, m).idle():
 		return verdict{}
 	}
-	if due := contested(m); sc.All.At.Before(due) {
-		return wait(sc.fated(m, "is restarted", m.Pod.Since, due))
-	}
-	return act(sc.restart(m))
-}
-
-// contested: of a member that is down, Kubernetes says so and the database that it serves.
-// Kubernetes says so of all pods of a host that it has lost sight of, and of all hosts
-// when its API server was away for long. A restart is not free then, so what it says
-// has to last for a while.
-func contested(m state.Member) (until time.Time) {
-	if p := m.Pod; p != nil && !p.Started.IsZero() && m.Database.Healthy {
-		return p.Since.Add(settling)
-	}
-	return time.Time{}
+	return sc.replace(p, m)
 }
 
 // worthTrying: nothing speaks against the update revision for a member that is
@@ -141,11 +133,7 @@ func (sc Scene) rollout(p Profile, h hold) verdict {
 	if v := sc.upload(); !v.idle() {
 		return v
 	}
-	var except *state.Member
-	if next.Up() {
-		except = &next // it may crash again and again: this is to be the cure
-	}
-	if v := down(sc, sc.Got.Running(), except); !v.idle() && (outdated || !sc.replaced()) {
+	if v := sc.peersDown(p, next); !v.idle() && (outdated || !sc.replaced()) {
 		return sc.explained(v, next)
 	}
 	if !outdated {
@@ -154,17 +142,36 @@ func (sc Scene) rollout(p Profile, h hold) verdict {
 	if sc.Got.Set.Manual {
 		return wait(sc.yours(next))
 	}
+	return sc.replace(p, next)
+}
+
+// peersDown waits for all members that do not serve. The member to restart next is
+// not waited for, or it could block its own cure; while others are, it is told of.
+func (sc Scene) peersDown(p Profile, next state.Member) verdict {
+	all := down(sc, sc.Got.Running(), nil)
+	if next.Name == "" || !next.Up() && (sc.Got.Set.Manual || !sc.replaceable(p, next)) {
+		return all
+	}
+	peers := sc.peersMissing(p, next)
+	if peers.idle() || next.Up() {
+		return peers
+	}
+	return all
+}
+
+// replace restarts a member when all holds that its restart needs.
+func (sc Scene) replace(p Profile, m state.Member) verdict {
 	if v := sc.ripe(); !v.idle() {
 		return v
 	}
-	ready := sc.pursue(p.BeforeRestart, next)
+	ready := sc.pursue(p.BeforeRestart, m)
 	if !ready.idle() {
 		return ready
 	}
-	if sc.Got.Set.Partition <= next.Ordinal {
-		return wait(Gate{Component: p.Kind, Member: next.Name, Want: "Kubernetes replaces the pod", Observed: "it is of the old revision"})
+	if sc.Got.Set.Partition <= m.Ordinal && m.Up() {
+		return wait(Gate{Component: p.Kind, Member: m.Name, Want: "Kubernetes replaces the pod", Observed: "it is of the old revision"})
 	}
-	r := sc.restart(next)
+	r := sc.restart(m)
 	r.Without = strings.Join(ready.notes, ", ")
 	return act(r)
 }
@@ -186,8 +193,7 @@ func (sc Scene) yours(m state.Member) Gate {
 
 // explained says of members that fail with the old revision, below others that
 // serve with it, what a person can do: a partition reaches them only after those
-// above, and to restart those would take a second member away. One whose pod is
-// Ready has no deadline elsewhere: what it waits for may come. Here nothing comes.
+// above, and to restart those would take a second member away.
 func (sc Scene) explained(v verdict, next state.Member) verdict {
 	for i, g := range v.gates {
 		m, _ := sc.Got.Member(g.Member)
@@ -198,9 +204,6 @@ func (sc Scene) explained(v verdict, next state.Member) verdict {
 			"which stays up as long as a peer is down; if the new template is what it needs: "+
 			"kubectl delete statefulset %[2]s --cascade=orphan, then run this again until the statefulset is there, "+
 			"then kubectl delete pod %[3]s; else see %[4]s", next.Name, sc.Cluster.SetName(m.Kind), m.Name, g.Unblock)
-		if g.Deadline.IsZero() {
-			v.gates[i] = sc.since(v.gates[i], sc.servedLast(m), v.gates[i].Unblock)
-		}
 	}
 	return v
 }
@@ -211,7 +214,7 @@ func (sc Scene) servedLast(m state.Member) time.Time {
 	if m.Database.Presence == state.Absent {
 		return sc.asItIs(m)
 	}
-	return m.DownSince()
+	return sc.downSince(m)
 }
 
 // finish closes a rollout, but not before Kubernetes knows that it is over:
@@ -231,7 +234,7 @@ func (sc Scene) finish() verdict {
 func (sc Scene) restart(m state.Member) Restart {
 	r := Restart{Component: m.Kind, Member: m.Name, Ordinal: m.Ordinal, From: sc.Got.Set.Partition}
 	if m.Pod != nil {
-		r.PodUID, r.Stuck = m.Pod.UID, !m.Up()
+		r.PodUID, r.Stuck, r.Ready = m.Pod.UID, !m.Up(), m.Pod.Ready
 	}
 	return r
 }
@@ -293,13 +296,28 @@ func serving(sc Scene, m state.Member) Gate {
 		}
 		return sc.since(g, m.Gone, "kubectl describe statefulset "+sc.Cluster.SetName(m.Kind))
 	case m.Pod.Ready && !m.Pod.Terminating:
-		g.Source, g.Unblock = FromDatabase, "kubectl logs "+m.Name
-		if m.Database == (state.Database{}) && !sc.All.PD.Known() {
-			g.Observed = sc.All.PD.Problem
-		}
-		return g
+		return sc.readyNotServing(m, g)
 	}
 	return sc.since(g, m.Pod.Since, "kubectl describe pod "+m.Name)
+}
+
+// readyNotServing is the gate of a member whose pod is Ready. What the database says
+// may change within seconds, so that this process has to have seen it for a while
+// before it says that waiting does not help.
+func (sc Scene) readyNotServing(m state.Member, g Gate) Gate {
+	g.Source = FromDatabase
+	if m.Database == (state.Database{}) && !sc.All.PD.Known() {
+		g.Observed = sc.All.PD.Problem
+	}
+	since := sc.servedLast(m)
+	if since.IsZero() {
+		since = m.NotServing
+	}
+	g = sc.since(g, since, "kubectl logs "+m.Name)
+	if seen := m.NotServing.Add(settling); !since.IsZero() && g.Deadline.Before(seen) {
+		g.Deadline, g.Blocked = seen, !sc.All.At.Before(seen)
+	}
+	return g
 }
 
 // since gives a gate the time that a member may take to serve, where it is known
@@ -312,30 +330,4 @@ func (sc Scene) since(g Gate, since time.Time, unblock string) Gate {
 	g.Since, g.Deadline = since, since.Add(patience)
 	g.Blocked = !sc.All.At.Before(g.Deadline)
 	return g
-}
-
-// isDown: the member is known not to serve. One that nobody could ask about is
-// not down, and neither is a store that serves while its regions leave it.
-func isDown(m state.Member) bool {
-	switch {
-	case m.Up():
-		return false
-	case m.Pod == nil || !m.Pod.Ready:
-		return true
-	}
-	return m.Database.Presence != state.Unknown && m.Database.State != state.StoreOffline
-}
-
-// lost: the member is down, or it votes and there are too few to elect a leader.
-func (sc Scene) lost(p Profile, m state.Member) bool {
-	return isDown(m) || p.Voters && sc.All.PD.Leaderless
-}
-
-func (sc Scene) anyDown(p Profile) bool {
-	for _, m := range sc.Got.Running() {
-		if sc.lost(p, m) {
-			return true
-		}
-	}
-	return false
 }

@@ -163,28 +163,6 @@ func leaderless(ago time.Duration, rolled ...int) *plantest.Cluster {
 	return c
 }
 
-// TestContested: Kubernetes says of all pods of a host that it has lost sight of that
-// they are not Ready, and the database says that they serve.
-func TestContested(t *testing.T) {
-	unready := func(ago time.Duration, changes ...func(m *state.Member)) *plantest.Cluster {
-		return with(func(c *plantest.Cluster) {
-			m := c.Roll(tikv).Member("t-tikv-3")
-			m.Pod.Ready, m.Pod.Since, m.Pod.Started = false, plantest.Now.Add(-ago), plantest.Now.Add(-time.Hour)
-			for _, change := range changes {
-				change(m)
-			}
-		})
-	}
-	plantest.Waits(t, "contested", []plantest.Case{
-		{Name: "for a while", Cluster: unready(2*time.Minute - time.Second)},
-		{Name: "for long", Cluster: unready(2 * time.Minute)},
-		{Name: "it does not run", Cluster: unready(time.Second, func(m *state.Member) { m.Pod.Started = time.Time{} })},
-		{Name: "the database agrees", Cluster: unready(time.Second, func(m *state.Member) { m.Database.Healthy = false })},
-		{Name: "the database has let go of it", Cluster: unready(time.Second, func(m *state.Member) { m.Database = state.Database{Presence: state.Absent} })},
-		{Name: "it is gone", Cluster: unready(time.Second, func(m *state.Member) { m.Pod, m.Gone = nil, plantest.Now })},
-	})
-}
-
 func TestLeaderless(t *testing.T) {
 	fails := func(c *plantest.Cluster, name string, ago time.Duration, ran bool) *plantest.Cluster {
 		p := c.Member(name).Pod

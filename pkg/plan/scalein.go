@@ -68,7 +68,7 @@ func (v verdict) waiting() bool {
 // not serve.
 func (sc Scene) worthless(p Profile, m state.Member) bool {
 	if p.Stateless {
-		return isDown(m)
+		return isDown(m) && sc.free(p, m)
 	}
 	return m.Database.Presence == state.Absent || m.Database.State == state.StoreTombstone
 }

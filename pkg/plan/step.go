@@ -50,6 +50,9 @@ type Restart struct {
 	// on, the controller of a Parallel StatefulSet does not replace a pod that
 	// is not Ready, and a bad revision would stay for ever.
 	Stuck bool
+	// Ready: the pod was Ready when this was decided. A Stuck one that has become
+	// Ready since is not deleted: it may serve by now.
+	Ready bool
 	// Without are goals that should hold before but do not, and why; "" when
 	// all do.
 	Without string

@@ -20,16 +20,18 @@ func TestOutOfSight(t *testing.T) {
 	}
 }
 
-// What stays out of sight is restarted in the end, or nothing could bring a member to
-// a template that its readiness needs.
+// While Kubernetes hears of no host nobody can ask the members themselves either, so
+// nothing is restarted, however long that takes.
 func TestOutOfSightForLong(t *testing.T) {
 	awaited(t)
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 2})
 	w.lookAway(3600)
 	w.Upgrade("v2", topology.TiKV)
 	w.Pass(5)
-	_, _ = w.Drive(5 * time.Minute)
-	tellsInOrder(t, w, "else it is restarted", "restart basic-tikv-3")
+	_, _ = w.Drive(50 * time.Minute)
+	if w.Soft.Restarts > 0 {
+		t.Errorf("%d members were restarted", w.Soft.Restarts)
+	}
 	w.Pass(3600)
 	fine(t, w)
 }

@@ -37,7 +37,7 @@ func New(pd, tikv, tidb int) *Cluster {
 	c.Seen = state.Snapshot{At: Now, Groups: map[topology.Kind]state.Group{}}
 	c.Seen.PD = state.PD{
 		ClusterID: 7, Members: pd, Healthy: pd, Leader: "t-pd-0",
-		Stores: tikv, UpStores: tikv, MaxReplicas: 3, Bootstrapped: tikv > 0,
+		Stores: tikv, UpStores: tikv, MaxReplicas: 3, Bootstrapped: tikv > 0, LeaderSince: Now.Add(-time.Hour),
 	}
 	for kind, n := range map[topology.Kind]int{topology.PD: pd, topology.TiKV: tikv, topology.TiDB: tidb} {
 		g := state.Group{Set: state.Set{
@@ -193,7 +193,7 @@ func (c *Cluster) Down(ago time.Duration, names ...string) *Cluster {
 	for _, name := range names {
 		m := c.Member(name)
 		m.Pod.Ready, m.Pod.Since, m.Pod.Started = false, Now.Add(-ago), time.Time{}
-		m.Database.Healthy = false
+		m.Database.Healthy, m.NotServing = false, Now.Add(-ago)
 		switch m.Kind {
 		case topology.PD:
 			c.Seen.PD.Healthy--
@@ -247,8 +247,16 @@ func (c *Cluster) Blind() *Cluster {
 	return c
 }
 
-// Decide decides, and panics if the decision is not sound.
+// Decide decides, and panics if the decision is not sound. The process has only
+// just begun to look, unless a test says otherwise.
 func (c *Cluster) Decide() plan.Plan {
+	for _, g := range c.Seen.Groups {
+		for i := range g.Members {
+			if m := &g.Members[i]; !m.Up() && m.NotServing.IsZero() {
+				m.NotServing = Now
+			}
+		}
+	}
 	return c.sound(plan.Decide(component.Profiles(), c.Wanted, c.Seen))
 }
 

@@ -1,0 +1,56 @@
+package observe
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+// TestSince: what is remembered begins again when it was not so in between.
+func TestSince(t *testing.T) {
+	gone, later := map[string]time.Time{}, noon.Add(time.Minute)
+	since(gone, "a", true, noon)
+	if got := since(gone, "a", true, later); !got.Equal(noon) {
+		t.Errorf("missing since %s", got)
+	}
+	if got := since(gone, "a", false, later); !got.IsZero() {
+		t.Errorf("there, but missing since %s", got)
+	}
+	if got := since(gone, "a", true, later); !got.Equal(later) {
+		t.Errorf("missing again since %s", got)
+	}
+}
+
+// TestElection: PD without a leader is PD without a quorum only after an election
+// would be over.
+func TestElection(t *testing.T) {
+	h := newHistory()
+	for _, c := range []struct {
+		after         time.Duration
+		without, want bool
+	}{{0, true, false}, {election, true, false}, {election + 1, true, true}, {election + 2, false, false}, {2 * election, true, false}} {
+		if got := h.outlasts(c.without, noon.Add(c.after)); got != c.want {
+			t.Errorf("after %v: got %t, want %t", c.after, got, c.want)
+		}
+	}
+}
+
+// TestLeading: a leader counts as new when it is another one, and when PD did not
+// answer in between.
+func TestLeading(t *testing.T) {
+	h := newHistory()
+	for i, c := range []struct {
+		pd   state.PD
+		want int // since which observation
+	}{
+		{state.PD{Leader: "a"}, 0}, {state.PD{Leader: "a"}, 0}, {state.PD{Leader: "b"}, 2}, {state.PD{Leader: "b"}, 2},
+		{state.PD{Problem: "timeout"}, -1}, {state.PD{Leader: "b"}, 5}, {state.PD{}, -1}, {state.PD{Leader: "b"}, 7},
+	} {
+		at := func(i int) time.Time { return noon.Add(time.Duration(i) * time.Second) }
+		h.leading(&c.pd, at(i))
+		if got := c.pd.LeaderSince; c.want >= 0 && !got.Equal(at(c.want)) || c.want < 0 && !got.IsZero() {
+			t.Errorf("observation %d: leads since %s, want that of %d", i, got, c.want)
+		}
+	}
+}

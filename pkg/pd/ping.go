@@ -1,0 +1,21 @@
+package pd
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+)
+
+// Ping asks one member itself whether its process answers, as PD's leader does for
+// its health check. The leader's word may be a missed ping; this one is ours.
+func Ping(ctx context.Context, client *http.Client, url string) error {
+	req, err := request{method: http.MethodGet, path: "/pd/api/v1/ping", local: true}.build(ctx, url)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("ping PD member %s: %w", url, err)
+	}
+	return readResponse(resp, nil)
+}

@@ -1,0 +1,198 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+const (
+	// leaderSettles is how long a new leader of PD needs until it has heard from
+	// every store that serves: stores send a heartbeat each ten seconds.
+	leaderSettles = 30 * time.Second
+	// heartbeatSaved is how old a heartbeat may be that PD has saved for its next
+	// leader, which is five minutes, and a minute for clocks that differ.
+	heartbeatSaved = 6 * time.Minute
+)
+
+// Stopped reports whether the process of a member is known not to run: its pod or
+// its container says so. To restart such a member takes nothing away. The word of
+// a kubelet that nobody hears from any more may be old, so the database must not
+// say that the member serves.
+func Stopped(m state.Member) bool {
+	if m.Pod == nil {
+		return true
+	}
+	return m.Pod.Started.IsZero() && !m.Database.Healthy && m.Database.Answer != state.Answered
+}
+
+// agreedSince is since when two kinds of evidence agree that a member does not
+// serve; zero when they do not. One kind alone is not enough: Kubernetes calls
+// pods NotReady when it has only lost sight of their host, and PD calls stores
+// Disconnected when it has a new leader. Members that PD does not know (Profile.
+// Stateless) have their own port instead of PD's word.
+func (sc Scene) agreedSince(p Profile, m state.Member) time.Time {
+	if m.Database.Healthy || m.Database.Answer == state.Answered {
+		return time.Time{}
+	}
+	var since []time.Time
+	if m.Pod == nil || !m.Pod.Ready {
+		since = append(since, sc.podMissing(m))
+	}
+	if !p.Stateless && m.Database.Presence != state.Unknown && !sc.mayBeOutdated(m) {
+		at := m.Database.Since
+		if at.IsZero() {
+			at = m.NotServing
+		}
+		since = append(since, at)
+	}
+	if m.Database.Answer == state.Refused {
+		since = append(since, m.NotServing)
+	}
+	since = slices.DeleteFunc(since, time.Time.IsZero)
+	slices.SortFunc(since, time.Time.Compare)
+	if len(since) < 2 {
+		return time.Time{}
+	}
+	return since[1]
+}
+
+// podMissing is since when Kubernetes says that a member does not serve. A pod
+// that does not exist is not missing for longer than its StatefulSet exists, or
+// than it is due: after hours of suspension every heartbeat is hours old.
+func (sc Scene) podMissing(m state.Member) time.Time {
+	if m.Pod != nil {
+		return m.Pod.Since
+	}
+	if m.Gone.IsZero() { // it is beyond the replicas
+		return later(m.NotServing, sc.Got.Set.Made)
+	}
+	return later(m.Gone, sc.Got.Set.Made)
+}
+
+// mayBeOutdated reports whether what PD says of a store may be explained by a
+// change of PD's leader: the new one knows heartbeats only as they were saved.
+func (sc Scene) mayBeOutdated(m state.Member) bool {
+	if m.Database.State == "" {
+		return false // not a store
+	}
+	leads := sc.All.PD.LeaderSince
+	return (leads.IsZero() || sc.All.At.Sub(leads) < leaderSettles) && sc.All.At.Sub(m.Database.Since) < heartbeatSaved
+}
+
+// downSince is the earliest moment from which on there is evidence that a member
+// does not serve; zero when it serves, or when nothing tells.
+func (sc Scene) downSince(m state.Member) time.Time {
+	since := m.DownSince()
+	if m.Pod == nil && !since.IsZero() {
+		return later(since, sc.podMissing(m))
+	}
+	return since
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// free reports whether a restart of a member takes nothing from anybody, so that
+// it need not wait for leaders to move or for peers. The process is known not to
+// run; or two kinds of evidence have agreed for a while that it does not serve,
+// while no peer is missing, and for long where one is. Of voters without a quorum
+// none serves.
+func (sc Scene) free(p Profile, m state.Member) bool {
+	if Stopped(m) || p.Voters && sc.All.PD.Leaderless || sc.neverJoined(p, m) {
+		return true
+	}
+	since := sc.agreedSince(p, m)
+	if since.IsZero() {
+		return false
+	}
+	wait := settling
+	if !p.Stateless && !sc.peersMissing(p, m).idle() {
+		wait = patience
+	}
+	return sc.All.At.Sub(since) >= wait
+}
+
+// neverJoined reports whether a process has run for a while without joining PD, so
+// that it holds nothing that anybody counts on.
+func (sc Scene) neverJoined(p Profile, m state.Member) bool {
+	return !p.Stateless && sc.All.PD.Known() && m.Database.Presence == state.Absent &&
+		sc.All.At.Sub(m.Pod.Started) >= settling
+}
+
+// peersMissing waits for the peers of a member that is to be restarted.
+func (sc Scene) peersMissing(p Profile, m state.Member) verdict {
+	v := down(sc, sc.Got.Running(), &m)
+	v.gates = slices.DeleteFunc(v.gates, func(g Gate) bool {
+		o, _ := sc.Got.Member(g.Member)
+		if o.Pod == nil || o.Pod.Terminating || sc.loops(o) {
+			return false
+		}
+		return sc.servesUnready(o) || p.Stateless && !m.Up() && sc.failsAlike(o)
+	})
+	return v
+}
+
+// servesUnready reports whether a member serves though Kubernetes calls it NotReady:
+// the database and its own port say so, and Kubernetes has had time to notice. Where
+// a readiness probe is what is wrong, all members are so, and they would wait for
+// each other for ever.
+func (sc Scene) servesUnready(m state.Member) bool {
+	return !m.Pod.Ready && m.Database.Healthy && m.Database.Answer == state.Answered &&
+		sc.All.At.Sub(m.Pod.Since) >= settling
+}
+
+// failsAlike reports whether a server without data has a Ready pod of an old revision
+// and a status port that fails. Another one whose status port fails need not wait for
+// it: what breaks one breaks the other, and they would wait for each other for ever.
+func (sc Scene) failsAlike(m state.Member) bool {
+	return m.Pod.Ready && sc.Got.Outdated(m) && m.Database.Presence != state.Unknown
+}
+
+// replaceable reports whether a member may be restarted by the ordinary path:
+// after its peers serve and what it leads has moved. It need not serve itself. If
+// it had to, a template that breaks a status port could never be taken back.
+func (sc Scene) replaceable(p Profile, m state.Member) bool {
+	switch {
+	case m.Up():
+		return true
+	case m.Pod == nil || m.Pod.Terminating || m.Database.State == state.StoreOffline:
+		return false
+	case m.Database.Presence == state.Unknown && !p.Stateless:
+		return false // nobody knows what the cluster would lose
+	}
+	return sc.worthTrying(p, m)
+}
+
+// isDown reports whether a reading says that a member does not serve. It is no
+// proof. One that nobody could ask about is not down, and neither is a store that
+// serves while its regions leave it.
+func isDown(m state.Member) bool {
+	switch {
+	case m.Up():
+		return false
+	case m.Pod == nil || !m.Pod.Ready:
+		return true
+	}
+	return m.Database.Presence != state.Unknown && m.Database.State != state.StoreOffline
+}
+
+// lost reports whether a reading says that a member is down, or it votes and too
+// few are there to elect a leader.
+func (sc Scene) lost(p Profile, m state.Member) bool {
+	return isDown(m) || p.Voters && sc.All.PD.Leaderless
+}
+
+func (sc Scene) anyDown(p Profile) bool {
+	for _, m := range sc.Got.Running() {
+		if sc.lost(p, m) {
+			return true
+		}
+	}
+	return false
+}
