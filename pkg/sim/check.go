@@ -40,6 +40,7 @@ type sighting struct {
 	serves   [3][limit]bool
 	inSight  [3][limit]bool
 	leaders  [limit]int      // on the store of an ordinal
+	owner    [limit]uint64   // the store of an ordinal
 	lastUp   [3][limit]int64 // when a member served last
 	gone     [3][limit]bool  // the database has let go of it for good
 	revision [3][limit]string
@@ -82,7 +83,7 @@ func (w *World) sight() sighting {
 		s.members[i] = w.pd.memberAt(i) != nil
 		own := w.ownStore(i)
 		if s.stores[i] = own != nil; own != nil {
-			s.leaders[i] = own.leaders
+			s.leaders[i], s.owner[i] = own.leaders, own.id
 		}
 		if (s.serves[tikv][i] || s.inSight[tikv][i]) && own.state == state.StoreUp {
 			s.upStores++
@@ -254,6 +255,7 @@ func (w *World) judgeRestart(s plan.Restart, say sayer) {
 		w.countLeader(i)
 	case tikv:
 		w.judgeLeaders(i, say)
+		w.judgeRegions(i, say)
 	}
 }
 
@@ -310,7 +312,7 @@ func (w *World) successors(except int) int {
 // the restart are only counted.
 func (w *World) judgeLeaders(i int, say sayer) {
 	s := w.ownStore(i)
-	if s.leaders == 0 || w.takers(s) == 0 || w.MaxCopy == 1 {
+	if s.leaders == 0 || w.movable(s) == 0 {
 		return
 	}
 	limit := w.EvictTimeout

@@ -11,7 +11,8 @@
 // start, crash, cannot be pulled or are refused at creation, claims that outlive
 // their pods, volumes that take their time to grow, StatefulSets that are deleted
 // without their pods and made anew around them, PD's etcd membership with its
-// quorum, elections and refusals, PD's stores with heartbeats, leaders and regions that move over time, evict-leader
+// quorum, elections and refusals, PD's stores with heartbeats, regions with
+// replicas in zones and a leader each, which they elect without PD and which PD moves over time, evict-leader
 // schedulers of ours and of others, TiDB servers, our ledger, and the ConfigMap
 // that tells a PD pod without data what to do, as the kubelet shows it: up to a
 // minute late. PD does not wait for all of its first members, and lets none of
@@ -114,6 +115,8 @@
 //     that the database knows as alive; no DeleteClaim to tidy up unless the user asks for that, and does not want
 //     the member; no Restart of a member that PD counts on while its claim is being
 //     deleted, which takes its data, and no DeleteSet that takes it so.
+//   - region-quorum: no Restart of a store that serves which leaves a region without
+//     most of its replicas that had them.
 //   - copies: no RemoveStore of a store that serves which leaves fewer stores that
 //     serve than there are copies of each region.
 //   - at-once: no more members joining by one Resize, or leaving, than the user

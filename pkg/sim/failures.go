@@ -98,6 +98,9 @@ func (w *World) judgeFailure(s plan.RecordFailure, say sayer) {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	w.Soft.Failovers++
+	if w.unknowable(k, i) {
+		return
+	}
 	if w.served(k, i) {
 		say("failover", "it serves")
 	}
@@ -123,6 +126,14 @@ func (w *World) judgeFailure(s plan.RecordFailure, say sayer) {
 	if p := w.pods[k][i]; p != nil && p.revision == set.update && w.seen.revision[k][i] == set.update && w.rolls(k) && set.observed == set.generation && !w.vouched(k, i) {
 		say("failover", "its pod is of revision %s, which is being rolled out", set.update)
 	}
+}
+
+// unknowable reports whether nobody could know that a TiDB server serves: Kubernetes
+// has heard nothing of its host for as long as it takes to be given up, and it can be
+// asked only through that host's kubelet. Kubernetes itself replaces such a pod.
+func (w *World) unknowable(k kind, i int) bool {
+	p := w.pods[k][i]
+	return k == tidb && p != nil && p.unseen > w.seen.at && !p.ready && w.seen.at-p.since >= failoverAfter[k]
 }
 
 // vouched: another member serves with the update revision.

@@ -23,11 +23,11 @@ func (w *World) lookAway(seconds int64) {
 // evicted is how long Kubernetes waits for a host before it has its pods deleted.
 const evicted = 340
 
-// bury takes the pod's host away for good, with the disk that its claim is bound
+// loseForGood takes the pod's host away for good, with the disk that its claim is bound
 // to. The pod is Terminating until somebody deletes it by force, since no kubelet
 // is left to say that it is gone; a new one cannot be scheduled while the claim
 // is there.
-func (w *World) bury(k kind, i int) {
+func (w *World) loseForGood(k kind, i int) {
 	p := w.pods[k][i]
 	p.lost, p.shown, p.evictAt = never, w.t+40, w.t+evicted
 	if c := w.claims[k][i]; c != nil {
@@ -64,7 +64,7 @@ func (w *World) buryHost() {
 		return
 	}
 	w.note("fault: the host of %s is lost for good", w.names[k][i])
-	w.bury(k, i)
+	w.loseForGood(k, i)
 }
 
 // spare: the database has enough others to live without the member's data.

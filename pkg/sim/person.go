@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
@@ -34,6 +35,7 @@ func (w *World) help() {
 		w.rebuild(kind(k))
 	}
 	w.bringBack()
+	w.bringBackStores()
 	w.tidy()
 	w.startOver()
 }
@@ -100,6 +102,22 @@ func (w *World) bringBack() {
 	}
 }
 
+// bringBackStores is what a person has to do about stores whose pods others have taken
+// away, so many that regions have lost their quorum: PD cannot move those regions.
+func (w *World) bringBackStores() {
+	s := &w.sets[tikv]
+	lost := slices.ContainsFunc(w.regions, func(r region) bool { return !r.quorum(nil) })
+	for i := limit - 1; lost && s.exists && i >= s.spec.replicas; i-- {
+		if w.ownStore(i) != nil {
+			w.note("user: scale the StatefulSet of TiKV back to %d", i+1)
+			spec := s.spec
+			spec.replicas = i + 1
+			w.change(s, spec)
+			return
+		}
+	}
+}
+
 // tidy is what a person has to do about a claim that somebody has left behind
 // past us: only a person can say that nobody needs it.
 func (w *World) tidy() {
@@ -141,7 +159,8 @@ func (w *World) clear() {
 				// With "store delete" and patience, while no engine drives: it
 				// would take a wanted store that is Offline for called off.
 				if s := w.store(c.data); s != nil {
-					s.state, s.leaders, s.regions = state.StoreTombstone, 0, 0
+					s.state = state.StoreTombstone
+					w.wipe(s)
 				}
 			}
 		}

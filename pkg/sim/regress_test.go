@@ -164,7 +164,11 @@ func TestLeadersComeBackAfterCrash(t *testing.T) {
 		return ok && !r.Ended.IsZero()
 	}, w.kill)
 	_, _ = w.Drive(time.Hour)
-	w.stores[2].leaders, w.stores[1].leaders = 0, w.stores[1].leaders+w.stores[2].leaders
+	for i := range w.regions {
+		if r := &w.regions[i]; r.leader == w.stores[2] {
+			w.lead(r, w.stores[1])
+		}
+	}
 	w.OnStep("evict region leaders from basic-tikv-1", func() {
 		if n := w.stores[2].leaders; n < 6 {
 			t.Errorf("the next store begins with %d of 8 leaders back on the last one", n)

@@ -48,7 +48,7 @@ func TestParallelScaling(t *testing.T) {
 	t.Run("tikv-11-2 what is done does not wait for what is not", func(t *testing.T) {
 		w := settled(Options{PD: 3, TiKV: 6, TiDB: 1, ScaleIn: 3})
 		w.Scale(topology.TiKV, 3)
-		w.OnStep("take store 4", func() { w.store(4).regions = 900 })
+		w.OnStep("take store 4", func() { w.store(4).stays = w.t + 450 })
 		_, _ = w.Drive(3 * time.Minute)
 		if n := w.sets[tikv].spec.replicas; n != 4 {
 			t.Errorf("%d replicas\n%s", n, w.Transcript())
@@ -60,7 +60,7 @@ func TestParallelScaling(t *testing.T) {
 	t.Run("tikv-11-2 what is done waits for what is above it", func(t *testing.T) {
 		w := settled(Options{PD: 3, TiKV: 6, TiDB: 1, ScaleIn: 3})
 		w.Scale(topology.TiKV, 3)
-		w.OnStep("take store 6", func() { w.store(6).regions = 900 })
+		w.OnStep("take store 6", func() { w.store(6).stays = w.t + 450 })
 		_, _ = w.Drive(3 * time.Minute)
 		if n := w.sets[tikv].spec.replicas; n != 6 || w.store(4).state != state.StoreTombstone {
 			t.Errorf("%d replicas\n%s", n, w.Transcript())
@@ -134,7 +134,8 @@ func TestCancelledScaleIn(t *testing.T) {
 func TestRenewedMembers(t *testing.T) {
 	t.Run("a tombstone in the middle", func(t *testing.T) {
 		w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
-		w.store(2).state, w.store(2).leaders, w.store(2).regions = state.StoreTombstone, 0, 0
+		w.store(2).state = state.StoreTombstone
+		w.wipe(w.store(2))
 		fine(t, w)
 		tellsInOrder(t, w, "mark tikv-basic-tikv-1", "delete left-over claim tikv-basic-tikv-1", "delete pod basic-tikv-1 to make it anew")
 	})
@@ -160,7 +161,8 @@ func TestRenewedMembers(t *testing.T) {
 	})
 	t.Run("not while the engine is killed in between", func(t *testing.T) {
 		w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
-		w.store(2).state, w.store(2).leaders, w.store(2).regions = state.StoreTombstone, 0, 0
+		w.store(2).state = state.StoreTombstone
+		w.wipe(w.store(2))
 		w.OnStep("delete left-over claim", w.kill)
 		_, _ = w.Drive(time.Hour)
 		w.Pass(120)

@@ -22,6 +22,9 @@ type store struct {
 	leaders   int
 	regions   int
 	emptyAt   int64 // when an Offline store ran out of regions
+	runs      bool  // its process answers its peers
+	moved     int   // replicas that PD has moved off it, or to it, in this second
+	stays     int64 // until when PD moves no replicas off it
 	deadAt    int64 // when its process was found missing, 0 while it is there
 	muffled   int64 // until when its heartbeats do not arrive
 }
@@ -32,8 +35,6 @@ type scheduler struct {
 }
 
 const (
-	regions       = 24 // regions of the simulated cluster
-	crowd         = 50 // how many of a real one each of them stands for
 	heartbeats    = 10 // seconds between two of them
 	disconnected  = 20
 	downAfter     = 30 * 60
@@ -86,11 +87,10 @@ func (w *World) tickStores() {
 		case s.deadAt == 0:
 			s.deadAt = w.t
 		}
-		w.empty(s)
+		s.runs = runs && w.storeUp(s)
+		w.bury(s)
 	}
-	if w.serving() {
-		w.balance()
-	}
+	w.tickRegions()
 }
 
 // report is a store's word to PD: that its process has started, and heartbeats.
@@ -125,87 +125,22 @@ func (w *World) attach(i int, p *pod, c *claim) {
 	}
 	s := &store{id: uint64(len(w.stores) + 1), ordinal: i, state: state.StoreUp, heartbeat: w.t, announced: w.t, saved: w.t, beatAt: w.t + heartbeats}
 	if len(w.stores) == 0 {
-		s.leaders, s.regions = regions, regions
+		w.firstRegions(s)
 	}
 	w.stores = append(w.stores, s)
+	w.short = true
 	c.data = s.id
 }
 
-// empty moves regions away from a store that is Offline and buries it when it
-// has none.
-func (w *World) empty(s *store) {
-	if s.state != state.StoreOffline || !w.serving() {
-		return
-	}
-	if s.regions > 0 && w.takers(s) >= w.MaxCopy {
-		s.regions = max(0, s.regions-2)
-	}
-	s.leaders = min(s.leaders, s.regions)
-	if s.regions > 0 {
+// bury turns a store into a tombstone that is Offline and has no regions left.
+func (w *World) bury(s *store) {
+	switch {
+	case s.state != state.StoreOffline || !w.serving():
+	case s.regions > 0:
 		s.emptyAt = w.t
-		return
-	}
-	if w.t-s.emptyAt >= tombstoneTime {
+	case w.t-s.emptyAt >= tombstoneTime:
 		s.state = state.StoreTombstone
 	}
-}
-
-// takers counts stores that regions of s can go to.
-func (w *World) takers(s *store) int {
-	n := 0
-	for _, o := range w.stores {
-		if o != s && o.state == state.StoreUp && w.storeRuns(o) {
-			n++
-		}
-	}
-	return n
-}
-
-// balance moves leaders away from where they may not be, and evens them out.
-func (w *World) balance() {
-	least, most, total := w.leadable()
-	if least == nil {
-		return
-	}
-	least.leaders += regions - total
-	for _, s := range w.stores {
-		if s != least && s.leaders > 0 && w.loses(s) {
-			n := min(s.leaders, 2)
-			s.leaders -= n
-			least.leaders += n
-		}
-	}
-	if most.leaders > least.leaders+1 {
-		most.leaders--
-		least.leaders++
-	}
-}
-
-// leadable finds the stores with the least and the most leaders among those
-// that may have any, and counts all leaders.
-func (w *World) leadable() (least, most *store, total int) {
-	for _, s := range w.stores {
-		total += s.leaders
-		if s.state != state.StoreUp || !w.storeRuns(s) {
-			continue
-		}
-		s.regions = max(s.regions, regions*min(w.MaxCopy, len(w.stores))/len(w.stores))
-		if w.evicts[s.id] != nil {
-			continue
-		}
-		if least == nil || s.leaders < least.leaders {
-			least = s
-		}
-		if most == nil || s.leaders > most.leaders {
-			most = s
-		}
-	}
-	return least, most, total
-}
-
-// loses: the store's leaders go elsewhere.
-func (w *World) loses(s *store) bool {
-	return w.evicts[s.id] != nil || s.state != state.StoreUp || s.deadAt != 0 && w.t-s.deadAt > 10
 }
 
 // removeStore writes the record first: only what is recorded is taken back.

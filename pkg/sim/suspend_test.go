@@ -65,7 +65,7 @@ func TestSuspend(t *testing.T) {
 		w.Scale(topology.TiKV, 3)
 		w.When(func(w *World) bool { return w.stores[3].state == state.StoreOffline }, w.kill)
 		_, _ = w.Drive(time.Hour)
-		w.stores[3].regions = 60 // they take longer than the suspension
+		w.stores[3].stays = w.t + 900 // longer than the suspension
 		suspendAndResume(t, w, func() {
 			if s := w.stores[3].state; s != state.StoreOffline {
 				t.Fatalf("the store is %s, so nothing is left to go on with", s)

@@ -48,8 +48,10 @@ type Options struct {
 	PD        int
 	TiKV      int
 	TiDB      int
-	MaxCopy   int // PD's max-replicas, 3 if not set
-	Elsewhere int // PD members in another Kubernetes cluster
+	MaxCopy   int   // PD's max-replicas, 3 if not set
+	Zones     []int // where the pods of each ordinal run; each for itself if not set
+	Isolated  bool  // PD puts no two replicas of a region into one zone
+	Elsewhere int   // PD members in another Kubernetes cluster
 	// KeepStuck: the StatefulSet controller does not replace a pod that is not
 	// Ready, as from Kubernetes 1.35 on.
 	KeepStuck bool
@@ -109,9 +111,11 @@ type World struct {
 	runs        int                   // drivers so far
 	recorded    uint64                // PD's cluster id in the status of the TidbCluster
 
-	pd     pdCluster
-	stores []*store
-	evicts map[uint64]*scheduler
+	pd      pdCluster
+	stores  []*store
+	evicts  map[uint64]*scheduler
+	regions []region
+	short   bool // regions have fewer replicas than they should
 
 	*driver           // the one whose turn it is
 	drivers []*driver // all that run

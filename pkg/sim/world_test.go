@@ -66,6 +66,7 @@ func TestOrderedScaleInAboveDeadMember(t *testing.T) {
 	w.Scale(topology.TiKV, 3)
 	w.OnStep("scale TiKV from 5 to 4", func() {
 		w.stores[3].state = state.StoreTombstone // by somebody else
+		w.wipe(w.stores[3])
 		w.pods[tikv][3].ready = false
 	})
 	p, err := w.Drive(time.Hour)
@@ -190,7 +191,7 @@ func TestLateHeartbeats(t *testing.T) {
 func TestHostLostForGood(t *testing.T) {
 	for _, k := range []kind{pd, tikv, tidb} {
 		w := settled(Options{PD: 3, TiKV: 4, TiDB: 2})
-		w.bury(k, 1)
+		w.loseForGood(k, 1)
 		w.Pass(evicted + 1)
 		if p := w.pods[k][1]; p == nil || !p.terminating() || p.ready {
 			t.Fatalf("%s: %+v", kinds[k], p)

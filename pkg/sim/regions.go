@@ -1,0 +1,360 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+// region is a part of the data, with a replica on each of some stores, one of which
+// leads. It can be read and written while most of its replicas run.
+type region struct {
+	replicas []*store
+	leader   *store
+}
+
+const (
+	regions  = 24 // of the simulated cluster
+	crowd    = 50 // how many of a real one each of them stands for
+	perTick  = 2  // replicas or leaders that PD moves off a store in a second
+	failover = 10 // seconds after which followers of a leader that is gone elect another
+)
+
+// storeUp reports whether the process of a store answers its peers.
+func (w *World) storeUp(s *store) bool {
+	return w.storeRuns(s) && s.announced >= w.pods[tikv][s.ordinal].started
+}
+
+// tickRegions elects leaders, which needs no PD, and has PD move leaders and replicas.
+func (w *World) tickRegions() {
+	if len(w.stores) == 0 || !w.unsettled() {
+		return
+	}
+	w.electLeaders()
+	if !w.serving() || w.t < w.pd.idle {
+		return
+	}
+	w.evictLeadersOff()
+	w.repairRegions()
+	w.spreadReplicas()
+	w.spreadLeaders()
+}
+
+// unsettled reports whether anything may move: it costs less than to look at all
+// regions in each second.
+func (w *World) unsettled() bool {
+	least, most, few, many := regions, 0, regions, 0
+	for _, s := range w.stores {
+		if s.state == state.StoreTombstone {
+			continue
+		}
+		evicts := w.evicts[s.id] != nil
+		if s.state != state.StoreUp || !s.runs || evicts && s.leaders > 0 || w.t-s.heartbeat > downAfter {
+			return true
+		}
+		few, many = min(few, s.regions), max(many, s.regions)
+		if !evicts {
+			least, most = min(least, s.leaders), max(most, s.leaders)
+		}
+	}
+	return most > least+1 || many > few+1 || w.short
+}
+
+// electLeaders has the replicas of a region elect a leader where theirs is gone, if
+// most of them are there.
+func (w *World) electLeaders() {
+	for i := range w.regions {
+		r := &w.regions[i]
+		if l := r.leader; l != nil && (l.runs || w.t-l.deadAt <= failover) || !r.quorum(nil) {
+			continue
+		}
+		if s := w.leastLeaders(r, r.leader); s != nil {
+			w.lead(r, s)
+		}
+	}
+}
+
+// quorum reports whether most replicas run, without those of one store.
+func (r *region) quorum(without *store) bool {
+	n := 0
+	for _, s := range r.replicas {
+		if s.runs && s != without {
+			n++
+		}
+	}
+	return n >= len(r.replicas)/2+1
+}
+
+// leastLeaders is the store to lead a region next: one that runs, of those that may
+// lead if there is any, with the least leaders; nil if there is none.
+func (w *World) leastLeaders(r *region, except *store) *store {
+	var best *store
+	for _, s := range r.replicas {
+		if s == except || !s.runs {
+			continue
+		}
+		if best == nil || w.barred(best) && !w.barred(s) || w.barred(best) == w.barred(s) && s.leaders < best.leaders {
+			best = s
+		}
+	}
+	return best
+}
+
+// barred reports whether leaders are to leave a store.
+func (w *World) barred(s *store) bool { return w.evicts[s.id] != nil || s.state != state.StoreUp }
+
+func (w *World) lead(r *region, s *store) {
+	if r.leader != nil {
+		r.leader.leaders--
+	}
+	r.leader = s
+	s.leaders++
+}
+
+// evictLeadersOff moves leaders off stores with an evict-leader scheduler.
+func (w *World) evictLeadersOff() {
+	for _, s := range w.stores {
+		if !w.barred(s) || !s.runs {
+			continue
+		}
+		n := 0
+		for i := range w.regions {
+			r := &w.regions[i]
+			if r.leader != s {
+				continue
+			}
+			if to := w.leastLeaders(r, s); to != nil && !w.barred(to) {
+				w.lead(r, to)
+				if n++; n == perTick {
+					break
+				}
+			}
+		}
+	}
+}
+
+// repairRegions replaces replicas on stores that leave or that PD calls Down, and adds
+// those that are missing.
+func (w *World) repairRegions() {
+	for _, s := range w.stores {
+		s.moved = 0
+	}
+	w.short = false
+	for i := range w.regions {
+		r := &w.regions[i]
+		if !r.quorum(nil) {
+			continue
+		}
+		for j, s := range r.replicas {
+			if w.leaves(s) && s.moved < perTick && w.t >= s.stays {
+				if to := w.taker(r, s); to != nil {
+					s.moved++
+					w.replace(r, j, to)
+					break
+				}
+			}
+		}
+		if len(r.replicas) < w.MaxCopy {
+			w.short = true
+			if to := w.taker(r, nil); to != nil && to.moved < 2*perTick {
+				to.moved++
+				w.place(r, to)
+			}
+		}
+	}
+}
+
+// leaves reports whether PD takes replicas off a store.
+func (w *World) leaves(s *store) bool {
+	return s.state == state.StoreOffline || s.state == state.StoreUp && w.t-s.heartbeat > downAfter
+}
+
+// taker is the store for another replica of a region, in place of one of its stores:
+// with the least of them, in a zone of its own where there is one; nil if there is none.
+func (w *World) taker(r *region, instead *store) *store {
+	var best *store
+	bestApart := false
+	for _, s := range w.stores {
+		if s.state != state.StoreUp || !s.runs || w.t-s.heartbeat > disconnected || slices.Contains(r.replicas, s) {
+			continue
+		}
+		apart := w.apart(r, s, instead)
+		if !apart && w.Isolated {
+			continue
+		}
+		if best == nil || apart && !bestApart || apart == bestApart && s.regions < best.regions {
+			best, bestApart = s, apart
+		}
+	}
+	return best
+}
+
+// apart reports whether no other replica of a region is in a store's zone.
+func (w *World) apart(r *region, s, instead *store) bool {
+	for _, o := range r.replicas {
+		if o != instead && w.zone(o.ordinal) == w.zone(s.ordinal) {
+			return false
+		}
+	}
+	return true
+}
+
+// zone is where the pods of an ordinal run.
+func (w *World) zone(i int) int {
+	if len(w.Zones) == 0 {
+		return i
+	}
+	return w.Zones[i%len(w.Zones)]
+}
+
+func (w *World) place(r *region, s *store) {
+	r.replicas = append(r.replicas, s)
+	s.regions++
+	if r.leader == nil {
+		w.lead(r, s)
+	}
+}
+
+// replace moves a replica to another store. A leader hands over first.
+func (w *World) replace(r *region, j int, to *store) {
+	from := r.replicas[j]
+	r.replicas[j] = to
+	from.regions--
+	to.regions++
+	if r.leader == from {
+		next := w.leastLeaders(r, from)
+		w.lead(r, next)
+	}
+}
+
+// spreadReplicas moves one replica from the store with the most to that with the least.
+func (w *World) spreadReplicas() {
+	var least, most *store
+	for _, s := range w.stores {
+		if s.state != state.StoreUp || !s.runs || w.leaves(s) {
+			continue
+		}
+		if least == nil || s.regions < least.regions {
+			least = s
+		}
+		if most == nil || s.regions > most.regions {
+			most = s
+		}
+	}
+	if least == nil || most.regions <= least.regions+1 {
+		return
+	}
+	for i := range w.regions {
+		r := &w.regions[i]
+		j := slices.Index(r.replicas, most)
+		if j >= 0 && r.quorum(nil) && !slices.Contains(r.replicas, least) && (w.apart(r, least, most) || !w.apart(r, most, most)) {
+			w.replace(r, j, least)
+			return
+		}
+	}
+}
+
+// spreadLeaders moves one leader from the store with the most to that with the least.
+func (w *World) spreadLeaders() {
+	var least, most *store
+	for _, s := range w.stores {
+		if !s.runs || w.barred(s) {
+			continue
+		}
+		if least == nil || s.leaders < least.leaders {
+			least = s
+		}
+		if most == nil || s.leaders > most.leaders {
+			most = s
+		}
+	}
+	if least == nil || most.leaders <= least.leaders+1 {
+		return
+	}
+	for i := range w.regions {
+		if r := &w.regions[i]; r.leader == most && slices.Contains(r.replicas, least) {
+			w.lead(r, least)
+			return
+		}
+	}
+}
+
+// firstRegions puts all there is on the first store.
+func (w *World) firstRegions(s *store) {
+	w.regions = make([]region, regions)
+	for i := range w.regions {
+		w.regions[i].replicas = make([]*store, 0, w.MaxCopy)
+		w.place(&w.regions[i], s)
+	}
+}
+
+// wipe takes a store out of all regions, as if PD had long replaced its replicas.
+func (w *World) wipe(s *store) {
+	for i := range w.regions {
+		r := &w.regions[i]
+		j := slices.Index(r.replicas, s)
+		if j < 0 {
+			continue
+		}
+		if to := w.taker(r, s); to != nil {
+			w.replace(r, j, to)
+			continue
+		}
+		r.replicas = slices.Delete(r.replicas, j, j+1)
+		s.regions--
+		if r.leader == s {
+			s.leaders--
+			r.leader = nil
+			if to := w.leastLeaders(r, s); to != nil {
+				w.lead(r, to)
+			}
+		}
+	}
+	w.short = true
+}
+
+// movable counts leaders of a store that could lead elsewhere.
+func (w *World) movable(s *store) int {
+	n := 0
+	for i := range w.regions {
+		if r := &w.regions[i]; r.leader == s {
+			if to := w.leastLeaders(r, s); to != nil && to.state == state.StoreUp {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// judgeRegions: no step makes a region lose its quorum that had it. Of another store
+// that the engine had to take for running it is not to blame.
+func (w *World) judgeRegions(i int, say sayer) {
+	s := w.ownStore(i)
+	if s == nil || !w.served(tikv, i) {
+		return
+	}
+	lost := 0
+	for n := range w.regions {
+		r := &w.regions[n]
+		if len(r.replicas) < 3 || !slices.Contains(r.replicas, s) {
+			continue // of two replicas both are a quorum
+		}
+		left := 0
+		for _, o := range r.replicas {
+			if o != s && (o.runs || w.seen.running(o)) {
+				left++
+			}
+		}
+		if quorum := len(r.replicas)/2 + 1; left == quorum-1 {
+			lost++
+		}
+	}
+	if lost > 0 {
+		say("region-quorum", "%d regions lose it with %s", lost, w.names[tikv][i])
+	}
+}
+
+// running reports whether a store ran at that moment, or nobody could know better.
+func (s *sighting) running(o *store) bool {
+	return s.owner[o.ordinal] == o.id && (s.serves[tikv][o.ordinal] || s.inSight[tikv][o.ordinal])
+}
