@@ -34,7 +34,9 @@ func Main(args []string, streams genericiooptions.IOStreams, env func(string) st
 func quiet() { klog.SetLogger(logr.Discard()) }
 
 func run(ctx context.Context, args []string, streams genericiooptions.IOStreams, env func(string) string) int {
-	root := NewRoot(factory.New(streams, env, version.Short()))
+	f := factory.New(streams, env, version.Short())
+	f.Args = args
+	root := NewRoot(f)
 	root.SetArgs(args)
 	err := explain.Error(exit.Ended(ctx, root.ExecuteContext(ctx)))
 	if text := tidy(err); text != "" {

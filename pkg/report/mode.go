@@ -25,15 +25,15 @@ func Choose(output string, terminal bool, env func(string) string) Mode {
 	switch {
 	case output == "json":
 		return JSON
-	case terminal && !inCI(env) && env("TERM") != "dumb":
+	case terminal && !InCI(env) && env("TERM") != "dumb":
 		return TTY
 	}
 	return Plain
 }
 
-// inCI goes by the variable that all CI systems set. Some people set it to
+// InCI reports whether a CI system runs this process. It goes by the variable that all CI systems set. Some people set it to
 // false to be treated as a person.
-func inCI(env func(string) string) bool {
+func InCI(env func(string) string) bool {
 	v := strings.ToLower(env("CI"))
 	return v != "" && v != "0" && v != "false"
 }

@@ -67,7 +67,7 @@ func storeLost(t *testing.T) {
 		t.Errorf("the list does not name %s:\n%s", pod, out)
 	}
 	tidb(t, 3, "failover", cluster, "run", "--discard", cluster+"-pd-0")
-	tidb(t, 0, "failover", cluster, "run", "--component", "tikv", "--now", "--discard", pod)
+	tidb(t, 0, "failover", cluster, "run", "--component", "tikv", "--now", "--discard", pod, "--yes")
 	if up := upMembers(t, "tikv"); len(up) != 4 || !slices.Contains(up, pod) {
 		t.Errorf("stores up: %v, want %s and its replacement among 4", up, pod)
 	}

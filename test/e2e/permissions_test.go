@@ -52,7 +52,7 @@ func TestPermissions(t *testing.T) {
 	as(t, rbac.Editor, 0, "scale", small, "tikv=4", "tidb=2")
 	as(t, rbac.Editor, 0, "scale", small, "tikv=3", "tidb=1")
 	as(t, rbac.Driver, 0, "sync", small)
-	as(t, rbac.Editor, 0, "upgrade", small, to)
+	as(t, rbac.Editor, 0, "upgrade", small, to, "--yes")
 	as(t, rbac.Viewer, 9, "delete", small, "--yes")
 	as(t, rbac.Editor, 0, "delete", small, "--yes", "--delete-pvcs")
 }

@@ -33,10 +33,16 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	begun := time.Now()
 	r.Policy.Eviction = o.Eviction
 	p, err := s.check(ctx, r)
+	if err == nil {
+		err = p.consent(ctx, f, o)
+	}
 	if err == nil && r.Write != nil {
 		err = r.Write(ctx, intent.Write{DryRun: o.DryRun})
 	}
 	err = exit.Ended(ctx, err)
+	if o.DryRun {
+		p.warnings = append(p.warnings, p.foretold()...)
+	}
 	switch {
 	case o.Output.JSON():
 	case err != nil:

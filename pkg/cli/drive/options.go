@@ -18,6 +18,8 @@ type Options struct {
 	DryRun   bool
 	ExitCode bool
 	NoFollow bool
+	// Yes: do not ask before a service or data is taken away.
+	Yes bool
 	// Eviction is what BindEviction's flags come to; zero for verbs without them.
 	Eviction plan.Eviction
 }
@@ -29,6 +31,7 @@ func (o *Options) Bind(cmd *cobra.Command) {
 	o.Output.Bind(cmd, "With json, one event per line on stdout rather than progress on stderr.")
 	flags.BoolVar(&o.DryRun, "dry-run", false, "Say what would be done, and change nothing.")
 	flags.BoolVar(&o.ExitCode, "exit-code", false, "With --dry-run, exit with 10 when there is something to do.")
+	flags.BoolVarP(&o.Yes, "yes", "y", false, "Do not ask before a service or data is taken away.")
 	flags.BoolVar(&o.NoFollow, "no-follow", false, "When another driver holds the cluster, exit with 8 rather than look on.")
 }
 

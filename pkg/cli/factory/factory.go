@@ -22,6 +22,8 @@ type Factory struct {
 	Flags   *genericclioptions.ConfigFlags
 	Streams genericiooptions.IOStreams
 	Version string
+	// Args are the arguments of the command line that is running.
+	Args []string
 	// Env reads an environment variable.
 	Env func(string) string
 	// Clock goes by the API server.

@@ -3,7 +3,20 @@ package factory
 import (
 	"context"
 	"io"
+	"os"
+
+	"golang.org/x/term"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/report"
 )
+
+// Interactive reports whether a person can be asked: standard input is a terminal,
+// and not one that a CI system has made. A pipe that nobody writes to would keep a
+// command waiting for ever. A reader that is no file is a person's answers.
+func (f *Factory) Interactive() bool {
+	in, isFile := f.Streams.In.(*os.File)
+	return !report.InCI(f.Env) && (!isFile || term.IsTerminal(int(in.Fd())))
+}
 
 // Input reads standard input, until ctx ends: a terminal at which nobody types
 // would else keep a command from being interrupted.

@@ -52,7 +52,7 @@ func (w *watching) bind(cmd *cobra.Command) {
 // mine are the flags that go with --watch, and others those that do not.
 var (
 	mine   = []string{"all-namespaces", "selector", "auto-failover", "workers", "poll", "resync", "listen", "pprof", "log-format"}
-	others = []string{"timeout", "dry-run", "exit-code", "no-follow"}
+	others = []string{"timeout", "dry-run", "exit-code", "no-follow", "yes"}
 )
 
 // check checks what flags alone can tell.

@@ -50,7 +50,10 @@ takes any tag.`,
   kubectl tidb upgrade basic v8.1.1 --dry-run
 
   # In a pipeline: give up waiting before the job is killed
-  kubectl tidb upgrade basic v8.1.1 --timeout 50m`,
+  kubectl tidb upgrade basic v8.1.1 --timeout 50m
+
+  # In a pipeline, a cluster with one member of PD: nobody can be asked
+  kubectl tidb upgrade basic v8.1.1 --yes`,
 		SuggestFor:        []string{"update", "patch"},
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: complete(f),

@@ -1,0 +1,55 @@
+// Package consent asks a person before something is done that takes a service or
+// data away.
+package consent
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+)
+
+// Question is what a person has to agree to.
+type Question struct {
+	// Namespace and Name are those of the cluster.
+	Namespace, Name string
+	// Doing is what is about to be done, e.g. "upgrade to v8.1.1 of cluster db/basic".
+	Doing string
+	// Effects are what it takes away, a sentence each.
+	Effects []string
+}
+
+// Ask asks for the cluster's name, which nobody types by mistake. Where nobody can
+// be asked it does not wait, and says which command needs no answer.
+func Ask(ctx context.Context, f *factory.Factory, q Question) error {
+	if !f.Interactive() {
+		return q.nobody(f)
+	}
+	where := ""
+	if c := f.Context(); c != "" {
+		where = " in context " + c
+	}
+	fmt.Fprintf(f.Streams.ErrOut, "About to %s%s:\n  %s\nType the cluster's name to go on: ", q.Doing, where, strings.Join(q.Effects, "\n  "))
+	line, err := f.Input(ctx, func(in io.Reader) ([]byte, error) { return bufio.NewReader(in).ReadBytes('\n') })
+	answer := strings.TrimSpace(string(line))
+	switch {
+	case answer == q.Name:
+		return nil
+	case ctx.Err() != nil:
+		fmt.Fprintln(f.Streams.ErrOut)
+		return err
+	case err != nil && answer == "":
+		fmt.Fprintln(f.Streams.ErrOut)
+		return q.nobody(f)
+	}
+	return exit.Refusef("that is not the cluster's name, so nothing was changed")
+}
+
+func (q Question) nobody(f *factory.Factory) error {
+	return exit.Usagef("nobody can be asked whether to %s, so nothing was changed: %s; if you want that: %s",
+		q.Doing, strings.Join(q.Effects, "; "), f.Again(q.Namespace, "--yes"))
+}

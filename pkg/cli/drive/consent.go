@@ -1,0 +1,84 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// consent asks a person before the request takes a service or data away. A dry run
+// asks nobody.
+func (p prospect) consent(ctx context.Context, f *factory.Factory, o Options) error {
+	c := p.wanted.Cluster
+	if effects := p.effects(); !o.Yes && !o.DryRun && len(effects) > 0 {
+		return consent.Ask(ctx, f, consent.Question{
+			Namespace: c.Namespace, Name: c.Name, Effects: effects,
+			Doing: fmt.Sprintf("carry out %q on %s", p.request.Action, title(c)),
+		})
+	}
+	return nil
+}
+
+// foretold is what a run asks about that is no dry run.
+func (p prospect) foretold() []string {
+	var notes []string
+	for _, effect := range p.effects() {
+		notes = append(notes, "you will be asked for the cluster's name, or have to give --yes: "+effect)
+	}
+	return notes
+}
+
+// effects are what the request takes away that somebody may miss, a sentence each.
+// They go by what is wanted and what is there, not by the verb: the same is asked
+// of who has edited the TidbCluster and goes on with sync.
+func (p prospect) effects() []string {
+	if p.plan.Outcome == plan.Paused {
+		return nil
+	}
+	var all []string
+	for _, profile := range component.Profiles() {
+		g, ok := p.wanted.Group(profile.Kind)
+		got := p.snapshot.Groups[profile.Kind]
+		switch {
+		case !ok || g.Suspend:
+		case g.Replicas == 0 && got.Set.Exists && got.Set.Replicas > 0:
+			all = append(all, fmt.Sprintf("%s goes from %s to none, so that nobody can connect to it", g.Kind.Title(), members(got.Set.Replicas)))
+		case profile.Voters && restartsOnly(g, got, p.snapshot.PD):
+			all = append(all, fmt.Sprintf("%s has one member, which restarts: until it serves again, the whole cluster stands still", g.Kind.Title()))
+		}
+	}
+	return append(all, p.discards()...)
+}
+
+// restartsOnly reports whether the only voter that there is, and that serves,
+// restarts for what is wanted.
+func restartsOnly(g plan.Group, got state.Group, pd state.PD) bool {
+	elsewhere := pd.Known() && pd.Members > got.Set.Replicas
+	if g.Size() != 1 || g.Manual || elsewhere || len(got.Members) == 0 {
+		return false
+	}
+	return got.Members[0].Up() && restarts(g, got) > 0
+}
+
+// discards are the stores whose data is given up for good, as far as that has not
+// begun yet.
+func (p prospect) discards() []string {
+	names := slices.Clone(p.request.Policy.Failover.Discard)
+	kv, _ := p.wanted.Group(topology.TiKV)
+	names = slices.DeleteFunc(names, func(name string) bool {
+		f, given := kv.Failure(name)
+		return given && f.Discarded
+	})
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{"the data of " + strings.Join(names, ", ") + " is given up for good"}
+}

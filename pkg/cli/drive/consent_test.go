@@ -1,0 +1,114 @@
+package drive
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// newTemplate has the components get another pod template.
+func newTemplate(c *plantest.Cluster, kinds ...topology.Kind) *plantest.Cluster {
+	for _, k := range kinds {
+		c.Want(k).Set.Drift, c.Want(k).Template = plan.Differs, "new"
+	}
+	return c
+}
+
+// TestEffects: what a person is asked about, and what nobody needs to be asked.
+func TestEffects(t *testing.T) {
+	const one = "PD has one member, which restarts: until it serves again, the whole cluster stands still"
+	noServer := plantest.New(3, 3, 2)
+	noServer.Want(topology.TiDB).Replicas = 0
+	suspended := plantest.New(3, 3, 2)
+	suspended.Want(topology.TiDB).Replicas, suspended.Want(topology.TiDB).Suspend = 0, true
+	neverAny := plantest.New(3, 3, 0)
+	neverAny.Want(topology.TiDB).Replicas = 0
+	manual := newTemplate(plantest.New(1, 3, 2), topology.PD)
+	manual.Want(topology.PD).Manual = true
+	elsewhere := newTemplate(plantest.New(1, 3, 2), topology.PD)
+	elsewhere.Seen.PD.Members = 3
+	more := newTemplate(plantest.New(1, 3, 2), topology.PD)
+	more.Want(topology.PD).Replicas = 3
+	paused := newTemplate(plantest.New(1, 3, 2), topology.PD)
+	paused.Wanted.Cluster.Paused = true
+	discarded := plantest.New(3, 3, 2)
+	discarded.Want(topology.TiKV).Failures = []topology.Failure{{Member: "t-tikv-1", Discarded: true}}
+	discard := Request{Policy: plan.Policy{Failover: plan.Failing{Members: true, Discard: []string{"t-tikv-1", "t-tikv-2"}}}}
+	for _, c := range []struct {
+		name    string
+		cluster *plantest.Cluster
+		request Request
+		want    string
+	}{
+		{"nothing to do", plantest.New(1, 3, 2), Request{}, ""},
+		{"one PD restarts", newTemplate(plantest.New(1, 3, 2), topology.PD), Request{}, one},
+		{"one PD, and a rollout that has begun", plantest.New(1, 3, 2).Roll(topology.PD), Request{}, one},
+		{"one PD that is down", newTemplate(plantest.New(1, 3, 2), topology.PD).Down(time.Minute, "t-pd-0"), Request{}, ""},
+		{"one PD, and TiKV restarts", newTemplate(plantest.New(1, 3, 2), topology.TiKV), Request{}, ""},
+		{"one PD that a person restarts", manual, Request{}, ""},
+		{"one PD here, others elsewhere", elsewhere, Request{}, ""},
+		{"one PD that gets others first", more, Request{}, ""},
+		{"one PD, paused", paused, Request{}, ""},
+		{"three of PD restart", newTemplate(plantest.New(3, 3, 2), topology.PD), Request{}, ""},
+		{"no TiDB server", noServer, Request{}, "TiDB goes from 2 members to none, so that nobody can connect to it"},
+		{"TiDB is suspended", suspended, Request{}, ""},
+		{"there was no TiDB server", neverAny, Request{}, ""},
+		{"data is discarded", plantest.New(3, 3, 2), discard, "the data of t-tikv-1, t-tikv-2 is given up for good"},
+		{"data is discarded, which has begun", discarded, discard, "the data of t-tikv-2 is given up for good"},
+	} {
+		p := prospect{request: c.request, wanted: c.cluster.Wanted, snapshot: c.cluster.Seen, plan: c.cluster.Decide()}
+		if got := strings.Join(p.effects(), "\n"); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestConsent: a person is asked, and a pipeline reads which command asks nobody.
+func TestConsent(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	pipe, end, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end.Close() // nobody ever writes to it
+	defer pipe.Close()
+	for _, c := range []struct {
+		name string
+		in   io.Reader
+		o    Options
+		code exit.Code
+		says string
+	}{
+		{"the name", strings.NewReader("t\n"), Options{}, exit.OK, ""},
+		{"yes is not the name", strings.NewReader("yes\n"), Options{}, exit.Refused, "not the cluster's name"},
+		{"not a terminal", pipe, Options{}, exit.Usage, `if you want that: kubectl tidb upgrade t v8.1.1 -n db --yes`},
+		{"not a terminal, and told", pipe, Options{Yes: true}, exit.OK, ""},
+		{"a dry run", pipe, Options{DryRun: true}, exit.OK, ""},
+	} {
+		var asked bytes.Buffer
+		f := factory.New(genericiooptions.IOStreams{In: c.in, Out: io.Discard, ErrOut: &asked}, func(string) string { return "" }, "")
+		f.Args = []string{"upgrade", "t", "v8.1.1"}
+		cluster := newTemplate(plantest.New(1, 3, 2), topology.PD)
+		cluster.Wanted.Cluster.Namespace, cluster.Wanted.Cluster.Name = "db", "t"
+		p := prospect{request: Request{Action: "upgrade to v8.1.1"}, wanted: cluster.Wanted, snapshot: cluster.Seen, plan: cluster.Decide()}
+		err := p.consent(t.Context(), f, c.o)
+		if exit.Of(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: exit code %d, want %d: %v", c.name, exit.Of(err), c.code, err)
+		}
+		if _, person := c.in.(*strings.Reader); person != strings.Contains(asked.String(), "PD has one member") {
+			t.Errorf("%s: asked %q", c.name, asked.String())
+		}
+	}
+}
