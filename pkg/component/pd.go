@@ -57,6 +57,9 @@ func spareMember(sc plan.Scene, m state.Member, now bool) string {
 	case m.Database.Unstarted && m.Database.Name != "" && m.Pod != nil && !m.Pod.Ran && !now:
 		return "it has yet to start for the first time, and only --now does not wait for that"
 	}
+	if why := quorumRemains.Refuse(sc, m); why != "" {
+		return "PD cannot let go of it: " + why
+	}
 	return ""
 }
 
@@ -183,6 +186,8 @@ var notTheLast = plan.Hook{
 	Unblock: "keep it, or delete the cluster; to replace it, scale PD out first",
 }
 
+// quorumRemains holds before a member is removed: with those that stay PD has a
+// quorum, and not only between two crashes of one of them.
 var quorumRemains = plan.Hook{
 	Want: "a quorum without the member",
 	Refuse: func(sc plan.Scene, m state.Member) string {
@@ -190,13 +195,22 @@ var quorumRemains = plan.Hook{
 		if m.Database.Presence != state.Present || !pd.Known() {
 			return ""
 		}
-		healthy := pd.Healthy
-		if m.Database.Healthy {
-			healthy--
+		healthy, looping := pd.Healthy, 0
+		for _, o := range sc.Got.Members {
+			switch {
+			case !o.Database.Healthy:
+			case o.Ordinal == m.Ordinal:
+				healthy--
+			case sc.Loops(o):
+				looping++
+			}
 		}
 		rest := pd.Members - 1
-		if healthy < rest/2+1 {
+		switch {
+		case healthy < rest/2+1:
 			return fmt.Sprintf("%d of the other %d members healthy", healthy, rest)
+		case healthy-looping < rest/2+1:
+			return fmt.Sprintf("%d of the other %d members healthy, but %d of them crash again and again", healthy, rest, looping)
 		}
 		if m.Database.Healthy && !othersHere(sc, m) {
 			return "no other member here is healthy, and those elsewhere cannot be asked"

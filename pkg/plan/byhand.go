@@ -51,5 +51,5 @@ const deletePod = "kubectl delete pod "
 // outworn: nothing but a pod of the update revision can be hoped to help. One that
 // is missing Kubernetes makes of that revision in any case.
 func (sc Scene) outworn(p Profile, m state.Member) bool {
-	return sc.Got.Outdated(m) && sc.lost(p, m) && sc.worthTrying(p, m)
+	return sc.Got.Outdated(m) && (sc.lost(p, m) || sc.loops(m)) && sc.worthTrying(p, m)
 }

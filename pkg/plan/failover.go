@@ -37,6 +37,8 @@ func (sc Scene) failover(p Profile) verdict {
 func (sc Scene) followUp(p Profile, f topology.Failure) verdict {
 	m, ok := sc.Got.Member(f.Member)
 	switch {
+	case ok && p.Voters && m.Ordinal >= sc.Want.Replicas && m.Database.Presence != state.Present && sc.unmarked(f, m):
+		return sc.letGo(p, f, m) // PD has let go of it, and nothing says so yet
 	case !ok || m.Ordinal >= sc.Want.Replicas, m.Up() && !sc.loops(m) && (!p.Failover.Keeps || sc.Want.Recover):
 		return act(ForgetFailure{Component: p.Kind, Member: f.Member})
 	case m.Up() || f.Deleted || len(p.Failover.LetGo) == 0 || p.Failover.Keeps && !f.Discarded:
@@ -77,12 +79,16 @@ func (sc Scene) letGo(p Profile, f topology.Failure, m state.Member) verdict {
 	// anew. The mark must not hit claims that have been made since, or the member
 	// would be taken for one that nobody misses. A store is buried by its id, so
 	// PD tells its data from what has come to its place.
-	for _, c := range m.Claims {
-		if p.Voters && slices.Contains(f.Claims, c.UID) {
-			return sc.pursue([]Hook{ClaimsMarked}, m)
-		}
+	if p.Voters && sc.unmarked(f, m) {
+		return sc.pursue([]Hook{ClaimsMarked}, m)
 	}
 	return verdict{}
+}
+
+// unmarked reports whether a claim that the member had when it was given up is not
+// marked yet.
+func (sc Scene) unmarked(f topology.Failure, m state.Member) bool {
+	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return !c.Marked && slices.Contains(f.Claims, c.UID) })
 }
 
 // retried: the member has new claims and nothing in the database, so that nothing
@@ -121,6 +127,8 @@ func (sc Scene) giveUp(p Profile) verdict {
 				g.Observed += "; not given up: " + c.Spared
 				v.gates = append(v.gates, g)
 			}
+		case (policy.Now || !sc.All.At.Before(c.Due)) && m.Ordinal >= sc.Want.Replicas:
+			v = v.and(sc.pursue([]Hook{ClaimsMarked}, m)) // it gets new data, and no replacement
 		case policy.Now || !sc.All.At.Before(c.Due):
 			v.steps = append(v.steps, sc.record(m, slices.Contains(policy.Discard, m.Name) && p.Failover.Keeps))
 		default:
@@ -229,7 +237,7 @@ func (sc Scene) casualty(p Profile, m state.Member) (Casualty, bool) {
 	c := Casualty{Member: m, Trouble: m.Trouble(), Since: sc.downSince(m)}
 	f, given := sc.Want.Failure(m.Name)
 	switch {
-	case m.Ordinal >= sc.Want.Replicas, m.Up() && !given:
+	case !sc.Kept(m), m.Up() && !given:
 		return Casualty{}, false
 	case given:
 		c.Record = &f
@@ -246,10 +254,13 @@ func (sc Scene) casualty(p Profile, m state.Member) (Casualty, bool) {
 func (sc Scene) spared(p Profile, m state.Member, since time.Time) string {
 	rolling := sc.rolling() || !sc.Got.Set.Completed()
 	first, queued := sc.before(m)
+	replaces := m.Ordinal >= sc.Want.Replicas
 	switch {
 	case p.Failover == nil || sc.Want.MaxFailures == 0:
 		return "failover is switched off: maxFailoverCount is 0"
-	case len(sc.Want.Failures) >= sc.Want.MaxFailures:
+	case replaces && !sc.expelled(p, m):
+		return "it replaces another member, and gets no replacement itself"
+	case !replaces && len(sc.Want.Failures) >= sc.Want.MaxFailures:
 		return fmt.Sprintf("%d of %d failovers are used up", len(sc.Want.Failures), sc.Want.MaxFailures)
 	case !isDown(m):
 		return "nobody knows whether it serves"

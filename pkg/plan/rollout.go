@@ -47,7 +47,7 @@ func (sc Scene) repair(p Profile, h hold) verdict {
 // does not serve with it, moving this one as well could make a crash of a
 // minute a loss for good.
 func (sc Scene) worthTrying(p Profile, m state.Member) bool {
-	if m.Pod != nil && m.Pod.Terminating || fleeting(p, m) {
+	if m.Pod != nil && m.Pod.Terminating || fleeting(p, m) || sc.expelled(p, m) {
 		return false
 	}
 	top := m.Ordinal == sc.Got.Set.Replicas-1
@@ -134,7 +134,7 @@ func (sc Scene) rollout(p Profile, h hold) verdict {
 		return v
 	}
 	if v := sc.peersDown(p, next); !v.idle() && (outdated || !sc.replaced()) {
-		return sc.explained(v, next)
+		return v
 	}
 	if !outdated {
 		return sc.finish()
@@ -189,23 +189,6 @@ func (sc Scene) yours(m state.Member) Gate {
 			sc.Cluster.SetName(m.Kind), sc.Got.Set.Replicas)
 	}
 	return g
-}
-
-// explained says of members that fail with the old revision, below others that
-// serve with it, what a person can do: a partition reaches them only after those
-// above, and to restart those would take a second member away.
-func (sc Scene) explained(v verdict, next state.Member) verdict {
-	for i, g := range v.gates {
-		m, _ := sc.Got.Member(g.Member)
-		if m.Pod == nil || !next.Up() || !sc.Got.Outdated(m) || sc.Got.Set.Manual {
-			continue
-		}
-		v.gates[i].Unblock = fmt.Sprintf("it has the old pod template, and the new one reaches it only after %[1]s, "+
-			"which stays up as long as a peer is down; if the new template is what it needs: "+
-			"kubectl delete statefulset %[2]s --cascade=orphan, then run this again until the statefulset is there, "+
-			"then kubectl delete pod %[3]s; else see %[4]s", next.Name, sc.Cluster.SetName(m.Kind), m.Name, g.Unblock)
-	}
-	return v
 }
 
 // servedLast is since when there is evidence that a member with a Ready pod does

@@ -17,7 +17,10 @@ func (sc Scene) suspend(p Profile, earlier, later []Group) verdict {
 	case !set.Exists && !suspended(sc.Got):
 		return sc.adopt(p)
 	case !set.Exists && len(earlier) > 0 && !earlier[0].Suspend:
-		return sc.settle(p) // PD, which stays, may not have answered before
+		if v := sc.settle(p); !v.idle() {
+			return v // PD, which stays, may not have answered before
+		}
+		return sc.untold(p)
 	case !set.Exists:
 		return verdict{}
 	}
@@ -43,6 +46,22 @@ func (sc Scene) settle(p Profile) verdict {
 	for _, m := range sc.Got.Members {
 		if v := sc.pursue(p.BeforeSuspend, m); !v.idle() {
 			return v
+		}
+	}
+	return verdict{}
+}
+
+// untold waits for a PD that does not serve yet to say what has become of members
+// that have data: it may have let go of one, which is to be marked.
+func (sc Scene) untold(p Profile) verdict {
+	if sc.All.PD.Serving() {
+		return verdict{}
+	}
+	for _, m := range sc.Got.Members {
+		if !p.Stateless && len(m.Claims) > 0 && m.Database.Presence == state.Unknown {
+			return wait(Gate{
+				Component: p.Kind, Member: m.Name, Want: "PD says what has become of it", Source: FromDatabase, held: true,
+			})
 		}
 	}
 	return verdict{}

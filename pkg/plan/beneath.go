@@ -1,0 +1,39 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+// beneath says of members that fail with an old revision, below others that serve,
+// what a person can do: a partition reaches them only after those above, and to
+// restart those would take a second member away. Whatever phase waits for such a
+// member waits for ever.
+func (sc Scene) beneath(h hold, v verdict) verdict {
+	next, ok := sc.candidate()
+	if !ok || !next.Up() || h.rolling || sc.Got.Set.Manual {
+		return v
+	}
+	for i, g := range v.gates {
+		m, ok := sc.Got.Member(g.Member)
+		if _, queued := sc.before(m); !ok || g.Want != servingAgain || queued || m.Ordinal >= next.Ordinal || !sc.Got.Outdated(m) {
+			continue
+		}
+		v.gates[i].Unblock = sc.wayOut(m, next, g.Unblock)
+	}
+	return v
+}
+
+// wayOut is what a person can do about such a member. A StatefulSet that is made
+// again, around the pods that are there, makes each missing pod with the new template.
+func (sc Scene) wayOut(m, next state.Member, otherwise string) string {
+	has, then := "it has", "then run this again until the statefulset is there, then kubectl delete pod "+m.Name
+	if m.Pod == nil {
+		has, then = "Kubernetes makes its pod with", "then run this again"
+	}
+	return fmt.Sprintf("%s the old pod template, and the new one reaches it only after %s, "+
+		"which stays up as long as a peer is down; if the new template is what it needs: "+
+		"kubectl delete statefulset %s --cascade=orphan, %s; else see %s",
+		has, next.Name, sc.Cluster.SetName(m.Kind), then, otherwise)
+}

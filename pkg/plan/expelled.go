@@ -1,0 +1,25 @@
+package plan
+
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+
+// expelled reports whether a voter does not serve because PD has let go of it: PD
+// answers and does not know it, it has run, and the template is not the reason, since
+// another member serves with it. Only new data helps such a member; one whose claim is
+// being deleted gets it with the next pod.
+func (sc Scene) expelled(p Profile, m state.Member) bool {
+	return p.Voters && m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran && going(m) == "" && sc.vouched(m)
+}
+
+// vouched reports whether another member serves with the revision of a member's pod.
+func (sc Scene) vouched(m state.Member) bool {
+	for _, o := range sc.Got.Running() {
+		if o.Ordinal != m.Ordinal && o.Up() && !sc.loops(o) && o.Pod.Revision == m.Pod.Revision {
+			return true
+		}
+	}
+	return false
+}
+
+// Loops reports whether a member's process crashes again and again, so that nobody
+// can count on it, even while it serves.
+func (sc Scene) Loops(m state.Member) bool { return sc.loops(m) }

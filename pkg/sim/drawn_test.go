@@ -1,0 +1,138 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// What seeds that nobody had picked have found, each as the story that it comes
+// down to.
+
+// byHandFor drives and does what the plan asks of a person, for some time.
+func byHandFor(w *World, most time.Duration) {
+	for late := w.t + int64(most/time.Second); w.t < late; {
+		p, _ := w.Drive(time.Duration(late-w.t) * time.Second)
+		w.Pass(30)
+		w.obey(p)
+	}
+}
+
+// Members of PD that crash half a minute after each start are a quorum only from
+// time to time. None of them is given up meanwhile, which would need that quorum
+// for ever after: the way out is the template that the user asks for.
+// (seeds 70048483, 70053160, 70054136, 70091168)
+func TestNobodyIsGivenUpOnCrashingVoters(t *testing.T) {
+	for _, o := range []Options{
+		{PD: 3, TiKV: 3, TiDB: 1, Failover: true},
+		{PD: 3, TiKV: 3, TiDB: 1, Failover: true, Elsewhere: 2, Ordered: [3]bool{pd: true}},
+	} {
+		w := settled(o)
+		w.Manual(topology.PD)
+		w.Upgrade("v2-frail", topology.PD)
+		for i := 1; i < 3; i++ {
+			w.When(func(w *World) bool { return w.sets[pd].update == "v2-frail" }, func() { w.remove(w.pods[pd][i]) })
+		}
+		byHandFor(w, 20*time.Minute)
+		w.Upgrade("v1", topology.PD)
+		byHandFor(w, 30*time.Minute)
+		neverTold(t, w, "remove PD member")
+		fine(t, w)
+	}
+}
+
+// PD has let go of a member that was given up when the user asks for fewer
+// members. Its claim is marked first, or nobody could tell it from one that is
+// about to join. (seeds 70046686, 70056795, 70095069)
+func TestScaleInHalfWayThroughFailover(t *testing.T) {
+	w := settled(Options{PD: 5, TiKV: 3, TiDB: 1, Failover: true})
+	w.lose(w.pods[pd][1], 1800)
+	w.lose(w.pods[pd][3], 1800)
+	w.When(func(w *World) bool { return w.pd.memberAt(3) == nil }, func() {
+		w.Scale(topology.PD, 3)
+		w.kill()
+	})
+	_, _ = w.Drive(20 * time.Minute)
+	w.Pass(60)
+	_, _ = w.Drive(20 * time.Minute)
+	w.Intent.Recover = true
+	fine(t, w)
+}
+
+// PD has let go of a replacement, which is not marked: somebody has removed it, or
+// its mark was taken off while PD could not be asked. It is made again with new
+// data, like a member that was given up. (seeds 70031291, 70052984, 70091416)
+func TestReplacementThatPDHasLetGoOf(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true})
+	w.lose(w.pods[pd][1], 1200)
+	w.When(func(w *World) bool { return w.claims[pd][1].marked }, func() {
+		w.expel(w.pd.memberAt(2).id)
+	})
+	w.When(func(w *World) bool {
+		f := w.failure(pd, "basic-pd-1")
+		return f != nil && f.Deleted
+	}, func() { w.Scale(topology.PD, 2) })
+	_, _ = w.Drive(30 * time.Minute)
+	w.Intent.Recover = true
+	_, _ = w.Drive(time.Hour)
+	fine(t, w)
+	t.Log(w.Transcript())
+}
+
+// A member that PD has let go of fails whatever its template is, so that it does
+// not get the new one first: it would be taken for one that fails by it, and
+// nobody would be given up. (seed 70088177)
+func TestNewTemplateForMemberThatPDHasLetGoOf(t *testing.T) {
+	w := settled(Options{PD: 4, TiKV: 3, TiDB: 1, Failover: true})
+	w.expel(w.pd.memberAt(3).id)
+	w.Pass(120)
+	w.Upgrade("v2", topology.PD)
+	_, _ = w.Drive(time.Hour)
+	fine(t, w)
+}
+
+// Members fail with a template that nobody wants any more, below others that
+// serve, while a removal waits for them. The person is told the way out there, too,
+// and also of a member whose pod Kubernetes cannot make.
+// (seeds 70055077, 70065046, 70071978)
+func TestToldOfMembersBelowOthersInEachPhase(t *testing.T) {
+	for name, fail := range map[string]func(*World){
+		"it crashes": func(w *World) {
+			w.pods[tikv][1].flaw, w.pods[tikv][1].revision = crashing, "v0"
+		},
+		"it has no pod": func(w *World) {
+			w.sets[tikv].current = "v0-refused"
+			w.remove(w.pods[tikv][1])
+		},
+	} {
+		w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
+		fail(w)
+		w.Upgrade("v2", topology.TiKV)
+		w.Scale(topology.TiKV, 4)
+		w.Pass(60)
+		p, err := w.Drive(3 * time.Hour)
+		if err != nil || p.Outcome != plan.Blocked {
+			t.Fatalf("%s: %s, %v\n%s", name, gates(p), err, w.Transcript())
+		}
+		fine(t, w)
+	}
+}
+
+// PD is back after an outage and has yet to elect a leader, so that it cannot say
+// what has become of stores. What is suspended is not settled before it has.
+// (seeds 70054655, 70119931)
+func TestSuspendedIsNotSettledBeforePDTells(t *testing.T) {
+	w := settled(Options{Seed: 1, PD: 1, TiKV: 4, TiDB: 1})
+	w.Scale(topology.TiKV, 3)
+	w.OnStep("mark tikv-basic-tikv-3", func() {
+		w.lose(w.pods[pd][0], 400)
+		w.Suspend(topology.TiKV, topology.TiDB)
+		w.kill()
+	})
+	_, _ = w.Drive(time.Hour)
+	fine(t, w)
+	w.Suspend()
+	fine(t, w)
+}
