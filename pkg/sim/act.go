@@ -381,15 +381,21 @@ func (w *World) deleteClaim(s plan.DeleteClaim) error {
 	return nil
 }
 
-// deletePodOf: whoever has taken the pod's place is not meant.
+// deletePodOf asks PD once more: the member may have joined since the engine looked.
+// Whoever has taken the pod's place is not meant.
 func (w *World) deletePodOf(s plan.DeletePod) error {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
-	if p := w.pods[k][i]; p != nil && p.uid == s.UID && !p.terminating() {
-		if s.Again && (p.ready || w.counted(k, i)) {
-			return errConflict
-		}
-		w.remove(p)
+	p := w.pods[k][i]
+	if p == nil || p.uid != s.UID || p.terminating() {
+		return nil
 	}
+	switch {
+	case k == pd && !w.known(), k == tikv && !w.storesKnown():
+		return errNoPD
+	case k == pd && w.pd.memberAt(i) != nil, k == tikv && w.ownStore(i) != nil, s.Again && p.ready:
+		return errConflict
+	}
+	w.remove(p)
 	return nil
 }

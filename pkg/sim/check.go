@@ -125,6 +125,9 @@ func (w *World) judge(step plan.Step) []Violation {
 	case plan.Restart:
 		w.judgeRestart(s, say)
 	case plan.RemoveMember:
+		if w.pd.member(s.ID) == nil {
+			break // it is gone already, and who has come to its place has another id
+		}
 		i, _ := w.cluster.Ordinal(kinds[pd], s.Member)
 		w.judgeRemoval(pd, i, s.ID, say)
 		w.judgeQuorum(i, len(w.pd.members)-1, say)

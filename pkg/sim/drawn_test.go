@@ -78,7 +78,6 @@ func TestReplacementThatPDHasLetGoOf(t *testing.T) {
 	w.Intent.Recover = true
 	_, _ = w.Drive(time.Hour)
 	fine(t, w)
-	t.Log(w.Transcript())
 }
 
 // A member that PD has let go of fails whatever its template is, so that it does
@@ -103,8 +102,7 @@ func TestToldOfMembersBelowOthersInEachPhase(t *testing.T) {
 			w.pods[tikv][1].flaw, w.pods[tikv][1].revision = crashing, "v0"
 		},
 		"it has no pod": func(w *World) {
-			w.sets[tikv].current = "v0-refused"
-			w.remove(w.pods[tikv][1])
+			w.sets[tikv].current, w.pods[tikv][1] = "v0-refused", nil
 		},
 	} {
 		w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
@@ -135,4 +133,32 @@ func TestSuspendedIsNotSettledBeforePDTells(t *testing.T) {
 	fine(t, w)
 	w.Suspend()
 	fine(t, w)
+}
+
+// A member without data joins in the moment in which its pod is to be deleted. The
+// step asks PD once more, as package act does. (seed 70059519)
+func TestMemberJoinsWhenItsPodIsToGo(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
+	if err := w.deletePodOf(plan.DeletePod{Component: topology.PD, Member: "basic-pd-2", UID: w.pods[pd][2].uid}); err == nil {
+		t.Error("the pod of a member that PD counts on was deleted")
+	}
+	w.pd.blind = w.t + 60
+	if err := w.deletePodOf(plan.DeletePod{Component: topology.PD, Member: "basic-pd-2", UID: w.pods[pd][2].uid}); err == nil {
+		t.Error("a pod was deleted though nobody could say whether PD counts on its member")
+	}
+}
+
+// An engine that was slow removes a member that another engine has removed before.
+// The one that has joined in its place has another id, and stays. (seed 70061779)
+func TestRemovalOfMemberThatIsGone(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
+	w.seen = w.sight()
+	for _, v := range w.judge(plan.RemoveMember{Member: "basic-pd-2", ID: 1}) {
+		if v.Rule != "look" {
+			t.Error(v)
+		}
+	}
+	if found := w.judge(plan.RemoveMember{Member: "basic-pd-2", ID: w.pd.memberAt(2).id}); len(found) < 2 {
+		t.Errorf("the removal of a member that is wanted: %v", found)
+	}
 }
