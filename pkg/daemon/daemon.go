@@ -45,6 +45,8 @@ type Config struct {
 
 	Scope  Scope
 	Policy plan.Policy
+	// TakeOver: drive clusters although a tidb-operator seems to.
+	TakeOver bool
 	// Workers is how many clusters are worked on at the same time.
 	Workers int
 	// Poll is how often PD, TiKV and TiDB of a converged cluster are asked. It

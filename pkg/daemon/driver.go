@@ -36,7 +36,8 @@ type driver struct {
 	observer *observe.Observer
 	tenant   *Tenant
 	story    *reconcile.Story
-	tenures  tenures   // what is told of the lease
+	tenures  tenures // what is told of the lease
+	target   lease.Target
 	last     plan.Plan // of the last turn
 	seen     string    // the version of the TidbCluster that this turn is about
 	echo     echo      // the status that was written last
@@ -58,12 +59,25 @@ func (d *Daemon) newDriver(key cache.ObjectName) *driver {
 	dr.story = reconcile.NewStory(key.Namespace, key.Name, d.Now, d.reporter(key)).Endless()
 	t := NewTenant(d.life, dr.observer, d.Now)
 	t.Poll, t.Resync, t.Jitter = d.Poll, d.Resync, jitter
-	t.Operator = func(ctx context.Context) string { return d.operator.driving(ctx, key.Namespace) }
+	t.Operator = dr.operator
 	t.Taken, t.Gives, t.Rests = dr.taken, func(held *lease.Held) { dr.tenures.end(held) }, dr.observer.Close
 	t.Engine.Profiles, t.Engine.Policy, t.Engine.Story = component.Profiles(), d.Policy, dr.story
 	t.Engine.Upkeep = reconcile.NewUpkeep(upkeepAtOnce, d.Now)
 	dr.tenant = t
 	return dr
+}
+
+// operator names a tidb-operator that drives the cluster, "" when none does.
+func (d *driver) operator(ctx context.Context) string {
+	if d.home.TakeOver {
+		return ""
+	}
+	by := d.home.operator.driving(ctx, d.target)
+	if d.home.operator.hidden() {
+		d.story.Notice("leases of all namespaces may not be listed, so that a tidb-operator is noticed only in " +
+			"the namespaces of clusters and in those where it usually runs")
+	}
+	return by
 }
 
 // turn takes one turn, and says when the next one is due if nothing happens
@@ -73,6 +87,7 @@ func (d *driver) turn(ctx context.Context) (plan.Plan, time.Duration, error) {
 	if err != nil {
 		return plan.Plan{}, 0, err
 	}
+	d.target = lease.Target{Namespace: tc.Namespace, Labels: tc.Labels}
 	d.meet(topology.New(tc))
 	if d.echo.pending(tc, d.home.now()) {
 		// What was decided would be decided again, and could not be recorded.

@@ -17,24 +17,34 @@ const remembered = 15 * time.Second
 type operator struct {
 	now func() time.Time
 
-	mu     sync.Mutex
-	known  *lease.Operators
-	asked  time.Time
-	holder string
+	mu    sync.Mutex
+	known *lease.Operators
+	asked time.Time
+	found lease.Finding
+	told  bool // that not all namespaces can be searched
 }
 
-// driving names the operator, "" when there is none.
-func (o *operator) driving(ctx context.Context, namespace string) string {
+// driving names the operator that drives a cluster, "" when there is none.
+func (o *operator) driving(ctx context.Context, t lease.Target) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.asked.IsZero() || o.now().Sub(o.asked) > remembered {
-		o.holder = ""
-		if in, holder, alive := o.known.Alive(ctx, namespace); alive {
-			o.holder = "tidb-operator " + holder + " in namespace " + in
-		}
+		o.found = o.known.Find(ctx, t)
 		if ctx.Err() == nil {
 			o.asked = o.now()
 		}
 	}
-	return o.holder
+	if op, drives := o.found.Driving(t); drives {
+		return op.String()
+	}
+	return ""
+}
+
+// hidden reports, once, that leases of all namespaces may not be listed.
+func (o *operator) hidden() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	first := o.found.Hidden && !o.told
+	o.told = o.told || o.found.Hidden
+	return first
 }

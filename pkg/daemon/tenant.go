@@ -132,10 +132,13 @@ func (t *Tenant) Own(ctx context.Context) (context.Context, error) {
 	if t.held == nil && t.Now().Sub(t.yielded) < giveWay {
 		return nil, t.elsewhere(lease.Holder{Identity: t.other})
 	}
-	if t.held == nil {
-		if by := t.Operator(ctx); by != "" {
-			return nil, t.elsewhere(lease.Holder{Identity: by})
+	if by := t.Operator(ctx); by != "" {
+		if err := t.retreat(ctx); err != nil {
+			t.Engine.Story.Notice(err.Error())
 		}
+		return nil, t.elsewhere(lease.Holder{Identity: by})
+	}
+	if t.held == nil {
 		// For as long as the daemon lives, not for this turn.
 		held, err := t.Bid.Try(t.life)
 		if err != nil {
@@ -145,6 +148,17 @@ func (t *Tenant) Own(ctx context.Context) (context.Context, error) {
 		t.Taken(held)
 	}
 	return t.held.Context(), context.Cause(t.held.Context())
+}
+
+// retreat takes back what is temporary and gives the lease back, if there is one.
+func (t *Tenant) retreat(ctx context.Context) error {
+	if t.held == nil {
+		return nil
+	}
+	defer t.LetGo()
+	ctx, cancel := context.WithTimeout(ctx, undoTimeout)
+	defer cancel()
+	return t.Engine.Undo(ctx)
 }
 
 // Guard implements reconcile.Lease. Without a lease there is nothing to write but
@@ -237,11 +251,5 @@ func (t *Tenant) Stop(ctx context.Context) error {
 	if t.held == nil && !t.begun.IsZero() {
 		t.held, _ = t.Bid.Try(ctx) // whoever has it goes on with the cluster
 	}
-	if t.held == nil {
-		return nil
-	}
-	defer t.LetGo()
-	ctx, cancel := context.WithTimeout(ctx, undoTimeout)
-	defer cancel()
-	return t.Engine.Undo(ctx)
+	return t.retreat(ctx)
 }

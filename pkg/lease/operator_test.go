@@ -81,9 +81,10 @@ func TestOperators(t *testing.T) {
 					}()
 				}
 				begun := time.Now()
-				namespace, holder, alive := NewOperators(client).Alive(t.Context(), "db")
-				if alive != tt.alive || alive && (namespace != l.Namespace || holder != "op-1") {
-					t.Errorf("got %q %q %v", namespace, holder, alive)
+				found := NewOperators(client).Find(t.Context(), Target{Namespace: "db"})
+				o, alive := found.Driving(Target{Namespace: "db"})
+				if alive != tt.alive || alive && (o.Namespace != l.Namespace || o.Holder != "op-1") || found.Hidden != tt.forbidden {
+					t.Errorf("got %+v", found)
 				}
 				if took := time.Since(begun); took != tt.wait {
 					t.Errorf("took %v, want %v", took, tt.wait)

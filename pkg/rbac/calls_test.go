@@ -236,6 +236,8 @@ func typedResource(t types.Type, below, suffix string) string {
 		group = ""
 	case "coordination", "storage":
 		group += ".k8s.io"
+	case "rbac":
+		group += ".authorization.k8s.io"
 	}
 	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: kind})
 	return group + "/" + plural.Resource

@@ -49,6 +49,7 @@ const (
 	apps         = "apps"
 	coordination = "coordination.k8s.io"
 	storage      = "storage.k8s.io"
+	access       = "rbac.authorization.k8s.io"
 	extensions   = "apiextensions.k8s.io"
 )
 
@@ -64,6 +65,10 @@ var rights = []Right{
 	{Viewer, Namespace, "", "pods/portforward", []string{"create", "get"}, "asking PD, TiKV and TiDB, but with direct connections (`--dial`); one of the verbs will do with most API servers", ""},
 	{Viewer, Namespace, coordination, "leases", []string{"get", "list"}, "who drives a cluster", ""},
 	{Viewer, Everywhere, clusters, "tidbclusters", []string{"list"}, "list --all-namespaces", "a cluster that is in another namespace is not found there"},
+	{Viewer, Everywhere, coordination, "leases", []string{"list"}, "noticing a tidb-operator at work", "it is noticed only in the namespace of the cluster and in the usual ones, so far as their leases may be listed"},
+	{Viewer, Everywhere, apps, "deployments", []string{"get"}, "which clusters a tidb-operator drives", "its bindings are read, or it is taken to drive all of them"},
+	{Viewer, Everywhere, access, "clusterrolebindings", []string{"list"}, "the same, where its Deployment may not be read", "it is taken to drive all clusters"},
+	{Viewer, Everywhere, access, "rolebindings", []string{"list"}, "the same, where its Deployment may not be read", "it is taken to drive all clusters"},
 	{Viewer, Everywhere, "", "namespaces", []string{"list"}, "completion of --namespace", "there is none"},
 
 	{Driver, Namespace, clusters, "tidbclusters", []string{"patch"}, "the status, which with TidbClusters includes the right to change what is wanted", ""},
@@ -76,7 +81,6 @@ var rights = []Right{
 	{Driver, Namespace, "", "pods", []string{"delete", "patch"}, "labels; deleting one that cannot come back by itself", ""},
 	{Driver, Namespace, "", "persistentvolumeclaims", []string{"delete", "get", "patch"}, "marks and labels, larger volumes; deleting what a removed member has left when its place is taken again", ""},
 	{Driver, Namespace, "", "events", []string{"create", "patch"}, "telling what was done and what failed in describe, for a process that drives all the time", "nobody is told there"},
-	{Driver, Everywhere, coordination, "leases", []string{"list"}, "noticing a tidb-operator at work", "it is noticed only in the namespace of the cluster and in the usual ones, so far as their leases may be listed"},
 	{Driver, Everywhere, "", "nodes", []string{"get"}, "where stores are, for PD to spread replicas by", "stores keep the labels that they have"},
 	{Driver, Everywhere, "", "persistentvolumes", []string{"get", "patch"}, "reclaim policy and labels of volumes", "they stay as they are"},
 	{Driver, Everywhere, storage, "storageclasses", []string{"get"}, "whether volumes can grow", "it turns out when they are to"},

@@ -219,3 +219,23 @@ func TestLeaseRulesCanFail(t *testing.T) {
 		})
 	}
 }
+
+// A tidb-operator that comes up while a daemon holds the lease is left to drive the
+// cluster: the daemon takes back what is temporary, and does nothing until it is gone.
+func TestOperatorComesUp(t *testing.T) {
+	w := kept(t)
+	w.Upgrade("v2", topology.TiKV)
+	until(t, w, "eviction", evicting(w))
+	w.operator = "tidb-operator op-1 in namespace ops"
+	w.live(w.t + 60)
+	if len(w.evicts)+len(w.ledger) > 0 || holder(w.leaseObject) != "" {
+		t.Errorf("%d evictions, held by %q\n%s", len(w.evicts), holder(w.leaseObject), w.Transcript())
+	}
+	steps := w.Soft.Steps
+	w.live(w.t + 600)
+	if w.Soft.Steps > steps {
+		t.Errorf("%d steps beside an operator\n%s", w.Soft.Steps-steps, w.Transcript())
+	}
+	w.operator = ""
+	ends(t, w)
+}

@@ -60,8 +60,8 @@
 // What is modelled of a daemon instead: its mirror, whose Kubernetes half is a few
 // seconds old while PD is asked each time; its work queue, as the pauses between
 // turns, the exponential ones after failures being the real ones; and the controller
-// that begins a replica in the place of one that has ended. There is no tidb-operator
-// beside it. Only leases go by clocks that differ: what is decided by time goes by
+// that begins a replica in the place of one that has ended. A tidb-operator beside it does
+// nothing but be there, in a scenario. Only leases go by clocks that differ: what is decided by time goes by
 // that of the API server (package clock), which is simulated time.
 //
 // Faults of theirs: a process is killed at any moment, also while a step of its own is

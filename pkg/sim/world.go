@@ -122,6 +122,7 @@ type World struct {
 	chaos   bool
 
 	leaseObject *coordinationv1.Lease
+	operator    string    // a tidb-operator that drives the cluster as well, as daemons find it; "" when none does
 	writes      int       // of the Lease, of the status, and steps, by those who go by the Lease
 	away        int64     // until when there is no API server
 	vacancies   []int64   // when replicas begin in the place of those that have ended

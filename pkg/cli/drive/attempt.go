@@ -25,7 +25,7 @@ func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, po
 		return plan.Plan{}, err
 	}
 	cluster := topology.New(tc)
-	held, by, err := s.hold(ctx, cluster, policy)
+	held, by, err := s.hold(ctx, cluster, o, policy, story)
 	if err != nil {
 		return plan.Plan{}, err
 	}
@@ -47,7 +47,18 @@ func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, po
 	engine.Recorder = act.NewRecorder(s.Intent, s.Observer.Existing)
 	engine.Upkeep = reconcile.NewUpkeep(upkeepAtOnce, time.Now)
 	s.Observer.Tend(observe.Fresh)
-	return s.engage(held.Context(), f, cluster, engine)
+	work, over := s.alert(held.Context(), o)
+	defer over()
+	return s.engage(work, f, cluster, engine, nil)
+}
+
+// alert is the context of a run that drives. It ends when a tidb-operator begins
+// to.
+func (s *Session) alert(ctx context.Context, o Options) (context.Context, func()) {
+	if o.TakeOver {
+		return ctx, func() {}
+	}
+	return s.untilOperator(ctx, true, func(op lease.Operator) error { return &operatorCame{op} })
 }
 
 // follow looks on until the cluster is as wanted, or nobody drives it any more:
@@ -56,7 +67,7 @@ func (s *Session) follow(
 	ctx context.Context, f *factory.Factory, c topology.Cluster, e reconcile.Engine, by *other,
 ) (plan.Plan, *lease.Held, error) {
 	if !by.leases {
-		p, err := s.engage(ctx, f, c, e)
+		p, err := s.followOperator(ctx, f, c, e, by)
 		return p, nil, err
 	}
 	look, stop := context.WithCancelCause(ctx)
@@ -68,7 +79,7 @@ func (s *Session) follow(
 		}
 		vacancy <- held
 	}()
-	p, err := s.engage(look, f, c, e)
+	p, err := s.engage(look, f, c, e, nil)
 	stop(nil)
 	held := <-vacancy
 	if held != nil && !errors.Is(err, errVacant) { // it came too late to be of use
@@ -78,13 +89,33 @@ func (s *Session) follow(
 	return p, held, err
 }
 
-// engage runs the engine until there is nothing left to do for it.
-func (s *Session) engage(ctx context.Context, f *factory.Factory, c topology.Cluster, e reconcile.Engine) (plan.Plan, error) {
+// followOperator looks on until the cluster is as wanted, or no tidb-operator
+// drives it any more.
+func (s *Session) followOperator(ctx context.Context, f *factory.Factory, c topology.Cluster, e reconcile.Engine, by *other) (plan.Plan, error) {
+	look, over := s.untilOperator(ctx, false, func(lease.Operator) error { return errVacant })
+	defer over()
+	r := &reaction{
+		story: e.Story, now: f.Clock.Now, who: by.name,
+		advice: fmt.Sprintf("if it does not drive this cluster, or not any more: kubectl tidb sync %s -n %s --take-over; "+
+			"if it does, see its log", c.Name, c.Namespace),
+	}
+	return s.engage(look, f, c, e, r)
+}
+
+// engage runs the engine until there is nothing left to do for it. Where there is
+// an operator to follow, its reaction is watched.
+func (s *Session) engage(ctx context.Context, f *factory.Factory, c topology.Cluster, e reconcile.Engine, r *reaction) (plan.Plan, error) {
 	meta, err := f.Metadata()
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
-	return reconcile.Run(ctx, e, &reconcile.Pacer{Nudges: observe.Watch(watch, meta, c), Now: f.Clock.Now})
+	pacer := &reconcile.Pacer{Nudges: observe.Watch(watch, meta, c), Now: f.Clock.Now}
+	if r == nil {
+		return reconcile.Run(ctx, e, pacer)
+	}
+	r.Observer, r.Waiter = e.Observer, pacer
+	e.Observer = r
+	return reconcile.Run(ctx, e, r)
 }

@@ -22,11 +22,25 @@ const (
 // converge runs the engine until there is nothing left to do for it. Without the
 // API server a run can do nothing and loses its lease, but that is no reason to
 // end: nobody else could do anything either. It takes the cluster up again, or
-// looks on if another driver was faster.
+// looks on if another driver was faster. Nor is it one that a tidb-operator begins
+// to drive the cluster, or ends.
 func (s *Session) converge(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, story *reconcile.Story) (plan.Plan, error) {
 	p, err := s.attempt(ctx, f, o, policy, story)
-	for errors.Is(err, lease.ErrLost) && ctx.Err() == nil {
-		story.Notice("the API server was away for too long; taking the cluster up again")
+	for ctx.Err() == nil {
+		came, isCame := errors.AsType[*operatorCame](err)
+		switch {
+		case errors.Is(err, lease.ErrLost):
+			story.Notice("the API server was away for too long; taking the cluster up again")
+		case isCame:
+			if left, ok := errors.AsType[*reconcile.UndoError](err); ok {
+				story.Notice(left.Error())
+			}
+			story.Notice(came.Error() + "; this command stops driving")
+		case errors.Is(err, errVacant):
+			story.Notice(err.Error() + "; taking over")
+		default:
+			return p, err
+		}
 		p, err = s.retry(ctx, f, o, policy, story)
 	}
 	return p, err

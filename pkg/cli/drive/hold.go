@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -29,10 +30,13 @@ type other struct {
 // hold makes this process the cluster's driver. When another one is, it says
 // which, and the caller may only look on. A run with a policy of its own asks the
 // other one to give way, since that one cannot know what is asked for.
-func (s *Session) hold(ctx context.Context, c topology.Cluster, policy plan.Policy) (*lease.Held, *other, error) {
-	if ns, holder, alive := lease.NewOperators(s.Kube).Alive(ctx, c.Namespace); alive {
-		return nil, &other{name: "tidb-operator " + holder + " in namespace " + ns}, nil
+func (s *Session) hold(
+	ctx context.Context, c topology.Cluster, o Options, policy plan.Policy, story *reconcile.Story,
+) (*lease.Held, *other, error) {
+	if op, drives := s.operator(ctx, c, o, story); drives {
+		return nil, &other{name: op.String()}, nil
 	}
+	defer unlessSoon(story, "checks whether another command drives the cluster (up to 15 s)")()
 	held, err := lease.Acquire(ctx, s.Kube, c, lease.Self())
 	taken, ok := errors.AsType[*lease.HeldError](err)
 	if !ok {

@@ -20,6 +20,8 @@ type Options struct {
 	NoFollow bool
 	// Yes: do not ask before a service or data is taken away.
 	Yes bool
+	// TakeOver: drive although a tidb-operator seems to.
+	TakeOver bool
 	// Eviction is what BindEviction's flags come to; zero for verbs without them.
 	Eviction plan.Eviction
 }
@@ -33,6 +35,8 @@ func (o *Options) Bind(cmd *cobra.Command) {
 	flags.BoolVar(&o.ExitCode, "exit-code", false, "With --dry-run, exit with 10 when there is something to do.")
 	flags.BoolVarP(&o.Yes, "yes", "y", false, "Do not ask before a service or data is taken away.")
 	flags.BoolVar(&o.NoFollow, "no-follow", false, "When another driver holds the cluster, exit with 8 rather than look on.")
+	flags.BoolVar(&o.TakeOver, "take-over", false, "Drive the cluster although a tidb-operator seems to. If that one is alive, each of the two undoes what the other does, "+
+		"and pods are restarted by turns: stop it, or exclude the cluster by its -selector, before.")
 }
 
 // Validate checks what flags alone can tell.

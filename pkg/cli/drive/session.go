@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/observe"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
@@ -24,7 +25,9 @@ type Session struct {
 	Intent          *intent.Client
 	Observer        *observe.Observer
 
-	dialer dial.Dialer
+	dialer    dial.Dialer
+	operators *lease.Operators
+	told      map[string]bool // what was said of operators
 }
 
 // Open connects.
@@ -41,7 +44,8 @@ func Open(f *factory.Factory, namespace, name string) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{Namespace: namespace, Name: name, Kube: kube, Intent: intent.New(dyn), dialer: dialer}
+	s := &Session{Namespace: namespace, Name: name, Kube: kube, Intent: intent.New(dyn), dialer: dialer,
+		operators: lease.NewOperators(kube), told: map[string]bool{}}
 	s.Observer = observe.New(kube, dialer, s.Load, f.Clock.Now)
 	return s, nil
 }

@@ -26,7 +26,8 @@ const hanging = 10 * time.Second
 // servers back, or where anything is in the way, all go at once. Until release
 // nobody else becomes the driver, which is to be when the TidbCluster is deleted.
 func (r remains) serversFirst(ctx context.Context) (release func()) {
-	if _, _, alive := lease.NewOperators(r.kube).Alive(ctx, r.cluster.Namespace); alive {
+	t := lease.TargetOf(r.cluster)
+	if _, drives := lease.NewOperators(r.kube).Find(ctx, t).Driving(t); drives {
 		return func() {}
 	}
 	held, err := lease.Acquire(ctx, r.kube, r.cluster, lease.Self())

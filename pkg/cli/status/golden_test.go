@@ -70,6 +70,9 @@ func cases() map[string]sight {
 	driven := seen(plantest.New(3, 3, 2).Roll(topology.TiKV).Evicting("t-tikv-2", 2*time.Minute, 4), waits(evicted))
 	driven.driver = lease.Holder{Identity: "ann@laptop/4711/88/3f", Renewed: plantest.Now.Add(-3 * time.Second)}
 	evicted.Observed = "unknown"
+	operated := seen(plantest.New(3, 3, 2), plan.Plan{Outcome: plan.Act, Steps: []plan.Step{plan.Resize{Component: topology.TiKV, From: 3, To: 4}}})
+	operated.operator = true
+	operated.driver = lease.Holder{Identity: "tidb-operator op-1 in namespace ops", Renewed: plantest.Now.Add(-3 * time.Second)}
 	missing := plantest.New(3, 3, 2)
 	missing.Member("t-tidb-1").Pod = nil
 	missing.Member("t-tidb-1").Database = state.Database{}
@@ -86,6 +89,7 @@ func cases() map[string]sight {
 		"at-rest":     seen(plantest.New(3, 3, 2), plan.Plan{}),
 		"to-do":       seen(growing, plan.Plan{Outcome: plan.Act, Steps: []plan.Step{plan.Resize{Component: topology.TiKV, From: 3, To: 4}}}),
 		"driven":      driven,
+		"operated":    operated,
 		"unread":      seen(plantest.New(3, 3, 2).Roll(topology.TiKV).Evicting("t-tikv-2", 2*time.Minute, -1), waits(evicted)),
 		"store-down":  seen(plantest.New(3, 3, 2).Down(time.Minute, "t-tikv-0"), waits(down)),
 		"blocked":     seen(plantest.New(3, 3, 2).Down(time.Hour, "t-tikv-0"), plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{blocked}}),

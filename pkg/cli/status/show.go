@@ -78,7 +78,12 @@ func (l sight) todo(out io.Writer) {
 			fmt.Fprintf(out, "  %s\n", g.Unblock)
 		}
 	}
-	if c := l.wanted.Cluster; l.plan.Outcome == plan.Act && l.driver.Identity == "" {
+	c := l.wanted.Cluster
+	switch {
+	case l.plan.Outcome != plan.Act:
+	case l.operator:
+		fmt.Fprintf(out, "\nit is for the operator to go on; if it does not drive this cluster: kubectl tidb sync %s -n %s --take-over\n", c.Name, c.Namespace)
+	case l.driver.Identity == "":
 		fmt.Fprintf(out, "\ngo on with: kubectl tidb sync %s -n %s\n", c.Name, c.Namespace)
 	}
 }

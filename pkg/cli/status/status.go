@@ -88,6 +88,7 @@ type sight struct {
 	snapshot state.Snapshot
 	plan     plan.Plan
 	driver   lease.Holder
+	operator bool // the driver is a tidb-operator
 }
 
 // look looks at a cluster. With a *intent.MalformedError the sight is that of a
@@ -117,6 +118,10 @@ func look(ctx context.Context, s *drive.Session) (sight, error) {
 	}
 	// Who drives is good to know, and not everybody may read it.
 	l.driver, _ = lease.Look(ctx, s.Kube, c)
+	t := lease.TargetOf(c)
+	if op, drives := lease.NewOperators(s.Kube).Fresh(ctx, t).Driving(t); drives {
+		l.driver, l.operator = lease.Holder{Identity: op.String(), Renewed: op.Renewed}, true
+	}
 	if malformed {
 		return l, bad
 	}

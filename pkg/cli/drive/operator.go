@@ -1,0 +1,89 @@
+package drive
+
+import (
+	"context"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// operatorEvery is how often a run that has begun checks whether a tidb-operator
+// has come up, or has gone.
+const operatorEvery = 30 * time.Second
+
+// soon is how long a check may take before the user is told what is checked.
+const soon = time.Second
+
+// operator is the live tidb-operator that drives a cluster, if one does.
+func (s *Session) operator(ctx context.Context, c topology.Cluster, o Options, story *reconcile.Story) (lease.Operator, bool) {
+	if o.TakeOver {
+		return lease.Operator{}, false
+	}
+	defer unlessSoon(story, "checks whether a tidb-operator is alive (up to 10 s)")()
+	t := lease.TargetOf(c)
+	found := s.operators.Find(ctx, t)
+	op, drives := found.Driving(t)
+	if found.Hidden {
+		s.tell(story, "leases of all namespaces may not be listed, so that a tidb-operator is noticed only in "+
+			"namespace "+c.Namespace+" and in those where it usually runs")
+	}
+	if drives && op.Scope.Unread {
+		s.tell(story, "which clusters "+op.String()+" drives cannot be read from its Deployment or its bindings, "+
+			"so that it is taken to drive this one; if it does not, give --take-over")
+	}
+	return op, drives
+}
+
+// tell tells something of operators once in a session.
+func (s *Session) tell(story *reconcile.Story, text string) {
+	if !s.told[text] {
+		s.told[text] = true
+		story.Notice(text)
+	}
+}
+
+// unlessSoon tells what is done, unless it is over soon; the function that it
+// returns says so.
+func unlessSoon(story *reconcile.Story, what string) (over func()) {
+	timer := time.AfterFunc(soon, func() { story.Notice(what) })
+	return func() { timer.Stop() }
+}
+
+// untilOperator is a context that ends, with the given cause, when a tidb-operator
+// begins to drive the cluster, or with begins false when none does any more. The
+// function that it returns ends the checks.
+func (s *Session) untilOperator(ctx context.Context, begins bool, cause func(lease.Operator) error) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(operatorEvery):
+			}
+			tc, err := s.Load(ctx) // its labels may have changed
+			if err != nil {
+				continue
+			}
+			t := lease.Target{Namespace: s.Namespace, Labels: tc.Labels}
+			op, drives := s.operators.Find(ctx, t).Driving(t)
+			if ctx.Err() == nil && drives == begins {
+				cancel(cause(op))
+			}
+		}
+	}()
+	return ctx, func() {
+		cancel(nil)
+		<-done
+	}
+}
+
+// operatorCame ends a run that drives: a tidb-operator knows nothing of our lease,
+// so that it has the precedence. What is temporary is taken back before.
+type operatorCame struct{ op lease.Operator }
+
+func (e *operatorCame) Error() string { return e.op.String() + " has begun to drive the cluster" }

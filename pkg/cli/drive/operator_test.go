@@ -1,0 +1,207 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// heard are the notices that a story tells.
+type heard []string
+
+func (h *heard) Report(e event.Event) { *h = append(*h, e.Reason) }
+
+func (h *heard) story(now func() time.Time) *reconcile.Story {
+	return reconcile.NewStory("ns", "t", now, h)
+}
+
+// session is one for a cluster t in namespace ns.
+func session(objects ...runtime.Object) *Session {
+	tc := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "pingcap.com/v1alpha1", "kind": "TidbCluster",
+		"metadata": map[string]any{"namespace": "ns", "name": "t"}, "spec": map[string]any{},
+	}}
+	dyn := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+		map[schema.GroupVersionResource]string{intent.Resource: "TidbClusterList"}, tc)
+	kube := fake.NewClientset(objects...)
+	return &Session{
+		Namespace: "ns", Name: "t", Kube: kube, Intent: intent.New(dyn),
+		operators: lease.NewOperators(kube), told: map[string]bool{},
+	}
+}
+
+// elected is the record of an operator that is alive now.
+func elected(renewed time.Time) *coordinationv1.Lease {
+	at, seconds, who := metav1.NewMicroTime(renewed), int32(15), "tidb-controller-manager-5d8f7-x2x4z"
+	return &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: "tidb-controller-manager", UID: "op"},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &who, LeaseDurationSeconds: &seconds, AcquireTime: &at, RenewTime: &at},
+	}
+}
+
+func namespaced() *appsv1.Deployment {
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: "tidb-controller-manager"},
+		Spec: appsv1.DeploymentSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Args: []string{"-cluster-scoped=false"}}},
+		}}},
+	}
+}
+
+var itself = topology.Cluster{Namespace: "ns", Name: "t", Instance: "t"}
+
+func TestHold(t *testing.T) {
+	for name, tc := range map[string]struct {
+		objects []runtime.Object
+		o       Options
+		hidden  bool
+		by      string
+		says    []string
+	}{
+		"nobody else": {},
+		"an operator": {
+			objects: []runtime.Object{elected(time.Now())},
+			by:      "tidb-operator tidb-controller-manager-5d8f7-x2x4z in namespace ops",
+			says:    []string{"cannot be read from its Deployment"},
+		},
+		"an operator of another namespace": {objects: []runtime.Object{elected(time.Now()), namespaced()}},
+		"an operator that is overridden":   {objects: []runtime.Object{elected(time.Now())}, o: Options{TakeOver: true}},
+		"who cannot be told":               {hidden: true, says: []string{"leases of all namespaces may not be listed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, h := session(tc.objects...), &heard{}
+			if tc.hidden {
+				s.Kube.(*fake.Clientset).PrependReactor("list", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
+					return a.GetNamespace() == "", nil, apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "", nil)
+				})
+			}
+			for range 2 { // told once
+				held, by, err := s.hold(t.Context(), itself, tc.o, plan.Policy{}, h.story(time.Now))
+				if err != nil || (held != nil) == (tc.by != "") || by != nil && by.name != tc.by {
+					t.Errorf("got %v, %+v, %v", held, by, err)
+				}
+				if held != nil {
+					_ = held.Release()
+				}
+			}
+			if len(*h) != len(tc.says) || len(tc.says) > 0 && !strings.Contains((*h)[0], tc.says[0]) {
+				t.Errorf("says %q", *h)
+			}
+		})
+	}
+}
+
+// What takes long is told before it is over.
+func TestCheckIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, h := session(elected(time.Now().Add(-time.Minute))), &heard{}
+		if _, drives := s.operator(t.Context(), itself, Options{}, h.story(time.Now)); drives || len(*h) != 1 || !strings.Contains((*h)[0], "up to 10 s") {
+			t.Errorf("got %t, %q", drives, *h)
+		}
+	})
+}
+
+// A run that drives ends when an operator comes up, and one that follows it when the
+// operator is gone.
+func TestUntilOperator(t *testing.T) {
+	for name, begins := range map[string]bool{"comes up": true, "goes": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := session()
+				leases := s.Kube.CoordinationV1().Leases("ops")
+				ctx, over := s.untilOperator(t.Context(), begins, func(op lease.Operator) error { return &operatorCame{op} })
+				defer over()
+				if !begins {
+					_, _ = leases.Create(t.Context(), elected(time.Now().Add(30*time.Second)), metav1.CreateOptions{})
+				}
+				time.Sleep(45 * time.Second)
+				if ctx.Err() != nil {
+					t.Fatal("ends without a reason")
+				}
+				if begins {
+					_, _ = leases.Create(t.Context(), elected(time.Now()), metav1.CreateOptions{})
+				} else {
+					_ = leases.Delete(t.Context(), "tidb-controller-manager", metav1.DeleteOptions{})
+				}
+				time.Sleep(operatorEvery + time.Second)
+				if !errors.As(context.Cause(ctx), new(*operatorCame)) {
+					t.Errorf("got %v", context.Cause(ctx))
+				}
+			})
+		})
+	}
+}
+
+// seeing is an observer of a cluster that tests change, and the waiter of its run.
+type seeing struct{ c *plantest.Cluster }
+
+func (s seeing) Observe(context.Context, bool) (plan.Wanted, state.Snapshot, error) {
+	return s.c.Wanted, s.c.Seen, nil
+}
+func (seeing) Wait(context.Context, plan.Plan, error) error { return nil }
+
+// An operator that does nothing while there is something to do is told of, and not
+// followed for ever.
+func TestReaction(t *testing.T) {
+	busy, calm := plan.Plan{Outcome: plan.Act, Steps: []plan.Step{plan.Resize{Component: topology.TiDB, From: 2, To: 3}}}, plan.Plan{Outcome: plan.Wait}
+	now, h := plantest.Now, &heard{}
+	c := plantest.New(1, 1, 1)
+	r := &reaction{
+		Observer: seeing{c}, Waiter: seeing{c}, story: h.story(func() time.Time { return now }),
+		now: func() time.Time { return now }, who: "op", advice: "give --take-over",
+	}
+	after := func(d time.Duration, p plan.Plan) error {
+		now = now.Add(d)
+		_, _, _ = r.Observe(t.Context(), false)
+		return r.Wait(t.Context(), p, nil)
+	}
+	told := func(n int) {
+		t.Helper()
+		if len(*h) != n {
+			t.Errorf("told %q, want %d", *h, n)
+		}
+	}
+	_ = after(0, busy)
+	_ = after(59*time.Second, busy)
+	told(0)
+	_ = after(2*time.Second, calm) // it waits for something itself
+	_ = after(0, busy)
+	c.Set(topology.TiDB, func(s *state.Set) { s.UpdateRevision = "v2" })
+	_ = after(55*time.Second, busy) // it has done something
+	_ = after(50*time.Second, busy)
+	told(0)
+	_ = after(15*time.Second, busy)
+	_ = after(15*time.Second, busy)
+	told(1)
+	if !strings.Contains((*h)[0], "give --take-over") {
+		t.Errorf("told %q", *h)
+	}
+	if err := after(5*time.Minute, busy); exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "scale TiDB from 2 to 3") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,85 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+const (
+	// reacts is how long an operator may do nothing while there is something to
+	// do, before the user is told: it looks at each cluster every half minute.
+	reacts = time.Minute
+	// idles is how long it may go on like that. Longer than its longest pause
+	// after a failure, which is 100 s.
+	idles = 5 * time.Minute
+)
+
+// reaction is the observer and the waiter of a run that follows a tidb-operator.
+// The best evidence of who drives a cluster is who does something: it finds out
+// whether anything changes while there is something to do.
+type reaction struct {
+	reconcile.Observer
+	reconcile.Waiter
+	story             *reconcile.Story
+	now               func() time.Time
+	who, name, advice string
+
+	seen  string    // what the last turn saw
+	since time.Time // since when nothing has changed, zero while nothing is to be done
+	told  bool
+}
+
+// Observe implements reconcile.Observer.
+func (r *reaction) Observe(ctx context.Context, live bool) (plan.Wanted, state.Snapshot, error) {
+	w, s, err := r.Observer.Observe(ctx, live)
+	if err == nil && ctx.Err() == nil {
+		if now := trace(w, s); now != r.seen {
+			r.seen, r.since = now, time.Time{}
+		}
+	}
+	return w, s, err
+}
+
+// Wait implements reconcile.Waiter.
+func (r *reaction) Wait(ctx context.Context, p plan.Plan, err error) error {
+	switch {
+	case err != nil:
+	case p.Outcome != plan.Act:
+		r.since = time.Time{} // what it waits for itself is no sign of anything
+	case r.since.IsZero():
+		r.since = r.now()
+	case r.now().Sub(r.since) >= idles:
+		return exit.With(exit.Refused, fmt.Errorf("%s has changed nothing for %s, though there is something to do (%s); %s",
+			r.who, idles, p.Steps[0], r.advice))
+	case r.now().Sub(r.since) >= reacts && !r.told:
+		r.told = true
+		r.story.Notice(fmt.Sprintf("%s has changed nothing for %s, though there is something to do (%s); %s",
+			r.who, reacts, p.Steps[0], r.advice))
+	}
+	return r.Waiter.Wait(ctx, p, err)
+}
+
+// trace is what a driver changes: it differs when one has done something.
+func trace(w plan.Wanted, s state.Snapshot) string {
+	var b strings.Builder
+	if w.Cluster.Source != nil {
+		b.WriteString(w.Cluster.Source.ResourceVersion) // of its status as well
+	}
+	for _, g := range w.Groups {
+		got := s.Groups[g.Kind]
+		fmt.Fprintf(&b, ";%s %s %d %d %s %t", g.Kind, got.Set.UID, got.Set.Replicas, got.Set.Partition, got.Set.UpdateRevision, got.Set.Observed)
+		for _, m := range got.Members {
+			if m.Pod != nil {
+				fmt.Fprintf(&b, ",%s %t", m.Pod.UID, m.Database.Evicting)
+			}
+		}
+	}
+	return b.String()
+}
