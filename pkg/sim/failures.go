@@ -20,7 +20,7 @@ var failoverAfter = [...]int64{pd: 300, tikv: downAfter + 300 - disconnected, ti
 
 // policy is what the engine may do by itself.
 func (w *World) policy() plan.Policy {
-	return plan.Policy{Failover: plan.Failing{Members: w.Failover, Now: w.AtOnce}, Eviction: w.Eviction}
+	return plan.Policy{Failover: plan.Failing{Members: w.Failover, Now: w.AtOnce, Discard: w.discard}, Eviction: w.Eviction}
 }
 
 // tickUp notes who is up. It does not do so every second, which would cost more
@@ -133,7 +133,7 @@ func (w *World) judgeFailure(s plan.RecordFailure, say sayer) {
 // asked only through that host's kubelet. Kubernetes itself replaces such a pod.
 func (w *World) unknowable(k kind, i int) bool {
 	p := w.pods[k][i]
-	return k == tidb && p != nil && p.unseen > w.seen.at && !p.ready && w.seen.at-p.since >= failoverAfter[k]
+	return k == tidb && p != nil && !p.ready && w.portAnswers(i) != state.Answered && w.seen.at-p.since >= failoverAfter[k]
 }
 
 // vouched: another member serves with the update revision.

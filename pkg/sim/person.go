@@ -15,6 +15,7 @@ func (w *World) obey(p plan.Plan) {
 		if g.Blocked && strings.Contains(g.Unblock, "--cascade=orphan") {
 			w.rebuild(kindOf(g.Component))
 		}
+		w.discardLost(g)
 		name, ok := strings.CutPrefix(g.Unblock, "kubectl delete pod ")
 		if !ok || !g.Blocked {
 			continue
@@ -28,6 +29,23 @@ func (w *World) obey(p plan.Plan) {
 	}
 }
 
+// discardLost is a person who is asked whether a store that was given up ever comes
+// back, and knows that its data is gone.
+func (w *World) discardLost(g plan.Gate) {
+	_, name, asked := strings.Cut(g.Unblock, "--discard ")
+	if !asked {
+		return
+	}
+	name, _, _ = strings.Cut(name, ",")
+	k := kindOf(g.Component)
+	i, _ := w.cluster.Ordinal(g.Component, name)
+	f, c := w.failure(k, name), w.claims[k][i]
+	if f != nil && (c == nil || c.data != f.ID) && !slices.Contains(w.discard, name) {
+		w.note("user: discard the data of %s", name)
+		w.discard = append(w.discard, name)
+	}
+}
+
 // help is what a person has to do about what others did past us.
 func (w *World) help() {
 	w.clear()
@@ -36,6 +54,7 @@ func (w *World) help() {
 	}
 	w.bringBack()
 	w.bringBackStores()
+	w.deleteLostStores()
 	w.tidy()
 	w.startOver()
 }
@@ -114,6 +133,18 @@ func (w *World) bringBackStores() {
 			spec.replicas = i + 1
 			w.change(s, spec)
 			return
+		}
+	}
+}
+
+// deleteLostStores is what a person has to do about a store whose claim somebody has
+// deleted: PD lets no other store have its address before it is gone.
+func (w *World) deleteLostStores() {
+	for _, s := range w.stores {
+		c := w.claims[tikv][s.ordinal]
+		if s.state == state.StoreUp && c != nil && c.data != s.id {
+			w.note("user: pd-ctl store delete %d, its data is gone", s.id)
+			s.state, s.emptyAt = state.StoreOffline, w.t
 		}
 	}
 }

@@ -109,6 +109,7 @@ type World struct {
 	lastUp      [3][limit]int64       // when a member was seen to be up last, by the truth
 	tellable    [3]int                // up to which ordinal marks could be judged when a component was suspended
 	runs        int                   // drivers so far
+	discard     []string              // members whose data the user gives up
 	recorded    uint64                // PD's cluster id in the status of the TidbCluster
 
 	pd      pdCluster
