@@ -32,7 +32,7 @@ func (w *World) Do(ctx context.Context, step plan.Step) error {
 	for i := range w.watches {
 		w.watches[i].step(w, step)
 	}
-	if w.chance(w.Faults.Fail) {
+	if w.chance(w.Faults.Fail) || w.broken.fails(step, w.t) {
 		return errInjected
 	}
 	verdict := w.judge(step)

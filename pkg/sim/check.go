@@ -55,6 +55,7 @@ type sighting struct {
 	marked   [3][limit]bool
 	going    [3][limit]bool  // its claim is being deleted
 	evicts   map[uint64]bool // stores with a scheduler of ours
+	byHand   []uint64        // stores that a person has taken offline
 	serving  bool            // PD does, and it shows
 }
 
@@ -63,6 +64,11 @@ func (w *World) sight() sighting {
 	s.serving, s.evicts = w.serving() && w.storesKnown(), map[uint64]bool{}
 	for id, e := range w.evicts {
 		s.evicts[id] = e.ours
+	}
+	for _, o := range w.stores {
+		if o.byHand {
+			s.byHand = append(s.byHand, o.id)
+		}
 	}
 	for k := range kinds {
 		set := &w.sets[k]
@@ -136,6 +142,8 @@ func (w *World) judge(step plan.Step) []Violation {
 		i, _ := w.cluster.Ordinal(kinds[tikv], s.Member)
 		w.judgeRemoval(tikv, i, s.StoreID, say)
 		w.judgeCopies(i, say)
+	case plan.RestoreStore:
+		w.judgeReversed(s, say)
 	case plan.Resize:
 		w.judgeResize(s, say)
 	case plan.DeleteClaim:

@@ -18,7 +18,8 @@
 // minute late. PD does not wait for all of its first members, and lets none of
 // them join that it knows already.
 //
-// Faults: a step fails, before or half-way; the answer to a step is lost; an
+// Faults: a step fails, before or half-way, or each time for half an hour; a person
+// takes a store offline in PD, or back; PD moves nothing for a while; the answer to a step is lost; an
 // observation from the cache is old, as a whole or in PD's half; PD does not
 // answer, or answers without its stores; a pod crashes; a host is lost and the
 // API shows its pods as Ready for a while; time passes between the live
@@ -128,6 +129,7 @@
 //     again as one of the first while there is nobody to refuse it.
 //   - evictions: no more of our schedulers than stores may be leaving at once on
 //     stores that are not the one to restart next, nor restarting, nor leaving.
+//   - reversed: no RestoreStore of a store that a person has taken offline.
 //   - theirs: no scheduler that somebody else made is removed.
 //   - lease: no step by an engine that has found its lease in other hands.
 //   - drivers: with daemons, no step and no status by a process that is not the one the

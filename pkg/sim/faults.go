@@ -13,25 +13,28 @@ type Faults struct {
 	Kill       float64 // the engine is killed after a step
 	Stop       float64 // the engine is interrupted while it waits
 
-	Crash     float64 // a process dies and is started again
-	Lose      float64 // a host is lost for minutes
-	LoseLong  float64 // a host is lost for so long that its members are given up
-	Blind     float64 // PD cannot be asked for a while
-	Forget    float64 // PD loses a scheduler
-	Meddle    float64 // somebody else evicts leaders from a store
-	Elsewhere float64 // PD members in another Kubernetes cluster go away
-	Delete    float64 // somebody deletes a pod
-	Kubectl   float64 // somebody scales a StatefulSet past us
-	Intent    float64 // the user changes the intent
-	Rival     float64 // a second engine begins, and the first does not know yet
-	Late      float64 // heartbeats of a store arrive late
-	Bury      float64 // a host is lost for good, with what it stored
-	Resign    float64 // PD's leader steps down
-	Ping      float64 // PD's health check misses a member
-	Tunnel    float64 // nothing can be asked through the kubelet of a host
-	Port      float64 // the status port of a TiDB server answers with errors
-	Hide      float64 // Kubernetes loses sight of a host, on which everything goes on
-	Saved     bool    // a new leader of PD knows heartbeats only as they were last saved
+	Crash      float64 // a process dies and is started again
+	Lose       float64 // a host is lost for minutes
+	LoseLong   float64 // a host is lost for so long that its members are given up
+	Blind      float64 // PD cannot be asked for a while
+	Forget     float64 // PD loses a scheduler
+	Meddle     float64 // somebody else evicts leaders from a store
+	Elsewhere  float64 // PD members in another Kubernetes cluster go away
+	Delete     float64 // somebody deletes a pod
+	Kubectl    float64 // somebody scales a StatefulSet past us
+	Intent     float64 // the user changes the intent
+	Rival      float64 // a second engine begins, and the first does not know yet
+	Late       float64 // heartbeats of a store arrive late
+	Bury       float64 // a host is lost for good, with what it stored
+	Resign     float64 // PD's leader steps down
+	Ping       float64 // PD's health check misses a member
+	Tunnel     float64 // nothing can be asked through the kubelet of a host
+	Port       float64 // the status port of a TiDB server answers with errors
+	Hide       float64 // Kubernetes loses sight of a host, on which everything goes on
+	Forsake    float64 // a person takes a store offline in PD, or back
+	Refusing   float64 // one kind of step of one component fails for half an hour
+	Standstill float64 // PD moves nothing for a while
+	Saved      bool    // a new leader of PD knows heartbeats only as they were last saved
 
 	// Those of processes that go by the Lease, the first one per request.
 	Refuse  float64 // the API server turns a request down
@@ -57,6 +60,7 @@ func (w *World) strike() {
 		{f.Meddle, w.meddle}, {f.Elsewhere, w.cutOff}, {f.Delete, w.deletePod}, {f.Kubectl, w.kubectlScale},
 		{f.Intent, w.changeIntent}, {f.Rival, w.usurp}, {f.Late, w.muffle}, {f.Bury, w.buryHost},
 		{f.Resign, w.resign}, {f.Ping, w.miss}, {f.Tunnel, w.cutTunnel}, {f.Port, w.refusePort}, {f.Hide, w.hide},
+		{f.Forsake, w.deleteStore}, {f.Refusing, w.breakStep}, {f.Standstill, w.standStill},
 		{f.Outage, w.outage}, {f.Slay, w.slay}, {f.Freeze, w.freeze}, {f.Expire, w.expire}, {f.Command, w.runCommand},
 	} {
 		if roll < fault.odds {
@@ -69,7 +73,7 @@ func (w *World) strike() {
 
 func (f Faults) total() float64 {
 	return f.Crash + f.Lose + f.LoseLong + f.Blind + f.Forget + f.Meddle + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
-		f.Rival + f.Late + f.Bury + f.Resign + f.Ping + f.Tunnel + f.Port + f.Hide + f.Outage + f.Slay + f.Freeze + f.Expire + f.Command
+		f.Rival + f.Late + f.Bury + f.Resign + f.Ping + f.Tunnel + f.Port + f.Hide + f.Forsake + f.Refusing + f.Standstill + f.Outage + f.Slay + f.Freeze + f.Expire + f.Command
 }
 
 func (w *World) anyPod() (kind, int, *pod) {
@@ -219,6 +223,11 @@ func (w *World) calm() {
 				p.heal(w.t)
 			}
 		}
+	}
+	w.broken = broken{}
+	w.pd.idle = 0
+	for _, s := range w.stores {
+		w.cancelDelete(s)
 	}
 	w.reconcileOthers()
 	w.help()

@@ -144,7 +144,7 @@ func (w *World) deleteLostStores() {
 		c := w.claims[tikv][s.ordinal]
 		if s.state == state.StoreUp && c != nil && c.data != s.id {
 			w.note("user: pd-ctl store delete %d, its data is gone", s.id)
-			s.state, s.emptyAt = state.StoreOffline, w.t
+			w.offlineByHand(s)
 		}
 	}
 }

@@ -159,6 +159,12 @@ func (w *World) miss() {
 	w.note("fault: PD's health check misses %s until %s", w.names[pd][m.ordinal], clock(m.unheard))
 }
 
+// standStill has PD move neither leaders nor replicas for a while.
+func (w *World) standStill() {
+	w.pd.idle = w.t + w.between(30, 900)
+	w.note("fault: PD moves nothing until %s", clock(w.pd.idle))
+}
+
 // cutTunnel breaks the connection to the kubelet of a pod's host.
 func (w *World) cutTunnel() {
 	if k, i, p := w.anyPod(); p != nil {

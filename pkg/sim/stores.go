@@ -23,6 +23,7 @@ type store struct {
 	regions   int
 	emptyAt   int64 // when an Offline store ran out of regions
 	runs      bool  // its process answers its peers
+	byHand    bool  // a person took it offline
 	moved     int   // replicas that PD has moved off it, or to it, in this second
 	stays     int64 // until when PD moves no replicas off it
 	deadAt    int64 // when its process was found missing, 0 while it is there

@@ -123,8 +123,9 @@ type World struct {
 	chaos   bool
 
 	leaseObject *coordinationv1.Lease
-	operator    string    // a tidb-operator that drives the cluster as well, as daemons find it; "" when none does
-	writes      int       // of the Lease, of the status, and steps, by those who go by the Lease
+	operator    string // a tidb-operator that drives the cluster as well, as daemons find it; "" when none does
+	writes      int    // of the Lease, of the status, and steps, by those who go by the Lease
+	broken      broken
 	away        int64     // until when there is no API server
 	vacancies   []int64   // when replicas begin in the place of those that have ended
 	replicas    int       // that were begun first

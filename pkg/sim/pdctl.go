@@ -1,0 +1,72 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+// What persons do in PD, past the engine: it leaves that alone.
+
+// deleteStore is a person who takes a store offline, of those that PD lets go.
+func (w *World) deleteStore() {
+	up := 0
+	for _, s := range w.stores {
+		if s.byHand && s.state == state.StoreOffline {
+			w.cancelDelete(s) // one at a time
+			return
+		}
+		if s.state == state.StoreUp && w.shownState(s) == state.StoreUp {
+			up++
+		}
+	}
+	if up <= w.MaxCopy {
+		return
+	}
+	if s := w.stores[w.rng.IntN(len(w.stores))]; s.state == state.StoreUp {
+		w.note("fault: somebody deletes store %d in PD", s.id)
+		w.offlineByHand(s)
+	}
+}
+
+func (w *World) offlineByHand(s *store) {
+	s.state, s.byHand, s.emptyAt = state.StoreOffline, true, w.t
+}
+
+// cancelDelete is a person who takes that back.
+func (w *World) cancelDelete(s *store) {
+	if s.byHand && s.state == state.StoreOffline {
+		w.note("user: store %d is to stay in PD", s.id)
+		s.state, s.byHand = state.StoreUp, false
+	}
+}
+
+// judgeReversed: what a person did in PD is not undone.
+func (w *World) judgeReversed(step plan.RestoreStore, say sayer) {
+	if s := w.store(step.StoreID); s != nil && s.byHand && s.state == state.StoreOffline && slices.Contains(w.seen.byHand, s.id) {
+		say("reversed", "a person has taken store %d offline", s.id)
+	}
+}
+
+// broken is a step that fails each time, as a webhook or a quota has it.
+type broken struct {
+	action, component string
+	until             int64
+}
+
+// breakStep has one kind of step for one component fail for half an hour.
+func (w *World) breakStep() {
+	actions := [...]string{"Apply", "Resize", "Restart", "EvictLeaders", "AllowLeaders", "MarkClaims", "MoveLeader"}
+	w.broken = broken{
+		action: actions[w.rng.IntN(len(actions))], component: string(kinds[w.rng.IntN(len(kinds))]), until: w.t + w.between(300, 1800),
+	}
+	w.note("fault: %s of %s fails until %s", w.broken.action, w.broken.component, clock(w.broken.until))
+}
+
+// fails reports whether a step is the one that fails each time.
+func (b broken) fails(step plan.Step, now int64) bool {
+	k, _ := step.Target()
+	return now < b.until && plan.Action(step) == b.action && strings.EqualFold(string(k), b.component)
+}

