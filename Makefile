@@ -61,7 +61,7 @@ demo: build ## a cluster created, scaled and upgraded before your eyes
 	cd test/e2e && go run ./cmd/demo
 
 e2e: build image ## the built binary and its image against a real node
-	cd test/e2e && go test -count=1 -timeout 40m -v .
+	cd test/e2e && go test -count=1 -timeout 40m -parallel 4 -v .
 
 bench: build ## measure the operations on the node
 	cd test/e2e && go run ./cmd/bench

@@ -21,7 +21,7 @@ const away = time.Minute
 // daemonOutage: the API server goes away for long while leaders are evicted. All
 // daemons live through it, one of them drives on, and nothing of theirs is left.
 func daemonOutage(t *testing.T) {
-	patchCluster(t, `{"spec":{"tikv":{"annotations":{"e2e":"outage"}}}}`)
+	world.patchCluster(t, `{"spec":{"tikv":{"annotations":{"e2e":"outage"}}}}`)
 	awaitEviction(t)
 	if err := world.Outage(t.Context(), away); err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func daemonOutage(t *testing.T) {
 	if len(seen) == 0 {
 		t.Error("nobody was seen to drive the cluster, so this test shows nothing")
 	}
-	wantConverged(t, 3, 3, 1, to)
+	world.wantConverged(t, 3, 3, 1, to)
 	// It is not renewed any more, and given back when it would have been.
 	poll(t, takeover, "nobody holds the lease of a cluster at rest", func(context.Context) bool { return driver(t) == "" })
 }

@@ -43,9 +43,9 @@ func TestDaemon(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tidb(t, 0, "init")
+	world.tidb(t, 0, "init")
 	if world.plugin.Run(t.Context(), nil, "status", cluster).Code == 0 {
-		tidb(t, 0, "delete", cluster, "--delete-pvcs", "--yes")
+		world.tidb(t, 0, "delete", cluster, "--delete-pvcs", "--yes")
 	}
 	step := func(name string, f func(*testing.T)) {
 		if !t.Run(name, f) {
@@ -56,15 +56,15 @@ func TestDaemon(t *testing.T) {
 	step("create", func(t *testing.T) {
 		kubectl(t, wanted, "apply", "-f", "-")
 		awaitReady(t)
-		wantConverged(t, 3, 3, 1, from)
+		world.wantConverged(t, 3, 3, 1, from)
 	})
 	step("scale", func(t *testing.T) {
-		patchCluster(t, `{"spec":{"tikv":{"replicas":4},"tidb":{"replicas":2}}}`)
+		world.patchCluster(t, `{"spec":{"tikv":{"replicas":4},"tidb":{"replicas":2}}}`)
 		awaitReady(t)
-		wantConverged(t, 3, 4, 2, from)
+		world.wantConverged(t, 3, 4, 2, from)
 	})
 	step("upgrade, and a replica dies on the way", func(t *testing.T) {
-		patchCluster(t, `{"spec":{"version":"`+to+`"}}`)
+		world.patchCluster(t, `{"spec":{"version":"`+to+`"}}`)
 		awaitEviction(t)
 		dead := driver(t)
 		if dead == "" {
@@ -78,7 +78,7 @@ func TestDaemon(t *testing.T) {
 		kubectl(t, "", "-n", home, "delete", "pod", dead, "--force", "--grace-period=0")
 		t.Logf("%s has died, and after %v %s drives the cluster", dead, awaitOther(t, dead, begun), driver(t))
 		awaitReady(t)
-		wantConverged(t, 3, 4, 2, to)
+		world.wantConverged(t, 3, 4, 2, to)
 	})
 	step("a command beside it", commanded)
 	step("the API server is away", daemonOutage)
@@ -94,15 +94,15 @@ func TestDaemon(t *testing.T) {
 // commanded: a command whose wishes the daemon cannot know is given way to in the
 // middle of what the daemon does, and one without looks on or is first.
 func commanded(t *testing.T) {
-	patchCluster(t, `{"spec":{"tikv":{"replicas":3}}}`)
+	world.patchCluster(t, `{"spec":{"tikv":{"replicas":3}}}`)
 	poll(t, takeover, "a daemon begins to scale in", func(context.Context) bool { return driver(t) != "" })
-	if out := tidb(t, 0, "sync", cluster, "--evict-timeout", "10m").Stderr; strings.Contains(out, "looking on") {
+	if out := world.tidb(t, 0, "sync", cluster, "--evict-timeout", "10m").Stderr; strings.Contains(out, "looking on") {
 		t.Errorf("the command was not given way to:\n%s", out)
 	}
-	wantConverged(t, 3, 3, 2, to)
-	tidb(t, 0, "scale", cluster, "tidb=1")
+	world.wantConverged(t, 3, 3, 2, to)
+	world.tidb(t, 0, "scale", cluster, "tidb=1")
 	awaitReady(t)
-	wantConverged(t, 3, 3, 1, to)
+	world.wantConverged(t, 3, 3, 1, to)
 }
 
 // install runs the daemon, where pods that are not restricted are refused.
@@ -161,16 +161,16 @@ func awaitReady(t *testing.T) {
 	t.Logf("Ready after %v", time.Since(begun).Round(time.Second/10))
 }
 
-func patchCluster(t *testing.T, patch string) {
+func (s stage) patchCluster(t *testing.T, patch string) {
 	t.Helper()
-	kubectl(t, "", "-n", namespace, "patch", "tidbcluster", cluster, "--type=merge", "-p", patch)
+	kubectl(t, "", "-n", s.plugin.Namespace, "patch", "tidbcluster", cluster, "--type=merge", "-p", patch)
 }
 
 // awaitEviction waits until PD moves leaders away from a store: the moment at
 // which a driver that dies leaves something behind.
 func awaitEviction(t *testing.T) {
 	t.Helper()
-	client := pdClient()
+	client := world.pdClient()
 	defer client.Close()
 	poll(t, patience, "leaders are evicted", func(ctx context.Context) bool {
 		stores, err := client.EvictLeaderStores(ctx)

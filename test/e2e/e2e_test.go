@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
@@ -43,7 +41,14 @@ func TestMain(m *testing.M) {
 		fmt.Println("set up:", err)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if code == 0 {
+		if _, err := world.Kubectl(ctx, "", "delete", "namespace", namespace, "--timeout="+patience.String()); err != nil {
+			fmt.Println("tidy up:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
 }
 
 func setUp(ctx context.Context) error {
@@ -63,18 +68,13 @@ func setUp(ctx context.Context) error {
 	}
 	world.plugin = plugin.Plugin{Binary: binary, Kubeconfig: world.Kubeconfig, Namespace: namespace}
 	world.sql = workload.Service{Kube: world.Kube, Pods: world.pods, Namespace: namespace, Cluster: cluster}
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-	_, err = world.Kube.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
-		return nil
-	}
-	return err
+	return world.make(ctx)
 }
 
 // tidb runs the plugin and wants it to end with a code.
-func tidb(t *testing.T, code int, args ...string) plugin.Result {
+func (s stage) tidb(t *testing.T, code int, args ...string) plugin.Result {
 	t.Helper()
-	r := world.plugin.Run(t.Context(), nil, args...)
+	r := s.plugin.Run(t.Context(), nil, args...)
 	t.Logf("kubectl tidb %v: exit %d after %v", args, r.Code, r.Took.Round(10*time.Millisecond))
 	if r.Code != code {
 		t.Fatalf("kubectl tidb %v: exit code %d, want %d\nstdout: %s\nstderr: %s", args, r.Code, code, r.Stdout, r.Stderr)
@@ -92,26 +92,26 @@ type status struct {
 	Evictions []struct{ StoreID uint64 }
 }
 
-func look(t *testing.T) status {
+func (s stage) look(t *testing.T) status {
 	t.Helper()
-	var s status
-	out := tidb(t, 0, "status", cluster, "-o", "json").Stdout
-	if err := json.Unmarshal([]byte(out), &s); err != nil {
+	var seen status
+	out := s.tidb(t, 0, "status", cluster, "-o", "json").Stdout
+	if err := json.Unmarshal([]byte(out), &seen); err != nil {
 		t.Fatalf("status is no JSON: %v\n%s", err, out)
 	}
-	return s
+	return seen
 }
 
 // wantConverged asserts that the cluster is as wanted by all accounts: the
 // plugin's, Kubernetes' and PD's.
-func wantConverged(t *testing.T, pdMembers, stores, servers int, version string) {
+func (s stage) wantConverged(t *testing.T, pdMembers, stores, servers int, version string) {
 	t.Helper()
-	s := look(t)
-	if s.Outcome != "converged" {
-		t.Errorf("status: outcome %q, want converged", s.Outcome)
+	got := s.look(t)
+	if got.Outcome != "converged" {
+		t.Errorf("status: outcome %q, want converged", got.Outcome)
 	}
 	up := map[string]int{}
-	for _, m := range s.Members {
+	for _, m := range got.Members {
 		if m.Up && m.Updated {
 			up[m.Component]++
 		}
@@ -121,13 +121,13 @@ func wantConverged(t *testing.T, pdMembers, stores, servers int, version string)
 			t.Errorf("%s: %d members up and updated, want %d", component, up[component], want)
 		}
 	}
-	wantImages(t, pdMembers+stores+servers, version)
-	wantCleanPD(t, pdMembers, stores)
+	s.wantImages(t, pdMembers+stores+servers, version)
+	s.wantCleanPD(t, pdMembers, stores)
 }
 
-func wantImages(t *testing.T, pods int, version string) {
+func (s stage) wantImages(t *testing.T, pods int, version string) {
 	t.Helper()
-	list, err := world.Kube.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{
+	list, err := s.Kube.CoreV1().Pods(s.plugin.Namespace).List(t.Context(), metav1.ListOptions{
 		LabelSelector: "app.kubernetes.io/instance=" + cluster,
 	})
 	if err != nil {
@@ -147,9 +147,9 @@ func wantImages(t *testing.T, pods int, version string) {
 }
 
 // wantCleanPD asks PD itself, not the plugin.
-func wantCleanPD(t *testing.T, members, stores int) {
+func (s stage) wantCleanPD(t *testing.T, members, stores int) {
 	t.Helper()
-	client := pdClient()
+	client := s.pdClient()
 	defer client.Close()
 	got, err := client.Members(t.Context())
 	if err != nil {
@@ -168,16 +168,16 @@ func wantCleanPD(t *testing.T, members, stores int) {
 	if evicting, err := client.EvictLeaderStores(t.Context()); err != nil || len(evicting) > 0 {
 		t.Errorf("PD still evicts leaders from stores %v (%v)", evicting, err)
 	}
-	ledger, err := world.Kube.CoreV1().ConfigMaps(namespace).Get(t.Context(), cluster+"-ledger", metav1.GetOptions{})
+	ledger, err := s.Kube.CoreV1().ConfigMaps(s.plugin.Namespace).Get(t.Context(), cluster+"-ledger", metav1.GetOptions{})
 	if err == nil && len(ledger.Data) > 0 {
 		t.Errorf("the ledger still has %v", ledger.Data)
 	}
 }
 
-func pdClient() pd.Client {
+func (s stage) pdClient() pd.Client {
 	var urls []string
 	for n := range 3 {
-		urls = append(urls, fmt.Sprintf("http://%s-pd-%d.%s-pd-peer.%s.svc:2379", cluster, n, cluster, namespace))
+		urls = append(urls, fmt.Sprintf("http://%s-pd-%d.%s-pd-peer.%s.svc:2379", cluster, n, cluster, s.plugin.Namespace))
 	}
-	return pd.New(pd.Config{URLs: urls, Dial: world.pods.DialContext})
+	return pd.New(pd.Config{URLs: urls, Dial: s.pods.DialContext})
 }

@@ -34,8 +34,8 @@ func memberLost(t *testing.T) {
 	before := memberID(t, cluster+"-pd-1")
 	loseData(t, "pd", cluster+"-pd-1")
 	awaitDown(t, cluster+"-pd-1")
-	tidb(t, 0, "failover", cluster, "run", "--component", "pd", "--now")
-	wantConverged(t, 3, 3, 2, from)
+	world.tidb(t, 0, "failover", cluster, "run", "--component", "pd", "--now")
+	world.wantConverged(t, 3, 3, 2, from)
 	if after := memberID(t, cluster+"-pd-1"); after == before || after == 0 {
 		t.Errorf("%s-pd-1 has member id %d, had %d", cluster, after, before)
 	}
@@ -43,7 +43,7 @@ func memberLost(t *testing.T) {
 
 func memberID(t *testing.T, pod string) uint64 {
 	t.Helper()
-	client := pdClient()
+	client := world.pdClient()
 	defer client.Close()
 	members, err := client.Members(t.Context())
 	if err != nil {
@@ -63,22 +63,22 @@ func storeLost(t *testing.T) {
 	pod := cluster + "-tikv-1"
 	loseData(t, "tikv", pod)
 	awaitDown(t, pod)
-	if out := tidb(t, 0, "failover", cluster).Stdout; !strings.Contains(out, pod) {
+	if out := world.tidb(t, 0, "failover", cluster).Stdout; !strings.Contains(out, pod) {
 		t.Errorf("the list does not name %s:\n%s", pod, out)
 	}
-	tidb(t, 3, "failover", cluster, "run", "--discard", cluster+"-pd-0")
-	tidb(t, 0, "failover", cluster, "run", "--component", "tikv", "--now", "--discard", pod, "--yes")
-	if up := upMembers(t, "tikv"); len(up) != 4 || !slices.Contains(up, pod) {
+	world.tidb(t, 3, "failover", cluster, "run", "--discard", cluster+"-pd-0")
+	world.tidb(t, 0, "failover", cluster, "run", "--component", "tikv", "--now", "--discard", pod, "--yes")
+	if up := world.upMembers(t, "tikv"); len(up) != 4 || !slices.Contains(up, pod) {
 		t.Errorf("stores up: %v, want %s and its replacement among 4", up, pod)
 	}
-	tidb(t, 0, "failover", cluster, "recover")
-	wantConverged(t, 3, 3, 2, from)
+	world.tidb(t, 0, "failover", cluster, "recover")
+	world.wantConverged(t, 3, 3, 2, from)
 }
 
-func upMembers(t *testing.T, component string) []string {
+func (s stage) upMembers(t *testing.T, component string) []string {
 	t.Helper()
 	var up []string
-	for _, m := range look(t).Members {
+	for _, m := range s.look(t).Members {
 		if m.Component == component && m.Up {
 			up = append(up, m.Name)
 		}
@@ -92,7 +92,7 @@ func awaitDown(t *testing.T, pod string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	component := strings.Split(strings.TrimPrefix(pod, cluster+"-"), "-")[0]
-	for slices.Contains(upMembers(t, component), pod) {
+	for slices.Contains(world.upMembers(t, component), pod) {
 		select {
 		case <-ctx.Done():
 			t.Fatalf("%s is still up", pod)
@@ -126,27 +126,27 @@ func outage(t *testing.T) {
 	if code := run.Wait(); code != 0 || !struck {
 		t.Fatalf("exit code %d; the API server went away: %t", code, struck)
 	}
-	wantConverged(t, 3, 4, 2, from)
-	tidb(t, 0, "scale", cluster, "tikv=3")
-	wantConverged(t, 3, 3, 2, from)
+	world.wantConverged(t, 3, 4, 2, from)
+	world.tidb(t, 0, "scale", cluster, "tikv=3")
+	world.wantConverged(t, 3, 3, 2, from)
 }
 
 // badImage: the first pod of an upgrade cannot start. The tool says why, nobody
 // else is touched, and going back is possible.
 func badImage(t *testing.T) {
 	const missing = "v8.1.9"
-	code := until(t, syscall.SIGINT, func(e event.Event) bool {
+	code := world.until(t, syscall.SIGINT, func(e event.Event) bool {
 		return (e.Type == event.Waiting || e.Type == event.Blocked) &&
 			strings.Contains(e.Observed, "image pingcap/pd:"+missing+" cannot be pulled")
 	}, "upgrade", cluster, missing)
 	if code != 130 {
 		t.Fatalf("exit code %d after Ctrl-C, want 130", code)
 	}
-	if up := len(upMembers(t, "pd")); up != 2 {
+	if up := len(world.upMembers(t, "pd")); up != 2 {
 		t.Errorf("%d members of PD are up, want 2", up)
 	}
-	tidb(t, 0, "upgrade", cluster, from)
-	wantConverged(t, 3, 3, 2, from)
+	world.tidb(t, 0, "upgrade", cluster, from)
+	world.wantConverged(t, 3, 3, 2, from)
 }
 
 // killed: the tool is killed ten times at random moments of an upgrade, and each
@@ -163,7 +163,7 @@ func killed(t *testing.T) {
 	}
 	for i := range 10 {
 		pause, struck := time.Duration(rng.IntN(300))*time.Millisecond, false
-		code := until(t, syscall.SIGKILL, func(e event.Event) bool {
+		code := world.until(t, syscall.SIGKILL, func(e event.Event) bool {
 			leaders.hear(e)
 			if struck || e.Type != event.Finished && e.Type != event.Started {
 				return false
@@ -187,6 +187,6 @@ func killed(t *testing.T) {
 	if code := run.Wait(); code != 0 {
 		t.Fatalf("exit code %d of the upgrade that nobody ends", code)
 	}
-	wantConverged(t, 3, 3, 2, to)
+	world.wantConverged(t, 3, 3, 2, to)
 	leaders.wantOneMoveEach(t)
 }

@@ -38,7 +38,7 @@ func watchLeader(t *testing.T) *leaderWatch {
 }
 
 func (w *leaderWatch) watch(ctx context.Context) {
-	client := pdClient()
+	client := world.pdClient()
 	defer client.Close()
 	last := ""
 	tick := time.NewTicker(100 * time.Millisecond)

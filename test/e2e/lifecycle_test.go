@@ -17,9 +17,9 @@ import (
 // TestLifecycle takes one cluster through its life, with a client that writes a
 // row every 50 ms all the time.
 func TestLifecycle(t *testing.T) {
-	tidb(t, 0, "init")
+	world.tidb(t, 0, "init")
 	if world.plugin.Run(t.Context(), nil, "status", cluster).Code == 0 {
-		tidb(t, 0, "delete", cluster, "--delete-pvcs", "--yes")
+		world.tidb(t, 0, "delete", cluster, "--delete-pvcs", "--yes")
 	}
 	step := func(name string, f func(*testing.T)) {
 		if !t.Run(name, f) {
@@ -27,8 +27,8 @@ func TestLifecycle(t *testing.T) {
 		}
 	}
 	step("create", func(t *testing.T) {
-		tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi")
-		wantConverged(t, 3, 3, 2, from)
+		world.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi")
+		world.wantConverged(t, 3, 3, 2, from)
 	})
 	db, err := world.sql.Open("lifecycle")
 	if err != nil {
@@ -39,10 +39,11 @@ func TestLifecycle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	step("nothing to do", idle)
+	step("nothing to do", world.idle)
 	step("bad input", testBadInput)
 	step("paused", testPaused)
 	step("kubectl wait", waitReady)
+	step("tidb-operator of another namespace", operatorElsewhere)
 	for _, s := range []struct {
 		args       string
 		pd, kv, db int
@@ -54,8 +55,8 @@ func TestLifecycle(t *testing.T) {
 		{"tidb=3", 3, 3, 3}, {"tidb=2", 3, 3, 2},
 	} {
 		step("scale "+s.args, func(t *testing.T) {
-			tidb(t, 0, "scale", cluster, s.args)
-			wantConverged(t, s.pd, s.kv, s.db, from)
+			world.tidb(t, 0, "scale", cluster, s.args)
+			world.wantConverged(t, s.pd, s.kv, s.db, from)
 		})
 	}
 	step("API server restarted half-way", outage)
@@ -73,29 +74,29 @@ func TestLifecycle(t *testing.T) {
 		}
 	})
 	step("delete keeps data", func(t *testing.T) {
-		tidb(t, 0, "delete", cluster, "--yes")
-		tidb(t, 0, "create", cluster, "--version", to, "--storage", "1Gi")
+		world.tidb(t, 0, "delete", cluster, "--yes")
+		world.tidb(t, 0, "create", cluster, "--version", to, "--storage", "1Gi")
 		if err := account.Verify(t.Context(), db, "lifecycle"); err != nil {
 			t.Error(err)
 		}
-		tidb(t, 0, "delete", cluster, "--yes", "--delete-pvcs")
+		world.tidb(t, 0, "delete", cluster, "--yes", "--delete-pvcs")
 	})
 }
 
 // idle: a sync of a cluster that is as wanted writes nothing.
-func idle(t *testing.T) {
-	before := versions(t)
-	tidb(t, 0, "sync", cluster)
-	if after := versions(t); after != before {
+func (s stage) idle(t *testing.T) {
+	before := s.versions(t)
+	s.tidb(t, 0, "sync", cluster)
+	if after := s.versions(t); after != before {
 		t.Errorf("sync wrote: StatefulSets were %s and are %s", before, after)
 	}
 }
 
 // versions are those of StatefulSets as far as we write them. Their resource versions
 // would also tell of each pod that Kubernetes counts in their status.
-func versions(t *testing.T) (all string) {
+func (s stage) versions(t *testing.T) (all string) {
 	t.Helper()
-	sets, err := world.Kube.AppsV1().StatefulSets(namespace).List(t.Context(), metav1.ListOptions{})
+	sets, err := s.Kube.AppsV1().StatefulSets(s.plugin.Namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,11 +108,11 @@ func versions(t *testing.T) (all string) {
 
 // until starts a driving verb and ends it by a signal once an event is seen, the
 // first for which when says so. It is asked about all of them.
-func until(t *testing.T, sig syscall.Signal, when func(event.Event) bool, args ...string) int {
+func (s stage) until(t *testing.T, sig syscall.Signal, when func(event.Event) bool, args ...string) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	run := world.plugin.Start(ctx, append(args, "-o", "json")...)
+	run := s.plugin.Start(ctx, append(args, "-o", "json")...)
 	defer run.Close()
 	seen := false
 	for e, err := range run.Events() {
@@ -138,21 +139,21 @@ func until(t *testing.T, sig syscall.Signal, when func(event.Event) bool, args .
 // interrupted: Ctrl-C while leaders are being evicted takes the eviction back. At
 // the first store that has leaders to lose: one that is down is not asked.
 func interrupted(t *testing.T) {
-	code := until(t, syscall.SIGINT, func(e event.Event) bool {
+	code := world.until(t, syscall.SIGINT, func(e event.Event) bool {
 		return e.Type == event.Finished && strings.HasPrefix(e.Step, "evict region leaders from ")
 	}, "upgrade", cluster, to)
 	if code != 130 {
 		t.Fatalf("exit code %d after Ctrl-C, want 130", code)
 	}
-	if s := look(t); len(s.Evictions) > 0 {
+	if s := world.look(t); len(s.Evictions) > 0 {
 		t.Errorf("evictions are left: %v", s.Evictions)
 	}
-	wantNoSchedulers(t)
+	world.wantNoSchedulers(t)
 }
 
-func wantNoSchedulers(t *testing.T) {
+func (s stage) wantNoSchedulers(t *testing.T) {
 	t.Helper()
-	client := pdClient()
+	client := s.pdClient()
 	defer client.Close()
 	if evicting, err := client.EvictLeaderStores(t.Context()); err != nil || len(evicting) > 0 {
 		t.Errorf("PD still evicts leaders from stores %v (%v)", evicting, err)

@@ -4,9 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/rbac"
@@ -15,14 +13,9 @@ import (
 // TestPermissions: the rights that are documented are enough to do everything,
 // and a viewer can look at everything and change nothing.
 func TestPermissions(t *testing.T) {
+	t.Parallel()
 	const small = "small"
-	tidb(t, 0, "init")
-	limited := world.plugin
-	limited.Namespace = "e2e-limited"
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: limited.Namespace}}
-	if _, err := world.Kube.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		t.Fatal(err)
-	}
+	limited := newStage(t, "e2e-limited").plugin
 	for _, role := range []rbac.Role{rbac.Viewer, rbac.Driver, rbac.Editor} {
 		grant(t, limited.Namespace, role)
 	}
@@ -37,9 +30,6 @@ func TestPermissions(t *testing.T) {
 			t.Errorf("%s: kubectl tidb %v lacks a right", role, args)
 		}
 		return r.Stdout + r.Stderr
-	}
-	if limited.Run(t.Context(), nil, "status", small).Code == 0 {
-		as(t, rbac.Editor, 0, "delete", small, "--yes", "--delete-pvcs")
 	}
 	as(t, rbac.Viewer, 9, "create", small, "--version", from)
 	as(t, rbac.Driver, 9, "create", small, "--version", from)

@@ -35,14 +35,14 @@ func waitReady(t *testing.T) {
 		}
 		return tc
 	}
-	tidb(t, 0, "sync", cluster)
+	world.tidb(t, 0, "sync", cluster)
 	if !ready("1m") {
 		t.Error("converged, and not Ready")
 	}
 	// PD may move its leader at any time, which is told: so no count of writes, but
 	// none without a difference.
 	before := look()
-	tidb(t, 0, "sync", cluster)
+	world.tidb(t, 0, "sync", cluster)
 	after := look()
 	if before.GetResourceVersion() != after.GetResourceVersion() && reflect.DeepEqual(told(before), told(after)) {
 		t.Errorf("a status that is as it was was written: version %s, was %s", after.GetResourceVersion(), before.GetResourceVersion())
@@ -56,7 +56,7 @@ func waitReady(t *testing.T) {
 		if ready("1s") {
 			t.Error("a Ready from before the change is believed")
 		}
-		tidb(t, 0, "sync", cluster)
+		world.tidb(t, 0, "sync", cluster)
 		if !ready("1m") {
 			t.Error("nobody says Ready after the change")
 		}

@@ -9,28 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
-
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
-	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/node"
-	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/plugin"
-	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/workload"
 )
 
-// stage is the node and the plugin aimed at it.
-type stage struct {
-	*node.Node
-	plugin plugin.Plugin
-	pods   *dial.Pods
-	sql    workload.Service
-}
-
 var tidbclusters = schema.GroupVersionResource{Group: "pingcap.com", Version: "v1alpha1", Resource: "tidbclusters"}
-
-// clusters are the TidbClusters as the API server has them.
-func (s stage) clusters() dynamic.ResourceInterface {
-	return dynamic.NewForConfigOrDie(s.Config).Resource(tidbclusters).Namespace(namespace)
-}
 
 func (s stage) knowsTidbClusters(t *testing.T) bool {
 	t.Helper()

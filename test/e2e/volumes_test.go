@@ -22,54 +22,54 @@ const (
 // testVolumes: larger volumes restart nothing, and what cannot be is refused.
 func testVolumes(t *testing.T) {
 	t.Run("made anew around its pods", func(t *testing.T) {
-		before, sets := podUIDs(t), setUID(t, "tikv")
+		before, sets := world.podUIDs(t), setUID(t, "tikv")
 		storage(t, fits)
-		tidb(t, 0, "sync", cluster)
+		world.tidb(t, 0, "sync", cluster)
 		if got := templateSize(t, "tikv"); got != fits {
 			t.Errorf("claims of new members have %s, want %s", got, fits)
 		}
 		if setUID(t, "tikv") == sets {
 			t.Error("the StatefulSet was not made anew, so this test shows nothing")
 		}
-		wantSamePods(t, before)
-		idle(t)
+		world.wantSamePods(t, before)
+		world.idle(t)
 	})
 
 	// tikv-11-26: it is said at once, with the field, and nothing is changed.
 	t.Run("tikv-11-26 a class that lets nothing grow", func(t *testing.T) {
-		before := versions(t)
+		before := world.versions(t)
 		storage(t, toobig)
 		wantError(t, 3, "spec.tikv.requests.storage", "sync", cluster)
 		wantError(t, 3, "does not let volumes grow", "sync", cluster)
-		if after := versions(t); after != before {
+		if after := world.versions(t); after != before {
 			t.Errorf("StatefulSets were %s and are %s", before, after)
 		}
 		storage(t, "1Gi")
 		wantError(t, 3, "can not shrink", "sync", cluster)
 		storage(t, fits)
-		tidb(t, 0, "sync", cluster)
+		world.tidb(t, 0, "sync", cluster)
 	})
 
 	// What a run leaves that is killed between deleting a StatefulSet and making
 	// it again, and what a person does with --cascade=orphan.
 	t.Run("deleted without its pods", func(t *testing.T) {
 		for _, component := range []string{"pd", "tikv", "tidb"} {
-			before := podUIDs(t)
+			before := world.podUIDs(t)
 			orphan(t, component)
-			tidb(t, 0, "sync", cluster)
-			wantSamePods(t, before)
+			world.tidb(t, 0, "sync", cluster)
+			world.wantSamePods(t, before)
 		}
-		wantConverged(t, 3, 3, 2, from)
+		world.wantConverged(t, 3, 3, 2, from)
 	})
 
 	t.Run("deleted without its pods, and fewer are wanted", func(t *testing.T) {
-		tidb(t, 0, "scale", cluster, "tikv=4")
-		before := podUIDs(t)
+		world.tidb(t, 0, "scale", cluster, "tikv=4")
+		before := world.podUIDs(t)
 		orphan(t, "tikv")
-		tidb(t, 0, "scale", cluster, "tikv=3")
-		wantConverged(t, 3, 3, 2, from)
+		world.tidb(t, 0, "scale", cluster, "tikv=3")
+		world.wantConverged(t, 3, 3, 2, from)
 		delete(before, cluster+"-tikv-3")
-		wantSamePods(t, before)
+		world.wantSamePods(t, before)
 	})
 }
 
@@ -111,9 +111,9 @@ func orphan(t *testing.T, component string) {
 
 // podUIDs are all pods of the cluster, by name, with the number of restarts of
 // their containers.
-func podUIDs(t *testing.T) map[string]string {
+func (s stage) podUIDs(t *testing.T) map[string]string {
 	t.Helper()
-	pods, err := world.Kube.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{
+	pods, err := s.Kube.CoreV1().Pods(s.plugin.Namespace).List(t.Context(), metav1.ListOptions{
 		LabelSelector: "app.kubernetes.io/instance=" + cluster,
 	})
 	if err != nil {
@@ -133,9 +133,9 @@ func restarts(p corev1.Pod) (n int32) {
 	return n
 }
 
-func wantSamePods(t *testing.T, before map[string]string) {
+func (s stage) wantSamePods(t *testing.T, before map[string]string) {
 	t.Helper()
-	after := podUIDs(t)
+	after := s.podUIDs(t)
 	if len(after) != len(before) {
 		t.Errorf("%d pods, were %d", len(after), len(before))
 	}

@@ -109,6 +109,9 @@ func (r *Running) Events() iter.Seq2[event.Event, error] {
 	}
 }
 
+// Stderr is what the run has said there, all of it once it has ended.
+func (r *Running) Stderr() string { return r.errOut.String() }
+
 // Signal sends a signal to the run.
 func (r *Running) Signal(s os.Signal) error { return r.cmd.Process.Signal(s) }
 

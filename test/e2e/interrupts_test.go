@@ -1,0 +1,80 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
+)
+
+// TestInterrupts: whatever a run waits for when it is interrupted, it leaves no
+// scheduler in PD and no record of one, and the next run goes on.
+func TestInterrupts(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "e2e-interrupts")
+	s.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi", "--tidb", "1")
+	p := s.person(t)
+	interrupted := func(name string, when func(event.Event) bool, args ...string) {
+		t.Helper()
+		t.Run(name, func(t *testing.T) {
+			if code := s.until(t, syscall.SIGINT, when, args...); code != 130 {
+				t.Errorf("exit code %d after Ctrl-C, want 130", code)
+			}
+			s.wantNothingOfOurs(t)
+		})
+		if t.Failed() {
+			t.FailNow()
+		}
+	}
+
+	s.patchCluster(t, `{"spec":{"tikv":{"nodeSelector":{"e2e":"no-such-node"}}}}`)
+	interrupted("region leaders are evicted", func(e event.Event) bool {
+		return e.Type == event.Finished && e.Action == "EvictLeaders"
+	}, "sync", cluster)
+	interrupted("a store's pod has no place", func(e event.Event) bool {
+		return (e.Type == event.Waiting || e.Type == event.Blocked) && strings.HasPrefix(e.Member, cluster+"-tikv-") &&
+			strings.Contains(strings.ToLower(text(e)), "unschedulable")
+	}, "sync", cluster)
+	s.patchCluster(t, `{"spec":{"tikv":{"nodeSelector":null}}}`)
+	s.tidb(t, 0, "sync", cluster)
+	s.wantConverged(t, 3, 3, 1, from)
+
+	s.tidb(t, 0, "scale", cluster, "tikv=4")
+	p.do(t, http.MethodPost, "config", map[string]any{"replica-schedule-limit": 0})
+	interrupted("regions leave a store", func(e event.Event) bool {
+		return e.Type == event.Waiting && e.Reason == "all regions moved away"
+	}, "scale", cluster, "tikv=3")
+	p.do(t, http.MethodPost, "config", map[string]any{"replica-schedule-limit": 64})
+	s.tidb(t, 0, "scale", cluster, "tikv=3")
+	s.wantConverged(t, 3, 3, 1, from)
+
+	s.patchCluster(t, `{"spec":{"pd":{"annotations":{"e2e":"interrupts"}}}}`)
+	interrupted("a member of PD is restarted", func(e event.Event) bool {
+		return e.Type == event.Waiting && strings.HasPrefix(e.Member, cluster+"-pd-")
+	}, "sync", cluster)
+	interrupted("PD's leader moves", func(e event.Event) bool {
+		return e.Type == event.Started && e.Action == "MoveLeader"
+	}, "sync", cluster)
+	s.tidb(t, 0, "sync", cluster)
+	s.wantConverged(t, 3, 3, 1, from)
+}
+
+// wantNothingOfOurs asserts that neither PD nor the ledger has an eviction.
+func (s stage) wantNothingOfOurs(t *testing.T) {
+	t.Helper()
+	s.wantNoSchedulers(t)
+	ledger, err := s.Kube.CoreV1().ConfigMaps(s.plugin.Namespace).Get(t.Context(), cluster+"-ledger", metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	for key, record := range ledger.Data {
+		if strings.HasPrefix(key, "evict-leader.") {
+			t.Errorf("the ledger still has %s: %s", key, record)
+		}
+	}
+}

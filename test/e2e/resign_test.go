@@ -1,0 +1,162 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/tikv"
+	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/workload"
+)
+
+// TestPDLeaderResigns: a new leader of PD knows of stores what was saved, up to
+// five minutes ago, so it calls all of them Disconnected while they serve. None is
+// restarted with its leaders for that, and a client hardly notices.
+func TestPDLeaderResigns(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "e2e-resign")
+	s.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi", "--tidb", "1")
+	p := s.person(t)
+	floor := p.bareStall(t)
+
+	t.Run("before and in the middle of a rollout of TiKV", func(t *testing.T) {
+		s.patchCluster(t, `{"spec":{"tikv":{"annotations":{"e2e":"resign"}}}}`)
+		p.silence(t)
+		evictions := 0
+		s.rolledUnnoticed(t, floor, "before", func(e event.Event) {
+			if e.Type != event.Finished || e.Action != "EvictLeaders" {
+				return
+			}
+			if evictions++; evictions == 2 {
+				p.resign(t)
+			}
+		})
+		if evictions < 3 {
+			t.Errorf("%d evictions for 3 stores", evictions)
+		}
+	})
+	t.Run("PD and TiKV change together", func(t *testing.T) {
+		s.patchCluster(t, `{"spec":{"pd":{"annotations":{"e2e":"together"}},"tikv":{"annotations":{"e2e":"together"}}}}`)
+		s.rolledUnnoticed(t, floor, "together", func(event.Event) {})
+	})
+}
+
+// bareStall is how long a client waits when PD's leader resigns and nothing else
+// happens: the least that a rollout can be held to on this machine, now.
+func (p person) bareStall(t *testing.T) time.Duration {
+	t.Helper()
+	account := p.written(t, "bare", func() {
+		for range 3 {
+			p.resign(t)
+		}
+	})
+	return account.Longest
+}
+
+// written is the account of a client that writes a row every 50 ms meanwhile.
+func (s stage) written(t *testing.T, table string, meanwhile func()) workload.Account {
+	t.Helper()
+	db, err := s.sql.Open(s.plugin.Namespace + "-" + table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	writer, err := workload.Start(context.WithoutCancel(t.Context()), db, table, 50*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Stopped in any case: meanwhile may end the test.
+	t.Cleanup(func() { writer.Stop() })
+	meanwhile()
+	settled := writer.Now().Written + 20
+	poll(t, patience, "the client writes on", func(context.Context) bool { return writer.Now().Written >= settled })
+	account := writer.Stop()
+	t.Logf("%s: %v; %v", table, account, account.Stalls)
+	if err := account.Verify(t.Context(), db, table); err != nil {
+		t.Error(err)
+	}
+	return account
+}
+
+// rolledUnnoticed runs "sync" to its end and asserts that no store was restarted
+// before its leaders had left it, and that the client has felt nothing but what
+// PD's leader does by itself.
+func (s stage) rolledUnnoticed(t *testing.T, floor time.Duration, table string, hear func(event.Event)) {
+	t.Helper()
+	var order evictionOrder
+	account := s.written(t, table, func() {
+		run := s.plugin.Start(t.Context(), "sync", cluster, "-o", "json")
+		defer run.Close()
+		for e, err := range run.Events() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			hear(e)
+			order.hear(t, s, e)
+		}
+		if code := run.Wait(); code != 0 {
+			t.Errorf("exit code %d of sync\n%s", code, run.Stderr())
+		}
+	})
+	s.wantConverged(t, 3, 3, 1, from)
+	if len(order.restarted) != 3 {
+		t.Errorf("stores restarted: %v, want each of 3 once", order.restarted)
+	}
+	if limit := max(3*time.Second, 2*floor+time.Second); account.Longest > limit {
+		t.Errorf("the client stood still for %v, want %v at most; PD's leader alone takes %v", account.Longest, limit, floor)
+	}
+	if len(account.Failed) > 0 {
+		t.Errorf("%d writes failed, the first: %v", len(account.Failed), account.Failed[0])
+	}
+}
+
+// evictionOrder asserts that leaders leave a store before it is restarted.
+type evictionOrder struct {
+	evicted   map[string]bool
+	restarted []string
+}
+
+func (o *evictionOrder) hear(t *testing.T, s stage, e event.Event) {
+	t.Helper()
+	switch {
+	case e.Component != "tikv":
+	case e.Action == "EvictLeaders" && e.Type == event.Finished:
+		if o.evicted == nil {
+			o.evicted = map[string]bool{}
+		}
+		o.evicted[e.Member] = true
+	case e.Action == "Restart" && e.Type == event.Started:
+		leaders := s.leaders(t, e.Member)
+		t.Logf("%s; leaders on it: %s", e.Step, leaders)
+		if !o.evicted[e.Member] || strings.Contains(e.Step, "without") {
+			t.Errorf("%s is restarted without an eviction: %s", e.Member, e.Step)
+		}
+		if leaders != "0" && leaders != "" {
+			t.Errorf("%s is restarted while it leads %s regions", e.Member, leaders)
+		}
+		delete(o.evicted, e.Member)
+		if !slices.Contains(o.restarted, e.Member) {
+			o.restarted = append(o.restarted, e.Member)
+		}
+	}
+}
+
+// leaders asks a store itself how many regions it leads; "" when it does not answer
+// any more.
+func (s stage) leaders(t *testing.T, pod string) string {
+	transport := &http.Transport{DialContext: s.pods.DialContext, DisableKeepAlives: true}
+	client := tikv.Client{HTTP: &http.Client{Transport: transport, Timeout: 3 * time.Second}}
+	host := net.JoinHostPort(fmt.Sprintf("%s.%s-tikv-peer.%s.svc", pod, cluster, s.plugin.Namespace), fmt.Sprint(tikv.StatusPort))
+	n, err := client.LeaderCount(t.Context(), host)
+	if err != nil {
+		t.Logf("ask %s for its leaders: %v", pod, err)
+		return ""
+	}
+	return fmt.Sprint(n)
+}

@@ -1,0 +1,86 @@
+package e2e
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
+	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/node"
+	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/plugin"
+	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/workload"
+)
+
+// stage is the node, with the plugin aimed at one namespace of it.
+type stage struct {
+	*node.Node
+	plugin plugin.Plugin
+	pods   *dial.Pods
+	sql    workload.Service
+}
+
+// in is the same node and plugin, aimed at another namespace.
+func (s stage) in(namespace string) stage {
+	s.plugin.Namespace, s.sql.Namespace = namespace, namespace
+	return s
+}
+
+// newStage makes a namespace of its own for a test, which may then run beside
+// others. When the test has ended the namespace is deleted, and with it the
+// cluster: it is not worth a test to wait for a proper end of each.
+func newStage(t *testing.T, namespace string) stage {
+	t.Helper()
+	s := world.in(namespace)
+	if err := s.make(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			s.tell(t)
+		}
+		s.remove(t)
+	})
+	s.tidb(t, 0, "init")
+	return s
+}
+
+func (s stage) make(ctx context.Context) error {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.plugin.Namespace}}
+	_, err := s.Kube.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// tell shows what a failed test has left.
+func (s stage) tell(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+	defer cancel()
+	for _, args := range [][]string{
+		{"-n", s.plugin.Namespace, "get", "pods", "-o", "wide"},
+		{"-n", s.plugin.Namespace, "get", "configmap", cluster + "-ledger", "-o", "yaml", "--ignore-not-found"},
+	} {
+		out, err := s.Kubectl(ctx, "", args...)
+		t.Logf("kubectl %v (%v):\n%s", args, err, out)
+	}
+	r := s.plugin.Run(ctx, nil, "status", cluster)
+	t.Logf("status: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+}
+
+func (s stage) remove(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+	defer cancel()
+	if _, err := s.Kubectl(ctx, "", "delete", "namespace", s.plugin.Namespace, "--timeout="+patience.String()); err != nil {
+		t.Error(err)
+	}
+}
+
+// clusters are the TidbClusters as the API server has them.
+func (s stage) clusters() dynamic.ResourceInterface {
+	return dynamic.NewForConfigOrDie(s.Config).Resource(tidbclusters).Namespace(s.plugin.Namespace)
+}

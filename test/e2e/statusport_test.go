@@ -1,0 +1,43 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
+)
+
+// TestStatusPort: a new configuration turns off the port on which TiDB says whether
+// it serves. The rollout stops at the first server and says which; the way back is a
+// way back.
+func TestStatusPort(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "e2e-status-port")
+	s.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi", "--tidb", "2")
+	before := s.podUIDs(t)
+	s.patchCluster(t, `{"spec":{"tidb":{"configUpdateStrategy":"RollingUpdate","config":"[status]\nreport-status = false\n"}}}`)
+	candidate := ""
+	code := s.until(t, syscall.SIGINT, func(e event.Event) bool {
+		if e.Action == "Restart" && e.Type == event.Started {
+			candidate = e.Member
+		}
+		return candidate != "" && e.Member == candidate && (e.Type == event.Waiting || e.Type == event.Blocked) &&
+			strings.Contains(text(e), "refused")
+	}, "sync", cluster)
+	if code != 130 {
+		t.Errorf("exit code %d after Ctrl-C, want 130", code)
+	}
+	for name, uid := range s.podUIDs(t) {
+		if strings.Contains(name, "-tidb-") && name != candidate && before[name] != uid {
+			t.Errorf("%s was restarted as well, though %s does not serve", name, candidate)
+		}
+	}
+	if up := s.upMembers(t, "tidb"); slices.Contains(up, candidate) {
+		t.Errorf("TiDB servers up: %v, want %s not among them", up, candidate)
+	}
+	s.patchCluster(t, `{"spec":{"tidb":{"config":""}}}`)
+	s.tidb(t, 0, "sync", cluster, "--timeout", "3m")
+	s.wantConverged(t, 3, 3, 2, from)
+}
