@@ -54,11 +54,15 @@ func TestInterrupts(t *testing.T) {
 	s.wantConverged(t, 3, 3, 1, from)
 
 	s.patchCluster(t, `{"spec":{"pd":{"annotations":{"e2e":"interrupts"}}}}`)
-	interrupted("a member of PD is restarted", func(e event.Event) bool {
-		return e.Type == event.Waiting && strings.HasPrefix(e.Member, cluster+"-pd-")
-	}, "sync", cluster)
 	interrupted("PD's leader moves", func(e event.Event) bool {
 		return e.Type == event.Started && e.Action == "MoveLeader"
+	}, "sync", cluster)
+	restarted := "" // who has led, at the latest
+	interrupted("a member of PD is restarted", func(e event.Event) bool {
+		if e.Type == event.Finished && e.Action == "Restart" {
+			restarted = e.Member
+		}
+		return e.Type == event.Waiting && restarted != "" && e.Member == restarted
 	}, "sync", cluster)
 	s.tidb(t, 0, "sync", cluster)
 	s.wantConverged(t, 3, 3, 1, from)

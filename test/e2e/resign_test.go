@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"net"
 	"net/http"
@@ -26,10 +27,12 @@ func TestPDLeaderResigns(t *testing.T) {
 	floor := p.bareStall(t)
 
 	t.Run("before and in the middle of a rollout of TiKV", func(t *testing.T) {
-		s.patchCluster(t, `{"spec":{"tikv":{"annotations":{"e2e":"resign"}}}}`)
-		p.silence(t)
+		prepare := func() {
+			s.patchCluster(t, `{"spec":{"tikv":{"annotations":{"e2e":"resign"}}}}`)
+			p.silence(t)
+		}
 		evictions := 0
-		s.rolledUnnoticed(t, floor, "before", func(e event.Event) {
+		p.rolledUnnoticed(t, floor, "before", prepare, func(e event.Event) {
 			if e.Type != event.Finished || e.Action != "EvictLeaders" {
 				return
 			}
@@ -42,25 +45,26 @@ func TestPDLeaderResigns(t *testing.T) {
 		}
 	})
 	t.Run("PD and TiKV change together", func(t *testing.T) {
-		s.patchCluster(t, `{"spec":{"pd":{"annotations":{"e2e":"together"}},"tikv":{"annotations":{"e2e":"together"}}}}`)
-		s.rolledUnnoticed(t, floor, "together", func(event.Event) {})
+		prepare := func() {
+			s.patchCluster(t, `{"spec":{"pd":{"annotations":{"e2e":"together"}},"tikv":{"annotations":{"e2e":"together"}}}}`)
+		}
+		p.rolledUnnoticed(t, floor, "together", prepare, func(event.Event) {})
 	})
 }
 
 // bareStall is how long a client waits when PD's leader resigns and nothing else
 // happens: the least that a rollout can be held to on this machine, now.
-func (p person) bareStall(t *testing.T) time.Duration {
+func (p person) bareStall(t *testing.T) (longest time.Duration) {
 	t.Helper()
-	account := p.written(t, "bare", func() {
-		for range 3 {
-			p.resign(t)
-		}
-	})
-	return account.Longest
+	for n := range 3 {
+		account := p.written(t, fmt.Sprint("bare", n), func(*sql.DB) { p.resign(t) })
+		longest = max(longest, account.Longest)
+	}
+	return longest
 }
 
 // written is the account of a client that writes a row every 50 ms meanwhile.
-func (s stage) written(t *testing.T, table string, meanwhile func()) workload.Account {
+func (s stage) written(t *testing.T, table string, meanwhile func(*sql.DB)) workload.Account {
 	t.Helper()
 	db, err := s.sql.Open(s.plugin.Namespace + "-" + table)
 	if err != nil {
@@ -73,8 +77,9 @@ func (s stage) written(t *testing.T, table string, meanwhile func()) workload.Ac
 	}
 	// Stopped in any case: meanwhile may end the test.
 	t.Cleanup(func() { writer.Stop() })
-	meanwhile()
+	meanwhile(db)
 	settled := writer.Now().Written + 20
+	t.Cleanup(func() { t.Logf("%s: %v; %v", table, writer.Now(), writer.Now().Failed) })
 	poll(t, patience, "the client writes on", func(context.Context) bool { return writer.Now().Written >= settled })
 	account := writer.Stop()
 	t.Logf("%s: %v; %v", table, account, account.Stalls)
@@ -87,24 +92,26 @@ func (s stage) written(t *testing.T, table string, meanwhile func()) workload.Ac
 // rolledUnnoticed runs "sync" to its end and asserts that no store was restarted
 // before its leaders had left it, and that the client has felt nothing but what
 // PD's leader does by itself.
-func (s stage) rolledUnnoticed(t *testing.T, floor time.Duration, table string, hear func(event.Event)) {
+func (p person) rolledUnnoticed(t *testing.T, floor time.Duration, table string, prepare func(), hear func(event.Event)) {
 	t.Helper()
 	var order evictionOrder
-	account := s.written(t, table, func() {
-		run := s.plugin.Start(t.Context(), "sync", cluster, "-o", "json")
+	account := p.written(t, table, func(db *sql.DB) {
+		p.lead(t, db, table, cluster+"-tikv-2")
+		prepare()
+		run := p.plugin.Start(t.Context(), "sync", cluster, "-o", "json")
 		defer run.Close()
 		for e, err := range run.Events() {
 			if err != nil {
 				t.Fatal(err)
 			}
 			hear(e)
-			order.hear(t, s, e)
+			order.hear(t, p.stage, e)
 		}
 		if code := run.Wait(); code != 0 {
 			t.Errorf("exit code %d of sync\n%s", code, run.Stderr())
 		}
 	})
-	s.wantConverged(t, 3, 3, 1, from)
+	p.wantConverged(t, 3, 3, 1, from)
 	if len(order.restarted) != 3 {
 		t.Errorf("stores restarted: %v, want each of 3 once", order.restarted)
 	}
@@ -114,6 +121,44 @@ func (s stage) rolledUnnoticed(t *testing.T, floor time.Duration, table string, 
 	if len(account.Failed) > 0 {
 		t.Errorf("%d writes failed, the first: %v", len(account.Failed), account.Failed[0])
 	}
+}
+
+// lead has PD make the store of a pod lead the region of a table, so that the client
+// feels it when that store goes.
+func (p person) lead(t *testing.T, db *sql.DB, table, pod string) {
+	t.Helper()
+	store := p.store(t, pod)
+	poll(t, patience, pod+" leads the region of table "+table, func(ctx context.Context) bool {
+		var region, leader uint64
+		err := firstRow(ctx, db, "SHOW TABLE "+table+" REGIONS", map[string]any{"REGION_ID": &region, "LEADER_STORE_ID": &leader})
+		if err == nil && leader != store.ID {
+			_ = p.ask(ctx, http.MethodPost, "operators", map[string]any{"name": "transfer-leader", "region_id": region, "to_store_id": store.ID})
+		}
+		return err == nil && leader == store.ID
+	})
+}
+
+// firstRow reads some columns of a query's first row.
+func firstRow(ctx context.Context, db *sql.DB, query string, into map[string]any) error {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	columns := make([]any, len(names))
+	for i, name := range names {
+		if columns[i] = into[name]; columns[i] == nil {
+			columns[i] = new(any)
+		}
+	}
+	if !rows.Next() {
+		return fmt.Errorf("%s: no rows: %w", query, rows.Err())
+	}
+	return rows.Scan(columns...)
 }
 
 // evictionOrder asserts that leaders leave a store before it is restarted.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,8 +45,21 @@ func newStage(t *testing.T, namespace string) stage {
 		}
 		s.remove(t)
 	})
-	s.tidb(t, 0, "init")
+	s.init(t)
 	return s
+}
+
+// defined guards what is done once for all tests.
+var defined sync.Mutex
+
+// init has TidbClusters defined, once: it keeps the API server busy for seconds.
+func (s stage) init(t *testing.T) {
+	t.Helper()
+	defined.Lock()
+	defer defined.Unlock()
+	if !s.knowsTidbClusters(t) {
+		s.tidb(t, 0, "init")
+	}
 }
 
 func (s stage) make(ctx context.Context) error {
