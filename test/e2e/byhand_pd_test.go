@@ -19,16 +19,18 @@ import (
 type person struct {
 	stage
 	http *http.Client
+	// resigned is when PD last got another leader by this person.
+	resigned time.Time
 }
 
-func (s stage) person(t *testing.T) person {
+func (s stage) person(t *testing.T) *person {
 	transport := &http.Transport{DialContext: s.pods.DialContext}
 	t.Cleanup(transport.CloseIdleConnections)
-	return person{stage: s, http: &http.Client{Transport: transport, Timeout: 10 * time.Second}}
+	return &person{stage: s, http: &http.Client{Transport: transport, Timeout: 10 * time.Second}}
 }
 
 // ask sends a request to PD, to any member, which hands it on to the leader.
-func (p person) ask(ctx context.Context, method, path string, body any) error {
+func (p *person) ask(ctx context.Context, method, path string, body any) error {
 	var failure error
 	for n := range 3 {
 		if failure = p.askMember(ctx, n, method, path, body); failure == nil {
@@ -38,7 +40,7 @@ func (p person) ask(ctx context.Context, method, path string, body any) error {
 	return failure
 }
 
-func (p person) askMember(ctx context.Context, n int, method, path string, body any) error {
+func (p *person) askMember(ctx context.Context, n int, method, path string, body any) error {
 	data, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -61,7 +63,7 @@ func (p person) askMember(ctx context.Context, n int, method, path string, body 
 }
 
 // do asks PD until it has agreed.
-func (p person) do(t *testing.T, method, path string, body any) {
+func (p *person) do(t *testing.T, method, path string, body any) {
 	t.Helper()
 	var failure error
 	t.Cleanup(func() {
@@ -76,7 +78,7 @@ func (p person) do(t *testing.T, method, path string, body any) {
 }
 
 // resign asks PD's leader to make way, and returns when another one leads.
-func (p person) resign(t *testing.T) {
+func (p *person) resign(t *testing.T) {
 	t.Helper()
 	client := p.pdClient()
 	defer client.Close()
@@ -87,10 +89,11 @@ func (p person) resign(t *testing.T) {
 		m, err := client.Leader(ctx)
 		return err == nil && m.Name != before
 	})
+	p.resigned = time.Now()
 	t.Logf("PD's leader %s has resigned, and another one leads after %v", before, time.Since(begun).Round(time.Millisecond))
 }
 
-func (p person) leader(t *testing.T, client pd.Client) string {
+func (p *person) leader(t *testing.T, client pd.Client) string {
 	t.Helper()
 	m, err := client.Leader(t.Context())
 	if err != nil {
@@ -99,14 +102,22 @@ func (p person) leader(t *testing.T, client pd.Client) string {
 	return m.Name
 }
 
-// silence has PD's leader resign until the new one calls stores that serve
-// Disconnected. It does where their heartbeats, as they were saved, are more than
-// 20 s old, and until the next ones come.
-func (p person) silence(t *testing.T) {
+// aged is how old a leader of PD has to be so that the next one calls stores that
+// serve Disconnected. It saves the first heartbeat that it hears of a store, which
+// comes within 10 s, and not the next ones; and a store whose heartbeat, as it was
+// saved, is more than 20 s old is Disconnected until the next one.
+const aged = 35 * time.Second
+
+// silence has PD's leader resign so that the new one calls stores that serve
+// Disconnected.
+func (p *person) silence(t *testing.T) {
 	t.Helper()
 	client := p.pdClient()
 	defer client.Close()
 	poll(t, patience, "a new leader of PD calls a store Disconnected", func(ctx context.Context) bool {
+		if time.Since(p.resigned) < aged {
+			return false
+		}
 		p.resign(t)
 		stores, err := client.Stores(ctx)
 		return err == nil && slices.ContainsFunc(stores, func(s pd.Store) bool { return s.StateName == pd.StateNameDisconnected })

@@ -23,7 +23,7 @@ func TestByHand(t *testing.T) {
 
 // schedulerAdded: a person keeps leaders away from a store. A run that restarts the
 // store says so, and so does the status; the scheduler is there afterwards.
-func (p person) schedulerAdded(t *testing.T) {
+func (p *person) schedulerAdded(t *testing.T) {
 	pod := cluster + "-tikv-1"
 	store := p.store(t, pod)
 	p.do(t, http.MethodPost, "schedulers", map[string]any{"name": "evict-leader-scheduler", "store_id": store.ID})
@@ -49,7 +49,7 @@ func (p person) schedulerAdded(t *testing.T) {
 
 // storeDeleted: a person has told PD to empty a store. Nobody calls it back up but a
 // person.
-func (p person) storeDeleted(t *testing.T) {
+func (p *person) storeDeleted(t *testing.T) {
 	pod := cluster + "-tikv-2"
 	store := p.store(t, pod)
 	// So it has regions, and is Offline, for as long as this takes.

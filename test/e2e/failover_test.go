@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -38,8 +39,9 @@ func TestResumed(t *testing.T) {
 	s.wantConverged(t, 3, 4, 1, from)
 	client := s.pdClient()
 	defer client.Close()
-	if err := client.SetReplicationConfig(t.Context(), map[string]any{"max-store-down-time": silent.String()}); err != nil {
-		t.Fatal(err)
+	s.person(t).do(t, http.MethodPost, "config", map[string]any{"max-store-down-time": silent.String()})
+	if after, err := client.MaxStoreDownTime(t.Context()); err != nil || after != silent {
+		t.Fatalf("PD calls a store Down after %v (%v), want %v", after, err, silent)
 	}
 	s.patchCluster(t, `{"spec":{"suspendAction":{"suspendStatefulSet":true}}}`)
 	s.tidb(t, 0, "sync", cluster)
@@ -52,7 +54,8 @@ func TestResumed(t *testing.T) {
 	t.Logf("suspended for %v", time.Since(suspended).Round(time.Second))
 	s.patchCluster(t, `{"spec":{"suspendAction":null}}`)
 	// It gives up whoever is due.
-	for _, e := range s.driven(t, 0, "failover", cluster, "run") {
+	events := s.driven(t, 0, "failover", cluster, "run")
+	for _, e := range events {
 		if e.Action == "RecordFailure" {
 			t.Errorf("%s: %s", e.Member, e.Step)
 		}

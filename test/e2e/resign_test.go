@@ -24,6 +24,9 @@ func TestPDLeaderResigns(t *testing.T) {
 	s := newStage(t, "e2e-resign")
 	s.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi", "--tidb", "1")
 	p := s.person(t)
+	// All at once and before the rest: this TiDB may not see a table that is made
+	// after PD and TiKV were restarted under it.
+	s.tables(t, "bare0", "bare1", "bare2", "before", "together")
 	floor := p.bareStall(t)
 
 	t.Run("before and in the middle of a rollout of TiKV", func(t *testing.T) {
@@ -54,13 +57,27 @@ func TestPDLeaderResigns(t *testing.T) {
 
 // bareStall is how long a client waits when PD's leader resigns and nothing else
 // happens: the least that a rollout can be held to on this machine, now.
-func (p person) bareStall(t *testing.T) (longest time.Duration) {
+func (p *person) bareStall(t *testing.T) (longest time.Duration) {
 	t.Helper()
 	for n := range 3 {
 		account := p.written(t, fmt.Sprint("bare", n), func(*sql.DB) { p.resign(t) })
 		longest = max(longest, account.Longest)
 	}
 	return longest
+}
+
+func (s stage) tables(t *testing.T, names ...string) {
+	t.Helper()
+	db, err := s.sql.Open(s.plugin.Namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, name := range names {
+		if err := workload.Table(t.Context(), db, name); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // written is the account of a client that writes a row every 50 ms meanwhile.
@@ -92,7 +109,7 @@ func (s stage) written(t *testing.T, table string, meanwhile func(*sql.DB)) work
 // rolledUnnoticed runs "sync" to its end and asserts that no store was restarted
 // before its leaders had left it, and that the client has felt nothing but what
 // PD's leader does by itself.
-func (p person) rolledUnnoticed(t *testing.T, floor time.Duration, table string, prepare func(), hear func(event.Event)) {
+func (p *person) rolledUnnoticed(t *testing.T, floor time.Duration, table string, prepare func(), hear func(event.Event)) {
 	t.Helper()
 	var order evictionOrder
 	account := p.written(t, table, func(db *sql.DB) {
@@ -103,6 +120,9 @@ func (p person) rolledUnnoticed(t *testing.T, floor time.Duration, table string,
 		for e, err := range run.Events() {
 			if err != nil {
 				t.Fatal(err)
+			}
+			if e.Step != "" || e.Reason != "" {
+				t.Logf("%s %s: %s %s %s %s", e.Time.Format("15:04:05.000"), e.Type, e.Step, e.Member, e.Reason, e.Observed)
 			}
 			hear(e)
 			order.hear(t, p.stage, e)
@@ -115,7 +135,7 @@ func (p person) rolledUnnoticed(t *testing.T, floor time.Duration, table string,
 	if len(order.restarted) != 3 {
 		t.Errorf("stores restarted: %v, want each of 3 once", order.restarted)
 	}
-	if limit := max(3*time.Second, 2*floor+time.Second); account.Longest > limit {
+	if limit := max(3*time.Second, floor+2*time.Second); account.Longest > limit {
 		t.Errorf("the client stood still for %v, want %v at most; PD's leader alone takes %v", account.Longest, limit, floor)
 	}
 	if len(account.Failed) > 0 {
@@ -125,7 +145,7 @@ func (p person) rolledUnnoticed(t *testing.T, floor time.Duration, table string,
 
 // lead has PD make the store of a pod lead the region of a table, so that the client
 // feels it when that store goes.
-func (p person) lead(t *testing.T, db *sql.DB, table, pod string) {
+func (p *person) lead(t *testing.T, db *sql.DB, table, pod string) {
 	t.Helper()
 	store := p.store(t, pod)
 	poll(t, patience, pod+" leads the region of table "+table, func(ctx context.Context) bool {

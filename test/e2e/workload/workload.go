@@ -98,10 +98,18 @@ type Writer struct {
 	result Account
 }
 
+// Table makes a table to write to, if there is none.
+func Table(ctx context.Context, db *sql.DB, name string) error {
+	if _, err := db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+name+" (id BIGINT PRIMARY KEY, note VARCHAR(64))"); err != nil {
+		return fmt.Errorf("create table: %w", err)
+	}
+	return nil
+}
+
 // Start makes the table and begins to write.
 func Start(ctx context.Context, db *sql.DB, table string, interval time.Duration) (*Writer, error) {
-	if _, err := db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+table+" (id BIGINT PRIMARY KEY, note VARCHAR(64))"); err != nil {
-		return nil, fmt.Errorf("create table: %w", err)
+	if err := Table(ctx, db, table); err != nil {
+		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	w := &Writer{db: db, table: table, stop: stop, done: make(chan struct{})}
