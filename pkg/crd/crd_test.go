@@ -2,6 +2,7 @@ package crd
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -55,6 +56,49 @@ func TestPrinterColumns(t *testing.T) {
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("columns are %v, want %v", names, want)
+	}
+}
+
+// An API server writes defaults into every TidbCluster that it hands out. One that
+// the operator's own definition has not would restart the pods of a cluster that
+// is taken over.
+func TestDefaults(t *testing.T) {
+	operators := map[string][]any{
+		"baseImage": {
+			"pingcap/pd", "pingcap/tikv", "pingcap/tidb", "pingcap/tiflash", "pingcap/ticdc", "pingcap/tiproxy", "pingcap/tidb-binlog",
+		},
+		"imagePullPolicy":     {"IfNotPresent"},
+		"initWaitTime":        {int64(0)},
+		"maxSkew":             {int64(1)},
+		"protocol":            {"TCP"},
+		"pvReclaimPolicy":     {"Retain"},
+		"scaleInParallelism":  {int64(1)},
+		"scaleOutParallelism": {int64(1)},
+		"startTimeout":        {int64(30)},
+	}
+	found := 0
+	var walk func(path string, schema any)
+	walk = func(path string, schema any) {
+		switch s := schema.(type) {
+		case map[string]any:
+			if value, ok := s["default"]; ok && !strings.HasSuffix(path, ".properties") {
+				found++
+				if name := path[strings.LastIndex(path, ".")+1:]; !slices.Contains(operators[name], value) {
+					t.Errorf("%s has the default %#v", path, value)
+				}
+			}
+			for name, sub := range s {
+				walk(path+"."+name, sub)
+			}
+		case []any:
+			for _, sub := range s {
+				walk(path, sub)
+			}
+		}
+	}
+	walk("", version(t)["schema"])
+	if found != 48 {
+		t.Errorf("%d defaults, the operator's definition has 48", found)
 	}
 }
 
