@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
@@ -50,6 +51,7 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 		Claims:      ownClaims(p),
 		Identity:    identity(p),
 		Made:        p.CreationTimestamp.Time,
+		Controller:  otherController(p),
 	}
 	for _, c := range p.Spec.Containers {
 		if c.Name == string(k) {
@@ -79,6 +81,17 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 		out.Problem = podProblem(p)
 	}
 	return out
+}
+
+// otherController names the controller of a pod that is no StatefulSet of
+// Kubernetes, "" where it is one and where there is none: the pods of a
+// StatefulSet that was deleted alone have none until the next one adopts them.
+func otherController(p *corev1.Pod) string {
+	c := metav1.GetControllerOf(p)
+	if c == nil || c.Kind == "StatefulSet" && c.APIVersion == appsv1.SchemeGroupVersion.String() {
+		return ""
+	}
+	return fmt.Sprintf("%s %s of %s", c.Kind, c.Name, c.APIVersion)
 }
 
 // ownClaims are the claims that the StatefulSet makes for a pod; it may use

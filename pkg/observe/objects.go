@@ -1,10 +1,16 @@
 package observe
 
 import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/ledger"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
@@ -51,6 +57,7 @@ func (l Objects) sort(c topology.Cluster) objects {
 			Services:               map[string]*corev1.Service{},
 			ConfigMaps:             map[string]*corev1.ConfigMap{},
 			Sets:                   map[topology.Kind]*appsv1.StatefulSet{},
+			Pods:                   map[topology.Kind]*corev1.PodSpec{},
 			HasDiscoveryDeployment: l.Discovery,
 		},
 	}
@@ -72,6 +79,10 @@ func (l Objects) sort(c topology.Cluster) objects {
 				seen.pods[k][n] = pod
 			}
 		}
+		if seen.existing.Sets[k] == nil && len(seen.pods[k]) > 0 {
+			lowest := slices.Min(slices.Collect(maps.Keys(seen.pods[k])))
+			seen.existing.Pods[k] = &seen.pods[k][lowest].Spec
+		}
 		for _, claim := range l.Claims {
 			if volume, n, ok := claimOrdinal(c, k, claim); ok {
 				seen.claims[k][n] = append(seen.claims[k][n], claimState(claim, volume))
@@ -86,4 +97,24 @@ func (l Objects) sort(c topology.Cluster) objects {
 	}
 	seen.ledger = ledger.Read(l.Ledger)
 	return seen
+}
+
+// readConfigs reads the ConfigMaps that pods mount and that are not among those of
+// the cluster: a person or a Helm chart has made them without its labels, or they
+// are gone. In most clusters there are none, and nothing is read.
+func (o *Observer) readConfigs(ctx context.Context, c topology.Cluster, have render.Existing) error {
+	for _, name := range render.ConfigMaps(c, have) {
+		if have.ConfigMaps[name] != nil {
+			continue
+		}
+		m, err := o.kube.CoreV1().ConfigMaps(c.Namespace).Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return fmt.Errorf("read configmap %s/%s: %w", c.Namespace, name, err)
+		default:
+			have.ConfigMaps[name] = m
+		}
+	}
+	return nil
 }

@@ -94,6 +94,9 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 		return plan.Wanted{}, state.Snapshot{}, err
 	}
 	seen := all.sort(c)
+	if err := o.readConfigs(ctx, c, seen.existing); err != nil {
+		return plan.Wanted{}, state.Snapshot{}, err
+	}
 	o.have = seen.existing
 	o.grow(ctx, c, seen)
 	snap := state.Snapshot{

@@ -39,6 +39,9 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 			Unblock: "wait until it is gone, then create it anew",
 		}))
 	}
+	if gates := notDriven(w, s); len(gates) > 0 {
+		return conclude(verdict{gates: gates})
+	}
 	sum := verdict{steps: applies("", w.Objects)}
 	sum.steps = append(sum.steps, over(s)...)
 	var hold hold
@@ -50,6 +53,7 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 			v = sc.suspend(p, w.Groups[:i], w.Groups[i+1:])
 		} else {
 			v = sc.leftAlone(p, sc.byHand(p, hold, sc.beneath(hold, sc.decide(p, hold))))
+			v = sc.lacking(v)
 		}
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
@@ -207,7 +211,7 @@ func (sc Scene) change(p Profile, h hold) verdict {
 func (sc Scene) create(p Profile) verdict {
 	steps := applies(p.Kind, sc.Want.Services)
 	if sc.Got.Set.Exists {
-		return verdict{steps: steps}
+		return verdict{steps: append(steps, applies(p.Kind, mounted(sc.Want.Config))...)}
 	}
 	steps = append(steps, applies(p.Kind, sc.Want.Config)...)
 	if v := sc.needs(p); !v.idle() && sc.Got.Extent() == 0 {

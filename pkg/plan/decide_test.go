@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -31,6 +32,24 @@ func TestWhole(t *testing.T) {
 		{Name: "at rest", Cluster: with()},
 		{Name: "paused", Cluster: with(func(c *plantest.Cluster) { c.Wanted.Cluster.Paused = true; c.Want(tikv).Replicas = 9 })},
 		{Name: "deleting", Cluster: with(func(c *plantest.Cluster) { c.Wanted.Cluster.Deleting = true; c.Want(tikv).Replicas = 9 })},
+		{Name: "pods of an AdvancedStatefulSet", Cluster: with(func(c *plantest.Cluster) {
+			const advanced = "StatefulSet %s of apps.pingcap.com/v1"
+			for _, k := range topology.Kinds() {
+				c.Set(k, func(s *state.Set) { *s = state.Set{} })
+				c.Want(k).Set.Drift = plan.Missing
+				for i := range c.Seen.Groups[k].Members {
+					c.Seen.Groups[k].Members[i].Pod.Controller = fmt.Sprintf(advanced, "t-"+string(k))
+				}
+			}
+		})},
+		{Name: "a ConfigMap that pods mount is gone, and a rollout is under way", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(tikv)
+			c.Want(tikv).Lacks = []plan.Gate{{Component: tikv, Want: "ConfigMap t-tikv, which its pods mount", Blocked: true, Unblock: "kubectl create configmap t-tikv"}}
+		})},
+		{Name: "a ConfigMap that pods mount is gone, and is known, while PD is rolled", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(pd)
+			c.Want(tikv).Config[0].Drift, c.Want(tikv).Config[0].Mounted = plan.Missing, true
+		})},
 		{Name: "object of the cluster differs", Cluster: with(func(c *plantest.Cluster) {
 			c.Wanted.Objects = []plan.Object{{Kind: "ConfigMap", Name: "t-discovery", Drift: plan.Differs}}
 		})},
@@ -219,12 +238,13 @@ func TestRefusals(t *testing.T) {
 		replicas int
 		want     string
 	}{
-		"enough":              {tikv, 3, ""},
-		"out":                 {tikv, 9, ""},
-		"too few stores":      {tikv, 2, "TiKV: at least 3 replicas, 2 asked for: PD keeps max-replicas=3 copies of each region"},
-		"no PD":               {pd, 0, "PD: at least 1 replicas, 0 asked for: the last member holds the cluster's metadata"},
-		"no TiDB":             {tidb, 0, ""},
-		"as few as there are": {tikv, -2, ""},
+		"enough":                     {tikv, 3, ""},
+		"out":                        {tikv, 9, ""},
+		"too few stores":             {tikv, 2, "TiKV: at least 3 replicas, 2 asked for: PD keeps max-replicas=3 copies of each region"},
+		"no PD":                      {pd, 0, "PD: at least 1 replicas, 0 asked for: the last member holds the cluster's metadata"},
+		"no TiDB":                    {tidb, 0, ""},
+		"as few as there are":        {tikv, -2, ""},
+		"pods of another controller": {tidb, -4, "t-tidb-0: a pod that a StatefulSet of apps/v1 controls, its controller is ReplicaSet x of apps/v1"},
 		"fewer than pods that were left without a set": {tikv, -3, "TiKV: at least 3 replicas, 2 asked for: PD keeps max-replicas=3 copies of each region"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -232,6 +252,9 @@ func TestRefusals(t *testing.T) {
 			switch tc.replicas {
 			case -2:
 				c = plantest.New(3, 2, 3)
+			case -4:
+				c.Want(tidb).Replicas = 3
+				c.Member("t-tidb-0").Pod.Controller = "ReplicaSet x of apps/v1"
 			case -3:
 				orphaned(c, tikv)
 				c.Want(tikv).Replicas = 2

@@ -9,7 +9,7 @@ import (
 // Refusals says what cannot be done of a wanted cluster, before anything is
 // changed: a scale-in below what the data needs would never finish.
 func Refusals(profiles []Profile, w Wanted, s state.Snapshot) []Gate {
-	var gates []Gate
+	gates := notDriven(w, s)
 	for _, g := range w.Groups {
 		sc := w.scene(g, s)
 		p := profileOf(profiles, g.Kind)

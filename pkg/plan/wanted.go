@@ -19,8 +19,11 @@ type Wanted struct {
 type Group struct {
 	topology.Group
 	Services []Object
-	Config   []Object // ConfigMaps, named by the pod template of Set
+	Config   []Object // ConfigMaps, named by the pod template of Set; none where it is left as it is
 	Set      Object   // the StatefulSet, its partition closed
+	// Lacks is what the component's pods need and nothing but a person can give
+	// back. Until then none of them is restarted or removed: it would not start.
+	Lacks []Gate
 	// Template is the fingerprint of the pod template. Two templates of one
 	// fingerprint mean the same to the components, so a difference is what
 	// makes a rollout.
@@ -45,6 +48,8 @@ type Object struct {
 	Kind, Name string
 	Drift      Drift
 	Manifest   runtime.Object
+	// Mounted: pods use it already, so one that is missing is made at once.
+	Mounted bool
 }
 
 // Group finds the wanted group of a component.

@@ -10,11 +10,12 @@ import (
 	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -22,21 +23,37 @@ import (
 // operator deleted the StatefulSet, keeping its pods, to make it anew.
 const annNameBefore = "tidb.pingcap.com/configmap-name-before-delete-"
 
+// configured is the ConfigMap of a component: the name that its pods use, and what
+// to write.
+type configured struct {
+	name string
+	// wanted is nil where the ConfigMap is left as it is.
+	wanted *corev1.ConfigMap
+	// mounted: pods use it already.
+	mounted bool
+	refused field.ErrorList
+	lacks   []plan.Gate
+}
+
 // configMap is the ConfigMap of a component: its config file and start script.
 // The data in use is kept where it says the same, so that nothing is written,
-// and no pod restarted, for another way of saying it.
-func configMap(comp component, have Existing) (*corev1.ConfigMap, field.ErrorList, error) {
+// and no pod restarted, for another way of saying it. Without a configuration in
+// the spec nobody has asked to change the one in use: it stays, whatever it says.
+func configMap(comp component, have Existing, got state.Group) (configured, error) {
+	use := inUse(comp.cluster, comp.Kind, have)
+	if other, ok := leftAlone(comp, use, have, got); ok {
+		return other, nil
+	}
 	text, err := encode(comp.config)
 	if err != nil {
-		return nil, nil, err
+		return configured{}, err
 	}
-	name, used := inUse(comp.cluster, comp.Kind, have)
-	script, refused, err := startScript(comp, used, have)
+	script, refused, err := startScript(comp, use.found, have)
 	if err != nil {
-		return nil, nil, err
+		return configured{}, err
 	}
-	if used != nil && sameTOML(used.Data[keyConfig], text) {
-		text = used.Data[keyConfig]
+	if use.found != nil && (!comp.Configured || sameTOML(use.found.Data[keyConfig], text)) {
+		text = use.found.Data[keyConfig]
 	}
 	c := comp.cluster
 	m := &corev1.ConfigMap{
@@ -44,38 +61,53 @@ func configMap(comp component, have Existing) (*corev1.ConfigMap, field.ErrorLis
 		ObjectMeta: meta(c, c.SetName(comp.Kind), c.Labels(comp.Kind)),
 		Data:       map[string]string{keyConfig: text, keyScript: script},
 	}
-	switch s := comp.spec.ConfigUpdateStrategy(); s {
-	case v1alpha1.ConfigUpdateStrategyInPlace:
-		m.Name = first(name, m.Name)
-	case v1alpha1.ConfigUpdateStrategyRollingUpdate:
-		m.Name = rollingName(m, used, have)
+	switch s := comp.spec.ConfigUpdateStrategy(); {
+	case s == v1alpha1.ConfigUpdateStrategyInPlace, use.mounted && use.found == nil:
+		m.Name = first(use.name, m.Name)
+	case s == v1alpha1.ConfigUpdateStrategyRollingUpdate:
+		m.Name = rollingName(m, use.found, have)
 	default:
-		return nil, nil, fmt.Errorf("unknown config update strategy %q", s)
+		return configured{}, fmt.Errorf("unknown config update strategy %q", s)
 	}
-	return m, refused, nil
-}
-
-// inUse finds the ConfigMap that the component's pods use, by name, and itself
-// where it exists.
-func inUse(c topology.Cluster, k topology.Kind, have Existing) (string, *corev1.ConfigMap) {
-	name := c.Source.Annotations[annNameBefore+string(k)]
-	if live := have.Sets[k]; live != nil {
-		name = mountedConfigMap(live, c.SetName(k))
-	} else if have.ConfigMaps[name] == nil {
-		return "", nil
-	}
-	return name, have.ConfigMaps[name]
-}
-
-// mountedConfigMap is the first ConfigMap of a pod template whose name begins
-// with the component's. The discovery ConfigMap's does not.
-func mountedConfigMap(set *appsv1.StatefulSet, prefix string) string {
-	for _, v := range set.Spec.Template.Spec.Volumes {
-		if v.ConfigMap != nil && strings.HasPrefix(v.ConfigMap.Name, prefix) {
-			return v.ConfigMap.Name
+	result := configured{name: m.Name, wanted: m, mounted: use.mounted && m.Name == use.name, refused: refused}
+	if there := have.ConfigMaps[m.Name]; there != nil && ofOthers(c, there) {
+		result.wanted = nil
+		if taken(there, m.Data) {
+			result.refused = append(result.refused, field.Forbidden(configField(comp.Kind), handOver(c, comp.Kind, m.Name)))
 		}
 	}
-	return ""
+	return result, nil
+}
+
+// leftAlone tells whether the ConfigMap that pods use is not to be written: it is
+// somebody else's and the spec has no configuration, or it is gone and what stood
+// in it is not known.
+func leftAlone(comp component, use usage, have Existing, got state.Group) (configured, bool) {
+	c, k := comp.cluster, comp.Kind
+	switch {
+	case use.mounted && use.found == nil && (!comp.Configured || k == topology.PD && !bootstraps(c, have)):
+		// A script of ours would not ask an operator's discovery server.
+		return configured{name: use.name, lacks: []plan.Gate{lost(comp, use.name, got)}}, true
+	case comp.Configured:
+		return configured{}, false
+	case use.found != nil && ofOthers(c, use.found):
+		return configured{name: use.name}, true
+	}
+	there := have.ConfigMaps[c.SetName(k)]
+	if use.name != "" || there == nil || !ofOthers(c, there) {
+		return configured{}, false
+	}
+	// No pods yet, and a ConfigMap that somebody has made for them.
+	result := configured{name: there.Name}
+	switch script, ok := there.Data[keyScript]; {
+	case !ok:
+		result.refused = field.ErrorList{field.Invalid(configField(k), field.OmitValueType{}, fmt.Sprintf(
+			"without it the pods use ConfigMap %s as it is, which has no %s: write config: {}, and delete it", there.Name, keyScript))}
+	case k == topology.PD && !strings.Contains(script, mark):
+		result.refused = field.ErrorList{field.Invalid(configField(k), field.OmitValueType{}, fmt.Sprintf(
+			"without it the pods use ConfigMap %s as it is, whose %s does not know how PD begins here: write config: {}, and delete it", there.Name, keyScript))}
+	}
+	return result, true
 }
 
 // startScript is the script in use as long as it fits, else our own. Pods of PD

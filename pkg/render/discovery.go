@@ -29,15 +29,15 @@ const (
 // operator-made cluster ask its discovery server. To change that would restart
 // them for nothing.
 func bootstraps(c topology.Cluster, have Existing) bool {
-	if live := have.Sets[topology.PD]; live != nil {
-		return slices.ContainsFunc(live.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool {
+	if spec := have.podSpec(topology.PD); spec != nil {
+		return slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool {
 			return v.ConfigMap != nil && v.ConfigMap.Name == c.BootstrapMap()
 		})
 	}
-	// Without a StatefulSet there may still be the pods of one that an operator
-	// is about to make anew, with the script that they started with.
-	_, used := inUse(c, topology.PD, have)
-	return used == nil || strings.Contains(used.Data[keyScript], mark)
+	// An operator may be about to make the StatefulSet again, with the script that
+	// the pods had.
+	use := inUse(c, topology.PD, have)
+	return use.found == nil || strings.Contains(use.found.Data[keyScript], mark)
 }
 
 // bootstrapMap is the bootstrap ConfigMap, nil where PD's pods do not read it.

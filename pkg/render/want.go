@@ -17,6 +17,8 @@ type Existing struct {
 	Services   map[string]*corev1.Service
 	ConfigMaps map[string]*corev1.ConfigMap
 	Sets       map[topology.Kind]*appsv1.StatefulSet
+	// Pods are the specifications of pods of components that have no StatefulSet.
+	Pods map[topology.Kind]*corev1.PodSpec
 	// HasDiscoveryDeployment: the cluster was made by an operator that runs a
 	// discovery server. It keeps its way of bootstrapping PD.
 	HasDiscoveryDeployment bool
@@ -64,21 +66,26 @@ func wantGroup(c topology.Cluster, g topology.Group, have Existing, snap state.S
 		return plan.Group{}, nil, err
 	}
 	comp.live = live
-	config, refused, err := configMap(comp, have)
+	config, err := configMap(comp, have, snap.Groups[g.Kind])
 	if err != nil {
 		return plan.Group{}, nil, err
 	}
-	set, err := statefulSet(comp, config.Name)
+	set, err := statefulSet(comp, config.name)
 	if err != nil {
 		return plan.Group{}, nil, err
 	}
-	refused = append(refused, immutable(comp, set, have, snap.Groups[g.Kind])...)
+	refused := append(config.refused, immutable(comp, set, have, snap.Groups[g.Kind])...)
 
 	wanted := plan.Group{
 		Group:    g,
-		Config:   []plan.Object{configMapObject(config, have)},
+		Lacks:    config.lacks,
 		Set:      plan.Object{Kind: "StatefulSet", Name: set.Name, Drift: setDrift(live, set), Manifest: set},
 		Template: fingerprint(set.Spec.Template),
+	}
+	if config.wanted != nil {
+		o := configMapObject(config.wanted, have)
+		o.Mounted = config.mounted
+		wanted.Config = []plan.Object{o}
 	}
 	for _, s := range comp.services {
 		setLastApplied(&s.ObjectMeta, s.Spec)

@@ -56,6 +56,9 @@ type Pod struct {
 	Problem string
 	// Node is where the pod runs, "" while it has no place.
 	Node string
+	// Controller is what controls the pod where that is no StatefulSet of apps/v1,
+	// e.g. "StatefulSet basic-tikv of apps.pingcap.com/v1"; else "".
+	Controller string
 	// EvictionBegun is when tidb-operator began to evict region leaders from the
 	// store of this pod, as its annotation evictLeaderBeginTime says; zero when the
 	// pod has none.

@@ -43,8 +43,11 @@ type Group struct {
 	// MaxFailures bounds them; with 0 there is no failover
 	// (spec.<kind>.maxFailoverCount).
 	MaxFailures int
-	Image       string
-	Version     string // the image's tag, "latest" without one
+	// Configured: the user gives a configuration, be it an empty one
+	// (spec.<kind>.config).
+	Configured bool
+	Image      string
+	Version    string // the image's tag, "latest" without one
 	// StoreLabels are labels of a store's node that the store carries as well,
 	// beyond those that PD spreads replicas by (TiKV; spec.tikv.storeLabels).
 	StoreLabels []string

@@ -15,6 +15,7 @@ import (
 // the defaults of the CRD's schema and of the API types and does not validate:
 // Validate does, so that a status can be shown for an invalid cluster too.
 func New(tc *v1alpha1.TidbCluster) Cluster {
+	given := configured(tc)
 	tc = tc.DeepCopy()
 	setDefaults(tc)
 	c := Cluster{
@@ -63,7 +64,21 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 		g.Failures, g.MaxFailures = tidbFailures(tc.Status.TiDB.FailureMembers), count(db.MaxFailoverCount)
 		c.Groups = append(c.Groups, g)
 	}
+	for i := range c.Groups {
+		c.Groups[i].Configured = given[c.Groups[i].Kind]
+	}
 	return c
+}
+
+// configured are the components that the user gives a configuration.
+func configured(tc *v1alpha1.TidbCluster) map[Kind]bool {
+	given := map[Kind]bool{}
+	for _, k := range Kinds() {
+		if _, ok := part(tc, k); ok {
+			given[k] = settings(tc, k) >= 0
+		}
+	}
+	return given
 }
 
 // tidbMinReady is what a restarted TiDB server gets where the user does not say
