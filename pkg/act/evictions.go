@@ -5,10 +5,15 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/ledger"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // evictLeaders writes the record before PD is asked, so that whatever happens in
@@ -71,6 +76,46 @@ func (a *Actor) record(s plan.EvictLeaders, old ledger.Record, known, evicting b
 		r.Since = old.Since
 	}
 	return r
+}
+
+// adoptEviction writes the record of an eviction that tidb-operator began before it
+// takes its mark off the pod, so that one of them is there at any moment.
+func (a *Actor) adoptEviction(ctx context.Context, s plan.AdoptEviction) error {
+	pods := a.kube.CoreV1().Pods(a.cluster.Namespace)
+	pod, err := pods.Get(ctx, s.Member, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err), err == nil && string(pod.UID) != s.PodUID:
+		return stale("pod "+s.Member, "is another one by now")
+	case err != nil:
+		return failed("get", "pod "+s.Member, err)
+	case pod.Annotations[topology.AnnotationEvictionBegun] == "":
+		return nil
+	}
+	client, _, err := a.store(ctx, s.Member, s.StoreID)
+	if err != nil {
+		return err
+	}
+	evicting, err := isEvicting(ctx, client, s.StoreID)
+	if err != nil {
+		return err
+	}
+	book, err := a.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	if _, known := ledger.Decode(book, state.RecordEviction, s.StoreID); evicting && !known {
+		if s.Ended {
+			return stale("PD", "has an evict-leader scheduler for store %d by now", s.StoreID)
+		}
+		r := ledger.Record{Member: s.Member, Since: s.Since, Owner: a.owner, Leaders: max(s.Leaders, 0)}
+		if err := a.remember(ctx, book, state.RecordEviction, s.StoreID, r); err != nil {
+			return err
+		}
+	}
+	return patched("pod "+s.Member, func(body []byte) error {
+		_, err := pods.Patch(ctx, s.Member, types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
+		return err
+	}, map[string]any{"uid": s.PodUID, "annotations": map[string]any{topology.AnnotationEvictionBegun: nil}}, nil)
 }
 
 // allowLeaders removes a scheduler only if the ledger says that it is ours. The

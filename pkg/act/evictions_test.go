@@ -6,12 +6,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 var (
@@ -260,4 +263,67 @@ func TestEvictPreconditions(t *testing.T) {
 		}
 		w.unchanged(t)
 	})
+}
+
+// What tidb-operator began to evict is recorded as ours, with when it began, before
+// its mark goes.
+func TestAdoptEviction(t *testing.T) {
+	began := now.Add(-10 * time.Minute)
+	step := plan.AdoptEviction{Member: "basic-tikv-1", StoreID: 2, PodUID: "uid-of-basic-tikv-1", Since: began, Leaders: 30}
+	ended := step
+	ended.Ended = true
+	adopted := `{"member":"basic-tikv-1","since":"2026-07-01T11:50:00Z","owner":"this run","leaders":30}`
+	pod := func(mark string) *corev1.Pod {
+		meta := owned("basic-tikv-1", topology.TiKV)
+		if mark != "" {
+			meta.Annotations = map[string]string{topology.AnnotationEvictionBegun: mark, "theirs": "stays"}
+		}
+		return &corev1.Pod{ObjectMeta: meta}
+	}
+	marked := func(t *testing.T, w *world) bool {
+		p, err := w.kube.CoreV1().Pods("db").Get(t.Context(), "basic-tikv-1", metav1.GetOptions{})
+		if err != nil || p.Annotations["theirs"] != "stays" {
+			t.Errorf("%v, %v", p.Annotations, err)
+		}
+		return p.Annotations[topology.AnnotationEvictionBegun] != ""
+	}
+	mark := began.Format(time.RFC3339)
+
+	w := newWorld(t, pod(mark))
+	w.pd.Update(evicting(2))
+	w.do(t, step)
+	if got := liveLedger(t, w)["evict-leader.2"]; got != adopted || marked(t, w) {
+		t.Errorf("recorded as %q", got)
+	}
+	w.do(t, step) // nothing is left to be done
+	w.do(t, allow)
+	if got := w.writes(); !slices.Equal(got, []string{"create configmaps", "patch pods", "patch configmaps", "RemoveEvictLeader(2)"}) {
+		t.Errorf("got %q", got)
+	}
+
+	w = newWorld(t, pod(mark), ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
+	w.pd.Update(evicting(2))
+	w.do(t, ended)
+	if got := liveLedger(t, w)["evict-leader.2"]; got != fromThisRun || marked(t, w) {
+		t.Errorf("recorded as %q", got)
+	}
+
+	w = newWorld(t, pod(mark))
+	w.do(t, ended)
+	if got := w.writes(); !slices.Equal(got, []string{"patch pods"}) || marked(t, w) {
+		t.Errorf("got %q", got)
+	}
+
+	// Without the mark it is somebody else's by now.
+	w = newWorld(t, pod(""))
+	w.pd.Update(evicting(2))
+	w.do(t, step)
+	w.unchanged(t)
+
+	w = newWorld(t, pod(mark))
+	w.pd.Update(evicting(2))
+	w.isStale(t, ended) // nobody had seen that scheduler
+	other := step
+	other.PodUID = "another"
+	w.isStale(t, other)
 }

@@ -23,11 +23,12 @@ const (
 // leadersEvicted holds before a restart. A process that does not run has no
 // leaders to lose. One that PD does not hear from may have all of them.
 var leadersEvicted = plan.Hook{
-	Want:   "region leaders evicted",
-	Refuse: leadersStranded,
-	Done:   func(_ plan.Scene, m state.Member) bool { return plan.Stopped(m) || leaving(m) || drained(m) },
-	Skip:   leadersBound,
-	Step:   evict, Observed: leadersObserved, Since: evictingSince,
+	Want:      "region leaders evicted",
+	Refuse:    leadersStranded,
+	Done:      func(_ plan.Scene, m state.Member) bool { return plan.Stopped(m) || leaving(m) || drained(m) },
+	Skip:      leadersBound,
+	Schedules: true,
+	Step:      evict, Observed: leadersObserved, Since: evictingSince,
 	Timeout: func(sc plan.Scene) time.Duration { return evictTimeout(sc, sc.Want.EvictTimeout) },
 	Lapse:   onEvictTimeout,
 	Unblock: "see where leaders cannot go: every region needs a replica on another store that is up; " +
@@ -41,8 +42,8 @@ var leadersLeft = plan.Hook{
 	Done: func(sc plan.Scene, m state.Member) bool {
 		return !m.Up() || drained(m) || takers(sc, m) <= 0
 	},
-	Skip: leadersBound,
-	Step: evict, Observed: leadersObserved, Since: evictingSince,
+	Skip:      leadersBound,
+	Schedules: true, Step: evict, Observed: leadersObserved, Since: evictingSince,
 	Timeout: func(sc plan.Scene) time.Duration { return evictTimeout(sc, removeEvictTimeout) },
 	Lapse:   onEvictTimeout,
 	Unblock: leadersEvicted.Unblock,
@@ -77,7 +78,7 @@ func leadersStranded(sc plan.Scene, m state.Member) string {
 	if m.Database.Leaders == 0 || sc.All.PD.UpStores < 2 || takers(sc, m) > 0 {
 		return ""
 	}
-	return "all other stores have evict-leader schedulers; see: pd-ctl scheduler show"
+	return "all other stores have evict-leader schedulers; see: " + sc.PDCtl("scheduler config evict-leader-scheduler")
 }
 
 // leadersBound: leaders have to stay where they are because there is no second
@@ -150,6 +151,7 @@ var leadersAllowed = plan.Hook{
 		_, ours := evicting(sc, m)
 		return !ours || !m.Up()
 	},
+	Schedules: true,
 	Step: func(sc plan.Scene, m state.Member) plan.Step {
 		e, _ := evicting(sc, m)
 		return plan.AllowLeaders{
@@ -220,7 +222,8 @@ var evictionEnded = plan.Hook{
 		_, ours := sc.All.Eviction(m.Database.ID)
 		return !ours
 	},
-	Step: allow,
+	Schedules: true,
+	Step:      allow,
 }
 
 func allow(_ plan.Scene, m state.Member) plan.Step {

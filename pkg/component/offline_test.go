@@ -74,7 +74,13 @@ func TestOfflineStores(t *testing.T) {
 			}
 		})},
 	})
-	if steps := plan.Undo(at(theirs).Seen); len(steps) > 0 {
-		t.Errorf("taken back: %v", steps)
+	if c := at(theirs); len(undo(c)) > 0 {
+		t.Errorf("taken back: %v", undo(c))
 	}
+}
+
+// undo is what is taken back at the end of a run.
+func undo(c *plantest.Cluster) []plan.Step {
+	steps, _ := plan.Undo(c.Wanted, c.Seen)
+	return steps
 }

@@ -25,8 +25,9 @@ func mute(sc plan.Scene) bool {
 // scheduler over any restart, and would move leaders away from a store that has
 // just come back.
 var evictionsEnded = plan.Hook{
-	Want: "region leaders allowed everywhere",
-	Done: func(sc plan.Scene, _ state.Member) bool { return len(sc.All.Evictions) == 0 || mute(sc) },
+	Want:      "region leaders allowed everywhere",
+	Done:      func(sc plan.Scene, _ state.Member) bool { return len(sc.All.Evictions) == 0 || mute(sc) },
+	Schedules: true,
 	Step: func(sc plan.Scene, _ state.Member) plan.Step {
 		if !sc.All.PD.Serving() {
 			return nil

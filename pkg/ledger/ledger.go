@@ -101,7 +101,7 @@ func Read(cm *corev1.ConfigMap) Book {
 		switch known := err == nil && Key(state.Record(of), id) == key; {
 		case known && state.Record(of) == state.RecordEviction:
 			b.Evictions = append(b.Evictions, state.Eviction{
-				StoreID: id, Member: r.Member, Since: r.Since, Leaders: r.Leaders, Ended: r.Ended,
+				StoreID: id, Member: r.Member, Since: r.Since, Foreign: r.Foreign, Leaders: r.Leaders, Ended: r.Ended,
 			})
 		case known && state.Record(of) == state.RecordRemoval:
 			b.Removals = append(b.Removals, state.Removal{StoreID: id, Member: r.Member, Since: r.Since})

@@ -96,6 +96,7 @@ type answers struct {
 	health      []pd.MemberHealth
 	stores      []pd.Store
 	evicting    []uint64
+	unloaded    bool // PD has not loaded its schedulers
 	replication *pd.ReplicationConfig
 	storeDown   time.Duration
 }
@@ -145,7 +146,8 @@ func ask(ctx context.Context, client pd.Client) (answers, error) {
 	})
 	all.Go(func() (err error) {
 		a.evicting, err = client.EvictLeaderStores(ctx)
-		if errors.Is(err, pd.ErrNotBootstrapped) || errors.Is(err, pd.ErrSchedulersNotLoaded) {
+		a.unloaded = errors.Is(err, pd.ErrSchedulersNotLoaded)
+		if errors.Is(err, pd.ErrNotBootstrapped) || a.unloaded {
 			return nil
 		}
 		return err
@@ -173,6 +175,8 @@ func (a answers) sort(c topology.Cluster) database {
 			Members:      len(a.members.Members),
 			Bootstrapped: len(a.stores) > 0,
 			MaxReplicas:  a.replication.MaxReplicas,
+
+			SchedulersUnknown: a.unloaded,
 
 			LocationLabels: a.replication.LocationLabels,
 			MaxStoreDown:   a.storeDown,

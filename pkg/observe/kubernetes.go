@@ -64,6 +64,8 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 			out.Since = c.LastTransitionTime.Time
 		}
 	}
+	// One that cannot be read says nothing.
+	out.EvictionBegun, _ = time.Parse(time.RFC3339, p.Annotations[topology.AnnotationEvictionBegun])
 	if out.Terminating {
 		out.Since = asked(p)
 	}

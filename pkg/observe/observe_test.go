@@ -213,3 +213,33 @@ func TestLedger(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// While PD loads its schedulers, everything else of it is known.
+func TestSchedulersNotLoaded(t *testing.T) {
+	f := pd.NewFake(1, 1)
+	f.Update(func(s *pd.FakeState) { s.Evicting = map[uint64]bool{1: true} })
+	for _, unloaded := range []bool{true, false} {
+		f.Update(func(s *pd.FakeState) { s.SchedulersNotLoaded = unloaded })
+		a, err := ask(t.Context(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.sort(basic).state; got.SchedulersUnknown != unloaded || got.Stores != 1 || len(a.evicting) == 0 != unloaded {
+			t.Errorf("got %+v, %v", got, a.evicting)
+		}
+	}
+}
+
+// tidb-operator's mark of an eviction says when it began.
+func TestEvictionBegun(t *testing.T) {
+	for value, want := range map[string]time.Time{
+		"2026-03-01T13:00:00+01:00": noon,
+		"yesterday":                 {},
+		"":                          {},
+	} {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"evictLeaderBeginTime": value}}}
+		if got := podState(topology.TiKV, p).EvictionBegun; !got.Equal(want) {
+			t.Errorf("%q: %s", value, got)
+		}
+	}
+}

@@ -31,7 +31,7 @@ func wait(g Gate) verdict { return verdict{gates: []Gate{g}} }
 // scaling: else a lost TiKV host would freeze TiDB.
 func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 	if w.Cluster.Paused {
-		return Plan{Outcome: Paused}
+		return Plan{Outcome: Paused, Findings: findings(w, s)}
 	}
 	if w.Cluster.Deleting {
 		return conclude(wait(Gate{
@@ -43,7 +43,7 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 		return conclude(verdict{gates: gates})
 	}
 	sum := verdict{steps: applies("", w.Objects)}
-	sum.steps = append(sum.steps, over(s)...)
+	sum = sum.and(adopted(w.Cluster, s)).and(over(w.Cluster, s))
 	var hold hold
 	for i, g := range w.Groups {
 		sc := w.scene(g, s)
@@ -67,6 +67,7 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 	}
 	p := conclude(sum)
 	p.Upkeep = upkeep(profiles, w, s)
+	p.Findings = findings(w, s)
 	return p
 }
 
@@ -271,48 +272,13 @@ func applies(k topology.Kind, objects []Object) []Step {
 	return steps
 }
 
-// over concludes what nobody else would: evictions of stores that no member has any
-// more, since PD keeps a scheduler for ever, and records of removals that have come
-// to their end.
-func over(s state.Snapshot) []Step {
-	if !s.PD.Known() || len(s.Evictions)+len(s.Removals) == 0 {
-		return nil
-	}
-	owner, unknown := map[uint64]state.Member{}, map[string]bool{}
-	for _, g := range s.Groups {
-		for _, m := range g.Members {
-			if m.Database.ID != 0 {
-				owner[m.Database.ID] = m
-			}
-			unknown[m.Name] = m.Database.Presence == state.Unknown
-		}
-	}
-	var steps []Step
-	for _, e := range s.Evictions {
-		if _, owned := owner[e.StoreID]; !owned && !unknown[e.Member] {
-			steps = append(steps, AllowLeaders{Member: e.Member, StoreID: e.StoreID})
-		}
-	}
-	for _, r := range s.Removals {
-		m, owned := owner[r.StoreID]
-		buried := owned && m.Database.State == state.StoreTombstone
-		if s.PD.Bootstrapped && !unknown[r.Member] && (!owned || buried) {
-			steps = append(steps, ForgetRecord{Member: r.Member, StoreID: r.StoreID, Record: state.RecordRemoval})
-		}
-	}
-	return steps
-}
-
 // Undo is what to do before a run stops half-way: it takes back every eviction
 // that we recorded, whatever state its store is in. A store whose pod cannot be
 // scheduled may come up hours later, and PD would keep leaders off it for ever.
 // The next run evicts again where it has to.
-func Undo(s state.Snapshot) []Step {
-	var steps []Step
-	for _, e := range s.Evictions {
-		steps = append(steps, AllowLeaders{Member: e.Member, StoreID: e.StoreID})
-	}
-	return steps
+func Undo(w Wanted, s state.Snapshot) ([]Step, []Gate) {
+	v := ending(w.Cluster, s, s.Evictions)
+	return v.steps, v.gates
 }
 
 func profileOf(profiles []Profile, k topology.Kind) Profile {

@@ -1,6 +1,43 @@
 package plan
 
-import "github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// Finding is something that somebody else did in the database. It stays, and
+// whoever looks at the cluster is told.
+type Finding struct {
+	Component topology.Kind
+	Member    string // the pod's name
+	Text      string
+	Hint      string // what a person can do
+}
+
+// findings are the evict-leader schedulers of others on wanted stores: such a store
+// serves no region as long as its scheduler is there.
+func findings(w Wanted, s state.Snapshot) []Finding {
+	var all []Finding
+	for _, g := range w.Groups {
+		for _, m := range s.Groups[g.Kind].Members {
+			e, recorded := s.Eviction(m.Database.ID)
+			if !m.Database.Evicting || m.Ordinal >= g.Size() || recorded && !e.Foreign {
+				continue
+			}
+			id := m.Database.ID
+			all = append(all, Finding{
+				Component: g.Kind, Member: m.Name,
+				Text: fmt.Sprintf("store %d leads no regions: somebody else made an evict-leader scheduler for it in PD", id),
+				Hint: fmt.Sprintf("see it: %s; remove it: %s",
+					pdCtl(w.Cluster, s, "scheduler config evict-leader-scheduler"),
+					pdCtl(w.Cluster, s, fmt.Sprintf("scheduler remove evict-leader-scheduler-%d", id))),
+			})
+		}
+	}
+	return all
+}
 
 // leftAlone says of members that somebody else is removing from the database why
 // they do not serve. Nothing is done about them: who did it has a reason.
@@ -25,14 +62,17 @@ func (sc Scene) leftAlone(p Profile, v verdict) verdict {
 	return v
 }
 
-// PDCtl is a command that talks to PD from a pod of it that serves, if there is one.
-func (sc Scene) PDCtl(args string) string {
-	pod := sc.Cluster.PodName(topology.PD, 0)
-	for _, m := range sc.All.Groups[topology.PD].Members {
+// PDCtl is a command that talks to PD.
+func (sc Scene) PDCtl(args string) string { return pdCtl(sc.Cluster, sc.All, args) }
+
+// pdCtl is a command that talks to PD from a pod of it that serves, if there is one.
+func pdCtl(c topology.Cluster, s state.Snapshot, args string) string {
+	pod := c.PodName(topology.PD, 0)
+	for _, m := range s.Groups[topology.PD].Members {
 		if m.Up() {
 			pod = m.Name
 			break
 		}
 	}
-	return sc.Cluster.PDCtl(pod, args)
+	return c.PDCtl(pod, args)
 }

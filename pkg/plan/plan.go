@@ -89,6 +89,9 @@ type Plan struct {
 	// Upkeep is what is put right by the way, in any order and all at once. It
 	// is no part of the outcome: nobody waits for it.
 	Upkeep []Step
+	// Findings are what is not as it would be, because somebody else has made it so.
+	// Nothing is done about them.
+	Findings []Finding
 }
 
 // Disruptive tells whether the plan ends with a disruptive step, which must be

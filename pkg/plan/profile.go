@@ -85,6 +85,9 @@ type Hook struct {
 	// Skip gives the reason why the goal cannot be reached as things are, and
 	// the plan goes on without it. The step that follows tells.
 	Skip func(Scene, state.Member) string
+	// Schedules: the step makes or removes a scheduler in PD, so that it waits until
+	// PD has loaded those that it has.
+	Schedules bool
 	// Step is what to do now; nil when there is only to wait.
 	Step     func(Scene, state.Member) Step
 	Observed func(Scene, state.Member) string
@@ -160,6 +163,10 @@ func (sc Scene) try(h Hook, m state.Member) (v verdict, open bool) {
 		if why := h.Skip(sc, m); why != "" {
 			return verdict{notes: []string{h.Want + " (" + why + ")"}}, true
 		}
+	}
+	if wait, unloaded := loading(sc.Cluster, sc.All); unloaded && h.Schedules {
+		wait.Component = m.Kind
+		return verdict{gates: []Gate{wait}}, false
 	}
 	if h.Since != nil {
 		g.Since = h.Since(sc, m)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
@@ -82,6 +83,18 @@ type EvictLeaders struct {
 	Member  string
 	StoreID uint64
 	Leaders int // how many there are to move
+}
+
+// AdoptEviction records an evict-leader scheduler that tidb-operator made as ours, and
+// takes its mark off the pod.
+type AdoptEviction struct {
+	Member  string
+	StoreID uint64
+	PodUID  string
+	Since   time.Time // when tidb-operator began
+	Leaders int       // how many there are to move
+	// Ended: PD has no such scheduler, or it is ours, and only the mark is left.
+	Ended bool
 }
 
 // AllowLeaders removes the evict-leader scheduler of a store that we made, and
@@ -230,22 +243,23 @@ func Disruptive(s Step) bool {
 	return false
 }
 
-func (Apply) step()        {}
-func (Resize) step()       {}
-func (Restart) step()      {}
-func (Close) step()        {}
-func (MoveLeader) step()   {}
-func (RemoveMember) step() {}
-func (EvictLeaders) step() {}
-func (AllowLeaders) step() {}
-func (RemoveStore) step()  {}
-func (RestoreStore) step() {}
-func (ForgetRecord) step() {}
-func (MarkClaims) step()   {}
-func (UnmarkClaims) step() {}
-func (DeleteClaim) step()  {}
-func (DeletePod) step()    {}
-func (DeleteSet) step()    {}
+func (Apply) step()         {}
+func (Resize) step()        {}
+func (Restart) step()       {}
+func (Close) step()         {}
+func (MoveLeader) step()    {}
+func (RemoveMember) step()  {}
+func (EvictLeaders) step()  {}
+func (AllowLeaders) step()  {}
+func (AdoptEviction) step() {}
+func (RemoveStore) step()   {}
+func (RestoreStore) step()  {}
+func (ForgetRecord) step()  {}
+func (MarkClaims) step()    {}
+func (UnmarkClaims) step()  {}
+func (DeleteClaim) step()   {}
+func (DeletePod) step()     {}
+func (DeleteSet) step()     {}
 
 func (RecordFailure) step() {}
 func (RetireFailure) step() {}
@@ -253,22 +267,23 @@ func (ForgetFailure) step() {}
 func (ResizeClaim) step()   {}
 func (RecreateSet) step()   {}
 
-func (s Apply) Target() (topology.Kind, string)        { return s.Component, "" }
-func (s Resize) Target() (topology.Kind, string)       { return s.Component, "" }
-func (s Restart) Target() (topology.Kind, string)      { return s.Component, s.Member }
-func (s Close) Target() (topology.Kind, string)        { return s.Component, "" }
-func (s MoveLeader) Target() (topology.Kind, string)   { return topology.PD, s.From }
-func (s RemoveMember) Target() (topology.Kind, string) { return topology.PD, s.Member }
-func (s EvictLeaders) Target() (topology.Kind, string) { return topology.TiKV, s.Member }
-func (s AllowLeaders) Target() (topology.Kind, string) { return topology.TiKV, s.Member }
-func (s RemoveStore) Target() (topology.Kind, string)  { return topology.TiKV, s.Member }
-func (s RestoreStore) Target() (topology.Kind, string) { return topology.TiKV, s.Member }
-func (s ForgetRecord) Target() (topology.Kind, string) { return topology.TiKV, s.Member }
-func (s MarkClaims) Target() (topology.Kind, string)   { return s.Component, s.Member }
-func (s UnmarkClaims) Target() (topology.Kind, string) { return s.Component, s.Member }
-func (s DeleteClaim) Target() (topology.Kind, string)  { return s.Component, s.Member }
-func (s DeletePod) Target() (topology.Kind, string)    { return s.Component, s.Member }
-func (s DeleteSet) Target() (topology.Kind, string)    { return s.Component, "" }
+func (s Apply) Target() (topology.Kind, string)         { return s.Component, "" }
+func (s Resize) Target() (topology.Kind, string)        { return s.Component, "" }
+func (s Restart) Target() (topology.Kind, string)       { return s.Component, s.Member }
+func (s Close) Target() (topology.Kind, string)         { return s.Component, "" }
+func (s MoveLeader) Target() (topology.Kind, string)    { return topology.PD, s.From }
+func (s RemoveMember) Target() (topology.Kind, string)  { return topology.PD, s.Member }
+func (s EvictLeaders) Target() (topology.Kind, string)  { return topology.TiKV, s.Member }
+func (s AllowLeaders) Target() (topology.Kind, string)  { return topology.TiKV, s.Member }
+func (s AdoptEviction) Target() (topology.Kind, string) { return topology.TiKV, s.Member }
+func (s RemoveStore) Target() (topology.Kind, string)   { return topology.TiKV, s.Member }
+func (s RestoreStore) Target() (topology.Kind, string)  { return topology.TiKV, s.Member }
+func (s ForgetRecord) Target() (topology.Kind, string)  { return topology.TiKV, s.Member }
+func (s MarkClaims) Target() (topology.Kind, string)    { return s.Component, s.Member }
+func (s UnmarkClaims) Target() (topology.Kind, string)  { return s.Component, s.Member }
+func (s DeleteClaim) Target() (topology.Kind, string)   { return s.Component, s.Member }
+func (s DeletePod) Target() (topology.Kind, string)     { return s.Component, s.Member }
+func (s DeleteSet) Target() (topology.Kind, string)     { return s.Component, "" }
 
 func (s RecordFailure) Target() (topology.Kind, string) { return s.Component, s.Member }
 func (s RetireFailure) Target() (topology.Kind, string) { return s.Component, s.Member }
@@ -307,6 +322,13 @@ func (s MoveLeader) String() string {
 func (s RemoveMember) String() string { return fmt.Sprintf("remove PD member %s", s.Member) }
 func (s EvictLeaders) String() string { return "evict region leaders from " + s.Member }
 func (s AllowLeaders) String() string { return "allow region leaders on " + s.Member }
+
+func (s AdoptEviction) String() string {
+	if s.Ended {
+		return "take tidb-operator's mark of an eviction off pod " + s.Member
+	}
+	return "take over tidb-operator's eviction of region leaders from " + s.Member
+}
 
 func (s RemoveStore) String() string {
 	return fmt.Sprintf("take store %d of %s offline", s.StoreID, s.Member)

@@ -31,6 +31,7 @@ var steps = []struct {
 	{plan.MoveLeader{From: "m", To: "n"}, pd, "m", true, false},
 	{plan.RemoveMember{Member: "m"}, pd, "m", true, false},
 	{plan.EvictLeaders{Member: "m"}, tikv, "m", false, false},
+	{plan.AdoptEviction{Member: "m"}, tikv, "m", false, false},
 	{plan.AllowLeaders{Member: "m"}, tikv, "m", false, false},
 	{plan.RemoveStore{Member: "m"}, tikv, "m", true, false},
 	{plan.RestoreStore{Member: "m"}, tikv, "m", false, false},

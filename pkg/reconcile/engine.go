@@ -198,7 +198,11 @@ func (e *stepError) Unwrap() error { return e.err }
 
 // UndoError says that temporary state could not be taken back. It stays recorded
 // in the cluster, so that the next run finds it.
-type UndoError struct{ err error }
+type UndoError struct {
+	err error
+	// gates are what has to hold before the rest can be taken back.
+	gates []plan.Gate
+}
 
 func (e *UndoError) Error() string {
 	return "what is temporary could not be taken back, and stays recorded in the cluster: " + e.err.Error()
@@ -214,17 +218,21 @@ func (e Engine) Undo(ctx context.Context) error {
 	}
 	w, s, err := e.Observer.Observe(ctx, true)
 	if err != nil {
-		return &UndoError{err}
+		return &UndoError{err: err}
 	}
 	if w.Cluster.Paused {
 		return nil // paused means that nothing is done, not even this
 	}
 	var failed error
-	for _, step := range plan.Undo(s) {
+	steps, gates := plan.Undo(w, s)
+	for _, step := range steps {
 		failed = errors.Join(failed, e.do(ctx, step))
 	}
+	for _, g := range gates {
+		failed = errors.Join(failed, fmt.Errorf("%s; %s", g, g.Unblock))
+	}
 	if failed != nil {
-		return &UndoError{failed}
+		return &UndoError{failed, gates}
 	}
 	return nil
 }

@@ -51,11 +51,22 @@ func Run(ctx context.Context, e Engine, w Waiter) (plan.Plan, error) {
 }
 
 // takeBack is Undo, more than once where it fails: PD may be without a leader for
-// some seconds, and what is left in PD now stays there until the next run.
+// some seconds, and what is left in PD now stays there until the next run. What has
+// to be waited for is waited for as long as there is time.
 func (e Engine) takeBack(ctx context.Context, w Waiter) error {
-	for n := 1; ; n++ {
+	for failures := 0; ; {
 		err := e.Undo(ctx)
-		if err == nil || n == undoAttempts || isFinal(err) || isHandsOff(err) || w.Wait(ctx, plan.Plan{}, err) != nil {
+		undo, _ := errors.AsType[*UndoError](err)
+		switch {
+		case err == nil || isFinal(err) || isHandsOff(err):
+			return err
+		case undo != nil && len(undo.gates) > 0:
+			if w.Wait(ctx, plan.Plan{Outcome: plan.Wait, Gates: undo.gates}, nil) != nil {
+				return err
+			}
+			continue
+		}
+		if failures++; failures == undoAttempts || w.Wait(ctx, plan.Plan{}, err) != nil {
 			return err
 		}
 	}

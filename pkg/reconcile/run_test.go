@@ -152,7 +152,7 @@ func TestInterruptDuringStep(t *testing.T) {
 func interrupted(t *testing.T, s *stage) error {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	s.shows = []show{{c: evicting()}}
+	s.shows = append(s.shows, show{c: evicting()})
 	s.waited = func(n int) error {
 		if n == 1 {
 			cancel(errStopped)
@@ -226,4 +226,43 @@ func TestPaused(t *testing.T) {
 			t.Errorf("got %s, %v, %q, want %q", p.Outcome, err, s.log, want)
 		}
 	})
+}
+
+// What cannot be taken back before PD has loaded its schedulers is waited for, as
+// long as there is time, and more often than what fails is tried.
+func TestUndoWaitsForSchedulers(t *testing.T) {
+	unloaded := evicting()
+	unloaded.Seen.PD.SchedulersUnknown = true
+	s := &stage{shows: []show{{c: evicting()}}}
+	for range 3 * undoAttempts {
+		s.shows = append(s.shows, show{c: unloaded})
+	}
+	if err := interrupted(t, s); !errors.Is(err, errStopped) || errors.As(err, new(*UndoError)) {
+		t.Errorf("got %v", err)
+	}
+	if last := s.log[len(s.log)-1]; last != allow {
+		t.Errorf("ended with %q", last)
+	}
+}
+
+// What somebody else did in PD, and this run has left as it is, is told at its end.
+func TestFindingsAtTheEnd(t *testing.T) {
+	c := rest()
+	c.Member("t-tikv-0").Database.Evicting = true
+	s := &stage{shows: []show{{c: c}}}
+	e := s.engine()
+	if _, err := Run(t.Context(), e, s); err != nil {
+		t.Fatal(err)
+	}
+	e.Story.Done(event.OutcomeConverged, 0, time.Second, nil)
+	e.Story.Done(event.OutcomeConverged, 0, time.Second, nil)
+	var told []event.Event
+	for _, ev := range s.events {
+		if ev.Type == event.Notice || ev.Type == event.Done {
+			told = append(told, ev)
+		}
+	}
+	if len(told) != 3 || told[0].Member != "t-tikv-0" || told[0].Component != "tikv" || told[0].Hint == "" || told[1].Type != event.Done {
+		t.Errorf("told %+v", told)
+	}
 }

@@ -27,6 +27,7 @@ type Story struct {
 	gates   []gateSeen
 	counts  map[topology.Kind]counts
 	aside   map[string]bool // notices about upkeep
+	found   []plan.Finding  // of the last turn
 }
 
 type gateSeen struct {
@@ -67,6 +68,7 @@ func (st *Story) Decided(w plan.Wanted, s state.Snapshot, p plan.Plan) {
 	if !st.begin(p) {
 		return
 	}
+	st.found = p.Findings
 	for _, g := range w.Groups {
 		st.progress(g, s.Groups[g.Kind])
 	}
@@ -204,14 +206,20 @@ func (st *Story) once(about string, e event.Event) {
 	st.tell(e)
 }
 
-// Done tells the end.
+// Done tells the end, and before it what somebody else did in the database, which
+// this run has left as it is.
 func (st *Story) Done(outcome string, code int, took time.Duration, err error) {
+	for _, f := range st.found {
+		st.tell(event.Event{
+			Type: event.Notice, Component: string(f.Component), Member: f.Member, Reason: f.Text, Hint: f.Hint,
+		})
+	}
 	e := event.Event{Type: event.Done, Outcome: outcome, ExitCode: &code, Seconds: took.Seconds()}
 	if err != nil {
 		e.Error = err.Error()
 	}
 	st.tell(e)
-	st.planned, st.gates = false, nil
+	st.planned, st.gates, st.found = false, nil, nil
 	clear(st.counts)
 }
 

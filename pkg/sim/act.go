@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
@@ -115,6 +116,8 @@ func (w *World) take(step plan.Step) error {
 		return w.removeMember(s.ID)
 	case plan.EvictLeaders:
 		return w.evictLeaders(s)
+	case plan.AdoptEviction:
+		return w.adoptEviction(s)
 	case plan.AllowLeaders:
 		return w.allowLeaders(s)
 	case plan.RemoveStore:
@@ -284,6 +287,30 @@ func (w *World) evictLeaders(s plan.EvictLeaders) error {
 	}
 	if w.evicts[s.StoreID] == nil {
 		w.evicts[s.StoreID] = &scheduler{ours: true}
+	}
+	return nil
+}
+
+// adoptEviction writes the record before it takes tidb-operator's mark off the pod.
+func (w *World) adoptEviction(s plan.AdoptEviction) error {
+	if !w.serving() || !w.reached() {
+		return errNoPD
+	}
+	if _, known := w.recordOf(s.StoreID); w.evicts[s.StoreID] != nil && !known {
+		if s.Ended {
+			return errConflict
+		}
+		w.evicts[s.StoreID].ours = true
+		w.writeRecord(record{owner: w.owner, Eviction: state.Eviction{
+			StoreID: s.StoreID, Member: s.Member, Since: s.Since, Leaders: max(s.Leaders, 0),
+		}})
+	}
+	if w.chance(w.Faults.Fail) {
+		return errHalfWay
+	}
+	i, _ := w.cluster.Ordinal(topology.TiKV, s.Member)
+	if p := w.pods[tikv][i]; p != nil && p.uid == s.PodUID {
+		p.evictionBegun = time.Time{}
 	}
 	return nil
 }

@@ -225,7 +225,7 @@ func (w *World) observePod(p *pod) *state.Pod {
 	out := &state.Pod{
 		UID: p.uid, Revision: p.revision, Ready: p.ready, Terminating: p.terminating(),
 		Since: w.at(p.since), Problem: p.problem, Ran: p.ran, Made: w.at(p.made), Restarts: p.restarts,
-		Node: "node",
+		Node: "node", EvictionBegun: p.evictionBegun,
 	}
 	if p.last[1] != 0 {
 		out.Last = state.Run{Started: w.at(p.last[0]), Ended: w.at(p.last[1])}

@@ -1,6 +1,9 @@
 package sim
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // set is a StatefulSet: what was asked of it, and what its controller has seen.
 type set struct {
@@ -66,6 +69,9 @@ type pod struct {
 	refuses     int64  // until when its status port answers with errors
 	advice      advice // what a PD without data was told when it started
 	joined      int64  // when a PD process has become a part of the cluster
+	// evictionBegun is tidb-operator's mark on the pod of a store that it evicts
+	// region leaders from; zero when there is none.
+	evictionBegun time.Time
 }
 
 func (p *pod) terminating() bool { return p.goneAt != never }

@@ -327,3 +327,42 @@ func TestReclaimCalledOff(t *testing.T) {
 	})
 	fine(t, w)
 }
+
+// A tidb-operator goes in the middle of an upgrade: its eviction is taken over and
+// ended, and its mark on the pod goes, so that a scheduler that a person makes later
+// stays.
+func TestEvictionOfOperatorIsEnded(t *testing.T) {
+	for _, upgrade := range []bool{false, true} {
+		w := settled(Options{})
+		id := w.stores[2].id
+		w.evicts[id] = &scheduler{}
+		w.pods[tikv][2].evictionBegun = w.Now()
+		if upgrade {
+			w.Upgrade("v2", topology.TiKV)
+		}
+		fine(t, w)
+		if w.evicts[id] != nil || !w.pods[tikv][2].evictionBegun.IsZero() || w.Soft.WithLeaders > 0 {
+			t.Fatal(w.Transcript())
+		}
+		w.evicts[id] = &scheduler{}
+		w.Upgrade("v3", topology.TiDB)
+		fine(t, w)
+		if w.evicts[id] == nil {
+			t.Error(w.Transcript())
+		}
+	}
+}
+
+// A store that somebody takes offline in PD stays so, whatever is asked of the
+// cluster. What it has moves away, and its member gets a new store.
+func TestStoreTakenOfflineByAPerson(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+	s := w.stores[1]
+	s.state, s.emptyAt = state.StoreOffline, w.t
+	w.Upgrade("v2", topology.TiKV)
+	fine(t, w)
+	neverTold(t, w, "back up")
+	if s.state != state.StoreTombstone || !told(w, "somebody else took store 2 offline") {
+		t.Error(w.Transcript())
+	}
+}

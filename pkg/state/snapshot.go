@@ -70,6 +70,10 @@ type PD struct {
 	// makes new copies of its regions (schedule.max-store-down-time); zero while
 	// all stores are Up and nobody asked.
 	MaxStoreDown time.Duration
+	// SchedulersUnknown: PD answers, but has not loaded its schedulers yet. What it
+	// says of them then is not true, so that Database.Evicting is unknown of every
+	// store, and no scheduler can be made or removed.
+	SchedulersUnknown bool
 	// Bootstrapped: a first store has joined, PD can speak of stores.
 	Bootstrapped bool
 }
@@ -100,6 +104,8 @@ type Eviction struct {
 	StoreID uint64
 	Member  string // the pod's name
 	Since   time.Time
+	// Foreign: somebody else made the scheduler before us, and it stays.
+	Foreign bool
 	// Leaders is how many there were to move when it began; 0 when nobody knew.
 	Leaders int
 	// Ended is when the scheduler was removed again after the store's restart;

@@ -42,6 +42,10 @@ const (
 // ordinal has to delete the claim first. The value is the time of the marking.
 const AnnotationDeferDeleting = "tidb.pingcap.com/pvc-defer-deleting"
 
+// AnnotationEvictionBegun is tidb-operator's mark on the pod of a store that it evicts
+// region leaders from before a restart. The value is when it began.
+const AnnotationEvictionBegun = "evictLeaderBeginTime"
+
 // SetName is the name of the component's StatefulSet, e.g. "basic-tikv".
 func (c Cluster) SetName(k Kind) string { return c.Name + "-" + string(k) }
 

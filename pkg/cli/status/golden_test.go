@@ -85,7 +85,13 @@ func cases() map[string]sight {
 	down := plan.Gate{Component: topology.TiKV, Member: "t-tikv-0", Want: "serving", Observed: "pod is not ready", Unblock: "kubectl describe pod t-tikv-0"}
 	blocked := down
 	blocked.Blocked = true
+	foreign := plantest.New(3, 3, 2).Evicting("t-tikv-2", 2*time.Minute, 0)
+	foreign.Seen.Evictions[0].Foreign = true
+	found := plan.Plan{Findings: []plan.Finding{{
+		Component: topology.TiKV, Member: "t-tikv-2", Text: "store 3 leads no regions", Hint: "see it: kubectl exec t-pd-0",
+	}}}
 	return map[string]sight{
+		"found":       seen(foreign, found),
 		"at-rest":     seen(plantest.New(3, 3, 2), plan.Plan{}),
 		"to-do":       seen(growing, plan.Plan{Outcome: plan.Act, Steps: []plan.Step{plan.Resize{Component: topology.TiKV, From: 3, To: 4}}}),
 		"driven":      driven,
@@ -113,7 +119,7 @@ func TestShow(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	for _, name := range []string{"driven", "blind", "suspended"} {
+	for _, name := range []string{"driven", "blind", "suspended", "found"} {
 		var b bytes.Buffer
 		if err := output.Write(&b, cases()[name].view()); err != nil {
 			t.Error(err)

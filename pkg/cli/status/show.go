@@ -50,7 +50,13 @@ func (l sight) remarks(out io.Writer) {
 	if pd, _ := l.wanted.Group(topology.PD); !l.snapshot.PD.Known() && !pd.Suspend {
 		fmt.Fprintf(out, "\nPD could not be asked: %s\n", l.snapshot.PD.Problem)
 	}
+	for _, f := range l.plan.Findings {
+		fmt.Fprintf(out, "\n%s: %s\n  %s\n", f.Member, f.Text, f.Hint)
+	}
 	for _, e := range l.snapshot.Evictions {
+		if e.Foreign {
+			continue
+		}
 		fmt.Fprintf(out, "\nkubectl tidb keeps region leaders off %s (store %d), for %s now\n",
 			e.Member, e.StoreID, duration.HumanDuration(l.snapshot.At.Sub(e.Since)))
 	}

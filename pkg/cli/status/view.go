@@ -21,6 +21,7 @@ type view struct {
 	Gates     []gate     `json:"gates"`
 	PD        pd         `json:"pd"`
 	Evictions []eviction `json:"evictions,omitempty"`
+	Findings  []finding  `json:"findings,omitempty"`
 }
 
 type pd struct {
@@ -56,6 +57,14 @@ type eviction struct {
 	Since   time.Time `json:"since"`
 }
 
+// finding is something that somebody else did in the database.
+type finding struct {
+	Component string `json:"component"`
+	Member    string `json:"member,omitempty"`
+	Text      string `json:"text"`
+	Hint      string `json:"hint,omitempty"`
+}
+
 func (l sight) view() view {
 	c := l.wanted.Cluster
 	v := view{
@@ -76,7 +85,12 @@ func (l sight) view() view {
 		v.Gates = append(v.Gates, gate{string(g.Component), g.Member, g.Want, g.Observed, g.Blocked, g.Unblock})
 	}
 	for _, e := range l.snapshot.Evictions {
-		v.Evictions = append(v.Evictions, eviction{e.StoreID, e.Member, e.Since.UTC()})
+		if !e.Foreign {
+			v.Evictions = append(v.Evictions, eviction{e.StoreID, e.Member, e.Since.UTC()})
+		}
+	}
+	for _, f := range l.plan.Findings {
+		v.Findings = append(v.Findings, finding{string(f.Component), f.Member, f.Text, f.Hint})
 	}
 	return v
 }
