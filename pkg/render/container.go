@@ -3,6 +3,7 @@ package render
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -87,8 +88,10 @@ func logTailer(comp component, name, file string, mount corev1.VolumeMount, reso
 	}}
 }
 
-// keepTailers keeps the words of tailers that run, as long as they are about the
-// same file: an existing cluster does not restart for better ones.
+// keepTailers keeps the words of tailers that run, as long as they are those of
+// this version, an earlier one or tidb-operator, for the same file: an existing
+// cluster does not restart for better ones. Other words are the user's patch, which
+// withAdditional applies again if it is still there.
 func keepTailers(logs []tailer, live *appsv1.StatefulSet) []corev1.Container {
 	var applied appsv1.StatefulSetSpec
 	if live != nil {
@@ -97,13 +100,24 @@ func keepTailers(logs []tailer, live *appsv1.StatefulSet) []corev1.Container {
 	var containers []corev1.Container
 	for _, l := range logs {
 		for _, c := range applied.Template.Spec.Containers {
-			if c.Name == l.Name && strings.Contains(strings.Join(c.Command, " "), l.file) {
+			if c.Name == l.Name && tails(c.Command, l.file) {
 				l.Command = c.Command
 			}
 		}
 		containers = append(containers, l.Container)
 	}
 	return containers
+}
+
+// tails tells whether a command is one of those that generated tailers have: it
+// makes the file where it is missing and prints what is added to it.
+func tails(command []string, file string) bool {
+	if len(command) != 3 || command[0] != "sh" || command[1] != "-c" {
+		return false
+	}
+	text := strings.TrimPrefix(command[2], "trap 'exit 0' TERM; ")
+	rest, ok := strings.CutPrefix(text, fmt.Sprintf("touch %[1]s; tail -n0 -F %[1]s", file))
+	return ok && (rest == ";" || rest == "" || rest == " & wait")
 }
 
 // logMount finds the volume that the user has named for a log: a storage volume
@@ -123,15 +137,17 @@ func logMount(comp component, name string, storage []corev1.VolumeMount) (corev1
 }
 
 // withAdditional adds the user's containers. One that has the name of a
-// generated container is a strategic merge patch for it.
+// generated container is a strategic merge patch for it; of several for the same
+// one, the last is used, as tidb-operator does.
 func withAdditional(containers, additional []corev1.Container) ([]corev1.Container, error) {
+	generated := slices.Clone(containers)
 	for _, extra := range additional {
-		i := index(containers, extra.Name)
+		i := index(generated, extra.Name)
 		if i < 0 {
 			containers = append(containers, extra)
 			continue
 		}
-		patched, err := patch(containers[i], extra)
+		patched, err := patch(generated[i], extra)
 		if err != nil {
 			return nil, fmt.Errorf("merge additional container %s: %w", extra.Name, err)
 		}

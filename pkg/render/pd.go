@@ -90,10 +90,13 @@ func pdService(comp component) *corev1.Service {
 	s := service(comp, c.SetName(topology.PD), usedByUser, servicePort("client", topology.PDClientPort))
 	s.Spec.Type = corev1.ServiceTypeClusterIP
 	for _, old := range c.Source.Spec.Services { // the way of older TidbClusters
-		if t := corev1.ServiceType(old.Type); old.Name == string(topology.PD) &&
-			(t == corev1.ServiceTypeNodePort || t == corev1.ServiceTypeLoadBalancer) {
+		if old.Name != string(topology.PD) {
+			continue
+		}
+		if t := corev1.ServiceType(old.Type); t == corev1.ServiceTypeNodePort || t == corev1.ServiceTypeLoadBalancer {
 			s.Spec.Type = t
 		}
+		break // the first of several is used, as tidb-operator does
 	}
 	if spec == nil {
 		return s

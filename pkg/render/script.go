@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -28,6 +29,10 @@ type script struct {
 	// as the spec says. They cover what a spec can change; the rest is the
 	// same in every script.
 	words []word
+	// program is what an operator's script executes with the user's arguments
+	// last, "" where there can be none.
+	program   string
+	arguments []string
 }
 
 // word is a piece of a script that does not continue on either side: /a/b is
@@ -83,12 +88,16 @@ func tidbScript(c topology.Cluster, db *v1alpha1.TiDBSpec) script {
 		ours := c.Source.StartScriptVersion() == v1alpha1.StartScriptV2
 		need = append(need, word{text: words, quoted: arguments(db.Arguments), ours: ours})
 	}
-	return newScript(topology.TiDB, map[string]any{
+	made := newScript(topology.TiDB, map[string]any{
 		"Peers":     peers(c, topology.TiDB),
 		"PD":        fmt.Sprintf("%s:%d", c.SetName(topology.PD), topology.PDClientPort),
 		"Plugins":   plugins,
 		"Arguments": arguments(db.Arguments),
 	}, need...)
+	if c.Source.StartScriptVersion() != v1alpha1.StartScriptV2 {
+		made.program, made.arguments = "/tidb-server", strings.Fields(words)
+	}
+	return made
 }
 
 // peers is what follows the pod's name in its DNS name.
@@ -146,7 +155,26 @@ func (s script) fits(text string) bool {
 			return false
 		}
 	}
+	if last, ok := executed(text, s.program); ok && !slices.Equal(last, s.arguments) {
+		return false // it may have more arguments than are asked for
+	}
 	return text != ""
+}
+
+// executed are the words that follow a program and a variable with its own
+// arguments on the line that executes it. It is not known where a script has no
+// such line.
+func executed(text, program string) ([]string, bool) {
+	if program == "" {
+		return nil, false
+	}
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) > 2 && words[0] == "exec" && words[1] == program && strings.HasPrefix(words[2], "$") {
+			return words[3:], true
+		}
+	}
+	return nil, false
 }
 
 func hasWord(text, word string) bool {

@@ -28,6 +28,10 @@ func claim(name string, size resource.Quantity, class classes) corev1.Persistent
 	}
 }
 
+// gives tells whether a volume has a class of its own. An empty name is none, as
+// in tidb-operator: the component's class is used.
+func gives(class *string) bool { return class != nil && *class != "" }
+
 // dataClaim is sized by the component's storage request.
 func dataClaim(k topology.Kind, resources corev1.ResourceRequirements, class classes) (corev1.PersistentVolumeClaim, error) {
 	size, ok := resources.Requests[corev1.ResourceStorage]
@@ -49,10 +53,10 @@ func storageVolumes(k topology.Kind, volumes []v1alpha1.StorageVolume, class cla
 		}
 		name := string(k) + "-" + v.Name
 		own := class
-		if v.StorageClassName != nil {
+		if gives(v.StorageClassName) {
 			own.storage = v.StorageClassName
 		}
-		if v.VolumeAttributesClassName != nil {
+		if gives(v.VolumeAttributesClassName) {
 			own.attributes = v.VolumeAttributesClassName
 		}
 		claims = append(claims, claim(name, size, own))

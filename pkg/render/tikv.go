@@ -2,6 +2,7 @@ package render
 
 import (
 	"path"
+	"regexp"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -86,7 +87,7 @@ func tikvLogs(comp component, storage []corev1.VolumeMount) ([]tailer, error) {
 	kv := comp.cluster.Source.Spec.TiKV
 	resources := kv.GetLogTailerSpec().ResourceRequirements
 	rocks, raft := "rocksdb.info", "raftdb.info"
-	if v, err := topology.ParseVersion(comp.Version); err == nil && v.Less(release5) {
+	if before5(comp.Version) {
 		rocks, raft = "db/LOG", "raft/LOG"
 	}
 	var logs []tailer
@@ -112,12 +113,16 @@ func tikvLogs(comp component, storage []corev1.VolumeMount) ([]tailer, error) {
 	return logs, nil
 }
 
-var release5 = mustVersion("v5.0.0")
+// releaseTag is the tag of a release, and its major version.
+var releaseTag = regexp.MustCompile(`^v?(\d+)(\.\d+){0,2}(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 
-func mustVersion(tag string) topology.Version {
-	v, err := topology.ParseVersion(tag)
-	if err != nil {
-		panic(err)
+// before5 tells whether a tag is of a release before v5.0. One that is no semantic
+// version, such as v4.0.16_custom, counts as a newer one, as in tidb-operator.
+func before5(tag string) bool {
+	parts := releaseTag.FindStringSubmatch(tag)
+	if parts == nil {
+		return false
 	}
-	return v
+	major, err := strconv.Atoi(parts[1])
+	return err == nil && major < 5
 }

@@ -45,8 +45,9 @@ func set(table map[string]any, key string, value any) error {
 	return nil
 }
 
-// bareNumbers writes two durations of TiKV as bare numbers where the user gave
-// digits only: older releases know them as numbers of milliseconds.
+// bareNumbers writes two durations of TiKV as bare numbers where the user gave a
+// whole number only, with a sign perhaps: older releases know them as numbers of
+// milliseconds.
 func bareNumbers(user *config.GenericConfig) *config.GenericConfig {
 	result := user.DeepCopy()
 	txn, ok := result.MP["pessimistic-txn"].(map[string]any)
@@ -58,8 +59,8 @@ func bareNumbers(user *config.GenericConfig) *config.GenericConfig {
 		if !ok {
 			continue
 		}
-		if n, err := strconv.ParseUint(text, 10, 63); err == nil {
-			txn[key] = int64(n)
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			txn[key] = n
 		}
 	}
 	return result

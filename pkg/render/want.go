@@ -75,6 +75,7 @@ func wantGroup(c topology.Cluster, g topology.Group, have Existing, snap state.S
 		return plan.Group{}, nil, err
 	}
 	refused := append(config.refused, immutable(comp, set, have, snap.Groups[g.Kind])...)
+	refused = append(refused, unstartable(comp, set)...)
 
 	wanted := plan.Group{
 		Group:    g,

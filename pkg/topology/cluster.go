@@ -15,7 +15,7 @@ type Cluster struct {
 	Name      string
 	UID       types.UID
 	// Instance is the value of the label app.kubernetes.io/instance: the
-	// TidbCluster's own such label, else its name.
+	// TidbCluster's own such label, be it empty, else its name.
 	Instance  string
 	Domain    string // spec.clusterDomain
 	AcrossK8s bool

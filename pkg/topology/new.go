@@ -35,7 +35,7 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 	if p := tc.Spec.PVReclaimPolicy; p != nil && *p != "" {
 		c.VolumePolicy = *p
 	}
-	if v := tc.Labels[LabelInstance]; v != "" {
+	if v, ok := tc.Labels[LabelInstance]; ok {
 		c.Instance = v
 	}
 	if pd := tc.Spec.PD; pd != nil {

@@ -153,3 +153,33 @@ func TestTag(t *testing.T) {
 		}
 	}
 }
+
+// TestInstance: an empty label is the instance, as it is for an operator, whose
+// objects have it.
+func TestInstance(t *testing.T) {
+	for name, tt := range map[string]struct {
+		labels map[string]string
+		want   string
+	}{
+		"no label":     {map[string]string{"a": "b"}, "basic"},
+		"a label":      {map[string]string{LabelInstance: "x"}, "x"},
+		"an empty one": {map[string]string{LabelInstance: ""}, ""},
+	} {
+		tc := valid()
+		tc.Labels = tt.labels
+		if got := New(tc).Instance; got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// TestConfigured: an empty configuration is one that the user gives.
+func TestConfigured(t *testing.T) {
+	tc := valid()
+	tc.Spec.TiKV.Config = v1alpha1.NewTiKVConfig()
+	for _, g := range New(tc).Groups {
+		if want := g.Kind == TiKV; g.Configured != want {
+			t.Errorf("%s: %t", g.Kind, g.Configured)
+		}
+	}
+}

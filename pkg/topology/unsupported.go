@@ -38,12 +38,6 @@ func unsupported(tc *v1alpha1.TidbCluster) field.ErrorList {
 
 	if pd := spec.PD; pd != nil {
 		refuse(pd.Mode != "", "PD as microservices", "pd", "mode")
-		if s := pd.Service; s != nil {
-			const port = "PD's Service listens on PD's port, and takes no restrictions"
-			refuse(s.Port != nil, port, "pd", "service", "port")
-			refuse(len(s.LoadBalancerSourceRanges) > 0, port, "pd", "service", "loadBalancerSourceRanges")
-			refuse(s.LoadBalancerClass != nil, port, "pd", "service", "loadBalancerClass")
-		}
 	}
 	if db := spec.TiDB; db != nil {
 		refuse(db.IsTLSClientEnabled(), "TLS for SQL clients", "tidb", "tlsClient", "enabled")

@@ -119,6 +119,8 @@ func TestWarnings(t *testing.T) {
 		"tidb-B10: arguments, new cluster": {nil, `{startScriptVersion: v2, tidb: {arguments: [--a]}}`, nil, ""},
 		"tidb-B16: probe": {born, `tidb: {customizedStartupProbe: {image: a, binaryName: b, initialDelaySeconds: 3, successThreshold: 2}}`,
 			[]string{"spec.tidb.customizedStartupProbe.initialDelaySeconds", "spec.tidb.customizedStartupProbe.successThreshold"}, "no effect"},
+		"PD's Service": {nil, `pd: {service: {port: 2379, loadBalancerClass: x, loadBalancerSourceRanges: [10.0.0.0/8]}}`,
+			[]string{"spec.pd.service.port has no effect", "spec.pd.service.loadBalancerSourceRanges has no effect", "spec.pd.service.loadBalancerClass has no effect"}, ""},
 		"pods that wait for a person":            {born, `{annotations: {runmode: debug}, tidb: {annotations: {runmode: debug}}}`, []string{"spec.annotations[runmode]", "spec.tidb.annotations[runmode]"}, "start nothing"},
 		"suspended, scaled":                      {written(t, asleepSpec), `{suspendAction: {suspendStatefulSet: true}, tikv: {replicas: 4}}`, []string{"spec.suspendAction keeps TiKV suspended"}, "takes effect when"},
 		"suspended, upgraded":                    {written(t, asleepSpec), `{suspendAction: {suspendStatefulSet: true}, version: v8.1.1}`, []string{"spec.suspendAction keeps PD, TiKV, TiDB suspended"}, ""},

@@ -134,14 +134,7 @@ func TestNotSupportedYet(t *testing.T) {
 		"spec.startScriptV2FeatureFlags": func(tc *v1alpha1.TidbCluster) {
 			tc.Spec.StartScriptV2FeatureFlags = []v1alpha1.StartScriptV2FeatureFlag{v1alpha1.StartScriptV2FeatureFlagWaitForDnsNameIpMatch}
 		},
-		"spec.pd.mode":         func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Mode = "ms" },
-		"spec.pd.service.port": func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Service = &v1alpha1.ServiceSpec{Port: new(int32)} },
-		"spec.pd.service.loadBalancerSourceRanges": func(tc *v1alpha1.TidbCluster) {
-			tc.Spec.PD.Service = &v1alpha1.ServiceSpec{LoadBalancerSourceRanges: []string{"10.0.0.0/8"}}
-		},
-		"spec.pd.service.loadBalancerClass": func(tc *v1alpha1.TidbCluster) {
-			tc.Spec.PD.Service = &v1alpha1.ServiceSpec{LoadBalancerClass: text("x")}
-		},
+		"spec.pd.mode": func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Mode = "ms" },
 		"spec.tidb.tlsClient.enabled": func(tc *v1alpha1.TidbCluster) {
 			tc.Spec.TiDB.TLSClient = &v1alpha1.TiDBTLSClient{Enabled: true}
 		},

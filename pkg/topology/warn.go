@@ -33,6 +33,7 @@ func Warnings(old, tc *v1alpha1.TidbCluster) []Warning {
 	if tc.Spec.PreferIPv6 {
 		warnings = append(warnings, Warning{at.Child("preferIPv6"), "has an effect on TiKV and the Services only: PD and TiDB listen on IPv4"})
 	}
+	warnings = append(warnings, ofPDService(tc)...)
 	if db := tc.Spec.TiDB; db != nil {
 		at := at.Child("tidb")
 		if old != nil && len(db.Arguments) > 0 && tc.Spec.StartScriptVersion == v1alpha1.StartScriptV2 {
@@ -50,6 +51,26 @@ func Warnings(old, tc *v1alpha1.TidbCluster) []Warning {
 	}
 	warnings = append(warnings, asleep(old, tc)...)
 	return append(warnings, persisted(old, tc)...)
+}
+
+// ofPDService tells of what PD's Service does not follow, neither here nor under
+// tidb-operator, so that clusters which have it run today.
+func ofPDService(tc *v1alpha1.TidbCluster) []Warning {
+	if tc.Spec.PD == nil || tc.Spec.PD.Service == nil {
+		return nil
+	}
+	spec, at := tc.Spec.PD.Service, field.NewPath("spec", "pd", "service")
+	var warnings []Warning
+	if spec.Port != nil {
+		warnings = append(warnings, Warning{at.Child("port"), fmt.Sprintf("has no effect: PD's Service has port %d", PDClientPort)})
+	}
+	if len(spec.LoadBalancerSourceRanges) > 0 {
+		warnings = append(warnings, Warning{at.Child("loadBalancerSourceRanges"), "has no effect: PD's Service takes no restrictions; use a NetworkPolicy"})
+	}
+	if spec.LoadBalancerClass != nil {
+		warnings = append(warnings, Warning{at.Child("loadBalancerClass"), "has no effect: PD's Service has the cluster's default class of load balancers"})
+	}
+	return warnings
 }
 
 // asleep tells of a change of components that are suspended: it is done as soon

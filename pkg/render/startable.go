@@ -1,0 +1,77 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// unstartable names what keeps Kubernetes from making pods of a StatefulSet. It
+// says so only when the pods are made: a rollout would stop at its first one. What
+// the live StatefulSet has already is left out, since its pods run: something else
+// may add to them what is missing here.
+func unstartable(comp component, wanted *appsv1.StatefulSet) field.ErrorList {
+	known := map[string]bool{}
+	if comp.live != nil {
+		if applied, ok := lastApplied[appsv1.StatefulSetSpec](comp.live.ObjectMeta); ok {
+			for _, f := range flaws(comp, applied) {
+				known[f.Error()] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(flaws(comp, wanted.Spec), func(e *field.Error) bool { return known[e.Error()] })
+}
+
+// flaws are mounts without a volume, and names and paths that are there twice.
+func flaws(comp component, spec appsv1.StatefulSetSpec) field.ErrorList {
+	pod := spec.Template.Spec
+	at := field.NewPath("spec", string(comp.Kind))
+	volumes := map[string]bool{}
+	var errs field.ErrorList
+	for _, v := range pod.Volumes {
+		if volumes[v.Name] {
+			errs = append(errs, field.Duplicate(at.Child("additionalVolumes").Key(v.Name).Child("name"), v.Name))
+		}
+		volumes[v.Name] = true
+	}
+	for _, c := range spec.VolumeClaimTemplates {
+		volumes[c.Name] = true
+	}
+	names := map[string]bool{}
+	for i, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+		list := at.Child("additionalContainers")
+		if i < len(pod.InitContainers) {
+			list = at.Child("initContainers")
+		}
+		if names[c.Name] {
+			errs = append(errs, field.Duplicate(list.Key(c.Name).Child("name"), c.Name))
+		}
+		names[c.Name] = true
+		mounts := list.Key(c.Name).Child("volumeMounts")
+		if c.Name == string(comp.Kind) {
+			mounts = at.Child("additionalVolumeMounts")
+		}
+		errs = append(errs, unmountable(c, volumes, mounts)...)
+	}
+	return errs
+}
+
+// unmountable are the mounts of a container that Kubernetes refuses.
+func unmountable(c corev1.Container, volumes map[string]bool, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	paths := map[string]bool{}
+	for _, m := range c.VolumeMounts {
+		if !volumes[m.Name] {
+			errs = append(errs, field.Invalid(at.Key(m.Name).Child("name"), m.Name,
+				fmt.Sprintf("the pod has no such volume for container %s: name one of additionalVolumes or of storageVolumes", c.Name)))
+		}
+		if paths[m.MountPath] {
+			errs = append(errs, field.Duplicate(at.Key(m.Name).Child("mountPath"), m.MountPath))
+		}
+		paths[m.MountPath] = true
+	}
+	return errs
+}
