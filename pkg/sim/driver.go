@@ -24,6 +24,7 @@ type driver struct {
 	finds int64 // when it finds its lease in other hands
 	lost  bool  // it has found that out: it may do nothing more
 
+	still  still        // how long it has waited for the same
 	memory memory       // what it remembers of earlier looks
 	seen   sighting     // the truth when the engine last looked
 	view   *observation // what it was shown then
@@ -152,9 +153,10 @@ func (w *World) pause(seconds int64) {
 // pacer implements reconcile.Waiter on simulated time.
 type pacer struct{ w *World }
 
-func (p pacer) Wait(ctx context.Context, _ plan.Plan, _ error) error {
+func (p pacer) Wait(ctx context.Context, next plan.Plan, err error) error {
 	w := p.w
 	d := w.driver
+	w.judgeStandstill(next, err)
 	if d.dead {
 		return errKilled // no time passes for a process that is gone
 	}

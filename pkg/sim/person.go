@@ -16,6 +16,9 @@ func (w *World) obey(p plan.Plan) {
 			w.rebuild(kindOf(g.Component))
 		}
 		w.discardLost(g)
+		if g.Blocked && strings.HasPrefix(g.Unblock, "resume ") {
+			w.Suspend()
+		}
 		name, ok := strings.CutPrefix(g.Unblock, "kubectl delete pod ")
 		if !ok || !g.Blocked {
 			continue

@@ -64,7 +64,7 @@ func (w *World) judgeCopies(victim int, say sayer) {
 		if o := w.ownStore(i); w.serves(tikv, i) && o.state == state.StoreUp {
 			up++
 		}
-		if s := w.ownStore(i); i != victim && i < w.sets[tikv].spec.replicas && s != nil && s.state == state.StoreOffline && !w.wantedBoth(tikv, i) {
+		if s := w.ownStore(i); i != victim && i < w.sets[tikv].spec.replicas && s != nil && s.state == state.StoreOffline && !s.byHand && !w.wantedBoth(tikv, i) {
 			offline++
 		}
 	}

@@ -115,6 +115,7 @@ func (f *Faults) mislead(seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 4))
 	f.Saved = true
 	f.Resign, f.Ping = pick(rng, 0, 1./150), pick(rng, 0, 1./100)
+	f.Forsake, f.Refusing, f.Standstill = pick(rng, 0, 1./300), pick(rng, 0, 0, 1./600), pick(rng, 0, 1./300)
 	f.Tunnel, f.Port, f.Hide = pick(rng, 0, 1./200), pick(rng, 0, 1./200), pick(rng, 0, 1./300)
 }
 
