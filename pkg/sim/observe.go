@@ -76,17 +76,25 @@ func (w *World) lagging() bool {
 	return w.t <= w.lag
 }
 
-// oldDatabase is a snapshot whose half from the database is an old one.
+// oldDatabase is a snapshot whose half from the database is an old one. A tombstone is
+// that of the claim which was there then, as package observe has it.
 func oldDatabase(fresh, old state.Snapshot) state.Snapshot {
 	fresh.PD = old.PD
 	for kind, g := range fresh.Groups {
 		for i := range g.Members {
 			if o := old.Groups[kind].Members; i < len(o) {
 				g.Members[i].Database = o[i].Database
+				if o[i].Database.State == state.StoreTombstone && !sameClaim(o[i].Claims, g.Members[i].Claims) {
+					g.Members[i].Database = state.Database{Presence: state.Absent}
+				}
 			}
 		}
 	}
 	return fresh
+}
+
+func sameClaim(a, b []state.Claim) bool {
+	return len(a) == len(b) && (len(a) == 0 || a[0].UID == b[0].UID)
 }
 
 // observe is a live observation, by the process whose turn it is.
