@@ -37,10 +37,10 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 		return conclude(wait(Gate{
 			Want: "a TidbCluster that stays", Observed: "it is being deleted", Blocked: true,
 			Unblock: "wait until it is gone, then create it anew",
-		}))
+		}), nil)
 	}
 	if gates := notDriven(w, s); len(gates) > 0 {
-		return conclude(verdict{gates: gates})
+		return conclude(verdict{gates: gates}, nil)
 	}
 	sum := verdict{steps: applies("", w.Objects)}
 	sum = sum.and(adopted(w.Cluster, s)).and(over(w.Cluster, s))
@@ -65,25 +65,15 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 	if sum.idle() {
 		sum = reclaim(profiles, w, s)
 	}
-	p := conclude(sum)
+	p := conclude(sum, w.Policy.Later)
 	p.Upkeep = upkeep(profiles, w, s)
 	p.Findings = findings(w, s)
 	return p
 }
 
-// conclude makes the plan: steps that disturb nobody come first, all of them;
-// only when there are none, one disruptive step, alone, so that nothing stands
-// between the live observation that justified it and the act.
-func conclude(v verdict) Plan {
-	p := Plan{Gates: once(v.gates)}
-	for _, s := range v.steps {
-		if !Disruptive(s) {
-			p.Steps = append(p.Steps, s)
-		}
-	}
-	if len(p.Steps) == 0 && len(v.steps) > 0 {
-		p.Steps = v.steps[:1]
-	}
+// conclude makes the plan out of all opinions.
+func conclude(v verdict, later []topology.Kind) Plan {
+	p := Plan{Gates: once(v.gates), Steps: turn(v.steps, later)}
 	switch {
 	case len(p.Steps) > 0:
 		p.Outcome = Act

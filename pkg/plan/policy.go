@@ -12,6 +12,10 @@ import (
 type Policy struct {
 	Failover Failing
 	Eviction Eviction
+	// Later are the components whose last step failed in this run, the one that
+	// failed longest ago first. Their steps are tried after those of others, and
+	// hold up nobody.
+	Later []topology.Kind
 }
 
 // Failing says which members a run may give up and replace.

@@ -2,11 +2,13 @@
 // only package that knows all four verbs, and it owns no knowledge of TiDB.
 //
 // Foreground and daemon run the same Engine. They differ in how they wait and
-// when they stop, and in nothing else. The Engine remembers nothing between two
-// turns, so any run can be killed at any moment and any other take over.
+// when they stop, and in nothing else. Between two turns the Engine remembers
+// nothing but what failed, to try it after other things, so any run can be killed
+// at any moment and any other take over.
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,6 +65,8 @@ type Engine struct {
 	Recorder Recorder
 	Story    *Story
 	Upkeep   *Upkeep // nil: upkeep is left to others
+	// Setbacks are the components whose last step failed; nil: nobody remembers.
+	Setbacks *Setbacks
 	// Own makes this process the driver when there is something to do or to wait
 	// for, and returns the context in which it is. With an error, others may be
 	// at work, and nothing is told or done. nil: it is the driver already.
@@ -127,15 +131,18 @@ func (e Engine) busy(p plan.Plan) bool {
 // scale-out of TiDB need not wait for PD to allow leaders on a store.
 func (e Engine) take(ctx context.Context, steps []plan.Step) error {
 	var failed error
-	held := map[topology.Kind]bool{}
+	by := map[topology.Kind]plan.Step{} // what failed
 	for _, step := range steps {
 		kind, _ := step.Target()
-		if held[kind] || held[""] {
+		if before := cmp.Or(by[""], by[kind]); before != nil {
+			e.Story.HeldBack(step, before)
 			continue
 		}
-		if err := e.do(ctx, step); err != nil {
-			failed, held[kind] = errors.Join(failed, err), true
+		err := e.do(ctx, step)
+		if err != nil {
+			failed, by[kind] = errors.Join(failed, err), step
 		}
+		e.Setbacks.note(kind, err)
 	}
 	return failed
 }
@@ -146,6 +153,7 @@ func (e Engine) decide(ctx context.Context, live bool) (plan.Wanted, state.Snaps
 		return w, s, plan.Plan{}, err
 	}
 	w.Policy = e.Policy
+	w.Policy.Later = e.Setbacks.components()
 	return w, s, plan.Decide(e.Profiles, w, s), nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
@@ -87,6 +88,63 @@ func TestFailedStep(t *testing.T) {
 	s = &stage{shows: []show{{c: c}}, fail: map[string][]error{"update ConfigMap t-discovery": {errBroken}}}
 	if _, err = s.engine().Once(context.Background()); !errors.Is(err, errBroken) || len(s.log) != 3 {
 		t.Errorf("got %q, %v: everything may depend on what the cluster needs as a whole", s.log, err)
+	}
+}
+
+// What keeps failing for one component does not keep another one waiting, and is
+// tried again.
+func TestFailureStarvesNobody(t *testing.T) {
+	const fails, other = "restart t-pd-2", "scale TiDB from 2 to 1"
+	both := func() *plantest.Cluster {
+		c := rest().Roll(topology.PD)
+		c.Want(topology.TiDB).Replicas = 1
+		return c
+	}
+	s := &stage{shows: []show{{c: both()}}, fail: map[string][]error{}}
+	for range giveUp {
+		s.fail[fails] = append(s.fail[fails], errBroken)
+	}
+	s.did = func(step plan.Step) {
+		if step.String() == other {
+			s.shows = []show{{c: rest().Roll(topology.PD)}} // it is done
+		}
+	}
+	s.waited = func(n int) error {
+		if n == 3 {
+			return errStopped
+		}
+		return nil
+	}
+	_, _ = Run(t.Context(), s.engine(), s)
+	var took []string
+	for _, line := range s.log {
+		if line == fails || line == other {
+			took = append(took, line)
+		}
+	}
+	if want := []string{fails, other, fails, fails}; !reflect.DeepEqual(took, want) {
+		t.Errorf("got %q, want %q", took, want)
+	}
+}
+
+// A step that is held back by one that failed is told of.
+func TestHeldBackIsTold(t *testing.T) {
+	c := rest()
+	c.Want(topology.PD).Services[0].Drift = plan.Differs
+	c.Want(topology.PD).Services = append(c.Want(topology.PD).Services, plan.Object{Kind: "Service", Name: "t-pd", Drift: plan.Differs})
+	s := &stage{shows: []show{{c: c}}, fail: map[string][]error{"update Service t-pd-peer": {errBroken, errBroken}}}
+	e := s.engine()
+	for range 2 {
+		_, _ = e.Once(t.Context())
+	}
+	var told []string
+	for _, ev := range s.events {
+		if ev.Type == event.Notice {
+			told = append(told, ev.Reason)
+		}
+	}
+	if want := []string{`"update Service t-pd" is held back, since "update Service t-pd-peer" failed, which comes before it`}; !reflect.DeepEqual(told, want) {
+		t.Errorf("got %q", told)
 	}
 }
 

@@ -35,6 +35,7 @@ const (
 // ctx ends. Unless it has converged it takes back what is temporary before it
 // returns. After the end of ctx the error is the context's cause.
 func Run(ctx context.Context, e Engine, w Waiter) (plan.Plan, error) {
+	e.Setbacks = &Setbacks{}
 	p, err := e.untilSettled(ctx, w)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)

@@ -196,6 +196,15 @@ func (st *Story) Shortfall(step plan.Step, err error) {
 	st.once(about, e)
 }
 
+// HeldBack tells that a step is not taken because another one failed, once.
+func (st *Story) HeldBack(step, by plan.Step) {
+	kind, member := step.Target()
+	st.once(step.String()+" after "+by.String(), event.Event{
+		Component: string(kind), Member: member,
+		Reason: fmt.Sprintf("%q is held back, since %q failed, which comes before it", step, by),
+	})
+}
+
 // once tells a notice if nothing was told about the same before.
 func (st *Story) once(about string, e event.Event) {
 	if st.aside[about] {
