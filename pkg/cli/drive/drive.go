@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
@@ -12,7 +13,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
@@ -36,8 +36,9 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	if err == nil {
 		err = p.consent(ctx, f, o)
 	}
-	if err == nil && r.Write != nil {
-		err = r.Write(ctx, intent.Write{DryRun: o.DryRun})
+	var asked *v1alpha1.TidbCluster
+	if err == nil {
+		asked, err = s.write(ctx, r, o.DryRun)
 	}
 	err = exit.Ended(ctx, err)
 	if o.DryRun {
@@ -67,7 +68,10 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	case topology.New(r.Want).Paused:
 		err = r.kept()
 	default:
-		err = exit.Ended(ctx, conclude(s.converge(ctx, f, o, r.Policy, story)))
+		if err = conclude(s.converge(ctx, f, o, r.Policy, story)); err == nil {
+			err = s.replaced(ctx, r.Now, asked)
+		}
+		err = exit.Ended(ctx, err)
 	}
 	outcome := outcomes[exit.Of(err)]
 	if err == nil && o.DryRun && p.plan.Outcome != plan.Converged {

@@ -1,0 +1,131 @@
+package drive
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+)
+
+// write writes what the request wants, and returns the TidbCluster as it is then:
+// with what the API server has made of it. It is nil where nothing was written, or
+// nothing could be read.
+func (s *Session) write(ctx context.Context, r Request, dryRun bool) (*v1alpha1.TidbCluster, error) {
+	if r.Write == nil {
+		return nil, nil
+	}
+	if err := r.Write(ctx, intent.Write{DryRun: dryRun}); err != nil || dryRun {
+		return nil, err
+	}
+	asked, err := s.Load(ctx)
+	if err != nil {
+		return nil, nil // the run is about to find out by itself what that means
+	}
+	return asked, nil
+}
+
+// replaced fails when a cluster has converged on something else than what this run
+// has asked for: whoever changes a field that the run has changed replaces its wish.
+// Other fields are the business of others.
+func (s *Session) replaced(ctx context.Context, before, asked *v1alpha1.TidbCluster) error {
+	if asked == nil {
+		return nil
+	}
+	now, err := s.Load(ctx)
+	var gone *intent.NotFoundError
+	switch {
+	case errors.As(err, &gone) || err == nil && now.UID != asked.UID:
+		return exit.With(exit.Aborted, errors.New("the TidbCluster was deleted meanwhile"))
+	case err != nil:
+		return nil // what has converged was read a moment ago
+	}
+	was, want, is := fields(before), fields(asked), fields(now)
+	var changed []string
+	for _, path := range differences(want, is) {
+		if touched(path, differences(was, want)) {
+			changed = append(changed, fmt.Sprintf("%s is %s by now, and %s was asked for", path, value(is, path), value(want, path)))
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	return exit.With(exit.Aborted, fmt.Errorf("somebody else has replaced what this command asked for: %s; run it again to ask for it again",
+		strings.Join(changed, "; ")))
+}
+
+// touched reports whether a path is one of some, or within one, or around one.
+func touched(path string, paths []string) bool {
+	return slices.ContainsFunc(paths, func(o string) bool {
+		return path == o || strings.HasPrefix(path, o+".") || strings.HasPrefix(o, path+".")
+	})
+}
+
+// fields are the values of a spec by their paths. A list is one value.
+func fields(tc *v1alpha1.TidbCluster) map[string]any {
+	all := map[string]any{}
+	if tc == nil {
+		return all
+	}
+	body, err := json.Marshal(tc.Spec)
+	var spec map[string]any
+	if err == nil {
+		err = json.Unmarshal(body, &spec)
+	}
+	if err != nil {
+		return all // it was decoded from JSON, so that this cannot be
+	}
+	flatten("spec", spec, all)
+	return all
+}
+
+func flatten(path string, v any, into map[string]any) {
+	m, ok := v.(map[string]any)
+	if !ok {
+		into[path] = v
+		return
+	}
+	for key, v := range m {
+		flatten(path+"."+key, v, into)
+	}
+}
+
+// differences are the paths whose values differ.
+func differences(a, b map[string]any) []string {
+	var paths []string
+	for path := range a {
+		if other, ok := b[path]; !ok || !reflect.DeepEqual(a[path], other) {
+			paths = append(paths, path)
+		}
+	}
+	for path := range b {
+		if _, ok := a[path]; !ok {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// longest is how much of a value is shown: a configuration may have a hundred lines.
+const longest = 60
+
+// value is a value for a person.
+func value(all map[string]any, path string) string {
+	v, ok := all[path]
+	if !ok {
+		return "not set"
+	}
+	text, err := json.Marshal(v)
+	if err != nil || len(text) > longest {
+		return "something else"
+	}
+	return string(text)
+}

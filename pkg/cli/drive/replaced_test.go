@@ -1,0 +1,82 @@
+package drive
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+)
+
+// stored is a session for a cluster with a spec, and the TidbCluster as it is read.
+func stored(t *testing.T, uid string, spec map[string]any) (*Session, *v1alpha1.TidbCluster) {
+	t.Helper()
+	dyn := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+		map[schema.GroupVersionResource]string{intent.Resource: "TidbClusterList"},
+		&unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "pingcap.com/v1alpha1", "kind": "TidbCluster",
+			"metadata": map[string]any{"namespace": "ns", "name": "t", "uid": uid}, "spec": spec,
+		}})
+	s := &Session{Namespace: "ns", Name: "t", Intent: intent.New(dyn)}
+	tc, err := s.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, tc
+}
+
+func spec(version string, replicas int, config string) map[string]any {
+	return map[string]any{
+		"version": version,
+		"tikv":    map[string]any{"replicas": int64(replicas), "config": config},
+	}
+}
+
+// A run that has asked for something ends well only if that is what the cluster has
+// converged on, whoever has driven it there.
+func TestReplaced(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before, asked, now map[string]any
+		another            bool // TidbCluster of that name
+		says               string
+	}{
+		"it is as asked":            {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), spec("v8.1.0", 4, ""), false, ""},
+		"replaced":                  {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), spec("v8.1.0", 5, ""), false, "spec.tikv.replicas is 5 by now, and 4 was asked for"},
+		"taken back":                {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), spec("v8.1.0", 3, ""), false, "spec.tikv.replicas is 3 by now, and 4 was asked for"},
+		"another field was changed": {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), spec("v8.1.1", 4, ""), false, ""},
+		"its component is gone":     {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), map[string]any{"version": "v8.1.0"}, false, "spec.tikv.replicas is not set by now, and 4 was asked for"},
+		"config in other words":     {spec("v8.1.0", 3, ""), spec("v8.1.0", 3, "[a]\nb = 1\n"), spec("v8.1.0", 3, "[a]\n  b=1"), false, ""},
+		"made anew":                 {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), spec("v8.1.0", 4, ""), true, "was deleted meanwhile"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, before := stored(t, "u", tc.before)
+			_, asked := stored(t, "u", tc.asked)
+			uid := "u"
+			if tc.another {
+				uid = "other"
+			}
+			s, _ := stored(t, uid, tc.now)
+			err := s.replaced(t.Context(), before, asked)
+			if tc.says == "" && err == nil {
+				return
+			}
+			if tc.says == "" || exit.Of(err) != exit.Aborted || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("got %v, want %q", err, tc.says)
+			}
+		})
+	}
+}
+
+// A command that asks for nothing itself is about whatever is written.
+func TestNothingAsked(t *testing.T) {
+	s, tc := stored(t, "u", spec("v8.1.0", 3, ""))
+	if err := s.replaced(t.Context(), tc, nil); err != nil {
+		t.Error(err)
+	}
+}
