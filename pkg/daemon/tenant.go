@@ -50,9 +50,10 @@ type Tenant struct {
 	owed     *lease.Held // could not be given back
 	begun    time.Time   // when there was something to do
 	looked   time.Time   // when it was last seen without the mirror
-	live     bool        // this turn looks past the mirror
-	other    string      // who drives the cluster instead
-	yielded  time.Time   // when it was left to somebody who asked for it
+	pauses   reconcile.Pauses
+	live     bool      // this turn looks past the mirror
+	other    string    // who drives the cluster instead
+	yielded  time.Time // when it was left to somebody who asked for it
 }
 
 // NewTenant makes a Tenant that lives as long as life does. Its engine observes by
@@ -215,7 +216,7 @@ func (t *Tenant) settle(p plan.Plan) time.Duration {
 		return 0
 	case plan.Wait:
 		t.stir(now)
-		return reconcile.Pause(p, now, lookAgain)
+		return t.pauses.After(p, now, lookAgain)
 	case plan.Blocked:
 		t.stir(now)
 		return t.Jitter(lookAgain)

@@ -66,3 +66,52 @@ func TestPacerWakesUp(t *testing.T) {
 		}
 	})
 }
+
+// An hour of waiting in which nothing moves takes some hundred turns, and what moves
+// then is seen as soon as before.
+func TestPacerBacksOff(t *testing.T) {
+	evicted := func(left string) plan.Plan {
+		return plan.Plan{Outcome: plan.Wait, Gates: []plan.Gate{{Want: "region leaders evicted", Observed: left, Source: plan.FromDatabase}}}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		nudges := make(chan struct{}, 1)
+		p := &Pacer{Now: time.Now, Nudges: nudges}
+		wait := func(next plan.Plan) time.Duration {
+			begun := time.Now()
+			_ = p.Wait(t.Context(), next, nil)
+			return time.Since(begun)
+		}
+		turns, begun := 0, time.Now()
+		for ; time.Since(begun) < time.Hour; turns++ {
+			took, idle := wait(evicted("5 left")), time.Since(begun)
+			if took > max(pollInterval, idle/pollShare) || took > pollSlowest {
+				t.Fatalf("waited %s after %s", took, idle)
+			}
+		}
+		if turns > 800 || turns < 600 {
+			t.Errorf("%d turns in an hour", turns)
+		}
+		if took := wait(evicted("4 left")); took != pollInterval {
+			t.Errorf("waited %s after a change", took)
+		}
+		for range 100 {
+			wait(evicted("4 left"))
+		}
+		nudges <- struct{}{}
+		if took := wait(evicted("4 left")); took != 0 {
+			t.Errorf("waited %s in spite of a nudge", took)
+		}
+		if took := wait(evicted("4 left")); took != pollInterval {
+			t.Errorf("waited %s after a nudge", took)
+		}
+		late := evicted("4 left")
+		late.Gates[0].Deadline = time.Now().Add(700 * time.Millisecond)
+		for range 20 {
+			wait(evicted("4 left"))
+		}
+		late.Gates[0].Deadline = time.Now().Add(700 * time.Millisecond)
+		if took := wait(late); took != 700*time.Millisecond {
+			t.Errorf("waited %s, past the deadline", took)
+		}
+	})
+}
