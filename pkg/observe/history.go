@@ -55,6 +55,12 @@ func (m *history) leading(pd *state.PD, now time.Time) {
 	pd.LeaderSince = m.leads
 }
 
+// settled reports whether PD's leader has been seen to lead for so long that it has
+// heard of all stores itself.
+func (m *history) settled(now time.Time) bool {
+	return m.leader != "" && now.Sub(m.leads) >= leaderSettles
+}
+
 // election is longer than PD takes to elect a leader after a hard kill, which is
 // twelve seconds. Before it has passed, a PD without a leader is no PD without a
 // quorum, and restarting a member of it would make it one.

@@ -49,6 +49,7 @@ type Observer struct {
 	have    render.Existing
 	extras  *extras
 	history history
+	leaders leaderCounts
 }
 
 // New makes an observer. The intent function loads the TidbCluster.

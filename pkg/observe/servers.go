@@ -32,7 +32,7 @@ func (o *Observer) askMembers(ctx context.Context, c topology.Cluster, members [
 // askStores asks stores that are being evicted how many leaders they have. PD's
 // number is as old as the last heartbeat, up to ten seconds: with it an eviction
 // would take that much longer, or a store be restarted with leaders that it got
-// since.
+// since. In a long eviction it asks them less often while PD's number stands still.
 //
 // It also asks stores that PD takes for Up on the word of a process that has
 // been replaced since. Only a process that has opened its regions counts them,
@@ -45,7 +45,16 @@ func (o *Observer) askStores(ctx context.Context, c topology.Cluster, members []
 		unproven := d.State == state.StoreUp && !d.Healthy
 		silent := d.State == state.StoreDisconnected || d.State == state.StoreDown
 		unready := d.Healthy && m.Pod != nil && !m.Pod.Ready
-		if !d.Evicting && !unproven && !silent && !unready || !runs(m) {
+		doubtful := unproven || silent || unready
+		if !d.Evicting {
+			o.leaders.forget(d.ID)
+		}
+		if !d.Evicting && !doubtful || !runs(m) {
+			return
+		}
+		byPD := d.Leaders
+		if own, ask := o.leaders.again(d.ID, byPD, o.now()); !ask && !doubtful && o.history.settled(o.now()) {
+			d.Leaders = own
 			return
 		}
 		n, err := o.tikv.Counts(ctx, c.PodHost(m.Kind, m.Ordinal))
@@ -59,6 +68,9 @@ func (o *Observer) askStores(ctx context.Context, c topology.Cluster, members []
 			return
 		}
 		d.Leaders, d.Regions = n.Leaders, n.Regions
+		if d.Evicting {
+			o.leaders.note(d.ID, byPD, n.Leaders, o.now())
+		}
 		if unproven && n.Regions > 0 {
 			d.Healthy, d.Problem, d.Since = true, "", time.Time{}
 		}

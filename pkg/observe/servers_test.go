@@ -70,7 +70,7 @@ func unasked(t *testing.T) port {
 
 func through(p port) *Observer {
 	client := &http.Client{Transport: p}
-	return &Observer{http: client, tikv: tikv.Client{HTTP: client}, tidb: tidb.Client{HTTP: client}}
+	return &Observer{now: func() time.Time { return noon }, http: client, tikv: tikv.Client{HTTP: client}, tidb: tidb.Client{HTTP: client}}
 }
 
 var (

@@ -1,0 +1,62 @@
+package observe
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// In an hour in which no leader leaves a store it is asked twice a minute, and it is
+// asked at once when PD's number moves or is not to be trusted.
+func TestLongEvictionAsksSeldom(t *testing.T) {
+	now, asked, own := noon, 0, 340
+	o := through(func(r *http.Request) (*http.Response, error) { asked++; return holding(own, 900)(r) })
+	o.now = func() time.Time { return now }
+	o.history.leading(&state.PD{Leader: "basic-pd-0"}, noon.Add(-time.Hour))
+	look := func(byPD int, change ...func(*state.Database)) (leaders, requests int) {
+		d := state.Database{Presence: state.Present, ID: 4, State: state.StoreUp, Healthy: true, Evicting: true, Leaders: byPD}
+		for _, c := range change {
+			c(&d)
+		}
+		members := []state.Member{{Kind: topology.TiKV, Name: "basic-tikv-0", Pod: &state.Pod{Ready: true, Started: noon.Add(-time.Hour)}, Database: d}}
+		before := asked
+		o.askStores(t.Context(), basic, members)
+		return members[0].Database.Leaders, asked - before
+	}
+	for range 720 {
+		if leaders, _ := look(350); leaders != 340 {
+			t.Fatalf("%d leaders", leaders)
+		}
+		now = now.Add(5 * time.Second)
+	}
+	if asked < 110 || asked > 140 {
+		t.Errorf("asked %d times in an hour", asked)
+	}
+	own = 12
+	if leaders, n := look(330); n != 1 || leaders != 12 {
+		t.Errorf("PD's number has moved: asked %d times, %d leaders", n, leaders)
+	}
+	if _, n := look(330); n != 1 {
+		t.Error("few leaders are left, and it was not asked")
+	}
+	own = 340
+	look(330)
+	if _, n := look(330); n != 0 {
+		t.Error("asked again at once")
+	}
+	if _, n := look(330, func(d *state.Database) { d.State = state.StoreDisconnected }); n != 1 {
+		t.Error("PD does not hear from it, and it was not asked")
+	}
+	o.history.leading(&state.PD{Leader: "basic-pd-1"}, now)
+	if _, n := look(330); n != 1 {
+		t.Error("PD has a new leader, and it was not asked")
+	}
+	o.history.leads = noon
+	look(330, func(d *state.Database) { d.Evicting = false })
+	if _, n := look(330); n != 1 {
+		t.Error("another eviction began with the number of the last one")
+	}
+}
