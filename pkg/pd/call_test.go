@@ -166,6 +166,41 @@ func TestNoLeader(t *testing.T) {
 	})
 }
 
+// What a proxy in front of PD answers tells nothing of PD: without a leader for long,
+// PD's members may be restarted.
+func TestAnswerOfProxyIsNoEvidence(t *testing.T) {
+	for _, code := range []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout} {
+		inGroup(t, nil, func(t *testing.T, g *group, c Client) {
+			g.set(func() { g.proxy = code })
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			_, err := c.ServerVersion(ctx)
+			if !errors.Is(err, ErrUnreachable) || isOneOf(err, ErrNoLeader, ErrRefused) {
+				t.Errorf("%d: error %v, want ErrUnreachable alone", code, err)
+			}
+			g.set(func() { g.proxy = 0 })
+			if _, err := c.ServerVersion(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A proxy comes to stand between us and a leader that is known already.
+func TestProxyBeforeKnownLeader(t *testing.T) {
+	inGroup(t, nil, func(t *testing.T, g *group, c Client) {
+		if _, err := c.ServerVersion(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		g.set(func() { g.proxy = http.StatusBadGateway })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/10)
+		defer cancel()
+		if _, err := c.ServerVersion(ctx); !errors.Is(err, ErrUnreachable) || isOneOf(err, ErrNoLeader, ErrRefused) {
+			t.Errorf("error %v, want ErrUnreachable alone", err)
+		}
+	})
+}
+
 // A fresh group answers in these two ways, member by member, until it has elected.
 func TestGroupThatStarts(t *testing.T) {
 	inGroup(t, nil, func(t *testing.T, g *group, c Client) {

@@ -102,13 +102,12 @@ func (e *StatusError) transient() error {
 	if e.bootstrapped {
 		return ErrNotReady
 	}
-	switch e.Code {
-	case http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusGatewayTimeout:
-		return ErrNoLeader
-	case http.StatusTooManyRequests:
+	switch {
+	case e.fromProxy():
+		return ErrUnreachable
+	case e.Code == http.StatusTooManyRequests:
 		return ErrNotReady
-	}
-	if e.Code < http.StatusInternalServerError {
+	case e.Code < http.StatusInternalServerError:
 		return nil
 	}
 	for text, kind := range transientTexts {
@@ -116,7 +115,23 @@ func (e *StatusError) transient() error {
 			return kind
 		}
 	}
+	if e.Code == http.StatusServiceUnavailable {
+		return ErrNoLeader
+	}
 	return nil
+}
+
+// fromProxy reports whether something between us and PD has answered: a service mesh, a load balancer, an API server. It
+// tells nothing of PD, least of all that no member leads. PD itself never answers with 502 or 504, and with 503 only to
+// say in its own words that there is no leader.
+func (e *StatusError) fromProxy() bool {
+	switch e.Code {
+	case http.StatusBadGateway, http.StatusGatewayTimeout:
+		return true
+	case http.StatusServiceUnavailable:
+		return !strings.Contains(e.Message, "leader") && !strings.Contains(e.Message, "[PD:")
+	}
+	return false
 }
 
 // transientTexts maps what PD writes into the body of a 500 to the kind of failure it means.

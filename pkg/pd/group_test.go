@@ -26,6 +26,8 @@ type group struct {
 	dials   int
 	// starting holds the answers of members that have not started: a body, or nothing for an error.
 	starting map[string]string
+	// proxy, when set, is what something in front of PD answers to every request.
+	proxy int
 	// dialErr, when set, is the answer of every dial.
 	dialErr error
 }
@@ -154,7 +156,7 @@ func (g *group) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 
 func (g *group) serve(m *groupMember, w http.ResponseWriter, r *http.Request) {
 	g.mu.Lock()
-	hung, leader, believes := m.hung, g.leader, m.believes
+	hung, leader, believes, proxy := m.hung, g.leader, m.believes, g.proxy
 	route := r.Method + " " + r.URL.Path
 	m.requests = append(m.requests, route)
 	h := g.routes[route]
@@ -162,6 +164,10 @@ func (g *group) serve(m *groupMember, w http.ResponseWriter, r *http.Request) {
 	lead := g.members[leader]
 	leadHung := lead != nil && lead.hung
 	g.mu.Unlock()
+	if proxy != 0 {
+		http.Error(w, "upstream connect error or disconnect/reset before headers", proxy)
+		return
+	}
 	local := r.Header.Get("PD-Allow-Follower-Handle") != ""
 	switch {
 	case starting && body == "":

@@ -146,7 +146,7 @@ func (s *search) take(a answer) bool {
 		var fixed interface{ Permanent() bool }
 		switch {
 		case errors.As(a.err, &status):
-			s.answered = true
+			s.answered = s.answered || !status.fromProxy()
 		case errors.As(a.err, &fixed) && fixed.Permanent():
 			s.stuck++
 		}
