@@ -125,8 +125,9 @@ func (s *Session) check(ctx context.Context, r Request) (prospect, error) {
 	if err := r.allow(w, snap); err != nil {
 		return prospect{}, err
 	}
+	warnings = append(append(r.warnings(), warnings...), s.unknown(ctx, r)...)
 	return prospect{
-		request: r, wanted: w, snapshot: snap, warnings: append(r.warnings(), warnings...),
+		request: r, wanted: w, snapshot: snap, warnings: warnings,
 		plan: plan.Decide(component.Profiles(), w, snap),
 	}, nil
 }

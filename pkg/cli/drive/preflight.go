@@ -149,6 +149,20 @@ func names(tc *v1alpha1.TidbCluster, ref topology.Reference) bool {
 	})
 }
 
+// unknown tells of fields of the TidbCluster that a later version has written, and
+// that this one neither follows nor changes.
+func (s *Session) unknown(ctx context.Context, r Request) []string {
+	if r.Now == nil {
+		return nil
+	}
+	fields, err := s.Intent.Unknown(ctx, s.Namespace, s.Name)
+	if err != nil || len(fields) == 0 {
+		return nil // whoever loads it next says why it cannot be read
+	}
+	return []string{fmt.Sprintf("this version of kubectl tidb does not know %s: it stays as it is and has no effect; use a version that knows it",
+		strings.Join(fields, ", "))}
+}
+
 // warnings are what the request alone tells, in words.
 func (r Request) warnings() []string {
 	all := slices.Clone(r.Warnings)
