@@ -46,6 +46,18 @@ func TestWhole(t *testing.T) {
 			c.Roll(tikv)
 			c.Want(tikv).Lacks = []plan.Gate{{Component: tikv, Want: "ConfigMap t-tikv, which its pods mount", Blocked: true, Unblock: "kubectl create configmap t-tikv"}}
 		})},
+		{Name: "a ConfigMap that PD's pods mount is gone, and the leader is to restart", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(pd)
+			for i := range c.Seen.Groups[pd].Members {
+				c.Seen.Groups[pd].Members[i].Database.Leader = i == 2
+			}
+			c.Seen.PD.Leader = "t-pd-2"
+			c.Want(pd).Lacks = []plan.Gate{{Component: pd, Want: "ConfigMap t-pd, which its pods mount", Blocked: true, Unblock: "kubectl create configmap t-pd"}}
+		})},
+		{Name: "a ConfigMap that pods mount differs, while PD is rolled", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(pd)
+			c.Want(tikv).Config[0].Drift, c.Want(tikv).Config[0].Mounted = plan.Differs, true
+		})},
 		{Name: "a ConfigMap that pods mount is gone, and is known, while PD is rolled", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(pd)
 			c.Want(tikv).Config[0].Drift, c.Want(tikv).Config[0].Mounted = plan.Missing, true
