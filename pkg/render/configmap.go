@@ -84,6 +84,9 @@ func configMap(comp component, have Existing, got state.Group) (configured, erro
 // in it is not known.
 func leftAlone(comp component, use usage, have Existing, got state.Group) (configured, bool) {
 	c, k := comp.cluster, comp.Kind
+	if name := c.HelmMap(k); name != "" && !comp.Configured {
+		return ofHelm(comp, name, use, have, got), true
+	}
 	switch {
 	case use.mounted && use.found == nil && (!comp.Configured || k == topology.PD && !bootstraps(c, have)):
 		// A script of ours would not ask an operator's discovery server.
@@ -97,17 +100,36 @@ func leftAlone(comp component, use usage, have Existing, got state.Group) (confi
 	if use.name != "" || there == nil || !ofOthers(c, there) {
 		return configured{}, false
 	}
-	// No pods yet, and a ConfigMap that somebody has made for them.
+	return forFirstPods(comp, there), true
+}
+
+// forFirstPods uses a ConfigMap that somebody has made for pods that are not there
+// yet.
+func forFirstPods(comp component, there *corev1.ConfigMap) configured {
 	result := configured{name: there.Name}
+	refuse := func(why string) {
+		result.refused = field.ErrorList{field.Invalid(configField(comp.Kind), field.OmitValueType{}, fmt.Sprintf(
+			"without it the pods use ConfigMap %s as it is, %s: write config: {} to have one made", there.Name, why))}
+	}
 	switch script, ok := there.Data[keyScript]; {
 	case !ok:
-		result.refused = field.ErrorList{field.Invalid(configField(k), field.OmitValueType{}, fmt.Sprintf(
-			"without it the pods use ConfigMap %s as it is, which has no %s: write config: {}, and delete it", there.Name, keyScript))}
-	case k == topology.PD && !strings.Contains(script, mark):
-		result.refused = field.ErrorList{field.Invalid(configField(k), field.OmitValueType{}, fmt.Sprintf(
-			"without it the pods use ConfigMap %s as it is, whose %s does not know how PD begins here: write config: {}, and delete it", there.Name, keyScript))}
+		refuse("which has no " + keyScript)
+	case comp.Kind == topology.PD && !strings.Contains(script, mark):
+		refuse("whose " + keyScript + " does not know how PD begins here")
 	}
-	return result, true
+	return result
+}
+
+// ofHelm uses the ConfigMap that an annotation names. To have another one means to
+// restart the pods, as it does for tidb-operator.
+func ofHelm(comp component, name string, use usage, have Existing, got state.Group) configured {
+	switch there := have.ConfigMaps[name]; {
+	case there == nil:
+		return configured{name: first(use.name, name), lacks: []plan.Gate{lost(comp, name, got)}}
+	case use.name == "":
+		return forFirstPods(comp, there)
+	}
+	return configured{name: name}
 }
 
 // startScript is the script in use as long as it fits, else our own. Pods of PD

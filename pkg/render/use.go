@@ -3,10 +3,12 @@ package render
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
@@ -65,6 +67,9 @@ func mountedConfigMap(pod *corev1.PodSpec, prefix string) string {
 func ConfigMaps(c topology.Cluster, have Existing) []string {
 	var names []string
 	for _, g := range c.Groups {
+		if name := c.HelmMap(g.Kind); name != "" && !g.Configured {
+			names = append(names, name)
+		}
 		switch spec := have.podSpec(g.Kind); {
 		case spec != nil:
 			if name := mountedConfigMap(spec, c.SetName(g.Kind)); name != "" {
@@ -77,7 +82,9 @@ func ConfigMaps(c topology.Cluster, have Existing) []string {
 			}
 		}
 	}
-	return names
+	return slices.DeleteFunc(names, func(name string) bool { // an annotation may have any text
+		return len(validation.IsDNS1123Subdomain(name)) > 0
+	})
 }
 
 // ofOthers tells whether a ConfigMap was made by somebody else for the cluster: a

@@ -2,6 +2,7 @@ package render
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -221,5 +222,54 @@ func TestPodsWithoutStatefulSet(t *testing.T) {
 	}
 	if len(w.Objects) > 0 {
 		t.Error("PD would get another way to begin")
+	}
+}
+
+// TestConfigMapOfHelm: an annotation names the ConfigMap where the spec has no
+// configuration.
+func TestConfigMapOfHelm(t *testing.T) {
+	helm := func(tc *v1alpha1.TidbCluster) {
+		tc.Annotations = map[string]string{"pingcap.com/tikv.basic-tikv.sha": "abc"}
+	}
+	withMap := func(have Existing) Existing { return handMade(have, "basic-tikv-abc", "a = 1\n", "exec /by-hand\n") }
+	for name, tt := range map[string]struct {
+		edit  func(*v1alpha1.TidbCluster)
+		have  Existing
+		want  string
+		rolls bool
+		lacks bool
+	}{
+		"in use":               {all(noConfig, helm), withMap(running(t, "basic-tikv-abc", "")), "basic-tikv-abc", false, false},
+		"the next one":         {all(noConfig, helm), withMap(running(t, "basic-tikv-def", "")), "basic-tikv-abc", true, false},
+		"not there yet":        {all(noConfig, helm), running(t, "basic-tikv-def", ""), "basic-tikv-def", false, true},
+		"the first pods":       {all(noConfig, helm), withMap(nothing()), "basic-tikv-abc", true, false},
+		"a config comes first": {all(tikvConfig("a = 1\n"), helm), withMap(running(t, "basic-tikv", "a = 1\n")), "basic-tikv", false, false},
+	} {
+		w := want(t, load(t, "basic", tt.edit), tt.have, state.Snapshot{})
+		g := groupOf(t, w, topology.TiKV)
+		if got := mountedConfigMap(&setOf(t, w, topology.TiKV).Spec.Template.Spec, "basic-tikv"); got != tt.want {
+			t.Errorf("%s: pods use %s, want %s", name, got, tt.want)
+		}
+		if rolls, lacks := g.Set.Drift != plan.None, len(g.Lacks) > 0; rolls != tt.rolls || lacks != tt.lacks {
+			t.Errorf("%s: restart %t, lacks its ConfigMap %t", name, rolls, lacks)
+		}
+		for _, o := range g.Config {
+			if o.Drift != plan.None {
+				t.Errorf("%s: %s is written", name, o.Name)
+			}
+		}
+		if names := ConfigMaps(load(t, "basic", tt.edit), tt.have); tt.want == "basic-tikv-abc" && !slices.Contains(names, "basic-tikv-abc") {
+			t.Errorf("%s: read are %v", name, names)
+		}
+	}
+}
+
+// TestNamesOfAnnotations: what cannot be a name is not asked for.
+func TestNamesOfAnnotations(t *testing.T) {
+	c := load(t, "basic", noConfig, func(tc *v1alpha1.TidbCluster) {
+		tc.Annotations = map[string]string{"pingcap.com/tikv.basic-tikv.sha": "a/b", annNameBefore + "pd": "?"}
+	})
+	if diff := cmp.Diff([]string{"basic-pd", "basic-tikv", "basic-tidb"}, ConfigMaps(c, nothing())); diff != "" {
+		t.Error(diff)
 	}
 }

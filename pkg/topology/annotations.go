@@ -2,7 +2,6 @@ package topology
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -36,10 +35,6 @@ func validateAnnotations(tc *v1alpha1.TidbCluster) field.ErrorList {
 	errs := validateSlots(tc.Annotations, at)
 	for _, k := range Kinds() {
 		errs = append(errs, validateSeconds(tc.Annotations, "tidb.pingcap.com/"+string(k)+"-min-ready-seconds", at)...)
-		sha := fmt.Sprintf("pingcap.com/%s.%s-%s.sha", k, tc.Name, k)
-		if _, ok := tc.Annotations[sha]; ok {
-			errs = append(errs, notYet(at.Key(sha), "a ConfigMap that a Helm chart manages"))
-		}
 		before := annNameBefore + string(k)
 		if name, ok := tc.Annotations[before]; ok && len(utilvalidation.IsDNS1123Subdomain(name)) > 0 {
 			errs = append(errs, field.Invalid(at.Key(before), name, "must be the name of a ConfigMap; remove the annotation if it is not"))

@@ -84,6 +84,18 @@ func (c Cluster) PDCtl(pod, args string) string {
 // BootstrapMap is the ConfigMap that tells a PD pod without data what to do.
 func (c Cluster) BootstrapMap() string { return c.Name + "-discovery" }
 
+// HelmMap is the ConfigMap that a Helm chart manages for a component without a
+// configuration in the spec, "" where none is named: the charts of early releases of
+// tidb-operator wrote the digest of its content into an annotation.
+func (c Cluster) HelmMap(k Kind) string {
+	name := c.SetName(k)
+	digest := c.Source.Annotations[fmt.Sprintf("pingcap.com/%s.%s.sha", k, name)]
+	if digest == "" {
+		return ""
+	}
+	return name + "-" + digest
+}
+
 // LedgerMap is the ConfigMap that records the temporary state we made in PD.
 func (c Cluster) LedgerMap() string { return c.Name + "-ledger" }
 

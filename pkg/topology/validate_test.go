@@ -100,7 +100,6 @@ func TestInvalid(t *testing.T) {
 		"malformed slots":   {annotate("tikv.tidb.pingcap.com/delete-slots", "1"), "metadata.annotations[tikv.tidb.pingcap.com/delete-slots]", "list"},
 		"malformed seconds": {annotate("tidb.pingcap.com/tikv-min-ready-seconds", "1m"), "metadata.annotations[tidb.pingcap.com/tikv-min-ready-seconds]", "seconds"},
 		"negative seconds":  {annotate("tidb.pingcap.com/tikv-min-ready-seconds", "-1"), "metadata.annotations[tidb.pingcap.com/tikv-min-ready-seconds]", "seconds"},
-		"Helm":              {annotate("pingcap.com/pd.basic-pd.sha", "abc"), "metadata.annotations[pingcap.com/pd.basic-pd.sha]", "Helm"},
 
 		"volumes, PD":               {func(tc *v1alpha1.TidbCluster) { tc.Status.PD.VolReplaceInProgress = true }, "status.pd.volReplaceInProgress", "volumes"},
 		"tikv-11-34: volumes, TiKV": {func(tc *v1alpha1.TidbCluster) { tc.Status.TiKV.VolReplaceInProgress = true }, "status.tikv.volReplaceInProgress", "volumes"},
