@@ -101,36 +101,6 @@ func awaitDown(t *testing.T, pod string) {
 	}
 }
 
-// outage: the API server goes away for some seconds in the middle of a scale-out.
-func outage(t *testing.T) {
-	if !world.Local() {
-		t.Skip("SKIPPED: only the local node's API server can be restarted")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	run := world.plugin.Start(ctx, "scale", cluster, "tikv=4", "-o", "json")
-	defer run.Close()
-	struck := false
-	for e, err := range run.Events() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if struck || e.Type != event.Finished || e.Component != "tikv" {
-			continue
-		}
-		struck = true
-		if err := world.Outage(t.Context(), 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if code := run.Wait(); code != 0 || !struck {
-		t.Fatalf("exit code %d; the API server went away: %t", code, struck)
-	}
-	world.wantConverged(t, 3, 4, 2, from)
-	world.tidb(t, 0, "scale", cluster, "tikv=3")
-	world.wantConverged(t, 3, 3, 2, from)
-}
-
 // badImage: the first pod of an upgrade cannot start. The tool says why, nobody
 // else is touched, and going back is possible.
 func badImage(t *testing.T) {

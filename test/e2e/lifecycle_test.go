@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -17,7 +16,8 @@ import (
 // TestLifecycle takes one cluster through its life, with a client that writes a
 // row every 50 ms all the time.
 func TestLifecycle(t *testing.T) {
-	world.tidb(t, 0, "init")
+	t.Parallel()
+	world.init(t)
 	if world.plugin.Run(t.Context(), nil, "status", cluster).Code == 0 {
 		world.tidb(t, 0, "delete", cluster, "--delete-pvcs", "--yes")
 	}
@@ -43,7 +43,6 @@ func TestLifecycle(t *testing.T) {
 	step("bad input", testBadInput)
 	step("paused", testPaused)
 	step("kubectl wait", waitReady)
-	step("tidb-operator of another namespace", operatorElsewhere)
 	for _, s := range []struct {
 		args       string
 		pd, kv, db int
@@ -59,12 +58,10 @@ func TestLifecycle(t *testing.T) {
 			world.wantConverged(t, s.pd, s.kv, s.db, from)
 		})
 	}
-	step("API server restarted half-way", outage)
 	step("PD member lost with its data", memberLost)
 	step("store lost with its data", storeLost)
 	step("bad image, reverted", badImage)
 	step("volumes", testVolumes)
-	step("interrupted", interrupted)
 	step("upgrade, killed ten times", killed)
 	account := writer.Stop()
 	t.Log("the client's account:", account)
@@ -134,21 +131,6 @@ func (s stage) until(t *testing.T, sig syscall.Signal, when func(event.Event) bo
 		t.Error("the event to send the signal at never came")
 	}
 	return run.Wait()
-}
-
-// interrupted: Ctrl-C while leaders are being evicted takes the eviction back. At
-// the first store that has leaders to lose: one that is down is not asked.
-func interrupted(t *testing.T) {
-	code := world.until(t, syscall.SIGINT, func(e event.Event) bool {
-		return e.Type == event.Finished && strings.HasPrefix(e.Step, "evict region leaders from ")
-	}, "upgrade", cluster, to)
-	if code != 130 {
-		t.Fatalf("exit code %d after Ctrl-C, want 130", code)
-	}
-	if s := world.look(t); len(s.Evictions) > 0 {
-		t.Errorf("evictions are left: %v", s.Evictions)
-	}
-	world.wantNoSchedulers(t)
 }
 
 func (s stage) wantNoSchedulers(t *testing.T) {

@@ -19,8 +19,9 @@ import (
 // TestPDLeaderResigns: a new leader of PD knows of stores what was saved, up to
 // five minutes ago, so it calls all of them Disconnected while they serve. None is
 // restarted with its leaders for that, and a client hardly notices.
+//
+// It runs alone, since it measures how long a client stands still.
 func TestPDLeaderResigns(t *testing.T) {
-	t.Parallel()
 	s := newStage(t, "e2e-resign")
 	s.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi", "--tidb", "1")
 	p := s.person(t)
