@@ -42,11 +42,9 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	code := m.Run()
-	if code == 0 {
-		if _, err := world.Kubectl(ctx, "", "delete", "namespace", namespace, "--timeout="+patience.String()); err != nil {
-			fmt.Println("tidy up:", err)
-			code = 1
-		}
+	if err := world.clear(ctx); err != nil && code == 0 {
+		fmt.Println("tidy up:", err)
+		code = 1
 	}
 	os.Exit(code)
 }
@@ -68,6 +66,9 @@ func setUp(ctx context.Context) error {
 	}
 	world.plugin = plugin.Plugin{Binary: binary, Kubeconfig: world.Kubeconfig, Namespace: namespace}
 	world.sql = workload.Service{Kube: world.Kube, Pods: world.pods, Namespace: namespace, Cluster: cluster}
+	if err := world.clear(ctx); err != nil {
+		return fmt.Errorf("delete what an earlier run has left: %w", err)
+	}
 	return world.make(ctx)
 }
 

@@ -136,7 +136,7 @@ func (p *person) rolledUnnoticed(t *testing.T, floor time.Duration, table string
 	if len(order.restarted) != 3 {
 		t.Errorf("stores restarted: %v, want each of 3 once", order.restarted)
 	}
-	if limit := max(3*time.Second, floor+2*time.Second); account.Longest > limit {
+	if limit := max(3*time.Second, 2*floor); account.Longest > limit {
 		t.Errorf("the client stood still for %v, want %v at most; PD's leader alone takes %v", account.Longest, limit, floor)
 	}
 	if len(account.Failed) > 0 {

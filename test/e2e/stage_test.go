@@ -63,7 +63,7 @@ func (s stage) init(t *testing.T) {
 }
 
 func (s stage) make(ctx context.Context) error {
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.plugin.Namespace}}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.plugin.Namespace, Labels: map[string]string{mark: "yes"}}}
 	_, err := s.Kube.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		return nil
@@ -86,12 +86,23 @@ func (s stage) tell(t *testing.T) {
 	t.Logf("status: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 }
 
+// remove deletes the namespace. That takes half a minute, for which only the end of
+// all tests waits.
 func (s stage) remove(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	defer cancel()
-	if _, err := s.Kubectl(ctx, "", "delete", "namespace", s.plugin.Namespace, "--timeout="+patience.String()); err != nil {
+	if _, err := s.Kubectl(ctx, "", "delete", "namespace", s.plugin.Namespace, "--wait=false"); err != nil {
 		t.Error(err)
 	}
+}
+
+// mark is the label of the namespaces that tests make.
+const mark = "kubectl-tidb-e2e"
+
+// clear deletes what tests have made, also those of an earlier run that was killed.
+func (s stage) clear(ctx context.Context) error {
+	_, err := s.Kubectl(ctx, "", "delete", "namespace", "-l", mark, "--timeout="+patience.String())
+	return err
 }
 
 // clusters are the TidbClusters as the API server has them.
