@@ -142,14 +142,24 @@ func (s stage) store(t *testing.T, pod string) pd.Store {
 	return pd.Store{}
 }
 
-// evicting are the stores from which PD evicts leaders.
-func (s stage) evicting(t *testing.T) []uint64 {
+// evicting are the stores from which PD evicts leaders, as soon as it says so: a new
+// leader has to load its schedulers first.
+func (s stage) evicting(t *testing.T) (stores []uint64) {
 	t.Helper()
 	client := s.pdClient()
 	defer client.Close()
-	stores, err := client.EvictLeaderStores(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	poll(t, patience, "PD tells its schedulers", func(ctx context.Context) (known bool) {
+		var err error
+		stores, err = client.EvictLeaderStores(ctx)
+		return err == nil
+	})
 	return stores
+}
+
+// wantNoSchedulers asserts that PD evicts leaders from no store.
+func (s stage) wantNoSchedulers(t *testing.T) {
+	t.Helper()
+	if stores := s.evicting(t); len(stores) > 0 {
+		t.Errorf("PD still evicts leaders from stores %v", stores)
+	}
 }

@@ -166,9 +166,7 @@ func (s stage) wantCleanPD(t *testing.T, members, stores int) {
 	if len(up) != stores {
 		t.Errorf("PD has %d stores, want %d", len(up), stores)
 	}
-	if evicting, err := client.EvictLeaderStores(t.Context()); err != nil || len(evicting) > 0 {
-		t.Errorf("PD still evicts leaders from stores %v (%v)", evicting, err)
-	}
+	s.wantNoSchedulers(t)
 	ledger, err := s.Kube.CoreV1().ConfigMaps(s.plugin.Namespace).Get(t.Context(), cluster+"-ledger", metav1.GetOptions{})
 	if err == nil && len(ledger.Data) > 0 {
 		t.Errorf("the ledger still has %v", ledger.Data)

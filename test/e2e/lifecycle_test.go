@@ -132,12 +132,3 @@ func (s stage) until(t *testing.T, sig syscall.Signal, when func(event.Event) bo
 	}
 	return run.Wait()
 }
-
-func (s stage) wantNoSchedulers(t *testing.T) {
-	t.Helper()
-	client := s.pdClient()
-	defer client.Close()
-	if evicting, err := client.EvictLeaderStores(t.Context()); err != nil || len(evicting) > 0 {
-		t.Errorf("PD still evicts leaders from stores %v (%v)", evicting, err)
-	}
-}
