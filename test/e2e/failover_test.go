@@ -3,8 +3,6 @@ package e2e
 import (
 	"context"
 	"net/http"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -27,15 +25,10 @@ const (
 // that long, and though all pods but the first have yet to be made.
 func TestResumed(t *testing.T) {
 	s := newStage(t, "e2e-resumed")
-	file := filepath.Join(t.TempDir(), "resumed.yaml")
-	text := manifest("  podManagementPolicy: OrderedReady\n" +
-		"  pd: {baseImage: pingcap/pd, replicas: 3, requests: {storage: 1Gi}, config: {}}\n" +
-		"  tikv: {baseImage: pingcap/tikv, replicas: 4, requests: {storage: 1Gi}, config: {}}\n" +
+	s.apply(t, "  podManagementPolicy: OrderedReady\n"+
+		"  pd: {baseImage: pingcap/pd, replicas: 3, requests: {storage: 1Gi}, config: {}}\n"+
+		"  tikv: {baseImage: pingcap/tikv, replicas: 4, requests: {storage: 1Gi}, config: {}}\n"+
 		"  tidb: {baseImage: pingcap/tidb, replicas: 1, config: {}, service: {type: ClusterIP}}")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s.tidb(t, 0, "apply", "-f", file)
 	s.wantConverged(t, 3, 4, 1, from)
 	client := s.pdClient()
 	defer client.Close()

@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -69,6 +71,16 @@ func (s stage) make(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// apply makes the cluster that a spec asks for.
+func (s stage) apply(t *testing.T, spec string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), cluster+".yaml")
+	if err := os.WriteFile(file, []byte(manifest(spec)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.tidb(t, 0, "apply", "-f", file)
 }
 
 // tell shows what a failed test has left.

@@ -15,9 +15,11 @@ import (
 func TestStatusPort(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "e2e-status-port")
-	s.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi", "--tidb", "2")
+	s.apply(t, "  pd: {baseImage: pingcap/pd, replicas: 1, requests: {storage: 1Gi}, config: {}}\n"+
+		"  tikv: {baseImage: pingcap/tikv, replicas: 3, requests: {storage: 1Gi}, config: {}}\n"+
+		"  tidb: {baseImage: pingcap/tidb, replicas: 2, configUpdateStrategy: RollingUpdate, config: \"\", service: {type: ClusterIP}}")
 	before := s.podUIDs(t)
-	s.patchCluster(t, `{"spec":{"tidb":{"configUpdateStrategy":"RollingUpdate","config":"[status]\nreport-status = false\n"}}}`)
+	s.patchCluster(t, `{"spec":{"tidb":{"config":"[status]\nreport-status = false\n"}}}`)
 	candidate := ""
 	code := s.until(t, syscall.SIGINT, func(e event.Event) bool {
 		if e.Action == "Restart" && e.Type == event.Started {
@@ -33,9 +35,9 @@ func TestStatusPort(t *testing.T) {
 	if up := s.upMembers(t, "tidb"); slices.Contains(up, candidate) {
 		t.Errorf("TiDB servers up: %v, want %s not among them", up, candidate)
 	}
-	s.patchCluster(t, `{"spec":{"tidb":{"configUpdateStrategy":null,"config":null}}}`)
+	s.patchCluster(t, `{"spec":{"tidb":{"config":""}}}`)
 	s.tidb(t, 0, "sync", cluster, "--timeout", "3m")
-	s.wantConverged(t, 3, 3, 2, from)
+	s.wantConverged(t, 1, 3, 2, from)
 	s.wantOthersSame(t, before, candidate)
 }
 
