@@ -169,8 +169,8 @@ func TestSpared(t *testing.T) {
 		}), ""},
 		"nobody knows since when": {with(down, func(c *plantest.Cluster) {
 			m := c.Member("t-tikv-2")
-			m.Pod, m.Database.Since = nil, time.Time{}
-		}), "nothing tells since when it is down"},
+			m.Pod, m.Database.Since, m.NotServing = nil, time.Time{}, time.Time{}
+		}), "only one of Kubernetes and the database says that it is down"},
 	} {
 		got := "not down"
 		for _, k := range plan.Casualties(component.Profiles(), c.cluster.Wanted, c.cluster.Seen) {

@@ -7,14 +7,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
-const (
-	// leaderSettles is how long a new leader of PD needs until it has heard from
-	// every store that serves: stores send a heartbeat each ten seconds.
-	leaderSettles = 30 * time.Second
-	// heartbeatSaved is how old a heartbeat may be that PD has saved for its next
-	// leader, which is five minutes, and a minute for clocks that differ.
-	heartbeatSaved = 6 * time.Minute
-)
+// leaderSettles is how long a new leader of PD needs until it has heard from every
+// store that serves: stores send a heartbeat each ten seconds.
+const leaderSettles = 30 * time.Second
 
 // Stopped reports whether the process of a member is known not to run: its pod or
 // its container says so. To restart such a member takes nothing away. The word of
@@ -33,14 +28,22 @@ func Stopped(m state.Member) bool {
 // Disconnected when it has a new leader. Members that PD does not know (Profile.
 // Stateless) have their own port instead of PD's word.
 func (sc Scene) agreedSince(p Profile, m state.Member) time.Time {
+	if sc.All.At.Before(sc.storesHeard(m)) {
+		return time.Time{}
+	}
+	return sc.reportedSince(p, m)
+}
+
+// reportedSince is the same by what is reported, whether or not PD can know it yet.
+func (sc Scene) reportedSince(p Profile, m state.Member) time.Time {
 	if m.Database.Healthy || m.Database.Answer == state.Answered {
 		return time.Time{}
 	}
-	var since []time.Time
-	if m.Pod == nil || !m.Pod.Ready {
-		since = append(since, sc.podMissing(m))
+	since := []time.Time{sc.unreadySince(m)}
+	if sc.loops(m) { // it is Ready now and then, never for long
+		since[0] = sc.loopingSince(m.Pod)
 	}
-	if !p.Stateless && m.Database.Presence != state.Unknown && !sc.mayBeOutdated(m) {
+	if !p.Stateless && m.Database.Presence != state.Unknown {
 		at := m.Database.Since
 		if at.IsZero() {
 			at = m.NotServing
@@ -52,33 +55,48 @@ func (sc Scene) agreedSince(p Profile, m state.Member) time.Time {
 	}
 	since = slices.DeleteFunc(since, time.Time.IsZero)
 	slices.SortFunc(since, time.Time.Compare)
-	if len(since) < 2 {
+	switch {
+	case len(since) < 2:
 		return time.Time{}
+	case m.Pod != nil: // a new pod is a new attempt
+		return later(since[1], m.Pod.Made)
 	}
 	return since[1]
 }
 
-// podMissing is since when Kubernetes says that a member does not serve. A pod
-// that does not exist is not missing for longer than its StatefulSet exists, or
-// than it is due: after hours of suspension every heartbeat is hours old.
-func (sc Scene) podMissing(m state.Member) time.Time {
-	if m.Pod != nil {
-		return m.Pod.Since
+// unreadySince is since when Kubernetes says that a member does not serve, while its
+// own port does not say that it does; zero when Kubernetes does not.
+func (sc Scene) unreadySince(m state.Member) time.Time {
+	switch {
+	case m.Database.Answer == state.Answered:
+		return time.Time{}
+	case m.Pod == nil:
+		return sc.podMissing(m)
+	case m.Pod.Ready:
+		return time.Time{}
 	}
+	return later(m.Pod.Since, m.Pod.Made) // a new pod is a new attempt
+}
+
+// podMissing is since when a pod is missing. It is not missing for longer than its
+// StatefulSet exists, or than it is due: after hours of suspension every heartbeat
+// is hours old.
+func (sc Scene) podMissing(m state.Member) time.Time {
 	if m.Gone.IsZero() { // it is beyond the replicas
 		return later(m.NotServing, sc.Got.Set.Made)
 	}
 	return later(m.Gone, sc.Got.Set.Made)
 }
 
-// mayBeOutdated reports whether what PD says of a store may be explained by a
-// change of PD's leader: the new one knows heartbeats only as they were saved.
-func (sc Scene) mayBeOutdated(m state.Member) bool {
+// storesHeard is when PD's leader has heard from every store that serves. Before
+// that, what PD says of a store is explained by a change of its leader: a new one
+// knows heartbeats only as they were saved, up to five minutes ago, and older ones
+// if PD was away. It is zero for a member that is no store.
+func (sc Scene) storesHeard(m state.Member) time.Time {
 	if m.Database.State == "" {
-		return false // not a store
+		return time.Time{}
 	}
-	leads := sc.All.PD.LeaderSince
-	return (leads.IsZero() || sc.All.At.Sub(leads) < leaderSettles) && sc.All.At.Sub(m.Database.Since) < heartbeatSaved
+	return sc.All.PD.LeaderSince.Add(leaderSettles)
 }
 
 // downSince is the earliest moment from which on there is evidence that a member

@@ -107,7 +107,6 @@ func TestOrdinaryPath(t *testing.T) {
 		{Name: "both say so, for a while", Cluster: both(2*m - s)},
 		{Name: "both say so, for two minutes", Cluster: both(2 * m)},
 		{Name: "both say so, but PD's leader is new", Cluster: led(both(5*m), 10*s)},
-		{Name: "both say so, PD's leader is new, and the heartbeat older than any that is saved", Cluster: led(both(6*m), 10*s)},
 		{Name: "both say so, but the store answers", Cluster: change(both(time.Hour), "t-tikv-3", func(m *state.Member) {
 			m.Database.Answer = state.Answered
 		})},

@@ -127,12 +127,12 @@ func (sc Scene) giveUp(p Profile) verdict {
 				g.Observed += "; not given up: " + c.Spared
 				v.gates = append(v.gates, g)
 			}
-		case (policy.Now || !sc.All.At.Before(c.Due)) && m.Ordinal >= sc.Want.Replicas:
+		case !sc.All.At.Before(c.due(policy)) && m.Ordinal >= sc.Want.Replicas:
 			v = v.and(sc.pursue([]Hook{ClaimsMarked}, m)) // it gets new data, and no replacement
-		case policy.Now || !sc.All.At.Before(c.Due):
+		case !sc.All.At.Before(c.due(policy)):
 			v.steps = append(v.steps, sc.record(m, slices.Contains(policy.Discard, m.Name) && p.Failover.Keeps))
 		default:
-			v.gates = append(v.gates, sc.fated(m, "is given up", c.Since, c.Due))
+			v.gates = append(v.gates, sc.fated(m, "is given up", c.Since, c.due(policy)))
 		}
 		if len(v.steps) > 0 {
 			return v // the next one is decided with this one's record
@@ -190,16 +190,16 @@ func (sc Scene) record(m state.Member, discarded bool) Step {
 // advise tells those who wait for a member that is lost what can be done.
 func (sc Scene) advise(p Profile, gates []Gate) {
 	for i := range gates {
-		if gates[i].Want != servingAgain || sc.Policy.Failover.covers(p.Kind) {
+		if gates[i].Want != servingAgain {
 			continue
 		}
 		m, _ := sc.Got.Member(gates[i].Member)
 		c, ok := sc.casualty(p, m)
 		switch look := gates[i].Unblock; {
 		case !ok:
-		case c.Record == nil && c.Spared == "" && !sc.All.At.Before(c.Due):
+		case c.Record == nil && c.Spared == "" && !sc.All.At.Before(c.Due) && !sc.Policy.Failover.covers(p.Kind):
 			gates[i].Unblock = fmt.Sprintf("kubectl tidb failover %s run, or look with: %s", sc.Cluster.Name, look)
-		case c.Record != nil && p.Failover.Keeps && !c.Record.Discarded && !sc.Want.Recover:
+		case c.Record != nil && p.Failover.Keeps && !c.Record.Discarded && !m.Up():
 			// It has its replacement, and is waited for only because PD still counts
 			// on its data.
 			gates[i].Unblock = fmt.Sprintf("if it never comes back: kubectl tidb failover %s run --component %s --discard %s, else look with: %s",
@@ -212,10 +212,18 @@ func (sc Scene) advise(p Profile, gates []Gate) {
 type Casualty struct {
 	Member  state.Member
 	Trouble string    // why it does not serve, "" when it does
-	Since   time.Time // since when, zero when nothing tells
+	Since   time.Time // since when all who can tell agree, zero when they do not
 	Due     time.Time // when it may be given up, zero when time alone does not lead there
+	Known   time.Time // when it may be given up by a user who does not wait until it is due
 	Spared  string    // why it is not given up, whatever time it is
 	Record  *topology.Failure
+}
+
+func (c Casualty) due(policy Failing) time.Time {
+	if policy.Now {
+		return c.Known
+	}
+	return c.Due
 }
 
 // Casualties are the members of all components that are down or given up.
@@ -243,9 +251,14 @@ func (sc Scene) casualty(p Profile, m state.Member) (Casualty, bool) {
 		c.Record = &f
 		return c, true
 	}
+	c.Since = sc.reportedSince(p, m)
+	if p.Stateless {
+		c.Since = sc.unreadySince(m) // to add a server takes nothing from anybody
+	}
 	c.Spared = sc.spared(p, m, c.Since)
 	if p.Failover != nil && !c.Since.IsZero() {
-		c.Due = c.Since.Add(p.Failover.Period(sc))
+		c.Known = sc.storesHeard(m)
+		c.Due = later(c.Since.Add(p.Failover.Period(sc)), c.Known)
 	}
 	return c, true
 }
@@ -276,17 +289,13 @@ func (sc Scene) spared(p Profile, m state.Member, since time.Time) string {
 		return "its pod is of the revision that is being rolled out"
 	case rolling && m.Pod != nil && m.Pod.Terminating && sc.All.At.Sub(m.Pod.Since) < patience:
 		return "its pod is being replaced"
-	case since.IsZero():
-		return "nothing tells since when it is down"
 	}
-	if why := p.Failover.Spare(sc, m, sc.Policy.Failover.Now); why != "" {
-		return why
-	}
+	why := p.Failover.Spare(sc, m, sc.Policy.Failover.Now)
 	switch {
-	case m.Database.Presence == state.Present && sc.mayBeOutdated(m):
-		return "PD has a new leader, which may not have heard from it yet"
-	case p.Voters && sc.agreedSince(p, m).IsZero(): // it loses its vote
-		return "only one of Kubernetes and PD says that it is down"
+	case why != "":
+		return why
+	case since.IsZero():
+		return "only one of Kubernetes and the database says that it is down"
 	}
 	return ""
 }

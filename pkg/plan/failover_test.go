@@ -100,10 +100,52 @@ func TestFailoverBegins(t *testing.T) {
 			c.Member("t-tikv-1").Database.State = state.StoreUp
 			c.Wanted.Policy.Failover.Now = true
 		})},
-		{Name: "store is Down, its pod runs: the last heartbeat tells", Cluster: failing(func(c *plantest.Cluster) {
+		{Name: "store is Down, its pod is Ready and cannot be asked", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-tikv-1")
 			m := c.Member("t-tikv-1")
 			m.Pod.Ready, m.Pod.Since = true, plantest.Now.Add(-24*time.Hour)
+		})},
+		{Name: "store is Down, its pod is Ready and its own port refuses", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			m := c.Member("t-tikv-1")
+			m.Pod.Ready, m.Database.Answer = true, state.Refused
+		})},
+		{Name: "store is Down, and its own port answers", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			c.Member("t-tikv-1").Database.Answer = state.Answered
+		})},
+		{Name: "store is Down, PD's leader may be new", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			c.Seen.PD.LeaderSince = plantest.Now.Add(-29 * time.Second)
+		})},
+		{Name: "PD calls it Down since long, Kubernetes NotReady for a moment", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-1")
+			c.Member("t-tikv-1").Pod.Since = plantest.Now.Add(-20 * time.Second)
+		})},
+		{Name: "resumed after hours, one after another", Cluster: failing(func(c *plantest.Cluster) {
+			c.Set(tikv, func(s *state.Set) { s.Ordered, s.Made = true, plantest.Now.Add(-5*time.Second) })
+			for _, name := range []string{"t-tikv-0", "t-tikv-1", "t-tikv-2", "t-tikv-3"} {
+				lost(c, 8*time.Hour, name)
+				c.Member(name).Pod, c.Member(name).Gone = nil, plantest.Now.Add(-5*time.Second)
+			}
+			c.Member("t-tikv-0").Pod = &state.Pod{UID: "new", Revision: "v1", Since: plantest.Now, Made: plantest.Now}
+		})},
+		{Name: "resumed after hours, and the first one never starts", Cluster: failing(func(c *plantest.Cluster) {
+			c.Set(tikv, func(s *state.Set) { s.Ordered, s.Made = true, plantest.Now.Add(-time.Hour) })
+			for _, name := range []string{"t-tikv-0", "t-tikv-1", "t-tikv-2", "t-tikv-3"} {
+				lost(c, 8*time.Hour, name)
+				c.Member(name).Pod, c.Member(name).Gone = nil, plantest.Now.Add(-time.Hour)
+			}
+			made := plantest.Now.Add(-time.Hour)
+			c.Member("t-tikv-0").Pod = &state.Pod{UID: "new", Revision: "v1", Node: "n1", Since: made, Made: made}
+		})},
+		{Name: "a quota keeps its pod away for a moment", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, 8*time.Hour, "t-tikv-1")
+			c.Member("t-tikv-1").Pod, c.Member("t-tikv-1").Gone = nil, plantest.Now.Add(-2*time.Second)
+		})},
+		{Name: "a quota keeps its pod away for long", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, 8*time.Hour, "t-tikv-1")
+			c.Member("t-tikv-1").Pod, c.Member("t-tikv-1").Gone = nil, plantest.Now.Add(-35*time.Minute)
 		})},
 		{Name: "store is Down, its pod was only just made", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-tikv-1")
@@ -367,7 +409,7 @@ func TestFailoverAdvised(t *testing.T) {
 			given(c, "t-tikv-1", time.Hour)
 			replacement(c, tikv)
 			c.Want(tikv).Recover = true
-		}), "kubectl describe pod t-tikv-1"},
+		}), "if it never comes back: kubectl tidb failover t run --component tikv --discard t-tikv-1, else look with: kubectl describe pod t-tikv-1"},
 		"given up, and a rollout waits for it": {with(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-tikv-1")
 			given(c, "t-tikv-1", time.Hour)

@@ -31,6 +31,7 @@ func TestFate(t *testing.T) {
 			lost(c, 31*time.Minute, "t-tikv-1")
 			p := c.Member("t-tikv-1").Pod
 			p.Ready, p.Made = true, plantest.Now.Add(-99*time.Hour)
+			c.Member("t-tikv-1").Database.Answer = state.Refused
 		})},
 		{Name: "its claim is going, which is another thing", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, 31*time.Minute, "t-tikv-1")

@@ -7,19 +7,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// awaited skips a scenario whose cure is not there yet.
-func awaited(t *testing.T) {
-	t.Helper()
-	if !mended {
-		t.Skip("the engine goes by one kind of evidence")
-	}
-}
-
 // A new leader of PD knows heartbeats only as they were last saved: it calls every
 // store Disconnected for some seconds, and all of them serve. None is restarted with
 // its leaders. (A.1)
 func TestPDLeaderResignsBeforeARollout(t *testing.T) {
-	awaited(t)
 	for _, members := range []int{1, 3} {
 		w := settled(Options{PD: members, TiKV: 3, TiDB: 1, Faults: Faults{Saved: true}})
 		w.Pass(200) // the saved heartbeats are old
@@ -33,7 +24,6 @@ func TestPDLeaderResignsBeforeARollout(t *testing.T) {
 
 // The same while a rollout goes on, at each of its moments.
 func TestPDLeaderResignsInARollout(t *testing.T) {
-	awaited(t)
 	for _, at := range []string{
 		"update StatefulSet basic-tikv", "evict region leaders from basic-tikv-2", "restart basic-tikv-2",
 		"allow region leaders on basic-tikv-2", "evict region leaders from basic-tikv-1", "restart basic-tikv-0",
@@ -54,7 +44,6 @@ func TestPDLeaderResignsInARollout(t *testing.T) {
 // PD and TiKV change together: PD's own rollout changes its leader, and TiKV's begins
 // within seconds of that.
 func TestPDAndTiKVChangeTogether(t *testing.T) {
-	awaited(t)
 	for _, members := range []int{1, 3} {
 		w := settled(Options{PD: members, TiKV: 3, TiDB: 1, Faults: Faults{Saved: true}})
 		w.Pass(200)
@@ -66,7 +55,6 @@ func TestPDAndTiKVChangeTogether(t *testing.T) {
 // A store restarts, and PD does not hear of another one that serves: to restart that
 // one as well would cost regions their quorum. (A.1)
 func TestSilentStoreBesideOneThatIsDown(t *testing.T) {
-	awaited(t)
 	for name, down := range map[string]int64{"it restarts": 60, "it is lost for an hour": 4000} {
 		t.Run(name, func(t *testing.T) {
 			w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
@@ -85,7 +73,6 @@ func TestSilentStoreBesideOneThatIsDown(t *testing.T) {
 // One member of PD is lost, and PD's health check misses another one for a moment: to
 // restart that one would cost PD its quorum. (A.1)
 func TestMissedPingBesideALostMember(t *testing.T) {
-	awaited(t)
 	for _, lost := range []int{0, 2} {
 		w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
 		w.lose(w.pods[pd][lost], 1200)
@@ -102,7 +89,6 @@ func TestMissedPingBesideALostMember(t *testing.T) {
 
 // One error of a status port is no reason to restart a TiDB server that serves. (A.1)
 func TestOneErrorOfAStatusPort(t *testing.T) {
-	awaited(t)
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 2})
 	w.halt(w.pods[tidb][0], 100)
 	w.pods[tidb][1].refuses = w.t + 20
@@ -113,7 +99,6 @@ func TestOneErrorOfAStatusPort(t *testing.T) {
 // Kubernetes hears nothing of the host of one store, which serves, and another store
 // is dead. (A.1)
 func TestOutOfSightBesideADeadStore(t *testing.T) {
-	awaited(t)
 	w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
 	w.lose(w.pods[tikv][0], 4000)
 	w.pods[tikv][4].unseen = w.t + 900
@@ -127,7 +112,6 @@ func TestOutOfSightBesideADeadStore(t *testing.T) {
 // PD was away for longer than a store may be silent. When it is back it calls stores
 // Down for some seconds that serve, and those that have gone for a minute only.
 func TestPDWasAwayForLong(t *testing.T) {
-	awaited(t)
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1, Failover: true, Faults: Faults{Saved: true}})
 	w.lose(w.pods[pd][1], 3000)
 	w.lose(w.pods[pd][2], 3000)
@@ -142,7 +126,6 @@ func TestPDWasAwayForLong(t *testing.T) {
 // A suspended cluster comes back hours later. Stores whose pods Kubernetes has yet to
 // make are not given up for the time of the suspension. (A.2)
 func TestResumedAfterHours(t *testing.T) {
-	awaited(t)
 	for _, inOrder := range []bool{false, true} {
 		w := settled(Options{PD: 3, TiKV: 4, TiDB: 1, Failover: true, Ordered: [3]bool{tikv: inOrder}})
 		w.Suspend(kinds[:]...)
@@ -157,7 +140,6 @@ func TestResumedAfterHours(t *testing.T) {
 // A quota keeps the pod of a store from being made for a while, long after its last
 // one was deleted. (A.2)
 func TestPodHeldBackAfterSuspension(t *testing.T) {
-	awaited(t)
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1, Failover: true})
 	w.Suspend(topology.TiKV, topology.TiDB)
 	_, _ = w.Drive(10 * time.Minute)
@@ -174,7 +156,6 @@ func TestPodHeldBackAfterSuspension(t *testing.T) {
 // The new template breaks the status port of TiDB. The rollout can be taken back, and
 // it can go on with another template. (A.3)
 func TestTemplateWithoutStatusPort(t *testing.T) {
-	awaited(t)
 	for _, next := range []string{"v1", "v3"} {
 		for _, servers := range []int{1, 3} {
 			w := settled(Options{PD: 3, TiKV: 3, TiDB: servers})
@@ -192,7 +173,6 @@ func TestTemplateWithoutStatusPort(t *testing.T) {
 // Through a tunnel that fails nothing can be asked. The server may serve, and is not
 // restarted for that.
 func TestTunnelFailsForAWhile(t *testing.T) {
-	awaited(t)
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 2})
 	for _, p := range w.pods[tidb] {
 		if p != nil {

@@ -112,11 +112,8 @@ func (w *World) judgeFailure(s plan.RecordFailure, say sayer) {
 	ago := w.seen.at - w.seen.lastUp[k][i]
 	if s := w.ownStore(i); k == tikv && s != nil {
 		ago += min(max(0, w.seen.lastUp[k][i]-s.heartbeat), savedEvery+120)
-		if !mended {
-			ago = max(ago, w.seen.at-s.heartbeat)
-		}
 	}
-	if ago+grain < failoverAfter[k] && (mended || w.pods[k][i] != nil) {
+	if ago+grain < failoverAfter[k] {
 		say("failover", "it served %s ago", time.Duration(ago)*time.Second)
 	}
 	if p := w.pods[k][i]; p != nil && p.made <= w.seen.at && w.seen.at-p.made < failoverAfter[pd] {

@@ -103,15 +103,8 @@ func someFaults(rng *rand.Rand) Faults {
 	}
 }
 
-// mended tells whether the engine goes by evidence of two kinds.
-const mended = false
-
 // mislead has what is reported differ from the truth.
 func (f *Faults) mislead(seed uint64) {
-	if !mended {
-		f.Late = 0
-		return
-	}
 	rng := rand.New(rand.NewPCG(seed, 4))
 	f.Saved = true
 	f.Resign, f.Ping = pick(rng, 0, 1./150), pick(rng, 0, 1./100)

@@ -23,7 +23,6 @@ func TestOutOfSight(t *testing.T) {
 // While Kubernetes hears of no host nobody can ask the members themselves either, so
 // nothing is restarted, however long that takes.
 func TestOutOfSightForLong(t *testing.T) {
-	awaited(t)
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 2})
 	w.lookAway(3600)
 	w.Upgrade("v2", topology.TiKV)
