@@ -48,6 +48,7 @@ func newPod(t *testing.T, shell []string, script, server string) pod {
 		"/var/lib/", p.root+"/var/lib/",
 		"exec /"+server, "exec "+p.root+"/"+server,
 		"pause 1\n", "pause 0.1\n",
+		" 3600", " 5", // in a container nothing outlives the first process, here its sleep does
 	).Replace(script)
 	p.write("start.sh", script)
 	p.write(server, "#!/bin/sh\nprintf '%s\\n' RUN \"$@\"\n")
