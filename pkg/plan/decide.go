@@ -204,6 +204,9 @@ func (sc Scene) create(p Profile) verdict {
 	if sc.Got.Set.Exists {
 		return verdict{steps: append(steps, applies(p.Kind, mounted(sc.Want.Config))...)}
 	}
+	if v := sc.downgrade(p); !v.idle() {
+		return v
+	}
 	steps = append(steps, applies(p.Kind, sc.Want.Config)...)
 	if v := sc.needs(p); !v.idle() && sc.Got.Extent() == 0 {
 		return verdict{steps: steps, gates: v.gates} // pods that are there need a controller, whatever is missing

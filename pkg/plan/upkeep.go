@@ -96,7 +96,7 @@ func (sc Scene) labelClaim(p Profile, m state.Member, c state.Claim) []Step {
 	name := entry{topology.LabelPodName, m.Name}
 	set := state.Identity{
 		Labels:      differs(c.Identity.Labels, append(sc.ids(p, m), name)),
-		Annotations: differs(c.Identity.Annotations, []entry{name}),
+		Annotations: differs(c.Identity.Annotations, append(sc.ran(p, m, c), name)),
 	}
 	if set.Labels == nil && set.Annotations == nil {
 		return nil

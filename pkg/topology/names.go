@@ -46,6 +46,11 @@ const AnnotationDeferDeleting = "tidb.pingcap.com/pvc-defer-deleting"
 // region leaders from before a restart. The value is when it began.
 const AnnotationEvictionBegun = "evictLeaderBeginTime"
 
+// AnnotationRan is the version that has run on the data of a claim, the highest one
+// where the data was read by several. It stays with the claim when the cluster is
+// deleted: nothing else tells then which versions can read the data.
+const AnnotationRan = "kubectl-tidb/ran-version"
+
 // SetName is the name of the component's StatefulSet, e.g. "basic-tikv".
 func (c Cluster) SetName(k Kind) string { return c.Name + "-" + string(k) }
 

@@ -94,6 +94,9 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 			return err
 		},
 	}
+	r.With = func(version string) string {
+		return fmt.Sprintf("write spec.version: %s into the manifest, and run the same command again", version)
+	}
 	var missing *intent.NotFoundError
 	var bad *intent.MalformedError
 	switch r.Now, err = s.Load(ctx); {

@@ -43,7 +43,11 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 
 The flags say what most clusters differ in. For everything else write a TidbCluster
 manifest and use "kubectl tidb apply", or change the cluster with "kubectl edit tc"
-and go on with "kubectl tidb sync".`,
+and go on with "kubectl tidb sync".
+
+Claims that a cluster of that name has left are used again, with their data. A lower
+version than one that has run on them is refused; where nothing tells which versions
+have, a notice says so.`,
 		Example: `  # The usual size: three PD members, three TiKV stores, two TiDB servers
   kubectl tidb create basic --version v8.1.0
 
@@ -93,6 +97,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	defer s.Close()
 	r := drive.Request{
 		Action: "create", Want: want,
+		With: func(version string) string { return f.With("version", version).Again(namespace) },
 		Write: func(ctx context.Context, w intent.Write) error {
 			_, err := s.Intent.Create(ctx, want, w)
 			return err

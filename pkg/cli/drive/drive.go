@@ -3,6 +3,7 @@ package drive
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -125,9 +126,12 @@ func (s *Session) check(ctx context.Context, r Request) (prospect, error) {
 	if err := r.allow(w, snap); err != nil {
 		return prospect{}, err
 	}
-	warnings = append(append(r.warnings(), warnings...), s.unknown(ctx, r)...)
+	unread, err := r.readable(want, plan.Kept(component.Profiles(), w, snap))
+	if err != nil {
+		return prospect{}, err
+	}
 	return prospect{
-		request: r, wanted: w, snapshot: snap, warnings: warnings,
+		request: r, wanted: w, snapshot: snap, warnings: slices.Concat(r.warnings(), warnings, s.unknown(ctx, r), unread),
 		plan: plan.Decide(component.Profiles(), w, snap),
 	}, nil
 }

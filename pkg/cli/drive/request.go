@@ -30,6 +30,9 @@ type Request struct {
 	// Write writes what is wanted; nil when it is written already. In a dry run
 	// the API server only says whether it would take it.
 	Write func(context.Context, intent.Write) error
+	// With is how to ask for the same with another version; nil where that is an
+	// upgrade.
+	With func(version string) string
 	// Policy is what the run may do by itself.
 	Policy plan.Policy
 	// Warnings are what the verb itself has noticed that is no reason to refuse.

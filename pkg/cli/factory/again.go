@@ -2,6 +2,7 @@ package factory
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -16,6 +17,21 @@ func (f *Factory) Again(namespace string, flags ...string) string {
 		words = append(words, "-n", quote(namespace))
 	}
 	return strings.Join(append(words, flags...), " ")
+}
+
+// With is a factory of the same command line with another value of a flag.
+func (f *Factory) With(flag, value string) *Factory {
+	other := *f
+	other.Args = slices.Clone(f.Args)
+	for i, a := range other.Args {
+		switch {
+		case strings.HasPrefix(a, "--"+flag+"="):
+			other.Args[i] = "--" + flag + "=" + value
+		case a == "--"+flag && i+1 < len(other.Args):
+			other.Args[i+1] = value
+		}
+	}
+	return &other
 }
 
 // plain are words that every shell takes as they are.

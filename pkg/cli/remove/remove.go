@@ -41,7 +41,9 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 each can end what it is doing, unless a daemon or an operator drives the cluster.
 
 Its claims, and the data in them, stay: a cluster that is created with the same name
-goes on with them. With --delete-pvcs they go too, and nothing brings them back;
+goes on with them. Each says in its annotation kubectl-tidb/ran-version which version
+has run on it, and a lower one is not started on it. With --delete-pvcs the claims go
+too, and nothing brings them back;
 that also deletes the claims of a cluster that is gone already.`,
 		Example: `  kubectl tidb delete basic
 

@@ -1,0 +1,129 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// KeptData is data in claims that are there before the component's StatefulSet is,
+// so that its members start on it: of a cluster that was deleted or suspended.
+type KeptData struct {
+	Component topology.Kind
+	Claims    []string
+	// Ran is the highest version that is recorded to have run on it, "" where
+	// nothing tells. Wanted is the version that is to run on it now.
+	Ran, Wanted string
+}
+
+// Newer reports whether the wanted version is lower than one that has run on the
+// data, which may then be in a format that the wanted one cannot read.
+func (d KeptData) Newer() bool {
+	down, err := topology.IsDowngrade(d.Ran, d.Wanted)
+	return err == nil && down
+}
+
+// Known reports whether the versions can be compared.
+func (d KeptData) Known() bool {
+	_, err := topology.IsDowngrade(d.Ran, d.Wanted)
+	return err == nil || d.Ran == d.Wanted
+}
+
+// Some names the claims, the first of them where there are many.
+func (d KeptData) Some() string {
+	switch n := len(d.Claims); n {
+	case 1:
+		return "claim " + d.Claims[0]
+	case 2:
+		return "claims " + d.Claims[0] + " and " + d.Claims[1]
+	default:
+		return fmt.Sprintf("claims %s and %d others", d.Claims[0], n-1)
+	}
+}
+
+// Kept is the data that components would start on, those with a record and those
+// without apart.
+func Kept(profiles []Profile, w Wanted, s state.Snapshot) []KeptData {
+	var all []KeptData
+	for _, g := range w.Groups {
+		all = append(all, w.scene(g, s).kept(profileOf(profiles, g.Kind))...)
+	}
+	return all
+}
+
+// kept: pods that run without a StatefulSet get one around them, whatever their
+// version is, and marked claims are of members that are gone.
+func (sc Scene) kept(p Profile) []KeptData {
+	if p.Stateless || sc.Want.Suspend || sc.Got.Set.Exists || sc.Got.Extent() > 0 {
+		return nil
+	}
+	recorded := KeptData{Component: p.Kind, Wanted: sc.Want.Version}
+	unknown := recorded
+	for _, m := range sc.Got.Members {
+		for _, c := range m.Claims {
+			ran := c.Identity.Annotations[topology.AnnotationRan]
+			switch {
+			case c.Marked || c.Terminating:
+			case ran == "":
+				unknown.Claims = append(unknown.Claims, c.Name)
+			default:
+				recorded.Claims = append(recorded.Claims, c.Name)
+				recorded.Ran = higher(recorded.Ran, ran)
+			}
+		}
+	}
+	all := []KeptData{recorded, unknown}
+	return slices.DeleteFunc(all, func(d KeptData) bool { return len(d.Claims) == 0 })
+}
+
+// higher is the higher one of two versions. One that is no release may be higher
+// than any.
+func higher(a, b string) string {
+	if a == "" {
+		return b
+	}
+	if _, err := topology.ParseVersion(a); err != nil {
+		return a
+	}
+	if lower, err := topology.IsDowngrade(a, b); err == nil && lower {
+		return a
+	}
+	return b
+}
+
+// downgrade holds a StatefulSet back whose pods would start a version on data that
+// a higher one has run on. Who deletes a cluster and creates it with the same name
+// gets its data, and must not get it read by what cannot read it.
+func (sc Scene) downgrade(p Profile) verdict {
+	for _, d := range sc.kept(p) {
+		if d.Newer() {
+			return wait(Gate{
+				Component: p.Kind, Blocked: true,
+				Want:     fmt.Sprintf("a version that can read its data, %s or higher", d.Ran),
+				Observed: fmt.Sprintf("%s is asked for, and %s has run on %s", d.Wanted, d.Ran, d.Some()),
+				Unblock: fmt.Sprintf("go on with the data: kubectl tidb upgrade %[1]s %[3]s -n %[2]s; or delete the cluster and the data, "+
+					"and create it with empty volumes: kubectl tidb delete %[1]s -n %[2]s --delete-pvcs", sc.Cluster.Name, sc.Cluster.Namespace, d.Ran),
+			})
+		}
+	}
+	return verdict{}
+}
+
+// ran is the version to record on a claim, as an annotation; none where the pod has
+// not run, or where the record says a higher one.
+func (sc Scene) ran(p Profile, m state.Member, c state.Claim) []entry {
+	if p.Stateless || m.Pod == nil || !m.Pod.Ran || m.Pod.Version == "" || !slices.Contains(m.Pod.Claims, c.Name) {
+		return nil
+	}
+	version := m.Pod.Version
+	if before := c.Identity.Annotations[topology.AnnotationRan]; before != "" {
+		down, err := topology.IsDowngrade(before, version)
+		_, known := topology.ParseVersion(before)
+		if err == nil && down || known != nil && !m.Up() {
+			return nil // what serves has read the data, whatever was there before
+		}
+	}
+	return []entry{{topology.AnnotationRan, version}}
+}
