@@ -3,6 +3,7 @@ package act
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -62,6 +63,9 @@ func put[T object](ctx context.Context, a *Actor, client objects[T], kind string
 			if err != nil {
 				var none T
 				return none, err
+			}
+			if m, ok := merged.(object).(*corev1.ConfigMap); ok && !maps.Equal(m.Data, any(live).(*corev1.ConfigMap).Data) {
+				render.SetWritten(m, a.now())
 			}
 			return merged.(T), nil
 		})

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +16,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -80,6 +82,28 @@ func TestApplyUpdates(t *testing.T) {
 	w.kube.ClearActions()
 	w.do(t, apply(plan.Differs, configMap("new")))
 	w.unchanged(t)
+}
+
+// TestApplyRecordsWhenDataChanges: pods that are there run with what was there
+// before, which nothing else tells.
+func TestApplyRecordsWhenDataChanges(t *testing.T) {
+	c := topology.Cluster{Namespace: "db", Name: "basic", Source: &v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{
+		Annotations: map[string]string{"tidb.pingcap.com/configmap-name-before-delete-tikv": "basic-tikv"},
+	}}}
+	w := newWorld(t, configMap("old"))
+	written := func() render.Written {
+		return render.WrittenConfig(c, topology.TiKV, render.Existing{ConfigMaps: map[string]*corev1.ConfigMap{"basic-tikv": liveConfigMap(t, w)}})
+	}
+	labelled := configMap("old")
+	labelled.Labels["team"] = "dba"
+	w.do(t, apply(plan.Differs, labelled))
+	if got := written(); got != (render.Written{}) {
+		t.Errorf("after a label: %+v", got)
+	}
+	w.do(t, apply(plan.Differs, configMap("new")))
+	if got := written(); !got.Exact || !got.At.Equal(now) {
+		t.Errorf("after other data: %+v", got)
+	}
 }
 
 func TestApplyUpdateOfWhatIsGone(t *testing.T) {

@@ -163,10 +163,12 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 	if c.Reclaims || !g.Set.Exists { // of a suspended member nothing else is left
 		size = max(size, seen.claimed(k)) // those that are nothing but claims any more
 	}
+	written := render.WrittenConfig(c, k, seen.existing)
 	for n := range size {
 		m := state.Member{Kind: k, Ordinal: n, Name: c.PodName(k, n), Claims: seen.claims[k][n]}
 		if p := seen.pods[k][n]; p != nil {
 			m.Pod = podState(k, p)
+			m.Pod.Config = written.In(*m.Pod)
 		}
 		m.Gone = since(o.history.gone, m.Name, m.Pod == nil && n < g.Set.Replicas, o.now())
 		m.Database = base.member(k, n, m.Pod, seen.born[k][n])

@@ -68,6 +68,7 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 	p := conclude(sum, w.Policy.Later)
 	p.Upkeep = upkeep(profiles, w, s)
 	p.Findings = findings(w, s)
+	p.Unapplied = unapplied(w, s)
 	return p
 }
 

@@ -92,6 +92,9 @@ type Plan struct {
 	// Findings are what is not as it would be, because somebody else has made it so.
 	// Nothing is done about them.
 	Findings []Finding
+	// Unapplied is no part of the outcome either: it is what the user has asked for
+	// that comes into effect at a restart that nobody has asked for.
+	Unapplied []Unapplied
 }
 
 // Disruptive tells whether the plan ends with a disruptive step, which must be

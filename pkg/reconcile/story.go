@@ -75,6 +75,14 @@ func (st *Story) Decided(w plan.Wanted, s state.Snapshot, p plan.Plan) {
 	for _, g := range s.Gaps {
 		st.once(g.What, event.Event{Reason: "cannot read " + g.What + ": " + g.Problem, Hint: g.Hint})
 	}
+	if p.Outcome == plan.Converged {
+		for _, u := range p.Unapplied {
+			if len(u.Older) == 0 {
+				continue // what is unknown is for who looks
+			}
+			st.once(u.String(), event.Event{Component: string(u.Component), Reason: u.String(), Hint: "restart them one after another: " + u.Restart})
+		}
+	}
 	var open []gateSeen
 	for _, g := range p.Gates {
 		seen, known := find(st.gates, g)

@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -63,6 +64,29 @@ func TestStoryTellsEachChangeOnce(t *testing.T) {
 		if got := told(turn.c); !reflect.DeepEqual(got, turn.want) {
 			t.Errorf("got %q, want %q", got, turn.want)
 		}
+	}
+}
+
+// TestStoryOfUnapplied: who has driven a cluster there reads which members run
+// without the configuration that is written, once, and what restarts them.
+func TestStoryOfUnapplied(t *testing.T) {
+	s := &stage{}
+	st := NewStory("ns", "t", func() time.Time { return plantest.Now }, s)
+	c := rest()
+	c.Want(topology.TiKV).InPlace = true
+	st.Decided(c.Wanted, c.Seen, c.Decide())
+	for _, e := range s.events {
+		if e.Type == event.Notice {
+			t.Errorf("of what is unknown: %s", line(e))
+		}
+	}
+	c.Member("t-tikv-1").Pod.Config = state.ConfigOlder
+	s.events = nil
+	st.Decided(c.Wanted, c.Seen, c.Decide())
+	st.Decided(c.Wanted, c.Seen, c.Decide())
+	if len(s.events) != 1 || s.events[0].Type != event.Notice || !strings.Contains(s.events[0].Reason, "t-tikv-1 started before") ||
+		!strings.Contains(s.events[0].Hint, "kubectl patch tc t -n ns") {
+		t.Errorf("told %+v", s.events)
 	}
 }
 

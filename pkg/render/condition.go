@@ -38,7 +38,7 @@ func (r projection) conditions(status v1alpha1.TidbClusterStatus, p plan.Plan) [
 		ready.Reason, ready.Message = reasonSuspended, fmt.Sprintf("%s suspended, as the spec asks for; the data is kept", titles(suspended))
 	case p.Outcome == plan.Converged && r.serving():
 		ready.Status = corev1.ConditionTrue
-		ready.Reason, ready.Message = "Ready", "The cluster is what the spec asks for"+r.replaced()
+		ready.Reason, ready.Message = "Ready", "The cluster is what the spec asks for"+r.replaced()+older(p)
 	}
 
 	all := slices.Clone(status.Conditions)
@@ -94,6 +94,20 @@ func (r projection) replaced() string {
 		return ""
 	}
 	return "; given up, replaced and still down: " + strings.Join(names, ", ")
+}
+
+// older names the members that run without the configuration that was written last,
+// which is what the spec asks for and not what it says. What is unknown is not told:
+// a condition would change with each driver's sight.
+func older(p plan.Plan) string {
+	var names []string
+	for _, u := range p.Unapplied {
+		names = append(names, u.Older...)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; started before their configuration was written: " + strings.Join(names, ", ")
 }
 
 // titles names components as a sentence about them begins.

@@ -274,6 +274,9 @@ func TestReadyCondition(t *testing.T) {
 		"converged": {outcome: plan.Converged, reason: "Ready", message: "The cluster is what the spec asks for"},
 		"given up and replaced": {outcome: plan.Converged, edit: func(s *scene) { s.giveUp(); s.second() },
 			reason: "Ready", message: "The cluster is what the spec asks for; given up, replaced and still down: basic-tikv-0"},
+		"a configuration that was written in place": {outcome: plan.Converged, edit: func(s *scene) {
+			s.plan.Unapplied = []plan.Unapplied{{Component: topology.TiKV, Older: []string{"basic-tikv-0"}, Unknown: []string{"basic-tikv-1"}}}
+		}, reason: "Ready", message: "The cluster is what the spec asks for; started before their configuration was written: basic-tikv-0"},
 		"given up, not replaced": {outcome: plan.Converged, edit: (*scene).giveUp, reason: "TiKVStoreNotUp", message: "Not all TiKV stores are up"},
 		"down, not given up": {outcome: plan.Converged, edit: func(s *scene) { s.giveUp(); s.second(); s.w.Groups[1].Failures = nil },
 			reason: "TiKVStoreNotUp", message: "Not all TiKV stores are up"},
@@ -291,7 +294,7 @@ func TestReadyCondition(t *testing.T) {
 		if tt.edit != nil {
 			tt.edit(s)
 		}
-		s.plan = plan.Plan{Outcome: tt.outcome, Gates: tt.gates}
+		s.plan.Outcome, s.plan.Gates = tt.outcome, tt.gates
 		c := s.status(v1alpha1.TidbClusterStatus{}).Conditions[0]
 		if ready := c.Status == corev1.ConditionTrue; ready != (tt.reason == "Ready") || c.Reason != tt.reason || c.Message != tt.message {
 			t.Errorf("%s: %s, %s, %q", name, c.Status, c.Reason, c.Message)

@@ -66,6 +66,8 @@ type Pod struct {
 	// Claims are the names of the claims that its StatefulSet makes for it.
 	Claims   []string
 	Identity Identity
+	// Config tells whether it runs with the configuration that was written last.
+	Config Config
 }
 
 // Run is one life of a container.

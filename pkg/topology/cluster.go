@@ -68,6 +68,9 @@ type Group struct {
 	MinReady time.Duration
 	// Suspend: the user wants no pod of it for now, and all of its data kept.
 	Suspend bool
+	// InPlace: a change of the configuration is written, and restarts nobody
+	// (configUpdateStrategy).
+	InPlace bool
 	// Manual: updates of pods are the user's own business (OnDelete).
 	Manual bool
 }

@@ -98,6 +98,7 @@ func group(tc *v1alpha1.TidbCluster, k Kind, replicas int32, image string, spec 
 		Version:  Tag(image),
 		MinReady: time.Duration(max(seconds, 0)) * time.Second,
 		Suspend:  suspends(spec),
+		InPlace:  spec.ConfigUpdateStrategy() == v1alpha1.ConfigUpdateStrategyInPlace,
 		Manual:   spec.StatefulSetUpdateStrategy() == appsv1.OnDeleteStatefulSetStrategyType,
 		ScaleOut: 1,
 		ScaleIn:  1,

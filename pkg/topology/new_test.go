@@ -21,17 +21,19 @@ func TestNew(t *testing.T) {
 	tc.Spec.TiDB.ScalePolicy = v1alpha1.ScalePolicy{ScaleOutParallelism: number(0)}
 	tc.Spec.TiKV.BaseImage = "r.example.com:5000/tikv"
 	tc.Spec.TiDB.StatefulSetUpdateStrategy = appsv1.OnDeleteStatefulSetStrategyType
+	rolling := v1alpha1.ConfigUpdateStrategyRollingUpdate
+	tc.Spec.TiDB.ConfigUpdateStrategy = &rolling
 	c := New(tc)
 	c.Source = nil
 	want := Cluster{
 		Namespace: "db", Name: "basic", UID: "u", Instance: "release-7", VolumePolicy: "Retain",
 		Groups: []Group{
 			{
-				Kind: PD, Replicas: 3, MaxFailures: 3, Image: "pingcap/pd:v8.1.0", Version: "v8.1.0", ScaleOut: 1, ScaleIn: 1,
+				Kind: PD, InPlace: true, Replicas: 3, MaxFailures: 3, Image: "pingcap/pd:v8.1.0", Version: "v8.1.0", ScaleOut: 1, ScaleIn: 1,
 				Volumes: []Volume{{Name: "pd", Size: 1 << 30, Field: "spec.pd.requests.storage"}},
 			},
 			{
-				Kind: TiKV, Replicas: 3, MaxFailures: 3, Image: "r.example.com:5000/tikv:v8.1.0", Version: "v8.1.0",
+				Kind: TiKV, InPlace: true, Replicas: 3, MaxFailures: 3, Image: "r.example.com:5000/tikv:v8.1.0", Version: "v8.1.0",
 				EvictTimeout: 10 * time.Minute, MinReady: 30 * time.Second, ScaleOut: 3, ScaleIn: 2,
 				Volumes: []Volume{{Name: "tikv", Size: 1 << 30, Field: "spec.tikv.requests.storage"}},
 			},

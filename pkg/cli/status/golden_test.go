@@ -90,8 +90,12 @@ func cases() map[string]sight {
 	found := plan.Plan{Findings: []plan.Finding{{
 		Component: topology.TiKV, Member: "t-tikv-2", Text: "store 3 leads no regions", Hint: "see it: kubectl exec t-pd-0",
 	}}}
+	inPlace := plan.Plan{Unapplied: []plan.Unapplied{{
+		Component: topology.TiKV, Older: []string{"t-tikv-0", "t-tikv-1"}, Unknown: []string{"t-tikv-2"}, Restart: "kubectl patch tc t -n ns",
+	}}}
 	return map[string]sight{
 		"found":       seen(foreign, found),
+		"in-place":    seen(plantest.New(3, 3, 2), inPlace),
 		"at-rest":     seen(plantest.New(3, 3, 2), plan.Plan{}),
 		"to-do":       seen(growing, plan.Plan{Outcome: plan.Act, Steps: []plan.Step{plan.Resize{Component: topology.TiKV, From: 3, To: 4}}}),
 		"driven":      driven,
@@ -119,7 +123,7 @@ func TestShow(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	for _, name := range []string{"driven", "blind", "suspended", "found"} {
+	for _, name := range []string{"driven", "blind", "suspended", "found", "in-place"} {
 		var b bytes.Buffer
 		if err := output.Write(&b, cases()[name].view()); err != nil {
 			t.Error(err)

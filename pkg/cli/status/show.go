@@ -60,6 +60,9 @@ func (l sight) remarks(out io.Writer) {
 		fmt.Fprintf(out, "\nkubectl tidb keeps region leaders off %s (store %d), for %s now\n",
 			e.Member, e.StoreID, duration.HumanDuration(l.snapshot.At.Sub(e.Since)))
 	}
+	for _, u := range l.plan.Unapplied {
+		fmt.Fprintf(out, "\n%s\n  restart them one after another: %s\n", u, u.Restart)
+	}
 	if l.driver.Identity != "" {
 		fmt.Fprintf(out, "\n%s drives it; last sign of life %s ago\n",
 			l.driver.Describe(), duration.HumanDuration(l.snapshot.At.Sub(l.driver.Renewed)))

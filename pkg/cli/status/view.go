@@ -40,6 +40,9 @@ type member struct {
 	Regions   *int   `json:"regions,omitempty"`
 	Version   string `json:"version,omitempty"`
 	Trouble   string `json:"trouble,omitempty"`
+	// Config is "older" or "unknown" where the configuration is written in place and
+	// the member does not run with what is written, or nothing tells.
+	Config string `json:"config,omitempty"`
 }
 
 type gate struct {
@@ -97,6 +100,15 @@ func (l sight) view() view {
 
 func (l sight) members() []member {
 	out := []member{}
+	config := map[string]string{}
+	for _, u := range l.plan.Unapplied {
+		for _, name := range u.Older {
+			config[name] = "older"
+		}
+		for _, name := range u.Unknown {
+			config[name] = "unknown"
+		}
+	}
 	for _, g := range l.wanted.Groups {
 		got := l.snapshot.Groups[g.Kind]
 		for _, m := range got.Members {
@@ -106,6 +118,7 @@ func (l sight) members() []member {
 			row := member{
 				Component: string(m.Kind), Name: m.Name, Up: m.Up(), ID: m.Database.ID, State: word(m),
 				Updated: updated(g, got, m), Version: m.Database.Version, Trouble: m.Trouble(),
+				Config: config[m.Name],
 			}
 			if g.Suspend && m.Pod == nil {
 				row.State, row.Trouble = "Suspended", ""
