@@ -66,6 +66,8 @@ type PD struct {
 	// LocationLabels are the labels of stores that PD spreads replicas by, the
 	// widest first (replication.location-labels).
 	LocationLabels []string
+	// Placement is what the removal of a store is checked against.
+	Placement Placement
 	// MaxStoreDown is how long a store may be silent before PD calls it Down and
 	// makes new copies of its regions (schedule.max-store-down-time); zero while
 	// all stores are Up and nobody asked.

@@ -18,8 +18,8 @@ type Volume struct {
 	Identity Identity
 }
 
-// Gap is something that could not be read and that nothing but upkeep needs. It
-// is told, and holds up nobody.
+// Gap is something that could not be read and that nothing waits for. It is told,
+// and holds up nobody.
 type Gap struct {
 	What    string // what is not known, e.g. "the volumes of claims"
 	Problem string // why

@@ -1,0 +1,89 @@
+package placement
+
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+
+// network is how copies of one region can be placed, as a flow: from the source to
+// the rules, from these to stores that match, one copy on each, and on to the sink.
+// Where a rule isolates, the way to its stores leads through the places where they
+// are, one copy in each. The largest flow is the largest number of copies.
+type network struct {
+	room  []map[int]int // what can still flow from a node to another one
+	rules []int         // the nodes of the rules
+}
+
+const source, sink = 0, 1
+
+func (n *network) node() int {
+	n.room = append(n.room, map[int]int{})
+	return len(n.room) - 1
+}
+
+func newNetwork(rules []state.PlacementRule, stores []state.Store) *network {
+	n := &network{}
+	n.node() // the source
+	n.node() // the sink
+	nodes := make([]int, len(stores))
+	for i := range stores {
+		nodes[i] = n.node()
+		n.room[nodes[i]][sink] = 1
+	}
+	for _, r := range rules {
+		from := n.node()
+		n.rules = append(n.rules, from)
+		n.room[source][from] = r.Count
+		places := map[string]int{}
+		for i, s := range stores {
+			if !Matches(r, s) {
+				continue
+			}
+			where, isolated := place(r, s)
+			if !isolated {
+				n.room[from][nodes[i]] = 1
+				continue
+			}
+			if _, ok := places[where]; !ok {
+				places[where] = n.node()
+				n.room[from][places[where]] = 1
+			}
+			n.room[places[where]][nodes[i]] = 1
+		}
+	}
+	return n
+}
+
+// fill makes the flow as large as it can be, and returns how large that is.
+func (n *network) fill() int {
+	size := 0
+	for n.push(source, map[int]bool{}) {
+		size++
+	}
+	return size
+}
+
+// push sends one more copy from a node to the sink, if there is a way.
+func (n *network) push(from int, seen map[int]bool) bool {
+	if from == sink {
+		return true
+	}
+	seen[from] = true
+	for to, room := range n.room[from] {
+		if room > 0 && !seen[to] && n.push(to, seen) {
+			n.room[from][to]--
+			n.room[to][from]++
+			return true
+		}
+	}
+	return false
+}
+
+// short reports for each rule whether it lacks a copy once the network is full, or
+// could give one of its copies to a rule that does.
+func (n *network) short() []bool {
+	seen := map[int]bool{}
+	n.push(source, seen)
+	short := make([]bool, len(n.rules))
+	for i, node := range n.rules {
+		short[i] = seen[node]
+	}
+	return short
+}

@@ -1,0 +1,101 @@
+package placement
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+// String says which rules ask for what, and what there is for them.
+func (s Shortage) String() string {
+	if len(s.Rules) > 1 {
+		return s.together()
+	}
+	r := s.Rules[0]
+	asks := fmt.Sprintf("placement rule %s asks for %s of each region", r.Name(), count(r.Count, "copy", "copies"))
+	if r.Configured {
+		asks = fmt.Sprintf("PD keeps max-replicas=%d copies of each region", r.Count)
+	}
+	on := constraints(r)
+	if on != "" {
+		asks += " on stores with " + on
+	}
+	switch {
+	case s.isolated():
+		return fmt.Sprintf("%s, no two in the same %s (isolation-level), and the other stores are only in %s %s",
+			asks, r.IsolationLevel, r.IsolationLevel, strings.Join(s.Places, ", "))
+	case s.Stores == 0:
+		return asks + ", and there is no other such store"
+	case s.Stores == 1:
+		return asks + ", and there is only 1 other such store"
+	}
+	return fmt.Sprintf("%s, and there are only %d other such stores", asks, s.Stores)
+}
+
+func (s Shortage) together() string {
+	names, sum := make([]string, len(s.Rules)), 0
+	for i, r := range s.Rules {
+		names[i], sum = r.Name(), sum+r.Count
+	}
+	return fmt.Sprintf("placement rules %s ask together for %s of a region, each on another store, and only %s what they ask for",
+		strings.Join(names, " and "), count(sum, "copy", "copies"), count(s.Stores, "other store is", "other stores are"))
+}
+
+// constraints says which labels a rule asks stores for, "" when it takes all of them.
+func constraints(r state.PlacementRule) string {
+	words := make([]string, len(r.Constraints))
+	for i, c := range r.Constraints {
+		words[i] = constraint(c)
+	}
+	return strings.Join(words, " and ")
+}
+
+func constraint(c state.LabelConstraint) string {
+	values := strings.Join(c.Values, ",")
+	switch {
+	case c.Op == "in" && len(c.Values) == 1:
+		return c.Key + "=" + values
+	case c.Op == "in":
+		return fmt.Sprintf("%s in (%s)", c.Key, values)
+	case c.Op == "notIn" && len(c.Values) == 1:
+		return c.Key + "!=" + values
+	case c.Op == "notIn":
+		return fmt.Sprintf("%s not in (%s)", c.Key, values)
+	case c.Op == "notExists":
+		return "no label " + c.Key
+	}
+	return "a label " + c.Key
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Help says what a person can do: give PD another store for the rule, or have the
+// rule ask for less. Command runs pd-ctl, e.g. "kubectl exec ... -- /pd-ctl"; with
+// input it takes a file.
+func (s Shortage) Help(command func(input bool) string) string {
+	r := s.Rules[0]
+	store := "add a TiKV store"
+	switch on := constraints(r); {
+	case s.isolated():
+		store += " in another " + r.IsolationLevel
+	case on != "":
+		store += " with " + on
+	}
+	switch {
+	case r.Configured && s.isolated():
+		return fmt.Sprintf("%s, or have copies share a %s: %s config set isolation-level ''", store, r.IsolationLevel, command(false))
+	case r.Configured:
+		return fmt.Sprintf("%s, or keep fewer copies: %s config set max-replicas %d", store, command(false), s.Stores)
+	case slices.ContainsFunc(s.Rules, func(r state.PlacementRule) bool { return strings.HasPrefix(r.Group, "TiDB_DDL_") }):
+		return store + ", or change the placement policy in SQL (see SHOW PLACEMENT, then ALTER PLACEMENT POLICY)"
+	}
+	return fmt.Sprintf("%s, or change the rule: %s config placement-rules show --group=%s > rules.json, edit rules.json, then "+
+		"%s config placement-rules save --in=/dev/stdin < rules.json", store, command(false), r.Group, command(true))
+}
