@@ -42,6 +42,8 @@ type Client interface {
 
 	// ReplicationConfig returns the part of PD's replication settings that operations depend on.
 	ReplicationConfig(ctx context.Context) (*ReplicationConfig, error)
+	// PlacementRules lists the rules by which PD places copies of regions; PD refuses with 412 while they are disabled.
+	PlacementRules(ctx context.Context) ([]RuleGroup, error)
 	// MaxStoreDownTime returns how long a store may be silent before PD calls it Down.
 	MaxStoreDownTime(ctx context.Context) (time.Duration, error)
 	// SetReplicationConfig changes the given keys ("max-replicas", "location-labels", …) in one write.

@@ -36,6 +36,8 @@ type FakeState struct {
 	// Evicting are the stores under leader eviction.
 	Evicting    map[uint64]bool
 	Replication ReplicationConfig
+	// Rules are groups of placement rules besides that of the default rule, which follows Replication.
+	Rules []RuleGroup
 	// MaxStoreDown is schedule.max-store-down-time.
 	MaxStoreDown time.Duration
 	// NotBootstrapped, SchedulersNotLoaded and Unreachable make the calls they concern fail accordingly.

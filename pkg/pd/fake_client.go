@@ -220,6 +220,22 @@ func (f *Fake) ReplicationConfig(ctx context.Context) (out *ReplicationConfig, e
 	return out, err
 }
 
+// PlacementRules implements Client.
+func (f *Fake) PlacementRules(ctx context.Context) (out []RuleGroup, err error) {
+	err = f.do(ctx, "PlacementRules()", func(s *FakeState) error {
+		if !s.Replication.EnablePlacementRules {
+			return refuse(412, "[PD:placement:ErrPlacementDisabled]placement rules feature is disabled")
+		}
+		out = append(out, RuleGroup{ID: "pd", Rules: []PlacementRule{{
+			ID: "default", Role: "voter", Count: s.Replication.MaxReplicas,
+			LocationLabels: slices.Clone(s.Replication.LocationLabels), IsolationLevel: s.Replication.IsolationLevel,
+		}}})
+		out = append(out, s.Rules...)
+		return nil
+	})
+	return out, err
+}
+
 // MaxStoreDownTime implements Client.
 func (f *Fake) MaxStoreDownTime(ctx context.Context) (out time.Duration, err error) {
 	err = f.do(ctx, "MaxStoreDownTime()", func(s *FakeState) error {

@@ -85,6 +85,10 @@ func (t told) ReplicationConfig(ctx context.Context) (*ReplicationConfig, error)
 	return ask(t, "ReplicationConfig", func() (*ReplicationConfig, error) { return t.to.ReplicationConfig(ctx) })
 }
 
+func (t told) PlacementRules(ctx context.Context) ([]RuleGroup, error) {
+	return ask(t, "PlacementRules", func() ([]RuleGroup, error) { return t.to.PlacementRules(ctx) })
+}
+
 func (t told) MaxStoreDownTime(ctx context.Context) (time.Duration, error) {
 	return ask(t, "MaxStoreDownTime", func() (time.Duration, error) { return t.to.MaxStoreDownTime(ctx) })
 }

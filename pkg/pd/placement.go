@@ -1,0 +1,64 @@
+package pd
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	pdhttp "github.com/tikv/pd/client/http"
+)
+
+// RuleGroup is a group of placement rules, by which PD places copies of regions.
+type RuleGroup struct {
+	ID string `json:"group_id"`
+	// Index orders the groups. Override puts those before out of force.
+	Index    int             `json:"group_index"`
+	Override bool            `json:"group_override"`
+	Rules    []PlacementRule `json:"rules"`
+}
+
+// PlacementRule asks for a number of copies of each region in a range of keys.
+type PlacementRule struct {
+	ID string `json:"id"`
+	// Index orders the rules of a group. Override puts those before out of force.
+	Index    int  `json:"index"`
+	Override bool `json:"override"`
+	// StartKey and EndKey are the range in hexadecimal digits. An empty EndKey is the end of all keys.
+	StartKey       string            `json:"start_key"`
+	EndKey         string            `json:"end_key"`
+	Role           string            `json:"role"` // voter, leader, follower or learner
+	Count          int               `json:"count"`
+	Constraints    []LabelConstraint `json:"label_constraints"`
+	LocationLabels []string          `json:"location_labels"`
+	IsolationLevel string            `json:"isolation_level"`
+}
+
+// LabelConstraint is what a rule asks of a store's label. Op is in, notIn, exists or notExists.
+type LabelConstraint struct {
+	Key    string   `json:"key"`
+	Op     string   `json:"op"`
+	Values []string `json:"values"`
+}
+
+// PlacementRules implements Client. It reads the rules with their groups in one request, since a group may override
+// others. The library's types would refuse keys that are not encoded as TiDB's, which PD takes.
+func (c *client) PlacementRules(ctx context.Context) ([]RuleGroup, error) {
+	const op = "list placement rules"
+	var groups []RuleGroup
+	err := c.call(ctx, op, func(ctx context.Context, m member) error {
+		groups = nil
+		return m.raw(ctx, request{method: http.MethodGet, path: pdhttp.PlacementRuleBundle, out: &groups})
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range groups {
+		for _, r := range g.Rules {
+			if r.Count < 1 {
+				// No copy at all would allow to remove every store.
+				return nil, fmt.Errorf("%s: PD answered count %d for rule %s of group %s", op, r.Count, r.ID, g.ID)
+			}
+		}
+	}
+	return groups, nil
+}
