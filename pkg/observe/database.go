@@ -30,6 +30,7 @@ type database struct {
 	// for one that may go.
 	dumb   bool
 	labels map[int]map[string]string
+	gaps   []state.Gap // what PD refuses to tell
 }
 
 // ordinals is one more than the highest ordinal that PD knows.
@@ -99,6 +100,8 @@ type answers struct {
 	unloaded    bool // PD has not loaded its schedulers
 	replication *pd.ReplicationConfig
 	storeDown   time.Duration
+	placement   state.Placement
+	gaps        []state.Gap
 }
 
 // base asks PD. Its silence is an answer too: everything is unknown then.
@@ -115,7 +118,11 @@ func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) d
 	slices.Sort(urls)
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	got, err := ask(ctx, o.client(urls))
+	client := o.client(urls)
+	got, err := ask(ctx, client)
+	if err == nil {
+		err = o.placement(ctx, client, c, seen, &got)
+	}
 	lasting := o.history.outlasts(errors.Is(err, pd.ErrNoLeader), o.now())
 	if err != nil {
 		return database{state: state.PD{Problem: problem(err), Leaderless: lasting}}
@@ -180,7 +187,9 @@ func (a answers) sort(c topology.Cluster) database {
 
 			LocationLabels: a.replication.LocationLabels,
 			MaxStoreDown:   a.storeDown,
+			Placement:      a.placement,
 		},
+		gaps:    a.gaps,
 		members: map[int]state.Database{},
 		stores:  map[int]state.Database{},
 		beats:   map[int]time.Time{},

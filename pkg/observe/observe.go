@@ -50,6 +50,7 @@ type Observer struct {
 	extras  *extras
 	history history
 	leaders leaderCounts
+	rules   rules
 }
 
 // New makes an observer. The intent function loads the TidbCluster.
@@ -119,7 +120,7 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 		snap.Groups[g.Kind] = o.group(ctx, c, g, seen, base)
 	}
 	o.readNodes(ctx, c, &snap)
-	snap.Gaps = append(seen.ledger.Gaps, o.extras.gaps()...)
+	snap.Gaps = slices.Concat(seen.ledger.Gaps, o.extras.gaps(), base.gaps)
 	w, err := render.Want(c, seen.existing, snap)
 	return w, snap, err
 }

@@ -1,0 +1,119 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/placement"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// rulesFresh is how long placement rules are taken for unchanged while stores leave:
+// TiDB makes rules for each table of a placement policy, so they can be many.
+const rulesFresh = time.Minute
+
+// rules are placement rules as they were read last.
+type rules struct {
+	read time.Time
+	sets [][]state.PlacementRule
+}
+
+// placement is what the removal of a store is checked against, where one is wanted or
+// under way. Rules that PD refuses to tell are a gap. If it only does not answer now,
+// that is an error: nothing is removed on half an answer.
+func (o *Observer) placement(ctx context.Context, client pd.Client, c topology.Cluster, seen objects, a *answers) error {
+	if !a.removes(c, seen) {
+		return nil
+	}
+	for _, s := range a.stores {
+		if s.State != pd.StoreTombstone {
+			a.placement.Stores = append(a.placement.Stores, state.Store{ID: s.ID, State: state.StoreState(s.StateName), Labels: s.Labels})
+		}
+	}
+	if !a.replication.EnablePlacementRules {
+		a.placement.Rules = [][]state.PlacementRule{{a.configured("", "")}}
+		return nil
+	}
+	if now := o.now(); o.rules.read.IsZero() || now.Sub(o.rules.read) >= rulesFresh {
+		groups, err := client.PlacementRules(ctx)
+		var down *pd.UnavailableError
+		switch {
+		case errors.As(err, &down), ctx.Err() != nil:
+			return err
+		case err != nil:
+			a.gaps = append(a.gaps, state.Gap{
+				What: "PD's placement rules", Problem: err.Error(),
+				Hint: "only max-replicas is checked before a store is removed; see whether other stores can take its regions: " +
+					fmt.Sprintf("kubectl exec %s -n %s -c pd -- /pd-ctl config placement-rules show", c.PodName(topology.PD, 0), c.Namespace),
+			})
+			return nil
+		}
+		o.rules = rules{read: now, sets: placement.ByRange(a.rules(groups))}
+	}
+	a.placement.Rules = o.rules.sets
+	return nil
+}
+
+// removes reports whether a store of the cluster is to leave PD, or is leaving: it is
+// beyond what is wanted, is Offline, was given up with its data, or loses its claims.
+func (a answers) removes(c topology.Cluster, seen objects) bool {
+	want, ok := c.Group(topology.TiKV)
+	if !ok {
+		return false
+	}
+	for _, f := range want.Failures {
+		if f.Discarded && !f.Deleted {
+			return true
+		}
+	}
+	for _, claims := range seen.claims[topology.TiKV] {
+		if slices.ContainsFunc(claims, func(c state.Claim) bool { return c.Terminating }) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(a.stores, func(s pd.Store) bool {
+		n, ours := owner(c, topology.TiKV, "tikv://"+s.Address)
+		return ours && (s.State == pd.StoreOffline || s.State == pd.StoreUp && n >= want.Size())
+	})
+}
+
+// configured is the rule that PD's replication settings make: the only one while
+// placement rules are disabled.
+func (a answers) configured(group, id string) state.PlacementRule {
+	r := a.replication
+	return state.PlacementRule{
+		Group: group, ID: id, Role: "voter", Count: r.MaxReplicas, LocationLabels: r.LocationLabels, IsolationLevel: r.IsolationLevel,
+		Configured: true,
+	}
+}
+
+// rules are those of PD's groups. The default rule follows the replication settings
+// as long as it is the same.
+func (a answers) rules(groups []pd.RuleGroup) []placement.Rule {
+	var all []placement.Rule
+	for _, g := range groups {
+		for _, r := range g.Rules {
+			rule := placement.Rule{
+				PlacementRule: state.PlacementRule{
+					Group: g.ID, ID: r.ID, Role: r.Role, Count: r.Count, LocationLabels: r.LocationLabels, IsolationLevel: r.IsolationLevel,
+				},
+				Start: strings.ToLower(r.StartKey), End: strings.ToLower(r.EndKey),
+				GroupIndex: g.Index, Index: r.Index, GroupOverride: g.Override, Override: r.Override,
+			}
+			for _, c := range r.Constraints {
+				rule.Constraints = append(rule.Constraints, state.LabelConstraint{Key: c.Key, Op: c.Op, Values: c.Values})
+			}
+			same := a.configured("pd", "default")
+			rule.Configured = g.ID == same.Group && r.ID == same.ID && r.StartKey == "" && r.EndKey == "" && len(r.Constraints) == 0 &&
+				r.Count == same.Count && r.IsolationLevel == same.IsolationLevel && slices.Equal(r.LocationLabels, same.LocationLabels)
+			all = append(all, rule)
+		}
+	}
+	return all
+}
