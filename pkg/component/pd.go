@@ -17,8 +17,8 @@ func PD() plan.Profile {
 		Kind:    topology.PD,
 		Voters:  true,
 		IDLabel: topology.LabelMemberID,
-		Floor: func(plan.Scene) (int, string) {
-			return 1, "the last member holds the cluster's metadata"
+		Floor: func(plan.Scene) (least int, why, help string) {
+			return 1, "the last member holds the cluster's metadata", ""
 		},
 		BeforeRestart: []plan.Hook{quorumStays, leaderElsewhere},
 		// Claims are marked before the member is removed. Were it the other way

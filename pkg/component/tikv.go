@@ -13,19 +13,15 @@ import (
 // all its regions before it is removed.
 func TiKV() plan.Profile {
 	return plan.Profile{
-		Kind:    topology.TiKV,
-		Needs:   []plan.Need{pdServes},
-		IDLabel: topology.LabelStoreID,
-		Located: true,
-		Floor: func(sc plan.Scene) (int, string) {
-			elsewhere := max(sc.All.PD.Stores-ownStores(sc), 0)
-			least := max(sc.All.PD.MaxReplicas-elsewhere, 0)
-			return least, fmt.Sprintf("PD keeps max-replicas=%d copies of each region", sc.All.PD.MaxReplicas)
-		},
+		Kind:          topology.TiKV,
+		Needs:         []plan.Need{pdServes},
+		IDLabel:       topology.LabelStoreID,
+		Located:       true,
+		Floor:         leastStores,
 		Standing:      []plan.Hook{storeRestored, leadersAllowed, evictionForgotten},
 		BeforeRestart: []plan.Hook{leadersBack, leadersEvicted},
 		BeforeRemove: []plan.Hook{
-			notJoining, enoughStores, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.ClaimsMarked,
+			notJoining, enoughStores, rulesKept, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.ClaimsMarked,
 		},
 		BeforeRenew:   []plan.Hook{evictionEnded, plan.ClaimsMarked},
 		BeforeSuspend: []plan.Hook{buriedMarked, claimsKept, evictionsEnded},
@@ -33,7 +29,7 @@ func TiKV() plan.Profile {
 		Failover: &plan.Failover{
 			Period: func(sc plan.Scene) time.Duration { return sc.All.PD.MaxStoreDown + failoverPeriod },
 			Spare:  spareStore,
-			LetGo:  []plan.Hook{enoughStores, storeOffline, storeTombstone, evictionEnded},
+			LetGo:  []plan.Hook{enoughStores, rulesKept, storeOffline, storeTombstone, evictionEnded},
 			Keeps:  true,
 		},
 	}
@@ -125,10 +121,18 @@ var storeTombstone = plan.Hook{
 	Observed: func(_ plan.Scene, m state.Member) string {
 		return fmt.Sprintf("%d regions left", m.Database.Regions)
 	},
-	Since:   leavingSince,
-	Stuck:   nowhereToGo,
-	Unblock: "to call it off, scale TiKV out again: the store is brought back up with what it has",
+	Since: leavingSince,
+	Stuck: nowhereToGo,
+	Help: func(sc plan.Scene, m state.Member) string {
+		if help := rulesHelp(sc, m); help != "" {
+			return help + "; " + callOff
+		}
+		return ""
+	},
+	Unblock: callOff,
 }
+
+const callOff = "to call it off, scale TiKV out again: the store is brought back up with what it has"
 
 // leavingSince is when we took the store offline. When somebody else did, nothing
 // tells since when, so that it is since this process knows.
@@ -147,9 +151,12 @@ const unhurried = time.Hour
 // that of a removal that takes long is only said what is worth a look.
 func nowhereToGo(sc plan.Scene, m state.Member) string {
 	pd, since := sc.All.PD, leavingSince(sc, m)
+	s, short := shortage(sc, m)
 	switch {
 	case pd.UpStores < pd.MaxReplicas:
 		return fmt.Sprintf("no place for them, since only %d stores are up for max-replicas %d", pd.UpStores, pd.MaxReplicas)
+	case short:
+		return "no place for them: " + s.String()
 	case !since.IsZero() && sc.All.At.Sub(since) >= unhurried:
 		return fmt.Sprintf("this takes more than %s; see whether full disks, placement rules or labels leave them no place", unhurried)
 	}

@@ -26,8 +26,9 @@ type Profile struct {
 	// Located: members are stores, which carry labels of their nodes.
 	Located bool
 	// Floor is the least number of replicas the component can be scaled in to
-	// as things are, and why; nil when there is none.
-	Floor func(Scene) (least int, why string)
+	// as things are, why, and what a person can do besides asking for more; nil
+	// when there is none.
+	Floor func(Scene) (least int, why, help string)
 	// Standing must hold of each wanted member that is not about to be
 	// restarted: it ends what a restart or an abandoned removal began.
 	Standing []Hook
@@ -100,6 +101,9 @@ type Hook struct {
 	Timeout func(Scene) time.Duration
 	Lapse   func(Scene) Lapse
 	Unblock string
+	// Help is what a person can do where that depends on the case; Unblock is for
+	// where it returns "".
+	Help func(Scene, state.Member) string
 }
 
 // ClaimsMarked is the goal that a scale-in has marked a member's claims, so that
@@ -152,7 +156,7 @@ func (sc Scene) try(h Hook, m state.Member) (v verdict, open bool) {
 	g := Gate{Component: m.Kind, Member: m.Name, Want: h.Want, Unblock: h.Unblock, Source: FromDatabase}
 	if h.Refuse != nil {
 		if g.Observed = h.Refuse(sc, m); g.Observed != "" {
-			g.Blocked = true
+			g.Blocked, g.Unblock = true, sc.help(h, m)
 			return verdict{gates: []Gate{g}}, false
 		}
 	}
@@ -179,7 +183,7 @@ func (sc Scene) try(h Hook, m state.Member) (v verdict, open bool) {
 	}
 	if h.Stuck != nil {
 		if why := h.Stuck(sc, m); why != "" {
-			g.Observed, g.held = g.Observed+": "+why, true
+			g.Observed, g.held, g.Unblock = g.Observed+": "+why, true, sc.help(h, m)
 		}
 	}
 	v.gates = []Gate{g}
@@ -189,6 +193,16 @@ func (sc Scene) try(h Hook, m state.Member) (v verdict, open bool) {
 		}
 	}
 	return v, false
+}
+
+// help is what a person can do for a goal that cannot be reached as things are.
+func (sc Scene) help(h Hook, m state.Member) string {
+	if h.Help != nil {
+		if help := h.Help(sc, m); help != "" {
+			return help
+		}
+	}
+	return h.Unblock
 }
 
 // lapsed tells whether the time for a goal is over, and what then; else the gate

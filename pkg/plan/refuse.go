@@ -16,12 +16,16 @@ func Refusals(profiles []Profile, w Wanted, s state.Snapshot) []Gate {
 		if p.Floor == nil || g.Replicas >= max(sc.Got.Set.Replicas, sc.Got.Extent()) {
 			continue
 		}
-		if least, why := p.Floor(sc); g.Replicas < least {
+		if least, why, help := p.Floor(sc); g.Replicas < least {
+			unblock := fmt.Sprintf("ask for %d or more", least)
+			if help != "" {
+				unblock += ", " + help
+			}
 			gates = append(gates, Gate{
 				Component: g.Kind, Blocked: true,
 				Want:     fmt.Sprintf("at least %d replicas", least),
 				Observed: fmt.Sprintf("%d asked for: %s", g.Replicas, why),
-				Unblock:  fmt.Sprintf("ask for %d or more", least),
+				Unblock:  unblock,
 			})
 		}
 	}

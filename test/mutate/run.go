@@ -22,7 +22,7 @@ const (
 )
 
 // core are the packages that mutants are made of. Their own tests take no time.
-var core = []string{"pkg/plan", "pkg/component", "pkg/state"}
+var core = []string{"pkg/plan", "pkg/component", "pkg/placement", "pkg/state"}
 
 // suite is the tests of a package.
 type suite struct {

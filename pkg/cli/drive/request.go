@@ -83,7 +83,7 @@ func unpause(c topology.Cluster) string {
 func (r Request) allow(w plan.Wanted, snap state.Snapshot) error {
 	var problems []string
 	for _, g := range plan.Refusals(component.Profiles(), w, snap) {
-		problems = append(problems, g.String())
+		problems = append(problems, g.String()+"; "+g.Unblock)
 	}
 	if reason := r.shrinks(w, snap); reason != "" {
 		problems = append(problems, reason)

@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -70,6 +71,13 @@ func TestAllow(t *testing.T) {
 	suspended.Seen.Groups = nil
 	fewer := plantest.New(3, 4, 2)
 	fewer.Want(topology.TiKV).Replicas = 2
+	lastOfZone := plantest.New(3, 4, 2)
+	lastOfZone.Want(topology.TiKV).Replicas = 3
+	for i, zone := range []string{"a", "a", "b", "c"} {
+		lastOfZone.Seen.PD.Placement.Stores = append(lastOfZone.Seen.PD.Placement.Stores,
+			state.Store{ID: uint64(i + 1), State: state.StoreUp, Labels: map[string]string{"zone": zone}})
+	}
+	lastOfZone.Seen.PD.Placement.Rules = [][]state.PlacementRule{{{Count: 3, LocationLabels: []string{"zone"}, IsolationLevel: "zone", Configured: true}}}
 	sized := func(size string) *v1alpha1.TidbCluster {
 		return basic(func(tc *v1alpha1.TidbCluster) {
 			tc.Spec.TiKV.Requests[corev1.ResourceStorage] = resource.MustParse(size)
@@ -87,6 +95,9 @@ func TestAllow(t *testing.T) {
 	}{
 		{"good", Request{Now: born, Write: write}, plantest.New(3, 3, 2), exit.OK, ""},
 		{"fewer stores than copies", Request{Now: born, Write: write}, fewer, exit.Refused, "max-replicas=3"},
+		{"tikv-11-31: the last store of its zone", Request{Now: born, Write: write}, lastOfZone, exit.Refused,
+			"the other stores are only in zone a, b; ask for 4 or more, add a TiKV store in another zone, or have copies share a zone: " +
+				"kubectl exec t-pd-0 -n ns -c pd -- /pd-ctl config set isolation-level ''"},
 		{"PD does not answer", Request{Now: born, Write: write}, plantest.New(3, 3, 2).Blind(), exit.Refused, "--force"},
 		{"PD does not answer, and the change is the cure", Request{Now: born, Write: write, Blind: true}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
 		{"PD has not bootstrapped", Request{Now: unborn, Write: write}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},

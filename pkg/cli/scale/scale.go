@@ -45,8 +45,8 @@ store gives its region leaders up, moves all its regions to other stores and
 becomes a tombstone before its pod goes. Claims of removed members stay, marked;
 a later scale-out to the same ordinal deletes them first.
 
-Fewer stores than PD keeps replicas of the data (max-replicas), or no PD at all, is
-refused.`,
+Fewer stores than PD keeps replicas of the data (max-replicas), stores that PD's
+placement rules or its isolation level need, or no PD at all, is refused.`,
 		Example: `  kubectl tidb scale basic tikv=4
 
   # Several components at once

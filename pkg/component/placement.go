@@ -1,0 +1,91 @@
+package component
+
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/placement"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// rulesKept: without the store PD would have no place for some of its regions, by
+// its placement rules, and would wait for one for ever.
+var rulesKept = plan.Hook{
+	Want: "other stores that PD's placement rules take",
+	Refuse: func(sc plan.Scene, m state.Member) string {
+		if s, short := shortage(sc, m); short && !leaving(m) {
+			return s.String()
+		}
+		return ""
+	},
+	Help: rulesHelp,
+}
+
+func rulesHelp(sc plan.Scene, m state.Member) string {
+	s, short := shortage(sc, m)
+	if !short {
+		return ""
+	}
+	return s.Help(pdCtl(sc))
+}
+
+// pdCtl is a command that runs pd-ctl in a pod of PD; with input it takes a file.
+func pdCtl(sc plan.Scene) func(input bool) string {
+	return func(input bool) string {
+		flag := ""
+		if input {
+			flag = "-i "
+		}
+		c := sc.Cluster
+		return fmt.Sprintf("kubectl exec %s%s -n %s -c pd -- /pd-ctl", flag, c.PodName(topology.PD, 0), c.Namespace)
+	}
+}
+
+// shortage says which placement rules PD could not keep without the member's store.
+// Stores that others take offline, and those above it that leave as well, are taken
+// for gone. A store that is Down takes no regions; it counts only where the one that
+// leaves does not serve either, as in enoughStores.
+func shortage(sc plan.Scene, m state.Member) (placement.Shortage, bool) {
+	return shortWithout(sc, m, m.Database.State != state.StoreUp)
+}
+
+func shortWithout(sc plan.Scene, m state.Member, countDown bool) (placement.Shortage, bool) {
+	rules := sc.All.PD.Placement
+	leaves, known := rules.Store(m.Database.ID)
+	if !known || m.Database.Presence != state.Present || m.Database.State == state.StoreTombstone {
+		return placement.Shortage{}, false
+	}
+	gone := map[uint64]bool{leaves.ID: true}
+	for _, o := range sc.Got.Members {
+		if o.Ordinal > m.Ordinal && !sc.Kept(o) {
+			gone[o.Database.ID] = true
+		}
+	}
+	var stay []state.Store
+	for _, s := range rules.Stores {
+		down := s.State == state.StoreDown && !countDown
+		if !gone[s.ID] && !down && s.State != state.StoreOffline && s.State != state.StoreTombstone {
+			stay = append(stay, s)
+		}
+	}
+	return placement.Short(rules.Rules, stay, leaves)
+}
+
+// leastStores is the least number of replicas that TiKV can be scaled in to. Nothing
+// is written yet, so stores that are silent may still come back.
+func leastStores(sc plan.Scene) (least int, why, help string) {
+	pd := sc.All.PD
+	elsewhere := max(pd.Stores-ownStores(sc), 0)
+	least, why = max(pd.MaxReplicas-elsewhere, 0), fmt.Sprintf("PD keeps max-replicas=%d copies of each region", pd.MaxReplicas)
+	for i := len(sc.Got.Members) - 1; i >= least; i-- {
+		m := sc.Got.Members[i]
+		if sc.Kept(m) {
+			break
+		}
+		if s, short := shortWithout(sc, m, true); short {
+			return i + 1, fmt.Sprintf("without %s, %s", m.Name, s), s.Help(pdCtl(sc))
+		}
+	}
+	return least, why, ""
+}
