@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -65,10 +66,16 @@ func describeTiKV(c topology.Cluster, g topology.Group) (component, error) {
 	return comp, err
 }
 
-// capacity tells TiKV how much of its volume it may use, "0" for all.
+// capacity tells TiKV how much of its volume it may use, "0" for all. A size such as
+// 1.5Gi has no whole number until it is written as the API server writes it, 1536Mi;
+// it has to mean the same before and after.
 func capacity(limits corev1.ResourceList) string {
-	size, ok := limits[corev1.ResourceStorage]
+	written, ok := limits[corev1.ResourceStorage]
 	if !ok {
+		return "0"
+	}
+	size, err := resource.ParseQuantity(written.String())
+	if err != nil {
 		return "0"
 	}
 	bytes, ok := size.AsInt64()
