@@ -18,12 +18,14 @@ func upkeep(profiles []Profile, w Wanted, s state.Snapshot) []Step {
 		sc := w.scene(g, s)
 		p := profileOf(profiles, g.Kind)
 		own := volumeLabels(sc.Cluster, g.Kind)
+		var room [8]entry // for what an object has besides
 		for _, m := range sc.Got.Members {
+			ids := sc.ids(room[:0], p, m)
 			steps = append(steps, sc.remake(m)...)
-			steps = append(steps, sc.labelPod(p, m)...)
+			steps = append(steps, labelPod(m, ids)...)
 			for _, c := range m.Claims {
-				steps = append(steps, sc.labelClaim(p, m, c)...)
-				steps = append(steps, sc.tendVolume(p, m, c, own)...)
+				steps = append(steps, sc.labelClaim(p, m, c, ids)...)
+				steps = append(steps, sc.tendVolume(m, c, append(ids, own...))...)
 			}
 			if p.Located {
 				steps = append(steps, sc.labelStore(m)...)
@@ -54,8 +56,7 @@ func (sc Scene) remake(m state.Member) []Step {
 // ids are the labels that say which member of which cluster it is, as far as PD
 // tells. An id that is unknown is left as it is, one that is wrong is corrected:
 // tools find the store of a pod by it.
-func (sc Scene) ids(p Profile, m state.Member) []entry {
-	ids := make([]entry, 0, 8) // with room for what an object has besides
+func (sc Scene) ids(ids []entry, p Profile, m state.Member) []entry {
 	if id := sc.All.PD.ClusterID; id != 0 {
 		ids = append(ids, entry{topology.LabelClusterID, strconv.FormatUint(id, 10)})
 	}
@@ -78,24 +79,24 @@ func volumeLabels(c topology.Cluster, k topology.Kind) []entry {
 	return own
 }
 
-func (sc Scene) labelPod(p Profile, m state.Member) []Step {
+func labelPod(m state.Member, ids []entry) []Step {
 	if m.Pod == nil || m.Pod.Terminating {
 		return nil
 	}
-	set := state.Identity{Labels: differs(m.Pod.Identity.Labels, sc.ids(p, m))}
+	set := state.Identity{Labels: differs(m.Pod.Identity.Labels, ids)}
 	if set.Labels == nil {
 		return nil
 	}
 	return []Step{Label{Component: m.Kind, Member: m.Name, Object: PodObject, Name: m.Name, UID: m.Pod.UID, Set: set}}
 }
 
-func (sc Scene) labelClaim(p Profile, m state.Member, c state.Claim) []Step {
+func (sc Scene) labelClaim(p Profile, m state.Member, c state.Claim, ids []entry) []Step {
 	if c.Terminating {
 		return nil
 	}
 	name := entry{topology.LabelPodName, m.Name}
 	set := state.Identity{
-		Labels:      differs(c.Identity.Labels, append(sc.ids(p, m), name)),
+		Labels:      differs(c.Identity.Labels, append(ids, name)),
 		Annotations: differs(c.Identity.Annotations, append(sc.ran(p, m, c), name)),
 	}
 	if set.Labels == nil && set.Annotations == nil {
@@ -104,11 +105,11 @@ func (sc Scene) labelClaim(p Profile, m state.Member, c state.Claim) []Step {
 	return []Step{Label{Component: m.Kind, Member: m.Name, Object: ClaimObject, Name: c.Name, UID: c.UID, Set: set}}
 }
 
-func (sc Scene) tendVolume(p Profile, m state.Member, c state.Claim, own []entry) []Step {
+func (sc Scene) tendVolume(m state.Member, c state.Claim, labels []entry) []Step {
 	if c.Volume == nil || c.Terminating {
 		return nil
 	}
-	policy, set := sc.untidy(p, m, c, own)
+	policy, set := sc.untidy(m, c, labels)
 	if policy == "" && set.Labels == nil && set.Annotations == nil {
 		return nil
 	}
@@ -120,12 +121,12 @@ func (sc Scene) tendVolume(p Profile, m state.Member, c state.Claim, own []entry
 
 // untidy is what of a claim's volume is not as wanted. The policy of one that is
 // about to be given up stays: it is set when the claim is deleted.
-func (sc Scene) untidy(p Profile, m state.Member, c state.Claim, own []entry) (policy string, set state.Identity) {
+func (sc Scene) untidy(m state.Member, c state.Claim, labels []entry) (policy string, set state.Identity) {
 	if want := string(sc.Cluster.VolumePolicy); c.Volume.Policy != want && (!c.Marked || !sc.Cluster.Reclaims) {
 		policy = want
 	}
 	return policy, state.Identity{
-		Labels:      differs(c.Volume.Identity.Labels, append(sc.ids(p, m), own...)),
+		Labels:      differs(c.Volume.Identity.Labels, labels),
 		Annotations: differs(c.Volume.Identity.Annotations, []entry{{topology.LabelPodName, m.Name}}),
 	}
 }

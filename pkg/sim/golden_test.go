@@ -15,28 +15,51 @@ import (
 var update = flag.Bool("update", false, "write the transcripts of today as the expected ones")
 
 // settled is a cluster of 3 PD, 3 TiKV and 2 TiDB at rest.
-func settled(o Options) *World {
+func settled(o Options) *World { return stage{}.settled(o) }
+
+// stage is where a golden story begins. It may add a fault to the story.
+type stage struct {
+	faults []fault
+	silent bool // keep no transcript
+}
+
+// empty is a world in which nothing exists yet.
+func (s stage) empty(o Options) *World {
+	w := New(o)
+	s.begin(w)
+	return w
+}
+
+func (s stage) settled(o Options) *World {
 	if o.PD == 0 {
 		o.PD, o.TiKV, o.TiDB = 3, 3, 2
 	}
 	w := New(o)
 	w.Settle(time.Hour)
-	w.Tell()
+	s.begin(w)
 	return w
+}
+
+func (s stage) begin(w *World) {
+	if !s.silent {
+		w.Tell()
+	}
+	for _, f := range s.faults {
+		f.prepare(w)
+	}
 }
 
 // goldens are stories without faults, except for the one that each is about.
 // Their transcripts are the behaviour of the engine: a change of one is a change
 // that users see, to be reviewed as such.
-var goldens = map[string]func() *World{
-	"create": func() *World {
-		w := New(Options{PD: 3, TiKV: 3, TiDB: 2})
-		w.Tell()
+var goldens = map[string]func(stage) *World{
+	"create": func(s stage) *World {
+		w := s.empty(Options{PD: 3, TiKV: 3, TiDB: 2})
 		w.Settle(time.Hour)
 		return w
 	},
-	"scale-tikv-out-and-in": func() *World {
-		w := settled(Options{})
+	"scale-tikv-out-and-in": func(s stage) *World {
+		w := s.settled(Options{})
 		w.Scale(topology.TiKV, 5)
 		w.Settle(time.Hour)
 		w.Scale(topology.TiKV, 3)
@@ -45,8 +68,8 @@ var goldens = map[string]func() *World{
 		w.Settle(time.Hour)
 		return w
 	},
-	"scale-pd-out-and-in": func() *World {
-		w := settled(Options{})
+	"scale-pd-out-and-in": func(s stage) *World {
+		w := s.settled(Options{})
 		w.Scale(topology.PD, 5)
 		w.Settle(time.Hour)
 		w.pd.leader = w.pd.memberAt(4).id
@@ -56,23 +79,23 @@ var goldens = map[string]func() *World{
 		w.Settle(time.Hour)
 		return w
 	},
-	"scale-tidb-out-and-in": func() *World {
-		w := settled(Options{})
+	"scale-tidb-out-and-in": func(s stage) *World {
+		w := s.settled(Options{})
 		w.Scale(topology.TiDB, 4)
 		w.Settle(time.Hour)
 		w.Scale(topology.TiDB, 1)
 		w.Settle(time.Hour)
 		return w
 	},
-	"upgrade": func() *World {
-		w := settled(Options{})
+	"upgrade": func(s stage) *World {
+		w := s.settled(Options{})
 		w.pd.leader = w.pd.memberAt(2).id
 		w.Upgrade("v2")
 		w.Settle(time.Hour)
 		return w
 	},
-	"upgrade-and-scale": func() *World {
-		w := settled(Options{PD: 3, TiKV: 4, TiDB: 2})
+	"upgrade-and-scale": func(s stage) *World {
+		w := s.settled(Options{PD: 3, TiKV: 4, TiDB: 2})
 		w.Upgrade("v2")
 		w.Scale(topology.PD, 4)
 		w.Scale(topology.TiKV, 3)
@@ -80,15 +103,15 @@ var goldens = map[string]func() *World{
 		w.Settle(time.Hour)
 		return w
 	},
-	"revert": func() *World {
-		w := settled(Options{})
+	"revert": func(s stage) *World {
+		w := s.settled(Options{})
 		w.Upgrade("v2")
 		w.OnStep("restart basic-tikv-1", func() { w.Upgrade("v1") })
 		w.Settle(time.Hour)
 		return w
 	},
-	"bad-image": func() *World {
-		w := settled(Options{KeepStuck: true})
+	"bad-image": func(s stage) *World {
+		w := s.settled(Options{KeepStuck: true})
 		w.Upgrade("v2-noimage", topology.TiKV)
 		if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Blocked {
 			w.broke("golden", "%s, %v", p.Outcome, err)
@@ -97,9 +120,8 @@ var goldens = map[string]func() *World{
 		w.Settle(time.Hour)
 		return w
 	},
-	"bad-image-at-creation": func() *World {
-		w := New(Options{PD: 3, TiKV: 3, TiDB: 1, KeepStuck: true})
-		w.Tell()
+	"bad-image-at-creation": func(s stage) *World {
+		w := s.empty(Options{PD: 3, TiKV: 3, TiDB: 1, KeepStuck: true})
 		w.Upgrade("v1-noimage")
 		_, _ = w.Drive(time.Hour)
 		w.Upgrade("v1")
@@ -109,22 +131,22 @@ var goldens = map[string]func() *World{
 	"cancel-scale-in-evicting":  cancelled(func(w *World) bool { return len(w.evicts) > 0 }),
 	"cancel-scale-in-offline":   cancelled(func(w *World) bool { return w.stores[3].regions < 10 }),
 	"cancel-scale-in-tombstone": cancelled(func(w *World) bool { return w.stores[3].state == "Tombstone" }),
-	"cancel-scale-in-pd-marked": func() *World {
-		w := settled(Options{PD: 4, TiKV: 3, TiDB: 1})
+	"cancel-scale-in-pd-marked": func(s stage) *World {
+		w := s.settled(Options{PD: 4, TiKV: 3, TiDB: 1})
 		w.OnStep("remove PD member", func() { w.Scale(topology.PD, 4); w.Stop() })
 		w.Scale(topology.PD, 3)
 		_, _ = w.Drive(time.Hour)
 		w.Settle(time.Hour)
 		return w
 	},
-	"single": func() *World {
-		w := settled(Options{PD: 1, TiKV: 1, TiDB: 1, MaxCopy: 1})
+	"single": func(s stage) *World {
+		w := s.settled(Options{PD: 1, TiKV: 1, TiDB: 1, MaxCopy: 1})
 		w.Upgrade("v2")
 		w.Settle(time.Hour)
 		return w
 	},
-	"killed": func() *World {
-		w := settled(Options{})
+	"killed": func(s stage) *World {
+		w := s.settled(Options{})
 		w.Upgrade("v2", topology.TiKV)
 		w.OnStep("restart basic-tikv-2", func() { w.kill() })
 		_, _ = w.Drive(time.Hour)
@@ -132,16 +154,16 @@ var goldens = map[string]func() *World{
 		w.Settle(time.Hour)
 		return w
 	},
-	"interrupted": func() *World {
-		w := settled(Options{})
+	"interrupted": func(s stage) *World {
+		w := s.settled(Options{})
 		w.Upgrade("v2", topology.TiKV)
 		w.When(func(w *World) bool { return len(w.evicts) > 0 }, func() { w.Stop() })
 		_, _ = w.Drive(time.Hour)
 		w.Settle(time.Hour)
 		return w
 	},
-	"store-lost-during-upgrade": func() *World {
-		w := settled(Options{PD: 3, TiKV: 4, TiDB: 2})
+	"store-lost-during-upgrade": func(s stage) *World {
+		w := s.settled(Options{PD: 3, TiKV: 4, TiDB: 2})
 		w.Upgrade("v2", topology.TiKV)
 		w.OnStep("restart basic-tikv-3", func() { w.lose(w.pods[tikv][0], 120) })
 		w.Settle(time.Hour)
@@ -150,9 +172,9 @@ var goldens = map[string]func() *World{
 }
 
 // cancelled is a scale-in of TiKV that the user calls off at some moment.
-func cancelled(when func(*World) bool) func() *World {
-	return func() *World {
-		w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+func cancelled(when func(*World) bool) func(stage) *World {
+	return func(s stage) *World {
+		w := s.settled(Options{PD: 3, TiKV: 4, TiDB: 1})
 		w.When(when, func() { w.Scale(topology.TiKV, 4) })
 		w.Scale(topology.TiKV, 3)
 		w.Settle(time.Hour)
@@ -163,7 +185,7 @@ func cancelled(when func(*World) bool) func() *World {
 func TestGoldens(t *testing.T) {
 	for name, live := range goldens {
 		t.Run(name, func(t *testing.T) {
-			w := live()
+			w := live(stage{})
 			for _, v := range w.Broken {
 				t.Error(v)
 			}

@@ -198,9 +198,7 @@ func (w *World) observeGroup(k kind) state.Group {
 		Observed: s.observed == s.generation, UpdateRevision: s.update, CurrentRevision: s.current,
 		Template: s.spec.template,
 	}}
-	if s.spec.size > 0 {
-		g.Set.Volumes = map[string]topology.Size{string(kinds[k]): topology.Size(s.spec.size) * gi}
-	}
+	g.Set.Volumes = w.likeness[k].sizes(k, s.spec.size)
 	n := s.spec.replicas
 	for i := range limit {
 		if w.pods[k][i] != nil || w.claims[k][i] != nil || w.inDatabase(k, i) {
@@ -208,19 +206,25 @@ func (w *World) observeGroup(k kind) state.Group {
 		}
 	}
 	g.Members = make([]state.Member, n)
+	pods, claims := make([]state.Pod, n), make([]state.Claim, n)
 	for i := range n {
 		m := &g.Members[i]
 		m.Kind, m.Ordinal, m.Name = kinds[k], i, w.names[k][i]
+		m.Database = w.observeDatabase(k, i)
+		labels := w.likeness[k].labels(i, m.Name, w.tellsID(), m.Database.ID)
 		if p := w.pods[k][i]; p != nil {
-			m.Pod = w.observePod(p)
+			m.Pod = &pods[i]
+			w.observePod(p, m.Pod)
+			m.Pod.Identity = labels
 		}
 		if c := w.claims[k][i]; c != nil {
-			m.Claims = []state.Claim{w.observeClaim(k, c)}
+			m.Claims = claims[i : i+1 : i+1]
+			m.Claims[0] = w.observeClaim(k, c)
+			m.Claims[0].Identity = labels
 			if m.Pod != nil {
-				m.Pod.Claims = []string{c.name}
+				m.Pod.Claims = c.mounted
 			}
 		}
-		m.Database = w.observeDatabase(k, i)
 	}
 	return g
 }
@@ -229,8 +233,8 @@ func (w *World) inDatabase(k kind, i int) bool {
 	return k == pd && w.pd.memberAt(i) != nil || k == tikv && w.storeAt(i) != nil && w.storeAt(i).state != state.StoreTombstone
 }
 
-func (w *World) observePod(p *pod) *state.Pod {
-	out := &state.Pod{
+func (w *World) observePod(p *pod, out *state.Pod) {
+	*out = state.Pod{
 		UID: p.uid, Revision: p.revision, Ready: p.ready, Terminating: p.terminating(),
 		Since: w.at(p.since), Problem: p.problem, Ran: p.ran, Made: w.at(p.made), Restarts: p.restarts,
 		Node: "node", EvictionBegun: p.evictionBegun,
@@ -241,7 +245,6 @@ func (w *World) observePod(p *pod) *state.Pod {
 	if p.running {
 		out.Started = w.at(p.started)
 	}
-	return out
 }
 
 func (w *World) observeDatabase(k kind, i int) state.Database {

@@ -83,12 +83,13 @@ func (w *World) works(p *pod) bool {
 
 // claim is a PersistentVolumeClaim with the data on it.
 type claim struct {
-	name   string
-	uid    string
-	marked bool
-	goneAt int64  // never unless it is terminating
-	data   uint64 // the PD member or the store that the data belongs to, 0 while empty
-	lost   bool   // it is bound to a host that is lost for good
+	name    string
+	mounted []string // its name, as a pod lists it
+	uid     string
+	marked  bool
+	goneAt  int64  // never unless it is terminating
+	data    uint64 // the PD member or the store that the data belongs to, 0 while empty
+	lost    bool   // it is bound to a host that is lost for good
 
 	requested, capacity int   // in Gi
 	growAt              int64 // when the storage has made it larger
@@ -198,7 +199,8 @@ func (w *World) create(k kind, i int) {
 			return // the controller waits for the claim to be gone
 		}
 		if c == nil {
-			w.claims[k][i] = &claim{name: fmt.Sprintf("%s-%s", kinds[k], w.names[k][i]), uid: w.uid(), goneAt: never, requested: s.seen.size, capacity: s.seen.size}
+			name := fmt.Sprintf("%s-%s", kinds[k], w.names[k][i])
+			w.claims[k][i] = &claim{name: name, mounted: []string{name}, uid: w.uid(), goneAt: never, requested: s.seen.size, capacity: s.seen.size}
 		}
 	}
 	w.pods[k][i] = &pod{

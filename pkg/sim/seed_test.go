@@ -23,6 +23,9 @@ var (
 	enough = flag.Int("enough", 50, "stop when so many seeds have failed, 0 for never")
 )
 
+// memory256 is how much memory stories may take before garbage is collected.
+const memory256 = 256 << 20
+
 // TestSeeds lives random stories, on all processors. A seed that fails is printed
 // with how to replay it; what it shows belongs into a scenario of its own. An
 // interrupt ends it with what was found until then.
@@ -31,8 +34,9 @@ func TestSeeds(t *testing.T) {
 		*first = uint64(time.Now().UnixMilli())
 	}
 	t.Logf("the first seed is %d; to repeat this run: make sim SEEDS=%d SEED=%d", *first, *seeds, *first)
-	// A story makes little that lasts, so collecting garbage rarely is cheap.
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	// A story makes little that lasts, so garbage is collected only when there is much.
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memory256))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	r := live(t, *seeds)
 	r.report(t)
 }

@@ -132,8 +132,9 @@ type World struct {
 	closing     bool      // and no others do
 	planned     plan.Plan // by a daemon, the last time that one could
 
-	story   *transcript
-	watches []watch
+	likeness [3]likeness
+	story    *transcript
+	watches  []watch
 }
 
 // New makes a world in which nothing exists yet.

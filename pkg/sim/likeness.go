@@ -1,0 +1,56 @@
+package sim
+
+import (
+	"strconv"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// likeness keeps what observations of one component have in common. Labels are always as
+// they should be, since upkeep is no part of the simulation; to make them for each
+// observation would take longer than to decide.
+type likeness struct {
+	members [limit]labelled
+	size    int
+	volumes map[string]topology.Size
+}
+
+type labelled struct {
+	cluster, id uint64
+	is          state.Identity
+}
+
+// labels are those that an object of a member should have.
+func (t *likeness) labels(i int, name string, cluster, id uint64) state.Identity {
+	l := &t.members[i]
+	if l.is.Labels == nil || l.cluster != cluster || l.id != id {
+		text := strconv.FormatUint(id, 10)
+		of := map[string]string{topology.LabelPodName: name}
+		l.cluster, l.id = cluster, id
+		l.is = state.Identity{Annotations: of, Labels: map[string]string{
+			topology.LabelPodName: name, topology.LabelClusterID: strconv.FormatUint(cluster, 10),
+			topology.LabelMemberID: text, topology.LabelStoreID: text,
+		}}
+	}
+	return l.is
+}
+
+// sizes are those of a StatefulSet's claim templates.
+func (t *likeness) sizes(k kind, size int) map[string]topology.Size {
+	if t.size != size {
+		t.size, t.volumes = size, nil
+		if size > 0 {
+			t.volumes = map[string]topology.Size{string(kinds[k]): topology.Size(size) * gi}
+		}
+	}
+	return t.volumes
+}
+
+// tellsID is the id of the cluster that a snapshot has.
+func (w *World) tellsID() uint64 {
+	if w.known() {
+		return w.pd.id
+	}
+	return w.recorded
+}
