@@ -190,8 +190,8 @@ func (sc Scene) decide(p Profile, h hold) verdict {
 
 // change brings a component nearer to what is wanted of it.
 func (sc Scene) change(p Profile, h hold) verdict {
-	for _, phase := range []func(Profile) verdict{sc.stand, sc.renew, sc.scaleOut, sc.scaleIn} {
-		if v := phase(p); !v.idle() {
+	for _, phase := range []func(Scene, Profile) verdict{Scene.stand, Scene.renew, Scene.scaleOut, Scene.scaleIn} {
+		if v := phase(sc, p); !v.idle() {
 			return v
 		}
 	}

@@ -17,7 +17,7 @@ func upkeep(profiles []Profile, w Wanted, s state.Snapshot) []Step {
 	for _, g := range w.Groups {
 		sc := w.scene(g, s)
 		p := profileOf(profiles, g.Kind)
-		own := volumeLabels(sc.Cluster, g.Kind)
+		var own []entry
 		var room [8]entry // for what an object has besides
 		for _, m := range sc.Got.Members {
 			ids := sc.ids(room[:0], p, m)
@@ -25,6 +25,12 @@ func upkeep(profiles []Profile, w Wanted, s state.Snapshot) []Step {
 			steps = append(steps, labelPod(m, ids)...)
 			for _, c := range m.Claims {
 				steps = append(steps, sc.labelClaim(p, m, c, ids)...)
+				if c.Volume == nil {
+					continue
+				}
+				if own == nil {
+					own = volumeLabels(sc.Cluster, g.Kind)
+				}
 				steps = append(steps, sc.tendVolume(m, c, append(ids, own...))...)
 			}
 			if p.Located {
@@ -106,7 +112,7 @@ func (sc Scene) labelClaim(p Profile, m state.Member, c state.Claim, ids []entry
 }
 
 func (sc Scene) tendVolume(m state.Member, c state.Claim, labels []entry) []Step {
-	if c.Volume == nil || c.Terminating {
+	if c.Terminating {
 		return nil
 	}
 	policy, set := sc.untidy(m, c, labels)

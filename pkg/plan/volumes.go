@@ -48,12 +48,14 @@ func (sc Scene) lacks(c state.Claim) bool {
 // grow asks for a larger volume, or waits for one that was asked for.
 func (sc Scene) grow(m state.Member, c state.Claim) verdict {
 	want, ok := sc.Want.Volume(c.Template)
+	if !ok || c.Marked || c.Terminating {
+		return verdict{}
+	}
+	if !sc.lacks(c) && (c.Capacity >= want.Size || !c.Bound) {
+		return verdict{} // what is not bound yet comes with what was asked for
+	}
 	g := Gate{Component: m.Kind, Member: m.Name, Want: fmt.Sprintf("volume %s of %s", c.Name, want.Size)}
 	switch {
-	case !ok || c.Marked || c.Terminating:
-		return verdict{}
-	case !sc.lacks(c) && (c.Capacity >= want.Size || !c.Bound):
-		return verdict{} // what is not bound yet comes with what was asked for
 	case !sc.lacks(c):
 		g.Observed = fmt.Sprintf("%s requested, %s there", c.Requested, c.Capacity)
 		if c.Resizing != "" {
