@@ -45,8 +45,9 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 	sum := verdict{steps: applies("", w.Objects)}
 	sum = sum.and(adopted(w.Cluster, s)).and(over(w.Cluster, s))
 	var hold hold
-	for i, g := range w.Groups {
-		sc := w.scene(g, s)
+	scenes := w.scenes(&s)
+	for i, sc := range scenes {
+		g := sc.Want
 		p := profileOf(profiles, g.Kind)
 		var v verdict
 		if g.Suspend {
@@ -63,10 +64,10 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 		sum.gates = append(sum.gates, disks.gates...)
 	}
 	if sum.idle() {
-		sum = reclaim(profiles, w, s)
+		sum = reclaim(profiles, w, scenes)
 	}
 	p := conclude(sum, w.Policy.Later)
-	p.Upkeep = upkeep(profiles, w, s)
+	p.Upkeep = upkeep(profiles, scenes)
 	p.Findings = findings(w, s)
 	p.Unapplied = unapplied(w, s)
 	return p

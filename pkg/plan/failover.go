@@ -229,10 +229,9 @@ func (c Casualty) due(policy Failing) time.Time {
 // Casualties are the members of all components that are down or given up.
 func Casualties(profiles []Profile, w Wanted, s state.Snapshot) []Casualty {
 	var all []Casualty
-	for _, g := range w.Groups {
-		sc := w.scene(g, s)
+	for _, sc := range w.scenes(&s) {
 		for _, m := range sc.Got.Running() {
-			if c, ok := sc.casualty(profileOf(profiles, g.Kind), m); ok {
+			if c, ok := sc.casualty(profileOf(profiles, sc.Want.Kind), m); ok {
 				all = append(all, c)
 			}
 		}

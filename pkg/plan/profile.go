@@ -122,17 +122,24 @@ var ClaimsMarked = Hook{
 	},
 }
 
-// Scene is what needs and hooks look at: one component within the whole.
+// Scene is what needs and hooks look at: one component within the whole. It is handed
+// on by value at each step of a decision, so it only points to what is to be read.
 type Scene struct {
-	Cluster topology.Cluster
-	Want    Group
-	Got     state.Group
-	All     state.Snapshot
-	Policy  Policy
+	Cluster *topology.Cluster
+	Want    *Group
+	Got     *state.Group
+	All     *state.Snapshot
+	Policy  *Policy
 }
 
-func (w Wanted) scene(g Group, s state.Snapshot) Scene {
-	return Scene{Cluster: w.Cluster, Want: g, Got: s.Groups[g.Kind], All: s, Policy: w.Policy}
+// scenes are those of all components, in dependency order.
+func (w *Wanted) scenes(s *state.Snapshot) []Scene {
+	scenes, got := make([]Scene, len(w.Groups)), make([]state.Group, len(w.Groups))
+	for i := range w.Groups {
+		got[i] = s.Groups[w.Groups[i].Kind]
+		scenes[i] = Scene{Cluster: &w.Cluster, Want: &w.Groups[i], Got: &got[i], All: s, Policy: &w.Policy}
+	}
+	return scenes
 }
 
 // Kept tells whether the user wants a member.

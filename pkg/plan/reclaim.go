@@ -6,14 +6,14 @@ import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 // where the user asks for that. It is the last thing to do, when nothing else is
 // left to do or to wait for: data that is kept a little longer costs next to
 // nothing, and a cluster at rest is one whose members can be told apart for sure.
-func reclaim(profiles []Profile, w Wanted, s state.Snapshot) verdict {
+func reclaim(profiles []Profile, w Wanted, scenes []Scene) verdict {
 	var v verdict
-	if !w.Cluster.Reclaims || !s.PD.Known() {
+	if !w.Cluster.Reclaims || len(scenes) == 0 || !scenes[0].All.PD.Known() {
 		return v
 	}
-	for _, g := range w.Groups {
-		sc, p := w.scene(g, s), profileOf(profiles, g.Kind)
-		if !p.Stateless && !p.Voters && !s.PD.Bootstrapped {
+	for _, sc := range scenes {
+		p := profileOf(profiles, sc.Want.Kind)
+		if !p.Stateless && !p.Voters && !sc.All.PD.Bootstrapped {
 			v.gates = append(v.gates, sc.unspoken(p)...)
 			continue
 		}

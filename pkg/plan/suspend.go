@@ -14,7 +14,7 @@ func (sc Scene) suspend(p Profile, earlier, later []Group) verdict {
 	switch set := sc.Got.Set; {
 	case set.Terminating:
 		return sc.leaving()
-	case !set.Exists && !suspended(sc.Got):
+	case !set.Exists && !suspended(*sc.Got):
 		return sc.adopt(p)
 	case !set.Exists && len(earlier) > 0 && !earlier[0].Suspend:
 		if v := sc.settle(p); !v.idle() {

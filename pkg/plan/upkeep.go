@@ -12,11 +12,10 @@ import (
 // for and that take nothing away. They are no part of the outcome, so one that
 // cannot be made, for want of a permission, holds up neither the cluster's
 // repair nor its convergence. What was not read is left alone.
-func upkeep(profiles []Profile, w Wanted, s state.Snapshot) []Step {
+func upkeep(profiles []Profile, scenes []Scene) []Step {
 	var steps []Step
-	for _, g := range w.Groups {
-		sc := w.scene(g, s)
-		p := profileOf(profiles, g.Kind)
+	for _, sc := range scenes {
+		p := profileOf(profiles, sc.Want.Kind)
 		var own []entry
 		var room [8]entry // for what an object has besides
 		for _, m := range sc.Got.Members {
@@ -29,7 +28,7 @@ func upkeep(profiles []Profile, w Wanted, s state.Snapshot) []Step {
 					continue
 				}
 				if own == nil {
-					own = volumeLabels(sc.Cluster, g.Kind)
+					own = volumeLabels(sc.Cluster, p.Kind)
 				}
 				steps = append(steps, sc.tendVolume(m, c, append(ids, own...))...)
 			}
@@ -77,7 +76,7 @@ func (sc Scene) ids(ids []entry, p Profile, m state.Member) []entry {
 type entry struct{ key, value string }
 
 // volumeLabels are what a volume, which has no namespace, says of its claim.
-func volumeLabels(c topology.Cluster, k topology.Kind) []entry {
+func volumeLabels(c *topology.Cluster, k topology.Kind) []entry {
 	own := []entry{{topology.LabelNamespace, c.Namespace}}
 	for key, value := range c.Labels(k) {
 		own = append(own, entry{key, value})

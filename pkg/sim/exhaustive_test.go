@@ -179,7 +179,7 @@ func pairs() []tale {
 }
 
 // some is how many of the stories with faults are lived each time that the tests run.
-const some = 250
+const some = 2000
 
 // TestExhaustive lives every golden story with every single fault at every step, and
 // the three shortest with every pair of faults. Without -exhaustive it lives some of
@@ -197,6 +197,7 @@ func TestExhaustive(t *testing.T) {
 		}
 		tales = tales[:some]
 	}
+	begun := time.Now()
 	var mu sync.Mutex
 	var workers sync.WaitGroup
 	next, broken := 0, map[string][]tale{}
@@ -220,7 +221,7 @@ func TestExhaustive(t *testing.T) {
 		})
 	}
 	workers.Wait()
-	t.Logf("%d of %d stories with one or two faults", len(tales), all)
+	t.Logf("%d of %d stories with one or two faults, in %s", len(tales), all, time.Since(begun).Round(time.Second/10))
 	for _, rule := range slices.Sorted(maps.Keys(broken)) {
 		t.Errorf("%s: %d stories, e.g.", rule, len(broken[rule]))
 		for _, b := range broken[rule][:min(8, len(broken[rule]))] {
