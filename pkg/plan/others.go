@@ -63,7 +63,7 @@ func (sc Scene) leftAlone(p Profile, v verdict) verdict {
 }
 
 // PDCtl is a command that talks to PD.
-func (sc Scene) PDCtl(args string) string { return pdCtl(sc.Cluster, sc.All, args) }
+func (sc Scene) PDCtl(args string) string { return pdCtl(*sc.Cluster, *sc.All, args) }
 
 // pdCtl is a command that talks to PD from a pod of it that serves, if there is one.
 func pdCtl(c topology.Cluster, s state.Snapshot, args string) string {

@@ -175,7 +175,7 @@ func (sc Scene) try(h Hook, m state.Member) (v verdict, open bool) {
 			return verdict{notes: []string{h.Want + " (" + why + ")"}}, true
 		}
 	}
-	if wait, unloaded := loading(sc.Cluster, sc.All); unloaded && h.Schedules {
+	if wait, unloaded := loading(*sc.Cluster, *sc.All); unloaded && h.Schedules {
 		wait.Component = m.Kind
 		return verdict{gates: []Gate{wait}}, false
 	}
