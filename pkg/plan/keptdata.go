@@ -47,8 +47,8 @@ func (d KeptData) Some() string {
 // without apart.
 func Kept(profiles []Profile, w Wanted, s state.Snapshot) []KeptData {
 	var all []KeptData
-	for _, g := range w.Groups {
-		all = append(all, w.scene(g, s).kept(profileOf(profiles, g.Kind))...)
+	for _, sc := range w.scenes(&s) {
+		all = append(all, sc.kept(profileOf(profiles, sc.Want.Kind))...)
 	}
 	return all
 }
