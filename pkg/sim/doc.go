@@ -144,6 +144,8 @@
 //     served with it when the engine looked; and who was given up is
 //     removed only while it does not serve. Such a removal takes nothing from the others, so
 //     "peer-down" and "wanted" do not hold for it.
+//   - told: where nothing changes for twenty minutes, something that is waited for says
+//     when that ends or what can be done.
 //   - advice: nobody is told that it is for him to go on, and not how.
 //   - order: no Restart of a member that serves while an earlier component still
 //     has pods to replace.

@@ -165,7 +165,7 @@ func (w *World) observePD() state.PD {
 		}
 		return out
 	}
-	out.ClusterID = w.pd.id
+	out.ClusterID, out.SchedulersUnknown = w.pd.id, w.t < w.pd.loadedAt
 	out.Members, out.Healthy = len(w.pd.members), w.pingedMembers()
 	out.MaxReplicas, out.MaxStoreDown = w.MaxCopy, downAfter*time.Second
 	if m := w.pd.member(w.pd.leader); m != nil {

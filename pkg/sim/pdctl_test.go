@@ -85,7 +85,6 @@ func TestOneStepFailsForEver(t *testing.T) {
 // A new leader of PD takes minutes to load its schedulers. That is waited for, and no
 // failure that ends the run, or its undoing. (A.5)
 func TestSchedulersLoadSlowly(t *testing.T) {
-	t.Skip("thirty failures end the run")
 	w := settled(Options{})
 	w.Upgrade("v2", topology.TiKV)
 	w.OnStep("evict region leaders from basic-tikv-1", func() { w.pd.loadedAt = w.t + 300 })
