@@ -54,13 +54,19 @@ func spareMember(sc plan.Scene, m state.Member, now bool) string {
 		return "it has never joined PD"
 	case m.Database.Healthy:
 		return "PD says that it is healthy"
-	case m.Database.Unstarted && m.Database.Name != "" && m.Pod != nil && !m.Pod.Ran && !now:
+	case !now && firstStartAwaited(m):
 		return "it has yet to start for the first time, and only --now does not wait for that"
 	}
 	if why := quorumRemains.Refuse(sc, m); why != "" {
 		return "PD cannot let go of it: " + why
 	}
 	return ""
+}
+
+// firstStartAwaited reports whether a first member of PD has yet to run for the first
+// time, since Kubernetes has not started its container.
+func firstStartAwaited(m state.Member) bool {
+	return m.Database.Unstarted && m.Database.Name != "" && m.Pod != nil && !m.Pod.Ran
 }
 
 // joins: for all that can be seen the member waits to be let in, or was let in just

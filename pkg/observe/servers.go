@@ -41,43 +41,61 @@ func (o *Observer) askMembers(ctx context.Context, c topology.Cluster, members [
 // from anybody, and a probe may be wrong.
 func (o *Observer) askStores(ctx context.Context, c topology.Cluster, members []state.Member) {
 	each(ctx, members, func(ctx context.Context, m *state.Member) {
-		d := &m.Database
-		unproven := d.State == state.StoreUp && !d.Healthy
-		silent := d.State == state.StoreDisconnected || d.State == state.StoreDown
-		unready := d.Healthy && m.Pod != nil && !m.Pod.Ready
-		doubtful := unproven || silent || unready
-		if !d.Evicting {
-			o.leaders.forget(d.ID)
+		if !m.Database.Evicting {
+			o.leaders.forget(m.Database.ID)
 		}
-		if !d.Evicting && !doubtful || !runs(m) {
-			return
-		}
-		byPD := d.Leaders
-		if own, ask := o.leaders.again(d.ID, byPD, o.now()); !ask && !doubtful && o.history.settled(o.now()) {
-			d.Leaders = own
-			return
-		}
-		n, err := o.tikv.Counts(ctx, c.PodHost(m.Kind, m.Ordinal))
-		d.Answer = answerOf(err)
-		if err != nil {
-			// PD counts the leaders of a store whose process is not there: others
-			// lead its regions by now.
-			if !silent || d.Answer != state.Refused {
-				d.Leaders = -1
+		switch {
+		case !runs(m):
+		case doubtful(m):
+			o.askStore(ctx, c, m)
+		case m.Database.Evicting:
+			own, ask := o.leaders.again(m.Database.ID, m.Database.Leaders, o.now())
+			if ask || !o.history.settled(o.now()) {
+				o.askStore(ctx, c, m)
+			} else {
+				m.Database.Leaders = own
 			}
-			return
-		}
-		d.Leaders, d.Regions = n.Leaders, n.Regions
-		if d.Evicting {
-			o.leaders.note(d.ID, byPD, n.Leaders, o.now())
-		}
-		if unproven && n.Regions > 0 {
-			d.Healthy, d.Problem, d.Since = true, "", time.Time{}
-		}
-		if silent {
-			d.Problem = "PD has not heard from the store, but the store itself answers"
 		}
 	})
+}
+
+// doubtful reports whether PD and Kubernetes do not agree that a store serves.
+func doubtful(m *state.Member) bool {
+	return unproven(m) || silent(m) || m.Database.Healthy && !m.Pod.Ready
+}
+
+// unproven reports whether PD calls a store Up on the word of a former process.
+func unproven(m *state.Member) bool {
+	return m.Database.State == state.StoreUp && !m.Database.Healthy
+}
+
+// silent reports whether PD has not heard from a store for a while.
+func silent(m *state.Member) bool {
+	return m.Database.State == state.StoreDisconnected || m.Database.State == state.StoreDown
+}
+
+func (o *Observer) askStore(ctx context.Context, c topology.Cluster, m *state.Member) {
+	d, byPD := &m.Database, m.Database.Leaders
+	n, err := o.tikv.Counts(ctx, c.PodHost(m.Kind, m.Ordinal))
+	d.Answer = answerOf(err)
+	if err != nil {
+		// PD counts the leaders of a store whose process is not there: others
+		// lead its regions by now.
+		if !silent(m) || d.Answer != state.Refused {
+			d.Leaders = -1
+		}
+		return
+	}
+	d.Leaders, d.Regions = n.Leaders, n.Regions
+	if d.Evicting {
+		o.leaders.note(d.ID, byPD, n.Leaders, o.now())
+	}
+	switch {
+	case unproven(m) && n.Regions > 0:
+		d.Healthy, d.Problem, d.Since = true, "", time.Time{}
+	case silent(m):
+		d.Problem = "PD has not heard from the store, but the store itself answers"
+	}
 }
 
 // askServers asks each TiDB server whether it serves.

@@ -39,7 +39,7 @@ func (sc Scene) followUp(p Profile, f topology.Failure) verdict {
 	switch {
 	case ok && p.Voters && m.Ordinal >= sc.Want.Replicas && m.Database.Presence != state.Present && sc.unmarked(f, m):
 		return sc.letGo(p, f, m) // PD has let go of it, and nothing says so yet
-	case !ok || m.Ordinal >= sc.Want.Replicas, m.Up() && !sc.loops(m) && (!p.Failover.Keeps || sc.Want.Recover):
+	case !ok, sc.recovered(p, m):
 		return act(ForgetFailure{Component: p.Kind, Member: f.Member})
 	case m.Up() || f.Deleted || len(p.Failover.LetGo) == 0 || p.Failover.Keeps && !f.Discarded:
 		return verdict{}
@@ -59,6 +59,15 @@ func (sc Scene) followUp(p Profile, f topology.Failure) verdict {
 		return wait(sc.fated(m, "gets a replacement", f.Created, due))
 	}
 	return act(RetireFailure{Component: p.Kind, Member: m.Name})
+}
+
+// recovered reports whether a member that was given up needs no replacement any more:
+// it is back, or not wanted.
+func (sc Scene) recovered(p Profile, m state.Member) bool {
+	if m.Ordinal >= sc.Want.Replicas {
+		return true
+	}
+	return m.Up() && !sc.loops(m) && (!p.Failover.Keeps || sc.Want.Recover)
 }
 
 // letGo has the database forget a member that was given up. One that PD knows by
@@ -264,7 +273,6 @@ func (sc Scene) casualty(p Profile, m state.Member) (Casualty, bool) {
 
 // spared is the reason not to give a member up, "" when there is none.
 func (sc Scene) spared(p Profile, m state.Member, since time.Time) string {
-	rolling := sc.rolling() || !sc.Got.Set.Completed()
 	first, queued := sc.before(m)
 	replaces := m.Ordinal >= sc.Want.Replicas
 	switch {
@@ -282,19 +290,30 @@ func (sc Scene) spared(p Profile, m state.Member, since time.Time) string {
 		return "Kubernetes makes its pod after " + first.Name
 	case doomed(m):
 		return "it is being removed"
-	case rolling && !sc.Got.Outdated(m) && !sc.proven():
+	}
+	if why := sc.inRollout(m); why != "" {
+		return why
+	}
+	if why := p.Failover.Spare(sc, m, sc.Policy.Failover.Now); why != "" {
+		return why
+	}
+	if since.IsZero() {
+		return "only one of Kubernetes and the database says that it is down"
+	}
+	return ""
+}
+
+// inRollout is why a rollout is reason enough for a member to be down, "" when it is
+// not.
+func (sc Scene) inRollout(m state.Member) string {
+	switch {
+	case !sc.rolling() && sc.Got.Set.Completed():
+	case !sc.Got.Outdated(m) && !sc.proven():
 		// More pods of a template that fails would fail as well. Where another
 		// member serves with it, it is not the template.
 		return "its pod is of the revision that is being rolled out"
-	case rolling && m.Pod != nil && m.Pod.Terminating && sc.All.At.Sub(m.Pod.Since) < patience:
+	case m.Pod != nil && m.Pod.Terminating && sc.All.At.Sub(m.Pod.Since) < patience:
 		return "its pod is being replaced"
-	}
-	why := p.Failover.Spare(sc, m, sc.Policy.Failover.Now)
-	switch {
-	case why != "":
-		return why
-	case since.IsZero():
-		return "only one of Kubernetes and the database says that it is down"
 	}
 	return ""
 }

@@ -193,13 +193,18 @@ func (sc Scene) try(h Hook, m state.Member) (v verdict, open bool) {
 			g.Observed, g.held, g.Unblock = g.Observed+": "+why, true, sc.help(h, m)
 		}
 	}
-	v.gates = []Gate{g}
-	if h.Step != nil {
-		if step := h.Step(sc, m); step != nil {
-			v.steps = []Step{step}
-		}
+	return verdict{gates: []Gate{g}, steps: h.step(sc, m)}, false
+}
+
+// step is what to do now for the goal, if anything.
+func (h Hook) step(sc Scene, m state.Member) []Step {
+	if h.Step == nil {
+		return nil
 	}
-	return v, false
+	if step := h.Step(sc, m); step != nil {
+		return []Step{step}
+	}
+	return nil
 }
 
 // help is what a person can do for a goal that cannot be reached as things are.

@@ -47,12 +47,8 @@ func (sc Scene) repair(p Profile, h hold) verdict {
 // does not serve with it, moving this one as well could make a crash of a
 // minute a loss for good.
 func (sc Scene) worthTrying(p Profile, m state.Member) bool {
-	if m.Pod != nil && m.Pod.Terminating || fleeting(p, m) || sc.expelled(p, m) {
+	if m.Pod != nil && m.Pod.Terminating || fleeting(p, m) || sc.expelled(p, m) || sc.goesNext(p, m) {
 		return false
-	}
-	top := m.Ordinal == sc.Got.Set.Replicas-1
-	if sc.renewable(p, m) || doomed(m) && top && (!sc.Kept(m) || sc.spent(p, m)) {
-		return false // nothing keeps it from being made anew, or removed
 	}
 	failing := sc.failing()
 	if sc.proven() {
@@ -65,6 +61,13 @@ func (sc Scene) worthTrying(p Profile, m state.Member) bool {
 		return true
 	}
 	return sc.deadlocked(failing)
+}
+
+// goesNext reports whether nothing keeps a member from getting new data, or from
+// being removed.
+func (sc Scene) goesNext(p Profile, m state.Member) bool {
+	top := m.Ordinal == sc.Got.Set.Replicas-1
+	return sc.renewable(p, m) || doomed(m) && top && (!sc.Kept(m) || sc.spent(p, m))
 }
 
 // proven: a member serves with the update revision, and has for a while.

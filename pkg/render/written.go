@@ -46,7 +46,7 @@ func WrittenConfig(c topology.Cluster, k topology.Kind, have Existing) Written {
 	}
 	var w Written
 	for _, f := range m.ManagedFields {
-		if f.Time != nil && f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.Raw, []byte(`"f:data"`)) && f.Time.After(w.At) {
+		if f.Time != nil && f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:data"`)) && f.Time.After(w.At) {
 			w.At = f.Time.Time
 		}
 	}

@@ -22,7 +22,7 @@ func TestWrittenConfig(t *testing.T) {
 		Spec:       v1alpha1.TidbClusterSpec{TiKV: &v1alpha1.TiKVSpec{}},
 	}
 	entry := func(at time.Time, fields string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{Time: &metav1.Time{Time: at}, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+		return metav1.ManagedFieldsEntry{Time: &metav1.Time{Time: at}, FieldsV1: metav1.NewFieldsV1(fields)}
 	}
 	for _, c := range []struct {
 		name   string

@@ -70,6 +70,21 @@ func (w *World) sight() sighting {
 			s.byHand = append(s.byHand, o.id)
 		}
 	}
+	w.sightMembers(&s)
+	for i := range limit {
+		s.members[i] = w.pd.memberAt(i) != nil
+		own := w.ownStore(i)
+		if s.stores[i] = own != nil; own != nil {
+			s.leaders[i], s.owner[i] = own.leaders, own.id
+		}
+		if (s.serves[tikv][i] || s.inSight[tikv][i]) && own.state == state.StoreUp {
+			s.upStores++
+		}
+	}
+	return s
+}
+
+func (w *World) sightMembers(s *sighting) {
 	for k := range kinds {
 		set := &w.sets[k]
 		s.there[k] = w.there(kind(k))
@@ -85,17 +100,6 @@ func (w *World) sight() sighting {
 			}
 		}
 	}
-	for i := range limit {
-		s.members[i] = w.pd.memberAt(i) != nil
-		own := w.ownStore(i)
-		if s.stores[i] = own != nil; own != nil {
-			s.leaders[i], s.owner[i] = own.leaders, own.id
-		}
-		if (s.serves[tikv][i] || s.inSight[tikv][i]) && own.state == state.StoreUp {
-			s.upStores++
-		}
-	}
-	return s
 }
 
 // ownStore is the living store of the data that an ordinal has now.

@@ -116,11 +116,19 @@ func (w *World) judgeFailure(s plan.RecordFailure, say sayer) {
 	if ago+grain < failoverAfter[k] {
 		say("failover", "it served %s ago", time.Duration(ago)*time.Second)
 	}
-	if p := w.pods[k][i]; p != nil && p.made <= w.seen.at && w.seen.at-p.made < failoverAfter[pd] {
+	if p := w.pods[k][i]; p != nil {
+		w.judgeFailedPod(k, i, p, say)
+	}
+}
+
+// judgeFailedPod: a new pod is a new attempt, and one of the revision that is being
+// rolled out may fail by that.
+func (w *World) judgeFailedPod(k kind, i int, p *pod, say sayer) {
+	if p.made <= w.seen.at && w.seen.at-p.made < failoverAfter[pd] {
 		say("failover", "its pod was made %s ago", time.Duration(w.t-p.made)*time.Second)
 	}
 	set := &w.sets[k]
-	if p := w.pods[k][i]; p != nil && p.revision == set.update && w.seen.revision[k][i] == set.update && w.rolls(k) && set.observed == set.generation && !w.vouched(k, i) {
+	if p.revision == set.update && w.seen.revision[k][i] == set.update && w.rolls(k) && set.observed == set.generation && !w.vouched(k, i) {
 		say("failover", "its pod is of revision %s, which is being rolled out", set.update)
 	}
 }

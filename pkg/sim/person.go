@@ -128,7 +128,7 @@ func (w *World) bringBack() {
 // away, so many that regions have lost their quorum: PD cannot move those regions.
 func (w *World) bringBackStores() {
 	s := &w.sets[tikv]
-	lost := slices.ContainsFunc(w.regions, func(r region) bool { return !r.quorum(nil) })
+	lost := slices.ContainsFunc(w.regions, func(r region) bool { return !r.quorum() })
 	for i := limit - 1; lost && s.exists && i >= s.spec.replicas; i-- {
 		if w.ownStore(i) != nil {
 			w.note("user: scale the StatefulSet of TiKV back to %d", i+1)

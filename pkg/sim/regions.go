@@ -65,7 +65,7 @@ func (w *World) unsettled() bool {
 func (w *World) electLeaders() {
 	for i := range w.regions {
 		r := &w.regions[i]
-		if l := r.leader; l != nil && (l.runs || w.t-l.deadAt <= failover) || !r.quorum(nil) {
+		if l := r.leader; l != nil && (l.runs || w.t-l.deadAt <= failover) || !r.quorum() {
 			continue
 		}
 		if s := w.leastLeaders(r, r.leader); s != nil {
@@ -74,11 +74,11 @@ func (w *World) electLeaders() {
 	}
 }
 
-// quorum reports whether most replicas run, without those of one store.
-func (r *region) quorum(without *store) bool {
+// quorum reports whether most replicas run.
+func (r *region) quorum() bool {
 	n := 0
 	for _, s := range r.replicas {
-		if s.runs && s != without {
+		if s.runs {
 			n++
 		}
 	}
@@ -142,7 +142,7 @@ func (w *World) repairRegions() {
 	w.short = false
 	for i := range w.regions {
 		r := &w.regions[i]
-		if !r.quorum(nil) {
+		if !r.quorum() {
 			continue
 		}
 		for j, s := range r.replicas {
@@ -227,27 +227,37 @@ func (w *World) replace(r *region, j int, to *store) {
 	}
 }
 
-// spreadReplicas moves one replica from the store with the most to that with the least.
-func (w *World) spreadReplicas() {
-	var least, most *store
+// extremes are the stores with the least and the most of something, of those that
+// count; nil if none does.
+func (w *World) extremes(of func(*store) (int, bool)) (least, most *store) {
+	var low, high int
 	for _, s := range w.stores {
-		if s.state != state.StoreUp || !s.runs || w.leaves(s) {
+		n, counts := of(s)
+		if !counts {
 			continue
 		}
-		if least == nil || s.regions < least.regions {
-			least = s
+		if least == nil || n < low {
+			least, low = s, n
 		}
-		if most == nil || s.regions > most.regions {
-			most = s
+		if most == nil || n > high {
+			most, high = s, n
 		}
 	}
+	return least, most
+}
+
+// spreadReplicas moves one replica from the store with the most to that with the least.
+func (w *World) spreadReplicas() {
+	least, most := w.extremes(func(s *store) (int, bool) {
+		return s.regions, s.state == state.StoreUp && s.runs && !w.leaves(s)
+	})
 	if least == nil || most.regions <= least.regions+1 {
 		return
 	}
 	for i := range w.regions {
 		r := &w.regions[i]
 		j := slices.Index(r.replicas, most)
-		if j >= 0 && r.quorum(nil) && !slices.Contains(r.replicas, least) && (w.apart(r, least, most) || !w.apart(r, most, most)) {
+		if j >= 0 && r.quorum() && !slices.Contains(r.replicas, least) && (w.apart(r, least, most) || !w.apart(r, most, most)) {
 			w.replace(r, j, least)
 			return
 		}
@@ -256,18 +266,7 @@ func (w *World) spreadReplicas() {
 
 // spreadLeaders moves one leader from the store with the most to that with the least.
 func (w *World) spreadLeaders() {
-	var least, most *store
-	for _, s := range w.stores {
-		if !s.runs || w.barred(s) {
-			continue
-		}
-		if least == nil || s.leaders < least.leaders {
-			least = s
-		}
-		if most == nil || s.leaders > most.leaders {
-			most = s
-		}
-	}
+	least, most := w.extremes(func(s *store) (int, bool) { return s.leaders, s.runs && !w.barred(s) })
 	if least == nil || most.leaders <= least.leaders+1 {
 		return
 	}

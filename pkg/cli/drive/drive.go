@@ -33,14 +33,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	defer cancel()
 	begun := time.Now()
 	r.Policy.Eviction = o.Eviction
-	p, err := s.check(ctx, r)
-	if err == nil {
-		err = p.consent(ctx, f, o)
-	}
-	var asked *v1alpha1.TidbCluster
-	if err == nil {
-		asked, err = s.write(ctx, r, o.DryRun)
-	}
+	p, asked, err := s.ask(ctx, f, o, r)
 	err = exit.Ended(ctx, err)
 	if o.DryRun {
 		p.warnings = append(p.warnings, p.foretold()...)
@@ -80,6 +73,20 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	}
 	story.Done(outcome, int(exit.Of(err)), time.Since(begun), explain.Error(err))
 	return said(err)
+}
+
+// ask checks a request, asks the user for consent where it needs that, and writes
+// the intent, which it returns as it was written.
+func (s *Session) ask(ctx context.Context, f *factory.Factory, o Options, r Request) (prospect, *v1alpha1.TidbCluster, error) {
+	p, err := s.check(ctx, r)
+	if err == nil {
+		err = p.consent(ctx, f, o)
+	}
+	if err != nil {
+		return p, nil, err
+	}
+	asked, err := s.write(ctx, r, o.DryRun)
+	return p, asked, err
 }
 
 // check holds a request against the cluster, and refuses what cannot or must

@@ -27,9 +27,9 @@ const (
 type reaction struct {
 	reconcile.Observer
 	reconcile.Waiter
-	story             *reconcile.Story
-	now               func() time.Time
-	who, name, advice string
+	story       *reconcile.Story
+	now         func() time.Time
+	who, advice string
 
 	seen  string    // what the last turn saw
 	since time.Time // since when nothing has changed, zero while nothing is to be done

@@ -1,0 +1,125 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// evictLeaders writes the record first: what is not recorded nobody ends.
+func (w *World) evictLeaders(s plan.EvictLeaders) error {
+	there := w.evicts[s.StoreID]
+	r := record{Eviction: state.Eviction{StoreID: s.StoreID, Member: s.Member, Since: w.Now()}, owner: w.owner}
+	r.Leaders = max(s.Leaders, 0)
+	old, known := w.recordOf(s.StoreID)
+	r.theirs = there != nil && (old.theirs || !known || !old.Ended.IsZero())
+	if known && old.Ended.IsZero() {
+		r.Leaders = max(r.Leaders, old.Leaders)
+		if there != nil || old.owner == w.owner {
+			r.Since = old.Since
+		}
+	}
+	w.writeRecord(r)
+	if w.chance(w.Faults.Fail) {
+		return errHalfWay
+	}
+	if !w.serving() || !w.reached() {
+		return errNoPD
+	}
+	if st := w.store(s.StoreID); st == nil || st.state == state.StoreTombstone {
+		return fmt.Errorf("store %d not found", s.StoreID)
+	}
+	if w.t < w.pd.loadedAt {
+		return errNotLoaded
+	}
+	if w.evicts[s.StoreID] == nil {
+		w.evicts[s.StoreID] = &scheduler{ours: true}
+	}
+	return nil
+}
+
+// adoptEviction writes the record before it takes tidb-operator's mark off the pod.
+func (w *World) adoptEviction(s plan.AdoptEviction) error {
+	if !w.serving() || !w.reached() {
+		return errNoPD
+	}
+	if _, known := w.recordOf(s.StoreID); w.evicts[s.StoreID] != nil && !known {
+		if s.Ended {
+			return errConflict
+		}
+		w.evicts[s.StoreID].ours = true
+		w.writeRecord(record{owner: w.owner, Eviction: state.Eviction{
+			StoreID: s.StoreID, Member: s.Member, Since: s.Since, Leaders: max(s.Leaders, 0),
+		}})
+	}
+	if w.chance(w.Faults.Fail) {
+		return errHalfWay
+	}
+	i, _ := w.cluster.Ordinal(topology.TiKV, s.Member)
+	if p := w.pods[tikv][i]; p != nil && p.uid == s.PodUID {
+		p.evictionBegun = time.Time{}
+	}
+	return nil
+}
+
+// allowLeaders takes the record away last, for the same reason.
+func (w *World) allowLeaders(s plan.AllowLeaders) error {
+	if !w.serving() || !w.reached() {
+		return errNoPD
+	}
+	if w.t < w.pd.loadedAt {
+		return errNotLoaded
+	}
+	r, known := w.recordOf(s.StoreID)
+	if known && !r.theirs && r.Ended.IsZero() {
+		delete(w.evicts, s.StoreID)
+	}
+	if w.chance(w.Faults.Fail) {
+		return errHalfWay
+	}
+	if !known || !s.Returning {
+		w.forgetRecord(s.StoreID)
+		return nil
+	}
+	if r.Ended.IsZero() {
+		r.Ended = w.Now()
+	}
+	w.writeRecord(r)
+	return nil
+}
+
+func (w *World) writeRecord(r record) {
+	w.forgetRecord(r.StoreID)
+	w.ledger = append(w.ledger, r)
+}
+
+// record is an entry of our ledger. It tells which run made it and whether the
+// scheduler was there before, so that neither an old run's clock nor somebody
+// else's scheduler is taken for ours.
+type record struct {
+	state.Eviction
+	owner  int
+	theirs bool
+}
+
+func (w *World) recordOf(id uint64) (record, bool) {
+	for _, r := range w.ledger {
+		if r.StoreID == id {
+			return r, true
+		}
+	}
+	return record{}, false
+}
+
+func (w *World) forgetRecord(id uint64) {
+	var keep []record
+	for _, e := range w.ledger {
+		if e.StoreID != id {
+			keep = append(keep, e)
+		}
+	}
+	w.ledger = keep
+}
