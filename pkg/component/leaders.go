@@ -87,8 +87,8 @@ func leadersStranded(sc plan.Scene, m state.Member) string {
 func leadersBound(sc plan.Scene, _ state.Member) string {
 	pd := sc.All.PD
 	switch {
-	case pd.UpStores < 2:
-		return "no other store is up"
+	case pd.Stores < 2:
+		return "there is no other store"
 	case pd.MaxReplicas == 1 && !followers(sc):
 		return "each region has one replica only"
 	}

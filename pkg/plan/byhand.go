@@ -49,7 +49,10 @@ func (sc Scene) silent() bool {
 const deletePod = "kubectl delete pod "
 
 // outworn: nothing but a pod of the update revision can be hoped to help. One that
-// is missing Kubernetes makes of that revision in any case.
+// is missing Kubernetes makes of that revision in any case. The user is told to
+// delete a pod only where repair would restart it: one that reads Disconnected for
+// some seconds may serve, while a peer is missing.
 func (sc Scene) outworn(p Profile, m state.Member) bool {
-	return sc.Got.Outdated(m) && (sc.lost(p, m) || sc.loops(m)) && sc.worthTrying(p, m)
+	return sc.Got.Outdated(m) && (sc.lost(p, m) || sc.loops(m)) && sc.worthTrying(p, m) &&
+		(sc.free(p, m) || sc.loops(m) || sc.peersMissing(p, m).idle())
 }

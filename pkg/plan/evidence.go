@@ -22,22 +22,19 @@ func Stopped(m state.Member) bool {
 	return m.Pod.Started.IsZero() && !m.Database.Healthy && m.Database.Answer != state.Answered
 }
 
-// agreedSince is since when two kinds of evidence agree that a member does not
-// serve; zero when they do not. One kind alone is not enough: Kubernetes calls
-// pods NotReady when it has only lost sight of their host, and PD calls stores
-// Disconnected when it has a new leader. Members that PD does not know (Profile.
-// Stateless) have their own port instead of PD's word.
-func (sc Scene) agreedSince(p Profile, m state.Member) time.Time {
-	if sc.All.At.Before(sc.storesHeard(m)) {
-		return time.Time{}
-	}
-	return sc.reportedSince(p, m)
+// evidence is since when there is evidence that a member does not serve. One kind
+// alone is not enough: Kubernetes calls pods NotReady when it has only lost sight of
+// their host, and PD calls stores Disconnected when it has a new leader.
+type evidence struct {
+	first time.Time // of one kind
+	both  time.Time // of two kinds that agree; zero when they do not
 }
 
-// reportedSince is the same by what is reported, whether or not PD can know it yet.
-func (sc Scene) reportedSince(p Profile, m state.Member) time.Time {
+// reported is the evidence there is, whether or not PD can know it yet. Members that
+// PD does not know (Profile.Stateless) have their own port instead of PD's word.
+func (sc Scene) reported(p Profile, m state.Member) evidence {
 	if m.Database.Healthy || m.Database.Answer == state.Answered {
-		return time.Time{}
+		return evidence{}
 	}
 	since := []time.Time{sc.unreadySince(m)}
 	if sc.loops(m) { // it is Ready now and then, never for long
@@ -57,11 +54,11 @@ func (sc Scene) reportedSince(p Profile, m state.Member) time.Time {
 	slices.SortFunc(since, time.Time.Compare)
 	switch {
 	case len(since) < 2:
-		return time.Time{}
+		return evidence{}
 	case m.Pod != nil: // a new pod is a new attempt
-		return later(since[1], m.Pod.Made)
+		return evidence{first: later(since[0], m.Pod.Made), both: later(since[1], m.Pod.Made)}
 	}
-	return since[1]
+	return evidence{first: since[0], both: since[1]}
 }
 
 // unreadySince is since when Kubernetes says that a member does not serve, while its
@@ -118,22 +115,21 @@ func later(a, b time.Time) time.Time {
 
 // free reports whether a restart of a member takes nothing from anybody, so that
 // it need not wait for leaders to move or for peers. The process is known not to
-// run; or two kinds of evidence have agreed for a while that it does not serve,
-// while no peer is missing, and for long where one is. Of voters without a quorum
-// none serves.
+// run; or two kinds of evidence have agreed for a while that it does not serve. Where
+// a peer is missing, one of the two must have said so for long. Of voters without a
+// quorum none serves.
 func (sc Scene) free(p Profile, m state.Member) bool {
 	if Stopped(m) || p.Voters && sc.All.PD.Leaderless || sc.neverJoined(p, m) {
 		return true
 	}
-	since := sc.agreedSince(p, m)
-	if since.IsZero() {
+	since := sc.reported(p, m)
+	switch at := sc.All.At; {
+	case since.both.IsZero(), at.Before(sc.storesHeard(m)), at.Sub(since.both) < settling:
 		return false
+	case p.Stateless || at.Sub(since.first) >= patience:
+		return true
 	}
-	wait := settling
-	if !p.Stateless && !sc.peersMissing(p, m).idle() {
-		wait = patience
-	}
-	return sc.All.At.Sub(since) >= wait
+	return sc.peersMissing(p, m).idle()
 }
 
 // neverJoined reports whether a process has run for a while without joining PD, so

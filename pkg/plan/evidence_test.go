@@ -112,6 +112,12 @@ func TestOrdinaryPath(t *testing.T) {
 		})},
 		{Name: "both say so for ten minutes, and a peer is missing", Cluster: both(10*m).Down(m, "t-tikv-0")},
 		{Name: "both say so for less, and a peer is missing", Cluster: both(10*m-s).Down(m, "t-tikv-0")},
+		{Name: "PD says so for long, Kubernetes for two minutes, and a peer is missing", Cluster: change(both(10*m).Down(m, "t-tikv-0"), "t-tikv-3", func(m *state.Member) {
+			m.Pod.Since = plantest.Now.Add(-2 * time.Minute)
+		})},
+		{Name: "PD says so for long, Kubernetes for less, and a peer is missing", Cluster: change(both(10*m).Down(m, "t-tikv-0"), "t-tikv-3", func(m *state.Member) {
+			m.Pod.Since = plantest.Now.Add(-119 * time.Second)
+		})},
 		{Name: "PD and its own port say so", Cluster: rollTiKV(func(c *plantest.Cluster) {
 			silent(c, "t-tikv-3", 2*m).Database.Answer = state.Refused
 		})},

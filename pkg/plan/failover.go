@@ -37,8 +37,8 @@ func (sc Scene) failover(p Profile) verdict {
 func (sc Scene) followUp(p Profile, f topology.Failure) verdict {
 	m, ok := sc.Got.Member(f.Member)
 	switch {
-	case ok && p.Voters && m.Ordinal >= sc.Want.Replicas && m.Database.Presence != state.Present && sc.unmarked(f, m):
-		return sc.letGo(p, f, m) // PD has let go of it, and nothing says so yet
+	case ok && p.Voters && m.Ordinal >= sc.Want.Replicas && sc.forgottenUnmarked(f, m):
+		return sc.letGo(p, f, m)
 	case !ok, sc.recovered(p, m):
 		return act(ForgetFailure{Component: p.Kind, Member: f.Member})
 	case m.Up() || f.Deleted || len(p.Failover.LetGo) == 0 || p.Failover.Keeps && !f.Discarded:
@@ -59,6 +59,11 @@ func (sc Scene) followUp(p Profile, f topology.Failure) verdict {
 		return wait(sc.fated(m, "gets a replacement", f.Created, due))
 	}
 	return act(RetireFailure{Component: p.Kind, Member: m.Name})
+}
+
+// forgottenUnmarked reports whether PD has let go of a member, and nothing says so yet.
+func (sc Scene) forgottenUnmarked(f topology.Failure, m state.Member) bool {
+	return m.Database.Presence != state.Present && sc.unmarked(f, m)
 }
 
 // recovered reports whether a member that was given up needs no replacement any more:
@@ -259,7 +264,7 @@ func (sc Scene) casualty(p Profile, m state.Member) (Casualty, bool) {
 		c.Record = &f
 		return c, true
 	}
-	c.Since = sc.reportedSince(p, m)
+	c.Since = sc.reported(p, m).both
 	if p.Stateless {
 		c.Since = sc.unreadySince(m) // to add a server takes nothing from anybody
 	}

@@ -300,11 +300,7 @@ func (sc Scene) readyNotServing(m state.Member, g Gate) Gate {
 		since = m.NotServing
 	}
 	g = sc.since(g, since, "kubectl logs "+m.Name)
-	watch := settling
-	if sc.Got.Outdated(m) {
-		watch = patience // its restart may become free, see free
-	}
-	if seen := m.NotServing.Add(watch); !since.IsZero() && g.Deadline.Before(seen) {
+	if seen := m.NotServing.Add(settling); !since.IsZero() && g.Deadline.Before(seen) {
 		g.Deadline, g.Blocked = seen, !sc.All.At.Before(seen)
 	}
 	return g

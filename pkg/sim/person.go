@@ -20,7 +20,7 @@ func (w *World) obey(p plan.Plan) {
 			w.Suspend()
 		}
 		name, ok := strings.CutPrefix(g.Unblock, "kubectl delete pod ")
-		if !ok || !g.Blocked {
+		if !ok {
 			continue
 		}
 		k := kindOf(g.Component)
