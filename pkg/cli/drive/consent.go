@@ -58,14 +58,15 @@ func (p prospect) effects() []string {
 	return append(all, p.discards()...)
 }
 
-// restartsOnly reports whether the only voter that there is, and that serves,
-// restarts for what is wanted.
+// restartsOnly reports whether the only voter that there is restarts for what is
+// wanted. One that seems not to serve may do so, unless its process has stopped.
 func restartsOnly(g plan.Group, got state.Group, pd state.PD) bool {
 	elsewhere := pd.Known() && pd.Members > got.Set.Replicas
-	if g.Size() != 1 || g.Manual || elsewhere || len(got.Members) == 0 {
+	if g.Size() != 1 || g.Manual || elsewhere {
 		return false
 	}
-	return got.Members[0].Up() && restarts(g, got) > 0
+	runs := slices.ContainsFunc(got.Members, func(m state.Member) bool { return !plan.Stopped(m) })
+	return runs && restarts(g, got) > 0
 }
 
 // discards are the stores whose data is given up for good, as far as that has not

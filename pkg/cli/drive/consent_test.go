@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -41,6 +42,12 @@ func TestEffects(t *testing.T) {
 	elsewhere.Seen.PD.Members = 3
 	more := newTemplate(plantest.New(1, 3, 2), topology.PD)
 	more.Want(topology.PD).Replicas = 3
+	silent := newTemplate(plantest.New(1, 3, 2), topology.PD).Down(time.Minute, "t-pd-0")
+	silent.Member("t-pd-0").Pod.Started = plantest.Now.Add(-time.Hour)
+	notReady := newTemplate(plantest.New(1, 3, 2), topology.PD)
+	notReady.Member("t-pd-0").Pod.Ready = false
+	unread := newTemplate(plantest.New(1, 3, 2), topology.PD)
+	unread.Seen.PD, unread.Member("t-pd-0").Database = state.PD{Problem: "PD does not answer"}, state.Database{}
 	paused := newTemplate(plantest.New(1, 3, 2), topology.PD)
 	paused.Wanted.Cluster.Paused = true
 	discarded := plantest.New(3, 3, 2)
@@ -55,7 +62,10 @@ func TestEffects(t *testing.T) {
 		{"nothing to do", plantest.New(1, 3, 2), Request{}, ""},
 		{"one PD restarts", newTemplate(plantest.New(1, 3, 2), topology.PD), Request{}, one},
 		{"one PD, and a rollout that has begun", plantest.New(1, 3, 2).Roll(topology.PD), Request{}, one},
-		{"one PD that is down", newTemplate(plantest.New(1, 3, 2), topology.PD).Down(time.Minute, "t-pd-0"), Request{}, ""},
+		{"one PD that has stopped", newTemplate(plantest.New(1, 3, 2), topology.PD).Down(time.Minute, "t-pd-0"), Request{}, ""},
+		{"one PD that does not answer", silent, Request{}, one},
+		{"one PD that is not ready", notReady, Request{}, one},
+		{"one PD, and PD could not be read", unread, Request{}, one},
 		{"one PD, and TiKV restarts", newTemplate(plantest.New(1, 3, 2), topology.TiKV), Request{}, ""},
 		{"one PD that a person restarts", manual, Request{}, ""},
 		{"one PD here, others elsewhere", elsewhere, Request{}, ""},
