@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // forgetRecord drops a record of something that is over in PD. It asks PD once
@@ -75,12 +76,35 @@ func (a *Actor) remember(
 	if err != nil {
 		return err
 	}
-	data := map[string]string{ledger.Key(of, storeID): value}
+	return a.writeRecord(ctx, book, ledger.Key(of, storeID), value)
+}
+
+// recordTemplate records whose pod template a StatefulSet is about to get. It comes
+// first: were the run killed in between, the record would be of a template that no
+// StatefulSet has, and counts for nothing. The other way round, the template would be
+// there without a record, and an older version would roll it back.
+func (a *Actor) recordTemplate(ctx context.Context, k topology.Kind, t state.Template) error {
+	if t == (state.Template{}) {
+		return nil
+	}
+	key, value, err := ledger.EncodeTemplate(k, t)
+	if err != nil {
+		return err
+	}
+	book, err := a.ledger(ctx)
+	if err != nil || book != nil && book.Data[key] == value {
+		return err
+	}
+	return a.writeRecord(ctx, book, key, value)
+}
+
+func (a *Actor) writeRecord(ctx context.Context, book *corev1.ConfigMap, key, value string) error {
+	data := map[string]string{key: value}
 	if book != nil {
 		return a.patchLedger(ctx, map[string]any{"data": data})
 	}
 	controller := true
-	_, err = a.kube.CoreV1().ConfigMaps(a.cluster.Namespace).Create(ctx, &corev1.ConfigMap{
+	_, err := a.kube.CoreV1().ConfigMaps(a.cluster.Namespace).Create(ctx, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: a.cluster.LedgerMap(), Namespace: a.cluster.Namespace, Labels: a.cluster.Selector(),
 			OwnerReferences: []metav1.OwnerReference{{

@@ -37,6 +37,9 @@ type objects[T object] interface {
 }
 
 func (a *Actor) apply(ctx context.Context, s plan.Apply) error {
+	if err := a.recordTemplate(ctx, s.Component, s.Object.Record); err != nil {
+		return err
+	}
 	switch wanted := s.Object.Manifest.(type) {
 	case *corev1.Service:
 		return put(ctx, a, a.kube.CoreV1().Services(a.cluster.Namespace), "service", s.Object.Drift, wanted)

@@ -1,6 +1,7 @@
 // Package ledger encodes what we remember of what we did in PD and have to take
-// back or to see to its end: one ConfigMap per cluster, one key per evict-leader
-// scheduler that we made and per store that we took offline.
+// back or to see to its end, and which pod templates we wrote: one ConfigMap per
+// cluster, one key per evict-leader scheduler that we made, per store that we took
+// offline and per component.
 //
 // A record says that the scheduler or the removal may be ours, and since when.
 // Whether PD has it is asked of PD: the record is written before PD is asked and
@@ -24,6 +25,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // Record is what is remembered of one scheduler or one removal.
@@ -83,6 +85,7 @@ func decode(value string) Record {
 type Book struct {
 	Evictions []state.Eviction
 	Removals  []state.Removal
+	Templates map[topology.Kind]state.Template
 	// Gaps are records that this version cannot read: one of a later version, or one
 	// that somebody wrote by hand. They hold up nothing, and are left as they are.
 	Gaps []state.Gap
@@ -95,6 +98,13 @@ func Read(cm *corev1.ConfigMap) Book {
 		return b
 	}
 	for _, key := range slices.Sorted(maps.Keys(cm.Data)) {
+		if k, t, ok := readTemplate(key, cm.Data[key]); ok {
+			if b.Templates == nil {
+				b.Templates = map[topology.Kind]state.Template{}
+			}
+			b.Templates[k] = t
+			continue
+		}
 		of, digits, _ := strings.Cut(key, ".")
 		id, err := strconv.ParseUint(digits, 10, 64)
 		r := decode(cm.Data[key])

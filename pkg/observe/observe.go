@@ -106,6 +106,7 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 		Groups:    map[topology.Kind]state.Group{},
 		Evictions: seen.ledger.Evictions,
 		Removals:  seen.ledger.Removals,
+		Templates: seen.ledger.Templates,
 	}
 	var volumes errgroup.Group
 	volumes.Go(func() error { o.readVolumes(ctx, seen); return nil })

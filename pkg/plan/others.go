@@ -7,20 +7,22 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// Finding is something that somebody else did in the database. It stays, and
-// whoever looks at the cluster is told.
+// Finding is something that somebody else did in the database, or another version of
+// this tool in the cluster. Whoever looks at the cluster is told.
 type Finding struct {
 	Component topology.Kind
-	Member    string // the pod's name
+	Member    string // the pod's name; "" for the component as a whole
 	Text      string
 	Hint      string // what a person can do
 }
 
-// findings are the evict-leader schedulers of others on wanted stores: such a store
-// serves no region as long as its scheduler is there.
+// findings are those about the components' objects, and the evict-leader schedulers of
+// others on wanted stores: such a store serves no region as long as its scheduler is
+// there.
 func findings(w Wanted, s state.Snapshot) []Finding {
 	var all []Finding
 	for _, g := range w.Groups {
+		all = append(all, g.Findings...)
 		for _, m := range s.Groups[g.Kind].Members {
 			e, recorded := s.Eviction(m.Database.ID)
 			if !m.Database.Evicting || m.Ordinal >= g.Size() || recorded && !e.Foreign {

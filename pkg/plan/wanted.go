@@ -3,6 +3,7 @@ package plan
 import (
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -24,6 +25,8 @@ type Group struct {
 	// Lacks is what the component's pods need and nothing but a person can give
 	// back. Until then none of them is restarted or removed: it would not start.
 	Lacks []Gate
+	// Findings are what somebody else has made of the component's objects.
+	Findings []Finding
 	// Template is the fingerprint of the pod template. Two templates of one
 	// fingerprint mean the same to the components, so a difference is what
 	// makes a rollout.
@@ -50,6 +53,9 @@ type Object struct {
 	Manifest   runtime.Object
 	// Mounted: pods use it already, so one that is missing is made at once.
 	Mounted bool
+	// Record is what the ledger has to say of the pod template before the object is
+	// written; its zero value where there is nothing to say.
+	Record state.Template
 }
 
 // Group finds the wanted group of a component.

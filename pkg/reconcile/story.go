@@ -72,6 +72,11 @@ func (st *Story) Decided(w plan.Wanted, s state.Snapshot, p plan.Plan) {
 	for _, g := range w.Groups {
 		st.progress(g, s.Groups[g.Kind])
 	}
+	for _, f := range p.Findings {
+		if f.Member == "" { // it may be over when the run ends
+			st.once(f.Text, event.Event{Component: string(f.Component), Reason: f.Text, Hint: f.Hint})
+		}
+	}
 	for _, g := range s.Gaps {
 		st.once(g.What, event.Event{Reason: "cannot read " + g.What + ": " + g.Problem, Hint: g.Hint})
 	}
@@ -227,6 +232,9 @@ func (st *Story) once(about string, e event.Event) {
 // this run has left as it is.
 func (st *Story) Done(outcome string, code int, took time.Duration, err error) {
 	for _, f := range st.found {
+		if f.Member == "" {
+			continue
+		}
 		st.tell(event.Event{
 			Type: event.Notice, Component: string(f.Component), Member: f.Member, Reason: f.Text, Hint: f.Hint,
 		})

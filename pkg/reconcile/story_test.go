@@ -103,6 +103,27 @@ func TestStoryOfAGate(t *testing.T) {
 	}
 }
 
+// What is found of a component as a whole may be over at the end of the run: it is told
+// at once, and once.
+func TestStoryOfAFinding(t *testing.T) {
+	s := &stage{}
+	c := rest()
+	st := NewStory("ns", "t", func() time.Time { return plantest.Now }, s)
+	p := plan.Plan{Findings: []plan.Finding{{Component: topology.TiKV, Text: "it is kept", Hint: "update"}}}
+	st.Decided(c.Wanted, c.Seen, p)
+	st.Decided(c.Wanted, c.Seen, p)
+	st.Done("converged", 0, 0, nil)
+	told := 0
+	for _, e := range s.events {
+		if e.Type == event.Notice && e.Component == "tikv" && e.Reason == "it is kept" && e.Hint == "update" {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("told %d times", told)
+	}
+}
+
 func TestStoryOfSteps(t *testing.T) {
 	s := &stage{}
 	st := NewStory("ns", "t", func() time.Time { return plantest.Now }, s)

@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -39,6 +40,8 @@ type component struct {
 	init      []corev1.Container // before the user's own
 	logs      []tailer           // before the main container
 	live      *appsv1.StatefulSet
+	kept      *corev1.PodTemplateSpec // of a newer version; nil where ours is wanted
+	findings  []plan.Finding
 }
 
 // describe makes a component. What exists only says how PD's pods bootstrap.

@@ -79,11 +79,14 @@ func configMap(comp component, have Existing, got state.Group) (configured, erro
 	return result, nil
 }
 
-// leftAlone tells whether the ConfigMap that pods use is not to be written: it is
-// somebody else's and the spec has no configuration, or it is gone and what stood
-// in it is not known.
+// leftAlone tells whether the ConfigMap that pods use is not to be written: a newer
+// version of this tool wrote it for the same spec, it is somebody else's and the spec
+// has no configuration, or it is gone and what stood in it is not known.
 func leftAlone(comp component, use usage, have Existing, got state.Group) (configured, bool) {
 	c, k := comp.cluster, comp.Kind
+	if comp.kept != nil {
+		return ofNewer(comp, use, got), true
+	}
 	if name := c.HelmMap(k); name != "" && !comp.Configured {
 		return ofHelm(comp, name, use, have, got), true
 	}
@@ -101,6 +104,16 @@ func leftAlone(comp component, use usage, have Existing, got state.Group) (confi
 		return configured{}, false
 	}
 	return forFirstPods(comp, there), true
+}
+
+// ofNewer uses what a newer version has written. This version does not know its start
+// script, and cannot write it again.
+func ofNewer(comp component, use usage, got state.Group) configured {
+	result := configured{name: use.name}
+	if use.mounted && use.found == nil {
+		result.lacks = []plan.Gate{lost(comp, use.name, got)}
+	}
+	return result
 }
 
 // forFirstPods uses a ConfigMap that somebody has made for pods that are not there

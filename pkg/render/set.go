@@ -13,6 +13,9 @@ func statefulSet(comp component, configMap string) (*appsv1.StatefulSet, error) 
 	if err != nil {
 		return nil, err
 	}
+	if comp.kept != nil {
+		template = *comp.kept
+	}
 	replicas := int32(comp.Size())
 	set := &appsv1.StatefulSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},

@@ -66,6 +66,7 @@ func wantGroup(c topology.Cluster, g topology.Group, have Existing, snap state.S
 		return plan.Group{}, nil, err
 	}
 	comp.live = live
+	comp.kept, comp.findings = keeps(c, g, live, snap.Templates[g.Kind])
 	config, err := configMap(comp, have, snap.Groups[g.Kind])
 	if err != nil {
 		return plan.Group{}, nil, err
@@ -80,11 +81,19 @@ func wantGroup(c topology.Cluster, g topology.Group, have Existing, snap state.S
 	wanted := plan.Group{
 		Group:    g,
 		Lacks:    config.lacks,
+		Findings: comp.findings,
 		Set:      plan.Object{Kind: "StatefulSet", Name: set.Name, Drift: setDrift(live, set), Manifest: set},
 		Template: fingerprint(set.Spec.Template),
 	}
+	if comp.kept == nil {
+		wanted.Set.Record = recordOf(g, set)
+		if wanted.Set.Drift == plan.None && outOfDate(snap.Templates[g.Kind], wanted.Set.Record) {
+			wanted.Set.Drift = plan.Differs
+		}
+	}
 	if config.wanted != nil {
 		o := configMapObject(config.wanted, have)
+		o.Record = wanted.Set.Record
 		o.Mounted = config.mounted
 		wanted.Config = []plan.Object{o}
 	}

@@ -25,6 +25,9 @@ type Snapshot struct {
 	// them before PD is asked. A store that is Offline without such a record was
 	// taken offline by somebody else, and stays so.
 	Removals []Removal
+	// Templates are the pod templates that were applied last, as the ledger records
+	// them before they are written.
+	Templates map[topology.Kind]Template
 	// Nodes are the labels of nodes that stores run on, by the node's name. One
 	// that is missing is unknown.
 	Nodes map[string]map[string]string
@@ -121,6 +124,17 @@ type Removal struct {
 	StoreID uint64
 	Member  string // the pod's name
 	Since   time.Time
+}
+
+// Template is a record of a pod template of ours.
+type Template struct {
+	// Version is the render.TemplateVersion of who rendered it; zero is no record.
+	Version int
+	// Spec is the topology.Group.Asked that it was rendered for.
+	Spec string
+	// Pods is a digest of the pod template. A StatefulSet with another one was written
+	// by somebody else, or by one of us who was killed before: the record is not of it.
+	Pods string
 }
 
 // Removal finds our record for a store.

@@ -46,8 +46,11 @@ type Group struct {
 	// Configured: the user gives a configuration, be it an empty one
 	// (spec.<kind>.config).
 	Configured bool
-	Image      string
-	Version    string // the image's tag, "latest" without one
+	// Asked is a digest of what the user's spec says of the component's pods, without
+	// the number of replicas and whatever else does not reach a pod.
+	Asked   string
+	Image   string
+	Version string // the image's tag, "latest" without one
 	// StoreLabels are labels of a store's node that the store carries as well,
 	// beyond those that PD spreads replicas by (TiKV; spec.tikv.storeLabels).
 	StoreLabels []string

@@ -15,7 +15,7 @@ import (
 // the defaults of the CRD's schema and of the API types and does not validate:
 // Validate does, so that a status can be shown for an invalid cluster too.
 func New(tc *v1alpha1.TidbCluster) Cluster {
-	given := configured(tc)
+	given, written := configured(tc), tc
 	tc = tc.DeepCopy()
 	setDefaults(tc)
 	c := Cluster{
@@ -64,8 +64,10 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 		g.Failures, g.MaxFailures = tidbFailures(tc.Status.TiDB.FailureMembers), count(db.MaxFailoverCount)
 		c.Groups = append(c.Groups, g)
 	}
+	digests := asked(written, c)
 	for i := range c.Groups {
 		c.Groups[i].Configured = given[c.Groups[i].Kind]
+		c.Groups[i].Asked = digests[c.Groups[i].Kind]
 	}
 	return c
 }

@@ -51,7 +51,11 @@ func (l sight) remarks(out io.Writer) {
 		fmt.Fprintf(out, "\nPD could not be asked: %s\n", l.snapshot.PD.Problem)
 	}
 	for _, f := range l.plan.Findings {
-		fmt.Fprintf(out, "\n%s: %s\n  %s\n", f.Member, f.Text, f.Hint)
+		about := f.Member
+		if about == "" {
+			about = f.Component.Title()
+		}
+		fmt.Fprintf(out, "\n%s: %s\n  %s\n", about, f.Text, f.Hint)
 	}
 	for _, e := range l.snapshot.Evictions {
 		if e.Foreign {

@@ -1,0 +1,74 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// TemplateVersion is the version of what is rendered into pod templates, start
+// scripts and configurations. Raise it by one with each change that makes another pod
+// template, start script or configuration of an unchanged spec: it is what keeps an
+// older release, on somebody's laptop, from rolling the pods back.
+const TemplateVersion = 1
+
+// keeps is the pod template that a newer version of this tool has written for the
+// same spec, and is not to be replaced, nil where there is none. It goes by what that
+// version has recorded. A record that is not of the template which was applied last
+// counts for nothing: somebody else has written another one since, as tidb-operator
+// does after it has taken the cluster over, or the one who made the record was killed.
+func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r state.Template) (*corev1.PodTemplateSpec, []plan.Finding) {
+	if live == nil || r.Version <= TemplateVersion || r.Pods != appliedPods(live) {
+		return nil, nil
+	}
+	f := plan.Finding{
+		Component: g.Kind,
+		Text:      fmt.Sprintf("pod template of %s was written by a newer version of this plugin; it is kept", g.Kind.Title()),
+		Hint: fmt.Sprintf("update kubectl-tidb; see the record: kubectl get configmap %s -n %s -o yaml",
+			c.LedgerMap(), c.Namespace),
+	}
+	if r.Spec != g.Asked {
+		f.Text = fmt.Sprintf("pod template of %s was written by a newer version of this plugin; the spec has changed since, "+
+			"so that this older version writes it now, without what the newer one adds", g.Kind.Title())
+		return nil, []plan.Finding{f}
+	}
+	applied, ok := lastApplied[appsv1.StatefulSetSpec](live.ObjectMeta)
+	if !ok {
+		return nil, nil
+	}
+	return &applied.Template, []plan.Finding{f}
+}
+
+// recordOf is the record of a StatefulSet that is rendered here.
+func recordOf(g topology.Group, set *appsv1.StatefulSet) state.Template {
+	if g.Asked == "" {
+		return state.Template{} // a spec that cannot be written as JSON
+	}
+	return state.Template{Version: TemplateVersion, Spec: g.Asked, Pods: appliedPods(set)}
+}
+
+// outOfDate tells whether the record of a StatefulSet that needs no other change is of
+// another spec or version. It is written again: what a newer version did for the spec
+// that there is now is what an older one has to find. Without a record there is nothing
+// to bring up to date.
+func outOfDate(r, wanted state.Template) bool {
+	return r.Pods == wanted.Pods && r != wanted
+}
+
+// appliedPods is a digest of the pod template that was applied last. It is made from
+// the text, since a newer version may know fields that are not known here.
+func appliedPods(set *appsv1.StatefulSet) string {
+	var spec struct {
+		Template json.RawMessage `json:"template"`
+	}
+	if json.Unmarshal([]byte(set.Annotations[annLastApplied]), &spec) != nil {
+		return ""
+	}
+	return topology.Digest(spec.Template)
+}

@@ -1,0 +1,126 @@
+package topology
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+)
+
+// notInPods are fields of the spec that no pod template, configuration or start
+// script depends on. A field that is not known here counts as one that they depend
+// on: a change of it is the user's, and is rolled out.
+var notInPods = map[string][]string{
+	"": {
+		"paused", "recoveryMode", "discovery", "services", "pvReclaimPolicy", "enablePVReclaim", "enablePVCReplace",
+		"configUpdateStrategy", "statefulSetUpdateStrategy", "podManagementPolicy", "suspendAction",
+	},
+	"component": {
+		"replicas", "service", "scalePolicy", "maxFailoverCount", "failover", "recoverFailover", "spareVolReplaceReplicas",
+		"storeLabels", "evictLeaderTimeout", "waitLeaderTransferBackTimeout", "storageClassName", "volumeAttributesClassName",
+		"configUpdateStrategy", "statefulSetUpdateStrategy", "podManagementPolicy", "suspendAction",
+	},
+	"volume": {"storageSize", "storageClassName", "volumeAttributesClassName"},
+}
+
+// asked is a digest of what the user's spec says of each component's pods. It is
+// made from what the user has written, without defaults, so that all versions of
+// this tool compute the same one.
+func asked(tc *v1alpha1.TidbCluster, c Cluster) map[Kind]string {
+	data, err := json.Marshal(tc.Spec)
+	spec, ok := decoded(data).(map[string]any)
+	if err != nil || !ok {
+		return nil
+	}
+	all := map[Kind]string{}
+	for _, k := range Kinds() {
+		own, ok := spec[string(k)].(map[string]any)
+		if !ok {
+			continue
+		}
+		whole := without(spec, notInPods[""])
+		for _, other := range Kinds() {
+			delete(whole, string(other))
+		}
+		own = without(own, notInPods["component"])
+		if requests, ok := own["requests"].(map[string]any); ok {
+			own["requests"] = without(requests, []string{"storage"})
+		}
+		volumes, _ := own["storageVolumes"].([]any)
+		for i, v := range volumes {
+			if v, ok := v.(map[string]any); ok {
+				volumes[i] = without(v, notInPods["volume"])
+			}
+		}
+		all[k] = digest(map[string]any{
+			"cluster": whole, "component": own, "instance": c.Instance,
+			"configured": settings(tc, k) >= 0, "helm": c.HelmMap(k),
+		})
+	}
+	return all
+}
+
+func without(object map[string]any, fields []string) map[string]any {
+	object = maps.Clone(object)
+	for _, f := range fields {
+		delete(object, f)
+	}
+	return object
+}
+
+// Digest is the same for two texts of JSON if they differ in nothing but the order
+// of fields and in fields that are null or empty, which releases of the API types
+// write or leave out. Other versions of this tool compute the same one: it is kept
+// in the cluster.
+func Digest(data []byte) string { return digest(decoded(data)) }
+
+func digest(value any) string {
+	data, err := json.Marshal(pruned(value))
+	if err != nil {
+		panic("topology: encode JSON: " + err.Error())
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
+}
+
+// decoded is nil where data is no JSON.
+func decoded(data []byte) any {
+	var value any
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if d.Decode(&value) != nil {
+		return nil
+	}
+	return value
+}
+
+// pruned leaves out what is null or an empty object or list, and objects of nothing
+// but such fields.
+func pruned(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		result := map[string]any{}
+		for key, field := range v {
+			if field = pruned(field); field != nil {
+				result[key] = field
+			}
+		}
+		if len(result) > 0 {
+			return result
+		}
+		return nil
+	case []any:
+		result := make([]any, len(v)) // an element keeps its place
+		for i := range v {
+			result[i] = pruned(v[i])
+		}
+		if len(result) > 0 {
+			return result
+		}
+		return nil
+	}
+	return value
+}
