@@ -17,6 +17,9 @@ type history struct {
 	gone map[string]time.Time
 	// notServing is since when members have not been seen to serve, by name.
 	notServing map[string]time.Time
+	// reportedDown is since when the database has said without a break that members
+	// do not serve, and refusing since when their own ports have refused.
+	reportedDown, refusing map[string]time.Time
 	// leader is the member of PD that led when PD was asked last, "" when PD did
 	// not answer, and leads since when it has been seen to lead.
 	leader string
@@ -26,7 +29,10 @@ type history struct {
 }
 
 func newHistory() history {
-	return history{gone: map[string]time.Time{}, notServing: map[string]time.Time{}}
+	return history{
+		gone: map[string]time.Time{}, notServing: map[string]time.Time{},
+		reportedDown: map[string]time.Time{}, refusing: map[string]time.Time{},
+	}
 }
 
 // since remembers in which is when something became true, and forgets it when it

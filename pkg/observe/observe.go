@@ -191,6 +191,8 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 	for i := range g.Members {
 		m := &g.Members[i]
 		m.NotServing = since(o.history.notServing, m.Name, !m.Up(), o.now())
+		m.ReportedDown = since(o.history.reportedDown, m.Name, m.Denied(), o.now())
+		m.Refusing = since(o.history.refusing, m.Name, m.Database.Answer == state.Refused, o.now())
 	}
 	return g
 }

@@ -169,7 +169,7 @@ func TestSpared(t *testing.T) {
 		}), ""},
 		"nobody knows since when": {with(down, func(c *plantest.Cluster) {
 			m := c.Member("t-tikv-2")
-			m.Pod, m.Database.Since, m.NotServing = nil, time.Time{}, time.Time{}
+			m.Pod, m.Database.Since, m.NotServing, m.ReportedDown = nil, time.Time{}, time.Time{}, time.Time{}
 		}), "only one of Kubernetes and the database says that it is down"},
 	} {
 		got := "not down"

@@ -43,12 +43,12 @@ func (sc Scene) reported(p Profile, m state.Member) evidence {
 	if !p.Stateless && m.Database.Presence != state.Unknown {
 		at := m.Database.Since
 		if at.IsZero() {
-			at = m.NotServing
+			at = m.ReportedDown
 		}
 		since = append(since, at)
 	}
 	if m.Database.Answer == state.Refused {
-		since = append(since, m.NotServing)
+		since = append(since, m.Refusing)
 	}
 	since = slices.DeleteFunc(since, time.Time.IsZero)
 	slices.SortFunc(since, time.Time.Compare)

@@ -14,6 +14,8 @@ type memory struct {
 	leaderSince int64
 	gone        [3][limit]int64
 	notServing  [3][limit]int64
+	denied      [3][limit]int64
+	refusing    [3][limit]int64
 }
 
 // remember adds to a snapshot what only a process that has looked before can tell.
@@ -31,6 +33,8 @@ func (w *World) remember(s *state.Snapshot) {
 			is := &g.Members[i]
 			is.Gone = w.since(&m.gone[k][i], i < g.Set.Replicas && is.Pod == nil)
 			is.NotServing = w.since(&m.notServing[k][i], !is.Up())
+			is.ReportedDown = w.since(&m.denied[k][i], is.Denied())
+			is.Refusing = w.since(&m.refusing[k][i], is.Database.Answer == state.Refused)
 		}
 	}
 }

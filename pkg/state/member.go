@@ -21,8 +21,15 @@ type Member struct {
 	// while it serves. Another process has another one: it bounds a wait, and is
 	// no evidence of how long the member is down.
 	NotServing time.Time
-	Claims     []Claim
-	Database   Database
+	// ReportedDown is since when the database has told this process, without a break,
+	// that the member does not serve. A moment in which nobody could be asked is a
+	// break: unknown is not down.
+	ReportedDown time.Time
+	// Refusing is since when the member's own port has refused without a break, as far
+	// as this process has seen.
+	Refusing time.Time
+	Claims   []Claim
+	Database Database
 	// StoreLabels say where a store is, for PD to spread replicas by.
 	StoreLabels map[string]string
 }
@@ -210,6 +217,11 @@ func (m Member) DownSince() time.Time {
 		return m.Pod.Made
 	}
 	return since
+}
+
+// Denied reports whether the database says that the member does not serve.
+func (m Member) Denied() bool {
+	return m.Database.Presence != Unknown && !m.Database.Healthy && m.Database.Answer != Answered
 }
 
 // Marked tells whether a scale-in has marked every claim of the member.

@@ -193,7 +193,7 @@ func (c *Cluster) Down(ago time.Duration, names ...string) *Cluster {
 	for _, name := range names {
 		m := c.Member(name)
 		m.Pod.Ready, m.Pod.Since, m.Pod.Started = false, Now.Add(-ago), time.Time{}
-		m.Database.Healthy, m.NotServing = false, Now.Add(-ago)
+		m.Database.Healthy, m.NotServing, m.ReportedDown = false, Now.Add(-ago), Now.Add(-ago)
 		switch m.Kind {
 		case topology.PD:
 			c.Seen.PD.Healthy--
@@ -254,6 +254,12 @@ func (c *Cluster) Decide() plan.Plan {
 		for i := range g.Members {
 			if m := &g.Members[i]; !m.Up() && m.NotServing.IsZero() {
 				m.NotServing = Now
+			}
+			if m := &g.Members[i]; m.Denied() && m.ReportedDown.IsZero() {
+				m.ReportedDown = m.NotServing
+			}
+			if m := &g.Members[i]; m.Database.Answer == state.Refused && m.Refusing.IsZero() {
+				m.Refusing = m.NotServing
 			}
 		}
 	}
