@@ -171,7 +171,7 @@ func successor(sc plan.Scene, m state.Member) (state.Member, bool) {
 	var best state.Member
 	found := false
 	for _, c := range sc.Got.Running() {
-		if c.Ordinal == m.Ordinal || !c.Up() || !sc.Kept(c) {
+		if c.Ordinal == m.Ordinal || !canLead(c) || !sc.Kept(c) {
 			continue
 		}
 		if !found || !sc.Got.Outdated(c) && sc.Got.Outdated(best) {
@@ -179,6 +179,12 @@ func successor(sc plan.Scene, m state.Member) (state.Member, bool) {
 		}
 	}
 	return best, found
+}
+
+// canLead reports whether a member can take PD's leadership over. Where a readiness
+// probe is wrong, PD and the member's own port know better than Kubernetes.
+func canLead(m state.Member) bool {
+	return m.Up() || m.Pod != nil && !m.Pod.Terminating && m.Database.Healthy && m.Database.Answer == state.Answered
 }
 
 var notTheLast = plan.Hook{

@@ -113,6 +113,7 @@ func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) d
 		}
 	}
 	if len(urls) == 0 {
+		o.history.outlasts(false, o.now()) // nobody says that there is no leader
 		return database{state: state.PD{Problem: "no PD pod is running"}}
 	}
 	slices.Sort(urls)

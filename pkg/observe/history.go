@@ -24,6 +24,7 @@ type history struct {
 	// not answer, and leads since when it has been seen to lead.
 	leader string
 	leads  time.Time
+	looked time.Time // when PD was asked last
 	// leaderless is since when PD's members have been saying that none leads.
 	leaderless time.Time
 }
@@ -48,9 +49,18 @@ func since(which map[string]time.Time, name string, is bool, now time.Time) time
 	return which[name]
 }
 
-// leading notes who leads PD. A PD that did not answer in between may have changed
-// its leader and changed it back.
-func (m *history) leading(pd *state.PD, now time.Time) {
+// unwatched is longer than the pause between two looks at a cluster in which there is
+// something to wait for.
+const unwatched = 45 * time.Second
+
+// leading notes who leads PD. A PD that did not answer in between, or that nobody has
+// asked for long, may have changed its leader and changed it back. One whose process
+// has been restarted since is a new leader as well.
+func (m *history) leading(pd *state.PD, started, now time.Time) {
+	if now.Sub(m.looked) > unwatched {
+		m.leader = ""
+	}
+	m.looked = now
 	if !pd.Known() || pd.Leader == "" {
 		m.leader = ""
 		return
@@ -59,6 +69,9 @@ func (m *history) leading(pd *state.PD, now time.Time) {
 		m.leader, m.leads = pd.Leader, now
 	}
 	pd.LeaderSince = m.leads
+	if started.After(m.leads) {
+		pd.LeaderSince = started
+	}
 }
 
 // settled reports whether PD's leader has been seen to lead for so long that it has

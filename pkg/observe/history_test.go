@@ -48,7 +48,7 @@ func TestLeading(t *testing.T) {
 		{state.PD{Problem: "timeout"}, -1}, {state.PD{Leader: "b"}, 5}, {state.PD{}, -1}, {state.PD{Leader: "b"}, 7},
 	} {
 		at := func(i int) time.Time { return noon.Add(time.Duration(i) * time.Second) }
-		h.leading(&c.pd, at(i))
+		h.leading(&c.pd, time.Time{}, at(i))
 		if got := c.pd.LeaderSince; c.want >= 0 && !got.Equal(at(c.want)) || c.want < 0 && !got.IsZero() {
 			t.Errorf("observation %d: leads since %s, want that of %d", i, got, c.want)
 		}

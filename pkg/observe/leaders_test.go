@@ -15,7 +15,7 @@ func TestLongEvictionAsksSeldom(t *testing.T) {
 	now, asked, own := noon, 0, 340
 	o := through(func(r *http.Request) (*http.Response, error) { asked++; return holding(own, 900)(r) })
 	o.now = func() time.Time { return now }
-	o.history.leading(&state.PD{Leader: "basic-pd-0"}, noon.Add(-time.Hour))
+	o.history.leading(&state.PD{Leader: "basic-pd-0"}, time.Time{}, noon.Add(-time.Hour))
 	look := func(byPD int, change ...func(*state.Database)) (leaders, requests int) {
 		d := state.Database{Presence: state.Present, ID: 4, State: state.StoreUp, Healthy: true, Evicting: true, Leaders: byPD}
 		for _, c := range change {
@@ -50,7 +50,7 @@ func TestLongEvictionAsksSeldom(t *testing.T) {
 	if _, n := look(330, func(d *state.Database) { d.State = state.StoreDisconnected }); n != 1 {
 		t.Error("PD does not hear from it, and it was not asked")
 	}
-	o.history.leading(&state.PD{Leader: "basic-pd-1"}, now)
+	o.history.leading(&state.PD{Leader: "basic-pd-1"}, time.Time{}, now)
 	if _, n := look(330); n != 1 {
 		t.Error("PD has a new leader, and it was not asked")
 	}

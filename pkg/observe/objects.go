@@ -28,6 +28,17 @@ type objects struct {
 	ledger   ledger.Book
 }
 
+// started is when the process of a member of PD started, by its name; zero when
+// nothing tells.
+func (o objects) started(c topology.Cluster, member string) time.Time {
+	for n, pod := range o.pods[topology.PD] {
+		if p := podState(topology.PD, pod); c.PodName(topology.PD, n) == member {
+			return p.Started
+		}
+	}
+	return time.Time{}
+}
+
 // ordinals is one more than the highest ordinal that has a pod.
 func (o objects) ordinals(k topology.Kind) int {
 	n := 0

@@ -113,7 +113,7 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 	base := o.base(ctx, c, seen)
 	_ = volumes.Wait()
 	snap.PD = base.state
-	o.history.leading(&snap.PD, snap.At)
+	o.history.leading(&snap.PD, seen.started(c, snap.PD.Leader), snap.At)
 	if snap.PD.ClusterID == 0 {
 		snap.PD.ClusterID, _ = strconv.ParseUint(c.Source.Status.ClusterID, 10, 64)
 	}

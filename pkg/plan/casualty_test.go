@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -208,5 +209,19 @@ func TestNoFailover(t *testing.T) {
 		case plan.RecordFailure, plan.ForgetFailure, plan.RetireFailure:
 			t.Errorf("%s", s)
 		}
+	}
+}
+
+// TestGivenUpByMistake: a member of PD that was given up and has its vote again is not
+// removed, whatever Kubernetes says.
+func TestGivenUpByMistake(t *testing.T) {
+	c := failing(func(c *plantest.Cluster) {
+		lost(c, time.Hour, "t-pd-1")
+		given(c, "t-pd-1", time.Second)
+		c.Member("t-pd-1").Database.Healthy = true
+		c.Seen.PD.Healthy++
+	})
+	if got := c.Text(); !strings.Contains(got, "end the failover of t-pd-1") || strings.Contains(got, "remove PD member") {
+		t.Error(got)
 	}
 }

@@ -90,10 +90,14 @@ func (sc Scene) podMissing(m state.Member) time.Time {
 // knows heartbeats only as they were saved, up to five minutes ago, and older ones
 // if PD was away. It is zero for a member that is no store.
 func (sc Scene) storesHeard(m state.Member) time.Time {
-	if m.Database.State == "" {
+	switch pd := sc.All.PD; {
+	case m.Database.State == "":
 		return time.Time{}
+	case pd.LeaderSince.IsZero(): // an election: nobody has heard from anybody
+		return sc.All.At.Add(leaderSettles)
+	default:
+		return pd.LeaderSince.Add(leaderSettles)
 	}
-	return sc.All.PD.LeaderSince.Add(leaderSettles)
 }
 
 // downSince is the earliest moment from which on there is evidence that a member
@@ -147,7 +151,7 @@ func (sc Scene) peersMissing(p Profile, m state.Member) verdict {
 		if o.Pod == nil || o.Pod.Terminating || sc.loops(o) {
 			return false
 		}
-		return sc.servesUnready(o) || p.Stateless && !m.Up() && sc.failsAlike(o)
+		return sc.servesUnready(o) || p.Stateless && sc.refuses(m) && sc.refuses(o) && sc.Got.Outdated(o)
 	})
 	return v
 }
@@ -161,11 +165,12 @@ func (sc Scene) servesUnready(m state.Member) bool {
 		sc.All.At.Sub(m.Pod.Since) >= settling
 }
 
-// failsAlike reports whether a server without data has a Ready pod of an old revision
-// and a status port that fails. Another one whose status port fails need not wait for
-// it: what breaks one breaks the other, and they would wait for each other for ever.
-func (sc Scene) failsAlike(m state.Member) bool {
-	return m.Pod.Ready && sc.Got.Outdated(m) && m.Database.Presence != state.Unknown
+// refuses reports whether a server has a Ready pod and a status port that has refused
+// for a while. One whose status port refuses need not wait for others of an old
+// revision that refuse too: what breaks one breaks the other, and they would wait for
+// each other for ever.
+func (sc Scene) refuses(m state.Member) bool {
+	return m.Pod != nil && m.Pod.Ready && !m.Refusing.IsZero() && sc.All.At.Sub(m.Refusing) >= settling
 }
 
 // replaceable reports whether a member may be restarted by the ordinary path:

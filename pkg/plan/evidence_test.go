@@ -70,6 +70,18 @@ func TestOneReadingIsNotEvidence(t *testing.T) {
 	})
 }
 
+// refusing has the status ports of all TiDB servers refuse for a while.
+func refusing(ago time.Duration) *plantest.Cluster {
+	return with(func(c *plantest.Cluster) {
+		c.Roll(tidb)
+		for _, name := range []string{"t-tidb-0", "t-tidb-1", "t-tidb-2"} {
+			m := c.Member(name)
+			m.Database.Healthy, m.Database.Answer, m.Refusing = false, state.Refused, plantest.Now.Add(-ago)
+			m.Database.Problem = "status port refuses connections"
+		}
+	})
+}
+
 // led has this process see PD's leader for a while only.
 func led(c *plantest.Cluster, ago time.Duration) *plantest.Cluster {
 	c.Seen.PD.LeaderSince = plantest.Now.Add(-ago)
@@ -142,19 +154,19 @@ func TestOrdinaryPath(t *testing.T) {
 				unready(c.Member(name), time.Hour).Database.Answer = state.NoAnswer
 			}
 		})},
-		{Name: "status ports fail everywhere", Cluster: with(func(c *plantest.Cluster) {
-			c.Roll(tidb)
-			for _, name := range []string{"t-tidb-0", "t-tidb-1", "t-tidb-2"} {
-				d := &c.Member(name).Database
-				d.Healthy, d.Answer, d.Problem = false, state.Refused, "status port refuses connections"
-			}
+		{Name: "status ports fail everywhere", Cluster: refusing(2 * m)},
+		{Name: "status ports fail everywhere, for a moment", Cluster: refusing(2*m - s)},
+		{Name: "status ports fail everywhere, also with the new template", Cluster: refusing(2*m).Rolled(tidb, 2)},
+		{Name: "status ports fail, and the one to restart cannot be asked", Cluster: change(refusing(2*m), "t-tidb-2", func(m *state.Member) {
+			m.Database, m.Refusing = state.Database{Answer: state.NoAnswer}, time.Time{}
 		})},
-		{Name: "status ports fail everywhere, also with the new template", Cluster: with(func(c *plantest.Cluster) {
-			c.Roll(tidb).Rolled(tidb, 2)
-			for _, name := range []string{"t-tidb-0", "t-tidb-1", "t-tidb-2"} {
-				d := &c.Member(name).Database
-				d.Healthy, d.Answer, d.Problem = false, state.Refused, "status port refuses connections"
-			}
+		{Name: "nobody leads PD just now", Cluster: func() *plantest.Cluster {
+			c := both(20 * m)
+			c.Seen.PD.LeaderSince, c.Seen.PD.Leader = time.Time{}, "t-pd-0"
+			return c
+		}()},
+		{Name: "NotReady for long, and PD has missed one heartbeat", Cluster: change(both(20*m), "t-tikv-3", func(m *state.Member) {
+			m.Database.Since, m.ReportedDown = time.Time{}, plantest.Now
 		})},
 		{Name: "a store runs for long and has never joined", Cluster: rollTiKV(func(c *plantest.Cluster) {
 			c.Member("t-tikv-3").Database = state.Database{Presence: state.Absent}

@@ -39,7 +39,7 @@ func (sc Scene) followUp(p Profile, f topology.Failure) verdict {
 	switch {
 	case ok && p.Voters && m.Ordinal >= sc.Want.Replicas && sc.forgottenUnmarked(f, m):
 		return sc.letGo(p, f, m)
-	case !ok, sc.recovered(p, m):
+	case !ok, sc.recovered(p, f, m):
 		return act(ForgetFailure{Component: p.Kind, Member: f.Member})
 	case m.Up() || f.Deleted || len(p.Failover.LetGo) == 0 || p.Failover.Keeps && !f.Discarded:
 		return verdict{}
@@ -68,9 +68,12 @@ func (sc Scene) forgottenUnmarked(f topology.Failure, m state.Member) bool {
 
 // recovered reports whether a member that was given up needs no replacement any more:
 // it is back, or not wanted.
-func (sc Scene) recovered(p Profile, m state.Member) bool {
-	if m.Ordinal >= sc.Want.Replicas {
+func (sc Scene) recovered(p Profile, f topology.Failure, m state.Member) bool {
+	switch d := m.Database; {
+	case m.Ordinal >= sc.Want.Replicas:
 		return true
+	case p.Voters && d.Presence == state.Present && d.ID == f.ID && (d.Healthy || d.Answer == state.Answered) && !sc.loops(m):
+		return true // it has its vote, whatever Kubernetes says: to remove it would be final
 	}
 	return m.Up() && !sc.loops(m) && (!p.Failover.Keeps || sc.Want.Recover)
 }

@@ -22,7 +22,10 @@ func (sc Scene) before(m state.Member) (state.Member, bool) {
 // which may be for ever, and then it is the user's to delete: nothing needs it.
 func (sc Scene) departing(m state.Member) Gate {
 	g := Gate{Component: m.Kind, Member: m.Name, Want: "the removed pod is gone", Observed: m.Trouble()}
-	if !sc.Got.Set.Ordered || m.Pod.Terminating {
+	if m.Pod.Terminating {
+		return sc.since(g, m.Pod.Since, "kubectl describe pod "+m.Name)
+	}
+	if !sc.Got.Set.Ordered {
 		return g
 	}
 	for _, o := range sc.Got.Running() {

@@ -115,11 +115,11 @@ func (p Plan) Polls() bool {
 }
 
 // Deadline is the next moment at which time alone changes the decision; zero
-// when there is none.
+// when there is none. That of a gate that is Blocked has passed and changes nothing.
 func (p Plan) Deadline() time.Time {
 	var next time.Time
 	for _, g := range p.Gates {
-		if !g.Deadline.IsZero() && (next.IsZero() || g.Deadline.Before(next)) {
+		if !g.Deadline.IsZero() && !g.Blocked && (next.IsZero() || g.Deadline.Before(next)) {
 			next = g.Deadline
 		}
 	}

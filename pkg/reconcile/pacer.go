@@ -63,8 +63,12 @@ func (s *Pauses) After(p plan.Plan, now time.Time, most time.Duration) time.Dura
 	if p.Polls() {
 		most = min(most, max(pollInterval, min(now.Sub(s.since)/pollShare, pollSlowest)))
 	}
-	if d := p.Deadline(); !d.IsZero() {
-		most = max(min(most, d.Sub(now)), 0)
+	switch left := p.Deadline().Sub(now); {
+	case p.Deadline().IsZero():
+	case left > 0:
+		most = min(most, left)
+	default: // it has just passed; without a pause nothing but this would be done
+		most = min(most, pollInterval)
 	}
 	s.due = now.Add(most)
 	return most

@@ -24,7 +24,10 @@ func TestPacer(t *testing.T) {
 		}, want: 7 * time.Second},
 		"a deadline that has passed": {p: func(now time.Time) plan.Plan {
 			return plan.Plan{Gates: []plan.Gate{{Deadline: now.Add(-time.Second)}}}
-		}, want: 0},
+		}, want: pollInterval},
+		"a deadline that has passed, of a gate that is blocked": {p: func(now time.Time) plan.Plan {
+			return plan.Plan{Gates: []plan.Gate{{Deadline: now.Add(-time.Second), Blocked: true}}}
+		}, want: lookAgain},
 		"a failure":     {errs: 1, want: firstRetry},
 		"two failures":  {errs: 2, want: 2 * firstRetry},
 		"many failures": {errs: 20, want: lastRetry},
