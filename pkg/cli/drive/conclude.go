@@ -12,20 +12,32 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
 )
 
-// conclude turns the end of a run into the command's error.
+// conclude turns the end of a run into the command's error. What is left behind does
+// not hide why the run ended.
 func conclude(p plan.Plan, err error) error {
 	if _, gone := errors.AsType[*intent.NotFoundError](err); gone {
 		// Not a wrong name: it was there when the run began.
 		return exit.With(exit.Aborted, errors.New("the TidbCluster was deleted meanwhile"))
 	}
+	left, short := errors.As(err, new(*reconcile.UndoError)), endedBy(p)
 	switch {
-	case errors.As(err, new(*reconcile.UndoError)) && slices.Contains(safePoints, exit.Of(err)):
+	case left && slices.Contains(safePoints, exit.Of(err)):
 		return exit.With(exit.Failure, err)
+	case left && short != nil:
+		return exit.With(exit.Of(err), errors.Join(short, err))
 	case err != nil:
 		return err
-	case p.Outcome == plan.Blocked:
+	}
+	return short
+}
+
+// endedBy is why a run ends before the cluster has converged; nil where the plan does
+// not say.
+func endedBy(p plan.Plan) error {
+	switch p.Outcome {
+	case plan.Blocked:
 		return exit.With(exit.Refused, errors.New(blockedBy(p)))
-	case p.Outcome == plan.Paused:
+	case plan.Paused:
 		return exit.With(exit.Paused, errors.New("the cluster was paused"))
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -153,6 +154,36 @@ func TestConclude(t *testing.T) {
 		}
 		if again := said(err); exit.Of(again) != c.code || again != nil && again.Error() != "" {
 			t.Errorf("%s: said twice: %v", c.name, again)
+		}
+	}
+}
+
+// unread is a cluster that cannot be read, so that nothing can be taken back either.
+type unread struct{ reconcile.Actor }
+
+func (unread) Observe(context.Context, bool) (plan.Wanted, state.Snapshot, error) {
+	return plan.Wanted{}, state.Snapshot{}, errors.New("broken")
+}
+
+// TestLeftBehind: what could not be taken back is told together with why the run
+// ended.
+func TestLeftBehind(t *testing.T) {
+	left := reconcile.Engine{Observer: unread{}, Actor: unread{}}.Undo(t.Context())
+	const broken = "what is temporary could not be taken back, and stays recorded in the cluster: broken"
+	stuck := plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{{Want: "that", Blocked: true, Unblock: "do it"}}}
+	for _, c := range []struct {
+		name string
+		plan plan.Plan
+		err  error
+		want string
+	}{
+		{"blocked", stuck, errors.Join(left), "cluster: that; do it\n" + broken},
+		{"paused", plan.Plan{Outcome: plan.Paused}, errors.Join(left), "the cluster was paused\n" + broken},
+		{"under way", plan.Plan{Outcome: plan.Wait}, errors.Join(left), broken},
+		{"interrupted", plan.Plan{Outcome: plan.Wait}, errors.Join(exit.ErrInterrupted, left), "interrupted\n" + broken},
+	} {
+		if err := conclude(c.plan, c.err); exit.Of(err) != exit.Failure || err.Error() != c.want {
+			t.Errorf("%s: exit code %d, %q, want %q", c.name, exit.Of(err), err, c.want)
 		}
 	}
 }
