@@ -101,7 +101,8 @@ func (c Cluster) HelmMap(k Kind) string {
 	return name + "-" + digest
 }
 
-// LedgerMap is the ConfigMap that records the temporary state we made in PD.
+// LedgerMap is the ConfigMap that records the temporary state we made in PD, and which
+// version rendered the pod templates.
 func (c Cluster) LedgerMap() string { return c.Name + "-ledger" }
 
 // LeaseName is the Lease that makes its holder the only driver of the cluster.
