@@ -79,7 +79,8 @@ func (a *Actor) record(s plan.EvictLeaders, old ledger.Record, known, evicting b
 }
 
 // adoptEviction writes the record of an eviction that tidb-operator began before it
-// takes its mark off the pod, so that one of them is there at any moment.
+// takes its mark off the pod, so that one of them is there at any moment. A record
+// that cannot be read stays: whose the scheduler is, is not known.
 func (a *Actor) adoptEviction(ctx context.Context, s plan.AdoptEviction) error {
 	pods := a.kube.CoreV1().Pods(a.cluster.Namespace)
 	pod, err := pods.Get(ctx, s.Member, metav1.GetOptions{})
@@ -103,7 +104,7 @@ func (a *Actor) adoptEviction(ctx context.Context, s plan.AdoptEviction) error {
 	if err != nil {
 		return err
 	}
-	if _, known := ledger.Decode(book, state.RecordEviction, s.StoreID); evicting && !known {
+	if evicting && !ledger.Has(book, state.RecordEviction, s.StoreID) {
 		if s.Ended {
 			return stale("PD", "has an evict-leader scheduler for store %d by now", s.StoreID)
 		}

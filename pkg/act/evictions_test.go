@@ -3,6 +3,7 @@ package act
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -142,7 +143,8 @@ func TestWhenAnEvictionBegan(t *testing.T) {
 		{"PD has lost the scheduler in this run", fromThisRun, false, fromThisRun},
 		{"it goes on since another run", fromAnotherRun, true, strings.Replace(fromAnotherRun, "another", "this", 1)},
 		{"another run has left only the record", fromAnotherRun, false, begunNow},
-		{"the record cannot be read", "since noon", true, begunNow},
+		{"the record cannot be read", "since noon", false, begunNow},
+		{"the record cannot be read, and somebody evicts", "since noon", true, strings.Replace(begunNow, `"this run"`, `"this run","foreign":true`, 1)},
 		{"the record is of another member", strings.Replace(fromThisRun, "tikv-1", "tikv-9", 1), true, begunNow},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -216,6 +218,34 @@ func TestRecordOfReturningLeaders(t *testing.T) {
 	}
 	if got := w.pd.Writes(); !slices.Equal(got, []string{"RemoveEvictLeader(2)"}) {
 		t.Errorf("PD was asked for %q", got)
+	}
+}
+
+// What a record that cannot be read stands for is not taken back, and the record
+// stays.
+func TestRecordCannotBeRead(t *testing.T) {
+	for name, record := range map[string]string{
+		"no JSON":          "since noon",
+		"a later version":  `{"member":{"name":"basic-tikv-1"},"since":"2026-07-01T11:00:00Z","foreign":true}`,
+		"without a member": `{"pod":"basic-tikv-1"}`,
+	} {
+		pod := &corev1.Pod{ObjectMeta: owned("basic-tikv-1", topology.TiKV)}
+		pod.Annotations = map[string]string{topology.AnnotationEvictionBegun: now.Format(time.RFC3339)}
+		records := map[string]string{"evict-leader.2": record, "remove-store.4": record}
+		w := newWorld(t, pod, ledgerMap(records))
+		w.pd.Update(evicting(2))
+		w.pd.Update(storeState(pd.StoreOffline))
+		w.isStale(t, takeBack)
+		w.do(t, plan.AdoptEviction{Member: "basic-tikv-1", StoreID: 2, PodUID: "uid-of-basic-tikv-1", Since: now})
+		w.do(t, allow)
+		w.do(t, plan.ForgetRecord{Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction})
+		w.do(t, conclude)
+		if got := liveLedger(t, w); !maps.Equal(got, records) {
+			t.Errorf("%s: the ledger is %v", name, got)
+		}
+		if calls := w.pd.Writes(); len(calls) > 0 {
+			t.Errorf("%s: PD was asked for %q", name, calls)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ package ledger
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -60,25 +61,35 @@ func Encode(r Record) (string, error) {
 }
 
 // Decode finds a record about a store in the ledger, which may be nil. A record
-// that cannot be read is still a record: one of us wrote it, only when is unknown.
-// Were it dropped, a scheduler would stay for ever.
+// that cannot be read is none: nobody knows whether what PD has is ours, so nothing
+// is taken back on its word. Read tells of it, and what to do.
 func Decode(cm *corev1.ConfigMap, of state.Record, storeID uint64) (Record, bool) {
-	if cm == nil {
+	if !Has(cm, of, storeID) {
 		return Record{}, false
 	}
-	value, ok := cm.Data[Key(of, storeID)]
-	if !ok {
-		return Record{}, false
-	}
-	return decode(value), true
+	r, err := decode(cm.Data[Key(of, storeID)])
+	return r, err == nil
 }
 
-func decode(value string) Record {
+// Has reports whether the ledger, which may be nil, has a record about a store, also
+// one that cannot be read.
+func Has(cm *corev1.ConfigMap, of state.Record, storeID uint64) bool {
+	if cm == nil {
+		return false
+	}
+	_, ok := cm.Data[Key(of, storeID)]
+	return ok
+}
+
+func decode(value string) (Record, error) {
 	var r Record
 	if err := json.Unmarshal([]byte(value), &r); err != nil {
-		return Record{}
+		return Record{}, err
 	}
-	return r
+	if r.Member == "" {
+		return Record{}, errors.New("it names no member")
+	}
+	return r, nil
 }
 
 // Book is a ledger that was read, each kind of record by store id.
@@ -107,16 +118,19 @@ func Read(cm *corev1.ConfigMap) Book {
 		}
 		of, digits, _ := strings.Cut(key, ".")
 		id, err := strconv.ParseUint(digits, 10, 64)
-		r := decode(cm.Data[key])
-		switch known := err == nil && Key(state.Record(of), id) == key; {
-		case known && state.Record(of) == state.RecordEviction:
+		r, malformed := decode(cm.Data[key])
+		kind := state.Record(of)
+		switch {
+		case err != nil || Key(kind, id) != key || kind != state.RecordEviction && kind != state.RecordRemoval:
+			b.Gaps = append(b.Gaps, unknown(cm, key))
+		case malformed != nil:
+			b.Gaps = append(b.Gaps, unreadable(cm, key, malformed))
+		case kind == state.RecordEviction:
 			b.Evictions = append(b.Evictions, state.Eviction{
 				StoreID: id, Member: r.Member, Since: r.Since, Foreign: r.Foreign, Leaders: r.Leaders, Ended: r.Ended,
 			})
-		case known && state.Record(of) == state.RecordRemoval:
-			b.Removals = append(b.Removals, state.Removal{StoreID: id, Member: r.Member, Since: r.Since})
 		default:
-			b.Gaps = append(b.Gaps, unreadable(cm, key))
+			b.Removals = append(b.Removals, state.Removal{StoreID: id, Member: r.Member, Since: r.Since})
 		}
 	}
 	slices.SortFunc(b.Evictions, func(a, b state.Eviction) int { return cmp.Compare(a.StoreID, b.StoreID) })
@@ -124,11 +138,23 @@ func Read(cm *corev1.ConfigMap) Book {
 	return b
 }
 
-func unreadable(cm *corev1.ConfigMap, key string) state.Gap {
+func unknown(cm *corev1.ConfigMap, key string) state.Gap {
 	return state.Gap{
 		What:    fmt.Sprintf("the record %q in ConfigMap %s", key, cm.Name),
 		Problem: "this version of kubectl tidb does not know what it stands for, and leaves it as it is",
 		Hint: fmt.Sprintf("a later version knows it if it wrote it; look at it with: kubectl get configmap %s -n %s -o yaml",
 			cm.Name, cm.Namespace),
+	}
+}
+
+func unreadable(cm *corev1.ConfigMap, key string, err error) state.Gap {
+	return state.Gap{
+		What: fmt.Sprintf("the record %q in ConfigMap %s", key, cm.Name),
+		Problem: fmt.Sprintf("this version of kubectl tidb cannot read it (%v), and leaves it as it is; "+
+			"what it stands for in PD is not taken back", err),
+		Hint: fmt.Sprintf("use the later version that wrote it, if one did; otherwise look at it with: "+
+			"kubectl get configmap %[1]s -n %[2]s -o yaml, and remove it with: "+
+			`kubectl patch configmap %[1]s -n %[2]s --type=json -p '[{"op":"remove","path":"/data/%[3]s"}]'`,
+			cm.Name, cm.Namespace, key),
 	}
 }

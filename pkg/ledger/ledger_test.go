@@ -52,21 +52,33 @@ func TestRead(t *testing.T) {
 		"remove-store.5":                    `{"member":"basic-tikv-0","since":"2026-07-01T12:00:00Z"}`,
 		"remove-store.4":                    `{}`,
 	}}
+	cm.Name, cm.Namespace = "basic-ledger", "db"
+	unread := func(key, why string) state.Gap {
+		return state.Gap{
+			What: fmt.Sprintf("the record %q in ConfigMap basic-ledger", key),
+			Problem: "this version of kubectl tidb cannot read it (" + why + "), and leaves it as it is; " +
+				"what it stands for in PD is not taken back",
+			Hint: "use the later version that wrote it, if one did; otherwise look at it with: kubectl get configmap basic-ledger -n db -o yaml, " +
+				"and remove it with: kubectl patch configmap basic-ledger -n db --type=json " +
+				`-p '[{"op":"remove","path":"/data/` + key + `"}]'`,
+		}
+	}
 	want := Book{
-		Evictions: []state.Eviction{
-			{StoreID: 4},
-			{StoreID: 5},
-			{StoreID: 18446744073709551615, Member: "basic-tikv-1", Since: noon},
+		Evictions: []state.Eviction{{StoreID: 18446744073709551615, Member: "basic-tikv-1", Since: noon}},
+		Removals:  []state.Removal{{StoreID: 5, Member: "basic-tikv-0", Since: noon}},
+		Gaps: []state.Gap{
+			unread("evict-leader.4", "invalid character 'o' in literal null (expecting 'u')"),
+			unread("evict-leader.5", `parsing time "yesterday" as "2006-01-02T15:04:05Z07:00": cannot parse "yesterday" as "2006"`),
+			unread("remove-store.4", "it names no member"),
 		},
-		Removals: []state.Removal{{StoreID: 4}, {StoreID: 5, Member: "basic-tikv-0", Since: noon}},
 	}
 	if diff := cmp.Diff(want, Read(cm)); diff != "" {
 		t.Error(diff)
 	}
-	if _, ok := Decode(cm, state.RecordEviction, 4); !ok {
-		t.Error("a record that cannot be read is still one")
+	if _, ok := Decode(cm, state.RecordEviction, 4); ok || !Has(cm, state.RecordEviction, 4) {
+		t.Error("a record that cannot be read is there, but says nothing")
 	}
-	if _, ok := Decode(cm, state.RecordEviction, 6); ok {
+	if _, ok := Decode(cm, state.RecordEviction, 6); ok || Has(cm, state.RecordEviction, 6) {
 		t.Error("there is no record of store 6")
 	}
 }
