@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 const (
@@ -32,6 +33,7 @@ type reaction struct {
 	who, advice string
 
 	seen  string    // what the last turn saw
+	marks marks     // as the last turn saw them
 	since time.Time // since when nothing has changed, zero while nothing is to be done
 	told  bool
 }
@@ -40,6 +42,7 @@ type reaction struct {
 func (r *reaction) Observe(ctx context.Context, live bool) (plan.Wanted, state.Snapshot, error) {
 	w, s, err := r.Observer.Observe(ctx, live)
 	if err == nil && ctx.Err() == nil {
+		r.marks = marksIn(s)
 		if now := trace(w, s); now != r.seen {
 			r.seen, r.since = now, time.Time{}
 		}
@@ -49,21 +52,55 @@ func (r *reaction) Observe(ctx context.Context, live bool) (plan.Wanted, state.S
 
 // Wait implements reconcile.Waiter.
 func (r *reaction) Wait(ctx context.Context, p plan.Plan, err error) error {
+	step := r.marks.undone(p)
 	switch {
 	case err != nil:
-	case p.Outcome != plan.Act:
+	case step == nil:
 		r.since = time.Time{} // what it waits for itself is no sign of anything
 	case r.since.IsZero():
 		r.since = r.now()
 	case r.now().Sub(r.since) >= idles:
 		return exit.With(exit.Refused, fmt.Errorf("%s has changed nothing for %s, though there is something to do (%s); %s",
-			r.who, idles, p.Steps[0], r.advice))
+			r.who, idles, step, r.advice))
 	case r.now().Sub(r.since) >= reacts && !r.told:
 		r.told = true
 		r.story.Notice(fmt.Sprintf("%s has changed nothing for %s, though there is something to do (%s); %s",
-			r.who, reacts, p.Steps[0], r.advice))
+			r.who, reacts, step, r.advice))
 	}
 	return r.Waiter.Wait(ctx, p, err)
+}
+
+// marks are the pods of stores that tidb-operator evicts region leaders from.
+type marks map[string]bool
+
+func marksIn(s state.Snapshot) marks {
+	out := marks{}
+	for _, m := range s.Groups[topology.TiKV].Members {
+		if m.Pod != nil && !m.Pod.EvictionBegun.IsZero() {
+			out[m.Name] = true
+		}
+	}
+	return out
+}
+
+// undone is the first step of a plan that the operator ought to take, nil when there
+// is none. That we would take over an eviction, had we to drive the cluster, is no
+// sign that the operator does nothing: it goes on with that eviction itself.
+func (k marks) undone(p plan.Plan) plan.Step {
+	if p.Outcome != plan.Act {
+		return nil
+	}
+	for _, s := range p.Steps {
+		_, member := s.Target()
+		switch s.(type) {
+		case plan.AdoptEviction, plan.EvictLeaders:
+			if k[member] {
+				continue
+			}
+		}
+		return s
+	}
+	return nil
 }
 
 // trace is what a driver changes: it differs when one has done something.
@@ -76,10 +113,23 @@ func trace(w plan.Wanted, s state.Snapshot) string {
 		got := s.Groups[g.Kind]
 		fmt.Fprintf(&b, ";%s %s %d %d %s %t", g.Kind, got.Set.UID, got.Set.Replicas, got.Set.Partition, got.Set.UpdateRevision, got.Set.Observed)
 		for _, m := range got.Members {
-			if m.Pod != nil {
-				fmt.Fprintf(&b, ",%s %t", m.Pod.UID, m.Database.Evicting)
-			}
+			b.WriteString("," + progress(m))
 		}
 	}
 	return b.String()
+}
+
+// progress is what a driver changes of a member. PD moves leaders and regions all the
+// time to balance its stores, without any driver: they count where a driver has them
+// moved, from a store that it evicts or removes.
+func progress(m state.Member) string {
+	d, pod, mark := m.Database, "", false
+	if m.Pod != nil {
+		pod, mark = m.Pod.UID, !m.Pod.EvictionBegun.IsZero()
+	}
+	out := fmt.Sprintf("%s %t %t %s", pod, mark, d.Evicting, d.State)
+	if removed := d.State == state.StoreOffline; removed || mark || d.Evicting {
+		out += fmt.Sprintf(" %d %d", d.Leaders, d.Regions)
+	}
+	return out
 }

@@ -1,0 +1,85 @@
+package drive
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// An operator that evicts or removes a store for hours does something, as long as PD
+// moves what is on it, and so does one that has marked the pod of the store.
+func TestReactionToSlowWork(t *testing.T) {
+	const store = "t-tikv-0"
+	scale := plan.Resize{Component: topology.TiDB, From: 2, To: 3}
+	adopt := plan.AdoptEviction{Member: store}
+	for name, tt := range map[string]struct {
+		begin func(*state.Member)
+		turn  func(*state.Member)
+		steps []plan.Step
+		ends  bool
+	}{
+		"evicts, leaders go": {
+			begin: func(m *state.Member) { m.Database.Evicting = true },
+			turn:  func(m *state.Member) { m.Database.Leaders-- }, steps: []plan.Step{scale},
+		},
+		"removes, regions go": {
+			begin: func(m *state.Member) { m.Database.State = state.StoreOffline },
+			turn:  func(m *state.Member) { m.Database.Regions-- }, steps: []plan.Step{scale},
+		},
+		"PD moves leaders to balance its stores": {
+			turn: func(m *state.Member) { m.Database.Leaders--; m.Database.Regions++ }, steps: []plan.Step{scale}, ends: true,
+		},
+		"has marked the pod": {
+			begin: func(m *state.Member) { m.Pod.EvictionBegun = plantest.Now }, steps: []plan.Step{adopt},
+		},
+		"has marked the pod, and PD has no scheduler yet": {
+			begin: func(m *state.Member) { m.Pod.EvictionBegun = plantest.Now }, steps: []plan.Step{plan.EvictLeaders{Member: store}},
+		},
+		"has marked the pod, something else is to be done": {
+			begin: func(m *state.Member) { m.Pod.EvictionBegun = plantest.Now }, steps: []plan.Step{adopt, scale}, ends: true,
+		},
+		"evicts nothing that is to be evicted": {steps: []plan.Step{plan.EvictLeaders{Member: store}}, ends: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now, h, c := plantest.Now, &heard{}, plantest.New(1, 1, 1)
+			if tt.begin != nil {
+				tt.begin(c.Member(store))
+			}
+			r := &reaction{
+				Observer: seeing{c}, Waiter: seeing{c}, story: h.story(func() time.Time { return now }),
+				now: func() time.Time { return now }, who: "op", advice: "give --take-over",
+			}
+			var err error
+			for range 20 {
+				now = now.Add(30 * time.Second)
+				if tt.turn != nil {
+					tt.turn(c.Member(store))
+				}
+				_, _, _ = r.Observe(t.Context(), false)
+				if err = r.Wait(t.Context(), plan.Plan{Outcome: plan.Act, Steps: tt.steps}, nil); err != nil {
+					break
+				}
+			}
+			if (err != nil) != tt.ends || (len(*h) > 0) != tt.ends {
+				t.Errorf("got %v, told %q", err, *h)
+			}
+		})
+	}
+}
+
+// That a store becomes Offline, and then Tombstone, is the operator's work as well.
+func TestTraceOfStoreState(t *testing.T) {
+	c := plantest.New(1, 1, 1)
+	seen := map[string]bool{}
+	for _, s := range []state.StoreState{state.StoreUp, state.StoreOffline, state.StoreTombstone} {
+		c.Member("t-tikv-0").Database.State = s
+		seen[trace(c.Wanted, c.Seen)] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("%d traces of three states", len(seen))
+	}
+}
