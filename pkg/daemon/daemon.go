@@ -17,7 +17,6 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
 )
@@ -112,7 +111,7 @@ func New(c Config) (*Daemon, error) {
 		c.Now = time.Now
 	}
 	d := &Daemon{
-		Config: c, now: time.Now, mirror: m, order: newOrder(), operator: &operator{known: lease.NewOperators(c.Kube), now: time.Now},
+		Config: c, now: time.Now, mirror: m, order: newOrder(), operator: newOperator(c.Kube, time.Now),
 		drivers: map[cache.ObjectName]*driver{}, turns: map[cache.ObjectName]time.Time{},
 	}
 	d.queue = workQueue(d.order, c.Queue)

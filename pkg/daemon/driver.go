@@ -68,16 +68,15 @@ func (d *Daemon) newDriver(key cache.ObjectName) *driver {
 }
 
 // operator names a tidb-operator that drives the cluster, "" when none does.
-func (d *driver) operator(ctx context.Context) string {
+func (d *driver) operator(ctx context.Context) (string, error) {
 	if d.home.TakeOver {
-		return ""
+		return "", nil
 	}
-	by := d.home.operator.driving(ctx, d.target)
-	if d.home.operator.hidden() {
-		d.story.Notice("leases of all namespaces may not be listed, so that a tidb-operator is noticed only in " +
-			"the namespaces of clusters and in those where it usually runs")
+	by, notices, err := d.home.operator.driving(ctx, d.target)
+	for _, text := range notices {
+		d.story.Notice(text)
 	}
-	return by
+	return by, err
 }
 
 // turn takes one turn, and says when the next one is due if nothing happens

@@ -2,8 +2,11 @@ package daemon
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
+
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
 )
@@ -13,38 +16,60 @@ import (
 const remembered = 15 * time.Second
 
 // operator tells whether a tidb-operator drives clusters. It knows nothing of our
-// leases, so that it has the precedence. One look serves all clusters.
+// leases, so that it has the precedence. One look serves all clusters that it is the
+// answer for.
 type operator struct {
 	now func() time.Time
 
 	mu    sync.Mutex
 	known *lease.Operators
-	asked time.Time
-	found lease.Finding
-	told  bool // that not all namespaces can be searched
+	found []found         // not older than is remembered
+	told  map[string]bool // the notices so far
 }
 
-// driving names the operator that drives a cluster, "" when there is none.
-func (o *operator) driving(ctx context.Context, t lease.Target) string {
+// found is what one look has found.
+type found struct {
+	lease.Finding
+	asked time.Time
+}
+
+func newOperator(kube kubernetes.Interface, now func() time.Time) *operator {
+	return &operator{now: now, known: lease.NewOperators(kube), told: map[string]bool{}}
+}
+
+// driving names the operator that drives a cluster, "" when there is none, and what
+// the user is to be told of that: once in the life of the daemon.
+func (o *operator) driving(ctx context.Context, t lease.Target) (by string, notices []string, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.asked.IsZero() || o.now().Sub(o.asked) > remembered {
-		o.found = o.known.Find(ctx, t)
-		if ctx.Err() == nil {
-			o.asked = o.now()
+	f, err := o.look(ctx, t)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, text := range f.Notices(t) {
+		if !o.told[text] {
+			o.told[text] = true
+			notices = append(notices, text)
 		}
 	}
-	if op, drives := o.found.Driving(t); drives {
-		return op.String()
+	if op, drives := f.Driving(t); drives {
+		by = op.String()
 	}
-	return ""
+	return by, notices, nil
 }
 
-// hidden reports, once, that leases of all namespaces may not be listed.
-func (o *operator) hidden() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	first := o.found.Hidden && !o.told
-	o.told = o.told || o.found.Hidden
-	return first
+// look finds the operators, unless a look that is the answer for the cluster was not
+// long ago.
+func (o *operator) look(ctx context.Context, t lease.Target) (lease.Finding, error) {
+	o.found = slices.DeleteFunc(o.found, func(f found) bool { return o.now().Sub(f.asked) > remembered })
+	for _, f := range o.found {
+		if f.Answers(t) {
+			return f.Finding, nil
+		}
+	}
+	f, err := o.known.Find(ctx, t)
+	if err == nil {
+		o.found = append(o.found, found{f, o.now()})
+	}
+	return f, err
 }

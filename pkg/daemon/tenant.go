@@ -35,8 +35,9 @@ type Tenant struct {
 	Jitter  func(time.Duration) time.Duration
 	Poll    time.Duration // see Config, as for Resync
 	Resync  time.Duration
-	// Operator names a tidb-operator that drives the cluster, "" when none does.
-	Operator func(context.Context) string
+	// Operator names a tidb-operator that drives the cluster, "" when none does. It
+	// fails when that is unknown.
+	Operator func(context.Context) (string, error)
 	// Taken is told of each lease that was taken.
 	Taken func(*lease.Held)
 	// Gives is told of each lease before it is given back; nil: nobody is.
@@ -134,7 +135,11 @@ func (t *Tenant) Own(ctx context.Context) (context.Context, error) {
 	if t.held == nil && t.Now().Sub(t.yielded) < giveWay {
 		return nil, t.elsewhere(lease.Holder{Identity: t.other})
 	}
-	if by := t.Operator(ctx); by != "" {
+	by, err := t.Operator(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if by != "" {
 		if err := t.retreat(ctx); err != nil {
 			t.Engine.Story.Notice(err.Error())
 		}

@@ -2,11 +2,13 @@ package lease
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -62,9 +64,14 @@ type Finding struct {
 	// Alive are those that are alive, those in the namespace that was asked for
 	// first: they are there for its clusters even if they serve no others.
 	Alive []Operator
-	// Hidden: leases of other namespaces may not be listed, so that only the
-	// namespaces in which operators usually run were searched.
+	// Hidden: leases of all namespaces may not be listed, so that only that of the
+	// target and those in which operators usually run were asked for.
 	Hidden bool
+	// Unlisted are those among these namespaces whose leases may not be listed either.
+	Unlisted []string
+
+	namespace string     // of the target
+	doubtful  []Operator // may be alive: only a renewal could tell, and was not waited for
 }
 
 // Driving is the operator that drives a cluster, if one does.
@@ -75,6 +82,38 @@ func (f Finding) Driving(t Target) (Operator, bool) {
 		}
 	}
 	return Operator{}, false
+}
+
+// Answers reports whether what was found for one cluster is the answer for another
+// one as well, so that nothing need be asked again for it.
+func (f Finding) Answers(t Target) bool {
+	if _, drives := f.Driving(t); drives {
+		return true
+	}
+	return (!f.Hidden || f.namespace == t.Namespace) && !covered(f.doubtful, t)
+}
+
+// Notices are what the user is to know of how sure the answer for a cluster is.
+func (f Finding) Notices(t Target) []string {
+	var out []string
+	if f.Hidden {
+		text := "leases of all namespaces may not be listed: a tidb-operator is not noticed in namespaces other than " +
+			"the cluster's and those where it usually runs"
+		if len(f.Unlisted) > 0 {
+			text += ", nor in " + strings.Join(f.Unlisted, ", ")
+		}
+		out = append(out, text+"; to change this, allow to list leases in all namespaces")
+	}
+	if op, drives := f.Driving(t); drives && op.Scope.Unread {
+		out = append(out, "which clusters "+op.String()+" drives cannot be read from its Deployment or its bindings, "+
+			"so that it is taken to drive all; if it does not drive this one, give --take-over")
+	}
+	return out
+}
+
+// covered reports whether a cluster is in the scope of one of some operators.
+func covered(by []Operator, t Target) bool {
+	return slices.ContainsFunc(by, func(o Operator) bool { return o.Scope.Covers(t) })
 }
 
 // Operators finds live tidb-operators by their leader election. It is not safe
@@ -96,33 +135,41 @@ func NewOperators(kube kubernetes.Interface) *Operators {
 // target and the usual ones. It takes up to ten seconds when a record of an
 // operator that covers the target neither is fresh nor has been abandoned long
 // ago, since then only a renewal can tell, and no time for the same record again.
-func (o *Operators) Find(ctx context.Context, t Target) Finding {
-	f, doubtful := o.fresh(ctx, t)
-	if _, sure := f.Driving(t); sure || len(doubtful) == 0 {
-		return f
+//
+// It fails when it is unknown which leases there are: that no operator was found
+// then does not mean that there is none.
+func (o *Operators) Find(ctx context.Context, t Target) (Finding, error) {
+	f, doubtful, err := o.fresh(ctx, t)
+	if err != nil || f.Answers(t) {
+		return f, err
 	}
 	select {
 	case <-ctx.Done():
-		return f
+		return f, context.Cause(ctx)
 	case <-time.After(operatorRenews):
 	}
-	now, hidden := operatorLeases(ctx, o.kube, t.Namespace)
-	f.Hidden = f.Hidden || hidden
+	now, err := o.list(ctx, t, &f)
+	if err != nil {
+		return f, err
+	}
 	f.Alive = append(f.Alive, o.renewed(ctx, doubtful, now)...)
-	return f
+	f.doubtful = nil
+	return f, nil
 }
 
 // Fresh finds those whose record says so by itself, without waiting for anything.
 // One with another clock is not among them.
-func (o *Operators) Fresh(ctx context.Context, t Target) Finding {
-	f, _ := o.fresh(ctx, t)
-	return f
+func (o *Operators) Fresh(ctx context.Context, t Target) (Finding, error) {
+	f, _, err := o.fresh(ctx, t)
+	return f, err
 }
 
 // fresh is Fresh, and the records of which only a renewal can tell.
-func (o *Operators) fresh(ctx context.Context, t Target) (f Finding, doubtful []coordinationv1.Lease) {
-	var found []coordinationv1.Lease
-	found, f.Hidden = operatorLeases(ctx, o.kube, t.Namespace)
+func (o *Operators) fresh(ctx context.Context, t Target) (f Finding, doubtful []coordinationv1.Lease, err error) {
+	found, err := o.list(ctx, t, &f)
+	if err != nil {
+		return f, nil, err
+	}
 	for _, l := range found {
 		h := holderOf(&l)
 		age := time.Since(h.Renewed).Abs()
@@ -130,14 +177,13 @@ func (o *Operators) fresh(ctx context.Context, t Target) (f Finding, doubtful []
 			continue
 		}
 		it := o.operator(ctx, &l)
-		switch {
-		case age <= goodFor(&l):
+		if age <= goodFor(&l) {
 			f.Alive = append(f.Alive, it)
-		case it.Scope.Covers(t):
-			doubtful = append(doubtful, l)
+			continue
 		}
+		doubtful, f.doubtful = append(doubtful, l), append(f.doubtful, it)
 	}
-	return f, doubtful
+	return f, doubtful, nil
 }
 
 func (o *Operators) operator(ctx context.Context, l *coordinationv1.Lease) Operator {
@@ -164,31 +210,49 @@ func (o *Operators) renewed(ctx context.Context, doubtful, now []coordinationv1.
 	return alive
 }
 
-// operatorLeases lists the operators' leases, those in the preferred namespace
-// first. Hidden: those of all namespaces may not be listed.
-func operatorLeases(ctx context.Context, kube kubernetes.Interface, preferred string) (items []coordinationv1.Lease, hidden bool) {
+// list lists the operators' leases, those in the namespace of the target first, and
+// notes what may not be listed. Only that the API server forbids it is a reason to do
+// with less: any other failure tells nothing of the leases that there are.
+func (o *Operators) list(ctx context.Context, t Target, f *Finding) ([]coordinationv1.Lease, error) {
+	f.namespace, f.Hidden, f.Unlisted = t.Namespace, false, nil
 	// Every node renews a lease of its own, all in one namespace: in a big
 	// cluster they would be nearly all of the answer.
-	items, err := leasesIn(ctx, kube, metav1.NamespaceAll, "metadata.namespace!=kube-node-lease")
+	items, err := leasesIn(ctx, o.kube, metav1.NamespaceAll, "metadata.namespace!=kube-node-lease")
+	if apierrors.IsForbidden(err) {
+		f.Hidden = true
+		items, f.Unlisted, err = usualLeases(ctx, o.kube, t.Namespace)
+	}
 	if err != nil {
-		hidden = true
-		searched := slices.Compact(slices.Sorted(slices.Values(append([]string{preferred}, usualNamespaces...))))
-		for _, ns := range searched {
-			some, _ := leasesIn(ctx, kube, ns, "")
-			items = append(items, some...)
-		}
+		return nil, fmt.Errorf("list the leases of tidb-operators: %w", err)
 	}
 	items = slices.DeleteFunc(items, func(l coordinationv1.Lease) bool {
 		return l.Name != operatorLease && !strings.HasPrefix(l.Name, operatorLease+"-")
 	})
 	rank := func(l coordinationv1.Lease) int {
-		if l.Namespace == preferred {
+		if l.Namespace == t.Namespace {
 			return 0
 		}
 		return 1
 	}
 	slices.SortStableFunc(items, func(a, b coordinationv1.Lease) int { return rank(a) - rank(b) })
-	return items, hidden
+	return items, nil
+}
+
+// usualLeases are the leases of a namespace and of those in which operators usually
+// run, as far as they may be listed.
+func usualLeases(ctx context.Context, kube kubernetes.Interface, namespace string) (items []coordinationv1.Lease, unlisted []string, err error) {
+	searched := slices.Compact(slices.Sorted(slices.Values(append([]string{namespace}, usualNamespaces...))))
+	for _, ns := range searched {
+		some, err := leasesIn(ctx, kube, ns, "")
+		switch {
+		case apierrors.IsForbidden(err):
+			unlisted = append(unlisted, ns)
+		case err != nil:
+			return nil, nil, err
+		}
+		items = append(items, some...)
+	}
+	return items, unlisted, nil
 }
 
 func leasesIn(ctx context.Context, kube kubernetes.Interface, namespace, fields string) ([]coordinationv1.Lease, error) {

@@ -1,6 +1,8 @@
 package lease
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 )
 
@@ -81,7 +85,7 @@ func TestOperators(t *testing.T) {
 					}()
 				}
 				begun := time.Now()
-				found := NewOperators(client).Find(t.Context(), Target{Namespace: "db"})
+				found := find(t, client, Target{Namespace: "db"})
 				o, alive := found.Driving(Target{Namespace: "db"})
 				if alive != tt.alive || alive && (o.Namespace != l.Namespace || o.Holder != "op-1") || found.Hidden != tt.forbidden {
 					t.Errorf("got %+v", found)
@@ -91,5 +95,98 @@ func TestOperators(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func find(t *testing.T, client kubernetes.Interface, target Target) Finding {
+	t.Helper()
+	found, err := NewOperators(client).Find(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// failing has lists of leases fail in some namespaces; "" is the list of all.
+func failing(client *fake.Clientset, failures map[string]error) {
+	client.PrependReactor("list", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		err := failures[a.GetNamespace()]
+		return err != nil, nil, err
+	})
+}
+
+// Only a list that is forbidden is done without. After any other failure it is unknown
+// whether there is an operator.
+func TestUnlistedLeases(t *testing.T) {
+	leases := schema.GroupResource{Resource: "leases"}
+	no, busy := apierrors.NewForbidden(leases, "", nil), apierrors.NewTooManyRequests("later", 1)
+	for name, tt := range map[string]struct {
+		failures map[string]error
+		fails    bool
+		unlisted []string
+	}{
+		"all allowed":                     {},
+		"busy":                            {failures: map[string]error{"": busy}, fails: true},
+		"timeout":                         {failures: map[string]error{"": apierrors.NewServerTimeout(leases, "list", 1)}, fails: true},
+		"restarting":                      {failures: map[string]error{"": apierrors.NewServiceUnavailable("restarts")}, fails: true},
+		"forbidden, then busy":            {failures: map[string]error{"": no, "tidb-admin": busy}, fails: true},
+		"forbidden for all at once":       {failures: map[string]error{"": no}},
+		"forbidden for one as well":       {failures: map[string]error{"": no, "tidb-admin": no}, unlisted: []string{"tidb-admin"}},
+		"forbidden for the cluster's too": {failures: map[string]error{"": no, "db": no, "tidb-admin": no}, unlisted: []string{"db", "tidb-admin"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, target := api(), Target{Namespace: "db"}
+			failing(client, tt.failures)
+			found, err := NewOperators(client).Find(t.Context(), target)
+			if (err != nil) != tt.fails {
+				t.Fatalf("got %v", err)
+			}
+			notices := found.Notices(target)
+			if tt.fails || len(tt.failures) == 0 {
+				if !tt.fails && len(notices) > 0 {
+					t.Errorf("notices %q", notices)
+				}
+				return
+			}
+			if len(notices) != 1 {
+				t.Fatalf("notices %q", notices)
+			}
+			for _, ns := range []string{"db", "tidb-admin", "tidb-operator"} {
+				text := strings.Replace(notices[0], "a tidb-operator", "", 1)
+				words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,;:", r) })
+				if slices.Contains(words, ns) != slices.Contains(tt.unlisted, ns) {
+					t.Errorf("namespace %s: %q", ns, notices[0])
+				}
+			}
+		})
+	}
+}
+
+// The wait for a renewal ends without an answer when the leases cannot be listed then.
+func TestUnlistedRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := api(operatorRecord("db", "tidb-controller-manager", "op-1", time.Now().Add(time.Minute)))
+		go func() {
+			time.Sleep(time.Second)
+			failing(client, map[string]error{"": apierrors.NewServiceUnavailable("restarts")})
+		}()
+		if found, err := NewOperators(client).Find(t.Context(), Target{Namespace: "db"}); err == nil {
+			t.Errorf("got %+v", found)
+		}
+	})
+}
+
+// What was found for one cluster is the answer for another one, unless an operator that
+// covers only the other one was not waited for, or the other namespace was not searched.
+func TestAnswers(t *testing.T) {
+	a, b, ops := Target{Namespace: "a"}, Target{Namespace: "b"}, Target{Namespace: "ops"}
+	client := api(operatorRecord("ops", "tidb-controller-manager", operatorPod, time.Now().Add(time.Minute)),
+		deployed("tidb-controller-manager", "-cluster-scoped=false"))
+	if found := find(t, client, a); !found.Answers(a) || !found.Answers(b) || found.Answers(ops) {
+		t.Errorf("answers %t, %t, %t", found.Answers(a), found.Answers(b), found.Answers(ops))
+	}
+	failing(client, map[string]error{"": apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "", nil)})
+	if found := find(t, client, a); !found.Answers(a) || found.Answers(b) {
+		t.Errorf("answers %t, %t", found.Answers(a), found.Answers(b))
 	}
 }

@@ -69,7 +69,7 @@ func TestScope(t *testing.T) {
 				forbid(client, "get", "deployments")
 			}
 			target := Target{Namespace: "db", Labels: tc.labels}
-			found := NewOperators(client).Find(t.Context(), target)
+			found := find(t, client, target)
 			if _, drives := found.Driving(target); drives != tc.drives || found.Alive[0].Scope.Unread != tc.unread {
 				t.Errorf("got %+v", found)
 			}
@@ -82,7 +82,7 @@ func TestUnreadScope(t *testing.T) {
 	client := fake.NewClientset(operatorRecord("ops", "tidb-controller-manager", operatorPod, time.Now()))
 	forbid(client, "get", "deployments")
 	forbid(client, "list", "clusterrolebindings")
-	o, drives := NewOperators(client).Find(t.Context(), Target{Namespace: "db"}).Driving(Target{Namespace: "db"})
+	o, drives := find(t, client, Target{Namespace: "db"}).Driving(Target{Namespace: "db"})
 	if !drives || !o.Scope.Unread {
 		t.Errorf("got %+v, %t", o, drives)
 	}
@@ -94,7 +94,7 @@ func TestOutOfScopeIsNotWaitedFor(t *testing.T) {
 		client := fake.NewClientset(deployed("tidb-controller-manager", "-cluster-scoped=false"),
 			operatorRecord("ops", "tidb-controller-manager", operatorPod, time.Now().Add(-time.Minute)))
 		begun := time.Now()
-		NewOperators(client).Find(t.Context(), Target{Namespace: "db"})
+		find(t, client, Target{Namespace: "db"})
 		if took := time.Since(begun); took > 0 {
 			t.Errorf("took %s", took)
 		}
@@ -107,7 +107,8 @@ func TestOfTwoOperators(t *testing.T) {
 	wide := operatorRecord("tidb-admin", "tidb-controller-manager", "op-2", time.Now())
 	client := fake.NewClientset(narrow, wide, deployed("tidb-controller-manager", "-cluster-scoped=false"))
 	target := Target{Namespace: "db"}
-	if o, drives := NewOperators(client).Fresh(t.Context(), target).Driving(target); !drives || o.Holder != "op-2" {
+	found, err := NewOperators(client).Fresh(t.Context(), target)
+	if o, drives := found.Driving(target); err != nil || !drives || o.Holder != "op-2" {
 		t.Errorf("got %+v, %t", o, drives)
 	}
 }

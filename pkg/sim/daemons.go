@@ -52,7 +52,7 @@ func (w *World) launch() {
 	t := daemon.NewTenant(life, w, w.Now)
 	t.Cluster, t.Bid = w.cluster, w.bid(d).Yielding()
 	t.Poll, t.Resync, t.Jitter = pollEvery, lookPast, func(d time.Duration) time.Duration { return d }
-	t.Operator = func(context.Context) string { return w.operator }
+	t.Operator = func(context.Context) (string, error) { return w.operator, nil }
 	t.Taken, t.Rests = func(held *lease.Held) { w.took(d, held) }, func() {}
 	t.Engine.Profiles, t.Engine.Actor, t.Engine.Recorder = component.Profiles(), w, owned{w, t}
 	t.Engine.Story = reconcile.NewStory(w.cluster.Namespace, w.cluster.Name, w.Now, telling{w}).Endless()

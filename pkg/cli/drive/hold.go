@@ -33,7 +33,11 @@ type other struct {
 func (s *Session) hold(
 	ctx context.Context, c topology.Cluster, o Options, policy plan.Policy, story *reconcile.Story,
 ) (*lease.Held, *other, error) {
-	if op, drives := s.operator(ctx, c, o, story); drives {
+	op, drives, err := s.operator(ctx, c, o, story)
+	if err != nil {
+		return nil, nil, err
+	}
+	if drives {
 		return nil, &other{name: op.String()}, nil
 	}
 	defer unlessSoon(story, "checks whether another command drives the cluster (up to 15 s)")()

@@ -16,24 +16,23 @@ const operatorEvery = 30 * time.Second
 // soon is how long a check may take before the user is told what is checked.
 const soon = time.Second
 
-// operator is the live tidb-operator that drives a cluster, if one does.
-func (s *Session) operator(ctx context.Context, c topology.Cluster, o Options, story *reconcile.Story) (lease.Operator, bool) {
+// operator is the live tidb-operator that drives a cluster, if one does. It fails when
+// that is unknown: to drive a cluster beside an operator does harm.
+func (s *Session) operator(ctx context.Context, c topology.Cluster, o Options, story *reconcile.Story) (lease.Operator, bool, error) {
 	if o.TakeOver {
-		return lease.Operator{}, false
+		return lease.Operator{}, false, nil
 	}
 	defer unlessSoon(story, "checks whether a tidb-operator is alive (up to 10 s)")()
 	t := lease.TargetOf(c)
-	found := s.operators.Find(ctx, t)
+	found, err := s.operators.Find(ctx, t)
+	if err != nil {
+		return lease.Operator{}, false, err
+	}
+	for _, text := range found.Notices(t) {
+		s.tell(story, text)
+	}
 	op, drives := found.Driving(t)
-	if found.Hidden {
-		s.tell(story, "leases of all namespaces may not be listed, so that a tidb-operator is noticed only in "+
-			"namespace "+c.Namespace+" and in those where it usually runs")
-	}
-	if drives && op.Scope.Unread {
-		s.tell(story, "which clusters "+op.String()+" drives cannot be read from its Deployment or its bindings, "+
-			"so that it is taken to drive this one; if it does not, give --take-over")
-	}
-	return op, drives
+	return op, drives, nil
 }
 
 // tell tells something of operators once in a session.
@@ -70,8 +69,11 @@ func (s *Session) untilOperator(ctx context.Context, begins bool, cause func(lea
 				continue
 			}
 			t := lease.Target{Namespace: s.Namespace, Labels: tc.Labels}
-			op, drives := s.operators.Find(ctx, t).Driving(t)
-			if ctx.Err() == nil && drives == begins {
+			found, err := s.operators.Find(ctx, t)
+			if err != nil {
+				continue // an API server that does not answer tells nothing of operators
+			}
+			if op, drives := found.Driving(t); ctx.Err() == nil && drives == begins {
 				cancel(cause(op))
 			}
 		}

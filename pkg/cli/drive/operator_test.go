@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -116,11 +117,59 @@ func TestHold(t *testing.T) {
 	}
 }
 
+// While it is unknown whether an operator drives the cluster, nobody takes its Lease.
+func TestHoldUnknown(t *testing.T) {
+	s, h := session(elected(time.Now()), namespaced()), &heard{}
+	busy := apierrors.NewTooManyRequests("later", 1)
+	listLeases(s, func() error { return busy })
+	if held, by, err := s.hold(t.Context(), itself, Options{}, plan.Policy{}, h.story(time.Now)); !errors.Is(err, busy) {
+		t.Errorf("got %v, %+v, %v", held, by, err)
+	}
+	if _, err := s.Kube.CoordinationV1().Leases("ns").Get(t.Context(), itself.LeaseName(), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the Lease is taken: %v", err)
+	}
+}
+
+// A list of leases that fails tells nothing of the operator that is followed.
+func TestFailedCheckEndsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := session()
+		var answers atomic.Bool
+		listLeases(s, func() error {
+			if answers.Load() {
+				return nil
+			}
+			return apierrors.NewServiceUnavailable("restarts")
+		})
+		ctx, over := s.untilOperator(t.Context(), false, func(lease.Operator) error { return errVacant })
+		defer over()
+		time.Sleep(2*operatorEvery + time.Second)
+		synctest.Wait()
+		if ctx.Err() != nil {
+			t.Fatalf("ends with %v", context.Cause(ctx))
+		}
+		answers.Store(true)
+		time.Sleep(operatorEvery)
+		synctest.Wait()
+		if !errors.Is(context.Cause(ctx), errVacant) {
+			t.Errorf("got %v", context.Cause(ctx))
+		}
+	})
+}
+
+// listLeases has the lists of leases fail as long as fails returns an error.
+func listLeases(s *Session, fails func() error) {
+	s.Kube.(*fake.Clientset).PrependReactor("list", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+		err := fails()
+		return err != nil, nil, err
+	})
+}
+
 // What takes long is told before it is over.
 func TestCheckIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := session(elected(time.Now().Add(-time.Minute))), &heard{}
-		if _, drives := s.operator(t.Context(), itself, Options{}, h.story(time.Now)); drives || len(*h) != 1 || !strings.Contains((*h)[0], "up to 10 s") {
+		if _, drives, _ := s.operator(t.Context(), itself, Options{}, h.story(time.Now)); drives || len(*h) != 1 || !strings.Contains((*h)[0], "up to 10 s") {
 			t.Errorf("got %t, %q", drives, *h)
 		}
 	})

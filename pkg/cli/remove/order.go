@@ -27,7 +27,8 @@ const hanging = 10 * time.Second
 // nobody else becomes the driver, which is to be when the TidbCluster is deleted.
 func (r remains) serversFirst(ctx context.Context) (release func()) {
 	t := lease.TargetOf(r.cluster)
-	if _, drives := lease.NewOperators(r.kube).Find(ctx, t).Driving(t); drives {
+	found, err := lease.NewOperators(r.kube).Find(ctx, t)
+	if _, drives := found.Driving(t); err != nil || drives {
 		return func() {}
 	}
 	held, err := lease.Acquire(ctx, r.kube, r.cluster, lease.Self())

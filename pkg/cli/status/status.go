@@ -119,7 +119,8 @@ func look(ctx context.Context, s *drive.Session) (sight, error) {
 	// Who drives is good to know, and not everybody may read it.
 	l.driver, _ = lease.Look(ctx, s.Kube, c)
 	t := lease.TargetOf(c)
-	if op, drives := lease.NewOperators(s.Kube).Fresh(ctx, t).Driving(t); drives {
+	found, _ := lease.NewOperators(s.Kube).Fresh(ctx, t)
+	if op, drives := found.Driving(t); drives {
 		l.driver, l.operator = lease.Holder{Identity: op.String(), Renewed: op.Renewed}, true
 	}
 	if malformed {
