@@ -13,8 +13,9 @@ import (
 type KeptData struct {
 	Component topology.Kind
 	Claims    []string
-	// Ran is the highest version that is recorded to have run on it, "" where
-	// nothing tells. Wanted is the version that is to run on it now.
+	// Ran is the highest release that is recorded to have run on it, or a version that
+	// is no release, "" where nothing tells. Wanted is the version that is to run on
+	// it now.
 	Ran, Wanted string
 }
 
@@ -43,8 +44,9 @@ func (d KeptData) Some() string {
 	}
 }
 
-// Kept is the data that components would start on, those with a record and those
-// without apart.
+// Kept is the data that components would start on: of each component that on which
+// releases have run, that of each version that is no release, and that without a
+// record.
 func Kept(profiles []Profile, w Wanted, s state.Snapshot) []KeptData {
 	var all []KeptData
 	for _, sc := range w.scenes(&s) {
@@ -59,38 +61,50 @@ func (sc Scene) kept(p Profile) []KeptData {
 	if p.Stateless || sc.Want.Suspend || sc.Got.Set.Exists || sc.Got.Extent() > 0 {
 		return nil
 	}
-	recorded := KeptData{Component: p.Kind, Wanted: sc.Want.Version}
-	unknown := recorded
+	var all []KeptData
 	for _, m := range sc.Got.Members {
 		for _, c := range m.Claims {
-			ran := c.Identity.Annotations[topology.AnnotationRan]
-			switch {
-			case c.Marked || c.Terminating:
-			case ran == "":
-				unknown.Claims = append(unknown.Claims, c.Name)
-			default:
-				recorded.Claims = append(recorded.Claims, c.Name)
-				recorded.Ran = higher(recorded.Ran, ran)
+			if !c.Marked && !c.Terminating {
+				d := KeptData{Component: p.Kind, Claims: []string{c.Name}, Ran: c.Identity.Annotations[topology.AnnotationRan], Wanted: sc.Want.Version}
+				all = d.addTo(all)
 			}
 		}
 	}
-	all := []KeptData{recorded, unknown}
-	return slices.DeleteFunc(all, func(d KeptData) bool { return len(d.Claims) == 0 })
+	slices.SortStableFunc(all, func(a, b KeptData) int { return a.record() - b.record() })
+	return all
 }
 
-// higher is the higher one of two versions. One that is no release may be higher
-// than any.
-func higher(a, b string) string {
-	if a == "" {
-		return b
+// addTo joins the data with other data that can be judged together. A release and a
+// version that is no release cannot be: neither must hide the other.
+func (d KeptData) addTo(all []KeptData) []KeptData {
+	for i, o := range all {
+		if o.Ran == d.Ran || o.record() == release && d.record() == release {
+			all[i].Claims = append(o.Claims, d.Claims...)
+			if lower, err := topology.IsDowngrade(d.Ran, o.Ran); err == nil && lower {
+				all[i].Ran = d.Ran
+			}
+			return all
+		}
 	}
-	if _, err := topology.ParseVersion(a); err != nil {
-		return a
+	return append(all, d)
+}
+
+// What a claim records to have run on it, in the order in which it is told.
+const (
+	release = iota
+	noRelease
+	noRecord
+)
+
+func (d KeptData) record() int {
+	_, err := topology.ParseVersion(d.Ran)
+	switch {
+	case d.Ran == "":
+		return noRecord
+	case err != nil:
+		return noRelease
 	}
-	if lower, err := topology.IsDowngrade(a, b); err == nil && lower {
-		return a
-	}
-	return b
+	return release
 }
 
 // downgrade holds a StatefulSet back whose pods would start a version on data that

@@ -86,6 +86,14 @@ func TestKeptData(t *testing.T) {
 			"TiKV: a version that can read its data, v8.5.2 or higher, v8.1.0 is asked for, and v8.5.2 has run on claims tikv-t-tikv-0 and tikv-t-tikv-1"},
 		{"no record", onlyClaims(func(c *plantest.Cluster) { c.Member("t-pd-0").Claims[0].Identity = state.Identity{} }), false, ""},
 		{"no release", onlyClaims(func(c *plantest.Cluster) { recorded(c.Member("t-pd-0"), "nightly") }), false, ""},
+		{"no release, and a higher version", onlyClaims(func(c *plantest.Cluster) {
+			recorded(c.Member("t-tikv-0"), "nightly")
+			recorded(c.Member("t-tikv-1"), "v8.5.2")
+		}), true, "TiKV: a version that can read its data, v8.5.2 or higher, v8.1.0 is asked for, and v8.5.2 has run on claim tikv-t-tikv-1"},
+		{"a higher version, and no release", onlyClaims(func(c *plantest.Cluster) {
+			recorded(c.Member("t-tikv-0"), "v8.5.2")
+			recorded(c.Member("t-tikv-1"), "nightly")
+		}), true, "TiKV: a version that can read its data, v8.5.2 or higher, v8.1.0 is asked for, and v8.5.2 has run on claim tikv-t-tikv-0"},
 		{"the claim is of a member that is gone", onlyClaims(func(c *plantest.Cluster) {
 			recorded(c.Member("t-pd-0"), "v8.5.2")
 			c.Member("t-pd-0").Claims[0].Marked = true
@@ -121,5 +129,12 @@ func TestKeptData(t *testing.T) {
 	}).Wanted, onlyClaims(func(c *plantest.Cluster) { c.Member("t-tikv-1").Claims[0].Identity = state.Identity{} }).Seen)
 	if len(unknown) != 3 || unknown[2].Known() || unknown[2].Some() != "claim tikv-t-tikv-1" || !unknown[1].Known() {
 		t.Errorf("%+v", unknown)
+	}
+	c := onlyClaims(func(c *plantest.Cluster) {
+		recorded(c.Member("t-tikv-0"), "nightly")
+		recorded(c.Member("t-tikv-1"), "v8.0.0")
+	})
+	if mixed := plan.Kept(component.Profiles(), c.Wanted, c.Seen); len(mixed) != 3 || mixed[1].Ran != "v8.0.0" || !mixed[1].Known() || mixed[2].Ran != "nightly" || mixed[2].Known() {
+		t.Errorf("%+v", mixed)
 	}
 }

@@ -46,7 +46,10 @@ func (r Request) with(c topology.Cluster, version string) string {
 func unrecorded(d plan.KeptData) string {
 	known := "it is not known which version has run on it"
 	if d.Ran != "" {
-		known = d.Ran + " has run on it, which is no release"
+		known = d.Ran + " has run on it"
+	}
+	if _, err := topology.ParseVersion(d.Ran); d.Ran != "" && err != nil {
+		known += ", which is no release"
 	}
 	return fmt.Sprintf("%s: %s is there already with its data, and %s; if that was higher than %s, the data may not be readable",
 		d.Component.Title(), d.Some(), known, d.Wanted)
