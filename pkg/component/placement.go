@@ -22,6 +22,18 @@ var rulesKept = plan.Hook{
 	Help: rulesHelp,
 }
 
+// rulesRead: as long as the placement rules are not known, no store is taken offline.
+var rulesRead = plan.Hook{
+	Want: "PD tells its placement rules",
+	Done: func(sc plan.Scene, m state.Member) bool {
+		return sc.All.PD.Placement.Unread == "" || leaving(m)
+	},
+	Observed: func(sc plan.Scene, _ state.Member) string { return sc.All.PD.Placement.Unread },
+	Help: func(sc plan.Scene, _ state.Member) string {
+		return "they are read again each turn; see whether PD tells them: " + pdCtl(sc)(false) + " config placement-rules show"
+	},
+}
+
 func rulesHelp(sc plan.Scene, m state.Member) string {
 	s, short := shortage(sc, m)
 	if !short {

@@ -15,7 +15,7 @@ import (
 // beyond those of the cluster run in another Kubernetes cluster.
 func zones(c *plantest.Cluster, rules []state.PlacementRule, zones ...string) {
 	members := c.Seen.Groups[tikv].Members
-	c.Seen.PD.Placement = state.Placement{Rules: [][]state.PlacementRule{rules}}
+	c.Seen.PD.Placement.Rules = [][]state.PlacementRule{rules}
 	for i, zone := range zones {
 		s := state.Store{ID: uint64(i + 1), State: state.StoreUp, Labels: map[string]string{"zone": zone}}
 		if i < len(members) {
@@ -61,6 +61,7 @@ func TestPlacementRules(t *testing.T) {
 		c.Seen.PD.Placement.Stores[4].State = s
 		return c
 	}
+	unread := func(c *plantest.Cluster) { c.Seen.PD.Placement.Unread = "PD does not answer" }
 	two := func(c *plantest.Cluster) {
 		c.Want(tikv).Replicas, c.Want(tikv).ScaleIn, c.Seen.PD.MaxReplicas = 2, 2, 1
 	}
@@ -74,6 +75,8 @@ func TestPlacementRules(t *testing.T) {
 		{Name: "tikv-11-31: the last store that a rule names", Cluster: leave(east(), []string{"a", "a", "b", "c"})},
 		{Name: "not the last store that a rule names", Cluster: leave(east(), []string{"a", "b", "c", "c"})},
 		{Name: "the rules could not be read", Cluster: leave(nil, []string{"a", "a", "b", "c"})},
+		{Name: "the rules are not known yet", Cluster: leave(nil, []string{"a", "a", "b", "c"}, unread)},
+		{Name: "the rules are not known yet, and it is offline", Cluster: leave(nil, []string{"a", "a", "b", "c"}, unread, be("t-tikv-3", state.StoreOffline))},
 		{Name: "PD lists no stores with it", Cluster: leave(isolated(), []string{"a", "b", "c"})},
 		{Name: "of two that leave, the lower one is the last of its zone", Cluster: leave(isolated(), []string{"a", "b", "c", "c"}, two)},
 		{Name: "of two that leave, the upper one is offline", Cluster: leave(isolated(), []string{"a", "b", "c", "c"}, two, be("t-tikv-3", state.StoreOffline))},

@@ -21,7 +21,7 @@ func TiKV() plan.Profile {
 		Standing:      []plan.Hook{storeRestored, leadersAllowed, evictionForgotten},
 		BeforeRestart: []plan.Hook{leadersBack, leadersEvicted},
 		BeforeRemove: []plan.Hook{
-			notJoining, enoughStores, rulesKept, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.ClaimsMarked,
+			notJoining, enoughStores, rulesRead, rulesKept, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.ClaimsMarked,
 		},
 		BeforeRenew:   []plan.Hook{evictionEnded, plan.ClaimsMarked},
 		BeforeSuspend: []plan.Hook{buriedMarked, claimsKept, evictionsEnded},
@@ -29,7 +29,7 @@ func TiKV() plan.Profile {
 		Failover: &plan.Failover{
 			Period: func(sc plan.Scene) time.Duration { return sc.All.PD.MaxStoreDown + failoverPeriod },
 			Spare:  spareStore,
-			LetGo:  []plan.Hook{enoughStores, rulesKept, storeOffline, storeTombstone, evictionEnded},
+			LetGo:  []plan.Hook{enoughStores, rulesRead, rulesKept, storeOffline, storeTombstone, evictionEnded},
 			Keeps:  true,
 		},
 	}

@@ -117,17 +117,15 @@ func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) d
 		return database{state: state.PD{Problem: "no PD pod is running"}}
 	}
 	slices.Sort(urls)
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
 	client := o.client(urls)
-	got, err := ask(ctx, client)
-	if err == nil {
-		err = o.placement(ctx, client, c, seen, &got)
-	}
+	short, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	got, err := ask(short, client)
 	lasting := o.history.outlasts(errors.Is(err, pd.ErrNoLeader), o.now())
 	if err != nil {
 		return database{state: state.PD{Problem: problem(err), Leaderless: lasting}}
 	}
+	o.placement(ctx, client, c, seen, &got)
 	return got.sort(c)
 }
 

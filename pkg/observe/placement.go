@@ -18,18 +18,23 @@ import (
 // TiDB makes rules for each table of a placement policy, so they can be many.
 const rulesFresh = time.Minute
 
-// rules are placement rules as they were read last.
+// rulesTimeout is how long PD may take to tell its placement rules: there may be
+// thousands, and the way may lead through a port-forward.
+const rulesTimeout = 15 * time.Second
+
+// rules are placement rules as they were read last, or that PD refused to tell them.
 type rules struct {
 	read time.Time
 	sets [][]state.PlacementRule
+	gaps []state.Gap
 }
 
 // placement is what the removal of a store is checked against, where one is wanted or
 // under way. Rules that PD refuses to tell are a gap. If it only does not answer now,
-// that is an error: nothing is removed on half an answer.
-func (o *Observer) placement(ctx context.Context, client pd.Client, c topology.Cluster, seen objects, a *answers) error {
+// they are not known, and only removals wait for them.
+func (o *Observer) placement(ctx context.Context, client pd.Client, c topology.Cluster, seen objects, a *answers) {
 	if !a.removes(c, seen) {
-		return nil
+		return
 	}
 	for _, s := range a.stores {
 		if s.State != pd.StoreTombstone {
@@ -38,26 +43,29 @@ func (o *Observer) placement(ctx context.Context, client pd.Client, c topology.C
 	}
 	if !a.replication.EnablePlacementRules {
 		a.placement.Rules = [][]state.PlacementRule{{a.configured("", "")}}
-		return nil
+		return
 	}
 	if now := o.now(); o.rules.read.IsZero() || now.Sub(o.rules.read) >= rulesFresh {
+		ctx, cancel := context.WithTimeout(ctx, rulesTimeout)
+		defer cancel()
 		groups, err := client.PlacementRules(ctx)
 		var down *pd.UnavailableError
 		switch {
-		case errors.As(err, &down), ctx.Err() != nil:
-			return err
+		case errors.As(err, &down), ctx.Err() != nil && err != nil:
+			a.placement.Unread = problem(err)
+			return
 		case err != nil:
-			a.gaps = append(a.gaps, state.Gap{
+			o.rules = rules{read: now, gaps: []state.Gap{{
 				What: "PD's placement rules", Problem: err.Error(),
 				Hint: "only max-replicas is checked before a store is removed; see whether other stores can take its regions: " +
 					fmt.Sprintf("kubectl exec %s -n %s -c pd -- /pd-ctl config placement-rules show", c.PodName(topology.PD, 0), c.Namespace),
-			})
-			return nil
+			}}}
+		default:
+			o.rules = rules{read: now, sets: placement.ByRange(a.rules(groups))}
 		}
-		o.rules = rules{read: now, sets: placement.ByRange(a.rules(groups))}
 	}
 	a.placement.Rules = o.rules.sets
-	return nil
+	a.gaps = append(a.gaps, o.rules.gaps...)
 }
 
 // removes reports whether a store of the cluster is to leave PD, or is leaving: it is

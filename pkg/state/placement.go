@@ -10,6 +10,9 @@ type Placement struct {
 	// all rules of a list ask for copies of the same regions, each on another store.
 	// It is empty where the rules could not be read.
 	Rules [][]PlacementRule
+	// Unread is why the rules are not known as long as PD has not answered; "" where it
+	// has, or where nobody needs them. No removal begins meanwhile.
+	Unread string
 }
 
 // Store is a store as PD lists it, whoever runs it.
