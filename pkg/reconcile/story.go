@@ -72,6 +72,12 @@ func (st *Story) Decided(w plan.Wanted, s state.Snapshot, p plan.Plan) {
 	for _, g := range w.Groups {
 		st.progress(g, s.Groups[g.Kind])
 	}
+	st.facts(s, p)
+	st.waits(p)
+}
+
+// facts tells once what no gate waits for.
+func (st *Story) facts(s state.Snapshot, p plan.Plan) {
 	for _, f := range p.Findings {
 		if f.Member == "" { // it may be over when the run ends
 			st.once(f.Text, event.Event{Component: string(f.Component), Reason: f.Text, Hint: f.Hint})
@@ -88,6 +94,10 @@ func (st *Story) Decided(w plan.Wanted, s state.Snapshot, p plan.Plan) {
 			st.once(u.String(), event.Event{Component: string(u.Component), Reason: u.String(), Hint: "restart them one after another: " + u.Restart})
 		}
 	}
+}
+
+// waits tells of gates that are new, have changed or are not there any more.
+func (st *Story) waits(p plan.Plan) {
 	var open []gateSeen
 	for _, g := range p.Gates {
 		seen, known := find(st.gates, g)

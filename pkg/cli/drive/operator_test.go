@@ -3,7 +3,9 @@ package drive
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -33,9 +35,22 @@ import (
 )
 
 // heard are the notices that a story tells.
-type heard []string
+type heard struct {
+	mu      sync.Mutex // a timer tells as well
+	notices []string
+}
 
-func (h *heard) Report(e event.Event) { *h = append(*h, e.Reason) }
+func (h *heard) Report(e event.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.notices = append(h.notices, e.Reason)
+}
+
+func (h *heard) all() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.notices)
+}
 
 func (h *heard) story(now func() time.Time) *reconcile.Story {
 	return reconcile.NewStory("ns", "t", now, h)
@@ -110,8 +125,8 @@ func TestHold(t *testing.T) {
 					_ = held.Release()
 				}
 			}
-			if len(*h) != len(tc.says) || len(tc.says) > 0 && !strings.Contains((*h)[0], tc.says[0]) {
-				t.Errorf("says %q", *h)
+			if len(h.all()) != len(tc.says) || len(tc.says) > 0 && !strings.Contains(h.all()[0], tc.says[0]) {
+				t.Errorf("says %q", h.all())
 			}
 		})
 	}
@@ -169,8 +184,8 @@ func listLeases(s *Session, fails func() error) {
 func TestCheckIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := session(elected(time.Now().Add(-time.Minute))), &heard{}
-		if _, drives, _ := s.operator(t.Context(), itself, Options{}, h.story(time.Now)); drives || len(*h) != 1 || !strings.Contains((*h)[0], "up to 10 s") {
-			t.Errorf("got %t, %q", drives, *h)
+		if _, drives, _ := s.operator(t.Context(), itself, Options{}, h.story(time.Now)); drives || len(h.all()) != 1 || !strings.Contains(h.all()[0], "up to 10 s") {
+			t.Errorf("got %t, %q", drives, h.all())
 		}
 	})
 }
@@ -231,8 +246,8 @@ func TestReaction(t *testing.T) {
 	}
 	told := func(n int) {
 		t.Helper()
-		if len(*h) != n {
-			t.Errorf("told %q, want %d", *h, n)
+		if len(h.all()) != n {
+			t.Errorf("told %q, want %d", h.all(), n)
 		}
 	}
 	_ = after(0, busy)
@@ -247,8 +262,8 @@ func TestReaction(t *testing.T) {
 	_ = after(15*time.Second, busy)
 	_ = after(15*time.Second, busy)
 	told(1)
-	if !strings.Contains((*h)[0], "give --take-over") {
-		t.Errorf("told %q", *h)
+	if !strings.Contains(h.all()[0], "give --take-over") {
+		t.Errorf("told %q", h.all())
 	}
 	if err := after(5*time.Minute, busy); exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "scale TiDB from 2 to 3") {
 		t.Errorf("got %v", err)

@@ -64,8 +64,8 @@ func TestReactionToSlowWork(t *testing.T) {
 					break
 				}
 			}
-			if (err != nil) != tt.ends || (len(*h) > 0) != tt.ends {
-				t.Errorf("got %v, told %q", err, *h)
+			if (err != nil) != tt.ends || (len(h.all()) > 0) != tt.ends {
+				t.Errorf("got %v, told %q", err, h.all())
 			}
 		})
 	}
