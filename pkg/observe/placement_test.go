@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
@@ -210,5 +212,29 @@ func TestPlacementRulesCannotBeRead(t *testing.T) {
 	if len(d.state.Placement.Rules) != 0 || d.state.Placement.Unread != "" || len(d.gaps) != 1 || reads != 1 ||
 		!strings.Contains(d.gaps[0].Problem, "404") || !strings.Contains(d.gaps[0].Hint, "kubectl exec basic-pd-0 -n db -c pd -- /pd-ctl") {
 		t.Errorf("refused: %+v, %+v, read %d times", d.state.Placement, d.gaps, reads)
+	}
+}
+
+// TestPlacementRulesTakeLong: rules that take long to read have more time than what
+// else is asked of PD, and do not hide it.
+func TestPlacementRulesTakeLong(t *testing.T) {
+	f := spread()
+	left := time.Duration(0)
+	f.Hook = func(ctx context.Context, call string) error {
+		if call != "PlacementRules()" {
+			return nil
+		}
+		end, _ := ctx.Deadline()
+		left = time.Until(end)
+		return &pd.UnavailableError{Kind: pd.ErrUnreachable, Last: context.DeadlineExceeded}
+	}
+	o := &Observer{
+		now: func() time.Time { return noon }, history: newHistory(),
+		pd: f, urls: []string{"http://" + basic.PodHost(topology.PD, 0) + ":2379"},
+	}
+	seen := objects{pods: map[topology.Kind]map[int]*corev1.Pod{topology.PD: {0: {Status: corev1.PodStatus{Phase: corev1.PodRunning}}}}}
+	d := o.base(t.Context(), scaled(3), seen)
+	if left <= readTimeout || !d.state.Known() || d.state.Placement.Unread == "" {
+		t.Errorf("%s left to read the rules; got %+v", left, d.state)
 	}
 }
