@@ -42,10 +42,11 @@ type LabelConstraint struct {
 
 // PlacementRules implements Client. It reads the rules with their groups in one request, since a group may override
 // others. The library's types would refuse keys that are not encoded as TiDB's, which PD takes.
+// There may be thousands, so one request may take longer than others.
 func (c *client) PlacementRules(ctx context.Context) ([]RuleGroup, error) {
 	const op = "list placement rules"
 	var groups []RuleGroup
-	err := c.call(ctx, op, func(ctx context.Context, m member) error {
+	err := c.callWithin(ctx, op, patience*c.attempt, func(ctx context.Context, m member) error {
 		groups = nil
 		return m.raw(ctx, request{method: http.MethodGet, path: pdhttp.PlacementRuleBundle, out: &groups})
 	})
