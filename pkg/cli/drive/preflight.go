@@ -157,7 +157,7 @@ func (s *Session) unknown(ctx context.Context, r Request) []string {
 	}
 	fields, err := s.Intent.Unknown(ctx, s.Namespace, s.Name)
 	if err != nil || len(fields) == 0 {
-		return nil // whoever loads it next says why it cannot be read
+		return nil // the next one to load it says why it cannot be read
 	}
 	return []string{fmt.Sprintf("this version of kubectl tidb does not know %s: it stays as it is and has no effect; use a version that knows it",
 		strings.Join(fields, ", "))}

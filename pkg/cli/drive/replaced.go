@@ -33,7 +33,7 @@ func (s *Session) write(ctx context.Context, r Request, dryRun bool) (*v1alpha1.
 }
 
 // replaced fails when a cluster has converged on something else than what this run
-// has asked for: whoever changes a field that the run has changed replaces its wish.
+// has asked for: a later change of a field that the run has changed replaces it.
 // Other fields are the business of others.
 func (s *Session) replaced(ctx context.Context, before, asked *v1alpha1.TidbCluster) error {
 	if asked == nil {

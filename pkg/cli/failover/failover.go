@@ -60,7 +60,7 @@ member serves with it.
 
 The data of a store that was given up is kept in case that it comes back. Where it
 never will, --discard gives up its data as well: PD moves what it had to other stores,
-and the pod starts anew with an empty volume. That asks for consent, or takes --yes.
+and the pod starts again with an empty volume. That asks for consent, or takes --yes.
 
 "recover" takes the replacements away when the members they stand for are back. PD and
 TiDB do that by themselves.`,
