@@ -166,10 +166,11 @@ func TestUnlistedLeases(t *testing.T) {
 func TestUnlistedRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := api(operatorRecord("db", "tidb-controller-manager", "op-1", time.Now().Add(time.Minute)))
-		go func() {
-			time.Sleep(time.Second)
-			failing(client, map[string]error{"": apierrors.NewServiceUnavailable("restarts")})
-		}()
+		lists := 0
+		client.PrependReactor("list", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			lists++
+			return lists > 1, nil, apierrors.NewServiceUnavailable("restarts")
+		})
 		if found, err := NewOperators(client).Find(t.Context(), Target{Namespace: "db"}); err == nil {
 			t.Errorf("got %+v", found)
 		}
