@@ -89,7 +89,7 @@ func (s *Session) follow(
 	return p, held, err
 }
 
-// followOperator looks on until the cluster is as wanted, or no tidb-operator
+// followOperator follows until the cluster has converged, or no tidb-operator
 // drives it any more.
 func (s *Session) followOperator(ctx context.Context, f *factory.Factory, c topology.Cluster, e reconcile.Engine, by *other) (plan.Plan, error) {
 	look, over := s.untilOperator(ctx, false, func(lease.Operator) error { return errVacant })

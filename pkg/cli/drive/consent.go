@@ -52,7 +52,7 @@ func (p prospect) effects() []string {
 		case g.Replicas == 0 && got.Set.Exists && got.Set.Replicas > 0:
 			all = append(all, fmt.Sprintf("%s goes from %s to none, so that nobody can connect to it", g.Kind.Title(), members(got.Set.Replicas)))
 		case profile.Voters && restartsOnly(g, got, p.snapshot.PD):
-			all = append(all, fmt.Sprintf("%s has one member, which restarts: until it serves again, the whole cluster stands still", g.Kind.Title()))
+			all = append(all, fmt.Sprintf("%s has one member, which restarts: until it serves again, the whole cluster cannot be used", g.Kind.Title()))
 		}
 	}
 	return append(all, p.discards()...)

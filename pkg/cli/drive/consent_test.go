@@ -29,7 +29,7 @@ func newTemplate(c *plantest.Cluster, kinds ...topology.Kind) *plantest.Cluster 
 
 // TestEffects: what a person is asked about, and what nobody needs to be asked.
 func TestEffects(t *testing.T) {
-	const one = "PD has one member, which restarts: until it serves again, the whole cluster stands still"
+	const one = "PD has one member, which restarts: until it serves again, the whole cluster cannot be used"
 	noServer := plantest.New(3, 3, 2)
 	noServer.Want(topology.TiDB).Replicas = 0
 	suspended := plantest.New(3, 3, 2)

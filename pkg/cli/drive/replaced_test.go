@@ -39,7 +39,7 @@ func spec(version string, replicas int, config string) map[string]any {
 }
 
 // A run that has asked for something ends well only if that is what the cluster has
-// converged on, whoever has driven it there.
+// converged on, also when another process drove it.
 func TestReplaced(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before, asked, now map[string]any
@@ -52,7 +52,7 @@ func TestReplaced(t *testing.T) {
 		"another field was changed": {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), spec("v8.1.1", 4, ""), false, ""},
 		"its component is gone":     {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), map[string]any{"version": "v8.1.0"}, false, "spec.tikv.replicas is not set by now, and 4 was asked for"},
 		"config in other words":     {spec("v8.1.0", 3, ""), spec("v8.1.0", 3, "[a]\nb = 1\n"), spec("v8.1.0", 3, "[a]\n  b=1"), false, ""},
-		"made anew":                 {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), spec("v8.1.0", 4, ""), true, "was deleted meanwhile"},
+		"created again":             {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), spec("v8.1.0", 4, ""), true, "was deleted meanwhile"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, before := stored(t, "u", tc.before)
