@@ -2,11 +2,11 @@ package component
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/placement"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // rulesKept: without the store PD would have no place for some of its regions, by
@@ -30,7 +30,7 @@ var rulesRead = plan.Hook{
 	},
 	Observed: func(sc plan.Scene, _ state.Member) string { return sc.All.PD.Placement.Unread },
 	Help: func(sc plan.Scene, _ state.Member) string {
-		return "they are read again each turn; see whether PD tells them: " + pdCtl(sc)(false) + " config placement-rules show"
+		return "they are read again each turn; see whether PD tells them: " + sc.PDCtl("config placement-rules show")
 	},
 }
 
@@ -45,12 +45,11 @@ func rulesHelp(sc plan.Scene, m state.Member) string {
 // pdCtl is a command that runs pd-ctl in a pod of PD; with input it takes a file.
 func pdCtl(sc plan.Scene) func(input bool) string {
 	return func(input bool) string {
-		flag := ""
+		command := strings.TrimSuffix(sc.PDCtl(""), " ")
 		if input {
-			flag = "-i "
+			return strings.Replace(command, "kubectl exec ", "kubectl exec -i ", 1)
 		}
-		c := sc.Cluster
-		return fmt.Sprintf("kubectl exec %s%s -n %s -c pd -- /pd-ctl", flag, c.PodName(topology.PD, 0), c.Namespace)
+		return command
 	}
 }
 
