@@ -210,18 +210,30 @@ func (a answers) sort(c topology.Cluster) database {
 	return d
 }
 
-func (a answers) sortMember(c topology.Cluster, d *database, m pd.Member) {
-	healthy := false
-	for _, h := range a.health {
-		healthy = healthy || h.ID == m.ID && h.Healthy
+func (a answers) healthy(m pd.Member) bool {
+	return slices.ContainsFunc(a.health, func(h pd.MemberHealth) bool { return h.ID == m.ID && h.Healthy })
+}
+
+// servingPod is a pod whose member of PD is healthy, for commands that a person runs
+// in it; the first pod where there is none.
+func (a answers) servingPod(c topology.Cluster) string {
+	for _, m := range a.members.Members {
+		if n, ok := owner(c, topology.PD, slices.Concat(m.PeerURLs, m.ClientURLs)...); ok && a.healthy(m) {
+			return c.PodName(topology.PD, n)
+		}
 	}
+	return c.PodName(topology.PD, 0)
+}
+
+func (a answers) sortMember(c topology.Cluster, d *database, m pd.Member) {
+	healthy := a.healthy(m)
 	if healthy {
 		d.state.Healthy++
 	}
 	// A member that has not started has no client URL yet, and unless it is one
 	// of the first members no name. Its peer URL tells whose it is. Whether etcd
 	// lets a first member without data start goes by the same evidence.
-	n, ok := owner(c, topology.PD, append(m.PeerURLs, m.ClientURLs...)...)
+	n, ok := owner(c, topology.PD, slices.Concat(m.PeerURLs, m.ClientURLs)...)
 	if !ok {
 		return
 	}

@@ -57,7 +57,7 @@ func (o *Observer) placement(ctx context.Context, client pd.Client, c topology.C
 			o.rules = rules{read: now, gaps: []state.Gap{{
 				What: "PD's placement rules", Problem: err.Error(),
 				Hint: "only max-replicas is checked before a store is removed; see whether other stores can take its regions: " +
-					c.PDCtl(c.PodName(topology.PD, 0), "config placement-rules show"),
+					c.PDCtl(a.servingPod(c), "config placement-rules show"),
 			}}}
 		default:
 			o.rules = rules{read: now, sets: placement.ByRange(a.rules(groups))}

@@ -192,6 +192,12 @@ func TestPlacementRulesCannotBeRead(t *testing.T) {
 	o := &Observer{now: func() time.Time { return noon }}
 	answer := func(err error) (database, int) {
 		f := spread()
+		f.Update(func(s *pd.FakeState) {
+			for i := range s.Members {
+				s.Members[i].PeerURLs = []string{"http://" + basic.PodHost(topology.PD, i) + ":2380"}
+			}
+			s.Unhealthy[s.Members[0].Name] = true
+		})
 		f.Hook = func(_ context.Context, call string) error {
 			if call == "PlacementRules()" {
 				return err
@@ -210,7 +216,7 @@ func TestPlacementRulesCannotBeRead(t *testing.T) {
 	}
 	d, reads = answer(&pd.StatusError{Method: "GET", Code: 404, Message: "404 page not found"})
 	if len(d.state.Placement.Rules) != 0 || d.state.Placement.Unread != "" || len(d.gaps) != 1 || reads != 1 ||
-		!strings.Contains(d.gaps[0].Problem, "404") || !strings.Contains(d.gaps[0].Hint, "kubectl exec basic-pd-0 -n db -c pd -- /pd-ctl") {
+		!strings.Contains(d.gaps[0].Problem, "404") || !strings.Contains(d.gaps[0].Hint, "kubectl exec basic-pd-1 -n db -c pd -- /pd-ctl") {
 		t.Errorf("refused: %+v, %+v, read %d times", d.state.Placement, d.gaps, reads)
 	}
 }
