@@ -64,8 +64,11 @@ func (sc Scene) kept(p Profile) []KeptData {
 	var all []KeptData
 	for _, m := range sc.Got.Members {
 		for _, c := range m.Claims {
-			if !c.Marked && !c.Terminating {
-				d := KeptData{Component: p.Kind, Claims: []string{c.Name}, Ran: c.Identity.Annotations[topology.AnnotationRan], Wanted: sc.Want.Version}
+			if c.Marked || c.Terminating {
+				continue
+			}
+			for _, v := range ranOn(c).versions(sc.Want.Version) {
+				d := KeptData{Component: p.Kind, Claims: []string{c.Name}, Ran: v, Wanted: sc.Want.Version}
 				all = d.addTo(all)
 			}
 		}
@@ -123,21 +126,4 @@ func (sc Scene) downgrade(p Profile) verdict {
 		}
 	}
 	return verdict{}
-}
-
-// ran is the version to record on a claim, as an annotation; none where the pod has
-// not run, or where the record says a higher one.
-func (sc Scene) ran(p Profile, m state.Member, c state.Claim) []entry {
-	if p.Stateless || m.Pod == nil || !m.Pod.Ran || m.Pod.Version == "" || !slices.Contains(m.Pod.Claims, c.Name) {
-		return nil
-	}
-	version := m.Pod.Version
-	if before := c.Identity.Annotations[topology.AnnotationRan]; before != "" {
-		down, err := topology.IsDowngrade(before, version)
-		_, known := topology.ParseVersion(before)
-		if err == nil && down || known != nil && !m.Up() {
-			return nil // what serves has read the data, whatever was there before
-		}
-	}
-	return []entry{{topology.AnnotationRan, version}}
 }

@@ -29,6 +29,7 @@ func TestRecordVersions(t *testing.T) {
 		}
 	}
 	same := func(*state.Member) {}
+	notReady := func(m *state.Member) { m.Pod.Ready = false }
 	label := func(version string) string {
 		return "label persistentvolumeclaim tikv-t-tikv-1: annotations kubectl-tidb/ran-version=" + version
 	}
@@ -40,9 +41,15 @@ func TestRecordVersions(t *testing.T) {
 		"a higher version":                  {run("v8.1.0", "v8.5.2", same), label("v8.5.2")},
 		"the same":                          {run("v8.5.2", "v8.5.2", same), ""},
 		"a lower version":                   {run("v8.5.2", "v8.1.0", same), ""},
-		"no release":                        {run("v8.5.2", "nightly", same), label("nightly")},
+		"no release":                        {run("", "nightly", same), label("nightly")},
+		"no release after one":              {run("v8.5.2", "nightly", same), label("v8.5.2 nightly")},
+		"again no release":                  {run("v8.5.2 nightly", "master", same), label("v8.5.2 master")},
+		"the same that is no release":       {run("v8.5.2 nightly", "nightly", same), ""},
 		"after what is no release":          {run("nightly", "v8.5.2", same), label("v8.5.2")},
-		"it cannot read what is no release": {run("nightly", "v8.5.2", func(m *state.Member) { m.Pod.Ready = false }), ""},
+		"a lower one after both":            {run("v8.5.2 nightly", "v8.1.0", same), label("v8.5.2")},
+		"a higher one after both":           {run("v8.5.2 nightly", "v9.0.0", same), label("v9.0.0")},
+		"it cannot read what is no release": {run("nightly", "v8.5.2", notReady), label("v8.5.2 nightly")},
+		"nor can a lower one":               {run("v8.5.2 nightly", "v8.1.0", notReady), ""},
 		"it has not run yet":                {run("v8.1.0", "v8.5.2", func(m *state.Member) { m.Pod.Ran = false }), ""},
 		"the claim is another's":            {run("", "v8.1.0", func(m *state.Member) { m.Pod.Claims = nil }), ""},
 		"claims without a database":         {func(c *plantest.Cluster) { c.Member("t-tidb-1").Pod.Version = "v8.1.0" }, ""},
@@ -86,6 +93,9 @@ func TestKeptData(t *testing.T) {
 			"TiKV: a version that can read its data, v8.5.2 or higher, v8.1.0 is asked for, and v8.5.2 has run on claims tikv-t-tikv-0 and tikv-t-tikv-1"},
 		{"no record", onlyClaims(func(c *plantest.Cluster) { c.Member("t-pd-0").Claims[0].Identity = state.Identity{} }), false, ""},
 		{"no release", onlyClaims(func(c *plantest.Cluster) { recorded(c.Member("t-pd-0"), "nightly") }), false, ""},
+		{"no release after a lower version", onlyClaims(func(c *plantest.Cluster) { recorded(c.Member("t-pd-0"), "v7.5.0 nightly") }), false, ""},
+		{"no release after a higher version", onlyClaims(func(c *plantest.Cluster) { recorded(c.Member("t-pd-0"), "v8.5.2 nightly") }), true,
+			"PD: a version that can read its data, v8.5.2 or higher, v8.1.0 is asked for, and v8.5.2 has run on claim pd-t-pd-0"},
 		{"no release, and a higher version", onlyClaims(func(c *plantest.Cluster) {
 			recorded(c.Member("t-tikv-0"), "nightly")
 			recorded(c.Member("t-tikv-1"), "v8.5.2")
@@ -136,5 +146,18 @@ func TestKeptData(t *testing.T) {
 	})
 	if mixed := plan.Kept(component.Profiles(), c.Wanted, c.Seen); len(mixed) != 3 || mixed[1].Ran != "v8.0.0" || !mixed[1].Known() || mixed[2].Ran != "nightly" || mixed[2].Known() {
 		t.Errorf("%+v", mixed)
+	}
+	nightly := func(ran string) []plan.KeptData {
+		c := onlyClaims(func(c *plantest.Cluster) {
+			recorded(c.Member("t-pd-0"), ran)
+			c.Want(pd).Version = "nightly"
+		})
+		return plan.Kept(component.Profiles(), c.Wanted, c.Seen)
+	}
+	if all := nightly("v8.5.2 nightly"); len(all) != 2 || !all[0].Known() || all[0].Ran != "nightly" {
+		t.Errorf("the same that is no release: %+v", all)
+	}
+	if all := nightly("v8.5.2 master"); len(all) != 3 || all[0].Known() || all[1].Known() {
+		t.Errorf("another one that is no release: %+v", all)
 	}
 }

@@ -47,7 +47,8 @@ const AnnotationDeferDeleting = "tidb.pingcap.com/pvc-defer-deleting"
 const AnnotationEvictionBegun = "evictLeaderBeginTime"
 
 // AnnotationRan is the version that has run on the data of a claim, the highest one
-// where the data was read by several. It stays with the claim when the cluster is
+// where the data was read by several. A version that is no release, as nightly, comes
+// after it, as in "v8.5.2 nightly". It stays with the claim when the cluster is
 // deleted: nothing else tells then which versions can read the data.
 const AnnotationRan = "kubectl-tidb/ran-version"
 
