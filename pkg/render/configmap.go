@@ -33,18 +33,25 @@ type configured struct {
 	mounted bool
 	refused field.ErrorList
 	lacks   []plan.Gate
+	// findings are what is in use and not asked for.
+	findings []plan.Finding
 }
 
 // configMap is the ConfigMap of a component: its config file and start script.
 // The data in use is kept where it says the same, so that nothing is written,
 // and no pod restarted, for another way of saying it. Without a configuration in
-// the spec nobody has asked to change the one in use: it stays, whatever it says.
+// the spec nobody has asked to change the one in use: it stays, whatever it says, and
+// so do settings of a restore.
 func configMap(comp component, have Existing, got state.Group) (configured, error) {
 	use := inUse(comp.cluster, comp.Kind, have)
 	if other, ok := leftAlone(comp, use, have, got); ok {
 		return other, nil
 	}
-	text, err := encode(comp.config)
+	config, err := overlaid(comp.config, use.found)
+	if err != nil {
+		return configured{}, err
+	}
+	text, err := encode(config)
 	if err != nil {
 		return configured{}, err
 	}
@@ -52,6 +59,7 @@ func configMap(comp component, have Existing, got state.Group) (configured, erro
 	if err != nil {
 		return configured{}, err
 	}
+	findings := notAsked(comp, use.found, text)
 	if use.found != nil && (!comp.Configured || sameTOML(use.found.Data[keyConfig], text)) {
 		text = use.found.Data[keyConfig]
 	}
@@ -61,6 +69,9 @@ func configMap(comp component, have Existing, got state.Group) (configured, erro
 		ObjectMeta: meta(c, c.SetName(comp.Kind), c.Labels(comp.Kind)),
 		Data:       map[string]string{keyConfig: text, keyScript: script},
 	}
+	if use.found != nil && use.found.Data[keyOverlay] != "" {
+		m.Data[keyOverlay] = use.found.Data[keyOverlay]
+	}
 	switch s := comp.spec.ConfigUpdateStrategy(); {
 	case s == v1alpha1.ConfigUpdateStrategyInPlace, use.mounted && use.found == nil:
 		m.Name = first(use.name, m.Name)
@@ -69,7 +80,7 @@ func configMap(comp component, have Existing, got state.Group) (configured, erro
 	default:
 		return configured{}, fmt.Errorf("unknown config update strategy %q", s)
 	}
-	result := configured{name: m.Name, wanted: m, mounted: use.mounted && m.Name == use.name, refused: refused}
+	result := configured{name: m.Name, wanted: m, mounted: use.mounted && m.Name == use.name, refused: refused, findings: findings}
 	if there := have.ConfigMaps[m.Name]; there != nil && ofOthers(c, there) {
 		result.wanted = nil
 		if taken(there, m.Data) {

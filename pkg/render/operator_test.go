@@ -25,6 +25,8 @@ type objectsOfOperator struct {
 	sets     map[topology.Kind]*appsv1.StatefulSetSpec
 	services map[string]*corev1.Service
 	config   map[topology.Kind]map[string]any
+	// overlay is what lies over a configuration while a restore runs, as TOML.
+	overlay map[topology.Kind]string
 	// flags are what the start script executes a component with, and arguments what
 	// it appends to them.
 	flags     map[topology.Kind][]string
@@ -41,6 +43,7 @@ func basicOfOperator(t *testing.T) *objectsOfOperator {
 			topology.TiKV: {},
 			topology.TiDB: {"log": map[string]any{"file": map[string]any{"max-backups": int64(3)}}},
 		},
+		overlay: map[topology.Kind]string{},
 		flags: map[topology.Kind][]string{
 			topology.PD:   {"--data-dir=/var/lib/pd", "--advertise-peer-urls=http://${domain}:2380"},
 			topology.TiKV: {"--advertise-addr=${host}.svc:20160", "--addr=0.0.0.0:20160", "--data-dir=/var/lib/tikv"},
@@ -127,6 +130,9 @@ func (o *objectsOfOperator) existing(t *testing.T, c topology.Cluster) Existing 
 		have.ConfigMaps[c.SetName(k)] = &corev1.ConfigMap{
 			ObjectMeta: meta(c, c.SetName(k), c.Labels(k)),
 			Data:       map[string]string{keyConfig: "# in other words\n" + text, keyScript: o.script(k)},
+		}
+		if over := o.overlay[k]; over != "" {
+			have.ConfigMaps[c.SetName(k)].Data["config-file-overlay"] = over
 		}
 	}
 	return have

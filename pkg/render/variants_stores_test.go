@@ -49,6 +49,10 @@ func ofTiKV() []variant {
 			o.config[topology.TiKV]["log-level"] = "warn"
 			o.config[topology.TiKV]["pessimistic-txn"] = map[string]any{"wait-for-lock-timeout": int64(1000), "wake-up-delay-duration": int64(-1)}
 		}),
+		kv("restored", func(*v1alpha1.TiKVSpec) {}, func(o *objectsOfOperator) {
+			o.config[topology.TiKV]["gc"] = map[string]any{"ratio-threshold": -1.0}
+			o.overlay[topology.TiKV] = "[gc]\n  ratio-threshold = -1.0\n"
+		}),
 		kv("separateRaftLog", func(s *v1alpha1.TiKVSpec) { s.SeparateRaftLog = &yes }, func(o *objectsOfOperator) {
 			o.pod(topology.TiKV).Containers = slices.Insert(o.pod(topology.TiKV).Containers, 0, tailer(o, "raftlog", "raftdb.info"))
 		}),

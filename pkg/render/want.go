@@ -81,7 +81,7 @@ func wantGroup(c topology.Cluster, g topology.Group, have Existing, snap state.S
 	wanted := plan.Group{
 		Group:    g,
 		Lacks:    config.lacks,
-		Findings: comp.findings,
+		Findings: append(comp.findings, config.findings...),
 		Set:      plan.Object{Kind: "StatefulSet", Name: set.Name, Drift: setDrift(live, set), Manifest: set},
 		Template: fingerprint(set.Spec.Template),
 	}
