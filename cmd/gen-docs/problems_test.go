@@ -14,6 +14,8 @@ var (
 	tableRow = regexp.MustCompile(`^\| (\S+) \| (.+) \| (.+) \| (.+) \|$`)
 	rowID    = regexp.MustCompile(`^(pd-[AB]|tikv-11-|tidb-[SB])[0-9]`)
 	cited    = regexp.MustCompile("`((?:pkg|test)/[^`]+_test\\.go)`: `(Test\\w+)(?:/([^`]+))?`")
+	rowStart = regexp.MustCompile(`^\| *(pd-[AB]|tikv-11-|tidb-[SB])[0-9]`)
+	sentence = regexp.MustCompile("^[A-Z`].*\\.$")
 	refused  = regexp.MustCompile("^refused: `[^`]+`; ")
 	literal  = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"`)
 	// named is how tests are named by rows: pd-A3, or tidb-S7, S8, B12.
@@ -67,14 +69,20 @@ func mistakes(page string, files map[string]string) []string {
 	for line := range strings.Lines(page) {
 		cells := tableRow.FindStringSubmatch(strings.TrimSpace(line))
 		switch {
-		case cells == nil && strings.HasPrefix(line, "|") && named.MatchString(line):
+		case cells == nil && rowStart.MatchString(line):
 			found = append(found, "a row that cannot be read: "+line)
 		case cells == nil || !rowID.MatchString(cells[1]):
+			name, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " |")
+			found = append(found, absent(name, line, files)...)
 		case shown[cells[1]] != "":
 			found = append(found, cells[1]+" is there twice")
 		default:
 			shown[cells[1]] = cells[4]
 			found = append(found, unproven(cells[1], cells[4], files)...)
+			// The names of rows are keys; what they mean a reader finds only here.
+			if !sentence.MatchString(cells[2]) || !sentence.MatchString(cells[3]) {
+				found = append(found, cells[1]+" does not say in sentences what goes wrong and what is done here")
+			}
 		}
 	}
 	known := map[string]bool{}
@@ -109,7 +117,13 @@ func unproven(row, cell string, files map[string]string) []string {
 	if left := strings.ReplaceAll(cited.ReplaceAllString(rest, ""), "; ", ""); left != "" || rest == "" {
 		found = append(found, fmt.Sprintf("%s: not a list of tests: %q", row, cell))
 	}
-	for _, test := range cited.FindAllStringSubmatch(rest, -1) {
+	return append(found, absent(row, rest, files)...)
+}
+
+// absent tells which of the tests that a text names there are not.
+func absent(row, text string, files map[string]string) []string {
+	var found []string
+	for _, test := range cited.FindAllStringSubmatch(text, -1) {
 		body, ok := function(files[test[1]], test[2])
 		if !ok {
 			found = append(found, fmt.Sprintf("%s: %s has no %s", row, test[1], test[2]))
@@ -183,6 +197,8 @@ func TestB(t *testing.T) { t.Run("pd-A10", better) }
 		"no subtest":           {"pd-A2", "`pkg/a/a_test.go`: `TestA/pd-A2`", "", `has no "pd-A2"`},
 		"subtest of another":   {"pd-A2", "`pkg/a/a_test.go`: `TestB/pd-A1`", "", `has no "pd-A1"`},
 		"no test":              {"pd-A2", "refused: `spec.a`; ", "", "not a list of tests"},
+		"no sentence":          {"pd-A2", "", "| pd-A2 | It waits. | nothing | " + proof + " |", "pd-A2 does not say in sentences"},
+		"a rule, no test":      {"pd-A1", proof, "| a rule | why | `pkg/a/a_test.go`: `TestC` |", "a rule: pkg/a/a_test.go has no TestC"},
 		"words":                {"pd-A2", "surely", "", "not a list of tests"},
 		"named, not covered":   {"tidb-S8", "not covered: no", "", "names tidb-S8"},
 	} {
@@ -191,9 +207,9 @@ func TestB(t *testing.T) { t.Run("pd-A10", better) }
 			page := tt.more + "\n"
 			for _, row := range knownProblems() {
 				if cell, ok := cells[row]; !ok {
-					page += "| " + row + " | a | b | not covered: c |\n"
+					page += "| " + row + " | It waits. | It goes on. | not covered: c |\n"
 				} else if cell != "" {
-					page += "| " + row + " | a | b | " + cell + " |\n"
+					page += "| " + row + " | It waits. | It goes on. | " + cell + " |\n"
 				}
 			}
 			got := strings.Join(mistakes(page, files), "\n")
