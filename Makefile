@@ -13,7 +13,7 @@ LDFLAGS := -s -w -X github.com/kubectl-tidb/kubectl-tidb/pkg/cli/version.version
 NODE    := cd test/node && go run .
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/kubectl-tidb
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/kubectl-tidb ./cmd/kubectl-tidb
@@ -42,10 +42,19 @@ sim-exhaustive: ## every golden story of the simulation with every fault at ever
 mutate: ## change the core in one place at a time and see a test fail; some: make mutate SAMPLE=200 SEED=1
 	go run ./test/mutate -sample $(SAMPLE) -seed $(or $(SEED),1) -parallel $(PARALLEL)
 
-lint: ## format, vet and the rules of the house, the purity of the core among them
+lint: formatted ## format, vet and the rules of the house, the purity of the core among them
+	go tool -modfile=test/lint/go.mod golangci-lint run ./...
+
+# formatted is what lint and verify share.
+formatted:
 	@test -z "$$(gofmt -l cmd pkg test)" || { gofmt -l cmd pkg test; exit 1; }
 	go mod tidy -diff
-	go tool -modfile=test/lint/go.mod golangci-lint run ./...
+
+# What is there already is compared as well, so that it can be run before a commit.
+verify: formatted ## what is generated is up to date, the format is that of gofmt, go.mod is tidy
+	@state() { { git diff HEAD; git status --porcelain; } | git hash-object --stdin; }; \
+	before="$$(state)"; $(MAKE) --no-print-directory generate; \
+	test "$$before" = "$$(state)" || { git status --short; echo "make generate changes files: commit them"; exit 1; }
 
 generate: ## regenerate the CRD and the reference
 	go generate ./...
