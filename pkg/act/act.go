@@ -75,24 +75,10 @@ func (a *Actor) Do(ctx context.Context, step plan.Step) error {
 		return a.restoreStore(ctx, s)
 	case plan.ForgetRecord:
 		return a.forgetRecord(ctx, s)
-	}
-	return a.onVolumes(ctx, step)
-}
-
-// onVolumes takes a step that is about members' volumes.
-func (a *Actor) onVolumes(ctx context.Context, step plan.Step) error {
-	switch s := step.(type) {
 	case plan.ResizeClaim:
 		return a.resizeClaim(ctx, s)
 	case plan.RecreateSet:
 		return a.recreateSet(ctx, s)
-	}
-	return a.sweep(ctx, step)
-}
-
-// sweep takes a step that says what is left over, or takes it away.
-func (a *Actor) sweep(ctx context.Context, step plan.Step) error {
-	switch s := step.(type) {
 	case plan.MarkClaims:
 		return a.markClaims(ctx, s)
 	case plan.UnmarkClaims:
@@ -109,13 +95,6 @@ func (a *Actor) sweep(ctx context.Context, step plan.Step) error {
 		return a.retireFailure(ctx, s)
 	case plan.ForgetFailure:
 		return a.forgetFailure(ctx, s)
-	}
-	return a.tend(ctx, step)
-}
-
-// tend takes a step of upkeep.
-func (a *Actor) tend(ctx context.Context, step plan.Step) error {
-	switch s := step.(type) {
 	case plan.Label:
 		return a.label(ctx, s)
 	case plan.TendVolume:
@@ -135,13 +114,13 @@ func (a *Actor) database() (pd.Client, error) {
 	return nil, errors.New("ask PD: no member of it is known yet")
 }
 
-// hosts tells whether an address that PD has is the one of a member's pod. The
+// hosts reports whether an address that PD has is the one of a member's pod. The
 // cluster domain does not count, since PD keeps the address that a store was
 // started with when the domain is added to the spec later; but where the cluster
 // spans several Kubernetes clusters, the domain is all that tells namesakes
 // apart.
-func (a *Actor) hosts(k topology.Kind, member, host string) bool {
-	n, ok := a.cluster.Ordinal(k, member)
+func (a *Actor) hosts(member, host string) bool {
+	k, n, ok := a.cluster.Member(member)
 	if !ok {
 		return false
 	}

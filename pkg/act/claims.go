@@ -78,19 +78,9 @@ func (a *Actor) deleteClaim(ctx context.Context, s plan.DeleteClaim) error {
 			return err
 		}
 	}
-	err = a.kube.CoreV1().PersistentVolumeClaims(a.cluster.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{
-		// The version, too: the mark may be taken off at this moment.
-		Preconditions: &metav1.Preconditions{UID: &claim.UID, ResourceVersion: &claim.ResourceVersion},
-	})
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case apierrors.IsConflict(err):
-		return stale(object, "has just changed")
-	case err != nil:
-		return failed("delete", object, err)
-	}
-	return nil
+	// Unchanged: the mark may be taken off at this moment.
+	_, err = deleteObject(ctx, a.kube.CoreV1().PersistentVolumeClaims(a.cluster.Namespace), toDelete{object: object, live: claim, unchanged: true})
+	return err
 }
 
 // unused makes sure that no pod has the claim mounted, the member's or any
@@ -141,24 +131,38 @@ func mounts(pod *corev1.Pod, claim string) bool {
 // forgotten makes sure that PD knows nobody that the object could belong to. None
 // is whether it may say that there are no stores at all.
 func (a *Actor) forgotten(ctx context.Context, object string, k topology.Kind, member string, none bool) error {
-	if k != topology.PD && k != topology.TiKV {
-		return nil
+	switch k.Listing() {
+	case topology.AsMember:
+		return a.noMember(ctx, object, member)
+	case topology.AsStore:
+		return a.noStore(ctx, object, member, none)
 	}
+	return nil
+}
+
+// noMember makes sure that PD has no member in the pod.
+func (a *Actor) noMember(ctx context.Context, object, pod string) error {
 	client, err := a.database()
 	if err != nil {
 		return err
 	}
-	if k == topology.PD {
-		members, err := client.Members(ctx)
-		if err != nil {
-			return fmt.Errorf("read PD members: %w", err)
+	members, err := client.Members(ctx)
+	if err != nil {
+		return fmt.Errorf("read PD members: %w", err)
+	}
+	for _, m := range members.Members {
+		if a.isMember(pod, m) {
+			return stale(object, "belongs to %s, which PD still has as member %d", pod, m.ID)
 		}
-		for _, m := range members.Members {
-			if a.isMember(member, m) {
-				return stale(object, "belongs to %s, which PD still has as member %d", member, m.ID)
-			}
-		}
-		return nil
+	}
+	return nil
+}
+
+// noStore makes sure that PD has no store in the pod but tombstones.
+func (a *Actor) noStore(ctx context.Context, object, pod string, none bool) error {
+	client, err := a.database()
+	if err != nil {
+		return err
 	}
 	stores, err := client.Stores(ctx)
 	if err != nil && (!none || !errors.Is(err, pd.ErrNotBootstrapped)) {
@@ -168,8 +172,8 @@ func (a *Actor) forgotten(ctx context.Context, object string, k topology.Kind, m
 		return fmt.Errorf("read stores: %w", err)
 	}
 	for _, store := range stores {
-		if store.State != pd.StoreTombstone && a.hosts(k, member, hostOf(store.Address)) {
-			return stale(object, "belongs to %s, which PD still has as store %d", member, store.ID)
+		if store.State != pd.StoreTombstone && a.hosts(pod, hostOf(store.Address)) {
+			return stale(object, "belongs to %s, which PD still has as store %d", pod, store.ID)
 		}
 	}
 	return nil
@@ -177,7 +181,7 @@ func (a *Actor) forgotten(ctx context.Context, object string, k topology.Kind, m
 
 func (a *Actor) isMember(pod string, m pd.Member) bool {
 	for _, raw := range append(m.PeerURLs, m.ClientURLs...) {
-		if u, err := url.Parse(raw); err == nil && a.hosts(topology.PD, pod, u.Hostname()) {
+		if u, err := url.Parse(raw); err == nil && a.hosts(pod, u.Hostname()) {
 			return true
 		}
 	}

@@ -129,7 +129,7 @@ func TestHosts(t *testing.T) {
 	} {
 		a := Actor{cluster: cluster}
 		tt.c(&a.cluster)
-		if got := a.hosts(topology.TiKV, "basic-tikv-0", tt.host); got != tt.want {
+		if got := a.hosts("basic-tikv-0", tt.host); got != tt.want {
 			t.Errorf("%s: %v", tt.name, got)
 		}
 	}

@@ -3,6 +3,7 @@ package act
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -97,7 +98,6 @@ func (a *Actor) recreateSet(ctx context.Context, s plan.RecreateSet) error {
 func (a *Actor) orphan(ctx context.Context, s plan.RecreateSet, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 	object := "statefulset " + s.Name
 	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)
-	orphan := metav1.DeletePropagationOrphan
 	for range attempts {
 		live, err := client.Get(ctx, s.Name, metav1.GetOptions{})
 		switch {
@@ -117,15 +117,15 @@ func (a *Actor) orphan(ctx context.Context, s plan.RecreateSet, wanted *appsv1.S
 		if err := a.replaceable(ctx, s, live, wanted); err != nil {
 			return nil, err
 		}
-		err = client.Delete(ctx, s.Name, metav1.DeleteOptions{
-			PropagationPolicy: &orphan,
-			Preconditions:     &metav1.Preconditions{UID: &live.UID, ResourceVersion: &live.ResourceVersion},
-		})
+		found, err := deleteObject(ctx, client, toDelete{object: object, live: live, unchanged: true, propagation: metav1.DeletePropagationOrphan})
+		_, changed := errors.AsType[*Stale](err)
 		switch {
+		case err == nil && !found:
+			return nil, stale(object, "is gone")
 		case err == nil:
 			return live, nil
-		case !apierrors.IsConflict(err):
-			return nil, failed("delete", object, err)
+		case !changed:
+			return nil, err
 		}
 		if err := rest(ctx); err != nil {
 			return nil, failed("delete", object, err)

@@ -126,6 +126,22 @@ func TestRecreateSet(t *testing.T) {
 	}
 }
 
+// One that somebody has deleted with its pods is not made again on what it was like.
+func TestRecreateSetGoneMeanwhile(t *testing.T) {
+	live, wanted := sizedSet("10Gi", "20Gi")
+	w := newWorld(t, live, sized(0, "20Gi", "10Gi"), pod(topology.TiKV, 0), pod(topology.TiKV, 1))
+	w.kube.PrependReactor("delete", "statefulsets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewNotFound(appsv1.Resource("statefulsets"), live.Name)
+	})
+	var gone *Stale
+	if err := w.Do(t.Context(), anew(wanted)); !errors.As(err, &gone) || gone.Now != "is gone" {
+		t.Errorf("got %v", err)
+	}
+	if calls := w.writes(); !slices.Equal(calls, []string{"delete statefulsets"}) {
+		t.Errorf("calls %q", calls)
+	}
+}
+
 func TestRecreateSetRefuses(t *testing.T) {
 	for name, change := range map[string]func(live *appsv1.StatefulSet, claim *corev1.PersistentVolumeClaim){
 		"another one of that name": func(s *appsv1.StatefulSet, _ *corev1.PersistentVolumeClaim) { s.UID = "former" },

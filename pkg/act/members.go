@@ -7,7 +7,6 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 func (a *Actor) moveLeader(ctx context.Context, s plan.MoveLeader) error {
@@ -88,7 +87,7 @@ func (a *Actor) dispensable(s plan.RemoveMember, members *pd.Members, health []p
 	for _, m := range members.Members {
 		if m.ID != s.ID && healthy(health, m.ID) {
 			up++
-			own = own || a.here(m)
+			own = own || a.cluster.HasPDName(m.Name)
 		}
 	}
 	switch {
@@ -98,13 +97,6 @@ func (a *Actor) dispensable(s plan.RemoveMember, members *pd.Members, health []p
 		return stale("PD", "would have no quorum without %s: %d of the other %d members are healthy", s.Member, up, others)
 	}
 	return nil
-}
-
-// here: the member runs in this Kubernetes cluster, going by its name. With members
-// in others it is that of its host.
-func (a *Actor) here(m pd.Member) bool {
-	n, ok := a.cluster.Ordinal(topology.PD, m.Name)
-	return ok && (m.Name == a.cluster.PDName(n) || m.Name == a.cluster.PodHost(topology.PD, n))
 }
 
 func hasMember(m *pd.Members, id uint64) bool {

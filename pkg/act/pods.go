@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 )
@@ -16,8 +15,8 @@ import (
 // gone already: else the new pod would get the old data, and with it the old
 // trouble.
 func (a *Actor) deletePod(ctx context.Context, s plan.DeletePod) error {
-	object, pods := "pod "+s.Member, a.kube.CoreV1().Pods(a.cluster.Namespace)
-	pod, err := pods.Get(ctx, s.Member, metav1.GetOptions{})
+	object := "pod " + s.Member
+	pod, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Get(ctx, s.Member, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil
@@ -37,15 +36,7 @@ func (a *Actor) deletePod(ctx context.Context, s plan.DeletePod) error {
 			return err
 		}
 	}
-	uid := types.UID(s.UID)
-	err = pods.Delete(ctx, s.Member, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
-	}
-	if err != nil {
-		return failed("delete", object, err)
-	}
-	return nil
+	return a.replacePod(ctx, pod)
 }
 
 // going makes sure that the claims of a pod go with it: the next pod would get

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
@@ -82,17 +81,7 @@ func (a *Actor) restart(ctx context.Context, s plan.Restart) error {
 	if err != nil || !s.Stuck {
 		return err
 	}
-	uid := types.UID(s.PodUID)
-	err = a.kube.CoreV1().Pods(a.cluster.Namespace).Delete(ctx, s.Member, metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &uid},
-	})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // it has been replaced, which is what this is for
-	}
-	if err != nil {
-		return failed("delete", "pod "+s.Member, err)
-	}
-	return nil
+	return a.replacePod(ctx, pod)
 }
 
 // pod is the one that a restart was decided for.
@@ -169,20 +158,8 @@ func (a *Actor) deleteSet(ctx context.Context, s plan.DeleteSet) error {
 		// Kubernetes would delete the data with it.
 		return &callError{call: "delete " + object, err: errTakesData, final: true}
 	}
-	foreground := metav1.DeletePropagationForeground
-	err = client.Delete(ctx, s.Name, metav1.DeleteOptions{
-		Preconditions:     &metav1.Preconditions{UID: &live.UID},
-		PropagationPolicy: &foreground,
-	})
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case apierrors.IsConflict(err):
-		return stale(object, "has just changed")
-	case err != nil:
-		return failed("delete", object, err)
-	}
-	return nil
+	_, err = deleteObject(ctx, client, toDelete{object: object, live: live, propagation: metav1.DeletePropagationForeground})
+	return err
 }
 
 var errTakesData = errors.New("its persistentVolumeClaimRetentionPolicy has whenDeleted: Delete, " +

@@ -10,7 +10,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // removeStore writes the record before PD is asked, so that no removal of ours is
@@ -81,7 +80,7 @@ func (a *Actor) store(ctx context.Context, member string, id uint64) (pd.Client,
 		return nil, nil, stale(storeName(id), "is not in PD any more")
 	case err != nil:
 		return nil, nil, fmt.Errorf("read store %d: %w", id, err)
-	case !a.hosts(topology.TiKV, member, hostOf(store.Address)):
+	case !a.hosts(member, hostOf(store.Address)):
 		return nil, nil, stale(storeName(id), "is at %s, which is not %s", store.Address, member)
 	}
 	return client, store, nil

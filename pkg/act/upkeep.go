@@ -33,19 +33,9 @@ func (a *Actor) remakePod(ctx context.Context, s plan.RemakePod) error {
 	if !missing {
 		return stale(object, "has all its claims by now")
 	}
-	err = a.kube.CoreV1().Pods(a.cluster.Namespace).Delete(ctx, s.Member, metav1.DeleteOptions{
-		// The version, too: the scheduler may have found it a node since.
-		Preconditions: &metav1.Preconditions{UID: &pod.UID, ResourceVersion: &pod.ResourceVersion},
-	})
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case apierrors.IsConflict(err):
-		return stale(object, "has just changed")
-	case err != nil:
-		return failed("delete", object, err)
-	}
-	return nil
+	// Unchanged: the scheduler may have found it a node since.
+	_, err = deleteObject(ctx, a.kube.CoreV1().Pods(a.cluster.Namespace), toDelete{object: object, live: pod, unchanged: true})
+	return err
 }
 
 // missing tells whether one of the claims that the pod needs does not exist.

@@ -5,6 +5,8 @@
 // knows what exists in Kubernetes or in PD; that is package state.
 package topology
 
+import "slices"
+
 // Kind is a component of a TiDB cluster. Its value is the one of the label
 // app.kubernetes.io/component and a part of every object's name.
 type Kind string
@@ -17,28 +19,69 @@ const (
 	TiDB Kind = "tidb"
 )
 
+// Listing is where PD lists the members of a component. Who wants to take a member's
+// data away has to find out there whether anybody counts on it.
+type Listing int
+
+// Where PD lists members.
+const (
+	// Unlisted: nowhere. What is in their claims is not the database's.
+	Unlisted Listing = iota
+	// AsMember: among its own members, which vote. They are what answers as PD.
+	AsMember
+	// AsStore: among the stores, which hold the cluster's data.
+	AsStore
+)
+
+// traits are what tells a component from the others, as data. How it is scaled and
+// restarted is not among them: that is a plan.Profile.
+type traits struct {
+	kind    Kind
+	title   string
+	listing Listing
+	// endsFirst: see EndsFirst.
+	endsFirst bool
+}
+
+// components are all of them in dependency order.
+var components = []traits{
+	{kind: PD, title: "PD", listing: AsMember},
+	{kind: TiKV, title: "TiKV", listing: AsStore},
+	{kind: TiDB, title: "TiDB", endsFirst: true},
+}
+
+// traits are those of the component; of one that is not known, its name is all.
+func (k Kind) traits() traits {
+	for _, t := range components {
+		if t.kind == k {
+			return t
+		}
+	}
+	return traits{kind: k, title: string(k)}
+}
+
 // Kinds lists the components in dependency order.
-func Kinds() []Kind { return []Kind{PD, TiKV, TiDB} }
+func Kinds() []Kind {
+	kinds := make([]Kind, len(components))
+	for i, t := range components {
+		kinds[i] = t.kind
+	}
+	return kinds
+}
 
 // Title is the component's name as its makers write it.
-func (k Kind) Title() string {
-	switch k {
-	case PD:
-		return "PD"
-	case TiKV:
-		return "TiKV"
-	case TiDB:
-		return "TiDB"
-	}
-	return string(k)
-}
+func (k Kind) Title() string { return k.traits().title }
+
+// Listing is where PD lists the component's members.
+func (k Kind) Listing() Listing { return k.traits().listing }
+
+// EndsFirst reports whether the component's members can end only while the other
+// components run: when a cluster is deleted they go before the others. One that finds
+// no PD tries to reach it until it is killed.
+func (k Kind) EndsFirst() bool { return k.traits().endsFirst }
 
 // ParseKind reads a component's name as a user types it, in lower case.
 func ParseKind(s string) (Kind, bool) {
-	for _, k := range Kinds() {
-		if string(k) == s {
-			return k, true
-		}
-	}
-	return "", false
+	k := Kind(s)
+	return k, slices.Contains(Kinds(), k)
 }

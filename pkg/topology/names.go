@@ -82,6 +82,13 @@ func (c Cluster) PDName(ordinal int) string {
 	return c.PodName(PD, ordinal)
 }
 
+// HasPDName reports whether a PD member of this name runs in this Kubernetes cluster.
+// With members in others its name is that of its host.
+func (c Cluster) HasPDName(name string) bool {
+	n, ok := c.Ordinal(PD, name)
+	return ok && (name == c.PDName(n) || name == c.PodHost(PD, n))
+}
+
 // PDCtl is a command that talks to PD from one of its pods.
 func (c Cluster) PDCtl(pod, args string) string {
 	return fmt.Sprintf("kubectl exec %s -n %s -c pd -- /pd-ctl %s", pod, c.Namespace, args)
@@ -122,6 +129,17 @@ func (c Cluster) Ordinal(k Kind, host string) (int, bool) {
 		return 0, false
 	}
 	return n, true
+}
+
+// Member tells which component's member a pod's name, or a DNS name that begins with
+// it, belongs to.
+func (c Cluster) Member(host string) (Kind, int, bool) {
+	for _, k := range Kinds() {
+		if n, ok := c.Ordinal(k, host); ok {
+			return k, n, true
+		}
+	}
+	return "", 0, false
 }
 
 // Labels are the four labels that select a component's pods.

@@ -27,6 +27,45 @@ func TestOrdinal(t *testing.T) {
 	}
 }
 
+func TestMember(t *testing.T) {
+	c := Cluster{Name: "basic", Namespace: "db"}
+	for _, k := range Kinds() {
+		for _, host := range []string{c.PodName(k, 3), c.PodHost(k, 3)} {
+			if got, n, ok := c.Member(host); !ok || got != k || n != 3 {
+				t.Errorf("%s is member %d of %q, %v", host, n, got, ok)
+			}
+		}
+	}
+	for _, host := range []string{"basic-pump-0", "other-tikv-0", "basic-tikv", ""} {
+		if k, n, ok := c.Member(host); ok {
+			t.Errorf("%q is member %d of %s", host, n, k)
+		}
+	}
+}
+
+func TestHasPDName(t *testing.T) {
+	c := Cluster{Name: "basic", Namespace: "db"}
+	across := Cluster{Name: "basic", Namespace: "db", AcrossK8s: true, Domain: "a.local"}
+	for _, tt := range []struct {
+		c    Cluster
+		name string
+		want bool
+	}{
+		{c, "basic-pd-1", true},
+		{c, "basic-pd-1.basic-pd-peer.db.svc", true},
+		{c, "basic-pd-1.basic-pd-peer.other.svc", false},
+		{c, "basic-tikv-1", false},
+		{c, "pd", false},
+		{across, "basic-pd-1.basic-pd-peer.db.svc.a.local", true},
+		{across, "basic-pd-1.basic-pd-peer.db.svc.b.local", false},
+		{across, "basic-pd-1", false},
+	} {
+		if got := tt.c.HasPDName(tt.name); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
+
 func TestNames(t *testing.T) {
 	c := Cluster{Name: "basic", Namespace: "db"}
 	apart := Cluster{Name: "basic", Namespace: "db", Domain: "a.b"}
