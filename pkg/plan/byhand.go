@@ -16,8 +16,14 @@ func (sc Scene) byHand(p Profile, h hold, v verdict) verdict {
 		if o, queued := sc.before(m); queued {
 			m = o // which nobody else may wait for, since it was given up
 		}
-		if ok && g.Want == servingAgain && sc.outworn(p, m) {
+		switch {
+		case !ok || !sc.outworn(p, m):
+		case g.Want == servingAgain:
 			g.Blocked, g.Unblock = !g.fated, deletePod+m.Name
+		case !p.Stateless && !sc.Kept(m) && m.Database.Presence == state.Present:
+			// What is on one that leaves may be nowhere else: where two that leave hold
+			// most copies of a region, no other store gets it before one of them runs.
+			g.Unblock = deletePod + m.Name
 		}
 	}
 	if !p.Voters || !sc.All.PD.Leaderless && !sc.silent() {

@@ -136,6 +136,15 @@ func (sc Scene) free(p Profile, m state.Member) bool {
 	return sc.peersMissing(p, m).idle()
 }
 
+// SurelyDown reports whether there is enough evidence that a member that PD knows does
+// not serve to do to it what cannot be taken back: two kinds agree, and have done so for
+// a while, or its container does not run either. PD's word alone is wrong now and then:
+// its health check misses a member, and a heartbeat is late.
+func (sc Scene) SurelyDown(m state.Member) bool {
+	both := sc.reported(Profile{Kind: m.Kind}, m).both
+	return !both.IsZero() && !sc.All.At.Before(sc.storesHeard(m)) && (Stopped(m) || sc.All.At.Sub(both) >= settling)
+}
+
 // neverJoined reports whether a process has run for a while without joining PD, so
 // that it holds nothing that anybody counts on.
 func (sc Scene) neverJoined(p Profile, m state.Member) bool {

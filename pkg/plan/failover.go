@@ -90,6 +90,9 @@ func (sc Scene) letGo(p Profile, f topology.Failure, m state.Member) verdict {
 		return verdict{}
 	}
 	if v := sc.pursue(p.Failover.LetGo, m); !v.idle() {
+		if p.Voters && m.Database.Presence == state.Present && !sc.SurelyDown(m) {
+			return wait(sc.doubted(p, m))
+		}
 		return v
 	}
 	// With the data that it had, a voter can never serve again: marked, it is made
@@ -100,6 +103,17 @@ func (sc Scene) letGo(p Profile, f topology.Failure, m state.Member) verdict {
 		return sc.pursue([]Hook{ClaimsMarked}, m)
 	}
 	return verdict{}
+}
+
+// doubted is the gate of a voter that is to be removed from PD and may have come back.
+func (sc Scene) doubted(p Profile, m state.Member) Gate {
+	since := sc.reported(p, m).both
+	if since.IsZero() {
+		g := serving(sc, m)
+		g.Observed += "; not removed from PD: only one of Kubernetes and the database says that it is down"
+		return g
+	}
+	return sc.fated(m, "is removed from PD", since, since.Add(settling))
 }
 
 // unmarked reports whether a claim that the member had when it was given up is not

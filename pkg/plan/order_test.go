@@ -145,6 +145,11 @@ func TestByHand(t *testing.T) {
 			c.Want(tikv).Replicas, c.Member("t-tikv-3").Database.State = 3, state.StoreOffline
 			return c
 		}()},
+		{Name: "a store that crashes with the new revision is on its way out", Cluster: func() *plantest.Cluster {
+			c := plantest.New(3, 4, 2).Roll(tikv).Rolled(tikv, 3).Set(tikv, manual).Down(time.Minute, "t-tikv-3")
+			c.Want(tikv).Replicas, c.Member("t-tikv-3").Database.State = 3, state.StoreOffline
+			return c
+		}()},
 		{Name: "PD cannot be asked, and one that is not wanted crashes", Cluster: func() *plantest.Cluster {
 			c := plantest.New(3, 0, 0).Roll(pd).Set(pd, manual).Down(time.Minute, "t-pd-2")
 			c.Seen.PD = state.PD{Problem: "PD does not answer"}

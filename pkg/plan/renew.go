@@ -99,8 +99,18 @@ func (sc Scene) lasting(p Profile) verdict {
 }
 
 func (sc Scene) renewable(p Profile, m state.Member) bool {
-	return p.BeforeRenew != nil && sc.Kept(m) && len(m.Claims) > 0 &&
+	return p.BeforeRenew != nil && (sc.Kept(m) || sc.holdsUp(m)) && len(m.Claims) > 0 &&
 		m.Pod != nil && !m.Pod.Terminating && sc.beyond(p, m)
+}
+
+// holdsUp reports whether Kubernetes makes no pod of another member before this one is
+// Ready, and the database counts on the other one. What is on two stores that leave may
+// be nowhere else, and no third one gets it before one of them runs.
+func (sc Scene) holdsUp(m state.Member) bool {
+	return slices.ContainsFunc(sc.Got.Running(), func(o state.Member) bool {
+		first, queued := sc.before(o)
+		return queued && first.Ordinal == m.Ordinal && alive(o)
+	})
 }
 
 // beyond: nothing that the member's process does can bring it back. A tombstone

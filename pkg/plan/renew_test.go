@@ -133,6 +133,11 @@ func TestRenew(t *testing.T) {
 			buried("t-tikv-1", func(m *state.Member) { m.Claims[0].Marked = false }),
 			buried("t-tikv-2", func(m *state.Member) { m.Claims[0].Marked = false }))},
 		{Name: "a store is a tombstone, another one is down", Cluster: with(buried("t-tikv-1"), func(c *plantest.Cluster) { c.Down(time.Minute, "t-tikv-2") })},
+		{Name: "a store is a tombstone that nobody wants, and Kubernetes makes no pod of another one before it", Cluster: with(buried("t-tikv-2"), func(c *plantest.Cluster) {
+			c.Set(tikv, func(s *state.Set) { s.Ordered = true })
+			c.Down(time.Hour, "t-tikv-3").Member("t-tikv-3").Pod = nil
+			c.Member("t-tikv-3").Database.State, c.Want(tikv).Replicas = state.StoreOffline, 2
+		})},
 		{Name: "PD has forgotten a store", Cluster: with(removed("t-tikv-1"))},
 		{Name: "PD has forgotten the last store", Cluster: with(removed("t-tikv-3"))},
 		{Name: "PD has forgotten the last store, more are wanted", Cluster: with(removed("t-tikv-3"), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 6 })},
