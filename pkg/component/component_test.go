@@ -289,6 +289,15 @@ func TestTiKVRemove(t *testing.T) {
 		{Name: "evicting, out of time", Cluster: in(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", 5*time.Minute, 3) })},
 		{Name: "disconnected", Cluster: in(tikv, be(state.StoreDisconnected), func(c *plantest.Cluster) { c.Seen.PD.UpStores-- })},
 		{Name: "down", Cluster: in(tikv, be(state.StoreDown), func(c *plantest.Cluster) { c.Seen.PD.UpStores-- })},
+		{Name: "disconnected, and it may serve, too few others up", Cluster: in(tikv, be(state.StoreDisconnected), func(c *plantest.Cluster) { c.Seen.PD.UpStores = 2 })},
+		{Name: "disconnected, and its process does not run, too few others up", Cluster: in(tikv, func(c *plantest.Cluster) {
+			c.Down(time.Minute, "t-tikv-3")
+			c.Seen.PD.UpStores = 2
+		})},
+		{Name: "PD has yet to notice that another one that leaves has no pod", Cluster: in(tikv, func(c *plantest.Cluster) {
+			c.Want(tikv).Replicas = 2
+			c.Member("t-tikv-2").Pod.Terminating = true
+		})},
 		{Name: "down, too few others", Cluster: in(tikv, be(state.StoreDown), func(c *plantest.Cluster) { c.Seen.PD.UpStores = 2 })},
 		{Name: "up, too few others", Cluster: in(tikv, func(c *plantest.Cluster) { c.Seen.PD.MaxReplicas = 5 })},
 		{Name: "offline", Cluster: in(tikv, offline)},

@@ -59,6 +59,13 @@ func TestOfflineStores(t *testing.T) {
 			g.Members = nil
 			c.Seen.Groups[tidb] = g
 		})},
+		{Name: "recorded, PD was never asked, to be suspended", Cluster: at(recorded(state.StoreUp), func(c *plantest.Cluster) {
+			c.Want(tikv).Suspend, c.Want(tidb).Suspend = true, true
+			c.Set(tidb, func(s *state.Set) { *s = state.Set{} })
+			g := c.Seen.Groups[tidb]
+			g.Members = nil
+			c.Seen.Groups[tidb] = g
+		})},
 		{Name: "recorded, PD was never asked, wanted", Cluster: at(recorded(state.StoreUp))},
 		{Name: "recorded, PD was never asked, not wanted", Cluster: in(tikv, recorded(state.StoreUp))},
 		{Name: "recorded, and a tombstone", Cluster: in(tikv, recorded(state.StoreTombstone))},

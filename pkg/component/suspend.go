@@ -69,6 +69,20 @@ var claimsKept = plan.Hook{
 	Observed: func(sc plan.Scene, _ state.Member) string { return pdState(sc) },
 }
 
+// removalsSettled forgets a removal that was recorded and that PD was never asked for. It
+// begins anew when the component is resumed. As long as it is recorded, a person who
+// takes that store offline meanwhile would be taken for us, and it would be taken back.
+var removalsSettled = plan.Hook{
+	Want: "no removals that were only recorded",
+	Done: func(sc plan.Scene, m state.Member) bool {
+		_, ours := sc.All.Removal(m.Database.ID)
+		return !ours || m.Database.Presence != state.Present || leaving(m)
+	},
+	Step: func(_ plan.Scene, m state.Member) plan.Step {
+		return plan.ForgetRecord{Member: m.Name, StoreID: m.Database.ID, Record: state.RecordRemoval}
+	},
+}
+
 func anyMarked(m state.Member) bool {
 	for _, c := range m.Claims {
 		if c.Marked {

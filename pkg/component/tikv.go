@@ -21,10 +21,10 @@ func TiKV() plan.Profile {
 		Standing:      []plan.Hook{storeRestored, leadersAllowed, evictionForgotten},
 		BeforeRestart: []plan.Hook{leadersBack, leadersEvicted},
 		BeforeRemove: []plan.Hook{
-			notJoining, enoughStores, rulesRead, rulesKept, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.ClaimsMarked,
+			notJoining, enoughStores, othersRun, rulesRead, rulesKept, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.ClaimsMarked,
 		},
 		BeforeRenew:   []plan.Hook{evictionEnded, plan.ClaimsMarked},
-		BeforeSuspend: []plan.Hook{buriedMarked, claimsKept, evictionsEnded},
+		BeforeSuspend: []plan.Hook{buriedMarked, claimsKept, removalsSettled, evictionsEnded},
 		Abandoned:     takenOffline,
 		Failover: &plan.Failover{
 			Period: func(sc plan.Scene) time.Duration { return sc.All.PD.MaxStoreDown + failoverPeriod },
@@ -78,7 +78,8 @@ var storeRestored = plan.Hook{
 // enoughStores: PD would never finish moving regions away from a store that it
 // needs for a full set of replicas. Those above it that leave as well are taken
 // for gone. PD itself counts stores that are silent, as long as nobody has taken
-// them offline; of a store that does not serve no more than that is asked.
+// them offline; of a store that surely does not serve no more than that is asked.
+// One that PD has missed a heartbeat of may serve, and hold one of three copies.
 var enoughStores = plan.Hook{
 	Want: "enough other stores",
 	Refuse: func(sc plan.Scene, m state.Member) string {
@@ -86,24 +87,53 @@ var enoughStores = plan.Hook{
 		if leaving(m) {
 			return ""
 		}
-		if m.Database.State != state.StoreUp {
+		if silent(sc, m) {
 			if others := pd.Stores - 1; others < pd.MaxReplicas {
 				return fmt.Sprintf("%d other stores, max-replicas %d", others, pd.MaxReplicas)
 			}
 			return ""
 		}
-		others := pd.UpStores - 1
-		for _, o := range sc.Got.Members {
-			if o.Ordinal > m.Ordinal && !sc.Kept(o) && o.Database.State == state.StoreUp {
-				others--
-			}
-		}
+		others := upBeside(sc, m, func(state.Member) bool { return true })
 		if others < pd.MaxReplicas {
 			return fmt.Sprintf("%d other stores up, max-replicas %d", others, pd.MaxReplicas)
 		}
 		return ""
 	},
 	Unblock: "ask for more replicas, or lower max-replicas in PD first",
+}
+
+// upBeside is how many stores are up besides one and those above it that leave as well,
+// not counting members of ours that count says no of.
+func upBeside(sc plan.Scene, m state.Member, count func(state.Member) bool) int {
+	others := sc.All.PD.UpStores
+	for _, o := range sc.Got.Members {
+		leaves := o.Ordinal == m.Ordinal || o.Ordinal > m.Ordinal && !sc.Kept(o)
+		if o.Database.State == state.StoreUp && (leaves || !count(o)) {
+			others--
+		}
+	}
+	return others
+}
+
+// othersRun waits for stores that PD calls Up yet though their processes have ended: it
+// hears of that 20 s later. One of them may hold one of three copies, and so may this one.
+var othersRun = plan.Hook{
+	Want: enoughStores.Want,
+	Done: func(sc plan.Scene, m state.Member) bool {
+		return leaving(m) || silent(sc, m) || upBeside(sc, m, runs) >= sc.All.PD.MaxReplicas
+	},
+	Observed: func(sc plan.Scene, m state.Member) string {
+		return fmt.Sprintf("%d other stores run, max-replicas %d", upBeside(sc, m, runs), sc.All.PD.MaxReplicas)
+	},
+}
+
+func runs(m state.Member) bool {
+	return !plan.Stopped(m) && !m.Pod.Terminating
+}
+
+// silent reports whether a store surely does not serve.
+func silent(sc plan.Scene, m state.Member) bool {
+	return m.Database.State == state.StoreDown || m.Database.State != state.StoreUp && sc.SurelyDown(m)
 }
 
 var storeOffline = plan.Hook{
