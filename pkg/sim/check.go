@@ -43,6 +43,7 @@ type sighting struct {
 	owner    [limit]uint64   // the store of an ordinal
 	lastUp   [3][limit]int64 // when a member served last
 	gone     [3][limit]bool  // the database has let go of it for good
+	hidden   [3][limit]bool  // nobody could know whether it serves
 	revision [3][limit]string
 	outdated [3]bool // a pod has yet to be replaced, or a template to be applied
 	quorum   bool
@@ -91,7 +92,7 @@ func (w *World) sightMembers(s *sighting) {
 		s.outdated[k] = set.exists && set.spec.template != w.Intent.Template[k]
 		for i := range limit {
 			s.serves[k][i], s.inSight[k][i] = w.serves(kind(k), i), w.inSight(kind(k), i)
-			s.gone[k][i] = w.gone(kind(k), i)
+			s.gone[k][i], s.hidden[k][i] = w.gone(kind(k), i), w.unknowable(kind(k), i)
 			s.marked[k][i] = w.claims[k][i] != nil && w.claims[k][i].marked
 			s.going[k][i] = w.going(kind(k), i)
 			if p := w.pods[k][i]; p != nil {

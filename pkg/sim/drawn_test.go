@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -161,4 +162,105 @@ func TestRemovalOfMemberThatIsGone(t *testing.T) {
 	if found := w.judge(plan.RemoveMember{Member: "basic-pd-2", ID: w.pd.memberAt(2).id}); len(found) < 2 {
 		t.Errorf("the removal of a member that is wanted: %v", found)
 	}
+}
+
+// PD's health check misses a voter that was given up and has just come back. It is not
+// removed on one word: it votes again. (seed 1795338593455)
+func TestReturnedVoterThatPDMisses(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true})
+	w.lose(w.pods[pd][1], 900)
+	w.When(func(w *World) bool { return w.failure(pd, "basic-pd-1") != nil }, func() {
+		w.pods[pd][1].lost = w.t
+		w.pd.memberAt(1).unheard, w.pods[pd][1].unreachable = w.t+90, w.t+90
+		w.kill()
+	})
+	_, _ = w.Drive(time.Hour)
+	for w.pods[pd][1] == nil || !w.pods[pd][1].ready {
+		w.Pass(1)
+	}
+	_, _ = w.Drive(time.Hour)
+	neverTold(t, w, "remove PD member")
+	fine(t, w)
+}
+
+// PD does not hear of a store that is to leave, and the process of another one that
+// leaves has just ended. The store may hold one of the last copies: it is not taken
+// offline on PD's word alone. (seed 1795338466241)
+func TestSilentStoreLeavesBesideOneThatIsDown(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
+	w.ownStore(4).muffled = w.t + 400
+	buried := w.ownStore(1)
+	w.wipe(buried)
+	buried.state = state.StoreTombstone
+	w.Pass(30)
+	w.Scale(topology.TiKV, 3)
+	w.OnStep("delete pod basic-tikv-1", func() { w.remove(w.pods[tikv][3]) })
+	_, _ = w.Drive(5 * time.Minute)
+	fine(t, w)
+}
+
+// Two stores that are to leave crash with a template that is wanted no more, and the
+// user replaces pods himself. What is on both of them no other store gets before one
+// runs, so he is told to delete their pods. (seeds 1795338456828, 1795338475477)
+func TestManualStoresThatLeaveAndCrash(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
+	w.Upgrade("v2-crashing", topology.TiKV)
+	w.Manual(topology.TiKV)
+	w.OnStep("update StatefulSet", func() {
+		for i := range 5 {
+			w.remove(w.pods[tikv][i])
+		}
+	})
+	_, _ = w.Drive(20 * time.Minute)
+	w.Upgrade("v3", topology.TiKV)
+	w.Scale(topology.TiKV, 3)
+	fine(t, w)
+}
+
+// A store that is a tombstone crashes, nobody wants it, and with OrderedReady Kubernetes
+// makes no pods of the two above it, which leave as well and have regions that are
+// nowhere else. It gets new data, so that those two run once more. (seed 1795338469550)
+func TestTombstoneHoldsUpStoresThatLeave(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 6, TiDB: 1, Ordered: [3]bool{tikv: true}})
+	w.Scale(topology.TiKV, 3)
+	for _, i := range []int{4, 5} {
+		w.ownStore(i).state = state.StoreOffline
+		w.removals = append(w.removals, state.Removal{StoreID: w.ownStore(i).id, Member: w.names[tikv][i], Since: w.Now()})
+		w.pods[tikv][i] = nil
+	}
+	w.wipe(w.ownStore(3))
+	w.ownStore(3).state = state.StoreTombstone
+	w.claims[tikv][3].marked = true
+	w.halt(w.pods[tikv][3], 1)
+	fine(t, w)
+}
+
+// A removal was recorded and PD was not asked when the component is suspended. The
+// record is gone then. (seed 1795338475408)
+func TestSuspendedBetweenRecordAndRemoval(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+	w.Scale(topology.TiKV, 3)
+	w.removals = append(w.removals, state.Removal{StoreID: w.ownStore(3).id, Member: w.names[tikv][3], Since: w.Now()})
+	w.Suspend(topology.TiKV, topology.TiDB)
+	_, _ = w.Drive(time.Hour)
+	fine(t, w)
+	w.Suspend()
+	fine(t, w)
+}
+
+// Kubernetes sees the host of a TiDB server again while the record that the server was
+// given up is on its way. (seeds 1795338588597, 1795338593635, 1795338593965)
+func TestServerComesIntoSightWhenItIsGivenUp(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 2, Failover: true})
+	w.pods[tidb][0].unseen = w.t + 3600
+	w.OnStep("give up basic-tidb-0", func() {
+		w.pods[tidb][0].unseen = w.t
+		w.Pass(30)
+	})
+	_, _ = w.Drive(time.Hour)
+	if !told(w, "give up basic-tidb-0") {
+		t.Error(w.Transcript())
+	}
+	w.Intent.Recover = true
+	fine(t, w)
 }

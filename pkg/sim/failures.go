@@ -98,8 +98,8 @@ func (w *World) judgeFailure(s plan.RecordFailure, say sayer) {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	w.Soft.Failovers++
-	if w.unknowable(k, i) {
-		return
+	if w.seen.hidden[k][i] {
+		return // what has come back since the look no engine could know
 	}
 	if w.served(k, i) {
 		say("failover", "it serves")
@@ -138,7 +138,7 @@ func (w *World) judgeFailedPod(k kind, i int, p *pod, say sayer) {
 // asked only through that host's kubelet. Kubernetes itself replaces such a pod.
 func (w *World) unknowable(k kind, i int) bool {
 	p := w.pods[k][i]
-	return k == tidb && p != nil && !p.ready && w.portAnswers(i) != state.Answered && w.seen.at-p.since >= failoverAfter[k]
+	return k == tidb && p != nil && !p.ready && w.portAnswers(i) != state.Answered && w.t-p.since >= failoverAfter[k]
 }
 
 // vouched: another member serves with the update revision.
