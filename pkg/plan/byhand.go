@@ -16,28 +16,29 @@ func (sc Scene) byHand(p Profile, h hold, v verdict) verdict {
 		if o, queued := sc.before(m); queued {
 			m = o // which nobody else may wait for, since it was given up
 		}
-		switch {
-		case !ok || !sc.outworn(p, m):
-		case g.Want == servingAgain:
+		if ok && g.Want == servingAgain && sc.outworn(p, m) {
 			g.Blocked, g.Unblock = !g.fated, deletePod+m.Name
-		case !p.Stateless && !sc.Kept(m) && m.Database.Presence == state.Present:
-			// What is on one that leaves may be nowhere else: where two that leave hold
-			// most copies of a region, no other store gets it before one of them runs.
-			g.Unblock = deletePod + m.Name
 		}
 	}
-	if !p.Voters || !sc.All.PD.Leaderless && !sc.silent() {
-		return v
-	}
-	// Without a quorum those that are to leave have to vote once more, too.
 	for _, m := range sc.Got.Running() {
-		if sc.outworn(p, m) {
+		if sc.oncemore(p, m) && sc.outworn(p, m) {
 			g := serving(sc, m)
 			g.Blocked, g.Unblock = true, deletePod+m.Name
 			v.gates = append(v.gates, g)
 		}
 	}
 	return v
+}
+
+// oncemore reports whether a member has to serve though nobody waits for it by name.
+// Without a quorum those that are to leave have to vote once more, too. A store that
+// leaves may hold regions with others that leave and do not serve either: no other store
+// gets those before one of them runs.
+func (sc Scene) oncemore(p Profile, m state.Member) bool {
+	if p.Voters {
+		return sc.All.PD.Leaderless || sc.silent()
+	}
+	return !p.Stateless && !sc.Kept(m) && alive(m)
 }
 
 // silent: PD does not answer, and none of its members here is ready. They crash too

@@ -217,6 +217,23 @@ func TestManualStoresThatLeaveAndCrash(t *testing.T) {
 	fine(t, w)
 }
 
+// The same of stores that run, do not serve, and wait for the one above them to leave.
+// (seed 1795400007217)
+func TestManualStoresThatLeaveAndAreDeaf(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 6, TiDB: 1})
+	w.Manual(topology.TiKV)
+	w.Upgrade("v2-deaf", topology.TiKV)
+	w.OnStep("update StatefulSet", func() {
+		for i := 3; i < 6; i++ {
+			w.remove(w.pods[tikv][i])
+		}
+	})
+	_, _ = w.Drive(20 * time.Minute)
+	w.Upgrade("v3", topology.TiKV)
+	w.Scale(topology.TiKV, 3)
+	fine(t, w)
+}
+
 // A store that is a tombstone crashes, nobody wants it, and with OrderedReady Kubernetes
 // makes no pods of the two above it, which leave as well and have regions that are
 // nowhere else. It gets new data, so that those two run once more. (seed 1795338469550)
