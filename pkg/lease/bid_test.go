@@ -43,6 +43,9 @@ func TestBid(t *testing.T) {
 		}
 		first.stop() // as kill -9 does: it renews no more
 		for since := time.Now(); ; time.Sleep(time.Second) {
+			if time.Since(since) > 2*duration {
+				t.Fatal("nobody takes over")
+			}
 			if held, _ := bid.Try(t.Context()); held != nil {
 				if took := time.Since(since); took < duration-renewEvery || took > duration+3*time.Second {
 					t.Errorf("took over after %v", took)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/client-go/kubernetes/fake"
@@ -91,6 +92,24 @@ func TestReplicasWithOtherClocks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a stepped bid got is renewed by who owns the clock, and by nothing else.
+func TestSteppedIsNotRenewedByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := api()
+		a := newReplica(client, "ann", time.Now())
+		a.second(t)
+		client.ClearActions()
+		time.Sleep(2 * renewEvery)
+		synctest.Wait()
+		if n := len(client.Actions()); n > 0 {
+			t.Errorf("%d requests", n)
+		}
+		if err := a.held.Release(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // A lease that rests is given back when it would have to be renewed, by the clock of

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 func acquire(t *testing.T, client *fake.Clientset, who string) *Held {
@@ -34,6 +36,12 @@ func TestAcquireRenewRelease(t *testing.T) {
 		first := get(t, client)
 		if got := *first.Spec.HolderIdentity; got != someone("ann").String() {
 			t.Errorf("holder %q", got)
+		}
+		if first.Labels[topology.LabelInstance] != "basic" || first.Annotations != nil {
+			t.Errorf("labels %v, annotations %v", first.Labels, first.Annotations)
+		}
+		if s := first.Spec; *s.LeaseDurationSeconds != 15 || *s.LeaseTransitions != 0 || !s.AcquireTime.Equal(s.RenewTime) || s.RenewTime.Time.IsZero() {
+			t.Errorf("got %+v", s)
 		}
 		if len(first.OwnerReferences) != 1 || first.OwnerReferences[0].UID != "tc-uid" {
 			t.Errorf("the lease would outlive its TidbCluster: %v", first.OwnerReferences)
@@ -214,7 +222,7 @@ func TestUnreachable(t *testing.T) {
 				switch took := time.Since(begun); {
 				case tt.lost != (h.Context().Err() != nil):
 					t.Errorf("lost: %v", context.Cause(h.Context()))
-				case tt.lost && (took > renewWithin || took < renewEvery):
+				case tt.lost && took != renewWithin-retryEvery:
 					t.Errorf("gave up after %v", took)
 				case tt.lost && !strings.Contains(context.Cause(h.Context()).Error(), "connection refused"):
 					t.Errorf("cause %v", context.Cause(h.Context()))

@@ -21,6 +21,7 @@ type line struct {
 	typed.CoordinationV1Interface
 	typed.LeaseInterface
 	deaf, cut bool
+	asked     func(context.Context) // told of each update; nil: nobody is
 }
 
 func connect(kube kubernetes.Interface) *line {
@@ -46,6 +47,9 @@ func (l *line) Create(ctx context.Context, n *coordinationv1.Lease, o metav1.Cre
 }
 
 func (l *line) Update(ctx context.Context, n *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+	if l.asked != nil {
+		l.asked(ctx)
+	}
 	if l.cut {
 		return nil, errUnheard
 	}

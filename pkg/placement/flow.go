@@ -36,16 +36,16 @@ func newNetwork(rules []state.PlacementRule, stores []state.Store) *network {
 			if !Matches(r, s) {
 				continue
 			}
-			where, isolated := place(r, s)
-			if !isolated {
-				n.room[from][nodes[i]] = 1
-				continue
+			before := from
+			if isolates(r) {
+				where := place(r, s)
+				if _, ok := places[where]; !ok {
+					places[where] = n.node()
+					n.room[from][places[where]] = 1
+				}
+				before = places[where]
 			}
-			if _, ok := places[where]; !ok {
-				places[where] = n.node()
-				n.room[from][places[where]] = 1
-			}
-			n.room[places[where]][nodes[i]] = 1
+			n.room[before][nodes[i]] = 1
 		}
 	}
 	return n

@@ -60,18 +60,20 @@ func label(s state.Store, key string) string {
 	return ""
 }
 
-// place is where a store is, as far as a rule's isolation level tells: the values of
-// the location labels down to that level. A label that is missing counts as a value
-// too. It is "" and false for a rule without isolation.
-func place(rule state.PlacementRule, s state.Store) (string, bool) {
-	if rule.IsolationLevel == "" || len(rule.LocationLabels) == 0 {
-		return "", false
-	}
+// isolates reports whether a rule wants no two of its copies in the same place.
+func isolates(rule state.PlacementRule) bool {
+	return rule.IsolationLevel != "" && len(rule.LocationLabels) > 0
+}
+
+// place is where a store is, as far as the isolation level of a rule that isolates
+// tells: the values of the location labels down to that level. A label that is missing
+// counts as a value too.
+func place(rule state.PlacementRule, s state.Store) string {
 	// PD takes a level that is no location label for the widest one.
 	level := max(slices.Index(rule.LocationLabels, rule.IsolationLevel), 0)
 	values := make([]string, level+1)
 	for i, key := range rule.LocationLabels[:level+1] {
 		values[i] = cmp.Or(label(s, key), "(none)")
 	}
-	return strings.Join(values, "/"), true
+	return strings.Join(values, "/")
 }

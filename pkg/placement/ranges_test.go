@@ -34,6 +34,7 @@ func TestByRange(t *testing.T) {
 		"two for all keys":          {[]placement.Rule{ranged("pd", "b", "", "", 3), ranged("pd", "a", "", "", 1)}, []string{"pd/a pd/b"}},
 		"one for a range in it":     {[]placement.Rule{ranged("pd", "a", "", "", 3), ranged("pd", "b", "k", "m", 1)}, []string{"pd/a", "pd/a pd/b"}},
 		"one up to the end":         {[]placement.Rule{ranged("pd", "a", "", "", 3), ranged("pd", "b", "k", "", 1)}, []string{"pd/a", "pd/a pd/b"}},
+		"only for a range":          {[]placement.Rule{ranged("pd", "a", "k", "m", 3)}, []string{"pd/a"}},
 		"ranges side by side":       {[]placement.Rule{ranged("pd", "a", "", "k", 3), ranged("pd", "b", "k", "", 1)}, []string{"pd/a", "pd/b"}},
 		"ranges that overlap":       {[]placement.Rule{ranged("pd", "a", "", "m", 3), ranged("pd", "b", "k", "", 1)}, []string{"pd/a", "pd/a pd/b", "pd/b"}},
 		"the same for many tables":  {[]placement.Rule{ranged("pd", "a", "", "", 3), ranged("t1", "x", "k", "l", 1), ranged("t2", "x", "m", "n", 1)}, []string{"pd/a", "pd/a t1/x"}},

@@ -34,9 +34,6 @@ func Short(sets [][]state.PlacementRule, stay []state.Store, leaves state.Store)
 	all := append(slices.Clone(stay), leaves)
 	for _, set := range sets {
 		set = concerned(set, all, leaves)
-		if len(set) == 0 {
-			continue
-		}
 		left := newNetwork(set, stay)
 		if left.fill() < newNetwork(set, all).fill() {
 			return shortage(set, left.short(), stay), true
@@ -84,8 +81,10 @@ func shortage(set []state.PlacementRule, short []bool, stay []state.Store) Short
 			continue
 		}
 		found.Stores++
-		where, isolated := place(found.Rules[0], s)
-		if isolated && len(found.Rules) == 1 && !slices.Contains(found.Places, where) {
+		if len(found.Rules) > 1 || !isolates(found.Rules[0]) {
+			continue
+		}
+		if where := place(found.Rules[0], s); !slices.Contains(found.Places, where) {
 			found.Places = append(found.Places, where)
 		}
 	}

@@ -69,6 +69,22 @@ func (b *builder) binary(of string) string {
 	return filepath.Join(b.dir, strings.ReplaceAll(of, "/", "-")+".test")
 }
 
+// uses are the packages that a package's tests are compiled with, its own among
+// them: only their mutants can make a difference to these tests.
+func (b *builder) uses(ctx context.Context, of string) (map[string]bool, error) {
+	out, err := b.run(ctx, "list", "-test", "-deps", "-f", "{{.Dir}}", "./"+of)
+	if err != nil {
+		return nil, fmt.Errorf("list what the tests of %s use: %w\n%s", of, err, out)
+	}
+	uses := map[string]bool{}
+	for dir := range strings.Lines(out) {
+		if p, err := filepath.Rel(b.root, strings.TrimSpace(dir)); err == nil {
+			uses[filepath.ToSlash(p)] = true
+		}
+	}
+	return uses, nil
+}
+
 // overlay writes the files with mutants in them, without those that are broken.
 func (b *builder) overlay(broken map[int]bool) (map[string]woven, error) {
 	in := map[string][]int{}

@@ -1,4 +1,4 @@
-// Command mutate proves that the tests of the core can fail. It changes the core
+// Command mutate proves that the tests of what decides can fail. It changes the code
 // in one small place at a time (a mutant), runs the tests against it, and lists
 // the mutants that no test has noticed.
 //
@@ -71,7 +71,7 @@ func run(ctx context.Context, o options) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	all, err := Mutants(root, core)
+	all, err := Mutants(root, deciding)
 	if err != nil {
 		return false, err
 	}

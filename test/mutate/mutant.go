@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"os"
@@ -53,7 +54,7 @@ func Mutants(root string, packages []string) ([]Mutant, error) {
 			return nil, fmt.Errorf("%s: there are no Go files; run it in the root of the module", p)
 		}
 		for _, path := range files {
-			if strings.HasSuffix(path, "_test.go") {
+			if strings.HasSuffix(path, "_test.go") || !everywhere(path) {
 				continue
 			}
 			source, err := os.ReadFile(path)
@@ -68,6 +69,21 @@ func Mutants(root string, packages []string) ([]Mutant, error) {
 		}
 	}
 	return all, nil
+}
+
+// everywhere reports whether a file is compiled for this operating system and for all
+// others. No test here runs what is for others, and what is for this one only asks
+// the system for what no test can have it answer.
+func everywhere(path string) bool {
+	dir, name := filepath.Split(path)
+	others := build.Default
+	others.GOOS = "others"
+	for _, system := range []build.Context{build.Default, others} {
+		if built, err := system.MatchFile(dir, name); err != nil || !built {
+			return false
+		}
+	}
+	return true
 }
 
 // Mutate finds the mutants of one file.

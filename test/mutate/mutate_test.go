@@ -15,6 +15,8 @@ const most = 3
 var hooks = []string{"a", "b"}
 
 func f(n int, ok bool) bool {
+	defer cancel()
+	defer done()
 	if n < most && ok {
 		return true
 	}
@@ -46,6 +48,7 @@ func TestMutants(t *testing.T) {
 	want := []string{
 		`hooks: var hooks = []string{["a", => nothing]"b"}`,
 		`hooks: var hooks = []string{"a"[, "b" => nothing]}`,
+		`f: [defer done() => nothing]`,
 		`f: if [n < most && ok => !(n < most && ok)] {`,
 		`f: if [n < most && => nothing]ok {`,
 		`f: if n [< => <=] most && ok {`,
@@ -88,7 +91,7 @@ func TestMutants(t *testing.T) {
 // have the same one: an explanation of one would excuse the other.
 func TestKeys(t *testing.T) {
 	root := filepath.Join("..", "..")
-	all, err := Mutants(root, core)
+	all, err := Mutants(root, deciding)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,5 +180,23 @@ func TestChoose(t *testing.T) {
 	}
 	if same || len(one) != 10 || len(choose(all, options{})) != 100 {
 		t.Error(one, other)
+	}
+}
+
+// Files for one operating system, or for all others, have no mutants.
+func TestEverywhere(t *testing.T) {
+	f := "package p\n\nfunc f(n int) bool { return n > 0 }\n"
+	root := written(t, map[string]string{
+		"p/p.go": f, "p/p_linux.go": f, "p/p_darwin.go": f, "p/p_windows.go": f, "p/p_test.go": f,
+		"p/other.go": "//go:build !linux && !darwin\n\n" + f,
+	})
+	all, err := Mutants(root, []string{"p"})
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d mutants, %v", len(all), err)
+	}
+	for _, m := range all {
+		if m.File != "p/p.go" {
+			t.Error(m.Key)
+		}
 	}
 }

@@ -21,21 +21,23 @@ const (
 	NotCompiling
 )
 
-// core are the packages that mutants are made of. Their own tests take no time.
-var core = []string{"pkg/plan", "pkg/component", "pkg/placement", "pkg/state"}
+// deciding are the packages that mutants are made of: the core, and those at the
+// edge that decide something, such as what counts as evidence, and who drives.
+var deciding = []string{"pkg/plan", "pkg/component", "pkg/placement", "pkg/state", "pkg/observe", "pkg/lease"}
 
 // suite is the tests of a package.
 type suite struct {
 	of   string   // the package
 	args []string // of its tests
 	cpu  time.Duration
+	uses map[string]bool // packages whose code its tests can reach
 }
 
 // suites are what judges a mutant: the tables, and then the simulation, with
 // enough random stories to be worth the time, which end with the first that fails.
 func suites(seeds int) []suite {
 	var all []suite
-	for _, p := range core {
+	for _, p := range deciding {
 		all = append(all, suite{of: p})
 	}
 	return append(all, suite{of: "pkg/sim", args: []string{"-seeds", strconv.Itoa(seeds), "-enough", "1"}})
@@ -78,12 +80,16 @@ func (b *Bench) Build(ctx context.Context, mutants []Mutant) (err error) {
 			return fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", s.of, err, out)
 		}
 		s.cpu = c.UserTime() + c.SystemTime()
+		if s.uses, err = b.builder.uses(ctx, s.of); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // Test runs the tests against one of the mutants, by its index: those of its own
-// package first, since most mutants are killed by them.
+// package first, since most mutants are killed by them, then all others that it can
+// make a difference to.
 func (b *Bench) Test(ctx context.Context, i int) (Verdict, error) {
 	number := i + 1
 	if b.broken[number] {
@@ -92,7 +98,7 @@ func (b *Bench) Test(ctx context.Context, i int) (Verdict, error) {
 	of := b.builder.mutants[number].Package()
 	for _, own := range []bool{true, false} {
 		for _, s := range b.Suites {
-			if own != (s.of == of) {
+			if own != (s.of == of) || !own && !s.uses[of] {
 				continue
 			}
 			_, out, err := b.run(ctx, s, number)

@@ -102,6 +102,9 @@ func TestBench(t *testing.T) {
 	if err := b.Build(t.Context(), mutants); err != nil {
 		t.Fatal(err)
 	}
+	if b.Suites[0].uses["p"] || !b.Suites[1].uses["p"] {
+		t.Errorf("the tests of q use %v, those of p %v", b.Suites[0].uses, b.Suites[1].uses)
+	}
 	want := map[string]Verdict{
 		"swap: if [ok => !(ok)] {":                                                       Killed,
 		"swap: [p.a, p.b = p.b, p.a => nothing]":                                         Killed,

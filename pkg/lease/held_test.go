@@ -1,0 +1,223 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// requests counts what a client is asked to do by f.
+func requests(client *fake.Clientset, f func()) int {
+	client.ClearActions()
+	f()
+	return len(client.Actions())
+}
+
+// due is a lease that is renewed by hand, and is to be renewed now.
+func due(t *testing.T, client *fake.Clientset) *replica {
+	t.Helper()
+	r := newReplica(client, "ann", time.Now())
+	r.second(t)
+	r.now = r.now.Add(renewEvery)
+	return r
+}
+
+// conflicts has updates fail as if somebody had written in between, which f does.
+func conflicts(client *fake.Clientset, f func()) {
+	client.PrependReactor("update", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		f()
+		return true, nil, apierrors.NewConflict(a.GetResource().GroupResource(), cluster.LeaseName(), nil)
+	})
+}
+
+// A renewal is one request, also after one that met somebody else's edit.
+func TestRenewalIsOneRequest(t *testing.T) {
+	client := api()
+	r := due(t, client)
+	for range 3 {
+		if n := requests(client, func() { r.held.Tick() }); n != 1 {
+			t.Errorf("%d requests", n)
+		}
+	}
+	l := get(t, client)
+	l.Labels = map[string]string{"team": "dba"}
+	if _, err := client.CoordinationV1().Leases("db").Update(t.Context(), l, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	r.held.Tick()
+	if n := requests(client, func() { r.held.Tick() }); n != 1 {
+		t.Errorf("after an edit: %d requests", n)
+	}
+}
+
+// After it was released, and while it is being released, nothing is renewed, and nothing
+// is lost.
+func TestTickAfterRelease(t *testing.T) {
+	client := api()
+	r := due(t, client)
+	client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+		r.held.stop()
+		return true, nil, errors.New("connection refused")
+	})
+	if pause := r.held.Tick(); pause != 0 || r.held.Context().Err() != nil {
+		t.Errorf("next in %s, %v", pause, context.Cause(r.held.Context()))
+	}
+	client = api()
+	r = due(t, client)
+	if err := r.held.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if n := requests(client, func() {
+		if pause := r.held.Tick(); pause != 0 {
+			t.Errorf("next in %s", pause)
+		}
+	}); n != 0 {
+		t.Errorf("%d requests after the release", n)
+	}
+	if cause := context.Cause(r.held.Context()); !errors.Is(cause, context.Canceled) {
+		t.Errorf("cause %v", cause)
+	}
+}
+
+// Release ends the renewal, also of a lease that renews itself.
+func TestReleaseEndsRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := api()
+		h := acquire(t, client, "ann")
+		if err := h.Release(); err != nil {
+			t.Fatal(err)
+		}
+		if n := requests(client, func() {
+			time.Sleep(3 * renewEvery)
+			synctest.Wait()
+		}); n != 0 {
+			t.Errorf("%d requests after the release", n)
+		}
+	})
+}
+
+// Who has been asked for a lease keeps it, and renews it, until the step that is being
+// taken has ended, and gives it back then.
+func TestAskedKeepsIt(t *testing.T) {
+	client := api()
+	r := due(t, client)
+	if err := Ask(t.Context(), client, cluster, someone("bob")); err != nil {
+		t.Fatal(err)
+	}
+	if pause := r.held.Tick(); pause != retryEvery || r.held.Context().Err() == nil || !r.may(t) {
+		t.Errorf("next in %s; it may write: %t; %v", pause, r.may(t), context.Cause(r.held.Context()))
+	}
+	for range 3 {
+		if n := requests(client, func() {
+			if pause := r.held.Tick(); pause != renewEvery || !r.may(t) {
+				t.Errorf("next in %s; it may write: %t", pause, r.may(t))
+			}
+		}); n != 1 {
+			t.Errorf("%d requests for a renewal", n)
+		}
+	}
+	if err := r.held.Release(); err != nil || get(t, client).Spec.HolderIdentity != nil {
+		t.Errorf("not given back: %v", err)
+	}
+}
+
+// A lease that somebody has asked for a moment ago is given back like any other.
+func TestReleaseWhenAsked(t *testing.T) {
+	client := api()
+	r := due(t, client)
+	if err := Ask(t.Context(), client, cluster, someone("bob")); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.held.Release(); err != nil || get(t, client).Spec.HolderIdentity != nil {
+		t.Errorf("not given back: %v", err)
+	}
+}
+
+// A lease that was deleted is lost, and so is one that was made anew since: with the
+// one that is gone, another process could have held it.
+func TestGoneIsLost(t *testing.T) {
+	leases := coordinationv1.SchemeGroupVersion.WithResource("leases")
+	for name, change := range map[string]func(*fake.Clientset){
+		"deleted": func(client *fake.Clientset) {
+			_ = client.Tracker().Delete(leases, "db", cluster.LeaseName())
+		},
+		"deleted after a conflict": func(client *fake.Clientset) {
+			conflicts(client, func() { _ = client.Tracker().Delete(leases, "db", cluster.LeaseName()) })
+		},
+		"made anew": func(client *fake.Clientset) {
+			l := record(someone("ann").String(), time.Now())
+			l.UID, l.ResourceVersion = "another", "99"
+			_ = client.Tracker().Delete(leases, "db", cluster.LeaseName())
+			_ = client.Tracker().Add(l)
+		},
+	} {
+		client := api()
+		r := due(t, client)
+		change(client)
+		if pause := r.held.Tick(); pause != 0 || !errors.Is(context.Cause(r.held.Context()), ErrLost) || r.may(t) {
+			t.Errorf("%s: next in %s, %v", name, pause, context.Cause(r.held.Context()))
+		}
+	}
+}
+
+// A renewal that cannot be read back after a conflict is tried again.
+func TestConflictThenSilence(t *testing.T) {
+	client := api()
+	r := due(t, client)
+	conflicts(client, func() {})
+	client.PrependReactor("get", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("connection refused")
+	})
+	if pause := r.held.Tick(); pause != retryEvery || r.held.Context().Err() != nil || !r.may(t) {
+		t.Errorf("next in %s, %v", pause, context.Cause(r.held.Context()))
+	}
+}
+
+// A renewal that hangs leaves time for another one, and never takes longer than until
+// others may take over.
+func TestRenewalTimeout(t *testing.T) {
+	for silent, want := range map[time.Duration]time.Duration{
+		renewEvery:               callTimeout,
+		8 * time.Second:          2 * time.Second,
+		renewWithin - 1:          retryEvery,
+		renewWithin + retryEvery: retryEvery,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var most time.Duration
+			l := connect(api())
+			l.asked = func(ctx context.Context) {
+				end, _ := ctx.Deadline()
+				most = time.Until(end)
+			}
+			now := time.Now()
+			held, err := NewBid(l, cluster, someone("ann")).Stepped(func() time.Time { return now }).Try(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			now = now.Add(silent)
+			if err := held.renewOnce(t.Context()); err != nil || most != want {
+				t.Errorf("after %s: %s, want %s; %v", silent, most, want, err)
+			}
+		})
+	}
+}
+
+// What is kept of a lease that was given back is small: a daemon keeps one for each
+// cluster.
+func TestLeftBehindIsSmall(t *testing.T) {
+	client := api()
+	r := due(t, client)
+	r.held.live.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
+	if err := r.held.Release(); err != nil || r.held.leftBehind() == nil || r.held.leftBehind().ManagedFields != nil {
+		t.Errorf("kept: %+v, %v", r.held.leftBehind(), err)
+	}
+}
