@@ -150,14 +150,19 @@ func TestTakenSince(t *testing.T) {
 
 // Where the answer to taking it again got lost, nothing more is tried at once.
 func TestAgainUnheard(t *testing.T) {
-	l := connect(api())
+	client := api()
+	l := connect(client)
 	bid := NewBid(l, cluster, someone("ann")).Stepped(time.Now)
 	if err := try(t, bid, "").Release(); err != nil {
 		t.Fatal(err)
 	}
 	l.deaf = true
-	if held, err := bid.Try(t.Context()); !errors.Is(err, errUnheard) {
-		t.Errorf("got %v, %v", held, err)
+	if n := requests(client, func() {
+		if held, err := bid.Try(t.Context()); !errors.Is(err, errUnheard) {
+			t.Errorf("got %v, %v", held, err)
+		}
+	}); n != 1 {
+		t.Errorf("%d requests", n)
 	}
 	l.cut = true
 	if held, err := bid.Try(t.Context()); !errors.Is(err, errUnheard) {

@@ -46,11 +46,46 @@ func TestLeading(t *testing.T) {
 	}{
 		{state.PD{Leader: "a"}, 0}, {state.PD{Leader: "a"}, 0}, {state.PD{Leader: "b"}, 2}, {state.PD{Leader: "b"}, 2},
 		{state.PD{Problem: "timeout"}, -1}, {state.PD{Leader: "b"}, 5}, {state.PD{}, -1}, {state.PD{Leader: "b"}, 7},
+		{state.PD{Leader: "b", Problem: "old"}, -1}, {state.PD{Leader: "b"}, 9},
 	} {
 		at := func(i int) time.Time { return noon.Add(time.Duration(i) * time.Second) }
 		h.leading(&c.pd, time.Time{}, at(i))
 		if got := c.pd.LeaderSince; c.want >= 0 && !got.Equal(at(c.want)) || c.want < 0 && !got.IsZero() {
 			t.Errorf("observation %d: leads since %s, want that of %d", i, got, c.want)
 		}
+	}
+}
+
+// TestLeadingUnwatched: a leader is as new as its process, and as what was seen of it
+// without a long pause.
+func TestLeadingUnwatched(t *testing.T) {
+	for name, c := range map[string]struct {
+		pause, started, want time.Duration
+	}{
+		"a pause":                  {unwatched, -time.Hour, 0},
+		"a long pause":             {unwatched + 1, -time.Hour, unwatched + 1},
+		"its process is new":       {time.Second, time.Millisecond, time.Millisecond},
+		"its process is not known": {time.Second, -1000 * time.Hour, 0},
+	} {
+		h := newHistory()
+		h.leading(&state.PD{Leader: "a"}, time.Time{}, noon)
+		now := state.PD{Leader: "a"}
+		h.leading(&now, noon.Add(c.started), noon.Add(c.pause))
+		if got := now.LeaderSince.Sub(noon); got != c.want {
+			t.Errorf("%s: leads since %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestSettled: a leader has heard of all stores after some minutes, and nobody has
+// where nobody leads.
+func TestSettled(t *testing.T) {
+	h := newHistory()
+	if h.settled(noon) {
+		t.Error("nobody leads")
+	}
+	h.leading(&state.PD{Leader: "a"}, time.Time{}, noon)
+	if h.settled(noon.Add(leaderSettles-1)) || !h.settled(noon.Add(leaderSettles)) {
+		t.Error("not at its time")
 	}
 }
