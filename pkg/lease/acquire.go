@@ -192,7 +192,7 @@ func same(a, b *coordinationv1.Lease) bool {
 
 func (cl *claim) create(ctx context.Context) (*coordinationv1.Lease, error) {
 	l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
-		Namespace: cl.cluster.Namespace, Name: cl.cluster.LeaseName(), Labels: cl.cluster.Selector(),
+		Name: cl.cluster.LeaseName(), Labels: cl.cluster.Selector(),
 	}}
 	cl.sign(l)
 	got, err := cl.leases.Create(ctx, l, metav1.CreateOptions{})

@@ -172,6 +172,44 @@ func TestAgainUnheard(t *testing.T) {
 	try(t, bid, "")
 }
 
+// What was written unheard is known by what it says, also where the system does not
+// tell which processes live.
+func TestUnheardByRecord(t *testing.T) {
+	self := someone("ann")
+	self.Boot = ""
+	l := connect(api())
+	bid := NewBid(l, cluster, self).Stepped(time.Now)
+	l.deaf = true
+	if held, err := bid.Try(t.Context()); !errors.Is(err, errUnheard) {
+		t.Fatalf("got %v, %v", held, err)
+	}
+	l.deaf = false
+	if err := try(t, bid, "").Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A record that has changed since it was seen is no record that stood still, however
+// long ago that was.
+func TestSeenLongAgo(t *testing.T) {
+	begun := time.Now()
+	now := begun
+	client := api(record(someone("ann").String(), begun.Add(-7*time.Second)))
+	bid := NewBid(client, cluster, someone("bob")).Stepped(func() time.Time { return now })
+	_, err := bid.Try(t.Context())
+	if other, ok := errors.AsType[*HeldError](err); !ok || other.Alive || other.Age.Round(time.Second) != 7*time.Second {
+		t.Errorf("got %v, %+v", err, other)
+	}
+	now = begun.Add(time.Hour)
+	l, renewed := get(t, client), metav1.NewMicroTime(begun)
+	l.Spec.RenewTime = &renewed
+	write(t, client, l)
+	_, err = bid.Try(t.Context())
+	if other, ok := errors.AsType[*HeldError](err); !ok || !other.Alive {
+		t.Errorf("got %v", err)
+	}
+}
+
 // A lease that was lost is not what the bid has given back.
 func TestAgainAfterLoss(t *testing.T) {
 	client := api()
@@ -209,7 +247,7 @@ func TestAskFails(t *testing.T) {
 		client.PrependReactor(verb, "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return true, nil, errors.New("connection refused")
 		})
-		if err := Ask(t.Context(), client, cluster, someone("ann")); err == nil || !strings.Contains(err.Error(), verb+" lease") {
+		if err := Ask(t.Context(), client, cluster, someone("ann")); err == nil || !strings.Contains(err.Error(), verb+" lease db/"+cluster.LeaseName()) {
 			t.Errorf("%s: %v", verb, err)
 		}
 	}

@@ -32,7 +32,7 @@ func isAsked(err error) bool {
 // Ask asks who holds the cluster's Lease to give way. A daemon does so at its next
 // safe point, within some seconds; a command that somebody else runs does not.
 func Ask(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, self Identity) error {
-	cl := claim{leases: kube.CoordinationV1().Leases(c.Namespace), cluster: c, self: self}
+	cl := claim{leases: kube.CoordinationV1().Leases(c.Namespace), cluster: c}
 	live, err := cl.leases.Get(ctx, c.LeaseName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -43,7 +43,8 @@ func TestAcquireRenewRelease(t *testing.T) {
 		if s := first.Spec; *s.LeaseDurationSeconds != 15 || *s.LeaseTransitions != 0 || !s.AcquireTime.Equal(s.RenewTime) || s.RenewTime.Time.IsZero() {
 			t.Errorf("got %+v", s)
 		}
-		if len(first.OwnerReferences) != 1 || first.OwnerReferences[0].UID != "tc-uid" {
+		owner := metav1.OwnerReference{APIVersion: "pingcap.com/v1alpha1", Kind: "TidbCluster", Name: "basic", UID: "tc-uid"}
+		if len(first.OwnerReferences) != 1 || first.OwnerReferences[0] != owner {
 			t.Errorf("the lease would outlive its TidbCluster: %v", first.OwnerReferences)
 		}
 		time.Sleep(time.Minute)
