@@ -221,3 +221,27 @@ func TestLeftBehindIsSmall(t *testing.T) {
 		t.Errorf("kept: %+v, %v", r.held.leftBehind(), err)
 	}
 }
+
+// A renewal that is under way is waited for before the lease is given back: its answer
+// would come to a record that is not ours any more.
+func TestReleaseWaitsForRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := connect(api())
+		held, err := NewBid(l, cluster, someone("ann")).Try(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		l.asked = func(context.Context) {
+			l.asked = nil
+			<-time.After(time.Second)
+		}
+		<-time.After(renewEvery + retryEvery/2)
+		if err := held.Release(); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begun); took != renewEvery+time.Second {
+			t.Errorf("released after %s", took)
+		}
+	})
+}

@@ -60,3 +60,35 @@ func TestLongEvictionAsksSeldom(t *testing.T) {
 		t.Error("another eviction began with the number of the last one")
 	}
 }
+
+// TestAskedAgain: what a store said last counts for a while, once its eviction has taken
+// a while, and not when it is about to be over.
+func TestAskedAgain(t *testing.T) {
+	now := noon.Add(time.Hour)
+	const many = fewLeaders + 1
+	for name, c := range map[string]struct {
+		begun, asked time.Duration // ago
+		last, own    int           // what PD and the store said last
+		byPD         int
+		ask          bool
+	}{
+		"a long eviction":              {young, countedFor - 1, many, many, many, false},
+		"a young eviction":             {young - 1, time.Second, many, many, many, true},
+		"asked long ago":               {time.Hour, countedFor, many, many, many, true},
+		"PD's number has moved":        {time.Hour, time.Second, many + 1, many, many, true},
+		"few are left, PD says":        {time.Hour, time.Second, fewLeaders, many, fewLeaders, true},
+		"few are left, the store said": {time.Hour, time.Second, many, fewLeaders, many, true},
+	} {
+		counts := leaderCounts{of: map[uint64]leaderCount{4: {begun: now.Add(-c.begun), asked: now.Add(-c.asked), byPD: c.last, own: c.own}}}
+		want := c.own
+		if c.ask {
+			want = 0
+		}
+		if own, ask := counts.again(4, c.byPD, now); ask != c.ask || own != want {
+			t.Errorf("%s: ask %t, %d", name, ask, own)
+		}
+		if own, ask := counts.again(5, c.byPD, now); !ask || own != 0 {
+			t.Errorf("%s: of another store %d", name, own)
+		}
+	}
+}
