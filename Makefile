@@ -39,7 +39,7 @@ sim: ## the simulation: make sim SEEDS=50000, seeds from the clock unless SEED=1
 sim-exhaustive: ## every golden story of the simulation with every fault at every step: FAULTS=2 for pairs as well, in a quarter of an hour
 	go test ./pkg/sim -run TestExhaustive -count=1 -v -timeout 0 -exhaustive $(or $(FAULTS),1)
 
-mutate: ## change the core in one place at a time and see a test fail; some: make mutate SAMPLE=200 SEED=1
+mutate: ## change what decides in one place at a time and see a test fail; some: make mutate SAMPLE=200 SEED=1
 	go run ./test/mutate -sample $(SAMPLE) -seed $(or $(SEED),1) -parallel $(PARALLEL)
 
 lint: formatted ## format, vet and the rules of the house, the purity of the core among them

@@ -125,6 +125,14 @@ func TestAskedKeepsIt(t *testing.T) {
 			t.Errorf("%d requests for a renewal", n)
 		}
 	}
+	for range 3 { // who asks again and again must not keep it from being renewed
+		if err := Ask(t.Context(), client, cluster, someone("bob")); err != nil {
+			t.Fatal(err)
+		}
+		if pause := r.held.Tick(); pause != renewEvery || !r.may(t) {
+			t.Errorf("next in %s; it may write: %t", pause, r.may(t))
+		}
+	}
 	if err := r.held.Release(); err != nil || get(t, client).Spec.HolderIdentity != nil {
 		t.Errorf("not given back: %v", err)
 	}

@@ -225,6 +225,8 @@ func TestUnreachable(t *testing.T) {
 					t.Errorf("lost: %v", context.Cause(h.Context()))
 				case tt.lost && took != renewWithin-retryEvery:
 					t.Errorf("gave up after %v", took)
+				case tt.lost && !errors.Is(context.Cause(h.Context()), ErrLost):
+					t.Errorf("cause %v", context.Cause(h.Context()))
 				case tt.lost && !strings.Contains(context.Cause(h.Context()).Error(), "connection refused"):
 					t.Errorf("cause %v", context.Cause(h.Context()))
 				}
