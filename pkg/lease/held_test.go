@@ -53,7 +53,9 @@ func TestRenewalIsOneRequest(t *testing.T) {
 	if _, err := client.CoordinationV1().Leases("db").Update(t.Context(), l, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	r.held.Tick()
+	if pause := r.held.Tick(); pause != renewEvery || r.held.Context().Err() != nil {
+		t.Errorf("an edit: next in %s, %v", pause, context.Cause(r.held.Context()))
+	}
 	if n := requests(client, func() { r.held.Tick() }); n != 1 {
 		t.Errorf("after an edit: %d requests", n)
 	}

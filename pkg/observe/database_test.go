@@ -55,21 +55,22 @@ func TestMembersOf(t *testing.T) {
 		pod     *state.Pod
 		want    state.Database
 	}{
-		"a member":                        {d, topology.PD, 0, pod, member},
-		"no member":                       {d, topology.PD, 1, pod, absent},
-		"a member, and PD has no stores":  {dumb, topology.PD, 0, pod, member},
-		"a store of a process before":     {d, topology.TiKV, 0, pod, unproven},
-		"a store without a pod":           {d, topology.TiKV, 0, nil, up},
-		"a pod that has never run":        {d, topology.TiKV, 0, &state.Pod{}, up},
-		"a store that is down":            {d, topology.TiKV, 1, nil, silent},
-		"no store":                        {d, topology.TiKV, 2, pod, absent},
-		"a store, and PD has no stores":   {dumb, topology.TiKV, 0, pod, state.Database{}},
-		"of a server PD knows nothing":    {d, topology.TiDB, 0, pod, state.Database{}},
-		"nor that it is absent":           {dumb, topology.TiDB, 5, nil, state.Database{}},
-		"without PD a member is unknown":  {database{state: state.PD{Problem: "no"}, members: d.members}, topology.PD, 0, pod, state.Database{}},
-		"and one that PD would not know":  {database{state: state.PD{Problem: "no"}}, topology.PD, 0, pod, state.Database{}},
-		"a store without PD":              {database{state: state.PD{Problem: "no"}, stores: d.stores}, topology.TiKV, 0, pod, state.Database{}},
-		"a store that PD would not know ": {database{state: state.PD{Problem: "no"}}, topology.TiKV, 0, pod, state.Database{}},
+		"a member":                         {d, topology.PD, 0, pod, member},
+		"no member":                        {d, topology.PD, 1, pod, absent},
+		"a member, and PD has no stores":   {dumb, topology.PD, 0, pod, member},
+		"a store of a process before":      {d, topology.TiKV, 0, pod, unproven},
+		"a store without a pod":            {d, topology.TiKV, 0, nil, up},
+		"a pod that has never run":         {d, topology.TiKV, 0, &state.Pod{}, up},
+		"a store that is down":             {d, topology.TiKV, 1, nil, silent},
+		"a store that is down, with a pod": {d, topology.TiKV, 1, pod, silent},
+		"no store":                         {d, topology.TiKV, 2, pod, absent},
+		"a store, and PD has no stores":    {dumb, topology.TiKV, 0, pod, state.Database{}},
+		"of a server PD knows nothing":     {d, topology.TiDB, 0, pod, state.Database{}},
+		"nor that it is absent":            {dumb, topology.TiDB, 5, nil, state.Database{}},
+		"without PD a member is unknown":   {database{state: state.PD{Problem: "no"}, members: d.members}, topology.PD, 0, pod, state.Database{}},
+		"and one that PD would not know":   {database{state: state.PD{Problem: "no"}}, topology.PD, 0, pod, state.Database{}},
+		"a store without PD":               {database{state: state.PD{Problem: "no"}, stores: d.stores}, topology.TiKV, 0, pod, state.Database{}},
+		"a store that PD would not know ":  {database{state: state.PD{Problem: "no"}}, topology.TiKV, 0, pod, state.Database{}},
 	} {
 		if got := c.d.member(c.kind, c.ordinal, c.pod, time.Time{}); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
