@@ -3,6 +3,7 @@ package lease
 import (
 	"os"
 	"os/exec"
+	"os/user"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -14,16 +15,33 @@ func TestIdentityRoundTrip(t *testing.T) {
 		Self(),
 		{User: `CORP\ann`, Host: "laptop", PID: 7, Start: "12.000001", Boot: "ab12"},
 		{User: "ann@corp/x", Host: "h", PID: 7},
+		{Host: "h", PID: 1},
 	} {
 		got, ok := Parse(want.String())
 		if !ok || got != want {
 			t.Errorf("%q became %+v", want, got)
 		}
 	}
-	for _, foreign := range []string{"", "tidb-controller-manager-7f9_1b2c", "a/b/c/d", "ann@h/x/1/2"} {
+	for _, foreign := range []string{"", "tidb-controller-manager-7f9_1b2c", "a/b/c/d", "ann@h/x/1/2", "ann/7/1/2", "ann@h/0/1/2", "ann@h/-1/1/2"} {
 		if _, ok := Parse(foreign); ok {
 			t.Errorf("%q is nobody of us", foreign)
 		}
+	}
+}
+
+// TestSelf: what other processes on this machine know this one by.
+func TestSelf(t *testing.T) {
+	self := Self()
+	u, err := user.Current()
+	if err != nil || self.User != u.Username {
+		t.Errorf("user %q, %v", self.User, err)
+	}
+	h, err := os.Hostname()
+	if err != nil || self.Host != h {
+		t.Errorf("host %q, %v", self.Host, err)
+	}
+	if start, _ := startOf(os.Getpid()); self.PID != os.Getpid() || self.Start != start || (bootID() == "") != (self.Boot == "") {
+		t.Errorf("got %+v", self)
 	}
 }
 

@@ -269,7 +269,7 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 	// that is no tombstone, and of those the newest.
 	last, had := d.stores[n]
 	lastLives, lives := had && last.State != state.StoreTombstone, s.State != pd.StoreTombstone
-	if had && (lastLives && !lives || lastLives == lives && last.ID > s.ID) {
+	if lastLives && !lives || lastLives == lives && last.ID > s.ID {
 		return
 	}
 	d.stores[n] = state.Database{

@@ -112,11 +112,12 @@ func TestSort(t *testing.T) {
 	foreign := pd.Member{ID: 4, Name: "elsewhere", PeerURLs: []string{"http://10.0.0.1:2380"}, ClientURLs: []string{"http://10.0.0.1:2379"}}
 	a := answers{
 		members: &pd.Members{ClusterID: 77, Members: []pd.Member{leader, second, joining, foreign}, Leader: &leader},
-		health:  []pd.MemberHealth{{ID: 1, Healthy: true}, {ID: 2}, {ID: 4, Healthy: true}},
+		health:  []pd.MemberHealth{{ID: 1, Healthy: true}, {ID: 2}, {ID: 4}},
 		stores: []pd.Store{
 			{ID: 5, Address: "basic-tikv-0.basic-tikv-peer.db.svc:20160", StateName: "Up", Version: "8", LeaderCount: 3, RegionCount: 9,
 				Labels: map[string]string{"zone": "a"}, LastHeartbeat: noon, StartTime: noon.Add(-time.Hour)},
 			{ID: 6, Address: "10.0.0.2:20160", StateName: "Disconnected"},
+			{ID: 9, Address: "10.0.0.5:20160", StateName: "Up"},
 			{ID: 7, Address: "10.0.0.3:3930", StateName: "Up", Labels: map[string]string{"engine": "tiflash"}},
 			{ID: 8, Address: "10.0.0.4:20160", State: pd.StoreTombstone, StateName: "Tombstone"},
 		},
@@ -126,7 +127,7 @@ func TestSort(t *testing.T) {
 	}
 	want := database{
 		state: state.PD{
-			ClusterID: 77, Members: 4, Healthy: 2, Leader: "basic-pd-0", Stores: 2, UpStores: 1, MaxReplicas: 3,
+			ClusterID: 77, Members: 4, Healthy: 1, Leader: "basic-pd-0", Stores: 3, UpStores: 2, MaxReplicas: 3,
 			LocationLabels: []string{"zone"}, Placement: state.Placement{Unread: "why"}, MaxStoreDown: time.Hour,
 			SchedulersUnknown: true, Bootstrapped: true,
 		},
@@ -146,6 +147,11 @@ func TestSort(t *testing.T) {
 	a.members = &pd.Members{ClusterID: 77, Members: []pd.Member{joining}}
 	if got := a.sort(basic); got.state.Leader != "" || got.members[2].Leader {
 		t.Errorf("without a leader: %+v", got)
+	}
+	joining.ClientURLs = second.ClientURLs
+	a.members = &pd.Members{Members: []pd.Member{joining}}
+	if got := a.sort(basic).members[2]; got.Unstarted || got.Problem != "does not answer PD's health check" {
+		t.Errorf("without a name, but started: %+v", got)
 	}
 }
 
@@ -200,6 +206,7 @@ func TestStoresOfOneAddress(t *testing.T) {
 func TestAsk(t *testing.T) {
 	for _, call := range []string{"Members()", "Health()", "ReplicationConfig()", "Stores()", "EvictLeaderStores()"} {
 		f := pd.NewFake(1, 1)
+		f.Update(func(s *pd.FakeState) { s.Stores[0].StateName = "Disconnected" }) // which asks for more
 		f.Hook = func(_ context.Context, asked string) error {
 			if asked == call {
 				return errors.New("lost")
