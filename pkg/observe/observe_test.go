@@ -31,12 +31,13 @@ func TestOwner(t *testing.T) {
 		"http://10.0.0.1:2380":                                      -1,
 		"://":                                                       -1,
 	} {
-		n, ok := owner(basic, topology.PD, url)
-		if !ok {
-			n = -1
-		}
-		if n != want {
-			t.Errorf("%s: got %d, want %d", url, n, want)
+		for _, domain := range []string{"", "cluster.local"} { // what PD was told goes by the pods' own
+			c := basic
+			c.Domain = domain
+			n, ok := owner(c, topology.PD, url)
+			if ok != (want >= 0) || n != max(want, 0) {
+				t.Errorf("%s: got %d, %t, want %d", url, n, ok, want)
+			}
 		}
 	}
 }
