@@ -4,11 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
@@ -22,9 +19,6 @@ type Intent interface {
 	StatusWriter
 	Load(ctx context.Context, namespace, name string) (*v1alpha1.TidbCluster, error)
 }
-
-// fields are a part of a TidbCluster as JSON; nil removes one.
-type fields map[string]any
 
 // recordFailure gives a member up. It asks once more whether the member is lost:
 // from here on its data may go.
@@ -43,43 +37,20 @@ func (a *Actor) recordFailure(ctx context.Context, s plan.RecordFailure) error {
 	if err := a.lost(ctx, s); err != nil {
 		return err
 	}
-	created := metav1.NewTime(a.now()).Rfc3339Copy()
+	created := a.now()
 	if known {
-		created = metav1.NewTime(record.Created)
+		created = record.Created
 	}
-	claims := map[types.UID]v1alpha1.EmptyStruct{}
-	for _, uid := range s.Claims {
-		claims[types.UID(uid)] = v1alpha1.EmptyStruct{}
-	}
-	id := strconv.FormatUint(s.ID, 10)
-	switch s.Component {
-	case topology.PD:
-		key := s.Name
-		if key == "" {
-			key = s.Member // it has never started, so PD has no name for it
-		}
-		return a.patchStatus(ctx, tc, "pd", fields{"failureMembers": fields{key: v1alpha1.PDFailureMember{
-			PodName: s.Member, MemberID: id, PVCUIDSet: claims, CreatedAt: created,
-		}}})
-	case topology.TiKV:
-		change := fields{"failureStores": fields{id: v1alpha1.TiKVFailureStore{
-			PodName: s.Member, StoreID: id, PVCUIDSet: claims, HostDown: s.Discarded, CreatedAt: created,
-		}}}
-		if tc.Status.TiKV.FailoverUID == "" {
-			change["failoverUID"] = uuid.NewUUID()
-		}
-		return a.patchStatus(ctx, tc, "tikv", change)
-	}
-	return a.patchStatus(ctx, tc, "tidb", fields{"failureMembers": fields{s.Member: v1alpha1.TiDBFailureMember{
-		PodName: s.Member, CreatedAt: created,
-	}}})
+	return a.patchStatus(ctx, tc, group.RecordFailure(topology.Failure{
+		Member: s.Member, Key: s.Name, ID: s.ID, Claims: s.Claims, Created: created, Discarded: s.Discarded,
+	}, uuid.NewUUID()))
 }
 
-// lost makes sure that PD still thinks so. A TiDB server holds nothing that
-// could be lost with it.
+// lost makes sure that PD still thinks so. A member that PD does not list holds
+// nothing that could be lost with it.
 func (a *Actor) lost(ctx context.Context, s plan.RecordFailure) error {
-	switch s.Component {
-	case topology.PD:
+	switch s.Component.Listing() {
+	case topology.AsMember:
 		client, err := a.database()
 		if err != nil {
 			return err
@@ -91,7 +62,7 @@ func (a *Actor) lost(ctx context.Context, s plan.RecordFailure) error {
 		if healthy(health, s.ID) {
 			return stale("PD member "+s.Member, "is healthy again")
 		}
-	case topology.TiKV:
+	case topology.AsStore:
 		_, store, err := a.store(ctx, s.Member, s.ID)
 		if err != nil {
 			return err
@@ -104,16 +75,15 @@ func (a *Actor) lost(ctx context.Context, s plan.RecordFailure) error {
 }
 
 func (a *Actor) retireFailure(ctx context.Context, s plan.RetireFailure) error {
-	tc, _, err := a.current(ctx, s.Component)
+	tc, group, err := a.current(ctx, s.Component)
 	if err != nil {
 		return err
 	}
-	for key, r := range tc.Status.PD.FailureMembers {
-		if r.PodName == s.Member && s.Component == topology.PD {
-			return a.patchStatus(ctx, tc, "pd", fields{"failureMembers": fields{key: fields{"memberDeleted": true}}})
-		}
+	change := group.RetireFailure(s.Member)
+	if change == nil {
+		return stale(tidbcluster(tc), "has no failover of %s any more", s.Member)
 	}
-	return stale(tidbcluster(tc), "has no failover of %s any more", s.Member)
+	return a.patchStatus(ctx, tc, change)
 }
 
 func (a *Actor) forgetFailure(ctx context.Context, s plan.ForgetFailure) error {
@@ -121,47 +91,11 @@ func (a *Actor) forgetFailure(ctx context.Context, s plan.ForgetFailure) error {
 	if err != nil {
 		return err
 	}
-	gone := fields{}
-	for key, pod := range failurePods(tc, s.Component) {
-		if pod == s.Member {
-			gone[key] = nil
-		}
-	}
-	if len(gone) == 0 {
+	change := group.ForgetFailure(s.Member)
+	if change == nil {
 		return nil
 	}
-	switch s.Component {
-	case topology.PD:
-		return a.patchStatus(ctx, tc, "pd", fields{"failureMembers": gone})
-	case topology.TiKV:
-		change := fields{"failureStores": gone}
-		if len(gone) == len(group.Failures) {
-			// A request to recover is for one failover, not for the next.
-			change["failoverUID"] = nil
-		}
-		return a.patchStatus(ctx, tc, "tikv", change)
-	}
-	return a.patchStatus(ctx, tc, "tidb", fields{"failureMembers": gone})
-}
-
-// failurePods are the pods of a component's records, by the records' keys.
-func failurePods(tc *v1alpha1.TidbCluster, k topology.Kind) map[string]string {
-	pods := map[string]string{}
-	switch k {
-	case topology.PD:
-		for key, r := range tc.Status.PD.FailureMembers {
-			pods[key] = r.PodName
-		}
-	case topology.TiKV:
-		for key, r := range tc.Status.TiKV.FailureStores {
-			pods[key] = r.PodName
-		}
-	case topology.TiDB:
-		for key, r := range tc.Status.TiDB.FailureMembers {
-			pods[key] = r.PodName
-		}
-	}
-	return pods
+	return a.patchStatus(ctx, tc, change)
 }
 
 // current is the TidbCluster as it is now, and what it wants of a component.
@@ -183,12 +117,12 @@ func (a *Actor) current(ctx context.Context, k topology.Kind) (*v1alpha1.TidbClu
 	return tc, group, nil
 }
 
-// patchStatus changes fields of one component's status, of that TidbCluster and
-// not of one that has got its name since.
-func (a *Actor) patchStatus(ctx context.Context, tc *v1alpha1.TidbCluster, part string, change fields) error {
-	patch, err := json.Marshal(fields{
-		"metadata": fields{"uid": tc.UID},
-		"status":   fields{part: change},
+// patchStatus changes fields of the status, of that TidbCluster and not of one that
+// has got its name since.
+func (a *Actor) patchStatus(ctx context.Context, tc *v1alpha1.TidbCluster, change topology.Fields) error {
+	patch, err := json.Marshal(topology.Fields{
+		"metadata": topology.Fields{"uid": tc.UID},
+		"status":   change,
 	})
 	if err != nil {
 		return fmt.Errorf("encode status of %s: %w", tidbcluster(tc), err)

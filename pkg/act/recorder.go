@@ -99,7 +99,7 @@ func recordPatch(tc *v1alpha1.TidbCluster, status v1alpha1.TidbClusterStatus) ([
 	if err := json.Unmarshal(difference, &patch); err != nil {
 		return nil, fmt.Errorf("compare statuses: %w", err)
 	}
-	patch["metadata"] = fields{"uid": tc.UID, "resourceVersion": tc.ResourceVersion}
+	patch["metadata"] = map[string]any{"uid": tc.UID, "resourceVersion": tc.ResourceVersion}
 	patch["status"]["observedGeneration"] = tc.Generation + 1
 	body, err := json.Marshal(patch)
 	if err != nil {

@@ -43,6 +43,8 @@ type Group struct {
 	// MaxFailures bounds them; with 0 there is no failover
 	// (spec.<kind>.maxFailoverCount).
 	MaxFailures int
+	// FailoverUID is the UID of all failovers together, where they have one (TiKV).
+	FailoverUID types.UID
 	// Configured: the user gives a configuration, be it an empty one
 	// (spec.<kind>.config).
 	Configured bool

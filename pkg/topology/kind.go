@@ -41,13 +41,14 @@ type traits struct {
 	listing Listing
 	// endsFirst: see EndsFirst.
 	endsFirst bool
+	records   records // of failovers
 }
 
 // components are all of them in dependency order.
 var components = []traits{
-	{kind: PD, title: "PD", listing: AsMember},
-	{kind: TiKV, title: "TiKV", listing: AsStore},
-	{kind: TiDB, title: "TiDB", endsFirst: true},
+	{kind: PD, title: "PD", listing: AsMember, records: pdRecords},
+	{kind: TiKV, title: "TiKV", listing: AsStore, records: tikvRecords},
+	{kind: TiDB, title: "TiDB", endsFirst: true, records: tidbRecords},
 }
 
 // traits are those of the component; of one that is not known, its name is all.

@@ -41,7 +41,7 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 	if pd := tc.Spec.PD; pd != nil {
 		g := group(tc, PD, pd.Replicas, tc.PDImage(), tc.BasePDSpec())
 		g.Volumes = volumes(PD, pd.Requests, pd.StorageVolumes)
-		g.Failures, g.MaxFailures = pdFailures(tc.Status.PD.FailureMembers), count(pd.MaxFailoverCount)
+		g.MaxFailures = count(pd.MaxFailoverCount)
 		c.Groups = append(c.Groups, g)
 	}
 	if kv := tc.Spec.TiKV; kv != nil {
@@ -50,7 +50,7 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 		g.EvictTimeout = tc.TiKVEvictLeaderTimeout()
 		g.ScaleOut, g.ScaleIn = atOnce(kv.ScalePolicy.ScaleOutParallelism), atOnce(kv.ScalePolicy.ScaleInParallelism)
 		g.Volumes = volumes(TiKV, kv.Requests, kv.StorageVolumes)
-		g.Failures, g.MaxFailures = tikvFailures(tc.Status.TiKV.FailureStores), count(kv.MaxFailoverCount)
+		g.MaxFailures, g.FailoverUID = count(kv.MaxFailoverCount), tc.Status.TiKV.FailoverUID
 		g.Recover = recovers(kv, tc.Status.TiKV.FailoverUID)
 		c.Groups = append(c.Groups, g)
 	}
@@ -61,7 +61,7 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 		if _, set := tc.Annotations[annMinReady(TiDB)]; !set && g.Replicas > 1 {
 			g.MinReady = tidbMinReady
 		}
-		g.Failures, g.MaxFailures = tidbFailures(tc.Status.TiDB.FailureMembers), count(db.MaxFailoverCount)
+		g.MaxFailures = count(db.MaxFailoverCount)
 		c.Groups = append(c.Groups, g)
 	}
 	digests := asked(written, c)
@@ -100,6 +100,7 @@ func group(tc *v1alpha1.TidbCluster, k Kind, replicas int32, image string, spec 
 		Version:  Tag(image),
 		MinReady: time.Duration(max(seconds, 0)) * time.Second,
 		Suspend:  suspends(spec),
+		Failures: failures(tc.Status, k),
 		InPlace:  spec.ConfigUpdateStrategy() == v1alpha1.ConfigUpdateStrategyInPlace,
 		Manual:   spec.StatefulSetUpdateStrategy() == appsv1.OnDeleteStatefulSetStrategyType,
 		ScaleOut: 1,
@@ -109,6 +110,19 @@ func group(tc *v1alpha1.TidbCluster, k Kind, replicas int32, image string, spec 
 
 // atOnce is a parallelism: 1 where the user gives none, or one that means none.
 func atOnce(n *int32) int { return max(count(n), 1) }
+
+// AskRecovery asks in the spec of a TidbCluster for the recovery from a component's
+// failovers, and from no later ones: with their UID the request is spent when they are
+// over. It reports false, and asks for nothing, where there are none that wait for such
+// a request, or it is there already.
+func AskRecovery(tc *v1alpha1.TidbCluster, k Kind) bool {
+	kv, uid := tc.Spec.TiKV, tc.Status.TiKV.FailoverUID
+	if !k.traits().records.named || kv == nil || len(failures(tc.Status, k)) == 0 || recovers(kv, uid) {
+		return false
+	}
+	kv.Failover = &v1alpha1.Failover{RecoverByUID: uid}
+	return true
+}
 
 // recovers tells whether the user asks for the recovery of the failover that is
 // under way. A request by UID is for that failover only; without a failover the

@@ -28,6 +28,13 @@ func (c Cluster) Suspended() []Kind {
 	return kinds
 }
 
+// PDSuspended reports whether the user wants no pod of PD, so that nobody is there to
+// ask.
+func (c Cluster) PDSuspended() bool {
+	pd, _ := c.Group(PD)
+	return pd.Suspend
+}
+
 // suspends: what a component says of itself, be it no, counts before what the
 // cluster says of all.
 func suspends(spec v1alpha1.ComponentAccessor) bool {

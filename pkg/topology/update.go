@@ -100,7 +100,7 @@ func validatePart(old, tc *v1alpha1.TidbCluster, k Kind) field.ErrorList {
 	if settings(old, k) > 0 && settings(tc, k) < 0 {
 		errs = append(errs, field.Required(at.Child("config"), `it was set, and all of it would go; to go back to the defaults write it as ""`))
 	}
-	if k != TiDB && was.replicas > 0 && is.replicas == 0 && old.Status.ClusterID != "" {
+	if k != TiDB && *was.replicas > 0 && *is.replicas == 0 && old.Status.ClusterID != "" {
 		errs = append(errs, field.Invalid(at.Child("replicas"), 0,
 			fmt.Sprintf("%s holds the cluster's data; to remove the whole cluster use kubectl tidb delete", k.Title())))
 	}

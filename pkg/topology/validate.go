@@ -99,7 +99,7 @@ func validateConfigs(spec v1alpha1.TidbClusterSpec, at *field.Path) field.ErrorL
 type component struct {
 	*v1alpha1.ComponentSpec
 	baseImage string
-	replicas  int32
+	replicas  *int32
 	requests  corev1.ResourceList
 	volumes   []v1alpha1.StorageVolume
 	class     *string
@@ -110,13 +110,20 @@ type component struct {
 func part(tc *v1alpha1.TidbCluster, k Kind) (component, bool) {
 	switch pd, kv, db := tc.Spec.PD, tc.Spec.TiKV, tc.Spec.TiDB; {
 	case k == PD && pd != nil:
-		return component{&pd.ComponentSpec, pd.BaseImage, pd.Replicas, pd.Requests, pd.StorageVolumes, pd.StorageClassName, tc.BasePDSpec()}, true
+		return component{&pd.ComponentSpec, pd.BaseImage, &pd.Replicas, pd.Requests, pd.StorageVolumes, pd.StorageClassName, tc.BasePDSpec()}, true
 	case k == TiKV && kv != nil:
-		return component{&kv.ComponentSpec, kv.BaseImage, kv.Replicas, kv.Requests, kv.StorageVolumes, kv.StorageClassName, tc.BaseTiKVSpec()}, true
+		return component{&kv.ComponentSpec, kv.BaseImage, &kv.Replicas, kv.Requests, kv.StorageVolumes, kv.StorageClassName, tc.BaseTiKVSpec()}, true
 	case k == TiDB && db != nil:
-		return component{&db.ComponentSpec, db.BaseImage, db.Replicas, db.Requests, db.StorageVolumes, db.StorageClassName, tc.BaseTiDBSpec()}, true
+		return component{&db.ComponentSpec, db.BaseImage, &db.Replicas, db.Requests, db.StorageVolumes, db.StorageClassName, tc.BaseTiDBSpec()}, true
 	}
 	return component{}, false
+}
+
+// Replicas is where a TidbCluster has the number of a component's members, nil where it
+// has no such component.
+func Replicas(tc *v1alpha1.TidbCluster, k Kind) *int32 {
+	spec, _ := part(tc, k)
+	return spec.replicas
 }
 
 var tagPattern = regexp.MustCompile(`^\w[\w.-]{0,127}$`)

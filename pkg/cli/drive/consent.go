@@ -11,7 +11,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // consent asks a person before the request takes a service or data away. A dry run
@@ -73,11 +72,12 @@ func restartsOnly(g plan.Group, got state.Group, pd state.PD) bool {
 // begun yet.
 func (p prospect) discards() []string {
 	names := slices.Clone(p.request.Policy.Failover.Discard)
-	kv, _ := p.wanted.Group(topology.TiKV)
-	names = slices.DeleteFunc(names, func(name string) bool {
-		f, given := kv.Failure(name)
-		return given && f.Discarded
-	})
+	for _, g := range p.wanted.Groups {
+		names = slices.DeleteFunc(names, func(name string) bool {
+			f, given := g.Failure(name)
+			return given && f.Discarded
+		})
+	}
 	if len(names) == 0 {
 		return nil
 	}

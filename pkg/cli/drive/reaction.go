@@ -10,7 +10,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 const (
@@ -75,9 +74,11 @@ type marks map[string]bool
 
 func marksIn(s state.Snapshot) marks {
 	out := marks{}
-	for _, m := range s.Groups[topology.TiKV].Members {
-		if m.Pod != nil && !m.Pod.EvictionBegun.IsZero() {
-			out[m.Name] = true
+	for _, g := range s.Groups {
+		for _, m := range g.Members {
+			if m.Pod != nil && !m.Pod.EvictionBegun.IsZero() {
+				out[m.Name] = true
+			}
 		}
 	}
 	return out

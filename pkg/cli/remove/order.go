@@ -18,9 +18,9 @@ import (
 // period is over, before it is not waited for any more: its host may be gone.
 const hanging = 10 * time.Second
 
-// serversFirst has the TiDB servers end while there are a PD and a TiKV to end
-// with. Kubernetes deletes everything at once, and a server that finds no PD tries
-// to reach one until it is killed, at the end of its grace period.
+// serversFirst has the members end that need the others to end with: the TiDB servers.
+// Kubernetes deletes everything at once, and a server that finds no PD tries to reach
+// one until it is killed, at the end of its grace period.
 //
 // It is a courtesy. Where somebody else drives the cluster, who would bring the
 // servers back, or where anything is in the way, all go at once. Until release
@@ -41,10 +41,18 @@ func (r remains) serversFirst(ctx context.Context) (release func()) {
 	return func() { _ = held.Release() } // else it ends by itself, and it goes with the TidbCluster
 }
 
-// deleteServers deletes TiDB's StatefulSet, and says whether it did.
+// deleteServers deletes the StatefulSets of the servers, and says whether it did.
 func (r remains) deleteServers(ctx context.Context) bool {
+	deleted := false
+	for _, k := range topology.Kinds() {
+		deleted = k.EndsFirst() && r.deleteSet(ctx, r.cluster.SetName(k)) || deleted
+	}
+	return deleted
+}
+
+func (r remains) deleteSet(ctx context.Context, name string) bool {
 	sets := r.kube.AppsV1().StatefulSets(r.cluster.Namespace)
-	set, err := sets.Get(ctx, r.cluster.SetName(topology.TiDB), metav1.GetOptions{})
+	set, err := sets.Get(ctx, name, metav1.GetOptions{})
 	if owner := metav1.GetControllerOf(set); err != nil || owner == nil || owner.UID != r.cluster.UID {
 		return false // nor would Kubernetes delete it
 	}
@@ -54,7 +62,7 @@ func (r remains) deleteServers(ctx context.Context) bool {
 	}) == nil
 }
 
-// waitForServers waits until no TiDB server is left that can be hoped to end.
+// waitForServers waits until no server is left that can be hoped to end.
 func (r remains) waitForServers(ctx context.Context) {
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
@@ -73,14 +81,14 @@ func (r remains) waitForServers(ctx context.Context) {
 	}
 }
 
-// ending: a TiDB server among the pods is about to end by itself.
+// ending: a server among the pods is about to end by itself.
 func ending(pods []corev1.Pod, begun, now time.Time) bool {
 	for _, p := range pods {
 		due := begun
 		if at := p.DeletionTimestamp; at != nil {
 			due = at.Time
 		}
-		if p.Labels[topology.LabelComponent] == string(topology.TiDB) && now.Before(due.Add(hanging)) {
+		if topology.Kind(p.Labels[topology.LabelComponent]).EndsFirst() && now.Before(due.Add(hanging)) {
 			return true
 		}
 	}

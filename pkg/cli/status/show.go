@@ -47,7 +47,7 @@ func (l sight) show(out io.Writer) error {
 
 // remarks are what no table says.
 func (l sight) remarks(out io.Writer) {
-	if pd, _ := l.wanted.Group(topology.PD); !l.snapshot.PD.Known() && !pd.Suspend {
+	if !l.snapshot.PD.Known() && !l.wanted.Cluster.PDSuspended() {
 		fmt.Fprintf(out, "\nPD could not be asked: %s\n", l.snapshot.PD.Problem)
 	}
 	for _, f := range l.plan.Findings {
