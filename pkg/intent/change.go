@@ -1,17 +1,21 @@
 package intent
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -21,128 +25,165 @@ import (
 // common and mean nothing to the user.
 const attempts = 8
 
-// values are fields of a TidbCluster by their path, as text.
-type values map[string]string
+// Change is a change of a TidbCluster: what there would be after it, and how it is
+// written. Both come of one description of it, so that what is checked is what is
+// written.
+type Change struct {
+	// Now is the TidbCluster that there is, as the user saw it, nil when there is none;
+	// Want is the one that there should be.
+	Now, Want *v1alpha1.TidbCluster
+	// Write writes what is wanted; nil when it is written already. In a dry run the API
+	// server only says whether it would take it.
+	Write func(context.Context, Write) error
+}
 
 // Scale sets the replicas of components, and nothing else. It fails with a
-// *ChangedError if they are not those of tc any more. tc is what the user saw.
-func (c *Client) Scale(ctx context.Context, tc *v1alpha1.TidbCluster, replicas map[topology.Kind]int, w Write) (*v1alpha1.TidbCluster, error) {
-	spec := map[string]any{}
-	for k, n := range replicas {
-		have := replicasOf(tc, k)
-		switch {
-		case have == nil:
-			return nil, fmt.Errorf("scale tidbcluster %s/%s: it has no %s", tc.Namespace, tc.Name, k.Title())
-		case n < 0 || int64(n) != int64(int32(n)):
-			return nil, fmt.Errorf("scale tidbcluster %s/%s: %s cannot have %d replicas", tc.Namespace, tc.Name, k.Title(), n)
-		case int(*have) != n:
-			spec[string(k)] = map[string]any{"replicas": n}
+// *NoComponentError for one that the cluster does not have.
+func (c *Client) Scale(tc *v1alpha1.TidbCluster, replicas map[topology.Kind]int32) (Change, error) {
+	var fields []string
+	for _, k := range slices.Sorted(maps.Keys(replicas)) {
+		if topology.Replicas(tc, k) == nil {
+			return Change{}, &NoComponentError{Namespace: tc.Namespace, Name: tc.Name, Component: k}
 		}
+		fields = append(fields, "spec."+string(k)+".replicas")
 	}
-	return c.change(ctx, "scale", tc, spec, w, func(tc *v1alpha1.TidbCluster) values {
-		v := values{}
-		for k := range replicas {
-			if have := replicasOf(tc, k); have != nil {
-				v["spec."+string(k)+".replicas"] = strconv.Itoa(int(*have))
-			}
+	return c.edit("scale", tc, fields, func(want *v1alpha1.TidbCluster) {
+		for k, n := range replicas {
+			*topology.Replicas(want, k) = n
 		}
-		return v
+	}), nil
+}
+
+// SetVersion sets spec.version, and nothing else. Components with a version of their
+// own keep it: that is what the user has them for. See Pinned.
+func (c *Client) SetVersion(tc *v1alpha1.TidbCluster, version string) Change {
+	return c.edit("set version of", tc, []string{"spec.version"}, func(want *v1alpha1.TidbCluster) {
+		want.Spec.Version = version
 	})
 }
 
-// SetVersion sets spec.version, and nothing else. It fails with a *ChangedError
-// if that is not the one of tc any more. Components with a version of their own
-// keep it: that is what the user has them for. They are returned, since the
-// upgrade does not reach them.
-func (c *Client) SetVersion(ctx context.Context, tc *v1alpha1.TidbCluster, version string, w Write) (*v1alpha1.TidbCluster, []Pin, error) {
-	spec := map[string]any{}
-	if tc.Spec.Version != version {
-		spec["version"] = version
-	}
-	got, err := c.change(ctx, "set version of", tc, spec, w, func(tc *v1alpha1.TidbCluster) values {
-		return values{"spec.version": tc.Spec.Version}
+// Recover asks for the recovery from a component's failovers that tc shows, and from no
+// others. It reports false where there is nothing to ask for.
+func (c *Client) Recover(tc *v1alpha1.TidbCluster, k topology.Kind) (Change, bool) {
+	asks := false
+	change := c.edit("recover", tc, []string{"status." + string(k) + ".failoverUID"}, func(want *v1alpha1.TidbCluster) {
+		asks = topology.AskRecovery(want, k)
 	})
+	return change, asks
+}
+
+// edit is a change of fields of the spec. It is refused when fields that it is about
+// are not what they were in tc any more.
+func (c *Client) edit(verb string, tc *v1alpha1.TidbCluster, about []string, edit func(want *v1alpha1.TidbCluster)) Change {
+	want := tc.DeepCopy()
+	edit(want)
+	return Change{Now: tc, Want: want, Write: func(ctx context.Context, w Write) error {
+		spec, err := specPatch(tc, want)
+		if err != nil || spec == nil {
+			return err
+		}
+		return c.patch(ctx, verb, tc, spec, about, w)
+	}}
+}
+
+// specPatch is the merge patch from one spec to another, nil when they are equal. What
+// our types do not know is in neither, and so stays as it is.
+func specPatch(from, to *v1alpha1.TidbCluster) (json.RawMessage, error) {
+	before, err := json.Marshal(from.Spec)
 	if err != nil {
-		return nil, nil, err
+		return nil, fmt.Errorf("encode the spec: %w", err)
 	}
-	return got, Pinned(tc, version), nil
+	after, err := json.Marshal(to.Spec)
+	if err != nil {
+		return nil, fmt.Errorf("encode the spec: %w", err)
+	}
+	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(before, after, before)
+	if err != nil {
+		return nil, fmt.Errorf("compare specs: %w", err)
+	}
+	if bytes.Equal(patch, []byte("{}")) {
+		return nil, nil
+	}
+	return patch, nil
 }
 
-// change patches fields of the spec. That the version read has gone is no reason
-// to give up as long as the fields concerned are still what they were; the look
-// function says which these are.
-func (c *Client) change(ctx context.Context, verb string, tc *v1alpha1.TidbCluster, spec map[string]any, w Write, look func(*v1alpha1.TidbCluster) values) (*v1alpha1.TidbCluster, error) {
-	if len(spec) == 0 {
-		return tc, nil
-	}
-	seen, version := look(tc), tc.ResourceVersion
+// patch patches fields of the spec. That the version read has gone is no reason to give
+// up as long as the fields that the change is about are still what they were; else it
+// fails with a *ChangedError.
+func (c *Client) patch(ctx context.Context, verb string, tc *v1alpha1.TidbCluster, spec json.RawMessage, about []string, w Write) error {
+	version := tc.ResourceVersion
 	for attempt := 1; ; attempt++ {
 		body, err := json.Marshal(map[string]any{
 			"metadata": map[string]any{"resourceVersion": version},
 			"spec":     spec,
 		})
 		if err != nil {
-			return nil, fmt.Errorf("%s tidbcluster %s/%s: %w", verb, tc.Namespace, tc.Name, err)
+			return fmt.Errorf("%s tidbcluster %s/%s: %w", verb, tc.Namespace, tc.Name, err)
 		}
-		got, err := c.in(tc.Namespace).Patch(ctx, tc.Name, types.MergePatchType, body, metav1.PatchOptions{
+		_, err = c.in(tc.Namespace).Patch(ctx, tc.Name, types.MergePatchType, body, metav1.PatchOptions{
 			FieldManager: FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: w.dryRun(),
 		})
 		switch {
 		case err == nil:
-			return decode(got)
+			return nil
 		case apierrors.IsNotFound(err):
-			return nil, c.missing(ctx, tc.Namespace, tc.Name, err)
+			return c.missing(ctx, tc.Namespace, tc.Name, err)
 		case !apierrors.IsConflict(err) || attempt == attempts:
-			return nil, fmt.Errorf("%s tidbcluster %s/%s: %w", verb, tc.Namespace, tc.Name, err)
+			return fmt.Errorf("%s tidbcluster %s/%s: %w", verb, tc.Namespace, tc.Name, err)
 		}
 		now, err := c.Load(ctx, tc.Namespace, tc.Name)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if what := difference(tc, now, seen, look(now)); what != "" {
-			return nil, &ChangedError{Namespace: tc.Namespace, Name: tc.Name, What: what}
+		if what := difference(tc, now, about); what != "" {
+			return &ChangedError{Namespace: tc.Namespace, Name: tc.Name, What: what}
 		}
 		version = now.ResourceVersion
 	}
 }
 
-func difference(before, now *v1alpha1.TidbCluster, seen, live values) string {
+func difference(before, now *v1alpha1.TidbCluster, about []string) string {
 	if before.UID != now.UID {
 		return "it was deleted and created again"
 	}
-	for _, path := range slices.Sorted(maps.Keys(seen)) {
-		value, ok := live[path]
-		if !ok {
+	for _, path := range about {
+		was, _ := value(before, path)
+		is, ok := value(now, path)
+		switch {
+		case was == is:
+		case !ok:
 			return path + " is gone"
-		}
-		if value != seen[path] {
-			return fmt.Sprintf("%s is %s by now, it was %s", path, value, seen[path])
+		default:
+			return fmt.Sprintf("%s is %s by now, it was %s", path, is, was)
 		}
 	}
 	return ""
 }
 
-func replicasOf(tc *v1alpha1.TidbCluster, k topology.Kind) *int32 {
-	switch {
-	case k == topology.PD && tc.Spec.PD != nil:
-		return &tc.Spec.PD.Replicas
-	case k == topology.TiKV && tc.Spec.TiKV != nil:
-		return &tc.Spec.TiKV.Replicas
-	case k == topology.TiDB && tc.Spec.TiDB != nil:
-		return &tc.Spec.TiDB.Replicas
+// value is a field of a TidbCluster by its path, as text.
+func value(tc *v1alpha1.TidbCluster, path string) (string, bool) {
+	var fields map[string]any
+	body, err := json.Marshal(tc)
+	if err == nil {
+		err = utiljson.Unmarshal(body, &fields)
 	}
-	return nil
+	if err != nil {
+		return "", false // it was decoded from JSON, so that this cannot be
+	}
+	v, ok, err := unstructured.NestedFieldNoCopy(fields, strings.Split(path, ".")...)
+	if err != nil || !ok {
+		return "", false
+	}
+	return fmt.Sprint(v), true
 }
 
 // Pin is a component with a version of its own.
 type Pin struct{ Component, Version string }
 
-// Pinned are the components of a cluster that setting spec.version to version
-// leaves at another one, because they have a version or a whole image of their
-// own.
-func Pinned(tc *v1alpha1.TidbCluster, version string) []Pin {
-	tc = tc.DeepCopy()
-	tc.Spec.Version = version
+// Pinned are the components of a cluster that have another version than spec.version,
+// because they have a version or a whole image of their own.
+func Pinned(tc *v1alpha1.TidbCluster) []Pin {
+	version := tc.Spec.Version
 	tc = topology.New(tc).Source // image names have defaults, too
 	pump := ""
 	if image := tc.PumpImage(); image != nil {
@@ -158,15 +199,4 @@ func Pinned(tc *v1alpha1.TidbCluster, version string) []Pin {
 		}
 	}
 	return pins
-}
-
-// Recover asks for the recovery of TiKV's failover that tc shows, and of no other:
-// with a UID the request is spent when that one is over.
-func (c *Client) Recover(ctx context.Context, tc *v1alpha1.TidbCluster, w Write) (*v1alpha1.TidbCluster, error) {
-	spec := map[string]any{"tikv": map[string]any{
-		"failover": map[string]any{"recoverByUID": tc.Status.TiKV.FailoverUID},
-	}}
-	return c.change(ctx, "recover", tc, spec, w, func(tc *v1alpha1.TidbCluster) values {
-		return values{"status.tikv.failoverUID": string(tc.Status.TiKV.FailoverUID)}
-	})
 }

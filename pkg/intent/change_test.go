@@ -54,10 +54,33 @@ func patched(dyn *fake.FakeDynamicClient) []string {
 	return out
 }
 
+// made is the TidbCluster after a change was written.
+func made(t *testing.T, c *Client, change Change, w Write) (*v1alpha1.TidbCluster, error) {
+	t.Helper()
+	if err := change.Write(t.Context(), w); err != nil {
+		return nil, err
+	}
+	return load(t, c), nil
+}
+
+func scaled(t *testing.T, c *Client, tc *v1alpha1.TidbCluster, replicas map[topology.Kind]int32, w Write) (*v1alpha1.TidbCluster, error) {
+	t.Helper()
+	change, err := c.Scale(tc, replicas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, n := range replicas {
+		if change.Now != tc || *topology.Replicas(change.Want, k) != n {
+			t.Errorf("wants %+v", change.Want.Spec)
+		}
+	}
+	return made(t, c, change, w)
+}
+
 func TestScale(t *testing.T) {
 	c, dyn := client(t, object(t, stored))
 	tc := load(t, c)
-	got, err := c.Scale(t.Context(), tc, map[topology.Kind]int{topology.TiKV: 5, topology.PD: 3}, Write{})
+	got, err := scaled(t, c, tc, map[topology.Kind]int32{topology.TiKV: 5, topology.PD: 3}, Write{})
 	if err != nil || got.Spec.TiKV.Replicas != 5 {
 		t.Fatalf("%v, %v", got, err)
 	}
@@ -69,7 +92,7 @@ func TestScale(t *testing.T) {
 	if kept, _, _ := unstructured.NestedString(live.(*unstructured.Unstructured).Object, "spec", "fieldOfALaterVersion", "keep"); kept != "me" {
 		t.Error("a field that our types do not know is lost")
 	}
-	if _, err := c.Scale(t.Context(), got, map[topology.Kind]int{topology.TiKV: 5}, Write{}); err != nil || len(patched(dyn)) != 1 {
+	if _, err := scaled(t, c, got, map[topology.Kind]int32{topology.TiKV: 5}, Write{}); err != nil || len(patched(dyn)) != 1 {
 		t.Errorf("wrote what is so already: %v", err)
 	}
 }
@@ -78,9 +101,10 @@ func TestScaleRefuses(t *testing.T) {
 	c, dyn := client(t, object(t, stored))
 	tc := load(t, c)
 	tc.Spec.PD = nil
-	for _, replicas := range []map[topology.Kind]int{{topology.PD: 3}, {topology.TiKV: -1}, {topology.TiKV: 1 << 40}, {"pump": 3}} {
-		if _, err := c.Scale(t.Context(), tc, replicas, Write{}); err == nil {
-			t.Errorf("%v was accepted", replicas)
+	for _, replicas := range []map[topology.Kind]int32{{topology.PD: 3}, {topology.TiKV: 4, topology.PD: 3}, {"pump": 3}} {
+		var missing *NoComponentError
+		if _, err := c.Scale(tc, replicas); !errors.As(err, &missing) {
+			t.Errorf("%v: %v", replicas, err)
 		}
 	}
 	if sent := patched(dyn); len(sent) > 0 {
@@ -94,7 +118,11 @@ func TestChangeDryRun(t *testing.T) {
 		query = r.URL.Query().Encode()
 		answer(w, object(t, stored).Object)
 	})
-	if _, err := c.Scale(t.Context(), load(t, c), map[topology.Kind]int{topology.TiKV: 5}, Write{DryRun: true}); err != nil {
+	change, err := c.Scale(load(t, c), map[topology.Kind]int32{topology.TiKV: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := change.Write(t.Context(), Write{DryRun: true}); err != nil {
 		t.Fatal(err)
 	}
 	if query != "dryRun=All&fieldManager=kubectl-tidb&fieldValidation=Strict" {
@@ -123,7 +151,7 @@ func TestScaleOverStatusWrites(t *testing.T) {
 	c, dyn := client(t, object(t, stored))
 	tc := load(t, c)
 	changed(t, dyn, "42", "status", "clusterID")
-	got, err := c.Scale(t.Context(), tc, map[topology.Kind]int{topology.TiKV: 5}, Write{})
+	got, err := scaled(t, c, tc, map[topology.Kind]int32{topology.TiKV: 5}, Write{})
 	if err != nil || got.Spec.TiKV.Replicas != 5 || got.Status.ClusterID != "42" {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -133,7 +161,7 @@ func TestScaleOverTheSameField(t *testing.T) {
 	c, dyn := client(t, object(t, stored))
 	tc := load(t, c)
 	changed(t, dyn, int64(4), "spec", "tikv", "replicas")
-	_, err := c.Scale(t.Context(), tc, map[topology.Kind]int{topology.TiKV: 5}, Write{})
+	_, err := scaled(t, c, tc, map[topology.Kind]int32{topology.TiKV: 5}, Write{})
 	var clash *ChangedError
 	if !errors.As(err, &clash) || clash.What != "spec.tikv.replicas is 4 by now, it was 3" {
 		t.Errorf("got %v", err)
@@ -147,7 +175,7 @@ func TestScaleOfAnotherOfThatName(t *testing.T) {
 	c, dyn := client(t, object(t, stored))
 	tc := load(t, c)
 	changed(t, dyn, "another", "metadata", "uid")
-	_, err := c.Scale(t.Context(), tc, map[topology.Kind]int{topology.TiKV: 5}, Write{})
+	_, err := scaled(t, c, tc, map[topology.Kind]int32{topology.TiKV: 5}, Write{})
 	var clash *ChangedError
 	if !errors.As(err, &clash) {
 		t.Errorf("got %v", err)
@@ -156,11 +184,12 @@ func TestScaleOfAnotherOfThatName(t *testing.T) {
 
 func TestSetVersion(t *testing.T) {
 	c, dyn := client(t, object(t, stored))
-	got, pins, err := c.SetVersion(t.Context(), load(t, c), "v8.5.0", Write{})
-	if err != nil || got.Spec.Version != "v8.5.0" {
+	change := c.SetVersion(load(t, c), "v8.5.0")
+	got, err := made(t, c, change, Write{})
+	if err != nil || got.Spec.Version != "v8.5.0" || change.Want.Spec.Version != "v8.5.0" || change.Now.Spec.Version != "v8.1.0" {
 		t.Fatalf("%v, %v", got, err)
 	}
-	if want := []Pin{{"tidb", "v8.0.0"}}; !slices.Equal(pins, want) {
+	if pins := Pinned(change.Want); !slices.Equal(pins, []Pin{{"tidb", "v8.0.0"}}) {
 		t.Errorf("pinned %v", pins)
 	}
 	if sent := patched(dyn); !slices.Equal(sent, []string{`{"metadata":{"resourceVersion":"5"},"spec":{"version":"v8.5.0"}}`}) {
@@ -177,14 +206,51 @@ func TestPinned(t *testing.T) {
 		TiDB:    &v1alpha1.TiDBSpec{BaseImage: "pingcap/tidb", ComponentSpec: v1alpha1.ComponentSpec{Version: &version}},
 		Pump:    &v1alpha1.PumpSpec{BaseImage: "pingcap/tidb-binlog"},
 	}}
-	if got := Pinned(tc, "v8.5.0"); !slices.Equal(got, []Pin{{"tidb", "v7.5.0"}}) {
+	if got := Pinned(tc); !slices.Equal(got, []Pin{{"tidb", "v7.5.0"}}) {
 		t.Errorf("got %v", got)
 	}
-	if got := Pinned(tc, "v7.5.0"); len(got) != 0 {
-		t.Errorf("a pin to the very version is none: %v", got)
+	if tc.Spec.Version = "v7.5.0"; len(Pinned(tc)) != 0 {
+		t.Errorf("a pin to the very version is none: %v", Pinned(tc))
 	}
-	if tc.Spec.Version != "v8.1.0" {
+	if tc.Spec.PD.StartTimeout != 0 {
 		t.Error("the argument was changed")
+	}
+}
+
+// TestRecover: asked for once, for the failovers that there are, and for none when
+// others have begun since.
+func TestRecover(t *testing.T) {
+	c, dyn := client(t, object(t, stored))
+	if _, ok := c.Recover(load(t, c), topology.TiKV); ok {
+		t.Error("a cluster without a failover has something to recover from")
+	}
+	begin := func(uid string) {
+		changed(t, dyn, uid, "status", "tikv", "failoverUID")
+		changed(t, dyn, map[string]any{"podName": "basic-tikv-2", "storeID": "4"}, "status", "tikv", "failureStores", "4")
+	}
+	begin("f1")
+	tc := load(t, c)
+	for _, k := range []topology.Kind{topology.PD, topology.TiDB} {
+		if _, ok := c.Recover(tc, k); ok {
+			t.Errorf("%s recovers by itself", k)
+		}
+	}
+	change, ok := c.Recover(tc, topology.TiKV)
+	if !ok || tc.Spec.TiKV.Failover != nil || change.Want.Spec.TiKV.Failover.RecoverByUID != "f1" {
+		t.Fatalf("%v, wants %+v", ok, change.Want.Spec.TiKV.Failover)
+	}
+	if _, ok := c.Recover(change.Want, topology.TiKV); ok {
+		t.Error("asks twice for the same recovery")
+	}
+	begin("f2")
+	var clash *ChangedError
+	if _, err := made(t, c, change, Write{}); !errors.As(err, &clash) || clash.What != "status.tikv.failoverUID is f2 by now, it was f1" {
+		t.Errorf("got %v", err)
+	}
+	begin("f1")
+	got, err := made(t, c, change, Write{})
+	if err != nil || got.Spec.TiKV.Failover == nil || got.Spec.TiKV.Failover.RecoverByUID != "f1" {
+		t.Errorf("%v", err)
 	}
 }
 

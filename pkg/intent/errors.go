@@ -7,6 +7,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // NotFoundError says that there is no such TidbCluster.
@@ -45,6 +47,17 @@ func (e *NoResourceError) Unwrap() error { return e.Err }
 
 // Final implements reconcile.Final.
 func (e *NoResourceError) Final() bool { return true }
+
+// NoComponentError says that a change is about a component that a cluster does not have.
+// Nothing was changed.
+type NoComponentError struct {
+	Namespace, Name string
+	Component       topology.Kind
+}
+
+func (e *NoComponentError) Error() string {
+	return fmt.Sprintf("cluster %s/%s has no %s, so nothing was changed", e.Namespace, e.Name, e.Component.Title())
+}
 
 // ConflictError says that an apply would change fields that somebody else
 // manages. Nothing was changed.

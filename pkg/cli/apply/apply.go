@@ -89,10 +89,10 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	defer s.Close()
 	r := drive.Request{
 		Action: "apply " + o.file, Blind: o.force, Keep: true, Warnings: m.Lost(),
-		Write: func(ctx context.Context, w intent.Write) error {
+		Change: intent.Change{Write: func(ctx context.Context, w intent.Write) error {
 			_, err := o.write(ctx, s.Intent, m, w)
 			return err
-		},
+		}},
 	}
 	r.With = func(version string) string {
 		return fmt.Sprintf("write spec.version: %s into the manifest, and run the same command again", version)

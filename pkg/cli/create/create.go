@@ -96,12 +96,12 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	}
 	defer s.Close()
 	r := drive.Request{
-		Action: "create", Want: want,
-		With: func(version string) string { return f.With("version", version).Again(namespace) },
-		Write: func(ctx context.Context, w intent.Write) error {
+		Action: "create",
+		Change: intent.Change{Want: want, Write: func(ctx context.Context, w intent.Write) error {
 			_, err := s.Intent.Create(ctx, want, w)
 			return err
-		},
+		}},
+		With: func(version string) string { return f.With("version", version).Again(namespace) },
 	}
 	var missing *intent.NotFoundError
 	var bad *intent.MalformedError

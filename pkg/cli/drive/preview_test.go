@@ -10,6 +10,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
@@ -84,14 +85,14 @@ func TestPreview(t *testing.T) {
 		code    exit.Code // with --exit-code
 	}{
 		{"nothing", plantest.New(3, 3, 2), Request{Action: "sync"}, plan.Plan{}, exit.OK},
-		{"upgrade", upgrade, Request{Action: "upgrade to v8.1.1", Now: cluster("v8.1.0")}, evict, exit.Pending},
-		{"scale", scale, Request{Action: "scale tikv=3 tidb=1", Now: cluster("v8.1.1")}, evict, exit.Pending},
+		{"upgrade", upgrade, Request{Change: intent.Change{Now: cluster("v8.1.0")}, Action: "upgrade to v8.1.1"}, evict, exit.Pending},
+		{"scale", scale, Request{Change: intent.Change{Now: cluster("v8.1.1")}, Action: "scale tikv=3 tidb=1"}, evict, exit.Pending},
 		{"create", create, Request{Action: "create"}, begin, exit.Pending},
-		{"grow", grow, Request{Action: "apply basic.yaml", Now: cluster("v8.1.1")}, grow.Decide(), exit.Pending},
-		{"half-way", rolled, Request{Action: "sync", Now: cluster("v8.1.1")}, evict, exit.Pending},
-		{"suspend", suspend, Request{Action: "apply basic.yaml", Now: cluster("v8.1.1")}, stop, exit.Pending},
-		{"paused", scale, Request{Action: "apply basic.yaml", Now: cluster("v8.1.1")}, plan.Plan{Outcome: plan.Paused}, exit.Paused},
-		{"blocked", plantest.New(3, 3, 2), Request{Action: "sync", Now: cluster("v8.1.1")}, stuck, exit.Refused},
+		{"grow", grow, Request{Change: intent.Change{Now: cluster("v8.1.1")}, Action: "apply basic.yaml"}, grow.Decide(), exit.Pending},
+		{"half-way", rolled, Request{Change: intent.Change{Now: cluster("v8.1.1")}, Action: "sync"}, evict, exit.Pending},
+		{"suspend", suspend, Request{Change: intent.Change{Now: cluster("v8.1.1")}, Action: "apply basic.yaml"}, stop, exit.Pending},
+		{"paused", scale, Request{Change: intent.Change{Now: cluster("v8.1.1")}, Action: "apply basic.yaml"}, plan.Plan{Outcome: plan.Paused}, exit.Paused},
+		{"blocked", plantest.New(3, 3, 2), Request{Change: intent.Change{Now: cluster("v8.1.1")}, Action: "sync"}, stuck, exit.Refused},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := held(c.cluster, c.request, c.plan)

@@ -1,12 +1,10 @@
 package drive
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
@@ -21,15 +19,11 @@ import (
 type Request struct {
 	// Action is what is done, in a user's words, e.g. "upgrade to v8.1.1".
 	Action string
-	// Now is the TidbCluster there is, nil when there is none; Want is the one
-	// that there should be.
-	Now, Want *v1alpha1.TidbCluster
+	// Change is what is to become of the TidbCluster.
+	intent.Change
 	// Refusal is why the verb itself refuses, nil when it does not. Want may
 	// then be nil.
 	Refusal error
-	// Write writes what is wanted; nil when it is written already. In a dry run
-	// the API server only says whether it would take it.
-	Write func(context.Context, intent.Write) error
 	// With is how to ask for the same with another version; nil where that is an
 	// upgrade.
 	With func(version string) string
@@ -124,7 +118,7 @@ func (r Request) seeing(c topology.Cluster, snap state.Snapshot) error {
 	if snap.PD.Known() || r.Now == nil || r.Now.Status.ClusterID == "" || r.Write == nil || r.Blind {
 		return nil
 	}
-	if pd, _ := topology.New(r.Now).Group(topology.PD); pd.Suspend && asleep(snap) {
+	if topology.New(r.Now).PDSuspended() && asleep(snap) {
 		return nil // nobody is there to harm
 	}
 	return exit.Refusef("PD of %s cannot be asked whether this is safe (%s), so nothing was changed; "+
@@ -134,13 +128,13 @@ func (r Request) seeing(c topology.Cluster, snap state.Snapshot) error {
 
 // asleep: PD is suspended, down to its last pod.
 func asleep(snap state.Snapshot) bool {
-	pd := snap.Groups[topology.PD]
-	for _, m := range pd.Members {
-		if m.Pod != nil {
+	for k, g := range snap.Groups {
+		runs := g.Set.Exists || slices.ContainsFunc(g.Members, func(m state.Member) bool { return m.Pod != nil })
+		if k.Listing() == topology.AsMember && runs {
 			return false
 		}
 	}
-	return !pd.Set.Exists
+	return true
 }
 
 // refuse says all that stands against a request, one problem a line where there

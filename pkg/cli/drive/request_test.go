@@ -39,22 +39,21 @@ func TestAdmit(t *testing.T) {
 		code exit.Code
 		says string
 	}{
-		{"good", Request{Now: basic(same), Want: basic(same)}, exit.OK, ""},
-		{"new", Request{Want: basic(same)}, exit.OK, ""},
+		{"good", Request{Change: intent.Change{Now: basic(same), Want: basic(same)}}, exit.OK, ""},
+		{"new", Request{Change: intent.Change{Want: basic(same)}}, exit.OK, ""},
 		{"the verb's refusal", Request{Refusal: exit.Refusef("no such part")}, exit.Refused, "no such part"},
-		{"invalid", Request{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Replicas = 0 })}, exit.Refused, "spec.pd.replicas"},
+		{"invalid", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Replicas = 0 })}}, exit.Refused, "spec.pd.replicas"},
 		{"tidb-S16, pd-A2: all that is wrong at once", Request{
-			Now: basic(same),
-			Want: basic(func(tc *v1alpha1.TidbCluster) {
+			Change: intent.Change{Now: basic(same), Want: basic(func(tc *v1alpha1.TidbCluster) {
 				tc.Spec.TiKV, tc.Spec.PD.Replicas, tc.Spec.TLSCluster = nil, 0, &v1alpha1.TLSCluster{Enabled: true}
-			}),
+			})},
 		}, exit.Refused, "there are 3 reasons:\n  spec.pd.replicas: Invalid value: 0: TiKV and TiDB need PD\n  spec.tikv: Forbidden: cannot be taken out"},
-		{"paused", Request{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused = true })}, exit.Paused, "kubectl patch tc basic -n db"},
-		{"pd-A4: deleting", Request{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.DeletionTimestamp = &metav1.Time{} })}, exit.Refused, "being deleted"},
-		{"paused, and to be written nevertheless", Request{Keep: true, Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused = true })}, exit.OK, ""},
-		{"upgrade", Request{Now: basic(same), Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Version = "v8.1.1" })}, exit.OK, ""},
-		{"from a version that is no release", Request{Now: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Version = "nightly" }), Want: basic(same)}, exit.OK, ""},
-		{"another component", Request{Now: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.TiDB = nil }), Want: basic(same)}, exit.OK, ""},
+		{"paused", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused = true })}}, exit.Paused, "kubectl patch tc basic -n db"},
+		{"pd-A4: deleting", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.DeletionTimestamp = &metav1.Time{} })}}, exit.Refused, "being deleted"},
+		{"paused, and to be written nevertheless", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused = true })}, Keep: true}, exit.OK, ""},
+		{"upgrade", Request{Change: intent.Change{Now: basic(same), Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Version = "v8.1.1" })}}, exit.OK, ""},
+		{"from a version that is no release", Request{Change: intent.Change{Now: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Version = "nightly" }), Want: basic(same)}}, exit.OK, ""},
+		{"another component", Request{Change: intent.Change{Now: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.TiDB = nil }), Want: basic(same)}}, exit.OK, ""},
 	} {
 		wantRefusal(t, c.name, c.r.admit(), c.code, c.says)
 	}
@@ -94,23 +93,23 @@ func TestAllow(t *testing.T) {
 		code    exit.Code
 		says    string
 	}{
-		{"good", Request{Now: born, Write: write}, plantest.New(3, 3, 2), exit.OK, ""},
-		{"fewer stores than copies", Request{Now: born, Write: write}, fewer, exit.Refused, "max-replicas=3"},
-		{"tikv-11-31: the last store of its zone", Request{Now: born, Write: write}, lastOfZone, exit.Refused,
+		{"good", Request{Change: intent.Change{Now: born, Write: write}}, plantest.New(3, 3, 2), exit.OK, ""},
+		{"fewer stores than copies", Request{Change: intent.Change{Now: born, Write: write}}, fewer, exit.Refused, "max-replicas=3"},
+		{"tikv-11-31: the last store of its zone", Request{Change: intent.Change{Now: born, Write: write}}, lastOfZone, exit.Refused,
 			"the other stores are only in zone a, b; ask for 4 or more, add a TiKV store in another zone, or have copies share a zone: " +
 				"kubectl exec t-pd-0 -n ns -c pd -- /pd-ctl config set isolation-level ''"},
-		{"PD does not answer", Request{Now: born, Write: write}, plantest.New(3, 3, 2).Blind(), exit.Refused, "--force"},
-		{"PD does not answer, and the change is the cure", Request{Now: born, Write: write, Blind: true}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
-		{"PD has not bootstrapped", Request{Now: unborn, Write: write}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
-		{"PD is suspended", Request{Now: asleep, Write: write}, suspended, exit.OK, ""},
-		{"PD is about to be suspended", Request{Now: asleep, Write: write}, plantest.New(3, 3, 2).Blind(), exit.Refused, "--force"},
-		{"nothing is to be changed", Request{Now: born}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
-		{"tidb-B20: a growth that has begun is called off", Request{Now: sized("20Gi"), Write: write}, asked, exit.Refused,
+		{"PD does not answer", Request{Change: intent.Change{Now: born, Write: write}}, plantest.New(3, 3, 2).Blind(), exit.Refused, "--force"},
+		{"PD does not answer, and the change is the cure", Request{Change: intent.Change{Now: born, Write: write}, Blind: true}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
+		{"PD has not bootstrapped", Request{Change: intent.Change{Now: unborn, Write: write}}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
+		{"PD is suspended", Request{Change: intent.Change{Now: asleep, Write: write}}, suspended, exit.OK, ""},
+		{"PD is about to be suspended", Request{Change: intent.Change{Now: asleep, Write: write}}, plantest.New(3, 3, 2).Blind(), exit.Refused, "--force"},
+		{"nothing is to be changed", Request{Change: intent.Change{Now: born}}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
+		{"tidb-B20: a growth that has begun is called off", Request{Change: intent.Change{Now: sized("20Gi"), Write: write}}, asked, exit.Refused,
 			"spec.tikv.requests.storage: claim tikv-t-tikv-1 has been asked to have 20Gi, and volumes can not shrink to 10Gi"},
-		{"a growth that has not begun is called off", Request{Now: sized("20Gi"), Write: write},
+		{"a growth that has not begun is called off", Request{Change: intent.Change{Now: sized("20Gi"), Write: write}},
 			plantest.New(3, 3, 2).Volumes(topology.TiKV, 10*gi, 10*gi), exit.OK, ""},
-		{"a claim was made larger by hand", Request{Now: sized("10Gi"), Write: write}, asked, exit.OK, ""},
-		{"a new cluster", Request{Write: write}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
+		{"a claim was made larger by hand", Request{Change: intent.Change{Now: sized("10Gi"), Write: write}}, asked, exit.OK, ""},
+		{"a new cluster", Request{Change: intent.Change{Write: write}}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
 	} {
 		wantRefusal(t, c.name, c.r.allow(c.cluster.Wanted, c.cluster.Seen), c.code, c.says)
 	}

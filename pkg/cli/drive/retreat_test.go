@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -141,7 +142,7 @@ func TestRetreats(t *testing.T) {
 		"forbidden": {fails(apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))), "  ", false},
 		"broken":    {fails(errors.New("broken")), "", true},
 	} {
-		got, err := retreats(t.Context(), tt.kube, Request{Now: now, Want: want}, c.Seen)
+		got, err := retreats(t.Context(), tt.kube, Request{Change: intent.Change{Now: now, Want: want}}, c.Seen)
 		if (err != nil) != tt.fail {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -154,7 +155,7 @@ func TestRetreats(t *testing.T) {
 		}
 	}
 	kube := fails(errors.New("nothing is to be read"))
-	if got, err := retreats(t.Context(), kube, Request{Now: now, Want: now}, c.Seen); err != nil || len(got) > 0 {
+	if got, err := retreats(t.Context(), kube, Request{Change: intent.Change{Now: now, Want: now}}, c.Seen); err != nil || len(got) > 0 {
 		t.Errorf("without a downgrade: %v, %v", got, err)
 	}
 }

@@ -23,7 +23,7 @@ func TestUnknownFields(t *testing.T) {
 	dyn := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{intent.Resource: "TidbClusterList"}, u)
 	s := &Session{Namespace: "db", Name: "basic", Intent: intent.New(dyn)}
-	got := s.unknown(t.Context(), Request{Now: &v1alpha1.TidbCluster{}})
+	got := s.unknown(t.Context(), Request{Change: intent.Change{Now: &v1alpha1.TidbCluster{}}})
 	if len(got) != 1 || !strings.Contains(got[0], "does not know spec.tikv.later:") {
 		t.Errorf("told %q", got)
 	}

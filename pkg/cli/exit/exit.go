@@ -113,6 +113,7 @@ func forbidden(err error) bool {
 // stands in the way.
 func refused(err error) bool {
 	return is[*intent.NoResourceError](err) || is[*intent.ConflictError](err) || is[*intent.ChangedError](err) || is[*intent.MalformedError](err) ||
+		is[*intent.NoComponentError](err) ||
 		is[*render.RefusedError](err) || is[*act.Foreign](err) || apierrors.IsInvalid(err)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
@@ -144,7 +145,7 @@ func do(ctx context.Context, f *factory.Factory, o options) error {
 	if err != nil {
 		return err
 	}
-	r := drive.Request{Action: "failover", Now: now, Want: now}
+	r := drive.Request{Action: "failover", Change: intent.Change{Now: now, Want: now}}
 	switch o.action {
 	case toList:
 		return show(ctx, f, s, o, now)
@@ -153,11 +154,9 @@ func do(ctx context.Context, f *factory.Factory, o options) error {
 		r.Refusal = o.mistaken(now)
 	case toRecover:
 		r.Action = "recovery from failover"
-		if want := recovered(now); want != nil && o.concerns(topology.TiKV) {
-			r.Want = want
-			r.Write = func(ctx context.Context, w intent.Write) error {
-				_, err := s.Intent.Recover(ctx, now, w)
-				return err
+		for _, k := range keepers() {
+			if change, ok := s.Intent.Recover(now, k); ok && o.concerns(k) {
+				r.Change = change
 			}
 		}
 	}
@@ -168,37 +167,36 @@ func (o *options) concerns(k topology.Kind) bool {
 	return len(o.components) == 0 || slices.Contains(o.only(), k)
 }
 
-// mistaken refuses to discard what is no store of the cluster.
+// keepers are the components that keep the data of members that were given up.
+func keepers() []topology.Kind {
+	var kinds []topology.Kind
+	for _, p := range component.Profiles() {
+		if p.Failover != nil && p.Failover.Keeps {
+			kinds = append(kinds, p.Kind)
+		}
+	}
+	return kinds
+}
+
+// mistaken refuses to discard what no component of the cluster keeps.
 func (o *options) mistaken(tc *v1alpha1.TidbCluster) error {
 	c := topology.New(tc)
-	kv, _ := c.Group(topology.TiKV)
 	for _, name := range o.discard {
-		n, ok := c.Ordinal(topology.TiKV, name)
+		k, n, ok := c.Member(name)
+		g, _ := c.Group(k)
 		switch {
-		case !ok:
+		case !ok || !slices.Contains(keepers(), k):
 			return exit.Refusef("%q is no store of cluster %s/%s, so nothing was changed; stores are named like %s, "+
 				"and members of PD and TiDB come back with new data in any case",
-				name, c.Namespace, c.Name, c.PodName(topology.TiKV, 0))
-		case n >= kv.Replicas:
+				name, c.Namespace, c.Name, c.PodName(keepers()[0], 0))
+		case n >= g.Replicas:
 			return exit.Refusef("%s is not one of the %d stores that cluster %s/%s asks for, so nothing was changed",
-				name, kv.Replicas, c.Namespace, c.Name)
-		case !o.concerns(topology.TiKV):
-			return exit.Usagef("--discard %s is about TiKV, which --component leaves out", name)
+				name, g.Replicas, c.Namespace, c.Name)
+		case !o.concerns(k):
+			return exit.Usagef("--discard %s is about %s, which --component leaves out", name, k.Title())
 		}
 	}
 	return nil
-}
-
-// recovered is the TidbCluster that asks for the recovery of the failover that
-// is under way, nil when there is none or it is asked for already.
-func recovered(tc *v1alpha1.TidbCluster) *v1alpha1.TidbCluster {
-	kv, ok := topology.New(tc).Group(topology.TiKV)
-	if !ok || len(kv.Failures) == 0 || kv.Recover {
-		return nil
-	}
-	want := tc.DeepCopy()
-	want.Spec.TiKV.Failover = &v1alpha1.Failover{RecoverByUID: tc.Status.TiKV.FailoverUID}
-	return want
 }
 
 func names() []string {

@@ -78,22 +78,6 @@ func TestMistaken(t *testing.T) {
 	}
 }
 
-func TestRecovered(t *testing.T) {
-	tc := cluster()
-	if recovered(tc) != nil {
-		t.Error("a cluster without a failover has something to recover from")
-	}
-	tc.Status.TiKV.FailureStores = map[string]v1alpha1.TiKVFailureStore{"4": {PodName: "basic-tikv-2", StoreID: "4"}}
-	tc.Status.TiKV.FailoverUID = "f1"
-	want := recovered(tc)
-	if want == nil || want.Spec.TiKV.Failover.RecoverByUID != "f1" || tc.Spec.TiKV.Failover != nil {
-		t.Fatalf("got %+v", want)
-	}
-	if recovered(want) != nil {
-		t.Error("asks twice for the same recovery")
-	}
-}
-
 // seen has one member of each kind of fate.
 func seen() (plan.Wanted, state.Snapshot) {
 	c := plantest.New(3, 5, 3).Down(time.Hour, "t-pd-1", "t-tikv-0", "t-tikv-1").Down(time.Minute, "t-tidb-0", "t-tidb-1")

@@ -3,19 +3,16 @@ package scale
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -24,7 +21,7 @@ type options struct {
 	drive.Options
 	name     []string // the argument that names the cluster
 	changes  string   // as the user wrote them
-	replicas map[topology.Kind]int
+	replicas map[topology.Kind]int32
 }
 
 // New makes the command.
@@ -84,20 +81,14 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if err != nil {
 		return err
 	}
-	r := drive.Request{
-		Action: "scale " + o.changes, Now: now,
-		Write: func(ctx context.Context, w intent.Write) error {
-			_, err := s.Intent.Scale(ctx, now, o.replicas, w)
-			return err
-		},
-	}
-	r.Want, r.Refusal = propose(now, o.replicas)
+	r := drive.Request{Action: "scale " + o.changes}
+	r.Change, r.Refusal = s.Intent.Scale(now, o.replicas)
 	return s.Run(ctx, f, o.Options, r)
 }
 
 // parse reads COMPONENT=N arguments.
-func parse(args []string) (map[topology.Kind]int, error) {
-	replicas := map[topology.Kind]int{}
+func parse(args []string) (map[topology.Kind]int32, error) {
+	replicas := map[topology.Kind]int32{}
 	for _, arg := range args {
 		name, number, ok := strings.Cut(arg, "=")
 		kind, known := topology.ParseKind(name)
@@ -113,28 +104,9 @@ func parse(args []string) (map[topology.Kind]int, error) {
 		case twice:
 			return nil, exit.Usagef("%s is given twice", name)
 		}
-		replicas[kind] = int(n)
+		replicas[kind] = int32(n)
 	}
 	return replicas, nil
-}
-
-// propose is the TidbCluster with other replicas.
-func propose(now *v1alpha1.TidbCluster, replicas map[topology.Kind]int) (*v1alpha1.TidbCluster, error) {
-	want := now.DeepCopy()
-	for _, k := range slices.Sorted(maps.Keys(replicas)) {
-		n := int32(replicas[k])
-		switch {
-		case k == topology.PD && want.Spec.PD != nil:
-			want.Spec.PD.Replicas = n
-		case k == topology.TiKV && want.Spec.TiKV != nil:
-			want.Spec.TiKV.Replicas = n
-		case k == topology.TiDB && want.Spec.TiDB != nil:
-			want.Spec.TiDB.Replicas = n
-		default:
-			return nil, exit.Refusef("cluster %s/%s has no %s, so nothing was changed", now.Namespace, now.Name, k.Title())
-		}
-	}
-	return want, nil
 }
 
 func kinds() string {

@@ -8,20 +8,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
-
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 func TestArguments(t *testing.T) {
 	for _, c := range []struct {
 		args string
-		want map[topology.Kind]int
+		want map[topology.Kind]int32
 		says string
 	}{
-		{args: "basic tikv=4", want: map[topology.Kind]int{topology.TiKV: 4}},
-		{args: "basic pd=5 tidb=0 --timeout 5m --dry-run --exit-code -o json --no-follow", want: map[topology.Kind]int{topology.PD: 5, topology.TiDB: 0}},
+		{args: "basic tikv=4", want: map[topology.Kind]int32{topology.TiKV: 4}},
+		{args: "basic pd=5 tidb=0 --timeout 5m --dry-run --exit-code -o json --no-follow", want: map[topology.Kind]int32{topology.PD: 5, topology.TiDB: 0}},
 		{args: "", says: "requires at least 2"},
 		{args: "basic", says: "requires at least 2"},
 		{args: "basic tikv", says: "not COMPONENT=N"},
@@ -57,22 +54,6 @@ func TestArguments(t *testing.T) {
 				t.Errorf("flags are lost: %+v", got)
 			}
 		})
-	}
-}
-
-func TestPropose(t *testing.T) {
-	now := &v1alpha1.TidbCluster{Spec: v1alpha1.TidbClusterSpec{
-		PD: &v1alpha1.PDSpec{Replicas: 3}, TiKV: &v1alpha1.TiKVSpec{Replicas: 3},
-	}}
-	want, err := propose(now, map[topology.Kind]int{topology.TiKV: 4})
-	if err != nil || want.Spec.TiKV.Replicas != 4 || want.Spec.PD.Replicas != 3 {
-		t.Errorf("%+v, %v", want, err)
-	}
-	if now.Spec.TiKV.Replicas != 3 {
-		t.Error("it changed what there is")
-	}
-	if _, err := propose(now, map[topology.Kind]int{topology.TiDB: 1}); exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "no TiDB") {
-		t.Errorf("a component that is not there: %v", err)
 	}
 }
 

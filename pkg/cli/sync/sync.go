@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 )
 
 // options are the verb's flags and its argument.
@@ -79,5 +80,5 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if err != nil {
 		return err
 	}
-	return s.Run(ctx, f, o.Options, drive.Request{Action: "sync", Now: tc, Want: tc})
+	return s.Run(ctx, f, o.Options, drive.Request{Action: "sync", Change: intent.Change{Now: tc, Want: tc}})
 }

@@ -81,31 +81,25 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if err != nil {
 		return err
 	}
-	r := drive.Request{
-		Action: "upgrade to " + o.version, Now: now, Blind: o.force,
-		Write: func(ctx context.Context, w intent.Write) error {
-			_, _, err := s.Intent.SetVersion(ctx, now, o.version, w)
-			return err
-		},
-	}
-	r.Want, r.Refusal = propose(now, o.version)
-	return s.Run(ctx, f, o.Options, r)
+	change := s.Intent.SetVersion(now, o.version)
+	return s.Run(ctx, f, o.Options, drive.Request{
+		Action: "upgrade to " + o.version, Change: change, Refusal: refusal(change), Blind: o.force,
+	})
 }
 
-// propose is the TidbCluster with another version.
-func propose(now *v1alpha1.TidbCluster, version string) (*v1alpha1.TidbCluster, error) {
+// refusal is why a cluster cannot be taken to another version, nil when it can.
+func refusal(change intent.Change) error {
+	now, version := change.Now, change.Want.Spec.Version
 	if err := target.CheckVersion(version, now.Spec.Version); err != nil {
-		return nil, exit.Usagef("%w; to have it nevertheless: %s", err, byHand(now, version))
+		return exit.Usagef("%w; to have it nevertheless: %s", err, byHand(now, version))
 	}
-	if pins := intent.Pinned(now, version); len(pins) > 0 {
-		return nil, exit.Refusef("%s of cluster %s/%s has a version of its own (%s), which this would not change; "+
+	if pins := intent.Pinned(change.Want); len(pins) > 0 {
+		return exit.Refusef("%s of cluster %s/%s has a version of its own (%s), which this would not change; "+
 			"edit spec.%s with kubectl edit tc %s -n %s, then run: kubectl tidb sync %s -n %s",
 			pins[0].Component, now.Namespace, now.Name, pins[0].Version, pins[0].Component,
 			now.Name, now.Namespace, now.Name, now.Namespace)
 	}
-	want := now.DeepCopy()
-	want.Spec.Version = version
-	return want, nil
+	return nil
 }
 
 // byHand is how to set a version that no release has. The TidbCluster takes any.
