@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/start"
 )
 
 const (
@@ -36,11 +36,10 @@ const (
 
 // Config is what a daemon needs.
 type Config struct {
-	Kube   kubernetes.Interface
-	Intent *intent.Client
-	// Dialer connects to pods; nil: directly, at the addresses that the mirror
-	// shows, so that even that takes no request.
-	Dialer dial.Dialer
+	// Connections are what clusters are reached by. Dialer nil: pods directly, at the
+	// addresses that the mirror shows, so that even that takes no request. Now nil: the
+	// process's own time.
+	start.Connections
 
 	Scope  Scope
 	Policy plan.Policy
@@ -53,10 +52,6 @@ type Config struct {
 	Poll time.Duration
 	// Resync is how often a cluster is looked at without the mirror.
 	Resync time.Duration
-
-	// Now is the time that is decided by, which is that of Kubernetes; nil: the
-	// process's own.
-	Now func() time.Time
 
 	// Reporter makes the reporter of a cluster's events.
 	Reporter func(cache.ObjectName) reconcile.Reporter

@@ -26,6 +26,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/start"
 )
 
 const stored = `
@@ -139,8 +140,8 @@ func (s *stage) run(t *testing.T, name string) func() {
 	t.Helper()
 	m := meter{s, name}
 	d, err := New(Config{
-		Kube: s.kube, Intent: intent.New(s.dyn), Dialer: nowhere{}, Scope: Scope{Namespace: "db"},
-		Workers: 2, Poll: time.Minute, Resync: time.Hour, Meter: m, Now: s.now,
+		Connections: start.Connections{Kube: s.kube, Intent: intent.New(s.dyn), Dialer: nowhere{}, Now: s.now},
+		Scope:       Scope{Namespace: "db"}, Workers: 2, Poll: time.Minute, Resync: time.Hour, Meter: m,
 		Reporter: func(cache.ObjectName) reconcile.Reporter { return m },
 	})
 	if err != nil {
@@ -341,7 +342,7 @@ func TestPanic(t *testing.T) {
 func TestChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := setup(t, func(u *unstructured.Unstructured) { _ = unstructured.SetNestedField(u.Object, true, "spec", "paused") })
-		d, err := New(Config{Kube: s.kube, Intent: intent.New(s.dyn), Scope: Scope{}, Meter: meter{s, "a"}})
+		d, err := New(Config{Connections: start.Connections{Kube: s.kube, Intent: intent.New(s.dyn)}, Scope: Scope{}, Meter: meter{s, "a"}})
 		if err != nil {
 			t.Fatal(err)
 		}

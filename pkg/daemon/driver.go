@@ -9,8 +9,6 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/act"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/observe"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
@@ -48,9 +46,7 @@ type driver struct {
 func (d *Daemon) newDriver(key cache.ObjectName) *driver {
 	dr := &driver{key: key, home: d}
 	dr.tenures.tell = func(held bool) { d.Meter.Held(key, held) }
-	dr.observer = observe.New(d.Kube, d.Dialer, func(ctx context.Context) (*v1alpha1.TidbCluster, error) {
-		return d.Intent.Load(ctx, key.Namespace, key.Name)
-	}, d.Now)
+	dr.observer = d.Observer(key.Namespace, key.Name)
 	dr.observer.Mirror(d.mirror.of(key))
 	if d.PD != nil {
 		dr.observer.Told(func(call string, took time.Duration, err error) { d.PD(key, call, took, err) })
@@ -61,8 +57,7 @@ func (d *Daemon) newDriver(key cache.ObjectName) *driver {
 	t.Poll, t.Resync, t.Jitter = d.Poll, d.Resync, jitter
 	t.Operator = dr.operator
 	t.Taken, t.Gives, t.Rests = dr.taken, func(held *lease.Held) { dr.tenures.end(held) }, dr.observer.Close
-	t.Engine.Profiles, t.Engine.Policy, t.Engine.Story = component.Profiles(), d.Policy, dr.story
-	t.Engine.Upkeep = reconcile.NewUpkeep(upkeepAtOnce, d.Now)
+	d.Look(&t.Engine, d.Policy, dr.story, upkeepAtOnce)
 	dr.tenant = t
 	return dr
 }
@@ -120,8 +115,8 @@ func (d *driver) meet(c topology.Cluster) {
 	c.Source = nil // it is kept for long, and each observation has one of its own
 	t.Cluster = c
 	t.Bid = lease.NewBid(d.home.Kube, c, lease.Self()).Yielding()
-	t.Engine.Actor = act.New(d.home.Kube, d.home.Intent, d.observer.PD, c, d.home.Now)
-	t.Engine.Recorder = paced{act.NewRecorder(owned{d}, d.observer.Existing), d}
+	d.home.Drive(&t.Engine, d.observer, c, owned{d})
+	t.Engine.Recorder = paced{t.Engine.Recorder, d}
 }
 
 // taken: the cluster is ours to drive from now on, and to be looked at when it is

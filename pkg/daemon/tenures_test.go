@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/start"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -65,7 +66,7 @@ func TestOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := setup(t, nil)
-				d, err := New(Config{Kube: s.kube, Intent: intent.New(s.dyn), Meter: meter{s, "a"}})
+				d, err := New(Config{Connections: start.Connections{Kube: s.kube, Intent: intent.New(s.dyn)}, Meter: meter{s, "a"}})
 				if err != nil {
 					t.Fatal(err)
 				}

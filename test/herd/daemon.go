@@ -17,6 +17,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/metrics"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/start"
 )
 
 // backend is a dialer for which all pods of all clusters are at one address: who
@@ -46,8 +47,8 @@ func runDaemon(ctx context.Context, o options) error {
 	announcer := announce.New(context.WithoutCancel(ctx), c.kube, "herd")
 	defer announcer.Close()
 	d, err := daemon.New(daemon.Config{
-		Kube: c.kube, Intent: intent.New(c.dyn), Dialer: backend(o.backend),
-		Scope: daemon.Scope{Namespace: o.namespace}, Policy: plan.Policy{Failover: plan.Failing{Members: true}},
+		Connections: start.Connections{Kube: c.kube, Intent: intent.New(c.dyn), Dialer: backend(o.backend)},
+		Scope:       daemon.Scope{Namespace: o.namespace}, Policy: plan.Policy{Failover: plan.Failing{Members: true}},
 		Workers: 16, Poll: time.Minute, Resync: 10 * time.Hour,
 		Reporter: func(cache.ObjectName) reconcile.Reporter { return reconcile.Reporters{log, meter} },
 		Meter:    meter, Queue: meter, PD: meter.Called, Announcer: announcer,

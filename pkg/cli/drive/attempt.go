@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/act"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/observe"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
@@ -29,7 +26,8 @@ func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, po
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	engine := reconcile.Engine{Profiles: component.Profiles(), Policy: policy, Observer: s.Observer, Story: story}
+	engine := reconcile.Engine{Observer: s.Observer}
+	s.Look(&engine, policy, story, upkeepAtOnce)
 	if held == nil {
 		if o.NoFollow {
 			return plan.Plan{}, exit.With(exit.Held, fmt.Errorf("%s drives the cluster, and will carry out what was asked", by.name))
@@ -43,9 +41,7 @@ func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, po
 	}
 	defer func() { _ = held.Release() }()
 	engine.Lease = held
-	engine.Actor = act.New(s.Kube, s.Intent, s.Observer.PD, cluster, f.Clock.Now)
-	engine.Recorder = act.NewRecorder(s.Intent, s.Observer.Existing)
-	engine.Upkeep = reconcile.NewUpkeep(upkeepAtOnce, time.Now)
+	s.Drive(&engine, s.Observer, cluster, s.Intent)
 	s.Observer.Tend(observe.Fresh)
 	work, over := s.alert(held.Context(), o)
 	defer over()

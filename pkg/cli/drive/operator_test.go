@@ -30,6 +30,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/start"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -66,7 +67,7 @@ func session(objects ...runtime.Object) *Session {
 		map[schema.GroupVersionResource]string{intent.Resource: "TidbClusterList"}, tc)
 	kube := fake.NewClientset(objects...)
 	return &Session{
-		Namespace: "ns", Name: "t", Kube: kube, Intent: intent.New(dyn),
+		Namespace: "ns", Name: "t", Connections: start.Connections{Kube: kube, Intent: intent.New(dyn)},
 		operators: lease.NewOperators(kube), told: map[string]bool{},
 	}
 }

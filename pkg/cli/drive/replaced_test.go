@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/start"
 )
 
 // stored is a session for a cluster with a spec, and the TidbCluster as it is read.
@@ -23,7 +24,7 @@ func stored(t *testing.T, uid string, spec map[string]any) (*Session, *v1alpha1.
 			"apiVersion": "pingcap.com/v1alpha1", "kind": "TidbCluster",
 			"metadata": map[string]any{"namespace": "ns", "name": "t", "uid": uid}, "spec": spec,
 		}})
-	s := &Session{Namespace: "ns", Name: "t", Intent: intent.New(dyn)}
+	s := &Session{Namespace: "ns", Name: "t", Connections: start.Connections{Intent: intent.New(dyn)}}
 	tc, err := s.Load(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -7,25 +7,22 @@ import (
 	"context"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/observe"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/start"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // Session is a connection to one cluster, which need not exist.
 type Session struct {
 	Namespace, Name string
-	Kube            kubernetes.Interface
-	Intent          *intent.Client
-	Observer        *observe.Observer
+	start.Connections
+	Observer *observe.Observer
 
-	dialer    dial.Dialer
 	operators *lease.Operators
 	told      map[string]bool // what was said of operators
 }
@@ -44,9 +41,12 @@ func Open(f *factory.Factory, namespace, name string) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{Namespace: namespace, Name: name, Kube: kube, Intent: intent.New(dyn), dialer: dialer,
-		operators: lease.NewOperators(kube), told: map[string]bool{}}
-	s.Observer = observe.New(kube, dialer, s.Load, f.Clock.Now)
+	s := &Session{
+		Namespace: namespace, Name: name,
+		Connections: start.Connections{Kube: kube, Intent: intent.New(dyn), Dialer: dialer, Now: f.Clock.Now},
+		operators:   lease.NewOperators(kube), told: map[string]bool{},
+	}
+	s.Observer = s.Connections.Observer(namespace, name)
 	return s, nil
 }
 
@@ -68,5 +68,5 @@ func Unrendered(c topology.Cluster) plan.Wanted {
 // Close ends the connections.
 func (s *Session) Close() {
 	s.Observer.Close()
-	_ = s.dialer.Close()
+	_ = s.Dialer.Close()
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/start"
 )
 
 // A field of a later version of TidbCluster is told of by its name.
@@ -22,7 +23,7 @@ func TestUnknownFields(t *testing.T) {
 	}}
 	dyn := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{intent.Resource: "TidbClusterList"}, u)
-	s := &Session{Namespace: "db", Name: "basic", Intent: intent.New(dyn)}
+	s := &Session{Namespace: "db", Name: "basic", Connections: start.Connections{Intent: intent.New(dyn)}}
 	got := s.unknown(t.Context(), Request{Change: intent.Change{Now: &v1alpha1.TidbCluster{}}})
 	if len(got) != 1 || !strings.Contains(got[0], "does not know spec.tikv.later:") {
 		t.Errorf("told %q", got)

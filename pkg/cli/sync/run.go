@@ -21,6 +21,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/report"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/start"
 )
 
 // watch keeps clusters converged until ctx ends, which is how it is meant to end.
@@ -82,7 +83,7 @@ func serve(ctx context.Context, d *daemon.Daemon, c daemon.Config, address strin
 
 // config connects.
 func (w *watching) config(f *factory.Factory, name []string) (daemon.Config, error) {
-	c := daemon.Config{Workers: w.workers, Poll: w.poll, Resync: w.resync, Now: f.Clock.Now}
+	c := daemon.Config{Connections: start.Connections{Now: f.Clock.Now}, Workers: w.workers, Poll: w.poll, Resync: w.resync}
 	var err error
 	if c.Scope, err = w.scope(f, name); err != nil {
 		return c, err
