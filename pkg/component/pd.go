@@ -117,6 +117,7 @@ var quorumStays = plan.Hook{
 		return pd.Members <= 2 || left >= pd.Quorum()
 	},
 	Observed: func(sc plan.Scene, _ state.Member) string { return pdState(sc) },
+	Unblock:  "bring the other members of PD up first, also those in other Kubernetes clusters",
 }
 
 // leaderElsewhere is leaderMoved where it is possible: a PD that has no other

@@ -151,8 +151,9 @@ var storeTombstone = plan.Hook{
 	Observed: func(_ plan.Scene, m state.Member) string {
 		return fmt.Sprintf("%d regions left", m.Database.Regions)
 	},
-	Since: leavingSince,
-	Stuck: nowhereToGo,
+	Since:    leavingSince,
+	Patience: plan.Moving,
+	Stuck:    nowhereToGo,
 	Help: func(sc plan.Scene, m state.Member) string {
 		if help := rulesHelp(sc, m); help != "" {
 			return help + "; " + callOff
@@ -173,10 +174,6 @@ func leavingSince(sc plan.Scene, m state.Member) time.Time {
 	return m.NotServing
 }
 
-// unhurried is how long regions may take to leave a store before it is worth to
-// look for what holds them.
-const unhurried = time.Hour
-
 // nowhereToGo says why regions do not leave a store. PD tells of no progress, so
 // that of a removal that takes long is only said what is worth a look.
 func nowhereToGo(sc plan.Scene, m state.Member) string {
@@ -187,8 +184,8 @@ func nowhereToGo(sc plan.Scene, m state.Member) string {
 		return fmt.Sprintf("no place for them, since only %d stores are up for max-replicas %d", pd.UpStores, pd.MaxReplicas)
 	case short:
 		return "no place for them: " + s.String()
-	case !since.IsZero() && sc.All.At.Sub(since) >= unhurried:
-		return fmt.Sprintf("this takes more than %s; see whether full disks, placement rules or labels leave them no place", unhurried)
+	case !since.IsZero() && sc.All.At.Sub(since) >= plan.Moving:
+		return fmt.Sprintf("this takes more than %s; see whether full disks, placement rules or labels leave them no place", plan.Moving)
 	}
 	return ""
 }

@@ -61,7 +61,7 @@ type Tenant struct {
 // means of o, and remembers what it was told of steps of upkeep if o does.
 func NewTenant(life context.Context, o reconcile.Observer, now func() time.Time) *Tenant {
 	t := &Tenant{life: life, observer: o, Now: now, looked: now()}
-	t.Engine.Setbacks = &reconcile.Setbacks{}
+	t.Engine.Memory = &reconcile.Memory{}
 	t.Engine.Observer, t.Engine.Own, t.Engine.Lease, t.Engine.Endless = t, t.Own, t, true
 	return t
 }

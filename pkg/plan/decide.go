@@ -37,10 +37,10 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 		return conclude(wait(Gate{
 			Want: "a TidbCluster that stays", Observed: "it is being deleted", Blocked: true,
 			Unblock: "wait until it is gone, then create it anew",
-		}), nil)
+		}), w, s)
 	}
 	if gates := notDriven(w, s); len(gates) > 0 {
-		return conclude(verdict{gates: gates}, nil)
+		return conclude(verdict{gates: gates}, w, s)
 	}
 	sum := verdict{steps: applies("", w.Objects)}
 	sum = sum.and(adopted(w.Cluster, s)).and(over(w.Cluster, s))
@@ -56,6 +56,8 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 			v = sc.leftAlone(p, sc.byHand(p, hold, sc.beneath(hold, sc.decide(p, hold))))
 			v = sc.lacking(v)
 		}
+		v.gates = w.bounded(v.gates, &s)
+		v = sc.standDown(v, sum.gates)
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
 		hold = hold.after(sc, v)
@@ -66,7 +68,7 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 	if sum.idle() {
 		sum = reclaim(profiles, w, scenes)
 	}
-	p := conclude(sum, w.Policy.Later)
+	p := conclude(sum, w, s)
 	p.Upkeep = upkeep(profiles, scenes)
 	p.Findings = findings(w, s)
 	p.Unapplied = unapplied(w, s)
@@ -74,8 +76,14 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 }
 
 // conclude makes the plan out of all opinions.
-func conclude(v verdict, later []topology.Kind) Plan {
-	p := Plan{Gates: once(v.gates), Steps: turn(v.steps, later)}
+func conclude(v verdict, w Wanted, s state.Snapshot) Plan {
+	p := Plan{Gates: once(v.gates), Steps: turn(v.steps, w.Policy.Later)}
+	if allHeld(p.Gates) {
+		for i := range p.Gates {
+			p.Gates[i].held = false
+		}
+	}
+	p.Gates = w.bounded(p.Gates, &s)
 	switch {
 	case len(p.Steps) > 0:
 		p.Outcome = Act
@@ -109,7 +117,7 @@ func once(gates []Gate) []Gate {
 func allBlocked(gates []Gate) bool {
 	blocked := false
 	for _, g := range gates {
-		if !g.Blocked && !g.held {
+		if g.Opens() {
 			return false
 		}
 		blocked = blocked || g.Blocked

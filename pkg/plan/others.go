@@ -58,7 +58,7 @@ func (sc Scene) leftAlone(p Profile, v verdict) verdict {
 		case m.Pod == nil || !m.Pod.Ready || m.Pod.Terminating:
 			g.Observed += "; " + observed // what ails the pod comes first
 		default:
-			g.Observed, g.Unblock, g.Blocked, g.Source = observed, unblock, stuck, FromDatabase
+			g.Observed, g.Unblock, g.Blocked, g.Source, g.patience = observed, unblock, stuck, FromDatabase, Moving
 		}
 	}
 	return v

@@ -52,7 +52,8 @@ type Gate struct {
 	Want      string // what must hold, e.g. "region leaders evicted"
 	Observed  string // the observed number or state, e.g. "340 left"
 	// Since is when the wait began, as far as the cluster knows; zero when it
-	// does not know. Deadline is when it ends by itself; zero when never.
+	// does not know. Deadline is when it ends by itself; zero when nobody knows: it is
+	// Blocked when it has made no progress for long.
 	Since, Deadline time.Time
 	Unblock         string // what a person can do about it
 	Source          Source
@@ -63,7 +64,15 @@ type Gate struct {
 	held bool
 	// fated: what happens when the time is over needs nobody's help.
 	fated bool
+	// endless: the user has asked that it be waited for without an end.
+	endless bool
+	// patience is how long the gate may make no progress before it is Blocked, where it
+	// has no Deadline; zero: as long as usual. See Waits.
+	patience time.Duration
 }
+
+// Opens reports whether the gate may open by itself.
+func (g Gate) Opens() bool { return !g.Blocked && !g.held }
 
 func (g Gate) String() string {
 	s := g.Member

@@ -16,6 +16,8 @@ type Policy struct {
 	// failed longest ago first. Their steps are tried after those of others, and
 	// hold up nobody.
 	Later []topology.Kind
+	// Waits are what this process waited for in its last turn.
+	Waits Waits
 }
 
 // Failing says which members a run may give up and replace.

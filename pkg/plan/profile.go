@@ -100,7 +100,10 @@ type Hook struct {
 	Since   func(Scene, state.Member) time.Time
 	Timeout func(Scene) time.Duration
 	Lapse   func(Scene) Lapse
-	Unblock string
+	// Patience is how long there may be no progress before the gate is Blocked, where
+	// no Timeout bounds it; zero: as long as usual.
+	Patience time.Duration
+	Unblock  string
 	// Help is what a person can do where that depends on the case; Unblock is for
 	// where it returns "".
 	Help func(Scene, state.Member) string
@@ -160,7 +163,9 @@ func (sc Scene) pursue(hooks []Hook, m state.Member) verdict {
 }
 
 func (sc Scene) try(h Hook, m state.Member) (v verdict, open bool) {
-	g := Gate{Component: m.Kind, Member: m.Name, Want: h.Want, Unblock: h.Unblock, Source: FromDatabase}
+	g := Gate{
+		Component: m.Kind, Member: m.Name, Want: h.Want, Unblock: h.Unblock, Source: FromDatabase, patience: h.Patience,
+	}
 	if h.Refuse != nil {
 		if g.Observed = h.Refuse(sc, m); g.Observed != "" {
 			g.Blocked, g.Unblock = true, sc.help(h, m)
@@ -193,6 +198,9 @@ func (sc Scene) try(h Hook, m state.Member) (v verdict, open bool) {
 			g.Observed, g.held, g.Unblock = g.Observed+": "+why, true, sc.help(h, m)
 		}
 	}
+	if g.Unblock == "" {
+		g.Unblock = sc.help(h, m)
+	}
 	return verdict{gates: []Gate{g}, steps: h.step(sc, m)}, false
 }
 
@@ -224,7 +232,8 @@ func (sc Scene) lapsed(h Hook, g *Gate) (over bool, v verdict) {
 	if h.Lapse != nil {
 		lapse = h.Lapse(sc)
 	}
-	if h.Timeout == nil || g.Since.IsZero() || lapse == Persist {
+	g.endless = lapse == Persist
+	if h.Timeout == nil || g.Since.IsZero() || g.endless {
 		return false, verdict{}
 	}
 	limit := h.Timeout(sc)

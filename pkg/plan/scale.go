@@ -120,7 +120,7 @@ func (sc Scene) vacate(p Profile, m state.Member) verdict {
 	for _, c := range m.Claims {
 		switch {
 		case c.Terminating:
-			return wait(Gate{Component: p.Kind, Member: m.Name, Want: "the left-over claim is gone", Observed: c.Name + " is terminating"})
+			return wait(Gate{Component: p.Kind, Member: m.Name, Want: "the left-over claim is gone", Observed: c.Name + " is terminating", Unblock: "kubectl describe pvc " + c.Name})
 		case returns:
 			// The member never left: its data is its own. It comes back to it.
 		case m.Database.Presence == state.Unknown:

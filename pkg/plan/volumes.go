@@ -54,14 +54,17 @@ func (sc Scene) grow(m state.Member, c state.Claim) verdict {
 	if !sc.lacks(c) && (c.Capacity >= want.Size || !c.Bound) {
 		return verdict{} // what is not bound yet comes with what was asked for
 	}
-	g := Gate{Component: m.Kind, Member: m.Name, Want: fmt.Sprintf("volume %s of %s", c.Name, want.Size)}
+	g := Gate{
+		Component: m.Kind, Member: m.Name, Want: fmt.Sprintf("volume %s of %s", c.Name, want.Size),
+		Unblock: "kubectl describe pvc " + c.Name, patience: growing,
+	}
 	switch {
 	case !sc.lacks(c):
 		g.Observed = fmt.Sprintf("%s requested, %s there", c.Requested, c.Capacity)
 		if c.Resizing != "" {
 			g.Observed += "; " + c.Resizing
 		}
-		g.Unblock = fmt.Sprintf("kubectl describe pvc %s; where storage grows only when a pod starts: kubectl delete pod %s", c.Name, m.Name)
+		g.Unblock += "; where storage grows only when a pod starts: kubectl delete pod " + m.Name
 		if g.Since = c.Since; !g.Since.IsZero() {
 			g.Deadline = g.Since.Add(growing)
 			g.Blocked = !sc.All.At.Before(g.Deadline)

@@ -3,8 +3,9 @@
 //
 // Foreground and daemon run the same Engine. They differ in how they wait and
 // when they stop, and in nothing else. Between two turns the Engine remembers
-// nothing but what failed, to try it after other things, so any run can be killed
-// at any moment and any other take over.
+// nothing but what failed, to try it after other things, and what it waited for, to
+// say when waiting does not help. So any run can be killed at any moment and any
+// other take over.
 package reconcile
 
 import (
@@ -65,8 +66,8 @@ type Engine struct {
 	Recorder Recorder
 	Story    *Story
 	Upkeep   *Upkeep // nil: upkeep is left to others
-	// Setbacks are the components whose last step failed; nil: nobody remembers.
-	Setbacks *Setbacks
+	// Memory is what is remembered from one turn to the next; nil: nothing is.
+	Memory *Memory
 	// Own makes this process the driver when there is something to do or to wait
 	// for, and returns the context in which it is. With an error, others may be
 	// at work, and nothing is told or done. nil: it is the driver already.
@@ -100,6 +101,7 @@ func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
 	if ctx.Err() != nil {
 		return plan.Plan{}, context.Cause(ctx) // what did not answer was cut short, and is not unknown
 	}
+	e.Memory.begin(p, s.At)
 	e.Story.Decided(w, s, p)
 	if e.Actor == nil {
 		return p, nil
@@ -142,7 +144,7 @@ func (e Engine) take(ctx context.Context, steps []plan.Step) error {
 		if err != nil {
 			failed, by[kind] = errors.Join(failed, err), step
 		}
-		e.Setbacks.note(kind, err)
+		e.Memory.note(kind, err)
 	}
 	return failed
 }
@@ -152,8 +154,7 @@ func (e Engine) decide(ctx context.Context, live bool) (plan.Wanted, state.Snaps
 	if err != nil {
 		return w, s, plan.Plan{}, err
 	}
-	w.Policy = e.Policy
-	w.Policy.Later = e.Setbacks.components()
+	w.Policy = e.Memory.recall(e.Policy)
 	return w, s, plan.Decide(e.Profiles, w, s), nil
 }
 

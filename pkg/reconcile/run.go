@@ -21,7 +21,8 @@ type Final interface{ Final() bool }
 // any more, not even to clean up: somebody else may be at work by then.
 type HandsOff interface{ HandsOff() bool }
 
-// giveUp is how many turns in a row may fail before a foreground run stops.
+// giveUp is how many turns in a row may fail, with nothing else going on, before a
+// foreground run stops.
 const giveUp = 30
 
 // undoTimeout bounds the clean-up after an interrupt, and undoAttempts how often
@@ -35,7 +36,7 @@ const (
 // ctx ends. Unless it has converged it takes back what is temporary before it
 // returns. After the end of ctx the error is the context's cause.
 func Run(ctx context.Context, e Engine, w Waiter) (plan.Plan, error) {
-	e.Setbacks = &Setbacks{}
+	e.Memory = &Memory{}
 	p, err := e.untilSettled(ctx, w)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -86,7 +87,7 @@ func (e Engine) untilSettled(ctx context.Context, w Waiter) (plan.Plan, error) {
 				return p, nil
 			}
 		default:
-			if failures++; failures >= giveUp || isFinal(err) || isHandsOff(err) {
+			if failures = e.again(failures, next, err); failures >= giveUp || isFinal(err) || isHandsOff(err) {
 				return p, err
 			}
 			e.Story.Failed(err)
@@ -99,6 +100,16 @@ func (e Engine) untilSettled(ctx context.Context, w Waiter) (plan.Plan, error) {
 		}
 	}
 }
+
+// again counts a turn that failed, or begins anew where something goes on beside that.
+func (e Engine) again(failures int, p plan.Plan, err error) int {
+	if stepFailed(err) && e.Memory.goesOn(p) {
+		return 0
+	}
+	return failures + 1
+}
+
+func stepFailed(err error) bool { return errors.As(err, new(*stepError)) }
 
 func isHandsOff(err error) bool {
 	var h HandsOff

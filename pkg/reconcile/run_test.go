@@ -110,6 +110,7 @@ func TestRunCleansUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			s := &stage{shows: []show{{c: tc.c}}}
+			s.did = func(plan.Step) { tc.c.Seen.Evictions, tc.c.Member("t-tikv-2").Database.Evicting = nil, false }
 			s.waited = func(int) error { cancel(tc.cause); return ctx.Err() }
 			_, err := Run(ctx, s.engine(), s)
 			if !errors.Is(err, tc.cause) {

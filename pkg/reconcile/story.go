@@ -189,8 +189,7 @@ func (st *Story) Started(step plan.Step) func(error) {
 // Failed tells that the cluster could not be looked at, and that it is tried
 // again. A step that fails tells so itself.
 func (st *Story) Failed(err error) {
-	var step *stepError
-	if !errors.As(err, &step) {
+	if !stepFailed(err) {
 		st.tell(event.Event{Type: event.Failed, Step: "look at the cluster", Error: err.Error()})
 	}
 }

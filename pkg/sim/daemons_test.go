@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,6 +95,31 @@ func TestDaemonStandsStill(t *testing.T) {
 		until(t, w, "takeover", func() bool { return w.driving() != nil && w.driving() != first })
 		ends(t, w)
 	}
+}
+
+// A store whose turn cannot come, since a peer is away for hours, gets its leaders back
+// when waiting does not help any more, and is evicted once more when the peer is back.
+func TestDaemonStandsDown(t *testing.T) {
+	w := kept(t)
+	w.Upgrade("v2", topology.TiKV)
+	until(t, w, "eviction", evicting(w))
+	w.halt(w.pods[tikv][0], 2*3600)
+	w.live(w.t + 5*60)
+	if len(w.evicts) != 1 {
+		t.Errorf("the peer may still come back\n%s", w.Transcript())
+	}
+	w.live(w.t + 15*60)
+	if len(w.evicts) > 0 {
+		t.Errorf("a store stands without leaders\n%s", w.Transcript())
+	}
+	evictions := func() int { return strings.Count(w.Transcript(), "evict region leaders from basic-tikv-2") }
+	before := evictions()
+	w.live(w.t + 80*60)
+	if n := evictions(); n != before {
+		t.Errorf("evicted %d times more\n%s", n-before, w.Transcript())
+	}
+	w.live(w.t + 20*60)
+	ends(t, w)
 }
 
 // Without an API server for a minute nobody drives, and then somebody does.

@@ -1,0 +1,27 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+// standDown takes back evictions of region leaders while the component cannot go on
+// before a person does something: a store that waits for its turn would stand without
+// leaders for days. When its turn comes, they are evicted again. A store that is itself
+// what cannot go on keeps its eviction, or it would be begun and taken back for ever:
+// its leaders do not leave, or Kubernetes may still take its pod.
+func (sc Scene) standDown(v verdict, earlier []Gate) verdict {
+	if len(v.steps) > 0 || len(v.gates) == 0 || !sc.All.PD.Serving() ||
+		!allBlocked(v.gates) && !allBlocked(slices.Concat(earlier, v.gates)) {
+		return v
+	}
+	var idle []state.Eviction
+	for _, m := range sc.Got.Members {
+		e, recorded := sc.All.Eviction(m.Database.ID)
+		if recorded && e.Ended.IsZero() && !slices.ContainsFunc(v.gates, func(g Gate) bool { return g.Member == m.Name }) {
+			idle = append(idle, e)
+		}
+	}
+	return v.and(ending(*sc.Cluster, *sc.All, idle))
+}

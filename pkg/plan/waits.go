@@ -1,0 +1,117 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// Moving is how long regions may take to leave a store, or stay as many as they are,
+// before it is worth to look for what holds them.
+const Moving = time.Hour
+
+const (
+	// unseen is how long a wait may go unseen and still be the same one. After a longer
+	// time, in which the API server was away perhaps, nobody knows what held it up.
+	unseen = 2 * time.Minute
+	// values is how many of the last values of a wait are remembered.
+	values = 8
+)
+
+// Waits are the gates of a process's last turn, and since when each of them has made
+// no progress. Most gates end by themselves, or say when they cannot: the cluster knows
+// since when a pod is not Ready. Where it tells of no time, as of a StatefulSet whose
+// controller does nothing, this is all that keeps a wait from lasting for ever without
+// a word. Who begins anew remembers nothing, and waits longer.
+type Waits []waited
+
+type waited struct {
+	component    topology.Kind
+	member, want string
+	// seen are the values that were observed, the latest one last. One that comes back
+	// is no progress: a PD that answers now and then would be waited for for ever.
+	seen  []string
+	since time.Time // when a value was new
+	at    time.Time // when the gate was there last
+}
+
+// After returns what to remember of a turn in which p was decided.
+func (ws Waits) After(p Plan, at time.Time) Waits {
+	next := Waits{}
+	for _, g := range p.Gates {
+		w, _ := ws.find(g, at)
+		if !slices.Contains(w.seen, g.Observed) {
+			w.since = at
+			w.seen = append(slices.Clone(w.seen[max(len(w.seen)-values+1, 0):]), g.Observed)
+		}
+		w.component, w.member, w.want, w.at = g.Component, g.Member, g.Want, at
+		next = append(next, w)
+	}
+	return next
+}
+
+// find returns what is remembered of a gate.
+func (ws Waits) find(g Gate, at time.Time) (waited, bool) {
+	for _, w := range ws {
+		if w.component == g.Component && w.member == g.Member && w.want == g.Want && at.Sub(w.at) <= unseen {
+			return w, true
+		}
+	}
+	return waited{}, false
+}
+
+// still returns since when a gate has made no progress.
+func (ws Waits) still(g Gate, at time.Time) time.Time {
+	if w, ok := ws.find(g, at); ok && slices.Contains(w.seen, g.Observed) {
+		return w.since
+	}
+	return at
+}
+
+// bounded are gates of which none is waited for without an end: one that has no time
+// of its own is Blocked when it has made no progress for long, and says what to do.
+func (w *Wanted) bounded(gates []Gate, s *state.Snapshot) []Gate {
+	for i := range gates {
+		g := &gates[i]
+		since := w.Policy.Waits.still(*g, s.At)
+		end := since.Add(cmp.Or(g.patience, patience))
+		if g.Blocked || g.held || g.fated || g.endless || s.At.Before(g.Deadline) || s.At.Before(end) {
+			continue
+		}
+		g.Deadline, g.Blocked = end, true
+		if g.Since.IsZero() {
+			g.Since = since
+		}
+		if g.Unblock == "" {
+			g.Unblock = w.whereToLook(*g, *s)
+		}
+	}
+	return gates
+}
+
+// allHeld reports whether each gate opens when something else does, and nothing else
+// is there that could: a component whose members all run may lack what only others
+// have, such as members of PD in another Kubernetes cluster.
+func allHeld(gates []Gate) bool {
+	return !slices.ContainsFunc(gates, func(g Gate) bool { return !g.held })
+}
+
+// whereToLook is what a person can do about a wait of which nothing else is known.
+func (w *Wanted) whereToLook(g Gate, s state.Snapshot) string {
+	switch c := w.Cluster; {
+	case g.Source == FromDatabase:
+		return "see how PD is: " + pdCtl(c, s, "health")
+	case g.Member != "":
+		return fmt.Sprintf("kubectl describe pod %s -n %s; %s", g.Member, c.Namespace, controllers)
+	case g.Component != "":
+		return fmt.Sprintf("kubectl describe statefulset %s -n %s; %s", c.SetName(g.Component), c.Namespace, controllers)
+	default:
+		return controllers
+	}
+}
+
+const controllers = "see whether the controllers of Kubernetes run: kubectl get pods -n kube-system"
