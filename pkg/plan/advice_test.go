@@ -35,7 +35,7 @@ func TestFailoverAdvised(t *testing.T) {
 		},
 		"behind another gate": {with(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-tikv-1")
-			c.Member("t-tikv-3").Pod.Terminating = true
+			c.Member("t-tikv-3").Pod.Terminating, c.Member("t-tikv-3").Claims[0].Marked = true, true
 			c.Set(tikv, func(s *state.Set) { s.Replicas = 3 })
 			c.Want(tikv).Replicas, c.Want(tikv).ScaleIn = 2, 2
 		}), "kubectl tidb failover t run, or look with: kubectl describe pod t-tikv-1"},

@@ -177,6 +177,9 @@ func (sc Scene) decide(p Profile, h hold) verdict {
 	if !sc.Got.Set.Observed {
 		return wait(Gate{Component: p.Kind, Want: "the StatefulSet controller has seen the new spec"})
 	}
+	if v := sc.recall(p); !v.idle() {
+		return v
+	}
 	repair := sc.repair(p, h)
 	if len(repair.steps) > 0 {
 		return repair

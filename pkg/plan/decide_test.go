@@ -221,7 +221,7 @@ func TestScaling(t *testing.T) {
 			c.Want(tidb).Replicas = 1
 			c.Add(tidb).Pod = &state.Pod{Terminating: true, Since: plantest.Now}
 		})},
-		{Name: "in, a store without a pod is left over", Cluster: with(func(c *plantest.Cluster) { c.Add(tikv) })},
+		{Name: "in, a store without a pod and without a claim is left over", Cluster: with(func(c *plantest.Cluster) { c.Add(tikv).Claims = nil })},
 		{Name: "in, a tombstone without a pod is left over", Cluster: with(func(c *plantest.Cluster) {
 			m := c.Add(tikv)
 			m.Database.State = state.StoreTombstone

@@ -53,7 +53,7 @@ func TestUnblock(t *testing.T) {
 	deleting := plantest.New(3, 3, 2)
 	deleting.Wanted.Cluster.Deleting = true
 	removed := plantest.New(3, 4, 2).Down(time.Hour, "t-tikv-1").Set(tikv, func(s *state.Set) { s.Ordered, s.Replicas = true, 3 })
-	removed.Want(tikv).Replicas = 3
+	removed.Want(tikv).Replicas, removed.Member("t-tikv-3").Claims[0].Marked = 3, true
 	unasked := plantest.New(3, 3, 2)
 	unasked.Member("t-tidb-1").Database = state.Database{}
 	single := plantest.New(1, 3, 1)

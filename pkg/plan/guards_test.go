@@ -82,7 +82,8 @@ func TestGuardsOfScaling(t *testing.T) {
 		})},
 		{Name: "in: a store beyond the last one leaves first", Cluster: with(func(c *plantest.Cluster) {
 			c.Want(tikv).Replicas = 3
-			c.Add(tikv).Database.State = state.StoreOffline
+			m := c.Add(tikv)
+			m.Database.State, m.Claims = state.StoreOffline, nil
 		})},
 		{Name: "in: two, the last of which was forgotten", Cluster: many(forgotten("t-tikv-6"), forgotten("t-tikv-5"))},
 		{Name: "in: a server that is down goes while one that stays is down", Cluster: with(func(c *plantest.Cluster) {
@@ -277,7 +278,7 @@ func TestGuardsOfVolumes(t *testing.T) {
 			c.Set(tikv, func(s *state.Set) { s.CurrentRevision = "v0" })
 		})},
 		{Name: "a removed pod is still there", Cluster: grew(func(c *plantest.Cluster) {
-			c.Want(tikv).Replicas = 3
+			c.Want(tikv).Replicas, c.Member("t-tikv-3").Claims[0].Marked = 3, true
 			c.Set(tikv, func(s *state.Set) { s.Replicas, s.Partition = 3, 3 })
 		})},
 		{Name: "claims of a store are marked", Cluster: grew(func(c *plantest.Cluster) { c.Member("t-tikv-1").Claims[0].Marked = true })},

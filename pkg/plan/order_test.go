@@ -26,6 +26,7 @@ func TestOrdered(t *testing.T) {
 	leftOver := func(ago time.Duration, change func(*state.Set)) *plantest.Cluster {
 		c := plantest.New(3, 4, 2).Down(ago, "t-tikv-1").Set(tikv, change).Set(tikv, func(s *state.Set) { s.Replicas, s.Partition = 3, 3 })
 		c.Want(tikv).Replicas = 3
+		c.Member("t-tikv-3").Claims[0].Marked = true
 		return c
 	}
 	plantest.Waits(t, "ordered", []plantest.Case{
@@ -76,6 +77,7 @@ func TestOrdered(t *testing.T) {
 		{Name: "a removed pod goes as soon as Kubernetes gets to it", Cluster: func() *plantest.Cluster {
 			c := plantest.New(3, 4, 2).Set(tikv, ordered).Set(tikv, func(s *state.Set) { s.Replicas, s.Partition = 3, 3 })
 			c.Want(tikv).Replicas = 3
+			c.Member("t-tikv-3").Claims[0].Marked = true
 			return c
 		}()},
 	})

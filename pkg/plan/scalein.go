@@ -1,6 +1,10 @@
 package plan
 
-import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+import (
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
 
 // scaleIn removes the highest ordinals, no more than the user allows to be
 // leaving at the same time: first from the database, then, when that has let go
@@ -86,10 +90,29 @@ func (sc Scene) missing(except state.Member) verdict {
 	return down(sc, peers, &except)
 }
 
+// recall brings back the next member whose pod somebody else has taken away, by
+// lowering the replicas past us, while the database counts on it and its data is
+// there. With several such stores regions may have no quorum, and so may PD with
+// such voters: nothing can be moved off them before they run again. One that is not
+// wanted leaves afterwards as any other does. What this tool removes is marked before
+// its pod goes, so it is not brought back.
+func (sc Scene) recall(p Profile) verdict {
+	have := sc.Got.Set.Replicas
+	if have >= len(sc.Got.Members) {
+		return verdict{}
+	}
+	m := sc.Got.Members[have]
+	terminating := func(c state.Claim) bool { return c.Terminating }
+	switch {
+	case !alive(m) && !sc.All.PD.Leaderless, !sc.returns(p, m), slices.ContainsFunc(m.Claims, terminating):
+		return verdict{}
+	}
+	return act(Resize{Component: p.Kind, From: have, To: have + 1})
+}
+
 // leftovers deals with members beyond the StatefulSet's replicas: pods that are
 // still stopping, which it counts, or members that PD still counts on although
-// their pods were taken away, by a scale-in outside of this tool or one that was
-// cut short.
+// their pods were taken away, with no data to bring them back to.
 func (sc Scene) leftovers(p Profile) (v verdict, going int) {
 	first := min(sc.Got.Set.Replicas, len(sc.Got.Members))
 	for _, m := range sc.Got.Members[first:] {

@@ -92,6 +92,52 @@ func TestScalingTogether(t *testing.T) {
 	})
 }
 
+// TestRecalled: somebody has lowered the replicas of a StatefulSet past us. Members
+// that the database counts on come back before anything else, wanted or not.
+func TestRecalled(t *testing.T) {
+	lowered := func(k topology.Kind, to, want int, changes ...func(c *plantest.Cluster, taken []*state.Member)) *plantest.Cluster {
+		c := plantest.New(5, 6, 3)
+		c.Want(k).Replicas = want
+		c.Set(k, func(s *state.Set) { s.Replicas, s.Partition = to, to })
+		var taken []*state.Member
+		for i := to; i < len(c.Seen.Groups[k].Members); i++ {
+			m := &c.Seen.Groups[k].Members[i]
+			m.Pod, m.Database.Healthy, m.Database.Since = nil, false, plantest.Now.Add(-time.Minute)
+			taken = append(taken, m)
+		}
+		for _, change := range changes {
+			change(c, taken)
+		}
+		return c
+	}
+	first := func(change func(m *state.Member)) func(*plantest.Cluster, []*state.Member) {
+		return func(_ *plantest.Cluster, taken []*state.Member) { change(taken[0]) }
+	}
+	leaderless := func(c *plantest.Cluster, _ []*state.Member) {
+		c.Blind()
+		c.Seen.PD.Leaderless = true
+	}
+	plantest.Table(t, "recalled", []plantest.Case{
+		{Name: "stores that are not wanted", Cluster: lowered(tikv, 4, 4)},
+		{Name: "stores of which the first is Offline", Cluster: lowered(tikv, 4, 4, first(func(m *state.Member) { m.Database.State = state.StoreOffline }))},
+		{Name: "before one that crashes is restarted", Cluster: lowered(tikv, 4, 4, func(c *plantest.Cluster, _ []*state.Member) {
+			c.Roll(tikv).Down(time.Hour, "t-tikv-3")
+		})},
+		{Name: "a store whose pod is still there", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) { m.Pod = &state.Pod{Terminating: true, Since: plantest.Now} }))},
+		{Name: "a store that was marked, so that we took its pod away", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) { m.Claims[0].Marked = true }))},
+		{Name: "a store whose claim is going", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) { m.Claims[0].Terminating = true }))},
+		{Name: "a store whose claim is gone", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) { m.Claims = nil }))},
+		{Name: "a tombstone", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) { m.Database.State = state.StoreTombstone }))},
+		{Name: "a store, while PD does not speak of stores", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) { m.Database = state.Database{} }))},
+		{Name: "voters that are not wanted", Cluster: lowered(pd, 3, 3)},
+		{Name: "voters without whom there is no quorum", Cluster: lowered(pd, 2, 1, leaderless)},
+		{Name: "a voter, while PD cannot be asked", Cluster: lowered(pd, 2, 1, func(c *plantest.Cluster, _ []*state.Member) { c.Blind() })},
+		{Name: "a voter that was marked, without a quorum", Cluster: lowered(pd, 2, 1, leaderless, first(func(m *state.Member) { m.Claims[0].Marked = true }))},
+		{Name: "servers keep nothing", Cluster: lowered(tidb, 2, 2)},
+		{Name: "in a cluster that is paused", Cluster: lowered(tikv, 4, 4, func(c *plantest.Cluster, _ []*state.Member) { c.Wanted.Cluster.Paused = true })},
+	})
+}
+
 // TestVotersLetGo: a voter that was given up is no reason not to add another one
 // once PD has let go of it, and not before.
 func TestVotersLetGo(t *testing.T) {

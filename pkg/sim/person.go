@@ -55,8 +55,6 @@ func (w *World) help() {
 	for k := range kinds {
 		w.rebuild(kind(k))
 	}
-	w.bringBack()
-	w.bringBackStores()
 	w.deleteLostStores()
 	w.tidy()
 	w.startOver()
@@ -98,45 +96,6 @@ func (w *World) rebuild(k kind) {
 			}
 		}
 		above = above || p != nil && p.flaw == ""
-	}
-}
-
-// bringBack is what a person has to do about a PD that others have scaled in so
-// far that it lost its quorum, or all of its members here, and then want so: nobody can be asked any more
-// who is missing.
-func (w *World) bringBack() {
-	s := &w.sets[pd]
-	own, reached := 0, w.Elsewhere
-	for _, m := range w.pd.members {
-		own = max(own, m.ordinal+1)
-		if m.ordinal >= 0 && m.ordinal < s.spec.replicas {
-			reached++
-		}
-	}
-	if (reached < w.pd.quorum() || reached == w.Elsewhere) && s.exists && s.spec.replicas < own {
-		w.note("user: scale the StatefulSet of PD back to %d", own)
-		spec := s.spec
-		spec.replicas = own
-		w.change(s, spec)
-	}
-	if w.Intent.Replicas[pd] < w.pd.quorum() && w.Intent.Replicas[pd] < own && !w.hasQuorum() {
-		w.Scale(kinds[pd], own)
-	}
-}
-
-// bringBackStores is what a person has to do about stores whose pods others have taken
-// away, so many that regions have lost their quorum: PD cannot move those regions.
-func (w *World) bringBackStores() {
-	s := &w.sets[tikv]
-	lost := slices.ContainsFunc(w.regions, func(r region) bool { return !r.quorum() })
-	for i := limit - 1; lost && s.exists && i >= s.spec.replicas; i-- {
-		if w.ownStore(i) != nil {
-			w.note("user: scale the StatefulSet of TiKV back to %d", i+1)
-			spec := s.spec
-			spec.replicas = i + 1
-			w.change(s, spec)
-			return
-		}
 	}
 }
 

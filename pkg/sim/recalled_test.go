@@ -1,0 +1,53 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// lower is somebody who scales a StatefulSet past us.
+func (w *World) lower(k kind, replicas int) {
+	spec := w.sets[k].spec
+	spec.replicas = replicas
+	w.change(&w.sets[k], spec)
+}
+
+// Somebody takes so many stores away past us that regions have no quorum any more, and
+// the user wants no more than what is left. PD can move no region that has no quorum,
+// so the stores come back first, and leave with their regions then.
+func TestStoresTakenAwayBeyondTheQuorumOfRegions(t *testing.T) {
+	for _, wait := range []int{0, 30, 3000} {
+		w := settled(Options{PD: 3, TiKV: 6, TiDB: 1})
+		w.lower(tikv, 3)
+		w.Scale(topology.TiKV, 3)
+		w.Pass(wait)
+		fine(t, w)
+		tellsInOrder(t, w, "scale TiKV from 3 to 4", "scale TiKV from 4 to 5", "store 6 of basic-tikv-5 offline", "scale TiKV from 4 to 3")
+	}
+}
+
+// The same of voters: without most of them nobody can be asked who is missing.
+func TestVotersTakenAwayBeyondTheQuorum(t *testing.T) {
+	for _, elsewhere := range []int{0, 2} {
+		w := settled(Options{PD: 5, TiKV: 3, TiDB: 1, Elsewhere: elsewhere})
+		w.lower(pd, 1)
+		w.Scale(topology.PD, 1)
+		w.Pass(60)
+		fine(t, w)
+		tellsInOrder(t, w, "scale PD from 1 to 2", "scale PD from 2 to 3", "scale PD from 2 to 1")
+	}
+}
+
+// A store that was taken away past us is brought back on a host that is lost. It is in
+// nobody's way: PD has its regions elsewhere after a while, and it leaves as one that
+// does not serve.
+func TestStoreTakenAwayAndLost(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
+	w.claims[tikv][4].lost = true
+	w.lower(tikv, 4)
+	w.Scale(topology.TiKV, 3)
+	_, _ = w.Drive(2 * time.Hour)
+	fine(t, w)
+}
