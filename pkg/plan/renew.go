@@ -24,16 +24,24 @@ func doomed(m state.Member) bool {
 // keeps a claim that is in use, but gives it to no other pod. Then the pods go,
 // and it makes both anew.
 //
-// A voter that comes back so is a new one, so all others have to serve.
+// A voter that comes back so is a new one, so all others have to serve. Who is let go
+// of though it serves comes last: with OrderedReady there may be others that it waits
+// for, which come only after one that is made anew.
 func (sc Scene) renew(p Profile) verdict {
 	var v verdict
-	for _, m := range sc.Got.Running() {
+	members := sc.Got.Running()
+	if i := slices.IndexFunc(members, doomed); p.Voters && i >= 0 {
+		members = members[:i+1] // one at a time
+	}
+	for _, m := range members {
 		if sc.renewable(p, m) {
 			v = v.and(sc.anew(p, m))
 		}
-		if p.Voters && doomed(m) {
-			break
-		}
+	}
+	if p.Voters && !v.idle() {
+		return v
+	}
+	for _, m := range members {
 		if sc.forfeits(p, m) {
 			return v.and(sc.forfeit(p, m))
 		}

@@ -122,6 +122,11 @@ func TestRenew(t *testing.T) {
 		{Name: "a store is a tombstone, and the claim of another is going", Cluster: with(buried("t-tikv-1"), fleeting("t-tikv-2", up), func(c *plantest.Cluster) {
 			c.Seen.PD.UpStores, c.Seen.PD.Stores = 4, 4 // one is elsewhere
 		})},
+		{Name: "a store above is a tombstone, for which another one waits in order, and a claim is going", Cluster: with(
+			fleeting("t-tikv-0", up), buried("t-tikv-1"), func(c *plantest.Cluster) {
+				c.Set(tikv, func(s *state.Set) { s.Ordered = true })
+				c.Member("t-tikv-3").Pod = nil
+			})},
 		{Name: "the claim of a TiDB server is going", Cluster: with(func(c *plantest.Cluster) {
 			m := c.Roll(tidb).Member("t-tidb-2")
 			m.Claims, m.Pod.Claims = []state.Claim{{Name: "log-t-tidb-2", UID: "log", Terminating: true}}, []string{"log-t-tidb-2"}

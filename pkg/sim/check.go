@@ -52,7 +52,8 @@ type sighting struct {
 	members  [limit]bool // is a PD member
 	stores   [limit]bool // has a store that is not a tombstone
 	upStores int
-	there    [3]bool // a StatefulSet or a pod is there
+	open     [limit]bool // PD puts regions onto its store
+	there    [3]bool     // a StatefulSet or a pod is there
 	marked   [3][limit]bool
 	going    [3][limit]bool  // its claim is being deleted
 	evicts   map[uint64]bool // stores with a scheduler of ours
@@ -73,7 +74,7 @@ func (w *World) sight() sighting {
 	}
 	w.sightMembers(&s)
 	for i := range limit {
-		s.members[i] = w.pd.memberAt(i) != nil
+		s.members[i], s.open[i] = w.pd.memberAt(i) != nil, w.open(i)
 		own := w.ownStore(i)
 		if s.stores[i] = own != nil; own != nil {
 			s.leaders[i], s.owner[i] = own.leaders, own.id
@@ -147,6 +148,7 @@ func (w *World) judge(step plan.Step) []Violation {
 		i, _ := w.cluster.Ordinal(kinds[tikv], s.Member)
 		w.judgeRemoval(tikv, i, s.StoreID, say)
 		w.judgeCopies(i, say)
+		w.judgePlaces(i, say)
 	case plan.RestoreStore:
 		w.judgeReversed(s, say)
 	case plan.Resize:

@@ -12,14 +12,15 @@
 // their pods, volumes that take their time to grow, StatefulSets that are deleted
 // without their pods and made anew around them, PD's etcd membership with its
 // quorum, elections and refusals, PD's stores with heartbeats, regions with
-// replicas in zones and a leader each, which they elect without PD and which PD moves over time, evict-leader
+// replicas in zones and a leader each, which they elect without PD and which PD moves over time, placement rules (an
+// isolation level, or copies on stores with a label; read only where a store is to leave, as package observe does), evict-leader
 // schedulers of ours and of others, TiDB servers, our ledger, and the ConfigMap
 // that tells a PD pod without data what to do, as the kubelet shows it: up to a
 // minute late. PD does not wait for all of its first members, and lets none of
 // them join that it knows already.
 //
 // Faults: a step fails, before or half-way, or each time for half an hour; a person
-// takes a store offline in PD, or back; PD moves nothing for a while; the answer to a step is lost; an
+// takes a store offline in PD, or back, or deletes the claim of one that serves; PD moves nothing for a while; the answer to a step is lost; an
 // observation from the cache is old, as a whole or in PD's half; PD does not
 // answer, or answers without its stores; a pod crashes; a host is lost and the
 // API shows its pods as Ready for a while; time passes between the live
@@ -120,6 +121,8 @@
 //     most of its replicas that had them.
 //   - copies: no RemoveStore of a store that serves which leaves fewer stores that
 //     serve than there are copies of each region.
+//   - places: no RemoveStore of a store that serves whose regions PD's placement rules let
+//     it put nowhere else.
 //   - at-once: no more members joining by one Resize, or leaving, than the user
 //     allows, and never more than one of PD.
 //   - recreate: no RecreateSet while the cluster is paused, while a pod has yet to

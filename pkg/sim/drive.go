@@ -27,7 +27,7 @@ func (w *World) Settle(most time.Duration) {
 	}
 	for late := w.t + int64(most/time.Second); ; {
 		left := time.Duration(late-w.t) * time.Second
-		if w.Faults.Kubectl > 0 || w.Faults.Bury > 0 {
+		if w.meddled() {
 			left = min(left, patient)
 		}
 		if w.watched() {
@@ -44,7 +44,7 @@ func (w *World) Settle(most time.Duration) {
 		// Given up or blocked: the user looks, and runs it again.
 		w.Pass(60)
 		w.obey(p)
-		if w.Faults.Kubectl > 0 || w.Faults.Bury > 0 {
+		if w.meddled() {
 			w.help()
 		}
 	}

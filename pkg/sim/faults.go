@@ -34,6 +34,7 @@ type Faults struct {
 	Forsake    float64 // a person takes a store offline in PD, or back
 	Refusing   float64 // one kind of step of one component fails for half an hour
 	Standstill float64 // PD moves nothing for a while
+	Unclaim    float64 // somebody deletes a claim that is in use
 	Saved      bool    // a new leader of PD knows heartbeats only as they were last saved
 
 	// Those of processes that go by the Lease, the first one per request.
@@ -60,7 +61,7 @@ func (w *World) strike() {
 		{f.Meddle, w.meddle}, {f.Elsewhere, w.cutOff}, {f.Delete, w.deletePod}, {f.Kubectl, w.kubectlScale},
 		{f.Intent, w.changeIntent}, {f.Rival, w.usurp}, {f.Late, w.muffle}, {f.Bury, w.buryHost},
 		{f.Resign, w.resign}, {f.Ping, w.miss}, {f.Tunnel, w.cutTunnel}, {f.Port, w.refusePort}, {f.Hide, w.hide},
-		{f.Forsake, w.deleteStore}, {f.Refusing, w.breakStep}, {f.Standstill, w.standStill},
+		{f.Forsake, w.deleteStore}, {f.Refusing, w.breakStep}, {f.Standstill, w.standStill}, {f.Unclaim, w.unclaim},
 		{f.Outage, w.outage}, {f.Slay, w.slay}, {f.Freeze, w.freeze}, {f.Expire, w.expire}, {f.Command, w.runCommand},
 	} {
 		if roll < fault.odds {
@@ -73,7 +74,7 @@ func (w *World) strike() {
 
 func (f Faults) total() float64 {
 	return f.Crash + f.Lose + f.LoseLong + f.Blind + f.Forget + f.Meddle + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
-		f.Rival + f.Late + f.Bury + f.Resign + f.Ping + f.Tunnel + f.Port + f.Hide + f.Forsake + f.Refusing + f.Standstill + f.Outage + f.Slay + f.Freeze + f.Expire + f.Command
+		f.Rival + f.Late + f.Bury + f.Resign + f.Ping + f.Tunnel + f.Port + f.Hide + f.Forsake + f.Refusing + f.Standstill + f.Unclaim + f.Outage + f.Slay + f.Freeze + f.Expire + f.Command
 }
 
 func (w *World) anyPod() (kind, int, *pod) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -70,6 +71,21 @@ func TestStoreWhoseClaimIsGoing(t *testing.T) {
 			t.Errorf("%s is not a new store\n%s", name, w.Transcript())
 		}
 	}
+}
+
+// A store above it is a tombstone, and in order Kubernetes makes no pod of the last one
+// before that serves again. The store whose claim is going waits for the last one, so
+// the tombstone is made anew first. (seed 50000522)
+func TestStoreWhoseClaimIsGoingBelowATombstone(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 6, TiDB: 1, Ordered: [3]bool{tikv: true}})
+	w.claims[tikv][0].goneAt = w.t
+	w.store(2).state = state.StoreTombstone
+	w.wipe(w.store(2))
+	w.Pass(120)
+	w.remove(w.pods[tikv][5])
+	w.Pass(60)
+	fine(t, w)
+	tellsInOrder(t, w, "delete pod basic-tikv-1 to make it anew", "take store 1 of basic-tikv-0 offline", "delete pod basic-tikv-0 to make it anew")
 }
 
 // No more stores than copies: there is no room for its regions, and it serves on

@@ -177,7 +177,7 @@ func (w *World) observePD() state.PD {
 	if !w.storesKnown() {
 		return out
 	}
-	out.Bootstrapped = len(w.stores) > 0
+	out.Bootstrapped, out.Placement = len(w.stores) > 0, w.placed()
 	for _, s := range w.stores {
 		switch w.shownState(s) {
 		case state.StoreTombstone:

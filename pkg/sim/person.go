@@ -16,6 +16,8 @@ func (w *World) obey(p plan.Plan) {
 			w.rebuild(kindOf(g.Component))
 		}
 		w.discardLost(g)
+		w.relax(g)
+		w.makeRoom(g)
 		if g.Blocked && strings.HasPrefix(g.Unblock, "resume ") {
 			w.Suspend()
 		}
@@ -47,6 +49,11 @@ func (w *World) discardLost(g plan.Gate) {
 		w.note("user: discard the data of %s", name)
 		w.discard = append(w.discard, name)
 	}
+}
+
+// meddled: others may do what only a person can put right.
+func (w *World) meddled() bool {
+	return w.Faults.Kubectl > 0 || w.Faults.Bury > 0 || w.Faults.Unclaim > 0
 }
 
 // help is what a person has to do about what others did past us.

@@ -179,7 +179,7 @@ func (w *World) taker(r *region, instead *store) *store {
 			continue
 		}
 		apart := w.apart(r, s, instead)
-		if !apart && w.Isolated {
+		if !apart && w.rules.isolated || !w.fits(r, s, instead) {
 			continue
 		}
 		if best == nil || apart && !bestApart || apart == bestApart && s.regions < best.regions {
@@ -257,7 +257,7 @@ func (w *World) spreadReplicas() {
 	for i := range w.regions {
 		r := &w.regions[i]
 		j := slices.Index(r.replicas, most)
-		if j >= 0 && r.quorum() && !slices.Contains(r.replicas, least) && (w.apart(r, least, most) || !w.apart(r, most, most)) {
+		if j >= 0 && r.quorum() && !slices.Contains(r.replicas, least) && w.fits(r, least, most) && (w.apart(r, least, most) || !w.apart(r, most, most)) {
 			w.replace(r, j, least)
 			return
 		}

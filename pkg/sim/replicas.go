@@ -28,7 +28,7 @@ func (w *World) settleDaemons(most time.Duration) {
 		}
 		w.live(w.t + 60)
 		w.obey(w.planned)
-		if (w.Faults.Kubectl > 0 || w.Faults.Bury > 0) && w.t-helped >= int64(patient/time.Second) {
+		if w.meddled() && w.t-helped >= int64(patient/time.Second) {
 			w.help()
 			helped = w.t
 		}

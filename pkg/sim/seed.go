@@ -28,6 +28,7 @@ func Seed(seed uint64, tell bool) *World {
 		o.Ordered[pd] = false
 	}
 	hire(&o)
+	spread(&o)
 	o.Faults.mislead(seed)
 	w := New(o)
 	if tell {
@@ -82,6 +83,22 @@ func hire(o *Options) {
 	o.Faults.Refuse, o.Faults.Outage = pick(rng, 0, .1), pick(rng, 0, 1./400)
 	o.Faults.Slay, o.Faults.Freeze = pick(rng, 0, 1./200), pick(rng, 0, 1./100)
 	o.Faults.Expire, o.Faults.Command = pick(rng, 0, 1./150), pick(rng, 0, 1./200)
+}
+
+// spread has PD ask for more than a number of copies, in two worlds of five: for zones,
+// which it prefers or insists on, or for copies on stores with a label. The first three
+// stores are enough for it, since nobody asks for less of them.
+func spread(o *Options) {
+	rng := rand.New(rand.NewPCG(o.Seed, 5))
+	switch rng.IntN(10) {
+	case 0:
+		o.Zones = pick(rng, []int{0, 1, 2}, []int{0, 0, 1, 1, 2})
+	case 1, 2:
+		o.Zones, o.Isolated = pick(rng, []int{0, 1, 2}, []int{0, 1, 2, 2, 1}, []int{2, 1, 0, 3}), true
+	case 3:
+		o.Tiers, o.Copies = pick(rng, []int{0, 0, 1}, []int{0, 1, 0, 0}, []int{1, 0, 0, 1}), []int{2, 1}
+	}
+	o.Faults.Unclaim = pick(rng, 0, 0, 1./400)
 }
 
 // someFaults leaves kinds of faults out, so that a story shows what the others

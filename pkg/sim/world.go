@@ -51,6 +51,8 @@ type Options struct {
 	MaxCopy   int   // PD's max-replicas, 3 if not set
 	Zones     []int // where the pods of each ordinal run; each for itself if not set
 	Isolated  bool  // PD puts no two replicas of a region into one zone
+	Tiers     []int // a label of the store of each ordinal; all the same if not set
+	Copies    []int // how many copies of a region PD puts onto stores of each tier; anywhere if not set
 	Elsewhere int   // PD members in another Kubernetes cluster
 	// KeepStuck: the StatefulSet controller does not replace a pod that is not
 	// Ready, as from Kubernetes 1.35 on.
@@ -116,6 +118,7 @@ type World struct {
 	stores  []*store
 	evicts  map[uint64]*scheduler
 	regions []region
+	rules   rules
 	short   bool // regions have fewer replicas than they should
 
 	*driver           // the one whose turn it is
@@ -152,6 +155,7 @@ func New(o Options) *World {
 		evicts:  map[uint64]*scheduler{},
 		driver:  &driver{late: never},
 	}
+	w.rules = rules{isolated: o.Isolated, copies: o.Copies}
 	w.cluster.Reclaims = o.Reclaims
 	w.Intent.Replicas = [3]int{o.PD, o.TiKV, o.TiDB}
 	w.Intent.Template = [3]string{"v1", "v1", "v1"}

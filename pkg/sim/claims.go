@@ -1,0 +1,74 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// unclaim is somebody who deletes the claim of a store that serves. Kubernetes keeps it
+// as long as its pod is there; the next pod gets a new one, without data. It happens to
+// one store at a time, and where the others have all that there is: else the data is
+// lost, and no engine can help.
+func (w *World) unclaim() {
+	k, i, p := w.anyPod()
+	if k != tikv || p == nil || !w.whole() || !w.spare(k, i) || !w.copied(i) {
+		return
+	}
+	if c := w.claims[k][i]; c != nil && c.data != 0 {
+		w.note("fault: somebody deletes claim %s", c.name)
+		c.goneAt = w.t
+	}
+}
+
+// whole reports whether all stores have their data, and none is about to lose it.
+func (w *World) whole() bool {
+	for _, s := range w.stores {
+		c := w.claims[tikv][s.ordinal]
+		if s.state != state.StoreTombstone && (c == nil || c.data != s.id || c.goneAt != never || c.lost) {
+			return false
+		}
+	}
+	return true
+}
+
+// copied reports whether each region has a quorum without the store of an ordinal.
+func (w *World) copied(i int) bool {
+	for n := range w.regions {
+		r := &w.regions[n]
+		others := 0
+		for _, s := range r.replicas {
+			if s.ordinal != i && s.runs {
+				others++
+			}
+		}
+		if others < w.MaxCopy/2+1 {
+			return false
+		}
+	}
+	return true
+}
+
+// makeRoom is a person who is told that the regions of a store whose claim goes, or has
+// gone, have no place, and asks for another store.
+func (w *World) makeRoom(g plan.Gate) {
+	if !g.Blocked || w.chaos || g.Component != topology.TiKV || g.Member == "" {
+		return
+	}
+	i, _ := w.cluster.Ordinal(g.Component, g.Member)
+	s, n := w.storeAtAddress(i), w.Intent.Replicas[tikv]
+	if lost := s != nil && w.claims[tikv][i] != nil && w.claims[tikv][i].data != s.id; (w.going(tikv, i) || lost) && i < n && n < 6 {
+		w.Scale(g.Component, n+1)
+	}
+}
+
+// storeAtAddress is the store that PD knows by the address of an ordinal.
+func (w *World) storeAtAddress(i int) *store {
+	at := slices.IndexFunc(w.stores, func(s *store) bool { return s.ordinal == i && s.state != state.StoreTombstone })
+	if at < 0 {
+		return nil
+	}
+	return w.stores[at]
+}

@@ -1,0 +1,65 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// The model keeps PD's rules itself: no two copies in one zone, and as many as asked for
+// on stores of each tier.
+func TestRulesAreKept(t *testing.T) {
+	for _, o := range []Options{
+		{PD: 3, TiKV: 5, TiDB: 1, Zones: []int{0, 0, 1, 1, 2}, Isolated: true},
+		{PD: 3, TiKV: 4, TiDB: 1, Tiers: []int{0, 1, 0, 0}, Copies: []int{2, 1}},
+	} {
+		w := settled(o)
+		w.Pass(600)
+		for _, r := range w.regions {
+			places := map[int]int{}
+			for _, s := range r.replicas {
+				if o.Isolated {
+					places[w.zone(s.ordinal)]++
+				} else {
+					places[w.tier(s.ordinal)]++
+				}
+			}
+			if o.Isolated && len(places) != 3 || !o.Isolated && (places[0] != 2 || places[1] != 1) {
+				t.Errorf("%+v: %v", o, places)
+			}
+		}
+	}
+}
+
+// A store that the rules need is not taken offline. A person who is told so changes
+// them, and then it goes.
+func TestStoreThatRulesNeed(t *testing.T) {
+	for _, o := range []Options{
+		{PD: 3, TiKV: 4, TiDB: 1, Zones: []int{0, 0, 1, 2}, Isolated: true},
+		{PD: 3, TiKV: 4, TiDB: 1, Tiers: []int{0, 0, 0, 1}, Copies: []int{2, 1}},
+	} {
+		w := settled(o)
+		w.Scale(topology.TiKV, 3)
+		p, err := w.Drive(time.Hour)
+		if err != nil || p.Outcome != plan.Blocked {
+			t.Fatalf("%s, %v\n%s", gates(p), err, w.Transcript())
+		}
+		neverTold(t, w, "offline")
+		if verdict := w.judge(plan.RemoveStore{Member: "basic-tikv-3", StoreID: 4}); len(verdict) == 0 || !broke(verdict, "places") {
+			t.Errorf("the rule does not see it: %v", verdict)
+		}
+		w.obey(p)
+		fine(t, w)
+	}
+}
+
+func broke(found []Violation, rule string) bool {
+	for _, v := range found {
+		if v.Rule == rule {
+			return true
+		}
+	}
+	return false
+}
