@@ -153,7 +153,7 @@ func (a *Actor) replaceable(ctx context.Context, s plan.RecreateSet, live, wante
 			if err != nil {
 				return err
 			}
-			if claim == nil {
+			if claim == nil || claim.DeletionTimestamp != nil {
 				continue // it will be made as large as wanted
 			}
 			size := topology.SizeOf(*template.Spec.Resources.Requests.Storage())

@@ -126,6 +126,15 @@ func TestRecreateSet(t *testing.T) {
 	}
 }
 
+// A claim that is being deleted is not asked to grow: the one that comes in its place is
+// as large as wanted.
+func TestRecreateSetWhileAClaimIsGoing(t *testing.T) {
+	live, wanted := sizedSet("10Gi", "20Gi")
+	going := sized(1, "10Gi", "10Gi")
+	going.DeletionTimestamp, going.Finalizers = &metav1.Time{Time: now}, []string{"kubernetes.io/pvc-protection"}
+	newWorld(t, live, sized(0, "20Gi", "10Gi"), going, pod(topology.TiKV, 0), pod(topology.TiKV, 1)).do(t, anew(wanted))
+}
+
 // One that somebody has deleted with its pods is not made again on what it was like.
 func TestRecreateSetGoneMeanwhile(t *testing.T) {
 	live, wanted := sizedSet("10Gi", "20Gi")

@@ -95,19 +95,32 @@ func (sc Scene) missing(except state.Member) verdict {
 // there. With several such stores regions may have no quorum, and so may PD with
 // such voters: nothing can be moved off them before they run again. One that is not
 // wanted leaves afterwards as any other does. What this tool removes is marked before
-// its pod goes, so it is not brought back.
+// its pod goes, so it is not brought back, unless PD lacks it after all: it may have
+// joined in that very moment.
 func (sc Scene) recall(p Profile) verdict {
 	have := sc.Got.Set.Replicas
 	if have >= len(sc.Got.Members) {
 		return verdict{}
 	}
 	m := sc.Got.Members[have]
+	counted := sc.returns(p, m) && (alive(m) || sc.All.PD.Leaderless)
+	lacking := p.Voters && len(m.Claims) > 0 && m.Database.Presence == state.Unknown && sc.inquorate()
 	terminating := func(c state.Claim) bool { return c.Terminating }
-	switch {
-	case !alive(m) && !sc.All.PD.Leaderless, !sc.returns(p, m), slices.ContainsFunc(m.Claims, terminating):
+	if !counted && !lacking || slices.ContainsFunc(m.Claims, terminating) {
 		return verdict{}
 	}
 	return act(Resize{Component: p.Kind, From: have, To: have + 1})
+}
+
+// inquorate: PD has no leader, though all of its members here have run for a while.
+// Some that it counts on must be elsewhere.
+func (sc Scene) inquorate() bool {
+	for _, m := range sc.Got.Running() {
+		if m.Pod == nil || m.Pod.Started.IsZero() || sc.All.At.Sub(m.Pod.Started) < settling {
+			return false
+		}
+	}
+	return sc.All.PD.Leaderless
 }
 
 // leftovers deals with members beyond the StatefulSet's replicas: pods that are

@@ -133,6 +133,16 @@ func TestRecalled(t *testing.T) {
 		{Name: "voters without whom there is no quorum", Cluster: lowered(pd, 2, 1, leaderless)},
 		{Name: "a voter, while PD cannot be asked", Cluster: lowered(pd, 2, 1, func(c *plantest.Cluster, _ []*state.Member) { c.Blind() })},
 		{Name: "a voter that was marked, without a quorum", Cluster: lowered(pd, 2, 1, leaderless, first(func(m *state.Member) { m.Claims[0].Marked = true }))},
+		{Name: "a voter that was marked, without a quorum, and another has only just started", Cluster: lowered(pd, 2, 1, leaderless, func(c *plantest.Cluster, taken []*state.Member) {
+			taken[0].Claims[0].Marked, c.Member("t-pd-0").Pod.Started = true, plantest.Now.Add(-time.Minute)
+		})},
+		{Name: "a voter that was marked, and another crashes", Cluster: lowered(pd, 2, 1, leaderless, func(c *plantest.Cluster, taken []*state.Member) {
+			taken[0].Claims[0].Marked, c.Member("t-pd-0").Pod.Started = true, time.Time{}
+		})},
+		{Name: "a voter that was marked, while PD cannot be asked", Cluster: lowered(pd, 2, 1, func(c *plantest.Cluster, taken []*state.Member) {
+			c.Blind()
+			taken[0].Claims[0].Marked = true
+		})},
 		{Name: "servers keep nothing", Cluster: lowered(tidb, 2, 2)},
 		{Name: "in a cluster that is paused", Cluster: lowered(tikv, 4, 4, func(c *plantest.Cluster, _ []*state.Member) { c.Wanted.Cluster.Paused = true })},
 	})

@@ -88,6 +88,20 @@ func TestStoreWhoseClaimIsGoingBelowATombstone(t *testing.T) {
 	tellsInOrder(t, w, "delete pod basic-tikv-1 to make it anew", "take store 1 of basic-tikv-0 offline", "delete pod basic-tikv-0 to make it anew")
 }
 
+// Larger volumes are wanted while the claim of a store is going: nobody asks that one to
+// grow, and the StatefulSet is made anew for the larger size without it. (seed 485)
+func TestLargerVolumesWhileAClaimIsGoing(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1}) // no room for the regions of any store
+	w.claims[tikv][1].goneAt = w.t
+	w.Resize(topology.TiKV, 20)
+	_, _ = w.Drive(time.Hour)
+	if size := w.sets[tikv].spec.size; size != 20 {
+		t.Errorf("claims of %d Gi\n%s", size, w.Transcript())
+	}
+	w.Scale(topology.TiKV, 4)
+	fine(t, w)
+}
+
 // No more stores than copies: there is no room for its regions, and it serves on
 // with its old template until the user makes some.
 func TestStoreWhoseClaimIsGoingWithoutRoom(t *testing.T) {

@@ -51,3 +51,15 @@ func TestStoreTakenAwayAndLost(t *testing.T) {
 	_, _ = w.Drive(2 * time.Hour)
 	fine(t, w)
 }
+
+// A voter joins in the moment in which it is scaled away, so that PD has two members and
+// one of them has no pod. Its claim is marked. Without it there is no leader, and nobody
+// can be asked. (seed 60001167)
+func TestVoterThatJoinsWhenItIsTakenAway(t *testing.T) {
+	w := settled(Options{PD: 2, TiKV: 3, TiDB: 1})
+	w.claims[pd][1].marked = true
+	w.lower(pd, 1)
+	w.Scale(topology.PD, 1)
+	fine(t, w)
+	tellsInOrder(t, w, "scale PD from 1 to 2", "remove PD member basic-pd-1", "scale PD from 2 to 1")
+}

@@ -88,7 +88,7 @@ func (w *World) recreate(s plan.RecreateSet) error {
 		return errConflict
 	}
 	for i := range min(s.Replicas, limit) {
-		if c := w.claims[k][i]; c != nil && max(c.requested, c.capacity) < size {
+		if c := w.claims[k][i]; c != nil && c.goneAt == never && max(c.requested, c.capacity) < size {
 			return errConflict
 		}
 	}
