@@ -170,6 +170,7 @@ func (w *World) judge(step plan.Step) []Violation {
 }
 
 func (w *World) judgeLook(step plan.Step, say sayer) {
+	w.judgeOperator(step, say)
 	if !plan.Disruptive(step) {
 		return
 	}

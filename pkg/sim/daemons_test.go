@@ -155,8 +155,13 @@ func TestDaemonEnds(t *testing.T) {
 	w.Upgrade("v2", topology.TiKV)
 	until(t, w, "eviction", evicting(w))
 	w.close()
-	if len(w.evicts)+len(w.ledger) > 0 || holder(w.leaseObject) != "" {
-		t.Errorf("%d evictions, held by %q\n%s", len(w.evicts), holder(w.leaseObject), w.Transcript())
+	for _, e := range w.evicts {
+		if e.ours {
+			t.Error("a scheduler of ours is left")
+		}
+	}
+	if len(w.ledger) > 0 || holder(w.leaseObject) != "" {
+		t.Errorf("%d records, held by %q\n%s", len(w.ledger), holder(w.leaseObject), w.Transcript())
 	}
 	ends(t, w)
 }
@@ -252,10 +257,15 @@ func TestOperatorComesUp(t *testing.T) {
 	w := kept(t)
 	w.Upgrade("v2", topology.TiKV)
 	until(t, w, "eviction", evicting(w))
-	w.operator = "tidb-operator op-1 in namespace ops"
+	w.operator, w.cameAt, w.goesAt = "tidb-operator op-1 in namespace ops", w.t, never
 	w.live(w.t + 60)
-	if len(w.evicts)+len(w.ledger) > 0 || holder(w.leaseObject) != "" {
-		t.Errorf("%d evictions, held by %q\n%s", len(w.evicts), holder(w.leaseObject), w.Transcript())
+	for id, e := range w.evicts {
+		if e.ours {
+			t.Errorf("our eviction of store %d goes on", id)
+		}
+	}
+	if len(w.ledger) > 0 || holder(w.leaseObject) != "" {
+		t.Errorf("%d records, held by %q\n%s", len(w.ledger), holder(w.leaseObject), w.Transcript())
 	}
 	steps := w.Soft.Steps
 	w.live(w.t + 600)

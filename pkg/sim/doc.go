@@ -62,8 +62,7 @@
 // What is modelled of a daemon instead: its mirror, whose Kubernetes half is a few
 // seconds old while PD is asked each time; its work queue, as the pauses between
 // turns, the exponential ones after failures being the real ones; and the controller
-// that begins a replica in the place of one that has ended. A tidb-operator beside it does
-// nothing but be there, in a scenario. Only leases go by clocks that differ: what is decided by time goes by
+// that begins a replica in the place of one that has ended. Only leases go by clocks that differ: what is decided by time goes by
 // that of the API server (package clock), which is simulated time.
 //
 // Faults of theirs: a process is killed at any moment, also while a step of its own is
@@ -74,6 +73,14 @@
 // was sent when a lease ended arrives up to three seconds later. A process that stands
 // still between its last check and the request is not modelled: against that there is
 // no guard but the conditions of the step itself.
+//
+// # A tidb-operator
+//
+// In some worlds a tidb-operator drives the cluster now and then, for minutes. Commands
+// see it after some seconds and end; daemons ask before each turn. It goes on with
+// rollouts in its own way: it marks the pod of a store, makes an evict-leader scheduler,
+// and moves the partition when no leader is left. It goes away at any moment, and leaves
+// what there is. That it scales, or renders another pod template, is not modelled.
 //
 // # What is asserted
 //
@@ -135,6 +142,8 @@
 //   - reversed: no RestoreStore of a store that a person has taken offline.
 //   - theirs: no scheduler that somebody else made is removed.
 //   - lease: no step by an engine that has found its lease in other hands.
+//   - operator: no step beside a tidb-operator that has driven for a minute and a half, but
+//     to take back what is temporary.
 //   - drivers: with daemons, no step and no status by a process that is not the one the
 //     Lease names, at the moment when it takes effect.
 //   - suspension: no DeleteSet of a component before those that need it and are to

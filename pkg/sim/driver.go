@@ -205,6 +205,9 @@ var (
 // fresh one, or the one that holds the lease still.
 func (w *World) Drive(most time.Duration) (plan.Plan, error) {
 	late := w.t + int64(most/time.Second)
+	for w.operator != "" && w.t < late {
+		w.Pass(1) // who comes meanwhile looks on
+	}
 	var d *driver
 	if len(w.drivers) > 0 {
 		d = w.drivers[len(w.drivers)-1]
@@ -219,7 +222,7 @@ func (w *World) Drive(most time.Duration) (plan.Plan, error) {
 // usurp has a second engine begin, because the first could not renew its lease.
 // The first goes on until it finds that out.
 func (w *World) usurp() {
-	if len(w.drivers) != 1 || w.Daemons > 0 {
+	if len(w.drivers) != 1 || w.Daemons > 0 || w.operator != "" {
 		return
 	}
 	d := w.drivers[0]

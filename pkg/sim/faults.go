@@ -35,6 +35,7 @@ type Faults struct {
 	Refusing   float64 // one kind of step of one component fails for half an hour
 	Standstill float64 // PD moves nothing for a while
 	Unclaim    float64 // somebody deletes a claim that is in use
+	Operator   float64 // a tidb-operator drives the cluster for some minutes
 	Saved      bool    // a new leader of PD knows heartbeats only as they were last saved
 
 	// Those of processes that go by the Lease, the first one per request.
@@ -61,7 +62,7 @@ func (w *World) strike() {
 		{f.Meddle, w.meddle}, {f.Elsewhere, w.cutOff}, {f.Delete, w.deletePod}, {f.Kubectl, w.kubectlScale},
 		{f.Intent, w.changeIntent}, {f.Rival, w.usurp}, {f.Late, w.muffle}, {f.Bury, w.buryHost},
 		{f.Resign, w.resign}, {f.Ping, w.miss}, {f.Tunnel, w.cutTunnel}, {f.Port, w.refusePort}, {f.Hide, w.hide},
-		{f.Forsake, w.deleteStore}, {f.Refusing, w.breakStep}, {f.Standstill, w.standStill}, {f.Unclaim, w.unclaim},
+		{f.Forsake, w.deleteStore}, {f.Refusing, w.breakStep}, {f.Standstill, w.standStill}, {f.Unclaim, w.unclaim}, {f.Operator, w.appear},
 		{f.Outage, w.outage}, {f.Slay, w.slay}, {f.Freeze, w.freeze}, {f.Expire, w.expire}, {f.Command, w.runCommand},
 	} {
 		if roll < fault.odds {
@@ -74,7 +75,7 @@ func (w *World) strike() {
 
 func (f Faults) total() float64 {
 	return f.Crash + f.Lose + f.LoseLong + f.Blind + f.Forget + f.Meddle + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
-		f.Rival + f.Late + f.Bury + f.Resign + f.Ping + f.Tunnel + f.Port + f.Hide + f.Forsake + f.Refusing + f.Standstill + f.Unclaim + f.Outage + f.Slay + f.Freeze + f.Expire + f.Command
+		f.Rival + f.Late + f.Bury + f.Resign + f.Ping + f.Tunnel + f.Port + f.Hide + f.Forsake + f.Refusing + f.Standstill + f.Unclaim + f.Operator + f.Outage + f.Slay + f.Freeze + f.Expire + f.Command
 }
 
 func (w *World) anyPod() (kind, int, *pod) {
@@ -226,6 +227,7 @@ func (w *World) calm() {
 		}
 	}
 	w.broken = broken{}
+	w.goesAt = min(w.goesAt, w.t)
 	w.pd.idle = 0
 	for _, s := range w.stores {
 		w.cancelDelete(s)

@@ -147,6 +147,9 @@ func (w *World) thaw() {
 
 // runCommand is a user who runs a command beside the daemons.
 func (w *World) runCommand() {
+	if w.operator != "" {
+		return // it would look on
+	}
 	for _, d := range w.drivers {
 		if !d.daemon {
 			return // one at a time

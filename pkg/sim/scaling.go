@@ -64,7 +64,7 @@ func (w *World) judgeCopies(victim int, say sayer) {
 		if o := w.ownStore(i); w.serves(tikv, i) && o.state == state.StoreUp {
 			up++
 		}
-		if s := w.ownStore(i); i != victim && i < w.sets[tikv].spec.replicas && s != nil && s.state == state.StoreOffline && !s.byHand && !w.wantedBoth(tikv, i) {
+		if i != victim && w.scaledIn(i) {
 			offline++
 		}
 	}
@@ -74,6 +74,13 @@ func (w *World) judgeCopies(victim int, say sayer) {
 	if offline > max(1, w.ScaleIn) && w.Faults.Kubectl == 0 {
 		say("at-once", "%d stores are offline", offline)
 	}
+}
+
+// scaledIn reports whether a store is leaving because it is not wanted: a person has not
+// taken it offline, nor does it leave for the sake of its claim.
+func (w *World) scaledIn(i int) bool {
+	s := w.ownStore(i)
+	return s != nil && i < w.sets[tikv].spec.replicas && s.state == state.StoreOffline && !s.byHand && !w.going(tikv, i) && !w.wantedBoth(tikv, i)
 }
 
 // countVoter: a voter that is added while another one is missing leaves the

@@ -98,7 +98,7 @@ func spread(o *Options) {
 	case 3:
 		o.Tiers, o.Copies = pick(rng, []int{0, 0, 1}, []int{0, 1, 0, 0}, []int{1, 0, 0, 1}), []int{2, 1}
 	}
-	o.Faults.Unclaim = pick(rng, 0, 0, 1./400)
+	o.Faults.Unclaim, o.Faults.Operator = pick(rng, 0, 0, 1./400), pick(rng, 0, 0, 0, 1./300)
 }
 
 // someFaults leaves kinds of faults out, so that a story shows what the others

@@ -126,8 +126,12 @@ type World struct {
 	chaos   bool
 
 	leaseObject *coordinationv1.Lease
-	operator    string // a tidb-operator that drives the cluster as well, as daemons find it; "" when none does
-	writes      int    // of the Lease, of the status, and steps, by those who go by the Lease
+	operator    string   // a tidb-operator that drives the cluster as well; "" when none does
+	cameAt      int64    // when it began
+	seesAt      int64    // when commands see it
+	goesAt      int64    // when it goes away
+	theirs      []uint64 // stores that it evicts leaders from
+	writes      int      // of the Lease, of the status, and steps, by those who go by the Lease
 	broken      broken
 	away        int64     // until when there is no API server
 	vacancies   []int64   // when replicas begin in the place of those that have ended
@@ -188,6 +192,7 @@ func (w *World) tick() {
 	}
 	w.tickLease()
 	w.tickDaemons()
+	w.tickOperator()
 	for k := range kinds {
 		w.control(kind(k))
 		w.run(kind(k))

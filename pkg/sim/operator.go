@@ -1,0 +1,122 @@
+package sim
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
+
+const (
+	// noticed is how long it takes at most until it is seen that a tidb-operator drives.
+	noticed = 30
+	// yielding is how long an engine may take until it takes no step any more.
+	yielding = noticed + 60
+	// syncs is how often the operator looks at the cluster.
+	syncs = 10
+)
+
+var errOperator = errors.New("a tidb-operator has begun to drive the cluster")
+
+// appear is a tidb-operator that begins to drive the cluster, for some minutes. Commands
+// end when they see it; daemons ask before each turn.
+func (w *World) appear() {
+	if w.operator != "" || w.Intent.Paused {
+		return
+	}
+	w.operator, w.cameAt, w.goesAt = "a tidb-operator", w.t, w.t+w.between(60, 600)
+	w.seesAt = w.t + w.between(1, noticed)
+	w.note("fault: a tidb-operator drives the cluster until %s", clock(w.goesAt))
+}
+
+// tickOperator is what a second brings while a tidb-operator drives.
+func (w *World) tickOperator() {
+	switch {
+	case w.operator == "":
+		return
+	case w.t >= w.goesAt:
+		w.note("the tidb-operator is gone")
+		w.operator = ""
+		return
+	case w.t == w.seesAt:
+		for _, d := range w.drivers {
+			if !d.daemon {
+				d.abort(errOperator)
+			}
+		}
+	}
+	if (w.t-w.cameAt)%syncs == 0 {
+		w.operate()
+	}
+}
+
+// operate is one sync of the operator: it goes on with the rollout of the first component
+// that has one, a member at a time from the top, as long as all members are Ready. From
+// a store it evicts leaders first: it marks the pod, and makes a scheduler. When it goes
+// away, it leaves both, and the partition where it is.
+func (w *World) operate() {
+	w.endEvictions()
+	for k := range kinds {
+		set, i := &w.sets[k], w.next(kind(k))
+		if !set.exists || set.leaving || set.spec.manual || i < 0 {
+			continue
+		}
+		if set.observed == set.generation && w.allReady(kind(k)) && (kind(k) != tikv || w.evicted(i)) {
+			w.note("tidb-operator: restarts %s", w.names[k][i])
+			spec := set.spec
+			spec.partition = i
+			w.change(set, spec)
+		}
+		return
+	}
+}
+
+func (w *World) allReady(k kind) bool {
+	for i := range min(w.sets[k].spec.replicas, limit) {
+		if p := w.pods[k][i]; p == nil || !p.ready || p.terminating() {
+			return false
+		}
+	}
+	return true
+}
+
+// evicted reports whether no leader is left on a store; until then it is worked on.
+func (w *World) evicted(i int) bool {
+	s, p := w.ownStore(i), w.pods[tikv][i]
+	if s == nil || s.state != state.StoreUp || !w.serving() {
+		return false
+	}
+	if _, recorded := w.recordOf(s.id); w.evicts[s.id] == nil && !recorded {
+		w.note("tidb-operator: evicts leaders from %s", w.names[tikv][i])
+		w.evicts[s.id], p.evictionBegun, w.theirs = &scheduler{}, w.Now(), append(w.theirs, s.id)
+	}
+	return s.leaders == 0
+}
+
+// endEvictions removes the operator's own schedulers from stores that are back.
+func (w *World) endEvictions() {
+	w.theirs = slices.DeleteFunc(w.theirs, func(id uint64) bool {
+		s, e := w.store(id), w.evicts[id]
+		p := w.pods[tikv][s.ordinal]
+		if e == nil || e.ours || p == nil || !p.ready || p.revision != w.sets[tikv].spec.template || !w.serving() {
+			return e == nil || e.ours
+		}
+		delete(w.evicts, id)
+		p.evictionBegun = time.Time{}
+		return true
+	})
+}
+
+// judgeOperator: nothing is done beside a tidb-operator but to take back what is
+// temporary.
+func (w *World) judgeOperator(step plan.Step, say sayer) {
+	switch step.(type) {
+	case plan.AllowLeaders, plan.ForgetRecord, plan.RestoreStore:
+		return
+	}
+	if w.operator != "" && w.t-w.cameAt > yielding {
+		say("operator", "a tidb-operator has driven since %s", clock(w.cameAt))
+	}
+}
