@@ -127,6 +127,14 @@ func TestRenew(t *testing.T) {
 				c.Set(tikv, func(s *state.Set) { s.Ordered = true })
 				c.Member("t-tikv-3").Pod = nil
 			})},
+		{Name: "a claim is going, another one waits for its store in order, which was ready a moment ago", Cluster: with(fleeting("t-tikv-1"), func(c *plantest.Cluster) {
+			c.Set(tikv, func(s *state.Set) { s.Ordered = true })
+			c.Member("t-tikv-3").Pod = nil
+		})},
+		{Name: "a claim is going, another one waits for its store in order, which has not been ready for long", Cluster: with(fleeting("t-tikv-1"), func(c *plantest.Cluster) {
+			c.Set(tikv, func(s *state.Set) { s.Ordered = true })
+			c.Member("t-tikv-3").Pod, c.Member("t-tikv-1").Pod.Since = nil, plantest.Now.Add(-time.Hour)
+		})},
 		{Name: "the claim of a TiDB server is going", Cluster: with(func(c *plantest.Cluster) {
 			m := c.Roll(tidb).Member("t-tidb-2")
 			m.Claims, m.Pod.Claims = []state.Claim{{Name: "log-t-tidb-2", UID: "log", Terminating: true}}, []string{"log-t-tidb-2"}

@@ -78,12 +78,15 @@ func (sc Scene) worthless(p Profile, m state.Member) bool {
 }
 
 // missing waits for the peers of a member, but for those that wait for the member
-// itself, as Kubernetes makes no pod of theirs before.
+// itself, as Kubernetes makes no pod of theirs before. One that was Ready a moment ago
+// may be so again, and they come then.
 func (sc Scene) missing(except state.Member) verdict {
 	var peers []state.Member
+	pod := except.Pod
+	lasting := pod == nil || sc.loops(except) || !pod.Ready && sc.All.At.Sub(pod.Since) >= settling
 	for _, m := range sc.Got.Running() {
 		o, queued := sc.before(m)
-		if sc.Kept(m) && !doomed(m) && (!queued || o.Ordinal != except.Ordinal) {
+		if sc.Kept(m) && !doomed(m) && (!queued || o.Ordinal != except.Ordinal || !lasting) {
 			peers = append(peers, m)
 		}
 	}

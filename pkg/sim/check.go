@@ -206,10 +206,21 @@ func (w *World) wantedBoth(k kind, i int) bool {
 // judgeLoss: nothing is taken away while a peer is missing.
 func (w *World) judgeLoss(k kind, victim int, say sayer) {
 	for i := range limit {
-		if i != victim && i < w.sets[k].spec.replicas && w.wantedBoth(k, i) && !w.gone(k, i) && !w.seen.gone[k][i] && w.missing(k, i) {
+		if i != victim && i < w.sets[k].spec.replicas && w.wantedBoth(k, i) && !w.gone(k, i) && !w.seen.gone[k][i] && w.missing(k, i) && !w.behind(k, i, victim) {
 			say("peer-down", "%s does not serve", w.names[k][i])
 		}
 	}
+}
+
+// behind reports whether a member has no pod because in order Kubernetes makes none before
+// the victim is Ready, which it has not been for minutes. To wait for that one would be to
+// wait for the victim.
+func (w *World) behind(k kind, i, victim int) bool {
+	if !w.Ordered[k] || w.pods[k][i] != nil || i < victim {
+		return false
+	}
+	p := w.pods[k][victim]
+	return p == nil || !p.ready && w.t-p.since >= 120
 }
 
 // gone: the database has let go of the member for good. It serves no more,

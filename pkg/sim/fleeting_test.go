@@ -102,6 +102,19 @@ func TestLargerVolumesWhileAClaimIsGoing(t *testing.T) {
 	fine(t, w)
 }
 
+// A store whose claim is going crashes, and in order Kubernetes makes no pod of another
+// one before it is back, which is soon. Nothing is taken offline while both are missing.
+// (seed 50004802)
+func TestStoreWhoseClaimIsGoingCrashesBelowOneWithoutAPod(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 5, TiDB: 1, Ordered: [3]bool{tikv: true}})
+	w.claims[tikv][1].goneAt = w.t
+	w.halt(w.pods[tikv][1], 60)
+	w.remove(w.pods[tikv][4])
+	w.Pass(30)
+	fine(t, w)
+	tellsInOrder(t, w, "take store 2 of basic-tikv-1 offline", "delete pod basic-tikv-1 to make it anew")
+}
+
 // No more stores than copies: there is no room for its regions, and it serves on
 // with its old template until the user makes some.
 func TestStoreWhoseClaimIsGoingWithoutRoom(t *testing.T) {
