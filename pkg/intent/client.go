@@ -12,8 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/dynamic"
+	strict "sigs.k8s.io/json"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // Resource is the resource of TidbClusters.
@@ -126,16 +128,19 @@ func (c *Client) missing(ctx context.Context, namespace, name string, cause erro
 
 // decode goes through JSON, since the API types have decoders of their own that
 // a conversion field by field would pass by. A Ready that speaks of an earlier
-// generation is decoded as Unknown, since the types have no field for that.
+// generation is decoded as Unknown, since the types have no field for that. Nor have
+// they one for fields that they do not know: an annotation names these.
 func decode(u *unstructured.Unstructured) (*v1alpha1.TidbCluster, error) {
 	data, err := u.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("encode tidbcluster %s/%s: %w", u.GetNamespace(), u.GetName(), err)
 	}
 	tc := &v1alpha1.TidbCluster{}
-	if err := json.Unmarshal(data, tc); err != nil {
+	problems, err := strict.UnmarshalStrict(data, tc, strict.DisallowUnknownFields)
+	if err != nil {
 		return nil, undecodable(u, err)
 	}
+	topology.SetUnknown(tc, unknown(problems))
 	if observed, found, err := unstructured.NestedInt64(u.Object, "status", "observedGeneration"); err == nil && found && observed < u.GetGeneration() {
 		disbelieve(tc)
 	}

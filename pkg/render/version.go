@@ -3,6 +3,7 @@ package render
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -23,9 +24,16 @@ const TemplateVersion = 1
 // version has recorded. A record that is not of the template which was applied last
 // counts for nothing: somebody else has written another one since, as tidb-operator
 // does after it has taken the cluster over, or the one who made the record was killed.
-func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r state.Template) (*corev1.PodTemplateSpec, []plan.Finding) {
+//
+// Where the spec has changed, or seems to, and has fields that are not known here, the
+// template is kept as well, and a gate says so: written here it would lose these fields.
+func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r state.Template) (*corev1.PodTemplateSpec, []plan.Finding, []plan.Gate) {
 	if live == nil || r.Version <= TemplateVersion || r.Pods != appliedPods(live) {
-		return nil, nil
+		return nil, nil, nil
+	}
+	applied, ok := lastApplied[appsv1.StatefulSetSpec](live.ObjectMeta)
+	if !ok {
+		return nil, nil, nil
 	}
 	f := plan.Finding{
 		Component: g.Kind,
@@ -33,16 +41,20 @@ func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r sta
 		Hint: fmt.Sprintf("update kubectl-tidb; see the record: kubectl get configmap %s -n %s -o yaml",
 			c.LedgerMap(), c.Namespace),
 	}
+	if r.Spec != g.Asked && len(g.Unknown) > 0 {
+		return &applied.Template, nil, []plan.Gate{{
+			Component: g.Kind, Blocked: true,
+			Want:     "a version of this plugin that knows " + strings.Join(g.Unknown, ", "),
+			Observed: "a newer one has written the pod template for it, and this older version would write it without",
+			Unblock:  "update kubectl-tidb",
+		}}
+	}
 	if r.Spec != g.Asked {
 		f.Text = fmt.Sprintf("pod template of %s was written by a newer version of this plugin; the spec has changed since, "+
 			"so that this older version writes it now, without what the newer one adds", g.Kind.Title())
-		return nil, []plan.Finding{f}
+		return nil, []plan.Finding{f}, nil
 	}
-	applied, ok := lastApplied[appsv1.StatefulSetSpec](live.ObjectMeta)
-	if !ok {
-		return nil, nil
-	}
-	return &applied.Template, []plan.Finding{f}
+	return &applied.Template, []plan.Finding{f}, nil
 }
 
 // recordOf is the record of a StatefulSet that is rendered here.

@@ -180,6 +180,33 @@ func TestChangeUnderOlderVersion(t *testing.T) {
 	}
 }
 
+// TestFieldsOfALaterDefinition: a template that a newer version has written is not
+// written without the fields that are not known here, whatever the user asks for. The
+// other components, and those that no newer version has written, are driven as ever.
+func TestFieldsOfALaterDefinition(t *testing.T) {
+	c := load(t, "basic", func(tc *v1alpha1.TidbCluster) {
+		tc.Spec.TiKV.NodeSelector = map[string]string{"disk": "fast"}
+		tc.Spec.PD.NodeSelector = map[string]string{"disk": "fast"}
+		topology.SetUnknown(tc, []string{"spec.tikv.later", "spec.tiflash.later"})
+	})
+	in := writtenByNewer(t)
+	for _, g := range in.older(t, c).Groups {
+		if written := g.Set.Drift != plan.None; written != (g.Kind == topology.PD) {
+			t.Errorf("%s: written %t", g.Kind, written)
+		}
+		if (g.Kind == topology.TiKV) != (len(g.Lacks) == 1) {
+			t.Errorf("%s: gates %v", g.Kind, g.Lacks)
+		}
+	}
+	if g := groupOf(t, in.older(t, c), topology.TiKV); len(g.Lacks) == 1 && (!g.Lacks[0].Blocked || g.Lacks[0].Want != "a version of this plugin that knows spec.tikv.later") {
+		t.Errorf("%+v", g.Lacks[0])
+	}
+	in.records = nil
+	if g := groupOf(t, in.older(t, c), topology.TiKV); g.Set.Drift == plan.None || len(g.Lacks) > 0 {
+		t.Errorf("without a record: written %v, gates %v", g.Set.Drift, g.Lacks)
+	}
+}
+
 // TestRecordOfAnotherTemplate: a record is of one template. Where tidb-operator, or
 // anybody else, has written another one since, it is as if there were no record. The
 // same holds where the one who made the record was killed before it wrote.

@@ -66,7 +66,8 @@ func wantGroup(c topology.Cluster, g topology.Group, have Existing, snap state.S
 		return plan.Group{}, nil, err
 	}
 	comp.live = live
-	comp.kept, comp.findings = keeps(c, g, live, snap.Templates[g.Kind])
+	var outdated []plan.Gate
+	comp.kept, comp.findings, outdated = keeps(c, g, live, snap.Templates[g.Kind])
 	config, err := configMap(comp, have, snap.Groups[g.Kind])
 	if err != nil {
 		return plan.Group{}, nil, err
@@ -80,7 +81,7 @@ func wantGroup(c topology.Cluster, g topology.Group, have Existing, snap state.S
 
 	wanted := plan.Group{
 		Group:    g,
-		Lacks:    config.lacks,
+		Lacks:    append(outdated, config.lacks...),
 		Findings: append(comp.findings, config.findings...),
 		Set:      plan.Object{Kind: "StatefulSet", Name: set.Name, Drift: setDrift(live, set), Manifest: set},
 		Template: fingerprint(set.Spec.Template),

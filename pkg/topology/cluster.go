@@ -50,7 +50,10 @@ type Group struct {
 	Configured bool
 	// Asked is a digest of what the user's spec says of the component's pods, without
 	// the number of replicas and whatever else does not reach a pod.
-	Asked   string
+	Asked string
+	// Unknown are fields of the spec that its pods may depend on and that this version
+	// does not know: a later definition of TidbCluster has them.
+	Unknown []string
 	Image   string
 	Version string // the image's tag, "latest" without one
 	// StoreLabels are labels of a store's node that the store carries as well,

@@ -68,6 +68,7 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 	for i := range c.Groups {
 		c.Groups[i].Configured = given[c.Groups[i].Kind]
 		c.Groups[i].Asked = digests[c.Groups[i].Kind]
+		c.Groups[i].Unknown = unknownTo(written, c.Groups[i].Kind)
 	}
 	return c
 }

@@ -138,7 +138,7 @@ func (s *Session) check(ctx context.Context, r Request) (prospect, error) {
 		return prospect{}, err
 	}
 	return prospect{
-		request: r, wanted: w, snapshot: snap, warnings: slices.Concat(r.warnings(), warnings, s.unknown(ctx, r), unread),
+		request: r, wanted: w, snapshot: snap, warnings: slices.Concat(r.warnings(), warnings, r.unknown(), unread),
 		plan: plan.Decide(component.Profiles(), w, snap),
 	}, nil
 }

@@ -151,13 +151,13 @@ func names(tc *v1alpha1.TidbCluster, ref topology.Reference) bool {
 
 // unknown tells of fields of the TidbCluster that a later version has written, and
 // that this one neither follows nor changes.
-func (s *Session) unknown(ctx context.Context, r Request) []string {
+func (r Request) unknown() []string {
 	if r.Now == nil {
 		return nil
 	}
-	fields, err := s.Intent.Unknown(ctx, s.Namespace, s.Name)
-	if err != nil || len(fields) == 0 {
-		return nil // the next one to load it says why it cannot be read
+	fields := topology.Unknown(r.Now)
+	if len(fields) == 0 {
+		return nil
 	}
 	return []string{fmt.Sprintf("this version of kubectl tidb does not know %s: it stays as it is and has no effect; use a version that knows it",
 		strings.Join(fields, ", "))}

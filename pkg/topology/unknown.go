@@ -1,0 +1,44 @@
+package topology
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+)
+
+// annUnknown names fields of a TidbCluster that the API types do not have. It is in
+// no cluster: who decodes a TidbCluster sets it, since decoding drops these fields.
+const annUnknown = "kubectl-tidb/unknown-fields"
+
+// SetUnknown notes which fields of a TidbCluster are not known here.
+func SetUnknown(tc *v1alpha1.TidbCluster, fields []string) {
+	delete(tc.Annotations, annUnknown)
+	if len(fields) == 0 {
+		return
+	}
+	if tc.Annotations == nil {
+		tc.Annotations = map[string]string{}
+	}
+	tc.Annotations[annUnknown] = strings.Join(fields, " ")
+}
+
+// Unknown are the fields of a TidbCluster that are not known here, such as
+// "spec.tikv.later".
+func Unknown(tc *v1alpha1.TidbCluster) []string { return strings.Fields(tc.Annotations[annUnknown]) }
+
+// unknownTo are those that the pods of a component may depend on: its own, and those
+// of the cluster as a whole.
+func unknownTo(tc *v1alpha1.TidbCluster, k Kind) []string {
+	var fields []string
+	for _, path := range Unknown(tc) {
+		name, _, nested := strings.Cut(strings.TrimPrefix(path, "spec."), ".")
+		if !nested || name == string(k) || !slices.Contains(parts, name) {
+			fields = append(fields, path)
+		}
+	}
+	return fields
+}
+
+// parts are the fields of the spec that are about one component.
+var parts = []string{"pd", "tikv", "tidb", "tiflash", "ticdc", "tiproxy", "pump"}
