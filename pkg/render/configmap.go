@@ -47,30 +47,15 @@ func configMap(comp component, have Existing, got state.Group) (configured, erro
 	if other, ok := leftAlone(comp, use, have, got); ok {
 		return other, nil
 	}
-	config, err := overlaid(comp.config, use.found)
+	result, data, err := content(comp, use.found, have)
 	if err != nil {
 		return configured{}, err
-	}
-	text, err := encode(config)
-	if err != nil {
-		return configured{}, err
-	}
-	script, refused, err := startScript(comp, use.found, have)
-	if err != nil {
-		return configured{}, err
-	}
-	findings := notAsked(comp, use.found, text)
-	if use.found != nil && (!comp.Configured || sameTOML(use.found.Data[keyConfig], text)) {
-		text = use.found.Data[keyConfig]
 	}
 	c := comp.cluster
 	m := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: meta(c, c.SetName(comp.Kind), c.Labels(comp.Kind)),
-		Data:       map[string]string{keyConfig: text, keyScript: script},
-	}
-	if use.found != nil && use.found.Data[keyOverlay] != "" {
-		m.Data[keyOverlay] = use.found.Data[keyOverlay]
+		Data:       data,
 	}
 	switch s := comp.spec.ConfigUpdateStrategy(); {
 	case s == v1alpha1.ConfigUpdateStrategyInPlace, use.mounted && use.found == nil:
@@ -80,7 +65,7 @@ func configMap(comp component, have Existing, got state.Group) (configured, erro
 	default:
 		return configured{}, fmt.Errorf("unknown config update strategy %q", s)
 	}
-	result := configured{name: m.Name, wanted: m, mounted: use.mounted && m.Name == use.name, refused: refused, findings: findings}
+	result.name, result.wanted, result.mounted = m.Name, m, use.mounted && m.Name == use.name
 	if there := have.ConfigMaps[m.Name]; there != nil && ofOthers(c, there) {
 		result.wanted = nil
 		if taken(there, m.Data) {
@@ -88,6 +73,34 @@ func configMap(comp component, have Existing, got state.Group) (configured, erro
 		}
 	}
 	return result, nil
+}
+
+// content is what is to stand in a ConfigMap, and what is to be said of it.
+func content(comp component, used *corev1.ConfigMap, have Existing) (said configured, data map[string]string, err error) {
+	config, err := overlaid(comp.config, used)
+	if err != nil {
+		return said, nil, err
+	}
+	text, err := encode(config)
+	if err != nil {
+		return said, nil, err
+	}
+	script, refused, err := startScript(comp, used, have)
+	if err != nil {
+		return said, nil, err
+	}
+	said = configured{refused: refused, findings: notAsked(comp, used, text)}
+	data = map[string]string{keyConfig: text, keyScript: script}
+	if used == nil {
+		return said, data, nil
+	}
+	if !comp.Configured || sameTOML(used.Data[keyConfig], text) {
+		data[keyConfig] = used.Data[keyConfig]
+	}
+	if over := used.Data[keyOverlay]; over != "" {
+		data[keyOverlay] = over
+	}
+	return said, data, nil
 }
 
 // leftAlone tells whether the ConfigMap that pods use is not to be written: a newer
