@@ -6,17 +6,18 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // A field of a later version of TidbCluster is told of by its name.
 func TestUnknownFields(t *testing.T) {
 	tc := &v1alpha1.TidbCluster{}
-	if got := (Request{Now: tc}).unknown(); got != nil {
+	if got := (Request{Change: intent.Change{Now: tc}}).unknown(); got != nil {
 		t.Errorf("all are known: %q", got)
 	}
 	topology.SetUnknown(tc, []string{"spec.tikv.later"})
-	if got := (Request{Now: tc}).unknown(); len(got) != 1 || !strings.Contains(got[0], "does not know spec.tikv.later:") {
+	if got := (Request{Change: intent.Change{Now: tc}}).unknown(); len(got) != 1 || !strings.Contains(got[0], "does not know spec.tikv.later:") {
 		t.Errorf("told %q", got)
 	}
 	if got := (Request{}).unknown(); got != nil {
