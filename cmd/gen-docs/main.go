@@ -1,5 +1,6 @@
 // Command gen-docs writes docs/reference: the manual of all commands, from the
-// command tree, and the rights that they need, from package rbac.
+// command tree, the rights that they need, from package rbac, and what they wait for, from
+// package plan.
 package main
 
 //go:generate go run . ../../docs/reference
@@ -52,7 +53,7 @@ func pages() map[string]string {
 	root := cli.NewRoot(factory.New(genericiooptions.IOStreams{}, func(string) string { return "" }, ""))
 	// Its default is a directory of whoever runs this.
 	root.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache"
-	out := map[string]string{"README.md": index(root), "permissions.md": permissions()}
+	out := map[string]string{"README.md": index(root), "permissions.md": permissions(), "reasons.md": reasons()}
 	for _, c := range root.Commands() {
 		out[c.Name()+".md"] = page(c)
 	}

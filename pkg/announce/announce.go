@@ -102,7 +102,7 @@ func announcement(e event.Event) (kind, reason, text string) {
 		return corev1.EventTypeWarning, Blocked, blocked(e)
 	case event.Notice:
 		if e.Hint != "" { // there is something that a person can do
-			return corev1.EventTypeWarning, Shortfall, e.Reason + "; " + e.Hint
+			return corev1.EventTypeWarning, Shortfall, e.Message + "; " + e.Hint
 		}
 	case event.Done:
 		took := time.Duration(e.Seconds * float64(time.Second)).Round(time.Second)
@@ -117,7 +117,7 @@ func announcement(e event.Event) (kind, reason, text string) {
 }
 
 func blocked(e event.Event) string {
-	text := e.Reason
+	text := e.Message
 	if e.Observed != "" {
 		text += ", " + e.Observed
 	}

@@ -27,7 +27,7 @@ func TestAnnouncement(t *testing.T) {
 	of := func(typ event.Type, e event.Event) event.Event { e.Type = typ; return e }
 	failed := of(event.Failed, step)
 	failed.Error = "basic-pd-0: no leader"
-	gate := event.Event{Component: "tikv", Member: "basic-tikv-2", Reason: "pod ready", Observed: "no node fits", Hint: "add a node"}
+	gate := event.Event{Component: "tikv", Member: "basic-tikv-2", Reason: "MemberServing", Message: "pod ready", Observed: "no node fits", Hint: "add a node"}
 	for _, tt := range []struct {
 		e    event.Event
 		want string // "" when it is nobody's business
@@ -40,11 +40,11 @@ func TestAnnouncement(t *testing.T) {
 		{of(event.Waiting, gate), ""},
 		{of(event.Passed, gate), ""},
 		{of(event.Blocked, gate), "Warning Blocked basic-tikv-2: pod ready, no node fits; add a node"},
-		{event.Event{Type: event.Blocked, Component: "tikv", Reason: "volumes can grow"}, "Warning Blocked tikv: volumes can grow"},
-		{event.Event{Type: event.Blocked, Reason: "a name that fits"}, "Warning Blocked a name that fits"},
+		{event.Event{Type: event.Blocked, Component: "tikv", Reason: "VolumeResized", Message: "volumes can grow"}, "Warning Blocked tikv: volumes can grow"},
+		{event.Event{Type: event.Blocked, Message: "a name that fits"}, "Warning Blocked a name that fits"},
 		{of(event.Progress, event.Event{Component: "tikv"}), ""},
-		{event.Event{Type: event.Notice, Reason: "another process drives the cluster; looking on"}, ""},
-		{event.Event{Type: event.Notice, Reason: "cannot read nodes", Hint: "get the permission"}, "Warning Shortfall cannot read nodes; get the permission"},
+		{event.Event{Type: event.Notice, Message: "another process drives the cluster; looking on"}, ""},
+		{event.Event{Type: event.Notice, Message: "cannot read nodes", Hint: "get the permission"}, "Warning Shortfall cannot read nodes; get the permission"},
 		{event.Event{Type: event.Done, Outcome: event.OutcomeConverged, Seconds: 61.4}, "Normal Converged the cluster is as wanted, after 1m1s"},
 		{event.Event{Type: event.Done, Outcome: event.OutcomePaused, Seconds: 5}, "Normal Paused the cluster is paused, after 5s of work; nothing is done until it is resumed"},
 		{event.Event{Type: event.Done, Outcome: event.OutcomeInterrupted}, ""},
@@ -90,8 +90,8 @@ func TestAnnounce(t *testing.T) {
 	out := written(kube)
 	a := New(t.Context(), kube, "here")
 	defer a.Close()
-	blocked := event.Event{Type: event.Blocked, Component: "tikv", Reason: "volumes can grow"}
-	a.Announce(basic, event.Event{Type: event.Waiting, Reason: "not to be told"})
+	blocked := event.Event{Type: event.Blocked, Component: "tikv", Reason: "VolumeResized", Message: "volumes can grow"}
+	a.Announce(basic, event.Event{Type: event.Waiting, Message: "not to be told"})
 	a.Announce(basic, blocked)
 	e := next(t, out)
 	if e.InvolvedObject != basic || e.Namespace != "tidb" || e.Type != "Warning" || e.Reason != Blocked || e.Count != 1 ||

@@ -23,7 +23,7 @@ const (
 // leadersEvicted holds before a restart. A process that does not run has no
 // leaders to lose. One that PD does not hear from may have all of them.
 var leadersEvicted = plan.Hook{
-	Want:      "region leaders evicted",
+	Reason: plan.LeadersEvicted, Want: "region leaders evicted",
 	Refuse:    leadersStranded,
 	Done:      func(_ plan.Scene, m state.Member) bool { return plan.Stopped(m) || leaving(m) || drained(m) },
 	Skip:      leadersBound,
@@ -38,7 +38,7 @@ var leadersEvicted = plan.Hook{
 // leadersLeft is the same before a removal, but less patient, and where leaders
 // cannot go by themselves they go with their regions.
 var leadersLeft = plan.Hook{
-	Want: leadersEvicted.Want,
+	Reason: plan.LeadersEvicted, Want: leadersEvicted.Want,
 	Done: func(sc plan.Scene, m state.Member) bool {
 		return !m.Up() || drained(m) || takers(sc, m) <= 0
 	},
@@ -146,7 +146,7 @@ func evictingSince(sc plan.Scene, m state.Member) time.Time {
 
 // leadersAllowed ends an eviction once the store is up again.
 var leadersAllowed = plan.Hook{
-	Want: "region leaders allowed",
+	Reason: plan.LeadersAllowed, Want: "region leaders allowed",
 	Done: func(sc plan.Scene, m state.Member) bool {
 		_, ours := evicting(sc, m)
 		return !ours || !m.Up()
@@ -164,7 +164,7 @@ var leadersAllowed = plan.Hook{
 // has most of its leaders again. Without that the stores not yet restarted would
 // lead more and more regions, the last of them all.
 var leadersBack = plan.Hook{
-	Want: "region leaders back",
+	Reason: plan.LeadersReturned, Want: "region leaders back",
 	Done: func(sc plan.Scene, m state.Member) bool { _, _, open := returning(sc, m); return !open },
 	Observed: func(sc plan.Scene, m state.Member) string {
 		o, e, _ := returning(sc, m)
@@ -195,7 +195,7 @@ func back(sc plan.Scene, m state.Member, e state.Eviction) bool {
 // evictionForgotten drops a record that waits for leaders when they are back, or
 // when nothing is to be restarted that would have to wait for them.
 var evictionForgotten = plan.Hook{
-	Want: "eviction of region leaders concluded",
+	Reason: plan.EvictionRecorded, Want: "eviction of region leaders concluded",
 	Done: func(sc plan.Scene, m state.Member) bool {
 		e, ours := sc.All.Eviction(m.Database.ID)
 		return !ours || e.Ended.IsZero() || rolling(sc) && !back(sc, m, e)
@@ -217,7 +217,7 @@ func rolling(sc plan.Scene) bool {
 
 // evictionEnded is the same for a store that is gone for good.
 var evictionEnded = plan.Hook{
-	Want: "region leaders allowed",
+	Reason: plan.LeadersAllowed, Want: "region leaders allowed",
 	Done: func(sc plan.Scene, m state.Member) bool {
 		_, ours := sc.All.Eviction(m.Database.ID)
 		return !ours

@@ -25,8 +25,8 @@ func PD() plan.Profile {
 		// round, a scale-in that is called off in between would leave a pod
 		// whose data PD has forgotten, and nothing to tell it from one that is
 		// about to join.
-		BeforeRemove:  []plan.Hook{notTheLast, quorumRemains, successorThere, leaderMoved, plan.ClaimsMarked, memberRemoved},
-		BeforeRenew:   []plan.Hook{plan.ClaimsMarked},
+		BeforeRemove:  []plan.Hook{notTheLast, quorumRemains, successorThere, leaderMoved, plan.LeftoverMarked, memberRemoved},
+		BeforeRenew:   []plan.Hook{plan.LeftoverMarked},
 		BeforeSuspend: []plan.Hook{claimsKept, evictionsEnded},
 		Failover: &plan.Failover{
 			Period: func(plan.Scene) time.Duration { return failoverPeriod },
@@ -108,7 +108,7 @@ func pdState(sc plan.Scene) string {
 // quorumStays counts what no other rule sees: members of the same PD in other
 // Kubernetes clusters. A PD of one or two has no quorum to spare in any case.
 var quorumStays = plan.Hook{
-	Want: "a quorum without the member",
+	Reason: plan.QuorumWithoutMember, Want: "a quorum without the member",
 	Done: func(sc plan.Scene, m state.Member) bool {
 		pd, left := sc.All.PD, sc.All.PD.Healthy
 		if m.Database.Healthy {
@@ -123,7 +123,7 @@ var quorumStays = plan.Hook{
 // leaderElsewhere is leaderMoved where it is possible: a PD that has no other
 // healthy member is restarted with its leader.
 var leaderElsewhere = plan.Hook{
-	Want: leaderMoved.Want,
+	Reason: plan.PDLeaderMoved, Want: leaderMoved.Want,
 	Done: func(sc plan.Scene, m state.Member) bool {
 		_, ok := successor(sc, m)
 		return !ok || leaderMoved.Done(sc, m)
@@ -134,7 +134,7 @@ var leaderElsewhere = plan.Hook{
 
 // successorThere: somebody can lead when the leader is removed.
 var successorThere = plan.Hook{
-	Want: leaderMoved.Want,
+	Reason: plan.PDLeaderMoved, Want: leaderMoved.Want,
 	Refuse: func(sc plan.Scene, m state.Member) string {
 		if _, ok := successor(sc, m); m.Database.Leader && !ok {
 			return "no other member that stays is healthy"
@@ -145,7 +145,7 @@ var successorThere = plan.Hook{
 }
 
 var leaderMoved = plan.Hook{
-	Want: "PD leader on another member",
+	Reason: plan.PDLeaderMoved, Want: "PD leader on another member",
 	Done: func(sc plan.Scene, m state.Member) bool {
 		return !m.Database.Leader && sc.All.PD.Leader != ""
 	},
@@ -189,7 +189,7 @@ func canLead(m state.Member) bool {
 }
 
 var notTheLast = plan.Hook{
-	Want: "another member besides it",
+	Reason: plan.AnotherMember, Want: "another member besides it",
 	Refuse: func(sc plan.Scene, m state.Member) string {
 		if m.Database.Presence == state.Present && sc.All.PD.Members == 1 {
 			return "it is the only one and holds the cluster's metadata"
@@ -202,7 +202,7 @@ var notTheLast = plan.Hook{
 // quorumRemains holds before a member is removed: with those that stay PD has a
 // quorum, and not only between two crashes of one of them.
 var quorumRemains = plan.Hook{
-	Want: "a quorum without the member",
+	Reason: plan.QuorumWithoutMember, Want: "a quorum without the member",
 	Refuse: func(sc plan.Scene, m state.Member) string {
 		pd := sc.All.PD
 		if m.Database.Presence != state.Present || !pd.Known() {
@@ -245,7 +245,7 @@ func othersHere(sc plan.Scene, except state.Member) bool {
 }
 
 var memberRemoved = plan.Hook{
-	Want: "PD has let go of the member",
+	Reason: plan.MemberRemoved, Want: "PD has let go of the member",
 	Done: func(_ plan.Scene, m state.Member) bool { return m.Database.Presence == state.Absent },
 	Step: func(_ plan.Scene, m state.Member) plan.Step {
 		if m.Database.Presence != state.Present {

@@ -25,7 +25,7 @@ func mute(sc plan.Scene) bool {
 // scheduler over any restart, and would move leaders away from a store that has
 // just come back.
 var evictionsEnded = plan.Hook{
-	Want:      "region leaders allowed everywhere",
+	Reason: plan.EvictionsEnded, Want: "region leaders allowed everywhere",
 	Done:      func(sc plan.Scene, _ state.Member) bool { return len(sc.All.Evictions) == 0 || mute(sc) },
 	Schedules: true,
 	Step: func(sc plan.Scene, _ state.Member) plan.Step {
@@ -42,7 +42,7 @@ var evictionsEnded = plan.Hook{
 // When nothing runs any more, the marks are all that tells a member whose data
 // counts from one that is gone, and PD may not have a quorum without it.
 var claimsKept = plan.Hook{
-	Want: "claims of members that count are not marked",
+	Reason: plan.ClaimsUnmarked, Want: "claims of members that count are not marked",
 	Done: func(sc plan.Scene, m state.Member) bool {
 		switch m.Database.Presence {
 		case state.Absent:
@@ -73,7 +73,7 @@ var claimsKept = plan.Hook{
 // begins anew when the component is resumed. As long as it is recorded, a person who
 // takes that store offline meanwhile would be taken for us, and it would be taken back.
 var removalsSettled = plan.Hook{
-	Want: "no removals that were only recorded",
+	Reason: plan.RemovalsRecorded, Want: "no removals that were only recorded",
 	Done: func(sc plan.Scene, m state.Member) bool {
 		_, ours := sc.All.Removal(m.Database.ID)
 		return !ours || m.Database.Presence != state.Present || leaving(m)
@@ -95,9 +95,9 @@ func anyMarked(m state.Member) bool {
 // buriedMarked is the other side of it: a store that is a tombstone has been let
 // go of, and its data must not come back.
 var buriedMarked = plan.Hook{
-	Want: plan.ClaimsMarked.Want,
+	Reason: plan.ClaimsMarked, Want: plan.LeftoverMarked.Want,
 	Done: func(sc plan.Scene, m state.Member) bool {
-		return m.Database.State != state.StoreTombstone || plan.ClaimsMarked.Done(sc, m)
+		return m.Database.State != state.StoreTombstone || plan.LeftoverMarked.Done(sc, m)
 	},
-	Step: plan.ClaimsMarked.Step,
+	Step: plan.LeftoverMarked.Step,
 }

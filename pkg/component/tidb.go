@@ -15,7 +15,7 @@ func TiDB() plan.Profile {
 		Kind:         topology.TiDB,
 		Needs:        []plan.Need{pdServes, tikvServes},
 		Stateless:    true,
-		BeforeRemove: []plan.Hook{plan.ClaimsMarked},
+		BeforeRemove: []plan.Hook{plan.LeftoverMarked},
 		Failover: &plan.Failover{
 			Period: func(plan.Scene) time.Duration { return failoverPeriod },
 			Spare: func(_ plan.Scene, m state.Member, _ bool) string {
@@ -29,7 +29,7 @@ func TiDB() plan.Profile {
 }
 
 var tikvServes = plan.Need{
-	Want: "TiKV serves",
+	Reason: plan.TiKVServing, Want: "TiKV serves",
 	Holds: func(sc plan.Scene) bool {
 		return sc.All.PD.Bootstrapped && sc.All.Groups[topology.TiKV].Up() > 0
 	},

@@ -21,9 +21,9 @@ func TiKV() plan.Profile {
 		Standing:      []plan.Hook{storeRestored, leadersAllowed, evictionForgotten},
 		BeforeRestart: []plan.Hook{leadersBack, leadersEvicted},
 		BeforeRemove: []plan.Hook{
-			notJoining, enoughStores, othersRun, rulesRead, rulesKept, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.ClaimsMarked,
+			notJoining, enoughStores, othersRun, rulesRead, rulesKept, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.LeftoverMarked,
 		},
-		BeforeRenew:   []plan.Hook{evictionEnded, plan.ClaimsMarked},
+		BeforeRenew:   []plan.Hook{evictionEnded, plan.LeftoverMarked},
 		BeforeSuspend: []plan.Hook{buriedMarked, claimsKept, removalsSettled, evictionsEnded},
 		Abandoned:     takenOffline,
 		Failover: &plan.Failover{
@@ -61,7 +61,7 @@ func ownStores(sc plan.Scene) int {
 // was us who began it. What a person has taken offline in PD stays offline: there
 // is a reason for it that nobody here knows.
 var storeRestored = plan.Hook{
-	Want: "store up again",
+	Reason: plan.RemovalCancelled, Want: "store up again",
 	Done: func(sc plan.Scene, m state.Member) bool {
 		_, ours := sc.All.Removal(m.Database.ID)
 		return !ours || m.Database.State == state.StoreTombstone
@@ -81,7 +81,7 @@ var storeRestored = plan.Hook{
 // them offline; of a store that surely does not serve no more than that is asked.
 // One that PD has missed a heartbeat of may serve, and hold one of three copies.
 var enoughStores = plan.Hook{
-	Want: "enough other stores",
+	Reason: plan.EnoughStores, Want: "enough other stores",
 	Refuse: func(sc plan.Scene, m state.Member) string {
 		pd := sc.All.PD
 		if leaving(m) {
@@ -118,7 +118,7 @@ func upBeside(sc plan.Scene, m state.Member, count func(state.Member) bool) int 
 // othersRun waits for stores that PD calls Up yet though their processes have ended: it
 // hears of that 20 s later. One of them may hold one of three copies, and so may this one.
 var othersRun = plan.Hook{
-	Want: enoughStores.Want,
+	Reason: plan.EnoughStores, Want: enoughStores.Want,
 	Done: func(sc plan.Scene, m state.Member) bool {
 		return leaving(m) || silent(sc, m) || upBeside(sc, m, runs) >= sc.All.PD.MaxReplicas
 	},
@@ -137,7 +137,7 @@ func silent(sc plan.Scene, m state.Member) bool {
 }
 
 var storeOffline = plan.Hook{
-	Want: "store offline",
+	Reason: plan.StoreOffline, Want: "store offline",
 	Done: func(_ plan.Scene, m state.Member) bool { return leaving(m) },
 	Step: func(_ plan.Scene, m state.Member) plan.Step {
 		return plan.RemoveStore{Member: m.Name, StoreID: m.Database.ID}
@@ -146,7 +146,7 @@ var storeOffline = plan.Hook{
 }
 
 var storeTombstone = plan.Hook{
-	Want: "all regions moved away",
+	Reason: plan.RegionsMoved, Want: "all regions moved away",
 	Done: func(_ plan.Scene, m state.Member) bool { return m.Database.State != state.StoreOffline },
 	Observed: func(_ plan.Scene, m state.Member) string {
 		return fmt.Sprintf("%d regions left", m.Database.Regions)

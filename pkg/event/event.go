@@ -15,11 +15,11 @@ const (
 	Started  Type = "started"  // a step is about to be taken
 	Finished Type = "finished" // a step was taken
 	Failed   Type = "failed"   // a step failed and will be tried again
-	Waiting  Type = "waiting"  // a gate is closed: Reason, Observed
+	Waiting  Type = "waiting"  // a gate is closed: Reason, Message, Observed
 	Passed   Type = "passed"   // a gate that was closed is open now, or matters no more
 	Blocked  Type = "blocked"  // a gate is closed and only a person can open it
 	Progress Type = "progress" // a component's numbers changed
-	Notice   Type = "notice"   // something the user should know: Reason
+	Notice   Type = "notice"   // something the user should know: Message
 	Done     Type = "done"     // the last event: Outcome, ExitCode
 )
 
@@ -76,10 +76,14 @@ type Event struct {
 	// Step says what is done, e.g. "evict region leaders from basic-tikv-2".
 	// Component, Member and Step together identify a step.
 	Step string `json:"step,omitempty"`
-	// Reason says what is waited for, e.g. "region leaders evicted"; Observed
-	// is the number or state seen last, e.g. "340 left". Component, Member and
-	// Reason together identify a gate, so no changing number belongs in Reason.
-	Reason   string `json:"reason,omitempty"`
+	// Reason names what is waited for, e.g. "LeadersEvicted": one of the reasons of
+	// package plan. Component, Member, Object and Reason together identify a gate.
+	Reason string `json:"reason,omitempty"`
+	// Object is the claim that a gate is about, where a member has several.
+	Object string `json:"object,omitempty"`
+	// Message says for people what is waited for, e.g. "region leaders evicted", or what
+	// is to be known; Observed is the number or state seen last, e.g. "340 left".
+	Message  string `json:"message,omitempty"`
 	Observed string `json:"observed,omitempty"`
 	// Source is where the awaited fact is read from, on waiting, passed and
 	// blocked.
@@ -101,3 +105,10 @@ type Event struct {
 	Outcome  string `json:"outcome,omitempty"`
 	ExitCode *int   `json:"exitCode,omitempty"`
 }
+
+// Gate is what identifies a gate in the events of one cluster: those with the same
+// values tell of the same wait.
+type Gate struct{ Component, Member, Object, Reason string }
+
+// Gate returns the gate that a waiting, blocked or passed event tells of.
+func (e Event) Gate() Gate { return Gate{e.Component, e.Member, e.Object, e.Reason} }

@@ -22,7 +22,7 @@ func examples() []Event {
 	deadline := begun.Add(25 * time.Hour)
 	ready, updated, wanted, code := 3, 1, 3, 4
 	leaders := Event{
-		Component: "tikv", Member: "basic-tikv-2", Reason: "region leaders evicted", Source: FromDatabase,
+		Component: "tikv", Member: "basic-tikv-2", Reason: "LeadersEvicted", Message: "region leaders evicted", Source: FromDatabase,
 		Since: &begun, Deadline: &deadline,
 	}
 	waiting, passed := leaders, leaders
@@ -37,12 +37,12 @@ func examples() []Event {
 	all := []Event{
 		{Type: Planned, Outcome: "act"}, started, finished, failed, waiting, passed,
 		{
-			Type: Blocked, Component: "tikv", Reason: "volumes can grow to 200Gi", Source: FromKubernetes,
+			Type: Blocked, Component: "tikv", Reason: "VolumeResized", Message: "volumes can grow to 200Gi", Source: FromKubernetes,
 			Observed: "StorageClass standard does not allow it", Since: &begun,
 			Hint: "set allowVolumeExpansion on StorageClass standard",
 		},
 		{Type: Progress, Component: "tikv", Ready: &ready, Updated: &updated, Wanted: &wanted},
-		{Type: Notice, Reason: "tidb-operator is running: it drives, this command follows", Hint: "kubectl -n tidb-admin get deployments"},
+		{Type: Notice, Message: "tidb-operator is running: it drives, this command follows", Hint: "kubectl -n tidb-admin get deployments"},
 		{Type: Done, Outcome: OutcomeTimedOut, ExitCode: &code, Seconds: 1800, Error: "not converged after 30m0s", Hint: "run the same command again to resume"},
 	}
 	for i := range all {

@@ -36,7 +36,10 @@ type Log struct {
 }
 
 // gate identifies a gate as events do.
-type gate struct{ namespace, cluster, component, member, reason string }
+type gate struct {
+	namespace, cluster string
+	event.Gate
+}
 
 // numberEvery is how often a line is written of a number that changes.
 const numberEvery = 30 * time.Second
@@ -91,7 +94,7 @@ func (l *Log) Report(e event.Event) {
 // due tells whether an event is to be written. All are but numbers of a wait that
 // has been told of just now, which change several times per second.
 func (l *Log) due(e event.Event) bool {
-	at := gate{e.Namespace, e.Cluster, e.Component, e.Member, e.Reason}
+	at := gate{e.Namespace, e.Cluster, e.Gate()}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch e.Type {
@@ -117,7 +120,7 @@ func attributes(e event.Event) []slog.Attr {
 	all := []slog.Attr{slog.String("cluster", e.Namespace+"/"+e.Cluster)}
 	for _, a := range []slog.Attr{
 		slog.String("component", e.Component), slog.String("member", e.Member), slog.String("action", e.Action),
-		slog.String("step", e.Step), slog.String("reason", e.Reason), slog.String("observed", e.Observed),
+		slog.String("step", e.Step), slog.String("reason", e.Reason), slog.String("message", e.Message), slog.String("observed", e.Observed),
 		slog.String("hint", e.Hint), slog.String("outcome", e.Outcome), slog.String("error", e.Error),
 	} {
 		if a.Value.String() != "" {

@@ -35,7 +35,7 @@ func all() []event.Event {
 	failed.Type, failed.Error = event.Failed, "no leader"
 	return []event.Event{
 		of(step), of(failed),
-		of(event.Event{Type: event.Blocked, Component: "tikv", Reason: "volumes can grow", Observed: "not allowed", Hint: "allow it"}),
+		of(event.Event{Type: event.Blocked, Component: "tikv", Reason: "VolumeResized", Message: "volumes can grow", Observed: "not allowed", Hint: "allow it"}),
 		of(event.Event{Type: event.Progress, Component: "tikv", Ready: &one, Updated: &one, Wanted: &one}),
 		of(event.Event{Type: event.Done, Outcome: event.OutcomeConverged, Seconds: 60}),
 	}
@@ -107,7 +107,7 @@ func TestNumbers(t *testing.T) {
 	}
 	now := time.Unix(0, 0)
 	l.now = func() time.Time { return now }
-	waiting := of(event.Event{Type: event.Waiting, Component: "tikv", Member: "m", Reason: "leaders evicted"})
+	waiting := of(event.Event{Type: event.Waiting, Component: "tikv", Member: "m", Reason: "LeadersEvicted", Message: "leaders evicted"})
 	other := waiting
 	other.Cluster = "other"
 	end := func(e event.Event, typ event.Type) event.Event { e.Type = typ; return e }
@@ -174,7 +174,7 @@ func TestStuck(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 * kept {
-		l.Report(of(event.Event{Type: event.Notice, Reason: "x"}))
+		l.Report(of(event.Event{Type: event.Notice, Message: "x"}))
 	}
 	close(w.free)
 	l.Close()

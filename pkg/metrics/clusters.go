@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +15,7 @@ var (
 	stateDesc = ofCluster("cluster_state", "1; how the last turn of the cluster ended is in the label.", "state")
 	heldDesc  = ofCluster("lease_held", "1 for a cluster that this process drives.")
 	gateDesc  = ofCluster("gate_since_timestamp_seconds", "Since when the cluster has been waiting for what reason says.",
-		"component", "member", "reason", "blocked")
+		"component", "member", "object", "reason", "blocked")
 	failedDesc = ofCluster("pd_failed_calls_total", "Calls of the cluster's PD that PD did not answer.")
 )
 
@@ -42,8 +41,8 @@ type cluster struct {
 
 // gate identifies a gate as events do, without what changes at it.
 type gate struct {
-	component, member, reason string
-	blocked                   bool
+	plan.GateKey
+	blocked bool
 }
 
 func newClusters(now func() time.Time) *clusters {
@@ -73,7 +72,7 @@ func (c *clusters) wait(name cache.ObjectName, gates []plan.Gate) {
 	of := c.of(name)
 	closed := map[gate]time.Time{}
 	for _, g := range gates {
-		is := gate{string(g.Component), g.Member, strings.ToValidUTF8(g.Want, "�"), g.Blocked}
+		is := gate{g.Key(), g.Blocked}
 		closed[is] = of.since(is, g.Since, c.now())
 	}
 	of.gates = closed
@@ -138,7 +137,7 @@ func (c *clusters) Collect(to chan<- prometheus.Metric) {
 		}
 		for g, since := range of.gates {
 			tell(gateDesc, prometheus.GaugeValue, float64(since.UnixMilli())/1000,
-				g.component, g.member, g.reason, strconv.FormatBool(g.blocked))
+				string(g.Component), g.Member, g.Object, string(g.Reason), strconv.FormatBool(g.blocked))
 		}
 	}
 }

@@ -82,7 +82,7 @@ func all(t *testing.T) *Meter {
 	m.CountRequests()
 	m.Probe(func() error { return nil }, func() error { return errors.New("stuck") })
 	m.Turn(basic, "wait", time.Second)
-	m.Gates(basic, []plan.Gate{{Component: topology.TiKV, Member: "basic-tikv-2", Want: "region leaders evicted"}})
+	m.Gates(basic, []plan.Gate{{Component: topology.TiKV, Member: "basic-tikv-2", Reason: plan.LeadersEvicted, Want: "region leaders evicted"}})
 	m.Held(basic, true)
 	m.Report(event.Event{Type: event.Finished, Component: "tikv", Action: "EvictLeaders", Seconds: 2})
 	m.Called(basic, "Stores", time.Second, pd.ErrNoLeader)
@@ -152,8 +152,8 @@ func TestClusters(t *testing.T) {
 	m := New("v1")
 	now := time.Unix(1000, 0)
 	m.clusters.now = func() time.Time { return now }
-	leaders := plan.Gate{Component: topology.TiKV, Member: "basic-tikv-2", Want: "region leaders evicted", Since: time.Unix(900, 0)}
-	pod := plan.Gate{Component: topology.PD, Member: "basic-pd-0", Want: "pod ready"}
+	leaders := plan.Gate{Component: topology.TiKV, Member: "basic-tikv-2", Reason: plan.LeadersEvicted, Want: "region leaders evicted", Since: time.Unix(900, 0)}
+	pod := plan.Gate{Component: topology.PD, Member: "basic-pd-0", Reason: plan.MemberServing, Want: "pod ready"}
 	told := func() []string {
 		return gather(t, m, prefix+"cluster_state", prefix+"lease_held", prefix+"gate_since_timestamp_seconds", prefix+"pd_failed_calls_total")
 	}
@@ -198,7 +198,7 @@ func TestCounts(t *testing.T) {
 	m.Report(event.Event{Type: event.Finished, Component: "tikv", Action: "Restart", Seconds: 2})
 	m.Report(event.Event{Type: event.Failed, Component: "tikv", Action: "Restart", Seconds: 1})
 	m.Report(event.Event{Type: event.Failed, Step: "look at the cluster"})
-	m.Report(event.Event{Type: event.Waiting, Component: "tikv", Reason: "pod ready"})
+	m.Report(event.Event{Type: event.Waiting, Component: "tikv", Reason: "MemberServing", Message: "pod ready"})
 	same(t, gather(t, m, prefix+"turns_total", prefix+"turn_duration_seconds", prefix+"steps_total", prefix+"step_duration_seconds"),
 		"step_duration_seconds{Restart} 3",
 		"steps_total{Restart,tikv,error} 1", "steps_total{Restart,tikv,ok} 1",

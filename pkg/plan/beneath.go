@@ -17,7 +17,7 @@ func (sc Scene) beneath(h hold, v verdict) verdict {
 	}
 	for i, g := range v.gates {
 		m, ok := sc.Got.Member(g.Member)
-		if _, queued := sc.before(m); !ok || g.Want != servingAgain || queued || m.Ordinal >= next.Ordinal || !sc.Got.Outdated(m) {
+		if _, queued := sc.before(m); !ok || g.Reason != MemberServing || queued || m.Ordinal >= next.Ordinal || !sc.Got.Outdated(m) {
 			continue
 		}
 		v.gates[i].Unblock = sc.wayOut(m, next, g.Unblock)

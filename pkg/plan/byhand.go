@@ -16,7 +16,7 @@ func (sc Scene) byHand(p Profile, h hold, v verdict) verdict {
 		if o, queued := sc.before(m); queued {
 			m = o // which nobody else may wait for, since it was given up
 		}
-		if ok && g.Want == servingAgain && sc.outworn(p, m) {
+		if ok && g.Reason == MemberServing && sc.outworn(p, m) {
 			g.Blocked, g.Unblock = !g.fated, deletePod+m.Name
 		}
 	}

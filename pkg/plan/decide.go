@@ -35,7 +35,7 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 	}
 	if w.Cluster.Deleting {
 		return conclude(wait(Gate{
-			Want: "a TidbCluster that stays", Observed: "it is being deleted", Blocked: true,
+			Reason: ClusterBeingDeleted, Want: "a TidbCluster that stays", Observed: "it is being deleted", Blocked: true,
 			Unblock: "wait until it is gone, then create it anew",
 		}), w, s)
 	}
@@ -102,9 +102,7 @@ func conclude(v verdict, w Wanted, s state.Snapshot) Plan {
 func once(gates []Gate) []Gate {
 	var all []Gate
 	for _, g := range gates {
-		if !slices.ContainsFunc(all, func(o Gate) bool {
-			return o.Component == g.Component && o.Member == g.Member && o.Want == g.Want
-		}) {
+		if !slices.ContainsFunc(all, func(o Gate) bool { return o.Key() == g.Key() }) {
 			all = append(all, g)
 		}
 	}
@@ -175,7 +173,7 @@ func (sc Scene) decide(p Profile, h hold) verdict {
 		return v
 	}
 	if !sc.Got.Set.Observed {
-		return wait(Gate{Component: p.Kind, Want: "the StatefulSet controller has seen the new spec"})
+		return wait(Gate{Component: p.Kind, Reason: SpecObserved, Want: "the StatefulSet controller has seen the new spec"})
 	}
 	if v := sc.recall(p); !v.idle() {
 		return v
@@ -232,7 +230,7 @@ func (sc Scene) needs(p Profile) verdict {
 	for _, n := range p.Needs {
 		if !n.Holds(sc) {
 			v.gates = append(v.gates, Gate{
-				Component: p.Kind, Want: n.Want, Observed: n.Observed(sc), Source: FromDatabase, held: true,
+				Component: p.Kind, Reason: n.Reason, Want: n.Want, Observed: n.Observed(sc), Source: FromDatabase, held: true,
 			})
 		}
 	}

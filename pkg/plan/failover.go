@@ -84,7 +84,7 @@ func (sc Scene) letGo(p Profile, f topology.Failure, m state.Member) verdict {
 	switch {
 	case m.Database.Presence == state.Unknown:
 		return wait(Gate{
-			Component: p.Kind, Member: m.Name, Want: "PD says what has become of it", Source: FromDatabase,
+			Component: p.Kind, Member: m.Name, Reason: MembershipKnown, Want: "PD says what has become of it", Source: FromDatabase,
 		})
 	case m.Database.Presence == state.Present && m.Database.ID != f.ID:
 		return verdict{}
@@ -100,7 +100,7 @@ func (sc Scene) letGo(p Profile, f topology.Failure, m state.Member) verdict {
 	// would be taken for one that nobody misses. A store is buried by its id, so
 	// PD tells its data from what has come to its place.
 	if p.Voters && sc.unmarked(f, m) {
-		return sc.pursue([]Hook{ClaimsMarked}, m)
+		return sc.pursue([]Hook{LeftoverMarked}, m)
 	}
 	return verdict{}
 }
@@ -159,7 +159,7 @@ func (sc Scene) giveUp(p Profile) verdict {
 				v.gates = append(v.gates, g)
 			}
 		case !sc.All.At.Before(c.due(policy)) && m.Ordinal >= sc.Want.Replicas:
-			v = v.and(sc.pursue([]Hook{ClaimsMarked}, m)) // it gets new data, and no replacement
+			v = v.and(sc.pursue([]Hook{LeftoverMarked}, m)) // it gets new data, and no replacement
 		case !sc.All.At.Before(c.due(policy)):
 			v.steps = append(v.steps, sc.record(m, slices.Contains(policy.Discard, m.Name) && p.Failover.Keeps))
 		default:
@@ -189,11 +189,11 @@ func besides(failing, gates []Gate) []Gate {
 	for _, g := range gates {
 		i := slices.IndexFunc(failing, func(f Gate) bool { return f.Member == g.Member })
 		switch {
-		case i < 0 || g.Want != servingAgain:
+		case i < 0 || g.Reason != MemberServing:
 			others = append(others, g)
 		case failing[i].fated:
 			failing[i].Unblock = g.Unblock
-		case failing[i].Want == g.Want:
+		case failing[i].Reason == g.Reason:
 			g.Observed = failing[i].Observed
 			failing[i] = g
 		case failing[i].Blocked:
@@ -221,7 +221,7 @@ func (sc Scene) record(m state.Member, discarded bool) Step {
 // advise tells those who wait for a member that is lost what can be done.
 func (sc Scene) advise(p Profile, gates []Gate) {
 	for i := range gates {
-		if gates[i].Want != servingAgain {
+		if gates[i].Reason != MemberServing {
 			continue
 		}
 		m, _ := sc.Got.Member(gates[i].Member)

@@ -118,7 +118,7 @@ func (sc Scene) downgrade(p Profile) verdict {
 		if d.Newer() {
 			return wait(Gate{
 				Component: p.Kind, Blocked: true,
-				Want:     fmt.Sprintf("a version that can read its data, %s or higher", d.Ran),
+				Reason: VersionReadsData, Want: fmt.Sprintf("a version that can read its data, %s or higher", d.Ran),
 				Observed: fmt.Sprintf("%s is asked for, and %s has run on %s", d.Wanted, d.Ran, d.Some()),
 				Unblock: fmt.Sprintf("go on with the data: kubectl tidb upgrade %[1]s %[3]s -n %[2]s; or delete the cluster and the data, "+
 					"and create it with empty volumes: kubectl tidb delete %[1]s -n %[2]s --delete-pvcs", sc.Cluster.Name, sc.Cluster.Namespace, d.Ran),

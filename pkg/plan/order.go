@@ -21,7 +21,7 @@ func (sc Scene) before(m state.Member) (state.Member, bool) {
 // OrderedReady Kubernetes does not delete it while a pod that stays is not Ready,
 // which may be for ever, and then it is the user's to delete: nothing needs it.
 func (sc Scene) departing(m state.Member) Gate {
-	g := Gate{Component: m.Kind, Member: m.Name, Want: "the removed pod is gone", Observed: m.Trouble()}
+	g := Gate{Component: m.Kind, Member: m.Name, Reason: RemovedPodDeleted, Want: "the removed pod is gone", Observed: m.Trouble()}
 	if m.Pod.Terminating {
 		return sc.since(g, m.Pod.Since, "kubectl describe pod "+m.Name)
 	}

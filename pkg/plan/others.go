@@ -50,7 +50,7 @@ func (sc Scene) leftAlone(p Profile, v verdict) verdict {
 	for i := range v.gates {
 		g := &v.gates[i]
 		m, ok := sc.Got.Member(g.Member)
-		if !ok || g.Want != servingAgain || !sc.Kept(m) || sc.gaveUp(p, m) {
+		if !ok || g.Reason != MemberServing || !sc.Kept(m) || sc.gaveUp(p, m) {
 			continue
 		}
 		switch observed, unblock, stuck := p.Abandoned(sc, m); {

@@ -18,7 +18,7 @@ func notDriven(w Wanted, s state.Snapshot) []Gate {
 			}
 			gates = append(gates, Gate{
 				Component: g.Kind, Member: m.Name, Blocked: true,
-				Want:     "a pod that a StatefulSet of apps/v1 controls",
+				Reason: PodOwnerSupported, Want: "a pod that a StatefulSet of apps/v1 controls",
 				Observed: "its controller is " + m.Pod.Controller,
 				Unblock: fmt.Sprintf("leave this cluster to tidb-operator: other controllers of pods are not supported; see: kubectl get pod %s -n %s -o jsonpath='{.metadata.ownerReferences}'",
 					m.Name, w.Cluster.Namespace),

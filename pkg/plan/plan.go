@@ -49,8 +49,12 @@ const (
 type Gate struct {
 	Component topology.Kind
 	Member    string // the pod's name; "" for the component as a whole
-	Want      string // what must hold, e.g. "region leaders evicted"
-	Observed  string // the observed number or state, e.g. "340 left"
+	// Object is the name of the claim that the gate is about, "" for most gates: a
+	// member can have several claims that wait for the same.
+	Object   string
+	Reason   Reason
+	Want     string // what must hold, e.g. "region leaders evicted"
+	Observed string // the observed number or state, e.g. "340 left"
 	// Since is when the wait began, as far as the cluster knows; zero when it
 	// does not know. Deadline is when it ends by itself; zero when nobody knows: it is
 	// Blocked when it has made no progress for long.
@@ -70,6 +74,16 @@ type Gate struct {
 	// has no Deadline; zero: as long as usual. See Waits.
 	patience time.Duration
 }
+
+// GateKey identifies a gate from one turn to the next. What is shown of it may change.
+type GateKey struct {
+	Component      topology.Kind
+	Member, Object string
+	Reason         Reason
+}
+
+// Key returns what identifies the gate.
+func (g Gate) Key() GateKey { return GateKey{g.Component, g.Member, g.Object, g.Reason} }
 
 // Opens reports whether the gate may open by itself.
 func (g Gate) Opens() bool { return !g.Blocked && !g.held }

@@ -69,6 +69,7 @@ type Failover struct {
 
 // Need is something that another component must provide.
 type Need struct {
+	Reason   Reason
 	Want     string
 	Holds    func(Scene) bool
 	Observed func(Scene) string
@@ -78,7 +79,8 @@ type Need struct {
 // it nearer. It remembers nothing, so that whoever looks next goes on from
 // what is there.
 type Hook struct {
-	Want string // what must hold, for the user
+	Reason Reason
+	Want   string // what must hold, for the user
 	// Refuse gives the reason why the goal must not be pursued as things are.
 	// A hook with nothing else is a check.
 	Refuse func(Scene, state.Member) string
@@ -109,10 +111,10 @@ type Hook struct {
 	Help func(Scene, state.Member) string
 }
 
-// ClaimsMarked is the goal that a scale-in has marked a member's claims, so that
+// LeftoverMarked is the goal that a scale-in has marked a member's claims, so that
 // a later scale-out knows that their data belongs to nobody.
-var ClaimsMarked = Hook{
-	Want: "claims marked as left over",
+var LeftoverMarked = Hook{
+	Reason: ClaimsMarked, Want: "claims marked as left over",
 	Done: func(_ Scene, m state.Member) bool { return len(m.Claims) == 0 || m.Marked() },
 	Step: func(_ Scene, m state.Member) Step {
 		var unmarked []Claim
@@ -164,7 +166,7 @@ func (sc Scene) pursue(hooks []Hook, m state.Member) verdict {
 
 func (sc Scene) try(h Hook, m state.Member) (v verdict, open bool) {
 	g := Gate{
-		Component: m.Kind, Member: m.Name, Want: h.Want, Unblock: h.Unblock, Source: FromDatabase, patience: h.Patience,
+		Component: m.Kind, Member: m.Name, Reason: h.Reason, Want: h.Want, Unblock: h.Unblock, Source: FromDatabase, patience: h.Patience,
 	}
 	if h.Refuse != nil {
 		if g.Observed = h.Refuse(sc, m); g.Observed != "" {

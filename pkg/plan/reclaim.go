@@ -42,7 +42,7 @@ func (sc Scene) unspoken(p Profile) []Gate {
 	if !left || !stores || !sc.Want.Suspend {
 		return nil
 	}
-	return []Gate{{Component: p.Kind, Want: "PD speaks of its stores", Source: FromDatabase}}
+	return []Gate{{Component: p.Kind, Reason: StoresListed, Want: "PD speaks of its stores", Source: FromDatabase}}
 }
 
 // abandoned: nobody wants the member, nothing of it runs, and the database has

@@ -23,7 +23,7 @@ func Refusals(profiles []Profile, w Wanted, s state.Snapshot) []Gate {
 			}
 			gates = append(gates, Gate{
 				Component: g.Kind, Blocked: true,
-				Want:     fmt.Sprintf("at least %d replicas", least),
+				Reason: MinimumReplicas, Want: fmt.Sprintf("at least %d replicas", least),
 				Observed: fmt.Sprintf("%d asked for: %s", g.Replicas, why),
 				Unblock:  unblock,
 			})

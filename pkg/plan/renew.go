@@ -97,7 +97,7 @@ func (sc Scene) lasting(p Profile) verdict {
 	for _, m := range sc.Got.Members {
 		if fleeting(p, m) && !m.Pod.Terminating {
 			v.gates = append(v.gates, Gate{
-				Component: p.Kind, Member: m.Name, Want: "a claim that stays", Blocked: true,
+				Component: p.Kind, Member: m.Name, Reason: ClaimBeingDeleted, Want: "a claim that stays", Blocked: true,
 				Observed: going(m) + " is being deleted, and goes with its pod",
 				Unblock:  "resume " + p.Kind.Title() + ", so that others take over what the member has",
 			})

@@ -129,7 +129,7 @@ func (sc Scene) rollout(p Profile, h hold) verdict {
 	next, outdated := sc.candidate()
 	if h.by != "" && (outdated || sc.drifted()) {
 		return wait(Gate{
-			Component: p.Kind, Want: "its turn to be rolled", held: true,
+			Component: p.Kind, Reason: RolloutQueued, Want: "its turn to be rolled", held: true,
 			Observed: fmt.Sprintf("%s comes first", h.by.Title()),
 		})
 	}
@@ -172,7 +172,7 @@ func (sc Scene) replace(p Profile, m state.Member) verdict {
 		return ready
 	}
 	if sc.Got.Set.Partition <= m.Ordinal && m.Up() {
-		return wait(Gate{Component: p.Kind, Member: m.Name, Want: "Kubernetes replaces the pod", Observed: "it is of the old revision"})
+		return wait(Gate{Component: p.Kind, Member: m.Name, Reason: PodReplaced, Want: "Kubernetes replaces the pod", Observed: "it is of the old revision"})
 	}
 	r := sc.restart(m)
 	r.Without = strings.Join(ready.notes, ", ")
@@ -183,7 +183,7 @@ func (sc Scene) replace(p Profile, m state.Member) verdict {
 // for it in the spec or has changed the StatefulSet by hand.
 func (sc Scene) yours(m state.Member) Gate {
 	g := Gate{
-		Component: m.Kind, Member: m.Name, Want: "the pod is replaced", Blocked: true,
+		Component: m.Kind, Member: m.Name, Reason: ManualRestart, Want: "the pod is replaced", Blocked: true,
 		Observed: "update strategy is OnDelete", Unblock: deletePod + m.Name,
 	}
 	if !sc.Want.Manual {
@@ -210,7 +210,7 @@ func (sc Scene) finish() verdict {
 	set := sc.Got.Set
 	switch {
 	case !set.Completed():
-		return wait(Gate{Component: sc.Want.Kind, Want: "Kubernetes takes note of the finished rollout"})
+		return wait(Gate{Component: sc.Want.Kind, Reason: RolloutRecorded, Want: "Kubernetes takes note of the finished rollout"})
 	case set.Partition < set.Replicas && !set.Manual:
 		return act(Close{Component: sc.Want.Kind, Partition: set.Replicas})
 	}
@@ -247,7 +247,7 @@ func (sc Scene) ripe() verdict {
 		if sc.All.At.Before(ready) {
 			return wait(Gate{
 				Component: m.Kind, Member: m.Name, Since: m.Pod.Since, Deadline: ready,
-				Want: fmt.Sprintf("ready for %s", sc.Want.MinReady),
+				Reason: MinReadyTime, Want: fmt.Sprintf("ready for %s", sc.Want.MinReady),
 			})
 		}
 	}
@@ -267,11 +267,8 @@ func down(sc Scene, members []state.Member, except *state.Member) verdict {
 	return v
 }
 
-// servingAgain is what is waited for of a member.
-const servingAgain = "serving"
-
 func serving(sc Scene, m state.Member) Gate {
-	g := Gate{Component: m.Kind, Member: m.Name, Want: servingAgain, Observed: m.Trouble()}
+	g := Gate{Component: m.Kind, Member: m.Name, Reason: MemberServing, Want: "serving", Observed: m.Trouble()}
 	switch {
 	case sc.loops(m):
 		return sc.crashing(m, g)

@@ -120,19 +120,19 @@ func (sc Scene) vacate(p Profile, m state.Member) verdict {
 	for _, c := range m.Claims {
 		switch {
 		case c.Terminating:
-			return wait(Gate{Component: p.Kind, Member: m.Name, Want: "the left-over claim is gone", Observed: c.Name + " is terminating", Unblock: "kubectl describe pvc " + c.Name})
+			return wait(Gate{Component: p.Kind, Member: m.Name, Object: c.Name, Reason: ClaimDeleted, Want: "the left-over claim is gone", Observed: c.Name + " is terminating", Unblock: "kubectl describe pvc " + c.Name})
 		case returns:
 			// The member never left: its data is its own. It comes back to it.
 		case m.Database.Presence == state.Unknown:
-			return wait(Gate{Component: p.Kind, Member: m.Name, Want: "PD says what claim " + c.Name + " belongs to", Source: FromDatabase})
+			return wait(Gate{Component: p.Kind, Member: m.Name, Object: c.Name, Reason: ClaimOwnerKnown, Want: "PD says what claim " + c.Name + " belongs to", Source: FromDatabase})
 		case c.Marked:
 			return act(DeleteClaim{Component: p.Kind, Member: m.Name, Name: c.Name, UID: c.UID})
 		case m.Database.State == state.StoreTombstone:
-			return sc.pursue([]Hook{ClaimsMarked}, m)
+			return sc.pursue([]Hook{LeftoverMarked}, m)
 		default:
 			return wait(Gate{
 				Component: p.Kind, Member: m.Name, Blocked: true,
-				Want:     "a claim that is known to be free",
+				Object: c.Name, Reason: ClaimFree, Want: "a claim that is known to be free",
 				Observed: fmt.Sprintf("claim %s holds data of a member that PD does not know", c.Name),
 				Unblock:  fmt.Sprintf("look at it, then run: kubectl delete pvc %s", c.Name),
 			})

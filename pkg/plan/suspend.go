@@ -27,7 +27,7 @@ func (sc Scene) suspend(p Profile, earlier, later []Group) verdict {
 	for _, g := range later {
 		if g.Suspend && !suspended(sc.All.Groups[g.Kind]) {
 			return wait(Gate{
-				Component: p.Kind, Want: "its turn to be suspended", held: true,
+				Component: p.Kind, Reason: SuspendQueued, Want: "its turn to be suspended", held: true,
 				Observed: fmt.Sprintf("%s comes first", g.Kind.Title()),
 			})
 		}
@@ -60,7 +60,7 @@ func (sc Scene) untold(p Profile) verdict {
 	for _, m := range sc.Got.Members {
 		if !p.Stateless && len(m.Claims) > 0 && m.Database.Presence == state.Unknown {
 			return wait(Gate{
-				Component: p.Kind, Member: m.Name, Want: "PD says what has become of it", Source: FromDatabase, held: true,
+				Component: p.Kind, Member: m.Name, Reason: MembershipKnown, Want: "PD says what has become of it", Source: FromDatabase, held: true,
 			})
 		}
 	}
@@ -99,13 +99,13 @@ func (sc Scene) leaving() verdict {
 			continue // the StatefulSet may be deleted without its pods
 		}
 		v.gates = append(v.gates, Gate{
-			Component: m.Kind, Member: m.Name, Want: "the pod is gone", Observed: m.Trouble(),
+			Component: m.Kind, Member: m.Name, Reason: PodDeleted, Want: "the pod is gone", Observed: m.Trouble(),
 			Since: m.Pod.Since, Deadline: m.Pod.Since.Add(patience), Unblock: "kubectl describe pod " + m.Name,
 			Blocked: !sc.All.At.Before(m.Pod.Since.Add(patience)),
 		})
 	}
 	if len(v.gates) == 0 {
-		v.gates = []Gate{{Component: sc.Want.Kind, Want: "the StatefulSet is gone"}}
+		v.gates = []Gate{{Component: sc.Want.Kind, Reason: StatefulSetDeleted, Want: "the StatefulSet is gone"}}
 	}
 	return v
 }

@@ -55,7 +55,7 @@ func (sc Scene) grow(m state.Member, c state.Claim) verdict {
 		return verdict{} // what is not bound yet comes with what was asked for
 	}
 	g := Gate{
-		Component: m.Kind, Member: m.Name, Want: fmt.Sprintf("volume %s of %s", c.Name, want.Size),
+		Component: m.Kind, Member: m.Name, Object: c.Name, Reason: VolumeResized, Want: fmt.Sprintf("volume %s of %s", c.Name, want.Size),
 		Unblock: "kubectl describe pvc " + c.Name, patience: growing,
 	}
 	switch {
@@ -98,7 +98,7 @@ func (sc Scene) recreate() verdict {
 	}
 	if busy := sc.busy(); busy != "" {
 		return wait(Gate{
-			Component: sc.Want.Kind, Want: "a StatefulSet whose claims have the wanted size",
+			Component: sc.Want.Kind, Reason: StatefulSetRecreated, Want: "a StatefulSet whose claims have the wanted size",
 			Observed: busy + " comes first", held: true,
 		})
 	}

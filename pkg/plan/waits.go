@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // Moving is how long regions may take to leave a store, or stay as many as they are,
@@ -30,8 +29,7 @@ const (
 type Waits []waited
 
 type waited struct {
-	component    topology.Kind
-	member, want string
+	gate GateKey
 	// seen are the values that were observed, the latest one last. One that comes back
 	// is no progress: a PD that answers now and then would be waited for for ever.
 	seen  []string
@@ -48,7 +46,7 @@ func (ws Waits) After(p Plan, at time.Time) Waits {
 			w.since = at
 			w.seen = append(slices.Clone(w.seen[max(len(w.seen)-values+1, 0):]), g.Observed)
 		}
-		w.component, w.member, w.want, w.at = g.Component, g.Member, g.Want, at
+		w.gate, w.at = g.Key(), at
 		next = append(next, w)
 	}
 	return next
@@ -57,7 +55,7 @@ func (ws Waits) After(p Plan, at time.Time) Waits {
 // find returns what is remembered of a gate.
 func (ws Waits) find(g Gate, at time.Time) (waited, bool) {
 	for _, w := range ws {
-		if w.component == g.Component && w.member == g.Member && w.want == g.Want && at.Sub(w.at) <= unseen {
+		if w.gate == g.Key() && at.Sub(w.at) <= unseen {
 			return w, true
 		}
 	}

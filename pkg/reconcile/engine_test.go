@@ -140,7 +140,7 @@ func TestHeldBackIsTold(t *testing.T) {
 	var told []string
 	for _, ev := range s.events {
 		if ev.Type == event.Notice {
-			told = append(told, ev.Reason)
+			told = append(told, ev.Message)
 		}
 	}
 	if want := []string{`"update Service t-pd" is held back, since "update Service t-pd-peer" failed, which comes before it`}; !reflect.DeepEqual(told, want) {

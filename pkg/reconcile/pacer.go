@@ -76,7 +76,7 @@ func (s *Pauses) After(p plan.Plan, now time.Time, most time.Duration) time.Dura
 
 // sameWait reports whether nothing has moved between two looks at a gate.
 func sameWait(a, b plan.Gate) bool {
-	return a.Component == b.Component && a.Member == b.Member && a.Want == b.Want && a.Observed == b.Observed && a.Blocked == b.Blocked
+	return a.Key() == b.Key() && a.Observed == b.Observed && a.Blocked == b.Blocked
 }
 
 func sleep(ctx context.Context, d time.Duration, nudges <-chan struct{}) error {

@@ -38,7 +38,7 @@ type gateSeen struct {
 // find finds a gate by what it is, whatever is observed at it.
 func find(gates []gateSeen, g plan.Gate) (gateSeen, bool) {
 	for _, s := range gates {
-		if s.gate.Component == g.Component && s.gate.Member == g.Member && s.gate.Want == g.Want {
+		if s.gate.Key() == g.Key() {
 			return s, true
 		}
 	}
@@ -80,18 +80,18 @@ func (st *Story) Decided(w plan.Wanted, s state.Snapshot, p plan.Plan) {
 func (st *Story) facts(s state.Snapshot, p plan.Plan) {
 	for _, f := range p.Findings {
 		if f.Member == "" { // it may be over when the run ends
-			st.once(f.Text, event.Event{Component: string(f.Component), Reason: f.Text, Hint: f.Hint})
+			st.once(f.Text, event.Event{Component: string(f.Component), Message: f.Text, Hint: f.Hint})
 		}
 	}
 	for _, g := range s.Gaps {
-		st.once(g.What, event.Event{Reason: "cannot read " + g.What + ": " + g.Problem, Hint: g.Hint})
+		st.once(g.What, event.Event{Message: "cannot read " + g.What + ": " + g.Problem, Hint: g.Hint})
 	}
 	if p.Outcome == plan.Converged {
 		for _, u := range p.Unapplied {
 			if len(u.Older) == 0 {
 				continue // what is unknown is for who looks
 			}
-			st.once(u.String(), event.Event{Component: string(u.Component), Reason: u.String(), Hint: "restart them one after another: " + u.Restart})
+			st.once(u.String(), event.Event{Component: string(u.Component), Message: u.String(), Hint: "restart them one after another: " + u.Restart})
 		}
 	}
 }
@@ -152,7 +152,7 @@ func (st *Story) progress(want plan.Group, got state.Group) {
 func waiting(g plan.Gate, since time.Time) event.Event {
 	e := event.Event{
 		Type: event.Waiting, Component: string(g.Component), Member: g.Member,
-		Reason: g.Want, Observed: g.Observed, Hint: g.Unblock, Source: event.FromKubernetes,
+		Reason: string(g.Reason), Object: g.Object, Message: g.Want, Observed: g.Observed, Hint: g.Unblock, Source: event.FromKubernetes,
 	}
 	if g.Source == plan.FromDatabase {
 		e.Source = event.FromDatabase
@@ -196,7 +196,7 @@ func (st *Story) Failed(err error) {
 
 // Notice tells the user something by the way.
 func (st *Story) Notice(text string) {
-	st.tell(event.Event{Type: event.Notice, Reason: text})
+	st.tell(event.Event{Type: event.Notice, Message: text})
 }
 
 // Shortfall tells of a step of upkeep that failed. Where a permission is missing
@@ -205,8 +205,8 @@ func (st *Story) Shortfall(step plan.Step, err error) {
 	kind, member := step.Target()
 	e := event.Event{
 		Component: string(kind), Member: member,
-		Reason: fmt.Sprintf("could not %s: %v", step, err),
-		Hint:   "it will be tried again; nothing else waits for it",
+		Message: fmt.Sprintf("could not %s: %v", step, err),
+		Hint:    "it will be tried again; nothing else waits for it",
 	}
 	about := step.String()
 	var status *apierrors.StatusError
@@ -223,7 +223,7 @@ func (st *Story) HeldBack(step, by plan.Step) {
 	kind, member := step.Target()
 	st.once(step.String()+" after "+by.String(), event.Event{
 		Component: string(kind), Member: member,
-		Reason: fmt.Sprintf("%q is held back, since %q failed, which comes before it", step, by),
+		Message: fmt.Sprintf("%q is held back, since %q failed, which comes before it", step, by),
 	})
 }
 
@@ -245,7 +245,7 @@ func (st *Story) Done(outcome string, code int, took time.Duration, err error) {
 			continue
 		}
 		st.tell(event.Event{
-			Type: event.Notice, Component: string(f.Component), Member: f.Member, Reason: f.Text, Hint: f.Hint,
+			Type: event.Notice, Component: string(f.Component), Member: f.Member, Message: f.Text, Hint: f.Hint,
 		})
 	}
 	e := event.Event{Type: event.Done, Outcome: outcome, ExitCode: &code, Seconds: took.Seconds()}

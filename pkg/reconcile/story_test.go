@@ -17,7 +17,7 @@ import (
 // line is an event in short.
 func line(e event.Event) string {
 	s := string(e.Type)
-	for _, part := range []string{e.Component, e.Member, e.Step, e.Reason, e.Observed, e.Outcome, e.Error} {
+	for _, part := range []string{e.Component, e.Member, e.Step, e.Message, e.Observed, e.Outcome, e.Error} {
 		if part != "" {
 			s += " | " + part
 		}
@@ -84,7 +84,7 @@ func TestStoryOfUnapplied(t *testing.T) {
 	s.events = nil
 	st.Decided(c.Wanted, c.Seen, c.Decide())
 	st.Decided(c.Wanted, c.Seen, c.Decide())
-	if len(s.events) != 1 || s.events[0].Type != event.Notice || !strings.Contains(s.events[0].Reason, "t-tikv-1 started before") ||
+	if len(s.events) != 1 || s.events[0].Type != event.Notice || !strings.Contains(s.events[0].Message, "t-tikv-1 started before") ||
 		!strings.Contains(s.events[0].Hint, "kubectl patch tc t -n ns") {
 		t.Errorf("told %+v", s.events)
 	}
@@ -115,7 +115,7 @@ func TestStoryOfAFinding(t *testing.T) {
 	st.Done("converged", 0, 0, nil)
 	told := 0
 	for _, e := range s.events {
-		if e.Type == event.Notice && e.Component == "tikv" && e.Reason == "it is kept" && e.Hint == "update" {
+		if e.Type == event.Notice && e.Component == "tikv" && e.Message == "it is kept" && e.Hint == "update" {
 			told++
 		}
 	}

@@ -123,7 +123,7 @@ func TestUpkeepFails(t *testing.T) {
 		t.Errorf("%d steps, want 2", n)
 	}
 	told := notices(s)
-	if len(told) != 1 || told[0].Hint == "" || !strings.Contains(told[0].Reason, "forbidden") || told[0].Member != "" {
+	if len(told) != 1 || told[0].Hint == "" || !strings.Contains(told[0].Message, "forbidden") || told[0].Member != "" {
 		t.Errorf("want one notice of what is missing for all: %+v", told)
 	}
 	if n := turn(); n != 0 {
@@ -220,7 +220,7 @@ func TestGaps(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if told := notices(s); len(told) != 1 || told[0].Reason != "cannot read the labels of nodes: forbidden" || told[0].Hint != "ask for it" {
+	if told := notices(s); len(told) != 1 || told[0].Message != "cannot read the labels of nodes: forbidden" || told[0].Hint != "ask for it" {
 		t.Errorf("told %+v", told)
 	}
 }

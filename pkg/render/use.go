@@ -111,7 +111,7 @@ func lost(comp component, name string, got state.Group) plan.Gate {
 	c, k := comp.cluster, comp.Kind
 	g := plan.Gate{
 		Component: k, Blocked: true,
-		Want:     fmt.Sprintf("ConfigMap %s, which its pods mount", name),
+		Reason: plan.ConfigMapExists, Want: fmt.Sprintf("ConfigMap %s, which its pods mount", name),
 		Observed: "it does not exist, and pods that start wait for it",
 		Unblock:  fmt.Sprintf("make it again with its keys %s and %s", keyConfig, keyScript),
 	}

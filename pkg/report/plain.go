@@ -219,7 +219,7 @@ func planned(e event.Event) string {
 }
 
 func passed(e event.Event) string {
-	s := clean(e.Reason)
+	s := clean(e.Message)
 	if who := subject(e); who != "" {
 		s = who + ": " + s
 	}
@@ -227,7 +227,7 @@ func passed(e event.Event) string {
 }
 
 func notice(e event.Event) string {
-	s := e.Reason
+	s := e.Message
 	if who := subject(e); who != "" {
 		s = who + ": " + s
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 )
 
-var notice1 = event.Event{Type: event.Notice, Reason: "one"}
+var notice1 = event.Event{Type: event.Notice, Message: "one"}
 
 // slow is a writer that does not come back until it is let go.
 type slow struct {

@@ -23,12 +23,12 @@ type queue struct {
 
 // target is what a number is about: a gate, or a component's progress.
 type target struct {
-	progress                  bool
-	component, member, reason string
+	progress bool
+	gate     event.Gate
 }
 
 func targetOf(e event.Event) target {
-	return target{e.Type == event.Progress, e.Component, e.Member, e.Reason}
+	return target{e.Type == event.Progress, e.Gate()}
 }
 
 func newQueue() *queue {

@@ -52,11 +52,11 @@ func (s *stream) done(after time.Duration, outcome string, code int, err, hint s
 
 var (
 	podReady = event.Event{
-		Component: "pd", Member: "basic-pd-2", Reason: "pod ready", Source: event.FromKubernetes,
+		Component: "pd", Member: "basic-pd-2", Reason: "MemberServing", Message: "pod ready", Source: event.FromKubernetes,
 		Hint: "kubectl -n tidb describe pod basic-pd-2",
 	}
 	evicted = event.Event{
-		Component: "tikv", Member: "basic-tikv-2", Reason: "region leaders evicted", Source: event.FromDatabase,
+		Component: "tikv", Member: "basic-tikv-2", Reason: "LeadersEvicted", Message: "region leaders evicted", Source: event.FromDatabase,
 		Deadline: later(25 * time.Hour),
 		Hint:     "kubectl tidb status basic shows what the other stores hold; a cluster of three stores moves leaders slowly when one of them is busy",
 	}
@@ -82,7 +82,7 @@ func upgrade() stream {
 	s.progress(55*time.Second, "pd", 3, 1, 3)
 	s.pass(55*time.Second, 47*time.Second, podReady)
 	s.at(56*time.Second, event.Event{
-		Type: event.Notice, Component: "pd", Reason: "2 members have version v8.5.1, 1 has v8.5.2",
+		Type: event.Notice, Component: "pd", Message: "2 members have version v8.5.1, 1 has v8.5.2",
 	})
 	s.step(56*time.Second, time.Second/2, "tikv", "basic-tikv-2", "evict region leaders from basic-tikv-2")
 	s.gate(57*time.Second, evicted, "1200 left", "1100 left", "1010 left", "900 left", "700 left", "340 left")
@@ -123,7 +123,7 @@ func blocked() stream {
 	}
 	s.step(14*time.Second, time.Second, "tikv", "", "update StatefulSet basic-tikv")
 	g := event.Event{
-		Type: event.Blocked, Component: "tikv", Reason: "volumes can grow to 200Gi", Source: event.FromKubernetes,
+		Type: event.Blocked, Component: "tikv", Reason: "VolumeResized", Message: "volumes can grow to 200Gi", Source: event.FromKubernetes,
 		Observed: "StorageClass standard does not allow it", Hint: "set allowVolumeExpansion on StorageClass standard",
 	}
 	s.at(16*time.Second, g)
@@ -137,7 +137,7 @@ func crowd() stream {
 	s.progress(time.Second, "tikv", 0, 0, 30)
 	for _, n := range "abcdefghijklmnopqrstuvwxyz" {
 		s.gate(2*time.Second, event.Event{
-			Component: "tikv", Member: "basic-tikv-" + string(n), Reason: "pod scheduled",
+			Component: "tikv", Member: "basic-tikv-" + string(n), Reason: "MemberServing", Message: "pod scheduled",
 			Source: event.FromKubernetes, Hint: "add nodes with 8 free cores",
 		}, "0/12 nodes are available")
 	}

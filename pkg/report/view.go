@@ -193,7 +193,7 @@ func (v *view) failing(e event.Event) *failure {
 func (v *view) gate(e event.Event) *gate {
 	for i := range v.gates {
 		g := &v.gates[i].event
-		if g.Component == e.Component && g.Member == e.Member && g.Reason == e.Reason {
+		if g.Gate() == e.Gate() {
 			return &v.gates[i]
 		}
 	}
@@ -223,7 +223,7 @@ func (v *view) shut(e event.Event) {
 
 func (v *view) open(e event.Event) {
 	v.gates = slices.DeleteFunc(v.gates, func(g gate) bool {
-		return g.event.Component == e.Component && g.event.Member == e.Member && g.event.Reason == e.Reason
+		return g.event.Gate() == e.Gate()
 	})
 }
 

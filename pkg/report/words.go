@@ -34,7 +34,7 @@ func subject(e event.Event) string {
 
 // text says what is waited for: who, what and how far it has come.
 func (g gate) text() string {
-	s := g.event.Reason
+	s := g.event.Message
 	if who := subject(g.event); who != "" {
 		s = who + ": " + s
 	}

@@ -61,7 +61,7 @@ func (s silent) Report(e event.Event) { s.w.hear(e) }
 // hear: who is told that it is for him to go on is told how.
 func (w *World) hear(e event.Event) {
 	if e.Type == event.Blocked && e.Hint == "" {
-		w.broke("advice", "%s %s: %s, %s", e.Component, e.Member, e.Reason, e.Observed)
+		w.broke("advice", "%s %s: %s, %s", e.Component, e.Member, e.Message, e.Observed)
 	}
 }
 
@@ -76,8 +76,8 @@ func (s *transcript) Report(e event.Event) {
 	if who == "" {
 		who = e.Component
 	}
-	key := strings.Join([]string{e.Component, e.Member, e.Reason, string(e.Type)}, "/")
-	text := who + ": " + e.Reason
+	key := strings.Join([]string{e.Component, e.Member, e.Object, e.Reason, string(e.Type)}, "/")
+	text := who + ": " + e.Message
 	if e.Observed != "" {
 		text += ", " + e.Observed
 	}

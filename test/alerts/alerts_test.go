@@ -70,7 +70,7 @@ load 1m
   kubectl_tidb_cluster_state{instance="b",cluster_namespace="x",cluster_name="work",state="held"} 1x120
   kubectl_tidb_lease_held{instance="a",cluster_namespace="x",cluster_name="work"} 1x120
   kubectl_tidb_cluster_state{instance="a",cluster_namespace="x",cluster_name="foreign",state="held"} 1x120
-  kubectl_tidb_gate_since_timestamp_seconds{instance="a",cluster_namespace="x",cluster_name="work",component="tikv",reason="pod ready",blocked="false"} 0+60x120
+  kubectl_tidb_gate_since_timestamp_seconds{instance="a",cluster_namespace="x",cluster_name="work",component="tikv",reason="MemberServing",blocked="false"} 0+60x120
   kubectl_tidb_pd_failed_calls_total{cluster_namespace="x",cluster_name="work"} 3x120
   kubectl_tidb_steps_total{component="tikv",action="Restart",result="ok"} 0+10x120
   kubectl_tidb_steps_total{component="tikv",action="Restart",result="error"} 1x120
@@ -92,15 +92,15 @@ var troubles = []struct {
 	{"calm", nil, nil, ""},
 	{"blocked", []string{"TidbClusterBlocked"}, []string{
 		`kubectl_tidb_cluster_state` + of + `,state="blocked"} 1x120`, `kubectl_tidb_lease_held` + of + `} 1x120`,
-		`kubectl_tidb_gate_since_timestamp_seconds` + of + `,component="tikv",member="bad-tikv-0",reason="volumes can grow",blocked="true"} 60x120`,
+		`kubectl_tidb_gate_since_timestamp_seconds` + of + `,component="tikv",member="bad-tikv-0",reason="VolumeResized",blocked="true"} 60x120`,
 	}, `cluster_name="bad"`},
 	{"a long wait", []string{"TidbClusterWaitsLong"}, []string{
 		`kubectl_tidb_cluster_state` + of + `,state="wait"} 1x120`, `kubectl_tidb_lease_held` + of + `} 1x120`,
-		`kubectl_tidb_gate_since_timestamp_seconds` + of + `,component="tikv",member="bad-tikv-0",reason="pod ready",blocked="false"} 1700x120`,
+		`kubectl_tidb_gate_since_timestamp_seconds` + of + `,component="tikv",member="bad-tikv-0",reason="MemberServing",blocked="false"} 1700x120`,
 	}, `member="bad-tikv-0"`},
 	{"a wait that is not that long", nil, []string{
 		`kubectl_tidb_cluster_state` + of + `,state="wait"} 1x120`, `kubectl_tidb_lease_held` + of + `} 1x120`,
-		`kubectl_tidb_gate_since_timestamp_seconds` + of + `,component="tikv",member="bad-tikv-0",reason="pod ready",blocked="false"} 1900x120`,
+		`kubectl_tidb_gate_since_timestamp_seconds` + of + `,component="tikv",member="bad-tikv-0",reason="MemberServing",blocked="false"} 1900x120`,
 	}, ""},
 	{"failing, while driven", []string{"TidbClusterFails"}, []string{
 		`kubectl_tidb_cluster_state` + of + `,state="error"} 1x120`, `kubectl_tidb_lease_held` + of + `} 1x120`,

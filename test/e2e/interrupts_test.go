@@ -47,7 +47,7 @@ func TestInterrupts(t *testing.T) {
 	s.tidb(t, 0, "scale", cluster, "tikv=4")
 	p.do(t, http.MethodPost, "config", map[string]any{"replica-schedule-limit": 0})
 	interrupted("regions leave a store", func(e event.Event) bool {
-		return e.Type == event.Waiting && e.Reason == "all regions moved away"
+		return e.Type == event.Waiting && e.Reason == "RegionsMoved"
 	}, "scale", cluster, "tikv=3")
 	p.do(t, http.MethodPost, "config", map[string]any{"replica-schedule-limit": 64})
 	s.tidb(t, 0, "scale", cluster, "tikv=3")

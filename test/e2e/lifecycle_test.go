@@ -121,7 +121,7 @@ func (s stage) until(t *testing.T, sig syscall.Signal, when func(event.Event) bo
 		}
 		if when(e) && !seen {
 			seen = true
-			t.Logf("%v at: %s %s %s", sig, e.Type, e.Step, e.Reason)
+			t.Logf("%v at: %s %s %s", sig, e.Type, e.Step, e.Message)
 			if err := run.Signal(sig); err != nil {
 				t.Fatal(err)
 			}

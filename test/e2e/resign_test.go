@@ -122,8 +122,8 @@ func (p *person) rolledUnnoticed(t *testing.T, floor time.Duration, table string
 			if err != nil {
 				t.Fatal(err)
 			}
-			if e.Step != "" || e.Reason != "" {
-				t.Logf("%s %s: %s %s %s %s", e.Time.Format("15:04:05.000"), e.Type, e.Step, e.Member, e.Reason, e.Observed)
+			if e.Step != "" || e.Message != "" {
+				t.Logf("%s %s: %s %s %s %s", e.Time.Format("15:04:05.000"), e.Type, e.Step, e.Member, e.Message, e.Observed)
 			}
 			hear(e)
 			order.hear(t, p.stage, e)

@@ -44,7 +44,7 @@ type heard struct {
 func (h *heard) Report(e event.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.notices = append(h.notices, e.Reason)
+	h.notices = append(h.notices, e.Message)
 }
 
 func (h *heard) all() []string {

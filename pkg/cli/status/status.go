@@ -132,14 +132,14 @@ func look(ctx context.Context, s *drive.Session) (sight, error) {
 // unreadable stands for the plan of a cluster of which nobody can tell what is
 // wanted, since a configuration in its TidbCluster is malformed.
 func unreadable(c topology.Cluster, bad *intent.MalformedError) (plan.Wanted, plan.Plan) {
-	return blocked(c, plan.Gate{Want: "a TidbCluster that can be read", Observed: bad.Fields(), Unblock: bad.Remedy()})
+	return blocked(c, plan.Gate{Reason: plan.SpecReadable, Want: "a TidbCluster that can be read", Observed: bad.Fields(), Unblock: bad.Remedy()})
 }
 
 // impossible stands for the plan of a cluster that cannot become what is wanted
 // of it, so that its members can be shown nevertheless.
 func impossible(c topology.Cluster, refused *render.RefusedError) (plan.Wanted, plan.Plan) {
 	return blocked(c, plan.Gate{
-		Want: "a TidbCluster that this cluster can become", Observed: refused.Error(),
+		Reason: plan.UpdateAllowed, Want: "a TidbCluster that this cluster can become", Observed: refused.Error(),
 		Unblock: "change these fields back with kubectl edit tc " + c.Name + " -n " + c.Namespace,
 	})
 }

@@ -48,7 +48,9 @@ type member struct {
 type gate struct {
 	Component string `json:"component,omitempty"`
 	Member    string `json:"member,omitempty"`
+	Object    string `json:"object,omitempty"`
 	Reason    string `json:"reason"`
+	Message   string `json:"message"`
 	Observed  string `json:"observed,omitempty"`
 	Blocked   bool   `json:"blocked,omitempty"`
 	Hint      string `json:"hint,omitempty"`
@@ -85,7 +87,7 @@ func (l sight) view() view {
 		v.Steps = append(v.Steps, s.String())
 	}
 	for _, g := range l.plan.Gates {
-		v.Gates = append(v.Gates, gate{string(g.Component), g.Member, g.Want, g.Observed, g.Blocked, g.Unblock})
+		v.Gates = append(v.Gates, gate{string(g.Component), g.Member, g.Object, string(g.Reason), g.Want, g.Observed, g.Blocked, g.Unblock})
 	}
 	for _, e := range l.snapshot.Evictions {
 		if !e.Foreign {

@@ -32,9 +32,7 @@ func (c *Cluster) sound(p plan.Plan) plan.Plan {
 	}
 	for i, g := range p.Gates {
 		c.waits(g)
-		if slices.ContainsFunc(p.Gates[:i], func(o plan.Gate) bool {
-			return o.Component == g.Component && o.Member == g.Member && o.Want == g.Want
-		}) {
+		if slices.ContainsFunc(p.Gates[:i], func(o plan.Gate) bool { return o.Key() == g.Key() }) {
 			panic("plantest: it is waited for twice: " + g.String())
 		}
 	}
@@ -45,6 +43,8 @@ func (c *Cluster) sound(p plan.Plan) plan.Plan {
 func (c *Cluster) waits(g plan.Gate) {
 	c.owner(g.String(), g.Component, g.Member)
 	switch {
+	case !slices.ContainsFunc(plan.Reasons(), func(r plan.Meaning) bool { return r.Reason == g.Reason }):
+		panic(fmt.Sprintf("plantest: %s: reason %q is not one of plan.Reasons", g, g.Reason))
 	case g.Blocked && !g.Since.IsZero() && g.Deadline.IsZero():
 		panic("plantest: without an end that has passed, why is it blocked: " + g.String())
 	case g.Blocked && g.Unblock == "":

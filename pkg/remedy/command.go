@@ -1,0 +1,66 @@
+package remedy
+
+import "strings"
+
+// Command is a command line of kubectl, or of this plugin, which is one of its words.
+type Command struct {
+	// Args are the words after kubectl, without namespace and context.
+	Args []string
+	// Namespace is that of the objects, "" for objects that have none.
+	Namespace string
+	// Input is what the command reads; Output is the file that it writes.
+	Input, Output string
+}
+
+// Kubectl returns a command of kubectl in a namespace.
+func Kubectl(namespace string, args ...string) Command {
+	return Command{Args: args, Namespace: namespace}
+}
+
+// Plugin returns a command of "kubectl tidb" in a namespace.
+func Plugin(namespace string, args ...string) Command {
+	return Command{Args: append([]string{"tidb"}, args...), Namespace: namespace}
+}
+
+// Line returns the command as a line for a POSIX shell. The flags of kubectl come before
+// "--", since what follows belongs to another program, and not before the verb, where
+// kubectl takes none if the verb is a plugin.
+func (c Command) Line(context string) string {
+	words, rest := c.Args, []string(nil)
+	for i, w := range c.Args {
+		if w == "--" {
+			words, rest = c.Args[:i], c.Args[i:]
+			break
+		}
+	}
+	line := []string{"kubectl"}
+	for _, w := range words {
+		line = append(line, quote(w))
+	}
+	for _, flag := range [][2]string{{"-n", c.Namespace}, {"--context", context}} {
+		if flag[1] != "" {
+			line = append(line, flag[0], quote(flag[1]))
+		}
+	}
+	for _, w := range rest {
+		line = append(line, quote(w))
+	}
+	if c.Input != "" {
+		line = append([]string{"printf", "%s", quote(c.Input), "|"}, line...)
+	}
+	if c.Output != "" {
+		line = append(line, ">", quote(c.Output))
+	}
+	return strings.Join(line, " ")
+}
+
+// plain are the characters that mean nothing to a shell.
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+"
+
+// quote returns a word as a shell reads it back.
+func quote(word string) string {
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
