@@ -9,6 +9,7 @@ type Reason string
 // The reasons. Reasons says what each of them means.
 const (
 	ClusterBeingDeleted Reason = "ClusterBeingDeleted"
+	SpecKnown           Reason = "SpecKnown"
 	SpecReadable        Reason = "SpecReadable"
 	UpdateAllowed       Reason = "UpdateAllowed"
 	PodOwnerSupported   Reason = "PodOwnerSupported"
@@ -76,6 +77,7 @@ type Meaning struct {
 func Reasons() []Meaning {
 	return []Meaning{
 		{ClusterBeingDeleted, "the TidbCluster has a deletion timestamp"},
+		{SpecKnown, "the spec has fields that only a newer version of the plugin knows"},
 		{SpecReadable, "the configuration in the spec has to be valid TOML"},
 		{UpdateAllowed, "the spec asks for a change of what cannot be changed"},
 		{PodOwnerSupported, "pods belong to a controller that is not supported"},

@@ -44,7 +44,7 @@ func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r sta
 	if r.Spec != g.Asked && len(g.Unknown) > 0 {
 		return &applied.Template, nil, []plan.Gate{{
 			Component: g.Kind, Blocked: true,
-			Want:     "a version of this plugin that knows " + strings.Join(g.Unknown, ", "),
+			Reason: plan.SpecKnown, Want: "a version of this plugin that knows " + strings.Join(g.Unknown, ", "),
 			Observed: "a newer one has written the pod template for it, and this older version would write it without",
 			Unblock:  "update kubectl-tidb",
 		}}
