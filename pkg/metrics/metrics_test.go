@@ -163,8 +163,8 @@ func TestClusters(t *testing.T) {
 	m.Turn(other, "converged", time.Second)
 	same(t, told(),
 		"cluster_state{basic,tidb,wait} 1", "cluster_state{other,tidb,converged} 1",
-		"gate_since_timestamp_seconds{false,basic,tidb,pd,basic-pd-0,pod ready} 1000",
-		"gate_since_timestamp_seconds{false,basic,tidb,tikv,basic-tikv-2,region leaders evicted} 900",
+		"gate_since_timestamp_seconds{false,basic,tidb,pd,basic-pd-0,,MemberServing} 1000",
+		"gate_since_timestamp_seconds{false,basic,tidb,tikv,basic-tikv-2,,LeadersEvicted} 900",
 		"lease_held{basic,tidb} 1")
 	// A gate that opens goes. One that turns out to need a person is as old as it was.
 	now = now.Add(time.Minute)
@@ -175,7 +175,7 @@ func TestClusters(t *testing.T) {
 	m.Called(basic, "Stores", time.Second, pd.ErrRefused)
 	same(t, told(),
 		"cluster_state{basic,tidb,blocked} 1", "cluster_state{other,tidb,converged} 1",
-		"gate_since_timestamp_seconds{true,basic,tidb,pd,basic-pd-0,pod ready} 1000",
+		"gate_since_timestamp_seconds{true,basic,tidb,pd,basic-pd-0,,MemberServing} 1000",
 		"lease_held{basic,tidb} 1", "pd_failed_calls_total{basic,tidb} 1")
 	// A failure tells nothing of what is waited for.
 	m.Turn(basic, "error", time.Second)
