@@ -188,7 +188,7 @@ func (w *World) judgeRemoval(k kind, i int, id uint64, say sayer) {
 	f := w.failure(k, w.names[k][i])
 	if f == nil || f.ID != id || k == tikv && !f.Discarded {
 		w.judgeLoss(k, i, say)
-		if !w.fleeting(k, i) {
+		if !w.seen.going[k][i] { // whose data went since, with its pod, nobody could know
 			w.judgeWanted(k, i, say)
 		}
 		return

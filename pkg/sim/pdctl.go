@@ -31,8 +31,10 @@ func (w *World) deleteStore() {
 	}
 }
 
+// offlineByHand is a person who takes a store offline. With a record of ours that it was
+// us, nobody could tell.
 func (w *World) offlineByHand(s *store) {
-	s.state, s.byHand, s.emptyAt = state.StoreOffline, true, w.t
+	s.state, s.byHand, s.emptyAt = state.StoreOffline, !w.removing(s.id), w.t
 }
 
 // cancelDelete is a person who takes that back.
