@@ -42,6 +42,8 @@ func TestSinceWhen(t *testing.T) {
 	o.now, o.history = func() time.Time { return now }, newHistory()
 	c := basic
 	c.Source = &v1alpha1.TidbCluster{}
+	was := v1alpha1.TiDBMember{LastTransitionTime: metav1.NewTime(noon.Add(-time.Hour))}
+	c.Source.Status.TiDB.Members = map[string]v1alpha1.TiDBMember{"basic-tidb-0": was}
 	two := int32(2)
 	seen := Objects{
 		Sets: []*appsv1.StatefulSet{{ObjectMeta: metav1.ObjectMeta{Name: "basic-tidb"}, Spec: appsv1.StatefulSetSpec{Replicas: &two}}},
@@ -60,6 +62,9 @@ func TestSinceWhen(t *testing.T) {
 	}
 	if !zero.Gone.IsZero() || !one.Gone.Equal(noon) || !two2.Gone.IsZero() {
 		t.Errorf("gone since %s, %s, %s", zero.Gone, one.Gone, two2.Gone)
+	}
+	if got := zero.Database.Since; !got.Equal(noon.Add(-time.Hour)) {
+		t.Errorf("unhealthy since %s", got)
 	}
 	if !zero.NotServing.Equal(noon) || !zero.ReportedDown.Equal(noon) || !zero.Refusing.Equal(noon) || !one.Refusing.IsZero() {
 		t.Errorf("not serving since %s, reported since %s, refusing since %s", zero.NotServing, zero.ReportedDown, zero.Refusing)

@@ -44,7 +44,7 @@ func (o *Observer) placement(ctx context.Context, client pd.Client, c topology.C
 		a.placement.Rules = [][]state.PlacementRule{{a.configured("", "")}}
 		return
 	}
-	if now := o.now(); o.rules.read.IsZero() || now.Sub(o.rules.read) >= rulesFresh {
+	if now := o.now(); now.Sub(o.rules.read) >= rulesFresh {
 		ctx, cancel := context.WithTimeout(ctx, rulesTimeout)
 		defer cancel()
 		groups, err := client.PlacementRules(ctx)

@@ -174,13 +174,13 @@ func TestPlacementWithoutRules(t *testing.T) {
 func TestPlacementRulesAreReadOnceAMinute(t *testing.T) {
 	at := noon
 	f, o := spread(), &Observer{now: func() time.Time { return at }}
-	for _, after := range []time.Duration{0, rulesFresh - 1, rulesFresh, 2*rulesFresh - 1} {
+	for _, after := range []time.Duration{0, rulesFresh - 1, rulesFresh, 2*rulesFresh - 1, 2 * rulesFresh} {
 		at = noon.Add(after)
 		if d := look(t, o, f, scaled(3), objects{}); len(d.state.Placement.Rules) != 1 {
 			t.Errorf("after %s: %+v", after, d.state.Placement)
 		}
 	}
-	if n := rulesRead(f); n != 2 {
+	if n := rulesRead(f); n != 3 {
 		t.Errorf("read %d times", n)
 	}
 }
@@ -216,7 +216,7 @@ func TestPlacementRulesCannotBeRead(t *testing.T) {
 	}
 	d, reads = answer(&pd.StatusError{Method: "GET", Code: 404, Message: "404 page not found"})
 	if len(d.state.Placement.Rules) != 0 || d.state.Placement.Unread != "" || len(d.gaps) != 1 || reads != 1 ||
-		!strings.Contains(d.gaps[0].Problem, "404") || !strings.Contains(d.gaps[0].Hint, "kubectl exec basic-pd-1 -n db -c pd -- /pd-ctl") {
+		d.gaps[0].What != "PD's placement rules" || !strings.Contains(d.gaps[0].Problem, "404") || !strings.Contains(d.gaps[0].Hint, "kubectl exec basic-pd-1 -n db -c pd -- /pd-ctl") {
 		t.Errorf("refused: %+v, %+v, read %d times", d.state.Placement, d.gaps, reads)
 	}
 }
