@@ -237,15 +237,15 @@ func TestLeftBehindIsSmall(t *testing.T) {
 func TestReleaseWaitsForRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := connect(api())
+		l.asked = func(context.Context) { // of the first renewal
+			l.asked = nil
+			<-time.After(time.Second)
+		}
 		held, err := NewBid(l, cluster, someone("ann")).Try(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		begun := time.Now()
-		l.asked = func(context.Context) {
-			l.asked = nil
-			<-time.After(time.Second)
-		}
 		<-time.After(renewEvery + retryEvery/2)
 		if err := held.Release(); err != nil {
 			t.Fatal(err)

@@ -184,14 +184,14 @@ func TestObjects(t *testing.T) {
 	o := Objects{
 		Services:   []*corev1.Service{{ObjectMeta: metav1.ObjectMeta{Name: "basic-pd"}}},
 		ConfigMaps: []*corev1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{Name: "basic-tikv"}}},
-		Sets:       []*appsv1.StatefulSet{{ObjectMeta: metav1.ObjectMeta{Name: "basic-tikv"}}, {ObjectMeta: metav1.ObjectMeta{Name: "basic-tiflash"}}},
-		Pods:       []*corev1.Pod{pod("basic-pd-1"), pod("other-pd-0")},
+		Sets:       []*appsv1.StatefulSet{{ObjectMeta: metav1.ObjectMeta{Name: "basic-tikv"}}, {ObjectMeta: metav1.ObjectMeta{Name: "basic-tiflash"}}, {ObjectMeta: metav1.ObjectMeta{Name: "basic-tidb"}}},
+		Pods:       []*corev1.Pod{pod("basic-pd-1"), pod("other-pd-0"), pod("basic-tidb-0")},
 		Claims:     []*corev1.PersistentVolumeClaim{data, log, pending},
 		Discovery:  true,
 	}
 	seen := o.sort(basic)
 	if e := seen.existing; e.Services["basic-pd"] == nil || e.ConfigMaps["basic-tikv"] == nil || e.Sets[topology.TiKV] == nil ||
-		len(e.Sets) != 1 || !e.HasDiscoveryDeployment || e.Pods[topology.PD] == nil || len(e.Pods) != 1 {
+		len(e.Sets) != 2 || !e.HasDiscoveryDeployment || e.Pods[topology.PD] == nil || len(e.Pods) != 1 {
 		t.Errorf("got %+v", e)
 	}
 	if len(seen.pods[topology.PD]) != 1 || seen.ordinals(topology.PD) != 2 || seen.ordinals(topology.TiKV) != 0 {
