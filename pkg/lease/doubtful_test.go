@@ -46,7 +46,7 @@ func TestAgeOfRecord(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := api(operatorRecord("ops", "tidb-controller-manager", "op-1", time.Now().Add(-tt.age)))
 				o := NewOperators(client)
-				if f, err := o.Fresh(t.Context(), db); err != nil || (len(f.Alive) > 0) != tt.alive {
+				if f, err := o.Fresh(t.Context(), db); err != nil || (len(f.Alive) > 0) != tt.alive || (len(f.doubtful) > 0) != (tt.wait > 0) {
 					t.Errorf("at once: %+v, %v", f, err)
 				}
 				var found Finding
@@ -90,6 +90,9 @@ func TestWhileWaiting(t *testing.T) {
 		"it is deleted": {change: func(client *fake.Clientset) {
 			_ = client.Tracker().Delete(leaseResource, "ops", "tidb-controller-manager")
 		}},
+		"another one appears": {change: func(client *fake.Clientset) {
+			_ = client.Tracker().Add(operatorRecord("zz", "tidb-controller-manager", "op-2", time.Now()))
+		}},
 		"it is renewed": {alive: true, change: func(client *fake.Clientset) {
 			_ = client.Tracker().Update(leaseResource, operatorRecord("ops", "tidb-controller-manager", "op-1", time.Now().Add(-50*time.Second)), "ops")
 		}},
@@ -105,6 +108,14 @@ func TestWhileWaiting(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestBesideReleased: a record without a holder hides none of those that come after it.
+func TestBesideReleased(t *testing.T) {
+	client := api(operatorRecord("a", "tidb-controller-manager", "", time.Now()), operatorRecord("b", "tidb-controller-manager", "op-b", time.Now()))
+	if o, drives := find(t, client, db).Driving(db); !drives || o.Holder != "op-b" {
+		t.Errorf("got %+v", o)
 	}
 }
 
@@ -125,7 +136,8 @@ func TestInterruptedWait(t *testing.T) {
 // is named.
 func TestOwnNamespaceFirst(t *testing.T) {
 	now := time.Now()
-	client := api(operatorRecord("a", "tidb-controller-manager", "op-a", now), operatorRecord("db", "tidb-controller-manager", "op-db", now),
+	client := api(operatorRecord("a", "tidb-controller-manager", "op-a", now),
+		operatorRecord("aa", "tidb-controller-manager", "", now), operatorRecord("db", "tidb-controller-manager", "op-db", now),
 		operatorRecord("z", "tidb-controller-manager", "op-z", now))
 	if o, drives := find(t, client, db).Driving(db); !drives || o.Holder != "op-db" {
 		t.Errorf("got %+v", o)

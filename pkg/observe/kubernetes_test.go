@@ -122,6 +122,8 @@ func TestPodProblem(t *testing.T) {
 	}
 	crashes := waits("tikv", "CrashLoopBackOff", "back-off 5m0s")
 	crashes.LastTerminationState = ended("tikv", 7).State
+	stuck := waits("tikv", "RunContainerError", "no such file")
+	stuck.LastTerminationState = ended("tikv", 7).State
 	of := func(c ...corev1.ContainerStatus) corev1.PodStatus { return corev1.PodStatus{ContainerStatuses: c} }
 	placed := func(ok corev1.ConditionStatus, s corev1.PodStatus) corev1.PodStatus {
 		s.Conditions = []corev1.PodCondition{
@@ -141,6 +143,7 @@ func TestPodProblem(t *testing.T) {
 		"image i:1 cannot be pulled":                                    of(waits("tikv", "ImagePullBackOff", "a long story")),
 		"container tikv crashes again and again, last with exit code 7": of(runs("sidecar", false), crashes),
 		"CrashLoopBackOff: back-off":                                    of(waits("tikv", "CrashLoopBackOff", "back-off\nsecond line")),
+		"RunContainerError: no such file":                               of(stuck),
 		"CreateContainerConfigError":                                    of(waits("tikv", "CreateContainerConfigError", "")),
 		"Long: " + long:                                                 of(waits("tikv", "Long", long)),
 		"Longer: " + long[:len(long)-len("é")] + "…":                    of(waits("tikv", "Longer", long+"é")),
