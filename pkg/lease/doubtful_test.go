@@ -181,6 +181,11 @@ func TestScopeNotices(t *testing.T) {
 	if got := (Finding{Alive: []Operator{elsewhere}}).Notices(db); len(got) != 0 {
 		t.Errorf("%q", got)
 	}
+	all := "leases of all namespaces may not be listed: a tidb-operator is not noticed in namespaces other than the cluster's and " +
+		"those where it usually runs; to change this, allow to list leases in all namespaces"
+	if got := (Finding{Hidden: true}).Notices(db); len(got) != 1 || got[0] != all {
+		t.Errorf("%q", got)
+	}
 	hidden := Finding{Hidden: true, namespace: "a", Alive: []Operator{read}}
 	if !hidden.Answers(db) {
 		t.Error("it drives this one, too, whatever is hidden")

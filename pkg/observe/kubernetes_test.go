@@ -134,7 +134,7 @@ func TestPodProblem(t *testing.T) {
 	}
 	long := strings.Repeat("é", longest)
 	for want, status := range map[string]corev1.PodStatus{
-		"pod is starting":                                               of(),
+		"pod is starting":                                               of(waits("tikv", "PodInitializing", "")),
 		"Unschedulable: 0/3 nodes":                                      placed(corev1.ConditionFalse, of(crashes)),
 		"container tikv ended with exit code 2: Error":                  placed(corev1.ConditionTrue, of(ended("tikv", 2))),
 		"pod failed: Evicted: disk":                                     {Phase: corev1.PodFailed, Reason: "Evicted", Message: "disk", ContainerStatuses: of(crashes).ContainerStatuses},

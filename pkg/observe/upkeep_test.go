@@ -233,6 +233,7 @@ func TestClaimsOfPod(t *testing.T) {
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},
 		}})
 	}
+	p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "scratch"})
 	if got := podState(topology.TiKV, p).Claims; !slices.Equal(got, []string{"tikv-basic-tikv-0", "tikv-log-basic-tikv-0"}) {
 		t.Errorf("got %q", got)
 	}
