@@ -112,7 +112,7 @@ func (d *driver) meet(c topology.Cluster) {
 		return
 	}
 	t.LetGo()
-	c.Source = nil // it is kept for long, and each observation has one of its own
+	c.Source, c.Written = nil, nil // it is kept for long, and each observation has its own
 	t.Cluster = c
 	t.Bid = lease.NewBid(d.home.Kube, c, lease.Self()).Yielding()
 	d.home.Drive(&t.Engine, d.observer, c, owned{d})

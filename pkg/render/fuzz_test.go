@@ -37,7 +37,7 @@ func FuzzWant(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		tc := &v1alpha1.TidbCluster{}
-		if yaml.Unmarshal(data, tc) != nil || len(topology.Validate(tc)) > 0 {
+		if yaml.Unmarshal(data, tc) != nil || len(topology.Validate(topology.New(tc))) > 0 {
 			return
 		}
 		_, err := Want(topology.New(tc), Existing{}, state.Snapshot{})

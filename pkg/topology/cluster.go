@@ -29,6 +29,9 @@ type Cluster struct {
 	// volumes with them (spec.enablePVReclaim).
 	Reclaims bool
 	Groups   []Group // the components in the spec, in dependency order
+	// Written is the TidbCluster as it is written, without defaults, which is what its
+	// fields are judged by.
+	Written *v1alpha1.TidbCluster
 	// Source is the defaulted TidbCluster that objects are rendered from. It
 	// is never written back: defaults do not belong into the user's spec.
 	Source *v1alpha1.TidbCluster

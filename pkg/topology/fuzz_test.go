@@ -71,16 +71,16 @@ func FuzzValidate(f *testing.F) {
 		if yaml.Unmarshal([]byte(spec), &tc.Spec) != nil {
 			return
 		}
-		errs := Validate(tc)
-		errs = append(errs, ValidateUpdate(nil, tc)...)
-		errs = append(errs, ValidateUpdate(valid(), tc)...)
-		errs = append(errs, ValidateUpdate(tc, valid())...)
+		errs := Validate(New(tc))
+		errs = append(errs, ValidateUpdate(nil, New(tc))...)
+		errs = append(errs, ValidateUpdate(before(valid()), New(tc))...)
+		errs = append(errs, ValidateUpdate(before(tc), New(valid()))...)
 		for _, e := range errs {
 			if e.Field == "" || e.Detail == "" && e.Type != field.ErrorTypeDuplicate {
 				t.Errorf("%v does not say where, or what to do", e)
 			}
 		}
-		for _, w := range append(Warnings(nil, tc), Warnings(valid(), tc)...) {
+		for _, w := range append(Warnings(nil, New(tc)), Warnings(before(valid()), New(tc))...) {
 			if w.Text == "" {
 				t.Errorf("%v says nothing", w)
 			}

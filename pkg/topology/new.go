@@ -28,6 +28,7 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 		Paused:    tc.Spec.Paused,
 		Deleting:  tc.DeletionTimestamp != nil,
 		Reclaims:  isTrue(tc.Spec.EnablePVReclaim),
+		Written:   written,
 		Source:    tc,
 
 		VolumePolicy: corev1.PersistentVolumeReclaimRetain,

@@ -24,7 +24,10 @@ func TestNew(t *testing.T) {
 	rolling := v1alpha1.ConfigUpdateStrategyRollingUpdate
 	tc.Spec.TiDB.ConfigUpdateStrategy = &rolling
 	c := New(tc)
-	c.Source = nil
+	if c.Written != tc || tc.Spec.PD.StartTimeout != 0 {
+		t.Error("what is written is lost, or has got defaults")
+	}
+	c.Source, c.Written = nil, nil
 	want := Cluster{
 		Namespace: "db", Name: "basic", UID: "u", Instance: "release-7", VolumePolicy: "Retain",
 		Groups: []Group{

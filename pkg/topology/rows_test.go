@@ -111,7 +111,7 @@ func TestRules(t *testing.T) {
 		"pd-B29: TLS for clients":                     {`tidb: {tlsClient: {enabled: true}}`, not, "spec.tidb.tlsClient.enabled", "not supported yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			errs := Validate(written(t, tt.spec))
+			errs := Validate(New(written(t, tt.spec)))
 			if tt.kind == dup && slices.ContainsFunc(errs, func(e *field.Error) bool { return e.Type == dup && e.Field == tt.path }) {
 				return
 			}
@@ -144,7 +144,7 @@ func TestAnnotations(t *testing.T) {
 	} {
 		tc := valid()
 		annotate(tt.key, tt.value)(tc)
-		errs := Validate(tc)
+		errs := Validate(New(tc))
 		if tt.says == "" && len(errs) > 0 {
 			t.Errorf("%s=%s: %v", tt.key, tt.value, errs)
 		}
@@ -156,7 +156,7 @@ func TestAnnotations(t *testing.T) {
 		"spec.annotations[tidb.pingcap.com/sysctl-init]":      `annotations: {tidb.pingcap.com/sysctl-init: "on"}`,
 		"spec.tikv.annotations[tidb.pingcap.com/sysctl-init]": `tikv: {annotations: {tidb.pingcap.com/sysctl-init: "on"}}`,
 	} {
-		if errs := Validate(written(t, spec)); !has(errs, field.ErrorTypeNotSupported, path, `"true"`) {
+		if errs := Validate(New(written(t, spec))); !has(errs, field.ErrorTypeNotSupported, path, `"true"`) {
 			t.Errorf("%s: %v", path, errs)
 		}
 	}
@@ -174,7 +174,7 @@ func TestValidVolumes(t *testing.T) {
 		`pd: {config: ""}`,
 		`pd: {dataSubDir: a/..b}`,
 	} {
-		if errs := Validate(written(t, spec)); len(errs) > 0 {
+		if errs := Validate(New(written(t, spec))); len(errs) > 0 {
 			t.Errorf("%s: %v", spec, errs)
 		}
 	}
@@ -183,7 +183,7 @@ func TestValidVolumes(t *testing.T) {
 // TestAllErrorsAtOnce: who has made three mistakes is told so once.
 func TestAllErrorsAtOnce(t *testing.T) {
 	tc := written(t, `{version: "", pd: {replicas: 0}, tikv: {evictLeaderTimeout: soon}, tlsCluster: {enabled: true}}`)
-	errs := Validate(tc)
+	errs := Validate(New(tc))
 	for _, path := range []string{"spec.version", "spec.pd.replicas", "spec.tikv.evictLeaderTimeout", "spec.tlsCluster.enabled"} {
 		if !slices.ContainsFunc(errs, func(e *field.Error) bool { return e.Field == path }) {
 			t.Errorf("nothing at %s: %v", path, errs)

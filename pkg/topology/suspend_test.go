@@ -27,7 +27,7 @@ func TestSuspended(t *testing.T) {
 		if got := fmt.Sprint(cluster.Suspended()); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
-		if errs := Validate(tc); len(errs) > 0 {
+		if errs := Validate(New(tc)); len(errs) > 0 {
 			t.Errorf("%s: %v", c.name, errs)
 		}
 		for _, g := range cluster.Groups {
@@ -55,7 +55,7 @@ func TestSuspendedUnderOthers(t *testing.T) {
 		func(tc *v1alpha1.TidbCluster) { tc.Spec.SuspendAction, tc.Spec.TiKV.SuspendAction = yes, no })
 	tc := valid()
 	tc.Spec.TiKV.SuspendAction, tc.Spec.TiDB.Replicas = yes, 0
-	if errs := Validate(tc); len(errs) > 0 {
+	if errs := Validate(New(tc)); len(errs) > 0 {
 		t.Errorf("nobody needs TiKV: %v", errs)
 	}
 }

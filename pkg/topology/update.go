@@ -10,14 +10,15 @@ import (
 
 // ValidateUpdate says what must not become of a TidbCluster: what would lose
 // data, what would leave objects behind that nobody looks after, and what the
-// cluster would not follow. A nil old one is a cluster that is about to be made.
+// cluster would not follow. That there was none before is a cluster that is about to be made.
 // Validate is for what is wrong with the new one by itself, and Downgrades for what
 // depends on how far the cluster has followed the old one.
-func ValidateUpdate(old, tc *v1alpha1.TidbCluster) field.ErrorList {
-	if old == nil {
-		return validateCreate(tc)
+func ValidateUpdate(was *Cluster, c Cluster) field.ErrorList {
+	if was == nil {
+		return validateCreate(c.Written)
 	}
-	errs := validateInstance(old, tc)
+	old, tc := was.Written, c.Written
+	errs := validateInstance(was.Instance, c.Instance)
 	errs = append(errs, removed(old, tc)...)
 	at := field.NewPath("spec")
 	if old.Spec.Version != "" && tc.Spec.Version == "" {
@@ -47,8 +48,7 @@ func validateCreate(tc *v1alpha1.TidbCluster) field.ErrorList {
 	return errs
 }
 
-func validateInstance(old, tc *v1alpha1.TidbCluster) field.ErrorList {
-	was, is := New(old).Instance, New(tc).Instance
+func validateInstance(was, is string) field.ErrorList {
 	if was == is {
 		return nil
 	}

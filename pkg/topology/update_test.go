@@ -9,6 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
+// before is the cluster of a TidbCluster that there was, nil for none.
+func before(tc *v1alpha1.TidbCluster) *Cluster {
+	if tc == nil {
+		return nil
+	}
+	c := New(tc)
+	return &c
+}
+
 func TestValidateUpdate(t *testing.T) {
 	const (
 		inv = field.ErrorTypeInvalid
@@ -78,7 +87,7 @@ func TestValidateUpdate(t *testing.T) {
 			old := written(t, tt.old)
 			tc := old.DeepCopy()
 			tt.edit(old, tc)
-			errs := ValidateUpdate(old, tc)
+			errs := ValidateUpdate(before(old), New(tc))
 			if tt.path == "" && len(errs) > 0 {
 				t.Errorf("refused: %v", errs)
 			}
@@ -90,11 +99,11 @@ func TestValidateUpdate(t *testing.T) {
 }
 
 func TestValidateCreate(t *testing.T) {
-	if errs := ValidateUpdate(nil, valid()); len(errs) > 0 {
+	if errs := ValidateUpdate(nil, New(valid())); len(errs) > 0 {
 		t.Errorf("a valid one is refused: %v", errs)
 	}
 	for _, k := range Kinds() {
-		errs := ValidateUpdate(nil, written(t, string(k)+": {image: a:v1}"))
+		errs := ValidateUpdate(nil, New(written(t, string(k)+": {image: a:v1}")))
 		if !has(errs, field.ErrorTypeForbidden, "spec."+string(k)+".image", "baseImage") {
 			t.Errorf("tidb-B27: image of %s, which has no effect, passes: %v", k, errs)
 		}
@@ -135,7 +144,7 @@ func TestWarnings(t *testing.T) {
 		"pd-B23, pd-B27: a config, and none yet": {born, `pd: {config: "[schedule]\nmax-merge-region-size = 5"}`, []string{"spec.pd.config[schedule.max-merge-region-size]"}, "config set max-merge-region-size 5"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Warnings(tt.old, written(t, tt.spec))
+			got := Warnings(before(tt.old), New(written(t, tt.spec)))
 			ok := slices.EqualFunc(got, tt.want, func(w Warning, begins string) bool {
 				return strings.HasPrefix(w.String(), begins) && strings.Contains(w.String(), tt.says)
 			})
@@ -146,12 +155,12 @@ func TestWarnings(t *testing.T) {
 	}
 	tc := valid()
 	annotate(annForceUpgrade, "true")(tc)
-	if got := Warnings(tc, tc); len(got) != 1 || !strings.Contains(got[0].String(), "--force") {
+	if got := Warnings(before(tc), New(tc)); len(got) != 1 || !strings.Contains(got[0].String(), "--force") {
 		t.Errorf("%v", got)
 	}
 	tc = written(t, `pd: {config: "[schedule]\na = 5"}`)
 	tc.Status.ClusterID = "7"
-	if got := Warnings(tc, tc); len(got) > 0 {
+	if got := Warnings(before(tc), New(tc)); len(got) > 0 {
 		t.Errorf("a setting that does not change: %v", got)
 	}
 }

@@ -18,8 +18,8 @@ import (
 // Validate says what is wrong with a TidbCluster: what the operator refuses,
 // what would fail later and less clearly, and what this version does not
 // support. A field that is not rendered is refused, never ignored.
-func Validate(tc *v1alpha1.TidbCluster) field.ErrorList {
-	c := New(tc)
+func Validate(c Cluster) field.ErrorList {
+	tc := c.Written
 	errs := restate(validation.ValidateTidbCluster(c.Source), c.Source)
 	errs = append(errs, validateName(tc)...)
 	errs = append(errs, validateAnnotations(tc)...)

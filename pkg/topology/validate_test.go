@@ -58,7 +58,7 @@ func TestValid(t *testing.T) {
 	} {
 		tc := valid()
 		edit(tc)
-		if errs := Validate(tc); len(errs) > 0 {
+		if errs := Validate(New(tc)); len(errs) > 0 {
 			t.Errorf("%s: %v", name, errs)
 		}
 	}
@@ -150,7 +150,7 @@ func TestNotSupportedYet(t *testing.T) {
 
 func expectError(t *testing.T, name string, tc *v1alpha1.TidbCluster, field, says string) {
 	t.Helper()
-	errs := Validate(tc)
+	errs := Validate(New(tc))
 	for _, e := range errs {
 		if e.Field == field && strings.Contains(e.Error(), says) {
 			return
@@ -161,7 +161,7 @@ func expectError(t *testing.T, name string, tc *v1alpha1.TidbCluster, field, say
 
 func TestValidateKeepsItsArgument(t *testing.T) {
 	tc := valid()
-	Validate(tc)
+	Validate(New(tc))
 	if tc.Spec.PD.BaseImage != "" || tc.Spec.TiDB.Config != nil {
 		t.Error("defaults were written into the TidbCluster")
 	}

@@ -3,7 +3,6 @@ package topology
 import (
 	"fmt"
 
-	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/version"
 )
@@ -51,14 +50,13 @@ type Downgrade struct {
 
 // Downgrades are the components that an update takes to an older release. A
 // version that is no release, such as nightly, is neither older nor newer.
-func Downgrades(old, tc *v1alpha1.TidbCluster) []Downgrade {
+func Downgrades(old *Cluster, c Cluster) []Downgrade {
 	if old == nil {
 		return nil
 	}
 	var downs []Downgrade
-	now := New(old)
-	for _, g := range New(tc).Groups {
-		was, ok := now.Group(g.Kind)
+	for _, g := range c.Groups {
+		was, ok := old.Group(g.Kind)
 		if !ok || was.Version == g.Version {
 			continue
 		}
@@ -66,7 +64,7 @@ func Downgrades(old, tc *v1alpha1.TidbCluster) []Downgrade {
 			continue
 		}
 		at := field.NewPath("spec", "version")
-		if own, _ := part(tc, g.Kind); own.Version != nil {
+		if own, _ := part(c.Written, g.Kind); own.Version != nil {
 			at = field.NewPath("spec", string(g.Kind), "version")
 		}
 		downs = append(downs, Downgrade{Kind: g.Kind, From: was.Version, To: g.Version, Field: at})

@@ -61,14 +61,14 @@ func TestDowngrades(t *testing.T) {
 		now.Spec.Version, next.Spec.Version = tt.now, tt.next
 		tt.edit(next)
 		var got []string
-		for _, d := range Downgrades(now, next) {
+		for _, d := range Downgrades(before(now), New(next)) {
 			got = append(got, strings.Join([]string{d.Field.String(), d.Kind.Title(), d.From, d.To}, " "))
 		}
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}
 	}
-	if got := Downgrades(nil, valid()); got != nil {
+	if got := Downgrades(nil, New(valid())); got != nil {
 		t.Errorf("of a new cluster: %v", got)
 	}
 }

@@ -20,9 +20,10 @@ type Warning struct {
 func (w Warning) String() string { return w.Field.String() + " " + w.Text }
 
 // Warnings tells of fields of a valid TidbCluster that will not have the effect
-// that they seem to have. old is the TidbCluster before the change, nil where it
-// is a new one.
-func Warnings(old, tc *v1alpha1.TidbCluster) []Warning {
+// that they seem to have. old is the cluster before the change, nil where it is a new
+// one.
+func Warnings(old *Cluster, c Cluster) []Warning {
+	tc := c.Written
 	warnings := annotationWarnings(tc)
 	at := field.NewPath("spec")
 	for _, k := range Kinds() {
@@ -49,8 +50,8 @@ func Warnings(old, tc *v1alpha1.TidbCluster) []Warning {
 			}
 		}
 	}
-	warnings = append(warnings, asleep(old, tc)...)
-	return append(warnings, persisted(old, tc)...)
+	warnings = append(warnings, asleep(old, c)...)
+	return append(warnings, persisted(old, c)...)
 }
 
 // ofPDService tells of what PD's Service does not follow, neither here nor under
@@ -75,11 +76,10 @@ func ofPDService(tc *v1alpha1.TidbCluster) []Warning {
 
 // asleep tells of a change of components that are suspended: it is done as soon
 // as it is written, and nothing is to be seen of it.
-func asleep(old, tc *v1alpha1.TidbCluster) []Warning {
-	if old == nil {
+func asleep(was *Cluster, is Cluster) []Warning {
+	if was == nil {
 		return nil
 	}
-	was, is := New(old), New(tc)
 	var changed []string
 	for _, k := range was.Suspended() {
 		if slices.Contains(is.Suspended(), k) && !reflect.DeepEqual(said(was.Source, k), said(is.Source, k)) {
@@ -106,12 +106,11 @@ func said(tc *v1alpha1.TidbCluster, k Kind) any {
 
 // persisted tells of settings that PD has taken from its file when the cluster
 // was made, and since then keeps by itself.
-func persisted(old, tc *v1alpha1.TidbCluster) []Warning {
-	if old == nil || old.Status.ClusterID == "" || old.Spec.PD == nil || tc.Spec.PD == nil {
+func persisted(old *Cluster, c Cluster) []Warning {
+	if old == nil || old.Source.Status.ClusterID == "" || old.Source.Spec.PD == nil || c.Source.Spec.PD == nil {
 		return nil
 	}
-	was, is := flat(New(old).Source.Spec.PD.Config.MP), flat(New(tc).Source.Spec.PD.Config.MP)
-	c := New(tc)
+	was, is := flat(old.Source.Spec.PD.Config.MP), flat(c.Source.Spec.PD.Config.MP)
 	var warnings []Warning
 	for _, key := range slices.Sorted(maps.Keys(is)) {
 		section, name, _ := strings.Cut(key, ".")

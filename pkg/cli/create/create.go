@@ -157,7 +157,7 @@ func (o options) cluster(namespace string) (*v1alpha1.TidbCluster, error) {
 		},
 	}
 	// All of it was given on the command line.
-	if errs := topology.Validate(tc); len(errs) > 0 {
+	if errs := topology.Validate(topology.New(tc)); len(errs) > 0 {
 		return nil, exit.Usagef("cluster %s/%s would not be valid: %w", namespace, o.name, errs.ToAggregate())
 	}
 	return tc, nil

@@ -30,7 +30,7 @@ func TestCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if errs := topology.Validate(tc); len(errs) > 0 {
+	if errs := topology.Validate(topology.New(tc)); len(errs) > 0 {
 		t.Error(errs)
 	}
 	if tc.Namespace != "db" || tc.Name != "basic" || tc.Spec.Version != "v8.1.0" {

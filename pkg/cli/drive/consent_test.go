@@ -78,7 +78,7 @@ func TestEffects(t *testing.T) {
 		{"data is discarded", plantest.New(3, 3, 2), discard, "the data of t-tikv-1, t-tikv-2 is given up for good"},
 		{"data is discarded, which has begun", discarded, discard, "the data of t-tikv-2 is given up for good"},
 	} {
-		p := prospect{request: c.request, wanted: c.cluster.Wanted, snapshot: c.cluster.Seen, plan: c.cluster.Decide()}
+		p := prospect{request: propose(c.request), wanted: c.cluster.Wanted, snapshot: c.cluster.Seen, plan: c.cluster.Decide()}
 		if got := strings.Join(p.effects(), "\n"); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
@@ -112,7 +112,7 @@ func TestConsent(t *testing.T) {
 		f.Args = []string{"upgrade", "t", "v8.1.1"}
 		cluster := newTemplate(plantest.New(1, 3, 2), topology.PD)
 		cluster.Wanted.Cluster.Namespace, cluster.Wanted.Cluster.Name = "db", "t"
-		p := prospect{request: Request{Action: "upgrade to v8.1.1"}, wanted: cluster.Wanted, snapshot: cluster.Seen, plan: cluster.Decide()}
+		p := prospect{request: proposal{Request: Request{Action: "upgrade to v8.1.1"}}, wanted: cluster.Wanted, snapshot: cluster.Seen, plan: cluster.Decide()}
 		err := p.consent(t.Context(), f, c.o)
 		if exit.Of(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: exit code %d, want %d: %v", c.name, exit.Of(err), c.code, err)

@@ -19,7 +19,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/report"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // upkeepAtOnce is how many small corrections are made at the same time: with
@@ -33,7 +32,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	defer cancel()
 	begun := time.Now()
 	r.Policy.Eviction = o.Eviction
-	p, asked, err := s.ask(ctx, f, o, r)
+	p, asked, err := s.ask(ctx, f, o, propose(r))
 	err = exit.Ended(ctx, err)
 	if o.DryRun {
 		p.warnings = append(p.warnings, p.foretold()...)
@@ -59,8 +58,8 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	case err != nil:
 	case o.DryRun:
 		err = p.tell(story, o)
-	case topology.New(r.Want).Paused:
-		err = r.kept()
+	case p.request.want.Paused:
+		err = p.request.kept()
 	default:
 		if err = conclude(s.converge(ctx, f, o, r.Policy, story)); err == nil {
 			err = s.replaced(ctx, r.Now, asked)
@@ -77,7 +76,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 
 // ask checks a request, asks the user for consent where it needs that, and writes
 // the intent, which it returns as it was written.
-func (s *Session) ask(ctx context.Context, f *factory.Factory, o Options, r Request) (prospect, *v1alpha1.TidbCluster, error) {
+func (s *Session) ask(ctx context.Context, f *factory.Factory, o Options, r proposal) (prospect, *v1alpha1.TidbCluster, error) {
 	p, err := s.check(ctx, r)
 	if err == nil {
 		err = p.consent(ctx, f, o)
@@ -85,17 +84,17 @@ func (s *Session) ask(ctx context.Context, f *factory.Factory, o Options, r Requ
 	if err != nil {
 		return p, nil, err
 	}
-	asked, err := s.write(ctx, r, o.DryRun)
+	asked, err := s.write(ctx, r.Request, o.DryRun)
 	return p, asked, err
 }
 
 // check holds a request against the cluster, and refuses what cannot or must
 // not be done before anything is changed.
-func (s *Session) check(ctx context.Context, r Request) (prospect, error) {
+func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 	if err := r.admit(); err != nil {
 		return prospect{}, err
 	}
-	want := topology.New(r.Want)
+	want := r.want
 	var found findings
 	var w plan.Wanted
 	var snap state.Snapshot
@@ -114,7 +113,7 @@ func (s *Session) check(ctx context.Context, r Request) (prospect, error) {
 		return prospect{}, err
 	}
 	w.Policy = r.Policy
-	problems, warnings := found.judge(r, want, snap)
+	problems, warnings := found.judge(r, snap)
 	back, err := retreats(ctx, s.Kube, r, snap)
 	if err != nil {
 		return prospect{}, err

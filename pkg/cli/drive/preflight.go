@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -100,16 +99,16 @@ func (f *findings) storage(ctx context.Context, kube kubernetes.Interface) {
 // judge tells what of the findings stands against a request, and what the user
 // should only know. A claim of a class that does not exist waits for ever; a
 // ConfigMap or a Secret may come later.
-func (f findings) judge(r Request, want topology.Cluster, snap state.Snapshot) (field.ErrorList, []string) {
+func (f findings) judge(p proposal, snap state.Snapshot) (field.ErrorList, []string) {
 	var problems field.ErrorList
 	var warnings []string
 	for _, ref := range f.missing {
 		switch {
 		case ref.Kind != topology.StorageClass:
 			warnings = append(warnings, fmt.Sprintf("%s: there is no %s %s in namespace %s; pods that need it wait until it is made",
-				ref.Field, ref.Kind, ref.Name, want.Namespace))
+				ref.Field, ref.Kind, ref.Name, p.want.Namespace))
 		case slices.Contains(f.volumes, ref.Name):
-		case f.known && (claims(want, snap, ref.Component) || !names(r.Now, ref)):
+		case f.known && (claims(p.want, snap, ref.Component) || !names(p.now, ref)):
 			problems = append(problems, &field.Error{
 				Type: field.ErrorTypeNotFound, Field: ref.Field.String(), BadValue: ref.Name,
 				Detail: "its claims would wait for ever: " + f.there(),
@@ -139,12 +138,12 @@ func claims(want topology.Cluster, snap state.Snapshot, k topology.Kind) bool {
 	return ok && (!set.Exists || set.Replicas < g.Size())
 }
 
-// names tells whether a TidbCluster has the same reference already.
-func names(tc *v1alpha1.TidbCluster, ref topology.Reference) bool {
-	if tc == nil {
+// names reports whether a cluster has the same reference already.
+func names(c *topology.Cluster, ref topology.Reference) bool {
+	if c == nil {
 		return false
 	}
-	return slices.ContainsFunc(topology.References(topology.New(tc)), func(r topology.Reference) bool {
+	return slices.ContainsFunc(topology.References(*c), func(r topology.Reference) bool {
 		return r.Name == ref.Name && r.Field.String() == ref.Field.String()
 	})
 }
@@ -164,9 +163,9 @@ func (r Request) unknown() []string {
 }
 
 // warnings are what the request alone tells, in words.
-func (r Request) warnings() []string {
-	all := slices.Clone(r.Warnings)
-	for _, w := range topology.Warnings(r.Now, r.Want) {
+func (p proposal) warnings() []string {
+	all := slices.Clone(p.Warnings)
+	for _, w := range topology.Warnings(p.now, p.want) {
 		all = append(all, w.String())
 	}
 	return all

@@ -77,7 +77,7 @@ func TestStorageClass(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			problems, warnings := found.judge(Request{Change: intent.Change{Now: tt.now, Want: tc}}, topology.New(tc), tt.seen)
+			problems, warnings := found.judge(propose(Request{Change: intent.Change{Now: tt.now, Want: tc}}), tt.seen)
 			if (len(problems) > 0) != tt.refused || (len(warnings) > 0) != tt.warned {
 				t.Errorf("problems %v, warnings %v", problems, warnings)
 			}
@@ -109,7 +109,7 @@ func TestMissingSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problems, warnings := found.judge(Request{Change: intent.Change{Want: tc}}, topology.New(tc), state.Snapshot{})
+	problems, warnings := found.judge(propose(Request{Change: intent.Change{Want: tc}}), state.Snapshot{})
 	if len(problems) > 0 || len(warnings) != 2 ||
 		!strings.HasPrefix(warnings[0], "spec.tikv.envFrom[0].secretRef.name: there is no Secret gone in namespace db") ||
 		!strings.HasPrefix(warnings[1], "spec.tidb.bootstrapSQLConfigMapName: there is no ConfigMap sql") {
@@ -131,7 +131,7 @@ func TestUnreadable(t *testing.T) {
 // TestWarnings: the verb's own come first.
 func TestWarnings(t *testing.T) {
 	tc := basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.PreferIPv6 = true })
-	got := Request{Change: intent.Change{Want: tc}, Warnings: []string{"by the verb"}}.warnings()
+	got := propose(Request{Change: intent.Change{Want: tc}, Warnings: []string{"by the verb"}}).warnings()
 	if len(got) != 2 || got[0] != "by the verb" || !strings.HasPrefix(got[1], "spec.preferIPv6 ") {
 		t.Errorf("%q", got)
 	}

@@ -8,12 +8,11 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // prospect is a request held against the cluster as it is.
 type prospect struct {
-	request  Request
+	request  proposal
 	wanted   plan.Wanted
 	snapshot state.Snapshot
 	plan     plan.Plan
@@ -85,8 +84,8 @@ func (p prospect) changes(g plan.Group) string {
 		return fmt.Sprintf("%s of %s", members(g.Replicas), g.Version)
 	}
 	var parts []string
-	if p.request.Now != nil {
-		if old, ok := topology.New(p.request.Now).Group(g.Kind); ok && old.Version != g.Version {
+	if p.request.now != nil {
+		if old, ok := p.request.now.Group(g.Kind); ok && old.Version != g.Version {
 			parts = append(parts, fmt.Sprintf("%s to %s", old.Version, g.Version))
 		}
 	}

@@ -39,7 +39,7 @@ func held(c *plantest.Cluster, r Request, p plan.Plan) prospect {
 	for i := range c.Wanted.Groups {
 		c.Wanted.Groups[i].Version = "v8.1.1"
 	}
-	return prospect{request: r, wanted: c.Wanted, snapshot: c.Seen, plan: p}
+	return prospect{request: propose(r), wanted: c.Wanted, snapshot: c.Seen, plan: p}
 }
 
 func TestPreview(t *testing.T) {

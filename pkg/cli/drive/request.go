@@ -38,35 +38,58 @@ type Request struct {
 	Blind bool
 }
 
+// proposal is a request as it is judged: with the defaults of both TidbClusters, which
+// are filled in here and nowhere else in this package.
+type proposal struct {
+	Request
+	now  *topology.Cluster // nil: there is none
+	want topology.Cluster
+}
+
+func propose(r Request) proposal {
+	p := proposal{Request: r}
+	if r.Now != nil {
+		now := topology.New(r.Now)
+		p.now = &now
+	}
+	switch r.Want {
+	case nil: // the verb refuses
+	case r.Now:
+		p.want = *p.now
+	default:
+		p.want = topology.New(r.Want)
+	}
+	return p
+}
+
 // admit refuses what the two TidbClusters alone tell cannot or must not be done:
 // everything that is wrong at once, so that nobody has to come back for the next
 // error.
-func (r Request) admit() error {
-	if r.Refusal != nil {
-		return r.Refusal
+func (p proposal) admit() error {
+	if p.Refusal != nil {
+		return p.Refusal
 	}
-	want := topology.New(r.Want)
-	problems, verdict := topology.Validate(r.Want), "is not valid"
+	want := p.want
+	problems, verdict := topology.Validate(want), "is not valid"
 	if len(problems) == 0 {
 		verdict = "cannot become that"
 	}
-	problems = append(problems, topology.ValidateUpdate(r.Now, r.Want)...)
+	problems = append(problems, topology.ValidateUpdate(p.now, want)...)
 	switch {
 	case want.Deleting:
 		return exit.Refusef("%s is being deleted, so nothing was changed", title(want))
 	case len(problems) > 0:
 		return refuse(want, verdict, lines(problems))
-	case want.Paused && !r.Keep:
+	case want.Paused && !p.Keep:
 		return exit.With(exit.Paused, fmt.Errorf(`%s is paused, so nothing was changed; %s`, title(want), unpause(want)))
 	}
 	return nil
 }
 
 // kept is the end of a request that was written to a paused cluster.
-func (r Request) kept() error {
-	want := topology.New(r.Want)
+func (p proposal) kept() error {
 	return exit.With(exit.Paused, fmt.Errorf("%s is paused: what is wanted was written, and nothing else was done; %s",
-		title(want), unpause(want)))
+		title(p.want), unpause(p.want)))
 }
 
 func unpause(c topology.Cluster) string {
@@ -74,30 +97,29 @@ func unpause(c topology.Cluster) string {
 }
 
 // allow refuses what the state of the cluster tells must not be done.
-func (r Request) allow(w plan.Wanted, snap state.Snapshot) error {
+func (p proposal) allow(w plan.Wanted, snap state.Snapshot) error {
 	var problems []string
 	for _, g := range plan.Refusals(component.Profiles(), w, snap) {
 		problems = append(problems, g.String()+"; "+g.Unblock)
 	}
-	if reason := r.shrinks(w, snap); reason != "" {
+	if reason := p.shrinks(w, snap); reason != "" {
 		problems = append(problems, reason)
 	}
 	if len(problems) > 0 {
 		return refuse(w.Cluster, "cannot become that", problems)
 	}
-	return r.seeing(w.Cluster, snap)
+	return p.seeing(w.Cluster, snap)
 }
 
 // shrinks says what speaks against taking a volume's size back, "" when nothing
 // does: a volume that was asked to grow, by a run that did not get as far as the
 // StatefulSet, cannot become smaller again. One that nobody has asked can.
-func (r Request) shrinks(w plan.Wanted, snap state.Snapshot) string {
-	if r.Now == nil {
+func (p proposal) shrinks(w plan.Wanted, snap state.Snapshot) string {
+	if p.now == nil {
 		return ""
 	}
-	now := topology.New(r.Now)
 	for _, g := range w.Groups {
-		before, _ := now.Group(g.Kind)
+		before, _ := p.now.Group(g.Kind)
 		for _, m := range snap.Groups[g.Kind].Running() {
 			for _, c := range m.Claims {
 				old, _ := before.Volume(c.Template)
@@ -114,11 +136,11 @@ func (r Request) shrinks(w plan.Wanted, snap state.Snapshot) string {
 
 // seeing refuses to change a cluster whose PD runs but does not answer: what is
 // safe is for PD to say. Going on with what is wanted already needs no leave.
-func (r Request) seeing(c topology.Cluster, snap state.Snapshot) error {
-	if snap.PD.Known() || r.Now == nil || r.Now.Status.ClusterID == "" || r.Write == nil || r.Blind {
+func (p proposal) seeing(c topology.Cluster, snap state.Snapshot) error {
+	if snap.PD.Known() || p.now == nil || p.Now.Status.ClusterID == "" || p.Write == nil || p.Blind {
 		return nil
 	}
-	if topology.New(r.Now).PDSuspended() && asleep(snap) {
+	if p.now.PDSuspended() && asleep(snap) {
 		return nil // nobody is there to harm
 	}
 	return exit.Refusef("PD of %s cannot be asked whether this is safe (%s), so nothing was changed; "+

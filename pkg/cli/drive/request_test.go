@@ -55,7 +55,7 @@ func TestAdmit(t *testing.T) {
 		{"from a version that is no release", Request{Change: intent.Change{Now: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Version = "nightly" }), Want: basic(same)}}, exit.OK, ""},
 		{"another component", Request{Change: intent.Change{Now: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.TiDB = nil }), Want: basic(same)}}, exit.OK, ""},
 	} {
-		wantRefusal(t, c.name, c.r.admit(), c.code, c.says)
+		wantRefusal(t, c.name, propose(c.r).admit(), c.code, c.says)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestAllow(t *testing.T) {
 		{"a claim was made larger by hand", Request{Change: intent.Change{Now: sized("10Gi"), Write: write}}, asked, exit.OK, ""},
 		{"a new cluster", Request{Change: intent.Change{Write: write}}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
 	} {
-		wantRefusal(t, c.name, c.r.allow(c.cluster.Wanted, c.cluster.Seen), c.code, c.says)
+		wantRefusal(t, c.name, propose(c.r).allow(c.cluster.Wanted, c.cluster.Seen), c.code, c.says)
 	}
 }
 

@@ -24,11 +24,11 @@ type retreat struct {
 }
 
 // retreats are the components that a request takes to an older release.
-func retreats(ctx context.Context, kube kubernetes.Interface, r Request, snap state.Snapshot) ([]retreat, error) {
+func retreats(ctx context.Context, kube kubernetes.Interface, p proposal, snap state.Snapshot) ([]retreat, error) {
 	var all []retreat
-	for _, d := range topology.Downgrades(r.Now, r.Want) {
+	for _, d := range topology.Downgrades(p.now, p.want) {
 		name := snap.Groups[d.Kind].Set.CurrentRevision
-		before, err := revision(ctx, kube, r.Now.Namespace, name, d.Kind)
+		before, err := revision(ctx, kube, p.want.Namespace, name, d.Kind)
 		if err != nil {
 			return nil, err
 		}

@@ -91,7 +91,8 @@ func TestRetreat(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			now, want := basic(func(*v1alpha1.TidbCluster) {}), basic(func(*v1alpha1.TidbCluster) {})
 			now.Spec.Version, want.Spec.Version = "v8.1.9", tt.to
-			for _, d := range topology.Downgrades(now, want) {
+			p := propose(Request{Change: intent.Change{Now: now, Want: want}})
+			for _, d := range topology.Downgrades(p.now, p.want) {
 				if d.Kind != tt.kind {
 					continue
 				}
@@ -142,7 +143,7 @@ func TestRetreats(t *testing.T) {
 		"forbidden": {fails(apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))), "  ", false},
 		"broken":    {fails(errors.New("broken")), "", true},
 	} {
-		got, err := retreats(t.Context(), tt.kube, Request{Change: intent.Change{Now: now, Want: want}}, c.Seen)
+		got, err := retreats(t.Context(), tt.kube, propose(Request{Change: intent.Change{Now: now, Want: want}}), c.Seen)
 		if (err != nil) != tt.fail {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -155,7 +156,7 @@ func TestRetreats(t *testing.T) {
 		}
 	}
 	kube := fails(errors.New("nothing is to be read"))
-	if got, err := retreats(t.Context(), kube, Request{Change: intent.Change{Now: now, Want: now}}, c.Seen); err != nil || len(got) > 0 {
+	if got, err := retreats(t.Context(), kube, propose(Request{Change: intent.Change{Now: now, Want: now}}), c.Seen); err != nil || len(got) > 0 {
 		t.Errorf("without a downgrade: %v, %v", got, err)
 	}
 }
