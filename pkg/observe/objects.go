@@ -57,6 +57,17 @@ func (o objects) claimed(k topology.Kind) int {
 	return n
 }
 
+// give gives claims their volumes, by the claim's UID.
+func (o objects) give(volumes map[string]*state.Volume) {
+	for _, kind := range o.claims {
+		for _, claims := range kind {
+			for i := range claims {
+				claims[i].Volume = volumes[claims[i].UID]
+			}
+		}
+	}
+}
+
 // sort tells whose each object is.
 func (l Objects) sort(c topology.Cluster) objects {
 	seen := objects{

@@ -108,10 +108,12 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 		Removals:  seen.ledger.Removals,
 		Templates: seen.ledger.Templates,
 	}
-	var volumes errgroup.Group
-	volumes.Go(func() error { o.readVolumes(ctx, seen); return nil })
+	var volumes map[string]*state.Volume
+	var reads errgroup.Group
+	reads.Go(func() error { volumes = o.readVolumes(ctx, seen); return nil })
 	base := o.base(ctx, c, seen)
-	_ = volumes.Wait()
+	_ = reads.Wait()
+	seen.give(volumes)
 	snap.PD = base.state
 	o.history.leading(&snap.PD, seen.started(c, snap.PD.Leader), snap.At)
 	if snap.PD.ClusterID == 0 {

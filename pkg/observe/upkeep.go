@@ -111,13 +111,16 @@ func (e *extras) gaps() []state.Gap {
 	return append(e.volumes.gaps(), e.nodes.gaps()...)
 }
 
-// readVolumes reads the volumes of all bound claims, at once.
-func (o *Observer) readVolumes(ctx context.Context, seen objects) {
+// readVolumes reads the volumes of all bound claims, at once, by the claim's UID. The
+// claims themselves get them later: PD is asked meanwhile, and what it is asked depends
+// on the claims.
+func (o *Observer) readVolumes(ctx context.Context, seen objects) map[string]*state.Volume {
 	if o.extras == nil {
-		return
+		return nil
 	}
 	now := o.now()
-	bound := map[string]bool{}
+	volumes, bound := map[string]*state.Volume{}, map[string]bool{}
+	var mu sync.Mutex
 	var all errgroup.Group
 	all.SetLimit(atOnce)
 	for _, kind := range seen.claims {
@@ -130,9 +133,12 @@ func (o *Observer) readVolumes(ctx context.Context, seen objects) {
 				}
 				bound[c.UID] = true
 				all.Go(func() error {
-					c.Volume = o.extras.volumes.recall(now, c.UID, func() (*state.Volume, *state.Gap, error) {
+					v := o.extras.volumes.recall(now, c.UID, func() (*state.Volume, *state.Gap, error) {
 						return o.readVolume(ctx, name, c)
 					})
+					mu.Lock()
+					defer mu.Unlock()
+					volumes[c.UID] = v
 					return nil
 				})
 			}
@@ -140,6 +146,7 @@ func (o *Observer) readVolumes(ctx context.Context, seen objects) {
 	}
 	_ = all.Wait()
 	o.extras.volumes.keep(func(uid string, _ *state.Volume) bool { return bound[uid] })
+	return volumes
 }
 
 func (o *Observer) readVolume(ctx context.Context, name string, c *state.Claim) (*state.Volume, *state.Gap, error) {

@@ -73,7 +73,7 @@ func (o *tended) volumes(t *testing.T, claims ...corev1.PersistentVolumeClaim) [
 	t.Helper()
 	l := Objects{Claims: pointers(claims)}
 	seen := l.sort(basic)
-	o.readVolumes(t.Context(), seen)
+	seen.give(o.readVolumes(t.Context(), seen))
 	var out []*state.Volume
 	for n := range len(claims) {
 		out = append(out, seen.claims[topology.TiKV][n][0].Volume)
