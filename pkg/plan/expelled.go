@@ -1,13 +1,25 @@
 package plan
 
-import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+import (
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
 
 // expelled reports whether a voter does not serve because PD has let go of it: PD
 // answers and does not know it, it has run, and the template is not the reason, since
-// another member serves with it. Only new data helps such a member; one whose claim is
-// being deleted gets it with the next pod.
+// another member serves with it, or its claim says that PD knew it once. Only new data
+// helps such a member; one whose claim is being deleted gets it with the next pod.
 func (sc Scene) expelled(p Profile, m state.Member) bool {
-	return p.Voters && m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran && going(m) == "" && sc.vouched(m)
+	return p.Voters && m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran && going(m) == "" &&
+		(sc.vouched(m) || wasKnown(p, m))
+}
+
+// wasKnown reports whether upkeep has labelled a claim of a member with its id in the
+// database. A new claim has no such label before its member has joined, so a template
+// that fails cannot have a member given new data again and again.
+func wasKnown(p Profile, m state.Member) bool {
+	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return c.Identity.Labels[p.IDLabel] != "" })
 }
 
 // vouched reports whether another member serves with the revision of a member's pod.

@@ -313,7 +313,7 @@ func (sc Scene) spared(p Profile, m state.Member, since time.Time) string {
 	case doomed(m):
 		return "it is being removed"
 	}
-	if why := sc.inRollout(m); why != "" {
+	if why := sc.inRollout(m); why != "" && !sc.expelled(p, m) {
 		return why
 	}
 	if why := p.Failover.Spare(sc, m, sc.Policy.Failover.Now); why != "" {

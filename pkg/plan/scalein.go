@@ -93,10 +93,10 @@ func (sc Scene) missing(except state.Member) verdict {
 	return down(sc, peers, &except)
 }
 
-// recall brings back the next member whose pod somebody else has taken away, by
-// lowering the replicas past us, while the database counts on it and its data is
-// there. With several such stores regions may have no quorum, and so may PD with
-// such voters: nothing can be moved off them before they run again. One that is not
+// recall brings back members whose pods somebody else has taken away, by lowering the
+// replicas past us, one after the other, while the database counts on them and their
+// data is there. With several such stores regions may have no quorum, and so may PD
+// with such voters: nothing can be moved off them before they run again. Who is not
 // wanted leaves afterwards as any other does. What this tool removes is marked before
 // its pod goes, so it is not brought back, unless PD lacks it after all: it may have
 // joined in that very moment.
@@ -105,25 +105,51 @@ func (sc Scene) recall(p Profile) verdict {
 	if have >= len(sc.Got.Members) {
 		return verdict{}
 	}
-	m := sc.Got.Members[have]
-	counted := sc.returns(p, m) && (alive(m) || sc.All.PD.Leaderless)
-	lacking := p.Voters && len(m.Claims) > 0 && m.Database.Presence == state.Unknown && sc.inquorate()
+	beyond := sc.Got.Members[have:]
 	terminating := func(c state.Claim) bool { return c.Terminating }
-	if !counted && !lacking || slices.ContainsFunc(m.Claims, terminating) {
+	counted := alive(beyond[0]) && sc.returns(p, beyond[0])
+	if slices.ContainsFunc(beyond[0].Claims, terminating) || !counted && !sc.misses(p, beyond) {
 		return verdict{}
 	}
 	return act(Resize{Component: p.Kind, From: have, To: have + 1})
 }
 
-// inquorate: PD has no leader, though all of its members here have run for a while.
-// Some that it counts on must be elsewhere.
-func (sc Scene) inquorate() bool {
-	for _, m := range sc.Got.Running() {
-		if m.Pod == nil || m.Pod.Started.IsZero() || sc.All.At.Sub(m.Pod.Started) < settling {
+// misses reports whether PD cannot do without some of its members that have no pods. A
+// StatefulSet has no gaps, so those below such a member come before it, whatever has
+// become of their data.
+func (sc Scene) misses(p Profile, beyond []state.Member) bool {
+	if !p.Voters {
+		return false
+	}
+	pd := sc.All.PD
+	tried, running := sc.tried()
+	unheard := tried && !running && pd.Problem != "" && pd.ClusterID != 0
+	return slices.ContainsFunc(beyond, func(m state.Member) bool {
+		switch {
+		case len(m.Claims) == 0 || m.Database.Presence != state.Unknown:
 			return false
+		case pd.Leaderless:
+			return tried || sc.returns(p, m)
+		}
+		return unheard && sc.returns(p, m)
+	})
+}
+
+// tried reports whether all members here have had a while to show what they can do, and
+// whether any of them runs. If PD has no leader then, or none runs who could be asked,
+// some that it counts on must be elsewhere. Those that crash again and again, for want
+// of data perhaps, have shown it.
+func (sc Scene) tried() (all, running bool) {
+	for _, m := range sc.Got.Running() {
+		switch {
+		case sc.loops(m):
+		case m.Pod == nil || m.Pod.Started.IsZero() || sc.All.At.Sub(m.Pod.Started) < settling:
+			return false, false
+		default:
+			running = true
 		}
 	}
-	return sc.All.PD.Leaderless
+	return true, running
 }
 
 // leftovers deals with members beyond the StatefulSet's replicas: pods that are

@@ -117,6 +117,20 @@ func TestRecalled(t *testing.T) {
 		c.Blind()
 		c.Seen.PD.Leaderless = true
 	}
+	unasked := func(c *plantest.Cluster, _ []*state.Member) {
+		c.Blind()
+		c.Seen.PD.ClusterID = 7
+	}
+	marked := func(_ *plantest.Cluster, taken []*state.Member) {
+		for _, m := range taken {
+			m.Claims[0].Marked = true
+		}
+	}
+	looping := func(c *plantest.Cluster, member string) {
+		p := c.Member(member).Pod
+		p.Ready, p.Started, p.Restarts = false, time.Time{}, 9
+		p.Last = state.Run{Started: plantest.Now.Add(-70 * time.Second), Ended: plantest.Now.Add(-time.Minute)}
+	}
 	plantest.Table(t, "recalled", []plantest.Case{
 		{Name: "stores that are not wanted", Cluster: lowered(tikv, 4, 4)},
 		{Name: "stores of which the first is Offline", Cluster: lowered(tikv, 4, 4, first(func(m *state.Member) { m.Database.State = state.StoreOffline }))},
@@ -133,11 +147,24 @@ func TestRecalled(t *testing.T) {
 		{Name: "voters without whom there is no quorum", Cluster: lowered(pd, 2, 1, leaderless)},
 		{Name: "a voter, while PD cannot be asked", Cluster: lowered(pd, 2, 1, func(c *plantest.Cluster, _ []*state.Member) { c.Blind() })},
 		{Name: "a voter that was marked, without a quorum", Cluster: lowered(pd, 2, 1, leaderless, first(func(m *state.Member) { m.Claims[0].Marked = true }))},
-		{Name: "a voter that was marked, without a quorum, and another has only just started", Cluster: lowered(pd, 2, 1, leaderless, func(c *plantest.Cluster, taken []*state.Member) {
-			taken[0].Claims[0].Marked, c.Member("t-pd-0").Pod.Started = true, plantest.Now.Add(-time.Minute)
+		{Name: "a voter that was marked, without a quorum, and another has only just started", Cluster: lowered(pd, 2, 1, leaderless, marked, func(c *plantest.Cluster, _ []*state.Member) {
+			c.Member("t-pd-0").Pod.Started = plantest.Now.Add(-time.Minute)
 		})},
-		{Name: "a voter that was marked, and another crashes", Cluster: lowered(pd, 2, 1, leaderless, func(c *plantest.Cluster, taken []*state.Member) {
-			taken[0].Claims[0].Marked, c.Member("t-pd-0").Pod.Started = true, time.Time{}
+		{Name: "a voter that was marked, and another has crashed", Cluster: lowered(pd, 2, 1, leaderless, marked, func(c *plantest.Cluster, _ []*state.Member) {
+			c.Member("t-pd-0").Pod.Started = time.Time{}
+		})},
+		{Name: "a voter that was marked, and another crashes again and again, for want of data", Cluster: lowered(pd, 2, 1, leaderless, marked, func(c *plantest.Cluster, _ []*state.Member) {
+			looping(c, "t-pd-0")
+		})},
+		{Name: "a voter beyond one that has no data", Cluster: lowered(pd, 2, 1, leaderless, first(func(m *state.Member) { m.Claims = nil }))},
+		{Name: "a voter beyond one whose claim is going", Cluster: lowered(pd, 2, 1, leaderless, first(func(m *state.Member) { m.Claims[0].Terminating = true }))},
+		{Name: "voters of which nobody runs who could be asked", Cluster: lowered(pd, 0, 3, unasked, first(func(m *state.Member) { m.Claims[0].Marked = true }))},
+		{Name: "voters of which only one runs that crashes for want of data", Cluster: lowered(pd, 1, 1, unasked, func(c *plantest.Cluster, _ []*state.Member) {
+			looping(c, "t-pd-0")
+		})},
+		{Name: "voters of which only one crashes, and PD was never there", Cluster: lowered(pd, 1, 1, unasked, func(c *plantest.Cluster, _ []*state.Member) {
+			looping(c, "t-pd-0")
+			c.Seen.PD.ClusterID = 0
 		})},
 		{Name: "a voter that was marked, while PD cannot be asked", Cluster: lowered(pd, 2, 1, func(c *plantest.Cluster, taken []*state.Member) {
 			c.Blind()

@@ -153,7 +153,7 @@
 //   - paused: no step at all while the user wants none, and the engine was shown so.
 //   - failover: nobody is given up who serves, served less than the period ago, or
 //     has a pod of the revision that is being rolled out, unless another member
-//     served with it when the engine looked; and who was given up is
+//     served with it when the engine looked, or PD had let go of the member before; and who was given up is
 //     removed only while it does not serve. Such a removal takes nothing from the others, so
 //     "peer-down" and "wanted" do not hold for it.
 //   - told: where nothing changes for twenty minutes, something that is waited for says

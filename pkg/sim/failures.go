@@ -128,6 +128,9 @@ func (w *World) judgeFailedPod(k kind, i int, p *pod, say sayer) {
 		say("failover", "its pod was made %s ago", time.Duration(w.t-p.made)*time.Second)
 	}
 	set := &w.sets[k]
+	if w.gone(k, i) && w.seen.gone[k][i] {
+		return // the database has let go of it, so that it serves with no revision
+	}
 	if p.revision == set.update && w.seen.revision[k][i] == set.update && w.rolls(k) && set.observed == set.generation && !w.vouched(k, i) {
 		say("failover", "its pod is of revision %s, which is being rolled out", set.update)
 	}

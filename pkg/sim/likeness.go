@@ -25,15 +25,29 @@ type labelled struct {
 func (t *likeness) labels(i int, name string, cluster, id uint64) state.Identity {
 	l := &t.members[i]
 	if l.is.Labels == nil || l.cluster != cluster || l.id != id {
-		text := strconv.FormatUint(id, 10)
 		of := map[string]string{topology.LabelPodName: name}
 		l.cluster, l.id = cluster, id
 		l.is = state.Identity{Annotations: of, Labels: map[string]string{
 			topology.LabelPodName: name, topology.LabelClusterID: strconv.FormatUint(cluster, 10),
-			topology.LabelMemberID: text, topology.LabelStoreID: text,
 		}}
+		if text := strconv.FormatUint(id, 10); id != 0 {
+			l.is.Labels[topology.LabelMemberID], l.is.Labels[topology.LabelStoreID] = text, text
+		}
 	}
 	return l.is
+}
+
+// knownAs is the id that the objects of a member are labelled with. A claim keeps the
+// last one that PD has told, also when PD does not know the member any more.
+func (w *World) knownAs(k kind, i int, id uint64) uint64 {
+	c := w.claims[k][i]
+	if c == nil {
+		return id
+	}
+	if id != 0 {
+		c.label = id
+	}
+	return c.label
 }
 
 // sizes are those of a StatefulSet's claim templates.

@@ -211,7 +211,7 @@ func (w *World) observeGroup(k kind) state.Group {
 		m := &g.Members[i]
 		m.Kind, m.Ordinal, m.Name = kinds[k], i, w.names[k][i]
 		m.Database = w.observeDatabase(k, i)
-		labels := w.likeness[k].labels(i, m.Name, w.tellsID(), m.Database.ID)
+		labels := w.likeness[k].labels(i, m.Name, w.tellsID(), w.knownAs(k, i, m.Database.ID))
 		if p := w.pods[k][i]; p != nil {
 			m.Pod = &pods[i]
 			w.observePod(p, m.Pod)

@@ -89,6 +89,7 @@ type claim struct {
 	marked  bool
 	goneAt  int64  // never unless it is terminating
 	data    uint64 // the PD member or the store that the data belongs to, 0 while empty
+	label   uint64 // the member or the store that it is labelled with
 	lost    bool   // it is bound to a host that is lost for good
 
 	requested, capacity int   // in Gi

@@ -63,3 +63,55 @@ func TestVoterThatJoinsWhenItIsTakenAway(t *testing.T) {
 	fine(t, w)
 	tellsInOrder(t, w, "scale PD from 1 to 2", "remove PD member basic-pd-1", "scale PD from 2 to 1")
 }
+
+// Somebody scales PD to one member, while another one is made anew: its claim is gone,
+// and there is one above it that is needed for a quorum. A StatefulSet has no gaps, so
+// both come back. (seeds 60002082, 1795346787676)
+func TestVoterTakenAwayBeyondAGap(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
+	w.expel(w.claims[pd][1].data)
+	w.lower(pd, 1)
+	w.Pass(60)
+	w.claims[pd][1] = nil
+	fine(t, w)
+	tellsInOrder(t, w, "scale PD from 1 to 2", "scale PD from 2 to 3")
+}
+
+// All members of PD here are scaled away, and the first of them is one that PD has let go
+// of. Nobody is left who could be asked what its claim holds. (seeds 1795346787647,
+// 1795346793859)
+func TestAllVotersTakenAway(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Elsewhere: 2})
+	w.expel(w.claims[pd][0].data)
+	w.claims[pd][0].marked = true
+	w.lower(pd, 0)
+	w.Pass(60)
+	fine(t, w)
+	tellsInOrder(t, w, "scale PD from 0 to 1", "scale PD from 1 to 2")
+}
+
+// A member of PD crashes again and again, for it has no data and there is no leader to
+// let it join. The one whose vote is lacking was scaled away, and its claim is marked.
+// (seed 1795346785057)
+func TestVoterTakenAwayWhileAnotherHasNoData(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
+	w.expel(w.claims[pd][0].data)
+	w.claims[pd][2].marked = true
+	w.lower(pd, 0)
+	w.Pass(60)
+	w.claims[pd][0] = nil
+	w.lower(pd, 2)
+	fine(t, w)
+	tellsInOrder(t, w, "scale PD from 2 to 3")
+}
+
+// The mark on the claim of a voter that PD has let go of is lost, as it is when PD cannot
+// be asked while it is suspended, and a rollout has reached its pod. The rollout waits for
+// it, and it cannot come back with the data that it has. (seeds 1795500022437, 70002396)
+func TestVoterLetGoOfInARollout(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true})
+	w.Upgrade("v2", topology.PD)
+	w.OnStep("restart basic-pd-2", func() { w.expel(w.claims[pd][2].data) })
+	fine(t, w)
+	tellsInOrder(t, w, "give up basic-pd-2", "delete left-over claim pd-basic-pd-2", "restart basic-pd-1")
+}
