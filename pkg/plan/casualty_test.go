@@ -78,11 +78,18 @@ func TestRecords(t *testing.T) {
 			failing(func(c *plantest.Cluster) { lost(c, time.Hour, "t-pd-1") }, discard("t-pd-1")),
 			[]plan.Step{plan.RecordFailure{Component: pd, Member: "t-pd-1", ID: 102, Name: "t-pd-1", Claims: []string{"claim-pd-1"}}},
 		},
-		"a store":                                     {failing(lostStore), store(2, "t-tikv-1", "claim-tikv-1", false)},
-		"a store and its data":                        {failing(lostStore, discard("t-tikv-1")), store(2, "t-tikv-1", "claim-tikv-1", true)},
-		"the data of another store":                   {failing(lostStore, discard("t-tikv-2")), store(2, "t-tikv-1", "claim-tikv-1", false)},
-		"two stores, one after the other":             {failing(lostStore, func(c *plantest.Cluster) { lost(c, time.Hour, "t-tikv-2") }), store(2, "t-tikv-1", "claim-tikv-1", false)},
-		"its data after all":                          {failing(lostStore, gave, discard("t-tikv-1")), store(2, "t-tikv-1", "claim-tikv-1", true)},
+		"a store":                         {failing(lostStore), store(2, "t-tikv-1", "claim-tikv-1", false)},
+		"a store and its data":            {failing(lostStore, discard("t-tikv-1")), store(2, "t-tikv-1", "claim-tikv-1", true)},
+		"the data of another store":       {failing(lostStore, discard("t-tikv-2")), store(2, "t-tikv-1", "claim-tikv-1", false)},
+		"two stores, one after the other": {failing(lostStore, func(c *plantest.Cluster) { lost(c, time.Hour, "t-tikv-2") }), store(2, "t-tikv-1", "claim-tikv-1", false)},
+		"its data after all":              {failing(lostStore, gave, discard("t-tikv-1")), store(2, "t-tikv-1", "claim-tikv-1", true)},
+		"its data, while PD does not speak of stores": {failing(lostStore, gave, discard("t-tikv-1"), func(c *plantest.Cluster) {
+			c.Member("t-tikv-1").Database = state.Database{}
+		}), nil},
+		"its data, when PD has missed one heartbeat": {failing(lostStore, gave, discard("t-tikv-1"), func(c *plantest.Cluster) {
+			m := c.Member("t-tikv-1")
+			m.Pod.Ready, m.Pod.Started = true, plantest.Now.Add(-time.Minute)
+		}), nil},
 		"the data of a store that is back":            {failing(gave, discard("t-tikv-1")), nil},
 		"its data, in a run that may not give up any": {with(lostStore, gave, discard("t-tikv-1")), nil},
 		"its data, given up before": {failing(lostStore, func(c *plantest.Cluster) {

@@ -152,9 +152,11 @@ func (sc Scene) neverJoined(p Profile, m state.Member) bool {
 		sc.All.At.Sub(m.Pod.Started) >= settling
 }
 
-// peersMissing waits for the peers of a member that is to be restarted.
+// peersMissing waits for the peers of a member that is to be restarted. A store whose
+// pod somebody has taken away past us is one, too: PD counts on it, and regions may have
+// no quorum without both.
 func (sc Scene) peersMissing(p Profile, m state.Member) verdict {
-	v := down(sc, sc.Got.Running(), &m)
+	v := down(sc, slices.Concat(sc.Got.Running(), sc.taken(p)), &m)
 	v.gates = slices.DeleteFunc(v.gates, func(g Gate) bool {
 		o, _ := sc.Got.Member(g.Member)
 		if o.Pod == nil || o.Pod.Terminating || sc.loops(o) {
@@ -165,13 +167,24 @@ func (sc Scene) peersMissing(p Profile, m state.Member) verdict {
 	return v
 }
 
+// taken are members beyond the replicas whose data the database counts on. Those that
+// vote are counted where a quorum is.
+func (sc Scene) taken(p Profile) []state.Member {
+	if p.Voters || p.Stateless || sc.Got.Set.Replicas >= len(sc.Got.Members) {
+		return nil
+	}
+	beyond := slices.Clone(sc.Got.Members[sc.Got.Set.Replicas:])
+	return slices.DeleteFunc(beyond, func(m state.Member) bool { return !alive(m) })
+}
+
 // servesUnready reports whether a member serves though Kubernetes calls it NotReady:
 // the database and its own port say so, and Kubernetes has had time to notice. Where
 // a readiness probe is what is wrong, all members are so, and they would wait for
-// each other for ever.
+// each other for ever. A process that has just started answers before it serves, and
+// its pod may be NotReady since long before that.
 func (sc Scene) servesUnready(m state.Member) bool {
 	return !m.Pod.Ready && m.Database.Healthy && m.Database.Answer == state.Answered &&
-		sc.All.At.Sub(m.Pod.Since) >= settling
+		sc.All.At.Sub(later(m.Pod.Since, m.Pod.Started)) >= settling
 }
 
 // refuses reports whether a server has a Ready pod and a status port that has refused

@@ -149,6 +149,20 @@ func TestOrdinaryPath(t *testing.T) {
 				unready(c.Member(name), 2*m).Database.Answer = state.Answered
 			}
 		})},
+		{Name: "a peer's host is back: its new process answers, and is NotReady since long before", Cluster: with(func(c *plantest.Cluster) {
+			m := unready(c.Roll(tidb).Member("t-tidb-0"), 5*m)
+			m.Pod.Started, m.Database.Answer = plantest.Now.Add(-119*s), state.Answered
+		})},
+		{Name: "the same, after two minutes", Cluster: with(func(c *plantest.Cluster) {
+			m := unready(c.Roll(tidb).Member("t-tidb-0"), 5*m)
+			m.Pod.Started, m.Database.Answer = plantest.Now.Add(-120*s), state.Answered
+		})},
+		{Name: "a store that was taken away past us is missing, and the next one is silent", Cluster: rollTiKV(func(c *plantest.Cluster) {
+			silent(c, "t-tikv-3", 5*m)
+			taken := c.Add(tikv)
+			taken.Claims, taken.Database.State, taken.Database.Since = nil, state.StoreDisconnected, plantest.Now.Add(-m)
+			c.Evicting("t-tikv-3", m, 0)
+		})},
 		{Name: "Kubernetes hears from no host, and nobody can be asked", Cluster: rollTiKV(func(c *plantest.Cluster) {
 			for _, name := range []string{"t-tikv-0", "t-tikv-1", "t-tikv-2", "t-tikv-3"} {
 				unready(c.Member(name), time.Hour).Database.Answer = state.NoAnswer

@@ -203,8 +203,10 @@ func besides(failing, gates []Gate) []Gate {
 	return append(failing, others...)
 }
 
+// discards reports whether the data of a member that was given up is to go for good. A
+// member that nobody can be asked about may serve again by now.
 func (sc Scene) discards(p Profile, c Casualty, m state.Member) bool {
-	return p.Failover.Keeps && c.Record != nil && !c.Record.Discarded && !m.Up() && m.Database.Answer != state.Answered &&
+	return p.Failover.Keeps && c.Record != nil && !c.Record.Discarded && !m.Up() && sc.SurelyDown(m) &&
 		slices.Contains(sc.Policy.Failover.Discard, m.Name)
 }
 

@@ -23,6 +23,21 @@ func forgotten(name string) func(c *plantest.Cluster) {
 	}
 }
 
+// awaited: PD has added a member that has not started, and somebody has taken its pod
+// away since.
+func awaited(c *plantest.Cluster) {
+	m := c.Add(pd)
+	m.Database.Unstarted, m.Database.Name, m.Claims[0].Marked = true, "", true
+	c.Seen.PD.Members++
+}
+
+// waitsToJoin: a member of PD has new data.
+func waitsToJoin(c *plantest.Cluster) {
+	c.Down(time.Hour, "t-pd-1")
+	c.Member("t-pd-1").Database = state.Database{Presence: state.Absent}
+	c.Seen.PD.Members--
+}
+
 func TestGuardsOfScaling(t *testing.T) {
 	ordered := func(c *plantest.Cluster) { c.Set(tikv, func(s *state.Set) { s.Ordered = true }) }
 	more := func(change func(c *plantest.Cluster, m *state.Member)) *plantest.Cluster {
@@ -95,10 +110,37 @@ func TestGuardsOfScaling(t *testing.T) {
 			m.Database.State, m.Claims[0].Marked = state.StoreTombstone, true
 			c.Add(tikv)
 		})},
+		{Name: "in: a voter that PD waits for has no pod, and another one waits for PD to let it join", Cluster: with(awaited, waitsToJoin)},
+		{Name: "in: the same, but it has started", Cluster: with(awaited, waitsToJoin, func(c *plantest.Cluster) {
+			c.Member("t-pd-3").Database.Unstarted = false
+		})},
 		{Name: "in: a voter that nobody has seen, while the first one is down", Cluster: with(func(c *plantest.Cluster) {
 			c.Down(time.Minute, "t-pd-0").Set(pd, func(s *state.Set) { s.Replicas, s.Partition = 4, 4 })
 		})},
 	})
+}
+
+// between has a store fail with the new revision, and another one that is down with a
+// revision that Kubernetes gives to no pod any more.
+func between(ago time.Duration, changes ...func(p *state.Pod)) *plantest.Cluster {
+	return with(func(c *plantest.Cluster) {
+		c.Roll(tikv).Rolled(tikv, 0).Down(ago, "t-tikv-0", "t-tikv-3")
+		p := c.Member("t-tikv-3").Pod
+		p.Revision, p.Made = "v2-before", plantest.Now.Add(-ago)
+		for _, change := range changes {
+			change(p)
+		}
+	})
+}
+
+// looping has a container crash again and again since its pod was made.
+func looping(p *state.Pod) {
+	p.Restarts = 6
+	p.Last = state.Run{Started: plantest.Now.Add(-time.Minute), Ended: plantest.Now.Add(-50 * time.Second)}
+}
+
+func manually(c *plantest.Cluster) *plantest.Cluster {
+	return c.Set(tikv, func(s *state.Set) { s.Manual = true })
 }
 
 func TestGuardsOfRollout(t *testing.T) {
@@ -118,6 +160,13 @@ func TestGuardsOfRollout(t *testing.T) {
 			m := c.Member("t-tikv-3")
 			m.Database.State, m.Claims[0].Marked, m.Pod.Ran = state.StoreTombstone, true, false
 		})},
+		{Name: "a store fails with the new revision, the next one has no image of one in between", Cluster: between(10*time.Minute, func(p *state.Pod) { p.Ran = false })},
+		{Name: "the same, not for long", Cluster: between(10*time.Minute-time.Second, func(p *state.Pod) { p.Ran = false })},
+		{Name: "the same, where the user replaces pods", Cluster: manually(between(10*time.Minute, func(p *state.Pod) { p.Ran = false }))},
+		{Name: "the same, but it has run", Cluster: between(10*time.Minute, func(*state.Pod) {})},
+		{Name: "the same, and crashes again and again", Cluster: between(10*time.Minute, looping)},
+		{Name: "the same, and runs just now", Cluster: between(10*time.Minute, looping, func(p *state.Pod) { p.Started = plantest.Now.Add(-5 * time.Second) })},
+		{Name: "the same, of the revision that Kubernetes would give it again", Cluster: between(10*time.Minute, looping, func(p *state.Pod) { p.Revision = "v1" })},
 		{Name: "one fails with the new revision, and another one below is not ready", Cluster: with(func(c *plantest.Cluster) {
 			c.Set(tikv, func(s *state.Set) { s.Ordered = true }).Roll(tikv).Rolled(tikv, 3).Down(time.Minute, "t-tikv-3", "t-tikv-2", "t-tikv-0")
 		})},

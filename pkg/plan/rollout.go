@@ -56,11 +56,22 @@ func (sc Scene) worthTrying(p Profile, m state.Member) bool {
 	}
 	switch {
 	case !p.Voters || m.Database.Presence != state.Unknown:
-		return len(failing) == 0
+		return len(failing) == 0 || sc.hopeless(m)
 	case len(failing) == 0 && (m.Pod == nil || !m.Pod.Ready):
 		return true
 	}
 	return sc.deadlocked(failing)
+}
+
+// hopeless reports whether a member cannot be expected to serve as it is: its pod is of
+// a revision that Kubernetes would not give it again, and its container has not run for
+// long, or crashes again and again for that long. A restart takes nothing from it,
+// however others are with the update revision, which may have reasons of their own.
+func (sc Scene) hopeless(m state.Member) bool {
+	if m.Pod == nil || m.Pod.Revision == sc.Got.Set.CurrentRevision || !sc.Got.Outdated(m) {
+		return false
+	}
+	return Stopped(m) && (!m.Pod.Ran || sc.loops(m)) && sc.All.At.Sub(sc.asItIs(m)) >= patience
 }
 
 // goesNext reports whether nothing keeps a member from getting new data, or from

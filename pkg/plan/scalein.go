@@ -69,10 +69,15 @@ func (v verdict) waiting() bool {
 
 // worthless: nothing is lost with the member, because the database does not
 // count on it. It never joined, or has been let go of, or keeps no data and does
-// not serve.
+// not serve. Nor is anything lost with one that has no pod and no claim any more, or
+// that has no pod and never started. As long as PD waits for such a one to start, it
+// lets nobody else join, so that who waits to join must not be waited for.
 func (sc Scene) worthless(p Profile, m state.Member) bool {
-	if p.Stateless {
+	switch {
+	case p.Stateless:
 		return isDown(m) && sc.free(p, m)
+	case alive(m) && m.Pod == nil && (m.Database.Unstarted || len(m.Claims) == 0):
+		return true
 	}
 	return m.Database.Presence == state.Absent || m.Database.State == state.StoreTombstone
 }

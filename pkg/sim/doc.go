@@ -105,7 +105,8 @@
 //   - peer-down: no Restart of a member that serves, no RemoveMember, RemoveStore,
 //     and no Resize downwards of a member that the database counted on at both
 //     moments, while a peer is missing. A Resize is judged for every ordinal that
-//     goes by it.
+//     goes by it. To remove a member without a pod that has no claim either, or
+//     that PD has added and that has never started, takes nothing away.
 //   - leaders: no Restart of a store that serves and has leaders, at both moments,
 //     unless they have nowhere to go or the time for their eviction is over.
 //   - doubtful: no Restart of a member that does not serve, onto a revision of which

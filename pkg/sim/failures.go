@@ -190,7 +190,9 @@ func (w *World) rolls(k kind) bool {
 func (w *World) judgeRemoval(k kind, i int, id uint64, say sayer) {
 	f := w.failure(k, w.names[k][i])
 	if f == nil || f.ID != id || k == tikv && !f.Discarded {
-		w.judgeLoss(k, i, say)
+		if !w.nothingLeft(k, i) {
+			w.judgeLoss(k, i, say)
+		}
 		if !w.seen.going[k][i] { // whose data went since, with its pod, nobody could know
 			w.judgeWanted(k, i, say)
 		}
@@ -199,6 +201,13 @@ func (w *World) judgeRemoval(k kind, i int, id uint64, say sayer) {
 	if w.served(k, i) {
 		say("failover", "%s is removed, but serves", w.names[k][i])
 	}
+}
+
+// nothingLeft reports whether a member that has no pod has no data either: it is gone,
+// or PD has added the member and it has never started.
+func (w *World) nothingLeft(k kind, i int) bool {
+	m := w.pd.memberAt(i)
+	return w.pods[k][i] == nil && (w.claims[k][i] == nil || k == pd && m != nil && !m.started)
 }
 
 // restOfFailures: all failovers are over, but for those of members that are not

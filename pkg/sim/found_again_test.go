@@ -1,0 +1,107 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+)
+
+// A store that has lost its data cannot come in while PD keeps its address for the old
+// one, with whatever template. Another one is down with a template that nobody wants any
+// more. It is brought to the wanted one all the same. (seeds 1795346788588, 1795346788397)
+func TestStoreOfARevisionInBetween(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1, Faults: Faults{Unclaim: 1}})
+	w.Manual(topology.TiKV)
+	w.Upgrade("v2-noimage", topology.TiKV)
+	_, _ = w.Drive(time.Minute)
+	w.remove(w.pods[tikv][3])
+	w.Pass(60)
+	w.Upgrade("v3", topology.TiKV)
+	_, _ = w.Drive(time.Minute)
+	w.claims[tikv][0] = nil
+	w.remove(w.pods[tikv][0])
+	w.Pass(60)
+	if w.pods[tikv][3].revision != "v2-noimage" || w.pods[tikv][0].revision != "v3" || w.serves(tikv, 0) {
+		t.Fatalf("this shows nothing\n%s", w.Transcript())
+	}
+	fine(t, w)
+}
+
+// PD has added a member that somebody takes away before it starts, and lets nobody join
+// until it has started or is removed. Another member has lost its data and waits to join.
+// (seed 1795346788113)
+func TestMemberThatNeverStartedHoldsUpAnother(t *testing.T) {
+	w := settled(Options{PD: 5, TiKV: 3, TiDB: 1})
+	w.Scale(topology.PD, 6)
+	w.When(func(w *World) bool { m := w.pd.memberAt(5); return m != nil && !m.started }, func() {
+		w.claims[pd][5].marked = true
+		w.lower(pd, 5)
+		w.pods[pd][5] = nil
+		w.Scale(topology.PD, 5)
+		w.expel(w.claims[pd][0].data)
+		w.claims[pd][0] = nil
+		w.remove(w.pods[pd][0])
+	})
+	fine(t, w)
+	tellsInOrder(t, w, "remove PD member basic-pd-5")
+}
+
+// The host of a TiDB server is back. The new process answers before it serves, and its pod
+// is NotReady since long before. (seed 1795335980561)
+func TestServerThatHasJustStartedAgain(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 2})
+	w.lose(w.pods[tidb][0], 250)
+	w.Pass(60)
+	w.Upgrade("v2", topology.TiDB)
+	w.When(func(w *World) bool { p := w.pods[tidb][0]; return p.running && p.started > 60 }, func() { w.pods[tidb][0].readyAt += 20 })
+	fine(t, w)
+}
+
+// A store that was given up is back, and the user's word that its data may go is still
+// there. PD does not speak of stores for a while. (seeds 1795500014335, 50005835)
+func TestStoreThatIsBackIsNotDiscarded(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1, Failover: true})
+	w.lose(w.pods[tikv][1], 4000)
+	w.Pass(2400)
+	_, _ = w.Drive(10 * time.Minute)
+	if w.failure(tikv, "basic-tikv-1") == nil {
+		t.Fatalf("this shows nothing\n%s", w.Transcript())
+	}
+	w.Pass(2000)
+	w.discard = []string{"basic-tikv-1"}
+	w.pd.storeless = w.t + 60
+	_, _ = w.Drive(50 * time.Second)
+	neverTold(t, w, "and its data")
+	w.Intent.Recover = true
+	fine(t, w)
+}
+
+// A tidb-operator begins to drive while two engines do. Both end.
+// (seed 1795346790214)
+func TestOperatorEndsBothEngines(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 2})
+	w.Upgrade("v2", topology.TiKV)
+	w.OnStep("restart basic-tikv-3", func() {
+		w.usurp()
+		w.drivers[0].finds, w.drivers[1].wake = w.t+60, w.t+30
+		w.appear()
+		w.goesAt = w.t + 600
+	})
+	ended := int64(never)
+	_, _ = w.Drive(5 * time.Minute)
+	w.When(func(w *World) bool { return len(w.drivers) == 0 }, func() { ended = w.t })
+	_, _ = w.Drive(5 * time.Minute)
+	if w.operator == "" || ended > w.cameAt+yielding {
+		t.Fatal(w.Transcript())
+	}
+	w.Pass(600)
+	w.theirs = nil
+	for _, s := range w.stores {
+		if e := w.evicts[s.id]; e != nil && !e.ours && s.state == state.StoreUp {
+			delete(w.evicts, s.id)
+		}
+	}
+	fine(t, w)
+}
