@@ -81,8 +81,10 @@ func (sc Scene) joined(p Profile, coming int) verdict {
 	var joining verdict
 	for _, m := range running[max(len(running)-sc.joiners(p), 0):] {
 		g := serving(sc, m)
-		// One that has to wait for a lower one is not what is waited for.
-		if !m.Up() && !g.held && (sc.rolling() || !alive(m) && !g.Blocked) {
+		// One that has to wait for a lower one is not what is waited for. One that
+		// leaves the database may wait for those that come, as its regions need room.
+		rolling := sc.rolling() && m.Database.State != state.StoreOffline
+		if !m.Up() && !g.held && (rolling || !alive(m) && !g.Blocked) {
 			joining.gates = append(joining.gates, g)
 		}
 	}

@@ -51,6 +51,13 @@ func TestScalingTogether(t *testing.T) {
 		{Name: "out: one has yet to join", Cluster: out(7, joining)},
 		{Name: "out: one has yet to join, and nobody knows the cluster's id", Cluster: out(7, joining, func(c *plantest.Cluster) { c.Seen.PD.ClusterID = 0 })},
 		{Name: "out: during a rollout", Cluster: out(7, func(c *plantest.Cluster) { c.Roll(tikv) })},
+		{Name: "out: during a rollout, and the last one does not serve", Cluster: out(7, func(c *plantest.Cluster) {
+			c.Roll(tikv).Rolled(tikv, 3).Down(time.Hour, "t-tikv-3")
+		})},
+		{Name: "out: during a rollout, and the last one leaves and has no room for its regions", Cluster: out(7, func(c *plantest.Cluster) {
+			c.Roll(tikv).Rolled(tikv, 3).Down(time.Hour, "t-tikv-3")
+			offline("t-tikv-3")(c)
+		})},
 		{Name: "out: voters", Cluster: with(func(c *plantest.Cluster) { c.Want(pd).Replicas, c.Want(pd).ScaleOut = 5, 2 })},
 		{Name: "out: the first has no room yet, the second has", Cluster: out(6, func(c *plantest.Cluster) {
 			left(c).Claims[0].Terminating = true

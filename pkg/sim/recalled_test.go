@@ -115,3 +115,18 @@ func TestVoterLetGoOfInARollout(t *testing.T) {
 	fine(t, w)
 	tellsInOrder(t, w, "give up basic-pd-2", "delete left-over claim pd-basic-pd-2", "restart basic-pd-1")
 }
+
+// The highest of three stores has lost its data when a rollout restarts it, and a person
+// takes what PD knows of it offline and asks for another store. Its regions have no place
+// before that one comes, and it cannot serve before they are gone. (seed 1795600014124)
+func TestRoomForAStoreThatLeavesInARollout(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
+	w.Upgrade("v2", topology.TiKV)
+	w.OnStep("restart basic-tikv-2", func() {
+		w.offlineByHand(w.ownStore(2))
+		w.claims[tikv][2].goneAt = w.t
+		w.Scale(topology.TiKV, 4)
+	})
+	fine(t, w)
+	tellsInOrder(t, w, "restart basic-tikv-2", "scale TiKV from 3 to 4", "restart basic-tikv-1")
+}
