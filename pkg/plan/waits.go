@@ -39,32 +39,39 @@ type waited struct {
 
 // After returns what to remember of a turn in which p was decided.
 func (ws Waits) After(p Plan, at time.Time) Waits {
-	next := Waits{}
-	for _, g := range p.Gates {
-		w, _ := ws.find(g, at)
+	next := make(Waits, 0, len(p.Gates))
+	for i := range p.Gates {
+		g := &p.Gates[i]
+		w := waited{gate: g.Key(), at: at}
+		if old := ws.find(g, at); old != nil {
+			w.seen, w.since = old.seen, old.since
+		}
 		if !slices.Contains(w.seen, g.Observed) {
 			w.since = at
 			w.seen = append(slices.Clone(w.seen[max(len(w.seen)-values+1, 0):]), g.Observed)
 		}
-		w.gate, w.at = g.Key(), at
 		next = append(next, w)
 	}
 	return next
 }
 
-// find returns what is remembered of a gate.
-func (ws Waits) find(g Gate, at time.Time) (waited, bool) {
-	for _, w := range ws {
-		if w.gate == g.Key() && at.Sub(w.at) <= unseen {
-			return w, true
+// find returns what is remembered of a gate, nil where nothing is.
+func (ws Waits) find(g *Gate, at time.Time) *waited {
+	if len(ws) == 0 {
+		return nil
+	}
+	key := g.Key()
+	for i := range ws {
+		if w := &ws[i]; w.gate == key && at.Sub(w.at) <= unseen {
+			return w
 		}
 	}
-	return waited{}, false
+	return nil
 }
 
 // still returns since when a gate has made no progress.
-func (ws Waits) still(g Gate, at time.Time) time.Time {
-	if w, ok := ws.find(g, at); ok && slices.Contains(w.seen, g.Observed) {
+func (ws Waits) still(g *Gate, at time.Time) time.Time {
+	if w := ws.find(g, at); w != nil && slices.Contains(w.seen, g.Observed) {
 		return w.since
 	}
 	return at
@@ -75,9 +82,12 @@ func (ws Waits) still(g Gate, at time.Time) time.Time {
 func (w *Wanted) bounded(gates []Gate, s *state.Snapshot) []Gate {
 	for i := range gates {
 		g := &gates[i]
-		since := w.Policy.Waits.still(*g, s.At)
+		if g.Blocked || g.held || g.fated || g.endless || s.At.Before(g.Deadline) {
+			continue
+		}
+		since := w.Policy.Waits.still(g, s.At)
 		end := since.Add(cmp.Or(g.patience, patience))
-		if g.Blocked || g.held || g.fated || g.endless || s.At.Before(g.Deadline) || s.At.Before(end) {
+		if s.At.Before(end) {
 			continue
 		}
 		g.Deadline, g.Blocked = end, true

@@ -63,8 +63,8 @@ func (w *World) alive(m pdMember) bool {
 
 func (w *World) aliveMembers() int {
 	n := 0
-	for _, m := range w.pd.members {
-		if w.alive(m) {
+	for i := range w.pd.members {
+		if w.alive(w.pd.members[i]) {
 			n++
 		}
 	}

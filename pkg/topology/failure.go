@@ -33,6 +33,9 @@ func (g Group) Failure(member string) (Failure, bool) {
 // only once PD has let go of it: until then another voter would make a lost
 // quorum more likely, not less.
 func (g Group) Size() int {
+	if len(g.Failures) == 0 {
+		return g.Replicas
+	}
 	n, voters := g.Replicas, g.Kind.Listing() == AsMember
 	for _, f := range g.Failures {
 		if f.Deleted || !voters {
