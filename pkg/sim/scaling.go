@@ -71,7 +71,8 @@ func (w *World) judgeCopies(victim int, say sayer) {
 	if w.served(tikv, victim) && w.ownStore(victim).state == state.StoreUp && max(up, w.seen.upStores)-1 < w.MaxCopy {
 		say("copies", "%d other stores are up", max(up, w.seen.upStores)-1)
 	}
-	if offline > max(1, w.ScaleIn) && w.Faults.Kubectl == 0 {
+	// Who leaves for the sake of its claim is none of them, whoever was first.
+	if offline > max(1, w.ScaleIn) && w.Faults.Kubectl == 0 && !w.going(tikv, victim) {
 		say("at-once", "%d stores are offline", offline)
 	}
 }
