@@ -101,8 +101,8 @@ func announcement(e event.Event) (kind, reason, text string) {
 	case event.Blocked:
 		return corev1.EventTypeWarning, Blocked, blocked(e)
 	case event.Notice:
-		if e.Hint != "" { // there is something that a person can do
-			return corev1.EventTypeWarning, Shortfall, e.Message + "; " + e.Hint
+		if help := e.Help(); help != "" { // there is something that a person can do
+			return corev1.EventTypeWarning, Shortfall, e.Message + "; " + help
 		}
 	case event.Done:
 		took := time.Duration(e.Seconds * float64(time.Second)).Round(time.Second)
@@ -127,8 +127,8 @@ func blocked(e event.Event) string {
 			break
 		}
 	}
-	if e.Hint != "" {
-		text += "; " + e.Hint
+	if help := e.Help(); help != "" {
+		text += "; " + help
 	}
 	return text
 }

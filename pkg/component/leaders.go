@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
@@ -25,14 +26,17 @@ const (
 var leadersEvicted = plan.Hook{
 	Reason: plan.LeadersEvicted, Want: "region leaders evicted",
 	Refuse:    leadersStranded,
+	Help:      strandedHelp,
 	Done:      func(_ plan.Scene, m state.Member) bool { return plan.Stopped(m) || leaving(m) || drained(m) },
 	Skip:      leadersBound,
 	Schedules: true,
-	Step:      evict, Observed: leadersObserved, Since: evictingSince,
+	Step:      evict, Observed: leadersObserved, Left: leadersToMove, Since: evictingSince,
 	Timeout: func(sc plan.Scene) time.Duration { return evictTimeout(sc, sc.Want.EvictTimeout) },
 	Lapse:   onEvictTimeout,
-	Unblock: "see where leaders cannot go: every region needs a replica on another store that is up; " +
-		"or restart the store with them: --on-evict-timeout=proceed",
+	Remedy: remedy.Remedy{
+		remedy.Say("see where leaders cannot go: every region needs a replica on another store that is up"),
+		remedy.Say("restart the store with them: run the same command with --on-evict-timeout=proceed"),
+	},
 }
 
 // leadersLeft is the same before a removal, but less patient, and where leaders
@@ -43,10 +47,10 @@ var leadersLeft = plan.Hook{
 		return !m.Up() || drained(m) || takers(sc, m) <= 0
 	},
 	Skip:      leadersBound,
-	Schedules: true, Step: evict, Observed: leadersObserved, Since: evictingSince,
+	Schedules: true, Step: evict, Observed: leadersObserved, Left: leadersToMove, Since: evictingSince,
 	Timeout: func(sc plan.Scene) time.Duration { return evictTimeout(sc, removeEvictTimeout) },
 	Lapse:   onEvictTimeout,
-	Unblock: leadersEvicted.Unblock,
+	Remedy:  leadersEvicted.Remedy,
 }
 
 func evictTimeout(sc plan.Scene, usual time.Duration) time.Duration {
@@ -78,7 +82,15 @@ func leadersStranded(sc plan.Scene, m state.Member) string {
 	if m.Database.Leaders == 0 || sc.All.PD.UpStores < 2 || takers(sc, m) > 0 {
 		return ""
 	}
-	return "all other stores have evict-leader schedulers; see: " + sc.PDCtl("scheduler config evict-leader-scheduler")
+	return "all other stores have evict-leader schedulers"
+}
+
+// strandedHelp is how to see who keeps leaders away from all other stores.
+func strandedHelp(sc plan.Scene, m state.Member) remedy.Remedy {
+	if leadersStranded(sc, m) == "" {
+		return nil
+	}
+	return remedy.Remedy{remedy.Run("see the schedulers", sc.PDCtl("scheduler config evict-leader-scheduler"))}
 }
 
 // leadersBound: leaders have to stay where they are because there is no second
@@ -132,6 +144,14 @@ func leadersObserved(_ plan.Scene, m state.Member) string {
 		return "the store does not tell how many are left"
 	}
 	return fmt.Sprintf("%d left", m.Database.Leaders)
+}
+
+// leadersToMove is how many leaders have to leave, no number while the store does not tell.
+func leadersToMove(_ plan.Scene, m state.Member) plan.Quantity {
+	if m.Database.Leaders < 0 {
+		return plan.Quantity{}
+	}
+	return plan.Quantity{Number: int64(m.Database.Leaders), Unit: plan.Leaders}
 }
 
 // evictingSince is zero while PD has no scheduler: the record of a run that was

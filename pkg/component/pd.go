@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -17,8 +18,8 @@ func PD() plan.Profile {
 		Kind:    topology.PD,
 		Voters:  true,
 		IDLabel: topology.LabelMemberID,
-		Floor: func(plan.Scene) (least int, why, help string) {
-			return 1, "the last member holds the cluster's metadata", ""
+		Floor: func(plan.Scene) (least int, why string, help remedy.Remedy) {
+			return 1, "the last member holds the cluster's metadata", nil
 		},
 		BeforeRestart: []plan.Hook{quorumStays, leaderElsewhere},
 		// Claims are marked before the member is removed. Were it the other way
@@ -117,7 +118,7 @@ var quorumStays = plan.Hook{
 		return pd.Members <= 2 || left >= pd.Quorum()
 	},
 	Observed: func(sc plan.Scene, _ state.Member) string { return pdState(sc) },
-	Unblock:  "bring the other members of PD up first, also those in other Kubernetes clusters",
+	Remedy:   remedy.Remedy{remedy.Say("bring the other members of PD up first, also those in other Kubernetes clusters")},
 }
 
 // leaderElsewhere is leaderMoved where it is possible: a PD that has no other
@@ -141,7 +142,7 @@ var successorThere = plan.Hook{
 		}
 		return ""
 	},
-	Unblock: "bring another member up first, or scale PD out",
+	Remedy: remedy.Remedy{remedy.Say("bring another member up first"), remedy.Say("scale PD out")},
 }
 
 var leaderMoved = plan.Hook{
@@ -196,7 +197,7 @@ var notTheLast = plan.Hook{
 		}
 		return ""
 	},
-	Unblock: "keep it, or delete the cluster; to replace it, scale PD out first",
+	Remedy: remedy.Remedy{remedy.Say("keep it"), remedy.Say("to replace it, scale PD out first"), remedy.Say("delete the cluster")},
 }
 
 // quorumRemains holds before a member is removed: with those that stay PD has a
@@ -230,7 +231,7 @@ var quorumRemains = plan.Hook{
 		}
 		return ""
 	},
-	Unblock: "bring the other members up first",
+	Remedy: remedy.Remedy{remedy.Say("bring the other members up first")},
 }
 
 // othersHere: PD can be asked without the member. Those in another Kubernetes

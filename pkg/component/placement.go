@@ -2,10 +2,10 @@ package component
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/placement"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
@@ -29,28 +29,17 @@ var rulesRead = plan.Hook{
 		return sc.All.PD.Placement.Unread == "" || leaving(m)
 	},
 	Observed: func(sc plan.Scene, _ state.Member) string { return sc.All.PD.Placement.Unread },
-	Help: func(sc plan.Scene, _ state.Member) string {
-		return "they are read again each turn; see whether PD tells them: " + sc.PDCtl("config placement-rules show")
+	Help: func(sc plan.Scene, _ state.Member) remedy.Remedy {
+		return remedy.Remedy{remedy.Run("they are read again each turn; see whether PD tells them", sc.PDCtl("config placement-rules show"))}
 	},
 }
 
-func rulesHelp(sc plan.Scene, m state.Member) string {
+func rulesHelp(sc plan.Scene, m state.Member) remedy.Remedy {
 	s, short := shortage(sc, m)
 	if !short {
-		return ""
+		return nil
 	}
-	return s.Help(pdCtl(sc))
-}
-
-// pdCtl is a command that runs pd-ctl in a pod of PD; with input it takes a file.
-func pdCtl(sc plan.Scene) func(input bool) string {
-	return func(input bool) string {
-		command := strings.TrimSuffix(sc.PDCtl(""), " ")
-		if input {
-			return strings.Replace(command, "kubectl exec ", "kubectl exec -i ", 1)
-		}
-		return command
-	}
+	return s.Help(sc.PDCtl)
 }
 
 // shortage says which placement rules PD could not keep without the member's store.
@@ -85,7 +74,7 @@ func shortWithout(sc plan.Scene, m state.Member, countDown bool) (placement.Shor
 
 // leastStores is the least number of replicas that TiKV can be scaled in to. Nothing
 // is written yet, so stores that are silent may still come back.
-func leastStores(sc plan.Scene) (least int, why, help string) {
+func leastStores(sc plan.Scene) (least int, why string, help remedy.Remedy) {
 	pd := sc.All.PD
 	elsewhere := max(pd.Stores-ownStores(sc), 0)
 	least, why = max(pd.MaxReplicas-elsewhere, 0), fmt.Sprintf("PD keeps max-replicas=%d copies of each region", pd.MaxReplicas)
@@ -95,8 +84,8 @@ func leastStores(sc plan.Scene) (least int, why, help string) {
 			break
 		}
 		if s, short := shortWithout(sc, m, true); short {
-			return i + 1, fmt.Sprintf("without %s, %s", m.Name, s), s.Help(pdCtl(sc))
+			return i + 1, fmt.Sprintf("without %s, %s", m.Name, s), s.Help(sc.PDCtl)
 		}
 	}
-	return least, why, ""
+	return least, why, nil
 }

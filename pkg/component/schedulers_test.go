@@ -142,11 +142,11 @@ func TestFindings(t *testing.T) {
 		t.Errorf("told: %s %s", f.Component, f.Text)
 	}
 	for _, command := range []string{
-		"kubectl exec t-pd-1 -n ns -c pd -- /pd-ctl scheduler config evict-leader-scheduler",
-		"kubectl exec t-pd-1 -n ns -c pd -- /pd-ctl scheduler remove evict-leader-scheduler-1",
+		"kubectl exec t-pd-1 -c pd -n ns -- /pd-ctl scheduler config evict-leader-scheduler",
+		"kubectl exec t-pd-1 -c pd -n ns -- /pd-ctl scheduler remove evict-leader-scheduler-1",
 	} {
-		if !strings.Contains(f.Hint, command) {
-			t.Errorf("%q does not say: %s", f.Hint, command)
+		if !strings.Contains(f.Remedy.Line(""), command) {
+			t.Errorf("%q does not say: %s", f.Remedy.Line(""), command)
 		}
 	}
 }

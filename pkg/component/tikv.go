@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -99,7 +100,7 @@ var enoughStores = plan.Hook{
 		}
 		return ""
 	},
-	Unblock: "ask for more replicas, or lower max-replicas in PD first",
+	Remedy: remedy.Remedy{remedy.Say("ask for more replicas"), remedy.Say("lower max-replicas in PD first")},
 }
 
 // upBeside is how many stores are up besides one and those above it that leave as well,
@@ -151,19 +152,16 @@ var storeTombstone = plan.Hook{
 	Observed: func(_ plan.Scene, m state.Member) string {
 		return fmt.Sprintf("%d regions left", m.Database.Regions)
 	},
+	Left: func(_ plan.Scene, m state.Member) plan.Quantity {
+		return plan.Quantity{Number: int64(m.Database.Regions), Unit: plan.Regions}
+	},
 	Since:    leavingSince,
 	Patience: plan.Moving,
 	Stuck:    nowhereToGo,
-	Help: func(sc plan.Scene, m state.Member) string {
-		if help := rulesHelp(sc, m); help != "" {
-			return help + "; " + callOff
-		}
-		return ""
-	},
-	Unblock: callOff,
+	Help:     func(sc plan.Scene, m state.Member) remedy.Remedy { return append(rulesHelp(sc, m), callOff) },
 }
 
-const callOff = "to call it off, scale TiKV out again: the store is brought back up with what it has"
+var callOff = remedy.Say("to call it off, scale TiKV out again: the store is brought back up with what it has")
 
 // leavingSince is when we took the store offline. When somebody else did, nothing
 // tells since when, so that it is since this process knows.

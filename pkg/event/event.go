@@ -1,6 +1,11 @@
 package event
 
-import "time"
+import (
+	"strings"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
+)
 
 // Version is the value of Event.APIVersion. It changes when a field or a type
 // changes its meaning; new fields and new types may come without it.
@@ -85,13 +90,17 @@ type Event struct {
 	// is to be known; Observed is the number or state seen last, e.g. "340 left".
 	Message  string `json:"message,omitempty"`
 	Observed string `json:"observed,omitempty"`
+	// Left is how much is left until the gate opens, in Unit: leaders, regions or bytes.
+	// Both are there, or none.
+	Left *int64 `json:"left,omitempty"`
+	Unit string `json:"unit,omitempty"`
 	// Source is where the awaited fact is read from, on waiting, passed and
 	// blocked.
 	Source   string     `json:"source,omitempty"`
 	Since    *time.Time `json:"since,omitempty"`
 	Deadline *time.Time `json:"deadline,omitempty"`
-	// Hint says what a person can do.
-	Hint string `json:"hint,omitempty"`
+	// Remedy is what a person can do: alternatives, the one to try first in front.
+	Remedy []Action `json:"remedy,omitempty"`
 	// Seconds is how long a step or a wait took, on finished, failed, passed
 	// and done.
 	Seconds float64 `json:"seconds,omitempty"`
@@ -112,3 +121,40 @@ type Gate struct{ Component, Member, Object, Reason string }
 
 // Gate returns the gate that a waiting, blocked or passed event tells of.
 func (e Event) Gate() Gate { return Gate{e.Component, e.Member, e.Object, e.Reason} }
+
+// Action is one thing that a person can do: a sentence, a command that works when it is
+// pasted into a shell, or a command with what it is for.
+type Action struct {
+	Text    string `json:"text,omitempty"`
+	Command string `json:"command,omitempty"`
+}
+
+// Remedy returns what a person can do as events tell it, with commands for a kubeconfig
+// context; "" stands for the current one.
+func Remedy(r remedy.Remedy, context string) []Action {
+	var all []Action
+	for _, a := range r {
+		all = append(all, Action{a.Text, a.Command(context)})
+	}
+	return all
+}
+
+// Say returns a remedy that is one sentence, none for an empty one.
+func Say(text string) []Action {
+	if text == "" {
+		return nil
+	}
+	return []Action{{Text: text}}
+}
+
+// Help returns the event's remedy as one line for people, "" without one.
+func (e Event) Help() string {
+	lines := make([]string, len(e.Remedy))
+	for i, a := range e.Remedy {
+		lines[i] = a.Command
+		if a.Text != "" {
+			lines[i] = strings.TrimSuffix(a.Text+": "+a.Command, ": ")
+		}
+	}
+	return strings.Join(lines, "; or ")
+}

@@ -25,6 +25,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -142,8 +143,7 @@ func unknown(cm *corev1.ConfigMap, key string) state.Gap {
 	return state.Gap{
 		What:    fmt.Sprintf("the record %q in ConfigMap %s", key, cm.Name),
 		Problem: "this version of kubectl tidb does not know what it stands for, and leaves it as it is",
-		Hint: fmt.Sprintf("a later version knows it if it wrote it; look at it with: kubectl get configmap %s -n %s -o yaml",
-			cm.Name, cm.Namespace),
+		Remedy:  remedy.Remedy{remedy.Run("a later version knows it if it wrote it; look at it", look(cm))},
 	}
 }
 
@@ -152,9 +152,15 @@ func unreadable(cm *corev1.ConfigMap, key string, err error) state.Gap {
 		What: fmt.Sprintf("the record %q in ConfigMap %s", key, cm.Name),
 		Problem: fmt.Sprintf("this version of kubectl tidb cannot read it (%v), and leaves it as it is; "+
 			"what it stands for in PD is not taken back", err),
-		Hint: fmt.Sprintf("use the later version that wrote it, if one did; otherwise look at it with: "+
-			"kubectl get configmap %[1]s -n %[2]s -o yaml, and remove it with: "+
-			`kubectl patch configmap %[1]s -n %[2]s --type=json -p '[{"op":"remove","path":"/data/%[3]s"}]'`,
-			cm.Name, cm.Namespace, key),
+		Remedy: remedy.Remedy{
+			remedy.Run("use the later version that wrote it, if one did; otherwise look at it", look(cm)),
+			remedy.Run("remove it", remedy.Kubectl(cm.Namespace, "patch", "configmap", cm.Name, "--type=json", "-p",
+				fmt.Sprintf(`[{"op":"remove","path":"/data/%s"}]`, key))),
+		},
 	}
+}
+
+// look is how to see the records.
+func look(cm *corev1.ConfigMap) remedy.Command {
+	return remedy.Kubectl(cm.Namespace, "get", "configmap", cm.Name, "-o", "yaml")
 }

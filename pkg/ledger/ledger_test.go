@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
@@ -58,9 +59,12 @@ func TestRead(t *testing.T) {
 			What: fmt.Sprintf("the record %q in ConfigMap basic-ledger", key),
 			Problem: "this version of kubectl tidb cannot read it (" + why + "), and leaves it as it is; " +
 				"what it stands for in PD is not taken back",
-			Hint: "use the later version that wrote it, if one did; otherwise look at it with: kubectl get configmap basic-ledger -n db -o yaml, " +
-				"and remove it with: kubectl patch configmap basic-ledger -n db --type=json " +
-				`-p '[{"op":"remove","path":"/data/` + key + `"}]'`,
+			Remedy: remedy.Remedy{
+				remedy.Run("use the later version that wrote it, if one did; otherwise look at it",
+					remedy.Kubectl("db", "get", "configmap", "basic-ledger", "-o", "yaml")),
+				remedy.Run("remove it", remedy.Kubectl("db", "patch", "configmap", "basic-ledger", "--type=json",
+					"-p", `[{"op":"remove","path":"/data/`+key+`"}]`)),
+			},
 		}
 	}
 	want := Book{
@@ -103,7 +107,8 @@ func TestUnknownRecords(t *testing.T) {
 			Gaps: []state.Gap{{
 				What:    fmt.Sprintf("the record %q in ConfigMap basic-ledger", key),
 				Problem: "this version of kubectl tidb does not know what it stands for, and leaves it as it is",
-				Hint:    "a later version knows it if it wrote it; look at it with: kubectl get configmap basic-ledger -n db -o yaml",
+				Remedy: remedy.Remedy{remedy.Run("a later version knows it if it wrote it; look at it",
+					remedy.Kubectl("db", "get", "configmap", "basic-ledger", "-o", "yaml"))},
 			}},
 		}
 		if diff := cmp.Diff(want, Read(cm)); diff != "" {

@@ -3,7 +3,7 @@
 // and with the same keys.
 //
 // The keys stay: cluster, component, member, action, step, reason, observed,
-// hint, outcome, seconds, error. docs/logs.md lists them.
+// remedy, outcome, seconds, error. docs/logs.md lists them.
 package logs
 
 import (
@@ -121,7 +121,7 @@ func attributes(e event.Event) []slog.Attr {
 	for _, a := range []slog.Attr{
 		slog.String("component", e.Component), slog.String("member", e.Member), slog.String("action", e.Action),
 		slog.String("step", e.Step), slog.String("reason", e.Reason), slog.String("message", e.Message), slog.String("observed", e.Observed),
-		slog.String("hint", e.Hint), slog.String("outcome", e.Outcome), slog.String("error", e.Error),
+		slog.String("remedy", e.Help()), slog.String("outcome", e.Outcome), slog.String("error", e.Error),
 	} {
 		if a.Value.String() != "" {
 			all = append(all, a)

@@ -29,7 +29,7 @@ func TestGaps(t *testing.T) {
 		if len(gaps) != 2 || gaps[0].What != "volume pv-tikv-basic-tikv-0" || gaps[1].What != "volume pv-tikv-basic-tikv-1" {
 			t.Fatalf("got %+v", gaps)
 		}
-		if g := gaps[0]; g.Problem != "claim tikv-basic-tikv-0 is bound to it, and it does not exist" || !strings.Contains(g.Hint, "backup") {
+		if g := gaps[0]; g.Problem != "claim tikv-basic-tikv-0 is bound to it, and it does not exist" || !strings.Contains(g.Remedy.Line(""), "backup") {
 			t.Errorf("got %+v", g)
 		}
 	}
@@ -51,7 +51,7 @@ func TestGaps(t *testing.T) {
 			if what == "volumes" && strings.HasPrefix(g.What, "the labels of nodes") {
 				continue // there is no such node here
 			}
-			if !strings.Contains(g.What, what) || !strings.Contains(g.Problem, "forbidden") || !strings.Contains(g.Hint, resource) {
+			if !strings.Contains(g.What, what) || !strings.Contains(g.Problem, "forbidden") || !strings.Contains(g.Remedy.Line(""), resource) {
 				t.Errorf("got %+v", g)
 			}
 		}

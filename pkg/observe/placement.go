@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/placement"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -56,8 +57,8 @@ func (o *Observer) placement(ctx context.Context, client pd.Client, c topology.C
 		case err != nil:
 			o.rules = rules{read: now, gaps: []state.Gap{{
 				What: "PD's placement rules", Problem: err.Error(),
-				Hint: "only max-replicas is checked before a store is removed; see whether other stores can take its regions: " +
-					c.PDCtl(a.servingPod(c), "config placement-rules show"),
+				Remedy: remedy.Remedy{remedy.Run("only max-replicas is checked before a store is removed; see whether other stores can take its regions",
+					c.PDCtl(a.servingPod(c), "config placement-rules show"))},
 			}}}
 		default:
 			o.rules = rules{read: now, sets: placement.ByRange(a.rules(groups))}

@@ -216,7 +216,7 @@ func TestPlacementRulesCannotBeRead(t *testing.T) {
 	}
 	d, reads = answer(&pd.StatusError{Method: "GET", Code: 404, Message: "404 page not found"})
 	if len(d.state.Placement.Rules) != 0 || d.state.Placement.Unread != "" || len(d.gaps) != 1 || reads != 1 ||
-		d.gaps[0].What != "PD's placement rules" || !strings.Contains(d.gaps[0].Problem, "404") || !strings.Contains(d.gaps[0].Hint, "kubectl exec basic-pd-1 -n db -c pd -- /pd-ctl") {
+		d.gaps[0].What != "PD's placement rules" || !strings.Contains(d.gaps[0].Problem, "404") || !strings.Contains(d.gaps[0].Remedy.Line(""), "kubectl exec basic-pd-1 -c pd -n db -- /pd-ctl") {
 		t.Errorf("refused: %+v, %+v, read %d times", d.state.Placement, d.gaps, reads)
 	}
 }

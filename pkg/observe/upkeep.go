@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -158,13 +159,13 @@ func (o *Observer) readVolume(ctx context.Context, name string, c *state.Claim) 
 		return nil, &state.Gap{
 			What:    "the volumes of claims, so their reclaim policy and labels stay as they are",
 			Problem: err.Error(),
-			Hint:    "get the permission to get and patch persistentvolumes",
+			Remedy:  remedy.Remedy{remedy.Say("get the permission to get and patch persistentvolumes")},
 		}, err
 	case apierrors.IsNotFound(err):
 		return nil, &state.Gap{
 			What:    "volume " + name,
 			Problem: fmt.Sprintf("claim %s is bound to it, and it does not exist", c.Name),
-			Hint:    "restore the volume from a backup, or scale the member in and out again to have it made anew",
+			Remedy:  remedy.Remedy{remedy.Say("restore the volume from a backup, or scale the member in and out again to have it made anew")},
 		}, nil
 	case err != nil:
 		return nil, nil, err
@@ -232,7 +233,7 @@ func (o *Observer) readNode(ctx context.Context, name string) (map[string]string
 		return nil, &state.Gap{
 			What:    "the labels of nodes, so stores keep the location labels that they have",
 			Problem: err.Error(),
-			Hint:    "get the permission to get nodes",
+			Remedy:  remedy.Remedy{remedy.Say("get the permission to get nodes")},
 		}, err
 	case err != nil:
 		return nil, nil, err

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/placement"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
@@ -229,7 +230,9 @@ func clash(taken []state.Store, s state.Store) bool {
 
 // TestHelp: what a person can do depends on what the rule is changed by.
 func TestHelp(t *testing.T) {
-	command := func(input bool) string { return map[bool]string{false: "pd-ctl", true: "INPUT pd-ctl"}[input] }
+	command := func(words string) remedy.Command {
+		return remedy.Kubectl("", append([]string{"exec", "pd", "--"}, strings.Fields(words)...)...)
+	}
 	zone3 := apart(rule("default", 3), "zone", "zone")
 	policy := rule("table_rule_80_0", 1, in("zone", "c"))
 	policy.Group = "TiDB_DDL_80"
@@ -239,21 +242,21 @@ func TestHelp(t *testing.T) {
 		want   string
 	}{
 		"a rule": {[]string{"zone=a", "zone=c"}, []state.PlacementRule{rule("east", 1, in("zone", "c"))},
-			"add a TiKV store with zone=c, or change the rule: pd-ctl config placement-rules show --group=pd > rules.json, edit rules.json, then INPUT pd-ctl config placement-rules save --in=/dev/stdin < rules.json"},
+			"add a TiKV store with zone=c; or change the rule: run the first command, edit rules.json, then run the second one: kubectl exec pd -- config placement-rules show --group=pd > rules.json && kubectl exec -i pd -- config placement-rules save --in=/dev/stdin < rules.json"},
 		"isolation-level of a rule": {[]string{"zone=a", "zone=b", "zone=c"}, []state.PlacementRule{zone3},
-			"add a TiKV store in another zone, or change the rule: pd-ctl config placement-rules show --group=pd > rules.json, edit rules.json, then INPUT pd-ctl config placement-rules save --in=/dev/stdin < rules.json"},
+			"add a TiKV store in another zone; or change the rule: run the first command, edit rules.json, then run the second one: kubectl exec pd -- config placement-rules show --group=pd > rules.json && kubectl exec -i pd -- config placement-rules save --in=/dev/stdin < rules.json"},
 		"isolation-level in PD's settings": {[]string{"zone=a", "zone=a", "zone=b", "zone=c"}, []state.PlacementRule{configured(zone3)},
-			"add a TiKV store in another zone, or have copies share a zone: pd-ctl config set isolation-level ''"},
+			"add a TiKV store in another zone; or have copies share a zone: kubectl exec pd -- config set isolation-level ''"},
 		"rules that share stores": {[]string{"zone=a", "zone=b"}, []state.PlacementRule{apart(rule("voters", 1), "zone", "zone"), apart(rule("learners", 1), "zone", "zone")},
-			"add a TiKV store, or change the rule: pd-ctl config placement-rules show --group=pd > rules.json, edit rules.json, then INPUT pd-ctl config placement-rules save --in=/dev/stdin < rules.json"},
+			"add a TiKV store; or change the rule: run the first command, edit rules.json, then run the second one: kubectl exec pd -- config placement-rules show --group=pd > rules.json && kubectl exec -i pd -- config placement-rules save --in=/dev/stdin < rules.json"},
 		"max-replicas": {[]string{"", "", ""}, []state.PlacementRule{configured(rule("default", 3))},
-			"add a TiKV store, or keep fewer copies: pd-ctl config set max-replicas 2"},
+			"add a TiKV store; or keep fewer copies: kubectl exec pd -- config set max-replicas 2"},
 		"a placement policy of TiDB": {[]string{"zone=a", "zone=c"}, []state.PlacementRule{policy},
-			"add a TiKV store with zone=c, or change the placement policy in SQL (see SHOW PLACEMENT, then ALTER PLACEMENT POLICY)"},
+			"add a TiKV store with zone=c; or change the placement policy in SQL (see SHOW PLACEMENT, then ALTER PLACEMENT POLICY)"},
 	} {
 		stay, leaves := stores(c.stores...)
 		s, _ := placement.Short([][]state.PlacementRule{c.rules}, stay, leaves)
-		if got := s.Help(command); got != c.want {
+		if got := s.Help(command).Line(""); got != c.want {
 			t.Errorf("%s:\n got %q\nwant %q", name, got, c.want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
@@ -77,9 +78,8 @@ func count(n int, one, many string) string {
 }
 
 // Help says what a person can do: give PD another store for the rule, or have the
-// rule ask for less. Command runs pd-ctl, e.g. "kubectl exec ... -- /pd-ctl"; with
-// input it takes a file.
-func (s Shortage) Help(command func(input bool) string) string {
+// rule ask for less. The function makes a command of words for pd-ctl.
+func (s Shortage) Help(pdCtl func(words string) remedy.Command) remedy.Remedy {
 	r := s.Rules[0]
 	store := "add a TiKV store"
 	switch on := constraints(r); {
@@ -88,14 +88,24 @@ func (s Shortage) Help(command func(input bool) string) string {
 	case on != "":
 		store += " with " + on
 	}
+	return remedy.Remedy{remedy.Say(store), s.loosen(r, pdCtl)}
+}
+
+// loosen is how to have the rule ask for less.
+func (s Shortage) loosen(r state.PlacementRule, pdCtl func(words string) remedy.Command) remedy.Action {
 	switch {
 	case r.Configured && s.isolated():
-		return fmt.Sprintf("%s, or have copies share a %s: %s config set isolation-level ''", store, r.IsolationLevel, command(false))
+		noLevel := pdCtl("config set isolation-level")
+		noLevel.Args = append(noLevel.Args, "")
+		return remedy.Run("have copies share a "+r.IsolationLevel, noLevel)
 	case r.Configured:
-		return fmt.Sprintf("%s, or keep fewer copies: %s config set max-replicas %d", store, command(false), s.Stores)
+		return remedy.Run("keep fewer copies", pdCtl(fmt.Sprintf("config set max-replicas %d", s.Stores)))
 	case slices.ContainsFunc(s.Rules, func(r state.PlacementRule) bool { return strings.HasPrefix(r.Group, "TiDB_DDL_") }):
-		return store + ", or change the placement policy in SQL (see SHOW PLACEMENT, then ALTER PLACEMENT POLICY)"
+		return remedy.Say("change the placement policy in SQL (see SHOW PLACEMENT, then ALTER PLACEMENT POLICY)")
 	}
-	return fmt.Sprintf("%s, or change the rule: %s config placement-rules show --group=%s > rules.json, edit rules.json, then "+
-		"%s config placement-rules save --in=/dev/stdin < rules.json", store, command(false), r.Group, command(true))
+	save := pdCtl("config placement-rules save --in=/dev/stdin").Reading("rules.json")
+	save.Args = slices.Insert(save.Args, 1, "-i")
+	edit := pdCtl("config placement-rules show").Writing("rules.json")
+	edit.Args = append(edit.Args, "--group="+r.Group)
+	return remedy.Run("change the rule: run the first command, edit rules.json, then run the second one", edit, save)
 }

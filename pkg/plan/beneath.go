@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
@@ -20,20 +21,20 @@ func (sc Scene) beneath(h hold, v verdict) verdict {
 		if _, queued := sc.before(m); !ok || g.Reason != MemberServing || queued || m.Ordinal >= next.Ordinal || !sc.Got.Outdated(m) {
 			continue
 		}
-		v.gates[i].Unblock = sc.wayOut(m, next, g.Unblock)
+		v.gates[i].Remedy = append(sc.wayOut(m, next), g.Remedy...)
 	}
 	return v
 }
 
 // wayOut is what a person can do about such a member. A StatefulSet that is made
 // again, around the pods that are there, makes each missing pod with the new template.
-func (sc Scene) wayOut(m, next state.Member, otherwise string) string {
-	has, then := "it has", "then run this again until the statefulset is there, then kubectl delete pod "+m.Name
+func (sc Scene) wayOut(m, next state.Member) remedy.Remedy {
+	has, then := "it has", "run this again until the StatefulSet is there, then delete the pod of "+m.Name
 	if m.Pod == nil {
-		has, then = "Kubernetes makes its pod with", "then run this again"
+		has, then = "Kubernetes makes its pod with", "run this again"
 	}
-	return fmt.Sprintf("%s the old pod template, and the new one reaches it only after %s, "+
-		"which stays up as long as a peer is down; if the new template is what it needs: "+
-		"kubectl delete statefulset %s --cascade=orphan, %s; else see %s",
-		has, next.Name, sc.Cluster.SetName(m.Kind), then, otherwise)
+	return remedy.Remedy{remedy.Run(fmt.Sprintf("%s the old pod template, and the new one reaches it only after %s, "+
+		"which stays up as long as a peer is down; if the new template is what it needs, delete the StatefulSet without "+
+		"its pods and then %s", has, next.Name, then),
+		sc.Cluster.Kubectl("delete", "statefulset", sc.Cluster.SetName(m.Kind), "--cascade=orphan"))}
 }

@@ -1,6 +1,9 @@
 package plan
 
-import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+import (
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
 
 // byHand is for a component whose update strategy leaves restarts to the user
 // (OnDelete). A member that does not serve, with a pod of an old revision, is his
@@ -17,13 +20,13 @@ func (sc Scene) byHand(p Profile, h hold, v verdict) verdict {
 			m = o // which nobody else may wait for, since it was given up
 		}
 		if ok && g.Reason == MemberServing && sc.outworn(p, m) {
-			g.Blocked, g.Unblock = !g.fated, deletePod+m.Name
+			g.Blocked, g.Remedy = !g.fated, sc.deletePod(m)
 		}
 	}
 	for _, m := range sc.Got.Running() {
 		if sc.oncemore(p, m) && sc.outworn(p, m) {
 			g := serving(sc, m)
-			g.Blocked, g.Unblock = true, deletePod+m.Name
+			g.Blocked, g.Remedy = true, sc.deletePod(m)
 			v.gates = append(v.gates, g)
 		}
 	}
@@ -52,8 +55,10 @@ func (sc Scene) silent() bool {
 	return sc.All.PD.Problem != ""
 }
 
-// deletePod is what a user does who restarts pods himself.
-const deletePod = "kubectl delete pod "
+// deletePod is what users do who restart pods themselves.
+func (sc Scene) deletePod(m state.Member) remedy.Remedy {
+	return remedy.Remedy{remedy.Run("", sc.Cluster.Kubectl("delete", "pod", m.Name))}
+}
 
 // outworn: nothing but a pod of the update revision can be hoped to help. One that
 // is missing Kubernetes makes of that revision in any case. The user is told to

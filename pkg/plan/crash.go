@@ -46,7 +46,7 @@ func (sc Scene) crashing(m state.Member, g Gate) Gate {
 	if m.Up() {
 		g.Observed = fmt.Sprintf("restarted %d times, last %s ago", m.Pod.Restarts, sc.All.At.Sub(m.Pod.Started).Truncate(time.Second))
 	}
-	return sc.since(g, sc.loopingSince(m.Pod), "kubectl logs --previous "+m.Name)
+	return sc.since(g, sc.loopingSince(m.Pod), sc.logs(m, "--previous"))
 }
 
 // asItIs is since when nothing new has come of a member: each crash of one that

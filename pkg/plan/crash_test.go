@@ -104,9 +104,9 @@ func TestBeyondPartition(t *testing.T) {
 	})
 	c := with(func(c *plantest.Cluster) { c.Roll(tikv).Down(time.Hour, "t-tikv-1") })
 	want := "it has the old pod template, and the new one reaches it only after t-tikv-3, which stays up as long as a peer is down; " +
-		"if the new template is what it needs: kubectl delete statefulset t-tikv --cascade=orphan, then run this again until the " +
-		"statefulset is there, then kubectl delete pod t-tikv-1; else see kubectl describe pod t-tikv-1"
-	if got := c.Decide().Gates[0].Unblock; got != want {
+		"if the new template is what it needs, delete the StatefulSet without its pods and then run this again until the StatefulSet is there, " +
+		"then delete the pod of t-tikv-1: kubectl delete statefulset t-tikv --cascade=orphan -n ns; or see why: kubectl describe pod t-tikv-1 -n ns"
+	if got := c.Decide().Gates[0].Remedy.Line(""); got != want {
 		t.Errorf("says %q", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -36,7 +37,7 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 	if w.Cluster.Deleting {
 		return conclude(wait(Gate{
 			Reason: ClusterBeingDeleted, Want: "a TidbCluster that stays", Observed: "it is being deleted", Blocked: true,
-			Unblock: "wait until it is gone, then create it anew",
+			Remedy: remedy.Remedy{remedy.Say("wait until it is gone, then create it again")},
 		}), w, s)
 	}
 	if gates := notDriven(w, s); len(gates) > 0 {

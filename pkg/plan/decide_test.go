@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -44,7 +45,7 @@ func TestWhole(t *testing.T) {
 		})},
 		{Name: "a ConfigMap that pods mount is gone, and a rollout is under way", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tikv)
-			c.Want(tikv).Lacks = []plan.Gate{{Component: tikv, Reason: plan.ConfigMapExists, Want: "ConfigMap t-tikv, which its pods mount", Blocked: true, Unblock: "kubectl create configmap t-tikv"}}
+			c.Want(tikv).Lacks = []plan.Gate{{Component: tikv, Reason: plan.ConfigMapExists, Want: "ConfigMap t-tikv, which its pods mount", Blocked: true, Remedy: remedy.Remedy{remedy.Say("kubectl create configmap t-tikv")}}}
 		})},
 		{Name: "a ConfigMap that PD's pods mount is gone, and the leader is to restart", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(pd)
@@ -52,7 +53,7 @@ func TestWhole(t *testing.T) {
 				c.Seen.Groups[pd].Members[i].Database.Leader = i == 2
 			}
 			c.Seen.PD.Leader = "t-pd-2"
-			c.Want(pd).Lacks = []plan.Gate{{Component: pd, Reason: plan.ConfigMapExists, Want: "ConfigMap t-pd, which its pods mount", Blocked: true, Unblock: "kubectl create configmap t-pd"}}
+			c.Want(pd).Lacks = []plan.Gate{{Component: pd, Reason: plan.ConfigMapExists, Want: "ConfigMap t-pd, which its pods mount", Blocked: true, Remedy: remedy.Remedy{remedy.Say("kubectl create configmap t-pd")}}}
 		})},
 		{Name: "a ConfigMap that pods mount differs, while PD is rolled", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(pd)
@@ -273,7 +274,7 @@ func TestRefusals(t *testing.T) {
 			}
 			got := ""
 			for _, g := range plan.Refusals(component.Profiles(), c.Wanted, c.Seen) {
-				if !g.Blocked || g.Unblock == "" {
+				if !g.Blocked || g.Remedy == nil {
 					t.Errorf("a refusal is for a person, who is told what to do: %+v", g)
 				}
 				got += g.String()

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -192,7 +193,7 @@ func besides(failing, gates []Gate) []Gate {
 		case i < 0 || g.Reason != MemberServing:
 			others = append(others, g)
 		case failing[i].fated:
-			failing[i].Unblock = g.Unblock
+			failing[i].Remedy = g.Remedy
 		case failing[i].Reason == g.Reason:
 			g.Observed = failing[i].Observed
 			failing[i] = g
@@ -228,15 +229,15 @@ func (sc Scene) advise(p Profile, gates []Gate) {
 		}
 		m, _ := sc.Got.Member(gates[i].Member)
 		c, ok := sc.casualty(p, m)
-		switch look := gates[i].Unblock; {
+		switch look := gates[i].Remedy; {
 		case !ok:
 		case c.Record == nil && c.Spared == "" && !sc.All.At.Before(c.Due) && !sc.Policy.Failover.covers(p.Kind):
-			gates[i].Unblock = fmt.Sprintf("kubectl tidb failover %s run, or look with: %s", sc.Cluster.Name, look)
+			gates[i].Remedy = append(remedy.Remedy{remedy.Run("replace it", sc.Cluster.Plugin("failover", "run"))}, look...)
 		case c.Record != nil && p.Failover.Keeps && !c.Record.Discarded && !m.Up():
 			// It has its replacement, and is waited for only because PD still counts
 			// on its data.
-			gates[i].Unblock = fmt.Sprintf("if it never comes back: kubectl tidb failover %s run --component %s --discard %s, else look with: %s",
-				sc.Cluster.Name, p.Kind, m.Name, look)
+			gates[i].Remedy = append(remedy.Remedy{remedy.Run("if it never comes back", sc.Cluster.Plugin("failover", "run",
+				"--component", string(p.Kind), "--discard", m.Name))}, look...)
 		}
 	}
 }

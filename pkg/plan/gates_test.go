@@ -66,9 +66,9 @@ func TestUnblock(t *testing.T) {
 		want    string
 	}{
 		"a single PD whose claim is going": {single, "to replace it, scale PD out first"},
-		"a leader without a successor":     {heirless, "bring another member up first, or scale PD out"},
-		"a claim of nobody":                {leftOver, "look at it, then run: kubectl delete pvc tikv-t-tikv-3"},
-		"a cluster that goes":              {deleting, "wait until it is gone, then create it anew"},
+		"a leader without a successor":     {heirless, "bring another member up first; or scale PD out"},
+		"a claim of nobody":                {leftOver, "look at it, then delete it: kubectl delete pvc tikv-t-tikv-3 -n ns"},
+		"a cluster that goes":              {deleting, "wait until it is gone, then create it again"},
 		"leaders that cannot leave":        {plantest.New(3, 4, 2).Roll(tikv).Evicting("t-tikv-3", 0, 5), "see where leaders cannot go: every region needs a replica on another store that is up"},
 		"a pod that is not ready":          {plantest.New(3, 4, 2).Down(time.Hour, "t-tikv-3"), "kubectl describe pod t-tikv-3"},
 		"a server that is not asked":       {unasked, "kubectl logs t-tidb-1"},
@@ -80,7 +80,7 @@ func TestUnblock(t *testing.T) {
 	} {
 		var got []string
 		for _, g := range c.cluster.Decide().Gates {
-			got = append(got, g.Unblock)
+			got = append(got, g.Remedy.Line(""))
 		}
 		if !strings.Contains(strings.Join(got, "\n"), c.want) {
 			t.Errorf("%s: want %q in %q", name, c.want, got)

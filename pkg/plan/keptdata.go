@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -120,8 +121,10 @@ func (sc Scene) downgrade(p Profile) verdict {
 				Component: p.Kind, Blocked: true,
 				Reason: VersionReadsData, Want: fmt.Sprintf("a version that can read its data, %s or higher", d.Ran),
 				Observed: fmt.Sprintf("%s is asked for, and %s has run on %s", d.Wanted, d.Ran, d.Some()),
-				Unblock: fmt.Sprintf("go on with the data: kubectl tidb upgrade %[1]s %[3]s -n %[2]s; or delete the cluster and the data, "+
-					"and create it with empty volumes: kubectl tidb delete %[1]s -n %[2]s --delete-pvcs", sc.Cluster.Name, sc.Cluster.Namespace, d.Ran),
+				Remedy: remedy.Remedy{
+					remedy.Run("go on with the data", sc.Cluster.Plugin("upgrade", d.Ran)),
+					remedy.Run("delete the cluster and its data, then create it with empty volumes", sc.Cluster.Plugin("delete", "--delete-pvcs")),
+				},
 			})
 		}
 	}

@@ -23,7 +23,7 @@ func (sc Scene) before(m state.Member) (state.Member, bool) {
 func (sc Scene) departing(m state.Member) Gate {
 	g := Gate{Component: m.Kind, Member: m.Name, Reason: RemovedPodDeleted, Want: "the removed pod is gone", Observed: m.Trouble()}
 	if m.Pod.Terminating {
-		return sc.since(g, m.Pod.Since, "kubectl describe pod "+m.Name)
+		return sc.since(g, m.Pod.Since, sc.describe("pod", m.Name))
 	}
 	if !sc.Got.Set.Ordered {
 		return g
@@ -37,7 +37,7 @@ func (sc Scene) departing(m state.Member) Gate {
 		if sc.loops(o) {
 			since = sc.loopingSince(o.Pod) // it is Ready now and then, never for long enough
 		}
-		return sc.since(g, since, deletePod+m.Name)
+		return sc.since(g, since, sc.deletePod(m))
 	}
 	return g
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -13,7 +14,7 @@ type Finding struct {
 	Component topology.Kind
 	Member    string // the pod's name; "" for the component as a whole
 	Text      string
-	Hint      string // what a person can do
+	Remedy    remedy.Remedy // what a person can do
 }
 
 // findings are those about the components' objects, and the evict-leader schedulers of
@@ -32,9 +33,10 @@ func findings(w Wanted, s state.Snapshot) []Finding {
 			all = append(all, Finding{
 				Component: g.Kind, Member: m.Name,
 				Text: fmt.Sprintf("store %d leads no regions: somebody else made an evict-leader scheduler for it in PD", id),
-				Hint: fmt.Sprintf("see it: %s; remove it: %s",
-					pdCtl(w.Cluster, s, "scheduler config evict-leader-scheduler"),
-					pdCtl(w.Cluster, s, fmt.Sprintf("scheduler remove evict-leader-scheduler-%d", id))),
+				Remedy: remedy.Remedy{
+					remedy.Run("see it", pdCtl(w.Cluster, s, "scheduler config evict-leader-scheduler")),
+					remedy.Run("remove it", pdCtl(w.Cluster, s, fmt.Sprintf("scheduler remove evict-leader-scheduler-%d", id))),
+				},
 			})
 		}
 	}
@@ -53,22 +55,32 @@ func (sc Scene) leftAlone(p Profile, v verdict) verdict {
 		if !ok || g.Reason != MemberServing || !sc.Kept(m) || sc.gaveUp(p, m) {
 			continue
 		}
-		switch observed, unblock, stuck := p.Abandoned(sc, m); {
+		switch observed, help, stuck := p.Abandoned(sc, m); {
 		case observed == "":
 		case m.Pod == nil || !m.Pod.Ready || m.Pod.Terminating:
 			g.Observed += "; " + observed // what ails the pod comes first
 		default:
-			g.Observed, g.Unblock, g.Blocked, g.Source, g.patience = observed, unblock, stuck, FromDatabase, Moving
+			g.Observed, g.Remedy, g.Blocked, g.Source, g.patience = observed, help, stuck, FromDatabase, Moving
 		}
 	}
 	return v
 }
 
+// describe is how to see what Kubernetes tells of an object.
+func (sc Scene) describe(resource, name string) remedy.Remedy {
+	return remedy.Remedy{remedy.Run("see why", sc.Cluster.Kubectl("describe", resource, name))}
+}
+
+// logs is how to see what a member's main container writes.
+func (sc Scene) logs(m state.Member, flags ...string) remedy.Remedy {
+	return remedy.Remedy{remedy.Run("see why", sc.Cluster.Kubectl(append([]string{"logs", m.Name, "-c", string(m.Kind)}, flags...)...))}
+}
+
 // PDCtl is a command that talks to PD.
-func (sc Scene) PDCtl(args string) string { return pdCtl(*sc.Cluster, *sc.All, args) }
+func (sc Scene) PDCtl(args string) remedy.Command { return pdCtl(*sc.Cluster, *sc.All, args) }
 
 // pdCtl is a command that talks to PD from a pod of it that serves, if there is one.
-func pdCtl(c topology.Cluster, s state.Snapshot, args string) string {
+func pdCtl(c topology.Cluster, s state.Snapshot, args string) remedy.Command {
 	pod := c.PodName(topology.PD, 0)
 	for _, m := range s.Groups[topology.PD].Members {
 		if m.Up() {

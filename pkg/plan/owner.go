@@ -1,8 +1,7 @@
 package plan
 
 import (
-	"fmt"
-
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
@@ -20,8 +19,8 @@ func notDriven(w Wanted, s state.Snapshot) []Gate {
 				Component: g.Kind, Member: m.Name, Blocked: true,
 				Reason: PodOwnerSupported, Want: "a pod that a StatefulSet of apps/v1 controls",
 				Observed: "its controller is " + m.Pod.Controller,
-				Unblock: fmt.Sprintf("leave this cluster to tidb-operator: other controllers of pods are not supported; see: kubectl get pod %s -n %s -o jsonpath='{.metadata.ownerReferences}'",
-					m.Name, w.Cluster.Namespace),
+				Remedy: remedy.Remedy{remedy.Run("leave this cluster to tidb-operator: other controllers of pods are not supported; see them",
+					w.Cluster.Kubectl("get", "pod", m.Name, "-o", "jsonpath={.metadata.ownerReferences}"))},
 			})
 			break
 		}

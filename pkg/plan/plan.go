@@ -11,6 +11,7 @@ package plan
 import (
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -55,11 +56,14 @@ type Gate struct {
 	Reason   Reason
 	Want     string // what must hold, e.g. "region leaders evicted"
 	Observed string // the observed number or state, e.g. "340 left"
+	// Left is how much is left until it holds, where that is a number: by it progress,
+	// rate and remaining time can be told.
+	Left Quantity
 	// Since is when the wait began, as far as the cluster knows; zero when it
 	// does not know. Deadline is when it ends by itself; zero when nobody knows: it is
 	// Blocked when it has made no progress for long.
 	Since, Deadline time.Time
-	Unblock         string // what a person can do about it
+	Remedy          remedy.Remedy // what a person can do about it
 	Source          Source
 	// Blocked: waiting will not help.
 	Blocked bool
@@ -74,6 +78,22 @@ type Gate struct {
 	// has no Deadline; zero: as long as usual. See Waits.
 	patience time.Duration
 }
+
+// Quantity is a number of something; the zero value is no number.
+type Quantity struct {
+	Number int64
+	Unit   Unit
+}
+
+// Unit is what a Quantity counts.
+type Unit string
+
+// The units of what is waited for.
+const (
+	Leaders Unit = "leaders" // leaders of regions
+	Regions Unit = "regions"
+	Bytes   Unit = "bytes"
+)
 
 // GateKey identifies a gate from one turn to the next. What is shown of it may change.
 type GateKey struct {

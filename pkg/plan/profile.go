@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -28,7 +29,7 @@ type Profile struct {
 	// Floor is the least number of replicas the component can be scaled in to
 	// as things are, why, and what a person can do besides asking for more; nil
 	// when there is none.
-	Floor func(Scene) (least int, why, help string)
+	Floor func(Scene) (least int, why string, help remedy.Remedy)
 	// Standing must hold of each wanted member that is not about to be
 	// restarted: it ends what a restart or an abandoned removal began.
 	Standing []Hook
@@ -47,7 +48,7 @@ type Profile struct {
 	// database what becomes of it and what a person can do; "" for any other one. It
 	// does not count as one that serves, and it is left alone. Stuck: that does not
 	// end by itself.
-	Abandoned func(Scene, state.Member) (observed, unblock string, stuck bool)
+	Abandoned func(Scene, state.Member) (observed string, help remedy.Remedy, stuck bool)
 	// Failover is how members that are lost are replaced; nil when they are not.
 	Failover *Failover
 }
@@ -94,6 +95,8 @@ type Hook struct {
 	// Step is what to do now; nil when there is only to wait.
 	Step     func(Scene, state.Member) Step
 	Observed func(Scene, state.Member) string
+	// Left is how much is left until the goal is reached; nil where no number tells.
+	Left func(Scene, state.Member) Quantity
 	// Stuck says why waiting will not do as things are, "" when it may.
 	Stuck func(Scene, state.Member) string
 	// Since is when the pursuit began and Timeout how long it may take; what
@@ -105,10 +108,10 @@ type Hook struct {
 	// Patience is how long there may be no progress before the gate is Blocked, where
 	// no Timeout bounds it; zero: as long as usual.
 	Patience time.Duration
-	Unblock  string
-	// Help is what a person can do where that depends on the case; Unblock is for
-	// where it returns "".
-	Help func(Scene, state.Member) string
+	Remedy   remedy.Remedy
+	// Help is what a person can do where that depends on the case; Remedy is for
+	// where it returns none.
+	Help func(Scene, state.Member) remedy.Remedy
 }
 
 // LeftoverMarked is the goal that a scale-in has marked a member's claims, so that
@@ -166,11 +169,11 @@ func (sc Scene) pursue(hooks []Hook, m state.Member) verdict {
 
 func (sc Scene) try(h Hook, m state.Member) (v verdict, open bool) {
 	g := Gate{
-		Component: m.Kind, Member: m.Name, Reason: h.Reason, Want: h.Want, Unblock: h.Unblock, Source: FromDatabase, patience: h.Patience,
+		Component: m.Kind, Member: m.Name, Reason: h.Reason, Want: h.Want, Remedy: h.Remedy, Source: FromDatabase, patience: h.Patience,
 	}
 	if h.Refuse != nil {
 		if g.Observed = h.Refuse(sc, m); g.Observed != "" {
-			g.Blocked, g.Unblock = true, sc.help(h, m)
+			g.Blocked, g.Remedy = true, sc.help(h, m)
 			return verdict{gates: []Gate{g}}, false
 		}
 	}
@@ -186,24 +189,32 @@ func (sc Scene) try(h Hook, m state.Member) (v verdict, open bool) {
 		wait.Component = m.Kind
 		return verdict{gates: []Gate{wait}}, false
 	}
+	h.read(sc, m, &g)
+	if over, v := sc.lapsed(h, &g); over {
+		return v, !g.Blocked
+	}
+	if h.Stuck != nil {
+		if why := h.Stuck(sc, m); why != "" {
+			g.Observed, g.held, g.Remedy = g.Observed+": "+why, true, sc.help(h, m)
+		}
+	}
+	if g.Remedy == nil {
+		g.Remedy = sc.help(h, m)
+	}
+	return verdict{gates: []Gate{g}, steps: h.step(sc, m)}, false
+}
+
+// read puts what is observed of the goal into its gate.
+func (h Hook) read(sc Scene, m state.Member, g *Gate) {
 	if h.Since != nil {
 		g.Since = h.Since(sc, m)
 	}
 	if h.Observed != nil {
 		g.Observed = h.Observed(sc, m)
 	}
-	if over, v := sc.lapsed(h, &g); over {
-		return v, !g.Blocked
+	if h.Left != nil {
+		g.Left = h.Left(sc, m)
 	}
-	if h.Stuck != nil {
-		if why := h.Stuck(sc, m); why != "" {
-			g.Observed, g.held, g.Unblock = g.Observed+": "+why, true, sc.help(h, m)
-		}
-	}
-	if g.Unblock == "" {
-		g.Unblock = sc.help(h, m)
-	}
-	return verdict{gates: []Gate{g}, steps: h.step(sc, m)}, false
 }
 
 // step is what to do now for the goal, if anything.
@@ -218,13 +229,13 @@ func (h Hook) step(sc Scene, m state.Member) []Step {
 }
 
 // help is what a person can do for a goal that cannot be reached as things are.
-func (sc Scene) help(h Hook, m state.Member) string {
+func (sc Scene) help(h Hook, m state.Member) remedy.Remedy {
 	if h.Help != nil {
-		if help := h.Help(sc, m); help != "" {
+		if help := h.Help(sc, m); help != nil {
 			return help
 		}
 	}
-	return h.Unblock
+	return h.Remedy
 }
 
 // lapsed tells whether the time for a goal is over, and what then; else the gate

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
@@ -17,15 +18,11 @@ func Refusals(profiles []Profile, w Wanted, s state.Snapshot) []Gate {
 			continue
 		}
 		if least, why, help := p.Floor(sc); g.Replicas < least {
-			unblock := fmt.Sprintf("ask for %d or more", least)
-			if help != "" {
-				unblock += ", " + help
-			}
 			gates = append(gates, Gate{
 				Component: g.Kind, Blocked: true,
 				Reason: MinimumReplicas, Want: fmt.Sprintf("at least %d replicas", least),
 				Observed: fmt.Sprintf("%d asked for: %s", g.Replicas, why),
-				Unblock:  unblock,
+				Remedy:   append(remedy.Remedy{remedy.Say(fmt.Sprintf("ask for %d or more", least))}, help...),
 			})
 		}
 	}

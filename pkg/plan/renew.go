@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
@@ -99,7 +100,7 @@ func (sc Scene) lasting(p Profile) verdict {
 			v.gates = append(v.gates, Gate{
 				Component: p.Kind, Member: m.Name, Reason: ClaimBeingDeleted, Want: "a claim that stays", Blocked: true,
 				Observed: going(m) + " is being deleted, and goes with its pod",
-				Unblock:  "resume " + p.Kind.Title() + ", so that others take over what the member has",
+				Remedy:   remedy.Remedy{remedy.Say("resume " + p.Kind.Title() + ", so that others take over what the member has")},
 			})
 		}
 	}

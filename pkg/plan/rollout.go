@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
@@ -195,12 +196,12 @@ func (sc Scene) replace(p Profile, m state.Member) verdict {
 func (sc Scene) yours(m state.Member) Gate {
 	g := Gate{
 		Component: m.Kind, Member: m.Name, Reason: ManualRestart, Want: "the pod is replaced", Blocked: true,
-		Observed: "update strategy is OnDelete", Unblock: deletePod + m.Name,
+		Observed: "update strategy is OnDelete", Remedy: sc.deletePod(m),
 	}
 	if !sc.Want.Manual {
 		g.Observed = "the StatefulSet was set to OnDelete by hand"
-		g.Unblock += fmt.Sprintf(`; or have it done: kubectl patch statefulset %s -p '{"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":%d}}}}'`,
-			sc.Cluster.SetName(m.Kind), sc.Got.Set.Replicas)
+		g.Remedy = append(g.Remedy, remedy.Run("have it done", sc.Cluster.Kubectl("patch", "statefulset", sc.Cluster.SetName(m.Kind), "-p",
+			fmt.Sprintf(`{"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":%d}}}}`, sc.Got.Set.Replicas))))
 	}
 	return g
 }
@@ -288,11 +289,11 @@ func serving(sc Scene, m state.Member) Gate {
 			g.Observed, g.held = "no pod before "+o.Name+" is ready", true
 			return g
 		}
-		return sc.since(g, m.Gone, "kubectl describe statefulset "+sc.Cluster.SetName(m.Kind))
+		return sc.since(g, m.Gone, sc.describe("statefulset", sc.Cluster.SetName(m.Kind)))
 	case m.Pod.Ready && !m.Pod.Terminating:
 		return sc.readyNotServing(m, g)
 	}
-	return sc.since(g, m.Pod.Since, "kubectl describe pod "+m.Name)
+	return sc.since(g, m.Pod.Since, sc.describe("pod", m.Name))
 }
 
 // readyNotServing is the gate of a member whose pod is Ready. What the database says
@@ -307,7 +308,7 @@ func (sc Scene) readyNotServing(m state.Member, g Gate) Gate {
 	if since.IsZero() {
 		since = m.NotServing
 	}
-	g = sc.since(g, since, "kubectl logs "+m.Name)
+	g = sc.since(g, since, sc.logs(m))
 	if seen := m.NotServing.Add(settling); !since.IsZero() && g.Deadline.Before(seen) {
 		g.Deadline, g.Blocked = seen, !sc.All.At.Before(seen)
 	}
@@ -316,8 +317,8 @@ func (sc Scene) readyNotServing(m state.Member, g Gate) Gate {
 
 // since gives a gate the time that a member may take to serve, where it is known
 // since when it does not.
-func (sc Scene) since(g Gate, since time.Time, unblock string) Gate {
-	g.Unblock = unblock
+func (sc Scene) since(g Gate, since time.Time, help remedy.Remedy) Gate {
+	g.Remedy = help
 	if since.IsZero() {
 		return g
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
@@ -122,7 +123,7 @@ func (sc Scene) vacate(p Profile, m state.Member) verdict {
 	for _, c := range m.Claims {
 		switch {
 		case c.Terminating:
-			return wait(Gate{Component: p.Kind, Member: m.Name, Object: c.Name, Reason: ClaimDeleted, Want: "the left-over claim is gone", Observed: c.Name + " is terminating", Unblock: "kubectl describe pvc " + c.Name})
+			return wait(Gate{Component: p.Kind, Member: m.Name, Object: c.Name, Reason: ClaimDeleted, Want: "the left-over claim is gone", Observed: c.Name + " is terminating", Remedy: sc.describe("pvc", c.Name)})
 		case returns:
 			// The member never left: its data is its own. It comes back to it.
 		case m.Database.Presence == state.Unknown:
@@ -136,7 +137,7 @@ func (sc Scene) vacate(p Profile, m state.Member) verdict {
 				Component: p.Kind, Member: m.Name, Blocked: true,
 				Object: c.Name, Reason: ClaimFree, Want: "a claim that is known to be free",
 				Observed: fmt.Sprintf("claim %s holds data of a member that PD does not know", c.Name),
-				Unblock:  fmt.Sprintf("look at it, then run: kubectl delete pvc %s", c.Name),
+				Remedy:   remedy.Remedy{remedy.Run("look at it, then delete it", sc.Cluster.Kubectl("delete", "pvc", c.Name))},
 			})
 		}
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -20,8 +21,8 @@ func loading(c topology.Cluster, s state.Snapshot) (Gate, bool) {
 	}
 	g := Gate{
 		Reason: SchedulersLoaded, Want: "PD loads its schedulers", Observed: "they are unknown until then", Source: FromDatabase,
-		Unblock: "before v7.3 PD takes up to five minutes after its leader has changed; if it takes longer, have another member lead: " +
-			pdCtl(c, s, "member leader resign"),
+		Remedy: remedy.Remedy{remedy.Run("before v7.3 PD takes up to five minutes after its leader has changed; if it takes longer, have another member lead",
+			pdCtl(c, s, "member leader resign"))},
 	}
 	if since := s.PD.LeaderSince; !since.IsZero() {
 		g.Since, g.Deadline = since, since.Add(loadTime)

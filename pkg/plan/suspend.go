@@ -100,7 +100,7 @@ func (sc Scene) leaving() verdict {
 		}
 		v.gates = append(v.gates, Gate{
 			Component: m.Kind, Member: m.Name, Reason: PodDeleted, Want: "the pod is gone", Observed: m.Trouble(),
-			Since: m.Pod.Since, Deadline: m.Pod.Since.Add(patience), Unblock: "kubectl describe pod " + m.Name,
+			Since: m.Pod.Since, Deadline: m.Pod.Since.Add(patience), Remedy: sc.describe("pod", m.Name),
 			Blocked: !sc.All.At.Before(m.Pod.Since.Add(patience)),
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -18,8 +19,8 @@ type Unapplied struct {
 	Component topology.Kind
 	// Older are known to run with an older one. Of Unknown nothing tells.
 	Older, Unknown []string
-	// Restart is a command that restarts the component's members one after another.
-	Restart string
+	// Remedy restarts the component's members one after another.
+	Remedy remedy.Remedy
 }
 
 func (u Unapplied) String() string {
@@ -48,7 +49,7 @@ func unapplied(w Wanted, s state.Snapshot) []Unapplied {
 			}
 		}
 		if len(u.Older)+len(u.Unknown) > 0 {
-			u.Restart = restart(w.Cluster, g.Kind, s.At)
+			u.Remedy = remedy.Remedy{remedy.Run("restart them one after another", restart(w.Cluster, g.Kind, s.At)...)}
 			all = append(all, u)
 		}
 	}
@@ -57,7 +58,9 @@ func unapplied(w Wanted, s state.Snapshot) []Unapplied {
 
 // restart gives the pods of a component an annotation, as kubectl's own "rollout
 // restart" does, so that the restart is a rollout with all that keeps it safe.
-func restart(c topology.Cluster, k topology.Kind, at time.Time) string {
-	return fmt.Sprintf(`kubectl patch tc %[1]s -n %[2]s --type merge -p '{"spec":{"%[3]s":{"annotations":{"kubectl.kubernetes.io/restartedAt":"%[4]s"}}}}' && kubectl tidb sync %[1]s -n %[2]s`,
-		c.Name, c.Namespace, k, at.UTC().Format(time.RFC3339))
+func restart(c topology.Cluster, k topology.Kind, at time.Time) []remedy.Command {
+	return []remedy.Command{
+		c.Patch(fmt.Sprintf(`{%q:{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}`, k, at.UTC().Format(time.RFC3339))),
+		c.Plugin("sync"),
+	}
 }

@@ -27,9 +27,9 @@ func TestUnapplied(t *testing.T) {
 	if got := p.Unapplied[0].String(); got != says {
 		t.Errorf("got %q, want %q", got, says)
 	}
-	restart := `kubectl patch tc t -n ns --type merge -p '{"spec":{"tikv":{"annotations":{"kubectl.kubernetes.io/restartedAt":"` +
-		plantest.Now.UTC().Format("2006-01-02T15:04:05Z") + `"}}}}' && kubectl tidb sync t -n ns`
-	if got := p.Unapplied[0].Restart; got != restart {
+	restart := `restart them one after another: kubectl patch tidbclusters t --type merge -p '{"spec":{"tikv":{"annotations":{"kubectl.kubernetes.io/restartedAt":"` +
+		plantest.Now.UTC().Format("2006-01-02T15:04:05Z") + `"}}}}' -n ns && kubectl tidb sync t -n ns`
+	if got := p.Unapplied[0].Remedy.Line(""); got != restart {
 		t.Errorf("got %s, want %s", got, restart)
 	}
 	c.Want(tikv).InPlace = false

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
@@ -56,15 +57,16 @@ func (sc Scene) grow(m state.Member, c state.Claim) verdict {
 	}
 	g := Gate{
 		Component: m.Kind, Member: m.Name, Object: c.Name, Reason: VolumeResized, Want: fmt.Sprintf("volume %s of %s", c.Name, want.Size),
-		Unblock: "kubectl describe pvc " + c.Name, patience: growing,
+		Remedy: sc.describe("pvc", c.Name), patience: growing,
 	}
 	switch {
 	case !sc.lacks(c):
 		g.Observed = fmt.Sprintf("%s requested, %s there", c.Requested, c.Capacity)
+		g.Left = Quantity{Number: int64(max(want.Size-c.Capacity, 0)), Unit: Bytes}
 		if c.Resizing != "" {
 			g.Observed += "; " + c.Resizing
 		}
-		g.Unblock += "; where storage grows only when a pod starts: kubectl delete pod " + m.Name
+		g.Remedy = append(g.Remedy, remedy.Run("where storage grows only when a pod starts", sc.Cluster.Kubectl("delete", "pod", m.Name)))
 		if g.Since = c.Since; !g.Since.IsZero() {
 			g.Deadline = g.Since.Add(growing)
 			g.Blocked = !sc.All.At.Before(g.Deadline)
@@ -72,7 +74,7 @@ func (sc Scene) grow(m state.Member, c state.Claim) verdict {
 		return wait(g)
 	case c.Growth == state.NotGrowable:
 		g.Observed, g.Blocked = fmt.Sprintf("%s there, and %s", max(c.Requested, c.Capacity), Rigid(c)), true
-		g.Unblock = "set " + want.Field + " back, or move the data to a member with a larger volume"
+		g.Remedy = remedy.Remedy{remedy.Say("set " + want.Field + " back"), remedy.Say("move the data to a member with a larger volume")}
 		return wait(g)
 	case !c.Bound:
 		g.Observed = "it is not bound yet, and cannot grow before"

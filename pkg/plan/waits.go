@@ -2,10 +2,10 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
@@ -94,8 +94,8 @@ func (w *Wanted) bounded(gates []Gate, s *state.Snapshot) []Gate {
 		if g.Since.IsZero() {
 			g.Since = since
 		}
-		if g.Unblock == "" {
-			g.Unblock = w.whereToLook(*g, *s)
+		if g.Remedy == nil {
+			g.Remedy = w.whereToLook(*g, *s)
 		}
 	}
 	return gates
@@ -109,17 +109,16 @@ func allHeld(gates []Gate) bool {
 }
 
 // whereToLook is what a person can do about a wait of which nothing else is known.
-func (w *Wanted) whereToLook(g Gate, s state.Snapshot) string {
-	switch c := w.Cluster; {
+func (w *Wanted) whereToLook(g Gate, s state.Snapshot) remedy.Remedy {
+	c := w.Cluster
+	controllers := remedy.Run("see whether the controllers of Kubernetes run", remedy.Kubectl("kube-system", "get", "pods"))
+	switch {
 	case g.Source == FromDatabase:
-		return "see how PD is: " + pdCtl(c, s, "health")
+		return remedy.Remedy{remedy.Run("see how PD is", pdCtl(c, s, "health"))}
 	case g.Member != "":
-		return fmt.Sprintf("kubectl describe pod %s -n %s; %s", g.Member, c.Namespace, controllers)
+		return remedy.Remedy{remedy.Run("see why", c.Kubectl("describe", "pod", g.Member)), controllers}
 	case g.Component != "":
-		return fmt.Sprintf("kubectl describe statefulset %s -n %s; %s", c.SetName(g.Component), c.Namespace, controllers)
-	default:
-		return controllers
+		return remedy.Remedy{remedy.Run("see why", c.Kubectl("describe", "statefulset", c.SetName(g.Component))), controllers}
 	}
+	return remedy.Remedy{controllers}
 }
-
-const controllers = "see whether the controllers of Kubernetes run: kubectl get pods -n kube-system"

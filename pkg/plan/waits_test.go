@@ -63,7 +63,7 @@ func TestEveryGateEnds(t *testing.T) {
 		minute, p := waitFor(c.cluster, 200, func(int) {})
 		var help []string
 		for _, g := range p.Gates {
-			help = append(help, g.Unblock)
+			help = append(help, g.Remedy.Line(""))
 		}
 		if minute != c.after || !strings.Contains(strings.Join(help, "\n"), c.want) {
 			t.Errorf("%s: after %d minutes, %s, %q", name, minute, plantest.Text(p), help)

@@ -238,7 +238,7 @@ func (e Engine) Undo(ctx context.Context) error {
 		failed = errors.Join(failed, e.do(ctx, step))
 	}
 	for _, g := range gates {
-		failed = errors.Join(failed, fmt.Errorf("%s; %s", g, g.Unblock))
+		failed = errors.Join(failed, fmt.Errorf("%s; %s", g, g.Remedy.Line(e.Story.context)))
 	}
 	if failed != nil {
 		return &UndoError{failed, gates}

@@ -28,7 +28,7 @@ func TestRunEndsWhenNothingComes(t *testing.T) {
 	s := &stage{shows: []show{{c: c}}}
 	passing(s, c)
 	p, err := Run(t.Context(), s.engine(), s)
-	if err != nil || p.Outcome != plan.Blocked || s.waits != 10 || p.Gates[0].Unblock == "" {
+	if err != nil || p.Outcome != plan.Blocked || s.waits != 10 || p.Gates[0].Remedy == nil {
 		t.Errorf("got %s, %v after %d pauses, %+v", p.Outcome, err, s.waits, p.Gates)
 	}
 }

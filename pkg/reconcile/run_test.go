@@ -263,7 +263,7 @@ func TestFindingsAtTheEnd(t *testing.T) {
 			told = append(told, ev)
 		}
 	}
-	if len(told) != 3 || told[0].Member != "t-tikv-0" || told[0].Component != "tikv" || told[0].Hint == "" || told[1].Type != event.Done {
+	if len(told) != 3 || told[0].Member != "t-tikv-0" || told[0].Component != "tikv" || told[0].Help() == "" || told[1].Type != event.Done {
 		t.Errorf("told %+v", told)
 	}
 }

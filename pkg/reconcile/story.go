@@ -17,6 +17,7 @@ import (
 // change is told once; the decisions do not depend on it.
 type Story struct {
 	namespace, cluster string
+	context            string // the kubeconfig context, for commands that are shown
 	now                func() time.Time
 	reporter           Reporter
 
@@ -55,6 +56,12 @@ func NewStory(namespace, cluster string, now func() time.Time, r Reporter) *Stor
 	}
 }
 
+// In has the commands that a person can run name a kubeconfig context.
+func (st *Story) In(context string) *Story {
+	st.context = context
+	return st
+}
+
 // Endless makes it a story that is told again and again: nothing is told of a
 // cluster that stays as it is wanted.
 func (st *Story) Endless() *Story {
@@ -80,18 +87,18 @@ func (st *Story) Decided(w plan.Wanted, s state.Snapshot, p plan.Plan) {
 func (st *Story) facts(s state.Snapshot, p plan.Plan) {
 	for _, f := range p.Findings {
 		if f.Member == "" { // it may be over when the run ends
-			st.once(f.Text, event.Event{Component: string(f.Component), Message: f.Text, Hint: f.Hint})
+			st.once(f.Text, event.Event{Component: string(f.Component), Message: f.Text, Remedy: event.Remedy(f.Remedy, st.context)})
 		}
 	}
 	for _, g := range s.Gaps {
-		st.once(g.What, event.Event{Message: "cannot read " + g.What + ": " + g.Problem, Hint: g.Hint})
+		st.once(g.What, event.Event{Message: "cannot read " + g.What + ": " + g.Problem, Remedy: event.Remedy(g.Remedy, st.context)})
 	}
 	if p.Outcome == plan.Converged {
 		for _, u := range p.Unapplied {
 			if len(u.Older) == 0 {
 				continue // what is unknown is for who looks
 			}
-			st.once(u.String(), event.Event{Component: string(u.Component), Message: u.String(), Hint: "restart them one after another: " + u.Restart})
+			st.once(u.String(), event.Event{Component: string(u.Component), Message: u.String(), Remedy: event.Remedy(u.Remedy, st.context)})
 		}
 	}
 }
@@ -104,14 +111,14 @@ func (st *Story) waits(p plan.Plan) {
 		if !known {
 			seen.since = st.now()
 		}
-		if last := seen.gate; !known || last.Observed != g.Observed || last.Blocked != g.Blocked || last.Unblock != g.Unblock {
-			st.tell(waiting(g, seen.since))
+		if last := seen.gate; !known || last.Observed != g.Observed || last.Blocked != g.Blocked || last.Remedy.Line("") != g.Remedy.Line("") {
+			st.tell(st.waiting(g, seen.since))
 		}
 		open = append(open, gateSeen{gate: g, since: seen.since})
 	}
 	for _, seen := range st.gates {
 		if _, still := find(open, seen.gate); !still {
-			e := waiting(seen.gate, seen.since)
+			e := st.waiting(seen.gate, seen.since)
 			e.Type, e.Seconds = event.Passed, st.now().Sub(seen.since).Seconds()
 			st.tell(e)
 		}
@@ -149,16 +156,19 @@ func (st *Story) progress(want plan.Group, got state.Group) {
 	})
 }
 
-func waiting(g plan.Gate, since time.Time) event.Event {
+func (st *Story) waiting(g plan.Gate, since time.Time) event.Event {
 	e := event.Event{
 		Type: event.Waiting, Component: string(g.Component), Member: g.Member,
-		Reason: string(g.Reason), Object: g.Object, Message: g.Want, Observed: g.Observed, Hint: g.Unblock, Source: event.FromKubernetes,
+		Reason: string(g.Reason), Object: g.Object, Message: g.Want, Observed: g.Observed, Remedy: event.Remedy(g.Remedy, st.context), Source: event.FromKubernetes,
 	}
 	if g.Source == plan.FromDatabase {
 		e.Source = event.FromDatabase
 	}
 	if g.Blocked {
 		e.Type = event.Blocked
+	}
+	if g.Left.Unit != "" {
+		e.Left, e.Unit = &g.Left.Number, string(g.Left.Unit)
 	}
 	if !g.Since.IsZero() {
 		since = g.Since
@@ -206,14 +216,14 @@ func (st *Story) Shortfall(step plan.Step, err error) {
 	e := event.Event{
 		Component: string(kind), Member: member,
 		Message: fmt.Sprintf("could not %s: %v", step, err),
-		Hint:    "it will be tried again; nothing else waits for it",
+		Remedy:  event.Say("it will be tried again; nothing else waits for it"),
 	}
 	about := step.String()
 	var status *apierrors.StatusError
 	if apierrors.IsForbidden(err) && errors.As(err, &status) && status.ErrStatus.Details != nil {
 		about = fmt.Sprintf("%T of %s", step, status.ErrStatus.Details.Kind)
 		e.Component, e.Member = "", ""
-		e.Hint = "get the permission to do so; nothing else waits for it"
+		e.Remedy = event.Say("get the permission to do so; nothing else waits for it")
 	}
 	st.once(about, e)
 }
@@ -245,7 +255,7 @@ func (st *Story) Done(outcome string, code int, took time.Duration, err error) {
 			continue
 		}
 		st.tell(event.Event{
-			Type: event.Notice, Component: string(f.Component), Member: f.Member, Message: f.Text, Hint: f.Hint,
+			Type: event.Notice, Component: string(f.Component), Member: f.Member, Message: f.Text, Remedy: event.Remedy(f.Remedy, st.context),
 		})
 	}
 	e := event.Event{Type: event.Done, Outcome: outcome, ExitCode: &code, Seconds: took.Seconds()}

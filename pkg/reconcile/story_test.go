@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -85,7 +86,7 @@ func TestStoryOfUnapplied(t *testing.T) {
 	st.Decided(c.Wanted, c.Seen, c.Decide())
 	st.Decided(c.Wanted, c.Seen, c.Decide())
 	if len(s.events) != 1 || s.events[0].Type != event.Notice || !strings.Contains(s.events[0].Message, "t-tikv-1 started before") ||
-		!strings.Contains(s.events[0].Hint, "kubectl patch tc t -n ns") {
+		!strings.Contains(s.events[0].Help(), "kubectl patch tidbclusters t ") {
 		t.Errorf("told %+v", s.events)
 	}
 }
@@ -98,7 +99,7 @@ func TestStoryOfAGate(t *testing.T) {
 	st.Decided(c.Wanted, c.Seen, c.Decide())
 	e := s.events[len(s.events)-1]
 	if e.Source != event.FromDatabase || !e.Since.Equal(plantest.Now.Add(-time.Minute)) ||
-		!e.Deadline.Equal(plantest.Now.Add(59*time.Minute)) || e.Hint == "" {
+		!e.Deadline.Equal(plantest.Now.Add(59*time.Minute)) || e.Help() == "" {
 		t.Errorf("got %+v", e)
 	}
 }
@@ -109,13 +110,13 @@ func TestStoryOfAFinding(t *testing.T) {
 	s := &stage{}
 	c := rest()
 	st := NewStory("ns", "t", func() time.Time { return plantest.Now }, s)
-	p := plan.Plan{Findings: []plan.Finding{{Component: topology.TiKV, Text: "it is kept", Hint: "update"}}}
+	p := plan.Plan{Findings: []plan.Finding{{Component: topology.TiKV, Text: "it is kept", Remedy: remedy.Remedy{remedy.Say("update")}}}}
 	st.Decided(c.Wanted, c.Seen, p)
 	st.Decided(c.Wanted, c.Seen, p)
 	st.Done("converged", 0, 0, nil)
 	told := 0
 	for _, e := range s.events {
-		if e.Type == event.Notice && e.Component == "tikv" && e.Message == "it is kept" && e.Hint == "update" {
+		if e.Type == event.Notice && e.Component == "tikv" && e.Message == "it is kept" && e.Help() == "update" {
 			told++
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -123,7 +124,7 @@ func TestUpkeepFails(t *testing.T) {
 		t.Errorf("%d steps, want 2", n)
 	}
 	told := notices(s)
-	if len(told) != 1 || told[0].Hint == "" || !strings.Contains(told[0].Message, "forbidden") || told[0].Member != "" {
+	if len(told) != 1 || told[0].Help() == "" || !strings.Contains(told[0].Message, "forbidden") || told[0].Member != "" {
 		t.Errorf("want one notice of what is missing for all: %+v", told)
 	}
 	if n := turn(); n != 0 {
@@ -212,7 +213,7 @@ func TestUpkeepIsQuiet(t *testing.T) {
 // What upkeep would need and nobody can read is told once.
 func TestGaps(t *testing.T) {
 	c := waiting4()
-	c.Seen.Gaps = []state.Gap{{What: "the labels of nodes", Problem: "forbidden", Hint: "ask for it"}}
+	c.Seen.Gaps = []state.Gap{{What: "the labels of nodes", Problem: "forbidden", Remedy: remedy.Remedy{remedy.Say("ask for it")}}}
 	s := &stage{shows: []show{{c: c}}}
 	e := s.tidying(frozen)
 	for range 3 {
@@ -220,7 +221,7 @@ func TestGaps(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if told := notices(s); len(told) != 1 || told[0].Message != "cannot read the labels of nodes: forbidden" || told[0].Hint != "ask for it" {
+	if told := notices(s); len(told) != 1 || told[0].Message != "cannot read the labels of nodes: forbidden" || told[0].Help() != "ask for it" {
 		t.Errorf("told %+v", told)
 	}
 }

@@ -8,13 +8,25 @@ type Command struct {
 	Args []string
 	// Namespace is that of the objects, "" for objects that have none.
 	Namespace string
-	// Input is what the command reads; Output is the file that it writes.
+	// Input is the file that the command reads, Output the one that it writes.
 	Input, Output string
 }
 
 // Kubectl returns a command of kubectl in a namespace.
 func Kubectl(namespace string, args ...string) Command {
 	return Command{Args: args, Namespace: namespace}
+}
+
+// Reading returns the command with a file as its input.
+func (c Command) Reading(file string) Command {
+	c.Input = file
+	return c
+}
+
+// Writing returns the command with a file for its output.
+func (c Command) Writing(file string) Command {
+	c.Output = file
+	return c
 }
 
 // Plugin returns a command of "kubectl tidb" in a namespace.
@@ -45,11 +57,10 @@ func (c Command) Line(context string) string {
 	for _, w := range rest {
 		line = append(line, quote(w))
 	}
-	if c.Input != "" {
-		line = append([]string{"printf", "%s", quote(c.Input), "|"}, line...)
-	}
-	if c.Output != "" {
-		line = append(line, ">", quote(c.Output))
+	for _, file := range [][2]string{{"<", c.Input}, {">", c.Output}} {
+		if file[1] != "" {
+			line = append(line, file[0], quote(file[1]))
+		}
 	}
 	return strings.Join(line, " ")
 }

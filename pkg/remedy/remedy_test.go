@@ -28,8 +28,8 @@ func TestLine(t *testing.T) {
 			remedy.Remedy{remedy.Run("", remedy.Kubectl("x", "delete", "pod", "a"), remedy.Plugin("x", "sync", "b"))}},
 		{"alternatives", "", "wait; or kubectl get pods -n x",
 			remedy.Remedy{remedy.Say("wait"), remedy.Run("", remedy.Kubectl("x", "get", "pods"))}},
-		{"input and output", "", `printf %s '{"a":1}' | kubectl create -f - -n x > out`,
-			remedy.Remedy{remedy.Run("", remedy.Command{Args: []string{"create", "-f", "-"}, Namespace: "x", Input: `{"a":1}`, Output: "out"})}},
+		{"files", "", `kubectl create -f - -n x < 'a b' > out`,
+			remedy.Remedy{remedy.Run("", remedy.Kubectl("x", "create", "-f", "-").Reading("a b").Writing("out"))}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.remedy.Line(c.context); got != c.want {

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 )
 
 // keyOverlay in a ConfigMap holds settings that tidb-operator has laid over the
@@ -53,15 +54,17 @@ func notAsked(comp component, used *corev1.ConfigMap, text string) []plan.Findin
 		return []plan.Finding{{
 			Component: comp.Kind,
 			Text:      fmt.Sprintf("ConfigMap %s of %s has settings of a restore in its key %s; they stay as long as the key is there", used.Name, title, keyOverlay),
-			Hint: fmt.Sprintf(`tidb-operator removes it when the restore ends; see: kubectl get restores.pingcap.com -A; where none runs any more: `+
-				`kubectl patch configmap %s -n %s --type json -p '[{"op":"remove","path":"/data/%s"}]'`, used.Name, c.Namespace, keyOverlay),
+			Remedy: remedy.Remedy{
+				remedy.Run("tidb-operator removes it when the restore ends; see", remedy.Kubectl("", "get", "restores.pingcap.com", "-A")),
+				remedy.Run("where none runs any more", c.Kubectl("patch", "configmap", used.Name, "--type", "json", "-p",
+					fmt.Sprintf(`[{"op":"remove","path":"/data/%s"}]`, keyOverlay))),
+			},
 		}}
 	case !comp.Configured && !sameTOML(used.Data[keyConfig], text):
 		return []plan.Finding{{
 			Component: comp.Kind,
 			Text:      fmt.Sprintf("%s is not set, so the configuration in ConfigMap %s stays, which is not the default", configField(comp.Kind), used.Name),
-			Hint: fmt.Sprintf(`to go back to the default: kubectl patch tc %[1]s -n %[2]s --type merge -p '{"spec":{"%[3]s":{"config":""}}}' && kubectl tidb sync %[1]s -n %[2]s`,
-				c.Name, c.Namespace, comp.Kind),
+			Remedy:    remedy.Remedy{remedy.Run("to go back to the default", c.Patch(fmt.Sprintf(`{%q:{"config":""}}`, comp.Kind)), c.Plugin("sync"))},
 		}}
 	}
 	return nil

@@ -79,7 +79,7 @@ func TestConfigTakenAway(t *testing.T) {
 		g := groupOf(t, w, topology.TiKV)
 		if configOf(t, w, topology.TiKV).Data[keyConfig] != "bad = 1" || len(g.Findings) != 1 ||
 			!strings.HasPrefix(g.Findings[0].Text, "spec.tikv.config is not set, so the configuration in ConfigMap basic-tikv stays") ||
-			!strings.Contains(g.Findings[0].Hint, `'{"spec":{"tikv":{"config":""}}}'`) {
+			!strings.Contains(g.Findings[0].Remedy.Line(""), `'{"spec":{"tikv":{"config":""}}}'`) {
 			t.Errorf("%+v", g.Findings)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -113,17 +114,19 @@ func lost(comp component, name string, got state.Group) plan.Gate {
 		Component: k, Blocked: true,
 		Reason: plan.ConfigMapExists, Want: fmt.Sprintf("ConfigMap %s, which its pods mount", name),
 		Observed: "it does not exist, and pods that start wait for it",
-		Unblock:  fmt.Sprintf("make it again with its keys %s and %s", keyConfig, keyScript),
+		Remedy:   remedy.Remedy{remedy.Say(fmt.Sprintf("make it again with its keys %s and %s", keyConfig, keyScript))},
 	}
 	for _, m := range got.Members {
 		if m.Pod == nil || m.Pod.Started.IsZero() {
 			continue
 		}
-		read := fmt.Sprintf("kubectl exec %s -n %s -c %s -- cat ", m.Name, c.Namespace, k)
-		g.Unblock = fmt.Sprintf("make it again from what a pod still has: %s%s >%s && %s%s >%s && kubectl create configmap %s -n %s --from-file=%s --from-file=%s",
-			read, path.Join(comp.configDir(), comp.file), keyConfig,
-			read, path.Join(dirScript, scriptFile(comp)), keyScript,
-			name, c.Namespace, keyConfig, keyScript)
+		read := func(file, key string) remedy.Command {
+			return c.Kubectl("exec", m.Name, "-c", string(k), "--", "cat", file).Writing(key)
+		}
+		g.Remedy = remedy.Remedy{remedy.Run("make it again from what a pod still has",
+			read(path.Join(comp.configDir(), comp.file), keyConfig),
+			read(path.Join(dirScript, scriptFile(comp)), keyScript),
+			c.Kubectl("create", "configmap", name, "--from-file="+keyConfig, "--from-file="+keyScript))}
 		break
 	}
 	return g

@@ -179,8 +179,8 @@ func TestConfigMapIsGone(t *testing.T) {
 				for _, gate := range g.Lacks {
 					lacks = append(lacks, g.Kind)
 					file := "/etc/" + string(g.Kind) + "/" + string(g.Kind) + ".toml"
-					if pod := "kubectl exec basic-" + string(g.Kind) + "-0 -n db -c " + string(g.Kind) + " -- cat " + file; !gate.Blocked || !strings.Contains(gate.Unblock, pod) {
-						t.Errorf("what to do: %s", gate.Unblock)
+					if pod := "kubectl exec basic-" + string(g.Kind) + "-0 -c " + string(g.Kind) + " -n db -- cat " + file; !gate.Blocked || !strings.Contains(gate.Remedy.Line(""), pod) {
+						t.Errorf("what to do: %s", gate.Remedy.Line(""))
 					}
 				}
 				for _, o := range g.Config {

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -38,15 +39,14 @@ func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r sta
 	f := plan.Finding{
 		Component: g.Kind,
 		Text:      fmt.Sprintf("pod template of %s was written by a newer version of this plugin; it is kept", g.Kind.Title()),
-		Hint: fmt.Sprintf("update kubectl-tidb; see the record: kubectl get configmap %s -n %s -o yaml",
-			c.LedgerMap(), c.Namespace),
+		Remedy:    remedy.Remedy{remedy.Run("update kubectl-tidb; see the record", c.Kubectl("get", "configmap", c.LedgerMap(), "-o", "yaml"))},
 	}
 	if r.Spec != g.Asked && len(g.Unknown) > 0 {
 		return &applied.Template, nil, []plan.Gate{{
 			Component: g.Kind, Blocked: true,
 			Reason: plan.SpecKnown, Want: "a version of this plugin that knows " + strings.Join(g.Unknown, ", "),
 			Observed: "a newer one has written the pod template for it, and this older version would write it without",
-			Unblock:  "update kubectl-tidb",
+			Remedy:   remedy.Remedy{remedy.Say("update kubectl-tidb")},
 		}}
 	}
 	if r.Spec != g.Asked {

@@ -105,7 +105,7 @@ func (s *screen) awaited(now time.Time, width, height int) []string {
 			t, sign = bad, s.style.cross
 		}
 		b := s.block(t, sign, g.word()+": "+g.text()+" "+g.times(now), width)
-		if h := clean(g.event.Hint); h != "" && h != hint {
+		if h := g.help(now); h != "" && h != hint {
 			hint = h
 			for _, l := range s.style.fold("to unblock: "+h, width-2) {
 				b = append(b, "  "+l)

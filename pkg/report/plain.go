@@ -40,7 +40,7 @@ type shown struct {
 }
 
 func showing(g gate, now time.Time) shown {
-	return shown{at: now, kind: g.event.Type, observed: g.event.Observed, hint: g.event.Hint}
+	return shown{at: now, kind: g.event.Type, observed: g.event.Observed, hint: g.help(now)}
 }
 
 func newPlain(o Options) *plain {
@@ -131,7 +131,7 @@ func (p *plain) gate(g gate, now time.Time) {
 	case !known || was.kind != is.kind || was.hint != is.hint:
 		s := g.word() + ": " + g.text() + " " + g.times(now)
 		if is.hint != "" {
-			s += "; to unblock: " + clean(is.hint)
+			s += "; to unblock: " + is.hint
 		}
 		p.line(now, s)
 	case was.observed != is.observed && now.Sub(was.at) >= p.every(g, now):
@@ -187,8 +187,8 @@ func (p *plain) beat(now time.Time) {
 	if len(p.view.gates) > 0 {
 		g := p.view.gates[0]
 		s := "still " + g.word() + ": " + g.text() + " " + g.times(now)
-		if g.event.Hint != "" {
-			s += "; to unblock: " + clean(g.event.Hint)
+		if help := g.help(now); help != "" {
+			s += "; to unblock: " + help
 		}
 		if n := len(p.view.gates) - 1; n > 0 {
 			s += fmt.Sprintf("; and %d more", n)
@@ -231,8 +231,8 @@ func notice(e event.Event) string {
 	if who := subject(e); who != "" {
 		s = who + ": " + s
 	}
-	if e.Hint != "" {
-		s += "; " + e.Hint
+	if help := e.Help(); help != "" {
+		s += "; " + help
 	}
 	return clean(s)
 }

@@ -18,8 +18,8 @@ func (s *stream) at(after time.Duration, e event.Event) {
 	*s = append(*s, e)
 }
 
-func (s *stream) step(after, took time.Duration, component, member, text string) {
-	e := event.Event{Type: event.Started, Component: component, Member: member, Step: text}
+func (s *stream) step(after, took time.Duration, component, member, action, text string) {
+	e := event.Event{Type: event.Started, Component: component, Member: member, Action: action, Step: text}
 	s.at(after, e)
 	e.Type, e.Seconds = event.Finished, took.Seconds()
 	s.at(after+took, e)
@@ -40,25 +40,25 @@ func (s *stream) gate(after time.Duration, g event.Event, observed ...string) {
 }
 
 func (s *stream) pass(after, waited time.Duration, g event.Event) {
-	g.Type, g.Seconds, g.Hint = event.Passed, waited.Seconds(), ""
+	g.Type, g.Seconds, g.Remedy, g.Since = event.Passed, waited.Seconds(), nil, later(after-waited)
 	s.at(after, g)
 }
 
 func (s *stream) done(after time.Duration, outcome string, code int, err, hint string) {
 	s.at(after, event.Event{
-		Type: event.Done, Outcome: outcome, ExitCode: &code, Seconds: after.Seconds(), Error: err, Hint: hint,
+		Type: event.Done, Outcome: outcome, ExitCode: &code, Seconds: after.Seconds(), Error: err, Remedy: event.Say(hint),
 	})
 }
 
 var (
 	podReady = event.Event{
 		Component: "pd", Member: "basic-pd-2", Reason: "MemberServing", Message: "pod ready", Source: event.FromKubernetes,
-		Hint: "kubectl -n tidb describe pod basic-pd-2",
+		Remedy: []event.Action{{Text: "see why", Command: "kubectl describe pod basic-pd-2 -n tidb --context prod-eu"}},
 	}
 	evicted = event.Event{
 		Component: "tikv", Member: "basic-tikv-2", Reason: "LeadersEvicted", Message: "region leaders evicted", Source: event.FromDatabase,
 		Deadline: later(25 * time.Hour),
-		Hint:     "kubectl tidb status basic shows what the other stores hold; a cluster of three stores moves leaders slowly when one of them is busy",
+		Remedy:   event.Say("kubectl tidb status basic shows what the other stores hold; a cluster of three stores moves leaders slowly when one of them is busy"),
 	}
 )
 
@@ -74,9 +74,9 @@ func upgrade() stream {
 	s.progress(time.Second, "pd", 3, 0, 3)
 	s.progress(time.Second, "tikv", 3, 0, 3)
 	s.progress(time.Second, "tidb", 2, 0, 2)
-	s.step(time.Second, 300*time.Millisecond, "pd", "", "update StatefulSet basic-pd")
-	s.step(2*time.Second, 3*time.Second, "pd", "basic-pd-2", "move PD leader from basic-pd-2 to basic-pd-0")
-	s.step(6*time.Second, time.Second/5, "pd", "basic-pd-2", "restart basic-pd-2")
+	s.step(time.Second, 300*time.Millisecond, "pd", "", "Apply", "update StatefulSet basic-pd")
+	s.step(2*time.Second, 3*time.Second, "pd", "basic-pd-2", "MoveLeader", "move PD leader from basic-pd-2 to basic-pd-0")
+	s.step(6*time.Second, time.Second/5, "pd", "basic-pd-2", "Restart", "restart basic-pd-2")
 	s.progress(7*time.Second, "pd", 2, 0, 3)
 	s.gate(8*time.Second, podReady, "ContainerCreating", "image is being pulled")
 	s.progress(55*time.Second, "pd", 3, 1, 3)
@@ -84,7 +84,7 @@ func upgrade() stream {
 	s.at(56*time.Second, event.Event{
 		Type: event.Notice, Component: "pd", Message: "2 members have version v8.5.1, 1 has v8.5.2",
 	})
-	s.step(56*time.Second, time.Second/2, "tikv", "basic-tikv-2", "evict region leaders from basic-tikv-2")
+	s.step(56*time.Second, time.Second/2, "tikv", "basic-tikv-2", "EvictLeaders", "evict region leaders from basic-tikv-2")
 	s.gate(57*time.Second, evicted, "1200 left", "1100 left", "1010 left", "900 left", "700 left", "340 left")
 	return s
 }
@@ -93,7 +93,7 @@ func upgrade() stream {
 func converged() stream {
 	s := upgrade()
 	s.pass(110*time.Second, 53*time.Second, evicted)
-	s.step(111*time.Second, time.Second, "tikv", "basic-tikv-2", "restart basic-tikv-2")
+	s.step(111*time.Second, time.Second, "tikv", "basic-tikv-2", "Restart", "restart basic-tikv-2")
 	s.progress(115*time.Second, "pd", 3, 3, 3)
 	s.progress(116*time.Second, "tikv", 3, 3, 3)
 	s.progress(117*time.Second, "tidb", 2, 2, 2)
@@ -113,7 +113,7 @@ func blocked() stream {
 	var s stream
 	s.at(time.Second, event.Event{Type: event.Planned, Outcome: "act"})
 	s.progress(time.Second, "tikv", 3, 3, 3)
-	e := event.Event{Component: "tikv", Step: "update StatefulSet basic-tikv"}
+	e := event.Event{Component: "tikv", Action: "Apply", Step: "update StatefulSet basic-tikv"}
 	for i := range 4 {
 		at := time.Duration(2+3*i) * time.Second
 		e.Type, e.Error = event.Started, ""
@@ -121,10 +121,10 @@ func blocked() stream {
 		e.Type, e.Error = event.Failed, "Internal error occurred:\n\tetcdserver: \x1b[31mrequest timed out"
 		s.at(at+time.Second, e)
 	}
-	s.step(14*time.Second, time.Second, "tikv", "", "update StatefulSet basic-tikv")
+	s.step(14*time.Second, time.Second, "tikv", "", "Apply", "update StatefulSet basic-tikv")
 	g := event.Event{
 		Type: event.Blocked, Component: "tikv", Reason: "VolumeResized", Message: "volumes can grow to 200Gi", Source: event.FromKubernetes,
-		Observed: "StorageClass standard does not allow it", Hint: "set allowVolumeExpansion on StorageClass standard",
+		Observed: "StorageClass standard does not allow it", Remedy: event.Say("set allowVolumeExpansion on StorageClass standard"),
 	}
 	s.at(16*time.Second, g)
 	s.done(17*time.Second, event.OutcomeBlocked, 3, "", "")
@@ -138,7 +138,7 @@ func crowd() stream {
 	for _, n := range "abcdefghijklmnopqrstuvwxyz" {
 		s.gate(2*time.Second, event.Event{
 			Component: "tikv", Member: "basic-tikv-" + string(n), Reason: "MemberServing", Message: "pod scheduled",
-			Source: event.FromKubernetes, Hint: "add nodes with 8 free cores",
+			Source: event.FromKubernetes, Remedy: event.Say("add nodes with 8 free cores"),
 		}, "0/12 nodes are available")
 	}
 	return s

@@ -70,8 +70,8 @@ func (v *view) summary() []said {
 	if v.end.Error != "" {
 		lines = append(lines, said{bad, "error: " + clean(v.end.Error)})
 	}
-	if v.end.Hint != "" && v.end.Hint != resume {
-		lines = append(lines, said{neutral, "hint: " + clean(v.end.Hint)})
+	if help := v.end.Help(); help != "" && help != resume {
+		lines = append(lines, said{neutral, "hint: " + clean(help)})
 	}
 	if s := v.counts(); s != "" {
 		lines = append(lines, said{dim, s})
@@ -97,8 +97,8 @@ func (v *view) inTheWay() []said {
 			t = bad
 		}
 		lines = append(lines, said{t, g.word() + ": " + g.text() + " " + g.times(v.last)})
-		if g.event.Hint != "" {
-			lines = append(lines, said{neutral, "  to unblock: " + clean(g.event.Hint)})
+		if help := g.help(v.last); help != "" {
+			lines = append(lines, said{neutral, "  to unblock: " + help})
 		}
 	}
 	return lines

@@ -52,6 +52,18 @@ func (g gate) word() string {
 	return "waiting"
 }
 
+// usual is how long a wait may last before it is worth to say what a person can do:
+// most are over sooner, and nobody has to do anything.
+const usual = time.Minute
+
+// help is what a person can do about a gate, "" as long as there is no need to.
+func (g gate) help(now time.Time) string {
+	if !g.blocked() && now.Sub(g.since) < usual {
+		return ""
+	}
+	return clean(g.event.Help())
+}
+
 // times says how long a gate has been closed, and how much longer it can be.
 func (g gate) times(now time.Time) string {
 	s := "(" + age(now.Sub(g.since))

@@ -85,7 +85,7 @@ func TestDeafBelowOthers(t *testing.T) {
 		w.Pass(600)
 		w.Upgrade("v2", kinds[k])
 		p, err := w.Drive(2 * time.Hour)
-		if err != nil || p.Outcome != plan.Blocked || !strings.Contains(p.Gates[0].Unblock, "--cascade=orphan") {
+		if err != nil || p.Outcome != plan.Blocked || !strings.Contains(p.Gates[0].Remedy.Line(""), "--cascade=orphan") {
 			t.Fatalf("%s, %v\n%s", gates(p), err, w.Transcript())
 		}
 		fine(t, w)

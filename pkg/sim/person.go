@@ -2,7 +2,6 @@ package sim
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
@@ -12,19 +11,20 @@ import (
 // the pods that are to be replaced.
 func (w *World) obey(p plan.Plan) {
 	for _, g := range p.Gates {
-		if g.Blocked && strings.Contains(g.Unblock, "--cascade=orphan") {
+		if _, asked := advised(g, "delete", "statefulset"); asked && g.Blocked {
 			w.rebuild(kindOf(g.Component))
 		}
 		w.discardLost(g)
 		w.relax(g)
 		w.makeRoom(g)
-		if g.Blocked && strings.HasPrefix(g.Unblock, "resume ") {
+		if g.Blocked && g.Reason == plan.ClaimBeingDeleted {
 			w.Suspend()
 		}
-		name, ok := strings.CutPrefix(g.Unblock, "kubectl delete pod ")
-		if !ok {
-			continue
+		args, ok := advised(g, "delete", "pod")
+		if !ok || g.Remedy[0].Text != "" {
+			continue // it is only said what may help
 		}
+		name := args[2]
 		k := kindOf(g.Component)
 		i, _ := w.cluster.Ordinal(g.Component, name)
 		if p := w.pods[k][i]; p != nil && !p.terminating() {
@@ -34,14 +34,27 @@ func (w *World) obey(p plan.Plan) {
 	}
 }
 
+// advised returns the words of the first command of a gate's remedy that begins with these.
+func advised(g plan.Gate, words ...string) ([]string, bool) {
+	for _, a := range g.Remedy {
+		for _, c := range a.Commands {
+			if len(c.Args) > len(words) && slices.Equal(c.Args[:len(words)], words) {
+				return c.Args, true
+			}
+		}
+	}
+	return nil, false
+}
+
 // discardLost is a person who is asked whether a store that was given up ever comes
 // back, and knows that its data is gone.
 func (w *World) discardLost(g plan.Gate) {
-	_, name, asked := strings.Cut(g.Unblock, "--discard ")
-	if !asked {
+	args, asked := advised(g, "tidb", "failover")
+	at := slices.Index(args, "--discard")
+	if !asked || at < 0 {
 		return
 	}
-	name, _, _ = strings.Cut(name, ",")
+	name := args[at+1]
 	k := kindOf(g.Component)
 	i, _ := w.cluster.Ordinal(g.Component, name)
 	f, c := w.failure(k, name), w.claims[k][i]

@@ -131,7 +131,8 @@ func (w *World) judgePlaces(victim int, say sayer) {
 
 // relax is a person who is told that the rules leave no place, and has PD ask for less.
 func (w *World) relax(g plan.Gate) {
-	told := strings.Contains(g.Unblock, "isolation-level ''") || strings.Contains(g.Unblock, "config placement-rules save")
+	help := g.Remedy.Line("")
+	told := strings.Contains(help, "isolation-level ''") || strings.Contains(help, "config placement-rules save")
 	if g.Blocked && told && (!w.chaos || w.rng.IntN(4) == 0) {
 		w.note("user: PD's placement rules ask for less now")
 		w.rules, w.short = rules{}, true

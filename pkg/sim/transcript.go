@@ -60,7 +60,7 @@ func (s silent) Report(e event.Event) { s.w.hear(e) }
 
 // hear: who is told that it is for him to go on is told how.
 func (w *World) hear(e event.Event) {
-	if e.Type == event.Blocked && e.Hint == "" {
+	if e.Type == event.Blocked && e.Help() == "" {
 		w.broke("advice", "%s %s: %s, %s", e.Component, e.Member, e.Message, e.Observed)
 	}
 }

@@ -209,14 +209,17 @@ func TestHostLostForGood(t *testing.T) {
 
 // TestToldWhatToDo: the simulation notices who is left without advice.
 func TestToldWhatToDo(t *testing.T) {
-	for e, want := range map[event.Event]int{
-		{Type: event.Waiting}:               0,
-		{Type: event.Blocked, Hint: "help"}: 0,
-		{Type: event.Blocked}:               1,
+	for _, c := range []struct {
+		event event.Event
+		want  int
+	}{
+		{event.Event{Type: event.Waiting}, 0},
+		{event.Event{Type: event.Blocked, Remedy: event.Say("help")}, 0},
+		{event.Event{Type: event.Blocked}, 1},
 	} {
 		w := New(Options{PD: 1, TiKV: 1, TiDB: 1})
-		if w.reporter().Report(e); len(w.Broken) != want {
-			t.Errorf("%+v: %v", e, w.Broken)
+		if w.reporter().Report(c.event); len(w.Broken) != c.want {
+			t.Errorf("%+v: %v", c.event, w.Broken)
 		}
 	}
 }

@@ -1,5 +1,7 @@
 package state
 
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
+
 // Identity is what an object says of itself, in its labels and annotations.
 type Identity struct {
 	Labels      map[string]string
@@ -21,7 +23,7 @@ type Volume struct {
 // Gap is something that could not be read and that nothing waits for. It is told,
 // and holds up nobody.
 type Gap struct {
-	What    string // what is not known, e.g. "the volumes of claims"
-	Problem string // why
-	Hint    string // what a person can do
+	What    string        // what is not known, e.g. "the volumes of claims"
+	Problem string        // why
+	Remedy  remedy.Remedy // what a person can do
 }

@@ -89,11 +89,6 @@ func (c Cluster) HasPDName(name string) bool {
 	return ok && (name == c.PDName(n) || name == c.PodHost(PD, n))
 }
 
-// PDCtl is a command that talks to PD from one of its pods.
-func (c Cluster) PDCtl(pod, args string) string {
-	return fmt.Sprintf("kubectl exec %s -n %s -c pd -- /pd-ctl %s", pod, c.Namespace, args)
-}
-
 // BootstrapMap is the ConfigMap that tells a PD pod without data what to do.
 func (c Cluster) BootstrapMap() string { return c.Name + "-discovery" }
 

@@ -136,7 +136,7 @@ func TestWarnings(t *testing.T) {
 		"suspended, as it was":                   {written(t, asleepSpec), asleepSpec, nil, ""},
 		"suspended by the change":                {valid(), `{suspendAction: {suspendStatefulSet: true}, tikv: {replicas: 4}}`, nil, ""},
 		"resumed by the change":                  {written(t, asleepSpec), `{tikv: {replicas: 4}}`, nil, ""},
-		"pd-B27: what PD keeps":                  {born, `pd: {config: "[replication]\nmax-replicas = 5\nlocation-labels = [\"zone\", \"host\"]"}`, []string{"spec.pd.config[replication.location-labels]", "spec.pd.config[replication.max-replicas]"}, "kubectl exec basic-pd-0 -n db -c pd -- /pd-ctl config set "},
+		"pd-B27: what PD keeps":                  {born, `pd: {config: "[replication]\nmax-replicas = 5\nlocation-labels = [\"zone\", \"host\"]"}`, []string{"spec.pd.config[replication.location-labels]", "spec.pd.config[replication.max-replicas]"}, "kubectl exec basic-pd-0 -c pd -n db -- /pd-ctl config set "},
 		"pd-B27: the list as pd-ctl takes it":    {born, `pd: {config: "[replication]\nlocation-labels = [\"zone\", \"host\"]"}`, []string{"spec.pd.config"}, "set location-labels zone,host"},
 		"pd-B27: before the cluster is born":     {valid(), `pd: {config: "[replication]\nmax-replicas = 5"}`, nil, ""},
 		"pd-B27: in a new cluster":               {nil, `pd: {config: "[schedule]\nmax-merge-region-size = 5"}`, nil, ""},

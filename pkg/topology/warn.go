@@ -119,7 +119,7 @@ func persisted(old *Cluster, c Cluster) []Warning {
 		}
 		warnings = append(warnings, Warning{field.NewPath("spec", "pd", "config").Key(key),
 			"has no effect: PD keeps it since the cluster was made; set it with: " +
-				c.PDCtl(c.PodName(PD, 0), "config set "+name+" "+argument(is[key]))})
+				c.PDCtl(c.PodName(PD, 0), "config set "+name+" "+argument(is[key])).Line("")})
 	}
 	return warnings
 }

@@ -103,7 +103,7 @@ func tells(events []event.Event, member, word string) bool {
 }
 
 func text(e event.Event) string {
-	return strings.Join([]string{string(e.Type), e.Member, e.Step, e.Message, e.Observed, e.Hint, e.Error}, " | ")
+	return strings.Join([]string{string(e.Type), e.Member, e.Step, e.Message, e.Observed, e.Help(), e.Error}, " | ")
 }
 
 func texts(events []event.Event) string {

@@ -52,8 +52,8 @@ func blockedBy(p plan.Plan) string {
 		if !g.Blocked {
 			continue
 		}
-		if g.Unblock != "" {
-			return fmt.Sprintf("%s; %s", g, g.Unblock)
+		if g.Remedy != nil {
+			return fmt.Sprintf("%s; %s", g, g.Remedy.Line(""))
 		}
 		return g.String()
 	}

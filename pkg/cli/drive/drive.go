@@ -42,7 +42,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	case err != nil:
 		return err
 	case o.DryRun:
-		p.print(f.Streams.Out)
+		p.print(f.Streams.Out, f.Context())
 		return p.verdict(o)
 	}
 	opts := report.Detect(f.Streams.Out, f.Streams.ErrOut, o.Output.String(), f.Env)
@@ -50,7 +50,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	opts.Now = f.Clock.Now
 	printer := report.New(opts)
 	defer printer.Close()
-	story := reconcile.NewStory(s.Namespace, s.Name, f.Clock.Now, printer)
+	story := reconcile.NewStory(s.Namespace, s.Name, f.Clock.Now, printer).In(f.Context())
 	for _, w := range p.warnings {
 		story.Notice(w)
 	}

@@ -22,7 +22,7 @@ type prospect struct {
 
 // print says what would be done: to which components, and how it would begin.
 // What comes after that depends on what the cluster then looks like.
-func (p prospect) print(out io.Writer) {
+func (p prospect) print(out io.Writer, context string) {
 	c := p.wanted.Cluster
 	for _, w := range p.warnings {
 		fmt.Fprintln(out, "note:", w)
@@ -54,8 +54,8 @@ func (p prospect) print(out io.Writer) {
 	}
 	for _, g := range p.plan.Gates {
 		fmt.Fprintf(out, "  %s\n", g)
-		if g.Unblock != "" {
-			fmt.Fprintf(out, "    %s\n", g.Unblock)
+		if g.Remedy != nil {
+			fmt.Fprintf(out, "    %s\n", g.Remedy.Line(context))
 		}
 	}
 }

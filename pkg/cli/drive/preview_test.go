@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -59,7 +60,7 @@ func TestPreview(t *testing.T) {
 	evict := plan.Plan{
 		Outcome: plan.Act,
 		Steps:   []plan.Step{plan.EvictLeaders{Member: "t-tikv-1", StoreID: 2}},
-		Gates:   []plan.Gate{{Component: topology.TiKV, Member: "t-tikv-1", Want: "region leaders evicted", Observed: "10 left", Unblock: "add a store"}},
+		Gates:   []plan.Gate{{Component: topology.TiKV, Member: "t-tikv-1", Want: "region leaders evicted", Observed: "10 left", Remedy: remedy.Remedy{remedy.Say("add a store")}}},
 	}
 	begin := plan.Plan{
 		Outcome: plan.Act,
@@ -73,7 +74,7 @@ func TestPreview(t *testing.T) {
 	suspend.Set(topology.TiDB, func(s *state.Set) { *s = state.Set{} })
 	stop := plan.Plan{Outcome: plan.Act, Steps: []plan.Step{plan.DeleteSet{Component: topology.TiKV, Name: "t-tikv"}}}
 	stuck := plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{{
-		Component: topology.TiKV, Member: "t-tikv-0", Want: "serving", Observed: "pod is not ready", Blocked: true, Unblock: "kubectl describe pod t-tikv-0",
+		Component: topology.TiKV, Member: "t-tikv-0", Want: "serving", Observed: "pod is not ready", Blocked: true, Remedy: remedy.Remedy{remedy.Say("kubectl describe pod t-tikv-0")},
 	}}}
 	grow := plantest.New(3, 3, 2).Volumes(topology.TiKV, 10<<30, 20<<30)
 	rolled := plantest.New(3, 3, 2).Roll(topology.TiKV).Rolled(topology.TiKV, 2)
@@ -97,7 +98,7 @@ func TestPreview(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := held(c.cluster, c.request, c.plan)
 			var b bytes.Buffer
-			p.print(&b)
+			p.print(&b, "")
 			golden(t, c.name+".txt", b.String())
 			if got := exit.Of(p.verdict(Options{DryRun: true, ExitCode: true})); got != c.code {
 				t.Errorf("exit code %d, want %d", got, c.code)

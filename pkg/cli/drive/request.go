@@ -100,7 +100,7 @@ func unpause(c topology.Cluster) string {
 func (p proposal) allow(w plan.Wanted, snap state.Snapshot) error {
 	var problems []string
 	for _, g := range plan.Refusals(component.Profiles(), w, snap) {
-		problems = append(problems, g.String()+"; "+g.Unblock)
+		problems = append(problems, g.String()+"; "+g.Remedy.Line(""))
 	}
 	if reason := p.shrinks(w, snap); reason != "" {
 		problems = append(problems, reason)

@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -96,8 +97,8 @@ func TestAllow(t *testing.T) {
 		{"good", Request{Change: intent.Change{Now: born, Write: write}}, plantest.New(3, 3, 2), exit.OK, ""},
 		{"fewer stores than copies", Request{Change: intent.Change{Now: born, Write: write}}, fewer, exit.Refused, "max-replicas=3"},
 		{"tikv-11-31: the last store of its zone", Request{Change: intent.Change{Now: born, Write: write}}, lastOfZone, exit.Refused,
-			"the other stores are only in zone a, b; ask for 4 or more, add a TiKV store in another zone, or have copies share a zone: " +
-				"kubectl exec t-pd-0 -n ns -c pd -- /pd-ctl config set isolation-level ''"},
+			"the other stores are only in zone a, b; ask for 4 or more; or add a TiKV store in another zone; or have copies share a zone: " +
+				"kubectl exec t-pd-0 -c pd -n ns -- /pd-ctl config set isolation-level ''"},
 		{"PD does not answer", Request{Change: intent.Change{Now: born, Write: write}}, plantest.New(3, 3, 2).Blind(), exit.Refused, "--force"},
 		{"PD does not answer, and the change is the cure", Request{Change: intent.Change{Now: born, Write: write}, Blind: true}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
 		{"PD has not bootstrapped", Request{Change: intent.Change{Now: unborn, Write: write}}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
@@ -131,7 +132,7 @@ func wantRefusal(t *testing.T, name string, err error, code exit.Code, says stri
 func TestConclude(t *testing.T) {
 	broken := errors.New("broken")
 	at, paused := plan.Plan{}, plan.Plan{Outcome: plan.Paused}
-	stuck := plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{{Want: "this"}, {Want: "that", Blocked: true, Unblock: "do it"}}}
+	stuck := plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{{Want: "this"}, {Want: "that", Blocked: true, Remedy: remedy.Remedy{remedy.Say("do it")}}}}
 	for _, c := range []struct {
 		name    string
 		plan    plan.Plan
@@ -169,7 +170,7 @@ func (unread) Observe(context.Context, bool) (plan.Wanted, state.Snapshot, error
 func TestLeftBehind(t *testing.T) {
 	left := reconcile.Engine{Observer: unread{}, Actor: unread{}}.Undo(t.Context())
 	const broken = "what is temporary could not be taken back, and stays recorded in the cluster: broken"
-	stuck := plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{{Want: "that", Blocked: true, Unblock: "do it"}}}
+	stuck := plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{{Want: "that", Blocked: true, Remedy: remedy.Remedy{remedy.Say("do it")}}}}
 	for _, c := range []struct {
 		name string
 		plan plan.Plan

@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
@@ -66,7 +67,7 @@ func suspended(kinds ...topology.Kind) *plantest.Cluster {
 }
 
 func cases() map[string]sight {
-	evicted := plan.Gate{Component: topology.TiKV, Member: "t-tikv-2", Want: "region leaders evicted", Observed: "4 left", Unblock: "add a store"}
+	evicted := plan.Gate{Component: topology.TiKV, Member: "t-tikv-2", Want: "region leaders evicted", Observed: "4 left", Remedy: remedy.Remedy{remedy.Say("add a store")}}
 	driven := seen(plantest.New(3, 3, 2).Roll(topology.TiKV).Evicting("t-tikv-2", 2*time.Minute, 4), waits(evicted))
 	driven.driver = lease.Holder{Identity: "ann@laptop/4711/88/3f", Renewed: plantest.Now.Add(-3 * time.Second)}
 	evicted.Observed = "unknown"
@@ -82,16 +83,16 @@ func cases() map[string]sight {
 	paused.Wanted.Cluster.Paused, deleting.Wanted.Cluster.Deleting = true, true
 	asleep, falling := suspended(topology.PD, topology.TiKV, topology.TiDB), suspended(topology.TiDB)
 	falling.Member("t-tidb-0").Pod = &state.Pod{Terminating: true}
-	down := plan.Gate{Component: topology.TiKV, Member: "t-tikv-0", Want: "serving", Observed: "pod is not ready", Unblock: "kubectl describe pod t-tikv-0"}
+	down := plan.Gate{Component: topology.TiKV, Member: "t-tikv-0", Want: "serving", Observed: "pod is not ready", Remedy: remedy.Remedy{remedy.Say("kubectl describe pod t-tikv-0")}}
 	blocked := down
 	blocked.Blocked = true
 	foreign := plantest.New(3, 3, 2).Evicting("t-tikv-2", 2*time.Minute, 0)
 	foreign.Seen.Evictions[0].Foreign = true
 	found := plan.Plan{Findings: []plan.Finding{{
-		Component: topology.TiKV, Member: "t-tikv-2", Text: "store 3 leads no regions", Hint: "see it: kubectl exec t-pd-0",
+		Component: topology.TiKV, Member: "t-tikv-2", Text: "store 3 leads no regions", Remedy: remedy.Remedy{remedy.Say("see it: kubectl exec t-pd-0")},
 	}}}
 	inPlace := plan.Plan{Unapplied: []plan.Unapplied{{
-		Component: topology.TiKV, Older: []string{"t-tikv-0", "t-tikv-1"}, Unknown: []string{"t-tikv-2"}, Restart: "kubectl patch tc t -n ns",
+		Component: topology.TiKV, Older: []string{"t-tikv-0", "t-tikv-1"}, Unknown: []string{"t-tikv-2"}, Remedy: remedy.Remedy{remedy.Say("kubectl patch tc t -n ns")},
 	}}}
 	return map[string]sight{
 		"found":       seen(foreign, found),

@@ -55,7 +55,7 @@ func (l sight) remarks(out io.Writer) {
 		if about == "" {
 			about = f.Component.Title()
 		}
-		fmt.Fprintf(out, "\n%s: %s\n  %s\n", about, f.Text, f.Hint)
+		fmt.Fprintf(out, "\n%s: %s\n  %s\n", about, f.Text, f.Remedy.Line(l.context))
 	}
 	for _, e := range l.snapshot.Evictions {
 		if e.Foreign {
@@ -65,7 +65,7 @@ func (l sight) remarks(out io.Writer) {
 			e.Member, e.StoreID, duration.HumanDuration(l.snapshot.At.Sub(e.Since)))
 	}
 	for _, u := range l.plan.Unapplied {
-		fmt.Fprintf(out, "\n%s\n  restart them one after another: %s\n", u, u.Restart)
+		fmt.Fprintf(out, "\n%s\n  %s\n", u, u.Remedy.Line(l.context))
 	}
 	if l.driver.Identity != "" {
 		fmt.Fprintf(out, "\n%s drives it; last sign of life %s ago\n",
@@ -87,17 +87,17 @@ func (l sight) todo(out io.Writer) {
 			word = "blocked by"
 		}
 		fmt.Fprintf(out, "%s: %s\n", word, gateText(g))
-		if g.Unblock != "" {
-			fmt.Fprintf(out, "  %s\n", g.Unblock)
+		if g.Remedy != nil {
+			fmt.Fprintf(out, "  %s\n", g.Remedy.Line(l.context))
 		}
 	}
 	c := l.wanted.Cluster
 	switch {
 	case l.plan.Outcome != plan.Act:
 	case l.operator:
-		fmt.Fprintf(out, "\nit is for the operator to go on; if it does not drive this cluster: kubectl tidb sync %s -n %s --take-over\n", c.Name, c.Namespace)
+		fmt.Fprintf(out, "\nit is for the operator to go on; if it does not drive this cluster: %s\n", c.Plugin("sync", "--take-over").Line(l.context))
 	case l.driver.Identity == "":
-		fmt.Fprintf(out, "\ngo on with: kubectl tidb sync %s -n %s\n", c.Name, c.Namespace)
+		fmt.Fprintf(out, "\ngo on with: %s\n", c.Plugin("sync").Line(l.context))
 	}
 }
 

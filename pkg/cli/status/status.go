@@ -17,6 +17,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
@@ -66,6 +67,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	}
 	defer s.Close()
 	l, err := look(ctx, s)
+	l.context = f.Context()
 	bad, malformed := errors.AsType[*intent.MalformedError](err)
 	if err != nil && !malformed {
 		return err
@@ -84,6 +86,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 
 // sight is all that there is to show.
 type sight struct {
+	context  string // the kubeconfig context, for commands that are shown
 	wanted   plan.Wanted
 	snapshot state.Snapshot
 	plan     plan.Plan
@@ -132,7 +135,7 @@ func look(ctx context.Context, s *drive.Session) (sight, error) {
 // unreadable stands for the plan of a cluster of which nobody can tell what is
 // wanted, since a configuration in its TidbCluster is malformed.
 func unreadable(c topology.Cluster, bad *intent.MalformedError) (plan.Wanted, plan.Plan) {
-	return blocked(c, plan.Gate{Reason: plan.SpecReadable, Want: "a TidbCluster that can be read", Observed: bad.Fields(), Unblock: bad.Remedy()})
+	return blocked(c, plan.Gate{Reason: plan.SpecReadable, Want: "a TidbCluster that can be read", Observed: bad.Fields(), Remedy: remedy.Remedy{remedy.Run("correct it", c.Kubectl("edit", "tidbclusters", c.Name))}})
 }
 
 // impossible stands for the plan of a cluster that cannot become what is wanted
@@ -140,7 +143,7 @@ func unreadable(c topology.Cluster, bad *intent.MalformedError) (plan.Wanted, pl
 func impossible(c topology.Cluster, refused *render.RefusedError) (plan.Wanted, plan.Plan) {
 	return blocked(c, plan.Gate{
 		Reason: plan.UpdateAllowed, Want: "a TidbCluster that this cluster can become", Observed: refused.Error(),
-		Unblock: "change these fields back with kubectl edit tc " + c.Name + " -n " + c.Namespace,
+		Remedy: remedy.Remedy{remedy.Run("change these fields back", c.Kubectl("edit", "tidbclusters", c.Name))},
 	})
 }
 

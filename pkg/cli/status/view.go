@@ -3,6 +3,7 @@ package status
 import (
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
@@ -34,7 +35,7 @@ type member struct {
 	Name      string `json:"name"`
 	Up        bool   `json:"up"`
 	Updated   bool   `json:"updated"`
-	ID        uint64 `json:"id,omitempty"`
+	ID        uint64 `json:"id,omitempty,string"`
 	State     string `json:"state"`
 	Leaders   *int   `json:"leaders,omitempty"`
 	Regions   *int   `json:"regions,omitempty"`
@@ -46,28 +47,28 @@ type member struct {
 }
 
 type gate struct {
-	Component string `json:"component,omitempty"`
-	Member    string `json:"member,omitempty"`
-	Object    string `json:"object,omitempty"`
-	Reason    string `json:"reason"`
-	Message   string `json:"message"`
-	Observed  string `json:"observed,omitempty"`
-	Blocked   bool   `json:"blocked,omitempty"`
-	Hint      string `json:"hint,omitempty"`
+	Component string         `json:"component,omitempty"`
+	Member    string         `json:"member,omitempty"`
+	Object    string         `json:"object,omitempty"`
+	Reason    string         `json:"reason"`
+	Message   string         `json:"message"`
+	Observed  string         `json:"observed,omitempty"`
+	Blocked   bool           `json:"blocked,omitempty"`
+	Remedy    []event.Action `json:"remedy,omitempty"`
 }
 
 type eviction struct {
-	StoreID uint64    `json:"storeID"`
+	StoreID uint64    `json:"storeID,string"`
 	Member  string    `json:"member"`
 	Since   time.Time `json:"since"`
 }
 
 // finding is something that somebody else did in the database.
 type finding struct {
-	Component string `json:"component"`
-	Member    string `json:"member,omitempty"`
-	Text      string `json:"text"`
-	Hint      string `json:"hint,omitempty"`
+	Component string         `json:"component"`
+	Member    string         `json:"member,omitempty"`
+	Text      string         `json:"text"`
+	Remedy    []event.Action `json:"remedy,omitempty"`
 }
 
 func (l sight) view() view {
@@ -87,7 +88,7 @@ func (l sight) view() view {
 		v.Steps = append(v.Steps, s.String())
 	}
 	for _, g := range l.plan.Gates {
-		v.Gates = append(v.Gates, gate{string(g.Component), g.Member, g.Object, string(g.Reason), g.Want, g.Observed, g.Blocked, g.Unblock})
+		v.Gates = append(v.Gates, gate{string(g.Component), g.Member, g.Object, string(g.Reason), g.Want, g.Observed, g.Blocked, event.Remedy(g.Remedy, l.context)})
 	}
 	for _, e := range l.snapshot.Evictions {
 		if !e.Foreign {
@@ -95,7 +96,7 @@ func (l sight) view() view {
 		}
 	}
 	for _, f := range l.plan.Findings {
-		v.Findings = append(v.Findings, finding{string(f.Component), f.Member, f.Text, f.Hint})
+		v.Findings = append(v.Findings, finding{string(f.Component), f.Member, f.Text, event.Remedy(f.Remedy, l.context)})
 	}
 	return v
 }

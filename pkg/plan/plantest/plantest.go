@@ -326,8 +326,8 @@ func (c *Cluster) Waits() string {
 		if g.Source == plan.FromDatabase {
 			lines = append(lines, "  the database is asked")
 		}
-		if g.Unblock != "" {
-			lines = append(lines, "  "+g.Unblock)
+		if g.Remedy != nil {
+			lines = append(lines, "  "+g.Remedy.Line(""))
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -47,7 +47,7 @@ func (c *Cluster) waits(g plan.Gate) {
 		panic(fmt.Sprintf("plantest: %s: reason %q is not one of plan.Reasons", g, g.Reason))
 	case g.Blocked && !g.Since.IsZero() && g.Deadline.IsZero():
 		panic("plantest: without an end that has passed, why is it blocked: " + g.String())
-	case g.Blocked && g.Unblock == "":
+	case g.Blocked && g.Remedy.Line("") == "":
 		panic("plantest: it is for a person to open, and does not say how: " + g.String())
 	case !g.Deadline.IsZero() && (g.Since.IsZero() || !g.Since.Before(g.Deadline)):
 		panic(fmt.Sprintf("plantest: %s: from %s to %s", g, g.Since, g.Deadline))
