@@ -119,7 +119,7 @@ func TestDeleteClaimOfRunningPod(t *testing.T) {
 	}{
 		"its own pod has it":      {[]runtime.Object{mounting(topology.TiKV, 3)}, forgets, false},
 		"another pod has it":      {[]runtime.Object{mounting(topology.TiKV, 3), rescue}, forgets, true},
-		"its pod was made anew":   {[]runtime.Object{func() *corev1.Pod { p := mounting(topology.TiKV, 3); p.UID = "new"; return p }()}, forgets, true},
+		"its pod was recreated":   {[]runtime.Object{func() *corev1.Pod { p := mounting(topology.TiKV, 3); p.UID = "new"; return p }()}, forgets, true},
 		"its pod is gone":         {nil, forgets, true},
 		"PD has its store":        {[]runtime.Object{mounting(topology.TiKV, 3)}, func(*pd.FakeState) {}, true},
 		"PD calls its store back": {[]runtime.Object{mounting(topology.TiKV, 3)}, func(s *pd.FakeState) { s.Stores[3].State = pd.StoreOffline }, true},

@@ -107,7 +107,7 @@ func TestRecreateSet(t *testing.T) {
 		t.Errorf("claims of %s", size)
 	}
 	if got.UID == live.UID || replicas(got) != 2 || partition(got) != 2 || got.Annotations["of"] != "others" {
-		t.Errorf("made anew as %+v", got.ObjectMeta)
+		t.Errorf("recreated as %+v", got.ObjectMeta)
 	}
 	if got.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] != "noon" {
 		t.Error("another pod template, for which all pods would be restarted")

@@ -134,7 +134,7 @@ func interfere[T runtime.Object](t *testing.T, w *world, resource string, times 
 	})
 }
 
-// On a conflict the change is made anew on what is there: the other's work stays.
+// On a conflict the change is recreated on what is there: the other's work stays.
 func TestApplyConflict(t *testing.T) { t.Run("pd-A6", conflict) }
 
 func conflict(t *testing.T) {

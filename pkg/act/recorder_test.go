@@ -214,7 +214,7 @@ func TestReadyOfEarlierGeneration(t *testing.T) {
 			t.Errorf("what another one wrote is gone: %v", tikv)
 		}
 	})
-	t.Run("made anew before the write", func(t *testing.T) {
+	t.Run("recreated before the write", func(t *testing.T) {
 		o := newStored()
 		o.clash = func() {
 			o.u = newStored().u

@@ -33,7 +33,7 @@ const (
 	LookFailed = "LookFailed" // the cluster could not be looked at
 	Blocked    = "Blocked"    // only a person can go on
 	Shortfall  = "Shortfall"  // something by the way does not work, and nothing waits for it
-	Converged  = "Converged"  // the cluster is as wanted
+	Converged  = "Converged"  // the cluster has converged
 	Paused     = "Paused"     // the user has paused the cluster
 )
 
@@ -108,7 +108,7 @@ func announcement(e event.Event) (kind, reason, text string) {
 		took := time.Duration(e.Seconds * float64(time.Second)).Round(time.Second)
 		switch e.Outcome {
 		case event.OutcomeConverged:
-			return corev1.EventTypeNormal, Converged, fmt.Sprintf("the cluster is as wanted, after %s", took)
+			return corev1.EventTypeNormal, Converged, fmt.Sprintf("the cluster has converged, after %s", took)
 		case event.OutcomePaused:
 			return corev1.EventTypeNormal, Paused, fmt.Sprintf("the cluster is paused, after %s of work; nothing is done until it is resumed", took)
 		}

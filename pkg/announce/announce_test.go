@@ -43,9 +43,9 @@ func TestAnnouncement(t *testing.T) {
 		{event.Event{Type: event.Blocked, Component: "tikv", Reason: "VolumeResized", Message: "volumes can grow"}, "Warning Blocked tikv: volumes can grow"},
 		{event.Event{Type: event.Blocked, Message: "a name that fits"}, "Warning Blocked a name that fits"},
 		{of(event.Progress, event.Event{Component: "tikv"}), ""},
-		{event.Event{Type: event.Notice, Message: "another process drives the cluster; looking on"}, ""},
+		{event.Event{Type: event.Notice, Message: "another process drives the cluster; following, making no changes"}, ""},
 		{event.Event{Type: event.Notice, Message: "cannot read nodes", Remedy: event.Say("get the permission")}, "Warning Shortfall cannot read nodes; get the permission"},
-		{event.Event{Type: event.Done, Outcome: event.OutcomeConverged, Seconds: 61.4}, "Normal Converged the cluster is as wanted, after 1m1s"},
+		{event.Event{Type: event.Done, Outcome: event.OutcomeConverged, Seconds: 61.4}, "Normal Converged the cluster has converged, after 1m1s"},
 		{event.Event{Type: event.Done, Outcome: event.OutcomePaused, Seconds: 5}, "Normal Paused the cluster is paused, after 5s of work; nothing is done until it is resumed"},
 		{event.Event{Type: event.Done, Outcome: event.OutcomeInterrupted}, ""},
 	} {

@@ -30,7 +30,7 @@ func TestAllReasonsAtOnce(t *testing.T) {
 		t.Errorf("exit code %d", r.code)
 	}
 	for _, says := range []string{
-		"so nothing was changed; there are 3 reasons:\n",
+		"nothing was changed; there are 3 reasons:\n",
 		"\n  spec.pd.replicas: Invalid value: -1: must not be negative\n",
 		"\n  spec.tiflash: Forbidden: not supported yet: ",
 		"\n  spec.tikv: Forbidden: cannot be taken out: ",

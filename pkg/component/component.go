@@ -19,8 +19,8 @@ func Profiles() []plan.Profile { return []plan.Profile{PD(), TiKV(), TiDB()} }
 // pdServes is what every other component needs of PD.
 var pdServes = plan.Need{
 	Reason: plan.PDServing, Want: "PD serves",
-	Holds: func(sc plan.Scene) bool {
+	Holds: func(sc plan.Scope) bool {
 		return sc.All.PD.Serving()
 	},
-	Observed: func(sc plan.Scene) string { return pdState(sc) },
+	Observed: func(sc plan.Scope) string { return pdState(sc) },
 }

@@ -12,15 +12,15 @@ import (
 // that nobody serves, and its claims could be those of a member that lives.
 var notJoining = plan.Hook{
 	Reason: plan.MemberJoined, Want: "PD knows the member",
-	Done: func(_ plan.Scene, m state.Member) bool {
+	Done: func(_ plan.Scope, m state.Member) bool {
 		return m.Database.Presence == state.Present ||
 			m.Database.Presence == state.Absent && (m.Pod == nil || m.Pod.Started.IsZero())
 	},
-	Since: func(_ plan.Scene, m state.Member) time.Time {
+	Since: func(_ plan.Scope, m state.Member) time.Time {
 		if m.Database.Presence == state.Unknown {
 			return time.Time{} // never passes by time alone
 		}
 		return m.Pod.Started
 	},
-	Timeout: func(plan.Scene) time.Duration { return plan.Registering },
+	Timeout: func(plan.Scope) time.Duration { return plan.Registering },
 }

@@ -27,11 +27,11 @@ var leadersEvicted = plan.Hook{
 	Reason: plan.LeadersEvicted, Want: "region leaders evicted",
 	Refuse:    leadersStranded,
 	Help:      strandedHelp,
-	Done:      func(_ plan.Scene, m state.Member) bool { return plan.Stopped(m) || leaving(m) || drained(m) },
+	Done:      func(_ plan.Scope, m state.Member) bool { return plan.Stopped(m) || leaving(m) || drained(m) },
 	Skip:      leadersBound,
 	Schedules: true,
 	Step:      evict, Observed: leadersObserved, Left: leadersToMove, Since: evictingSince,
-	Timeout: func(sc plan.Scene) time.Duration { return evictTimeout(sc, sc.Want.EvictTimeout) },
+	Timeout: func(sc plan.Scope) time.Duration { return evictTimeout(sc, sc.Want.EvictTimeout) },
 	Lapse:   onEvictTimeout,
 	Remedy: remedy.Remedy{
 		remedy.Say("see where leaders cannot go: every region needs a replica on another store that is up"),
@@ -43,29 +43,29 @@ var leadersEvicted = plan.Hook{
 // cannot go by themselves they go with their regions.
 var leadersLeft = plan.Hook{
 	Reason: plan.LeadersEvicted, Want: leadersEvicted.Want,
-	Done: func(sc plan.Scene, m state.Member) bool {
+	Done: func(sc plan.Scope, m state.Member) bool {
 		return !m.Up() || drained(m) || takers(sc, m) <= 0
 	},
 	Skip:      leadersBound,
 	Schedules: true, Step: evict, Observed: leadersObserved, Left: leadersToMove, Since: evictingSince,
-	Timeout: func(sc plan.Scene) time.Duration { return evictTimeout(sc, removeEvictTimeout) },
+	Timeout: func(sc plan.Scope) time.Duration { return evictTimeout(sc, removeEvictTimeout) },
 	Lapse:   onEvictTimeout,
 	Remedy:  leadersEvicted.Remedy,
 }
 
-func evictTimeout(sc plan.Scene, usual time.Duration) time.Duration {
+func evictTimeout(sc plan.Scope, usual time.Duration) time.Duration {
 	if t := sc.Policy.Eviction.Timeout; t > 0 {
 		return t
 	}
 	return usual
 }
 
-func onEvictTimeout(sc plan.Scene) plan.Lapse { return sc.Policy.Eviction.OnTimeout }
+func onEvictTimeout(sc plan.Scope) plan.Lapse { return sc.Policy.Eviction.OnTimeout }
 
 // takers counts the other stores that leaders may go to: those that are up and
 // do not give theirs up. Of stores in other Kubernetes clusters PD tells only
 // how many there are.
-func takers(sc plan.Scene, m state.Member) int {
+func takers(sc plan.Scope, m state.Member) int {
 	n := sc.All.PD.UpStores
 	for _, o := range sc.Got.Members {
 		if o.Database.State == state.StoreUp && (o.Ordinal == m.Ordinal || o.Database.Evicting) {
@@ -78,7 +78,7 @@ func takers(sc plan.Scene, m state.Member) int {
 // leadersStranded: other stores are up, but evict-leader schedulers keep leaders
 // from all of them. Who made those has a reason, and only a person knows it;
 // waiting would take until the timeout, which is a day, and then be in vain.
-func leadersStranded(sc plan.Scene, m state.Member) string {
+func leadersStranded(sc plan.Scope, m state.Member) string {
 	if m.Database.Leaders == 0 || sc.All.PD.UpStores < 2 || takers(sc, m) > 0 {
 		return ""
 	}
@@ -86,7 +86,7 @@ func leadersStranded(sc plan.Scene, m state.Member) string {
 }
 
 // strandedHelp is how to see who keeps leaders away from all other stores.
-func strandedHelp(sc plan.Scene, m state.Member) remedy.Remedy {
+func strandedHelp(sc plan.Scope, m state.Member) remedy.Remedy {
 	if leadersStranded(sc, m) == "" {
 		return nil
 	}
@@ -96,7 +96,7 @@ func strandedHelp(sc plan.Scene, m state.Member) remedy.Remedy {
 // leadersBound: leaders have to stay where they are because there is no second
 // replica that could lead. PD's setting alone does not tell, since placement
 // rules may ask for more, so the stores have to agree.
-func leadersBound(sc plan.Scene, _ state.Member) string {
+func leadersBound(sc plan.Scope, _ state.Member) string {
 	pd := sc.All.PD
 	switch {
 	case pd.Stores < 2:
@@ -108,7 +108,7 @@ func leadersBound(sc plan.Scene, _ state.Member) string {
 }
 
 // followers tells whether any store has replicas that do not lead.
-func followers(sc plan.Scene) bool {
+func followers(sc plan.Scope) bool {
 	for _, m := range sc.Got.Members {
 		if d := m.Database; d.Evicting || d.Regions > d.Leaders {
 			return true
@@ -126,7 +126,7 @@ func drained(m state.Member) bool {
 // evict asks for a scheduler where PD has none, and for a record where somebody
 // else has made the scheduler, or the record cannot be read: without one that says
 // since when, the wait for it would have no end.
-func evict(sc plan.Scene, m state.Member) plan.Step {
+func evict(sc plan.Scope, m state.Member) plan.Step {
 	if e, recorded := evicting(sc, m); recorded && !e.Since.IsZero() && m.Database.Evicting {
 		return nil
 	}
@@ -134,12 +134,12 @@ func evict(sc plan.Scene, m state.Member) plan.Step {
 }
 
 // evicting is our record of an eviction that has not ended.
-func evicting(sc plan.Scene, m state.Member) (state.Eviction, bool) {
+func evicting(sc plan.Scope, m state.Member) (state.Eviction, bool) {
 	e, ours := sc.All.Eviction(m.Database.ID)
 	return e, ours && e.Ended.IsZero()
 }
 
-func leadersObserved(_ plan.Scene, m state.Member) string {
+func leadersObserved(_ plan.Scope, m state.Member) string {
 	if m.Database.Leaders < 0 {
 		return "the store does not tell how many are left"
 	}
@@ -147,7 +147,7 @@ func leadersObserved(_ plan.Scene, m state.Member) string {
 }
 
 // leadersToMove is how many leaders have to leave, no number while the store does not tell.
-func leadersToMove(_ plan.Scene, m state.Member) plan.Quantity {
+func leadersToMove(_ plan.Scope, m state.Member) plan.Quantity {
 	if m.Database.Leaders < 0 {
 		return plan.Quantity{}
 	}
@@ -156,7 +156,7 @@ func leadersToMove(_ plan.Scene, m state.Member) plan.Quantity {
 
 // evictingSince is zero while PD has no scheduler: the record of a run that was
 // cut short long ago must not make the timeout of a new one.
-func evictingSince(sc plan.Scene, m state.Member) time.Time {
+func evictingSince(sc plan.Scope, m state.Member) time.Time {
 	if !m.Database.Evicting {
 		return time.Time{}
 	}
@@ -167,12 +167,12 @@ func evictingSince(sc plan.Scene, m state.Member) time.Time {
 // leadersAllowed ends an eviction once the store is up again.
 var leadersAllowed = plan.Hook{
 	Reason: plan.LeadersAllowed, Want: "region leaders allowed",
-	Done: func(sc plan.Scene, m state.Member) bool {
+	Done: func(sc plan.Scope, m state.Member) bool {
 		_, ours := evicting(sc, m)
 		return !ours || !m.Up()
 	},
 	Schedules: true,
-	Step: func(sc plan.Scene, m state.Member) plan.Step {
+	Step: func(sc plan.Scope, m state.Member) plan.Step {
 		e, _ := evicting(sc, m)
 		return plan.AllowLeaders{
 			Member: m.Name, StoreID: m.Database.ID, Returning: e.Leaders >= manyLeaders && rolling(sc),
@@ -185,17 +185,17 @@ var leadersAllowed = plan.Hook{
 // lead more and more regions, the last of them all.
 var leadersBack = plan.Hook{
 	Reason: plan.LeadersReturned, Want: "region leaders back",
-	Done: func(sc plan.Scene, m state.Member) bool { _, _, open := returning(sc, m); return !open },
-	Observed: func(sc plan.Scene, m state.Member) string {
+	Done: func(sc plan.Scope, m state.Member) bool { _, _, open := returning(sc, m); return !open },
+	Observed: func(sc plan.Scope, m state.Member) string {
 		o, e, _ := returning(sc, m)
 		return fmt.Sprintf("%s has %d of %d", o.Name, o.Database.Leaders, e.Leaders)
 	},
-	Since:   func(sc plan.Scene, m state.Member) time.Time { _, e, _ := returning(sc, m); return e.Ended },
-	Timeout: func(plan.Scene) time.Duration { return returnTimeout },
+	Since:   func(sc plan.Scope, m state.Member) time.Time { _, e, _ := returning(sc, m); return e.Ended },
+	Timeout: func(plan.Scope) time.Duration { return returnTimeout },
 }
 
 // returning is another store whose leaders are on their way back.
-func returning(sc plan.Scene, except state.Member) (state.Member, state.Eviction, bool) {
+func returning(sc plan.Scope, except state.Member) (state.Member, state.Eviction, bool) {
 	for _, m := range sc.Got.Running() {
 		if e, ours := sc.All.Eviction(m.Database.ID); ours && m.Ordinal != except.Ordinal && !back(sc, m, e) {
 			return m, e, true
@@ -206,7 +206,7 @@ func returning(sc plan.Scene, except state.Member) (state.Member, state.Eviction
 
 // back tells whether a record has no leaders to wait for: enough of them are
 // there, or somebody else keeps them away, or they had their time.
-func back(sc plan.Scene, m state.Member, e state.Eviction) bool {
+func back(sc plan.Scope, m state.Member, e state.Eviction) bool {
 	return e.Ended.IsZero() || m.Database.Evicting ||
 		float64(m.Database.Leaders) >= shareReturning*float64(e.Leaders) ||
 		sc.All.At.Sub(e.Ended) >= returnTimeout
@@ -216,17 +216,17 @@ func back(sc plan.Scene, m state.Member, e state.Eviction) bool {
 // when nothing is to be restarted that would have to wait for them.
 var evictionForgotten = plan.Hook{
 	Reason: plan.EvictionRecorded, Want: "eviction of region leaders concluded",
-	Done: func(sc plan.Scene, m state.Member) bool {
+	Done: func(sc plan.Scope, m state.Member) bool {
 		e, ours := sc.All.Eviction(m.Database.ID)
 		return !ours || e.Ended.IsZero() || rolling(sc) && !back(sc, m, e)
 	},
-	Step: func(_ plan.Scene, m state.Member) plan.Step {
+	Step: func(_ plan.Scope, m state.Member) plan.Step {
 		return plan.ForgetRecord{Member: m.Name, StoreID: m.Database.ID, Record: state.RecordEviction}
 	},
 }
 
 // rolling: there are members to be restarted by us.
-func rolling(sc plan.Scene) bool {
+func rolling(sc plan.Scope) bool {
 	for _, m := range sc.Got.Running() {
 		if sc.Got.Outdated(m) {
 			return !sc.Got.Set.Manual
@@ -238,7 +238,7 @@ func rolling(sc plan.Scene) bool {
 // evictionEnded is the same for a store that is gone for good.
 var evictionEnded = plan.Hook{
 	Reason: plan.LeadersAllowed, Want: "region leaders allowed",
-	Done: func(sc plan.Scene, m state.Member) bool {
+	Done: func(sc plan.Scope, m state.Member) bool {
 		_, ours := sc.All.Eviction(m.Database.ID)
 		return !ours
 	},
@@ -246,6 +246,6 @@ var evictionEnded = plan.Hook{
 	Step:      allow,
 }
 
-func allow(_ plan.Scene, m state.Member) plan.Step {
+func allow(_ plan.Scope, m state.Member) plan.Step {
 	return plan.AllowLeaders{Member: m.Name, StoreID: m.Database.ID}
 }

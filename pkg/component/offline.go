@@ -11,7 +11,7 @@ import (
 // takenOffline: somebody else has taken a store offline in PD, by pd-ctl or another
 // tool. It goes on serving what has not left it yet, but PD gives it nothing new, so
 // that it does not count as a peer. It is not brought back.
-func takenOffline(sc plan.Scene, m state.Member) (observed string, help remedy.Remedy, stuck bool) {
+func takenOffline(sc plan.Scope, m state.Member) (observed string, help remedy.Remedy, stuck bool) {
 	if _, ours := sc.All.Removal(m.Database.ID); ours || m.Database.State != state.StoreOffline {
 		return "", nil, false
 	}

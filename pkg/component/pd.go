@@ -18,7 +18,7 @@ func PD() plan.Profile {
 		Kind:    topology.PD,
 		Voters:  true,
 		IDLabel: topology.LabelMemberID,
-		Floor: func(plan.Scene) (least int, why string, help remedy.Remedy) {
+		Floor: func(plan.Scope) (least int, why string, help remedy.Remedy) {
 			return 1, "the last member holds the cluster's metadata", nil
 		},
 		BeforeRestart: []plan.Hook{quorumStays, leaderElsewhere},
@@ -30,7 +30,7 @@ func PD() plan.Profile {
 		BeforeRenew:   []plan.Hook{plan.LeftoverMarked},
 		BeforeSuspend: []plan.Hook{claimsKept, evictionsEnded},
 		Failover: &plan.Failover{
-			Period: func(plan.Scene) time.Duration { return failoverPeriod },
+			Period: func(plan.Scope) time.Duration { return failoverPeriod },
 			Spare:  spareMember,
 			LetGo:  []plan.Hook{quorumRemains, memberRemoved},
 		},
@@ -43,7 +43,7 @@ func PD() plan.Profile {
 // One of the first members that has yet to start for the first time is late, not
 // lost, as long as it is Kubernetes that keeps its process from running; but who
 // knows that it never will, since its disk is gone perhaps, need not wait.
-func spareMember(sc plan.Scene, m state.Member, now bool) string {
+func spareMember(sc plan.Scope, m state.Member, now bool) string {
 	switch {
 	case !sc.All.PD.Serving():
 		return "PD does not serve: " + pdState(sc)
@@ -82,7 +82,7 @@ func joins(m state.Member) bool {
 // servesSince is since when a PD that serves can have done so at the earliest:
 // when the last one of its present quorum was started. Since nobody knows when
 // members elsewhere were, they may have been there always.
-func servesSince(sc plan.Scene) time.Time {
+func servesSince(sc plan.Scope) time.Time {
 	var here []time.Time
 	for _, m := range sc.Got.Members {
 		if m.Pod != nil && m.Database.Healthy {
@@ -95,7 +95,7 @@ func servesSince(sc plan.Scene) time.Time {
 	return started[sc.All.PD.Quorum()-1]
 }
 
-func pdState(sc plan.Scene) string {
+func pdState(sc plan.Scope) string {
 	pd := sc.All.PD
 	switch {
 	case !pd.Known():
@@ -110,14 +110,14 @@ func pdState(sc plan.Scene) string {
 // Kubernetes clusters. A PD of one or two has no quorum to spare in any case.
 var quorumStays = plan.Hook{
 	Reason: plan.QuorumWithoutMember, Want: "a quorum without the member",
-	Done: func(sc plan.Scene, m state.Member) bool {
+	Done: func(sc plan.Scope, m state.Member) bool {
 		pd, left := sc.All.PD, sc.All.PD.Healthy
 		if m.Database.Healthy {
 			left--
 		}
 		return pd.Members <= 2 || left >= pd.Quorum()
 	},
-	Observed: func(sc plan.Scene, _ state.Member) string { return pdState(sc) },
+	Observed: func(sc plan.Scope, _ state.Member) string { return pdState(sc) },
 	Remedy:   remedy.Remedy{remedy.Say("bring the other members of PD up first, also those in other Kubernetes clusters")},
 }
 
@@ -125,7 +125,7 @@ var quorumStays = plan.Hook{
 // healthy member is restarted with its leader.
 var leaderElsewhere = plan.Hook{
 	Reason: plan.PDLeaderMoved, Want: leaderMoved.Want,
-	Done: func(sc plan.Scene, m state.Member) bool {
+	Done: func(sc plan.Scope, m state.Member) bool {
 		_, ok := successor(sc, m)
 		return !ok || leaderMoved.Done(sc, m)
 	},
@@ -136,7 +136,7 @@ var leaderElsewhere = plan.Hook{
 // successorThere: somebody can lead when the leader is removed.
 var successorThere = plan.Hook{
 	Reason: plan.PDLeaderMoved, Want: leaderMoved.Want,
-	Refuse: func(sc plan.Scene, m state.Member) string {
+	Refuse: func(sc plan.Scope, m state.Member) string {
 		if _, ok := successor(sc, m); m.Database.Leader && !ok {
 			return "no other member that stays is healthy"
 		}
@@ -147,17 +147,17 @@ var successorThere = plan.Hook{
 
 var leaderMoved = plan.Hook{
 	Reason: plan.PDLeaderMoved, Want: "PD leader on another member",
-	Done: func(sc plan.Scene, m state.Member) bool {
+	Done: func(sc plan.Scope, m state.Member) bool {
 		return !m.Database.Leader && sc.All.PD.Leader != ""
 	},
-	Step: func(sc plan.Scene, m state.Member) plan.Step {
+	Step: func(sc plan.Scope, m state.Member) plan.Step {
 		to, ok := successor(sc, m)
 		if !ok || !m.Database.Leader {
 			return nil
 		}
 		return plan.MoveLeader{From: m.Name, To: to.Name, FromName: m.Database.Name, ToName: to.Database.Name}
 	},
-	Observed: func(sc plan.Scene, _ state.Member) string {
+	Observed: func(sc plan.Scope, _ state.Member) string {
 		if sc.All.PD.Leader == "" {
 			return "there is no leader"
 		}
@@ -169,7 +169,7 @@ var leaderMoved = plan.Hook{
 // there is any, so that the leader does not have to move again; else the one
 // that will be restarted last. Members that are about to be removed do not
 // count.
-func successor(sc plan.Scene, m state.Member) (state.Member, bool) {
+func successor(sc plan.Scope, m state.Member) (state.Member, bool) {
 	var best state.Member
 	found := false
 	for _, c := range sc.Got.Running() {
@@ -191,7 +191,7 @@ func canLead(m state.Member) bool {
 
 var notTheLast = plan.Hook{
 	Reason: plan.AnotherMember, Want: "another member besides it",
-	Refuse: func(sc plan.Scene, m state.Member) string {
+	Refuse: func(sc plan.Scope, m state.Member) string {
 		if m.Database.Presence == state.Present && sc.All.PD.Members == 1 {
 			return "it is the only one and holds the cluster's metadata"
 		}
@@ -204,7 +204,7 @@ var notTheLast = plan.Hook{
 // quorum, and not only between two crashes of one of them.
 var quorumRemains = plan.Hook{
 	Reason: plan.QuorumWithoutMember, Want: "a quorum without the member",
-	Refuse: func(sc plan.Scene, m state.Member) string {
+	Refuse: func(sc plan.Scope, m state.Member) string {
 		pd := sc.All.PD
 		if m.Database.Presence != state.Present || !pd.Known() {
 			return ""
@@ -236,7 +236,7 @@ var quorumRemains = plan.Hook{
 
 // othersHere: PD can be asked without the member. Those in another Kubernetes
 // cluster may be a quorum, but they answer nobody here, and nobody could join.
-func othersHere(sc plan.Scene, except state.Member) bool {
+func othersHere(sc plan.Scope, except state.Member) bool {
 	for _, m := range sc.Got.Members {
 		if m.Ordinal != except.Ordinal && m.Database.Healthy {
 			return true
@@ -247,8 +247,8 @@ func othersHere(sc plan.Scene, except state.Member) bool {
 
 var memberRemoved = plan.Hook{
 	Reason: plan.MemberRemoved, Want: "PD has let go of the member",
-	Done: func(_ plan.Scene, m state.Member) bool { return m.Database.Presence == state.Absent },
-	Step: func(_ plan.Scene, m state.Member) plan.Step {
+	Done: func(_ plan.Scope, m state.Member) bool { return m.Database.Presence == state.Absent },
+	Step: func(_ plan.Scope, m state.Member) plan.Step {
 		if m.Database.Presence != state.Present {
 			return nil
 		}

@@ -13,7 +13,7 @@ import (
 // its placement rules, and would wait for one for ever.
 var rulesKept = plan.Hook{
 	Reason: plan.PlacementPossible, Want: "other stores that PD's placement rules take",
-	Refuse: func(sc plan.Scene, m state.Member) string {
+	Refuse: func(sc plan.Scope, m state.Member) string {
 		if s, short := shortage(sc, m); short && !leaving(m) {
 			return s.String()
 		}
@@ -25,16 +25,16 @@ var rulesKept = plan.Hook{
 // rulesRead: as long as the placement rules are not known, no store is taken offline.
 var rulesRead = plan.Hook{
 	Reason: plan.PlacementRulesKnown, Want: "PD tells its placement rules",
-	Done: func(sc plan.Scene, m state.Member) bool {
+	Done: func(sc plan.Scope, m state.Member) bool {
 		return sc.All.PD.Placement.Unread == "" || leaving(m)
 	},
-	Observed: func(sc plan.Scene, _ state.Member) string { return sc.All.PD.Placement.Unread },
-	Help: func(sc plan.Scene, _ state.Member) remedy.Remedy {
+	Observed: func(sc plan.Scope, _ state.Member) string { return sc.All.PD.Placement.Unread },
+	Help: func(sc plan.Scope, _ state.Member) remedy.Remedy {
 		return remedy.Remedy{remedy.Run("they are read again each turn; see whether PD tells them", sc.PDCtl("config placement-rules show"))}
 	},
 }
 
-func rulesHelp(sc plan.Scene, m state.Member) remedy.Remedy {
+func rulesHelp(sc plan.Scope, m state.Member) remedy.Remedy {
 	s, short := shortage(sc, m)
 	if !short {
 		return nil
@@ -46,11 +46,11 @@ func rulesHelp(sc plan.Scene, m state.Member) remedy.Remedy {
 // Stores that others take offline, and those above it that leave as well, are taken
 // for gone. A store that is Down takes no regions; it counts only where the one that
 // leaves does not serve either, as in enoughStores.
-func shortage(sc plan.Scene, m state.Member) (placement.Shortage, bool) {
+func shortage(sc plan.Scope, m state.Member) (placement.Shortage, bool) {
 	return shortWithout(sc, m, m.Database.State != state.StoreUp)
 }
 
-func shortWithout(sc plan.Scene, m state.Member, countDown bool) (placement.Shortage, bool) {
+func shortWithout(sc plan.Scope, m state.Member, countDown bool) (placement.Shortage, bool) {
 	rules := sc.All.PD.Placement
 	leaves, known := rules.Store(m.Database.ID)
 	if !known || m.Database.Presence != state.Present || m.Database.State == state.StoreTombstone {
@@ -74,7 +74,7 @@ func shortWithout(sc plan.Scene, m state.Member, countDown bool) (placement.Shor
 
 // leastStores is the least number of replicas that TiKV can be scaled in to. Nothing
 // is written yet, so stores that are silent may still come back.
-func leastStores(sc plan.Scene) (least int, why string, help remedy.Remedy) {
+func leastStores(sc plan.Scope) (least int, why string, help remedy.Remedy) {
 	pd := sc.All.PD
 	elsewhere := max(pd.Stores-ownStores(sc), 0)
 	least, why = max(pd.MaxReplicas-elsewhere, 0), fmt.Sprintf("PD keeps max-replicas=%d copies of each region", pd.MaxReplicas)

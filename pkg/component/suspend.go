@@ -9,7 +9,7 @@ import (
 // mute: PD does not answer, and there is nobody to wait for who would. A cluster
 // that is beyond its quorum may be suspended as well; what it was not told is
 // recorded, and it is told when it is back.
-func mute(sc plan.Scene) bool {
+func mute(sc plan.Scope) bool {
 	if sc.All.PD.Known() {
 		return false
 	}
@@ -26,16 +26,16 @@ func mute(sc plan.Scene) bool {
 // just come back.
 var evictionsEnded = plan.Hook{
 	Reason: plan.EvictionsEnded, Want: "region leaders allowed everywhere",
-	Done:      func(sc plan.Scene, _ state.Member) bool { return len(sc.All.Evictions) == 0 || mute(sc) },
+	Done:      func(sc plan.Scope, _ state.Member) bool { return len(sc.All.Evictions) == 0 || mute(sc) },
 	Schedules: true,
-	Step: func(sc plan.Scene, _ state.Member) plan.Step {
+	Step: func(sc plan.Scope, _ state.Member) plan.Step {
 		if !sc.All.PD.Serving() {
 			return nil
 		}
 		e := sc.All.Evictions[0]
 		return plan.AllowLeaders{Member: e.Member, StoreID: e.StoreID}
 	},
-	Observed: func(sc plan.Scene, _ state.Member) string { return pdState(sc) },
+	Observed: func(sc plan.Scope, _ state.Member) string { return pdState(sc) },
 }
 
 // claimsKept takes back the mark of a removal that has got no further than that.
@@ -43,7 +43,7 @@ var evictionsEnded = plan.Hook{
 // counts from one that is gone, and PD may not have a quorum without it.
 var claimsKept = plan.Hook{
 	Reason: plan.ClaimsUnmarked, Want: "claims of members that count are not marked",
-	Done: func(sc plan.Scene, m state.Member) bool {
+	Done: func(sc plan.Scope, m state.Member) bool {
 		switch m.Database.Presence {
 		case state.Absent:
 			return true
@@ -54,7 +54,7 @@ var claimsKept = plan.Hook{
 		}
 		return m.Database.State == state.StoreTombstone || !anyMarked(m)
 	},
-	Step: func(sc plan.Scene, m state.Member) plan.Step {
+	Step: func(sc plan.Scope, m state.Member) plan.Step {
 		if m.Database.Presence == state.Unknown && !mute(sc) {
 			return nil
 		}
@@ -66,7 +66,7 @@ var claimsKept = plan.Hook{
 		}
 		return plan.UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: marked}
 	},
-	Observed: func(sc plan.Scene, _ state.Member) string { return pdState(sc) },
+	Observed: func(sc plan.Scope, _ state.Member) string { return pdState(sc) },
 }
 
 // removalsSettled forgets a removal that was recorded and that PD was never asked for. It
@@ -74,11 +74,11 @@ var claimsKept = plan.Hook{
 // takes that store offline meanwhile would be taken for us, and it would be taken back.
 var removalsSettled = plan.Hook{
 	Reason: plan.RemovalsRecorded, Want: "no removals that were only recorded",
-	Done: func(sc plan.Scene, m state.Member) bool {
+	Done: func(sc plan.Scope, m state.Member) bool {
 		_, ours := sc.All.Removal(m.Database.ID)
 		return !ours || m.Database.Presence != state.Present || leaving(m)
 	},
-	Step: func(_ plan.Scene, m state.Member) plan.Step {
+	Step: func(_ plan.Scope, m state.Member) plan.Step {
 		return plan.ForgetRecord{Member: m.Name, StoreID: m.Database.ID, Record: state.RecordRemoval}
 	},
 }
@@ -96,7 +96,7 @@ func anyMarked(m state.Member) bool {
 // go of, and its data must not come back.
 var buriedMarked = plan.Hook{
 	Reason: plan.ClaimsMarked, Want: plan.LeftoverMarked.Want,
-	Done: func(sc plan.Scene, m state.Member) bool {
+	Done: func(sc plan.Scope, m state.Member) bool {
 		return m.Database.State != state.StoreTombstone || plan.LeftoverMarked.Done(sc, m)
 	},
 	Step: plan.LeftoverMarked.Step,

@@ -17,8 +17,8 @@ func TiDB() plan.Profile {
 		Stateless:    true,
 		BeforeRemove: []plan.Hook{plan.LeftoverMarked},
 		Failover: &plan.Failover{
-			Period: func(plan.Scene) time.Duration { return failoverPeriod },
-			Spare: func(_ plan.Scene, m state.Member, _ bool) string {
+			Period: func(plan.Scope) time.Duration { return failoverPeriod },
+			Spare: func(_ plan.Scope, m state.Member, _ bool) string {
 				if m.Pod == nil || m.Pod.Node == "" {
 					return "there is no place for its pod, nor would be for another"
 				}
@@ -30,10 +30,10 @@ func TiDB() plan.Profile {
 
 var tikvServes = plan.Need{
 	Reason: plan.TiKVServing, Want: "TiKV serves",
-	Holds: func(sc plan.Scene) bool {
+	Holds: func(sc plan.Scope) bool {
 		return sc.All.PD.Bootstrapped && sc.All.Groups[topology.TiKV].Up() > 0
 	},
-	Observed: func(sc plan.Scene) string {
+	Observed: func(sc plan.Scope) string {
 		kv := sc.All.Groups[topology.TiKV]
 		return fmt.Sprintf("%d of %d stores up", kv.Up(), kv.Set.Replicas)
 	},

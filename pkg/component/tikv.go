@@ -28,7 +28,7 @@ func TiKV() plan.Profile {
 		BeforeSuspend: []plan.Hook{buriedMarked, claimsKept, removalsSettled, evictionsEnded},
 		Abandoned:     takenOffline,
 		Failover: &plan.Failover{
-			Period: func(sc plan.Scene) time.Duration { return sc.All.PD.MaxStoreDown + failoverPeriod },
+			Period: func(sc plan.Scope) time.Duration { return sc.All.PD.MaxStoreDown + failoverPeriod },
 			Spare:  spareStore,
 			LetGo:  []plan.Hook{enoughStores, rulesRead, rulesKept, storeOffline, storeTombstone, evictionEnded},
 			Keeps:  true,
@@ -38,7 +38,7 @@ func TiKV() plan.Profile {
 
 // spareStore: it is PD's judgement that a store is Down, since PD then makes new
 // copies of its regions. Who asks for a replacement now need not wait for it.
-func spareStore(_ plan.Scene, m state.Member, now bool) string {
+func spareStore(_ plan.Scope, m state.Member, now bool) string {
 	switch {
 	case m.Database.Presence != state.Present:
 		return "PD does not know its store"
@@ -48,7 +48,7 @@ func spareStore(_ plan.Scene, m state.Member, now bool) string {
 	return fmt.Sprintf("PD calls its store %s, not Down", m.Database.State)
 }
 
-func ownStores(sc plan.Scene) int {
+func ownStores(sc plan.Scope) int {
 	n := 0
 	for _, m := range sc.Got.Members {
 		if m.Database.Presence == state.Present && m.Database.State != state.StoreTombstone {
@@ -63,11 +63,11 @@ func ownStores(sc plan.Scene) int {
 // is a reason for it that nobody here knows.
 var storeRestored = plan.Hook{
 	Reason: plan.RemovalCancelled, Want: "store up again",
-	Done: func(sc plan.Scene, m state.Member) bool {
+	Done: func(sc plan.Scope, m state.Member) bool {
 		_, ours := sc.All.Removal(m.Database.ID)
 		return !ours || m.Database.State == state.StoreTombstone
 	},
-	Step: func(_ plan.Scene, m state.Member) plan.Step {
+	Step: func(_ plan.Scope, m state.Member) plan.Step {
 		if m.Database.State == state.StoreOffline {
 			return plan.RestoreStore{Member: m.Name, StoreID: m.Database.ID}
 		}
@@ -83,20 +83,20 @@ var storeRestored = plan.Hook{
 // One that PD has missed a heartbeat of may serve, and hold one of three copies.
 var enoughStores = plan.Hook{
 	Reason: plan.EnoughStores, Want: "enough other stores",
-	Refuse: func(sc plan.Scene, m state.Member) string {
+	Refuse: func(sc plan.Scope, m state.Member) string {
 		pd := sc.All.PD
 		if leaving(m) {
 			return ""
 		}
 		if silent(sc, m) {
 			if others := pd.Stores - 1; others < pd.MaxReplicas {
-				return fmt.Sprintf("%d other stores, max-replicas %d", others, pd.MaxReplicas)
+				return fmt.Sprintf("needs %d other stores, has %d", pd.MaxReplicas, others)
 			}
 			return ""
 		}
 		others := upBeside(sc, m, func(state.Member) bool { return true })
 		if others < pd.MaxReplicas {
-			return fmt.Sprintf("%d other stores up, max-replicas %d", others, pd.MaxReplicas)
+			return fmt.Sprintf("needs %d other stores up, has %d", pd.MaxReplicas, others)
 		}
 		return ""
 	},
@@ -105,7 +105,7 @@ var enoughStores = plan.Hook{
 
 // upBeside is how many stores are up besides one and those above it that leave as well,
 // not counting members of ours that count says no of.
-func upBeside(sc plan.Scene, m state.Member, count func(state.Member) bool) int {
+func upBeside(sc plan.Scope, m state.Member, count func(state.Member) bool) int {
 	others := sc.All.PD.UpStores
 	for _, o := range sc.Got.Members {
 		leaves := o.Ordinal == m.Ordinal || o.Ordinal > m.Ordinal && !sc.Kept(o)
@@ -120,11 +120,11 @@ func upBeside(sc plan.Scene, m state.Member, count func(state.Member) bool) int 
 // hears of that 20 s later. One of them may hold one of three copies, and so may this one.
 var othersRun = plan.Hook{
 	Reason: plan.EnoughStores, Want: enoughStores.Want,
-	Done: func(sc plan.Scene, m state.Member) bool {
+	Done: func(sc plan.Scope, m state.Member) bool {
 		return leaving(m) || silent(sc, m) || upBeside(sc, m, runs) >= sc.All.PD.MaxReplicas
 	},
-	Observed: func(sc plan.Scene, m state.Member) string {
-		return fmt.Sprintf("%d other stores run, max-replicas %d", upBeside(sc, m, runs), sc.All.PD.MaxReplicas)
+	Observed: func(sc plan.Scope, m state.Member) string {
+		return fmt.Sprintf("needs %d other stores that run, has %d", sc.All.PD.MaxReplicas, upBeside(sc, m, runs))
 	},
 }
 
@@ -133,14 +133,14 @@ func runs(m state.Member) bool {
 }
 
 // silent reports whether a store surely does not serve.
-func silent(sc plan.Scene, m state.Member) bool {
+func silent(sc plan.Scope, m state.Member) bool {
 	return m.Database.State == state.StoreDown || m.Database.State != state.StoreUp && sc.SurelyDown(m)
 }
 
 var storeOffline = plan.Hook{
 	Reason: plan.StoreOffline, Want: "store offline",
-	Done: func(_ plan.Scene, m state.Member) bool { return leaving(m) },
-	Step: func(_ plan.Scene, m state.Member) plan.Step {
+	Done: func(_ plan.Scope, m state.Member) bool { return leaving(m) },
+	Step: func(_ plan.Scope, m state.Member) plan.Step {
 		return plan.RemoveStore{Member: m.Name, StoreID: m.Database.ID}
 	},
 	Observed: storeObserved,
@@ -148,24 +148,24 @@ var storeOffline = plan.Hook{
 
 var storeTombstone = plan.Hook{
 	Reason: plan.RegionsMoved, Want: "all regions moved away",
-	Done: func(_ plan.Scene, m state.Member) bool { return m.Database.State != state.StoreOffline },
-	Observed: func(_ plan.Scene, m state.Member) string {
+	Done: func(_ plan.Scope, m state.Member) bool { return m.Database.State != state.StoreOffline },
+	Observed: func(_ plan.Scope, m state.Member) string {
 		return fmt.Sprintf("%d regions left", m.Database.Regions)
 	},
-	Left: func(_ plan.Scene, m state.Member) plan.Quantity {
+	Left: func(_ plan.Scope, m state.Member) plan.Quantity {
 		return plan.Quantity{Number: int64(m.Database.Regions), Unit: plan.Regions}
 	},
 	Since:    leavingSince,
 	Patience: plan.Moving,
 	Stuck:    nowhereToGo,
-	Help:     func(sc plan.Scene, m state.Member) remedy.Remedy { return append(rulesHelp(sc, m), callOff) },
+	Help:     func(sc plan.Scope, m state.Member) remedy.Remedy { return append(rulesHelp(sc, m), callOff) },
 }
 
 var callOff = remedy.Say("to call it off, scale TiKV out again: the store is brought back up with what it has")
 
 // leavingSince is when we took the store offline. When somebody else did, nothing
 // tells since when, so that it is since this process knows.
-func leavingSince(sc plan.Scene, m state.Member) time.Time {
+func leavingSince(sc plan.Scope, m state.Member) time.Time {
 	if r, ours := sc.All.Removal(m.Database.ID); ours {
 		return r.Since
 	}
@@ -174,7 +174,7 @@ func leavingSince(sc plan.Scene, m state.Member) time.Time {
 
 // nowhereToGo says why regions do not leave a store. PD tells of no progress, so
 // that of a removal that takes long is only said what is worth a look.
-func nowhereToGo(sc plan.Scene, m state.Member) string {
+func nowhereToGo(sc plan.Scope, m state.Member) string {
 	pd, since := sc.All.PD, leavingSince(sc, m)
 	s, short := shortage(sc, m)
 	switch {
@@ -193,6 +193,6 @@ func leaving(m state.Member) bool {
 		m.Database.State == state.StoreOffline || m.Database.State == state.StoreTombstone
 }
 
-func storeObserved(_ plan.Scene, m state.Member) string {
+func storeObserved(_ plan.Scope, m state.Member) string {
 	return fmt.Sprintf("store is %s", m.Database.State)
 }

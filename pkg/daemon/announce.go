@@ -25,7 +25,7 @@ func (d *Daemon) reporter(key cache.ObjectName) reconcile.Reporter {
 }
 
 // announced names the TidbCluster to an Announcer as it is at that time: one that
-// was made anew under the same name has another UID.
+// was recreated under the same name has another UID.
 type announced struct {
 	to       Announcer
 	clusters cache.KeyGetter

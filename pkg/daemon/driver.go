@@ -103,7 +103,7 @@ func (d *driver) turn(ctx context.Context) (plan.Plan, time.Duration, error) {
 	return p, max(pause, d.home.gathering()), nil
 }
 
-// meet gets ready for the TidbCluster of today. One that was made anew under the
+// meet gets ready for the TidbCluster of today. One that was recreated under the
 // same name is another cluster, and nothing that was made for the old one may be
 // used on it.
 func (d *driver) meet(c topology.Cluster) {

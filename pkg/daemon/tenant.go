@@ -126,7 +126,7 @@ func (t *Tenant) lookOn(err error) {
 		return
 	}
 	t.other = taken.Holder.Identity
-	t.Engine.Story.Notice(taken.Holder.Describe() + " drives the cluster; looking on")
+	t.Engine.Story.Notice(taken.Holder.Describe() + " drives the cluster; following, making no changes")
 }
 
 // Own makes this process the driver of the cluster. It implements

@@ -19,7 +19,7 @@ const directTimeout = 5 * time.Second
 
 // Direct connects to the addresses that pods have, for where those are reachable: in the cluster.
 //
-// It asks the API server for them rather than DNS, which goes on telling the former address of a pod that was made anew,
+// It asks the API server for them rather than DNS, which goes on telling the former address of a pod that was recreated,
 // or that there is none, for as long as the cluster lets answers live: 30 s is usual. Every restart would be waited for
 // that much longer, and meanwhile another pod may have got the address. It also makes Direct work wherever addresses
 // route, with names that nobody there knows.

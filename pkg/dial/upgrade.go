@@ -101,7 +101,7 @@ func cause(err error) error {
 }
 
 // upgradeWebsocket uses the parts of client-go's dialer rather than that dialer, which takes no context. The round
-// tripper is made anew each time because it must not be used twice.
+// tripper is recreated each time because it must not be used twice.
 func upgradeWebsocket(ctx context.Context, config *rest.Config, u *url.URL) (upgraded, error) {
 	rt, holder, err := websocket.RoundTripperFor(config)
 	if err != nil {

@@ -54,7 +54,7 @@ func TestSame(t *testing.T) {
 	}{
 		"nothing":        {func(*coordinationv1.Lease) {}, true},
 		"a label":        {func(l *coordinationv1.Lease) { l.Labels = map[string]string{"team": "dba"} }, true},
-		"made anew":      {func(l *coordinationv1.Lease) { l.UID = "another" }, false},
+		"recreated":      {func(l *coordinationv1.Lease) { l.UID = "another" }, false},
 		"another holder": {func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("bob") }, false},
 		"taken again":    {func(l *coordinationv1.Lease) { l.Spec.AcquireTime = &later }, false},
 		"renewed":        {func(l *coordinationv1.Lease) { l.Spec.RenewTime = &later }, false},

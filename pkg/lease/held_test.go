@@ -152,7 +152,7 @@ func TestReleaseWhenAsked(t *testing.T) {
 	}
 }
 
-// A lease that was deleted is lost, and so is one that was made anew since: with the
+// A lease that was deleted is lost, and so is one that was recreated since: with the
 // one that is gone, another process could have held it.
 func TestGoneIsLost(t *testing.T) {
 	leases := coordinationv1.SchemeGroupVersion.WithResource("leases")
@@ -163,7 +163,7 @@ func TestGoneIsLost(t *testing.T) {
 		"deleted after a conflict": func(client *fake.Clientset) {
 			conflicts(client, func() { _ = client.Tracker().Delete(leases, "db", cluster.LeaseName()) })
 		},
-		"made anew": func(client *fake.Clientset) {
+		"recreated": func(client *fake.Clientset) {
 			l := record(someone("ann").String(), time.Now())
 			l.UID, l.ResourceVersion = "another", "99"
 			_ = client.Tracker().Delete(leases, "db", cluster.LeaseName())

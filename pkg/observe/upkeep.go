@@ -49,7 +49,7 @@ type reading[T any] struct {
 
 // Tend makes the observer read what upkeep needs besides: the volumes of claims
 // and the nodes of stores, and take them for unchanged for so long. Who only
-// looks on does not need it.
+// follows does not need it.
 func (o *Observer) Tend(fresh time.Duration) {
 	if o.extras == nil {
 		o.extras = &extras{volumes: memory[*state.Volume]{fresh: fresh}, nodes: memory[map[string]string]{fresh: fresh}}
@@ -165,7 +165,7 @@ func (o *Observer) readVolume(ctx context.Context, name string, c *state.Claim) 
 		return nil, &state.Gap{
 			What:    "volume " + name,
 			Problem: fmt.Sprintf("claim %s is bound to it, and it does not exist", c.Name),
-			Remedy:  remedy.Remedy{remedy.Say("restore the volume from a backup, or scale the member in and out again to have it made anew")},
+			Remedy:  remedy.Remedy{remedy.Say("restore the volume from a backup, or scale the member in and out again to have it recreated")},
 		}, nil
 	case err != nil:
 		return nil, nil, err

@@ -11,7 +11,7 @@ import (
 // what a person can do: a partition reaches them only after those above, and to
 // restart those would take a second member away. Whatever phase waits for such a
 // member waits for ever.
-func (sc Scene) beneath(h hold, v verdict) verdict {
+func (sc Scope) beneath(h hold, v verdict) verdict {
 	next, ok := sc.candidate()
 	if !ok || !next.Up() || h.rolling || sc.Got.Set.Manual {
 		return v
@@ -28,7 +28,7 @@ func (sc Scene) beneath(h hold, v verdict) verdict {
 
 // wayOut is what a person can do about such a member. A StatefulSet that is made
 // again, around the pods that are there, makes each missing pod with the new template.
-func (sc Scene) wayOut(m, next state.Member) remedy.Remedy {
+func (sc Scope) wayOut(m, next state.Member) remedy.Remedy {
 	has, then := "it has", "run this again until the StatefulSet is there, then delete the pod of "+m.Name
 	if m.Pod == nil {
 		has, then = "Kubernetes makes its pod with", "run this again"

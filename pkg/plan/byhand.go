@@ -6,10 +6,9 @@ import (
 )
 
 // byHand is for a component whose update strategy leaves restarts to the user
-// (OnDelete). A member that does not serve, with a pod of an old revision, is his
-// to replace: to wait for it may be to wait for ever, so he is told. He is not
-// told to where repair would not do it either.
-func (sc Scene) byHand(p Profile, h hold, v verdict) verdict {
+// (OnDelete). It tells the user to delete an unhealthy pod of an old revision wherever
+// repair would restart it: to wait for such a member may be to wait for ever.
+func (sc Scope) byHand(p Profile, h hold, v verdict) verdict {
 	if !sc.Got.Set.Manual || h.rolling {
 		return v
 	}
@@ -19,12 +18,12 @@ func (sc Scene) byHand(p Profile, h hold, v verdict) verdict {
 		if o, queued := sc.before(m); queued {
 			m = o // which nobody else may wait for, since it was given up
 		}
-		if ok && g.Reason == MemberServing && sc.outworn(p, m) {
+		if ok && g.Reason == MemberServing && sc.needsNewRevision(p, m) {
 			g.Blocked, g.Remedy = !g.fated, sc.deletePod(m)
 		}
 	}
 	for _, m := range sc.Got.Running() {
-		if sc.oncemore(p, m) && sc.outworn(p, m) {
+		if sc.oncemore(p, m) && sc.needsNewRevision(p, m) {
 			g := serving(sc, m)
 			g.Blocked, g.Remedy = true, sc.deletePod(m)
 			v.gates = append(v.gates, g)
@@ -37,7 +36,7 @@ func (sc Scene) byHand(p Profile, h hold, v verdict) verdict {
 // Without a quorum those that are to leave have to vote once more, too. A store that
 // leaves may hold regions with others that leave and do not serve either: no other store
 // gets those before one of them runs.
-func (sc Scene) oncemore(p Profile, m state.Member) bool {
+func (sc Scope) oncemore(p Profile, m state.Member) bool {
 	if p.Voters {
 		return sc.All.PD.Leaderless || sc.silent()
 	}
@@ -46,7 +45,7 @@ func (sc Scene) oncemore(p Profile, m state.Member) bool {
 
 // silent: PD does not answer, and none of its members here is ready. They crash too
 // fast for one to be asked whether it has a leader.
-func (sc Scene) silent() bool {
+func (sc Scope) silent() bool {
 	for _, m := range sc.Got.Running() {
 		if m.Pod != nil && m.Pod.Ready {
 			return false
@@ -56,15 +55,15 @@ func (sc Scene) silent() bool {
 }
 
 // deletePod is what users do who restart pods themselves.
-func (sc Scene) deletePod(m state.Member) remedy.Remedy {
+func (sc Scope) deletePod(m state.Member) remedy.Remedy {
 	return remedy.Remedy{remedy.Run("", sc.Cluster.Kubectl("delete", "pod", m.Name))}
 }
 
-// outworn: nothing but a pod of the update revision can be hoped to help. One that
+// needsNewRevision: nothing but a pod of the update revision can be hoped to help. One that
 // is missing Kubernetes makes of that revision in any case. The user is told to
 // delete a pod only where repair would restart it: one that reads Disconnected for
 // some seconds may serve, while a peer is missing.
-func (sc Scene) outworn(p Profile, m state.Member) bool {
+func (sc Scope) needsNewRevision(p Profile, m state.Member) bool {
 	return sc.Got.Outdated(m) && (sc.lost(p, m) || sc.loops(m)) && sc.worthTrying(p, m) &&
 		(sc.free(p, m) || sc.loops(m) || sc.peersMissing(p, m).idle())
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // TestRetried: only a pod that nothing but its last crash keeps from joining is
-// made anew while its member is given up.
+// recreated while its member is given up.
 func TestRetried(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(m *state.Member)
@@ -50,7 +50,7 @@ func TestRetried(t *testing.T) {
 			}
 		}
 		if got != c.want {
-			t.Errorf("%s: made anew %t, want %t\n%s", name, got, c.want, cluster.Text())
+			t.Errorf("%s: recreated %t, want %t\n%s", name, got, c.want, cluster.Text())
 		}
 	}
 }

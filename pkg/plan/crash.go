@@ -15,7 +15,7 @@ const many = 3
 // runs, and its peers are restarted in the minute between two crashes. It has to
 // run for long enough, and for twice as long as the last time; after ten minutes
 // the kubelet too forgets what was before.
-func (sc Scene) loops(m state.Member) bool {
+func (sc Scope) loops(m state.Member) bool {
 	p := m.Pod
 	if p == nil || p.Terminating || p.Restarts < many || p.Last.Ended.IsZero() {
 		return false
@@ -29,7 +29,7 @@ func (sc Scene) loops(m state.Member) bool {
 
 // loopingSince is since when it has been so at the latest, as the pod tells: any
 // memory of ours would begin anew with each run.
-func (sc Scene) loopingSince(p *state.Pod) time.Time {
+func (sc Scope) loopingSince(p *state.Pod) time.Time {
 	switch {
 	case sc.All.At.Sub(p.Made) < time.Duration(p.Restarts)*patience:
 		return p.Made // it has hardly done anything else
@@ -42,16 +42,16 @@ func (sc Scene) loopingSince(p *state.Pod) time.Time {
 }
 
 // crashing is the gate of a member that crashes again and again.
-func (sc Scene) crashing(m state.Member, g Gate) Gate {
+func (sc Scope) crashing(m state.Member, g Gate) Gate {
 	if m.Up() {
 		g.Observed = fmt.Sprintf("restarted %d times, last %s ago", m.Pod.Restarts, sc.All.At.Sub(m.Pod.Started).Truncate(time.Second))
 	}
 	return sc.since(g, sc.loopingSince(m.Pod), sc.logs(m, "--previous"))
 }
 
-// asItIs is since when nothing new has come of a member: each crash of one that
+// unchangedSince is since when nothing new has come of a member: each crash of one that
 // crashes again and again is nothing new.
-func (sc Scene) asItIs(m state.Member) time.Time {
+func (sc Scope) unchangedSince(m state.Member) time.Time {
 	switch {
 	case sc.loops(m):
 		return sc.loopingSince(m.Pod)

@@ -46,8 +46,8 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 	sum := verdict{steps: applies("", w.Objects)}
 	sum = sum.and(adopted(w.Cluster, s)).and(over(w.Cluster, s))
 	var hold hold
-	scenes := w.scenes(&s)
-	for i, sc := range scenes {
+	scopes := w.scopes(&s)
+	for i, sc := range scopes {
 		g := sc.Want
 		p := profileOf(profiles, g.Kind)
 		var v verdict
@@ -67,10 +67,10 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 		sum.gates = append(sum.gates, disks.gates...)
 	}
 	if sum.idle() {
-		sum = reclaim(profiles, w, scenes)
+		sum = reclaim(profiles, w, scopes)
 	}
 	p := conclude(sum, w, s)
-	p.Upkeep = upkeep(profiles, scenes)
+	p.Upkeep = upkeep(profiles, scopes)
 	p.Findings = findings(w, s)
 	p.Unapplied = unapplied(w, s)
 	return p
@@ -130,7 +130,7 @@ type hold struct {
 	rolling bool          // one of them has a rollout of its own to finish
 }
 
-func (h hold) after(sc Scene, v verdict) hold {
+func (h hold) after(sc Scope, v verdict) hold {
 	if !v.idle() && h.by == "" {
 		h.by = sc.Want.Kind
 	}
@@ -139,7 +139,7 @@ func (h hold) after(sc Scene, v verdict) hold {
 }
 
 // rolling tells whether pods have yet to be replaced.
-func (sc Scene) rolling() bool {
+func (sc Scope) rolling() bool {
 	if !sc.Got.Set.Exists {
 		return false
 	}
@@ -149,7 +149,7 @@ func (sc Scene) rolling() bool {
 
 // candidate is the member to restart next: the highest ordinal that is not of
 // the update revision, since a partition can only be opened from the top.
-func (sc Scene) candidate() (state.Member, bool) {
+func (sc Scope) candidate() (state.Member, bool) {
 	running := sc.Got.Running()
 	for i := len(running) - 1; i >= 0; i-- {
 		if sc.Got.Outdated(running[i]) {
@@ -161,12 +161,12 @@ func (sc Scene) candidate() (state.Member, bool) {
 
 // next is the member to restart next if it serves, so that what was begun for
 // its restart has to go on.
-func (sc Scene) next() (state.Member, bool) {
+func (sc Scope) next() (state.Member, bool) {
 	m, ok := sc.candidate()
 	return m, ok && m.Up() && !sc.Got.Set.Manual
 }
 
-func (sc Scene) decide(p Profile, h hold) verdict {
+func (sc Scope) decide(p Profile, h hold) verdict {
 	if sc.Got.Set.Terminating {
 		return sc.leaving() // nothing can be made in its place before
 	}
@@ -200,8 +200,8 @@ func (sc Scene) decide(p Profile, h hold) verdict {
 }
 
 // change brings a component nearer to what is wanted of it.
-func (sc Scene) change(p Profile, h hold) verdict {
-	for _, phase := range []func(Scene, Profile) verdict{Scene.stand, Scene.renew, Scene.scaleOut, Scene.scaleIn} {
+func (sc Scope) change(p Profile, h hold) verdict {
+	for _, phase := range []func(Scope, Profile) verdict{Scope.cancelObsolete, Scope.renew, Scope.scaleOut, Scope.scaleIn} {
 		if v := phase(sc, p); !v.idle() {
 			return v
 		}
@@ -211,7 +211,7 @@ func (sc Scene) change(p Profile, h hold) verdict {
 
 // create makes what is missing. Services come before anything else, because
 // pods look each other up by them; the StatefulSet comes last.
-func (sc Scene) create(p Profile) verdict {
+func (sc Scope) create(p Profile) verdict {
 	steps := applies(p.Kind, sc.Want.Services)
 	if sc.Got.Set.Exists {
 		return verdict{steps: append(steps, applies(p.Kind, mounted(sc.Want.Config))...)}
@@ -226,7 +226,7 @@ func (sc Scene) create(p Profile) verdict {
 	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.births(p)})}
 }
 
-func (sc Scene) needs(p Profile) verdict {
+func (sc Scope) needs(p Profile) verdict {
 	var v verdict
 	for _, n := range p.Needs {
 		if !n.Holds(sc) {
@@ -238,19 +238,19 @@ func (sc Scene) needs(p Profile) verdict {
 	return v
 }
 
-// stand ends what is no longer needed of wanted members: an eviction after the
+// cancelObsolete ends what is no longer needed of wanted members: an eviction after the
 // restart it was for, a removal that the user has called off.
-func (sc Scene) stand(p Profile) verdict {
+func (sc Scope) cancelObsolete(p Profile) verdict {
 	var v verdict
 	next, restarts := sc.next()
 	for _, m := range sc.Got.Running() {
-		if !sc.Kept(m) || restarts && m.Ordinal == next.Ordinal || sc.gaveUp(p, m) || sc.forfeits(p, m) {
+		if !sc.Kept(m) || restarts && m.Ordinal == next.Ordinal || sc.gaveUp(p, m) || sc.mustReplaceData(p, m) {
 			continue
 		}
 		got := sc.pursue(p.Standing, m)
 		v.steps = append(v.steps, got.steps...)
 		v.gates = append(v.gates, got.gates...)
-		if marked := markedClaims(m); len(marked) > 0 && m.Up() && !fleeting(p, m) {
+		if marked := markedClaims(m); len(marked) > 0 && m.Up() && !dataBeingDeleted(p, m) {
 			v.steps = append(v.steps, UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: marked})
 		}
 	}

@@ -32,7 +32,7 @@ type evidence struct {
 
 // reported is the evidence there is, whether or not PD can know it yet. Members that
 // PD does not know (Profile.Stateless) have their own port instead of PD's word.
-func (sc Scene) reported(p Profile, m state.Member) evidence {
+func (sc Scope) reported(p Profile, m state.Member) evidence {
 	if m.Database.Healthy || m.Database.Answer == state.Answered {
 		return evidence{}
 	}
@@ -63,7 +63,7 @@ func (sc Scene) reported(p Profile, m state.Member) evidence {
 
 // unreadySince is since when Kubernetes says that a member does not serve, while its
 // own port does not say that it does; zero when Kubernetes does not.
-func (sc Scene) unreadySince(m state.Member) time.Time {
+func (sc Scope) unreadySince(m state.Member) time.Time {
 	switch {
 	case m.Database.Answer == state.Answered:
 		return time.Time{}
@@ -78,7 +78,7 @@ func (sc Scene) unreadySince(m state.Member) time.Time {
 // podMissing is since when a pod is missing. It is not missing for longer than its
 // StatefulSet exists, or than it is due: after hours of suspension every heartbeat
 // is hours old.
-func (sc Scene) podMissing(m state.Member) time.Time {
+func (sc Scope) podMissing(m state.Member) time.Time {
 	if m.Gone.IsZero() { // it is beyond the replicas
 		return later(m.NotServing, sc.Got.Set.Made)
 	}
@@ -89,7 +89,7 @@ func (sc Scene) podMissing(m state.Member) time.Time {
 // that, what PD says of a store is explained by a change of its leader: a new one
 // knows heartbeats only as they were saved, up to five minutes ago, and older ones
 // if PD was away. It is zero for a member that is no store.
-func (sc Scene) storesHeard(m state.Member) time.Time {
+func (sc Scope) storesHeard(m state.Member) time.Time {
 	switch pd := sc.All.PD; {
 	case m.Database.State == "":
 		return time.Time{}
@@ -102,7 +102,7 @@ func (sc Scene) storesHeard(m state.Member) time.Time {
 
 // downSince is the earliest moment from which on there is evidence that a member
 // does not serve; zero when it serves, or when nothing tells.
-func (sc Scene) downSince(m state.Member) time.Time {
+func (sc Scope) downSince(m state.Member) time.Time {
 	since := m.DownSince()
 	if m.Pod == nil && !since.IsZero() {
 		return later(since, sc.podMissing(m))
@@ -122,7 +122,7 @@ func later(a, b time.Time) time.Time {
 // run; or two kinds of evidence have agreed for a while that it does not serve. Where
 // a peer is missing, one of the two must have said so for long. Of voters without a
 // quorum none serves.
-func (sc Scene) free(p Profile, m state.Member) bool {
+func (sc Scope) free(p Profile, m state.Member) bool {
 	if Stopped(m) || p.Voters && sc.All.PD.Leaderless || sc.neverJoined(p, m) {
 		return true
 	}
@@ -140,14 +140,14 @@ func (sc Scene) free(p Profile, m state.Member) bool {
 // not serve to do to it what cannot be taken back: two kinds agree, and have done so for
 // a while, or its container does not run either. PD's word alone is wrong now and then:
 // its health check misses a member, and a heartbeat is late.
-func (sc Scene) SurelyDown(m state.Member) bool {
+func (sc Scope) SurelyDown(m state.Member) bool {
 	both := sc.reported(Profile{Kind: m.Kind}, m).both
 	return !both.IsZero() && !sc.All.At.Before(sc.storesHeard(m)) && (Stopped(m) || sc.All.At.Sub(both) >= settling)
 }
 
 // neverJoined reports whether a process has run for a while without joining PD, so
 // that it holds nothing that anybody counts on.
-func (sc Scene) neverJoined(p Profile, m state.Member) bool {
+func (sc Scope) neverJoined(p Profile, m state.Member) bool {
 	return !p.Stateless && sc.All.PD.Known() && m.Database.Presence == state.Absent &&
 		sc.All.At.Sub(m.Pod.Started) >= settling
 }
@@ -155,7 +155,7 @@ func (sc Scene) neverJoined(p Profile, m state.Member) bool {
 // peersMissing waits for the peers of a member that is to be restarted. A store whose
 // pod somebody has taken away past us is one, too: PD counts on it, and regions may have
 // no quorum without both.
-func (sc Scene) peersMissing(p Profile, m state.Member) verdict {
+func (sc Scope) peersMissing(p Profile, m state.Member) verdict {
 	v := down(sc, slices.Concat(sc.Got.Running(), sc.taken(p)), &m)
 	v.gates = slices.DeleteFunc(v.gates, func(g Gate) bool {
 		o, _ := sc.Got.Member(g.Member)
@@ -169,7 +169,7 @@ func (sc Scene) peersMissing(p Profile, m state.Member) verdict {
 
 // taken are members beyond the replicas whose data the database counts on. Those that
 // vote are counted where a quorum is.
-func (sc Scene) taken(p Profile) []state.Member {
+func (sc Scope) taken(p Profile) []state.Member {
 	if p.Voters || p.Stateless || sc.Got.Set.Replicas >= len(sc.Got.Members) {
 		return nil
 	}
@@ -182,7 +182,7 @@ func (sc Scene) taken(p Profile) []state.Member {
 // a readiness probe is what is wrong, all members are so, and they would wait for
 // each other for ever. A process that has just started answers before it serves, and
 // its pod may be NotReady since long before that.
-func (sc Scene) servesUnready(m state.Member) bool {
+func (sc Scope) servesUnready(m state.Member) bool {
 	return !m.Pod.Ready && m.Database.Healthy && m.Database.Answer == state.Answered &&
 		sc.All.At.Sub(later(m.Pod.Since, m.Pod.Started)) >= settling
 }
@@ -191,14 +191,14 @@ func (sc Scene) servesUnready(m state.Member) bool {
 // for a while. One whose status port refuses need not wait for others of an old
 // revision that refuse too: what breaks one breaks the other, and they would wait for
 // each other for ever.
-func (sc Scene) refuses(m state.Member) bool {
+func (sc Scope) refuses(m state.Member) bool {
 	return m.Pod != nil && m.Pod.Ready && !m.Refusing.IsZero() && sc.All.At.Sub(m.Refusing) >= settling
 }
 
 // replaceable reports whether a member may be restarted by the ordinary path:
 // after its peers serve and what it leads has moved. It need not serve itself. If
 // it had to, a template that breaks a status port could never be taken back.
-func (sc Scene) replaceable(p Profile, m state.Member) bool {
+func (sc Scope) replaceable(p Profile, m state.Member) bool {
 	switch {
 	case m.Up():
 		return true
@@ -225,11 +225,11 @@ func isDown(m state.Member) bool {
 
 // lost reports whether a reading says that a member is down, or it votes and too
 // few are there to elect a leader.
-func (sc Scene) lost(p Profile, m state.Member) bool {
+func (sc Scope) lost(p Profile, m state.Member) bool {
 	return isDown(m) || p.Voters && sc.All.PD.Leaderless
 }
 
-func (sc Scene) anyDown(p Profile) bool {
+func (sc Scope) anyDown(p Profile) bool {
 	for _, m := range sc.Got.Running() {
 		if sc.lost(p, m) {
 			return true

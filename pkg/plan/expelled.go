@@ -10,7 +10,7 @@ import (
 // answers and does not know it, it has run, and the template is not the reason, since
 // another member serves with it, or its claim says that PD knew it once. Only new data
 // helps such a member; one whose claim is being deleted gets it with the next pod.
-func (sc Scene) expelled(p Profile, m state.Member) bool {
+func (sc Scope) expelled(p Profile, m state.Member) bool {
 	return p.Voters && m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran && going(m) == "" &&
 		(sc.vouched(m) || wasKnown(p, m))
 }
@@ -23,7 +23,7 @@ func wasKnown(p Profile, m state.Member) bool {
 }
 
 // vouched reports whether another member serves with the revision of a member's pod.
-func (sc Scene) vouched(m state.Member) bool {
+func (sc Scope) vouched(m state.Member) bool {
 	for _, o := range sc.Got.Running() {
 		if o.Ordinal != m.Ordinal && o.Up() && !sc.loops(o) && o.Pod.Revision == m.Pod.Revision {
 			return true
@@ -34,4 +34,4 @@ func (sc Scene) vouched(m state.Member) bool {
 
 // Loops reports whether a member's process crashes again and again, so that nobody
 // can count on it, even while it serves.
-func (sc Scene) Loops(m state.Member) bool { return sc.loops(m) }
+func (sc Scope) Loops(m state.Member) bool { return sc.loops(m) }

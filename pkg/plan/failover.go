@@ -17,7 +17,7 @@ import (
 
 // failover goes on with what records say was begun, ends what is over, and gives
 // up what the run's policy allows. Its gates hold nothing back.
-func (sc Scene) failover(p Profile) verdict {
+func (sc Scope) failover(p Profile) verdict {
 	if p.Failover == nil {
 		return verdict{}
 	}
@@ -35,7 +35,7 @@ func (sc Scene) failover(p Profile) verdict {
 }
 
 // followUp brings one failover to its end.
-func (sc Scene) followUp(p Profile, f topology.Failure) verdict {
+func (sc Scope) followUp(p Profile, f topology.Failure) verdict {
 	m, ok := sc.Got.Member(f.Member)
 	switch {
 	case ok && p.Voters && m.Ordinal >= sc.Want.Replicas && sc.forgottenUnmarked(f, m):
@@ -54,7 +54,7 @@ func (sc Scene) followUp(p Profile, f topology.Failure) verdict {
 	if p.Failover.Keeps {
 		return verdict{} // it has its replacement already
 	}
-	// A pod that can be made anew is back within seconds, with new data. Only
+	// A pod that can be recreated is back within seconds, with new data. Only
 	// one that cannot, because its host is gone, needs another member beside it.
 	if due := f.Created.Add(settling); sc.All.At.Before(due) {
 		return wait(sc.fated(m, "gets a replacement", f.Created, due))
@@ -63,13 +63,13 @@ func (sc Scene) followUp(p Profile, f topology.Failure) verdict {
 }
 
 // forgottenUnmarked reports whether PD has let go of a member, and nothing says so yet.
-func (sc Scene) forgottenUnmarked(f topology.Failure, m state.Member) bool {
+func (sc Scope) forgottenUnmarked(f topology.Failure, m state.Member) bool {
 	return m.Database.Presence != state.Present && sc.unmarked(f, m)
 }
 
 // recovered reports whether a member that was given up needs no replacement any more:
 // it is back, or not wanted.
-func (sc Scene) recovered(p Profile, f topology.Failure, m state.Member) bool {
+func (sc Scope) recovered(p Profile, f topology.Failure, m state.Member) bool {
 	switch d := m.Database; {
 	case m.Ordinal >= sc.Want.Replicas:
 		return true
@@ -81,7 +81,7 @@ func (sc Scene) recovered(p Profile, f topology.Failure, m state.Member) bool {
 
 // letGo has the database forget a member that was given up. One that PD knows by
 // another id has come back since: it is not the one that was given up.
-func (sc Scene) letGo(p Profile, f topology.Failure, m state.Member) verdict {
+func (sc Scope) letGo(p Profile, f topology.Failure, m state.Member) verdict {
 	switch {
 	case m.Database.Presence == state.Unknown:
 		return wait(Gate{
@@ -107,7 +107,7 @@ func (sc Scene) letGo(p Profile, f topology.Failure, m state.Member) verdict {
 }
 
 // doubted is the gate of a voter that is to be removed from PD and may have come back.
-func (sc Scene) doubted(p Profile, m state.Member) Gate {
+func (sc Scope) doubted(p Profile, m state.Member) Gate {
 	since := sc.reported(p, m).both
 	if since.IsZero() {
 		g := serving(sc, m)
@@ -119,14 +119,14 @@ func (sc Scene) doubted(p Profile, m state.Member) Gate {
 
 // unmarked reports whether a claim that the member had when it was given up is not
 // marked yet.
-func (sc Scene) unmarked(f topology.Failure, m state.Member) bool {
+func (sc Scope) unmarked(f topology.Failure, m state.Member) bool {
 	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return !c.Marked && slices.Contains(f.Claims, c.UID) })
 }
 
 // retried: the member has new claims and nothing in the database, so that nothing
 // keeps it from joining but the pause after its last crash. A pod that has just
 // been made has had its chance only when it has crashed for some time.
-func (sc Scene) retried(m state.Member) (Step, bool) {
+func (sc Scope) retried(m state.Member) (Step, bool) {
 	if m.Pod == nil || m.Pod.Ready || m.Pod.Terminating || !m.Pod.Started.IsZero() || m.Pod.Restarts == 0 ||
 		m.Database.Presence != state.Absent || len(markedClaims(m)) > 0 || sc.All.At.Sub(m.Pod.Made) < proving {
 		return nil, false
@@ -136,14 +136,14 @@ func (sc Scene) retried(m state.Member) (Step, bool) {
 
 // gaveUp tells whether a wanted member was given up together with its data, so
 // that nothing may be done to bring its old self back.
-func (sc Scene) gaveUp(p Profile, m state.Member) bool {
+func (sc Scope) gaveUp(p Profile, m state.Member) bool {
 	f, ok := sc.Want.Failure(m.Name)
 	return ok && p.Failover != nil && (!p.Failover.Keeps || f.Discarded)
 }
 
 // giveUp records members that are lost, and says when those will be that may yet
 // come back by themselves.
-func (sc Scene) giveUp(p Profile) verdict {
+func (sc Scope) giveUp(p Profile) verdict {
 	var v verdict
 	for _, m := range sc.Got.Running() {
 		c, ok := sc.casualty(p, m)
@@ -175,9 +175,9 @@ func (sc Scene) giveUp(p Profile) verdict {
 
 // fated is the gate of a member that need not serve again for things to go on: when
 // its time is over something else happens, whatever a person does.
-func (sc Scene) fated(m state.Member, then string, since, due time.Time) Gate {
+func (sc Scope) fated(m state.Member, then string, since, due time.Time) Gate {
 	g := serving(sc, m)
-	g.Observed += "; else it " + then
+	g.Observed += "; at the time limit it " + then
 	g.Since, g.Deadline, g.Blocked, g.held, g.fated = since, due, false, false, true
 	return g
 }
@@ -206,12 +206,12 @@ func besides(failing, gates []Gate) []Gate {
 
 // discards reports whether the data of a member that was given up is to go for good. A
 // member that nobody can be asked about may serve again by now.
-func (sc Scene) discards(p Profile, c Casualty, m state.Member) bool {
+func (sc Scope) discards(p Profile, c Casualty, m state.Member) bool {
 	return p.Failover.Keeps && c.Record != nil && !c.Record.Discarded && !m.Up() && sc.SurelyDown(m) &&
 		slices.Contains(sc.Policy.Failover.Discard, m.Name)
 }
 
-func (sc Scene) record(m state.Member, discarded bool) Step {
+func (sc Scope) record(m state.Member, discarded bool) Step {
 	s := RecordFailure{
 		Component: m.Kind, Member: m.Name, ID: m.Database.ID, Name: m.Database.Name, Discarded: discarded,
 	}
@@ -222,7 +222,7 @@ func (sc Scene) record(m state.Member, discarded bool) Step {
 }
 
 // advise tells those who wait for a member that is lost what can be done.
-func (sc Scene) advise(p Profile, gates []Gate) {
+func (sc Scope) advise(p Profile, gates []Gate) {
 	for i := range gates {
 		if gates[i].Reason != MemberServing {
 			continue
@@ -263,7 +263,7 @@ func (c Casualty) due(policy Failing) time.Time {
 // Casualties are the members of all components that are down or given up.
 func Casualties(profiles []Profile, w Wanted, s state.Snapshot) []Casualty {
 	var all []Casualty
-	for _, sc := range w.scenes(&s) {
+	for _, sc := range w.scopes(&s) {
 		for _, m := range sc.Got.Running() {
 			if c, ok := sc.casualty(profileOf(profiles, sc.Want.Kind), m); ok {
 				all = append(all, c)
@@ -274,7 +274,7 @@ func Casualties(profiles []Profile, w Wanted, s state.Snapshot) []Casualty {
 }
 
 // casualty judges one member; false when there is nothing to say of it.
-func (sc Scene) casualty(p Profile, m state.Member) (Casualty, bool) {
+func (sc Scope) casualty(p Profile, m state.Member) (Casualty, bool) {
 	c := Casualty{Member: m, Trouble: m.Trouble(), Since: sc.downSince(m)}
 	f, given := sc.Want.Failure(m.Name)
 	switch {
@@ -297,7 +297,7 @@ func (sc Scene) casualty(p Profile, m state.Member) (Casualty, bool) {
 }
 
 // spared is the reason not to give a member up, "" when there is none.
-func (sc Scene) spared(p Profile, m state.Member, since time.Time) string {
+func (sc Scope) spared(p Profile, m state.Member, since time.Time) string {
 	first, queued := sc.before(m)
 	replaces := m.Ordinal >= sc.Want.Replicas
 	switch {
@@ -313,7 +313,7 @@ func (sc Scene) spared(p Profile, m state.Member, since time.Time) string {
 		return "its own port answers"
 	case queued:
 		return "Kubernetes makes its pod after " + first.Name
-	case doomed(m):
+	case removalIrreversible(m):
 		return "it is being removed"
 	}
 	if why := sc.inRollout(m); why != "" && !sc.expelled(p, m) {
@@ -330,10 +330,10 @@ func (sc Scene) spared(p Profile, m state.Member, since time.Time) string {
 
 // inRollout is why a rollout is reason enough for a member to be down, "" when it is
 // not.
-func (sc Scene) inRollout(m state.Member) string {
+func (sc Scope) inRollout(m state.Member) string {
 	switch {
 	case !sc.rolling() && sc.Got.Set.Completed():
-	case !sc.Got.Outdated(m) && !sc.proven():
+	case !sc.Got.Outdated(m) && !sc.updateRevisionServes():
 		// More pods of a template that fails would fail as well. Where another
 		// member serves with it, it is not the template.
 		return "its pod is of the revision that is being rolled out"
@@ -346,7 +346,7 @@ func (sc Scene) inRollout(m state.Member) string {
 // replaced tells whether all that is missing was given up and replaced, so that
 // as many members serve as the user asks for. One that crashes again and again
 // does not, though it may run just now.
-func (sc Scene) replaced() bool {
+func (sc Scope) replaced() bool {
 	if sc.Want.Recover || !sc.Got.Set.Completed() {
 		return false
 	}

@@ -269,7 +269,7 @@ func TestFailoverGoesOn(t *testing.T) {
 		{Name: "PD member runs for a moment between two crashes", Cluster: crashed(with(func(c *plantest.Cluster) {
 			given(c, "t-pd-1", time.Minute)
 		}), "t-pd-1", 6, 5*time.Minute, 5*time.Second, 160*time.Second, 5*time.Second)},
-		{Name: "PD member is to be made anew, and its replacement has to wait for it", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "PD member is to be recreated, and its replacement has to wait for it", Cluster: with(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-pd-2")
 			given(c, "t-pd-2", time.Hour, deleted)
 			m := c.Member("t-pd-2")

@@ -12,7 +12,7 @@ import (
 // thing to read, with what happens when and with what a person can do.
 func TestFate(t *testing.T) {
 	now := func(c *plantest.Cluster) { c.Wanted.Policy.Failover.Now = true }
-	outworn := func(c *plantest.Cluster) {
+	needsNewRevision := func(c *plantest.Cluster) {
 		c.Roll(tikv)
 		lost(c, 20*time.Minute, "t-tikv-1")
 	}
@@ -23,8 +23,8 @@ func TestFate(t *testing.T) {
 				c.Member(name).Pod.Node = "n1"
 			}
 		})},
-		{Name: "with the old template, and due later", Cluster: failing(outworn)},
-		{Name: "with the old template, and not to be given up", Cluster: failing(outworn, now, func(c *plantest.Cluster) {
+		{Name: "with the old template, and due later", Cluster: failing(needsNewRevision)},
+		{Name: "with the old template, and not to be given up", Cluster: failing(needsNewRevision, now, func(c *plantest.Cluster) {
 			c.Want(tikv).MaxFailures = 0
 		})},
 		{Name: "the pod is Ready, the database says otherwise", Cluster: failing(func(c *plantest.Cluster) {

@@ -301,14 +301,14 @@ func TestGuardsOfTheWhole(t *testing.T) {
 func TestGuardsOfHooks(t *testing.T) {
 	impatient := plan.Hook{
 		Want: "a goal that is missed",
-		Done: func(plan.Scene, state.Member) bool { return false },
-		Step: func(_ plan.Scene, m state.Member) plan.Step {
+		Done: func(plan.Scope, state.Member) bool { return false },
+		Step: func(_ plan.Scope, m state.Member) plan.Step {
 			return plan.RestoreStore{Member: m.Name, StoreID: m.Database.ID}
 		},
-		Since:    func(sc plan.Scene, _ state.Member) time.Time { return sc.All.At.Add(-time.Minute) },
-		Timeout:  func(plan.Scene) time.Duration { return time.Minute },
-		Lapse:    func(plan.Scene) plan.Lapse { return plan.Fail },
-		Observed: func(plan.Scene, state.Member) string { return "nothing" },
+		Since:    func(sc plan.Scope, _ state.Member) time.Time { return sc.All.At.Add(-time.Minute) },
+		Timeout:  func(plan.Scope) time.Duration { return time.Minute },
+		Lapse:    func(plan.Scope) plan.Lapse { return plan.Fail },
+		Observed: func(plan.Scope, state.Member) string { return "nothing" },
 	}
 	stubborn := with(forgotten("t-pd-2"), func(c *plantest.Cluster) { c.Seen.PD.Members-- })
 	for name, c := range map[string]struct {
@@ -320,7 +320,7 @@ func TestGuardsOfHooks(t *testing.T) {
 			func(p *plan.Profile) { p.BeforeRestart = []plan.Hook{impatient} }, with(func(c *plantest.Cluster) { c.Roll(tidb) }),
 			"blocked\n! t-tidb-2: a goal that is missed, nothing after 1m0s",
 		},
-		"a component whose members are not made anew": {
+		"a component whose members are not recreated": {
 			func(p *plan.Profile) { p.BeforeRenew = nil }, stubborn, "blocked\n! t-pd-2: serving, pod is not ready",
 		},
 	} {

@@ -50,7 +50,7 @@ func (d KeptData) Some() string {
 // record.
 func Kept(profiles []Profile, w Wanted, s state.Snapshot) []KeptData {
 	var all []KeptData
-	for _, sc := range w.scenes(&s) {
+	for _, sc := range w.scopes(&s) {
 		all = append(all, sc.kept(profileOf(profiles, sc.Want.Kind))...)
 	}
 	return all
@@ -58,7 +58,7 @@ func Kept(profiles []Profile, w Wanted, s state.Snapshot) []KeptData {
 
 // kept: pods that run without a StatefulSet get one around them, whatever their
 // version is, and marked claims are of members that are gone.
-func (sc Scene) kept(p Profile) []KeptData {
+func (sc Scope) kept(p Profile) []KeptData {
 	if p.Stateless || sc.Want.Suspend || sc.Got.Set.Exists || sc.Got.Extent() > 0 {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (d KeptData) record() int {
 // downgrade holds a StatefulSet back whose pods would start a version on data that
 // a higher one has run on. Who deletes a cluster and creates it with the same name
 // gets its data, and must not get it read by what cannot read it.
-func (sc Scene) downgrade(p Profile) verdict {
+func (sc Scope) downgrade(p Profile) verdict {
 	for _, d := range sc.kept(p) {
 		if d.Newer() {
 			return wait(Gate{

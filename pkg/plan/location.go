@@ -29,7 +29,7 @@ func Locations(pd state.PD, wanted []string) []string {
 
 // labelStore tells PD where a store is, by the labels of its pod's node. A store
 // whose pod or node is not there keeps what it has.
-func (sc Scene) labelStore(m state.Member) []Step {
+func (sc Scope) labelStore(m state.Member) []Step {
 	if m.Database.Presence != state.Present || m.Database.State == state.StoreTombstone ||
 		m.Pod == nil || m.Pod.Terminating {
 		return nil

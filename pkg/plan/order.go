@@ -5,7 +5,7 @@ import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 // before is the member that Kubernetes waits for before it makes a pod that is
 // missing: with OrderedReady each comes after all with a lower ordinal are Ready.
 // Until then nothing can be said about the revision that the pod would have.
-func (sc Scene) before(m state.Member) (state.Member, bool) {
+func (sc Scope) before(m state.Member) (state.Member, bool) {
 	if !sc.Got.Set.Ordered || m.Pod != nil {
 		return state.Member{}, false
 	}
@@ -20,7 +20,7 @@ func (sc Scene) before(m state.Member) (state.Member, bool) {
 // departing waits for a pod beyond the StatefulSet's replicas to go. With
 // OrderedReady Kubernetes does not delete it while a pod that stays is not Ready,
 // which may be for ever, and then it is the user's to delete: nothing needs it.
-func (sc Scene) departing(m state.Member) Gate {
+func (sc Scope) departing(m state.Member) Gate {
 	g := Gate{Component: m.Kind, Member: m.Name, Reason: RemovedPodDeleted, Want: "the removed pod is gone", Observed: m.Trouble()}
 	if m.Pod.Terminating {
 		return sc.since(g, m.Pod.Since, sc.describe("pod", m.Name))

@@ -106,7 +106,7 @@ func TestFounders(t *testing.T) {
 	})
 }
 
-// TestByHand decides for pods that the user replaces himself.
+// TestByHand decides for pods that users replace themselves.
 func TestByHand(t *testing.T) {
 	manual := func(s *state.Set) { s.Manual = true }
 	deaf := func(c *plantest.Cluster, names ...string) *plantest.Cluster {

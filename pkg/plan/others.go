@@ -45,7 +45,7 @@ func findings(w Wanted, s state.Snapshot) []Finding {
 
 // leftAlone says of members that somebody else is removing from the database why
 // they do not serve. Nothing is done about them: who did it has a reason.
-func (sc Scene) leftAlone(p Profile, v verdict) verdict {
+func (sc Scope) leftAlone(p Profile, v verdict) verdict {
 	if p.Abandoned == nil {
 		return v
 	}
@@ -67,17 +67,17 @@ func (sc Scene) leftAlone(p Profile, v verdict) verdict {
 }
 
 // describe is how to see what Kubernetes tells of an object.
-func (sc Scene) describe(resource, name string) remedy.Remedy {
+func (sc Scope) describe(resource, name string) remedy.Remedy {
 	return remedy.Remedy{remedy.Run("see why", sc.Cluster.Kubectl("describe", resource, name))}
 }
 
 // logs is how to see what a member's main container writes.
-func (sc Scene) logs(m state.Member, flags ...string) remedy.Remedy {
+func (sc Scope) logs(m state.Member, flags ...string) remedy.Remedy {
 	return remedy.Remedy{remedy.Run("see why", sc.Cluster.Kubectl(append([]string{"logs", m.Name, "-c", string(m.Kind)}, flags...)...))}
 }
 
 // PDCtl is a command that talks to PD.
-func (sc Scene) PDCtl(args string) remedy.Command { return pdCtl(*sc.Cluster, *sc.All, args) }
+func (sc Scope) PDCtl(args string) remedy.Command { return pdCtl(*sc.Cluster, *sc.All, args) }
 
 // pdCtl is a command that talks to PD from a pod of it that serves, if there is one.
 func pdCtl(c topology.Cluster, s state.Snapshot, args string) remedy.Command {

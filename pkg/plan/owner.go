@@ -31,7 +31,7 @@ func notDriven(w Wanted, s state.Snapshot) []Gate {
 // lacking is a verdict on a component whose pods lack something: nothing that
 // takes a pod away or prepares for that, since the next one could not start, and no
 // other wait, since none of them ends.
-func (sc Scene) lacking(v verdict) verdict {
+func (sc Scope) lacking(v verdict) verdict {
 	if len(sc.Want.Lacks) == 0 {
 		return v
 	}

@@ -29,7 +29,7 @@ type Profile struct {
 	// Floor is the least number of replicas the component can be scaled in to
 	// as things are, why, and what a person can do besides asking for more; nil
 	// when there is none.
-	Floor func(Scene) (least int, why string, help remedy.Remedy)
+	Floor func(Scope) (least int, why string, help remedy.Remedy)
 	// Standing must hold of each wanted member that is not about to be
 	// restarted: it ends what a restart or an abandoned removal began.
 	Standing []Hook
@@ -38,7 +38,7 @@ type Profile struct {
 	// BeforeRemove must hold of a member before its ordinal is given up.
 	BeforeRemove []Hook
 	// BeforeRenew must hold of a wanted member that the database has let go of
-	// before its claims and its pod are made anew; nil where that is no way to
+	// before its claims and its pod are recreated; nil where that is no way to
 	// help a member.
 	BeforeRenew []Hook
 	// BeforeSuspend must hold of each member before the StatefulSet is deleted
@@ -48,7 +48,7 @@ type Profile struct {
 	// database what becomes of it and what a person can do; "" for any other one. It
 	// does not count as one that serves, and it is left alone. Stuck: that does not
 	// end by itself.
-	Abandoned func(Scene, state.Member) (observed string, help remedy.Remedy, stuck bool)
+	Abandoned func(Scope, state.Member) (observed string, help remedy.Remedy, stuck bool)
 	// Failover is how members that are lost are replaced; nil when they are not.
 	Failover *Failover
 }
@@ -56,9 +56,9 @@ type Profile struct {
 // Failover says when a member is lost and what has to become of it then.
 type Failover struct {
 	// Period is how long a member has to be down before it is given up.
-	Period func(Scene) time.Duration
+	Period func(Scope) time.Duration
 	// Spare gives the reason not to give a member up, "" when there is none.
-	Spare func(sc Scene, m state.Member, now bool) string
+	Spare func(sc Scope, m state.Member, now bool) string
 	// LetGo are goals for a member that was given up, so that it can come back
 	// with new data.
 	LetGo []Hook
@@ -72,8 +72,8 @@ type Failover struct {
 type Need struct {
 	Reason   Reason
 	Want     string
-	Holds    func(Scene) bool
-	Observed func(Scene) string
+	Holds    func(Scope) bool
+	Observed func(Scope) string
 }
 
 // Hook is a goal for one member: how to tell that it is reached and what brings
@@ -84,42 +84,42 @@ type Hook struct {
 	Want   string // what must hold, for the user
 	// Refuse gives the reason why the goal must not be pursued as things are.
 	// A hook with nothing else is a check.
-	Refuse func(Scene, state.Member) string
-	Done   func(Scene, state.Member) bool
+	Refuse func(Scope, state.Member) string
+	Done   func(Scope, state.Member) bool
 	// Skip gives the reason why the goal cannot be reached as things are, and
 	// the plan goes on without it. The step that follows tells.
-	Skip func(Scene, state.Member) string
+	Skip func(Scope, state.Member) string
 	// Schedules: the step makes or removes a scheduler in PD, so that it waits until
 	// PD has loaded those that it has.
 	Schedules bool
 	// Step is what to do now; nil when there is only to wait.
-	Step     func(Scene, state.Member) Step
-	Observed func(Scene, state.Member) string
+	Step     func(Scope, state.Member) Step
+	Observed func(Scope, state.Member) string
 	// Left is how much is left until the goal is reached; nil where no number tells.
-	Left func(Scene, state.Member) Quantity
+	Left func(Scope, state.Member) Quantity
 	// Stuck says why waiting will not do as things are, "" when it may.
-	Stuck func(Scene, state.Member) string
+	Stuck func(Scope, state.Member) string
 	// Since is when the pursuit began and Timeout how long it may take; what
 	// happens then Lapse says, without which the plan goes on without the goal.
 	// Without Timeout it never does.
-	Since   func(Scene, state.Member) time.Time
-	Timeout func(Scene) time.Duration
-	Lapse   func(Scene) Lapse
+	Since   func(Scope, state.Member) time.Time
+	Timeout func(Scope) time.Duration
+	Lapse   func(Scope) Lapse
 	// Patience is how long there may be no progress before the gate is Blocked, where
 	// no Timeout bounds it; zero: as long as usual.
 	Patience time.Duration
 	Remedy   remedy.Remedy
 	// Help is what a person can do where that depends on the case; Remedy is for
 	// where it returns none.
-	Help func(Scene, state.Member) remedy.Remedy
+	Help func(Scope, state.Member) remedy.Remedy
 }
 
 // LeftoverMarked is the goal that a scale-in has marked a member's claims, so that
 // a later scale-out knows that their data belongs to nobody.
 var LeftoverMarked = Hook{
 	Reason: ClaimsMarked, Want: "claims marked as left over",
-	Done: func(_ Scene, m state.Member) bool { return len(m.Claims) == 0 || m.Marked() },
-	Step: func(_ Scene, m state.Member) Step {
+	Done: func(_ Scope, m state.Member) bool { return len(m.Claims) == 0 || m.Marked() },
+	Step: func(_ Scope, m state.Member) Step {
 		var unmarked []Claim
 		for _, c := range m.Claims {
 			if !c.Marked {
@@ -130,9 +130,9 @@ var LeftoverMarked = Hook{
 	},
 }
 
-// Scene is what needs and hooks look at: one component within the whole. It is handed
+// Scope is what needs and hooks look at: one component within the whole. It is handed
 // on by value at each step of a decision, so it only points to what is to be read.
-type Scene struct {
+type Scope struct {
 	Cluster *topology.Cluster
 	Want    *Group
 	Got     *state.Group
@@ -140,22 +140,22 @@ type Scene struct {
 	Policy  *Policy
 }
 
-// scenes are those of all components, in dependency order.
-func (w *Wanted) scenes(s *state.Snapshot) []Scene {
-	scenes, got := make([]Scene, len(w.Groups)), make([]state.Group, len(w.Groups))
+// scopes are those of all components, in dependency order.
+func (w *Wanted) scopes(s *state.Snapshot) []Scope {
+	scopes, got := make([]Scope, len(w.Groups)), make([]state.Group, len(w.Groups))
 	for i := range w.Groups {
 		got[i] = s.Groups[w.Groups[i].Kind]
-		scenes[i] = Scene{Cluster: &w.Cluster, Want: &w.Groups[i], Got: &got[i], All: s, Policy: &w.Policy}
+		scopes[i] = Scope{Cluster: &w.Cluster, Want: &w.Groups[i], Got: &got[i], All: s, Policy: &w.Policy}
 	}
-	return scenes
+	return scopes
 }
 
 // Kept tells whether the user wants a member.
-func (sc Scene) Kept(m state.Member) bool { return m.Ordinal < sc.Want.Size() }
+func (sc Scope) Kept(m state.Member) bool { return m.Ordinal < sc.Want.Size() }
 
 // pursue walks the hooks in order up to the first goal that is not reached, and
 // says what to do for it and what is waited for.
-func (sc Scene) pursue(hooks []Hook, m state.Member) verdict {
+func (sc Scope) pursue(hooks []Hook, m state.Member) verdict {
 	var notes []string
 	for _, h := range hooks {
 		v, open := sc.try(h, m)
@@ -167,7 +167,7 @@ func (sc Scene) pursue(hooks []Hook, m state.Member) verdict {
 	return verdict{notes: notes}
 }
 
-func (sc Scene) try(h Hook, m state.Member) (v verdict, open bool) {
+func (sc Scope) try(h Hook, m state.Member) (v verdict, open bool) {
 	g := Gate{
 		Component: m.Kind, Member: m.Name, Reason: h.Reason, Want: h.Want, Remedy: h.Remedy, Source: FromDatabase, patience: h.Patience,
 	}
@@ -205,7 +205,7 @@ func (sc Scene) try(h Hook, m state.Member) (v verdict, open bool) {
 }
 
 // read puts what is observed of the goal into its gate.
-func (h Hook) read(sc Scene, m state.Member, g *Gate) {
+func (h Hook) read(sc Scope, m state.Member, g *Gate) {
 	if h.Since != nil {
 		g.Since = h.Since(sc, m)
 	}
@@ -218,7 +218,7 @@ func (h Hook) read(sc Scene, m state.Member, g *Gate) {
 }
 
 // step is what to do now for the goal, if anything.
-func (h Hook) step(sc Scene, m state.Member) []Step {
+func (h Hook) step(sc Scope, m state.Member) []Step {
 	if h.Step == nil {
 		return nil
 	}
@@ -229,7 +229,7 @@ func (h Hook) step(sc Scene, m state.Member) []Step {
 }
 
 // help is what a person can do for a goal that cannot be reached as things are.
-func (sc Scene) help(h Hook, m state.Member) remedy.Remedy {
+func (sc Scope) help(h Hook, m state.Member) remedy.Remedy {
 	if h.Help != nil {
 		if help := h.Help(sc, m); help != nil {
 			return help
@@ -240,7 +240,7 @@ func (sc Scene) help(h Hook, m state.Member) remedy.Remedy {
 
 // lapsed tells whether the time for a goal is over, and what then; else the gate
 // says until when there is.
-func (sc Scene) lapsed(h Hook, g *Gate) (over bool, v verdict) {
+func (sc Scope) lapsed(h Hook, g *Gate) (over bool, v verdict) {
 	lapse := Proceed
 	if h.Lapse != nil {
 		lapse = h.Lapse(sc)

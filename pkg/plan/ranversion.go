@@ -53,7 +53,7 @@ func (r ranRecord) versions(wanted string) []string {
 // ran is the record to make on a claim, as an annotation; none where the pod has not
 // run. It never names a lower release than before. What is no release is forgotten
 // when a release serves: that one has read the data.
-func (sc Scene) ran(p Profile, m state.Member, c state.Claim) []entry {
+func (sc Scope) ran(p Profile, m state.Member, c state.Claim) []entry {
 	if p.Stateless || m.Pod == nil || !m.Pod.Ran || m.Pod.Version == "" || !slices.Contains(m.Pod.Claims, c.Name) {
 		return nil
 	}

@@ -6,15 +6,15 @@ import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 // where the user asks for that. It is the last thing to do, when nothing else is
 // left to do or to wait for: data that is kept a little longer costs next to
 // nothing, and a cluster at rest is one whose members can be told apart for sure.
-func reclaim(profiles []Profile, w Wanted, scenes []Scene) verdict {
+func reclaim(profiles []Profile, w Wanted, scopes []Scope) verdict {
 	var v verdict
-	if !w.Cluster.Reclaims || len(scenes) == 0 || !scenes[0].All.PD.Known() {
+	if !w.Cluster.Reclaims || len(scopes) == 0 || !scopes[0].All.PD.Known() {
 		return v
 	}
-	for _, sc := range scenes {
+	for _, sc := range scopes {
 		p := profileOf(profiles, sc.Want.Kind)
 		if !p.Stateless && !p.Voters && !sc.All.PD.Bootstrapped {
-			v.gates = append(v.gates, sc.unspoken(p)...)
+			v.gates = append(v.gates, sc.storesNotListed(p)...)
 			continue
 		}
 		for _, m := range sc.Got.Members {
@@ -30,10 +30,10 @@ func reclaim(profiles []Profile, w Wanted, scenes []Scene) verdict {
 	return v
 }
 
-// unspoken waits for PD to speak of its stores again after an election, where one
+// storesNotListed waits for PD to speak of its stores again after an election, where one
 // has left a claim. Claims that are not marked tell that PD has had some: while
 // they are suspended nobody else waits for it.
-func (sc Scene) unspoken(p Profile) []Gate {
+func (sc Scope) storesNotListed(p Profile) []Gate {
 	left, stores := false, false
 	for _, m := range sc.Got.Members {
 		left = left || m.Marked() && !sc.Kept(m)
@@ -48,7 +48,7 @@ func (sc Scene) unspoken(p Profile) []Gate {
 // abandoned: nobody wants the member, nothing of it runs, and the database has
 // let go of it for good. The mark alone is no proof: it outlives a scale-in that
 // was called off, until the member serves again.
-func (sc Scene) abandoned(p Profile, m state.Member) bool {
+func (sc Scope) abandoned(p Profile, m state.Member) bool {
 	if sc.Kept(m) || m.Pod != nil {
 		return false
 	}

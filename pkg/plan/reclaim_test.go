@@ -21,9 +21,9 @@ func left(c *plantest.Cluster, k topology.Kind) *state.Member {
 	return m
 }
 
-// unspoken: stores are suspended, of which one was removed, and PD does not speak
+// storesNotListed: stores are suspended, of which one was removed, and PD does not speak
 // of any of them yet.
-func unspoken(c *plantest.Cluster) {
+func storesNotListed(c *plantest.Cluster) {
 	gone(tikv, tidb)(c)
 	left(c, tikv).Database = state.Database{}
 	c.Want(tikv).Suspend, c.Want(tidb).Suspend, c.Seen.PD.Bootstrapped = true, true, false
@@ -76,27 +76,27 @@ func TestReclaim(t *testing.T) {
 			}
 		}, nothing},
 		"there are no suspended stores, but a claim of one that was removed": {func(c *plantest.Cluster) {
-			unspoken(c)
+			storesNotListed(c)
 			for i := range 4 {
 				c.Seen.Groups[tikv].Members[i].Claims = nil
 			}
 		}, nothing},
 		"two removed stores, one of which is not marked": {func(c *plantest.Cluster) {
-			unspoken(c)
+			storesNotListed(c)
 			c.Add(tikv).Database = state.Database{}
 		}, "wait\n? TiKV: PD speaks of its stores"},
 		"no suspended store was removed": {func(c *plantest.Cluster) {
-			unspoken(c)
+			storesNotListed(c)
 			c.Member("t-tikv-4").Claims[0].Marked = false
 		}, nothing},
 		"the mark of a suspended store that is wanted": {func(c *plantest.Cluster) {
-			unspoken(c)
+			storesNotListed(c)
 			c.Member("t-tikv-4").Claims[0].Marked = false
 			m := c.Member("t-tikv-1")
 			m.Database, m.Claims[0].Marked = state.Database{}, true
 		}, nothing},
 		"a server was removed, and PD speaks of no stores": {func(c *plantest.Cluster) {
-			unspoken(c)
+			storesNotListed(c)
 			m := c.Add(tidb)
 			m.Database, m.Claims = state.Database{}, []state.Claim{{Name: "log-t-tidb-3", Marked: true}}
 			g := c.Seen.Groups[tikv]
@@ -104,21 +104,21 @@ func TestReclaim(t *testing.T) {
 			c.Seen.Groups[tikv] = g
 		}, "act\ndelete left-over claim log-t-tidb-3 and its volume"},
 		"a PD member was removed, and PD speaks of no stores": {func(c *plantest.Cluster) {
-			unspoken(c)
+			storesNotListed(c)
 			left(c, pd)
 			g := c.Seen.Groups[tikv]
 			g.Members = nil
 			c.Seen.Groups[tikv] = g
 		}, pds},
 		"a server was removed, and PD is suspended as well": {func(c *plantest.Cluster) {
-			unspoken(c)
+			storesNotListed(c)
 			gone(pd)(c)
 			c.Want(pd).Suspend = true
 			m := c.Add(tidb)
 			m.Database, m.Claims = state.Database{}, []state.Claim{{Name: "log-t-tidb-3", Marked: true}}
 		}, nothing},
 		"a tombstone among suspended stores, which is wanted anew": {func(c *plantest.Cluster) {
-			unspoken(c)
+			storesNotListed(c)
 			c.Seen.PD.Bootstrapped = true
 			c.Member("t-tikv-4").Claims[0].Marked = false
 			m := c.Member("t-tikv-1")

@@ -11,7 +11,7 @@ import (
 // changed: a scale-in below what the data needs would never finish.
 func Refusals(profiles []Profile, w Wanted, s state.Snapshot) []Gate {
 	gates := notDriven(w, s)
-	for _, sc := range w.scenes(&s) {
+	for _, sc := range w.scopes(&s) {
 		g := sc.Want
 		p := profileOf(profiles, g.Kind)
 		if p.Floor == nil || g.Replicas >= max(sc.Got.Set.Replicas, sc.Got.Extent()) {

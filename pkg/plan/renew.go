@@ -12,10 +12,10 @@ import (
 // Registering is how long a running process may take to show up in PD.
 const Registering = 150 * time.Second
 
-// doomed: the member's removal has gone too far to be called off. Its store is
+// removalIrreversible: the member's removal has gone too far to be called off. Its store is
 // a tombstone, or PD has forgotten it after its claims were marked; with the
 // data it has it can never serve again.
-func doomed(m state.Member) bool {
+func removalIrreversible(m state.Member) bool {
 	return m.Database.State == state.StoreTombstone ||
 		m.Database.Presence == state.Absent && m.Marked()
 }
@@ -27,11 +27,11 @@ func doomed(m state.Member) bool {
 //
 // A voter that comes back so is a new one, so all others have to serve. Who is let go
 // of though it serves comes last: with OrderedReady there may be others that it waits
-// for, which come only after one that is made anew.
-func (sc Scene) renew(p Profile) verdict {
+// for, which come only after one that is recreated.
+func (sc Scope) renew(p Profile) verdict {
 	var v verdict
 	members := sc.Got.Running()
-	if i := slices.IndexFunc(members, doomed); p.Voters && i >= 0 {
+	if i := slices.IndexFunc(members, removalIrreversible); p.Voters && i >= 0 {
 		members = members[:i+1] // one at a time
 	}
 	for _, m := range members {
@@ -43,20 +43,20 @@ func (sc Scene) renew(p Profile) verdict {
 		return v
 	}
 	for _, m := range members {
-		if sc.forfeits(p, m) {
-			return v.and(sc.forfeit(p, m))
+		if sc.mustReplaceData(p, m) {
+			return v.and(sc.replaceData(p, m))
 		}
 	}
 	return v
 }
 
-// fleeting: the database counts on the member's data, as far as anybody knows, and
+// dataBeingDeleted: the database counts on the member's data, as far as anybody knows, and
 // its claims are being deleted under its pod. It serves, but only until its pod
 // goes for whatever reason. Then a copy of what it has is lost, and PD counts for
 // ever on a member without data and lets nobody begin anew in its place. It comes
-// to that when a voter joins while it is being made anew, or when somebody deletes
+// to that when a voter joins while it is being recreated, or when somebody deletes
 // the claim of a member that serves.
-func fleeting(p Profile, m state.Member) bool {
+func dataBeingDeleted(p Profile, m state.Member) bool {
 	return !p.Stateless && m.Pod != nil && m.Database.Presence != state.Absent &&
 		m.Database.State != state.StoreTombstone && going(m) != ""
 }
@@ -72,16 +72,16 @@ func going(m state.Member) string {
 	return ""
 }
 
-// forfeits: a fleeting member is to be let go of while it can be, to be made anew.
+// mustReplaceData: a dataBeingDeleted member is to be let go of while it can be, to be recreated.
 // One that serves may do so until those have come who are to take over what it
 // has: it may be the only one there is.
-func (sc Scene) forfeits(p Profile, m state.Member) bool {
-	return fleeting(p, m) && sc.Kept(m) && m.Database.Presence == state.Present &&
+func (sc Scope) mustReplaceData(p Profile, m state.Member) bool {
+	return dataBeingDeleted(p, m) && sc.Kept(m) && m.Database.Presence == state.Present &&
 		(!m.Up() || sc.Want.Size() <= sc.Got.Set.Replicas)
 }
 
-// forfeit lets go of a fleeting member, and says why: the user has not asked for it.
-func (sc Scene) forfeit(p Profile, m state.Member) verdict {
+// replaceData lets go of a dataBeingDeleted member, and says why: the user has not asked for it.
+func (sc Scope) replaceData(p Profile, m state.Member) verdict {
 	v := sc.release(p, m)
 	for i := range v.gates {
 		if g := &v.gates[i]; g.Member == m.Name {
@@ -91,12 +91,12 @@ func (sc Scene) forfeit(p Profile, m state.Member) verdict {
 	return v
 }
 
-// lasting holds before pods are deleted that are to come back: with a fleeting
+// lasting holds before pods are deleted that are to come back: with a dataBeingDeleted
 // member's pod its data would go. If the pod is going, that is past saving.
-func (sc Scene) lasting(p Profile) verdict {
+func (sc Scope) lasting(p Profile) verdict {
 	var v verdict
 	for _, m := range sc.Got.Members {
-		if fleeting(p, m) && !m.Pod.Terminating {
+		if dataBeingDeleted(p, m) && !m.Pod.Terminating {
 			v.gates = append(v.gates, Gate{
 				Component: p.Kind, Member: m.Name, Reason: ClaimBeingDeleted, Want: "a claim that stays", Blocked: true,
 				Observed: going(m) + " is being deleted, and goes with its pod",
@@ -107,7 +107,7 @@ func (sc Scene) lasting(p Profile) verdict {
 	return v
 }
 
-func (sc Scene) renewable(p Profile, m state.Member) bool {
+func (sc Scope) renewable(p Profile, m state.Member) bool {
 	return p.BeforeRenew != nil && (sc.Kept(m) || sc.holdsUp(m)) && len(m.Claims) > 0 &&
 		m.Pod != nil && !m.Pod.Terminating && sc.beyond(p, m)
 }
@@ -115,7 +115,7 @@ func (sc Scene) renewable(p Profile, m state.Member) bool {
 // holdsUp reports whether Kubernetes makes no pod of another member before this one is
 // Ready, and the database counts on the other one. What is on two stores that leave may
 // be nowhere else, and no third one gets it before one of them runs.
-func (sc Scene) holdsUp(m state.Member) bool {
+func (sc Scope) holdsUp(m state.Member) bool {
 	return slices.ContainsFunc(sc.Got.Running(), func(o state.Member) bool {
 		first, queued := sc.before(o)
 		return queued && first.Ordinal == m.Ordinal && alive(o)
@@ -126,11 +126,11 @@ func (sc Scene) holdsUp(m state.Member) bool {
 // stays one. A member that PD has forgotten may as well be one that never joined
 // and is about to, and then its claims would be going while it lives. It is none
 // if it has run for long, or crashes, while all others serve.
-func (sc Scene) beyond(p Profile, m state.Member) bool {
+func (sc Scope) beyond(p Profile, m state.Member) bool {
 	switch {
 	case m.Database.State == state.StoreTombstone:
 		return true
-	case !p.Voters || !doomed(m) || !m.Pod.Ran:
+	case !p.Voters || !removalIrreversible(m) || !m.Pod.Ran:
 		return false
 	}
 	running := !m.Pod.Started.IsZero()
@@ -140,11 +140,11 @@ func (sc Scene) beyond(p Profile, m state.Member) bool {
 // spent: the member can only be given up and asked for anew, which the highest
 // one can. PD has forgotten its store, so nothing tells whether it will not
 // register in the moment in which its claims are deleted.
-func (sc Scene) spent(p Profile, m state.Member) bool {
-	return !p.Voters && !p.Stateless && doomed(m) && m.Database.State != state.StoreTombstone
+func (sc Scope) spent(p Profile, m state.Member) bool {
+	return !p.Voters && !p.Stateless && removalIrreversible(m) && m.Database.State != state.StoreTombstone
 }
 
-func (sc Scene) anew(p Profile, m state.Member) verdict {
+func (sc Scope) anew(p Profile, m state.Member) verdict {
 	if v := sc.pursue(p.BeforeRenew, m); !v.idle() {
 		return v
 	}

@@ -28,7 +28,7 @@ func TestRenew(t *testing.T) {
 	runs := func(ago time.Duration) func(m *state.Member) {
 		return func(m *state.Member) { m.Pod.Started = plantest.Now.Add(-ago) }
 	}
-	fleeting := func(name string, changes ...func(m *state.Member)) func(c *plantest.Cluster) {
+	dataBeingDeleted := func(name string, changes ...func(m *state.Member)) func(c *plantest.Cluster) {
 		return func(c *plantest.Cluster) {
 			c.Down(time.Minute, name)
 			m := c.Member(name)
@@ -67,26 +67,26 @@ func TestRenew(t *testing.T) {
 		{Name: "it has not run yet", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Pod.Ran = false }))},
 		{Name: "its claim is not marked", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Claims[0].Marked = false }))},
 		{Name: "its claim is going", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Claims[0].Terminating = true }))},
-		{Name: "it has joined, and its claim is going", Cluster: with(fleeting("t-pd-2"))},
-		{Name: "it serves, and its claim is going", Cluster: with(fleeting("t-pd-2", marked, serves))},
-		{Name: "it is to be restarted, and its claim is going", Cluster: with(rolls, fleeting("t-pd-2", marked, serves))},
-		{Name: "it is down, is to be restarted, and its claim is going", Cluster: with(rolls, fleeting("t-pd-2", marked))},
-		{Name: "there is no quorum, and its claim is going", Cluster: with(rolls, fleeting("t-pd-2", marked), func(c *plantest.Cluster) {
+		{Name: "it has joined, and its claim is going", Cluster: with(dataBeingDeleted("t-pd-2"))},
+		{Name: "it serves, and its claim is going", Cluster: with(dataBeingDeleted("t-pd-2", marked, serves))},
+		{Name: "it is to be restarted, and its claim is going", Cluster: with(rolls, dataBeingDeleted("t-pd-2", marked, serves))},
+		{Name: "it is down, is to be restarted, and its claim is going", Cluster: with(rolls, dataBeingDeleted("t-pd-2", marked))},
+		{Name: "there is no quorum, and its claim is going", Cluster: with(rolls, dataBeingDeleted("t-pd-2", marked), func(c *plantest.Cluster) {
 			c.Down(time.Hour, "t-pd-0", "t-pd-1").Blind()
 			c.Seen.PD.Leaderless = true
 		})},
-		{Name: "its claim is going, and another is down", Cluster: with(fleeting("t-pd-2", marked, serves), func(c *plantest.Cluster) { c.Down(time.Minute, "t-pd-1") })},
-		{Name: "its claim is going, and more are wanted", Cluster: with(fleeting("t-pd-2", marked, serves), func(c *plantest.Cluster) { c.Want(pd).Replicas = 4 })},
-		{Name: "its claim is going, and it is the only one", Cluster: with(func(c *plantest.Cluster) { *c = *plantest.New(1, 3, 1) }, fleeting("t-pd-0", marked, serves), rolls)},
-		{Name: "its claim is going, and its pod has gone", Cluster: with(fleeting("t-pd-2", marked, func(m *state.Member) { m.Pod = nil }))},
-		{Name: "its claim is going, its pod has gone, and a rollout would begin with it", Cluster: with(rolls, fleeting("t-pd-2", func(m *state.Member) { m.Pod = nil }))},
+		{Name: "its claim is going, and another is down", Cluster: with(dataBeingDeleted("t-pd-2", marked, serves), func(c *plantest.Cluster) { c.Down(time.Minute, "t-pd-1") })},
+		{Name: "its claim is going, and more are wanted", Cluster: with(dataBeingDeleted("t-pd-2", marked, serves), func(c *plantest.Cluster) { c.Want(pd).Replicas = 4 })},
+		{Name: "its claim is going, and it is the only one", Cluster: with(func(c *plantest.Cluster) { *c = *plantest.New(1, 3, 1) }, dataBeingDeleted("t-pd-0", marked, serves), rolls)},
+		{Name: "its claim is going, and its pod has gone", Cluster: with(dataBeingDeleted("t-pd-2", marked, func(m *state.Member) { m.Pod = nil }))},
+		{Name: "its claim is going, its pod has gone, and a rollout would begin with it", Cluster: with(rolls, dataBeingDeleted("t-pd-2", func(m *state.Member) { m.Pod = nil }))},
 		{Name: "its claim is going, and PD has let go of it in a rollout", Cluster: with(rolls, removed("t-pd-2", func(m *state.Member) {
 			m.Claims[0].Terminating, m.Claims[0].Marked = true, false
 		}))},
-		{Name: "its claim is going, it is down, and nobody wants it", Cluster: with(fleeting("t-pd-2"), func(c *plantest.Cluster) { c.Want(pd).Replicas = 2 })},
+		{Name: "its claim is going, it is down, and nobody wants it", Cluster: with(dataBeingDeleted("t-pd-2"), func(c *plantest.Cluster) { c.Want(pd).Replicas = 2 })},
 		{Name: "its claim is going, and nobody wants it or the one above it", Cluster: with(
-			func(c *plantest.Cluster) { *c = *plantest.New(5, 3, 1) }, fleeting("t-pd-3", marked, serves), func(c *plantest.Cluster) { c.Want(pd).Replicas = 3 })},
-		{Name: "its claim is going, it is down, and more are wanted", Cluster: with(fleeting("t-pd-2", marked), func(c *plantest.Cluster) { c.Want(pd).Replicas = 4 })},
+			func(c *plantest.Cluster) { *c = *plantest.New(5, 3, 1) }, dataBeingDeleted("t-pd-3", marked, serves), func(c *plantest.Cluster) { c.Want(pd).Replicas = 3 })},
+		{Name: "its claim is going, it is down, and more are wanted", Cluster: with(dataBeingDeleted("t-pd-2", marked), func(c *plantest.Cluster) { c.Want(pd).Replicas = 4 })},
 		{Name: "its pod is going", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Pod.Terminating = true }))},
 		{Name: "it has no claim", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Claims = nil }))},
 		{Name: "PD does not speak of it", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Database = state.Database{} }))},
@@ -101,37 +101,37 @@ func TestRenew(t *testing.T) {
 		{Name: "a store is a tombstone, its claim is not marked", Cluster: with(buried("t-tikv-1", func(m *state.Member) { m.Claims[0].Marked = false }))},
 		{Name: "a store is a tombstone, its claim is going", Cluster: with(buried("t-tikv-1", func(m *state.Member) { m.Claims[0].Terminating = true }))},
 		{Name: "a store is a tombstone, its eviction goes on", Cluster: with(buried("t-tikv-1"), func(c *plantest.Cluster) { c.Evicting("t-tikv-1", time.Minute, 0) })},
-		{Name: "a store serves, and its claim is going", Cluster: with(fleeting("t-tikv-1", up))},
-		{Name: "it is to be restarted, and evicts, and its claim is going", Cluster: with(fleeting("t-tikv-3", up), func(c *plantest.Cluster) {
+		{Name: "a store serves, and its claim is going", Cluster: with(dataBeingDeleted("t-tikv-1", up))},
+		{Name: "it is to be restarted, and evicts, and its claim is going", Cluster: with(dataBeingDeleted("t-tikv-3", up), func(c *plantest.Cluster) {
 			c.Roll(tikv).Evicting("t-tikv-3", time.Minute, 0)
 		})},
-		{Name: "another one is to be restarted, and evicts", Cluster: with(fleeting("t-tikv-1", up), func(c *plantest.Cluster) {
+		{Name: "another one is to be restarted, and evicts", Cluster: with(dataBeingDeleted("t-tikv-1", up), func(c *plantest.Cluster) {
 			c.Roll(tikv).Evicting("t-tikv-3", time.Minute, 0)
 		})},
-		{Name: "a store is down, is to be restarted, and its claim is going", Cluster: with(fleeting("t-tikv-3"), func(c *plantest.Cluster) { c.Roll(tikv) })},
-		{Name: "a store's pod is going as well", Cluster: with(fleeting("t-tikv-1", func(m *state.Member) { m.Pod.Terminating = true }))},
-		{Name: "nobody knows the store whose claim is going", Cluster: with(fleeting("t-tikv-3", func(m *state.Member) { m.Database = state.Database{} }), func(c *plantest.Cluster) { c.Roll(tikv) })},
-		{Name: "PD has forgotten the store whose claim is going", Cluster: with(fleeting("t-tikv-3", func(m *state.Member) {
+		{Name: "a store is down, is to be restarted, and its claim is going", Cluster: with(dataBeingDeleted("t-tikv-3"), func(c *plantest.Cluster) { c.Roll(tikv) })},
+		{Name: "a store's pod is going as well", Cluster: with(dataBeingDeleted("t-tikv-1", func(m *state.Member) { m.Pod.Terminating = true }))},
+		{Name: "nobody knows the store whose claim is going", Cluster: with(dataBeingDeleted("t-tikv-3", func(m *state.Member) { m.Database = state.Database{} }), func(c *plantest.Cluster) { c.Roll(tikv) })},
+		{Name: "PD has forgotten the store whose claim is going", Cluster: with(dataBeingDeleted("t-tikv-3", func(m *state.Member) {
 			m.Database = state.Database{Presence: state.Absent}
 		}), func(c *plantest.Cluster) { c.Roll(tikv) })},
-		{Name: "a store leaves, and its claim is going", Cluster: with(fleeting("t-tikv-1", up, leaves))},
-		{Name: "there are no more stores than copies, and a claim is going", Cluster: with(three, fleeting("t-tikv-1", up))},
-		{Name: "one more is wanted, and a claim is going", Cluster: with(three, fleeting("t-tikv-1", up), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 4 })},
-		{Name: "one fewer is wanted, and its claim is going", Cluster: with(fleeting("t-tikv-3", up), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 3 })},
-		{Name: "claims of two stores are going: one after the other", Cluster: with(fleeting("t-tikv-1", up), fleeting("t-tikv-2", up))},
-		{Name: "a store is a tombstone, and the claim of another is going", Cluster: with(buried("t-tikv-1"), fleeting("t-tikv-2", up), func(c *plantest.Cluster) {
+		{Name: "a store leaves, and its claim is going", Cluster: with(dataBeingDeleted("t-tikv-1", up, leaves))},
+		{Name: "there are no more stores than copies, and a claim is going", Cluster: with(three, dataBeingDeleted("t-tikv-1", up))},
+		{Name: "one more is wanted, and a claim is going", Cluster: with(three, dataBeingDeleted("t-tikv-1", up), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 4 })},
+		{Name: "one fewer is wanted, and its claim is going", Cluster: with(dataBeingDeleted("t-tikv-3", up), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 3 })},
+		{Name: "claims of two stores are going: one after the other", Cluster: with(dataBeingDeleted("t-tikv-1", up), dataBeingDeleted("t-tikv-2", up))},
+		{Name: "a store is a tombstone, and the claim of another is going", Cluster: with(buried("t-tikv-1"), dataBeingDeleted("t-tikv-2", up), func(c *plantest.Cluster) {
 			c.Seen.PD.UpStores, c.Seen.PD.Stores = 4, 4 // one is elsewhere
 		})},
 		{Name: "a store above is a tombstone, for which another one waits in order, and a claim is going", Cluster: with(
-			fleeting("t-tikv-0", up), buried("t-tikv-1"), func(c *plantest.Cluster) {
+			dataBeingDeleted("t-tikv-0", up), buried("t-tikv-1"), func(c *plantest.Cluster) {
 				c.Set(tikv, func(s *state.Set) { s.Ordered = true })
 				c.Member("t-tikv-3").Pod = nil
 			})},
-		{Name: "a claim is going, another one waits for its store in order, which was ready a moment ago", Cluster: with(fleeting("t-tikv-1"), func(c *plantest.Cluster) {
+		{Name: "a claim is going, another one waits for its store in order, which was ready a moment ago", Cluster: with(dataBeingDeleted("t-tikv-1"), func(c *plantest.Cluster) {
 			c.Set(tikv, func(s *state.Set) { s.Ordered = true })
 			c.Member("t-tikv-3").Pod = nil
 		})},
-		{Name: "a claim is going, another one waits for its store in order, which has not been ready for long", Cluster: with(fleeting("t-tikv-1"), func(c *plantest.Cluster) {
+		{Name: "a claim is going, another one waits for its store in order, which has not been ready for long", Cluster: with(dataBeingDeleted("t-tikv-1"), func(c *plantest.Cluster) {
 			c.Set(tikv, func(s *state.Set) { s.Ordered = true })
 			c.Member("t-tikv-3").Pod, c.Member("t-tikv-1").Pod.Since = nil, plantest.Now.Add(-time.Hour)
 		})},

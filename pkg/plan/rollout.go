@@ -24,7 +24,7 @@ const proving = 30 * time.Second
 // template is what keeps the member down; to wait for its health first would be
 // to wait for ever. A restart that is not free takes the ordinary path, and where
 // that is not open, the other phases go on.
-func (sc Scene) repair(p Profile, h hold) verdict {
+func (sc Scope) repair(p Profile, h hold) verdict {
 	if h.rolling || !sc.anyDown(p) {
 		return verdict{}
 	}
@@ -47,12 +47,12 @@ func (sc Scene) repair(p Profile, h hold) verdict {
 // down and might come back as it is. Where another member has the revision and
 // does not serve with it, moving this one as well could make a crash of a
 // minute a loss for good.
-func (sc Scene) worthTrying(p Profile, m state.Member) bool {
-	if m.Pod != nil && m.Pod.Terminating || fleeting(p, m) || sc.expelled(p, m) || sc.goesNext(p, m) {
+func (sc Scope) worthTrying(p Profile, m state.Member) bool {
+	if m.Pod != nil && m.Pod.Terminating || dataBeingDeleted(p, m) || sc.expelled(p, m) || sc.goesNext(p, m) {
 		return false
 	}
 	failing := sc.failing()
-	if sc.proven() {
+	if sc.updateRevisionServes() {
 		failing = nil
 	}
 	switch {
@@ -68,24 +68,24 @@ func (sc Scene) worthTrying(p Profile, m state.Member) bool {
 // a revision that Kubernetes would not give it again, and its container has not run for
 // long, or crashes again and again for that long. A restart takes nothing from it,
 // however others are with the update revision, which may have reasons of their own.
-func (sc Scene) hopeless(m state.Member) bool {
+func (sc Scope) hopeless(m state.Member) bool {
 	if m.Pod == nil || m.Pod.Revision == sc.Got.Set.CurrentRevision || !sc.Got.Outdated(m) {
 		return false
 	}
-	return Stopped(m) && (!m.Pod.Ran || sc.loops(m)) && sc.All.At.Sub(sc.asItIs(m)) >= patience
+	return Stopped(m) && (!m.Pod.Ran || sc.loops(m)) && sc.All.At.Sub(sc.unchangedSince(m)) >= patience
 }
 
 // goesNext reports whether nothing keeps a member from getting new data, or from
 // being removed.
-func (sc Scene) goesNext(p Profile, m state.Member) bool {
+func (sc Scope) goesNext(p Profile, m state.Member) bool {
 	top := m.Ordinal == sc.Got.Set.Replicas-1
-	return sc.renewable(p, m) || doomed(m) && top && (!sc.Kept(m) || sc.spent(p, m))
+	return sc.renewable(p, m) || removalIrreversible(m) && top && (!sc.Kept(m) || sc.spent(p, m))
 }
 
-// proven: a member serves with the update revision, and has for a while.
+// updateRevisionServes: a member serves with the update revision, and has for a while.
 // Who fails with it then fails for another reason: PD lets nobody join while a
 // member that was added has yet to start, which may be the one that is down.
-func (sc Scene) proven() bool {
+func (sc Scope) updateRevisionServes() bool {
 	for _, m := range sc.Got.Running() {
 		if !sc.Got.Outdated(m) && m.Up() && !sc.loops(m) &&
 			!m.Pod.Started.IsZero() && sc.All.At.Sub(m.Pod.Started) >= settling {
@@ -96,10 +96,10 @@ func (sc Scene) proven() bool {
 }
 
 // failing are members that have the update revision and do not serve.
-func (sc Scene) failing() []state.Member {
+func (sc Scope) failing() []state.Member {
 	var failing []state.Member
 	for _, m := range sc.Got.Running() {
-		removed := doomed(m) && m.Pod != nil && m.Pod.Ran // it fails for another reason
+		removed := removalIrreversible(m) && m.Pod != nil && m.Pod.Ran // it fails for another reason
 		_, queued := sc.before(m)
 		if !sc.Got.Outdated(m) && (!m.Up() || sc.loops(m)) && !removed && !queued {
 			failing = append(failing, m)
@@ -113,7 +113,7 @@ func (sc Scene) failing() []state.Member {
 // over in seconds, and a crash heals in minutes if it does at all. That members
 // of the update revision run has to be evidence enough for it, and after a long
 // time even that they have run: without a quorum a new voter cannot stay.
-func (sc Scene) deadlocked(failing []state.Member) bool {
+func (sc Scope) deadlocked(failing []state.Member) bool {
 	wait := settling
 	for _, c := range failing {
 		switch {
@@ -129,7 +129,7 @@ func (sc Scene) deadlocked(failing []state.Member) bool {
 		if m.Pod == nil || m.Pod.Revision != sc.Got.Set.CurrentRevision || !sc.Got.Outdated(m) {
 			continue // it has not served as it is
 		}
-		if sc.All.At.Sub(sc.asItIs(m)) < wait {
+		if sc.All.At.Sub(sc.unchangedSince(m)) < wait {
 			return false
 		}
 	}
@@ -137,12 +137,12 @@ func (sc Scene) deadlocked(failing []state.Member) bool {
 }
 
 // rollout replaces pods one by one, from the highest ordinal down.
-func (sc Scene) rollout(p Profile, h hold) verdict {
+func (sc Scope) rollout(p Profile, h hold) verdict {
 	next, outdated := sc.candidate()
 	if h.by != "" && (outdated || sc.drifted()) {
 		return wait(Gate{
-			Component: p.Kind, Reason: RolloutQueued, Want: "its turn to be rolled", held: true,
-			Observed: fmt.Sprintf("%s comes first", h.by.Title()),
+			Component: p.Kind, Reason: RolloutQueued, Want: "rollout", held: true,
+			Observed: "queued behind " + h.by.Title(),
 		})
 	}
 	if v := sc.upload(); !v.idle() {
@@ -155,14 +155,14 @@ func (sc Scene) rollout(p Profile, h hold) verdict {
 		return sc.finish()
 	}
 	if sc.Got.Set.Manual {
-		return wait(sc.yours(next))
+		return wait(sc.manualRestartGate(next))
 	}
 	return sc.replace(p, next)
 }
 
 // peersDown waits for all members that do not serve. The member to restart next is
 // not waited for, or it could block its own cure; while others are, it is told of.
-func (sc Scene) peersDown(p Profile, next state.Member) verdict {
+func (sc Scope) peersDown(p Profile, next state.Member) verdict {
 	all := down(sc, sc.Got.Running(), nil)
 	if next.Name == "" || !next.Up() && (sc.Got.Set.Manual || !sc.replaceable(p, next)) {
 		return all
@@ -175,7 +175,7 @@ func (sc Scene) peersDown(p Profile, next state.Member) verdict {
 }
 
 // replace restarts a member when all holds that its restart needs.
-func (sc Scene) replace(p Profile, m state.Member) verdict {
+func (sc Scope) replace(p Profile, m state.Member) verdict {
 	if v := sc.ripe(); !v.idle() {
 		return v
 	}
@@ -191,9 +191,9 @@ func (sc Scene) replace(p Profile, m state.Member) verdict {
 	return act(r)
 }
 
-// yours is the gate of a pod that the user replaces himself, because he has asked
+// manualRestartGate is the gate of a pod that users replace themselves, because they have asked
 // for it in the spec or has changed the StatefulSet by hand.
-func (sc Scene) yours(m state.Member) Gate {
+func (sc Scope) manualRestartGate(m state.Member) Gate {
 	g := Gate{
 		Component: m.Kind, Member: m.Name, Reason: ManualRestart, Want: "the pod is replaced", Blocked: true,
 		Observed: "update strategy is OnDelete", Remedy: sc.deletePod(m),
@@ -208,9 +208,9 @@ func (sc Scene) yours(m state.Member) Gate {
 
 // servedLast is since when there is evidence that a member with a Ready pod does
 // not serve. One that the database has never seen has not since its pod is there.
-func (sc Scene) servedLast(m state.Member) time.Time {
+func (sc Scope) servedLast(m state.Member) time.Time {
 	if m.Database.Presence == state.Absent {
-		return sc.asItIs(m)
+		return sc.unchangedSince(m)
 	}
 	return sc.downSince(m)
 }
@@ -218,7 +218,7 @@ func (sc Scene) servedLast(m state.Member) time.Time {
 // finish closes a rollout, but not before Kubernetes knows that it is over:
 // with a closed partition a pod that is lost comes back as what Kubernetes takes
 // for the current revision.
-func (sc Scene) finish() verdict {
+func (sc Scope) finish() verdict {
 	set := sc.Got.Set
 	switch {
 	case !set.Completed():
@@ -229,7 +229,7 @@ func (sc Scene) finish() verdict {
 	return verdict{}
 }
 
-func (sc Scene) restart(m state.Member) Restart {
+func (sc Scope) restart(m state.Member) Restart {
 	r := Restart{Component: m.Kind, Member: m.Name, Ordinal: m.Ordinal, From: sc.Got.Set.Partition}
 	if m.Pod != nil {
 		r.PodUID, r.Stuck, r.Ready = m.Pod.UID, !m.Up(), m.Pod.Ready
@@ -239,7 +239,7 @@ func (sc Scene) restart(m state.Member) Restart {
 
 // upload brings ConfigMaps and the pod template up to date. With the partition
 // closed no pod restarts by it.
-func (sc Scene) upload() verdict {
+func (sc Scope) upload() verdict {
 	steps := applies(sc.Want.Kind, sc.Want.Config)
 	if sc.Want.Set.Drift != None {
 		steps = append(steps, Apply{Component: sc.Want.Kind, Object: sc.Want.Set})
@@ -247,10 +247,10 @@ func (sc Scene) upload() verdict {
 	return verdict{steps: steps}
 }
 
-func (sc Scene) drifted() bool { return !sc.upload().idle() }
+func (sc Scope) drifted() bool { return !sc.upload().idle() }
 
 // ripe waits until restarted pods have been Ready for as long as the user asks.
-func (sc Scene) ripe() verdict {
+func (sc Scope) ripe() verdict {
 	for _, m := range sc.Got.Running() {
 		if sc.Want.MinReady == 0 || sc.Got.Outdated(m) {
 			continue
@@ -268,7 +268,7 @@ func (sc Scene) ripe() verdict {
 
 // down has a gate for each member that does not serve, but for the one that is
 // about to be removed: nothing is taken away while a peer is missing.
-func down(sc Scene, members []state.Member, except *state.Member) verdict {
+func down(sc Scope, members []state.Member, except *state.Member) verdict {
 	var v verdict
 	for _, m := range members {
 		if m.Up() && !sc.loops(m) || except != nil && m.Ordinal == except.Ordinal {
@@ -279,7 +279,7 @@ func down(sc Scene, members []state.Member, except *state.Member) verdict {
 	return v
 }
 
-func serving(sc Scene, m state.Member) Gate {
+func serving(sc Scope, m state.Member) Gate {
 	g := Gate{Component: m.Kind, Member: m.Name, Reason: MemberServing, Want: "serving", Observed: m.Trouble()}
 	switch {
 	case sc.loops(m):
@@ -299,7 +299,7 @@ func serving(sc Scene, m state.Member) Gate {
 // readyNotServing is the gate of a member whose pod is Ready. What the database says
 // may change within seconds, so that this process has to have seen it for a while
 // before it says that waiting does not help.
-func (sc Scene) readyNotServing(m state.Member, g Gate) Gate {
+func (sc Scope) readyNotServing(m state.Member, g Gate) Gate {
 	g.Source = FromDatabase
 	if m.Database == (state.Database{}) && !sc.All.PD.Known() {
 		g.Observed = sc.All.PD.Problem
@@ -317,7 +317,7 @@ func (sc Scene) readyNotServing(m state.Member, g Gate) Gate {
 
 // since gives a gate the time that a member may take to serve, where it is known
 // since when it does not.
-func (sc Scene) since(g Gate, since time.Time, help remedy.Remedy) Gate {
+func (sc Scope) since(g Gate, since time.Time, help remedy.Remedy) Gate {
 	g.Remedy = help
 	if since.IsZero() {
 		return g

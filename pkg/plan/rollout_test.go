@@ -65,7 +65,7 @@ func TestRollout(t *testing.T) {
 			c.Want(tidb).Manual = true
 			c.Roll(tidb).Set(tidb, func(s *state.Set) { s.Manual = true })
 		})},
-		{Name: "tikv-11-18: pods are the user's to replace by his own hand", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "tikv-11-18: users replace pods themselves", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tidb).Set(tidb, func(s *state.Set) { s.Manual = true })
 		})},
 		{Name: "tidb-S5: pods are the user's to replace, and were", Cluster: with(func(c *plantest.Cluster) {

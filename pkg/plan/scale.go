@@ -11,7 +11,7 @@ import (
 // time; voters one by one, since a second one that is added before the first has
 // started can take the quorum away. Those that are next and ready to come do so,
 // while others beyond them still wait for room.
-func (sc Scene) scaleOut(p Profile) verdict {
+func (sc Scope) scaleOut(p Profile) verdict {
 	have := sc.Got.Set.Replicas
 	if have > 0 && sc.spent(p, sc.at(have-1)) {
 		return verdict{}
@@ -32,7 +32,7 @@ func (sc Scene) scaleOut(p Profile) verdict {
 
 // joiners is how many members may be joining at the same time. While a rollout is
 // under way it is one: what fails below what serves is out of the rollout's reach.
-func (sc Scene) joiners(p Profile) int {
+func (sc Scope) joiners(p Profile) int {
 	if p.Voters || sc.rolling() {
 		return 1
 	}
@@ -41,7 +41,7 @@ func (sc Scene) joiners(p Profile) int {
 
 // admit says what has to happen before a member can come, with others that come
 // at the same time.
-func (sc Scene) admit(p Profile, m state.Member, others int) verdict {
+func (sc Scope) admit(p Profile, m state.Member, others int) verdict {
 	if !sc.returns(p, m) {
 		if v := sc.joined(p, others); !v.idle() {
 			return v
@@ -53,7 +53,7 @@ func (sc Scene) admit(p Profile, m state.Member, others int) verdict {
 // returns: nobody has removed the member, only its pod was taken away. Its own
 // data waits for it, so it adds no voter. It may be just what a quorum lacks, and
 // then nobody can be asked, but it would be marked if it had been removed.
-func (sc Scene) returns(p Profile, m state.Member) bool {
+func (sc Scope) returns(p Profile, m state.Member) bool {
 	if len(m.Claims) == 0 || len(markedClaims(m)) > 0 {
 		return false
 	}
@@ -71,7 +71,7 @@ func alive(m state.Member) bool {
 // never comes, is no reason to deny the user more of them, unless a rollout is
 // under way: a partition reaches a member that fails only while there is none
 // above it that serves with another revision.
-func (sc Scene) joined(p Profile, coming int) verdict {
+func (sc Scope) joined(p Profile, coming int) verdict {
 	running := sc.Got.Running()
 	if p.Voters && sc.All.PD.ClusterID == 0 {
 		return verdict{} // there is nothing to vote on before most founders are there
@@ -97,7 +97,7 @@ func (sc Scene) joined(p Profile, coming int) verdict {
 
 // voting leaves out members that were given up and that PD has let go of: they
 // have no vote, and so none to miss.
-func (sc Scene) voting(members []state.Member) []state.Member {
+func (sc Scope) voting(members []state.Member) []state.Member {
 	var voters []state.Member
 	for _, m := range members {
 		if f, given := sc.Want.Failure(m.Name); !given || !f.Deleted || m.Database.Presence != state.Absent {
@@ -112,7 +112,7 @@ func (sc Scene) voting(members []state.Member) []state.Member {
 // is in nobody's way: it stays, or Kubernetes makes the next one after it. With
 // OrderedReady that may be what there is to do, since it deletes no pod while a
 // lower one is not Ready.
-func (sc Scene) vacate(p Profile, m state.Member) verdict {
+func (sc Scope) vacate(p Profile, m state.Member) verdict {
 	if p.Stateless {
 		return verdict{}
 	}

@@ -10,7 +10,7 @@ import (
 // leaving at the same time: first from the database, then, when that has let go
 // of them, from Kubernetes. Those that are free at the top go at once, while
 // others below them are still leaving. Their claims stay, marked.
-func (sc Scene) scaleIn(p Profile) verdict {
+func (sc Scope) scaleIn(p Profile) verdict {
 	have := sc.Got.Set.Replicas
 	open, going := sc.leftovers(p)
 	if len(open.gates) > going {
@@ -34,7 +34,7 @@ func (sc Scene) scaleIn(p Profile) verdict {
 }
 
 // leavers is how many members may be leaving at the same time.
-func (sc Scene) leavers(p Profile) int {
+func (sc Scope) leavers(p Profile) int {
 	if p.Voters {
 		return 1
 	}
@@ -45,7 +45,7 @@ func (sc Scene) leavers(p Profile) int {
 // serve. Others that are to go need not, nor those that are beyond help: one
 // that is dead would hold up the removal of those above it for ever. What costs
 // nothing, and what is under way already, waits for nobody.
-func (sc Scene) release(p Profile, m state.Member) verdict {
+func (sc Scope) release(p Profile, m state.Member) verdict {
 	v, missing := sc.pursue(p.BeforeRemove, m), sc.missing(m)
 	switch {
 	case missing.idle() || sc.worthless(p, m):
@@ -72,7 +72,7 @@ func (v verdict) waiting() bool {
 // not serve. Nor is anything lost with one that has no pod and no claim any more, or
 // that has no pod and never started. As long as PD waits for such a one to start, it
 // lets nobody else join, so that who waits to join must not be waited for.
-func (sc Scene) worthless(p Profile, m state.Member) bool {
+func (sc Scope) worthless(p Profile, m state.Member) bool {
 	switch {
 	case p.Stateless:
 		return isDown(m) && sc.free(p, m)
@@ -85,13 +85,13 @@ func (sc Scene) worthless(p Profile, m state.Member) bool {
 // missing waits for the peers of a member, but for those that wait for the member
 // itself, as Kubernetes makes no pod of theirs before. One that was Ready a moment ago
 // may be so again, and they come then.
-func (sc Scene) missing(except state.Member) verdict {
+func (sc Scope) missing(except state.Member) verdict {
 	var peers []state.Member
 	pod := except.Pod
 	lasting := pod == nil || sc.loops(except) || !pod.Ready && sc.All.At.Sub(pod.Since) >= settling
 	for _, m := range sc.Got.Running() {
 		o, queued := sc.before(m)
-		if sc.Kept(m) && !doomed(m) && (!queued || o.Ordinal != except.Ordinal || !lasting) {
+		if sc.Kept(m) && !removalIrreversible(m) && (!queued || o.Ordinal != except.Ordinal || !lasting) {
 			peers = append(peers, m)
 		}
 	}
@@ -105,7 +105,7 @@ func (sc Scene) missing(except state.Member) verdict {
 // wanted leaves afterwards as any other does. What this tool removes is marked before
 // its pod goes, so it is not brought back, unless PD lacks it after all: it may have
 // joined in that very moment.
-func (sc Scene) recall(p Profile) verdict {
+func (sc Scope) recall(p Profile) verdict {
 	have := sc.Got.Set.Replicas
 	if have >= len(sc.Got.Members) {
 		return verdict{}
@@ -122,7 +122,7 @@ func (sc Scene) recall(p Profile) verdict {
 // misses reports whether PD cannot do without some of its members that have no pods. A
 // StatefulSet has no gaps, so those below such a member come before it, whatever has
 // become of their data.
-func (sc Scene) misses(p Profile, beyond []state.Member) bool {
+func (sc Scope) misses(p Profile, beyond []state.Member) bool {
 	if !p.Voters {
 		return false
 	}
@@ -144,7 +144,7 @@ func (sc Scene) misses(p Profile, beyond []state.Member) bool {
 // whether any of them runs. If PD has no leader then, or none runs who could be asked,
 // some that it counts on must be elsewhere. Those that crash again and again, for want
 // of data perhaps, have shown it.
-func (sc Scene) tried() (all, running bool) {
+func (sc Scope) tried() (all, running bool) {
 	for _, m := range sc.Got.Running() {
 		switch {
 		case sc.loops(m):
@@ -160,7 +160,7 @@ func (sc Scene) tried() (all, running bool) {
 // leftovers deals with members beyond the StatefulSet's replicas: pods that are
 // still stopping, which it counts, or members that PD still counts on although
 // their pods were taken away, with no data to bring them back to.
-func (sc Scene) leftovers(p Profile) (v verdict, going int) {
+func (sc Scope) leftovers(p Profile) (v verdict, going int) {
 	first := min(sc.Got.Set.Replicas, len(sc.Got.Members))
 	for _, m := range sc.Got.Members[first:] {
 		switch {
@@ -177,7 +177,7 @@ func (sc Scene) leftovers(p Profile) (v verdict, going int) {
 }
 
 // at is the member of an ordinal, also of one that nothing was seen of.
-func (sc Scene) at(ordinal int) state.Member {
+func (sc Scope) at(ordinal int) state.Member {
 	if ordinal < len(sc.Got.Members) {
 		return sc.Got.Members[ordinal]
 	}

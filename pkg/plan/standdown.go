@@ -11,7 +11,7 @@ import (
 // leaders for days. When its turn comes, they are evicted again. A store that is itself
 // what cannot go on keeps its eviction, or it would be begun and taken back for ever:
 // its leaders do not leave, or Kubernetes may still take its pod.
-func (sc Scene) standDown(v verdict, earlier []Gate) verdict {
+func (sc Scope) standDown(v verdict, earlier []Gate) verdict {
 	if len(v.steps) > 0 || len(v.gates) == 0 || !sc.All.PD.Serving() ||
 		!allBlocked(v.gates) && !allBlocked(slices.Concat(earlier, v.gates)) {
 		return v

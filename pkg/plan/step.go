@@ -313,7 +313,7 @@ func (s Restart) String() string {
 	return "restart " + s.Member
 }
 func (s Close) String() string {
-	return fmt.Sprintf("close the rollout of %s", s.Component.Title())
+	return fmt.Sprintf("finish the rollout of %s", s.Component.Title())
 }
 
 func (s MoveLeader) String() string {

@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"fmt"
-
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
@@ -10,7 +8,7 @@ import (
 // back. It may begin at any moment, in the middle of a scale-in or a rollout:
 // those go on when the component is resumed. Those that need the component go
 // before it, so that none of them fails for want of it.
-func (sc Scene) suspend(p Profile, earlier, later []Group) verdict {
+func (sc Scope) suspend(p Profile, earlier, later []Group) verdict {
 	switch set := sc.Got.Set; {
 	case set.Terminating:
 		return sc.leaving()
@@ -27,8 +25,8 @@ func (sc Scene) suspend(p Profile, earlier, later []Group) verdict {
 	for _, g := range later {
 		if g.Suspend && !suspended(sc.All.Groups[g.Kind]) {
 			return wait(Gate{
-				Component: p.Kind, Reason: SuspendQueued, Want: "its turn to be suspended", held: true,
-				Observed: fmt.Sprintf("%s comes first", g.Kind.Title()),
+				Component: p.Kind, Reason: SuspendQueued, Want: "suspension", held: true,
+				Observed: "queued behind " + g.Kind.Title(),
 			})
 		}
 	}
@@ -42,7 +40,7 @@ func (sc Scene) suspend(p Profile, earlier, later []Group) verdict {
 }
 
 // settle leaves nothing half done behind that would be in the way later.
-func (sc Scene) settle(p Profile) verdict {
+func (sc Scope) settle(p Profile) verdict {
 	for _, m := range sc.Got.Members {
 		if v := sc.pursue(p.BeforeSuspend, m); !v.idle() {
 			return v
@@ -53,7 +51,7 @@ func (sc Scene) settle(p Profile) verdict {
 
 // untold waits for a PD that does not serve yet to say what has become of members
 // that have data: it may have let go of one, which is to be marked.
-func (sc Scene) untold(p Profile) verdict {
+func (sc Scope) untold(p Profile) verdict {
 	if sc.All.PD.Serving() {
 		return verdict{}
 	}
@@ -82,7 +80,7 @@ func suspended(got state.Group) bool {
 
 // adopt gives pods that somebody has deleted a StatefulSet around another one,
 // to be deleted with them: by themselves they would run for ever.
-func (sc Scene) adopt(p Profile) verdict {
+func (sc Scope) adopt(p Profile) verdict {
 	if sc.Got.Extent() == 0 {
 		return sc.leaving()
 	}
@@ -92,7 +90,7 @@ func (sc Scene) adopt(p Profile) verdict {
 
 // leaving waits for a StatefulSet that is on its way out, and for its pods. One
 // whose host is lost stays until the host is back or somebody gives it up.
-func (sc Scene) leaving() verdict {
+func (sc Scope) leaving() verdict {
 	var v verdict
 	for _, m := range sc.Got.Members {
 		if m.Pod == nil || !m.Pod.Terminating {
@@ -116,7 +114,7 @@ func (sc Scene) leaving() verdict {
 // or not, and are scaled in as any other. Those that have never been are scaled
 // out to, one by one, unless there is no cluster yet for them to join. To found it
 // takes those who were told to, wanted or not.
-func (sc Scene) births(p Profile) int {
+func (sc Scope) births(p Profile) int {
 	n := sc.Got.Extent()
 	for _, m := range sc.Got.Members {
 		if !p.Stateless && sc.counts(m) {
@@ -130,8 +128,8 @@ func (sc Scene) births(p Profile) int {
 }
 
 // counts: the member has data, and nobody has let go of it.
-func (sc Scene) counts(m state.Member) bool {
-	if doomed(m) {
+func (sc Scope) counts(m state.Member) bool {
+	if removalIrreversible(m) {
 		return false
 	}
 	return alive(m) || len(m.Claims) > len(markedClaims(m))

@@ -86,7 +86,7 @@ func (s TendVolume) String() string {
 }
 
 func (s RemakePod) String() string {
-	return fmt.Sprintf("make %s anew, claim %s is missing", s.Member, strings.Join(s.Claims, ", "))
+	return fmt.Sprintf("recreate %s, claim %s is missing", s.Member, strings.Join(s.Claims, ", "))
 }
 
 func (s LabelStore) String() string {

@@ -12,9 +12,9 @@ import (
 // for and that take nothing away. They are no part of the outcome, so one that
 // cannot be made, for want of a permission, holds up neither the cluster's
 // repair nor its convergence. What was not read is left alone.
-func upkeep(profiles []Profile, scenes []Scene) []Step {
+func upkeep(profiles []Profile, scopes []Scope) []Step {
 	var steps []Step
-	for _, sc := range scenes {
+	for _, sc := range scopes {
 		p := profileOf(profiles, sc.Want.Kind)
 		var own []entry
 		var room [8]entry // for what an object has besides
@@ -42,7 +42,7 @@ func upkeep(profiles []Profile, scenes []Scene) []Step {
 
 // remake: a claim was deleted while its pod was made. The pod waits for it for
 // ever, since the StatefulSet controller makes claims only before pods.
-func (sc Scene) remake(m state.Member) []Step {
+func (sc Scope) remake(m state.Member) []Step {
 	if m.Pod == nil || m.Pod.Node != "" || m.Pod.Terminating || !sc.Got.Set.Exists || m.Ordinal >= sc.Got.Set.Replicas {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (sc Scene) remake(m state.Member) []Step {
 // ids are the labels that say which member of which cluster it is, as far as PD
 // tells. An id that is unknown is left as it is, one that is wrong is corrected:
 // tools find the store of a pod by it.
-func (sc Scene) ids(ids []entry, p Profile, m state.Member) []entry {
+func (sc Scope) ids(ids []entry, p Profile, m state.Member) []entry {
 	if id := sc.All.PD.ClusterID; id != 0 {
 		ids = append(ids, entry{topology.LabelClusterID, strconv.FormatUint(id, 10)})
 	}
@@ -95,7 +95,7 @@ func labelPod(m state.Member, ids []entry) []Step {
 	return []Step{Label{Component: m.Kind, Member: m.Name, Object: PodObject, Name: m.Name, UID: m.Pod.UID, Set: set}}
 }
 
-func (sc Scene) labelClaim(p Profile, m state.Member, c state.Claim, ids []entry) []Step {
+func (sc Scope) labelClaim(p Profile, m state.Member, c state.Claim, ids []entry) []Step {
 	if c.Terminating {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (sc Scene) labelClaim(p Profile, m state.Member, c state.Claim, ids []entry
 	return []Step{Label{Component: m.Kind, Member: m.Name, Object: ClaimObject, Name: c.Name, UID: c.UID, Set: set}}
 }
 
-func (sc Scene) tendVolume(m state.Member, c state.Claim, labels []entry) []Step {
+func (sc Scope) tendVolume(m state.Member, c state.Claim, labels []entry) []Step {
 	if c.Terminating {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (sc Scene) tendVolume(m state.Member, c state.Claim, labels []entry) []Step
 
 // untidy is what of a claim's volume is not as wanted. The policy of one that is
 // about to be given up stays: it is set when the claim is deleted.
-func (sc Scene) untidy(m state.Member, c state.Claim, labels []entry) (policy string, set state.Identity) {
+func (sc Scope) untidy(m state.Member, c state.Claim, labels []entry) (policy string, set state.Identity) {
 	if want := string(sc.Cluster.VolumePolicy); c.Volume.Policy != want && (!c.Marked || !sc.Cluster.Reclaims) {
 		policy = want
 	}

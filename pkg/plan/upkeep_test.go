@@ -175,9 +175,9 @@ func TestOrphanPods(t *testing.T) {
 		want   string
 	}{
 		"its claim was deleted": {func(c *plantest.Cluster) { orphan(c, "t-tikv-3") },
-			"make t-tikv-3 anew, claim tikv-t-tikv-3 is missing"},
+			"recreate t-tikv-3, claim tikv-t-tikv-3 is missing"},
 		"TiDB with volumes, too": {func(c *plantest.Cluster) { orphan(c, "t-tidb-0").Pod.Claims = []string{"tidb-log-t-tidb-0"} },
-			"make t-tidb-0 anew, claim tidb-log-t-tidb-0 is missing"},
+			"recreate t-tidb-0, claim tidb-log-t-tidb-0 is missing"},
 		"it has no volumes":     {func(c *plantest.Cluster) { orphan(c, "t-tidb-0") }, ""},
 		"it has a place":        {func(c *plantest.Cluster) { orphan(c, "t-tikv-3").Pod.Node = "n" }, ""},
 		"it is going":           {func(c *plantest.Cluster) { orphan(c, "t-tikv-3").Pod.Terminating = true }, ""},

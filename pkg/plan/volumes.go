@@ -16,13 +16,13 @@ const growing = 30 * time.Minute
 // member's health and holds nothing back, since disks that are full may be what
 // keeps all members, and with them every phase, from going on.
 //
-// The claims come first. Then the StatefulSet is made anew, since Kubernetes
+// The claims come first. Then the StatefulSet is recreated, since Kubernetes
 // does not let its claim templates be changed; until then each new member would
 // get a claim of the old size.
-func (sc Scene) volumes() verdict {
+func (sc Scope) volumes() verdict {
 	var v verdict
 	if sc.Want.Suspend {
-		return v // what is to go is not made anew, and grows when it is back
+		return v // what is to go is not recreated, and grows when it is back
 	}
 	asked, running := true, max(sc.Got.Set.Replicas, sc.Got.Extent())
 	for _, m := range sc.Got.Members[:min(running, len(sc.Got.Members))] {
@@ -41,13 +41,13 @@ func (sc Scene) volumes() verdict {
 
 // lacks: nobody has asked yet for as much as is wanted. What a removed member
 // left behind does not count.
-func (sc Scene) lacks(c state.Claim) bool {
+func (sc Scope) lacks(c state.Claim) bool {
 	want, ok := sc.Want.Volume(c.Template)
 	return ok && !c.Marked && !c.Terminating && !c.Holds(want.Size)
 }
 
 // grow asks for a larger volume, or waits for one that was asked for.
-func (sc Scene) grow(m state.Member, c state.Claim) verdict {
+func (sc Scope) grow(m state.Member, c state.Claim) verdict {
 	want, ok := sc.Want.Volume(c.Template)
 	if !ok || c.Marked || c.Terminating {
 		return verdict{}
@@ -93,7 +93,7 @@ func Rigid(c state.Claim) string {
 
 // recreate makes the StatefulSet anew where its claim templates are too small.
 // Never for a smaller size, which no claim could follow.
-func (sc Scene) recreate() verdict {
+func (sc Scope) recreate() verdict {
 	set := sc.Got.Set
 	if set.Terminating || !sc.outgrown() {
 		return verdict{}
@@ -101,14 +101,14 @@ func (sc Scene) recreate() verdict {
 	if busy := sc.busy(); busy != "" {
 		return wait(Gate{
 			Component: sc.Want.Kind, Reason: StatefulSetRecreated, Want: "a StatefulSet whose claims have the wanted size",
-			Observed: busy + " comes first", held: true,
+			Observed: "queued behind " + busy, held: true,
 		})
 	}
 	return act(RecreateSet{Component: sc.Want.Kind, Name: sc.Want.Set.Name, UID: set.UID, Replicas: set.Replicas, Object: sc.Want.Set})
 }
 
 // outgrown: a claim template is smaller than what is wanted.
-func (sc Scene) outgrown() bool {
+func (sc Scope) outgrown() bool {
 	for _, v := range sc.Want.Volumes {
 		if size, ok := sc.Got.Set.Volumes[v.Name]; ok && size < v.Size {
 			return true
@@ -120,7 +120,7 @@ func (sc Scene) outgrown() bool {
 // busy says what the StatefulSet is needed for, "" when nothing. A new one
 // forgets which revision was the current one, so that a rollout under way would
 // lose the way back, and a member that is about to go would be called back.
-func (sc Scene) busy() string {
+func (sc Scope) busy() string {
 	set := sc.Got.Set
 	_, outdated := sc.candidate()
 	switch {
@@ -132,7 +132,7 @@ func (sc Scene) busy() string {
 		return "scaling"
 	}
 	for _, m := range sc.Got.Running() {
-		if m.Marked() || doomed(m) || m.Database.State == state.StoreOffline {
+		if m.Marked() || removalIrreversible(m) || m.Database.State == state.StoreOffline {
 			return "the removal of " + m.Name
 		}
 	}

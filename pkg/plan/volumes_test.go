@@ -130,7 +130,7 @@ func TestLargerVolumes(t *testing.T) {
 			m.Claims[0].Marked, m.Claims[0].Template = true, "tikv"
 			m.Claims[0].Requested = 10 * gi
 		})},
-		{Name: "what is to be suspended is not made anew", Cluster: with(grown, func(c *plantest.Cluster) {
+		{Name: "what is to be suspended is not recreated", Cluster: with(grown, func(c *plantest.Cluster) {
 			c.Want(tikv).Suspend, c.Want(tidb).Suspend = true, true
 		})},
 		{Name: "the former StatefulSet is still going", Cluster: with(grown, func(c *plantest.Cluster) {

@@ -188,7 +188,7 @@ func TestUpkeepIsForgotten(t *testing.T) {
 	}
 }
 
-// Labels are made without a word; a pod that is made anew is told of.
+// Labels are made without a word; a pod that is recreated is told of.
 func TestUpkeepIsQuiet(t *testing.T) {
 	c := untidy(waiting4())
 	m := c.Member("t-tikv-2")

@@ -59,7 +59,7 @@ func (r projection) conditions(status v1alpha1.TidbClusterStatus, p plan.Plan) [
 
 // serving tells whether as many members of each component serve as the user
 // asks for. One that was given up may be down beside them: it was replaced, so
-// nobody has less than he asked for. Any other that is down is missing.
+// nobody has less than was asked for. Any other that is down is missing.
 func (r projection) serving() bool {
 	for _, want := range r.wanted.Groups {
 		up := 0

@@ -101,7 +101,7 @@ func joining(id, join string) map[string]string {
 // One that has ever started must not start so again. Without its data it would
 // vote a second time with the same id, and what it voted for could be lost. So
 // names only ever leave the list: what PD says late, or of a member that has been
-// made anew under an old name, puts nobody back.
+// recreated under an old name, puts nobody back.
 func founders(c topology.Cluster, snap state.Snapshot, old, data map[string]string) map[string]string {
 	if was := old[keyClusterID]; was != "" && was != data[keyClusterID] {
 		return data // the list is that of another cluster

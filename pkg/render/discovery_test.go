@@ -102,7 +102,7 @@ func TestBootstrapData(t *testing.T) {
 		"none healthy":        {old: data{keyClusterID: "7", keyJoin: url1}, snap: answering("-?"), want: data{keyClusterID: "7", keyJoin: url1}},
 		"a member restarts":   {old: data{keyClusterID: "7", keyJoin: url0 + "," + url1}, snap: answering("+-"), want: data{keyClusterID: "7", keyJoin: url0 + "," + url1}},
 		"a member is removed": {old: data{keyClusterID: "7", keyJoin: url0 + "," + url1}, snap: answering("+."), want: data{keyClusterID: "7", keyJoin: url0}},
-		"made anew by hand":   {old: data{keyClusterID: "6", keyJoin: url0}, snap: answering("+"), want: data{keyClusterID: "7", keyJoin: url0}},
+		"recreated by hand":   {old: data{keyClusterID: "6", keyJoin: url0}, snap: answering("+"), want: data{keyClusterID: "7", keyJoin: url0}},
 		"silent":              {old: data{keyClusterID: "7", keyJoin: url1}, snap: silent(true, true, true), want: data{keyClusterID: "7", keyJoin: url1}},
 
 		// First members that the others did not wait for.

@@ -89,8 +89,8 @@ func immutableClaims(at *field.Path, comp component, live *appsv1.StatefulSet, g
 }
 
 // unresizable says why a volume cannot get the wanted size, "" if it can or has
-// it. A claim that has more than is wanted is no reason: somebody has helped
-// himself, or a growth was called off half-way, and it does no harm.
+// it. A claim that has more than is wanted is no reason: somebody made it
+// larger by hand, or a growth was taken back half-way, and it does no harm.
 func unresizable(want corev1.PersistentVolumeClaim, template corev1.PersistentVolumeClaimSpec, got state.Group) string {
 	have, size := topology.SizeOf(*template.Resources.Requests.Storage()), templateSize(&want)
 	switch {

@@ -128,7 +128,7 @@ func mergeSet(live, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 	return result, nil
 }
 
-// byHand: somebody has taken the restarts of pods into his own hands, past the
+// byHand: somebody restarts pods by hand, past the
 // spec that was applied.
 func byHand(live *appsv1.StatefulSet, applied appsv1.StatefulSetSpec) bool {
 	return strategyType(live.Spec) == appsv1.OnDeleteStatefulSetStrategyType && strategyType(applied) != strategyType(live.Spec)

@@ -64,7 +64,7 @@ func (s *screen) row(r row, width int) string {
 	return s.style.paint(t, s.style.mark(t)) + " " + s.style.cut(s.style.legible(text), width-2)
 }
 
-// blocks tells whether a person is needed for a component.
+// blocks reports whether a component needs manual action.
 func (s *screen) blocks(r row) bool {
 	for _, g := range s.view.gates {
 		if g.blocked() && g.event.Component == r.component {

@@ -205,13 +205,13 @@ func (p *plain) close(time.Time) {}
 func planned(e event.Event) string {
 	switch e.Outcome {
 	case "converged":
-		return "nothing to do, the cluster is as wanted"
+		return "nothing to do: the cluster has converged"
 	case "act":
 		return "there are changes to make"
 	case "wait":
 		return "something is under way, waiting for it"
 	case "blocked":
-		return "blocked, a person is needed"
+		return "blocked, manual action required"
 	case "paused":
 		return "the cluster is paused"
 	}

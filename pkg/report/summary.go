@@ -38,7 +38,7 @@ var outcomes = map[string]struct {
 }{
 	event.OutcomeConverged:   {good, "converged in %s", ""},
 	event.OutcomeFailed:      {bad, "failed after %s", resume},
-	event.OutcomeBlocked:     {bad, "blocked after %s, a person is needed", "once that is done, " + resume},
+	event.OutcomeBlocked:     {bad, "blocked after %s, manual action required", "once that is done, " + resume},
 	event.OutcomeTimedOut:    {warning, "timed out after %s, still progressing", resume},
 	event.OutcomePaused:      {warning, "paused after %s", "once that is lifted, " + resume},
 	event.OutcomeAborted:     {warning, "aborted after %s", ""},

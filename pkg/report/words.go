@@ -68,7 +68,7 @@ func (g gate) help(now time.Time) string {
 func (g gate) times(now time.Time) string {
 	s := "(" + age(now.Sub(g.since))
 	if d := g.event.Deadline; d != nil {
-		s += ", at most " + age(d.Sub(now)) + " more"
+		s += ", time limit in " + age(d.Sub(now))
 	}
 	return s + ")"
 }

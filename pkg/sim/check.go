@@ -263,7 +263,7 @@ func (w *World) judgeRestart(s plan.Restart, say sayer) {
 	if p != nil && p.revision == set.update && set.observed == set.generation {
 		w.Soft.Needless++
 	}
-	if w.fleeting(k, i) && p != nil {
+	if w.dataBeingDeleted(k, i) && p != nil {
 		say("data", "%s loses its data with its pod, and PD counts on it", w.names[k][i])
 	}
 	if !w.served(k, i) {

@@ -182,7 +182,7 @@ func TestCommandAsksDaemons(t *testing.T) {
 	ends(t, w)
 }
 
-// A command without any looks on while a daemon drives, and drives itself when it is
+// A command without any follows while a daemon drives, and drives itself when it is
 // the first to find the lease free.
 func TestCommandBesideDaemons(t *testing.T) {
 	w := kept(t)

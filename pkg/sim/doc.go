@@ -10,7 +10,7 @@
 // 1.35 on, and with OrderedReady, nobody does), pods that
 // start, crash, cannot be pulled or are refused at creation, claims that outlive
 // their pods, volumes that take their time to grow, StatefulSets that are deleted
-// without their pods and made anew around them, PD's etcd membership with its
+// without their pods and recreated around them, PD's etcd membership with its
 // quorum, elections and refusals, PD's stores with heartbeats, regions with
 // replicas in zones and a leader each, which they elect without PD and which PD moves over time, placement rules (an
 // isolation level, or copies on stores with a label; read only where a store is to leave, as package observe does), evict-leader
@@ -26,7 +26,7 @@
 // API shows its pods as Ready for a while; time passes between the live
 // observation and the act; PD forgets a scheduler; the user changes the intent
 // half-way, suspends components or pauses it all; a StatefulSet is deleted and not
-// made anew; the engine is interrupted, or killed without a chance to clean up; it
+// recreated; the engine is interrupted, or killed without a chance to clean up; it
 // loses its lease, and for up to a minute and a half a second engine and it both
 // drive, turn by turn; heartbeats of a store are late. A host that is lost for
 // good, with its disk, is there to be switched on (Faults.Bury): the pod stays
@@ -159,7 +159,7 @@
 //     "peer-down" and "wanted" do not hold for it.
 //   - told: where nothing changes for twenty minutes, something that is waited for says
 //     when that ends or what can be done.
-//   - advice: nobody is told that it is for him to go on, and not how.
+//   - advice: nobody has to act by hand without being told how.
 //   - order: no Restart of a member that serves while an earlier component still
 //     has pods to replace.
 //

@@ -200,8 +200,8 @@ func TestSilentStoreLeavesBesideOneThatIsDown(t *testing.T) {
 }
 
 // Two stores that are to leave crash with a template that is wanted no more, and the
-// user replaces pods himself. What is on both of them no other store gets before one
-// runs, so he is told to delete their pods. (seeds 1795338456828, 1795338475477)
+// users replace pods themselves. What is on both of them no other store gets before one
+// runs, so they are told to delete their pods. (seeds 1795338456828, 1795338475477)
 func TestManualStoresThatLeaveAndCrash(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
 	w.Upgrade("v2-crashing", topology.TiKV)

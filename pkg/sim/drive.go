@@ -9,10 +9,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 )
 
-// patient is how long a person looks on who knows that others have meddled.
+// patient is how long a person watches who knows that others have meddled.
 const patient = 30 * time.Minute
 
-// watching is how often a person looks who replaces pods himself.
+// watching is how often people look who replace pods themselves.
 const watching = 10 * time.Minute
 
 // poll is how often the engine looks, in seconds.

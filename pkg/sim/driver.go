@@ -209,7 +209,7 @@ func (w *World) Drive(most time.Duration) (plan.Plan, error) {
 		w.drive(w.drivers[0]) // a second engine is told to end as well, and does not wait for its turn
 	}
 	for w.operator != "" && w.t < late {
-		w.Pass(1) // who comes meanwhile looks on
+		w.Pass(1) // who comes meanwhile follows
 	}
 	var d *driver
 	if len(w.drivers) > 0 {

@@ -160,9 +160,9 @@ func (w *World) going(k kind, i int) bool {
 	return c != nil && c.goneAt != never
 }
 
-// fleeting: PD counts on a member whose data goes with its pod, and did so when
+// dataBeingDeleted: PD counts on a member whose data goes with its pod, and did so when
 // the engine looked.
-func (w *World) fleeting(k kind, i int) bool {
+func (w *World) dataBeingDeleted(k kind, i int) bool {
 	counts := false
 	switch k {
 	case pd:

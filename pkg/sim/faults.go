@@ -169,7 +169,7 @@ func (w *World) cutOff() {
 	}
 }
 
-// changeIntent is a user who does not wait for what he asked for before.
+// changeIntent is a user who does not wait for what was asked for before.
 func (w *World) changeIntent() {
 	switch w.rng.IntN(11) {
 	case 0:

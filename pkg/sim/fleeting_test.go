@@ -12,7 +12,7 @@ import (
 )
 
 // The claim of a voter is deleted while it serves: by hand, or because it joined
-// just when it was about to be made anew. Its next restart would cost PD a member
+// just when it was about to be recreated. Its next restart would cost PD a member
 // that nothing brings back, so PD lets go of it before.
 func TestVoterWhoseClaimIsGoing(t *testing.T) {
 	for _, k := range []int{0, 1, 2} {
@@ -75,7 +75,7 @@ func TestStoreWhoseClaimIsGoing(t *testing.T) {
 
 // A store above it is a tombstone, and in order Kubernetes makes no pod of the last one
 // before that serves again. The store whose claim is going waits for the last one, so
-// the tombstone is made anew first. (seed 50000522)
+// the tombstone is recreated first. (seed 50000522)
 func TestStoreWhoseClaimIsGoingBelowATombstone(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 6, TiDB: 1, Ordered: [3]bool{tikv: true}})
 	w.claims[tikv][0].goneAt = w.t
@@ -89,7 +89,7 @@ func TestStoreWhoseClaimIsGoingBelowATombstone(t *testing.T) {
 }
 
 // Larger volumes are wanted while the claim of a store is going: nobody asks that one to
-// grow, and the StatefulSet is made anew for the larger size without it. (seed 485)
+// grow, and the StatefulSet is recreated for the larger size without it. (seed 485)
 func TestLargerVolumesWhileAClaimIsGoing(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1}) // no room for the regions of any store
 	w.claims[tikv][1].goneAt = w.t

@@ -115,7 +115,7 @@ func TestAddedMemberHoldsUpOthers(t *testing.T) {
 
 // The last member of PD crashes on a template that its user has to replace pods for,
 // and is itself to go once another one has joined. PD crashes too fast to be asked
-// whether it has a leader, and is silent: he is told to delete the pod all the same.
+// whether it has a leader, and is silent: the user is told to delete the pod all the same.
 // (seed 15015)
 func TestLastMemberCrashesByHand(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true})
@@ -136,7 +136,7 @@ func TestLastMemberCrashesByHand(t *testing.T) {
 }
 
 // A member that cannot start is given up, and one by one those that are to come are
-// not made before it is ready. Who restarts pods himself has to be told of a member
+// not made before it is ready. Users who restart pods themselves have to be told of a member
 // that nobody waits for but Kubernetes. (seed 43196)
 func TestReplacementWaitsByHand(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true, Ordered: [3]bool{true, false, false}})

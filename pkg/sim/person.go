@@ -7,7 +7,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
-// obey is a person who does what the plan asks of him: with OnDelete he deletes
+// obey is a person who does what the plan asks for: with OnDelete, to delete
 // the pods that are to be replaced.
 func (w *World) obey(p plan.Plan) {
 	for _, g := range p.Gates {

@@ -64,7 +64,7 @@ func TestVoterThatJoinsWhenItIsTakenAway(t *testing.T) {
 	tellsInOrder(t, w, "scale PD from 1 to 2", "remove PD member basic-pd-1", "scale PD from 2 to 1")
 }
 
-// Somebody scales PD to one member, while another one is made anew: its claim is gone,
+// Somebody scales PD to one member, while another one is recreated: its claim is gone,
 // and there is one above it that is needed for a quorum. A StatefulSet has no gaps, so
 // both come back. (seeds 60002082, 1795346787676)
 func TestVoterTakenAwayBeyondAGap(t *testing.T) {

@@ -148,7 +148,7 @@ func (w *World) thaw() {
 // runCommand is a user who runs a command beside the daemons.
 func (w *World) runCommand() {
 	if w.operator != "" {
-		return // it would look on
+		return // it would follow
 	}
 	for _, d := range w.drivers {
 		if !d.daemon {

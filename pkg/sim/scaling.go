@@ -113,7 +113,7 @@ func (w *World) judgeClaim(s plan.DeleteClaim, say sayer) {
 	}
 }
 
-// judgePod: a pod that is made anew has no more to lose, and does not get back
+// judgePod: a pod that is recreated has no more to lose, and does not get back
 // what keeps it from serving.
 func (w *World) judgePod(s plan.DeletePod, say sayer) {
 	k := kindOf(s.Component)

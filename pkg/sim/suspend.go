@@ -67,7 +67,7 @@ func (w *World) judgeSuspend(s plan.DeleteSet, say sayer) {
 		}
 	}
 	for i, p := range w.pods[k] {
-		if p != nil && !p.terminating() && w.fleeting(k, i) {
+		if p != nil && !p.terminating() && w.dataBeingDeleted(k, i) {
 			say("data", "%s loses its data with its pod, and PD counts on it", w.names[k][i])
 		}
 	}

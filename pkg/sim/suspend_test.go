@@ -107,7 +107,7 @@ func TestReplicasWhileSuspended(t *testing.T) {
 	})
 }
 
-// Somebody changes his mind: what was being deleted has to be gone first.
+// The user takes the request back: what was being deleted has to be gone first.
 func TestSuspendCalledOff(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 2})
 	w.Suspend(kinds[:]...)

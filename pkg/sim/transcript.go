@@ -58,7 +58,7 @@ type silent struct{ w *World }
 
 func (s silent) Report(e event.Event) { s.w.hear(e) }
 
-// hear: who is told that it is for him to go on is told how.
+// hear: who has to act by hand is told how.
 func (w *World) hear(e event.Event) {
 	if e.Type == event.Blocked && e.Help() == "" {
 		w.broke("advice", "%s %s: %s, %s", e.Component, e.Member, e.Message, e.Observed)

@@ -23,7 +23,7 @@ func (w *World) Resize(k topology.Kind, size int) {
 }
 
 // resizeSome is a user who asks for more, and sometimes for less again before
-// he got it. A StatefulSet with the larger size already would have refused that.
+// they got it. A StatefulSet with the larger size already would have refused that.
 func (w *World) resizeSome() {
 	k := kind(w.rng.IntN(2))
 	size := w.Intent.Size[k] + 1 + w.rng.IntN(3)
@@ -133,7 +133,7 @@ func (w *World) stray(k kind, i int) {
 	}
 }
 
-// judgeRecreate: a StatefulSet is made anew only for larger volumes, and only
+// judgeRecreate: a StatefulSet is recreated only for larger volumes, and only
 // when it has nothing else to do.
 func (w *World) judgeRecreate(s plan.RecreateSet, say sayer) {
 	k := kindOf(s.Component)

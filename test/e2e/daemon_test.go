@@ -96,7 +96,7 @@ func TestDaemon(t *testing.T) {
 func commanded(t *testing.T) {
 	world.patchCluster(t, `{"spec":{"tikv":{"replicas":3}}}`)
 	poll(t, takeover, "a daemon begins to scale in", func(context.Context) bool { return driver(t) != "" })
-	if out := world.tidb(t, 0, "sync", cluster, "--evict-timeout", "10m").Stderr; strings.Contains(out, "looking on") {
+	if out := world.tidb(t, 0, "sync", cluster, "--evict-timeout", "10m").Stderr; strings.Contains(out, "following, making no changes") {
 		t.Errorf("the command was not given way to:\n%s", out)
 	}
 	world.wantConverged(t, 3, 3, 2, to)

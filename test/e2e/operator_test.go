@@ -78,7 +78,7 @@ func (s stage) operatorElsewhere(t *testing.T) {
 	operator.renewLease(t)
 	for _, servers := range []int{2, 1} {
 		r := s.tidb(t, 0, "scale", cluster, fmt.Sprint("tidb=", servers), "--timeout", "2m", "--no-follow")
-		if strings.Contains(r.Stderr, "looking on") {
+		if strings.Contains(r.Stderr, "following, making no changes") {
 			t.Errorf("the command has left the work to an operator of another namespace:\n%s", r.Stderr)
 		}
 		s.wantConverged(t, 1, 3, servers, from)

@@ -21,7 +21,7 @@ const (
 
 // testVolumes: larger volumes restart nothing, and what cannot be is refused.
 func testVolumes(t *testing.T) {
-	t.Run("made anew around its pods", func(t *testing.T) {
+	t.Run("recreated around its pods", func(t *testing.T) {
 		before, sets := world.podUIDs(t), setUID(t, "tikv")
 		storage(t, fits)
 		world.tidb(t, 0, "sync", cluster)
@@ -29,7 +29,7 @@ func testVolumes(t *testing.T) {
 			t.Errorf("claims of new members have %s, want %s", got, fits)
 		}
 		if setUID(t, "tikv") == sets {
-			t.Error("the StatefulSet was not made anew, so this test shows nothing")
+			t.Error("the StatefulSet was not recreated, so this test shows nothing")
 		}
 		world.wantSamePods(t, before)
 		world.idle(t)

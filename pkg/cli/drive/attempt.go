@@ -32,7 +32,7 @@ func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, po
 		if o.NoFollow {
 			return plan.Plan{}, exit.With(exit.Held, fmt.Errorf("%s drives the cluster, and will carry out what was asked", by.name))
 		}
-		story.Notice(by.name + " drives the cluster; looking on")
+		story.Notice(by.name + " drives the cluster; following, making no changes")
 		var p plan.Plan
 		if p, held, err = s.follow(ctx, f, cluster, engine, by); held == nil {
 			return p, err
@@ -57,7 +57,7 @@ func (s *Session) alert(ctx context.Context, o Options) (context.Context, func()
 	return s.untilOperator(ctx, true, func(op lease.Operator) error { return &operatorCame{op} })
 }
 
-// follow looks on until the cluster is as wanted, or nobody drives it any more:
+// follow waits until the cluster has converged, or nobody drives it any more:
 // then the lease is ours.
 func (s *Session) follow(
 	ctx context.Context, f *factory.Factory, c topology.Cluster, e reconcile.Engine, by *other,

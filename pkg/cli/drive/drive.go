@@ -127,7 +127,7 @@ func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 		problems = append(problems, refused.Fields...)
 	}
 	if len(problems) > 0 {
-		return prospect{}, refuse(want, "cannot become that", lines(problems))
+		return prospect{}, refuse(want, "update rejected", lines(problems))
 	}
 	if err := r.allow(w, snap); err != nil {
 		return prospect{}, err

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// bidEvery is how often a command that looks on sees whether anybody drives
+	// bidEvery is how often a command that follows sees whether anybody drives
 	// the cluster still.
 	bidEvery = 3 * time.Second
 	// yieldWithin is how long a daemon may take to give way: until it renews its
@@ -28,7 +28,7 @@ type other struct {
 }
 
 // hold makes this process the cluster's driver. When another one is, it says
-// which, and the caller may only look on. A run with a policy of its own asks the
+// which, and the caller may only follow. A run with a policy of its own asks the
 // other one to give way, since that one cannot know what is asked for.
 func (s *Session) hold(
 	ctx context.Context, c topology.Cluster, o Options, policy plan.Policy, story *reconcile.Story,
@@ -83,7 +83,7 @@ func (s *Session) await(ctx, wait context.Context, c topology.Cluster, every tim
 	}
 }
 
-// errVacant ends a run that looks on: nobody drives the cluster any more.
+// errVacant ends a run that follows: nobody drives the cluster any more.
 var errVacant error = vacant{}
 
 type vacant struct{}

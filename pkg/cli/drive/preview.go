@@ -28,7 +28,7 @@ func (p prospect) print(out io.Writer, context string) {
 		fmt.Fprintln(out, "note:", w)
 	}
 	if p.plan.Outcome == plan.Converged {
-		fmt.Fprintf(out, "%s is as wanted: there is nothing to do\n", title(c))
+		fmt.Fprintf(out, "%s has converged: there is nothing to do\n", title(c))
 		return
 	}
 	fmt.Fprintf(out, "%s, %s:\n", title(c), p.request.Action)
@@ -48,7 +48,7 @@ func (p prospect) print(out io.Writer, context string) {
 	}
 	switch {
 	case p.plan.Outcome == plan.Blocked:
-		fmt.Fprintln(out, "it is blocked, and a person is needed:")
+		fmt.Fprintln(out, "it is blocked, manual action required:")
 	case len(p.plan.Gates) > 0:
 		fmt.Fprintln(out, "it would wait for:")
 	}

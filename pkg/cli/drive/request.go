@@ -70,9 +70,9 @@ func (p proposal) admit() error {
 		return p.Refusal
 	}
 	want := p.want
-	problems, verdict := topology.Validate(want), "is not valid"
+	problems, verdict := topology.Validate(want), "not valid"
 	if len(problems) == 0 {
-		verdict = "cannot become that"
+		verdict = "update rejected"
 	}
 	problems = append(problems, topology.ValidateUpdate(p.now, want)...)
 	switch {
@@ -106,7 +106,7 @@ func (p proposal) allow(w plan.Wanted, snap state.Snapshot) error {
 		problems = append(problems, reason)
 	}
 	if len(problems) > 0 {
-		return refuse(w.Cluster, "cannot become that", problems)
+		return refuse(w.Cluster, "update rejected", problems)
 	}
 	return p.seeing(w.Cluster, snap)
 }
@@ -163,9 +163,9 @@ func asleep(snap state.Snapshot) bool {
 // are several.
 func refuse(c topology.Cluster, verdict string, problems []string) error {
 	if len(problems) == 1 {
-		return exit.Refusef("%s %s, so nothing was changed: %s", title(c), verdict, problems[0])
+		return exit.Refusef("%s: %s; nothing was changed: %s", title(c), verdict, problems[0])
 	}
-	return exit.Refusef("%s %s, so nothing was changed; there are %d reasons:\n  %s",
+	return exit.Refusef("%s: %s; nothing was changed; there are %d reasons:\n  %s",
 		title(c), verdict, len(problems), strings.Join(problems, "\n  "))
 }
 

@@ -92,7 +92,7 @@ func (r retreat) judge(g state.Group) *field.Error {
 }
 
 // evidence is why a member cannot go back, "" when it can. The database
-// remembers a version longer than a pod, which may have been made anew
+// remembers a version longer than a pod, which may have been recreated
 // elsewhere; TiDB servers have only the pod.
 func (r retreat) evidence(g state.Group, m state.Member) string {
 	switch {

@@ -62,7 +62,7 @@ func TestRetreat(t *testing.T) {
 		{"PD has run", topology.PD, "v8.1.0", "v8.1.0", ran("t-pd-2"), "t-pd-2 has run with v8.1.9"},
 		{"a store has run", topology.TiKV, "v8.1.0", "v8.1.0", ran("t-tikv-2"), "t-tikv-2 has run with v8.1.9"},
 		{"TiDB has run, and may have changed its tables", topology.TiDB, "v8.1.0", "v8.1.0", ran("t-tidb-1"), "t-tidb-1 has run with v8.1.9"},
-		{"it has run before its pod was made anew", topology.TiKV, "v8.1.0", "v8.1.0", func(c *plantest.Cluster) {
+		{"it has run before its pod was recreated", topology.TiKV, "v8.1.0", "v8.1.0", func(c *plantest.Cluster) {
 			c.Member("t-tikv-2").Database.Version = "8.1.9"
 		}, "t-tikv-2 was 8.1.9 when it served last"},
 		{"no pod", topology.PD, "v8.1.0", "v8.1.0", func(c *plantest.Cluster) { c.Member("t-pd-2").Pod = nil }, "t-pd-2 has no pod at the moment"},

@@ -24,7 +24,7 @@ const (
 	OK          Code = 0
 	Failure     Code = 1
 	Usage       Code = 2
-	Refused     Code = 3 // refused or blocked: a person is needed
+	Refused     Code = 3 // refused or blocked: manual action required
 	TimedOut    Code = 4 // still progressing
 	Paused      Code = 6
 	Aborted     Code = 7 // aborted or rolled back

@@ -40,7 +40,7 @@ func command(run func(context.Context, options) error) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Make Kubernetes know what a TidbCluster is",
+		Short: "Install the TidbCluster CRD",
 		Long: `Install the CustomResourceDefinition of TidbClusters, by server-side apply. One that
 this command has installed is brought up to date. One that somebody else manages,
 such as the Helm chart of tidb-operator, is left as it is: clusters work with it, but

@@ -32,7 +32,7 @@ func (o *Format) String() string { return string(*o) }
 // Set implements pflag.Value.
 func (o *Format) Set(s string) error {
 	if s != "" && s != string(asJSON) {
-		return errors.New("it has to be json")
+		return errors.New("supported values: json")
 	}
 	*o = Format(s)
 	return nil

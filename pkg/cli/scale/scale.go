@@ -33,8 +33,8 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 	var o options
 	cmd := &cobra.Command{
 		Use:   "scale NAME COMPONENT=N...",
-		Short: "Change how many members components have",
-		Long: `Change how many members components have, one member at a time. COMPONENT is pd, tikv
+		Short: "Scale PD, TiKV or TiDB",
+		Long: `Scale PD, TiKV or TiDB, one member at a time. COMPONENT is pd, tikv
 or tidb.
 
 A PD member hands its leadership over and leaves PD before its pod goes. A TiKV

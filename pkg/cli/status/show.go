@@ -16,10 +16,10 @@ import (
 
 // headlines say what a plan's outcome means for somebody who looks.
 var headlines = map[plan.Outcome]string{
-	plan.Converged: "as wanted",
-	plan.Act:       "not as wanted: there is something to do",
-	plan.Wait:      "not as wanted yet",
-	plan.Blocked:   "blocked: a person is needed",
+	plan.Converged: "converged",
+	plan.Act:       "not converged: there is something to do",
+	plan.Wait:      "not converged yet",
+	plan.Blocked:   "blocked: manual action required",
 	plan.Paused:    "paused: nothing is done",
 }
 
@@ -27,7 +27,7 @@ func (l sight) show(out io.Writer) error {
 	c := l.wanted.Cluster
 	headline := headlines[l.plan.Outcome]
 	if off := c.Suspended(); len(off) > 0 && l.plan.Outcome == plan.Converged {
-		headline = "as wanted, which is suspended: " + kinds(off)
+		headline = "converged; suspended: " + kinds(off)
 	}
 	if c.Deleting {
 		headline = "being deleted"

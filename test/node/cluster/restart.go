@@ -21,7 +21,7 @@ const elected = 15 * time.Second
 //
 // A controller that cannot renew its lease ends, and the kubelet starts it anew. The
 // leases are not taken here, and these are no pods. A scheduler that goes on with what
-// it knew may also end by itself, when pods were made anew meanwhile.
+// it knew may also end by itself, when pods were recreated meanwhile.
 func (n *Node) RestartAPIServer(ctx context.Context, lasts time.Duration) error {
 	down := []string{apiServer}
 	if lasts > elected {
