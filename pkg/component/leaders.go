@@ -215,7 +215,7 @@ func back(sc plan.Scope, m state.Member, e state.Eviction) bool {
 // evictionForgotten drops a record that waits for leaders when they are back, or
 // when nothing is to be restarted that would have to wait for them.
 var evictionForgotten = plan.Hook{
-	Reason: plan.EvictionRecorded, Want: "eviction of region leaders concluded",
+	Reason: plan.EvictionForgotten, Want: "eviction of region leaders concluded",
 	Done: func(sc plan.Scope, m state.Member) bool {
 		e, ours := sc.All.Eviction(m.Database.ID)
 		return !ours || e.Ended.IsZero() || rolling(sc) && !back(sc, m, e)

@@ -110,8 +110,8 @@ func TestPlacementRulesAfterALoss(t *testing.T) {
 // what to do, with commands that work.
 func TestPlacementHelp(t *testing.T) {
 	c := in(tikv, func(c *plantest.Cluster) { zones(c, east(), "a", "a", "b", "c") })
-	want := "add a TiKV store with zone=c; or change the rule: run the first command, edit rules.json, then run the second one: " +
-		"kubectl exec t-pd-0 -c pd -n ns -- /pd-ctl config placement-rules show --group=zones > rules.json && " +
+	want := "add a TiKV store with zone=c; or change the rule: " +
+		"kubectl exec t-pd-0 -c pd -n ns -- /pd-ctl config placement-rules show --group=zones > rules.json && ${EDITOR:-vi} rules.json && " +
 		"kubectl exec -i t-pd-0 -c pd -n ns -- /pd-ctl config placement-rules save --in=/dev/stdin < rules.json"
 	if got := c.Decide().Gates; len(got) != 1 || got[0].Remedy.Line("") != want {
 		t.Errorf("before: %+v", got)

@@ -73,7 +73,7 @@ var claimsKept = plan.Hook{
 // begins anew when the component is resumed. As long as it is recorded, a person who
 // takes that store offline meanwhile would be taken for us, and it would be taken back.
 var removalsSettled = plan.Hook{
-	Reason: plan.RemovalsRecorded, Want: "no removals that were only recorded",
+	Reason: plan.RemovalsForgotten, Want: "records of removals that PD was never asked for are gone",
 	Done: func(sc plan.Scope, m state.Member) bool {
 		_, ours := sc.All.Removal(m.Database.ID)
 		return !ours || m.Database.Presence != state.Present || leaving(m)

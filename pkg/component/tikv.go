@@ -123,6 +123,10 @@ var othersRun = plan.Hook{
 	Done: func(sc plan.Scope, m state.Member) bool {
 		return leaving(m) || silent(sc, m) || upBeside(sc, m, runs) >= sc.All.PD.MaxReplicas
 	},
+	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
+		return remedy.Remedy{remedy.Run("see which stores do not run",
+			sc.Cluster.Kubectl("get", "pods", "-l", "app.kubernetes.io/instance="+sc.Cluster.Instance+",app.kubernetes.io/component="+string(m.Kind)))}
+	},
 	Observed: func(sc plan.Scope, m state.Member) string {
 		return fmt.Sprintf("needs %d other stores that run, has %d", sc.All.PD.MaxReplicas, upBeside(sc, m, runs))
 	},

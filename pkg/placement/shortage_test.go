@@ -242,13 +242,13 @@ func TestHelp(t *testing.T) {
 		want   string
 	}{
 		"a rule": {[]string{"zone=a", "zone=c"}, []state.PlacementRule{rule("east", 1, in("zone", "c"))},
-			"add a TiKV store with zone=c; or change the rule: run the first command, edit rules.json, then run the second one: kubectl exec pd -- config placement-rules show --group=pd > rules.json && kubectl exec -i pd -- config placement-rules save --in=/dev/stdin < rules.json"},
+			"add a TiKV store with zone=c; or change the rule: kubectl exec pd -- config placement-rules show --group=pd > rules.json && ${EDITOR:-vi} rules.json && kubectl exec -i pd -- config placement-rules save --in=/dev/stdin < rules.json"},
 		"isolation-level of a rule": {[]string{"zone=a", "zone=b", "zone=c"}, []state.PlacementRule{zone3},
-			"add a TiKV store in another zone; or change the rule: run the first command, edit rules.json, then run the second one: kubectl exec pd -- config placement-rules show --group=pd > rules.json && kubectl exec -i pd -- config placement-rules save --in=/dev/stdin < rules.json"},
+			"add a TiKV store in another zone; or change the rule: kubectl exec pd -- config placement-rules show --group=pd > rules.json && ${EDITOR:-vi} rules.json && kubectl exec -i pd -- config placement-rules save --in=/dev/stdin < rules.json"},
 		"isolation-level in PD's settings": {[]string{"zone=a", "zone=a", "zone=b", "zone=c"}, []state.PlacementRule{configured(zone3)},
 			"add a TiKV store in another zone; or have copies share a zone: kubectl exec pd -- config set isolation-level ''"},
 		"rules that share stores": {[]string{"zone=a", "zone=b"}, []state.PlacementRule{apart(rule("voters", 1), "zone", "zone"), apart(rule("learners", 1), "zone", "zone")},
-			"add a TiKV store; or change the rule: run the first command, edit rules.json, then run the second one: kubectl exec pd -- config placement-rules show --group=pd > rules.json && kubectl exec -i pd -- config placement-rules save --in=/dev/stdin < rules.json"},
+			"add a TiKV store; or change the rule: kubectl exec pd -- config placement-rules show --group=pd > rules.json && ${EDITOR:-vi} rules.json && kubectl exec -i pd -- config placement-rules save --in=/dev/stdin < rules.json"},
 		"max-replicas": {[]string{"", "", ""}, []state.PlacementRule{configured(rule("default", 3))},
 			"add a TiKV store; or keep fewer copies: kubectl exec pd -- config set max-replicas 2"},
 		"a placement policy of TiDB": {[]string{"zone=a", "zone=c"}, []state.PlacementRule{policy},

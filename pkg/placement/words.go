@@ -105,7 +105,7 @@ func (s Shortage) loosen(r state.PlacementRule, pdCtl func(words string) remedy.
 	}
 	save := pdCtl("config placement-rules save --in=/dev/stdin").Reading("rules.json")
 	save.Args = slices.Insert(save.Args, 1, "-i")
-	edit := pdCtl("config placement-rules show").Writing("rules.json")
-	edit.Args = append(edit.Args, "--group="+r.Group)
-	return remedy.Run("change the rule: run the first command, edit rules.json, then run the second one", edit, save)
+	show := pdCtl("config placement-rules show").Writing("rules.json")
+	show.Args = append(show.Args, "--group="+r.Group)
+	return remedy.Run("change the rule", show, remedy.Edit("rules.json"), save)
 }

@@ -79,10 +79,8 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 // conclude makes the plan out of all opinions.
 func conclude(v verdict, w Wanted, s state.Snapshot) Plan {
 	p := Plan{Gates: once(v.gates), Steps: turn(v.steps, w.Policy.Later)}
-	if allHeld(p.Gates) {
-		for i := range p.Gates {
-			p.Gates[i].held = false
-		}
+	if len(p.Steps) == 0 && allHeld(p.Gates) {
+		letGoOf(p.Gates)
 	}
 	p.Gates = w.bounded(p.Gates, &s)
 	switch {

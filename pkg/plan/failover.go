@@ -152,6 +152,8 @@ func (sc Scope) giveUp(p Profile) verdict {
 		case !ok || !policy.covers(p.Kind):
 		case sc.discards(p, c, m):
 			v.steps = append(v.steps, sc.record(m, true))
+		case sc.mayDiscard(p, c, m):
+			v.gates = append(v.gates, sc.keptYet(p, m))
 		case c.Record != nil:
 		case c.Spared != "":
 			if policy.Now {
@@ -207,8 +209,26 @@ func besides(failing, gates []Gate) []Gate {
 // discards reports whether the data of a member that was given up is to go for good. A
 // member that nobody can be asked about may serve again by now.
 func (sc Scope) discards(p Profile, c Casualty, m state.Member) bool {
-	return p.Failover.Keeps && c.Record != nil && !c.Record.Discarded && !m.Up() && sc.SurelyDown(m) &&
+	return sc.mayDiscard(p, c, m) && sc.SurelyDown(m)
+}
+
+// mayDiscard reports whether the user asks for it, of a member that does not serve.
+func (sc Scope) mayDiscard(p Profile, c Casualty, m state.Member) bool {
+	return p.Failover.Keeps && c.Record != nil && !c.Record.Discarded && !m.Up() &&
 		slices.Contains(sc.Policy.Failover.Discard, m.Name)
+}
+
+// keptYet is the gate of data that the user gives up, while there is too little evidence
+// that its member does not serve. Without it a run that was asked for just this would
+// end as if it were done.
+func (sc Scope) keptYet(p Profile, m state.Member) Gate {
+	since := sc.reported(p, m).both
+	if since.IsZero() {
+		g := serving(sc, m)
+		g.Observed += "; its data is kept: only one of Kubernetes and the database says that it is down"
+		return g
+	}
+	return sc.fated(m, "loses its data", since, later(since.Add(settling), sc.storesHeard(m)))
 }
 
 func (sc Scope) record(m state.Member, discarded bool) Step {

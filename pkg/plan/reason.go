@@ -36,12 +36,12 @@ const (
 	MemberRemoved       Reason = "MemberRemoved"
 	RemovedPodDeleted   Reason = "RemovedPodDeleted"
 
-	SchedulersLoaded Reason = "SchedulersLoaded"
-	LeadersEvicted   Reason = "LeadersEvicted"
-	LeadersAllowed   Reason = "LeadersAllowed"
-	LeadersReturned  Reason = "LeadersReturned"
-	EvictionRecorded Reason = "EvictionRecorded"
-	EvictionsEnded   Reason = "EvictionsEnded"
+	SchedulersLoaded  Reason = "SchedulersLoaded"
+	LeadersEvicted    Reason = "LeadersEvicted"
+	LeadersAllowed    Reason = "LeadersAllowed"
+	LeadersReturned   Reason = "LeadersReturned"
+	EvictionForgotten Reason = "EvictionForgotten"
+	EvictionsEnded    Reason = "EvictionsEnded"
 
 	EnoughStores        Reason = "EnoughStores"
 	PlacementRulesKnown Reason = "PlacementRulesKnown"
@@ -50,7 +50,7 @@ const (
 	RegionsMoved        Reason = "RegionsMoved"
 	RemovalCancelled    Reason = "RemovalCancelled"
 	StoresListed        Reason = "StoresListed"
-	RemovalsRecorded    Reason = "RemovalsRecorded"
+	RemovalsForgotten   Reason = "RemovalsForgotten"
 
 	ClaimsMarked         Reason = "ClaimsMarked"
 	ClaimsUnmarked       Reason = "ClaimsUnmarked"
@@ -104,7 +104,7 @@ func Reasons() []Meaning {
 		{LeadersEvicted, "a store has to have no region leaders"},
 		{LeadersAllowed, "PD has to allow region leaders on the store again"},
 		{LeadersReturned, "region leaders have to be back on a restarted store"},
-		{EvictionRecorded, "the end of an eviction has to be recorded"},
+		{EvictionForgotten, "the record of an eviction that is over has to go"},
 		{EvictionsEnded, "PD has to allow region leaders on all stores"},
 		{EnoughStores, "other stores have to be enough for max-replicas"},
 		{PlacementRulesKnown, "PD has to tell its placement rules"},
@@ -112,7 +112,7 @@ func Reasons() []Meaning {
 		{StoreOffline, "PD has to take the store offline"},
 		{RegionsMoved, "all regions have to leave the store"},
 		{RemovalCancelled, "PD has to take the store back"},
-		{RemovalsRecorded, "records of removals that PD was never asked for have to go"},
+		{RemovalsForgotten, "records of removals that PD was never asked for have to go"},
 		{StoresListed, "PD has to list its stores"},
 		{ClaimsMarked, "claims of a removed member have to be marked as left over"},
 		{ClaimsUnmarked, "claims of a member that stays must not be marked"},

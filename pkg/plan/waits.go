@@ -30,9 +30,10 @@ type Waits []waited
 
 type waited struct {
 	gate GateKey
-	// seen are the values that were observed, the latest one last. One that comes back
+	// seen are the values that were observed, the latest one last. A value that comes back
 	// is no progress: a PD that answers now and then would be waited for for ever.
 	seen  []string
+	least Quantity  // the least that was left, where a number tells
 	since time.Time // when a value was new
 	at    time.Time // when the gate was there last
 }
@@ -44,15 +45,33 @@ func (ws Waits) After(p Plan, at time.Time) Waits {
 		g := &p.Gates[i]
 		w := waited{gate: g.Key(), at: at}
 		if old := ws.find(g, at); old != nil {
-			w.seen, w.since = old.seen, old.since
+			w.seen, w.least, w.since = old.seen, old.least, old.since
 		}
-		if !slices.Contains(w.seen, g.Observed) {
-			w.since = at
+		if w.progress(g) {
+			w.least, w.since = g.Left, at
 			w.seen = append(slices.Clone(w.seen[max(len(w.seen)-values+1, 0):]), g.Observed)
 		}
 		next = append(next, w)
 	}
+	if len(p.Steps) > 0 {
+		return next // what was done may have brought the wait about again
+	}
+	for _, w := range ws { // a PD that does not answer for a moment hides what waits for it
+		if at.Sub(w.at) <= unseen && !slices.ContainsFunc(next, func(n waited) bool { return n.gate == w.gate }) {
+			next = append(next, w)
+		}
+	}
 	return next
+}
+
+// progress reports whether a gate is nearer to being open than it was. Of a number that
+// has to become zero only a new least value says so: regions of a store that none can
+// leave are split, and become more.
+func (w waited) progress(g *Gate) bool {
+	if g.Left.Unit != "" && w.least.Unit == g.Left.Unit {
+		return g.Left.Number < w.least.Number
+	}
+	return !slices.Contains(w.seen, g.Observed)
 }
 
 // find returns what is remembered of a gate, nil where nothing is.
@@ -71,7 +90,7 @@ func (ws Waits) find(g *Gate, at time.Time) *waited {
 
 // still returns since when a gate has made no progress.
 func (ws Waits) still(g *Gate, at time.Time) time.Time {
-	if w := ws.find(g, at); w != nil && slices.Contains(w.seen, g.Observed) {
+	if w := ws.find(g, at); w != nil && !w.progress(g) {
 		return w.since
 	}
 	return at
@@ -106,6 +125,19 @@ func (w *Wanted) bounded(gates []Gate, s *state.Snapshot) []Gate {
 // have, such as members of PD in another Kubernetes cluster.
 func allHeld(gates []Gate) bool {
 	return !slices.ContainsFunc(gates, func(g Gate) bool { return !g.held })
+}
+
+// letGoOf has gates speak for themselves, as nothing else is there for them to wait for.
+// Those that wait for an earlier component or for a rollout go on to do so as long as
+// there are others: what holds those up is theirs to say.
+func letGoOf(gates []Gate) {
+	queued := func(g Gate) bool {
+		return slices.Contains([]Reason{RolloutQueued, SuspendQueued, StatefulSetRecreated}, g.Reason)
+	}
+	others := slices.ContainsFunc(gates, func(g Gate) bool { return !queued(g) })
+	for i := range gates {
+		gates[i].held = others && queued(gates[i])
+	}
 }
 
 // whereToLook is what a person can do about a wait of which nothing else is known.

@@ -58,7 +58,7 @@ func TestEveryGateEnds(t *testing.T) {
 		"a claim does not go":                   {going, 10, "kubectl describe pvc"},
 		"PD does not end evictions":             {suspended, 10, "health"},
 		"PD does not tell its rules":            {silent, 10, "placement-rules show"},
-		"regions do not leave":                  {removing(), 119, "to call it off"}, // after an hour it says what is worth a look
+		"regions do not leave":                  {removing(), 60, "to call it off"},
 	} {
 		minute, p := waitFor(c.cluster, 200, func(int) {})
 		var help []string
@@ -96,6 +96,50 @@ func TestProgressIsNoStandstill(t *testing.T) {
 	c.Seen.At = plantest.Now
 	if minute, _ := waitFor(c, 30, func(minute int) { c.Seen.PD.Healthy = 3; c.Seen.PD.Members = 7 + 2*(minute/5) }); minute >= 0 {
 		t.Errorf("a value that is new each time: %d", minute)
+	}
+}
+
+// TestRegionsThatSplitAreNoProgress: regions that cannot leave are split, so their number
+// is new each time, and grows.
+func TestRegionsThatSplitAreNoProgress(t *testing.T) {
+	c := removing()
+	if minute, _ := waitFor(c, 200, func(minute int) { c.Member("t-tikv-3").Database.Regions = 1000 + minute }); minute != 60 {
+		t.Errorf("blocked after %d minutes", minute)
+	}
+}
+
+// TestWaitSurvivesASilentTurn: PD that does not answer for a turn hides what waits for it,
+// and begins nothing anew.
+func TestWaitSurvivesASilentTurn(t *testing.T) {
+	c := removing()
+	seen := c.Seen.PD
+	if minute, _ := waitFor(c, 200, func(minute int) {
+		c.Seen.PD = seen
+		if minute%30 == 29 {
+			c.Seen.PD = state.PD{Problem: "timeout"}
+		}
+	}); minute != 60 {
+		t.Errorf("blocked after %d minutes", minute)
+	}
+}
+
+// TestQueuedBehindARollout: a component that waits for the rollout of an earlier one is
+// not Blocked in the turns in which nothing is told of that one but its next step.
+func TestQueuedBehindARollout(t *testing.T) {
+	c := plantest.New(3, 3, 2).Roll(pd).Roll(tidb)
+	queued := func(p plan.Plan) (found, blocked bool) {
+		for _, g := range p.Gates {
+			found, blocked = found || g.Reason == plan.RolloutQueued, blocked || g.Blocked
+		}
+		return found, blocked
+	}
+	for range 20 {
+		p := c.Decide()
+		if found, blocked := queued(p); !found || blocked || len(p.Steps) == 0 {
+			t.Fatalf("%s", plantest.Text(p))
+		}
+		c.Wanted.Policy.Waits = c.Wanted.Policy.Waits.After(p, c.Seen.At)
+		c.Seen.At = c.Seen.At.Add(time.Minute)
 	}
 }
 

@@ -8,6 +8,8 @@ type Command struct {
 	Args []string
 	// Namespace is that of the objects, "" for objects that have none.
 	Namespace string
+	// edits is a file to be changed by hand; then there are no words.
+	edits string
 	// Input is the file that the command reads, Output the one that it writes.
 	Input, Output string
 }
@@ -16,6 +18,9 @@ type Command struct {
 func Kubectl(namespace string, args ...string) Command {
 	return Command{Args: args, Namespace: namespace}
 }
+
+// Edit returns a command that opens a file in the user's editor.
+func Edit(file string) Command { return Command{edits: file} }
 
 // Reading returns the command with a file as its input.
 func (c Command) Reading(file string) Command {
@@ -38,6 +43,9 @@ func Plugin(namespace string, args ...string) Command {
 // "--", since what follows belongs to another program, and not before the verb, where
 // kubectl takes none if the verb is a plugin.
 func (c Command) Line(context string) string {
+	if c.edits != "" {
+		return "${EDITOR:-vi} " + quote(c.edits)
+	}
 	words, rest := c.Args, []string(nil)
 	for i, w := range c.Args {
 		if w == "--" {

@@ -28,6 +28,8 @@ func TestLine(t *testing.T) {
 			remedy.Remedy{remedy.Run("", remedy.Kubectl("x", "delete", "pod", "a"), remedy.Plugin("x", "sync", "b"))}},
 		{"alternatives", "", "wait; or kubectl get pods -n x",
 			remedy.Remedy{remedy.Say("wait"), remedy.Run("", remedy.Kubectl("x", "get", "pods"))}},
+		{"by hand", "prod", "${EDITOR:-vi} 'a b' && kubectl get pods -n x --context prod",
+			remedy.Remedy{remedy.Run("", remedy.Edit("a b"), remedy.Kubectl("x", "get", "pods"))}},
 		{"files", "", `kubectl create -f - -n x < 'a b' > out`,
 			remedy.Remedy{remedy.Run("", remedy.Kubectl("x", "create", "-f", "-").Reading("a b").Writing("out"))}},
 	} {
