@@ -21,7 +21,7 @@ func TestVoterWhoseClaimIsGoing(t *testing.T) {
 		w.Upgrade("v2", topology.PD)
 		name := w.names[pd][k]
 		fine(t, w)
-		tellsInOrder(t, w, "remove PD member "+name, "delete pod "+name+" to make it anew", "close the rollout of PD")
+		tellsInOrder(t, w, "remove PD member "+name, "delete pod "+name+" to make it anew", "finish the rollout of PD")
 		if m := w.pd.memberAt(k); m == nil || !w.alive(*m) {
 			t.Error(w.Transcript())
 		}
@@ -66,7 +66,7 @@ func TestStoreWhoseClaimIsGoing(t *testing.T) {
 		w.Upgrade("v2", topology.TiKV)
 		fine(t, w)
 		name, before := w.names[tikv][k], w.stores[0].id
-		tellsInOrder(t, w, fmt.Sprintf("take store %d of %s offline", before+uint64(k), name), "delete pod "+name+" to make it anew", "close the rollout of TiKV")
+		tellsInOrder(t, w, fmt.Sprintf("take store %d of %s offline", before+uint64(k), name), "delete pod "+name+" to make it anew", "finish the rollout of TiKV")
 		if s := w.ownStore(k); s == nil || s.id <= before+3 {
 			t.Errorf("%s is not a new store\n%s", name, w.Transcript())
 		}
