@@ -84,7 +84,7 @@ func put[T object](ctx context.Context, a *Actor, client objects[T], kind string
 	return nil
 }
 
-// change edits a live object. The edit is recreated on what is there now, with
+// change edits a live object. The edit is made again on what is there now, with
 // its own preconditions, whenever somebody else was faster.
 func change[T object](ctx context.Context, a *Actor, client objects[T], kind, name string, edit func(live T) (T, error)) error {
 	object := kind + " " + name

@@ -205,7 +205,7 @@ func TestUpkeepIsQuiet(t *testing.T) {
 			told = append(told, e.Step)
 		}
 	}
-	if !slices.Equal(told, []string{"make t-tikv-2 anew, claim tikv-t-tikv-2 is missing"}) {
+	if !slices.Equal(told, []string{"recreate t-tikv-2, claim tikv-t-tikv-2 is missing"}) {
 		t.Errorf("told %q", told)
 	}
 }

@@ -8,8 +8,8 @@ type Command struct {
 	Args []string
 	// Namespace is that of the objects, "" for objects that have none.
 	Namespace string
-	// edits is a file to be changed by hand; then there are no words.
-	edits string
+	// Edits is a file to be changed by hand; then there are no words.
+	Edits string
 	// Input is the file that the command reads, Output the one that it writes.
 	Input, Output string
 }
@@ -20,7 +20,7 @@ func Kubectl(namespace string, args ...string) Command {
 }
 
 // Edit returns a command that opens a file in the user's editor.
-func Edit(file string) Command { return Command{edits: file} }
+func Edit(file string) Command { return Command{Edits: file} }
 
 // Reading returns the command with a file as its input.
 func (c Command) Reading(file string) Command {
@@ -43,8 +43,8 @@ func Plugin(namespace string, args ...string) Command {
 // "--", since what follows belongs to another program, and not before the verb, where
 // kubectl takes none if the verb is a plugin.
 func (c Command) Line(context string) string {
-	if c.edits != "" {
-		return "${EDITOR:-vi} " + quote(c.edits)
+	if c.Edits != "" {
+		return "${EDITOR:-vi} " + quote(c.Edits)
 	}
 	words, rest := c.Args, []string(nil)
 	for i, w := range c.Args {

@@ -97,7 +97,7 @@ func TestAllow(t *testing.T) {
 		{"good", Request{Change: intent.Change{Now: born, Write: write}}, plantest.New(3, 3, 2), exit.OK, ""},
 		{"fewer stores than copies", Request{Change: intent.Change{Now: born, Write: write}}, fewer, exit.Refused, "max-replicas=3"},
 		{"tikv-11-31: the last store of its zone", Request{Change: intent.Change{Now: born, Write: write}}, lastOfZone, exit.Refused,
-			"the other stores are only in zone a, b; ask for 4 or more; add a TiKV store in another zone; or have copies share a zone: " +
+			"the other stores are only in zone a, b; ask for 4 or more; or add a TiKV store in another zone; or have copies share a zone: " +
 				"kubectl exec t-pd-0 -c pd -n ns -- /pd-ctl config set isolation-level ''"},
 		{"PD does not answer", Request{Change: intent.Change{Now: born, Write: write}}, plantest.New(3, 3, 2).Blind(), exit.Refused, "--force"},
 		{"PD does not answer, and the change is the cure", Request{Change: intent.Change{Now: born, Write: write}, Blind: true}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
