@@ -131,10 +131,10 @@ func mounts(pod *corev1.Pod, claim string) bool {
 // forgotten makes sure that PD knows nobody that the object could belong to. None
 // is whether it may say that there are no stores at all.
 func (a *Actor) forgotten(ctx context.Context, object string, k topology.Kind, member string, none bool) error {
-	switch k.Listing() {
-	case topology.AsMember:
+	switch k.Data() {
+	case topology.Raft:
 		return a.noMember(ctx, object, member)
-	case topology.AsStore:
+	case topology.Store:
 		return a.noStore(ctx, object, member, none)
 	}
 	return nil

@@ -49,8 +49,8 @@ func (a *Actor) recordFailure(ctx context.Context, s plan.RecordFailure) error {
 // lost makes sure that PD still thinks so. A member that PD does not list holds
 // nothing that could be lost with it.
 func (a *Actor) lost(ctx context.Context, s plan.RecordFailure) error {
-	switch s.Component.Listing() {
-	case topology.AsMember:
+	switch s.Component.Data() {
+	case topology.Raft:
 		client, err := a.database()
 		if err != nil {
 			return err
@@ -62,7 +62,7 @@ func (a *Actor) lost(ctx context.Context, s plan.RecordFailure) error {
 		if healthy(health, s.ID) {
 			return stale("PD member "+s.Member, "is healthy again")
 		}
-	case topology.AsStore:
+	case topology.Store:
 		_, store, err := a.store(ctx, s.Member, s.ID)
 		if err != nil {
 			return err

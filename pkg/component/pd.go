@@ -16,7 +16,6 @@ import (
 func PD() plan.Profile {
 	return plan.Profile{
 		Kind:    topology.PD,
-		Voters:  true,
 		IDLabel: topology.LabelMemberID,
 		Floor: func(plan.Scope) (least int, why string, help remedy.Remedy) {
 			return 1, "the last member holds the cluster's metadata", nil

@@ -14,7 +14,6 @@ func TiDB() plan.Profile {
 	return plan.Profile{
 		Kind:         topology.TiDB,
 		Needs:        []plan.Need{pdServes, tikvServes},
-		Stateless:    true,
 		BeforeRemove: []plan.Hook{plan.LeftoverMarked},
 		Failover: &plan.Failover{
 			Period: func(plan.Scope) time.Duration { return failoverPeriod },

@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // byHand is for a component whose update strategy leaves restarts to the user
@@ -37,10 +38,10 @@ func (sc Scope) byHand(p Profile, h hold, v verdict) verdict {
 // leaves may hold regions with others that leave and do not serve either: no other store
 // gets those before one of them runs.
 func (sc Scope) oncemore(p Profile, m state.Member) bool {
-	if p.Voters {
+	if p.Kind.Data() == topology.Raft {
 		return sc.All.PD.Leaderless || sc.silent()
 	}
-	return !p.Stateless && !sc.Kept(m) && alive(m)
+	return p.Kind.Data() != topology.None && !sc.Kept(m) && alive(m)
 }
 
 // silent: PD does not answer, and none of its members here is ready. They crash too

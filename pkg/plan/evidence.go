@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // leaderSettles is how long a new leader of PD needs until it has heard from every
@@ -31,7 +32,7 @@ type evidence struct {
 }
 
 // reported is the evidence there is, whether or not PD can know it yet. Members that
-// PD does not know (Profile.Stateless) have their own port instead of PD's word.
+// PD does not know (topology.None) have their own port instead of PD's word.
 func (sc Scope) reported(p Profile, m state.Member) evidence {
 	if m.Database.Healthy || m.Database.Answer == state.Answered {
 		return evidence{}
@@ -40,7 +41,7 @@ func (sc Scope) reported(p Profile, m state.Member) evidence {
 	if sc.loops(m) { // it is Ready now and then, never for long
 		since[0] = sc.loopingSince(m.Pod)
 	}
-	if !p.Stateless && m.Database.Presence != state.Unknown {
+	if p.Kind.Data() != topology.None && m.Database.Presence != state.Unknown {
 		at := m.Database.Since
 		if at.IsZero() {
 			at = m.ReportedDown
@@ -123,14 +124,14 @@ func later(a, b time.Time) time.Time {
 // a peer is missing, one of the two must have said so for long. Of voters without a
 // quorum none serves.
 func (sc Scope) free(p Profile, m state.Member) bool {
-	if Stopped(m) || p.Voters && sc.All.PD.Leaderless || sc.neverJoined(p, m) {
+	if Stopped(m) || p.Kind.Data() == topology.Raft && sc.All.PD.Leaderless || sc.neverJoined(p, m) {
 		return true
 	}
 	since := sc.reported(p, m)
 	switch at := sc.All.At; {
 	case since.both.IsZero(), at.Before(sc.storesHeard(m)), at.Sub(since.both) < settling:
 		return false
-	case p.Stateless || at.Sub(since.first) >= patience:
+	case p.Kind.Data() == topology.None || at.Sub(since.first) >= patience:
 		return true
 	}
 	return sc.peersMissing(p, m).idle()
@@ -148,7 +149,7 @@ func (sc Scope) SurelyDown(m state.Member) bool {
 // neverJoined reports whether a process has run for a while without joining PD, so
 // that it holds nothing that anybody counts on.
 func (sc Scope) neverJoined(p Profile, m state.Member) bool {
-	return !p.Stateless && sc.All.PD.Known() && m.Database.Presence == state.Absent &&
+	return p.Kind.Data() != topology.None && sc.All.PD.Known() && m.Database.Presence == state.Absent &&
 		sc.All.At.Sub(m.Pod.Started) >= settling
 }
 
@@ -162,7 +163,7 @@ func (sc Scope) peersMissing(p Profile, m state.Member) verdict {
 		if o.Pod == nil || o.Pod.Terminating || sc.loops(o) {
 			return false
 		}
-		return sc.servesUnready(o) || p.Stateless && sc.refuses(m) && sc.refuses(o) && sc.Got.Outdated(o)
+		return sc.servesUnready(o) || p.Kind.Data() == topology.None && sc.refuses(m) && sc.refuses(o) && sc.Got.Outdated(o)
 	})
 	return v
 }
@@ -170,7 +171,7 @@ func (sc Scope) peersMissing(p Profile, m state.Member) verdict {
 // taken are members beyond the replicas whose data the database counts on. Those that
 // vote are counted where a quorum is.
 func (sc Scope) taken(p Profile) []state.Member {
-	if p.Voters || p.Stateless || sc.Got.Set.Replicas >= len(sc.Got.Members) {
+	if p.Kind.Data() != topology.Store || sc.Got.Set.Replicas >= len(sc.Got.Members) {
 		return nil
 	}
 	beyond := slices.Clone(sc.Got.Members[sc.Got.Set.Replicas:])
@@ -204,7 +205,7 @@ func (sc Scope) replaceable(p Profile, m state.Member) bool {
 		return true
 	case m.Pod == nil || m.Pod.Terminating || m.Database.State == state.StoreOffline:
 		return false
-	case m.Database.Presence == state.Unknown && !p.Stateless:
+	case m.Database.Presence == state.Unknown && p.Kind.Data() != topology.None:
 		return false // nobody knows what the cluster would lose
 	}
 	return sc.worthTrying(p, m)
@@ -226,7 +227,7 @@ func isDown(m state.Member) bool {
 // lost reports whether a reading says that a member is down, or it votes and too
 // few are there to elect a leader.
 func (sc Scope) lost(p Profile, m state.Member) bool {
-	return isDown(m) || p.Voters && sc.All.PD.Leaderless
+	return isDown(m) || p.Kind.Data() == topology.Raft && sc.All.PD.Leaderless
 }
 
 func (sc Scope) anyDown(p Profile) bool {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // expelled reports whether a voter does not serve because PD has let go of it: PD
@@ -11,7 +12,7 @@ import (
 // another member serves with it, or its claim says that PD knew it once. Only new data
 // helps such a member; one whose claim is being deleted gets it with the next pod.
 func (sc Scope) expelled(p Profile, m state.Member) bool {
-	return p.Voters && m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran && going(m) == "" &&
+	return p.Kind.Data() == topology.Raft && m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran && going(m) == "" &&
 		(sc.vouched(m) || wasKnown(p, m))
 }
 

@@ -27,7 +27,7 @@ func (sc Scope) failover(p Profile) verdict {
 		v.steps = append(v.steps, got.steps...)
 		v.gates = append(v.gates, got.gates...)
 	}
-	if p.Voters && !v.idle() {
+	if p.Kind.Data() == topology.Raft && !v.idle() {
 		return v // one at a time: each changes what is a quorum
 	}
 	got := sc.giveUp(p)
@@ -38,7 +38,7 @@ func (sc Scope) failover(p Profile) verdict {
 func (sc Scope) followUp(p Profile, f topology.Failure) verdict {
 	m, ok := sc.Got.Member(f.Member)
 	switch {
-	case ok && p.Voters && m.Ordinal >= sc.Want.Replicas && sc.forgottenUnmarked(f, m):
+	case ok && p.Kind.Data() == topology.Raft && m.Ordinal >= sc.Want.Replicas && sc.forgottenUnmarked(f, m):
 		return sc.letGo(p, f, m)
 	case !ok, sc.recovered(p, f, m):
 		return act(ForgetFailure{Component: p.Kind, Member: f.Member})
@@ -73,7 +73,7 @@ func (sc Scope) recovered(p Profile, f topology.Failure, m state.Member) bool {
 	switch d := m.Database; {
 	case m.Ordinal >= sc.Want.Replicas:
 		return true
-	case p.Voters && d.Presence == state.Present && d.ID == f.ID && (d.Healthy || d.Answer == state.Answered) && !sc.loops(m):
+	case p.Kind.Data() == topology.Raft && d.Presence == state.Present && d.ID == f.ID && (d.Healthy || d.Answer == state.Answered) && !sc.loops(m):
 		return true // it has its vote, whatever Kubernetes says: to remove it would be final
 	}
 	return m.Up() && !sc.loops(m) && (!p.Failover.Keeps || sc.Want.Recover)
@@ -91,7 +91,7 @@ func (sc Scope) letGo(p Profile, f topology.Failure, m state.Member) verdict {
 		return verdict{}
 	}
 	if v := sc.pursue(p.Failover.LetGo, m); !v.idle() {
-		if p.Voters && m.Database.Presence == state.Present && !sc.SurelyDown(m) {
+		if p.Kind.Data() == topology.Raft && m.Database.Presence == state.Present && !sc.SurelyDown(m) {
 			return wait(sc.doubted(p, m))
 		}
 		return v
@@ -100,7 +100,7 @@ func (sc Scope) letGo(p Profile, f topology.Failure, m state.Member) verdict {
 	// anew. The mark must not hit claims that have been made since, or the member
 	// would be taken for one that nobody misses. A store is buried by its id, so
 	// PD tells its data from what has come to its place.
-	if p.Voters && sc.unmarked(f, m) {
+	if p.Kind.Data() == topology.Raft && sc.unmarked(f, m) {
 		return sc.pursue([]Hook{LeftoverMarked}, m)
 	}
 	return verdict{}
@@ -305,7 +305,7 @@ func (sc Scope) casualty(p Profile, m state.Member) (Casualty, bool) {
 		return c, true
 	}
 	c.Since = sc.reported(p, m).both
-	if p.Stateless {
+	if p.Kind.Data() == topology.None {
 		c.Since = sc.unreadySince(m) // to add a server takes nothing from anybody
 	}
 	c.Spared = sc.spared(p, m, c.Since)

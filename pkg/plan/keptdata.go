@@ -59,7 +59,7 @@ func Kept(profiles []Profile, w Wanted, s state.Snapshot) []KeptData {
 // kept: pods that run without a StatefulSet get one around them, whatever their
 // version is, and marked claims are of members that are gone.
 func (sc Scope) kept(p Profile) []KeptData {
-	if p.Stateless || sc.Want.Suspend || sc.Got.Set.Exists || sc.Got.Extent() > 0 {
+	if p.Kind.Data() == topology.None || sc.Want.Suspend || sc.Got.Set.Exists || sc.Got.Extent() > 0 {
 		return nil
 	}
 	var all []KeptData

@@ -15,12 +15,6 @@ type Profile struct {
 	Kind topology.Kind
 	// Needs must hold before the component is created, scaled or restarted.
 	Needs []Need
-	// Voters: members vote, so that adding one while another is down can cost
-	// the quorum for good.
-	Voters bool
-	// Stateless: claims hold nothing the database knows of, so that a claim
-	// that is there already can be used again.
-	Stateless bool
 	// IDLabel is the label by which tools know a member's id in PD; "" where
 	// members have none.
 	IDLabel string

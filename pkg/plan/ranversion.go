@@ -54,7 +54,7 @@ func (r ranRecord) versions(wanted string) []string {
 // run. It never names a lower release than before. What is no release is forgotten
 // when a release serves: that one has read the data.
 func (sc Scope) ran(p Profile, m state.Member, c state.Claim) []entry {
-	if p.Stateless || m.Pod == nil || !m.Pod.Ran || m.Pod.Version == "" || !slices.Contains(m.Pod.Claims, c.Name) {
+	if p.Kind.Data() == topology.None || m.Pod == nil || !m.Pod.Ran || m.Pod.Version == "" || !slices.Contains(m.Pod.Claims, c.Name) {
 		return nil
 	}
 	r := ranOn(c)

@@ -1,5 +1,7 @@
 package plan
 
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+
 import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 
 // reclaim gives up the claims of members that were removed, with their volumes,
@@ -13,7 +15,7 @@ func reclaim(profiles []Profile, w Wanted, scopes []Scope) verdict {
 	}
 	for _, sc := range scopes {
 		p := profileOf(profiles, sc.Want.Kind)
-		if !p.Stateless && !p.Voters && !sc.All.PD.Bootstrapped {
+		if p.Kind.Data() == topology.Store && !sc.All.PD.Bootstrapped {
 			v.gates = append(v.gates, sc.storesNotListed(p)...)
 			continue
 		}
@@ -52,5 +54,5 @@ func (sc Scope) abandoned(p Profile, m state.Member) bool {
 	if sc.Kept(m) || m.Pod != nil {
 		return false
 	}
-	return p.Stateless || m.Database.Presence == state.Absent || m.Database.State == state.StoreTombstone
+	return p.Kind.Data() == topology.None || m.Database.Presence == state.Absent || m.Database.State == state.StoreTombstone
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // Registering is how long a running process may take to show up in PD.
@@ -31,7 +32,7 @@ func removalIrreversible(m state.Member) bool {
 func (sc Scope) renew(p Profile) verdict {
 	var v verdict
 	members := sc.Got.Running()
-	if i := slices.IndexFunc(members, removalIrreversible); p.Voters && i >= 0 {
+	if i := slices.IndexFunc(members, removalIrreversible); p.Kind.Data() == topology.Raft && i >= 0 {
 		members = members[:i+1] // one at a time
 	}
 	for _, m := range members {
@@ -39,7 +40,7 @@ func (sc Scope) renew(p Profile) verdict {
 			v = v.and(sc.anew(p, m))
 		}
 	}
-	if p.Voters && !v.idle() {
+	if p.Kind.Data() == topology.Raft && !v.idle() {
 		return v
 	}
 	for _, m := range members {
@@ -57,7 +58,7 @@ func (sc Scope) renew(p Profile) verdict {
 // to that when a voter joins while it is being recreated, or when somebody deletes
 // the claim of a member that serves.
 func dataBeingDeleted(p Profile, m state.Member) bool {
-	return !p.Stateless && m.Pod != nil && m.Database.Presence != state.Absent &&
+	return p.Kind.Data() != topology.None && m.Pod != nil && m.Database.Presence != state.Absent &&
 		m.Database.State != state.StoreTombstone && going(m) != ""
 }
 
@@ -130,7 +131,7 @@ func (sc Scope) beyond(p Profile, m state.Member) bool {
 	switch {
 	case m.Database.State == state.StoreTombstone:
 		return true
-	case !p.Voters || !removalIrreversible(m) || !m.Pod.Ran:
+	case p.Kind.Data() != topology.Raft || !removalIrreversible(m) || !m.Pod.Ran:
 		return false
 	}
 	running := !m.Pod.Started.IsZero()
@@ -141,7 +142,7 @@ func (sc Scope) beyond(p Profile, m state.Member) bool {
 // one can. PD has forgotten its store, so nothing tells whether it will not
 // register in the moment in which its claims are deleted.
 func (sc Scope) spent(p Profile, m state.Member) bool {
-	return !p.Voters && !p.Stateless && removalIrreversible(m) && m.Database.State != state.StoreTombstone
+	return p.Kind.Data() == topology.Store && removalIrreversible(m) && m.Database.State != state.StoreTombstone
 }
 
 func (sc Scope) anew(p Profile, m state.Member) verdict {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // patience is how long a pod may be not Ready before a person is asked for
@@ -56,7 +57,7 @@ func (sc Scope) worthTrying(p Profile, m state.Member) bool {
 		failing = nil
 	}
 	switch {
-	case !p.Voters || m.Database.Presence != state.Unknown:
+	case p.Kind.Data() != topology.Raft || m.Database.Presence != state.Unknown:
 		return len(failing) == 0 || sc.hopeless(m)
 	case len(failing) == 0 && (m.Pod == nil || !m.Pod.Ready):
 		return true

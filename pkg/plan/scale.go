@@ -5,6 +5,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // scaleOut adds members, no more than the user allows to be joining at the same
@@ -33,7 +34,7 @@ func (sc Scope) scaleOut(p Profile) verdict {
 // joiners is how many members may be joining at the same time. While a rollout is
 // under way it is one: what fails below what serves is out of the rollout's reach.
 func (sc Scope) joiners(p Profile) int {
-	if p.Voters || sc.rolling() {
+	if p.Kind.Data() == topology.Raft || sc.rolling() {
 		return 1
 	}
 	return max(sc.Want.ScaleOut, 1)
@@ -57,7 +58,7 @@ func (sc Scope) returns(p Profile, m state.Member) bool {
 	if len(m.Claims) == 0 || len(markedClaims(m)) > 0 {
 		return false
 	}
-	return alive(m) || p.Voters && m.Database.Presence == state.Unknown
+	return alive(m) || p.Kind.Data() == topology.Raft && m.Database.Presence == state.Unknown
 }
 
 // alive: the database counts on the member.
@@ -73,10 +74,10 @@ func alive(m state.Member) bool {
 // above it that serves with another revision.
 func (sc Scope) joined(p Profile, coming int) verdict {
 	running := sc.Got.Running()
-	if p.Voters && sc.All.PD.ClusterID == 0 {
+	if p.Kind.Data() == topology.Raft && sc.All.PD.ClusterID == 0 {
 		return verdict{} // there is nothing to vote on before most founders are there
 	}
-	if p.Voters {
+	if p.Kind.Data() == topology.Raft {
 		return down(sc, sc.voting(running), nil)
 	}
 	var joining verdict
@@ -113,7 +114,7 @@ func (sc Scope) voting(members []state.Member) []state.Member {
 // OrderedReady that may be what there is to do, since it deletes no pod while a
 // lower one is not Ready.
 func (sc Scope) vacate(p Profile, m state.Member) verdict {
-	if p.Stateless {
+	if p.Kind.Data() == topology.None {
 		return verdict{}
 	}
 	returns := alive(m) || sc.returns(p, m)

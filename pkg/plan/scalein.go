@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // scaleIn removes the highest ordinals, no more than the user allows to be
@@ -35,7 +36,7 @@ func (sc Scope) scaleIn(p Profile) verdict {
 
 // leavers is how many members may be leaving at the same time.
 func (sc Scope) leavers(p Profile) int {
-	if p.Voters {
+	if p.Kind.Data() == topology.Raft {
 		return 1
 	}
 	return max(sc.Want.ScaleIn, 1)
@@ -74,7 +75,7 @@ func (v verdict) waiting() bool {
 // lets nobody else join, so that who waits to join must not be waited for.
 func (sc Scope) worthless(p Profile, m state.Member) bool {
 	switch {
-	case p.Stateless:
+	case p.Kind.Data() == topology.None:
 		return isDown(m) && sc.free(p, m)
 	case alive(m) && m.Pod == nil && (m.Database.Unstarted || len(m.Claims) == 0):
 		return true
@@ -123,7 +124,7 @@ func (sc Scope) recall(p Profile) verdict {
 // StatefulSet has no gaps, so those below such a member come before it, whatever has
 // become of their data.
 func (sc Scope) misses(p Profile, beyond []state.Member) bool {
-	if !p.Voters {
+	if p.Kind.Data() != topology.Raft {
 		return false
 	}
 	pd := sc.All.PD

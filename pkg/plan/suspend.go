@@ -2,6 +2,7 @@ package plan
 
 import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // suspend takes all pods of a component away and keeps what they need to come
@@ -56,7 +57,7 @@ func (sc Scope) untold(p Profile) verdict {
 		return verdict{}
 	}
 	for _, m := range sc.Got.Members {
-		if !p.Stateless && len(m.Claims) > 0 && m.Database.Presence == state.Unknown {
+		if p.Kind.Data() != topology.None && len(m.Claims) > 0 && m.Database.Presence == state.Unknown {
 			return wait(Gate{
 				Component: p.Kind, Member: m.Name, Reason: MembershipKnown, Want: "PD says what has become of it", Source: FromDatabase, held: true,
 			})
@@ -117,11 +118,11 @@ func (sc Scope) leaving() verdict {
 func (sc Scope) births(p Profile) int {
 	n := sc.Got.Extent()
 	for _, m := range sc.Got.Members {
-		if !p.Stateless && sc.counts(m) {
+		if p.Kind.Data() != topology.None && sc.counts(m) {
 			n = max(n, m.Ordinal+1)
 		}
 	}
-	if n == 0 || p.Stateless || sc.All.PD.ClusterID == 0 {
+	if n == 0 || p.Kind.Data() == topology.None || sc.All.PD.ClusterID == 0 {
 		n = max(n, sc.Want.Size(), sc.Want.Founders)
 	}
 	return n

@@ -36,7 +36,7 @@ func (g Group) Size() int {
 	if len(g.Failures) == 0 {
 		return g.Replicas
 	}
-	n, voters := g.Replicas, g.Kind.Listing() == AsMember
+	n, voters := g.Replicas, g.Kind.Data() == Raft
 	for _, f := range g.Failures {
 		if f.Deleted || !voters {
 			n++

@@ -19,26 +19,29 @@ const (
 	TiDB Kind = "tidb"
 )
 
-// Listing is where PD lists the members of a component. Who wants to take a member's
-// data away has to find out there whether anybody counts on it.
-type Listing int
+// Data is what a component's members keep in their volumes, and with that where PD
+// lists them. Who wants to take a member's data away has to find out there whether
+// anybody counts on it.
+type Data int
 
-// Where PD lists members.
+// What members keep.
 const (
-	// Unlisted: nowhere. What is in their claims is not the database's.
-	Unlisted Listing = iota
-	// AsMember: among its own members, which vote. They are what answers as PD.
-	AsMember
-	// AsStore: among the stores, which hold the cluster's data.
-	AsStore
+	// None: nothing that the database counts on, so that PD lists the members nowhere,
+	// and a claim that is there already can be used again.
+	None Data = iota
+	// Raft: the log of PD itself. Members vote: to add one while another one is down
+	// can cost the quorum for good. PD lists them as its own members.
+	Raft
+	// Store: copies of regions, the cluster's data. PD lists the members as stores.
+	Store
 )
 
 // traits are what tells a component from the others, as data. How it is scaled and
 // restarted is not among them: that is a plan.Profile.
 type traits struct {
-	kind    Kind
-	title   string
-	listing Listing
+	kind  Kind
+	title string
+	data  Data
 	// endsFirst: see EndsFirst.
 	endsFirst bool
 	records   records // of failovers
@@ -46,19 +49,19 @@ type traits struct {
 
 // components are all of them in dependency order.
 var components = []traits{
-	{kind: PD, title: "PD", listing: AsMember, records: pdRecords},
-	{kind: TiKV, title: "TiKV", listing: AsStore, records: tikvRecords},
+	{kind: PD, title: "PD", data: Raft, records: pdRecords},
+	{kind: TiKV, title: "TiKV", data: Store, records: tikvRecords},
 	{kind: TiDB, title: "TiDB", endsFirst: true, records: tidbRecords},
 }
 
 // traits are those of the component; of one that is not known, its name is all.
-func (k Kind) traits() traits {
-	for _, t := range components {
-		if t.kind == k {
-			return t
+func (k Kind) traits() *traits {
+	for i := range components {
+		if components[i].kind == k {
+			return &components[i]
 		}
 	}
-	return traits{kind: k, title: string(k)}
+	return &traits{kind: k, title: string(k)}
 }
 
 // Kinds lists the components in dependency order.
@@ -73,8 +76,8 @@ func Kinds() []Kind {
 // Title is the component's name as its makers write it.
 func (k Kind) Title() string { return k.traits().title }
 
-// Listing is where PD lists the component's members.
-func (k Kind) Listing() Listing { return k.traits().listing }
+// Data is what the component's members keep.
+func (k Kind) Data() Data { return k.traits().data }
 
 // EndsFirst reports whether the component's members can end only while the other
 // components run: when a cluster is deleted they go before the others. One that finds

@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // consent asks a person before the request takes a service or data away. A dry run
@@ -50,7 +51,7 @@ func (p prospect) effects() []string {
 		case !ok || g.Suspend:
 		case g.Replicas == 0 && got.Set.Exists && got.Set.Replicas > 0:
 			all = append(all, fmt.Sprintf("%s goes from %s to none, so that nobody can connect to it", g.Kind.Title(), members(got.Set.Replicas)))
-		case profile.Voters && restartsOnly(g, got, p.snapshot.PD):
+		case profile.Kind.Data() == topology.Raft && restartsOnly(g, got, p.snapshot.PD):
 			all = append(all, fmt.Sprintf("%s has one member, which restarts: until it serves again, the whole cluster cannot be used", g.Kind.Title()))
 		}
 	}

@@ -152,7 +152,7 @@ func (p proposal) seeing(c topology.Cluster, snap state.Snapshot) error {
 func asleep(snap state.Snapshot) bool {
 	for k, g := range snap.Groups {
 		runs := g.Set.Exists || slices.ContainsFunc(g.Members, func(m state.Member) bool { return m.Pod != nil })
-		if k.Listing() == topology.AsMember && runs {
+		if k.Data() == topology.Raft && runs {
 			return false
 		}
 	}

@@ -126,7 +126,7 @@ func (l sight) members() []member {
 			if g.Suspend && m.Pod == nil {
 				row.State, row.Trouble = "Suspended", ""
 			}
-			if m.Kind.Listing() == topology.AsStore && m.Database.Presence == state.Present {
+			if m.Kind.Data() == topology.Store && m.Database.Presence == state.Present {
 				row.Leaders, row.Regions = known(m.Database.Leaders), known(m.Database.Regions)
 			}
 			out = append(out, row)
