@@ -54,7 +54,7 @@ func operated(t *testing.T, name string) Existing {
 			annLastApplied:     strings.TrimSpace(string(record)),
 			annOwnerGeneration: "1",
 		}
-		comp, err := describe(c, g, have)
+		comp, err := descriptionOf(g.Kind).objects(c, g, have)
 		if err != nil {
 			t.Fatal(err)
 		}

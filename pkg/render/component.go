@@ -1,8 +1,6 @@
 package render
 
 import (
-	"fmt"
-
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/pingcap/tidb-operator/pkg/apis/util/config"
 	appsv1 "k8s.io/api/apps/v1"
@@ -41,21 +39,23 @@ type component struct {
 	logs      []tailer           // before the main container
 	live      *appsv1.StatefulSet
 	kept      *corev1.PodTemplateSpec // of a newer version; nil where ours is wanted
+	founding  founding
 	findings  []plan.Finding
 }
 
-// describe makes a component. What exists only says how PD's pods bootstrap.
-func describe(c topology.Cluster, g topology.Group, have Existing) (component, error) {
-	switch g.Kind {
-	case topology.PD:
-		return describePD(c, g, bootstraps(c, have))
-	case topology.TiKV:
-		return describeTiKV(c, g)
-	case topology.TiDB:
-		return describeTiDB(c, g)
-	}
-	return component{}, fmt.Errorf("unknown component %q", g.Kind)
-}
+// founding is how the pods of a component learn whether they start a TiDB cluster or
+// join one.
+type founding int
+
+const (
+	// foundsNothing: they do neither.
+	foundsNothing founding = iota
+	// byBootstrapMap: from the ConfigMap that is written for it.
+	byBootstrapMap
+	// byDiscoveryServer: from the server that an operator runs. A start script of ours
+	// would not ask it.
+	byDiscoveryServer
+)
 
 // base fills in what follows from the names alone.
 func base(c topology.Cluster, g topology.Group, spec v1alpha1.ComponentAccessor) component {

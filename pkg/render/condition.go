@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
@@ -125,23 +124,14 @@ func titles(kinds []topology.Kind) string {
 // reason is the first rule that is broken, in the operator's order, so that
 // those who wait for one of its reasons still see it.
 func (r projection) reason(status v1alpha1.TidbClusterStatus, p plan.Plan) (reason, message string) {
-	for _, set := range []*appsv1.StatefulSetStatus{
-		status.PD.StatefulSet, status.TiKV.StatefulSet, status.TiDB.StatefulSet,
-	} {
-		if set != nil && set.CurrentRevision != set.UpdateRevision {
+	for _, d := range descriptions {
+		if set := d.status.of(&status).GetStatefulSet(); set != nil && set.CurrentRevision != set.UpdateRevision {
 			return "StatefulSetNotUpToDate", r.message(p, "Not all pods are of the newest revision")
 		}
 	}
-	for _, rule := range []struct {
-		kind            topology.Kind
-		reason, message string
-	}{
-		{topology.PD, "PDUnhealthy", "Not all PD members are healthy"},
-		{topology.TiKV, "TiKVStoreNotUp", "Not all TiKV stores are up"},
-		{topology.TiDB, "TiDBUnhealthy", "Not all TiDB servers are healthy"},
-	} {
-		if want, ok := r.wanted.Group(rule.kind); ok && healthy(status, rule.kind) != want.Active() {
-			return rule.reason, r.message(p, rule.message)
+	for _, d := range descriptions {
+		if want, ok := r.wanted.Group(d.kind); ok && healthy(d.status.health(&status)) != want.Active() {
+			return d.status.unhealthy, r.message(p, d.status.message)
 		}
 	}
 	switch p.Outcome {
@@ -164,24 +154,8 @@ func (r projection) message(p plan.Plan, otherwise string) string {
 	return gate.String()
 }
 
-// healthy is the number of members that a component's status shows, or -1 if
-// one of them is not healthy.
-func healthy(status v1alpha1.TidbClusterStatus, k topology.Kind) int {
-	var members []bool
-	switch k {
-	case topology.PD:
-		for _, m := range status.PD.Members {
-			members = append(members, m.Health)
-		}
-	case topology.TiKV:
-		for _, s := range status.TiKV.Stores {
-			members = append(members, s.State == v1alpha1.TiKVStateUp)
-		}
-	case topology.TiDB:
-		for _, m := range status.TiDB.Members {
-			members = append(members, m.Health)
-		}
-	}
+// healthy is how many members are shown, or -1 if one of them is not healthy.
+func healthy(members []bool) int {
 	if slices.Contains(members, false) {
 		return -1
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // annNameBefore on the TidbCluster names the ConfigMap that was in use when an
@@ -47,7 +46,7 @@ func configMap(comp component, have Existing, got state.Group) (configured, erro
 	if other, ok := leftAlone(comp, use, have, got); ok {
 		return other, nil
 	}
-	result, data, err := content(comp, use.found, have)
+	result, data, err := content(comp, use.found)
 	if err != nil {
 		return configured{}, err
 	}
@@ -76,7 +75,7 @@ func configMap(comp component, have Existing, got state.Group) (configured, erro
 }
 
 // content is what is to stand in a ConfigMap, and what is to be said of it.
-func content(comp component, used *corev1.ConfigMap, have Existing) (said configured, data map[string]string, err error) {
+func content(comp component, used *corev1.ConfigMap) (said configured, data map[string]string, err error) {
 	config, err := overlaid(comp.config, used)
 	if err != nil {
 		return said, nil, err
@@ -85,7 +84,7 @@ func content(comp component, used *corev1.ConfigMap, have Existing) (said config
 	if err != nil {
 		return said, nil, err
 	}
-	script, refused, err := startScript(comp, used, have)
+	script, refused, err := startScript(comp, used)
 	if err != nil {
 		return said, nil, err
 	}
@@ -115,7 +114,7 @@ func leftAlone(comp component, use usage, have Existing, got state.Group) (confi
 		return ofHelm(comp, name, use, have, got), true
 	}
 	switch {
-	case use.mounted && use.found == nil && (!comp.Configured || k == topology.PD && !bootstraps(c, have)):
+	case use.mounted && use.found == nil && (!comp.Configured || comp.founding == byDiscoveryServer):
 		// A script of ours would not ask an operator's discovery server.
 		return configured{name: use.name, lacks: []plan.Gate{lost(comp, use.name, got)}}, true
 	case comp.Configured:
@@ -151,7 +150,7 @@ func forFirstPods(comp component, there *corev1.ConfigMap) configured {
 	switch script, ok := there.Data[keyScript]; {
 	case !ok:
 		refuse("which has no " + keyScript)
-	case comp.Kind == topology.PD && !strings.Contains(script, mark):
+	case comp.founding != foundsNothing && !strings.Contains(script, mark):
 		refuse("whose " + keyScript + " does not know how PD begins here")
 	}
 	return result
@@ -172,7 +171,7 @@ func ofHelm(comp component, name string, use usage, have Existing, got state.Gro
 // startScript is the script in use as long as it fits, else our own. Pods of PD
 // that ask an operator's discovery server have to keep the operator's script:
 // ours would not know whom to ask.
-func startScript(comp component, used *corev1.ConfigMap, have Existing) (string, field.ErrorList, error) {
+func startScript(comp component, used *corev1.ConfigMap) (string, field.ErrorList, error) {
 	if used != nil && comp.script.fits(used.Data[keyScript]) {
 		return used.Data[keyScript], nil, nil
 	}
@@ -181,8 +180,8 @@ func startScript(comp component, used *corev1.ConfigMap, have Existing) (string,
 		return "", nil, err
 	}
 	var refused field.ErrorList
-	if comp.Kind == topology.PD && used != nil && used.Data[keyScript] != "" && !bootstraps(comp.cluster, have) {
-		refused = append(refused, field.Forbidden(field.NewPath("spec", "pd", "dataSubDir"),
+	if comp.founding == byDiscoveryServer && used != nil && used.Data[keyScript] != "" {
+		refused = append(refused, field.Forbidden(field.NewPath("spec", string(comp.Kind), "dataSubDir"),
 			"the pods of PD were started with other values by an operator's start script, which can not be replaced"))
 	}
 	return text, refused, nil

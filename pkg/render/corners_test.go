@@ -71,7 +71,7 @@ func TestArgumentsTakenAway(t *testing.T) {
 			}
 		})
 		g, _ := c.Group(topology.TiDB)
-		comp, err := describe(c, g, nothing())
+		comp, err := descriptionOf(g.Kind).objects(c, g, nothing())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestNumbersAsText(t *testing.T) {
 	} {
 		c := load(t, "basic", tikvConfig("[pessimistic-txn]\nwait-for-lock-timeout = \""+text+"\"\n"))
 		g, _ := c.Group(topology.TiKV)
-		comp, err := describe(c, g, nothing())
+		comp, err := descriptionOf(g.Kind).objects(c, g, nothing())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +226,7 @@ func TestUnstartable(t *testing.T) {
 			// A webhook may add what is missing to pods that run.
 			have := created(t, want(t, load(t, "basic"), nothing(), state.Snapshot{}))
 			live := have.Sets[topology.TiKV]
-			comp, err := describe(c, groupNamed(t, c, topology.TiKV), have)
+			comp, err := describeTiKV(c, groupNamed(t, c, topology.TiKV), have)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -31,7 +31,7 @@ func immutable(comp component, wanted *appsv1.StatefulSet, have Existing, got st
 			fmt.Sprintf("StatefulSet %s was made with %s, which can not be changed", live.Name, policy(live))))
 	}
 	errs = append(errs, immutableClaims(at, comp, live, got)...)
-	if comp.Kind == topology.PD && !have.HasDiscoveryDeployment && !bootstraps(comp.cluster, have) &&
+	if comp.founding == byDiscoveryServer && !have.HasDiscoveryDeployment &&
 		wanted.Spec.Replicas != nil && *wanted.Spec.Replicas > replicasOf(live) {
 		errs = append(errs, field.Forbidden(at.Child("replicas"),
 			"new pods of PD would ask the operator's discovery server how to join, and there is none"))

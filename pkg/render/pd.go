@@ -17,7 +17,7 @@ const (
 	volumeBootstrap = "bootstrap"
 )
 
-func describePD(c topology.Cluster, g topology.Group, bootstrap bool) (component, error) {
+func describePD(c topology.Cluster, g topology.Group, have Existing) (component, error) {
 	tc, pd := c.Source, c.Source.Spec.PD
 	class := classes{pd.StorageClassName, pd.VolumeAttributesClassName}
 	data, err := dataClaim(topology.PD, pd.ResourceRequirements, class)
@@ -54,7 +54,9 @@ func describePD(c topology.Cluster, g topology.Group, bootstrap bool) (component
 	}
 	comp.mounts = append(comp.mounts, storage...)
 	comp.mounts = append(comp.mounts, comp.spec.AdditionalVolumeMounts()...)
-	if bootstrap {
+	comp.founding = byDiscoveryServer
+	if bootstraps(c, have) {
+		comp.founding = byBootstrapMap
 		comp.mounts = append(comp.mounts, readOnly(volumeBootstrap, bootstrapDir))
 		comp.volumes = []corev1.Volume{bootstrapVolume(c)}
 	}
@@ -64,6 +66,16 @@ func describePD(c topology.Cluster, g topology.Group, bootstrap bool) (component
 	comp.script = pdScript(c, path.Join(pdDir, pd.DataSubDir))
 	comp.config, err = withKeys(pd.Config.GenericConfig, pdKeys(comp)...)
 	return comp, err
+}
+
+func pdScript(c topology.Cluster, dataDir string) script {
+	return newScript(topology.PD, map[string]any{
+		"Bootstrap": bootstrapDir,
+		"Peers":     peers(c, topology.PD),
+		"LongNames": c.PDName(0) != c.PodName(topology.PD, 0),
+		"DataDir":   quote(dataDir),
+		"InText":    inText(dataDir),
+	}, append(domainWords(c), word{text: dataDir, quoted: quote(dataDir)})...)
 }
 
 func pdKeys(comp component) []setting {

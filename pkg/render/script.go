@@ -8,8 +8,6 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
-
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -44,60 +42,6 @@ type word struct {
 	quoted string
 	// ours: only our own scripts have it.
 	ours bool
-}
-
-func pdScript(c topology.Cluster, dataDir string) script {
-	return newScript(topology.PD, map[string]any{
-		"Bootstrap": bootstrapDir,
-		"Peers":     peers(c, topology.PD),
-		"LongNames": c.PDName(0) != c.PodName(topology.PD, 0),
-		"DataDir":   quote(dataDir),
-		"InText":    inText(dataDir),
-	}, append(domainWords(c), word{text: dataDir, quoted: quote(dataDir)})...)
-}
-
-func tikvScript(c topology.Cluster, dataDir string) script {
-	spec := c.Source.Spec
-	anyAddress := "0.0.0.0"
-	if spec.PreferIPv6 {
-		anyAddress = "[::]"
-	}
-	advertise := spec.EnableDynamicConfiguration != nil && *spec.EnableDynamicConfiguration
-	return newScript(topology.TiKV, map[string]any{
-		"Peers":           peers(c, topology.TiKV),
-		"PD":              fmt.Sprintf("http://%s:%d", c.SetName(topology.PD), topology.PDClientPort),
-		"Any":             anyAddress,
-		"AdvertiseStatus": advertise,
-		"DataDir":         quote(dataDir),
-	}, append(domainWords(c),
-		word{text: dataDir, quoted: quote(dataDir)},
-		word{text: "--addr=" + anyAddress + ":20160"},
-		word{text: "--advertise-status-addr", absent: !advertise})...)
-}
-
-func tidbScript(c topology.Cluster, db *v1alpha1.TiDBSpec) script {
-	plugins, words := strings.Join(db.Plugins, ","), strings.Join(db.Arguments, " ")
-	need := append(domainWords(c), word{text: "--plugin-load", absent: plugins == ""})
-	if plugins != "" {
-		need = append(need, word{text: plugins, quoted: quote(plugins)})
-		plugins = quote(plugins)
-	}
-	if words != "" {
-		// The operator's second generation of scripts leaves them out. To add
-		// them unasked would restart every server.
-		ours := c.Source.StartScriptVersion() == v1alpha1.StartScriptV2
-		need = append(need, word{text: words, quoted: arguments(db.Arguments), ours: ours})
-	}
-	made := newScript(topology.TiDB, map[string]any{
-		"Peers":     peers(c, topology.TiDB),
-		"PD":        fmt.Sprintf("%s:%d", c.SetName(topology.PD), topology.PDClientPort),
-		"Plugins":   plugins,
-		"Arguments": arguments(db.Arguments),
-	}, need...)
-	if c.Source.StartScriptVersion() != v1alpha1.StartScriptV2 {
-		made.program, made.arguments = "/tidb-server", strings.Fields(words)
-	}
-	return made
 }
 
 // peers is what follows the pod's name in its DNS name.

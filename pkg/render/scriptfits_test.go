@@ -53,7 +53,7 @@ func TestScriptFits(t *testing.T) {
 	} {
 		c := load(t, "basic", tt.edit)
 		g, _ := c.Group(tt.kind)
-		comp, err := describe(c, g, nothing())
+		comp, err := descriptionOf(g.Kind).objects(c, g, nothing())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestOwnScriptFits(t *testing.T) {
 	} {
 		c := load(t, "rich", tt.edit)
 		g, _ := c.Group(topology.TiDB)
-		comp, err := describe(c, g, nothing())
+		comp, err := descriptionOf(g.Kind).objects(c, g, nothing())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,8 +1,10 @@
 package render
 
 import (
+	"fmt"
 	"path"
 	"strconv"
+	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,7 +22,7 @@ const (
 	probeDir      = "/var/lib/customized-startup-probe"
 )
 
-func describeTiDB(c topology.Cluster, g topology.Group) (component, error) {
+func describeTiDB(c topology.Cluster, g topology.Group, _ Existing) (component, error) {
 	tc, db := c.Source, c.Source.Spec.TiDB
 	class := classes{db.StorageClassName, db.VolumeAttributesClassName}
 	claims, storage, err := storageVolumes(topology.TiDB, db.StorageVolumes, class)
@@ -61,6 +63,31 @@ func describeTiDB(c topology.Cluster, g topology.Group) (component, error) {
 	comp.script = tidbScript(c, db)
 	comp.config, err = withKeys(db.Config.GenericConfig, tidbKeys(db)...)
 	return comp, err
+}
+
+func tidbScript(c topology.Cluster, db *v1alpha1.TiDBSpec) script {
+	plugins, words := strings.Join(db.Plugins, ","), strings.Join(db.Arguments, " ")
+	need := append(domainWords(c), word{text: "--plugin-load", absent: plugins == ""})
+	if plugins != "" {
+		need = append(need, word{text: plugins, quoted: quote(plugins)})
+		plugins = quote(plugins)
+	}
+	if words != "" {
+		// The operator's second generation of scripts leaves them out. To add
+		// them unasked would restart every server.
+		ours := c.Source.StartScriptVersion() == v1alpha1.StartScriptV2
+		need = append(need, word{text: words, quoted: arguments(db.Arguments), ours: ours})
+	}
+	made := newScript(topology.TiDB, map[string]any{
+		"Peers":     peers(c, topology.TiDB),
+		"PD":        fmt.Sprintf("%s:%d", c.SetName(topology.PD), topology.PDClientPort),
+		"Plugins":   plugins,
+		"Arguments": arguments(db.Arguments),
+	}, need...)
+	if c.Source.StartScriptVersion() != v1alpha1.StartScriptV2 {
+		made.program, made.arguments = "/tidb-server", strings.Fields(words)
+	}
+	return made
 }
 
 // mountTiDB adds the volumes that only some TiDB servers have, in the order

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"strconv"
@@ -16,7 +17,7 @@ const (
 	tikvConfigDir = "/etc/tikv"
 )
 
-func describeTiKV(c topology.Cluster, g topology.Group) (component, error) {
+func describeTiKV(c topology.Cluster, g topology.Group, _ Existing) (component, error) {
 	tc, kv := c.Source, c.Source.Spec.TiKV
 	class := classes{kv.StorageClassName, kv.VolumeAttributesClassName}
 	data, err := dataClaim(topology.TiKV, kv.ResourceRequirements, class)
@@ -64,6 +65,25 @@ func describeTiKV(c topology.Cluster, g topology.Group) (component, error) {
 	comp.script = tikvScript(c, path.Join(tikvDir, kv.DataSubDir))
 	comp.config, err = withKeys(bareNumbers(kv.Config.GenericConfig))
 	return comp, err
+}
+
+func tikvScript(c topology.Cluster, dataDir string) script {
+	spec := c.Source.Spec
+	anyAddress := "0.0.0.0"
+	if spec.PreferIPv6 {
+		anyAddress = "[::]"
+	}
+	advertise := spec.EnableDynamicConfiguration != nil && *spec.EnableDynamicConfiguration
+	return newScript(topology.TiKV, map[string]any{
+		"Peers":           peers(c, topology.TiKV),
+		"PD":              fmt.Sprintf("http://%s:%d", c.SetName(topology.PD), topology.PDClientPort),
+		"Any":             anyAddress,
+		"AdvertiseStatus": advertise,
+		"DataDir":         quote(dataDir),
+	}, append(domainWords(c),
+		word{text: dataDir, quoted: quote(dataDir)},
+		word{text: "--addr=" + anyAddress + ":20160"},
+		word{text: "--advertise-status-addr", absent: !advertise})...)
 }
 
 // capacity tells TiKV how much of its volume it may use, "0" for all. A size such as

@@ -12,11 +12,8 @@ type volumeStatuses = map[v1alpha1.StorageVolumeName]*v1alpha1.StorageVolumeStat
 // volumes projects how far the volumes of members that run are from what is
 // wanted. A claim that is not there is not counted, and a volume that nobody has
 // any more is not shown.
-func (r projection) volumes(k topology.Kind, status *volumeStatuses) {
-	group, ok := r.wanted.Group(k)
-	if !ok || r.have.Sets[k] == nil {
-		return
-	}
+func (r projection) volumes(k topology.Kind) volumeStatuses {
+	group, _ := r.wanted.Group(k)
 	var result volumeStatuses // nil when empty, which is how one comes back from the cluster
 	for _, v := range group.Volumes {
 		var seen []state.Claim
@@ -34,7 +31,7 @@ func (r projection) volumes(k topology.Kind, status *volumeStatuses) {
 			result[v1alpha1.StorageVolumeName(v.Name)] = volumeStatus(v, seen)
 		}
 	}
-	*status = result
+	return result
 }
 
 // volumeStatus counts claims that have what is wanted as modified and the others

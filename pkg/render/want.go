@@ -39,18 +39,16 @@ func (e *RefusedError) Final() bool { return true }
 func Want(c topology.Cluster, have Existing, snap state.Snapshot) (plan.Wanted, error) {
 	w := plan.Wanted{Cluster: c}
 	var refused field.ErrorList
-	if m := bootstrapMap(c, have, snap); m != nil {
-		w.Objects = append(w.Objects, configMapObject(m, have))
+	founding := bootstrapMap(c, have, snap)
+	if founding != nil {
+		w.Objects = append(w.Objects, configMapObject(founding, have))
 	}
 	for _, g := range c.Groups {
-		group, errs, err := wantGroup(c, g, have, snap)
+		group, errs, err := wantGroup(c, g, have, snap, founding)
 		if err != nil {
 			return plan.Wanted{}, fmt.Errorf("render %s: %w", g.Kind.Title(), err)
 		}
 		refused = append(refused, errs...)
-		if g.Kind == topology.PD {
-			group.Founders = firstMembers(w.Objects)
-		}
 		w.Groups = append(w.Groups, group)
 	}
 	if len(refused) > 0 {
@@ -59,9 +57,11 @@ func Want(c topology.Cluster, have Existing, snap state.Snapshot) (plan.Wanted, 
 	return w, nil
 }
 
-func wantGroup(c topology.Cluster, g topology.Group, have Existing, snap state.Snapshot) (plan.Group, field.ErrorList, error) {
+func wantGroup(
+	c topology.Cluster, g topology.Group, have Existing, snap state.Snapshot, founding *corev1.ConfigMap,
+) (plan.Group, field.ErrorList, error) {
 	live := have.Sets[g.Kind]
-	comp, err := describe(c, g, have)
+	comp, err := descriptionOf(g.Kind).objects(c, g, have)
 	if err != nil {
 		return plan.Group{}, nil, err
 	}
@@ -85,6 +85,9 @@ func wantGroup(c topology.Cluster, g topology.Group, have Existing, snap state.S
 		Findings: append(comp.findings, config.findings...),
 		Set:      plan.Object{Kind: "StatefulSet", Name: set.Name, Drift: setDrift(live, set), Manifest: set},
 		Template: fingerprint(set.Spec.Template),
+	}
+	if comp.founding == byBootstrapMap {
+		wanted.Founders = firstMembers(founding)
 	}
 	if comp.kept == nil {
 		wanted.Set.Record = recordOf(g, set)

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -144,13 +143,11 @@ func initialCluster(c topology.Cluster, g topology.Group) string {
 }
 
 // firstMembers is how many are told to start a cluster that does not exist yet.
-func firstMembers(objects []plan.Object) int {
-	for _, o := range objects {
-		if m, ok := o.Manifest.(*corev1.ConfigMap); ok && m.Data[keyInitial] != "" && m.Data[keyClusterID] == "" {
-			return len(strings.Split(m.Data[keyInitial], ","))
-		}
+func firstMembers(m *corev1.ConfigMap) int {
+	if m == nil || m.Data[keyInitial] == "" || m.Data[keyClusterID] != "" {
+		return 0
 	}
-	return 0
+	return len(strings.Split(m.Data[keyInitial], ","))
 }
 
 // joinURLs are the members that a new one can ask to join. A listed member
