@@ -20,63 +20,75 @@ import (
 
 // database is what PD says, sorted by whose it is.
 type database struct {
-	state   state.PD
-	members map[int]state.Database
-	stores  map[int]state.Database
-	beats   map[int]time.Time // when PD last heard of a store, by PD's clock
-	starts  map[int]time.Time // when a store's process began, by its own host's clock
-	// dumb: PD says that it has no stores, but it had. It says so for a moment
-	// after its leader has changed, and to believe it would be to take every store
-	// for one that may go.
-	dumb   bool
-	labels map[int]map[string]string
-	gaps   []state.Gap // what PD refuses to tell
+	state  state.PD
+	listed map[topology.Kind]map[int]listed // by ordinal
+	// storesNotLoaded: PD says that it has no stores, but it had. It says so for a
+	// moment after its leader has changed, and to believe it would be to take every
+	// store for one that may go.
+	storesNotLoaded bool
+	gaps            []state.Gap // what PD refuses to tell
+}
+
+// listed is what PD lists of one member.
+type listed struct {
+	state.Database
+	heartbeat time.Time         // when PD last heard of a store, by PD's clock
+	start     time.Time         // when a store's process began, by its own host's clock
+	labels    map[string]string // of a store
+}
+
+// list notes what PD lists of a member.
+func (d database) list(k topology.Kind, ordinal int, m listed) {
+	if d.listed[k] == nil {
+		d.listed[k] = map[int]listed{}
+	}
+	d.listed[k][ordinal] = m
 }
 
 // ordinals is one more than the highest ordinal that PD knows.
 func (d database) ordinals(k topology.Kind) int {
-	known := d.members
-	if k == topology.TiKV {
-		known = d.stores
-	}
 	n := 0
-	for ordinal, m := range known {
-		if k == topology.PD || k == topology.TiKV && m.State != state.StoreTombstone {
+	for ordinal, m := range d.listed[k] {
+		if m.State != state.StoreTombstone {
 			n = max(n, ordinal+1)
 		}
 	}
 	return n
 }
 
-// member is the database half of a member of PD or TiKV.
-func (d database) member(k topology.Kind, ordinal int, pod *state.Pod, born time.Time) state.Database {
-	if k == topology.TiDB || !d.state.Known() {
-		return state.Database{}
+// member is what PD lists of a member of a component whose members it lists.
+func (d database) member(k topology.Kind, ordinal int, pod *state.Pod, born time.Time) listed {
+	data := k.Data()
+	if data == topology.None || !d.state.Known() || data == topology.Store && d.storesNotLoaded {
+		return listed{}
 	}
-	if k == topology.TiKV && d.dumb {
-		return state.Database{}
+	m, ok := d.listed[k][ordinal]
+	switch {
+	case !ok:
+		return listed{Database: state.Database{Presence: state.Absent}}
+	case data == topology.Store:
+		return m.ofProcess(pod, born)
 	}
-	if k == topology.PD {
-		if m, ok := d.members[ordinal]; ok {
-			return m
-		}
-		return state.Database{Presence: state.Absent}
-	}
-	s, ok := d.stores[ordinal]
+	return m
+}
+
+// ofProcess is what is listed of a store, as far as it is meant for the process that
+// runs in its pod now.
+func (s listed) ofProcess(pod *state.Pod, born time.Time) listed {
 	// A tombstone is that of the data which was buried. What has come to its
 	// address since, on a claim that was made after its last heartbeat, has yet
 	// to register; taken for dead it would be removed again and again.
-	if !ok || s.State == state.StoreTombstone && !born.Before(d.beats[ordinal]) {
-		return state.Database{Presence: state.Absent}
+	if s.State == state.StoreTombstone && !born.Before(s.heartbeat) {
+		return listed{Database: state.Database{Presence: state.Absent}}
 	}
 	// A store stays Up in PD for 20 s after it died. Only a heartbeat that is
 	// younger than the container proves that this process is the one meant. PD's
 	// clock and the kubelet's may differ.
-	if s.Healthy && pod != nil && !d.beats[ordinal].After(pod.Started.Add(clockSkew)) && !d.registered(ordinal, pod) {
+	if s.Healthy && pod != nil && !s.heartbeat.After(pod.Started.Add(clockSkew)) && !s.registeredBy(pod) {
 		s.Healthy, s.Problem = false, "PD has not heard of the store since it started"
 	}
 	if !s.Healthy {
-		s.Since = d.beats[ordinal]
+		s.Since = s.heartbeat
 	}
 	return s
 }
@@ -84,11 +96,11 @@ func (d database) member(k topology.Kind, ordinal int, pod *state.Pod, born time
 // clockSkew is more than the clocks of two hosts differ by that serve one database.
 const clockSkew = 5 * time.Minute
 
-// registered reports whether a store without regions was registered by the process
+// registeredBy reports whether a store without regions was registered by the process
 // that runs now. It has nothing to open, so it serves. Its own host wrote both
 // times, so they can be compared.
-func (d database) registered(ordinal int, pod *state.Pod) bool {
-	return d.stores[ordinal].Regions == 0 && !pod.Started.IsZero() && !d.starts[ordinal].Before(pod.Started)
+func (s listed) registeredBy(pod *state.Pod) bool {
+	return s.Regions == 0 && !pod.Started.IsZero() && !s.start.Before(pod.Started)
 }
 
 // answers of PD as they come.
@@ -188,15 +200,11 @@ func (a answers) sort(c topology.Cluster) database {
 			MaxStoreDown:   a.storeDown,
 			Placement:      a.placement,
 		},
-		gaps:    a.gaps,
-		members: map[int]state.Database{},
-		stores:  map[int]state.Database{},
-		beats:   map[int]time.Time{},
-		starts:  map[int]time.Time{},
-		labels:  map[int]map[string]string{},
+		gaps:   a.gaps,
+		listed: map[topology.Kind]map[int]listed{},
 	}
 	if c.Source != nil {
-		d.dumb = !d.state.Bootstrapped && c.Source.Status.TiKV.BootStrapped
+		d.storesNotLoaded = !d.state.Bootstrapped && c.Source.Status.TiKV.BootStrapped
 	}
 	if l := a.members.Leader; l != nil {
 		d.state.Leader = l.Name
@@ -250,7 +258,7 @@ func (a answers) sortMember(c topology.Cluster, d *database, m pd.Member) {
 	case !healthy:
 		out.Problem = "does not answer PD's health check"
 	}
-	d.members[n] = out
+	d.list(topology.PD, n, listed{Database: out})
 }
 
 func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
@@ -261,23 +269,38 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 			d.state.UpStores++
 		}
 	}
-	n, ok := owner(c, topology.TiKV, "tikv://"+s.Address)
+	k, n, ok := storeOwner(c, s)
 	if !ok {
 		return
 	}
 	// An address can have had several stores. The one that counts is the one
 	// that is no tombstone, and of those the newest.
-	last, had := d.stores[n]
+	last, had := d.listed[k][n]
 	lastLives, lives := had && last.State != state.StoreTombstone, s.State != pd.StoreTombstone
 	if lastLives && !lives || lastLives == lives && last.ID > s.ID {
 		return
 	}
-	d.stores[n] = state.Database{
-		Presence: state.Present, ID: s.ID, Healthy: up, State: state.StoreState(s.StateName),
-		Evicting: slices.Contains(a.evicting, s.ID),
-		Leaders:  s.LeaderCount, Regions: s.RegionCount, Version: s.Version,
+	d.list(k, n, listed{
+		Database: state.Database{
+			Presence: state.Present, ID: s.ID, Healthy: up, State: state.StoreState(s.StateName),
+			Evicting: slices.Contains(a.evicting, s.ID),
+			Leaders:  s.LeaderCount, Regions: s.RegionCount, Version: s.Version,
+		},
+		heartbeat: s.LastHeartbeat, start: s.StartTime, labels: s.Labels,
+	})
+}
+
+// storeOwner tells which of the cluster's own members a store belongs to.
+func storeOwner(c topology.Cluster, s *pd.Store) (topology.Kind, int, bool) {
+	for _, k := range topology.Kinds() {
+		if k.Data() != topology.Store {
+			continue
+		}
+		if n, ok := owner(c, k, "store://"+s.Address); ok {
+			return k, n, true
+		}
 	}
-	d.beats[n], d.starts[n], d.labels[n] = s.LastHeartbeat, s.StartTime, s.Labels
+	return "", 0, false
 }
 
 // owner tells which of the cluster's own members an address belongs to; one of

@@ -19,10 +19,11 @@ import (
 // TestOrdinals: what PD knows makes a component as large as it is. A tombstone does
 // not, and PD knows nothing of TiDB servers.
 func TestOrdinals(t *testing.T) {
-	d := database{
-		members: map[int]state.Database{0: {}, 6: {State: state.StoreTombstone}},
-		stores:  map[int]state.Database{1: {State: state.StoreUp}, 3: {State: state.StoreOffline}, 4: {State: state.StoreTombstone}},
-	}
+	inState := func(s state.StoreState) listed { return listed{Database: state.Database{State: s}} }
+	d := database{listed: map[topology.Kind]map[int]listed{
+		topology.PD:   {0: {}, 6: {}},
+		topology.TiKV: {1: inState(state.StoreUp), 3: inState(state.StoreOffline), 4: inState(state.StoreTombstone)},
+	}}
 	for k, want := range map[topology.Kind]int{topology.PD: 7, topology.TiKV: 4, topology.TiDB: 0} {
 		if got := d.ordinals(k); got != want {
 			t.Errorf("%s: %d, want %d", k, got, want)
@@ -40,13 +41,12 @@ func TestMembersOf(t *testing.T) {
 	unproven.Healthy, unproven.Problem, unproven.Since = false, "PD has not heard of the store since it started", noon
 	silent := down
 	silent.Since = noon
-	d := database{
-		members: map[int]state.Database{0: member},
-		stores:  map[int]state.Database{0: up, 1: down},
-		beats:   map[int]time.Time{0: noon, 1: noon},
-	}
-	dumb := d
-	dumb.dumb = true
+	d := database{listed: map[topology.Kind]map[int]listed{
+		topology.PD:   {0: {Database: member}},
+		topology.TiKV: {0: {Database: up, heartbeat: noon}, 1: {Database: down, heartbeat: noon}},
+	}}
+	unloaded := d
+	unloaded.storesNotLoaded = true
 	absent := state.Database{Presence: state.Absent}
 	for name, c := range map[string]struct {
 		d       database
@@ -57,22 +57,22 @@ func TestMembersOf(t *testing.T) {
 	}{
 		"a member":                         {d, topology.PD, 0, pod, member},
 		"no member":                        {d, topology.PD, 1, pod, absent},
-		"a member, and PD has no stores":   {dumb, topology.PD, 0, pod, member},
+		"a member, and PD has no stores":   {unloaded, topology.PD, 0, pod, member},
 		"a store of a process before":      {d, topology.TiKV, 0, pod, unproven},
 		"a store without a pod":            {d, topology.TiKV, 0, nil, up},
 		"a pod that has never run":         {d, topology.TiKV, 0, &state.Pod{}, up},
 		"a store that is down":             {d, topology.TiKV, 1, nil, silent},
 		"a store that is down, with a pod": {d, topology.TiKV, 1, pod, silent},
 		"no store":                         {d, topology.TiKV, 2, pod, absent},
-		"a store, and PD has no stores":    {dumb, topology.TiKV, 0, pod, state.Database{}},
+		"a store, and PD has no stores":    {unloaded, topology.TiKV, 0, pod, state.Database{}},
 		"of a server PD knows nothing":     {d, topology.TiDB, 0, pod, state.Database{}},
-		"nor that it is absent":            {dumb, topology.TiDB, 5, nil, state.Database{}},
-		"without PD a member is unknown":   {database{state: state.PD{Problem: "no"}, members: d.members}, topology.PD, 0, pod, state.Database{}},
+		"nor that it is absent":            {unloaded, topology.TiDB, 5, nil, state.Database{}},
+		"without PD a member is unknown":   {database{state: state.PD{Problem: "no"}, listed: d.listed}, topology.PD, 0, pod, state.Database{}},
 		"and one that PD would not know":   {database{state: state.PD{Problem: "no"}}, topology.PD, 0, pod, state.Database{}},
-		"a store without PD":               {database{state: state.PD{Problem: "no"}, stores: d.stores}, topology.TiKV, 0, pod, state.Database{}},
+		"a store without PD":               {database{state: state.PD{Problem: "no"}, listed: d.listed}, topology.TiKV, 0, pod, state.Database{}},
 		"a store that PD would not know ":  {database{state: state.PD{Problem: "no"}}, topology.TiKV, 0, pod, state.Database{}},
 	} {
-		if got := c.d.member(c.kind, c.ordinal, c.pod, time.Time{}); got != c.want {
+		if got := c.d.member(c.kind, c.ordinal, c.pod, time.Time{}).Database; got != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 	}
@@ -93,8 +93,8 @@ func TestRegistered(t *testing.T) {
 		"with regions":     {1, noon, noon.Add(time.Second), false},
 		"not started":      {0, time.Time{}, noon, false},
 	} {
-		d := database{stores: map[int]state.Database{0: {Regions: c.regions}}, starts: map[int]time.Time{0: c.start}}
-		if got := d.registered(0, &state.Pod{Started: c.started}); got != c.want {
+		s := listed{Database: state.Database{Regions: c.regions}, start: c.start}
+		if got := s.registeredBy(&state.Pod{Started: c.started}); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
@@ -131,26 +131,30 @@ func TestSort(t *testing.T) {
 			LocationLabels: []string{"zone"}, Placement: state.Placement{Unread: "why"}, MaxStoreDown: time.Hour,
 			SchedulersUnknown: true, Bootstrapped: true,
 		},
-		members: map[int]state.Database{
-			0: {Presence: state.Present, ID: 1, Name: "basic-pd-0", Healthy: true, Leader: true, Version: "v8"},
-			1: {Presence: state.Present, ID: 2, Name: "basic-pd-1", Version: "v8", Problem: "does not answer PD's health check"},
-			2: {Presence: state.Present, ID: 3, Unstarted: true, Problem: "added to PD but has not started"},
+		listed: map[topology.Kind]map[int]listed{
+			topology.PD: {
+				0: {Database: state.Database{Presence: state.Present, ID: 1, Name: "basic-pd-0", Healthy: true, Leader: true, Version: "v8"}},
+				1: {Database: state.Database{Presence: state.Present, ID: 2, Name: "basic-pd-1", Version: "v8", Problem: "does not answer PD's health check"}},
+				2: {Database: state.Database{Presence: state.Present, ID: 3, Unstarted: true, Problem: "added to PD but has not started"}},
+			},
+			topology.TiKV: {0: {
+				Database: state.Database{Presence: state.Present, ID: 5, Healthy: true, State: state.StoreUp,
+					Evicting: true, Leaders: 3, Regions: 9, Version: "8"},
+				heartbeat: noon, start: noon.Add(-time.Hour), labels: map[string]string{"zone": "a"},
+			}},
 		},
-		stores: map[int]state.Database{0: {Presence: state.Present, ID: 5, Healthy: true, State: state.StoreUp,
-			Evicting: true, Leaders: 3, Regions: 9, Version: "8"}},
-		beats: map[int]time.Time{0: noon}, starts: map[int]time.Time{0: noon.Add(-time.Hour)},
-		labels: map[int]map[string]string{0: {"zone": "a"}}, gaps: []state.Gap{{What: "rules"}},
+		gaps: []state.Gap{{What: "rules"}},
 	}
 	if got := a.sort(basic); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	a.members = &pd.Members{ClusterID: 77, Members: []pd.Member{joining}}
-	if got := a.sort(basic); got.state.Leader != "" || got.members[2].Leader {
+	if got := a.sort(basic); got.state.Leader != "" || got.listed[topology.PD][2].Leader {
 		t.Errorf("without a leader: %+v", got)
 	}
 	joining.ClientURLs = second.ClientURLs
 	a.members = &pd.Members{Members: []pd.Member{joining}}
-	if got := a.sort(basic).members[2]; got.Unstarted || got.Problem != "does not answer PD's health check" {
+	if got := a.sort(basic).listed[topology.PD][2]; got.Unstarted || got.Problem != "does not answer PD's health check" {
 		t.Errorf("without a name, but started: %+v", got)
 	}
 }
@@ -160,19 +164,19 @@ func TestSort(t *testing.T) {
 func TestNoStores(t *testing.T) {
 	a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}}
 	c := basic
-	if d := a.sort(c); d.dumb || d.state.Bootstrapped {
+	if d := a.sort(c); d.storesNotLoaded || d.state.Bootstrapped {
 		t.Errorf("without a status: %+v", d)
 	}
 	c.Source = &v1alpha1.TidbCluster{}
-	if d := a.sort(c); d.dumb || d.state.Bootstrapped {
+	if d := a.sort(c); d.storesNotLoaded || d.state.Bootstrapped {
 		t.Errorf("a new cluster: %+v", d)
 	}
 	c.Source.Status.TiKV.BootStrapped = true
-	if d := a.sort(c); !d.dumb || d.state.Bootstrapped {
+	if d := a.sort(c); !d.storesNotLoaded || d.state.Bootstrapped {
 		t.Errorf("it had stores: %+v", d)
 	}
 	a.stores = []pd.Store{{ID: 1, StateName: "Up"}}
-	if d := a.sort(c); d.dumb || !d.state.Bootstrapped {
+	if d := a.sort(c); d.storesNotLoaded || !d.state.Bootstrapped {
 		t.Errorf("it has one: %+v", d)
 	}
 }
@@ -194,8 +198,8 @@ func TestStoresOfOneAddress(t *testing.T) {
 	} {
 		for _, stores := range [][]pd.Store{{c.a, c.b}, {c.b, c.a}} {
 			d := sorted(stores...)
-			if got := d.stores[0].ID; got != c.want || !d.beats[0].Equal(noon.Add(time.Duration(c.want))) {
-				t.Errorf("%s: store %d of %s", name, got, d.beats[0])
+			if got := d.listed[topology.TiKV][0]; got.ID != c.want || !got.heartbeat.Equal(noon.Add(time.Duration(c.want))) {
+				t.Errorf("%s: store %d of %s", name, got.ID, got.heartbeat)
 			}
 		}
 	}

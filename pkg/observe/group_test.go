@@ -75,11 +75,13 @@ func TestSinceWhen(t *testing.T) {
 func TestMembersAreAsked(t *testing.T) {
 	c := basic
 	c.Source = &v1alpha1.TidbCluster{}
-	silent := database{
-		members: map[int]state.Database{0: {Presence: state.Present}},
-		stores:  map[int]state.Database{0: {Presence: state.Present, State: state.StoreDown}, 3: {State: state.StoreUp}},
-		labels:  map[int]map[string]string{0: {"zone": "a"}, 1: {"zone": "b"}},
-	}
+	silent := database{listed: map[topology.Kind]map[int]listed{
+		topology.PD: {0: {Database: state.Database{Presence: state.Present}}},
+		topology.TiKV: {
+			0: {Database: state.Database{Presence: state.Present, State: state.StoreDown}, labels: map[string]string{"zone": "a"}},
+			3: {Database: state.Database{State: state.StoreUp}},
+		},
+	}}
 	for k, size := range map[topology.Kind]int{topology.PD: 1, topology.TiKV: 4, topology.TiDB: 1} {
 		o := through(fails(refused))
 		o.history = newHistory()
@@ -137,7 +139,7 @@ func TestRecall(t *testing.T) {
 	} {
 		// One before it that nothing is to be recalled of.
 		members := []state.Member{member(topology.TiDB, "x", func(d *state.Database) { d.Healthy = true }), tt.m}
-		recall(status, members)
+		readerOf(tt.m.Kind).recall(status, members)
 		if got := members[1].Database.Since; !got.Equal(tt.want) {
 			t.Errorf("%s: %s", name, got)
 		}

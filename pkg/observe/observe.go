@@ -175,21 +175,13 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 			m.Pod.Config = written.In(*m.Pod)
 		}
 		m.Gone = since(o.history.gone, m.Name, m.Pod == nil && n < g.Set.Replicas, o.now())
-		m.Database = base.member(k, n, m.Pod, seen.born[k][n])
-		if k == topology.TiKV && m.Database.Presence == state.Present {
-			m.StoreLabels = base.labels[n]
-		}
+		known := base.member(k, n, m.Pod, seen.born[k][n])
+		m.Database, m.StoreLabels = known.Database, known.labels
 		g.Members = append(g.Members, m)
 	}
-	switch k {
-	case topology.PD:
-		o.askMembers(ctx, c, g.Members)
-	case topology.TiKV:
-		o.askStores(ctx, c, g.Members)
-	case topology.TiDB:
-		o.askServers(ctx, c, g.Members)
-	}
-	recall(c.Source.Status, g.Members)
+	reader := readerOf(k)
+	reader.ask(o, ctx, c, g.Members)
+	reader.recall(c.Source.Status, g.Members)
 	for i := range g.Members {
 		m := &g.Members[i]
 		m.NotServing = since(o.history.notServing, m.Name, !m.Up(), o.now())

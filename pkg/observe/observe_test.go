@@ -117,7 +117,7 @@ func TestFirstMemberThatIsLate(t *testing.T) {
 	first := pd.Member{ID: 7, Name: "basic-pd-0", PeerURLs: []string{"http://basic-pd-0.basic-pd-peer.db.svc:2380"}}
 	has := func(m pd.Member) state.Database {
 		return answers{members: &pd.Members{Members: []pd.Member{m}}, replication: &pd.ReplicationConfig{}}.sort(basic).
-			member(topology.PD, 0, nil, time.Time{})
+			member(topology.PD, 0, nil, time.Time{}).Database
 	}
 	if got := has(first); !got.Unstarted || got.Name != "basic-pd-0" || !strings.Contains(got.Problem, "has not started yet") {
 		t.Errorf("late: %+v", got)

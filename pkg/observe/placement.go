@@ -71,23 +71,23 @@ func (o *Observer) placement(ctx context.Context, client pd.Client, c topology.C
 // removes reports whether a store of the cluster is to leave PD, or is leaving: it is
 // beyond what is wanted, is Offline, was given up with its data, or loses its claims.
 func (a answers) removes(c topology.Cluster, seen objects) bool {
-	want, ok := c.Group(topology.TiKV)
-	if !ok {
-		return false
-	}
-	for _, f := range want.Failures {
-		if f.Discarded && !f.Deleted {
+	for _, g := range c.Groups {
+		if g.Kind.Data() != topology.Store {
+			continue
+		}
+		if slices.ContainsFunc(g.Failures, func(f topology.Failure) bool { return f.Discarded && !f.Deleted }) {
 			return true
 		}
-	}
-	for _, claims := range seen.claims[topology.TiKV] {
-		if slices.ContainsFunc(claims, func(c state.Claim) bool { return c.Terminating }) {
-			return true
+		for _, claims := range seen.claims[g.Kind] {
+			if slices.ContainsFunc(claims, func(c state.Claim) bool { return c.Terminating }) {
+				return true
+			}
 		}
 	}
 	return slices.ContainsFunc(a.stores, func(s pd.Store) bool {
-		n, ours := owner(c, topology.TiKV, "tikv://"+s.Address)
-		return ours && (s.State == pd.StoreOffline || s.State == pd.StoreUp && n >= want.Size())
+		k, n, ours := storeOwner(c, &s)
+		want, wanted := c.Group(k)
+		return ours && wanted && (s.State == pd.StoreOffline || s.State == pd.StoreUp && n >= want.Size())
 	})
 }
 

@@ -183,10 +183,10 @@ func TestProcessesAreToldApart(t *testing.T) {
 		"it has registered, and has regions to open":    {-time.Second, 0, 9, false},
 		"the old process had registered with nothing":   {-time.Second, -time.Hour, 0, false},
 	} {
-		d := database{
-			stores: map[int]state.Database{0: {Presence: state.Present, State: state.StoreUp, Healthy: true, Regions: c.regions}},
-			beats:  map[int]time.Time{0: noon.Add(c.beat)}, starts: map[int]time.Time{0: noon.Add(c.start)},
-		}
+		d := database{listed: map[topology.Kind]map[int]listed{topology.TiKV: {0: {
+			Database:  state.Database{Presence: state.Present, State: state.StoreUp, Healthy: true, Regions: c.regions},
+			heartbeat: noon.Add(c.beat), start: noon.Add(c.start),
+		}}}}
 		if got := d.member(topology.TiKV, 0, pod, time.Time{}); got.Healthy != c.want {
 			t.Errorf("%s: %+v", name, got)
 		}
