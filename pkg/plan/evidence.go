@@ -33,7 +33,7 @@ type evidence struct {
 
 // reported is the evidence there is, whether or not PD can know it yet. Members that
 // PD does not know (topology.None) have their own port instead of PD's word.
-func (sc Scope) reported(p Profile, m state.Member) evidence {
+func (sc Scope) reported(m state.Member) evidence {
 	if m.Database.Healthy || m.Database.Answer == state.Answered {
 		return evidence{}
 	}
@@ -41,7 +41,7 @@ func (sc Scope) reported(p Profile, m state.Member) evidence {
 	if sc.loops(m) { // it is Ready now and then, never for long
 		since[0] = sc.loopingSince(m.Pod)
 	}
-	if p.Kind.Data() != topology.None && m.Database.Presence != state.Unknown {
+	if m.Kind.Data() != topology.None && m.Database.Presence != state.Unknown {
 		at := m.Database.Since
 		if at.IsZero() {
 			at = m.ReportedDown
@@ -127,7 +127,7 @@ func (sc Scope) free(p Profile, m state.Member) bool {
 	if Stopped(m) || p.Kind.Data() == topology.Raft && sc.All.PD.Leaderless || sc.neverJoined(p, m) {
 		return true
 	}
-	since := sc.reported(p, m)
+	since := sc.reported(m)
 	switch at := sc.All.At; {
 	case since.both.IsZero(), at.Before(sc.storesHeard(m)), at.Sub(since.both) < settling:
 		return false
@@ -142,7 +142,7 @@ func (sc Scope) free(p Profile, m state.Member) bool {
 // a while, or its container does not run either. PD's word alone is wrong now and then:
 // its health check misses a member, and a heartbeat is late.
 func (sc Scope) SurelyDown(m state.Member) bool {
-	both := sc.reported(Profile{Kind: m.Kind}, m).both
+	both := sc.reported(m).both
 	return !both.IsZero() && !sc.All.At.Before(sc.storesHeard(m)) && (Stopped(m) || sc.All.At.Sub(both) >= settling)
 }
 

@@ -92,7 +92,7 @@ func (sc Scope) letGo(p Profile, f topology.Failure, m state.Member) verdict {
 	}
 	if v := sc.pursue(p.Failover.LetGo, m); !v.idle() {
 		if p.Kind.Data() == topology.Raft && m.Database.Presence == state.Present && !sc.SurelyDown(m) {
-			return wait(sc.doubted(p, m))
+			return wait(sc.doubted(m))
 		}
 		return v
 	}
@@ -107,8 +107,8 @@ func (sc Scope) letGo(p Profile, f topology.Failure, m state.Member) verdict {
 }
 
 // doubted is the gate of a voter that is to be removed from PD and may have come back.
-func (sc Scope) doubted(p Profile, m state.Member) Gate {
-	since := sc.reported(p, m).both
+func (sc Scope) doubted(m state.Member) Gate {
+	since := sc.reported(m).both
 	if since.IsZero() {
 		g := serving(sc, m)
 		g.Observed += "; not removed from PD: only one of Kubernetes and the database says that it is down"
@@ -153,7 +153,7 @@ func (sc Scope) giveUp(p Profile) verdict {
 		case sc.discards(p, c, m):
 			v.steps = append(v.steps, sc.record(m, true))
 		case sc.mayDiscard(p, c, m):
-			v.gates = append(v.gates, sc.keptYet(p, m))
+			v.gates = append(v.gates, sc.keptYet(m))
 		case c.Record != nil:
 		case c.Spared != "":
 			if policy.Now {
@@ -221,8 +221,8 @@ func (sc Scope) mayDiscard(p Profile, c Casualty, m state.Member) bool {
 // keptYet is the gate of data that the user gives up, while there is too little evidence
 // that its member does not serve. Without it a run that was asked for just this would
 // end as if it were done.
-func (sc Scope) keptYet(p Profile, m state.Member) Gate {
-	since := sc.reported(p, m).both
+func (sc Scope) keptYet(m state.Member) Gate {
+	since := sc.reported(m).both
 	if since.IsZero() {
 		g := serving(sc, m)
 		g.Observed += "; its data is kept: only one of Kubernetes and the database says that it is down"
@@ -304,7 +304,7 @@ func (sc Scope) casualty(p Profile, m state.Member) (Casualty, bool) {
 		c.Record = &f
 		return c, true
 	}
-	c.Since = sc.reported(p, m).both
+	c.Since = sc.reported(m).both
 	if p.Kind.Data() == topology.None {
 		c.Since = sc.unreadySince(m) // to add a server takes nothing from anybody
 	}
