@@ -2,6 +2,7 @@ package component
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
@@ -26,7 +27,7 @@ func TiKV() plan.Profile {
 		},
 		BeforeRenew:   []plan.Hook{evictionEnded, plan.LeftoverMarked},
 		BeforeSuspend: []plan.Hook{buriedMarked, claimsKept, removalsSettled, evictionsEnded},
-		Abandoned:     takenOffline,
+		Abandoned:     &offlineByOthers,
 		Failover: &plan.Failover{
 			Period: func(sc plan.Scope) time.Duration { return sc.All.PD.MaxStoreDown + failoverPeriod },
 			Spare:  spareStore,
@@ -156,16 +157,28 @@ var storeTombstone = plan.Hook{
 	Observed: func(_ plan.Scope, m state.Member) string {
 		return fmt.Sprintf("%d regions left", m.Database.Regions)
 	},
-	Left: func(_ plan.Scope, m state.Member) plan.Quantity {
-		return plan.Quantity{Number: int64(m.Database.Regions), Unit: plan.Regions}
-	},
+	Left:     regionsToMove,
 	Since:    leavingSince,
 	Patience: plan.Moving,
 	Stuck:    nowhereToGo,
-	Help:     func(sc plan.Scope, m state.Member) remedy.Remedy { return append(rulesHelp(sc, m), callOff) },
+	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
+		return slices.Concat(rulesHelp(sc, m), remedy.Remedy{callOff}, findRoom(sc, m))
+	},
+}
+
+func regionsToMove(_ plan.Scope, m state.Member) plan.Quantity {
+	return plan.Quantity{Number: int64(m.Database.Regions), Unit: plan.Regions}
 }
 
 var callOff = remedy.Say("to call it off, scale TiKV out again: the store is brought back up with what it has")
+
+// findRoom is how to see what keeps regions on a store for long.
+func findRoom(sc plan.Scope, m state.Member) remedy.Remedy {
+	if since := leavingSince(sc, m); since.IsZero() || sc.All.At.Sub(since) < plan.Moving {
+		return nil
+	}
+	return remedy.Remedy{remedy.Run("if their number stays as it is, see whether full disks or labels of the other stores leave them no place", sc.PDCtl("store"))}
+}
 
 // leavingSince is when we took the store offline. When somebody else did, nothing
 // tells since when, so that it is since this process knows.
@@ -176,18 +189,16 @@ func leavingSince(sc plan.Scope, m state.Member) time.Time {
 	return m.NotServing
 }
 
-// nowhereToGo says why regions do not leave a store. PD tells of no progress, so
-// that of a removal that takes long is only said what is worth a look.
+// nowhereToGo says why regions cannot leave a store. That it takes long is no reason:
+// as long as there are fewer of them all the time, waiting helps (plan.Waits).
 func nowhereToGo(sc plan.Scope, m state.Member) string {
-	pd, since := sc.All.PD, leavingSince(sc, m)
+	pd := sc.All.PD
 	s, short := shortage(sc, m)
 	switch {
 	case pd.UpStores < pd.MaxReplicas:
 		return fmt.Sprintf("no place for them, since only %d stores are up for max-replicas %d", pd.UpStores, pd.MaxReplicas)
 	case short:
 		return "no place for them: " + s.String()
-	case !since.IsZero() && sc.All.At.Sub(since) >= plan.Moving:
-		return fmt.Sprintf("this takes more than %s; see whether full disks, placement rules or labels leave them no place", plan.Moving)
 	}
 	return ""
 }

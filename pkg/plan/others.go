@@ -55,12 +55,12 @@ func (sc Scope) leftAlone(p Profile, v verdict) verdict {
 		if !ok || g.Reason != MemberServing || !sc.Kept(m) || sc.gaveUp(p, m) {
 			continue
 		}
-		switch observed, help, stuck := p.Abandoned(sc, m); {
-		case observed == "":
+		switch leaving, open := sc.try(*p.Abandoned, m); {
+		case open:
 		case m.Pod == nil || !m.Pod.Ready || m.Pod.Terminating:
-			g.Observed += "; " + observed // what ails the pod comes first
+			g.Observed += "; " + leaving.gates[0].Observed // what ails the pod comes first
 		default:
-			g.Observed, g.Remedy, g.Blocked, g.Source, g.patience = observed, help, stuck, FromDatabase, Moving
+			*g = leaving.gates[0]
 		}
 	}
 	return v

@@ -38,11 +38,10 @@ type Profile struct {
 	// BeforeSuspend must hold of each member before the StatefulSet is deleted
 	// with all of its pods: what only PD can undo is undone while it runs.
 	BeforeSuspend []Hook
-	// Abandoned says of a wanted member that somebody else is removing from the
-	// database what becomes of it and what a person can do; "" for any other one. It
-	// does not count as one that serves, and it is left alone. Stuck: that does not
-	// end by itself.
-	Abandoned func(Scope, state.Member) (observed string, help remedy.Remedy, stuck bool)
+	// Abandoned is not reached of a wanted member that somebody else is removing from
+	// the database. It does not count as one that serves, and it is left alone. The
+	// hook says what becomes of it and what a person can do; nil where nobody can.
+	Abandoned *Hook
 	// Failover is how members that are lost are replaced; nil when they are not.
 	Failover *Failover
 }

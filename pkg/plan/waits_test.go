@@ -59,6 +59,7 @@ func TestEveryGateEnds(t *testing.T) {
 		"PD does not end evictions":             {suspended, 10, "health"},
 		"PD does not tell its rules":            {silent, 10, "placement-rules show"},
 		"regions do not leave":                  {removing(), 60, "to call it off"},
+		"regions do not leave what others took": {offline(), 60, "store cancel-delete 4"},
 	} {
 		minute, p := waitFor(c.cluster, 200, func(int) {})
 		var help []string
@@ -77,18 +78,22 @@ func removing() *plantest.Cluster {
 	return c
 }
 
+// offline has a store that somebody else took offline.
+func offline() *plantest.Cluster { return plantest.New(3, 4, 1).Offline("t-tikv-3") }
+
 // TestProgressIsNoStandstill: each value that is new begins the time anew, and one that
 // comes back does not.
 func TestProgressIsNoStandstill(t *testing.T) {
-	c := removing()
-	if minute, _ := waitFor(c, 300, func(minute int) {
-		if minute%50 == 0 {
-			c.Member("t-tikv-3").Database.Regions = 1000 - minute
+	for _, c := range []*plantest.Cluster{removing(), offline()} {
+		if minute, p := waitFor(c, 300, func(minute int) {
+			if minute%50 == 0 {
+				c.Member("t-tikv-3").Database.Regions = 1000 - minute
+			}
+		}); minute >= 0 {
+			t.Errorf("blocked after %d minutes, though regions leave: %s", minute, plantest.Text(p))
 		}
-	}); minute >= 0 {
-		t.Errorf("blocked after %d minutes, though regions leave", minute)
 	}
-	c = plantest.New(2, 3, 1).Roll(pd)
+	c := plantest.New(2, 3, 1).Roll(pd)
 	c.Seen.PD.Members = 7
 	if minute, _ := waitFor(c, 30, func(minute int) { c.Seen.PD.Healthy = 3 + minute%2 }); minute != 11 {
 		t.Errorf("a value that comes and goes: %d", minute)
@@ -102,9 +107,10 @@ func TestProgressIsNoStandstill(t *testing.T) {
 // TestRegionsThatSplitAreNoProgress: regions that cannot leave are split, so their number
 // is new each time, and grows.
 func TestRegionsThatSplitAreNoProgress(t *testing.T) {
-	c := removing()
-	if minute, _ := waitFor(c, 200, func(minute int) { c.Member("t-tikv-3").Database.Regions = 1000 + minute }); minute != 60 {
-		t.Errorf("blocked after %d minutes", minute)
+	for _, c := range []*plantest.Cluster{removing(), offline()} {
+		if minute, p := waitFor(c, 200, func(minute int) { c.Member("t-tikv-3").Database.Regions = 1000 + minute }); minute != 60 {
+			t.Errorf("blocked after %d minutes: %s", minute, plantest.Text(p))
+		}
 	}
 }
 
