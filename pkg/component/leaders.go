@@ -25,18 +25,19 @@ const (
 // leaders to lose. One that PD does not hear from may have all of them.
 var leadersEvicted = plan.Hook{
 	Reason: plan.LeadersEvicted, Want: "region leaders evicted",
-	Refuse:    leadersStranded,
-	Help:      strandedHelp,
+	Refuse: leadersStranded,
+	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
+		if leadersStranded(sc, m) != "" {
+			return remedy.Remedy{remedy.Run("see the schedulers", sc.PDCtl("scheduler config evict-leader-scheduler"))}
+		}
+		return stayingHelp(sc, "restart the store with them")
+	},
 	Done:      func(_ plan.Scope, m state.Member) bool { return plan.Stopped(m) || leaving(m) || drained(m) },
 	Skip:      leadersBound,
 	Schedules: true,
 	Step:      evict, Observed: leadersObserved, Left: leadersToMove, Since: evictingSince,
 	Timeout: func(sc plan.Scope) time.Duration { return evictTimeout(sc, sc.Want.EvictTimeout) },
 	Lapse:   onEvictTimeout,
-	Remedy: remedy.Remedy{
-		remedy.Say("see where leaders cannot go: every region needs a replica on another store that is up"),
-		remedy.Say("restart the store with them: run the same command with --on-evict-timeout=proceed"),
-	},
 }
 
 // leadersLeft is the same before a removal, but less patient, and where leaders
@@ -50,7 +51,17 @@ var leadersLeft = plan.Hook{
 	Schedules: true, Step: evict, Observed: leadersObserved, Left: leadersToMove, Since: evictingSince,
 	Timeout: func(sc plan.Scope) time.Duration { return evictTimeout(sc, removeEvictTimeout) },
 	Lapse:   onEvictTimeout,
-	Remedy:  leadersEvicted.Remedy,
+	Help: func(sc plan.Scope, _ state.Member) remedy.Remedy {
+		return stayingHelp(sc, "take the store offline with them")
+	},
+}
+
+// stayingHelp is what a person can do about leaders that do not leave a store.
+func stayingHelp(sc plan.Scope, with string) remedy.Remedy {
+	return remedy.Remedy{
+		remedy.Say("see where leaders cannot go: every region needs a replica on another store that is up"),
+		remedy.Run(with, sc.Cluster.Plugin("sync", "--on-evict-timeout=proceed")),
+	}
 }
 
 func evictTimeout(sc plan.Scope, usual time.Duration) time.Duration {
@@ -83,14 +94,6 @@ func leadersStranded(sc plan.Scope, m state.Member) string {
 		return ""
 	}
 	return "all other stores have evict-leader schedulers"
-}
-
-// strandedHelp is how to see who keeps leaders away from all other stores.
-func strandedHelp(sc plan.Scope, m state.Member) remedy.Remedy {
-	if leadersStranded(sc, m) == "" {
-		return nil
-	}
-	return remedy.Remedy{remedy.Run("see the schedulers", sc.PDCtl("scheduler config evict-leader-scheduler"))}
 }
 
 // leadersBound: leaders have to stay where they are because there is no second

@@ -162,7 +162,7 @@ func (sc Scope) pursue(hooks []Hook, m state.Member) verdict {
 
 func (sc Scope) try(h Hook, m state.Member) (v verdict, open bool) {
 	g := Gate{
-		Component: m.Kind, Member: m.Name, Reason: h.Reason, Want: h.Want, Remedy: h.Remedy, Source: FromDatabase, patience: h.Patience,
+		Component: m.Kind, Member: m.Name, Reason: h.Reason, Want: h.Want, Source: FromDatabase, patience: h.Patience,
 	}
 	if h.Refuse != nil {
 		if g.Observed = h.Refuse(sc, m); g.Observed != "" {
@@ -183,16 +183,14 @@ func (sc Scope) try(h Hook, m state.Member) (v verdict, open bool) {
 		return verdict{gates: []Gate{wait}}, false
 	}
 	h.read(sc, m, &g)
+	g.Remedy = sc.help(h, m)
 	if over, v := sc.lapsed(h, &g); over {
 		return v, !g.Blocked
 	}
 	if h.Stuck != nil {
 		if why := h.Stuck(sc, m); why != "" {
-			g.Observed, g.held, g.Remedy = g.Observed+": "+why, true, sc.help(h, m)
+			g.Observed, g.held = g.Observed+": "+why, true
 		}
-	}
-	if g.Remedy == nil {
-		g.Remedy = sc.help(h, m)
 	}
 	return verdict{gates: []Gate{g}, steps: h.step(sc, m)}, false
 }
