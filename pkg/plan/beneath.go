@@ -29,12 +29,13 @@ func (sc Scope) beneath(h hold, v verdict) verdict {
 // wayOut is what a person can do about such a member. A StatefulSet that is made
 // again, around the pods that are there, makes each missing pod with the new template.
 func (sc Scope) wayOut(m, next state.Member) remedy.Remedy {
-	has, then := "it has", "run this again until the StatefulSet is there, then delete the pod of "+m.Name
-	if m.Pod == nil {
-		has, then = "Kubernetes makes its pod with", "run this again"
+	has, what := "Kubernetes makes its pod with", "the StatefulSet without its pods"
+	commands := []remedy.Command{sc.Cluster.Kubectl("delete", "statefulset", sc.Cluster.SetName(m.Kind), "--cascade=orphan")}
+	if m.Pod != nil {
+		has, what = "it has", what+", then its pod"
+		commands = append(commands, sc.Cluster.Kubectl("delete", "pod", m.Name))
 	}
 	return remedy.Remedy{remedy.Run(fmt.Sprintf("%s the old pod template, and the new one reaches it only after %s, "+
-		"which stays up as long as a peer is down; if the new template is what it needs, delete the StatefulSet without "+
-		"its pods and then %s", has, next.Name, then),
-		sc.Cluster.Kubectl("delete", "statefulset", sc.Cluster.SetName(m.Kind), "--cascade=orphan"))}
+		"which stays up as long as a peer is down; if the new template is what it needs, delete %s, and go on", has, next.Name, what),
+		append(commands, sc.Cluster.Plugin("sync"))...)}
 }

@@ -88,6 +88,12 @@ func TestDeafBelowOthers(t *testing.T) {
 		if err != nil || p.Outcome != plan.Blocked || !strings.Contains(p.Gates[0].Remedy.Line(""), "--cascade=orphan") {
 			t.Fatalf("%s, %v\n%s", gates(p), err, w.Transcript())
 		}
+		w.orphan(k) // what the remedy says, one command after the other
+		w.remove(w.pods[k][1])
+		w.Settle(time.Hour)
+		if p := w.pods[k][1]; p == nil || p.revision != "v2" || p.flaw == deaf {
+			t.Errorf("the way out leads nowhere:\n%s", w.Transcript())
+		}
 		fine(t, w)
 	}
 }
