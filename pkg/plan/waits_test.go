@@ -168,6 +168,10 @@ func TestStandDown(t *testing.T) {
 	failing.Wanted.Policy.Eviction = plan.Eviction{OnTimeout: plan.Fail, Timeout: time.Second}
 	silent := next().Down(time.Hour, "t-tikv-0")
 	silent.Seen.PD.Leader = ""
+	needed := plantest.New(3, 4, 2).Evicting("t-tikv-3", time.Minute, 0)
+	needed.Want(tikv).Replicas, needed.Seen.PD.MaxReplicas = 3, 4
+	leaving := removing().Evicting("t-tikv-3", time.Minute, 0).Down(time.Hour, "t-pd-0")
+	leaving.Seen.PD.UpStores = 2
 	for name, c := range map[string]struct {
 		cluster *plantest.Cluster
 		want    bool
@@ -177,6 +181,8 @@ func TestStandDown(t *testing.T) {
 		"PD comes first, and does not come": {pdDown, true},
 		"its own leaders do not leave":      {failing, false},
 		"PD cannot be asked":                {silent, false},
+		"it cannot be removed":              {needed, true},
+		"its regions do not leave":          {leaving, false},
 	} {
 		text := c.cluster.Text()
 		if got := strings.Contains(text, "allow region leaders on t-tikv-3"); got != c.want {
