@@ -135,6 +135,13 @@ func TestRenew(t *testing.T) {
 			c.Set(tikv, func(s *state.Set) { s.Ordered = true })
 			c.Member("t-tikv-3").Pod, c.Member("t-tikv-1").Pod.Since = nil, plantest.Now.Add(-time.Hour)
 		})},
+		{Name: "the same, which has crashed often, and serves as PD says", Cluster: with(dataBeingDeleted("t-tikv-1", up), func(c *plantest.Cluster) {
+			crashed(c, "t-tikv-1", 4, time.Hour, time.Minute, time.Second, 40*time.Second)
+			c.Set(tikv, func(s *state.Set) { s.Ordered = true })
+			m := c.Member("t-tikv-3") // it has yet to come for the first time
+			m.Pod, m.Claims, m.Database = nil, nil, state.Database{Presence: state.Absent}
+			unready(c.Member("t-tikv-1"), 9*time.Second)
+		})},
 		{Name: "the claim of a TiDB server is going", Cluster: with(func(c *plantest.Cluster) {
 			m := c.Roll(tidb).Member("t-tidb-2")
 			m.Claims, m.Pod.Claims = []state.Claim{{Name: "log-t-tidb-2", UID: "log", Terminating: true}}, []string{"log-t-tidb-2"}
