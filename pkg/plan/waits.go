@@ -97,7 +97,8 @@ func (ws Waits) still(g *Gate, at time.Time) time.Time {
 }
 
 // bounded are gates of which none is waited for without an end: one that has no time
-// of its own is Blocked when it has made no progress for long, and says what to do.
+// of its own is Blocked when it has made no progress for long, and says what to do. One
+// that may take longer than usual says until when.
 func (w *Wanted) bounded(gates []Gate, s *state.Snapshot) []Gate {
 	for i := range gates {
 		g := &gates[i]
@@ -106,14 +107,14 @@ func (w *Wanted) bounded(gates []Gate, s *state.Snapshot) []Gate {
 		}
 		since := w.Policy.Waits.still(g, s.At)
 		end := since.Add(cmp.Or(g.patience, patience))
-		if s.At.Before(end) {
+		g.Blocked = !s.At.Before(end)
+		if !g.Blocked && g.patience == 0 {
 			continue
 		}
-		g.Deadline, g.Blocked = end, true
-		if g.Since.IsZero() {
+		if g.Deadline = end; g.Since.IsZero() {
 			g.Since = since
 		}
-		if g.Remedy == nil {
+		if g.Blocked && g.Remedy == nil {
 			g.Remedy = w.whereToLook(*g, *s)
 		}
 	}
