@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -92,7 +93,7 @@ func TestApplyRecordsWhenDataChanges(t *testing.T) {
 	}}}
 	w := newWorld(t, configMap("old"))
 	written := func() render.Written {
-		return render.WrittenConfig(c, topology.TiKV, render.Existing{ConfigMaps: map[string]*corev1.ConfigMap{"basic-tikv": liveConfigMap(t, w)}})
+		return render.WrittenConfig(c, topology.TiKV, state.Existing{ConfigMaps: map[string]*corev1.ConfigMap{"basic-tikv": liveConfigMap(t, w)}})
 	}
 	labelled := configMap("old")
 	labelled.Labels["team"] = "dba"

@@ -36,17 +36,13 @@ type StatusWriter interface {
 // TidbCluster is still the one that was looked at.
 type Recorder struct {
 	intent Intent
-	have   func() render.Existing
 
 	version string // of the TidbCluster for which
 	written []byte // this was written last
 }
 
-// NewRecorder makes a Recorder. The have function gives the objects that the
-// observation saw which is to be recorded.
-func NewRecorder(intent Intent, have func() render.Existing) *Recorder {
-	return &Recorder{intent: intent, have: have}
-}
+// NewRecorder makes a Recorder.
+func NewRecorder(intent Intent) *Recorder { return &Recorder{intent: intent} }
 
 // recordings is how often a status is tried to be written when others write the
 // same TidbCluster.
@@ -55,10 +51,10 @@ const recordings = 3
 // Record implements reconcile.Recorder. When the spec has changed since it was
 // looked at, nothing is written and that is no error: what was found speaks of
 // another spec, and the status, whoever reads it, of an earlier generation.
-func (r *Recorder) Record(ctx context.Context, w plan.Wanted, s state.Snapshot, p plan.Plan) error {
+func (r *Recorder) Record(ctx context.Context, o state.Observation, w plan.Wanted, p plan.Plan) error {
 	tc := w.Cluster.Source
 	for attempt := 1; ; attempt++ {
-		patch, err := recordPatch(tc, render.Status(w, r.have(), s, p, tc.Status))
+		patch, err := recordPatch(tc, render.Status(o, w, p, tc.Status))
 		if err != nil || patch == nil {
 			return err
 		}

@@ -21,7 +21,6 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -123,14 +122,14 @@ func (o *stored) recorded(t *testing.T, r *Recorder, tc *v1alpha1.TidbCluster, o
 	t.Helper()
 	before := len(o.patches)
 	snap := state.Snapshot{At: now, PD: state.PD{ClusterID: 42, Leader: "basic-pd-0", Members: 3, Healthy: 3}}
-	if err := r.Record(t.Context(), plan.Wanted{Cluster: topology.New(tc)}, snap, plan.Plan{Outcome: outcome}); err != nil {
+	if err := r.Record(t.Context(), state.Observation{Snapshot: snap}, plan.Wanted{Cluster: topology.New(tc)}, plan.Plan{Outcome: outcome}); err != nil {
 		t.Fatal(err)
 	}
 	return len(o.patches) - before
 }
 
 func recorder(o *stored) *Recorder {
-	return NewRecorder(o, func() render.Existing { return render.Existing{} })
+	return NewRecorder(o)
 }
 
 func TestRecorder(t *testing.T) {

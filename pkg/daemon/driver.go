@@ -88,7 +88,6 @@ func (d *driver) turn(ctx context.Context) (plan.Plan, time.Duration, error) {
 		return d.last, d.home.gathering(), nil
 	}
 	d.seen, d.unrecorded = tc.ResourceVersion, 0
-	defer d.observer.Drop() // a thousand clusters that wait for something would keep all that they consist of
 	p, pause, err := d.tenant.Turn(ctx)
 	if err != nil {
 		return p, pause, err

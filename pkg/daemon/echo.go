@@ -67,11 +67,11 @@ type paced struct {
 }
 
 // Record implements reconcile.Recorder.
-func (r paced) Record(ctx context.Context, w plan.Wanted, s state.Snapshot, p plan.Plan) error {
+func (r paced) Record(ctx context.Context, o state.Observation, w plan.Wanted, p plan.Plan) error {
 	onItsWay := p.Outcome == plan.Act || p.Outcome == plan.Wait
 	if left := recordEvery - r.d.echo.since(r.d.home.now()); onItsWay && left > 0 {
 		r.d.unrecorded = left
 		return nil
 	}
-	return r.Recorder.Record(ctx, w, s, p)
+	return r.Recorder.Record(ctx, o, w, p)
 }

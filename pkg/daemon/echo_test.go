@@ -67,7 +67,7 @@ func TestEcho(t *testing.T) {
 
 type counter int
 
-func (c *counter) Record(context.Context, plan.Wanted, state.Snapshot, plan.Plan) error {
+func (c *counter) Record(context.Context, state.Observation, plan.Wanted, plan.Plan) error {
 	*c++
 	return nil
 }
@@ -91,7 +91,7 @@ func TestPaced(t *testing.T) {
 			var written counter
 			d := &driver{home: &Daemon{now: func() time.Time { return now }}}
 			d.echo.wrote("5", now.Add(-tt.after))
-			err := paced{&written, d}.Record(t.Context(), plan.Wanted{}, state.Snapshot{}, plan.Plan{Outcome: tt.outcome})
+			err := paced{&written, d}.Record(t.Context(), state.Observation{}, plan.Wanted{}, plan.Plan{Outcome: tt.outcome})
 			if err != nil || d.unrecorded != tt.left || (written == 1) != (tt.left == 0) {
 				t.Errorf("written %d times, due in %v, %v", written, d.unrecorded, err)
 			}

@@ -32,7 +32,7 @@ func belongings(t *testing.T, name string) (*v1alpha1.TidbCluster, []any) {
 		t.Fatal(err)
 	}
 	tc.Name = name
-	w, err := render.Want(topology.New(tc), render.Existing{}, state.Snapshot{})
+	w, err := render.Want(state.Observation{Cluster: topology.New(tc)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func NewTenant(life context.Context, o reconcile.Observer, now func() time.Time)
 }
 
 // Observe implements reconcile.Observer.
-func (t *Tenant) Observe(ctx context.Context, live bool) (plan.Wanted, state.Snapshot, error) {
+func (t *Tenant) Observe(ctx context.Context, live bool) (state.Observation, error) {
 	return t.observer.Observe(ctx, live || t.live)
 }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -170,7 +169,7 @@ func TestWhereItIsReadFrom(t *testing.T) {
 		if c.mirror {
 			o.Mirror(copied{&asked})
 		}
-		if _, _, err := o.Observe(t.Context(), c.live); err == nil || !reflect.DeepEqual(asked, c.want) {
+		if _, err := o.Observe(t.Context(), c.live); err == nil || !reflect.DeepEqual(asked, c.want) {
 			t.Errorf("%+v: asked %q, %v", c, asked, err)
 		}
 	}
@@ -201,21 +200,19 @@ func TestSnapshot(t *testing.T) {
 		},
 	})
 	o := New(kube, &dial.Direct{}, func(context.Context) (*v1alpha1.TidbCluster, error) { return tc, nil }, func() time.Time { return noon })
-	w, s, err := o.Observe(t.Context(), true)
-	if err != nil || len(w.Groups) != 3 {
-		t.Fatalf("%v, %+v", err, w)
+	seen, err := o.Observe(t.Context(), true)
+	if err != nil || len(seen.Cluster.Groups) != 3 || seen.Existing.ConfigMaps == nil {
+		t.Fatalf("%v, %+v", err, seen)
 	}
+	s := seen.Snapshot
 	if !s.At.Equal(noon) || len(s.Groups) != 3 || len(s.Removals) != 1 || len(s.Evictions) != 1 || len(s.Gaps) != 1 || s.PD.Known() || s.PD.ClusterID != 77 {
 		t.Errorf("got %+v", s)
 	}
-	if reflect.DeepEqual(o.Existing(), render.Existing{}) || o.PD() != nil {
-		t.Errorf("got %+v, %v", o.Existing(), o.PD())
+	if o.PD() != nil {
+		t.Errorf("got %v", o.PD())
 	}
-	if o.Drop(); !reflect.DeepEqual(o.Existing(), render.Existing{}) {
-		t.Errorf("kept %+v", o.Existing())
-	}
-	if w, _, err := o.Against(t.Context(), c); err != nil || len(w.Groups) != 3 {
-		t.Errorf("%v, %+v", err, w)
+	if seen, err := o.Against(t.Context(), c); err != nil || len(seen.Cluster.Groups) != 3 {
+		t.Errorf("%v, %+v", err, seen)
 	}
 	o.Close()
 }
@@ -226,7 +223,7 @@ func TestKubernetesIsSilent(t *testing.T) {
 		kube := fake.NewClientset()
 		kube.PrependReactor("*", r, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("timeout") })
 		o := New(kube, &dial.Direct{}, func(context.Context) (*v1alpha1.TidbCluster, error) { return small(), nil }, time.Now)
-		if _, _, err := o.Observe(t.Context(), true); err == nil {
+		if _, err := o.Observe(t.Context(), true); err == nil {
 			t.Errorf("%s cannot be read, and nobody is told", r)
 		}
 	}
@@ -243,7 +240,7 @@ func TestNamedConfigMapIsSilent(t *testing.T) {
 		return a.(clienttesting.GetAction).GetName() == "basic-pd-hand", nil, errors.New("timeout")
 	})
 	o := New(kube, &dial.Direct{}, func(context.Context) (*v1alpha1.TidbCluster, error) { return small(), nil }, time.Now)
-	if _, _, err := o.Observe(t.Context(), true); err == nil || !strings.Contains(err.Error(), "configmap db/basic-pd-hand") {
+	if _, err := o.Observe(t.Context(), true); err == nil || !strings.Contains(err.Error(), "configmap db/basic-pd-hand") {
 		t.Errorf("got %v", err)
 	}
 }

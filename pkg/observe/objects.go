@@ -20,7 +20,7 @@ import (
 
 // objects are the Kubernetes objects of a cluster, sorted by what they are of.
 type objects struct {
-	existing render.Existing
+	existing state.Existing
 	pods     map[topology.Kind]map[int]*corev1.Pod
 	claims   map[topology.Kind]map[int][]state.Claim
 	born     map[topology.Kind]map[int]time.Time // when the claim with a member's data was made
@@ -75,7 +75,7 @@ func (l Objects) sort(c topology.Cluster) objects {
 		claims: map[topology.Kind]map[int][]state.Claim{},
 		born:   map[topology.Kind]map[int]time.Time{},
 		bound:  map[string]string{},
-		existing: render.Existing{
+		existing: state.Existing{
 			Services:               map[string]*corev1.Service{},
 			ConfigMaps:             map[string]*corev1.ConfigMap{},
 			Sets:                   map[topology.Kind]*appsv1.StatefulSet{},
@@ -124,7 +124,7 @@ func (l Objects) sort(c topology.Cluster) objects {
 // readConfigs reads the ConfigMaps that pods mount and that are not among those of
 // the cluster: a person or a Helm chart has made them without its labels, or they
 // are gone. In most clusters there are none, and nothing is read.
-func (o *Observer) readConfigs(ctx context.Context, c topology.Cluster, have render.Existing) error {
+func (o *Observer) readConfigs(ctx context.Context, c topology.Cluster, have state.Existing) error {
 	for _, name := range render.ConfigMaps(c, have) {
 		if have.ConfigMaps[name] != nil {
 			continue

@@ -1,7 +1,6 @@
-// Package observe reads: it joins Kubernetes, PD, TiKV and TiDB into one
-// Snapshot and works out what the user wants against it.
+// Package observe reads: it joins Kubernetes, PD, TiKV and TiDB into one Observation.
 //
-// It decides nothing. What it cannot read it records as unknown, with the
+// It decides nothing, and works out nothing that is wanted. What it cannot read it records as unknown, with the
 // reason; only when Kubernetes itself cannot be read does an observation fail,
 // since then there is nothing to reason about.
 package observe
@@ -20,7 +19,6 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/tidb"
@@ -46,7 +44,6 @@ type Observer struct {
 	pd      pd.Client
 	urls    []string // what pd was made for
 	told    func(call string, took time.Duration, err error)
-	have    render.Existing
 	extras  *extras
 	history history
 	leaders leaderCounts
@@ -73,33 +70,32 @@ func (o *Observer) Told(by func(call string, took time.Duration, err error)) { o
 
 // Observe observes the cluster for what is written in its TidbCluster. Live, it
 // reads everything from the API server; PD, TiKV and TiDB are asked in any case.
-func (o *Observer) Observe(ctx context.Context, live bool) (plan.Wanted, state.Snapshot, error) {
+func (o *Observer) Observe(ctx context.Context, live bool) (state.Observation, error) {
 	from := o.mirror
 	if live || from == nil {
 		from = o.live
 	}
 	tc, err := from.Intent(ctx)
 	if err != nil {
-		return plan.Wanted{}, state.Snapshot{}, err
+		return state.Observation{}, err
 	}
 	return o.observe(ctx, topology.New(tc), from)
 }
 
 // Against observes a cluster for an intent that need not be written yet.
-func (o *Observer) Against(ctx context.Context, c topology.Cluster) (plan.Wanted, state.Snapshot, error) {
+func (o *Observer) Against(ctx context.Context, c topology.Cluster) (state.Observation, error) {
 	return o.observe(ctx, c, o.live)
 }
 
-func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source) (plan.Wanted, state.Snapshot, error) {
+func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source) (state.Observation, error) {
 	all, err := from.Objects(ctx, c)
 	if err != nil {
-		return plan.Wanted{}, state.Snapshot{}, err
+		return state.Observation{}, err
 	}
 	seen := all.sort(c)
 	if err := o.readConfigs(ctx, c, seen.existing); err != nil {
-		return plan.Wanted{}, state.Snapshot{}, err
+		return state.Observation{}, err
 	}
-	o.have = seen.existing
 	o.grow(ctx, c, seen)
 	snap := state.Snapshot{
 		At:        o.now(),
@@ -124,19 +120,11 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 	}
 	o.readNodes(ctx, c, &snap)
 	snap.Gaps = slices.Concat(seen.ledger.Gaps, o.extras.gaps(), base.gaps)
-	w, err := render.Want(c, seen.existing, snap)
-	return w, snap, err
+	return state.Observation{Cluster: c, Existing: seen.existing, Snapshot: snap}, nil
 }
-
-// Existing are the objects that the last observation saw.
-func (o *Observer) Existing() render.Existing { return o.have }
 
 // PD is a client of the cluster's PD, nil before an observation has found one.
 func (o *Observer) PD() pd.Client { return o.pd }
-
-// Drop drops the objects of the last observation, which are most of what an
-// Observer keeps. The next one has others.
-func (o *Observer) Drop() { o.have = render.Existing{} }
 
 // Close ends the connections that are not in use. They are made again when needed.
 func (o *Observer) Close() {

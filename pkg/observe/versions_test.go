@@ -22,6 +22,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/observe"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -39,7 +40,11 @@ func (v versions) older(t *testing.T) (plan.Wanted, state.Snapshot) {
 	t.Helper()
 	now := func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 	o := observe.New(v.kube, &dial.Direct{}, func(context.Context) (*v1alpha1.TidbCluster, error) { return v.tc.DeepCopy(), nil }, now)
-	w, s, err := o.Observe(t.Context(), true)
+	seen, err := o.Observe(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := render.Want(seen)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +59,7 @@ func (v versions) older(t *testing.T) (plan.Wanted, state.Snapshot) {
 			}
 		}
 	}
-	return w, s
+	return w, seen.Snapshot
 }
 
 // newer is what a newer version writes: pods with one more variable, another start

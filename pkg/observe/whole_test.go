@@ -88,11 +88,12 @@ func TestWholeObservation(t *testing.T) {
 	o.Told(func(string, time.Duration, error) { told++ })
 	o.Tend(Fresh)
 	o.pd, o.urls = f, []string{peer("pd", "0", "2379")}
-	_, s, err := o.Observe(t.Context(), true)
+	seen, err := o.Observe(t.Context(), true)
+	s := seen.Snapshot
 	if err != nil || !s.PD.Known() || !s.PD.LeaderSince.Equal(noon) {
 		t.Fatalf("%+v, %v", s.PD, err)
 	}
-	if e := o.Existing(); e.Services["of-basic"] == nil || e.ConfigMaps["of-basic"] == nil || !e.HasDiscoveryDeployment {
+	if e := seen.Existing; e.Services["of-basic"] == nil || e.ConfigMaps["of-basic"] == nil || !e.HasDiscoveryDeployment {
 		t.Errorf("existing %+v", e)
 	}
 	if n := len(s.Groups[topology.TiKV].Members); n != 1 {
@@ -115,7 +116,7 @@ func TestWholeObservation(t *testing.T) {
 	if !dialer.reached(tidb) || o.http.Timeout != readTimeout {
 		t.Errorf("the server was not asked through the dialer, or for %s", o.http.Timeout)
 	}
-	look := func() { _, _, _ = o.Observe(t.Context(), true) }
+	look := func() { _, _ = o.Observe(t.Context(), true) }
 	if look(); dialer.reached(tidb) {
 		t.Error("a connection is not used again")
 	}

@@ -24,7 +24,7 @@ import (
 // Observer reads the user's intent and the state of the cluster. With live it
 // must not answer from a cache.
 type Observer interface {
-	Observe(ctx context.Context, live bool) (plan.Wanted, state.Snapshot, error)
+	Observe(ctx context.Context, live bool) (state.Observation, error)
 }
 
 // Actor takes one step. A step that finds the world changed since it was
@@ -41,7 +41,7 @@ type Reporter interface {
 
 // Recorder writes down what was seen, in the status of the TidbCluster.
 type Recorder interface {
-	Record(ctx context.Context, w plan.Wanted, s state.Snapshot, p plan.Plan) error
+	Record(ctx context.Context, o state.Observation, w plan.Wanted, p plan.Plan) error
 }
 
 // Lease is the right to change the cluster, as long as it lasts.
@@ -61,6 +61,8 @@ type Engine struct {
 	Profiles []plan.Profile
 	Policy   plan.Policy
 	Observer Observer
+	// Want works out what the user wants, against what there is.
+	Want     func(state.Observation) (plan.Wanted, error)
 	Actor    Actor // nil: follow, that is look and report only
 	Lease    Lease // nil: there is nobody else
 	Recorder Recorder
@@ -79,30 +81,31 @@ type Engine struct {
 
 // Once takes one turn and returns what was decided in it.
 func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
-	w, s, p, err := e.decide(ctx, false)
+	t, err := e.decide(ctx, false)
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	if e.Own != nil && e.busy(p) {
+	if e.Own != nil && e.busy(t.plan) {
 		// Before the live look: what was seen before may be another driver's
 		// doing, half done.
 		if ctx, err = e.Own(ctx); err != nil {
-			return p, err
+			return t.plan, err
 		}
 	}
-	if p.Disruptive() || p.Outcome == plan.Converged && !e.Endless {
+	if t.plan.Disruptive() || t.plan.Outcome == plan.Converged && !e.Endless {
 		// What PD says has no version that a write could be conditional on, so
 		// a stale view must not restart a store; nor may a cache that has not
 		// seen our own writes declare success.
-		if w, s, p, err = e.decide(ctx, true); err != nil {
+		if t, err = e.decide(ctx, true); err != nil {
 			return plan.Plan{}, err
 		}
 	}
 	if ctx.Err() != nil {
 		return plan.Plan{}, context.Cause(ctx) // what did not answer was cut short, and is not unknown
 	}
-	e.Memory.begin(p, s.At)
-	e.Story.Decided(w, s, p)
+	p := t.plan
+	e.Memory.begin(p, t.observed.Snapshot.At)
+	e.Story.Decided(t.wanted, t.observed.Snapshot, p)
 	if e.Actor == nil {
 		return p, nil
 	}
@@ -114,7 +117,7 @@ func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
 		return p, err // somebody else may be at work by now
 	}
 	// Also after a failure, or the status would go on saying Ready.
-	if failed := e.Recorder.Record(ctx, w, s, p); failed != nil {
+	if failed := e.Recorder.Record(ctx, t.observed, t.wanted, p); failed != nil {
 		e.Story.Notice("the status of the TidbCluster could not be written: " + failed.Error())
 	}
 	return p, err
@@ -149,13 +152,28 @@ func (e Engine) take(ctx context.Context, steps []plan.Step) error {
 	return failed
 }
 
-func (e Engine) decide(ctx context.Context, live bool) (plan.Wanted, state.Snapshot, plan.Plan, error) {
-	w, s, err := e.Observer.Observe(ctx, live)
-	if err != nil {
-		return w, s, plan.Plan{}, err
+// turn is what one turn has seen and decided.
+type turn struct {
+	observed state.Observation
+	wanted   plan.Wanted
+	plan     plan.Plan
+}
+
+func (e Engine) decide(ctx context.Context, live bool) (turn, error) {
+	t, err := e.look(ctx, live)
+	if err == nil {
+		t.wanted.Policy = e.Memory.recall(e.Policy)
+		t.plan = plan.Decide(e.Profiles, t.wanted, t.observed.Snapshot)
 	}
-	w.Policy = e.Memory.recall(e.Policy)
-	return w, s, plan.Decide(e.Profiles, w, s), nil
+	return t, err
+}
+
+// look is a turn in which nothing is decided yet.
+func (e Engine) look(ctx context.Context, live bool) (t turn, err error) {
+	if t.observed, err = e.Observer.Observe(ctx, live); err == nil {
+		t.wanted, err = e.Want(t.observed)
+	}
+	return t, err
 }
 
 func (e Engine) guard(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -225,15 +243,15 @@ func (e Engine) Undo(ctx context.Context) error {
 	if e.Actor == nil {
 		return nil
 	}
-	w, s, err := e.Observer.Observe(ctx, true)
+	t, err := e.look(ctx, true)
 	if err != nil {
 		return &UndoError{err: err}
 	}
-	if w.Cluster.Paused {
+	if t.observed.Cluster.Paused {
 		return nil // paused means that nothing is done, not even this
 	}
 	var failed error
-	steps, gates := plan.Undo(w, s)
+	steps, gates := plan.Undo(t.wanted, t.observed.Snapshot)
 	for _, step := range steps {
 		failed = errors.Join(failed, e.do(ctx, step))
 	}

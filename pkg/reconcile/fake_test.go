@@ -24,6 +24,7 @@ type stage struct {
 	logged func(string)
 	events []event.Event
 	waits  int
+	shown  *plantest.Cluster
 }
 
 // show is an answer to Observe.
@@ -34,7 +35,7 @@ type show struct {
 
 var errBroken = errors.New("broken")
 
-func (s *stage) Observe(_ context.Context, live bool) (plan.Wanted, state.Snapshot, error) {
+func (s *stage) Observe(_ context.Context, live bool) (state.Observation, error) {
 	how := "look"
 	if live {
 		how = "look live"
@@ -45,10 +46,14 @@ func (s *stage) Observe(_ context.Context, live bool) (plan.Wanted, state.Snapsh
 		s.shows = s.shows[1:]
 	}
 	if next.err != nil {
-		return plan.Wanted{}, state.Snapshot{}, next.err
+		return state.Observation{}, next.err
 	}
-	return next.c.Wanted, next.c.Seen, nil
+	s.shown = next.c
+	return state.Observation{Cluster: next.c.Wanted.Cluster, Snapshot: next.c.Seen}, nil
 }
+
+// want is what is wanted in the show that was looked at last.
+func (s *stage) want(state.Observation) (plan.Wanted, error) { return s.shown.Wanted, nil }
 
 func (s *stage) Do(ctx context.Context, step plan.Step) error {
 	s.write(step.String())
@@ -65,7 +70,7 @@ func (s *stage) Do(ctx context.Context, step plan.Step) error {
 	return nil
 }
 
-func (s *stage) Record(context.Context, plan.Wanted, state.Snapshot, plan.Plan) error {
+func (s *stage) Record(context.Context, state.Observation, plan.Wanted, plan.Plan) error {
 	s.write("record")
 	return nil
 }
@@ -97,7 +102,7 @@ func (s *stage) Wait(ctx context.Context, _ plan.Plan, err error) error {
 func (s *stage) engine() Engine {
 	now := func() time.Time { return plantest.Now }
 	return Engine{
-		Profiles: component.Profiles(), Observer: s, Actor: s, Recorder: s,
+		Profiles: component.Profiles(), Observer: s, Want: s.want, Actor: s, Recorder: s,
 		Story: NewStory("ns", "t", now, s),
 	}
 }

@@ -34,10 +34,10 @@ func foreignScript(comp component) string {
 
 // operated is what there is of a cluster that tidb-operator v1.6.5 has made, with
 // the records that it wrote.
-func operated(t *testing.T, name string) Existing {
+func operated(t *testing.T, name string) state.Existing {
 	t.Helper()
 	c := load(t, name)
-	have := created(t, want(t, c, Existing{}, state.Snapshot{}))
+	have := created(t, want(t, c, state.Existing{}, state.Snapshot{}))
 	delete(have.ConfigMaps, c.BootstrapMap())
 	have.HasDiscoveryDeployment = true
 	for _, g := range c.Groups {
@@ -113,7 +113,7 @@ func TestRefusedChanges(t *testing.T) {
 	fast := "fast"
 	for name, tt := range map[string]struct {
 		edit  func(*v1alpha1.TidbCluster)
-		have  func(*Existing)
+		have  func(*state.Existing)
 		field string
 	}{
 		"tidb-B20: smaller volume": {
@@ -150,7 +150,7 @@ func TestRefusedChanges(t *testing.T) {
 		},
 		"fewer volumes": {
 			edit: func(*v1alpha1.TidbCluster) {},
-			have: func(e *Existing) {
+			have: func(e *state.Existing) {
 				set := e.Sets[topology.TiKV]
 				extra := set.Spec.VolumeClaimTemplates[0].DeepCopy()
 				extra.Name = "tikv-old"
@@ -172,7 +172,7 @@ func TestRefusedChanges(t *testing.T) {
 		},
 		"more PD without the discovery server they ask": {
 			edit:  func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Replicas = 5 },
-			have:  func(e *Existing) { e.HasDiscoveryDeployment = false },
+			have:  func(e *state.Existing) { e.HasDiscoveryDeployment = false },
 			field: "spec.pd.replicas",
 		},
 		"more PD with one": {
@@ -184,7 +184,7 @@ func TestRefusedChanges(t *testing.T) {
 			if tt.have != nil {
 				tt.have(&have)
 			}
-			_, err := Want(load(t, "basic", tt.edit), have, state.Snapshot{})
+			_, err := Want(state.Observation{Cluster: load(t, "basic", tt.edit), Existing: have})
 			if tt.field == "" {
 				if err != nil {
 					t.Fatal(err)

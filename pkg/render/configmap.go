@@ -41,7 +41,7 @@ type configured struct {
 // and no pod restarted, for another way of saying it. Without a configuration in
 // the spec nobody has asked to change the one in use: it stays, whatever it says, and
 // so do settings of a restore.
-func configMap(comp component, have Existing, got state.Group) (configured, error) {
+func configMap(comp component, have state.Existing, got state.Group) (configured, error) {
 	use := inUse(comp.cluster, comp.Kind, have)
 	if other, ok := leftAlone(comp, use, have, got); ok {
 		return other, nil
@@ -105,7 +105,7 @@ func content(comp component, used *corev1.ConfigMap) (said configured, data map[
 // leftAlone tells whether the ConfigMap that pods use is not to be written: a newer
 // version of this tool wrote it for the same spec, it is somebody else's and the spec
 // has no configuration, or it is gone and what stood in it is not known.
-func leftAlone(comp component, use usage, have Existing, got state.Group) (configured, bool) {
+func leftAlone(comp component, use usage, have state.Existing, got state.Group) (configured, bool) {
 	c, k := comp.cluster, comp.Kind
 	if comp.kept != nil {
 		return ofNewer(comp, use, got), true
@@ -158,7 +158,7 @@ func forFirstPods(comp component, there *corev1.ConfigMap) configured {
 
 // ofHelm uses the ConfigMap that an annotation names. To have another one means to
 // restart the pods, as it does for tidb-operator.
-func ofHelm(comp component, name string, use usage, have Existing, got state.Group) configured {
+func ofHelm(comp component, name string, use usage, have state.Existing, got state.Group) configured {
 	switch there := have.ConfigMaps[name]; {
 	case there == nil:
 		return configured{name: first(use.name, name), lacks: []plan.Gate{lost(comp, name, got)}}
@@ -189,7 +189,7 @@ func startScript(comp component, used *corev1.ConfigMap) (string, field.ErrorLis
 
 // rollingName names the ConfigMap by its content, so that other content means
 // other pods.
-func rollingName(m, used *corev1.ConfigMap, have Existing) string {
+func rollingName(m, used *corev1.ConfigMap, have state.Existing) string {
 	if used != nil && used.Data[keyConfig] == m.Data[keyConfig] && used.Data[keyScript] == m.Data[keyScript] {
 		return used.Name
 	}
@@ -209,7 +209,7 @@ func rollingName(m, used *corev1.ConfigMap, have Existing) string {
 // formerName names a ConfigMap that says the same, if in other words: the user has
 // taken a change back half-way, and pods that still have the former one must not
 // restart for the words.
-func formerName(m *corev1.ConfigMap, have Existing) string {
+func formerName(m *corev1.ConfigMap, have state.Existing) string {
 	for _, name := range slices.Sorted(maps.Keys(have.ConfigMaps)) {
 		f := have.ConfigMaps[name]
 		if strings.HasPrefix(name, m.Name+"-") && f.Data[keyScript] == m.Data[keyScript] &&

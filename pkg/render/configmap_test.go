@@ -48,7 +48,7 @@ func all(edits ...func(*v1alpha1.TidbCluster)) func(*v1alpha1.TidbCluster) {
 
 // running is a cluster whose TiKV runs with a ConfigMap of the given name and
 // configuration.
-func running(t *testing.T, name, text string) Existing {
+func running(t *testing.T, name, text string) state.Existing {
 	t.Helper()
 	have := created(t, want(t, load(t, "basic"), nothing(), state.Snapshot{}))
 	m := have.ConfigMaps["basic-tikv"]
@@ -76,7 +76,7 @@ func TestConfigMapStrategies(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		edit   func(*v1alpha1.TidbCluster)
-		have   Existing
+		have   state.Existing
 		want   string // name
 		config string
 		drift  plan.Drift
@@ -123,7 +123,7 @@ func TestConfigMapStrategies(t *testing.T) {
 			want: hashed("a = 3\n") + "-new", config: "a = 3\n", drift: plan.Missing, rolls: true,
 		},
 		"rolling, in use but gone: it is made again, and no pod restarts": {
-			edit: all(rolling, tikvConfig(text)), have: func() Existing {
+			edit: all(rolling, tikvConfig(text)), have: func() state.Existing {
 				have := running(t, "basic-tikv-3731616", text)
 				delete(have.ConfigMaps, "basic-tikv-3731616")
 				return have
@@ -207,7 +207,7 @@ func TestForcedKeys(t *testing.T) {
 
 func TestForcedKeyInPlaceOfTable(t *testing.T) {
 	c := load(t, "rich", func(tc *v1alpha1.TidbCluster) { tc.Spec.TiDB.Config.MP["security"] = "none" })
-	if _, err := Want(c, nothing(), state.Snapshot{}); err == nil {
+	if _, err := Want(state.Observation{Cluster: c, Existing: nothing()}); err == nil {
 		t.Error("rendered")
 	}
 }

@@ -211,7 +211,7 @@ func TestUnstartable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := load(t, "basic", tt.edit)
-			_, err := Want(c, nothing(), state.Snapshot{})
+			_, err := Want(state.Observation{Cluster: c, Existing: nothing()})
 			got := ""
 			var refused *RefusedError
 			if errors.As(err, &refused) {
@@ -238,7 +238,7 @@ func TestUnstartable(t *testing.T) {
 			upgrade := load(t, "basic", tt.edit, func(tc *v1alpha1.TidbCluster) {
 				tc.Spec.TiKV.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("9Gi")}
 			})
-			if _, err := Want(upgrade, have, state.Snapshot{}); err != nil {
+			if _, err := Want(state.Observation{Cluster: upgrade, Existing: have}); err != nil {
 				t.Errorf("what runs is refused: %v", err)
 			}
 		})

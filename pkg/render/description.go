@@ -3,6 +3,7 @@ package render
 import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -11,7 +12,7 @@ type description struct {
 	kind topology.Kind
 	// objects makes what the component's objects are assembled from. What exists only
 	// says how PD's pods bootstrap.
-	objects func(c topology.Cluster, g topology.Group, have Existing) (component, error)
+	objects func(c topology.Cluster, g topology.Group, have state.Existing) (component, error)
 	status  statusPart
 }
 

@@ -40,7 +40,7 @@ func FuzzWant(f *testing.F) {
 		if yaml.Unmarshal(data, tc) != nil || len(topology.Validate(topology.New(tc))) > 0 {
 			return
 		}
-		_, err := Want(topology.New(tc), Existing{}, state.Snapshot{})
+		_, err := Want(state.Observation{Cluster: topology.New(tc)})
 		var refused *RefusedError
 		if err != nil && !errors.As(err, &refused) {
 			t.Error(err)

@@ -15,7 +15,7 @@ import (
 
 // immutable names the wanted changes of a StatefulSet that Kubernetes does not
 // make in place. An operator ignores most of them without a word.
-func immutable(comp component, wanted *appsv1.StatefulSet, have Existing, got state.Group) field.ErrorList {
+func immutable(comp component, wanted *appsv1.StatefulSet, have state.Existing, got state.Group) field.ErrorList {
 	live := have.Sets[comp.Kind]
 	if live == nil {
 		return nil

@@ -105,7 +105,7 @@ func (o *objectsOfOperator) script(k topology.Kind) string {
 }
 
 // existing are the objects as Kubernetes has them.
-func (o *objectsOfOperator) existing(t *testing.T, c topology.Cluster) Existing {
+func (o *objectsOfOperator) existing(t *testing.T, c topology.Cluster) state.Existing {
 	t.Helper()
 	have := nothing()
 	have.HasDiscoveryDeployment = true

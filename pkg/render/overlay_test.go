@@ -15,7 +15,7 @@ const over = "[gc]\n  ratio-threshold = -1.0\n"
 
 // restoring is what there is while a restore runs, of a TiKV whose configuration is
 // the text.
-func restoring(t *testing.T, name, text string) Existing {
+func restoring(t *testing.T, name, text string) state.Existing {
 	t.Helper()
 	have := running(t, name, text)
 	have.ConfigMaps[name].Data["config-file-overlay"] = over
@@ -29,7 +29,7 @@ func TestOverlay(t *testing.T) {
 	asked := tikvConfig("a = 1\n[gc]\nbatch-keys = 9\nratio-threshold = 1.1\n")
 	for name, tt := range map[string]struct {
 		edit   func(*v1alpha1.TidbCluster)
-		have   Existing
+		have   state.Existing
 		config string
 		drift  plan.Drift
 	}{
@@ -65,7 +65,7 @@ func TestOverlayEnds(t *testing.T) {
 func TestOverlayCannotBeRead(t *testing.T) {
 	have := restoring(t, "basic-tikv", "a = 1")
 	have.ConfigMaps["basic-tikv"].Data["config-file-overlay"] = "= ="
-	if _, err := Want(load(t, "basic", tikvConfig("a = 1")), have, state.Snapshot{}); err == nil || !strings.Contains(err.Error(), "config-file-overlay of ConfigMap basic-tikv") {
+	if _, err := Want(state.Observation{Cluster: load(t, "basic", tikvConfig("a = 1")), Existing: have}); err == nil || !strings.Contains(err.Error(), "config-file-overlay of ConfigMap basic-tikv") {
 		t.Error(err)
 	}
 }

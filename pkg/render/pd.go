@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -17,7 +18,7 @@ const (
 	volumeBootstrap = "bootstrap"
 )
 
-func describePD(c topology.Cluster, g topology.Group, have Existing) (component, error) {
+func describePD(c topology.Cluster, g topology.Group, have state.Existing) (component, error) {
 	tc, pd := c.Source, c.Source.Spec.PD
 	class := classes{pd.StorageClassName, pd.VolumeAttributesClassName}
 	data, err := dataClaim(topology.PD, pd.ResourceRequirements, class)

@@ -27,8 +27,8 @@ const (
 // bootstraps tells whether PD's pods read the bootstrap ConfigMap. Those of an
 // operator-made cluster ask its discovery server. To change that would restart
 // them for nothing.
-func bootstraps(c topology.Cluster, have Existing) bool {
-	if spec := have.podSpec(topology.PD); spec != nil {
+func bootstraps(c topology.Cluster, have state.Existing) bool {
+	if spec := have.PodSpec(topology.PD); spec != nil {
 		return slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool {
 			return v.ConfigMap != nil && v.ConfigMap.Name == c.BootstrapMap()
 		})
@@ -40,7 +40,7 @@ func bootstraps(c topology.Cluster, have Existing) bool {
 }
 
 // bootstrapMap is the bootstrap ConfigMap, nil where PD's pods do not read it.
-func bootstrapMap(c topology.Cluster, have Existing, snap state.Snapshot) *corev1.ConfigMap {
+func bootstrapMap(c topology.Cluster, have state.Existing, snap state.Snapshot) *corev1.ConfigMap {
 	g, ok := c.Group(topology.PD)
 	if !ok || !bootstraps(c, have) {
 		return nil
@@ -53,7 +53,7 @@ func bootstrapMap(c topology.Cluster, have Existing, snap state.Snapshot) *corev
 	}
 }
 
-func bootstrapData(c topology.Cluster, g topology.Group, have Existing, snap state.Snapshot) map[string]string {
+func bootstrapData(c topology.Cluster, g topology.Group, have state.Existing, snap state.Snapshot) map[string]string {
 	var old map[string]string
 	if m := have.ConfigMaps[c.BootstrapMap()]; m != nil {
 		old = m.Data

@@ -38,9 +38,9 @@ func load(t *testing.T, name string, edit ...func(*v1alpha1.TidbCluster)) topolo
 	return topology.New(tc)
 }
 
-func want(t *testing.T, c topology.Cluster, have Existing, snap state.Snapshot) plan.Wanted {
+func want(t *testing.T, c topology.Cluster, have state.Existing, snap state.Snapshot) plan.Wanted {
 	t.Helper()
-	w, err := Want(c, have, snap)
+	w, err := Want(state.Observation{Cluster: c, Existing: have, Snapshot: snap})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,8 +66,8 @@ func configOf(t *testing.T, w plan.Wanted, k topology.Kind) *corev1.ConfigMap {
 	return groupOf(t, w, k).Config[0].Manifest.(*corev1.ConfigMap)
 }
 
-func nothing() Existing {
-	return Existing{
+func nothing() state.Existing {
+	return state.Existing{
 		Services:   map[string]*corev1.Service{},
 		ConfigMaps: map[string]*corev1.ConfigMap{},
 		Sets:       map[topology.Kind]*appsv1.StatefulSet{},
@@ -76,7 +76,7 @@ func nothing() Existing {
 
 // created is what there is after everything wanted has been created, as an API
 // server hands it out: with its own defaults and additions.
-func created(t *testing.T, w plan.Wanted) Existing {
+func created(t *testing.T, w plan.Wanted) state.Existing {
 	t.Helper()
 	have := nothing()
 	add := func(o plan.Object) {

@@ -17,9 +17,9 @@ import (
 
 // apply is what there is after the ConfigMaps and StatefulSets that are wanted
 // have been written.
-func apply(t *testing.T, w plan.Wanted, have Existing) Existing {
+func apply(t *testing.T, w plan.Wanted, have state.Existing) state.Existing {
 	t.Helper()
-	next := Existing{Services: have.Services, ConfigMaps: maps.Clone(have.ConfigMaps), Sets: maps.Clone(have.Sets)}
+	next := state.Existing{Services: have.Services, ConfigMaps: maps.Clone(have.ConfigMaps), Sets: maps.Clone(have.Sets)}
 	fresh := created(t, w)
 	for name, m := range fresh.ConfigMaps {
 		next.ConfigMaps[name] = m

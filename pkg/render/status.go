@@ -17,8 +17,9 @@ import (
 // who read it there. Nothing is decided by it. What was not observed this time
 // stays as it was, and times stay as long as what they speak of does, so that
 // an unchanged cluster has an unchanged status.
-func Status(w plan.Wanted, have Existing, s state.Snapshot, p plan.Plan, old v1alpha1.TidbClusterStatus) v1alpha1.TidbClusterStatus {
-	r := projection{wanted: w, have: have, snap: s, at: metav1.NewTime(s.At).Rfc3339Copy()}
+func Status(o state.Observation, w plan.Wanted, p plan.Plan, old v1alpha1.TidbClusterStatus) v1alpha1.TidbClusterStatus {
+	s := o.Snapshot
+	r := projection{wanted: w, have: o.Existing, snap: s, at: metav1.NewTime(s.At).Rfc3339Copy()}
 	status := *old.DeepCopy()
 	if s.PD.ClusterID != 0 {
 		status.ClusterID = strconv.FormatUint(s.PD.ClusterID, 10)
@@ -39,7 +40,7 @@ func Status(w plan.Wanted, have Existing, s state.Snapshot, p plan.Plan, old v1a
 
 type projection struct {
 	wanted plan.Wanted
-	have   Existing
+	have   state.Existing
 	snap   state.Snapshot
 	at     metav1.Time
 }

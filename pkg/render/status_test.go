@@ -27,7 +27,7 @@ var (
 // then changes.
 type scene struct {
 	w    plan.Wanted
-	have Existing
+	have state.Existing
 	snap state.Snapshot
 	plan plan.Plan
 }
@@ -66,7 +66,7 @@ func healthyScene(t *testing.T) *scene {
 func (s *scene) member(k topology.Kind) *state.Member { return &s.snap.Groups[k].Members[0] }
 
 func (s *scene) status(old v1alpha1.TidbClusterStatus) v1alpha1.TidbClusterStatus {
-	return Status(s.w, s.have, s.snap, s.plan, old)
+	return Status(state.Observation{Existing: s.have, Snapshot: s.snap}, s.w, s.plan, old)
 }
 
 func TestStatusOfHealthyCluster(t *testing.T) {

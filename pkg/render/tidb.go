@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -22,7 +23,7 @@ const (
 	probeDir      = "/var/lib/customized-startup-probe"
 )
 
-func describeTiDB(c topology.Cluster, g topology.Group, _ Existing) (component, error) {
+func describeTiDB(c topology.Cluster, g topology.Group, _ state.Existing) (component, error) {
 	tc, db := c.Source, c.Source.Spec.TiDB
 	class := classes{db.StorageClassName, db.VolumeAttributesClassName}
 	claims, storage, err := storageVolumes(topology.TiDB, db.StorageVolumes, class)

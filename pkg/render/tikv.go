@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -17,7 +18,7 @@ const (
 	tikvConfigDir = "/etc/tikv"
 )
 
-func describeTiKV(c topology.Cluster, g topology.Group, _ Existing) (component, error) {
+func describeTiKV(c topology.Cluster, g topology.Group, _ state.Existing) (component, error) {
 	tc, kv := c.Source, c.Source.Spec.TiKV
 	class := classes{kv.StorageClassName, kv.VolumeAttributesClassName}
 	data, err := dataClaim(topology.TiKV, kv.ResourceRequirements, class)

@@ -29,8 +29,8 @@ type usage struct {
 // inUse finds the ConfigMap that the component's pods use. It goes by what the
 // StatefulSet has, else by what its pods have, else by the name that an operator
 // has written down before it deleted the StatefulSet.
-func inUse(c topology.Cluster, k topology.Kind, have Existing) usage {
-	if spec := have.podSpec(k); spec != nil {
+func inUse(c topology.Cluster, k topology.Kind, have state.Existing) usage {
+	if spec := have.PodSpec(k); spec != nil {
 		if name := mountedConfigMap(spec, c.SetName(k)); name != "" {
 			return usage{name: name, found: have.ConfigMaps[name], mounted: true}
 		}
@@ -41,14 +41,6 @@ func inUse(c topology.Cluster, k topology.Kind, have Existing) usage {
 		return usage{name: name, found: m}
 	}
 	return usage{}
-}
-
-// podSpec is the specification of a component's pods, nil when there are none.
-func (have Existing) podSpec(k topology.Kind) *corev1.PodSpec {
-	if live := have.Sets[k]; live != nil {
-		return &live.Spec.Template.Spec
-	}
-	return have.Pods[k]
 }
 
 // mountedConfigMap is the first ConfigMap of a pod whose name begins with the
@@ -65,13 +57,13 @@ func mountedConfigMap(pod *corev1.PodSpec, prefix string) string {
 // ConfigMaps are the names of the ConfigMaps that have to be known of, whoever
 // made them and whatever labels they have: those that pods use, and those that are
 // about to be made where there are no pods.
-func ConfigMaps(c topology.Cluster, have Existing) []string {
+func ConfigMaps(c topology.Cluster, have state.Existing) []string {
 	var names []string
 	for _, g := range c.Groups {
 		if name := c.HelmMap(g.Kind); name != "" && !g.Configured {
 			names = append(names, name)
 		}
-		switch spec := have.podSpec(g.Kind); {
+		switch spec := have.PodSpec(g.Kind); {
 		case spec != nil:
 			if name := mountedConfigMap(spec, c.SetName(g.Kind)); name != "" {
 				names = append(names, name)

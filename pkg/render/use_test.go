@@ -23,7 +23,7 @@ func noConfig(tc *v1alpha1.TidbCluster) {
 
 // handMade has the ConfigMap of a component made by a person, without labels and
 // without a controller.
-func handMade(have Existing, name, config, script string) Existing {
+func handMade(have state.Existing, name, config, script string) state.Existing {
 	have.ConfigMaps[name] = &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "db"},
 		Data:       map[string]string{keyConfig: config, keyScript: script},
@@ -63,7 +63,7 @@ func TestConfigMapOfOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			have := handMade(running(t, "basic-tikv", text), "basic-tikv", tt.config, tt.script)
-			w, err := Want(load(t, "basic", tt.edit), have, state.Snapshot{})
+			w, err := Want(state.Observation{Cluster: load(t, "basic", tt.edit), Existing: have})
 			if tt.refused != "" {
 				var r *RefusedError
 				if !errors.As(err, &r) || r.Fields[0].Field != tt.refused || !strings.Contains(r.Error(), "kubectl label configmap basic-tikv -n db ") {
@@ -108,19 +108,19 @@ func TestOwnConfigMapWithoutConfig(t *testing.T) {
 func TestConfigMapBeforePods(t *testing.T) {
 	onlyPD := func(t *testing.T) string { return scriptOf(t, load(t, "basic"), topology.PD) }
 	for name, tt := range map[string]struct {
-		have    Existing
+		have    state.Existing
 		refused string
 	}{
 		"of TiKV":                 {handMade(nothing(), "basic-tikv", "", "exec /by-hand\n"), ""},
 		"of PD, a script of ours": {handMade(nothing(), "basic-pd", "", onlyPD(t)), ""},
 		"of PD, another script":   {handMade(nothing(), "basic-pd", "", "exec /by-hand\n"), "spec.pd.config"},
-		"without a script": {func() Existing {
+		"without a script": {func() state.Existing {
 			have := handMade(nothing(), "basic-tikv", "", "")
 			delete(have.ConfigMaps["basic-tikv"].Data, keyScript)
 			return have
 		}(), "spec.tikv.config"},
 	} {
-		_, err := Want(load(t, "basic", noConfig), tt.have, state.Snapshot{})
+		_, err := Want(state.Observation{Cluster: load(t, "basic", noConfig), Existing: tt.have})
 		got := ""
 		var r *RefusedError
 		if errors.As(err, &r) {
@@ -143,11 +143,11 @@ func TestConfigMapIsGone(t *testing.T) {
 	config := func(tc *v1alpha1.TidbCluster) {
 		tc.Spec.PD.Config, tc.Spec.TiKV.Config, tc.Spec.TiDB.Config = v1alpha1.NewPDConfig(), v1alpha1.NewTiKVConfig(), v1alpha1.NewTiDBConfig()
 	}
-	made := func(t *testing.T) Existing {
+	made := func(t *testing.T) state.Existing {
 		return created(t, want(t, load(t, "basic", config), nothing(), state.Snapshot{}))
 	}
 	for name, tt := range map[string]struct {
-		have  func(*testing.T) Existing
+		have  func(*testing.T) state.Existing
 		edit  func(*v1alpha1.TidbCluster)
 		again map[string]plan.Drift
 		lacks []topology.Kind
@@ -159,7 +159,7 @@ func TestConfigMapIsGone(t *testing.T) {
 			"ConfigMap basic-pd": plan.Missing, "ConfigMap basic-tikv": plan.Missing, "ConfigMap basic-tidb": plan.Missing,
 		}, nil},
 		"of an operator, whose PD asks its discovery server": {
-			func(t *testing.T) Existing { return operated(t, "basic") }, all(rolling, config), map[string]plan.Drift{
+			func(t *testing.T) state.Existing { return operated(t, "basic") }, all(rolling, config), map[string]plan.Drift{
 				"ConfigMap basic-tikv": plan.Missing, "ConfigMap basic-tidb": plan.Missing,
 			}, []topology.Kind{topology.PD},
 		},
@@ -231,10 +231,12 @@ func TestConfigMapOfHelm(t *testing.T) {
 	helm := func(tc *v1alpha1.TidbCluster) {
 		tc.Annotations = map[string]string{"pingcap.com/tikv.basic-tikv.sha": "abc"}
 	}
-	withMap := func(have Existing) Existing { return handMade(have, "basic-tikv-abc", "a = 1\n", "exec /by-hand\n") }
+	withMap := func(have state.Existing) state.Existing {
+		return handMade(have, "basic-tikv-abc", "a = 1\n", "exec /by-hand\n")
+	}
 	for name, tt := range map[string]struct {
 		edit  func(*v1alpha1.TidbCluster)
-		have  Existing
+		have  state.Existing
 		want  string
 		rolls bool
 		lacks bool

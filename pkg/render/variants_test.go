@@ -74,7 +74,7 @@ func adopted(t *testing.T, name string, list ...variant) bool {
 		v.fact(o)
 	}
 	have := o.existing(t, c)
-	w, err := Want(c, have, state.Snapshot{PD: state.PD{ClusterID: 7}})
+	w, err := Want(state.Observation{Cluster: c, Existing: have, Snapshot: state.Snapshot{PD: state.PD{ClusterID: 7}}})
 	if err != nil {
 		t.Errorf("%s: %v (%s)", name, err, strings.Join(names, ", "))
 		return false

@@ -46,7 +46,7 @@ func TestTemplateVersion(t *testing.T) {
 
 // inKubernetes is what there is in Kubernetes, and in the ledger.
 type inKubernetes struct {
-	have    Existing
+	have    state.Existing
 	records map[topology.Kind]state.Template
 }
 

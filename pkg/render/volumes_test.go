@@ -69,7 +69,7 @@ func TestGrowth(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			have := created(t, want(t, load(t, "basic", storage("10Gi")), nothing(), state.Snapshot{}))
-			w, err := Want(load(t, "basic", storage(tt.size)), have, claimed(tt.claim))
+			w, err := Want(state.Observation{Cluster: load(t, "basic", storage(tt.size)), Existing: have, Snapshot: claimed(tt.claim)})
 			var refused *RefusedError
 			switch {
 			case tt.refused != "":

@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -11,18 +10,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
-
-// Existing is what there is of the objects that a cluster needs, by name.
-type Existing struct {
-	Services   map[string]*corev1.Service
-	ConfigMaps map[string]*corev1.ConfigMap
-	Sets       map[topology.Kind]*appsv1.StatefulSet
-	// Pods are the specifications of pods of components that have no StatefulSet.
-	Pods map[topology.Kind]*corev1.PodSpec
-	// HasDiscoveryDeployment: the cluster was made by an operator that runs a
-	// discovery server. It keeps its way of bootstrapping PD.
-	HasDiscoveryDeployment bool
-}
 
 // RefusedError says that the wanted objects differ from the existing ones in
 // what can not be changed in place, with the fields that ask for it.
@@ -36,7 +23,8 @@ func (e *RefusedError) Final() bool { return true }
 // Want renders everything that the cluster needs and compares it with what
 // there is. It answers with a *RefusedError if an existing object would have to
 // be replaced for it.
-func Want(c topology.Cluster, have Existing, snap state.Snapshot) (plan.Wanted, error) {
+func Want(o state.Observation) (plan.Wanted, error) {
+	c, have, snap := o.Cluster, o.Existing, o.Snapshot
 	w := plan.Wanted{Cluster: c}
 	var refused field.ErrorList
 	founding := bootstrapMap(c, have, snap)
@@ -58,7 +46,7 @@ func Want(c topology.Cluster, have Existing, snap state.Snapshot) (plan.Wanted, 
 }
 
 func wantGroup(
-	c topology.Cluster, g topology.Group, have Existing, snap state.Snapshot, founding *corev1.ConfigMap,
+	c topology.Cluster, g topology.Group, have state.Existing, snap state.Snapshot, founding *corev1.ConfigMap,
 ) (plan.Group, field.ErrorList, error) {
 	live := have.Sets[g.Kind]
 	comp, err := descriptionOf(g.Kind).objects(c, g, have)
@@ -110,7 +98,7 @@ func wantGroup(
 	return wanted, refused, nil
 }
 
-func configMapObject(m *corev1.ConfigMap, have Existing) plan.Object {
+func configMapObject(m *corev1.ConfigMap, have state.Existing) plan.Object {
 	return plan.Object{
 		Kind: "ConfigMap", Name: m.Name, Drift: configMapDrift(have.ConfigMaps[m.Name], m), Manifest: m,
 	}

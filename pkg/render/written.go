@@ -35,7 +35,7 @@ type Written struct {
 // read when they start. Our own record is exact. Without one, since an operator or a
 // person wrote it, there is what the API server remembers of the last write of the
 // data and whatever was written with it.
-func WrittenConfig(c topology.Cluster, k topology.Kind, have Existing) Written {
+func WrittenConfig(c topology.Cluster, k topology.Kind, have state.Existing) Written {
 	m := inUse(c, k, have).found
 	if m == nil {
 		return Written{}

@@ -46,12 +46,12 @@ func TestWrittenConfig(t *testing.T) {
 	} {
 		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "basic-tikv"}, Data: map[string]string{keyConfig: "a = 1\n"}}
 		c.change(m)
-		got := WrittenConfig(topology.New(tc), topology.TiKV, Existing{ConfigMaps: map[string]*corev1.ConfigMap{m.Name: m}})
+		got := WrittenConfig(topology.New(tc), topology.TiKV, state.Existing{ConfigMaps: map[string]*corev1.ConfigMap{m.Name: m}})
 		if !got.At.Equal(c.want.At) || got.Exact != c.want.Exact {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
-	if got := WrittenConfig(topology.New(tc), topology.TiKV, Existing{}); !got.At.IsZero() {
+	if got := WrittenConfig(topology.New(tc), topology.TiKV, state.Existing{}); !got.At.IsZero() {
 		t.Errorf("no ConfigMap: %+v", got)
 	}
 }

@@ -85,14 +85,14 @@ func (w *World) underway(ctx context.Context) error {
 func (w *World) chance(p float64) bool { return w.chaos && w.rng.Float64() < p }
 
 // Record implements reconcile.Recorder.
-func (w *World) Record(_ context.Context, _ plan.Wanted, s state.Snapshot, _ plan.Plan) error {
-	switch {
+func (w *World) Record(_ context.Context, seen state.Observation, _ plan.Wanted, _ plan.Plan) error {
+	switch id := seen.Snapshot.PD.ClusterID; {
 	case w.dead:
 		return errKilled
 	case w.chance(w.Faults.Fail):
 		return errInjected
-	case s.PD.ClusterID != 0:
-		w.recorded = s.PD.ClusterID
+	case id != 0:
+		w.recorded = id
 	}
 	return nil
 }

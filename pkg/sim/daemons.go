@@ -54,7 +54,7 @@ func (w *World) launch() {
 	t.Poll, t.Resync, t.Jitter = pollEvery, lookPast, func(d time.Duration) time.Duration { return d }
 	t.Operator = func(context.Context) (string, error) { return w.operator, nil }
 	t.Taken, t.Rests = func(held *lease.Held) { w.took(d, held) }, func() {}
-	t.Engine.Profiles, t.Engine.Actor, t.Engine.Recorder = component.Profiles(), w, owned{w, t}
+	t.Engine.Want, t.Engine.Profiles, t.Engine.Actor, t.Engine.Recorder = w.want, component.Profiles(), w, owned{w, t}
 	t.Engine.Story = reconcile.NewStory(w.cluster.Namespace, w.cluster.Name, w.Now, telling{w}).Endless()
 	w.coroutine(d, func() {
 		w.serve(life, d, t)
@@ -163,7 +163,7 @@ func (w *World) command(asks bool) {
 		}
 		w.took(d, held)
 		engine := reconcile.Engine{
-			Profiles: component.Profiles(), Policy: w.policy(), Observer: w, Actor: w, Recorder: w, Lease: held,
+			Profiles: component.Profiles(), Policy: w.policy(), Observer: w, Want: w.want, Actor: w, Recorder: w, Lease: held,
 			Story: reconcile.NewStory(w.cluster.Namespace, w.cluster.Name, w.Now, w.reporter()),
 		}
 		d.plan, d.err = reconcile.Run(held.Context(), engine, pacer{w})

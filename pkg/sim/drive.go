@@ -51,9 +51,10 @@ func (w *World) Settle(most time.Duration) {
 	w.rest()
 	for range 6 {
 		w.Pass(30)
-		wanted, snap, _ := w.Observe(context.Background(), true)
+		seen, _ := w.Observe(context.Background(), true)
+		wanted := w.view.wanted
 		wanted.Policy = w.policy()
-		if p := plan.Decide(component.Profiles(), wanted, snap); p.Outcome != plan.Converged {
+		if p := plan.Decide(component.Profiles(), wanted, seen.Snapshot); p.Outcome != plan.Converged {
 			w.broke("restless", "%v %s", p.Steps, gates(p))
 			return
 		}

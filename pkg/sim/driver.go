@@ -69,7 +69,7 @@ func (w *World) begin(late int64) *driver {
 	d := &driver{owner: w.runs, wake: w.t, late: late, finds: never, abort: abort}
 	d.tenure, d.expire = context.WithCancelCause(context.Background())
 	engine := reconcile.Engine{
-		Profiles: component.Profiles(), Policy: w.policy(), Observer: w, Actor: w, Recorder: w, Lease: d,
+		Profiles: component.Profiles(), Policy: w.policy(), Observer: w, Want: w.want, Actor: w, Recorder: w, Lease: d,
 		Story: reconcile.NewStory(w.cluster.Namespace, w.cluster.Name, w.Now, w.reporter()),
 	}
 	w.coroutine(d, func() { d.plan, d.err = reconcile.Run(ctx, engine, pacer{w}) })

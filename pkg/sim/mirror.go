@@ -13,19 +13,19 @@ import (
 
 // mirrored is what a daemon sees that does not look past its mirror: Kubernetes as the
 // watches have shown it so far, and a database that is asked every time.
-func (w *World) mirrored() (plan.Wanted, state.Snapshot, error) {
+func (w *World) mirrored() (state.Observation, error) {
 	fresh := w.look()
 	if w.cache == nil || w.t >= w.lag && w.t >= w.away {
 		w.remember(&fresh.snap)
 		w.cache, w.view = fresh, fresh
 		w.lag = w.t + w.rng.Int64N(3) // its own writes come back a little later
-		return fresh.wanted, fresh.snap, nil
+		return fresh.answer(), nil
 	}
 	view := *w.cache
 	view.snap = w.overlay(w.cache.snap, fresh.snap)
 	w.remember(&view.snap)
 	w.view = &view
-	return view.wanted, view.snap, nil
+	return view.answer(), nil
 }
 
 // overlay is the Kubernetes half of an old snapshot with the database half of a fresh
@@ -78,8 +78,8 @@ type owned struct {
 }
 
 // Record implements reconcile.Recorder.
-func (o owned) Record(ctx context.Context, wanted plan.Wanted, s state.Snapshot, p plan.Plan) error {
-	w := o.w
+func (o owned) Record(ctx context.Context, seen state.Observation, wanted plan.Wanted, p plan.Plan) error {
+	w, s := o.w, seen.Snapshot
 	if s.PD.ClusterID == 0 || s.PD.ClusterID == w.recorded {
 		return nil
 	}
@@ -94,5 +94,5 @@ func (o owned) Record(ctx context.Context, wanted plan.Wanted, s state.Snapshot,
 	}
 	w.writes++
 	w.judgeLease(func(rule, format string, args ...any) { w.broke(rule, "the status: "+format, args...) })
-	return w.Record(ctx, wanted, s, p)
+	return w.Record(ctx, seen, wanted, p)
 }

@@ -28,10 +28,17 @@ type observation struct {
 	advice, newAdvice advice
 }
 
+func (o *observation) answer() state.Observation {
+	return state.Observation{Cluster: o.wanted.Cluster, Snapshot: o.snap}
+}
+
+// want works out what is wanted when it is observed: there are no manifests to make.
+func (w *World) want(state.Observation) (plan.Wanted, error) { return w.view.wanted, nil }
+
 // Observe implements reconcile.Observer.
-func (w *World) Observe(_ context.Context, live bool) (plan.Wanted, state.Snapshot, error) {
+func (w *World) Observe(_ context.Context, live bool) (state.Observation, error) {
 	if w.dead {
-		return plan.Wanted{}, state.Snapshot{}, errKilled
+		return state.Observation{}, errKilled
 	}
 	if live {
 		w.tick()
@@ -42,27 +49,28 @@ func (w *World) Observe(_ context.Context, live bool) (plan.Wanted, state.Snapsh
 	w.seen = w.sight()
 	w.seen.live = live
 	if w.chaos && w.rng.Float64() < w.Faults.NoAnswer {
-		return plan.Wanted{}, state.Snapshot{}, errors.New("the API server does not answer")
+		return state.Observation{}, errors.New("the API server does not answer")
 	}
 	switch {
 	case w.daemon && !live:
 		return w.mirrored()
 	case w.lease != nil:
 		if err := w.request(w.driver); err != nil {
-			return plan.Wanted{}, state.Snapshot{}, err
+			return state.Observation{}, err
 		}
 	}
 	if o := w.cache; !live && o != nil && w.lagging() {
 		if w.lagAll {
 			w.view = o
-			return o.wanted, o.snap, nil
+			return o.answer(), nil
 		}
 		w.view = w.observe()
-		return w.view.wanted, oldDatabase(w.view.snap, o.snap), nil
+		w.view.snap = oldDatabase(w.view.snap, o.snap)
+		return w.view.answer(), nil
 	}
 	w.cache = w.observe()
 	w.view = w.cache
-	return w.cache.wanted, w.cache.snap, nil
+	return w.cache.answer(), nil
 }
 
 // lagging: the cache shows what it showed last, for a while.

@@ -39,9 +39,10 @@ func (w *World) settleDaemons(most time.Duration) {
 
 // converged: there is nothing to do, by the truth.
 func (w *World) converged() bool {
-	wanted, snap, _ := w.Observe(context.Background(), true)
+	seen, _ := w.Observe(context.Background(), true)
+	wanted := w.view.wanted
 	wanted.Policy = w.policy()
-	return plan.Decide(component.Profiles(), wanted, snap).Outcome == plan.Converged
+	return plan.Decide(component.Profiles(), wanted, seen.Snapshot).Outcome == plan.Converged
 }
 
 const (

@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/observe"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -40,7 +41,7 @@ func (c Connections) Observer(namespace, name string) *observe.Observer {
 // Look sets what an engine decides by and whom it tells. Without Drive it changes
 // nothing. atOnce is how many small corrections it makes at the same time.
 func (c Connections) Look(e *reconcile.Engine, policy plan.Policy, story *reconcile.Story, atOnce int) {
-	e.Profiles, e.Policy, e.Story = component.Profiles(), policy, story
+	e.Want, e.Profiles, e.Policy, e.Story = render.Want, component.Profiles(), policy, story
 	e.Upkeep = reconcile.NewUpkeep(atOnce, c.Now)
 }
 
@@ -49,5 +50,5 @@ func (c Connections) Look(e *reconcile.Engine, policy plan.Policy, story *reconc
 // through status.
 func (c Connections) Drive(e *reconcile.Engine, o *observe.Observer, cluster topology.Cluster, status act.Intent) {
 	e.Actor = act.New(c.Kube, c.Intent, o.PD, cluster, c.Now)
-	e.Recorder = act.NewRecorder(status, o.Existing)
+	e.Recorder = act.NewRecorder(status)
 }

@@ -96,20 +96,22 @@ func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 	}
 	want := r.want
 	var found findings
-	var w plan.Wanted
-	var snap state.Snapshot
-	var refused *render.RefusedError
+	var seen state.Observation
 	var both errgroup.Group
 	both.Go(func() (err error) { found, err = look(ctx, s.Kube, want); return err })
 	both.Go(func() (err error) {
 		// Not with a context that ends with the group: the connections that
 		// are made here are those of the whole run.
-		if w, snap, err = s.Observer.Against(ctx, want); errors.As(err, &refused) {
-			return nil
-		}
+		seen, err = s.Observer.Against(ctx, want)
 		return err
 	})
 	if err := both.Wait(); err != nil {
+		return prospect{}, err
+	}
+	snap := seen.Snapshot
+	w, err := render.Want(seen)
+	refused, impossible := errors.AsType[*render.RefusedError](err)
+	if err != nil && !impossible {
 		return prospect{}, err
 	}
 	w.Policy = r.Policy
@@ -123,7 +125,7 @@ func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 			problems = append(problems, e)
 		}
 	}
-	if refused != nil {
+	if impossible {
 		problems = append(problems, refused.Fields...)
 	}
 	if len(problems) > 0 {

@@ -225,8 +225,8 @@ func TestUntilOperator(t *testing.T) {
 // seeing is an observer of a cluster that tests change, and the waiter of its run.
 type seeing struct{ c *plantest.Cluster }
 
-func (s seeing) Observe(context.Context, bool) (plan.Wanted, state.Snapshot, error) {
-	return s.c.Wanted, s.c.Seen, nil
+func (s seeing) Observe(context.Context, bool) (state.Observation, error) {
+	return state.Observation{Cluster: s.c.Wanted.Cluster, Snapshot: s.c.Seen}, nil
 }
 func (seeing) Wait(context.Context, plan.Plan, error) error { return nil }
 
@@ -242,7 +242,7 @@ func TestReaction(t *testing.T) {
 	}
 	after := func(d time.Duration, p plan.Plan) error {
 		now = now.Add(d)
-		_, _, _ = r.Observe(t.Context(), false)
+		_, _ = r.Observe(t.Context(), false)
 		return r.Wait(t.Context(), p, nil)
 	}
 	told := func(n int) {

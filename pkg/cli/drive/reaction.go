@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 const (
@@ -38,15 +39,15 @@ type reaction struct {
 }
 
 // Observe implements reconcile.Observer.
-func (r *reaction) Observe(ctx context.Context, live bool) (plan.Wanted, state.Snapshot, error) {
-	w, s, err := r.Observer.Observe(ctx, live)
+func (r *reaction) Observe(ctx context.Context, live bool) (state.Observation, error) {
+	o, err := r.Observer.Observe(ctx, live)
 	if err == nil && ctx.Err() == nil {
-		r.marks = marksIn(s)
-		if now := trace(w, s); now != r.seen {
+		r.marks = marksIn(o.Snapshot)
+		if now := trace(o.Cluster, o.Snapshot); now != r.seen {
 			r.seen, r.since = now, time.Time{}
 		}
 	}
-	return w, s, err
+	return o, err
 }
 
 // Wait implements reconcile.Waiter.
@@ -105,14 +106,14 @@ func (k marks) undone(p plan.Plan) plan.Step {
 }
 
 // trace is what a driver changes: it differs when one has done something.
-func trace(w plan.Wanted, s state.Snapshot) string {
+func trace(c topology.Cluster, s state.Snapshot) string {
 	var b strings.Builder
-	if w.Cluster.Source != nil {
-		b.WriteString(w.Cluster.Source.ResourceVersion) // of its status as well
+	if c.Source != nil {
+		b.WriteString(c.Source.ResourceVersion) // of its status as well
 	}
-	for _, g := range w.Groups {
-		got := s.Groups[g.Kind]
-		fmt.Fprintf(&b, ";%s %s %d %d %s %t", g.Kind, got.Set.UID, got.Set.Replicas, got.Set.Partition, got.Set.UpdateRevision, got.Set.Observed)
+	for _, k := range topology.Kinds() {
+		got := s.Groups[k]
+		fmt.Fprintf(&b, ";%s %s %d %d %s %t", k, got.Set.UID, got.Set.Replicas, got.Set.Partition, got.Set.UpdateRevision, got.Set.Observed)
 		for _, m := range got.Members {
 			b.WriteString("," + progress(m))
 		}

@@ -59,7 +59,7 @@ func TestReactionToSlowWork(t *testing.T) {
 				if tt.turn != nil {
 					tt.turn(c.Member(store))
 				}
-				_, _, _ = r.Observe(t.Context(), false)
+				_, _ = r.Observe(t.Context(), false)
 				if err = r.Wait(t.Context(), plan.Plan{Outcome: plan.Act, Steps: tt.steps}, nil); err != nil {
 					break
 				}
@@ -77,7 +77,7 @@ func TestTraceOfStoreState(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range []state.StoreState{state.StoreUp, state.StoreOffline, state.StoreTombstone} {
 		c.Member("t-tikv-0").Database.State = s
-		seen[trace(c.Wanted, c.Seen)] = true
+		seen[trace(c.Wanted.Cluster, c.Seen)] = true
 	}
 	if len(seen) != 3 {
 		t.Errorf("%d traces of three states", len(seen))

@@ -161,8 +161,8 @@ func TestConclude(t *testing.T) {
 // unread is a cluster that cannot be read, so that nothing can be taken back either.
 type unread struct{ reconcile.Actor }
 
-func (unread) Observe(context.Context, bool) (plan.Wanted, state.Snapshot, error) {
-	return plan.Wanted{}, state.Snapshot{}, errors.New("broken")
+func (unread) Observe(context.Context, bool) (state.Observation, error) {
+	return state.Observation{}, errors.New("broken")
 }
 
 // TestLeftBehind: what could not be taken back is told together with why the run

@@ -54,7 +54,12 @@ type casualty struct {
 // that the cluster cannot become, it shows them as well, and then fails.
 func show(ctx context.Context, f *factory.Factory, s *drive.Session, o options, tc *v1alpha1.TidbCluster) error {
 	c := topology.New(tc)
-	w, snap, err := s.Observer.Against(ctx, c)
+	seen, err := s.Observer.Against(ctx, c)
+	if err != nil {
+		return err
+	}
+	snap := seen.Snapshot
+	w, err := render.Want(seen)
 	refused, impossible := errors.AsType[*render.RefusedError](err)
 	switch {
 	case impossible:

@@ -107,7 +107,12 @@ func look(ctx context.Context, s *drive.Session) (sight, error) {
 	}
 	c := topology.New(tc)
 	var l sight
-	l.wanted, l.snapshot, err = s.Observer.Against(ctx, c)
+	seen, err := s.Observer.Against(ctx, c)
+	if err != nil {
+		return sight{}, err
+	}
+	l.snapshot = seen.Snapshot
+	l.wanted, err = render.Want(seen)
 	refused, ok := errors.AsType[*render.RefusedError](err)
 	switch {
 	case malformed && (err == nil || ok):
