@@ -212,7 +212,7 @@ func TestRecordOfReturningLeaders(t *testing.T) {
 		t.Errorf("recorded as %s", got)
 	}
 	w.pd.Update(evicting(2)) // tikv-11-12: somebody else, by now
-	w.do(t, plan.ForgetRecord{Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction})
+	w.do(t, plan.ForgetRecord{Component: topology.TiKV, Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction})
 	if data := liveLedger(t, w); len(data) != 0 {
 		t.Errorf("left in the ledger: %v", data)
 	}
@@ -238,7 +238,7 @@ func TestRecordCannotBeRead(t *testing.T) {
 		w.isStale(t, takeBack)
 		w.do(t, plan.AdoptEviction{Member: "basic-tikv-1", StoreID: 2, PodUID: "uid-of-basic-tikv-1", Since: now})
 		w.do(t, allow)
-		w.do(t, plan.ForgetRecord{Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction})
+		w.do(t, plan.ForgetRecord{Component: topology.TiKV, Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction})
 		w.do(t, conclude)
 		if got := liveLedger(t, w); !maps.Equal(got, records) {
 			t.Errorf("%s: the ledger is %v", name, got)

@@ -7,12 +7,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 var (
-	takeOffline = plan.RemoveStore{Member: "basic-tikv-3", StoreID: 4}
-	takeBack    = plan.RestoreStore{Member: "basic-tikv-3", StoreID: 4}
-	conclude    = plan.ForgetRecord{Member: "basic-tikv-3", StoreID: 4, Record: state.RecordRemoval}
+	takeOffline = plan.RemoveStore{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 4}
+	takeBack    = plan.RestoreStore{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 4}
+	conclude    = plan.ForgetRecord{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 4, Record: state.RecordRemoval}
 )
 
 const (
@@ -109,7 +110,7 @@ func TestConcludeRemoval(t *testing.T) {
 
 // The record of an eviction that goes on is all that ends it.
 func TestConcludeEviction(t *testing.T) {
-	step := plan.ForgetRecord{Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction}
+	step := plan.ForgetRecord{Component: topology.TiKV, Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction}
 	w := newWorld(t, ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
 	w.isStale(t, step)
 	w = newWorld(t, ledgerMap(map[string]string{"evict-leader.2": `{"member":"basic-tikv-1","ended":"2026-07-01T11:00:00Z"}`}))

@@ -209,7 +209,7 @@ func TestRemakePod(t *testing.T) {
 }
 
 func TestLabelStore(t *testing.T) {
-	step := plan.LabelStore{Member: "basic-tikv-3", StoreID: 4, Labels: map[string]string{"zone": "b", "host": "h"}}
+	step := plan.LabelStore{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 4, Labels: map[string]string{"zone": "b", "host": "h"}}
 	w := newWorld(t)
 	w.pd.Update(func(s *pd.FakeState) { s.Stores[3].Labels = map[string]string{"host": "h", "disk": "ssd"} })
 	w.do(t, step)
@@ -222,6 +222,6 @@ func TestLabelStore(t *testing.T) {
 	}
 	t.Run("another member's store", func(t *testing.T) {
 		w := newWorld(t)
-		w.isStale(t, plan.LabelStore{Member: "basic-tikv-3", StoreID: 2, Labels: map[string]string{"zone": "b"}})
+		w.isStale(t, plan.LabelStore{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 2, Labels: map[string]string{"zone": "b"}})
 	})
 }

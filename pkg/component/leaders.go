@@ -224,7 +224,7 @@ var evictionForgotten = plan.Hook{
 		return !ours || e.Ended.IsZero() || rolling(sc) && !back(sc, m, e)
 	},
 	Step: func(_ plan.Scope, m state.Member) plan.Step {
-		return plan.ForgetRecord{Member: m.Name, StoreID: m.Database.ID, Record: state.RecordEviction}
+		return plan.ForgetRecord{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Record: state.RecordEviction}
 	},
 }
 

@@ -79,7 +79,7 @@ var removalsSettled = plan.Hook{
 		return !ours || m.Database.Presence != state.Present || leaving(m)
 	},
 	Step: func(_ plan.Scope, m state.Member) plan.Step {
-		return plan.ForgetRecord{Member: m.Name, StoreID: m.Database.ID, Record: state.RecordRemoval}
+		return plan.ForgetRecord{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Record: state.RecordRemoval}
 	},
 }
 

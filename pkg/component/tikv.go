@@ -70,9 +70,9 @@ var storeRestored = plan.Hook{
 	},
 	Step: func(_ plan.Scope, m state.Member) plan.Step {
 		if m.Database.State == state.StoreOffline {
-			return plan.RestoreStore{Member: m.Name, StoreID: m.Database.ID}
+			return plan.RestoreStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID}
 		}
-		return plan.ForgetRecord{Member: m.Name, StoreID: m.Database.ID, Record: state.RecordRemoval}
+		return plan.ForgetRecord{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Record: state.RecordRemoval}
 	},
 	Observed: storeObserved,
 }
@@ -146,7 +146,7 @@ var storeOffline = plan.Hook{
 	Reason: plan.StoreOffline, Want: "store offline",
 	Done: func(_ plan.Scope, m state.Member) bool { return leaving(m) },
 	Step: func(_ plan.Scope, m state.Member) plan.Step {
-		return plan.RemoveStore{Member: m.Name, StoreID: m.Database.ID}
+		return plan.RemoveStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID}
 	},
 	Observed: storeObserved,
 }

@@ -303,7 +303,7 @@ func TestGuardsOfHooks(t *testing.T) {
 		Want: "a goal that is missed",
 		Done: func(plan.Scope, state.Member) bool { return false },
 		Step: func(_ plan.Scope, m state.Member) plan.Step {
-			return plan.RestoreStore{Member: m.Name, StoreID: m.Database.ID}
+			return plan.RestoreStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID}
 		},
 		Since:    func(sc plan.Scope, _ state.Member) time.Time { return sc.All.At.Add(-time.Minute) },
 		Timeout:  func(plan.Scope) time.Duration { return time.Minute },

@@ -44,7 +44,7 @@ func (sc Scope) labelStore(m state.Member) []Step {
 	if len(set) == 0 {
 		return nil
 	}
-	return []Step{LabelStore{Member: m.Name, StoreID: m.Database.ID, Labels: set}}
+	return []Step{LabelStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Labels: set}}
 }
 
 // located is a node's value of a label; "" where it has none, which PD would take

@@ -58,10 +58,20 @@ func over(c topology.Cluster, s state.Snapshot) verdict {
 		m, owned := owner[r.StoreID]
 		buried := owned && m.Database.State == state.StoreTombstone
 		if s.PD.Bootstrapped && !unknown[r.Member] && (!owned || buried) {
-			v.steps = append(v.steps, ForgetRecord{Member: r.Member, StoreID: r.StoreID, Record: state.RecordRemoval})
+			v.steps = append(v.steps, ForgetRecord{Component: storesOf(c, r.Member), Member: r.Member, StoreID: r.StoreID, Record: state.RecordRemoval})
 		}
 	}
 	return v
+}
+
+// storesOf is the component of a store that is known only by its member's name.
+func storesOf(c topology.Cluster, member string) topology.Kind {
+	for _, k := range topology.Kinds() {
+		if _, ok := c.Ordinal(k, member); ok && k.Data() == topology.Store {
+			return k
+		}
+	}
+	return ""
 }
 
 // ending ends evictions, as soon as PD can be asked to.

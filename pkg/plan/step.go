@@ -110,22 +110,25 @@ type AllowLeaders struct {
 // RemoveStore records that we take a store offline, and does so: PD moves its regions away and then calls
 // it a tombstone.
 type RemoveStore struct {
-	Member  string
-	StoreID uint64
+	Component topology.Kind
+	Member    string
+	StoreID   uint64
 }
 
 // RestoreStore calls a store back that we took offline and that is wanted again,
 // and then drops the record of it.
 type RestoreStore struct {
-	Member  string
-	StoreID uint64
+	Component topology.Kind
+	Member    string
+	StoreID   uint64
 }
 
 // ForgetRecord drops a record in the ledger of something that is over in PD.
 type ForgetRecord struct {
-	Member  string
-	StoreID uint64
-	Record  state.Record
+	Component topology.Kind
+	Member    string
+	StoreID   uint64
+	Record    state.Record
 }
 
 // Claim names a claim by identity: a name alone may have been given to another
@@ -276,9 +279,9 @@ func (s RemoveMember) Target() (topology.Kind, string)  { return topology.PD, s.
 func (s EvictLeaders) Target() (topology.Kind, string)  { return topology.TiKV, s.Member }
 func (s AllowLeaders) Target() (topology.Kind, string)  { return topology.TiKV, s.Member }
 func (s AdoptEviction) Target() (topology.Kind, string) { return topology.TiKV, s.Member }
-func (s RemoveStore) Target() (topology.Kind, string)   { return topology.TiKV, s.Member }
-func (s RestoreStore) Target() (topology.Kind, string)  { return topology.TiKV, s.Member }
-func (s ForgetRecord) Target() (topology.Kind, string)  { return topology.TiKV, s.Member }
+func (s RemoveStore) Target() (topology.Kind, string)   { return s.Component, s.Member }
+func (s RestoreStore) Target() (topology.Kind, string)  { return s.Component, s.Member }
+func (s ForgetRecord) Target() (topology.Kind, string)  { return s.Component, s.Member }
 func (s MarkClaims) Target() (topology.Kind, string)    { return s.Component, s.Member }
 func (s UnmarkClaims) Target() (topology.Kind, string)  { return s.Component, s.Member }
 func (s DeleteClaim) Target() (topology.Kind, string)   { return s.Component, s.Member }

@@ -33,9 +33,9 @@ var steps = []struct {
 	{plan.EvictLeaders{Member: "m"}, tikv, "m", false, false},
 	{plan.AdoptEviction{Member: "m"}, tikv, "m", false, false},
 	{plan.AllowLeaders{Member: "m"}, tikv, "m", false, false},
-	{plan.RemoveStore{Member: "m"}, tikv, "m", true, false},
-	{plan.RestoreStore{Member: "m"}, tikv, "m", false, false},
-	{plan.ForgetRecord{Member: "m"}, tikv, "m", false, false},
+	{plan.RemoveStore{Component: tikv, Member: "m"}, tikv, "m", true, false},
+	{plan.RestoreStore{Component: tikv, Member: "m"}, tikv, "m", false, false},
+	{plan.ForgetRecord{Component: tikv, Member: "m"}, tikv, "m", false, false},
 	{plan.MarkClaims{Component: pd, Member: "m"}, pd, "m", false, false},
 	{plan.UnmarkClaims{Component: pd, Member: "m"}, pd, "m", false, false},
 	{plan.DeleteClaim{Component: pd, Member: "m"}, pd, "m", true, false},
@@ -49,7 +49,7 @@ var steps = []struct {
 	{plan.RecreateSet{Component: pd}, pd, "", true, false},
 	{plan.Label{Component: pd, Member: "m"}, pd, "m", false, true},
 	{plan.TendVolume{Component: pd, Member: "m"}, pd, "m", false, true},
-	{plan.LabelStore{Member: "m"}, tikv, "m", false, true},
+	{plan.LabelStore{Component: tikv, Member: "m"}, tikv, "m", false, true},
 }
 
 func TestSteps(t *testing.T) {

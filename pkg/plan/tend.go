@@ -50,9 +50,10 @@ type RemakePod struct {
 
 // LabelStore sets labels of a store in PD and leaves its others as they are.
 type LabelStore struct {
-	Member  string
-	StoreID uint64
-	Labels  map[string]string // only what is to change
+	Component topology.Kind
+	Member    string
+	StoreID   uint64
+	Labels    map[string]string // only what is to change
 }
 
 // Quiet tells whether nobody needs to hear of a step that succeeds.
@@ -72,7 +73,7 @@ func (LabelStore) step() {}
 func (s Label) Target() (topology.Kind, string)      { return s.Component, s.Member }
 func (s TendVolume) Target() (topology.Kind, string) { return s.Component, s.Member }
 func (s RemakePod) Target() (topology.Kind, string)  { return s.Component, s.Member }
-func (s LabelStore) Target() (topology.Kind, string) { return topology.TiKV, s.Member }
+func (s LabelStore) Target() (topology.Kind, string) { return s.Component, s.Member }
 
 func (s Label) String() string {
 	return fmt.Sprintf("label %s %s: %s", s.Object, s.Name, identity(s.Set))

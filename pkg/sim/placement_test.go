@@ -47,7 +47,7 @@ func TestStoreThatRulesNeed(t *testing.T) {
 			t.Fatalf("%s, %v\n%s", gates(p), err, w.Transcript())
 		}
 		neverTold(t, w, "offline")
-		if verdict := w.judge(plan.RemoveStore{Member: "basic-tikv-3", StoreID: 4}); len(verdict) == 0 || !broke(verdict, "places") {
+		if verdict := w.judge(plan.RemoveStore{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 4}); len(verdict) == 0 || !broke(verdict, "places") {
 			t.Errorf("the rule does not see it: %v", verdict)
 		}
 		w.obey(p)

@@ -53,7 +53,7 @@ func New(pd, tikv, tidb int) *Cluster {
 		g.Kind, g.Replicas, g.MaxFailures = kind, c.Seen.Groups[kind].Set.Replicas, 3
 		g.Services = []plan.Object{{Kind: "Service", Name: c.Wanted.Cluster.PeerService(kind)}}
 		g.Config = []plan.Object{{Kind: "ConfigMap", Name: c.Wanted.Cluster.SetName(kind)}}
-		if kind == topology.TiKV {
+		if kind.Data() == topology.Store {
 			g.EvictTimeout = time.Hour
 		}
 		c.Wanted.Groups = append(c.Wanted.Groups, g)
@@ -68,15 +68,15 @@ func (c *Cluster) member(kind topology.Kind, i int) state.Member {
 		Pod:      &state.Pod{UID: fmt.Sprintf("uid-%s-%d", kind, i), Revision: "v1", Ready: true, Ran: true, Since: made, Started: made},
 		Database: state.Database{Presence: state.Present, Healthy: true},
 	}
-	if kind != topology.TiDB {
+	if kind.Data() != topology.None {
 		m.Claims = []state.Claim{{Name: fmt.Sprintf("%s-%s", kind, m.Name), UID: fmt.Sprintf("claim-%s-%d", kind, i)}}
 		m.Database.ID = uint64(i + 1)
 	}
-	switch kind {
-	case topology.PD:
+	switch kind.Data() {
+	case topology.Raft:
 		m.Database.ID += 100
 		m.Database.Name, m.Database.Leader = m.Name, i == 0
-	case topology.TiKV:
+	case topology.Store:
 		m.Database.State, m.Database.Leaders, m.Database.Regions = state.StoreUp, 10, 30
 		m.StoreLabels = map[string]string{}
 	}
@@ -89,10 +89,10 @@ func (c *Cluster) identify(m *state.Member) {
 	ids := func() state.Identity {
 		labels := map[string]string{topology.LabelClusterID: "7"}
 		id := strconv.FormatUint(m.Database.ID, 10)
-		switch m.Kind {
-		case topology.PD:
+		switch m.Kind.Data() {
+		case topology.Raft:
 			labels[topology.LabelMemberID] = id
-		case topology.TiKV:
+		case topology.Store:
 			labels[topology.LabelStoreID] = id
 		}
 		return state.Identity{Labels: labels}
@@ -194,10 +194,10 @@ func (c *Cluster) Down(ago time.Duration, names ...string) *Cluster {
 		m := c.Member(name)
 		m.Pod.Ready, m.Pod.Since, m.Pod.Started = false, Now.Add(-ago), time.Time{}
 		m.Database.Healthy, m.NotServing, m.ReportedDown = false, Now.Add(-ago), Now.Add(-ago)
-		switch m.Kind {
-		case topology.PD:
+		switch m.Kind.Data() {
+		case topology.Raft:
 			c.Seen.PD.Healthy--
-		case topology.TiKV:
+		case topology.Store:
 			m.Database.State = state.StoreDisconnected
 			c.Seen.PD.UpStores--
 		}

@@ -1,0 +1,104 @@
+package seams
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// own are the files in which a component may be told from the others: those that are
+// about one component alone, and the model of the simulation.
+var own = regexp.MustCompile(`^pkg/(topology|component|sim)/|/(pd|tikv|tidb)[a-z]*\.go$|_test\.go$`)
+
+// TestComponentsAreData: no code asks which component it has before it. What components
+// differ in are fields of their rows and of their Profile, so that to add a component
+// is to add rows.
+func TestComponentsAreData(t *testing.T) {
+	root := os.DirFS("../..")
+	found := 0
+	err := fs.WalkDir(root, "pkg", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || own.MatchString(name) {
+			return err
+		}
+		found++
+		for _, at := range asked(t, filepath.Join("../..", name)) {
+			t.Errorf("%s: asks which component it is: make what differs a field of the component's row", at)
+		}
+		return nil
+	})
+	if err != nil || found < 100 {
+		t.Fatalf("looked at %d files: %v", found, err)
+	}
+}
+
+// TestWhatIsFound: the ways to ask are found, and the use of a component is not one.
+func TestWhatIsFound(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.go")
+	text := `package x
+func f(k topology.Kind) {
+	_ = k == topology.PD
+	_ = topology.TiKV != k
+	switch k {
+	case topology.TiDB:
+	case other, topology.PD:
+	}
+	_ = groups[topology.PD]
+	_ = k.Data() == topology.Raft
+}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := asked(t, file); len(got) != 4 {
+		t.Errorf("got %q", got)
+	}
+}
+
+// asked are the places where a file compares something with a component.
+func asked(t *testing.T, file string) []string {
+	t.Helper()
+	set := token.NewFileSet()
+	parsed, err := parser.ParseFile(set, file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	note := func(e ast.Expr) {
+		if named(e) {
+			all = append(all, set.Position(e.Pos()).String())
+		}
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BinaryExpr:
+			if n.Op == token.EQL || n.Op == token.NEQ {
+				note(n.X)
+				note(n.Y)
+			}
+		case *ast.CaseClause:
+			for _, e := range n.List {
+				note(e)
+			}
+		}
+		return true
+	})
+	return all
+}
+
+// components are the names of constants of topology.Kind.
+var components = map[string]bool{"PD": true, "TiKV": true, "TiDB": true}
+
+// named reports whether an expression is a component by its name.
+func named(e ast.Expr) bool {
+	s, ok := e.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	from, ok := s.X.(*ast.Ident)
+	return ok && from.Name == "topology" && components[s.Sel.Name]
+}
