@@ -16,6 +16,15 @@ func (sc Scope) expelled(p Profile, m state.Member) bool {
 		(sc.vouched(m) || wasKnown(p, m))
 }
 
+// precedes reports whether a partition reaches another member, which needs the update
+// revision, only after this one. Who cannot serve loses nothing by a restart. Without it
+// each would wait for the other: this one gets new data only when all others serve.
+func (sc Scope) precedes(p Profile, m state.Member) bool {
+	return slices.ContainsFunc(sc.Got.Running(), func(o state.Member) bool {
+		return o.Ordinal < m.Ordinal && sc.Got.Outdated(o) && sc.lost(p, o) && sc.worthTrying(p, o)
+	})
+}
+
 // wasKnown reports whether upkeep has labelled a claim of a member with its id in the
 // database. A new claim has no such label before its member has joined, so a template
 // that fails cannot have a member given new data again and again.

@@ -19,10 +19,24 @@ func TestExpelled(t *testing.T) {
 		c.Seen.PD.Members, c.Seen.PD.Healthy = 2, 2
 		return m
 	}
+	above := func(c *plantest.Cluster, reads func(m *state.Member)) {
+		m := expelled(c)
+		m.Pod.Revision, m.Claims[0].Marked = "v1", true
+		reads(c.Member("t-pd-1"))
+	}
 	plantest.Table(t, "expelled", []plantest.Case{
 		{Name: "PD knew it once", Cluster: failing(func(c *plantest.Cluster) { expelled(c) })},
 		{Name: "PD has never known it", Cluster: failing(func(c *plantest.Cluster) { expelled(c).Claims[0].Identity.Labels = nil })},
 		{Name: "PD knew it once, and a run that is not asked to give it up", Cluster: with(func(c *plantest.Cluster) { expelled(c) })},
 		{Name: "PD knew it once, and its claim is going", Cluster: failing(func(c *plantest.Cluster) { expelled(c).Claims[0].Terminating = true })},
+		{Name: "a member below it runs and does not serve", Cluster: with(func(c *plantest.Cluster) {
+			above(c, func(m *state.Member) { m.Database.Healthy, m.Database.Answer = false, state.Refused })
+		})},
+		{Name: "the same, with the new template already", Cluster: with(func(c *plantest.Cluster) {
+			above(c, func(m *state.Member) {
+				m.Database.Healthy, m.Database.Answer, m.Pod.Revision = false, state.Refused, "v2"
+			})
+		})},
+		{Name: "all below it serve", Cluster: with(func(c *plantest.Cluster) { above(c, func(*state.Member) {}) })},
 	})
 }

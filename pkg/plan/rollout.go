@@ -49,7 +49,7 @@ func (sc Scope) repair(p Profile, h hold) verdict {
 // does not serve with it, moving this one as well could make a crash of a
 // minute a loss for good.
 func (sc Scope) worthTrying(p Profile, m state.Member) bool {
-	if m.Pod != nil && m.Pod.Terminating || dataBeingDeleted(p, m) || sc.expelled(p, m) || sc.goesNext(p, m) {
+	if m.Pod != nil && m.Pod.Terminating || dataBeingDeleted(p, m) || sc.goesNext(p, m) || sc.expelled(p, m) && !sc.precedes(p, m) {
 		return false
 	}
 	failing := sc.failing()

@@ -105,3 +105,21 @@ func TestOperatorEndsBothEngines(t *testing.T) {
 	}
 	fine(t, w)
 }
+
+// A template with which no member of PD serves has reached some of them when it is taken
+// back. PD has let go of the highest one, which gets new data only when the others serve,
+// and a partition reaches those only after it. (seeds 1795352750954, 1795352772409,
+// 1795350452672)
+func TestVoterLetGoOfAboveOneThatDoesNotServe(t *testing.T) {
+	w := settled(Options{PD: 5, TiKV: 3, TiDB: 1})
+	for i := 3; i < 5; i++ {
+		p := w.pods[pd][i]
+		p.revision, p.flaw = "v0-deaf", deaf
+	}
+	w.expel(w.claims[pd][4].data)
+	w.claims[pd][4].marked = true
+	w.Pass(600)
+	w.Upgrade("v2", topology.PD)
+	fine(t, w)
+	tellsInOrder(t, w, "restart basic-pd-4", "restart basic-pd-3", "delete left-over claim pd-basic-pd-4")
+}
