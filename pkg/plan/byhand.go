@@ -34,12 +34,12 @@ func (sc Scope) byHand(p Profile, h hold, v verdict) verdict {
 }
 
 // oncemore reports whether a member has to serve though nobody waits for it by name.
-// Without a quorum those that are to leave have to vote once more, too. A store that
+// Without a quorum that lasts those that are to leave have to vote once more, too. A store that
 // leaves may hold regions with others that leave and do not serve either: no other store
 // gets those before one of them runs.
 func (sc Scope) oncemore(p Profile, m state.Member) bool {
 	if p.Kind.Data() == topology.Raft {
-		return sc.All.PD.Leaderless || sc.silent()
+		return sc.All.PD.Leaderless || sc.silent() || sc.fleeting()
 	}
 	return p.Kind.Data() != topology.None && !sc.Kept(m) && alive(m)
 }
@@ -53,6 +53,18 @@ func (sc Scope) silent() bool {
 		}
 	}
 	return sc.All.PD.Problem != ""
+}
+
+// fleeting reports whether PD has a quorum only while members run that crash again and
+// again. Nobody can be removed from it then, though it is not without a leader just now.
+func (sc Scope) fleeting() bool {
+	lasting := sc.All.PD.Healthy
+	for _, m := range sc.Got.Members {
+		if m.Database.Healthy && sc.loops(m) {
+			lasting--
+		}
+	}
+	return sc.All.PD.Known() && lasting < sc.All.PD.Quorum()
 }
 
 // deletePod is what users do who restart pods themselves.

@@ -170,6 +170,16 @@ func TestByHand(t *testing.T) {
 			c.Want(pd).Replicas = 1
 			return c
 		}()},
+		{Name: "PD has a quorum between two crashes, and none of those that crash is wanted", Cluster: func() *plantest.Cluster {
+			c := crashed(plantest.New(3, 0, 0).Roll(pd).Rolled(pd, 0).Set(pd, manual), "t-pd-2", 6, time.Hour, 25*time.Second, time.Minute, 0)
+			c.Want(pd).Replicas = 1
+			return crashed(c, "t-pd-1", 6, time.Hour, 25*time.Second, 300*time.Second, 10*time.Second)
+		}()},
+		{Name: "PD has a quorum without those that crash", Cluster: func() *plantest.Cluster {
+			c := crashed(plantest.New(5, 0, 0).Roll(pd).Rolled(pd, 0, 1, 2).Set(pd, manual), "t-pd-4", 6, time.Hour, 25*time.Second, time.Minute, 0)
+			c.Want(pd).Replicas = 3
+			return crashed(c, "t-pd-3", 6, time.Hour, 25*time.Second, 300*time.Second, 10*time.Second)
+		}()},
 		{Name: "PD cannot be asked", Cluster: func() *plantest.Cluster {
 			c := deaf(plantest.New(3, 0, 0).Roll(pd).Set(pd, manual), "t-pd-0", "t-pd-1", "t-pd-2")
 			c.Seen.PD = state.PD{Problem: "PD does not answer"}
