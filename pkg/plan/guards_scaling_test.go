@@ -99,10 +99,10 @@ func TestGuardsOfScaling(t *testing.T) {
 			c.Want(tidb).Replicas = 2
 			c.Down(time.Minute, "t-tidb-2", "t-tidb-0")
 		})},
-		{Name: "in: behind a tombstone that is left over there is a store", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "in: behind a tombstone that is left over there is a store without data", Cluster: with(func(c *plantest.Cluster) {
 			m := c.Add(tikv)
 			m.Database.State, m.Claims[0].Marked = state.StoreTombstone, true
-			c.Add(tikv)
+			c.Add(tikv).Claims = nil
 		})},
 		{Name: "in: a voter that PD waits for has no pod, and another one waits for PD to let it join", Cluster: with(awaited, waitsToJoin)},
 		{Name: "in: the same, but it has started", Cluster: with(awaited, waitsToJoin, func(c *plantest.Cluster) {

@@ -106,19 +106,32 @@ func (sc Scope) missing(except state.Member) verdict {
 // with such voters: nothing can be moved off them before they run again. Who is not
 // wanted leaves afterwards as any other does. What this tool removes is marked before
 // its pod goes, so it is not brought back, unless PD lacks it after all: it may have
-// joined in that very moment.
+// joined in that very moment. A StatefulSet has no gaps, so that a store comes after
+// those below it, also after one that has lost its data.
 func (sc Scope) recall(p Profile) verdict {
 	have := sc.Got.Set.Replicas
 	if have >= len(sc.Got.Members) {
 		return verdict{}
 	}
 	beyond := sc.Got.Members[have:]
-	terminating := func(c state.Claim) bool { return c.Terminating }
-	counted := alive(beyond[0]) && sc.returns(p, beyond[0])
-	if slices.ContainsFunc(beyond[0].Claims, terminating) || !counted && !sc.misses(p, beyond) {
+	counted := func(m state.Member) bool { return alive(m) && sc.returns(p, m) && !goes(m) }
+	switch {
+	case goes(beyond[0]):
 		return verdict{}
+	case counted(beyond[0]), sc.misses(p, beyond):
+	case p.Kind.Data() == topology.Raft || !slices.ContainsFunc(beyond, counted):
+		return verdict{}
+	default:
+		if v := sc.vacate(p, beyond[0]); !v.idle() {
+			return v
+		}
 	}
 	return act(Resize{Component: p.Kind, From: have, To: have + 1})
+}
+
+// goes reports whether a claim of a member is being deleted. No pod gets it again.
+func goes(m state.Member) bool {
+	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return c.Terminating })
 }
 
 // misses reports whether PD cannot do without some of its members that have no pods. A

@@ -148,6 +148,17 @@ func TestRecalled(t *testing.T) {
 		{Name: "a store that was marked, so that we took its pod away", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) { m.Claims[0].Marked = true }))},
 		{Name: "a store whose claim is going", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) { m.Claims[0].Terminating = true }))},
 		{Name: "a store whose claim is gone", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) { m.Claims = nil }))},
+		{Name: "a store beyond one whose claim is gone", Cluster: lowered(tikv, 4, 4, first(func(m *state.Member) { m.Claims = nil }))},
+		{Name: "a store beyond one whose claim is going", Cluster: lowered(tikv, 4, 4, first(func(m *state.Member) { m.Claims[0].Terminating = true }))},
+		{Name: "a store beyond a tombstone", Cluster: lowered(tikv, 4, 4, first(func(m *state.Member) {
+			m.Database.State, m.Claims[0].Marked = state.StoreTombstone, true
+		}))},
+		{Name: "a store whose claim is going, beyond one whose claim is gone", Cluster: lowered(tikv, 4, 4, func(_ *plantest.Cluster, taken []*state.Member) {
+			taken[0].Claims, taken[1].Claims[0].Terminating = nil, true
+		})},
+		{Name: "a voter beyond one that PD has let go of", Cluster: lowered(pd, 3, 3, first(func(m *state.Member) {
+			m.Database, m.Claims[0].Marked = state.Database{Presence: state.Absent}, true
+		}))},
 		{Name: "a tombstone", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) { m.Database.State = state.StoreTombstone }))},
 		{Name: "a store, while PD does not speak of stores", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) { m.Database = state.Database{} }))},
 		{Name: "voters that are not wanted", Cluster: lowered(pd, 3, 3)},

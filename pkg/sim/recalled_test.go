@@ -52,6 +52,21 @@ func TestStoreTakenAwayAndLost(t *testing.T) {
 	fine(t, w)
 }
 
+// Somebody takes two stores away past us, and the claim of the lower one was being deleted,
+// so that its data is gone. Regions that had copies on both have no quorum before the
+// other one runs, and a StatefulSet has no gaps. (seeds 1795352767966, 1795350451884)
+func TestStoreTakenAwayBeyondOneWithoutData(t *testing.T) {
+	for _, ordered := range []bool{false, true} {
+		w := settled(Options{PD: 3, TiKV: 5, TiDB: 1, Ordered: [3]bool{tikv: ordered}})
+		w.claims[tikv][3].goneAt = w.t
+		w.lower(tikv, 3)
+		w.Scale(topology.TiKV, 3)
+		w.Pass(60)
+		fine(t, w)
+		tellsInOrder(t, w, "scale TiKV from 3 to 4", "scale TiKV from 4 to 5", "scale TiKV from 5 to 4")
+	}
+}
+
 // A voter joins in the moment in which it is scaled away, so that PD has two members and
 // one of them has no pod. Its claim is marked. Without it there is no leader, and nobody
 // can be asked. (seed 60001167)
