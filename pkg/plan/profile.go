@@ -90,7 +90,8 @@ type Hook struct {
 	Observed func(Scope, state.Member) string
 	// Left is how much is left until the goal is reached; nil where no number tells.
 	Left func(Scope, state.Member) Quantity
-	// Stuck says why waiting will not do as things are, "" when it may.
+	// Stuck says why waiting will not do as things are, "" when it may. Such a wait gets no
+	// more time than usual.
 	Stuck func(Scope, state.Member) string
 	// Since is when the pursuit began and Timeout how long it may take; what
 	// happens then Lapse says, without which the plan goes on without the goal.
@@ -189,7 +190,7 @@ func (sc Scope) try(h Hook, m state.Member) (v verdict, open bool) {
 	}
 	if h.Stuck != nil {
 		if why := h.Stuck(sc, m); why != "" {
-			g.Observed, g.held = g.Observed+": "+why, true
+			g.Observed, g.held, g.patience = g.Observed+": "+why, true, 0
 		}
 	}
 	return verdict{gates: []Gate{g}, steps: h.step(sc, m)}, false

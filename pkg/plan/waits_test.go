@@ -44,6 +44,8 @@ func TestEveryGateEnds(t *testing.T) {
 	suspended.Seen.PD.Leader = ""
 	silent := plantest.New(3, 4, 1)
 	silent.Want(tikv).Replicas, silent.Seen.PD.Placement.Unread = 3, "404"
+	crowded := removing()
+	crowded.Seen.PD.MaxReplicas = 4
 	for name, c := range map[string]struct {
 		cluster *plantest.Cluster
 		after   int
@@ -59,6 +61,7 @@ func TestEveryGateEnds(t *testing.T) {
 		"PD does not end evictions":             {suspended, 10, "health"},
 		"PD does not tell its rules":            {silent, 10, "placement-rules show"},
 		"regions do not leave":                  {removing(), 60, "to call it off"},
+		"no store is left for regions":          {crowded, 10, "to call it off"},
 		"regions do not leave what others took": {offline(), 60, "store cancel-delete 4"},
 	} {
 		minute, p := waitFor(c.cluster, 200, func(int) {})

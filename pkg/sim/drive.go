@@ -15,6 +15,10 @@ const patient = 30 * time.Minute
 // watching is how often people look who replace pods themselves.
 const watching = 10 * time.Minute
 
+// lasting is how long people let an engine run that says the same as the one before: no
+// wait goes on for longer without an end, as one process remembers it.
+const lasting = plan.Moving + 15*time.Minute
+
 // poll is how often the engine looks, in seconds.
 const poll = 5
 
@@ -25,18 +29,14 @@ func (w *World) Settle(most time.Duration) {
 		w.settleDaemons(most)
 		return
 	}
+	said, again := "", false
 	for late := w.t + int64(most/time.Second); ; {
-		left := time.Duration(late-w.t) * time.Second
-		if w.meddled() {
-			left = min(left, patient)
-		}
-		if w.watched() {
-			left = min(left, watching)
-		}
-		p, err := w.Drive(left)
+		p, err := w.Drive(min(w.attention(again), time.Duration(late-w.t)*time.Second))
 		if err == nil && p.Outcome == plan.Converged {
 			break
 		}
+		again = said == gates(p)
+		said = gates(p)
 		if w.t >= late {
 			w.broke("stuck", "%s, %v", gates(p), err)
 			return
@@ -59,6 +59,19 @@ func (w *World) Settle(most time.Duration) {
 			return
 		}
 	}
+}
+
+// attention is how long a person lets an engine run until the next look.
+func (w *World) attention(again bool) time.Duration {
+	switch {
+	case !w.watched() && !w.meddled():
+		return never
+	case again:
+		return lasting
+	case w.watched():
+		return watching
+	}
+	return patient
 }
 
 // watched: with OnDelete a person looks at the screen and deletes pods.

@@ -63,3 +63,19 @@ func broke(found []Violation, rule string) bool {
 	}
 	return false
 }
+
+// The only store of a zone has lost its data and was given up with it, and a person has
+// taken it offline. PD has no place for its regions. Where people replace pods themselves,
+// they look every ten minutes, and each of those runs has just begun to wait.
+// (seed 1795352740722)
+func TestNoPlaceIsToldToThoseWhoLookNowAndThen(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1, Isolated: true, Zones: []int{0, 1, 2, 2, 1}, Failover: true})
+	w.Manual(topology.PD)
+	w.failures[tikv] = []topology.Failure{{Member: "basic-tikv-0", ID: w.ownStore(0).id, Discarded: true}}
+	w.offlineByHand(w.ownStore(0))
+	w.claims[tikv][0] = nil
+	w.remove(w.pods[tikv][0])
+	w.Intent.Recover = true
+	fine(t, w)
+	tellsInOrder(t, w, "the engine ends: blocked", "user: PD's placement rules ask for less now")
+}
