@@ -31,16 +31,29 @@ type evidence struct {
 	both  time.Time // of two kinds that agree; zero when they do not
 }
 
-// reported is the evidence there is, whether or not PD can know it yet. Members that
-// PD does not know (topology.None) have their own port instead of PD's word.
+// reported is the evidence there is that a member does not serve now, whether or not PD
+// can know it yet.
 func (sc Scope) reported(m state.Member) evidence {
+	return sc.agreeing(m, sc.unreadySince(m))
+}
+
+// onTheWhole is the evidence there is that a member does not serve for long enough at a time.
+// One that crashes again and again is Ready now and then. It is given up for that, but it
+// may serve while it runs: what takes nothing from it waits until it has ended.
+func (sc Scope) onTheWhole(m state.Member) evidence {
+	if sc.loops(m) {
+		return sc.agreeing(m, sc.loopingSince(m.Pod))
+	}
+	return sc.reported(m)
+}
+
+// agreeing is the evidence of Kubernetes, which says so since a given time, and of others.
+// Members that PD does not know (topology.None) have their own port instead of PD's word.
+func (sc Scope) agreeing(m state.Member, unready time.Time) evidence {
 	if m.Database.Healthy || m.Database.Answer == state.Answered {
 		return evidence{}
 	}
-	since := []time.Time{sc.unreadySince(m)}
-	if sc.loops(m) { // it is Ready now and then, never for long
-		since[0] = sc.loopingSince(m.Pod)
-	}
+	since := []time.Time{unready}
 	if m.Kind.Data() != topology.None && m.Database.Presence != state.Unknown {
 		at := m.Database.Since
 		if at.IsZero() {
@@ -127,14 +140,20 @@ func (sc Scope) free(p Profile, m state.Member) bool {
 	if Stopped(m) || p.Kind.Data() == topology.Raft && sc.All.PD.Leaderless || sc.neverJoined(p, m) {
 		return true
 	}
-	since := sc.reported(m)
-	switch at := sc.All.At; {
-	case since.both.IsZero(), at.Before(sc.storesHeard(m)), at.Sub(since.both) < settling:
-		return false
-	case p.Kind.Data() == topology.None || at.Sub(since.first) >= patience:
-		return true
-	}
-	return sc.peersMissing(p, m).idle()
+	return sc.downForLong(m) ||
+		sc.agreed(m) && (p.Kind.Data() == topology.None || sc.peersMissing(p, m).idle())
+}
+
+// agreed reports whether two kinds of evidence have agreed for a while that a member does
+// not serve.
+func (sc Scope) agreed(m state.Member) bool {
+	both := sc.reported(m).both
+	return !both.IsZero() && !sc.All.At.Before(sc.storesHeard(m)) && sc.All.At.Sub(both) >= settling
+}
+
+// downForLong reports whether one of the two has said so for long besides.
+func (sc Scope) downForLong(m state.Member) bool {
+	return sc.agreed(m) && sc.All.At.Sub(sc.reported(m).first) >= patience
 }
 
 // SurelyDown reports whether there is enough evidence that a member that PD knows does

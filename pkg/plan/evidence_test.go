@@ -179,6 +179,15 @@ func TestOrdinaryPath(t *testing.T) {
 			c.Seen.PD.LeaderSince, c.Seen.PD.Leader = time.Time{}, "t-pd-0"
 			return c
 		}()},
+		{Name: "it crashes again and again, runs just now, and PD does not hear from it", Cluster: crashed(rollTiKV(func(c *plantest.Cluster) {
+			silent(c, "t-tikv-3", 4*m)
+		}), "t-tikv-3", 7, time.Hour, 45*s, 47*s, 69*s)},
+		{Name: "the same, and Kubernetes has lost sight of it for two minutes", Cluster: change(crashed(rollTiKV(func(c *plantest.Cluster) {
+			silent(c, "t-tikv-3", 4*m)
+		}), "t-tikv-3", 7, time.Hour, 90*s, 47*s, 150*s), "t-tikv-3", func(is *state.Member) { unready(is, 2*m) })},
+		{Name: "the same, and it has ended", Cluster: crashed(rollTiKV(func(c *plantest.Cluster) {
+			silent(c, "t-tikv-3", 4*m)
+		}), "t-tikv-3", 7, time.Hour, 45*s, 47*s, 0)},
 		{Name: "NotReady for long, and PD has missed one heartbeat", Cluster: change(both(20*m), "t-tikv-3", func(m *state.Member) {
 			m.Database.Since, m.ReportedDown = time.Time{}, plantest.Now
 		})},

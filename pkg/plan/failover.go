@@ -304,7 +304,7 @@ func (sc Scope) casualty(p Profile, m state.Member) (Casualty, bool) {
 		c.Record = &f
 		return c, true
 	}
-	c.Since = sc.reported(m).both
+	c.Since = sc.onTheWhole(m).both
 	if p.Kind.Data() == topology.None {
 		c.Since = sc.unreadySince(m) // to add a server takes nothing from anybody
 	}

@@ -27,6 +27,15 @@ func between(ago time.Duration, changes ...func(p *state.Pod)) *plantest.Cluster
 	})
 }
 
+// refusesAbove has a store fail with the new revision, and another one above it run with
+// the old one and refuse.
+func refusesAbove(ago time.Duration) *plantest.Cluster {
+	return with(func(c *plantest.Cluster) {
+		c.Roll(tikv).Rolled(tikv, 0).Down(time.Hour, "t-tikv-0")
+		silent(c, "t-tikv-3", ago).Database.Answer = state.Refused
+	})
+}
+
 // looping has a container crash again and again since its pod was made.
 func looping(p *state.Pod) {
 	p.Restarts = 6
@@ -61,6 +70,14 @@ func TestGuardsOfRollout(t *testing.T) {
 		{Name: "the same, and crashes again and again", Cluster: between(10*time.Minute, looping)},
 		{Name: "the same, and runs just now", Cluster: between(10*time.Minute, looping, func(p *state.Pod) { p.Started = plantest.Now.Add(-5 * time.Second) })},
 		{Name: "the same, of the revision that Kubernetes would give it again", Cluster: between(10*time.Minute, looping, func(p *state.Pod) { p.Revision = "v1" })},
+		{Name: "a store fails with the new revision, and the next one runs and refuses for long", Cluster: refusesAbove(10*time.Minute)},
+		{Name: "the same, not for long yet", Cluster: refusesAbove(10*time.Minute - time.Second)},
+		{Name: "the same, and it has refused for a moment", Cluster: func() *plantest.Cluster {
+			c := refusesAbove(10 * time.Minute)
+			c.Member("t-tikv-3").Refusing = plantest.Now.Add(-119 * time.Second)
+			return c
+		}()},
+		{Name: "the same, and PD's leader is new", Cluster: led(refusesAbove(10*time.Minute), 10*time.Second)},
 		{Name: "one fails with the new revision, and another one below is not ready", Cluster: with(func(c *plantest.Cluster) {
 			c.Set(tikv, func(s *state.Set) { s.Ordered = true }).Roll(tikv).Rolled(tikv, 3).Down(time.Minute, "t-tikv-3", "t-tikv-2", "t-tikv-0")
 		})},

@@ -65,15 +65,20 @@ func (sc Scope) worthTrying(p Profile, m state.Member) bool {
 	return sc.deadlocked(failing)
 }
 
-// hopeless reports whether a member cannot be expected to serve as it is: its pod is of
-// a revision that Kubernetes would not give it again, and its container has not run for
-// long, or crashes again and again for that long. A restart takes nothing from it,
-// however others are with the update revision, which may have reasons of their own.
+// hopeless reports whether a member cannot be expected to serve as it is, so that a restart
+// takes nothing from it, however others are with the update revision, which may have reasons
+// of their own. Its container is Ready and refuses, for long by what PD says; or its pod is
+// of a revision that Kubernetes would not give it again, and its container has not run for
+// long, or crashes again and again for that long.
 func (sc Scope) hopeless(m state.Member) bool {
-	if m.Pod == nil || m.Pod.Revision == sc.Got.Set.CurrentRevision || !sc.Got.Outdated(m) {
+	if m.Pod == nil || !sc.Got.Outdated(m) {
 		return false
 	}
-	return Stopped(m) && (!m.Pod.Ran || sc.loops(m)) && sc.All.At.Sub(sc.unchangedSince(m)) >= patience
+	if m.Pod.Ready {
+		return sc.downForLong(m)
+	}
+	return m.Pod.Revision != sc.Got.Set.CurrentRevision &&
+		Stopped(m) && (!m.Pod.Ran || sc.loops(m)) && sc.All.At.Sub(sc.unchangedSince(m)) >= patience
 }
 
 // goesNext reports whether nothing keeps a member from getting new data, or from

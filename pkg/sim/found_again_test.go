@@ -145,3 +145,38 @@ func TestQuorumThatCrashesByHand(t *testing.T) {
 	fine(t, w)
 	tellsInOrder(t, w, "user: delete pod basic-pd-1", "remove PD member basic-pd-2")
 }
+
+// A store has lost its data, so that it cannot come in whatever its template is. A template
+// with which no store serves has reached the other two, and is taken back: what fails below
+// them is no reason to leave them as they are. (seed 1795600015139)
+func TestStoresThatRefuseAboveOneWithoutData(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Faults: Faults{Unclaim: 1}})
+	for i := 1; i < 3; i++ {
+		p := w.pods[tikv][i]
+		p.revision, p.flaw = "v0-deaf", deaf
+	}
+	w.sets[tikv].current = "v0-deaf"
+	w.claims[tikv][0] = nil
+	w.remove(w.pods[tikv][0])
+	w.Pass(60)
+	w.pods[tikv][0].revision, w.pods[tikv][0].flaw = "v1", ""
+	fine(t, w)
+	tellsInOrder(t, w, "restart basic-tikv-2", "restart basic-tikv-1")
+}
+
+// A store has crashed again and again, and serves just now. Its heartbeats are late,
+// Kubernetes loses sight of its host, and PD moves no leaders. (seed 1795350451978)
+func TestStoreThatCrashesServesWhileItRuns(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+	p := w.pods[tikv][3]
+	w.ownStore(3).muffled = w.t + 500
+	for range 4 {
+		w.halt(p, 20)
+		w.Pass(65)
+	}
+	w.pd.idle = w.t + 300
+	w.Upgrade("v2", topology.TiKV)
+	p.unseen = w.t + 100
+	fine(t, w)
+	tellsInOrder(t, w, "restart basic-tikv-3")
+}
