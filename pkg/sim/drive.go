@@ -33,7 +33,11 @@ func (w *World) Settle(most time.Duration) {
 	for late := w.t + int64(most/time.Second); ; {
 		p, err := w.Drive(min(w.attention(again), time.Duration(late-w.t)*time.Second))
 		if err == nil && p.Outcome == plan.Converged {
-			break
+			if !w.burying() {
+				break
+			}
+			w.Pass(tombstoneTime)
+			continue
 		}
 		again = said == gates(p)
 		said = gates(p)

@@ -144,6 +144,12 @@ func (w *World) bury(s *store) {
 	}
 }
 
+// burying reports whether PD is about to turn a store into a tombstone: of TiKV that is
+// suspended nobody waits for that, and the next run sees to what is left to do.
+func (w *World) burying() bool {
+	return w.serving() && slices.ContainsFunc(w.stores, func(s *store) bool { return s.state == state.StoreOffline && s.regions == 0 })
+}
+
 // removeStore writes the record first: only what is recorded is taken back.
 func (w *World) removeStore(step plan.RemoveStore) error {
 	if !w.serving() || !w.reached() {
