@@ -70,7 +70,7 @@ func TestGuardsOfRollout(t *testing.T) {
 		{Name: "the same, and crashes again and again", Cluster: between(10*time.Minute, looping)},
 		{Name: "the same, and runs just now", Cluster: between(10*time.Minute, looping, func(p *state.Pod) { p.Started = plantest.Now.Add(-5 * time.Second) })},
 		{Name: "the same, of the revision that Kubernetes would give it again", Cluster: between(10*time.Minute, looping, func(p *state.Pod) { p.Revision = "v1" })},
-		{Name: "a store fails with the new revision, and the next one runs and refuses for long", Cluster: refusesAbove(10*time.Minute)},
+		{Name: "a store fails with the new revision, and the next one runs and refuses for long", Cluster: refusesAbove(10 * time.Minute)},
 		{Name: "the same, not for long yet", Cluster: refusesAbove(10*time.Minute - time.Second)},
 		{Name: "the same, and it has refused for a moment", Cluster: func() *plantest.Cluster {
 			c := refusesAbove(10 * time.Minute)
