@@ -128,6 +128,9 @@ func TestStoreLetGo(t *testing.T) {
 	plantest.Table(t, "store-let-go", []plantest.Case{
 		{Name: "it is Down", Cluster: given(func(*plantest.Cluster, *state.Member) {})},
 		{Name: "it is Down, and there are too few others", Cluster: given(func(c *plantest.Cluster, _ *state.Member) { c.Seen.PD.MaxReplicas = 5 })},
+		{Name: "it is Down, too few others are up, and PD's leader is new", Cluster: given(func(c *plantest.Cluster, _ *state.Member) {
+			c.Seen.PD.MaxReplicas, c.Seen.PD.Stores, c.Seen.PD.LeaderSince = 5, 6, plantest.Now.Add(-time.Second)
+		})},
 		{Name: "PD takes it for Up yet", Cluster: given(func(c *plantest.Cluster, m *state.Member) {
 			m.Database.State = state.StoreUp
 			c.Seen.PD.UpStores = 5

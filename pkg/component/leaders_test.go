@@ -90,10 +90,17 @@ func TestRoomForRegions(t *testing.T) {
 			c.Seen.PD.Stores = stores
 		})
 	}
+	elsewhere := func(leads time.Duration) *plantest.Cluster {
+		c := down(5)
+		c.Seen.PD.MaxReplicas, c.Seen.PD.LeaderSince = 4, plantest.Now.Add(-leads)
+		return c
+	}
 	plantest.Waits(t, "room-for-regions", []plantest.Case{
 		{Name: "two go, enough stay", Cluster: two(4)},
 		{Name: "two go, one too many", Cluster: two(5)},
 		{Name: "one that is Down goes, enough stay", Cluster: down(4)},
 		{Name: "one that is Down goes, too few stay", Cluster: down(3)},
+		{Name: "one that is Down goes, one elsewhere is not up", Cluster: elsewhere(time.Hour)},
+		{Name: "the same, but PD's leader is new", Cluster: elsewhere(29 * time.Second)},
 	})
 }

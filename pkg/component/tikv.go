@@ -31,7 +31,7 @@ func TiKV() plan.Profile {
 		Failover: &plan.Failover{
 			Period: func(sc plan.Scope) time.Duration { return sc.All.PD.MaxStoreDown + failoverPeriod },
 			Spare:  spareStore,
-			LetGo:  []plan.Hook{enoughStores, rulesRead, rulesKept, storeOffline, storeTombstone, evictionEnded},
+			LetGo:  []plan.Hook{enoughStores, othersRun, rulesRead, rulesKept, storeOffline, storeTombstone, evictionEnded},
 			Keeps:  true,
 		},
 	}
@@ -89,7 +89,7 @@ var enoughStores = plan.Hook{
 		if leaving(m) {
 			return ""
 		}
-		if silent(sc, m) {
+		if silent(sc, m) || m.Database.State != state.StoreUp && !sc.Heard(m) { // othersRun waits until that is known
 			if others := pd.Stores - 1; others < pd.MaxReplicas {
 				return fmt.Sprintf("needs %d other stores, has %d", pd.MaxReplicas, others)
 			}
@@ -137,9 +137,10 @@ func runs(m state.Member) bool {
 	return !plan.Stopped(m) && !m.Pod.Terminating
 }
 
-// silent reports whether a store surely does not serve.
+// silent reports whether a store surely does not serve. To a new leader of PD stores are
+// Down that it has yet to hear from.
 func silent(sc plan.Scope, m state.Member) bool {
-	return m.Database.State == state.StoreDown || m.Database.State != state.StoreUp && sc.SurelyDown(m)
+	return m.Database.State == state.StoreDown && sc.Heard(m) || m.Database.State != state.StoreUp && sc.SurelyDown(m)
 }
 
 var storeOffline = plan.Hook{

@@ -114,6 +114,10 @@ func (sc Scope) storesHeard(m state.Member) time.Time {
 	}
 }
 
+// Heard reports whether PD's leader has led for so long that what it says of a store is
+// not explained by a change of its leader.
+func (sc Scope) Heard(m state.Member) bool { return !sc.All.At.Before(sc.storesHeard(m)) }
+
 // downSince is the earliest moment from which on there is evidence that a member
 // does not serve; zero when it serves, or when nothing tells.
 func (sc Scope) downSince(m state.Member) time.Time {
@@ -148,7 +152,7 @@ func (sc Scope) free(p Profile, m state.Member) bool {
 // not serve.
 func (sc Scope) agreed(m state.Member) bool {
 	both := sc.reported(m).both
-	return !both.IsZero() && !sc.All.At.Before(sc.storesHeard(m)) && sc.All.At.Sub(both) >= settling
+	return !both.IsZero() && sc.Heard(m) && sc.All.At.Sub(both) >= settling
 }
 
 // downForLong reports whether one of the two has said so for long besides.
@@ -162,7 +166,7 @@ func (sc Scope) downForLong(m state.Member) bool {
 // its health check misses a member, and a heartbeat is late.
 func (sc Scope) SurelyDown(m state.Member) bool {
 	both := sc.reported(m).both
-	return !both.IsZero() && !sc.All.At.Before(sc.storesHeard(m)) && (Stopped(m) || sc.All.At.Sub(both) >= settling)
+	return !both.IsZero() && sc.Heard(m) && (Stopped(m) || sc.All.At.Sub(both) >= settling)
 }
 
 // neverJoined reports whether a process has run for a while without joining PD, so
