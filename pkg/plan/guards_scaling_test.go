@@ -33,6 +33,11 @@ func waitsToJoin(c *plantest.Cluster) {
 }
 
 func TestGuardsOfScaling(t *testing.T) {
+	bare := func(c *plantest.Cluster) {
+		c.Want(tikv).Replicas, c.Seen.PD.MaxReplicas = 3, 2
+		m := c.Down(time.Hour, "t-tikv-1", "t-tikv-3").Member("t-tikv-3")
+		m.Pod, m.Claims, m.Database.State, m.Database.Since = nil, nil, state.StoreDown, plantest.Now.Add(-time.Hour)
+	}
 	ordered := func(c *plantest.Cluster) { c.Set(tikv, func(s *state.Set) { s.Ordered = true }) }
 	more := func(change func(c *plantest.Cluster, m *state.Member)) *plantest.Cluster {
 		return with(func(c *plantest.Cluster) {
@@ -93,6 +98,10 @@ func TestGuardsOfScaling(t *testing.T) {
 			c.Want(tikv).Replicas = 3
 			m := c.Add(tikv)
 			m.Database.State, m.Claims = state.StoreOffline, nil
+		})},
+		{Name: "in: a store without a pod whose claim is gone, while another is down", Cluster: with(bare)},
+		{Name: "in: the same, but stores have their data in no claims", Cluster: with(bare, func(c *plantest.Cluster) {
+			c.Set(tikv, func(s *state.Set) { s.Volumes = nil })
 		})},
 		{Name: "in: two, the last of which was forgotten", Cluster: many(forgotten("t-tikv-6"), forgotten("t-tikv-5"))},
 		{Name: "in: a server that is down goes while one that stays is down", Cluster: with(func(c *plantest.Cluster) {

@@ -70,17 +70,24 @@ func (v verdict) waiting() bool {
 
 // worthless: nothing is lost with the member, because the database does not
 // count on it. It never joined, or has been let go of, or keeps no data and does
-// not serve. Nor is anything lost with one that has no pod and no claim any more, or
-// that has no pod and never started. As long as PD waits for such a one to start, it
+// not serve. Nor is anything lost with one that has no pod and whose data went with its
+// claim, or that has no pod and never started. As long as PD waits for such a one to start, it
 // lets nobody else join, so that who waits to join must not be waited for.
 func (sc Scope) worthless(p Profile, m state.Member) bool {
 	switch {
 	case p.Kind.Data() == topology.None:
 		return isDown(m) && sc.free(p, m)
-	case alive(m) && m.Pod == nil && (m.Database.Unstarted || len(m.Claims) == 0):
+	case alive(m) && m.Pod == nil && (m.Database.Unstarted || sc.claimGone(m)):
 		return true
 	}
 	return m.Database.Presence == state.Absent || m.Database.State == state.StoreTombstone
+}
+
+// claimGone reports whether the claim that a member had its data in is gone. Without such
+// a claim template the data is elsewhere, on the disk of a node perhaps.
+func (sc Scope) claimGone(m state.Member) bool {
+	_, claimed := sc.Got.Set.Volumes[string(m.Kind)]
+	return claimed && len(m.Claims) == 0
 }
 
 // missing waits for the peers of a member, but for those that wait for the member
