@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
@@ -11,9 +12,21 @@ import (
 // answers and does not know it, it has run, and the template is not the reason, since
 // another member serves with it, or its claim says that PD knew it once. Only new data
 // helps such a member; one whose claim is being deleted gets it with the next pod.
+// One whose data is of another cluster was never let go of, whoever answers as PD.
 func (sc Scope) expelled(p Profile, m state.Member) bool {
 	return p.Kind.Data() == topology.Raft && m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran && going(m) == "" &&
-		(sc.vouched(m) || wasKnown(p, m))
+		!sc.ofOtherCluster(m) && (sc.vouched(m) || wasKnown(p, m))
+}
+
+// ofOtherCluster reports whether a claim of a member is labelled with the id of another
+// cluster than that of the PD that answers: one that has begun anew without its data, or
+// that does not belong here.
+func (sc Scope) ofOtherCluster(m state.Member) bool {
+	id := strconv.FormatUint(sc.All.PD.ClusterID, 10)
+	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool {
+		label := c.Identity.Labels[topology.LabelClusterID]
+		return label != "" && label != id && sc.All.PD.ClusterID != 0
+	})
 }
 
 // precedes reports whether a partition reaches another member, which needs the update

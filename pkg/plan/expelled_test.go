@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // TestExpelled: PD does not know a member whose pod a rollout has reached. The rollout
@@ -27,6 +28,18 @@ func TestExpelled(t *testing.T) {
 	plantest.Table(t, "expelled", []plantest.Case{
 		{Name: "PD knew it once", Cluster: failing(func(c *plantest.Cluster) { expelled(c) })},
 		{Name: "PD has never known it", Cluster: failing(func(c *plantest.Cluster) { expelled(c).Claims[0].Identity.Labels = nil })},
+		{Name: "PD of another cluster knew it once", Cluster: failing(func(c *plantest.Cluster) {
+			expelled(c).Claims[0].Identity.Labels[topology.LabelClusterID] = "8"
+		})},
+		{Name: "another member serves with its template, and its data is of another cluster", Cluster: failing(func(c *plantest.Cluster) {
+			expelled(c).Claims[0].Identity.Labels = map[string]string{topology.LabelClusterID: "8"}
+			c.Rolled(pd, 1)
+		})},
+		{Name: "no rollout, and its data is of another cluster", Cluster: failing(func(c *plantest.Cluster) {
+			expelled(c).Claims[0].Identity.Labels[topology.LabelClusterID] = "8"
+			c.Set(pd, func(s *state.Set) { s.UpdateRevision = "v1" })
+			c.Member("t-pd-2").Pod.Revision = "v1"
+		})},
 		{Name: "PD knew it once, and a run that is not asked to give it up", Cluster: with(func(c *plantest.Cluster) { expelled(c) })},
 		{Name: "PD knew it once, and its claim is going", Cluster: failing(func(c *plantest.Cluster) { expelled(c).Claims[0].Terminating = true })},
 		{Name: "a member below it runs and does not serve", Cluster: with(func(c *plantest.Cluster) {

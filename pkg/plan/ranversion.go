@@ -62,5 +62,5 @@ func (sc Scope) ran(p Profile, m state.Member, c state.Claim) []entry {
 		r.other = ""
 	}
 	r.add(m.Pod.Version)
-	return []entry{{topology.AnnotationRan, r.String()}}
+	return []entry{{key: topology.AnnotationRan, value: r.String()}}
 }

@@ -60,26 +60,31 @@ func (sc Scope) remake(m state.Member) []Step {
 
 // ids are the labels that say which member of which cluster it is, as far as PD
 // tells. An id that is unknown is left as it is, one that is wrong is corrected:
-// tools find the store of a pod by it.
+// tools find the store of a pod by it. Of a member that PD does not know the data may
+// be of another cluster, and then nothing but the label tells (ofOtherCluster).
 func (sc Scope) ids(ids []entry, p Profile, m state.Member) []entry {
+	known := m.Database.Presence == state.Present
 	if id := sc.All.PD.ClusterID; id != 0 {
-		ids = append(ids, entry{topology.LabelClusterID, strconv.FormatUint(id, 10)})
+		ids = append(ids, entry{key: topology.LabelClusterID, value: strconv.FormatUint(id, 10), stays: !known})
 	}
-	if p.IDLabel != "" && m.Database.Presence == state.Present && m.Database.ID != 0 {
-		ids = append(ids, entry{p.IDLabel, strconv.FormatUint(m.Database.ID, 10)})
+	if p.IDLabel != "" && known && m.Database.ID != 0 {
+		ids = append(ids, entry{key: p.IDLabel, value: strconv.FormatUint(m.Database.ID, 10)})
 	}
 	return ids
 }
 
 // entry is a label or an annotation. A cluster has thousands, which are looked
 // at in every turn.
-type entry struct{ key, value string }
+type entry struct {
+	key, value string
+	stays      bool // another value that is there already is left as it is
+}
 
 // volumeLabels are what a volume, which has no namespace, says of its claim.
 func volumeLabels(c *topology.Cluster, k topology.Kind) []entry {
-	own := []entry{{topology.LabelNamespace, c.Namespace}}
+	own := []entry{{key: topology.LabelNamespace, value: c.Namespace}}
 	for key, value := range c.Labels(k) {
-		own = append(own, entry{key, value})
+		own = append(own, entry{key: key, value: value})
 	}
 	return own
 }
@@ -99,7 +104,7 @@ func (sc Scope) labelClaim(p Profile, m state.Member, c state.Claim, ids []entry
 	if c.Terminating {
 		return nil
 	}
-	name := entry{topology.LabelPodName, m.Name}
+	name := entry{key: topology.LabelPodName, value: m.Name}
 	set := state.Identity{
 		Labels:      differs(c.Identity.Labels, append(ids, name)),
 		Annotations: differs(c.Identity.Annotations, append(sc.ran(p, m, c), name)),
@@ -132,7 +137,7 @@ func (sc Scope) untidy(m state.Member, c state.Claim, labels []entry) (policy st
 	}
 	return policy, state.Identity{
 		Labels:      differs(c.Volume.Identity.Labels, labels),
-		Annotations: differs(c.Volume.Identity.Annotations, []entry{{topology.LabelPodName, m.Name}}),
+		Annotations: differs(c.Volume.Identity.Annotations, []entry{{key: topology.LabelPodName, value: m.Name}}),
 	}
 }
 
@@ -140,7 +145,7 @@ func (sc Scope) untidy(m state.Member, c state.Claim, labels []entry) (policy st
 func differs(have map[string]string, want []entry) map[string]string {
 	var out map[string]string
 	for _, e := range want {
-		if got, ok := have[e.key]; ok && got == e.value {
+		if got, ok := have[e.key]; ok && (got == e.value || e.stays) {
 			continue
 		}
 		if out == nil {

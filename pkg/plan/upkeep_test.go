@@ -98,6 +98,13 @@ func TestLabels(t *testing.T) {
 		"tikv-11-9: a store id that is stale is corrected": {func(c *plantest.Cluster) {
 			c.Member("t-tikv-2").Pod.Identity.Labels[topology.LabelStoreID] = "77"
 		}, "label pod t-tikv-2: tidb.pingcap.com/store-id=3"},
+		"the id of another cluster, of a store that PD knows": {func(c *plantest.Cluster) {
+			c.Member("t-tikv-2").Claims[0].Identity.Labels[topology.LabelClusterID] = "8"
+		}, "label persistentvolumeclaim tikv-t-tikv-2: tidb.pingcap.com/cluster-id=7"},
+		"the id of another cluster, of a store that PD does not know": {func(c *plantest.Cluster) {
+			m := c.Member("t-tikv-2")
+			m.Claims[0].Identity.Labels[topology.LabelClusterID], m.Database = "8", state.Database{Presence: state.Absent}
+		}, ""},
 		"pd-A11 tikv-11-45 tidb-B30: an instance that is not the cluster's name": {func(c *plantest.Cluster) {
 			c.Wanted.Cluster.Instance = "release-7"
 			c.Wanted.Groups = c.Wanted.Groups[2:]
