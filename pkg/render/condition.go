@@ -125,7 +125,7 @@ func titles(kinds []topology.Kind) string {
 // those who wait for one of its reasons still see it.
 func (r projection) reason(status v1alpha1.TidbClusterStatus, p plan.Plan) (reason, message string) {
 	for _, d := range descriptions {
-		if set := d.status.of(&status).GetStatefulSet(); set != nil && set.CurrentRevision != set.UpdateRevision {
+		if set := d.kind.Status(&status).GetStatefulSet(); set != nil && set.CurrentRevision != set.UpdateRevision {
 			return "StatefulSetNotUpToDate", r.message(p, "Not all pods are of the newest revision")
 		}
 	}

@@ -36,7 +36,6 @@ func descriptionOf(k topology.Kind) description {
 // statusPart is how one component stands in the status of a TidbCluster, in
 // tidb-operator's fields.
 type statusPart struct {
-	of func(*v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus
 	// members writes what has become of each member, and the image. What is not known
 	// this time stays as it was.
 	members func(projection, *v1alpha1.TidbClusterStatus)

@@ -12,7 +12,6 @@ import (
 )
 
 var pdStatus = statusPart{
-	of:      func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.PD },
 	members: func(r projection, s *v1alpha1.TidbClusterStatus) { r.pd(&s.PD) },
 	clear: func(s *v1alpha1.TidbClusterStatus) {
 		s.PD.Members, s.PD.UnjoinedMembers, s.PD.Leader = nil, nil, v1alpha1.PDMember{}

@@ -8,7 +8,6 @@ import (
 )
 
 var tidbStatus = statusPart{
-	of:      func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiDB },
 	members: func(r projection, s *v1alpha1.TidbClusterStatus) { r.tidb(&s.TiDB) },
 	clear:   func(s *v1alpha1.TidbClusterStatus) { s.TiDB.Members = nil },
 	health: func(s *v1alpha1.TidbClusterStatus) []bool {

@@ -10,7 +10,6 @@ import (
 )
 
 var tikvStatus = statusPart{
-	of:      func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiKV },
 	members: func(r projection, s *v1alpha1.TidbClusterStatus) { r.tikv(&s.TiKV) },
 	clear:   func(s *v1alpha1.TidbClusterStatus) { s.TiKV.Stores = nil },
 	counts:  func(r projection, s *v1alpha1.TidbClusterStatus) { r.leaders(s.TiKV.Stores) },

@@ -5,7 +5,11 @@
 // knows what exists in Kubernetes or in PD; that is package state.
 package topology
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+)
 
 // Kind is a component of a TiDB cluster. Its value is the one of the label
 // app.kubernetes.io/component and a part of every object's name.
@@ -45,13 +49,17 @@ type traits struct {
 	// endsFirst: see EndsFirst.
 	endsFirst bool
 	records   records // of failovers
+	status    func(*v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus
 }
 
 // components are all of them in dependency order.
 var components = []traits{
-	{kind: PD, title: "PD", data: Raft, records: pdRecords},
-	{kind: TiKV, title: "TiKV", data: Store, records: tikvRecords},
-	{kind: TiDB, title: "TiDB", endsFirst: true, records: tidbRecords},
+	{kind: PD, title: "PD", data: Raft, records: pdRecords,
+		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.PD }},
+	{kind: TiKV, title: "TiKV", data: Store, records: tikvRecords,
+		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiKV }},
+	{kind: TiDB, title: "TiDB", endsFirst: true, records: tidbRecords,
+		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiDB }},
 }
 
 // traits are those of the component; of one that is not known, its name is all.
@@ -78,6 +86,12 @@ func (k Kind) Title() string { return k.traits().title }
 
 // Data is what the component's members keep.
 func (k Kind) Data() Data { return k.traits().data }
+
+// Status is the component's part of the status of a TidbCluster, whether or not its spec
+// has the component.
+func (k Kind) Status(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus {
+	return k.traits().status(s)
+}
 
 // EndsFirst reports whether the component's members can end only while the other
 // components run: when a cluster is deleted they go before the others. One that finds

@@ -30,20 +30,17 @@ func References(c Cluster) []Reference {
 	for i, s := range spec.ImagePullSecrets {
 		refs = append(refs, Reference{Secret, s.Name, at.Child("imagePullSecrets").Index(i).Child("name"), ""})
 	}
-	for _, k := range Kinds() {
-		part, ok := part(c.Source, k)
+	for _, r := range readings {
+		part, ok := r.spec(c.Source)
 		if !ok {
 			continue
 		}
-		at := at.Child(string(k))
-		refs = append(refs, part.classes(k, at)...)
-		refs = append(refs, part.sources(k, at)...)
-	}
-	if db := spec.TiDB; db != nil && db.IsBootstrapSQLEnabled() {
-		refs = append(refs, Reference{ConfigMap, *db.BootstrapSQLConfigMapName, at.Child("tidb", "bootstrapSQLConfigMapName"), TiDB})
-	}
-	if db := spec.TiDB; db != nil && db.TokenBasedAuthEnabled != nil && *db.TokenBasedAuthEnabled {
-		refs = append(refs, Reference{Secret, c.AuthTokenSecret(), at.Child("tidb", "tokenBasedAuthEnabled"), TiDB})
+		at := at.Child(string(r.kind))
+		refs = append(refs, part.classes(r.kind, at)...)
+		refs = append(refs, part.sources(r.kind, at)...)
+		if r.references != nil {
+			refs = append(refs, r.references(c, at)...)
+		}
 	}
 	named := refs[:0]
 	for _, r := range refs {
@@ -57,7 +54,7 @@ func References(c Cluster) []Reference {
 // classes are the storage classes of a component's claims.
 func (spec component) classes(k Kind, at *field.Path) []Reference {
 	var refs []Reference
-	if spec.class != nil && (k != TiDB || len(spec.volumes) > 0) {
+	if spec.class != nil && (k.Data() != None || len(spec.volumes) > 0) {
 		refs = append(refs, Reference{StorageClass, *spec.class, at.Child("storageClassName"), k})
 	}
 	for i, v := range spec.volumes {

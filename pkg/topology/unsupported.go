@@ -36,13 +36,10 @@ func unsupported(tc *v1alpha1.TidbCluster) field.ErrorList {
 	refuse(isTrue(spec.EnablePVCReplace), "replacing volumes", "enablePVCReplace")
 	refuse(len(spec.StartScriptV2FeatureFlags) > 0, "variants of the start scripts", "startScriptV2FeatureFlags")
 
-	if pd := spec.PD; pd != nil {
-		refuse(pd.Mode != "", "PD as microservices", "pd", "mode")
-	}
-	if db := spec.TiDB; db != nil {
-		refuse(db.IsTLSClientEnabled(), "TLS for SQL clients", "tidb", "tlsClient", "enabled")
-		refuse(db.Initializer != nil && db.Initializer.CreatePassword, "a random first password", "tidb", "initializer", "createPassword")
-		refuse(isTrue(db.BinlogEnabled), "Pump", "tidb", "binlogEnabled")
+	for _, r := range readings {
+		if _, ok := r.spec(tc); ok && r.unsupported != nil {
+			r.unsupported(tc, refuse)
+		}
 	}
 	return append(errs, unfinished(tc)...)
 }
@@ -59,9 +56,9 @@ func unfinished(tc *v1alpha1.TidbCluster) field.ErrorList {
 		}
 	}
 	const volumes = "the operator is replacing volumes; let it finish first"
-	refuse(status.PD.VolReplaceInProgress, volumes, "pd", "volReplaceInProgress")
-	refuse(status.TiKV.VolReplaceInProgress, volumes, "tikv", "volReplaceInProgress")
-	refuse(status.TiDB.VolReplaceInProgress, volumes, "tidb", "volReplaceInProgress")
+	for _, k := range Kinds() {
+		refuse(k.Status(&status).GetVolReplaceInProgress(), volumes, string(k), "volReplaceInProgress")
+	}
 	return errs
 }
 

@@ -52,7 +52,7 @@ func (g Group) Volume(name string) (Volume, bool) {
 // what the user adds. A size that cannot be read is for Validate to tell of.
 func volumes(k Kind, requests corev1.ResourceList, added []v1alpha1.StorageVolume) []Volume {
 	var all []Volume
-	if size, ok := requests[corev1.ResourceStorage]; ok && k != TiDB {
+	if size, ok := requests[corev1.ResourceStorage]; ok {
 		all = append(all, Volume{Name: string(k), Size: SizeOf(size), Field: fmt.Sprintf("spec.%s.requests.storage", k)})
 	}
 	for i, v := range added {

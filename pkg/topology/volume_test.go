@@ -32,7 +32,10 @@ func TestVolumes(t *testing.T) {
 	if _, ok := g.Volume("tikv-bad"); ok {
 		t.Error("a size that cannot be read")
 	}
-	if got := volumes(TiDB, requests, nil); got != nil {
+	tc := &v1alpha1.TidbCluster{Spec: v1alpha1.TidbClusterSpec{TiDB: &v1alpha1.TiDBSpec{
+		ResourceRequirements: corev1.ResourceRequirements{Requests: requests},
+	}}}
+	if got := New(tc).Groups[0].Volumes; got != nil {
 		t.Errorf("TiDB keeps no data, and has %+v", got)
 	}
 }

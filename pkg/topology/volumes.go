@@ -13,9 +13,9 @@ import (
 
 // validateVolumes refuses claims that Kubernetes would not make. It says so when
 // the StatefulSet is made, and then the TidbCluster is written already.
-func validateVolumes(k Kind, spec component, at *field.Path) field.ErrorList {
+func validateVolumes(spec component, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if size, ok := spec.requests[corev1.ResourceStorage]; ok && k != TiDB && size.Sign() <= 0 {
+	if size, ok := spec.requests[corev1.ResourceStorage]; ok && size.Sign() <= 0 {
 		errs = append(errs, field.Invalid(at.Child("requests", "storage"), size.String(), "must be an amount such as 10Gi"))
 	}
 	names, paths := map[string]bool{}, map[string]bool{}
@@ -47,24 +47,7 @@ func validateVolumes(k Kind, spec component, at *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateLogVolumes checks the volumes that the user has named to hold logs.
-func validateLogVolumes(spec v1alpha1.TidbClusterSpec, at *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if kv := spec.TiKV; kv != nil {
-		at := at.Child("tikv")
-		if kv.ShouldSeparateRaftLog() {
-			errs = append(errs, validateLogVolume(kv.RaftLogVolumeName, kv.StorageVolumes, kv.ComponentSpec, at.Child("raftLogVolumeName"))...)
-		}
-		if kv.ShouldSeparateRocksDBLog() {
-			errs = append(errs, validateLogVolume(kv.RocksDBLogVolumeName, kv.StorageVolumes, kv.ComponentSpec, at.Child("rocksDBLogVolumeName"))...)
-		}
-	}
-	if db := spec.TiDB; db != nil && db.ShouldSeparateSlowLog() {
-		errs = append(errs, validateLogVolume(db.SlowLogVolumeName, db.StorageVolumes, db.ComponentSpec, at.Child("tidb", "slowLogVolumeName"))...)
-	}
-	return errs
-}
-
+// validateLogVolume checks a volume that the user has named to hold logs.
 func validateLogVolume(name string, volumes []v1alpha1.StorageVolume, spec v1alpha1.ComponentSpec, at *field.Path) field.ErrorList {
 	if name == "" {
 		return nil

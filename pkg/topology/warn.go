@@ -1,13 +1,10 @@
 package topology
 
 import (
-	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -34,44 +31,12 @@ func Warnings(old *Cluster, c Cluster) []Warning {
 	if tc.Spec.PreferIPv6 {
 		warnings = append(warnings, Warning{at.Child("preferIPv6"), "has an effect on TiKV and the Services only: PD and TiDB listen on IPv4"})
 	}
-	warnings = append(warnings, ofPDService(tc)...)
-	if db := tc.Spec.TiDB; db != nil {
-		at := at.Child("tidb")
-		if old != nil && len(db.Arguments) > 0 && tc.Spec.StartScriptVersion == v1alpha1.StartScriptV2 {
-			warnings = append(warnings, Warning{at.Child("arguments"),
-				"may have no effect: the second generation of tidb-operator's start scripts leaves them out, and one that is in use is kept"})
-		}
-		if probe := db.CustomizedStartupProbe; probe != nil {
-			if probe.InitialDelaySeconds != nil {
-				warnings = append(warnings, Warning{at.Child("customizedStartupProbe", "initialDelaySeconds"), "has no effect"})
-			}
-			if probe.SuccessThreshold != nil && *probe.SuccessThreshold != 1 {
-				warnings = append(warnings, Warning{at.Child("customizedStartupProbe", "successThreshold"), "has no effect: Kubernetes takes 1 only"})
-			}
+	for _, r := range readings {
+		if _, ok := r.spec(tc); ok && r.warnings != nil {
+			warnings = append(warnings, r.warnings(old, c, at.Child(string(r.kind)))...)
 		}
 	}
-	warnings = append(warnings, asleep(old, c)...)
-	return append(warnings, persisted(old, c)...)
-}
-
-// ofPDService tells of what PD's Service does not follow, neither here nor under
-// tidb-operator, so that clusters which have it run today.
-func ofPDService(tc *v1alpha1.TidbCluster) []Warning {
-	if tc.Spec.PD == nil || tc.Spec.PD.Service == nil {
-		return nil
-	}
-	spec, at := tc.Spec.PD.Service, field.NewPath("spec", "pd", "service")
-	var warnings []Warning
-	if spec.Port != nil {
-		warnings = append(warnings, Warning{at.Child("port"), fmt.Sprintf("has no effect: PD's Service has port %d", PDClientPort)})
-	}
-	if len(spec.LoadBalancerSourceRanges) > 0 {
-		warnings = append(warnings, Warning{at.Child("loadBalancerSourceRanges"), "has no effect: PD's Service takes no restrictions; use a NetworkPolicy"})
-	}
-	if spec.LoadBalancerClass != nil {
-		warnings = append(warnings, Warning{at.Child("loadBalancerClass"), "has no effect: PD's Service has the cluster's default class of load balancers"})
-	}
-	return warnings
+	return append(warnings, asleep(old, c)...)
 }
 
 // asleep tells of a change of components that are suspended: it is done as soon
@@ -82,7 +47,7 @@ func asleep(was *Cluster, is Cluster) []Warning {
 	}
 	var changed []string
 	for _, k := range was.Suspended() {
-		if slices.Contains(is.Suspended(), k) && !reflect.DeepEqual(said(was.Source, k), said(is.Source, k)) {
+		if slices.Contains(is.Suspended(), k) && !same(was, is, k) {
 			changed = append(changed, k.Title())
 		}
 	}
@@ -93,63 +58,9 @@ func asleep(was *Cluster, is Cluster) []Warning {
 		"keeps " + strings.Join(changed, ", ") + " suspended: the change takes effect when that ends"}}
 }
 
-// said is all that a TidbCluster says of one component.
-func said(tc *v1alpha1.TidbCluster, k Kind) any {
-	switch k {
-	case PD:
-		return []any{tc.Spec.PD, tc.PDImage()}
-	case TiKV:
-		return []any{tc.Spec.TiKV, tc.TiKVImage()}
-	}
-	return []any{tc.Spec.TiDB, tc.TiDBImage()}
-}
-
-// persisted tells of settings that PD has taken from its file when the cluster
-// was made, and since then keeps by itself.
-func persisted(old *Cluster, c Cluster) []Warning {
-	if old == nil || old.Source.Status.ClusterID == "" || old.Source.Spec.PD == nil || c.Source.Spec.PD == nil {
-		return nil
-	}
-	was, is := flat(old.Source.Spec.PD.Config.MP), flat(c.Source.Spec.PD.Config.MP)
-	var warnings []Warning
-	for _, key := range slices.Sorted(maps.Keys(is)) {
-		section, name, _ := strings.Cut(key, ".")
-		if (section != "schedule" && section != "replication") || reflect.DeepEqual(was[key], is[key]) {
-			continue
-		}
-		warnings = append(warnings, Warning{field.NewPath("spec", "pd", "config").Key(key),
-			"has no effect: PD keeps it since the cluster was made; set it with: " +
-				c.PDCtl(c.PodName(PD, 0), "config set "+name+" "+argument(is[key])).Line("")})
-	}
-	return warnings
-}
-
-// argument writes a setting as pd-ctl takes it.
-func argument(value any) string {
-	list, ok := value.([]any)
-	if !ok {
-		return fmt.Sprint(value)
-	}
-	words := make([]string, len(list))
-	for i, v := range list {
-		words[i] = fmt.Sprint(v)
-	}
-	return strings.Join(words, ",")
-}
-
-// flat is a configuration with one key for each setting, e.g.
-// "replication.max-replicas".
-func flat(config map[string]any) map[string]any {
-	out := map[string]any{}
-	for key, value := range config {
-		table, ok := value.(map[string]any)
-		if !ok {
-			out[key] = value
-			continue
-		}
-		for name, value := range flat(table) {
-			out[key+"."+name] = value
-		}
-	}
-	return out
+// same reports whether two TidbClusters say the same of a component.
+func same(was *Cluster, is Cluster, k Kind) bool {
+	a, _ := part(was.Source, k)
+	b, _ := part(is.Source, k)
+	return a.image == b.image && reflect.DeepEqual(a.whole, b.whole)
 }

@@ -1,0 +1,122 @@
+package topology
+
+import (
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+var readTiDB = reading{
+	kind: TiDB,
+	spec: func(tc *v1alpha1.TidbCluster) (component, bool) {
+		db := tc.Spec.TiDB
+		if db == nil {
+			return component{}, false
+		}
+		c := component{
+			ComponentSpec: &db.ComponentSpec, whole: db, accessor: tc.BaseTiDBSpec(), image: tc.TiDBImage(), baseImage: &db.BaseImage,
+			replicas: &db.Replicas, volumes: db.StorageVolumes, class: db.StorageClassName,
+			scale: db.ScalePolicy, failovers: db.MaxFailoverCount,
+		}
+		if db.Config != nil {
+			c.config = db.Config.GenericConfig
+		}
+		return c, true
+	},
+	defaults: func(tc *v1alpha1.TidbCluster) {
+		db := tc.Spec.TiDB
+		setString(&db.BaseImage, tidbImage)
+		if db.Service != nil {
+			for i := range db.Service.AdditionalPorts {
+				setProtocol(&db.Service.AdditionalPorts[i].Protocol)
+			}
+		}
+		if db.Config == nil || db.Config.GenericConfig == nil {
+			db.Config = v1alpha1.NewTiDBConfig()
+		}
+	},
+	group: func(tc *v1alpha1.TidbCluster, g *Group) {
+		if _, set := tc.Annotations[annMinReady(TiDB)]; !set && g.Replicas > 1 {
+			g.MinReady = tidbMinReady
+		}
+	},
+	validate:    validateTiDB,
+	unsupported: unsupportedTiDB,
+	update: func(old, tc *v1alpha1.TidbCluster, at *field.Path) field.ErrorList {
+		return validateBootstrapSQL(old.Spec.TiDB, tc.Spec.TiDB, at.Child("bootstrapSQLConfigMapName"))
+	},
+	warnings:   warningsTiDB,
+	references: referencesTiDB,
+	instead:    "to have no TiDB servers set its replicas to 0",
+}
+
+// tidbMinReady is what a restarted TiDB server gets where the user does not say
+// otherwise and there is another one to wait for: it is Ready a moment before all
+// nodes know its address. Were the next one restarted at once, clients of a
+// cluster of two would meet only addresses that are gone.
+const tidbMinReady = 3 * time.Second
+
+func validateTiDB(spec v1alpha1.TidbClusterSpec, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	db := spec.TiDB
+	if db.ShouldSeparateSlowLog() {
+		errs = append(errs, validateLogVolume(db.SlowLogVolumeName, db.StorageVolumes, db.ComponentSpec, at.Child("slowLogVolumeName"))...)
+	}
+	for _, table := range [][]string{{"log", "file"}, {"security"}} {
+		if wrong := notTable(db.Config.MP, table...); wrong != "" {
+			errs = append(errs, field.Invalid(at.Child("config").Key(wrong), "…", "must be a table"))
+		}
+	}
+	return errs
+}
+
+func unsupportedTiDB(tc *v1alpha1.TidbCluster, refuse func(bool, string, ...string)) {
+	db := tc.Spec.TiDB
+	refuse(db.IsTLSClientEnabled(), "TLS for SQL clients", "tidb", "tlsClient", "enabled")
+	refuse(db.Initializer != nil && db.Initializer.CreatePassword, "a random first password", "tidb", "initializer", "createPassword")
+	refuse(isTrue(db.BinlogEnabled), "Pump", "tidb", "binlogEnabled")
+}
+
+func warningsTiDB(old *Cluster, c Cluster, at *field.Path) []Warning {
+	var warnings []Warning
+	tc, db := c.Written, c.Written.Spec.TiDB
+	if old != nil && len(db.Arguments) > 0 && tc.Spec.StartScriptVersion == v1alpha1.StartScriptV2 {
+		warnings = append(warnings, Warning{at.Child("arguments"),
+			"may have no effect: the second generation of tidb-operator's start scripts leaves them out, and one that is in use is kept"})
+	}
+	if probe := db.CustomizedStartupProbe; probe != nil {
+		if probe.InitialDelaySeconds != nil {
+			warnings = append(warnings, Warning{at.Child("customizedStartupProbe", "initialDelaySeconds"), "has no effect"})
+		}
+		if probe.SuccessThreshold != nil && *probe.SuccessThreshold != 1 {
+			warnings = append(warnings, Warning{at.Child("customizedStartupProbe", "successThreshold"), "has no effect: Kubernetes takes 1 only"})
+		}
+	}
+	return warnings
+}
+
+func referencesTiDB(c Cluster, at *field.Path) []Reference {
+	var refs []Reference
+	db := c.Source.Spec.TiDB
+	if db.IsBootstrapSQLEnabled() {
+		refs = append(refs, Reference{ConfigMap, *db.BootstrapSQLConfigMapName, at.Child("bootstrapSQLConfigMapName"), TiDB})
+	}
+	if db.TokenBasedAuthEnabled != nil && *db.TokenBasedAuthEnabled {
+		refs = append(refs, Reference{Secret, c.AuthTokenSecret(), at.Child("tokenBasedAuthEnabled"), TiDB})
+	}
+	return refs
+}
+
+// validateBootstrapSQL: TiDB runs it when the cluster is born, never again.
+func validateBootstrapSQL(was, is *v1alpha1.TiDBSpec, at *field.Path) field.ErrorList {
+	if was == nil || is == nil || is.BootstrapSQLConfigMapName == nil {
+		return nil
+	}
+	name := *is.BootstrapSQLConfigMapName
+	if was.BootstrapSQLConfigMapName != nil && *was.BootstrapSQLConfigMapName == name {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(at, name,
+		"can only be given when a cluster is made, and taken away later: TiDB would not run it; run the statements with a client")}
+}
