@@ -121,7 +121,9 @@ func (sc Scope) recall(p Profile) verdict {
 		return verdict{}
 	}
 	beyond := sc.Got.Members[have:]
-	counted := func(m state.Member) bool { return alive(m) && sc.returns(p, m) && !goes(m) }
+	counted := func(m state.Member) bool {
+		return alive(m) && !goes(m) && (sc.returns(p, m) || p.Kind.Data() != topology.Raft && sc.markedInVain(m))
+	}
 	switch {
 	case goes(beyond[0]):
 		return verdict{}
@@ -134,6 +136,13 @@ func (sc Scope) recall(p Profile) verdict {
 		}
 	}
 	return act(Resize{Component: p.Kind, From: have, To: have + 1})
+}
+
+// markedInVain reports whether a member's claims are marked, and the database goes on to
+// count on it: it has joined in the very moment in which it was taken away. Just after a
+// removal only old news say so.
+func (sc Scope) markedInVain(m state.Member) bool {
+	return len(m.Claims) > 0 && !m.NotServing.IsZero() && sc.All.At.Sub(m.NotServing) >= settling
 }
 
 // goes reports whether a claim of a member is being deleted. No pod gets it again.

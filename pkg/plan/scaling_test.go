@@ -146,6 +146,12 @@ func TestRecalled(t *testing.T) {
 		})},
 		{Name: "a store whose pod is still there", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) { m.Pod = &state.Pod{Terminating: true, Since: plantest.Now} }))},
 		{Name: "a store that was marked, so that we took its pod away", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) { m.Claims[0].Marked = true }))},
+		{Name: "the same, and PD has gone on to count on it for two minutes", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) {
+			m.Claims[0].Marked, m.NotServing = true, plantest.Now.Add(-2*time.Minute)
+		}))},
+		{Name: "a voter that was marked, and PD has gone on to count on it", Cluster: lowered(pd, 4, 4, first(func(m *state.Member) {
+			m.Claims[0].Marked, m.NotServing = true, plantest.Now.Add(-2*time.Minute)
+		}))},
 		{Name: "a store whose claim is going", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) { m.Claims[0].Terminating = true }))},
 		{Name: "a store whose claim is gone", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) { m.Claims = nil }))},
 		{Name: "a store beyond one whose claim is gone", Cluster: lowered(tikv, 4, 4, first(func(m *state.Member) { m.Claims = nil }))},

@@ -67,6 +67,21 @@ func TestStoreTakenAwayBeyondOneWithoutData(t *testing.T) {
 	}
 }
 
+// A store joins in the moment in which it is scaled away, so that its claim is marked though
+// it has regions. The copies of those on another store are lost. (seed 1795354626869)
+func TestStoreThatJoinsWhenItIsTakenAway(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 6, TiDB: 1, Faults: Faults{Unclaim: 1}})
+	w.Scale(topology.TiKV, 5)
+	w.lower(tikv, 5)
+	w.claims[tikv][5].marked = true
+	w.claims[tikv][0] = nil
+	w.remove(w.pods[tikv][0])
+	w.Pass(60)
+	w.offlineByHand(w.storeAtAddress(0))
+	fine(t, w)
+	tellsInOrder(t, w, "scale TiKV from 5 to 6", "offline", "scale TiKV from 6 to 5")
+}
+
 // A voter joins in the moment in which it is scaled away, so that PD has two members and
 // one of them has no pod. Its claim is marked. Without it there is no leader, and nobody
 // can be asked. (seed 60001167)
