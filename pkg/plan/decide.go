@@ -54,7 +54,7 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 		if g.Suspend {
 			v = sc.suspend(p, w.Groups[:i], w.Groups[i+1:])
 		} else {
-			v = sc.leftAlone(p, sc.byHand(p, hold, sc.beneath(hold, sc.decide(p, hold))))
+			v = sc.leftAlone(p, sc.byHand(p, hold, sc.atOnce(sc.beneath(hold, sc.decide(p, hold)))))
 			v = sc.lacking(v)
 		}
 		v.gates = w.bounded(v.gates, &s)

@@ -1,6 +1,11 @@
 package plan
 
-import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+)
 
 // before is the member that Kubernetes waits for before it makes a pod that is
 // missing: with OrderedReady each comes after all with a lower ordinal are Ready.
@@ -15,6 +20,32 @@ func (sc Scope) before(m state.Member) (state.Member, bool) {
 		}
 	}
 	return state.Member{}, false
+}
+
+// atOnce says of members that do not get Ready, while Kubernetes makes no pods of others
+// before they are, what a person can do: a member without data may need just the others,
+// a quorum of PD or of regions, and then nobody comes for ever.
+func (sc Scope) atOnce(v verdict) verdict {
+	for _, m := range sc.Got.Running() {
+		first, queued := sc.before(m)
+		if !queued || len(m.Claims) == len(markedClaims(m)) {
+			continue
+		}
+		for i := range v.gates {
+			if g := &v.gates[i]; g.Blocked && g.Reason == MemberServing && g.Member == first.Name {
+				g.Remedy = append(g.Remedy, sc.makeParallel(m, first))
+				return v
+			}
+		}
+	}
+	return v
+}
+
+func (sc Scope) makeParallel(m, first state.Member) remedy.Action {
+	return remedy.Run(fmt.Sprintf("if it needs %s, whose pod Kubernetes makes only after %s is ready, have all pods made at once and then run this again",
+		m.Name, first.Name),
+		sc.Cluster.Patch(fmt.Sprintf(`{"%s":{"podManagementPolicy":"Parallel"}}`, m.Kind)),
+		sc.Cluster.Kubectl("delete", "statefulset", sc.Cluster.SetName(m.Kind), "--cascade=orphan"))
 }
 
 // departing waits for a pod beyond the StatefulSet's replicas to go. With

@@ -35,6 +35,11 @@ func TestOrdered(t *testing.T) {
 		{Name: "the last is missing though all before it are ready", Cluster: missing(plantest.New(3, 4, 2).Set(tikv, ordered), "t-tikv-3")},
 		{Name: "one is missing behind one that is not ready", Cluster: missing(plantest.New(3, 4, 2).Set(tikv, ordered).Down(time.Minute, "t-tikv-1"), "t-tikv-3")},
 		{Name: "behind one that needs a person", Cluster: missing(plantest.New(3, 4, 2).Set(tikv, ordered).Down(time.Hour, "t-tikv-1"), "t-tikv-3")},
+		{Name: "the same, and it has no data", Cluster: func() *plantest.Cluster {
+			c := missing(plantest.New(3, 4, 2).Set(tikv, ordered).Down(time.Hour, "t-tikv-1"), "t-tikv-3")
+			c.Member("t-tikv-3").Claims = nil
+			return c
+		}()},
 		{Name: "behind one that is missing too", Cluster: missing(plantest.New(3, 4, 2).Set(tikv, ordered), "t-tikv-2", "t-tikv-3")},
 		{Name: "one is missing, and only one above it is not ready", Cluster: missing(plantest.New(3, 4, 2).Set(tikv, ordered).Down(time.Minute, "t-tikv-3"), "t-tikv-1")},
 		{Name: "behind one that is terminating", Cluster: func() *plantest.Cluster {

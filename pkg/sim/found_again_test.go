@@ -180,3 +180,18 @@ func TestStoreThatCrashesServesWhileItRuns(t *testing.T) {
 	fine(t, w)
 	tellsInOrder(t, w, "restart basic-tikv-3")
 }
+
+// The first member of PD has no data, and waits for PD to let it join. PD has no quorum, and
+// in order Kubernetes makes no pod of those that it lacks before the first one is ready.
+// (seed 1795354640068)
+func TestQuorumBehindAMemberWithoutData(t *testing.T) {
+	w := settled(Options{PD: 5, TiKV: 3, TiDB: 1, Ordered: [3]bool{pd: true}})
+	w.expel(w.claims[pd][0].data)
+	w.claims[pd][0] = nil
+	for i := range 3 {
+		w.remove(w.pods[pd][i])
+	}
+	w.Pass(60)
+	fine(t, w)
+	tellsInOrder(t, w, "user: make the StatefulSet of PD anew, Parallel", "create StatefulSet basic-pd with 5 replicas")
+}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
@@ -14,6 +15,7 @@ func (w *World) obey(p plan.Plan) {
 		if _, asked := advised(g, "delete", "statefulset"); asked && g.Blocked {
 			w.rebuild(kindOf(g.Component))
 		}
+		w.parallel(g)
 		w.discardLost(g)
 		w.relax(g)
 		w.makeRoom(g)
@@ -117,6 +119,17 @@ func (w *World) rebuild(k kind) {
 		}
 		above = above || p != nil && p.flaw == ""
 	}
+}
+
+// parallel is a person who has all pods of a component made at once, around those that are
+// there: in order none comes while a lower one needs those above it to be ready.
+func (w *World) parallel(g plan.Gate) {
+	if w.chaos || !g.Blocked || !strings.Contains(g.Remedy.Line(""), `"podManagementPolicy":"Parallel"`) {
+		return
+	}
+	w.note("user: make the StatefulSet of %s anew, Parallel", g.Component.Title())
+	w.Ordered[kindOf(g.Component)] = false
+	w.orphan(kindOf(g.Component))
 }
 
 // deleteLostStores is what a person has to do about a store whose claim somebody has
