@@ -14,7 +14,7 @@ import (
 
 // own are the files in which a component may be told from the others: those that are
 // about one component alone, and the model of the simulation.
-var own = regexp.MustCompile(`^pkg/(topology|component|sim)/|/(pd|tikv|tidb)[a-z]*\.go$|_test\.go$`)
+var own = regexp.MustCompile(`^pkg/(component|sim)/|/(pd|tikv|tidb)[a-z]*\.go$|_test\.go$`)
 
 // TestComponentsAreData: no code asks which component it has before it. What components
 // differ in are fields of their rows and of their Profile, so that to add a component
@@ -69,7 +69,7 @@ func asked(t *testing.T, file string) []string {
 	}
 	var all []string
 	note := func(e ast.Expr) {
-		if named(e) {
+		if named(e, parsed.Name.Name) {
 			all = append(all, set.Position(e.Pos()).String())
 		}
 	}
@@ -93,12 +93,14 @@ func asked(t *testing.T, file string) []string {
 // components are the names of constants of topology.Kind.
 var components = map[string]bool{"PD": true, "TiKV": true, "TiDB": true}
 
-// named reports whether an expression is a component by its name.
-func named(e ast.Expr) bool {
-	s, ok := e.(*ast.SelectorExpr)
-	if !ok {
-		return false
+// named reports whether an expression in a package is a component by its name.
+func named(e ast.Expr, pkg string) bool {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return pkg == "topology" && components[e.Name]
+	case *ast.SelectorExpr:
+		from, ok := e.X.(*ast.Ident)
+		return ok && from.Name == "topology" && components[e.Sel.Name]
 	}
-	from, ok := s.X.(*ast.Ident)
-	return ok && from.Name == "topology" && components[s.Sel.Name]
+	return false
 }

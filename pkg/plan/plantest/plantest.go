@@ -43,7 +43,7 @@ func New(pd, tikv, tidb int) *Cluster {
 		g := state.Group{Set: state.Set{
 			Exists: true, UID: "set-" + string(kind), Observed: true, Replicas: n, Partition: n, UpdateRevision: "v1", CurrentRevision: "v1",
 		}}
-		if kind != topology.TiDB {
+		if kind.Data() != topology.None {
 			g.Set.Volumes = map[string]topology.Size{string(kind): 1 << 30}
 		}
 		for i := range n {
