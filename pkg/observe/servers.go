@@ -46,7 +46,7 @@ func (o *Observer) askStores(ctx context.Context, c topology.Cluster, members []
 		}
 		switch {
 		case !runs(m):
-		case doubtful(m):
+		case doubtful(m, o.now()):
 			o.askStore(ctx, c, m)
 		case m.Database.Evicting:
 			own, ask := o.leaders.again(m.Database.ID, m.Database.Leaders, o.now())
@@ -60,8 +60,8 @@ func (o *Observer) askStores(ctx context.Context, c topology.Cluster, members []
 }
 
 // doubtful reports whether PD and Kubernetes do not agree that a store serves.
-func doubtful(m *state.Member) bool {
-	return unproven(m) || silent(m) || m.Database.Healthy && !m.Pod.Ready
+func doubtful(m *state.Member, now time.Time) bool {
+	return unproven(m) || silent(m, now) || m.Database.Healthy && !m.Pod.Ready
 }
 
 // unproven reports whether PD calls a store Up on the word of a former process.
@@ -69,9 +69,16 @@ func unproven(m *state.Member) bool {
 	return m.Database.State == state.StoreUp && !m.Database.Healthy
 }
 
-// silent reports whether PD has not heard from a store for a while.
-func silent(m *state.Member) bool {
-	return m.Database.State == state.StoreDisconnected || m.Database.State == state.StoreDown
+// silent reports whether PD has not heard from a store for a while. Of one that leaves only
+// its last heartbeat tells.
+func silent(m *state.Member, now time.Time) bool {
+	switch m.Database.State {
+	case state.StoreDisconnected, state.StoreDown:
+		return true
+	case state.StoreOffline:
+		return !m.Database.Since.IsZero() && now.Sub(m.Database.Since) > clockSkew
+	}
+	return false
 }
 
 func (o *Observer) askStore(ctx context.Context, c topology.Cluster, m *state.Member) {
@@ -81,7 +88,7 @@ func (o *Observer) askStore(ctx context.Context, c topology.Cluster, m *state.Me
 	if err != nil {
 		// PD counts the leaders of a store whose process is not there: others
 		// lead its regions by now.
-		if !silent(m) || d.Answer != state.Refused {
+		if !silent(m, o.now()) || d.Answer != state.Refused {
 			d.Leaders = -1
 		}
 		return
@@ -93,7 +100,7 @@ func (o *Observer) askStore(ctx context.Context, c topology.Cluster, m *state.Me
 	switch {
 	case unproven(m) && n.Regions > 0:
 		d.Healthy, d.Problem, d.Since = true, "", time.Time{}
-	case silent(m):
+	case silent(m, o.now()):
 		d.Problem = "PD has not heard from the store, but the store itself answers"
 	}
 }

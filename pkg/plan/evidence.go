@@ -248,9 +248,9 @@ func isDown(m state.Member) bool {
 }
 
 // lost reports whether a reading says that a member is down, or it votes and too
-// few are there to elect a leader.
+// few are there to elect a leader. Of a store that leaves it takes more than a reading.
 func (sc Scope) lost(p Profile, m state.Member) bool {
-	return isDown(m) || p.Kind.Data() == topology.Raft && sc.All.PD.Leaderless
+	return isDown(m) || m.Database.State == state.StoreOffline && sc.SurelyDown(m) || p.Kind.Data() == topology.Raft && sc.All.PD.Leaderless
 }
 
 func (sc Scope) anyDown(p Profile) bool {

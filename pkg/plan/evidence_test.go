@@ -88,6 +88,18 @@ func led(c *plantest.Cluster, ago time.Duration) *plantest.Cluster {
 	return c
 }
 
+// leavingSilently has two stores be Offline that PD has long not heard from.
+func leavingSilently(answer state.Answer) *plantest.Cluster {
+	return rollTiKV(func(c *plantest.Cluster) {
+		c.Want(tikv).Replicas = 2
+		for _, name := range []string{"t-tikv-2", "t-tikv-3"} {
+			d := &c.Removing(name, 10*time.Minute).Member(name).Database
+			d.Since, d.Answer = plantest.Now.Add(-time.Hour), answer
+			c.Member(name).NotServing = plantest.Now.Add(-2 * time.Minute)
+		}
+	})
+}
+
 // TestOrdinaryPath: what may serve is restarted only after its leaders have moved.
 func TestOrdinaryPath(t *testing.T) {
 	const s, m = time.Second, time.Minute
@@ -188,6 +200,9 @@ func TestOrdinaryPath(t *testing.T) {
 		{Name: "the same, and it has ended", Cluster: crashed(rollTiKV(func(c *plantest.Cluster) {
 			silent(c, "t-tikv-3", 4*m)
 		}), "t-tikv-3", 7, time.Hour, 45*s, 47*s, 0)},
+		{Name: "two stores that leave refuse, and PD has long not heard from them", Cluster: leavingSilently(state.Refused)},
+		{Name: "the same, and nobody can ask them", Cluster: leavingSilently(state.NoAnswer)},
+		{Name: "the same, and they answer", Cluster: leavingSilently(state.Answered)},
 		{Name: "NotReady for long, and PD has missed one heartbeat", Cluster: change(both(20*m), "t-tikv-3", func(m *state.Member) {
 			m.Database.Since, m.ReportedDown = time.Time{}, plantest.Now
 		})},

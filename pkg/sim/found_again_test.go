@@ -195,3 +195,24 @@ func TestQuorumBehindAMemberWithoutData(t *testing.T) {
 	fine(t, w)
 	tellsInOrder(t, w, "user: make the StatefulSet of PD anew, Parallel", "create StatefulSet basic-pd with 5 replicas")
 }
+
+// Two stores leave, and do not serve with the template that they have. Regions with copies
+// on both have no quorum, so that PD can move them only when one of the two serves again.
+// (seed 1795355308333)
+func TestStoresThatLeaveAndRefuse(t *testing.T) {
+	for _, manual := range []bool{false, true} {
+		w := settled(Options{PD: 3, TiKV: 6, TiDB: 1, Failover: true})
+		w.Intent.Manual[tikv] = manual
+		w.Upgrade("v2", topology.TiKV)
+		for i := 4; i < 6; i++ {
+			p := w.pods[tikv][i]
+			p.revision, p.flaw = "v0-deaf", deaf
+			s := w.ownStore(i)
+			w.offlineByHand(s)
+			s.byHand = false
+		}
+		w.Scale(topology.TiKV, 4)
+		w.Pass(3600)
+		fine(t, w)
+	}
+}

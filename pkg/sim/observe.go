@@ -325,7 +325,8 @@ func (w *World) observeStore(i int) state.Database {
 	if p != nil && s.heartbeat < p.started {
 		d.Healthy = false
 	}
-	if p != nil && p.running && (d.Evicting || !d.Healthy && shown != state.StoreOffline && shown != state.StoreTombstone) {
+	silent := !d.Healthy && shown != state.StoreTombstone && (shown != state.StoreOffline || w.t-s.heartbeat > savedEvery)
+	if p != nil && p.running && (d.Evicting || silent) {
 		w.askStore(i, &d)
 	}
 	if !d.Healthy {
