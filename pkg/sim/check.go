@@ -213,14 +213,14 @@ func (w *World) judgeLoss(k kind, victim int, say sayer) {
 }
 
 // behind reports whether a member has no pod because in order Kubernetes makes none before
-// the victim is Ready, which it has not been for minutes. To wait for that one would be to
-// wait for the victim.
+// the victim is Ready, which it has not been for minutes, or is never for long. To wait for
+// that one would be to wait for the victim.
 func (w *World) behind(k kind, i, victim int) bool {
 	if !w.Ordered[k] || w.pods[k][i] != nil || i < victim {
 		return false
 	}
 	p := w.pods[k][victim]
-	return p == nil || !p.ready && w.t-p.since >= 120
+	return p == nil || !p.ready && (w.t-p.since >= 120 || p.restarts >= 3 && p.last[1]-p.last[0] < 600)
 }
 
 // gone: the database has let go of the member for good. It serves no more,
