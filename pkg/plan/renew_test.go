@@ -135,7 +135,7 @@ func TestRenew(t *testing.T) {
 			c.Set(tikv, func(s *state.Set) { s.Ordered = true })
 			c.Member("t-tikv-3").Pod, c.Member("t-tikv-1").Pod.Since = nil, plantest.Now.Add(-time.Hour)
 		})},
-		{Name: "the same, which has crashed often, and serves as PD says", Cluster: with(dataBeingDeleted("t-tikv-1", up), func(c *plantest.Cluster) {
+		{Name: "the same, which has crashed often", Cluster: with(dataBeingDeleted("t-tikv-1", up), func(c *plantest.Cluster) {
 			crashed(c, "t-tikv-1", 4, time.Hour, time.Minute, time.Second, 40*time.Second)
 			c.Set(tikv, func(s *state.Set) { s.Ordered = true })
 			m := c.Member("t-tikv-3") // it has yet to come for the first time

@@ -92,12 +92,11 @@ func (sc Scope) claimGone(m state.Member) bool {
 
 // missing waits for the peers of a member, but for those that wait for the member
 // itself, as Kubernetes makes no pod of theirs before. One that was Ready a moment ago
-// may be so again, and they come then; so may one that has crashed often and serves as
-// far as the database knows.
+// may be so again, however often it has crashed, and they come then.
 func (sc Scope) missing(except state.Member) verdict {
 	var peers []state.Member
 	pod := except.Pod
-	lasting := pod == nil || sc.loops(except) && !except.Database.Healthy || !pod.Ready && sc.All.At.Sub(pod.Since) >= settling
+	lasting := pod == nil || !pod.Ready && sc.All.At.Sub(pod.Since) >= settling
 	for _, m := range sc.Got.Running() {
 		o, queued := sc.before(m)
 		if sc.Kept(m) && !removalIrreversible(m) && (!queued || o.Ordinal != except.Ordinal || !lasting) {
