@@ -17,7 +17,8 @@
 // schedulers of ours and of others, TiDB servers, our ledger, and the ConfigMap
 // that tells a PD pod without data what to do, as the kubelet shows it: up to a
 // minute late. PD does not wait for all of its first members, and lets none of
-// them join that it knows already.
+// them join that it knows already. In one world of twenty there are more than ten stores
+// and TiDB servers now and then, whose names do not sort as their ordinals do.
 //
 // Faults: a step fails, before or half-way, or each time for half an hour; a person
 // takes a store offline in PD, or back, or deletes the claim of one that serves; PD moves nothing for a while; the answer to a step is lost; an

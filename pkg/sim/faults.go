@@ -175,9 +175,9 @@ func (w *World) changeIntent() {
 	case 0:
 		w.Scale(topology.PD, 1+w.rng.IntN(5))
 	case 1, 2:
-		w.Scale(topology.TiKV, 3+w.rng.IntN(4))
+		w.Scale(topology.TiKV, w.fold(2)*(3+w.rng.IntN(4)))
 	case 3:
-		w.Scale(topology.TiDB, w.rng.IntN(4))
+		w.Scale(topology.TiDB, w.fold(4)*w.rng.IntN(4))
 	case 4:
 		w.Upgrade(w.template())
 	case 5:
@@ -194,6 +194,14 @@ func (w *World) changeIntent() {
 	case 10:
 		w.Manual(kinds[w.rng.IntN(len(kinds))])
 	}
+}
+
+// fold is n where the user asks for many members, else 1.
+func (w *World) fold(n int) int {
+	if w.Many {
+		return n
+	}
+	return 1
 }
 
 func (w *World) template() string {

@@ -29,6 +29,7 @@ func Seed(seed uint64, tell bool) *World {
 	}
 	hire(&o)
 	spread(&o)
+	swell(&o)
 	o.Faults.mislead(seed)
 	w := New(o)
 	if tell {
@@ -99,6 +100,14 @@ func spread(o *Options) {
 		o.Tiers, o.Copies = pick(rng, []int{0, 0, 1}, []int{0, 1, 0, 0}, []int{1, 0, 0, 1}), []int{2, 1}
 	}
 	o.Faults.Unclaim, o.Faults.Operator = pick(rng, 0, 0, 1./400), pick(rng, 0, 0, 0, 1./300)
+}
+
+// swell has more than ten stores and TiDB servers in one world of twenty.
+func swell(o *Options) {
+	rng := rand.New(rand.NewPCG(o.Seed, 6))
+	if o.Many = rng.IntN(20) == 0; o.Many {
+		o.TiKV = pick(rng, o.TiKV, 9, 11)
+	}
 }
 
 // someFaults leaves kinds of faults out, so that a story shows what the others

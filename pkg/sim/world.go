@@ -35,7 +35,7 @@ func kindOf(k topology.Kind) kind {
 }
 
 // limit is the number of ordinals there is room for.
-const limit = 10
+const limit = 16
 
 const never = math.MaxInt64
 
@@ -64,6 +64,9 @@ type Options struct {
 	EvictTimeout time.Duration
 	MinReady     time.Duration
 	Reclaims     bool // the claims of removed members are to be deleted
+	// Many: the user asks for up to twelve stores and TiDB servers, so that the order of
+	// their names as text is not that of their ordinals.
+	Many bool
 	// Failover: the engine may give members up.
 	Failover bool
 	AtOnce   bool // and need not wait until they are due
