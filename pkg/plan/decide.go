@@ -242,13 +242,13 @@ func (sc Scope) cancelObsolete(p Profile) verdict {
 	var v verdict
 	next, restarts := sc.next()
 	for _, m := range sc.Got.Running() {
-		if !sc.Kept(m) || restarts && m.Ordinal == next.Ordinal || sc.gaveUp(p, m) || sc.mustReplaceData(p, m) {
+		if !sc.Kept(m) || restarts && m.Ordinal == next.Ordinal || sc.gaveUp(p, m) || dataBeingDeleted(p, m) {
 			continue
 		}
 		got := sc.pursue(p.Standing, m)
 		v.steps = append(v.steps, got.steps...)
 		v.gates = append(v.gates, got.gates...)
-		if marked := markedClaims(m); len(marked) > 0 && m.Up() && !dataBeingDeleted(p, m) {
+		if marked := markedClaims(m); len(marked) > 0 && m.Up() {
 			v.steps = append(v.steps, UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: marked})
 		}
 	}

@@ -75,10 +75,11 @@ func going(m state.Member) string {
 
 // mustReplaceData: a dataBeingDeleted member is to be let go of while it can be, to be recreated.
 // One that serves may do so until those have come who are to take over what it
-// has: it may be the only one there is.
+// has: it may be the only one there is. Nor is a store that is down let go of before: its
+// regions may have no place. A voter is, since nobody joins while it counts and is down.
 func (sc Scope) mustReplaceData(p Profile, m state.Member) bool {
 	return dataBeingDeleted(p, m) && sc.Kept(m) && m.Database.Presence == state.Present &&
-		(!m.Up() || sc.Want.Size() <= sc.Got.Set.Replicas)
+		(!m.Up() && p.Kind.Data() == topology.Raft || sc.Want.Size() <= sc.Got.Set.Replicas)
 }
 
 // replaceData lets go of a dataBeingDeleted member, and says why: the user has not asked for it.

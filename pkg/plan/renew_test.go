@@ -117,6 +117,11 @@ func TestRenew(t *testing.T) {
 		{Name: "a store leaves, and its claim is going", Cluster: with(dataBeingDeleted("t-tikv-1", up, leaves))},
 		{Name: "there are no more stores than copies, and a claim is going", Cluster: with(three, dataBeingDeleted("t-tikv-1", up))},
 		{Name: "one more is wanted, and a claim is going", Cluster: with(three, dataBeingDeleted("t-tikv-1", up), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 4 })},
+		{Name: "one more is wanted, and a store is down whose claim is going", Cluster: with(three, dataBeingDeleted("t-tikv-1"), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 4 })},
+		{Name: "one more is wanted, and a store leaves already whose claim is going", Cluster: with(dataBeingDeleted("t-tikv-1"), func(c *plantest.Cluster) {
+			c.Removing("t-tikv-1", time.Minute)
+			c.Want(tikv).Replicas = 5
+		})},
 		{Name: "one fewer is wanted, and its claim is going", Cluster: with(dataBeingDeleted("t-tikv-3", up), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 3 })},
 		{Name: "claims of two stores are going: one after the other", Cluster: with(dataBeingDeleted("t-tikv-1", up), dataBeingDeleted("t-tikv-2", up))},
 		{Name: "a store is a tombstone, and the claim of another is going", Cluster: with(buried("t-tikv-1"), dataBeingDeleted("t-tikv-2", up), func(c *plantest.Cluster) {

@@ -216,3 +216,19 @@ func TestStoresThatLeaveAndRefuse(t *testing.T) {
 		fine(t, w)
 	}
 }
+
+// The claim of one of three stores is being deleted, its host is lost for so long that it is
+// given up, and the user asks for more stores. They come before that one is let go of, since
+// its regions have no place before.
+func TestMoreStoresForOneWhoseClaimGoes(t *testing.T) {
+	for _, ordered := range []bool{false, true} {
+		w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true, Ordered: [3]bool{tikv: ordered}})
+		w.claims[tikv][2].goneAt = w.t
+		w.lose(w.pods[tikv][2], 4000)
+		w.Pass(2600)
+		w.Scale(topology.TiKV, 6)
+		w.Intent.Recover = true
+		fine(t, w)
+		tellsInOrder(t, w, "scale TiKV from 3 to 4", "take store 3 of basic-tikv-2 offline")
+	}
+}
