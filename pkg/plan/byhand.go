@@ -39,7 +39,7 @@ func (sc Scope) byHand(p Profile, h hold, v verdict) verdict {
 // gets those before one of them runs.
 func (sc Scope) oncemore(p Profile, m state.Member) bool {
 	if p.Kind.Data() == topology.Raft {
-		return sc.All.PD.Leaderless || sc.silent() || sc.fleeting()
+		return sc.All.PD.Leaderless || sc.silent() || sc.loops(m) && sc.fleeting()
 	}
 	return p.Kind.Data() != topology.None && !sc.Kept(m) && alive(m)
 }
@@ -55,16 +55,17 @@ func (sc Scope) silent() bool {
 	return sc.All.PD.Problem != ""
 }
 
-// fleeting reports whether PD has a quorum only while members run that crash again and
-// again. Nobody can be removed from it then, though it is not without a leader just now.
+// fleeting reports whether PD has a quorum without its last member only while others run that
+// crash again and again. So nobody can be removed from it, though it has a leader just now.
 func (sc Scope) fleeting() bool {
-	lasting := sc.All.PD.Healthy
+	pd, last := sc.All.PD, sc.Got.Set.Replicas-1
+	lasting := pd.Healthy
 	for _, m := range sc.Got.Members {
-		if m.Database.Healthy && sc.loops(m) {
+		if m.Database.Healthy && (m.Ordinal == last || sc.loops(m)) {
 			lasting--
 		}
 	}
-	return sc.All.PD.Known() && lasting < sc.All.PD.Quorum()
+	return pd.Known() && lasting < (pd.Members-1)/2+1
 }
 
 // deletePod is what users do who restart pods themselves.

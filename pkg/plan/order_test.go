@@ -180,6 +180,11 @@ func TestByHand(t *testing.T) {
 			c.Want(pd).Replicas = 1
 			return crashed(c, "t-pd-1", 6, time.Hour, 25*time.Second, 300*time.Second, 10*time.Second)
 		}()},
+		{Name: "PD has a quorum, but none to spare without one that crashes", Cluster: func() *plantest.Cluster {
+			c := crashed(plantest.New(3, 0, 0).Roll(pd).Rolled(pd, 0, 2).Set(pd, manual), "t-pd-1", 6, time.Hour, 25*time.Second, time.Minute, 0)
+			c.Want(pd).Replicas = 1
+			return c
+		}()},
 		{Name: "PD has a quorum without those that crash", Cluster: func() *plantest.Cluster {
 			c := crashed(plantest.New(5, 0, 0).Roll(pd).Rolled(pd, 0, 1, 2).Set(pd, manual), "t-pd-4", 6, time.Hour, 25*time.Second, time.Minute, 0)
 			c.Want(pd).Replicas = 3

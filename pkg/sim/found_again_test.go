@@ -124,26 +124,32 @@ func TestVoterLetGoOfAboveOneThatDoesNotServe(t *testing.T) {
 	tellsInOrder(t, w, "restart basic-pd-4", "restart basic-pd-3", "delete left-over claim pd-basic-pd-4")
 }
 
-// Two of three members of PD crash half a minute after each start, and are not wanted any
-// more. Between two crashes PD has no leader, so that nobody can be removed, and where the
-// user replaces pods nobody but the user can give them the template that is wanted.
-// (seed 1795350452335)
+// One or two of three members of PD crash half a minute after each start, and are not wanted
+// any more. Nobody can be removed as long as the others are no quorum that lasts, and where
+// the user replaces pods nobody but the user can give them the template that is wanted.
+// (seeds 1795350452335, 1795356387299)
 func TestQuorumThatCrashesByHand(t *testing.T) {
-	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
-	w.Manual(topology.PD)
-	w.Upgrade("v2", topology.PD)
-	_, _ = w.Drive(time.Minute)
-	w.remove(w.pods[pd][0])
-	w.Pass(60)
-	for i := 1; i < 3; i++ {
-		p := w.pods[pd][i]
-		p.revision, p.flaw, p.crashes = "v0-frail", frail, 6
-		w.Pass(160)
+	for _, crash := range []int{1, 2} {
+		w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
+		w.Manual(topology.PD)
+		w.Upgrade("v2", topology.PD)
+		_, _ = w.Drive(time.Minute)
+		for i := range 3 {
+			if i < 1 || i > crash {
+				w.remove(w.pods[pd][i])
+				w.Pass(60)
+			}
+		}
+		for i := 1; i <= crash; i++ {
+			p := w.pods[pd][i]
+			p.revision, p.flaw, p.crashes = "v0-frail", frail, 6
+			w.Pass(160)
+		}
+		w.Pass(600)
+		w.Scale(topology.PD, 1)
+		fine(t, w)
+		tellsInOrder(t, w, "user: delete pod basic-pd-1", "remove PD member basic-pd-2")
 	}
-	w.Pass(600)
-	w.Scale(topology.PD, 1)
-	fine(t, w)
-	tellsInOrder(t, w, "user: delete pod basic-pd-1", "remove PD member basic-pd-2")
 }
 
 // A store has lost its data, so that it cannot come in whatever its template is. A template
