@@ -16,6 +16,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 )
 
 var basic = corev1.ObjectReference{
@@ -27,7 +28,7 @@ func TestAnnouncement(t *testing.T) {
 	of := func(typ event.Type, e event.Event) event.Event { e.Type = typ; return e }
 	failed := of(event.Failed, step)
 	failed.Error = "basic-pd-0: no leader"
-	gate := event.Event{Component: "tikv", Member: "basic-tikv-2", Reason: "MemberServing", Message: "pod ready", Observed: "no node fits", Remedy: event.Say("add a node")}
+	gate := event.Event{Component: "tikv", Member: "basic-tikv-2", Reason: "MemberServing", Message: "pod ready", Observed: "no node fits", Remedy: []remedy.Advice{{Text: "add a node"}}}
 	for _, tt := range []struct {
 		e    event.Event
 		want string // "" when it is nobody's business
@@ -44,7 +45,7 @@ func TestAnnouncement(t *testing.T) {
 		{event.Event{Type: event.Blocked, Message: "a name that fits"}, "Warning Blocked a name that fits"},
 		{of(event.Progress, event.Event{Component: "tikv"}), ""},
 		{event.Event{Type: event.Notice, Message: "another process drives the cluster; following, making no changes"}, ""},
-		{event.Event{Type: event.Notice, Message: "cannot read nodes", Remedy: event.Say("get the permission")}, "Warning Shortfall cannot read nodes; get the permission"},
+		{event.Event{Type: event.Notice, Message: "cannot read nodes", Remedy: []remedy.Advice{{Text: "get the permission"}}}, "Warning Shortfall cannot read nodes; get the permission"},
 		{event.Event{Type: event.Done, Outcome: event.OutcomeConverged, Seconds: 61.4}, "Normal Converged the cluster has converged, after 1m1s"},
 		{event.Event{Type: event.Done, Outcome: event.OutcomePaused, Seconds: 5}, "Normal Paused the cluster is paused, after 5s of work; nothing is done until it is resumed"},
 		{event.Event{Type: event.Done, Outcome: event.OutcomeInterrupted}, ""},

@@ -1,7 +1,6 @@
 package event
 
 import (
-	"strings"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
@@ -100,7 +99,7 @@ type Event struct {
 	Since    *time.Time `json:"since,omitempty"`
 	Deadline *time.Time `json:"deadline,omitempty"`
 	// Remedy is what a person can do: alternatives, the one to try first in front.
-	Remedy []Action `json:"remedy,omitempty"`
+	Remedy []remedy.Advice `json:"remedy,omitempty"`
 	// Seconds is how long a step or a wait took, on finished, failed, passed
 	// and done.
 	Seconds float64 `json:"seconds,omitempty"`
@@ -122,39 +121,5 @@ type Gate struct{ Component, Member, Object, Reason string }
 // Gate returns the gate that a waiting, blocked or passed event tells of.
 func (e Event) Gate() Gate { return Gate{e.Component, e.Member, e.Object, e.Reason} }
 
-// Action is one thing that a person can do: a sentence, a command that works when it is
-// pasted into a shell, or a command with what it is for.
-type Action struct {
-	Text    string `json:"text,omitempty"`
-	Command string `json:"command,omitempty"`
-}
-
-// Remedy returns what a person can do as events tell it, with commands for a kubeconfig
-// context; "" stands for the current one.
-func Remedy(r remedy.Remedy, context string) []Action {
-	var all []Action
-	for _, a := range r {
-		all = append(all, Action{a.Text, a.Command(context)})
-	}
-	return all
-}
-
-// Say returns a remedy that is one sentence, none for an empty one.
-func Say(text string) []Action {
-	if text == "" {
-		return nil
-	}
-	return []Action{{Text: text}}
-}
-
 // Help returns the event's remedy as one line for people, "" without one.
-func (e Event) Help() string {
-	lines := make([]string, len(e.Remedy))
-	for i, a := range e.Remedy {
-		lines[i] = a.Command
-		if a.Text != "" {
-			lines[i] = strings.TrimSuffix(a.Text+": "+a.Command, ": ")
-		}
-	}
-	return strings.Join(lines, "; or ")
-}
+func (e Event) Help() string { return remedy.Join(e.Remedy) }

@@ -10,9 +10,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 )
 
-var update = flag.Bool("update", false, "write the golden files and the examples in docs/events.md anew")
+var update = flag.Bool("update", false, "write the golden files, and the examples in docs/events.md")
 
 const doc = "../../docs/events.md"
 
@@ -29,7 +31,7 @@ func examples() []Event {
 	waiting.Type, waiting.Observed = Waiting, "340 left"
 	left := int64(340)
 	waiting.Left, waiting.Unit = &left, "leaders"
-	waiting.Remedy = []Action{{Text: "add a store"}, {"raise leader-schedule-limit in PD", "kubectl exec basic-pd-0 -c pd -n tidb -- /pd-ctl config set leader-schedule-limit 8"}}
+	waiting.Remedy = []remedy.Advice{{Text: "add a store"}, {Text: "raise leader-schedule-limit in PD", Command: "kubectl exec basic-pd-0 -c pd -n tidb -- /pd-ctl config set leader-schedule-limit 8"}}
 	passed.Type, passed.Observed, passed.Seconds = Passed, "340 left", 53.2
 	step := Event{Component: "tikv", Member: "basic-tikv-2", Action: "EvictLeaders", Step: "evict region leaders from basic-tikv-2"}
 	started, finished, failed := step, step, step
@@ -41,11 +43,11 @@ func examples() []Event {
 		{
 			Type: Blocked, Component: "tikv", Reason: "VolumeResized", Message: "volumes can grow to 200Gi", Source: FromKubernetes,
 			Observed: "StorageClass standard does not allow it", Since: &begun,
-			Remedy: Say("set allowVolumeExpansion on StorageClass standard"),
+			Remedy: []remedy.Advice{{Text: "set allowVolumeExpansion on StorageClass standard"}},
 		},
 		{Type: Progress, Component: "tikv", Ready: &ready, Updated: &updated, Wanted: &wanted},
-		{Type: Notice, Message: "tidb-operator is running: it drives, this command follows", Remedy: Say("kubectl -n tidb-admin get deployments")},
-		{Type: Done, Outcome: OutcomeTimedOut, ExitCode: &code, Seconds: 1800, Error: "not converged after 30m0s", Remedy: Say("run the same command again to resume")},
+		{Type: Notice, Message: "tidb-operator is running: it drives, this command follows", Remedy: []remedy.Advice{{Text: "kubectl -n tidb-admin get deployments"}}},
+		{Type: Done, Outcome: OutcomeTimedOut, ExitCode: &code, Seconds: 1800, Error: "not converged after 30m0s", Remedy: []remedy.Advice{{Text: "run the same command again to resume"}}},
 	}
 	for i := range all {
 		all[i].APIVersion, all[i].Time = Version, begun.Add(12*time.Second)

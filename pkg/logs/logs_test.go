@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 )
 
 var _ reconcile.Reporter = (*Log)(nil)
@@ -35,7 +36,7 @@ func all() []event.Event {
 	failed.Type, failed.Error = event.Failed, "no leader"
 	return []event.Event{
 		of(step), of(failed),
-		of(event.Event{Type: event.Blocked, Component: "tikv", Reason: "VolumeResized", Message: "volumes can grow", Observed: "not allowed", Remedy: event.Say("allow it")}),
+		of(event.Event{Type: event.Blocked, Component: "tikv", Reason: "VolumeResized", Message: "volumes can grow", Observed: "not allowed", Remedy: []remedy.Advice{{Text: "allow it"}}}),
 		of(event.Event{Type: event.Progress, Component: "tikv", Ready: &one, Updated: &one, Wanted: &one}),
 		of(event.Event{Type: event.Done, Outcome: event.OutcomeConverged, Seconds: 60}),
 	}

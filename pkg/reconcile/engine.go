@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -256,7 +257,7 @@ func (e Engine) Undo(ctx context.Context) error {
 		failed = errors.Join(failed, e.do(ctx, step))
 	}
 	for _, g := range gates {
-		failed = errors.Join(failed, fmt.Errorf("%s; %s", g, g.Remedy.Line(e.Story.context)))
+		failed = errors.Join(failed, remedy.For(errors.New(g.String()), g.Remedy...))
 	}
 	if failed != nil {
 		return &UndoError{failed, gates}

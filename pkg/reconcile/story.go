@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -87,18 +88,18 @@ func (st *Story) Decided(w plan.Wanted, s state.Snapshot, p plan.Plan) {
 func (st *Story) facts(s state.Snapshot, p plan.Plan) {
 	for _, f := range p.Findings {
 		if f.Member == "" { // it may be over when the run ends
-			st.once(f.Text, event.Event{Component: string(f.Component), Message: f.Text, Remedy: event.Remedy(f.Remedy, st.context)})
+			st.once(f.Text, event.Event{Component: string(f.Component), Message: f.Text, Remedy: f.Remedy.In(st.context)})
 		}
 	}
 	for _, g := range s.Gaps {
-		st.once(g.What, event.Event{Message: "cannot read " + g.What + ": " + g.Problem, Remedy: event.Remedy(g.Remedy, st.context)})
+		st.once(g.What, event.Event{Message: "cannot read " + g.What + ": " + g.Problem, Remedy: g.Remedy.In(st.context)})
 	}
 	if p.Outcome == plan.Converged {
 		for _, u := range p.Unapplied {
 			if len(u.Older) == 0 {
 				continue // what is unknown is for who looks
 			}
-			st.once(u.String(), event.Event{Component: string(u.Component), Message: u.String(), Remedy: event.Remedy(u.Remedy, st.context)})
+			st.once(u.String(), event.Event{Component: string(u.Component), Message: u.String(), Remedy: u.Remedy.In(st.context)})
 		}
 	}
 }
@@ -159,7 +160,7 @@ func (st *Story) progress(want plan.Group, got state.Group) {
 func (st *Story) waiting(g plan.Gate, since time.Time) event.Event {
 	e := event.Event{
 		Type: event.Waiting, Component: string(g.Component), Member: g.Member,
-		Reason: string(g.Reason), Object: g.Object, Message: g.Want, Observed: g.Observed, Remedy: event.Remedy(g.Remedy, st.context), Source: event.FromKubernetes,
+		Reason: string(g.Reason), Object: g.Object, Message: g.Want, Observed: g.Observed, Remedy: g.Remedy.In(st.context), Source: event.FromKubernetes,
 	}
 	if g.Source == plan.FromDatabase {
 		e.Source = event.FromDatabase
@@ -190,7 +191,7 @@ func (st *Story) Started(step plan.Step) func(error) {
 	return func(err error) {
 		e.Type, e.Seconds = event.Finished, st.now().Sub(begun).Seconds()
 		if err != nil {
-			e.Type, e.Error = event.Failed, err.Error()
+			e.Type, e.Error = event.Failed, remedy.Text(err, st.context)
 		}
 		st.tell(e)
 	}
@@ -200,13 +201,13 @@ func (st *Story) Started(step plan.Step) func(error) {
 // again. A step that fails tells so itself.
 func (st *Story) Failed(err error) {
 	if !stepFailed(err) {
-		st.tell(event.Event{Type: event.Failed, Step: "look at the cluster", Error: err.Error()})
+		st.tell(event.Event{Type: event.Failed, Step: "look at the cluster", Error: remedy.Text(err, st.context)})
 	}
 }
 
-// Notice tells the user something by the way.
-func (st *Story) Notice(text string) {
-	st.tell(event.Event{Type: event.Notice, Message: text})
+// Notice tells the user something by the way, and what can be done about it.
+func (st *Story) Notice(text string, actions ...remedy.Action) {
+	st.tell(event.Event{Type: event.Notice, Message: text, Remedy: remedy.Remedy(actions).In(st.context)})
 }
 
 // Shortfall tells of a step of upkeep that failed. Where a permission is missing
@@ -216,14 +217,14 @@ func (st *Story) Shortfall(step plan.Step, err error) {
 	e := event.Event{
 		Component: string(kind), Member: member,
 		Message: fmt.Sprintf("could not %s: %v", step, err),
-		Remedy:  event.Say("it will be tried again; nothing else waits for it"),
+		Remedy:  []remedy.Advice{{Text: "it will be tried again; nothing else waits for it"}},
 	}
 	about := step.String()
 	var status *apierrors.StatusError
 	if apierrors.IsForbidden(err) && errors.As(err, &status) && status.ErrStatus.Details != nil {
 		about = fmt.Sprintf("%T of %s", step, status.ErrStatus.Details.Kind)
 		e.Component, e.Member = "", ""
-		e.Remedy = event.Say("get the permission to do so; nothing else waits for it")
+		e.Remedy = []remedy.Advice{{Text: "get the permission to do so; nothing else waits for it"}}
 	}
 	st.once(about, e)
 }
@@ -255,12 +256,12 @@ func (st *Story) Done(outcome string, code int, took time.Duration, err error) {
 			continue
 		}
 		st.tell(event.Event{
-			Type: event.Notice, Component: string(f.Component), Member: f.Member, Message: f.Text, Remedy: event.Remedy(f.Remedy, st.context),
+			Type: event.Notice, Component: string(f.Component), Member: f.Member, Message: f.Text, Remedy: f.Remedy.In(st.context),
 		})
 	}
 	e := event.Event{Type: event.Done, Outcome: outcome, ExitCode: &code, Seconds: took.Seconds()}
 	if err != nil {
-		e.Error = err.Error()
+		e.Error = remedy.Text(err, st.context)
 	}
 	st.tell(e)
 	st.planned, st.gates, st.found = false, nil, nil

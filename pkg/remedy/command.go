@@ -1,6 +1,9 @@
 package remedy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Command is a command line of kubectl, or of this plugin, which is one of its words.
 type Command struct {
@@ -58,7 +61,7 @@ func (c Command) Line(context string) string {
 		line = append(line, quote(w))
 	}
 	for _, flag := range [][2]string{{"-n", c.Namespace}, {"--context", context}} {
-		if flag[1] != "" {
+		if flag[1] != "" && !gives(words, flag[0]) {
 			line = append(line, flag[0], quote(flag[1]))
 		}
 	}
@@ -71,6 +74,12 @@ func (c Command) Line(context string) string {
 		}
 	}
 	return strings.Join(line, " ")
+}
+
+// gives reports whether words have a value for a flag already: those of a command that a
+// person typed may.
+func gives(words []string, flag string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return w == flag || strings.HasPrefix(w, flag+"=") })
 }
 
 // plain are the characters that mean nothing to a shell.

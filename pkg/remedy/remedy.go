@@ -3,10 +3,9 @@
 //
 // Deciding knows the namespace and the names of pods and containers, and nothing of
 // kubeconfig contexts. So a command is kept as its words, and becomes a line only where
-// it is shown, by who knows the context.
+// it is shown, by who knows the context: a line without it, pasted by somebody who works
+// with --context, changes another cluster.
 package remedy
-
-import "strings"
 
 // Remedy is what a person can do: alternatives, with the one to try first in front.
 type Remedy []Action
@@ -24,34 +23,3 @@ func Say(text string) Action { return Action{Text: text} }
 // Run returns an action done by commands. The text says what they are for, as in "see
 // why it does not start"; it may be empty.
 func Run(text string, commands ...Command) Action { return Action{Text: text, Commands: commands} }
-
-// Line returns the action as one line, for a kubeconfig context; "" stands for the
-// current one.
-func (a Action) Line(context string) string {
-	command := a.Command(context)
-	switch {
-	case command == "":
-		return a.Text
-	case a.Text == "":
-		return command
-	}
-	return a.Text + ": " + command
-}
-
-// Command returns what to paste into a shell, "" where there is nothing.
-func (a Action) Command(context string) string {
-	lines := make([]string, len(a.Commands))
-	for i, c := range a.Commands {
-		lines[i] = c.Line(context)
-	}
-	return strings.Join(lines, " && ")
-}
-
-// Line returns the whole remedy as one line.
-func (r Remedy) Line(context string) string {
-	lines := make([]string, len(r))
-	for i, a := range r {
-		lines[i] = a.Line(context)
-	}
-	return strings.Join(lines, "; or ")
-}

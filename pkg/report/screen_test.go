@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 )
 
 // TestScreenTouchesLittle keeps a redraw cheap: over a slow line only the
@@ -76,7 +77,7 @@ func TestOutcomes(t *testing.T) {
 		}
 		v := newView(Options{Now: (&hand{dawn}).now, Context: "prod-eu", Namespace: "tidb", Cluster: "basic"})
 		var s stream
-		s.done(90*time.Second, o, 1, "what went wrong", "what to do")
+		s.done(90*time.Second, o, 1, "what went wrong", remedy.Advice{Text: "what to do"})
 		v.fold(s[0])
 		b.WriteString("--- " + o + "\n")
 		for _, l := range v.summary() {

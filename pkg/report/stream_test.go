@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 )
 
 // dawn is when the streams begin: 3 a.m., as it always is.
@@ -44,21 +45,21 @@ func (s *stream) pass(after, waited time.Duration, g event.Event) {
 	s.at(after, g)
 }
 
-func (s *stream) done(after time.Duration, outcome string, code int, err, hint string) {
+func (s *stream) done(after time.Duration, outcome string, code int, err string, help ...remedy.Advice) {
 	s.at(after, event.Event{
-		Type: event.Done, Outcome: outcome, ExitCode: &code, Seconds: after.Seconds(), Error: err, Remedy: event.Say(hint),
+		Type: event.Done, Outcome: outcome, ExitCode: &code, Seconds: after.Seconds(), Error: err, Remedy: help,
 	})
 }
 
 var (
 	podReady = event.Event{
 		Component: "pd", Member: "basic-pd-2", Reason: "MemberServing", Message: "pod ready", Source: event.FromKubernetes,
-		Remedy: []event.Action{{Text: "see why", Command: "kubectl describe pod basic-pd-2 -n tidb --context prod-eu"}},
+		Remedy: []remedy.Advice{{Text: "see why", Command: "kubectl describe pod basic-pd-2 -n tidb --context prod-eu"}},
 	}
 	evicted = event.Event{
 		Component: "tikv", Member: "basic-tikv-2", Reason: "LeadersEvicted", Message: "region leaders evicted", Source: event.FromDatabase,
 		Deadline: later(25 * time.Hour),
-		Remedy:   event.Say("kubectl tidb status basic shows what the other stores hold; a cluster of three stores moves leaders slowly when one of them is busy"),
+		Remedy:   []remedy.Advice{{Text: "kubectl tidb status basic shows what the other stores hold; a cluster of three stores moves leaders slowly when one of them is busy"}},
 	}
 )
 
@@ -97,14 +98,14 @@ func converged() stream {
 	s.progress(115*time.Second, "pd", 3, 3, 3)
 	s.progress(116*time.Second, "tikv", 3, 3, 3)
 	s.progress(117*time.Second, "tidb", 2, 2, 2)
-	s.done(118*time.Second, event.OutcomeConverged, 0, "", "")
+	s.done(118*time.Second, event.OutcomeConverged, 0, "")
 	return s
 }
 
 // timedOut ends while leaders are still on the move.
 func timedOut() stream {
 	s := upgrade()
-	s.done(5*time.Minute, event.OutcomeTimedOut, 4, "", "")
+	s.done(5*time.Minute, event.OutcomeTimedOut, 4, "")
 	return s
 }
 
@@ -124,10 +125,10 @@ func blocked() stream {
 	s.step(14*time.Second, time.Second, "tikv", "", "Apply", "update StatefulSet basic-tikv")
 	g := event.Event{
 		Type: event.Blocked, Component: "tikv", Reason: "VolumeResized", Message: "volumes can grow to 200Gi", Source: event.FromKubernetes,
-		Observed: "StorageClass standard does not allow it", Remedy: event.Say("set allowVolumeExpansion on StorageClass standard"),
+		Observed: "StorageClass standard does not allow it", Remedy: []remedy.Advice{{Text: "set allowVolumeExpansion on StorageClass standard"}},
 	}
 	s.at(16*time.Second, g)
-	s.done(17*time.Second, event.OutcomeBlocked, 3, "", "")
+	s.done(17*time.Second, event.OutcomeBlocked, 3, "")
 	return s
 }
 
@@ -138,7 +139,7 @@ func crowd() stream {
 	for _, n := range "abcdefghijklmnopqrstuvwxyz" {
 		s.gate(2*time.Second, event.Event{
 			Component: "tikv", Member: "basic-tikv-" + string(n), Reason: "MemberServing", Message: "pod scheduled",
-			Source: event.FromKubernetes, Remedy: event.Say("add nodes with 8 free cores"),
+			Source: event.FromKubernetes, Remedy: []remedy.Advice{{Text: "add nodes with 8 free cores"}},
 		}, "0/12 nodes are available")
 	}
 	return s

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -214,7 +215,7 @@ func TestToldWhatToDo(t *testing.T) {
 		want  int
 	}{
 		{event.Event{Type: event.Waiting}, 0},
-		{event.Event{Type: event.Blocked, Remedy: event.Say("help")}, 0},
+		{event.Event{Type: event.Blocked, Remedy: []remedy.Advice{{Text: "help"}}}, 0},
 		{event.Event{Type: event.Blocked}, 1},
 	} {
 		w := New(Options{PD: 1, TiKV: 1, TiDB: 1})

@@ -3,8 +3,8 @@ package status
 import (
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -47,14 +47,14 @@ type member struct {
 }
 
 type gate struct {
-	Component string         `json:"component,omitempty"`
-	Member    string         `json:"member,omitempty"`
-	Object    string         `json:"object,omitempty"`
-	Reason    string         `json:"reason"`
-	Message   string         `json:"message"`
-	Observed  string         `json:"observed,omitempty"`
-	Blocked   bool           `json:"blocked,omitempty"`
-	Remedy    []event.Action `json:"remedy,omitempty"`
+	Component string          `json:"component,omitempty"`
+	Member    string          `json:"member,omitempty"`
+	Object    string          `json:"object,omitempty"`
+	Reason    string          `json:"reason"`
+	Message   string          `json:"message"`
+	Observed  string          `json:"observed,omitempty"`
+	Blocked   bool            `json:"blocked,omitempty"`
+	Remedy    []remedy.Advice `json:"remedy,omitempty"`
 }
 
 type eviction struct {
@@ -65,10 +65,10 @@ type eviction struct {
 
 // finding is something that somebody else did in the database.
 type finding struct {
-	Component string         `json:"component"`
-	Member    string         `json:"member,omitempty"`
-	Text      string         `json:"text"`
-	Remedy    []event.Action `json:"remedy,omitempty"`
+	Component string          `json:"component"`
+	Member    string          `json:"member,omitempty"`
+	Text      string          `json:"text"`
+	Remedy    []remedy.Advice `json:"remedy,omitempty"`
 }
 
 func (l sight) view() view {
@@ -88,7 +88,7 @@ func (l sight) view() view {
 		v.Steps = append(v.Steps, s.String())
 	}
 	for _, g := range l.plan.Gates {
-		v.Gates = append(v.Gates, gate{string(g.Component), g.Member, g.Object, string(g.Reason), g.Want, g.Observed, g.Blocked, event.Remedy(g.Remedy, l.context)})
+		v.Gates = append(v.Gates, gate{string(g.Component), g.Member, g.Object, string(g.Reason), g.Want, g.Observed, g.Blocked, g.Remedy.In(l.context)})
 	}
 	for _, e := range l.snapshot.Evictions {
 		if !e.Foreign {
@@ -96,7 +96,7 @@ func (l sight) view() view {
 		}
 	}
 	for _, f := range l.plan.Findings {
-		v.Findings = append(v.Findings, finding{string(f.Component), f.Member, f.Text, event.Remedy(f.Remedy, l.context)})
+		v.Findings = append(v.Findings, finding{string(f.Component), f.Member, f.Text, f.Remedy.In(l.context)})
 	}
 	return v
 }
