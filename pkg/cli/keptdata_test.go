@@ -66,7 +66,7 @@ func TestKeptData(t *testing.T) {
 		for _, says := range []string{
 			"v8.5.2 has run on claim pd-basic-pd-0 of PD, v8.5.2 has run on claims tikv-basic-tikv-0 and 2 others of TiKV",
 			c.remedy,
-			"kubectl tidb delete basic -n default --delete-pvcs",
+			"kubectl tidb delete basic --delete-pvcs -n default",
 		} {
 			if r.code != 3 || !strings.Contains(said, says) {
 				t.Errorf("%s: exit code %d, %q does not say %q", c.name, r.code, said, says)

@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/explain"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/version"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 )
 
 // Main runs the command line and returns the exit code.
@@ -39,7 +40,7 @@ func run(ctx context.Context, args []string, streams genericiooptions.IOStreams,
 	root := NewRoot(f)
 	root.SetArgs(args)
 	err := explain.Error(exit.Ended(ctx, root.ExecuteContext(ctx)))
-	if text := tidy(err); text != "" {
+	if text := tidy(err, f.Context()); text != "" {
 		fmt.Fprintln(streams.ErrOut, "error:", text)
 	}
 	return int(exit.Of(err))
@@ -47,12 +48,12 @@ func run(ctx context.Context, args []string, streams genericiooptions.IOStreams,
 
 // tidy makes one paragraph of an error, since that is what people paste into a
 // ticket. Whoever interrupts a command does not need to be told so.
-func tidy(err error) string {
+func tidy(err error, context string) string {
 	if err == nil || errors.Is(err, exit.ErrInterrupted) {
 		return ""
 	}
 	var lines []string
-	for line := range strings.Lines(err.Error()) {
+	for line := range strings.Lines(remedy.Text(err, context)) {
 		if line = strings.TrimRight(line, " \t\r\n"); line != "" {
 			lines = append(lines, line)
 		}

@@ -344,11 +344,11 @@ func TestTidy(t *testing.T) {
 		"one":                  "one",
 		"two:\n  a\n\n  b\n\n": "two:\n  a\n  b",
 	} {
-		if got := tidy(errors.New(in)); got != want {
+		if got := tidy(errors.New(in), ""); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if tidy(nil) != "" || tidy(exit.With(exit.Pending, nil)) != "" {
+	if tidy(nil, "") != "" || tidy(exit.With(exit.Pending, nil), "") != "" {
 		t.Error("nothing to say became something")
 	}
 }

@@ -69,7 +69,7 @@ func TestMalformedIsNotDriven(t *testing.T) {
 	for _, args := range []string{"sync basic", "scale basic tikv=4", "upgrade basic v8.1.1", "failover basic run", "failover basic recover"} {
 		s := malformed(t)
 		r := s.call(t, strings.Fields(args)...)
-		if r.code != 3 || !strings.Contains(r.err, wrongLine) || !strings.Contains(r.err, "kubectl edit tc basic -n default") {
+		if r.code != 3 || !strings.Contains(r.err, wrongLine) || !strings.Contains(r.err, "kubectl edit tidbclusters basic -n default") {
 			t.Errorf("%s: %+v", args, r)
 		}
 		for _, asked := range s.asked() {

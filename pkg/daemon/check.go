@@ -28,7 +28,7 @@ const questions = 8
 // without, else the error is a Forbidden that names those that are missing.
 func Check(ctx context.Context, kube kubernetes.Interface, scope Scope) error {
 	if _, err := kube.Discovery().ServerResourcesForGroupVersion(intent.Resource.GroupVersion().String()); apierrors.IsNotFound(err) {
-		return &intent.NoResourceError{Err: err}
+		return intent.NoResource(err)
 	}
 	var all errgroup.Group
 	all.SetLimit(questions)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	strict "sigs.k8s.io/json"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -60,7 +61,7 @@ func (c *Client) List(ctx context.Context, namespace string) ([]v1alpha1.TidbClu
 	list, err := c.in(namespace).List(ctx, metav1.ListOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, &NoResourceError{Err: err}
+		return nil, NoResource(err)
 	case err != nil && namespace == "":
 		return nil, fmt.Errorf("list tidbclusters of all namespaces: %w", err)
 	case err != nil:
@@ -103,7 +104,7 @@ func (c *Client) missing(ctx context.Context, namespace, name string, cause erro
 	e := &NotFoundError{Namespace: namespace, Name: name, Err: cause}
 	near, err := c.in(namespace).List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) {
-		return &NoResourceError{Err: err}
+		return NoResource(err)
 	}
 	if err == nil {
 		for i := range near.Items {
@@ -153,7 +154,8 @@ func undecodable(u *unstructured.Unstructured, cause error) error {
 	rest := u.DeepCopy()
 	if problems := malformed(rest.Object); len(problems) > 0 {
 		if tc, err := decode(rest); err == nil {
-			return &MalformedError{Namespace: u.GetNamespace(), Name: u.GetName(), Problems: problems, Cluster: tc}
+			bad := &MalformedError{Namespace: u.GetNamespace(), Name: u.GetName(), Problems: problems, Cluster: tc}
+			return remedy.For(bad, bad.Remedy()...)
 		}
 	}
 	return fmt.Errorf("decode tidbcluster %s/%s: %w", u.GetNamespace(), u.GetName(), cause)

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -40,7 +41,12 @@ func (e *NotFoundError) Final() bool { return true }
 type NoResourceError struct{ Err error }
 
 func (e *NoResourceError) Error() string {
-	return "this Kubernetes cluster does not know TidbClusters yet: run \"kubectl tidb init\" to install their definition"
+	return "this Kubernetes cluster does not know TidbClusters yet"
+}
+
+// NoResource returns a *NoResourceError with what a person can do about it.
+func NoResource(err error) error {
+	return remedy.For(&NoResourceError{Err: err}, remedy.Run("install their definition", remedy.Plugin("", "init")))
 }
 
 func (e *NoResourceError) Unwrap() error { return e.Err }

@@ -10,6 +10,8 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 )
 
 // MalformedError says that configurations in a TidbCluster cannot be read, most of
@@ -24,7 +26,7 @@ type MalformedError struct {
 }
 
 func (e *MalformedError) Error() string {
-	return fmt.Sprintf("tidbcluster %s/%s has a configuration that cannot be read: %s; %s", e.Namespace, e.Name, e.Fields(), e.Remedy())
+	return fmt.Sprintf("tidbcluster %s/%s has a configuration that cannot be read: %s", e.Namespace, e.Name, e.Fields())
 }
 
 // Fields says which fields are malformed, and in which way.
@@ -36,9 +38,9 @@ func (e *MalformedError) Fields() string {
 	return strings.Join(texts, "; ")
 }
 
-// Remedy says what a person has to do.
-func (e *MalformedError) Remedy() string {
-	return fmt.Sprintf("correct it: kubectl edit tc %s -n %s", e.Name, e.Namespace)
+// Remedy returns what a person has to do.
+func (e *MalformedError) Remedy() remedy.Remedy {
+	return remedy.Remedy{remedy.Run("correct it", remedy.Kubectl(e.Namespace, "edit", "tidbclusters", e.Name))}
 }
 
 // Final implements reconcile.Final: only another spec helps.

@@ -27,7 +27,7 @@ func TestMalformed(t *testing.T) {
 		"tidbcluster db/basic has a configuration that cannot be read: ",
 		"spec.pd.config: not valid TOML in its line 1, after key \"level\": ",
 		"spec.tikv.config: not valid TOML in its line 2, after key \"log.level\": ",
-		"kubectl edit tc basic -n db",
+		"kubectl edit tidbclusters basic -n db",
 	} {
 		if !strings.Contains(err.Error(), says) {
 			t.Errorf("%q is not in %q", says, err)

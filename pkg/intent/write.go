@@ -114,7 +114,7 @@ func (c *Client) result(ctx context.Context, verb, namespace, name string, u *un
 // the resource or the namespace.
 func (c *Client) absent(ctx context.Context, verb, namespace, name string, cause error) error {
 	if _, err := c.in(namespace).List(ctx, metav1.ListOptions{Limit: 1}); apierrors.IsNotFound(err) {
-		return &NoResourceError{Err: cause}
+		return NoResource(cause)
 	}
 	return fmt.Errorf("%s tidbcluster %s/%s: %w", verb, namespace, name, cause)
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
@@ -31,6 +32,7 @@ type configured struct {
 	// mounted: pods use it already.
 	mounted bool
 	refused field.ErrorList
+	remedy  remedy.Remedy // against what is refused
 	lacks   []plan.Gate
 	// findings are what is in use and not asked for.
 	findings []plan.Finding
@@ -68,7 +70,9 @@ func configMap(comp component, have state.Existing, got state.Group) (configured
 	if there := have.ConfigMaps[m.Name]; there != nil && ofOthers(c, there) {
 		result.wanted = nil
 		if taken(there, m.Data) {
-			result.refused = append(result.refused, field.Forbidden(configField(comp.Kind), handOver(c, comp.Kind, m.Name)))
+			result.refused = append(result.refused, field.Forbidden(configField(comp.Kind),
+				fmt.Sprintf("ConfigMap %s is not labelled as one of this cluster, and is not overwritten", m.Name)))
+			result.remedy = remedy.Remedy{handOver(c, comp.Kind, m.Name)}
 		}
 	}
 	return result, nil

@@ -91,11 +91,11 @@ func ofOthers(c topology.Cluster, m *corev1.ConfigMap) bool {
 }
 
 // handOver is how a ConfigMap that somebody else has made becomes one of the cluster.
-func handOver(c topology.Cluster, k topology.Kind, name string) string {
-	return fmt.Sprintf("ConfigMap %s is not labelled as one of this cluster, and is not overwritten; to hand it over: kubectl label configmap %s -n %s %s=%s %s=%s %s=%s %s=%s",
-		name, name, c.Namespace,
-		topology.LabelName, c.Selector()[topology.LabelName], topology.LabelManagedBy, c.Selector()[topology.LabelManagedBy],
-		topology.LabelInstance, c.Instance, topology.LabelComponent, k)
+func handOver(c topology.Cluster, k topology.Kind, name string) remedy.Action {
+	label := func(key, value string) string { return key + "=" + value }
+	return remedy.Run("hand ConfigMap "+name+" over", c.Kubectl("label", "configmap", name,
+		label(topology.LabelName, c.Selector()[topology.LabelName]), label(topology.LabelManagedBy, c.Selector()[topology.LabelManagedBy]),
+		label(topology.LabelInstance, c.Instance), label(topology.LabelComponent, string(k))))
 }
 
 // lost is the gate for a ConfigMap that is gone and that nobody knows how to write

@@ -7,13 +7,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // RefusedError says that the wanted objects differ from the existing ones in
 // what can not be changed in place, with the fields that ask for it.
-type RefusedError struct{ Fields field.ErrorList }
+type RefusedError struct {
+	Fields field.ErrorList
+	Remedy remedy.Remedy // nil where only another spec helps
+}
 
 func (e *RefusedError) Error() string { return e.Fields.ToAggregate().Error() }
 
@@ -26,7 +30,7 @@ func (e *RefusedError) Final() bool { return true }
 func Want(o state.Observation) (plan.Wanted, error) {
 	c, have, snap := o.Cluster, o.Existing, o.Snapshot
 	w := plan.Wanted{Cluster: c}
-	var refused field.ErrorList
+	var refused RefusedError
 	founding := bootstrapMap(c, have, snap)
 	if founding != nil {
 		w.Objects = append(w.Objects, configMapObject(founding, have))
@@ -36,33 +40,34 @@ func Want(o state.Observation) (plan.Wanted, error) {
 		if err != nil {
 			return plan.Wanted{}, fmt.Errorf("render %s: %w", g.Kind.Title(), err)
 		}
-		refused = append(refused, errs...)
+		refused.Fields = append(refused.Fields, errs.Fields...)
+		refused.Remedy = append(refused.Remedy, errs.Remedy...)
 		w.Groups = append(w.Groups, group)
 	}
-	if len(refused) > 0 {
-		return plan.Wanted{}, &RefusedError{refused}
+	if len(refused.Fields) > 0 {
+		return plan.Wanted{}, remedy.For(&refused, refused.Remedy...)
 	}
 	return w, nil
 }
 
 func wantGroup(
 	c topology.Cluster, g topology.Group, have state.Existing, snap state.Snapshot, founding *corev1.ConfigMap,
-) (plan.Group, field.ErrorList, error) {
+) (plan.Group, RefusedError, error) {
 	live := have.Sets[g.Kind]
 	comp, err := descriptionOf(g.Kind).objects(c, g, have)
 	if err != nil {
-		return plan.Group{}, nil, err
+		return plan.Group{}, RefusedError{}, err
 	}
 	comp.live = live
 	var outdated []plan.Gate
 	comp.kept, comp.findings, outdated = keeps(c, g, live, snap.Templates[g.Kind])
 	config, err := configMap(comp, have, snap.Groups[g.Kind])
 	if err != nil {
-		return plan.Group{}, nil, err
+		return plan.Group{}, RefusedError{}, err
 	}
 	set, err := statefulSet(comp, config.name)
 	if err != nil {
-		return plan.Group{}, nil, err
+		return plan.Group{}, RefusedError{}, err
 	}
 	refused := append(config.refused, immutable(comp, set, have, snap.Groups[g.Kind])...)
 	refused = append(refused, unstartable(comp, set)...)
@@ -95,7 +100,7 @@ func wantGroup(
 			Kind: "Service", Name: s.Name, Drift: serviceDrift(have.Services[s.Name], s), Manifest: s,
 		})
 	}
-	return wanted, refused, nil
+	return wanted, RefusedError{refused, config.remedy}, nil
 }
 
 func configMapObject(m *corev1.ConfigMap, have state.Existing) plan.Object {

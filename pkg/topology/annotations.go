@@ -104,13 +104,13 @@ func validateSwitch(annotations map[string]string, key string, at *field.Path) f
 func annotationWarnings(tc *v1alpha1.TidbCluster) []Warning {
 	var warnings []Warning
 	if tc.Annotations[annForceUpgrade] == "true" {
-		warnings = append(warnings, Warning{field.NewPath("metadata", "annotations").Key(annForceUpgrade),
-			"is not followed: an upgrade that has to go on without PD takes --force"})
+		warnings = append(warnings, warn(field.NewPath("metadata", "annotations").Key(annForceUpgrade),
+			"is not followed: an upgrade that has to go on without PD takes --force"))
 	}
 	debug := func(annotations map[string]string, at *field.Path) {
 		if annotations[annRunMode] == "debug" {
-			warnings = append(warnings, Warning{at.Child("annotations").Key(annRunMode),
-				"pods start nothing and wait for a person who debugs them, until it is removed"})
+			warnings = append(warnings, warn(at.Child("annotations").Key(annRunMode),
+				"pods start nothing and wait for a person who debugs them, until it is removed"))
 		}
 	}
 	debug(tc.Spec.Annotations, field.NewPath("spec"))

@@ -10,6 +10,8 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 )
 
 var readPD = reading{
@@ -81,13 +83,13 @@ func ofPDService(tc *v1alpha1.TidbCluster, at *field.Path) []Warning {
 	}
 	var warnings []Warning
 	if spec.Port != nil {
-		warnings = append(warnings, Warning{at.Child("port"), fmt.Sprintf("has no effect: PD's Service has port %d", PDClientPort)})
+		warnings = append(warnings, warn(at.Child("port"), fmt.Sprintf("has no effect: PD's Service has port %d", PDClientPort)))
 	}
 	if len(spec.LoadBalancerSourceRanges) > 0 {
-		warnings = append(warnings, Warning{at.Child("loadBalancerSourceRanges"), "has no effect: PD's Service takes no restrictions; use a NetworkPolicy"})
+		warnings = append(warnings, warn(at.Child("loadBalancerSourceRanges"), "has no effect: PD's Service takes no restrictions; use a NetworkPolicy"))
 	}
 	if spec.LoadBalancerClass != nil {
-		warnings = append(warnings, Warning{at.Child("loadBalancerClass"), "has no effect: PD's Service has the cluster's default class of load balancers"})
+		warnings = append(warnings, warn(at.Child("loadBalancerClass"), "has no effect: PD's Service has the cluster's default class of load balancers"))
 	}
 	return warnings
 }
@@ -105,9 +107,8 @@ func persisted(old *Cluster, c Cluster) []Warning {
 		if (section != "schedule" && section != "replication") || reflect.DeepEqual(was[key], is[key]) {
 			continue
 		}
-		warnings = append(warnings, Warning{field.NewPath("spec", "pd", "config").Key(key),
-			"has no effect: PD keeps it since the cluster was made; set it with: " +
-				c.PDCtl(c.PodName(PD, 0), "config set "+name+" "+argument(is[key])).Line("")})
+		warnings = append(warnings, warn(field.NewPath("spec", "pd", "config").Key(key), "has no effect: PD keeps it since the cluster was made",
+			remedy.Run("set it in PD", c.PDCtl(c.PodName(PD, 0), "config set "+name+" "+argument(is[key])))))
 	}
 	return warnings
 }

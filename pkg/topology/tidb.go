@@ -82,15 +82,15 @@ func warningsTiDB(old *Cluster, c Cluster, at *field.Path) []Warning {
 	var warnings []Warning
 	tc, db := c.Written, c.Written.Spec.TiDB
 	if old != nil && len(db.Arguments) > 0 && tc.Spec.StartScriptVersion == v1alpha1.StartScriptV2 {
-		warnings = append(warnings, Warning{at.Child("arguments"),
-			"may have no effect: the second generation of tidb-operator's start scripts leaves them out, and one that is in use is kept"})
+		warnings = append(warnings, warn(at.Child("arguments"),
+			"may have no effect: the second generation of tidb-operator's start scripts leaves them out, and one that is in use is kept"))
 	}
 	if probe := db.CustomizedStartupProbe; probe != nil {
 		if probe.InitialDelaySeconds != nil {
-			warnings = append(warnings, Warning{at.Child("customizedStartupProbe", "initialDelaySeconds"), "has no effect"})
+			warnings = append(warnings, warn(at.Child("customizedStartupProbe", "initialDelaySeconds"), "has no effect"))
 		}
 		if probe.SuccessThreshold != nil && *probe.SuccessThreshold != 1 {
-			warnings = append(warnings, Warning{at.Child("customizedStartupProbe", "successThreshold"), "has no effect: Kubernetes takes 1 only"})
+			warnings = append(warnings, warn(at.Child("customizedStartupProbe", "successThreshold"), "has no effect: Kubernetes takes 1 only"))
 		}
 	}
 	return warnings

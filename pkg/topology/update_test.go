@@ -146,7 +146,7 @@ func TestWarnings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := Warnings(before(tt.old), New(written(t, tt.spec)))
 			ok := slices.EqualFunc(got, tt.want, func(w Warning, begins string) bool {
-				return strings.HasPrefix(w.String(), begins) && strings.Contains(w.String(), tt.says)
+				return strings.HasPrefix(w.String(), begins) && strings.Contains(w.String()+w.Remedy.Line(""), tt.says)
 			})
 			if !ok {
 				t.Errorf("%v, want %v with %q", got, tt.want, tt.says)

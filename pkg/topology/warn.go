@@ -6,12 +6,20 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 )
 
 // Warning is what a user should know about a field that is no reason to refuse.
 type Warning struct {
 	Field *field.Path
 	Text  string // continues the field's name, e.g. "is not followed: …"
+	// Remedy is how to have the effect nevertheless, nil where there is no way.
+	Remedy remedy.Remedy
+}
+
+func warn(at *field.Path, text string, actions ...remedy.Action) Warning {
+	return Warning{Field: at, Text: text, Remedy: actions}
 }
 
 func (w Warning) String() string { return w.Field.String() + " " + w.Text }
@@ -25,11 +33,11 @@ func Warnings(old *Cluster, c Cluster) []Warning {
 	at := field.NewPath("spec")
 	for _, k := range Kinds() {
 		if spec, ok := part(tc, k); ok && spec.Image != "" {
-			warnings = append(warnings, Warning{at.Child(string(k), "image"), "has no effect: baseImage and version come before it"})
+			warnings = append(warnings, warn(at.Child(string(k), "image"), "has no effect: baseImage and version come before it"))
 		}
 	}
 	if tc.Spec.PreferIPv6 {
-		warnings = append(warnings, Warning{at.Child("preferIPv6"), "has an effect on TiKV and the Services only: PD and TiDB listen on IPv4"})
+		warnings = append(warnings, warn(at.Child("preferIPv6"), "has an effect on TiKV and the Services only: PD and TiDB listen on IPv4"))
 	}
 	for _, r := range readings {
 		if _, ok := r.spec(tc); ok && r.warnings != nil {
@@ -54,8 +62,8 @@ func asleep(was *Cluster, is Cluster) []Warning {
 	if len(changed) == 0 {
 		return nil
 	}
-	return []Warning{{field.NewPath("spec", "suspendAction"),
-		"keeps " + strings.Join(changed, ", ") + " suspended: the change takes effect when that ends"}}
+	return []Warning{warn(field.NewPath("spec", "suspendAction"),
+		"keeps "+strings.Join(changed, ", ")+" suspended: the change takes effect when that ends")}
 }
 
 // same reports whether two TidbClusters say the same of a component.

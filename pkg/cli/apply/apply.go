@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 )
 
 // options are the verb's flags.
@@ -94,8 +95,8 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 			return err
 		}},
 	}
-	r.With = func(version string) string {
-		return fmt.Sprintf("write spec.version: %s into the manifest, and run the same command again", version)
+	r.With = func(version string) remedy.Action {
+		return remedy.Say(fmt.Sprintf("go on with the data: write spec.version: %s into the manifest, and run the same command again", version))
 	}
 	var missing *intent.NotFoundError
 	var bad *intent.MalformedError

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 )
 
 // Question is what a person has to agree to.
@@ -50,6 +51,6 @@ func Ask(ctx context.Context, f *factory.Factory, q Question) error {
 }
 
 func (q Question) nobody(f *factory.Factory) error {
-	return exit.Usagef("nobody can be asked whether to %s, so nothing was changed: %s; if you want that: %s",
-		q.Doing, strings.Join(q.Effects, "; "), f.Again(q.Namespace, "--yes"))
+	return remedy.For(exit.Usagef("nobody can be asked whether to %s, so nothing was changed: %s", q.Doing, strings.Join(q.Effects, "; ")),
+		remedy.Run("if you want that", f.Again(q.Namespace, "--yes")))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -101,7 +102,9 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 			_, err := s.Intent.Create(ctx, want, w)
 			return err
 		}},
-		With: func(version string) string { return f.With("version", version).Again(namespace) },
+		With: func(version string) remedy.Action {
+			return remedy.Run("go on with the data", f.With("version", version).Again(namespace))
+		},
 	}
 	var missing *intent.NotFoundError
 	var bad *intent.MalformedError
@@ -115,8 +118,8 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 }
 
 func exists(namespace, name string) error {
-	return exit.Refusef("cluster %s/%s exists already, so nothing was changed; go on with it: kubectl tidb sync %s -n %s",
-		namespace, name, name, namespace)
+	return remedy.For(exit.Refusef("cluster %s/%s exists already, so nothing was changed", namespace, name),
+		remedy.Run("go on with it", remedy.Plugin(namespace, "sync", name)))
 }
 
 // cluster is the TidbCluster that the flags describe.

@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/observe"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -92,8 +93,10 @@ func (s *Session) followOperator(ctx context.Context, f *factory.Factory, c topo
 	defer over()
 	r := &reaction{
 		story: e.Story, now: f.Clock.Now, who: by.name,
-		advice: fmt.Sprintf("if it does not drive this cluster, or not any more: kubectl tidb sync %s -n %s --take-over; "+
-			"if it does, see its log", c.Name, c.Namespace),
+		advice: remedy.Remedy{
+			remedy.Run("if it does not drive this cluster, or not any more", c.Plugin("sync", "--take-over")),
+			remedy.Say("see its log, if it does"),
+		},
 	}
 	return s.engage(look, f, c, e, r)
 }

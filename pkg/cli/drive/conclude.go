@@ -2,7 +2,6 @@ package drive
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
@@ -47,15 +46,13 @@ func endedBy(p plan.Plan) error {
 // temporary was left behind.
 var safePoints = []exit.Code{exit.Interrupted, exit.TimedOut}
 
+// blockedBy says what a run is blocked by. The report of the gate has said what a person
+// can do.
 func blockedBy(p plan.Plan) string {
 	for _, g := range p.Gates {
-		if !g.Blocked {
-			continue
+		if g.Blocked {
+			return g.String()
 		}
-		if g.Remedy != nil {
-			return fmt.Sprintf("%s; %s", g, g.Remedy.Line(""))
-		}
-		return g.String()
 	}
 	return "blocked"
 }

@@ -28,10 +28,10 @@ func (p prospect) consent(ctx context.Context, f *factory.Factory, o Options) er
 }
 
 // foretold is what a run asks about that is no dry run.
-func (p prospect) foretold() []string {
-	var notes []string
+func (p prospect) foretold() []warning {
+	var notes []warning
 	for _, effect := range p.effects() {
-		notes = append(notes, "you will be asked for the cluster's name, or have to give --yes: "+effect)
+		notes = append(notes, warn("you will be asked for the cluster's name, or have to give --yes: %s", effect))
 	}
 	return notes
 }

@@ -103,7 +103,7 @@ func TestConsent(t *testing.T) {
 	}{
 		{"the name", strings.NewReader("t\n"), Options{}, exit.OK, ""},
 		{"yes is not the name", strings.NewReader("yes\n"), Options{}, exit.Refused, "not the cluster's name"},
-		{"not a terminal", pipe, Options{}, exit.Usage, `if you want that: kubectl tidb upgrade t v8.1.1 -n db --yes`},
+		{"not a terminal", pipe, Options{}, exit.Usage, `if you want that: kubectl tidb upgrade t v8.1.1 --yes -n db`},
 		{"not a terminal, and told", pipe, Options{Yes: true}, exit.OK, ""},
 		{"a dry run", pipe, Options{DryRun: true}, exit.OK, ""},
 	} {

@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 )
 
 const (
@@ -33,7 +34,7 @@ func (s *Session) converge(ctx context.Context, f *factory.Factory, o Options, p
 			story.Notice("the API server was away for too long; taking the cluster up again")
 		case isCame:
 			if left, ok := errors.AsType[*reconcile.UndoError](err); ok {
-				story.Notice(left.Error())
+				story.Notice(remedy.Text(left, f.Context()))
 			}
 			story.Notice(came.Error() + "; this command stops driving")
 		case errors.Is(err, errVacant):

@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/report"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
@@ -52,7 +53,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	defer printer.Close()
 	story := reconcile.NewStory(s.Namespace, s.Name, f.Clock.Now, printer).In(f.Context())
 	for _, w := range p.warnings {
-		story.Notice(w)
+		story.Notice(w.text, w.remedy...)
 	}
 	switch {
 	case err != nil:
@@ -129,7 +130,7 @@ func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 		problems = append(problems, refused.Fields...)
 	}
 	if len(problems) > 0 {
-		return prospect{}, refuse(want, "update rejected", lines(problems))
+		return prospect{}, remedy.For(refuse(want, "update rejected", lines(problems)), refused.Remedy...)
 	}
 	if err := r.allow(w, snap); err != nil {
 		return prospect{}, err

@@ -6,13 +6,14 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // readable refuses to start a version on data of a higher one, which is there since
 // a cluster of that name was deleted or suspended. It tells of data of which nobody
 // knows which versions have run on it.
-func (r Request) readable(c topology.Cluster, kept []plan.KeptData) (warnings []string, err error) {
+func (r Request) readable(c topology.Cluster, kept []plan.KeptData) (warnings []warning, err error) {
 	var newer []string
 	needed := ""
 	for _, d := range kept {
@@ -29,21 +30,23 @@ func (r Request) readable(c topology.Cluster, kept []plan.KeptData) (warnings []
 	if len(newer) == 0 {
 		return warnings, nil
 	}
-	return nil, exit.Refusef("%s would start a lower version on data that it may not be able to read, so nothing was changed: %s; "+
-		"to go on with the data: %s; to start with empty volumes instead, and lose the data: kubectl tidb delete %s -n %s --delete-pvcs, and then the same command again",
-		title(c), strings.Join(newer, ", "), r.with(c, needed), c.Name, c.Namespace)
+	return nil, remedy.For(
+		exit.Refusef("%s would start a lower version on data that it may not be able to read, so nothing was changed: %s",
+			title(c), strings.Join(newer, ", ")),
+		r.with(c, needed),
+		remedy.Run("delete the data, and then run the same command again, which starts with empty volumes", c.Plugin("delete", "--delete-pvcs")))
 }
 
-// with is how to ask for the same with another version.
-func (r Request) with(c topology.Cluster, version string) string {
+// with returns how to ask for the same with another version.
+func (r Request) with(c topology.Cluster, version string) remedy.Action {
 	if r.With != nil {
 		return r.With(version)
 	}
-	return fmt.Sprintf("kubectl tidb upgrade %s %s -n %s", c.Name, version, c.Namespace)
+	return remedy.Run("go on with the data", c.Plugin("upgrade", version))
 }
 
 // unrecorded says that versions cannot be compared.
-func unrecorded(d plan.KeptData) string {
+func unrecorded(d plan.KeptData) warning {
 	known := "it is not known which version has run on it"
 	if d.Ran != "" {
 		known = d.Ran + " has run on it"
@@ -51,6 +54,6 @@ func unrecorded(d plan.KeptData) string {
 	if _, err := topology.ParseVersion(d.Ran); d.Ran != "" && err != nil {
 		known += ", which is no release"
 	}
-	return fmt.Sprintf("%s: %s is there already with its data, and %s; if that was higher than %s, the data may not be readable",
+	return warn("%s: %s is there already with its data, and %s; if that was higher than %s, the data may not be readable",
 		d.Component.Title(), d.Some(), known, d.Wanted)
 }

@@ -30,6 +30,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/start"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
@@ -44,7 +45,7 @@ type heard struct {
 func (h *heard) Report(e event.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.notices = append(h.notices, e.Message)
+	h.notices = append(h.notices, strings.TrimSuffix(e.Message+"; "+e.Help(), "; "))
 }
 
 func (h *heard) all() []string {
@@ -238,7 +239,7 @@ func TestReaction(t *testing.T) {
 	c := plantest.New(1, 1, 1)
 	r := &reaction{
 		Observer: seeing{c}, Waiter: seeing{c}, story: h.story(func() time.Time { return now }),
-		now: func() time.Time { return now }, who: "op", advice: "give --take-over",
+		now: func() time.Time { return now }, who: "op", advice: remedy.Remedy{remedy.Say("give --take-over")},
 	}
 	after := func(d time.Duration, p plan.Plan) error {
 		now = now.Add(d)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -99,13 +100,13 @@ func (f *findings) storage(ctx context.Context, kube kubernetes.Interface) {
 // judge tells what of the findings stands against a request, and what the user
 // should only know. A claim of a class that does not exist waits for ever; a
 // ConfigMap or a Secret may come later.
-func (f findings) judge(p proposal, snap state.Snapshot) (field.ErrorList, []string) {
+func (f findings) judge(p proposal, snap state.Snapshot) (field.ErrorList, []warning) {
 	var problems field.ErrorList
-	var warnings []string
+	var warnings []warning
 	for _, ref := range f.missing {
 		switch {
 		case ref.Kind != topology.StorageClass:
-			warnings = append(warnings, fmt.Sprintf("%s: there is no %s %s in namespace %s; pods that need it wait until it is made",
+			warnings = append(warnings, warn("%s: there is no %s %s in namespace %s; pods that need it wait until it is made",
 				ref.Field, ref.Kind, ref.Name, p.want.Namespace))
 		case slices.Contains(f.volumes, ref.Name):
 		case f.known && (claims(p.want, snap, ref.Component) || !names(p.now, ref)):
@@ -114,7 +115,7 @@ func (f findings) judge(p proposal, snap state.Snapshot) (field.ErrorList, []str
 				Detail: "its claims would wait for ever: " + f.there(),
 			})
 		default:
-			warnings = append(warnings, fmt.Sprintf("%s: there is no StorageClass %s; new claims would wait: %s", ref.Field, ref.Name, f.there()))
+			warnings = append(warnings, warn("%s: there is no StorageClass %s; new claims would wait: %s", ref.Field, ref.Name, f.there()))
 		}
 	}
 	return problems, warnings
@@ -150,7 +151,7 @@ func names(c *topology.Cluster, ref topology.Reference) bool {
 
 // unknown tells of fields of the TidbCluster that a later version has written, and
 // that this one neither follows nor changes.
-func (r Request) unknown() []string {
+func (r Request) unknown() []warning {
 	if r.Now == nil {
 		return nil
 	}
@@ -158,15 +159,33 @@ func (r Request) unknown() []string {
 	if len(fields) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("this version of kubectl tidb does not know %s: it stays as it is and has no effect; use a version that knows it",
+	return []warning{warn("this version of kubectl tidb does not know %s: it stays as it is and has no effect; use a version that knows it",
 		strings.Join(fields, ", "))}
 }
 
-// warnings are what the request alone tells, in words.
-func (p proposal) warnings() []string {
-	all := slices.Clone(p.Warnings)
+// warning is what the user should know and is no reason to refuse, and what can be done.
+type warning struct {
+	text   string
+	remedy remedy.Remedy
+}
+
+func warn(format string, args ...any) warning { return warning{text: fmt.Sprintf(format, args...)} }
+
+func (w warning) line(context string) string {
+	if w.remedy == nil {
+		return w.text
+	}
+	return w.text + "; " + w.remedy.Line(context)
+}
+
+// warnings are what the request alone tells.
+func (p proposal) warnings() []warning {
+	var all []warning
+	for _, text := range p.Warnings {
+		all = append(all, warning{text: text})
+	}
 	for _, w := range topology.Warnings(p.now, p.want) {
-		all = append(all, w.String())
+		all = append(all, warning{w.String(), w.Remedy})
 	}
 	return all
 }

@@ -81,7 +81,14 @@ func TestStorageClass(t *testing.T) {
 			if (len(problems) > 0) != tt.refused || (len(warnings) > 0) != tt.warned {
 				t.Errorf("problems %v, warnings %v", problems, warnings)
 			}
-			for _, text := range append(lines(problems), warnings...) {
+			var said []string
+			for _, p := range lines(problems) {
+				said = append(said, p.Error())
+			}
+			for _, w := range warnings {
+				said = append(said, w.text)
+			}
+			for _, text := range said {
 				if !strings.HasPrefix(text, "spec.tikv.storageClassName: ") || !strings.Contains(text, "fast, slow") {
 					t.Errorf("%q does not say where, or which classes there are", text)
 				}
@@ -111,8 +118,8 @@ func TestMissingSources(t *testing.T) {
 	}
 	problems, warnings := found.judge(propose(Request{Change: intent.Change{Want: tc}}), state.Snapshot{})
 	if len(problems) > 0 || len(warnings) != 2 ||
-		!strings.HasPrefix(warnings[0], "spec.tikv.envFrom[0].secretRef.name: there is no Secret gone in namespace db") ||
-		!strings.HasPrefix(warnings[1], "spec.tidb.bootstrapSQLConfigMapName: there is no ConfigMap sql") {
+		!strings.HasPrefix(warnings[0].text, "spec.tikv.envFrom[0].secretRef.name: there is no Secret gone in namespace db") ||
+		!strings.HasPrefix(warnings[1].text, "spec.tidb.bootstrapSQLConfigMapName: there is no ConfigMap sql") {
 		t.Errorf("problems %v, warnings %q", problems, warnings)
 	}
 }
@@ -132,7 +139,7 @@ func TestUnreadable(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	tc := basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.PreferIPv6 = true })
 	got := propose(Request{Change: intent.Change{Want: tc}, Warnings: []string{"by the verb"}}).warnings()
-	if len(got) != 2 || got[0] != "by the verb" || !strings.HasPrefix(got[1], "spec.preferIPv6 ") {
+	if len(got) != 2 || got[0].text != "by the verb" || !strings.HasPrefix(got[1].text, "spec.preferIPv6 ") {
 		t.Errorf("%q", got)
 	}
 }

@@ -17,7 +17,7 @@ type prospect struct {
 	snapshot state.Snapshot
 	plan     plan.Plan
 	// warnings are no reason to refuse.
-	warnings []string
+	warnings []warning
 }
 
 // print says what would be done: to which components, and how it would begin.
@@ -25,7 +25,7 @@ type prospect struct {
 func (p prospect) print(out io.Writer, context string) {
 	c := p.wanted.Cluster
 	for _, w := range p.warnings {
-		fmt.Fprintln(out, "note:", w)
+		fmt.Fprintln(out, "note:", w.line(context))
 	}
 	if p.plan.Outcome == plan.Converged {
 		fmt.Fprintf(out, "%s has converged: there is nothing to do\n", title(c))

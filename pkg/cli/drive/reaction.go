@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -28,9 +29,10 @@ const (
 type reaction struct {
 	reconcile.Observer
 	reconcile.Waiter
-	story       *reconcile.Story
-	now         func() time.Time
-	who, advice string
+	story  *reconcile.Story
+	now    func() time.Time
+	who    string
+	advice remedy.Remedy
 
 	seen  string    // what the last turn saw
 	marks marks     // as the last turn saw them
@@ -60,14 +62,16 @@ func (r *reaction) Wait(ctx context.Context, p plan.Plan, err error) error {
 	case r.since.IsZero():
 		r.since = r.now()
 	case r.now().Sub(r.since) >= idles:
-		return exit.With(exit.Refused, fmt.Errorf("%s has changed nothing for %s, though there is something to do (%s); %s",
-			r.who, idles, step, r.advice))
+		return remedy.For(exit.Refusef("%s", r.idle(idles, step)), r.advice...)
 	case r.now().Sub(r.since) >= reacts && !r.told:
 		r.told = true
-		r.story.Notice(fmt.Sprintf("%s has changed nothing for %s, though there is something to do (%s); %s",
-			r.who, reacts, step, r.advice))
+		r.story.Notice(r.idle(reacts, step), r.advice...)
 	}
 	return r.Waiter.Wait(ctx, p, err)
+}
+
+func (r *reaction) idle(d time.Duration, step plan.Step) string {
+	return fmt.Sprintf("%s has changed nothing for %s, though there is something to do (%s)", r.who, d, step)
 }
 
 // marks are the pods of stores that tidb-operator evicts region leaders from.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -51,7 +52,7 @@ func TestReactionToSlowWork(t *testing.T) {
 			}
 			r := &reaction{
 				Observer: seeing{c}, Waiter: seeing{c}, story: h.story(func() time.Time { return now }),
-				now: func() time.Time { return now }, who: "op", advice: "give --take-over",
+				now: func() time.Time { return now }, who: "op", advice: remedy.Remedy{remedy.Say("give --take-over")},
 			}
 			var err error
 			for range 20 {

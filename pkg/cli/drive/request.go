@@ -1,7 +1,9 @@
 package drive
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
@@ -24,9 +27,9 @@ type Request struct {
 	// Refusal is why the verb itself refuses, nil when it does not. Want may
 	// then be nil.
 	Refusal error
-	// With is how to ask for the same with another version; nil where that is an
+	// With returns how to ask for the same with another version; nil where that is an
 	// upgrade.
-	With func(version string) string
+	With func(version string) remedy.Action
 	// Policy is what the run may do by itself.
 	Policy plan.Policy
 	// Warnings are what the verb itself has noticed that is no reason to refuse.
@@ -81,29 +84,29 @@ func (p proposal) admit() error {
 	case len(problems) > 0:
 		return refuse(want, verdict, lines(problems))
 	case want.Paused && !p.Keep:
-		return exit.With(exit.Paused, fmt.Errorf(`%s is paused, so nothing was changed; %s`, title(want), unpause(want)))
+		return exit.With(exit.Paused, remedy.For(fmt.Errorf("%s is paused, so nothing was changed", title(want)), unpause(want)))
 	}
 	return nil
 }
 
 // kept is the end of a request that was written to a paused cluster.
 func (p proposal) kept() error {
-	return exit.With(exit.Paused, fmt.Errorf("%s is paused: what is wanted was written, and nothing else was done; %s",
-		title(p.want), unpause(p.want)))
+	return exit.With(exit.Paused, remedy.For(
+		fmt.Errorf("%s is paused: what is wanted was written, and nothing else was done", title(p.want)), unpause(p.want)))
 }
 
-func unpause(c topology.Cluster) string {
-	return fmt.Sprintf(`go on with: kubectl patch tc %s -n %s --type merge -p '{"spec":{"paused":false}}'`, c.Name, c.Namespace)
+func unpause(c topology.Cluster) remedy.Action {
+	return remedy.Run("end the pause", c.Patch(`{"paused":false}`))
 }
 
 // allow refuses what the state of the cluster tells must not be done.
 func (p proposal) allow(w plan.Wanted, snap state.Snapshot) error {
-	var problems []string
+	var problems []error
 	for _, g := range plan.Refusals(component.Profiles(), w, snap) {
-		problems = append(problems, g.String()+"; "+g.Remedy.Line(""))
+		problems = append(problems, remedy.For(errors.New(g.String()), g.Remedy...))
 	}
 	if reason := p.shrinks(w, snap); reason != "" {
-		problems = append(problems, reason)
+		problems = append(problems, errors.New(reason))
 	}
 	if len(problems) > 0 {
 		return refuse(w.Cluster, "update rejected", problems)
@@ -143,9 +146,10 @@ func (p proposal) seeing(c topology.Cluster, snap state.Snapshot) error {
 	if p.now.PDSuspended() && asleep(snap) {
 		return nil // nobody is there to harm
 	}
-	return exit.Refusef("PD of %s cannot be asked whether this is safe (%s), so nothing was changed; "+
-		"see what is wrong with: kubectl tidb status %s -n %s; if the change is what will cure it, give --force",
-		title(c), snap.PD.Problem, c.Name, c.Namespace)
+	return remedy.For(
+		exit.Refusef("PD of %s cannot be asked whether this is safe (%s), so nothing was changed", title(c), snap.PD.Problem),
+		remedy.Run("see what is wrong", c.Plugin("status")),
+		remedy.Say("give --force, if the change is what makes PD answer again"))
 }
 
 // asleep: PD is suspended, down to its last pod.
@@ -161,23 +165,29 @@ func asleep(snap state.Snapshot) bool {
 
 // refuse says all that stands against a request, one problem a line where there
 // are several.
-func refuse(c topology.Cluster, verdict string, problems []string) error {
+func refuse(c topology.Cluster, verdict string, problems []error) error {
 	if len(problems) == 1 {
-		return exit.Refusef("%s: %s; nothing was changed: %s", title(c), verdict, problems[0])
+		return exit.Refusef("%s: %s; nothing was changed: %w", title(c), verdict, problems[0])
 	}
-	return exit.Refusef("%s: %s; nothing was changed; there are %d reasons:\n  %s",
-		title(c), verdict, len(problems), strings.Join(problems, "\n  "))
+	args := []any{title(c), verdict, len(problems)}
+	for _, p := range problems {
+		args = append(args, p)
+	}
+	return exit.Refusef("%s: %s; nothing was changed; there are %d reasons:"+strings.Repeat("\n  %w", len(problems)), args...)
 }
 
 // lines are errors in the order of their fields, each once: two rules may have
 // come to the same.
-func lines(errs field.ErrorList) []string {
-	var all []string
+func lines(errs field.ErrorList) []error {
+	texts := map[string]error{}
 	for _, e := range errs {
-		all = append(all, e.Error())
+		texts[e.Error()] = e
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	var all []error
+	for _, text := range slices.Sorted(maps.Keys(texts)) {
+		all = append(all, texts[text])
+	}
+	return all
 }
 
 func title(c topology.Cluster) string {

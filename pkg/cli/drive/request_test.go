@@ -49,7 +49,7 @@ func TestAdmit(t *testing.T) {
 				tc.Spec.TiKV, tc.Spec.PD.Replicas, tc.Spec.TLSCluster = nil, 0, &v1alpha1.TLSCluster{Enabled: true}
 			})},
 		}, exit.Refused, "there are 3 reasons:\n  spec.pd.replicas: Invalid value: 0: TiKV and TiDB need PD\n  spec.tikv: Forbidden: cannot be taken out"},
-		{"paused", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused = true })}}, exit.Paused, "kubectl patch tc basic -n db"},
+		{"paused", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused = true })}}, exit.Paused, "kubectl patch tidbclusters basic "},
 		{"pd-A4: deleting", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.DeletionTimestamp = &metav1.Time{} })}}, exit.Refused, "being deleted"},
 		{"paused, and to be written nevertheless", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused = true })}, Keep: true}, exit.OK, ""},
 		{"upgrade", Request{Change: intent.Change{Now: basic(same), Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Version = "v8.1.1" })}}, exit.OK, ""},
@@ -177,7 +177,7 @@ func TestLeftBehind(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"blocked", stuck, errors.Join(left), "cluster: that; do it\n" + broken},
+		{"blocked", stuck, errors.Join(left), "cluster: that\n" + broken},
 		{"paused", plan.Plan{Outcome: plan.Paused}, errors.Join(left), "the cluster was paused\n" + broken},
 		{"under way", plan.Plan{Outcome: plan.Wait}, errors.Join(left), broken},
 		{"interrupted", plan.Plan{Outcome: plan.Wait}, errors.Join(exit.ErrInterrupted, left), "interrupted\n" + broken},

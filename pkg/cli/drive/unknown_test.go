@@ -17,7 +17,7 @@ func TestUnknownFields(t *testing.T) {
 		t.Errorf("all are known: %q", got)
 	}
 	topology.SetUnknown(tc, []string{"spec.tikv.later"})
-	if got := (Request{Change: intent.Change{Now: tc}}).unknown(); len(got) != 1 || !strings.Contains(got[0], "does not know spec.tikv.later:") {
+	if got := (Request{Change: intent.Change{Now: tc}}).unknown(); len(got) != 1 || !strings.Contains(got[0].text, "does not know spec.tikv.later:") {
 		t.Errorf("told %q", got)
 	}
 	if got := (Request{}).unknown(); got != nil {

@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 )
 
 // Error explains an error of a command.
@@ -23,44 +25,51 @@ func Error(err error) error {
 	case err == nil || err.Error() == "":
 		return err
 	case apierrors.IsUnauthorized(err):
-		return fmt.Errorf("%w: the API server does not accept your credentials; log in again, or see which ones "+
-			"are used: kubectl config view --minify", err)
-	case missingNamespace(err):
-		return fmt.Errorf("%w; make it with kubectl create namespace, or give another one with -n", err)
+		return remedy.For(fmt.Errorf("%w: the API server does not accept your credentials", err),
+			remedy.Say("log in again"), remedy.Run("see which ones are used", view))
+	}
+	if name, missing := missingNamespace(err); missing {
+		return remedy.For(err, remedy.Run("make it", remedy.Kubectl("", "create", "namespace", name)), remedy.Say("give another one with -n"))
 	}
 	if call, ok := errors.AsType[*url.Error](err); ok {
-		return &unanswered{server: server(call.URL), call: call, err: err}
+		return unanswered(server(call.URL), call, err)
 	}
 	return err
 }
 
-// unanswered is a call that the API server did not answer. What was to be done
-// with the answer, and under which long address, is of no help to the reader.
-type unanswered struct {
-	server string
-	call   *url.Error
-	err    error
-}
+// view shows what the kubeconfig says of the context in use.
+var view = remedy.Kubectl("", "config", "view", "--minify")
 
-func (e *unanswered) Error() string {
-	cause := e.call.Err.Error()
+// unanswered explains a call that the API server did not answer.
+func unanswered(server string, call *url.Error, err error) error {
+	cause := call.Err.Error()
+	say := func(text string, actions ...remedy.Action) error { return remedy.For(&restated{text, err}, actions...) }
 	switch {
-	case untrusted(e.call):
-		return fmt.Sprintf("the certificate of the API server %s is not to be trusted: %s; "+
-			"check the server and its certificate-authority in: kubectl config view --minify", e.server, cause)
-	case errors.Is(e.call, http.ErrSchemeMismatch):
-		return fmt.Sprintf("the API server %s does not speak HTTPS; check its address in: kubectl config view --minify", e.server)
+	case untrusted(call):
+		return say(fmt.Sprintf("the certificate of the API server %s is not to be trusted: %s", server, cause),
+			remedy.Run("check the server and its certificate-authority", view))
+	case errors.Is(call, http.ErrSchemeMismatch):
+		return say(fmt.Sprintf("the API server %s does not speak HTTPS", server), remedy.Run("check its address", view))
 	case strings.Contains(cause, "getting credentials"):
-		return fmt.Sprintf("cannot get the credentials for the API server %s: %s; "+
-			"the kubeconfig says how to get them: kubectl config view --minify", e.server, cause)
-	case unreachable(e.call):
-		return fmt.Sprintf("cannot reach the API server %s: %s; check its address in kubectl config view --minify, "+
-			"and the way there, such as a VPN or a proxy", e.server, cause)
+		return say(fmt.Sprintf("cannot get the credentials for the API server %s: %s", server, cause),
+			remedy.Run("see how the kubeconfig says to get them", view))
+	case unreachable(call):
+		return say(fmt.Sprintf("cannot reach the API server %s: %s", server, cause),
+			remedy.Run("check its address", view), remedy.Say("check the network to it, such as a VPN or a proxy"))
 	}
-	return e.err.Error()
+	return err
 }
 
-func (e *unanswered) Unwrap() error { return e.err }
+// restated is an error in other words. What was to be done with the answer of the API
+// server, and under which long address, is of no help to the reader.
+type restated struct {
+	text string
+	err  error
+}
+
+func (e *restated) Error() string { return e.text }
+
+func (e *restated) Unwrap() error { return e.err }
 
 func untrusted(err error) bool {
 	for _, is := range []func(error) bool{
@@ -90,11 +99,15 @@ func server(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-func missingNamespace(err error) bool {
+// missingNamespace returns the name of a namespace that does not exist.
+func missingNamespace(err error) (name string, missing bool) {
 	status, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok || !apierrors.IsNotFound(err) {
-		return false
+		return "", false
 	}
 	d := status.ErrStatus.Details
-	return d != nil && d.Kind == "namespaces"
+	if d == nil || d.Kind != "namespaces" {
+		return "", false
+	}
+	return d.Name, true
 }

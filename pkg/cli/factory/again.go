@@ -1,22 +1,19 @@
 package factory
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 )
 
-// Again is the command line that is running, with more flags, for a person to
-// paste into a shell. It names the namespace, so that it means the same elsewhere.
-func (f *Factory) Again(namespace string, flags ...string) string {
-	words := []string{"kubectl tidb"}
-	for _, a := range f.Args {
-		words = append(words, quote(a))
+// Again returns the command line that is running, with more flags. It names the
+// namespace, so that it means the same elsewhere.
+func (f *Factory) Again(namespace string, flags ...string) remedy.Command {
+	if *f.Flags.Namespace != "" {
+		namespace = "" // it is among the arguments
 	}
-	if *f.Flags.Namespace == "" && namespace != "" {
-		words = append(words, "-n", quote(namespace))
-	}
-	return strings.Join(append(words, flags...), " ")
+	return remedy.Plugin(namespace, slices.Concat(f.Args, flags)...)
 }
 
 // With is a factory of the same command line with another value of a flag.
@@ -32,14 +29,4 @@ func (f *Factory) With(flag, value string) *Factory {
 		}
 	}
 	return &other
-}
-
-// plain are words that every shell takes as they are.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)
-
-func quote(word string) string {
-	if plain.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -59,13 +59,13 @@ func show(ctx context.Context, f *factory.Factory, s *drive.Session, o options, 
 		return err
 	}
 	snap := seen.Snapshot
-	w, err := render.Want(seen)
-	refused, impossible := errors.AsType[*render.RefusedError](err)
+	w, refused := render.Want(seen)
+	_, impossible := errors.AsType[*render.RefusedError](refused)
 	switch {
 	case impossible:
 		w = drive.Unrendered(c)
-	case err != nil:
-		return err
+	case refused != nil:
+		return refused
 	}
 	v := look(w, snap, o)
 	if o.Output.JSON() {

@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/crd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 )
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
@@ -102,8 +103,8 @@ func serve(ctx context.Context, client dynamic.ResourceInterface, got *unstructu
 			return nil
 		}
 	}
-	return fmt.Errorf("customresourcedefinition %s is applied, but the API server does not serve it yet; "+
-		"see: kubectl describe crd %s", got.GetName(), got.GetName())
+	return remedy.For(fmt.Errorf("customresourcedefinition %s is applied, but the API server does not serve it yet", got.GetName()),
+		remedy.Run("see why", remedy.Kubectl("", "describe", "crd", got.GetName())))
 }
 
 func isEstablished(o *unstructured.Unstructured) bool {

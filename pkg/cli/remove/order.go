@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/observe"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -98,6 +99,7 @@ func ending(pods []corev1.Pod, begun, now time.Time) bool {
 // undeleted is the end of a run that was interrupted while the servers ended.
 func undeleted(ctx context.Context, c topology.Cluster) error {
 	cause := context.Cause(ctx)
-	return exit.With(exit.Of(cause), fmt.Errorf("interrupted: TidbCluster %[1]s/%[2]s is not deleted yet; the same command goes on, "+
-		"and kubectl tidb sync %[2]s -n %[1]s brings its TiDB servers back", c.Namespace, c.Name))
+	return exit.With(exit.Of(cause), remedy.For(
+		fmt.Errorf("interrupted: TidbCluster %s/%s is not deleted yet", c.Namespace, c.Name),
+		remedy.Say("run the same command again, which goes on"), remedy.Run("bring its TiDB servers back", c.Plugin("sync"))))
 }

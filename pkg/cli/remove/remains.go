@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/observe"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
@@ -46,6 +47,9 @@ func (r remains) claims(ctx context.Context) ([]corev1.PersistentVolumeClaim, er
 	return list.Items, nil
 }
 
+// retain is the part of a StatefulSet with which Kubernetes keeps its claims.
+const retain = `{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Retain"}}}`
+
 // keepsData refuses where data that is to stay would go: Kubernetes deletes the
 // claims of a StatefulSet with it if somebody has set that policy.
 func (r remains) keepsData(ctx context.Context) error {
@@ -56,9 +60,10 @@ func (r remains) keepsData(ctx context.Context) error {
 	for _, set := range list.Items {
 		p := set.Spec.PersistentVolumeClaimRetentionPolicy
 		if p != nil && p.WhenDeleted == appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
-			return exit.Refusef("statefulset %[1]s has persistentVolumeClaimRetentionPolicy.whenDeleted: Delete, so Kubernetes would delete the data as well; "+
-				"give --delete-pvcs if that is what you want, else first: kubectl patch statefulset %[1]s -n %[2]s --type merge -p "+
-				`'{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Retain"}}}'`, set.Name, set.Namespace)
+			return remedy.For(
+				exit.Refusef("statefulset %s has persistentVolumeClaimRetentionPolicy.whenDeleted: Delete, so Kubernetes would delete the data as well", set.Name),
+				remedy.Run("have Kubernetes keep the data", r.cluster.Kubectl("patch", "statefulset", set.Name, "--type", "merge", "-p", retain)),
+				remedy.Say("give --delete-pvcs, if the data is to be deleted"))
 		}
 	}
 	return nil

@@ -160,8 +160,8 @@ func (o options) finish(ctx context.Context, f *factory.Factory, s *drive.Sessio
 	switch {
 	case len(claims) == 0:
 	case !o.claims:
-		fmt.Fprintf(out, "its data stays, in %s: kubectl get pvc -n %s -l %s=%s\n",
-			count(len(claims), "claim"), c.Namespace, topology.LabelInstance, c.Instance)
+		fmt.Fprintf(out, "its data stays, in %s: %s\n", count(len(claims), "claim"),
+			c.Kubectl("get", "pvc", "-l", topology.LabelInstance+"="+c.Instance).Line(f.Context()))
 	default:
 		if err := rest.deleteClaims(ctx, claims); err != nil {
 			return exit.Ended(ctx, err)

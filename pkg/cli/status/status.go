@@ -5,6 +5,7 @@ package status
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -140,7 +141,7 @@ func look(ctx context.Context, s *drive.Session) (sight, error) {
 // unreadable stands for the plan of a cluster of which nobody can tell what is
 // wanted, since a configuration in its TidbCluster is malformed.
 func unreadable(c topology.Cluster, bad *intent.MalformedError) (plan.Wanted, plan.Plan) {
-	return blocked(c, plan.Gate{Reason: plan.SpecReadable, Want: "a TidbCluster that can be read", Observed: bad.Fields(), Remedy: remedy.Remedy{remedy.Run("correct it", c.Kubectl("edit", "tidbclusters", c.Name))}})
+	return blocked(c, plan.Gate{Reason: plan.SpecReadable, Want: "a TidbCluster that can be read", Observed: bad.Fields(), Remedy: bad.Remedy()})
 }
 
 // impossible stands for the plan of a cluster that cannot become what is wanted
@@ -148,7 +149,7 @@ func unreadable(c topology.Cluster, bad *intent.MalformedError) (plan.Wanted, pl
 func impossible(c topology.Cluster, refused *render.RefusedError) (plan.Wanted, plan.Plan) {
 	return blocked(c, plan.Gate{
 		Reason: plan.UpdateAllowed, Want: "a TidbCluster that this cluster can become", Observed: refused.Error(),
-		Remedy: remedy.Remedy{remedy.Run("change these fields back", c.Kubectl("edit", "tidbclusters", c.Name))},
+		Remedy: append(slices.Clone(refused.Remedy), remedy.Run("change these fields back", c.Kubectl("edit", "tidbclusters", c.Name))),
 	})
 }
 

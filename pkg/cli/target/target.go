@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 )
 
 // Resolve finds namespace and name. The name may be left out where there is
@@ -39,8 +40,9 @@ func only(namespace string, clusters []v1alpha1.TidbCluster) (string, error) {
 	}
 	switch len(names) {
 	case 0:
-		return "", exit.Usagef("there is no TidbCluster in namespace %s; look elsewhere with -n or kubectl tidb list -A, "+
-			"or make one: kubectl tidb create --help", namespace)
+		return "", remedy.For(exit.Usagef("there is no TidbCluster in namespace %s", namespace),
+			remedy.Run("give the namespace of one with -n", remedy.Plugin("", "list", "-A")),
+			remedy.Run("make one", remedy.Plugin(namespace, "create", "NAME", "--version", "VERSION")))
 	case 1:
 		return names[0], nil
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
@@ -13,6 +12,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // options are the verb's flags and its arguments.
@@ -90,22 +91,18 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 // refusal is why a cluster cannot be taken to another version, nil when it can.
 func refusal(change intent.Change) error {
 	now, version := change.Now, change.Want.Spec.Version
+	c := topology.New(now)
 	if err := target.CheckVersion(version, now.Spec.Version); err != nil {
-		return exit.Usagef("%w; to have it nevertheless: %s", err, byHand(now, version))
+		return remedy.For(exit.With(exit.Usage, err),
+			remedy.Run("use it nevertheless", c.Patch(fmt.Sprintf(`{"version":%q}`, version)), c.Plugin("sync")))
 	}
 	if pins := intent.Pinned(change.Want); len(pins) > 0 {
-		return exit.Refusef("%s of cluster %s/%s has a version of its own (%s), which this would not change; "+
-			"edit spec.%s with kubectl edit tc %s -n %s, then run: kubectl tidb sync %s -n %s",
-			pins[0].Component, now.Namespace, now.Name, pins[0].Version, pins[0].Component,
-			now.Name, now.Namespace, now.Name, now.Namespace)
+		k := pins[0].Component
+		return remedy.For(
+			exit.Refusef("%s of cluster %s/%s has a version of its own (%s), which this would not change", k, c.Namespace, c.Name, pins[0].Version),
+			remedy.Run(fmt.Sprintf("change spec.%s.version", k), c.Kubectl("edit", "tidbclusters", c.Name), c.Plugin("sync")))
 	}
 	return nil
-}
-
-// byHand is how to set a version that no release has. The TidbCluster takes any.
-func byHand(now *v1alpha1.TidbCluster, version string) string {
-	return fmt.Sprintf(`kubectl patch tc %s -n %s --type merge -p '{"spec":{"version":%q}}' && kubectl tidb sync %s -n %s`,
-		now.Name, now.Namespace, version, now.Name, now.Namespace)
 }
 
 func complete(f *factory.Factory) cobra.CompletionFunc {

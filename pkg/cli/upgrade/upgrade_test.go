@@ -64,7 +64,7 @@ func TestRefusal(t *testing.T) {
 		{"another version", cluster(func(*v1alpha1.TidbCluster) {}), "v8.1.1", exit.OK, ""},
 		{"a version that is not written in full", cluster(func(*v1alpha1.TidbCluster) {}), "v8.1", exit.Usage, "did you mean v8.1.0?"},
 		{"how to have it nevertheless", cluster(func(*v1alpha1.TidbCluster) {}), "build-7", exit.Usage,
-			`kubectl patch tc basic -n db --type merge -p '{"spec":{"version":"build-7"}}' && kubectl tidb sync basic -n db`},
+			`use it nevertheless: kubectl patch tidbclusters basic --type merge -p '{"spec":{"version":"build-7"}}' -n db && kubectl tidb sync basic -n db`},
 		{"an image of one's own", cluster(func(*v1alpha1.TidbCluster) {}), "v8.1.0-custom", exit.OK, ""},
 		{"nightly", cluster(func(*v1alpha1.TidbCluster) {}), "nightly", exit.OK, ""},
 		{"without v", cluster(func(*v1alpha1.TidbCluster) {}), "8.1.1", exit.Usage, "did you mean v8.1.1"},
