@@ -177,6 +177,18 @@ func TestUnlistedRenewal(t *testing.T) {
 	})
 }
 
+// Of the leases of all namespaces those of the nodes are not asked for: each node renews one.
+func TestLeasesOfNodes(t *testing.T) {
+	client, asked := api(), []string{}
+	client.PrependReactor("list", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		asked = append(asked, a.(clienttesting.ListAction).GetListRestrictions().Fields.String())
+		return false, nil, nil
+	})
+	if find(t, client, Target{Namespace: "db"}); !slices.Equal(asked, []string{"metadata.namespace!=kube-node-lease"}) {
+		t.Errorf("asked for %q", asked)
+	}
+}
+
 // What was found for one cluster is the answer for another one, unless an operator that
 // covers only the other one was not waited for, or the other namespace was not searched.
 func TestAnswers(t *testing.T) {
