@@ -100,7 +100,7 @@ const clockSkew = 5 * time.Minute
 // that runs now. It has nothing to open, so it serves. Its own host wrote both
 // times, so they can be compared.
 func (s listed) registeredBy(pod *state.Pod) bool {
-	return s.Regions == 0 && !pod.Started.IsZero() && !s.start.Before(pod.Started)
+	return s.Regions == 0 && !pod.Started.IsZero() && !s.start.Add(pod.Behind).Before(pod.Started)
 }
 
 // answers of PD as they come.

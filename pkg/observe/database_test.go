@@ -93,9 +93,12 @@ func TestRegistered(t *testing.T) {
 		"with regions":     {1, noon, noon.Add(time.Second), false},
 		"not started":      {0, time.Time{}, noon, false},
 	} {
-		s := listed{Database: state.Database{Regions: c.regions}, start: c.start}
-		if got := s.registeredBy(&state.Pod{Started: c.started}); got != c.want {
-			t.Errorf("%s: %t", name, got)
+		for _, behind := range []time.Duration{0, time.Minute} { // the process goes by the clock of its host, too
+			pod := &state.Pod{Started: c.started, Behind: behind}
+			s := listed{Database: state.Database{Regions: c.regions}, start: c.start.Add(-behind)}
+			if got := s.registeredBy(pod); got != c.want {
+				t.Errorf("%s, on a host that is behind by %s: %t", name, behind, got)
+			}
 		}
 	}
 }

@@ -52,6 +52,7 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 		Identity:    identity(p),
 		Made:        p.CreationTimestamp.Time,
 		Controller:  otherController(p),
+		Behind:      behind(p),
 	}
 	for _, c := range p.Spec.Containers {
 		if c.Name == string(k) {
@@ -61,7 +62,7 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodReady {
 			out.Ready = c.Status == corev1.ConditionTrue
-			out.Since = c.LastTransitionTime.Time
+			out.Since = corrected(c.LastTransitionTime, out.Behind)
 		}
 	}
 	// One that cannot be read says nothing.
@@ -74,9 +75,9 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 			continue
 		}
 		if c.State.Running != nil {
-			out.Started = c.State.Running.StartedAt.Time
+			out.Started = corrected(c.State.Running.StartedAt, out.Behind)
 		}
-		out.Restarts, out.Last = int(c.RestartCount), lastRun(c)
+		out.Restarts, out.Last = int(c.RestartCount), lastRun(c, out.Behind)
 		out.Ran = c.State.Waiting == nil || c.RestartCount > 0 || c.LastTerminationState.Terminated != nil
 	}
 	if !out.Ready {
@@ -108,8 +109,34 @@ func ownClaims(p *corev1.Pod) []string {
 	return names
 }
 
-// lastRun is the run of a container that ended last.
-func lastRun(c corev1.ContainerStatus) state.Run {
+// behind is how far the clock of a pod's host is behind that of the API server, as far as
+// the pod tells: its kubelet says that it has accepted the pod, and the API server when
+// the pod got its host, which was before. What happened on such a host would look as if it
+// had been so for longer than it has. A clock that is ahead makes it look shorter, and
+// who believes it only waits longer.
+func behind(p *corev1.Pod) time.Duration {
+	if p.Status.StartTime == nil {
+		return 0
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
+			return max(0, c.LastTransitionTime.Sub(p.Status.StartTime.Time))
+		}
+	}
+	return 0
+}
+
+// corrected is what a host whose clock is behind says, by the clock of the API server. A
+// time that is not known stays so.
+func corrected(t metav1.Time, behind time.Duration) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.Add(behind)
+}
+
+// lastRun is the run of a container that ended last, on a host whose clock is behind.
+func lastRun(c corev1.ContainerStatus, behind time.Duration) state.Run {
 	ended := c.State.Terminated
 	if ended == nil {
 		ended = c.LastTerminationState.Terminated
@@ -117,7 +144,7 @@ func lastRun(c corev1.ContainerStatus) state.Run {
 	if ended == nil {
 		return state.Run{}
 	}
-	return state.Run{Started: ended.StartedAt.Time, Ended: ended.FinishedAt.Time}
+	return state.Run{Started: corrected(ended.StartedAt, behind), Ended: corrected(ended.FinishedAt, behind)}
 }
 
 // asked is when a pod was asked to go: the deletion timestamp is when its grace

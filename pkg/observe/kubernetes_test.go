@@ -2,6 +2,7 @@ package observe
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
@@ -82,6 +84,45 @@ func TestWholePod(t *testing.T) {
 	p.DeletionTimestamp = &gone
 	if got := podState(topology.TiKV, p); !got.Terminating || !got.Since.Equal(gone.Time) {
 		t.Errorf("asked to go at once: %+v", got)
+	}
+}
+
+// TestClockOfAHost: what a host whose clock is behind says of a pod is told by the clock of
+// the API server. A clock that is ahead is not corrected: the kubelet may have been away
+// when the pod got its host.
+func TestClockOfAHost(t *testing.T) {
+	at := func(minutes int) metav1.Time { return metav1.NewTime(noon.Add(time.Duration(minutes) * time.Minute)) }
+	scheduled, ended := at(10), corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: at(20), FinishedAt: at(21)}}
+	for name, c := range map[string]struct {
+		accepted *metav1.Time
+		placed   corev1.ConditionStatus
+		behind   time.Duration
+	}{
+		"it agrees":                     {ptr.To(at(10)), corev1.ConditionTrue, 0},
+		"it is behind":                  {ptr.To(at(7)), corev1.ConditionTrue, 3 * time.Minute},
+		"it is ahead, or was away":      {ptr.To(at(12)), corev1.ConditionTrue, 0},
+		"the kubelet has said nothing":  {nil, corev1.ConditionTrue, 0},
+		"the scheduler has yet to look": {ptr.To(at(7)), corev1.ConditionFalse, 0},
+	} {
+		p := &corev1.Pod{Status: corev1.PodStatus{
+			StartTime: c.accepted,
+			Conditions: []corev1.PodCondition{
+				{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: at(23)},
+				{Type: corev1.PodScheduled, Status: c.placed, LastTransitionTime: scheduled},
+			},
+			ContainerStatuses: []corev1.ContainerStatus{{
+				Name: "tikv", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(22)}}, LastTerminationState: ended,
+			}},
+		}}
+		got := podState(topology.TiKV, p)
+		want := []time.Time{at(20).Add(c.behind), at(21).Add(c.behind), at(22).Add(c.behind), at(23).Add(c.behind)}
+		if told := []time.Time{got.Last.Started, got.Last.Ended, got.Started, got.Since}; !slices.Equal(told, want) || got.Behind != c.behind {
+			t.Errorf("%s: behind by %s: %v, want %v", name, got.Behind, told, want)
+		}
+		p.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{}
+		if got := podState(topology.TiKV, p); got.Last != (state.Run{}) {
+			t.Errorf("%s: a run of which nothing is known: %v", name, got.Last)
+		}
 	}
 }
 

@@ -66,6 +66,9 @@ type Pod struct {
 	// Controller is what controls the pod where that is no StatefulSet of apps/v1,
 	// e.g. "StatefulSet basic-tikv of apps.pingcap.com/v1"; else "".
 	Controller string
+	// Behind is how far the clock of its host is known to be behind that of the API
+	// server. The times above are by the latter.
+	Behind time.Duration
 	// EvictionBegun is when tidb-operator began to evict region leaders from the
 	// store of this pod, as its annotation evictLeaderBeginTime says; zero when the
 	// pod has none.
