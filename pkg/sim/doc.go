@@ -51,6 +51,12 @@
 // (statusless); the connection to the kubelet of a host breaks, so that nothing behind
 // it can be asked; Kubernetes hears nothing of a host on which everything goes on.
 //
+// # Clocks
+//
+// In one world of four the clocks of hosts, by which kubelets tell since when a process
+// runs and a pod is Ready, are up to four minutes ahead. That they are behind is corrected
+// where pods are read, and so is not seen here. PD's clock is that of the API server.
+//
 // # Daemons
 //
 // One world in five is driven by daemons, one to three replicas that take over from

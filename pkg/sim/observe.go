@@ -223,6 +223,7 @@ func (w *World) observeGroup(k kind) state.Group {
 		if p := w.pods[k][i]; p != nil {
 			m.Pod = &pods[i]
 			w.observePod(p, m.Pod)
+			w.byHost(k, i, m.Pod)
 			m.Pod.Identity = labels
 		}
 		if c := w.claims[k][i]; c != nil {

@@ -32,6 +32,7 @@ func Seed(seed uint64, tell bool) *World {
 	swell(&o)
 	o.Faults.mislead(seed)
 	w := New(o)
+	w.offsetClocks()
 	if tell {
 		w.Tell()
 	}

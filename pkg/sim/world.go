@@ -142,6 +142,7 @@ type World struct {
 	closing     bool      // and no others do
 	planned     plan.Plan // by a daemon, the last time that one could
 
+	clocks   clocks
 	likeness [3]likeness
 	story    *transcript
 	watches  []watch
