@@ -7,7 +7,9 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	typed "k8s.io/client-go/kubernetes/typed/coordination/v1"
 )
@@ -136,5 +138,27 @@ func TestReleaseAgain(t *testing.T) {
 	}
 	if h, err := Look(t.Context(), l, cluster); err != nil || h.Identity != "" {
 		t.Errorf("held by %q, %v", h.Identity, err)
+	}
+}
+
+// TestHear: only a record whose answer was lost may be in the lease unknown to us. One that
+// the API server has refused is not, and one that was written is known.
+func TestHear(t *testing.T) {
+	leases := schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
+	before, wrote := &coordinationv1.Lease{}, &coordinationv1.Lease{}
+	for name, c := range map[string]struct {
+		err  error
+		want *coordinationv1.Lease
+	}{
+		"it was written":             {nil, nil},
+		"somebody else was faster":   {apierrors.NewConflict(leases, "basic", nil), nil},
+		"somebody else has made one": {apierrors.NewAlreadyExists(leases, "basic"), nil},
+		"somebody has deleted it":    {apierrors.NewNotFound(leases, "basic"), nil},
+		"the answer was lost":        {errUnheard, wrote},
+	} {
+		cl := claim{asked: before}
+		if cl.hear(wrote, c.err); cl.asked != c.want {
+			t.Errorf("%s: asked is %p, want %p", name, cl.asked, c.want)
+		}
 	}
 }
