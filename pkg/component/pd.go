@@ -48,6 +48,8 @@ func spareMember(sc plan.Scope, m state.Member, now bool) string {
 		return "PD does not serve: " + pdState(sc)
 	case !now && joins(m) && sc.All.At.Sub(servesSince(sc)) < failoverPeriod:
 		return fmt.Sprintf("it may be about to join, and PD serves for less than %s", failoverPeriod)
+	case sc.OfOtherCluster(m):
+		return "its claim says that its data is of another cluster"
 	case m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran:
 		// It was removed, and with the data it has it cannot come back.
 	case m.Database.Presence != state.Present:

@@ -15,13 +15,13 @@ import (
 // One whose data is of another cluster was never let go of, whoever answers as PD.
 func (sc Scope) expelled(p Profile, m state.Member) bool {
 	return p.Kind.Data() == topology.Raft && m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran && going(m) == "" &&
-		!sc.ofOtherCluster(m) && (sc.vouched(m) || wasKnown(p, m))
+		!sc.OfOtherCluster(m) && (sc.vouched(m) || wasKnown(p, m))
 }
 
-// ofOtherCluster reports whether a claim of a member is labelled with the id of another
+// OfOtherCluster reports whether a claim of a member is labelled with the id of another
 // cluster than that of the PD that answers: one that has begun anew without its data, or
 // that does not belong here.
-func (sc Scope) ofOtherCluster(m state.Member) bool {
+func (sc Scope) OfOtherCluster(m state.Member) bool {
 	id := strconv.FormatUint(sc.All.PD.ClusterID, 10)
 	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool {
 		label := c.Identity.Labels[topology.LabelClusterID]

@@ -335,8 +335,6 @@ func (sc Scope) spared(p Profile, m state.Member, since time.Time) string {
 		return "Kubernetes makes its pod after " + first.Name
 	case removalIrreversible(m):
 		return "it is being removed"
-	case sc.ofOtherCluster(m):
-		return "its claim says that its data is of another cluster"
 	}
 	if why := sc.inRollout(m); why != "" && !sc.expelled(p, m) {
 		return why

@@ -61,7 +61,7 @@ func (sc Scope) remake(m state.Member) []Step {
 // ids are the labels that say which member of which cluster it is, as far as PD
 // tells. An id that is unknown is left as it is, one that is wrong is corrected:
 // tools find the store of a pod by it. Of a member that PD does not know the data may
-// be of another cluster, and then nothing but the label tells (ofOtherCluster).
+// be of another cluster, and then nothing but the label tells (OfOtherCluster).
 func (sc Scope) ids(ids []entry, p Profile, m state.Member) []entry {
 	known := m.Database.Presence == state.Present
 	if id := sc.All.PD.ClusterID; id != 0 {
