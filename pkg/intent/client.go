@@ -161,8 +161,8 @@ func undecodable(u *unstructured.Unstructured, cause error) error {
 	return fmt.Errorf("decode tidbcluster %s/%s: %w", u.GetNamespace(), u.GetName(), cause)
 }
 
-// disbelieve takes the word of the condition Ready, which speaks of a spec that
-// has changed since.
+// disbelieve sets the condition Ready to Unknown, since it is about a spec that has
+// changed since.
 func disbelieve(tc *v1alpha1.TidbCluster) {
 	for i := range tc.Status.Conditions {
 		if c := &tc.Status.Conditions[i]; c.Type == v1alpha1.TidbClusterReady {

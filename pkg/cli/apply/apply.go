@@ -72,7 +72,7 @@ Volumes never shrink, and their class cannot be changed.`,
 	o.BindEviction(cmd)
 	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "Manifest of one TidbCluster; - for standard input.")
 	cmd.Flags().BoolVar(&o.forceConflicts, "force-conflicts", false, "Take over fields that somebody else has set to another value.")
-	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the manifest is the cure.")
+	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the manifest is what makes PD answer again.")
 	_ = cmd.MarkFlagRequired("filename")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 	return cmd

@@ -31,7 +31,7 @@ func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, po
 	s.Look(&engine, policy, story, upkeepAtOnce)
 	if held == nil {
 		if o.NoFollow {
-			return plan.Plan{}, exit.With(exit.Held, fmt.Errorf("%s drives the cluster, and will carry out what was asked", by.name))
+			return plan.Plan{}, exit.With(exit.Held, fmt.Errorf("%s drives the cluster, and will do what was asked for", by.name))
 		}
 		story.Notice(by.name + " drives the cluster; following, making no changes")
 		var p plan.Plan

@@ -23,7 +23,7 @@ const (
 // converge runs the engine until there is nothing left to do for it. Without the
 // API server a run can do nothing and loses its lease, but that is no reason to
 // end: nobody else could do anything either. It takes the cluster up again, or
-// looks on if another driver was faster. Nor is it one that a tidb-operator begins
+// looks on if another driver has taken it. Nor is it one that a tidb-operator begins
 // to drive the cluster, or ends.
 func (s *Session) converge(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, story *reconcile.Story) (plan.Plan, error) {
 	p, err := s.attempt(ctx, f, o, policy, story)

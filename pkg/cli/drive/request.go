@@ -138,7 +138,7 @@ func (p proposal) shrinks(w plan.Wanted, snap state.Snapshot) string {
 }
 
 // seeing refuses to change a cluster whose PD runs but does not answer: what is
-// safe is for PD to say. Going on with what is wanted already needs no leave.
+// safe is for PD to say. A run that changes nothing in the spec is not refused.
 func (p proposal) seeing(c topology.Cluster, snap state.Snapshot) error {
 	if snap.PD.Known() || p.now == nil || p.Now.Status.ClusterID == "" || p.Write == nil || p.Blind {
 		return nil

@@ -72,7 +72,7 @@ func versionIn(r *appsv1.ControllerRevision, k topology.Kind) string {
 // came from, as long as no process of a newer one has been at the data: that may
 // have brought it into a format that the older one takes for damage, and TiDB's
 // system tables are as much of it as files are. An image that does not exist has
-// never been at anything, and going back is the cure.
+// never changed any data, and going back is what repairs the cluster.
 func (r retreat) judge(g state.Group) *field.Error {
 	why, came := "", r.before == r.To
 	for _, m := range g.Members {

@@ -23,7 +23,7 @@ const hanging = 10 * time.Second
 // Kubernetes deletes everything at once, and a server that finds no PD tries to reach
 // one until it is killed, at the end of its grace period.
 //
-// It is a courtesy. Where somebody else drives the cluster, who would bring the
+// Nothing depends on that order. Where somebody else drives the cluster, who would bring the
 // servers back, or where anything is in the way, all go at once. Until release
 // nobody else becomes the driver, which is to be when the TidbCluster is deleted.
 func (r remains) serversFirst(ctx context.Context) (release func()) {
@@ -63,7 +63,7 @@ func (r remains) deleteSet(ctx context.Context, name string) bool {
 	}) == nil
 }
 
-// waitForServers waits until no server is left that can be hoped to end.
+// waitForServers waits until no server is left that is about to end.
 func (r remains) waitForServers(ctx context.Context) {
 	watch, stop := context.WithCancel(ctx)
 	defer stop()

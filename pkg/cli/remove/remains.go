@@ -101,7 +101,7 @@ func (r remains) waitForPods(ctx context.Context) error {
 	}
 }
 
-// stopped says that who waits goes, and that the deletion does not mind.
+// stopped returns the end of a run that waits no longer: the deletion goes on without it.
 func stopped(ctx context.Context, left string) error {
 	cause := context.Cause(ctx)
 	what := "interrupted"

@@ -145,7 +145,7 @@ func unreadable(c topology.Cluster, bad *intent.MalformedError) (plan.Wanted, pl
 }
 
 // impossible stands for the plan of a cluster that cannot become what is wanted
-// of it, so that its members can be shown nevertheless.
+// of it, so that its members can be shown in spite of that.
 func impossible(c topology.Cluster, refused *render.RefusedError) (plan.Wanted, plan.Plan) {
 	return blocked(c, plan.Gate{
 		Reason: plan.UpdateAllowed, Want: "a TidbCluster that this cluster can become", Observed: refused.Error(),
