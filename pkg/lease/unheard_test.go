@@ -162,3 +162,31 @@ func TestHear(t *testing.T) {
 		}
 	}
 }
+
+// TestOurRecord: a record is what we wrote only if it names us, and both of its times are ours.
+// Another process of the same name, or an earlier term of ours, is not.
+func TestOurRecord(t *testing.T) {
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	lease := func(who string, since, renewed time.Time) *coordinationv1.Lease {
+		l := record(who, renewed)
+		l.Spec.AcquireTime = &metav1.MicroTime{Time: since}
+		return l
+	}
+	wrote := lease("me", noon, noon.Add(time.Second))
+	for name, c := range map[string]struct {
+		asked, live *coordinationv1.Lease
+		want        bool
+	}{
+		"what we wrote":           {wrote, lease("me", noon, noon.Add(time.Second)), true},
+		"we have not written":     {nil, wrote, false},
+		"somebody else":           {wrote, lease("you", noon, noon.Add(time.Second)), false},
+		"another term":            {wrote, lease("me", noon.Add(-time.Hour), noon.Add(time.Second)), false},
+		"renewed at another time": {wrote, lease("me", noon, noon), false},
+		"all but the name":        {wrote, lease("you", noon, noon), false},
+	} {
+		cl := claim{asked: c.asked}
+		if got := cl.unheard(c.live); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
