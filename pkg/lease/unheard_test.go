@@ -190,3 +190,17 @@ func TestOurRecord(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingToWithdraw: who has not written anything asks for nothing, and a record that
+// never arrived need not be given back.
+func TestNothingToWithdraw(t *testing.T) {
+	client := api()
+	bid := NewBid(client, cluster, someone("alice"))
+	if err := bid.Withdraw(t.Context()); err != nil || len(client.Actions()) > 0 {
+		t.Errorf("%v, asked for %v", err, client.Actions())
+	}
+	bid.claim.asked = record(someone("alice").String(), time.Now())
+	if err := bid.Withdraw(t.Context()); err != nil || bid.claim.asked != nil {
+		t.Errorf("the record never arrived: %v", err)
+	}
+}
