@@ -298,6 +298,10 @@ func TestTiKVRemove(t *testing.T) {
 			c.Want(tikv).Replicas = 2
 			c.Member("t-tikv-2").Pod.Terminating = true
 		})},
+		{Name: "PD has yet to notice that the process of another one that leaves has ended", Cluster: in(tikv, func(c *plantest.Cluster) {
+			c.Want(tikv).Replicas = 2
+			c.Member("t-tikv-2").Pod.Ready, c.Member("t-tikv-2").Pod.Started = false, time.Time{}
+		})},
 		{Name: "down, too few others", Cluster: in(tikv, be(state.StoreDown), func(c *plantest.Cluster) { c.Seen.PD.UpStores = 2 })},
 		{Name: "up, too few others", Cluster: in(tikv, func(c *plantest.Cluster) { c.Seen.PD.MaxReplicas = 5 })},
 		{Name: "offline", Cluster: in(tikv, offline)},

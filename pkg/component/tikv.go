@@ -133,8 +133,9 @@ var othersRun = plan.Hook{
 	},
 }
 
+// runs reports whether a process runs by what Kubernetes says of it, whatever PD remembers.
 func runs(m state.Member) bool {
-	return !plan.Stopped(m) && !m.Pod.Terminating
+	return m.Pod != nil && !m.Pod.Started.IsZero() && !m.Pod.Terminating
 }
 
 // silent reports whether a store surely does not serve. To a new leader of PD stores are

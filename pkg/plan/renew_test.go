@@ -45,7 +45,7 @@ func TestRenew(t *testing.T) {
 		}
 	}
 	marked := func(m *state.Member) { m.Claims[0].Marked = true }
-	serves := func(m *state.Member) { m.Pod.Ready, m.Database.Healthy = true, true }
+	serves := func(m *state.Member) { m.Pod.Ready, m.Pod.Started, m.Database.Healthy = true, m.Pod.Since, true }
 	up := func(m *state.Member) { serves(m); m.Database.State = state.StoreUp }
 	leaves := func(m *state.Member) { m.Database.State = state.StoreOffline }
 	three := func(c *plantest.Cluster) { *c = *plantest.New(3, 3, 1) }

@@ -238,3 +238,18 @@ func TestMoreStoresForOneWhoseClaimGoes(t *testing.T) {
 		tellsInOrder(t, w, "scale TiKV from 3 to 4", "take store 3 of basic-tikv-2 offline")
 	}
 }
+
+// Two stores are to leave, and the process of the lower one ends. PD calls it Up for 20 s
+// more, and it may have one of three copies. (seed 1795357764682)
+func TestStoreLeavesWhileAnotherOneHasJustEnded(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+	w.Scale(topology.TiKV, 3)
+	w.OnStep("evict region leaders from basic-tikv-3", func() {
+		w.Scale(topology.TiKV, 2)
+		w.halt(w.pods[tikv][2], 30)
+	})
+	_, _ = w.Drive(time.Minute)
+	w.Scale(topology.TiKV, 3)
+	fine(t, w)
+	tellsInOrder(t, w, "needs 3 other stores that run, has 2", "offline")
+}
