@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
 // waitFor decides once a minute on the same cluster, and says after how many minutes the
@@ -175,10 +176,14 @@ func TestStandDown(t *testing.T) {
 	needed.Want(tikv).Replicas, needed.Seen.PD.MaxReplicas = 3, 4
 	leaving := removing().Evicting("t-tikv-3", time.Minute, 0).Down(time.Hour, "t-pd-0")
 	leaving.Seen.PD.UpStores = 2
+	replaced := next().Down(time.Hour, "t-pd-0")
+	lost(replaced, time.Hour, "t-tikv-0")
+	replaced.Wanted.Policy.Failover = plan.Failing{Members: true, Only: []topology.Kind{tikv}}
 	for name, c := range map[string]struct {
 		cluster *plantest.Cluster
 		want    bool
 	}{
+		"a peer is given up just now":       {replaced, false},
 		"a peer may still come":             {next().Down(time.Minute, "t-tikv-0"), false},
 		"a peer does not come":              {next().Down(time.Hour, "t-tikv-0"), true},
 		"PD comes first, and does not come": {pdDown, true},
