@@ -1,15 +1,14 @@
 // Package act takes steps: one switch over plan.Step, and one method for each
 // that makes API calls and decides nothing.
 //
-// Every step first makes sure that the world is still the one it was decided
-// for, on live reads, by UID, id, replicas or partition. If not, it changes
-// nothing and fails with a *Stale, and the loop looks again. A step whose goal
-// holds already is done, so that a step can be repeated when only the answer to
-// it got lost.
+// Every step first checks with live reads that what it was decided for is still so:
+// by UID, id, replicas or partition. If not, it changes nothing and fails with a
+// *Stale, and the loop observes again. A step whose goal is reached already
+// succeeds, so that a step can be repeated when only its answer was lost.
 //
-// Writes to Kubernetes are conditional on what was read. On a conflict the
-// object is read again and the whole step reconsidered: writing the old decision
-// onto the new object would undo what somebody else has just done.
+// Writes to Kubernetes are conditional on what was read. On a conflict the object
+// is read and checked again: to write the old decision onto the new object would
+// undo what somebody else has just done.
 package act
 
 import (
@@ -30,20 +29,20 @@ import (
 // fieldManager is the name under which the API server records what we wrote.
 const fieldManager = "kubectl-tidb"
 
-// Actor takes the steps of one cluster. It implements reconcile.Actor. It is
-// made for one TidbCluster, not for its name: what it creates belongs to the UID
-// in topology.Cluster and goes with it.
+// Actor takes the steps of one cluster. It implements reconcile.Actor. It is for
+// one TidbCluster and not for its name: what it creates belongs to the UID in
+// topology.Cluster, and is deleted with it.
 type Actor struct {
 	kube    kubernetes.Interface
 	intent  Intent
 	pd      func() pd.Client
 	cluster topology.Cluster
-	owner   string // this driver, for the ledger
+	owner   string // names this driver in the ledger
 	now     func() time.Time
 }
 
-// New makes an Actor. The pd function gives a client of the cluster's PD, nil as
-// long as none is known: before PD runs there is no address to make one for.
+// New returns an Actor. The pd function returns a client of the cluster's PD, nil
+// before PD runs, when there is no address for one.
 func New(kube kubernetes.Interface, intent Intent, pd func() pd.Client, c topology.Cluster, now func() time.Time) *Actor {
 	return &Actor{kube: kube, intent: intent, pd: pd, cluster: c, owner: lease.Self().String(), now: now}
 }
@@ -114,11 +113,11 @@ func (a *Actor) database() (pd.Client, error) {
 	return nil, errors.New("ask PD: no member of it is known yet")
 }
 
-// hosts reports whether an address that PD has is the one of a member's pod. The
-// cluster domain does not count, since PD keeps the address that a store was
-// started with when the domain is added to the spec later; but where the cluster
-// spans several Kubernetes clusters, the domain is all that tells namesakes
-// apart.
+// hosts reports whether an address in PD is that of a member's pod. The cluster
+// domain is not compared, since PD keeps the address that a store was started with
+// when the domain is added to the spec later. Where the TiDB cluster spans several
+// Kubernetes clusters it is compared: only the domain distinguishes pods of the
+// same name.
 func (a *Actor) hosts(member, host string) bool {
 	k, n, ok := a.cluster.Member(member)
 	if !ok {

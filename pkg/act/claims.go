@@ -25,7 +25,7 @@ func (a *Actor) markClaims(ctx context.Context, s plan.MarkClaims) error {
 			return err
 		}
 		if claim == nil || marked(claim) {
-			continue // what is gone needs no mark, and the first one tells when
+			continue // a deleted claim needs no mark, and the first mark says since when
 		}
 		if err := a.annotate(ctx, claim, a.now().UTC().Format(time.RFC3339)); err != nil {
 			return err
@@ -50,9 +50,9 @@ func (a *Actor) unmarkClaims(ctx context.Context, s plan.UnmarkClaims) error {
 	return nil
 }
 
-// deleteClaim deletes data for good, so it asks everybody once more: the claim
-// is the one meant and still marked, nobody uses it or is about to, and the
-// database knows no member that it could belong to.
+// deleteClaim deletes data, which cannot be taken back. So it checks everything
+// once more: it is the same claim and still marked, no pod uses it or will use it
+// soon, and the database knows no member that it could belong to.
 func (a *Actor) deleteClaim(ctx context.Context, s plan.DeleteClaim) error {
 	object := "persistentvolumeclaim " + s.Name
 	claim, err := a.same(ctx, plan.Claim{Name: s.Name, UID: s.UID})
@@ -64,29 +64,28 @@ func (a *Actor) deleteClaim(ctx context.Context, s plan.DeleteClaim) error {
 	case !marked(claim):
 		return stale(object, "is not marked as left over any more")
 	}
-	if err := a.unused(ctx, object, s); err != nil {
+	if err := a.notInUse(ctx, object, s); err != nil {
 		return err
 	}
-	if err := a.forgotten(ctx, object, s.Component, s.Member, !s.Reclaim && s.PodUID == ""); err != nil {
+	if err := a.notInPD(ctx, object, s.Component, s.Member, !s.Reclaim && s.PodUID == ""); err != nil {
 		return err
 	}
 	if s.Reclaim {
-		// Before the claim: a volume that is kept afterwards belongs to nobody
-		// who would ever delete it. Should we be killed here, the mark stays and
-		// the next run goes on.
-		if err := a.surrender(ctx, claim); err != nil {
+		// Before the claim: nobody would ever delete a volume that stays after its
+		// claim. If this process is killed here, the mark stays and the next run
+		// continues.
+		if err := a.deleteVolumeWithClaim(ctx, claim); err != nil {
 			return err
 		}
 	}
-	// Unchanged: the mark may be taken off at this moment.
+	// Only if it is unchanged: a user may remove the mark at this moment.
 	_, err = deleteObject(ctx, a.kube.CoreV1().PersistentVolumeClaims(a.cluster.Namespace), toDelete{object: object, live: claim, unchanged: true})
 	return err
 }
 
-// unused makes sure that no pod has the claim mounted, the member's or any
-// other, and that the StatefulSet is not about to make one. It does not make one
-// while there is the pod that the step allows.
-func (a *Actor) unused(ctx context.Context, object string, s plan.DeleteClaim) error {
+// notInUse fails if a pod mounts the claim, or if the StatefulSet is about to
+// create such a pod. It creates none while the pod exists that the step allows.
+func (a *Actor) notInUse(ctx context.Context, object string, s plan.DeleteClaim) error {
 	ordinal, ok := a.cluster.Ordinal(s.Component, s.Member)
 	if !ok {
 		return fmt.Errorf("delete %s: %q is no member of %s", object, s.Member, s.Component.Title())
@@ -128,9 +127,9 @@ func mounts(pod *corev1.Pod, claim string) bool {
 	return false
 }
 
-// forgotten makes sure that PD knows nobody that the object could belong to. None
-// is whether it may say that there are no stores at all.
-func (a *Actor) forgotten(ctx context.Context, object string, k topology.Kind, member string, none bool) error {
+// notInPD fails if PD knows a member that the object could belong to. none says
+// whether an answer of PD without any stores is accepted.
+func (a *Actor) notInPD(ctx context.Context, object string, k topology.Kind, member string, none bool) error {
 	switch k.Data() {
 	case topology.Raft:
 		return a.noMember(ctx, object, member)
@@ -140,7 +139,7 @@ func (a *Actor) forgotten(ctx context.Context, object string, k topology.Kind, m
 	return nil
 }
 
-// noMember makes sure that PD has no member in the pod.
+// noMember fails if PD has a member in the pod.
 func (a *Actor) noMember(ctx context.Context, object, pod string) error {
 	client, err := a.database()
 	if err != nil {
@@ -158,7 +157,7 @@ func (a *Actor) noMember(ctx context.Context, object, pod string) error {
 	return nil
 }
 
-// noStore makes sure that PD has no store in the pod but tombstones.
+// noStore fails if PD has a store in the pod that is not a tombstone.
 func (a *Actor) noStore(ctx context.Context, object, pod string, none bool) error {
 	client, err := a.database()
 	if err != nil {
@@ -166,9 +165,8 @@ func (a *Actor) noStore(ctx context.Context, object, pod string, none bool) erro
 	}
 	stores, err := client.Stores(ctx)
 	if err != nil && (!none || !errors.Is(err, pd.ErrNotBootstrapped)) {
-		// PD says so for a moment after its leader has changed, too. Who makes
-		// room for a member can wait no longer; who tidies up can, and who would
-		// take something away.
+		// PD also lists no stores for a moment after its leader has changed. Only a
+		// step that has to make room for a member must not wait for that to pass.
 		return fmt.Errorf("read stores: %w", err)
 	}
 	for _, store := range stores {
@@ -188,7 +186,7 @@ func (a *Actor) isMember(pod string, m pd.Member) bool {
 	return m.Name == pod
 }
 
-// claim reads a claim, nil when there is none.
+// claim returns a claim, nil when there is none.
 func (a *Actor) claim(ctx context.Context, name string) (*corev1.PersistentVolumeClaim, error) {
 	claim, err := a.kube.CoreV1().PersistentVolumeClaims(a.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -200,7 +198,7 @@ func (a *Actor) claim(ctx context.Context, name string) (*corev1.PersistentVolum
 	return claim, nil
 }
 
-// same reads the claim that is meant, nil when there is none of its name.
+// same returns the claim with the same UID, nil when there is none of its name.
 func (a *Actor) same(ctx context.Context, c plan.Claim) (*corev1.PersistentVolumeClaim, error) {
 	claim, err := a.claim(ctx, c.Name)
 	if err == nil && claim != nil && string(claim.UID) != c.UID {
@@ -214,8 +212,8 @@ func marked(claim *corev1.PersistentVolumeClaim) bool {
 	return ok
 }
 
-// annotate writes the one annotation of a claim that was read, nil to remove it.
-// The version keeps it from marking a claim that has taken the name since.
+// annotate writes the mark of a claim that was read, nil to remove it. The version
+// in the patch prevents that a new claim of the same name gets the mark.
 func (a *Actor) annotate(ctx context.Context, claim *corev1.PersistentVolumeClaim, value any) error {
 	object := "persistentvolumeclaim " + claim.Name
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{

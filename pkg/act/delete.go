@@ -9,26 +9,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// deleter is the client for a kind of objects, as far as it deletes them.
+// deleter is the part of a client that deletes objects of one kind.
 type deleter interface {
 	Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
 }
 
-// toDelete is an object that is to be deleted, as it was read.
+// toDelete is an object to delete, as it was read.
 type toDelete struct {
 	object string // for errors, e.g. "pod basic-pd-0"
 	live   metav1.Object
-	// unchanged: only if nobody has written the object since it was read. Without
-	// it only the UID has to be the same.
+	// unchanged deletes the object only if nobody has written it since it was read. Otherwise only
+	// the UID has to be the same.
 	unchanged bool
-	// propagation is what becomes of what the object owns; "" leaves that to
-	// Kubernetes.
+	// propagation says what happens to the objects that it owns; "" is the default of Kubernetes.
 	propagation metav1.DeletionPropagation
 }
 
-// deleteObject deletes an object, and never another one that has got its name since: all
-// deletions of this package are made here. It fails with a *Stale where the object is
-// another one or has changed. found is false where there is none any more.
+// deleteObject deletes an object, and never another one that has got its name since. All deletions
+// of this package are made here. It fails with a *Stale where the object is another one or has
+// changed. found is false where there is none any more.
 func deleteObject(ctx context.Context, client deleter, d toDelete) (found bool, err error) {
 	uid, version := d.live.GetUID(), d.live.GetResourceVersion()
 	opts := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
@@ -50,8 +49,8 @@ func deleteObject(ctx context.Context, client deleter, d toDelete) (found bool, 
 	return true, nil
 }
 
-// replacePod deletes a pod for its StatefulSet to make it anew. Where there is
-// another one already, that has been done.
+// replacePod deletes a pod, so that its StatefulSet recreates it. Where the pod has another UID
+// already, that has been done.
 func (a *Actor) replacePod(ctx context.Context, pod *corev1.Pod) error {
 	_, err := deleteObject(ctx, a.kube.CoreV1().Pods(a.cluster.Namespace), toDelete{object: "pod " + pod.Name, live: pod})
 	if _, replaced := errors.AsType[*Stale](err); replaced {

@@ -6,24 +6,24 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Stale says that the world has changed since a step was decided. Nothing was
-// done; looking again leads to a new decision.
+// Stale reports that the cluster has changed since a step was decided. Nothing was
+// done; the next observation leads to a new decision.
 type Stale struct {
 	Object string // e.g. "statefulset basic-tikv"
-	Now    string // what is so now, e.g. "has 4 replicas, had 3 when this was decided"
+	Now    string // what was found, e.g. "has 4 replicas, had 3 when this was decided"
 }
 
 func (e *Stale) Error() string { return e.Object + " " + e.Now }
 
-// Stale tells the loop that the failure says nothing of the next attempt.
+// Stale implements reconcile.Outdated: the next attempt may succeed.
 func (e *Stale) Stale() bool { return true }
 
 func stale(object, now string, args ...any) error {
 	return &Stale{Object: object, Now: fmt.Sprintf(now, args...)}
 }
 
-// Foreign says that an object with the name of one of ours belongs to somebody
-// else. It was not touched.
+// Foreign reports that an object with the name of one of ours belongs to somebody
+// else. It was not changed.
 type Foreign struct {
 	Object string
 	Owner  string // e.g. "Deployment web"; "" when it has no owner
@@ -36,14 +36,14 @@ func (e *Foreign) Error() string {
 	return fmt.Sprintf("%s belongs to %s, so it was left alone", e.Object, e.Owner)
 }
 
-// Final implements reconcile.Final: only a person can remove or rename it.
+// Final implements reconcile.Final: only a person can remove or rename the object.
 func (e *Foreign) Final() bool { return true }
 
 // callError is a call to Kubernetes that failed.
 type callError struct {
 	call string // e.g. "update statefulset basic-tikv"
 	err  error
-	// final: the answer will be the same next time.
+	// final is true if another attempt would fail in the same way.
 	final bool
 }
 
@@ -53,17 +53,17 @@ func (e *callError) Unwrap() error { return e.err }
 // Final implements reconcile.Final.
 func (e *callError) Final() bool { return e.final }
 
-// failed makes an error of a call. Forbidden covers missing permissions, an
-// exceeded quota, a namespace that is terminating and an admission policy's no:
-// all of them need a person. A credential that has expired does not, as it is
-// renewed by the next call; nor does an admission webhook that is down, which is
-// an internal error of the API server.
+// failed returns the error of a call that failed. Forbidden is final: it covers
+// missing permissions, an exceeded quota, a namespace that is terminating and a
+// refusal by an admission policy, which all need a person. An expired credential is
+// not final, as the next call renews it; nor is an admission webhook that is down,
+// which is an internal error of the API server.
 func failed(verb, object string, err error) error {
 	return &callError{
 		call: verb + " " + object, err: err,
 		final: apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) ||
 			apierrors.IsMethodNotSupported(err) || apierrors.IsRequestEntityTooLargeError(err) ||
-			// What can be missing for a create is the namespace.
+			// For a create this means that the namespace does not exist.
 			verb == "create" && apierrors.IsNotFound(err),
 	}
 }

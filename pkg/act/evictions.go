@@ -16,8 +16,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// evictLeaders writes the record before PD is asked, so that whatever happens in
-// between, no scheduler of ours is without one.
+// evictLeaders writes the record before it asks PD, so that no scheduler of ours is
+// ever without a record, even if this process is killed in between.
 func (a *Actor) evictLeaders(ctx context.Context, s plan.EvictLeaders) error {
 	client, store, err := a.store(ctx, s.Member, s.StoreID)
 	if err != nil {
@@ -26,8 +26,8 @@ func (a *Actor) evictLeaders(ctx context.Context, s plan.EvictLeaders) error {
 	if store.State != pd.StoreUp {
 		return stale(storeName(s.StoreID), "is %s by now", store.State)
 	}
-	// Asked before anything is written: as long as PD does not know its own
-	// schedulers there is nothing to be done, and no time to be counted.
+	// Before anything is written: as long as PD has not loaded its schedulers
+	// nothing can be done, and the time of the eviction must not start.
 	evicting, err := isEvicting(ctx, client, s.StoreID)
 	if err != nil {
 		return err
@@ -57,12 +57,12 @@ func (a *Actor) evictLeaders(ctx context.Context, s plan.EvictLeaders) error {
 	return nil
 }
 
-// record is what to write down, given what there is. When an eviction began is
-// kept as long as it is the same one: PD may lose the scheduler, more than once,
-// and were the clock started again each time, it would never run out. But a
-// record that another run left behind, of an eviction that did not go on since,
-// must not let the time run out before this one has begun. Nor is the number of
-// leaders before it replaced by what an interrupted one has left of them.
+// record returns the record to write, given the old one. The begin of the same
+// eviction is kept: PD may lose the scheduler, more than once, and with a new begin
+// each time the timeout would never pass. But the begin of an eviction that another
+// run left behind, and that has ended since, is not kept: its timeout would pass
+// before this eviction begins. The number of leaders before the eviction is kept
+// too: an interrupted eviction has already reduced it.
 func (a *Actor) record(s plan.EvictLeaders, old ledger.Record, known, evicting bool) ledger.Record {
 	r := ledger.Record{Member: s.Member, Since: a.now(), Owner: a.owner, Leaders: max(s.Leaders, 0)}
 	same := known && old.Member == s.Member && old.Ended.IsZero()
@@ -78,9 +78,10 @@ func (a *Actor) record(s plan.EvictLeaders, old ledger.Record, known, evicting b
 	return r
 }
 
-// adoptEviction writes the record of an eviction that tidb-operator began before it
-// takes its mark off the pod, so that one of them is there at any moment. A record
-// that cannot be read stays: whose the scheduler is, is not known.
+// adoptEviction writes the record of an eviction that tidb-operator began, and then
+// removes tidb-operator's mark from the pod, so that one of them exists at any
+// moment. A record that cannot be read is not replaced: it is unknown who made the
+// scheduler.
 func (a *Actor) adoptEviction(ctx context.Context, s plan.AdoptEviction) error {
 	pods := a.kube.CoreV1().Pods(a.cluster.Namespace)
 	pod, err := pods.Get(ctx, s.Member, metav1.GetOptions{})
@@ -120,8 +121,8 @@ func (a *Actor) adoptEviction(ctx context.Context, s plan.AdoptEviction) error {
 }
 
 // allowLeaders removes a scheduler only if the ledger says that it is ours. The
-// record goes last: were it the other way round, a crash in between would leave
-// a store that never gets a leader again.
+// record is deleted last: in the other order, a crash in between would leave a
+// store that never gets a leader again.
 func (a *Actor) allowLeaders(ctx context.Context, s plan.AllowLeaders) error {
 	book, err := a.ledger(ctx)
 	if err != nil {

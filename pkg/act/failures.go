@@ -13,15 +13,15 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// Intent is the TidbCluster, whose status keeps the records of failovers;
-// *intent.Client is one.
+// Intent reads the TidbCluster and writes its status, which keeps the records of
+// failovers; *intent.Client implements it.
 type Intent interface {
 	StatusWriter
 	Load(ctx context.Context, namespace, name string) (*v1alpha1.TidbCluster, error)
 }
 
-// recordFailure gives a member up. It asks once more whether the member is lost:
-// from here on its data may go.
+// recordFailure records a member as given up. It checks once more that the member
+// is lost: from now on its data may be deleted.
 func (a *Actor) recordFailure(ctx context.Context, s plan.RecordFailure) error {
 	tc, group, err := a.current(ctx, s.Component)
 	if err != nil {
@@ -46,8 +46,8 @@ func (a *Actor) recordFailure(ctx context.Context, s plan.RecordFailure) error {
 	}, uuid.NewUUID()))
 }
 
-// lost makes sure that PD still thinks so. A member that PD does not list holds
-// nothing that could be lost with it.
+// lost fails if PD says that the member is healthy again. A member that PD does not
+// list has no data that could be lost.
 func (a *Actor) lost(ctx context.Context, s plan.RecordFailure) error {
 	switch s.Component.Data() {
 	case topology.Raft:
@@ -98,7 +98,8 @@ func (a *Actor) forgetFailure(ctx context.Context, s plan.ForgetFailure) error {
 	return a.patchStatus(ctx, tc, change)
 }
 
-// current is the TidbCluster as it is now, and what it wants of a component.
+// current returns the TidbCluster as it is now, and what its spec asks for of a
+// component.
 func (a *Actor) current(ctx context.Context, k topology.Kind) (*v1alpha1.TidbCluster, topology.Group, error) {
 	tc, err := a.intent.Load(ctx, a.cluster.Namespace, a.cluster.Name)
 	if err != nil {
@@ -117,7 +118,7 @@ func (a *Actor) current(ctx context.Context, k topology.Kind) (*v1alpha1.TidbClu
 	return tc, group, nil
 }
 
-// patchStatus changes fields of the status, of that TidbCluster and not of one that
+// patchStatus changes fields of the status of this TidbCluster, and not of one that
 // has got its name since.
 func (a *Actor) patchStatus(ctx context.Context, tc *v1alpha1.TidbCluster, change topology.Fields) error {
 	patch, err := json.Marshal(topology.Fields{

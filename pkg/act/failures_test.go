@@ -121,7 +121,7 @@ func TestFailures(t *testing.T) {
 			}
 		}
 		if got := w.failures(t, k); len(got) > 0 {
-			t.Errorf("not forgotten: %+v", got)
+			t.Errorf("not notInPD: %+v", got)
 		}
 	}
 	if w.intent.tc.Status.TiKV.FailoverUID != "" {

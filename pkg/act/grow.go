@@ -19,8 +19,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// resizeClaim asks for a larger volume. Whether the storage can do it, is for
-// Kubernetes to say.
+// resizeClaim asks for a larger volume. Kubernetes reports whether the storage can do it.
 func (a *Actor) resizeClaim(ctx context.Context, s plan.ResizeClaim) error {
 	object := "persistentvolumeclaim " + s.Name
 	claim, err := a.claim(ctx, s.Name)
@@ -62,10 +61,9 @@ func requested(claim *corev1.PersistentVolumeClaim) topology.Size {
 	return topology.SizeOf(*claim.Spec.Resources.Requests.Storage())
 }
 
-// recreateSet deletes a StatefulSet without its pods and makes it again in one
-// go, so that the pods are without a controller for as short as can be and all
-// that others have added to it is kept. A run that is killed in between leaves
-// it to the next one, which creates a StatefulSet around pods.
+// recreateSet deletes a StatefulSet without its pods and recreates it in the same step, so that the
+// pods have no controller only for a moment, and what others have added to the StatefulSet is kept.
+// If the run is killed in between, the next one creates a StatefulSet that adopts the pods.
 func (a *Actor) recreateSet(ctx context.Context, s plan.RecreateSet) error {
 	wanted, ok := s.Object.Manifest.(*appsv1.StatefulSet)
 	if !ok {
@@ -75,7 +73,7 @@ func (a *Actor) recreateSet(ctx context.Context, s plan.RecreateSet) error {
 	if live == nil || err != nil {
 		return err
 	}
-	if err := a.vanished(ctx, s); err != nil {
+	if err := a.waitUntilGone(ctx, s); err != nil {
 		return err
 	}
 	object := "statefulset " + s.Name
@@ -90,11 +88,10 @@ func (a *Actor) recreateSet(ctx context.Context, s plan.RecreateSet) error {
 	return nil
 }
 
-// orphan deletes the StatefulSet without its pods and returns it as it was, nil
-// if there is nothing to be done any more. Claims stay, also where its
-// persistentVolumeClaimRetentionPolicy has whenDeleted: Delete and it owns them:
-// Kubernetes takes its name off all that it owns before it goes. Its controller writes its status all
-// the time; after a conflict everything is asked anew.
+// orphan deletes the StatefulSet without its pods and returns it as it was, nil if nothing is left
+// to do. Claims stay, also where its persistentVolumeClaimRetentionPolicy has whenDeleted: Delete
+// and it owns them: Kubernetes removes the owner references to it before it is deleted. Its
+// controller writes its status often; after a conflict everything is checked again.
 func (a *Actor) orphan(ctx context.Context, s plan.RecreateSet, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 	object := "statefulset " + s.Name
 	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)
@@ -127,15 +124,15 @@ func (a *Actor) orphan(ctx context.Context, s plan.RecreateSet, wanted *appsv1.S
 		case !changed:
 			return nil, err
 		}
-		if err := rest(ctx); err != nil {
+		if err := pauseShortly(ctx); err != nil {
 			return nil, failed("delete", object, err)
 		}
 	}
 	return nil, stale(object, "changes all the time")
 }
 
-// replaceable makes sure that the StatefulSet has nothing to do at the moment,
-// and that all claims have been asked to be as large as the new one will say.
+// replaceable fails if the StatefulSet has unfinished work, or if a claim has not been asked to
+// grow to the size in the new StatefulSet.
 func (a *Actor) replaceable(ctx context.Context, s plan.RecreateSet, live, wanted *appsv1.StatefulSet) error {
 	object := "statefulset " + s.Name
 	rolls := live.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType
@@ -154,7 +151,7 @@ func (a *Actor) replaceable(ctx context.Context, s plan.RecreateSet, live, wante
 				return err
 			}
 			if claim == nil || claim.DeletionTimestamp != nil {
-				continue // it will be made as large as wanted
+				continue // it does not exist, and will be created with the new size
 			}
 			size := topology.SizeOf(*template.Spec.Resources.Requests.Storage())
 			if there := topology.SizeOf(*claim.Status.Capacity.Storage()); max(requested(claim), there) < size {
@@ -165,9 +162,9 @@ func (a *Actor) replaceable(ctx context.Context, s plan.RecreateSet, live, wante
 	return nil
 }
 
-// vanished waits for the StatefulSet to be gone, that is, for its pods to have
-// been let go of. That takes a moment.
-func (a *Actor) vanished(ctx context.Context, s plan.RecreateSet) error {
+// waitUntilGone waits until the StatefulSet does not exist any more: Kubernetes first removes the
+// owner references of its pods.
+func (a *Actor) waitUntilGone(ctx context.Context, s plan.RecreateSet) error {
 	object := "statefulset " + s.Name
 	for {
 		live, err := a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Get(ctx, s.Name, metav1.GetOptions{})
@@ -179,14 +176,14 @@ func (a *Actor) vanished(ctx context.Context, s plan.RecreateSet) error {
 		case string(live.UID) != s.UID:
 			return stale(object, "exists by now")
 		}
-		if err := rest(ctx); err != nil {
+		if err := pauseShortly(ctx); err != nil {
 			return failed("delete", object, err)
 		}
 	}
 }
 
-// takesAll makes sure that a StatefulSet which is created has room for all pods
-// that it will find: those beyond its replicas would be deleted.
+// takesAll fails if a StatefulSet to create has fewer replicas than there are pods: Kubernetes
+// would delete the pods above its replicas.
 func (a *Actor) takesAll(ctx context.Context, k topology.Kind, set *appsv1.StatefulSet) error {
 	pods, err := a.kube.CoreV1().Pods(a.cluster.Namespace).List(ctx, metav1.ListOptions{
 		LabelSelector: labels.SelectorFromSet(a.cluster.Labels(k)).String(), // which is the set's selector
@@ -204,8 +201,8 @@ func (a *Actor) takesAll(ctx context.Context, k topology.Kind, set *appsv1.State
 	return nil
 }
 
-// rest is a moment's pause between two attempts.
-func rest(ctx context.Context) error {
+// pauseShortly is the pause between two attempts.
+func pauseShortly(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)

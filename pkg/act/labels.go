@@ -14,8 +14,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
-// label writes single keys, in one request: there may be one for each pod and
-// claim of a big cluster. What others write at the same moment stays.
+// label writes single keys, in one request, since a big cluster has many pods and
+// claims to label. What others write at the same time is kept.
 func (a *Actor) label(ctx context.Context, s plan.Label) error {
 	patch := func(body []byte) (err error) {
 		opts := metav1.PatchOptions{FieldManager: fieldManager}
@@ -29,13 +29,14 @@ func (a *Actor) label(ctx context.Context, s plan.Label) error {
 		}
 		return err
 	}
-	// A uid cannot be changed, so the API server refuses the patch of a
-	// namesake. There is no version to be conditional on: those of pods and
-	// claims change all the time.
+	// A UID cannot be changed, so the API server refuses the patch of another
+	// object of the same name. The patch does not depend on the resourceVersion,
+	// since that of pods and claims changes often.
 	return patched(s.Object+" "+s.Name, patch, merge(s.UID, "", s.Set), nil)
 }
 
-// tendVolume sets the policy, if it is to change, and labels.
+// tendVolume sets the labels of a volume, and its reclaim policy if that is to
+// change.
 func (a *Actor) tendVolume(ctx context.Context, s plan.TendVolume) error {
 	var spec map[string]any
 	if s.Policy != "" {
@@ -48,7 +49,7 @@ func (a *Actor) tendVolume(ctx context.Context, s plan.TendVolume) error {
 	}, merge(s.UID, s.Version, s.Set), spec)
 }
 
-// merge is the metadata of a merge patch.
+// merge returns the metadata of a merge patch.
 func merge(uid, version string, set state.Identity) map[string]any {
 	meta := map[string]any{"uid": uid}
 	if version != "" {
@@ -63,8 +64,8 @@ func merge(uid, version string, set state.Identity) map[string]any {
 	return meta
 }
 
-// patched applies a merge patch of the given parts and tells what its failure
-// means.
+// patched applies a merge patch of the given parts, and returns a *Stale where the
+// object has changed or is another one.
 func patched(object string, apply func(body []byte) error, meta, spec map[string]any) error {
 	parts := map[string]any{"metadata": meta}
 	if spec != nil {
@@ -86,7 +87,8 @@ func patched(object string, apply func(body []byte) error, meta, spec map[string
 	return nil
 }
 
-// replaced: the only thing wrong with the patch is that it is for another uid.
+// replaced reports whether the patch was refused only because the object has
+// another UID now.
 func replaced(err error) bool {
 	var status *apierrors.StatusError
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.ErrStatus.Details == nil {

@@ -18,8 +18,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// forgetRecord drops a record of something that is over in PD. It asks PD once
-// more: without its record nobody would see a removal or a scheduler to its end.
+// forgetRecord deletes the record of a removal or a scheduler that has ended in PD.
+// It asks PD once more: without its record nobody would complete a removal or
+// remove a scheduler.
 func (a *Actor) forgetRecord(ctx context.Context, s plan.ForgetRecord) error {
 	book, err := a.ledger(ctx)
 	if err != nil {
@@ -57,7 +58,7 @@ func (a *Actor) removalOver(ctx context.Context, storeID uint64) error {
 	return nil
 }
 
-// ledger reads the ledger, nil when there is none yet.
+// ledger returns the ledger, nil when there is none yet.
 func (a *Actor) ledger(ctx context.Context) (*corev1.ConfigMap, error) {
 	book, err := a.kube.CoreV1().ConfigMaps(a.cluster.Namespace).Get(ctx, a.cluster.LedgerMap(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -79,10 +80,11 @@ func (a *Actor) remember(
 	return a.writeRecord(ctx, book, ledger.Key(of, storeID), value)
 }
 
-// recordTemplate records whose pod template a StatefulSet is about to get. It comes
-// first: were the run killed in between, the record would be of a template that no
-// StatefulSet has, and counts for nothing. The other way round, the template would be
-// there without a record, and an older version would roll it back.
+// recordTemplate records which version made the pod template that a StatefulSet is
+// about to get. It is written first: if the run is killed in between, no
+// StatefulSet has the recorded template, and the record has no effect. In the other
+// order the template would be in use without a record, and an older version would
+// roll it back.
 func (a *Actor) recordTemplate(ctx context.Context, k topology.Kind, t state.Template) error {
 	if t == (state.Template{}) {
 		return nil
@@ -127,7 +129,8 @@ func (a *Actor) forget(ctx context.Context, of state.Record, storeID uint64) err
 	return a.patchLedger(ctx, map[string]any{"data": map[string]any{ledger.Key(of, storeID): nil}})
 }
 
-// patchLedger touches single keys only: others may be a later version's.
+// patchLedger changes single keys only: a later version may have written the
+// others.
 func (a *Actor) patchLedger(ctx context.Context, patch map[string]any) error {
 	body, err := json.Marshal(patch)
 	if err != nil {

@@ -33,7 +33,8 @@ func (a *Actor) moveLeader(ctx context.Context, s plan.MoveLeader) error {
 		return fmt.Errorf("read health of PD members: %w", err)
 	}
 	if to := members.ByName(s.ToName); !healthy(health, to.ID) {
-		// Its leadership would end with the first ping it misses.
+		// It would soon lose the leadership, and PD would have no leader for a
+		// while.
 		return stale("PD member "+s.ToName, "is not healthy any more")
 	}
 	if err := client.TransferLeader(ctx, s.ToName); err != nil {
@@ -43,7 +44,7 @@ func (a *Actor) moveLeader(ctx context.Context, s plan.MoveLeader) error {
 }
 
 // removeMember removes a member by its id: its name can be that of a pod or of a
-// host, and an empty one while it has not started.
+// host, and is empty while it has not started.
 func (a *Actor) removeMember(ctx context.Context, s plan.RemoveMember) error {
 	client, err := a.database()
 	if err != nil {
@@ -63,7 +64,7 @@ func (a *Actor) removeMember(ctx context.Context, s plan.RemoveMember) error {
 	if err != nil {
 		return fmt.Errorf("read health of PD members: %w", err)
 	}
-	if err := a.dispensable(s, members, health); err != nil {
+	if err := a.quorumWithout(s, members, health); err != nil {
 		return err
 	}
 	switch err := client.DeleteMember(ctx, s.ID); {
@@ -81,8 +82,9 @@ func (a *Actor) removeMember(ctx context.Context, s plan.RemoveMember) error {
 	return nil
 }
 
-// dispensable: without the member PD has a quorum, and can be asked.
-func (a *Actor) dispensable(s plan.RemoveMember, members *pd.Members, health []pd.MemberHealth) error {
+// quorumWithout fails if PD would have no quorum, or could not be asked, without
+// the member.
+func (a *Actor) quorumWithout(s plan.RemoveMember, members *pd.Members, health []pd.MemberHealth) error {
 	others, up, own := len(members.Members)-1, 0, false
 	for _, m := range members.Members {
 		if m.ID != s.ID && healthy(health, m.ID) {

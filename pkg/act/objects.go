@@ -17,14 +17,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/render"
 )
 
-// A StatefulSet's status is written by its controller all the time, each time
-// with a new version, so conflicts are common and mean little.
+// The controller of a StatefulSet writes its status often, each time with a new
+// version, so conflicts are common and harmless.
 const (
 	attempts = 8
 	pause    = 25 * time.Millisecond
 )
 
-// object is a Kubernetes object, and objects the client for its kind.
+// object is a Kubernetes object, and objects is the client for its kind.
 type object interface {
 	metav1.Object
 	runtime.Object
@@ -57,8 +57,8 @@ func (a *Actor) apply(ctx context.Context, s plan.Apply) error {
 	return fmt.Errorf("apply %s %s: a %T cannot be applied", s.Object.Kind, s.Object.Name, s.Object.Manifest)
 }
 
-// put creates what is missing and changes what differs. An object that has
-// appeared or gone meanwhile was decided about on a wrong premise.
+// put creates a missing object and changes one that differs. It fails with a *Stale
+// where the object has been created or deleted since the step was decided.
 func put[T object](ctx context.Context, a *Actor, client objects[T], kind string, drift plan.Drift, wanted T) error {
 	if drift != plan.Missing {
 		return change(ctx, a, client, kind, wanted.GetName(), func(live T) (T, error) {
@@ -84,8 +84,8 @@ func put[T object](ctx context.Context, a *Actor, client objects[T], kind string
 	return nil
 }
 
-// change edits a live object. The edit is made again on what is there now, with
-// its own preconditions, whenever somebody else was faster.
+// change edits a live object. After a conflict the object is read again, and the
+// edit with its preconditions is repeated on it.
 func change[T object](ctx context.Context, a *Actor, client objects[T], kind, name string, edit func(live T) (T, error)) error {
 	object := kind + " " + name
 	var last error
@@ -115,16 +115,16 @@ func change[T object](ctx context.Context, a *Actor, client objects[T], kind, na
 		case !apierrors.IsConflict(last):
 			return failed("update", object, last)
 		}
-		if err := rest(ctx); err != nil {
+		if err := pauseShortly(ctx); err != nil {
 			return failed("update", object, err)
 		}
 	}
 	return failed("update", object, last)
 }
 
-// ours tells whether an object may be changed. One without a controller is
-// taken over if its labels say that it is of this cluster: it was orphaned when
-// its TidbCluster was deleted without its objects.
+// ours fails if an object may not be changed. An object without a controller is
+// taken over if it has the labels of this cluster: it was orphaned when its
+// TidbCluster was deleted without its objects.
 func (a *Actor) ours(object string, live metav1.Object) error {
 	if live.GetDeletionTimestamp() != nil {
 		return stale(object, "is being deleted")
@@ -141,7 +141,7 @@ func (a *Actor) ours(object string, live metav1.Object) error {
 	case c.UID == a.cluster.UID:
 		return nil
 	case c.Kind == "TidbCluster" && c.Name == a.cluster.Name:
-		return stale(object, "still belongs to a former TidbCluster %s and is about to go with it", c.Name)
+		return stale(object, "still belongs to a former TidbCluster %s and is about to be deleted with it", c.Name)
 	}
 	return &Foreign{Object: object, Owner: c.Kind + " " + c.Name}
 }

@@ -10,10 +10,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 )
 
-// deletePod deletes a pod that can serve no more with the data it has. It asks
-// once more whether nobody counts on the member, and whether its own data is
-// gone already: else the new pod would get the old data, and with it the old
-// trouble.
+// deletePod deletes a pod that cannot serve any more with its data. It checks once more that PD
+// does not count on the member, and that its claims are being deleted already: otherwise the new
+// pod would get the old data, and would fail in the same way.
 func (a *Actor) deletePod(ctx context.Context, s plan.DeletePod) error {
 	object := "pod " + s.Member
 	pod, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Get(ctx, s.Member, metav1.GetOptions{})
@@ -23,25 +22,25 @@ func (a *Actor) deletePod(ctx context.Context, s plan.DeletePod) error {
 	case err != nil:
 		return failed("get", object, err)
 	case string(pod.UID) != s.UID || pod.DeletionTimestamp != nil:
-		return nil // it has been replaced, or is about to be
+		return nil // it has been replaced, or is being deleted
 	}
-	if err := a.forgotten(ctx, object, s.Component, s.Member, false); err != nil {
+	if err := a.notInPD(ctx, object, s.Component, s.Member, false); err != nil {
 		return err
 	}
 	if s.Again && isReady(pod) {
 		return stale(object, "is Ready by now")
 	}
 	if !s.Again {
-		if err := a.going(ctx, pod); err != nil {
+		if err := a.claimsBeingDeleted(ctx, pod); err != nil {
 			return err
 		}
 	}
 	return a.replacePod(ctx, pod)
 }
 
-// going makes sure that the claims of a pod go with it: the next pod would get
-// the data in them.
-func (a *Actor) going(ctx context.Context, pod *corev1.Pod) error {
+// claimsBeingDeleted fails if a claim of the pod is not being deleted: the next pod would get its
+// data.
+func (a *Actor) claimsBeingDeleted(ctx context.Context, pod *corev1.Pod) error {
 	for _, v := range pod.Spec.Volumes {
 		if v.PersistentVolumeClaim == nil {
 			continue
@@ -51,7 +50,7 @@ func (a *Actor) going(ctx context.Context, pod *corev1.Pod) error {
 			return err
 		}
 		if claim != nil && claim.DeletionTimestamp == nil {
-			return stale("persistentvolumeclaim "+claim.Name, "is not about to go, so a new pod would get its data")
+			return stale("persistentvolumeclaim "+claim.Name, "is not being deleted, so a new pod would get its data")
 		}
 	}
 	return nil

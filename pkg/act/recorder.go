@@ -17,40 +17,41 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// StatusWriter merges a patch into a TidbCluster; *intent.Client is one.
+// StatusWriter merges a patch into a TidbCluster; *intent.Client implements it.
 type StatusWriter interface {
 	PatchStatus(ctx context.Context, namespace, name string, patch []byte) error
 }
 
-// Recorder writes what was seen into the status of the TidbCluster. It
+// Recorder writes what was observed into the status of the TidbCluster. It
 // implements reconcile.Recorder.
 //
-// TidbClusters have no status subresource, so a write of the status is one of
-// the whole object, gives it a new version and generation and wakes everybody
-// who watches it, ourselves included. Hence only differences are written.
+// TidbClusters have no status subresource: a write of the status writes the whole
+// object, gives it a new version and generation, and wakes all who watch it, this
+// process too. So only differences are written.
 //
-// With each write goes status.observedGeneration, the generation that this very
-// write makes. So whoever changes the spec afterwards makes the status one of an
-// earlier generation, and that is what "kubectl wait" and intent.Load go by: a
-// Ready from before a change is not believed. It takes the condition that the
-// TidbCluster is still the one that was looked at.
+// Each write contains status.observedGeneration, with the generation that this
+// write itself makes. After a later change of the spec the status is of an earlier
+// generation, and "kubectl wait" and intent.Load see that: they do not trust a
+// Ready from before the change. For this the write is conditional on the version of
+// the TidbCluster that was observed.
 type Recorder struct {
 	intent Intent
 
-	version string // of the TidbCluster for which
+	version string // the version of the TidbCluster for which
 	written []byte // this was written last
 }
 
-// NewRecorder makes a Recorder.
+// NewRecorder returns a Recorder.
 func NewRecorder(intent Intent) *Recorder { return &Recorder{intent: intent} }
 
-// recordings is how often a status is tried to be written when others write the
-// same TidbCluster.
+// recordings is how many attempts to write the status are made when others write
+// the same TidbCluster.
 const recordings = 3
 
-// Record implements reconcile.Recorder. When the spec has changed since it was
-// looked at, nothing is written and that is no error: what was found speaks of
-// another spec, and the status, whoever reads it, of an earlier generation.
+// Record implements reconcile.Recorder. When the spec has changed since the
+// observation, nothing is written and there is no error: what was observed is about
+// the former spec, and the status is of an earlier generation, which its readers
+// see.
 func (r *Recorder) Record(ctx context.Context, o state.Observation, w plan.Wanted, p plan.Plan) error {
 	tc := w.Cluster.Source
 	for attempt := 1; ; attempt++ {
@@ -58,7 +59,7 @@ func (r *Recorder) Record(ctx context.Context, o state.Observation, w plan.Wante
 		if err != nil || patch == nil {
 			return err
 		}
-		// A cache may answer with the version from before our own last write.
+		// A cache may still return the version from before our own last write.
 		if r.version == tc.ResourceVersion && bytes.Equal(r.written, patch) {
 			return nil
 		}
@@ -82,10 +83,10 @@ func (r *Recorder) Record(ctx context.Context, o state.Observation, w plan.Wante
 	}
 }
 
-// recordPatch is the merge patch that records a status in the TidbCluster that
-// was looked at and in no later one, nil when it is recorded already. That a
-// definition of TidbCluster without observedGeneration drops it is no difference,
-// and so no reason to write again.
+// recordPatch returns the merge patch that writes a status into the version of the
+// TidbCluster that was observed and into no later one, nil when nothing differs. A
+// CRD without observedGeneration drops that field; this is not a difference, and so
+// no reason to write again.
 func recordPatch(tc *v1alpha1.TidbCluster, status v1alpha1.TidbClusterStatus) ([]byte, error) {
 	difference, err := statusPatch(tc.Status, status)
 	if err != nil || difference == nil {
@@ -104,9 +105,9 @@ func recordPatch(tc *v1alpha1.TidbCluster, status v1alpha1.TidbClusterStatus) ([
 	return body, nil
 }
 
-// statusPatch is the merge patch from one status to another, nil when they are
-// equal. Fields that a newer operator has and our types do not are in neither,
-// and so stay as they are.
+// statusPatch returns the merge patch from one status to another, nil when they are
+// equal. Fields that only a newer operator knows are in neither of them, and so are
+// not changed.
 func statusPatch(from, to any) ([]byte, error) {
 	before, err := json.Marshal(map[string]any{"status": from})
 	if err != nil {

@@ -49,15 +49,15 @@ func (a *Actor) close(ctx context.Context, s plan.Close) error {
 	})
 }
 
-// restart opens the partition down to the member's ordinal, never up: those
-// above have been let go already. A pod that is stuck is deleted after that, so
-// that what replaces it is of the new revision.
+// restart lowers the partition to the member's ordinal, and never raises it: the
+// members above may be restarted already. A pod that is stuck is deleted after
+// that, so that the new pod has the new revision.
 func (a *Actor) restart(ctx context.Context, s plan.Restart) error {
 	pod, err := a.pod(ctx, s)
 	if err != nil {
 		return err
 	}
-	if err := a.lasting(ctx, s, pod); err != nil {
+	if err := a.keepsData(ctx, s, pod); err != nil {
 		return err
 	}
 	open := min(s.From, s.Ordinal)
@@ -84,7 +84,7 @@ func (a *Actor) restart(ctx context.Context, s plan.Restart) error {
 	return a.replacePod(ctx, pod)
 }
 
-// pod is the one that a restart was decided for.
+// pod returns the pod that a restart was decided for.
 func (a *Actor) pod(ctx context.Context, s plan.Restart) (*corev1.Pod, error) {
 	object := "pod " + s.Member
 	pod, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Get(ctx, s.Member, metav1.GetOptions{})
@@ -103,19 +103,19 @@ func (a *Actor) pod(ctx context.Context, s plan.Restart) (*corev1.Pod, error) {
 	return pod, nil
 }
 
-// lasting makes sure that a member does not lose its data with its pod while PD
-// counts on it: it would be missed for ever.
-func (a *Actor) lasting(ctx context.Context, s plan.Restart, pod *corev1.Pod) error {
+// keepsData fails if a member would lose its data with its pod while PD counts on
+// it: PD would wait for that member for ever.
+func (a *Actor) keepsData(ctx context.Context, s plan.Restart, pod *corev1.Pod) error {
 	for _, v := range pod.Spec.Volumes {
 		if v.PersistentVolumeClaim == nil || !strings.HasSuffix(v.PersistentVolumeClaim.ClaimName, "-"+pod.Name) {
-			continue // the user's own are not known to who decides
+			continue // the decision does not know claims of the user
 		}
 		claim, err := a.claim(ctx, v.PersistentVolumeClaim.ClaimName)
 		if err != nil {
 			return err
 		}
 		if claim != nil && claim.DeletionTimestamp != nil {
-			return a.forgotten(ctx, "persistentvolumeclaim "+claim.Name+", which goes with its pod,", s.Component, s.Member, false)
+			return a.notInPD(ctx, "persistentvolumeclaim "+claim.Name+", which goes with its pod,", s.Component, s.Member, false)
 		}
 	}
 	return nil
@@ -123,7 +123,7 @@ func (a *Actor) lasting(ctx context.Context, s plan.Restart, pod *corev1.Pod) er
 
 func replicas(set *appsv1.StatefulSet) int {
 	if set.Spec.Replicas == nil {
-		return 1 // what the API server means by no value
+		return 1 // the default of the API server
 	}
 	return int(*set.Spec.Replicas)
 }
@@ -135,8 +135,8 @@ func partition(set *appsv1.StatefulSet) int {
 	return 0
 }
 
-// deleteSet deletes a StatefulSet, which then stays until all of its pods have
-// gone, so that nobody takes it for suspended before.
+// deleteSet deletes a StatefulSet in the foreground: it stays until all of its pods
+// are deleted, so that the component is not reported as suspended before.
 func (a *Actor) deleteSet(ctx context.Context, s plan.DeleteSet) error {
 	object := "statefulset " + s.Name
 	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)
@@ -155,7 +155,7 @@ func (a *Actor) deleteSet(ctx context.Context, s plan.DeleteSet) error {
 		return err
 	}
 	if p := live.Spec.PersistentVolumeClaimRetentionPolicy; p != nil && p.WhenDeleted == appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
-		// Kubernetes would delete the data with it.
+		// Kubernetes would delete the data as well.
 		return &callError{call: "delete " + object, err: errTakesData, final: true}
 	}
 	_, err = deleteObject(ctx, client, toDelete{object: object, live: live, propagation: metav1.DeletePropagationForeground})

@@ -12,8 +12,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
-// removeStore writes the record before PD is asked, so that no removal of ours is
-// ever without one: only those with a record are taken back.
+// removeStore writes the record before it asks PD, so that no removal of ours is
+// ever without a record: only removals with a record are taken back.
 func (a *Actor) removeStore(ctx context.Context, s plan.RemoveStore) error {
 	client, store, err := a.store(ctx, s.Member, s.StoreID)
 	if err != nil {
@@ -38,9 +38,9 @@ func (a *Actor) removeStore(ctx context.Context, s plan.RemoveStore) error {
 	return nil
 }
 
-// restoreStore brings a store back up only if the ledger says that it was us who
-// took it offline. The record goes last: without it an Offline store would be taken
-// for one that somebody else has removed.
+// restoreStore sets a store Up again only if the ledger says that this program took
+// it offline. The record is deleted last: without it an Offline store would look
+// like one that somebody else has removed.
 func (a *Actor) restoreStore(ctx context.Context, s plan.RestoreStore) error {
 	client, store, err := a.store(ctx, s.Member, s.StoreID)
 	if err != nil {
@@ -66,9 +66,9 @@ func (a *Actor) restoreStore(ctx context.Context, s plan.RestoreStore) error {
 	return a.forget(ctx, state.RecordRemoval, s.StoreID)
 }
 
-// store reads a store and makes sure that it is the member's. Ids are never
-// given twice, but the step's may come from a wrong match of addresses, and a
-// store that is taken offline by mistake loses a replica of everything it has.
+// store reads a store and checks that it belongs to the member. Ids are never used
+// twice, but the id in the step may come from a wrong match of addresses, and a
+// store that is taken offline by mistake loses one replica of each of its regions.
 func (a *Actor) store(ctx context.Context, member string, id uint64) (pd.Client, *pd.Store, error) {
 	client, err := a.database()
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 )
 
-// remakePod makes sure once more that the pod has no place and that it never
-// will: a claim that has come meanwhile is what it waits for.
+// remakePod deletes a pod that waits for a claim which does not exist. It checks
+// once more that the pod has no node and that the claim is still missing: if the
+// claim exists now, the pod will start.
 func (a *Actor) remakePod(ctx context.Context, s plan.RemakePod) error {
 	object := "pod " + s.Member
 	pod, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Get(ctx, s.Member, metav1.GetOptions{})
@@ -22,7 +23,7 @@ func (a *Actor) remakePod(ctx context.Context, s plan.RemakePod) error {
 	case err != nil:
 		return failed("get", object, err)
 	case string(pod.UID) != s.PodUID || pod.DeletionTimestamp != nil:
-		return nil // it has been done
+		return nil // it has been recreated already
 	case pod.Spec.NodeName != "":
 		return stale(object, "has a node by now")
 	}
@@ -33,12 +34,12 @@ func (a *Actor) remakePod(ctx context.Context, s plan.RemakePod) error {
 	if !missing {
 		return stale(object, "has all its claims by now")
 	}
-	// Unchanged: the scheduler may have found it a node since.
+	// Only if it is unchanged: the scheduler may have assigned a node since.
 	_, err = deleteObject(ctx, a.kube.CoreV1().Pods(a.cluster.Namespace), toDelete{object: object, live: pod, unchanged: true})
 	return err
 }
 
-// missing tells whether one of the claims that the pod needs does not exist.
+// missing reports whether one of the claims that the pod needs does not exist.
 func (a *Actor) missing(ctx context.Context, pod *corev1.Pod, claims []string) (bool, error) {
 	for _, name := range claims {
 		if !mounts(pod, name) {
@@ -52,7 +53,7 @@ func (a *Actor) missing(ctx context.Context, pod *corev1.Pod, claims []string) (
 	return false, nil
 }
 
-// labelStore writes only what differs from what the store has at this moment.
+// labelStore writes only the labels that differ from those that the store has now.
 func (a *Actor) labelStore(ctx context.Context, s plan.LabelStore) error {
 	client, store, err := a.store(ctx, s.Member, s.StoreID)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 )
 
-// surrender has the volume of a claim go with the claim. A claim without one, or
-// whose volume is gone, has nothing to give up; one whose volume belongs to
-// another claim by now must not.
-func (a *Actor) surrender(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
+// deleteVolumeWithClaim sets the reclaim policy so that the volume of a claim is deleted with the
+// claim. Nothing is to be done for a claim without a volume. A volume that belongs to another claim
+// by now must not be deleted: this is an error.
+func (a *Actor) deleteVolumeWithClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
 	name := claim.Spec.VolumeName
 	if name == "" {
 		return nil

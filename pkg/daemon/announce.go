@@ -10,13 +10,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
 )
 
-// Announcer tells those who look at a TidbCluster what happens to it. It may not
-// block.
+// Announcer publishes what happens to a TidbCluster, for users who read that
+// object. It may not block.
 type Announcer interface {
 	Announce(of corev1.ObjectReference, e event.Event)
 }
 
-// reporter is who is told of a cluster.
+// reporter returns what receives the events of a cluster.
 func (d *Daemon) reporter(key cache.ObjectName) reconcile.Reporter {
 	if d.Announcer == nil {
 		return d.Reporter(key)
@@ -24,8 +24,8 @@ func (d *Daemon) reporter(key cache.ObjectName) reconcile.Reporter {
 	return reconcile.Reporters{d.Reporter(key), announced{d.Announcer, d.mirror.clusters.GetStore(), key}}
 }
 
-// announced names the TidbCluster to an Announcer as it is at that time: one that
-// was recreated under the same name has another UID.
+// announced adds to each event which TidbCluster exists at that time. One that was
+// recreated under the same name has another UID.
 type announced struct {
 	to       Announcer
 	clusters cache.KeyGetter
@@ -35,9 +35,9 @@ type announced struct {
 // Report implements reconcile.Reporter.
 func (a announced) Report(e event.Event) {
 	obj, _, _ := a.clusters.GetByKey(a.key.String())
-	tc, err := meta.Accessor(obj) // also of one that cannot be read
+	tc, err := meta.Accessor(obj) // also where the TidbCluster cannot be decoded
 	if err != nil {
-		return // gone
+		return // deleted
 	}
 	a.to.Announce(corev1.ObjectReference{
 		APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.TiDBClusterKind,

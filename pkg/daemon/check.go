@@ -19,23 +19,24 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/rbac"
 )
 
-// questions is how many are asked at once.
-const questions = 8
+// reviewsAtOnce is how many permissions are checked at the same time.
+const reviewsAtOnce = 8
 
-// Check finds out before anything is done whether the daemon can do its work in
-// its scope: whether Kubernetes knows TidbClusters, else it fails with a
-// *intent.NoResourceError, and whether it has the rights that it cannot do
-// without, else the error is a Forbidden that names those that are missing.
+// Check fails where the daemon cannot do its work in its scope: with a
+// *intent.NoResourceError where Kubernetes does not know TidbClusters, with a
+// Forbidden that names the missing permissions where it lacks required ones. So a
+// daemon fails when it starts, not in the middle of a change.
 func Check(ctx context.Context, kube kubernetes.Interface, scope Scope) error {
 	if _, err := kube.Discovery().ServerResourcesForGroupVersion(intent.Resource.GroupVersion().String()); apierrors.IsNotFound(err) {
 		return intent.NoResource(err)
 	}
 	var all errgroup.Group
-	all.SetLimit(questions)
+	all.SetLimit(reviewsAtOnce)
 	var mu sync.Mutex
 	var missing []string
 	for _, r := range rbac.Rights(rbac.Driver) {
-		// Of a subresource one verb of several may do, and PD says so itself.
+		// For a subresource one verb of several may be enough, and a call of PD
+		// that is forbidden says so itself.
 		if r.Scope != rbac.Namespace || r.Without != "" || strings.Contains(r.Resource, "/") {
 			continue
 		}

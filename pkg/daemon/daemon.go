@@ -22,65 +22,65 @@ import (
 )
 
 const (
-	// gather is how long changes of a cluster's objects are gathered before it is
-	// looked at: a pod that starts is several of them, and so is a step of our own.
-	// For each cluster that waits for a turn it is gatherMore longer, up to
-	// gatherMost, so that in a busy hour there are fewer turns rather than a queue.
+	// gather is how long the daemon collects changes of a cluster's objects before it takes a turn:
+	// a pod that starts makes several changes, and so does one of our own steps. For each cluster
+	// that waits for a turn it is gatherMore longer, up to gatherMost, so that under load there are
+	// fewer turns and no long queue.
 	gather, gatherMore, gatherMost = 100 * time.Millisecond, 10 * time.Millisecond, time.Second
 	// firstRetry and lastRetry bound the pause after a turn that failed, which
 	// doubles from one to the next.
 	firstRetry, lastRetry = 250 * time.Millisecond, time.Minute
-	// finalPause is the pause after an error that only a person can cure.
+	// finalPause is the pause after an error that only a person can solve.
 	finalPause = 5 * time.Minute
 )
 
 // Config is what a daemon needs.
 type Config struct {
-	// Connections are what clusters are reached by. Dialer nil: pods directly, at the
-	// addresses that the mirror shows, so that even that takes no request. Now nil: the
+	// Connections reach the clusters. If Dialer is nil, pods are connected to directly, at the
+	// addresses in the mirror, so that this takes no request either. If Now is nil, it is the
 	// process's own time.
 	start.Connections
 
 	Scope  Scope
 	Policy plan.Policy
-	// TakeOver: drive clusters although a tidb-operator seems to.
+	// TakeOver drives clusters even if a tidb-operator seems to drive them.
 	TakeOver bool
-	// Workers is how many clusters are worked on at the same time.
+	// Workers is how many clusters take a turn at the same time.
 	Workers int
-	// Poll is how often PD, TiKV and TiDB of a converged cluster are asked. It
-	// bounds how late it is seen that one of them is lost whose pod is fine.
+	// Poll is how often PD, TiKV and TiDB of a converged cluster are asked. It bounds how late the
+	// daemon sees a member that is lost while its pod looks healthy.
 	Poll time.Duration
-	// Resync is how often a cluster is looked at without the mirror.
+	// Resync is how often a cluster is read from the API server instead of the mirror.
 	Resync time.Duration
 
 	// Reporter makes the reporter of a cluster's events.
 	Reporter func(cache.ObjectName) reconcile.Reporter
-	// Announcer is told the same, and which TidbCluster it is about; nil: nobody is.
+	// Announcer receives the same events, with the TidbCluster that they are about; nil for none.
 	Announcer Announcer
 	Meter     Meter
-	// Queue counts what goes through the work queue; nil: nobody does.
+	// Queue counts what goes through the work queue; nil for no counts.
 	Queue workqueue.MetricsProvider
-	// PD is told of each call of a cluster's PD, and may not block; nil: nobody is.
+	// PD is called after each call of a cluster's PD, and may not block; nil for none.
 	PD func(cluster cache.ObjectName, call string, took time.Duration, err error)
 }
 
-// Meter is told the numbers of a daemon. It may not block.
+// Meter receives the numbers of a daemon. It may not block.
 type Meter interface {
-	// Turn: a turn has ended. The outcome is that of the plan, "held" when
-	// another process drives the cluster, or "error".
+	// Turn is called when a turn has ended. The outcome is that of the plan, "held" when another
+	// process drives the cluster, or "error".
 	Turn(cluster cache.ObjectName, outcome string, took time.Duration)
-	// Gates are what a cluster waits for now.
+	// Gates receives what a cluster waits for now.
 	Gates(cluster cache.ObjectName, gates []plan.Gate)
-	// Held tells whether this process drives the cluster.
+	// Held receives whether this process drives the cluster.
 	Held(cluster cache.ObjectName, held bool)
-	// Gone: the cluster does not exist any more.
+	// Gone is called when the cluster does not exist any more.
 	Gone(cluster cache.ObjectName)
 }
 
 // Daemon keeps clusters converged.
 type Daemon struct {
 	Config
-	life     context.Context
+	lifetime context.Context
 	now      func() time.Time
 	mirror   *mirror
 	queue    workqueue.TypedRateLimitingInterface[cache.ObjectName]
@@ -89,11 +89,11 @@ type Daemon struct {
 
 	mu      sync.Mutex
 	drivers map[cache.ObjectName]*driver
-	turns   map[cache.ObjectName]time.Time // that are under way, and since when
+	turns   map[cache.ObjectName]time.Time // turns that have not ended, and when they began
 	synced  bool
 }
 
-// New makes a daemon that does nothing yet.
+// New returns a daemon that does nothing before Run.
 func New(c Config) (*Daemon, error) {
 	m, err := newMirror(c.Kube, c.Intent, c.Scope)
 	if err != nil {
@@ -127,12 +127,12 @@ func workQueue(o *order, counted workqueue.MetricsProvider) workqueue.TypedRateL
 		})
 }
 
-// Run keeps the clusters converged until ctx ends. It then ends at a safe point:
-// each turn after the step that it is taking, and what is temporary is taken back
-// before the leases are released.
+// Run keeps the clusters converged until ctx ends. It then ends at a safe point: each turn ends
+// after its current step, and temporary changes in PD are taken back before the leases are
+// released.
 func (d *Daemon) Run(ctx context.Context) error {
-	d.life = ctx
-	thrift()
+	d.lifetime = ctx
+	collectMore()
 	if err := d.mirror.start(ctx); err != nil {
 		return err
 	}
@@ -152,16 +152,16 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return d.stop(context.WithoutCancel(ctx))
 }
 
-// thrift has the garbage collector run more often than usual: nearly all of the
-// memory is the mirror, which lives long, and three quarters as much again are enough
-// for the rest. Who sets GOGC knows better.
-func thrift() {
+// collectMore has the garbage collector run more often than usual. Nearly all of the memory is the
+// mirror, which is kept for long, so the heap may grow by less before a collection. A GOGC that the
+// user sets is kept.
+func collectMore() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(75)
 	}
 }
 
-// stop lets go of all clusters.
+// stop stops to drive all clusters.
 func (d *Daemon) stop(ctx context.Context) error {
 	var all errgroup.Group
 	all.SetLimit(max(1, d.Workers))
@@ -181,7 +181,7 @@ func (d *Daemon) stop(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// listen has the queue told of all that changes.
+// listen puts a cluster on the queue whenever one of its objects changes.
 func (d *Daemon) listen() error {
 	_, err := d.mirror.clusters.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: d.wanted, DeleteFunc: d.wanted,
@@ -189,7 +189,7 @@ func (d *Daemon) listen() error {
 			switch {
 			case !recorded(old, obj):
 				d.wanted(obj)
-			case !d.echoes(old, obj):
+			case !d.isOwnWrite(old, obj):
 				d.changed(obj)
 			}
 		},
@@ -204,24 +204,25 @@ func (d *Daemon) listen() error {
 	return errors.Join(errs...)
 }
 
-// recorded tells whether only the status has changed, which is our own doing, or
-// that of another driver.
+// recorded reports whether only the status has changed. This driver or another one writes it, and
+// users do not.
 func recorded(old, obj any) bool {
 	before, ok := old.(*wanted)
 	after, ok2 := obj.(*wanted)
 	return ok && ok2 && before.digest == after.digest
 }
 
-// echoes tells whether a change is but the status that was just written here.
-func (d *Daemon) echoes(old, obj any) bool {
+// isOwnWrite reports whether a change is only the status that this process has just written. It
+// needs no turn.
+func (d *Daemon) isOwnWrite(old, obj any) bool {
 	before, after := old.(*wanted), obj.(*wanted)
 	d.mu.Lock()
 	dr := d.drivers[cache.NewObjectName(after.namespace.Value(), after.name)]
 	d.mu.Unlock()
-	return dr != nil && dr.echo.heard(before, after)
+	return dr != nil && dr.ownWrite.matches(before, after)
 }
 
-// wanted: what a user wants has changed, and waits for nothing.
+// wanted puts a cluster on the queue whose spec has changed: at once, and first.
 func (d *Daemon) wanted(obj any) {
 	if key, err := cache.DeletionHandlingObjectToName(obj); err == nil {
 		d.order.prefer(key)
@@ -229,7 +230,8 @@ func (d *Daemon) wanted(obj any) {
 	}
 }
 
-// changed: something of a cluster has.
+// changed puts the cluster of a changed object on the queue, after a moment in which more changes
+// are collected.
 func (d *Daemon) changed(obj any) {
 	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = gone.Obj
@@ -246,15 +248,15 @@ func (d *Daemon) changed(obj any) {
 	}
 }
 
-// gathering is how long changes are gathered now.
+// gathering returns how long changes are collected at the current load.
 func (d *Daemon) gathering() time.Duration {
 	return min(gather+d.busy(), gatherMost)
 }
 
-// busy is about how long a cluster waits for its turn now.
+// busy returns about how long a cluster waits for its turn now.
 func (d *Daemon) busy() time.Duration { return time.Duration(d.queue.Len()) * gatherMore }
 
-// work takes one turn of one cluster; false when there are no more.
+// work takes one turn of one cluster. It returns false when the queue has shut down.
 func (d *Daemon) work(ctx context.Context) bool {
 	key, over := d.queue.Get()
 	if over {
@@ -307,12 +309,12 @@ func (d *Daemon) again(dr *driver, p plan.Plan, pause time.Duration, err error) 
 	}
 }
 
-// forget: the cluster is gone. What was its own goes with it.
+// forget drops what is kept for a cluster that does not exist any more.
 func (d *Daemon) forget(dr *driver) {
 	d.mu.Lock()
 	delete(d.drivers, dr.key)
 	d.mu.Unlock()
-	dr.tenant.LetGo()
+	dr.loop.Release()
 	dr.observer.Close()
 	d.queue.Forget(dr.key)
 	d.Meter.Gone(dr.key)
@@ -328,8 +330,8 @@ func outcome(p plan.Plan, err error) string {
 	return p.Outcome.String()
 }
 
-// safely turns a panic into an error: what is wrong with one cluster must not be
-// the end of all others.
+// safely turns a panic into an error, so that a defect that one cluster meets does not stop the
+// daemon for all others.
 func safely(turn func() (plan.Plan, time.Duration, error)) (p plan.Plan, pause time.Duration, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -339,22 +341,23 @@ func safely(turn func() (plan.Plan, time.Duration, error)) (p plan.Plan, pause t
 	return turn()
 }
 
-// jitter spreads what is due at the same time: up to a tenth sooner or later.
+// jitter returns a pause that is up to a tenth shorter or longer, so that clusters with the same
+// pause do not all take a turn at once.
 func jitter(d time.Duration) time.Duration {
 	return d - d/10 + rand.N(max(d/5, 1))
 }
 
-// Ready tells whether the first copy of everything has come.
+// Ready fails until the mirror has its first copy of all objects.
 func (d *Daemon) Ready() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.synced {
-		return errors.New("the first copy of all objects has not come yet")
+		return errors.New("the first copy of all objects is not complete yet")
 	}
 	return nil
 }
 
-// stuck is longer than any turn takes: of its steps each ends within a minute.
+// stuck is longer than any turn takes, since each step ends within a minute.
 const stuck = 15 * time.Minute
 
 // Healthy fails when a turn does not end.

@@ -1,19 +1,19 @@
-// Package daemon keeps clusters converged for as long as it runs: the engine of
-// the foreground commands, for many clusters, with another source of reads, other
-// pauses and no end.
+// Package daemon keeps clusters converged for as long as it runs. It uses the
+// engine of the foreground commands, for many clusters, with another source of
+// reads, other pauses and no end.
 //
-// What clusters consist of in Kubernetes is read from a mirror that watches keep
-// up to date, so that a cluster that is as wanted costs the API server nothing. It
-// keeps objects encoded, see docs/adr/0014-a-mirror-is-kept-encoded.md.
-// PD, TiKV and TiDB report nothing by themselves: of a converged cluster they are
-// asked now and then, of one that waits for them again and again. What disturbs
-// somebody is decided anew on live reads, as in the foreground.
+// The Kubernetes objects of clusters are read from a mirror that watches keep up to
+// date, so that a converged cluster costs the API server nothing. It keeps objects
+// encoded, see docs/adr/0014-a-mirror-is-kept-encoded.md. PD, TiKV and TiDB report
+// nothing by themselves: they are asked seldom in a converged cluster, and often in
+// one that waits for them. A disruptive step is decided again on live reads, as in
+// the foreground.
 //
-// A cluster is driven by who holds its Lease. The daemon takes it when there is
-// something to do or to wait for, and lets go of it a little after the cluster
-// has converged: renewing a thousand leases of clusters that want nothing would
-// be hundreds of writes per second. So several daemons share their clusters
-// without knowing each other, a foreground command finds the lease free, and a
-// daemon that is killed is replaced, within the lease's time, exactly where there
-// is something to go on with.
+// The holder of a cluster's Lease drives it. The daemon takes the Lease when there
+// is something to do or to wait for, and releases it shortly after the cluster has
+// converged: to renew the leases of a thousand converged clusters would be hundreds
+// of writes per second. So several daemons share their clusters without knowing
+// each other, a foreground command finds the lease free, and when a daemon is
+// killed, another one continues its unfinished clusters after the duration of the
+// lease.
 package daemon

@@ -21,12 +21,11 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// byCluster is the index of objects by the cluster that they belong to, as their
-// labels name it.
+// byCluster is the index of objects by the cluster that their labels name.
 const byCluster = "cluster"
 
-// mirror is a copy of all that clusters consist of in Kubernetes, kept up to date
-// by watches. Reading it costs the API server nothing.
+// mirror is a copy of all Kubernetes objects of the clusters, kept up to date by
+// watches. Reading it costs the API server nothing.
 type mirror struct {
 	clusters cache.SharedIndexInformer
 	services, configs, sets,
@@ -89,12 +88,12 @@ func newMirror(kube kubernetes.Interface, tcs *intent.Client, scope Scope) (*mir
 	return m, clusters.AddIndexers(cache.Indexers{byCluster: clusterOf})
 }
 
-// objects are the informers of what clusters consist of.
+// objects returns the informers of the objects that belong to clusters.
 func (m *mirror) objects() []cache.SharedIndexInformer {
 	return []cache.SharedIndexInformer{m.services, m.configs, m.sets, m.pods, m.claims, m.discovery}
 }
 
-// start begins to watch, until ctx ends, and waits for the first copy of all.
+// start watches until ctx ends, and waits for the first copy of all objects.
 func (m *mirror) start(ctx context.Context) error {
 	m.factory.StartWithContext(ctx)
 	go m.clusters.RunWithContext(ctx)
@@ -125,7 +124,7 @@ func clusterOf(obj any) ([]string, error) {
 
 func instance(namespace, name string) string { return namespace + "/" + name }
 
-// of is what the mirror shows of one cluster.
+// of returns what the mirror has of one cluster.
 func (m *mirror) of(key cache.ObjectName) observe.Source { return view{m, key} }
 
 // view implements observe.Source.
@@ -170,7 +169,7 @@ func (v view) Objects(_ context.Context, c topology.Cluster) (observe.Objects, e
 	return got, errors.Join(errs[:]...)
 }
 
-// pod is a pod as dial.Direct needs it.
+// pod returns a pod, for dial.Direct.
 func (m *mirror) pod(_ context.Context, namespace, name string) (*corev1.Pod, error) {
 	obj, _, err := m.pods.GetStore().GetByKey(namespace + "/" + name)
 	if err != nil {
@@ -182,8 +181,8 @@ func (m *mirror) pod(_ context.Context, namespace, name string) (*corev1.Pod, er
 	return nil, apierrors.NewNotFound(corev1.Resource("pods"), name)
 }
 
-// list are the objects of one kind that a cluster has. One that cannot be decoded
-// is an error: it is not gone.
+// list returns the objects of one kind that a cluster has. One that cannot be
+// decoded is an error: it exists, and must not be taken for deleted.
 func list[T any, P decodable[T]](from cache.SharedIndexInformer, cluster string) ([]*T, error) {
 	all := kept(from, cluster)
 	out := make([]*T, 0, len(all))

@@ -11,23 +11,23 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
 )
 
-// remembered is how long the answer holds whether a tidb-operator is alive. One
-// that has just been installed needs longer to be elected.
+// remembered is how long a search for tidb-operators stays valid. One that has just
+// been installed needs longer than this to be elected.
 const remembered = 15 * time.Second
 
-// operator tells whether a tidb-operator drives clusters. It knows nothing of our
-// leases, so that it has the precedence. One look serves all clusters that it is the
-// answer for.
+// operator finds tidb-operators that drive clusters. They do not know our leases,
+// so the daemon must leave their clusters to them. One search serves all clusters
+// for which it is the answer.
 type operator struct {
 	now func() time.Time
 
 	mu    sync.Mutex
 	known *lease.Operators
 	found []found         // not older than is remembered
-	told  map[string]bool // the notices so far
+	told  map[string]bool // the notices that were returned already
 }
 
-// found is what one look has found.
+// found is what one search has found.
 type found struct {
 	lease.Finding
 	asked time.Time
@@ -37,12 +37,12 @@ func newOperator(kube kubernetes.Interface, now func() time.Time) *operator {
 	return &operator{now: now, known: lease.NewOperators(kube), told: map[string]bool{}}
 }
 
-// driving names the operator that drives a cluster, "" when there is none, and what
-// the user is to be told of that: once in the life of the daemon.
+// driving returns the name of the operator that drives a cluster, "" when there is
+// none, and notices for the user: each one once per process.
 func (o *operator) driving(ctx context.Context, t lease.Target) (by string, notices []string, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	f, err := o.look(ctx, t)
+	f, err := o.find(ctx, t)
 	if err != nil {
 		return "", nil, err
 	}
@@ -58,9 +58,9 @@ func (o *operator) driving(ctx context.Context, t lease.Target) (by string, noti
 	return by, notices, nil
 }
 
-// look finds the operators, unless a look that is the answer for the cluster was not
-// long ago.
-func (o *operator) look(ctx context.Context, t lease.Target) (lease.Finding, error) {
+// find searches for operators, unless a recent search is the answer for the
+// cluster.
+func (o *operator) find(ctx context.Context, t lease.Target) (lease.Finding, error) {
 	o.found = slices.DeleteFunc(o.found, func(f found) bool { return o.now().Sub(f.asked) > remembered })
 	for _, f := range o.found {
 		if f.Answers(t) {

@@ -115,7 +115,7 @@ func TestUnknownOperator(t *testing.T) {
 
 // A daemon takes no lease while it is unknown whether an operator drives the cluster.
 func TestUnknownOperatorIsNotDrivenBeside(t *testing.T) {
-	tenant := &Tenant{
+	tenant := &Loop{
 		Now:      time.Now,
 		Operator: func(context.Context) (string, error) { return "", errBroken },
 	}

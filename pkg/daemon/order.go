@@ -7,31 +7,32 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// order is the order of the work queue: clusters of which somebody wants something
-// new come before those to which something has happened. In a busy hour, pods that
-// start are most of what happens, and a user should not wait behind all of them.
-// The others get every fourth turn at least.
+// order is the order of the work queue: clusters whose spec has changed come before
+// those in which only objects have changed. Under load most changes are pods that
+// start, and a user should not wait for all of them. The others get at least every
+// fourth turn.
 type order struct {
 	mu     sync.Mutex
-	asked  map[cache.ObjectName]bool // are to come first
+	asked  map[cache.ObjectName]bool // clusters that come first
 	first  []cache.ObjectName
 	later  []cache.ObjectName
-	served int // how many in a row came first while others waited
+	served int // how many in a row were from first while others waited
 }
 
-// most is how many in a row come first.
+// most is how many in a row may be from first.
 const most = 3
 
 func newOrder() *order { return &order{asked: map[cache.ObjectName]bool{}} }
 
-// prefer has a cluster come first, the next time it is on the queue.
+// prefer puts a cluster first, the next time it is on the queue.
 func (o *order) prefer(key cache.ObjectName) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.asked[key] = true
 }
 
-// Touch implements workqueue.Queue: the cluster is on the queue already.
+// Touch implements workqueue.Queue. It is called when the cluster is on the queue
+// already.
 func (o *order) Touch(key cache.ObjectName) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -61,7 +62,7 @@ func (o *order) Len() int {
 	return len(o.first) + len(o.later)
 }
 
-// Pop implements workqueue.Queue. It is only called when there is something.
+// Pop implements workqueue.Queue. It is only called when the queue is not empty.
 func (o *order) Pop() (key cache.ObjectName) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -13,20 +13,20 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// packed is an object as the mirror keeps it: encoded, since between two looks at
-// its cluster nobody reads it, and as the structs and maps of its type it would
-// take several times the memory. With it is what tells whose it is.
+// packed is an object as the mirror keeps it: encoded, since nobody reads it
+// between two turns of its cluster, and decoded it would take several times the
+// memory. Beside it are the fields that say which object of which cluster it is.
 type packed struct {
 	namespace unique.Handle[string]
 	name      string
-	version   string // its resourceVersion, by which informers tell a change
-	instance  string // of the cluster that it belongs to
+	version   string // its resourceVersion, by which informers see a change
+	instance  string // the cluster that it belongs to
 	deflated  bool
 	body      []byte
 }
 
-// GetObjectMeta implements metav1.ObjectMetaAccessor, which is all that an
-// informer asks of what it keeps.
+// GetObjectMeta implements metav1.ObjectMetaAccessor, which is all that an informer
+// needs.
 func (p *packed) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: p.namespace.Value(), Name: p.name, ResourceVersion: p.version}
 }
@@ -37,7 +37,7 @@ type encodable interface {
 	Marshal() ([]byte, error)
 }
 
-// small is up to how many bytes there is little to be gained from compression.
+// small is the size in bytes up to which compression saves little.
 const small = 512
 
 // pack encodes an object.
@@ -65,7 +65,7 @@ func (p *packed) fill(body []byte) (err error) {
 	return err
 }
 
-// content is the object, encoded.
+// content returns the encoded object.
 func (p *packed) content() ([]byte, error) {
 	if !p.deflated {
 		return p.body, nil
@@ -100,11 +100,11 @@ func (p *packed) broken(err error) error {
 	return fmt.Errorf("decode the copy of %s/%s: %w", p.namespace.Value(), p.name, err)
 }
 
-// deflaters and inflaters are kept because each has buffers that are larger than
-// what they work on.
+// deflaters and inflaters are reused because the buffers of each are larger than
+// the objects.
 var (
 	deflaters = sync.Pool{New: func() any {
-		w, _ := flate.NewWriter(nil, flate.DefaultCompression) // a level that there is: it cannot fail
+		w, _ := flate.NewWriter(nil, flate.DefaultCompression) // fails only for a level that does not exist
 		return w
 	}}
 	inflaters = sync.Pool{New: func() any { return flate.NewReader(nil) }}
@@ -119,7 +119,7 @@ func deflate(body []byte) ([]byte, error) {
 		return nil, err
 	}
 	err := w.Close()
-	return bytes.Clone(out.Bytes()), err // with no room to grow: it is kept
+	return bytes.Clone(out.Bytes()), err // without spare capacity, since it is kept
 }
 
 func inflate(body []byte) ([]byte, error) {

@@ -5,26 +5,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// trim drops what nobody reads of the objects that are kept, and packs the rest:
-// of a thousand clusters there are thirty thousand. It is given each object before
-// anybody else sees it.
+// trim drops the fields of an object that nobody reads, and packs the rest: a
+// thousand clusters have thirty thousand objects. The informer calls it before it
+// stores an object.
 func trim(obj any) (any, error) {
 	o, ok := obj.(encodable)
-	if !ok { // what has been packed before, or the name of what is gone
+	if !ok { // packed before, or the name of a deleted object
 		return obj, nil
 	}
 	o.SetManagedFields(nil)
 	switch o := o.(type) {
 	case *corev1.Pod:
 		trimPod(o)
-	case *appsv1.Deployment: // that there is one is all
+	case *appsv1.Deployment: // only its existence is read
 		o.Annotations, o.Spec, o.Status = nil, appsv1.DeploymentSpec{}, appsv1.DeploymentStatus{}
 	}
 	return pack(o)
 }
 
-// trimPod leaves what package observe reads. A pod of ours is never written back,
-// so that nothing is lost.
+// trimPod keeps what package observe reads. A pod from the mirror is never written
+// back, so nothing is lost.
 func trimPod(p *corev1.Pod) {
 	spec, status := &p.Spec, &p.Status
 	p.Spec = corev1.PodSpec{

@@ -18,7 +18,7 @@ type wanted struct {
 	packed
 	uid        types.UID
 	generation int64
-	digest     [sha256.Size]byte // of what users write; the status is not
+	digest     [sha256.Size]byte // of the fields that users write, without the status
 }
 
 // GetObjectMeta implements metav1.ObjectMetaAccessor.
@@ -29,7 +29,8 @@ func (w *wanted) GetObjectMeta() metav1.Object {
 	return m
 }
 
-// keepWanted packs a TidbCluster. What cannot be decoded is left to say so.
+// keepWanted packs a TidbCluster. One that cannot be decoded stays an
+// intent.Undecodable, whose error is reported in its turn.
 func keepWanted(obj any) (any, error) {
 	obj, err := intent.Typed(obj)
 	tc, ok := obj.(*v1alpha1.TidbCluster)
@@ -49,7 +50,7 @@ func keepWanted(obj any) (any, error) {
 	return w, w.fill(all)
 }
 
-// cluster is the TidbCluster. Each call makes another copy.
+// cluster returns the TidbCluster. Each call makes another copy.
 func (w *wanted) cluster() (*v1alpha1.TidbCluster, error) {
 	body, err := w.content()
 	if err != nil {

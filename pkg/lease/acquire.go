@@ -16,14 +16,15 @@ import (
 )
 
 const (
-	// duration is how long others wait for a sign of life before they take over.
+	// duration is how long others wait for a renewal before they take over.
 	duration = 15 * time.Second
 	// renewEvery leaves room for a renewal that fails.
 	renewEvery = 5 * time.Second
 	// renewWithin is when a holder that cannot renew stops: before others may
-	// start, with a margin for what it is just doing.
+	// start, with a margin for its current write.
 	renewWithin = 10 * time.Second
-	// retryEvery paces what cannot wait for the next renewal.
+	// retryEvery is the pause before another attempt that cannot wait for the next
+	// renewal.
 	retryEvery = time.Second
 	// callTimeout bounds one request, so that one that hangs leaves time for
 	// another within renewWithin.
@@ -32,53 +33,53 @@ const (
 
 // claim is the attempt of one process to become the driver of one cluster.
 type claim struct {
-	leases  typed.LeaseInterface
-	cluster topology.Cluster
-	self    Identity
-	yields  bool
-	now     func() time.Time
-	byHand  bool // who drives has a clock of its own, and renews by it
+	leases     typed.LeaseInterface
+	cluster    topology.Cluster
+	self       Identity
+	yields     bool
+	now        func() time.Time
+	manualTick bool // the caller has a clock of its own, and calls Tick by it
 
-	seen  *coordinationv1.Lease // the record whose change would be a sign of life
-	since time.Time             // when we first saw it, by our own clock
-	asked *coordinationv1.Lease // what we have written, unless the answer said otherwise
+	seen       *coordinationv1.Lease // the record whose change would show that its holder is alive
+	since      time.Time             // when we first saw it, by our own clock
+	unanswered *coordinationv1.Lease // what we tried to write, when no answer came
 }
 
-// Bid is a standing attempt to become the driver of a cluster, for who has other
-// things to do meanwhile. It is not safe for concurrent use.
+// Bid is an attempt to become the driver of a cluster that can be repeated, for a
+// caller that does other things between. It is not safe for concurrent use.
 type Bid struct {
 	claim claim
-	last  *Held // what it has got last; nil: nothing
+	last  *Held // the last lease that it took; nil for none
 }
 
-// NewBid makes a bid. It requests nothing before Try.
+// NewBid returns a bid. It makes no request before Try.
 func NewBid(kube kubernetes.Interface, c topology.Cluster, self Identity) *Bid {
 	return &Bid{claim: claim{leases: kube.CoordinationV1().Leases(c.Namespace), cluster: c, self: self, now: time.Now}}
 }
 
-// Yielding is for who drives clusters all the time: what the bid gets is given
-// way to who Asks for it.
+// Yielding has leases of this bid released when another process calls Ask for them.
+// A daemon uses it, since it drives clusters all the time.
 func (b *Bid) Yielding() *Bid {
 	b.claim.yields = true
 	return b
 }
 
-// Stepped is for who lives on a clock of its own, such as a simulation: what the bid
-// gets is judged by that clock, and renewed when Tick is called, not by itself.
+// Stepped has leases of this bid use another clock, for example that of a
+// simulation. They are renewed when Tick is called, and not by themselves.
 func (b *Bid) Stepped(now func() time.Time) *Bid {
-	b.claim.now, b.claim.byHand = now, true
+	b.claim.now, b.claim.manualTick = now, true
 	return b
 }
 
-// Try takes the lease if it may. When another process holds it, and is alive or
-// may be, it fails with a *HeldError; whether that one lives is told by the next
-// attempt that comes after its next renewal.
+// Try takes the lease if it may. When another process holds it, and is alive or may
+// be alive, it fails with a *HeldError; an attempt after the next renewal shows
+// that the holder is alive.
 //
 // The lease is renewed until Release, also after ctx ends: what a driver does
 // on its way out is still its own.
 func (b *Bid) Try(ctx context.Context) (*Held, error) {
 	begun := b.claim.now()
-	got, err := b.again(ctx)
+	got, err := b.retake(ctx)
 	if got == nil && err == nil {
 		got, err = b.claim.try(ctx)
 	}
@@ -92,14 +93,14 @@ func (b *Bid) Try(ctx context.Context) (*Held, error) {
 	return b.last, nil
 }
 
-// again takes the lease as the bid has given it back, if nobody has touched it
-// since, which the write itself finds out: a user's change need not wait for a
-// read.
-func (b *Bid) again(ctx context.Context) (*coordinationv1.Lease, error) {
+// retake takes the lease as this bid released it, without a read before: the write
+// fails if somebody has changed the Lease since. So a user's change does not wait
+// for a read.
+func (b *Bid) retake(ctx context.Context) (*coordinationv1.Lease, error) {
 	if b.last == nil {
 		return nil, nil
 	}
-	left := b.last.leftBehind()
+	left := b.last.releasedRecord()
 	b.last = nil
 	if left == nil {
 		return nil, nil
@@ -107,11 +108,10 @@ func (b *Bid) again(ctx context.Context) (*coordinationv1.Lease, error) {
 	return b.claim.take(ctx, left)
 }
 
-// Acquire makes this process the driver of a cluster. When another one is alive
-// it returns a *HeldError; proving that takes up to renewEvery, since only a
-// renewal that happens before our eyes proves anything. A holder that shows no
-// sign of life for the duration of its lease is replaced, one that is known to
-// be dead at once.
+// Acquire makes this process the driver of a cluster. When another process is alive
+// it returns a *HeldError; to know that takes up to renewEvery, since only a
+// renewal that we observe proves it. A holder that does not renew for the duration
+// of its lease is replaced, and one that is known to be dead is replaced at once.
 //
 // The lease is renewed until Release, also after ctx ends: what a driver does
 // on its way out is still its own.
@@ -130,8 +130,8 @@ func Acquire(ctx context.Context, kube kubernetes.Interface, c topology.Cluster,
 	}
 }
 
-// try takes the lease if it may, and returns nil without an error when it has
-// to be watched for longer.
+// try takes the lease if it may. It returns nil without an error when the record
+// has to be watched for longer.
 func (cl *claim) try(ctx context.Context) (*coordinationv1.Lease, error) {
 	live, err := cl.leases.Get(ctx, cl.cluster.LeaseName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -141,7 +141,7 @@ func (cl *claim) try(ctx context.Context) (*coordinationv1.Lease, error) {
 		return nil, cl.wrap("get", err)
 	}
 	h := holderOf(live)
-	if h.Identity == "" || cl.unheard(live) || cl.self.outlived(h.Identity) || cl.expired(live) {
+	if h.Identity == "" || cl.wroteUnanswered(live) || cl.self.knowsDead(h.Identity) || cl.expired(live) {
 		return cl.take(ctx, live)
 	}
 	renewed := cl.seen != nil && !same(cl.seen, live)
@@ -156,7 +156,7 @@ func (cl *claim) try(ctx context.Context) (*coordinationv1.Lease, error) {
 	return nil, nil
 }
 
-// held says that another process holds the lease, or was faster.
+// held returns the error for a lease that another process holds or has just taken.
 func (cl *claim) held() *HeldError {
 	e := &HeldError{Namespace: cl.cluster.Namespace, Name: cl.cluster.Name}
 	if cl.seen != nil {
@@ -166,8 +166,8 @@ func (cl *claim) held() *HeldError {
 	return e
 }
 
-// expired tells whether the record has stood still, before our own eyes, for as
-// long as its holder said it would be good for.
+// expired reports whether we have seen no change of the record for its whole
+// duration.
 func (cl *claim) expired(live *coordinationv1.Lease) bool {
 	if cl.seen == nil || !same(cl.seen, live) {
 		return false
@@ -175,7 +175,7 @@ func (cl *claim) expired(live *coordinationv1.Lease) bool {
 	return cl.now().Sub(cl.since) >= goodFor(live)
 }
 
-// goodFor is how long a record holds without a renewal.
+// goodFor returns how long a record is valid without a renewal.
 func goodFor(l *coordinationv1.Lease) time.Duration {
 	if s := l.Spec.LeaseDurationSeconds; s != nil {
 		return time.Duration(*s) * time.Second
@@ -183,8 +183,9 @@ func goodFor(l *coordinationv1.Lease) time.Duration {
 	return duration
 }
 
-// same compares what a holder writes. Labels or owners that somebody else has
-// changed are not a sign of life.
+// same reports whether the holder has not written the record between a and b.
+// Labels or owners that somebody else has changed do not show that the holder is
+// alive.
 func same(a, b *coordinationv1.Lease) bool {
 	x, y := holderOf(a), holderOf(b)
 	return a.UID == b.UID && x.Identity == y.Identity && x.Since.Equal(y.Since) && x.Renewed.Equal(y.Renewed)
@@ -196,9 +197,9 @@ func (cl *claim) create(ctx context.Context) (*coordinationv1.Lease, error) {
 	}}
 	cl.sign(l)
 	got, err := cl.leases.Create(ctx, l, metav1.CreateOptions{})
-	cl.hear(l, err)
+	cl.noteAnswer(l, err)
 	if apierrors.IsAlreadyExists(err) {
-		return nil, nil // another was faster: see what it is
+		return nil, nil // another process has created it: read it in the next attempt
 	}
 	if err != nil {
 		return nil, cl.wrap("create", err)
@@ -210,10 +211,10 @@ func (cl *claim) take(ctx context.Context, live *coordinationv1.Lease) (*coordin
 	l := live.DeepCopy()
 	cl.sign(l)
 	got, err := cl.leases.Update(ctx, l, metav1.UpdateOptions{})
-	cl.hear(l, err)
+	cl.noteAnswer(l, err)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		cl.seen = nil
-		return nil, nil // the record has changed: look again
+		return nil, nil // the record has changed: read it in the next attempt
 	}
 	if err != nil {
 		return nil, cl.wrap("update", err)
@@ -221,8 +222,9 @@ func (cl *claim) take(ctx context.Context, live *coordinationv1.Lease) (*coordin
 	return got, nil
 }
 
-// sign makes the record ours. It also belongs to the TidbCluster of today: one
-// left from a former TidbCluster of that name is about to be collected.
+// sign writes this process as the holder, and the current TidbCluster as the owner:
+// a Lease that belongs to a former TidbCluster of that name would be garbage
+// collected.
 func (cl *claim) sign(l *coordinationv1.Lease) {
 	if cl.cluster.UID != "" {
 		l.OwnerReferences = []metav1.OwnerReference{{
@@ -230,7 +232,7 @@ func (cl *claim) sign(l *coordinationv1.Lease) {
 		}}
 	}
 	delete(l.Annotations, askedBy)
-	now := metav1.NewMicroTime(cl.now().Truncate(time.Microsecond)) // as it is kept
+	now := metav1.NewMicroTime(cl.now().Truncate(time.Microsecond)) // the precision of a Lease
 	holder, seconds, transitions := cl.self.String(), int32(duration/time.Second), int32(0)
 	if l.Spec.LeaseTransitions != nil {
 		transitions = *l.Spec.LeaseTransitions + 1

@@ -259,7 +259,7 @@ func TestLookFails(t *testing.T) {
 	client.PrependReactor("get", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("connection refused")
 	})
-	if h, err := Look(t.Context(), client, cluster); err == nil || h != (Holder{}) {
+	if h, err := ReadHolder(t.Context(), client, cluster); err == nil || h != (Holder{}) {
 		t.Errorf("%+v, %v", h, err)
 	}
 }

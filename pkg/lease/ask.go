@@ -11,13 +11,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// askedBy is the annotation of a Lease that names who would like to have it. Its
-// holder sees it when it renews next: the renewal meets a version that it does
-// not know.
+// askedBy is the annotation of a Lease that names a process which asks for it. The
+// holder sees it at its next renewal, which is a conflict since the version has
+// changed.
 const askedBy = "kubectl-tidb/asked-by"
 
-// AskedError is the cause with which the context of a Held ends that gives way to
-// somebody who has asked for the lease.
+// AskedError is the cause with which the context of a Held ends when another
+// process has asked for the lease.
 type AskedError struct{ By Holder }
 
 func (e *AskedError) Error() string {
@@ -29,8 +29,8 @@ func isAsked(err error) bool {
 	return ok
 }
 
-// Ask asks who holds the cluster's Lease to give way. A daemon does so at its next
-// safe point, within some seconds; a command that somebody else runs does not.
+// Ask asks the holder of the cluster's Lease to release it. A daemon does so at its
+// next safe point, within some seconds; a foreground command does not.
 func Ask(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, self Identity) error {
 	cl := claim{leases: kube.CoordinationV1().Leases(c.Namespace), cluster: c}
 	live, err := cl.leases.Get(ctx, c.LeaseName(), metav1.GetOptions{})

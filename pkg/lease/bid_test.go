@@ -100,18 +100,18 @@ func TestRest(t *testing.T) {
 		client := api()
 		held := try(t, NewBid(client, cluster, someone("daemon")).Yielding(), "")
 		for range 3 {
-			held.Rest()
+			held.MarkIdle()
 			time.Sleep(time.Second)
-			if !held.Use() {
+			if !held.MarkInUse() {
 				t.Fatal("it was used in time, and is gone")
 			}
 			time.Sleep(renewEvery)
 		}
-		held.Rest()
+		held.MarkIdle()
 		client.ClearActions()
 		time.Sleep(2 * renewEvery)
 		synctest.Wait()
-		if held.Use() || held.Context().Err() == nil || errors.Is(context.Cause(held.Context()), ErrLost) {
+		if held.MarkInUse() || held.Context().Err() == nil || errors.Is(context.Cause(held.Context()), ErrLost) {
 			t.Errorf("%v", context.Cause(held.Context()))
 		}
 		if guarded, done := held.Guard(t.Context()); guarded.Err() == nil {

@@ -118,7 +118,7 @@ func TestRestByHand(t *testing.T) {
 	client := api()
 	a := newReplica(client, "ann", time.Now().Add(-time.Hour))
 	a.second(t)
-	a.held.Rest()
+	a.held.MarkIdle()
 	for range 4 {
 		a.second(t)
 	}

@@ -38,9 +38,9 @@ func TestAgeOfRecord(t *testing.T) {
 		"good no more":      {15*time.Second + 1, false, operatorRenews},
 		"from ahead":        {-15 * time.Second, true, 0},
 		"from far ahead":    {-time.Minute, false, operatorRenews},
-		"not yet forgotten": {forgotten, false, operatorRenews},
-		"forgotten":         {forgotten + 1, false, 0},
-		"forgotten, ahead":  {-forgotten - 1, false, 0},
+		"not yet forgotten": {abandonedAfter, false, operatorRenews},
+		"forgotten":         {abandonedAfter + 1, false, 0},
+		"forgotten, ahead":  {-abandonedAfter - 1, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -7,22 +7,23 @@ import (
 )
 
 // Guard returns a context for one piece of work that changes the cluster. It does
-// not end with ctx, since what was begun is brought to its end, but with the
-// lease, then with a cause that is ErrLost. It has ended already if the lease was
-// not renewed for so long that others could hold it before a write arrives.
+// not end with ctx, since a step that has begun is completed, but with the lease,
+// then with a cause that is ErrLost. It has already ended if the lease was not
+// renewed for so long that others could hold it before a write arrives.
 //
-// That is not left to the renewal to find out. A process that was stopped, or a
-// laptop that slept, goes on in the middle of whatever it did.
+// Guard checks this itself, because the renewal may be late: a process that was
+// stopped, or a laptop that slept, continues in the middle of its work before the
+// renewal runs.
 func (h *Held) Guard(context.Context) (context.Context, context.CancelFunc) {
-	if unsaid := h.unsaid(); unsaid >= renewWithin {
-		h.lost(fmt.Errorf("%w: it was not renewed for %s", ErrLost, unsaid.Round(time.Second)))
+	if unsaid := h.sinceRenewal(); unsaid >= renewWithin {
+		h.endContexts(fmt.Errorf("%w: it was not renewed for %s", ErrLost, unsaid.Round(time.Second)))
 	}
-	work, cancel := context.WithCancelCause(h.tenure)
+	work, cancel := context.WithCancelCause(h.whileHeld)
 	return work, func() { cancel(context.Canceled) }
 }
 
-// elapsed is the time between two moments by the clock that says more: the one
-// that never jumps stands still while the machine sleeps.
+// elapsed returns the time between two moments by the monotonic clock or the wall
+// clock, whichever says more: the monotonic clock stops while the machine sleeps.
 func elapsed(from, to time.Time) time.Duration {
 	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
 }

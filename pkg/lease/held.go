@@ -14,31 +14,31 @@ import (
 
 // Held is a cluster that this process drives.
 type Held struct {
-	claim   claim
-	ctx     context.Context
-	end     context.CancelCauseFunc
-	tenure  context.Context // ends with the lease alone
-	expire  context.CancelCauseFunc
-	renewal context.Context // ends with the renewal
-	stop    func()          // ends the renewal and waits for its end
+	claim     claim
+	ctx       context.Context
+	end       context.CancelCauseFunc
+	whileHeld context.Context // ends with the lease only, not with ctx
+	expire    context.CancelCauseFunc
+	renewal   context.Context // ends when the renewal is to stop
+	stop      func()          // stops the renewal and waits for it
 
-	live    *coordinationv1.Lease // as we wrote it last
-	mu      sync.Mutex
-	renewed time.Time             // when we began to write it, by our own clock
-	resting bool                  // it is given back rather than renewed
-	left    *coordinationv1.Lease // as it was given back; nil: it was not
+	live     *coordinationv1.Lease // as we last wrote it
+	mu       sync.Mutex
+	renewed  time.Time             // when we began the last write, by our own clock
+	idle     bool                  // release the lease at the next renewal
+	released *coordinationv1.Lease // the record as it was released; nil if it was not
 
-	yields bool // gives way to who asks for it
-	given  bool // the record names us no more
+	yields   bool // is released when another process asks for it
+	noHolder bool // the record does not name us any more
 }
 
 func hold(ctx context.Context, cl claim, live *coordinationv1.Lease, begun time.Time) *Held {
 	h := &Held{claim: cl, live: live, renewed: begun, yields: cl.yields}
 	h.ctx, h.end = context.WithCancelCause(ctx)
-	h.tenure, h.expire = context.WithCancelCause(context.WithoutCancel(ctx))
+	h.whileHeld, h.expire = context.WithCancelCause(context.WithoutCancel(ctx))
 	renewal, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	h.renewal, h.stop = renewal, cancel
-	if cl.byHand {
+	if cl.manualTick {
 		return h
 	}
 	done := make(chan struct{})
@@ -53,24 +53,24 @@ func hold(ctx context.Context, cl claim, live *coordinationv1.Lease, begun time.
 	return h
 }
 
-// Context ends with the one given to Acquire, and when the lease is lost, then
-// with a cause that is ErrLost.
+// Context returns a context that ends with the one given to Acquire, and when the
+// lease is lost, then with a cause that is ErrLost.
 func (h *Held) Context() context.Context { return h.ctx }
 
-// lost ends all that is done in the name of the lease.
-func (h *Held) lost(cause error) {
+// endContexts ends all work that needs the lease.
+func (h *Held) endContexts(cause error) {
 	h.expire(cause)
 	h.end(cause)
 }
 
-// unsaid is for how long others have heard nothing of us.
-func (h *Held) unsaid() time.Duration {
+// sinceRenewal returns how long others have seen no renewal.
+func (h *Held) sinceRenewal() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return elapsed(h.renewed, h.claim.now())
 }
 
-// renew keeps the lease until the renewal is to end or the lease is lost.
+// renew renews the lease until the renewal is to end or the lease is lost.
 func (h *Held) renew() {
 	for pause := renewEvery; pause > 0; pause = h.Tick() {
 		select {
@@ -81,12 +81,11 @@ func (h *Held) renew() {
 	}
 }
 
-// Tick does what is due for the lease: it is renewed, or given back if it rests. It
-// returns when the next one is due, 0 for never. The first one is due renewEvery
-// after the lease was taken. It is for who has a Stepped bid; otherwise it is called
-// when it is due.
+// Tick renews the lease, or releases it if it is idle. It returns when the next
+// Tick is due, 0 for never. The first one is due renewEvery after the lease was
+// taken. With a Stepped bid the caller calls it; otherwise a goroutine does.
 func (h *Held) Tick() time.Duration {
-	if h.renewal.Err() != nil || h.retire() {
+	if h.renewal.Err() != nil || h.releaseIfIdle() {
 		return 0
 	}
 	err := h.renewOnce(h.renewal)
@@ -96,23 +95,23 @@ func (h *Held) Tick() time.Duration {
 	case err == nil:
 		return renewEvery
 	case isAsked(err):
-		// It is ours until it is released, for the step that is being taken.
+		// It stays ours until it is released, so that the current step can end.
 		h.yields = false
 		h.end(err)
 		return retryEvery
 	case errors.Is(err, ErrLost):
-	case h.unsaid()+retryEvery >= renewWithin:
+	case h.sinceRenewal()+retryEvery >= renewWithin:
 		err = fmt.Errorf("%w: it could not be renewed: %w", ErrLost, err)
 	default:
 		return retryEvery
 	}
-	h.lost(err)
+	h.endContexts(err)
 	return 0
 }
 
 func (h *Held) renewOnce(ctx context.Context) error {
 	begun := h.claim.now()
-	ctx, cancel := context.WithTimeout(ctx, min(callTimeout, max(renewWithin-h.unsaid(), retryEvery)))
+	ctx, cancel := context.WithTimeout(ctx, min(callTimeout, max(renewWithin-h.sinceRenewal(), retryEvery)))
 	defer cancel()
 	got, err := h.write(ctx, func(s *coordinationv1.LeaseSpec) {
 		now := metav1.NewMicroTime(h.claim.now())
@@ -128,8 +127,8 @@ func (h *Held) renewOnce(ctx context.Context) error {
 	return nil
 }
 
-// write changes the record as long as it is ours. A conflict may come from
-// somebody who has edited a label, or from our own write whose answer got lost.
+// write changes the record as long as it is ours. A conflict may come from a label
+// that somebody has edited, or from our own write whose answer was lost.
 func (h *Held) write(ctx context.Context, change func(*coordinationv1.LeaseSpec)) (*coordinationv1.Lease, error) {
 	next := h.live.DeepCopy()
 	change(&next.Spec)
@@ -159,40 +158,40 @@ func (h *Held) write(ctx context.Context, change func(*coordinationv1.LeaseSpec)
 	return got, h.claim.wrap("update", err)
 }
 
-// Release lets go of the cluster, so that the next driver can start at once.
-// The record stays, without a holder: that takes no permission to delete, and
-// the Lease goes with its TidbCluster. What another has taken over is left
-// alone. A second call does nothing, unless the first one failed.
+// Release gives up the lease, so that the next driver can start at once. The record
+// stays, without a holder: this needs no permission to delete, and the Lease is
+// deleted with its TidbCluster. A lease that another process has taken over is not
+// changed. A second call does nothing, unless the first one failed.
 func (h *Held) Release() error {
 	h.stop()
-	defer h.lost(context.Canceled)
-	return h.giveBack()
+	defer h.endContexts(context.Canceled)
+	return h.clearRecord()
 }
 
-func (h *Held) giveBack() error {
-	if h.given {
+func (h *Held) clearRecord() error {
+	if h.noHolder {
 		return nil
 	}
-	h.yields = false // it is given back in any case, whoever has asked for it
+	h.yields = false // it is released anyway
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), callTimeout)
 	defer cancel()
-	left, err := h.write(ctx, vacate)
+	left, err := h.write(ctx, clearHolder)
 	if err != nil && !errors.Is(err, ErrLost) {
 		return fmt.Errorf("release the lease: %w", err)
 	}
-	h.given = true
+	h.noHolder = true
 	if err == nil {
 		left.ManagedFields = nil // it may be kept for long
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.left = left
+		h.released = left
 	}
 	return nil
 }
 
-// leftBehind is the lease as it was given back, nil if it was not.
-func (h *Held) leftBehind() *coordinationv1.Lease {
+// releasedRecord returns the record as it was released, nil if it was not.
+func (h *Held) releasedRecord() *coordinationv1.Lease {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.left
+	return h.released
 }

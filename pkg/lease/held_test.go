@@ -227,8 +227,8 @@ func TestLeftBehindIsSmall(t *testing.T) {
 	client := api()
 	r := due(t, client)
 	r.held.live.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
-	if err := r.held.Release(); err != nil || r.held.leftBehind() == nil || r.held.leftBehind().ManagedFields != nil {
-		t.Errorf("kept: %+v, %v", r.held.leftBehind(), err)
+	if err := r.held.Release(); err != nil || r.held.releasedRecord() == nil || r.held.releasedRecord().ManagedFields != nil {
+		t.Errorf("kept: %+v, %v", r.held.releasedRecord(), err)
 	}
 }
 

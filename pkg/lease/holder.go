@@ -21,12 +21,12 @@ type lost struct{}
 
 func (lost) Error() string { return "lost the lease of the cluster" }
 
-// HandsOff implements reconcile.HandsOff: another driver may be at work, so that
-// nothing must be undone any more. What is half-done is recorded in the cluster
-// and the other's to finish.
+// HandsOff implements reconcile.HandsOff: another driver may already change the
+// cluster, so that nothing must be undone any more. Unfinished changes are recorded
+// in the cluster, and the other driver completes them.
 func (lost) HandsOff() bool { return true }
 
-// Holder is what a Lease says of who holds it. It may be dead.
+// Holder is the process that a Lease names as its holder. It may be dead.
 type Holder struct {
 	Identity string // "" when nobody holds it
 	Since    time.Time
@@ -47,7 +47,7 @@ func holderOf(l *coordinationv1.Lease) Holder {
 	return h
 }
 
-// Describe names the holder for a person.
+// Describe returns a name of the holder for a person.
 func (h Holder) Describe() string {
 	if i, ok := Parse(h.Identity); ok {
 		return i.Describe()
@@ -55,9 +55,9 @@ func (h Holder) Describe() string {
 	return h.Identity
 }
 
-// HeldError says that another process drives the cluster.
+// HeldError reports that another process drives the cluster.
 type HeldError struct {
-	// Alive: it renewed, or has just taken, the lease while we looked.
+	// Alive is true if we saw it renew or take the lease.
 	Alive bool
 
 	Namespace, Name string // the cluster's
@@ -71,9 +71,9 @@ func (e *HeldError) Error() string {
 		e.Namespace, e.Name, e.Holder.Describe(), e.Holder.Since.Format(time.RFC3339))
 }
 
-// Look tells at once whom the Lease names, without finding out whether that
-// process lives; Acquire does that.
-func Look(ctx context.Context, kube kubernetes.Interface, c topology.Cluster) (Holder, error) {
+// ReadHolder returns at once the holder that the Lease names. That process may be
+// dead; Acquire finds that out.
+func ReadHolder(ctx context.Context, kube kubernetes.Interface, c topology.Cluster) (Holder, error) {
 	l, err := kube.CoordinationV1().Leases(c.Namespace).Get(ctx, c.LeaseName(), metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):

@@ -11,21 +11,21 @@ import (
 	"sync"
 )
 
-// Identity is a process, named so that a process on the same machine can tell
-// whether it still lives.
+// Identity names a process, so that another process on the same machine can find
+// out whether it is still alive.
 type Identity struct {
 	User, Host string
 	PID        int
-	// Start is when the process started, as the operating system puts it: a pid
-	// alone may have been given to another process since.
+	// Start is when the process started, in the format of the operating system: the
+	// pid alone may belong to another process by now.
 	Start string
-	// Boot stands for the run of the machine and the pid namespace in it, since
-	// containers share a machine, and sometimes its host name, but not their
-	// pids. It is "" where the operating system does not tell.
+	// Boot identifies the boot of the machine and the pid namespace, since
+	// containers share a machine, and sometimes its host name, but not their pids.
+	// It is "" where the operating system does not provide it.
 	Boot string
 }
 
-// Self is this process.
+// Self returns the identity of this process.
 var Self = sync.OnceValue(func() Identity {
 	i := Identity{User: "unknown", Host: "unknown", PID: os.Getpid()}
 	if u, err := user.Current(); err == nil {
@@ -42,13 +42,13 @@ var Self = sync.OnceValue(func() Identity {
 	return i
 })
 
-// String is the holder identity as it is written into the Lease, e.g.
+// String returns the holder identity as it is written into the Lease, e.g.
 // "ann@laptop/4711/8812345/3f2a9c1e".
 func (i Identity) String() string {
 	return fmt.Sprintf("%s@%s/%d/%s/%s", i.User, i.Host, i.PID, i.Start, i.Boot)
 }
 
-// Parse reads a holder identity. One that another program wrote is not ok.
+// Parse reads a holder identity. ok is false for one that another program wrote.
 func Parse(s string) (Identity, bool) {
 	parts := strings.Split(s, "/")
 	if len(parts) < 4 {
@@ -64,15 +64,16 @@ func Parse(s string) (Identity, bool) {
 	return Identity{User: who[:at], Host: who[at+1:], PID: pid, Start: parts[n-2], Boot: parts[n-1]}, true
 }
 
-// Describe names the process for a person, e.g. "ann@laptop (pid 4711)".
+// Describe returns a name of the process for a person, e.g. "ann@laptop (pid
+// 4711)".
 func (i Identity) Describe() string {
 	return fmt.Sprintf("%s@%s (pid %d)", i.User, i.Host, i.PID)
 }
 
-// outlived tells whether another holder is known to be dead: it ran on this
-// machine, in this run of it, among the processes that are visible here, and
-// no process has its pid and start time. Any doubt means that it may live.
-func (i Identity) outlived(holder string) bool {
+// knowsDead reports whether another holder is known to be dead: it ran on this
+// machine since its last boot, in this pid namespace, and no process has its pid
+// and start time. If any of this is unknown it may be alive.
+func (i Identity) knowsDead(holder string) bool {
 	h, ok := Parse(holder)
 	if !ok || h.Boot == "" || h.Start == "" || h.Boot != i.Boot || h.Host != i.Host {
 		return false

@@ -62,32 +62,32 @@ func TestOutlived(t *testing.T) {
 	if holder.Start, exists = startOf(holder.PID); !exists || holder.Start == "" {
 		t.Fatalf("start %q", holder.Start)
 	}
-	if self.outlived(self.String()) {
+	if self.knowsDead(self.String()) {
 		t.Error("this process is alive")
 	}
-	if self.outlived(holder.String()) {
+	if self.knowsDead(holder.String()) {
 		t.Error("the child is alive")
 	}
 	again := holder
 	again.Start = "1"
-	if !self.outlived(again.String()) {
+	if !self.knowsDead(again.String()) {
 		t.Error("the pid was given to another process")
 	}
 	if err := child.Process.Signal(os.Kill); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(5 * time.Second); !self.outlived(holder.String()); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Second); !self.knowsDead(holder.String()); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("a killed process that nobody has waited for is dead")
 		}
 	}
 	_ = child.Wait()
-	if !self.outlived(holder.String()) {
+	if !self.knowsDead(holder.String()) {
 		t.Error("the child is gone")
 	}
 	blind, doubtful := self, holder
 	blind.Boot, doubtful.Boot = "", ""
-	if blind.outlived(doubtful.String()) {
+	if blind.knowsDead(doubtful.String()) {
 		t.Error("without a boot id nothing is known of any process")
 	}
 	for name, change := range map[string]func(*Identity){
@@ -98,7 +98,7 @@ func TestOutlived(t *testing.T) {
 	} {
 		doubtful := holder
 		change(&doubtful)
-		if self.outlived(doubtful.String()) {
+		if self.knowsDead(doubtful.String()) {
 			t.Errorf("%s: nothing is known of that process", name)
 		}
 	}

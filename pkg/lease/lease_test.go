@@ -372,11 +372,11 @@ func TestForbidden(t *testing.T) {
 
 func TestLook(t *testing.T) {
 	client := api()
-	if h, err := Look(t.Context(), client, cluster); err != nil || h.Identity != "" {
+	if h, err := ReadHolder(t.Context(), client, cluster); err != nil || h.Identity != "" {
 		t.Errorf("%+v, %v", h, err)
 	}
 	client = api(record("tidb-operator-7f", time.Now()))
-	if h, err := Look(t.Context(), client, cluster); err != nil || h.Describe() != "tidb-operator-7f" {
+	if h, err := ReadHolder(t.Context(), client, cluster); err != nil || h.Describe() != "tidb-operator-7f" {
 		t.Errorf("%+v, %v", h, err)
 	}
 }

@@ -21,25 +21,25 @@ import (
 const operatorLease = "tidb-controller-manager"
 
 const (
-	// operatorRenews is the longest that a live operator goes between two
-	// renewals: with its default settings it gives up after 10 s.
+	// operatorRenews is the longest time between two renewals of a live operator: with its default
+	// settings it stops after 10 s without one.
 	operatorRenews = 10 * time.Second
-	// forgotten: an older record was left behind by an operator that is gone.
-	// No two clocks that can talk TLS to each other differ by that much.
-	forgotten = time.Hour
+	// abandonedAfter: a record that is older than this was left behind by an operator that does not
+	// run any more. The clocks of two hosts that can talk TLS to each other do not differ by that
+	// much.
+	abandonedAfter = time.Hour
 )
 
-// usualNamespaces are where its manuals install tidb-operator.
+// usualNamespaces are the namespaces in which its manuals install tidb-operator.
 var usualNamespaces = []string{"tidb-admin", "tidb-operator"}
 
-// Target is a cluster that an operator may drive: where its TidbCluster is, and
-// the labels that this has.
+// Target is a cluster that an operator may drive: the namespace and the labels of its TidbCluster.
 type Target struct {
 	Namespace string
 	Labels    map[string]string
 }
 
-// TargetOf is a cluster as operators see it.
+// TargetOf returns the target that a cluster is.
 func TargetOf(c topology.Cluster) Target {
 	t := Target{Namespace: c.Namespace}
 	if c.Source != nil {
@@ -51,7 +51,7 @@ func TargetOf(c topology.Cluster) Target {
 // Operator is a live tidb-operator.
 type Operator struct {
 	Namespace, Holder string
-	Renewed           time.Time // by its own clock
+	Renewed           time.Time // by the operator's clock
 	Scope             Scope
 }
 
@@ -59,22 +59,22 @@ func (o Operator) String() string {
 	return "tidb-operator " + o.Holder + " in namespace " + o.Namespace
 }
 
-// Finding is what is known of tidb-operators.
+// Finding is the result of a search for tidb-operators.
 type Finding struct {
-	// Alive are those that are alive, those in the namespace that was asked for
-	// first: they are there for its clusters even if they serve no others.
+	// Alive are the live operators, first those in the namespace of the target: they drive its
+	// clusters even if they drive no others.
 	Alive []Operator
-	// Hidden: leases of all namespaces may not be listed, so that only that of the
-	// target and those in which operators usually run were asked for.
+	// Hidden is true if listing leases in all namespaces is forbidden, so that only the namespace
+	// of the target and the usual ones were read.
 	Hidden bool
-	// Unlisted are those among these namespaces whose leases may not be listed either.
+	// Unlisted are those of these namespaces in which listing leases is forbidden too.
 	Unlisted []string
 
 	namespace string     // of the target
-	doubtful  []Operator // may be alive: only a renewal could tell, and was not waited for
+	doubtful  []Operator // may be alive: only a renewal could show it, and none was waited for
 }
 
-// Driving is the operator that drives a cluster, if one does.
+// Driving returns the operator that drives a cluster, if there is one.
 func (f Finding) Driving(t Target) (Operator, bool) {
 	for _, o := range f.Alive {
 		if o.Scope.Covers(t) {
@@ -84,8 +84,8 @@ func (f Finding) Driving(t Target) (Operator, bool) {
 	return Operator{}, false
 }
 
-// Answers reports whether what was found for one cluster is the answer for another
-// one as well, so that nothing need be asked again for it.
+// Answers reports whether the finding for one cluster is also valid for another one, so that no new
+// search is needed.
 func (f Finding) Answers(t Target) bool {
 	if _, drives := f.Driving(t); drives {
 		return true
@@ -93,7 +93,7 @@ func (f Finding) Answers(t Target) bool {
 	return (!f.Hidden || f.namespace == t.Namespace) && !covered(f.doubtful, t)
 }
 
-// Notices are what the user is to know of how sure the answer for a cluster is.
+// Notices returns what limits the answer for a cluster, as notices for the user.
 func (f Finding) Notices(t Target) []string {
 	var out []string
 	if f.Hidden {
@@ -120,24 +120,24 @@ func covered(by []Operator, t Target) bool {
 // for concurrent use.
 type Operators struct {
 	kube kubernetes.Interface
-	// still are records that stood still for longer than a live operator's would.
-	still map[types.UID]*coordinationv1.Lease
+	// unchanged are records that were not renewed for longer than a live operator needs.
+	unchanged map[types.UID]*coordinationv1.Lease
 }
 
-// NewOperators makes one that has seen nothing yet.
+// NewOperators returns an Operators that has seen no record yet.
 func NewOperators(kube kubernetes.Interface) *Operators {
-	return &Operators{kube: kube, still: map[types.UID]*coordinationv1.Lease{}}
+	return &Operators{kube: kube, unchanged: map[types.UID]*coordinationv1.Lease{}}
 }
 
-// Find finds live tidb-operators and how far they reach.
+// Find finds live tidb-operators and the clusters that they drive.
 //
-// Whoever may not list leases in all namespaces gets an answer from that of the
-// target and the usual ones. It takes up to ten seconds when a record of an
-// operator that covers the target neither is fresh nor has been abandoned long
-// ago, since then only a renewal can tell, and no time for the same record again.
+// Where listing leases in all namespaces is forbidden, it reads the namespace of the target and the
+// usual ones. It takes up to ten seconds when the record of an operator that covers the target is
+// neither fresh nor abandoned long ago, since then only a renewal can show whether the operator is
+// alive, and no time for the same record again.
 //
-// It fails when it is unknown which leases there are: that no operator was found
-// then does not mean that there is none.
+// It fails when it is unknown which leases exist: that no operator was found then does not mean
+// that there is none.
 func (o *Operators) Find(ctx context.Context, t Target) (Finding, error) {
 	f, doubtful, err := o.fresh(ctx, t)
 	if err != nil || f.Answers(t) {
@@ -157,14 +157,14 @@ func (o *Operators) Find(ctx context.Context, t Target) (Finding, error) {
 	return f, nil
 }
 
-// Fresh finds those whose record says so by itself, without waiting for anything.
-// One with another clock is not among them.
+// Fresh finds the operators that have renewed recently, without waiting for a renewal. It does not
+// find one whose clock differs.
 func (o *Operators) Fresh(ctx context.Context, t Target) (Finding, error) {
 	f, _, err := o.fresh(ctx, t)
 	return f, err
 }
 
-// fresh is Fresh, and the records of which only a renewal can tell.
+// fresh also returns the records of which only a renewal can show whether their operator is alive.
 func (o *Operators) fresh(ctx context.Context, t Target) (f Finding, doubtful []coordinationv1.Lease, err error) {
 	found, err := o.list(ctx, t, &f)
 	if err != nil {
@@ -173,7 +173,7 @@ func (o *Operators) fresh(ctx context.Context, t Target) (f Finding, doubtful []
 	for _, l := range found {
 		h := holderOf(&l)
 		age := time.Since(h.Renewed).Abs()
-		if h.Identity == "" || age > forgotten || o.still[l.UID] != nil && same(o.still[l.UID], &l) {
+		if h.Identity == "" || age > abandonedAfter || o.unchanged[l.UID] != nil && same(o.unchanged[l.UID], &l) {
 			continue
 		}
 		it := o.operator(ctx, &l)
@@ -194,7 +194,7 @@ func (o *Operators) operator(ctx context.Context, l *coordinationv1.Lease) Opera
 	}
 }
 
-// renewed finds those of some records that have changed, and remembers the others.
+// renewed returns the operators whose records have changed, and remembers the other records.
 func (o *Operators) renewed(ctx context.Context, doubtful, now []coordinationv1.Lease) []Operator {
 	var alive []Operator
 	for _, l := range now {
@@ -204,19 +204,19 @@ func (o *Operators) renewed(ctx context.Context, doubtful, now []coordinationv1.
 		case !same(&doubtful[i], &l):
 			alive = append(alive, o.operator(ctx, &l))
 		default:
-			o.still[l.UID] = &l
+			o.unchanged[l.UID] = &l
 		}
 	}
 	return alive
 }
 
-// list lists the operators' leases, those in the namespace of the target first, and
-// notes what may not be listed. Only that the API server forbids it is a reason to do
-// with less: any other failure tells nothing of the leases that there are.
+// list lists the operators' leases, those in the namespace of the target first, and notes which
+// namespaces may not be listed. It continues only where the API server forbids the list: after any
+// other failure it is unknown which leases exist.
 func (o *Operators) list(ctx context.Context, t Target, f *Finding) ([]coordinationv1.Lease, error) {
 	f.namespace, f.Hidden, f.Unlisted = t.Namespace, false, nil
-	// Every node renews a lease of its own, all in one namespace: in a big
-	// cluster they would be nearly all of the answer.
+	// Every node renews a lease of its own, all in one namespace: in a big cluster these would be
+	// most of the answer.
 	items, err := leasesIn(ctx, o.kube, metav1.NamespaceAll, "metadata.namespace!=kube-node-lease")
 	if apierrors.IsForbidden(err) {
 		f.Hidden = true
@@ -238,8 +238,8 @@ func (o *Operators) list(ctx context.Context, t Target, f *Finding) ([]coordinat
 	return items, nil
 }
 
-// usualLeases are the leases of a namespace and of those in which operators usually
-// run, as far as they may be listed.
+// usualLeases returns the leases of a namespace and of the usual namespaces, as far as they may be
+// listed.
 func usualLeases(ctx context.Context, kube kubernetes.Interface, namespace string) (items []coordinationv1.Lease, unlisted []string, err error) {
 	searched := slices.Compact(slices.Sorted(slices.Values(append([]string{namespace}, usualNamespaces...))))
 	for _, ns := range searched {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bootID names this run of the machine.
+// bootID identifies this boot of the machine.
 func bootID() string {
 	id, err := unix.Sysctl("kern.bootsessionuuid")
 	if err != nil {
@@ -16,7 +16,7 @@ func bootID() string {
 	return id
 }
 
-// startOf tells when a process started and whether it exists.
+// startOf returns when a process started, and whether it exists.
 func startOf(pid int) (start string, exists bool) {
 	if errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
 		return "", false

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bootID names this run of the machine and the pid namespace.
+// bootID identifies this boot of the machine and the pid namespace.
 func bootID() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -23,9 +23,9 @@ func bootID() string {
 	return strings.TrimSpace(string(boot)) + " " + pids
 }
 
-// startOf tells when a process started, in ticks since boot, and whether it
-// exists. The time is "" where it is hidden from us, as that of other users'
-// processes may be.
+// startOf returns when a process started, in ticks since boot, and whether it
+// exists. The time is "" where it may not be read, which can be so for processes of
+// other users.
 func startOf(pid int) (start string, exists bool) {
 	if errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
 		return "", false

@@ -13,14 +13,14 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Scope is which clusters an operator drives. The zero value is all of them.
+// Scope describes which clusters an operator drives. The zero value is all of them.
 type Scope struct {
-	// Namespaces limits it to some; nil: it does not.
+	// Namespaces are the only namespaces in scope; nil for all.
 	Namespaces []string
-	// Selector limits it to TidbClusters with these labels; nil: it does not.
+	// Selector selects the TidbClusters in scope; nil for all.
 	Selector labels.Selector
-	// Unread: neither the operator's Deployment nor its bindings may be read, so
-	// that it is taken to drive all clusters.
+	// Unread is true if neither the operator's Deployment nor its bindings may be
+	// read. It is then assumed to drive all clusters.
 	Unread bool
 }
 
@@ -32,9 +32,9 @@ func (s Scope) Covers(t Target) bool {
 	return s.Selector == nil || s.Selector.Matches(labels.Set(t.Labels))
 }
 
-// scopeOf is the scope of the operator that holds a lease, as the arguments of its
-// Deployment say, else the bindings of its namespace's service accounts. A scope
-// that cannot be read is taken for the widest: two drivers of one cluster do more
+// scopeOf returns the scope of the operator that holds a lease: by the arguments of
+// its Deployment, else by the bindings of its namespace's service accounts. A scope
+// that cannot be read is taken for all clusters: two drivers of one cluster do more
 // harm than none.
 func scopeOf(ctx context.Context, kube kubernetes.Interface, namespace, lease, holder string) Scope {
 	pod, _, _ := strings.Cut(holder, "_")
@@ -49,8 +49,8 @@ func scopeOf(ctx context.Context, kube kubernetes.Interface, namespace, lease, h
 	return Scope{Unread: true}
 }
 
-// deploymentOf is the Deployment that a pod's name belongs to: two generated parts
-// follow on it.
+// deploymentOf returns the name of the Deployment of a pod, by the pod's name,
+// which adds two generated parts to it.
 func deploymentOf(pod string) string {
 	parts := strings.Split(pod, "-")
 	return strings.Join(parts[:max(len(parts)-2, 1)], "-")
@@ -71,7 +71,7 @@ func scopeIn(d *appsv1.Deployment) Scope {
 	return s
 }
 
-// flagIn is the value of a flag among the words of a command line, "" when it is
+// flagIn returns the value of a flag in the words of a command line, "" when it is
 // not there. The last one counts.
 func flagIn(words []string, flag string) string {
 	value := ""
@@ -92,9 +92,9 @@ func flagIn(words []string, flag string) string {
 	return value
 }
 
-// boundNamespaces are the namespaces in which service accounts of an operator's
-// namespace have rights; nil where they have some in all. Without any binding,
-// something else than bindings gives the operator its rights, and nothing is known.
+// boundNamespaces returns the namespaces in which service accounts of an operator's
+// namespace have rights; nil where they have rights in all. Without any binding,
+// known is false: the operator then gets its rights in another way.
 func boundNamespaces(ctx context.Context, kube kubernetes.Interface, namespace string) (bound []string, known bool) {
 	wide, err := kube.RbacV1().ClusterRoleBindings().List(ctx, metav1.ListOptions{})
 	if err != nil {

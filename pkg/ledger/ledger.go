@@ -143,7 +143,7 @@ func unknown(cm *corev1.ConfigMap, key string) state.Gap {
 	return state.Gap{
 		What:    fmt.Sprintf("the record %q in ConfigMap %s", key, cm.Name),
 		Problem: "this version of kubectl tidb does not know what it stands for, and leaves it as it is",
-		Remedy:  remedy.Remedy{remedy.Run("a later version knows it if it wrote it; look at it", look(cm))},
+		Remedy:  remedy.Remedy{remedy.Run("a later version knows it if it wrote it; look at it", showCommand(cm))},
 	}
 }
 
@@ -153,14 +153,14 @@ func unreadable(cm *corev1.ConfigMap, key string, err error) state.Gap {
 		Problem: fmt.Sprintf("this version of kubectl tidb cannot read it (%v), and leaves it as it is; "+
 			"what it stands for in PD is not taken back", err),
 		Remedy: remedy.Remedy{
-			remedy.Run("use the later version that wrote it, if one did; otherwise look at it", look(cm)),
+			remedy.Run("use the later version that wrote it, if one did; otherwise look at it", showCommand(cm)),
 			remedy.Run("remove it", remedy.Kubectl(cm.Namespace, "patch", "configmap", cm.Name, "--type=json", "-p",
 				fmt.Sprintf(`[{"op":"remove","path":"/data/%s"}]`, key))),
 		},
 	}
 }
 
-// look is how to see the records.
-func look(cm *corev1.ConfigMap) remedy.Command {
+// showCommand returns the command that shows the records.
+func showCommand(cm *corev1.ConfigMap) remedy.Command {
 	return remedy.Kubectl(cm.Namespace, "get", "configmap", cm.Name, "-o", "yaml")
 }

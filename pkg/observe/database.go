@@ -18,18 +18,18 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// database is what PD says, sorted by whose it is.
+// database is what PD says, sorted by member.
 type database struct {
 	state  state.PD
 	listed map[topology.Kind]map[int]listed // by ordinal
-	// storesNotLoaded: PD says that it has no stores, but it had. It says so for a
-	// moment after its leader has changed, and to believe it would be to take every
-	// store for one that may go.
+	// storesNotLoaded is true if PD lists no stores although it had some. It does
+	// so for a moment after its leader has changed. If this were taken as true, the
+	// data of every store could be deleted.
 	storesNotLoaded bool
-	gaps            []state.Gap // what PD refuses to tell
+	gaps            []state.Gap // what PD refuses to report
 }
 
-// listed is what PD lists of one member.
+// listed is what PD says about one member.
 type listed struct {
 	state.Database
 	heartbeat time.Time         // when PD last heard of a store, by PD's clock
@@ -37,7 +37,7 @@ type listed struct {
 	labels    map[string]string // of a store
 }
 
-// list notes what PD lists of a member.
+// list notes what PD says about a member.
 func (d database) list(k topology.Kind, ordinal int, m listed) {
 	if d.listed[k] == nil {
 		d.listed[k] = map[int]listed{}
@@ -45,7 +45,7 @@ func (d database) list(k topology.Kind, ordinal int, m listed) {
 	d.listed[k][ordinal] = m
 }
 
-// ordinals is one more than the highest ordinal that PD knows.
+// ordinals returns the highest ordinal that PD knows, plus one.
 func (d database) ordinals(k topology.Kind) int {
 	n := 0
 	for ordinal, m := range d.listed[k] {
@@ -56,7 +56,7 @@ func (d database) ordinals(k topology.Kind) int {
 	return n
 }
 
-// member is what PD lists of a member of a component whose members it lists.
+// member returns what PD says about a member of PD or TiKV.
 func (d database) member(k topology.Kind, ordinal int, pod *state.Pod, born time.Time) listed {
 	data := k.Data()
 	if data == topology.None || !d.state.Known() || data == topology.Store && d.storesNotLoaded {
@@ -72,18 +72,19 @@ func (d database) member(k topology.Kind, ordinal int, pod *state.Pod, born time
 	return m
 }
 
-// ofProcess is what is listed of a store, as far as it is meant for the process that
-// runs in its pod now.
+// ofProcess returns what PD says about a store, reduced to what is valid for the
+// process that runs in its pod now.
 func (s listed) ofProcess(pod *state.Pod, born time.Time) listed {
-	// A tombstone is that of the data which was buried. What has come to its
-	// address since, on a claim that was made after its last heartbeat, has yet
-	// to register; taken for dead it would be removed again and again.
+	// A tombstone belongs to the data of the removed store. A store with new data
+	// at the same address, on a claim that was made after the last heartbeat, has
+	// not registered yet; taken for the tombstone it would be removed again and
+	// again.
 	if s.State == state.StoreTombstone && !born.Before(s.heartbeat) {
 		return listed{Database: state.Database{Presence: state.Absent}}
 	}
 	// A store stays Up in PD for 20 s after it died. Only a heartbeat that is
-	// younger than the container proves that this process is the one meant. PD's
-	// clock and the kubelet's may differ.
+	// younger than the container proves that it comes from this process. PD's clock
+	// and the kubelet's may differ.
 	if s.Healthy && pod != nil && !s.heartbeat.After(pod.Started.Add(clockSkew)) && !s.registeredBy(pod) {
 		s.Healthy, s.Problem = false, "PD has not heard of the store since it started"
 	}
@@ -93,17 +94,18 @@ func (s listed) ofProcess(pod *state.Pod, born time.Time) listed {
 	return s
 }
 
-// clockSkew is more than the clocks of two hosts differ by that serve one database.
+// clockSkew is more than the difference between the clocks of two hosts of one
+// database.
 const clockSkew = 5 * time.Minute
 
-// registeredBy reports whether a store without regions was registered by the process
-// that runs now. It has nothing to open, so it serves. Its own host wrote both
-// times, so they can be compared.
+// registeredBy reports whether the process that runs now has registered a store
+// without regions. It has no regions to open, so it serves. Both times are from the
+// clock of its own host, so they can be compared.
 func (s listed) registeredBy(pod *state.Pod) bool {
 	return s.Regions == 0 && !pod.Started.IsZero() && !s.start.Add(pod.Behind).Before(pod.Started)
 }
 
-// answers of PD as they come.
+// answers are the answers of PD.
 type answers struct {
 	members     *pd.Members
 	health      []pd.MemberHealth
@@ -116,7 +118,7 @@ type answers struct {
 	gaps        []state.Gap
 }
 
-// base asks PD. Its silence is an answer too: everything is unknown then.
+// base asks PD. Where PD does not answer everything is unknown.
 func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) database {
 	var urls []string
 	for n, pod := range seen.pods[topology.PD] {
@@ -125,7 +127,7 @@ func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) d
 		}
 	}
 	if len(urls) == 0 {
-		o.history.outlasts(false, o.now()) // nobody says that there is no leader
+		o.history.outlasts(false, o.now()) // PD did not say that there is no leader
 		return database{state: state.PD{Problem: "no PD pod is running"}}
 	}
 	slices.Sort(urls)
@@ -170,17 +172,17 @@ func ask(ctx context.Context, client pd.Client) (answers, error) {
 		}
 		return err
 	})
-	if err := all.Wait(); err != nil || !a.silent() {
+	if err := all.Wait(); err != nil || !a.anyHeartbeatOverdue() {
 		return a, err
 	}
-	// Only a failover asks for it. Without it nothing is given up too early,
-	// since PD itself says when a store is Down.
+	// Only a failover needs it. Where it cannot be read no store is given up too
+	// early, since PD itself says when a store is Down.
 	a.storeDown, _ = client.MaxStoreDownTime(whole)
 	return a, nil
 }
 
-// silent tells whether a store has stopped sending heartbeats.
-func (a answers) silent() bool {
+// anyHeartbeatOverdue reports whether PD has missed heartbeats of a store.
+func (a answers) anyHeartbeatOverdue() bool {
 	return slices.ContainsFunc(a.stores, func(s pd.Store) bool {
 		return s.State == pd.StoreUp && !s.Healthy()
 	})
@@ -222,8 +224,8 @@ func (a answers) healthy(m pd.Member) bool {
 	return slices.ContainsFunc(a.health, func(h pd.MemberHealth) bool { return h.ID == m.ID && h.Healthy })
 }
 
-// servingPod is a pod whose member of PD is healthy, for commands that a person runs
-// in it; the first pod where there is none.
+// servingPod returns a pod whose member of PD is healthy, for commands that a
+// person runs in it; the first pod where there is none.
 func (a answers) servingPod(c topology.Cluster) string {
 	for _, m := range a.members.Members {
 		if n, ok := owner(c, topology.PD, slices.Concat(m.PeerURLs, m.ClientURLs)...); ok && a.healthy(m) {
@@ -238,9 +240,9 @@ func (a answers) sortMember(c topology.Cluster, d *database, m pd.Member) {
 	if healthy {
 		d.state.Healthy++
 	}
-	// A member that has not started has no client URL yet, and unless it is one
-	// of the first members no name. Its peer URL tells whose it is. Whether etcd
-	// lets a first member without data start goes by the same evidence.
+	// A member that has not started has no client URL yet, and, unless it is one of
+	// the first members, no name. Its peer URL says which pod it belongs to. etcd
+	// uses the same URL to decide whether a first member without data may start.
 	n, ok := owner(c, topology.PD, slices.Concat(m.PeerURLs, m.ClientURLs)...)
 	if !ok {
 		return
@@ -273,8 +275,8 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 	if !ok {
 		return
 	}
-	// An address can have had several stores. The one that counts is the one
-	// that is no tombstone, and of those the newest.
+	// An address can have had several stores. The one that counts is not a
+	// tombstone, and is the newest of those.
 	last, had := d.listed[k][n]
 	lastLives, lives := had && last.State != state.StoreTombstone, s.State != pd.StoreTombstone
 	if lastLives && !lives || lastLives == lives && last.ID > s.ID {
@@ -290,7 +292,7 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 	})
 }
 
-// storeOwner tells which of the cluster's own members a store belongs to.
+// storeOwner returns the member of this cluster that a store belongs to.
 func storeOwner(c topology.Cluster, s *pd.Store) (topology.Kind, int, bool) {
 	for _, k := range topology.Kinds() {
 		if k.Data() != topology.Store {
@@ -303,8 +305,8 @@ func storeOwner(c topology.Cluster, s *pd.Store) (topology.Kind, int, bool) {
 	return "", 0, false
 }
 
-// owner tells which of the cluster's own members an address belongs to; one of
-// another Kubernetes cluster, or of another TiDB cluster, belongs to none.
+// owner returns the member of this cluster that an address belongs to. An address
+// of another Kubernetes cluster, or of another TiDB cluster, belongs to none.
 func owner(c topology.Cluster, k topology.Kind, urls ...string) (int, bool) {
 	for _, raw := range urls {
 		u, err := url.Parse(raw)

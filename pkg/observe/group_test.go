@@ -286,7 +286,7 @@ func TestForgetOthers(t *testing.T) {
 	if o.volumes(t, zero); o.reads() != 0 {
 		t.Error("read again")
 	}
-	o.Tend(time.Nanosecond) // it tends already
+	o.ReadForUpkeep(time.Nanosecond) // it tends already
 	o.time = o.time.Add(time.Minute)
 	if o.volumes(t, zero); o.reads() != 0 {
 		t.Error("what is known was dropped")

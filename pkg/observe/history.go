@@ -6,26 +6,24 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
-// history is what this process has seen for how long. Kubernetes and PD tell only
-// what is so now. It bounds waits and keeps a reading of a moment from being taken
-// for a lasting one; a process that begins later remembers less and waits longer,
-// and nothing else depends on it.
+// history is for how long this process has observed something, since Kubernetes and PD often report
+// only what is so now. It bounds waits, and prevents that something seen once counts as lasting. A
+// process that has just started knows less and so waits longer; nothing else depends on it.
 type history struct {
-	// gone is since when pods have been missing that there should be, by name. A
-	// pod that an admission webhook or a quota keeps from being made leaves no trace
-	// but events, which may be gone as well.
+	// gone is since when pods have been missing, by name. A pod that an admission webhook or a
+	// quota does not allow leaves only events, which Kubernetes deletes after a while.
 	gone map[string]time.Time
-	// notServing is since when members have not been seen to serve, by name.
+	// notServing is since when members have not been observed to serve, by name.
 	notServing map[string]time.Time
-	// reportedDown is since when the database has said without a break that members
-	// do not serve, and refusing since when their own ports have refused.
+	// reportedDown is since when the database has said, in every observation, that members do not
+	// serve. refusing is since when their ports have refused connections.
 	reportedDown, refusing map[string]time.Time
-	// leader is the member of PD that led when PD was asked last, "" when PD did
-	// not answer, and leads since when it has been seen to lead.
-	leader string
-	leads  time.Time
-	looked time.Time // when PD was asked last
-	// leaderless is since when PD's members have been saying that none leads.
+	// leader is the leader of PD when PD was asked last, "" when PD did not answer. leads is since
+	// when it has been observed to lead.
+	leader  string
+	leads   time.Time
+	askedAt time.Time // when PD was asked last
+	// leaderless is since when PD's members have said that there is no leader.
 	leaderless time.Time
 }
 
@@ -36,8 +34,8 @@ func newHistory() history {
 	}
 }
 
-// since remembers in which is when something became true, and forgets it when it
-// is not true any more.
+// since returns since when something has been true, which it keeps in the map, and removes it when
+// it is not true any more.
 func since(which map[string]time.Time, name string, is bool, now time.Time) time.Time {
 	if !is {
 		delete(which, name)
@@ -49,18 +47,18 @@ func since(which map[string]time.Time, name string, is bool, now time.Time) time
 	return which[name]
 }
 
-// unwatched is longer than the pause between two looks at a cluster in which there is
-// something to wait for.
-const unwatched = 45 * time.Second
+// unobservedAfter is longer than the pause between two observations of a cluster that waits for
+// something.
+const unobservedAfter = 45 * time.Second
 
-// leading notes who leads PD. A PD that did not answer in between, or that nobody has
-// asked for long, may have changed its leader and changed it back. One whose process
-// has been restarted since is a new leader as well.
+// leading notes the leader of PD. Where PD did not answer in between, or was not asked for long,
+// its leader may have changed and changed back, so the time starts again. It also starts again when
+// the leader's process was restarted.
 func (m *history) leading(pd *state.PD, started, now time.Time) {
-	if now.Sub(m.looked) > unwatched {
+	if now.Sub(m.askedAt) > unobservedAfter {
 		m.leader = ""
 	}
-	m.looked = now
+	m.askedAt = now
 	if !pd.Known() || pd.Leader == "" {
 		m.leader = ""
 		return
@@ -74,18 +72,17 @@ func (m *history) leading(pd *state.PD, started, now time.Time) {
 	}
 }
 
-// settled reports whether PD's leader has been seen to lead for so long that it has
-// heard of all stores itself.
+// settled reports whether PD's leader has led for so long that it has got heartbeats of all stores.
 func (m *history) settled(now time.Time) bool {
 	return m.leader != "" && now.Sub(m.leads) >= leaderSettles
 }
 
-// election is longer than PD takes to elect a leader after a hard kill, which is
-// twelve seconds. Before it has passed, a PD without a leader is no PD without a
-// quorum, and restarting a member of it would make it one.
+// election is longer than PD needs to elect a leader after a hard kill, which is twelve seconds.
+// Before that, a PD without a leader may still have a quorum, and to restart a member could take
+// the quorum away.
 const election = 20 * time.Second
 
-// outlasts reports whether PD has been without a leader for longer than that.
+// outlasts reports whether PD has been without a leader for longer than an election takes.
 func (m *history) outlasts(without bool, now time.Time) bool {
 	switch {
 	case !without:

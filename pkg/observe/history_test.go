@@ -62,8 +62,8 @@ func TestLeadingUnwatched(t *testing.T) {
 	for name, c := range map[string]struct {
 		pause, started, want time.Duration
 	}{
-		"a pause":                  {unwatched, -time.Hour, 0},
-		"a long pause":             {unwatched + 1, -time.Hour, unwatched + 1},
+		"a pause":                  {unobservedAfter, -time.Hour, 0},
+		"a long pause":             {unobservedAfter + 1, -time.Hour, unobservedAfter + 1},
 		"its process is new":       {time.Second, time.Millisecond, time.Millisecond},
 		"its process is not known": {time.Second, -1000 * time.Hour, 0},
 	} {

@@ -23,7 +23,7 @@ func set(s *appsv1.StatefulSet) state.Set {
 		UID:             string(s.UID),
 		Made:            s.CreationTimestamp.Time,
 		Terminating:     s.DeletionTimestamp != nil,
-		Replicas:        1, // what the API server means by no value
+		Replicas:        1, // the default of the API server
 		Manual:          s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
 		Ordered:         s.Spec.PodManagementPolicy != appsv1.ParallelPodManagement,
 		Observed:        s.Status.ObservedGeneration >= s.Generation,
@@ -65,7 +65,7 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 			out.Since = corrected(c.LastTransitionTime, out.Behind)
 		}
 	}
-	// One that cannot be read says nothing.
+	// A value that cannot be parsed counts as none.
 	out.EvictionBegun, _ = time.Parse(time.RFC3339, p.Annotations[topology.AnnotationEvictionBegun])
 	if out.Terminating {
 		out.Since = asked(p)
@@ -86,9 +86,9 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 	return out
 }
 
-// otherController names the controller of a pod that is no StatefulSet of
-// Kubernetes, "" where it is one and where there is none: the pods of a
-// StatefulSet that was deleted alone have none until the next one adopts them.
+// otherController names the controller of a pod if it is not a StatefulSet of
+// Kubernetes. It is "" for a pod without a controller: the pods of a StatefulSet
+// that was deleted without them have none until the next one adopts them.
 func otherController(p *corev1.Pod) string {
 	c := metav1.GetControllerOf(p)
 	if c == nil || c.Kind == "StatefulSet" && c.APIVersion == appsv1.SchemeGroupVersion.String() {
@@ -97,8 +97,8 @@ func otherController(p *corev1.Pod) string {
 	return fmt.Sprintf("%s %s of %s", c.Kind, c.Name, c.APIVersion)
 }
 
-// ownClaims are the claims that the StatefulSet makes for a pod; it may use
-// others, of the user, that are not known here.
+// ownClaims returns the claims that the StatefulSet makes for a pod. The pod may
+// also use claims of the user, which are not among them.
 func ownClaims(p *corev1.Pod) []string {
 	var names []string
 	for _, v := range p.Spec.Volumes {
@@ -147,8 +147,8 @@ func lastRun(c corev1.ContainerStatus, behind time.Duration) state.Run {
 	return state.Run{Started: corrected(ended.StartedAt, behind), Ended: corrected(ended.FinishedAt, behind)}
 }
 
-// asked is when a pod was asked to go: the deletion timestamp is when its grace
-// period will have passed.
+// asked returns when the deletion of a pod was requested: the deletion timestamp is
+// the end of its grace period.
 func asked(p *corev1.Pod) time.Time {
 	at := p.DeletionTimestamp.Time
 	if grace := p.DeletionGracePeriodSeconds; grace != nil {
@@ -157,8 +157,8 @@ func asked(p *corev1.Pod) time.Time {
 	return at
 }
 
-// podProblem is the first reason on a pod's way to being Ready: no node, no
-// image, a crash, a probe.
+// podProblem returns the first reason why a pod is not Ready: no node, no image, a
+// crash, a probe.
 func podProblem(p *corev1.Pod) string {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
@@ -181,7 +181,7 @@ func podProblem(p *corev1.Pod) string {
 	return "pod is starting"
 }
 
-// containerProblem says what keeps a container from running.
+// containerProblem returns why a container does not run.
 func containerProblem(c corev1.ContainerStatus) string {
 	switch t, w := c.State.Terminated, c.State.Waiting; {
 	case t != nil && t.ExitCode != 0:
@@ -189,7 +189,7 @@ func containerProblem(c corev1.ContainerStatus) string {
 	case w == nil, w.Reason == "PodInitializing":
 		return ""
 	case w.Reason == "ErrImagePull", w.Reason == "ImagePullBackOff":
-		// Kubernetes goes to and fro between the two, with a long story each.
+		// Kubernetes alternates between the two, each with a long message.
 		return fmt.Sprintf("image %s cannot be pulled", c.Image)
 	case w.Reason == "CrashLoopBackOff" && c.LastTerminationState.Terminated != nil:
 		return fmt.Sprintf("container %s crashes again and again, last with exit code %d",
@@ -199,7 +199,7 @@ func containerProblem(c corev1.ContainerStatus) string {
 	}
 }
 
-// join makes one line of a reason and what Kubernetes says about it.
+// join returns one line with a reason and the message of Kubernetes about it.
 func join(reason, message string) string {
 	message, _, _ = strings.Cut(message, "\n")
 	if r := []rune(message); len(r) > longest {
@@ -214,9 +214,9 @@ func join(reason, message string) string {
 // longest is how much of a message is shown; "kubectl describe" has the rest.
 const longest = 120
 
-// claimOrdinal tells whose claim it is, and of which template, by its name,
-// <template>-<pod>, which Kubernetes gives it. Labels with the pod's name come
-// only later, if at all.
+// claimOrdinal returns the template and the ordinal of a claim, by its name,
+// <template>-<pod>, which Kubernetes sets. Labels with the pod's name are set only
+// later, or never.
 func claimOrdinal(c topology.Cluster, k topology.Kind, claim *corev1.PersistentVolumeClaim) (volume string, ordinal int, ok bool) {
 	if claim.Labels[topology.LabelComponent] != string(k) {
 		return "", 0, false

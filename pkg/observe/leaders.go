@@ -6,23 +6,24 @@ import (
 )
 
 const (
-	// fewLeaders: with no more than these an eviction is about to be over, and the
-	// store is asked in each observation.
+	// fewLeaders is how many leaders are left when an eviction will end soon: the
+	// store is then asked in each observation.
 	fewLeaders = 20
-	// young is how long an eviction may take without anybody counting requests:
-	// most are over by then.
+	// young is how long a store is asked in each observation: most evictions end by
+	// then.
 	young = time.Minute
-	// countedFor is how long a store's own number is used again as long as PD's does
-	// not change. PD hears of each store every ten seconds.
+	// countedFor is how long a store's own number is used again while PD's number
+	// does not change. PD gets a heartbeat of each store every ten seconds.
 	countedFor = 30 * time.Second
 	// leaderSettles is how long PD's numbers are not trusted after its leader has
-	// changed: it begins with those that were saved up to five minutes ago.
+	// changed: a new leader begins with numbers that were saved up to five minutes
+	// ago.
 	leaderSettles = 5 * time.Minute
 )
 
-// leaderCounts are the last numbers of region leaders that stores being evicted have
-// told themselves. Some evictions wait for hours, and to ask a store means to read
-// all of its metrics.
+// leaderCounts are the last numbers of region leaders that stores have reported
+// themselves during an eviction. Some evictions take hours, and to ask a store
+// means to read all of its metrics.
 type leaderCounts struct {
 	mu sync.Mutex
 	of map[uint64]leaderCount // by store id
@@ -33,8 +34,8 @@ type leaderCount struct {
 	byPD, own    int
 }
 
-// again reports whether a store that is being evicted is to be asked, given PD's
-// number, and else returns what it said last.
+// again reports whether to ask a store during an eviction, given PD's number. If
+// not, it returns the store's last number.
 func (c *leaderCounts) again(id uint64, byPD int, now time.Time) (own int, ask bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,7 +47,7 @@ func (c *leaderCounts) again(id uint64, byPD int, now time.Time) (own int, ask b
 	return last.own, false
 }
 
-// note notes what a store said.
+// note notes the number that a store reported.
 func (c *leaderCounts) note(id uint64, byPD, own int, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +61,7 @@ func (c *leaderCounts) note(id uint64, byPD, own int, now time.Time) {
 	c.of[id] = leaderCount{begun: begun, asked: now, byPD: byPD, own: own}
 }
 
-// forget forgets a store that is not being evicted.
+// forget drops the number of a store that is not being evicted.
 func (c *leaderCounts) forget(id uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

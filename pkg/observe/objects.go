@@ -18,7 +18,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// objects are the Kubernetes objects of a cluster, sorted by what they are of.
+// objects are the Kubernetes objects of a cluster, sorted by component and member.
 type objects struct {
 	existing state.Existing
 	pods     map[topology.Kind]map[int]*corev1.Pod
@@ -28,8 +28,8 @@ type objects struct {
 	ledger   ledger.Book
 }
 
-// started is when the process of a member of PD started, by its name; zero when
-// nothing tells.
+// started returns when the process of a member of PD started, by its name; zero
+// when it is unknown.
 func (o objects) started(c topology.Cluster, member string) time.Time {
 	for n, pod := range o.pods[topology.PD] {
 		if p := podState(topology.PD, pod); c.PodName(topology.PD, n) == member {
@@ -39,7 +39,7 @@ func (o objects) started(c topology.Cluster, member string) time.Time {
 	return time.Time{}
 }
 
-// ordinals is one more than the highest ordinal that has a pod.
+// ordinals returns the highest ordinal that has a pod, plus one.
 func (o objects) ordinals(k topology.Kind) int {
 	n := 0
 	for ordinal := range o.pods[k] {
@@ -48,7 +48,7 @@ func (o objects) ordinals(k topology.Kind) int {
 	return n
 }
 
-// claimed is one more than the highest ordinal that has a claim.
+// claimed returns the highest ordinal that has a claim, plus one.
 func (o objects) claimed(k topology.Kind) int {
 	n := 0
 	for ordinal := range o.claims[k] {
@@ -57,7 +57,7 @@ func (o objects) claimed(k topology.Kind) int {
 	return n
 }
 
-// give gives claims their volumes, by the claim's UID.
+// give sets the volumes of claims, by the claim's UID.
 func (o objects) give(volumes map[string]*state.Volume) {
 	for _, kind := range o.claims {
 		for _, claims := range kind {
@@ -68,7 +68,7 @@ func (o objects) give(volumes map[string]*state.Volume) {
 	}
 }
 
-// sort tells whose each object is.
+// sort sorts objects by component and member.
 func (l Objects) sort(c topology.Cluster) objects {
 	seen := objects{
 		pods:   map[topology.Kind]map[int]*corev1.Pod{},
@@ -121,9 +121,9 @@ func (l Objects) sort(c topology.Cluster) objects {
 	return seen
 }
 
-// readConfigs reads the ConfigMaps that pods mount and that are not among those of
-// the cluster: a person or a Helm chart has made them without its labels, or they
-// are gone. In most clusters there are none, and nothing is read.
+// readConfigs reads the ConfigMaps that pods mount and that have not the cluster's
+// labels: a person or a Helm chart has made them, or they are deleted. Most
+// clusters have none, and nothing is read.
 func (o *Observer) readConfigs(ctx context.Context, c topology.Cluster, have state.Existing) error {
 	for _, name := range render.ConfigMaps(c, have) {
 		if have.ConfigMaps[name] != nil {

@@ -1,8 +1,7 @@
 // Package observe reads: it joins Kubernetes, PD, TiKV and TiDB into one Observation.
 //
-// It decides nothing, and works out nothing that is wanted. What it cannot read it records as unknown, with the
-// reason; only when Kubernetes itself cannot be read does an observation fail,
-// since then there is nothing to reason about.
+// It decides nothing, and does not work out what is wanted. What it cannot read it records as unknown, with the reason.
+// An observation fails only when Kubernetes itself cannot be read, since nothing can be decided then.
 package observe
 
 import (
@@ -26,31 +25,31 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// Reads are short: what does not answer in time is unknown in this observation
-// and asked again in the next.
+// readTimeout bounds each read: what does not answer in time is unknown in this observation and is asked again in the
+// next one.
 const readTimeout = 4 * time.Second
 
 // Observer observes one cluster. It is not safe for concurrent use.
 type Observer struct {
 	kube   kubernetes.Interface
 	live   Source
-	mirror Source // nil: everything is read anew
+	mirror Source // nil: everything is read from the API server
 	dialer dial.Dialer
 	now    func() time.Time
 
-	http    *http.Client // asks members themselves
-	tikv    tikv.Client
-	tidb    tidb.Client
-	pd      pd.Client
-	urls    []string // what pd was made for
-	told    func(call string, took time.Duration, err error)
-	extras  *extras
-	history history
-	leaders leaderCounts
-	rules   rules
+	http     *http.Client // for requests to members
+	tikv     tikv.Client
+	tidb     tidb.Client
+	pd       pd.Client
+	urls     []string // the addresses that pd was made for
+	onPDCall func(call string, took time.Duration, err error)
+	extras   *extras
+	history  history
+	leaders  leaderCounts
+	rules    rules
 }
 
-// New makes an observer. The intent function loads the TidbCluster.
+// New returns an observer. The intent function loads the TidbCluster.
 func New(kube kubernetes.Interface, d dial.Dialer, intent func(context.Context) (*v1alpha1.TidbCluster, error), now func() time.Time) *Observer {
 	status := &http.Client{Transport: dial.Transport(d, nil), Timeout: readTimeout}
 	return &Observer{
@@ -60,16 +59,15 @@ func New(kube kubernetes.Interface, d dial.Dialer, intent func(context.Context) 
 	}
 }
 
-// Mirror gives the observer a copy to read from where a look need not be live. A
-// foreground run has none: it looks only when something has changed, and what it
-// would save by a copy it would pay for with decisions on its own past.
+// Mirror sets a copy to read from where a read need not be live. A foreground run has none: it reads only when
+// something has changed, and a copy might not show its own last writes yet.
 func (o *Observer) Mirror(s Source) { o.mirror = s }
 
-// Told has somebody told of each call of the cluster's PD; see pd.Config.
-func (o *Observer) Told(by func(call string, took time.Duration, err error)) { o.told = by }
+// OnPDCall sets a function that is called after each call of the cluster's PD; see pd.Config.
+func (o *Observer) OnPDCall(by func(call string, took time.Duration, err error)) { o.onPDCall = by }
 
-// Observe observes the cluster for what is written in its TidbCluster. Live, it
-// reads everything from the API server; PD, TiKV and TiDB are asked in any case.
+// Observe observes the cluster that its TidbCluster describes. With live it reads everything from the API server; PD,
+// TiKV and TiDB are asked in any case.
 func (o *Observer) Observe(ctx context.Context, live bool) (state.Observation, error) {
 	from := o.mirror
 	if live || from == nil {
@@ -82,7 +80,7 @@ func (o *Observer) Observe(ctx context.Context, live bool) (state.Observation, e
 	return o.observe(ctx, topology.New(tc), from)
 }
 
-// Against observes a cluster for an intent that need not be written yet.
+// Against observes a cluster for an intent that need not be saved in Kubernetes yet.
 func (o *Observer) Against(ctx context.Context, c topology.Cluster) (state.Observation, error) {
 	return o.observe(ctx, c, o.live)
 }
@@ -123,10 +121,10 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 	return state.Observation{Cluster: c, Existing: seen.existing, Snapshot: snap}, nil
 }
 
-// PD is a client of the cluster's PD, nil before an observation has found one.
+// PD returns a client of the cluster's PD, nil before an observation has found one.
 func (o *Observer) PD() pd.Client { return o.pd }
 
-// Close ends the connections that are not in use. They are made again when needed.
+// Close closes the connections that are not in use. They are opened again when needed.
 func (o *Observer) Close() {
 	if o.pd != nil {
 		o.pd.Close()
@@ -134,7 +132,7 @@ func (o *Observer) Close() {
 	o.tikv.HTTP.CloseIdleConnections()
 }
 
-// client is a PD client for the members that a pod runs for.
+// client returns a PD client for the members that have a running pod.
 func (o *Observer) client(urls []string) pd.Client {
 	if o.pd != nil && slices.Equal(urls, o.urls) {
 		return o.pd
@@ -143,17 +141,17 @@ func (o *Observer) client(urls []string) pd.Client {
 		o.pd.Close()
 	}
 	o.urls = urls
-	o.pd = pd.New(pd.Config{URLs: urls, Dial: o.dialer.DialContext, Told: o.told})
+	o.pd = pd.New(pd.Config{URLs: urls, Dial: o.dialer.DialContext, OnCall: o.onPDCall})
 	return o.pd
 }
 
-// group joins the halves of a component's members.
+// group joins what Kubernetes and what the database says about a component's members.
 func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.Group, seen objects, base database) state.Group {
 	k := want.Kind
 	g := state.Group{Set: set(seen.existing.Sets[k])}
 	size := max(want.Size(), g.Set.Replicas, seen.ordinals(k), base.ordinals(k))
-	if c.Reclaims || !g.Set.Exists { // of a suspended member nothing else is left
-		size = max(size, seen.claimed(k)) // those that are nothing but claims any more
+	if c.Reclaims || !g.Set.Exists { // a suspended member has nothing but claims
+		size = max(size, seen.claimed(k)) // members that have only claims
 	}
 	written := render.WrittenConfig(c, k, seen.existing)
 	for n := range size {

@@ -14,24 +14,26 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// rulesFresh is how long placement rules are taken for unchanged while stores leave:
-// TiDB makes rules for each table of a placement policy, so they can be many.
+// rulesFresh is how long placement rules are not read again while stores are
+// removed: TiDB makes rules for each table of a placement policy, so there can be
+// many.
 const rulesFresh = time.Minute
 
-// rulesTimeout is how long PD may take to tell its placement rules: there may be
-// thousands, and the way may lead through a port-forward.
+// rulesTimeout is how long PD may take to return its placement rules: there may be
+// thousands, and they may come through a port-forward.
 const rulesTimeout = 15 * time.Second
 
-// rules are placement rules as they were read last, or that PD refused to tell them.
+// rules are placement rules as they were read last, or that PD refused to return
+// them.
 type rules struct {
 	read time.Time
 	sets [][]state.PlacementRule
 	gaps []state.Gap
 }
 
-// placement is what the removal of a store is checked against, where one is wanted or
-// under way. Rules that PD refuses to tell are a gap. If it only does not answer now,
-// they are not known, and only removals wait for them.
+// placement reads what the removal of a store is checked against, where a removal
+// is wanted or has begun. Rules that PD refuses to return are a gap. Where PD does
+// not answer now they are unknown, and only removals wait for them.
 func (o *Observer) placement(ctx context.Context, client pd.Client, c topology.Cluster, seen objects, a *answers) {
 	if !a.removes(c, seen) {
 		return
@@ -68,8 +70,9 @@ func (o *Observer) placement(ctx context.Context, client pd.Client, c topology.C
 	a.gaps = append(a.gaps, o.rules.gaps...)
 }
 
-// removes reports whether a store of the cluster is to leave PD, or is leaving: it is
-// beyond what is wanted, is Offline, was given up with its data, or loses its claims.
+// removes reports whether a store of the cluster is to be removed or is being
+// removed: its ordinal is not wanted, it is Offline, it was given up with its data,
+// or its claims are being deleted.
 func (a answers) removes(c topology.Cluster, seen objects) bool {
 	for _, g := range c.Groups {
 		if g.Kind.Data() != topology.Store {
@@ -91,8 +94,8 @@ func (a answers) removes(c topology.Cluster, seen objects) bool {
 	})
 }
 
-// configured is the rule that PD's replication settings make: the only one while
-// placement rules are disabled.
+// configured returns the rule that follows from PD's replication settings: the only
+// one while placement rules are disabled.
 func (a answers) configured(group, id string) state.PlacementRule {
 	r := a.replication
 	return state.PlacementRule{
@@ -101,8 +104,8 @@ func (a answers) configured(group, id string) state.PlacementRule {
 	}
 }
 
-// rules are those of PD's groups. The default rule follows the replication settings
-// as long as it is the same.
+// rules returns the rules of PD's groups. The default rule changes with the
+// replication settings as long as nobody has edited it.
 func (a answers) rules(groups []pd.RuleGroup) []placement.Rule {
 	var all []placement.Rule
 	for _, g := range groups {

@@ -10,15 +10,15 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// reader is how the members of one component are read, besides what PD lists of them.
-// A component is added by a row.
+// reader says how the members of one component are read, besides what PD says about them. A new
+// component needs a new row.
 type reader struct {
 	kind topology.Kind
-	// ask asks members themselves, where PD's word and that of Kubernetes are missing,
-	// late or not the same.
+	// ask asks the members themselves, where what PD and Kubernetes say is missing, late or
+	// contradictory.
 	ask func(*Observer, context.Context, topology.Cluster, []state.Member)
-	// unhealthySince is since when the status of the TidbCluster shows a member as
-	// unhealthy, zero where it does not; nil where PD tells by a last heartbeat.
+	// unhealthySince returns since when the status of the TidbCluster shows a member as unhealthy,
+	// zero where it does not; nil where PD has a last heartbeat for that.
 	unhealthySince func(v1alpha1.TidbClusterStatus, *state.Member) time.Time
 }
 
@@ -28,7 +28,7 @@ var readers = []reader{
 	{topology.TiDB, (*Observer).askServers, tidbUnhealthySince},
 }
 
-// readerOf finds the row of a component.
+// readerOf returns the row of a component.
 func readerOf(k topology.Kind) reader {
 	for _, r := range readers {
 		if r.kind == k {
@@ -38,9 +38,8 @@ func readerOf(k topology.Kind) reader {
 	panic("observe: no reader of component " + string(k))
 }
 
-// recall fills in since when members are unhealthy that nobody else can tell of: a
-// process that runs and does not serve leaves no trace but what was written into the
-// status when that was first seen.
+// recall fills in since when members are unhealthy where only the status says so: for a process
+// that runs and does not serve, neither Kubernetes nor PD keeps that time.
 func (r reader) recall(status v1alpha1.TidbClusterStatus, members []state.Member) {
 	if r.unhealthySince == nil {
 		return

@@ -14,11 +14,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// atOnce bounds the connections opened at the same time in a big cluster.
+// atOnce bounds the connections that are opened at the same time.
 const atOnce = 16
 
 // askMembers asks members of PD themselves where PD's leader and Kubernetes do not
-// agree that they serve: the leader may have missed a ping, a probe may be wrong.
+// both say that they serve: the leader may have missed a ping, and a probe may be
+// wrong.
 func (o *Observer) askMembers(ctx context.Context, c topology.Cluster, members []state.Member) {
 	each(ctx, members, func(ctx context.Context, m *state.Member) {
 		if m.Database.Presence != state.Present || m.Up() || !runs(m) {
@@ -31,14 +32,15 @@ func (o *Observer) askMembers(ctx context.Context, c topology.Cluster, members [
 
 // askStores asks stores that are being evicted how many leaders they have. PD's
 // number is as old as the last heartbeat, up to ten seconds: with it an eviction
-// would take that much longer, or a store be restarted with leaders that it got
-// since. In a long eviction it asks them less often while PD's number stands still.
+// would take that much longer, or a store would be restarted with leaders that it
+// has got since. In a long eviction it asks them less often while PD's number does
+// not change.
 //
-// It also asks stores that PD takes for Up on the word of a process that has
-// been replaced since. Only a process that has opened its regions counts them,
-// so the answer proves that it serves. And it asks those that PD does not hear
-// from, or Kubernetes calls NotReady: PD may have a new leader, which has yet to hear
-// from anybody, and a probe may be wrong.
+// It also asks stores that are Up in PD only because of a heartbeat of a former
+// process. Only a process that has opened its regions counts them, so the answer
+// proves that it serves. And it asks stores without a heartbeat, and those that
+// Kubernetes calls NotReady: PD may have a new leader, which has got no heartbeats
+// yet, and a probe may be wrong.
 func (o *Observer) askStores(ctx context.Context, c topology.Cluster, members []state.Member) {
 	each(ctx, members, func(ctx context.Context, m *state.Member) {
 		if !m.Database.Evicting {
@@ -59,19 +61,20 @@ func (o *Observer) askStores(ctx context.Context, c topology.Cluster, members []
 	})
 }
 
-// doubtful reports whether PD and Kubernetes do not agree that a store serves.
+// doubtful reports whether PD and Kubernetes do not both say that a store serves.
 func doubtful(m *state.Member, now time.Time) bool {
-	return unproven(m) || silent(m, now) || m.Database.Healthy && !m.Pod.Ready
+	return unproven(m) || heartbeatOverdue(m, now) || m.Database.Healthy && !m.Pod.Ready
 }
 
-// unproven reports whether PD calls a store Up on the word of a former process.
+// unproven reports whether a store is Up in PD only because of a heartbeat of a
+// former process.
 func unproven(m *state.Member) bool {
 	return m.Database.State == state.StoreUp && !m.Database.Healthy
 }
 
-// silent reports whether PD has not heard from a store for a while. Of one that leaves only
-// its last heartbeat tells.
-func silent(m *state.Member, now time.Time) bool {
+// heartbeatOverdue reports whether PD has got no heartbeat from a store for a while. For an Offline
+// store only the time of the last heartbeat shows it.
+func heartbeatOverdue(m *state.Member, now time.Time) bool {
 	switch m.Database.State {
 	case state.StoreDisconnected, state.StoreDown:
 		return true
@@ -88,7 +91,7 @@ func (o *Observer) askStore(ctx context.Context, c topology.Cluster, m *state.Me
 	if err != nil {
 		// PD counts the leaders of a store whose process is not there: others
 		// lead its regions by now.
-		if !silent(m, o.now()) || d.Answer != state.Refused {
+		if !heartbeatOverdue(m, o.now()) || d.Answer != state.Refused {
 			d.Leaders = -1
 		}
 		return
@@ -100,7 +103,7 @@ func (o *Observer) askStore(ctx context.Context, c topology.Cluster, m *state.Me
 	switch {
 	case unproven(m) && n.Regions > 0:
 		d.Healthy, d.Problem, d.Since = true, "", time.Time{}
-	case silent(m, o.now()):
+	case heartbeatOverdue(m, o.now()):
 		d.Problem = "PD has not heard from the store, but the store itself answers"
 	}
 }
@@ -126,14 +129,14 @@ func (o *Observer) askServers(ctx context.Context, c topology.Cluster, members [
 	})
 }
 
-// runs reports whether a member has a process to be asked, as far as is known.
+// runs reports whether a member may have a process that can be asked.
 func runs(m *state.Member) bool {
 	return m.Pod != nil && !m.Pod.Started.IsZero()
 }
 
-// answerOf is what the error of a request to a member itself shows. A connection
-// that the pod refuses shows that nothing listens. A failed tunnel or a timeout
-// shows nothing.
+// answerOf returns what the error of a request to a member proves. A connection
+// that the pod refuses proves that nothing listens. A failed tunnel or a timeout
+// proves nothing.
 func answerOf(err error) state.Answer {
 	switch {
 	case err == nil:
@@ -144,7 +147,8 @@ func answerOf(err error) state.Answer {
 	return state.NoAnswer
 }
 
-// each works on all members at once. What fails is left unknown.
+// each calls f for all members at the same time. A member for which f fails stays
+// unknown.
 func each(ctx context.Context, members []state.Member, f func(context.Context, *state.Member)) {
 	var all errgroup.Group
 	all.SetLimit(atOnce)

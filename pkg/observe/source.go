@@ -17,13 +17,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// Source is where the Kubernetes half of an observation comes from: the API
-// server, or a copy of what it holds that may be behind by a moment. What it
-// returns may be shared with others and is not changed.
+// Source provides the Kubernetes objects of an observation: from the API server, or
+// from a copy that may be behind by a moment. The objects may be shared with others
+// and must not be changed.
 type Source interface {
-	// Intent is the TidbCluster as it is written.
+	// Intent returns the TidbCluster.
 	Intent(ctx context.Context) (*v1alpha1.TidbCluster, error)
-	// Objects are all that belong to the cluster, sorted or not.
+	// Objects returns all objects that belong to the cluster, in any order.
 	Objects(ctx context.Context, c topology.Cluster) (Objects, error)
 }
 
@@ -34,13 +34,13 @@ type Objects struct {
 	Sets       []*appsv1.StatefulSet
 	Pods       []*corev1.Pod
 	Claims     []*corev1.PersistentVolumeClaim
-	// Ledger is what was recorded of temporary state in PD, nil when nothing is.
+	// Ledger has the records of what we did in PD, nil when there are none.
 	Ledger *corev1.ConfigMap
-	// Discovery: the cluster has tidb-operator's discovery server.
+	// Discovery is true if the cluster has tidb-operator's discovery server.
 	Discovery bool
 }
 
-// live is the API server itself.
+// live reads from the API server.
 type live struct {
 	kube   kubernetes.Interface
 	intent func(context.Context) (*v1alpha1.TidbCluster, error)
@@ -48,8 +48,8 @@ type live struct {
 
 func (l live) Intent(ctx context.Context) (*v1alpha1.TidbCluster, error) { return l.intent(ctx) }
 
-// Objects reads everything at once: over a slow line, round trips one after
-// another are what a user waits for.
+// Objects sends all requests at the same time: over a slow connection, a user
+// mostly waits for round trips.
 func (l live) Objects(ctx context.Context, c topology.Cluster) (Objects, error) {
 	var got Objects
 	opts := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(c.Selector()).String()}

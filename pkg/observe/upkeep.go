@@ -20,25 +20,24 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// Fresh is how long a foreground run takes what only upkeep needs for unchanged.
-// Volumes and nodes belong to the whole Kubernetes cluster: listing or watching
-// them is a right that not everybody has and a price that not everybody should
-// pay, and nothing urgent depends on them.
+// Fresh is how long a foreground run does not read again what only upkeep needs. Volumes and nodes
+// belong to the whole Kubernetes cluster: not every user may list or watch them, it costs the API
+// server much, and nothing urgent depends on them.
 const Fresh = 10 * time.Minute
 
-// extras are reads that only upkeep needs, remembered: volumes by the claim's
-// UID and nodes by name. A nil *extras reads nothing, and all of it is unknown.
+// extras remembers what only upkeep needs: volumes by the claim's UID and nodes by name. A nil
+// *extras reads nothing, and all of it is unknown.
 type extras struct {
 	volumes memory[*state.Volume]
 	nodes   memory[map[string]string]
 }
 
-// memory is what was read once, and when.
+// memory keeps what was read, and when.
 type memory[T any] struct {
-	fresh  time.Duration // how long it is taken for unchanged
+	fresh  time.Duration // how long it is not read again
 	mu     sync.Mutex
 	read   map[string]reading[T]
-	denied *state.Gap // there is no right to read these things
+	denied *state.Gap // the permission to read these objects is missing
 }
 
 type reading[T any] struct {
@@ -47,17 +46,16 @@ type reading[T any] struct {
 	gap   *state.Gap // why there is no value
 }
 
-// Tend makes the observer read what upkeep needs besides: the volumes of claims
-// and the nodes of stores, and take them for unchanged for so long. Who only
-// follows does not need it.
-func (o *Observer) Tend(fresh time.Duration) {
+// ReadForUpkeep makes the observer also read what only upkeep needs, the volumes of claims and the
+// nodes of stores, and not again for so long. A process that only follows does not need it.
+func (o *Observer) ReadForUpkeep(fresh time.Duration) {
 	if o.extras == nil {
 		o.extras = &extras{volumes: memory[*state.Volume]{fresh: fresh}, nodes: memory[map[string]string]{fresh: fresh}}
 	}
 }
 
-// recall answers from memory, else by the given read. A read that fails for no
-// lasting reason leaves the thing unknown and is not remembered.
+// recall returns a value from memory, else from the given read. After a read that failed for a
+// passing reason the value is unknown, and nothing is remembered.
 func (m *memory[T]) recall(now time.Time, key string, get func() (T, *state.Gap, error)) T {
 	m.mu.Lock()
 	known, ok := m.read[key]
@@ -81,14 +79,14 @@ func (m *memory[T]) recall(now time.Time, key string, get func() (T, *state.Gap,
 	return value
 }
 
-// keep forgets all but some of what was read.
+// keep drops all values that are not wanted any more.
 func (m *memory[T]) keep(wanted func(key string, value T) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	maps.DeleteFunc(m.read, func(key string, r reading[T]) bool { return !wanted(key, r.value) })
 }
 
-// gaps are in a fixed order, so that a look at the same looks the same.
+// gaps returns the gaps in a fixed order, so that equal observations give equal results.
 func (m *memory[T]) gaps() []state.Gap {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -104,7 +102,7 @@ func (m *memory[T]) gaps() []state.Gap {
 	return out
 }
 
-// gaps are all that could not be read.
+// gaps returns everything that could not be read.
 func (e *extras) gaps() []state.Gap {
 	if e == nil {
 		return nil
@@ -112,9 +110,8 @@ func (e *extras) gaps() []state.Gap {
 	return append(e.volumes.gaps(), e.nodes.gaps()...)
 }
 
-// readVolumes reads the volumes of all bound claims, at once, by the claim's UID. The
-// claims themselves get them later: PD is asked meanwhile, and what it is asked depends
-// on the claims.
+// readVolumes reads the volumes of all bound claims at the same time, by the claim's UID. They are
+// added to the claims later, since PD is asked at the same time, and that reads the claims.
 func (o *Observer) readVolumes(ctx context.Context, seen objects) map[string]*state.Volume {
 	if o.extras == nil {
 		return nil
@@ -170,7 +167,7 @@ func (o *Observer) readVolume(ctx context.Context, name string, c *state.Claim) 
 	case err != nil:
 		return nil, nil, err
 	case v.Spec.ClaimRef == nil || string(v.Spec.ClaimRef.UID) != c.UID:
-		return nil, nil, nil // it is, or has been, another claim's
+		return nil, nil, nil // the volume belongs, or belonged, to another claim
 	}
 	return volumeState(v), nil, nil
 }
@@ -183,13 +180,12 @@ func volumeState(v *corev1.PersistentVolume) *state.Volume {
 	}
 }
 
-// identity shares the object's maps, which nobody changes.
+// identity returns the identity of an object. It shares the object's maps, which nobody changes.
 func identity(o metav1.Object) state.Identity {
 	return state.Identity{Labels: o.GetLabels(), Annotations: o.GetAnnotations()}
 }
 
-// readNodes reads the labels of the nodes that stores run on, if any are wanted
-// of them.
+// readNodes reads the labels of the nodes that stores run on, if stores are to get some of them.
 func (o *Observer) readNodes(ctx context.Context, c topology.Cluster, s *state.Snapshot) {
 	if o.extras == nil || !s.PD.Known() {
 		return
@@ -241,8 +237,8 @@ func (o *Observer) readNode(ctx context.Context, name string) (map[string]string
 	return n.Labels, nil, nil
 }
 
-// Forget drops what is remembered of what a step of upkeep was taken on, whether
-// it succeeded or not, so that it is read anew.
+// Forget drops what is remembered about the object of a step of upkeep, whether the step succeeded
+// or not, so that it is read again.
 func (o *Observer) Forget(step plan.Step) {
 	s, ok := step.(plan.TendVolume)
 	if !ok || o.extras == nil {

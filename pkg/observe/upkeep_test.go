@@ -33,7 +33,7 @@ type tended struct {
 func tend(objects ...runtime.Object) *tended {
 	o := &tended{kube: fake.NewClientset(objects...), time: noon}
 	o.Observer = &Observer{kube: o.kube, now: func() time.Time { return o.time }}
-	o.Tend(Fresh)
+	o.ReadForUpkeep(Fresh)
 	return o
 }
 

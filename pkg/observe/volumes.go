@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// claimState is what a claim says of itself. Whether its class lets it grow is
-// asked only when it has to.
+// claimState returns what a claim says. Whether its storage class lets it grow is
+// read only when the claim has to.
 func claimState(claim *corev1.PersistentVolumeClaim, template string) state.Claim {
 	_, marked := claim.Annotations[topology.AnnotationDeferDeleting]
 	out := state.Claim{
@@ -41,8 +41,8 @@ func className(claim *corev1.PersistentVolumeClaim) string {
 	return claim.Annotations[corev1.BetaStorageClassAnnotation]
 }
 
-// resizing says what a growing volume waits for; "" for a condition that does
-// not speak of that.
+// resizing returns what a growing volume waits for; "" for a condition about
+// something else.
 func resizing(c corev1.PersistentVolumeClaimCondition) string {
 	if c.Status != corev1.ConditionTrue {
 		return ""
@@ -58,9 +58,9 @@ func resizing(c corev1.PersistentVolumeClaimCondition) string {
 	return ""
 }
 
-// grow finds out whether claims that are too small can grow. Classes are not of
-// the cluster's namespace, so that not everybody may read them: what cannot be
-// read is unknown, and Kubernetes says so itself when the claim is resized.
+// grow finds out whether claims that are too small can grow. Storage classes are in
+// no namespace, so that not every user may read them: what cannot be read is
+// unknown, and Kubernetes reports it when the claim is resized.
 func (o *Observer) grow(ctx context.Context, c topology.Cluster, seen objects) {
 	known := map[string]state.Growth{}
 	for _, g := range c.Groups {
@@ -93,7 +93,7 @@ func (o *Observer) growth(ctx context.Context, class string) state.Growth {
 	return state.NotGrowable
 }
 
-// templateSizes are the sizes in a StatefulSet's claim templates.
+// templateSizes returns the sizes in a StatefulSet's claim templates.
 func templateSizes(templates []corev1.PersistentVolumeClaim) map[string]topology.Size {
 	sizes := map[string]topology.Size{}
 	for _, t := range templates {

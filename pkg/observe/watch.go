@@ -16,16 +16,16 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// watched are the resources whose changes are worth another look.
+// watched are the resources whose changes lead to another observation.
 var watched = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "pods"},
 	{Version: "v1", Resource: "persistentvolumeclaims"},
 	{Group: "apps", Version: "v1", Resource: "statefulsets"},
 }
 
-// Watch nudges whenever something of the cluster changes in Kubernetes, until
-// ctx ends. It watches metadata only, since a nudge carries nothing; several
-// changes at once are one nudge.
+// Watch sends a value whenever an object of the cluster changes in Kubernetes,
+// until ctx ends. It watches metadata only, since the value has no content; several
+// changes at the same time are one value.
 func Watch(ctx context.Context, client metadata.Interface, c topology.Cluster) <-chan struct{} {
 	nudges := make(chan struct{}, 1)
 	nudge := func() {
@@ -41,7 +41,7 @@ func Watch(ctx context.Context, client metadata.Interface, c topology.Cluster) <
 	}
 	start := func(r schema.GroupVersionResource, tweak func(*metav1.ListOptions)) {
 		factory := metadatainformer.NewFilteredSharedInformerFactory(client, 10*time.Minute, c.Namespace, tweak)
-		// The only error is a handler on an informer that has stopped.
+		// It fails only for an informer that has stopped.
 		_, _ = factory.ForResource(r).Informer().AddEventHandler(handler)
 		factory.Start(ctx.Done())
 	}

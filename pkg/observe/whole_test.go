@@ -85,8 +85,8 @@ func TestWholeObservation(t *testing.T) {
 	})
 	o := New(kube, dialer, func(context.Context) (*v1alpha1.TidbCluster, error) { return tc, nil }, func() time.Time { return noon })
 	told := 0
-	o.Told(func(string, time.Duration, error) { told++ })
-	o.Tend(Fresh)
+	o.OnPDCall(func(string, time.Duration, error) { told++ })
+	o.ReadForUpkeep(Fresh)
 	o.pd, o.urls = f, []string{peer("pd", "0", "2379")}
 	seen, err := o.Observe(t.Context(), true)
 	s := seen.Snapshot

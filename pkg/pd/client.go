@@ -85,7 +85,7 @@ type Config struct {
 	Budget time.Duration
 	// Caller shows in PD's audit log. Empty means "kubectl-tidb".
 	Caller string
-	// Told is told of each call of a Client method, by the method's name, when it has ended. nil: nobody is. It may be
+	// OnCall is told of each call of a Client method, by the method's name, when it has ended. nil: nobody is. It may be
 	// called from several goroutines at once, and may not block.
-	Told func(call string, took time.Duration, err error)
+	OnCall func(call string, took time.Duration, err error)
 }

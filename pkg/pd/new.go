@@ -76,8 +76,8 @@ func New(cfg Config) Client {
 		// PD's followers forward to the leader themselves; a redirect would be for something we do not know.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	if cfg.Told != nil {
-		return told{c, cfg.Told}
+	if cfg.OnCall != nil {
+		return reportingClient{c, cfg.OnCall}
 	}
 	return c
 }

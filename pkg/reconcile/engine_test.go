@@ -28,27 +28,27 @@ func rolling() *plantest.Cluster { return rest().Roll(topology.TiDB) }
 
 func TestOnce(t *testing.T) {
 	for name, tc := range map[string]struct {
-		shows []show
+		shows []fakeTurn
 		want  string // what happens
 		end   plan.Outcome
 	}{
-		"waits":                           {[]show{{c: waiting4()}}, "look, record", plan.Wait},
-		"takes a step that disturbs none": {[]show{{c: out()}}, "look, scale TiDB from 2 to 3, record", plan.Act},
-		"looks again before it disturbs":  {[]show{{c: rolling()}}, "look, look live, restart t-tidb-1, record", plan.Act},
+		"waits":                           {[]fakeTurn{{c: waiting4()}}, "look, record", plan.Wait},
+		"takes a step that disturbs none": {[]fakeTurn{{c: out()}}, "look, scale TiDB from 2 to 3, record", plan.Act},
+		"looks again before it disturbs":  {[]fakeTurn{{c: rolling()}}, "look, look live, restart t-tidb-1, record", plan.Act},
 		"decides again on what it sees": {
-			[]show{{c: rolling()}, {c: rolling().Down(time.Minute, "t-tidb-0")}},
+			[]fakeTurn{{c: rolling()}, {c: rolling().Down(time.Minute, "t-tidb-0")}},
 			"look, look live, record", plan.Wait,
 		},
-		"looks again before it is content": {[]show{{c: rest()}}, "look, look live, record", plan.Converged},
-		"is not content with a cache":      {[]show{{c: rest()}, {c: out()}}, "look, look live, scale TiDB from 2 to 3, record", plan.Act},
-		"does nothing while paused": {[]show{{c: func() *plantest.Cluster {
+		"looks again before it is content": {[]fakeTurn{{c: rest()}}, "look, look live, record", plan.Converged},
+		"is not content with a cache":      {[]fakeTurn{{c: rest()}, {c: out()}}, "look, look live, scale TiDB from 2 to 3, record", plan.Act},
+		"does nothing while paused": {[]fakeTurn{{c: func() *plantest.Cluster {
 			c := rolling()
 			c.Wanted.Cluster.Paused = true
 			return c
 		}()}}, "look, record", plan.Paused},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &stage{shows: tc.shows}
+			s := &fakes{turns: tc.shows}
 			p, err := s.engine().Once(context.Background())
 			if got := strings.Join(s.log, ", "); err != nil || got != tc.want || p.Outcome != tc.end {
 				t.Errorf("got %s: %q, %v; want %s: %q", p.Outcome, got, err, tc.end, tc.want)
@@ -58,11 +58,11 @@ func TestOnce(t *testing.T) {
 }
 
 func TestOnceFails(t *testing.T) {
-	s := &stage{shows: []show{{err: errBroken}}}
+	s := &fakes{turns: []fakeTurn{{err: errBroken}}}
 	if _, err := s.engine().Once(context.Background()); !errors.Is(err, errBroken) {
 		t.Errorf("got %v", err)
 	}
-	s = &stage{shows: []show{{c: rolling()}, {err: errBroken}}}
+	s = &fakes{turns: []fakeTurn{{c: rolling()}, {err: errBroken}}}
 	if _, err := s.engine().Once(context.Background()); !errors.Is(err, errBroken) || len(s.log) != 2 {
 		t.Errorf("got %v, %q", err, s.log)
 	}
@@ -74,7 +74,7 @@ func TestFailedStep(t *testing.T) {
 	c.Want(topology.PD).Services[0].Drift = plan.Differs
 	c.Want(topology.TiKV).Services[0].Drift = plan.Differs
 	c.Evicting("t-tikv-0", time.Minute, 0)
-	s := &stage{shows: []show{{c: c}}, fail: map[string][]error{"update Service t-tikv-peer": {errBroken}}}
+	s := &fakes{turns: []fakeTurn{{c: c}}, fail: map[string][]error{"update Service t-tikv-peer": {errBroken}}}
 	_, err := s.engine().Once(context.Background())
 	want := []string{
 		"look", "update Service t-pd-peer", "update Service t-tikv-peer", "scale TiDB from 2 to 3", "record",
@@ -85,7 +85,7 @@ func TestFailedStep(t *testing.T) {
 
 	c = out()
 	c.Wanted.Objects = []plan.Object{{Kind: "ConfigMap", Name: "t-discovery", Drift: plan.Differs}}
-	s = &stage{shows: []show{{c: c}}, fail: map[string][]error{"update ConfigMap t-discovery": {errBroken}}}
+	s = &fakes{turns: []fakeTurn{{c: c}}, fail: map[string][]error{"update ConfigMap t-discovery": {errBroken}}}
 	if _, err = s.engine().Once(context.Background()); !errors.Is(err, errBroken) || len(s.log) != 3 {
 		t.Errorf("got %q, %v: everything may depend on what the cluster needs as a whole", s.log, err)
 	}
@@ -100,13 +100,13 @@ func TestFailureStarvesNobody(t *testing.T) {
 		c.Want(topology.TiDB).Replicas = 1
 		return c
 	}
-	s := &stage{shows: []show{{c: both()}}, fail: map[string][]error{}}
+	s := &fakes{turns: []fakeTurn{{c: both()}}, fail: map[string][]error{}}
 	for range giveUp {
 		s.fail[fails] = append(s.fail[fails], errBroken)
 	}
 	s.did = func(step plan.Step) {
 		if step.String() == other {
-			s.shows = []show{{c: rest().Roll(topology.PD)}} // it is done
+			s.turns = []fakeTurn{{c: rest().Roll(topology.PD)}} // it is done
 		}
 	}
 	s.waited = func(n int) error {
@@ -132,7 +132,7 @@ func TestHeldBackIsTold(t *testing.T) {
 	c := rest()
 	c.Want(topology.PD).Services[0].Drift = plan.Differs
 	c.Want(topology.PD).Services = append(c.Want(topology.PD).Services, plan.Object{Kind: "Service", Name: "t-pd", Drift: plan.Differs})
-	s := &stage{shows: []show{{c: c}}, fail: map[string][]error{"update Service t-pd-peer": {errBroken, errBroken}}}
+	s := &fakes{turns: []fakeTurn{{c: c}}, fail: map[string][]error{"update Service t-pd-peer": {errBroken, errBroken}}}
 	e := s.engine()
 	for range 2 {
 		_, _ = e.Once(t.Context())
@@ -150,7 +150,7 @@ func TestHeldBackIsTold(t *testing.T) {
 
 // Following is looking and telling.
 func TestFollow(t *testing.T) {
-	s := &stage{shows: []show{{c: rolling()}, {c: rolling()}, {c: out()}, {c: rest()}}}
+	s := &fakes{turns: []fakeTurn{{c: rolling()}, {c: rolling()}, {c: out()}, {c: rest()}}}
 	e := s.engine()
 	e.Actor, e.Recorder = nil, nil
 	p, err := Run(context.Background(), e, s)

@@ -13,49 +13,49 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
-// stage is everything around an Engine: it answers observations one after the
+// fakes is everything around an Engine: it answers observations one after the
 // other, the last one for ever, and writes down what happens.
-type stage struct {
-	shows  []show
-	fail   map[string][]error // what a step answers, time after time
-	did    func(plan.Step)
-	waited func(n int) error
-	log    []string
-	logged func(string)
-	events []event.Event
-	waits  int
-	shown  *plantest.Cluster
+type fakes struct {
+	turns   []fakeTurn
+	fail    map[string][]error // what a step answers, time after time
+	did     func(plan.Step)
+	waited  func(n int) error
+	log     []string
+	logged  func(string)
+	events  []event.Event
+	waits   int
+	current *plantest.Cluster
 }
 
-// show is an answer to Observe.
-type show struct {
+// fakeTurn is an answer to Observe.
+type fakeTurn struct {
 	c   *plantest.Cluster
 	err error
 }
 
 var errBroken = errors.New("broken")
 
-func (s *stage) Observe(_ context.Context, live bool) (state.Observation, error) {
+func (s *fakes) Observe(_ context.Context, live bool) (state.Observation, error) {
 	how := "look"
 	if live {
 		how = "look live"
 	}
 	s.write(how)
-	next := s.shows[0]
-	if len(s.shows) > 1 {
-		s.shows = s.shows[1:]
+	next := s.turns[0]
+	if len(s.turns) > 1 {
+		s.turns = s.turns[1:]
 	}
 	if next.err != nil {
 		return state.Observation{}, next.err
 	}
-	s.shown = next.c
+	s.current = next.c
 	return state.Observation{Cluster: next.c.Wanted.Cluster, Snapshot: next.c.Seen}, nil
 }
 
 // want is what is wanted in the show that was looked at last.
-func (s *stage) want(state.Observation) (plan.Wanted, error) { return s.shown.Wanted, nil }
+func (s *fakes) want(state.Observation) (plan.Wanted, error) { return s.current.Wanted, nil }
 
-func (s *stage) Do(ctx context.Context, step plan.Step) error {
+func (s *fakes) Do(ctx context.Context, step plan.Step) error {
 	s.write(step.String())
 	if s.did != nil {
 		s.did(step)
@@ -70,21 +70,21 @@ func (s *stage) Do(ctx context.Context, step plan.Step) error {
 	return nil
 }
 
-func (s *stage) Record(context.Context, state.Observation, plan.Wanted, plan.Plan) error {
+func (s *fakes) Record(context.Context, state.Observation, plan.Wanted, plan.Plan) error {
 	s.write("record")
 	return nil
 }
 
-func (s *stage) write(line string) {
+func (s *fakes) write(line string) {
 	s.log = append(s.log, line)
 	if s.logged != nil {
 		s.logged(line)
 	}
 }
 
-func (s *stage) Report(e event.Event) { s.events = append(s.events, e) }
+func (s *fakes) Report(e event.Event) { s.events = append(s.events, e) }
 
-func (s *stage) Wait(ctx context.Context, _ plan.Plan, err error) error {
+func (s *fakes) Wait(ctx context.Context, _ plan.Plan, err error) error {
 	line := "wait"
 	if err != nil {
 		line += " after: " + err.Error()
@@ -99,10 +99,10 @@ func (s *stage) Wait(ctx context.Context, _ plan.Plan, err error) error {
 	return ctx.Err()
 }
 
-func (s *stage) engine() Engine {
+func (s *fakes) engine() Engine {
 	now := func() time.Time { return plantest.Now }
 	return Engine{
 		Profiles: component.Profiles(), Observer: s, Want: s.want, Actor: s, Recorder: s,
-		Story: NewStory("ns", "t", now, s),
+		Progress: NewProgress("ns", "t", now, s),
 	}
 }

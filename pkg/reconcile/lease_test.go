@@ -47,7 +47,7 @@ func TestLeaseEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := newTerm()
 			ctx, cancel := context.WithCancelCause(context.Background())
-			s := &stage{shows: []show{{c: tc.c}}}
+			s := &fakes{turns: []fakeTurn{{c: tc.c}}}
 			s.logged = func(line string) {
 				if line == tc.endsAt {
 					l.end(handsOff{})
@@ -67,7 +67,7 @@ func TestLeaseEnds(t *testing.T) {
 // A step that was cut short by it did not fail: who reads on is told of the lease.
 func TestLeaseEndsWithAStep(t *testing.T) {
 	l := newTerm()
-	s := &stage{shows: []show{{c: out()}}, fail: map[string][]error{"scale TiDB from 2 to 3": {errBroken}}}
+	s := &fakes{turns: []fakeTurn{{c: out()}}, fail: map[string][]error{"scale TiDB from 2 to 3": {errBroken}}}
 	s.did = func(plan.Step) { l.end(handsOff{}) }
 	e := s.engine()
 	e.Lease = l

@@ -9,24 +9,24 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// Memory is what is remembered from one turn to the next. No decision about what is
-// safe depends on it, only which of several components comes next, and when a person
-// is told that waiting does not help.
+// Memory is what is remembered from one turn to the next. No decision about safety depends on it:
+// only which of several components comes first, and when the report says that waiting does not
+// help.
 type Memory struct {
-	failed []topology.Kind // whose last step failed
+	failed []topology.Kind // components whose last step failed
 	waits  plan.Waits
-	went   []topology.Kind // whose steps of the last turn succeeded
+	went   []topology.Kind // components with a step that succeeded in the last turn
 }
 
-// begin begins the steps of a turn in which p was decided.
+// begin starts the turn in which p was decided.
 func (m *Memory) begin(p plan.Plan, at time.Time) {
 	if m != nil {
 		m.waits, m.went = m.waits.After(p, at), nil
 	}
 }
 
-// note notes how a step of a component ended. A step that came too late says
-// nothing of the next one.
+// note notes how a step of a component ended. One that fails because it was outdated does not
+// count: the next one may succeed.
 func (m *Memory) note(k topology.Kind, err error) {
 	var outdated Outdated
 	if m == nil || errors.As(err, &outdated) && outdated.Stale() {
@@ -40,8 +40,8 @@ func (m *Memory) note(k topology.Kind, err error) {
 	}
 }
 
-// recall gives a policy what is remembered: the components whose last step failed, the
-// one that failed longest ago first, and what was waited for.
+// recall returns the policy with what is remembered: the components whose last step failed, the one
+// that failed longest ago first, and what was waited for.
 func (m *Memory) recall(p plan.Policy) plan.Policy {
 	if m != nil {
 		p.Later, p.Waits = slices.Clone(m.failed), m.waits
@@ -49,11 +49,11 @@ func (m *Memory) recall(p plan.Policy) plan.Policy {
 	return p
 }
 
-// goesOn reports whether something goes on beside what fails: a component of which no
-// step failed in the last turn has had one that succeeded, or waits for something that
-// may still come. A run must not end then, since nobody would do what comes next for
-// that one. It does not go on for ever so: each wait ends, or says that waiting does
-// not help. What fails for the cluster as a whole holds everything back.
+// goesOn reports whether a component without a failed step makes progress: one of its steps
+// succeeded in the last turn, or it waits for something that may still come. A run must not end
+// then, since nobody would take the next steps of that component. The run still ends at some time:
+// each wait ends or becomes Blocked. A step that fails for the cluster as a whole holds everything
+// back.
 func (m *Memory) goesOn(p plan.Plan) bool {
 	sound := func(k topology.Kind) bool { return !slices.Contains(m.failed, k) }
 	return sound("") && (slices.ContainsFunc(m.went, sound) ||

@@ -12,7 +12,7 @@ import (
 )
 
 // passing has each pause last a minute, and shows the same cluster a minute later.
-func passing(s *stage, c *plantest.Cluster) {
+func passing(s *fakes, c *plantest.Cluster) {
 	s.waited = func(int) error { c.Seen.At = c.Seen.At.Add(time.Minute); return nil }
 }
 
@@ -25,7 +25,7 @@ func unseen() *plantest.Cluster {
 // any progress, and then the run says what to do.
 func TestRunEndsWhenNothingComes(t *testing.T) {
 	c := unseen()
-	s := &stage{shows: []show{{c: c}}}
+	s := &fakes{turns: []fakeTurn{{c: c}}}
 	passing(s, c)
 	p, err := Run(t.Context(), s.engine(), s)
 	if err != nil || p.Outcome != plan.Blocked || s.waits != 10 || p.Gates[0].Remedy == nil {
@@ -36,7 +36,7 @@ func TestRunEndsWhenNothingComes(t *testing.T) {
 // A pause in which nobody could look says nothing of what was waited for.
 func TestRunWaitsAnewAfterAnOutage(t *testing.T) {
 	c := unseen()
-	s := &stage{shows: []show{{c: c}}}
+	s := &fakes{turns: []fakeTurn{{c: c}}}
 	s.waited = func(n int) error {
 		c.Seen.At = c.Seen.At.Add(time.Minute)
 		if n == 9 {
@@ -59,10 +59,10 @@ func TestRunGoesOnBesideFailures(t *testing.T) {
 	}
 	t.Run("another component waits", func(t *testing.T) {
 		c := out().Roll(topology.TiKV).Evicting("t-tikv-2", time.Minute, 5)
-		s := &stage{shows: []show{{c: c}}, fail: map[string][]error{scale: fails}}
+		s := &fakes{turns: []fakeTurn{{c: c}}, fail: map[string][]error{scale: fails}}
 		s.waited = func(n int) error {
 			if n == 3*giveUp {
-				s.shows = []show{{c: rest()}}
+				s.turns = []fakeTurn{{c: rest()}}
 			}
 			return nil
 		}
@@ -72,14 +72,14 @@ func TestRunGoesOnBesideFailures(t *testing.T) {
 	})
 	t.Run("until that one says that waiting does not help", func(t *testing.T) {
 		c := out().Set(topology.TiKV, func(s *state.Set) { s.Observed = false })
-		s := &stage{shows: []show{{c: c}}, fail: map[string][]error{scale: fails}}
+		s := &fakes{turns: []fakeTurn{{c: c}}, fail: map[string][]error{scale: fails}}
 		passing(s, c)
 		if _, err := Run(t.Context(), s.engine(), s); !errors.Is(err, errBroken) || s.waits < giveUp+9 || s.waits > giveUp+11+undoAttempts {
 			t.Errorf("got %v after %d pauses", err, s.waits)
 		}
 	})
 	t.Run("nothing else is there to come", func(t *testing.T) {
-		s := &stage{shows: []show{{c: out()}}, fail: map[string][]error{scale: fails}}
+		s := &fakes{turns: []fakeTurn{{c: out()}}, fail: map[string][]error{scale: fails}}
 		if _, err := Run(t.Context(), s.engine(), s); !errors.Is(err, errBroken) || s.waits != giveUp-1 {
 			t.Errorf("got %v after %d pauses", err, s.waits)
 		}
@@ -87,7 +87,7 @@ func TestRunGoesOnBesideFailures(t *testing.T) {
 	t.Run("the cluster as a whole lacks something", func(t *testing.T) {
 		c := waiting4()
 		c.Wanted.Objects = []plan.Object{{Kind: "ConfigMap", Name: "t-discovery", Drift: plan.Differs}}
-		s := &stage{shows: []show{{c: c}}, fail: map[string][]error{"update ConfigMap t-discovery": fails}}
+		s := &fakes{turns: []fakeTurn{{c: c}}, fail: map[string][]error{"update ConfigMap t-discovery": fails}}
 		if _, err := Run(t.Context(), s.engine(), s); !errors.Is(err, errBroken) || s.waits != giveUp-1 {
 			t.Errorf("got %v after %d pauses", err, s.waits)
 		}

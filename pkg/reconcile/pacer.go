@@ -9,22 +9,23 @@ import (
 )
 
 const (
-	// pollInterval is how often a fact is asked for that nobody reports: one
-	// in PD, TiKV or TiDB. Only while such a fact is awaited is anything polled.
-	// Where nothing moves it is asked for less often, down to pollSlowest, since some
-	// waits take hours: the pause is a pollShare of the time in which nothing moved.
+	// pollInterval is how often PD, TiKV or TiDB is asked for a fact that a gate
+	// waits for, since they report nothing by themselves. As long as the fact does
+	// not change it is asked for less often, up to pollSlowest, since some waits
+	// take hours: the pause is a pollShare of the time without a change.
 	pollInterval = 500 * time.Millisecond
 	pollSlowest  = 5 * time.Second
 	pollShare    = 10
-	// lookAgain bounds how long a missed change in Kubernetes can go unseen.
-	lookAgain = 30 * time.Second
+	// longestPause bounds how late a change in Kubernetes is seen whose watch event
+	// was missed.
+	longestPause = 30 * time.Second
 	// firstRetry and lastRetry bound the pause after a failed turn.
 	firstRetry, lastRetry = 250 * time.Millisecond, 5 * time.Second
 )
 
-// Pacer paces a foreground run: it wakes up at once when something changes in
-// Kubernetes, soon when something outside of it is awaited, and at the moment
-// when time alone changes the decision.
+// Pacer waits between the turns of a foreground run: until something changes in
+// Kubernetes, for a short time when the run waits for PD, TiKV or TiDB, and no
+// longer than until the next deadline.
 type Pacer struct {
 	Nudges <-chan struct{}
 	Now    func() time.Time
@@ -40,21 +41,21 @@ func (p *Pacer) Wait(ctx context.Context, next plan.Plan, err error) error {
 		return sleep(ctx, p.retry, nil)
 	}
 	p.retry = 0
-	return sleep(ctx, p.pauses.After(next, p.Now(), lookAgain), p.Nudges)
+	return sleep(ctx, p.pauses.After(next, p.Now(), longestPause), p.Nudges)
 }
 
-// Pauses says how long plans may be left alone, one after the other. It remembers
-// since when nothing has moved: neither what is waited for nor, as far as the turn
-// came early, anything in Kubernetes.
+// Pauses works out the pause after each plan. It remembers since when nothing has
+// changed: neither the gates nor, as far as a turn came early, anything in
+// Kubernetes.
 type Pauses struct {
 	waits []plan.Gate
-	since time.Time // when something moved last
-	due   time.Time // when the next turn is to come if nothing happens before
+	since time.Time // when something changed last
+	due   time.Time // when the next turn is due if nothing happens before
 }
 
-// After is how long a plan may be left alone when nothing changes in Kubernetes: a
-// moment while something outside of it is awaited, until the moment when time alone
-// changes the decision, and no longer than most.
+// After returns the pause after a plan if nothing changes in Kubernetes: short
+// while a gate waits for PD, TiKV or TiDB, no longer than until the next deadline,
+// and no longer than most.
 func (s *Pauses) After(p plan.Plan, now time.Time, most time.Duration) time.Duration {
 	if s.since.IsZero() || now.Before(s.due) || !slices.EqualFunc(s.waits, p.Gates, sameWait) {
 		s.since = now
@@ -67,14 +68,14 @@ func (s *Pauses) After(p plan.Plan, now time.Time, most time.Duration) time.Dura
 	case p.Deadline().IsZero():
 	case left > 0:
 		most = min(most, left)
-	default: // it has just passed; without a pause nothing but this would be done
+	default: // it has just passed; without a pause turns would follow each other without an end
 		most = min(most, pollInterval)
 	}
 	s.due = now.Add(most)
 	return most
 }
 
-// sameWait reports whether nothing has moved between two looks at a gate.
+// sameWait reports whether a gate has not changed between two observations.
 func sameWait(a, b plan.Gate) bool {
 	return a.Key() == b.Key() && a.Observed == b.Observed && a.Blocked == b.Blocked
 }

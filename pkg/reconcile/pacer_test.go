@@ -17,7 +17,7 @@ func TestPacer(t *testing.T) {
 		errs int // failed turns before
 		want time.Duration
 	}{
-		"nothing that anybody reports": {want: lookAgain},
+		"nothing that anybody reports": {want: longestPause},
 		"a fact in the database":       {p: func(time.Time) plan.Plan { return polls }, want: pollInterval},
 		"a deadline": {p: func(now time.Time) plan.Plan {
 			return plan.Plan{Gates: []plan.Gate{{Deadline: now.Add(7 * time.Second)}}}
@@ -27,7 +27,7 @@ func TestPacer(t *testing.T) {
 		}, want: pollInterval},
 		"a deadline that has passed, of a gate that is blocked": {p: func(now time.Time) plan.Plan {
 			return plan.Plan{Gates: []plan.Gate{{Deadline: now.Add(-time.Second), Blocked: true}}}
-		}, want: lookAgain},
+		}, want: longestPause},
 		"a failure":     {errs: 1, want: firstRetry},
 		"two failures":  {errs: 2, want: 2 * firstRetry},
 		"many failures": {errs: 20, want: lastRetry},

@@ -2,7 +2,8 @@ package reconcile
 
 import "github.com/kubectl-tidb/kubectl-tidb/pkg/event"
 
-// Reporters are several reporters that are told the same, one after the other.
+// Reporters are several reporters that receive the same events, one after the
+// other.
 type Reporters []Reporter
 
 // Report implements Reporter.

@@ -10,12 +10,12 @@ import (
 
 // TestReporters: all are told the same, a step with the word for its kind.
 func TestReporters(t *testing.T) {
-	var one, two stage
-	st := NewStory("ns", "t", func() time.Time { return plantest.Now }, Reporters{&one, &two})
+	var one, two fakes
+	st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, Reporters{&one, &two})
 	done := st.Started(plan.EvictLeaders{Member: "t-tikv-2"})
 	done(errBroken)
 	st.Failed(errBroken)
-	for _, s := range []stage{one, two} {
+	for _, s := range []fakes{one, two} {
 		if len(s.events) != 3 {
 			t.Fatalf("told of %d events", len(s.events))
 		}

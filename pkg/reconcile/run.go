@@ -8,17 +8,17 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
 )
 
-// Waiter paces the loop: it returns when it is worth looking again. The error
-// is that of the turn before, if it failed.
+// Waiter waits between two turns: it returns when the next one is due. The error is that of the
+// turn before, if it failed.
 type Waiter interface {
 	Wait(ctx context.Context, p plan.Plan, err error) error
 }
 
-// Final marks an error that no further attempt will cure.
+// Final marks an error that another attempt cannot solve.
 type Final interface{ Final() bool }
 
-// HandsOff marks the cause of a context's end after which nothing may be done
-// any more, not even to clean up: somebody else may be at work by then.
+// HandsOff marks a cause for which a context ends and after which nothing may be changed any more,
+// not even to clean up: another driver may have started.
 type HandsOff interface{ HandsOff() bool }
 
 // giveUp is how many turns in a row may fail, with nothing else going on, before a
@@ -32,9 +32,9 @@ const (
 	undoAttempts = 6
 )
 
-// Run drives the cluster until it has converged, or only a person can help, or
-// ctx ends. Unless it has converged it takes back what is temporary before it
-// returns. After the end of ctx the error is the context's cause.
+// Run drives the cluster until it has converged, or manual action is required, or ctx ends. Unless
+// the cluster has converged, Run takes back temporary changes in PD before it returns. After the
+// end of ctx the error is the context's cause.
 func Run(ctx context.Context, e Engine, w Waiter) (plan.Plan, error) {
 	e.Memory = &Memory{}
 	p, err := e.untilSettled(ctx, w)
@@ -46,16 +46,15 @@ func Run(ctx context.Context, e Engine, w Waiter) (plan.Plan, error) {
 	}
 	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
-	if failed := e.takeBack(undo, w); failed != nil {
+	if failed := e.undoWithRetries(undo, w); failed != nil {
 		return p, errors.Join(err, failed)
 	}
 	return p, err
 }
 
-// takeBack is Undo, more than once where it fails: PD may be without a leader for
-// some seconds, and what is left in PD now stays there until the next run. What has
-// to be waited for is waited for as long as there is time.
-func (e Engine) takeBack(ctx context.Context, w Waiter) error {
+// undoWithRetries is Undo with several attempts: PD may be without a leader for some seconds, and
+// what is left in PD now stays there until the next run. It waits for gates until ctx ends.
+func (e Engine) undoWithRetries(ctx context.Context, w Waiter) error {
 	for failures := 0; ; {
 		err := e.Undo(ctx)
 		undo, _ := errors.AsType[*UndoError](err)
@@ -87,10 +86,10 @@ func (e Engine) untilSettled(ctx context.Context, w Waiter) (plan.Plan, error) {
 				return p, nil
 			}
 		default:
-			if failures = e.again(failures, next, err); failures >= giveUp || isFinal(err) || isHandsOff(err) {
+			if failures = e.countFailures(failures, next, err); failures >= giveUp || isFinal(err) || isHandsOff(err) {
 				return p, err
 			}
-			e.Story.Failed(err)
+			e.Progress.Failed(err)
 		}
 		if p.Outcome == plan.Act && err == nil && e.Actor != nil {
 			continue
@@ -101,8 +100,9 @@ func (e Engine) untilSettled(ctx context.Context, w Waiter) (plan.Plan, error) {
 	}
 }
 
-// again counts a turn that failed, or begins anew where something goes on beside that.
-func (e Engine) again(failures int, p plan.Plan, err error) int {
+// countFailures returns the number of failed turns after one more, or zero where another component
+// makes progress.
+func (e Engine) countFailures(failures int, p plan.Plan, err error) int {
 	if stepFailed(err) && e.Memory.goesOn(p) {
 		return 0
 	}

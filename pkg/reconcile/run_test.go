@@ -21,7 +21,7 @@ func evicting() *plantest.Cluster {
 const allow = "allow region leaders on t-tikv-2"
 
 func TestRun(t *testing.T) {
-	s := &stage{shows: []show{{c: waiting4()}, {c: out()}, {c: rest()}}}
+	s := &fakes{turns: []fakeTurn{{c: waiting4()}, {c: out()}, {c: rest()}}}
 	p, err := Run(context.Background(), s.engine(), s)
 	want := []string{
 		"look", "record", "wait",
@@ -35,8 +35,8 @@ func TestRun(t *testing.T) {
 
 // What fails is tried again, after a pause, for a while.
 func TestRunTriesAgain(t *testing.T) {
-	s := &stage{
-		shows: []show{{err: errBroken}, {c: out()}, {c: out()}, {c: rest()}},
+	s := &fakes{
+		turns: []fakeTurn{{err: errBroken}, {c: out()}, {c: out()}, {c: rest()}},
 		fail:  map[string][]error{"scale TiDB from 2 to 3": {errBroken}},
 	}
 	p, err := Run(context.Background(), s.engine(), s)
@@ -50,7 +50,7 @@ func TestRunTriesAgain(t *testing.T) {
 		t.Errorf("got %s, %v, %q, want %q", p.Outcome, err, s.log, want)
 	}
 
-	s = &stage{shows: []show{{err: errBroken}}}
+	s = &fakes{turns: []fakeTurn{{err: errBroken}}}
 	if _, err := Run(context.Background(), s.engine(), s); !errors.Is(err, errBroken) || s.waits != giveUp-1+undoAttempts-1 {
 		t.Errorf("gave up after %d pauses: %v", s.waits, err)
 	}
@@ -58,12 +58,12 @@ func TestRunTriesAgain(t *testing.T) {
 
 // A turn that succeeds begins the count anew.
 func TestRunCountsFailuresInARow(t *testing.T) {
-	var shows []show
+	var shows []fakeTurn
 	for range giveUp - 1 {
-		shows = append(shows, show{err: errBroken})
+		shows = append(shows, fakeTurn{err: errBroken})
 	}
-	shows = append(append(shows, show{c: waiting4()}), shows...)
-	s := &stage{shows: append(shows, show{c: rest()})}
+	shows = append(append(shows, fakeTurn{c: waiting4()}), shows...)
+	s := &fakes{turns: append(shows, fakeTurn{c: rest()})}
 	if p, err := Run(context.Background(), s.engine(), s); err != nil || p.Outcome != plan.Converged {
 		t.Errorf("got %s, %v", p.Outcome, err)
 	}
@@ -75,7 +75,7 @@ func (finalError) Error() string { return "forbidden" }
 func (finalError) Final() bool   { return true }
 
 func TestRunStopsAtFinalError(t *testing.T) {
-	s := &stage{shows: []show{{c: out()}}, fail: map[string][]error{"scale TiDB from 2 to 3": {finalError{}}}}
+	s := &fakes{turns: []fakeTurn{{c: out()}}, fail: map[string][]error{"scale TiDB from 2 to 3": {finalError{}}}}
 	_, err := Run(context.Background(), s.engine(), s)
 	if !errors.As(err, new(finalError)) || s.waits > 0 {
 		t.Errorf("got %v after %d pauses", err, s.waits)
@@ -109,7 +109,7 @@ func TestRunCleansUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(context.Background())
-			s := &stage{shows: []show{{c: tc.c}}}
+			s := &fakes{turns: []fakeTurn{{c: tc.c}}}
 			s.did = func(plan.Step) { tc.c.Seen.Evictions, tc.c.Member("t-tikv-2").Database.Evicting = nil, false }
 			s.waited = func(int) error { cancel(tc.cause); return ctx.Err() }
 			_, err := Run(ctx, s.engine(), s)
@@ -134,7 +134,7 @@ func TestInterruptDuringStep(t *testing.T) {
 	c := rest()
 	c.Want(topology.PD).Services[0].Drift = plan.Differs
 	c.Want(topology.TiKV).Services[0].Drift = plan.Differs
-	s := &stage{shows: []show{{c: c}}}
+	s := &fakes{turns: []fakeTurn{{c: c}}}
 	s.did = func(plan.Step) { cancel(errBroken) }
 	_, err := Run(ctx, s.engine(), s)
 	want := []string{"look", "update Service t-pd-peer", "look live"}
@@ -150,10 +150,10 @@ func TestInterruptDuringStep(t *testing.T) {
 
 // interrupted is a run that is interrupted at its first pause while a store is
 // being evicted.
-func interrupted(t *testing.T, s *stage) error {
+func interrupted(t *testing.T, s *fakes) error {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	s.shows = append(s.shows, show{c: evicting()})
+	s.turns = append(s.turns, fakeTurn{c: evicting()})
 	s.waited = func(n int) error {
 		if n == 1 {
 			cancel(errStopped)
@@ -174,14 +174,14 @@ func TestCleanUpFails(t *testing.T) {
 	for i := range fails {
 		fails[i] = errBroken
 	}
-	err := interrupted(t, &stage{fail: map[string][]error{allow: fails}})
+	err := interrupted(t, &fakes{fail: map[string][]error{allow: fails}})
 	if !errors.Is(err, errStopped) || !errors.Is(err, errBroken) || !errors.As(err, new(*UndoError)) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestCleanUpIsTriedAgain(t *testing.T) {
-	s := &stage{fail: map[string][]error{allow: {errBroken, errBroken}}}
+	s := &fakes{fail: map[string][]error{allow: {errBroken, errBroken}}}
 	if err := interrupted(t, s); !errors.Is(err, errStopped) || errors.As(err, new(*UndoError)) {
 		t.Errorf("got %v, %q", err, s.log)
 	}
@@ -191,7 +191,7 @@ func TestCleanUpIsTriedAgain(t *testing.T) {
 // nothing of it is told.
 func TestInterruptDuringObservation(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	s := &stage{shows: []show{{c: rest().Blind()}}}
+	s := &fakes{turns: []fakeTurn{{c: rest().Blind()}}}
 	s.logged = func(string) { cancel(errStopped) }
 	if _, err := Run(ctx, s.engine(), s); !errors.Is(err, errStopped) || len(s.events) > 0 {
 		t.Errorf("got %v, told %v", err, s.events)
@@ -210,7 +210,7 @@ func TestPaused(t *testing.T) {
 	t.Run("pd-A9 a run begins", func(t *testing.T) {
 		c := busy()
 		c.Wanted.Cluster.Paused = true
-		s := &stage{shows: []show{{c: c}}}
+		s := &fakes{turns: []fakeTurn{{c: c}}}
 		p, err := Run(context.Background(), s.engine(), s)
 		if want := []string{"look", "record", "look live"}; err != nil || p.Outcome != plan.Paused || !reflect.DeepEqual(s.log, want) {
 			t.Errorf("got %s, %v, %q, want %q", p.Outcome, err, s.log, want)
@@ -221,7 +221,7 @@ func TestPaused(t *testing.T) {
 		c.Want(topology.TiDB).Replicas = 1
 		paused := rest()
 		paused.Wanted.Cluster.Paused = true
-		s := &stage{shows: []show{{c: c}, {c: paused}}}
+		s := &fakes{turns: []fakeTurn{{c: c}, {c: paused}}}
 		p, err := Run(context.Background(), s.engine(), s)
 		if want := []string{"look", "look live", "record", "look live"}; err != nil || p.Outcome != plan.Paused || !reflect.DeepEqual(s.log, want) {
 			t.Errorf("got %s, %v, %q, want %q", p.Outcome, err, s.log, want)
@@ -234,9 +234,9 @@ func TestPaused(t *testing.T) {
 func TestUndoWaitsForSchedulers(t *testing.T) {
 	unloaded := evicting()
 	unloaded.Seen.PD.SchedulersUnknown = true
-	s := &stage{shows: []show{{c: evicting()}}}
+	s := &fakes{turns: []fakeTurn{{c: evicting()}}}
 	for range 3 * undoAttempts {
-		s.shows = append(s.shows, show{c: unloaded})
+		s.turns = append(s.turns, fakeTurn{c: unloaded})
 	}
 	if err := interrupted(t, s); !errors.Is(err, errStopped) || errors.As(err, new(*UndoError)) {
 		t.Errorf("got %v", err)
@@ -250,13 +250,13 @@ func TestUndoWaitsForSchedulers(t *testing.T) {
 func TestFindingsAtTheEnd(t *testing.T) {
 	c := rest()
 	c.Member("t-tikv-0").Database.Evicting = true
-	s := &stage{shows: []show{{c: c}}}
+	s := &fakes{turns: []fakeTurn{{c: c}}}
 	e := s.engine()
 	if _, err := Run(t.Context(), e, s); err != nil {
 		t.Fatal(err)
 	}
-	e.Story.Done(event.OutcomeConverged, 0, time.Second, nil)
-	e.Story.Done(event.OutcomeConverged, 0, time.Second, nil)
+	e.Progress.Done(event.OutcomeConverged, 0, time.Second, nil)
+	e.Progress.Done(event.OutcomeConverged, 0, time.Second, nil)
 	var told []event.Event
 	for _, ev := range s.events {
 		if ev.Type == event.Notice || ev.Type == event.Done {

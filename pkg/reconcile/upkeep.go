@@ -11,40 +11,40 @@ import (
 )
 
 const (
-	// upkeepTimeout bounds all upkeep of one turn: what is to be done for the
-	// user waits meanwhile.
+	// upkeepTimeout bounds all upkeep of one turn, since the steps of the next turn
+	// wait for it.
 	upkeepTimeout = 5 * time.Second
-	// upkeepPause is how long a step of upkeep that failed is left alone.
-	// Nothing depends on it, and most failures are a missing permission.
+	// upkeepPause is the pause before a step of upkeep that failed is tried again.
+	// Nothing depends on the step, and most failures are a missing permission.
 	upkeepPause = 5 * time.Minute
-	// stalePause is the same for one that only came too late.
+	// stalePause is the same for a step that was outdated.
 	stalePause = 5 * time.Second
 )
 
-// Outdated marks an error that says nothing of the next attempt: the world has
+// Outdated marks an error after which the next attempt may succeed: the cluster has
 // changed since the step was decided.
 type Outdated interface{ Stale() bool }
 
-// Forgetter is an Observer that remembers what it read for upkeep. It is told
-// of every step that was taken on it.
+// Forgetter is an Observer that remembers what it read for upkeep. Forget is called
+// after each step of upkeep, so that what the step may have changed is read again.
 type Forgetter interface{ Forget(plan.Step) }
 
-// Upkeep takes steps of upkeep, several at the same time. It remembers those
-// that failed, only to leave them alone for a while: no decision depends on it.
+// Upkeep takes steps of upkeep, several at the same time. It remembers those that
+// failed, only to try them again later: no decision depends on it.
 type Upkeep struct {
 	atOnce int
 	now    func() time.Time
 	paused map[string]time.Time // until when
 }
 
-// NewUpkeep makes an Upkeep that takes so many steps at the same time.
+// NewUpkeep returns an Upkeep that takes up to atOnce steps at the same time.
 func NewUpkeep(atOnce int, now func() time.Time) *Upkeep {
 	return &Upkeep{atOnce: max(atOnce, 1), now: now, paused: map[string]time.Time{}}
 }
 
-// tend takes the upkeep of a turn. It cannot fail: what could not be put right
-// is told once, and tried again later.
-func (e Engine) tend(ctx context.Context, steps []plan.Step) {
+// doUpkeep takes the steps of upkeep of a turn. It cannot fail: a step that fails
+// is reported once, and tried again later.
+func (e Engine) doUpkeep(ctx context.Context, steps []plan.Step) {
 	due := e.due(steps)
 	if len(due) == 0 || ctx.Err() != nil || !e.mayWrite(ctx) {
 		return
@@ -59,14 +59,15 @@ func (e Engine) tend(ctx context.Context, steps []plan.Step) {
 	}
 	_ = all.Wait()
 	if ctx.Err() != nil {
-		return // cut short, which is no fault of the steps
+		return // the steps were cut short, and have not failed
 	}
 	for i, step := range due {
-		e.settle(step, errs[i])
+		e.noteResult(step, errs[i])
 	}
 }
 
-// due is the upkeep that is ours and did not fail just now.
+// due returns the steps of upkeep that this process takes and that have not failed
+// just now.
 func (e Engine) due(steps []plan.Step) []plan.Step {
 	if e.Upkeep == nil || e.Actor == nil {
 		return nil
@@ -84,14 +85,14 @@ func (u *Upkeep) due(steps []plan.Step) []plan.Step {
 	return out
 }
 
-func (e Engine) settle(step plan.Step, err error) {
+func (e Engine) noteResult(step plan.Step, err error) {
 	if f, ok := e.Observer.(Forgetter); ok {
 		f.Forget(step)
 	}
 	if err == nil {
 		delete(e.Upkeep.paused, step.String())
 		if !plan.Quiet(step) {
-			e.Story.Started(step)(nil)
+			e.Progress.Started(step)(nil)
 		}
 		return
 	}
@@ -101,5 +102,5 @@ func (e Engine) settle(step plan.Step, err error) {
 		return
 	}
 	e.Upkeep.paused[step.String()] = e.Upkeep.now().Add(upkeepPause)
-	e.Story.Shortfall(step, err)
+	e.Progress.UpkeepFailed(step, err)
 }

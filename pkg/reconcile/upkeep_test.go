@@ -33,7 +33,7 @@ func untidy(c *plantest.Cluster) *plantest.Cluster {
 }
 
 // tidying is an engine that does upkeep as well, one step after the other.
-func (s *stage) tidying(now func() time.Time) Engine {
+func (s *fakes) tidying(now func() time.Time) Engine {
 	e := s.engine()
 	e.Upkeep = NewUpkeep(1, now)
 	return e
@@ -41,7 +41,7 @@ func (s *stage) tidying(now func() time.Time) Engine {
 
 func frozen() time.Time { return plantest.Now }
 
-func notices(s *stage) []event.Event {
+func notices(s *fakes) []event.Event {
 	return slices.DeleteFunc(slices.Clone(s.events), func(e event.Event) bool { return e.Type != event.Notice })
 }
 
@@ -71,7 +71,7 @@ func TestUpkeep(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &stage{shows: []show{{c: tc.c}}, fail: tc.fail}
+			s := &fakes{turns: []fakeTurn{{c: tc.c}}, fail: tc.fail}
 			_, err := s.tidying(frozen).Once(context.Background())
 			if !slices.Equal(s.log, tc.want) {
 				t.Errorf("got %q, want %q", s.log, tc.want)
@@ -85,7 +85,7 @@ func TestUpkeep(t *testing.T) {
 
 // A run that has converged does its upkeep before it ends.
 func TestUpkeepOfConvergedRun(t *testing.T) {
-	s := &stage{shows: []show{{c: untidy(rest())}}, fail: map[string][]error{labelPD: {errBroken}}}
+	s := &fakes{turns: []fakeTurn{{c: untidy(rest())}}, fail: map[string][]error{labelPD: {errBroken}}}
 	p, err := Run(context.Background(), s.tidying(frozen), s)
 	if err != nil || p.Outcome != plan.Converged || !slices.Contains(s.log, labelDB) {
 		t.Errorf("got %s, %v, %q", p.Outcome, err, s.log)
@@ -93,7 +93,7 @@ func TestUpkeepOfConvergedRun(t *testing.T) {
 }
 
 func TestNoUpkeepForOnlookers(t *testing.T) {
-	s := &stage{shows: []show{{c: untidy(rest())}}}
+	s := &fakes{turns: []fakeTurn{{c: untidy(rest())}}}
 	e := s.tidying(frozen)
 	e.Actor, e.Recorder = nil, nil
 	if _, err := Run(context.Background(), e, s); err != nil || !slices.Equal(s.log, []string{"look", "look live"}) {
@@ -107,7 +107,7 @@ func TestUpkeepFails(t *testing.T) {
 	forbidden := func(name string) error {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, name, errors.New("no"))
 	}
-	s := &stage{shows: []show{{c: untidy(waiting4())}}, fail: map[string][]error{
+	s := &fakes{turns: []fakeTurn{{c: untidy(waiting4())}}, fail: map[string][]error{
 		labelPD: {forbidden("t-pd-1"), forbidden("t-pd-1"), forbidden("t-pd-1")},
 		labelDB: {forbidden("t-tidb-0"), forbidden("t-tidb-0")},
 	}}
@@ -147,7 +147,7 @@ func (tooLate) Stale() bool   { return true }
 // One that came too late is not worth a word.
 func TestUpkeepTooLate(t *testing.T) {
 	now := plantest.Now
-	s := &stage{shows: []show{{c: untidy(waiting4())}}, fail: map[string][]error{labelPD: {tooLate{}}}}
+	s := &fakes{turns: []fakeTurn{{c: untidy(waiting4())}}, fail: map[string][]error{labelPD: {tooLate{}}}}
 	e := s.tidying(func() time.Time { return now })
 	for range 2 {
 		if _, err := e.Once(context.Background()); err != nil {
@@ -163,7 +163,7 @@ func TestUpkeepTooLate(t *testing.T) {
 // An interrupt is no fault of the upkeep that it cuts short.
 func TestUpkeepInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	s := &stage{shows: []show{{c: untidy(waiting4())}}, fail: map[string][]error{labelPD: {context.Canceled}}}
+	s := &fakes{turns: []fakeTurn{{c: untidy(waiting4())}}, fail: map[string][]error{labelPD: {context.Canceled}}}
 	s.did = func(plan.Step) { cancel(errBroken) }
 	if _, err := Run(ctx, s.tidying(frozen), s); !errors.Is(err, errBroken) || len(notices(s)) > 0 {
 		t.Errorf("got %v, told %v", err, notices(s))
@@ -172,7 +172,7 @@ func TestUpkeepInterrupted(t *testing.T) {
 
 // forgetting is a stage that remembers reads.
 type forgetting struct {
-	*stage
+	*fakes
 	forgot []string
 }
 
@@ -180,7 +180,7 @@ func (f *forgetting) Forget(s plan.Step) { f.forgot = append(f.forgot, s.String(
 
 // The observer hears of every step, so that it reads anew what was written.
 func TestUpkeepIsForgotten(t *testing.T) {
-	f := &forgetting{stage: &stage{shows: []show{{c: untidy(waiting4())}}, fail: map[string][]error{labelPD: {errBroken}}}}
+	f := &forgetting{fakes: &fakes{turns: []fakeTurn{{c: untidy(waiting4())}}, fail: map[string][]error{labelPD: {errBroken}}}}
 	e := f.tidying(frozen)
 	e.Observer = f
 	if _, err := e.Once(context.Background()); err != nil || !slices.Equal(f.forgot, []string{labelPD, labelDB}) {
@@ -195,7 +195,7 @@ func TestUpkeepIsQuiet(t *testing.T) {
 	m.Pod.Node, m.Claims = "", nil
 	c.Down(time.Minute, "t-tikv-2")
 	c.Set(topology.TiKV, func(s *state.Set) { s.Observed = false })
-	s := &stage{shows: []show{{c: c}}}
+	s := &fakes{turns: []fakeTurn{{c: c}}}
 	if _, err := s.tidying(frozen).Once(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestUpkeepIsQuiet(t *testing.T) {
 func TestGaps(t *testing.T) {
 	c := waiting4()
 	c.Seen.Gaps = []state.Gap{{What: "the labels of nodes", Problem: "forbidden", Remedy: remedy.Remedy{remedy.Say("ask for it")}}}
-	s := &stage{shows: []show{{c: c}}}
+	s := &fakes{turns: []fakeTurn{{c: c}}}
 	e := s.tidying(frozen)
 	for range 3 {
 		if _, err := e.Once(context.Background()); err != nil {
@@ -238,7 +238,7 @@ func TestUpkeepAtOnce(t *testing.T) {
 		}
 		return nil
 	})
-	s := &stage{shows: []show{{c: untidy(waiting4())}}}
+	s := &fakes{turns: []fakeTurn{{c: untidy(waiting4())}}}
 	e := s.engine()
 	e.Actor, e.Upkeep = a, NewUpkeep(2, frozen)
 	if _, err := e.Once(context.Background()); err != nil || len(notices(s)) > 0 {

@@ -49,13 +49,13 @@ func (w *World) launch() {
 	d.daemon = true
 	life, abort := context.WithCancelCause(context.Background())
 	d.abort = abort
-	t := daemon.NewTenant(life, w, w.Now)
+	t := daemon.NewLoop(life, w, w.Now)
 	t.Cluster, t.Bid = w.cluster, w.bid(d).Yielding()
 	t.Poll, t.Resync, t.Jitter = pollEvery, lookPast, func(d time.Duration) time.Duration { return d }
 	t.Operator = func(context.Context) (string, error) { return w.operator, nil }
-	t.Taken, t.Rests = func(held *lease.Held) { w.took(d, held) }, func() {}
+	t.OnTaken, t.OnIdle = func(held *lease.Held) { w.took(d, held) }, func() {}
 	t.Engine.Want, t.Engine.Profiles, t.Engine.Actor, t.Engine.Recorder = w.want, component.Profiles(), w, owned{w, t}
-	t.Engine.Story = reconcile.NewStory(w.cluster.Namespace, w.cluster.Name, w.Now, telling{w}).Endless()
+	t.Engine.Progress = reconcile.NewProgress(w.cluster.Namespace, w.cluster.Name, w.Now, telling{w}).Endless()
 	w.coroutine(d, func() {
 		w.serve(life, d, t)
 		if !d.dead {
@@ -65,7 +65,7 @@ func (w *World) launch() {
 }
 
 // serve takes turn after turn, as the work queue has them taken.
-func (w *World) serve(life context.Context, d *driver, t *daemon.Tenant) {
+func (w *World) serve(life context.Context, d *driver, t *daemon.Loop) {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[int](firstPause, lastPause)
 	for life.Err() == nil {
 		t.Engine.Policy = w.policy()
@@ -164,7 +164,7 @@ func (w *World) command(asks bool) {
 		w.took(d, held)
 		engine := reconcile.Engine{
 			Profiles: component.Profiles(), Policy: w.policy(), Observer: w, Want: w.want, Actor: w, Recorder: w, Lease: held,
-			Story: reconcile.NewStory(w.cluster.Namespace, w.cluster.Name, w.Now, w.reporter()),
+			Progress: reconcile.NewProgress(w.cluster.Namespace, w.cluster.Name, w.Now, w.reporter()),
 		}
 		d.plan, d.err = reconcile.Run(held.Context(), engine, pacer{w})
 		_ = held.Release()

@@ -64,7 +64,7 @@
 // lease. They, and those commands, go by the cluster's Lease: package lease as it is,
 // on an API server that is a record with a version, renewed by hand each time that it
 // is due, and by clocks that are hours apart. What a daemon does in a turn, and
-// when it takes, keeps, rests and gives back a lease, is daemon.Tenant as it is.
+// when it takes, keeps, rests and gives back a lease, is daemon.Loop as it is.
 //
 // What is modelled of a daemon instead: its mirror, whose Kubernetes half is a few
 // seconds old while PD is asked each time; its work queue, as the pauses between

@@ -70,7 +70,7 @@ func (w *World) begin(late int64) *driver {
 	d.tenure, d.expire = context.WithCancelCause(context.Background())
 	engine := reconcile.Engine{
 		Profiles: component.Profiles(), Policy: w.policy(), Observer: w, Want: w.want, Actor: w, Recorder: w, Lease: d,
-		Story: reconcile.NewStory(w.cluster.Namespace, w.cluster.Name, w.Now, w.reporter()),
+		Progress: reconcile.NewProgress(w.cluster.Namespace, w.cluster.Name, w.Now, w.reporter()),
 	}
 	w.coroutine(d, func() { d.plan, d.err = reconcile.Run(ctx, engine, pacer{w}) })
 	return d

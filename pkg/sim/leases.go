@@ -135,7 +135,7 @@ func (w *World) renew() {
 			l.due = w.t + int64(pause.Seconds())
 		}
 		// One that was given back for want of something to do wakes nobody.
-		if ctx := l.held.Context(); ctx.Err() != nil && !errors.Is(context.Cause(ctx), lease.ErrRested) && d.asleep {
+		if ctx := l.held.Context(); ctx.Err() != nil && !errors.Is(context.Cause(ctx), lease.ErrIdle) && d.asleep {
 			d.wake = min(d.wake, w.t+1)
 		}
 	}

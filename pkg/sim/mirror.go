@@ -74,7 +74,7 @@ func nobody(m state.Member) bool {
 // only as the driver.
 type owned struct {
 	w *World
-	t *daemon.Tenant
+	t *daemon.Loop
 }
 
 // Record implements reconcile.Recorder.

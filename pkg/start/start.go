@@ -1,6 +1,5 @@
-// Package start makes what a cluster is driven with: the observer that reads it, and of
-// its engine all that reads or writes. A command in the foreground and a daemon start
-// from here, so that they differ only in what they set themselves: when they look, when
+// Package start makes the observer and the engine of a cluster, for a foreground command and for
+// the daemon. So these two differ only in what they set themselves: when they take a turn, when
 // they end and how they hold the lease.
 package start
 
@@ -22,32 +21,31 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// Connections are what clusters are reached by.
+// Connections are the clients that reach the clusters.
 type Connections struct {
 	Kube   kubernetes.Interface
 	Intent *intent.Client
 	Dialer dial.Dialer
-	// Now is the time that is decided by, which is that of Kubernetes.
+	// Now is the time for decisions, which is that of the API server.
 	Now func() time.Time
 }
 
-// Observer makes the observer of a cluster, which need not exist.
+// Observer returns the observer of a cluster, which need not exist.
 func (c Connections) Observer(namespace, name string) *observe.Observer {
 	return observe.New(c.Kube, c.Dialer, func(ctx context.Context) (*v1alpha1.TidbCluster, error) {
 		return c.Intent.Load(ctx, namespace, name)
 	}, c.Now)
 }
 
-// Look sets what an engine decides by and whom it tells. Without Drive it changes
-// nothing. atOnce is how many small corrections it makes at the same time.
-func (c Connections) Look(e *reconcile.Engine, policy plan.Policy, story *reconcile.Story, atOnce int) {
-	e.Want, e.Profiles, e.Policy, e.Story = render.Want, component.Profiles(), policy, story
+// Follow sets how an engine decides and where it reports to. Without Drive the engine changes
+// nothing. atOnce is how many steps of upkeep it takes at the same time.
+func (c Connections) Follow(e *reconcile.Engine, policy plan.Policy, story *reconcile.Progress, atOnce int) {
+	e.Want, e.Profiles, e.Policy, e.Progress = render.Want, component.Profiles(), policy, story
 	e.Upkeep = reconcile.NewUpkeep(atOnce, c.Now)
 }
 
-// Drive has an engine change the cluster that o observes. It is for the very
-// TidbCluster that was read: what is made belongs to its UID. The status is written
-// through status.
+// Drive has an engine change the cluster that o observes. It is valid for the TidbCluster that was
+// read and not for its name: new objects belong to its UID. The status is written through status.
 func (c Connections) Drive(e *reconcile.Engine, o *observe.Observer, cluster topology.Cluster, status act.Intent) {
 	e.Actor = act.New(c.Kube, c.Intent, o.PD, cluster, c.Now)
 	e.Recorder = act.NewRecorder(status)

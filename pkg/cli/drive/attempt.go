@@ -17,7 +17,7 @@ import (
 
 // attempt makes this process the driver, or an onlooker for as long as there is
 // another one, and runs the engine.
-func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, story *reconcile.Story) (plan.Plan, error) {
+func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, story *reconcile.Progress) (plan.Plan, error) {
 	tc, err := s.Load(ctx)
 	if err != nil {
 		return plan.Plan{}, err
@@ -28,7 +28,7 @@ func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, po
 		return plan.Plan{}, err
 	}
 	engine := reconcile.Engine{Observer: s.Observer}
-	s.Look(&engine, policy, story, upkeepAtOnce)
+	s.Follow(&engine, policy, story, upkeepAtOnce)
 	if held == nil {
 		if o.NoFollow {
 			return plan.Plan{}, exit.With(exit.Held, fmt.Errorf("%s drives the cluster, and will do what was asked for", by.name))
@@ -43,7 +43,7 @@ func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, po
 	defer func() { _ = held.Release() }()
 	engine.Lease = held
 	s.Drive(&engine, s.Observer, cluster, s.Intent)
-	s.Observer.Tend(observe.Fresh)
+	s.Observer.ReadForUpkeep(observe.Fresh)
 	work, over := s.alert(held.Context(), o)
 	defer over()
 	return s.engage(work, f, cluster, engine, nil)
@@ -92,7 +92,7 @@ func (s *Session) followOperator(ctx context.Context, f *factory.Factory, c topo
 	look, over := s.untilOperator(ctx, false, func(lease.Operator) error { return errVacant })
 	defer over()
 	r := &reaction{
-		story: e.Story, now: f.Clock.Now, who: by.name,
+		story: e.Progress, now: f.Clock.Now, who: by.name,
 		advice: remedy.Remedy{
 			remedy.Run("if it does not drive this cluster, or not any more", c.Plugin("sync", "--take-over")),
 			remedy.Say("see its log, if it does"),

@@ -25,7 +25,7 @@ const (
 // end: nobody else could do anything either. It takes the cluster up again, or
 // looks on if another driver has taken it. Nor is it one that a tidb-operator begins
 // to drive the cluster, or ends.
-func (s *Session) converge(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, story *reconcile.Story) (plan.Plan, error) {
+func (s *Session) converge(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, story *reconcile.Progress) (plan.Plan, error) {
 	p, err := s.attempt(ctx, f, o, policy, story)
 	for ctx.Err() == nil {
 		came, isCame := errors.AsType[*operatorCame](err)
@@ -48,7 +48,7 @@ func (s *Session) converge(ctx context.Context, f *factory.Factory, o Options, p
 }
 
 // retry attempts until the API server answers again.
-func (s *Session) retry(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, story *reconcile.Story) (plan.Plan, error) {
+func (s *Session) retry(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, story *reconcile.Progress) (plan.Plan, error) {
 	for giveUp := time.Now().Add(outage); ; {
 		if _, err := s.Load(ctx); err == nil || ctx.Err() != nil || time.Now().After(giveUp) {
 			return s.attempt(ctx, f, o, policy, story)

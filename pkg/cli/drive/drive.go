@@ -51,7 +51,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	opts.Now = f.Clock.Now
 	printer := report.New(opts)
 	defer printer.Close()
-	story := reconcile.NewStory(s.Namespace, s.Name, f.Clock.Now, printer).In(f.Context())
+	story := reconcile.NewProgress(s.Namespace, s.Name, f.Clock.Now, printer).In(f.Context())
 	for _, w := range p.warnings {
 		story.Notice(w.text, w.remedy...)
 	}
@@ -146,7 +146,7 @@ func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 }
 
 // tell is a dry run as events.
-func (p prospect) tell(story *reconcile.Story, o Options) error {
+func (p prospect) tell(story *reconcile.Progress, o Options) error {
 	story.Decided(p.wanted, p.snapshot, p.plan)
 	for _, step := range p.plan.Steps {
 		story.Notice("would begin with: " + step.String())

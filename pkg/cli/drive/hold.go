@@ -31,7 +31,7 @@ type other struct {
 // which, and the caller may only follow. A run with a policy of its own asks the
 // other one to give way, since that one cannot know what is asked for.
 func (s *Session) hold(
-	ctx context.Context, c topology.Cluster, o Options, policy plan.Policy, story *reconcile.Story,
+	ctx context.Context, c topology.Cluster, o Options, policy plan.Policy, story *reconcile.Progress,
 ) (*lease.Held, *other, error) {
 	op, drives, err := s.operator(ctx, c, o, story)
 	if err != nil {

@@ -18,7 +18,7 @@ const soon = time.Second
 
 // operator is the live tidb-operator that drives a cluster, if one does. It fails when
 // that is unknown: to drive a cluster beside an operator does harm.
-func (s *Session) operator(ctx context.Context, c topology.Cluster, o Options, story *reconcile.Story) (lease.Operator, bool, error) {
+func (s *Session) operator(ctx context.Context, c topology.Cluster, o Options, story *reconcile.Progress) (lease.Operator, bool, error) {
 	if o.TakeOver {
 		return lease.Operator{}, false, nil
 	}
@@ -36,7 +36,7 @@ func (s *Session) operator(ctx context.Context, c topology.Cluster, o Options, s
 }
 
 // tell tells something of operators once in a session.
-func (s *Session) tell(story *reconcile.Story, text string) {
+func (s *Session) tell(story *reconcile.Progress, text string) {
 	if !s.told[text] {
 		s.told[text] = true
 		story.Notice(text)
@@ -45,7 +45,7 @@ func (s *Session) tell(story *reconcile.Story, text string) {
 
 // unlessSoon tells what is done, unless it is over soon; the function that it
 // returns says so.
-func unlessSoon(story *reconcile.Story, what string) (over func()) {
+func unlessSoon(story *reconcile.Progress, what string) (over func()) {
 	timer := time.AfterFunc(soon, func() { story.Notice(what) })
 	return func() { timer.Stop() }
 }

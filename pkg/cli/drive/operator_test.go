@@ -54,8 +54,8 @@ func (h *heard) all() []string {
 	return slices.Clone(h.notices)
 }
 
-func (h *heard) story(now func() time.Time) *reconcile.Story {
-	return reconcile.NewStory("ns", "t", now, h)
+func (h *heard) story(now func() time.Time) *reconcile.Progress {
+	return reconcile.NewProgress("ns", "t", now, h)
 }
 
 // session is one for a cluster t in namespace ns.

@@ -29,7 +29,7 @@ const (
 type reaction struct {
 	reconcile.Observer
 	reconcile.Waiter
-	story  *reconcile.Story
+	story  *reconcile.Progress
 	now    func() time.Time
 	who    string
 	advice remedy.Remedy

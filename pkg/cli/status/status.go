@@ -126,7 +126,7 @@ func look(ctx context.Context, s *drive.Session) (sight, error) {
 		l.plan = plan.Decide(component.Profiles(), l.wanted, l.snapshot)
 	}
 	// Who drives is good to know, and not everybody may read it.
-	l.driver, _ = lease.Look(ctx, s.Kube, c)
+	l.driver, _ = lease.ReadHolder(ctx, s.Kube, c)
 	t := lease.TargetOf(c)
 	found, _ := lease.NewOperators(s.Kube).Fresh(ctx, t)
 	if op, drives := found.Driving(t); drives {

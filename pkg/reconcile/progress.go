@@ -14,22 +14,22 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// Story turns turns into events. It remembers what it has told, so that each
-// change is told once; the decisions do not depend on it.
-type Story struct {
+// Progress reports each turn as events. It remembers what it has reported, so that
+// each change is reported once; no decision depends on it.
+type Progress struct {
 	namespace, cluster string
 	context            string // the kubeconfig context, for commands that are shown
 	now                func() time.Time
 	reporter           Reporter
 
-	// endless: the story begins when there is something to do, ends when the
-	// cluster has converged, and can begin again.
+	// endless: reports begin when there is something to do, end when the cluster
+	// has converged, and can begin again.
 	endless bool
 	planned bool
 	gates   []gateSeen
 	counts  map[topology.Kind]counts
-	aside   map[string]bool // notices about upkeep
-	found   []plan.Finding  // of the last turn
+	noticed map[string]bool // what a notice was sent about
+	found   []plan.Finding  // the findings of the last turn
 }
 
 type gateSeen struct {
@@ -37,7 +37,7 @@ type gateSeen struct {
 	since time.Time
 }
 
-// find finds a gate by what it is, whatever is observed at it.
+// find returns the gate with the key of g. What is observed at it may differ.
 func find(gates []gateSeen, g plan.Gate) (gateSeen, bool) {
 	for _, s := range gates {
 		if s.gate.Key() == g.Key() {
@@ -49,63 +49,63 @@ func find(gates []gateSeen, g plan.Gate) (gateSeen, bool) {
 
 type counts struct{ ready, updated, wanted int }
 
-// NewStory makes a story of one cluster for one reporter.
-func NewStory(namespace, cluster string, now func() time.Time, r Reporter) *Story {
-	return &Story{
+// NewProgress returns a Progress of one cluster for one reporter.
+func NewProgress(namespace, cluster string, now func() time.Time, r Reporter) *Progress {
+	return &Progress{
 		namespace: namespace, cluster: cluster, now: now, reporter: r,
-		counts: map[topology.Kind]counts{}, aside: map[string]bool{},
+		counts: map[topology.Kind]counts{}, noticed: map[string]bool{},
 	}
 }
 
-// In has the commands that a person can run name a kubeconfig context.
-func (st *Story) In(context string) *Story {
+// In sets the kubeconfig context that the commands of remedies name.
+func (st *Progress) In(context string) *Progress {
 	st.context = context
 	return st
 }
 
-// Endless makes it a story that is told again and again: nothing is told of a
-// cluster that stays as it is wanted.
-func (st *Story) Endless() *Story {
+// Endless is for a daemon: nothing is reported while a cluster stays converged.
+func (st *Progress) Endless() *Progress {
 	st.endless = true
 	return st
 }
 
-// Decided tells what a turn decided: gates that closed, changed or opened, and
+// Decided reports what a turn decided: gates that closed, changed or opened, and
 // the numbers of each component.
-func (st *Story) Decided(w plan.Wanted, s state.Snapshot, p plan.Plan) {
+func (st *Progress) Decided(w plan.Wanted, s state.Snapshot, p plan.Plan) {
 	if !st.begin(p) {
 		return
 	}
 	st.found = p.Findings
 	for _, g := range w.Groups {
-		st.progress(g, s.Groups[g.Kind])
+		st.reportNumbers(g, s.Groups[g.Kind])
 	}
-	st.facts(s, p)
-	st.waits(p)
+	st.reportFacts(s, p)
+	st.reportGates(p)
 }
 
-// facts tells once what no gate waits for.
-func (st *Story) facts(s state.Snapshot, p plan.Plan) {
+// reportFacts reports once what no gate waits for: findings, gaps and unapplied
+// configuration.
+func (st *Progress) reportFacts(s state.Snapshot, p plan.Plan) {
 	for _, f := range p.Findings {
-		if f.Member == "" { // it may be over when the run ends
-			st.once(f.Text, event.Event{Component: string(f.Component), Message: f.Text, Remedy: f.Remedy.In(st.context)})
+		if f.Member == "" { // it may not be true any more when the run ends
+			st.noticeOnce(f.Text, event.Event{Component: string(f.Component), Message: f.Text, Remedy: f.Remedy.In(st.context)})
 		}
 	}
 	for _, g := range s.Gaps {
-		st.once(g.What, event.Event{Message: "cannot read " + g.What + ": " + g.Problem, Remedy: g.Remedy.In(st.context)})
+		st.noticeOnce(g.What, event.Event{Message: "cannot read " + g.What + ": " + g.Problem, Remedy: g.Remedy.In(st.context)})
 	}
 	if p.Outcome == plan.Converged {
 		for _, u := range p.Unapplied {
 			if len(u.Older) == 0 {
-				continue // what is unknown is for who looks
+				continue // only status shows what is unknown
 			}
-			st.once(u.String(), event.Event{Component: string(u.Component), Message: u.String(), Remedy: u.Remedy.In(st.context)})
+			st.noticeOnce(u.String(), event.Event{Component: string(u.Component), Message: u.String(), Remedy: u.Remedy.In(st.context)})
 		}
 	}
 }
 
-// waits tells of gates that are new, have changed or are not there any more.
-func (st *Story) waits(p plan.Plan) {
+// reportGates reports gates that are new, have changed, or hold now.
+func (st *Progress) reportGates(p plan.Plan) {
 	var open []gateSeen
 	for _, g := range p.Gates {
 		seen, known := find(st.gates, g)
@@ -113,7 +113,7 @@ func (st *Story) waits(p plan.Plan) {
 			seen.since = st.now()
 		}
 		if last := seen.gate; !known || last.Observed != g.Observed || last.Blocked != g.Blocked || last.Remedy.Line("") != g.Remedy.Line("") {
-			st.tell(st.waiting(g, seen.since))
+			st.send(st.waiting(g, seen.since))
 		}
 		open = append(open, gateSeen{gate: g, since: seen.since})
 	}
@@ -121,14 +121,15 @@ func (st *Story) waits(p plan.Plan) {
 		if _, still := find(open, seen.gate); !still {
 			e := st.waiting(seen.gate, seen.since)
 			e.Type, e.Seconds = event.Passed, st.now().Sub(seen.since).Seconds()
-			st.tell(e)
+			st.send(e)
 		}
 	}
 	st.gates = open
 }
 
-// begin tells how the story begins, once, and whether it has.
-func (st *Story) begin(p plan.Plan) bool {
+// begin reports once that work begins. It returns false while there is nothing to
+// report.
+func (st *Progress) begin(p plan.Plan) bool {
 	if st.planned {
 		return true
 	}
@@ -136,11 +137,11 @@ func (st *Story) begin(p plan.Plan) bool {
 		return false
 	}
 	st.planned = true
-	st.tell(event.Event{Type: event.Planned, Outcome: p.Outcome.String()})
+	st.send(event.Event{Type: event.Planned, Outcome: p.Outcome.String()})
 	return true
 }
 
-func (st *Story) progress(want plan.Group, got state.Group) {
+func (st *Progress) reportNumbers(want plan.Group, got state.Group) {
 	c := counts{ready: got.Up(), wanted: want.Active()}
 	for _, m := range got.Running() {
 		if m.Pod != nil && !got.Outdated(m) && want.Set.Drift == plan.None {
@@ -151,13 +152,13 @@ func (st *Story) progress(want plan.Group, got state.Group) {
 		return
 	}
 	st.counts[want.Kind] = c
-	st.tell(event.Event{
+	st.send(event.Event{
 		Type: event.Progress, Component: string(want.Kind),
 		Ready: &c.ready, Updated: &c.updated, Wanted: &c.wanted,
 	})
 }
 
-func (st *Story) waiting(g plan.Gate, since time.Time) event.Event {
+func (st *Progress) waiting(g plan.Gate, since time.Time) event.Event {
 	e := event.Event{
 		Type: event.Waiting, Component: string(g.Component), Member: g.Member,
 		Reason: string(g.Reason), Object: g.Object, Message: g.Want, Observed: g.Observed, Remedy: g.Remedy.In(st.context), Source: event.FromKubernetes,
@@ -181,38 +182,38 @@ func (st *Story) waiting(g plan.Gate, since time.Time) event.Event {
 	return e
 }
 
-// Started tells that a step begins; the function it returns tells the end.
-func (st *Story) Started(step plan.Step) func(error) {
+// Started reports that a step begins; the function that it returns reports its end.
+func (st *Progress) Started(step plan.Step) func(error) {
 	kind, member := step.Target()
 	e := event.Event{Component: string(kind), Member: member, Action: plan.Action(step), Step: step.String()}
 	begun := st.now()
 	e.Type = event.Started
-	st.tell(e)
+	st.send(e)
 	return func(err error) {
 		e.Type, e.Seconds = event.Finished, st.now().Sub(begun).Seconds()
 		if err != nil {
 			e.Type, e.Error = event.Failed, remedy.Text(err, st.context)
 		}
-		st.tell(e)
+		st.send(e)
 	}
 }
 
-// Failed tells that the cluster could not be looked at, and that it is tried
-// again. A step that fails tells so itself.
-func (st *Story) Failed(err error) {
+// Failed reports that the cluster could not be observed. A step that fails has its
+// own event.
+func (st *Progress) Failed(err error) {
 	if !stepFailed(err) {
-		st.tell(event.Event{Type: event.Failed, Step: "look at the cluster", Error: remedy.Text(err, st.context)})
+		st.send(event.Event{Type: event.Failed, Step: "look at the cluster", Error: remedy.Text(err, st.context)})
 	}
 }
 
-// Notice tells the user something by the way, and what can be done about it.
-func (st *Story) Notice(text string, actions ...remedy.Action) {
-	st.tell(event.Event{Type: event.Notice, Message: text, Remedy: remedy.Remedy(actions).In(st.context)})
+// Notice reports a text that is not about a step or a gate, with what can be done about it.
+func (st *Progress) Notice(text string, actions ...remedy.Action) {
+	st.send(event.Event{Type: event.Notice, Message: text, Remedy: remedy.Remedy(actions).In(st.context)})
 }
 
-// Shortfall tells of a step of upkeep that failed. Where a permission is missing
-// it is missing for all steps of the kind, and told of once.
-func (st *Story) Shortfall(step plan.Step, err error) {
+// UpkeepFailed reports a step of upkeep that failed. A missing permission is
+// reported once, since all steps of the kind need it.
+func (st *Progress) UpkeepFailed(step plan.Step, err error) {
 	kind, member := step.Target()
 	e := event.Event{
 		Component: string(kind), Member: member,
@@ -226,36 +227,36 @@ func (st *Story) Shortfall(step plan.Step, err error) {
 		e.Component, e.Member = "", ""
 		e.Remedy = []remedy.Advice{{Text: "get the permission to do so; nothing else waits for it"}}
 	}
-	st.once(about, e)
+	st.noticeOnce(about, e)
 }
 
-// HeldBack tells that a step is not taken because another one failed, once.
-func (st *Story) HeldBack(step, by plan.Step) {
+// HeldBack reports once that a step is not taken because another one failed.
+func (st *Progress) HeldBack(step, by plan.Step) {
 	kind, member := step.Target()
-	st.once(step.String()+" after "+by.String(), event.Event{
+	st.noticeOnce(step.String()+" after "+by.String(), event.Event{
 		Component: string(kind), Member: member,
 		Message: fmt.Sprintf("%q is held back, since %q failed, which comes before it", step, by),
 	})
 }
 
-// once tells a notice if nothing was told about the same before.
-func (st *Story) once(about string, e event.Event) {
-	if st.aside[about] {
+// noticeOnce reports a notice if there was none about the same before.
+func (st *Progress) noticeOnce(about string, e event.Event) {
+	if st.noticed[about] {
 		return
 	}
-	st.aside[about] = true
+	st.noticed[about] = true
 	e.Type = event.Notice
-	st.tell(e)
+	st.send(e)
 }
 
-// Done tells the end, and before it what somebody else did in the database, which
-// this run has left as it is.
-func (st *Story) Done(outcome string, code int, took time.Duration, err error) {
+// Done reports the end of the run, and before it what somebody else did in the
+// database, which this run has not changed.
+func (st *Progress) Done(outcome string, code int, took time.Duration, err error) {
 	for _, f := range st.found {
 		if f.Member == "" {
 			continue
 		}
-		st.tell(event.Event{
+		st.send(event.Event{
 			Type: event.Notice, Component: string(f.Component), Member: f.Member, Message: f.Text, Remedy: f.Remedy.In(st.context),
 		})
 	}
@@ -263,12 +264,12 @@ func (st *Story) Done(outcome string, code int, took time.Duration, err error) {
 	if err != nil {
 		e.Error = remedy.Text(err, st.context)
 	}
-	st.tell(e)
+	st.send(e)
 	st.planned, st.gates, st.found = false, nil, nil
 	clear(st.counts)
 }
 
-func (st *Story) tell(e event.Event) {
+func (st *Progress) send(e event.Event) {
 	e.APIVersion, e.Time = event.Version, st.now().UTC()
 	e.Namespace, e.Cluster = st.namespace, st.cluster
 	st.reporter.Report(e)

@@ -80,7 +80,7 @@ func TestUnheard(t *testing.T) {
 			return l, bid
 		}
 		names := func(t *testing.T, l *line) string {
-			h, err := Look(t.Context(), l, cluster)
+			h, err := ReadHolder(t.Context(), l, cluster)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +136,7 @@ func TestReleaseAgain(t *testing.T) {
 	if err := held.Release(); err != nil {
 		t.Error(err)
 	}
-	if h, err := Look(t.Context(), l, cluster); err != nil || h.Identity != "" {
+	if h, err := ReadHolder(t.Context(), l, cluster); err != nil || h.Identity != "" {
 		t.Errorf("held by %q, %v", h.Identity, err)
 	}
 }

@@ -24,11 +24,11 @@ func shown(rv string) *v1alpha1.TidbCluster {
 // decided on a copy that it has not reached, for as long as that is to be expected.
 func TestEcho(t *testing.T) {
 	now := time.Now()
-	var e echo
-	if e.heard(version("", 0), version("5", 1)) || e.pending(shown(""), now) {
+	var e ownWrite
+	if e.matches(version("", 0), version("5", 1)) || e.pending(shown(""), now) {
 		t.Error("nothing was written")
 	}
-	e.wrote("5", now)
+	e.begin("5", now)
 	for name, tt := range map[string]struct {
 		before, after *wanted
 		want          bool
@@ -39,7 +39,7 @@ func TestEcho(t *testing.T) {
 		"ours and somebody's at once": {version("5", 1), version("7", 3), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := e.heard(tt.before, tt.after); got != tt.want {
+			if got := e.matches(tt.before, tt.after); got != tt.want {
 				t.Errorf("taken for ours: %t", got)
 			}
 		})
@@ -50,7 +50,7 @@ func TestEcho(t *testing.T) {
 		want  bool
 	}{
 		"as it was":           {"5", time.Second, true},
-		"as it was, for long": {"5", patience, false},
+		"as it was, for long": {"5", ownWriteTimeout, false},
 		"as it is":            {"6", 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,8 +59,8 @@ func TestEcho(t *testing.T) {
 			}
 		})
 	}
-	e.wrote("", time.Time{}) // it failed
-	if e.heard(version("5", 1), version("6", 2)) || e.pending(shown("5"), now) {
+	e.begin("", time.Time{}) // it failed
+	if e.matches(version("5", 1), version("6", 2)) || e.pending(shown("5"), now) {
 		t.Error("a write that failed is taken for done")
 	}
 }
@@ -89,9 +89,9 @@ func TestPaced(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var written counter
-			d := &driver{home: &Daemon{now: func() time.Time { return now }}}
-			d.echo.wrote("5", now.Add(-tt.after))
-			err := paced{&written, d}.Record(t.Context(), state.Observation{}, plan.Wanted{}, plan.Plan{Outcome: tt.outcome})
+			d := &driver{daemon: &Daemon{now: func() time.Time { return now }}}
+			d.ownWrite.begin("5", now.Add(-tt.after))
+			err := pacedRecorder{&written, d}.Record(t.Context(), state.Observation{}, plan.Wanted{}, plan.Plan{Outcome: tt.outcome})
 			if err != nil || d.unrecorded != tt.left || (written == 1) != (tt.left == 0) {
 				t.Errorf("written %d times, due in %v, %v", written, d.unrecorded, err)
 			}

@@ -8,29 +8,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// hear notes what came of a record that we wrote. Without an answer the lease may
-// be ours all the same.
-func (cl *claim) hear(wrote *coordinationv1.Lease, err error) {
-	cl.asked = nil
+// noteAnswer notes how a write of the record ended. Without an answer the lease may still be ours.
+func (cl *claim) noteAnswer(wrote *coordinationv1.Lease, err error) {
+	cl.unanswered = nil
 	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err) {
-		cl.asked = wrote
+		cl.unanswered = wrote
 	}
 }
 
-// unheard tells whether a record is what we wrote without hearing of it.
-func (cl *claim) unheard(live *coordinationv1.Lease) bool {
-	if cl.asked == nil {
+// wroteUnanswered reports whether a record is the one that we wrote without getting an answer.
+func (cl *claim) wroteUnanswered(live *coordinationv1.Lease) bool {
+	if cl.unanswered == nil {
 		return false
 	}
-	x, y := holderOf(cl.asked), holderOf(live)
+	x, y := holderOf(cl.unanswered), holderOf(live)
 	return x.Identity == y.Identity && x.Since.Equal(y.Since) && x.Renewed.Equal(y.Renewed)
 }
 
-// Withdraw gives back what Try may have got although it failed, since the answer was
-// lost. Without that, who does not try again would be named as the driver for ever.
+// Withdraw releases a lease that Try has taken without getting the answer. Otherwise the Lease
+// would name a caller that does not try again as the driver for ever.
 func (b *Bid) Withdraw(ctx context.Context) error {
 	cl := &b.claim
-	if cl.asked == nil {
+	if cl.unanswered == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -39,17 +38,17 @@ func (b *Bid) Withdraw(ctx context.Context) error {
 	if err != nil && !apierrors.IsNotFound(err) {
 		return cl.wrap("get", err)
 	}
-	if err == nil && cl.unheard(live) {
-		vacate(&live.Spec)
+	if err == nil && cl.wroteUnanswered(live) {
+		clearHolder(&live.Spec)
 		if _, err := cl.leases.Update(ctx, live, metav1.UpdateOptions{}); err != nil {
 			return cl.wrap("update", err)
 		}
 	}
-	cl.asked = nil
+	cl.unanswered = nil
 	return nil
 }
 
-// vacate leaves a record without a holder.
-func vacate(s *coordinationv1.LeaseSpec) {
+// clearHolder removes the holder from a record.
+func clearHolder(s *coordinationv1.LeaseSpec) {
 	s.HolderIdentity, s.AcquireTime, s.RenewTime = nil, nil, nil
 }

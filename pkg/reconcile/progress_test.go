@@ -30,9 +30,9 @@ func line(e event.Event) string {
 }
 
 func TestStoryTellsEachChangeOnce(t *testing.T) {
-	s := &stage{}
+	s := &fakes{}
 	now := plantest.Now
-	st := NewStory("ns", "t", func() time.Time { return now }, s)
+	st := NewProgress("ns", "t", func() time.Time { return now }, s)
 	told := func(c *plantest.Cluster) []string {
 		t.Helper()
 		s.events = nil
@@ -71,8 +71,8 @@ func TestStoryTellsEachChangeOnce(t *testing.T) {
 // TestStoryOfUnapplied: who has driven a cluster there reads which members run
 // without the configuration that is written, once, and what restarts them.
 func TestStoryOfUnapplied(t *testing.T) {
-	s := &stage{}
-	st := NewStory("ns", "t", func() time.Time { return plantest.Now }, s)
+	s := &fakes{}
+	st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, s)
 	c := rest()
 	c.Want(topology.TiKV).InPlace = true
 	st.Decided(c.Wanted, c.Seen, c.Decide())
@@ -93,9 +93,9 @@ func TestStoryOfUnapplied(t *testing.T) {
 
 // Where an awaited fact comes from, since when, and until when.
 func TestStoryOfAGate(t *testing.T) {
-	s := &stage{}
+	s := &fakes{}
 	c := rest().Roll(topology.TiKV).Evicting("t-tikv-2", time.Minute, 5)
-	st := NewStory("ns", "t", func() time.Time { return plantest.Now }, s)
+	st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, s)
 	st.Decided(c.Wanted, c.Seen, c.Decide())
 	e := s.events[len(s.events)-1]
 	if e.Source != event.FromDatabase || !e.Since.Equal(plantest.Now.Add(-time.Minute)) ||
@@ -107,9 +107,9 @@ func TestStoryOfAGate(t *testing.T) {
 // What is found of a component as a whole may be over at the end of the run: it is told
 // at once, and once.
 func TestStoryOfAFinding(t *testing.T) {
-	s := &stage{}
+	s := &fakes{}
 	c := rest()
-	st := NewStory("ns", "t", func() time.Time { return plantest.Now }, s)
+	st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, s)
 	p := plan.Plan{Findings: []plan.Finding{{Component: topology.TiKV, Text: "it is kept", Remedy: remedy.Remedy{remedy.Say("update")}}}}
 	st.Decided(c.Wanted, c.Seen, p)
 	st.Decided(c.Wanted, c.Seen, p)
@@ -126,8 +126,8 @@ func TestStoryOfAFinding(t *testing.T) {
 }
 
 func TestStoryOfSteps(t *testing.T) {
-	s := &stage{}
-	st := NewStory("ns", "t", func() time.Time { return plantest.Now }, s)
+	s := &fakes{}
+	st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, s)
 	step := plan.AllowLeaders{Member: "t-tikv-2", StoreID: 3}
 	st.Started(step)(nil)
 	st.Started(step)(errBroken)

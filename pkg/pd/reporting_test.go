@@ -19,7 +19,7 @@ func TestTold(t *testing.T) {
 	}
 	var told []call
 	plain := New(Config{URLs: []string{"http://127.0.0.1:1"}})
-	c := New(Config{URLs: []string{"http://127.0.0.1:1"}, Told: func(name string, took time.Duration, err error) {
+	c := New(Config{URLs: []string{"http://127.0.0.1:1"}, OnCall: func(name string, took time.Duration, err error) {
 		told = append(told, call{name, err})
 		if took < 0 {
 			t.Errorf("%s took %s", name, took)

@@ -28,7 +28,7 @@ func TestTenures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			told := []bool{}
-			s := tenures{tell: func(held bool) { told = append(told, held) }}
+			s := leaseReport{tell: func(held bool) { told = append(told, held) }}
 			all := map[string]*lease.Held{"a": {}, "b": {}}
 			for _, step := range tt.do {
 				var what, which string
@@ -56,7 +56,7 @@ func TestOver(t *testing.T) {
 		end   func(*testing.T, *stage, *lease.Held)
 		looks int
 	}{
-		"rests": {func(_ *testing.T, _ *stage, held *lease.Held) { held.Rest() }, 0},
+		"rests": {func(_ *testing.T, _ *stage, held *lease.Held) { held.MarkIdle() }, 0},
 		"is deleted": {func(t *testing.T, s *stage, _ *lease.Held) {
 			if err := s.kube.CoordinationV1().Leases("db").Delete(t.Context(), s.lease(t).Name, metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
@@ -76,13 +76,13 @@ func TestOver(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				dr := &driver{key: basic, home: d, tenures: tenures{tell: func(held bool) { d.Meter.Held(basic, held) }}}
+				dr := &driver{key: basic, daemon: d, leaseReport: leaseReport{tell: func(held bool) { d.Meter.Held(basic, held) }}}
 				dr.taken(held)
 				if !s.drives("a") {
 					t.Error("it is not told that the cluster is driven")
 				}
 				tt.end(t, s, held)
-				pass(lookAgain)
+				pass(longestPause)
 				if s.drives("a") || d.queue.Len() != tt.looks {
 					t.Errorf("driven: %t; %d clusters are to be looked at", s.drives("a"), d.queue.Len())
 				}

@@ -1,0 +1,112 @@
+package pd
+
+import (
+	"context"
+	"time"
+)
+
+// reportingClient is a Client that tells of each call how it ended. It stands before the
+// client, so that a call is one, whatever it asks of which member, and has the
+// name of its method, which has no number in it.
+type reportingClient struct {
+	to     Client
+	onCall func(call string, took time.Duration, err error)
+}
+
+func timed[T any](t reportingClient, call string, f func() (T, error)) (T, error) {
+	begun := time.Now()
+	got, err := f()
+	t.onCall(call, time.Since(begun), err)
+	return got, err
+}
+
+func (t reportingClient) do(call string, f func() error) error {
+	_, err := timed(t, call, func() (struct{}, error) { return struct{}{}, f() })
+	return err
+}
+
+func (t reportingClient) Members(ctx context.Context) (*Members, error) {
+	return timed(t, "Members", func() (*Members, error) { return t.to.Members(ctx) })
+}
+
+func (t reportingClient) Health(ctx context.Context) ([]MemberHealth, error) {
+	return timed(t, "Health", func() ([]MemberHealth, error) { return t.to.Health(ctx) })
+}
+
+func (t reportingClient) Leader(ctx context.Context) (*Member, error) {
+	return timed(t, "Leader", func() (*Member, error) { return t.to.Leader(ctx) })
+}
+
+func (t reportingClient) TransferLeader(ctx context.Context, toName string) error {
+	return t.do("TransferLeader", func() error { return t.to.TransferLeader(ctx, toName) })
+}
+
+func (t reportingClient) DeleteMember(ctx context.Context, id uint64) error {
+	return t.do("DeleteMember", func() error { return t.to.DeleteMember(ctx, id) })
+}
+
+func (t reportingClient) Stores(ctx context.Context, states ...StoreState) ([]Store, error) {
+	return timed(t, "Stores", func() ([]Store, error) { return t.to.Stores(ctx, states...) })
+}
+
+func (t reportingClient) Store(ctx context.Context, id uint64) (*Store, error) {
+	return timed(t, "Store", func() (*Store, error) { return t.to.Store(ctx, id) })
+}
+
+func (t reportingClient) DeleteStore(ctx context.Context, id uint64) error {
+	return t.do("DeleteStore", func() error { return t.to.DeleteStore(ctx, id) })
+}
+
+func (t reportingClient) SetStoreState(ctx context.Context, id uint64, s StoreState) error {
+	return t.do("SetStoreState", func() error { return t.to.SetStoreState(ctx, id, s) })
+}
+
+func (t reportingClient) SetStoreLabels(ctx context.Context, id uint64, labels map[string]string) error {
+	return t.do("SetStoreLabels", func() error { return t.to.SetStoreLabels(ctx, id, labels) })
+}
+
+func (t reportingClient) Schedulers(ctx context.Context) ([]string, error) {
+	return timed(t, "Schedulers", func() ([]string, error) { return t.to.Schedulers(ctx) })
+}
+
+func (t reportingClient) EvictLeaderStores(ctx context.Context) ([]uint64, error) {
+	return timed(t, "EvictLeaderStores", func() ([]uint64, error) { return t.to.EvictLeaderStores(ctx) })
+}
+
+func (t reportingClient) AddEvictLeader(ctx context.Context, storeID uint64) error {
+	return t.do("AddEvictLeader", func() error { return t.to.AddEvictLeader(ctx, storeID) })
+}
+
+func (t reportingClient) RemoveEvictLeader(ctx context.Context, storeID uint64) error {
+	return t.do("RemoveEvictLeader", func() error { return t.to.RemoveEvictLeader(ctx, storeID) })
+}
+
+func (t reportingClient) ReplicationConfig(ctx context.Context) (*ReplicationConfig, error) {
+	return timed(t, "ReplicationConfig", func() (*ReplicationConfig, error) { return t.to.ReplicationConfig(ctx) })
+}
+
+func (t reportingClient) PlacementRules(ctx context.Context) ([]RuleGroup, error) {
+	return timed(t, "PlacementRules", func() ([]RuleGroup, error) { return t.to.PlacementRules(ctx) })
+}
+
+func (t reportingClient) MaxStoreDownTime(ctx context.Context) (time.Duration, error) {
+	return timed(t, "MaxStoreDownTime", func() (time.Duration, error) { return t.to.MaxStoreDownTime(ctx) })
+}
+
+func (t reportingClient) SetReplicationConfig(ctx context.Context, patch map[string]any) error {
+	return t.do("SetReplicationConfig", func() error { return t.to.SetReplicationConfig(ctx, patch) })
+}
+
+func (t reportingClient) ClusterID(ctx context.Context) (uint64, error) {
+	return timed(t, "ClusterID", func() (uint64, error) { return t.to.ClusterID(ctx) })
+}
+
+func (t reportingClient) ClusterVersion(ctx context.Context) (string, error) {
+	return timed(t, "ClusterVersion", func() (string, error) { return t.to.ClusterVersion(ctx) })
+}
+
+func (t reportingClient) ServerVersion(ctx context.Context) (string, error) {
+	return timed(t, "ServerVersion", func() (string, error) { return t.to.ServerVersion(ctx) })
+}
+
+func (t reportingClient) Close() { t.to.Close() }
