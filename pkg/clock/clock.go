@@ -1,10 +1,9 @@
-// Package clock tells the time as the API server does.
+// Package clock provides the time of the API server.
 //
-// A member is given up when it has been down for some minutes, and an eviction ends
-// when its time is over. When that began is written down by Kubernetes, by PD, or by
-// another process of ours; a laptop or a node whose own clock is minutes ahead would
-// see it as over at once. So the time that is decided by is that of the API server,
-// which dates every answer.
+// A member is given up when it has been down for some minutes, and an eviction ends when its time
+// is over. The begin of such a period is recorded by Kubernetes, by PD, or by another process of
+// ours. A laptop or a node whose own clock is minutes ahead would see the period as over at once.
+// So decisions use the time of the API server, which is in the Date header of every answer.
 package clock
 
 import (
@@ -13,31 +12,31 @@ import (
 	"time"
 )
 
-// precision is that of a date in an answer, which is cut off.
+// precision is that of the date in an answer, which is truncated.
 const precision = time.Second
 
-// Clock is the time of an API server. Until there is an answer, and as long as it is
-// not known to be wrong, it is the process's own. It is safe for concurrent use.
+// Clock has the time of an API server. It uses the process's own clock until an answer shows that
+// this clock is wrong. It is safe for concurrent use.
 type Clock struct {
 	local func() time.Time
 
 	mu sync.Mutex
-	// At the local time at, it was that time there. Between two answers it goes on by
-	// the local clock that never jumps: somebody may be about to set the other one right.
+	// At the local time at, the API server's time was there. Between two answers the monotonic
+	// local clock is used: somebody may correct the wall clock at that time.
 	at, there time.Time
 }
 
-// New makes a clock that goes by a local one, time.Now but in tests.
+// New returns a clock that is based on a local one: time.Now, or another one in tests.
 func New(local func() time.Time) *Clock { return &Clock{local: local} }
 
-// Now is the time.
+// Now returns the time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.when(c.local())
 }
 
-// when it is there at a local time.
+// when returns the API server's time at a local time.
 func (c *Clock) when(local time.Time) time.Time {
 	if c.at.IsZero() {
 		c.at, c.there = local, local.Round(0)
@@ -45,8 +44,8 @@ func (c *Clock) when(local time.Time) time.Time {
 	return c.there.Add(local.Sub(c.at))
 }
 
-// heard takes note of an answer that was dated between two local times. A clock that
-// may be right, as far as the answer tells, stays as it is.
+// heard notes an answer that was dated between two local times. The clock is not changed where the
+// answer does not show that it is wrong.
 func (c *Clock) heard(date, asked, answered time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,7 +58,7 @@ func (c *Clock) heard(date, asked, answered time.Time) {
 	}
 }
 
-// Listen has the clock hear the answers of a transport.
+// Listen has the clock read the dates of a transport's answers.
 func (c *Clock) Listen(next http.RoundTripper) http.RoundTripper { return listener{next, c} }
 
 type listener struct {
@@ -72,7 +71,7 @@ func (l listener) RoundTrip(r *http.Request) (*http.Response, error) {
 	asked := l.clock.local()
 	response, err := l.next.RoundTrip(r)
 	if err != nil || response.StatusCode >= http.StatusInternalServerError {
-		return response, err // a proxy on the way may have said so, by its own clock
+		return response, err // it may be the answer of a proxy, with the proxy's own time
 	}
 	if date, unread := http.ParseTime(response.Header.Get("Date")); unread == nil {
 		l.clock.heard(date, asked, l.clock.local())

@@ -15,12 +15,12 @@ import (
 //go:embed tidbclusters.json
 var tidbClusters []byte
 
-// TidbClusters is the definition of tidbclusters.pingcap.com. It is read anew on
-// every call, half a megabyte: a plugin that only needs it once in a cluster's
-// life must not pay for it at every start.
+// TidbClusters is the definition of tidbclusters.pingcap.com. It is decoded on
+// every call, since it has half a megabyte: most runs do not need it, and should
+// not be slower at their start.
 //
-// It is to be applied on the server's side: the annotation that a client-side
-// apply makes would be too big.
+// Apply it with server-side apply: the annotation that a client-side apply makes
+// would be too big.
 func TidbClusters() (*unstructured.Unstructured, error) {
 	definition := &unstructured.Unstructured{}
 	if err := definition.UnmarshalJSON(tidbClusters); err != nil {

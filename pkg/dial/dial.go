@@ -21,8 +21,8 @@ var (
 	_ Dialer = (*Pods)(nil)
 )
 
-// Idle is how long a connection is kept that nobody uses: for some polls of what is awaited, but not from one look at a
-// cluster that is as wanted to the next. A thousand of those would keep five thousand connections.
+// Idle is how long an unused connection is kept: long enough for several polls while a cluster waits, but not until the
+// next turn of a converged cluster. A thousand converged clusters would keep five thousand connections.
 const Idle = 20 * time.Second
 
 // Transport returns an HTTP transport over d; tlsConf may be nil. It never uses the environment's proxy, which is for

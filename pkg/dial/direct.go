@@ -14,15 +14,15 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// directTimeout bounds connecting: a host that lost its node answers nothing, not even a refusal.
+// directTimeout bounds connecting: a pod whose node is down does not even refuse a connection.
 const directTimeout = 5 * time.Second
 
 // Direct connects to the addresses that pods have, for where those are reachable: in the cluster.
 //
-// It asks the API server for them rather than DNS, which goes on telling the former address of a pod that was recreated,
-// or that there is none, for as long as the cluster lets answers live: 30 s is usual. Every restart would be waited for
-// that much longer, and meanwhile another pod may have got the address. It also makes Direct work wherever addresses
-// route, with names that nobody there knows.
+// It gets them from the API server and not from DNS, which still returns the former address of a recreated pod, or that
+// there is none, for as long as answers are cached: 30 s is usual. Every restart would take that much longer, and
+// another pod may have got the address meanwhile. It also makes Direct work wherever pod addresses can be reached, also
+// without the cluster's DNS.
 type Direct struct {
 	pod func(ctx context.Context, namespace, name string) (*corev1.Pod, error)
 }
@@ -38,7 +38,7 @@ func NewDirect(config *rest.Config) (*Direct, error) {
 	}), nil
 }
 
-// DirectFrom returns a dialer for who knows pods already, say from a watch.
+// DirectFrom returns a dialer for a caller that has pods already, for example from a watch.
 func DirectFrom(pod func(ctx context.Context, namespace, name string) (*corev1.Pod, error)) *Direct {
 	return &Direct{pod: pod}
 }
@@ -64,7 +64,7 @@ func (d *Direct) DialContext(ctx context.Context, _, addr string) (net.Conn, err
 	return nil, t.fail(Unreachable, err)
 }
 
-// address is where the pod is now.
+// address returns the pod's current address.
 func (d *Direct) address(ctx context.Context, t target) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

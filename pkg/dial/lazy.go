@@ -10,8 +10,8 @@ import (
 // lazy is a connection that is opened by its first write.
 //
 // http.Transport opens a connection for each request that finds none idle, and when another one becomes idle first, the
-// new one goes to the pool unused. PD and TiDB tell protocols apart by the first bytes of a connection and do not stop
-// while they wait for them, so that a member with one silent connection takes all of its grace period to stop and is
+// new one goes to the pool unused. PD and TiDB recognise the protocol by the first bytes of a connection and do not
+// stop while they wait for them. So a member with one unused connection needs all of its grace period to stop and is
 // then killed (measured: 30 s instead of 2 s).
 type lazy struct {
 	addr    address
@@ -26,8 +26,8 @@ type lazy struct {
 	pending []func(net.Conn) error // deadlines set before there was a connection
 }
 
-// Lazy makes connections that dial opens when they are first written to. What dial fails with is then the error of that
-// write.
+// Lazy returns a function whose connections are opened by dial when they are first written to. An error of dial is then
+// the error of that write.
 func Lazy(dial func(ctx context.Context, network, addr string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
 	return func(_ context.Context, network, addr string) (net.Conn, error) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -57,7 +57,7 @@ func (l *lazy) connect() {
 	l.conn, l.err = conn, err
 }
 
-// Write opens the connection if need be.
+// Write opens the connection if it is not open yet.
 func (l *lazy) Write(b []byte) (int, error) {
 	l.first.Do(l.connect)
 	<-l.opened
@@ -67,7 +67,7 @@ func (l *lazy) Write(b []byte) (int, error) {
 	return l.conn.Write(b)
 }
 
-// Read waits for the connection to be opened by a write, since nobody answers who was not asked.
+// Read waits until a write has opened the connection: there is no answer before a request.
 func (l *lazy) Read(b []byte) (int, error) {
 	select {
 	case <-l.opened:

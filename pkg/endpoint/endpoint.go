@@ -1,5 +1,5 @@
-// Package endpoint is where a process that runs all the time can be asked how it
-// is: by Kubernetes with probes, by Prometheus, and by a person with a profiler.
+// Package endpoint is the HTTP server of a daemon: it answers the probes of
+// Kubernetes, Prometheus, and a person with a profiler.
 package endpoint
 
 import (
@@ -14,24 +14,25 @@ import (
 	"time"
 )
 
-// Config is what is answered.
+// Config says what the server answers.
 type Config struct {
 	Metrics http.Handler
-	// Ready and Healthy say why not with an error. One that is not healthy is to
-	// be restarted, one that is not ready to be waited for.
+	// Ready and Healthy return an error that says why not. A process that is not
+	// healthy should be restarted; one that is not ready should be waited for.
 	Ready, Healthy func() error
-	// Profiles: profiles may be taken, which costs time and shows what is in memory.
+	// Profiles allows to take profiles, which costs time and shows what is in
+	// memory.
 	Profiles bool
 	Log      *slog.Logger
 }
 
 const (
-	// readTimeout bounds how long a request may take to come, so that nobody can
-	// hold connections open for nothing.
+	// readTimeout bounds how long a request may take to arrive, so that no client
+	// can keep unused connections open.
 	readTimeout = 10 * time.Second
 	// writeTimeout bounds an answer; a profile takes 30 s unless asked for more.
 	writeTimeout = 5 * time.Minute
-	// drain is how long answers that are under way have at the end.
+	// drain is how long unfinished answers may take at the end.
 	drain = 5 * time.Second
 )
 
@@ -41,8 +42,8 @@ type Server struct {
 	http     *http.Server
 }
 
-// Listen takes an address such as ":8080". It fails at once if that is not to be
-// had, and answers nothing before Run.
+// Listen listens on an address such as ":8080". It fails at once if that is not
+// possible, and answers nothing before Run.
 func Listen(address string, c Config) (*Server, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -57,7 +58,7 @@ func Listen(address string, c Config) (*Server, error) {
 	return s, nil
 }
 
-// AddressError says that an address cannot be listened on.
+// AddressError reports that an address cannot be listened on.
 type AddressError struct {
 	Address string
 	Err     error
@@ -75,10 +76,11 @@ func (e *AddressError) Error() string {
 
 func (e *AddressError) Unwrap() error { return e.Err }
 
-// Address is the one that is listened on, with the port that was found for ":0".
+// Address returns the address that the server listens on, with the port that was
+// chosen for ":0".
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
-// Run answers until ctx ends, and then what has been asked before.
+// Run answers requests until ctx ends, and then completes those that have begun.
 func (s *Server) Run(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- s.http.Serve(s.listener) }()
@@ -95,7 +97,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// Close gives the address back if Run never ran.
+// Close stops listening if Run was never called.
 func (s *Server) Close() error {
 	_ = s.http.Close()
 	if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
@@ -120,7 +122,7 @@ func (c Config) handler() http.Handler {
 	return mux
 }
 
-// probe answers with what it was told, for those who ask with curl.
+// probe answers with the error as text, for a person who uses curl.
 func probe(is func() error, failure int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		if err := is(); err != nil {

@@ -1,13 +1,13 @@
-// Package ledger encodes what we remember of what we did in PD and have to take
-// back or to see to its end, and which pod templates we wrote: one ConfigMap per
-// cluster, one key per evict-leader scheduler that we made, per store that we took
-// offline and per component.
+// Package ledger encodes records of what we did in PD and have to take back or to
+// complete, and of the pod templates that we wrote: one ConfigMap per cluster, with
+// one key per evict-leader scheduler that we made, per store that we took offline
+// and per component.
 //
-// A record says that the scheduler or the removal may be ours, and since when.
-// Whether PD has it is asked of PD: the record is written before PD is asked and
-// removed when it is over in PD, so that nothing of ours is ever without a record,
-// while a record may well be without anything in PD. What PD has without a record
-// is somebody else's, and stays.
+// A record says that the scheduler or the removal may be ours, and since when. Only
+// PD says whether it exists: the record is written before the change in PD and
+// removed when that has ended. So a change of ours always has a record, while a
+// record may be without a change in PD. A change in PD without a record was made by
+// somebody else, and stays.
 //
 // It is pure; package act writes the ConfigMap and package observe reads it.
 package ledger
@@ -30,28 +30,29 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
 )
 
-// Record is what is remembered of one scheduler or one removal.
+// Record is the record of one scheduler or one removal.
 type Record struct {
 	Member string    `json:"member"` // the pod's name
 	Since  time.Time `json:"since"`
 	// Owner is the driver that wrote the record.
 	Owner string `json:"owner,omitempty"`
-	// Foreign: PD had the scheduler before us. We rely on it but it stays when
-	// we are done.
+	// Foreign is true if PD had the scheduler before us. We rely on it, but do not
+	// remove it in the end.
 	Foreign bool `json:"foreign,omitempty"`
-	// Leaders is the number of region leaders on the store before the eviction,
-	// so that a run that goes on after a crash knows how many are to come back.
+	// Leaders is the number of region leaders on the store before the eviction, so
+	// that a run after a crash knows how many should come back.
 	Leaders int `json:"leaders,omitempty"`
-	// Ended is when the scheduler was removed, while the record waits for them.
+	// Ended is when the scheduler was removed. The record then stays until the
+	// leaders are back.
 	Ended time.Time `json:"ended,omitzero"`
 }
 
-// Key is the key of a record about a store.
+// Key returns the key of a record about a store.
 func Key(of state.Record, storeID uint64) string {
 	return string(of) + "." + strconv.FormatUint(storeID, 10)
 }
 
-// Encode is the value to write under Key.
+// Encode returns the value to write under Key.
 func Encode(r Record) (string, error) {
 	r.Since, r.Ended = r.Since.UTC().Truncate(time.Second), r.Ended.UTC().Truncate(time.Second)
 	b, err := json.Marshal(r)
@@ -61,9 +62,9 @@ func Encode(r Record) (string, error) {
 	return string(b), nil
 }
 
-// Decode finds a record about a store in the ledger, which may be nil. A record
-// that cannot be read is none: nobody knows whether what PD has is ours, so nothing
-// is taken back on its word. Read tells of it, and what to do.
+// Decode returns the record about a store in the ledger, which may be nil. A record
+// that cannot be read counts as none: it is unknown whether the change in PD is
+// ours, so it is not taken back. Read reports such a record, with a remedy.
 func Decode(cm *corev1.ConfigMap, of state.Record, storeID uint64) (Record, bool) {
 	if !Has(cm, of, storeID) {
 		return Record{}, false

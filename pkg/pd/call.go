@@ -10,11 +10,12 @@ import (
 const (
 	firstPause = 100 * time.Millisecond
 	longPause  = time.Second
-	// patience multiplies the attempt of calls that PD answers after asking its members one by one, three seconds each.
+	// patience multiplies the time limit of one attempt, for calls that PD answers after asking its members one by one,
+	// three seconds each.
 	patience = 3
 )
 
-// call asks the leader, and goes on asking while the failure is one that time heals. f must send one request.
+// call asks the leader, and repeats the request as long as the failure is transient. f must send one request.
 func (c *client) call(ctx context.Context, op string, f func(context.Context, member) error) error {
 	return c.callWithin(ctx, op, c.attempt, f)
 }
@@ -53,7 +54,7 @@ func (c *client) ask(ctx context.Context, attempt time.Duration, f func(context.
 	err = f(actx, m)
 	var status *StatusError
 	if errors.As(err, &status) && status.notBootstrapped() {
-		// Just after a leader change a cluster with stores says this for about 0.2 s.
+		// Just after a leader change PD says this for about 0.2 s, although the cluster has stores.
 		status.bootstrapped = c.isBootstrapped(actx, m)
 	}
 	if err != nil && kindOf(err) != nil {
@@ -62,8 +63,8 @@ func (c *client) ask(ctx context.Context, attempt time.Duration, f func(context.
 	return err
 }
 
-// abandon cancels a slow request when its member does not confirm any more that it leads: a leader that hangs would
-// otherwise cost the whole patience. It returns what ends the watch.
+// abandon cancels a slow request when its member does not confirm any more that it leads: otherwise a leader that hangs
+// would use up the whole time limit. The function that it returns ends this check.
 func (c *client) abandon(ctx context.Context, cancel context.CancelFunc, m member) func() {
 	done := make(chan struct{})
 	go func() {
@@ -88,8 +89,8 @@ func (c *client) abandon(ctx context.Context, cancel context.CancelFunc, m membe
 	}
 }
 
-// kindOf tells what time may heal, by its kind, from a final answer, which is nil. An error of the network counts as
-// healing: all our requests may be repeated.
+// kindOf returns the kind of a transient failure, and nil for a final answer. A network error counts as transient,
+// since all our requests may be repeated.
 func kindOf(err error) error {
 	var lost *lostError
 	if errors.As(err, &lost) {
@@ -109,7 +110,7 @@ func kindOf(err error) error {
 	return ErrUnreachable
 }
 
-// isBootstrapped asks what PD has stored, which is there before its cluster object is.
+// isBootstrapped asks for what PD has stored, which exists before PD has loaded its cluster.
 func (c *client) isBootstrapped(ctx context.Context, m member) bool {
 	c.mu.Lock()
 	known := c.bootstrapped
@@ -138,7 +139,7 @@ type turn struct {
 	caller context.Context
 	start  time.Time
 	next   time.Duration
-	// short: there is time for one attempt at best, so waiting for an unreachable PD is the caller's business.
+	// short is true if there is time for at most one attempt: the caller then waits for an unreachable PD itself.
 	short bool
 }
 

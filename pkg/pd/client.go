@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Client is what the rest of the plugin may ask of PD. Fake implements it for tests.
+// Client has the calls of PD that the plugin uses. Fake implements it for tests.
 type Client interface {
 	// Members lists the PD members, with leader and etcd leader as the answering leader sees them.
 	Members(ctx context.Context) (*Members, error)
@@ -17,14 +17,16 @@ type Client interface {
 	Leader(ctx context.Context) (*Member, error)
 	// TransferLeader returns when the member of that name confirms that it leads.
 	TransferLeader(ctx context.Context, toName string) error
-	// DeleteMember removes a member by id. A member that is gone already is success; the leader is ErrIsLeader.
+	// DeleteMember removes a member by id. It succeeds if the member does not exist any more, and fails with
+	// ErrIsLeader for the leader.
 	DeleteMember(ctx context.Context, id uint64) error
 
 	// Stores lists stores in the given states; no state means all, including tombstones.
 	Stores(ctx context.Context, states ...StoreState) ([]Store, error)
 	// Store returns one store in any state, or ErrNotFound.
 	Store(ctx context.Context, id uint64) (*Store, error)
-	// DeleteStore takes a store offline: PD moves its regions away, then makes it a tombstone. Success if it is one.
+	// DeleteStore takes a store offline: PD moves its regions away, then makes it a tombstone. It succeeds if the store
+	// is one already.
 	DeleteStore(ctx context.Context, id uint64) error
 	// SetStoreState brings an Offline store back Up, or the reverse. PD allows no other change.
 	SetStoreState(ctx context.Context, id uint64, s StoreState) error
@@ -44,7 +46,7 @@ type Client interface {
 	ReplicationConfig(ctx context.Context) (*ReplicationConfig, error)
 	// PlacementRules lists the rules by which PD places copies of regions; PD refuses with 412 while they are disabled.
 	PlacementRules(ctx context.Context) ([]RuleGroup, error)
-	// MaxStoreDownTime returns how long a store may be silent before PD calls it Down.
+	// MaxStoreDownTime returns after how long without a heartbeat PD calls a store Down.
 	MaxStoreDownTime(ctx context.Context) (time.Duration, error)
 	// SetReplicationConfig changes the given keys ("max-replicas", "location-labels", …) in one write.
 	SetReplicationConfig(ctx context.Context, patch map[string]any) error
@@ -73,9 +75,9 @@ type DialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // Config says how to reach one cluster's PD.
 type Config struct {
-	// URLs are the members to start from, scheme included. Others are learnt from their answers.
+	// URLs are the members to start from, scheme included. Others are found in their answers.
 	URLs []string
-	// Dial opens connections; nil dials directly, which is right inside the cluster.
+	// Dial opens connections; nil dials directly, for use inside the cluster.
 	Dial DialFunc
 	// TLS holds the CA and the client certificate of a cluster with TLS between its components.
 	TLS *tls.Config
@@ -85,7 +87,7 @@ type Config struct {
 	Budget time.Duration
 	// Caller shows in PD's audit log. Empty means "kubectl-tidb".
 	Caller string
-	// OnCall is told of each call of a Client method, by the method's name, when it has ended. nil: nobody is. It may be
-	// called from several goroutines at once, and may not block.
+	// OnCall is called when a call of a Client method has ended, with the method's name; nil for none. It may be called
+	// from several goroutines at once, and may not block.
 	OnCall func(call string, took time.Duration, err error)
 }

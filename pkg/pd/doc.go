@@ -3,8 +3,8 @@
 // It exists because github.com/tikv/pd/client/http, which it uses for encoding, types and paths, is written for a
 // process that lives beside PD: it fans a refused write out to every member, reports the last member's error instead of
 // the leader's, logs to standard output, and lacks calls that operations need (deleting a member, setting a store's
-// state, listing tombstones). This package aims that library at one member per call, and owns finding the leader,
-// failing over, retrying and telling errors apart.
+// state, listing tombstones). This package has that library ask one member per call, and itself finds the leader, tries
+// other members, repeats requests and classifies errors.
 //
 // The contract of every method of Client:
 //

@@ -14,11 +14,11 @@ var (
 	ErrUnreachable = errors.New("PD is unreachable")
 	// ErrNoLeader: members answer, but none leads.
 	ErrNoLeader = errors.New("PD has no leader")
-	// ErrNotReady: there is a leader, and it cannot serve this now (etcd timed out, a member has just restarted, …).
+	// ErrNotReady: there is a leader, but it cannot answer now (etcd timed out, a member has just restarted, …).
 	ErrNotReady = errors.New("PD is not ready")
 	// ErrNotBootstrapped: no TiKV store has joined the cluster yet, so PD has no stores and no schedulers.
 	ErrNotBootstrapped = errors.New("the cluster is not bootstrapped")
-	// ErrRefused: PD understood and said no. Asking again is pointless until something changes.
+	// ErrRefused: PD has refused the request. To repeat it does not help until something changes.
 	ErrRefused = errors.New("PD refused")
 	// ErrNotFound: the member, store or scheduler named does not exist. It is also an ErrRefused.
 	ErrNotFound = errors.New("not found in PD")
@@ -57,7 +57,7 @@ func (e *StatusError) Is(target error) bool {
 	return false
 }
 
-// UnavailableError says that a call ran out of time, or of members to ask, before PD could answer it.
+// UnavailableError reports that no member has answered a call in time.
 type UnavailableError struct {
 	// Op is the call, such as "list stores".
 	Op string
@@ -65,7 +65,7 @@ type UnavailableError struct {
 	Kind error
 	// Waited is how long the call went on trying.
 	Waited time.Duration
-	// Last is what the last try ended with.
+	// Last is the error of the last attempt.
 	Last error
 }
 
@@ -77,10 +77,10 @@ func (e *UnavailableError) Error() string {
 // Unwrap gives errors.Is and errors.As both the kind and the cause.
 func (e *UnavailableError) Unwrap() []error { return []error{e.Kind, e.Last} }
 
-// SchedulersNotLoadedError says that PD does not know its own schedulers yet. Every PD behaves so for a moment after the
-// cluster was bootstrapped, and PD before v7.3 after each leader change, for seconds and sometimes for exactly five
-// minutes. Meanwhile its answers about schedulers are not true: a scheduler deleted then comes back, and one added then
-// makes PD forget the stores it had before. So nothing is attempted; ask again later.
+// SchedulersNotLoadedError reports that PD has not loaded its own schedulers yet. This is so for a moment after the
+// cluster was bootstrapped, and with PD before v7.3 also after each leader change, for seconds and sometimes for
+// exactly five minutes. Until then its answers about schedulers are wrong: a scheduler that is deleted then comes back,
+// and one that is added then makes PD forget the stores it had before. So no change is attempted; call again later.
 type SchedulersNotLoadedError struct {
 	// Running is what PD lists, Configured how many schedulers its configuration enables.
 	Running    []string
@@ -96,8 +96,8 @@ func (e *SchedulersNotLoadedError) Error() string {
 // Unwrap makes errors.Is(err, ErrSchedulersNotLoaded) true.
 func (e *SchedulersNotLoadedError) Unwrap() error { return ErrSchedulersNotLoaded }
 
-// transient returns the kind of failure that time heals, or nil when the answer is final. PD reports most of these as
-// 500 with the cause in the text only.
+// transient returns the kind of a failure that passes by itself, or nil when the answer is final. PD reports most of
+// these as 500 with the cause in the text only.
 func (e *StatusError) transient() error {
 	if e.bootstrapped {
 		return ErrNotReady
@@ -121,9 +121,9 @@ func (e *StatusError) transient() error {
 	return nil
 }
 
-// fromProxy reports whether something between us and PD has answered: a service mesh, a load balancer, an API server. It
-// tells nothing of PD, least of all that no member leads. PD itself never answers with 502 or 504, and with 503 only to
-// say in its own words that there is no leader.
+// fromProxy reports whether something between us and PD has answered: a service mesh, a load balancer, an API server.
+// Such an answer says nothing about PD, and must not count as "no leader". PD itself never answers with 502 or 504, and
+// with 503 only with its own text that there is no leader.
 func (e *StatusError) fromProxy() bool {
 	switch e.Code {
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
@@ -156,14 +156,15 @@ func (e *StatusError) notBootstrapped() bool {
 		(strings.Contains(e.Message, "ErrNotBootstrapped") || strings.Contains(e.Message, "not bootstrapped"))
 }
 
-// routeMissing tells a path that this PD does not serve from an object that does not exist: both are 404.
+// routeMissing reports whether this PD does not serve the path. PD answers 404 for that, as for an object that does not
+// exist.
 func (e *StatusError) routeMissing() bool {
 	return e.Code == http.StatusMethodNotAllowed ||
 		e.Code == http.StatusNotFound && strings.HasPrefix(e.Message, "404 page not found")
 }
 
-// objectMissing knows three forms: 404, a 500 with etcd's words for a member deleted by id, and a 500 for a scheduler on a
-// store that does not exist.
+// objectMissing reports whether an object does not exist. PD has three forms of that: 404, a 500 with etcd's text for a
+// member deleted by id, and a 500 for a scheduler on a store that does not exist.
 func (e *StatusError) objectMissing() bool {
 	return e.Code == http.StatusNotFound && !e.routeMissing() ||
 		e.Code == http.StatusInternalServerError &&

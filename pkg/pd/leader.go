@@ -12,14 +12,14 @@ import (
 	"github.com/pingcap/kvproto/pkg/pdpb"
 )
 
-// stragglers is how long a member may be behind the first that answered, when the leader is looked for. A hung member
-// must not hold up the search: the others elect a new leader meanwhile.
+// stragglers is how much later than the first one a member may answer in a search for the leader. A member that hangs
+// must not delay the search: the others elect a new leader meanwhile.
 const stragglers = time.Second
 
-// lostError says that no member confirmed that it leads.
+// lostError reports that no member has confirmed that it leads.
 type lostError struct {
 	kind error // ErrUnreachable or ErrNoLeader
-	// permanent: every member failed with an error that says so of itself, such as a missing permission.
+	// permanent is true if every member failed with a permanent error, such as a missing permission.
 	permanent bool
 	errs      []error
 }
@@ -36,7 +36,7 @@ func (e *lostError) Error() string {
 	return strings.Join(slices.Compact(texts), "; ")
 }
 
-// Unwrap leaves out what PD answered: a follower's "no" to the search is not a refusal of the call.
+// Unwrap leaves out the answers of PD: a follower's refusal in the search is not a refusal of the call.
 func (e *lostError) Unwrap() []error {
 	return slices.DeleteFunc(slices.Clone(e.errs), func(err error) bool {
 		var status *StatusError
@@ -44,8 +44,8 @@ func (e *lostError) Unwrap() []error {
 	})
 }
 
-// leaderMember returns the member that last confirmed to lead, or looks for one. A leadership that has moved since is
-// harmless: a follower forwards to the leader.
+// leaderMember returns the member that last confirmed that it leads, or searches for one. If the leader has changed
+// since, the former one forwards the request.
 func (c *client) leaderMember(ctx context.Context) (member, error) {
 	c.mu.Lock()
 	url := c.leader
@@ -71,9 +71,9 @@ func (c *client) remember(url string) {
 	c.mu.Unlock()
 }
 
-// findLeader asks all members at once who leads, and believes the one that names itself. Others may name a leader that
-// died seconds ago, and a question that a follower forwards hangs when the leader does: so each is asked for its own
-// opinion, which it has in memory.
+// findLeader asks all members at the same time who leads, and returns the one that names itself. The others may name a
+// leader that died seconds ago, and a request that a follower forwards hangs when the leader hangs: so each member is
+// asked only for what it has in memory.
 func (c *client) findLeader(ctx context.Context) (member, *pdpb.Member, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.attempt)
 	s := &search{c: c, ctx: ctx, asked: map[string]bool{}, answers: make(chan answer)}
@@ -103,7 +103,7 @@ func (c *client) findLeader(ctx context.Context) (member, *pdpb.Member, error) {
 	return member{}, nil, s.lost()
 }
 
-// search is one round of asking.
+// search is one search for the leader.
 type search struct {
 	c        *client
 	ctx      context.Context
@@ -112,7 +112,7 @@ type search struct {
 	pending  int
 	answered bool
 	errs     []error
-	stuck    int // how many of errs say that they are permanent
+	stuck    int // how many of errs are permanent
 }
 
 type answer struct {

@@ -13,8 +13,8 @@ import (
 	pdhttp "github.com/tikv/pd/client/http"
 )
 
-// askTransferAgain is how long after a transfer that PD accepted another member may go on leading before PD is asked
-// again. PD's leadership follows etcd's within 1.2 s (measured on v6.5).
+// askTransferAgain is how long to wait for a transfer that PD has accepted before PD is asked again. PD's leadership
+// follows etcd's within 1.2 s (measured on v6.5).
 const askTransferAgain = 3 * time.Second
 
 // Members implements Client.
@@ -76,14 +76,14 @@ func (c *client) Health(ctx context.Context) ([]MemberHealth, error) {
 	return out, nil
 }
 
-// Leader implements Client. PD tells neither the version nor the priority here.
+// Leader implements Client. PD returns neither the version nor the priority here.
 func (c *client) Leader(ctx context.Context) (*Member, error) {
 	t, cancel := c.begin(ctx, "get PD leader")
 	defer cancel()
 	return c.leaderWithin(t)
 }
 
-// leaderWithin looks for the leader until it is found or the turn ends.
+// leaderWithin searches for the leader until it is found or the turn ends.
 func (c *client) leaderWithin(t *turn) (*Member, error) {
 	for {
 		_, leader, err := c.findLeader(t.ctx)
@@ -96,7 +96,8 @@ func (c *client) leaderWithin(t *turn) (*Member, error) {
 	}
 }
 
-// TransferLeader implements Client. PD's answer comes before the new leader serves, so its confirmation is awaited.
+// TransferLeader implements Client. PD answers before the new leader serves, so this waits for the new leader's
+// confirmation.
 func (c *client) TransferLeader(ctx context.Context, toName string) error {
 	op := fmt.Sprintf("transfer PD leader to %q", toName)
 	if toName == "" || url.PathEscape(toName) != toName { // the library puts it into the path as it is
@@ -129,8 +130,8 @@ func (c *client) TransferLeader(ctx context.Context, toName string) error {
 	}
 }
 
-// DeleteMember implements Client. Deleting the leader succeeds in PD: it then leaves the cluster without leader for
-// four seconds and a process that runs on as a zombie (measured on v8.1), so it is refused here.
+// DeleteMember implements Client. PD allows to delete the leader: the cluster then has no leader for four seconds, and
+// the process of the deleted member runs on without a cluster (measured on v8.1). So it is refused here.
 func (c *client) DeleteMember(ctx context.Context, id uint64) error {
 	op := fmt.Sprintf("delete PD member %d", id)
 	t, cancel := c.begin(ctx, op)

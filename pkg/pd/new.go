@@ -25,17 +25,18 @@ type client struct {
 	seeds   []string
 
 	mu sync.Mutex
-	// learnt are the client URLs of the last membership seen; seeds may all be gone after the group was scaled.
+	// learnt are the client URLs of the members that were listed last; after PD was scaled none of the seeds may exist
+	// any more.
 	learnt []string
-	// leader is the URL of the member that last confirmed to lead, or empty.
+	// leader is the URL of the member that last confirmed that it leads, or empty.
 	leader string
 	apis   map[string]pdhttp.Client
-	// bootstrapped is set once known; a cluster never stops being bootstrapped.
+	// bootstrapped is set once it is known; it never becomes false again.
 	bootstrapped bool
 }
 
 var silence = sync.OnceFunc(func() {
-	// The library writes a warning per failed request to standard output, where -o json belongs.
+	// The library writes a warning per failed request to standard output, into the result of -o json.
 	log.ReplaceGlobals(zap.NewNop(), &log.ZapProperties{Level: zap.NewAtomicLevelAt(zap.FatalLevel)})
 })
 
@@ -68,12 +69,12 @@ func New(cfg Config) Client {
 		Transport: &http.Transport{
 			DialContext:         dial.Lazy(connect),
 			TLSClientConfig:     cfg.TLS.Clone(),
-			Proxy:               nil, // in-cluster names mean nothing to a proxy
+			Proxy:               nil, // a proxy cannot resolve in-cluster names
 			MaxIdleConnsPerHost: 4,
 			IdleConnTimeout:     dial.Idle,
 			TLSHandshakeTimeout: c.attempt,
 		},
-		// PD's followers forward to the leader themselves; a redirect would be for something we do not know.
+		// PD's followers forward requests to the leader themselves; no redirect is expected.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	if cfg.OnCall != nil {
@@ -92,7 +93,7 @@ type member struct {
 	api pdhttp.Client
 }
 
-// member returns the target for a URL, with the library aimed at it alone.
+// member returns the target for a URL, with a library client that knows only this member.
 func (c *client) member(url string) member {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -147,7 +148,7 @@ func (o oneMember) GetAllServiceClients() []sd.ServiceClient {
 	return []sd.ServiceClient{memberURL{url: o.url}}
 }
 
-// ScheduleCheckMemberChanged does nothing: finding the leader is ours.
+// ScheduleCheckMemberChanged does nothing: this package finds the leader itself.
 func (oneMember) ScheduleCheckMemberChanged() {}
 
 // memberURL is the part of a service client that HTTP needs.

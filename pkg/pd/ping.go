@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// Ping asks one member itself whether its process answers, as PD's leader does for
-// its health check. The leader's word may be a missed ping; this one is ours.
+// Ping asks one member whether its process answers, as PD's leader does for its
+// health check. The leader may have missed a ping; this is a second report.
 func Ping(ctx context.Context, client *http.Client, url string) error {
 	req, err := request{method: http.MethodGet, path: "/pd/api/v1/ping", local: true}.build(ctx, url)
 	if err != nil {

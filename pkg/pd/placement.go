@@ -11,7 +11,7 @@ import (
 // RuleGroup is a group of placement rules, by which PD places copies of regions.
 type RuleGroup struct {
 	ID string `json:"group_id"`
-	// Index orders the groups. Override puts those before out of force.
+	// Index orders the groups. Override disables the groups before this one.
 	Index    int             `json:"group_index"`
 	Override bool            `json:"group_override"`
 	Rules    []PlacementRule `json:"rules"`
@@ -20,7 +20,7 @@ type RuleGroup struct {
 // PlacementRule asks for a number of copies of each region in a range of keys.
 type PlacementRule struct {
 	ID string `json:"id"`
-	// Index orders the rules of a group. Override puts those before out of force.
+	// Index orders the rules of a group. Override disables the rules before this one.
 	Index    int  `json:"index"`
 	Override bool `json:"override"`
 	// StartKey and EndKey are the range in hexadecimal digits. An empty EndKey is the end of all keys.
@@ -33,7 +33,7 @@ type PlacementRule struct {
 	IsolationLevel string            `json:"isolation_level"`
 }
 
-// LabelConstraint is what a rule asks of a store's label. Op is in, notIn, exists or notExists.
+// LabelConstraint is a condition of a rule on a store's label. Op is in, notIn, exists or notExists.
 type LabelConstraint struct {
 	Key    string   `json:"key"`
 	Op     string   `json:"op"`
@@ -41,8 +41,8 @@ type LabelConstraint struct {
 }
 
 // PlacementRules implements Client. It reads the rules with their groups in one request, since a group may override
-// others. The library's types would refuse keys that are not encoded as TiDB's, which PD takes.
-// There may be thousands, so one request may take longer than others.
+// others. The library's types refuse keys that are not encoded as TiDB does it, but PD accepts them. There may be
+// thousands, so one request may take longer than others.
 func (c *client) PlacementRules(ctx context.Context) ([]RuleGroup, error) {
 	const op = "list placement rules"
 	var groups []RuleGroup
@@ -56,7 +56,7 @@ func (c *client) PlacementRules(ctx context.Context) ([]RuleGroup, error) {
 	for _, g := range groups {
 		for _, r := range g.Rules {
 			if r.Count < 1 {
-				// No copy at all would allow to remove every store.
+				// With a count of zero every store could be removed.
 				return nil, fmt.Errorf("%s: PD answered count %d for rule %s of group %s", op, r.Count, r.ID, g.ID)
 			}
 		}

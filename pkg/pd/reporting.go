@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// reportingClient is a Client that tells of each call how it ended. It stands before the
-// client, so that a call is one, whatever it asks of which member, and has the
-// name of its method, which has no number in it.
+// reportingClient is a Client that reports how each call ended. It wraps the client, so that one
+// call is reported once, however many requests it sends, with the name of its method, which
+// contains no id.
 type reportingClient struct {
 	to     Client
 	onCall func(call string, took time.Duration, err error)

@@ -13,7 +13,7 @@ import (
 // maxBody bounds an answer; a list of ten thousand stores is about 10 MB.
 const maxBody = 64 << 20
 
-// request is what the library has no method for.
+// request is a request for which the library has no method.
 type request struct {
 	method, path string
 	body         any // encoded as JSON; nil sends none
@@ -44,7 +44,7 @@ func (r request) build(ctx context.Context, url string) (*http.Request, error) {
 	return req, nil
 }
 
-// decodeError is a success whose body is not what was expected; repeating would give the same.
+// decodeError reports a successful answer whose body cannot be decoded; to repeat the request would give the same.
 type decodeError struct {
 	url string
 	err error
@@ -53,8 +53,8 @@ type decodeError struct {
 func (e *decodeError) Error() string { return fmt.Sprintf("decode answer of %s: %v", e.url, e.err) }
 func (e *decodeError) Unwrap() error { return e.err }
 
-// readResponse types an answer, for the library's requests and ours. It always takes the whole body: an undrained one
-// keeps its connection from being reused, and over a port-forward blocks other streams of the pod.
+// readResponse decodes an answer, for the library's requests and ours. It always reads the whole body: otherwise the
+// connection cannot be reused, and over a port-forward other streams of the pod would block.
 func readResponse(resp *http.Response, out any) error {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	if cerr := resp.Body.Close(); err == nil {
@@ -81,9 +81,9 @@ func readResponse(resp *http.Response, out any) error {
 	return nil
 }
 
-// messageOf takes PD's words out of an error body. That is a JSON string, which schedulers encode twice, and plain text
-// for an unknown path; from v5.4 to v7.1 a refused scheduler is answered by two JSON strings, the second of which claims
-// success. So only the first value counts, and what is no JSON is taken as it is.
+// messageOf returns PD's message in an error body. That is a JSON string, which schedulers encode twice, and plain text
+// for an unknown path; from v5.4 to v7.1 a refused scheduler is answered by two JSON strings, the second of which
+// claims success. So only the first value counts, and what is no JSON is taken as it is.
 func messageOf(body []byte) string {
 	text := strings.TrimSpace(string(body))
 	for range 2 {

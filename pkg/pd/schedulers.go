@@ -18,8 +18,8 @@ func (c *client) Schedulers(ctx context.Context) ([]string, error) {
 	return c.loadedSchedulers(ctx)
 }
 
-// loadedSchedulers is the barrier in front of everything that is said about schedulers: it returns them only when PD
-// runs as many as its configuration, which it has at once after a leader change, enables.
+// loadedSchedulers comes before every other call about schedulers: it returns them only when PD runs as many as its
+// configuration enables. PD has its configuration at once after a leader change, but not its schedulers.
 func (c *client) loadedSchedulers(ctx context.Context) ([]string, error) {
 	var running []string
 	err := c.call(ctx, "list schedulers", func(ctx context.Context, m member) (err error) {
@@ -70,8 +70,8 @@ func (c *client) EvictLeaderStores(ctx context.Context) ([]uint64, error) {
 	return c.evicting(ctx)
 }
 
-// evicting passes the barrier again when PD knows no such scheduler after all: a leader change in between makes PD
-// forget it for a while, and "none" must not be said then.
+// evicting calls loadedSchedulers again when PD does not know the scheduler: after a leader change in between PD does
+// not know it for a while, and the answer must not be "none" then.
 func (c *client) evicting(ctx context.Context) ([]uint64, error) {
 	running, err := c.loadedSchedulers(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (c *client) evicting(ctx context.Context) ([]uint64, error) {
 		conf, err = m.api.GetSchedulerConfig(ctx, evictLeader)
 		return err
 	})
-	if errors.Is(err, ErrNotFound) { // removed a moment ago, or forgotten: the barrier tells
+	if errors.Is(err, ErrNotFound) { // removed a moment ago, or not loaded: the next loop finds out
 		running, err = c.loadedSchedulers(ctx)
 		if err == nil && slices.Contains(running, evictLeader) {
 			err = fmt.Errorf("%s: %w: the scheduler is listed without a configuration", op, ErrNotReady)
@@ -125,8 +125,8 @@ func (c *client) AddEvictLeader(ctx context.Context, storeID uint64) error {
 	})
 }
 
-// RemoveEvictLeader implements Client. "Not found" from PD is not taken for done, because a PD that has not loaded the
-// scheduler says so too, and has it back seconds later; the list afterwards decides.
+// RemoveEvictLeader implements Client. "Not found" from PD does not count as success, because a PD that has not loaded
+// the scheduler says so too, and has it again seconds later. The list after the write decides.
 func (c *client) RemoveEvictLeader(ctx context.Context, storeID uint64) error {
 	op := fmt.Sprintf("end leader eviction from store %d", storeID)
 	return c.changeEviction(ctx, op, storeID, false, func(ctx context.Context, m member) error {

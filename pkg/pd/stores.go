@@ -77,7 +77,7 @@ func storeOf(info *pdhttp.StoreInfo) *Store {
 	return s
 }
 
-// known turns PD's ways of writing "never" into the zero time: year 1, and 1970.
+// known returns the zero time for both forms in which PD writes "never": year 1, and 1970.
 func known(t time.Time) time.Time {
 	if t.Unix() <= 0 {
 		return time.Time{}
@@ -85,8 +85,8 @@ func known(t time.Time) time.Time {
 	return t
 }
 
-// DeleteStore implements Client. It never forces: with force PD buries a store whose regions are still on it, and it
-// takes even force=false for yes.
+// DeleteStore implements Client. It never uses force: with it PD makes a store with regions a tombstone at once, which
+// loses their copies. PD reads even force=false as true.
 func (c *client) DeleteStore(ctx context.Context, id uint64) error {
 	err := c.call(ctx, fmt.Sprintf("delete store %d", id), func(ctx context.Context, m member) error {
 		return m.api.DeleteStore(ctx, id)
@@ -97,7 +97,7 @@ func (c *client) DeleteStore(ctx context.Context, id uint64) error {
 	return err
 }
 
-// isGone is PD's answer for a tombstone.
+// isGone reports whether PD has answered that the store is a tombstone.
 func isGone(err error) bool {
 	var status *StatusError
 	return errors.As(err, &status) && status.Code == http.StatusGone

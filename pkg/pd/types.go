@@ -4,8 +4,8 @@ import "time"
 
 // Member is one PD member.
 type Member struct {
-	// Name is empty of a member that was added and has not started. One of the members that PD was founded with has its
-	// name from the beginning.
+	// Name is empty for a member that was added and has not started. The first members of a cluster have their names
+	// from the beginning.
 	Name     string
 	ID       uint64
 	PeerURLs []string
@@ -20,7 +20,7 @@ type Member struct {
 type Members struct {
 	ClusterID uint64
 	Members   []Member
-	// Leader is nil while PD has none to tell.
+	// Leader is nil while PD has none.
 	Leader *Member
 	// EtcdLeader is nil while the embedded etcd has no leader; it normally is the PD leader.
 	EtcdLeader *Member
@@ -36,7 +36,7 @@ func (m *Members) ByName(name string) *Member {
 	return nil
 }
 
-// MemberHealth says whether a member answers the leader's ping.
+// MemberHealth reports whether a member answers the leader's ping.
 type MemberHealth struct {
 	Name       string
 	ID         uint64
@@ -87,13 +87,13 @@ type Store struct {
 
 	LeaderCount int
 	RegionCount int
-	// LastHeartbeat is zero when PD has not heard of the store since its leader changed.
+	// LastHeartbeat is zero when PD has got no heartbeat from the store since its leader changed.
 	LastHeartbeat time.Time
-	// StartTime is when the store's process started, as it told PD.
+	// StartTime is when the store's process started, as the store reported to PD.
 	StartTime time.Time
 }
 
-// Healthy says that the store is Up and its heartbeats arrive.
+// Healthy reports whether the store is Up and its heartbeats arrive.
 func (s *Store) Healthy() bool { return s.State == StoreUp && s.StateName == "Up" }
 
 // ReplicationConfig is the part of PD's replication settings that operations depend on.

@@ -2,12 +2,13 @@ package placement
 
 import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 
-// network is how copies of one region can be placed, as a flow: from the source to
-// the rules, from these to stores that match, one copy on each, and on to the sink.
-// Where a rule isolates, the way to its stores leads through the places where they
-// are, one copy in each. The largest flow is the largest number of copies.
+// network describes how copies of one region can be placed, as a flow: from the
+// source to the rules, from these to stores that match, one copy on each, and from
+// there to the sink. If a rule isolates, the flow to its stores passes through
+// their places, with one copy in each. The maximum flow is the largest number of
+// copies.
 type network struct {
-	room  []map[int]int // what can still flow from a node to another one
+	room  []map[int]int // what can still flow from one node to another one
 	rules []int         // the nodes of the rules
 }
 
@@ -51,7 +52,7 @@ func newNetwork(rules []state.PlacementRule, stores []state.Store) *network {
 	return n
 }
 
-// fill makes the flow as large as it can be, and returns how large that is.
+// fill makes the flow maximal, and returns its size.
 func (n *network) fill() int {
 	size := 0
 	for n.push(source, map[int]bool{}) {
@@ -60,7 +61,7 @@ func (n *network) fill() int {
 	return size
 }
 
-// push sends one more copy from a node to the sink, if there is a way.
+// push sends one more copy from a node to the sink, if there is a path.
 func (n *network) push(from int, seen map[int]bool) bool {
 	if from == sink {
 		return true

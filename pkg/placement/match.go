@@ -30,8 +30,8 @@ func exclusive(key string) bool {
 	return key == "engine" || key == "exclusive" || strings.HasPrefix(key, "$")
 }
 
-// holds reports whether a label's value is what a constraint asks for. PD takes an
-// empty value for a missing label.
+// holds reports whether a label's value is what a constraint asks for. For PD an empty value is a
+// missing label.
 func holds(c state.LabelConstraint, value string) bool {
 	switch c.Op {
 	case "in":
@@ -46,8 +46,8 @@ func holds(c state.LabelConstraint, value string) bool {
 	return false
 }
 
-// label is the value of a store's label, "" when it has none. PD does not tell keys
-// apart that differ in upper and lower case only.
+// label is the value of a store's label, "" when it has none. PD does not distinguish upper and
+// lower case in keys.
 func label(s state.Store, key string) string {
 	if value, ok := s.Labels[key]; ok {
 		return value
@@ -65,11 +65,10 @@ func isolates(rule state.PlacementRule) bool {
 	return rule.IsolationLevel != "" && len(rule.LocationLabels) > 0
 }
 
-// place is where a store is, as far as the isolation level of a rule that isolates
-// tells: the values of the location labels down to that level. A label that is missing
-// counts as a value too.
+// place returns the place of a store for a rule that isolates: the values of the location labels
+// down to the isolation level. A missing label counts as a value too.
 func place(rule state.PlacementRule, s state.Store) string {
-	// PD takes a level that is no location label for the widest one.
+	// PD uses the widest location label if the level is not one of them.
 	level := max(slices.Index(rule.LocationLabels, rule.IsolationLevel), 0)
 	values := make([]string, level+1)
 	for i, key := range rule.LocationLabels[:level+1] {

@@ -15,8 +15,8 @@ type Rule struct {
 	state.PlacementRule
 	// Start and End are the range. An empty End is the end of all keys.
 	Start, End string
-	// GroupIndex and Index order the rules. One with GroupOverride or Override puts
-	// those before it out of force: all groups, or all rules of its group.
+	// GroupIndex and Index order the rules. One with GroupOverride or Override
+	// disables those before it: all groups, or all rules of its group.
 	GroupIndex, Index       int
 	GroupOverride, Override bool
 }
@@ -60,15 +60,15 @@ func ByRange(rules []Rule) [][]state.PlacementRule {
 	return sets
 }
 
-// byRank is PD's order of rules.
+// byRank compares rules in PD's order.
 func byRank(a, b Rule) int {
 	return cmp.Or(
 		cmp.Compare(a.GroupIndex, b.GroupIndex), cmp.Compare(a.Group, b.Group),
 		cmp.Compare(a.Index, b.Index), cmp.Compare(a.ID, b.ID))
 }
 
-// applied are the rules of one range that are in force: a rule may override those
-// before it in its group, and a group those before it.
+// applied returns the rules of one range that are in force: a rule may override
+// those before it in its group, and a group those before it.
 func applied(rules []Rule, inForce []int) []state.PlacementRule {
 	var set, group []state.PlacementRule
 	for i, at := range inForce {
@@ -88,8 +88,8 @@ func applied(rules []Rule, inForce []int) []state.PlacementRule {
 	return append(set, group...)
 }
 
-// content is what a set of rules asks for, whatever the rules are called: TiDB makes
-// a rule for each table of a placement policy.
+// content returns what a set of rules asks for, without the names of the rules:
+// TiDB makes a rule for each table of a placement policy.
 func content(set []state.PlacementRule) string {
 	var b strings.Builder
 	for _, r := range set {

@@ -1,13 +1,13 @@
-// Package placement says whether PD can still do what its placement rules ask for
-// when a store is gone.
+// Package placement reports whether PD can still keep its placement rules without a
+// store.
 //
 // PD moves a region away from a store that is Offline only to a store that the
 // region's rule matches, that has no other copy of the region and, where the rule
 // has an isolation level, that is in a place where the rule has no other copy. When
-// there is none, the store stays Offline for ever. PD itself looks only at
+// there is none, the store stays Offline for ever. PD itself checks only
 // max-replicas before it takes a store offline.
 //
-// It is pure, and careful: it says no only where PD can for sure never finish.
+// It is pure. It says no only where it is certain that PD can never finish.
 package placement
 
 import (
@@ -16,13 +16,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
-// Shortage says which rules PD could not keep without a store.
+// Shortage lists the rules that PD could not keep without a store.
 type Shortage struct {
-	// Rules are those that lack a copy. Several share the same stores.
+	// Rules are the rules that lack a copy. If there are several, they share the
+	// same stores.
 	Rules []state.PlacementRule
 	// Stores is how many stores match them without the one that leaves.
 	Stores int
-	// Places are where these are, for one rule with an isolation level.
+	// Places are the places of these stores, for one rule with an isolation level.
 	Places []string
 }
 
@@ -42,7 +43,8 @@ func Short(sets [][]state.PlacementRule, stay []state.Store, leaves state.Store)
 	return Shortage{}, false
 }
 
-// concerned are the rules that match a store, and those that share stores with them.
+// concerned returns the rules that match a store, and those that share stores with
+// them.
 func concerned(set []state.PlacementRule, stores []state.Store, leaves state.Store) []state.PlacementRule {
 	with, reached := make([]bool, len(set)), []state.Store{leaves}
 	for len(reached) > 0 {
@@ -92,5 +94,5 @@ func shortage(set []state.PlacementRule, short []bool, stay []state.Store) Short
 	return found
 }
 
-// isolated reports whether it is the places that are too few.
+// isolated reports whether there are too few places, and not too few stores.
 func (s Shortage) isolated() bool { return len(s.Places) > 0 }

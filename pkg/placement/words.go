@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
 )
 
-// String says which rules ask for what, and what there is for them.
+// String describes what the rules ask for, and which stores there are for them.
 func (s Shortage) String() string {
 	if len(s.Rules) > 1 {
 		return s.together()
@@ -44,7 +44,8 @@ func (s Shortage) together() string {
 		strings.Join(names, " and "), count(sum, "copy", "copies"), count(s.Stores, "other store is", "other stores are"))
 }
 
-// constraints says which labels a rule asks stores for, "" when it takes all of them.
+// constraints describes which labels a rule asks for, "" when it accepts all
+// stores.
 func constraints(r state.PlacementRule) string {
 	words := make([]string, len(r.Constraints))
 	for i, c := range r.Constraints {
@@ -77,8 +78,8 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// Help says what a person can do: give PD another store for the rule, or have the
-// rule ask for less. The function makes a command of words for pd-ctl.
+// Help returns what a person can do: add another store for the rule, or change the
+// rule to ask for less. pdCtl makes a command of arguments for pd-ctl.
 func (s Shortage) Help(pdCtl func(words string) remedy.Command) remedy.Remedy {
 	r := s.Rules[0]
 	store := "add a TiKV store"
@@ -91,7 +92,7 @@ func (s Shortage) Help(pdCtl func(words string) remedy.Command) remedy.Remedy {
 	return remedy.Remedy{remedy.Say(store), s.loosen(r, pdCtl)}
 }
 
-// loosen is how to have the rule ask for less.
+// loosen returns how to change the rule to ask for less.
 func (s Shortage) loosen(r state.PlacementRule, pdCtl func(words string) remedy.Command) remedy.Action {
 	switch {
 	case r.Configured && s.isolated():

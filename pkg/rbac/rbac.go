@@ -1,5 +1,5 @@
-// Package rbac says which rights in Kubernetes the plugin needs, for those who
-// grant them. A test holds the list to the requests that the source makes.
+// Package rbac lists the permissions in Kubernetes that the plugin needs, for those
+// who grant them. A test compares the list with the requests in the source.
 package rbac
 
 import (
@@ -9,12 +9,12 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// Role is what somebody wants to do with clusters.
+// Role is what a user wants to do with clusters.
 type Role string
 
 // The roles. Each of the first three has the rights of those before it.
 const (
-	Viewer    Role = "viewer"    // looks: status, list, failover without "run"
+	Viewer    Role = "viewer"    // reads: status, list, failover without "run"
 	Driver    Role = "driver"    // makes clusters as their TidbClusters say: sync, or a process that does so all the time
 	Editor    Role = "editor"    // changes what is wanted, and has it done: all other verbs but init
 	Installer Role = "installer" // makes Kubernetes know what a TidbCluster is: init
@@ -23,25 +23,26 @@ const (
 // Roles are all roles, the one with the fewest rights first.
 func Roles() []Role { return []Role{Viewer, Driver, Editor, Installer} }
 
-// Scope is where a right is needed.
+// Scope says where a right is needed.
 type Scope int
 
 const (
-	// Namespace is the one that the clusters are in. Its rights are necessary.
+	// Namespace is the namespace of the clusters. Its rights are required.
 	Namespace Scope = iota
-	// Everywhere is for what has no namespace, and for looking into others. Only
-	// the installer cannot do without; others do less, see Right.Without.
+	// Everywhere is for objects without a namespace, and for reading other
+	// namespaces. Only the installer requires these rights; without them other
+	// roles do less, see Right.Without.
 	Everywhere
 )
 
 // Right is one right and why it is needed.
 type Right struct {
-	Role            Role // the least one that needs it
+	Role            Role // the first role that needs it
 	Scope           Scope
 	Group, Resource string // with its subresource, as in "pods/portforward"
 	Verbs           []string
 	For             string // what it is needed for
-	Without         string // what becomes of those who do not have it, "" when the verb fails
+	Without         string // what happens without it, "" when the command fails
 }
 
 const (
@@ -53,7 +54,7 @@ const (
 	extensions   = "apiextensions.k8s.io"
 )
 
-// rights are all of them, those of one role together.
+// rights are all rights, sorted by role.
 var rights = []Right{
 	{Viewer, Namespace, clusters, "tidbclusters", []string{"get", "list", "watch"}, "what is wanted", ""},
 	{Viewer, Namespace, apps, "statefulsets", []string{"list", "watch"}, "what there is", ""},
@@ -94,7 +95,7 @@ var rights = []Right{
 	{Installer, Everywhere, extensions, "customresourcedefinitions", []string{"create", "get", "patch", "watch"}, "init", ""},
 }
 
-// Rights are the rights of a role, with those that it has from others.
+// Rights returns the rights of a role, including those of the roles before it.
 func Rights(role Role) []Right {
 	var all []Right
 	for _, r := range rights {
@@ -105,10 +106,10 @@ func Rights(role Role) []Right {
 	return all
 }
 
-// Rules are the rights of a role in these scopes as Kubernetes wants them: for
-// Namespace of a Role, or of a ClusterRole that is bound in namespaces, and for
-// Everywhere, or both, of a ClusterRole. There is one for each resource, in the
-// order of their names.
+// Rules returns the rights of a role in these scopes as policy rules of Kubernetes.
+// Those for Namespace belong into a Role, or into a ClusterRole that is bound in
+// namespaces; those for Everywhere, or for both, into a ClusterRole. There is one
+// rule for each resource, sorted by name.
 func Rules(role Role, scopes ...Scope) []rbacv1.PolicyRule {
 	type resource struct{ group, name string }
 	verbs := map[resource][]string{}

@@ -202,7 +202,7 @@ func (st *Progress) Started(step plan.Step) func(error) {
 // own event.
 func (st *Progress) Failed(err error) {
 	if !stepFailed(err) {
-		st.send(event.Event{Type: event.Failed, Step: "look at the cluster", Error: remedy.Text(err, st.context)})
+		st.send(event.Event{Type: event.Failed, Step: "observe the cluster", Error: remedy.Text(err, st.context)})
 	}
 }
 

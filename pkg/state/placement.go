@@ -1,7 +1,7 @@
 package state
 
-// Placement is what PD's placement rules ask for, and the stores that there are for
-// it. It is empty where nobody needed it: only the removal of a store does.
+// Placement is what PD's placement rules ask for, and the stores that exist. It is empty unless a
+// store is to be removed: nothing else needs it.
 type Placement struct {
 	// Stores are all stores that are no tombstones, TiFlash and those of other
 	// Kubernetes clusters among them.
@@ -10,8 +10,8 @@ type Placement struct {
 	// all rules of a list ask for copies of the same regions, each on another store.
 	// It is empty where the rules could not be read.
 	Rules [][]PlacementRule
-	// Unread is why the rules are not known as long as PD has not answered; "" where it
-	// has, or where nobody needs them. No removal begins meanwhile.
+	// Unread says why the rules are unknown while PD does not answer; "" where it has answered, or
+	// where the rules are not needed. No removal begins while they are unknown.
 	Unread string
 }
 
@@ -34,19 +34,19 @@ type PlacementRule struct {
 	// IsolationLevel is the location label in which any two copies must differ; ""
 	// when PD only prefers that they do.
 	IsolationLevel string
-	// Configured: the rule follows PD's replication settings (max-replicas,
-	// location-labels, isolation-level), and is changed by them.
+	// Configured is true if the rule follows PD's replication settings (max-replicas,
+	// location-labels, isolation-level): to change the rule, change these.
 	Configured bool
 }
 
-// LabelConstraint is what a rule asks of a label of a store. Op is in, notIn,
-// exists or notExists.
+// LabelConstraint is a condition of a rule on a label of a store. Op is in, notIn, exists or
+// notExists.
 type LabelConstraint struct {
 	Key, Op string
 	Values  []string
 }
 
-// Store finds a store by its id.
+// Store returns a store by its id.
 func (p Placement) Store(id uint64) (Store, bool) {
 	for _, s := range p.Stores {
 		if s.ID == id {
@@ -56,5 +56,5 @@ func (p Placement) Store(id uint64) (Store, bool) {
 	return Store{}, false
 }
 
-// Name is what a rule is called in PD: its group and its id.
+// Name returns the name of a rule in PD: its group and its id.
 func (r PlacementRule) Name() string { return r.Group + "/" + r.ID }

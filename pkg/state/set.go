@@ -10,24 +10,27 @@ import (
 type Set struct {
 	Exists bool
 	UID    string
-	// Made is when the StatefulSet was created. No member is down for longer than
-	// that for want of a pod.
+	// Made is when the StatefulSet was created. No pod can have been missing for
+	// longer.
 	Made time.Time
-	// Terminating: it was deleted and goes when its pods have gone.
+	// Terminating is true if its deletion was requested; it is deleted after its
+	// pods.
 	Terminating bool
 	Replicas    int // spec.replicas
 	// Partition holds back updates of pods with a lower ordinal. It is closed
 	// when it is not below Replicas.
 	Partition int
-	// Manual: the live update strategy leaves restarts to the user (OnDelete).
+	// Manual is true if the live update strategy leaves restarts to the user
+	// (OnDelete).
 	Manual bool
-	// Ordered: pods are made and deleted one by one (OrderedReady), none before
-	// all with a lower ordinal are Ready, and one that is stuck is not replaced.
+	// Ordered is true if pods are created and deleted one by one (OrderedReady):
+	// none before all pods with a lower ordinal are Ready. A pod that is stuck is
+	// then not replaced.
 	Ordered bool
-	// Observed: the StatefulSet controller has seen the newest spec, so the
-	// revisions below speak of it.
+	// Observed is true if the StatefulSet controller has seen the newest spec, so
+	// that the revisions below are those of this spec.
 	Observed bool
-	// UpdateRevision is what a pod gets that is restarted with an ordinal not
+	// UpdateRevision is the revision of a pod that is recreated with an ordinal not
 	// below Partition.
 	UpdateRevision  string
 	CurrentRevision string
@@ -38,9 +41,8 @@ type Set struct {
 	Volumes map[string]topology.Size
 }
 
-// Extent is one more than the highest ordinal that has a pod which is not about
-// to go: the least number of replicas with which a StatefulSet that is made
-// takes nothing away.
+// Extent returns the highest ordinal of a pod that is not being deleted, plus one.
+// A new StatefulSet with fewer replicas would delete pods.
 func (g Group) Extent() int {
 	n := 0
 	for _, m := range g.Members {
@@ -51,7 +53,7 @@ func (g Group) Extent() int {
 	return n
 }
 
-// Member finds a member by its pod's name.
+// Member returns a member by its pod's name.
 func (g Group) Member(name string) (Member, bool) {
 	for _, m := range g.Members {
 		if m.Name == name {
@@ -61,12 +63,12 @@ func (g Group) Member(name string) (Member, bool) {
 	return Member{}, false
 }
 
-// Running are the members that the StatefulSet is asked for.
+// Running returns the members below the replicas of the StatefulSet.
 func (g Group) Running() []Member {
 	return g.Members[:min(g.Set.Replicas, len(g.Members))]
 }
 
-// Up counts running members that serve.
+// Up returns the number of running members that serve.
 func (g Group) Up() int {
 	n := 0
 	for _, m := range g.Running() {
@@ -77,9 +79,9 @@ func (g Group) Up() int {
 	return n
 }
 
-// Outdated tells whether a member's pod is not of the revision that the user
-// wants. A pod that is missing counts as the one that Kubernetes would make:
-// below the partition that is an old one, which it may not be able to make.
+// Outdated reports whether a member's pod has not the revision that the user wants.
+// A missing pod counts as the one that Kubernetes would create: below the partition
+// that is an old one, which may fail to start.
 func (g Group) Outdated(m Member) bool {
 	if m.Pod == nil {
 		return m.Ordinal < g.Set.Partition && !g.Set.Completed()
@@ -87,9 +89,10 @@ func (g Group) Outdated(m Member) bool {
 	return m.Pod.Revision != g.Set.UpdateRevision
 }
 
-// Completed: Kubernetes has taken note that every pod has the update revision.
-// Until then it makes pods below the partition of the old one. It never does
-// for a Manual set, whose new pods are of the update revision in any case.
+// Completed reports whether Kubernetes has noted in the status that every pod has
+// the update revision. Until then it creates pods below the partition with the old
+// one. It never notes this for a Manual set, whose new pods have the update
+// revision in any case.
 func (s Set) Completed() bool {
 	return s.Manual || s.CurrentRevision == s.UpdateRevision
 }

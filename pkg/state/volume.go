@@ -2,7 +2,7 @@ package state
 
 import "github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
 
-// Identity is what an object says of itself, in its labels and annotations.
+// Identity has the labels and annotations of an object.
 type Identity struct {
 	Labels      map[string]string
 	Annotations map[string]string
@@ -14,14 +14,14 @@ type Volume struct {
 	UID  string
 	// Version is the resourceVersion that was read.
 	Version string
-	// Policy is what becomes of the volume when its claim is deleted: Retain,
+	// Policy is what happens to the volume when its claim is deleted: Retain,
 	// Delete or Recycle.
 	Policy   string
 	Identity Identity
 }
 
-// Gap is something that could not be read and that nothing waits for. It is told,
-// and holds up nobody.
+// Gap is something that could not be read and that nothing waits for. It is
+// reported.
 type Gap struct {
 	What    string        // what is not known, e.g. "the volumes of claims"
 	Problem string        // why

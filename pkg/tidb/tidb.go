@@ -25,7 +25,7 @@ type Client struct {
 	Scheme string
 }
 
-// Status is what a TiDB server says of itself.
+// Status is what a TiDB server reports about itself.
 type Status struct {
 	// Version is as MySQL clients see it, such as 8.0.11-TiDB-v8.5.0.
 	Version     string `json:"version"`
@@ -33,7 +33,7 @@ type Status struct {
 	Connections int    `json:"connections"`
 }
 
-// Healthy says whether the server on host answers its status page below 400. An error means that it could not be
+// Healthy reports whether the server on host answers its status page below 400. An error means that it could not be
 // asked; false without an error, that it answered and is not healthy. A host without a port gets StatusPort.
 func (c *Client) Healthy(ctx context.Context, host string) (bool, error) {
 	code, _, err := c.get(ctx, host)
@@ -43,7 +43,7 @@ func (c *Client) Healthy(ctx context.Context, host string) (bool, error) {
 	return code < http.StatusBadRequest, nil
 }
 
-// Status returns what the server on host says of itself.
+// Status returns what the server on host reports about itself.
 func (c *Client) Status(ctx context.Context, host string) (*Status, error) {
 	code, body, err := c.get(ctx, host)
 	if err != nil {
