@@ -156,8 +156,8 @@ func TestHear(t *testing.T) {
 		"somebody has deleted it":    {apierrors.NewNotFound(leases, "basic"), nil},
 		"the answer was lost":        {errUnheard, wrote},
 	} {
-		cl := claim{asked: before}
-		if cl.hear(wrote, c.err); cl.asked != c.want {
+		cl := claim{unanswered: before}
+		if cl.noteAnswer(wrote, c.err); cl.asked != c.want {
 			t.Errorf("%s: asked is %p, want %p", name, cl.asked, c.want)
 		}
 	}

@@ -109,11 +109,10 @@ func ownClaims(p *corev1.Pod) []string {
 	return names
 }
 
-// behind is how far the clock of a pod's host is behind that of the API server, as far as
-// the pod tells: its kubelet says that it has accepted the pod, and the API server when
-// the pod got its host, which was before. What happened on such a host would look as if it
-// had been so for longer than it has. A clock that is ahead makes it look shorter, and
-// who believes it only waits longer.
+// behind returns how far the clock of a pod's host is behind that of the API server, as far as the
+// pod shows it: its kubelet writes when it accepted the pod, and the API server when the pod was
+// scheduled, which was before. With such a clock a state seems to have lasted longer than it has. A
+// clock that is ahead makes it seem shorter, which only means a longer wait.
 func behind(p *corev1.Pod) time.Duration {
 	if p.Status.StartTime == nil {
 		return 0
@@ -126,8 +125,8 @@ func behind(p *corev1.Pod) time.Duration {
 	return 0
 }
 
-// corrected is what a host whose clock is behind says, by the clock of the API server. A
-// time that is not known stays so.
+// corrected returns a time of a host whose clock is behind, by the clock of the API server. An
+// unknown time stays unknown.
 func corrected(t metav1.Time, behind time.Duration) time.Time {
 	if t.IsZero() {
 		return time.Time{}
@@ -135,7 +134,7 @@ func corrected(t metav1.Time, behind time.Duration) time.Time {
 	return t.Add(behind)
 }
 
-// lastRun is the run of a container that ended last, on a host whose clock is behind.
+// lastRun returns the last run of a container that has ended, on a host whose clock is behind.
 func lastRun(c corev1.ContainerStatus, behind time.Duration) state.Run {
 	ended := c.State.Terminated
 	if ended == nil {
