@@ -157,8 +157,8 @@ func TestHear(t *testing.T) {
 		"the answer was lost":        {errUnheard, wrote},
 	} {
 		cl := claim{unanswered: before}
-		if cl.noteAnswer(wrote, c.err); cl.asked != c.want {
-			t.Errorf("%s: asked is %p, want %p", name, cl.asked, c.want)
+		if cl.noteAnswer(wrote, c.err); cl.unanswered != c.want {
+			t.Errorf("%s: unanswered is %p, want %p", name, cl.unanswered, c.want)
 		}
 	}
 }
@@ -184,8 +184,8 @@ func TestOurRecord(t *testing.T) {
 		"renewed at another time": {wrote, lease("me", noon, noon), false},
 		"all but the name":        {wrote, lease("you", noon, noon), false},
 	} {
-		cl := claim{asked: c.asked}
-		if got := cl.unheard(c.live); got != c.want {
+		cl := claim{unanswered: c.asked}
+		if got := cl.wroteUnanswered(c.live); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
@@ -199,8 +199,8 @@ func TestNothingToWithdraw(t *testing.T) {
 	if err := bid.Withdraw(t.Context()); err != nil || len(client.Actions()) > 0 {
 		t.Errorf("%v, asked for %v", err, client.Actions())
 	}
-	bid.claim.asked = record(someone("alice").String(), time.Now())
-	if err := bid.Withdraw(t.Context()); err != nil || bid.claim.asked != nil {
+	bid.claim.unanswered = record(someone("alice").String(), time.Now())
+	if err := bid.Withdraw(t.Context()); err != nil || bid.claim.unanswered != nil {
 		t.Errorf("the record never arrived: %v", err)
 	}
 }
