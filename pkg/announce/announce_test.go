@@ -37,7 +37,7 @@ func TestAnnouncement(t *testing.T) {
 		{of(event.Started, step), ""},
 		{of(event.Finished, step), "Normal EvictLeaders evict region leaders from basic-tikv-2"},
 		{failed, "Warning StepFailed evict region leaders from basic-tikv-2: basic-pd-0: no leader"},
-		{event.Event{Type: event.Failed, Step: "observe the cluster", Error: "forbidden"}, "Warning LookFailed look at the cluster: forbidden"},
+		{event.Event{Type: event.Failed, Step: "observe the cluster", Error: "forbidden"}, "Warning LookFailed observe the cluster: forbidden"},
 		{of(event.Waiting, gate), ""},
 		{of(event.Passed, gate), ""},
 		{of(event.Blocked, gate), "Warning Blocked basic-tikv-2: pod ready, no node fits; add a node"},

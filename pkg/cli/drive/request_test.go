@@ -169,7 +169,7 @@ func (unread) Observe(context.Context, bool) (state.Observation, error) {
 // ended.
 func TestLeftBehind(t *testing.T) {
 	left := reconcile.Engine{Observer: unread{}, Actor: unread{}}.Undo(t.Context())
-	const broken = "what is temporary could not be taken back, and stays recorded in the cluster: broken"
+	const broken = "temporary changes in PD could not be taken back, and stay recorded in the cluster: broken"
 	stuck := plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{{Want: "that", Blocked: true, Remedy: remedy.Remedy{remedy.Say("do it")}}}}
 	for _, c := range []struct {
 		name string
