@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/rbac"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/rbac"
 )
 
 // roles are what the page says of each role.
@@ -20,7 +20,7 @@ var roles = map[rbac.Role]string{
 // permissions is the page of the rights in Kubernetes.
 func permissions() string {
 	var b strings.Builder
-	b.WriteString("<!-- Made by cmd/gen-docs: change pkg/rbac, then run make generate. -->\n# Permissions\n\n" +
+	b.WriteString("<!-- Made by cmd/gen-docs: change pkg/edge/rbac, then run make generate. -->\n# Permissions\n\n" +
 		"The rights in Kubernetes that the plugin needs, all of them and no more: a test holds the list to the requests that the " +
 		"source makes. Those *in the namespace* of the clusters are necessary. Those *everywhere* are for what has no namespace, " +
 		"and for looking into others; without them less is done, and what is not is told where it matters.\n\n" +

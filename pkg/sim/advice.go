@@ -3,7 +3,7 @@ package sim
 import (
 	"slices"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 )
 
 // advice is what the ConfigMap tells a PD pod without data. Without any it waits.

@@ -8,11 +8,11 @@ import (
 
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/daemon"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/daemon"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 )
 
 var exhaustive = flag.Int("exhaustive", 0, "live golden stories with every fault at every step (1), or with every pair of faults, too (2); 0 for some of them")

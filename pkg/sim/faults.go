@@ -1,6 +1,6 @@
 package sim
 
-import "github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 
 // Faults are probabilities: those of the first group per call of the engine,
 // those of the second per simulated second.

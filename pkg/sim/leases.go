@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	typed "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 )
 
 var leaseResource = schema.GroupResource{Group: coordinationv1.GroupName, Resource: "leases"}

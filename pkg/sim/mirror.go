@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/daemon"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/daemon"
 )
 
 // mirrored is what a daemon sees that does not look past its mirror: Kubernetes as the

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // The model keeps PD's rules itself: no two copies in one zone, and as many as asked for

@@ -3,7 +3,7 @@ package sim
 import (
 	"slices"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
 // region is a part of the data, with a replica on each of some stores, one of which

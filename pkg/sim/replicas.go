@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/component"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 )
 
 // deploy begins the daemon, unless it has begun.

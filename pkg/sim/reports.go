@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
 // What PD, Kubernetes and the members' own ports report. See truth.go.

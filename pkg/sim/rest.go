@@ -1,6 +1,6 @@
 package sim
 
-import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 
 // rest checks a converged cluster against what the user wants, by the truth.
 func (w *World) rest() {

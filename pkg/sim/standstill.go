@@ -3,7 +3,7 @@ package sim
 import (
 	"slices"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 )
 
 // standing is how long an engine may wait for the same things before it has to say

@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 )
 
 // deleteSet deletes a StatefulSet, which stays until its pods have gone.

@@ -1,6 +1,6 @@
 package sim
 
-import "github.com/kubectl-tidb/kubectl-tidb/pkg/state"
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 
 // The truth of a member is apart from what is reported of it. A rule is judged by
 // the truth; the engine sees the reports, which are late and sometimes wrong.

@@ -7,7 +7,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/rbac"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/rbac"
 )
 
 // TestPermissions: the rights that are documented are enough to do everything,

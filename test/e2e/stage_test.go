@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/dial"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/node"
 	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/plugin"
 	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/workload"

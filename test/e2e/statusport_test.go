@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 )
 
 // TestStatusPort: a new configuration turns off the port on which TiDB says whether

@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/announce"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/daemon"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/endpoint"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/intent"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/logs"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/metrics"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/plan"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/start"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/telemetry/announce"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/telemetry/endpoint"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/telemetry/logs"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/telemetry/metrics"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/daemon"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/start"
 )
 
 // backend is a dialer for which all pods of all clusters are at one address: who

@@ -14,7 +14,7 @@ import (
 
 // Mutant is one small change of one file.
 type Mutant struct {
-	File string // relative to the root of the module, e.g. pkg/plan/scale.go
+	File string // relative to the root of the module, e.g. pkg/core/plan/scale.go
 	Line int
 	// Key names the mutant without line numbers, so that it stays the same while
 	// the lines around it move: file, function, what is changed to what, and
@@ -39,7 +39,7 @@ func (m Mutant) Apply(source []byte) string {
 	return string(source[m.home.start:m.start]) + m.text + string(source[m.end:m.home.end])
 }
 
-// Package is the mutant's package, e.g. pkg/plan.
+// Package is the mutant's package, e.g. pkg/core/plan.
 func (m Mutant) Package() string { return filepath.ToSlash(filepath.Dir(m.File)) }
 
 // Mutants are all mutants of the packages' files, in the order of the source.

@@ -115,7 +115,7 @@ func TestReport(t *testing.T) {
 	mutants := make([]Mutant, 20)
 	verdicts := make([]Verdict, 20)
 	for i := range mutants {
-		mutants[i] = Mutant{File: "pkg/plan/x.go", Line: i, Key: string(rune('a' + i))}
+		mutants[i] = Mutant{File: "pkg/core/plan/x.go", Line: i, Key: string(rune('a' + i))}
 		verdicts[i] = Killed
 	}
 	verdicts[1], verdicts[2] = NotCompiling, Survived
@@ -127,7 +127,7 @@ func TestReport(t *testing.T) {
 		says    string
 	}{
 		"enough are killed":              {least: 94, ok: true, says: "94.7"},
-		"too few are killed":             {least: 95, says: "pkg/plan/x.go:2: c"},
+		"too few are killed":             {least: 95, says: "pkg/core/plan/x.go:2: c"},
 		"the survivor is explained":      {allowed: Allowed{"c": "equal"}, least: 100, ok: true, says: "100.0"},
 		"what is explained is killed":    {allowed: Allowed{"d": "equal"}, least: 90, says: "explained as survivors, but"},
 		"what is explained is not there": {stale: []string{"z"}, least: 90, says: "no such mutants"},

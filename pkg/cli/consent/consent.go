@@ -11,7 +11,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
 // Question is what a person has to agree to.

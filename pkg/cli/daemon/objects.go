@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/rbac"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/rbac"
 )
 
 // objects are all of the manifest, in the order in which they are made: rights

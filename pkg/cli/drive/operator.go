@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/lease"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/reconcile"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
 // operatorEvery is how often a run that has begun checks whether a tidb-operator

@@ -16,7 +16,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
 // Error explains an error of a command.

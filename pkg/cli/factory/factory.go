@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/clock"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/clock"
 )
 
 // Factory makes clients from kubectl's flags.

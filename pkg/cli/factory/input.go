@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/report"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
 // Interactive reports whether a person can be asked: standard input is a terminal,

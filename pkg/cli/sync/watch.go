@@ -10,8 +10,8 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/daemon"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/logs"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/telemetry/logs"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/daemon"
 )
 
 // watching are the flags of --watch.

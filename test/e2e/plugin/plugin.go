@@ -14,7 +14,7 @@ import (
 	"os/exec"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 )
 
 // Plugin is the binary, aimed at one namespace of one cluster.

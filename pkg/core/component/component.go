@@ -1,0 +1,26 @@
+// Package component describes each component of a TiDB cluster to package plan:
+// one Profile each, which is data. What a component needs, what must hold before
+// a member of it is restarted or removed, and how to tell; never how to do it.
+package component
+
+import (
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+)
+
+// failoverPeriod is how long a member is down before it is given up, the
+// default of an operator.
+const failoverPeriod = 5 * time.Minute
+
+// Profiles are all components that this engine drives.
+func Profiles() []plan.Profile { return []plan.Profile{PD(), TiKV(), TiDB()} }
+
+// pdServes is what every other component needs of PD.
+var pdServes = plan.Need{
+	Reason: plan.PDServing, Want: "PD serves",
+	Holds: func(sc plan.Scope) bool {
+		return sc.All.PD.Serving()
+	},
+	Observed: func(sc plan.Scope) string { return pdState(sc) },
+}

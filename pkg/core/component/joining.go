@@ -1,0 +1,26 @@
+package component
+
+import (
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// notJoining: a process that runs but is not in PD may be about to register, with
+// or without being Ready. Removing its pod just then would leave PD with a member
+// that nobody serves, and its claims could be those of a member that lives.
+var notJoining = plan.Hook{
+	Reason: plan.MemberJoined, Want: "PD knows the member",
+	Done: func(_ plan.Scope, m state.Member) bool {
+		return m.Database.Presence == state.Present ||
+			m.Database.Presence == state.Absent && (m.Pod == nil || m.Pod.Started.IsZero())
+	},
+	Since: func(_ plan.Scope, m state.Member) time.Time {
+		if m.Database.Presence == state.Unknown {
+			return time.Time{} // never passes by time alone
+		}
+		return m.Pod.Started
+	},
+	Timeout: func(plan.Scope) time.Duration { return plan.Registering },
+}

@@ -1,0 +1,254 @@
+package component
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+const (
+	// removeTimeout: a store that is taken offline gives its leaders up in
+	// any case, so eviction before it is only a courtesy to clients.
+	removeEvictTimeout = 5 * time.Minute
+	// manyLeaders: with fewer than these before, nobody notices that a store is
+	// without them for a while. The number is tidb-operator's, and so are the
+	// time they may take to come back, and the share of them that has to.
+	manyLeaders    = 200
+	returnTimeout  = 400 * time.Second
+	shareReturning = 2. / 3
+)
+
+// leadersEvicted holds before a restart. A process that does not run has no
+// leaders to lose. One that PD does not hear from may have all of them.
+var leadersEvicted = plan.Hook{
+	Reason: plan.LeadersEvicted, Want: "region leaders evicted",
+	Refuse: leadersStranded,
+	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
+		if leadersStranded(sc, m) != "" {
+			return remedy.Remedy{remedy.Run("see the schedulers", sc.PDCtl("scheduler config evict-leader-scheduler"))}
+		}
+		return stayingHelp(sc, "restart the store with them")
+	},
+	Done:      func(_ plan.Scope, m state.Member) bool { return plan.Stopped(m) || leaving(m) || drained(m) },
+	Skip:      leadersBound,
+	Schedules: true,
+	Step:      evict, Observed: leadersObserved, Left: leadersToMove, Since: evictingSince,
+	Timeout: func(sc plan.Scope) time.Duration { return evictTimeout(sc, sc.Want.EvictTimeout) },
+	Lapse:   onEvictTimeout,
+}
+
+// leadersLeft is the same before a removal, but less patient, and where leaders
+// cannot go by themselves they go with their regions.
+var leadersLeft = plan.Hook{
+	Reason: plan.LeadersEvicted, Want: leadersEvicted.Want,
+	Done: func(sc plan.Scope, m state.Member) bool {
+		return !m.Up() || drained(m) || takers(sc, m) <= 0
+	},
+	Skip:      leadersBound,
+	Schedules: true, Step: evict, Observed: leadersObserved, Left: leadersToMove, Since: evictingSince,
+	Timeout: func(sc plan.Scope) time.Duration { return evictTimeout(sc, removeEvictTimeout) },
+	Lapse:   onEvictTimeout,
+	Help: func(sc plan.Scope, _ state.Member) remedy.Remedy {
+		return stayingHelp(sc, "take the store offline with them")
+	},
+}
+
+// stayingHelp is what a person can do about leaders that do not leave a store.
+func stayingHelp(sc plan.Scope, with string) remedy.Remedy {
+	return remedy.Remedy{
+		remedy.Say("see where leaders cannot go: every region needs a replica on another store that is up"),
+		remedy.Run(with, sc.Cluster.Plugin("sync", "--on-evict-timeout=proceed")),
+	}
+}
+
+func evictTimeout(sc plan.Scope, usual time.Duration) time.Duration {
+	if t := sc.Policy.Eviction.Timeout; t > 0 {
+		return t
+	}
+	return usual
+}
+
+func onEvictTimeout(sc plan.Scope) plan.Lapse { return sc.Policy.Eviction.OnTimeout }
+
+// takers counts the other stores that leaders may go to: those that are up and
+// do not give theirs up. Of stores in other Kubernetes clusters PD tells only
+// how many there are.
+func takers(sc plan.Scope, m state.Member) int {
+	n := sc.All.PD.UpStores
+	for _, o := range sc.Got.Members {
+		if o.Database.State == state.StoreUp && (o.Ordinal == m.Ordinal || o.Database.Evicting) {
+			n--
+		}
+	}
+	return n
+}
+
+// leadersStranded: other stores are up, but evict-leader schedulers keep leaders
+// from all of them. Who made those has a reason, and only a person knows it;
+// waiting would take until the timeout, which is a day, and then be in vain.
+func leadersStranded(sc plan.Scope, m state.Member) string {
+	if m.Database.Leaders == 0 || sc.All.PD.UpStores < 2 || takers(sc, m) > 0 {
+		return ""
+	}
+	return "all other stores have evict-leader schedulers"
+}
+
+// leadersBound: leaders have to stay where they are because there is no second
+// replica that could lead. PD's setting alone does not tell, since placement
+// rules may ask for more, so the stores have to agree.
+func leadersBound(sc plan.Scope, _ state.Member) string {
+	pd := sc.All.PD
+	switch {
+	case pd.Stores < 2:
+		return "there is no other store"
+	case pd.MaxReplicas == 1 && !followers(sc):
+		return "each region has one replica only"
+	}
+	return ""
+}
+
+// followers tells whether any store has replicas that do not lead.
+func followers(sc plan.Scope) bool {
+	for _, m := range sc.Got.Members {
+		if d := m.Database; d.Evicting || d.Regions > d.Leaders {
+			return true
+		}
+	}
+	return false
+}
+
+// drained: PD has a scheduler, so no leader comes back, and the store has none.
+// Our own record is not evidence: PD may have lost the scheduler.
+func drained(m state.Member) bool {
+	return m.Database.Evicting && m.Database.Leaders == 0
+}
+
+// evict asks for a scheduler where PD has none, and for a record where somebody
+// else has made the scheduler, or the record cannot be read: without one that says
+// since when, the wait for it would have no end.
+func evict(sc plan.Scope, m state.Member) plan.Step {
+	if e, recorded := evicting(sc, m); recorded && !e.Since.IsZero() && m.Database.Evicting {
+		return nil
+	}
+	return plan.EvictLeaders{Member: m.Name, StoreID: m.Database.ID, Leaders: m.Database.Leaders}
+}
+
+// evicting is our record of an eviction that has not ended.
+func evicting(sc plan.Scope, m state.Member) (state.Eviction, bool) {
+	e, ours := sc.All.Eviction(m.Database.ID)
+	return e, ours && e.Ended.IsZero()
+}
+
+func leadersObserved(_ plan.Scope, m state.Member) string {
+	if m.Database.Leaders < 0 {
+		return "the store does not tell how many are left"
+	}
+	return fmt.Sprintf("%d left", m.Database.Leaders)
+}
+
+// leadersToMove is how many leaders have to leave, no number while the store does not tell.
+func leadersToMove(_ plan.Scope, m state.Member) plan.Quantity {
+	if m.Database.Leaders < 0 {
+		return plan.Quantity{}
+	}
+	return plan.Quantity{Number: int64(m.Database.Leaders), Unit: plan.Leaders}
+}
+
+// evictingSince is zero while PD has no scheduler: the record of a run that was
+// cut short long ago must not make the timeout of a new one.
+func evictingSince(sc plan.Scope, m state.Member) time.Time {
+	if !m.Database.Evicting {
+		return time.Time{}
+	}
+	e, _ := evicting(sc, m)
+	return e.Since
+}
+
+// leadersAllowed ends an eviction once the store is up again.
+var leadersAllowed = plan.Hook{
+	Reason: plan.LeadersAllowed, Want: "region leaders allowed",
+	Done: func(sc plan.Scope, m state.Member) bool {
+		_, ours := evicting(sc, m)
+		return !ours || !m.Up()
+	},
+	Schedules: true,
+	Step: func(sc plan.Scope, m state.Member) plan.Step {
+		e, _ := evicting(sc, m)
+		return plan.AllowLeaders{
+			Member: m.Name, StoreID: m.Database.ID, Returning: e.Leaders >= manyLeaders && rolling(sc),
+		}
+	},
+}
+
+// leadersBack holds before the next restart: a store that was restarted before
+// has most of its leaders again. Without that the stores not yet restarted would
+// lead more and more regions, the last of them all.
+var leadersBack = plan.Hook{
+	Reason: plan.LeadersReturned, Want: "region leaders back",
+	Done: func(sc plan.Scope, m state.Member) bool { _, _, open := returning(sc, m); return !open },
+	Observed: func(sc plan.Scope, m state.Member) string {
+		o, e, _ := returning(sc, m)
+		return fmt.Sprintf("%s has %d of %d", o.Name, o.Database.Leaders, e.Leaders)
+	},
+	Since:   func(sc plan.Scope, m state.Member) time.Time { _, e, _ := returning(sc, m); return e.Ended },
+	Timeout: func(plan.Scope) time.Duration { return returnTimeout },
+}
+
+// returning is another store whose leaders are on their way back.
+func returning(sc plan.Scope, except state.Member) (state.Member, state.Eviction, bool) {
+	for _, m := range sc.Got.Running() {
+		if e, ours := sc.All.Eviction(m.Database.ID); ours && m.Ordinal != except.Ordinal && !back(sc, m, e) {
+			return m, e, true
+		}
+	}
+	return state.Member{}, state.Eviction{}, false
+}
+
+// back tells whether a record has no leaders to wait for: enough of them are
+// there, or somebody else keeps them away, or they had their time.
+func back(sc plan.Scope, m state.Member, e state.Eviction) bool {
+	return e.Ended.IsZero() || m.Database.Evicting ||
+		float64(m.Database.Leaders) >= shareReturning*float64(e.Leaders) ||
+		sc.All.At.Sub(e.Ended) >= returnTimeout
+}
+
+// evictionForgotten drops a record that waits for leaders when they are back, or
+// when nothing is to be restarted that would have to wait for them.
+var evictionForgotten = plan.Hook{
+	Reason: plan.EvictionForgotten, Want: "eviction of region leaders concluded",
+	Done: func(sc plan.Scope, m state.Member) bool {
+		e, ours := sc.All.Eviction(m.Database.ID)
+		return !ours || e.Ended.IsZero() || rolling(sc) && !back(sc, m, e)
+	},
+	Step: func(_ plan.Scope, m state.Member) plan.Step {
+		return plan.ForgetRecord{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Record: state.RecordEviction}
+	},
+}
+
+// rolling: there are members to be restarted by us.
+func rolling(sc plan.Scope) bool {
+	for _, m := range sc.Got.Running() {
+		if sc.Got.Outdated(m) {
+			return !sc.Got.Set.Manual
+		}
+	}
+	return false
+}
+
+// evictionEnded is the same for a store that is gone for good.
+var evictionEnded = plan.Hook{
+	Reason: plan.LeadersAllowed, Want: "region leaders allowed",
+	Done: func(sc plan.Scope, m state.Member) bool {
+		_, ours := sc.All.Eviction(m.Database.ID)
+		return !ours
+	},
+	Schedules: true,
+	Step:      allow,
+}
+
+func allow(_ plan.Scope, m state.Member) plan.Step {
+	return plan.AllowLeaders{Member: m.Name, StoreID: m.Database.ID}
+}

@@ -1,0 +1,106 @@
+package component_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// evicted has somebody else's schedulers on stores.
+func evicted(names ...string) func(c *plantest.Cluster) {
+	return func(c *plantest.Cluster) {
+		for _, name := range names {
+			c.Member(name).Database.Evicting = true
+		}
+	}
+}
+
+// copies has all stores lead all of their regions, as if there were one replica
+// of each, and PD told to keep so many.
+func copies(n int) func(c *plantest.Cluster) {
+	return func(c *plantest.Cluster) {
+		c.Seen.PD.MaxReplicas = n
+		for i := range c.Seen.Groups[tikv].Members {
+			d := &c.Seen.Groups[tikv].Members[i].Database
+			d.Regions = d.Leaders
+		}
+	}
+}
+
+// TestWhereLeadersGo: leaders leave a store before it goes if there is another one
+// for them, and stay on it only if there is none.
+func TestWhereLeadersGo(t *testing.T) {
+	few := store(func(m *state.Member) { m.Database.Leaders = 1 })
+	none := store(func(m *state.Member) { m.Database.Leaders = 0 })
+	two := func(leaders int) *plantest.Cluster {
+		c := plantest.New(3, 2, 1).Roll(tikv)
+		c.Member("t-tikv-0").Database.Evicting, c.Member("t-tikv-1").Database.Leaders = true, leaders
+		return c
+	}
+	plantest.Table(t, "where-leaders-go", []plantest.Case{
+		{Name: "removal, no other store takes them: they go with their regions", Cluster: in(tikv, evicted("t-tikv-0", "t-tikv-1", "t-tikv-2"))},
+		{Name: "removal, one other store takes them", Cluster: in(tikv, evicted("t-tikv-0", "t-tikv-1"))},
+		{Name: "removal, the one that takes them serves beside one that does not", Cluster: in(tikv, evicted("t-tikv-0", "t-tikv-1"), func(c *plantest.Cluster) {
+			c.Seen.PD.MaxReplicas = 2
+			c.Down(time.Minute, "t-tikv-0").Evicting("t-tikv-3", time.Minute, 3)
+		})},
+		{Name: "removal, there is one replica of each region", Cluster: in(tikv, copies(1))},
+		{Name: "restart, no other store takes the last leader", Cluster: roll(tikv, evicted("t-tikv-0", "t-tikv-1", "t-tikv-2"), few)},
+		{Name: "restart, no other store would take any, and there are none", Cluster: roll(tikv, evicted("t-tikv-0", "t-tikv-1", "t-tikv-2"), none)},
+		{Name: "restart, the only other store takes none", Cluster: two(5)},
+		{Name: "restart, there is one replica of each region, but there will be more", Cluster: roll(tikv, copies(3))},
+		{Name: "restart, there is one replica of each region as far as can be told", Cluster: roll(tikv, copies(1), evicted("t-tikv-0"))},
+	})
+}
+
+// TestEvictionWaits: what is said while leaders leave, or come back.
+func TestEvictionWaits(t *testing.T) {
+	plantest.Waits(t, "eviction-waits", []plantest.Case{
+		{Name: "before a restart", Cluster: policy(plan.Eviction{}, time.Minute)},
+		{Name: "before a restart, with less patience", Cluster: policy(plan.Eviction{Timeout: 10 * time.Minute}, time.Minute)},
+		{Name: "before a restart, with none", Cluster: policy(plan.Eviction{Timeout: 1, OnTimeout: plan.Fail}, 0)},
+		{Name: "before a removal", Cluster: in(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 3) })},
+		{Name: "before a removal, given up", Cluster: in(tikv, func(c *plantest.Cluster) {
+			c.Evicting("t-tikv-3", 6*time.Minute, 3)
+			c.Wanted.Policy.Eviction.OnTimeout = plan.Fail
+		})},
+		{Name: "after a restart, before the next", Cluster: returning(600, 399, time.Minute)},
+		{Name: "the regions of a store leave it", Cluster: in(tikv, func(c *plantest.Cluster) {
+			c.Removing("t-tikv-3", 59*time.Minute)
+		})},
+		{Name: "the regions of a store leave it, for an hour", Cluster: in(tikv, func(c *plantest.Cluster) {
+			c.Removing("t-tikv-3", time.Hour)
+		})},
+	})
+}
+
+// TestRoomForRegions: a store goes only where PD has enough others for its regions.
+func TestRoomForRegions(t *testing.T) {
+	two := func(maxReplicas int) *plantest.Cluster {
+		c := plantest.New(3, 6, 2)
+		c.Want(tikv).Replicas, c.Want(tikv).ScaleIn, c.Seen.PD.MaxReplicas = 4, 2, maxReplicas
+		return c
+	}
+	down := func(stores int) *plantest.Cluster {
+		return in(tikv, func(c *plantest.Cluster) {
+			c.Down(time.Hour, "t-tikv-3").Member("t-tikv-3").Database.State = state.StoreDown
+			c.Seen.PD.Stores = stores
+		})
+	}
+	elsewhere := func(leads time.Duration) *plantest.Cluster {
+		c := down(5)
+		c.Seen.PD.MaxReplicas, c.Seen.PD.LeaderSince = 4, plantest.Now.Add(-leads)
+		return c
+	}
+	plantest.Waits(t, "room-for-regions", []plantest.Case{
+		{Name: "two go, enough stay", Cluster: two(4)},
+		{Name: "two go, one too many", Cluster: two(5)},
+		{Name: "one that is Down goes, enough stay", Cluster: down(4)},
+		{Name: "one that is Down goes, too few stay", Cluster: down(3)},
+		{Name: "one that is Down goes, one elsewhere is not up", Cluster: elsewhere(time.Hour)},
+		{Name: "the same, but PD's leader is new", Cluster: elsewhere(29 * time.Second)},
+	})
+}

@@ -1,0 +1,43 @@
+package component
+
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// offlineByOthers: somebody else has taken a store offline in PD, by pd-ctl or another
+// tool. It goes on serving what has not left it yet, but PD gives it nothing new, so
+// that it does not count as a peer. It is not brought back.
+var offlineByOthers = plan.Hook{
+	Reason: plan.MemberServing, Want: "serving",
+	Refuse: func(sc plan.Scope, m state.Member) string {
+		if why := nowhereToGo(sc, m); why != "" && takenOffline(sc, m) {
+			return takenObserved(sc, m) + ": " + why
+		}
+		return ""
+	},
+	Done:     func(sc plan.Scope, m state.Member) bool { return !takenOffline(sc, m) },
+	Observed: takenObserved,
+	Left:     regionsToMove,
+	Since:    leavingSince,
+	Patience: plan.Moving,
+	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
+		return append(remedy.Remedy{
+			remedy.Run("to keep the store", sc.PDCtl(fmt.Sprintf("store cancel-delete %d", m.Database.ID))),
+			remedy.Run("to let it go, wait: its member gets a new store when this one is a tombstone; to look at it",
+				sc.PDCtl(fmt.Sprintf("store %d", m.Database.ID))),
+		}, findRoom(sc, m)...)
+	},
+}
+
+func takenOffline(sc plan.Scope, m state.Member) bool {
+	_, ours := sc.All.Removal(m.Database.ID)
+	return !ours && m.Database.State == state.StoreOffline
+}
+
+func takenObserved(_ plan.Scope, m state.Member) string {
+	return fmt.Sprintf("somebody else took store %d offline in PD, %d regions left", m.Database.ID, m.Database.Regions)
+}

@@ -1,0 +1,258 @@
+package component
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// PD's members vote: taking one away, or adding one that does not start, can
+// cost the quorum, and with it the whole cluster.
+func PD() plan.Profile {
+	return plan.Profile{
+		Kind:    topology.PD,
+		IDLabel: topology.LabelMemberID,
+		Floor: func(plan.Scope) (least int, why string, help remedy.Remedy) {
+			return 1, "the last member holds the cluster's metadata", nil
+		},
+		BeforeRestart: []plan.Hook{quorumStays, leaderElsewhere},
+		// Claims are marked before the member is removed. Were it the other way
+		// round, a scale-in that is called off in between would leave a pod
+		// whose data PD has forgotten, and nothing to tell it from one that is
+		// about to join.
+		BeforeRemove:  []plan.Hook{notTheLast, quorumRemains, successorThere, leaderMoved, plan.LeftoverMarked, memberRemoved},
+		BeforeRenew:   []plan.Hook{plan.LeftoverMarked},
+		BeforeSuspend: []plan.Hook{claimsKept, evictionsEnded},
+		Failover: &plan.Failover{
+			Period: func(plan.Scope) time.Duration { return failoverPeriod },
+			Spare:  spareMember,
+			LetGo:  []plan.Hook{quorumRemains, memberRemoved},
+		},
+	}
+}
+
+// spareMember: what PD does not know it cannot let go of, and without a quorum
+// it cannot let go of anybody.
+//
+// One of the first members that has yet to start for the first time is late, not
+// lost, as long as it is Kubernetes that keeps its process from running; but who
+// knows that it never will, since its disk is gone perhaps, need not wait.
+func spareMember(sc plan.Scope, m state.Member, now bool) string {
+	switch {
+	case !sc.All.PD.Serving():
+		return "PD does not serve: " + pdState(sc)
+	case !now && joins(m) && sc.All.At.Sub(servesSince(sc)) < failoverPeriod:
+		return fmt.Sprintf("it may be about to join, and PD serves for less than %s", failoverPeriod)
+	case sc.OfOtherCluster(m):
+		return "its claim says that its data is of another cluster"
+	case m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran:
+		// It was removed, and with the data it has it cannot come back.
+	case m.Database.Presence != state.Present:
+		return "it has never joined PD"
+	case m.Database.Healthy:
+		return "PD says that it is healthy"
+	case !now && firstStartAwaited(m):
+		return "it has yet to start for the first time, and only --now does not wait for that"
+	}
+	if why := quorumRemains.Refuse(sc, m); why != "" {
+		return "PD cannot let go of it: " + why
+	}
+	return ""
+}
+
+// firstStartAwaited reports whether a first member of PD has yet to run for the first
+// time, since Kubernetes has not started its container.
+func firstStartAwaited(m state.Member) bool {
+	return m.Database.Unstarted && m.Database.Name != "" && m.Pod != nil && !m.Pod.Ran
+}
+
+// joins: for all that can be seen the member waits to be let in, or was let in just
+// now. While no PD served that could have done so, it was not down but waiting.
+func joins(m state.Member) bool {
+	if m.Database.Presence == state.Absent {
+		return m.Pod != nil && m.Pod.Ran
+	}
+	return m.Database.Unstarted && m.Database.Name == ""
+}
+
+// servesSince is since when a PD that serves can have done so at the earliest:
+// when the last one of its present quorum was started. Since nobody knows when
+// members elsewhere were, they may have been there always.
+func servesSince(sc plan.Scope) time.Time {
+	var here []time.Time
+	for _, m := range sc.Got.Members {
+		if m.Pod != nil && m.Database.Healthy {
+			here = append(here, m.Pod.Started)
+		}
+	}
+	started := make([]time.Time, sc.All.PD.Healthy)
+	copy(started, here)
+	slices.SortFunc(started, time.Time.Compare)
+	return started[sc.All.PD.Quorum()-1]
+}
+
+func pdState(sc plan.Scope) string {
+	pd := sc.All.PD
+	switch {
+	case !pd.Known():
+		return pd.Problem
+	case pd.Leader == "":
+		return "no leader"
+	}
+	return fmt.Sprintf("%d of %d members healthy", pd.Healthy, pd.Members)
+}
+
+// quorumStays counts what no other rule sees: members of the same PD in other
+// Kubernetes clusters. A PD of one or two has no quorum to spare in any case.
+var quorumStays = plan.Hook{
+	Reason: plan.QuorumWithoutMember, Want: "a quorum without the member",
+	Done: func(sc plan.Scope, m state.Member) bool {
+		pd, left := sc.All.PD, sc.All.PD.Healthy
+		if m.Database.Healthy {
+			left--
+		}
+		return pd.Members <= 2 || left >= pd.Quorum()
+	},
+	Observed: func(sc plan.Scope, _ state.Member) string { return pdState(sc) },
+	Remedy:   remedy.Remedy{remedy.Say("bring the other members of PD up first, also those in other Kubernetes clusters")},
+}
+
+// leaderElsewhere is leaderMoved where it is possible: a PD that has no other
+// healthy member is restarted with its leader.
+var leaderElsewhere = plan.Hook{
+	Reason: plan.PDLeaderMoved, Want: leaderMoved.Want,
+	Done: func(sc plan.Scope, m state.Member) bool {
+		_, ok := successor(sc, m)
+		return !ok || leaderMoved.Done(sc, m)
+	},
+	Step:     leaderMoved.Step,
+	Observed: leaderMoved.Observed,
+}
+
+// successorThere: somebody can lead when the leader is removed.
+var successorThere = plan.Hook{
+	Reason: plan.PDLeaderMoved, Want: leaderMoved.Want,
+	Refuse: func(sc plan.Scope, m state.Member) string {
+		if _, ok := successor(sc, m); m.Database.Leader && !ok {
+			return "no other member that stays is healthy"
+		}
+		return ""
+	},
+	Remedy: remedy.Remedy{remedy.Say("bring another member up first"), remedy.Say("scale PD out")},
+}
+
+var leaderMoved = plan.Hook{
+	Reason: plan.PDLeaderMoved, Want: "PD leader on another member",
+	Done: func(sc plan.Scope, m state.Member) bool {
+		return !m.Database.Leader && sc.All.PD.Leader != ""
+	},
+	Step: func(sc plan.Scope, m state.Member) plan.Step {
+		to, ok := successor(sc, m)
+		if !ok || !m.Database.Leader {
+			return nil
+		}
+		return plan.MoveLeader{From: m.Name, To: to.Name, FromName: m.Database.Name, ToName: to.Database.Name}
+	},
+	Observed: func(sc plan.Scope, _ state.Member) string {
+		if sc.All.PD.Leader == "" {
+			return "there is no leader"
+		}
+		return sc.All.PD.Leader + " leads"
+	},
+}
+
+// successor is the member to lead next: one that has been restarted already, if
+// there is any, so that the leader does not have to move again; else the one
+// that will be restarted last. Members that are about to be removed do not
+// count.
+func successor(sc plan.Scope, m state.Member) (state.Member, bool) {
+	var best state.Member
+	found := false
+	for _, c := range sc.Got.Running() {
+		if c.Ordinal == m.Ordinal || !canLead(c) || !sc.Kept(c) {
+			continue
+		}
+		if !found || !sc.Got.Outdated(c) && sc.Got.Outdated(best) {
+			best, found = c, true
+		}
+	}
+	return best, found
+}
+
+// canLead reports whether a member can take PD's leadership over. Where a readiness
+// probe is wrong, PD and the member's own port know better than Kubernetes.
+func canLead(m state.Member) bool {
+	return m.Up() || m.Pod != nil && !m.Pod.Terminating && m.Database.Healthy && m.Database.Answer == state.Answered
+}
+
+var notTheLast = plan.Hook{
+	Reason: plan.AnotherMember, Want: "another member besides it",
+	Refuse: func(sc plan.Scope, m state.Member) string {
+		if m.Database.Presence == state.Present && sc.All.PD.Members == 1 {
+			return "it is the only one and holds the cluster's metadata"
+		}
+		return ""
+	},
+	Remedy: remedy.Remedy{remedy.Say("keep it"), remedy.Say("to replace it, scale PD out first"), remedy.Say("delete the cluster")},
+}
+
+// quorumRemains holds before a member is removed: with those that stay PD has a
+// quorum, and not only between two crashes of one of them.
+var quorumRemains = plan.Hook{
+	Reason: plan.QuorumWithoutMember, Want: "a quorum without the member",
+	Refuse: func(sc plan.Scope, m state.Member) string {
+		pd := sc.All.PD
+		if m.Database.Presence != state.Present || !pd.Known() {
+			return ""
+		}
+		healthy, looping := pd.Healthy, 0
+		for _, o := range sc.Got.Members {
+			switch {
+			case !o.Database.Healthy:
+			case o.Ordinal == m.Ordinal:
+				healthy--
+			case sc.Loops(o):
+				looping++
+			}
+		}
+		rest := pd.Members - 1
+		switch {
+		case healthy < rest/2+1:
+			return fmt.Sprintf("%d of the other %d members healthy", healthy, rest)
+		case healthy-looping < rest/2+1:
+			return fmt.Sprintf("%d of the other %d members healthy, but %d of them crash again and again", healthy, rest, looping)
+		}
+		if m.Database.Healthy && !othersHere(sc, m) {
+			return "no other member here is healthy, and those elsewhere cannot be asked"
+		}
+		return ""
+	},
+	Remedy: remedy.Remedy{remedy.Say("bring the other members up first")},
+}
+
+// othersHere: PD can be asked without the member. Those in another Kubernetes
+// cluster may be a quorum, but they answer nobody here, and nobody could join.
+func othersHere(sc plan.Scope, except state.Member) bool {
+	for _, m := range sc.Got.Members {
+		if m.Ordinal != except.Ordinal && m.Database.Healthy {
+			return true
+		}
+	}
+	return false
+}
+
+var memberRemoved = plan.Hook{
+	Reason: plan.MemberRemoved, Want: "PD has let go of the member",
+	Done: func(_ plan.Scope, m state.Member) bool { return m.Database.Presence == state.Absent },
+	Step: func(_ plan.Scope, m state.Member) plan.Step {
+		if m.Database.Presence != state.Present {
+			return nil
+		}
+		return plan.RemoveMember{Member: m.Name, ID: m.Database.ID}
+	},
+}

@@ -1,0 +1,84 @@
+package component_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// TestQuorum: a member of PD goes only while those that stay, here and in other
+// Kubernetes clusters, have a quorum without it.
+func TestQuorum(t *testing.T) {
+	elsewhere := func(here, members, healthy int, leader string) *plantest.Cluster {
+		c := plantest.New(here, 3, 1)
+		lead(c, "")
+		if c.Seen.PD.Leader = leader; leader == "t-pd-0" {
+			lead(c, leader)
+		}
+		c.Seen.PD.Members, c.Seen.PD.Healthy = members, healthy
+		return c
+	}
+	last := func(leader string) *plantest.Cluster {
+		c := elsewhere(1, 4, 4, leader)
+		c.Want(pd).Replicas = 0
+		return c
+	}
+	both := func(leader string, changes ...func(c *plantest.Cluster)) *plantest.Cluster {
+		c := elsewhere(2, 5, 5, "elsewhere")
+		for _, change := range changes {
+			change(c)
+		}
+		c.Seen.PD.Leader = leader
+		c.Member("t-pd-1").Database.Leader = leader == "t-pd-1"
+		return c
+	}
+	none := func(c *plantest.Cluster) { c.Want(pd).Replicas = 0 }
+	down := func(names ...string) func(c *plantest.Cluster) {
+		return func(c *plantest.Cluster) { c.Down(time.Hour, names...) }
+	}
+	plantest.Waits(t, "quorum", []plantest.Case{
+		{Name: "restart, two are here and the third is down", Cluster: elsewhere(2, 3, 2, "t-pd-0").Roll(pd)},
+		{Name: "removal, of five only three are healthy", Cluster: in(pd, func(c *plantest.Cluster) { c.Seen.PD.Members, c.Seen.PD.Healthy = 5, 3 })},
+		{Name: "removal, of six four are healthy", Cluster: in(pd, func(c *plantest.Cluster) { c.Seen.PD.Members, c.Seen.PD.Healthy = 6, 4 })},
+		{Name: "removal of the last one here, others stay elsewhere", Cluster: last("elsewhere")},
+		{Name: "removal of the last one here, which leads others elsewhere", Cluster: last("t-pd-0")},
+		{Name: "removal of both here, the lower one is not healthy", Cluster: both("elsewhere", none, down("t-pd-0"))},
+		{Name: "removal of both here, the upper one leads others elsewhere", Cluster: both("t-pd-1", none)},
+		{Name: "one is given up, the other one here is not healthy either", Cluster: both("elsewhere", down("t-pd-0", "t-pd-1"), func(c *plantest.Cluster) {
+			c.Want(pd).Failures = []topology.Failure{{Member: "t-pd-1", ID: c.Member("t-pd-1").Database.ID, Created: plantest.Now.Add(-time.Minute)}}
+		})},
+		{Name: "PD has let go of it, and has no quorum", Cluster: in(pd, func(c *plantest.Cluster) {
+			c.Down(time.Hour, "t-pd-0")
+			c.Seen.PD.Members, c.Seen.PD.Healthy = 4, 1
+			m := c.Member("t-pd-2")
+			m.Database, m.Claims[0].Marked = state.Database{Presence: state.Absent}, true
+		})},
+		{Name: "removal, only the member itself answers", Cluster: in(pd, func(c *plantest.Cluster) {
+			d := c.Member("t-pd-2").Database
+			c.Blind().Member("t-pd-2").Database = d
+		})},
+	})
+}
+
+// TestLetGoOfMember: what PD does not tell of is not removed from it, and what is
+// about to go does not lead.
+func TestLetGoOfMember(t *testing.T) {
+	plantest.Table(t, "let-go-of-member", []plantest.Case{
+		{Name: "its claims are marked, and PD does not tell of it", Cluster: in(pd, func(c *plantest.Cluster) {
+			m := c.Member("t-pd-2")
+			m.Claims[0].Marked, m.Database = true, state.Database{}
+		})},
+		{Name: "it leads, and the next one is to go as well", Cluster: in(pd, func(c *plantest.Cluster) {
+			c.Want(pd).Replicas = 1
+			c.Roll(pd).Rolled(pd, 1, 2)
+			lead(c, "t-pd-2")
+		})},
+		{Name: "it leads, and of those that stay one has been restarted", Cluster: in(pd, func(c *plantest.Cluster) {
+			c.Roll(pd).Rolled(pd, 1, 2)
+			lead(c, "t-pd-2")
+		})},
+	})
+}

@@ -1,0 +1,91 @@
+package component
+
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/placement"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// rulesKept: without the store PD would have no place for some of its regions, by
+// its placement rules, and would wait for one for ever.
+var rulesKept = plan.Hook{
+	Reason: plan.PlacementPossible, Want: "other stores that PD's placement rules take",
+	Refuse: func(sc plan.Scope, m state.Member) string {
+		if s, short := shortage(sc, m); short && !leaving(m) {
+			return s.String()
+		}
+		return ""
+	},
+	Help: rulesHelp,
+}
+
+// rulesRead: as long as the placement rules are not known, no store is taken offline.
+var rulesRead = plan.Hook{
+	Reason: plan.PlacementRulesKnown, Want: "PD tells its placement rules",
+	Done: func(sc plan.Scope, m state.Member) bool {
+		return sc.All.PD.Placement.Unread == "" || leaving(m)
+	},
+	Observed: func(sc plan.Scope, _ state.Member) string { return sc.All.PD.Placement.Unread },
+	Help: func(sc plan.Scope, _ state.Member) remedy.Remedy {
+		return remedy.Remedy{remedy.Run("they are read again each turn; see whether PD tells them", sc.PDCtl("config placement-rules show"))}
+	},
+}
+
+func rulesHelp(sc plan.Scope, m state.Member) remedy.Remedy {
+	s, short := shortage(sc, m)
+	if !short {
+		return nil
+	}
+	return s.Help(sc.PDCtl)
+}
+
+// shortage says which placement rules PD could not keep without the member's store.
+// Stores that others take offline, and those above it that leave as well, are taken
+// for gone. A store that is Down takes no regions; it counts only where the one that
+// leaves does not serve either, as in enoughStores.
+func shortage(sc plan.Scope, m state.Member) (placement.Shortage, bool) {
+	return shortWithout(sc, m, m.Database.State != state.StoreUp)
+}
+
+func shortWithout(sc plan.Scope, m state.Member, countDown bool) (placement.Shortage, bool) {
+	rules := sc.All.PD.Placement
+	leaves, known := rules.Store(m.Database.ID)
+	if !known || m.Database.Presence != state.Present || m.Database.State == state.StoreTombstone {
+		return placement.Shortage{}, false
+	}
+	gone := map[uint64]bool{leaves.ID: true}
+	for _, o := range sc.Got.Members {
+		if o.Ordinal > m.Ordinal && !sc.Kept(o) {
+			gone[o.Database.ID] = true
+		}
+	}
+	var stay []state.Store
+	for _, s := range rules.Stores {
+		down := s.State == state.StoreDown && !countDown
+		if !gone[s.ID] && !down && s.State != state.StoreOffline && s.State != state.StoreTombstone {
+			stay = append(stay, s)
+		}
+	}
+	return placement.Short(rules.Rules, stay, leaves)
+}
+
+// leastStores is the least number of replicas that TiKV can be scaled in to. Nothing
+// is written yet, so stores that are silent may still come back.
+func leastStores(sc plan.Scope) (least int, why string, help remedy.Remedy) {
+	pd := sc.All.PD
+	elsewhere := max(pd.Stores-ownStores(sc), 0)
+	least, why = max(pd.MaxReplicas-elsewhere, 0), fmt.Sprintf("PD keeps max-replicas=%d copies of each region", pd.MaxReplicas)
+	for i := len(sc.Got.Members) - 1; i >= least; i-- {
+		m := sc.Got.Members[i]
+		if sc.Kept(m) {
+			break
+		}
+		if s, short := shortWithout(sc, m, true); short {
+			return i + 1, fmt.Sprintf("without %s, %s", m.Name, s), s.Help(sc.PDCtl)
+		}
+	}
+	return least, why, nil
+}

@@ -1,0 +1,215 @@
+package component
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// TiKV's members hold the data: leaders leave a store before it restarts, and
+// all its regions before it is removed.
+func TiKV() plan.Profile {
+	return plan.Profile{
+		Kind:          topology.TiKV,
+		Needs:         []plan.Need{pdServes},
+		IDLabel:       topology.LabelStoreID,
+		Located:       true,
+		Floor:         leastStores,
+		Standing:      []plan.Hook{storeRestored, leadersAllowed, evictionForgotten},
+		BeforeRestart: []plan.Hook{leadersBack, leadersEvicted},
+		BeforeRemove: []plan.Hook{
+			notJoining, enoughStores, othersRun, rulesRead, rulesKept, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.LeftoverMarked,
+		},
+		BeforeRenew:   []plan.Hook{evictionEnded, plan.LeftoverMarked},
+		BeforeSuspend: []plan.Hook{buriedMarked, claimsKept, removalsSettled, evictionsEnded},
+		Abandoned:     &offlineByOthers,
+		Failover: &plan.Failover{
+			Period: func(sc plan.Scope) time.Duration { return sc.All.PD.MaxStoreDown + failoverPeriod },
+			Spare:  spareStore,
+			LetGo:  []plan.Hook{enoughStores, othersRun, rulesRead, rulesKept, storeOffline, storeTombstone, evictionEnded},
+			Keeps:  true,
+		},
+	}
+}
+
+// spareStore: it is PD's judgement that a store is Down, since PD then makes new
+// copies of its regions. Who asks for a replacement now need not wait for it.
+func spareStore(_ plan.Scope, m state.Member, now bool) string {
+	switch {
+	case m.Database.Presence != state.Present:
+		return "PD does not know its store"
+	case m.Database.State == state.StoreDown, now && m.Database.State == state.StoreDisconnected:
+		return ""
+	}
+	return fmt.Sprintf("PD calls its store %s, not Down", m.Database.State)
+}
+
+func ownStores(sc plan.Scope) int {
+	n := 0
+	for _, m := range sc.Got.Members {
+		if m.Database.Presence == state.Present && m.Database.State != state.StoreTombstone {
+			n++
+		}
+	}
+	return n
+}
+
+// storeRestored calls a store back whose removal the user has called off, if it
+// was us who began it. What a person has taken offline in PD stays offline: there
+// is a reason for it that nobody here knows.
+var storeRestored = plan.Hook{
+	Reason: plan.RemovalCancelled, Want: "store up again",
+	Done: func(sc plan.Scope, m state.Member) bool {
+		_, ours := sc.All.Removal(m.Database.ID)
+		return !ours || m.Database.State == state.StoreTombstone
+	},
+	Step: func(_ plan.Scope, m state.Member) plan.Step {
+		if m.Database.State == state.StoreOffline {
+			return plan.RestoreStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID}
+		}
+		return plan.ForgetRecord{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Record: state.RecordRemoval}
+	},
+	Observed: storeObserved,
+}
+
+// enoughStores: PD would never finish moving regions away from a store that it
+// needs for a full set of replicas. Those above it that leave as well are taken
+// for gone. PD itself counts stores that are silent, as long as nobody has taken
+// them offline; of a store that surely does not serve no more than that is asked.
+// One that PD has missed a heartbeat of may serve, and hold one of three copies.
+var enoughStores = plan.Hook{
+	Reason: plan.EnoughStores, Want: "enough other stores",
+	Refuse: func(sc plan.Scope, m state.Member) string {
+		pd := sc.All.PD
+		if leaving(m) {
+			return ""
+		}
+		if silent(sc, m) || m.Database.State != state.StoreUp && !sc.Heard(m) { // othersRun waits until that is known
+			if others := pd.Stores - 1; others < pd.MaxReplicas {
+				return fmt.Sprintf("needs %d other stores, has %d", pd.MaxReplicas, others)
+			}
+			return ""
+		}
+		others := upBeside(sc, m, func(state.Member) bool { return true })
+		if others < pd.MaxReplicas {
+			return fmt.Sprintf("needs %d other stores up, has %d", pd.MaxReplicas, others)
+		}
+		return ""
+	},
+	Remedy: remedy.Remedy{remedy.Say("ask for more replicas"), remedy.Say("lower max-replicas in PD first")},
+}
+
+// upBeside is how many stores are up besides one and those above it that leave as well,
+// not counting members of ours that count says no of.
+func upBeside(sc plan.Scope, m state.Member, count func(state.Member) bool) int {
+	others := sc.All.PD.UpStores
+	for _, o := range sc.Got.Members {
+		leaves := o.Ordinal == m.Ordinal || o.Ordinal > m.Ordinal && !sc.Kept(o)
+		if o.Database.State == state.StoreUp && (leaves || !count(o)) {
+			others--
+		}
+	}
+	return others
+}
+
+// othersRun waits for stores that PD calls Up yet though their processes have ended: it
+// hears of that 20 s later. One of them may hold one of three copies, and so may this one.
+var othersRun = plan.Hook{
+	Reason: plan.EnoughStores, Want: enoughStores.Want,
+	Done: func(sc plan.Scope, m state.Member) bool {
+		return leaving(m) || silent(sc, m) || upBeside(sc, m, runs) >= sc.All.PD.MaxReplicas
+	},
+	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
+		return remedy.Remedy{remedy.Run("see which stores do not run",
+			sc.Cluster.Kubectl("get", "pods", "-l", "app.kubernetes.io/instance="+sc.Cluster.Instance+",app.kubernetes.io/component="+string(m.Kind)))}
+	},
+	Observed: func(sc plan.Scope, m state.Member) string {
+		return fmt.Sprintf("needs %d other stores that run, has %d", sc.All.PD.MaxReplicas, upBeside(sc, m, runs))
+	},
+}
+
+// runs reports whether a process runs by what Kubernetes says of it, whatever PD remembers.
+func runs(m state.Member) bool {
+	return m.Pod != nil && !m.Pod.Started.IsZero() && !m.Pod.Terminating
+}
+
+// silent reports whether a store surely does not serve. To a new leader of PD stores are
+// Down that it has yet to hear from.
+func silent(sc plan.Scope, m state.Member) bool {
+	return m.Database.State == state.StoreDown && sc.Heard(m) || m.Database.State != state.StoreUp && sc.SurelyDown(m)
+}
+
+var storeOffline = plan.Hook{
+	Reason: plan.StoreOffline, Want: "store offline",
+	Done: func(_ plan.Scope, m state.Member) bool { return leaving(m) },
+	Step: func(_ plan.Scope, m state.Member) plan.Step {
+		return plan.RemoveStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID}
+	},
+	Observed: storeObserved,
+}
+
+var storeTombstone = plan.Hook{
+	Reason: plan.RegionsMoved, Want: "all regions moved away",
+	Done: func(_ plan.Scope, m state.Member) bool { return m.Database.State != state.StoreOffline },
+	Observed: func(_ plan.Scope, m state.Member) string {
+		return fmt.Sprintf("%d regions left", m.Database.Regions)
+	},
+	Left:     regionsToMove,
+	Since:    leavingSince,
+	Patience: plan.Moving,
+	Stuck:    nowhereToGo,
+	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
+		return slices.Concat(rulesHelp(sc, m), remedy.Remedy{callOff}, findRoom(sc, m))
+	},
+}
+
+func regionsToMove(_ plan.Scope, m state.Member) plan.Quantity {
+	return plan.Quantity{Number: int64(m.Database.Regions), Unit: plan.Regions}
+}
+
+var callOff = remedy.Say("to call it off, scale TiKV out again: the store is brought back up with what it has")
+
+// findRoom is how to see what keeps regions on a store for long.
+func findRoom(sc plan.Scope, m state.Member) remedy.Remedy {
+	if since := leavingSince(sc, m); since.IsZero() || sc.All.At.Sub(since) < plan.Moving {
+		return nil
+	}
+	return remedy.Remedy{remedy.Run("if their number stays as it is, see whether full disks or labels of the other stores leave them no place", sc.PDCtl("store"))}
+}
+
+// leavingSince is when we took the store offline. When somebody else did, nothing
+// tells since when, so that it is since this process knows.
+func leavingSince(sc plan.Scope, m state.Member) time.Time {
+	if r, ours := sc.All.Removal(m.Database.ID); ours {
+		return r.Since
+	}
+	return m.NotServing
+}
+
+// nowhereToGo says why regions cannot leave a store. That it takes long is no reason:
+// as long as there are fewer of them all the time, waiting helps (plan.Waits).
+func nowhereToGo(sc plan.Scope, m state.Member) string {
+	pd := sc.All.PD
+	s, short := shortage(sc, m)
+	switch {
+	case pd.UpStores < pd.MaxReplicas:
+		return fmt.Sprintf("no place for them, since only %d stores are up for max-replicas %d", pd.UpStores, pd.MaxReplicas)
+	case short:
+		return "no place for them: " + s.String()
+	}
+	return ""
+}
+
+func leaving(m state.Member) bool {
+	return m.Database.Presence == state.Absent ||
+		m.Database.State == state.StoreOffline || m.Database.State == state.StoreTombstone
+}
+
+func storeObserved(_ plan.Scope, m state.Member) string {
+	return fmt.Sprintf("store is %s", m.Database.State)
+}

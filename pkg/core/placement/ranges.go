@@ -1,0 +1,99 @@
+package placement
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// Rule is a placement rule with the range of keys that it is for, and its rank among
+// the others.
+type Rule struct {
+	state.PlacementRule
+	// Start and End are the range. An empty End is the end of all keys.
+	Start, End string
+	// GroupIndex and Index order the rules. One with GroupOverride or Override
+	// disables those before it: all groups, or all rules of its group.
+	GroupIndex, Index       int
+	GroupOverride, Override bool
+}
+
+// ByRange lists the sets of rules that are in force for some range of keys, each
+// different set once. PD keeps a boundary between regions wherever a rule begins or
+// ends, so there is a region for each set.
+func ByRange(rules []Rule) [][]state.PlacementRule {
+	rules = slices.SortedFunc(slices.Values(rules), byRank)
+	type change struct {
+		key string
+		at  int // of the rule
+		end bool
+	}
+	var changes []change
+	for i, r := range rules {
+		changes = append(changes, change{key: r.Start, at: i})
+		if r.End != "" {
+			changes = append(changes, change{key: r.End, at: i, end: true})
+		}
+	}
+	slices.SortFunc(changes, func(a, b change) int { return cmp.Compare(a.key, b.key) })
+	var sets [][]state.PlacementRule
+	known, inForce := map[string]bool{}, []int{}
+	for i, c := range changes {
+		at, _ := slices.BinarySearch(inForce, c.at)
+		if c.end {
+			inForce = slices.Delete(inForce, at, at+1)
+		} else {
+			inForce = slices.Insert(inForce, at, c.at)
+		}
+		if i+1 < len(changes) && changes[i+1].key == c.key {
+			continue
+		}
+		set := applied(rules, inForce)
+		if key := content(set); len(set) > 0 && !known[key] {
+			known[key] = true
+			sets = append(sets, set)
+		}
+	}
+	return sets
+}
+
+// byRank compares rules in PD's order.
+func byRank(a, b Rule) int {
+	return cmp.Or(
+		cmp.Compare(a.GroupIndex, b.GroupIndex), cmp.Compare(a.Group, b.Group),
+		cmp.Compare(a.Index, b.Index), cmp.Compare(a.ID, b.ID))
+}
+
+// applied returns the rules of one range that are in force: a rule may override
+// those before it in its group, and a group those before it.
+func applied(rules []Rule, inForce []int) []state.PlacementRule {
+	var set, group []state.PlacementRule
+	for i, at := range inForce {
+		r := rules[at]
+		if i == 0 || r.Group != rules[inForce[i-1]].Group {
+			if set, group = append(set, group...), nil; r.GroupOverride {
+				set = nil
+			}
+		}
+		if r.Override {
+			group = nil
+		}
+		if r.Count > 0 {
+			group = append(group, r.PlacementRule)
+		}
+	}
+	return append(set, group...)
+}
+
+// content returns what a set of rules asks for, without the names of the rules:
+// TiDB makes a rule for each table of a placement policy.
+func content(set []state.PlacementRule) string {
+	var b strings.Builder
+	for _, r := range set {
+		fmt.Fprintf(&b, "%q %d %q %q %q;", r.Role, r.Count, r.Constraints, r.LocationLabels, r.IsolationLevel)
+	}
+	return b.String()
+}

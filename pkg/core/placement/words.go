@@ -1,0 +1,112 @@
+package placement
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// String describes what the rules ask for, and which stores there are for them.
+func (s Shortage) String() string {
+	if len(s.Rules) > 1 {
+		return s.together()
+	}
+	r := s.Rules[0]
+	asks := fmt.Sprintf("placement rule %s asks for %s of each region", r.Name(), count(r.Count, "copy", "copies"))
+	if r.Configured {
+		asks = fmt.Sprintf("PD keeps max-replicas=%d copies of each region", r.Count)
+	}
+	on := constraints(r)
+	if on != "" {
+		asks += " on stores with " + on
+	}
+	switch {
+	case s.isolated():
+		return fmt.Sprintf("%s, no two in the same %s (isolation-level), and the other stores are only in %s %s",
+			asks, r.IsolationLevel, r.IsolationLevel, strings.Join(s.Places, ", "))
+	case s.Stores == 0:
+		return asks + ", and there is no other such store"
+	case s.Stores == 1:
+		return asks + ", and there is only 1 other such store"
+	}
+	return fmt.Sprintf("%s, and there are only %d other such stores", asks, s.Stores)
+}
+
+func (s Shortage) together() string {
+	names, sum := make([]string, len(s.Rules)), 0
+	for i, r := range s.Rules {
+		names[i], sum = r.Name(), sum+r.Count
+	}
+	return fmt.Sprintf("placement rules %s ask together for %s of a region, each on another store, and only %s what they ask for",
+		strings.Join(names, " and "), count(sum, "copy", "copies"), count(s.Stores, "other store is", "other stores are"))
+}
+
+// constraints describes which labels a rule asks for, "" when it accepts all
+// stores.
+func constraints(r state.PlacementRule) string {
+	words := make([]string, len(r.Constraints))
+	for i, c := range r.Constraints {
+		words[i] = constraint(c)
+	}
+	return strings.Join(words, " and ")
+}
+
+func constraint(c state.LabelConstraint) string {
+	values := strings.Join(c.Values, ",")
+	switch {
+	case c.Op == "in" && len(c.Values) == 1:
+		return c.Key + "=" + values
+	case c.Op == "in":
+		return fmt.Sprintf("%s in (%s)", c.Key, values)
+	case c.Op == "notIn" && len(c.Values) == 1:
+		return c.Key + "!=" + values
+	case c.Op == "notIn":
+		return fmt.Sprintf("%s not in (%s)", c.Key, values)
+	case c.Op == "notExists":
+		return "no label " + c.Key
+	}
+	return "a label " + c.Key
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Help returns what a person can do: add another store for the rule, or change the
+// rule to ask for less. pdCtl makes a command of arguments for pd-ctl.
+func (s Shortage) Help(pdCtl func(words string) remedy.Command) remedy.Remedy {
+	r := s.Rules[0]
+	store := "add a TiKV store"
+	switch on := constraints(r); {
+	case s.isolated():
+		store += " in another " + r.IsolationLevel
+	case on != "":
+		store += " with " + on
+	}
+	return remedy.Remedy{remedy.Say(store), s.loosen(r, pdCtl)}
+}
+
+// loosen returns how to change the rule to ask for less.
+func (s Shortage) loosen(r state.PlacementRule, pdCtl func(words string) remedy.Command) remedy.Action {
+	switch {
+	case r.Configured && s.isolated():
+		noLevel := pdCtl("config set isolation-level")
+		noLevel.Args = append(noLevel.Args, "")
+		return remedy.Run("have copies share a "+r.IsolationLevel, noLevel)
+	case r.Configured:
+		return remedy.Run("keep fewer copies", pdCtl(fmt.Sprintf("config set max-replicas %d", s.Stores)))
+	case slices.ContainsFunc(s.Rules, func(r state.PlacementRule) bool { return strings.HasPrefix(r.Group, "TiDB_DDL_") }):
+		return remedy.Say("change the placement policy in SQL (see SHOW PLACEMENT, then ALTER PLACEMENT POLICY)")
+	}
+	save := pdCtl("config placement-rules save --in=/dev/stdin").Reading("rules.json")
+	save.Args = slices.Insert(save.Args, 1, "-i")
+	show := pdCtl("config placement-rules show").Writing("rules.json")
+	show.Args = append(show.Args, "--group="+r.Group)
+	return remedy.Run("change the rule", show, remedy.Edit("rules.json"), save)
+}

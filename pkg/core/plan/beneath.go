@@ -1,0 +1,41 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// beneath says of members that fail with an old revision, below others that serve,
+// what a person can do: a partition reaches them only after those above, and to
+// restart those would take a second member away. Whatever phase waits for such a
+// member waits for ever.
+func (sc Scope) beneath(h hold, v verdict) verdict {
+	next, ok := sc.candidate()
+	if !ok || !next.Up() || h.rolling || sc.Got.Set.Manual {
+		return v
+	}
+	for i, g := range v.gates {
+		m, ok := sc.Got.Member(g.Member)
+		if _, queued := sc.before(m); !ok || g.Reason != MemberServing || queued || m.Ordinal >= next.Ordinal || !sc.Got.Outdated(m) {
+			continue
+		}
+		v.gates[i].Remedy = append(sc.wayOut(m, next), g.Remedy...)
+	}
+	return v
+}
+
+// wayOut is what a person can do about such a member. A StatefulSet that is made
+// again, around the pods that are there, makes each missing pod with the new template.
+func (sc Scope) wayOut(m, next state.Member) remedy.Remedy {
+	has, what := "Kubernetes makes its pod with", "the StatefulSet without its pods"
+	commands := []remedy.Command{sc.Cluster.Kubectl("delete", "statefulset", sc.Cluster.SetName(m.Kind), "--cascade=orphan")}
+	if m.Pod != nil {
+		has, what = "it has", what+", then its pod"
+		commands = append(commands, sc.Cluster.Kubectl("delete", "pod", m.Name))
+	}
+	return remedy.Remedy{remedy.Run(fmt.Sprintf("%s the old pod template, and the new one reaches it only after %s, "+
+		"which stays up as long as a peer is down; if the new template is what it needs, delete %s, and go on", has, next.Name, what),
+		append(commands, sc.Cluster.Plugin("sync"))...)}
+}

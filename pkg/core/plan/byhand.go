@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// byHand is for a component whose update strategy leaves restarts to the user
+// (OnDelete). It tells the user to delete an unhealthy pod of an old revision wherever
+// repair would restart it: to wait for such a member may be to wait for ever.
+func (sc Scope) byHand(p Profile, h hold, v verdict) verdict {
+	if !sc.Got.Set.Manual || h.rolling {
+		return v
+	}
+	for i := range v.gates {
+		g := &v.gates[i]
+		m, ok := sc.Got.Member(g.Member)
+		if o, queued := sc.before(m); queued {
+			m = o // which nobody else may wait for, since it was given up
+		}
+		if ok && g.Reason == MemberServing && sc.needsNewRevision(p, m) {
+			g.Blocked, g.Remedy = !g.fated, sc.deletePod(m)
+		}
+	}
+	for _, m := range sc.Got.Running() {
+		if sc.oncemore(p, m) && sc.needsNewRevision(p, m) {
+			g := serving(sc, m)
+			g.Blocked, g.Remedy = true, sc.deletePod(m)
+			v.gates = append(v.gates, g)
+		}
+	}
+	return v
+}
+
+// oncemore reports whether a member has to serve though nobody waits for it by name.
+// Without a quorum that lasts those that are to leave have to vote once more, too. A store that
+// leaves may hold regions with others that leave and do not serve either: no other store
+// gets those before one of them runs.
+func (sc Scope) oncemore(p Profile, m state.Member) bool {
+	if p.Kind.Data() == topology.Raft {
+		return sc.All.PD.Leaderless || sc.silent() || sc.loops(m) && sc.fleeting()
+	}
+	return p.Kind.Data() != topology.None && !sc.Kept(m) && alive(m)
+}
+
+// silent: PD does not answer, and none of its members here is ready. They crash too
+// fast for one to be asked whether it has a leader.
+func (sc Scope) silent() bool {
+	for _, m := range sc.Got.Running() {
+		if m.Pod != nil && m.Pod.Ready {
+			return false
+		}
+	}
+	return sc.All.PD.Problem != ""
+}
+
+// fleeting reports whether PD has a quorum without its last member only while others run that
+// crash again and again. So nobody can be removed from it, though it has a leader just now.
+func (sc Scope) fleeting() bool {
+	pd, last := sc.All.PD, sc.Got.Set.Replicas-1
+	lasting := pd.Healthy
+	for _, m := range sc.Got.Members {
+		if m.Database.Healthy && (m.Ordinal == last || sc.loops(m)) {
+			lasting--
+		}
+	}
+	return pd.Known() && lasting < (pd.Members-1)/2+1
+}
+
+// deletePod is what users do who restart pods themselves.
+func (sc Scope) deletePod(m state.Member) remedy.Remedy {
+	return remedy.Remedy{remedy.Run("", sc.Cluster.Kubectl("delete", "pod", m.Name))}
+}
+
+// needsNewRevision: nothing but a pod of the update revision can be hoped to help. One that
+// is missing Kubernetes makes of that revision in any case. The user is told to
+// delete a pod only where repair would restart it: one that reads Disconnected for
+// some seconds may serve, while a peer is missing.
+func (sc Scope) needsNewRevision(p Profile, m state.Member) bool {
+	return sc.Got.Outdated(m) && (sc.lost(p, m) || sc.loops(m)) && sc.worthTrying(p, m) &&
+		(sc.free(p, m) || sc.loops(m) || sc.peersMissing(p, m).idle())
+}

@@ -1,0 +1,62 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// many restarts are no accident any more.
+const many = 3
+
+// loops tells whether a member's process crashes again and again. Whether it is
+// Ready does not tell: without a readiness probe it is whenever the process
+// runs, and its peers are restarted in the minute between two crashes. It has to
+// run for long enough, and for twice as long as the last time; after ten minutes
+// the kubelet too forgets what was before.
+func (sc Scope) loops(m state.Member) bool {
+	p := m.Pod
+	if p == nil || p.Terminating || p.Restarts < many || p.Last.Ended.IsZero() {
+		return false
+	}
+	ran := p.Last.Ended.Sub(p.Last.Started)
+	if ran >= patience {
+		return false
+	}
+	return p.Started.IsZero() || sc.All.At.Sub(p.Started) < max(proving, min(2*ran, patience))
+}
+
+// loopingSince is since when it has been so at the latest, as the pod tells: any
+// memory of ours would begin anew with each run.
+func (sc Scope) loopingSince(p *state.Pod) time.Time {
+	switch {
+	case sc.All.At.Sub(p.Made) < time.Duration(p.Restarts)*patience:
+		return p.Made // it has hardly done anything else
+	case !p.Started.IsZero():
+		// The kubelet doubles the time that it waits before each start, so the
+		// waits before the last one took as long as that.
+		return p.Last.Ended.Add(-p.Started.Sub(p.Last.Ended))
+	}
+	return p.Last.Started
+}
+
+// crashing is the gate of a member that crashes again and again.
+func (sc Scope) crashing(m state.Member, g Gate) Gate {
+	if m.Up() {
+		g.Observed = fmt.Sprintf("restarted %d times, last %s ago", m.Pod.Restarts, sc.All.At.Sub(m.Pod.Started).Truncate(time.Second))
+	}
+	return sc.since(g, sc.loopingSince(m.Pod), sc.logs(m, "--previous"))
+}
+
+// unchangedSince is since when nothing new has come of a member: each crash of one that
+// crashes again and again is nothing new.
+func (sc Scope) unchangedSince(m state.Member) time.Time {
+	switch {
+	case sc.loops(m):
+		return sc.loopingSince(m.Pod)
+	case m.Pod.Started.After(m.Pod.Since):
+		return m.Pod.Started
+	}
+	return m.Pod.Since
+}

@@ -1,0 +1,134 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// crashed gives a member's pod a history: so many restarts since it was made,
+// the last run so long, then a wait, and running again for so long; not running
+// with zero.
+func crashed(c *plantest.Cluster, name string, restarts int, made, ran, waited, runs time.Duration) *plantest.Cluster {
+	p := c.Member(name).Pod
+	p.Restarts, p.Made = restarts, plantest.Now.Add(-made)
+	started := plantest.Now.Add(-runs)
+	p.Last.Ended = started.Add(-waited)
+	p.Last.Started = p.Last.Ended.Add(-ran)
+	p.Since, p.Started = started, started
+	if runs == 0 {
+		c.Down(waited, name)
+	}
+	return c
+}
+
+// TestCrashes: a pod without a readiness probe is Ready between two crashes.
+func TestCrashes(t *testing.T) {
+	rolled := func() *plantest.Cluster { return with(func(c *plantest.Cluster) { c.Roll(tidb).Rolled(tidb, 2) }) }
+	const s, m, day = time.Second, time.Minute, 24 * time.Hour
+	plantest.Waits(t, "crashes", []plantest.Case{
+		{Name: "tikv-11-27: runs for less than it takes to believe in it", Cluster: crashed(rolled(), "t-tidb-2", 3, 3*m, 5*s, 40*s, 20*s)},
+		{Name: "runs for long enough", Cluster: crashed(rolled(), "t-tidb-2", 3, 3*m, 5*s, 40*s, 30*s)},
+		{Name: "runs for as long as it did before it crashed", Cluster: crashed(rolled(), "t-tidb-2", 3, 9*m, 50*s, 40*s, 60*s)},
+		{Name: "runs for twice as long", Cluster: crashed(rolled(), "t-tidb-2", 3, 9*m, 50*s, 40*s, 100*s)},
+		{Name: "crashed twice", Cluster: crashed(rolled(), "t-tidb-2", 2, 3*m, 5*s, 40*s, 5*s)},
+		{Name: "has crashed after a long life", Cluster: crashed(rolled(), "t-tidb-2", 7, 30*day, day, 10*s, 5*s)},
+		{Name: "waits to be started again", Cluster: crashed(rolled(), "t-tidb-2", 5, 5*m, 5*s, 80*s, 0)},
+		{Name: "tidb-S6: since the pod was made", Cluster: crashed(rolled(), "t-tidb-2", 6, 12*m, 5*s, 160*s, 5*s)},
+		{Name: "since the pod was made, more or less", Cluster: crashed(rolled(), "t-tidb-2", 6, 60*m, 5*s, 160*s, 5*s)},
+		{Name: "has crashed after ten minutes", Cluster: crashed(rolled(), "t-tidb-2", 7, 30*day, 10*m, 10*s, 5*s)},
+		{Name: "is going", Cluster: func() *plantest.Cluster {
+			c := crashed(rolled(), "t-tidb-2", 5, 5*m, 5*s, 80*s, 0)
+			c.Member("t-tidb-2").Pod.Terminating = true
+			return c
+		}()},
+		{Name: "nobody tells of its last run", Cluster: func() *plantest.Cluster {
+			c := crashed(rolled(), "t-tidb-2", 5, 5*m, 5*s, 80*s, 0)
+			c.Member("t-tidb-2").Pod.Last = state.Run{}
+			return c
+		}()},
+		{Name: "an old pod, since a while", Cluster: crashed(rolled(), "t-tidb-2", 6, 9*day, 5*s, 160*s, 5*s)},
+		{Name: "an old pod, since long", Cluster: crashed(rolled(), "t-tidb-2", 9, 9*day, 5*s, 300*s, 5*s)},
+		{Name: "the one to be restarted next is given the cure", Cluster: crashed(with(func(c *plantest.Cluster) { c.Roll(tidb) }),
+			"t-tidb-2", 6, 12*m, 5*s, 160*s, 5*s)},
+		{Name: "another one crashes with the new revision, so does this one", Cluster: crashed(crashed(with(func(c *plantest.Cluster) {
+			c.Roll(tikv).Rolled(tikv, 3)
+		}), "t-tikv-3", 6, 5*m, 5*s, 160*s, 5*s), "t-tikv-2", 6, 5*m, 5*s, 160*s, 5*s)},
+		{Name: "tidb-S6: at rest, and as many run as are wanted", Cluster: crashed(with(), "t-tidb-2", 6, 12*m, 5*s, 160*s, 5*s)},
+		{Name: "nothing is removed meanwhile", Cluster: crashed(with(func(c *plantest.Cluster) { c.Want(tidb).Replicas = 2 }),
+			"t-tidb-0", 5, 5*m, 5*s, 80*s, 5*s)},
+	})
+}
+
+// mutely has a store run without serving, below those that are to be restarted.
+func mutely(c *plantest.Cluster, ago time.Duration) {
+	c.Roll(tikv)
+	m := c.Member("t-tikv-1")
+	m.Database.Healthy, m.Database.State, m.Database.Since = false, state.StoreDisconnected, plantest.Now.Add(-ago)
+	c.Seen.PD.UpStores--
+}
+
+// TestBeyondPartition: the old template is what keeps a member down, and those
+// above it serve with it.
+func TestBeyondPartition(t *testing.T) {
+	plantest.Waits(t, "beyond", []plantest.Case{
+		{Name: "down for a while", Cluster: with(func(c *plantest.Cluster) { c.Roll(tikv).Down(time.Minute, "t-tikv-1") })},
+		{Name: "pd-B15: down for long", Cluster: with(func(c *plantest.Cluster) { c.Roll(tikv).Down(time.Hour, "t-tikv-1") })},
+		{Name: "pd-B17: no pod", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(tikv).Down(time.Minute, "t-tikv-1")
+			m := c.Member("t-tikv-1")
+			m.Pod, m.Gone = nil, plantest.Now.Add(-time.Minute)
+		})},
+		{Name: "pd-B17: no pod for long", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(tikv).Down(time.Minute, "t-tikv-1")
+			m := c.Member("t-tikv-1")
+			m.Pod, m.Gone = nil, plantest.Now.Add(-time.Hour)
+		})},
+		{Name: "runs, and has not served for a while", Cluster: with(func(c *plantest.Cluster) { mutely(c, 9*time.Minute) })},
+		{Name: "runs, and has not served for long", Cluster: with(func(c *plantest.Cluster) { mutely(c, 10*time.Minute) })},
+		{Name: "crashes again and again, and has served in between", Cluster: crashed(with(func(c *plantest.Cluster) { mutely(c, 3*time.Minute) }),
+			"t-tikv-1", 6, 12*time.Minute, 5*time.Second, 160*time.Second, 5*time.Second)},
+		{Name: "runs, and has not joined for long", Cluster: with(func(c *plantest.Cluster) {
+			mutely(c, 0)
+			c.Member("t-tikv-1").Database = state.Database{Presence: state.Absent}
+		})},
+		{Name: "runs, and PD says nothing of it", Cluster: with(func(c *plantest.Cluster) {
+			mutely(c, 0)
+			c.Member("t-tikv-1").Database = state.Database{}
+		})},
+		{Name: "the new template is there already", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(tikv).Rolled(tikv, 3).Down(time.Hour, "t-tikv-3")
+		})},
+	})
+	c := with(func(c *plantest.Cluster) { c.Roll(tikv).Down(time.Hour, "t-tikv-1") })
+	want := "it has the old pod template, and the new one reaches it only after t-tikv-3, which stays up as long as a peer is down; " +
+		"if the new template is what it needs, delete the StatefulSet without its pods, then its pod, and go on: kubectl delete statefulset t-tikv --cascade=orphan -n ns " +
+		"&& kubectl delete pod t-tikv-1 -n ns && kubectl tidb sync t -n ns; or see why: kubectl describe pod t-tikv-1 -n ns"
+	if got := c.Decide().Gates[0].Remedy.Line(""); got != want {
+		t.Errorf("says %q", got)
+	}
+}
+
+// TestRevert: what is wanted again is what part of the pods still are.
+func TestRevert(t *testing.T) {
+	back := func(change func(c *plantest.Cluster)) *plantest.Cluster {
+		return with(func(c *plantest.Cluster) {
+			c.Roll(tikv).Rolled(tikv, 2, 3)
+			c.Set(tikv, func(s *state.Set) { s.UpdateRevision, s.Partition = "v1", 4 })
+			change(c)
+		})
+	}
+	plantest.Table(t, "revert", []plantest.Case{
+		{Name: "tikv-11-35: all serve", Cluster: back(func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 0) })},
+		{Name: "tikv-11-35: the first one fails", Cluster: back(func(c *plantest.Cluster) { c.Down(time.Minute, "t-tikv-3") })},
+		{Name: "tikv-11-35: the first one is back", Cluster: back(func(c *plantest.Cluster) {
+			c.Member("t-tikv-3").Pod.Revision = "v1"
+			c.Evicting("t-tikv-2", time.Minute, 0).Set(tikv, func(s *state.Set) { s.Partition = 3 })
+		})},
+		{Name: "tidb-B19: all are back", Cluster: back(func(c *plantest.Cluster) {
+			c.Member("t-tikv-3").Pod.Revision, c.Member("t-tikv-2").Pod.Revision = "v1", "v1"
+		})},
+	})
+}

@@ -1,0 +1,294 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// verdict is one opinion: what to do and what to wait for. The empty verdict
+// has nothing to say, so the next one in line is asked.
+type verdict struct {
+	steps []Step
+	gates []Gate
+	// notes are goals that were given up, each with the reason.
+	notes []string
+}
+
+func (v verdict) idle() bool { return len(v.steps) == 0 && len(v.gates) == 0 }
+
+func (v verdict) and(o verdict) verdict {
+	return verdict{steps: append(v.steps, o.steps...), gates: append(v.gates, o.gates...)}
+}
+
+func act(s Step) verdict  { return verdict{steps: []Step{s}} }
+func wait(g Gate) verdict { return verdict{gates: []Gate{g}} }
+
+// Decide says what to do next. It asks every component, in dependency order.
+// One that waits holds back only the rollouts of later ones, never their
+// scaling: else a lost TiKV host would freeze TiDB.
+func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
+	if w.Cluster.Paused {
+		return Plan{Outcome: Paused, Findings: findings(w, s)}
+	}
+	if w.Cluster.Deleting {
+		return conclude(wait(Gate{
+			Reason: ClusterBeingDeleted, Want: "a TidbCluster that stays", Observed: "it is being deleted", Blocked: true,
+			Remedy: remedy.Remedy{remedy.Say("wait until it is gone, then create it again")},
+		}), w, s)
+	}
+	if gates := notDriven(w, s); len(gates) > 0 {
+		return conclude(verdict{gates: gates}, w, s)
+	}
+	sum := verdict{steps: applies("", w.Objects)}
+	sum = sum.and(adopted(w.Cluster, s)).and(over(w.Cluster, s))
+	var hold hold
+	scopes := w.scopes(&s)
+	for i, sc := range scopes {
+		g := sc.Want
+		p := profileOf(profiles, g.Kind)
+		var v verdict
+		if g.Suspend {
+			v = sc.suspend(p, w.Groups[:i], w.Groups[i+1:])
+		} else {
+			v = sc.leftAlone(p, sc.byHand(p, hold, sc.atOnce(sc.beneath(hold, sc.decide(p, hold)))))
+			v = sc.lacking(v)
+		}
+		v.gates = w.bounded(v.gates, &s)
+		v = sc.standDown(v, sum.gates)
+		sum.steps = append(sum.steps, v.steps...)
+		sum.gates = append(sum.gates, v.gates...)
+		hold = hold.after(sc, v)
+		disks := sc.volumes()
+		sum.steps = append(sum.steps, disks.steps...)
+		sum.gates = append(sum.gates, disks.gates...)
+	}
+	if sum.idle() {
+		sum = reclaim(profiles, w, scopes)
+	}
+	p := conclude(sum, w, s)
+	p.Upkeep = upkeep(profiles, scopes)
+	p.Findings = findings(w, s)
+	p.Unapplied = unapplied(w, s)
+	return p
+}
+
+// conclude makes the plan out of all opinions.
+func conclude(v verdict, w Wanted, s state.Snapshot) Plan {
+	p := Plan{Gates: once(v.gates), Steps: turn(v.steps, w.Policy.Later)}
+	if len(p.Steps) == 0 && allHeld(p.Gates) {
+		letGoOf(p.Gates)
+	}
+	p.Gates = w.bounded(p.Gates, &s)
+	switch {
+	case len(p.Steps) > 0:
+		p.Outcome = Act
+	case len(p.Gates) == 0:
+		p.Outcome = Converged
+	case allBlocked(p.Gates):
+		p.Outcome = Blocked
+	default:
+		p.Outcome = Wait
+	}
+	return p
+}
+
+// once leaves out what is waited for already: several members that are to go may
+// wait for the same peer.
+func once(gates []Gate) []Gate {
+	var all []Gate
+	for _, g := range gates {
+		if !slices.ContainsFunc(all, func(o Gate) bool { return o.Key() == g.Key() }) {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// allBlocked: as long as one gate may open by itself, there is progress to
+// wait for. A rollout that is held back only waits for an earlier component,
+// whose own gate is there to speak for it.
+func allBlocked(gates []Gate) bool {
+	blocked := false
+	for _, g := range gates {
+		if g.Opens() {
+			return false
+		}
+		blocked = blocked || g.Blocked
+	}
+	return blocked
+}
+
+// hold is what earlier components mean for the rollout of later ones.
+type hold struct {
+	by      topology.Kind // an earlier component that is not at rest
+	rolling bool          // one of them has a rollout of its own to finish
+}
+
+func (h hold) after(sc Scope, v verdict) hold {
+	if !v.idle() && h.by == "" {
+		h.by = sc.Want.Kind
+	}
+	h.rolling = h.rolling || sc.rolling()
+	return h
+}
+
+// rolling tells whether pods have yet to be replaced.
+func (sc Scope) rolling() bool {
+	if !sc.Got.Set.Exists {
+		return false
+	}
+	_, ok := sc.candidate()
+	return ok || sc.Want.Set.Drift != None || !sc.Got.Set.Observed
+}
+
+// candidate is the member to restart next: the highest ordinal that is not of
+// the update revision, since a partition can only be opened from the top.
+func (sc Scope) candidate() (state.Member, bool) {
+	running := sc.Got.Running()
+	for i := len(running) - 1; i >= 0; i-- {
+		if sc.Got.Outdated(running[i]) {
+			return running[i], true
+		}
+	}
+	return state.Member{}, false
+}
+
+// next is the member to restart next if it serves, so that what was begun for
+// its restart has to go on.
+func (sc Scope) next() (state.Member, bool) {
+	m, ok := sc.candidate()
+	return m, ok && m.Up() && !sc.Got.Set.Manual
+}
+
+func (sc Scope) decide(p Profile, h hold) verdict {
+	if sc.Got.Set.Terminating {
+		return sc.leaving() // nothing can be made in its place before
+	}
+	if v := sc.create(p); !v.idle() || !sc.Got.Set.Exists {
+		return v
+	}
+	if !sc.Got.Set.Observed {
+		return wait(Gate{Component: p.Kind, Reason: SpecObserved, Want: "the StatefulSet controller has seen the new spec"})
+	}
+	if v := sc.recall(p); !v.idle() {
+		return v
+	}
+	repair := sc.repair(p, h)
+	if len(repair.steps) > 0 {
+		return repair
+	}
+	if v := sc.needs(p); !v.idle() {
+		return v
+	}
+	failing := sc.failover(p)
+	if len(failing.steps) > 0 {
+		return failing
+	}
+	v := repair
+	if v.idle() {
+		v = sc.change(p, h)
+	}
+	sc.advise(p, v.gates)
+	v.gates = besides(failing.gates, v.gates)
+	return v
+}
+
+// change brings a component nearer to what is wanted of it.
+func (sc Scope) change(p Profile, h hold) verdict {
+	for _, phase := range []func(Scope, Profile) verdict{Scope.cancelObsolete, Scope.renew, Scope.scaleOut, Scope.scaleIn} {
+		if v := phase(sc, p); !v.idle() {
+			return v
+		}
+	}
+	return sc.rollout(p, h)
+}
+
+// create makes what is missing. Services come before anything else, because
+// pods look each other up by them; the StatefulSet comes last.
+func (sc Scope) create(p Profile) verdict {
+	steps := applies(p.Kind, sc.Want.Services)
+	if sc.Got.Set.Exists {
+		return verdict{steps: append(steps, applies(p.Kind, mounted(sc.Want.Config))...)}
+	}
+	if v := sc.downgrade(p); !v.idle() {
+		return v
+	}
+	steps = append(steps, applies(p.Kind, sc.Want.Config)...)
+	if v := sc.needs(p); !v.idle() && sc.Got.Extent() == 0 {
+		return verdict{steps: steps, gates: v.gates} // pods that are there need a controller, whatever is missing
+	}
+	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.births(p)})}
+}
+
+func (sc Scope) needs(p Profile) verdict {
+	var v verdict
+	for _, n := range p.Needs {
+		if !n.Holds(sc) {
+			v.gates = append(v.gates, Gate{
+				Component: p.Kind, Reason: n.Reason, Want: n.Want, Observed: n.Observed(sc), Source: FromDatabase, held: true,
+			})
+		}
+	}
+	return v
+}
+
+// cancelObsolete ends what is no longer needed of wanted members: an eviction after the
+// restart it was for, a removal that the user has called off.
+func (sc Scope) cancelObsolete(p Profile) verdict {
+	var v verdict
+	next, restarts := sc.next()
+	for _, m := range sc.Got.Running() {
+		if !sc.Kept(m) || restarts && m.Ordinal == next.Ordinal || sc.gaveUp(p, m) || dataBeingDeleted(p, m) {
+			continue
+		}
+		got := sc.pursue(p.Standing, m)
+		v.steps = append(v.steps, got.steps...)
+		v.gates = append(v.gates, got.gates...)
+		if marked := markedClaims(m); len(marked) > 0 && m.Up() {
+			v.steps = append(v.steps, UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: marked})
+		}
+	}
+	return v
+}
+
+func markedClaims(m state.Member) []Claim {
+	var marked []Claim
+	for _, c := range m.Claims {
+		if c.Marked {
+			marked = append(marked, Claim{Name: c.Name, UID: c.UID})
+		}
+	}
+	return marked
+}
+
+func applies(k topology.Kind, objects []Object) []Step {
+	var steps []Step
+	for _, o := range objects {
+		if o.Drift != None {
+			steps = append(steps, Apply{Component: k, Object: o})
+		}
+	}
+	return steps
+}
+
+// Undo is what to do before a run stops half-way: it takes back every eviction
+// that we recorded, whatever state its store is in. A store whose pod cannot be
+// scheduled may come up hours later, and PD would keep leaders off it for ever.
+// The next run evicts again where it has to.
+func Undo(w Wanted, s state.Snapshot) ([]Step, []Gate) {
+	v := ending(w.Cluster, s, s.Evictions)
+	return v.steps, v.gates
+}
+
+func profileOf(profiles []Profile, k topology.Kind) Profile {
+	for _, p := range profiles {
+		if p.Kind == k {
+			return p
+		}
+	}
+	panic(fmt.Sprintf("plan: no profile for component %q", k))
+}

@@ -1,0 +1,60 @@
+package plan
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// expelled reports whether a voter does not serve because PD has let go of it: PD
+// answers and does not know it, it has run, and the template is not the reason, since
+// another member serves with it, or its claim says that PD knew it once. Only new data
+// helps such a member; one whose claim is being deleted gets it with the next pod.
+// One whose data is of another cluster was never let go of, whoever answers as PD.
+func (sc Scope) expelled(p Profile, m state.Member) bool {
+	return p.Kind.Data() == topology.Raft && m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran && going(m) == "" &&
+		!sc.OfOtherCluster(m) && (sc.vouched(m) || wasKnown(p, m))
+}
+
+// OfOtherCluster reports whether a claim of a member is labelled with the id of another
+// cluster than that of the PD that answers: one that has begun anew without its data, or
+// that does not belong here.
+func (sc Scope) OfOtherCluster(m state.Member) bool {
+	id := strconv.FormatUint(sc.All.PD.ClusterID, 10)
+	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool {
+		label := c.Identity.Labels[topology.LabelClusterID]
+		return label != "" && label != id && sc.All.PD.ClusterID != 0
+	})
+}
+
+// precedes reports whether a partition reaches another member, which needs the update
+// revision, only after this one. Who cannot serve loses nothing by a restart. Without it
+// each would wait for the other: this one gets new data only when all others serve.
+func (sc Scope) precedes(p Profile, m state.Member) bool {
+	return slices.ContainsFunc(sc.Got.Running(), func(o state.Member) bool {
+		return o.Ordinal < m.Ordinal && sc.Got.Outdated(o) && sc.lost(p, o) && sc.worthTrying(p, o)
+	})
+}
+
+// wasKnown reports whether upkeep has labelled a claim of a member with its id in the
+// database. A new claim has no such label before its member has joined, so a template
+// that fails cannot have a member given new data again and again.
+func wasKnown(p Profile, m state.Member) bool {
+	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return c.Identity.Labels[p.IDLabel] != "" })
+}
+
+// vouched reports whether another member serves with the revision of a member's pod.
+func (sc Scope) vouched(m state.Member) bool {
+	for _, o := range sc.Got.Running() {
+		if o.Ordinal != m.Ordinal && o.Up() && !sc.loops(o) && o.Pod.Revision == m.Pod.Revision {
+			return true
+		}
+	}
+	return false
+}
+
+// Loops reports whether a member's process crashes again and again, so that nobody
+// can count on it, even while it serves.
+func (sc Scope) Loops(m state.Member) bool { return sc.loops(m) }

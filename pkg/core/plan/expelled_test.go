@@ -1,0 +1,55 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// TestExpelled: PD does not know a member whose pod a rollout has reached. The rollout
+// waits for it, and it needs new data if PD knew it once, which its claim tells.
+func TestExpelled(t *testing.T) {
+	expelled := func(c *plantest.Cluster) *state.Member {
+		lost(c, time.Hour, "t-pd-2")
+		m := c.Roll(pd).Member("t-pd-2")
+		m.Pod.Revision = c.Seen.Groups[pd].Set.UpdateRevision
+		m.Database = state.Database{Presence: state.Absent}
+		c.Seen.PD.Members, c.Seen.PD.Healthy = 2, 2
+		return m
+	}
+	above := func(c *plantest.Cluster, reads func(m *state.Member)) {
+		m := expelled(c)
+		m.Pod.Revision, m.Claims[0].Marked = "v1", true
+		reads(c.Member("t-pd-1"))
+	}
+	plantest.Table(t, "expelled", []plantest.Case{
+		{Name: "PD knew it once", Cluster: failing(func(c *plantest.Cluster) { expelled(c) })},
+		{Name: "PD has never known it", Cluster: failing(func(c *plantest.Cluster) { expelled(c).Claims[0].Identity.Labels = nil })},
+		{Name: "PD of another cluster knew it once", Cluster: failing(func(c *plantest.Cluster) {
+			expelled(c).Claims[0].Identity.Labels[topology.LabelClusterID] = "8"
+		})},
+		{Name: "another member serves with its template, and its data is of another cluster", Cluster: failing(func(c *plantest.Cluster) {
+			expelled(c).Claims[0].Identity.Labels = map[string]string{topology.LabelClusterID: "8"}
+			c.Rolled(pd, 1)
+		})},
+		{Name: "no rollout, and its data is of another cluster", Cluster: failing(func(c *plantest.Cluster) {
+			expelled(c).Claims[0].Identity.Labels[topology.LabelClusterID] = "8"
+			c.Set(pd, func(s *state.Set) { s.UpdateRevision = "v1" })
+			c.Member("t-pd-2").Pod.Revision = "v1"
+		})},
+		{Name: "PD knew it once, and a run that is not asked to give it up", Cluster: with(func(c *plantest.Cluster) { expelled(c) })},
+		{Name: "PD knew it once, and its claim is going", Cluster: failing(func(c *plantest.Cluster) { expelled(c).Claims[0].Terminating = true })},
+		{Name: "a member below it runs and does not serve", Cluster: with(func(c *plantest.Cluster) {
+			above(c, func(m *state.Member) { m.Database.Healthy, m.Database.Answer = false, state.Refused })
+		})},
+		{Name: "the same, with the new template already", Cluster: with(func(c *plantest.Cluster) {
+			above(c, func(m *state.Member) {
+				m.Database.Healthy, m.Database.Answer, m.Pod.Revision = false, state.Refused, "v2"
+			})
+		})},
+		{Name: "all below it serve", Cluster: with(func(c *plantest.Cluster) { above(c, func(*state.Member) {}) })},
+	})
+}

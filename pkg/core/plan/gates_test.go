@@ -1,0 +1,124 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// TestPlanDeadline: the next moment at which time alone changes the decision.
+func TestPlanDeadline(t *testing.T) {
+	soon, later := plantest.Now.Add(time.Minute), plantest.Now.Add(time.Hour)
+	for name, c := range map[string]struct {
+		gates []plan.Gate
+		want  time.Time
+	}{
+		"no gates":              {nil, time.Time{}},
+		"none ends by itself":   {[]plan.Gate{{}, {}}, time.Time{}},
+		"one does":              {[]plan.Gate{{}, {Deadline: later}, {}}, later},
+		"the first comes first": {[]plan.Gate{{Deadline: soon}, {Deadline: later}}, soon},
+		"the last comes first":  {[]plan.Gate{{Deadline: later}, {}, {Deadline: soon}}, soon},
+	} {
+		if got := (plan.Plan{Gates: c.gates}).Deadline(); !got.Equal(c.want) {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestPlanPolls: nobody tells of what changes in the database.
+func TestPlanPolls(t *testing.T) {
+	for name, c := range map[string]struct {
+		gates []plan.Gate
+		want  bool
+	}{
+		"no gates":            {nil, false},
+		"Kubernetes tells":    {[]plan.Gate{{}}, false},
+		"one has to be asked": {[]plan.Gate{{}, {Source: plan.FromDatabase}}, true},
+	} {
+		if got := (plan.Plan{Gates: c.gates}).Polls(); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// TestUnblock: a gate that a person has to open says how.
+func TestUnblock(t *testing.T) {
+	leftOver := plantest.New(3, 3, 2)
+	leftOver.Want(tikv).Replicas = 4
+	leftOver.Add(tikv).Database = state.Database{Presence: state.Absent}
+	deleting := plantest.New(3, 3, 2)
+	deleting.Wanted.Cluster.Deleting = true
+	removed := plantest.New(3, 4, 2).Down(time.Hour, "t-tikv-1").Set(tikv, func(s *state.Set) { s.Ordered, s.Replicas = true, 3 })
+	removed.Want(tikv).Replicas, removed.Member("t-tikv-3").Claims[0].Marked = 3, true
+	unasked := plantest.New(3, 3, 2)
+	unasked.Member("t-tidb-1").Database = state.Database{}
+	single := plantest.New(1, 3, 1)
+	single.Member("t-pd-0").Claims[0].Terminating = true
+	heirless := plantest.New(2, 3, 1) // PD has members in another Kubernetes cluster
+	heirless.Want(pd).Replicas, heirless.Seen.PD.Members, heirless.Seen.PD.Healthy, heirless.Seen.PD.Leader = 0, 5, 5, "t-pd-1"
+	heirless.Member("t-pd-0").Database.Leader, heirless.Member("t-pd-1").Database.Leader = false, true
+	for name, c := range map[string]struct {
+		cluster *plantest.Cluster
+		want    string
+	}{
+		"a single PD whose claim is going": {single, "to replace it, scale PD out first"},
+		"a leader without a successor":     {heirless, "bring another member up first; or scale PD out"},
+		"a claim of nobody":                {leftOver, "look at it, then delete it: kubectl delete pvc tikv-t-tikv-3 -n ns"},
+		"a cluster that goes":              {deleting, "wait until it is gone, then create it again"},
+		"leaders that cannot leave":        {plantest.New(3, 4, 2).Roll(tikv).Evicting("t-tikv-3", 0, 5), "see where leaders cannot go: every region needs a replica on another store that is up"},
+		"a pod that is not ready":          {plantest.New(3, 4, 2).Down(time.Hour, "t-tikv-3"), "kubectl describe pod t-tikv-3"},
+		"a server that is not asked":       {unasked, "kubectl logs t-tidb-1"},
+		"a pod that is not deleted":        {removed, "kubectl delete pod t-tikv-3"},
+		"a pod of the user's":              {plantest.New(3, 4, 2).Roll(tidb).Set(tidb, func(s *state.Set) { s.Manual = true }), "kubectl delete pod t-tidb-1"},
+		"and how to have it done": {plantest.New(3, 4, 2).Roll(tidb).Set(tidb, func(s *state.Set) { s.Manual = true }),
+			`; or have it done: kubectl patch statefulset t-tidb -p '{"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":2}}}}'`},
+		"a stuck pod of the user's": {plantest.New(3, 4, 2).Roll(tidb).Down(time.Minute, "t-tidb-0").Set(tidb, func(s *state.Set) { s.Manual = true }), "kubectl delete pod t-tidb-0"},
+	} {
+		var got []string
+		for _, g := range c.cluster.Decide().Gates {
+			got = append(got, g.Remedy.Line(""))
+		}
+		if !strings.Contains(strings.Join(got, "\n"), c.want) {
+			t.Errorf("%s: want %q in %q", name, c.want, got)
+		}
+	}
+}
+
+// TestSurvivors are decisions that mutants of this package took differently and
+// no other test noticed.
+func TestSurvivors(t *testing.T) {
+	strays := plantest.New(3, 4, 2).Set(tikv, func(s *state.Set) { s.Exists = false })
+	strays.Want(tikv).Replicas, strays.Want(tikv).Set.Drift = 3, plan.Missing
+	strays.Want(tikv).Services[0].Drift = plan.Missing
+	service := plantest.New(3, 4, 2)
+	service.Want(tikv).Services[0].Drift = plan.Missing
+	tombstone := plantest.New(3, 5, 2).Roll(tikv).Down(time.Minute, "t-tikv-3")
+	tombstone.Member("t-tikv-4").Pod = nil
+	tombstone.Member("t-tikv-4").Database.State = state.StoreTombstone
+	tombstone.Member("t-tikv-4").Database.Healthy = false
+	founded := plantest.New(3, 0, 0)
+	founded.Seen.PD = state.PD{Problem: "PD has no leader", Leaderless: true, ClusterID: 7}
+	for _, name := range []string{"t-pd-0", "t-pd-1", "t-pd-2"} {
+		m := founded.Member(name)
+		m.Database, m.Pod.Started, m.Pod.Since = state.Database{}, plantest.Now.Add(-time.Minute), plantest.Now.Add(-time.Minute)
+	}
+	founded.Member("t-pd-2").Pod.Revision = "v0"
+	deleted := plantest.New(3, 4, 2).Set(tikv, func(s *state.Set) { s.Exists = false }).Roll(tidb).Down(time.Minute, "t-tidb-1")
+	deleted.Want(tikv).Set.Drift = plan.Missing
+	told := plantest.New(3, 3, 0).Blind()
+	told.Member("t-pd-1").Database = state.Database{Presence: state.Present, Problem: "its disk is full"}
+	plantest.Table(t, "survivors", []plantest.Case{
+		{Name: "one of two stores is restarted", Cluster: plantest.New(3, 2, 1).Roll(tikv)},
+		{Name: "PD does not answer, but a member told why", Cluster: told},
+		{Name: "TiKV has no StatefulSet, a TiDB is stuck", Cluster: deleted},
+		{Name: "PD has pods to replace, TiKV is at rest, a TiDB is down", Cluster: plantest.New(3, 4, 2).Roll(pd).Roll(tidb).Down(time.Minute, "t-tidb-1")},
+		{Name: "a service is missing", Cluster: service},
+		{Name: "pods without a StatefulSet, and a service is missing", Cluster: strays},
+		{Name: "a store below a tombstone without a pod is stuck", Cluster: tombstone},
+		{Name: "a PD pod of neither revision, without a quorum", Cluster: founded},
+	})
+}

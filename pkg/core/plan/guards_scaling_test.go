@@ -1,0 +1,124 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// forgotten: PD has forgotten the member, whose claims are marked.
+func forgotten(name string) func(c *plantest.Cluster) {
+	return func(c *plantest.Cluster) {
+		c.Down(time.Hour, name)
+		m := c.Member(name)
+		m.Database, m.Claims[0].Marked = state.Database{Presence: state.Absent}, true
+	}
+}
+
+// awaited: PD has added a member that has not started, and somebody has taken its pod
+// away since.
+func awaited(c *plantest.Cluster) {
+	m := c.Add(pd)
+	m.Database.Unstarted, m.Database.Name, m.Claims[0].Marked = true, "", true
+	c.Seen.PD.Members++
+}
+
+// waitsToJoin: a member of PD has new data.
+func waitsToJoin(c *plantest.Cluster) {
+	c.Down(time.Hour, "t-pd-1")
+	c.Member("t-pd-1").Database = state.Database{Presence: state.Absent}
+	c.Seen.PD.Members--
+}
+
+func TestGuardsOfScaling(t *testing.T) {
+	bare := func(c *plantest.Cluster) {
+		c.Want(tikv).Replicas, c.Seen.PD.MaxReplicas = 3, 2
+		m := c.Down(time.Hour, "t-tikv-1", "t-tikv-3").Member("t-tikv-3")
+		m.Pod, m.Claims, m.Database.State, m.Database.Since = nil, nil, state.StoreDown, plantest.Now.Add(-time.Hour)
+	}
+	ordered := func(c *plantest.Cluster) { c.Set(tikv, func(s *state.Set) { s.Ordered = true }) }
+	more := func(change func(c *plantest.Cluster, m *state.Member)) *plantest.Cluster {
+		return with(func(c *plantest.Cluster) {
+			c.Want(tikv).Replicas = 5
+			change(c, c.Add(tikv))
+		})
+	}
+	only := plantest.New(3, 1, 0)
+	forgotten("t-tikv-0")(only)
+	only.Want(tikv).Replicas = 2
+	many := func(changes ...func(c *plantest.Cluster)) *plantest.Cluster {
+		c := plantest.New(3, 7, 2)
+		c.Want(tikv).Replicas, c.Want(tikv).ScaleIn = 5, 2
+		for _, change := range changes {
+			change(c)
+		}
+		return c
+	}
+	plantest.Waits(t, "guards-scaling", []plantest.Case{
+		{Name: "out: the only store was forgotten", Cluster: only},
+		{Name: "out: one comes back to its data and need not wait for one that joins", Cluster: more(func(c *plantest.Cluster, m *state.Member) {
+			m.Database.State = state.StoreDown
+			c.Member("t-tikv-3").Database = state.Database{Presence: state.Absent}
+		})},
+		{Name: "out: PD counts on a store whose claims are marked", Cluster: more(func(_ *plantest.Cluster, m *state.Member) {
+			m.Database.State, m.Claims[0].Marked = state.StoreDown, true
+		})},
+		{Name: "out: over an unmarked claim while PD does not speak of stores", Cluster: more(func(_ *plantest.Cluster, m *state.Member) {
+			m.Database = state.Database{}
+		})},
+		{Name: "out: a voter, over the claim of one that PD does not know", Cluster: with(func(c *plantest.Cluster) {
+			c.Want(pd).Replicas = 4
+			c.Add(pd).Database = state.Database{Presence: state.Absent}
+		})},
+		{Name: "out: the last one waits for a lower one", Cluster: with(ordered, func(c *plantest.Cluster) {
+			c.Want(tikv).Replicas = 5
+			c.Down(time.Minute, "t-tikv-1")
+			m := c.Member("t-tikv-3")
+			m.Pod, m.Database = nil, state.Database{Presence: state.Absent}
+		})},
+		{Name: "out: a voter was given up just now, and PD has let go of it", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-pd-1")
+			given(c, "t-pd-1", time.Minute)
+			m := c.Member("t-pd-1")
+			m.Database, m.Claims = state.Database{Presence: state.Absent}, nil
+			c.Seen.PD.Members = 2
+			c.Want(pd).Replicas = 4
+		})},
+		{Name: "out: a server that has not joined, over marked claims", Cluster: with(func(c *plantest.Cluster) {
+			c.Want(tidb).Replicas = 4
+			m := c.Member("t-tidb-2")
+			m.Claims, m.Database = []state.Claim{{Name: "log-t-tidb-2", UID: "log", Marked: true}}, state.Database{Presence: state.Absent}
+		})},
+		{Name: "out: a store comes back whose claim is going", Cluster: more(func(_ *plantest.Cluster, m *state.Member) {
+			m.Database.State, m.Database.Since, m.Claims[0].Terminating = state.StoreDown, plantest.Now.Add(-time.Hour), true
+		})},
+		{Name: "in: a store beyond the last one leaves first", Cluster: with(func(c *plantest.Cluster) {
+			c.Want(tikv).Replicas = 3
+			m := c.Add(tikv)
+			m.Database.State, m.Claims = state.StoreOffline, nil
+		})},
+		{Name: "in: a store without a pod whose claim is gone, while another is down", Cluster: with(bare)},
+		{Name: "in: the same, but stores have their data in no claims", Cluster: with(bare, func(c *plantest.Cluster) {
+			c.Set(tikv, func(s *state.Set) { s.Volumes = nil })
+		})},
+		{Name: "in: two, the last of which was forgotten", Cluster: many(forgotten("t-tikv-6"), forgotten("t-tikv-5"))},
+		{Name: "in: a server that is down goes while one that stays is down", Cluster: with(func(c *plantest.Cluster) {
+			c.Want(tidb).Replicas = 2
+			c.Down(time.Minute, "t-tidb-2", "t-tidb-0")
+		})},
+		{Name: "in: behind a tombstone that is left over there is a store without data", Cluster: with(func(c *plantest.Cluster) {
+			m := c.Add(tikv)
+			m.Database.State, m.Claims[0].Marked = state.StoreTombstone, true
+			c.Add(tikv).Claims = nil
+		})},
+		{Name: "in: a voter that PD waits for has no pod, and another one waits for PD to let it join", Cluster: with(awaited, waitsToJoin)},
+		{Name: "in: the same, but it has started", Cluster: with(awaited, waitsToJoin, func(c *plantest.Cluster) {
+			c.Member("t-pd-3").Database.Unstarted = false
+		})},
+		{Name: "in: a voter that nobody has seen, while the first one is down", Cluster: with(func(c *plantest.Cluster) {
+			c.Down(time.Minute, "t-pd-0").Set(pd, func(s *state.Set) { s.Replicas, s.Partition = 4, 4 })
+		})},
+	})
+}

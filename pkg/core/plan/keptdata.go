@@ -1,0 +1,132 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// KeptData is data in claims that are there before the component's StatefulSet is,
+// so that its members start on it: of a cluster that was deleted or suspended.
+type KeptData struct {
+	Component topology.Kind
+	Claims    []string
+	// Ran is the highest release that is recorded to have run on it, or a version that
+	// is no release, "" where nothing tells. Wanted is the version that is to run on
+	// it now.
+	Ran, Wanted string
+}
+
+// Newer reports whether the wanted version is lower than one that has run on the
+// data, which may then be in a format that the wanted one cannot read.
+func (d KeptData) Newer() bool {
+	down, err := topology.IsDowngrade(d.Ran, d.Wanted)
+	return err == nil && down
+}
+
+// Known reports whether the versions can be compared.
+func (d KeptData) Known() bool {
+	_, err := topology.IsDowngrade(d.Ran, d.Wanted)
+	return err == nil || d.Ran == d.Wanted
+}
+
+// Some names the claims, the first of them where there are many.
+func (d KeptData) Some() string {
+	switch n := len(d.Claims); n {
+	case 1:
+		return "claim " + d.Claims[0]
+	case 2:
+		return "claims " + d.Claims[0] + " and " + d.Claims[1]
+	default:
+		return fmt.Sprintf("claims %s and %d others", d.Claims[0], n-1)
+	}
+}
+
+// Kept is the data that components would start on: of each component that on which
+// releases have run, that of each version that is no release, and that without a
+// record.
+func Kept(profiles []Profile, w Wanted, s state.Snapshot) []KeptData {
+	var all []KeptData
+	for _, sc := range w.scopes(&s) {
+		all = append(all, sc.kept(profileOf(profiles, sc.Want.Kind))...)
+	}
+	return all
+}
+
+// kept: pods that run without a StatefulSet get one around them, whatever their
+// version is, and marked claims are of members that are gone.
+func (sc Scope) kept(p Profile) []KeptData {
+	if p.Kind.Data() == topology.None || sc.Want.Suspend || sc.Got.Set.Exists || sc.Got.Extent() > 0 {
+		return nil
+	}
+	var all []KeptData
+	for _, m := range sc.Got.Members {
+		for _, c := range m.Claims {
+			if c.Marked || c.Terminating {
+				continue
+			}
+			for _, v := range ranOn(c).versions(sc.Want.Version) {
+				d := KeptData{Component: p.Kind, Claims: []string{c.Name}, Ran: v, Wanted: sc.Want.Version}
+				all = d.addTo(all)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b KeptData) int { return a.record() - b.record() })
+	return all
+}
+
+// addTo joins the data with other data that can be judged together. A release and a
+// version that is no release cannot be: neither must hide the other.
+func (d KeptData) addTo(all []KeptData) []KeptData {
+	for i, o := range all {
+		if o.Ran == d.Ran || o.record() == release && d.record() == release {
+			all[i].Claims = append(o.Claims, d.Claims...)
+			if lower, err := topology.IsDowngrade(d.Ran, o.Ran); err == nil && lower {
+				all[i].Ran = d.Ran
+			}
+			return all
+		}
+	}
+	return append(all, d)
+}
+
+// What a claim records to have run on it, in the order in which it is told.
+const (
+	release = iota
+	noRelease
+	noRecord
+)
+
+func (d KeptData) record() int {
+	_, err := topology.ParseVersion(d.Ran)
+	switch {
+	case d.Ran == "":
+		return noRecord
+	case err != nil:
+		return noRelease
+	}
+	return release
+}
+
+// downgrade holds a StatefulSet back whose pods would start a version on data that
+// a higher one has run on. Who deletes a cluster and creates it with the same name
+// gets its data, and must not get it read by what cannot read it.
+func (sc Scope) downgrade(p Profile) verdict {
+	for _, d := range sc.kept(p) {
+		if d.Newer() {
+			return wait(Gate{
+				Component: p.Kind, Blocked: true,
+				Reason: VersionReadsData, Want: fmt.Sprintf("a version that can read its data, %s or higher", d.Ran),
+				Observed: fmt.Sprintf("%s is asked for, and %s has run on %s", d.Wanted, d.Ran, d.Some()),
+				Remedy: remedy.Remedy{
+					remedy.Run("go on with the data", sc.Cluster.Plugin("upgrade", d.Ran)),
+					remedy.Run("delete the cluster and its data, then create it with empty volumes", sc.Cluster.Plugin("delete", "--delete-pvcs")),
+				},
+			})
+		}
+	}
+	return verdict{}
+}

@@ -1,0 +1,163 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// recorded has a member's claim say which version has run on it.
+func recorded(m *state.Member, version string) {
+	m.Claims[0].Identity.Annotations = map[string]string{topology.LabelPodName: m.Name, topology.AnnotationRan: version}
+}
+
+// TestRecordVersions: a claim keeps the highest version that has run on it.
+func TestRecordVersions(t *testing.T) {
+	run := func(record, version string, change func(*state.Member)) func(*plantest.Cluster) {
+		return func(c *plantest.Cluster) {
+			m := c.Member("t-tikv-1")
+			if record != "" {
+				recorded(m, record)
+			}
+			m.Pod.Version = version
+			change(m)
+		}
+	}
+	same := func(*state.Member) {}
+	notReady := func(m *state.Member) { m.Pod.Ready = false }
+	label := func(version string) string {
+		return "label persistentvolumeclaim tikv-t-tikv-1: annotations kubectl-tidb/ran-version=" + version
+	}
+	upkeepOf(t, map[string]struct {
+		change func(c *plantest.Cluster)
+		want   string
+	}{
+		"no record yet":                     {run("", "v8.1.0", same), label("v8.1.0")},
+		"a higher version":                  {run("v8.1.0", "v8.5.2", same), label("v8.5.2")},
+		"the same":                          {run("v8.5.2", "v8.5.2", same), ""},
+		"a lower version":                   {run("v8.5.2", "v8.1.0", same), ""},
+		"no release":                        {run("", "nightly", same), label("nightly")},
+		"no release after one":              {run("v8.5.2", "nightly", same), label("v8.5.2 nightly")},
+		"again no release":                  {run("v8.5.2 nightly", "master", same), label("v8.5.2 master")},
+		"the same that is no release":       {run("v8.5.2 nightly", "nightly", same), ""},
+		"after what is no release":          {run("nightly", "v8.5.2", same), label("v8.5.2")},
+		"a lower one after both":            {run("v8.5.2 nightly", "v8.1.0", same), label("v8.5.2")},
+		"a higher one after both":           {run("v8.5.2 nightly", "v9.0.0", same), label("v9.0.0")},
+		"it cannot read what is no release": {run("nightly", "v8.5.2", notReady), label("v8.5.2 nightly")},
+		"nor can a lower one":               {run("v8.5.2 nightly", "v8.1.0", notReady), ""},
+		"it has not run yet":                {run("v8.1.0", "v8.5.2", func(m *state.Member) { m.Pod.Ran = false }), ""},
+		"the claim is another's":            {run("", "v8.1.0", func(m *state.Member) { m.Pod.Claims = nil }), ""},
+		"claims without a database":         {func(c *plantest.Cluster) { c.Member("t-tidb-1").Pod.Version = "v8.1.0" }, ""},
+	})
+}
+
+// onlyClaims is a cluster of which only claims of PD and TiKV are left.
+func onlyClaims(change func(*plantest.Cluster)) *plantest.Cluster {
+	c := plantest.New(1, 2, 1)
+	for _, k := range topology.Kinds() {
+		g := c.Seen.Groups[k]
+		g.Set = state.Set{}
+		for i := range g.Members {
+			g.Members[i].Pod, g.Members[i].Database = nil, state.Database{}
+		}
+		c.Seen.Groups[k] = g
+		c.Want(k).Set.Drift, c.Want(k).Version = plan.Missing, "v8.1.0"
+	}
+	c.Seen.PD = state.PD{Problem: "no PD pod is running"}
+	for _, name := range []string{"t-pd-0", "t-tikv-0", "t-tikv-1"} {
+		recorded(c.Member(name), "v8.1.0")
+	}
+	change(c)
+	return c
+}
+
+// TestKeptData: no StatefulSet is made whose pods would start a version on data of
+// a higher one.
+func TestKeptData(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		cluster *plantest.Cluster
+		blocked bool
+		says    string
+	}{
+		{"the same version", onlyClaims(func(*plantest.Cluster) {}), false, ""},
+		{"a lower version has run", onlyClaims(func(c *plantest.Cluster) { recorded(c.Member("t-pd-0"), "v7.5.0") }), false, ""},
+		{"a higher version has run", onlyClaims(func(c *plantest.Cluster) { recorded(c.Member("t-pd-0"), "v8.5.2") }), true,
+			"PD: a version that can read its data, v8.5.2 or higher, v8.1.0 is asked for, and v8.5.2 has run on claim pd-t-pd-0"},
+		{"a higher version has run, once", onlyClaims(func(c *plantest.Cluster) { recorded(c.Member("t-tikv-0"), "v8.5.2") }), true,
+			"TiKV: a version that can read its data, v8.5.2 or higher, v8.1.0 is asked for, and v8.5.2 has run on claims tikv-t-tikv-0 and tikv-t-tikv-1"},
+		{"no record", onlyClaims(func(c *plantest.Cluster) { c.Member("t-pd-0").Claims[0].Identity = state.Identity{} }), false, ""},
+		{"no release", onlyClaims(func(c *plantest.Cluster) { recorded(c.Member("t-pd-0"), "nightly") }), false, ""},
+		{"no release after a lower version", onlyClaims(func(c *plantest.Cluster) { recorded(c.Member("t-pd-0"), "v7.5.0 nightly") }), false, ""},
+		{"no release after a higher version", onlyClaims(func(c *plantest.Cluster) { recorded(c.Member("t-pd-0"), "v8.5.2 nightly") }), true,
+			"PD: a version that can read its data, v8.5.2 or higher, v8.1.0 is asked for, and v8.5.2 has run on claim pd-t-pd-0"},
+		{"no release, and a higher version", onlyClaims(func(c *plantest.Cluster) {
+			recorded(c.Member("t-tikv-0"), "nightly")
+			recorded(c.Member("t-tikv-1"), "v8.5.2")
+		}), true, "TiKV: a version that can read its data, v8.5.2 or higher, v8.1.0 is asked for, and v8.5.2 has run on claim tikv-t-tikv-1"},
+		{"a higher version, and no release", onlyClaims(func(c *plantest.Cluster) {
+			recorded(c.Member("t-tikv-0"), "v8.5.2")
+			recorded(c.Member("t-tikv-1"), "nightly")
+		}), true, "TiKV: a version that can read its data, v8.5.2 or higher, v8.1.0 is asked for, and v8.5.2 has run on claim tikv-t-tikv-0"},
+		{"the claim is of a member that is gone", onlyClaims(func(c *plantest.Cluster) {
+			recorded(c.Member("t-pd-0"), "v8.5.2")
+			c.Member("t-pd-0").Claims[0].Marked = true
+		}), false, ""},
+		{"suspended", onlyClaims(func(c *plantest.Cluster) {
+			recorded(c.Member("t-pd-0"), "v8.5.2")
+			c.Want(pd).Suspend, c.Want(tikv).Suspend, c.Want(tidb).Suspend = true, true, true
+		}), false, ""},
+		{"pods are there", onlyClaims(func(c *plantest.Cluster) {
+			recorded(c.Member("t-pd-0"), "v8.5.2")
+			c.Member("t-pd-0").Pod = &state.Pod{UID: "x", Ready: true, Ran: true}
+		}), false, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := c.cluster.Decide()
+			var said string
+			for _, g := range p.Gates {
+				if g.Blocked {
+					said += g.String()
+				}
+			}
+			if said != c.says {
+				t.Errorf("says %q, want %q", said, c.says)
+			}
+			made := strings.Contains(plantest.Text(p), "StatefulSet t-pd") || strings.Contains(plantest.Text(p), "StatefulSet t-tikv")
+			if c.blocked && strings.HasPrefix(c.says, "PD") && made {
+				t.Errorf("it is made nevertheless:\n%s", plantest.Text(p))
+			}
+		})
+	}
+	unknown := plan.Kept(component.Profiles(), onlyClaims(func(c *plantest.Cluster) {
+		c.Member("t-tikv-1").Claims[0].Identity = state.Identity{}
+	}).Wanted, onlyClaims(func(c *plantest.Cluster) { c.Member("t-tikv-1").Claims[0].Identity = state.Identity{} }).Seen)
+	if len(unknown) != 3 || unknown[2].Known() || unknown[2].Some() != "claim tikv-t-tikv-1" || !unknown[1].Known() {
+		t.Errorf("%+v", unknown)
+	}
+	c := onlyClaims(func(c *plantest.Cluster) {
+		recorded(c.Member("t-tikv-0"), "nightly")
+		recorded(c.Member("t-tikv-1"), "v8.0.0")
+	})
+	if mixed := plan.Kept(component.Profiles(), c.Wanted, c.Seen); len(mixed) != 3 || mixed[1].Ran != "v8.0.0" || !mixed[1].Known() || mixed[2].Ran != "nightly" || mixed[2].Known() {
+		t.Errorf("%+v", mixed)
+	}
+	nightly := func(ran string) []plan.KeptData {
+		c := onlyClaims(func(c *plantest.Cluster) {
+			recorded(c.Member("t-pd-0"), ran)
+			c.Want(pd).Version = "nightly"
+		})
+		return plan.Kept(component.Profiles(), c.Wanted, c.Seen)
+	}
+	if all := nightly("v8.5.2 nightly"); len(all) != 2 || !all[0].Known() || all[0].Ran != "nightly" {
+		t.Errorf("the same that is no release: %+v", all)
+	}
+	if all := nightly("v8.5.2 master"); len(all) != 3 || all[0].Known() || all[1].Known() {
+		t.Errorf("another one that is no release: %+v", all)
+	}
+}

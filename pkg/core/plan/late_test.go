@@ -1,0 +1,35 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+)
+
+// late: PD was founded without waiting for the member, whose pod has not run yet.
+func late(c *plantest.Cluster, name string) {
+	lost(c, time.Hour, name)
+	m := c.Member(name)
+	m.Database.Unstarted, m.Pod.Ran = true, false
+}
+
+// TestLateMember: a first member that has yet to start for the first time is
+// waited for; one that was added and has not started holds up all others.
+func TestLateMember(t *testing.T) {
+	plantest.Table(t, "late", []plantest.Case{
+		{Name: "a PD member that was added, and whose pod has not run", Cluster: failing(func(c *plantest.Cluster) {
+			late(c, "t-pd-2")
+			c.Member("t-pd-2").Database.Name = ""
+		})},
+		{Name: "a first member of PD is late", Cluster: failing(func(c *plantest.Cluster) { late(c, "t-pd-0") })},
+		{Name: "a first member of PD is late, now", Cluster: failing(func(c *plantest.Cluster) {
+			late(c, "t-pd-0")
+			c.Wanted.Policy.Failover.Now = true
+		})},
+		{Name: "a first member of PD crashes instead of coming in", Cluster: failing(func(c *plantest.Cluster) {
+			late(c, "t-pd-0")
+			c.Member("t-pd-0").Pod.Ran = true
+		})},
+	})
+}

@@ -1,0 +1,70 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// aliases are the labels of nodes by which Kubernetes knows what PD's users call
+// by shorter names.
+var aliases = map[string][]string{
+	"region": {"topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"},
+	"zone":   {"topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"},
+	"host":   {"kubernetes.io/hostname"},
+}
+
+// Locations are the keys of the labels that stores get from their nodes: those
+// that PD spreads replicas by, and those that the user asks for besides.
+func Locations(pd state.PD, wanted []string) []string {
+	keys := slices.Clone(pd.LocationLabels)
+	for _, key := range wanted {
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// labelStore tells PD where a store is, by the labels of its pod's node. A store
+// whose pod or node is not there keeps what it has.
+func (sc Scope) labelStore(m state.Member) []Step {
+	if m.Database.Presence != state.Present || m.Database.State == state.StoreTombstone ||
+		m.Pod == nil || m.Pod.Terminating {
+		return nil
+	}
+	node := sc.All.Nodes[m.Pod.Node]
+	set := map[string]string{}
+	for _, key := range Locations(sc.All.PD, sc.Want.StoreLabels) {
+		if value := located(node, key); value != "" && !carries(m.StoreLabels, key, value) {
+			set[key] = value
+		}
+	}
+	if len(set) == 0 {
+		return nil
+	}
+	return []Step{LabelStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Labels: set}}
+}
+
+// located is a node's value of a label; "" where it has none, which PD would take
+// for a removal.
+func located(node map[string]string, key string) string {
+	for _, name := range append([]string{key}, aliases[key]...) {
+		if value := node[name]; value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+// carries: PD does not tell keys apart that differ in case only, and keeps the
+// first spelling.
+func carries(store map[string]string, key, value string) bool {
+	for k, v := range store {
+		if strings.EqualFold(k, key) {
+			return v == value
+		}
+	}
+	return false
+}

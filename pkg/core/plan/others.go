@@ -1,0 +1,92 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Finding is something that somebody else did in the database, or another version of
+// this tool in the cluster. Whoever looks at the cluster is told.
+type Finding struct {
+	Component topology.Kind
+	Member    string // the pod's name; "" for the component as a whole
+	Text      string
+	Remedy    remedy.Remedy // what a person can do
+}
+
+// findings are those about the components' objects, and the evict-leader schedulers of
+// others on wanted stores: such a store serves no region as long as its scheduler is
+// there.
+func findings(w Wanted, s state.Snapshot) []Finding {
+	var all []Finding
+	for _, g := range w.Groups {
+		all = append(all, g.Findings...)
+		for _, m := range s.Groups[g.Kind].Members {
+			e, recorded := s.Eviction(m.Database.ID)
+			if !m.Database.Evicting || m.Ordinal >= g.Size() || recorded && !e.Foreign {
+				continue
+			}
+			id := m.Database.ID
+			all = append(all, Finding{
+				Component: g.Kind, Member: m.Name,
+				Text: fmt.Sprintf("store %d leads no regions: somebody else made an evict-leader scheduler for it in PD", id),
+				Remedy: remedy.Remedy{
+					remedy.Run("see it", pdCtl(w.Cluster, s, "scheduler config evict-leader-scheduler")),
+					remedy.Run("remove it", pdCtl(w.Cluster, s, fmt.Sprintf("scheduler remove evict-leader-scheduler-%d", id))),
+				},
+			})
+		}
+	}
+	return all
+}
+
+// leftAlone says of members that somebody else is removing from the database why
+// they do not serve. Nothing is done about them: who did it has a reason.
+func (sc Scope) leftAlone(p Profile, v verdict) verdict {
+	if p.Abandoned == nil {
+		return v
+	}
+	for i := range v.gates {
+		g := &v.gates[i]
+		m, ok := sc.Got.Member(g.Member)
+		if !ok || g.Reason != MemberServing || !sc.Kept(m) || sc.gaveUp(p, m) {
+			continue
+		}
+		switch leaving, open := sc.try(*p.Abandoned, m); {
+		case open:
+		case m.Pod == nil || !m.Pod.Ready || m.Pod.Terminating:
+			g.Observed += "; " + leaving.gates[0].Observed // what ails the pod comes first
+		default:
+			*g = leaving.gates[0]
+		}
+	}
+	return v
+}
+
+// describe is how to see what Kubernetes tells of an object.
+func (sc Scope) describe(resource, name string) remedy.Remedy {
+	return remedy.Remedy{remedy.Run("see why", sc.Cluster.Kubectl("describe", resource, name))}
+}
+
+// logs is how to see what a member's main container writes.
+func (sc Scope) logs(m state.Member, flags ...string) remedy.Remedy {
+	return remedy.Remedy{remedy.Run("see why", sc.Cluster.Kubectl(append([]string{"logs", m.Name, "-c", string(m.Kind)}, flags...)...))}
+}
+
+// PDCtl is a command that talks to PD.
+func (sc Scope) PDCtl(args string) remedy.Command { return pdCtl(*sc.Cluster, *sc.All, args) }
+
+// pdCtl is a command that talks to PD from a pod of it that serves, if there is one.
+func pdCtl(c topology.Cluster, s state.Snapshot, args string) remedy.Command {
+	pod := c.PodName(topology.PD, 0)
+	for _, m := range s.Groups[topology.PD].Members {
+		if m.Up() {
+			pod = m.Name
+			break
+		}
+	}
+	return c.PDCtl(pod, args)
+}

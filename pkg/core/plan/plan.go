@@ -1,0 +1,170 @@
+// Package plan decides. Decide compares what is wanted with what was observed
+// and says what to do next and what to wait for, as values that print
+// themselves. It does nothing, knows no clock and remembers nothing: after a
+// crash, an interrupt or a change of driver the same observation gives the same
+// answer, which is why none of them can strand a cluster.
+//
+// One algorithm serves all components. What they differ in is data, a Profile
+// each, in package component.
+package plan
+
+import (
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Outcome sums a plan up.
+type Outcome int
+
+const (
+	// Converged: the cluster is what the user wants. There is nothing to do
+	// and nothing to wait for.
+	Converged Outcome = iota
+	// Act: there is a step to take now.
+	Act
+	// Wait: something has to happen first that is under way.
+	Wait
+	// Blocked: nothing will happen unless a person does something.
+	Blocked
+	// Paused: the user has asked that nothing be done.
+	Paused
+)
+
+func (o Outcome) String() string {
+	return [...]string{"converged", "act", "wait", "blocked", "paused"}[o]
+}
+
+// Source is where an awaited fact lives. Kubernetes tells of changes by itself;
+// the others have to be asked again.
+type Source int
+
+// The places a fact is read from.
+const (
+	FromKubernetes Source = iota
+	FromDatabase
+)
+
+// Gate is something that must hold before the plan can go on.
+type Gate struct {
+	Component topology.Kind
+	Member    string // the pod's name; "" for the component as a whole
+	// Object is the name of the claim that the gate is about, "" for most gates: a
+	// member can have several claims that wait for the same.
+	Object   string
+	Reason   Reason
+	Want     string // what must hold, e.g. "region leaders evicted"
+	Observed string // the observed number or state, e.g. "340 left"
+	// Left is how much is left until it holds, where that is a number: by it progress,
+	// rate and remaining time can be told.
+	Left Quantity
+	// Since is when the wait began, as far as the cluster knows; zero when it
+	// does not know. Deadline is when it ends by itself; zero when nobody knows: it is
+	// Blocked when it has made no progress for long.
+	Since, Deadline time.Time
+	Remedy          remedy.Remedy // what a person can do about it
+	Source          Source
+	// Blocked: waiting will not help.
+	Blocked bool
+	// held: the gate opens when something else does, an earlier component or a
+	// member that is down, whose own gates tell whether that can happen.
+	held bool
+	// fated: what happens when the time is over needs nobody's help.
+	fated bool
+	// endless: the user has asked that it be waited for without an end.
+	endless bool
+	// patience is how long the gate may make no progress before it is Blocked, where it
+	// has no Deadline; zero: as long as usual. See Waits.
+	patience time.Duration
+}
+
+// Quantity is a number of something; the zero value is no number.
+type Quantity struct {
+	Number int64
+	Unit   Unit
+}
+
+// Unit is what a Quantity counts.
+type Unit string
+
+// The units of what is waited for.
+const (
+	Leaders Unit = "leaders" // leaders of regions
+	Regions Unit = "regions"
+	Bytes   Unit = "bytes"
+)
+
+// GateKey identifies a gate from one turn to the next. What is shown of it may change.
+type GateKey struct {
+	Component      topology.Kind
+	Member, Object string
+	Reason         Reason
+}
+
+// Key returns what identifies the gate.
+func (g Gate) Key() GateKey { return GateKey{g.Component, g.Member, g.Object, g.Reason} }
+
+// Opens reports whether the gate may open by itself.
+func (g Gate) Opens() bool { return !g.Blocked && !g.held }
+
+func (g Gate) String() string {
+	s := g.Member
+	if s == "" {
+		s = g.Component.Title()
+	}
+	if s == "" {
+		s = "cluster"
+	}
+	s += ": " + g.Want
+	if g.Observed != "" {
+		s += ", " + g.Observed
+	}
+	return s
+}
+
+// Plan is what to do now. Steps come in the order in which they must be taken,
+// at most one of them is disruptive, and that one is the last.
+type Plan struct {
+	Outcome Outcome
+	Steps   []Step
+	Gates   []Gate
+	// Upkeep is what is put right by the way, in any order and all at once. It
+	// is no part of the outcome: nobody waits for it.
+	Upkeep []Step
+	// Findings are what is not as it would be, because somebody else has made it so.
+	// Nothing is done about them.
+	Findings []Finding
+	// Unapplied is no part of the outcome either: it is what the user has asked for
+	// that comes into effect at a restart that nobody has asked for.
+	Unapplied []Unapplied
+}
+
+// Disruptive tells whether the plan ends with a disruptive step, which must be
+// decided anew on a live observation before it is taken: the interval between
+// reading and acting is what makes a correct decision dangerous.
+func (p Plan) Disruptive() bool {
+	return len(p.Steps) > 0 && Disruptive(p.Steps[len(p.Steps)-1])
+}
+
+// Polls tells whether the plan waits for a fact that nobody will report.
+func (p Plan) Polls() bool {
+	for _, g := range p.Gates {
+		if g.Source == FromDatabase {
+			return true
+		}
+	}
+	return false
+}
+
+// Deadline is the next moment at which time alone changes the decision; zero
+// when there is none. That of a gate that is Blocked has passed and changes nothing.
+func (p Plan) Deadline() time.Time {
+	var next time.Time
+	for _, g := range p.Gates {
+		if !g.Deadline.IsZero() && !g.Blocked && (next.IsZero() || g.Deadline.Before(next)) {
+			next = g.Deadline
+		}
+	}
+	return next
+}

@@ -1,0 +1,337 @@
+// Package plantest builds clusters for tests of decisions: a wanted cluster, what
+// was observed of it, and the decision as text. Everything starts at rest, so a
+// test says only what is different.
+package plantest
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Now is when the cluster is observed, an hour after its pods were made.
+var Now = time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)
+
+// Cluster is a wanted cluster and what was observed of it.
+type Cluster struct {
+	Wanted plan.Wanted
+	Seen   state.Snapshot
+}
+
+// New is a cluster at rest, called "t" in namespace "ns". Its PD is led by the
+// member with ordinal 0, and each store has ten leaders and the id 1 + ordinal.
+func New(pd, tikv, tidb int) *Cluster {
+	c := &Cluster{}
+	c.Wanted.Cluster = topology.Cluster{
+		Namespace: "ns", Name: "t", Instance: "t", VolumePolicy: corev1.PersistentVolumeReclaimRetain,
+	}
+	c.Seen = state.Snapshot{At: Now, Groups: map[topology.Kind]state.Group{}}
+	c.Seen.PD = state.PD{
+		ClusterID: 7, Members: pd, Healthy: pd, Leader: "t-pd-0",
+		Stores: tikv, UpStores: tikv, MaxReplicas: 3, Bootstrapped: tikv > 0, LeaderSince: Now.Add(-time.Hour),
+	}
+	for kind, n := range map[topology.Kind]int{topology.PD: pd, topology.TiKV: tikv, topology.TiDB: tidb} {
+		g := state.Group{Set: state.Set{
+			Exists: true, UID: "set-" + string(kind), Observed: true, Replicas: n, Partition: n, UpdateRevision: "v1", CurrentRevision: "v1",
+		}}
+		if kind.Data() != topology.None {
+			g.Set.Volumes = map[string]topology.Size{string(kind): 1 << 30}
+		}
+		for i := range n {
+			g.Members = append(g.Members, c.member(kind, i))
+		}
+		c.Seen.Groups[kind] = g
+	}
+	for _, kind := range topology.Kinds() {
+		g := plan.Group{Set: plan.Object{Kind: "StatefulSet", Name: c.Wanted.Cluster.SetName(kind)}}
+		g.Kind, g.Replicas, g.MaxFailures = kind, c.Seen.Groups[kind].Set.Replicas, 3
+		g.Services = []plan.Object{{Kind: "Service", Name: c.Wanted.Cluster.PeerService(kind)}}
+		g.Config = []plan.Object{{Kind: "ConfigMap", Name: c.Wanted.Cluster.SetName(kind)}}
+		if kind.Data() == topology.Store {
+			g.EvictTimeout = time.Hour
+		}
+		c.Wanted.Groups = append(c.Wanted.Groups, g)
+	}
+	return c
+}
+
+func (c *Cluster) member(kind topology.Kind, i int) state.Member {
+	made := Now.Add(-time.Hour)
+	m := state.Member{
+		Kind: kind, Ordinal: i, Name: c.Wanted.Cluster.PodName(kind, i),
+		Pod:      &state.Pod{UID: fmt.Sprintf("uid-%s-%d", kind, i), Revision: "v1", Ready: true, Ran: true, Since: made, Started: made},
+		Database: state.Database{Presence: state.Present, Healthy: true},
+	}
+	if kind.Data() != topology.None {
+		m.Claims = []state.Claim{{Name: fmt.Sprintf("%s-%s", kind, m.Name), UID: fmt.Sprintf("claim-%s-%d", kind, i)}}
+		m.Database.ID = uint64(i + 1)
+	}
+	switch kind.Data() {
+	case topology.Raft:
+		m.Database.ID += 100
+		m.Database.Name, m.Database.Leader = m.Name, i == 0
+	case topology.Store:
+		m.Database.State, m.Database.Leaders, m.Database.Regions = state.StoreUp, 10, 30
+		m.StoreLabels = map[string]string{}
+	}
+	c.identify(&m)
+	return m
+}
+
+// identify gives the objects of a member the labels that upkeep would give them.
+func (c *Cluster) identify(m *state.Member) {
+	ids := func() state.Identity {
+		labels := map[string]string{topology.LabelClusterID: "7"}
+		id := strconv.FormatUint(m.Database.ID, 10)
+		switch m.Kind.Data() {
+		case topology.Raft:
+			labels[topology.LabelMemberID] = id
+		case topology.Store:
+			labels[topology.LabelStoreID] = id
+		}
+		return state.Identity{Labels: labels}
+	}
+	m.Pod.Node, m.Pod.Identity = "node-"+strconv.Itoa(m.Ordinal), ids()
+	for i := range m.Claims {
+		claim := &m.Claims[i]
+		named := map[string]string{topology.LabelPodName: m.Name}
+		m.Pod.Claims = append(m.Pod.Claims, claim.Name)
+		claim.Identity = ids()
+		claim.Identity.Labels[topology.LabelPodName], claim.Identity.Annotations = m.Name, named
+		claim.Volume = &state.Volume{
+			Name: "pv-" + claim.Name, UID: "pv-" + claim.UID, Version: "1",
+			Policy: string(c.Wanted.Cluster.VolumePolicy), Identity: ids(),
+		}
+		claim.Volume.Identity.Annotations = named
+		maps.Copy(claim.Volume.Identity.Labels, c.Wanted.Cluster.Labels(m.Kind))
+		claim.Volume.Identity.Labels[topology.LabelNamespace] = c.Wanted.Cluster.Namespace
+	}
+}
+
+// Want changes what is wanted of a component.
+func (c *Cluster) Want(kind topology.Kind) *plan.Group {
+	for i := range c.Wanted.Groups {
+		if c.Wanted.Groups[i].Kind == kind {
+			return &c.Wanted.Groups[i]
+		}
+	}
+	panic("plantest: no such component: " + string(kind))
+}
+
+// Set changes a component's StatefulSet.
+func (c *Cluster) Set(kind topology.Kind, change func(*state.Set)) *Cluster {
+	g := c.Seen.Groups[kind]
+	change(&g.Set)
+	c.Seen.Groups[kind] = g
+	return c
+}
+
+// Member changes a member, given its pod's name.
+func (c *Cluster) Member(name string) *state.Member {
+	for _, g := range c.Seen.Groups {
+		for i := range g.Members {
+			if g.Members[i].Name == name {
+				return &g.Members[i]
+			}
+		}
+	}
+	panic("plantest: no such member: " + name)
+}
+
+// Add adds a member beyond the StatefulSet's replicas: as it would be at rest,
+// but without a pod.
+func (c *Cluster) Add(kind topology.Kind) *state.Member {
+	g := c.Seen.Groups[kind]
+	m := c.member(kind, len(g.Members))
+	m.Pod = nil
+	m.Database.Healthy = false
+	g.Members = append(g.Members, m)
+	c.Seen.Groups[kind] = g
+	return &g.Members[len(g.Members)-1]
+}
+
+// Volumes has the members of PD or TiKV claims of a size, and the StatefulSet a
+// claim template of it; a larger size is wanted.
+func (c *Cluster) Volumes(kind topology.Kind, have, want topology.Size) *Cluster {
+	name := string(kind)
+	c.Want(kind).Volumes = []topology.Volume{{Name: name, Size: want, Field: "spec." + name + ".requests.storage"}}
+	c.Set(kind, func(s *state.Set) { s.Volumes = map[string]topology.Size{name: have} })
+	for i := range c.Seen.Groups[kind].Members {
+		for j := range c.Seen.Groups[kind].Members[i].Claims {
+			claim := &c.Seen.Groups[kind].Members[i].Claims[j]
+			claim.Template, claim.Bound, claim.Class, claim.Growth = name, true, "standard", state.Growable
+			claim.Requested, claim.Capacity = have, have
+		}
+	}
+	return c
+}
+
+// Roll makes v2 the update revision of a component, uploaded but not rolled.
+func (c *Cluster) Roll(kind topology.Kind) *Cluster {
+	return c.Set(kind, func(s *state.Set) { s.UpdateRevision = "v2" })
+}
+
+// Rolled puts pods at the update revision of a Roll, and opens the partition for
+// the lowest of them.
+func (c *Cluster) Rolled(kind topology.Kind, ordinals ...int) *Cluster {
+	for _, i := range ordinals {
+		c.Member(c.Wanted.Cluster.PodName(kind, i)).Pod.Revision = "v2"
+		c.Set(kind, func(s *state.Set) { s.Partition = min(s.Partition, i) })
+	}
+	return c
+}
+
+// Down takes members down: their pods are not Ready since the given time ago,
+// and the database knows that they do not serve.
+func (c *Cluster) Down(ago time.Duration, names ...string) *Cluster {
+	for _, name := range names {
+		m := c.Member(name)
+		m.Pod.Ready, m.Pod.Since, m.Pod.Started = false, Now.Add(-ago), time.Time{}
+		m.Database.Healthy, m.NotServing, m.ReportedDown = false, Now.Add(-ago), Now.Add(-ago)
+		switch m.Kind.Data() {
+		case topology.Raft:
+			c.Seen.PD.Healthy--
+		case topology.Store:
+			m.Database.State = state.StoreDisconnected
+			c.Seen.PD.UpStores--
+		}
+	}
+	return c
+}
+
+// Evicting gives a store an evict-leader scheduler that we made some time ago.
+func (c *Cluster) Evicting(name string, ago time.Duration, leaders int) *Cluster {
+	m := c.Member(name)
+	m.Database.Evicting, m.Database.Leaders = true, leaders
+	return c.Recorded(name, ago)
+}
+
+// Recorded puts a store into the ledger.
+func (c *Cluster) Recorded(name string, ago time.Duration) *Cluster {
+	c.Seen.Evictions = append(c.Seen.Evictions, state.Eviction{
+		StoreID: c.Member(name).Database.ID, Member: name, Since: Now.Add(-ago),
+	})
+	return c
+}
+
+// Removing has a store be Offline, because we took it offline some time ago.
+func (c *Cluster) Removing(name string, ago time.Duration) *Cluster {
+	c.Seen.Removals = append(c.Seen.Removals, state.Removal{
+		StoreID: c.Member(name).Database.ID, Member: name, Since: Now.Add(-ago),
+	})
+	return c.Offline(name)
+}
+
+// Offline has a store be Offline, and nothing tell who took it offline.
+func (c *Cluster) Offline(name string) *Cluster {
+	m := c.Member(name)
+	m.Database.State, m.Database.Healthy = state.StoreOffline, false
+	c.Seen.PD.UpStores--
+	return c
+}
+
+// Blind makes PD unknown.
+func (c *Cluster) Blind() *Cluster {
+	c.Seen.PD = state.PD{Problem: "PD does not answer", ClusterID: 7}
+	for _, kind := range []topology.Kind{topology.PD, topology.TiKV} {
+		for i := range c.Seen.Groups[kind].Members {
+			c.Seen.Groups[kind].Members[i].Database = state.Database{}
+		}
+	}
+	return c
+}
+
+// Decide decides, and panics if the decision is not sound. The process has only
+// just begun to look, unless a test says otherwise.
+func (c *Cluster) Decide() plan.Plan {
+	for _, g := range c.Seen.Groups {
+		for i := range g.Members {
+			if m := &g.Members[i]; !m.Up() && m.NotServing.IsZero() {
+				m.NotServing = Now
+			}
+			if m := &g.Members[i]; m.Denied() && m.ReportedDown.IsZero() {
+				m.ReportedDown = m.NotServing
+			}
+			if m := &g.Members[i]; m.Database.Answer == state.Refused && m.Refusing.IsZero() {
+				m.Refusing = m.NotServing
+			}
+		}
+	}
+	return c.sound(plan.Decide(component.Profiles(), c.Wanted, c.Seen))
+}
+
+// Upkeep is what is put right by the way, a line per step.
+func (c *Cluster) Upkeep() string {
+	var lines []string
+	for _, s := range c.Decide().Upkeep {
+		lines = append(lines, s.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Text is the decision as text: the outcome, then a line per step and per gate.
+func (c *Cluster) Text() string { return Text(c.Decide()) }
+
+// Text prints a plan.
+func Text(p plan.Plan) string {
+	lines := does(p)
+	for _, g := range p.Gates {
+		lines = append(lines, gate(g))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// does is the outcome, and a line per step.
+func does(p plan.Plan) []string {
+	lines := []string{p.Outcome.String()}
+	for _, s := range p.Steps {
+		line := s.String()
+		if r, ok := s.(plan.Restart); ok && r.Stuck {
+			line += " (stuck)"
+		}
+		if a, ok := s.(plan.AllowLeaders); ok && a.Returning {
+			line += " (returning)"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func gate(g plan.Gate) string {
+	if g.Blocked {
+		return "! " + g.String()
+	}
+	return "? " + g.String()
+}
+
+// Waits is the decision with all that is said of what is waited for: since when,
+// until when, who has to be asked for it, and what a person can do.
+func (c *Cluster) Waits() string {
+	p := c.Decide()
+	lines := does(p)
+	for _, g := range p.Gates {
+		lines = append(lines, gate(g))
+		if !g.Since.IsZero() {
+			lines = append(lines, "  since "+g.Since.Sub(Now).String())
+		}
+		if !g.Deadline.IsZero() {
+			lines = append(lines, "  until "+g.Deadline.Sub(Now).String())
+		}
+		if g.Source == plan.FromDatabase {
+			lines = append(lines, "  the database is asked")
+		}
+		if g.Remedy != nil {
+			lines = append(lines, "  "+g.Remedy.Line(""))
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,194 @@
+package plantest
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// sound holds each decision to what is true of all of them: it speaks of members
+// by their component, and of objects by the identity that was observed. Without it
+// a step would hit whatever has the name by now. It panics, so that no test has to
+// ask for it.
+func (c *Cluster) sound(p plan.Plan) plan.Plan {
+	for _, s := range slices.Concat(p.Steps, p.Upkeep) {
+		kind, member := s.Target()
+		c.owner(s.String(), kind, member)
+		if _, apply := s.(plan.Apply); kind == "" && (!apply || len(c.Wanted.Objects) == 0) {
+			panic("plantest: of what component is it: " + s.String())
+		}
+		c.ours(s)
+		m, _ := c.Seen.Groups[kind].Member(member)
+		for what, is := range identities(c.Seen.Groups[kind], m, s) {
+			if is[0] != is[1] {
+				panic(fmt.Sprintf("plantest: %s: %s is %v, want %v", s, what, is[0], is[1]))
+			}
+		}
+	}
+	for i, g := range p.Gates {
+		c.waits(g)
+		if slices.ContainsFunc(p.Gates[:i], func(o plan.Gate) bool { return o.Key() == g.Key() }) {
+			panic("plantest: it is waited for twice: " + g.String())
+		}
+	}
+	return p
+}
+
+// waits panics unless a gate makes sense to those who wait for it.
+func (c *Cluster) waits(g plan.Gate) {
+	c.owner(g.String(), g.Component, g.Member)
+	switch {
+	case !slices.ContainsFunc(plan.Reasons(), func(r plan.Meaning) bool { return r.Reason == g.Reason }):
+		panic(fmt.Sprintf("plantest: %s: reason %q is not one of plan.Reasons", g, g.Reason))
+	case g.Blocked && !g.Since.IsZero() && g.Deadline.IsZero():
+		panic("plantest: without an end that has passed, why is it blocked: " + g.String())
+	case g.Blocked && g.Remedy.Line("") == "":
+		panic("plantest: it is for a person to open, and does not say how: " + g.String())
+	case !g.Deadline.IsZero() && (g.Since.IsZero() || !g.Since.Before(g.Deadline)):
+		panic(fmt.Sprintf("plantest: %s: from %s to %s", g, g.Since, g.Deadline))
+	}
+}
+
+// owner panics unless the member belongs to the component.
+func (c *Cluster) owner(what string, kind topology.Kind, member string) {
+	if member != "" && (kind == "" || !strings.HasPrefix(member, c.Wanted.Cluster.SetName(kind)+"-")) {
+		panic(fmt.Sprintf("plantest: %s: %s is no member of component %q", what, member, kind))
+	}
+}
+
+// ours panics if a step takes back what the ledger does not name: somebody else has
+// done it, and has a reason.
+func (c *Cluster) ours(s plan.Step) {
+	var recorded bool
+	switch s := s.(type) {
+	case plan.AllowLeaders:
+		_, recorded = c.Seen.Eviction(s.StoreID)
+	case plan.RestoreStore:
+		_, recorded = c.Seen.Removal(s.StoreID)
+	case plan.ForgetRecord:
+		_, eviction := c.Seen.Eviction(s.StoreID)
+		_, removal := c.Seen.Removal(s.StoreID)
+		recorded = s.Record == state.RecordEviction && eviction || s.Record == state.RecordRemoval && removal
+	default:
+		return
+	}
+	if !recorded {
+		panic(fmt.Sprintf("plantest: %s: the ledger has no record of it", s))
+	}
+}
+
+// said is what a step says of the objects that it acts on, each with what was
+// observed of it.
+type said map[string][2]any
+
+// identities are what a step says of the objects that it acts on.
+func identities(g state.Group, m state.Member, s plan.Step) said {
+	for _, of := range []func(state.Group, state.Member, plan.Step) (said, bool){ofDatabase, ofClaims, ofPods} {
+		if is, ok := of(g, m, s); ok {
+			return is
+		}
+	}
+	switch s.(type) {
+	case plan.Apply, plan.Resize, plan.Close, plan.AllowLeaders, plan.ForgetRecord, plan.RetireFailure, plan.ForgetFailure:
+		return nil
+	}
+	panic("plantest: what identifies the objects of a " + reflect.TypeOf(s).Name() + "?")
+}
+
+func ofDatabase(g state.Group, m state.Member, s plan.Step) (said, bool) {
+	switch s := s.(type) {
+	case plan.MoveLeader:
+		to, _ := g.Member(s.To)
+		return said{"from": {s.FromName, m.Database.Name}, "to": {s.ToName, to.Database.Name}}, true
+	case plan.RemoveMember:
+		return said{"id": {s.ID, m.Database.ID}}, true
+	case plan.EvictLeaders:
+		return said{"store": {s.StoreID, m.Database.ID}, "leaders": {s.Leaders, m.Database.Leaders}}, true
+	case plan.AdoptEviction:
+		return said{"store": {s.StoreID, m.Database.ID}, "pod": {s.PodUID, podOf(m).UID}, "leaders": {s.Leaders, m.Database.Leaders}}, true
+	case plan.RemoveStore:
+		return said{"store": {s.StoreID, m.Database.ID}}, true
+	case plan.RestoreStore:
+		return said{"store": {s.StoreID, m.Database.ID}}, true
+	case plan.LabelStore:
+		return said{"store": {s.StoreID, m.Database.ID}}, true
+	case plan.RecordFailure:
+		return said{"id": {s.ID, m.Database.ID}, "name": {s.Name, m.Database.Name}, "claims": {len(s.Claims), len(m.Claims)}}, true
+	}
+	return nil, false
+}
+
+func ofClaims(_ state.Group, m state.Member, s plan.Step) (said, bool) {
+	switch s := s.(type) {
+	case plan.MarkClaims:
+		return named(m, s.Claims...), true
+	case plan.UnmarkClaims:
+		return named(m, s.Claims...), true
+	case plan.DeleteClaim:
+		is := named(m, plan.Claim{Name: s.Name, UID: s.UID})
+		is["pod"] = [2]any{s.PodUID, podOf(m).UID}
+		return is, true
+	case plan.ResizeClaim:
+		is := named(m, plan.Claim{Name: s.Name, UID: s.UID})
+		is["from"] = [2]any{s.From, claimOf(m, s.Name).Requested}
+		return is, true
+	case plan.TendVolume:
+		for _, c := range m.Claims {
+			if v := c.Volume; v != nil && v.Name == s.Name {
+				return said{"volume": {s.UID, v.UID}, "version": {s.Version, v.Version}}, true
+			}
+		}
+		return said{"volume": {s.Name, "one of the member's"}}, true
+	}
+	return nil, false
+}
+
+func ofPods(g state.Group, m state.Member, s plan.Step) (said, bool) {
+	switch s := s.(type) {
+	case plan.Restart:
+		return said{"pod": {s.PodUID, podOf(m).UID}, "ordinal": {s.Ordinal, m.Ordinal}, "partition": {s.From, g.Set.Partition}}, true
+	case plan.DeletePod:
+		return said{"pod": {s.UID, podOf(m).UID}}, true
+	case plan.RemakePod:
+		return said{"pod": {s.PodUID, podOf(m).UID}}, true
+	case plan.Label:
+		if s.Object == plan.PodObject {
+			return said{"pod": {s.UID, podOf(m).UID}}, true
+		}
+		return named(m, plan.Claim{Name: s.Name, UID: s.UID}), true
+	case plan.DeleteSet:
+		return said{"set": {s.UID, g.Set.UID}}, true
+	case plan.RecreateSet:
+		return said{"set": {s.UID, g.Set.UID}, "replicas": {s.Replicas, g.Set.Replicas}, "object": {s.Object.Name, s.Name}}, true
+	}
+	return nil, false
+}
+
+func podOf(m state.Member) state.Pod {
+	if m.Pod == nil {
+		return state.Pod{}
+	}
+	return *m.Pod
+}
+
+func claimOf(m state.Member, name string) state.Claim {
+	for _, c := range m.Claims {
+		if c.Name == name {
+			return c
+		}
+	}
+	return state.Claim{}
+}
+
+func named(m state.Member, claims ...plan.Claim) said {
+	is := said{}
+	for _, c := range claims {
+		is["claim "+c.Name] = [2]any{c.UID, claimOf(m, c.Name).UID}
+	}
+	return is
+}

@@ -1,0 +1,255 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Profile is what makes a component different from the others, as data. A
+// component that seems to need a branch in this package lacks a field here.
+type Profile struct {
+	Kind topology.Kind
+	// Needs must hold before the component is created, scaled or restarted.
+	Needs []Need
+	// IDLabel is the label by which tools know a member's id in PD; "" where
+	// members have none.
+	IDLabel string
+	// Located: members are stores, which carry labels of their nodes.
+	Located bool
+	// Floor is the least number of replicas the component can be scaled in to
+	// as things are, why, and what a person can do besides asking for more; nil
+	// when there is none.
+	Floor func(Scope) (least int, why string, help remedy.Remedy)
+	// Standing must hold of each wanted member that is not about to be
+	// restarted: it ends what a restart or an abandoned removal began.
+	Standing []Hook
+	// BeforeRestart must hold of a healthy member before its pod is replaced.
+	BeforeRestart []Hook
+	// BeforeRemove must hold of a member before its ordinal is given up.
+	BeforeRemove []Hook
+	// BeforeRenew must hold of a wanted member that the database has let go of
+	// before its claims and its pod are recreated; nil where that is no way to
+	// help a member.
+	BeforeRenew []Hook
+	// BeforeSuspend must hold of each member before the StatefulSet is deleted
+	// with all of its pods: what only PD can undo is undone while it runs.
+	BeforeSuspend []Hook
+	// Abandoned is not reached of a wanted member that somebody else is removing from
+	// the database. It does not count as one that serves, and it is left alone. The
+	// hook says what becomes of it and what a person can do; nil where nobody can.
+	Abandoned *Hook
+	// Failover is how members that are lost are replaced; nil when they are not.
+	Failover *Failover
+}
+
+// Failover says when a member is lost and what has to become of it then.
+type Failover struct {
+	// Period is how long a member has to be down before it is given up.
+	Period func(Scope) time.Duration
+	// Spare gives the reason not to give a member up, "" when there is none.
+	Spare func(sc Scope, m state.Member, now bool) string
+	// LetGo are goals for a member that was given up, so that it can come back
+	// with new data.
+	LetGo []Hook
+	// Keeps: the data of a member that was given up is kept, in case that it
+	// comes back, until the user discards it; and its replacement stays until
+	// the user asks for the recovery.
+	Keeps bool
+}
+
+// Need is something that another component must provide.
+type Need struct {
+	Reason   Reason
+	Want     string
+	Holds    func(Scope) bool
+	Observed func(Scope) string
+}
+
+// Hook is a goal for one member: how to tell that it is reached and what brings
+// it nearer. It remembers nothing, so that whoever looks next goes on from
+// what is there.
+type Hook struct {
+	Reason Reason
+	Want   string // what must hold, for the user
+	// Refuse gives the reason why the goal must not be pursued as things are.
+	// A hook with nothing else is a check.
+	Refuse func(Scope, state.Member) string
+	Done   func(Scope, state.Member) bool
+	// Skip gives the reason why the goal cannot be reached as things are, and
+	// the plan goes on without it. The step that follows tells.
+	Skip func(Scope, state.Member) string
+	// Schedules: the step makes or removes a scheduler in PD, so that it waits until
+	// PD has loaded those that it has.
+	Schedules bool
+	// Step is what to do now; nil when there is only to wait.
+	Step     func(Scope, state.Member) Step
+	Observed func(Scope, state.Member) string
+	// Left is how much is left until the goal is reached; nil where no number tells.
+	Left func(Scope, state.Member) Quantity
+	// Stuck says why waiting will not do as things are, "" when it may. Such a wait gets no
+	// more time than usual.
+	Stuck func(Scope, state.Member) string
+	// Since is when the pursuit began and Timeout how long it may take; what
+	// happens then Lapse says, without which the plan goes on without the goal.
+	// Without Timeout it never does.
+	Since   func(Scope, state.Member) time.Time
+	Timeout func(Scope) time.Duration
+	Lapse   func(Scope) Lapse
+	// Patience is how long there may be no progress before the gate is Blocked, where
+	// no Timeout bounds it; zero: as long as usual.
+	Patience time.Duration
+	Remedy   remedy.Remedy
+	// Help is what a person can do where that depends on the case; Remedy is for
+	// where it returns none.
+	Help func(Scope, state.Member) remedy.Remedy
+}
+
+// LeftoverMarked is the goal that a scale-in has marked a member's claims, so that
+// a later scale-out knows that their data belongs to nobody.
+var LeftoverMarked = Hook{
+	Reason: ClaimsMarked, Want: "claims marked as left over",
+	Done: func(_ Scope, m state.Member) bool { return len(m.Claims) == 0 || m.Marked() },
+	Step: func(_ Scope, m state.Member) Step {
+		var unmarked []Claim
+		for _, c := range m.Claims {
+			if !c.Marked {
+				unmarked = append(unmarked, Claim{Name: c.Name, UID: c.UID})
+			}
+		}
+		return MarkClaims{Component: m.Kind, Member: m.Name, Claims: unmarked}
+	},
+}
+
+// Scope is what needs and hooks look at: one component within the whole. It is handed
+// on by value at each step of a decision, so it only points to what is to be read.
+type Scope struct {
+	Cluster *topology.Cluster
+	Want    *Group
+	Got     *state.Group
+	All     *state.Snapshot
+	Policy  *Policy
+}
+
+// scopes are those of all components, in dependency order.
+func (w *Wanted) scopes(s *state.Snapshot) []Scope {
+	scopes, got := make([]Scope, len(w.Groups)), make([]state.Group, len(w.Groups))
+	for i := range w.Groups {
+		got[i] = s.Groups[w.Groups[i].Kind]
+		scopes[i] = Scope{Cluster: &w.Cluster, Want: &w.Groups[i], Got: &got[i], All: s, Policy: &w.Policy}
+	}
+	return scopes
+}
+
+// Kept tells whether the user wants a member.
+func (sc Scope) Kept(m state.Member) bool { return m.Ordinal < sc.Want.Size() }
+
+// pursue walks the hooks in order up to the first goal that is not reached, and
+// says what to do for it and what is waited for.
+func (sc Scope) pursue(hooks []Hook, m state.Member) verdict {
+	var notes []string
+	for _, h := range hooks {
+		v, open := sc.try(h, m)
+		if !open {
+			return v
+		}
+		notes = append(notes, v.notes...)
+	}
+	return verdict{notes: notes}
+}
+
+func (sc Scope) try(h Hook, m state.Member) (v verdict, open bool) {
+	g := Gate{
+		Component: m.Kind, Member: m.Name, Reason: h.Reason, Want: h.Want, Source: FromDatabase, patience: h.Patience,
+	}
+	if h.Refuse != nil {
+		if g.Observed = h.Refuse(sc, m); g.Observed != "" {
+			g.Blocked, g.Remedy = true, sc.help(h, m)
+			return verdict{gates: []Gate{g}}, false
+		}
+	}
+	if h.Done == nil || h.Done(sc, m) {
+		return verdict{}, true
+	}
+	if h.Skip != nil {
+		if why := h.Skip(sc, m); why != "" {
+			return verdict{notes: []string{h.Want + " (" + why + ")"}}, true
+		}
+	}
+	if wait, unloaded := loading(*sc.Cluster, *sc.All); unloaded && h.Schedules {
+		wait.Component = m.Kind
+		return verdict{gates: []Gate{wait}}, false
+	}
+	h.read(sc, m, &g)
+	g.Remedy = sc.help(h, m)
+	if over, v := sc.lapsed(h, &g); over {
+		return v, !g.Blocked
+	}
+	if h.Stuck != nil {
+		if why := h.Stuck(sc, m); why != "" {
+			g.Observed, g.held, g.patience = g.Observed+": "+why, true, 0
+		}
+	}
+	return verdict{gates: []Gate{g}, steps: h.step(sc, m)}, false
+}
+
+// read puts what is observed of the goal into its gate.
+func (h Hook) read(sc Scope, m state.Member, g *Gate) {
+	if h.Since != nil {
+		g.Since = h.Since(sc, m)
+	}
+	if h.Observed != nil {
+		g.Observed = h.Observed(sc, m)
+	}
+	if h.Left != nil {
+		g.Left = h.Left(sc, m)
+	}
+}
+
+// step is what to do now for the goal, if anything.
+func (h Hook) step(sc Scope, m state.Member) []Step {
+	if h.Step == nil {
+		return nil
+	}
+	if step := h.Step(sc, m); step != nil {
+		return []Step{step}
+	}
+	return nil
+}
+
+// help is what a person can do for a goal that cannot be reached as things are.
+func (sc Scope) help(h Hook, m state.Member) remedy.Remedy {
+	if h.Help != nil {
+		if help := h.Help(sc, m); help != nil {
+			return help
+		}
+	}
+	return h.Remedy
+}
+
+// lapsed tells whether the time for a goal is over, and what then; else the gate
+// says until when there is.
+func (sc Scope) lapsed(h Hook, g *Gate) (over bool, v verdict) {
+	lapse := Proceed
+	if h.Lapse != nil {
+		lapse = h.Lapse(sc)
+	}
+	g.endless = lapse == Persist
+	if h.Timeout == nil || g.Since.IsZero() || g.endless {
+		return false, verdict{}
+	}
+	limit := h.Timeout(sc)
+	g.Deadline = g.Since.Add(limit)
+	switch {
+	case sc.All.At.Before(g.Deadline):
+		return false, verdict{}
+	case lapse == Proceed:
+		return true, verdict{notes: []string{fmt.Sprintf("%s (%s after %s)", h.Want, g.Observed, limit)}}
+	}
+	g.Observed += fmt.Sprintf(" after %s", limit)
+	g.Blocked = true
+	return true, wait(*g)
+}

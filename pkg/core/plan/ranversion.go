@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// ranRecord is what a claim says of the versions that have run on its data: the
+// highest release, and what is no release and has run since. Such a version, as
+// nightly, cannot be compared, so it must not take the place of the release: without
+// it a lower release would start on data that it cannot read.
+type ranRecord struct {
+	release, other string // "" for none
+}
+
+// ranOn reads the record of a claim. A blank is between its versions: no tag of an
+// image has one.
+func ranOn(c state.Claim) ranRecord {
+	var r ranRecord
+	for _, v := range strings.Fields(c.Identity.Annotations[topology.AnnotationRan]) {
+		r.add(v)
+	}
+	return r
+}
+
+func (r *ranRecord) add(version string) {
+	if _, err := topology.ParseVersion(version); err != nil {
+		r.other = version
+		return
+	}
+	if lower, err := topology.IsDowngrade(r.release, version); err != nil || !lower {
+		r.release = version
+	}
+}
+
+func (r ranRecord) String() string { return strings.TrimSpace(r.release + " " + r.other) }
+
+// versions are those that the wanted one is to be compared with, "" where nothing is
+// recorded. One that is no release itself and has run last can read the data.
+func (r ranRecord) versions(wanted string) []string {
+	switch {
+	case r.release == "", r.other != "" && r.other == wanted:
+		return []string{r.other}
+	case r.other == "":
+		return []string{r.release}
+	}
+	return []string{r.release, r.other}
+}
+
+// ran is the record to make on a claim, as an annotation; none where the pod has not
+// run. It never names a lower release than before. What is no release is forgotten
+// when a release serves: that one has read the data.
+func (sc Scope) ran(p Profile, m state.Member, c state.Claim) []entry {
+	if p.Kind.Data() == topology.None || m.Pod == nil || !m.Pod.Ran || m.Pod.Version == "" || !slices.Contains(m.Pod.Claims, c.Name) {
+		return nil
+	}
+	r := ranOn(c)
+	if _, err := topology.ParseVersion(m.Pod.Version); err == nil && m.Up() {
+		r.other = ""
+	}
+	r.add(m.Pod.Version)
+	return []entry{{key: topology.AnnotationRan, value: r.String()}}
+}

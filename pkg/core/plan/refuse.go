@@ -1,0 +1,30 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// Refusals says what cannot be done of a wanted cluster, before anything is
+// changed: a scale-in below what the data needs would never finish.
+func Refusals(profiles []Profile, w Wanted, s state.Snapshot) []Gate {
+	gates := notDriven(w, s)
+	for _, sc := range w.scopes(&s) {
+		g := sc.Want
+		p := profileOf(profiles, g.Kind)
+		if p.Floor == nil || g.Replicas >= max(sc.Got.Set.Replicas, sc.Got.Extent()) {
+			continue
+		}
+		if least, why, help := p.Floor(sc); g.Replicas < least {
+			gates = append(gates, Gate{
+				Component: g.Kind, Blocked: true,
+				Reason: MinimumReplicas, Want: fmt.Sprintf("at least %d replicas", least),
+				Observed: fmt.Sprintf("%d asked for: %s", g.Replicas, why),
+				Remedy:   append(remedy.Remedy{remedy.Say(fmt.Sprintf("ask for %d or more", least))}, help...),
+			})
+		}
+	}
+	return gates
+}

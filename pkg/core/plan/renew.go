@@ -1,0 +1,159 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Registering is how long a running process may take to show up in PD.
+const Registering = 150 * time.Second
+
+// removalIrreversible: the member's removal has gone too far to be called off. Its store is
+// a tombstone, or PD has forgotten it after its claims were marked; with the
+// data it has it can never serve again.
+func removalIrreversible(m state.Member) bool {
+	return m.Database.State == state.StoreTombstone ||
+		m.Database.Presence == state.Absent && m.Marked()
+}
+
+// renew gives wanted members new data whose own can never serve again. Their
+// claims are deleted first, while their pods still hold the place: Kubernetes
+// keeps a claim that is in use, but gives it to no other pod. Then the pods go,
+// and it makes both anew.
+//
+// A voter that comes back so is a new one, so all others have to serve. Who is let go
+// of though it serves comes last: with OrderedReady there may be others that it waits
+// for, which come only after one that is recreated.
+func (sc Scope) renew(p Profile) verdict {
+	var v verdict
+	members := sc.Got.Running()
+	if i := slices.IndexFunc(members, removalIrreversible); p.Kind.Data() == topology.Raft && i >= 0 {
+		members = members[:i+1] // one at a time
+	}
+	for _, m := range members {
+		if sc.renewable(p, m) {
+			v = v.and(sc.anew(p, m))
+		}
+	}
+	if p.Kind.Data() == topology.Raft && !v.idle() {
+		return v
+	}
+	for _, m := range members {
+		if sc.mustReplaceData(p, m) {
+			return v.and(sc.replaceData(p, m))
+		}
+	}
+	return v
+}
+
+// dataBeingDeleted: the database counts on the member's data, as far as anybody knows, and
+// its claims are being deleted under its pod. It serves, but only until its pod
+// goes for whatever reason. Then a copy of what it has is lost, and PD counts for
+// ever on a member without data and lets nobody begin anew in its place. It comes
+// to that when a voter joins while it is being recreated, or when somebody deletes
+// the claim of a member that serves.
+func dataBeingDeleted(p Profile, m state.Member) bool {
+	return p.Kind.Data() != topology.None && m.Pod != nil && m.Database.Presence != state.Absent &&
+		m.Database.State != state.StoreTombstone && going(m) != ""
+}
+
+// going is a claim that is being deleted while the member's pod uses it, "" when
+// there is none.
+func going(m state.Member) string {
+	for _, c := range m.Claims {
+		if c.Terminating && slices.Contains(m.Pod.Claims, c.Name) {
+			return c.Name
+		}
+	}
+	return ""
+}
+
+// mustReplaceData: a dataBeingDeleted member is to be let go of while it can be, to be recreated.
+// One that serves may do so until those have come who are to take over what it
+// has: it may be the only one there is. Nor is a store that is down let go of before: its
+// regions may have no place. A voter is, since nobody joins while it counts and is down.
+func (sc Scope) mustReplaceData(p Profile, m state.Member) bool {
+	return dataBeingDeleted(p, m) && sc.Kept(m) && m.Database.Presence == state.Present &&
+		(!m.Up() && p.Kind.Data() == topology.Raft || sc.Want.Size() <= sc.Got.Set.Replicas)
+}
+
+// replaceData lets go of a dataBeingDeleted member, and says why: the user has not asked for it.
+func (sc Scope) replaceData(p Profile, m state.Member) verdict {
+	v := sc.release(p, m)
+	for i := range v.gates {
+		if g := &v.gates[i]; g.Member == m.Name {
+			g.Observed = strings.TrimPrefix(g.Observed+"; its claim "+going(m)+" is being deleted", "; ")
+		}
+	}
+	return v
+}
+
+// lasting holds before pods are deleted that are to come back: with a dataBeingDeleted
+// member's pod its data would go. If the pod is going, that is past saving.
+func (sc Scope) lasting(p Profile) verdict {
+	var v verdict
+	for _, m := range sc.Got.Members {
+		if dataBeingDeleted(p, m) && !m.Pod.Terminating {
+			v.gates = append(v.gates, Gate{
+				Component: p.Kind, Member: m.Name, Reason: ClaimBeingDeleted, Want: "a claim that stays", Blocked: true,
+				Observed: going(m) + " is being deleted, and goes with its pod",
+				Remedy:   remedy.Remedy{remedy.Say("resume " + p.Kind.Title() + ", so that others take over what the member has")},
+			})
+		}
+	}
+	return v
+}
+
+func (sc Scope) renewable(p Profile, m state.Member) bool {
+	return p.BeforeRenew != nil && (sc.Kept(m) || sc.holdsUp(m)) && len(m.Claims) > 0 &&
+		m.Pod != nil && !m.Pod.Terminating && sc.beyond(p, m)
+}
+
+// holdsUp reports whether Kubernetes makes no pod of another member before this one is
+// Ready, and the database counts on the other one. What is on two stores that leave may
+// be nowhere else, and no third one gets it before one of them runs.
+func (sc Scope) holdsUp(m state.Member) bool {
+	return slices.ContainsFunc(sc.Got.Running(), func(o state.Member) bool {
+		first, queued := sc.before(o)
+		return queued && first.Ordinal == m.Ordinal && alive(o)
+	})
+}
+
+// beyond: nothing that the member's process does can bring it back. A tombstone
+// stays one. A member that PD has forgotten may as well be one that never joined
+// and is about to, and then its claims would be going while it lives. It is none
+// if it has run for long, or crashes, while all others serve.
+func (sc Scope) beyond(p Profile, m state.Member) bool {
+	switch {
+	case m.Database.State == state.StoreTombstone:
+		return true
+	case p.Kind.Data() != topology.Raft || !removalIrreversible(m) || !m.Pod.Ran:
+		return false
+	}
+	running := !m.Pod.Started.IsZero()
+	return (!running || sc.All.At.Sub(m.Pod.Started) >= Registering) && sc.missing(m).idle()
+}
+
+// spent: the member can only be given up and asked for anew, which the highest
+// one can. PD has forgotten its store, so nothing tells whether it will not
+// register in the moment in which its claims are deleted.
+func (sc Scope) spent(p Profile, m state.Member) bool {
+	return p.Kind.Data() == topology.Store && removalIrreversible(m) && m.Database.State != state.StoreTombstone
+}
+
+func (sc Scope) anew(p Profile, m state.Member) verdict {
+	if v := sc.pursue(p.BeforeRenew, m); !v.idle() {
+		return v
+	}
+	for _, c := range m.Claims {
+		if !c.Terminating {
+			return act(DeleteClaim{Component: p.Kind, Member: m.Name, Name: c.Name, UID: c.UID, PodUID: m.Pod.UID})
+		}
+	}
+	return act(DeletePod{Component: p.Kind, Member: m.Name, UID: m.Pod.UID})
+}

@@ -1,0 +1,334 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// patience is how long a pod may be not Ready before a person is asked for
+// help. A first start on a new node, with images to pull, takes minutes.
+const patience = 10 * time.Minute
+
+// settling is how long a new state of things is given to change by itself.
+const settling = 2 * time.Minute
+
+// proving is how long a process has to run to count as one that can.
+const proving = 30 * time.Second
+
+// repair brings a member that does not serve to the wanted template before
+// anything else is asked of the component. It is the only way out when the old
+// template is what keeps the member down; to wait for its health first would be
+// to wait for ever. A restart that is not free takes the ordinary path, and where
+// that is not open, the other phases go on.
+func (sc Scope) repair(p Profile, h hold) verdict {
+	if h.rolling || !sc.anyDown(p) {
+		return verdict{}
+	}
+	if v := sc.upload(); !v.idle() || sc.Got.Set.Manual {
+		return v
+	}
+	m, ok := sc.candidate()
+	switch {
+	case !ok || !sc.lost(p, m) || !sc.worthTrying(p, m):
+		return verdict{}
+	case sc.free(p, m):
+		return act(sc.restart(m))
+	case h.by != "" || !sc.needs(p).idle() || !sc.replaceable(p, m) || !sc.peersMissing(p, m).idle():
+		return verdict{}
+	}
+	return sc.replace(p, m)
+}
+
+// worthTrying: nothing speaks against the update revision for a member that is
+// down and might come back as it is. Where another member has the revision and
+// does not serve with it, moving this one as well could make a crash of a
+// minute a loss for good.
+func (sc Scope) worthTrying(p Profile, m state.Member) bool {
+	if m.Pod != nil && m.Pod.Terminating || dataBeingDeleted(p, m) || sc.goesNext(p, m) || sc.expelled(p, m) && !sc.precedes(p, m) {
+		return false
+	}
+	failing := sc.failing()
+	if sc.updateRevisionServes() {
+		failing = nil
+	}
+	switch {
+	case p.Kind.Data() != topology.Raft || m.Database.Presence != state.Unknown:
+		return len(failing) == 0 || sc.hopeless(m)
+	case len(failing) == 0 && (m.Pod == nil || !m.Pod.Ready):
+		return true
+	}
+	return sc.deadlocked(failing)
+}
+
+// hopeless reports whether a member cannot be expected to serve as it is, so that a restart
+// takes nothing from it, however others are with the update revision, which may have reasons
+// of their own. Its container is Ready and refuses, for long by what PD says; or its pod is
+// of a revision that Kubernetes would not give it again, and its container has not run for
+// long, or crashes again and again for that long.
+func (sc Scope) hopeless(m state.Member) bool {
+	if m.Pod == nil || !sc.Got.Outdated(m) {
+		return false
+	}
+	if m.Pod.Ready {
+		return sc.downForLong(m)
+	}
+	return m.Pod.Revision != sc.Got.Set.CurrentRevision &&
+		Stopped(m) && (!m.Pod.Ran || sc.loops(m)) && sc.All.At.Sub(sc.unchangedSince(m)) >= patience
+}
+
+// goesNext reports whether nothing keeps a member from getting new data, or from
+// being removed.
+func (sc Scope) goesNext(p Profile, m state.Member) bool {
+	top := m.Ordinal == sc.Got.Set.Replicas-1
+	return sc.renewable(p, m) || removalIrreversible(m) && top && (!sc.Kept(m) || sc.spent(p, m))
+}
+
+// updateRevisionServes: a member serves with the update revision, and has for a while.
+// Who fails with it then fails for another reason: PD lets nobody join while a
+// member that was added has yet to start, which may be the one that is down.
+func (sc Scope) updateRevisionServes() bool {
+	for _, m := range sc.Got.Running() {
+		if !sc.Got.Outdated(m) && m.Up() && !sc.loops(m) &&
+			!m.Pod.Started.IsZero() && sc.All.At.Sub(m.Pod.Started) >= settling {
+			return true
+		}
+	}
+	return false
+}
+
+// failing are members that have the update revision and do not serve.
+func (sc Scope) failing() []state.Member {
+	var failing []state.Member
+	for _, m := range sc.Got.Running() {
+		removed := removalIrreversible(m) && m.Pod != nil && m.Pod.Ran // it fails for another reason
+		_, queued := sc.before(m)
+		if !sc.Got.Outdated(m) && (!m.Up() || sc.loops(m)) && !removed && !queued {
+			failing = append(failing, m)
+		}
+	}
+	return failing
+}
+
+// deadlocked: voters have no quorum, so none of them serves, whatever its
+// revision, and nothing suggests that this will end by itself. An election is
+// over in seconds, and a crash heals in minutes if it does at all. That members
+// of the update revision run has to be evidence enough for it, and after a long
+// time even that they have run: without a quorum a new voter cannot stay.
+func (sc Scope) deadlocked(failing []state.Member) bool {
+	wait := settling
+	for _, c := range failing {
+		switch {
+		case c.Pod == nil || !c.Pod.Ran:
+			return false
+		case c.Pod.Started.IsZero():
+			wait = patience
+		case sc.All.At.Sub(c.Pod.Started) < proving:
+			return false
+		}
+	}
+	for _, m := range sc.Got.Running() {
+		if m.Pod == nil || m.Pod.Revision != sc.Got.Set.CurrentRevision || !sc.Got.Outdated(m) {
+			continue // it has not served as it is
+		}
+		if sc.All.At.Sub(sc.unchangedSince(m)) < wait {
+			return false
+		}
+	}
+	return true
+}
+
+// rollout replaces pods one by one, from the highest ordinal down.
+func (sc Scope) rollout(p Profile, h hold) verdict {
+	next, outdated := sc.candidate()
+	if h.by != "" && (outdated || sc.drifted()) {
+		return wait(Gate{
+			Component: p.Kind, Reason: RolloutQueued, Want: "rollout", held: true,
+			Observed: "queued behind " + h.by.Title(),
+		})
+	}
+	if v := sc.upload(); !v.idle() {
+		return v
+	}
+	if v := sc.peersDown(p, next); !v.idle() && (outdated || !sc.replaced()) {
+		return v
+	}
+	if !outdated {
+		return sc.finish()
+	}
+	if sc.Got.Set.Manual {
+		return wait(sc.manualRestartGate(next))
+	}
+	return sc.replace(p, next)
+}
+
+// peersDown waits for all members that do not serve. The member to restart next is
+// not waited for, or it could block its own cure; while others are, it is told of.
+func (sc Scope) peersDown(p Profile, next state.Member) verdict {
+	all := down(sc, sc.Got.Running(), nil)
+	if next.Name == "" || !next.Up() && (sc.Got.Set.Manual || !sc.replaceable(p, next)) {
+		return all
+	}
+	peers := sc.peersMissing(p, next)
+	if peers.idle() || next.Up() {
+		return peers
+	}
+	return all
+}
+
+// replace restarts a member when all holds that its restart needs.
+func (sc Scope) replace(p Profile, m state.Member) verdict {
+	if v := sc.ripe(); !v.idle() {
+		return v
+	}
+	ready := sc.pursue(p.BeforeRestart, m)
+	if !ready.idle() {
+		return ready
+	}
+	if sc.Got.Set.Partition <= m.Ordinal && m.Up() {
+		return wait(Gate{Component: p.Kind, Member: m.Name, Reason: PodReplaced, Want: "Kubernetes replaces the pod", Observed: "it is of the old revision"})
+	}
+	r := sc.restart(m)
+	r.Without = strings.Join(ready.notes, ", ")
+	return act(r)
+}
+
+// manualRestartGate is the gate of a pod that users replace themselves, because they have asked
+// for it in the spec or has changed the StatefulSet by hand.
+func (sc Scope) manualRestartGate(m state.Member) Gate {
+	g := Gate{
+		Component: m.Kind, Member: m.Name, Reason: ManualRestart, Want: "the pod is replaced", Blocked: true,
+		Observed: "update strategy is OnDelete", Remedy: sc.deletePod(m),
+	}
+	if !sc.Want.Manual {
+		g.Observed = "the StatefulSet was set to OnDelete by hand"
+		g.Remedy = append(g.Remedy, remedy.Run("have it done", sc.Cluster.Kubectl("patch", "statefulset", sc.Cluster.SetName(m.Kind), "-p",
+			fmt.Sprintf(`{"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":%d}}}}`, sc.Got.Set.Replicas))))
+	}
+	return g
+}
+
+// servedLast is since when there is evidence that a member with a Ready pod does
+// not serve. One that the database has never seen has not since its pod is there.
+func (sc Scope) servedLast(m state.Member) time.Time {
+	if m.Database.Presence == state.Absent {
+		return sc.unchangedSince(m)
+	}
+	return sc.downSince(m)
+}
+
+// finish closes a rollout, but not before Kubernetes knows that it is over:
+// with a closed partition a pod that is lost comes back as what Kubernetes takes
+// for the current revision.
+func (sc Scope) finish() verdict {
+	set := sc.Got.Set
+	switch {
+	case !set.Completed():
+		return wait(Gate{Component: sc.Want.Kind, Reason: RolloutRecorded, Want: "Kubernetes takes note of the finished rollout"})
+	case set.Partition < set.Replicas && !set.Manual:
+		return act(Close{Component: sc.Want.Kind, Partition: set.Replicas})
+	}
+	return verdict{}
+}
+
+func (sc Scope) restart(m state.Member) Restart {
+	r := Restart{Component: m.Kind, Member: m.Name, Ordinal: m.Ordinal, From: sc.Got.Set.Partition}
+	if m.Pod != nil {
+		r.PodUID, r.Stuck, r.Ready = m.Pod.UID, !m.Up(), m.Pod.Ready
+	}
+	return r
+}
+
+// upload brings ConfigMaps and the pod template up to date. With the partition
+// closed no pod restarts by it.
+func (sc Scope) upload() verdict {
+	steps := applies(sc.Want.Kind, sc.Want.Config)
+	if sc.Want.Set.Drift != None {
+		steps = append(steps, Apply{Component: sc.Want.Kind, Object: sc.Want.Set})
+	}
+	return verdict{steps: steps}
+}
+
+func (sc Scope) drifted() bool { return !sc.upload().idle() }
+
+// ripe waits until restarted pods have been Ready for as long as the user asks.
+func (sc Scope) ripe() verdict {
+	for _, m := range sc.Got.Running() {
+		if sc.Want.MinReady == 0 || sc.Got.Outdated(m) {
+			continue
+		}
+		ready := m.Pod.Since.Add(sc.Want.MinReady)
+		if sc.All.At.Before(ready) {
+			return wait(Gate{
+				Component: m.Kind, Member: m.Name, Since: m.Pod.Since, Deadline: ready,
+				Reason: MinReadyTime, Want: fmt.Sprintf("ready for %s", sc.Want.MinReady),
+			})
+		}
+	}
+	return verdict{}
+}
+
+// down has a gate for each member that does not serve, but for the one that is
+// about to be removed: nothing is taken away while a peer is missing.
+func down(sc Scope, members []state.Member, except *state.Member) verdict {
+	var v verdict
+	for _, m := range members {
+		if m.Up() && !sc.loops(m) || except != nil && m.Ordinal == except.Ordinal {
+			continue
+		}
+		v.gates = append(v.gates, serving(sc, m))
+	}
+	return v
+}
+
+func serving(sc Scope, m state.Member) Gate {
+	g := Gate{Component: m.Kind, Member: m.Name, Reason: MemberServing, Want: "serving", Observed: m.Trouble()}
+	switch {
+	case sc.loops(m):
+		return sc.crashing(m, g)
+	case m.Pod == nil:
+		if o, ok := sc.before(m); ok {
+			g.Observed, g.held = "no pod before "+o.Name+" is ready", true
+			return g
+		}
+		return sc.since(g, m.Gone, sc.describe("statefulset", sc.Cluster.SetName(m.Kind)))
+	case m.Pod.Ready && !m.Pod.Terminating:
+		return sc.readyNotServing(m, g)
+	}
+	return sc.since(g, m.Pod.Since, sc.describe("pod", m.Name))
+}
+
+// readyNotServing is the gate of a member whose pod is Ready. What the database says
+// may change within seconds, so that this process has to have seen it for a while
+// before it says that waiting does not help.
+func (sc Scope) readyNotServing(m state.Member, g Gate) Gate {
+	g.Source = FromDatabase
+	if m.Database == (state.Database{}) && !sc.All.PD.Known() {
+		g.Observed = sc.All.PD.Problem
+	}
+	since := sc.servedLast(m)
+	if since.IsZero() {
+		since = m.NotServing
+	}
+	g = sc.since(g, since, sc.logs(m))
+	if seen := m.NotServing.Add(settling); !since.IsZero() && g.Deadline.Before(seen) {
+		g.Deadline, g.Blocked = seen, !sc.All.At.Before(seen)
+	}
+	return g
+}
+
+// since gives a gate the time that a member may take to serve, where it is known
+// since when it does not.
+func (sc Scope) since(g Gate, since time.Time, help remedy.Remedy) Gate {
+	g.Remedy = help
+	if since.IsZero() {
+		return g
+	}
+	g.Since, g.Deadline = since, since.Add(patience)
+	g.Blocked = !sc.All.At.Before(g.Deadline)
+	return g
+}

@@ -1,0 +1,110 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// loadTime is how long PD may take to load its schedulers: before v7.3 that is up
+// to five minutes after its leader has changed.
+const loadTime = 6 * time.Minute
+
+// loading is the gate of whatever makes or removes evict-leader schedulers while PD
+// has not loaded those that it has. One that is removed then comes back, and one
+// that is made then makes PD forget the others.
+func loading(c topology.Cluster, s state.Snapshot) (Gate, bool) {
+	if !s.PD.Known() || !s.PD.SchedulersUnknown {
+		return Gate{}, false
+	}
+	g := Gate{
+		Reason: SchedulersLoaded, Want: "PD loads its schedulers", Observed: "they are unknown until then", Source: FromDatabase,
+		Remedy: remedy.Remedy{remedy.Run("before v7.3 PD takes up to five minutes after its leader has changed; if it takes longer, have another member lead",
+			pdCtl(c, s, "member leader resign"))},
+	}
+	if since := s.PD.LeaderSince; !since.IsZero() {
+		g.Since, g.Deadline = since, since.Add(loadTime)
+		g.Blocked = !s.At.Before(g.Deadline)
+	}
+	return g, true
+}
+
+// over concludes what nobody else would: evictions of stores that no member has any
+// more, since PD keeps a scheduler for ever, and records of removals that have come
+// to their end.
+func over(c topology.Cluster, s state.Snapshot) verdict {
+	if !s.PD.Known() || len(s.Evictions)+len(s.Removals) == 0 {
+		return verdict{}
+	}
+	owner, unknown := map[uint64]state.Member{}, map[string]bool{}
+	for _, g := range s.Groups {
+		for _, m := range g.Members {
+			if m.Database.ID != 0 {
+				owner[m.Database.ID] = m
+			}
+			unknown[m.Name] = m.Database.Presence == state.Unknown
+		}
+	}
+	var lost []state.Eviction
+	for _, e := range s.Evictions {
+		if _, owned := owner[e.StoreID]; !owned && !unknown[e.Member] {
+			lost = append(lost, e)
+		}
+	}
+	v := ending(c, s, lost)
+	for _, r := range s.Removals {
+		m, owned := owner[r.StoreID]
+		buried := owned && m.Database.State == state.StoreTombstone
+		if s.PD.Bootstrapped && !unknown[r.Member] && (!owned || buried) {
+			v.steps = append(v.steps, ForgetRecord{Component: storesOf(c, r.Member), Member: r.Member, StoreID: r.StoreID, Record: state.RecordRemoval})
+		}
+	}
+	return v
+}
+
+// storesOf is the component of a store that is known only by its member's name.
+func storesOf(c topology.Cluster, member string) topology.Kind {
+	for _, k := range topology.Kinds() {
+		if _, ok := c.Ordinal(k, member); ok && k.Data() == topology.Store {
+			return k
+		}
+	}
+	return ""
+}
+
+// ending ends evictions, as soon as PD can be asked to.
+func ending(c topology.Cluster, s state.Snapshot, evictions []state.Eviction) verdict {
+	var v verdict
+	for _, e := range evictions {
+		if g, wait := loading(c, s); wait && e.Ended.IsZero() {
+			v.gates = []Gate{g}
+			continue
+		}
+		v.steps = append(v.steps, AllowLeaders{Member: e.Member, StoreID: e.StoreID})
+	}
+	return v
+}
+
+// adopted takes over what tidb-operator began and does not go on with, since it is us
+// who drive: it marks the pod of a store that it evicts region leaders from. Nobody
+// else would ever remove that scheduler. The mark goes in any case: once it is stale,
+// a scheduler that a person makes would be taken for tidb-operator's.
+func adopted(c topology.Cluster, s state.Snapshot) verdict {
+	var v verdict
+	for _, m := range s.Groups[topology.TiKV].Members {
+		if m.Pod == nil || m.Pod.Terminating || m.Pod.EvictionBegun.IsZero() || m.Database.Presence != state.Present {
+			continue
+		}
+		if g, wait := loading(c, s); wait {
+			return verdict{gates: []Gate{g}}
+		}
+		_, ours := s.Eviction(m.Database.ID)
+		v.steps = append(v.steps, AdoptEviction{
+			Member: m.Name, StoreID: m.Database.ID, PodUID: m.Pod.UID,
+			Since: m.Pod.EvictionBegun, Leaders: m.Database.Leaders, Ended: ours || !m.Database.Evicting,
+		})
+	}
+	return v
+}

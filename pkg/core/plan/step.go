@@ -1,0 +1,385 @@
+package plan
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Step is one thing to do. The set is closed: package act has one case for each.
+// A step names what it acts on by identity (UID, store id, member id), so that
+// it fails, rather than hits the wrong one, when the world has moved on.
+type Step interface {
+	fmt.Stringer
+	// Target is the component and the member acted on; the member is "" for
+	// the component as a whole.
+	Target() (topology.Kind, string)
+	step()
+}
+
+// Apply creates or updates a Kubernetes object. For a StatefulSet it closes the
+// partition, so that no pod restarts by it, and never changes its replicas.
+type Apply struct {
+	Component topology.Kind
+	Object    Object
+	// Replicas are those of a StatefulSet that is created: as many as there are
+	// pods and members with data, which need not be as many as are wanted. Pods
+	// beyond them Kubernetes would delete at once.
+	Replicas int
+}
+
+// Resize sets a StatefulSet's replicas. An open partition stays as it is; a
+// closed one stays closed.
+type Resize struct {
+	Component topology.Kind
+	From, To  int
+}
+
+// Restart lets a member's pod be replaced by one of the update revision, by
+// lowering the partition to its ordinal.
+type Restart struct {
+	Component topology.Kind
+	Member    string
+	Ordinal   int
+	From      int // the partition before
+	PodUID    string
+	// Stuck: the pod is not up, so it is deleted as well. From Kubernetes 1.35
+	// on, the controller of a Parallel StatefulSet does not replace a pod that
+	// is not Ready, and a bad revision would stay for ever.
+	Stuck bool
+	// Ready: the pod was Ready when this was decided. A Stuck one that has become
+	// Ready since is not deleted: it may serve by now.
+	Ready bool
+	// Without are goals that should hold before but do not, and why; "" when
+	// all do.
+	Without string
+}
+
+// Close ends a rollout: the partition goes back to Partition, so that the next
+// change of the template restarts nothing by itself.
+type Close struct {
+	Component topology.Kind
+	Partition int
+}
+
+// MoveLeader hands PD's leadership to another member.
+type MoveLeader struct {
+	From, To         string // pods
+	FromName, ToName string // names in PD
+}
+
+// RemoveMember removes a member from PD's etcd.
+type RemoveMember struct {
+	Member string
+	ID     uint64
+}
+
+// EvictLeaders records and makes an evict-leader scheduler for a store.
+type EvictLeaders struct {
+	Member  string
+	StoreID uint64
+	Leaders int // how many there are to move
+}
+
+// AdoptEviction records an evict-leader scheduler that tidb-operator made as ours, and
+// takes its mark off the pod.
+type AdoptEviction struct {
+	Member  string
+	StoreID uint64
+	PodUID  string
+	Since   time.Time // when tidb-operator began
+	Leaders int       // how many there are to move
+	// Ended: PD has no such scheduler, or it is ours, and only the mark is left.
+	Ended bool
+}
+
+// AllowLeaders removes the evict-leader scheduler of a store that we made, and
+// then its record.
+type AllowLeaders struct {
+	Member  string
+	StoreID uint64
+	// Returning: the record stays, with when the eviction ended, until the
+	// store has its leaders again.
+	Returning bool
+}
+
+// RemoveStore records that we take a store offline, and does so: PD moves its regions away and then calls
+// it a tombstone.
+type RemoveStore struct {
+	Component topology.Kind
+	Member    string
+	StoreID   uint64
+}
+
+// RestoreStore calls a store back that we took offline and that is wanted again,
+// and then drops the record of it.
+type RestoreStore struct {
+	Component topology.Kind
+	Member    string
+	StoreID   uint64
+}
+
+// ForgetRecord drops a record in the ledger of something that is over in PD.
+type ForgetRecord struct {
+	Component topology.Kind
+	Member    string
+	StoreID   uint64
+	Record    state.Record
+}
+
+// Claim names a claim by identity: a name alone may have been given to another
+// one since.
+type Claim struct {
+	Name, UID string
+}
+
+// MarkClaims marks a member's claims as left behind by a scale-in.
+type MarkClaims struct {
+	Component topology.Kind
+	Member    string
+	Claims    []Claim
+}
+
+// UnmarkClaims takes the mark off claims of a member that is wanted again.
+// A cleaner that trusted a stale mark would delete live data.
+type UnmarkClaims struct {
+	Component topology.Kind
+	Member    string
+	Claims    []Claim
+}
+
+// DeleteClaim deletes a marked claim, with its data.
+type DeleteClaim struct {
+	Component topology.Kind
+	Member    string
+	Name, UID string
+	// Reclaim: the member is not wanted any more, and its volume goes with the
+	// claim, whatever its policy was.
+	Reclaim bool
+	// PodUID is the one pod that may still have the claim mounted, the member's
+	// own, which is to go next: until then Kubernetes keeps the claim, but gives
+	// it to no other pod. Empty when there must be no pod.
+	PodUID string
+}
+
+// DeletePod deletes the pod of a member that the database has let go of, so that
+// its StatefulSet makes a new one. Its claims have to be deleted before, or the
+// new pod would get the old data.
+type DeletePod struct {
+	Component topology.Kind
+	Member    string
+	UID       string
+	// Again: its claims are new and stay. It has crashed for a reason that is gone,
+	// and waits longer and longer before it tries again; a new pod does at once.
+	Again bool
+}
+
+// DeleteSet deletes a component's StatefulSet and, with it, all of its pods. The
+// members' data, their Services and their ConfigMaps stay.
+type DeleteSet struct {
+	Component topology.Kind
+	Name, UID string
+}
+
+// RecordFailure gives a member up: the record of it in the TidbCluster makes
+// the component larger by a replacement, and survives whatever happens to us.
+type RecordFailure struct {
+	Component topology.Kind
+	Member    string
+	ID        uint64   // of the PD member or the store
+	Name      string   // PD's name of the member
+	Claims    []string // UIDs of the member's claims
+	// Discarded: its data is given up, too.
+	Discarded bool
+}
+
+// RetireFailure notes that the database has let go of a member that was given
+// up, and that it has not come back by itself.
+type RetireFailure struct {
+	Component topology.Kind
+	Member    string
+}
+
+// ForgetFailure ends a failover: the member is back, or not wanted any more.
+type ForgetFailure struct {
+	Component topology.Kind
+	Member    string
+}
+
+// ResizeClaim asks for a larger volume, in place. It never asks for less than
+// was asked for before.
+type ResizeClaim struct {
+	Component topology.Kind
+	Member    string
+	Name, UID string
+	From      topology.Size // requested before
+	Size      topology.Size
+}
+
+// RecreateSet deletes a StatefulSet, but not its pods, and makes it again with
+// larger claim templates, which cannot be changed in place. All else of it stays
+// as it is, so that the new one takes the pods over and restarts none.
+type RecreateSet struct {
+	Component topology.Kind
+	Name, UID string
+	Replicas  int // the live ones
+	Object    Object
+}
+
+// Action is the kind of a step as one word, such as "EvictLeaders". Events and
+// metrics have it, so that it may not change.
+func Action(s Step) string { return reflect.TypeOf(s).Name() }
+
+// Disruptive tells whether a step takes redundancy away or cannot be taken
+// back, so that a stale observation must not lead to it.
+func Disruptive(s Step) bool {
+	switch s := s.(type) {
+	case Resize:
+		return s.To < s.From
+	case Restart, MoveLeader, RemoveMember, RemoveStore, DeleteClaim, DeletePod, DeleteSet, RecreateSet, RecordFailure:
+		return true
+	}
+	return false
+}
+
+func (Apply) step()         {}
+func (Resize) step()        {}
+func (Restart) step()       {}
+func (Close) step()         {}
+func (MoveLeader) step()    {}
+func (RemoveMember) step()  {}
+func (EvictLeaders) step()  {}
+func (AllowLeaders) step()  {}
+func (AdoptEviction) step() {}
+func (RemoveStore) step()   {}
+func (RestoreStore) step()  {}
+func (ForgetRecord) step()  {}
+func (MarkClaims) step()    {}
+func (UnmarkClaims) step()  {}
+func (DeleteClaim) step()   {}
+func (DeletePod) step()     {}
+func (DeleteSet) step()     {}
+
+func (RecordFailure) step() {}
+func (RetireFailure) step() {}
+func (ForgetFailure) step() {}
+func (ResizeClaim) step()   {}
+func (RecreateSet) step()   {}
+
+func (s Apply) Target() (topology.Kind, string)         { return s.Component, "" }
+func (s Resize) Target() (topology.Kind, string)        { return s.Component, "" }
+func (s Restart) Target() (topology.Kind, string)       { return s.Component, s.Member }
+func (s Close) Target() (topology.Kind, string)         { return s.Component, "" }
+func (s MoveLeader) Target() (topology.Kind, string)    { return topology.PD, s.From }
+func (s RemoveMember) Target() (topology.Kind, string)  { return topology.PD, s.Member }
+func (s EvictLeaders) Target() (topology.Kind, string)  { return topology.TiKV, s.Member }
+func (s AllowLeaders) Target() (topology.Kind, string)  { return topology.TiKV, s.Member }
+func (s AdoptEviction) Target() (topology.Kind, string) { return topology.TiKV, s.Member }
+func (s RemoveStore) Target() (topology.Kind, string)   { return s.Component, s.Member }
+func (s RestoreStore) Target() (topology.Kind, string)  { return s.Component, s.Member }
+func (s ForgetRecord) Target() (topology.Kind, string)  { return s.Component, s.Member }
+func (s MarkClaims) Target() (topology.Kind, string)    { return s.Component, s.Member }
+func (s UnmarkClaims) Target() (topology.Kind, string)  { return s.Component, s.Member }
+func (s DeleteClaim) Target() (topology.Kind, string)   { return s.Component, s.Member }
+func (s DeletePod) Target() (topology.Kind, string)     { return s.Component, s.Member }
+func (s DeleteSet) Target() (topology.Kind, string)     { return s.Component, "" }
+
+func (s RecordFailure) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (s RetireFailure) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (s ForgetFailure) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (s ResizeClaim) Target() (topology.Kind, string)   { return s.Component, s.Member }
+func (s RecreateSet) Target() (topology.Kind, string)   { return s.Component, "" }
+
+func (s Apply) String() string {
+	verb := "update"
+	if s.Object.Drift == Missing {
+		verb = "create"
+	}
+	text := fmt.Sprintf("%s %s %s", verb, s.Object.Kind, s.Object.Name)
+	if s.Replicas > 0 {
+		text += fmt.Sprintf(" with %d replicas", s.Replicas)
+	}
+	return text
+}
+
+func (s Resize) String() string {
+	return fmt.Sprintf("scale %s from %d to %d", s.Component.Title(), s.From, s.To)
+}
+func (s Restart) String() string {
+	if s.Without != "" {
+		return "restart " + s.Member + " without: " + s.Without
+	}
+	return "restart " + s.Member
+}
+func (s Close) String() string {
+	return fmt.Sprintf("finish the rollout of %s", s.Component.Title())
+}
+
+func (s MoveLeader) String() string {
+	return fmt.Sprintf("move PD leader from %s to %s", s.From, s.To)
+}
+func (s RemoveMember) String() string { return fmt.Sprintf("remove PD member %s", s.Member) }
+func (s EvictLeaders) String() string { return "evict region leaders from " + s.Member }
+func (s AllowLeaders) String() string { return "allow region leaders on " + s.Member }
+
+func (s AdoptEviction) String() string {
+	if s.Ended {
+		return "take tidb-operator's mark of an eviction off pod " + s.Member
+	}
+	return "take over tidb-operator's eviction of region leaders from " + s.Member
+}
+
+func (s RemoveStore) String() string {
+	return fmt.Sprintf("take store %d of %s offline", s.StoreID, s.Member)
+}
+
+func (s RestoreStore) String() string {
+	return fmt.Sprintf("bring store %d of %s back up", s.StoreID, s.Member)
+}
+func (s ForgetRecord) String() string {
+	if s.Record == state.RecordEviction {
+		return "conclude the eviction of region leaders from " + s.Member
+	}
+	return fmt.Sprintf("conclude the removal of store %d of %s", s.StoreID, s.Member)
+}
+func (s MarkClaims) String() string   { return "mark " + names(s.Claims) + " as left over" }
+func (s UnmarkClaims) String() string { return "take the mark off " + names(s.Claims) }
+func (s DeletePod) String() string    { return fmt.Sprintf("delete pod %s to make it anew", s.Member) }
+
+func names(claims []Claim) string {
+	var all []string
+	for _, c := range claims {
+		all = append(all, c.Name)
+	}
+	return strings.Join(all, ", ")
+}
+func (s DeleteClaim) String() string {
+	if s.Reclaim {
+		return "delete left-over claim " + s.Name + " and its volume"
+	}
+	return "delete left-over claim " + s.Name
+}
+func (s DeleteSet) String() string {
+	return fmt.Sprintf("delete StatefulSet %s and its pods, their data stays", s.Name)
+}
+
+func (s RecordFailure) String() string {
+	if s.Discarded {
+		return "give up " + s.Member + " and its data"
+	}
+	return "give up " + s.Member
+}
+func (s RetireFailure) String() string { return "ask for a replacement of " + s.Member }
+func (s ForgetFailure) String() string { return "end the failover of " + s.Member }
+
+func (s ResizeClaim) String() string {
+	return fmt.Sprintf("grow volume %s from %s to %s", s.Name, s.From, s.Size)
+}
+
+func (s RecreateSet) String() string {
+	return fmt.Sprintf("make StatefulSet %s anew for larger volumes, keeping its pods", s.Name)
+}

@@ -1,0 +1,108 @@
+package plan_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// steps has at least one of each kind: whom it acts on, whether it has to be
+// decided anew on a live observation, and whether it is not worth telling.
+var steps = []struct {
+	step       plan.Step
+	kind       topology.Kind
+	member     string
+	disruptive bool
+	quiet      bool
+}{
+	{plan.Apply{Component: tikv}, tikv, "", false, false},
+	{plan.Apply{}, "", "", false, false},
+	{plan.Resize{Component: pd, From: 3, To: 4}, pd, "", false, false},
+	{plan.Resize{Component: pd, From: 3, To: 3}, pd, "", false, false},
+	{plan.Resize{Component: pd, From: 3, To: 2}, pd, "", true, false},
+	{plan.Restart{Component: tidb, Member: "m"}, tidb, "m", true, false},
+	{plan.Close{Component: tidb}, tidb, "", false, false},
+	{plan.MoveLeader{From: "m", To: "n"}, pd, "m", true, false},
+	{plan.RemoveMember{Member: "m"}, pd, "m", true, false},
+	{plan.EvictLeaders{Member: "m"}, tikv, "m", false, false},
+	{plan.AdoptEviction{Member: "m"}, tikv, "m", false, false},
+	{plan.AllowLeaders{Member: "m"}, tikv, "m", false, false},
+	{plan.RemoveStore{Component: tikv, Member: "m"}, tikv, "m", true, false},
+	{plan.RestoreStore{Component: tikv, Member: "m"}, tikv, "m", false, false},
+	{plan.ForgetRecord{Component: tikv, Member: "m"}, tikv, "m", false, false},
+	{plan.MarkClaims{Component: pd, Member: "m"}, pd, "m", false, false},
+	{plan.UnmarkClaims{Component: pd, Member: "m"}, pd, "m", false, false},
+	{plan.DeleteClaim{Component: pd, Member: "m"}, pd, "m", true, false},
+	{plan.DeletePod{Component: pd, Member: "m"}, pd, "m", true, false},
+	{plan.RemakePod{Component: pd, Member: "m"}, pd, "m", false, false},
+	{plan.DeleteSet{Component: pd}, pd, "", true, false},
+	{plan.RecordFailure{Component: pd, Member: "m"}, pd, "m", true, false},
+	{plan.RetireFailure{Component: pd, Member: "m"}, pd, "m", false, false},
+	{plan.ForgetFailure{Component: pd, Member: "m"}, pd, "m", false, false},
+	{plan.ResizeClaim{Component: pd, Member: "m"}, pd, "m", false, false},
+	{plan.RecreateSet{Component: pd}, pd, "", true, false},
+	{plan.Label{Component: pd, Member: "m"}, pd, "m", false, true},
+	{plan.TendVolume{Component: pd, Member: "m"}, pd, "m", false, true},
+	{plan.LabelStore{Component: tikv, Member: "m"}, tikv, "m", false, true},
+}
+
+func TestSteps(t *testing.T) {
+	for _, c := range steps {
+		kind, member := c.step.Target()
+		if kind != c.kind || member != c.member {
+			t.Errorf("%T is of %q %q, want %q %q", c.step, kind, member, c.kind, c.member)
+		}
+		if got := plan.Disruptive(c.step); got != c.disruptive {
+			t.Errorf("%T %s: disruptive %t", c.step, c.step, got)
+		}
+		if got := plan.Quiet(c.step); got != c.quiet {
+			t.Errorf("%T: quiet %t", c.step, got)
+		}
+	}
+}
+
+// TestActions: each step that is told of has its line in docs/events.md, and no
+// line is of a step that does not exist.
+func TestActions(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/events.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n## Actions\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	var documented []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(table, -1) {
+		documented = append(documented, row[1])
+	}
+	slices.Sort(documented)
+	var told []string
+	listed := map[string]bool{}
+	for _, c := range steps {
+		listed[plan.Action(c.step)] = true
+		if !plan.Quiet(c.step) {
+			told = append(told, plan.Action(c.step))
+		}
+	}
+	slices.Sort(told)
+	if told = slices.Compact(told); !slices.Equal(told, documented) {
+		t.Errorf("documented are\n%q, and there are\n%q", documented, told)
+	}
+	files, _ := filepath.Glob("*.go")
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, method := range regexp.MustCompile(`(?m)^func \((\w+)\) step\(\)`).FindAllSubmatch(source, -1) {
+			if !listed[string(method[1])] {
+				t.Errorf("no example of %s", method[1])
+			}
+		}
+	}
+}

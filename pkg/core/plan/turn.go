@@ -1,0 +1,56 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// turn is what to do of all that there is to do. Steps that disturb nobody come
+// first, all of them; only when there are none, one disruptive step, alone, so that
+// nothing stands between the live observation that justified it and the act.
+//
+// Components whose last step failed come after all others: what cannot be done for
+// one of them must not keep another from failover or scale-in. Among themselves
+// they take turns.
+func turn(steps []Step, later []topology.Kind) []Step {
+	var calm []Step
+	for _, s := range steps {
+		if !Disruptive(s) {
+			calm = append(calm, s)
+		}
+	}
+	first := frontmost(steps, later)
+	i := slices.IndexFunc(first, func(s Step) bool { return !Disruptive(s) })
+	switch {
+	case i >= 0:
+		return calm
+	case len(first) > 0:
+		return first[:1]
+	}
+	return nil
+}
+
+// frontmost are the steps whose turn it is: those of components of which no step has
+// failed, else those of the one that failed longest ago. What is for the cluster as
+// a whole is never put off, since everything may depend on it.
+func frontmost(steps []Step, later []topology.Kind) []Step {
+	of := func(wanted func(topology.Kind) bool) []Step {
+		var all []Step
+		for _, s := range steps {
+			if kind, _ := s.Target(); wanted(kind) {
+				all = append(all, s)
+			}
+		}
+		return all
+	}
+	if fresh := of(func(k topology.Kind) bool { return k == "" || !slices.Contains(later, k) }); len(fresh) > 0 {
+		return fresh
+	}
+	for _, k := range later {
+		if failed := of(func(o topology.Kind) bool { return o == k }); len(failed) > 0 {
+			return failed
+		}
+	}
+	return nil
+}

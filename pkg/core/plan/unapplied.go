@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Unapplied are members that may run with an older configuration than the one in
+// their ConfigMap. With configUpdateStrategy InPlace the user asks that a change be
+// written and nothing be restarted for it. So that is no reason not to have
+// converged, but worth a word: their next restart, whatever it is for, is the first
+// test of the new configuration.
+type Unapplied struct {
+	Component topology.Kind
+	// Older are known to run with an older one. Of Unknown nothing tells.
+	Older, Unknown []string
+	// Remedy restarts the component's members one after another.
+	Remedy remedy.Remedy
+}
+
+func (u Unapplied) String() string {
+	var parts []string
+	if len(u.Older) > 0 {
+		parts = append(parts, fmt.Sprintf("%s started before the configuration was written and run without it", strings.Join(u.Older, ", ")))
+	}
+	if len(u.Unknown) > 0 {
+		parts = append(parts, fmt.Sprintf("of %s it is not known whether they run with it", strings.Join(u.Unknown, ", ")))
+	}
+	return fmt.Sprintf("%s (configUpdateStrategy InPlace): %s", u.Component.Title(), strings.Join(parts, "; "))
+}
+
+// unapplied are those of all components.
+func unapplied(w Wanted, s state.Snapshot) []Unapplied {
+	var all []Unapplied
+	for _, g := range w.Groups {
+		u := Unapplied{Component: g.Kind}
+		for _, m := range s.Groups[g.Kind].Running() {
+			switch {
+			case !g.InPlace || m.Pod == nil || m.Pod.Terminating || m.Pod.Started.IsZero():
+			case m.Pod.Config == state.ConfigOlder:
+				u.Older = append(u.Older, m.Name)
+			case m.Pod.Config == state.ConfigUnknown:
+				u.Unknown = append(u.Unknown, m.Name)
+			}
+		}
+		if len(u.Older)+len(u.Unknown) > 0 {
+			u.Remedy = remedy.Remedy{remedy.Run("restart them one after another", restart(w.Cluster, g.Kind, s.At)...)}
+			all = append(all, u)
+		}
+	}
+	return all
+}
+
+// restart gives the pods of a component an annotation, as kubectl's own "rollout
+// restart" does, so that the restart is a rollout with all that keeps it safe.
+func restart(c topology.Cluster, k topology.Kind, at time.Time) []remedy.Command {
+	return []remedy.Command{
+		c.Patch(fmt.Sprintf(`{%q:{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}`, k, at.UTC().Format(time.RFC3339))),
+		c.Plugin("sync"),
+	}
+}

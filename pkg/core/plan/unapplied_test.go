@@ -1,0 +1,39 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// TestUnapplied: a configuration that was written in place has converged, and the
+// plan names the members that run without it.
+func TestUnapplied(t *testing.T) {
+	c := with(func(c *plantest.Cluster) {
+		c.Want(tikv).InPlace = true
+		c.Member("t-tikv-0").Pod.Config = state.ConfigCurrent
+		c.Member("t-tikv-1").Pod.Config = state.ConfigOlder
+		c.Member("t-tikv-2").Pod.Config = state.ConfigOlder
+		c.Member("t-pd-0").Pod.Config = state.ConfigOlder // its pods restart for a change
+	})
+	p := c.Decide()
+	if p.Outcome != plan.Converged || len(p.Unapplied) != 1 {
+		t.Fatalf("%v, %+v", p.Outcome, p.Unapplied)
+	}
+	const says = "TiKV (configUpdateStrategy InPlace): t-tikv-1, t-tikv-2 started before the configuration was written and run without it; " +
+		"of t-tikv-3 it is not known whether they run with it"
+	if got := p.Unapplied[0].String(); got != says {
+		t.Errorf("got %q, want %q", got, says)
+	}
+	restart := `restart them one after another: kubectl patch tidbclusters t --type merge -p '{"spec":{"tikv":{"annotations":{"kubectl.kubernetes.io/restartedAt":"` +
+		plantest.Now.UTC().Format("2006-01-02T15:04:05Z") + `"}}}}' -n ns && kubectl tidb sync t -n ns`
+	if got := p.Unapplied[0].Remedy.Line(""); got != restart {
+		t.Errorf("got %s, want %s", got, restart)
+	}
+	c.Want(tikv).InPlace = false
+	if p := c.Decide(); len(p.Unapplied) > 0 {
+		t.Errorf("with RollingUpdate: %+v", p.Unapplied)
+	}
+}

@@ -1,0 +1,157 @@
+package plan
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// upkeep is what is put right by the way: small corrections that nobody waits
+// for and that take nothing away. They are no part of the outcome, so one that
+// cannot be made, for want of a permission, holds up neither the cluster's
+// repair nor its convergence. What was not read is left alone.
+func upkeep(profiles []Profile, scopes []Scope) []Step {
+	var steps []Step
+	for _, sc := range scopes {
+		p := profileOf(profiles, sc.Want.Kind)
+		var own []entry
+		var room [8]entry // for what an object has besides
+		for _, m := range sc.Got.Members {
+			ids := sc.ids(room[:0], p, m)
+			steps = append(steps, sc.remake(m)...)
+			steps = append(steps, labelPod(m, ids)...)
+			for _, c := range m.Claims {
+				steps = append(steps, sc.labelClaim(p, m, c, ids)...)
+				if c.Volume == nil {
+					continue
+				}
+				if own == nil {
+					own = volumeLabels(sc.Cluster, p.Kind)
+				}
+				steps = append(steps, sc.tendVolume(m, c, append(ids, own...))...)
+			}
+			if p.Located {
+				steps = append(steps, sc.labelStore(m)...)
+			}
+		}
+	}
+	return steps
+}
+
+// remake: a claim was deleted while its pod was made. The pod waits for it for
+// ever, since the StatefulSet controller makes claims only before pods.
+func (sc Scope) remake(m state.Member) []Step {
+	if m.Pod == nil || m.Pod.Node != "" || m.Pod.Terminating || !sc.Got.Set.Exists || m.Ordinal >= sc.Got.Set.Replicas {
+		return nil
+	}
+	var missing []string
+	for _, name := range m.Pod.Claims {
+		if !slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return c.Name == name }) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return []Step{RemakePod{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Claims: missing}}
+}
+
+// ids are the labels that say which member of which cluster it is, as far as PD
+// tells. An id that is unknown is left as it is, one that is wrong is corrected:
+// tools find the store of a pod by it. Of a member that PD does not know the data may
+// be of another cluster, and then nothing but the label tells (OfOtherCluster).
+func (sc Scope) ids(ids []entry, p Profile, m state.Member) []entry {
+	known := m.Database.Presence == state.Present
+	if id := sc.All.PD.ClusterID; id != 0 {
+		ids = append(ids, entry{key: topology.LabelClusterID, value: strconv.FormatUint(id, 10), stays: !known})
+	}
+	if p.IDLabel != "" && known && m.Database.ID != 0 {
+		ids = append(ids, entry{key: p.IDLabel, value: strconv.FormatUint(m.Database.ID, 10)})
+	}
+	return ids
+}
+
+// entry is a label or an annotation. A cluster has thousands, which are looked
+// at in every turn.
+type entry struct {
+	key, value string
+	stays      bool // another value that is there already is left as it is
+}
+
+// volumeLabels are what a volume, which has no namespace, says of its claim.
+func volumeLabels(c *topology.Cluster, k topology.Kind) []entry {
+	own := []entry{{key: topology.LabelNamespace, value: c.Namespace}}
+	for key, value := range c.Labels(k) {
+		own = append(own, entry{key: key, value: value})
+	}
+	return own
+}
+
+func labelPod(m state.Member, ids []entry) []Step {
+	if m.Pod == nil || m.Pod.Terminating {
+		return nil
+	}
+	set := state.Identity{Labels: differs(m.Pod.Identity.Labels, ids)}
+	if set.Labels == nil {
+		return nil
+	}
+	return []Step{Label{Component: m.Kind, Member: m.Name, Object: PodObject, Name: m.Name, UID: m.Pod.UID, Set: set}}
+}
+
+func (sc Scope) labelClaim(p Profile, m state.Member, c state.Claim, ids []entry) []Step {
+	if c.Terminating {
+		return nil
+	}
+	name := entry{key: topology.LabelPodName, value: m.Name}
+	set := state.Identity{
+		Labels:      differs(c.Identity.Labels, append(ids, name)),
+		Annotations: differs(c.Identity.Annotations, append(sc.ran(p, m, c), name)),
+	}
+	if set.Labels == nil && set.Annotations == nil {
+		return nil
+	}
+	return []Step{Label{Component: m.Kind, Member: m.Name, Object: ClaimObject, Name: c.Name, UID: c.UID, Set: set}}
+}
+
+func (sc Scope) tendVolume(m state.Member, c state.Claim, labels []entry) []Step {
+	if c.Terminating {
+		return nil
+	}
+	policy, set := sc.untidy(m, c, labels)
+	if policy == "" && set.Labels == nil && set.Annotations == nil {
+		return nil
+	}
+	return []Step{TendVolume{
+		Component: m.Kind, Member: m.Name, Name: c.Volume.Name, UID: c.Volume.UID, Version: c.Volume.Version,
+		Policy: policy, Set: set,
+	}}
+}
+
+// untidy is what of a claim's volume is not as wanted. The policy of one that is
+// about to be given up stays: it is set when the claim is deleted.
+func (sc Scope) untidy(m state.Member, c state.Claim, labels []entry) (policy string, set state.Identity) {
+	if want := string(sc.Cluster.VolumePolicy); c.Volume.Policy != want && (!c.Marked || !sc.Cluster.Reclaims) {
+		policy = want
+	}
+	return policy, state.Identity{
+		Labels:      differs(c.Volume.Identity.Labels, labels),
+		Annotations: differs(c.Volume.Identity.Annotations, []entry{{key: topology.LabelPodName, value: m.Name}}),
+	}
+}
+
+// differs is what is to be set for have to have all of want; nil if it has.
+func differs(have map[string]string, want []entry) map[string]string {
+	var out map[string]string
+	for _, e := range want {
+		if got, ok := have[e.key]; ok && (got == e.value || e.stays) {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[e.key] = e.value
+	}
+	return out
+}

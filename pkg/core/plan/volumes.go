@@ -1,0 +1,140 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// growing is how long a volume may take to grow before a person is asked to
+// look. Some storage moves data for it.
+const growing = 30 * time.Minute
+
+// volumes makes volumes as large as wanted. It is no phase: it waits for no
+// member's health and holds nothing back, since disks that are full may be what
+// keeps all members, and with them every phase, from going on.
+//
+// The claims come first. Then the StatefulSet is recreated, since Kubernetes
+// does not let its claim templates be changed; until then each new member would
+// get a claim of the old size.
+func (sc Scope) volumes() verdict {
+	var v verdict
+	if sc.Want.Suspend {
+		return v // what is to go is not recreated, and grows when it is back
+	}
+	asked, running := true, max(sc.Got.Set.Replicas, sc.Got.Extent())
+	for _, m := range sc.Got.Members[:min(running, len(sc.Got.Members))] {
+		for _, c := range m.Claims {
+			got := sc.grow(m, c)
+			asked = asked && !sc.lacks(c)
+			v.steps, v.gates = append(v.steps, got.steps...), append(v.gates, got.gates...)
+		}
+	}
+	if asked {
+		got := sc.recreate()
+		v.steps, v.gates = append(v.steps, got.steps...), append(v.gates, got.gates...)
+	}
+	return v
+}
+
+// lacks: nobody has asked yet for as much as is wanted. What a removed member
+// left behind does not count.
+func (sc Scope) lacks(c state.Claim) bool {
+	want, ok := sc.Want.Volume(c.Template)
+	return ok && !c.Marked && !c.Terminating && !c.Holds(want.Size)
+}
+
+// grow asks for a larger volume, or waits for one that was asked for.
+func (sc Scope) grow(m state.Member, c state.Claim) verdict {
+	want, ok := sc.Want.Volume(c.Template)
+	if !ok || c.Marked || c.Terminating {
+		return verdict{}
+	}
+	if !sc.lacks(c) && (c.Capacity >= want.Size || !c.Bound) {
+		return verdict{} // what is not bound yet comes with what was asked for
+	}
+	g := Gate{
+		Component: m.Kind, Member: m.Name, Object: c.Name, Reason: VolumeResized, Want: fmt.Sprintf("volume %s of %s", c.Name, want.Size),
+		Remedy: sc.describe("pvc", c.Name), patience: growing,
+	}
+	switch {
+	case !sc.lacks(c):
+		g.Observed = fmt.Sprintf("%s requested, %s there", c.Requested, c.Capacity)
+		g.Left = Quantity{Number: int64(max(want.Size-c.Capacity, 0)), Unit: Bytes}
+		if c.Resizing != "" {
+			g.Observed += "; " + c.Resizing
+		}
+		g.Remedy = append(g.Remedy, remedy.Run("where storage grows only when a pod starts", sc.Cluster.Kubectl("delete", "pod", m.Name)))
+		if g.Since = c.Since; !g.Since.IsZero() {
+			g.Deadline = g.Since.Add(growing)
+			g.Blocked = !sc.All.At.Before(g.Deadline)
+		}
+		return wait(g)
+	case c.Growth == state.NotGrowable:
+		g.Observed, g.Blocked = fmt.Sprintf("%s there, and %s", max(c.Requested, c.Capacity), Rigid(c)), true
+		g.Remedy = remedy.Remedy{remedy.Say("set " + want.Field + " back"), remedy.Say("move the data to a member with a larger volume")}
+		return wait(g)
+	case !c.Bound:
+		g.Observed = "it is not bound yet, and cannot grow before"
+		return wait(g)
+	}
+	return act(ResizeClaim{Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, From: c.Requested, Size: want.Size})
+}
+
+// Rigid says why a claim cannot grow.
+func Rigid(c state.Claim) string {
+	if c.Class == "" {
+		return "it has no storage class that could let it grow"
+	}
+	return fmt.Sprintf("storage class %s does not let volumes grow", c.Class)
+}
+
+// recreate makes the StatefulSet anew where its claim templates are too small.
+// Never for a smaller size, which no claim could follow.
+func (sc Scope) recreate() verdict {
+	set := sc.Got.Set
+	if set.Terminating || !sc.outgrown() {
+		return verdict{}
+	}
+	if busy := sc.busy(); busy != "" {
+		return wait(Gate{
+			Component: sc.Want.Kind, Reason: StatefulSetRecreated, Want: "a StatefulSet whose claims have the wanted size",
+			Observed: "queued behind " + busy, held: true,
+		})
+	}
+	return act(RecreateSet{Component: sc.Want.Kind, Name: sc.Want.Set.Name, UID: set.UID, Replicas: set.Replicas, Object: sc.Want.Set})
+}
+
+// outgrown: a claim template is smaller than what is wanted.
+func (sc Scope) outgrown() bool {
+	for _, v := range sc.Want.Volumes {
+		if size, ok := sc.Got.Set.Volumes[v.Name]; ok && size < v.Size {
+			return true
+		}
+	}
+	return false
+}
+
+// busy says what the StatefulSet is needed for, "" when nothing. A new one
+// forgets which revision was the current one, so that a rollout under way would
+// lose the way back, and a member that is about to go would be called back.
+func (sc Scope) busy() string {
+	set := sc.Got.Set
+	_, outdated := sc.candidate()
+	switch {
+	case !set.Observed:
+		return "what was last asked of it"
+	case sc.drifted(), !set.Manual && (outdated || !set.Completed() || set.Partition < set.Replicas):
+		return "the rollout"
+	case set.Replicas != sc.Want.Size(), sc.Got.Extent() > set.Replicas:
+		return "scaling"
+	}
+	for _, m := range sc.Got.Running() {
+		if m.Marked() || removalIrreversible(m) || m.Database.State == state.StoreOffline {
+			return "the removal of " + m.Name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,177 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+const gi = topology.Size(1 << 30)
+
+// claims changes the claims of all members of a component.
+func claims(c *plantest.Cluster, k topology.Kind, change func(*state.Claim)) {
+	for _, m := range c.Seen.Groups[k].Members {
+		for i := range m.Claims {
+			change(&m.Claims[i])
+		}
+	}
+}
+
+// grown are volumes of 10Gi of which 20Gi are wanted and have been asked for.
+func grown(c *plantest.Cluster) {
+	c.Volumes(tikv, 10*gi, 20*gi)
+	claims(c, tikv, func(c *state.Claim) { c.Requested, c.Capacity = 20*gi, 20*gi })
+}
+
+func orphaned(c *plantest.Cluster, k topology.Kind) {
+	c.Set(k, func(s *state.Set) { *s = state.Set{} })
+	c.Want(k).Set.Drift = plan.Missing
+}
+
+func TestLargerVolumes(t *testing.T) {
+	plantest.Waits(t, "volumes", []plantest.Case{
+		{Name: "pd-A8 tidb-S1: as large as wanted", Cluster: with(func(c *plantest.Cluster) { c.Volumes(tikv, 10*gi, 10*gi) })},
+		{Name: "tidb-S1 tikv-11-26: as large as wanted, without a class or not bound", Cluster: with(func(c *plantest.Cluster) {
+			c.Volumes(tikv, 10*gi, 10*gi).Volumes(pd, 10*gi, 10*gi)
+			claims(c, tikv, func(c *state.Claim) { c.Class, c.Growth = "", state.NotGrowable })
+			claims(c, pd, func(c *state.Claim) { c.Bound, c.Capacity = false, 0 })
+		})},
+		{Name: "tidb-S10: a volume is lost, which is no matter of its size", Cluster: with(func(c *plantest.Cluster) {
+			c.Volumes(tikv, 10*gi, 10*gi)
+			claims(c, tikv, func(c *state.Claim) { c.Bound, c.Capacity = false, 0 })
+			c.Want(tidb).Replicas = 4
+		})},
+		{Name: "all members at once", Cluster: with(func(c *plantest.Cluster) { c.Volumes(tikv, 10*gi, 20*gi) })},
+		{Name: "some have been asked, then the run was killed", Cluster: with(func(c *plantest.Cluster) {
+			c.Volumes(pd, 10*gi, 20*gi)
+			c.Member("t-pd-0").Claims[0].Requested = 20 * gi
+		})},
+		{Name: "tidb-S2: all stores are down, TiDB is scaled", Cluster: with(func(c *plantest.Cluster) {
+			c.Volumes(tikv, 10*gi, 20*gi).Down(time.Hour, "t-tikv-0", "t-tikv-1", "t-tikv-2", "t-tikv-3")
+			c.Want(tidb).Replicas = 4
+		})},
+		{Name: "tidb-S2: all stores are down, and their volumes grow", Cluster: with(func(c *plantest.Cluster) {
+			c.Volumes(tikv, 10*gi, 20*gi).Down(time.Hour, "t-tikv-0", "t-tikv-1", "t-tikv-2", "t-tikv-3")
+			claims(c, tikv, func(c *state.Claim) { c.Requested, c.Resizing = 20*gi, "the node has to resize the filesystem" })
+			c.Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = 20 * gi })
+		})},
+		{Name: "all have been asked, some are there: the StatefulSet", Cluster: with(func(c *plantest.Cluster) {
+			grown(c)
+			c.Member("t-tikv-1").Claims[0].Capacity = 10 * gi
+		})},
+		{Name: "a volume does not grow", Cluster: with(func(c *plantest.Cluster) {
+			grown(c)
+			c.Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = 20 * gi })
+			m := c.Member("t-tikv-1")
+			m.Claims[0].Capacity, m.Claims[0].Resizing, m.Claims[0].Since = 10*gi, "resizing fails: out of disks", plantest.Now.Add(-time.Hour)
+		})},
+		{Name: "a waiting volume does not hold back the rollout of another component", Cluster: with(func(c *plantest.Cluster) {
+			grown(c)
+			c.Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = 20 * gi })
+			c.Member("t-tikv-1").Claims[0].Capacity = 10 * gi
+			c.Roll(tidb)
+		})},
+		{Name: "tidb-B20 pd-A9: paused", Cluster: with(func(c *plantest.Cluster) { grown(c); c.Wanted.Cluster.Paused = true })},
+		{Name: "tidb-B20: never for a smaller size", Cluster: with(func(c *plantest.Cluster) { c.Volumes(tikv, 20*gi, 10*gi) })},
+		{Name: "somebody has made a claim larger by hand", Cluster: with(func(c *plantest.Cluster) {
+			c.Volumes(tikv, 10*gi, 10*gi)
+			c.Member("t-tikv-1").Claims[0].Requested = 30 * gi
+			c.Member("t-tikv-1").Claims[0].Capacity = 30 * gi
+		})},
+		{Name: "not during a rollout", Cluster: with(grown, func(c *plantest.Cluster) { c.Roll(tikv).Rolled(tikv, 3) })},
+		{Name: "not before a rollout", Cluster: with(grown, func(c *plantest.Cluster) { c.Want(tikv).Set.Drift = plan.Differs; c.Roll(pd) })},
+		{Name: "not while scaling out", Cluster: with(grown, func(c *plantest.Cluster) {
+			c.Want(tikv).Replicas = 5
+			c.Down(time.Minute, "t-tikv-3")
+			c.Member("t-tikv-3").Database = state.Database{Presence: state.Absent}
+		})},
+		{Name: "not while a store leaves", Cluster: with(grown, func(c *plantest.Cluster) {
+			c.Want(tikv).Replicas = 3
+			c.Member("t-tikv-3").Database.State = state.StoreOffline
+		})},
+		{Name: "not before the controller has seen the spec", Cluster: with(grown, func(c *plantest.Cluster) {
+			c.Set(tikv, func(s *state.Set) { s.Observed = false })
+		})},
+		{Name: "also where restarts are the user's", Cluster: with(grown, func(c *plantest.Cluster) {
+			c.Roll(tikv).Set(tikv, func(s *state.Set) { s.Manual = true })
+			c.Want(tikv).Manual = true
+		})},
+		{Name: "a class that lets nothing grow, the template is as wanted", Cluster: with(func(c *plantest.Cluster) {
+			c.Volumes(tikv, 10*gi, 20*gi).Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = 20 * gi })
+			claims(c, tikv, func(c *state.Claim) { c.Growth = state.NotGrowable })
+			c.Member("t-tikv-1").Claims[0].Class = ""
+			c.Roll(tidb)
+		})},
+		{Name: "a static volume that is larger than its claim says", Cluster: with(func(c *plantest.Cluster) {
+			c.Volumes(tikv, 10*gi, 10*gi).Want(tikv).Volumes[0].Size = 20 * gi
+			c.Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = 20 * gi })
+			claims(c, tikv, func(c *state.Claim) { c.Class, c.Growth, c.Capacity = "", state.NotGrowable, 100*gi })
+		})},
+		{Name: "a class that nobody may read: Kubernetes will say", Cluster: with(func(c *plantest.Cluster) {
+			c.Volumes(tikv, 10*gi, 20*gi)
+			claims(c, tikv, func(c *state.Claim) { c.Growth = state.GrowthUnknown })
+		})},
+		{Name: "tidb-S1 tikv-11-26: a claim that is not bound cannot grow yet", Cluster: with(func(c *plantest.Cluster) {
+			c.Volumes(tikv, 10*gi, 20*gi)
+			claims(c, tikv, func(c *state.Claim) { c.Requested, c.Capacity = 20*gi, 20*gi })
+			m := c.Member("t-tikv-3")
+			m.Claims[0].Requested, m.Claims[0].Capacity, m.Claims[0].Bound = 10*gi, 0, false
+		})},
+		{Name: "what a removed member left behind stays as it is", Cluster: with(func(c *plantest.Cluster) {
+			c.Volumes(tikv, 10*gi, 20*gi)
+			claims(c, tikv, func(c *state.Claim) { c.Requested, c.Capacity = 20*gi, 20*gi })
+			c.Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = 20 * gi })
+			m := c.Add(tikv)
+			m.Database = state.Database{Presence: state.Absent}
+			m.Claims[0].Marked, m.Claims[0].Template = true, "tikv"
+			m.Claims[0].Requested = 10 * gi
+		})},
+		{Name: "what is to be suspended is not recreated", Cluster: with(grown, func(c *plantest.Cluster) {
+			c.Want(tikv).Suspend, c.Want(tidb).Suspend = true, true
+		})},
+		{Name: "the former StatefulSet is still going", Cluster: with(grown, func(c *plantest.Cluster) {
+			c.Set(tikv, func(s *state.Set) { s.Terminating = true })
+		})},
+	})
+}
+
+// TestOrphanedPods: a StatefulSet was deleted without its pods, by a run that was
+// killed when it had not made the next one, or by a person.
+func TestOrphanedPods(t *testing.T) {
+	plantest.Table(t, "orphaned", []plantest.Case{
+		{Name: "as many as there are", Cluster: with(grown, func(c *plantest.Cluster) { orphaned(c, tikv) })},
+		{Name: "PD does not answer", Cluster: with(func(c *plantest.Cluster) { orphaned(c, tikv); c.Blind() })},
+		{Name: "fewer are wanted", Cluster: with(func(c *plantest.Cluster) { orphaned(c, tikv); c.Want(tikv).Replicas = 3 })},
+		{Name: "more are wanted", Cluster: with(func(c *plantest.Cluster) { orphaned(c, tikv); c.Want(tikv).Replicas = 6 })},
+		{Name: "the last pod is gone, its data is not", Cluster: with(func(c *plantest.Cluster) {
+			orphaned(c, tikv)
+			c.Member("t-tikv-3").Pod = nil
+		})},
+		{Name: "the last pod is gone, and was removed", Cluster: with(func(c *plantest.Cluster) {
+			orphaned(c, tikv)
+			m := c.Member("t-tikv-3")
+			m.Pod, m.Claims[0].Marked = nil, true
+			m.Database.State = state.StoreTombstone
+		})},
+		{Name: "the last pod is going", Cluster: with(func(c *plantest.Cluster) {
+			orphaned(c, tikv)
+			m := c.Member("t-tikv-3")
+			m.Pod.Terminating, m.Claims[0].Marked = true, true
+			m.Database.State = state.StoreTombstone
+			c.Want(tikv).Replicas = 3
+		})},
+		{Name: "founders of PD that have yet to meet", Cluster: with(func(c *plantest.Cluster) {
+			orphaned(c, pd)
+			c.Seen.PD = state.PD{Problem: "PD does not answer"}
+			for _, name := range []string{"t-pd-1", "t-pd-2"} {
+				m := c.Member(name)
+				m.Pod, m.Claims = nil, nil
+			}
+		})},
+		{Name: "paused", Cluster: with(func(c *plantest.Cluster) { orphaned(c, tikv); c.Wanted.Cluster.Paused = true })},
+	})
+}

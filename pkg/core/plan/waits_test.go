@@ -1,0 +1,208 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// waitFor decides once a minute on the same cluster, and says after how many minutes the
+// decision is Blocked; -1 when it never is.
+func waitFor(c *plantest.Cluster, minutes int, each func(minute int)) (int, plan.Plan) {
+	c.Wanted.Policy.Waits = nil
+	for minute := range minutes {
+		each(minute)
+		p := c.Decide()
+		if p.Outcome == plan.Blocked {
+			return minute, p
+		}
+		c.Wanted.Policy.Waits = c.Wanted.Policy.Waits.After(p, c.Seen.At)
+		c.Seen.At = c.Seen.At.Add(time.Minute)
+	}
+	return -1, plan.Plan{}
+}
+
+// TestEveryGateEnds: what the cluster tells no time of, nobody waits for without an
+// end, and then it is said what to do.
+func TestEveryGateEnds(t *testing.T) {
+	replacing := plantest.New(3, 4, 2).Roll(tidb).Set(tidb, func(s *state.Set) { s.Partition = 1 })
+	finished := plantest.New(3, 4, 2).Set(tidb, func(s *state.Set) { s.UpdateRevision = "v2" }).Rolled(tidb, 0, 1)
+	elsewhere := plantest.New(2, 3, 1).Roll(pd) // PD has three members that are not here
+	elsewhere.Seen.PD.Members, elsewhere.Seen.PD.Healthy = 5, 3
+	leaderless := plantest.New(3, 3, 1) // those that are here say that they are healthy
+	leaderless.Seen.PD.Members, leaderless.Seen.PD.Healthy, leaderless.Seen.PD.Leader = 7, 3, ""
+	going := plantest.New(3, 3, 1)
+	going.Want(tikv).Replicas = 4
+	going.Add(tikv).Claims[0].Terminating = true
+	leaving := plantest.New(3, 3, 1).Set(tidb, func(s *state.Set) { s.Terminating = true })
+	suspended := plantest.New(3, 3, 0).Evicting("t-tikv-2", time.Minute, 0)
+	suspended.Want(tikv).Suspend = true
+	suspended.Seen.PD.Leader = ""
+	silent := plantest.New(3, 4, 1)
+	silent.Want(tikv).Replicas, silent.Seen.PD.Placement.Unread = 3, "404"
+	crowded := removing()
+	crowded.Seen.PD.MaxReplicas = 4
+	for name, c := range map[string]struct {
+		cluster *plantest.Cluster
+		after   int
+		want    string
+	}{
+		"the controller does not see the spec":  {plantest.New(3, 3, 2).Set(tidb, func(s *state.Set) { s.Observed = false }), 10, "kubectl describe statefulset t-tidb"},
+		"the controller does not replace a pod": {replacing, 10, "kubectl describe pod t-tidb-1"},
+		"the controller does not finish":        {finished, 10, "kubectl describe statefulset t-tidb"},
+		"the StatefulSet does not go":           {leaving, 10, "kubectl describe statefulset t-tidb"},
+		"PD would lose its quorum":              {elsewhere, 10, "bring the other members of PD up first"},
+		"nobody here can tell what PD lacks":    {leaderless, 10, "health"},
+		"a claim does not go":                   {going, 10, "kubectl describe pvc"},
+		"PD does not end evictions":             {suspended, 10, "health"},
+		"PD does not tell its rules":            {silent, 10, "placement-rules show"},
+		"regions do not leave":                  {removing(), 60, "to call it off"},
+		"no store is left for regions":          {crowded, 10, "to call it off"},
+		"regions do not leave what others took": {offline(), 60, "store cancel-delete 4"},
+	} {
+		minute, p := waitFor(c.cluster, 200, func(int) {})
+		var help []string
+		for _, g := range p.Gates {
+			help = append(help, g.Remedy.Line(""))
+		}
+		if minute != c.after || !strings.Contains(strings.Join(help, "\n"), c.want) {
+			t.Errorf("%s: after %d minutes, %s, %q", name, minute, plantest.Text(p), help)
+		}
+	}
+}
+
+func removing() *plantest.Cluster {
+	c := plantest.New(3, 4, 1).Removing("t-tikv-3", time.Minute)
+	c.Want(tikv).Replicas = 3
+	return c
+}
+
+// offline has a store that somebody else took offline.
+func offline() *plantest.Cluster { return plantest.New(3, 4, 1).Offline("t-tikv-3") }
+
+// TestProgressIsNoStandstill: each value that is new begins the time anew, and one that
+// comes back does not.
+func TestProgressIsNoStandstill(t *testing.T) {
+	for _, c := range []*plantest.Cluster{removing(), offline()} {
+		if minute, p := waitFor(c, 300, func(minute int) {
+			if minute%50 == 0 {
+				c.Member("t-tikv-3").Database.Regions = 1000 - minute
+			}
+		}); minute >= 0 {
+			t.Errorf("blocked after %d minutes, though regions leave: %s", minute, plantest.Text(p))
+		}
+	}
+	c := plantest.New(2, 3, 1).Roll(pd)
+	c.Seen.PD.Members = 7
+	if minute, _ := waitFor(c, 30, func(minute int) { c.Seen.PD.Healthy = 3 + minute%2 }); minute != 11 {
+		t.Errorf("a value that comes and goes: %d", minute)
+	}
+	c.Seen.At = plantest.Now
+	if minute, _ := waitFor(c, 30, func(minute int) { c.Seen.PD.Healthy = 3; c.Seen.PD.Members = 7 + 2*(minute/5) }); minute >= 0 {
+		t.Errorf("a value that is new each time: %d", minute)
+	}
+}
+
+// TestRegionsThatSplitAreNoProgress: regions that cannot leave are split, so their number
+// is new each time, and grows.
+func TestRegionsThatSplitAreNoProgress(t *testing.T) {
+	for _, c := range []*plantest.Cluster{removing(), offline()} {
+		if minute, p := waitFor(c, 200, func(minute int) { c.Member("t-tikv-3").Database.Regions = 1000 + minute }); minute != 60 {
+			t.Errorf("blocked after %d minutes: %s", minute, plantest.Text(p))
+		}
+	}
+}
+
+// TestWaitSurvivesASilentTurn: PD that does not answer for a turn hides what waits for it,
+// and begins nothing anew.
+func TestWaitSurvivesASilentTurn(t *testing.T) {
+	c := removing()
+	seen := c.Seen.PD
+	if minute, _ := waitFor(c, 200, func(minute int) {
+		c.Seen.PD = seen
+		if minute%30 == 29 {
+			c.Seen.PD = state.PD{Problem: "timeout"}
+		}
+	}); minute != 60 {
+		t.Errorf("blocked after %d minutes", minute)
+	}
+}
+
+// TestQueuedBehindARollout: a component that waits for the rollout of an earlier one is
+// not Blocked in the turns in which nothing is told of that one but its next step.
+func TestQueuedBehindARollout(t *testing.T) {
+	c := plantest.New(3, 3, 2).Roll(pd).Roll(tidb)
+	queued := func(p plan.Plan) (found, blocked bool) {
+		for _, g := range p.Gates {
+			found, blocked = found || g.Reason == plan.RolloutQueued, blocked || g.Blocked
+		}
+		return found, blocked
+	}
+	for range 20 {
+		p := c.Decide()
+		if found, blocked := queued(p); !found || blocked || len(p.Steps) == 0 {
+			t.Fatalf("%s", plantest.Text(p))
+		}
+		c.Wanted.Policy.Waits = c.Wanted.Policy.Waits.After(p, c.Seen.At)
+		c.Seen.At = c.Seen.At.Add(time.Minute)
+	}
+}
+
+// TestPatienceWithoutEnd: who asks for it waits for leaders as long as it takes.
+func TestPatienceWithoutEnd(t *testing.T) {
+	c := plantest.New(3, 4, 2).Roll(tikv).Evicting("t-tikv-3", time.Minute, 5)
+	c.Wanted.Policy.Eviction.OnTimeout = plan.Persist
+	if minute, p := waitFor(c, 3000, func(int) {}); minute >= 0 {
+		t.Errorf("after %d minutes: %s", minute, plantest.Text(p))
+	}
+}
+
+// TestStandDown: a store does not stand without leaders while its turn cannot come, and
+// its eviction is not begun and taken back again and again.
+func TestStandDown(t *testing.T) {
+	next := func() *plantest.Cluster { return plantest.New(3, 4, 2).Roll(tikv).Evicting("t-tikv-3", time.Minute, 0) }
+	pdDown := next().Roll(pd).Down(time.Hour, "t-pd-0")
+	failing := next()
+	failing.Member("t-tikv-3").Database.Leaders = 5
+	failing.Wanted.Policy.Eviction = plan.Eviction{OnTimeout: plan.Fail, Timeout: time.Second}
+	silent := next().Down(time.Hour, "t-tikv-0")
+	silent.Seen.PD.Leader = ""
+	needed := plantest.New(3, 4, 2).Evicting("t-tikv-3", time.Minute, 0)
+	needed.Want(tikv).Replicas, needed.Seen.PD.MaxReplicas = 3, 4
+	leaving := removing().Evicting("t-tikv-3", time.Minute, 0).Down(time.Hour, "t-pd-0")
+	leaving.Seen.PD.UpStores = 2
+	replaced := next().Down(time.Hour, "t-pd-0")
+	lost(replaced, time.Hour, "t-tikv-0")
+	replaced.Wanted.Policy.Failover = plan.Failing{Members: true, Only: []topology.Kind{tikv}}
+	for name, c := range map[string]struct {
+		cluster *plantest.Cluster
+		want    bool
+	}{
+		"a peer is given up just now":       {replaced, false},
+		"a peer may still come":             {next().Down(time.Minute, "t-tikv-0"), false},
+		"a peer does not come":              {next().Down(time.Hour, "t-tikv-0"), true},
+		"PD comes first, and does not come": {pdDown, true},
+		"its own leaders do not leave":      {failing, false},
+		"PD cannot be asked":                {silent, false},
+		"it cannot be removed":              {needed, true},
+		"its regions do not leave":          {leaving, false},
+	} {
+		text := c.cluster.Text()
+		if got := strings.Contains(text, "allow region leaders on t-tikv-3"); got != c.want {
+			t.Errorf("%s: %s", name, text)
+		}
+		if !c.want {
+			continue
+		}
+		c.cluster.Seen.Evictions = nil
+		c.cluster.Member("t-tikv-3").Database.Evicting, c.cluster.Member("t-tikv-3").Database.Leaders = false, 100
+		if p := c.cluster.Decide(); p.Outcome != plan.Blocked {
+			t.Errorf("%s: it is begun again: %s", name, plantest.Text(p))
+		}
+	}
+}

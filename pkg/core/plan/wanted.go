@@ -1,0 +1,69 @@
+package plan
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Wanted is what the user wants, worked out to the last object. Package render
+// makes it; the simulator makes its own, without manifests.
+type Wanted struct {
+	Cluster topology.Cluster
+	Objects []Object // what the cluster needs as a whole
+	Groups  []Group  // in dependency order
+	Policy  Policy
+}
+
+// Group is what is wanted of one component.
+type Group struct {
+	topology.Group
+	Services []Object
+	Config   []Object // ConfigMaps, named by the pod template of Set; none where it is left as it is
+	Set      Object   // the StatefulSet, its partition closed
+	// Lacks is what the component's pods need and nothing but a person can give
+	// back. Until then none of them is restarted or removed: it would not start.
+	Lacks []Gate
+	// Findings are what somebody else has made of the component's objects.
+	Findings []Finding
+	// Template is the fingerprint of the pod template. Two templates of one
+	// fingerprint mean the same to the components, so a difference is what
+	// makes a rollout.
+	Template string
+	// Founders is how many members are told to found PD's cluster together, 0 when
+	// there is one. With fewer than most of them nobody does.
+	Founders int
+}
+
+// Drift tells how far an object that exists is from the wanted one.
+type Drift int
+
+// An object is as wanted, or is to be created or updated.
+const (
+	None Drift = iota
+	Missing
+	Differs
+)
+
+// Object is a Kubernetes object that the cluster needs.
+type Object struct {
+	Kind, Name string
+	Drift      Drift
+	Manifest   runtime.Object
+	// Mounted: pods use it already, so one that is missing is made at once.
+	Mounted bool
+	// Record is what the ledger has to say of the pod template before the object is
+	// written; its zero value where there is nothing to say.
+	Record state.Template
+}
+
+// Group finds the wanted group of a component.
+func (w Wanted) Group(k topology.Kind) (Group, bool) {
+	for _, g := range w.Groups {
+		if g.Kind == k {
+			return g, true
+		}
+	}
+	return Group{}, false
+}

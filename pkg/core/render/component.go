@@ -1,0 +1,77 @@
+package render
+
+import (
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"github.com/pingcap/tidb-operator/pkg/apis/util/config"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// component is what rendering has to know of one component. It is data: one
+// assembly makes the objects of all of them from it.
+type component struct {
+	topology.Group
+	cluster   topology.Cluster
+	spec      v1alpha1.ComponentAccessor
+	resources corev1.ResourceRequirements
+	account   string // service account
+
+	config  *config.GenericConfig // the user's, with the keys that are forced on it
+	file    string                // the config file, e.g. "pd.toml"
+	script  script
+	metrics int32 // port that Prometheus scrapes
+
+	services []*corev1.Service
+	claims   []corev1.PersistentVolumeClaim
+
+	ports     []corev1.ContainerPort
+	env       []corev1.EnvVar
+	mounts    []corev1.VolumeMount // all of the main container, in order
+	volumes   []corev1.Volume      // those between the shared and the user's own
+	readiness *corev1.Probe
+	startup   *corev1.Probe
+	lifecycle *corev1.Lifecycle
+	security  *corev1.SecurityContext
+	init      []corev1.Container // before the user's own
+	logs      []tailer           // before the main container
+	live      *appsv1.StatefulSet
+	kept      *corev1.PodTemplateSpec // of a newer version; nil where ours is wanted
+	founding  founding
+	findings  []plan.Finding
+}
+
+// founding is how the pods of a component learn whether they start a TiDB cluster or
+// join one.
+type founding int
+
+const (
+	// foundsNothing: they do neither.
+	foundsNothing founding = iota
+	// byBootstrapMap: from the ConfigMap that is written for it.
+	byBootstrapMap
+	// byDiscoveryServer: from the server that an operator runs. A start script of ours
+	// would not ask it.
+	byDiscoveryServer
+)
+
+// base fills in what follows from the names alone.
+func base(c topology.Cluster, g topology.Group, spec v1alpha1.ComponentAccessor) component {
+	return component{
+		Group:   g,
+		cluster: c,
+		spec:    spec,
+		file:    string(g.Kind) + ".toml",
+	}
+}
+
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,241 @@
+package render
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// annNameBefore on the TidbCluster names the ConfigMap that was in use when an
+// operator deleted the StatefulSet, keeping its pods, to make it anew.
+const annNameBefore = "tidb.pingcap.com/configmap-name-before-delete-"
+
+// configured is the ConfigMap of a component: the name that its pods use, and what
+// to write.
+type configured struct {
+	name string
+	// wanted is nil where the ConfigMap is left as it is.
+	wanted *corev1.ConfigMap
+	// mounted: pods use it already.
+	mounted bool
+	refused field.ErrorList
+	remedy  remedy.Remedy // against what is refused
+	lacks   []plan.Gate
+	// findings are what is in use and not asked for.
+	findings []plan.Finding
+}
+
+// configMap is the ConfigMap of a component: its config file and start script.
+// The data in use is kept where it says the same, so that nothing is written,
+// and no pod restarted, for another way of saying it. Without a configuration in
+// the spec nobody has asked to change the one in use: it stays, whatever it says, and
+// so do settings of a restore.
+func configMap(comp component, have state.Existing, got state.Group) (configured, error) {
+	use := inUse(comp.cluster, comp.Kind, have)
+	if other, ok := leftAlone(comp, use, have, got); ok {
+		return other, nil
+	}
+	result, data, err := content(comp, use.found)
+	if err != nil {
+		return configured{}, err
+	}
+	c := comp.cluster
+	m := &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: meta(c, c.SetName(comp.Kind), c.Labels(comp.Kind)),
+		Data:       data,
+	}
+	switch s := comp.spec.ConfigUpdateStrategy(); {
+	case s == v1alpha1.ConfigUpdateStrategyInPlace, use.mounted && use.found == nil:
+		m.Name = first(use.name, m.Name)
+	case s == v1alpha1.ConfigUpdateStrategyRollingUpdate:
+		m.Name = rollingName(m, use.found, have)
+	default:
+		return configured{}, fmt.Errorf("unknown config update strategy %q", s)
+	}
+	result.name, result.wanted, result.mounted = m.Name, m, use.mounted && m.Name == use.name
+	if there := have.ConfigMaps[m.Name]; there != nil && ofOthers(c, there) {
+		result.wanted = nil
+		if taken(there, m.Data) {
+			result.refused = append(result.refused, field.Forbidden(configField(comp.Kind),
+				fmt.Sprintf("ConfigMap %s is not labelled as one of this cluster, and is not overwritten", m.Name)))
+			result.remedy = remedy.Remedy{handOver(c, comp.Kind, m.Name)}
+		}
+	}
+	return result, nil
+}
+
+// content is what is to stand in a ConfigMap, and what is to be said of it.
+func content(comp component, used *corev1.ConfigMap) (said configured, data map[string]string, err error) {
+	config, err := overlaid(comp.config, used)
+	if err != nil {
+		return said, nil, err
+	}
+	text, err := encode(config)
+	if err != nil {
+		return said, nil, err
+	}
+	script, refused, err := startScript(comp, used)
+	if err != nil {
+		return said, nil, err
+	}
+	said = configured{refused: refused, findings: notAsked(comp, used, text)}
+	data = map[string]string{keyConfig: text, keyScript: script}
+	if used == nil {
+		return said, data, nil
+	}
+	if !comp.Configured || sameTOML(used.Data[keyConfig], text) {
+		data[keyConfig] = used.Data[keyConfig]
+	}
+	if over := used.Data[keyOverlay]; over != "" {
+		data[keyOverlay] = over
+	}
+	return said, data, nil
+}
+
+// leftAlone tells whether the ConfigMap that pods use is not to be written: a newer
+// version of this tool wrote it for the same spec, it is somebody else's and the spec
+// has no configuration, or it is gone and what stood in it is not known.
+func leftAlone(comp component, use usage, have state.Existing, got state.Group) (configured, bool) {
+	c, k := comp.cluster, comp.Kind
+	if comp.kept != nil {
+		return ofNewer(comp, use, got), true
+	}
+	if name := c.HelmMap(k); name != "" && !comp.Configured {
+		return ofHelm(comp, name, use, have, got), true
+	}
+	switch {
+	case use.mounted && use.found == nil && (!comp.Configured || comp.founding == byDiscoveryServer):
+		// A script of ours would not ask an operator's discovery server.
+		return configured{name: use.name, lacks: []plan.Gate{lost(comp, use.name, got)}}, true
+	case comp.Configured:
+		return configured{}, false
+	case use.found != nil && ofOthers(c, use.found):
+		return configured{name: use.name}, true
+	}
+	there := have.ConfigMaps[c.SetName(k)]
+	if use.name != "" || there == nil || !ofOthers(c, there) {
+		return configured{}, false
+	}
+	return forFirstPods(comp, there), true
+}
+
+// ofNewer uses what a newer version has written. This version does not know its start
+// script, and cannot write it again.
+func ofNewer(comp component, use usage, got state.Group) configured {
+	result := configured{name: use.name}
+	if use.mounted && use.found == nil {
+		result.lacks = []plan.Gate{lost(comp, use.name, got)}
+	}
+	return result
+}
+
+// forFirstPods uses a ConfigMap that somebody has made for pods that are not there
+// yet.
+func forFirstPods(comp component, there *corev1.ConfigMap) configured {
+	result := configured{name: there.Name}
+	refuse := func(why string) {
+		result.refused = field.ErrorList{field.Invalid(configField(comp.Kind), field.OmitValueType{}, fmt.Sprintf(
+			"without it the pods use ConfigMap %s as it is, %s: write config: {} to have one made", there.Name, why))}
+	}
+	switch script, ok := there.Data[keyScript]; {
+	case !ok:
+		refuse("which has no " + keyScript)
+	case comp.founding != foundsNothing && !strings.Contains(script, mark):
+		refuse("whose " + keyScript + " does not know how PD begins here")
+	}
+	return result
+}
+
+// ofHelm uses the ConfigMap that an annotation names. To have another one means to
+// restart the pods, as it does for tidb-operator.
+func ofHelm(comp component, name string, use usage, have state.Existing, got state.Group) configured {
+	switch there := have.ConfigMaps[name]; {
+	case there == nil:
+		return configured{name: first(use.name, name), lacks: []plan.Gate{lost(comp, name, got)}}
+	case use.name == "":
+		return forFirstPods(comp, there)
+	}
+	return configured{name: name}
+}
+
+// startScript is the script in use as long as it fits, else our own. Pods of PD
+// that ask an operator's discovery server have to keep the operator's script:
+// ours would not know whom to ask.
+func startScript(comp component, used *corev1.ConfigMap) (string, field.ErrorList, error) {
+	if used != nil && comp.script.fits(used.Data[keyScript]) {
+		return used.Data[keyScript], nil, nil
+	}
+	text, err := comp.script.text()
+	if err != nil {
+		return "", nil, err
+	}
+	var refused field.ErrorList
+	if comp.founding == byDiscoveryServer && used != nil && used.Data[keyScript] != "" {
+		refused = append(refused, field.Forbidden(field.NewPath("spec", string(comp.Kind), "dataSubDir"),
+			"the pods of PD were started with other values by an operator's start script, which can not be replaced"))
+	}
+	return text, refused, nil
+}
+
+// rollingName names the ConfigMap by its content, so that other content means
+// other pods.
+func rollingName(m, used *corev1.ConfigMap, have state.Existing) string {
+	if used != nil && used.Data[keyConfig] == m.Data[keyConfig] && used.Data[keyScript] == m.Data[keyScript] {
+		return used.Name
+	}
+	if former := formerName(m, have); former != "" {
+		m.Data[keyConfig] = have.ConfigMaps[former].Data[keyConfig]
+		return former
+	}
+	name := m.Name + "-" + digest(m.Data)
+	// The digest is short, so that other content may have the same one. Pods
+	// may still use it: it is not overwritten.
+	for taken(have.ConfigMaps[name], m.Data) {
+		name += "-new"
+	}
+	return name
+}
+
+// formerName names a ConfigMap that says the same, if in other words: the user has
+// taken a change back half-way, and pods that still have the former one must not
+// restart for the words.
+func formerName(m *corev1.ConfigMap, have state.Existing) string {
+	for _, name := range slices.Sorted(maps.Keys(have.ConfigMaps)) {
+		f := have.ConfigMaps[name]
+		if strings.HasPrefix(name, m.Name+"-") && f.Data[keyScript] == m.Data[keyScript] &&
+			f.Data[keyConfig] != "" && sameTOML(f.Data[keyConfig], m.Data[keyConfig]) {
+			return name
+		}
+	}
+	return ""
+}
+
+func taken(m *corev1.ConfigMap, data map[string]string) bool {
+	return m != nil && (m.Data[keyConfig] != data[keyConfig] || m.Data[keyScript] != data[keyScript])
+}
+
+// digest is the operator's: the SHA-256 of the data as JSON, in hexadecimal
+// digits, as text that is written in hexadecimal digits again, of which the
+// first seven are taken.
+func digest(data map[string]string) string {
+	text, err := json.Marshal(data)
+	if err != nil {
+		panic("render: encode strings: " + err.Error())
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString([]byte(hex.EncodeToString(sum[:])))[:7]
+}

@@ -1,0 +1,83 @@
+package render
+
+import (
+	"maps"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+)
+
+// Whether an object has to be written is asked of the record of what was
+// applied last, never of the live spec, which has an API server's defaults in
+// it. Labels and annotations that others have added are never a reason to write,
+// and neither are the tool's own: an operator that takes them for one writes
+// every StatefulSet in every round.
+
+// setDrift compares everything but the replicas and the partition: those have
+// steps of their own.
+func setDrift(live, wanted *appsv1.StatefulSet) plan.Drift {
+	if live == nil {
+		return plan.Missing
+	}
+	applied, ok := lastApplied[appsv1.StatefulSetSpec](live.ObjectMeta)
+	return drift(ok &&
+		fingerprint(applied.Template) == fingerprint(wanted.Spec.Template) &&
+		strategyType(applied) == strategyType(wanted.Spec) &&
+		sameMeta(live.ObjectMeta, wanted.ObjectMeta))
+}
+
+func strategyType(spec appsv1.StatefulSetSpec) appsv1.StatefulSetUpdateStrategyType {
+	if spec.UpdateStrategy.Type == "" {
+		return appsv1.RollingUpdateStatefulSetStrategyType
+	}
+	return spec.UpdateStrategy.Type
+}
+
+// serviceDrift takes addresses and ports that the cluster has given for wanted.
+func serviceDrift(live, wanted *corev1.Service) plan.Drift {
+	if live == nil {
+		return plan.Missing
+	}
+	applied, ok := lastApplied[corev1.ServiceSpec](live.ObjectMeta)
+	if !ok {
+		return plan.Differs
+	}
+	want := wanted.Spec.DeepCopy()
+	keepAllocated(want, applied)
+	return drift(equality.Semantic.DeepEqual(applied, *want) && sameMeta(live.ObjectMeta, wanted.ObjectMeta))
+}
+
+// configMapDrift compares all of the data: the ConfigMap is ours.
+func configMapDrift(live, wanted *corev1.ConfigMap) plan.Drift {
+	if live == nil {
+		return plan.Missing
+	}
+	return drift(maps.Equal(live.Data, wanted.Data) && sameMeta(live.ObjectMeta, wanted.ObjectMeta))
+}
+
+func drift(same bool) plan.Drift {
+	if same {
+		return plan.None
+	}
+	return plan.Differs
+}
+
+// sameMeta tells whether live has the wanted labels and annotations, and a
+// controller. An object that lost its controller is adopted.
+func sameMeta(live, wanted metav1.ObjectMeta) bool {
+	return covers(live.Labels, wanted.Labels) &&
+		covers(live.Annotations, withoutOwn(wanted.Annotations)) &&
+		metav1.GetControllerOf(&live) != nil
+}
+
+func withoutOwn(annotations map[string]string) map[string]string {
+	result := maps.Clone(annotations)
+	for _, key := range []string{annLastApplied, annOwnerGeneration, annSyncTimestamp} {
+		delete(result, key)
+	}
+	return result
+}

@@ -1,0 +1,150 @@
+package render
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"github.com/pingcap/tidb-operator/pkg/apis/util/config"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// objectsOfOperator are the objects that tidb-operator v1.6.5 has made for a
+// cluster, as facts: its records in testdata/applied, and what each variant of the
+// TidbCluster changes in them. No code of ours renders them.
+type objectsOfOperator struct {
+	sets     map[topology.Kind]*appsv1.StatefulSetSpec
+	services map[string]*corev1.Service
+	config   map[topology.Kind]map[string]any
+	// overlay is what lies over a configuration while a restore runs, as TOML.
+	overlay map[topology.Kind]string
+	// flags are what the start script executes a component with, and arguments what
+	// it appends to them.
+	flags     map[topology.Kind][]string
+	arguments string
+}
+
+func basicOfOperator(t *testing.T) *objectsOfOperator {
+	t.Helper()
+	o := &objectsOfOperator{
+		sets:     map[topology.Kind]*appsv1.StatefulSetSpec{},
+		services: created(t, want(t, load(t, "basic"), nothing(), state.Snapshot{})).Services,
+		config: map[topology.Kind]map[string]any{
+			topology.PD:   {"dashboard": map[string]any{"internal-proxy": true}},
+			topology.TiKV: {},
+			topology.TiDB: {"log": map[string]any{"file": map[string]any{"max-backups": int64(3)}}},
+		},
+		overlay: map[topology.Kind]string{},
+		flags: map[topology.Kind][]string{
+			topology.PD:   {"--data-dir=/var/lib/pd", "--advertise-peer-urls=http://${domain}:2380"},
+			topology.TiKV: {"--advertise-addr=${host}.svc:20160", "--addr=0.0.0.0:20160", "--data-dir=/var/lib/tikv"},
+			topology.TiDB: {"--store=tikv", "--advertise-address=${host}.svc", "--host=0.0.0.0"},
+		},
+	}
+	for _, k := range topology.Kinds() {
+		record, err := os.ReadFile(filepath.Join("testdata", "applied", "basic-"+string(k)+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.sets[k] = &appsv1.StatefulSetSpec{}
+		if err := json.Unmarshal(record, o.sets[k]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return o
+}
+
+func (o *objectsOfOperator) pod(k topology.Kind) *corev1.PodSpec { return &o.sets[k].Template.Spec }
+
+func (o *objectsOfOperator) container(k topology.Kind, name string) *corev1.Container {
+	list := o.pod(k).Containers
+	return &list[slices.IndexFunc(list, func(c corev1.Container) bool { return c.Name == name })]
+}
+
+func (o *objectsOfOperator) main(k topology.Kind) *corev1.Container { return o.container(k, string(k)) }
+
+// setEnv sets a variable that every pod of a component has.
+func (o *objectsOfOperator) setEnv(k topology.Kind, name, value string) {
+	env := o.main(k).Env
+	env[slices.IndexFunc(env, func(e corev1.EnvVar) bool { return e.Name == name })].Value = value
+}
+
+// mount inserts a mount of the main container before another one, or last.
+func (o *objectsOfOperator) mount(k topology.Kind, before string, m corev1.VolumeMount) {
+	list := o.main(k).VolumeMounts
+	i := slices.IndexFunc(list, func(m corev1.VolumeMount) bool { return m.Name == before })
+	if i < 0 {
+		i = len(list)
+	}
+	o.main(k).VolumeMounts = slices.Insert(list, i, m)
+}
+
+// replaceFlag replaces a flag of a start script.
+func (o *objectsOfOperator) replaceFlag(k topology.Kind, old, text string) {
+	for i := range o.flags[k] {
+		o.flags[k][i] = strings.ReplaceAll(o.flags[k][i], old, text)
+	}
+}
+
+// script is a start script with the flags, in other words than an operator's.
+func (o *objectsOfOperator) script(k topology.Kind) string {
+	text := "# not ours\nARGS=\"" + strings.Join(o.flags[k], " \\\n") + "\"\nexec /" + string(k) + "-server ${ARGS}"
+	if k == topology.TiDB && o.arguments != "" {
+		text += " " + o.arguments
+	}
+	return text + "\n"
+}
+
+// existing are the objects as Kubernetes has them.
+func (o *objectsOfOperator) existing(t *testing.T, c topology.Cluster) state.Existing {
+	t.Helper()
+	have := nothing()
+	have.HasDiscoveryDeployment = true
+	for name, s := range o.services {
+		s.OwnerReferences = []metav1.OwnerReference{owner(c)}
+		record := s.Spec.DeepCopy()
+		if record.ClusterIP != corev1.ClusterIPNone {
+			record.ClusterIP = ""
+		}
+		record.ClusterIPs, record.SessionAffinity = nil, ""
+		setLastApplied(&s.ObjectMeta, *record)
+		have.Services[name] = s
+	}
+	for _, k := range topology.Kinds() {
+		live := &appsv1.StatefulSet{ObjectMeta: meta(c, c.SetName(k), c.Labels(k)), Spec: *o.sets[k]}
+		setLastApplied(&live.ObjectMeta, *o.sets[k])
+		have.Sets[k] = live
+		text, err := encode(config.New(o.config[k]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		have.ConfigMaps[c.SetName(k)] = &corev1.ConfigMap{
+			ObjectMeta: meta(c, c.SetName(k), c.Labels(k)),
+			Data:       map[string]string{keyConfig: "# in other words\n" + text, keyScript: o.script(k)},
+		}
+		if over := o.overlay[k]; over != "" {
+			have.ConfigMaps[c.SetName(k)].Data["config-file-overlay"] = over
+		}
+	}
+	return have
+}
+
+// specOf is what the specs of all components have in common.
+func specOf(tc *v1alpha1.TidbCluster, k topology.Kind) *v1alpha1.ComponentSpec {
+	switch k {
+	case topology.PD:
+		return &tc.Spec.PD.ComponentSpec
+	case topology.TiKV:
+		return &tc.Spec.TiKV.ComponentSpec
+	}
+	return &tc.Spec.TiDB.ComponentSpec
+}

@@ -1,0 +1,122 @@
+package render
+
+import (
+	"path"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+const (
+	pdDir        = "/var/lib/pd"
+	pdConfigDir  = "/etc/pd"
+	bootstrapDir = "/etc/pd-bootstrap"
+	// volumeBootstrap is not called "pd-…": that is how the user's own storage
+	// volumes are named.
+	volumeBootstrap = "bootstrap"
+)
+
+func describePD(c topology.Cluster, g topology.Group, have state.Existing) (component, error) {
+	tc, pd := c.Source, c.Source.Spec.PD
+	class := classes{pd.StorageClassName, pd.VolumeAttributesClassName}
+	data, err := dataClaim(topology.PD, pd.ResourceRequirements, class)
+	if err != nil {
+		return component{}, err
+	}
+	claims, storage, err := storageVolumes(topology.PD, pd.StorageVolumes, class)
+	if err != nil {
+		return component{}, err
+	}
+
+	comp := base(c, g, tc.BasePDSpec())
+	comp.resources = pd.ResourceRequirements
+	comp.account = first(pd.ServiceAccount, tc.Spec.ServiceAccount)
+	comp.metrics = topology.PDClientPort
+	comp.claims = append([]corev1.PersistentVolumeClaim{data}, claims...)
+	comp.ports = []corev1.ContainerPort{port("server", topology.PDPeerPort), port("client", topology.PDClientPort)}
+	comp.readiness = readinessProbe(pd.ReadinessProbe, topology.PDClientPort)
+	comp.env = []corev1.EnvVar{
+		fromField("NAMESPACE", "metadata.namespace"),
+		value("PEER_SERVICE_NAME", c.PeerService(topology.PD)),
+		value("SERVICE_NAME", c.SetName(topology.PD)),
+		value("SET_NAME", c.SetName(topology.PD)),
+		value("TZ", tc.Spec.Timezone),
+	}
+	if comp.spec.HostNetwork() {
+		comp.env = append(comp.env, fromField("POD_NAME", "metadata.name"))
+	}
+	comp.mounts = []corev1.VolumeMount{
+		readOnly(volumeAnnotations, dirInfo),
+		readOnly(volumeConfig, pdConfigDir),
+		readOnly(volumeScript, dirScript),
+		writable(string(topology.PD), pdDir),
+	}
+	comp.mounts = append(comp.mounts, storage...)
+	comp.mounts = append(comp.mounts, comp.spec.AdditionalVolumeMounts()...)
+	comp.founding = byDiscoveryServer
+	if bootstraps(c, have) {
+		comp.founding = byBootstrapMap
+		comp.mounts = append(comp.mounts, readOnly(volumeBootstrap, bootstrapDir))
+		comp.volumes = []corev1.Volume{bootstrapVolume(c)}
+	}
+	comp.services = []*corev1.Service{pdService(comp), peerService(comp,
+		servicePort("tcp-peer-2380", topology.PDPeerPort),
+		servicePort("tcp-peer-2379", topology.PDClientPort))}
+	comp.script = pdScript(c, path.Join(pdDir, pd.DataSubDir))
+	comp.config, err = withKeys(pd.Config.GenericConfig, pdKeys(comp)...)
+	return comp, err
+}
+
+func pdScript(c topology.Cluster, dataDir string) script {
+	return newScript(topology.PD, map[string]any{
+		"Bootstrap": bootstrapDir,
+		"Peers":     peers(c, topology.PD),
+		"LongNames": c.PDName(0) != c.PodName(topology.PD, 0),
+		"DataDir":   quote(dataDir),
+		"InText":    inText(dataDir),
+	}, append(domainWords(c), word{text: dataDir, quoted: quote(dataDir)})...)
+}
+
+func pdKeys(comp component) []setting {
+	var keys []setting
+	if proxy := comp.cluster.Source.Spec.PD.EnableDashboardInternalProxy; proxy != nil {
+		keys = append(keys, setting{"dashboard.internal-proxy", *proxy})
+	}
+	return keys
+}
+
+func bootstrapVolume(c topology.Cluster) corev1.Volume {
+	optional := true
+	return corev1.Volume{Name: volumeBootstrap, VolumeSource: corev1.VolumeSource{
+		ConfigMap: &corev1.ConfigMapVolumeSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: c.BootstrapMap()},
+			Optional:             &optional,
+		},
+	}}
+}
+
+// pdService is the Service that clients of PD use.
+func pdService(comp component) *corev1.Service {
+	c, spec := comp.cluster, comp.cluster.Source.Spec.PD.Service
+	s := service(comp, c.SetName(topology.PD), usedByUser, servicePort("client", topology.PDClientPort))
+	s.Spec.Type = corev1.ServiceTypeClusterIP
+	for _, old := range c.Source.Spec.Services { // the way of older TidbClusters
+		if old.Name != string(topology.PD) {
+			continue
+		}
+		if t := corev1.ServiceType(old.Type); t == corev1.ServiceTypeNodePort || t == corev1.ServiceTypeLoadBalancer {
+			s.Spec.Type = t
+		}
+		break // the first of several is used, as tidb-operator does
+	}
+	if spec == nil {
+		return s
+	}
+	applyServiceSpec(s, *spec)
+	if spec.LoadBalancerIP != nil {
+		s.Spec.LoadBalancerIP = *spec.LoadBalancerIP
+	}
+	return s
+}

@@ -1,0 +1,194 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// What the bootstrap ConfigMap tells a PD pod that has no data. There are the
+// names of all first members, with which they start one cluster together, or
+// the id of a cluster and the members to join: once a cluster exists, nobody may
+// start another one. See founders for those of the first members that come late.
+const (
+	keyInitial   = "initial-cluster"
+	keyClusterID = "cluster-id"
+	keyJoin      = "join"
+	keyAwaited   = "not-started"
+)
+
+// bootstraps tells whether PD's pods read the bootstrap ConfigMap. Those of an
+// operator-made cluster ask its discovery server. To change that would restart
+// them for nothing.
+func bootstraps(c topology.Cluster, have state.Existing) bool {
+	if spec := have.PodSpec(topology.PD); spec != nil {
+		return slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool {
+			return v.ConfigMap != nil && v.ConfigMap.Name == c.BootstrapMap()
+		})
+	}
+	// An operator may be about to make the StatefulSet again, with the script that
+	// the pods had.
+	use := inUse(c, topology.PD, have)
+	return use.found == nil || strings.Contains(use.found.Data[keyScript], mark)
+}
+
+// bootstrapMap is the bootstrap ConfigMap, nil where PD's pods do not read it.
+func bootstrapMap(c topology.Cluster, have state.Existing, snap state.Snapshot) *corev1.ConfigMap {
+	g, ok := c.Group(topology.PD)
+	if !ok || !bootstraps(c, have) {
+		return nil
+	}
+	labels := union(c.Selector(), map[string]string{topology.LabelComponent: componentDiscovery})
+	return &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: meta(c, c.BootstrapMap(), labels),
+		Data:       bootstrapData(c, g, have, snap),
+	}
+}
+
+func bootstrapData(c topology.Cluster, g topology.Group, have state.Existing, snap state.Snapshot) map[string]string {
+	var old map[string]string
+	if m := have.ConfigMaps[c.BootstrapMap()]; m != nil {
+		old = m.Data
+	}
+	id := c.Source.Status.ClusterID
+	if snap.PD.ClusterID != 0 {
+		id = strconv.FormatUint(snap.PD.ClusterID, 10)
+	}
+	switch {
+	case snap.PD.Known() && snap.PD.ClusterID != 0:
+		return founders(c, snap, old, joining(id, joinURLs(c, snap, old[keyJoin])))
+	case old[keyClusterID] != "":
+		return old
+	case id != "":
+		data := joining(id, old[keyJoin])
+		if old[keyInitial] != "" {
+			data[keyInitial] = old[keyInitial] // for PD to say who of them has yet to start
+		}
+		return data
+	case have.Sets[topology.PD] != nil, snap.Groups[topology.PD].Extent() > 0 && old != nil,
+		begun(c, snap, old[keyInitial]):
+		// The first members are starting, told what is written there, or have
+		// been. Other names now would be another cluster: if more members were
+		// asked for meanwhile, those have claims too, and nothing on them.
+		return old
+	case partlyUsed(g, snap):
+		return nil
+	}
+	return map[string]string{keyInitial: initialCluster(c, g)}
+}
+
+func joining(id, join string) map[string]string {
+	data := map[string]string{keyClusterID: id}
+	if join != "" {
+		data[keyJoin] = join
+	}
+	return data
+}
+
+// founders adds the first members that the others did not wait for. PD lists each
+// from the beginning and lets nobody join by its name, so it can come in no other
+// way than with the list of them all, word for word: its log begins with that.
+//
+// One that has ever started must not start so again. Without its data it would
+// vote a second time with the same id, and what it voted for could be lost. So
+// names only ever leave the list: what PD says late, or of a member that has been
+// recreated under an old name, puts nobody back.
+func founders(c topology.Cluster, snap state.Snapshot, old, data map[string]string) map[string]string {
+	if was := old[keyClusterID]; was != "" && was != data[keyClusterID] {
+		return data // the list is that of another cluster
+	}
+	candidates, judged := old[keyAwaited]
+	if !judged {
+		candidates = old[keyInitial]
+	}
+	var names []string
+	for _, m := range snap.Groups[topology.PD].Members {
+		db, name := m.Database, c.PDName(m.Ordinal)
+		if db.Presence == state.Present && db.Unstarted && db.Name == name && named(candidates, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		data[keyInitial], data[keyAwaited] = old[keyInitial], strings.Join(names, ",")
+	}
+	return data
+}
+
+// named tells whether a list has a name: of names, or of name=url.
+func named(list, name string) bool {
+	for entry := range strings.SplitSeq(list, ",") {
+		if n, _, _ := strings.Cut(entry, "="); n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// initialCluster names all first members, in the form of PD's flag.
+func initialCluster(c topology.Cluster, g topology.Group) string {
+	var members []string
+	for i := range g.Replicas {
+		members = append(members, fmt.Sprintf("%s=http://%s:%d",
+			c.PDName(i), c.PodHost(topology.PD, i), topology.PDPeerPort))
+	}
+	return strings.Join(members, ",")
+}
+
+// firstMembers is how many are told to start a cluster that does not exist yet.
+func firstMembers(m *corev1.ConfigMap) int {
+	if m == nil || m.Data[keyInitial] == "" || m.Data[keyClusterID] != "" {
+		return 0
+	}
+	return len(strings.Split(m.Data[keyInitial], ","))
+}
+
+// joinURLs are the members that a new one can ask to join. A listed member
+// stays in the list while PD has it, healthy or not: the list shall not be
+// written for each member that restarts. Without any healthy one, the old list
+// is better than none.
+func joinURLs(c topology.Cluster, snap state.Snapshot, old string) string {
+	listed := strings.Split(old, ",")
+	var urls []string
+	for _, m := range snap.Groups[topology.PD].Members {
+		url := fmt.Sprintf("http://%s:%d", c.PodHost(topology.PD, m.Ordinal), topology.PDClientPort)
+		if m.Database.Presence == state.Present && (m.Database.Healthy || slices.Contains(listed, url)) {
+			urls = append(urls, url)
+		}
+	}
+	if len(urls) == 0 {
+		return old
+	}
+	return strings.Join(urls, ",")
+}
+
+// begun tells whether one of these first members has had a pod, and with it a
+// claim. Its log may begin with their names, so that with other ones it would wait
+// for ever; and most of them may have founded the cluster.
+func begun(c topology.Cluster, snap state.Snapshot, initial string) bool {
+	return slices.ContainsFunc(snap.Groups[topology.PD].Members, func(m state.Member) bool {
+		return len(m.Claims) > 0 && named(initial, c.PDName(m.Ordinal))
+	})
+}
+
+// partlyUsed tells whether some, but not all, of the first members have a claim
+// already, left over from an earlier cluster of this name. Those may start from
+// its data, and the others must then not start a cluster of their own beside it:
+// they wait for PD to answer, and join. If all have one, they are either all of
+// the earlier cluster or all empty.
+func partlyUsed(g topology.Group, snap state.Snapshot) bool {
+	used := 0
+	for _, m := range snap.Groups[topology.PD].Members {
+		if m.Ordinal < g.Replicas && len(m.Claims) > 0 {
+			used++
+		}
+	}
+	return used > 0 && used < g.Replicas
+}

@@ -1,0 +1,145 @@
+package render
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+//go:embed scripts/*.sh.tmpl
+var scriptFiles embed.FS
+
+// script is a start script and what it depends on.
+//
+// The text of a script that is in use is kept byte for byte, whoever wrote it:
+// under the RollingUpdate strategy a single other byte restarts every pod. It
+// is only replaced when it does not fit the spec any more, see fits.
+type script struct {
+	name string
+	// data fills the template in.
+	data map[string]any
+	// words must be in a script, or must not be, for it to start the component
+	// as the spec says. They cover what a spec can change; the rest is the
+	// same in every script.
+	words []word
+	// program is what an operator's script executes with the user's arguments
+	// last, "" where there can be none.
+	program   string
+	arguments []string
+}
+
+// word is a piece of a script that does not continue on either side: /a/b is
+// not found in /a/b/c.
+type word struct {
+	text   string
+	absent bool
+	// quoted is what our own scripts have for it, where that is another text.
+	quoted string
+	// ours: only our own scripts have it.
+	ours bool
+}
+
+// peers is what follows the pod's name in its DNS name.
+func peers(c topology.Cluster, k topology.Kind) string {
+	_, rest, _ := strings.Cut(c.PodHost(k, 0), ".")
+	return rest
+}
+
+func domainWords(c topology.Cluster) []word {
+	if c.Domain == "" {
+		return nil
+	}
+	return []word{{text: "svc." + c.Domain}}
+}
+
+// mark begins the line by which we know our own scripts.
+const mark = "Made by kubectl-tidb for"
+
+func newScript(k topology.Kind, data map[string]any, words ...word) script {
+	line := mark
+	for _, w := range words {
+		sign := " +"
+		if w.absent {
+			sign = " -"
+		}
+		line += sign + first(w.quoted, w.text)
+	}
+	data["Mark"] = strings.ReplaceAll(line, "\n", " ")
+	return script{name: string(k), data: data, words: words}
+}
+
+// text renders the script.
+func (s script) text() (string, error) {
+	name := s.name + ".sh.tmpl"
+	t, err := template.ParseFS(scriptFiles, path.Join("scripts", name))
+	if err != nil {
+		return "", fmt.Errorf("read the start script: %w", err)
+	}
+	var b strings.Builder
+	if err := t.ExecuteTemplate(&b, name, s.data); err != nil {
+		return "", fmt.Errorf("render the start script: %w", err)
+	}
+	return b.String(), nil
+}
+
+// fits tells whether a script that is in use starts the component as the spec
+// says. One of ours names what it was made for. In one of an operator, the words
+// are looked for that every operator's script has.
+func (s script) fits(text string) bool {
+	if strings.Contains(text, "# "+mark) {
+		return strings.Contains(text, fmt.Sprintf("# %s\n", s.data["Mark"]))
+	}
+	for _, w := range s.words {
+		if !w.ours && hasWord(text, w.text) == w.absent {
+			return false
+		}
+	}
+	if last, ok := executed(text, s.program); ok && !slices.Equal(last, s.arguments) {
+		return false // it may have more arguments than are asked for
+	}
+	return text != ""
+}
+
+// executed are the words that follow a program and a variable with its own
+// arguments on the line that executes it. It is not known where a script has no
+// such line.
+func executed(text, program string) ([]string, bool) {
+	if program == "" {
+		return nil, false
+	}
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) > 2 && words[0] == "exec" && words[1] == program && strings.HasPrefix(words[2], "$") {
+			return words[3:], true
+		}
+	}
+	return nil, false
+}
+
+func hasWord(text, word string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], word)
+		if i < 0 {
+			return false
+		}
+		start := from + i
+		end := start + len(word)
+		if (start == 0 || !continues(text[start-1])) &&
+			(end == len(text) || text[end] != '.' && !continues(text[end])) {
+			return true
+		}
+		from = start + 1
+	}
+}
+
+// continues tells whether a character belongs to the path, name or list beside
+// it.
+func continues(c byte) bool {
+	return c == '/' || c == '_' || c == '-' || c == ',' ||
+		'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}

@@ -1,0 +1,114 @@
+package render
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Status projects what was observed onto the TidbCluster's status, for those
+// who read it there. Nothing is decided by it. What was not observed this time
+// stays as it was, and times stay as long as what they speak of does, so that
+// an unchanged cluster has an unchanged status.
+func Status(o state.Observation, w plan.Wanted, p plan.Plan, old v1alpha1.TidbClusterStatus) v1alpha1.TidbClusterStatus {
+	s := o.Snapshot
+	r := projection{wanted: w, have: o.Existing, snap: s, at: metav1.NewTime(s.At).Rfc3339Copy()}
+	status := *old.DeepCopy()
+	if s.PD.ClusterID != 0 {
+		status.ClusterID = strconv.FormatUint(s.PD.ClusterID, 10)
+	}
+	for i, d := range descriptions {
+		r.component(d, descriptions[:i], &status)
+	}
+	status.Conditions = r.conditions(status, p)
+	if !equality.Semantic.DeepEqual(status, old) {
+		for _, d := range descriptions {
+			if d.status.counts != nil {
+				d.status.counts(r, &status)
+			}
+		}
+	}
+	return status
+}
+
+type projection struct {
+	wanted plan.Wanted
+	have   state.Existing
+	snap   state.Snapshot
+	at     metav1.Time
+}
+
+// component writes the part of one component, after those of the earlier ones.
+func (r projection) component(d description, earlier []description, status *v1alpha1.TidbClusterStatus) {
+	part := d.kind.Status(status)
+	phase := r.phase(d.kind)
+	if phase == "" {
+		return
+	}
+	upgrading := func(e description) bool { return e.kind.Status(status).GetPhase() == v1alpha1.UpgradePhase }
+	if phase == v1alpha1.UpgradePhase && slices.ContainsFunc(earlier, upgrading) {
+		phase = v1alpha1.NormalPhase // its turn has not come
+	}
+	part.SetPhase(phase)
+	set := r.have.Sets[d.kind]
+	if set == nil { // it is suspended
+		part.SetSynced(false)
+		part.SetStatefulSet(nil)
+		d.status.clear(status)
+		return
+	}
+	part.SetStatefulSet(set.Status.DeepCopy())
+	d.status.members(r, status)
+	part.SetVolumes(r.volumes(d.kind))
+}
+
+// phase is empty for a component that is not wanted or does not exist yet:
+// then its status stays as it is.
+func (r projection) phase(k topology.Kind) v1alpha1.MemberPhase {
+	want, ok := r.wanted.Group(k)
+	set := r.have.Sets[k]
+	switch {
+	case ok && want.Suspend && (set == nil || set.DeletionTimestamp != nil):
+		return v1alpha1.SuspendPhase
+	case !ok || set == nil:
+		return ""
+	}
+	if int(replicasOf(set)) != want.Size() {
+		return v1alpha1.ScalePhase
+	}
+	if Template(set) != want.Template || set.Status.CurrentRevision != set.Status.UpdateRevision {
+		return v1alpha1.UpgradePhase
+	}
+	group := r.snap.Groups[k]
+	for _, m := range group.Running() {
+		if group.Outdated(m) {
+			return v1alpha1.UpgradePhase
+		}
+	}
+	return v1alpha1.NormalPhase
+}
+
+// image is that of the StatefulSet's pods, not of those that run.
+func (r projection) image(k topology.Kind) string {
+	for _, c := range r.have.Sets[k].Spec.Template.Spec.Containers {
+		if c.Name == string(k) {
+			return c.Image
+		}
+	}
+	return ""
+}
+
+// filled is nil for an empty map, which is how one comes back from the cluster.
+func filled[V any](m map[string]V) map[string]V {
+	if len(m) == 0 {
+		return nil
+	}
+	return m
+}

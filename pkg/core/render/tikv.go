@@ -1,0 +1,156 @@
+package render
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+const (
+	tikvDir       = "/var/lib/tikv"
+	tikvConfigDir = "/etc/tikv"
+)
+
+func describeTiKV(c topology.Cluster, g topology.Group, _ state.Existing) (component, error) {
+	tc, kv := c.Source, c.Source.Spec.TiKV
+	class := classes{kv.StorageClassName, kv.VolumeAttributesClassName}
+	data, err := dataClaim(topology.TiKV, kv.ResourceRequirements, class)
+	if err != nil {
+		return component{}, err
+	}
+	claims, storage, err := storageVolumes(topology.TiKV, kv.StorageVolumes, class)
+	if err != nil {
+		return component{}, err
+	}
+
+	comp := base(c, g, tc.BaseTiKVSpec())
+	comp.resources = kv.ResourceRequirements
+	comp.account = first(kv.ServiceAccount, tc.Spec.ServiceAccount)
+	comp.metrics = topology.TiKVStatusPort
+	comp.claims = append([]corev1.PersistentVolumeClaim{data}, claims...)
+	comp.security = &corev1.SecurityContext{Privileged: tc.TiKVContainerPrivilege()}
+	comp.ports = []corev1.ContainerPort{port("server", topology.TiKVServerPort)}
+	if kv.EnableNamedStatusPort {
+		comp.ports = append(comp.ports, port("status", topology.TiKVStatusPort))
+	}
+	comp.readiness = readinessProbe(kv.ReadinessProbe, topology.TiKVServerPort)
+	comp.env = []corev1.EnvVar{
+		fromField("NAMESPACE", "metadata.namespace"),
+		value("CLUSTER_NAME", c.Name),
+		value("HEADLESS_SERVICE_NAME", c.PeerService(topology.TiKV)),
+		value("CAPACITY", capacity(kv.Limits)),
+		value("TZ", tc.Spec.Timezone),
+	}
+	if comp.spec.HostNetwork() {
+		comp.env = append(comp.env, fromField("POD_NAME", "metadata.name"))
+	}
+	comp.mounts = []corev1.VolumeMount{
+		readOnly(volumeAnnotations, dirInfo),
+		writable(string(topology.TiKV), tikvDir),
+		readOnly(volumeConfig, tikvConfigDir),
+		readOnly(volumeScript, dirScript),
+	}
+	comp.mounts = append(comp.mounts, comp.spec.AdditionalVolumeMounts()...)
+	comp.mounts = append(comp.mounts, storage...)
+	if comp.logs, err = tikvLogs(comp, storage); err != nil {
+		return component{}, err
+	}
+	comp.services = []*corev1.Service{peerService(comp, servicePort("peer", topology.TiKVServerPort))}
+	comp.script = tikvScript(c, path.Join(tikvDir, kv.DataSubDir))
+	comp.config, err = withKeys(bareNumbers(kv.Config.GenericConfig))
+	return comp, err
+}
+
+func tikvScript(c topology.Cluster, dataDir string) script {
+	spec := c.Source.Spec
+	anyAddress := "0.0.0.0"
+	if spec.PreferIPv6 {
+		anyAddress = "[::]"
+	}
+	advertise := spec.EnableDynamicConfiguration != nil && *spec.EnableDynamicConfiguration
+	return newScript(topology.TiKV, map[string]any{
+		"Peers":           peers(c, topology.TiKV),
+		"PD":              fmt.Sprintf("http://%s:%d", c.SetName(topology.PD), topology.PDClientPort),
+		"Any":             anyAddress,
+		"AdvertiseStatus": advertise,
+		"DataDir":         quote(dataDir),
+	}, append(domainWords(c),
+		word{text: dataDir, quoted: quote(dataDir)},
+		word{text: "--addr=" + anyAddress + ":20160"},
+		word{text: "--advertise-status-addr", absent: !advertise})...)
+}
+
+// capacity tells TiKV how much of its volume it may use, "0" for all. A size such as
+// 1.5Gi has no whole number until it is written as the API server writes it, 1536Mi;
+// it has to mean the same before and after.
+func capacity(limits corev1.ResourceList) string {
+	written, ok := limits[corev1.ResourceStorage]
+	if !ok {
+		return "0"
+	}
+	size, err := resource.ParseQuantity(written.String())
+	if err != nil {
+		return "0"
+	}
+	bytes, ok := size.AsInt64()
+	if !ok {
+		return "0"
+	}
+	const mi, gi = 1 << 20, 1 << 30
+	if bytes%gi == 0 {
+		return strconv.FormatInt(bytes/gi, 10) + "GB"
+	}
+	return strconv.FormatInt(bytes/mi, 10) + "MB"
+}
+
+// tikvLogs are the containers that print the logs of TiKV's storage engines.
+func tikvLogs(comp component, storage []corev1.VolumeMount) ([]tailer, error) {
+	kv := comp.cluster.Source.Spec.TiKV
+	resources := kv.GetLogTailerSpec().ResourceRequirements
+	rocks, raft := "rocksdb.info", "raftdb.info"
+	if before5(comp.Version) {
+		rocks, raft = "db/LOG", "raft/LOG"
+	}
+	var logs []tailer
+	for _, l := range []struct {
+		wanted             bool
+		name, file, volume string
+	}{
+		{kv.ShouldSeparateRocksDBLog(), "rocksdblog", rocks, kv.RocksDBLogVolumeName},
+		{kv.ShouldSeparateRaftLog(), "raftlog", raft, kv.RaftLogVolumeName},
+	} {
+		if !l.wanted {
+			continue
+		}
+		mount := writable(string(topology.TiKV), tikvDir)
+		if l.volume != "" {
+			var err error
+			if mount, err = logMount(comp, l.volume, storage); err != nil {
+				return nil, err
+			}
+		}
+		logs = append(logs, logTailer(comp, l.name, path.Join(mount.MountPath, l.file), mount, resources))
+	}
+	return logs, nil
+}
+
+// releaseTag is the tag of a release, and its major version.
+var releaseTag = regexp.MustCompile(`^v?(\d+)(\.\d+){0,2}(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
+
+// before5 tells whether a tag is of a release before v5.0. One that is no semantic
+// version, such as v4.0.16_custom, counts as a newer one, as in tidb-operator.
+func before5(tag string) bool {
+	parts := releaseTag.FindStringSubmatch(tag)
+	if parts == nil {
+		return false
+	}
+	major, err := strconv.Atoi(parts[1])
+	return err == nil && major < 5
+}

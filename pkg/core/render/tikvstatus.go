@@ -1,0 +1,70 @@
+package render
+
+import (
+	"strconv"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+var tikvStatus = statusPart{
+	members: func(r projection, s *v1alpha1.TidbClusterStatus) { r.tikv(&s.TiKV) },
+	clear:   func(s *v1alpha1.TidbClusterStatus) { s.TiKV.Stores = nil },
+	counts:  func(r projection, s *v1alpha1.TidbClusterStatus) { r.leaders(s.TiKV.Stores) },
+	health: func(s *v1alpha1.TidbClusterStatus) []bool {
+		var all []bool
+		for _, store := range s.TiKV.Stores {
+			all = append(all, store.State == v1alpha1.TiKVStateUp)
+		}
+		return all
+	},
+	unhealthy: "TiKVStoreNotUp", message: "Not all TiKV stores are up",
+}
+
+func (r projection) tikv(status *v1alpha1.TiKVStatus) {
+	status.Image = r.image(topology.TiKV)
+	status.Synced = r.snap.PD.Known()
+	if !status.Synced {
+		return
+	}
+	status.BootStrapped = r.snap.PD.Bootstrapped
+	if !status.BootStrapped {
+		return
+	}
+	stores := map[string]v1alpha1.TiKVStore{}
+	for _, m := range r.snap.Groups[topology.TiKV].Members {
+		if m.Database.Presence != state.Present || m.Database.State == state.StoreTombstone {
+			continue
+		}
+		id := strconv.FormatUint(m.Database.ID, 10)
+		before, known := status.Stores[id]
+		store := v1alpha1.TiKVStore{
+			ID:                       id,
+			PodName:                  m.Name,
+			IP:                       r.wanted.Cluster.PodHost(topology.TiKV, m.Ordinal),
+			LeaderCount:              before.LeaderCount,
+			State:                    string(m.Database.State),
+			LastTransitionTime:       r.at,
+			LeaderCountBeforeUpgrade: before.LeaderCountBeforeUpgrade,
+		}
+		if known && before.State == store.State {
+			store.LastTransitionTime = before.LastTransitionTime
+		}
+		stores[id] = store
+	}
+	status.Stores, status.TombstoneStores = filled(stores), nil
+}
+
+// leaders brings the number of each store's region leaders up to date, of those
+// that it is known of.
+func (r projection) leaders(stores map[string]v1alpha1.TiKVStore) {
+	for _, m := range r.snap.Groups[topology.TiKV].Members {
+		id := strconv.FormatUint(m.Database.ID, 10)
+		if store, ok := stores[id]; ok && m.Database.Leaders >= 0 {
+			store.LeaderCount = int32(m.Database.Leaders)
+			stores[id] = store
+		}
+	}
+}

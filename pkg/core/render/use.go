@@ -1,0 +1,137 @@
+package render
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// usage is the ConfigMap that a component's pods use.
+type usage struct {
+	name string // "" where there are no pods
+	// found is nil when the ConfigMap does not exist.
+	found *corev1.ConfigMap
+	// mounted: pods mount it, or will as soon as Kubernetes makes them.
+	mounted bool
+}
+
+// inUse finds the ConfigMap that the component's pods use. It goes by what the
+// StatefulSet has, else by what its pods have, else by the name that an operator
+// has written down before it deleted the StatefulSet.
+func inUse(c topology.Cluster, k topology.Kind, have state.Existing) usage {
+	if spec := have.PodSpec(k); spec != nil {
+		if name := mountedConfigMap(spec, c.SetName(k)); name != "" {
+			return usage{name: name, found: have.ConfigMaps[name], mounted: true}
+		}
+		return usage{}
+	}
+	name := c.Source.Annotations[annNameBefore+string(k)]
+	if m := have.ConfigMaps[name]; m != nil {
+		return usage{name: name, found: m}
+	}
+	return usage{}
+}
+
+// mountedConfigMap is the first ConfigMap of a pod whose name begins with the
+// component's. The discovery ConfigMap's does not.
+func mountedConfigMap(pod *corev1.PodSpec, prefix string) string {
+	for _, v := range pod.Volumes {
+		if v.ConfigMap != nil && strings.HasPrefix(v.ConfigMap.Name, prefix) {
+			return v.ConfigMap.Name
+		}
+	}
+	return ""
+}
+
+// ConfigMaps are the names of the ConfigMaps that have to be known of, whoever
+// made them and whatever labels they have: those that pods use, and those that are
+// about to be made where there are no pods.
+func ConfigMaps(c topology.Cluster, have state.Existing) []string {
+	var names []string
+	for _, g := range c.Groups {
+		if name := c.HelmMap(g.Kind); name != "" && !g.Configured {
+			names = append(names, name)
+		}
+		switch spec := have.PodSpec(g.Kind); {
+		case spec != nil:
+			if name := mountedConfigMap(spec, c.SetName(g.Kind)); name != "" {
+				names = append(names, name)
+			}
+		case !c.Paused && !g.Suspend:
+			names = append(names, c.SetName(g.Kind))
+			if name := c.Source.Annotations[annNameBefore+string(g.Kind)]; name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { // an annotation may have any text
+		return len(validation.IsDNS1123Subdomain(name)) > 0
+	})
+}
+
+// ofOthers tells whether a ConfigMap was made by somebody else for the cluster: a
+// person, a Helm chart. Without a controller the labels tell: the TidbCluster may
+// have been deleted without its objects.
+func ofOthers(c topology.Cluster, m *corev1.ConfigMap) bool {
+	if owner := metav1.GetControllerOf(m); owner != nil {
+		return owner.Kind != "TidbCluster" || owner.Name != c.Name
+	}
+	return !covers(m.Labels, c.Selector())
+}
+
+// handOver is how a ConfigMap that somebody else has made becomes one of the cluster.
+func handOver(c topology.Cluster, k topology.Kind, name string) remedy.Action {
+	label := func(key, value string) string { return key + "=" + value }
+	return remedy.Run("hand ConfigMap "+name+" over", c.Kubectl("label", "configmap", name,
+		label(topology.LabelName, c.Selector()[topology.LabelName]), label(topology.LabelManagedBy, c.Selector()[topology.LabelManagedBy]),
+		label(topology.LabelInstance, c.Instance), label(topology.LabelComponent, string(k))))
+}
+
+// lost is the gate for a ConfigMap that is gone and that nobody knows how to write
+// again. Pods that run still have it.
+func lost(comp component, name string, got state.Group) plan.Gate {
+	c, k := comp.cluster, comp.Kind
+	g := plan.Gate{
+		Component: k, Blocked: true,
+		Reason: plan.ConfigMapExists, Want: fmt.Sprintf("ConfigMap %s, which its pods mount", name),
+		Observed: "it does not exist, and pods that start wait for it",
+		Remedy:   remedy.Remedy{remedy.Say(fmt.Sprintf("make it again with its keys %s and %s", keyConfig, keyScript))},
+	}
+	for _, m := range got.Members {
+		if m.Pod == nil || m.Pod.Started.IsZero() {
+			continue
+		}
+		read := func(file, key string) remedy.Command {
+			return c.Kubectl("exec", m.Name, "-c", string(k), "--", "cat", file).Writing(key)
+		}
+		g.Remedy = remedy.Remedy{remedy.Run("make it again from what a pod still has",
+			read(path.Join(comp.configDir(), comp.file), keyConfig),
+			read(path.Join(dirScript, scriptFile(comp)), keyScript),
+			c.Kubectl("create", "configmap", name, "--from-file="+keyConfig, "--from-file="+keyScript))}
+		break
+	}
+	return g
+}
+
+// configDir is where the main container finds its config file.
+func (comp component) configDir() string {
+	for _, m := range comp.mounts {
+		if m.Name == volumeConfig {
+			return m.MountPath
+		}
+	}
+	return ""
+}
+
+func configField(k topology.Kind) *field.Path { return field.NewPath("spec", string(k), "config") }

@@ -1,0 +1,86 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// TemplateVersion is the version of what is rendered into pod templates, start
+// scripts and configurations. Raise it by one with each change that makes another pod
+// template, start script or configuration of an unchanged spec: it is what keeps an
+// older release, on somebody's laptop, from rolling the pods back.
+const TemplateVersion = 1
+
+// keeps is the pod template that a newer version of this tool has written for the
+// same spec, and is not to be replaced, nil where there is none. It goes by what that
+// version has recorded. A record that is not of the template which was applied last
+// counts for nothing: somebody else has written another one since, as tidb-operator
+// does after it has taken the cluster over, or the one who made the record was killed.
+//
+// Where the spec has changed, or seems to, and has fields that are not known here, the
+// template is kept as well, and a gate says so: written here it would lose these fields.
+func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r state.Template) (*corev1.PodTemplateSpec, []plan.Finding, []plan.Gate) {
+	if live == nil || r.Version <= TemplateVersion || r.Pods != appliedPods(live) {
+		return nil, nil, nil
+	}
+	applied, ok := lastApplied[appsv1.StatefulSetSpec](live.ObjectMeta)
+	if !ok {
+		return nil, nil, nil
+	}
+	f := plan.Finding{
+		Component: g.Kind,
+		Text:      fmt.Sprintf("pod template of %s was written by a newer version of this plugin; it is kept", g.Kind.Title()),
+		Remedy:    remedy.Remedy{remedy.Run("update kubectl-tidb; see the record", c.Kubectl("get", "configmap", c.LedgerMap(), "-o", "yaml"))},
+	}
+	if r.Spec != g.Asked && len(g.Unknown) > 0 {
+		return &applied.Template, nil, []plan.Gate{{
+			Component: g.Kind, Blocked: true,
+			Reason: plan.SpecKnown, Want: "a version of this plugin that knows " + strings.Join(g.Unknown, ", "),
+			Observed: "a newer one has written the pod template for it, and this older version would write it without",
+			Remedy:   remedy.Remedy{remedy.Say("update kubectl-tidb")},
+		}}
+	}
+	if r.Spec != g.Asked {
+		f.Text = fmt.Sprintf("pod template of %s was written by a newer version of this plugin; the spec has changed since, "+
+			"so that this older version writes it now, without what the newer one adds", g.Kind.Title())
+		return nil, []plan.Finding{f}, nil
+	}
+	return &applied.Template, []plan.Finding{f}, nil
+}
+
+// recordOf is the record of a StatefulSet that is rendered here.
+func recordOf(g topology.Group, set *appsv1.StatefulSet) state.Template {
+	if g.Asked == "" {
+		return state.Template{} // a spec that cannot be written as JSON
+	}
+	return state.Template{Version: TemplateVersion, Spec: g.Asked, Pods: appliedPods(set)}
+}
+
+// outOfDate tells whether the record of a StatefulSet that needs no other change is of
+// another spec or version. It is written again: what a newer version did for the spec
+// that there is now is what an older one has to find. Without a record there is nothing
+// to bring up to date.
+func outOfDate(r, wanted state.Template) bool {
+	return r.Pods == wanted.Pods && r != wanted
+}
+
+// appliedPods is a digest of the pod template that was applied last. It is made from
+// the text, since a newer version may know fields that are not known here.
+func appliedPods(set *appsv1.StatefulSet) string {
+	var spec struct {
+		Template json.RawMessage `json:"template"`
+	}
+	if json.Unmarshal([]byte(set.Annotations[annLastApplied]), &spec) != nil {
+		return ""
+	}
+	return topology.Digest(spec.Template)
+}

@@ -1,0 +1,256 @@
+package state
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Member is one ordinal of a component: its pod, its claims, and what the database says about it.
+type Member struct {
+	Kind    topology.Kind
+	Ordinal int
+	Name    string // the pod's name, whether the pod exists or not
+	Pod     *Pod   // nil when there is no such pod
+	// Gone is since when this process has observed that a wanted pod is missing; zero when it is
+	// not.
+	Gone time.Time
+	// NotServing is since when this process has observed that the member does not serve; zero while
+	// it serves. It differs between processes: it bounds a wait, and is no evidence of how long the
+	// member is down.
+	NotServing time.Time
+	// ReportedDown is since when the database has said in every observation of this process that
+	// the member does not serve. An observation in which the database did not answer starts it
+	// again: unknown is not down.
+	ReportedDown time.Time
+	// Refusing is since when the member's own port has refused connections in every observation of
+	// this process.
+	Refusing time.Time
+	Claims   []Claim
+	Database Database
+	// StoreLabels say where a store is, so that PD can spread replicas.
+	StoreLabels map[string]string
+}
+
+// Pod is the Kubernetes half of a member.
+type Pod struct {
+	UID         string
+	Revision    string
+	Ready       bool
+	Terminating bool
+	// Since is when the pod's state began: if it is Terminating, when its deletion was requested,
+	// else when Ready last changed or the pod was created.
+	Since time.Time
+	// Started is when the component's container last started; zero while it
+	// does not run.
+	Started time.Time
+	// Ran is true if the component's container has started at least once, so the image is there and
+	// the pod has a node.
+	Ran bool
+	// Version is the tag of the component's image.
+	Version string
+	// Made is when the pod was created.
+	Made time.Time
+	// Restarts counts how often the component's container was started again.
+	Restarts int
+	// Last is the container's last run that has ended; zero when there was none.
+	Last Run
+	// Problem says why the pod is not Ready according to Kubernetes, e.g. "Unschedulable: 0/3 nodes
+	// are available" or "ImagePullBackOff".
+	Problem string
+	// Node is where the pod runs, "" while it is not scheduled.
+	Node string
+	// Controller is what controls the pod where that is no StatefulSet of apps/v1,
+	// e.g. "StatefulSet basic-tikv of apps.pingcap.com/v1"; else "".
+	Controller string
+	// Behind is how far the clock of its host is known to be behind that of the API
+	// server. The times above are by the latter.
+	Behind time.Duration
+	// EvictionBegun is when tidb-operator began to evict region leaders from the
+	// store of this pod, as its annotation evictLeaderBeginTime says; zero when the
+	// pod has none.
+	EvictionBegun time.Time
+	// Claims are the names of the claims that its StatefulSet makes for it.
+	Claims   []string
+	Identity Identity
+	// Config says whether it runs with the configuration that was written last.
+	Config Config
+}
+
+// Run is one run of a container.
+type Run struct{ Started, Ended time.Time }
+
+// Claim is a PersistentVolumeClaim of a member.
+type Claim struct {
+	Name        string
+	UID         string
+	Marked      bool // a scale-in left it behind, see AnnotationDeferDeleting
+	Terminating bool
+	Identity    Identity
+	// Volume is nil while the claim has none, and where it was not read.
+	Volume *Volume
+	// Template is the name of the claim template, e.g. "tikv".
+	Template string
+	// Class is the storage class, "" for a volume without any. Growth says whether the class lets
+	// volumes grow.
+	Class  string
+	Growth Growth
+	Bound  bool
+	// Requested is the requested size, Capacity the actual one, 0 while it is unknown.
+	Requested, Capacity topology.Size
+	// Resizing says what a growing volume waits for according to Kubernetes, and Since since when;
+	// empty where Kubernetes says nothing.
+	Resizing string
+	Since    time.Time
+}
+
+// Growth says whether a volume can be made larger.
+type Growth int
+
+// GrowthUnknown: the storage class could not be read, or was not read yet.
+const (
+	GrowthUnknown Growth = iota
+	Growable
+	NotGrowable
+)
+
+// Holds reports whether a claim is at least as large as wanted: a static volume can be larger than
+// requested.
+func (c Claim) Holds(size topology.Size) bool { return max(c.Requested, c.Capacity) >= size }
+
+// Presence says whether the database lists a member.
+type Presence int
+
+// Unknown is the zero value on purpose: a member that was not read is not absent.
+const (
+	Unknown Presence = iota
+	Absent
+	Present
+)
+
+// Answer is what a member's own port answers when it is asked directly.
+type Answer int
+
+// A connection that is refused proves that no process listens. One that times out, or whose tunnel
+// through the API server fails, proves nothing.
+const (
+	NotAsked Answer = iota
+	Answered        // the process answers and says that it serves
+	Refused         // nothing listens, or the process says that it does not serve
+	NoAnswer        // nothing is known: a timeout, a failed tunnel, a proxy's error
+)
+
+// StoreState is a store's state in PD.
+type StoreState string
+
+// The states of a store, as PD names them.
+const (
+	StoreUp           StoreState = "Up"
+	StoreDisconnected StoreState = "Disconnected"
+	StoreDown         StoreState = "Down"
+	StoreOffline      StoreState = "Offline"
+	StoreTombstone    StoreState = "Tombstone"
+)
+
+// Database is the database half of a member: a PD member, a store, or a TiDB server, as PD or the
+// server itself reports. Fields that do not apply to a component are zero.
+type Database struct {
+	Presence Presence
+	// ID is PD's member id or store id. A tombstone is reported only for the data of the removed
+	// store: a member that starts at the same address with an empty claim is Absent until it
+	// registers.
+	ID   uint64
+	Name string // PD's member name
+	// Unstarted is true if PD lists the member, but it has never started. It is one of the first
+	// members, or one that was about to join; only the former has a name already.
+	Unstarted bool
+	// Healthy is true for a member of PD that passes PD's health check, a store that is Up and has
+	// sent a heartbeat since its container started, and a TiDB server whose status port answers.
+	Healthy bool
+	Problem string // why it is not healthy, according to the database
+	// Answer is what the member itself says, where it was asked. What PD says may be minutes old
+	// just after PD's leader has changed.
+	Answer Answer
+	// Since is when a member that is not healthy was healthy last, according to the database or to
+	// a record in the cluster, for example a store's last heartbeat. Zero when it is unknown.
+	Since  time.Time
+	Leader bool // it leads PD
+	State  StoreState
+	// Evicting is true if PD has an evict-leader scheduler for the store, whoever made it.
+	Evicting bool
+	// Leaders is the number of region leaders on the store, read from the store itself while it is
+	// being evicted, since PD's number is as old as the last heartbeat; else PD's number. -1 when
+	// it could not be read.
+	Leaders int
+	Regions int
+	Version string
+}
+
+// Up reports whether a member serves: its pod is Ready and the database says so too.
+func (m Member) Up() bool {
+	return m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating &&
+		m.Database.Presence == Present && m.Database.Healthy
+}
+
+// DownSince returns since when there is evidence that the member does not serve: from Kubernetes
+// about its pod and from the database about its last heartbeat, never from the time of our first
+// observation. It is zero for a member that serves, and where it is unknown.
+func (m Member) DownSince() time.Time {
+	if m.Up() {
+		return time.Time{}
+	}
+	since := m.Database.Since
+	if m.Pod == nil {
+		return since
+	}
+	if !m.Pod.Ready && (since.IsZero() || m.Pod.Since.Before(since)) {
+		since = m.Pod.Since
+	}
+	// A new pod is a new attempt, and the time starts again: after hours of suspension every store
+	// is Down in PD, and all of them are about to start.
+	if !since.IsZero() && since.Before(m.Pod.Made) {
+		return m.Pod.Made
+	}
+	return since
+}
+
+// Denied reports whether the database says that the member does not serve.
+func (m Member) Denied() bool {
+	return m.Database.Presence != Unknown && !m.Database.Healthy && m.Database.Answer != Answered
+}
+
+// Marked reports whether a scale-in has marked every claim of the member.
+func (m Member) Marked() bool {
+	for _, c := range m.Claims {
+		if !c.Marked {
+			return false
+		}
+	}
+	return len(m.Claims) > 0
+}
+
+// Trouble returns why a member does not serve, in words for a user, and "" when it serves.
+func (m Member) Trouble() string {
+	switch {
+	case m.Up():
+		return ""
+	case m.Pod == nil:
+		return "no pod"
+	case m.Pod.Terminating:
+		return "pod is terminating"
+	case m.Pod.Problem != "":
+		return m.Pod.Problem
+	case !m.Pod.Ready:
+		return "pod is not ready"
+	case m.Database.Presence == Absent:
+		return "has not joined"
+	case m.Database.Problem != "":
+		return m.Database.Problem
+	case m.Database.Presence == Unknown:
+		return "unknown: not asked"
+	case m.Database.State != "" && m.Database.State != StoreUp:
+		return fmt.Sprintf("store is %s", m.Database.State)
+	}
+	return "not healthy"
+}

@@ -1,0 +1,98 @@
+package state
+
+import (
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Set is a component's StatefulSet.
+type Set struct {
+	Exists bool
+	UID    string
+	// Made is when the StatefulSet was created. No pod can have been missing for
+	// longer.
+	Made time.Time
+	// Terminating is true if its deletion was requested; it is deleted after its
+	// pods.
+	Terminating bool
+	Replicas    int // spec.replicas
+	// Partition holds back updates of pods with a lower ordinal. It is closed
+	// when it is not below Replicas.
+	Partition int
+	// Manual is true if the live update strategy leaves restarts to the user
+	// (OnDelete).
+	Manual bool
+	// Ordered is true if pods are created and deleted one by one (OrderedReady):
+	// none before all pods with a lower ordinal are Ready. A pod that is stuck is
+	// then not replaced.
+	Ordered bool
+	// Observed is true if the StatefulSet controller has seen the newest spec, so
+	// that the revisions below are those of this spec.
+	Observed bool
+	// UpdateRevision is the revision of a pod that is recreated with an ordinal not
+	// below Partition.
+	UpdateRevision  string
+	CurrentRevision string
+	// Template is the fingerprint of the pod template applied last; see
+	// plan.Group.Template.
+	Template string
+	// Volumes are the sizes in its claim templates, by their names.
+	Volumes map[string]topology.Size
+}
+
+// Extent returns the highest ordinal of a pod that is not being deleted, plus one.
+// A new StatefulSet with fewer replicas would delete pods.
+func (g Group) Extent() int {
+	n := 0
+	for _, m := range g.Members {
+		if m.Pod != nil && !m.Pod.Terminating {
+			n = max(n, m.Ordinal+1)
+		}
+	}
+	return n
+}
+
+// Member returns a member by its pod's name.
+func (g Group) Member(name string) (Member, bool) {
+	for _, m := range g.Members {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return Member{}, false
+}
+
+// Running returns the members below the replicas of the StatefulSet.
+func (g Group) Running() []Member {
+	return g.Members[:min(g.Set.Replicas, len(g.Members))]
+}
+
+// Up returns the number of running members that serve.
+func (g Group) Up() int {
+	n := 0
+	for _, m := range g.Running() {
+		if m.Up() {
+			n++
+		}
+	}
+	return n
+}
+
+// Outdated reports whether a member's pod has not the revision that the user wants.
+// A missing pod counts as the one that Kubernetes would create: below the partition
+// that is an old one, which may fail to start.
+func (g Group) Outdated(m Member) bool {
+	if m.Pod == nil {
+		return m.Ordinal < g.Set.Partition && !g.Set.Completed()
+	}
+	return m.Pod.Revision != g.Set.UpdateRevision
+}
+
+// Completed reports whether Kubernetes has noted in the status that every pod has
+// the update revision. Until then it creates pods below the partition with the old
+// one. It never notes this for a Manual set, whose new pods have the update
+// revision in any case.
+func (s Set) Completed() bool {
+	return s.Manual || s.CurrentRevision == s.UpdateRevision
+}

@@ -1,0 +1,157 @@
+// Package state has what was observed: one Snapshot, taken at one moment, of everything that a
+// decision may depend on.
+//
+// It is pure. Package observe fills a Snapshot from Kubernetes, PD and the
+// components; package plan reads it. What could not be read is recorded as
+// unknown and never as absent, because "PD did not answer" must not be taken
+// for "PD does not know this store, so its data may go".
+package state
+
+import (
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Snapshot is one observation of a whole cluster.
+type Snapshot struct {
+	At     time.Time
+	Groups map[topology.Kind]Group
+	PD     PD
+	// Evictions are the records of evict-leader schedulers that we made. A record is written before
+	// PD is asked, so the scheduler may not exist yet.
+	Evictions []Eviction
+	// Removals are the records of removals of stores that we began, written before PD is asked. A
+	// store that is Offline without such a record was taken offline by somebody else, and stays so.
+	Removals []Removal
+	// Templates are the records of the pod templates that were applied last, written before the
+	// templates.
+	Templates map[topology.Kind]Template
+	// Nodes are the labels of nodes that stores run on, by the node's name. A missing node is
+	// unknown.
+	Nodes map[string]map[string]string
+	// Gaps are what could not be read and what nothing waits for.
+	Gaps []Gap
+}
+
+// Group is what was observed of one component.
+type Group struct {
+	Set     Set
+	Members []Member // by ordinal, without gaps, starting with 0
+}
+
+// PD is what PD says about the cluster as a whole.
+type PD struct {
+	// Problem says why PD could not be asked, in a user's words; empty when
+	// it could. With a problem, every other field is unknown.
+	Problem string
+	// Leaderless is true if members of PD have said for longer than an election takes that there is
+	// no leader; Problem is set too. It is false when no member was reached, since PD may then
+	// serve others.
+	Leaderless bool
+	// ClusterID is known once PD has bootstrapped, and also from our own
+	// record when PD does not answer.
+	ClusterID uint64
+	// Members and Healthy count all voters of PD's etcd, also those that run
+	// in other Kubernetes clusters.
+	Members, Healthy int
+	Leader           string // name of the leader, "" while there is none
+	// LeaderSince is since when this process has observed the current leader. A new leader knows
+	// heartbeats of stores only as they were last saved, up to five minutes ago, so what it says
+	// about a store without heartbeats is no evidence.
+	LeaderSince time.Time
+	// Stores and UpStores count TiKV stores, also those of other Kubernetes
+	// clusters. Tombstones do not count.
+	Stores, UpStores int
+	MaxReplicas      int // replication.max-replicas
+	// LocationLabels are the labels of stores that PD spreads replicas by, the
+	// widest first (replication.location-labels).
+	LocationLabels []string
+	// Placement is what the removal of a store is checked against.
+	Placement Placement
+	// MaxStoreDown is after how long without a heartbeat PD calls a store Down and makes new copies
+	// of its regions (schedule.max-store-down-time); zero where it was not read, since all stores
+	// are Up.
+	MaxStoreDown time.Duration
+	// SchedulersUnknown is true if PD answers, but has not loaded its schedulers yet. What it says
+	// about them then is wrong, so that Database.Evicting is unknown for every store, and no
+	// scheduler can be made or removed.
+	SchedulersUnknown bool
+	// Bootstrapped is true if a first store has joined, so that PD can list stores.
+	Bootstrapped bool
+}
+
+// Known reports whether PD answered.
+func (p PD) Known() bool { return p.Problem == "" }
+
+// Quorum returns the number of members that must be healthy for PD to serve.
+func (p PD) Quorum() int { return p.Members/2 + 1 }
+
+// Serving reports whether PD serves now: it answered, most of its members are healthy and one of
+// them leads.
+func (p PD) Serving() bool {
+	return p.Known() && p.Healthy >= p.Quorum() && p.Leader != ""
+}
+
+// Record names a kind of record in the ledger.
+type Record string
+
+// The records are about what we did in PD and have to take back, or to complete.
+const (
+	RecordEviction Record = "evict-leader"
+	RecordRemoval  Record = "remove-store"
+)
+
+// Eviction is a record of an evict-leader scheduler that we made.
+type Eviction struct {
+	StoreID uint64
+	Member  string // the pod's name
+	Since   time.Time
+	// Foreign is true if somebody else made the scheduler before us, so that it stays.
+	Foreign bool
+	// Leaders is how many region leaders the store had when the eviction began; 0 when that was
+	// unknown.
+	Leaders int
+	// Ended is when the scheduler was removed after the store's restart; zero before that. The
+	// record then stays until the leaders are back.
+	Ended time.Time
+}
+
+// Removal is a record of a store's removal that we began.
+type Removal struct {
+	StoreID uint64
+	Member  string // the pod's name
+	Since   time.Time
+}
+
+// Template is a record of a pod template of ours.
+type Template struct {
+	// Version is the render.TemplateVersion of the program that rendered it; zero for no record.
+	Version int
+	// Spec is the topology.Group.Asked that it was rendered for.
+	Spec string
+	// Pods is a digest of the pod template. The record is not valid for a StatefulSet with another
+	// template: somebody else wrote that, or a process of ours was killed before it wrote the
+	// recorded one.
+	Pods string
+}
+
+// Removal returns our record for a store.
+func (s Snapshot) Removal(storeID uint64) (Removal, bool) {
+	for _, r := range s.Removals {
+		if r.StoreID == storeID {
+			return r, true
+		}
+	}
+	return Removal{}, false
+}
+
+// Eviction returns our record for a store.
+func (s Snapshot) Eviction(storeID uint64) (Eviction, bool) {
+	for _, e := range s.Evictions {
+		if e.StoreID == storeID {
+			return e, true
+		}
+	}
+	return Eviction{}, false
+}

@@ -1,0 +1,26 @@
+package topology
+
+import (
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+)
+
+// Kubectl returns a command of kubectl for objects of the cluster.
+func (c Cluster) Kubectl(args ...string) remedy.Command { return remedy.Kubectl(c.Namespace, args...) }
+
+// Plugin returns a command of "kubectl tidb" for the cluster.
+func (c Cluster) Plugin(verb string, args ...string) remedy.Command {
+	return remedy.Plugin(c.Namespace, append([]string{verb, c.Name}, args...)...)
+}
+
+// Patch returns a command that changes the spec of the TidbCluster; spec is JSON.
+func (c Cluster) Patch(spec string) remedy.Command {
+	return c.Kubectl("patch", "tidbclusters", c.Name, "--type", "merge", "-p", `{"spec":`+spec+`}`)
+}
+
+// PDCtl returns a command that talks to PD from one of its pods. The words are those of
+// pd-ctl, with spaces between them.
+func (c Cluster) PDCtl(pod, words string) remedy.Command {
+	return c.Kubectl(append([]string{"exec", pod, "-c", string(PD), "--", "/pd-ctl"}, strings.Fields(words)...)...)
+}

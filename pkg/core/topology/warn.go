@@ -1,0 +1,74 @@
+package topology
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+)
+
+// Warning is what a user should know about a field that is no reason to refuse.
+type Warning struct {
+	Field *field.Path
+	Text  string // continues the field's name, e.g. "is not followed: …"
+	// Remedy is how to have the effect nevertheless, nil where there is no way.
+	Remedy remedy.Remedy
+}
+
+func warn(at *field.Path, text string, actions ...remedy.Action) Warning {
+	return Warning{Field: at, Text: text, Remedy: actions}
+}
+
+func (w Warning) String() string { return w.Field.String() + " " + w.Text }
+
+// Warnings tells of fields of a valid TidbCluster that will not have the effect
+// that they seem to have. old is the cluster before the change, nil where it is a new
+// one.
+func Warnings(old *Cluster, c Cluster) []Warning {
+	tc := c.Written
+	warnings := annotationWarnings(tc)
+	at := field.NewPath("spec")
+	for _, k := range Kinds() {
+		if spec, ok := part(tc, k); ok && spec.Image != "" {
+			warnings = append(warnings, warn(at.Child(string(k), "image"), "has no effect: baseImage and version come before it"))
+		}
+	}
+	if tc.Spec.PreferIPv6 {
+		warnings = append(warnings, warn(at.Child("preferIPv6"), "has an effect on TiKV and the Services only: PD and TiDB listen on IPv4"))
+	}
+	for _, r := range readings {
+		if _, ok := r.spec(tc); ok && r.warnings != nil {
+			warnings = append(warnings, r.warnings(old, c, at.Child(string(r.kind)))...)
+		}
+	}
+	return append(warnings, asleep(old, c)...)
+}
+
+// asleep tells of a change of components that are suspended: it is done as soon
+// as it is written, and nothing is to be seen of it.
+func asleep(was *Cluster, is Cluster) []Warning {
+	if was == nil {
+		return nil
+	}
+	var changed []string
+	for _, k := range was.Suspended() {
+		if slices.Contains(is.Suspended(), k) && !same(was, is, k) {
+			changed = append(changed, k.Title())
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	return []Warning{warn(field.NewPath("spec", "suspendAction"),
+		"keeps "+strings.Join(changed, ", ")+" suspended: the change takes effect when that ends")}
+}
+
+// same reports whether two TidbClusters say the same of a component.
+func same(was *Cluster, is Cluster, k Kind) bool {
+	a, _ := part(was.Source, k)
+	b, _ := part(is.Source, k)
+	return a.image == b.image && reflect.DeepEqual(a.whole, b.whole)
+}

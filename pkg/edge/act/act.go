@@ -1,0 +1,132 @@
+// Package act takes steps: one switch over plan.Step, and one method for each
+// that makes API calls and decides nothing.
+//
+// Every step first checks with live reads that what it was decided for is still so:
+// by UID, id, replicas or partition. If not, it changes nothing and fails with a
+// *Stale, and the loop observes again. A step whose goal is reached already
+// succeeds, so that a step can be repeated when only its answer was lost.
+//
+// Writes to Kubernetes are conditional on what was read. On a conflict the object
+// is read and checked again: to write the old decision onto the new object would
+// undo what somebody else has just done.
+package act
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
+)
+
+// fieldManager is the name under which the API server records what we wrote.
+const fieldManager = "kubectl-tidb"
+
+// Actor takes the steps of one cluster. It implements reconcile.Actor. It is for
+// one TidbCluster and not for its name: what it creates belongs to the UID in
+// topology.Cluster, and is deleted with it.
+type Actor struct {
+	kube    kubernetes.Interface
+	intent  Intent
+	pd      func() pd.Client
+	cluster topology.Cluster
+	owner   string // names this driver in the ledger
+	now     func() time.Time
+}
+
+// New returns an Actor. The pd function returns a client of the cluster's PD, nil
+// before PD runs, when there is no address for one.
+func New(kube kubernetes.Interface, intent Intent, pd func() pd.Client, c topology.Cluster, now func() time.Time) *Actor {
+	return &Actor{kube: kube, intent: intent, pd: pd, cluster: c, owner: lease.Self().String(), now: now}
+}
+
+// Do takes one step.
+func (a *Actor) Do(ctx context.Context, step plan.Step) error {
+	switch s := step.(type) {
+	case plan.Apply:
+		return a.apply(ctx, s)
+	case plan.Resize:
+		return a.resize(ctx, s)
+	case plan.Restart:
+		return a.restart(ctx, s)
+	case plan.Close:
+		return a.close(ctx, s)
+	case plan.MoveLeader:
+		return a.moveLeader(ctx, s)
+	case plan.RemoveMember:
+		return a.removeMember(ctx, s)
+	case plan.EvictLeaders:
+		return a.evictLeaders(ctx, s)
+	case plan.AdoptEviction:
+		return a.adoptEviction(ctx, s)
+	case plan.AllowLeaders:
+		return a.allowLeaders(ctx, s)
+	case plan.RemoveStore:
+		return a.removeStore(ctx, s)
+	case plan.RestoreStore:
+		return a.restoreStore(ctx, s)
+	case plan.ForgetRecord:
+		return a.forgetRecord(ctx, s)
+	case plan.ResizeClaim:
+		return a.resizeClaim(ctx, s)
+	case plan.RecreateSet:
+		return a.recreateSet(ctx, s)
+	case plan.MarkClaims:
+		return a.markClaims(ctx, s)
+	case plan.UnmarkClaims:
+		return a.unmarkClaims(ctx, s)
+	case plan.DeleteClaim:
+		return a.deleteClaim(ctx, s)
+	case plan.DeletePod:
+		return a.deletePod(ctx, s)
+	case plan.DeleteSet:
+		return a.deleteSet(ctx, s)
+	case plan.RecordFailure:
+		return a.recordFailure(ctx, s)
+	case plan.RetireFailure:
+		return a.retireFailure(ctx, s)
+	case plan.ForgetFailure:
+		return a.forgetFailure(ctx, s)
+	case plan.Label:
+		return a.label(ctx, s)
+	case plan.TendVolume:
+		return a.tendVolume(ctx, s)
+	case plan.RemakePod:
+		return a.remakePod(ctx, s)
+	case plan.LabelStore:
+		return a.labelStore(ctx, s)
+	}
+	return fmt.Errorf("take step %T: no such step is known", step)
+}
+
+func (a *Actor) database() (pd.Client, error) {
+	if client := a.pd(); client != nil {
+		return client, nil
+	}
+	return nil, errors.New("ask PD: no member of it is known yet")
+}
+
+// hosts reports whether an address in PD is that of a member's pod. The cluster
+// domain is not compared, since PD keeps the address that a store was started with
+// when the domain is added to the spec later. Where the TiDB cluster spans several
+// Kubernetes clusters it is compared: only the domain distinguishes pods of the
+// same name.
+func (a *Actor) hosts(member, host string) bool {
+	k, n, ok := a.cluster.Member(member)
+	if !ok {
+		return false
+	}
+	c := a.cluster
+	if c.AcrossK8s {
+		return host == c.PodHost(k, n)
+	}
+	c.Domain = ""
+	return host == c.PodHost(k, n) || strings.HasPrefix(host, c.PodHost(k, n)+".")
+}

@@ -1,0 +1,174 @@
+package act
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
+)
+
+// evictLeaders writes the record before it asks PD, so that no scheduler of ours is
+// ever without a record, even if this process is killed in between.
+func (a *Actor) evictLeaders(ctx context.Context, s plan.EvictLeaders) error {
+	client, store, err := a.store(ctx, s.Member, s.StoreID)
+	if err != nil {
+		return err
+	}
+	if store.State != pd.StoreUp {
+		return stale(storeName(s.StoreID), "is %s by now", store.State)
+	}
+	// Before anything is written: as long as PD has not loaded its schedulers
+	// nothing can be done, and the time of the eviction must not start.
+	evicting, err := isEvicting(ctx, client, s.StoreID)
+	if err != nil {
+		return err
+	}
+	book, err := a.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	old, known := ledger.Decode(book, state.RecordEviction, s.StoreID)
+	if record := a.record(s, old, known, evicting); !known || record != old {
+		if err := a.remember(ctx, book, state.RecordEviction, s.StoreID, record); err != nil {
+			return err
+		}
+	}
+	if evicting {
+		return nil
+	}
+	if err := client.AddEvictLeader(ctx, s.StoreID); err != nil {
+		return fmt.Errorf("add evict-leader scheduler of store %d: %w", s.StoreID, err)
+	}
+	if evicting, err = isEvicting(ctx, client, s.StoreID); err != nil {
+		return err
+	}
+	if !evicting {
+		return fmt.Errorf("add evict-leader scheduler of store %d: PD does not list it", s.StoreID)
+	}
+	return nil
+}
+
+// record returns the record to write, given the old one. The begin of the same
+// eviction is kept: PD may lose the scheduler, more than once, and with a new begin
+// each time the timeout would never pass. But the begin of an eviction that another
+// run left behind, and that has ended since, is not kept: its timeout would pass
+// before this eviction begins. The number of leaders before the eviction is kept
+// too: an interrupted eviction has already reduced it.
+func (a *Actor) record(s plan.EvictLeaders, old ledger.Record, known, evicting bool) ledger.Record {
+	r := ledger.Record{Member: s.Member, Since: a.now(), Owner: a.owner, Leaders: max(s.Leaders, 0)}
+	same := known && old.Member == s.Member && old.Ended.IsZero()
+	if evicting && (old.Foreign || !known || !old.Ended.IsZero()) {
+		r.Foreign = true
+	}
+	if same {
+		r.Leaders = max(r.Leaders, old.Leaders)
+	}
+	if same && !old.Since.IsZero() && (evicting || old.Owner == a.owner) {
+		r.Since = old.Since
+	}
+	return r
+}
+
+// adoptEviction writes the record of an eviction that tidb-operator began, and then
+// removes tidb-operator's mark from the pod, so that one of them exists at any
+// moment. A record that cannot be read is not replaced: it is unknown who made the
+// scheduler.
+func (a *Actor) adoptEviction(ctx context.Context, s plan.AdoptEviction) error {
+	pods := a.kube.CoreV1().Pods(a.cluster.Namespace)
+	pod, err := pods.Get(ctx, s.Member, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err), err == nil && string(pod.UID) != s.PodUID:
+		return stale("pod "+s.Member, "is another one by now")
+	case err != nil:
+		return failed("get", "pod "+s.Member, err)
+	case pod.Annotations[topology.AnnotationEvictionBegun] == "":
+		return nil
+	}
+	client, _, err := a.store(ctx, s.Member, s.StoreID)
+	if err != nil {
+		return err
+	}
+	evicting, err := isEvicting(ctx, client, s.StoreID)
+	if err != nil {
+		return err
+	}
+	book, err := a.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	if evicting && !ledger.Has(book, state.RecordEviction, s.StoreID) {
+		if s.Ended {
+			return stale("PD", "has an evict-leader scheduler for store %d by now", s.StoreID)
+		}
+		r := ledger.Record{Member: s.Member, Since: s.Since, Owner: a.owner, Leaders: max(s.Leaders, 0)}
+		if err := a.remember(ctx, book, state.RecordEviction, s.StoreID, r); err != nil {
+			return err
+		}
+	}
+	return patched("pod "+s.Member, func(body []byte) error {
+		_, err := pods.Patch(ctx, s.Member, types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
+		return err
+	}, map[string]any{"uid": s.PodUID, "annotations": map[string]any{topology.AnnotationEvictionBegun: nil}}, nil)
+}
+
+// allowLeaders removes a scheduler only if the ledger says that it is ours. The
+// record is deleted last: in the other order, a crash in between would leave a
+// store that never gets a leader again.
+func (a *Actor) allowLeaders(ctx context.Context, s plan.AllowLeaders) error {
+	book, err := a.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	record, known := ledger.Decode(book, state.RecordEviction, s.StoreID)
+	if !known {
+		return nil
+	}
+	ended := !record.Ended.IsZero()
+	if !record.Foreign && !ended {
+		if err := a.endEviction(ctx, s.StoreID); err != nil {
+			return err
+		}
+	}
+	if s.Returning {
+		if !ended {
+			record.Ended = a.now()
+		}
+		return a.remember(ctx, book, state.RecordEviction, s.StoreID, record)
+	}
+	return a.forget(ctx, state.RecordEviction, s.StoreID)
+}
+
+func (a *Actor) endEviction(ctx context.Context, storeID uint64) error {
+	client, err := a.database()
+	if err != nil {
+		return err
+	}
+	if err := client.RemoveEvictLeader(ctx, storeID); err != nil {
+		return fmt.Errorf("remove evict-leader scheduler of store %d: %w", storeID, err)
+	}
+	evicting, err := isEvicting(ctx, client, storeID)
+	if err != nil {
+		return err
+	}
+	if evicting {
+		return fmt.Errorf("remove evict-leader scheduler of store %d: PD still lists it", storeID)
+	}
+	return nil
+}
+
+func isEvicting(ctx context.Context, client pd.Client, storeID uint64) (bool, error) {
+	stores, err := client.EvictLeaderStores(ctx)
+	if err != nil {
+		return false, fmt.Errorf("read evict-leader schedulers: %w", err)
+	}
+	return slices.Contains(stores, storeID), nil
+}

@@ -1,0 +1,359 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+)
+
+var (
+	evict = plan.EvictLeaders{Member: "basic-tikv-1", StoreID: 2}
+	allow = plan.AllowLeaders{Member: "basic-tikv-1", StoreID: 2}
+)
+
+const (
+	fromThisRun    = `{"member":"basic-tikv-1","since":"2026-07-01T11:00:00Z","owner":"this run"}`
+	fromAnotherRun = `{"member":"basic-tikv-1","since":"2026-07-01T11:00:00Z","owner":"another run"}`
+	begunNow       = `{"member":"basic-tikv-1","since":"2026-07-01T12:00:00Z","owner":"this run"}`
+)
+
+func evicting(ids ...uint64) func(*pd.FakeState) {
+	return func(s *pd.FakeState) {
+		s.Evicting = map[uint64]bool{}
+		for _, id := range ids {
+			s.Evicting[id] = true
+		}
+	}
+}
+
+func TestEvictAndAllowLeaders(t *testing.T) {
+	w := newWorld(t)
+	w.do(t, evict)
+	if got := liveLedger(t, w)["evict-leader.2"]; got != begunNow {
+		t.Errorf("recorded as %s", got)
+	}
+	cm, err := w.kube.CoreV1().ConfigMaps("db").Get(t.Context(), "basic-ledger", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := metav1.GetControllerOf(cm); c == nil || c.UID != "tc-uid" || cm.Labels["app.kubernetes.io/instance"] != "basic" {
+		t.Errorf("the ledger would outlive its cluster: %v, labels %v", c, cm.Labels)
+	}
+	w.do(t, evict)
+	w.do(t, allow)
+	if data := liveLedger(t, w); len(data) != 0 {
+		t.Errorf("left in the ledger: %v", data)
+	}
+	w.do(t, allow)
+	want := []string{"create configmaps", "patch configmaps", "AddEvictLeader(2)", "RemoveEvictLeader(2)"}
+	if got := w.writes(); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// dies makes a PD call fail, before or after it took effect, and lets the run
+// end there.
+func dies(w *world, call string) {
+	w.pd.Hook = func(_ context.Context, got string) error {
+		if got == call {
+			return errors.New("killed")
+		}
+		return nil
+	}
+}
+
+func TestKilledBeforePDWasAsked(t *testing.T) {
+	w := newWorld(t)
+	dies(w, "AddEvictLeader(2)")
+	if err := w.Do(t.Context(), evict); err == nil {
+		t.Fatal("PD did not answer")
+	}
+	if got := liveLedger(t, w)["evict-leader.2"]; got != begunNow {
+		t.Errorf("the record has to come first, found %q", got)
+	}
+	w.pd.Hook = nil
+	w.do(t, allow)
+	if data := liveLedger(t, w); len(data) != 0 {
+		t.Errorf("left in the ledger: %v", data)
+	}
+}
+
+func TestKilledBeforeTheRecordWasRemoved(t *testing.T) {
+	w := newWorld(t, ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
+	w.pd.Update(evicting(2))
+	dies(w, "RemoveEvictLeader(2)")
+	if err := w.Do(t.Context(), allow); err == nil {
+		t.Fatal("PD did not answer")
+	}
+	if data := liveLedger(t, w); data["evict-leader.2"] != fromThisRun {
+		t.Errorf("the record has to go last, found %v", data)
+	}
+	w.pd.Hook = nil
+	w.do(t, allow)
+	if data := liveLedger(t, w); len(data) != 0 {
+		t.Errorf("left in the ledger: %v", data)
+	}
+}
+
+// What PD says it did is not what it did.
+func TestEvictionsAreVerified(t *testing.T) {
+	w := newWorld(t, ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
+	w.pd.Hook = func(_ context.Context, call string) error {
+		if call == "EvictLeaderStores()" {
+			w.pd.Update(evicting()) // it has forgotten, as after a leader change
+		}
+		return nil
+	}
+	if err := w.Do(t.Context(), evict); err == nil || !strings.Contains(err.Error(), "does not list it") {
+		t.Errorf("got %v", err)
+	}
+	w.pd.Hook = func(_ context.Context, call string) error {
+		if call == "EvictLeaderStores()" {
+			w.pd.Update(evicting(2)) // it comes back
+		}
+		return nil
+	}
+	if err := w.Do(t.Context(), allow); err == nil || !strings.Contains(err.Error(), "still lists it") {
+		t.Errorf("got %v", err)
+	}
+	if data := liveLedger(t, w); data["evict-leader.2"] != fromThisRun {
+		t.Errorf("the record of a scheduler that exists is lost: %v", data)
+	}
+}
+
+func TestWhenAnEvictionBegan(t *testing.T) {
+	for _, tt := range []struct {
+		name, found string
+		evicting    bool
+		want        string
+	}{
+		{"nothing is known", "", false, begunNow},
+		{"PD has lost the scheduler in this run", fromThisRun, false, fromThisRun},
+		{"it goes on since another run", fromAnotherRun, true, strings.Replace(fromAnotherRun, "another", "this", 1)},
+		{"another run has left only the record", fromAnotherRun, false, begunNow},
+		{"the record cannot be read", "since noon", false, begunNow},
+		{"the record cannot be read, and somebody evicts", "since noon", true, strings.Replace(begunNow, `"this run"`, `"this run","foreign":true`, 1)},
+		{"the record is of another member", strings.Replace(fromThisRun, "tikv-1", "tikv-9", 1), true, begunNow},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			if tt.found != "" {
+				_ = w.kube.Tracker().Add(ledgerMap(map[string]string{"evict-leader.2": tt.found, "evict-leader.7": "{}"}))
+			}
+			if tt.evicting {
+				w.pd.Update(evicting(2))
+			}
+			w.do(t, evict)
+			data := liveLedger(t, w)
+			if got := data["evict-leader.2"]; got != tt.want {
+				t.Errorf("recorded as %s", got)
+			}
+			if _, other := data["evict-leader.7"]; other != (tt.found != "") {
+				t.Error("another store's record is gone")
+			}
+		})
+	}
+}
+
+// tikv-11-36: what an eviction has left of a store's leaders is not how many
+// there were before.
+func TestLeadersBefore(t *testing.T) {
+	counted := strings.Replace(fromThisRun, `"this run"`, `"this run","leaders":450`, 1)
+	ended := strings.Replace(counted, "450", `450,"ended":"2026-07-01T11:30:00Z"`, 1)
+	for _, tt := range []struct {
+		name, found string
+		leaders     int
+		evicting    bool
+		want        string
+	}{
+		{"the first count", "", 450, false, strings.Replace(begunNow, `"this run"`, `"this run","leaders":450`, 1)},
+		{"PD has lost the scheduler meanwhile", counted, 17, false, counted},
+		{"it was not known then", fromThisRun, 17, true, strings.Replace(fromThisRun, `"this run"`, `"this run","leaders":17`, 1)},
+		{"the store does not tell", "", -1, false, begunNow},
+		{"another eviction of the same store", ended, 17, false, strings.Replace(begunNow, `"this run"`, `"this run","leaders":17`, 1)},
+		{"and somebody else evicts", ended, 17, true, strings.Replace(begunNow, `"this run"`, `"this run","foreign":true,"leaders":17`, 1)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			if tt.found != "" {
+				_ = w.kube.Tracker().Add(ledgerMap(map[string]string{"evict-leader.2": tt.found}))
+			}
+			if tt.evicting {
+				w.pd.Update(evicting(2))
+			}
+			w.do(t, plan.EvictLeaders{Member: "basic-tikv-1", StoreID: 2, Leaders: tt.leaders})
+			if got := liveLedger(t, w)["evict-leader.2"]; got != tt.want {
+				t.Errorf("recorded as %s", got)
+			}
+		})
+	}
+}
+
+// The record stays while leaders are on their way back, and then goes without
+// PD being asked for anything.
+func TestRecordOfReturningLeaders(t *testing.T) {
+	w := newWorld(t, ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
+	w.pd.Update(evicting(2))
+	w.do(t, plan.AllowLeaders{Member: "basic-tikv-1", StoreID: 2, Returning: true})
+	ended := strings.Replace(fromThisRun, "}", `,"ended":"2026-07-01T12:00:00Z"}`, 1)
+	if got := liveLedger(t, w)["evict-leader.2"]; got != ended {
+		t.Errorf("recorded as %s", got)
+	}
+	w.pd.Update(evicting(2)) // tikv-11-12: somebody else, by now
+	w.do(t, plan.ForgetRecord{Component: topology.TiKV, Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction})
+	if data := liveLedger(t, w); len(data) != 0 {
+		t.Errorf("left in the ledger: %v", data)
+	}
+	if got := w.pd.Writes(); !slices.Equal(got, []string{"RemoveEvictLeader(2)"}) {
+		t.Errorf("PD was asked for %q", got)
+	}
+}
+
+// What a record that cannot be read stands for is not taken back, and the record
+// stays.
+func TestRecordCannotBeRead(t *testing.T) {
+	for name, record := range map[string]string{
+		"no JSON":          "since noon",
+		"a later version":  `{"member":{"name":"basic-tikv-1"},"since":"2026-07-01T11:00:00Z","foreign":true}`,
+		"without a member": `{"pod":"basic-tikv-1"}`,
+	} {
+		pod := &corev1.Pod{ObjectMeta: owned("basic-tikv-1", topology.TiKV)}
+		pod.Annotations = map[string]string{topology.AnnotationEvictionBegun: now.Format(time.RFC3339)}
+		records := map[string]string{"evict-leader.2": record, "remove-store.4": record}
+		w := newWorld(t, pod, ledgerMap(records))
+		w.pd.Update(evicting(2))
+		w.pd.Update(storeState(pd.StoreOffline))
+		w.isStale(t, takeBack)
+		w.do(t, plan.AdoptEviction{Member: "basic-tikv-1", StoreID: 2, PodUID: "uid-of-basic-tikv-1", Since: now})
+		w.do(t, allow)
+		w.do(t, plan.ForgetRecord{Component: topology.TiKV, Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction})
+		w.do(t, conclude)
+		if got := liveLedger(t, w); !maps.Equal(got, records) {
+			t.Errorf("%s: the ledger is %v", name, got)
+		}
+		if calls := w.pd.Writes(); len(calls) > 0 {
+			t.Errorf("%s: PD was asked for %q", name, calls)
+		}
+	}
+}
+
+// A scheduler that somebody has made before us serves us as well, and stays.
+func TestForeignSchedulerStays(t *testing.T) {
+	w := newWorld(t)
+	w.pd.Update(evicting(2))
+	w.do(t, evict)
+	w.do(t, allow)
+	if data := liveLedger(t, w); len(data) != 0 {
+		t.Errorf("left in the ledger: %v", data)
+	}
+	if calls := w.pd.Writes(); len(calls) > 0 {
+		t.Errorf("touched a scheduler that is not ours: %q", calls)
+	}
+}
+
+func TestAllowLeadersWithoutRecord(t *testing.T) {
+	w := newWorld(t, ledgerMap(map[string]string{"evict-leader.3": fromThisRun}))
+	w.pd.Update(evicting(2))
+	w.do(t, allow)
+	w.unchanged(t)
+}
+
+func TestEvictPreconditions(t *testing.T) {
+	t.Run("offline by now", func(t *testing.T) {
+		w := newWorld(t)
+		w.pd.Update(func(s *pd.FakeState) { s.Stores[1].State = pd.StoreOffline })
+		w.isStale(t, evict)
+	})
+	t.Run("PD has not loaded its schedulers", func(t *testing.T) {
+		w := newWorld(t)
+		w.pd.Update(func(s *pd.FakeState) { s.SchedulersNotLoaded = true })
+		if err := w.Do(t.Context(), evict); !errors.Is(err, pd.ErrSchedulersNotLoaded) {
+			t.Errorf("got %v", err)
+		}
+		w.unchanged(t)
+	})
+	t.Run("somebody else's ledger", func(t *testing.T) {
+		theirs := ledgerMap(nil)
+		theirs.OwnerReferences, theirs.Labels = nil, nil
+		w := newWorld(t, theirs)
+		if err := w.Do(t.Context(), evict); !isFinal(err) {
+			t.Errorf("got %v", err)
+		}
+		w.unchanged(t)
+	})
+}
+
+// What tidb-operator began to evict is recorded as ours, with when it began, before
+// its mark goes.
+func TestAdoptEviction(t *testing.T) {
+	began := now.Add(-10 * time.Minute)
+	step := plan.AdoptEviction{Member: "basic-tikv-1", StoreID: 2, PodUID: "uid-of-basic-tikv-1", Since: began, Leaders: 30}
+	ended := step
+	ended.Ended = true
+	adopted := `{"member":"basic-tikv-1","since":"2026-07-01T11:50:00Z","owner":"this run","leaders":30}`
+	pod := func(mark string) *corev1.Pod {
+		meta := owned("basic-tikv-1", topology.TiKV)
+		if mark != "" {
+			meta.Annotations = map[string]string{topology.AnnotationEvictionBegun: mark, "theirs": "stays"}
+		}
+		return &corev1.Pod{ObjectMeta: meta}
+	}
+	marked := func(t *testing.T, w *world) bool {
+		p, err := w.kube.CoreV1().Pods("db").Get(t.Context(), "basic-tikv-1", metav1.GetOptions{})
+		if err != nil || p.Annotations["theirs"] != "stays" {
+			t.Errorf("%v, %v", p.Annotations, err)
+		}
+		return p.Annotations[topology.AnnotationEvictionBegun] != ""
+	}
+	mark := began.Format(time.RFC3339)
+
+	w := newWorld(t, pod(mark))
+	w.pd.Update(evicting(2))
+	w.do(t, step)
+	if got := liveLedger(t, w)["evict-leader.2"]; got != adopted || marked(t, w) {
+		t.Errorf("recorded as %q", got)
+	}
+	w.do(t, step) // nothing is left to be done
+	w.do(t, allow)
+	if got := w.writes(); !slices.Equal(got, []string{"create configmaps", "patch pods", "patch configmaps", "RemoveEvictLeader(2)"}) {
+		t.Errorf("got %q", got)
+	}
+
+	w = newWorld(t, pod(mark), ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
+	w.pd.Update(evicting(2))
+	w.do(t, ended)
+	if got := liveLedger(t, w)["evict-leader.2"]; got != fromThisRun || marked(t, w) {
+		t.Errorf("recorded as %q", got)
+	}
+
+	w = newWorld(t, pod(mark))
+	w.do(t, ended)
+	if got := w.writes(); !slices.Equal(got, []string{"patch pods"}) || marked(t, w) {
+		t.Errorf("got %q", got)
+	}
+
+	// Without the mark it is somebody else's by now.
+	w = newWorld(t, pod(""))
+	w.pd.Update(evicting(2))
+	w.do(t, step)
+	w.unchanged(t)
+
+	w = newWorld(t, pod(mark))
+	w.pd.Update(evicting(2))
+	w.isStale(t, ended) // nobody had seen that scheduler
+	other := step
+	other.PodUID = "another"
+	w.isStale(t, other)
+}

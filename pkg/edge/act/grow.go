@@ -1,0 +1,212 @@
+package act
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// resizeClaim asks for a larger volume. Kubernetes reports whether the storage can do it.
+func (a *Actor) resizeClaim(ctx context.Context, s plan.ResizeClaim) error {
+	object := "persistentvolumeclaim " + s.Name
+	claim, err := a.claim(ctx, s.Name)
+	switch {
+	case err != nil:
+		return err
+	case claim == nil:
+		return stale(object, "is gone")
+	case string(claim.UID) != s.UID:
+		return stale(object, "has been replaced by another one of that name")
+	case claim.DeletionTimestamp != nil:
+		return stale(object, "is being deleted")
+	case marked(claim):
+		return stale(object, "is marked as left over by now")
+	case requested(claim) >= s.Size:
+		return nil
+	}
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": claim.ResourceVersion},
+		"spec": map[string]any{"resources": map[string]any{"requests": map[string]any{
+			string(corev1.ResourceStorage): s.Size.String(),
+		}}},
+	})
+	if err != nil {
+		return fmt.Errorf("encode patch of %s: %w", object, err)
+	}
+	_, err = a.kube.CoreV1().PersistentVolumeClaims(a.cluster.Namespace).Patch(ctx, s.Name,
+		types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return stale(object, "has just changed")
+	case err != nil:
+		return failed("resize", object, err)
+	}
+	return nil
+}
+
+func requested(claim *corev1.PersistentVolumeClaim) topology.Size {
+	return topology.SizeOf(*claim.Spec.Resources.Requests.Storage())
+}
+
+// recreateSet deletes a StatefulSet without its pods and recreates it in the same step, so that the
+// pods have no controller only for a moment, and what others have added to the StatefulSet is kept.
+// If the run is killed in between, the next one creates a StatefulSet that adopts the pods.
+func (a *Actor) recreateSet(ctx context.Context, s plan.RecreateSet) error {
+	wanted, ok := s.Object.Manifest.(*appsv1.StatefulSet)
+	if !ok {
+		return fmt.Errorf("%s: a %T cannot be created", s, s.Object.Manifest)
+	}
+	live, err := a.orphan(ctx, s, wanted)
+	if live == nil || err != nil {
+		return err
+	}
+	if err := a.waitUntilGone(ctx, s); err != nil {
+		return err
+	}
+	object := "statefulset " + s.Name
+	_, err = a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Create(ctx, render.Recreated(live, wanted),
+		metav1.CreateOptions{FieldManager: fieldManager})
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return stale(object, "exists by now")
+	case err != nil:
+		return failed("create", object, err)
+	}
+	return nil
+}
+
+// orphan deletes the StatefulSet without its pods and returns it as it was, nil if nothing is left
+// to do. Claims stay, also where its persistentVolumeClaimRetentionPolicy has whenDeleted: Delete
+// and it owns them: Kubernetes removes the owner references to it before it is deleted. Its
+// controller writes its status often; after a conflict everything is checked again.
+func (a *Actor) orphan(ctx context.Context, s plan.RecreateSet, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
+	object := "statefulset " + s.Name
+	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)
+	for range attempts {
+		live, err := client.Get(ctx, s.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil, stale(object, "is gone")
+		case err != nil:
+			return nil, failed("get", object, err)
+		case string(live.UID) != s.UID:
+			return nil, stale(object, "has been replaced by another one of that name")
+		}
+		if err := a.ours(object, live); err != nil {
+			return nil, err
+		}
+		if !render.Outgrown(live, wanted) {
+			return nil, nil
+		}
+		if err := a.replaceable(ctx, s, live, wanted); err != nil {
+			return nil, err
+		}
+		found, err := deleteObject(ctx, client, toDelete{object: object, live: live, unchanged: true, propagation: metav1.DeletePropagationOrphan})
+		_, changed := errors.AsType[*Stale](err)
+		switch {
+		case err == nil && !found:
+			return nil, stale(object, "is gone")
+		case err == nil:
+			return live, nil
+		case !changed:
+			return nil, err
+		}
+		if err := pauseShortly(ctx); err != nil {
+			return nil, failed("delete", object, err)
+		}
+	}
+	return nil, stale(object, "changes all the time")
+}
+
+// replaceable fails if the StatefulSet has unfinished work, or if a claim has not been asked to
+// grow to the size in the new StatefulSet.
+func (a *Actor) replaceable(ctx context.Context, s plan.RecreateSet, live, wanted *appsv1.StatefulSet) error {
+	object := "statefulset " + s.Name
+	rolls := live.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType
+	switch {
+	case replicas(live) != s.Replicas:
+		return stale(object, "has %d replicas, not %d any more", replicas(live), s.Replicas)
+	case live.Status.ObservedGeneration < live.Generation:
+		return stale(object, "has changed and its controller has yet to see it")
+	case rolls && (live.Status.CurrentRevision != live.Status.UpdateRevision || partition(live) < replicas(live)):
+		return stale(object, "is being rolled out")
+	}
+	for _, template := range wanted.Spec.VolumeClaimTemplates {
+		for n := range s.Replicas {
+			claim, err := a.claim(ctx, template.Name+"-"+a.cluster.PodName(s.Component, n))
+			if err != nil {
+				return err
+			}
+			if claim == nil || claim.DeletionTimestamp != nil {
+				continue // it does not exist, and will be created with the new size
+			}
+			size := topology.SizeOf(*template.Spec.Resources.Requests.Storage())
+			if there := topology.SizeOf(*claim.Status.Capacity.Storage()); max(requested(claim), there) < size {
+				return stale("persistentvolumeclaim "+claim.Name, "has not been asked to grow to %s", size)
+			}
+		}
+	}
+	return nil
+}
+
+// waitUntilGone waits until the StatefulSet does not exist any more: Kubernetes first removes the
+// owner references of its pods.
+func (a *Actor) waitUntilGone(ctx context.Context, s plan.RecreateSet) error {
+	object := "statefulset " + s.Name
+	for {
+		live, err := a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Get(ctx, s.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err != nil:
+			return failed("get", object, err)
+		case string(live.UID) != s.UID:
+			return stale(object, "exists by now")
+		}
+		if err := pauseShortly(ctx); err != nil {
+			return failed("delete", object, err)
+		}
+	}
+}
+
+// takesAll fails if a StatefulSet to create has fewer replicas than there are pods: Kubernetes
+// would delete the pods above its replicas.
+func (a *Actor) takesAll(ctx context.Context, k topology.Kind, set *appsv1.StatefulSet) error {
+	pods, err := a.kube.CoreV1().Pods(a.cluster.Namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: labels.SelectorFromSet(a.cluster.Labels(k)).String(), // which is the set's selector
+	})
+	if err != nil {
+		return failed("list", "pods", err)
+	}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		n, ok := a.cluster.Ordinal(k, pod.Name)
+		if ok && n >= replicas(set) && pod.DeletionTimestamp == nil {
+			return stale("pod "+pod.Name, "is there, and statefulset %s is to have %d replicas", set.Name, replicas(set))
+		}
+	}
+	return nil
+}
+
+// pauseShortly is the pause between two attempts.
+func pauseShortly(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(pause):
+		return nil
+	}
+}

@@ -1,0 +1,268 @@
+package act
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+const gi = topology.Size(1 << 30)
+
+// sized is a claim that asks for an amount of storage and has another.
+func sized(ordinal int, request, capacity string) *corev1.PersistentVolumeClaim {
+	c := claim(topology.TiKV, ordinal, false)
+	c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(request)}
+	c.Status.Capacity = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(capacity)}
+	return c
+}
+
+func resize3(size topology.Size) plan.ResizeClaim {
+	return plan.ResizeClaim{
+		Component: topology.TiKV, Member: "basic-tikv-3", Name: claimName, UID: "uid-of-" + claimName, From: 10 * gi, Size: size,
+	}
+}
+
+func TestResizeClaim(t *testing.T) {
+	w := newWorld(t, sized(3, "10Gi", "10Gi"))
+	w.do(t, resize3(20*gi))
+	got := liveClaim(t, w)
+	if requested(got) != 20*gi || got.Annotations["mine"] != "stays" {
+		t.Errorf("requests %s, annotations %v", requested(got), got.Annotations)
+	}
+	w.kube.ClearActions()
+
+	t.Run("the answer got lost", func(t *testing.T) {
+		w.do(t, resize3(20*gi))
+		w.unchanged(t)
+	})
+	t.Run("tidb-B20 never to less than was asked for", func(t *testing.T) {
+		w.do(t, resize3(15*gi))
+		w.unchanged(t)
+	})
+	t.Run("another claim of that name", func(t *testing.T) {
+		s := resize3(30 * gi)
+		s.UID = "former"
+		w.isStale(t, s)
+	})
+	t.Run("it is gone", func(t *testing.T) { newWorld(t).isStale(t, resize3(30*gi)) })
+	t.Run("it was left over meanwhile", func(t *testing.T) {
+		c := sized(3, "10Gi", "10Gi")
+		c.Annotations[topology.AnnotationDeferDeleting] = "now"
+		newWorld(t, c).isStale(t, resize3(30*gi))
+	})
+	t.Run("what Kubernetes says is told, and not asked again", func(t *testing.T) {
+		w := newWorld(t, sized(3, "10Gi", "10Gi"))
+		w.kube.PrependReactor("patch", "persistentvolumeclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "persistentvolumeclaims"}, claimName,
+				errors.New("only dynamically provisioned pvc can be resized"))
+		})
+		err := w.Do(t.Context(), resize3(20*gi))
+		if err == nil || !strings.Contains(err.Error(), "only dynamically provisioned") || !isFinal(err) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// sizedSet is a StatefulSet at rest with a claim template, and as it is wanted
+// with a larger one.
+func sizedSet(have, want string) (live, wanted *appsv1.StatefulSet) {
+	live = set(topology.TiKV, 2, 2)
+	live.Status.CurrentRevision = "new"
+	live.Annotations = map[string]string{"of": "others"}
+	live.Spec.Template.Annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": "noon"}
+	live.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{*sized(0, have, have)}
+	live.Spec.VolumeClaimTemplates[0].Name = "tikv"
+	wanted = live.DeepCopy()
+	wanted.Spec.Template.Annotations = nil
+	wanted.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse(want)
+	return live, wanted
+}
+
+func anew(wanted *appsv1.StatefulSet) plan.RecreateSet {
+	return plan.RecreateSet{
+		Component: topology.TiKV, Name: "basic-tikv", UID: "uid-of-basic-tikv", Replicas: 2,
+		Object: plan.Object{Kind: "StatefulSet", Name: "basic-tikv", Manifest: wanted},
+	}
+}
+
+func TestRecreateSet(t *testing.T) {
+	live, wanted := sizedSet("10Gi", "20Gi")
+	w := newWorld(t, live, sized(0, "20Gi", "10Gi"), pod(topology.TiKV, 0), pod(topology.TiKV, 1))
+	w.do(t, anew(wanted))
+	got := liveSet(t, w, topology.TiKV)
+	if size := got.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests.Storage().String(); size != "20Gi" {
+		t.Errorf("claims of %s", size)
+	}
+	if got.UID == live.UID || replicas(got) != 2 || partition(got) != 2 || got.Annotations["of"] != "others" {
+		t.Errorf("recreated as %+v", got.ObjectMeta)
+	}
+	if got.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] != "noon" {
+		t.Error("another pod template, for which all pods would be restarted")
+	}
+	if c := metav1.GetControllerOf(got); c == nil || c.UID != cluster.UID {
+		t.Errorf("belongs to %v", c)
+	}
+	for _, a := range w.kube.Actions() {
+		if d, ok := a.(clienttesting.DeleteActionImpl); ok && (*d.DeleteOptions.PropagationPolicy != metav1.DeletePropagationOrphan ||
+			*d.DeleteOptions.Preconditions.UID != live.UID || *d.DeleteOptions.Preconditions.ResourceVersion != "1") {
+			t.Errorf("deleted with %+v", d.DeleteOptions)
+		}
+	}
+	if calls := w.writes(); !slices.Equal(calls, []string{"delete statefulsets", "create statefulsets"}) {
+		t.Errorf("calls %q", calls)
+	}
+}
+
+// A claim that is being deleted is not asked to grow: the one that comes in its place is
+// as large as wanted.
+func TestRecreateSetWhileAClaimIsGoing(t *testing.T) {
+	live, wanted := sizedSet("10Gi", "20Gi")
+	going := sized(1, "10Gi", "10Gi")
+	going.DeletionTimestamp, going.Finalizers = &metav1.Time{Time: now}, []string{"kubernetes.io/pvc-protection"}
+	newWorld(t, live, sized(0, "20Gi", "10Gi"), going, pod(topology.TiKV, 0), pod(topology.TiKV, 1)).do(t, anew(wanted))
+}
+
+// One that somebody has deleted with its pods is not made again on what it was like.
+func TestRecreateSetGoneMeanwhile(t *testing.T) {
+	live, wanted := sizedSet("10Gi", "20Gi")
+	w := newWorld(t, live, sized(0, "20Gi", "10Gi"), pod(topology.TiKV, 0), pod(topology.TiKV, 1))
+	w.kube.PrependReactor("delete", "statefulsets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewNotFound(appsv1.Resource("statefulsets"), live.Name)
+	})
+	var gone *Stale
+	if err := w.Do(t.Context(), anew(wanted)); !errors.As(err, &gone) || gone.Now != "is gone" {
+		t.Errorf("got %v", err)
+	}
+	if calls := w.writes(); !slices.Equal(calls, []string{"delete statefulsets"}) {
+		t.Errorf("calls %q", calls)
+	}
+}
+
+func TestRecreateSetRefuses(t *testing.T) {
+	for name, change := range map[string]func(live *appsv1.StatefulSet, claim *corev1.PersistentVolumeClaim){
+		"another one of that name": func(s *appsv1.StatefulSet, _ *corev1.PersistentVolumeClaim) { s.UID = "former" },
+		"being deleted": func(s *appsv1.StatefulSet, _ *corev1.PersistentVolumeClaim) {
+			s.DeletionTimestamp, s.Finalizers = &metav1.Time{Time: now}, []string{"orphan"}
+		},
+		"scaled meanwhile": func(s *appsv1.StatefulSet, _ *corev1.PersistentVolumeClaim) { *s.Spec.Replicas = 3 },
+		"rolled out meanwhile": func(s *appsv1.StatefulSet, _ *corev1.PersistentVolumeClaim) {
+			s.Status.CurrentRevision = "old"
+		},
+		"open partition": func(s *appsv1.StatefulSet, _ *corev1.PersistentVolumeClaim) {
+			*s.Spec.UpdateStrategy.RollingUpdate.Partition = 0
+		},
+		"changed and not seen": func(s *appsv1.StatefulSet, _ *corev1.PersistentVolumeClaim) { s.Generation = 2 },
+		"a claim nobody asked": func(_ *appsv1.StatefulSet, c *corev1.PersistentVolumeClaim) {
+			c.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("10Gi")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live, wanted := sizedSet("10Gi", "20Gi")
+			c := sized(1, "20Gi", "10Gi")
+			change(live, c)
+			newWorld(t, live, c).isStale(t, anew(wanted))
+		})
+	}
+
+	t.Run("it is gone", func(t *testing.T) {
+		_, wanted := sizedSet("10Gi", "20Gi")
+		newWorld(t).isStale(t, anew(wanted))
+	})
+	t.Run("it has the size already", func(t *testing.T) {
+		live, wanted := sizedSet("20Gi", "20Gi")
+		w := newWorld(t, live)
+		w.do(t, anew(wanted))
+		w.unchanged(t)
+	})
+	t.Run("tidb-B20 it is larger already", func(t *testing.T) {
+		live, wanted := sizedSet("20Gi", "10Gi")
+		w := newWorld(t, live)
+		w.do(t, anew(wanted))
+		w.unchanged(t)
+	})
+	t.Run("somebody else's", func(t *testing.T) {
+		live, wanted := sizedSet("10Gi", "20Gi")
+		live.OwnerReferences[0].UID, live.OwnerReferences[0].Kind = "x", "Other"
+		w := newWorld(t, live)
+		if err := w.Do(t.Context(), anew(wanted)); !isFinal(err) {
+			t.Errorf("got %v", err)
+		}
+		w.unchanged(t)
+	})
+}
+
+// pd-A20, tidb-B36: a write in between makes the step look again, not fail.
+func TestRecreateSetReadsAnew(t *testing.T) {
+	t.Run("pd-A20 tidb-B36 its status was written in between", func(t *testing.T) {
+		live, wanted := sizedSet("10Gi", "20Gi")
+		w := newWorld(t, live)
+		deletes := 0
+		w.kube.PrependReactor("delete", "statefulsets", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if deletes++; deletes > 1 {
+				return false, nil, nil
+			}
+			other := live.DeepCopy()
+			other.ResourceVersion, other.Status.ReadyReplicas = "2", 1
+			return false, nil, w.kube.Tracker().Update(appsv1.SchemeGroupVersion.WithResource("statefulsets"), other, "db")
+		})
+		w.do(t, anew(wanted))
+		if deletes != 2 || liveSet(t, w, topology.TiKV).UID == live.UID {
+			t.Errorf("%d deletions", deletes)
+		}
+	})
+
+	t.Run("it is gone only after a while", func(t *testing.T) {
+		live, wanted := sizedSet("10Gi", "20Gi")
+		w := newWorld(t, live)
+		looks := 0
+		w.kube.PrependReactor("delete", "statefulsets", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, nil
+		})
+		w.kube.PrependReactor("get", "statefulsets", func(a clienttesting.Action) (bool, runtime.Object, error) {
+			if looks++; looks == 3 {
+				_ = w.kube.Tracker().Delete(a.GetResource(), "db", "basic-tikv")
+			}
+			return false, nil, nil
+		})
+		w.do(t, anew(wanted))
+		if looks < 3 || liveSet(t, w, topology.TiKV).UID == live.UID {
+			t.Errorf("%d looks", looks)
+		}
+	})
+}
+
+// A StatefulSet that is made around pods must not take any of them away.
+func TestCreateAroundPods(t *testing.T) {
+	create := func(n int) plan.Apply {
+		manifest := set(topology.TiKV, 2, 2)
+		manifest.ResourceVersion = ""
+		return plan.Apply{
+			Component: topology.TiKV, Replicas: n,
+			Object: plan.Object{Kind: "StatefulSet", Name: "basic-tikv", Drift: plan.Missing, Manifest: manifest},
+		}
+	}
+	pods := []runtime.Object{pod(topology.TiKV, 0), pod(topology.TiKV, 3), pod(topology.PD, 5)}
+	newWorld(t, pods...).isStale(t, create(0))
+	newWorld(t, pods...).isStale(t, create(3))
+	w := newWorld(t, pods...)
+	w.do(t, create(4))
+	if s := liveSet(t, w, topology.TiKV); replicas(s) != 4 || partition(s) != 4 {
+		t.Errorf("%d replicas, partition %d", replicas(s), partition(s))
+	}
+	going := pod(topology.TiKV, 3)
+	going.DeletionTimestamp, going.Finalizers = &metav1.Time{Time: now}, []string{"x"}
+	newWorld(t, going).do(t, create(0))
+}

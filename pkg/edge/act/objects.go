@@ -1,0 +1,147 @@
+package act
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
+)
+
+// The controller of a StatefulSet writes its status often, each time with a new
+// version, so conflicts are common and harmless.
+const (
+	attempts = 8
+	pause    = 25 * time.Millisecond
+)
+
+// object is a Kubernetes object, and objects is the client for its kind.
+type object interface {
+	metav1.Object
+	runtime.Object
+}
+
+type objects[T object] interface {
+	Get(context.Context, string, metav1.GetOptions) (T, error)
+	Create(context.Context, T, metav1.CreateOptions) (T, error)
+	Update(context.Context, T, metav1.UpdateOptions) (T, error)
+}
+
+func (a *Actor) apply(ctx context.Context, s plan.Apply) error {
+	if err := a.recordTemplate(ctx, s.Component, s.Object.Record); err != nil {
+		return err
+	}
+	switch wanted := s.Object.Manifest.(type) {
+	case *corev1.Service:
+		return put(ctx, a, a.kube.CoreV1().Services(a.cluster.Namespace), "service", s.Object.Drift, wanted)
+	case *corev1.ConfigMap:
+		return put(ctx, a, a.kube.CoreV1().ConfigMaps(a.cluster.Namespace), "configmap", s.Object.Drift, wanted)
+	case *appsv1.StatefulSet:
+		if s.Object.Drift == plan.Missing {
+			wanted = render.Resized(wanted, s.Replicas)
+			if err := a.takesAll(ctx, s.Component, wanted); err != nil {
+				return err
+			}
+		}
+		return put(ctx, a, a.kube.AppsV1().StatefulSets(a.cluster.Namespace), "statefulset", s.Object.Drift, wanted)
+	}
+	return fmt.Errorf("apply %s %s: a %T cannot be applied", s.Object.Kind, s.Object.Name, s.Object.Manifest)
+}
+
+// put creates a missing object and changes one that differs. It fails with a *Stale
+// where the object has been created or deleted since the step was decided.
+func put[T object](ctx context.Context, a *Actor, client objects[T], kind string, drift plan.Drift, wanted T) error {
+	if drift != plan.Missing {
+		return change(ctx, a, client, kind, wanted.GetName(), func(live T) (T, error) {
+			merged, err := render.Merge(live, wanted)
+			if err != nil {
+				var none T
+				return none, err
+			}
+			if m, ok := merged.(object).(*corev1.ConfigMap); ok && !maps.Equal(m.Data, any(live).(*corev1.ConfigMap).Data) {
+				render.SetWritten(m, a.now())
+			}
+			return merged.(T), nil
+		})
+	}
+	name := kind + " " + wanted.GetName()
+	_, err := client.Create(ctx, wanted.DeepCopyObject().(T), metav1.CreateOptions{FieldManager: fieldManager})
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return stale(name, "exists by now")
+	case err != nil:
+		return failed("create", name, err)
+	}
+	return nil
+}
+
+// change edits a live object. After a conflict the object is read again, and the
+// edit with its preconditions is repeated on it.
+func change[T object](ctx context.Context, a *Actor, client objects[T], kind, name string, edit func(live T) (T, error)) error {
+	object := kind + " " + name
+	var last error
+	for range attempts {
+		live, err := client.Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return stale(object, "is gone")
+		case err != nil:
+			return failed("get", object, err)
+		}
+		if err := a.ours(object, live); err != nil {
+			return err
+		}
+		next, err := edit(live)
+		if err != nil {
+			return err
+		}
+		next.GetObjectKind().SetGroupVersionKind(live.GetObjectKind().GroupVersionKind())
+		if equality.Semantic.DeepEqual(live, next) {
+			return nil
+		}
+		_, last = client.Update(ctx, next, metav1.UpdateOptions{FieldManager: fieldManager})
+		switch {
+		case last == nil:
+			return nil
+		case !apierrors.IsConflict(last):
+			return failed("update", object, last)
+		}
+		if err := pauseShortly(ctx); err != nil {
+			return failed("update", object, err)
+		}
+	}
+	return failed("update", object, last)
+}
+
+// ours fails if an object may not be changed. An object without a controller is
+// taken over if it has the labels of this cluster: it was orphaned when its
+// TidbCluster was deleted without its objects.
+func (a *Actor) ours(object string, live metav1.Object) error {
+	if live.GetDeletionTimestamp() != nil {
+		return stale(object, "is being deleted")
+	}
+	c := metav1.GetControllerOf(live)
+	switch {
+	case c == nil:
+		for key, value := range a.cluster.Selector() {
+			if live.GetLabels()[key] != value {
+				return &Foreign{Object: object}
+			}
+		}
+		return nil
+	case c.UID == a.cluster.UID:
+		return nil
+	case c.Kind == "TidbCluster" && c.Name == a.cluster.Name:
+		return stale(object, "still belongs to a former TidbCluster %s and is about to be deleted with it", c.Name)
+	}
+	return &Foreign{Object: object, Owner: c.Kind + " " + c.Name}
+}

@@ -1,0 +1,66 @@
+package act
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+)
+
+// deletePod deletes a pod that cannot serve any more with its data. It checks once more that PD
+// does not count on the member, and that its claims are being deleted already: otherwise the new
+// pod would get the old data, and would fail in the same way.
+func (a *Actor) deletePod(ctx context.Context, s plan.DeletePod) error {
+	object := "pod " + s.Member
+	pod, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Get(ctx, s.Member, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return failed("get", object, err)
+	case string(pod.UID) != s.UID || pod.DeletionTimestamp != nil:
+		return nil // it has been replaced, or is being deleted
+	}
+	if err := a.notInPD(ctx, object, s.Component, s.Member, false); err != nil {
+		return err
+	}
+	if s.Again && isReady(pod) {
+		return stale(object, "is Ready by now")
+	}
+	if !s.Again {
+		if err := a.claimsBeingDeleted(ctx, pod); err != nil {
+			return err
+		}
+	}
+	return a.replacePod(ctx, pod)
+}
+
+// claimsBeingDeleted fails if a claim of the pod is not being deleted: the next pod would get its
+// data.
+func (a *Actor) claimsBeingDeleted(ctx context.Context, pod *corev1.Pod) error {
+	for _, v := range pod.Spec.Volumes {
+		if v.PersistentVolumeClaim == nil {
+			continue
+		}
+		claim, err := a.claim(ctx, v.PersistentVolumeClaim.ClaimName)
+		if err != nil {
+			return err
+		}
+		if claim != nil && claim.DeletionTimestamp == nil {
+			return stale("persistentvolumeclaim "+claim.Name, "is not being deleted, so a new pod would get its data")
+		}
+	}
+	return nil
+}
+
+func isReady(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

@@ -1,0 +1,121 @@
+package act
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+)
+
+var (
+	takeOffline = plan.RemoveStore{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 4}
+	takeBack    = plan.RestoreStore{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 4}
+	conclude    = plan.ForgetRecord{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 4, Record: state.RecordRemoval}
+)
+
+const (
+	takenNow    = `{"member":"basic-tikv-3","since":"2026-07-01T12:00:00Z","owner":"this run"}`
+	takenBefore = `{"member":"basic-tikv-3","since":"2026-07-01T11:00:00Z","owner":"another run"}`
+)
+
+func storeState(s pd.StoreState) func(*pd.FakeState) {
+	return func(f *pd.FakeState) { f.Stores[3].State, f.Stores[3].StateName = s, s.String() }
+}
+
+func removal(record string) map[string]string { return map[string]string{"remove-store.4": record} }
+
+func TestRemoveAndRestoreStore(t *testing.T) {
+	w := newWorld(t)
+	w.do(t, takeOffline)
+	if got := liveLedger(t, w)["remove-store.4"]; got != takenNow {
+		t.Errorf("recorded as %q", got)
+	}
+	w.do(t, takeOffline) // offline already
+	w.do(t, takeBack)
+	if data := liveLedger(t, w); len(data) != 0 {
+		t.Errorf("left in the ledger: %v", data)
+	}
+	w.do(t, takeBack) // up already
+	want := []string{"create configmaps", "patch configmaps", "DeleteStore(4)", "SetStoreState(4, Up)"}
+	if got := w.writes(); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A removal is recorded before PD is asked, and goes on being ours when the answer
+// was lost.
+func TestKilledBeforeTheStoreWasRemoved(t *testing.T) {
+	w := newWorld(t)
+	dies(w, "DeleteStore(4)")
+	if err := w.Do(t.Context(), takeOffline); err == nil {
+		t.Fatal("PD did not answer")
+	}
+	if got := liveLedger(t, w)["remove-store.4"]; got != takenNow {
+		t.Errorf("the record has to come first, found %q", got)
+	}
+}
+
+// When a removal began is kept as long as it is the same one.
+func TestRemovalGoesOn(t *testing.T) {
+	w := newWorld(t, ledgerMap(removal(takenBefore)))
+	w.do(t, takeOffline)
+	if got := liveLedger(t, w)["remove-store.4"]; got != takenBefore {
+		t.Errorf("recorded as %q", got)
+	}
+}
+
+// What somebody else has taken offline is not recorded as ours, and not brought
+// back.
+func TestRemovedBySomebodyElse(t *testing.T) {
+	w := newWorld(t)
+	w.pd.Update(storeState(pd.StoreOffline))
+	w.do(t, takeOffline)
+	w.isStale(t, takeBack)
+}
+
+func TestKilledBeforeTheRemovalWasForgotten(t *testing.T) {
+	w := newWorld(t, ledgerMap(removal(takenBefore)))
+	w.pd.Update(storeState(pd.StoreOffline))
+	dies(w, "SetStoreState(4, Up)")
+	if err := w.Do(t.Context(), takeBack); err == nil {
+		t.Fatal("PD did not answer")
+	}
+	if got := liveLedger(t, w)["remove-store.4"]; got != takenBefore {
+		t.Errorf("the record has to go last, found %q", got)
+	}
+}
+
+func TestConcludeRemoval(t *testing.T) {
+	for name, change := range map[string]func(*pd.FakeState){
+		"it is a tombstone":  storeState(pd.StoreTombstone),
+		"PD has no such one": func(s *pd.FakeState) { s.Stores = s.Stores[:3] },
+		"it never began":     storeState(pd.StoreUp),
+	} {
+		w := newWorld(t, ledgerMap(removal(takenBefore)))
+		w.pd.Update(change)
+		w.do(t, conclude)
+		if data := liveLedger(t, w); len(data) != 0 {
+			t.Errorf("%s: left in the ledger: %v", name, data)
+		}
+		w.do(t, conclude)
+	}
+	w := newWorld(t, ledgerMap(removal(takenBefore)))
+	w.pd.Update(storeState(pd.StoreOffline))
+	w.isStale(t, conclude)
+	newWorld(t).do(t, conclude) // there is no ledger
+}
+
+// The record of an eviction that goes on is all that ends it.
+func TestConcludeEviction(t *testing.T) {
+	step := plan.ForgetRecord{Component: topology.TiKV, Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction}
+	w := newWorld(t, ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
+	w.isStale(t, step)
+	w = newWorld(t, ledgerMap(map[string]string{"evict-leader.2": `{"member":"basic-tikv-1","ended":"2026-07-01T11:00:00Z"}`}))
+	w.do(t, step)
+	if data := liveLedger(t, w); len(data) != 0 {
+		t.Errorf("left in the ledger: %v", data)
+	}
+}

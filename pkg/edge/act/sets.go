@@ -1,0 +1,166 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// edit changes the StatefulSet of a component.
+func (a *Actor) edit(ctx context.Context, k topology.Kind, edit func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error)) error {
+	name := a.cluster.SetName(k)
+	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)
+	return change(ctx, a, client, "statefulset", name, func(live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
+		return edit("statefulset "+name, live)
+	})
+}
+
+func (a *Actor) resize(ctx context.Context, s plan.Resize) error {
+	return a.edit(ctx, s.Component, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
+		switch have := replicas(live); have {
+		case s.To:
+			return live, nil
+		case s.From:
+			return render.Resized(live, s.To), nil
+		default:
+			return nil, stale(object, "has %d replicas, not %d any more", have, s.From)
+		}
+	})
+}
+
+func (a *Actor) close(ctx context.Context, s plan.Close) error {
+	return a.edit(ctx, s.Component, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
+		switch {
+		case replicas(live) != s.Partition:
+			return nil, stale(object, "has %d replicas, not %d any more", replicas(live), s.Partition)
+		case partition(live) == s.Partition:
+			return live, nil
+		}
+		return render.WithPartition(live, s.Partition), nil
+	})
+}
+
+// restart lowers the partition to the member's ordinal, and never raises it: the
+// members above may be restarted already. A pod that is stuck is deleted after
+// that, so that the new pod has the new revision.
+func (a *Actor) restart(ctx context.Context, s plan.Restart) error {
+	pod, err := a.pod(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := a.keepsData(ctx, s, pod); err != nil {
+		return err
+	}
+	open := min(s.From, s.Ordinal)
+	err = a.edit(ctx, s.Component, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
+		switch have := partition(live); {
+		case live.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
+			return nil, stale(object, "leaves restarts to the user now (OnDelete)")
+		case s.Ordinal >= replicas(live):
+			return nil, stale(object, "has only %d replicas by now", replicas(live))
+		case live.Status.ObservedGeneration < live.Generation:
+			return nil, stale(object, "has changed and its controller has yet to see it")
+		case pod.Labels[appsv1.ControllerRevisionHashLabelKey] == live.Status.UpdateRevision:
+			return nil, stale("pod "+s.Member, "is of the newest revision already")
+		case have == open:
+			return live, nil
+		case have != s.From:
+			return nil, stale(object, "has partition %d, not %d any more", have, s.From)
+		}
+		return render.WithPartition(live, open), nil
+	})
+	if err != nil || !s.Stuck {
+		return err
+	}
+	return a.replacePod(ctx, pod)
+}
+
+// pod returns the pod that a restart was decided for.
+func (a *Actor) pod(ctx context.Context, s plan.Restart) (*corev1.Pod, error) {
+	object := "pod " + s.Member
+	pod, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Get(ctx, s.Member, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, stale(object, "is gone")
+	case err != nil:
+		return nil, failed("get", object, err)
+	case string(pod.UID) != s.PodUID:
+		return nil, stale(object, "has been replaced")
+	case pod.DeletionTimestamp != nil:
+		return nil, stale(object, "is terminating")
+	case s.Stuck && !s.Ready && isReady(pod):
+		return nil, stale(object, "is Ready by now")
+	}
+	return pod, nil
+}
+
+// keepsData fails if a member would lose its data with its pod while PD counts on
+// it: PD would wait for that member for ever.
+func (a *Actor) keepsData(ctx context.Context, s plan.Restart, pod *corev1.Pod) error {
+	for _, v := range pod.Spec.Volumes {
+		if v.PersistentVolumeClaim == nil || !strings.HasSuffix(v.PersistentVolumeClaim.ClaimName, "-"+pod.Name) {
+			continue // the decision does not know claims of the user
+		}
+		claim, err := a.claim(ctx, v.PersistentVolumeClaim.ClaimName)
+		if err != nil {
+			return err
+		}
+		if claim != nil && claim.DeletionTimestamp != nil {
+			return a.notInPD(ctx, "persistentvolumeclaim "+claim.Name+", which goes with its pod,", s.Component, s.Member, false)
+		}
+	}
+	return nil
+}
+
+func replicas(set *appsv1.StatefulSet) int {
+	if set.Spec.Replicas == nil {
+		return 1 // the default of the API server
+	}
+	return int(*set.Spec.Replicas)
+}
+
+func partition(set *appsv1.StatefulSet) int {
+	if r := set.Spec.UpdateStrategy.RollingUpdate; r != nil && r.Partition != nil {
+		return int(*r.Partition)
+	}
+	return 0
+}
+
+// deleteSet deletes a StatefulSet in the foreground: it stays until all of its pods
+// are deleted, so that the component is not reported as suspended before.
+func (a *Actor) deleteSet(ctx context.Context, s plan.DeleteSet) error {
+	object := "statefulset " + s.Name
+	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)
+	live, err := client.Get(ctx, s.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return failed("get", object, err)
+	case string(live.UID) != s.UID:
+		return stale(object, "has been replaced by another one of that name")
+	case live.DeletionTimestamp != nil:
+		return nil
+	}
+	if err := a.ours(object, live); err != nil {
+		return err
+	}
+	if p := live.Spec.PersistentVolumeClaimRetentionPolicy; p != nil && p.WhenDeleted == appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
+		// Kubernetes would delete the data as well.
+		return &callError{call: "delete " + object, err: errTakesData, final: true}
+	}
+	_, err = deleteObject(ctx, client, toDelete{object: object, live: live, propagation: metav1.DeletePropagationForeground})
+	return err
+}
+
+var errTakesData = errors.New("its persistentVolumeClaimRetentionPolicy has whenDeleted: Delete, " +
+	"which would delete the data as well; set it to Retain first")

@@ -1,0 +1,196 @@
+package act
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+func liveSet(t *testing.T, w *world, k topology.Kind) *appsv1.StatefulSet {
+	t.Helper()
+	s, err := w.kube.AppsV1().StatefulSets("db").Get(t.Context(), cluster.SetName(k), metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestResize(t *testing.T) {
+	w := newWorld(t, set(topology.TiKV, 3, 3))
+	w.do(t, plan.Resize{Component: topology.TiKV, From: 3, To: 4})
+	if got := replicas(liveSet(t, w, topology.TiKV)); got != 4 {
+		t.Errorf("%d replicas", got)
+	}
+	w.kube.ClearActions()
+	w.do(t, plan.Resize{Component: topology.TiKV, From: 3, To: 4}) // the answer got lost
+	w.unchanged(t)
+	w.isStale(t, plan.Resize{Component: topology.TiKV, From: 2, To: 3})
+	w.isStale(t, plan.Resize{Component: topology.PD, From: 3, To: 4})
+}
+
+// A scale-in must not go on from another size than it was decided for, even if
+// that one comes up between read and write.
+func TestResizeReconsidersOnConflict(t *testing.T) { t.Run("pd-A6", reconsider) }
+
+func reconsider(t *testing.T) {
+	w := newWorld(t, set(topology.TiKV, 4, 4))
+	interfere(t, w, "statefulsets", 1, func(s *appsv1.StatefulSet) {
+		n := int32(5)
+		s.Spec.Replicas = &n
+	})
+	if err := w.Do(t.Context(), plan.Resize{Component: topology.TiKV, From: 4, To: 3}); err == nil {
+		t.Error("resized a set that somebody else had just resized")
+	}
+	if got := replicas(liveSet(t, w, topology.TiKV)); got != 5 {
+		t.Errorf("%d replicas", got)
+	}
+}
+
+func TestResizeAfterStatusUpdates(t *testing.T) {
+	w := newWorld(t, set(topology.TiKV, 4, 4))
+	interfere(t, w, "statefulsets", 3, func(s *appsv1.StatefulSet) { s.Status.ReadyReplicas++ })
+	w.do(t, plan.Resize{Component: topology.TiKV, From: 4, To: 3})
+	if got := replicas(liveSet(t, w, topology.TiKV)); got != 3 {
+		t.Errorf("%d replicas", got)
+	}
+}
+
+func TestClose(t *testing.T) {
+	w := newWorld(t, set(topology.PD, 3, 0))
+	w.isStale(t, plan.Close{Component: topology.PD, Partition: 4})
+	w.do(t, plan.Close{Component: topology.PD, Partition: 3})
+	if got := partition(liveSet(t, w, topology.PD)); got != 3 {
+		t.Errorf("partition %d", got)
+	}
+	w.kube.ClearActions()
+	w.do(t, plan.Close{Component: topology.PD, Partition: 3})
+	w.unchanged(t)
+}
+
+func restartOf(ordinal, from int, stuck bool) plan.Restart {
+	return plan.Restart{
+		Component: topology.TiKV, Member: cluster.PodName(topology.TiKV, ordinal), Ordinal: ordinal,
+		From: from, PodUID: "uid-of-" + cluster.PodName(topology.TiKV, ordinal), Stuck: stuck,
+	}
+}
+
+func TestRestart(t *testing.T) {
+	w := newWorld(t, set(topology.TiKV, 3, 3), pod(topology.TiKV, 2))
+	w.do(t, restartOf(2, 3, false))
+	if got := partition(liveSet(t, w, topology.TiKV)); got != 2 {
+		t.Errorf("partition %d", got)
+	}
+	if _, err := w.kube.CoreV1().Pods("db").Get(t.Context(), "basic-tikv-2", metav1.GetOptions{}); err != nil {
+		t.Errorf("the pod is its controller's to replace: %v", err)
+	}
+	w.kube.ClearActions()
+	w.do(t, restartOf(2, 3, false)) // the answer got lost
+	w.unchanged(t)
+}
+
+func TestRestartStuck(t *testing.T) {
+	for _, tt := range []struct {
+		name                  string
+		partition, from, want int32
+	}{
+		{"closed", 3, 3, 1},
+		{"open already", 1, 1, 1},
+		{"open further: never closed again", 0, 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, set(topology.TiKV, 3, tt.partition), pod(topology.TiKV, 1))
+			w.do(t, restartOf(1, int(tt.from), true))
+			if got := partition(liveSet(t, w, topology.TiKV)); got != int(tt.want) {
+				t.Errorf("partition %d", got)
+			}
+			if _, err := w.kube.CoreV1().Pods("db").Get(t.Context(), "basic-tikv-1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+				t.Errorf("the pod is still there: %v", err)
+			}
+		})
+	}
+}
+
+func TestRestartPreconditions(t *testing.T) {
+	for name, change := range map[string]func(*appsv1.StatefulSet, *corev1.Pod) *corev1.Pod{
+		"the pod is gone": func(*appsv1.StatefulSet, *corev1.Pod) *corev1.Pod { return nil },
+		"the pod was replaced": func(_ *appsv1.StatefulSet, p *corev1.Pod) *corev1.Pod {
+			p.UID = "another"
+			return p
+		},
+		"the pod is terminating": func(_ *appsv1.StatefulSet, p *corev1.Pod) *corev1.Pod {
+			at := metav1.NewTime(now)
+			p.DeletionTimestamp, p.Finalizers = &at, []string{"x/y"}
+			return p
+		},
+		"the pod is new": func(_ *appsv1.StatefulSet, p *corev1.Pod) *corev1.Pod {
+			p.Labels[appsv1.ControllerRevisionHashLabelKey] = "new"
+			return p
+		},
+		"the partition has moved": func(s *appsv1.StatefulSet, p *corev1.Pod) *corev1.Pod {
+			n := int32(1)
+			s.Spec.UpdateStrategy.RollingUpdate.Partition = &n
+			return p
+		},
+		"there is no such ordinal": func(s *appsv1.StatefulSet, p *corev1.Pod) *corev1.Pod {
+			n := int32(2)
+			s.Spec.Replicas = &n
+			return p
+		},
+		"the spec has just changed": func(s *appsv1.StatefulSet, p *corev1.Pod) *corev1.Pod {
+			s.Generation = 7
+			return p
+		},
+		"restarts are manual": func(s *appsv1.StatefulSet, p *corev1.Pod) *corev1.Pod {
+			s.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
+			return p
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, p := set(topology.TiKV, 3, 3), pod(topology.TiKV, 2)
+			w := newWorld(t)
+			if p = change(s, p); p != nil {
+				_ = w.kube.Tracker().Add(p)
+			}
+			_ = w.kube.Tracker().Add(s)
+			for _, stuck := range []bool{false, true} {
+				w.isStale(t, restartOf(2, 3, stuck))
+			}
+		})
+	}
+	for k, ordinal := range map[topology.Kind]int{topology.PD: 2, topology.TiKV: 3} {
+		t.Run(string(k)+" would lose its data", func(t *testing.T) { restartLosing(t, k, ordinal) })
+	}
+	t.Run("restarts are manual, and nothing holds them back", func(t *testing.T) {
+		s := set(topology.TiKV, 3, 0)
+		s.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
+		newWorld(t, s, pod(topology.TiKV, 2)).isStale(t, restartOf(2, 0, true))
+	})
+}
+
+// restartLosing: a claim that is being deleted goes with the pod that uses it, and
+// with the claim what PD counts on.
+func restartLosing(t *testing.T, k topology.Kind, ordinal int) {
+	p, c := pod(k, ordinal), claim(k, ordinal, true)
+	p.Spec.Volumes = []corev1.Volume{{Name: "config"}, {VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.Name},
+	}}}
+	s := plan.Restart{Component: k, Member: p.Name, Ordinal: ordinal, From: ordinal + 1, PodUID: string(p.UID)}
+	all := int32(ordinal + 1)
+	newWorld(t, set(k, all, all), p, c).do(t, s)
+	newWorld(t, set(k, all, all), p).do(t, s) // there is nothing to lose any more
+	at := metav1.NewTime(now)
+	c.DeletionTimestamp, c.Finalizers = &at, []string{"kubernetes.io/pvc-protection"}
+	w := newWorld(t, set(k, all, all), p, c)
+	w.isStale(t, s)
+	w.pd.Update(forgets)
+	w.do(t, s)
+	c.Name = "of-the-user" // whatever it is, no member's data
+	p.Spec.Volumes[1].PersistentVolumeClaim.ClaimName = c.Name
+	newWorld(t, set(k, all, all), p, c).do(t, s)
+}

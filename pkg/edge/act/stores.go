@@ -1,0 +1,97 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
+)
+
+// removeStore writes the record before it asks PD, so that no removal of ours is
+// ever without a record: only removals with a record are taken back.
+func (a *Actor) removeStore(ctx context.Context, s plan.RemoveStore) error {
+	client, store, err := a.store(ctx, s.Member, s.StoreID)
+	if err != nil {
+		return err
+	}
+	if store.State != pd.StoreUp {
+		return nil
+	}
+	book, err := a.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	if old, known := ledger.Decode(book, state.RecordRemoval, s.StoreID); !known || old.Since.IsZero() {
+		r := ledger.Record{Member: s.Member, Since: a.now(), Owner: a.owner}
+		if err := a.remember(ctx, book, state.RecordRemoval, s.StoreID, r); err != nil {
+			return err
+		}
+	}
+	if err := client.DeleteStore(ctx, s.StoreID); err != nil {
+		return fmt.Errorf("delete store %d: %w", s.StoreID, err)
+	}
+	return nil
+}
+
+// restoreStore sets a store Up again only if the ledger says that this program took
+// it offline. The record is deleted last: without it an Offline store would look
+// like one that somebody else has removed.
+func (a *Actor) restoreStore(ctx context.Context, s plan.RestoreStore) error {
+	client, store, err := a.store(ctx, s.Member, s.StoreID)
+	if err != nil {
+		return err
+	}
+	if store.State == pd.StoreTombstone {
+		return stale(storeName(s.StoreID), "is a tombstone by now and cannot come back")
+	}
+	book, err := a.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	_, ours := ledger.Decode(book, state.RecordRemoval, s.StoreID)
+	switch {
+	case !ours && store.State == pd.StoreUp:
+		return nil
+	case !ours:
+		return stale(storeName(s.StoreID), "was taken offline by somebody else")
+	}
+	if err := client.SetStoreState(ctx, s.StoreID, pd.StoreUp); err != nil {
+		return fmt.Errorf("set store %d up: %w", s.StoreID, err)
+	}
+	return a.forget(ctx, state.RecordRemoval, s.StoreID)
+}
+
+// store reads a store and checks that it belongs to the member. Ids are never used
+// twice, but the id in the step may come from a wrong match of addresses, and a
+// store that is taken offline by mistake loses one replica of each of its regions.
+func (a *Actor) store(ctx context.Context, member string, id uint64) (pd.Client, *pd.Store, error) {
+	client, err := a.database()
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err := client.Store(ctx, id)
+	switch {
+	case errors.Is(err, pd.ErrNotFound):
+		return nil, nil, stale(storeName(id), "is not in PD any more")
+	case err != nil:
+		return nil, nil, fmt.Errorf("read store %d: %w", id, err)
+	case !a.hosts(member, hostOf(store.Address)):
+		return nil, nil, stale(storeName(id), "is at %s, which is not %s", store.Address, member)
+	}
+	return client, store, nil
+}
+
+func storeName(id uint64) string { return fmt.Sprintf("store %d", id) }
+
+func hostOf(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	return host
+}

@@ -1,0 +1,81 @@
+package act
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+func deleteOf(k topology.Kind) plan.DeleteSet {
+	return plan.DeleteSet{Component: k, Name: cluster.SetName(k), UID: "uid-of-" + cluster.SetName(k)}
+}
+
+func TestDeleteSet(t *testing.T) {
+	w := newWorld(t, set(topology.TiKV, 3, 3), claim(topology.TiKV, 0, false))
+	other := deleteOf(topology.TiKV)
+	other.UID = "of-another"
+	w.isStale(t, other)
+	w.do(t, deleteOf(topology.TiKV))
+	options := w.kube.Actions()[len(w.kube.Actions())-1].(clienttesting.DeleteActionImpl).DeleteOptions
+	if p := options.PropagationPolicy; p == nil || *p != metav1.DeletePropagationForeground {
+		t.Errorf("deleted with propagation %v: its pods could outlive it", p)
+	}
+	if p := options.Preconditions; p == nil || p.UID == nil || *p.UID != "uid-of-basic-tikv" {
+		t.Errorf("deleted with preconditions %v", p)
+	}
+	w.kube.ClearActions()
+	w.do(t, deleteOf(topology.TiKV)) // the answer got lost
+	w.unchanged(t)
+}
+
+func TestDeleteSetThatIsGoing(t *testing.T) {
+	s := set(topology.TiKV, 3, 3)
+	s.DeletionTimestamp, s.Finalizers = &metav1.Time{Time: now}, []string{"foregroundDeletion"}
+	w := newWorld(t, s)
+	w.do(t, deleteOf(topology.TiKV))
+	w.unchanged(t)
+}
+
+func TestDeleteSetOfOthers(t *testing.T) {
+	s := set(topology.TiKV, 3, 3)
+	s.OwnerReferences[0].Kind, s.OwnerReferences[0].Name, s.OwnerReferences[0].UID = "Deployment", "web", "web-uid"
+	w := newWorld(t, s)
+	if err := w.Do(t.Context(), deleteOf(topology.TiKV)); !isFinal(err) {
+		t.Errorf("got %v", err)
+	}
+	w.unchanged(t)
+}
+
+// Somebody has asked Kubernetes to delete the claims together with the set.
+func TestDeleteSetThatTakesItsClaims(t *testing.T) {
+	s := set(topology.TiKV, 3, 3)
+	s.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
+		WhenDeleted: appsv1.DeletePersistentVolumeClaimRetentionPolicyType,
+	}
+	w := newWorld(t, s)
+	if err := w.Do(t.Context(), deleteOf(topology.TiKV)); !isFinal(err) {
+		t.Errorf("got %v", err)
+	}
+	w.unchanged(t)
+}
+
+// A StatefulSet comes back with the members that there were.
+func TestCreateSetForMembersWithData(t *testing.T) {
+	w := newWorld(t)
+	wanted := set(topology.TiKV, 3, 3)
+	w.do(t, plan.Apply{Component: topology.TiKV, Replicas: 5, Object: plan.Object{
+		Kind: "StatefulSet", Name: wanted.Name, Drift: plan.Missing, Manifest: wanted,
+	}})
+	live := liveSet(t, w, topology.TiKV)
+	if replicas(live) != 5 || partition(live) != 5 {
+		t.Errorf("%d replicas, partition %d, want 5 and closed", replicas(live), partition(live))
+	}
+	if replicas(wanted) != 3 {
+		t.Error("changed what is wanted")
+	}
+}

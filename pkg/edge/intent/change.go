@@ -1,0 +1,202 @@
+package intent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// attempts: with no status subresource, each write of the status makes a new
+// version of the whole TidbCluster, so conflicts with a driver at work are
+// common and mean nothing to the user.
+const attempts = 8
+
+// Change is a change of a TidbCluster: what there would be after it, and how it is
+// written. Both come of one description of it, so that what is checked is what is
+// written.
+type Change struct {
+	// Now is the TidbCluster that there is, as the user saw it, nil when there is none;
+	// Want is the one that there should be.
+	Now, Want *v1alpha1.TidbCluster
+	// Write writes what is wanted; nil when it is written already. In a dry run the API
+	// server only says whether it would take it.
+	Write func(context.Context, Write) error
+}
+
+// Scale sets the replicas of components, and nothing else. It fails with a
+// *NoComponentError for one that the cluster does not have.
+func (c *Client) Scale(tc *v1alpha1.TidbCluster, replicas map[topology.Kind]int32) (Change, error) {
+	var fields []string
+	for _, k := range slices.Sorted(maps.Keys(replicas)) {
+		if topology.Replicas(tc, k) == nil {
+			return Change{}, &NoComponentError{Namespace: tc.Namespace, Name: tc.Name, Component: k}
+		}
+		fields = append(fields, "spec."+string(k)+".replicas")
+	}
+	return c.edit("scale", tc, fields, func(want *v1alpha1.TidbCluster) {
+		for k, n := range replicas {
+			*topology.Replicas(want, k) = n
+		}
+	}), nil
+}
+
+// SetVersion sets spec.version, and nothing else. Components with a version of their
+// own keep it: that is what the user has them for. See Pinned.
+func (c *Client) SetVersion(tc *v1alpha1.TidbCluster, version string) Change {
+	return c.edit("set version of", tc, []string{"spec.version"}, func(want *v1alpha1.TidbCluster) {
+		want.Spec.Version = version
+	})
+}
+
+// Recover asks for the recovery from a component's failovers that tc shows, and from no
+// others. It reports false where there is nothing to ask for.
+func (c *Client) Recover(tc *v1alpha1.TidbCluster, k topology.Kind) (Change, bool) {
+	asks := false
+	change := c.edit("recover", tc, []string{"status." + string(k) + ".failoverUID"}, func(want *v1alpha1.TidbCluster) {
+		asks = topology.AskRecovery(want, k)
+	})
+	return change, asks
+}
+
+// edit is a change of fields of the spec. It is refused when fields that it is about
+// are not what they were in tc any more.
+func (c *Client) edit(verb string, tc *v1alpha1.TidbCluster, about []string, edit func(want *v1alpha1.TidbCluster)) Change {
+	want := tc.DeepCopy()
+	edit(want)
+	return Change{Now: tc, Want: want, Write: func(ctx context.Context, w Write) error {
+		spec, err := specPatch(tc, want)
+		if err != nil || spec == nil {
+			return err
+		}
+		return c.patch(ctx, verb, tc, spec, about, w)
+	}}
+}
+
+// specPatch is the merge patch from one spec to another, nil when they are equal. What
+// our types do not know is in neither, and so stays as it is.
+func specPatch(from, to *v1alpha1.TidbCluster) (json.RawMessage, error) {
+	before, err := json.Marshal(from.Spec)
+	if err != nil {
+		return nil, fmt.Errorf("encode the spec: %w", err)
+	}
+	after, err := json.Marshal(to.Spec)
+	if err != nil {
+		return nil, fmt.Errorf("encode the spec: %w", err)
+	}
+	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(before, after, before)
+	if err != nil {
+		return nil, fmt.Errorf("compare specs: %w", err)
+	}
+	if bytes.Equal(patch, []byte("{}")) {
+		return nil, nil
+	}
+	return patch, nil
+}
+
+// patch patches fields of the spec. That the version read has gone is no reason to give
+// up as long as the fields that the change is about are still what they were; else it
+// fails with a *ChangedError.
+func (c *Client) patch(ctx context.Context, verb string, tc *v1alpha1.TidbCluster, spec json.RawMessage, about []string, w Write) error {
+	version := tc.ResourceVersion
+	for attempt := 1; ; attempt++ {
+		body, err := json.Marshal(map[string]any{
+			"metadata": map[string]any{"resourceVersion": version},
+			"spec":     spec,
+		})
+		if err != nil {
+			return fmt.Errorf("%s tidbcluster %s/%s: %w", verb, tc.Namespace, tc.Name, err)
+		}
+		_, err = c.in(tc.Namespace).Patch(ctx, tc.Name, types.MergePatchType, body, metav1.PatchOptions{
+			FieldManager: FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: w.dryRun(),
+		})
+		switch {
+		case err == nil:
+			return nil
+		case apierrors.IsNotFound(err):
+			return c.missing(ctx, tc.Namespace, tc.Name, err)
+		case !apierrors.IsConflict(err) || attempt == attempts:
+			return fmt.Errorf("%s tidbcluster %s/%s: %w", verb, tc.Namespace, tc.Name, err)
+		}
+		now, err := c.Load(ctx, tc.Namespace, tc.Name)
+		if err != nil {
+			return err
+		}
+		if what := difference(tc, now, about); what != "" {
+			return &ChangedError{Namespace: tc.Namespace, Name: tc.Name, What: what}
+		}
+		version = now.ResourceVersion
+	}
+}
+
+func difference(before, now *v1alpha1.TidbCluster, about []string) string {
+	if before.UID != now.UID {
+		return "it was deleted and created again"
+	}
+	for _, path := range about {
+		was, _ := value(before, path)
+		is, ok := value(now, path)
+		switch {
+		case was == is:
+		case !ok:
+			return path + " is gone"
+		default:
+			return fmt.Sprintf("%s is %s by now, it was %s", path, is, was)
+		}
+	}
+	return ""
+}
+
+// value is a field of a TidbCluster by its path, as text.
+func value(tc *v1alpha1.TidbCluster, path string) (string, bool) {
+	var fields map[string]any
+	body, err := json.Marshal(tc)
+	if err == nil {
+		err = utiljson.Unmarshal(body, &fields)
+	}
+	if err != nil {
+		return "", false // it was decoded from JSON, so that this cannot be
+	}
+	v, ok, err := unstructured.NestedFieldNoCopy(fields, strings.Split(path, ".")...)
+	if err != nil || !ok {
+		return "", false
+	}
+	return fmt.Sprint(v), true
+}
+
+// Pin is a component with a version of its own.
+type Pin struct{ Component, Version string }
+
+// Pinned are the components of a cluster that have another version than spec.version,
+// because they have a version or a whole image of their own.
+func Pinned(tc *v1alpha1.TidbCluster) []Pin {
+	version := tc.Spec.Version
+	tc = topology.New(tc).Source // image names have defaults, too
+	pump := ""
+	if image := tc.PumpImage(); image != nil {
+		pump = *image
+	}
+	var pins []Pin
+	for _, c := range []struct{ component, image string }{
+		{"pd", tc.PDImage()}, {"tikv", tc.TiKVImage()}, {"tidb", tc.TiDBImage()},
+		{"tiflash", tc.TiFlashImage()}, {"ticdc", tc.TiCDCImage()}, {"pump", pump}, {"tiproxy", tc.TiProxyImage()},
+	} {
+		if c.image != "" && topology.Tag(c.image) != version {
+			pins = append(pins, Pin{Component: c.component, Version: topology.Tag(c.image)})
+		}
+	}
+	return pins
+}

@@ -1,0 +1,173 @@
+package intent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	strict "sigs.k8s.io/json"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Resource is the resource of TidbClusters.
+var Resource = schema.GroupVersionResource{Group: "pingcap.com", Version: "v1alpha1", Resource: "tidbclusters"}
+
+const (
+	apiVersion = "pingcap.com/v1alpha1"
+	kind       = "TidbCluster"
+
+	// FieldManager is the name under which the API server records what we wrote.
+	FieldManager = "kubectl-tidb"
+
+	// ReasonOutdated is the reason of a condition Ready, as it is loaded, that
+	// was written for an earlier generation.
+	ReasonOutdated = "Outdated"
+)
+
+// Client reads and writes TidbClusters.
+type Client struct{ dyn dynamic.Interface }
+
+// New makes a Client.
+func New(dyn dynamic.Interface) *Client { return &Client{dyn: dyn} }
+
+// Load reads a TidbCluster as it is written, without defaults. If there is none
+// it fails with a *NotFoundError, if the API server does not know TidbClusters
+// at all with a *NoResourceError.
+func (c *Client) Load(ctx context.Context, namespace, name string) (*v1alpha1.TidbCluster, error) {
+	u, err := c.in(namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, c.missing(ctx, namespace, name, err)
+	case err != nil:
+		return nil, fmt.Errorf("get tidbcluster %s/%s: %w", namespace, name, err)
+	}
+	return decode(u)
+}
+
+// List reads the TidbClusters of a namespace, of all namespaces for "". When some
+// of them cannot be decoded, the error says so. They are in the list nevertheless,
+// with what could be read of them: at least their names.
+func (c *Client) List(ctx context.Context, namespace string) ([]v1alpha1.TidbCluster, error) {
+	list, err := c.in(namespace).List(ctx, metav1.ListOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, NoResource(err)
+	case err != nil && namespace == "":
+		return nil, fmt.Errorf("list tidbclusters of all namespaces: %w", err)
+	case err != nil:
+		return nil, fmt.Errorf("list tidbclusters in namespace %s: %w", namespace, err)
+	}
+	var out []v1alpha1.TidbCluster
+	var failed []error
+	for i := range list.Items {
+		tc, err := decode(&list.Items[i])
+		if err != nil {
+			failed = append(failed, err)
+			tc = partial(&list.Items[i], err)
+		}
+		out = append(out, *tc)
+	}
+	return out, errors.Join(failed...)
+}
+
+// partial is what could be read of a TidbCluster that cannot be decoded.
+func partial(u *unstructured.Unstructured, err error) *v1alpha1.TidbCluster {
+	if bad, ok := errors.AsType[*MalformedError](err); ok {
+		return bad.Cluster
+	}
+	return &v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{
+		Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), CreationTimestamp: u.GetCreationTimestamp(),
+	}}
+}
+
+func (c *Client) in(namespace string) dynamic.ResourceInterface {
+	if namespace == "" {
+		return c.dyn.Resource(Resource)
+	}
+	return c.dyn.Resource(Resource).Namespace(namespace)
+}
+
+// missing explains a TidbCluster that was not found. The same answer comes when
+// the whole resource does not exist; a list tells these apart, since a list of
+// nothing is no error.
+func (c *Client) missing(ctx context.Context, namespace, name string, cause error) error {
+	e := &NotFoundError{Namespace: namespace, Name: name, Err: cause}
+	near, err := c.in(namespace).List(ctx, metav1.ListOptions{})
+	if apierrors.IsNotFound(err) {
+		return NoResource(err)
+	}
+	if err == nil {
+		for i := range near.Items {
+			e.Similar = append(e.Similar, near.Items[i].GetName())
+		}
+		e.Similar = similar(name, e.Similar)
+	}
+	// Most users may not look there, and it is only a hint.
+	all, err := c.in("").List(ctx, metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String(),
+	})
+	if err != nil {
+		return e
+	}
+	for i := range all.Items {
+		if item := &all.Items[i]; item.GetName() == name && item.GetNamespace() != namespace {
+			e.Elsewhere = append(e.Elsewhere, item.GetNamespace())
+		}
+	}
+	return e
+}
+
+// decode goes through JSON, since the API types have decoders of their own that
+// a conversion field by field would pass by. A Ready that speaks of an earlier
+// generation is decoded as Unknown, since the types have no field for that. Nor have
+// they one for fields that they do not know: an annotation names these.
+func decode(u *unstructured.Unstructured) (*v1alpha1.TidbCluster, error) {
+	data, err := u.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("encode tidbcluster %s/%s: %w", u.GetNamespace(), u.GetName(), err)
+	}
+	tc := &v1alpha1.TidbCluster{}
+	problems, err := strict.UnmarshalStrict(data, tc, strict.DisallowUnknownFields)
+	if err != nil {
+		return nil, undecodable(u, err)
+	}
+	topology.SetUnknown(tc, unknown(problems))
+	if observed, found, err := unstructured.NestedInt64(u.Object, "status", "observedGeneration"); err == nil && found && observed < u.GetGeneration() {
+		disbelieve(tc)
+	}
+	return tc, nil
+}
+
+// undecodable explains a TidbCluster that cannot be decoded: with a
+// *MalformedError where all but its configurations can.
+func undecodable(u *unstructured.Unstructured, cause error) error {
+	rest := u.DeepCopy()
+	if problems := malformed(rest.Object); len(problems) > 0 {
+		if tc, err := decode(rest); err == nil {
+			bad := &MalformedError{Namespace: u.GetNamespace(), Name: u.GetName(), Problems: problems, Cluster: tc}
+			return remedy.For(bad, bad.Remedy()...)
+		}
+	}
+	return fmt.Errorf("decode tidbcluster %s/%s: %w", u.GetNamespace(), u.GetName(), cause)
+}
+
+// disbelieve sets the condition Ready to Unknown, since it is about a spec that has
+// changed since.
+func disbelieve(tc *v1alpha1.TidbCluster) {
+	for i := range tc.Status.Conditions {
+		if c := &tc.Status.Conditions[i]; c.Type == v1alpha1.TidbClusterReady {
+			c.Status, c.Reason = corev1.ConditionUnknown, ReasonOutdated
+			c.Message = "The cluster was changed, and nobody has looked at it since"
+		}
+	}
+}

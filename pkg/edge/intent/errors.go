@@ -1,0 +1,122 @@
+package intent
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// NotFoundError says that there is no such TidbCluster.
+type NotFoundError struct {
+	Namespace, Name string
+	Similar         []string // names in the namespace that may be meant
+	Elsewhere       []string // other namespaces that have one of that name
+	Err             error
+}
+
+func (e *NotFoundError) Error() string {
+	s := fmt.Sprintf("there is no TidbCluster %q in namespace %q", e.Name, e.Namespace)
+	if len(e.Elsewhere) > 0 {
+		s += ", but there is one in namespace " + strings.Join(e.Elsewhere, ", ")
+	}
+	if len(e.Similar) > 0 {
+		s += ": did you mean " + strings.Join(e.Similar, " or ") + "?"
+	}
+	return s
+}
+
+func (e *NotFoundError) Unwrap() error { return e.Err }
+
+// Final implements reconcile.Final: one that is deleted while it is driven does
+// not come back.
+func (e *NotFoundError) Final() bool { return true }
+
+// NoResourceError says that the API server does not know TidbClusters.
+type NoResourceError struct{ Err error }
+
+func (e *NoResourceError) Error() string {
+	return "this Kubernetes cluster does not know TidbClusters yet"
+}
+
+// NoResource returns a *NoResourceError with what a person can do about it.
+func NoResource(err error) error {
+	return remedy.For(&NoResourceError{Err: err}, remedy.Run("install their definition", remedy.Plugin("", "init")))
+}
+
+func (e *NoResourceError) Unwrap() error { return e.Err }
+
+// Final implements reconcile.Final.
+func (e *NoResourceError) Final() bool { return true }
+
+// NoComponentError says that a change is about a component that a cluster does not have.
+// Nothing was changed.
+type NoComponentError struct {
+	Namespace, Name string
+	Component       topology.Kind
+}
+
+func (e *NoComponentError) Error() string {
+	return fmt.Sprintf("cluster %s/%s has no %s, so nothing was changed", e.Namespace, e.Name, e.Component.Title())
+}
+
+// ConflictError says that an apply would change fields that somebody else
+// manages. Nothing was changed.
+type ConflictError struct {
+	Namespace, Name string
+	Fields          []OwnedField
+	Err             error
+}
+
+// OwnedField is a field and who manages it.
+type OwnedField struct{ Field, Manager string }
+
+func (e *ConflictError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "apply tidbcluster %s/%s: others have set what the manifest sets differently:", e.Namespace, e.Name)
+	for _, f := range e.Fields {
+		fmt.Fprintf(&b, "\n  %s, set by %s", f.Field, f.Manager)
+	}
+	b.WriteString("\ngive these fields the values they have, leave them out of the manifest, " +
+		"or take them over with --force-conflicts")
+	return b.String()
+}
+
+func (e *ConflictError) Unwrap() error { return e.Err }
+
+// conflict makes a ConflictError of the API server's answer, if it is one. The
+// manager is only in the text: conflict with "kubectl-edit" using …: .spec.x.
+func conflict(namespace, name string, err error) (*ConflictError, bool) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return nil, false
+	}
+	e := &ConflictError{Namespace: namespace, Name: name, Err: err}
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Type != metav1.CauseTypeFieldManagerConflict {
+			continue
+		}
+		manager := "another manager"
+		if parts := strings.Split(cause.Message, `"`); len(parts) > 2 {
+			manager = parts[1]
+		}
+		e.Fields = append(e.Fields, OwnedField{Field: strings.TrimPrefix(cause.Field, "."), Manager: manager})
+	}
+	return e, len(e.Fields) > 0
+}
+
+// ChangedError says that what the user has seen and decided on has changed
+// before it could be written. Nothing was changed.
+type ChangedError struct {
+	Namespace, Name string
+	What            string // e.g. "spec.tikv.replicas is 5 by now, it was 3"
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("tidbcluster %s/%s has changed meanwhile: %s", e.Namespace, e.Name, e.What)
+}

@@ -1,0 +1,113 @@
+package intent
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	yamlv3 "go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+)
+
+// MalformedError says that configurations in a TidbCluster cannot be read, most of
+// them because their TOML is not valid. The API server stores any text there.
+type MalformedError struct {
+	Namespace, Name string
+	Problems        []Problem
+	// Cluster is the TidbCluster without these configurations. It is good for
+	// everything that does not need them, and must not be driven: what is wanted of
+	// it is unknown.
+	Cluster *v1alpha1.TidbCluster
+}
+
+func (e *MalformedError) Error() string {
+	return fmt.Sprintf("tidbcluster %s/%s has a configuration that cannot be read: %s", e.Namespace, e.Name, e.Fields())
+}
+
+// Fields says which fields are malformed, and in which way.
+func (e *MalformedError) Fields() string {
+	texts := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		texts[i] = p.String()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Remedy returns what a person has to do.
+func (e *MalformedError) Remedy() remedy.Remedy {
+	return remedy.Remedy{remedy.Run("correct it", remedy.Kubectl(e.Namespace, "edit", "tidbclusters", e.Name))}
+}
+
+// Final implements reconcile.Final: only another spec helps.
+func (e *MalformedError) Final() bool { return true }
+
+// configurations are the fields of a TidbCluster that hold a configuration file.
+var configurations = [][]string{
+	{"spec", "pd", "config"}, {"spec", "tikv", "config"}, {"spec", "tidb", "config"},
+	{"spec", "tiflash", "config", "config"}, {"spec", "tiflash", "config", "proxy"},
+	{"spec", "ticdc", "config"}, {"spec", "tiproxy", "config"}, {"spec", "pump", "config"},
+}
+
+// malformed takes the configurations that cannot be read out of a TidbCluster. The
+// object is changed.
+func malformed(object map[string]any) []Problem {
+	var problems []Problem
+	for _, path := range configurations {
+		value, found, err := unstructured.NestedFieldNoCopy(object, path...)
+		if err != nil || !found {
+			continue
+		}
+		if err := readable(value, path); err != nil {
+			problems = append(problems, Problem{Field: strings.Join(path, "."), What: invalid(err)})
+			unstructured.RemoveNestedField(object, path...)
+		}
+	}
+	return problems
+}
+
+// malformed are the configurations in a document that cannot be read.
+func (d document) malformed(tree *yamlv3.Node, body []byte) []Problem {
+	object := map[string]any{}
+	if json.Unmarshal(body, &object) != nil {
+		return nil
+	}
+	problems := malformed(object)
+	for i := range problems {
+		problems[i].Line = d.line(tree, problems[i].Field)
+	}
+	return problems
+}
+
+// readable decodes a TidbCluster that has nothing but this one field.
+func readable(value any, path []string) error {
+	for i := len(path) - 1; i >= 0; i-- {
+		value = map[string]any{path[i]: value}
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, &v1alpha1.TidbCluster{})
+}
+
+// nearLine is how the parser of TOML begins an error.
+var nearLine = regexp.MustCompile(`(?s)^Near line (\d+)(?: \(last key parsed '([^']*)'\))?: (.*)$`)
+
+// invalid is a parser's complaint in words that say where to look. The parser
+// counts lines from the beginning of the configuration.
+func invalid(err error) string {
+	found := nearLine.FindStringSubmatch(err.Error())
+	if found == nil {
+		return err.Error()
+	}
+	after := ""
+	if found[2] != "" {
+		after = ", after key " + strconv.Quote(found[2])
+	}
+	return fmt.Sprintf("not valid TOML in its line %s%s: %s", found[1], after, found[3])
+}

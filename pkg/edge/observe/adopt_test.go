@@ -1,0 +1,76 @@
+package observe
+
+import (
+	"testing"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// TestOtherController: an AdvancedStatefulSet has the same kind as a StatefulSet
+// of Kubernetes.
+func TestOtherController(t *testing.T) {
+	yes := true
+	for want, owners := range map[string][]metav1.OwnerReference{
+		"": {{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "basic-tikv", Controller: &yes}},
+		"StatefulSet basic-tikv of apps.pingcap.com/v1": {{APIVersion: "apps.pingcap.com/v1", Kind: "StatefulSet", Name: "basic-tikv", Controller: &yes}},
+		"ReplicaSet x of apps/v1":                       {{APIVersion: "v1", Kind: "Other"}, {APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "x", Controller: &yes}},
+	} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: owners}}
+		if got := podState(topology.TiKV, pod).Controller; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got := podState(topology.TiKV, &corev1.Pod{}).Controller; got != "" {
+		t.Errorf("a pod without a controller has %q", got)
+	}
+}
+
+// uses is the specification of pods that mount a ConfigMap.
+func uses(name string) corev1.PodSpec {
+	return corev1.PodSpec{Volumes: []corev1.Volume{{Name: "config", VolumeSource: corev1.VolumeSource{
+		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}},
+	}}}}
+}
+
+// TestConfigMapsByName: what pods mount is read by name where it has not the
+// cluster's labels, and nothing is read where it has.
+func TestConfigMapsByName(t *testing.T) {
+	cluster := basic
+	cluster.Groups = []topology.Group{{Kind: topology.PD}, {Kind: topology.TiKV}, {Kind: topology.TiDB}}
+	cluster.Source = &v1alpha1.TidbCluster{}
+	set := func(k topology.Kind, configMap string) *appsv1.StatefulSet {
+		return &appsv1.StatefulSet{
+			ObjectMeta: metav1.ObjectMeta{Name: "basic-" + string(k), Namespace: "db"},
+			Spec:       appsv1.StatefulSetSpec{Template: corev1.PodTemplateSpec{Spec: uses(configMap)}},
+		}
+	}
+	named := func(name string) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "db"}}
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "basic-tidb-1", Namespace: "db"}, Spec: uses("basic-tidb-31")}
+	higher := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "basic-tidb-2", Namespace: "db"}, Spec: uses("basic-tidb-62")}
+
+	kube := fake.NewClientset(named("basic-tikv-hand"), named("basic-tidb-31"), named("basic-tidb-62"))
+	o := &Observer{kube: kube}
+	seen := Objects{
+		Sets: []*appsv1.StatefulSet{set(topology.PD, "basic-pd"), set(topology.TiKV, "basic-tikv-hand")},
+		Pods: []*corev1.Pod{higher, pod}, ConfigMaps: []*corev1.ConfigMap{named("basic-pd")},
+	}.sort(cluster)
+	if err := o.readConfigs(t.Context(), cluster, seen.existing); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"basic-pd": true, "basic-tikv-hand": true, "basic-tidb-31": true, "basic-tidb-62": false} {
+		if got := seen.existing.ConfigMaps[name] != nil; got != want {
+			t.Errorf("%s is known: %t", name, got)
+		}
+	}
+	if n := len(kube.Actions()); n != 2 {
+		t.Errorf("%d reads, want those of the two that have no labels", n)
+	}
+}

@@ -1,0 +1,324 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+)
+
+// database is what PD says, sorted by member.
+type database struct {
+	state  state.PD
+	listed map[topology.Kind]map[int]listed // by ordinal
+	// storesNotLoaded is true if PD lists no stores although it had some. It does
+	// so for a moment after its leader has changed. If this were taken as true, the
+	// data of every store could be deleted.
+	storesNotLoaded bool
+	gaps            []state.Gap // what PD refuses to report
+}
+
+// listed is what PD says about one member.
+type listed struct {
+	state.Database
+	heartbeat time.Time         // when PD last heard of a store, by PD's clock
+	start     time.Time         // when a store's process began, by its own host's clock
+	labels    map[string]string // of a store
+}
+
+// list notes what PD says about a member.
+func (d database) list(k topology.Kind, ordinal int, m listed) {
+	if d.listed[k] == nil {
+		d.listed[k] = map[int]listed{}
+	}
+	d.listed[k][ordinal] = m
+}
+
+// ordinals returns the highest ordinal that PD knows, plus one.
+func (d database) ordinals(k topology.Kind) int {
+	n := 0
+	for ordinal, m := range d.listed[k] {
+		if m.State != state.StoreTombstone {
+			n = max(n, ordinal+1)
+		}
+	}
+	return n
+}
+
+// member returns what PD says about a member of PD or TiKV.
+func (d database) member(k topology.Kind, ordinal int, pod *state.Pod, born time.Time) listed {
+	data := k.Data()
+	if data == topology.None || !d.state.Known() || data == topology.Store && d.storesNotLoaded {
+		return listed{}
+	}
+	m, ok := d.listed[k][ordinal]
+	switch {
+	case !ok:
+		return listed{Database: state.Database{Presence: state.Absent}}
+	case data == topology.Store:
+		return m.ofProcess(pod, born)
+	}
+	return m
+}
+
+// ofProcess returns what PD says about a store, reduced to what is valid for the
+// process that runs in its pod now.
+func (s listed) ofProcess(pod *state.Pod, born time.Time) listed {
+	// A tombstone belongs to the data of the removed store. A store with new data
+	// at the same address, on a claim that was made after the last heartbeat, has
+	// not registered yet; taken for the tombstone it would be removed again and
+	// again.
+	if s.State == state.StoreTombstone && !born.Before(s.heartbeat) {
+		return listed{Database: state.Database{Presence: state.Absent}}
+	}
+	// A store stays Up in PD for 20 s after it died. Only a heartbeat that is
+	// younger than the container proves that it comes from this process. PD's clock
+	// and the kubelet's may differ.
+	if s.Healthy && pod != nil && !s.heartbeat.After(pod.Started.Add(clockSkew)) && !s.registeredBy(pod) {
+		s.Healthy, s.Problem = false, "PD has not heard of the store since it started"
+	}
+	if !s.Healthy {
+		s.Since = s.heartbeat
+	}
+	return s
+}
+
+// clockSkew is more than the difference between the clocks of two hosts of one
+// database.
+const clockSkew = 5 * time.Minute
+
+// registeredBy reports whether the process that runs now has registered a store
+// without regions. It has no regions to open, so it serves. Both times are from the
+// clock of its own host, so they can be compared.
+func (s listed) registeredBy(pod *state.Pod) bool {
+	return s.Regions == 0 && !pod.Started.IsZero() && !s.start.Add(pod.Behind).Before(pod.Started)
+}
+
+// answers are the answers of PD.
+type answers struct {
+	members     *pd.Members
+	health      []pd.MemberHealth
+	stores      []pd.Store
+	evicting    []uint64
+	unloaded    bool // PD has not loaded its schedulers
+	replication *pd.ReplicationConfig
+	storeDown   time.Duration
+	placement   state.Placement
+	gaps        []state.Gap
+}
+
+// base asks PD. Where PD does not answer everything is unknown.
+func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) database {
+	var urls []string
+	for n, pod := range seen.pods[topology.PD] {
+		if pod.Status.Phase == corev1.PodRunning {
+			urls = append(urls, fmt.Sprintf("http://%s:%d", c.PodHost(topology.PD, n), topology.PDClientPort))
+		}
+	}
+	if len(urls) == 0 {
+		o.history.outlasts(false, o.now()) // PD did not say that there is no leader
+		return database{state: state.PD{Problem: "no PD pod is running"}}
+	}
+	slices.Sort(urls)
+	client := o.client(urls)
+	short, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	got, err := ask(short, client)
+	lasting := o.history.outlasts(errors.Is(err, pd.ErrNoLeader), o.now())
+	if err != nil {
+		return database{state: state.PD{Problem: problem(err), Leaderless: lasting}}
+	}
+	o.placement(ctx, client, c, seen, &got)
+	return got.sort(c)
+}
+
+func problem(err error) string {
+	var down *pd.UnavailableError
+	if errors.As(err, &down) {
+		return down.Kind.Error()
+	}
+	return err.Error()
+}
+
+func ask(ctx context.Context, client pd.Client) (answers, error) {
+	var a answers
+	whole := ctx
+	all, ctx := errgroup.WithContext(ctx)
+	all.Go(func() (err error) { a.members, err = client.Members(ctx); return })
+	all.Go(func() (err error) { a.health, err = client.Health(ctx); return })
+	all.Go(func() (err error) { a.replication, err = client.ReplicationConfig(ctx); return })
+	all.Go(func() (err error) {
+		if a.stores, err = client.Stores(ctx); errors.Is(err, pd.ErrNotBootstrapped) {
+			return nil
+		}
+		return err
+	})
+	all.Go(func() (err error) {
+		a.evicting, err = client.EvictLeaderStores(ctx)
+		a.unloaded = errors.Is(err, pd.ErrSchedulersNotLoaded)
+		if errors.Is(err, pd.ErrNotBootstrapped) || a.unloaded {
+			return nil
+		}
+		return err
+	})
+	if err := all.Wait(); err != nil || !a.anyHeartbeatOverdue() {
+		return a, err
+	}
+	// Only a failover needs it. Where it cannot be read no store is given up too
+	// early, since PD itself says when a store is Down.
+	a.storeDown, _ = client.MaxStoreDownTime(whole)
+	return a, nil
+}
+
+// anyHeartbeatOverdue reports whether PD has missed heartbeats of a store.
+func (a answers) anyHeartbeatOverdue() bool {
+	return slices.ContainsFunc(a.stores, func(s pd.Store) bool {
+		return s.State == pd.StoreUp && !s.Healthy()
+	})
+}
+
+func (a answers) sort(c topology.Cluster) database {
+	d := database{
+		state: state.PD{
+			ClusterID:    a.members.ClusterID,
+			Members:      len(a.members.Members),
+			Bootstrapped: len(a.stores) > 0,
+			MaxReplicas:  a.replication.MaxReplicas,
+
+			SchedulersUnknown: a.unloaded,
+
+			LocationLabels: a.replication.LocationLabels,
+			MaxStoreDown:   a.storeDown,
+			Placement:      a.placement,
+		},
+		gaps:   a.gaps,
+		listed: map[topology.Kind]map[int]listed{},
+	}
+	if c.Source != nil {
+		d.storesNotLoaded = !d.state.Bootstrapped && c.Source.Status.TiKV.BootStrapped
+	}
+	if l := a.members.Leader; l != nil {
+		d.state.Leader = l.Name
+	}
+	for _, m := range a.members.Members {
+		a.sortMember(c, &d, m)
+	}
+	for i := range a.stores {
+		a.sortStore(c, &d, &a.stores[i])
+	}
+	return d
+}
+
+func (a answers) healthy(m pd.Member) bool {
+	return slices.ContainsFunc(a.health, func(h pd.MemberHealth) bool { return h.ID == m.ID && h.Healthy })
+}
+
+// servingPod returns a pod whose member of PD is healthy, for commands that a
+// person runs in it; the first pod where there is none.
+func (a answers) servingPod(c topology.Cluster) string {
+	for _, m := range a.members.Members {
+		if n, ok := owner(c, topology.PD, slices.Concat(m.PeerURLs, m.ClientURLs)...); ok && a.healthy(m) {
+			return c.PodName(topology.PD, n)
+		}
+	}
+	return c.PodName(topology.PD, 0)
+}
+
+func (a answers) sortMember(c topology.Cluster, d *database, m pd.Member) {
+	healthy := a.healthy(m)
+	if healthy {
+		d.state.Healthy++
+	}
+	// A member that has not started has no client URL yet, and, unless it is one of
+	// the first members, no name. Its peer URL says which pod it belongs to. etcd
+	// uses the same URL to decide whether a first member without data may start.
+	n, ok := owner(c, topology.PD, slices.Concat(m.PeerURLs, m.ClientURLs)...)
+	if !ok {
+		return
+	}
+	out := state.Database{
+		Presence: state.Present, ID: m.ID, Name: m.Name, Healthy: healthy,
+		Leader: m.Name != "" && m.Name == d.state.Leader, Version: m.Version,
+		Unstarted: len(m.ClientURLs) == 0,
+	}
+	switch {
+	case out.Unstarted && m.Name == "":
+		out.Problem = "added to PD but has not started"
+	case out.Unstarted:
+		out.Problem = "one of PD's first members, but has not started yet"
+	case !healthy:
+		out.Problem = "does not answer PD's health check"
+	}
+	d.list(topology.PD, n, listed{Database: out})
+}
+
+func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
+	up := s.Healthy()
+	if s.State != pd.StoreTombstone && s.Labels["engine"] != "tiflash" {
+		d.state.Stores++
+		if up {
+			d.state.UpStores++
+		}
+	}
+	k, n, ok := storeOwner(c, s)
+	if !ok {
+		return
+	}
+	// An address can have had several stores. The one that counts is not a
+	// tombstone, and is the newest of those.
+	last, had := d.listed[k][n]
+	lastLives, lives := had && last.State != state.StoreTombstone, s.State != pd.StoreTombstone
+	if lastLives && !lives || lastLives == lives && last.ID > s.ID {
+		return
+	}
+	d.list(k, n, listed{
+		Database: state.Database{
+			Presence: state.Present, ID: s.ID, Healthy: up, State: state.StoreState(s.StateName),
+			Evicting: slices.Contains(a.evicting, s.ID),
+			Leaders:  s.LeaderCount, Regions: s.RegionCount, Version: s.Version,
+		},
+		heartbeat: s.LastHeartbeat, start: s.StartTime, labels: s.Labels,
+	})
+}
+
+// storeOwner returns the member of this cluster that a store belongs to.
+func storeOwner(c topology.Cluster, s *pd.Store) (topology.Kind, int, bool) {
+	for _, k := range topology.Kinds() {
+		if k.Data() != topology.Store {
+			continue
+		}
+		if n, ok := owner(c, k, "store://"+s.Address); ok {
+			return k, n, true
+		}
+	}
+	return "", 0, false
+}
+
+// owner returns the member of this cluster that an address belongs to. An address
+// of another Kubernetes cluster, or of another TiDB cluster, belongs to none.
+func owner(c topology.Cluster, k topology.Kind, urls ...string) (int, bool) {
+	for _, raw := range urls {
+		u, err := url.Parse(raw)
+		if err != nil {
+			continue
+		}
+		n, ok := c.Ordinal(k, u.Hostname())
+		short := c
+		short.Domain = ""
+		if host := short.PodHost(k, n); ok && (u.Hostname() == host || strings.HasPrefix(u.Hostname(), host+".")) {
+			return n, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,299 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+)
+
+// TestOrdinals: what PD knows makes a component as large as it is. A tombstone does
+// not, and PD knows nothing of TiDB servers.
+func TestOrdinals(t *testing.T) {
+	inState := func(s state.StoreState) listed { return listed{Database: state.Database{State: s}} }
+	d := database{listed: map[topology.Kind]map[int]listed{
+		topology.PD:   {0: {}, 6: {}},
+		topology.TiKV: {1: inState(state.StoreUp), 3: inState(state.StoreOffline), 4: inState(state.StoreTombstone)},
+	}}
+	for k, want := range map[topology.Kind]int{topology.PD: 7, topology.TiKV: 4, topology.TiDB: 0} {
+		if got := d.ordinals(k); got != want {
+			t.Errorf("%s: %d, want %d", k, got, want)
+		}
+	}
+}
+
+// TestMembersOf: whose word counts for which member.
+func TestMembersOf(t *testing.T) {
+	pod := &state.Pod{Started: noon}
+	member := state.Database{Presence: state.Present, Name: "basic-pd-0", Healthy: true}
+	down := state.Database{Presence: state.Present, State: state.StoreDown}
+	up := state.Database{Presence: state.Present, State: state.StoreUp, Healthy: true}
+	unproven := up
+	unproven.Healthy, unproven.Problem, unproven.Since = false, "PD has not heard of the store since it started", noon
+	silent := down
+	silent.Since = noon
+	d := database{listed: map[topology.Kind]map[int]listed{
+		topology.PD:   {0: {Database: member}},
+		topology.TiKV: {0: {Database: up, heartbeat: noon}, 1: {Database: down, heartbeat: noon}},
+	}}
+	unloaded := d
+	unloaded.storesNotLoaded = true
+	absent := state.Database{Presence: state.Absent}
+	for name, c := range map[string]struct {
+		d       database
+		kind    topology.Kind
+		ordinal int
+		pod     *state.Pod
+		want    state.Database
+	}{
+		"a member":                         {d, topology.PD, 0, pod, member},
+		"no member":                        {d, topology.PD, 1, pod, absent},
+		"a member, and PD has no stores":   {unloaded, topology.PD, 0, pod, member},
+		"a store of a process before":      {d, topology.TiKV, 0, pod, unproven},
+		"a store without a pod":            {d, topology.TiKV, 0, nil, up},
+		"a pod that has never run":         {d, topology.TiKV, 0, &state.Pod{}, up},
+		"a store that is down":             {d, topology.TiKV, 1, nil, silent},
+		"a store that is down, with a pod": {d, topology.TiKV, 1, pod, silent},
+		"no store":                         {d, topology.TiKV, 2, pod, absent},
+		"a store, and PD has no stores":    {unloaded, topology.TiKV, 0, pod, state.Database{}},
+		"of a server PD knows nothing":     {d, topology.TiDB, 0, pod, state.Database{}},
+		"nor that it is absent":            {unloaded, topology.TiDB, 5, nil, state.Database{}},
+		"without PD a member is unknown":   {database{state: state.PD{Problem: "no"}, listed: d.listed}, topology.PD, 0, pod, state.Database{}},
+		"and one that PD would not know":   {database{state: state.PD{Problem: "no"}}, topology.PD, 0, pod, state.Database{}},
+		"a store without PD":               {database{state: state.PD{Problem: "no"}, listed: d.listed}, topology.TiKV, 0, pod, state.Database{}},
+		"a store that PD would not know ":  {database{state: state.PD{Problem: "no"}}, topology.TiKV, 0, pod, state.Database{}},
+	} {
+		if got := c.d.member(c.kind, c.ordinal, c.pod, time.Time{}).Database; got != c.want {
+			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// TestRegistered: a store without regions serves once its own process has registered it.
+// Of a process that has not started nothing can be said.
+func TestRegistered(t *testing.T) {
+	for name, c := range map[string]struct {
+		regions int
+		started time.Time // the container
+		start   time.Time // the process, as it told PD
+		want    bool
+	}{
+		"since it started": {0, noon, noon.Add(time.Second), true},
+		"at once":          {0, noon, noon, true},
+		"before":           {0, noon, noon.Add(-time.Second), false},
+		"with regions":     {1, noon, noon.Add(time.Second), false},
+		"not started":      {0, time.Time{}, noon, false},
+	} {
+		for _, behind := range []time.Duration{0, time.Minute} { // the process goes by the clock of its host, too
+			pod := &state.Pod{Started: c.started, Behind: behind}
+			s := listed{Database: state.Database{Regions: c.regions}, start: c.start.Add(-behind)}
+			if got := s.registeredBy(pod); got != c.want {
+				t.Errorf("%s, on a host that is behind by %s: %t", name, behind, got)
+			}
+		}
+	}
+}
+
+func peer(kind, n, port string) string {
+	return "http://basic-" + kind + "-" + n + ".basic-" + kind + "-peer.db.svc:" + port
+}
+
+// TestSort: all that PD says is translated, and nothing is of another cluster.
+func TestSort(t *testing.T) {
+	leader := pd.Member{ID: 1, Name: "basic-pd-0", Version: "v8", PeerURLs: []string{peer("pd", "0", "2380")}, ClientURLs: []string{peer("pd", "0", "2379")}}
+	second := pd.Member{ID: 2, Name: "basic-pd-1", Version: "v8", PeerURLs: []string{peer("pd", "1", "2380")}, ClientURLs: []string{peer("pd", "1", "2379")}}
+	joining := pd.Member{ID: 3, PeerURLs: []string{peer("pd", "2", "2380")}}
+	foreign := pd.Member{ID: 4, Name: "elsewhere", PeerURLs: []string{"http://10.0.0.1:2380"}, ClientURLs: []string{"http://10.0.0.1:2379"}}
+	a := answers{
+		members: &pd.Members{ClusterID: 77, Members: []pd.Member{leader, second, joining, foreign}, Leader: &leader},
+		health:  []pd.MemberHealth{{ID: 1, Healthy: true}, {ID: 2}, {ID: 4}},
+		stores: []pd.Store{
+			{ID: 5, Address: "basic-tikv-0.basic-tikv-peer.db.svc:20160", StateName: "Up", Version: "8", LeaderCount: 3, RegionCount: 9,
+				Labels: map[string]string{"zone": "a"}, LastHeartbeat: noon, StartTime: noon.Add(-time.Hour)},
+			{ID: 6, Address: "10.0.0.2:20160", StateName: "Disconnected"},
+			{ID: 9, Address: "10.0.0.5:20160", StateName: "Up"},
+			{ID: 7, Address: "10.0.0.3:3930", StateName: "Up", Labels: map[string]string{"engine": "tiflash"}},
+			{ID: 8, Address: "10.0.0.4:20160", State: pd.StoreTombstone, StateName: "Tombstone"},
+		},
+		evicting: []uint64{5}, unloaded: true,
+		replication: &pd.ReplicationConfig{MaxReplicas: 3, LocationLabels: []string{"zone"}},
+		storeDown:   time.Hour, placement: state.Placement{Unread: "why"}, gaps: []state.Gap{{What: "rules"}},
+	}
+	want := database{
+		state: state.PD{
+			ClusterID: 77, Members: 4, Healthy: 1, Leader: "basic-pd-0", Stores: 3, UpStores: 2, MaxReplicas: 3,
+			LocationLabels: []string{"zone"}, Placement: state.Placement{Unread: "why"}, MaxStoreDown: time.Hour,
+			SchedulersUnknown: true, Bootstrapped: true,
+		},
+		listed: map[topology.Kind]map[int]listed{
+			topology.PD: {
+				0: {Database: state.Database{Presence: state.Present, ID: 1, Name: "basic-pd-0", Healthy: true, Leader: true, Version: "v8"}},
+				1: {Database: state.Database{Presence: state.Present, ID: 2, Name: "basic-pd-1", Version: "v8", Problem: "does not answer PD's health check"}},
+				2: {Database: state.Database{Presence: state.Present, ID: 3, Unstarted: true, Problem: "added to PD but has not started"}},
+			},
+			topology.TiKV: {0: {
+				Database: state.Database{Presence: state.Present, ID: 5, Healthy: true, State: state.StoreUp,
+					Evicting: true, Leaders: 3, Regions: 9, Version: "8"},
+				heartbeat: noon, start: noon.Add(-time.Hour), labels: map[string]string{"zone": "a"},
+			}},
+		},
+		gaps: []state.Gap{{What: "rules"}},
+	}
+	if got := a.sort(basic); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	a.members = &pd.Members{ClusterID: 77, Members: []pd.Member{joining}}
+	if got := a.sort(basic); got.state.Leader != "" || got.listed[topology.PD][2].Leader {
+		t.Errorf("without a leader: %+v", got)
+	}
+	joining.ClientURLs = second.ClientURLs
+	a.members = &pd.Members{Members: []pd.Member{joining}}
+	if got := a.sort(basic).listed[topology.PD][2]; got.Unstarted || got.Problem != "does not answer PD's health check" {
+		t.Errorf("without a name, but started: %+v", got)
+	}
+}
+
+// TestNoStores: PD that has just got a new leader says that it has no stores. It is not
+// believed where there were some.
+func TestNoStores(t *testing.T) {
+	a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}}
+	c := basic
+	if d := a.sort(c); d.storesNotLoaded || d.state.Bootstrapped {
+		t.Errorf("without a status: %+v", d)
+	}
+	c.Source = &v1alpha1.TidbCluster{}
+	if d := a.sort(c); d.storesNotLoaded || d.state.Bootstrapped {
+		t.Errorf("a new cluster: %+v", d)
+	}
+	c.Source.Status.TiKV.BootStrapped = true
+	if d := a.sort(c); !d.storesNotLoaded || d.state.Bootstrapped {
+		t.Errorf("it had stores: %+v", d)
+	}
+	a.stores = []pd.Store{{ID: 1, StateName: "Up"}}
+	if d := a.sort(c); d.storesNotLoaded || !d.state.Bootstrapped {
+		t.Errorf("it has one: %+v", d)
+	}
+}
+
+// TestStoresOfOneAddress: the one that counts is the one that is no tombstone, and of
+// those the newest, in whatever order PD lists them.
+func TestStoresOfOneAddress(t *testing.T) {
+	at := func(id uint64, s pd.StoreState) pd.Store {
+		return pd.Store{ID: id, Address: kvHost, State: s, StateName: s.String(), LastHeartbeat: noon.Add(time.Duration(id))}
+	}
+	for name, c := range map[string]struct {
+		a, b pd.Store
+		want uint64
+	}{
+		"a tombstone that is newer": {at(4, pd.StoreUp), at(9, pd.StoreTombstone), 4},
+		"a tombstone that is older": {at(4, pd.StoreTombstone), at(9, pd.StoreUp), 9},
+		"two tombstones":            {at(4, pd.StoreTombstone), at(9, pd.StoreTombstone), 9},
+		"two that live":             {at(4, pd.StoreOffline), at(9, pd.StoreUp), 9},
+	} {
+		for _, stores := range [][]pd.Store{{c.a, c.b}, {c.b, c.a}} {
+			d := sorted(stores...)
+			if got := d.listed[topology.TiKV][0]; got.ID != c.want || !got.heartbeat.Equal(noon.Add(time.Duration(c.want))) {
+				t.Errorf("%s: store %d of %s", name, got.ID, got.heartbeat)
+			}
+		}
+	}
+}
+
+// TestAsk: PD's silence on one question is no answer to any, but for what a PD without
+// stores, or with a new leader, cannot tell.
+func TestAsk(t *testing.T) {
+	for _, call := range []string{"Members()", "Health()", "ReplicationConfig()", "Stores()", "EvictLeaderStores()"} {
+		f := pd.NewFake(1, 1)
+		f.Update(func(s *pd.FakeState) { s.Stores[0].StateName = "Disconnected" }) // which asks for more
+		f.Hook = func(_ context.Context, asked string) error {
+			if asked == call {
+				return errors.New("lost")
+			}
+			return nil
+		}
+		if _, err := ask(t.Context(), f); err == nil || !strings.Contains(err.Error(), "lost") {
+			t.Errorf("%s fails: %v", call, err)
+		}
+	}
+	f := pd.NewFake(1, 0)
+	f.Update(func(s *pd.FakeState) { s.NotBootstrapped = true })
+	if a, err := ask(t.Context(), f); err != nil || a.unloaded || a.members == nil || a.replication.MaxReplicas != 3 || len(a.health) != 1 {
+		t.Errorf("not bootstrapped: %+v, %v", a, err)
+	}
+}
+
+// TestSilentStore: how long a store may be silent is asked for when one is.
+func TestSilentStore(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*pd.Store)
+		want   time.Duration
+	}{
+		"all are heard of":      {func(*pd.Store) {}, 0},
+		"one is not":            {func(s *pd.Store) { s.StateName = "Disconnected" }, 30 * time.Minute},
+		"one is Down":           {func(s *pd.Store) { s.StateName = "Down" }, 30 * time.Minute},
+		"one leaves":            {func(s *pd.Store) { s.State, s.StateName = pd.StoreOffline, "Offline" }, 0},
+		"one is a tombstone":    {func(s *pd.Store) { s.State, s.StateName = pd.StoreTombstone, "Tombstone" }, 0},
+		"PD does not tell then": {func(s *pd.Store) { s.StateName = "Silent" }, 0},
+	} {
+		f := pd.NewFake(1, 2)
+		f.Update(func(s *pd.FakeState) { c.change(&s.Stores[1]) })
+		f.Hook = func(_ context.Context, call string) error {
+			if call == "MaxStoreDownTime()" && name == "PD does not tell then" {
+				return errors.New("lost")
+			}
+			return nil
+		}
+		if a, err := ask(t.Context(), f); err != nil || a.storeDown != c.want {
+			t.Errorf("%s: %s, %v", name, a.storeDown, err)
+		}
+	}
+}
+
+// pdPods are pods of PD in some phases.
+func pdPods(phases ...corev1.PodPhase) objects {
+	pods := map[int]*corev1.Pod{}
+	for n, phase := range phases {
+		pods[n] = &corev1.Pod{Status: corev1.PodStatus{Phase: phase}}
+	}
+	return objects{pods: map[topology.Kind]map[int]*corev1.Pod{topology.PD: pods}}
+}
+
+// TestBase: why PD is not known, and since when nobody leads it.
+func TestBase(t *testing.T) {
+	now := noon
+	f := pd.NewFake(1, 1)
+	o := &Observer{now: func() time.Time { return now }, history: newHistory(), pd: f}
+	look := func(seen objects, problem string, leaderless bool) {
+		t.Helper()
+		if got := o.base(t.Context(), basic, seen).state; got.Problem != problem || got.Leaderless != leaderless {
+			t.Errorf("got %+v", got)
+		}
+	}
+	o.urls = []string{peer("pd", "0", "2379"), peer("pd", "2", "2379"), peer("pd", "3", "2379"), peer("pd", "4", "2379")}
+	four := pdPods(corev1.PodRunning, corev1.PodPending, corev1.PodRunning, corev1.PodRunning, corev1.PodRunning)
+	look(four, "", false) // another list of addresses would have made another client
+	if o.pd != pd.Client(f) {
+		t.Fatalf("asked %q", o.urls)
+	}
+	f.Update(func(s *pd.FakeState) { s.Leader = "" })
+	look(four, pd.ErrNoLeader.Error(), false)
+	now = now.Add(election + 1)
+	look(four, pd.ErrNoLeader.Error(), true)
+	look(pdPods(corev1.PodPending), "no PD pod is running", false)
+	look(four, pd.ErrNoLeader.Error(), false) // counted anew
+	now = now.Add(election + 1)
+	f.Update(func(s *pd.FakeState) { s.Unreachable = true })
+	look(four, pd.ErrUnreachable.Error(), false)
+	f.Update(func(s *pd.FakeState) { s.Unreachable, s.Leader = false, "pd-0" })
+	f.Hook = func(context.Context, string) error { return errors.New("strange") }
+	look(four, "strange", false)
+}

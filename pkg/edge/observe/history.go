@@ -1,0 +1,94 @@
+package observe
+
+import (
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// history is for how long this process has observed something, since Kubernetes and PD often report
+// only what is so now. It bounds waits, and prevents that something seen once counts as lasting. A
+// process that has just started knows less and so waits longer; nothing else depends on it.
+type history struct {
+	// gone is since when pods have been missing, by name. A pod that an admission webhook or a
+	// quota does not allow leaves only events, which Kubernetes deletes after a while.
+	gone map[string]time.Time
+	// notServing is since when members have not been observed to serve, by name.
+	notServing map[string]time.Time
+	// reportedDown is since when the database has said, in every observation, that members do not
+	// serve. refusing is since when their ports have refused connections.
+	reportedDown, refusing map[string]time.Time
+	// leader is the leader of PD when PD was asked last, "" when PD did not answer. leads is since
+	// when it has been observed to lead.
+	leader  string
+	leads   time.Time
+	askedAt time.Time // when PD was asked last
+	// leaderless is since when PD's members have said that there is no leader.
+	leaderless time.Time
+}
+
+func newHistory() history {
+	return history{
+		gone: map[string]time.Time{}, notServing: map[string]time.Time{},
+		reportedDown: map[string]time.Time{}, refusing: map[string]time.Time{},
+	}
+}
+
+// since returns since when something has been true, which it keeps in the map, and removes it when
+// it is not true any more.
+func since(which map[string]time.Time, name string, is bool, now time.Time) time.Time {
+	if !is {
+		delete(which, name)
+		return time.Time{}
+	}
+	if which[name].IsZero() {
+		which[name] = now
+	}
+	return which[name]
+}
+
+// unobservedAfter is longer than the pause between two observations of a cluster that waits for
+// something.
+const unobservedAfter = 45 * time.Second
+
+// leading notes the leader of PD. Where PD did not answer in between, or was not asked for long,
+// its leader may have changed and changed back, so the time starts again. It also starts again when
+// the leader's process was restarted.
+func (m *history) leading(pd *state.PD, started, now time.Time) {
+	if now.Sub(m.askedAt) > unobservedAfter {
+		m.leader = ""
+	}
+	m.askedAt = now
+	if !pd.Known() || pd.Leader == "" {
+		m.leader = ""
+		return
+	}
+	if pd.Leader != m.leader {
+		m.leader, m.leads = pd.Leader, now
+	}
+	pd.LeaderSince = m.leads
+	if started.After(m.leads) {
+		pd.LeaderSince = started
+	}
+}
+
+// settled reports whether PD's leader has led for so long that it has got heartbeats of all stores.
+func (m *history) settled(now time.Time) bool {
+	return m.leader != "" && now.Sub(m.leads) >= leaderSettles
+}
+
+// election is longer than PD needs to elect a leader after a hard kill, which is twelve seconds.
+// Before that, a PD without a leader may still have a quorum, and to restart a member could take
+// the quorum away.
+const election = 20 * time.Second
+
+// outlasts reports whether PD has been without a leader for longer than an election takes.
+func (m *history) outlasts(without bool, now time.Time) bool {
+	switch {
+	case !without:
+		m.leaderless = time.Time{}
+	case m.leaderless.IsZero():
+		m.leaderless = now
+	}
+	return without && now.Sub(m.leaderless) > election
+}

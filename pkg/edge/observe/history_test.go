@@ -1,0 +1,91 @@
+package observe
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// TestSince: what is remembered begins again when it was not so in between.
+func TestSince(t *testing.T) {
+	gone, later := map[string]time.Time{}, noon.Add(time.Minute)
+	since(gone, "a", true, noon)
+	if got := since(gone, "a", true, later); !got.Equal(noon) {
+		t.Errorf("missing since %s", got)
+	}
+	if got := since(gone, "a", false, later); !got.IsZero() {
+		t.Errorf("there, but missing since %s", got)
+	}
+	if got := since(gone, "a", true, later); !got.Equal(later) {
+		t.Errorf("missing again since %s", got)
+	}
+}
+
+// TestElection: PD without a leader is PD without a quorum only after an election
+// would be over.
+func TestElection(t *testing.T) {
+	h := newHistory()
+	for _, c := range []struct {
+		after         time.Duration
+		without, want bool
+	}{{0, true, false}, {election, true, false}, {election + 1, true, true}, {election + 2, false, false}, {2 * election, true, false}} {
+		if got := h.outlasts(c.without, noon.Add(c.after)); got != c.want {
+			t.Errorf("after %v: got %t, want %t", c.after, got, c.want)
+		}
+	}
+}
+
+// TestLeading: a leader counts as new when it is another one, and when PD did not
+// answer in between.
+func TestLeading(t *testing.T) {
+	h := newHistory()
+	for i, c := range []struct {
+		pd   state.PD
+		want int // since which observation
+	}{
+		{state.PD{Leader: "a"}, 0}, {state.PD{Leader: "a"}, 0}, {state.PD{Leader: "b"}, 2}, {state.PD{Leader: "b"}, 2},
+		{state.PD{Problem: "timeout"}, -1}, {state.PD{Leader: "b"}, 5}, {state.PD{}, -1}, {state.PD{Leader: "b"}, 7},
+		{state.PD{Leader: "b", Problem: "old"}, -1}, {state.PD{Leader: "b"}, 9},
+	} {
+		at := func(i int) time.Time { return noon.Add(time.Duration(i) * time.Second) }
+		h.leading(&c.pd, time.Time{}, at(i))
+		if got := c.pd.LeaderSince; c.want >= 0 && !got.Equal(at(c.want)) || c.want < 0 && !got.IsZero() {
+			t.Errorf("observation %d: leads since %s, want that of %d", i, got, c.want)
+		}
+	}
+}
+
+// TestLeadingUnwatched: a leader is as new as its process, and as what was seen of it
+// without a long pause.
+func TestLeadingUnwatched(t *testing.T) {
+	for name, c := range map[string]struct {
+		pause, started, want time.Duration
+	}{
+		"a pause":                  {unobservedAfter, -time.Hour, 0},
+		"a long pause":             {unobservedAfter + 1, -time.Hour, unobservedAfter + 1},
+		"its process is new":       {time.Second, time.Millisecond, time.Millisecond},
+		"its process is not known": {time.Second, -1000 * time.Hour, 0},
+	} {
+		h := newHistory()
+		h.leading(&state.PD{Leader: "a"}, time.Time{}, noon)
+		now := state.PD{Leader: "a"}
+		h.leading(&now, noon.Add(c.started), noon.Add(c.pause))
+		if got := now.LeaderSince.Sub(noon); got != c.want {
+			t.Errorf("%s: leads since %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestSettled: a leader has heard of all stores after some minutes, and nobody has
+// where nobody leads.
+func TestSettled(t *testing.T) {
+	h := newHistory()
+	if h.settled(noon) {
+		t.Error("nobody leads")
+	}
+	h.leading(&state.PD{Leader: "a"}, time.Time{}, noon)
+	if h.settled(noon.Add(leaderSettles-1)) || !h.settled(noon.Add(leaderSettles)) {
+		t.Error("not at its time")
+	}
+}

@@ -1,0 +1,229 @@
+package observe
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+func set(s *appsv1.StatefulSet) state.Set {
+	if s == nil {
+		return state.Set{}
+	}
+	out := state.Set{
+		Exists:          true,
+		UID:             string(s.UID),
+		Made:            s.CreationTimestamp.Time,
+		Terminating:     s.DeletionTimestamp != nil,
+		Replicas:        1, // the default of the API server
+		Manual:          s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
+		Ordered:         s.Spec.PodManagementPolicy != appsv1.ParallelPodManagement,
+		Observed:        s.Status.ObservedGeneration >= s.Generation,
+		UpdateRevision:  s.Status.UpdateRevision,
+		CurrentRevision: s.Status.CurrentRevision,
+		Template:        render.Template(s),
+		Volumes:         templateSizes(s.Spec.VolumeClaimTemplates),
+	}
+	if s.Spec.Replicas != nil {
+		out.Replicas = int(*s.Spec.Replicas)
+	}
+	if r := s.Spec.UpdateStrategy.RollingUpdate; r != nil && r.Partition != nil {
+		out.Partition = int(*r.Partition)
+	}
+	return out
+}
+
+func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
+	out := &state.Pod{
+		UID:         string(p.UID),
+		Revision:    p.Labels[appsv1.ControllerRevisionHashLabelKey],
+		Terminating: p.DeletionTimestamp != nil,
+		Since:       p.CreationTimestamp.Time,
+		Node:        p.Spec.NodeName,
+		Claims:      ownClaims(p),
+		Identity:    identity(p),
+		Made:        p.CreationTimestamp.Time,
+		Controller:  otherController(p),
+		Behind:      behind(p),
+	}
+	for _, c := range p.Spec.Containers {
+		if c.Name == string(k) {
+			out.Version = topology.Tag(c.Image)
+		}
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			out.Ready = c.Status == corev1.ConditionTrue
+			out.Since = corrected(c.LastTransitionTime, out.Behind)
+		}
+	}
+	// A value that cannot be parsed counts as none.
+	out.EvictionBegun, _ = time.Parse(time.RFC3339, p.Annotations[topology.AnnotationEvictionBegun])
+	if out.Terminating {
+		out.Since = asked(p)
+	}
+	for _, c := range p.Status.ContainerStatuses {
+		if c.Name != string(k) {
+			continue
+		}
+		if c.State.Running != nil {
+			out.Started = corrected(c.State.Running.StartedAt, out.Behind)
+		}
+		out.Restarts, out.Last = int(c.RestartCount), lastRun(c, out.Behind)
+		out.Ran = c.State.Waiting == nil || c.RestartCount > 0 || c.LastTerminationState.Terminated != nil
+	}
+	if !out.Ready {
+		out.Problem = podProblem(p)
+	}
+	return out
+}
+
+// otherController names the controller of a pod if it is not a StatefulSet of
+// Kubernetes. It is "" for a pod without a controller: the pods of a StatefulSet
+// that was deleted without them have none until the next one adopts them.
+func otherController(p *corev1.Pod) string {
+	c := metav1.GetControllerOf(p)
+	if c == nil || c.Kind == "StatefulSet" && c.APIVersion == appsv1.SchemeGroupVersion.String() {
+		return ""
+	}
+	return fmt.Sprintf("%s %s of %s", c.Kind, c.Name, c.APIVersion)
+}
+
+// ownClaims returns the claims that the StatefulSet makes for a pod. The pod may
+// also use claims of the user, which are not among them.
+func ownClaims(p *corev1.Pod) []string {
+	var names []string
+	for _, v := range p.Spec.Volumes {
+		if c := v.PersistentVolumeClaim; c != nil && strings.HasSuffix(c.ClaimName, "-"+p.Name) {
+			names = append(names, c.ClaimName)
+		}
+	}
+	return names
+}
+
+// behind returns how far the clock of a pod's host is behind that of the API server, as far as the
+// pod shows it: its kubelet writes when it accepted the pod, and the API server when the pod was
+// scheduled, which was before. With such a clock a state seems to have lasted longer than it has. A
+// clock that is ahead makes it seem shorter, which only means a longer wait.
+func behind(p *corev1.Pod) time.Duration {
+	if p.Status.StartTime == nil {
+		return 0
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
+			return max(0, c.LastTransitionTime.Sub(p.Status.StartTime.Time))
+		}
+	}
+	return 0
+}
+
+// corrected returns a time of a host whose clock is behind, by the clock of the API server. An
+// unknown time stays unknown.
+func corrected(t metav1.Time, behind time.Duration) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.Add(behind)
+}
+
+// lastRun returns the last run of a container that has ended, on a host whose clock is behind.
+func lastRun(c corev1.ContainerStatus, behind time.Duration) state.Run {
+	ended := c.State.Terminated
+	if ended == nil {
+		ended = c.LastTerminationState.Terminated
+	}
+	if ended == nil {
+		return state.Run{}
+	}
+	return state.Run{Started: corrected(ended.StartedAt, behind), Ended: corrected(ended.FinishedAt, behind)}
+}
+
+// asked returns when the deletion of a pod was requested: the deletion timestamp is
+// the end of its grace period.
+func asked(p *corev1.Pod) time.Time {
+	at := p.DeletionTimestamp.Time
+	if grace := p.DeletionGracePeriodSeconds; grace != nil {
+		at = at.Add(-time.Duration(*grace) * time.Second)
+	}
+	return at
+}
+
+// podProblem returns the first reason why a pod is not Ready: no node, no image, a
+// crash, a probe.
+func podProblem(p *corev1.Pod) string {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return join(c.Reason, c.Message)
+		}
+	}
+	if p.Status.Phase == corev1.PodFailed {
+		return join("pod failed: "+p.Status.Reason, p.Status.Message)
+	}
+	for _, c := range append(p.Status.InitContainerStatuses, p.Status.ContainerStatuses...) {
+		if text := containerProblem(c); text != "" {
+			return text
+		}
+	}
+	for _, c := range p.Status.ContainerStatuses {
+		if c.State.Running != nil && !c.Ready {
+			return "container " + c.Name + " runs but is not ready yet"
+		}
+	}
+	return "pod is starting"
+}
+
+// containerProblem returns why a container does not run.
+func containerProblem(c corev1.ContainerStatus) string {
+	switch t, w := c.State.Terminated, c.State.Waiting; {
+	case t != nil && t.ExitCode != 0:
+		return fmt.Sprintf("container %s ended with exit code %d: %s", c.Name, t.ExitCode, t.Reason)
+	case w == nil, w.Reason == "PodInitializing":
+		return ""
+	case w.Reason == "ErrImagePull", w.Reason == "ImagePullBackOff":
+		// Kubernetes alternates between the two, each with a long message.
+		return fmt.Sprintf("image %s cannot be pulled", c.Image)
+	case w.Reason == "CrashLoopBackOff" && c.LastTerminationState.Terminated != nil:
+		return fmt.Sprintf("container %s crashes again and again, last with exit code %d",
+			c.Name, c.LastTerminationState.Terminated.ExitCode)
+	default:
+		return join(w.Reason, w.Message)
+	}
+}
+
+// join returns one line with a reason and the message of Kubernetes about it.
+func join(reason, message string) string {
+	message, _, _ = strings.Cut(message, "\n")
+	if r := []rune(message); len(r) > longest {
+		message = string(r[:longest-1]) + "…"
+	}
+	if message == "" {
+		return reason
+	}
+	return reason + ": " + message
+}
+
+// longest is how much of a message is shown; "kubectl describe" has the rest.
+const longest = 120
+
+// claimOrdinal returns the template and the ordinal of a claim, by its name,
+// <template>-<pod>, which Kubernetes sets. Labels with the pod's name are set only
+// later, or never.
+func claimOrdinal(c topology.Cluster, k topology.Kind, claim *corev1.PersistentVolumeClaim) (volume string, ordinal int, ok bool) {
+	if claim.Labels[topology.LabelComponent] != string(k) {
+		return "", 0, false
+	}
+	i := strings.LastIndex(claim.Name, "-"+c.SetName(k)+"-")
+	if i < 0 {
+		return "", 0, false
+	}
+	ordinal, ok = c.Ordinal(k, claim.Name[i+1:])
+	return claim.Name[:i], ordinal, ok
+}

@@ -1,0 +1,142 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
+)
+
+// objects are the Kubernetes objects of a cluster, sorted by component and member.
+type objects struct {
+	existing state.Existing
+	pods     map[topology.Kind]map[int]*corev1.Pod
+	claims   map[topology.Kind]map[int][]state.Claim
+	born     map[topology.Kind]map[int]time.Time // when the claim with a member's data was made
+	bound    map[string]string                   // the volumes of claims, by the claim's UID
+	ledger   ledger.Book
+}
+
+// started returns when the process of a member of PD started, by its name; zero
+// when it is unknown.
+func (o objects) started(c topology.Cluster, member string) time.Time {
+	for n, pod := range o.pods[topology.PD] {
+		if p := podState(topology.PD, pod); c.PodName(topology.PD, n) == member {
+			return p.Started
+		}
+	}
+	return time.Time{}
+}
+
+// ordinals returns the highest ordinal that has a pod, plus one.
+func (o objects) ordinals(k topology.Kind) int {
+	n := 0
+	for ordinal := range o.pods[k] {
+		n = max(n, ordinal+1)
+	}
+	return n
+}
+
+// claimed returns the highest ordinal that has a claim, plus one.
+func (o objects) claimed(k topology.Kind) int {
+	n := 0
+	for ordinal := range o.claims[k] {
+		n = max(n, ordinal+1)
+	}
+	return n
+}
+
+// give sets the volumes of claims, by the claim's UID.
+func (o objects) give(volumes map[string]*state.Volume) {
+	for _, kind := range o.claims {
+		for _, claims := range kind {
+			for i := range claims {
+				claims[i].Volume = volumes[claims[i].UID]
+			}
+		}
+	}
+}
+
+// sort sorts objects by component and member.
+func (l Objects) sort(c topology.Cluster) objects {
+	seen := objects{
+		pods:   map[topology.Kind]map[int]*corev1.Pod{},
+		claims: map[topology.Kind]map[int][]state.Claim{},
+		born:   map[topology.Kind]map[int]time.Time{},
+		bound:  map[string]string{},
+		existing: state.Existing{
+			Services:               map[string]*corev1.Service{},
+			ConfigMaps:             map[string]*corev1.ConfigMap{},
+			Sets:                   map[topology.Kind]*appsv1.StatefulSet{},
+			Pods:                   map[topology.Kind]*corev1.PodSpec{},
+			HasDiscoveryDeployment: l.Discovery,
+		},
+	}
+	for _, s := range l.Services {
+		seen.existing.Services[s.Name] = s
+	}
+	for _, m := range l.ConfigMaps {
+		seen.existing.ConfigMaps[m.Name] = m
+	}
+	for _, k := range topology.Kinds() {
+		seen.pods[k], seen.claims[k], seen.born[k] = map[int]*corev1.Pod{}, map[int][]state.Claim{}, map[int]time.Time{}
+		for _, set := range l.Sets {
+			if set.Name == c.SetName(k) {
+				seen.existing.Sets[k] = set
+			}
+		}
+		for _, pod := range l.Pods {
+			if n, ok := c.Ordinal(k, pod.Name); ok {
+				seen.pods[k][n] = pod
+			}
+		}
+		if seen.existing.Sets[k] == nil && len(seen.pods[k]) > 0 {
+			lowest := slices.Min(slices.Collect(maps.Keys(seen.pods[k])))
+			seen.existing.Pods[k] = &seen.pods[k][lowest].Spec
+		}
+		for _, claim := range l.Claims {
+			if volume, n, ok := claimOrdinal(c, k, claim); ok {
+				seen.claims[k][n] = append(seen.claims[k][n], claimState(claim, volume))
+				if claim.Spec.VolumeName != "" && claim.Status.Phase != corev1.ClaimPending {
+					seen.bound[string(claim.UID)] = claim.Spec.VolumeName
+				}
+				if claim.Name == string(k)+"-"+c.PodName(k, n) {
+					seen.born[k][n] = claim.CreationTimestamp.Time
+				}
+			}
+		}
+	}
+	seen.ledger = ledger.Read(l.Ledger)
+	return seen
+}
+
+// readConfigs reads the ConfigMaps that pods mount and that have not the cluster's
+// labels: a person or a Helm chart has made them, or they are deleted. Most
+// clusters have none, and nothing is read.
+func (o *Observer) readConfigs(ctx context.Context, c topology.Cluster, have state.Existing) error {
+	for _, name := range render.ConfigMaps(c, have) {
+		if have.ConfigMaps[name] != nil {
+			continue
+		}
+		m, err := o.kube.CoreV1().ConfigMaps(c.Namespace).Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return fmt.Errorf("read configmap %s/%s: %w", c.Namespace, name, err)
+		default:
+			have.ConfigMaps[name] = m
+		}
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+// Package observe reads: it joins Kubernetes, PD, TiKV and TiDB into one Observation.
+//
+// It decides nothing, and does not work out what is wanted. What it cannot read it records as unknown, with the reason.
+// An observation fails only when Kubernetes itself cannot be read, since nothing can be decided then.
+package observe
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/client-go/kubernetes"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tikv"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
+)
+
+// readTimeout bounds each read: what does not answer in time is unknown in this observation and is asked again in the
+// next one.
+const readTimeout = 4 * time.Second
+
+// Observer observes one cluster. It is not safe for concurrent use.
+type Observer struct {
+	kube   kubernetes.Interface
+	live   Source
+	mirror Source // nil: everything is read from the API server
+	dialer dial.Dialer
+	now    func() time.Time
+
+	http     *http.Client // for requests to members
+	tikv     tikv.Client
+	tidb     tidb.Client
+	pd       pd.Client
+	urls     []string // the addresses that pd was made for
+	onPDCall func(call string, took time.Duration, err error)
+	extras   *extras
+	history  history
+	leaders  leaderCounts
+	rules    rules
+}
+
+// New returns an observer. The intent function loads the TidbCluster.
+func New(kube kubernetes.Interface, d dial.Dialer, intent func(context.Context) (*v1alpha1.TidbCluster, error), now func() time.Time) *Observer {
+	status := &http.Client{Transport: dial.Transport(d, nil), Timeout: readTimeout}
+	return &Observer{
+		kube: kube, live: live{kube, intent}, dialer: d, now: now, history: newHistory(), http: status,
+		tikv: tikv.Client{HTTP: status},
+		tidb: tidb.Client{HTTP: status},
+	}
+}
+
+// Mirror sets a copy to read from where a read need not be live. A foreground run has none: it reads only when
+// something has changed, and a copy might not show its own last writes yet.
+func (o *Observer) Mirror(s Source) { o.mirror = s }
+
+// OnPDCall sets a function that is called after each call of the cluster's PD; see pd.Config.
+func (o *Observer) OnPDCall(by func(call string, took time.Duration, err error)) { o.onPDCall = by }
+
+// Observe observes the cluster that its TidbCluster describes. With live it reads everything from the API server; PD,
+// TiKV and TiDB are asked in any case.
+func (o *Observer) Observe(ctx context.Context, live bool) (state.Observation, error) {
+	from := o.mirror
+	if live || from == nil {
+		from = o.live
+	}
+	tc, err := from.Intent(ctx)
+	if err != nil {
+		return state.Observation{}, err
+	}
+	return o.observe(ctx, topology.New(tc), from)
+}
+
+// Against observes a cluster for an intent that need not be saved in Kubernetes yet.
+func (o *Observer) Against(ctx context.Context, c topology.Cluster) (state.Observation, error) {
+	return o.observe(ctx, c, o.live)
+}
+
+func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source) (state.Observation, error) {
+	all, err := from.Objects(ctx, c)
+	if err != nil {
+		return state.Observation{}, err
+	}
+	seen := all.sort(c)
+	if err := o.readConfigs(ctx, c, seen.existing); err != nil {
+		return state.Observation{}, err
+	}
+	o.grow(ctx, c, seen)
+	snap := state.Snapshot{
+		At:        o.now(),
+		Groups:    map[topology.Kind]state.Group{},
+		Evictions: seen.ledger.Evictions,
+		Removals:  seen.ledger.Removals,
+		Templates: seen.ledger.Templates,
+	}
+	var volumes map[string]*state.Volume
+	var reads errgroup.Group
+	reads.Go(func() error { volumes = o.readVolumes(ctx, seen); return nil })
+	base := o.base(ctx, c, seen)
+	_ = reads.Wait()
+	seen.give(volumes)
+	snap.PD = base.state
+	o.history.leading(&snap.PD, seen.started(c, snap.PD.Leader), snap.At)
+	if snap.PD.ClusterID == 0 {
+		snap.PD.ClusterID, _ = strconv.ParseUint(c.Source.Status.ClusterID, 10, 64)
+	}
+	for _, g := range c.Groups {
+		snap.Groups[g.Kind] = o.group(ctx, c, g, seen, base)
+	}
+	o.readNodes(ctx, c, &snap)
+	snap.Gaps = slices.Concat(seen.ledger.Gaps, o.extras.gaps(), base.gaps)
+	return state.Observation{Cluster: c, Existing: seen.existing, Snapshot: snap}, nil
+}
+
+// PD returns a client of the cluster's PD, nil before an observation has found one.
+func (o *Observer) PD() pd.Client { return o.pd }
+
+// Close closes the connections that are not in use. They are opened again when needed.
+func (o *Observer) Close() {
+	if o.pd != nil {
+		o.pd.Close()
+	}
+	o.tikv.HTTP.CloseIdleConnections()
+}
+
+// client returns a PD client for the members that have a running pod.
+func (o *Observer) client(urls []string) pd.Client {
+	if o.pd != nil && slices.Equal(urls, o.urls) {
+		return o.pd
+	}
+	if o.pd != nil {
+		o.pd.Close()
+	}
+	o.urls = urls
+	o.pd = pd.New(pd.Config{URLs: urls, Dial: o.dialer.DialContext, OnCall: o.onPDCall})
+	return o.pd
+}
+
+// group joins what Kubernetes and what the database says about a component's members.
+func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.Group, seen objects, base database) state.Group {
+	k := want.Kind
+	g := state.Group{Set: set(seen.existing.Sets[k])}
+	size := max(want.Size(), g.Set.Replicas, seen.ordinals(k), base.ordinals(k))
+	if c.Reclaims || !g.Set.Exists { // a suspended member has nothing but claims
+		size = max(size, seen.claimed(k)) // members that have only claims
+	}
+	written := render.WrittenConfig(c, k, seen.existing)
+	for n := range size {
+		m := state.Member{Kind: k, Ordinal: n, Name: c.PodName(k, n), Claims: seen.claims[k][n]}
+		if p := seen.pods[k][n]; p != nil {
+			m.Pod = podState(k, p)
+			m.Pod.Config = written.In(*m.Pod)
+		}
+		m.Gone = since(o.history.gone, m.Name, m.Pod == nil && n < g.Set.Replicas, o.now())
+		known := base.member(k, n, m.Pod, seen.born[k][n])
+		m.Database, m.StoreLabels = known.Database, known.labels
+		g.Members = append(g.Members, m)
+	}
+	reader := readerOf(k)
+	reader.ask(o, ctx, c, g.Members)
+	reader.recall(c.Source.Status, g.Members)
+	for i := range g.Members {
+		m := &g.Members[i]
+		m.NotServing = since(o.history.notServing, m.Name, !m.Up(), o.now())
+		m.ReportedDown = since(o.history.reportedDown, m.Name, m.Denied(), o.now())
+		m.Refusing = since(o.history.refusing, m.Name, m.Database.Answer == state.Refused, o.now())
+	}
+	return g
+}

@@ -1,0 +1,246 @@
+package observe
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+)
+
+var (
+	noon  = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	basic = topology.Cluster{Namespace: "db", Name: "basic", Instance: "basic"}
+)
+
+const kvHost = "basic-tikv-0.basic-tikv-peer.db.svc:20160"
+
+func TestOwner(t *testing.T) {
+	for url, want := range map[string]int{
+		"http://basic-pd-2.basic-pd-peer.db.svc:2380":               2,
+		"http://basic-pd-2.basic-pd-peer.db.svc.cluster.local:2380": 2,
+		"http://basic-pd-2.basic-pd-peer.other.svc:2380":            -1,
+		"http://other-pd-2.other-pd-peer.db.svc:2380":               -1,
+		"http://basic-pd-02.basic-pd-peer.db.svc:2380":              -1,
+		"http://basic-pd-2.basic-pd-peer.db.svcx:2380":              -1,
+		"http://10.0.0.1:2380":                                      -1,
+		"://":                                                       -1,
+	} {
+		for _, domain := range []string{"", "cluster.local"} { // what PD was told goes by the pods' own
+			c := basic
+			c.Domain = domain
+			n, ok := owner(c, topology.PD, url)
+			if ok != (want >= 0) || n != max(want, 0) {
+				t.Errorf("%s: got %d, %t, want %d", url, n, ok, want)
+			}
+		}
+	}
+}
+
+// TestStoreHealth: PD's "Up" is worth only what the last heartbeat proves.
+func TestStoreHealth(t *testing.T) {
+	started := &state.Pod{Started: noon}
+	for name, c := range map[string]struct {
+		store pd.Store
+		pod   *state.Pod
+		up    bool
+	}{
+		"heard of since":       {pd.Store{StateName: "Up", LastHeartbeat: noon.Add(clockSkew + 1)}, started, true},
+		"not heard of since":   {pd.Store{StateName: "Up", LastHeartbeat: noon}, started, false},
+		"never heard of":       {pd.Store{StateName: "Up"}, started, false},
+		"disconnected":         {pd.Store{StateName: "Disconnected", LastHeartbeat: noon.Add(time.Hour)}, started, false},
+		"offline, heard of":    {pd.Store{State: pd.StoreOffline, StateName: "Offline", LastHeartbeat: noon.Add(time.Hour)}, started, false},
+		"no pod, heard of yet": {pd.Store{StateName: "Up", LastHeartbeat: noon}, nil, true},
+	} {
+		c.store.ID, c.store.Address = 1, kvHost
+		got := sorted(c.store).member(topology.TiKV, 0, c.pod, noon)
+		if got.Presence != state.Present || got.Healthy != c.up {
+			t.Errorf("%s: got %+v, want healthy %t", name, got, c.up)
+		}
+	}
+}
+
+// TestTombstone: a tombstone is that of the data that was buried, not of what
+// has come to its address since.
+func TestTombstone(t *testing.T) {
+	buried := pd.Store{ID: 4, Address: kvHost, State: pd.StoreTombstone, StateName: "Tombstone", LastHeartbeat: noon}
+	old := sorted(buried).member(topology.TiKV, 0, nil, noon.Add(-time.Hour))
+	if old.State != state.StoreTombstone {
+		t.Errorf("data of the buried store: got %+v, want a tombstone", old)
+	}
+	fresh := sorted(buried).member(topology.TiKV, 0, &state.Pod{}, noon.Add(time.Minute))
+	if fresh.Presence != state.Absent {
+		t.Errorf("data made since: got %+v, want absent", fresh)
+	}
+	joined := sorted(buried, pd.Store{ID: 9, Address: kvHost, StateName: "Up", LastHeartbeat: noon.Add(time.Hour)}).
+		member(topology.TiKV, 0, &state.Pod{Started: noon}, noon.Add(time.Minute))
+	if joined.ID != 9 || !joined.Healthy {
+		t.Errorf("a store that has registered since: got %+v, want store 9, healthy", joined)
+	}
+}
+
+// TestUnknown: without PD nothing is absent.
+func TestUnknown(t *testing.T) {
+	blind := database{state: state.PD{Problem: "PD is unreachable"}}
+	for _, k := range topology.Kinds() {
+		if got := blind.member(k, 0, nil, time.Time{}); got.Presence != state.Unknown {
+			t.Errorf("%s: got %+v, want unknown", k, got)
+		}
+	}
+}
+
+func sorted(stores ...pd.Store) database {
+	return answers{members: &pd.Members{}, stores: stores, replication: &pd.ReplicationConfig{}}.sort(basic)
+}
+
+// TestMemberWithoutName: a member that was added but has not started is known by
+// its peer URL alone, and holds up every further one.
+func TestMemberWithoutName(t *testing.T) {
+	d := answers{
+		members:     &pd.Members{Members: []pd.Member{{ID: 7, PeerURLs: []string{"http://basic-pd-3.basic-pd-peer.db.svc:2380"}}}},
+		replication: &pd.ReplicationConfig{},
+	}.sort(basic)
+	got := d.member(topology.PD, 3, nil, time.Time{})
+	if got.Presence != state.Present || got.Healthy || got.Problem == "" || d.ordinals(topology.PD) != 4 {
+		t.Errorf("got %+v of %d", got, d.ordinals(topology.PD))
+	}
+}
+
+// TestFirstMemberThatIsLate: a member that PD was founded with has its name from
+// the beginning; only its client URL tells that it has been there.
+func TestFirstMemberThatIsLate(t *testing.T) {
+	first := pd.Member{ID: 7, Name: "basic-pd-0", PeerURLs: []string{"http://basic-pd-0.basic-pd-peer.db.svc:2380"}}
+	has := func(m pd.Member) state.Database {
+		return answers{members: &pd.Members{Members: []pd.Member{m}}, replication: &pd.ReplicationConfig{}}.sort(basic).
+			member(topology.PD, 0, nil, time.Time{}).Database
+	}
+	if got := has(first); !got.Unstarted || got.Name != "basic-pd-0" || !strings.Contains(got.Problem, "has not started yet") {
+		t.Errorf("late: %+v", got)
+	}
+	first.ClientURLs = []string{"http://basic-pd-0.basic-pd-peer.db.svc:2379"}
+	if got := has(first); got.Unstarted || strings.Contains(got.Problem, "started") {
+		t.Errorf("came and went: %+v", got)
+	}
+}
+
+func TestPodState(t *testing.T) {
+	grace := int64(30)
+	gone := metav1.NewTime(noon.Add(30 * time.Second))
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &gone, DeletionGracePeriodSeconds: &grace},
+		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "tikv", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}, Image: "pingcap/tikv:v9",
+		}}},
+	}
+	p.Spec.Containers = []corev1.Container{{Name: "slowlog", Image: "busybox:1.26"}, {Name: "tikv", Image: "r:5000/tikv:v9@sha256:00"}}
+	got := podState(topology.TiKV, p)
+	if got.Version != "v9" {
+		t.Errorf("version %q", got.Version)
+	}
+	if !got.Terminating || !got.Since.Equal(noon) || got.Ran || got.Problem != "image pingcap/tikv:v9 cannot be pulled" {
+		t.Errorf("got %+v", got)
+	}
+	p.Status.ContainerStatuses[0].RestartCount = 1
+	if got := podState(topology.TiKV, p); !got.Ran {
+		t.Errorf("a container that was restarted has run: got %+v", got)
+	}
+}
+
+// TestCrashes: what a pod tells of its crashes is there while it runs, while it
+// waits to be started again, and right after it ended.
+func TestCrashes(t *testing.T) {
+	began, ended := metav1.NewTime(noon), metav1.NewTime(noon.Add(20*time.Second))
+	over := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: began, FinishedAt: ended}}
+	run := state.Run{Started: noon, Ended: noon.Add(20 * time.Second)}
+	for name, c := range map[string]struct {
+		now, last corev1.ContainerState
+		want      state.Run
+	}{
+		"runs":          {corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, over, run},
+		"waits":         {corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}, over, run},
+		"has ended":     {over, corev1.ContainerState{}, run},
+		"never crashed": {corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, corev1.ContainerState{}, state.Run{}},
+	} {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: began}, Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
+			{Name: "sidecar", RestartCount: 9}, {Name: "tikv", RestartCount: 4, State: c.now, LastTerminationState: c.last},
+		}}}
+		got := podState(topology.TiKV, p)
+		if got.Restarts != 4 || !got.Made.Equal(noon) || !got.Last.Started.Equal(c.want.Started) || !got.Last.Ended.Equal(c.want.Ended) {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+}
+
+func TestClaimOrdinal(t *testing.T) {
+	type answer struct {
+		volume  string
+		ordinal int
+	}
+	none := answer{ordinal: -1}
+	for name, want := range map[string]answer{
+		"tikv-basic-tikv-0": {"tikv", 0}, "tikv-log-basic-tikv-12": {"tikv-log", 12}, "tikv-other-tikv-0": none, "basic-tikv": none,
+	} {
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{topology.LabelComponent: "tikv"},
+		}}
+		volume, n, ok := claimOrdinal(basic, topology.TiKV, claim)
+		got := answer{volume, n}
+		if !ok {
+			got = none
+		}
+		if got != want {
+			t.Errorf("%s: got %+v, want %+v", name, got, want)
+		}
+	}
+}
+
+// What the ledger says, and what of it this version cannot read, which is told and
+// is no error.
+func TestLedger(t *testing.T) {
+	l := Objects{Ledger: &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "basic-ledger", Namespace: "db"},
+		Data: map[string]string{
+			"remove-store.4":    `{"member":"basic-tikv-3","since":"2026-07-01T12:00:00Z"}`,
+			"evict-leader.four": `{}`,
+		},
+	}}
+	got := l.sort(basic).ledger
+	if len(got.Removals) != 1 || got.Removals[0].Member != "basic-tikv-3" || len(got.Gaps) != 1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// While PD loads its schedulers, everything else of it is known.
+func TestSchedulersNotLoaded(t *testing.T) {
+	f := pd.NewFake(1, 1)
+	f.Update(func(s *pd.FakeState) { s.Evicting = map[uint64]bool{1: true} })
+	for _, unloaded := range []bool{true, false} {
+		f.Update(func(s *pd.FakeState) { s.SchedulersNotLoaded = unloaded })
+		a, err := ask(t.Context(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.sort(basic).state; got.SchedulersUnknown != unloaded || got.Stores != 1 || len(a.evicting) == 0 != unloaded {
+			t.Errorf("got %+v, %v", got, a.evicting)
+		}
+	}
+}
+
+// tidb-operator's mark of an eviction says when it began.
+func TestEvictionBegun(t *testing.T) {
+	for value, want := range map[string]time.Time{
+		"2026-03-01T13:00:00+01:00": noon,
+		"yesterday":                 {},
+		"":                          {},
+	} {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"evictLeaderBeginTime": value}}}
+		if got := podState(topology.TiKV, p).EvictionBegun; !got.Equal(want) {
+			t.Errorf("%q: %s", value, got)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
+)
+
+// atOnce bounds the connections that are opened at the same time.
+const atOnce = 16
+
+// askMembers asks members of PD themselves where PD's leader and Kubernetes do not
+// both say that they serve: the leader may have missed a ping, and a probe may be
+// wrong.
+func (o *Observer) askMembers(ctx context.Context, c topology.Cluster, members []state.Member) {
+	each(ctx, members, func(ctx context.Context, m *state.Member) {
+		if m.Database.Presence != state.Present || m.Up() || !runs(m) {
+			return
+		}
+		url := fmt.Sprintf("http://%s:%d", c.PodHost(m.Kind, m.Ordinal), topology.PDClientPort)
+		m.Database.Answer = answerOf(pd.Ping(ctx, o.http, url))
+	})
+}
+
+// askStores asks stores that are being evicted how many leaders they have. PD's
+// number is as old as the last heartbeat, up to ten seconds: with it an eviction
+// would take that much longer, or a store would be restarted with leaders that it
+// has got since. In a long eviction it asks them less often while PD's number does
+// not change.
+//
+// It also asks stores that are Up in PD only because of a heartbeat of a former
+// process. Only a process that has opened its regions counts them, so the answer
+// proves that it serves. And it asks stores without a heartbeat, and those that
+// Kubernetes calls NotReady: PD may have a new leader, which has got no heartbeats
+// yet, and a probe may be wrong.
+func (o *Observer) askStores(ctx context.Context, c topology.Cluster, members []state.Member) {
+	each(ctx, members, func(ctx context.Context, m *state.Member) {
+		if !m.Database.Evicting {
+			o.leaders.forget(m.Database.ID)
+		}
+		switch {
+		case !runs(m):
+		case doubtful(m, o.now()):
+			o.askStore(ctx, c, m)
+		case m.Database.Evicting:
+			own, ask := o.leaders.again(m.Database.ID, m.Database.Leaders, o.now())
+			if ask || !o.history.settled(o.now()) {
+				o.askStore(ctx, c, m)
+			} else {
+				m.Database.Leaders = own
+			}
+		}
+	})
+}
+
+// doubtful reports whether PD and Kubernetes do not both say that a store serves.
+func doubtful(m *state.Member, now time.Time) bool {
+	return unproven(m) || heartbeatOverdue(m, now) || m.Database.Healthy && !m.Pod.Ready
+}
+
+// unproven reports whether a store is Up in PD only because of a heartbeat of a
+// former process.
+func unproven(m *state.Member) bool {
+	return m.Database.State == state.StoreUp && !m.Database.Healthy
+}
+
+// heartbeatOverdue reports whether PD has got no heartbeat from a store for a while. For an Offline
+// store only the time of the last heartbeat shows it.
+func heartbeatOverdue(m *state.Member, now time.Time) bool {
+	switch m.Database.State {
+	case state.StoreDisconnected, state.StoreDown:
+		return true
+	case state.StoreOffline:
+		return !m.Database.Since.IsZero() && now.Sub(m.Database.Since) > clockSkew
+	}
+	return false
+}
+
+func (o *Observer) askStore(ctx context.Context, c topology.Cluster, m *state.Member) {
+	d, byPD := &m.Database, m.Database.Leaders
+	n, err := o.tikv.Counts(ctx, c.PodHost(m.Kind, m.Ordinal))
+	d.Answer = answerOf(err)
+	if err != nil {
+		// PD counts the leaders of a store whose process is not there: others
+		// lead its regions by now.
+		if !heartbeatOverdue(m, o.now()) || d.Answer != state.Refused {
+			d.Leaders = -1
+		}
+		return
+	}
+	d.Leaders, d.Regions = n.Leaders, n.Regions
+	if d.Evicting {
+		o.leaders.note(d.ID, byPD, n.Leaders, o.now())
+	}
+	switch {
+	case unproven(m) && n.Regions > 0:
+		d.Healthy, d.Problem, d.Since = true, "", time.Time{}
+	case heartbeatOverdue(m, o.now()):
+		d.Problem = "PD has not heard from the store, but the store itself answers"
+	}
+}
+
+// askServers asks each TiDB server whether it serves.
+func (o *Observer) askServers(ctx context.Context, c topology.Cluster, members []state.Member) {
+	each(ctx, members, func(ctx context.Context, m *state.Member) {
+		if !runs(m) {
+			return
+		}
+		healthy, err := o.tidb.Healthy(ctx, c.PodHost(m.Kind, m.Ordinal))
+		d := &m.Database
+		switch d.Answer = answerOf(err); {
+		case d.Answer == state.Refused:
+			d.Presence, d.Problem = state.Present, "status port refuses connections"
+		case err != nil:
+			d.Problem = "status port could not be asked: " + err.Error()
+		case !healthy:
+			d.Presence, d.Answer, d.Problem = state.Present, state.Refused, "status port reports an error"
+		default:
+			d.Presence, d.Healthy = state.Present, true
+		}
+	})
+}
+
+// runs reports whether a member may have a process that can be asked.
+func runs(m *state.Member) bool {
+	return m.Pod != nil && !m.Pod.Started.IsZero()
+}
+
+// answerOf returns what the error of a request to a member proves. A connection
+// that the pod refuses proves that nothing listens. A failed tunnel or a timeout
+// proves nothing.
+func answerOf(err error) state.Answer {
+	switch {
+	case err == nil:
+		return state.Answered
+	case errors.Is(err, dial.Refused):
+		return state.Refused
+	}
+	return state.NoAnswer
+}
+
+// each calls f for all members at the same time. A member for which f fails stays
+// unknown.
+func each(ctx context.Context, members []state.Member, f func(context.Context, *state.Member)) {
+	var all errgroup.Group
+	all.SetLimit(atOnce)
+	for i := range members {
+		all.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, readTimeout)
+			defer cancel()
+			f(ctx, &members[i])
+			return nil
+		})
+	}
+	_ = all.Wait()
+}

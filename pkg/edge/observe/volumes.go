@@ -1,0 +1,103 @@
+package observe
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// claimState returns what a claim says. Whether its storage class lets it grow is
+// read only when the claim has to.
+func claimState(claim *corev1.PersistentVolumeClaim, template string) state.Claim {
+	_, marked := claim.Annotations[topology.AnnotationDeferDeleting]
+	out := state.Claim{
+		Name: claim.Name, UID: string(claim.UID), Marked: marked,
+		Terminating: claim.DeletionTimestamp != nil,
+		Identity:    identity(claim),
+		Template:    template, Class: className(claim),
+		Bound:     claim.Status.Phase == corev1.ClaimBound,
+		Requested: topology.SizeOf(*claim.Spec.Resources.Requests.Storage()),
+		Capacity:  topology.SizeOf(*claim.Status.Capacity.Storage()),
+	}
+	if out.Class == "" {
+		out.Growth = state.NotGrowable
+	}
+	for _, c := range claim.Status.Conditions {
+		if words := resizing(c); words != "" {
+			out.Resizing, out.Since = words, c.LastTransitionTime.Time
+		}
+	}
+	return out
+}
+
+func className(claim *corev1.PersistentVolumeClaim) string {
+	if name := claim.Spec.StorageClassName; name != nil {
+		return *name
+	}
+	return claim.Annotations[corev1.BetaStorageClassAnnotation]
+}
+
+// resizing returns what a growing volume waits for; "" for a condition about
+// something else.
+func resizing(c corev1.PersistentVolumeClaimCondition) string {
+	if c.Status != corev1.ConditionTrue {
+		return ""
+	}
+	switch c.Type {
+	case corev1.PersistentVolumeClaimFileSystemResizePending:
+		return "the node has to resize the filesystem"
+	case corev1.PersistentVolumeClaimResizing:
+		return join("the volume is being resized", c.Message)
+	case corev1.PersistentVolumeClaimControllerResizeError, corev1.PersistentVolumeClaimNodeResizeError:
+		return join("resizing fails", c.Message)
+	}
+	return ""
+}
+
+// grow finds out whether claims that are too small can grow. Storage classes are in
+// no namespace, so that not every user may read them: what cannot be read is
+// unknown, and Kubernetes reports it when the claim is resized.
+func (o *Observer) grow(ctx context.Context, c topology.Cluster, seen objects) {
+	known := map[string]state.Growth{}
+	for _, g := range c.Groups {
+		for _, claims := range seen.claims[g.Kind] {
+			for i := range claims {
+				claim := &claims[i]
+				want, ok := g.Volume(claim.Template)
+				if !ok || claim.Class == "" || claim.Holds(want.Size) {
+					continue
+				}
+				if _, asked := known[claim.Class]; !asked {
+					known[claim.Class] = o.growth(ctx, claim.Class)
+				}
+				claim.Growth = known[claim.Class]
+			}
+		}
+	}
+}
+
+func (o *Observer) growth(ctx context.Context, class string) state.Growth {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	got, err := o.kube.StorageV1().StorageClasses().Get(ctx, class, metav1.GetOptions{})
+	switch {
+	case err != nil:
+		return state.GrowthUnknown
+	case got.AllowVolumeExpansion != nil && *got.AllowVolumeExpansion:
+		return state.Growable
+	}
+	return state.NotGrowable
+}
+
+// templateSizes returns the sizes in a StatefulSet's claim templates.
+func templateSizes(templates []corev1.PersistentVolumeClaim) map[string]topology.Size {
+	sizes := map[string]topology.Size{}
+	for _, t := range templates {
+		sizes[t.Name] = topology.SizeOf(*t.Spec.Resources.Requests.Storage())
+	}
+	return sizes
+}

@@ -1,0 +1,120 @@
+package observe
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+const gi = topology.Size(1 << 30)
+
+func amount(text string) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(text)}
+}
+
+func TestClaimState(t *testing.T) {
+	fast := "fast"
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "u"},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			StorageClassName: &fast, Resources: corev1.VolumeResourceRequirements{Requests: amount("20Gi")},
+		},
+		Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, Capacity: amount("10Gi")},
+	}
+	want := state.Claim{Name: "c", UID: "u", Template: "tikv", Class: "fast", Bound: true, Requested: 20 * gi, Capacity: 10 * gi}
+	want.Identity = identity(claim)
+	if got := claimState(claim, "tikv"); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+
+	claim.Status.Conditions = []corev1.PersistentVolumeClaimCondition{
+		{Type: corev1.PersistentVolumeClaimResizing, Status: corev1.ConditionFalse},
+		{Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon)},
+		{Type: corev1.PersistentVolumeClaimVolumeModifyVolumeError, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon.Add(time.Hour))},
+	}
+	if got := claimState(claim, "tikv"); got.Resizing != "the node has to resize the filesystem" || !got.Since.Equal(noon) {
+		t.Errorf("got %+v", got)
+	}
+
+	t.Run("tidb-S10 a volume is lost", func(t *testing.T) {
+		claim.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimLost}
+		if got := claimState(claim, "tikv"); got.Bound || got.Capacity != 0 {
+			t.Errorf("got %+v", got)
+		}
+	})
+	t.Run("tikv-11-26 no class", func(t *testing.T) {
+		claim.Spec.StorageClassName = nil
+		if got := claimState(claim, "tikv"); got.Growth != state.NotGrowable {
+			t.Errorf("got %+v", got)
+		}
+		claim.Annotations = map[string]string{corev1.BetaStorageClassAnnotation: "old"}
+		if got := claimState(claim, "tikv"); got.Class != "old" || got.Growth != state.GrowthUnknown {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+// Classes are read only when a claim is to grow: not everybody may.
+func TestGrow(t *testing.T) {
+	yes, no := true, false
+	classes := []runtime.Object{
+		&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "yes"}, AllowVolumeExpansion: &yes},
+		&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "no"}, AllowVolumeExpansion: &no},
+		&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "unset"}},
+	}
+	grow := func(kube *fake.Clientset, claims ...state.Claim) []state.Claim {
+		seen := objects{claims: map[topology.Kind]map[int][]state.Claim{topology.TiKV: {0: claims}}}
+		c := basic
+		c.Groups = []topology.Group{{Kind: topology.TiKV, Volumes: []topology.Volume{{Name: "tikv", Size: 20 * gi}}}}
+		o := &Observer{kube: kube}
+		o.grow(t.Context(), c, seen)
+		return claims
+	}
+
+	for class, want := range map[string]state.Growth{
+		"yes": state.Growable, "no": state.NotGrowable, "unset": state.NotGrowable, "gone": state.GrowthUnknown,
+	} {
+		got := grow(fake.NewClientset(classes...), state.Claim{Template: "tikv", Class: class, Requested: 10 * gi})
+		if got[0].Growth != want {
+			t.Errorf("class %s: got %d, want %d", class, got[0].Growth, want)
+		}
+	}
+
+	t.Run("forbidden is unknown", func(t *testing.T) {
+		kube := fake.NewClientset(classes...)
+		kube.PrependReactor("get", "storageclasses", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewForbidden(storagev1.Resource("storageclasses"), "yes", errors.New("no"))
+		})
+		if got := grow(kube, state.Claim{Template: "tikv", Class: "yes", Requested: 10 * gi}); got[0].Growth != state.GrowthUnknown {
+			t.Errorf("got %+v", got)
+		}
+	})
+
+	t.Run("tidb-S1 pd-A8 nothing is asked when nothing is to grow", func(t *testing.T) {
+		kube := fake.NewClientset(classes...)
+		grow(kube,
+			state.Claim{Template: "tikv", Class: "yes", Requested: 20 * gi},
+			state.Claim{Template: "tikv", Class: "", Requested: 10 * gi, Growth: state.NotGrowable},
+			state.Claim{Template: "of-others", Class: "yes", Requested: 10 * gi})
+		if calls := kube.Actions(); len(calls) > 0 {
+			t.Errorf("asked: %v", calls)
+		}
+		grow(kube, state.Claim{Template: "tikv", Class: "yes"}, state.Claim{Template: "tikv", Class: "yes"})
+		if calls := kube.Actions(); len(calls) != 1 {
+			t.Errorf("one class was asked for %d times", len(calls))
+		}
+	})
+}

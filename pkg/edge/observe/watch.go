@@ -1,0 +1,56 @@
+package observe
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+)
+
+// watched are the resources whose changes lead to another observation.
+var watched = []schema.GroupVersionResource{
+	{Version: "v1", Resource: "pods"},
+	{Version: "v1", Resource: "persistentvolumeclaims"},
+	{Group: "apps", Version: "v1", Resource: "statefulsets"},
+}
+
+// Watch sends a value whenever an object of the cluster changes in Kubernetes,
+// until ctx ends. It watches metadata only, since the value has no content; several
+// changes at the same time are one value.
+func Watch(ctx context.Context, client metadata.Interface, c topology.Cluster) <-chan struct{} {
+	nudges := make(chan struct{}, 1)
+	nudge := func() {
+		select {
+		case nudges <- struct{}{}:
+		default:
+		}
+	}
+	handler := cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { nudge() },
+		UpdateFunc: func(any, any) { nudge() },
+		DeleteFunc: func(any) { nudge() },
+	}
+	start := func(r schema.GroupVersionResource, tweak func(*metav1.ListOptions)) {
+		factory := metadatainformer.NewFilteredSharedInformerFactory(client, 10*time.Minute, c.Namespace, tweak)
+		// It fails only for an informer that has stopped.
+		_, _ = factory.ForResource(r).Informer().AddEventHandler(handler)
+		factory.Start(ctx.Done())
+	}
+	own := labels.SelectorFromSet(c.Selector()).String()
+	for _, r := range watched {
+		start(r, func(o *metav1.ListOptions) { o.LabelSelector = own })
+	}
+	start(intent.Resource, func(o *metav1.ListOptions) {
+		o.FieldSelector = fields.OneTermEqualSelector("metadata.name", c.Name).String()
+	})
+	return nudges
+}

@@ -1,0 +1,244 @@
+package rbac
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// calls are the requests that a program can make of the API server, as
+// "group/resource verb", and where it makes them. It goes by types, so it finds
+// what no test happens to run; who may be asked what is the same in either case.
+type calls map[string][]string
+
+// untyped are the resources that packages ask for through a client that has no
+// types. A package that begins to do so must be added here.
+var untyped = map[string][]string{
+	"pkg/edge/intent":  {"pingcap.com/tidbclusters"},
+	"pkg/cli/install":  {"apiextensions.k8s.io/customresourcedefinitions"},
+	"pkg/edge/observe": {"/pods", "/persistentvolumeclaims", "apps/statefulsets", "pingcap.com/tidbclusters"}, // watched
+}
+
+const (
+	module    = "github.com/kubectl-tidb/kubectl-tidb/"
+	typed     = "k8s.io/client-go/kubernetes/typed/"
+	informers = "k8s.io/client-go/informers/"
+	dynamic   = "k8s.io/client-go/dynamic"
+)
+
+// verbs are what the methods of clients ask for.
+var verbs = map[string][]string{
+	"Get": {"get"}, "List": {"list"}, "Watch": {"watch"}, "Create": {"create"}, "Update": {"update"}, "UpdateStatus": {"update"},
+	"Patch": {"patch"}, "Apply": {"create", "patch"}, "Delete": {"delete"}, "DeleteCollection": {"deletecollection"},
+}
+
+type listed struct {
+	ImportPath, Dir, Export string
+	GoFiles                 []string
+}
+
+// packages are those of the plugin, and where the compiled form is of all that
+// they import.
+func packages(t *testing.T) (own []listed, compiled map[string]string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "./cmd/kubectl-tidb", "./pkg/loop/daemon", "./pkg/edge/telemetry/announce")
+	cmd.Dir = "../../.."
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, stderr.String())
+	}
+	compiled = map[string]string{}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return own, compiled
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		compiled[p.ImportPath] = p.Export
+		if strings.HasPrefix(p.ImportPath, module) {
+			own = append(own, p)
+		}
+	}
+}
+
+// callsOfPlugin reads the plugin's own source.
+func callsOfPlugin(t *testing.T) calls {
+	t.Helper()
+	own, compiled := packages(t)
+	fset := token.NewFileSet()
+	imports := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(compiled[path])
+	})
+	found := calls{}
+	for _, p := range own {
+		var files []*ast.File
+		for _, name := range p.GoFiles {
+			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, f)
+		}
+		info := &types.Info{
+			Selections: map[*ast.SelectorExpr]*types.Selection{}, Types: map[ast.Expr]types.TypeAndValue{},
+			Uses: map[*ast.Ident]types.Object{}, Instances: map[*ast.Ident]types.Instance{},
+		}
+		if _, err := (&types.Config{Importer: imports}).Check(p.ImportPath, fset, files, info); err != nil {
+			t.Fatal(err)
+		}
+		r := reader{calls: found, info: info, folder: strings.TrimPrefix(p.ImportPath, module), fset: fset}
+		for _, f := range files {
+			ast.Inspect(f, r.node)
+		}
+	}
+	return found
+}
+
+type reader struct {
+	calls
+	info   *types.Info
+	folder string
+	fset   *token.FileSet
+}
+
+func (r reader) node(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.SelectorExpr:
+		r.selected(n)
+	case *ast.CallExpr:
+		r.passed(n)
+	}
+	return true
+}
+
+// selected is a method of a client, called or handed on.
+func (r reader) selected(n *ast.SelectorExpr) {
+	if s := r.info.Selections[n]; s != nil {
+		r.asks(s.Recv(), n.Sel.Name, n)
+		r.mirrors(s.Recv(), n.Sel.Name, n)
+		return
+	}
+	f, ok := r.info.Uses[n.Sel].(*types.Func)
+	if !ok || f.Pkg() == nil {
+		return
+	}
+	switch path := f.Pkg().Path(); {
+	case path == dynamic+"/dynamicinformer" && strings.HasPrefix(f.Name(), "New"),
+		path == "k8s.io/client-go/metadata/metadatainformer" && strings.HasPrefix(f.Name(), "New"):
+		for _, resource := range r.of(n) {
+			r.add(resource, "list", n)
+			r.add(resource, "watch", n)
+		}
+	case path == "k8s.io/client-go/transport/websocket" && f.Name() == "RoundTripperFor":
+		r.add("/pods/portforward", "get", n)
+	case path == "k8s.io/client-go/transport/spdy", path == "k8s.io/streaming/pkg/httpstream/spdy":
+		r.add("/pods/portforward", "create", n)
+	}
+}
+
+// passed is a client that is given to a function which takes fewer methods: that
+// function may call all of them.
+func (r reader) passed(n *ast.CallExpr) {
+	sign, ok := r.info.TypeOf(n.Fun).(*types.Signature)
+	if !ok {
+		return
+	}
+	for i, arg := range n.Args {
+		if i >= sign.Params().Len() || resourceOf(r.info.TypeOf(arg)) == "" || resourceOf(sign.Params().At(i).Type()) != "" {
+			continue
+		}
+		takes, ok := sign.Params().At(i).Type().Underlying().(*types.Interface)
+		if !ok {
+			continue
+		}
+		for m := range takes.Methods() {
+			r.asks(r.info.TypeOf(arg), m.Name(), arg)
+		}
+	}
+}
+
+func (r reader) asks(client types.Type, method string, at ast.Node) {
+	for _, verb := range verbs[method] {
+		r.asksTo(verb, client, at)
+	}
+}
+
+// mirrors is an informer, which lists and watches.
+func (r reader) mirrors(factory types.Type, method string, at ast.Node) {
+	if resource := typedResource(factory, informers, "Informer"); resource != "" && (method == "Informer" || method == "Lister") {
+		r.add(resource, "list", at)
+		r.add(resource, "watch", at)
+	}
+}
+
+func (r reader) asksTo(verb string, client types.Type, at ast.Node) {
+	if resource := resourceOf(client); resource != "" {
+		r.add(resource, verb, at)
+		return
+	}
+	named, ok := client.(*types.Named)
+	if ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == dynamic && named.Obj().Name() != "Interface" {
+		for _, resource := range r.of(at) {
+			r.add(resource, verb, at)
+		}
+	}
+}
+
+// of are the resources that the package asks for without types.
+func (r reader) of(at ast.Node) []string {
+	resources, ok := untyped[r.folder]
+	if !ok {
+		return []string{fmt.Sprintf("unknown resource at %s", r.fset.Position(at.Pos()))}
+	}
+	return resources
+}
+
+func (r reader) add(resource, verb string, at ast.Node) {
+	key := resource + " " + verb
+	r.calls[key] = append(r.calls[key], r.fset.Position(at.Pos()).String())
+}
+
+// resourceOf is the resource of a typed client, "" when it is none.
+func resourceOf(t types.Type) string { return typedResource(t, typed, "Interface") }
+
+// typedResource is what a generated type is for, from its package and its name.
+func typedResource(t types.Type, below, suffix string) string {
+	named, ok := t.(*types.Named)
+	if !ok || named.Obj().Pkg() == nil {
+		return ""
+	}
+	version, ok := strings.CutPrefix(named.Obj().Pkg().Path(), below)
+	kind, is := strings.CutSuffix(named.Obj().Name(), suffix)
+	if !ok || !is || kind == strings.ToUpper(kind) || strings.HasSuffix(kind, "V1") {
+		return ""
+	}
+	group := strings.Split(version, "/")[0]
+	switch group {
+	case "core":
+		group = ""
+	case "coordination", "storage":
+		group += ".k8s.io"
+	case "rbac":
+		group += ".authorization.k8s.io"
+	}
+	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: kind})
+	return group + "/" + plural.Resource
+}

@@ -1,0 +1,238 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+)
+
+// A gate's number gets a new line this often at most: at first every few
+// seconds, as somebody may be looking; later, when the wait turns out to be
+// one of hours, once a heartbeat.
+const (
+	numberEvery = 5 * time.Second
+	numberSoon  = time.Minute
+)
+
+// plain writes a line per change. Every line stands on its own, begins with the
+// time in UTC and the event's type, and can be searched for.
+type plain struct {
+	out       sink
+	ascii     bool
+	heartbeat time.Duration
+	now       func() time.Time
+	view      view
+
+	headed bool
+	spoke  time.Time // when the latest line was written
+	gates  map[target]shown
+	rows   map[string]row
+	failed map[string]time.Time // when a failure was shown last
+}
+
+// shown is what the log says of a gate.
+type shown struct {
+	at             time.Time
+	kind           event.Type
+	observed, hint string
+}
+
+func showing(g gate, now time.Time) shown {
+	return shown{at: now, kind: g.event.Type, observed: g.event.Observed, hint: g.help(now)}
+}
+
+func newPlain(o Options) *plain {
+	return &plain{
+		out: sink{w: o.ErrOut}, ascii: o.ASCII, heartbeat: o.Heartbeat, now: o.Now,
+		view:  newView(o),
+		spoke: o.Now(),
+		gates: map[target]shown{}, rows: map[string]row{}, failed: map[string]time.Time{},
+	}
+}
+
+func (p *plain) event(e event.Event) {
+	p.view.fold(e)
+	p.head(e.Time)
+	switch e.Type {
+	case event.Planned:
+		p.line(e.Time, "planned: "+planned(e))
+	case event.Started:
+		if p.view.failing(e) == nil { // else it is a further attempt
+			p.line(e.Time, "started: "+clean(e.Step))
+		}
+	case event.Finished:
+		p.line(e.Time, "finished: "+clean(e.Step)+took(seconds(e)))
+	case event.Failed:
+		p.failure(e)
+	case event.Waiting, event.Blocked:
+		p.gate(*p.view.gate(e), e.Time)
+	case event.Passed:
+		delete(p.gates, targetOf(e))
+		p.line(e.Time, "passed: "+passed(e))
+	case event.Progress:
+		p.progress(e)
+	case event.Notice:
+		p.line(e.Time, "notice: "+notice(e))
+	case event.Done:
+		for i, s := range p.view.summary() {
+			if i == 0 {
+				s.text = "done: " + s.text
+			} else {
+				s.text = "  " + s.text
+			}
+			p.line(e.Time, s.text)
+		}
+	}
+}
+
+// head names the target once, with the date that the other lines lack.
+func (p *plain) head(t time.Time) {
+	if p.headed || p.view.cluster == "" {
+		return
+	}
+	p.headed = true
+	s := t.UTC().Format("2006-01-02 15:04:05 MST") + " " + p.view.target()
+	if p.view.action != "" {
+		s += ": " + clean(p.view.action)
+	}
+	p.write(s)
+}
+
+func (p *plain) line(t time.Time, s string) { p.write(t.UTC().Format("15:04:05") + " " + s) }
+
+func (p *plain) write(s string) {
+	if p.ascii {
+		s = ascii(s)
+	}
+	p.spoke = p.now()
+	p.out.write([]byte(s + "\n"))
+}
+
+// failure shows a failure when it is new, and again once a heartbeat.
+func (p *plain) failure(e event.Event) {
+	f := p.view.failing(e)
+	key := f.component + "/" + f.member + "/" + f.text + ": " + f.err
+	if at, ok := p.failed[key]; ok && e.Time.Sub(at) < p.heartbeat {
+		return
+	}
+	p.failed[key] = e.Time
+	p.line(e.Time, "failed: "+f.phrase()+"; will be tried again")
+}
+
+// gate shows a gate when it is new or says something else, and a new number
+// when one is due.
+func (p *plain) gate(g gate, now time.Time) {
+	t := targetOf(g.event)
+	was, known := p.gates[t]
+	is := showing(g, now)
+	switch {
+	case !known || was.kind != is.kind || was.hint != is.hint:
+		s := g.word() + ": " + g.text() + " " + g.times(now)
+		if is.hint != "" {
+			s += "; to unblock: " + is.hint
+		}
+		p.line(now, s)
+	case was.observed != is.observed && now.Sub(was.at) >= p.every(g, now):
+		p.line(now, g.word()+": "+g.text()+" "+g.times(now))
+	default:
+		return
+	}
+	p.gates[t] = is
+}
+
+func (p *plain) every(g gate, now time.Time) time.Duration {
+	if now.Sub(g.since) < numberSoon {
+		return min(numberEvery, p.heartbeat)
+	}
+	return p.heartbeat
+}
+
+func (p *plain) progress(e event.Event) {
+	i := slices.IndexFunc(p.view.rows, func(r row) bool { return r.component == e.Component })
+	r := p.view.rows[i]
+	if was, known := p.rows[e.Component]; known && was == r {
+		return
+	}
+	p.rows[e.Component] = r
+	p.line(e.Time, "progress: "+r.title()+" "+r.numbers())
+}
+
+// tick shows the numbers that had to wait for their turn, and breaks a silence.
+func (p *plain) tick(now time.Time) time.Duration {
+	p.head(now)
+	if p.view.end != nil {
+		return p.heartbeat
+	}
+	next := p.heartbeat
+	for _, g := range p.view.gates {
+		p.gate(g, now)
+		if was := p.gates[targetOf(g.event)]; was.observed != g.event.Observed {
+			next = min(next, was.at.Add(p.every(g, now)).Sub(now))
+		}
+	}
+	if now.Sub(p.spoke) >= p.heartbeat {
+		p.beat(now)
+	}
+	return min(next, p.heartbeat-now.Sub(p.spoke))
+}
+
+// beat says that the tool is alive and what it is at: in one line, so that the
+// last one of a log answers both.
+func (p *plain) beat(now time.Time) {
+	for _, st := range p.view.steps {
+		p.line(now, "still at it: "+clean(st.text)+" ("+age(now.Sub(st.since))+")")
+	}
+	if len(p.view.gates) > 0 {
+		g := p.view.gates[0]
+		s := "still " + g.word() + ": " + g.text() + " " + g.times(now)
+		if help := g.help(now); help != "" {
+			s += "; to unblock: " + help
+		}
+		if n := len(p.view.gates) - 1; n > 0 {
+			s += fmt.Sprintf("; and %d more", n)
+		}
+		p.line(now, s)
+		p.gates[targetOf(g.event)] = showing(g, now)
+	} else if len(p.view.steps) == 0 {
+		p.line(now, "nothing changed for "+age(p.view.quiet(now)))
+	}
+}
+
+func (p *plain) close(time.Time) {}
+
+func planned(e event.Event) string {
+	switch e.Outcome {
+	case "converged":
+		return "nothing to do: the cluster has converged"
+	case "act":
+		return "there are changes to make"
+	case "wait":
+		return "something is under way, waiting for it"
+	case "blocked":
+		return "blocked, manual action required"
+	case "paused":
+		return "the cluster is paused"
+	}
+	return clean(e.Outcome)
+}
+
+func passed(e event.Event) string {
+	s := clean(e.Message)
+	if who := subject(e); who != "" {
+		s = who + ": " + s
+	}
+	return s + took(seconds(e))
+}
+
+func notice(e event.Event) string {
+	s := e.Message
+	if who := subject(e); who != "" {
+		s = who + ": " + s
+	}
+	if help := e.Help(); help != "" {
+		s += "; " + help
+	}
+	return clean(s)
+}

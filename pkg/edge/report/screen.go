@@ -1,0 +1,144 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+)
+
+// screen keeps the last lines of a terminal up to date: target, components,
+// and what is done and awaited now. What is over scrolls out above them and
+// stays.
+//
+// The cursor stays visible: a tool that is killed cannot show it again.
+type screen struct {
+	out   sink
+	style style
+	size  func() (width, height int)
+	quiet time.Duration // a silence that the reader should know of
+	view  view
+
+	above []string // lasting lines, not written yet
+	live  []string // what the last lines of the terminal say now
+	width int      // for which they were drawn
+}
+
+func newScreen(o Options) *screen {
+	return &screen{
+		out: sink{w: o.ErrOut}, style: newStyle(o), size: o.Size, quiet: o.Heartbeat,
+		view: newView(o),
+	}
+}
+
+func (s *screen) event(e event.Event) {
+	s.view.fold(e)
+	switch e.Type {
+	case event.Finished:
+		s.last(good, e.Step+took(seconds(e)))
+	case event.Passed:
+		if e.Seconds >= 1 {
+			s.last(good, passed(e))
+		}
+	case event.Failed:
+		if f := s.view.failing(e); f.times == 1 {
+			s.last(bad, f.phrase())
+		}
+	case event.Notice:
+		s.last(warning, notice(e))
+	case event.Done:
+		for i, l := range s.view.summary() {
+			if i == 0 {
+				s.last(l.tone, l.text)
+				continue
+			}
+			width, _ := s.dimensions()
+			for _, part := range s.style.fold(l.text, width-3) {
+				s.above = append(s.above, "  "+s.style.paint(l.tone, part))
+			}
+		}
+	}
+}
+
+// last adds a line that stays. It is not cut to the width: it is the record.
+func (s *screen) last(t tone, text string) {
+	s.above = append(s.above, s.style.paint(t, s.style.mark(t))+" "+s.style.legible(clean(text)))
+}
+
+func (s *screen) tick(now time.Time) time.Duration {
+	width, height := s.dimensions()
+	var live []string
+	if s.view.end == nil {
+		live = s.compose(now, width-1, height-1)
+	}
+	s.draw(live, width)
+	return frameEvery
+}
+
+func (s *screen) dimensions() (width, height int) {
+	if s.size != nil {
+		width, height = s.size()
+	}
+	if width <= 0 {
+		width = 80
+	}
+	if height <= 0 {
+		height = 24
+	}
+	return width, height
+}
+
+// close leaves the last screen standing if the operation has not come to an
+// end that could be told: it is the best account there is.
+func (s *screen) close(now time.Time) {
+	s.tick(now)
+	if len(s.live) > 0 {
+		s.out.write([]byte("\n"))
+	}
+}
+
+// draw brings the terminal from the lines that it shows to those that it should
+// show, in one write, touching only what differs, so that nothing flickers.
+func (s *screen) draw(live []string, width int) {
+	var b bytes.Buffer
+	patch := len(s.above) == 0 && len(live) == len(s.live) && width == s.width
+	changed := !patch
+	if n := s.rows(width); n > 0 {
+		b.WriteByte('\r')
+		if n > 1 {
+			fmt.Fprintf(&b, "\x1b[%dA", n-1)
+		}
+	}
+	for _, l := range s.above {
+		b.WriteString(l + "\x1b[K\n")
+	}
+	for i, l := range live {
+		if !patch || l != s.live[i] {
+			b.WriteString(l + "\x1b[K")
+			changed = true
+		}
+		if i < len(live)-1 {
+			b.WriteByte('\n')
+		}
+	}
+	if !patch {
+		b.WriteString("\x1b[J")
+	}
+	if changed {
+		s.out.write(b.Bytes())
+	}
+	s.above, s.live, s.width = nil, live, width
+}
+
+// rows is how many rows of the terminal the live lines take. A terminal that
+// became narrower has broken them.
+func (s *screen) rows(width int) int {
+	n := 0
+	for _, l := range s.live {
+		n += max(1, (twwidth.Width(l)+width-1)/width)
+	}
+	return n
+}

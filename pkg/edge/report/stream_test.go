@@ -1,0 +1,146 @@
+package report
+
+import (
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+)
+
+// dawn is when the streams begin: 3 a.m., as it always is.
+var dawn = time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+
+// stream collects events for the tests, each at a moment after dawn.
+type stream []event.Event
+
+func (s *stream) at(after time.Duration, e event.Event) {
+	e.APIVersion, e.Time = event.Version, dawn.Add(after)
+	e.Context, e.Namespace, e.Cluster = "prod-eu", "tidb", "basic"
+	*s = append(*s, e)
+}
+
+func (s *stream) step(after, took time.Duration, component, member, action, text string) {
+	e := event.Event{Type: event.Started, Component: component, Member: member, Action: action, Step: text}
+	s.at(after, e)
+	e.Type, e.Seconds = event.Finished, took.Seconds()
+	s.at(after+took, e)
+}
+
+func (s *stream) progress(after time.Duration, component string, ready, updated, wanted int) {
+	s.at(after, event.Event{
+		Type: event.Progress, Component: component, Ready: &ready, Updated: &updated, Wanted: &wanted,
+	})
+}
+
+func (s *stream) gate(after time.Duration, g event.Event, observed ...string) {
+	begun := dawn.Add(after)
+	for i, o := range observed {
+		g.Type, g.Observed, g.Since = event.Waiting, o, &begun
+		s.at(after+time.Duration(i)*2*time.Second, g)
+	}
+}
+
+func (s *stream) pass(after, waited time.Duration, g event.Event) {
+	g.Type, g.Seconds, g.Remedy, g.Since = event.Passed, waited.Seconds(), nil, later(after-waited)
+	s.at(after, g)
+}
+
+func (s *stream) done(after time.Duration, outcome string, code int, err string, help ...remedy.Advice) {
+	s.at(after, event.Event{
+		Type: event.Done, Outcome: outcome, ExitCode: &code, Seconds: after.Seconds(), Error: err, Remedy: help,
+	})
+}
+
+var (
+	podReady = event.Event{
+		Component: "pd", Member: "basic-pd-2", Reason: "MemberServing", Message: "pod ready", Source: event.FromKubernetes,
+		Remedy: []remedy.Advice{{Text: "see why", Command: "kubectl describe pod basic-pd-2 -n tidb --context prod-eu"}},
+	}
+	evicted = event.Event{
+		Component: "tikv", Member: "basic-tikv-2", Reason: "LeadersEvicted", Message: "region leaders evicted", Source: event.FromDatabase,
+		Deadline: later(25 * time.Hour),
+		Remedy:   []remedy.Advice{{Text: "kubectl tidb status basic shows what the other stores hold; a cluster of three stores moves leaders slowly when one of them is busy"}},
+	}
+)
+
+func later(d time.Duration) *time.Time {
+	t := dawn.Add(d)
+	return &t
+}
+
+// upgrade restarts a PD and gets as far as the leaders of a TiKV.
+func upgrade() stream {
+	var s stream
+	s.at(time.Second, event.Event{Type: event.Planned, Outcome: "act"})
+	s.progress(time.Second, "pd", 3, 0, 3)
+	s.progress(time.Second, "tikv", 3, 0, 3)
+	s.progress(time.Second, "tidb", 2, 0, 2)
+	s.step(time.Second, 300*time.Millisecond, "pd", "", "Apply", "update StatefulSet basic-pd")
+	s.step(2*time.Second, 3*time.Second, "pd", "basic-pd-2", "MoveLeader", "move PD leader from basic-pd-2 to basic-pd-0")
+	s.step(6*time.Second, time.Second/5, "pd", "basic-pd-2", "Restart", "restart basic-pd-2")
+	s.progress(7*time.Second, "pd", 2, 0, 3)
+	s.gate(8*time.Second, podReady, "ContainerCreating", "image is being pulled")
+	s.progress(55*time.Second, "pd", 3, 1, 3)
+	s.pass(55*time.Second, 47*time.Second, podReady)
+	s.at(56*time.Second, event.Event{
+		Type: event.Notice, Component: "pd", Message: "2 members have version v8.5.1, 1 has v8.5.2",
+	})
+	s.step(56*time.Second, time.Second/2, "tikv", "basic-tikv-2", "EvictLeaders", "evict region leaders from basic-tikv-2")
+	s.gate(57*time.Second, evicted, "1200 left", "1100 left", "1010 left", "900 left", "700 left", "340 left")
+	return s
+}
+
+// converged goes on to the end.
+func converged() stream {
+	s := upgrade()
+	s.pass(110*time.Second, 53*time.Second, evicted)
+	s.step(111*time.Second, time.Second, "tikv", "basic-tikv-2", "Restart", "restart basic-tikv-2")
+	s.progress(115*time.Second, "pd", 3, 3, 3)
+	s.progress(116*time.Second, "tikv", 3, 3, 3)
+	s.progress(117*time.Second, "tidb", 2, 2, 2)
+	s.done(118*time.Second, event.OutcomeConverged, 0, "")
+	return s
+}
+
+// timedOut ends while leaders are still on the move.
+func timedOut() stream {
+	s := upgrade()
+	s.done(5*time.Minute, event.OutcomeTimedOut, 4, "")
+	return s
+}
+
+// blocked needs a person, after a step that fails for a while.
+func blocked() stream {
+	var s stream
+	s.at(time.Second, event.Event{Type: event.Planned, Outcome: "act"})
+	s.progress(time.Second, "tikv", 3, 3, 3)
+	e := event.Event{Component: "tikv", Action: "Apply", Step: "update StatefulSet basic-tikv"}
+	for i := range 4 {
+		at := time.Duration(2+3*i) * time.Second
+		e.Type, e.Error = event.Started, ""
+		s.at(at, e)
+		e.Type, e.Error = event.Failed, "Internal error occurred:\n\tetcdserver: \x1b[31mrequest timed out"
+		s.at(at+time.Second, e)
+	}
+	s.step(14*time.Second, time.Second, "tikv", "", "Apply", "update StatefulSet basic-tikv")
+	g := event.Event{
+		Type: event.Blocked, Component: "tikv", Reason: "VolumeResized", Message: "volumes can grow to 200Gi", Source: event.FromKubernetes,
+		Observed: "StorageClass standard does not allow it", Remedy: []remedy.Advice{{Text: "set allowVolumeExpansion on StorageClass standard"}},
+	}
+	s.at(16*time.Second, g)
+	s.done(17*time.Second, event.OutcomeBlocked, 3, "")
+	return s
+}
+
+// crowd waits for more than fits on a screen.
+func crowd() stream {
+	var s stream
+	s.progress(time.Second, "tikv", 0, 0, 30)
+	for _, n := range "abcdefghijklmnopqrstuvwxyz" {
+		s.gate(2*time.Second, event.Event{
+			Component: "tikv", Member: "basic-tikv-" + string(n), Reason: "MemberServing", Message: "pod scheduled",
+			Source: event.FromKubernetes, Remedy: []remedy.Advice{{Text: "add nodes with 8 free cores"}},
+		}, "0/12 nodes are available")
+	}
+	return s
+}

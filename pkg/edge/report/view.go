@@ -1,0 +1,256 @@
+package report
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// view is what the events so far add up to. All formats show it, none keeps a
+// second account of its own, so they cannot disagree.
+type view struct {
+	context, namespace, cluster, action string
+
+	start, last time.Time // of the report, and of the latest event
+	rows        []row     // in dependency order
+	steps       []step    // under way
+	gates       []gate    // closed: those for a person first, then by age
+	failures    []failure // not overcome yet
+	finished    int       // steps
+	spent       [activities]time.Duration
+	end         *event.Event // done
+}
+
+// row is a component's numbers.
+type row struct {
+	component              string
+	ready, updated, wanted int
+}
+
+func (r row) settled() bool { return r.ready == r.wanted && r.updated == r.wanted }
+
+// step is a step under way.
+type step struct {
+	component, member, text string
+	since                   time.Time
+}
+
+// gate is a wait. Its event is the latest one about it.
+type gate struct {
+	event event.Event
+	since time.Time
+}
+
+func (g gate) blocked() bool { return g.event.Type == event.Blocked }
+
+// failure is a step that failed and has not succeeded since.
+type failure struct {
+	step
+	err   string
+	times int
+	last  time.Time
+}
+
+// forgotten is when a failure that did not come again is over: the step was
+// decided against, which no event tells.
+const forgotten = 2 * time.Minute
+
+// activity is what time was spent on.
+type activity int
+
+const (
+	stepping activity = iota
+	onDatabase
+	onKubernetes
+	otherwise
+	activities
+)
+
+func newView(o Options) view {
+	return view{
+		context: o.Context, namespace: o.Namespace, cluster: o.Cluster, action: o.Action,
+		start: o.Now(),
+	}
+}
+
+// fold takes an event into account.
+func (v *view) fold(e event.Event) {
+	v.clock(e.Time)
+	v.forgive(func(f failure) bool { return e.Time.Sub(f.last) > forgotten })
+	if v.cluster == "" {
+		v.context, v.namespace, v.cluster = e.Context, e.Namespace, e.Cluster
+	}
+	switch e.Type {
+	case event.Started:
+		v.begin(e)
+	case event.Finished:
+		v.finished++
+		v.leave(e)
+		v.forgive(func(f failure) bool { return f.is(e) })
+	case event.Failed:
+		v.leave(e)
+		v.fail(e)
+	case event.Waiting, event.Blocked:
+		v.shut(e)
+	case event.Passed:
+		v.open(e)
+	case event.Progress:
+		v.count(e)
+	case event.Done:
+		v.end = &e
+	}
+}
+
+// clock books the time since the event before to what was going on in it. Waits
+// overlap; each moment counts once, so that the parts add up to the whole.
+func (v *view) clock(now time.Time) {
+	if v.last.IsZero() {
+		if now.Before(v.start) {
+			v.start = now
+		}
+		v.last = v.start
+	}
+	if d := now.Sub(v.last); d > 0 {
+		v.spent[v.activity()] += d
+		v.last = now
+	}
+}
+
+// quiet is how long nothing has been heard.
+func (v *view) quiet(now time.Time) time.Duration {
+	if v.last.IsZero() {
+		return now.Sub(v.start)
+	}
+	return now.Sub(v.last)
+}
+
+func (v *view) activity() activity {
+	if len(v.steps) > 0 {
+		return stepping
+	}
+	a := otherwise
+	for _, g := range v.gates {
+		switch g.event.Source {
+		case event.FromDatabase:
+			return onDatabase
+		case event.FromKubernetes:
+			a = onKubernetes
+		}
+	}
+	return a
+}
+
+func (s step) is(e event.Event) bool {
+	return s.component == e.Component && s.member == e.Member && s.text == e.Step
+}
+
+func (v *view) begin(e event.Event) {
+	v.leave(e)
+	v.steps = append(v.steps, step{e.Component, e.Member, e.Step, e.Time})
+	// Another step for the same target: the failed one was decided against.
+	v.forgive(func(f failure) bool {
+		return f.component == e.Component && f.member == e.Member && f.text != e.Step
+	})
+}
+
+func (v *view) leave(e event.Event) {
+	v.steps = slices.DeleteFunc(v.steps, func(s step) bool { return s.is(e) })
+}
+
+func (v *view) fail(e event.Event) {
+	for i := range v.failures {
+		if f := &v.failures[i]; f.is(e) {
+			f.err, f.last = e.Error, e.Time
+			f.times++
+			return
+		}
+	}
+	v.failures = append(v.failures, failure{
+		step:  step{e.Component, e.Member, e.Step, e.Time},
+		err:   e.Error,
+		times: 1,
+		last:  e.Time,
+	})
+}
+
+func (v *view) forgive(overcome func(failure) bool) {
+	v.failures = slices.DeleteFunc(v.failures, overcome)
+}
+
+// failing is the failure of an event's step, if it has failed before.
+func (v *view) failing(e event.Event) *failure {
+	for i := range v.failures {
+		if v.failures[i].is(e) {
+			return &v.failures[i]
+		}
+	}
+	return nil
+}
+
+// gate finds the gate that an event is about.
+func (v *view) gate(e event.Event) *gate {
+	for i := range v.gates {
+		g := &v.gates[i].event
+		if g.Gate() == e.Gate() {
+			return &v.gates[i]
+		}
+	}
+	return nil
+}
+
+func (v *view) shut(e event.Event) {
+	g := v.gate(e)
+	if g == nil {
+		v.gates = append(v.gates, gate{since: e.Time})
+		g = &v.gates[len(v.gates)-1]
+	}
+	g.event = e
+	if e.Since != nil {
+		g.since = *e.Since
+	}
+	slices.SortStableFunc(v.gates, func(a, b gate) int {
+		if a.blocked() != b.blocked() {
+			if a.blocked() {
+				return -1
+			}
+			return 1
+		}
+		return a.since.Compare(b.since)
+	})
+}
+
+func (v *view) open(e event.Event) {
+	v.gates = slices.DeleteFunc(v.gates, func(g gate) bool {
+		return g.event.Gate() == e.Gate()
+	})
+}
+
+func (v *view) count(e event.Event) {
+	i := slices.IndexFunc(v.rows, func(r row) bool { return r.component == e.Component })
+	if i < 0 {
+		at := slices.IndexFunc(v.rows, func(r row) bool { return rank(r.component) > rank(e.Component) })
+		if at < 0 {
+			at = len(v.rows)
+		}
+		v.rows = slices.Insert(v.rows, at, row{component: e.Component})
+		i = at
+	}
+	r := &v.rows[i]
+	for _, n := range []struct{ to, from *int }{
+		{&r.ready, e.Ready}, {&r.updated, e.Updated}, {&r.wanted, e.Wanted},
+	} {
+		if n.from != nil {
+			*n.to = *n.from
+		}
+	}
+}
+
+// rank is a component's place in the order of dependency; unknown ones come last.
+func rank(component string) int {
+	if i := slices.Index(topology.Kinds(), topology.Kind(component)); i >= 0 {
+		return i
+	}
+	return len(topology.Kinds())
+}

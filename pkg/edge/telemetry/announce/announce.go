@@ -1,0 +1,172 @@
+// Package announce writes what happens to a cluster as Kubernetes Events on its
+// TidbCluster, for those who ask "kubectl describe": steps that were taken or
+// failed, what only a person can go on with, and the end. What is waited for and
+// how far it has come is in the status.
+//
+// docs/events.md lists the reasons.
+package announce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+)
+
+// Component is what Kubernetes Events of ours say that they are from.
+const Component = "kubectl-tidb"
+
+// The reasons that are no step's action. They may not change.
+const (
+	StepFailed = "StepFailed" // a step failed, and is tried again
+	LookFailed = "LookFailed" // the cluster could not be looked at
+	Blocked    = "Blocked"    // only a person can go on
+	Shortfall  = "Shortfall"  // something by the way does not work, and nothing waits for it
+	Converged  = "Converged"  // the cluster has converged
+	Paused     = "Paused"     // the user has paused the cluster
+)
+
+const (
+	// alike is how many events of a cluster with the same reason are told one by
+	// one within alikeSeconds. Later ones become one that is counted.
+	alike, alikeSeconds = 20, 600
+	// burst and perSecond bound what is written of one cluster and one reason,
+	// so that a failure that comes again and again cannot hide all else.
+	burst     = 25
+	perSecond = 1. / 60
+	// longest is how many bytes of text the API server takes.
+	longest = 1024
+	// writeTimeout bounds one attempt to write an event.
+	writeTimeout = 10 * time.Second
+)
+
+// Announcer writes Kubernetes Events. It never blocks: what the API server does
+// not take in time is dropped.
+type Announcer struct {
+	broadcaster record.EventBroadcaster
+	recorder    record.EventRecorder
+}
+
+// New makes an announcer, as this instance of the component, a host or a pod.
+// It works until ctx ends, or Close.
+func New(ctx context.Context, kube kubernetes.Interface, instance string) *Announcer {
+	b := record.NewBroadcaster(record.WithContext(ctx), record.WithCorrelatorOptions(record.CorrelatorOptions{
+		MaxEvents: alike, MaxIntervalInSeconds: alikeSeconds, BurstSize: burst, QPS: perSecond, SpamKeyFunc: kind,
+	}))
+	b.StartRecordingToSink(sink{ctx, kube})
+	return &Announcer{
+		broadcaster: b,
+		recorder:    b.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: Component, Host: instance}),
+	}
+}
+
+// Close drops what has not been written yet.
+func (a *Announcer) Close() { a.broadcaster.Shutdown() }
+
+// kind is what events have in common of which only so many are written.
+func kind(e *corev1.Event) string {
+	return strings.Join([]string{string(e.InvolvedObject.UID), e.Type, e.Reason}, "/")
+}
+
+// Announce writes an event on a TidbCluster, if it is one for its describe.
+func (a *Announcer) Announce(of corev1.ObjectReference, e event.Event) {
+	if kind, reason, text := announcement(e); reason != "" {
+		a.recorder.Event(&of, kind, reason, cut(text))
+	}
+}
+
+// announcement is an event in the words of Kubernetes, with no reason if it is
+// none of those that are announced.
+func announcement(e event.Event) (kind, reason, text string) {
+	switch e.Type {
+	case event.Finished:
+		return corev1.EventTypeNormal, e.Action, e.Step
+	case event.Failed:
+		reason := StepFailed
+		if e.Action == "" {
+			reason = LookFailed
+		}
+		return corev1.EventTypeWarning, reason, e.Step + ": " + e.Error
+	case event.Blocked:
+		return corev1.EventTypeWarning, Blocked, blocked(e)
+	case event.Notice:
+		if help := e.Help(); help != "" { // there is something that a person can do
+			return corev1.EventTypeWarning, Shortfall, e.Message + "; " + help
+		}
+	case event.Done:
+		took := time.Duration(e.Seconds * float64(time.Second)).Round(time.Second)
+		switch e.Outcome {
+		case event.OutcomeConverged:
+			return corev1.EventTypeNormal, Converged, fmt.Sprintf("the cluster has converged, after %s", took)
+		case event.OutcomePaused:
+			return corev1.EventTypeNormal, Paused, fmt.Sprintf("the cluster is paused, after %s of work; nothing is done until it is resumed", took)
+		}
+	}
+	return "", "", ""
+}
+
+func blocked(e event.Event) string {
+	text := e.Message
+	if e.Observed != "" {
+		text += ", " + e.Observed
+	}
+	for _, who := range []string{e.Member, e.Component} {
+		if who != "" {
+			text = who + ": " + text
+			break
+		}
+	}
+	if help := e.Help(); help != "" {
+		text += "; " + help
+	}
+	return text
+}
+
+// cut shortens a text to what the API server takes.
+func cut(text string) string {
+	if len(text) <= longest {
+		return text
+	}
+	end := longest - len("…")
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
+
+// sink writes to the API server. The one of client-go has no end of its own for
+// a write, and all events wait for the one that is being written.
+type sink struct {
+	ctx  context.Context
+	kube kubernetes.Interface
+}
+
+// Create implements record.EventSink.
+func (s sink) Create(e *corev1.Event) (*corev1.Event, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, writeTimeout)
+	defer cancel()
+	return s.kube.CoreV1().Events(e.Namespace).Create(ctx, e, metav1.CreateOptions{})
+}
+
+// Patch implements record.EventSink.
+func (s sink) Patch(e *corev1.Event, data []byte) (*corev1.Event, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, writeTimeout)
+	defer cancel()
+	return s.kube.CoreV1().Events(e.Namespace).Patch(ctx, e.Name, types.StrategicMergePatchType, data, metav1.PatchOptions{})
+}
+
+// Update implements record.EventSink.
+func (sink) Update(*corev1.Event) (*corev1.Event, error) {
+	return nil, errors.New("a bug: events are created and patched")
+}

@@ -1,0 +1,209 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
+)
+
+// byCluster is the index of objects by the cluster that their labels name.
+const byCluster = "cluster"
+
+// mirror is a copy of all Kubernetes objects of the clusters, kept up to date by
+// watches. Reading it costs the API server nothing.
+type mirror struct {
+	clusters cache.SharedIndexInformer
+	services, configs, sets,
+	pods, claims, discovery cache.SharedIndexInformer
+
+	factory informers.SharedInformerFactory
+}
+
+// Scope is which clusters are kept converged.
+type Scope struct {
+	Namespace string // "" for all
+	Name      string // "" for all
+	Selector  labels.Selector
+}
+
+func (s Scope) String() string {
+	switch {
+	case s.Name != "":
+		return s.Namespace + "/" + s.Name
+	case s.Namespace == "":
+		return "all namespaces"
+	}
+	return "namespace " + s.Namespace
+}
+
+func newMirror(kube kubernetes.Interface, tcs *intent.Client, scope Scope) (*mirror, error) {
+	clusters, err := tcs.Informer(scope.Namespace, func(o *metav1.ListOptions) {
+		if scope.Name != "" {
+			o.FieldSelector = fields.OneTermEqualSelector("metadata.name", scope.Name).String()
+		}
+		if scope.Selector != nil {
+			o.LabelSelector = scope.Selector.String()
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := clusters.SetTransform(keepWanted); err != nil {
+		return nil, err
+	}
+	own := labels.Set(topology.Cluster{}.Selector())
+	delete(own, topology.LabelInstance)
+	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0,
+		informers.WithNamespace(scope.Namespace),
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = own.String() }),
+		informers.WithTransform(trim),
+	)
+	core, apps := factory.Core().V1(), factory.Apps().V1()
+	m := &mirror{
+		clusters: clusters, factory: factory,
+		services: core.Services().Informer(), configs: core.ConfigMaps().Informer(),
+		sets: apps.StatefulSets().Informer(), pods: core.Pods().Informer(),
+		claims: core.PersistentVolumeClaims().Informer(), discovery: apps.Deployments().Informer(),
+	}
+	for _, i := range m.objects() {
+		if err := i.AddIndexers(cache.Indexers{byCluster: clusterOf}); err != nil {
+			return nil, err
+		}
+	}
+	return m, clusters.AddIndexers(cache.Indexers{byCluster: clusterOf})
+}
+
+// objects returns the informers of the objects that belong to clusters.
+func (m *mirror) objects() []cache.SharedIndexInformer {
+	return []cache.SharedIndexInformer{m.services, m.configs, m.sets, m.pods, m.claims, m.discovery}
+}
+
+// start watches until ctx ends, and waits for the first copy of all objects.
+func (m *mirror) start(ctx context.Context) error {
+	m.factory.StartWithContext(ctx)
+	go m.clusters.RunWithContext(ctx)
+	synced := []cache.InformerSynced{m.clusters.HasSynced}
+	for _, i := range m.objects() {
+		synced = append(synced, i.HasSynced)
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// clusterOf indexes an object by the cluster that it belongs to.
+func clusterOf(obj any) ([]string, error) {
+	switch o := obj.(type) {
+	case *wanted:
+		return []string{instance(o.namespace.Value(), o.instance)}, nil
+	case *intent.Undecodable:
+		return []string{instance(o.Namespace, o.Name)}, nil
+	case *packed:
+		return []string{instance(o.namespace.Value(), o.instance)}, nil
+	case metav1.Object:
+		return []string{instance(o.GetNamespace(), o.GetLabels()[topology.LabelInstance])}, nil
+	}
+	return nil, fmt.Errorf("%T is no object", obj)
+}
+
+func instance(namespace, name string) string { return namespace + "/" + name }
+
+// of returns what the mirror has of one cluster.
+func (m *mirror) of(key cache.ObjectName) observe.Source { return view{m, key} }
+
+// view implements observe.Source.
+type view struct {
+	mirror *mirror
+	key    cache.ObjectName
+}
+
+// Intent implements observe.Source.
+func (v view) Intent(context.Context) (*v1alpha1.TidbCluster, error) {
+	obj, ok, err := v.mirror.clusters.GetStore().GetByKey(v.key.String())
+	switch kept := obj.(type) {
+	case *wanted:
+		return kept.cluster()
+	case *intent.Undecodable:
+		return nil, kept.Err
+	}
+	if err == nil && !ok {
+		err = &intent.NotFoundError{Namespace: v.key.Namespace, Name: v.key.Name}
+	}
+	return nil, err
+}
+
+// Objects implements observe.Source.
+func (v view) Objects(_ context.Context, c topology.Cluster) (observe.Objects, error) {
+	of := instance(c.Namespace, c.Instance)
+	var got observe.Objects
+	var errs [5]error
+	got.Services, errs[0] = list[corev1.Service](v.mirror.services, of)
+	got.ConfigMaps, errs[1] = list[corev1.ConfigMap](v.mirror.configs, of)
+	got.Sets, errs[2] = list[appsv1.StatefulSet](v.mirror.sets, of)
+	got.Pods, errs[3] = list[corev1.Pod](v.mirror.pods, of)
+	got.Claims, errs[4] = list[corev1.PersistentVolumeClaim](v.mirror.claims, of)
+	for _, m := range got.ConfigMaps {
+		if m.Name == c.LedgerMap() {
+			got.Ledger = m
+		}
+	}
+	for _, d := range kept(v.mirror.discovery, of) {
+		got.Discovery = got.Discovery || d.name == c.BootstrapMap()
+	}
+	return got, errors.Join(errs[:]...)
+}
+
+// pod returns a pod, for dial.Direct.
+func (m *mirror) pod(_ context.Context, namespace, name string) (*corev1.Pod, error) {
+	obj, _, err := m.pods.GetStore().GetByKey(namespace + "/" + name)
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := obj.(*packed); ok {
+		return unpack[corev1.Pod](p)
+	}
+	return nil, apierrors.NewNotFound(corev1.Resource("pods"), name)
+}
+
+// list returns the objects of one kind that a cluster has. One that cannot be
+// decoded is an error: it exists, and must not be taken for deleted.
+func list[T any, P decodable[T]](from cache.SharedIndexInformer, cluster string) ([]*T, error) {
+	all := kept(from, cluster)
+	out := make([]*T, 0, len(all))
+	for _, p := range all {
+		o, err := unpack[T, P](p)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+func kept(from cache.SharedIndexInformer, cluster string) []*packed {
+	// The only error is an index that does not exist.
+	all, _ := from.GetIndexer().ByIndex(byCluster, cluster)
+	out := make([]*packed, 0, len(all))
+	for _, obj := range all {
+		if p, ok := obj.(*packed); ok {
+			out = append(out, p)
+		}
+	}
+	return out
+}

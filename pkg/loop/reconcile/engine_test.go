@@ -1,0 +1,161 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+func rest() *plantest.Cluster { return plantest.New(3, 3, 2) }
+
+func waiting4() *plantest.Cluster { return rest().Down(time.Minute, "t-tidb-0") }
+
+func out() *plantest.Cluster {
+	c := rest()
+	c.Want(topology.TiDB).Replicas = 3
+	return c
+}
+
+func rolling() *plantest.Cluster { return rest().Roll(topology.TiDB) }
+
+func TestOnce(t *testing.T) {
+	for name, tc := range map[string]struct {
+		shows []fakeTurn
+		want  string // what happens
+		end   plan.Outcome
+	}{
+		"waits":                           {[]fakeTurn{{c: waiting4()}}, "look, record", plan.Wait},
+		"takes a step that disturbs none": {[]fakeTurn{{c: out()}}, "look, scale TiDB from 2 to 3, record", plan.Act},
+		"looks again before it disturbs":  {[]fakeTurn{{c: rolling()}}, "look, look live, restart t-tidb-1, record", plan.Act},
+		"decides again on what it sees": {
+			[]fakeTurn{{c: rolling()}, {c: rolling().Down(time.Minute, "t-tidb-0")}},
+			"look, look live, record", plan.Wait,
+		},
+		"looks again before it is content": {[]fakeTurn{{c: rest()}}, "look, look live, record", plan.Converged},
+		"is not content with a cache":      {[]fakeTurn{{c: rest()}, {c: out()}}, "look, look live, scale TiDB from 2 to 3, record", plan.Act},
+		"does nothing while paused": {[]fakeTurn{{c: func() *plantest.Cluster {
+			c := rolling()
+			c.Wanted.Cluster.Paused = true
+			return c
+		}()}}, "look, record", plan.Paused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &fakes{turns: tc.shows}
+			p, err := s.engine().Once(context.Background())
+			if got := strings.Join(s.log, ", "); err != nil || got != tc.want || p.Outcome != tc.end {
+				t.Errorf("got %s: %q, %v; want %s: %q", p.Outcome, got, err, tc.end, tc.want)
+			}
+		})
+	}
+}
+
+func TestOnceFails(t *testing.T) {
+	s := &fakes{turns: []fakeTurn{{err: errBroken}}}
+	if _, err := s.engine().Once(context.Background()); !errors.Is(err, errBroken) {
+		t.Errorf("got %v", err)
+	}
+	s = &fakes{turns: []fakeTurn{{c: rolling()}, {err: errBroken}}}
+	if _, err := s.engine().Once(context.Background()); !errors.Is(err, errBroken) || len(s.log) != 2 {
+		t.Errorf("got %v, %q", err, s.log)
+	}
+}
+
+// A step that fails holds back those of its component and no others.
+func TestFailedStep(t *testing.T) {
+	c := out()
+	c.Want(topology.PD).Services[0].Drift = plan.Differs
+	c.Want(topology.TiKV).Services[0].Drift = plan.Differs
+	c.Evicting("t-tikv-0", time.Minute, 0)
+	s := &fakes{turns: []fakeTurn{{c: c}}, fail: map[string][]error{"update Service t-tikv-peer": {errBroken}}}
+	_, err := s.engine().Once(context.Background())
+	want := []string{
+		"look", "update Service t-pd-peer", "update Service t-tikv-peer", "scale TiDB from 2 to 3", "record",
+	}
+	if !errors.Is(err, errBroken) || !reflect.DeepEqual(s.log, want) {
+		t.Errorf("got %q, %v, want %q", s.log, err, want)
+	}
+
+	c = out()
+	c.Wanted.Objects = []plan.Object{{Kind: "ConfigMap", Name: "t-discovery", Drift: plan.Differs}}
+	s = &fakes{turns: []fakeTurn{{c: c}}, fail: map[string][]error{"update ConfigMap t-discovery": {errBroken}}}
+	if _, err = s.engine().Once(context.Background()); !errors.Is(err, errBroken) || len(s.log) != 3 {
+		t.Errorf("got %q, %v: everything may depend on what the cluster needs as a whole", s.log, err)
+	}
+}
+
+// What keeps failing for one component does not keep another one waiting, and is
+// tried again.
+func TestFailureStarvesNobody(t *testing.T) {
+	const fails, other = "restart t-pd-2", "scale TiDB from 2 to 1"
+	both := func() *plantest.Cluster {
+		c := rest().Roll(topology.PD)
+		c.Want(topology.TiDB).Replicas = 1
+		return c
+	}
+	s := &fakes{turns: []fakeTurn{{c: both()}}, fail: map[string][]error{}}
+	for range giveUp {
+		s.fail[fails] = append(s.fail[fails], errBroken)
+	}
+	s.did = func(step plan.Step) {
+		if step.String() == other {
+			s.turns = []fakeTurn{{c: rest().Roll(topology.PD)}} // it is done
+		}
+	}
+	s.waited = func(n int) error {
+		if n == 3 {
+			return errStopped
+		}
+		return nil
+	}
+	_, _ = Run(t.Context(), s.engine(), s)
+	var took []string
+	for _, line := range s.log {
+		if line == fails || line == other {
+			took = append(took, line)
+		}
+	}
+	if want := []string{fails, other, fails, fails}; !reflect.DeepEqual(took, want) {
+		t.Errorf("got %q, want %q", took, want)
+	}
+}
+
+// A step that is held back by one that failed is told of.
+func TestHeldBackIsTold(t *testing.T) {
+	c := rest()
+	c.Want(topology.PD).Services[0].Drift = plan.Differs
+	c.Want(topology.PD).Services = append(c.Want(topology.PD).Services, plan.Object{Kind: "Service", Name: "t-pd", Drift: plan.Differs})
+	s := &fakes{turns: []fakeTurn{{c: c}}, fail: map[string][]error{"update Service t-pd-peer": {errBroken, errBroken}}}
+	e := s.engine()
+	for range 2 {
+		_, _ = e.Once(t.Context())
+	}
+	var told []string
+	for _, ev := range s.events {
+		if ev.Type == event.Notice {
+			told = append(told, ev.Message)
+		}
+	}
+	if want := []string{`"update Service t-pd" is held back, since "update Service t-pd-peer" failed, which comes before it`}; !reflect.DeepEqual(told, want) {
+		t.Errorf("got %q", told)
+	}
+}
+
+// Following is looking and telling.
+func TestFollow(t *testing.T) {
+	s := &fakes{turns: []fakeTurn{{c: rolling()}, {c: rolling()}, {c: out()}, {c: rest()}}}
+	e := s.engine()
+	e.Actor, e.Recorder = nil, nil
+	p, err := Run(context.Background(), e, s)
+	want := []string{"look", "look live", "wait", "look", "wait", "look", "look live"}
+	if err != nil || p.Outcome != plan.Converged || !reflect.DeepEqual(s.log, want) {
+		t.Errorf("got %s, %v, %q, want %q", p.Outcome, err, s.log, want)
+	}
+}

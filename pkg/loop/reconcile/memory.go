@@ -1,0 +1,61 @@
+package reconcile
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Memory is what is remembered from one turn to the next. No decision about safety depends on it:
+// only which of several components comes first, and when the report says that waiting does not
+// help.
+type Memory struct {
+	failed []topology.Kind // components whose last step failed
+	waits  plan.Waits
+	went   []topology.Kind // components with a step that succeeded in the last turn
+}
+
+// begin starts the turn in which p was decided.
+func (m *Memory) begin(p plan.Plan, at time.Time) {
+	if m != nil {
+		m.waits, m.went = m.waits.After(p, at), nil
+	}
+}
+
+// note notes how a step of a component ended. One that fails because it was outdated does not
+// count: the next one may succeed.
+func (m *Memory) note(k topology.Kind, err error) {
+	var outdated Outdated
+	if m == nil || errors.As(err, &outdated) && outdated.Stale() {
+		return
+	}
+	m.failed = slices.DeleteFunc(m.failed, func(o topology.Kind) bool { return o == k })
+	if err != nil {
+		m.failed = append(m.failed, k)
+	} else {
+		m.went = append(m.went, k)
+	}
+}
+
+// recall returns the policy with what is remembered: the components whose last step failed, the one
+// that failed longest ago first, and what was waited for.
+func (m *Memory) recall(p plan.Policy) plan.Policy {
+	if m != nil {
+		p.Later, p.Waits = slices.Clone(m.failed), m.waits
+	}
+	return p
+}
+
+// goesOn reports whether a component without a failed step makes progress: one of its steps
+// succeeded in the last turn, or it waits for something that may still come. A run must not end
+// then, since nobody would take the next steps of that component. The run still ends at some time:
+// each wait ends or becomes Blocked. A step that fails for the cluster as a whole holds everything
+// back.
+func (m *Memory) goesOn(p plan.Plan) bool {
+	sound := func(k topology.Kind) bool { return !slices.Contains(m.failed, k) }
+	return sound("") && (slices.ContainsFunc(m.went, sound) ||
+		slices.ContainsFunc(p.Gates, func(g plan.Gate) bool { return g.Opens() && sound(g.Component) }))
+}

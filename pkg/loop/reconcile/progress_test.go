@@ -1,0 +1,148 @@
+package reconcile
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// line is an event in short.
+func line(e event.Event) string {
+	s := string(e.Type)
+	for _, part := range []string{e.Component, e.Member, e.Step, e.Message, e.Observed, e.Outcome, e.Error} {
+		if part != "" {
+			s += " | " + part
+		}
+	}
+	if e.Ready != nil {
+		s += fmt.Sprintf(" | %d/%d/%d", *e.Ready, *e.Updated, *e.Wanted)
+	}
+	return s
+}
+
+func TestStoryTellsEachChangeOnce(t *testing.T) {
+	s := &fakes{}
+	now := plantest.Now
+	st := NewProgress("ns", "t", func() time.Time { return now }, s)
+	told := func(c *plantest.Cluster) []string {
+		t.Helper()
+		s.events = nil
+		st.Decided(c.Wanted, c.Seen, c.Decide())
+		var lines []string
+		for _, e := range s.events {
+			lines = append(lines, line(e))
+		}
+		now = now.Add(10 * time.Second)
+		return lines
+	}
+	evict := func(leaders int) *plantest.Cluster {
+		c := rest().Roll(topology.TiKV).Evicting("t-tikv-2", time.Minute, leaders)
+		c.Wanted.Groups = c.Wanted.Groups[1:2]
+		return c
+	}
+	for _, turn := range []struct {
+		c    *plantest.Cluster
+		want []string
+	}{
+		{evict(5), []string{
+			"planned | wait", "progress | tikv | 3/0/3",
+			"waiting | tikv | t-tikv-2 | region leaders evicted | 5 left",
+		}},
+		{evict(5), nil},
+		{evict(3), []string{"waiting | tikv | t-tikv-2 | region leaders evicted | 3 left"}},
+		{evict(0), []string{"passed | tikv | t-tikv-2 | region leaders evicted | 3 left"}},
+		{evict(0), nil},
+	} {
+		if got := told(turn.c); !reflect.DeepEqual(got, turn.want) {
+			t.Errorf("got %q, want %q", got, turn.want)
+		}
+	}
+}
+
+// TestStoryOfUnapplied: who has driven a cluster there reads which members run
+// without the configuration that is written, once, and what restarts them.
+func TestStoryOfUnapplied(t *testing.T) {
+	s := &fakes{}
+	st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, s)
+	c := rest()
+	c.Want(topology.TiKV).InPlace = true
+	st.Decided(c.Wanted, c.Seen, c.Decide())
+	for _, e := range s.events {
+		if e.Type == event.Notice {
+			t.Errorf("of what is unknown: %s", line(e))
+		}
+	}
+	c.Member("t-tikv-1").Pod.Config = state.ConfigOlder
+	s.events = nil
+	st.Decided(c.Wanted, c.Seen, c.Decide())
+	st.Decided(c.Wanted, c.Seen, c.Decide())
+	if len(s.events) != 1 || s.events[0].Type != event.Notice || !strings.Contains(s.events[0].Message, "t-tikv-1 started before") ||
+		!strings.Contains(s.events[0].Help(), "kubectl patch tidbclusters t ") {
+		t.Errorf("told %+v", s.events)
+	}
+}
+
+// Where an awaited fact comes from, since when, and until when.
+func TestStoryOfAGate(t *testing.T) {
+	s := &fakes{}
+	c := rest().Roll(topology.TiKV).Evicting("t-tikv-2", time.Minute, 5)
+	st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, s)
+	st.Decided(c.Wanted, c.Seen, c.Decide())
+	e := s.events[len(s.events)-1]
+	if e.Source != event.FromDatabase || !e.Since.Equal(plantest.Now.Add(-time.Minute)) ||
+		!e.Deadline.Equal(plantest.Now.Add(59*time.Minute)) || e.Help() == "" {
+		t.Errorf("got %+v", e)
+	}
+}
+
+// What is found of a component as a whole may be over at the end of the run: it is told
+// at once, and once.
+func TestStoryOfAFinding(t *testing.T) {
+	s := &fakes{}
+	c := rest()
+	st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, s)
+	p := plan.Plan{Findings: []plan.Finding{{Component: topology.TiKV, Text: "it is kept", Remedy: remedy.Remedy{remedy.Say("update")}}}}
+	st.Decided(c.Wanted, c.Seen, p)
+	st.Decided(c.Wanted, c.Seen, p)
+	st.Done("converged", 0, 0, nil)
+	told := 0
+	for _, e := range s.events {
+		if e.Type == event.Notice && e.Component == "tikv" && e.Message == "it is kept" && e.Help() == "update" {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("told %d times", told)
+	}
+}
+
+func TestStoryOfSteps(t *testing.T) {
+	s := &fakes{}
+	st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, s)
+	step := plan.AllowLeaders{Member: "t-tikv-2", StoreID: 3}
+	st.Started(step)(nil)
+	st.Started(step)(errBroken)
+	var got []string
+	for _, e := range s.events {
+		if e.Namespace != "ns" || e.Cluster != "t" || e.APIVersion != event.Version || !e.Time.Equal(plantest.Now) {
+			t.Errorf("got %+v", e)
+		}
+		got = append(got, line(e))
+	}
+	want := strings.Split(`started | tikv | t-tikv-2 | allow region leaders on t-tikv-2
+finished | tikv | t-tikv-2 | allow region leaders on t-tikv-2
+started | tikv | t-tikv-2 | allow region leaders on t-tikv-2
+failed | tikv | t-tikv-2 | allow region leaders on t-tikv-2 | broken`, "\n")
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

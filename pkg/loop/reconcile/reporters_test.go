@@ -1,0 +1,28 @@
+package reconcile
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+)
+
+// TestReporters: all are told the same, a step with the word for its kind.
+func TestReporters(t *testing.T) {
+	var one, two fakes
+	st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, Reporters{&one, &two})
+	done := st.Started(plan.EvictLeaders{Member: "t-tikv-2"})
+	done(errBroken)
+	st.Failed(errBroken)
+	for _, s := range []fakes{one, two} {
+		if len(s.events) != 3 {
+			t.Fatalf("told of %d events", len(s.events))
+		}
+		for i, action := range []string{"EvictLeaders", "EvictLeaders", ""} {
+			if got := s.events[i].Action; got != action {
+				t.Errorf("%s: action %q, want %q", s.events[i].Type, got, action)
+			}
+		}
+	}
+}

@@ -1,0 +1,52 @@
+// Package start makes the observer and the engine of a cluster, for a foreground command and for
+// the daemon. So these two differ only in what they set themselves: when they take a turn, when
+// they end and how they hold the lease.
+package start
+
+import (
+	"context"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/act"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
+)
+
+// Connections are the clients that reach the clusters.
+type Connections struct {
+	Kube   kubernetes.Interface
+	Intent *intent.Client
+	Dialer dial.Dialer
+	// Now is the time for decisions, which is that of the API server.
+	Now func() time.Time
+}
+
+// Observer returns the observer of a cluster, which need not exist.
+func (c Connections) Observer(namespace, name string) *observe.Observer {
+	return observe.New(c.Kube, c.Dialer, func(ctx context.Context) (*v1alpha1.TidbCluster, error) {
+		return c.Intent.Load(ctx, namespace, name)
+	}, c.Now)
+}
+
+// Follow sets how an engine decides and where it reports to. Without Drive the engine changes
+// nothing. atOnce is how many steps of upkeep it takes at the same time.
+func (c Connections) Follow(e *reconcile.Engine, policy plan.Policy, story *reconcile.Progress, atOnce int) {
+	e.Want, e.Profiles, e.Policy, e.Progress = render.Want, component.Profiles(), policy, story
+	e.Upkeep = reconcile.NewUpkeep(atOnce, c.Now)
+}
+
+// Drive has an engine change the cluster that o observes. It is valid for the TidbCluster that was
+// read and not for its name: new objects belong to its UID. The status is written through status.
+func (c Connections) Drive(e *reconcile.Engine, o *observe.Observer, cluster topology.Cluster, status act.Intent) {
+	e.Actor = act.New(c.Kube, c.Intent, o.PD, cluster, c.Now)
+	e.Recorder = act.NewRecorder(status)
+}
