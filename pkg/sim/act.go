@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -85,7 +86,7 @@ func (w *World) underway(ctx context.Context) error {
 func (w *World) chance(p float64) bool { return w.chaos && w.rng.Float64() < p }
 
 // Record implements reconcile.Recorder.
-func (w *World) Record(_ context.Context, seen state.Observation, _ plan.Wanted, _ plan.Plan) error {
+func (w *World) Record(_ context.Context, seen state.Observation, _ desired.State, _ plan.Plan) error {
 	switch id := seen.Snapshot.PD.ClusterID; {
 	case w.dead:
 		return errKilled
@@ -183,7 +184,7 @@ func (w *World) apply(s plan.Apply) error {
 	case "ConfigMap":
 		w.config[k] = w.view.intent.Template[k]
 	default:
-		if s.Object.Drift == plan.Missing {
+		if s.Object.Drift == desired.Missing {
 			return w.make(k, setSpec{
 				replicas: s.Replicas, partition: s.Replicas, size: intent.Size[k],
 				template: intent.Template[k], manual: intent.Manual[k],

@@ -3,7 +3,7 @@ package sim
 import (
 	"slices"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 )
 
 // advice is what the ConfigMap tells a PD pod without data. Without any it waits.
@@ -29,15 +29,15 @@ func (a advice) waiting() bool { return a == advice{there: true} }
 // wantedAdvice is the ConfigMap for PD pods without data. Once a pod may have
 // read who the founders are, that may not change until there is a cluster to
 // join: two answers could found two clusters.
-func (w *World) wantedAdvice() plan.Object {
-	o := plan.Object{Kind: "ConfigMap", Name: w.cluster.BootstrapMap()}
+func (w *World) wantedAdvice() desired.Object {
+	o := desired.Object{Kind: "ConfigMap", Name: w.cluster.BootstrapMap()}
 	want := w.newAdvice()
 	switch w.advice {
 	case advice{}:
-		o.Drift = plan.Missing
+		o.Drift = desired.Missing
 	case want:
 	default:
-		o.Drift = plan.Differs
+		o.Drift = desired.Differs
 	}
 	return o
 }

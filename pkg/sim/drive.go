@@ -57,8 +57,7 @@ func (w *World) Settle(most time.Duration) {
 		w.Pass(30)
 		seen, _ := w.Observe(context.Background(), true)
 		wanted := w.view.wanted
-		wanted.Policy = w.policy()
-		if p := plan.Decide(component.Profiles(), wanted, seen.Snapshot); p.Outcome != plan.Converged {
+		if p := plan.Decide(component.Profiles(), w.policy(), wanted, seen.Snapshot); p.Outcome != plan.Converged {
 			w.broke("restless", "%v %s", p.Steps, gates(p))
 			return
 		}

@@ -1,31 +1,31 @@
 package sim
 
 import (
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // wanted is the user's intent, worked out to objects as package render would do
 // it, and compared with what exists.
-func (w *World) wanted() plan.Wanted {
+func (w *World) wanted() desired.State {
 	cluster := w.cluster
 	cluster.Paused = w.Intent.Paused
-	out := plan.Wanted{
+	out := desired.State{
 		Cluster: cluster,
-		Objects: []plan.Object{w.wantedAdvice()},
-		Groups:  make([]plan.Group, len(kinds)),
+		Objects: []desired.Object{w.wantedAdvice()},
+		Groups:  make([]desired.Group, len(kinds)),
 	}
 	for k, name := range kinds {
-		g := plan.Group{
+		g := desired.Group{
 			Group: topology.Group{
 				Kind: name, Replicas: w.Intent.Replicas[k], Version: w.Intent.Template[k],
 				Manual: w.Intent.Manual[k], Suspend: w.Intent.Suspend[k], MinReady: w.MinReady, Volumes: w.volumes(kind(k)),
 				Failures: w.failures[k], MaxFailures: maxFailures, Recover: w.Intent.Recover,
 			},
 			Template: w.Intent.Template[k],
-			Services: []plan.Object{{Kind: "Service", Name: w.cluster.PeerService(name)}},
-			Config:   []plan.Object{{Kind: "ConfigMap", Name: w.cluster.SetName(name)}},
-			Set:      plan.Object{Kind: "StatefulSet", Name: w.cluster.SetName(name)},
+			Services: []desired.Object{{Kind: "Service", Name: w.cluster.PeerService(name)}},
+			Config:   []desired.Object{{Kind: "ConfigMap", Name: w.cluster.SetName(name)}},
+			Set:      desired.Object{Kind: "StatefulSet", Name: w.cluster.SetName(name)},
 		}
 		if kind(k) == tikv {
 			g.EvictTimeout = w.EvictTimeout
@@ -34,23 +34,23 @@ func (w *World) wanted() plan.Wanted {
 			g.ScaleOut, g.ScaleIn = w.ScaleOut, w.ScaleIn
 		}
 		if !w.services[k] {
-			g.Services[0].Drift = plan.Missing
+			g.Services[0].Drift = desired.Missing
 		}
 		if a := w.newAdvice(); kind(k) == pd && !a.cluster {
 			g.Founders = a.founders
 		}
 		switch w.config[k] {
 		case "":
-			g.Config[0].Drift = plan.Missing
+			g.Config[0].Drift = desired.Missing
 		case w.Intent.Template[k]:
 		default:
-			g.Config[0].Drift = plan.Differs
+			g.Config[0].Drift = desired.Differs
 		}
 		switch s := &w.sets[k]; {
 		case !s.exists:
-			g.Set.Drift = plan.Missing
+			g.Set.Drift = desired.Missing
 		case s.spec.template != g.Template || s.spec.manual != g.Manual:
-			g.Set.Drift = plan.Differs
+			g.Set.Drift = desired.Differs
 		}
 		out.Groups[k] = g
 	}

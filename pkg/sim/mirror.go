@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -78,7 +79,7 @@ type owned struct {
 }
 
 // Record implements reconcile.Recorder.
-func (o owned) Record(ctx context.Context, seen state.Observation, wanted plan.Wanted, p plan.Plan) error {
+func (o owned) Record(ctx context.Context, seen state.Observation, wanted desired.State, p plan.Plan) error {
 	w, s := o.w, seen.Snapshot
 	if s.PD.ClusterID == 0 || s.PD.ClusterID == w.recorded {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -19,7 +19,7 @@ var (
 // observation is what an Observer once answered.
 type observation struct {
 	at     int64
-	wanted plan.Wanted
+	wanted desired.State
 	snap   state.Snapshot
 	// What writes are conditional on and what they write: the generations of
 	// the StatefulSets stand for resourceVersions.
@@ -33,7 +33,7 @@ func (o *observation) answer() state.Observation {
 }
 
 // want works out what is wanted when it is observed: there are no manifests to make.
-func (w *World) want(state.Observation) (plan.Wanted, error) { return w.view.wanted, nil }
+func (w *World) want(state.Observation) (desired.State, error) { return w.view.wanted, nil }
 
 // Observe implements reconcile.Observer.
 func (w *World) Observe(_ context.Context, live bool) (state.Observation, error) {

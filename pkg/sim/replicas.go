@@ -41,8 +41,7 @@ func (w *World) settleDaemons(most time.Duration) {
 func (w *World) converged() bool {
 	seen, _ := w.Observe(context.Background(), true)
 	wanted := w.view.wanted
-	wanted.Policy = w.policy()
-	return plan.Decide(component.Profiles(), wanted, seen.Snapshot).Outcome == plan.Converged
+	return plan.Decide(component.Profiles(), w.policy(), wanted, seen.Snapshot).Outcome == plan.Converged
 }
 
 const (

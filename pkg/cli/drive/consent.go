@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -60,7 +61,7 @@ func (p prospect) effects() []string {
 
 // restartsOnly reports whether the only voter that there is restarts for what is
 // wanted. One that seems not to serve may do so, unless its process has stopped.
-func restartsOnly(g plan.Group, got state.Group, pd state.PD) bool {
+func restartsOnly(g desired.Group, got state.Group, pd state.PD) bool {
 	elsewhere := pd.Known() && pd.Members > got.Set.Replicas
 	if g.Size() != 1 || g.Manual || elsewhere {
 		return false

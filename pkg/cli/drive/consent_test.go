@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -22,7 +23,7 @@ import (
 // newTemplate has the components get another pod template.
 func newTemplate(c *plantest.Cluster, kinds ...topology.Kind) *plantest.Cluster {
 	for _, k := range kinds {
-		c.Want(k).Set.Drift, c.Want(k).Template = plan.Differs, "new"
+		c.Want(k).Set.Drift, c.Want(k).Template = desired.Differs, "new"
 	}
 	return c
 }

@@ -115,7 +115,6 @@ func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 	if err != nil && !impossible {
 		return prospect{}, err
 	}
-	w.Policy = r.Policy
 	problems, warnings := found.judge(r, snap)
 	back, err := retreats(ctx, s.Kube, r, snap)
 	if err != nil {
@@ -141,7 +140,7 @@ func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 	}
 	return prospect{
 		request: r, wanted: w, snapshot: snap, warnings: slices.Concat(r.warnings(), warnings, r.unknown(), unread),
-		plan: plan.Decide(component.Profiles(), w, snap),
+		plan: plan.Decide(component.Profiles(), r.Policy, w, snap),
 	}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
@@ -13,7 +14,7 @@ import (
 // prospect is a request held against the cluster as it is.
 type prospect struct {
 	request  proposal
-	wanted   plan.Wanted
+	wanted   desired.State
 	snapshot state.Snapshot
 	plan     plan.Plan
 	// warnings are no reason to refuse.
@@ -61,7 +62,7 @@ func (p prospect) print(out io.Writer, context string) {
 }
 
 // growth says which volumes become larger.
-func growth(g plan.Group, got state.Group) []string {
+func growth(g desired.Group, got state.Group) []string {
 	var parts []string
 	for _, v := range g.Volumes {
 		if have, ok := got.Set.Volumes[v.Name]; ok && have != v.Size {
@@ -72,7 +73,7 @@ func growth(g plan.Group, got state.Group) []string {
 }
 
 // changes says what becomes of a component, "" when nothing does.
-func (p prospect) changes(g plan.Group) string {
+func (p prospect) changes(g desired.Group) string {
 	got := p.snapshot.Groups[g.Kind]
 	if g.Suspend && got.Set.Exists {
 		return fmt.Sprintf("suspended: its %s stop, their data is kept", members(got.Set.Replicas))
@@ -105,7 +106,7 @@ func (p prospect) changes(g plan.Group) string {
 }
 
 // restarts counts the members that stay and get another pod.
-func restarts(g plan.Group, got state.Group) int {
+func restarts(g desired.Group, got state.Group) int {
 	stay := got.Running()
 	stay = stay[:min(g.Replicas, len(stay))]
 	if got.Set.Template != g.Template {

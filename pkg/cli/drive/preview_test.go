@@ -10,6 +10,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -46,7 +47,7 @@ func held(c *plantest.Cluster, r Request, p plan.Plan) prospect {
 func TestPreview(t *testing.T) {
 	upgrade := plantest.New(3, 3, 2)
 	for _, k := range topology.Kinds() {
-		upgrade.Want(k).Set.Drift = plan.Differs
+		upgrade.Want(k).Set.Drift = desired.Differs
 		upgrade.Want(k).Template = "new"
 	}
 	upgrade.Want(topology.TiDB).Manual = true
@@ -55,7 +56,7 @@ func TestPreview(t *testing.T) {
 	create := plantest.New(1, 3, 2)
 	create.Seen = state.Snapshot{At: plantest.Now, PD: state.PD{Problem: "no PD pod is running"}}
 	for _, k := range topology.Kinds() {
-		create.Want(k).Set.Drift = plan.Missing
+		create.Want(k).Set.Drift = desired.Missing
 	}
 	evict := plan.Plan{
 		Outcome: plan.Act,
@@ -64,7 +65,7 @@ func TestPreview(t *testing.T) {
 	}
 	begin := plan.Plan{
 		Outcome: plan.Act,
-		Steps:   []plan.Step{plan.Apply{Component: topology.PD, Object: plan.Object{Kind: "StatefulSet", Name: "t-pd", Drift: plan.Missing}}},
+		Steps:   []plan.Step{plan.Apply{Component: topology.PD, Object: desired.Object{Kind: "StatefulSet", Name: "t-pd", Drift: desired.Missing}}},
 		Gates:   []plan.Gate{{Component: topology.TiKV, Want: "PD serves", Observed: "no PD pod is running"}},
 	}
 	suspend := plantest.New(3, 4, 2)

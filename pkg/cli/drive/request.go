@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -100,7 +101,7 @@ func unpause(c topology.Cluster) remedy.Action {
 }
 
 // allow refuses what the state of the cluster tells must not be done.
-func (p proposal) allow(w plan.Wanted, snap state.Snapshot) error {
+func (p proposal) allow(w desired.State, snap state.Snapshot) error {
 	var problems []error
 	for _, g := range plan.Refusals(component.Profiles(), w, snap) {
 		problems = append(problems, remedy.For(errors.New(g.String()), g.Remedy...))
@@ -117,7 +118,7 @@ func (p proposal) allow(w plan.Wanted, snap state.Snapshot) error {
 // shrinks says what speaks against taking a volume's size back, "" when nothing
 // does: a volume that was asked to grow, by a run that did not get as far as the
 // StatefulSet, cannot become smaller again. One that nobody has asked can.
-func (p proposal) shrinks(w plan.Wanted, snap state.Snapshot) string {
+func (p proposal) shrinks(w desired.State, snap state.Snapshot) string {
 	if p.now == nil {
 		return ""
 	}

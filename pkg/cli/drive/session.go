@@ -9,7 +9,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
@@ -57,10 +57,10 @@ func (s *Session) Load(ctx context.Context) (*v1alpha1.TidbCluster, error) {
 
 // Unrendered is what is wanted of a cluster as far as its TidbCluster alone tells,
 // where the objects that it needs cannot be rendered.
-func Unrendered(c topology.Cluster) plan.Wanted {
-	w := plan.Wanted{Cluster: c}
+func Unrendered(c topology.Cluster) desired.State {
+	w := desired.State{Cluster: c}
 	for _, g := range c.Groups {
-		w.Groups = append(w.Groups, plan.Group{Group: g, Set: plan.Object{Drift: plan.Differs}})
+		w.Groups = append(w.Groups, desired.Group{Group: g, Set: desired.Object{Drift: desired.Differs}})
 	}
 	return w
 }

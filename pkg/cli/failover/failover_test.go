@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -79,7 +79,7 @@ func TestMistaken(t *testing.T) {
 }
 
 // seen has one member of each kind of fate.
-func seen() (plan.Wanted, state.Snapshot) {
+func seen() (desired.State, state.Snapshot) {
 	c := plantest.New(3, 5, 3).Down(time.Hour, "t-pd-1", "t-tikv-0", "t-tikv-1").Down(time.Minute, "t-tidb-0", "t-tidb-1")
 	for _, name := range []string{"t-tikv-0", "t-tikv-1"} {
 		m := c.Member(name)

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -79,7 +80,7 @@ func show(ctx context.Context, f *factory.Factory, s *drive.Session, o options, 
 	return err
 }
 
-func look(w plan.Wanted, snap state.Snapshot, o options) casualties {
+func look(w desired.State, snap state.Snapshot, o options) casualties {
 	v := casualties{Namespace: w.Cluster.Namespace, Cluster: w.Cluster.Name, Components: []capacity{}, Members: []casualty{}}
 	for _, g := range w.Groups {
 		if o.concerns(g.Kind) {
@@ -88,7 +89,7 @@ func look(w plan.Wanted, snap state.Snapshot, o options) casualties {
 			})
 		}
 	}
-	for _, c := range plan.Casualties(component.Profiles(), w, snap) {
+	for _, c := range plan.Casualties(component.Profiles(), plan.Policy{}, w, snap) {
 		if !o.concerns(c.Member.Kind) {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -88,7 +89,7 @@ func cases() map[string]sight {
 	blocked.Blocked = true
 	foreign := plantest.New(3, 3, 2).Evicting("t-tikv-2", 2*time.Minute, 0)
 	foreign.Seen.Evictions[0].Foreign = true
-	found := plan.Plan{Findings: []plan.Finding{{
+	found := plan.Plan{Findings: []desired.Finding{{
 		Component: topology.TiKV, Member: "t-tikv-2", Text: "store 3 leads no regions", Remedy: remedy.Remedy{remedy.Say("see it: kubectl exec t-pd-0")},
 	}}}
 	inPlace := plan.Plan{Unapplied: []plan.Unapplied{{

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -138,7 +139,7 @@ func up(got state.Group) string {
 	return strconv.Itoa(n)
 }
 
-func wanted(g plan.Group) string {
+func wanted(g desired.Group) string {
 	if g.Suspend {
 		return "0 (suspended)"
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
@@ -88,7 +89,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 // sight is all that there is to show.
 type sight struct {
 	context  string // the kubeconfig context, for commands that are shown
-	wanted   plan.Wanted
+	wanted   desired.State
 	snapshot state.Snapshot
 	plan     plan.Plan
 	driver   lease.Holder
@@ -123,7 +124,7 @@ func look(ctx context.Context, s *drive.Session) (sight, error) {
 	case err != nil:
 		return sight{}, err
 	default:
-		l.plan = plan.Decide(component.Profiles(), l.wanted, l.snapshot)
+		l.plan = plan.Decide(component.Profiles(), plan.Policy{}, l.wanted, l.snapshot)
 	}
 	// Who drives is good to know, and not everybody may read it.
 	l.driver, _ = lease.ReadHolder(ctx, s.Kube, c)
@@ -140,20 +141,20 @@ func look(ctx context.Context, s *drive.Session) (sight, error) {
 
 // unreadable stands for the plan of a cluster of which nobody can tell what is
 // wanted, since a configuration in its TidbCluster is malformed.
-func unreadable(c topology.Cluster, bad *intent.MalformedError) (plan.Wanted, plan.Plan) {
+func unreadable(c topology.Cluster, bad *intent.MalformedError) (desired.State, plan.Plan) {
 	return blocked(c, plan.Gate{Reason: plan.SpecReadable, Want: "a TidbCluster that can be read", Observed: bad.Fields(), Remedy: bad.Remedy()})
 }
 
 // impossible stands for the plan of a cluster that cannot become what is wanted
 // of it, so that its members can be shown in spite of that.
-func impossible(c topology.Cluster, refused *render.RefusedError) (plan.Wanted, plan.Plan) {
+func impossible(c topology.Cluster, refused *render.RefusedError) (desired.State, plan.Plan) {
 	return blocked(c, plan.Gate{
 		Reason: plan.UpdateAllowed, Want: "a TidbCluster that this cluster can become", Observed: refused.Error(),
 		Remedy: append(slices.Clone(refused.Remedy), remedy.Run("change these fields back", c.Kubectl("edit", "tidbclusters", c.Name))),
 	})
 }
 
-func blocked(c topology.Cluster, g plan.Gate) (plan.Wanted, plan.Plan) {
+func blocked(c topology.Cluster, g plan.Gate) (desired.State, plan.Plan) {
 	g.Blocked = true
 	return drive.Unrendered(c), plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{g}}
 }

@@ -3,7 +3,7 @@ package status
 import (
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -143,8 +143,8 @@ func known(n int) *int {
 	return &n
 }
 
-func updated(g plan.Group, got state.Group, m state.Member) bool {
-	return m.Pod != nil && !got.Outdated(m) && g.Set.Drift == plan.None
+func updated(g desired.Group, got state.Group, m state.Member) bool {
+	return m.Pod != nil && !got.Outdated(m) && g.Set.Drift == desired.None
 }
 
 // unknown: the member may serve, and nobody could ask.

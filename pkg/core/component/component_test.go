@@ -171,7 +171,7 @@ func TestTiKVRestart(t *testing.T) {
 func policy(p plan.Eviction, ago time.Duration) *plantest.Cluster {
 	return roll(tikv, func(c *plantest.Cluster) {
 		c.Evicting("t-tikv-3", ago, 3)
-		c.Wanted.Policy.Eviction = p
+		c.Policy.Eviction = p
 	})
 }
 
@@ -179,7 +179,7 @@ func TestEvictPolicy(t *testing.T) {
 	in5 := func(p plan.Eviction) *plantest.Cluster {
 		return in(tikv, func(c *plantest.Cluster) {
 			c.Evicting("t-tikv-3", 6*time.Minute, 3)
-			c.Wanted.Policy.Eviction = p
+			c.Policy.Eviction = p
 		})
 	}
 	plantest.Table(t, "evict-policy", []plantest.Case{

@@ -38,7 +38,7 @@ func TestSpares(t *testing.T) {
 		m := cluster.Member(c.member)
 		c.change(m)
 		got := "not down"
-		for _, k := range plan.Casualties(component.Profiles(), cluster.Wanted, cluster.Seen) {
+		for _, k := range plan.Casualties(component.Profiles(), cluster.Policy, cluster.Wanted, cluster.Seen) {
 			if k.Member.Name == c.member {
 				got = k.Spared
 			}
@@ -72,7 +72,7 @@ func TestSparesWhoWaitedForPD(t *testing.T) {
 		"it serves again, with members elsewhere":      {removed, [4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute}, of(5), ""},
 		"it serves again, with more members elsewhere": {removed, [4]time.Duration{time.Minute, time.Minute, time.Minute, time.Minute}, of(7), waits},
 		"it may have served elsewhere":                 {removed, [4]time.Duration{time.Minute, time.Minute, time.Minute, time.Minute}, of(9), ""},
-		"it serves again, and there is no time left":   {removed, [4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute}, func(c *plantest.Cluster) { c.Wanted.Policy.Failover.Now = true }, ""},
+		"it serves again, and there is no time left":   {removed, [4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute}, func(c *plantest.Cluster) { c.Policy.Failover.Now = true }, ""},
 		"it serves again, a member that has voted": {state.Database{Presence: state.Present, ID: 105, Name: "t-pd-4"},
 			[4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute}, nil, ""},
 		"it serves again, a first member that was late crashes": {state.Database{Presence: state.Present, ID: 105, Name: "t-pd-4", Unstarted: true},
@@ -99,7 +99,7 @@ func TestSparesWhoWaitedForPD(t *testing.T) {
 			c.change(cluster)
 		}
 		got := "not down"
-		for _, k := range plan.Casualties(component.Profiles(), cluster.Wanted, cluster.Seen) {
+		for _, k := range plan.Casualties(component.Profiles(), cluster.Policy, cluster.Wanted, cluster.Seen) {
 			got = k.Spared
 		}
 		if got != c.want {

@@ -65,7 +65,7 @@ func TestEvictionWaits(t *testing.T) {
 		{Name: "before a removal", Cluster: in(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 3) })},
 		{Name: "before a removal, given up", Cluster: in(tikv, func(c *plantest.Cluster) {
 			c.Evicting("t-tikv-3", 6*time.Minute, 3)
-			c.Wanted.Policy.Eviction.OnTimeout = plan.Fail
+			c.Policy.Eviction.OnTimeout = plan.Fail
 		})},
 		{Name: "after a restart, before the next", Cluster: returning(600, 399, time.Minute)},
 		{Name: "the regions of a store leave it", Cluster: in(tikv, func(c *plantest.Cluster) {

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -61,7 +61,7 @@ func TestScalingRows(t *testing.T) {
 			c := plantest.New(3, 4, 2)
 			c.Want(pd).Replicas = 7
 			delete(c.Seen.Groups, tidb)
-			c.Want(tidb).Set.Drift = plan.Missing
+			c.Want(tidb).Set.Drift = desired.Missing
 			return c
 		}()},
 		{Name: "tikv-11-7, tidb-S3: a claim of nobody", Cluster: more(tikv, func(*state.Member) {})},

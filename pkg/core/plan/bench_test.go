@@ -28,7 +28,7 @@ func BenchmarkDecide(b *testing.B) {
 				profiles := component.Profiles()
 				b.ReportAllocs()
 				for b.Loop() {
-					plan.Decide(profiles, c.cluster.Wanted, c.cluster.Seen)
+					plan.Decide(profiles, c.cluster.Policy, c.cluster.Wanted, c.cluster.Seen)
 				}
 			})
 		}

@@ -19,7 +19,7 @@ func TestCasualties(t *testing.T) {
 		c.Member("t-tidb-2").Pod.Node = ""
 	})
 	got := map[string]plan.Casualty{}
-	for _, k := range plan.Casualties(component.Profiles(), c.Wanted, c.Seen) {
+	for _, k := range plan.Casualties(component.Profiles(), c.Policy, c.Wanted, c.Seen) {
 		got[k.Member.Name] = k
 	}
 	if len(got) != 4 {

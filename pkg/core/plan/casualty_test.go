@@ -59,7 +59,7 @@ func TestRetried(t *testing.T) {
 // the claims a later run tells the member that was lost from one that came back.
 func TestRecords(t *testing.T) {
 	discard := func(names ...string) func(c *plantest.Cluster) {
-		return func(c *plantest.Cluster) { c.Wanted.Policy.Failover.Discard = names }
+		return func(c *plantest.Cluster) { c.Policy.Failover.Discard = names }
 	}
 	store := func(id uint64, name, claim string, discarded bool) []plan.Step {
 		return []plan.Step{plan.RecordFailure{Component: tikv, Member: name, ID: id, Claims: []string{claim}, Discarded: discarded}}
@@ -118,7 +118,7 @@ func TestRecords(t *testing.T) {
 		}), []plan.Step{plan.RecordFailure{Component: pd, Member: "t-pd-2", ID: 103, Name: "t-pd-2", Claims: []string{"claim-pd-2"}}}},
 		"due this very moment": {failing(func(c *plantest.Cluster) { lost(c, 35*time.Minute, "t-tikv-1") }), store(2, "t-tikv-1", "claim-tikv-1", false)},
 		"of its component": {failing(lostStore, func(c *plantest.Cluster) {
-			c.Wanted.Policy.Failover.Only = []topology.Kind{tikv}
+			c.Policy.Failover.Only = []topology.Kind{tikv}
 		}), store(2, "t-tikv-1", "claim-tikv-1", false)},
 	} {
 		var got []plan.Step
@@ -181,7 +181,7 @@ func TestSpared(t *testing.T) {
 		}), "only one of Kubernetes and the database says that it is down"},
 	} {
 		got := "not down"
-		for _, k := range plan.Casualties(component.Profiles(), c.cluster.Wanted, c.cluster.Seen) {
+		for _, k := range plan.Casualties(component.Profiles(), c.cluster.Policy, c.cluster.Wanted, c.cluster.Seen) {
 			if k.Member.Name == "t-tikv-2" {
 				got = k.Spared
 				if k.Due.IsZero() != k.Since.IsZero() {
@@ -205,13 +205,13 @@ func TestNoFailover(t *testing.T) {
 	c := failing(func(c *plantest.Cluster) {
 		lost(c, time.Hour, "t-tikv-1")
 		given(c, "t-tikv-2", time.Hour)
-		c.Wanted.Policy.Failover.Now, c.Wanted.Policy.Failover.Discard = true, []string{"t-tikv-1"}
+		c.Policy.Failover.Now, c.Policy.Failover.Discard = true, []string{"t-tikv-1"}
 	})
-	got := plan.Casualties(profiles, c.Wanted, c.Seen)
+	got := plan.Casualties(profiles, c.Policy, c.Wanted, c.Seen)
 	if len(got) != 2 || !got[0].Due.IsZero() || got[0].Spared != "failover is switched off: maxFailoverCount is 0" {
 		t.Errorf("%+v", got)
 	}
-	for _, s := range plan.Decide(profiles, c.Wanted, c.Seen).Steps {
+	for _, s := range plan.Decide(profiles, c.Policy, c.Wanted, c.Seen).Steps {
 		switch s.(type) {
 		case plan.RecordFailure, plan.ForgetFailure, plan.RetireFailure:
 			t.Errorf("%s", s)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -29,8 +30,8 @@ func wait(g Gate) verdict { return verdict{gates: []Gate{g}} }
 
 // Decide says what to do next. It asks every component, in dependency order.
 // One that waits holds back only the rollouts of later ones, never their
-// scaling: else a lost TiKV host would freeze TiDB.
-func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
+// scaling: else a lost TiKV host would freeze TiDB. The policy is what this run may do.
+func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot) Plan {
 	if w.Cluster.Paused {
 		return Plan{Outcome: Paused, Findings: findings(w, s)}
 	}
@@ -38,15 +39,15 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 		return conclude(wait(Gate{
 			Reason: ClusterBeingDeleted, Want: "a TidbCluster that stays", Observed: "it is being deleted", Blocked: true,
 			Remedy: remedy.Remedy{remedy.Say("wait until it is gone, then create it again")},
-		}), w, s)
+		}), policy, w, s)
 	}
 	if gates := notDriven(w, s); len(gates) > 0 {
-		return conclude(verdict{gates: gates}, w, s)
+		return conclude(verdict{gates: gates}, policy, w, s)
 	}
 	sum := verdict{steps: applies("", w.Objects)}
 	sum = sum.and(adopted(w.Cluster, s)).and(over(w.Cluster, s))
 	var hold hold
-	scopes := w.scopes(&s)
+	scopes := scopesOf(&policy, &w, &s)
 	for i, sc := range scopes {
 		g := sc.Want
 		p := profileOf(profiles, g.Kind)
@@ -57,7 +58,7 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 			v = sc.leftAlone(p, sc.byHand(p, hold, sc.atOnce(sc.beneath(hold, sc.decide(p, hold)))))
 			v = sc.lacking(v)
 		}
-		v.gates = w.bounded(v.gates, &s)
+		v.gates = bounded(v.gates, policy.Waits, &w.Cluster, &s)
 		v = sc.standDown(v, sum.gates)
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
@@ -69,7 +70,7 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 	if sum.idle() {
 		sum = reclaim(profiles, w, scopes)
 	}
-	p := conclude(sum, w, s)
+	p := conclude(sum, policy, w, s)
 	p.Upkeep = upkeep(profiles, scopes)
 	p.Findings = findings(w, s)
 	p.Unapplied = unapplied(w, s)
@@ -77,12 +78,12 @@ func Decide(profiles []Profile, w Wanted, s state.Snapshot) Plan {
 }
 
 // conclude makes the plan out of all opinions.
-func conclude(v verdict, w Wanted, s state.Snapshot) Plan {
-	p := Plan{Gates: once(v.gates), Steps: turn(v.steps, w.Policy.Later)}
+func conclude(v verdict, policy Policy, w desired.State, s state.Snapshot) Plan {
+	p := Plan{Gates: once(v.gates), Steps: turn(v.steps, policy.Later)}
 	if len(p.Steps) == 0 && allHeld(p.Gates) {
 		letGoOf(p.Gates)
 	}
-	p.Gates = w.bounded(p.Gates, &s)
+	p.Gates = bounded(p.Gates, policy.Waits, &w.Cluster, &s)
 	switch {
 	case len(p.Steps) > 0:
 		p.Outcome = Act
@@ -142,7 +143,7 @@ func (sc Scope) rolling() bool {
 		return false
 	}
 	_, ok := sc.candidate()
-	return ok || sc.Want.Set.Drift != None || !sc.Got.Set.Observed
+	return ok || sc.Want.Set.Drift != desired.None || !sc.Got.Set.Observed
 }
 
 // candidate is the member to restart next: the highest ordinal that is not of
@@ -265,10 +266,10 @@ func markedClaims(m state.Member) []Claim {
 	return marked
 }
 
-func applies(k topology.Kind, objects []Object) []Step {
+func applies(k topology.Kind, objects []desired.Object) []Step {
 	var steps []Step
 	for _, o := range objects {
-		if o.Drift != None {
+		if o.Drift != desired.None {
 			steps = append(steps, Apply{Component: k, Object: o})
 		}
 	}
@@ -279,7 +280,7 @@ func applies(k topology.Kind, objects []Object) []Step {
 // that we recorded, whatever state its store is in. A store whose pod cannot be
 // scheduled may come up hours later, and PD would keep leaders off it for ever.
 // The next run evicts again where it has to.
-func Undo(w Wanted, s state.Snapshot) ([]Step, []Gate) {
+func Undo(w desired.State, s state.Snapshot) ([]Step, []Gate) {
 	v := ending(w.Cluster, s, s.Evictions)
 	return v.steps, v.gates
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -37,7 +38,7 @@ func TestWhole(t *testing.T) {
 			const advanced = "StatefulSet %s of apps.pingcap.com/v1"
 			for _, k := range topology.Kinds() {
 				c.Set(k, func(s *state.Set) { *s = state.Set{} })
-				c.Want(k).Set.Drift = plan.Missing
+				c.Want(k).Set.Drift = desired.Missing
 				for i := range c.Seen.Groups[k].Members {
 					c.Seen.Groups[k].Members[i].Pod.Controller = fmt.Sprintf(advanced, "t-"+string(k))
 				}
@@ -45,7 +46,7 @@ func TestWhole(t *testing.T) {
 		})},
 		{Name: "a ConfigMap that pods mount is gone, and a rollout is under way", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tikv)
-			c.Want(tikv).Lacks = []plan.Gate{{Component: tikv, Reason: plan.ConfigMapExists, Want: "ConfigMap t-tikv, which its pods mount", Blocked: true, Remedy: remedy.Remedy{remedy.Say("kubectl create configmap t-tikv")}}}
+			c.Want(tikv).Lacks = []desired.Lack{{Want: "ConfigMap t-tikv, which its pods mount", Remedy: remedy.Remedy{remedy.Say("kubectl create configmap t-tikv")}}}
 		})},
 		{Name: "a ConfigMap that PD's pods mount is gone, and the leader is to restart", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(pd)
@@ -53,39 +54,39 @@ func TestWhole(t *testing.T) {
 				c.Seen.Groups[pd].Members[i].Database.Leader = i == 2
 			}
 			c.Seen.PD.Leader = "t-pd-2"
-			c.Want(pd).Lacks = []plan.Gate{{Component: pd, Reason: plan.ConfigMapExists, Want: "ConfigMap t-pd, which its pods mount", Blocked: true, Remedy: remedy.Remedy{remedy.Say("kubectl create configmap t-pd")}}}
+			c.Want(pd).Lacks = []desired.Lack{{Want: "ConfigMap t-pd, which its pods mount", Remedy: remedy.Remedy{remedy.Say("kubectl create configmap t-pd")}}}
 		})},
 		{Name: "a ConfigMap that pods mount differs, while PD is rolled", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(pd)
-			c.Want(tikv).Config[0].Drift, c.Want(tikv).Config[0].Mounted = plan.Differs, true
+			c.Want(tikv).Config[0].Drift, c.Want(tikv).Config[0].Mounted = desired.Differs, true
 		})},
 		{Name: "a ConfigMap that pods mount is gone, and is known, while PD is rolled", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(pd)
-			c.Want(tikv).Config[0].Drift, c.Want(tikv).Config[0].Mounted = plan.Missing, true
+			c.Want(tikv).Config[0].Drift, c.Want(tikv).Config[0].Mounted = desired.Missing, true
 		})},
 		{Name: "object of the cluster differs", Cluster: with(func(c *plantest.Cluster) {
-			c.Wanted.Objects = []plan.Object{{Kind: "ConfigMap", Name: "t-discovery", Drift: plan.Differs}}
+			c.Wanted.Objects = []desired.Object{{Kind: "ConfigMap", Name: "t-discovery", Drift: desired.Differs}}
 		})},
 		{Name: "nothing exists", Cluster: with(func(c *plantest.Cluster) {
 			c.Seen.Groups = map[topology.Kind]state.Group{}
 			c.Seen.PD = state.PD{Problem: "no PD pod is running"}
 			for _, k := range topology.Kinds() {
 				g := c.Want(k)
-				g.Services[0].Drift, g.Config[0].Drift, g.Set.Drift = plan.Missing, plan.Missing, plan.Missing
+				g.Services[0].Drift, g.Config[0].Drift, g.Set.Drift = desired.Missing, desired.Missing, desired.Missing
 			}
 		})},
 		{Name: "TiKV is missing, PD serves", Cluster: with(func(c *plantest.Cluster) {
 			delete(c.Seen.Groups, tikv)
 			c.Seen.PD.Stores, c.Seen.PD.UpStores, c.Seen.PD.Bootstrapped = 0, 0, false
-			c.Want(tikv).Set.Drift = plan.Missing
+			c.Want(tikv).Set.Drift = desired.Missing
 		})},
 		{Name: "StatefulSet deleted around its pods", Cluster: with(func(c *plantest.Cluster) {
 			c.Set(tikv, func(s *state.Set) { *s = state.Set{} })
-			c.Want(tikv).Set.Drift = plan.Missing
+			c.Want(tikv).Set.Drift = desired.Missing
 		})},
 		{Name: "StatefulSet deleted around more pods than are wanted", Cluster: with(func(c *plantest.Cluster) {
 			c.Set(tikv, func(s *state.Set) { *s = state.Set{} })
-			c.Want(tikv).Set.Drift = plan.Missing
+			c.Want(tikv).Set.Drift = desired.Missing
 			c.Want(tikv).Replicas = 3
 		})},
 		{Name: "controller has not seen the spec", Cluster: with(func(c *plantest.Cluster) {
@@ -107,7 +108,7 @@ func TestWhole(t *testing.T) {
 		})},
 		{Name: "tikv-11-25: what a later component restarts for is not applied before its turn", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(pd)
-			c.Want(tikv).Set.Drift, c.Want(tikv).Config[0].Drift = plan.Differs, plan.Differs
+			c.Want(tikv).Set.Drift, c.Want(tikv).Config[0].Drift = desired.Differs, desired.Differs
 		})},
 		{Name: "blocked only if every component is", Cluster: with(func(c *plantest.Cluster) {
 			c.Down(time.Hour, "t-tikv-0").Down(time.Minute, "t-tidb-0")

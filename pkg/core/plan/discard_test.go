@@ -14,7 +14,7 @@ func TestDiscard(t *testing.T) {
 			lost(c, time.Hour, "t-tikv-1")
 			given(c, "t-tikv-1", time.Hour)
 			replacement(c, tikv)
-			c.Wanted.Policy.Failover.Discard = []string{"t-tikv-1"}
+			c.Policy.Failover.Discard = []string{"t-tikv-1"}
 			change(c)
 		})
 	}

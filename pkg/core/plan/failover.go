@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -281,9 +282,9 @@ func (c Casualty) due(policy Failing) time.Time {
 }
 
 // Casualties are the members of all components that are down or given up.
-func Casualties(profiles []Profile, w Wanted, s state.Snapshot) []Casualty {
+func Casualties(profiles []Profile, policy Policy, w desired.State, s state.Snapshot) []Casualty {
 	var all []Casualty
-	for _, sc := range w.scopes(&s) {
+	for _, sc := range scopesOf(&policy, &w, &s) {
 		for _, m := range sc.Got.Running() {
 			if c, ok := sc.casualty(profileOf(profiles, sc.Want.Kind), m); ok {
 				all = append(all, c)

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -13,7 +13,7 @@ import (
 // failing is a cluster whose run may give members up.
 func failing(changes ...func(c *plantest.Cluster)) *plantest.Cluster {
 	c := with(changes...)
-	c.Wanted.Policy.Failover.Members = true
+	c.Policy.Failover.Members = true
 	return c
 }
 
@@ -63,7 +63,7 @@ func TestFailoverBegins(t *testing.T) {
 		{Name: "PD member, countdown", Cluster: failing(func(c *plantest.Cluster) { lost(c, 3*time.Minute, "t-pd-1") })},
 		{Name: "PD member, now", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Minute, "t-pd-1")
-			c.Wanted.Policy.Failover.Now = true
+			c.Policy.Failover.Now = true
 		})},
 		{Name: "PD has lost its quorum", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-pd-1")
@@ -93,12 +93,12 @@ func TestFailoverBegins(t *testing.T) {
 		{Name: "store is Disconnected, now", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Minute, "t-tikv-1")
 			c.Member("t-tikv-1").Database.State = state.StoreDisconnected
-			c.Wanted.Policy.Failover.Now = true
+			c.Policy.Failover.Now = true
 		})},
 		{Name: "store that PD calls Up yet, now", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Minute, "t-tikv-1")
 			c.Member("t-tikv-1").Database.State = state.StoreUp
-			c.Wanted.Policy.Failover.Now = true
+			c.Policy.Failover.Now = true
 		})},
 		{Name: "store is Down, its pod is Ready and cannot be asked", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-tikv-1")
@@ -187,7 +187,7 @@ func TestFailoverBegins(t *testing.T) {
 		{Name: "maxFailoverCount is 0", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-tikv-1")
 			c.Want(tikv).MaxFailures = 0
-			c.Wanted.Policy.Failover.Now = true
+			c.Policy.Failover.Now = true
 		})},
 		{Name: "the cap is reached", Cluster: failing(func(c *plantest.Cluster) {
 			c.Want(tikv).MaxFailures = 1
@@ -195,11 +195,11 @@ func TestFailoverBegins(t *testing.T) {
 			given(c, "t-tikv-1", time.Hour)
 			replacement(c, tikv)
 			lost(c, time.Hour, "t-tikv-2")
-			c.Wanted.Policy.Failover.Now = true
+			c.Policy.Failover.Now = true
 		})},
 		{Name: "only other components", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-tikv-1")
-			c.Wanted.Policy.Failover.Only = []topology.Kind{pd, tidb}
+			c.Policy.Failover.Only = []topology.Kind{pd, tidb}
 		})},
 		{Name: "a member that nobody wants", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-tikv-3")
@@ -297,7 +297,7 @@ func TestFailoverGoesOn(t *testing.T) {
 			lost(c, time.Hour, "t-tikv-1")
 			given(c, "t-tikv-1", time.Hour)
 			replacement(c, tikv)
-			c.Want(tikv).Set.Drift = plan.Differs
+			c.Want(tikv).Set.Drift = desired.Differs
 		})},
 		{Name: "store was replaced, another crashes again and again", Cluster: with(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-tikv-1")
@@ -351,7 +351,7 @@ func TestFailoverGoesOn(t *testing.T) {
 			lost(c, time.Hour, "t-tikv-1")
 			given(c, "t-tikv-1", time.Hour)
 			replacement(c, tikv)
-			c.Wanted.Policy.Failover.Discard = []string{"t-tikv-1"}
+			c.Policy.Failover.Discard = []string{"t-tikv-1"}
 		})},
 		{Name: "store is discarded: offline", Cluster: with(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-tikv-1")

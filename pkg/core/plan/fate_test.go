@@ -11,7 +11,7 @@ import (
 // TestFate: of a member that is waited for and would be given up there is one
 // thing to read, with what happens when and with what a person can do.
 func TestFate(t *testing.T) {
-	now := func(c *plantest.Cluster) { c.Wanted.Policy.Failover.Now = true }
+	now := func(c *plantest.Cluster) { c.Policy.Failover.Now = true }
 	needsNewRevision := func(c *plantest.Cluster) {
 		c.Roll(tikv)
 		lost(c, 20*time.Minute, "t-tikv-1")

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -92,10 +93,10 @@ func TestUnblock(t *testing.T) {
 // no other test noticed.
 func TestSurvivors(t *testing.T) {
 	strays := plantest.New(3, 4, 2).Set(tikv, func(s *state.Set) { s.Exists = false })
-	strays.Want(tikv).Replicas, strays.Want(tikv).Set.Drift = 3, plan.Missing
-	strays.Want(tikv).Services[0].Drift = plan.Missing
+	strays.Want(tikv).Replicas, strays.Want(tikv).Set.Drift = 3, desired.Missing
+	strays.Want(tikv).Services[0].Drift = desired.Missing
 	service := plantest.New(3, 4, 2)
-	service.Want(tikv).Services[0].Drift = plan.Missing
+	service.Want(tikv).Services[0].Drift = desired.Missing
 	tombstone := plantest.New(3, 5, 2).Roll(tikv).Down(time.Minute, "t-tikv-3")
 	tombstone.Member("t-tikv-4").Pod = nil
 	tombstone.Member("t-tikv-4").Database.State = state.StoreTombstone
@@ -108,7 +109,7 @@ func TestSurvivors(t *testing.T) {
 	}
 	founded.Member("t-pd-2").Pod.Revision = "v0"
 	deleted := plantest.New(3, 4, 2).Set(tikv, func(s *state.Set) { s.Exists = false }).Roll(tidb).Down(time.Minute, "t-tidb-1")
-	deleted.Want(tikv).Set.Drift = plan.Missing
+	deleted.Want(tikv).Set.Drift = desired.Missing
 	told := plantest.New(3, 3, 0).Blind()
 	told.Member("t-pd-1").Database = state.Database{Presence: state.Present, Problem: "its disk is full"}
 	plantest.Table(t, "survivors", []plantest.Case{

@@ -175,14 +175,14 @@ func TestGuardsOfFailover(t *testing.T) {
 			m := c.Member("t-pd-1")
 			m.Database, m.Claims = state.Database{Presence: state.Absent}, nil
 			c.Seen.PD.Members = 2
-			c.Wanted.Policy.Failover.Discard = []string{"t-pd-1"}
+			c.Policy.Failover.Discard = []string{"t-pd-1"}
 		})},
 		{Name: "the data of a store was discarded before", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-tikv-1")
 			given(c, "t-tikv-1", time.Hour, discarded)
 			replacement(c, tikv)
 			c.Member("t-tikv-1").Database.State = state.StoreOffline
-			c.Wanted.Policy.Failover.Discard = []string{"t-tikv-1"}
+			c.Policy.Failover.Discard = []string{"t-tikv-1"}
 		})},
 		{Name: "a store is a tombstone without claims", Cluster: with(func(c *plantest.Cluster) {
 			c.Down(time.Hour, "t-tikv-1")
@@ -342,7 +342,7 @@ func TestGuardsOfHooks(t *testing.T) {
 		},
 	} {
 		profiles := profilesWith(c.change)
-		if got := plantest.Text(plan.Decide(profiles, c.with.Wanted, c.with.Seen)); got != c.want {
+		if got := plantest.Text(plan.Decide(profiles, c.with.Policy, c.with.Wanted, c.with.Seen)); got != c.want {
 			t.Errorf("%s: got:\n%s\nwant:\n%s", name, got, c.want)
 		}
 	}

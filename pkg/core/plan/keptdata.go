@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -48,9 +49,9 @@ func (d KeptData) Some() string {
 // Kept is the data that components would start on: of each component that on which
 // releases have run, that of each version that is no release, and that without a
 // record.
-func Kept(profiles []Profile, w Wanted, s state.Snapshot) []KeptData {
+func Kept(profiles []Profile, w desired.State, s state.Snapshot) []KeptData {
 	var all []KeptData
-	for _, sc := range w.scopes(&s) {
+	for _, sc := range scopesOf(&Policy{}, &w, &s) {
 		all = append(all, sc.kept(profileOf(profiles, sc.Want.Kind))...)
 	}
 	return all

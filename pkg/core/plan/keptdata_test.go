@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -66,7 +67,7 @@ func onlyClaims(change func(*plantest.Cluster)) *plantest.Cluster {
 			g.Members[i].Pod, g.Members[i].Database = nil, state.Database{}
 		}
 		c.Seen.Groups[k] = g
-		c.Want(k).Set.Drift, c.Want(k).Version = plan.Missing, "v8.1.0"
+		c.Want(k).Set.Drift, c.Want(k).Version = desired.Missing, "v8.1.0"
 	}
 	c.Seen.PD = state.PD{Problem: "no PD pod is running"}
 	for _, name := range []string{"t-pd-0", "t-tikv-0", "t-tikv-1"} {

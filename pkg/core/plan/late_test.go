@@ -25,7 +25,7 @@ func TestLateMember(t *testing.T) {
 		{Name: "a first member of PD is late", Cluster: failing(func(c *plantest.Cluster) { late(c, "t-pd-0") })},
 		{Name: "a first member of PD is late, now", Cluster: failing(func(c *plantest.Cluster) {
 			late(c, "t-pd-0")
-			c.Wanted.Policy.Failover.Now = true
+			c.Policy.Failover.Now = true
 		})},
 		{Name: "a first member of PD crashes instead of coming in", Cluster: failing(func(c *plantest.Cluster) {
 			late(c, "t-pd-0")

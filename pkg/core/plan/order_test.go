@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
@@ -99,7 +99,7 @@ func TestFounders(t *testing.T) {
 	}
 	resumed := func(id uint64, founders int) *plantest.Cluster {
 		c := plantest.New(1, 0, 0).Blind().Set(pd, func(s *state.Set) { *s = state.Set{} })
-		c.Want(pd).Set.Drift, c.Want(pd).Founders, c.Seen.PD.ClusterID = plan.Missing, founders, id
+		c.Want(pd).Set.Drift, c.Want(pd).Founders, c.Seen.PD.ClusterID = desired.Missing, founders, id
 		c.Member("t-pd-0").Pod = nil
 		return c
 	}
@@ -134,7 +134,7 @@ func TestByHand(t *testing.T) {
 		{Name: "nothing to replace", Cluster: plantest.New(3, 4, 2).Set(tikv, manual).Down(time.Minute, "t-tikv-1")},
 		{Name: "a pod is stuck and the template is not applied yet", Cluster: func() *plantest.Cluster {
 			c := plantest.New(3, 4, 2).Set(tikv, manual).Down(time.Minute, "t-tikv-1")
-			c.Want(tikv).Set.Drift = plan.Differs
+			c.Want(tikv).Set.Drift = desired.Differs
 			return c
 		}()},
 		{Name: "the replacement waits for the one that was given up", Cluster: func() *plantest.Cluster {

@@ -3,25 +3,17 @@ package plan
 import (
 	"fmt"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Finding is something that somebody else did in the database, or another version of
-// this tool in the cluster. Whoever looks at the cluster is told.
-type Finding struct {
-	Component topology.Kind
-	Member    string // the pod's name; "" for the component as a whole
-	Text      string
-	Remedy    remedy.Remedy // what a person can do
-}
-
 // findings are those about the components' objects, and the evict-leader schedulers of
 // others on wanted stores: such a store serves no region as long as its scheduler is
 // there.
-func findings(w Wanted, s state.Snapshot) []Finding {
-	var all []Finding
+func findings(w desired.State, s state.Snapshot) []desired.Finding {
+	var all []desired.Finding
 	for _, g := range w.Groups {
 		all = append(all, g.Findings...)
 		for _, m := range s.Groups[g.Kind].Members {
@@ -30,7 +22,7 @@ func findings(w Wanted, s state.Snapshot) []Finding {
 				continue
 			}
 			id := m.Database.ID
-			all = append(all, Finding{
+			all = append(all, desired.Finding{
 				Component: g.Kind, Member: m.Name,
 				Text: fmt.Sprintf("store %d leads no regions: somebody else made an evict-leader scheduler for it in PD", id),
 				Remedy: remedy.Remedy{

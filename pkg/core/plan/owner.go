@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
@@ -8,7 +9,7 @@ import (
 // notDriven names the pods that are controlled by something else than a
 // StatefulSet of Kubernetes, one gate for each component. Next to their controller
 // nothing may be made: it would be a second one for pods of the same names.
-func notDriven(w Wanted, s state.Snapshot) []Gate {
+func notDriven(w desired.State, s state.Snapshot) []Gate {
 	var gates []Gate
 	for _, g := range w.Groups {
 		for _, m := range s.Groups[g.Kind].Members {
@@ -35,7 +36,12 @@ func (sc Scope) lacking(v verdict) verdict {
 	if len(sc.Want.Lacks) == 0 {
 		return v
 	}
-	kept := verdict{gates: sc.Want.Lacks, notes: v.notes}
+	kept := verdict{notes: v.notes}
+	for _, l := range sc.Want.Lacks {
+		kept.gates = append(kept.gates, Gate{
+			Component: sc.Want.Kind, Blocked: true, Reason: lackReasons[l.Need], Want: l.Want, Observed: l.Observed, Remedy: l.Remedy,
+		})
+	}
 	for _, s := range v.steps {
 		switch s.(type) {
 		case EvictLeaders, MoveLeader:
@@ -48,11 +54,14 @@ func (sc Scope) lacking(v verdict) verdict {
 	return kept
 }
 
+// lackReasons name what pods can lack.
+var lackReasons = map[desired.Need]Reason{desired.MountedConfigMap: ConfigMapExists, desired.KnownSpec: SpecKnown}
+
 // mounted are the ConfigMaps that pods use already.
-func mounted(objects []Object) []Object {
-	var all []Object
+func mounted(objects []desired.Object) []desired.Object {
+	var all []desired.Object
 	for _, o := range objects {
-		if o.Mounted && o.Drift == Missing {
+		if o.Mounted && o.Drift == desired.Missing {
 			all = append(all, o)
 		}
 	}

@@ -11,6 +11,7 @@ package plan
 import (
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -134,7 +135,7 @@ type Plan struct {
 	Upkeep []Step
 	// Findings are what is not as it would be, because somebody else has made it so.
 	// Nothing is done about them.
-	Findings []Finding
+	Findings []desired.Finding
 	// Unapplied is no part of the outcome either: it is what the user has asked for
 	// that comes into effect at a restart that nobody has asked for.
 	Unapplied []Unapplied

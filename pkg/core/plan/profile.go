@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -128,18 +129,18 @@ var LeftoverMarked = Hook{
 // on by value at each step of a decision, so it only points to what is to be read.
 type Scope struct {
 	Cluster *topology.Cluster
-	Want    *Group
+	Want    *desired.Group
 	Got     *state.Group
 	All     *state.Snapshot
 	Policy  *Policy
 }
 
-// scopes are those of all components, in dependency order.
-func (w *Wanted) scopes(s *state.Snapshot) []Scope {
+// scopesOf are those of all components, in dependency order.
+func scopesOf(policy *Policy, w *desired.State, s *state.Snapshot) []Scope {
 	scopes, got := make([]Scope, len(w.Groups)), make([]state.Group, len(w.Groups))
 	for i := range w.Groups {
 		got[i] = s.Groups[w.Groups[i].Kind]
-		scopes[i] = Scope{Cluster: &w.Cluster, Want: &w.Groups[i], Got: &got[i], All: s, Policy: &w.Policy}
+		scopes[i] = Scope{Cluster: &w.Cluster, Want: &w.Groups[i], Got: &got[i], All: s, Policy: policy}
 	}
 	return scopes
 }

@@ -1,6 +1,10 @@
 package plan
 
-import "github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+import (
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+)
 
 import "github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 
@@ -8,7 +12,7 @@ import "github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 // where the user asks for that. It is the last thing to do, when nothing else is
 // left to do or to wait for: data that is kept a little longer costs next to
 // nothing, and a cluster at rest is one whose members can be told apart for sure.
-func reclaim(profiles []Profile, w Wanted, scopes []Scope) verdict {
+func reclaim(profiles []Profile, w desired.State, scopes []Scope) verdict {
 	var v verdict
 	if !w.Cluster.Reclaims || len(scopes) == 0 || !scopes[0].All.PD.Known() {
 		return v

@@ -3,15 +3,16 @@ package plan
 import (
 	"fmt"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
 // Refusals says what cannot be done of a wanted cluster, before anything is
 // changed: a scale-in below what the data needs would never finish.
-func Refusals(profiles []Profile, w Wanted, s state.Snapshot) []Gate {
+func Refusals(profiles []Profile, w desired.State, s state.Snapshot) []Gate {
 	gates := notDriven(w, s)
-	for _, sc := range w.scopes(&s) {
+	for _, sc := range scopesOf(&Policy{}, &w, &s) {
 		g := sc.Want
 		p := profileOf(profiles, g.Kind)
 		if p.Floor == nil || g.Replicas >= max(sc.Got.Set.Replicas, sc.Got.Extent()) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -247,7 +248,7 @@ func (sc Scope) restart(m state.Member) Restart {
 // closed no pod restarts by it.
 func (sc Scope) upload() verdict {
 	steps := applies(sc.Want.Kind, sc.Want.Config)
-	if sc.Want.Set.Drift != None {
+	if sc.Want.Set.Drift != desired.None {
 		steps = append(steps, Apply{Component: sc.Want.Kind, Object: sc.Want.Set})
 	}
 	return verdict{steps: steps}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
@@ -12,7 +12,7 @@ import (
 func TestRollout(t *testing.T) {
 	plantest.Waits(t, "rollout", []plantest.Case{
 		{Name: "the template differs", Cluster: with(func(c *plantest.Cluster) {
-			c.Want(tidb).Config[0].Drift, c.Want(tidb).Set.Drift = plan.Differs, plan.Differs
+			c.Want(tidb).Config[0].Drift, c.Want(tidb).Set.Drift = desired.Differs, desired.Differs
 		})},
 		{Name: "from the highest ordinal", Cluster: with(func(c *plantest.Cluster) { c.Roll(tidb) })},
 		{Name: "the next one", Cluster: with(func(c *plantest.Cluster) { c.Roll(tidb).Rolled(tidb, 2) })},
@@ -80,7 +80,7 @@ func TestRepair(t *testing.T) {
 		{Name: "the one to be restarted next is down", Cluster: with(func(c *plantest.Cluster) { c.Roll(tikv).Down(time.Minute, "t-tikv-3") })},
 		{Name: "it is down, and the template is not there yet", Cluster: with(func(c *plantest.Cluster) {
 			c.Down(time.Minute, "t-tikv-3")
-			c.Want(tikv).Set.Drift = plan.Differs
+			c.Want(tikv).Set.Drift = desired.Differs
 		})},
 		{Name: "a lower one is down", Cluster: with(func(c *plantest.Cluster) { c.Roll(tikv).Down(time.Minute, "t-tikv-1") })},
 		{Name: "another one fails with the new revision", Cluster: with(func(c *plantest.Cluster) {

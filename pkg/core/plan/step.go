@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -25,7 +26,7 @@ type Step interface {
 // partition, so that no pod restarts by it, and never changes its replicas.
 type Apply struct {
 	Component topology.Kind
-	Object    Object
+	Object    desired.Object
 	// Replicas are those of a StatefulSet that is created: as many as there are
 	// pods and members with data, which need not be as many as are wanted. Pods
 	// beyond them Kubernetes would delete at once.
@@ -227,7 +228,7 @@ type RecreateSet struct {
 	Component topology.Kind
 	Name, UID string
 	Replicas  int // the live ones
-	Object    Object
+	Object    desired.Object
 }
 
 // Action is the kind of a step as one word, such as "EvictLeaders". Events and
@@ -296,7 +297,7 @@ func (s RecreateSet) Target() (topology.Kind, string)   { return s.Component, ""
 
 func (s Apply) String() string {
 	verb := "update"
-	if s.Object.Drift == Missing {
+	if s.Object.Drift == desired.Missing {
 		verb = "create"
 	}
 	text := fmt.Sprintf("%s %s %s", verb, s.Object.Kind, s.Object.Name)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -9,7 +10,7 @@ import (
 // back. It may begin at any moment, in the middle of a scale-in or a rollout:
 // those go on when the component is resumed. Those that need the component go
 // before it, so that none of them fails for want of it.
-func (sc Scope) suspend(p Profile, earlier, later []Group) verdict {
+func (sc Scope) suspend(p Profile, earlier, later []desired.Group) verdict {
 	switch set := sc.Got.Set; {
 	case set.Terminating:
 		return sc.leaving()

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -28,7 +29,7 @@ func gone(kinds ...topology.Kind) func(c *plantest.Cluster) {
 	return func(c *plantest.Cluster) {
 		for _, k := range kinds {
 			c.Set(k, func(s *state.Set) { *s = state.Set{} })
-			c.Want(k).Set.Drift = plan.Missing
+			c.Want(k).Set.Drift = desired.Missing
 			for i := range c.Seen.Groups[k].Members {
 				m := &c.Seen.Groups[k].Members[i]
 				m.Pod, m.Database.Healthy = nil, false
@@ -70,7 +71,7 @@ func TestSuspend(t *testing.T) {
 		})},
 		{Name: "pods without a StatefulSet, and a ConfigMap that differs", Cluster: suspend(all, func(c *plantest.Cluster) {
 			c.Set(tidb, func(s *state.Set) { *s = state.Set{} })
-			c.Want(tidb).Set.Drift, c.Want(tidb).Config[0].Drift = plan.Missing, plan.Differs
+			c.Want(tidb).Set.Drift, c.Want(tidb).Config[0].Drift = desired.Missing, desired.Differs
 		})},
 		{Name: "all but PD are gone, an eviction is left", Cluster: suspend([]topology.Kind{tikv, tidb}, gone(tidb, tikv), func(c *plantest.Cluster) {
 			c.Evicting("t-tikv-3", time.Minute, 3)
@@ -125,7 +126,7 @@ func TestSuspend(t *testing.T) {
 		})},
 		{Name: "pods without a StatefulSet", Cluster: suspend(all, func(c *plantest.Cluster) {
 			c.Set(tidb, func(s *state.Set) { *s = state.Set{} })
-			c.Want(tidb).Set.Drift = plan.Missing
+			c.Want(tidb).Set.Drift = desired.Missing
 		})},
 		{Name: "pd-A9: and paused", Cluster: suspend(all, func(c *plantest.Cluster) { c.Wanted.Cluster.Paused = true })},
 		{Name: "a change of mind, TiDB is going", Cluster: suspend(nil, leaving(tidb, time.Minute))},

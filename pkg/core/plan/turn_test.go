@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -14,14 +15,14 @@ func TestTurn(t *testing.T) {
 	// PD loses a member, TiKV and TiDB are to have fewer.
 	disruptive := func() *plantest.Cluster {
 		c := plantest.New(3, 4, 3).Down(time.Hour, "t-pd-2")
-		c.Wanted.Policy.Failover = plan.Failing{Members: true, Now: true}
+		c.Policy.Failover = plan.Failing{Members: true, Now: true}
 		c.Want(topology.TiDB).Replicas = 2
 		return c
 	}
 	calm := func(kinds ...topology.Kind) *plantest.Cluster {
 		c := disruptive()
 		for _, k := range kinds {
-			c.Want(k).Services[0].Drift = plan.Differs
+			c.Want(k).Services[0].Drift = desired.Differs
 		}
 		return c
 	}
@@ -42,7 +43,7 @@ func TestTurn(t *testing.T) {
 		"it is tried when nothing else is left": {calm(topology.TiKV), []topology.Kind{topology.TiKV, topology.PD, topology.TiDB}, "act\nupdate Service t-tikv-peer"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tc.c.Wanted.Policy.Later = tc.later
+			tc.c.Policy.Later = tc.later
 			p := tc.c.Decide()
 			p.Gates = nil
 			if got := plantest.Text(p); got != tc.want {

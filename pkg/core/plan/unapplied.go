@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -35,7 +36,7 @@ func (u Unapplied) String() string {
 }
 
 // unapplied are those of all components.
-func unapplied(w Wanted, s state.Snapshot) []Unapplied {
+func unapplied(w desired.State, s state.Snapshot) []Unapplied {
 	var all []Unapplied
 	for _, g := range w.Groups {
 		u := Unapplied{Component: g.Kind}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -29,7 +29,7 @@ func grown(c *plantest.Cluster) {
 
 func orphaned(c *plantest.Cluster, k topology.Kind) {
 	c.Set(k, func(s *state.Set) { *s = state.Set{} })
-	c.Want(k).Set.Drift = plan.Missing
+	c.Want(k).Set.Drift = desired.Missing
 }
 
 func TestLargerVolumes(t *testing.T) {
@@ -83,7 +83,7 @@ func TestLargerVolumes(t *testing.T) {
 			c.Member("t-tikv-1").Claims[0].Capacity = 30 * gi
 		})},
 		{Name: "not during a rollout", Cluster: with(grown, func(c *plantest.Cluster) { c.Roll(tikv).Rolled(tikv, 3) })},
-		{Name: "not before a rollout", Cluster: with(grown, func(c *plantest.Cluster) { c.Want(tikv).Set.Drift = plan.Differs; c.Roll(pd) })},
+		{Name: "not before a rollout", Cluster: with(grown, func(c *plantest.Cluster) { c.Want(tikv).Set.Drift = desired.Differs; c.Roll(pd) })},
 		{Name: "not while scaling out", Cluster: with(grown, func(c *plantest.Cluster) {
 			c.Want(tikv).Replicas = 5
 			c.Down(time.Minute, "t-tikv-3")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // Moving is how long regions may take to leave a store, or stay as many as they are,
@@ -99,13 +100,13 @@ func (ws Waits) still(g *Gate, at time.Time) time.Time {
 // bounded are gates of which none is waited for without an end: one that has no time
 // of its own is Blocked when it has made no progress for long, and says what to do. One
 // that may take longer than usual says until when.
-func (w *Wanted) bounded(gates []Gate, s *state.Snapshot) []Gate {
+func bounded(gates []Gate, waits Waits, c *topology.Cluster, s *state.Snapshot) []Gate {
 	for i := range gates {
 		g := &gates[i]
 		if g.Blocked || g.held || g.fated || g.endless || s.At.Before(g.Deadline) {
 			continue
 		}
-		since := w.Policy.Waits.still(g, s.At)
+		since := waits.still(g, s.At)
 		end := since.Add(cmp.Or(g.patience, patience))
 		g.Blocked = !s.At.Before(end)
 		if !g.Blocked && g.patience == 0 {
@@ -115,7 +116,7 @@ func (w *Wanted) bounded(gates []Gate, s *state.Snapshot) []Gate {
 			g.Since = since
 		}
 		if g.Blocked && g.Remedy == nil {
-			g.Remedy = w.whereToLook(*g, *s)
+			g.Remedy = whereToLook(*g, *c, *s)
 		}
 	}
 	return gates
@@ -142,8 +143,7 @@ func letGoOf(gates []Gate) {
 }
 
 // whereToLook is what a person can do about a wait of which nothing else is known.
-func (w *Wanted) whereToLook(g Gate, s state.Snapshot) remedy.Remedy {
-	c := w.Cluster
+func whereToLook(g Gate, c topology.Cluster, s state.Snapshot) remedy.Remedy {
 	controllers := remedy.Run("see whether the controllers of Kubernetes run", remedy.Kubectl("kube-system", "get", "pods"))
 	switch {
 	case g.Source == FromDatabase:

@@ -14,14 +14,14 @@ import (
 // waitFor decides once a minute on the same cluster, and says after how many minutes the
 // decision is Blocked; -1 when it never is.
 func waitFor(c *plantest.Cluster, minutes int, each func(minute int)) (int, plan.Plan) {
-	c.Wanted.Policy.Waits = nil
+	c.Policy.Waits = nil
 	for minute := range minutes {
 		each(minute)
 		p := c.Decide()
 		if p.Outcome == plan.Blocked {
 			return minute, p
 		}
-		c.Wanted.Policy.Waits = c.Wanted.Policy.Waits.After(p, c.Seen.At)
+		c.Policy.Waits = c.Policy.Waits.After(p, c.Seen.At)
 		c.Seen.At = c.Seen.At.Add(time.Minute)
 	}
 	return -1, plan.Plan{}
@@ -148,7 +148,7 @@ func TestQueuedBehindARollout(t *testing.T) {
 		if found, blocked := queued(p); !found || blocked || len(p.Steps) == 0 {
 			t.Fatalf("%s", plantest.Text(p))
 		}
-		c.Wanted.Policy.Waits = c.Wanted.Policy.Waits.After(p, c.Seen.At)
+		c.Policy.Waits = c.Policy.Waits.After(p, c.Seen.At)
 		c.Seen.At = c.Seen.At.Add(time.Minute)
 	}
 }
@@ -156,7 +156,7 @@ func TestQueuedBehindARollout(t *testing.T) {
 // TestPatienceWithoutEnd: who asks for it waits for leaders as long as it takes.
 func TestPatienceWithoutEnd(t *testing.T) {
 	c := plantest.New(3, 4, 2).Roll(tikv).Evicting("t-tikv-3", time.Minute, 5)
-	c.Wanted.Policy.Eviction.OnTimeout = plan.Persist
+	c.Policy.Eviction.OnTimeout = plan.Persist
 	if minute, p := waitFor(c, 3000, func(int) {}); minute >= 0 {
 		t.Errorf("after %d minutes: %s", minute, plantest.Text(p))
 	}
@@ -169,7 +169,7 @@ func TestStandDown(t *testing.T) {
 	pdDown := next().Roll(pd).Down(time.Hour, "t-pd-0")
 	failing := next()
 	failing.Member("t-tikv-3").Database.Leaders = 5
-	failing.Wanted.Policy.Eviction = plan.Eviction{OnTimeout: plan.Fail, Timeout: time.Second}
+	failing.Policy.Eviction = plan.Eviction{OnTimeout: plan.Fail, Timeout: time.Second}
 	silent := next().Down(time.Hour, "t-tikv-0")
 	silent.Seen.PD.Leader = ""
 	needed := plantest.New(3, 4, 2).Evicting("t-tikv-3", time.Minute, 0)
@@ -178,7 +178,7 @@ func TestStandDown(t *testing.T) {
 	leaving.Seen.PD.UpStores = 2
 	replaced := next().Down(time.Hour, "t-pd-0")
 	lost(replaced, time.Hour, "t-tikv-0")
-	replaced.Wanted.Policy.Failover = plan.Failing{Members: true, Only: []topology.Kind{tikv}}
+	replaced.Policy.Failover = plan.Failing{Members: true, Only: []topology.Kind{tikv}}
 	for name, c := range map[string]struct {
 		cluster *plantest.Cluster
 		want    bool

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -102,8 +102,8 @@ func TestUpgradeOfAdoptedCluster(t *testing.T) {
 	have := operated(t, "basic")
 	c := load(t, "basic", func(tc *v1alpha1.TidbCluster) { tc.Spec.Version = "v8.5.0" })
 	found := drifts(want(t, c, have, state.Snapshot{}))
-	if diff := cmp.Diff(map[string]plan.Drift{
-		"StatefulSet basic-pd": plan.Differs, "StatefulSet basic-tikv": plan.Differs, "StatefulSet basic-tidb": plan.Differs,
+	if diff := cmp.Diff(map[string]desired.Drift{
+		"StatefulSet basic-pd": desired.Differs, "StatefulSet basic-tikv": desired.Differs, "StatefulSet basic-tidb": desired.Differs,
 	}, found); diff != "" {
 		t.Error(diff)
 	}

@@ -6,7 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -40,7 +40,7 @@ type component struct {
 	live      *appsv1.StatefulSet
 	kept      *corev1.PodTemplateSpec // of a newer version; nil where ours is wanted
 	founding  founding
-	findings  []plan.Finding
+	findings  []desired.Finding
 }
 
 // founding is how the pods of a component learn whether they start a TiDB cluster or

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
@@ -33,9 +33,9 @@ type configured struct {
 	mounted bool
 	refused field.ErrorList
 	remedy  remedy.Remedy // against what is refused
-	lacks   []plan.Gate
+	lacks   []desired.Lack
 	// findings are what is in use and not asked for.
-	findings []plan.Finding
+	findings []desired.Finding
 }
 
 // configMap is the ConfigMap of a component: its config file and start script.
@@ -120,7 +120,7 @@ func leftAlone(comp component, use usage, have state.Existing, got state.Group) 
 	switch {
 	case use.mounted && use.found == nil && (!comp.Configured || comp.founding == byDiscoveryServer):
 		// A script of ours would not ask an operator's discovery server.
-		return configured{name: use.name, lacks: []plan.Gate{lost(comp, use.name, got)}}, true
+		return configured{name: use.name, lacks: []desired.Lack{lost(comp, use.name, got)}}, true
 	case comp.Configured:
 		return configured{}, false
 	case use.found != nil && ofOthers(c, use.found):
@@ -138,7 +138,7 @@ func leftAlone(comp component, use usage, have state.Existing, got state.Group) 
 func ofNewer(comp component, use usage, got state.Group) configured {
 	result := configured{name: use.name}
 	if use.mounted && use.found == nil {
-		result.lacks = []plan.Gate{lost(comp, use.name, got)}
+		result.lacks = []desired.Lack{lost(comp, use.name, got)}
 	}
 	return result
 }
@@ -165,7 +165,7 @@ func forFirstPods(comp component, there *corev1.ConfigMap) configured {
 func ofHelm(comp component, name string, use usage, have state.Existing, got state.Group) configured {
 	switch there := have.ConfigMaps[name]; {
 	case there == nil:
-		return configured{name: first(use.name, name), lacks: []plan.Gate{lost(comp, name, got)}}
+		return configured{name: first(use.name, name), lacks: []desired.Lack{lost(comp, name, got)}}
 	case use.name == "":
 		return forFirstPods(comp, there)
 	}

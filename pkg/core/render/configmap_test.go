@@ -8,7 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -79,48 +79,48 @@ func TestConfigMapStrategies(t *testing.T) {
 		have   state.Existing
 		want   string // name
 		config string
-		drift  plan.Drift
+		drift  desired.Drift
 		rolls  bool
 	}{
 		"in place, new": {
 			edit: tikvConfig(text), have: nothing(),
-			want: "basic-tikv", config: text, drift: plan.Missing,
+			want: "basic-tikv", config: text, drift: desired.Missing,
 		},
 		"in place, same": {
 			edit: tikvConfig(text), have: running(t, "basic-tikv", otherwise),
-			want: "basic-tikv", config: otherwise, drift: plan.None,
+			want: "basic-tikv", config: otherwise, drift: desired.None,
 		},
 		"in place, changed": {
 			edit: tikvConfig("a = 3\n"), have: running(t, "basic-tikv", text),
-			want: "basic-tikv", config: "a = 3\n", drift: plan.Differs,
+			want: "basic-tikv", config: "a = 3\n", drift: desired.Differs,
 		},
 		"in place keeps a name with a digest": {
 			edit: tikvConfig("a = 3\n"), have: running(t, "basic-tikv-3731616", text),
-			want: "basic-tikv-3731616", config: "a = 3\n", drift: plan.Differs,
+			want: "basic-tikv-3731616", config: "a = 3\n", drift: desired.Differs,
 		},
 		"rolling, new": {
 			edit: all(rolling, tikvConfig(text)), have: nothing(),
-			want: hashed(text), config: text, drift: plan.Missing,
+			want: hashed(text), config: text, drift: desired.Missing,
 		},
 		"rolling, same": {
 			edit: all(rolling, tikvConfig(text)), have: running(t, hashed(text), text),
-			want: hashed(text), config: text, drift: plan.None,
+			want: hashed(text), config: text, drift: desired.None,
 		},
 		"rolling, same in other words": {
 			edit: all(rolling, tikvConfig(text)), have: running(t, hashed(text), otherwise),
-			want: hashed(text), config: otherwise, drift: plan.None,
+			want: hashed(text), config: otherwise, drift: desired.None,
 		},
 		"rolling, same after in place": {
 			edit: all(rolling, tikvConfig(text)), have: running(t, "basic-tikv", text),
-			want: "basic-tikv", config: text, drift: plan.None,
+			want: "basic-tikv", config: text, drift: desired.None,
 		},
 		"rolling, changed": {
 			edit: all(rolling, tikvConfig("a = 3\n")), have: running(t, hashed(text), text),
-			want: hashed("a = 3\n"), config: "a = 3\n", drift: plan.Missing, rolls: true,
+			want: hashed("a = 3\n"), config: "a = 3\n", drift: desired.Missing, rolls: true,
 		},
 		"pd-A13 tidb-B17: rolling, changed to the same digest": {
 			edit: all(rolling, tikvConfig("a = 3\n")), have: running(t, hashed("a = 3\n"), text),
-			want: hashed("a = 3\n") + "-new", config: "a = 3\n", drift: plan.Missing, rolls: true,
+			want: hashed("a = 3\n") + "-new", config: "a = 3\n", drift: desired.Missing, rolls: true,
 		},
 		"rolling, in use but gone: it is made again, and no pod restarts": {
 			edit: all(rolling, tikvConfig(text)), have: func() state.Existing {
@@ -128,11 +128,11 @@ func TestConfigMapStrategies(t *testing.T) {
 				delete(have.ConfigMaps, "basic-tikv-3731616")
 				return have
 			}(),
-			want: "basic-tikv-3731616", config: text, drift: plan.Missing,
+			want: "basic-tikv-3731616", config: text, drift: desired.Missing,
 		},
 		"damaged": {
 			edit: tikvConfig(text), have: running(t, "basic-tikv", "= ="),
-			want: "basic-tikv", config: text, drift: plan.Differs,
+			want: "basic-tikv", config: text, drift: desired.Differs,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestConfigMapStrategies(t *testing.T) {
 					t.Errorf("the pods use %s", v.ConfigMap.Name)
 				}
 			}
-			if rolls := g.Set.Drift == plan.Differs; rolls != tt.rolls {
+			if rolls := g.Set.Drift == desired.Differs; rolls != tt.rolls {
 				t.Errorf("pods restart: %t", rolls)
 			}
 		})

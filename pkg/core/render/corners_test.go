@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -104,7 +104,7 @@ func TestPatchOfTailerTakenBack(t *testing.T) {
 		}
 	}
 	const file = "/var/log/tidb/slowlog"
-	command := func(w plan.Wanted) []string {
+	command := func(w desired.State) []string {
 		return setOf(t, w, topology.TiDB).Spec.Template.Spec.Containers[0].Command
 	}
 	own := command(want(t, load(t, "basic"), nothing(), state.Snapshot{}))

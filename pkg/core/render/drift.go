@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 )
 
 // Whether an object has to be written is asked of the record of what was
@@ -19,9 +19,9 @@ import (
 
 // setDrift compares everything but the replicas and the partition: those have
 // steps of their own.
-func setDrift(live, wanted *appsv1.StatefulSet) plan.Drift {
+func setDrift(live, wanted *appsv1.StatefulSet) desired.Drift {
 	if live == nil {
-		return plan.Missing
+		return desired.Missing
 	}
 	applied, ok := lastApplied[appsv1.StatefulSetSpec](live.ObjectMeta)
 	return drift(ok &&
@@ -38,13 +38,13 @@ func strategyType(spec appsv1.StatefulSetSpec) appsv1.StatefulSetUpdateStrategyT
 }
 
 // serviceDrift takes addresses and ports that the cluster has given for wanted.
-func serviceDrift(live, wanted *corev1.Service) plan.Drift {
+func serviceDrift(live, wanted *corev1.Service) desired.Drift {
 	if live == nil {
-		return plan.Missing
+		return desired.Missing
 	}
 	applied, ok := lastApplied[corev1.ServiceSpec](live.ObjectMeta)
 	if !ok {
-		return plan.Differs
+		return desired.Differs
 	}
 	want := wanted.Spec.DeepCopy()
 	keepAllocated(want, applied)
@@ -52,18 +52,18 @@ func serviceDrift(live, wanted *corev1.Service) plan.Drift {
 }
 
 // configMapDrift compares all of the data: the ConfigMap is ours.
-func configMapDrift(live, wanted *corev1.ConfigMap) plan.Drift {
+func configMapDrift(live, wanted *corev1.ConfigMap) desired.Drift {
 	if live == nil {
-		return plan.Missing
+		return desired.Missing
 	}
 	return drift(maps.Equal(live.Data, wanted.Data) && sameMeta(live.ObjectMeta, wanted.ObjectMeta))
 }
 
-func drift(same bool) plan.Drift {
+func drift(same bool) desired.Drift {
 	if same {
-		return plan.None
+		return desired.None
 	}
-	return plan.Differs
+	return desired.Differs
 }
 
 // sameMeta tells whether live has the wanted labels and annotations, and a

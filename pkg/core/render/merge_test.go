@@ -8,7 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -79,7 +79,7 @@ func TestMergeSet(t *testing.T) {
 		t.Error("the record is not of the wanted template")
 	}
 	have.Sets[topology.TiKV] = got
-	if found := groupOf(t, want(t, next, have, state.Snapshot{}), topology.TiKV).Set.Drift; found != plan.None {
+	if found := groupOf(t, want(t, next, have, state.Snapshot{}), topology.TiKV).Set.Drift; found != desired.None {
 		t.Error("what has been merged differs again")
 	}
 }
@@ -116,7 +116,7 @@ func TestMergeAdoptsOrphans(t *testing.T) {
 	have.ConfigMaps["basic-pd"].OwnerReferences = nil
 	found := drifts(want(t, c, have, state.Snapshot{}))
 	for _, o := range []string{"StatefulSet basic-pd", "Service basic-pd", "ConfigMap basic-pd"} {
-		if found[o] != plan.Differs {
+		if found[o] != desired.Differs {
 			t.Errorf("%s is an orphan and drifts %d", o, found[o])
 		}
 	}
@@ -132,7 +132,7 @@ func TestManualUpdates(t *testing.T) {
 	}
 	have := created(t, want(t, load(t, "basic"), nothing(), state.Snapshot{}))
 	g := groupOf(t, want(t, load(t, "basic", manual), have, state.Snapshot{}), topology.PD)
-	if g.Set.Drift != plan.Differs {
+	if g.Set.Drift != desired.Differs {
 		t.Error("another update strategy is no difference")
 	}
 	if g.Template != Template(have.Sets[topology.PD]) {
@@ -157,26 +157,26 @@ func TestManualByHand(t *testing.T) {
 	have := created(t, want(t, load(t, "basic"), nothing(), state.Snapshot{}))
 	live := have.Sets[topology.PD]
 	live.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
-	write := func(edits ...func(*v1alpha1.TidbCluster)) plan.Drift {
+	write := func(edits ...func(*v1alpha1.TidbCluster)) desired.Drift {
 		t.Helper()
 		g := groupOf(t, want(t, load(t, "basic", edits...), have, state.Snapshot{}), topology.PD)
 		live = merged(t, live, g.Set.Manifest.(*appsv1.StatefulSet))
 		have.Sets[topology.PD] = live
 		return g.Set.Drift
 	}
-	if d := groupOf(t, want(t, load(t, "basic"), have, state.Snapshot{}), topology.PD).Set.Drift; d != plan.None {
+	if d := groupOf(t, want(t, load(t, "basic"), have, state.Snapshot{}), topology.PD).Set.Drift; d != desired.None {
 		t.Error("it is taken for a difference")
 	}
 	live = Resized(live, 5)
 	have.Sets[topology.PD] = live
-	if d := write(image); d != plan.Differs || live.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType {
+	if d := write(image); d != desired.Differs || live.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType {
 		t.Errorf("after another image: %v", live.Spec.UpdateStrategy)
 	}
-	if d := groupOf(t, want(t, load(t, "basic", image), have, state.Snapshot{}), topology.PD).Set.Drift; d != plan.None {
+	if d := groupOf(t, want(t, load(t, "basic", image), have, state.Snapshot{}), topology.PD).Set.Drift; d != desired.None {
 		t.Error("then it is taken for a difference")
 	}
 	write(image, manual)
-	if d := write(image); d != plan.Differs || live.Spec.UpdateStrategy.Type != appsv1.RollingUpdateStatefulSetStrategyType {
+	if d := write(image); d != desired.Differs || live.Spec.UpdateStrategy.Type != appsv1.RollingUpdateStatefulSetStrategyType {
 		t.Errorf("the spec is switched back: %v", live.Spec.UpdateStrategy)
 	}
 }
@@ -194,7 +194,7 @@ func TestServiceOfOthersStays(t *testing.T) {
 	}
 }
 
-func tidbServiceOf(t *testing.T, w plan.Wanted) plan.Object {
+func tidbServiceOf(t *testing.T, w desired.State) desired.Object {
 	t.Helper()
 	for _, s := range groupOf(t, w, topology.TiDB).Services {
 		if s.Name == "basic-tidb" {
@@ -202,7 +202,7 @@ func tidbServiceOf(t *testing.T, w plan.Wanted) plan.Object {
 		}
 	}
 	t.Fatal("no client Service of TiDB")
-	return plan.Object{}
+	return desired.Object{}
 }
 
 func TestMergeService(t *testing.T) {
@@ -234,7 +234,7 @@ func TestMergeService(t *testing.T) {
 	}
 	next := load(t, "basic", hidden)
 	object := tidbServiceOf(t, want(t, next, have, state.Snapshot{}))
-	if object.Drift != plan.Differs {
+	if object.Drift != desired.Differs {
 		t.Fatal("no difference")
 	}
 	got := merged(t, live, object.Manifest.(*corev1.Service))
@@ -271,7 +271,7 @@ func TestServiceWithoutRecord(t *testing.T) {
 	c := load(t, "basic")
 	have := created(t, want(t, c, nothing(), state.Snapshot{}))
 	delete(have.Services["basic-pd"].Annotations, annLastApplied)
-	if found := drifts(want(t, c, have, state.Snapshot{})); found["Service basic-pd"] != plan.Differs {
+	if found := drifts(want(t, c, have, state.Snapshot{})); found["Service basic-pd"] != desired.Differs {
 		t.Errorf("drifts: %v", found)
 	}
 }
@@ -363,7 +363,7 @@ func TestServiceOfTheUser(t *testing.T) {
 		given(tc)
 		tc.Spec.TiDB.Service.Annotations = map[string]string{"ours": "1"}
 	}
-	if o := tidbServiceOf(t, want(t, load(t, "basic", annotated), have, state.Snapshot{})); o.Drift != plan.Differs {
+	if o := tidbServiceOf(t, want(t, load(t, "basic", annotated), have, state.Snapshot{})); o.Drift != desired.Differs {
 		t.Error("the user's annotation is no difference")
 	}
 }
@@ -377,7 +377,7 @@ func TestMergeSetKeepsVeryOldRecord(t *testing.T) {
 	applied.Template.Annotations[annLastApplied] = "{}"
 	setLastApplied(&live.ObjectMeta, applied)
 	live.Spec.Template.Annotations[annLastApplied] = "{}"
-	if got := setDrift(live, setOf(t, w, topology.TiKV)); got != plan.None {
+	if got := setDrift(live, setOf(t, w, topology.TiKV)); got != desired.None {
 		t.Errorf("drift %d", got)
 	}
 	got := merged(t, live, setOf(t, w, topology.TiKV))

@@ -7,7 +7,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/util/toml"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
@@ -45,13 +45,13 @@ func lay(over, table map[string]any) {
 }
 
 // notAsked tells of settings in the ConfigMap in use that the spec does not ask for.
-func notAsked(comp component, used *corev1.ConfigMap, text string) []plan.Finding {
+func notAsked(comp component, used *corev1.ConfigMap, text string) []desired.Finding {
 	c, title := comp.cluster, comp.Kind.Title()
 	switch {
 	case used == nil:
 		return nil
 	case used.Data[keyOverlay] != "":
-		return []plan.Finding{{
+		return []desired.Finding{{
 			Component: comp.Kind,
 			Text:      fmt.Sprintf("ConfigMap %s of %s has settings of a restore in its key %s; they stay as long as the key is there", used.Name, title, keyOverlay),
 			Remedy: remedy.Remedy{
@@ -61,7 +61,7 @@ func notAsked(comp component, used *corev1.ConfigMap, text string) []plan.Findin
 			},
 		}}
 	case !comp.Configured && !sameTOML(used.Data[keyConfig], text):
-		return []plan.Finding{{
+		return []desired.Finding{{
 			Component: comp.Kind,
 			Text:      fmt.Sprintf("%s is not set, so the configuration in ConfigMap %s stays, which is not the default", configField(comp.Kind), used.Name),
 			Remedy:    remedy.Remedy{remedy.Run("to go back to the default", c.Patch(fmt.Sprintf(`{%q:{"config":""}}`, comp.Kind)), c.Plugin("sync"))},

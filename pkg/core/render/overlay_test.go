@@ -6,7 +6,7 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -31,20 +31,20 @@ func TestOverlay(t *testing.T) {
 		edit   func(*v1alpha1.TidbCluster)
 		have   state.Existing
 		config string
-		drift  plan.Drift
+		drift  desired.Drift
 	}{
-		"in place": {asked, restoring(t, "basic-tikv", laid), laid, plan.None},
-		"rolling":  {all(rolling, asked), restoring(t, "basic-tikv-1234567", laid), laid, plan.None},
+		"in place": {asked, restoring(t, "basic-tikv", laid), laid, desired.None},
+		"rolling":  {all(rolling, asked), restoring(t, "basic-tikv-1234567", laid), laid, desired.None},
 		"in place, and changed": {
-			tikvConfig("a = 2"), restoring(t, "basic-tikv", laid), "a = 2\n\n[gc]\n  ratio-threshold = -1.0\n", plan.Differs,
+			tikvConfig("a = 2"), restoring(t, "basic-tikv", laid), "a = 2\n\n[gc]\n  ratio-threshold = -1.0\n", desired.Differs,
 		},
 		"not asked for": {
-			func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.Config = nil }, restoring(t, "basic-tikv", laid), laid, plan.None,
+			func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.Config = nil }, restoring(t, "basic-tikv", laid), laid, desired.None,
 		},
 	} {
 		w := want(t, load(t, "basic", tt.edit), tt.have, state.Snapshot{})
 		g, m := groupOf(t, w, topology.TiKV), configOf(t, w, topology.TiKV)
-		if m.Data[keyConfig] != tt.config || m.Data["config-file-overlay"] != over || g.Config[0].Drift != tt.drift || g.Set.Drift != plan.None {
+		if m.Data[keyConfig] != tt.config || m.Data["config-file-overlay"] != over || g.Config[0].Drift != tt.drift || g.Set.Drift != desired.None {
 			t.Errorf("%s: %q drifts %d, the StatefulSet %d", name, m.Data, g.Config[0].Drift, g.Set.Drift)
 		}
 		if len(g.Findings) != 1 || !strings.Contains(g.Findings[0].Text, "ConfigMap "+m.Name+" of TiKV has settings of a restore") {

@@ -9,7 +9,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -150,11 +150,11 @@ func TestBootstrapData(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			drift := plan.None
+			drift := desired.None
 			if tt.old == nil {
-				drift = plan.Missing
+				drift = desired.Missing
 			} else if !cmp.Equal(tt.old, got) {
-				drift = plan.Differs
+				drift = desired.Differs
 			}
 			if w.Objects[0].Drift != drift {
 				t.Errorf("drift %d, want %d", w.Objects[0].Drift, drift)
@@ -173,7 +173,7 @@ func TestBootstrapData(t *testing.T) {
 	}
 }
 
-func mountsBootstrap(t *testing.T, w plan.Wanted) bool {
+func mountsBootstrap(t *testing.T, w desired.State) bool {
 	t.Helper()
 	for _, m := range setOf(t, w, topology.PD).Spec.Template.Spec.Containers[0].VolumeMounts {
 		if m.MountPath == bootstrapDir {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -38,7 +38,7 @@ func load(t *testing.T, name string, edit ...func(*v1alpha1.TidbCluster)) topolo
 	return topology.New(tc)
 }
 
-func want(t *testing.T, c topology.Cluster, have state.Existing, snap state.Snapshot) plan.Wanted {
+func want(t *testing.T, c topology.Cluster, have state.Existing, snap state.Snapshot) desired.State {
 	t.Helper()
 	w, err := Want(state.Observation{Cluster: c, Existing: have, Snapshot: snap})
 	if err != nil {
@@ -47,7 +47,7 @@ func want(t *testing.T, c topology.Cluster, have state.Existing, snap state.Snap
 	return w
 }
 
-func groupOf(t *testing.T, w plan.Wanted, k topology.Kind) plan.Group {
+func groupOf(t *testing.T, w desired.State, k topology.Kind) desired.Group {
 	t.Helper()
 	g, ok := w.Group(k)
 	if !ok {
@@ -56,12 +56,12 @@ func groupOf(t *testing.T, w plan.Wanted, k topology.Kind) plan.Group {
 	return g
 }
 
-func setOf(t *testing.T, w plan.Wanted, k topology.Kind) *appsv1.StatefulSet {
+func setOf(t *testing.T, w desired.State, k topology.Kind) *appsv1.StatefulSet {
 	t.Helper()
 	return groupOf(t, w, k).Set.Manifest.(*appsv1.StatefulSet)
 }
 
-func configOf(t *testing.T, w plan.Wanted, k topology.Kind) *corev1.ConfigMap {
+func configOf(t *testing.T, w desired.State, k topology.Kind) *corev1.ConfigMap {
 	t.Helper()
 	return groupOf(t, w, k).Config[0].Manifest.(*corev1.ConfigMap)
 }
@@ -76,10 +76,10 @@ func nothing() state.Existing {
 
 // created is what there is after everything wanted has been created, as an API
 // server hands it out: with its own defaults and additions.
-func created(t *testing.T, w plan.Wanted) state.Existing {
+func created(t *testing.T, w desired.State) state.Existing {
 	t.Helper()
 	have := nothing()
-	add := func(o plan.Object) {
+	add := func(o desired.Object) {
 		switch m := o.Manifest.DeepCopyObject().(type) {
 		case *corev1.Service:
 			m.ResourceVersion = "1"
@@ -113,7 +113,7 @@ func created(t *testing.T, w plan.Wanted) state.Existing {
 	return have
 }
 
-func objects(w plan.Wanted) []plan.Object {
+func objects(w desired.State) []desired.Object {
 	all := w.Objects
 	for _, g := range w.Groups {
 		all = append(all, g.Services...)
@@ -123,10 +123,10 @@ func objects(w plan.Wanted) []plan.Object {
 	return all
 }
 
-func drifts(w plan.Wanted) map[string]plan.Drift {
-	found := map[string]plan.Drift{}
+func drifts(w desired.State) map[string]desired.Drift {
+	found := map[string]desired.Drift{}
 	for _, o := range objects(w) {
-		if o.Drift != plan.None {
+		if o.Drift != desired.None {
 			found[o.Kind+" "+o.Name] = o.Drift
 		}
 	}
@@ -178,7 +178,7 @@ func TestNothingToWriteAfterCreation(t *testing.T) {
 		c := load(t, name)
 		first := want(t, c, nothing(), state.Snapshot{})
 		for _, o := range objects(first) {
-			if o.Drift != plan.Missing {
+			if o.Drift != desired.Missing {
 				t.Errorf("%s: %s %s is not missing", name, o.Kind, o.Name)
 			}
 		}

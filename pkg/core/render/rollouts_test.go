@@ -10,14 +10,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // apply is what there is after the ConfigMaps and StatefulSets that are wanted
 // have been written.
-func apply(t *testing.T, w plan.Wanted, have state.Existing) state.Existing {
+func apply(t *testing.T, w desired.State, have state.Existing) state.Existing {
 	t.Helper()
 	next := state.Existing{Services: have.Services, ConfigMaps: maps.Clone(have.ConfigMaps), Sets: maps.Clone(have.Sets)}
 	fresh := created(t, w)
@@ -77,7 +77,7 @@ func TestChanges(t *testing.T) {
 			after := want(t, load(t, "basic", c.edit), have, state.Snapshot{})
 			var got []topology.Kind
 			for _, k := range topology.Kinds() {
-				if groupOf(t, after, k).Set.Drift != plan.None {
+				if groupOf(t, after, k).Set.Drift != desired.None {
 					got = append(got, k)
 				}
 				if rolls := groupOf(t, after, k).Template != groupOf(t, before, k).Template; rolls != slices.Contains(c.rolled, k) {
@@ -114,11 +114,11 @@ func TestConfigurationTakenBack(t *testing.T) {
 		t.Fatalf("another configuration is in %s", name)
 	}
 	have = apply(t, w, have)
-	if w = want(t, load(t, "basic", other), have, state.Snapshot{}); groupOf(t, w, topology.TiKV).Set.Drift != plan.None {
+	if w = want(t, load(t, "basic", other), have, state.Snapshot{}); groupOf(t, w, topology.TiKV).Set.Drift != desired.None {
 		t.Error("written, and still to be written")
 	}
 	w = want(t, load(t, "basic", old), have, state.Snapshot{})
-	if g := groupOf(t, w, topology.TiKV); g.Template != before || g.Set.Drift != plan.Differs || g.Config[0].Drift != plan.None {
+	if g := groupOf(t, w, topology.TiKV); g.Template != before || g.Set.Drift != desired.Differs || g.Config[0].Drift != desired.None {
 		t.Errorf("taken back it is in %s, written %v", configOf(t, w, topology.TiKV).Name, g.Config[0].Drift)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -17,7 +18,7 @@ import (
 // who read it there. Nothing is decided by it. What was not observed this time
 // stays as it was, and times stay as long as what they speak of does, so that
 // an unchanged cluster has an unchanged status.
-func Status(o state.Observation, w plan.Wanted, p plan.Plan, old v1alpha1.TidbClusterStatus) v1alpha1.TidbClusterStatus {
+func Status(o state.Observation, w desired.State, p plan.Plan, old v1alpha1.TidbClusterStatus) v1alpha1.TidbClusterStatus {
 	s := o.Snapshot
 	r := projection{wanted: w, have: o.Existing, snap: s, at: metav1.NewTime(s.At).Rfc3339Copy()}
 	status := *old.DeepCopy()
@@ -39,7 +40,7 @@ func Status(o state.Observation, w plan.Wanted, p plan.Plan, old v1alpha1.TidbCl
 }
 
 type projection struct {
-	wanted plan.Wanted
+	wanted desired.State
 	have   state.Existing
 	snap   state.Snapshot
 	at     metav1.Time

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -26,7 +27,7 @@ var (
 // scene is a healthy cluster with one member of each component, which a test
 // then changes.
 type scene struct {
-	w    plan.Wanted
+	w    desired.State
 	have state.Existing
 	snap state.Snapshot
 	plan plan.Plan

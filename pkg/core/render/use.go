@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -100,11 +100,10 @@ func handOver(c topology.Cluster, k topology.Kind, name string) remedy.Action {
 
 // lost is the gate for a ConfigMap that is gone and that nobody knows how to write
 // again. Pods that run still have it.
-func lost(comp component, name string, got state.Group) plan.Gate {
+func lost(comp component, name string, got state.Group) desired.Lack {
 	c, k := comp.cluster, comp.Kind
-	g := plan.Gate{
-		Component: k, Blocked: true,
-		Reason: plan.ConfigMapExists, Want: fmt.Sprintf("ConfigMap %s, which its pods mount", name),
+	g := desired.Lack{
+		Need: desired.MountedConfigMap, Want: fmt.Sprintf("ConfigMap %s, which its pods mount", name),
 		Observed: "it does not exist, and pods that start wait for it",
 		Remedy:   remedy.Remedy{remedy.Say(fmt.Sprintf("make it again with its keys %s and %s", keyConfig, keyScript))},
 	}

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -41,7 +41,7 @@ func TestConfigMapOfOthers(t *testing.T) {
 		script  string
 		config  string // in the ConfigMap
 		want    string // the name in the pod template
-		drift   plan.Drift
+		drift   desired.Drift
 		refused string
 	}{
 		"no config": {edit: noConfig, script: script, config: text, want: "basic-tikv"},
@@ -58,7 +58,7 @@ func TestConfigMapOfOthers(t *testing.T) {
 		"another config, rolling": {
 			edit: all(rolling, tikvConfig("a = 2\n")), script: own, config: text,
 			want:  "basic-tikv-" + digest(map[string]string{keyConfig: "a = 2\n", keyScript: own}),
-			drift: plan.Missing,
+			drift: desired.Missing,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,14 +78,14 @@ func TestConfigMapOfOthers(t *testing.T) {
 			if got := mountedConfigMap(&setOf(t, w, topology.TiKV).Spec.Template.Spec, "basic-tikv"); got != tt.want {
 				t.Errorf("pods use %s, want %s", got, tt.want)
 			}
-			drift := plan.None
+			drift := desired.None
 			for _, o := range g.Config {
 				drift = o.Drift
 			}
 			if drift != tt.drift {
 				t.Errorf("written %d, want %d", drift, tt.drift)
 			}
-			if rolls := g.Set.Drift != plan.None; rolls != (tt.want != "basic-tikv") {
+			if rolls := g.Set.Drift != desired.None; rolls != (tt.want != "basic-tikv") {
 				t.Errorf("pods restart: %t", rolls)
 			}
 		})
@@ -98,7 +98,7 @@ func TestOwnConfigMapWithoutConfig(t *testing.T) {
 	for name, edit := range map[string]func(*v1alpha1.TidbCluster){"in place": noConfig, "rolling": all(rolling, noConfig)} {
 		have := running(t, "basic-tikv", "a = 1\n")
 		w := want(t, load(t, "basic", edit), have, state.Snapshot{})
-		if g := groupOf(t, w, topology.TiKV); g.Config[0].Drift != plan.None || g.Set.Drift != plan.None {
+		if g := groupOf(t, w, topology.TiKV); g.Config[0].Drift != desired.None || g.Set.Drift != desired.None {
 			t.Errorf("%s: ConfigMap written %d, StatefulSet %d", name, g.Config[0].Drift, g.Set.Drift)
 		}
 	}
@@ -149,21 +149,21 @@ func TestConfigMapIsGone(t *testing.T) {
 	for name, tt := range map[string]struct {
 		have  func(*testing.T) state.Existing
 		edit  func(*v1alpha1.TidbCluster)
-		again map[string]plan.Drift
+		again map[string]desired.Drift
 		lacks []topology.Kind
 	}{
-		"of ours": {made, config, map[string]plan.Drift{
-			"ConfigMap basic-pd": plan.Missing, "ConfigMap basic-tikv": plan.Missing, "ConfigMap basic-tidb": plan.Missing,
+		"of ours": {made, config, map[string]desired.Drift{
+			"ConfigMap basic-pd": desired.Missing, "ConfigMap basic-tikv": desired.Missing, "ConfigMap basic-tidb": desired.Missing,
 		}, nil},
-		"of ours, rolling": {made, all(rolling, config), map[string]plan.Drift{
-			"ConfigMap basic-pd": plan.Missing, "ConfigMap basic-tikv": plan.Missing, "ConfigMap basic-tidb": plan.Missing,
+		"of ours, rolling": {made, all(rolling, config), map[string]desired.Drift{
+			"ConfigMap basic-pd": desired.Missing, "ConfigMap basic-tikv": desired.Missing, "ConfigMap basic-tidb": desired.Missing,
 		}, nil},
 		"of an operator, whose PD asks its discovery server": {
-			func(t *testing.T) state.Existing { return operated(t, "basic") }, all(rolling, config), map[string]plan.Drift{
-				"ConfigMap basic-tikv": plan.Missing, "ConfigMap basic-tidb": plan.Missing,
+			func(t *testing.T) state.Existing { return operated(t, "basic") }, all(rolling, config), map[string]desired.Drift{
+				"ConfigMap basic-tikv": desired.Missing, "ConfigMap basic-tidb": desired.Missing,
 			}, []topology.Kind{topology.PD},
 		},
-		"no config": {made, noConfig, map[string]plan.Drift{}, topology.Kinds()},
+		"no config": {made, noConfig, map[string]desired.Drift{}, topology.Kinds()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			have := tt.have(t)
@@ -179,7 +179,7 @@ func TestConfigMapIsGone(t *testing.T) {
 				for _, gate := range g.Lacks {
 					lacks = append(lacks, g.Kind)
 					file := "/etc/" + string(g.Kind) + "/" + string(g.Kind) + ".toml"
-					if pod := "kubectl exec basic-" + string(g.Kind) + "-0 -c " + string(g.Kind) + " -n db -- cat " + file; !gate.Blocked || !strings.Contains(gate.Remedy.Line(""), pod) {
+					if pod := "kubectl exec basic-" + string(g.Kind) + "-0 -c " + string(g.Kind) + " -n db -- cat " + file; gate.Need != desired.MountedConfigMap || !strings.Contains(gate.Remedy.Line(""), pod) {
 						t.Errorf("what to do: %s", gate.Remedy.Line(""))
 					}
 				}
@@ -252,11 +252,11 @@ func TestConfigMapOfHelm(t *testing.T) {
 		if got := mountedConfigMap(&setOf(t, w, topology.TiKV).Spec.Template.Spec, "basic-tikv"); got != tt.want {
 			t.Errorf("%s: pods use %s, want %s", name, got, tt.want)
 		}
-		if rolls, lacks := g.Set.Drift != plan.None, len(g.Lacks) > 0; rolls != tt.rolls || lacks != tt.lacks {
+		if rolls, lacks := g.Set.Drift != desired.None, len(g.Lacks) > 0; rolls != tt.rolls || lacks != tt.lacks {
 			t.Errorf("%s: restart %t, lacks its ConfigMap %t", name, rolls, lacks)
 		}
 		for _, o := range g.Config {
-			if o.Drift != plan.None {
+			if o.Drift != desired.None {
 				t.Errorf("%s: %s is written", name, o.Name)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -28,7 +28,7 @@ const TemplateVersion = 1
 //
 // Where the spec has changed, or seems to, and has fields that are not known here, the
 // template is kept as well, and a gate says so: written here it would lose these fields.
-func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r state.Template) (*corev1.PodTemplateSpec, []plan.Finding, []plan.Gate) {
+func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r state.Template) (*corev1.PodTemplateSpec, []desired.Finding, []desired.Lack) {
 	if live == nil || r.Version <= TemplateVersion || r.Pods != appliedPods(live) {
 		return nil, nil, nil
 	}
@@ -36,15 +36,14 @@ func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r sta
 	if !ok {
 		return nil, nil, nil
 	}
-	f := plan.Finding{
+	f := desired.Finding{
 		Component: g.Kind,
 		Text:      fmt.Sprintf("pod template of %s was written by a newer version of this plugin; it is kept", g.Kind.Title()),
 		Remedy:    remedy.Remedy{remedy.Run("update kubectl-tidb; see the record", c.Kubectl("get", "configmap", c.LedgerMap(), "-o", "yaml"))},
 	}
 	if r.Spec != g.Asked && len(g.Unknown) > 0 {
-		return &applied.Template, nil, []plan.Gate{{
-			Component: g.Kind, Blocked: true,
-			Reason: plan.SpecKnown, Want: "a version of this plugin that knows " + strings.Join(g.Unknown, ", "),
+		return &applied.Template, nil, []desired.Lack{{
+			Need: desired.KnownSpec, Want: "a version of this plugin that knows " + strings.Join(g.Unknown, ", "),
 			Observed: "a newer one has written the pod template for it, and this older version would write it without",
 			Remedy:   remedy.Remedy{remedy.Say("update kubectl-tidb")},
 		}}
@@ -52,9 +51,9 @@ func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r sta
 	if r.Spec != g.Asked {
 		f.Text = fmt.Sprintf("pod template of %s was written by a newer version of this plugin; the spec has changed since, "+
 			"so that this older version writes it now, without what the newer one adds", g.Kind.Title())
-		return nil, []plan.Finding{f}, nil
+		return nil, []desired.Finding{f}, nil
 	}
-	return &applied.Template, []plan.Finding{f}, nil
+	return &applied.Template, []desired.Finding{f}, nil
 }
 
 // recordOf is the record of a StatefulSet that is rendered here.

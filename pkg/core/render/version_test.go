@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	profiles "github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -52,7 +53,7 @@ type inKubernetes struct {
 
 // newest is what a newer version of this tool wants: pods with a variable more, and
 // another start script.
-func (in inKubernetes) newest(t *testing.T, c topology.Cluster) plan.Wanted {
+func (in inKubernetes) newest(t *testing.T, c topology.Cluster) desired.State {
 	t.Helper()
 	w := want(t, c, in.have, state.Snapshot{})
 	for i := range w.Groups {
@@ -75,12 +76,12 @@ func (in inKubernetes) newest(t *testing.T, c topology.Cluster) plan.Wanted {
 }
 
 // write does what package act does with what differs.
-func (in inKubernetes) write(t *testing.T, w plan.Wanted) inKubernetes {
+func (in inKubernetes) write(t *testing.T, w desired.State) inKubernetes {
 	t.Helper()
 	next := inKubernetes{apply(t, w, in.have), maps.Clone(in.records)}
 	for _, g := range w.Groups {
-		for _, o := range append([]plan.Object{g.Set}, g.Config...) {
-			if o.Drift != plan.None && o.Record != (state.Template{}) {
+		for _, o := range append([]desired.Object{g.Set}, g.Config...) {
+			if o.Drift != desired.None && o.Record != (state.Template{}) {
 				next.records[g.Kind] = o.Record
 			}
 		}
@@ -89,7 +90,7 @@ func (in inKubernetes) write(t *testing.T, w plan.Wanted) inKubernetes {
 }
 
 // older is what this version wants.
-func (in inKubernetes) older(t *testing.T, c topology.Cluster) plan.Wanted {
+func (in inKubernetes) older(t *testing.T, c topology.Cluster) desired.State {
 	t.Helper()
 	return want(t, c, in.have, state.Snapshot{Templates: in.records})
 }
@@ -123,7 +124,7 @@ func TestVersionsTakeTurns(t *testing.T) {
 			if found := drifts(w); len(found) > 0 {
 				t.Fatalf("the older version writes %v", found)
 			}
-			p := plan.Decide(profiles.Profiles(), w, state.Snapshot{Groups: map[topology.Kind]state.Group{}})
+			p := plan.Decide(profiles.Profiles(), plan.Policy{}, w, state.Snapshot{Groups: map[topology.Kind]state.Group{}})
 			if len(p.Findings) != len(topology.Kinds()) || !strings.Contains(p.Findings[0].Text, "it is kept") {
 				t.Errorf("told: %+v", p.Findings)
 			}
@@ -136,7 +137,7 @@ func TestVersionsTakeTurns(t *testing.T) {
 			t.Error("a pod template has changed")
 		}
 		in.records = nil
-		if w := in.older(t, c); groupOf(t, w, topology.TiKV).Set.Drift == plan.None {
+		if w := in.older(t, c); groupOf(t, w, topology.TiKV).Set.Drift == desired.None {
 			t.Error("without a record the newer version's template stays: this test cannot fail")
 		}
 	}
@@ -164,7 +165,7 @@ func TestChangeUnderOlderVersion(t *testing.T) {
 	in := writtenByNewer(t)
 	w := in.older(t, c)
 	for _, g := range w.Groups {
-		if changed := g.Set.Drift != plan.None; changed != (g.Kind == topology.TiKV) {
+		if changed := g.Set.Drift != desired.None; changed != (g.Kind == topology.TiKV) {
 			t.Errorf("%s: written %t", g.Kind, changed)
 		}
 		if text := g.Findings[0].Text; strings.Contains(text, "this older version writes it") != (g.Kind == topology.TiKV) {
@@ -191,18 +192,18 @@ func TestFieldsOfALaterDefinition(t *testing.T) {
 	})
 	in := writtenByNewer(t)
 	for _, g := range in.older(t, c).Groups {
-		if written := g.Set.Drift != plan.None; written != (g.Kind == topology.PD) {
+		if written := g.Set.Drift != desired.None; written != (g.Kind == topology.PD) {
 			t.Errorf("%s: written %t", g.Kind, written)
 		}
 		if (g.Kind == topology.TiKV) != (len(g.Lacks) == 1) {
 			t.Errorf("%s: gates %v", g.Kind, g.Lacks)
 		}
 	}
-	if g := groupOf(t, in.older(t, c), topology.TiKV); len(g.Lacks) == 1 && (!g.Lacks[0].Blocked || g.Lacks[0].Want != "a version of this plugin that knows spec.tikv.later") {
+	if g := groupOf(t, in.older(t, c), topology.TiKV); len(g.Lacks) == 1 && (g.Lacks[0].Need != desired.KnownSpec || g.Lacks[0].Want != "a version of this plugin that knows spec.tikv.later") {
 		t.Errorf("%+v", g.Lacks[0])
 	}
 	in.records = nil
-	if g := groupOf(t, in.older(t, c), topology.TiKV); g.Set.Drift == plan.None || len(g.Lacks) > 0 {
+	if g := groupOf(t, in.older(t, c), topology.TiKV); g.Set.Drift == desired.None || len(g.Lacks) > 0 {
 		t.Errorf("without a record: written %v, gates %v", g.Set.Drift, g.Lacks)
 	}
 }
@@ -219,7 +220,7 @@ func TestRecordOfAnotherTemplate(t *testing.T) {
 	setLastApplied(&set.ObjectMeta, set.Spec)
 	for _, k := range topology.Kinds() {
 		g := groupOf(t, in.older(t, c), k)
-		if written := g.Set.Drift != plan.None; written != (k == topology.TiKV) || len(g.Findings) > 0 {
+		if written := g.Set.Drift != desired.None; written != (k == topology.TiKV) || len(g.Findings) > 0 {
 			t.Errorf("%s: written %t, told %v", k, written, g.Findings)
 		}
 	}
@@ -230,7 +231,7 @@ func TestKeptConfigurationIsGone(t *testing.T) {
 	in := writtenByNewer(t)
 	delete(in.have.ConfigMaps, "basic-tikv")
 	g := groupOf(t, in.older(t, load(t, "basic")), topology.TiKV)
-	if g.Set.Drift != plan.None || len(g.Config) > 0 || len(g.Lacks) != 1 {
+	if g.Set.Drift != desired.None || len(g.Config) > 0 || len(g.Lacks) != 1 {
 		t.Errorf("StatefulSet %v, ConfigMaps %v, gates %v", g.Set.Drift, g.Config, g.Lacks)
 	}
 }
@@ -242,16 +243,16 @@ func TestRecordIsBroughtUpToDate(t *testing.T) {
 	const k = topology.PD
 	c := load(t, "basic", func(tc *v1alpha1.TidbCluster) { tc.Spec.Helper = &v1alpha1.HelperSpec{Image: new(string)} })
 	in := inKubernetes{created(t, want(t, load(t, "basic"), nothing(), state.Snapshot{})), map[topology.Kind]state.Template{}}
-	if g := groupOf(t, in.older(t, c), k); g.Set.Drift != plan.None {
+	if g := groupOf(t, in.older(t, c), k); g.Set.Drift != desired.None {
 		t.Fatal("written for a record, and there was none")
 	}
 	in.records[k] = groupOf(t, in.older(t, load(t, "basic")), k).Set.Record
 	w := in.older(t, c)
-	if g := groupOf(t, w, k); g.Set.Drift != plan.Differs || g.Template != Template(in.have.Sets[k]) {
+	if g := groupOf(t, w, k); g.Set.Drift != desired.Differs || g.Template != Template(in.have.Sets[k]) {
 		t.Fatal("the record stays as it is")
 	}
 	in = in.write(t, w)
-	if g := groupOf(t, in.older(t, c), k); g.Set.Drift != plan.None {
+	if g := groupOf(t, in.older(t, c), k); g.Set.Drift != desired.None {
 		t.Error("written, and still to be written")
 	}
 }

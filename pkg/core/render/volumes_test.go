@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -79,7 +79,7 @@ func TestGrowth(t *testing.T) {
 				}
 			case err != nil:
 				t.Error(err)
-			case groupOf(t, w, topology.TiKV).Set.Drift != plan.None:
+			case groupOf(t, w, topology.TiKV).Set.Drift != desired.None:
 				t.Error("another size is a reason to write the StatefulSet, which would change nothing")
 			}
 		})
@@ -115,7 +115,7 @@ func TestRecreated(t *testing.T) {
 	if d := cmp.Diff(live.Spec, got.Spec); d != "" {
 		t.Errorf("the spec changed:\n%s", d)
 	}
-	if Template(got) != Template(live) || setDrift(got, wanted) != plan.None {
+	if Template(got) != Template(live) || setDrift(got, wanted) != desired.None {
 		t.Error("the record of what was applied changed")
 	}
 

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -27,9 +27,9 @@ func (e *RefusedError) Final() bool { return true }
 // Want renders everything that the cluster needs and compares it with what
 // there is. It answers with a *RefusedError if an existing object would have to
 // be replaced for it.
-func Want(o state.Observation) (plan.Wanted, error) {
+func Want(o state.Observation) (desired.State, error) {
 	c, have, snap := o.Cluster, o.Existing, o.Snapshot
-	w := plan.Wanted{Cluster: c}
+	w := desired.State{Cluster: c}
 	var refused RefusedError
 	founding := bootstrapMap(c, have, snap)
 	if founding != nil {
@@ -38,45 +38,45 @@ func Want(o state.Observation) (plan.Wanted, error) {
 	for _, g := range c.Groups {
 		group, errs, err := wantGroup(c, g, have, snap, founding)
 		if err != nil {
-			return plan.Wanted{}, fmt.Errorf("render %s: %w", g.Kind.Title(), err)
+			return desired.State{}, fmt.Errorf("render %s: %w", g.Kind.Title(), err)
 		}
 		refused.Fields = append(refused.Fields, errs.Fields...)
 		refused.Remedy = append(refused.Remedy, errs.Remedy...)
 		w.Groups = append(w.Groups, group)
 	}
 	if len(refused.Fields) > 0 {
-		return plan.Wanted{}, remedy.For(&refused, refused.Remedy...)
+		return desired.State{}, remedy.For(&refused, refused.Remedy...)
 	}
 	return w, nil
 }
 
 func wantGroup(
 	c topology.Cluster, g topology.Group, have state.Existing, snap state.Snapshot, founding *corev1.ConfigMap,
-) (plan.Group, RefusedError, error) {
+) (desired.Group, RefusedError, error) {
 	live := have.Sets[g.Kind]
 	comp, err := descriptionOf(g.Kind).objects(c, g, have)
 	if err != nil {
-		return plan.Group{}, RefusedError{}, err
+		return desired.Group{}, RefusedError{}, err
 	}
 	comp.live = live
-	var outdated []plan.Gate
+	var outdated []desired.Lack
 	comp.kept, comp.findings, outdated = keeps(c, g, live, snap.Templates[g.Kind])
 	config, err := configMap(comp, have, snap.Groups[g.Kind])
 	if err != nil {
-		return plan.Group{}, RefusedError{}, err
+		return desired.Group{}, RefusedError{}, err
 	}
 	set, err := statefulSet(comp, config.name)
 	if err != nil {
-		return plan.Group{}, RefusedError{}, err
+		return desired.Group{}, RefusedError{}, err
 	}
 	refused := append(config.refused, immutable(comp, set, have, snap.Groups[g.Kind])...)
 	refused = append(refused, unstartable(comp, set)...)
 
-	wanted := plan.Group{
+	wanted := desired.Group{
 		Group:    g,
 		Lacks:    append(outdated, config.lacks...),
 		Findings: append(comp.findings, config.findings...),
-		Set:      plan.Object{Kind: "StatefulSet", Name: set.Name, Drift: setDrift(live, set), Manifest: set},
+		Set:      desired.Object{Kind: "StatefulSet", Name: set.Name, Drift: setDrift(live, set), Manifest: set},
 		Template: fingerprint(set.Spec.Template),
 	}
 	if comp.founding == byBootstrapMap {
@@ -84,27 +84,27 @@ func wantGroup(
 	}
 	if comp.kept == nil {
 		wanted.Set.Record = recordOf(g, set)
-		if wanted.Set.Drift == plan.None && outOfDate(snap.Templates[g.Kind], wanted.Set.Record) {
-			wanted.Set.Drift = plan.Differs
+		if wanted.Set.Drift == desired.None && outOfDate(snap.Templates[g.Kind], wanted.Set.Record) {
+			wanted.Set.Drift = desired.Differs
 		}
 	}
 	if config.wanted != nil {
 		o := configMapObject(config.wanted, have)
 		o.Record = wanted.Set.Record
 		o.Mounted = config.mounted
-		wanted.Config = []plan.Object{o}
+		wanted.Config = []desired.Object{o}
 	}
 	for _, s := range comp.services {
 		setLastApplied(&s.ObjectMeta, s.Spec)
-		wanted.Services = append(wanted.Services, plan.Object{
+		wanted.Services = append(wanted.Services, desired.Object{
 			Kind: "Service", Name: s.Name, Drift: serviceDrift(have.Services[s.Name], s), Manifest: s,
 		})
 	}
 	return wanted, RefusedError{refused, config.remedy}, nil
 }
 
-func configMapObject(m *corev1.ConfigMap, have state.Existing) plan.Object {
-	return plan.Object{
+func configMapObject(m *corev1.ConfigMap, have state.Existing) desired.Object {
+	return desired.Object{
 		Kind: "ConfigMap", Name: m.Name, Drift: configMapDrift(have.ConfigMaps[m.Name], m), Manifest: m,
 	}
 }

@@ -35,7 +35,7 @@ type Set struct {
 	UpdateRevision  string
 	CurrentRevision string
 	// Template is the fingerprint of the pod template applied last; see
-	// plan.Group.Template.
+	// desired.Group.Template.
 	Template string
 	// Volumes are the sizes in its claim templates, by their names.
 	Volumes map[string]topology.Size

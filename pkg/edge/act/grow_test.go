@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -94,7 +95,7 @@ func sizedSet(have, want string) (live, wanted *appsv1.StatefulSet) {
 func anew(wanted *appsv1.StatefulSet) plan.RecreateSet {
 	return plan.RecreateSet{
 		Component: topology.TiKV, Name: "basic-tikv", UID: "uid-of-basic-tikv", Replicas: 2,
-		Object: plan.Object{Kind: "StatefulSet", Name: "basic-tikv", Manifest: wanted},
+		Object: desired.Object{Kind: "StatefulSet", Name: "basic-tikv", Manifest: wanted},
 	}
 }
 
@@ -251,7 +252,7 @@ func TestCreateAroundPods(t *testing.T) {
 		manifest.ResourceVersion = ""
 		return plan.Apply{
 			Component: topology.TiKV, Replicas: n,
-			Object: plan.Object{Kind: "StatefulSet", Name: "basic-tikv", Drift: plan.Missing, Manifest: manifest},
+			Object: desired.Object{Kind: "StatefulSet", Name: "basic-tikv", Drift: desired.Missing, Manifest: manifest},
 		}
 	}
 	pods := []runtime.Object{pod(topology.TiKV, 0), pod(topology.TiKV, 3), pod(topology.PD, 5)}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 )
@@ -46,7 +47,7 @@ func (a *Actor) apply(ctx context.Context, s plan.Apply) error {
 	case *corev1.ConfigMap:
 		return put(ctx, a, a.kube.CoreV1().ConfigMaps(a.cluster.Namespace), "configmap", s.Object.Drift, wanted)
 	case *appsv1.StatefulSet:
-		if s.Object.Drift == plan.Missing {
+		if s.Object.Drift == desired.Missing {
 			wanted = render.Resized(wanted, s.Replicas)
 			if err := a.takesAll(ctx, s.Component, wanted); err != nil {
 				return err
@@ -59,8 +60,8 @@ func (a *Actor) apply(ctx context.Context, s plan.Apply) error {
 
 // put creates a missing object and changes one that differs. It fails with a *Stale
 // where the object has been created or deleted since the step was decided.
-func put[T object](ctx context.Context, a *Actor, client objects[T], kind string, drift plan.Drift, wanted T) error {
-	if drift != plan.Missing {
+func put[T object](ctx context.Context, a *Actor, client objects[T], kind string, drift desired.Drift, wanted T) error {
+	if drift != desired.Missing {
 		return change(ctx, a, client, kind, wanted.GetName(), func(live T) (T, error) {
 			merged, err := render.Merge(live, wanted)
 			if err != nil {

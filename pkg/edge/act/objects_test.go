@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -27,8 +28,8 @@ func configMap(data string) *corev1.ConfigMap {
 	return cm
 }
 
-func apply(drift plan.Drift, manifest runtime.Object) plan.Apply {
-	return plan.Apply{Component: topology.TiKV, Object: plan.Object{
+func apply(drift desired.Drift, manifest runtime.Object) plan.Apply {
+	return plan.Apply{Component: topology.TiKV, Object: desired.Object{
 		Kind: "ConfigMap", Name: "basic-tikv", Drift: drift, Manifest: manifest,
 	}}
 }
@@ -49,7 +50,7 @@ func TestApplyCreates(t *testing.T) {
 		&corev1.Service{ObjectMeta: owned("basic-tikv-peer", topology.TiKV)},
 		set(topology.TiKV, 3, 3),
 	} {
-		w.do(t, apply(plan.Missing, manifest))
+		w.do(t, apply(desired.Missing, manifest))
 	}
 	if got := liveConfigMap(t, w).Data["config-file"]; got != "a" {
 		t.Errorf("data %q", got)
@@ -61,7 +62,7 @@ func TestApplyCreates(t *testing.T) {
 
 func TestApplyCreateOfWhatExists(t *testing.T) {
 	w := newWorld(t, configMap("somebody's"))
-	err := w.Do(t.Context(), apply(plan.Missing, configMap("ours")))
+	err := w.Do(t.Context(), apply(desired.Missing, configMap("ours")))
 	var s *Stale
 	if !errors.As(err, &s) {
 		t.Errorf("got %v", err)
@@ -75,13 +76,13 @@ func TestApplyUpdates(t *testing.T) {
 	old := configMap("old")
 	old.Labels["team"] = "dba"
 	w := newWorld(t, old)
-	w.do(t, apply(plan.Differs, configMap("new")))
+	w.do(t, apply(desired.Differs, configMap("new")))
 	cm := liveConfigMap(t, w)
 	if cm.Data["config-file"] != "new" || cm.Labels["team"] != "dba" {
 		t.Errorf("%v, labels %v", cm.Data, cm.Labels)
 	}
 	w.kube.ClearActions()
-	w.do(t, apply(plan.Differs, configMap("new")))
+	w.do(t, apply(desired.Differs, configMap("new")))
 	w.unchanged(t)
 }
 
@@ -97,18 +98,18 @@ func TestApplyRecordsWhenDataChanges(t *testing.T) {
 	}
 	labelled := configMap("old")
 	labelled.Labels["team"] = "dba"
-	w.do(t, apply(plan.Differs, labelled))
+	w.do(t, apply(desired.Differs, labelled))
 	if got := written(); got != (render.Written{}) {
 		t.Errorf("after a label: %+v", got)
 	}
-	w.do(t, apply(plan.Differs, configMap("new")))
+	w.do(t, apply(desired.Differs, configMap("new")))
 	if got := written(); !got.Exact || !got.At.Equal(now) {
 		t.Errorf("after other data: %+v", got)
 	}
 }
 
 func TestApplyUpdateOfWhatIsGone(t *testing.T) {
-	newWorld(t).isStale(t, apply(plan.Differs, configMap("new")))
+	newWorld(t).isStale(t, apply(desired.Differs, configMap("new")))
 }
 
 // interfere changes an object between our read and our write, some times.
@@ -143,7 +144,7 @@ func conflict(t *testing.T) {
 	interfere(t, w, "configmaps", 2, func(cm *corev1.ConfigMap) {
 		cm.Labels["team"] = "dba"
 	})
-	w.do(t, apply(plan.Differs, configMap("new")))
+	w.do(t, apply(desired.Differs, configMap("new")))
 	cm := liveConfigMap(t, w)
 	if cm.Data["config-file"] != "new" || cm.Labels["team"] != "dba" {
 		t.Errorf("%v, labels %v", cm.Data, cm.Labels)
@@ -154,7 +155,7 @@ func TestApplyConflictForEver(t *testing.T) {
 	w := newWorld(t, configMap("old"))
 	interfere(t, w, "configmaps", 100, func(*corev1.ConfigMap) {})
 	begun := time.Now()
-	err := w.Do(t.Context(), apply(plan.Differs, configMap("new")))
+	err := w.Do(t.Context(), apply(desired.Differs, configMap("new")))
 	if !apierrors.IsConflict(err) || isFinal(err) {
 		t.Errorf("got %v", err)
 	}
@@ -192,7 +193,7 @@ func TestApplyOwners(t *testing.T) {
 			live := configMap("theirs")
 			tt.change(live)
 			w := newWorld(t, live)
-			err := w.Do(t.Context(), apply(plan.Differs, configMap("ours")))
+			err := w.Do(t.Context(), apply(desired.Differs, configMap("ours")))
 			var s *Stale
 			if err == nil || !strings.Contains(err.Error(), tt.want) || errors.As(err, &s) != tt.stale || isFinal(err) != tt.final {
 				t.Errorf("got %v", err)
@@ -206,7 +207,7 @@ func TestApplyAdoptsOrphans(t *testing.T) {
 	orphan := configMap("old")
 	orphan.OwnerReferences = nil
 	w := newWorld(t, orphan)
-	w.do(t, apply(plan.Differs, configMap("new")))
+	w.do(t, apply(desired.Differs, configMap("new")))
 	if c := metav1.GetControllerOf(liveConfigMap(t, w)); c == nil || c.UID != "tc-uid" {
 		t.Errorf("owned by %v", c)
 	}
@@ -216,7 +217,7 @@ func TestApplyStatefulSetRestartsNothing(t *testing.T) {
 	w := newWorld(t, set(topology.TiKV, 4, 2))
 	wanted := set(topology.TiKV, 3, 3)
 	wanted.Spec.Template.Labels = map[string]string{"v": "2"}
-	w.do(t, apply(plan.Differs, wanted))
+	w.do(t, apply(desired.Differs, wanted))
 	live, err := w.kube.AppsV1().StatefulSets("db").Get(t.Context(), "basic-tikv", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +229,7 @@ func TestApplyStatefulSetRestartsNothing(t *testing.T) {
 
 func TestWhatCannotBeApplied(t *testing.T) {
 	w := newWorld(t)
-	if err := w.Do(t.Context(), apply(plan.Missing, &appsv1.Deployment{})); err == nil {
+	if err := w.Do(t.Context(), apply(desired.Missing, &appsv1.Deployment{})); err == nil {
 		t.Error("a Deployment is none of ours")
 	}
 	w.unchanged(t)
@@ -252,7 +253,7 @@ func TestFinalErrors(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.kube.PrependReactor("create", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, tt.err })
-			err := w.Do(t.Context(), apply(plan.Missing, configMap("a")))
+			err := w.Do(t.Context(), apply(desired.Missing, configMap("a")))
 			if isFinal(err) != tt.final || !errors.Is(err, tt.err) || !strings.HasPrefix(err.Error(), "create configmap basic-tikv: ") {
 				t.Errorf("final %v: %v", isFinal(err), err)
 			}

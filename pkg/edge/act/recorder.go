@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -52,7 +53,7 @@ const recordings = 3
 // observation, nothing is written and there is no error: what was observed is about
 // the former spec, and the status is of an earlier generation, which its readers
 // see.
-func (r *Recorder) Record(ctx context.Context, o state.Observation, w plan.Wanted, p plan.Plan) error {
+func (r *Recorder) Record(ctx context.Context, o state.Observation, w desired.State, p plan.Plan) error {
 	tc := w.Cluster.Source
 	for attempt := 1; ; attempt++ {
 		patch, err := recordPatch(tc, render.Status(o, w, p, tc.Status))

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -122,7 +123,7 @@ func (o *stored) recorded(t *testing.T, r *Recorder, tc *v1alpha1.TidbCluster, o
 	t.Helper()
 	before := len(o.patches)
 	snap := state.Snapshot{At: now, PD: state.PD{ClusterID: 42, Leader: "basic-pd-0", Members: 3, Healthy: 3}}
-	if err := r.Record(t.Context(), state.Observation{Snapshot: snap}, plan.Wanted{Cluster: topology.New(tc)}, plan.Plan{Outcome: outcome}); err != nil {
+	if err := r.Record(t.Context(), state.Observation{Snapshot: snap}, desired.State{Cluster: topology.New(tc)}, plan.Plan{Outcome: outcome}); err != nil {
 		t.Fatal(err)
 	}
 	return len(o.patches) - before

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -68,8 +69,8 @@ func TestDeleteSetThatTakesItsClaims(t *testing.T) {
 func TestCreateSetForMembersWithData(t *testing.T) {
 	w := newWorld(t)
 	wanted := set(topology.TiKV, 3, 3)
-	w.do(t, plan.Apply{Component: topology.TiKV, Replicas: 5, Object: plan.Object{
-		Kind: "StatefulSet", Name: wanted.Name, Drift: plan.Missing, Manifest: wanted,
+	w.do(t, plan.Apply{Component: topology.TiKV, Replicas: 5, Object: desired.Object{
+		Kind: "StatefulSet", Name: wanted.Name, Drift: desired.Missing, Manifest: wanted,
 	}})
 	live := liveSet(t, w, topology.TiKV)
 	if replicas(live) != 5 || partition(live) != 5 {

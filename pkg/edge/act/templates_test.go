@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -18,8 +19,8 @@ import (
 
 var ours = state.Template{Version: 1, Spec: "spec", Pods: "pods"}
 
-func withRecord(drift plan.Drift, set *appsv1.StatefulSet) plan.Apply {
-	return plan.Apply{Component: topology.TiKV, Replicas: 3, Object: plan.Object{
+func withRecord(drift desired.Drift, set *appsv1.StatefulSet) plan.Apply {
+	return plan.Apply{Component: topology.TiKV, Replicas: 3, Object: desired.Object{
 		Kind: "StatefulSet", Name: set.Name, Drift: drift, Manifest: set, Record: ours,
 	}}
 }
@@ -37,14 +38,14 @@ func (w *world) recorded(t *testing.T) state.Template {
 // would find a newer one's template without a record, and roll it back.
 func TestApplyRecordsTheTemplateFirst(t *testing.T) {
 	w := newWorld(t)
-	w.do(t, withRecord(plan.Missing, set(topology.TiKV, 3, 3)))
+	w.do(t, withRecord(desired.Missing, set(topology.TiKV, 3, 3)))
 	if got := strings.Join(w.writes(), ", "); got != "create configmaps, create statefulsets" || w.recorded(t) != ours {
 		t.Errorf("%s; recorded %+v", got, w.recorded(t))
 	}
 	w.kube.ClearActions()
 	changed := set(topology.TiKV, 3, 3)
 	changed.Labels["more"] = "1"
-	w.do(t, withRecord(plan.Differs, changed))
+	w.do(t, withRecord(desired.Differs, changed))
 	if got := strings.Join(w.writes(), ", "); got != "update statefulsets" {
 		t.Errorf("the record is there, and it was: %s", got)
 	}
@@ -57,7 +58,7 @@ func TestNoTemplateWithoutRecord(t *testing.T) {
 	w.kube.PrependReactor("create", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, broken
 	})
-	if err := w.Do(t.Context(), withRecord(plan.Missing, set(topology.TiKV, 3, 3))); !errors.Is(err, broken) {
+	if err := w.Do(t.Context(), withRecord(desired.Missing, set(topology.TiKV, 3, 3))); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 	if got := strings.Join(w.writes(), ", "); strings.Contains(got, "statefulsets") {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -36,7 +37,7 @@ type versions struct {
 }
 
 // older is a turn of this version: it looks, and writes what differs.
-func (v versions) older(t *testing.T) (plan.Wanted, state.Snapshot) {
+func (v versions) older(t *testing.T) (desired.State, state.Snapshot) {
 	t.Helper()
 	now := func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 	o := observe.New(v.kube, &dial.Direct{}, func(context.Context) (*v1alpha1.TidbCluster, error) { return v.tc.DeepCopy(), nil }, now)
@@ -50,8 +51,8 @@ func (v versions) older(t *testing.T) (plan.Wanted, state.Snapshot) {
 	}
 	actor := act.New(v.kube, nil, func() pd.Client { return nil }, w.Cluster, now)
 	for _, g := range w.Groups {
-		for _, object := range append([]plan.Object{g.Set}, append(g.Config, g.Services...)...) {
-			if object.Drift == plan.None {
+		for _, object := range append([]desired.Object{g.Set}, append(g.Config, g.Services...)...) {
+			if object.Drift == desired.None {
 				continue
 			}
 			if err := actor.Do(t.Context(), plan.Apply{Component: g.Kind, Object: object, Replicas: g.Size()}); err != nil {

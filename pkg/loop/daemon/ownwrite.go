@@ -7,6 +7,7 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
@@ -69,7 +70,7 @@ type pacedRecorder struct {
 }
 
 // Record implements reconcile.Recorder.
-func (r pacedRecorder) Record(ctx context.Context, o state.Observation, w plan.Wanted, p plan.Plan) error {
+func (r pacedRecorder) Record(ctx context.Context, o state.Observation, w desired.State, p plan.Plan) error {
 	onItsWay := p.Outcome == plan.Act || p.Outcome == plan.Wait
 	if left := recordEvery - r.d.ownWrite.since(r.d.daemon.now()); onItsWay && left > 0 {
 		r.d.unrecorded = left

@@ -8,6 +8,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
@@ -67,7 +68,7 @@ func TestEcho(t *testing.T) {
 
 type counter int
 
-func (c *counter) Record(context.Context, state.Observation, plan.Wanted, plan.Plan) error {
+func (c *counter) Record(context.Context, state.Observation, desired.State, plan.Plan) error {
 	*c++
 	return nil
 }
@@ -91,7 +92,7 @@ func TestPaced(t *testing.T) {
 			var written counter
 			d := &driver{daemon: &Daemon{now: func() time.Time { return now }}}
 			d.ownWrite.begin("5", now.Add(-tt.after))
-			err := pacedRecorder{&written, d}.Record(t.Context(), state.Observation{}, plan.Wanted{}, plan.Plan{Outcome: tt.outcome})
+			err := pacedRecorder{&written, d}.Record(t.Context(), state.Observation{}, desired.State{}, plan.Plan{Outcome: tt.outcome})
 			if err != nil || d.unrecorded != tt.left || (written == 1) != (tt.left == 0) {
 				t.Errorf("written %d times, due in %v, %v", written, d.unrecorded, err)
 			}

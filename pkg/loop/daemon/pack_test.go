@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/yaml"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -37,7 +37,7 @@ func belongings(t *testing.T, name string) (*v1alpha1.TidbCluster, []any) {
 		t.Fatal(err)
 	}
 	var all []any
-	add := func(objects ...plan.Object) {
+	add := func(objects ...desired.Object) {
 		for _, o := range objects {
 			all = append(all, o.Manifest)
 		}

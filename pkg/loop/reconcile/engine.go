@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -42,7 +43,7 @@ type Reporter interface {
 
 // Recorder writes what was observed into the status of the TidbCluster.
 type Recorder interface {
-	Record(ctx context.Context, o state.Observation, w plan.Wanted, p plan.Plan) error
+	Record(ctx context.Context, o state.Observation, w desired.State, p plan.Plan) error
 }
 
 // Lease is the right to change the cluster, as long as it lasts.
@@ -63,7 +64,7 @@ type Engine struct {
 	Policy   plan.Policy
 	Observer Observer
 	// Want returns what the user wants, compared with what exists.
-	Want     func(state.Observation) (plan.Wanted, error)
+	Want     func(state.Observation) (desired.State, error)
 	Actor    Actor // nil: follow, that is only observe and report
 	Lease    Lease // nil: there is no other driver
 	Recorder Recorder
@@ -159,15 +160,14 @@ func (e Engine) takeSteps(ctx context.Context, steps []plan.Step) error {
 // turn is what was observed and decided in one turn.
 type turn struct {
 	observed state.Observation
-	wanted   plan.Wanted
+	wanted   desired.State
 	plan     plan.Plan
 }
 
 func (e Engine) decide(ctx context.Context, live bool) (turn, error) {
 	t, err := e.observe(ctx, live)
 	if err == nil {
-		t.wanted.Policy = e.Memory.recall(e.Policy)
-		t.plan = plan.Decide(e.Profiles, t.wanted, t.observed.Snapshot)
+		t.plan = plan.Decide(e.Profiles, e.Memory.recall(e.Policy), t.wanted, t.observed.Snapshot)
 	}
 	return t, err
 }

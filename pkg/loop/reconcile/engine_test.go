@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
@@ -71,8 +72,8 @@ func TestOnceFails(t *testing.T) {
 // A step that fails holds back those of its component and no others.
 func TestFailedStep(t *testing.T) {
 	c := out()
-	c.Want(topology.PD).Services[0].Drift = plan.Differs
-	c.Want(topology.TiKV).Services[0].Drift = plan.Differs
+	c.Want(topology.PD).Services[0].Drift = desired.Differs
+	c.Want(topology.TiKV).Services[0].Drift = desired.Differs
 	c.Evicting("t-tikv-0", time.Minute, 0)
 	s := &fakes{turns: []fakeTurn{{c: c}}, fail: map[string][]error{"update Service t-tikv-peer": {errBroken}}}
 	_, err := s.engine().Once(context.Background())
@@ -84,7 +85,7 @@ func TestFailedStep(t *testing.T) {
 	}
 
 	c = out()
-	c.Wanted.Objects = []plan.Object{{Kind: "ConfigMap", Name: "t-discovery", Drift: plan.Differs}}
+	c.Wanted.Objects = []desired.Object{{Kind: "ConfigMap", Name: "t-discovery", Drift: desired.Differs}}
 	s = &fakes{turns: []fakeTurn{{c: c}}, fail: map[string][]error{"update ConfigMap t-discovery": {errBroken}}}
 	if _, err = s.engine().Once(context.Background()); !errors.Is(err, errBroken) || len(s.log) != 3 {
 		t.Errorf("got %q, %v: everything may depend on what the cluster needs as a whole", s.log, err)
@@ -130,8 +131,8 @@ func TestFailureStarvesNobody(t *testing.T) {
 // A step that is held back by one that failed is told of.
 func TestHeldBackIsTold(t *testing.T) {
 	c := rest()
-	c.Want(topology.PD).Services[0].Drift = plan.Differs
-	c.Want(topology.PD).Services = append(c.Want(topology.PD).Services, plan.Object{Kind: "Service", Name: "t-pd", Drift: plan.Differs})
+	c.Want(topology.PD).Services[0].Drift = desired.Differs
+	c.Want(topology.PD).Services = append(c.Want(topology.PD).Services, desired.Object{Kind: "Service", Name: "t-pd", Drift: desired.Differs})
 	s := &fakes{turns: []fakeTurn{{c: c}}, fail: map[string][]error{"update Service t-pd-peer": {errBroken, errBroken}}}
 	e := s.engine()
 	for range 2 {

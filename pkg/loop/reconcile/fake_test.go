@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
@@ -53,7 +54,7 @@ func (s *fakes) Observe(_ context.Context, live bool) (state.Observation, error)
 }
 
 // want is what is wanted in the show that was looked at last.
-func (s *fakes) want(state.Observation) (plan.Wanted, error) { return s.current.Wanted, nil }
+func (s *fakes) want(state.Observation) (desired.State, error) { return s.current.Wanted, nil }
 
 func (s *fakes) Do(ctx context.Context, step plan.Step) error {
 	s.write(step.String())
@@ -70,7 +71,7 @@ func (s *fakes) Do(ctx context.Context, step plan.Step) error {
 	return nil
 }
 
-func (s *fakes) Record(context.Context, state.Observation, plan.Wanted, plan.Plan) error {
+func (s *fakes) Record(context.Context, state.Observation, desired.State, plan.Plan) error {
 	s.write("record")
 	return nil
 }

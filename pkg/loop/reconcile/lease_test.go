@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
@@ -31,8 +32,8 @@ func (l term) Guard(context.Context) (context.Context, context.CancelFunc) {
 // by then: somebody else may be at work.
 func TestLeaseEnds(t *testing.T) {
 	two := rest()
-	two.Want(topology.PD).Services[0].Drift = plan.Differs
-	two.Want(topology.TiKV).Services[0].Drift = plan.Differs
+	two.Want(topology.PD).Services[0].Drift = desired.Differs
+	two.Want(topology.TiKV).Services[0].Drift = desired.Differs
 	for name, tc := range map[string]struct {
 		c         *plantest.Cluster
 		interrupt bool // while the run waits, and then it cleans up

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -86,7 +87,7 @@ func TestRunGoesOnBesideFailures(t *testing.T) {
 	})
 	t.Run("the cluster as a whole lacks something", func(t *testing.T) {
 		c := waiting4()
-		c.Wanted.Objects = []plan.Object{{Kind: "ConfigMap", Name: "t-discovery", Drift: plan.Differs}}
+		c.Wanted.Objects = []desired.Object{{Kind: "ConfigMap", Name: "t-discovery", Drift: desired.Differs}}
 		s := &fakes{turns: []fakeTurn{{c: c}}, fail: map[string][]error{"update ConfigMap t-discovery": fails}}
 		if _, err := Run(t.Context(), s.engine(), s); !errors.Is(err, errBroken) || s.waits != giveUp-1 {
 			t.Errorf("got %v after %d pauses", err, s.waits)

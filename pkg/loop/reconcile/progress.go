@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -28,8 +29,8 @@ type Progress struct {
 	planned bool
 	gates   []gateSeen
 	counts  map[topology.Kind]counts
-	noticed map[string]bool // what a notice was sent about
-	found   []plan.Finding  // the findings of the last turn
+	noticed map[string]bool   // what a notice was sent about
+	found   []desired.Finding // the findings of the last turn
 }
 
 type gateSeen struct {
@@ -71,7 +72,7 @@ func (st *Progress) Endless() *Progress {
 
 // Decided reports what a turn decided: gates that closed, changed or opened, and
 // the numbers of each component.
-func (st *Progress) Decided(w plan.Wanted, s state.Snapshot, p plan.Plan) {
+func (st *Progress) Decided(w desired.State, s state.Snapshot, p plan.Plan) {
 	if !st.begin(p) {
 		return
 	}
@@ -141,10 +142,10 @@ func (st *Progress) begin(p plan.Plan) bool {
 	return true
 }
 
-func (st *Progress) reportNumbers(want plan.Group, got state.Group) {
+func (st *Progress) reportNumbers(want desired.Group, got state.Group) {
 	c := counts{ready: got.Up(), wanted: want.Active()}
 	for _, m := range got.Running() {
-		if m.Pod != nil && !got.Outdated(m) && want.Set.Drift == plan.None {
+		if m.Pod != nil && !got.Outdated(m) && want.Set.Drift == desired.None {
 			c.updated++
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
@@ -110,7 +111,7 @@ func TestStoryOfAFinding(t *testing.T) {
 	s := &fakes{}
 	c := rest()
 	st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, s)
-	p := plan.Plan{Findings: []plan.Finding{{Component: topology.TiKV, Text: "it is kept", Remedy: remedy.Remedy{remedy.Say("update")}}}}
+	p := plan.Plan{Findings: []desired.Finding{{Component: topology.TiKV, Text: "it is kept", Remedy: remedy.Remedy{remedy.Say("update")}}}}
 	st.Decided(c.Wanted, c.Seen, p)
 	st.Decided(c.Wanted, c.Seen, p)
 	st.Done("converged", 0, 0, nil)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
@@ -132,8 +133,8 @@ func (handsOff) HandsOff() bool { return true }
 func TestInterruptDuringStep(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	c := rest()
-	c.Want(topology.PD).Services[0].Drift = plan.Differs
-	c.Want(topology.TiKV).Services[0].Drift = plan.Differs
+	c.Want(topology.PD).Services[0].Drift = desired.Differs
+	c.Want(topology.TiKV).Services[0].Drift = desired.Differs
 	s := &fakes{turns: []fakeTurn{{c: c}}}
 	s.did = func(plan.Step) { cancel(errBroken) }
 	_, err := Run(ctx, s.engine(), s)
@@ -204,7 +205,7 @@ func TestPaused(t *testing.T) {
 		c := evicting()
 		c.Want(topology.TiDB).Replicas = 5
 		c.Want(topology.PD).Suspend = true
-		c.Wanted.Objects = []plan.Object{{Kind: "ConfigMap", Name: "t-discovery", Drift: plan.Differs}}
+		c.Wanted.Objects = []desired.Object{{Kind: "ConfigMap", Name: "t-discovery", Drift: desired.Differs}}
 		return c
 	}
 	t.Run("pd-A9 a run begins", func(t *testing.T) {

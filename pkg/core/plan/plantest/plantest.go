@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -23,7 +24,8 @@ var Now = time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)
 
 // Cluster is a wanted cluster and what was observed of it.
 type Cluster struct {
-	Wanted plan.Wanted
+	Wanted desired.State
+	Policy plan.Policy
 	Seen   state.Snapshot
 }
 
@@ -52,10 +54,10 @@ func New(pd, tikv, tidb int) *Cluster {
 		c.Seen.Groups[kind] = g
 	}
 	for _, kind := range topology.Kinds() {
-		g := plan.Group{Set: plan.Object{Kind: "StatefulSet", Name: c.Wanted.Cluster.SetName(kind)}}
+		g := desired.Group{Set: desired.Object{Kind: "StatefulSet", Name: c.Wanted.Cluster.SetName(kind)}}
 		g.Kind, g.Replicas, g.MaxFailures = kind, c.Seen.Groups[kind].Set.Replicas, 3
-		g.Services = []plan.Object{{Kind: "Service", Name: c.Wanted.Cluster.PeerService(kind)}}
-		g.Config = []plan.Object{{Kind: "ConfigMap", Name: c.Wanted.Cluster.SetName(kind)}}
+		g.Services = []desired.Object{{Kind: "Service", Name: c.Wanted.Cluster.PeerService(kind)}}
+		g.Config = []desired.Object{{Kind: "ConfigMap", Name: c.Wanted.Cluster.SetName(kind)}}
 		if kind.Data() == topology.Store {
 			g.EvictTimeout = time.Hour
 		}
@@ -118,7 +120,7 @@ func (c *Cluster) identify(m *state.Member) {
 }
 
 // Want changes what is wanted of a component.
-func (c *Cluster) Want(kind topology.Kind) *plan.Group {
+func (c *Cluster) Want(kind topology.Kind) *desired.Group {
 	for i := range c.Wanted.Groups {
 		if c.Wanted.Groups[i].Kind == kind {
 			return &c.Wanted.Groups[i]
@@ -266,7 +268,7 @@ func (c *Cluster) Decide() plan.Plan {
 			}
 		}
 	}
-	return c.sound(plan.Decide(component.Profiles(), c.Wanted, c.Seen))
+	return c.sound(plan.Decide(component.Profiles(), c.Policy, c.Wanted, c.Seen))
 }
 
 // Upkeep is what is put right by the way, a line per step.

@@ -1,19 +1,21 @@
-package plan
+// Package desired is what the user wants of a cluster, worked out to the last object and
+// compared with what exists. Package render makes it, and package plan decides by it; the
+// simulator makes its own, without manifests.
+package desired
 
 import (
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Wanted is what the user wants, worked out to the last object. Package render
-// makes it; the simulator makes its own, without manifests.
-type Wanted struct {
+// State is all that is wanted of a cluster.
+type State struct {
 	Cluster topology.Cluster
 	Objects []Object // what the cluster needs as a whole
 	Groups  []Group  // in dependency order
-	Policy  Policy
 }
 
 // Group is what is wanted of one component.
@@ -24,7 +26,7 @@ type Group struct {
 	Set      Object   // the StatefulSet, its partition closed
 	// Lacks is what the component's pods need and nothing but a person can give
 	// back. Until then none of them is restarted or removed: it would not start.
-	Lacks []Gate
+	Lacks []Lack
 	// Findings are what somebody else has made of the component's objects.
 	Findings []Finding
 	// Template is the fingerprint of the pod template. Two templates of one
@@ -59,11 +61,39 @@ type Object struct {
 }
 
 // Group finds the wanted group of a component.
-func (w Wanted) Group(k topology.Kind) (Group, bool) {
+func (w State) Group(k topology.Kind) (Group, bool) {
 	for _, g := range w.Groups {
 		if g.Kind == k {
 			return g, true
 		}
 	}
 	return Group{}, false
+}
+
+// Lack is something that the pods of a component need and nothing but a person can give
+// back.
+type Lack struct {
+	Need Need
+	// Want says what that is, and Observed what is there instead.
+	Want, Observed string
+	Remedy         remedy.Remedy // what a person can do
+}
+
+// Need is what pods can lack.
+type Need int
+
+// What pods can lack: the ConfigMap that they mount, and a version of this plugin that
+// knows the whole of their spec.
+const (
+	MountedConfigMap Need = iota
+	KnownSpec
+)
+
+// Finding is something that somebody else did in the database, or another version of
+// this plugin in the cluster. Whoever looks at the cluster is told.
+type Finding struct {
+	Component topology.Kind
+	Member    string // the pod's name; "" for the component as a whole
+	Text      string
+	Remedy    remedy.Remedy // what a person can do
 }
