@@ -134,7 +134,7 @@ func (v versions) isNewer(t *testing.T, k topology.Kind) bool {
 // TestOlderVersionFollowsNewer: an older version of this tool, on somebody's laptop,
 // leaves the pods as a newer one has made them: by what it finds in the ledger.
 func TestOlderVersionFollowsNewer(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("..", "render", "testdata", "basic.yaml"))
+	data, err := os.ReadFile(filepath.Join("..", "..", "core", "render", "testdata", "basic.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
