@@ -144,10 +144,13 @@ func (w *World) unknowable(k kind, i int) bool {
 	return k == tidb && p != nil && !p.ready && w.portAnswers(i) != state.Answered && w.t-p.since >= failoverAfter[k]
 }
 
-// vouched: another member serves with the update revision.
+// vouched: another member has served with the update revision, in the pod that it has.
+// Then the template works, also where that member's host has been lost since, which
+// nobody can know at once.
 func (w *World) vouched(k kind, except int) bool {
 	for i := range limit {
-		if i != except && w.seen.serves[k][i] && w.seen.revision[k][i] == w.sets[k].update {
+		p := w.pods[k][i]
+		if i != except && p != nil && p.made < w.seen.lastUp[k][i] && w.seen.revision[k][i] == w.sets[k].update {
 			return true
 		}
 	}

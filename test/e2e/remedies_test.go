@@ -46,7 +46,7 @@ func printed(t *testing.T) []string {
 	t.Helper()
 	var files []string
 	for _, pkg := range []string{"plan", "component"} {
-		found, err := filepath.Glob("../../pkg/" + pkg + "/testdata/*.golden")
+		found, err := filepath.Glob("../../pkg/core/" + pkg + "/testdata/*.golden")
 		if err != nil || len(found) < 10 {
 			t.Fatalf("%d golden files of package %s: %v", len(found), pkg, err)
 		}
