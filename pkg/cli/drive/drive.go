@@ -125,11 +125,12 @@ func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 			problems = append(problems, e)
 		}
 	}
+	var help remedy.Remedy
 	if impossible {
-		problems = append(problems, refused.Fields...)
+		problems, help = append(problems, refused.Fields...), refused.Remedy
 	}
 	if len(problems) > 0 {
-		return prospect{}, remedy.For(refuse(want, "update rejected", lines(problems)), refused.Remedy...)
+		return prospect{}, remedy.For(refuse(want, "update rejected", lines(problems)), help...)
 	}
 	if err := r.allow(w, snap); err != nil {
 		return prospect{}, err
