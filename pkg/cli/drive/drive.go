@@ -8,6 +8,7 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/explain"
@@ -18,6 +19,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
@@ -125,12 +127,8 @@ func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 			problems = append(problems, e)
 		}
 	}
-	var help remedy.Remedy
-	if impossible {
-		problems, help = append(problems, refused.Fields...), refused.Remedy
-	}
-	if len(problems) > 0 {
-		return prospect{}, remedy.For(refuse(want, "update rejected", lines(problems)), help...)
+	if err := rejected(want, problems, refused); err != nil {
+		return prospect{}, err
 	}
 	if err := r.allow(w, snap); err != nil {
 		return prospect{}, err
@@ -143,6 +141,19 @@ func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 		request: r, wanted: w, snapshot: snap, warnings: slices.Concat(r.warnings(), warnings, r.unknown(), unread),
 		plan: plan.Decide(component.Profiles(), r.Policy, w, snap),
 	}, nil
+}
+
+// rejected refuses a request for all that is wrong with it, nil when nothing is. refused is
+// why the objects cannot be rendered, nil when they can.
+func rejected(want topology.Cluster, problems field.ErrorList, refused *render.RefusedError) error {
+	var help remedy.Remedy
+	if refused != nil {
+		problems, help = append(problems, refused.Fields...), refused.Remedy
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return remedy.For(refuse(want, "update rejected", lines(problems)), help...)
 }
 
 // tell is a dry run as events.

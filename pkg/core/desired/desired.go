@@ -90,7 +90,7 @@ const (
 )
 
 // Finding is something that somebody else did in the database, or another version of
-// this plugin in the cluster. Whoever looks at the cluster is told.
+// this plugin in the cluster. Status and runs report it.
 type Finding struct {
 	Component topology.Kind
 	Member    string // the pod's name; "" for the component as a whole

@@ -8,19 +8,19 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// expelled reports whether a voter does not serve because PD has let go of it: PD
-// answers and does not know it, it has run, and the template is not the reason, since
-// another member serves with it, or its claim says that PD knew it once. Only new data
-// helps such a member; one whose claim is being deleted gets it with the next pod.
-// One whose data is of another cluster was never let go of, whoever answers as PD.
+// expelled reports whether a voter does not serve because it was removed from PD. That
+// is so if PD answers and does not list it, it has run, and its template works, since
+// another member serves with it, or its claim is labelled with its id in PD. Such a
+// member needs new data; one whose claim is being deleted gets it with the next pod.
+// A member with data of another cluster was not removed from the PD that answers.
 func (sc Scope) expelled(p Profile, m state.Member) bool {
 	return p.Kind.Data() == topology.Raft && m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran && going(m) == "" &&
 		!sc.OfOtherCluster(m) && (sc.vouched(m) || wasKnown(p, m))
 }
 
 // OfOtherCluster reports whether a claim of a member is labelled with the id of another
-// cluster than that of the PD that answers: one that has begun anew without its data, or
-// that does not belong here.
+// cluster than that of the PD that answers. That PD may have lost its data and started a
+// new cluster, or it may not be the PD of this cluster.
 func (sc Scope) OfOtherCluster(m state.Member) bool {
 	id := strconv.FormatUint(sc.All.PD.ClusterID, 10)
 	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool {

@@ -24,11 +24,11 @@ func removalIrreversible(m state.Member) bool {
 // renew gives wanted members new data whose own can never serve again. Their
 // claims are deleted first, while their pods still hold the place: Kubernetes
 // keeps a claim that is in use, but gives it to no other pod. Then the pods go,
-// and it makes both anew.
+// and it creates both again.
 //
-// A voter that comes back so is a new one, so all others have to serve. Who is let go
-// of though it serves comes last: with OrderedReady there may be others that it waits
-// for, which come only after one that is recreated.
+// A voter that comes back so is a new one, so all others have to serve. A member that
+// serves and must get new data comes last: with OrderedReady, other members may wait for
+// one that is recreated before it.
 func (sc Scope) renew(p Profile) verdict {
 	var v verdict
 	members := sc.Got.Running()
@@ -37,7 +37,7 @@ func (sc Scope) renew(p Profile) verdict {
 	}
 	for _, m := range members {
 		if sc.renewable(p, m) {
-			v = v.and(sc.anew(p, m))
+			v = v.and(sc.withNewData(p, m))
 		}
 	}
 	if p.Kind.Data() == topology.Raft && !v.idle() {
@@ -54,7 +54,7 @@ func (sc Scope) renew(p Profile) verdict {
 // dataBeingDeleted: the database counts on the member's data, as far as anybody knows, and
 // its claims are being deleted under its pod. It serves, but only until its pod
 // goes for whatever reason. Then a copy of what it has is lost, and PD counts for
-// ever on a member without data and lets nobody begin anew in its place. It comes
+// ever on a member without data and accepts no new member in its place. It comes
 // to that when a voter joins while it is being recreated, or when somebody deletes
 // the claim of a member that serves.
 func dataBeingDeleted(p Profile, m state.Member) bool {
@@ -73,16 +73,17 @@ func going(m state.Member) string {
 	return ""
 }
 
-// mustReplaceData: a dataBeingDeleted member is to be let go of while it can be, to be recreated.
-// One that serves may do so until those have come who are to take over what it
-// has: it may be the only one there is. Nor is a store that is down let go of before: its
-// regions may have no place. A voter is, since nobody joins while it counts and is down.
+// mustReplaceData reports whether a member whose data is being deleted is to be removed
+// from PD now, and recreated with new data. A member that serves, and a store that is
+// down, stay until the members that take over their data are there: without them the data
+// has no other place. A voter that is down does not wait: PD accepts no new member as long
+// as it lists that voter.
 func (sc Scope) mustReplaceData(p Profile, m state.Member) bool {
 	return dataBeingDeleted(p, m) && sc.Kept(m) && m.Database.Presence == state.Present &&
 		(!m.Up() && p.Kind.Data() == topology.Raft || sc.Want.Size() <= sc.Got.Set.Replicas)
 }
 
-// replaceData lets go of a dataBeingDeleted member, and says why: the user has not asked for it.
+// replaceData removes such a member from PD, and says why: the user has not asked for it.
 func (sc Scope) replaceData(p Profile, m state.Member) verdict {
 	v := sc.release(p, m)
 	for i := range v.gates {
@@ -146,7 +147,7 @@ func (sc Scope) spent(p Profile, m state.Member) bool {
 	return p.Kind.Data() == topology.Store && removalIrreversible(m) && m.Database.State != state.StoreTombstone
 }
 
-func (sc Scope) anew(p Profile, m state.Member) verdict {
+func (sc Scope) withNewData(p Profile, m state.Member) verdict {
 	if v := sc.pursue(p.BeforeRenew, m); !v.idle() {
 		return v
 	}
