@@ -34,7 +34,9 @@ func (w *World) whole() bool {
 	return true
 }
 
-// copied reports whether each region has a quorum without the store of an ordinal.
+// copied reports whether each region has a quorum without the store of an ordinal, and has
+// all of its copies. Of two copies PD may move one onto that store, and they are no quorum
+// without it.
 func (w *World) copied(i int) bool {
 	for n := range w.regions {
 		r := &w.regions[n]
@@ -44,7 +46,7 @@ func (w *World) copied(i int) bool {
 				others++
 			}
 		}
-		if others < w.MaxCopy/2+1 {
+		if others < w.MaxCopy/2+1 || len(r.replicas) < w.MaxCopy {
 			return false
 		}
 	}

@@ -275,3 +275,21 @@ func TestOperatorComesUp(t *testing.T) {
 	w.operator = ""
 	ends(t, w)
 }
+
+// A tidb-operator comes while a turn of many steps goes on, each of which may take a
+// minute. The turn ends with the step that is under way. (seed 99602126)
+func TestOperatorComesDuringATurn(t *testing.T) {
+	w := kept(t)
+	w.Upgrade("v2")
+	steps := 0
+	w.OnStep("update ConfigMap basic-pd", func() {
+		w.operator, w.cameAt, w.goesAt = "tidb-operator op-1 in namespace ops", w.t, never
+		steps = w.Soft.Steps
+	})
+	w.live(w.t + 600)
+	if steps == 0 || w.Soft.Steps > steps+1 {
+		t.Errorf("%d steps beside an operator\n%s", w.Soft.Steps-steps-1, w.Transcript())
+	}
+	w.operator = ""
+	ends(t, w)
+}

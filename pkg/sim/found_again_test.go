@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -252,4 +253,24 @@ func TestStoreLeavesWhileAnotherOneHasJustEnded(t *testing.T) {
 	w.Scale(topology.TiKV, 3)
 	fine(t, w)
 	tellsInOrder(t, w, "needs 3 other stores that run, has 2", "offline")
+}
+
+// Nobody deletes the claim of a store while a region has two copies only. PD may move one of
+// them onto that store, and without the store's data the region is lost.
+// (seed 1795362645147)
+func TestNoClaimGoesWhileCopiesAreMissing(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
+	r := &w.regions[0]
+	for i := range 5 {
+		if s := w.ownStore(i); !slices.Contains(r.replicas, s) {
+			if !w.copied(i) {
+				t.Errorf("all regions have their copies, none of this one on %s", w.names[tikv][i])
+			}
+			r.replicas = slices.Delete(r.replicas, 2, 3)
+			if w.copied(i) {
+				t.Errorf("a region has two copies, and may get one of them on %s", w.names[tikv][i])
+			}
+			return
+		}
+	}
 }

@@ -169,16 +169,29 @@ func (l *Loop) undoAndRelease(ctx context.Context) error {
 	defer l.Release()
 	ctx, cancel := context.WithTimeout(ctx, undoTimeout)
 	defer cancel()
-	return l.Engine.Undo(ctx)
+	e := l.Engine
+	e.Lease = l.held // beside a tidb-operator, too
+	return e.Undo(ctx)
 }
 
 // Guard implements reconcile.Lease. Without a lease nothing is written but the
-// status, for which the Recorder takes the lease itself.
+// status, for which the Recorder takes the lease itself. A turn can have many steps
+// that take long, and a tidb-operator can come meanwhile: then no other step begins.
 func (l *Loop) Guard(ctx context.Context) (context.Context, context.CancelFunc) {
 	if l.held == nil {
 		return context.WithCancel(context.WithoutCancel(ctx))
 	}
-	return l.held.Guard(ctx)
+	guarded, release := l.held.Guard(ctx)
+	by, err := l.Operator(ctx)
+	if by != "" {
+		err = l.elsewhere(lease.Holder{Identity: by})
+	}
+	if err == nil {
+		return guarded, release
+	}
+	ended, end := context.WithCancelCause(guarded)
+	end(err)
+	return ended, release
 }
 
 // elsewhere returns the error for a cluster that another process drives.
