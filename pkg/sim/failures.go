@@ -24,14 +24,15 @@ func (w *World) policy() plan.Policy {
 }
 
 // tickUp notes who is up. It does not do so every second, which would cost more
-// than all the rest; grain is how far it may be wrong.
+// than all the rest; grain is how far it may be wrong. A store whose heartbeats are late
+// is left out: by those alone one that crashes again and again is known to have served.
 func (w *World) tickUp() {
-	if !w.Failover || w.t%grain != 0 {
+	if w.t%grain != 0 {
 		return
 	}
 	for k := range kinds {
 		for i, p := range w.pods[k] {
-			if p != nil && w.serves(kind(k), i) {
+			if p != nil && w.serves(kind(k), i) && (kind(k) != tikv || w.ownStore(i).muffled <= w.t) {
 				w.lastUp[k][i] = w.t
 			}
 		}
@@ -111,7 +112,7 @@ func (w *World) judgeFailure(s plan.RecordFailure, say sayer) {
 	// heard of the last minutes in which a store served.
 	ago := w.seen.at - w.seen.lastUp[k][i]
 	if s := w.ownStore(i); k == tikv && s != nil {
-		ago += min(max(0, w.seen.lastUp[k][i]-s.heartbeat), savedEvery+120)
+		ago += min(max(0, w.seen.lastUp[k][i]-s.heartbeat), savedEvery)
 	}
 	if ago+grain < failoverAfter[k] {
 		say("failover", "it served %s ago", time.Duration(ago)*time.Second)

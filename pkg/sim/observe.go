@@ -285,7 +285,7 @@ func (w *World) observeMember(i int) state.Database {
 		d.Name = w.names[pd][i]
 	}
 	switch p := w.pods[pd][i]; { // the status of the TidbCluster tells
-	case d.Healthy, !w.Failover: // without failover nobody keeps lastUp, and this says nothing
+	case d.Healthy:
 	case w.lastUp[pd][i] != 0:
 		d.Since = w.at(w.lastUp[pd][i])
 	case p != nil:

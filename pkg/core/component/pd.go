@@ -2,7 +2,6 @@ package component
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -46,7 +45,7 @@ func spareMember(sc plan.Scope, m state.Member, now bool) string {
 	switch {
 	case !sc.All.PD.Serving():
 		return "PD does not serve: " + pdState(sc)
-	case !now && joins(m) && sc.All.At.Sub(servesSince(sc)) < failoverPeriod:
+	case !now && joins(m) && sc.All.At.Sub(sc.PDServesSince()) < failoverPeriod:
 		return fmt.Sprintf("it may be about to join, and PD serves for less than %s", failoverPeriod)
 	case sc.OfOtherCluster(m):
 		return "its claim says that its data is of another cluster"
@@ -78,22 +77,6 @@ func joins(m state.Member) bool {
 		return m.Pod != nil && m.Pod.Ran
 	}
 	return m.Database.Unstarted && m.Database.Name == ""
-}
-
-// servesSince is since when a PD that serves can have done so at the earliest:
-// when the last one of its present quorum was started. Since nobody knows when
-// members elsewhere were, they may have been there always.
-func servesSince(sc plan.Scope) time.Time {
-	var here []time.Time
-	for _, m := range sc.Got.Members {
-		if m.Pod != nil && m.Database.Healthy {
-			here = append(here, m.Pod.Started)
-		}
-	}
-	started := make([]time.Time, sc.All.PD.Healthy)
-	copy(started, here)
-	slices.SortFunc(started, time.Time.Compare)
-	return started[sc.All.PD.Quorum()-1]
 }
 
 func pdState(sc plan.Scope) string {

@@ -38,3 +38,36 @@ func TestCasualties(t *testing.T) {
 		t.Errorf("%+v", k)
 	}
 }
+
+// Who crashes again and again may do so for want of PD, and PD heard of nobody before it
+// served. So it is down since then at the earliest. (seed 1795365302242)
+func TestCrashedWithoutPD(t *testing.T) {
+	const s, m = time.Second, time.Minute
+	for name, tc := range map[string]struct {
+		member    string
+		restarted []string // members of PD, ten minutes ago
+		elsewhere int
+		since     time.Duration
+	}{
+		"PD has always served":                 {"t-tikv-1", nil, 0, 50 * m},
+		"one of PD has started since":          {"t-tikv-1", []string{"t-pd-0"}, 0, 50 * m},
+		"most of PD have started since":        {"t-tikv-1", []string{"t-pd-0", "t-pd-2"}, 0, 10 * m},
+		"most of PD are elsewhere":             {"t-tikv-1", []string{"t-pd-0", "t-pd-1", "t-pd-2"}, 4, 50 * m},
+		"it is one of PD, which always served": {"t-pd-1", nil, 0, 50 * m},
+		"it is one of PD, others have started": {"t-pd-1", []string{"t-pd-0"}, 0, 10 * m},
+	} {
+		c := failing(func(c *plantest.Cluster) {
+			crashed(c, tc.member, 9, 80*m, 5*s, 160*s, 0)
+			for _, pd := range tc.restarted {
+				c.Member(pd).Pod.Started = plantest.Now.Add(-10 * m)
+			}
+			c.Seen.PD.Members, c.Seen.PD.Healthy = c.Seen.PD.Members+tc.elsewhere, c.Seen.PD.Healthy+tc.elsewhere
+			c.Member(tc.member).Database.Since = plantest.Now.Add(-50 * m)
+		})
+		for _, k := range plan.Casualties(component.Profiles(), c.Policy, c.Wanted, c.Seen) {
+			if got := plantest.Now.Sub(k.Since); k.Member.Name != tc.member || got != tc.since {
+				t.Errorf("%s: %s since %s, want %s", name, k.Member.Name, got, tc.since)
+			}
+		}
+	}
+}

@@ -39,12 +39,38 @@ func (sc Scope) reported(m state.Member) evidence {
 
 // onTheWhole is the evidence there is that a member does not serve for long enough at a time.
 // One that crashes again and again is Ready now and then. It is given up for that, but it
-// may serve while it runs: what takes nothing from it waits until it has ended.
+// may serve while it runs: what takes nothing from it waits until it has ended. While PD
+// did not serve, nobody could stay, and PD heard of nobody: that time does not count.
 func (sc Scope) onTheWhole(m state.Member) evidence {
-	if sc.loops(m) {
-		return sc.agreeing(m, sc.loopingSince(m.Pod))
+	if !sc.loops(m) {
+		return sc.reported(m)
 	}
-	return sc.reported(m)
+	e := sc.agreeing(m, sc.loopingSince(m.Pod))
+	if !e.both.IsZero() {
+		e.both = later(e.both, sc.PDServesSince())
+	}
+	return e
+}
+
+// PDServesSince returns since when PD can have served at the earliest: when the last one
+// of its present quorum was started. Since nobody knows when members elsewhere were
+// started, they may have been there always. It is zero when PD does not serve.
+func (sc Scope) PDServesSince() time.Time {
+	pd := sc.All.PD
+	if !pd.Serving() {
+		return time.Time{}
+	}
+	started := make([]time.Time, 0, pd.Healthy)
+	for _, m := range sc.All.Groups[topology.PD].Members {
+		if m.Pod != nil && m.Database.Healthy {
+			started = append(started, m.Pod.Started)
+		}
+	}
+	slices.SortFunc(started, time.Time.Compare)
+	if here := pd.Quorum() - (pd.Healthy - len(started)); here > 0 {
+		return started[here-1]
+	}
+	return time.Time{}
 }
 
 // agreeing is the evidence of Kubernetes, which says so since a given time, and of others.
