@@ -175,7 +175,7 @@ func TestLeadersComeBackAfterCrash(t *testing.T) {
 		}
 	})
 	fine(t, w)
-	if !told(w, "region leaders back, basic-tikv-2 has 0 of 400") {
+	if !told(w, "leaders of another store not back: basic-tikv-2 has 0 of 400") {
 		t.Error(w.Transcript())
 	}
 }
@@ -189,7 +189,7 @@ func TestFrail(t *testing.T) {
 		w.When(func(w *World) bool { return w.pods[k][2] != nil && w.pods[k][2].crashes == 3 }, func() {
 			w.OnStep("restart "+w.names[k][0], func() { t.Errorf("%s\n%s", w.names[k][0], w.Transcript()) })
 		})
-		if p, err := w.Drive(2 * time.Hour); err != nil || p.Outcome != plan.Blocked || !told(w, "blocked: "+w.names[k][2]+": serving") {
+		if p, err := w.Drive(2 * time.Hour); err != nil || p.Outcome != plan.Blocked || !told(w, "blocked: "+w.names[k][2]+" not serving") {
 			t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
 		}
 		w.watches = nil

@@ -61,7 +61,7 @@ func (s silent) Report(e event.Event) { s.w.hear(e) }
 // hear: who has to act by hand is told how.
 func (w *World) hear(e event.Event) {
 	if e.Type == event.Blocked && e.Help() == "" {
-		w.broke("advice", "%s %s: %s, %s", e.Component, e.Member, e.Message, e.Observed)
+		w.broke("advice", "%s", e.Message)
 	}
 }
 
@@ -72,15 +72,7 @@ func (s *transcript) add(line string) {
 // Report implements reconcile.Reporter.
 func (s *transcript) Report(e event.Event) {
 	s.w.hear(e)
-	who := e.Member
-	if who == "" {
-		who = e.Component
-	}
 	key := strings.Join([]string{e.Component, e.Member, e.Object, e.Reason, string(e.Type)}, "/")
-	text := who + ": " + e.Message
-	if e.Observed != "" {
-		text += ", " + e.Observed
-	}
 	switch e.Type {
 	case event.Started:
 		s.add(s.w.by() + e.Step)
@@ -89,7 +81,7 @@ func (s *transcript) Report(e event.Event) {
 	case event.Waiting, event.Blocked:
 		if !s.open[key] {
 			s.open[key] = true
-			s.add("   " + string(e.Type) + ": " + text)
+			s.add("   " + string(e.Type) + ": " + e.Message)
 		}
 	case event.Passed:
 		delete(s.open, strings.Replace(key, string(event.Passed), string(event.Waiting), 1))

@@ -71,7 +71,7 @@ func TestOrderedScaleInAboveDeadMember(t *testing.T) {
 		w.pods[tikv][3].ready = false
 	})
 	p, err := w.Drive(time.Hour)
-	if err != nil || p.Outcome != plan.Blocked || !strings.Contains(gates(p), "not before basic-tikv-3 is ready") {
+	if err != nil || p.Outcome != plan.Blocked || !strings.Contains(gates(p), "only when basic-tikv-3 is ready") {
 		t.Fatalf("%s, %v\n%s", gates(p), err, w.Transcript())
 	}
 	fine(t, w)

@@ -61,12 +61,12 @@ func TestPreview(t *testing.T) {
 	evict := plan.Plan{
 		Outcome: plan.Act,
 		Steps:   []plan.Step{plan.EvictLeaders{Member: "t-tikv-1", StoreID: 2}},
-		Gates:   []plan.Gate{{Component: topology.TiKV, Member: "t-tikv-1", Want: "region leaders evicted", Observed: "10 left", Remedy: remedy.Remedy{remedy.Say("add a store")}}},
+		Gates:   []plan.Gate{{Component: topology.TiKV, Member: "t-tikv-1", Reason: plan.LeadersEvicted, Want: "leaders evicted", Observed: "10 leaders left", Remedy: remedy.Remedy{remedy.Say("add a store")}}},
 	}
 	begin := plan.Plan{
 		Outcome: plan.Act,
 		Steps:   []plan.Step{plan.Apply{Component: topology.PD, Object: desired.Object{Kind: "StatefulSet", Name: "t-pd", Drift: desired.Missing}}},
-		Gates:   []plan.Gate{{Component: topology.TiKV, Want: "PD serves", Observed: "no PD pod is running"}},
+		Gates:   []plan.Gate{{Component: topology.TiKV, Reason: plan.PDServing, Want: "PD serving", Observed: "no PD pod is running"}},
 	}
 	suspend := plantest.New(3, 4, 2)
 	for _, k := range topology.Kinds() {

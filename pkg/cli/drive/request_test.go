@@ -132,7 +132,7 @@ func wantRefusal(t *testing.T, name string, err error, code exit.Code, says stri
 func TestConclude(t *testing.T) {
 	broken := errors.New("broken")
 	at, paused := plan.Plan{}, plan.Plan{Outcome: plan.Paused}
-	stuck := plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{{Want: "this"}, {Want: "that", Blocked: true, Remedy: remedy.Remedy{remedy.Say("do it")}}}}
+	stuck := plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{{Reason: plan.PDServing}, {Reason: plan.UpdateAllowed, Blocked: true, Remedy: remedy.Remedy{remedy.Say("do it")}}}}
 	for _, c := range []struct {
 		name    string
 		plan    plan.Plan
@@ -170,14 +170,14 @@ func (unread) Observe(context.Context, bool) (state.Observation, error) {
 func TestLeftBehind(t *testing.T) {
 	left := reconcile.Engine{Observer: unread{}, Actor: unread{}}.Undo(t.Context())
 	const broken = "temporary changes in PD could not be taken back, and stay recorded in the cluster: broken"
-	stuck := plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{{Want: "that", Blocked: true, Remedy: remedy.Remedy{remedy.Say("do it")}}}}
+	stuck := plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{{Reason: plan.UpdateAllowed, Blocked: true, Remedy: remedy.Remedy{remedy.Say("do it")}}}}
 	for _, c := range []struct {
 		name string
 		plan plan.Plan
 		err  error
 		want string
 	}{
-		{"blocked", stuck, errors.Join(left), "cluster: that\n" + broken},
+		{"blocked", stuck, errors.Join(left), "update rejected\n" + broken},
 		{"paused", plan.Plan{Outcome: plan.Paused}, errors.Join(left), "the cluster was paused\n" + broken},
 		{"under way", plan.Plan{Outcome: plan.Wait}, errors.Join(left), broken},
 		{"interrupted", plan.Plan{Outcome: plan.Wait}, errors.Join(exit.ErrInterrupted, left), "interrupted\n" + broken},

@@ -68,7 +68,7 @@ func suspended(kinds ...topology.Kind) *plantest.Cluster {
 }
 
 func cases() map[string]sight {
-	evicted := plan.Gate{Component: topology.TiKV, Member: "t-tikv-2", Want: "region leaders evicted", Observed: "4 left", Remedy: remedy.Remedy{remedy.Say("add a store")}}
+	evicted := plan.Gate{Component: topology.TiKV, Member: "t-tikv-2", Reason: plan.LeadersEvicted, Want: "leaders evicted", Observed: "4 leaders left", Remedy: remedy.Remedy{remedy.Say("add a store")}}
 	driven := seen(plantest.New(3, 3, 2).Roll(topology.TiKV).Evicting("t-tikv-2", 2*time.Minute, 4), waits(evicted))
 	driven.driver = lease.Holder{Identity: "ann@laptop/4711/88/3f", Renewed: plantest.Now.Add(-3 * time.Second)}
 	evicted.Observed = "unknown"
@@ -84,7 +84,7 @@ func cases() map[string]sight {
 	paused.Wanted.Cluster.Paused, deleting.Wanted.Cluster.Deleting = true, true
 	asleep, falling := suspended(topology.PD, topology.TiKV, topology.TiDB), suspended(topology.TiDB)
 	falling.Member("t-tidb-0").Pod = &state.Pod{Terminating: true}
-	down := plan.Gate{Component: topology.TiKV, Member: "t-tikv-0", Want: "serving", Observed: "pod is not ready", Remedy: remedy.Remedy{remedy.Say("kubectl describe pod t-tikv-0")}}
+	down := plan.Gate{Component: topology.TiKV, Member: "t-tikv-0", Reason: plan.MemberServing, Want: "serving", Observed: "pod is not ready", Remedy: remedy.Remedy{remedy.Say("kubectl describe pod t-tikv-0")}}
 	blocked := down
 	blocked.Blocked = true
 	foreign := plantest.New(3, 3, 2).Evicting("t-tikv-2", 2*time.Minute, 0)
@@ -105,11 +105,11 @@ func cases() map[string]sight {
 		"unread":      seen(plantest.New(3, 3, 2).Roll(topology.TiKV).Evicting("t-tikv-2", 2*time.Minute, -1), waits(evicted)),
 		"store-down":  seen(plantest.New(3, 3, 2).Down(time.Minute, "t-tikv-0"), waits(down)),
 		"blocked":     seen(plantest.New(3, 3, 2).Down(time.Hour, "t-tikv-0"), plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{blocked}}),
-		"missing-pod": seen(missing, waits(plan.Gate{Component: topology.TiDB, Member: "t-tidb-1", Want: "serving", Observed: "no pod"})),
-		"blind":       seen(plantest.New(3, 3, 2).Blind(), waits(plan.Gate{Component: topology.TiKV, Want: "PD serves", Observed: "PD does not answer"})),
+		"missing-pod": seen(missing, waits(plan.Gate{Component: topology.TiDB, Member: "t-tidb-1", Reason: plan.MemberServing, Want: "serving", Observed: "no pod"})),
+		"blind":       seen(plantest.New(3, 3, 2).Blind(), waits(plan.Gate{Component: topology.TiKV, Reason: plan.PDServing, Want: "PD serving", Observed: "PD does not answer"})),
 		"paused":      seen(paused, plan.Plan{Outcome: plan.Paused}),
 		"suspended":   seen(asleep, plan.Plan{}),
-		"suspending":  seen(falling, waits(plan.Gate{Component: topology.TiDB, Member: "t-tidb-0", Want: "the pod is gone", Observed: "pod is terminating"})),
+		"suspending":  seen(falling, waits(plan.Gate{Component: topology.TiDB, Member: "t-tidb-0", Reason: plan.PodDeleted, Want: "pod deleted", Observed: "pod is terminating"})),
 		"deleting":    seen(deleting, plan.Plan{Outcome: plan.Paused}),
 	}
 }

@@ -87,7 +87,7 @@ func (l sight) todo(out io.Writer) {
 		if g.Blocked {
 			word = "blocked by"
 		}
-		fmt.Fprintf(out, "%s: %s\n", word, gateText(g))
+		fmt.Fprintf(out, "%s: %s\n", word, g)
 		if g.Remedy != nil {
 			fmt.Fprintf(out, "  %s\n", g.Remedy.Line(l.context))
 		}
@@ -100,14 +100,6 @@ func (l sight) todo(out io.Writer) {
 	case l.driver.Identity == "":
 		fmt.Fprintf(out, "\ngo on with: %s\n", c.Plugin("sync").Line(l.context))
 	}
-}
-
-// gateText leaves out the component where a gate is about none.
-func gateText(g plan.Gate) string {
-	if g.Member == "" && g.Component == "" {
-		return g.Want + ", " + g.Observed
-	}
-	return g.String()
 }
 
 func (l sight) components() [][]string {

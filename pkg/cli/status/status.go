@@ -142,14 +142,14 @@ func look(ctx context.Context, s *drive.Session) (sight, error) {
 // unreadable stands for the plan of a cluster of which nobody can tell what is
 // wanted, since a configuration in its TidbCluster is malformed.
 func unreadable(c topology.Cluster, bad *intent.MalformedError) (desired.State, plan.Plan) {
-	return blocked(c, plan.Gate{Reason: plan.SpecReadable, Want: "a TidbCluster that can be read", Observed: bad.Fields(), Remedy: bad.Remedy()})
+	return blocked(c, plan.Gate{Reason: plan.SpecReadable, Want: "configuration in the spec is valid TOML", Observed: bad.Fields(), Remedy: bad.Remedy()})
 }
 
 // impossible stands for the plan of a cluster that cannot become what is wanted
 // of it, so that its members can be shown in spite of that.
 func impossible(c topology.Cluster, refused *render.RefusedError) (desired.State, plan.Plan) {
 	return blocked(c, plan.Gate{
-		Reason: plan.UpdateAllowed, Want: "a TidbCluster that this cluster can become", Observed: refused.Error(),
+		Reason: plan.UpdateAllowed, Want: "update allowed", Observed: refused.Error(),
 		Remedy: append(slices.Clone(refused.Remedy), remedy.Run("change these fields back", c.Kubectl("edit", "tidbclusters", c.Name))),
 	})
 }

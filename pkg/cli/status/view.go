@@ -88,7 +88,7 @@ func (l sight) view() view {
 		v.Steps = append(v.Steps, s.String())
 	}
 	for _, g := range l.plan.Gates {
-		v.Gates = append(v.Gates, gate{string(g.Component), g.Member, g.Object, string(g.Reason), g.Want, g.Observed, g.Blocked, g.Remedy.In(l.context)})
+		v.Gates = append(v.Gates, gate{string(g.Component), g.Member, g.Object, string(g.Reason), g.String(), g.Observed, g.Blocked, g.Remedy.In(l.context)})
 	}
 	for _, e := range l.snapshot.Evictions {
 		if !e.Foreign {

@@ -18,7 +18,7 @@ func Profiles() []plan.Profile { return []plan.Profile{PD(), TiKV(), TiDB()} }
 
 // pdServes is what every other component needs of PD.
 var pdServes = plan.Need{
-	Reason: plan.PDServing, Want: "PD serves",
+	Reason: plan.PDServing, Want: "PD serving",
 	Holds: func(sc plan.Scope) bool {
 		return sc.All.PD.Serving()
 	},

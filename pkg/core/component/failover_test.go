@@ -154,11 +154,11 @@ func TestStoresElsewhere(t *testing.T) {
 		change           func(c *plantest.Cluster)
 		want             string
 	}{
-		"none, two are asked for":         {2, 4, nil, "TiKV: at least 3 replicas, 2 asked for: PD keeps max-replicas=3 copies of each region"},
+		"none, two are asked for":         {2, 4, nil, "TiKV: needs 3 or more replicas, 2 requested: PD keeps max-replicas=3 copies of each region"},
 		"two, one is asked for":           {1, 6, nil, ""},
-		"two, none is asked for":          {0, 6, nil, "TiKV: at least 1 replicas, 0 asked for: PD keeps max-replicas=3 copies of each region"},
+		"two, none is asked for":          {0, 6, nil, "TiKV: needs 1 or more replicas, 0 requested: PD keeps max-replicas=3 copies of each region"},
 		"more than enough":                {0, 9, nil, ""},
-		"PD does not count all of ours":   {2, 2, nil, "TiKV: at least 3 replicas, 2 asked for: PD keeps max-replicas=3 copies of each region"},
+		"PD does not count all of ours":   {2, 2, nil, "TiKV: needs 3 or more replicas, 2 requested: PD keeps max-replicas=3 copies of each region"},
 		"two, one of ours is a tombstone": {1, 5, func(c *plantest.Cluster) { c.Member("t-tikv-3").Database.State = state.StoreTombstone }, ""},
 		"two, one of ours is forgotten":   {1, 5, func(c *plantest.Cluster) { c.Member("t-tikv-3").Database = gone() }, ""},
 	} {

@@ -11,7 +11,7 @@ import (
 // or without being Ready. Removing its pod just then would leave PD with a member
 // that nobody serves, and its claims could be those of a member that lives.
 var notJoining = plan.Hook{
-	Reason: plan.MemberJoined, Want: "PD knows the member",
+	Reason: plan.MemberJoined, Want: "registered in PD",
 	Done: func(_ plan.Scope, m state.Member) bool {
 		return m.Database.Presence == state.Present ||
 			m.Database.Presence == state.Absent && (m.Pod == nil || m.Pod.Started.IsZero())

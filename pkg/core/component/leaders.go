@@ -24,7 +24,7 @@ const (
 // leadersEvicted holds before a restart. A process that does not run has no
 // leaders to lose. One that PD does not hear from may have all of them.
 var leadersEvicted = plan.Hook{
-	Reason: plan.LeadersEvicted, Want: "region leaders evicted",
+	Reason: plan.LeadersEvicted, Want: "leaders evicted",
 	Refuse: leadersStranded,
 	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
 		if leadersStranded(sc, m) != "" {
@@ -144,9 +144,9 @@ func evicting(sc plan.Scope, m state.Member) (state.Eviction, bool) {
 
 func leadersObserved(_ plan.Scope, m state.Member) string {
 	if m.Database.Leaders < 0 {
-		return "the store does not tell how many are left"
+		return "the store does not report how many leaders are left"
 	}
-	return fmt.Sprintf("%d left", m.Database.Leaders)
+	return fmt.Sprintf("%d leaders left", m.Database.Leaders)
 }
 
 // leadersToMove is how many leaders have to leave, no number while the store does not tell.
@@ -169,7 +169,7 @@ func evictingSince(sc plan.Scope, m state.Member) time.Time {
 
 // leadersAllowed ends an eviction once the store is up again.
 var leadersAllowed = plan.Hook{
-	Reason: plan.LeadersAllowed, Want: "region leaders allowed",
+	Reason: plan.LeadersAllowed, Want: "leaders allowed",
 	Done: func(sc plan.Scope, m state.Member) bool {
 		_, ours := evicting(sc, m)
 		return !ours || !m.Up()
@@ -187,7 +187,7 @@ var leadersAllowed = plan.Hook{
 // has most of its leaders again. Without that the stores not yet restarted would
 // lead more and more regions, the last of them all.
 var leadersBack = plan.Hook{
-	Reason: plan.LeadersReturned, Want: "region leaders back",
+	Reason: plan.LeadersReturned, Want: "leaders of another store back",
 	Done: func(sc plan.Scope, m state.Member) bool { _, _, open := returning(sc, m); return !open },
 	Observed: func(sc plan.Scope, m state.Member) string {
 		o, e, _ := returning(sc, m)
@@ -218,7 +218,7 @@ func back(sc plan.Scope, m state.Member, e state.Eviction) bool {
 // evictionForgotten drops a record that waits for leaders when they are back, or
 // when nothing is to be restarted that would have to wait for them.
 var evictionForgotten = plan.Hook{
-	Reason: plan.EvictionForgotten, Want: "eviction of region leaders concluded",
+	Reason: plan.EvictionForgotten, Want: "eviction record deleted",
 	Done: func(sc plan.Scope, m state.Member) bool {
 		e, ours := sc.All.Eviction(m.Database.ID)
 		return !ours || e.Ended.IsZero() || rolling(sc) && !back(sc, m, e)
@@ -240,7 +240,7 @@ func rolling(sc plan.Scope) bool {
 
 // evictionEnded is the same for a store that is gone for good.
 var evictionEnded = plan.Hook{
-	Reason: plan.LeadersAllowed, Want: "region leaders allowed",
+	Reason: plan.LeadersAllowed, Want: "leaders allowed",
 	Done: func(sc plan.Scope, m state.Member) bool {
 		_, ours := sc.All.Eviction(m.Database.ID)
 		return !ours

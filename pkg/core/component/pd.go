@@ -93,7 +93,7 @@ func pdState(sc plan.Scope) string {
 // quorumStays counts what no other rule sees: members of the same PD in other
 // Kubernetes clusters. A PD of one or two has no quorum to spare in any case.
 var quorumStays = plan.Hook{
-	Reason: plan.QuorumWithoutMember, Want: "a quorum without the member",
+	Reason: plan.QuorumWithoutMember, Want: "quorum without it",
 	Done: func(sc plan.Scope, m state.Member) bool {
 		pd, left := sc.All.PD, sc.All.PD.Healthy
 		if m.Database.Healthy {
@@ -130,7 +130,7 @@ var successorThere = plan.Hook{
 }
 
 var leaderMoved = plan.Hook{
-	Reason: plan.PDLeaderMoved, Want: "PD leader on another member",
+	Reason: plan.PDLeaderMoved, Want: "PD led by another member",
 	Done: func(sc plan.Scope, m state.Member) bool {
 		return !m.Database.Leader && sc.All.PD.Leader != ""
 	},
@@ -174,10 +174,10 @@ func canLead(m state.Member) bool {
 }
 
 var notTheLast = plan.Hook{
-	Reason: plan.AnotherMember, Want: "another member besides it",
+	Reason: plan.AnotherMember, Want: "another member",
 	Refuse: func(sc plan.Scope, m state.Member) string {
 		if m.Database.Presence == state.Present && sc.All.PD.Members == 1 {
-			return "it is the only one and holds the cluster's metadata"
+			return "this one holds the cluster's metadata"
 		}
 		return ""
 	},
@@ -187,7 +187,7 @@ var notTheLast = plan.Hook{
 // quorumRemains holds before a member is removed: with those that stay PD has a
 // quorum, and not only between two crashes of one of them.
 var quorumRemains = plan.Hook{
-	Reason: plan.QuorumWithoutMember, Want: "a quorum without the member",
+	Reason: plan.QuorumWithoutMember, Want: "quorum without it",
 	Refuse: func(sc plan.Scope, m state.Member) string {
 		pd := sc.All.PD
 		if m.Database.Presence != state.Present || !pd.Known() {
@@ -230,7 +230,7 @@ func othersHere(sc plan.Scope, except state.Member) bool {
 }
 
 var memberRemoved = plan.Hook{
-	Reason: plan.MemberRemoved, Want: "PD has let go of the member",
+	Reason: plan.MemberRemoved, Want: "removed from PD",
 	Done: func(_ plan.Scope, m state.Member) bool { return m.Database.Presence == state.Absent },
 	Step: func(_ plan.Scope, m state.Member) plan.Step {
 		if m.Database.Presence != state.Present {

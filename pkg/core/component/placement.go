@@ -12,7 +12,7 @@ import (
 // rulesKept: without the store PD would have no place for some of its regions, by
 // its placement rules, and would wait for one for ever.
 var rulesKept = plan.Hook{
-	Reason: plan.PlacementPossible, Want: "other stores that PD's placement rules take",
+	Reason: plan.PlacementPossible, Want: "place for copies on other stores",
 	Refuse: func(sc plan.Scope, m state.Member) string {
 		if s, short := shortage(sc, m); short && !leaving(m) {
 			return s.String()
@@ -24,7 +24,7 @@ var rulesKept = plan.Hook{
 
 // rulesRead: as long as the placement rules are not known, no store is taken offline.
 var rulesRead = plan.Hook{
-	Reason: plan.PlacementRulesKnown, Want: "PD tells its placement rules",
+	Reason: plan.PlacementRulesKnown, Want: "placement rules known",
 	Done: func(sc plan.Scope, m state.Member) bool {
 		return sc.All.PD.Placement.Unread == "" || leaving(m)
 	},

@@ -126,7 +126,7 @@ func TestPlacementHelp(t *testing.T) {
 // TestPlacementRefusals: what PD could never finish is refused before anything is
 // written.
 func TestPlacementRefusals(t *testing.T) {
-	last := "TiKV: at least 4 replicas, 3 asked for: without t-tikv-3, PD keeps max-replicas=3 copies of each region, " +
+	last := "TiKV: needs 4 or more replicas, 3 requested: without t-tikv-3, PD keeps max-replicas=3 copies of each region, " +
 		"no two in the same zone (isolation-level), and the other stores are only in zone a, b"
 	for name, c := range map[string]struct {
 		replicas int
@@ -140,12 +140,12 @@ func TestPlacementRefusals(t *testing.T) {
 		"another one of its zone":               {3, isolated(), []string{"a", "b", "c", "c"}, nil, ""},
 		"nothing leaves":                        {4, isolated(), []string{"a", "a", "b", "c"}, nil, ""},
 		"the second one to leave": {2, isolated(), []string{"a", "b", "c", "c"}, func(c *plantest.Cluster) { c.Seen.PD.MaxReplicas = 1 },
-			"TiKV: at least 3 replicas, 2 asked for: without t-tikv-2, PD keeps max-replicas=3 copies of each region, " +
+			"TiKV: needs 3 or more replicas, 2 requested: without t-tikv-2, PD keeps max-replicas=3 copies of each region, " +
 				"no two in the same zone (isolation-level), and the other stores are only in zone a, b"},
 		"fewer than max-replicas as well": {2, isolated(), []string{"a", "b", "c", "c"}, nil,
-			"TiKV: at least 3 replicas, 2 asked for: PD keeps max-replicas=3 copies of each region"},
+			"TiKV: needs 3 or more replicas, 2 requested: PD keeps max-replicas=3 copies of each region"},
 		"a rule by name": {3, east(), []string{"a", "a", "b", "c"}, nil,
-			"TiKV: at least 4 replicas, 3 asked for: without t-tikv-3, placement rule zones/east asks for 1 copy of each region on stores with zone=c, and there is no other such store"},
+			"TiKV: needs 4 or more replicas, 3 requested: without t-tikv-3, placement rule zones/east asks for 1 copy of each region on stores with zone=c, and there is no other such store"},
 		"the rules are not known": {3, nil, []string{"a", "a", "b", "c"}, nil, ""},
 	} {
 		cluster := plantest.New(3, 4, 2)

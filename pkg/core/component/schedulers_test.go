@@ -74,7 +74,7 @@ func TestUndo(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	unloaded(time.Second)(c)
-	if got, want := tell(), "[allow region leaders on t-tikv-2] [cluster: PD loads its schedulers, they are unknown until then]"; got != want {
+	if got, want := tell(), "[allow region leaders on t-tikv-2] [PD has not loaded its schedulers]"; got != want {
 		t.Errorf("got %s", got)
 	}
 }

@@ -6,6 +6,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
+// pdTrouble is why PD cannot be asked for anything, "" while it serves.
+func pdTrouble(sc plan.Scope, _ state.Member) string {
+	if sc.All.PD.Serving() {
+		return ""
+	}
+	return pdState(sc)
+}
+
 // mute: PD does not answer, and there is nobody to wait for who would. A cluster
 // that is beyond its quorum may be suspended as well; what it was not told is
 // recorded, and it is told when it is back.
@@ -25,7 +33,7 @@ func mute(sc plan.Scope) bool {
 // scheduler over any restart, and would move leaders away from a store that has
 // just come back.
 var evictionsEnded = plan.Hook{
-	Reason: plan.EvictionsEnded, Want: "region leaders allowed everywhere",
+	Reason: plan.EvictionsEnded, Want: "evictions ended",
 	Done:      func(sc plan.Scope, _ state.Member) bool { return len(sc.All.Evictions) == 0 || mute(sc) },
 	Schedules: true,
 	Step: func(sc plan.Scope, _ state.Member) plan.Step {
@@ -35,14 +43,14 @@ var evictionsEnded = plan.Hook{
 		e := sc.All.Evictions[0]
 		return plan.AllowLeaders{Member: e.Member, StoreID: e.StoreID}
 	},
-	Observed: func(sc plan.Scope, _ state.Member) string { return pdState(sc) },
+	Observed: pdTrouble,
 }
 
 // claimsKept takes back the mark of a removal that has got no further than that.
 // When nothing runs any more, the marks are all that tells a member whose data
 // counts from one that is gone, and PD may not have a quorum without it.
 var claimsKept = plan.Hook{
-	Reason: plan.ClaimsUnmarked, Want: "claims of members that count are not marked",
+	Reason: plan.ClaimsUnmarked, Want: "claims not marked as left over",
 	Done: func(sc plan.Scope, m state.Member) bool {
 		switch m.Database.Presence {
 		case state.Absent:
@@ -66,14 +74,14 @@ var claimsKept = plan.Hook{
 		}
 		return plan.UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: marked}
 	},
-	Observed: func(sc plan.Scope, _ state.Member) string { return pdState(sc) },
+	Observed: pdTrouble,
 }
 
 // removalsSettled forgets a removal that was recorded and that PD was never asked for. It
 // begins anew when the component is resumed. As long as it is recorded, a person who
 // takes that store offline meanwhile would be taken for us, and it would be taken back.
 var removalsSettled = plan.Hook{
-	Reason: plan.RemovalsForgotten, Want: "records of removals that PD was never asked for are gone",
+	Reason: plan.RemovalsForgotten, Want: "removal record deleted",
 	Done: func(sc plan.Scope, m state.Member) bool {
 		_, ours := sc.All.Removal(m.Database.ID)
 		return !ours || m.Database.Presence != state.Present || leaving(m)

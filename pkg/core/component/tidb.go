@@ -28,12 +28,15 @@ func TiDB() plan.Profile {
 }
 
 var tikvServes = plan.Need{
-	Reason: plan.TiKVServing, Want: "TiKV serves",
+	Reason: plan.TiKVServing, Want: "TiKV serving",
 	Holds: func(sc plan.Scope) bool {
 		return sc.All.PD.Bootstrapped && sc.All.Groups[topology.TiKV].Up() > 0
 	},
 	Observed: func(sc plan.Scope) string {
 		kv := sc.All.Groups[topology.TiKV]
+		if kv.Up() > 0 {
+			return "PD is not bootstrapped"
+		}
 		return fmt.Sprintf("%d of %d stores up", kv.Up(), kv.Set.Replicas)
 	},
 }

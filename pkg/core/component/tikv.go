@@ -63,7 +63,7 @@ func ownStores(sc plan.Scope) int {
 // was us who began it. What a person has taken offline in PD stays offline: there
 // is a reason for it that nobody here knows.
 var storeRestored = plan.Hook{
-	Reason: plan.RemovalCancelled, Want: "store up again",
+	Reason: plan.RemovalCancelled, Want: "removal cancelled",
 	Done: func(sc plan.Scope, m state.Member) bool {
 		_, ours := sc.All.Removal(m.Database.ID)
 		return !ours || m.Database.State == state.StoreTombstone
@@ -211,5 +211,5 @@ func leaving(m state.Member) bool {
 }
 
 func storeObserved(_ plan.Scope, m state.Member) string {
-	return fmt.Sprintf("store is %s", m.Database.State)
+	return fmt.Sprintf("it is %s", m.Database.State)
 }

@@ -85,8 +85,9 @@ type Event struct {
 	Reason string `json:"reason,omitempty"`
 	// Object is the claim that a gate is about, where a member has several.
 	Object string `json:"object,omitempty"`
-	// Message says for people what is waited for, e.g. "region leaders evicted", or what
-	// is to be known; Observed is the number or state seen last, e.g. "340 left".
+	// Message is for people. Of a gate it names whom it is about and what does not hold
+	// yet, e.g. "basic-tikv-1: leaders not evicted: 340 leaders left"; on passed, what holds
+	// now. Observed is the number or state seen last alone, e.g. "340 leaders left".
 	Message  string `json:"message,omitempty"`
 	Observed string `json:"observed,omitempty"`
 	// Left is how much is left until the gate opens, in Unit: leaders, regions or bytes.

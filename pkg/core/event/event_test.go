@@ -24,15 +24,17 @@ func examples() []Event {
 	deadline := begun.Add(25 * time.Hour)
 	ready, updated, wanted, code := 3, 1, 3, 4
 	leaders := Event{
-		Component: "tikv", Member: "basic-tikv-2", Reason: "LeadersEvicted", Message: "region leaders evicted", Source: FromDatabase,
+		Component: "tikv", Member: "basic-tikv-2", Reason: "LeadersEvicted", Source: FromDatabase,
 		Since: &begun, Deadline: &deadline,
 	}
 	waiting, passed := leaders, leaders
-	waiting.Type, waiting.Observed = Waiting, "340 left"
+	waiting.Type, waiting.Observed = Waiting, "340 leaders left"
+	waiting.Message = "basic-tikv-2: leaders not evicted: 340 leaders left"
 	left := int64(340)
 	waiting.Left, waiting.Unit = &left, "leaders"
 	waiting.Remedy = []remedy.Advice{{Text: "add a store"}, {Text: "raise leader-schedule-limit in PD", Command: "kubectl exec basic-pd-0 -c pd -n tidb -- /pd-ctl config set leader-schedule-limit 8"}}
-	passed.Type, passed.Observed, passed.Seconds = Passed, "340 left", 53.2
+	passed.Type, passed.Observed, passed.Seconds = Passed, "340 leaders left", 53.2
+	passed.Message = "basic-tikv-2: leaders evicted"
 	step := Event{Component: "tikv", Member: "basic-tikv-2", Action: "EvictLeaders", Step: "evict region leaders from basic-tikv-2"}
 	started, finished, failed := step, step, step
 	started.Type = Started
@@ -41,7 +43,8 @@ func examples() []Event {
 	all := []Event{
 		{Type: Planned, Outcome: "act"}, started, finished, failed, waiting, passed,
 		{
-			Type: Blocked, Component: "tikv", Reason: "VolumeResized", Message: "volumes can grow to 200Gi", Source: FromKubernetes,
+			Type: Blocked, Component: "tikv", Member: "basic-tikv-0", Reason: "VolumeResized", Source: FromKubernetes,
+			Message:  "basic-tikv-0: volume not resized: StorageClass standard does not allow it",
 			Observed: "StorageClass standard does not allow it", Since: &begun,
 			Remedy: []remedy.Advice{{Text: "set allowVolumeExpansion on StorageClass standard"}},
 		},

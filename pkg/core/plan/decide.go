@@ -37,7 +37,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 	}
 	if w.Cluster.Deleting {
 		return conclude(wait(Gate{
-			Reason: ClusterBeingDeleted, Want: "a TidbCluster that stays", Observed: "it is being deleted", Blocked: true,
+			Reason: ClusterBeingDeleted, Want: "the TidbCluster is not being deleted", Blocked: true,
 			Remedy: remedy.Remedy{remedy.Say("wait until it is gone, then create it again")},
 		}), policy, w, s)
 	}
@@ -173,7 +173,7 @@ func (sc Scope) decide(p Profile, h hold) verdict {
 		return v
 	}
 	if !sc.Got.Set.Observed {
-		return wait(Gate{Component: p.Kind, Reason: SpecObserved, Want: "the StatefulSet controller has seen the new spec"})
+		return wait(Gate{Component: p.Kind, Reason: SpecObserved, Want: "StatefulSet controller has seen the new spec"})
 	}
 	if v := sc.recall(p); !v.idle() {
 		return v

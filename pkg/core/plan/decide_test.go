@@ -254,12 +254,12 @@ func TestRefusals(t *testing.T) {
 	}{
 		"enough":                     {tikv, 3, ""},
 		"out":                        {tikv, 9, ""},
-		"too few stores":             {tikv, 2, "TiKV: at least 3 replicas, 2 asked for: PD keeps max-replicas=3 copies of each region"},
-		"no PD":                      {pd, 0, "PD: at least 1 replicas, 0 asked for: the last member holds the cluster's metadata"},
+		"too few stores":             {tikv, 2, "TiKV: needs 3 or more replicas, 2 requested: PD keeps max-replicas=3 copies of each region"},
+		"no PD":                      {pd, 0, "PD: needs 1 or more replicas, 0 requested: the last member holds the cluster's metadata"},
 		"no TiDB":                    {tidb, 0, ""},
 		"as few as there are":        {tikv, -2, ""},
-		"pods of another controller": {tidb, -4, "t-tidb-0: a pod that a StatefulSet of apps/v1 controls, its controller is ReplicaSet x of apps/v1"},
-		"fewer than pods that were left without a set": {tikv, -3, "TiKV: at least 3 replicas, 2 asked for: PD keeps max-replicas=3 copies of each region"},
+		"pods of another controller": {tidb, -4, "t-tidb-0: controller of the pod not supported: ReplicaSet x of apps/v1"},
+		"fewer than pods that were left without a set": {tikv, -3, "TiKV: needs 3 or more replicas, 2 requested: PD keeps max-replicas=3 copies of each region"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := with(func(c *plantest.Cluster) { c.Want(tc.kind).Replicas = tc.replicas })

@@ -86,7 +86,7 @@ func (sc Scope) letGo(p Profile, f topology.Failure, m state.Member) verdict {
 	switch {
 	case m.Database.Presence == state.Unknown:
 		return wait(Gate{
-			Component: p.Kind, Member: m.Name, Reason: MembershipKnown, Want: "PD says what has become of it", Source: FromDatabase,
+			Component: p.Kind, Member: m.Name, Reason: MembershipKnown, Want: "membership in PD known", Source: FromDatabase,
 		})
 	case m.Database.Presence == state.Present && m.Database.ID != f.ID:
 		return verdict{}

@@ -317,7 +317,7 @@ func TestGuardsOfTheWhole(t *testing.T) {
 // TestGuardsOfHooks: goals as another component could have them.
 func TestGuardsOfHooks(t *testing.T) {
 	impatient := plan.Hook{
-		Want: "a goal that is missed",
+		Reason: plan.LeadersEvicted, Want: "leaders evicted",
 		Done: func(plan.Scope, state.Member) bool { return false },
 		Step: func(_ plan.Scope, m state.Member) plan.Step {
 			return plan.RestoreStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID}
@@ -335,10 +335,10 @@ func TestGuardsOfHooks(t *testing.T) {
 	}{
 		"nothing is done for a goal that was missed": {
 			func(p *plan.Profile) { p.BeforeRestart = []plan.Hook{impatient} }, with(func(c *plantest.Cluster) { c.Roll(tidb) }),
-			"blocked\n! t-tidb-2: a goal that is missed, nothing after 1m0s",
+			"blocked\n! t-tidb-2: leaders not evicted: nothing after 1m0s",
 		},
 		"a component whose members are not recreated": {
-			func(p *plan.Profile) { p.BeforeRenew = nil }, stubborn, "blocked\n! t-pd-2: serving, pod is not ready",
+			func(p *plan.Profile) { p.BeforeRenew = nil }, stubborn, "blocked\n! t-pd-2 not serving: pod is not ready",
 		},
 	} {
 		profiles := profilesWith(c.change)

@@ -120,8 +120,8 @@ func (sc Scope) downgrade(p Profile) verdict {
 		if d.Newer() {
 			return wait(Gate{
 				Component: p.Kind, Blocked: true,
-				Reason: VersionReadsData, Want: fmt.Sprintf("a version that can read its data, %s or higher", d.Ran),
-				Observed: fmt.Sprintf("%s is asked for, and %s has run on %s", d.Wanted, d.Ran, d.Some()),
+				Reason: VersionReadsData, Want: fmt.Sprintf("version %s or higher", d.Ran),
+				Observed: fmt.Sprintf("%s requested, and %s has run on %s", d.Wanted, d.Ran, d.Some()),
 				Remedy: remedy.Remedy{
 					remedy.Run("go on with the data", sc.Cluster.Plugin("upgrade", d.Ran)),
 					remedy.Run("delete the cluster and its data, then create it with empty volumes", sc.Cluster.Plugin("delete", "--delete-pvcs")),

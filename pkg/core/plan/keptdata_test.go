@@ -89,22 +89,22 @@ func TestKeptData(t *testing.T) {
 		{"the same version", onlyClaims(func(*plantest.Cluster) {}), false, ""},
 		{"a lower version has run", onlyClaims(func(c *plantest.Cluster) { recorded(c.Member("t-pd-0"), "v7.5.0") }), false, ""},
 		{"a higher version has run", onlyClaims(func(c *plantest.Cluster) { recorded(c.Member("t-pd-0"), "v8.5.2") }), true,
-			"PD: a version that can read its data, v8.5.2 or higher, v8.1.0 is asked for, and v8.5.2 has run on claim pd-t-pd-0"},
+			"PD: version too low for the data: v8.1.0 requested, and v8.5.2 has run on claim pd-t-pd-0"},
 		{"a higher version has run, once", onlyClaims(func(c *plantest.Cluster) { recorded(c.Member("t-tikv-0"), "v8.5.2") }), true,
-			"TiKV: a version that can read its data, v8.5.2 or higher, v8.1.0 is asked for, and v8.5.2 has run on claims tikv-t-tikv-0 and tikv-t-tikv-1"},
+			"TiKV: version too low for the data: v8.1.0 requested, and v8.5.2 has run on claims tikv-t-tikv-0 and tikv-t-tikv-1"},
 		{"no record", onlyClaims(func(c *plantest.Cluster) { c.Member("t-pd-0").Claims[0].Identity = state.Identity{} }), false, ""},
 		{"no release", onlyClaims(func(c *plantest.Cluster) { recorded(c.Member("t-pd-0"), "nightly") }), false, ""},
 		{"no release after a lower version", onlyClaims(func(c *plantest.Cluster) { recorded(c.Member("t-pd-0"), "v7.5.0 nightly") }), false, ""},
 		{"no release after a higher version", onlyClaims(func(c *plantest.Cluster) { recorded(c.Member("t-pd-0"), "v8.5.2 nightly") }), true,
-			"PD: a version that can read its data, v8.5.2 or higher, v8.1.0 is asked for, and v8.5.2 has run on claim pd-t-pd-0"},
+			"PD: version too low for the data: v8.1.0 requested, and v8.5.2 has run on claim pd-t-pd-0"},
 		{"no release, and a higher version", onlyClaims(func(c *plantest.Cluster) {
 			recorded(c.Member("t-tikv-0"), "nightly")
 			recorded(c.Member("t-tikv-1"), "v8.5.2")
-		}), true, "TiKV: a version that can read its data, v8.5.2 or higher, v8.1.0 is asked for, and v8.5.2 has run on claim tikv-t-tikv-1"},
+		}), true, "TiKV: version too low for the data: v8.1.0 requested, and v8.5.2 has run on claim tikv-t-tikv-1"},
 		{"a higher version, and no release", onlyClaims(func(c *plantest.Cluster) {
 			recorded(c.Member("t-tikv-0"), "v8.5.2")
 			recorded(c.Member("t-tikv-1"), "nightly")
-		}), true, "TiKV: a version that can read its data, v8.5.2 or higher, v8.1.0 is asked for, and v8.5.2 has run on claim tikv-t-tikv-0"},
+		}), true, "TiKV: version too low for the data: v8.1.0 requested, and v8.5.2 has run on claim tikv-t-tikv-0"},
 		{"the claim is of a member that is gone", onlyClaims(func(c *plantest.Cluster) {
 			recorded(c.Member("t-pd-0"), "v8.5.2")
 			c.Member("t-pd-0").Claims[0].Marked = true

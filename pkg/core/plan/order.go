@@ -52,7 +52,7 @@ func (sc Scope) makeParallel(m, first state.Member) remedy.Action {
 // OrderedReady Kubernetes does not delete it while a pod that stays is not Ready,
 // which may be for ever, and then it is the user's to delete: nothing needs it.
 func (sc Scope) departing(m state.Member) Gate {
-	g := Gate{Component: m.Kind, Member: m.Name, Reason: RemovedPodDeleted, Want: "the removed pod is gone", Observed: m.Trouble()}
+	g := Gate{Component: m.Kind, Member: m.Name, Reason: RemovedPodDeleted, Want: "removed pod deleted", Observed: m.Trouble()}
 	if m.Pod.Terminating {
 		return sc.since(g, m.Pod.Since, sc.describe("pod", m.Name))
 	}
@@ -63,7 +63,7 @@ func (sc Scope) departing(m state.Member) Gate {
 		if o.Pod == nil || o.Pod.Ready && !o.Pod.Terminating && !sc.loops(o) {
 			continue
 		}
-		g.Observed = "not before " + o.Name + " is ready"
+		g.Observed = "Kubernetes deletes it only when " + o.Name + " is ready"
 		since := o.Pod.Since
 		if sc.loops(o) {
 			since = sc.loopingSince(o.Pod) // it is Ready now and then, never for long enough

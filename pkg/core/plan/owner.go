@@ -18,8 +18,8 @@ func notDriven(w desired.State, s state.Snapshot) []Gate {
 			}
 			gates = append(gates, Gate{
 				Component: g.Kind, Member: m.Name, Blocked: true,
-				Reason: PodOwnerSupported, Want: "a pod that a StatefulSet of apps/v1 controls",
-				Observed: "its controller is " + m.Pod.Controller,
+				Reason: PodOwnerSupported, Want: "pod controlled by a StatefulSet of apps/v1",
+				Observed: m.Pod.Controller,
 				Remedy: remedy.Remedy{remedy.Run("leave this cluster to tidb-operator: other controllers of pods are not supported; see them",
 					w.Cluster.Kubectl("get", "pod", m.Name, "-o", "jsonpath={.metadata.ownerReferences}"))},
 			})

@@ -55,10 +55,10 @@ type Gate struct {
 	// member can have several claims that wait for the same.
 	Object   string
 	Reason   Reason
-	Want     string // what must hold, e.g. "region leaders evicted"
-	Observed string // the observed number or state, e.g. "340 left"
-	// Left is how much is left until it holds, where that is a number: by it progress,
-	// rate and remaining time can be told.
+	Want     string // what must hold, e.g. "leaders evicted"
+	Observed string // the observed number or state, e.g. "340 leaders left"
+	// Left is how much is left until it holds, where that is a number: progress, rate and
+	// remaining time are computed from it.
 	Left Quantity
 	// Since is when the wait began, as far as the cluster knows; zero when it
 	// does not know. Deadline is when it ends by itself; zero when nobody knows: it is
@@ -108,21 +108,6 @@ func (g Gate) Key() GateKey { return GateKey{g.Component, g.Member, g.Object, g.
 
 // Opens reports whether the gate may open by itself.
 func (g Gate) Opens() bool { return !g.Blocked && !g.held }
-
-func (g Gate) String() string {
-	s := g.Member
-	if s == "" {
-		s = g.Component.Title()
-	}
-	if s == "" {
-		s = "cluster"
-	}
-	s += ": " + g.Want
-	if g.Observed != "" {
-		s += ", " + g.Observed
-	}
-	return s
-}
 
 // Plan is what to do now. Steps come in the order in which they must be taken,
 // at most one of them is disruptive, and that one is the last.

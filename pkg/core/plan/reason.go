@@ -1,5 +1,7 @@
 package plan
 
+import "cmp"
+
 // Reason names what a gate waits for. Component, member, object and reason together
 // identify a gate: from one turn to the next, for scripts that read JSON, in metrics
 // and in Kubernetes Events. The names are a contract (docs/reference/reasons.md): they
@@ -70,60 +72,111 @@ const (
 type Meaning struct {
 	Reason Reason
 	Text   string
+	State  string // what is so as long as the gate does not hold
+	form   form
+}
+
+// form is how the line of a gate is made from whom it is about, its state and what is
+// observed.
+type form int
+
+const (
+	apart  form = iota // "basic-tikv-1: leaders not evicted: 12 leaders left"
+	direct             // "basic-pd-0 not serving: ContainerCreating"
+	bare               // "basic-tikv-2: needs 3 other stores, has 2": what is observed says it all
+)
+
+// String returns what is so as long as the gate does not hold, for people: whom it is
+// about, the state, and what is observed.
+func (g Gate) String() string {
+	r := meaning(g.Reason)
+	state := r.State
+	switch {
+	case g.Observed == "":
+	case r.form == bare:
+		state = g.Observed
+	default:
+		state += ": " + g.Observed
+	}
+	return r.about(g, state)
+}
+
+// Passed returns the line of a gate that holds now, such as "basic-pd-0 serving".
+func (g Gate) Passed() string { return meaning(g.Reason).about(g, g.Want) }
+
+// about puts the member or the component in front, if the gate is about one.
+func (r Meaning) about(g Gate, text string) string {
+	who := cmp.Or(g.Member, g.Component.Title())
+	switch {
+	case who == "":
+		return text
+	case r.form == direct:
+		return who + " " + text
+	}
+	return who + ": " + text
+}
+
+func meaning(r Reason) Meaning {
+	for _, m := range Reasons() {
+		if m.Reason == r {
+			return m
+		}
+	}
+	return Meaning{Reason: r}
 }
 
 // Reasons returns all reasons, in the order in which a reader meets them: the cluster,
 // needs, rollouts, members, leaders, stores, volumes, suspension.
 func Reasons() []Meaning {
 	return []Meaning{
-		{ClusterBeingDeleted, "the TidbCluster has a deletion timestamp"},
-		{SpecKnown, "the spec has fields that only a newer version of the plugin knows"},
-		{SpecReadable, "the configuration in the spec has to be valid TOML"},
-		{UpdateAllowed, "the spec asks for a change of what cannot be changed"},
-		{PodOwnerSupported, "pods belong to a controller that is not supported"},
-		{VersionReadsData, "the volumes have data of a newer version"},
-		{ConfigMapExists, "pods mount a ConfigMap that does not exist"},
-		{MinimumReplicas, "the component cannot have as few members as the spec asks for"},
-		{PDServing, "a component waits for PD"},
-		{TiKVServing, "a component waits for TiKV"},
-		{SpecObserved, "the StatefulSet controller has to see the new spec"},
-		{RolloutQueued, "the rollout waits for an earlier component"},
-		{PodReplaced, "Kubernetes has to replace the pod"},
-		{ManualRestart, "with OnDelete, the user has to delete the pod"},
-		{MinReadyTime, "a restarted pod has to be Ready for spec.minReadySeconds"},
-		{RolloutRecorded, "the StatefulSet's status has to show the finished rollout"},
-		{MemberServing, "a member has to serve"},
-		{MemberJoined, "PD has to know a new member"},
-		{MembershipKnown, "PD has to say whether it knows a member"},
-		{AnotherMember, "the only member cannot be removed"},
-		{QuorumWithoutMember, "PD has to keep its quorum without the member"},
-		{PDLeaderMoved, "another member has to be the leader of PD"},
-		{MemberRemoved, "PD has to remove the member"},
-		{RemovedPodDeleted, "the pod of a removed member has to go"},
-		{SchedulersLoaded, "PD has to load its schedulers after a change of its leader"},
-		{LeadersEvicted, "a store has to have no region leaders"},
-		{LeadersAllowed, "PD has to allow region leaders on the store again"},
-		{LeadersReturned, "region leaders have to be back on a restarted store"},
-		{EvictionForgotten, "the record of an eviction that is over has to go"},
-		{EvictionsEnded, "PD has to allow region leaders on all stores"},
-		{EnoughStores, "other stores have to be enough for max-replicas"},
-		{PlacementRulesKnown, "PD has to tell its placement rules"},
-		{PlacementPossible, "other stores have to fulfil PD's placement rules"},
-		{StoreOffline, "PD has to take the store offline"},
-		{RegionsMoved, "all regions have to leave the store"},
-		{RemovalCancelled, "PD has to take the store back"},
-		{RemovalsForgotten, "records of removals that PD was never asked for have to go"},
-		{StoresListed, "PD has to list its stores"},
-		{ClaimsMarked, "claims of a removed member have to be marked as left over"},
-		{ClaimsUnmarked, "claims of a member that stays must not be marked"},
-		{ClaimBeingDeleted, "a claim goes with its pod, so the pod must not go"},
-		{ClaimDeleted, "a left-over claim has to go"},
-		{ClaimOwnerKnown, "PD has to say whose data a claim holds"},
-		{ClaimFree, "a claim holds data of a member that PD does not know"},
-		{VolumeResized, "a volume has to grow"},
-		{StatefulSetRecreated, "the StatefulSet has to be created again, with larger claims"},
-		{SuspendQueued, "a component is suspended after those that need it"},
-		{PodDeleted, "a pod has to go"},
-		{StatefulSetDeleted, "the StatefulSet has to go"},
+		{ClusterBeingDeleted, "the TidbCluster has a deletion timestamp", "the TidbCluster is being deleted", bare},
+		{SpecKnown, "the spec has fields that only a newer version of the plugin knows", "spec has fields that this version does not know", bare},
+		{SpecReadable, "the configuration in the spec has to be valid TOML", "configuration in the spec is not valid TOML", apart},
+		{UpdateAllowed, "the spec asks for a change of what cannot be changed", "update rejected", apart},
+		{PodOwnerSupported, "pods belong to a controller that is not supported", "controller of the pod not supported", apart},
+		{VersionReadsData, "the volumes have data of a newer version", "version too low for the data", apart},
+		{ConfigMapExists, "pods mount a ConfigMap that does not exist", "ConfigMap missing", bare},
+		{MinimumReplicas, "the component cannot have as few members as the spec asks for", "too few replicas", bare},
+		{PDServing, "a component waits for PD", "PD not serving", apart},
+		{TiKVServing, "a component waits for TiKV", "TiKV not serving", apart},
+		{SpecObserved, "the StatefulSet controller has to see the new spec", "StatefulSet controller has not seen the new spec", apart},
+		{RolloutQueued, "the rollout waits for an earlier component", "rollout queued", bare},
+		{PodReplaced, "Kubernetes has to replace the pod", "pod not replaced", apart},
+		{ManualRestart, "with OnDelete, the user has to delete the pod", "pod not replaced", apart},
+		{MinReadyTime, "a restarted pod has to be Ready for spec.minReadySeconds", "not ready for spec.minReadySeconds yet", direct},
+		{RolloutRecorded, "the StatefulSet's status has to show the finished rollout", "StatefulSet status does not show the finished rollout", apart},
+		{MemberServing, "a member has to serve", "not serving", direct},
+		{MemberJoined, "PD has to know a new member", "not registered in PD", direct},
+		{MembershipKnown, "PD has to say whether it knows a member", "membership in PD unknown", apart},
+		{AnotherMember, "the only member cannot be removed", "no other member", apart},
+		{QuorumWithoutMember, "PD has to keep its quorum without the member", "no quorum without it", apart},
+		{PDLeaderMoved, "another member has to be the leader of PD", "PD not led by another member", apart},
+		{MemberRemoved, "PD has to remove the member", "not removed from PD", direct},
+		{RemovedPodDeleted, "the pod of a removed member has to go", "removed pod not deleted", apart},
+		{SchedulersLoaded, "PD has to load its schedulers after a change of its leader", "PD has not loaded its schedulers", apart},
+		{LeadersEvicted, "a store has to have no region leaders", "leaders not evicted", apart},
+		{LeadersAllowed, "PD has to allow region leaders on the store again", "leaders not allowed yet", apart},
+		{LeadersReturned, "region leaders have to be back on a restarted store", "leaders of another store not back", apart},
+		{EvictionForgotten, "the record of an eviction that is over has to go", "eviction record not deleted", apart},
+		{EvictionsEnded, "PD has to allow region leaders on all stores", "evictions not ended", apart},
+		{EnoughStores, "other stores have to be enough for max-replicas", "not enough other stores", bare},
+		{PlacementRulesKnown, "PD has to tell its placement rules", "placement rules unknown", apart},
+		{PlacementPossible, "other stores have to fulfil PD's placement rules", "no place for copies on other stores", bare},
+		{StoreOffline, "PD has to take the store offline", "store not offline", apart},
+		{RegionsMoved, "all regions have to leave the store", "regions not moved away", apart},
+		{RemovalCancelled, "PD has to take the store back", "removal not cancelled", apart},
+		{RemovalsForgotten, "records of removals that PD was never asked for have to go", "removal record not deleted", apart},
+		{StoresListed, "PD has to list its stores", "PD has not listed its stores", apart},
+		{ClaimsMarked, "claims of a removed member have to be marked as left over", "claims not marked as left over", apart},
+		{ClaimsUnmarked, "claims of a member that stays must not be marked", "claims still marked as left over", apart},
+		{ClaimBeingDeleted, "a claim goes with its pod, so the pod must not go", "claim being deleted", bare},
+		{ClaimDeleted, "a left-over claim has to go", "left-over claim not deleted", apart},
+		{ClaimOwnerKnown, "PD has to say whose data a claim holds", "owner of the claim unknown", apart},
+		{ClaimFree, "a claim holds data of a member that PD does not know", "claim not free", bare},
+		{VolumeResized, "a volume has to grow", "volume not resized", apart},
+		{StatefulSetRecreated, "the StatefulSet has to be created again, with larger claims", "StatefulSet not recreated with larger claims", apart},
+		{SuspendQueued, "a component is suspended after those that need it", "suspension queued", bare},
+		{PodDeleted, "a pod has to go", "pod not deleted", apart},
+		{StatefulSetDeleted, "the StatefulSet has to go", "StatefulSet not deleted", apart},
 	}
 }

@@ -48,7 +48,7 @@ func (sc Scope) storesNotListed(p Profile) []Gate {
 	if !left || !stores || !sc.Want.Suspend {
 		return nil
 	}
-	return []Gate{{Component: p.Kind, Reason: StoresListed, Want: "PD speaks of its stores", Source: FromDatabase}}
+	return []Gate{{Component: p.Kind, Reason: StoresListed, Want: "PD lists its stores", Source: FromDatabase}}
 }
 
 // abandoned: nobody wants the member, nothing of it runs, and the database has

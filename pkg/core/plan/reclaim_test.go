@@ -62,11 +62,11 @@ func TestReclaim(t *testing.T) {
 			c.Seen.PD.Bootstrapped = false
 			c.Wanted.Groups = c.Wanted.Groups[:2]
 		}, nothing},
-		"PD does not speak of its suspended stores yet": {func(c *plantest.Cluster) {
+		"PD has not listed its suspended stores yet": {func(c *plantest.Cluster) {
 			gone(tikv, tidb)(c)
 			left(c, tikv)
 			c.Want(tikv).Suspend, c.Want(tidb).Suspend, c.Seen.PD.Bootstrapped = true, true, false
-		}, "wait\n? TiKV: PD speaks of its stores"},
+		}, "wait\n? TiKV: PD has not listed its stores"},
 		"there have never been stores": {func(c *plantest.Cluster) {
 			gone(tikv, tidb)(c)
 			left(c, tikv)
@@ -84,7 +84,7 @@ func TestReclaim(t *testing.T) {
 		"two removed stores, one of which is not marked": {func(c *plantest.Cluster) {
 			storesNotListed(c)
 			c.Add(tikv).Database = state.Database{}
-		}, "wait\n? TiKV: PD speaks of its stores"},
+		}, "wait\n? TiKV: PD has not listed its stores"},
 		"no suspended store was removed": {func(c *plantest.Cluster) {
 			storesNotListed(c)
 			c.Member("t-tikv-4").Claims[0].Marked = false
@@ -129,7 +129,7 @@ func TestReclaim(t *testing.T) {
 			m := c.Member("t-tikv-3")
 			m.Claims[0].Marked, m.Pod = true, nil
 			m.Database.Healthy = false
-		}, "wait\n? t-tikv-3: serving, no pod"},
+		}, "wait\n? t-tikv-3 not serving: no pod"},
 		"tikv-11-37: a stale mark on a wanted member is taken off": {func(c *plantest.Cluster) {
 			c.Wanted.Cluster.Reclaims = true
 			c.Member("t-tikv-3").Claims[0].Marked = true

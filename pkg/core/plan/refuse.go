@@ -22,7 +22,7 @@ func Refusals(profiles []Profile, w desired.State, s state.Snapshot) []Gate {
 			gates = append(gates, Gate{
 				Component: g.Kind, Blocked: true,
 				Reason: MinimumReplicas, Want: fmt.Sprintf("at least %d replicas", least),
-				Observed: fmt.Sprintf("%d asked for: %s", g.Replicas, why),
+				Observed: fmt.Sprintf("needs %d or more replicas, %d requested: %s", least, g.Replicas, why),
 				Remedy:   append(remedy.Remedy{remedy.Say(fmt.Sprintf("ask for %d or more", least))}, help...),
 			})
 		}

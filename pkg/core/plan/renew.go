@@ -101,8 +101,8 @@ func (sc Scope) lasting(p Profile) verdict {
 	for _, m := range sc.Got.Members {
 		if dataBeingDeleted(p, m) && !m.Pod.Terminating {
 			v.gates = append(v.gates, Gate{
-				Component: p.Kind, Member: m.Name, Reason: ClaimBeingDeleted, Want: "a claim that stays", Blocked: true,
-				Observed: going(m) + " is being deleted, and goes with its pod",
+				Component: p.Kind, Member: m.Name, Reason: ClaimBeingDeleted, Want: "no claim being deleted", Blocked: true,
+				Observed: "claim " + going(m) + " is being deleted, and goes with its pod",
 				Remedy:   remedy.Remedy{remedy.Say("resume " + p.Kind.Title() + ", so that others take over what the member has")},
 			})
 		}

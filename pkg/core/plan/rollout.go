@@ -148,8 +148,8 @@ func (sc Scope) rollout(p Profile, h hold) verdict {
 	next, outdated := sc.candidate()
 	if h.by != "" && (outdated || sc.drifted()) {
 		return wait(Gate{
-			Component: p.Kind, Reason: RolloutQueued, Want: "rollout", held: true,
-			Observed: "queued behind " + h.by.Title(),
+			Component: p.Kind, Reason: RolloutQueued, Want: "rollout can begin", held: true,
+			Observed: "rollout queued behind " + h.by.Title(),
 		})
 	}
 	if v := sc.upload(); !v.idle() {
@@ -191,7 +191,7 @@ func (sc Scope) replace(p Profile, m state.Member) verdict {
 		return ready
 	}
 	if sc.Got.Set.Partition <= m.Ordinal && m.Up() {
-		return wait(Gate{Component: p.Kind, Member: m.Name, Reason: PodReplaced, Want: "Kubernetes replaces the pod", Observed: "it is of the old revision"})
+		return wait(Gate{Component: p.Kind, Member: m.Name, Reason: PodReplaced, Want: "pod replaced", Observed: "it has the old revision"})
 	}
 	r := sc.restart(m)
 	r.Without = strings.Join(ready.notes, ", ")
@@ -202,7 +202,7 @@ func (sc Scope) replace(p Profile, m state.Member) verdict {
 // for it in the spec or has changed the StatefulSet by hand.
 func (sc Scope) manualRestartGate(m state.Member) Gate {
 	g := Gate{
-		Component: m.Kind, Member: m.Name, Reason: ManualRestart, Want: "the pod is replaced", Blocked: true,
+		Component: m.Kind, Member: m.Name, Reason: ManualRestart, Want: "pod replaced", Blocked: true,
 		Observed: "update strategy is OnDelete", Remedy: sc.deletePod(m),
 	}
 	if !sc.Want.Manual {
@@ -229,7 +229,7 @@ func (sc Scope) finish() verdict {
 	set := sc.Got.Set
 	switch {
 	case !set.Completed():
-		return wait(Gate{Component: sc.Want.Kind, Reason: RolloutRecorded, Want: "Kubernetes takes note of the finished rollout"})
+		return wait(Gate{Component: sc.Want.Kind, Reason: RolloutRecorded, Want: "StatefulSet status shows the finished rollout"})
 	case set.Partition < set.Replicas && !set.Manual:
 		return act(Close{Component: sc.Want.Kind, Partition: set.Replicas})
 	}

@@ -124,11 +124,11 @@ func (sc Scope) vacate(p Profile, m state.Member) verdict {
 	for _, c := range m.Claims {
 		switch {
 		case c.Terminating:
-			return wait(Gate{Component: p.Kind, Member: m.Name, Object: c.Name, Reason: ClaimDeleted, Want: "the left-over claim is gone", Observed: c.Name + " is terminating", Remedy: sc.describe("pvc", c.Name)})
+			return wait(Gate{Component: p.Kind, Member: m.Name, Object: c.Name, Reason: ClaimDeleted, Want: "left-over claim deleted", Observed: c.Name + " is terminating", Remedy: sc.describe("pvc", c.Name)})
 		case returns:
 			// The member never left: its data is its own. It comes back to it.
 		case m.Database.Presence == state.Unknown:
-			return wait(Gate{Component: p.Kind, Member: m.Name, Object: c.Name, Reason: ClaimOwnerKnown, Want: "PD says what claim " + c.Name + " belongs to", Source: FromDatabase})
+			return wait(Gate{Component: p.Kind, Member: m.Name, Object: c.Name, Reason: ClaimOwnerKnown, Want: "owner of the claim known", Observed: c.Name, Source: FromDatabase})
 		case c.Marked:
 			return act(DeleteClaim{Component: p.Kind, Member: m.Name, Name: c.Name, UID: c.UID})
 		case m.Database.State == state.StoreTombstone:
@@ -136,7 +136,7 @@ func (sc Scope) vacate(p Profile, m state.Member) verdict {
 		default:
 			return wait(Gate{
 				Component: p.Kind, Member: m.Name, Blocked: true,
-				Object: c.Name, Reason: ClaimFree, Want: "a claim that is known to be free",
+				Object: c.Name, Reason: ClaimFree, Want: "claim free",
 				Observed: fmt.Sprintf("claim %s holds data of a member that PD does not know", c.Name),
 				Remedy:   remedy.Remedy{remedy.Run("look at it, then delete it", sc.Cluster.Kubectl("delete", "pvc", c.Name))},
 			})

@@ -20,7 +20,7 @@ func loading(c topology.Cluster, s state.Snapshot) (Gate, bool) {
 		return Gate{}, false
 	}
 	g := Gate{
-		Reason: SchedulersLoaded, Want: "PD loads its schedulers", Observed: "they are unknown until then", Source: FromDatabase,
+		Reason: SchedulersLoaded, Want: "PD has loaded its schedulers", Source: FromDatabase,
 		Remedy: remedy.Remedy{remedy.Run("before v7.3 PD takes up to five minutes after its leader has changed; if it takes longer, have another member lead",
 			pdCtl(c, s, "member leader resign"))},
 	}

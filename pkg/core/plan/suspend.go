@@ -27,8 +27,8 @@ func (sc Scope) suspend(p Profile, earlier, later []desired.Group) verdict {
 	for _, g := range later {
 		if g.Suspend && !suspended(sc.All.Groups[g.Kind]) {
 			return wait(Gate{
-				Component: p.Kind, Reason: SuspendQueued, Want: "suspension", held: true,
-				Observed: "queued behind " + g.Kind.Title(),
+				Component: p.Kind, Reason: SuspendQueued, Want: "suspension can begin", held: true,
+				Observed: "suspension queued behind " + g.Kind.Title(),
 			})
 		}
 	}
@@ -60,7 +60,7 @@ func (sc Scope) untold(p Profile) verdict {
 	for _, m := range sc.Got.Members {
 		if p.Kind.Data() != topology.None && len(m.Claims) > 0 && m.Database.Presence == state.Unknown {
 			return wait(Gate{
-				Component: p.Kind, Member: m.Name, Reason: MembershipKnown, Want: "PD says what has become of it", Source: FromDatabase, held: true,
+				Component: p.Kind, Member: m.Name, Reason: MembershipKnown, Want: "membership in PD known", Source: FromDatabase, held: true,
 			})
 		}
 	}
@@ -99,13 +99,13 @@ func (sc Scope) leaving() verdict {
 			continue // the StatefulSet may be deleted without its pods
 		}
 		v.gates = append(v.gates, Gate{
-			Component: m.Kind, Member: m.Name, Reason: PodDeleted, Want: "the pod is gone", Observed: m.Trouble(),
+			Component: m.Kind, Member: m.Name, Reason: PodDeleted, Want: "pod deleted", Observed: m.Trouble(),
 			Since: m.Pod.Since, Deadline: m.Pod.Since.Add(patience), Remedy: sc.describe("pod", m.Name),
 			Blocked: !sc.All.At.Before(m.Pod.Since.Add(patience)),
 		})
 	}
 	if len(v.gates) == 0 {
-		v.gates = []Gate{{Component: sc.Want.Kind, Reason: StatefulSetDeleted, Want: "the StatefulSet is gone"}}
+		v.gates = []Gate{{Component: sc.Want.Kind, Reason: StatefulSetDeleted, Want: "StatefulSet deleted"}}
 	}
 	return v
 }

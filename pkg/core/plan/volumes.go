@@ -56,12 +56,12 @@ func (sc Scope) grow(m state.Member, c state.Claim) verdict {
 		return verdict{} // what is not bound yet comes with what was asked for
 	}
 	g := Gate{
-		Component: m.Kind, Member: m.Name, Object: c.Name, Reason: VolumeResized, Want: fmt.Sprintf("volume %s of %s", c.Name, want.Size),
+		Component: m.Kind, Member: m.Name, Object: c.Name, Reason: VolumeResized, Want: fmt.Sprintf("volume of %s resized to %s", c.Name, want.Size),
 		Remedy: sc.describe("pvc", c.Name), patience: growing,
 	}
 	switch {
 	case !sc.lacks(c):
-		g.Observed = fmt.Sprintf("%s requested, %s there", c.Requested, c.Capacity)
+		g.Observed = fmt.Sprintf("%s has %s, %s requested", c.Name, c.Capacity, c.Requested)
 		g.Left = Quantity{Number: int64(max(want.Size-c.Capacity, 0)), Unit: Bytes}
 		if c.Resizing != "" {
 			g.Observed += "; " + c.Resizing
@@ -73,11 +73,11 @@ func (sc Scope) grow(m state.Member, c state.Claim) verdict {
 		}
 		return wait(g)
 	case c.Growth == state.NotGrowable:
-		g.Observed, g.Blocked = fmt.Sprintf("%s there, and %s", max(c.Requested, c.Capacity), Rigid(c)), true
+		g.Observed, g.Blocked = fmt.Sprintf("%s has %s, %s requested, and %s", c.Name, max(c.Requested, c.Capacity), want.Size, Rigid(c)), true
 		g.Remedy = remedy.Remedy{remedy.Say("set " + want.Field + " back"), remedy.Say("move the data to a member with a larger volume")}
 		return wait(g)
 	case !c.Bound:
-		g.Observed = "it is not bound yet, and cannot grow before"
+		g.Observed = c.Name + " is not bound"
 		return wait(g)
 	}
 	return act(ResizeClaim{Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, From: c.Requested, Size: want.Size})
@@ -100,7 +100,7 @@ func (sc Scope) recreate() verdict {
 	}
 	if busy := sc.busy(); busy != "" {
 		return wait(Gate{
-			Component: sc.Want.Kind, Reason: StatefulSetRecreated, Want: "a StatefulSet whose claims have the wanted size",
+			Component: sc.Want.Kind, Reason: StatefulSetRecreated, Want: "StatefulSet recreated with larger claims",
 			Observed: "queued behind " + busy, held: true,
 		})
 	}
@@ -125,7 +125,7 @@ func (sc Scope) busy() string {
 	_, outdated := sc.candidate()
 	switch {
 	case !set.Observed:
-		return "what was last asked of it"
+		return "its last change"
 	case sc.drifted(), !set.Manual && (outdated || !set.Completed() || set.Partition < set.Replicas):
 		return "the rollout"
 	case set.Replicas != sc.Want.Size(), sc.Got.Extent() > set.Replicas:

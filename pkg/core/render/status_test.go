@@ -264,7 +264,7 @@ func (s *scene) second() {
 }
 
 func TestReadyCondition(t *testing.T) {
-	gate := plan.Gate{Component: topology.TiKV, Member: "basic-tikv-0", Want: "region leaders evicted", Observed: "340 left"}
+	gate := plan.Gate{Component: topology.TiKV, Member: "basic-tikv-0", Reason: plan.LeadersEvicted, Want: "leaders evicted", Observed: "340 leaders left"}
 	for name, tt := range map[string]struct {
 		outcome plan.Outcome
 		gates   []plan.Gate
@@ -282,7 +282,7 @@ func TestReadyCondition(t *testing.T) {
 		"down, not given up": {outcome: plan.Converged, edit: func(s *scene) { s.giveUp(); s.second(); s.w.Groups[1].Failures = nil },
 			reason: "TiKVStoreNotUp", message: "Not all TiKV stores are up"},
 		"acting":       {outcome: plan.Act, reason: "Progressing", message: "The cluster is being changed"},
-		"waiting":      {outcome: plan.Wait, gates: []plan.Gate{gate}, reason: "Progressing", message: "basic-tikv-0: region leaders evicted"},
+		"waiting":      {outcome: plan.Wait, gates: []plan.Gate{gate}, reason: "Progressing", message: "basic-tikv-0: leaders not evicted"},
 		"blocked":      {outcome: plan.Blocked, reason: "Blocked", message: "The cluster does not come on by itself"},
 		"paused":       {outcome: plan.Paused, reason: "Paused", message: "spec.paused is set"},
 		"revision":     {outcome: plan.Wait, edit: func(s *scene) { s.have.Sets[topology.TiDB].Status.UpdateRevision = "b" }, reason: "StatefulSetNotUpToDate", message: "Not all pods are of the newest revision"},

@@ -103,8 +103,8 @@ func handOver(c topology.Cluster, k topology.Kind, name string) remedy.Action {
 func lost(comp component, name string, got state.Group) desired.Lack {
 	c, k := comp.cluster, comp.Kind
 	g := desired.Lack{
-		Need: desired.MountedConfigMap, Want: fmt.Sprintf("ConfigMap %s, which its pods mount", name),
-		Observed: "it does not exist, and pods that start wait for it",
+		Need: desired.MountedConfigMap, Want: fmt.Sprintf("ConfigMap %s exists", name),
+		Observed: fmt.Sprintf("ConfigMap %s does not exist, and pods that start wait for it", name),
 		Remedy:   remedy.Remedy{remedy.Say(fmt.Sprintf("make it again with its keys %s and %s", keyConfig, keyScript))},
 	}
 	for _, m := range got.Members {

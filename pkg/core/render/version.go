@@ -44,7 +44,7 @@ func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r sta
 	if r.Spec != g.Asked && len(g.Unknown) > 0 {
 		return &applied.Template, nil, []desired.Lack{{
 			Need: desired.KnownSpec, Want: "a version of this plugin that knows " + strings.Join(g.Unknown, ", "),
-			Observed: "a newer one has written the pod template for it, and this older version would write it without",
+			Observed: fmt.Sprintf("this version does not know %s, and would write the pod template without it", strings.Join(g.Unknown, ", ")),
 			Remedy:   remedy.Remedy{remedy.Say("update kubectl-tidb")},
 		}}
 	}

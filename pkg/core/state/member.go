@@ -248,7 +248,7 @@ func (m Member) Trouble() string {
 	case m.Database.Problem != "":
 		return m.Database.Problem
 	case m.Database.Presence == Unknown:
-		return "unknown: not asked"
+		return "unknown, not asked"
 	case m.Database.State != "" && m.Database.State != StoreUp:
 		return fmt.Sprintf("store is %s", m.Database.State)
 	}

@@ -17,7 +17,7 @@ func TestMember(t *testing.T) {
 		"ImagePullBackOff":                   {Pod: &state.Pod{Problem: "ImagePullBackOff"}, Database: serving},
 		"pod is not ready":                   {Pod: &state.Pod{}, Database: serving},
 		"has not joined":                     {Pod: ready, Database: state.Database{Presence: state.Absent}},
-		"unknown: not asked":                 {Pod: ready},
+		"unknown, not asked":                 {Pod: ready},
 		"connection refused":                 {Pod: ready, Database: state.Database{Problem: "connection refused"}},
 		"store is Down":                      {Pod: ready, Database: state.Database{Presence: state.Present, State: state.StoreDown}},
 		"PD has not heard of it since start": {Pod: ready, Database: state.Database{Presence: state.Present, State: state.StoreUp, Problem: "PD has not heard of it since start"}},

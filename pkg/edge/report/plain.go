@@ -219,11 +219,7 @@ func planned(e event.Event) string {
 }
 
 func passed(e event.Event) string {
-	s := clean(e.Message)
-	if who := subject(e); who != "" {
-		s = who + ": " + s
-	}
-	return s + took(seconds(e))
+	return clean(e.Message) + took(seconds(e))
 }
 
 func notice(e event.Event) string {

@@ -176,7 +176,7 @@ func TestHeartbeat(t *testing.T) {
 		time.Sleep(95 * time.Second)
 		p.Close()
 		j.Close()
-		if n := strings.Count(plain.String(), "still waiting: basic-tikv-2: pod ready, 340 left ("); n != 3 {
+		if n := strings.Count(plain.String(), "still waiting: basic-tikv-2 not serving: 340 left ("); n != 3 {
 			t.Errorf("%d heartbeats:\n%s", n, plain.String())
 		}
 		if n := strings.Count(lines.String(), "\n"); n != 4 {

@@ -8,7 +8,7 @@ import (
 )
 
 func wait(member, observed string) event.Event {
-	return event.Event{Type: event.Waiting, Member: member, Reason: "MemberServing", Message: "pod ready", Observed: observed}
+	return event.Event{Type: event.Waiting, Member: member, Reason: "MemberServing", Message: member + " not serving: " + observed, Observed: observed}
 }
 
 func told(events []event.Event) string {
@@ -25,7 +25,7 @@ func TestQueueKeepsTheLatestNumber(t *testing.T) {
 	q.push(wait("b", "1"))
 	q.push(event.Event{Type: event.Started, Step: "s"})
 	q.push(wait("a", "8"))
-	q.push(event.Event{Type: event.Passed, Member: "a", Reason: "MemberServing", Message: "pod ready"})
+	q.push(event.Event{Type: event.Passed, Member: "a", Reason: "MemberServing", Message: "a serving"})
 	q.push(wait("a", "7"))
 	q.push(wait("a", "6"))
 	q.push(event.Event{Type: event.Progress, Component: "pd"})

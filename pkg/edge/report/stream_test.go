@@ -35,13 +35,14 @@ func (s *stream) progress(after time.Duration, component string, ready, updated,
 func (s *stream) gate(after time.Duration, g event.Event, observed ...string) {
 	begun := dawn.Add(after)
 	for i, o := range observed {
-		g.Type, g.Observed, g.Since = event.Waiting, o, &begun
-		s.at(after+time.Duration(i)*2*time.Second, g)
+		e := g
+		e.Type, e.Message, e.Observed, e.Since = event.Waiting, g.Message+": "+o, o, &begun
+		s.at(after+time.Duration(i)*2*time.Second, e)
 	}
 }
 
-func (s *stream) pass(after, waited time.Duration, g event.Event) {
-	g.Type, g.Seconds, g.Remedy, g.Since = event.Passed, waited.Seconds(), nil, later(after-waited)
+func (s *stream) pass(after, waited time.Duration, g event.Event, message string) {
+	g.Message, g.Type, g.Seconds, g.Remedy, g.Since = message, event.Passed, waited.Seconds(), nil, later(after-waited)
 	s.at(after, g)
 }
 
@@ -53,11 +54,11 @@ func (s *stream) done(after time.Duration, outcome string, code int, err string,
 
 var (
 	podReady = event.Event{
-		Component: "pd", Member: "basic-pd-2", Reason: "MemberServing", Message: "pod ready", Source: event.FromKubernetes,
+		Component: "pd", Member: "basic-pd-2", Reason: "MemberServing", Message: "basic-pd-2 not serving", Source: event.FromKubernetes,
 		Remedy: []remedy.Advice{{Text: "see why", Command: "kubectl describe pod basic-pd-2 -n tidb --context prod-eu"}},
 	}
 	evicted = event.Event{
-		Component: "tikv", Member: "basic-tikv-2", Reason: "LeadersEvicted", Message: "region leaders evicted", Source: event.FromDatabase,
+		Component: "tikv", Member: "basic-tikv-2", Reason: "LeadersEvicted", Message: "basic-tikv-2: leaders not evicted", Source: event.FromDatabase,
 		Deadline: later(25 * time.Hour),
 		Remedy:   []remedy.Advice{{Text: "kubectl tidb status basic shows what the other stores hold; a cluster of three stores moves leaders slowly when one of them is busy"}},
 	}
@@ -81,19 +82,19 @@ func upgrade() stream {
 	s.progress(7*time.Second, "pd", 2, 0, 3)
 	s.gate(8*time.Second, podReady, "ContainerCreating", "image is being pulled")
 	s.progress(55*time.Second, "pd", 3, 1, 3)
-	s.pass(55*time.Second, 47*time.Second, podReady)
+	s.pass(55*time.Second, 47*time.Second, podReady, "basic-pd-2 serving")
 	s.at(56*time.Second, event.Event{
 		Type: event.Notice, Component: "pd", Message: "2 members have version v8.5.1, 1 has v8.5.2",
 	})
 	s.step(56*time.Second, time.Second/2, "tikv", "basic-tikv-2", "EvictLeaders", "evict region leaders from basic-tikv-2")
-	s.gate(57*time.Second, evicted, "1200 left", "1100 left", "1010 left", "900 left", "700 left", "340 left")
+	s.gate(57*time.Second, evicted, "1200 leaders left", "1100 leaders left", "1010 leaders left", "900 leaders left", "700 leaders left", "340 leaders left")
 	return s
 }
 
 // converged goes on to the end.
 func converged() stream {
 	s := upgrade()
-	s.pass(110*time.Second, 53*time.Second, evicted)
+	s.pass(110*time.Second, 53*time.Second, evicted, "basic-tikv-2: leaders evicted")
 	s.step(111*time.Second, time.Second, "tikv", "basic-tikv-2", "Restart", "restart basic-tikv-2")
 	s.progress(115*time.Second, "pd", 3, 3, 3)
 	s.progress(116*time.Second, "tikv", 3, 3, 3)
@@ -124,7 +125,7 @@ func blocked() stream {
 	}
 	s.step(14*time.Second, time.Second, "tikv", "", "Apply", "update StatefulSet basic-tikv")
 	g := event.Event{
-		Type: event.Blocked, Component: "tikv", Reason: "VolumeResized", Message: "volumes can grow to 200Gi", Source: event.FromKubernetes,
+		Type: event.Blocked, Component: "tikv", Member: "basic-tikv-0", Reason: "VolumeResized", Message: "basic-tikv-0: volume not resized: StorageClass standard does not allow it", Source: event.FromKubernetes,
 		Observed: "StorageClass standard does not allow it", Remedy: []remedy.Advice{{Text: "set allowVolumeExpansion on StorageClass standard"}},
 	}
 	s.at(16*time.Second, g)
@@ -138,7 +139,7 @@ func crowd() stream {
 	s.progress(time.Second, "tikv", 0, 0, 30)
 	for _, n := range "abcdefghijklmnopqrstuvwxyz" {
 		s.gate(2*time.Second, event.Event{
-			Component: "tikv", Member: "basic-tikv-" + string(n), Reason: "MemberServing", Message: "pod scheduled",
+			Component: "tikv", Member: "basic-tikv-" + string(n), Reason: "MemberServing", Message: "basic-tikv-" + string(n) + " not serving",
 			Source: event.FromKubernetes, Remedy: []remedy.Advice{{Text: "add nodes with 8 free cores"}},
 		}, "0/12 nodes are available")
 	}

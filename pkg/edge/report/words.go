@@ -32,17 +32,8 @@ func subject(e event.Event) string {
 	return topology.Kind(e.Component).Title()
 }
 
-// text says what is waited for: who, what and how far it has come.
-func (g gate) text() string {
-	s := g.event.Message
-	if who := subject(g.event); who != "" {
-		s = who + ": " + s
-	}
-	if g.event.Observed != "" {
-		s += ", " + g.event.Observed
-	}
-	return clean(s)
-}
+// text is what does not hold yet: who, what and how far it has come.
+func (g gate) text() string { return clean(g.event.Message) }
 
 // word is how a gate's line begins.
 func (g gate) word() string {

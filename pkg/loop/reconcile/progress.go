@@ -121,7 +121,7 @@ func (st *Progress) reportGates(p plan.Plan) {
 	for _, seen := range st.gates {
 		if _, still := find(open, seen.gate); !still {
 			e := st.waiting(seen.gate, seen.since)
-			e.Type, e.Seconds = event.Passed, st.now().Sub(seen.since).Seconds()
+			e.Type, e.Message, e.Seconds = event.Passed, seen.gate.Passed(), st.now().Sub(seen.since).Seconds()
 			st.send(e)
 		}
 	}
@@ -162,7 +162,7 @@ func (st *Progress) reportNumbers(want desired.Group, got state.Group) {
 func (st *Progress) waiting(g plan.Gate, since time.Time) event.Event {
 	e := event.Event{
 		Type: event.Waiting, Component: string(g.Component), Member: g.Member,
-		Reason: string(g.Reason), Object: g.Object, Message: g.Want, Observed: g.Observed, Remedy: g.Remedy.In(st.context), Source: event.FromKubernetes,
+		Reason: string(g.Reason), Object: g.Object, Message: g.String(), Observed: g.Observed, Remedy: g.Remedy.In(st.context), Source: event.FromKubernetes,
 	}
 	if g.Source == plan.FromDatabase {
 		e.Source = event.FromDatabase

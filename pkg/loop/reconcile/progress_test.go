@@ -56,11 +56,11 @@ func TestStoryTellsEachChangeOnce(t *testing.T) {
 	}{
 		{evict(5), []string{
 			"planned | wait", "progress | tikv | 3/0/3",
-			"waiting | tikv | t-tikv-2 | region leaders evicted | 5 left",
+			"waiting | tikv | t-tikv-2 | t-tikv-2: leaders not evicted: 5 leaders left | 5 leaders left",
 		}},
 		{evict(5), nil},
-		{evict(3), []string{"waiting | tikv | t-tikv-2 | region leaders evicted | 3 left"}},
-		{evict(0), []string{"passed | tikv | t-tikv-2 | region leaders evicted | 3 left"}},
+		{evict(3), []string{"waiting | tikv | t-tikv-2 | t-tikv-2: leaders not evicted: 3 leaders left | 3 leaders left"}},
+		{evict(0), []string{"passed | tikv | t-tikv-2 | t-tikv-2: leaders evicted | 3 leaders left"}},
 		{evict(0), nil},
 	} {
 		if got := told(turn.c); !reflect.DeepEqual(got, turn.want) {

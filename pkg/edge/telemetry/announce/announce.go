@@ -117,20 +117,10 @@ func announcement(e event.Event) (kind, reason, text string) {
 }
 
 func blocked(e event.Event) string {
-	text := e.Message
-	if e.Observed != "" {
-		text += ", " + e.Observed
-	}
-	for _, who := range []string{e.Member, e.Component} {
-		if who != "" {
-			text = who + ": " + text
-			break
-		}
-	}
 	if help := e.Help(); help != "" {
-		text += "; " + help
+		return e.Message + "; " + help
 	}
-	return text
+	return e.Message
 }
 
 // cut shortens a text to what the API server takes.

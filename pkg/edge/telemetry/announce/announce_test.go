@@ -28,7 +28,7 @@ func TestAnnouncement(t *testing.T) {
 	of := func(typ event.Type, e event.Event) event.Event { e.Type = typ; return e }
 	failed := of(event.Failed, step)
 	failed.Error = "basic-pd-0: no leader"
-	gate := event.Event{Component: "tikv", Member: "basic-tikv-2", Reason: "MemberServing", Message: "pod ready", Observed: "no node fits", Remedy: []remedy.Advice{{Text: "add a node"}}}
+	gate := event.Event{Component: "tikv", Member: "basic-tikv-2", Reason: "MemberServing", Message: "basic-tikv-2 not serving: no node fits", Observed: "no node fits", Remedy: []remedy.Advice{{Text: "add a node"}}}
 	for _, tt := range []struct {
 		e    event.Event
 		want string // "" when it is nobody's business
@@ -40,8 +40,8 @@ func TestAnnouncement(t *testing.T) {
 		{event.Event{Type: event.Failed, Step: "observe the cluster", Error: "forbidden"}, "Warning LookFailed observe the cluster: forbidden"},
 		{of(event.Waiting, gate), ""},
 		{of(event.Passed, gate), ""},
-		{of(event.Blocked, gate), "Warning Blocked basic-tikv-2: pod ready, no node fits; add a node"},
-		{event.Event{Type: event.Blocked, Component: "tikv", Reason: "VolumeResized", Message: "volumes can grow"}, "Warning Blocked tikv: volumes can grow"},
+		{of(event.Blocked, gate), "Warning Blocked basic-tikv-2 not serving: no node fits; add a node"},
+		{event.Event{Type: event.Blocked, Component: "tikv", Reason: "VolumeResized", Message: "TiKV: volume not resized"}, "Warning Blocked TiKV: volume not resized"},
 		{event.Event{Type: event.Blocked, Message: "a name that fits"}, "Warning Blocked a name that fits"},
 		{of(event.Progress, event.Event{Component: "tikv"}), ""},
 		{event.Event{Type: event.Notice, Message: "another process drives the cluster; following, making no changes"}, ""},
@@ -91,7 +91,7 @@ func TestAnnounce(t *testing.T) {
 	out := written(kube)
 	a := New(t.Context(), kube, "here")
 	defer a.Close()
-	blocked := event.Event{Type: event.Blocked, Component: "tikv", Reason: "VolumeResized", Message: "volumes can grow"}
+	blocked := event.Event{Type: event.Blocked, Component: "tikv", Reason: "VolumeResized", Message: "TiKV: volume not resized"}
 	a.Announce(basic, event.Event{Type: event.Waiting, Message: "not to be told"})
 	a.Announce(basic, blocked)
 	e := next(t, out)

@@ -36,7 +36,7 @@ func all() []event.Event {
 	failed.Type, failed.Error = event.Failed, "no leader"
 	return []event.Event{
 		of(step), of(failed),
-		of(event.Event{Type: event.Blocked, Component: "tikv", Reason: "VolumeResized", Message: "volumes can grow", Observed: "not allowed", Remedy: []remedy.Advice{{Text: "allow it"}}}),
+		of(event.Event{Type: event.Blocked, Component: "tikv", Reason: "VolumeResized", Message: "TiKV: volume not resized: not allowed", Observed: "not allowed", Remedy: []remedy.Advice{{Text: "allow it"}}}),
 		of(event.Event{Type: event.Progress, Component: "tikv", Ready: &one, Updated: &one, Wanted: &one}),
 		of(event.Event{Type: event.Done, Outcome: event.OutcomeConverged, Seconds: 60}),
 	}
@@ -59,7 +59,7 @@ func logged(t *testing.T, format string, events ...event.Event) string {
 func TestText(t *testing.T) {
 	want := `level=INFO msg="step finished" cluster=tidb/basic component=tikv member=basic-tikv-2 action=Restart step="restart basic-tikv-2" seconds=1.5
 level=ERROR msg="step failed" cluster=tidb/basic component=tikv member=basic-tikv-2 action=Restart step="restart basic-tikv-2" error="no leader" seconds=0
-level=WARN msg=blocked cluster=tidb/basic component=tikv reason=VolumeResized message="volumes can grow" observed="not allowed" remedy="allow it"
+level=WARN msg=blocked cluster=tidb/basic component=tikv reason=VolumeResized message="TiKV: volume not resized: not allowed" observed="not allowed" remedy="allow it"
 level=INFO msg=progress cluster=tidb/basic component=tikv ready=1 updated=1 wanted=1
 level=INFO msg=done cluster=tidb/basic outcome=converged seconds=60
 `
@@ -108,7 +108,7 @@ func TestNumbers(t *testing.T) {
 	}
 	now := time.Unix(0, 0)
 	l.now = func() time.Time { return now }
-	waiting := of(event.Event{Type: event.Waiting, Component: "tikv", Member: "m", Reason: "LeadersEvicted", Message: "leaders evicted"})
+	waiting := of(event.Event{Type: event.Waiting, Component: "tikv", Member: "m", Reason: "LeadersEvicted", Message: "m: leaders not evicted"})
 	other := waiting
 	other.Cluster = "other"
 	end := func(e event.Event, typ event.Type) event.Event { e.Type = typ; return e }

@@ -198,7 +198,7 @@ func TestCounts(t *testing.T) {
 	m.Report(event.Event{Type: event.Finished, Component: "tikv", Action: "Restart", Seconds: 2})
 	m.Report(event.Event{Type: event.Failed, Component: "tikv", Action: "Restart", Seconds: 1})
 	m.Report(event.Event{Type: event.Failed, Step: "observe the cluster"})
-	m.Report(event.Event{Type: event.Waiting, Component: "tikv", Reason: "MemberServing", Message: "pod ready"})
+	m.Report(event.Event{Type: event.Waiting, Component: "tikv", Reason: "MemberServing", Message: "not serving"})
 	same(t, gather(t, m, prefix+"turns_total", prefix+"turn_duration_seconds", prefix+"steps_total", prefix+"step_duration_seconds"),
 		"step_duration_seconds{Restart} 3",
 		"steps_total{Restart,tikv,error} 1", "steps_total{Restart,tikv,ok} 1",
