@@ -64,7 +64,7 @@ func TestLifecycle(t *testing.T) {
 	step("volumes", testVolumes)
 	step("upgrade, killed ten times", killed)
 	account := writer.Stop()
-	t.Log("the client's account:", account)
+	t.Log("the client's account:", account, account.Stalls)
 	step("data", func(t *testing.T) {
 		if err := account.Verify(t.Context(), db, "lifecycle"); err != nil {
 			t.Error(err)

@@ -56,6 +56,11 @@ func TestPDLeaderResigns(t *testing.T) {
 	})
 }
 
+// leaderMove is longer than a client ever waits for a change of PD's leader alone:
+// up to 3.4 s were seen, and three bare moves do not show the longest each time. A
+// store that is restarted with its leaders costs 14 s and more.
+const leaderMove = 6 * time.Second
+
 // bareStall is how long a client waits when PD's leader resigns and nothing else
 // happens: the least that a rollout can be held to on this machine, now.
 func (p *person) bareStall(t *testing.T) (longest time.Duration) {
@@ -136,7 +141,7 @@ func (p *person) rolledUnnoticed(t *testing.T, floor time.Duration, table string
 	if len(order.restarted) != 3 {
 		t.Errorf("stores restarted: %v, want each of 3 once", order.restarted)
 	}
-	if limit := max(3*time.Second, 2*floor); account.Longest > limit {
+	if limit := max(leaderMove, 2*floor); account.Longest > limit {
 		t.Errorf("the client stood still for %v, want %v at most; PD's leader alone takes %v", account.Longest, limit, floor)
 	}
 	if len(account.Failed) > 0 {

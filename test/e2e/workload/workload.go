@@ -83,6 +83,10 @@ type Stall struct {
 	Took time.Duration
 }
 
+func (s Stall) String() string {
+	return fmt.Sprintf("%v at %s", s.Took.Round(time.Millisecond), s.At.Format("15:04:05.000"))
+}
+
 func (a Account) String() string {
 	return fmt.Sprintf("%d rows written, %d at the second attempt, %d failed, longest stall %v",
 		a.Written, a.Retried, len(a.Failed), a.Longest.Round(time.Millisecond))
