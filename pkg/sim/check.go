@@ -5,6 +5,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // Violation is a rule that was broken.
@@ -59,10 +60,11 @@ type sighting struct {
 	evicts   map[uint64]bool // stores with a scheduler of ours
 	byHand   []uint64        // stores that a person has taken offline
 	serving  bool            // PD does, and it shows
+	failures [3][]topology.Failure
 }
 
 func (w *World) sight() sighting {
-	s := sighting{at: w.t, lastUp: w.lastUp, intent: w.Intent, quorum: w.hasQuorum(), leader: w.pd.leader, alive: w.aliveMembers()}
+	s := sighting{at: w.t, lastUp: w.lastUp, intent: w.Intent, failures: w.failures, quorum: w.hasQuorum(), leader: w.pd.leader, alive: w.aliveMembers()}
 	s.serving, s.evicts = w.serving() && w.storesKnown(), map[uint64]bool{}
 	for id, e := range w.evicts {
 		s.evicts[id] = e.ours

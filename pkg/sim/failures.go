@@ -42,9 +42,13 @@ func (w *World) tickUp() {
 const grain = 5
 
 func (w *World) failure(k kind, member string) *topology.Failure {
-	for i := range w.failures[k] {
-		if w.failures[k][i].Member == member {
-			return &w.failures[k][i]
+	return failureOf(w.failures[k], member)
+}
+
+func failureOf(all []topology.Failure, member string) *topology.Failure {
+	for i := range all {
+		if all[i].Member == member {
+			return &all[i]
 		}
 	}
 	return nil
@@ -193,6 +197,9 @@ func (w *World) rolls(k kind) bool {
 // while no peer is missing; or because it was given up, and then it is down.
 func (w *World) judgeRemoval(k kind, i int, id uint64, say sayer) {
 	f := w.failure(k, w.names[k][i])
+	if f == nil { // another engine may have ended the failover since
+		f = failureOf(w.seen.failures[k], w.names[k][i])
+	}
 	if f == nil || f.ID != id || k == tikv && !f.Discarded {
 		if !w.nothingLeft(k, i) {
 			w.judgeLoss(k, i, say)

@@ -274,3 +274,19 @@ func TestNoClaimGoesWhileCopiesAreMissing(t *testing.T) {
 		}
 	}
 }
+
+// PD lets nobody join until the last one of its first members has started. The first one
+// has lost its data and waits to join, and in order Kubernetes makes no pod of the last one
+// before the first one is ready. (seed 1795365311216)
+func TestFirstStartBehindAMemberWithoutData(t *testing.T) {
+	w := New(Options{PD: 4, TiKV: 3, TiDB: 1, Failover: true, Ordered: [3]bool{pd: true}})
+	w.Tell()
+	w.When(func(w *World) bool { return w.pd.id != 0 && w.pods[pd][2].joined != 0 }, func() {
+		w.expel(w.claims[pd][0].data)
+		w.claims[pd][0] = nil
+		w.remove(w.pods[pd][0])
+	})
+	w.Intent.Recover = true
+	fine(t, w)
+	tellsInOrder(t, w, "user: make the StatefulSet of PD anew, Parallel")
+}

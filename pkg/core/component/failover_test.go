@@ -58,6 +58,11 @@ func TestSparesWhoWaitedForPD(t *testing.T) {
 	of := func(members int) func(c *plantest.Cluster) {
 		return func(c *plantest.Cluster) { c.Seen.PD.Members, c.Seen.PD.Healthy = members, members }
 	}
+	late := func(c *plantest.Cluster) *plantest.Cluster {
+		m := c.Add(topology.PD)
+		m.Pod, m.Database = nil, state.Database{Presence: state.Present, ID: 106, Name: "t-pd-5", Unstarted: true}
+		return c
+	}
 	for name, c := range map[string]struct {
 		is     state.Database
 		served [4]time.Duration // since when the others run
@@ -83,6 +88,11 @@ func TestSparesWhoWaitedForPD(t *testing.T) {
 			nil, "it has never joined PD"},
 		"it serves again, and the pod of the last one has just gone": {removed, [4]time.Duration{time.Hour, time.Hour, time.Minute, time.Minute},
 			func(c *plantest.Cluster) { c.Member("t-pd-3").Pod = nil }, ""},
+		"another one has yet to start, and its pod comes after": {removed, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Hour},
+			func(c *plantest.Cluster) { late(c).Set(topology.PD, func(s *state.Set) { s.Ordered = true }) },
+			"PD would not let it join again before t-pd-5 has started, and Kubernetes makes the pod of that one after its own"},
+		"another one has yet to start, and its pod waits for nobody": {removed, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Hour},
+			func(c *plantest.Cluster) { late(c) }, ""},
 		"it serves again, and one of the first serves no more": {removed, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Minute},
 			func(c *plantest.Cluster) {
 				c.Member("t-pd-0").Database.Healthy = false

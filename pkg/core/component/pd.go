@@ -61,7 +61,21 @@ func spareMember(sc plan.Scope, m state.Member, now bool) string {
 	if why := quorumRemains.Refuse(sc, m); why != "" {
 		return "PD cannot let go of it: " + why
 	}
+	if o, ok := unstartedBehind(sc, m); ok {
+		return fmt.Sprintf("PD would not let it join again before %s has started, and Kubernetes makes the pod of that one after its own", o.Name)
+	}
 	return ""
+}
+
+// unstartedBehind is a member of PD that has never started, and whose pod Kubernetes makes
+// only when another one is ready.
+func unstartedBehind(sc plan.Scope, m state.Member) (state.Member, bool) {
+	for _, o := range sc.Got.Members {
+		if o.Database.Presence == state.Present && o.Database.Unstarted && sc.WaitsFor(o, m) {
+			return o, true
+		}
+	}
+	return state.Member{}, false
 }
 
 // firstStartAwaited reports whether a first member of PD has yet to run for the first

@@ -22,13 +22,21 @@ func (sc Scope) before(m state.Member) (state.Member, bool) {
 	return state.Member{}, false
 }
 
+// WaitsFor reports whether Kubernetes makes no pod of a member before another one is
+// ready.
+func (sc Scope) WaitsFor(m, other state.Member) bool {
+	first, queued := sc.before(m)
+	return queued && first.Ordinal == other.Ordinal
+}
+
 // atOnce says of members that do not get Ready, while Kubernetes makes no pods of others
 // before they are, what a person can do: a member without data may need just the others,
-// a quorum of PD or of regions, and then nobody comes for ever.
+// a quorum of PD or of regions, or one that PD has added and that has yet to start, and
+// then nobody comes for ever.
 func (sc Scope) atOnce(v verdict) verdict {
 	for _, m := range sc.Got.Running() {
 		first, queued := sc.before(m)
-		if !queued || len(m.Claims) == len(markedClaims(m)) {
+		if !queued || len(m.Claims) == len(markedClaims(m)) && !m.Database.Unstarted {
 			continue
 		}
 		for i := range v.gates {

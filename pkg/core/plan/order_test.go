@@ -40,6 +40,12 @@ func TestOrdered(t *testing.T) {
 			c.Member("t-tikv-3").Claims = nil
 			return c
 		}()},
+		{Name: "the same, and PD lets nobody join before it has started", Cluster: func() *plantest.Cluster {
+			c := missing(plantest.New(3, 4, 2).Set(pd, ordered).Down(time.Hour, "t-pd-1"), "t-pd-2")
+			m := c.Member("t-pd-2")
+			m.Claims, m.Database.Unstarted = nil, true
+			return c
+		}()},
 		{Name: "behind one that is missing too", Cluster: missing(plantest.New(3, 4, 2).Set(tikv, ordered), "t-tikv-2", "t-tikv-3")},
 		{Name: "one is missing, and only one above it is not ready", Cluster: missing(plantest.New(3, 4, 2).Set(tikv, ordered).Down(time.Minute, "t-tikv-3"), "t-tikv-1")},
 		{Name: "behind one that is terminating", Cluster: func() *plantest.Cluster {

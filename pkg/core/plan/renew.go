@@ -120,8 +120,7 @@ func (sc Scope) renewable(p Profile, m state.Member) bool {
 // be nowhere else, and no third one gets it before one of them runs.
 func (sc Scope) holdsUp(m state.Member) bool {
 	return slices.ContainsFunc(sc.Got.Running(), func(o state.Member) bool {
-		first, queued := sc.before(o)
-		return queued && first.Ordinal == m.Ordinal && alive(o)
+		return sc.WaitsFor(o, m) && alive(o)
 	})
 }
 

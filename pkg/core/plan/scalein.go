@@ -98,8 +98,7 @@ func (sc Scope) missing(except state.Member) verdict {
 	pod := except.Pod
 	lasting := pod == nil || !pod.Ready && sc.All.At.Sub(pod.Since) >= settling
 	for _, m := range sc.Got.Running() {
-		o, queued := sc.before(m)
-		if sc.Kept(m) && !removalIrreversible(m) && (!queued || o.Ordinal != except.Ordinal || !lasting) {
+		if sc.Kept(m) && !removalIrreversible(m) && (!sc.WaitsFor(m, except) || !lasting) {
 			peers = append(peers, m)
 		}
 	}

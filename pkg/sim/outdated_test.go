@@ -1,0 +1,49 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Reports that are older than the truth they are about, and judgements that are.
+
+// PD has been away for long, and a store has crashed for want of it again and again. When
+// PD is back, it has not heard of the store for long, and the store waits for its next
+// start. It is not given up: it serves within minutes. (seed 1795365302242)
+func TestStoreThatCrashesForWantOfPD(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1, Failover: true})
+	w.lose(w.pods[pd][0], 2700)
+	w.lose(w.pods[pd][1], 2700)
+	for range 9 {
+		w.halt(w.pods[tikv][3], 290)
+		w.Pass(300)
+	}
+	w.halt(w.pods[tikv][3], 290)
+	_, _ = w.Drive(20 * time.Minute)
+	neverTold(t, w, "give up basic-tikv-3")
+	fine(t, w)
+}
+
+// An engine that was slow removes a member that was given up when it looked, and that is
+// back since, so that another engine has ended the failover. (seed 1795365276913)
+func TestRemovalOfMemberWhoseFailoverHasEnded(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true})
+	id := w.pd.memberAt(0).id
+	w.failures[pd] = []topology.Failure{{Member: "basic-pd-0", ID: id, Created: w.Now()}}
+	w.lose(w.pods[pd][0], 60)
+	w.seen = w.sight()
+	w.Pass(90)
+	w.failures[pd] = nil
+	for _, v := range w.judge(plan.RemoveMember{Member: "basic-pd-0", ID: id}) {
+		if v.Rule != "look" {
+			t.Error(v)
+		}
+	}
+	w.seen = w.sight()
+	if found := w.judge(plan.RemoveMember{Member: "basic-pd-0", ID: id}); len(found) < 2 {
+		t.Errorf("nobody has given it up: %v", found)
+	}
+}
