@@ -47,3 +47,26 @@ func TestRemovalOfMemberWhoseFailoverHasEnded(t *testing.T) {
 		t.Errorf("nobody has given it up: %v", found)
 	}
 }
+
+// Two members of PD need new data. The image of the lower one does not exist, it was given
+// up, and where the user replaces pods nobody is told to replace it before the upper one
+// serves. That one gets its data first. (seed 1795365284745)
+func TestVoterWithoutImageBelowOneThatNeedsData(t *testing.T) {
+	w := settled(Options{PD: 5, TiKV: 3, TiDB: 1, Failover: true})
+	w.Manual(topology.PD)
+	for i := 3; i < 5; i++ {
+		w.expel(w.claims[pd][i].data)
+		w.claims[pd][i].marked = true
+	}
+	w.failures[pd] = []topology.Failure{{Member: "basic-pd-3", ID: w.claims[pd][3].data, Created: w.Now(), Deleted: true}}
+	w.remove(w.pods[pd][3])
+	w.Pass(3)
+	w.When(func(w *World) bool { return w.pods[pd][3] != nil }, func() {
+		p := w.pods[pd][3]
+		p.revision, p.flaw = "v0-noimage", noImage
+	})
+	w.Pass(60)
+	w.Intent.Recover = true
+	fine(t, w)
+	tellsInOrder(t, w, "delete left-over claim pd-basic-pd-4", "user: delete pod basic-pd-3, as asked", "delete left-over claim pd-basic-pd-3")
+}

@@ -32,7 +32,7 @@ func removalIrreversible(m state.Member) bool {
 func (sc Scope) renew(p Profile) verdict {
 	var v verdict
 	members := sc.Got.Running()
-	if i := slices.IndexFunc(members, removalIrreversible); p.Kind.Data() == topology.Raft && i >= 0 {
+	if i := slices.IndexFunc(members, renewed); p.Kind.Data() == topology.Raft && i >= 0 {
 		members = members[:i+1] // one at a time
 	}
 	for _, m := range members {
@@ -49,6 +49,12 @@ func (sc Scope) renew(p Profile) verdict {
 		}
 	}
 	return v
+}
+
+// renewed reports whether a member is getting new data, or is the next one to get it. One
+// whose pod cannot start is not, and nobody above it waits for that.
+func renewed(m state.Member) bool {
+	return removalIrreversible(m) && (m.Pod == nil || m.Pod.Ran)
 }
 
 // dataBeingDeleted: the database counts on the member's data, as far as anybody knows, and

@@ -95,6 +95,9 @@ func TestRenew(t *testing.T) {
 		{Name: "two PD members were removed: one after the other", Cluster: with(func(c *plantest.Cluster) {
 			c.Seen.PD.Members, c.Seen.PD.Healthy = 6, 6
 		}, removed("t-pd-1"), removed("t-pd-2"))},
+		{Name: "two PD members were removed, and the pod of the lower one cannot start", Cluster: with(func(c *plantest.Cluster) {
+			c.Seen.PD.Members, c.Seen.PD.Healthy = 6, 6
+		}, removed("t-pd-1", func(m *state.Member) { m.Pod.Ran = false }), removed("t-pd-2"))},
 		{Name: "a store is a tombstone", Cluster: with(buried("t-tikv-1"))},
 		{Name: "a store is a tombstone, and its pod runs", Cluster: with(buried("t-tikv-1", runs(time.Second)))},
 		{Name: "a store is a tombstone, and has not run yet", Cluster: with(buried("t-tikv-1", func(m *state.Member) { m.Pod.Ran = false }))},
