@@ -21,7 +21,7 @@ func TestVoterWhoseClaimIsGoing(t *testing.T) {
 		w.Upgrade("v2", topology.PD)
 		name := w.names[pd][k]
 		fine(t, w)
-		tellsInOrder(t, w, "remove PD member "+name, "delete pod "+name+" to make it anew", "finish the rollout of PD")
+		tellsInOrder(t, w, "remove PD member "+name, "recreate pod "+name+"", "finish the rollout of PD")
 		if m := w.pd.memberAt(k); m == nil || !w.alive(*m) {
 			t.Error(w.Transcript())
 		}
@@ -66,7 +66,7 @@ func TestStoreWhoseClaimIsGoing(t *testing.T) {
 		w.Upgrade("v2", topology.TiKV)
 		fine(t, w)
 		name, before := w.names[tikv][k], w.stores[0].id
-		tellsInOrder(t, w, fmt.Sprintf("take store %d of %s offline", before+uint64(k), name), "delete pod "+name+" to make it anew", "finish the rollout of TiKV")
+		tellsInOrder(t, w, fmt.Sprintf("take store %d of %s offline", before+uint64(k), name), "recreate pod "+name+"", "finish the rollout of TiKV")
 		if s := w.ownStore(k); s == nil || s.id <= before+3 {
 			t.Errorf("%s is not a new store\n%s", name, w.Transcript())
 		}
@@ -85,7 +85,7 @@ func TestStoreWhoseClaimIsGoingBelowATombstone(t *testing.T) {
 	w.remove(w.pods[tikv][5])
 	w.Pass(60)
 	fine(t, w)
-	tellsInOrder(t, w, "delete pod basic-tikv-1 to make it anew", "take store 1 of basic-tikv-0 offline", "delete pod basic-tikv-0 to make it anew")
+	tellsInOrder(t, w, "recreate pod basic-tikv-1", "take store 1 of basic-tikv-0 offline", "recreate pod basic-tikv-0")
 }
 
 // Larger volumes are wanted while the claim of a store is going: nobody asks that one to
@@ -112,7 +112,7 @@ func TestStoreWhoseClaimIsGoingCrashesBelowOneWithoutAPod(t *testing.T) {
 	w.remove(w.pods[tikv][4])
 	w.Pass(30)
 	fine(t, w)
-	tellsInOrder(t, w, "take store 2 of basic-tikv-1 offline", "delete pod basic-tikv-1 to make it anew")
+	tellsInOrder(t, w, "take store 2 of basic-tikv-1 offline", "recreate pod basic-tikv-1")
 }
 
 // No more stores than copies: there is no room for its regions, and it serves on

@@ -200,7 +200,7 @@ func TestQuorumBehindAMemberWithoutData(t *testing.T) {
 	}
 	w.Pass(60)
 	fine(t, w)
-	tellsInOrder(t, w, "user: make the StatefulSet of PD anew, Parallel", "create StatefulSet basic-pd with 5 replicas")
+	tellsInOrder(t, w, "user: recreate the StatefulSet of PD, Parallel", "create StatefulSet basic-pd with 5 replicas")
 }
 
 // Two stores leave, and do not serve with the template that they have. Regions with copies
@@ -288,5 +288,5 @@ func TestFirstStartBehindAMemberWithoutData(t *testing.T) {
 	})
 	w.Intent.Recover = true
 	fine(t, w)
-	tellsInOrder(t, w, "user: make the StatefulSet of PD anew, Parallel")
+	tellsInOrder(t, w, "user: recreate the StatefulSet of PD, Parallel")
 }

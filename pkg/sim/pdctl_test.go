@@ -18,7 +18,7 @@ func TestStoreDeletedByHand(t *testing.T) {
 		w.Upgrade("v2", topology.TiDB)
 		fine(t, w)
 		neverTold(t, w, "bring store 3")
-		tellsInOrder(t, w, "somebody else took store 3 offline in PD", "delete pod basic-tikv-2 to make it anew")
+		tellsInOrder(t, w, "somebody else took store 3 offline in PD", "recreate pod basic-tikv-2")
 	})
 	t.Run("its regions do not leave", func(t *testing.T) {
 		w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})

@@ -109,7 +109,7 @@ func (w *World) rebuild(k kind) {
 		p := w.pods[k][i]
 		fails := p == nil || p.flaw != ""
 		if fails && (above || k == pd && w.Faults.Kubectl > 0) {
-			w.note("user: make the StatefulSet of %s and %s anew", kinds[k].Title(), w.names[k][i])
+			w.note("user: recreate the StatefulSet of %s and %s", kinds[k].Title(), w.names[k][i])
 			s.current, s.update = w.Intent.Template[k], w.Intent.Template[k]
 			s.spec.template, s.seen = s.update, s.spec
 			s.generation++
@@ -127,7 +127,7 @@ func (w *World) parallel(g plan.Gate) {
 	if w.chaos || !g.Blocked || !strings.Contains(g.Remedy.Line(""), `"podManagementPolicy":"Parallel"`) {
 		return
 	}
-	w.note("user: make the StatefulSet of %s anew, Parallel", g.Component.Title())
+	w.note("user: recreate the StatefulSet of %s, Parallel", g.Component.Title())
 	w.Ordered[kindOf(g.Component)] = false
 	w.orphan(kindOf(g.Component))
 }

@@ -137,7 +137,7 @@ func TestRenewedMembers(t *testing.T) {
 		w.store(2).state = state.StoreTombstone
 		w.wipe(w.store(2))
 		fine(t, w)
-		tellsInOrder(t, w, "mark tikv-basic-tikv-1", "delete left-over claim tikv-basic-tikv-1", "delete pod basic-tikv-1 to make it anew")
+		tellsInOrder(t, w, "mark tikv-basic-tikv-1", "delete left-over claim tikv-basic-tikv-1", "recreate pod basic-tikv-1")
 	})
 	t.Run("a voter in the middle that PD was told to forget", func(t *testing.T) {
 		w := settled(Options{PD: 5, TiKV: 3, TiDB: 1})
@@ -146,7 +146,7 @@ func TestRenewedMembers(t *testing.T) {
 			t.Fatal(err)
 		}
 		fine(t, w)
-		tellsInOrder(t, w, "delete left-over claim pd-basic-pd-1", "delete pod basic-pd-1 to make it anew")
+		tellsInOrder(t, w, "delete left-over claim pd-basic-pd-1", "recreate pod basic-pd-1")
 	})
 	t.Run("two voters, one after the other", func(t *testing.T) {
 		w := settled(Options{PD: 5, TiKV: 3, TiDB: 1})
@@ -157,7 +157,7 @@ func TestRenewedMembers(t *testing.T) {
 			}
 		}
 		fine(t, w)
-		tellsInOrder(t, w, "delete pod basic-pd-1 to make it anew", "serving", "left-over claim pd-basic-pd-2", "delete pod basic-pd-2 to make it anew")
+		tellsInOrder(t, w, "recreate pod basic-pd-1", "serving", "left-over claim pd-basic-pd-2", "recreate pod basic-pd-2")
 	})
 	t.Run("not while the engine is killed in between", func(t *testing.T) {
 		w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})

@@ -31,7 +31,7 @@ func TestGrowVolumes(t *testing.T) {
 		w := settled(Options{})
 		fine(t, w)
 		neverTold(t, w, "volume")
-		neverTold(t, w, "anew")
+		neverTold(t, w, "recreate StatefulSet")
 	})
 
 	t.Run("no pod is restarted", func(t *testing.T) {
@@ -77,14 +77,14 @@ func TestGrowVolumes(t *testing.T) {
 		w.Intent.Paused = false
 		w.OnStep("grow volume tikv-basic-tikv-2", func() { w.Resize(topology.TiKV, 10) })
 		fine(t, w)
-		neverTold(t, w, "anew")
+		neverTold(t, w, "recreate StatefulSet")
 	})
 
 	t.Run("a rollout comes first", func(t *testing.T) {
 		w := settled(Options{})
 		w.Upgrade("v2", topology.TiKV)
 		w.OnStep("restart basic-tikv-2", func() { w.Resize(topology.TiKV, 20) })
-		w.OnStep("make StatefulSet", func() {
+		w.OnStep("recreate StatefulSet", func() {
 			if w.sets[tikv].current != "v2" {
 				t.Error("in the middle of a rollout")
 			}
@@ -94,11 +94,11 @@ func TestGrowVolumes(t *testing.T) {
 }
 
 // A run is killed when it has deleted the StatefulSet and not made it again.
-func TestKilledWhileMakingASetAnew(t *testing.T) {
+func TestKilledWhileRecreatingASet(t *testing.T) {
 	killed := func(t *testing.T) *World {
 		w := settled(Options{PD: 3, TiKV: 5, TiDB: 2})
 		w.Resize(topology.TiKV, 20)
-		w.OnStep("make StatefulSet", func() {
+		w.OnStep("recreate StatefulSet", func() {
 			w.orphan(tikv)
 			w.kill()
 		})

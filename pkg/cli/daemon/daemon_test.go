@@ -27,7 +27,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/rbac"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // printed is what a release prints for the namespace ops.
 func printed(t *testing.T, version, args string) (string, error) {

@@ -22,12 +22,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
-// casualties is the JSON form.
-type casualties struct {
-	Namespace  string     `json:"namespace"`
-	Cluster    string     `json:"cluster"`
-	Components []capacity `json:"components"`
-	Members    []casualty `json:"members"`
+// listing is the JSON form.
+type listing struct {
+	Namespace  string      `json:"namespace"`
+	Cluster    string      `json:"cluster"`
+	Components []capacity  `json:"components"`
+	Members    []memberRow `json:"members"`
 }
 
 // capacity is how many failovers a component may have, and has.
@@ -39,7 +39,7 @@ type capacity struct {
 	Max       int    `json:"maxFailoverCount"`
 }
 
-type casualty struct {
+type memberRow struct {
 	Component string     `json:"component"`
 	Member    string     `json:"member"`
 	Trouble   string     `json:"trouble,omitempty"`
@@ -80,8 +80,8 @@ func show(ctx context.Context, f *factory.Factory, s *drive.Session, o options, 
 	return err
 }
 
-func look(w desired.State, snap state.Snapshot, o options) casualties {
-	v := casualties{Namespace: w.Cluster.Namespace, Cluster: w.Cluster.Name, Components: []capacity{}, Members: []casualty{}}
+func look(w desired.State, snap state.Snapshot, o options) listing {
+	v := listing{Namespace: w.Cluster.Namespace, Cluster: w.Cluster.Name, Components: []capacity{}, Members: []memberRow{}}
 	for _, g := range w.Groups {
 		if o.concerns(g.Kind) {
 			v.Components = append(v.Components, capacity{
@@ -89,11 +89,11 @@ func look(w desired.State, snap state.Snapshot, o options) casualties {
 			})
 		}
 	}
-	for _, c := range plan.Casualties(component.Profiles(), plan.Policy{}, w, snap) {
+	for _, c := range plan.LostMembers(component.Profiles(), plan.Policy{}, w, snap) {
 		if !o.concerns(c.Member.Kind) {
 			continue
 		}
-		row := casualty{
+		row := memberRow{
 			Component: string(c.Member.Kind), Member: c.Member.Name, Trouble: c.Trouble,
 			Since: moment(c.Since), Due: moment(c.Due), Spared: c.Spared, Next: next(c, snap.At),
 		}
@@ -114,7 +114,7 @@ func moment(t time.Time) *time.Time {
 }
 
 // next says what becomes of a member.
-func next(c plan.Casualty, now time.Time) string {
+func next(c plan.LostMember, now time.Time) string {
 	r := c.Record
 	switch {
 	case r != nil && c.Trouble == "":
@@ -133,7 +133,7 @@ func next(c plan.Casualty, now time.Time) string {
 	return "\"run\" gives it up at once"
 }
 
-func (v casualties) print(out io.Writer, now time.Time) error {
+func (v listing) print(out io.Writer, now time.Time) error {
 	var components, members [][]string
 	for _, c := range v.Components {
 		k, _ := topology.ParseKind(c.Component)

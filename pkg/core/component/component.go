@@ -1,6 +1,6 @@
-// Package component describes each component of a TiDB cluster to package plan:
-// one Profile each, which is data. What a component needs, what must hold before
-// a member of it is restarted or removed, and how to tell; never how to do it.
+// Package component describes each component of a TiDB cluster to package plan: one
+// Profile each, which is data. It says what a component needs, what must hold before a
+// member of it is restarted or removed, and how that is read; package plan does the rest.
 package component
 
 import (

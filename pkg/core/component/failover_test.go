@@ -38,7 +38,7 @@ func TestSpares(t *testing.T) {
 		m := cluster.Member(c.member)
 		c.change(m)
 		got := "not down"
-		for _, k := range plan.Casualties(component.Profiles(), cluster.Policy, cluster.Wanted, cluster.Seen) {
+		for _, k := range plan.LostMembers(component.Profiles(), cluster.Policy, cluster.Wanted, cluster.Seen) {
 			if k.Member.Name == c.member {
 				got = k.Spared
 			}
@@ -90,7 +90,7 @@ func TestSparesWhoWaitedForPD(t *testing.T) {
 			func(c *plantest.Cluster) { c.Member("t-pd-3").Pod = nil }, ""},
 		"another one has yet to start, and its pod comes after": {removed, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Hour},
 			func(c *plantest.Cluster) { late(c).Set(topology.PD, func(s *state.Set) { s.Ordered = true }) },
-			"PD would not let it join again before t-pd-5 has started, and Kubernetes makes the pod of that one after its own"},
+			"PD would not let it join again before t-pd-5 has started, and Kubernetes creates the pod of that one after its own"},
 		"another one has yet to start, and its pod waits for nobody": {removed, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Hour},
 			func(c *plantest.Cluster) { late(c) }, ""},
 		"it serves again, and one of the first serves no more": {removed, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Minute},
@@ -109,7 +109,7 @@ func TestSparesWhoWaitedForPD(t *testing.T) {
 			c.change(cluster)
 		}
 		got := "not down"
-		for _, k := range plan.Casualties(component.Profiles(), cluster.Policy, cluster.Wanted, cluster.Seen) {
+		for _, k := range plan.LostMembers(component.Profiles(), cluster.Policy, cluster.Wanted, cluster.Seen) {
 			got = k.Spared
 		}
 		if got != c.want {
@@ -123,9 +123,9 @@ func gone() state.Database {
 	return state.Database{Presence: state.Absent, Since: plantest.Now.Add(-time.Hour)}
 }
 
-// TestStoreLetGo: a store whose data was given up leaves PD as any other does, as
+// TestStoreGivenUp: a store whose data was given up leaves PD as any other does, as
 // far as its regions have another place.
-func TestStoreLetGo(t *testing.T) {
+func TestStoreGivenUp(t *testing.T) {
 	given := func(change func(c *plantest.Cluster, m *state.Member)) *plantest.Cluster {
 		c := plantest.New(3, 5, 2).Down(time.Hour, "t-tikv-1")
 		m := c.Member("t-tikv-1")
@@ -135,7 +135,7 @@ func TestStoreLetGo(t *testing.T) {
 		change(c, m)
 		return c
 	}
-	plantest.Table(t, "store-let-go", []plantest.Case{
+	plantest.Table(t, "store-given-up", []plantest.Case{
 		{Name: "it is Down", Cluster: given(func(*plantest.Cluster, *state.Member) {})},
 		{Name: "it is Down, and there are too few others", Cluster: given(func(c *plantest.Cluster, _ *state.Member) { c.Seen.PD.MaxReplicas = 5 })},
 		{Name: "it is Down, too few others are up, and PD's leader is new", Cluster: given(func(c *plantest.Cluster, _ *state.Member) {

@@ -7,9 +7,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// notJoining: a process that runs but is not in PD may be about to register, with
-// or without being Ready. Removing its pod just then would leave PD with a member
-// that nobody serves, and its claims could be those of a member that lives.
+// notJoining holds before a removal. A process that runs but is not in PD may be about to
+// register, with or without being Ready. If its pod were removed just then, PD would keep
+// a member that never serves, and its claims could be those of a member that PD counts
+// on.
 var notJoining = plan.Hook{
 	Reason: plan.MemberJoined, Want: "registered in PD",
 	Done: func(_ plan.Scope, m state.Member) bool {

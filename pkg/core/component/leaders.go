@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// removeTimeout: a store that is taken offline gives its leaders up in
-	// any case, so eviction before it is only a courtesy to clients.
+	// removeEvictTimeout: a store that is taken offline hands its leaders over in any case.
+	// Evicting them before only spares clients a short wait.
 	removeEvictTimeout = 5 * time.Minute
-	// manyLeaders: with fewer than these before, nobody notices that a store is
-	// without them for a while. The number is tidb-operator's, and so are the
-	// time they may take to come back, and the share of them that has to.
+	// manyLeaders: with fewer leaders than these before, clients do not notice that a store
+	// is without them for a while. The number is tidb-operator's, and so are the time that
+	// leaders may take to come back, and the share of them that has to.
 	manyLeaders    = 200
 	returnTimeout  = 400 * time.Second
 	shareReturning = 2. / 3
@@ -40,8 +40,8 @@ var leadersEvicted = plan.Hook{
 	Lapse:   onEvictTimeout,
 }
 
-// leadersLeft is the same before a removal, but less patient, and where leaders
-// cannot go by themselves they go with their regions.
+// leadersLeft is the same before a removal, with a shorter timeout. Leaders that cannot
+// move by themselves move with their regions.
 var leadersLeft = plan.Hook{
 	Reason: plan.LeadersEvicted, Want: leadersEvicted.Want,
 	Done: func(sc plan.Scope, m state.Member) bool {
@@ -73,9 +73,9 @@ func evictTimeout(sc plan.Scope, usual time.Duration) time.Duration {
 
 func onEvictTimeout(sc plan.Scope) plan.Lapse { return sc.Policy.Eviction.OnTimeout }
 
-// takers counts the other stores that leaders may go to: those that are up and
-// do not give theirs up. Of stores in other Kubernetes clusters PD tells only
-// how many there are.
+// takers counts the other stores that leaders may move to: those that are up and from
+// which none are evicted. Of stores in other Kubernetes clusters PD returns only how many
+// there are.
 func takers(sc plan.Scope, m state.Member) int {
 	n := sc.All.PD.UpStores
 	for _, o := range sc.Got.Members {
@@ -86,9 +86,9 @@ func takers(sc plan.Scope, m state.Member) int {
 	return n
 }
 
-// leadersStranded: other stores are up, but evict-leader schedulers keep leaders
-// from all of them. Who made those has a reason, and only a person knows it;
-// waiting would take until the timeout, which is a day, and then be in vain.
+// leadersStranded reports, with the reason, that other stores are up, but evict-leader
+// schedulers keep leaders off all of them. Only a person knows why those were created. To
+// wait would take until the timeout, which is a day, and would be in vain.
 func leadersStranded(sc plan.Scope, m state.Member) string {
 	if m.Database.Leaders == 0 || sc.All.PD.UpStores < 2 || takers(sc, m) > 0 {
 		return ""
@@ -96,9 +96,9 @@ func leadersStranded(sc plan.Scope, m state.Member) string {
 	return "all other stores have evict-leader schedulers"
 }
 
-// leadersBound: leaders have to stay where they are because there is no second
-// replica that could lead. PD's setting alone does not tell, since placement
-// rules may ask for more, so the stores have to agree.
+// leadersBound reports, with the reason, that leaders have to stay where they are because
+// there is no second replica that could lead. PD's setting alone is no proof, since
+// placement rules may ask for more, so the stores have to agree.
 func leadersBound(sc plan.Scope, _ state.Member) string {
 	pd := sc.All.PD
 	switch {
@@ -110,7 +110,7 @@ func leadersBound(sc plan.Scope, _ state.Member) string {
 	return ""
 }
 
-// followers tells whether any store has replicas that do not lead.
+// followers reports whether any store has replicas that do not lead.
 func followers(sc plan.Scope) bool {
 	for _, m := range sc.Got.Members {
 		if d := m.Database; d.Evicting || d.Regions > d.Leaders {
@@ -120,15 +120,16 @@ func followers(sc plan.Scope) bool {
 	return false
 }
 
-// drained: PD has a scheduler, so no leader comes back, and the store has none.
-// Our own record is not evidence: PD may have lost the scheduler.
+// drained reports whether PD has a scheduler for the store, so that no leader comes back,
+// and the store has no leaders. Our own record is no evidence: PD may have lost the
+// scheduler.
 func drained(m state.Member) bool {
 	return m.Database.Evicting && m.Database.Leaders == 0
 }
 
-// evict asks for a scheduler where PD has none, and for a record where somebody
-// else has made the scheduler, or the record cannot be read: without one that says
-// since when, the wait for it would have no end.
+// evict asks for a scheduler where PD has none. It asks for a record where somebody else
+// has created the scheduler, or the record cannot be read: a wait for a scheduler without
+// the time of its creation would have no end.
 func evict(sc plan.Scope, m state.Member) plan.Step {
 	if e, recorded := evicting(sc, m); recorded && !e.Since.IsZero() && m.Database.Evicting {
 		return nil
@@ -149,7 +150,8 @@ func leadersObserved(_ plan.Scope, m state.Member) string {
 	return fmt.Sprintf("%d leaders left", m.Database.Leaders)
 }
 
-// leadersToMove is how many leaders have to leave, no number while the store does not tell.
+// leadersToMove is how many leaders have to leave, no number while the store does not
+// report it.
 func leadersToMove(_ plan.Scope, m state.Member) plan.Quantity {
 	if m.Database.Leaders < 0 {
 		return plan.Quantity{}
@@ -158,7 +160,7 @@ func leadersToMove(_ plan.Scope, m state.Member) plan.Quantity {
 }
 
 // evictingSince is zero while PD has no scheduler: the record of a run that was
-// cut short long ago must not make the timeout of a new one.
+// interrupted long ago must not set the timeout of a new one.
 func evictingSince(sc plan.Scope, m state.Member) time.Time {
 	if !m.Database.Evicting {
 		return time.Time{}
@@ -183,9 +185,9 @@ var leadersAllowed = plan.Hook{
 	},
 }
 
-// leadersBack holds before the next restart: a store that was restarted before
-// has most of its leaders again. Without that the stores not yet restarted would
-// lead more and more regions, the last of them all.
+// leadersBack holds before the next restart: a store that was restarted before has most
+// of its leaders again. Otherwise the stores not yet restarted would lead more and more
+// regions, and the last of them all.
 var leadersBack = plan.Hook{
 	Reason: plan.LeadersReturned, Want: "leaders of another store back",
 	Done: func(sc plan.Scope, m state.Member) bool { _, _, open := returning(sc, m); return !open },
@@ -197,7 +199,7 @@ var leadersBack = plan.Hook{
 	Timeout: func(plan.Scope) time.Duration { return returnTimeout },
 }
 
-// returning is another store whose leaders are on their way back.
+// returning returns another store whose leaders are coming back.
 func returning(sc plan.Scope, except state.Member) (state.Member, state.Eviction, bool) {
 	for _, m := range sc.Got.Running() {
 		if e, ours := sc.All.Eviction(m.Database.ID); ours && m.Ordinal != except.Ordinal && !back(sc, m, e) {
@@ -207,16 +209,16 @@ func returning(sc plan.Scope, except state.Member) (state.Member, state.Eviction
 	return state.Member{}, state.Eviction{}, false
 }
 
-// back tells whether a record has no leaders to wait for: enough of them are
-// there, or somebody else keeps them away, or they had their time.
+// back reports whether a record has no leaders to wait for: enough of them are there,
+// somebody else keeps them away, or their time is over.
 func back(sc plan.Scope, m state.Member, e state.Eviction) bool {
 	return e.Ended.IsZero() || m.Database.Evicting ||
 		float64(m.Database.Leaders) >= shareReturning*float64(e.Leaders) ||
 		sc.All.At.Sub(e.Ended) >= returnTimeout
 }
 
-// evictionForgotten drops a record that waits for leaders when they are back, or
-// when nothing is to be restarted that would have to wait for them.
+// evictionForgotten deletes a record that waits for leaders when they are back, or when
+// nothing is to be restarted that would have to wait for them.
 var evictionForgotten = plan.Hook{
 	Reason: plan.EvictionForgotten, Want: "eviction record deleted",
 	Done: func(sc plan.Scope, m state.Member) bool {
@@ -228,7 +230,7 @@ var evictionForgotten = plan.Hook{
 	},
 }
 
-// rolling: there are members to be restarted by us.
+// rolling reports whether there are members that this process is to restart.
 func rolling(sc plan.Scope) bool {
 	for _, m := range sc.Got.Running() {
 		if sc.Got.Outdated(m) {
@@ -238,7 +240,7 @@ func rolling(sc plan.Scope) bool {
 	return false
 }
 
-// evictionEnded is the same for a store that is gone for good.
+// evictionEnded is the same for a store that was removed.
 var evictionEnded = plan.Hook{
 	Reason: plan.LeadersAllowed, Want: "leaders allowed",
 	Done: func(sc plan.Scope, m state.Member) bool {

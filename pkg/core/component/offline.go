@@ -9,8 +9,8 @@ import (
 )
 
 // offlineByOthers: somebody else has taken a store offline in PD, by pd-ctl or another
-// tool. It goes on serving what has not left it yet, but PD gives it nothing new, so
-// that it does not count as a peer. It is not brought back.
+// tool. The store still serves the regions that it has, but PD gives it no new ones, so
+// it does not count as a peer. It is not brought back.
 var offlineByOthers = plan.Hook{
 	Reason: plan.MemberServing, Want: "serving",
 	Refuse: func(sc plan.Scope, m state.Member) string {

@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// PD's members vote: taking one away, or adding one that does not start, can
-// cost the quorum, and with it the whole cluster.
+// PD's members vote: to take one away, or to add one that does not start, can cost the
+// quorum, and with it the whole cluster.
 func PD() plan.Profile {
 	return plan.Profile{
 		Kind:    topology.PD,
@@ -20,27 +20,26 @@ func PD() plan.Profile {
 			return 1, "the last member holds the cluster's metadata", nil
 		},
 		BeforeRestart: []plan.Hook{quorumStays, leaderElsewhere},
-		// Claims are marked before the member is removed. Were it the other way
-		// round, a scale-in that is called off in between would leave a pod
-		// whose data PD has forgotten, and nothing to tell it from one that is
-		// about to join.
+		// Claims are marked before the member is removed. In the other order, a
+		// scale-in that is cancelled in between would leave a pod whose data PD has
+		// forgotten, and it would look like a pod that is about to join.
 		BeforeRemove:  []plan.Hook{notTheLast, quorumRemains, successorThere, leaderMoved, plan.LeftoverMarked, memberRemoved},
 		BeforeRenew:   []plan.Hook{plan.LeftoverMarked},
 		BeforeSuspend: []plan.Hook{claimsKept, evictionsEnded},
 		Failover: &plan.Failover{
-			Period: func(plan.Scope) time.Duration { return failoverPeriod },
-			Spare:  spareMember,
-			LetGo:  []plan.Hook{quorumRemains, memberRemoved},
+			Period:             func(plan.Scope) time.Duration { return failoverPeriod },
+			Spare:              spareMember,
+			RemoveFromDatabase: []plan.Hook{quorumRemains, memberRemoved},
 		},
 	}
 }
 
-// spareMember: what PD does not know it cannot let go of, and without a quorum
-// it cannot let go of anybody.
+// spareMember gives the reason not to give a member up. PD cannot remove a member that it
+// does not know, and without a quorum it cannot remove any.
 //
-// One of the first members that has yet to start for the first time is late, not
-// lost, as long as it is Kubernetes that keeps its process from running; but who
-// knows that it never will, since its disk is gone perhaps, need not wait.
+// An initial member that has yet to start for the first time is not lost as long as
+// Kubernetes keeps its process from running. A user who knows that it will never start,
+// for example because its disk is lost, need not wait.
 func spareMember(sc plan.Scope, m state.Member, now bool) string {
 	switch {
 	case !sc.All.PD.Serving():
@@ -59,16 +58,16 @@ func spareMember(sc plan.Scope, m state.Member, now bool) string {
 		return "it has yet to start for the first time, and only --now does not wait for that"
 	}
 	if why := quorumRemains.Refuse(sc, m); why != "" {
-		return "PD cannot let go of it: " + why
+		return "PD cannot remove it: " + why
 	}
 	if o, ok := unstartedBehind(sc, m); ok {
-		return fmt.Sprintf("PD would not let it join again before %s has started, and Kubernetes makes the pod of that one after its own", o.Name)
+		return fmt.Sprintf("PD would not let it join again before %s has started, and Kubernetes creates the pod of that one after its own", o.Name)
 	}
 	return ""
 }
 
-// unstartedBehind is a member of PD that has never started, and whose pod Kubernetes makes
-// only when another one is ready.
+// unstartedBehind returns a member of PD that has never started, and whose pod Kubernetes
+// creates only when another one is Ready.
 func unstartedBehind(sc plan.Scope, m state.Member) (state.Member, bool) {
 	for _, o := range sc.Got.Members {
 		if o.Database.Presence == state.Present && o.Database.Unstarted && sc.WaitsFor(o, m) {
@@ -78,14 +77,14 @@ func unstartedBehind(sc plan.Scope, m state.Member) (state.Member, bool) {
 	return state.Member{}, false
 }
 
-// firstStartAwaited reports whether a first member of PD has yet to run for the first
-// time, since Kubernetes has not started its container.
+// firstStartAwaited reports whether an initial member of PD has yet to run for the first
+// time, because Kubernetes has not started its container.
 func firstStartAwaited(m state.Member) bool {
 	return m.Database.Unstarted && m.Database.Name != "" && m.Pod != nil && !m.Pod.Ran
 }
 
-// joins: for all that can be seen the member waits to be let in, or was let in just
-// now. While no PD served that could have done so, it was not down but waiting.
+// joins reports whether the member seems to wait to join PD, or has joined just now.
+// While no PD served that could have let it join, it was not down but waiting.
 func joins(m state.Member) bool {
 	if m.Database.Presence == state.Absent {
 		return m.Pod != nil && m.Pod.Ran
@@ -131,7 +130,7 @@ var leaderElsewhere = plan.Hook{
 	Observed: leaderMoved.Observed,
 }
 
-// successorThere: somebody can lead when the leader is removed.
+// successorThere holds if another member can lead when the leader is removed.
 var successorThere = plan.Hook{
 	Reason: plan.PDLeaderMoved, Want: leaderMoved.Want,
 	Refuse: func(sc plan.Scope, m state.Member) string {
@@ -181,8 +180,9 @@ func successor(sc plan.Scope, m state.Member) (state.Member, bool) {
 	return best, found
 }
 
-// canLead reports whether a member can take PD's leadership over. Where a readiness
-// probe is wrong, PD and the member's own port know better than Kubernetes.
+// canLead reports whether a member can take PD's leadership over. Where a readiness probe
+// is wrong, the reports of PD and of the member's own port are better evidence than that
+// of Kubernetes.
 func canLead(m state.Member) bool {
 	return m.Up() || m.Pod != nil && !m.Pod.Terminating && m.Database.Healthy && m.Database.Answer == state.Answered
 }
@@ -232,8 +232,9 @@ var quorumRemains = plan.Hook{
 	Remedy: remedy.Remedy{remedy.Say("bring the other members up first")},
 }
 
-// othersHere: PD can be asked without the member. Those in another Kubernetes
-// cluster may be a quorum, but they answer nobody here, and nobody could join.
+// othersHere reports whether PD can be asked without the member. Members in another
+// Kubernetes cluster may be a quorum, but they cannot be asked from here, and no member
+// could join.
 func othersHere(sc plan.Scope, except state.Member) bool {
 	for _, m := range sc.Got.Members {
 		if m.Ordinal != except.Ordinal && m.Database.Healthy {

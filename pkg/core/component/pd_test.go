@@ -63,10 +63,10 @@ func TestQuorum(t *testing.T) {
 	})
 }
 
-// TestLetGoOfMember: what PD does not tell of is not removed from it, and what is
+// TestMemberGivenUp: what PD does not tell of is not removed from it, and what is
 // about to go does not lead.
-func TestLetGoOfMember(t *testing.T) {
-	plantest.Table(t, "let-go-of-member", []plantest.Case{
+func TestMemberGivenUp(t *testing.T) {
+	plantest.Table(t, "member-given-up", []plantest.Case{
 		{Name: "its claims are marked, and PD does not tell of it", Cluster: in(pd, func(c *plantest.Cluster) {
 			m := c.Member("t-pd-2")
 			m.Claims[0].Marked, m.Database = true, state.Database{}

@@ -30,7 +30,7 @@ var rulesRead = plan.Hook{
 	},
 	Observed: func(sc plan.Scope, _ state.Member) string { return sc.All.PD.Placement.Unread },
 	Help: func(sc plan.Scope, _ state.Member) remedy.Remedy {
-		return remedy.Remedy{remedy.Run("they are read again each turn; see whether PD tells them", sc.PDCtl("config placement-rules show"))}
+		return remedy.Remedy{remedy.Run("they are read again each turn; see whether PD returns them", sc.PDCtl("config placement-rules show"))}
 	},
 }
 
@@ -42,9 +42,9 @@ func rulesHelp(sc plan.Scope, m state.Member) remedy.Remedy {
 	return s.Help(sc.PDCtl)
 }
 
-// shortage says which placement rules PD could not keep without the member's store.
-// Stores that others take offline, and those above it that leave as well, are taken
-// for gone. A store that is Down takes no regions; it counts only where the one that
+// shortage returns which placement rules PD could not keep without the member's store.
+// Stores that others take offline, and those with a higher ordinal that leave as well, do
+// not count. A store that is Down takes no regions; it counts only where the one that
 // leaves does not serve either, as in enoughStores.
 func shortage(sc plan.Scope, m state.Member) (placement.Shortage, bool) {
 	return shortWithout(sc, m, m.Database.State != state.StoreUp)
@@ -72,8 +72,8 @@ func shortWithout(sc plan.Scope, m state.Member, countDown bool) (placement.Shor
 	return placement.Short(rules.Rules, stay, leaves)
 }
 
-// leastStores is the least number of replicas that TiKV can be scaled in to. Nothing
-// is written yet, so stores that are silent may still come back.
+// leastStores is the least number of replicas that TiKV can be scaled in to. Nothing is
+// written yet, so stores that are Down may still come back.
 func leastStores(sc plan.Scope) (least int, why string, help remedy.Remedy) {
 	pd := sc.All.PD
 	elsewhere := max(pd.Stores-ownStores(sc), 0)

@@ -14,10 +14,10 @@ func pdTrouble(sc plan.Scope, _ state.Member) string {
 	return pdState(sc)
 }
 
-// mute: PD does not answer, and there is nobody to wait for who would. A cluster
-// that is beyond its quorum may be suspended as well; what it was not told is
-// recorded, and it is told when it is back.
-func mute(sc plan.Scope) bool {
+// pdCannotAnswer reports whether PD does not answer and no member of it is expected to. A
+// cluster without a quorum may be suspended as well; what PD could not be asked is
+// recorded, and PD is asked when it is back.
+func pdCannotAnswer(sc plan.Scope) bool {
 	if sc.All.PD.Known() {
 		return false
 	}
@@ -29,12 +29,12 @@ func mute(sc plan.Scope) bool {
 	return true
 }
 
-// evictionsEnded holds before the stores go, and again before PD does: PD keeps a
-// scheduler over any restart, and would move leaders away from a store that has
-// just come back.
+// evictionsEnded holds before the stores are suspended, and again before PD is: PD keeps
+// a scheduler over any restart, and would move leaders away from a store that has just
+// come back.
 var evictionsEnded = plan.Hook{
 	Reason: plan.EvictionsEnded, Want: "evictions ended",
-	Done:      func(sc plan.Scope, _ state.Member) bool { return len(sc.All.Evictions) == 0 || mute(sc) },
+	Done:      func(sc plan.Scope, _ state.Member) bool { return len(sc.All.Evictions) == 0 || pdCannotAnswer(sc) },
 	Schedules: true,
 	Step: func(sc plan.Scope, _ state.Member) plan.Step {
 		if !sc.All.PD.Serving() {
@@ -46,9 +46,9 @@ var evictionsEnded = plan.Hook{
 	Observed: pdTrouble,
 }
 
-// claimsKept takes back the mark of a removal that has got no further than that.
-// When nothing runs any more, the marks are all that tells a member whose data
-// counts from one that is gone, and PD may not have a quorum without it.
+// claimsKept takes back the mark of a removal that PD was not asked for yet. When nothing
+// runs any more, only the marks distinguish a member whose data counts from one that was
+// removed, and PD may have no quorum without it.
 var claimsKept = plan.Hook{
 	Reason: plan.ClaimsUnmarked, Want: "claims not marked as left over",
 	Done: func(sc plan.Scope, m state.Member) bool {
@@ -56,14 +56,14 @@ var claimsKept = plan.Hook{
 		case state.Absent:
 			return true
 		case state.Unknown:
-			// Of a member that was given up PD has let go before it was marked.
+			// PD has removed a member that was given up before its claims were marked.
 			_, given := sc.Want.Failure(m.Name)
 			return given || m.Ordinal >= sc.Got.Set.Replicas || !anyMarked(m)
 		}
 		return m.Database.State == state.StoreTombstone || !anyMarked(m)
 	},
 	Step: func(sc plan.Scope, m state.Member) plan.Step {
-		if m.Database.Presence == state.Unknown && !mute(sc) {
+		if m.Database.Presence == state.Unknown && !pdCannotAnswer(sc) {
 			return nil
 		}
 		var marked []plan.Claim
@@ -77,9 +77,10 @@ var claimsKept = plan.Hook{
 	Observed: pdTrouble,
 }
 
-// removalsSettled forgets a removal that was recorded and that PD was never asked for. It
-// begins anew when the component is resumed. As long as it is recorded, a person who
-// takes that store offline meanwhile would be taken for us, and it would be taken back.
+// removalsSettled deletes the record of a removal that PD was never asked for. The
+// removal begins again when the component is resumed. As long as it is recorded, a store
+// that a person takes offline meanwhile would look like one that we took offline, and
+// would be brought back.
 var removalsSettled = plan.Hook{
 	Reason: plan.RemovalsForgotten, Want: "removal record deleted",
 	Done: func(sc plan.Scope, m state.Member) bool {
@@ -100,9 +101,9 @@ func anyMarked(m state.Member) bool {
 	return false
 }
 
-// buriedMarked is the other side of it: a store that is a tombstone has been let
-// go of, and its data must not come back.
-var buriedMarked = plan.Hook{
+// tombstoneMarked holds where claimsKept does not apply: a store that is a tombstone was
+// removed, and its data must not come back.
+var tombstoneMarked = plan.Hook{
 	Reason: plan.ClaimsMarked, Want: plan.LeftoverMarked.Want,
 	Done: func(sc plan.Scope, m state.Member) bool {
 		return m.Database.State != state.StoreTombstone || plan.LeftoverMarked.Done(sc, m)

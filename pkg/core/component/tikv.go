@@ -26,19 +26,20 @@ func TiKV() plan.Profile {
 			notJoining, enoughStores, othersRun, rulesRead, rulesKept, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.LeftoverMarked,
 		},
 		BeforeRenew:   []plan.Hook{evictionEnded, plan.LeftoverMarked},
-		BeforeSuspend: []plan.Hook{buriedMarked, claimsKept, removalsSettled, evictionsEnded},
+		BeforeSuspend: []plan.Hook{tombstoneMarked, claimsKept, removalsSettled, evictionsEnded},
 		Abandoned:     &offlineByOthers,
 		Failover: &plan.Failover{
-			Period: func(sc plan.Scope) time.Duration { return sc.All.PD.MaxStoreDown + failoverPeriod },
-			Spare:  spareStore,
-			LetGo:  []plan.Hook{enoughStores, othersRun, rulesRead, rulesKept, storeOffline, storeTombstone, evictionEnded},
-			Keeps:  true,
+			Period:             func(sc plan.Scope) time.Duration { return sc.All.PD.MaxStoreDown + failoverPeriod },
+			Spare:              spareStore,
+			RemoveFromDatabase: []plan.Hook{enoughStores, othersRun, rulesRead, rulesKept, storeOffline, storeTombstone, evictionEnded},
+			Keeps:              true,
 		},
 	}
 }
 
-// spareStore: it is PD's judgement that a store is Down, since PD then makes new
-// copies of its regions. Who asks for a replacement now need not wait for it.
+// spareStore gives the reason not to give a store up. PD decides that a store is Down,
+// and then creates new copies of its regions. A user who asks for a replacement now need
+// not wait for that.
 func spareStore(_ plan.Scope, m state.Member, now bool) string {
 	switch {
 	case m.Database.Presence != state.Present:
@@ -59,9 +60,9 @@ func ownStores(sc plan.Scope) int {
 	return n
 }
 
-// storeRestored calls a store back whose removal the user has called off, if it
-// was us who began it. What a person has taken offline in PD stays offline: there
-// is a reason for it that nobody here knows.
+// storeRestored cancels the removal of a store that the user wants again, if we began it.
+// A store that a person has taken offline in PD stays offline: the reason is not known
+// here.
 var storeRestored = plan.Hook{
 	Reason: plan.RemovalCancelled, Want: "removal cancelled",
 	Done: func(sc plan.Scope, m state.Member) bool {
@@ -77,11 +78,12 @@ var storeRestored = plan.Hook{
 	Observed: storeObserved,
 }
 
-// enoughStores: PD would never finish moving regions away from a store that it
-// needs for a full set of replicas. Those above it that leave as well are taken
-// for gone. PD itself counts stores that are silent, as long as nobody has taken
-// them offline; of a store that surely does not serve no more than that is asked.
-// One that PD has missed a heartbeat of may serve, and hold one of three copies.
+// enoughStores holds before a store is taken offline: PD would never finish moving
+// regions away from a store that it needs for a full set of replicas. Stores with a
+// higher ordinal that leave as well do not count. PD itself counts stores that are Down,
+// as long as nobody has taken them offline; of a store that surely does not serve no more
+// than that is asked. A store of which PD has missed a heartbeat may serve, and hold one
+// of three copies.
 var enoughStores = plan.Hook{
 	Reason: plan.EnoughStores, Want: "enough other stores",
 	Refuse: func(sc plan.Scope, m state.Member) string {
@@ -89,7 +91,7 @@ var enoughStores = plan.Hook{
 		if leaving(m) {
 			return ""
 		}
-		if silent(sc, m) || m.Database.State != state.StoreUp && !sc.Heard(m) { // othersRun waits until that is known
+		if surelyDown(sc, m) || m.Database.State != state.StoreUp && !sc.Heard(m) { // othersRun waits until that is known
 			if others := pd.Stores - 1; others < pd.MaxReplicas {
 				return fmt.Sprintf("needs %d other stores, has %d", pd.MaxReplicas, others)
 			}
@@ -104,8 +106,8 @@ var enoughStores = plan.Hook{
 	Remedy: remedy.Remedy{remedy.Say("ask for more replicas"), remedy.Say("lower max-replicas in PD first")},
 }
 
-// upBeside is how many stores are up besides one and those above it that leave as well,
-// not counting members of ours that count says no of.
+// upBeside is how many stores are up, without the given one and those with a higher
+// ordinal that leave as well. Members of ours for which count returns false are left out.
 func upBeside(sc plan.Scope, m state.Member, count func(state.Member) bool) int {
 	others := sc.All.PD.UpStores
 	for _, o := range sc.Got.Members {
@@ -117,12 +119,13 @@ func upBeside(sc plan.Scope, m state.Member, count func(state.Member) bool) int 
 	return others
 }
 
-// othersRun waits for stores that PD calls Up yet though their processes have ended: it
-// hears of that 20 s later. One of them may hold one of three copies, and so may this one.
+// othersRun waits for stores that PD still calls Up although their processes have ended:
+// PD notices that 20 s later. One of them may hold one of three copies, and the store
+// that leaves another one.
 var othersRun = plan.Hook{
 	Reason: plan.EnoughStores, Want: enoughStores.Want,
 	Done: func(sc plan.Scope, m state.Member) bool {
-		return leaving(m) || silent(sc, m) || upBeside(sc, m, runs) >= sc.All.PD.MaxReplicas
+		return leaving(m) || surelyDown(sc, m) || upBeside(sc, m, runs) >= sc.All.PD.MaxReplicas
 	},
 	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
 		return remedy.Remedy{remedy.Run("see which stores do not run",
@@ -133,14 +136,14 @@ var othersRun = plan.Hook{
 	},
 }
 
-// runs reports whether a process runs by what Kubernetes says of it, whatever PD remembers.
+// runs reports whether a process runs by the report of Kubernetes, whatever PD last knew.
 func runs(m state.Member) bool {
 	return m.Pod != nil && !m.Pod.Started.IsZero() && !m.Pod.Terminating
 }
 
-// silent reports whether a store surely does not serve. To a new leader of PD stores are
-// Down that it has yet to hear from.
-func silent(sc plan.Scope, m state.Member) bool {
+// surelyDown reports whether a store surely does not serve. To a new leader of PD, stores
+// are Down until it has received a heartbeat.
+func surelyDown(sc plan.Scope, m state.Member) bool {
 	return m.Database.State == state.StoreDown && sc.Heard(m) || m.Database.State != state.StoreUp && sc.SurelyDown(m)
 }
 
@@ -182,8 +185,8 @@ func findRoom(sc plan.Scope, m state.Member) remedy.Remedy {
 	return remedy.Remedy{remedy.Run("if their number stays as it is, see whether full disks or labels of the other stores leave them no place", sc.PDCtl("store"))}
 }
 
-// leavingSince is when we took the store offline. When somebody else did, nothing
-// tells since when, so that it is since this process knows.
+// leavingSince is when we took the store offline. When somebody else did, that time is
+// not known, so that it is since this process has seen it.
 func leavingSince(sc plan.Scope, m state.Member) time.Time {
 	if r, ours := sc.All.Removal(m.Database.ID); ours {
 		return r.Since
@@ -191,7 +194,7 @@ func leavingSince(sc plan.Scope, m state.Member) time.Time {
 	return m.NotServing
 }
 
-// nowhereToGo says why regions cannot leave a store. That it takes long is no reason:
+// nowhereToGo returns why regions cannot leave a store. That it takes long is no reason:
 // as long as there are fewer of them all the time, waiting helps (plan.Waits).
 func nowhereToGo(sc plan.Scope, m state.Member) string {
 	pd := sc.All.PD

@@ -24,8 +24,8 @@ type Group struct {
 	Services []Object
 	Config   []Object // ConfigMaps, named by the pod template of Set; none where it is left as it is
 	Set      Object   // the StatefulSet, its partition closed
-	// Lacks is what the component's pods need and nothing but a person can give
-	// back. Until then none of them is restarted or removed: it would not start.
+	// Lacks is what the component's pods need and only a person can give back. Until then
+	// none of them is restarted or removed: it would not start.
 	Lacks []Lack
 	// Findings are what somebody else has made of the component's objects.
 	Findings []Finding
@@ -33,12 +33,12 @@ type Group struct {
 	// fingerprint mean the same to the components, so a difference is what
 	// makes a rollout.
 	Template string
-	// Founders is how many members are told to found PD's cluster together, 0 when
-	// there is one. With fewer than most of them nobody does.
+	// Founders is how many members are to found PD's cluster together, 0 when there is a
+	// cluster. With fewer than most of them none does.
 	Founders int
 }
 
-// Drift tells how far an object that exists is from the wanted one.
+// Drift is how an object that exists differs from the wanted one.
 type Drift int
 
 // An object is as wanted, or is to be created or updated.
@@ -70,8 +70,7 @@ func (w State) Group(k topology.Kind) (Group, bool) {
 	return Group{}, false
 }
 
-// Lack is something that the pods of a component need and nothing but a person can give
-// back.
+// Lack is something that the pods of a component need and only a person can give back.
 type Lack struct {
 	Need Need
 	// Want says what that is, and Observed what is there instead.

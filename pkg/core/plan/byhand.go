@@ -20,11 +20,11 @@ func (sc Scope) byHand(p Profile, h hold, v verdict) verdict {
 			m = o // which nobody else may wait for, since it was given up
 		}
 		if ok && g.Reason == MemberServing && sc.needsNewRevision(p, m) {
-			g.Blocked, g.Remedy = !g.fated, sc.deletePod(m)
+			g.Blocked, g.Remedy = !g.resolves, sc.deletePod(m)
 		}
 	}
 	for _, m := range sc.Got.Running() {
-		if sc.oncemore(p, m) && sc.needsNewRevision(p, m) {
+		if sc.mustServe(p, m) && sc.needsNewRevision(p, m) {
 			g := serving(sc, m)
 			g.Blocked, g.Remedy = true, sc.deletePod(m)
 			v.gates = append(v.gates, g)
@@ -33,20 +33,20 @@ func (sc Scope) byHand(p Profile, h hold, v verdict) verdict {
 	return v
 }
 
-// oncemore reports whether a member has to serve though nobody waits for it by name.
-// Without a quorum that lasts those that are to leave have to vote once more, too. A store that
-// leaves may hold regions with others that leave and do not serve either: no other store
-// gets those before one of them runs.
-func (sc Scope) oncemore(p Profile, m state.Member) bool {
+// mustServe reports whether a member has to serve although no gate names it. Without a
+// quorum that lasts, members that are to leave have to vote once more. A store that
+// leaves may hold regions that only other leaving stores have, and those do not serve
+// either: no other store gets these regions before one of them runs.
+func (sc Scope) mustServe(p Profile, m state.Member) bool {
 	if p.Kind.Data() == topology.Raft {
-		return sc.All.PD.Leaderless || sc.silent() || sc.loops(m) && sc.fleeting()
+		return sc.All.PD.Leaderless || sc.pdUnreachable() || sc.loops(m) && sc.quorumCrashes()
 	}
-	return p.Kind.Data() != topology.None && !sc.Kept(m) && alive(m)
+	return p.Kind.Data() != topology.None && !sc.Kept(m) && countedOn(m)
 }
 
-// silent: PD does not answer, and none of its members here is ready. They crash too
-// fast for one to be asked whether it has a leader.
-func (sc Scope) silent() bool {
+// pdUnreachable reports whether PD does not answer and none of its members here is Ready.
+// They crash too fast for one to be asked whether it has a leader.
+func (sc Scope) pdUnreachable() bool {
 	for _, m := range sc.Got.Running() {
 		if m.Pod != nil && m.Pod.Ready {
 			return false
@@ -55,9 +55,10 @@ func (sc Scope) silent() bool {
 	return sc.All.PD.Problem != ""
 }
 
-// fleeting reports whether PD has a quorum without its last member only while others run that
-// crash again and again. So nobody can be removed from it, though it has a leader just now.
-func (sc Scope) fleeting() bool {
+// quorumCrashes reports whether PD has a quorum without its last member only while
+// members run that crash again and again. Then no member can be removed from it, although
+// it has a leader now.
+func (sc Scope) quorumCrashes() bool {
 	pd, last := sc.All.PD, sc.Got.Set.Replicas-1
 	lasting := pd.Healthy
 	for _, m := range sc.Got.Members {
@@ -68,16 +69,16 @@ func (sc Scope) fleeting() bool {
 	return pd.Known() && lasting < (pd.Members-1)/2+1
 }
 
-// deletePod is what users do who restart pods themselves.
+// deletePod is the remedy for users who restart pods themselves.
 func (sc Scope) deletePod(m state.Member) remedy.Remedy {
 	return remedy.Remedy{remedy.Run("", sc.Cluster.Kubectl("delete", "pod", m.Name))}
 }
 
-// needsNewRevision: nothing but a pod of the update revision can be hoped to help. One that
-// is missing Kubernetes makes of that revision in any case. The user is told to
-// delete a pod only where repair would restart it: one that reads Disconnected for
-// some seconds may serve, while a peer is missing.
+// needsNewRevision reports whether only a pod of the update revision can help. A missing
+// pod gets that revision from Kubernetes in any case. The user is asked to delete a pod
+// only where repair would restart it: a store that reads Disconnected for some seconds
+// may serve, while a peer is missing.
 func (sc Scope) needsNewRevision(p Profile, m state.Member) bool {
-	return sc.Got.Outdated(m) && (sc.lost(p, m) || sc.loops(m)) && sc.worthTrying(p, m) &&
+	return sc.Got.Outdated(m) && (sc.downOrNoQuorum(p, m) || sc.loops(m)) && sc.worthTrying(p, m) &&
 		(sc.free(p, m) || sc.loops(m) || sc.peersMissing(p, m).idle())
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// many restarts are no accident any more.
+// many restarts are no accident.
 const many = 3
 
-// loops tells whether a member's process crashes again and again. Whether it is
-// Ready does not tell: without a readiness probe it is whenever the process
-// runs, and its peers are restarted in the minute between two crashes. It has to
-// run for long enough, and for twice as long as the last time; after ten minutes
-// the kubelet too forgets what was before.
+// loops reports whether a member's process crashes again and again. Ready is no evidence
+// against it: without a readiness probe a pod is Ready whenever the process runs, and its
+// peers would be restarted in the minute between two crashes. The process has to run for
+// long enough, and for twice as long as the last time; after ten minutes the kubelet also
+// starts to count again.
 func (sc Scope) loops(m state.Member) bool {
 	p := m.Pod
 	if p == nil || p.Terminating || p.Restarts < many || p.Last.Ended.IsZero() {
@@ -27,8 +27,8 @@ func (sc Scope) loops(m state.Member) bool {
 	return p.Started.IsZero() || sc.All.At.Sub(p.Started) < max(proving, min(2*ran, patience))
 }
 
-// loopingSince is since when it has been so at the latest, as the pod tells: any
-// memory of ours would begin anew with each run.
+// loopingSince returns since when it has been so at the latest, by the pod's status: what
+// this process remembers is lost at the end of each run.
 func (sc Scope) loopingSince(p *state.Pod) time.Time {
 	switch {
 	case sc.All.At.Sub(p.Made) < time.Duration(p.Restarts)*patience:
@@ -49,8 +49,8 @@ func (sc Scope) crashing(m state.Member, g Gate) Gate {
 	return sc.since(g, sc.loopingSince(m.Pod), sc.logs(m, "--previous"))
 }
 
-// unchangedSince is since when nothing new has come of a member: each crash of one that
-// crashes again and again is nothing new.
+// unchangedSince returns when a member's state last changed. A further crash of a member
+// that crashes again and again is no change.
 func (sc Scope) unchangedSince(m state.Member) time.Time {
 	switch {
 	case sc.loops(m):

@@ -73,7 +73,7 @@ func mutely(c *plantest.Cluster, ago time.Duration) {
 // TestBeyondPartition: the old template is what keeps a member down, and those
 // above it serve with it.
 func TestBeyondPartition(t *testing.T) {
-	plantest.Waits(t, "beyond", []plantest.Case{
+	plantest.Waits(t, "beyond-partition", []plantest.Case{
 		{Name: "down for a while", Cluster: with(func(c *plantest.Cluster) { c.Roll(tikv).Down(time.Minute, "t-tikv-1") })},
 		{Name: "pd-B15: down for long", Cluster: with(func(c *plantest.Cluster) { c.Roll(tikv).Down(time.Hour, "t-tikv-1") })},
 		{Name: "pd-B17: no pod", Cluster: with(func(c *plantest.Cluster) {

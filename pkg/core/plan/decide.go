@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// verdict is one opinion: what to do and what to wait for. The empty verdict
-// has nothing to say, so the next one in line is asked.
+// verdict is what one phase decides: what to do and what to wait for. The empty verdict
+// lets the next phase decide.
 type verdict struct {
 	steps []Step
 	gates []Gate
@@ -45,7 +45,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 		return conclude(verdict{gates: gates}, policy, w, s)
 	}
 	sum := verdict{steps: applies("", w.Objects)}
-	sum = sum.and(adopted(w.Cluster, s)).and(over(w.Cluster, s))
+	sum = sum.and(adoptEvictions(w.Cluster, s)).and(endObsolete(w.Cluster, s))
 	var hold hold
 	scopes := scopesOf(&policy, &w, &s)
 	for i, sc := range scopes {
@@ -55,11 +55,11 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 		if g.Suspend {
 			v = sc.suspend(p, w.Groups[:i], w.Groups[i+1:])
 		} else {
-			v = sc.leftAlone(p, sc.byHand(p, hold, sc.atOnce(sc.beneath(hold, sc.decide(p, hold)))))
+			v = sc.leftAlone(p, sc.byHand(p, hold, sc.atOnce(sc.failingBelow(hold, sc.decide(p, hold)))))
 			v = sc.lacking(v)
 		}
 		v.gates = bounded(v.gates, policy.Waits, &w.Cluster, &s)
-		v = sc.standDown(v, sum.gates)
+		v = sc.cancelWhileBlocked(v, sum.gates)
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
 		hold = hold.after(sc, v)
@@ -77,11 +77,11 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 	return p
 }
 
-// conclude makes the plan out of all opinions.
+// conclude makes the plan out of all verdicts.
 func conclude(v verdict, policy Policy, w desired.State, s state.Snapshot) Plan {
 	p := Plan{Gates: once(v.gates), Steps: turn(v.steps, policy.Later)}
 	if len(p.Steps) == 0 && allHeld(p.Gates) {
-		letGoOf(p.Gates)
+		unhold(p.Gates)
 	}
 	p.Gates = bounded(p.Gates, policy.Waits, &w.Cluster, &s)
 	switch {
@@ -97,8 +97,8 @@ func conclude(v verdict, policy Policy, w desired.State, s state.Snapshot) Plan 
 	return p
 }
 
-// once leaves out what is waited for already: several members that are to go may
-// wait for the same peer.
+// once removes gates that are there already: several members that are to leave may wait
+// for the same peer.
 func once(gates []Gate) []Gate {
 	var all []Gate
 	for _, g := range gates {
@@ -109,9 +109,8 @@ func once(gates []Gate) []Gate {
 	return all
 }
 
-// allBlocked: as long as one gate may open by itself, there is progress to
-// wait for. A rollout that is held back only waits for an earlier component,
-// whose own gate is there to speak for it.
+// allBlocked reports whether no gate may open by itself. A rollout that is held back only
+// waits for an earlier component, whose own gate is in the plan.
 func allBlocked(gates []Gate) bool {
 	blocked := false
 	for _, g := range gates {
@@ -125,7 +124,7 @@ func allBlocked(gates []Gate) bool {
 
 // hold is what earlier components mean for the rollout of later ones.
 type hold struct {
-	by      topology.Kind // an earlier component that is not at rest
+	by      topology.Kind // an earlier component that has not converged
 	rolling bool          // one of them has a rollout of its own to finish
 }
 
@@ -137,7 +136,7 @@ func (h hold) after(sc Scope, v verdict) hold {
 	return h
 }
 
-// rolling tells whether pods have yet to be replaced.
+// rolling reports whether pods are still to be replaced.
 func (sc Scope) rolling() bool {
 	if !sc.Got.Set.Exists {
 		return false
@@ -158,8 +157,8 @@ func (sc Scope) candidate() (state.Member, bool) {
 	return state.Member{}, false
 }
 
-// next is the member to restart next if it serves, so that what was begun for
-// its restart has to go on.
+// next is the member to restart next if it serves: what was begun for its restart has to
+// continue.
 func (sc Scope) next() (state.Member, bool) {
 	m, ok := sc.candidate()
 	return m, ok && m.Up() && !sc.Got.Set.Manual
@@ -167,7 +166,7 @@ func (sc Scope) next() (state.Member, bool) {
 
 func (sc Scope) decide(p Profile, h hold) verdict {
 	if sc.Got.Set.Terminating {
-		return sc.leaving() // nothing can be made in its place before
+		return sc.leaving() // nothing can be created in its place before
 	}
 	if v := sc.create(p); !v.idle() || !sc.Got.Set.Exists {
 		return v
@@ -194,11 +193,11 @@ func (sc Scope) decide(p Profile, h hold) verdict {
 		v = sc.change(p, h)
 	}
 	sc.advise(p, v.gates)
-	v.gates = besides(failing.gates, v.gates)
+	v.gates = mergeGates(failing.gates, v.gates)
 	return v
 }
 
-// change brings a component nearer to what is wanted of it.
+// change is one change that brings a component nearer to what is wanted.
 func (sc Scope) change(p Profile, h hold) verdict {
 	for _, phase := range []func(Scope, Profile) verdict{Scope.cancelObsolete, Scope.renew, Scope.scaleOut, Scope.scaleIn} {
 		if v := phase(sc, p); !v.idle() {
@@ -222,7 +221,7 @@ func (sc Scope) create(p Profile) verdict {
 	if v := sc.needs(p); !v.idle() && sc.Got.Extent() == 0 {
 		return verdict{steps: steps, gates: v.gates} // pods that are there need a controller, whatever is missing
 	}
-	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.births(p)})}
+	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.initialReplicas(p)})}
 }
 
 func (sc Scope) needs(p Profile) verdict {
@@ -237,8 +236,8 @@ func (sc Scope) needs(p Profile) verdict {
 	return v
 }
 
-// cancelObsolete ends what is no longer needed of wanted members: an eviction after the
-// restart it was for, a removal that the user has called off.
+// cancelObsolete ends what wanted members no longer need: an eviction after the restart
+// that it was for, and a removal that the user has cancelled.
 func (sc Scope) cancelObsolete(p Profile) verdict {
 	var v verdict
 	next, restarts := sc.next()
@@ -281,7 +280,7 @@ func applies(k topology.Kind, objects []desired.Object) []Step {
 // scheduled may come up hours later, and PD would keep leaders off it for ever.
 // The next run evicts again where it has to.
 func Undo(w desired.State, s state.Snapshot) ([]Step, []Gate) {
-	v := ending(w.Cluster, s, s.Evictions)
+	v := endEvictions(w.Cluster, s, s.Evictions)
 	return v.steps, v.gates
 }
 

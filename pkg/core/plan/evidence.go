@@ -8,14 +8,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// leaderSettles is how long a new leader of PD needs until it has heard from every
-// store that serves: stores send a heartbeat each ten seconds.
+// leaderSettles is how long a new leader of PD needs to receive a heartbeat from every
+// store that serves: stores send one every ten seconds.
 const leaderSettles = 30 * time.Second
 
-// Stopped reports whether the process of a member is known not to run: its pod or
-// its container says so. To restart such a member takes nothing away. The word of
-// a kubelet that nobody hears from any more may be old, so the database must not
-// say that the member serves.
+// Stopped reports whether the process of a member is known not to run: its pod or its
+// container says so. Restarting such a member takes nothing away. The report of a kubelet
+// that is out of reach may be old, so the database must not report that the member
+// serves.
 func Stopped(m state.Member) bool {
 	if m.Pod == nil {
 		return true
@@ -23,25 +23,26 @@ func Stopped(m state.Member) bool {
 	return m.Pod.Started.IsZero() && !m.Database.Healthy && m.Database.Answer != state.Answered
 }
 
-// evidence is since when there is evidence that a member does not serve. One kind
-// alone is not enough: Kubernetes calls pods NotReady when it has only lost sight of
-// their host, and PD calls stores Disconnected when it has a new leader.
+// evidence is since when there is evidence that a member does not serve. One kind alone
+// is not enough: Kubernetes reports pods NotReady when it has only lost contact with
+// their host, and PD reports stores Disconnected when it has a new leader.
 type evidence struct {
 	first time.Time // of one kind
 	both  time.Time // of two kinds that agree; zero when they do not
 }
 
-// reported is the evidence there is that a member does not serve now, whether or not PD
-// can know it yet.
+// reported is the evidence that a member does not serve now, whether or not PD can know
+// it yet.
 func (sc Scope) reported(m state.Member) evidence {
 	return sc.agreeing(m, sc.unreadySince(m))
 }
 
-// onTheWhole is the evidence there is that a member does not serve for long enough at a time.
+// lastingEvidence is the evidence that a member does not serve for long enough at a time.
 // One that crashes again and again is Ready now and then. It is given up for that, but it
-// may serve while it runs: what takes nothing from it waits until it has ended. While PD
-// did not serve, nobody could stay, and PD heard of nobody: that time does not count.
-func (sc Scope) onTheWhole(m state.Member) evidence {
+// may serve while it runs, so what is free only while it does not serve waits until the
+// process has ended. The time in which PD did not serve does not count: no member could
+// stay up, and PD received no heartbeats.
+func (sc Scope) lastingEvidence(m state.Member) evidence {
 	if !sc.loops(m) {
 		return sc.reported(m)
 	}
@@ -73,8 +74,9 @@ func (sc Scope) PDServesSince() time.Time {
 	return time.Time{}
 }
 
-// agreeing is the evidence of Kubernetes, which says so since a given time, and of others.
-// Members that PD does not know (topology.None) have their own port instead of PD's word.
+// agreeing is the evidence of Kubernetes, which reports the member down since a given
+// time, together with that of others. Members that PD does not know (topology.None) have
+// their own port in place of PD's report.
 func (sc Scope) agreeing(m state.Member, unready time.Time) evidence {
 	if m.Database.Healthy || m.Database.Answer == state.Answered {
 		return evidence{}
@@ -101,8 +103,8 @@ func (sc Scope) agreeing(m state.Member, unready time.Time) evidence {
 	return evidence{first: since[0], both: since[1]}
 }
 
-// unreadySince is since when Kubernetes says that a member does not serve, while its
-// own port does not say that it does; zero when Kubernetes does not.
+// unreadySince returns since when Kubernetes reports that a member does not serve, while
+// its own port does not report that it does; zero when Kubernetes does not.
 func (sc Scope) unreadySince(m state.Member) time.Time {
 	switch {
 	case m.Database.Answer == state.Answered:
@@ -119,33 +121,33 @@ func (sc Scope) unreadySince(m state.Member) time.Time {
 // StatefulSet exists, or than it is due: after hours of suspension every heartbeat
 // is hours old.
 func (sc Scope) podMissing(m state.Member) time.Time {
-	if m.Gone.IsZero() { // it is beyond the replicas
+	if m.Gone.IsZero() { // its ordinal is above the replicas
 		return later(m.NotServing, sc.Got.Set.Made)
 	}
 	return later(m.Gone, sc.Got.Set.Made)
 }
 
-// storesHeard is when PD's leader has heard from every store that serves. Before
-// that, what PD says of a store is explained by a change of its leader: a new one
-// knows heartbeats only as they were saved, up to five minutes ago, and older ones
+// storesHeard returns when PD's leader has received a heartbeat from every store that
+// serves. Before that, PD's report on a store may come from a change of its leader: a new
+// leader knows heartbeats only as they were saved, up to five minutes ago, and older ones
 // if PD was away. It is zero for a member that is no store.
 func (sc Scope) storesHeard(m state.Member) time.Time {
 	switch pd := sc.All.PD; {
 	case m.Database.State == "":
 		return time.Time{}
-	case pd.LeaderSince.IsZero(): // an election: nobody has heard from anybody
+	case pd.LeaderSince.IsZero(): // an election: no leader has received a heartbeat
 		return sc.All.At.Add(leaderSettles)
 	default:
 		return pd.LeaderSince.Add(leaderSettles)
 	}
 }
 
-// Heard reports whether PD's leader has led for so long that what it says of a store is
-// not explained by a change of its leader.
+// Heard reports whether PD's leader has led for so long that a change of leader does not
+// explain its report on a store.
 func (sc Scope) Heard(m state.Member) bool { return !sc.All.At.Before(sc.storesHeard(m)) }
 
-// downSince is the earliest moment from which on there is evidence that a member
-// does not serve; zero when it serves, or when nothing tells.
+// downSince returns the earliest time from which on there is evidence that a member does
+// not serve; zero when it serves, or when there is no evidence.
 func (sc Scope) downSince(m state.Member) time.Time {
 	since := m.DownSince()
 	if m.Pod == nil && !since.IsZero() {
@@ -161,11 +163,10 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// free reports whether a restart of a member takes nothing from anybody, so that
-// it need not wait for leaders to move or for peers. The process is known not to
-// run; or two kinds of evidence have agreed for a while that it does not serve. Where
-// a peer is missing, one of the two must have said so for long. Of voters without a
-// quorum none serves.
+// free reports whether a restart of a member takes nothing away, so that it need not wait
+// for leaders to move or for peers: the process is known not to run, or two kinds of
+// evidence have agreed for a while that it does not serve. Where a peer is missing, one
+// of the two must have said so for long. Without a quorum no voter serves.
 func (sc Scope) free(p Profile, m state.Member) bool {
 	if Stopped(m) || p.Kind.Data() == topology.Raft && sc.All.PD.Leaderless || sc.neverJoined(p, m) {
 		return true
@@ -181,32 +182,32 @@ func (sc Scope) agreed(m state.Member) bool {
 	return !both.IsZero() && sc.Heard(m) && sc.All.At.Sub(both) >= settling
 }
 
-// downForLong reports whether one of the two has said so for long besides.
+// downForLong reports whether, in addition, one of the two has said so for long.
 func (sc Scope) downForLong(m state.Member) bool {
 	return sc.agreed(m) && sc.All.At.Sub(sc.reported(m).first) >= patience
 }
 
 // SurelyDown reports whether there is enough evidence that a member that PD knows does
-// not serve to do to it what cannot be taken back: two kinds agree, and have done so for
-// a while, or its container does not run either. PD's word alone is wrong now and then:
-// its health check misses a member, and a heartbeat is late.
+// not serve to do what cannot be taken back: two kinds of evidence have agreed for a
+// while, or its container does not run either. PD's report alone is wrong now and then:
+// its health check misses a member, or a heartbeat is late.
 func (sc Scope) SurelyDown(m state.Member) bool {
 	both := sc.reported(m).both
 	return !both.IsZero() && sc.Heard(m) && (Stopped(m) || sc.All.At.Sub(both) >= settling)
 }
 
-// neverJoined reports whether a process has run for a while without joining PD, so
-// that it holds nothing that anybody counts on.
+// neverJoined reports whether a process has run for a while without joining PD, so that
+// the cluster does not use its data.
 func (sc Scope) neverJoined(p Profile, m state.Member) bool {
 	return p.Kind.Data() != topology.None && sc.All.PD.Known() && m.Database.Presence == state.Absent &&
 		sc.All.At.Sub(m.Pod.Started) >= settling
 }
 
-// peersMissing waits for the peers of a member that is to be restarted. A store whose
-// pod somebody has taken away past us is one, too: PD counts on it, and regions may have
+// peersMissing waits for the peers of a member that is to be restarted. A store whose pod
+// somebody else has taken away is a peer as well: PD counts on it, and regions may have
 // no quorum without both.
 func (sc Scope) peersMissing(p Profile, m state.Member) verdict {
-	v := down(sc, slices.Concat(sc.Got.Running(), sc.taken(p)), &m)
+	v := down(sc, slices.Concat(sc.Got.Running(), sc.podsRemoved(p)), &m)
 	v.gates = slices.DeleteFunc(v.gates, func(g Gate) bool {
 		o, _ := sc.Got.Member(g.Member)
 		if o.Pod == nil || o.Pod.Terminating || sc.loops(o) {
@@ -217,14 +218,14 @@ func (sc Scope) peersMissing(p Profile, m state.Member) verdict {
 	return v
 }
 
-// taken are members beyond the replicas whose data the database counts on. Those that
-// vote are counted where a quorum is.
-func (sc Scope) taken(p Profile) []state.Member {
+// podsRemoved returns members above the replicas whose data the database counts on.
+// Voters are left out: they are counted where a quorum is.
+func (sc Scope) podsRemoved(p Profile) []state.Member {
 	if p.Kind.Data() != topology.Store || sc.Got.Set.Replicas >= len(sc.Got.Members) {
 		return nil
 	}
 	beyond := slices.Clone(sc.Got.Members[sc.Got.Set.Replicas:])
-	return slices.DeleteFunc(beyond, func(m state.Member) bool { return !alive(m) })
+	return slices.DeleteFunc(beyond, func(m state.Member) bool { return !countedOn(m) })
 }
 
 // servesUnready reports whether a member serves though Kubernetes calls it NotReady:
@@ -238,9 +239,9 @@ func (sc Scope) servesUnready(m state.Member) bool {
 }
 
 // refuses reports whether a server has a Ready pod and a status port that has refused
-// for a while. One whose status port refuses need not wait for others of an old
-// revision that refuse too: what breaks one breaks the other, and they would wait for
-// each other for ever.
+// connections for a while. Such a server need not wait for others of an old revision that
+// refuse as well: the same setting breaks all of them, and they would wait for each other
+// for ever.
 func (sc Scope) refuses(m state.Member) bool {
 	return m.Pod != nil && m.Pod.Ready && !m.Refusing.IsZero() && sc.All.At.Sub(m.Refusing) >= settling
 }
@@ -255,14 +256,14 @@ func (sc Scope) replaceable(p Profile, m state.Member) bool {
 	case m.Pod == nil || m.Pod.Terminating || m.Database.State == state.StoreOffline:
 		return false
 	case m.Database.Presence == state.Unknown && p.Kind.Data() != topology.None:
-		return false // nobody knows what the cluster would lose
+		return false // it is not known what the cluster would lose
 	}
 	return sc.worthTrying(p, m)
 }
 
-// isDown reports whether a reading says that a member does not serve. It is no
-// proof. One that nobody could ask about is not down, and neither is a store that
-// serves while its regions leave it.
+// isDown reports whether one observation says that a member does not serve. That is no
+// proof. A member that could not be asked is not down, and neither is a store that serves
+// while its regions leave it.
 func isDown(m state.Member) bool {
 	switch {
 	case m.Up():
@@ -273,15 +274,16 @@ func isDown(m state.Member) bool {
 	return m.Database.Presence != state.Unknown && m.Database.State != state.StoreOffline
 }
 
-// lost reports whether a reading says that a member is down, or it votes and too
-// few are there to elect a leader. Of a store that leaves it takes more than a reading.
-func (sc Scope) lost(p Profile, m state.Member) bool {
+// downOrNoQuorum reports whether one observation says that a member is down, or the
+// member votes and too few voters are there to elect a leader. A store that leaves needs
+// more than one observation.
+func (sc Scope) downOrNoQuorum(p Profile, m state.Member) bool {
 	return isDown(m) || m.Database.State == state.StoreOffline && sc.SurelyDown(m) || p.Kind.Data() == topology.Raft && sc.All.PD.Leaderless
 }
 
 func (sc Scope) anyDown(p Profile) bool {
 	for _, m := range sc.Got.Running() {
-		if sc.lost(p, m) {
+		if sc.downOrNoQuorum(p, m) {
 			return true
 		}
 	}

@@ -14,8 +14,8 @@ import (
 // member needs new data; one whose claim is being deleted gets it with the next pod.
 // A member with data of another cluster was not removed from the PD that answers.
 func (sc Scope) expelled(p Profile, m state.Member) bool {
-	return p.Kind.Data() == topology.Raft && m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran && going(m) == "" &&
-		!sc.OfOtherCluster(m) && (sc.vouched(m) || wasKnown(p, m))
+	return p.Kind.Data() == topology.Raft && m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran && claimBeingDeleted(m) == "" &&
+		!sc.OfOtherCluster(m) && (sc.revisionServes(m) || wasKnown(p, m))
 }
 
 // OfOtherCluster reports whether a claim of a member is labelled with the id of another
@@ -30,11 +30,12 @@ func (sc Scope) OfOtherCluster(m state.Member) bool {
 }
 
 // precedes reports whether a partition reaches another member, which needs the update
-// revision, only after this one. Who cannot serve loses nothing by a restart. Without it
-// each would wait for the other: this one gets new data only when all others serve.
+// revision, only after this one. A member that cannot serve loses nothing by a restart.
+// Without this rule the two would wait for each other: this one gets new data only when
+// all others serve.
 func (sc Scope) precedes(p Profile, m state.Member) bool {
 	return slices.ContainsFunc(sc.Got.Running(), func(o state.Member) bool {
-		return o.Ordinal < m.Ordinal && sc.Got.Outdated(o) && sc.lost(p, o) && sc.worthTrying(p, o)
+		return o.Ordinal < m.Ordinal && sc.Got.Outdated(o) && sc.downOrNoQuorum(p, o) && sc.worthTrying(p, o)
 	})
 }
 
@@ -45,8 +46,9 @@ func wasKnown(p Profile, m state.Member) bool {
 	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return c.Identity.Labels[p.IDLabel] != "" })
 }
 
-// vouched reports whether another member serves with the revision of a member's pod.
-func (sc Scope) vouched(m state.Member) bool {
+// revisionServes reports whether another member serves with the revision of a member's
+// pod.
+func (sc Scope) revisionServes(m state.Member) bool {
 	for _, o := range sc.Got.Running() {
 		if o.Ordinal != m.Ordinal && o.Up() && !sc.loops(o) && o.Pod.Revision == m.Pod.Revision {
 			return true
@@ -55,6 +57,6 @@ func (sc Scope) vouched(m state.Member) bool {
 	return false
 }
 
-// Loops reports whether a member's process crashes again and again, so that nobody
-// can count on it, even while it serves.
+// Loops reports whether a member's process crashes again and again, so that it cannot be
+// counted on even while it serves.
 func (sc Scope) Loops(m state.Member) bool { return sc.loops(m) }

@@ -11,13 +11,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Failover is no algorithm of its own. It only decides which members are given
-// up and writes that down; the records make the component larger, so that
-// scaling out replaces them, and without the records scaling in takes the
-// replacements away again.
+// Failover only decides which members are given up and records that. The records make
+// the component larger, so that scaling out adds the replacements. When a record is
+// gone, scaling in removes the replacement.
 
-// failover goes on with what records say was begun, ends what is over, and gives
-// up what the run's policy allows. Its gates hold nothing back.
+// failover continues failovers that are recorded, ends those that are over, and gives up
+// members as the run's policy allows. Its gates hold nothing back.
 func (sc Scope) failover(p Profile) verdict {
 	if p.Failover == nil {
 		return verdict{}
@@ -40,13 +39,13 @@ func (sc Scope) followUp(p Profile, f topology.Failure) verdict {
 	m, ok := sc.Got.Member(f.Member)
 	switch {
 	case ok && p.Kind.Data() == topology.Raft && m.Ordinal >= sc.Want.Replicas && sc.forgottenUnmarked(f, m):
-		return sc.letGo(p, f, m)
+		return sc.removeFromDatabase(p, f, m)
 	case !ok, sc.recovered(p, f, m):
 		return act(ForgetFailure{Component: p.Kind, Member: f.Member})
-	case m.Up() || f.Deleted || len(p.Failover.LetGo) == 0 || p.Failover.Keeps && !f.Discarded:
+	case m.Up() || f.Deleted || len(p.Failover.RemoveFromDatabase) == 0 || p.Failover.Keeps && !f.Discarded:
 		return verdict{}
 	}
-	if v := sc.letGo(p, f, m); !v.idle() {
+	if v := sc.removeFromDatabase(p, f, m); !v.idle() {
 		return v
 	}
 	if again, ok := sc.retried(m); ok {
@@ -58,12 +57,13 @@ func (sc Scope) followUp(p Profile, f topology.Failure) verdict {
 	// A pod that can be recreated is back within seconds, with new data. Only
 	// one that cannot, because its host is gone, needs another member beside it.
 	if due := f.Created.Add(settling); sc.All.At.Before(due) {
-		return wait(sc.fated(m, "gets a replacement", f.Created, due))
+		return wait(sc.untilDeadline(m, "gets a replacement", f.Created, due))
 	}
 	return act(RetireFailure{Component: p.Kind, Member: m.Name})
 }
 
-// forgottenUnmarked reports whether PD has let go of a member, and nothing says so yet.
+// forgottenUnmarked reports whether PD has removed a member whose claims are not marked
+// yet.
 func (sc Scope) forgottenUnmarked(f topology.Failure, m state.Member) bool {
 	return m.Database.Presence != state.Present && sc.unmarked(f, m)
 }
@@ -80,9 +80,9 @@ func (sc Scope) recovered(p Profile, f topology.Failure, m state.Member) bool {
 	return m.Up() && !sc.loops(m) && (!p.Failover.Keeps || sc.Want.Recover)
 }
 
-// letGo has the database forget a member that was given up. One that PD knows by
-// another id has come back since: it is not the one that was given up.
-func (sc Scope) letGo(p Profile, f topology.Failure, m state.Member) verdict {
+// removeFromDatabase removes a member that was given up from the database. A member that
+// PD knows by another id has come back since: it is not the one that was given up.
+func (sc Scope) removeFromDatabase(p Profile, f topology.Failure, m state.Member) verdict {
 	switch {
 	case m.Database.Presence == state.Unknown:
 		return wait(Gate{
@@ -91,31 +91,32 @@ func (sc Scope) letGo(p Profile, f topology.Failure, m state.Member) verdict {
 	case m.Database.Presence == state.Present && m.Database.ID != f.ID:
 		return verdict{}
 	}
-	if v := sc.pursue(p.Failover.LetGo, m); !v.idle() {
+	if v := sc.pursue(p.Failover.RemoveFromDatabase, m); !v.idle() {
 		if p.Kind.Data() == topology.Raft && m.Database.Presence == state.Present && !sc.SurelyDown(m) {
-			return wait(sc.doubted(m))
+			return wait(sc.mayServeAgain(m))
 		}
 		return v
 	}
-	// With the data that it had, a voter can never serve again: marked, it is made
-	// anew. The mark must not hit claims that have been made since, or the member
-	// would be taken for one that nobody misses. A store is buried by its id, so
-	// PD tells its data from what has come to its place.
+	// With the data that it had, a voter can never serve again, so its claims are marked
+	// and recreated. Claims that were created since must not be marked, or the member
+	// would look like one that was removed. A store is removed by its id, so PD can tell
+	// its data from that of the store that replaces it.
 	if p.Kind.Data() == topology.Raft && sc.unmarked(f, m) {
 		return sc.pursue([]Hook{LeftoverMarked}, m)
 	}
 	return verdict{}
 }
 
-// doubted is the gate of a voter that is to be removed from PD and may have come back.
-func (sc Scope) doubted(m state.Member) Gate {
+// mayServeAgain is the gate of a voter that is to be removed from PD and may have come
+// back.
+func (sc Scope) mayServeAgain(m state.Member) Gate {
 	since := sc.reported(m).both
 	if since.IsZero() {
 		g := serving(sc, m)
 		g.Observed += "; not removed from PD: only one of Kubernetes and the database says that it is down"
 		return g
 	}
-	return sc.fated(m, "is removed from PD", since, since.Add(settling))
+	return sc.untilDeadline(m, "is removed from PD", since, since.Add(settling))
 }
 
 // unmarked reports whether a claim that the member had when it was given up is not
@@ -124,9 +125,9 @@ func (sc Scope) unmarked(f topology.Failure, m state.Member) bool {
 	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return !c.Marked && slices.Contains(f.Claims, c.UID) })
 }
 
-// retried: the member has new claims and nothing in the database, so that nothing
-// keeps it from joining but the pause after its last crash. A pod that has just
-// been made has had its chance only when it has crashed for some time.
+// retried returns a step that recreates the pod of a member with new claims that is not
+// in the database. Only the pause after its last crash keeps it from joining. A pod that
+// was created just now has to crash for some time first.
 func (sc Scope) retried(m state.Member) (Step, bool) {
 	if m.Pod == nil || m.Pod.Ready || m.Pod.Terminating || !m.Pod.Started.IsZero() || m.Pod.Restarts == 0 ||
 		m.Database.Presence != state.Absent || len(markedClaims(m)) > 0 || sc.All.At.Sub(m.Pod.Made) < proving {
@@ -135,26 +136,26 @@ func (sc Scope) retried(m state.Member) (Step, bool) {
 	return DeletePod{Component: m.Kind, Member: m.Name, UID: m.Pod.UID, Again: true}, true
 }
 
-// gaveUp tells whether a wanted member was given up together with its data, so
-// that nothing may be done to bring its old self back.
+// gaveUp reports whether a wanted member was given up together with its data, so that
+// nothing may be done to bring the old member back.
 func (sc Scope) gaveUp(p Profile, m state.Member) bool {
 	f, ok := sc.Want.Failure(m.Name)
 	return ok && p.Failover != nil && (!p.Failover.Keeps || f.Discarded)
 }
 
-// giveUp records members that are lost, and says when those will be that may yet
-// come back by themselves.
+// giveUp records members that are lost. For those that may come back by themselves it
+// reports when they are given up.
 func (sc Scope) giveUp(p Profile) verdict {
 	var v verdict
 	for _, m := range sc.Got.Running() {
-		c, ok := sc.casualty(p, m)
+		c, ok := sc.lostMember(p, m)
 		policy := sc.Policy.Failover
 		switch {
 		case !ok || !policy.covers(p.Kind):
 		case sc.discards(p, c, m):
 			v.steps = append(v.steps, sc.record(m, true))
 		case sc.mayDiscard(p, c, m):
-			v.gates = append(v.gates, sc.keptYet(m))
+			v.gates = append(v.gates, sc.dataKept(m))
 		case c.Record != nil:
 		case c.Spared != "":
 			if policy.Now {
@@ -167,7 +168,7 @@ func (sc Scope) giveUp(p Profile) verdict {
 		case !sc.All.At.Before(c.due(policy)):
 			v.steps = append(v.steps, sc.record(m, slices.Contains(policy.Discard, m.Name) && p.Failover.Keeps))
 		default:
-			v.gates = append(v.gates, sc.fated(m, "is given up", c.Since, c.due(policy)))
+			v.gates = append(v.gates, sc.untilDeadline(m, "is given up", c.Since, c.due(policy)))
 		}
 		if len(v.steps) > 0 {
 			return v // the next one is decided with this one's record
@@ -176,26 +177,26 @@ func (sc Scope) giveUp(p Profile) verdict {
 	return v
 }
 
-// fated is the gate of a member that need not serve again for things to go on: when
-// its time is over something else happens, whatever a person does.
-func (sc Scope) fated(m state.Member, then string, since, due time.Time) Gate {
+// untilDeadline is the gate of a member that need not serve again: at the deadline
+// another step follows, whatever a person does.
+func (sc Scope) untilDeadline(m state.Member, then string, since, due time.Time) Gate {
 	g := serving(sc, m)
 	g.Observed += "; at the time limit it " + then
-	g.Since, g.Deadline, g.Blocked, g.held, g.fated = since, due, false, false, true
+	g.Since, g.Deadline, g.Blocked, g.held, g.resolves = since, due, false, false, true
 	return g
 }
 
-// besides puts what failover says of members with what the other phases wait for,
-// so that nobody has to read of one member twice: what is waited for, and what
-// happens when. Who is only waited for elsewhere is left out there.
-func besides(failing, gates []Gate) []Gate {
+// mergeGates joins the gates of failover with those of the other phases, so that there is
+// one line for each member: what is waited for, and what happens when. A member that only
+// other phases wait for keeps its gate.
+func mergeGates(failing, gates []Gate) []Gate {
 	var others []Gate
 	for _, g := range gates {
 		i := slices.IndexFunc(failing, func(f Gate) bool { return f.Member == g.Member })
 		switch {
 		case i < 0 || g.Reason != MemberServing:
 			others = append(others, g)
-		case failing[i].fated:
+		case failing[i].resolves:
 			failing[i].Remedy = g.Remedy
 		case failing[i].Reason == g.Reason:
 			g.Observed = failing[i].Observed
@@ -207,29 +208,29 @@ func besides(failing, gates []Gate) []Gate {
 	return append(failing, others...)
 }
 
-// discards reports whether the data of a member that was given up is to go for good. A
-// member that nobody can be asked about may serve again by now.
-func (sc Scope) discards(p Profile, c Casualty, m state.Member) bool {
+// discards reports whether the data of a member that was given up is to be deleted for
+// good. A member that cannot be asked may serve again by now.
+func (sc Scope) discards(p Profile, c LostMember, m state.Member) bool {
 	return sc.mayDiscard(p, c, m) && sc.SurelyDown(m)
 }
 
-// mayDiscard reports whether the user asks for it, of a member that does not serve.
-func (sc Scope) mayDiscard(p Profile, c Casualty, m state.Member) bool {
+// mayDiscard reports whether the user asks for that, for a member that does not serve.
+func (sc Scope) mayDiscard(p Profile, c LostMember, m state.Member) bool {
 	return p.Failover.Keeps && c.Record != nil && !c.Record.Discarded && !m.Up() &&
 		slices.Contains(sc.Policy.Failover.Discard, m.Name)
 }
 
-// keptYet is the gate of data that the user gives up, while there is too little evidence
-// that its member does not serve. Without it a run that was asked for just this would
-// end as if it were done.
-func (sc Scope) keptYet(m state.Member) Gate {
+// dataKept is the gate of data that the user gives up, as long as there is too little
+// evidence that its member does not serve. Without it a run that was asked for just this
+// would end as if it were done.
+func (sc Scope) dataKept(m state.Member) Gate {
 	since := sc.reported(m).both
 	if since.IsZero() {
 		g := serving(sc, m)
 		g.Observed += "; its data is kept: only one of Kubernetes and the database says that it is down"
 		return g
 	}
-	return sc.fated(m, "loses its data", since, later(since.Add(settling), sc.storesHeard(m)))
+	return sc.untilDeadline(m, "loses its data", since, later(since.Add(settling), sc.storesHeard(m)))
 }
 
 func (sc Scope) record(m state.Member, discarded bool) Step {
@@ -242,14 +243,14 @@ func (sc Scope) record(m state.Member, discarded bool) Step {
 	return s
 }
 
-// advise tells those who wait for a member that is lost what can be done.
+// advise adds what a person can do to gates that wait for a lost member.
 func (sc Scope) advise(p Profile, gates []Gate) {
 	for i := range gates {
 		if gates[i].Reason != MemberServing {
 			continue
 		}
 		m, _ := sc.Got.Member(gates[i].Member)
-		c, ok := sc.casualty(p, m)
+		c, ok := sc.lostMember(p, m)
 		switch look := gates[i].Remedy; {
 		case !ok:
 		case c.Record == nil && c.Spared == "" && !sc.All.At.Before(c.Due) && !sc.Policy.Failover.covers(p.Kind):
@@ -263,30 +264,30 @@ func (sc Scope) advise(p Profile, gates []Gate) {
 	}
 }
 
-// Casualty is a member that is down or was given up, and what becomes of it.
-type Casualty struct {
+// LostMember is a member that is down or was given up, and what happens next.
+type LostMember struct {
 	Member  state.Member
 	Trouble string    // why it does not serve, "" when it does
-	Since   time.Time // since when all who can tell agree, zero when they do not
+	Since   time.Time // since when all sources agree that it is down, zero when they do not
 	Due     time.Time // when it may be given up, zero when time alone does not lead there
 	Known   time.Time // when it may be given up by a user who does not wait until it is due
 	Spared  string    // why it is not given up, whatever time it is
 	Record  *topology.Failure
 }
 
-func (c Casualty) due(policy Failing) time.Time {
+func (c LostMember) due(policy Failing) time.Time {
 	if policy.Now {
 		return c.Known
 	}
 	return c.Due
 }
 
-// Casualties are the members of all components that are down or given up.
-func Casualties(profiles []Profile, policy Policy, w desired.State, s state.Snapshot) []Casualty {
-	var all []Casualty
+// LostMembers returns the members of all components that are down or given up.
+func LostMembers(profiles []Profile, policy Policy, w desired.State, s state.Snapshot) []LostMember {
+	var all []LostMember
 	for _, sc := range scopesOf(&policy, &w, &s) {
 		for _, m := range sc.Got.Running() {
-			if c, ok := sc.casualty(profileOf(profiles, sc.Want.Kind), m); ok {
+			if c, ok := sc.lostMember(profileOf(profiles, sc.Want.Kind), m); ok {
 				all = append(all, c)
 			}
 		}
@@ -294,20 +295,21 @@ func Casualties(profiles []Profile, policy Policy, w desired.State, s state.Snap
 	return all
 }
 
-// casualty judges one member; false when there is nothing to say of it.
-func (sc Scope) casualty(p Profile, m state.Member) (Casualty, bool) {
-	c := Casualty{Member: m, Trouble: m.Trouble(), Since: sc.downSince(m)}
+// lostMember returns what to report of one member, and false when it is neither down nor
+// given up.
+func (sc Scope) lostMember(p Profile, m state.Member) (LostMember, bool) {
+	c := LostMember{Member: m, Trouble: m.Trouble(), Since: sc.downSince(m)}
 	f, given := sc.Want.Failure(m.Name)
 	switch {
 	case !sc.Kept(m), m.Up() && !given:
-		return Casualty{}, false
+		return LostMember{}, false
 	case given:
 		c.Record = &f
 		return c, true
 	}
-	c.Since = sc.onTheWhole(m).both
+	c.Since = sc.lastingEvidence(m).both
 	if p.Kind.Data() == topology.None {
-		c.Since = sc.unreadySince(m) // to add a server takes nothing from anybody
+		c.Since = sc.unreadySince(m) // adding a server takes nothing away
 	}
 	c.Spared = sc.spared(p, m, c.Since)
 	if p.Failover != nil && !c.Since.IsZero() {
@@ -349,8 +351,7 @@ func (sc Scope) spared(p Profile, m state.Member, since time.Time) string {
 	return ""
 }
 
-// inRollout is why a rollout is reason enough for a member to be down, "" when it is
-// not.
+// inRollout returns why a rollout explains that a member is down, "" when it does not.
 func (sc Scope) inRollout(m state.Member) string {
 	switch {
 	case !sc.rolling() && sc.Got.Set.Completed():
@@ -364,9 +365,9 @@ func (sc Scope) inRollout(m state.Member) string {
 	return ""
 }
 
-// replaced tells whether all that is missing was given up and replaced, so that
-// as many members serve as the user asks for. One that crashes again and again
-// does not, though it may run just now.
+// replaced reports whether all missing members were given up and replaced, so that as
+// many members serve as the user asks for. One that crashes again and again does not
+// count, even if it runs now.
 func (sc Scope) replaced() bool {
 	if sc.Want.Recover || !sc.Got.Set.Completed() {
 		return false
@@ -384,7 +385,7 @@ func (sc Scope) replaced() bool {
 	return serve >= sc.Want.Replicas
 }
 
-// covers tells whether members of a component may be given up.
+// covers reports whether members of a component may be given up.
 func (f Failing) covers(k topology.Kind) bool {
 	return f.Members && (len(f.Only) == 0 || slices.Contains(f.Only, k))
 }

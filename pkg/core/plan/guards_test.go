@@ -53,7 +53,7 @@ func TestGuardsOfRollout(t *testing.T) {
 		return c
 	}
 	plantest.Waits(t, "guards-rollout", []plantest.Case{
-		{Name: "the last store was forgotten, and will be asked for anew", Cluster: with(forgotten("t-tikv-3"), func(c *plantest.Cluster) { c.Roll(tikv) })},
+		{Name: "the last store was forgotten, and will be asked for again", Cluster: with(forgotten("t-tikv-3"), func(c *plantest.Cluster) { c.Roll(tikv) })},
 		{Name: "a server fails with the new revision, nobody knows of the next", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tidb).Rolled(tidb, 2).Down(time.Hour, "t-tidb-2", "t-tidb-1")
 			c.Member("t-tidb-1").Database = state.Database{}

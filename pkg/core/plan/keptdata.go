@@ -16,7 +16,7 @@ type KeptData struct {
 	Component topology.Kind
 	Claims    []string
 	// Ran is the highest release that is recorded to have run on it, or a version that
-	// is no release, "" where nothing tells. Wanted is the version that is to run on
+	// is no release, "" where nothing is recorded. Wanted is the version that is to run on
 	// it now.
 	Ran, Wanted string
 }
@@ -46,9 +46,8 @@ func (d KeptData) Some() string {
 	}
 }
 
-// Kept is the data that components would start on: of each component that on which
-// releases have run, that of each version that is no release, and that without a
-// record.
+// Kept returns the data that components would start on: for each component, data on which
+// releases have run, data of each version that is no release, and data without a record.
 func Kept(profiles []Profile, w desired.State, s state.Snapshot) []KeptData {
 	var all []KeptData
 	for _, sc := range scopesOf(&Policy{}, &w, &s) {
@@ -57,8 +56,8 @@ func Kept(profiles []Profile, w desired.State, s state.Snapshot) []KeptData {
 	return all
 }
 
-// kept: pods that run without a StatefulSet get one around them, whatever their
-// version is, and marked claims are of members that are gone.
+// kept leaves out pods that run without a StatefulSet, which get one around them whatever
+// their version is, and marked claims, whose members were removed.
 func (sc Scope) kept(p Profile) []KeptData {
 	if p.Kind.Data() == topology.None || sc.Want.Suspend || sc.Got.Set.Exists || sc.Got.Extent() > 0 {
 		return nil
@@ -94,7 +93,7 @@ func (d KeptData) addTo(all []KeptData) []KeptData {
 	return append(all, d)
 }
 
-// What a claim records to have run on it, in the order in which it is told.
+// What a claim records to have run on it, in the order in which it is shown.
 const (
 	release = iota
 	noRelease
@@ -112,9 +111,9 @@ func (d KeptData) record() int {
 	return release
 }
 
-// downgrade holds a StatefulSet back whose pods would start a version on data that
-// a higher one has run on. Who deletes a cluster and creates it with the same name
-// gets its data, and must not get it read by what cannot read it.
+// downgrade holds a StatefulSet back whose pods would start a version on data that a
+// higher version has run on. A user who deletes a cluster and creates it with the same
+// name gets its data, and a lower version may not be able to read it.
 func (sc Scope) downgrade(p Profile) verdict {
 	for _, d := range sc.kept(p) {
 		if d.Newer() {

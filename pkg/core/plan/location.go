@@ -27,8 +27,8 @@ func Locations(pd state.PD, wanted []string) []string {
 	return keys
 }
 
-// labelStore tells PD where a store is, by the labels of its pod's node. A store
-// whose pod or node is not there keeps what it has.
+// labelStore sets in PD where a store is, by the labels of its pod's node. A store whose
+// pod or node is not there keeps its labels.
 func (sc Scope) labelStore(m state.Member) []Step {
 	if m.Database.Presence != state.Present || m.Database.State == state.StoreTombstone ||
 		m.Pod == nil || m.Pod.Terminating {
@@ -58,8 +58,8 @@ func located(node map[string]string, key string) string {
 	return ""
 }
 
-// carries: PD does not tell keys apart that differ in case only, and keeps the
-// first spelling.
+// carries reports whether a store has a label. PD does not distinguish keys that differ
+// in case only, and keeps the first spelling.
 func carries(store map[string]string, key, value string) bool {
 	for k, v := range store {
 		if strings.EqualFold(k, key) {

@@ -7,9 +7,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// before is the member that Kubernetes waits for before it makes a pod that is
-// missing: with OrderedReady each comes after all with a lower ordinal are Ready.
-// Until then nothing can be said about the revision that the pod would have.
+// before returns the member that Kubernetes waits for before it creates a missing pod:
+// with OrderedReady each pod comes after all with a lower ordinal are Ready. Until then
+// it is not known which revision the pod would have.
 func (sc Scope) before(m state.Member) (state.Member, bool) {
 	if !sc.Got.Set.Ordered || m.Pod != nil {
 		return state.Member{}, false
@@ -29,10 +29,10 @@ func (sc Scope) WaitsFor(m, other state.Member) bool {
 	return queued && first.Ordinal == other.Ordinal
 }
 
-// atOnce says of members that do not get Ready, while Kubernetes makes no pods of others
-// before they are, what a person can do: a member without data may need just the others,
-// a quorum of PD or of regions, or one that PD has added and that has yet to start, and
-// then nobody comes for ever.
+// atOnce adds what a person can do about members that do not get Ready while Kubernetes
+// waits for them before it creates other pods. A member without data may need just those
+// others, for a quorum of PD or of regions, or because PD has added one that has yet to
+// start. Then none of them ever starts.
 func (sc Scope) atOnce(v verdict) verdict {
 	for _, m := range sc.Got.Running() {
 		first, queued := sc.before(m)
@@ -56,10 +56,10 @@ func (sc Scope) makeParallel(m, first state.Member) remedy.Action {
 		sc.Cluster.Kubectl("delete", "statefulset", sc.Cluster.SetName(m.Kind), "--cascade=orphan"))
 }
 
-// departing waits for a pod beyond the StatefulSet's replicas to go. With
-// OrderedReady Kubernetes does not delete it while a pod that stays is not Ready,
-// which may be for ever, and then it is the user's to delete: nothing needs it.
-func (sc Scope) departing(m state.Member) Gate {
+// removedPod is the gate of a pod above the StatefulSet's replicas. With OrderedReady
+// Kubernetes does not delete it while a pod that stays is not Ready, which may be for
+// ever. Then the user has to delete it: nothing needs it.
+func (sc Scope) removedPod(m state.Member) Gate {
 	g := Gate{Component: m.Kind, Member: m.Name, Reason: RemovedPodDeleted, Want: "removed pod deleted", Observed: m.Trouble()}
 	if m.Pod.Terminating {
 		return sc.since(g, m.Pod.Since, sc.describe("pod", m.Name))

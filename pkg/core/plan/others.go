@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// findings are those about the components' objects, and the evict-leader schedulers of
-// others on wanted stores: such a store serves no region as long as its scheduler is
+// findings returns those about the components' objects, and the evict-leader schedulers
+// of others on wanted stores: such a store serves no region as long as its scheduler is
 // there.
 func findings(w desired.State, s state.Snapshot) []desired.Finding {
 	var all []desired.Finding
@@ -35,8 +35,8 @@ func findings(w desired.State, s state.Snapshot) []desired.Finding {
 	return all
 }
 
-// leftAlone says of members that somebody else is removing from the database why
-// they do not serve. Nothing is done about them: who did it has a reason.
+// leftAlone adds, for members that somebody else is removing from the database, why they
+// do not serve. Nothing is done about them: whoever removes them has a reason.
 func (sc Scope) leftAlone(p Profile, v verdict) verdict {
 	if p.Abandoned == nil {
 		return v
@@ -50,7 +50,7 @@ func (sc Scope) leftAlone(p Profile, v verdict) verdict {
 		switch leaving, open := sc.try(*p.Abandoned, m); {
 		case open:
 		case m.Pod == nil || !m.Pod.Ready || m.Pod.Terminating:
-			g.Observed += "; " + leaving.gates[0].Observed // what ails the pod comes first
+			g.Observed += "; " + leaving.gates[0].Observed // what is wrong with the pod comes first
 		default:
 			*g = leaving.gates[0]
 		}
@@ -58,7 +58,7 @@ func (sc Scope) leftAlone(p Profile, v verdict) verdict {
 	return v
 }
 
-// describe is how to see what Kubernetes tells of an object.
+// describe is how to see what Kubernetes reports of an object.
 func (sc Scope) describe(resource, name string) remedy.Remedy {
 	return remedy.Remedy{remedy.Run("see why", sc.Cluster.Kubectl("describe", resource, name))}
 }

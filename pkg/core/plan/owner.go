@@ -6,9 +6,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// notDriven names the pods that are controlled by something else than a
-// StatefulSet of Kubernetes, one gate for each component. Next to their controller
-// nothing may be made: it would be a second one for pods of the same names.
+// notDriven has one gate for each component with pods that something else than a
+// StatefulSet of Kubernetes controls. Nothing may be created beside their controller: it
+// would be a second controller for pods of the same names.
 func notDriven(w desired.State, s state.Snapshot) []Gate {
 	var gates []Gate
 	for _, g := range w.Groups {
@@ -29,9 +29,9 @@ func notDriven(w desired.State, s state.Snapshot) []Gate {
 	return gates
 }
 
-// lacking is a verdict on a component whose pods lack something: nothing that
-// takes a pod away or prepares for that, since the next one could not start, and no
-// other wait, since none of them ends.
+// lacking reduces a verdict on a component whose pods lack something. No step may take a
+// pod away or prepare for that, since the next pod could not start, and no other wait is
+// reported, since none of them ends.
 func (sc Scope) lacking(v verdict) verdict {
 	if len(sc.Want.Lacks) == 0 {
 		return v

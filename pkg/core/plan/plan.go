@@ -2,7 +2,7 @@
 // and says what to do next and what to wait for, as values that print
 // themselves. It does nothing, knows no clock and remembers nothing: after a
 // crash, an interrupt or a change of driver the same observation gives the same
-// answer, which is why none of them can strand a cluster.
+// answer, so that none of them can leave a cluster half-way.
 //
 // One algorithm serves all components. What they differ in is data, a Profile
 // each, in package component.
@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Outcome sums a plan up.
+// Outcome is what a plan comes to.
 type Outcome int
 
 const (
@@ -37,8 +37,8 @@ func (o Outcome) String() string {
 	return [...]string{"converged", "act", "wait", "blocked", "paused"}[o]
 }
 
-// Source is where an awaited fact lives. Kubernetes tells of changes by itself;
-// the others have to be asked again.
+// Source is where an awaited fact is read from. Kubernetes reports changes by itself; the
+// others have to be asked again.
 type Source int
 
 // The places a fact is read from.
@@ -68,11 +68,11 @@ type Gate struct {
 	Source          Source
 	// Blocked: waiting will not help.
 	Blocked bool
-	// held: the gate opens when something else does, an earlier component or a
-	// member that is down, whose own gates tell whether that can happen.
+	// held: the gate opens when something else does, an earlier component or a member that
+	// is down, whose own gates report whether that can happen.
 	held bool
-	// fated: what happens when the time is over needs nobody's help.
-	fated bool
+	// resolves: what happens at the deadline needs no help from a person.
+	resolves bool
 	// endless: the user has asked that it be waited for without an end.
 	endless bool
 	// patience is how long the gate may make no progress before it is Blocked, where it
@@ -115,25 +115,24 @@ type Plan struct {
 	Outcome Outcome
 	Steps   []Step
 	Gates   []Gate
-	// Upkeep is what is put right by the way, in any order and all at once. It
-	// is no part of the outcome: nobody waits for it.
+	// Upkeep are small corrections, taken in any order and all at once. They are no part of
+	// the outcome: nothing waits for them.
 	Upkeep []Step
-	// Findings are what is not as it would be, because somebody else has made it so.
-	// Nothing is done about them.
+	// Findings are what somebody else has changed. Nothing is done about them.
 	Findings []desired.Finding
-	// Unapplied is no part of the outcome either: it is what the user has asked for
-	// that comes into effect at a restart that nobody has asked for.
+	// Unapplied is no part of the outcome either: configuration that takes effect only at a
+	// restart that nobody has asked for.
 	Unapplied []Unapplied
 }
 
-// Disruptive tells whether the plan ends with a disruptive step, which must be
-// decided anew on a live observation before it is taken: the interval between
-// reading and acting is what makes a correct decision dangerous.
+// Disruptive reports whether the plan ends with a disruptive step. Such a step must be
+// decided again on a live observation before it is taken: what changes between reading
+// and acting makes a correct decision wrong.
 func (p Plan) Disruptive() bool {
 	return len(p.Steps) > 0 && Disruptive(p.Steps[len(p.Steps)-1])
 }
 
-// Polls tells whether the plan waits for a fact that nobody will report.
+// Polls reports whether the plan waits for a fact that Kubernetes does not report.
 func (p Plan) Polls() bool {
 	for _, g := range p.Gates {
 		if g.Source == FromDatabase {

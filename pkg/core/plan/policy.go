@@ -12,9 +12,9 @@ import (
 type Policy struct {
 	Failover Failing
 	Eviction Eviction
-	// Later are the components whose last step failed in this run, the one that
-	// failed longest ago first. Their steps are tried after those of others, and
-	// hold up nobody.
+	// Later are the components whose last step failed in this run, the one that failed
+	// longest ago first. Their steps are tried after those of others, and hold nothing else
+	// back.
 	Later []topology.Kind
 	// Waits are what this process waited for in its last turn.
 	Waits Waits
@@ -22,8 +22,8 @@ type Policy struct {
 
 // Failing says which members a run may give up and replace.
 type Failing struct {
-	// Members: those that are down for longer than their component's period.
-	// Without it a run only goes on with what records say was begun.
+	// Members: those that are down for longer than their component's period. Without it a
+	// run only continues what is recorded.
 	Members bool
 	// Only limits that to some components; all when empty.
 	Only []topology.Kind
@@ -36,14 +36,13 @@ type Failing struct {
 // Eviction says how patient a run is with region leaders that are to leave a
 // store. The zero value leaves that to the cluster's spec.
 type Eviction struct {
-	// Timeout bounds the wait, in place of what is usual for the occasion; zero
-	// leaves it at that.
+	// Timeout bounds the wait, in place of the default; zero keeps the default.
 	Timeout time.Duration
 	// OnTimeout is what to do when that time is over.
 	OnTimeout Lapse
 }
 
-// Lapse is what becomes of a goal whose time is over.
+// Lapse is what happens to a goal whose time is over.
 type Lapse int
 
 const (

@@ -25,37 +25,37 @@ type Profile struct {
 	// as things are, why, and what a person can do besides asking for more; nil
 	// when there is none.
 	Floor func(Scope) (least int, why string, help remedy.Remedy)
-	// Standing must hold of each wanted member that is not about to be
-	// restarted: it ends what a restart or an abandoned removal began.
+	// Standing must hold of each wanted member that is not about to be restarted: it ends
+	// what a restart or a cancelled removal began.
 	Standing []Hook
 	// BeforeRestart must hold of a healthy member before its pod is replaced.
 	BeforeRestart []Hook
-	// BeforeRemove must hold of a member before its ordinal is given up.
+	// BeforeRemove must hold of a member before its ordinal is removed.
 	BeforeRemove []Hook
-	// BeforeRenew must hold of a wanted member that the database has let go of
-	// before its claims and its pod are recreated; nil where that is no way to
-	// help a member.
+	// BeforeRenew must hold of a wanted member that the database has removed before its
+	// claims and its pod are recreated; nil where that does not help a member.
 	BeforeRenew []Hook
 	// BeforeSuspend must hold of each member before the StatefulSet is deleted
 	// with all of its pods: what only PD can undo is undone while it runs.
 	BeforeSuspend []Hook
-	// Abandoned is not reached of a wanted member that somebody else is removing from
-	// the database. It does not count as one that serves, and it is left alone. The
-	// hook says what becomes of it and what a person can do; nil where nobody can.
+	// Abandoned is a goal that does not hold of a wanted member that somebody else is
+	// removing from the database. Such a member does not count as one that serves, and it
+	// is left alone. The hook says what happens to it and what a person can do; nil where
+	// nobody can remove members.
 	Abandoned *Hook
 	// Failover is how members that are lost are replaced; nil when they are not.
 	Failover *Failover
 }
 
-// Failover says when a member is lost and what has to become of it then.
+// Failover says when a member is lost and what happens then.
 type Failover struct {
 	// Period is how long a member has to be down before it is given up.
 	Period func(Scope) time.Duration
 	// Spare gives the reason not to give a member up, "" when there is none.
 	Spare func(sc Scope, m state.Member, now bool) string
-	// LetGo are goals for a member that was given up, so that it can come back
+	// RemoveFromDatabase are goals for a member that was given up, so that it can come back
 	// with new data.
-	LetGo []Hook
+	RemoveFromDatabase []Hook
 	// Keeps: the data of a member that was given up is kept, in case that it
 	// comes back, until the user discards it; and its replacement stays until
 	// the user asks for the recovery.
@@ -70,9 +70,8 @@ type Need struct {
 	Observed func(Scope) string
 }
 
-// Hook is a goal for one member: how to tell that it is reached and what brings
-// it nearer. It remembers nothing, so that whoever looks next goes on from
-// what is there.
+// Hook is a goal for one member: how to see that it is reached, and the step that brings
+// it nearer. It remembers nothing, so that any later run can continue.
 type Hook struct {
 	Reason Reason
 	Want   string // what must hold, for the user
@@ -80,8 +79,8 @@ type Hook struct {
 	// A hook with nothing else is a check.
 	Refuse func(Scope, state.Member) string
 	Done   func(Scope, state.Member) bool
-	// Skip gives the reason why the goal cannot be reached as things are, and
-	// the plan goes on without it. The step that follows tells.
+	// Skip gives the reason why the goal cannot be reached as things are, and the plan
+	// continues without it. The step that follows names the reason.
 	Skip func(Scope, state.Member) string
 	// Schedules: the step makes or removes a scheduler in PD, so that it waits until
 	// PD has loaded those that it has.
@@ -89,14 +88,14 @@ type Hook struct {
 	// Step is what to do now; nil when there is only to wait.
 	Step     func(Scope, state.Member) Step
 	Observed func(Scope, state.Member) string
-	// Left is how much is left until the goal is reached; nil where no number tells.
+	// Left is how much is left until the goal is reached; nil where there is no number.
 	Left func(Scope, state.Member) Quantity
-	// Stuck says why waiting will not do as things are, "" when it may. Such a wait gets no
-	// more time than usual.
+	// Stuck gives the reason why waiting does not help as things are, "" when it may. Such
+	// a wait gets no more time than usual.
 	Stuck func(Scope, state.Member) string
-	// Since is when the pursuit began and Timeout how long it may take; what
-	// happens then Lapse says, without which the plan goes on without the goal.
-	// Without Timeout it never does.
+	// Since is when the work for the goal began, and Timeout how long it may take. Lapse
+	// says what happens then; without Lapse the plan continues without the goal. Without
+	// Timeout it waits.
 	Since   func(Scope, state.Member) time.Time
 	Timeout func(Scope) time.Duration
 	Lapse   func(Scope) Lapse
@@ -125,8 +124,8 @@ var LeftoverMarked = Hook{
 	},
 }
 
-// Scope is what needs and hooks look at: one component within the whole. It is handed
-// on by value at each step of a decision, so it only points to what is to be read.
+// Scope is what needs and hooks read: one component within the whole. It is passed by
+// value at each step of a decision, so it only holds pointers.
 type Scope struct {
 	Cluster *topology.Cluster
 	Want    *desired.Group
@@ -145,11 +144,11 @@ func scopesOf(policy *Policy, w *desired.State, s *state.Snapshot) []Scope {
 	return scopes
 }
 
-// Kept tells whether the user wants a member.
+// Kept reports whether the user wants a member.
 func (sc Scope) Kept(m state.Member) bool { return m.Ordinal < sc.Want.Size() }
 
-// pursue walks the hooks in order up to the first goal that is not reached, and
-// says what to do for it and what is waited for.
+// pursue goes through the hooks in order up to the first goal that is not reached. It
+// returns the step for that goal and its gate.
 func (sc Scope) pursue(hooks []Hook, m state.Member) verdict {
 	var notes []string
 	for _, h := range hooks {
@@ -231,8 +230,8 @@ func (sc Scope) help(h Hook, m state.Member) remedy.Remedy {
 	return h.Remedy
 }
 
-// lapsed tells whether the time for a goal is over, and what then; else the gate
-// says until when there is.
+// lapsed reports whether the time for a goal is over, and what follows; else it sets the
+// gate's deadline.
 func (sc Scope) lapsed(h Hook, g *Gate) (over bool, v verdict) {
 	lapse := Proceed
 	if h.Lapse != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// ranRecord is what a claim says of the versions that have run on its data: the
-// highest release, and what is no release and has run since. Such a version, as
-// nightly, cannot be compared, so it must not take the place of the release: without
-// it a lower release would start on data that it cannot read.
+// ranRecord is what a claim records of the versions that have run on its data: the
+// highest release, and a version that is no release and has run since, such as nightly.
+// That one cannot be compared, so it must not replace the release: without the release a
+// lower one would start on data that it cannot read.
 type ranRecord struct {
 	release, other string // "" for none
 }
@@ -38,8 +38,8 @@ func (r *ranRecord) add(version string) {
 
 func (r ranRecord) String() string { return strings.TrimSpace(r.release + " " + r.other) }
 
-// versions are those that the wanted one is to be compared with, "" where nothing is
-// recorded. One that is no release itself and has run last can read the data.
+// versions returns those that the wanted version is compared with, "" where nothing is
+// recorded. A wanted version that is no release and has run last can read the data.
 func (r ranRecord) versions(wanted string) []string {
 	switch {
 	case r.release == "", r.other != "" && r.other == wanted:

@@ -8,10 +8,10 @@ import (
 
 import "github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 
-// reclaim gives up the claims of members that were removed, with their volumes,
-// where the user asks for that. It is the last thing to do, when nothing else is
-// left to do or to wait for: data that is kept a little longer costs next to
-// nothing, and a cluster at rest is one whose members can be told apart for sure.
+// reclaim deletes the claims of members that were removed, with their volumes, where the
+// user asks for that. It comes last, when there is nothing else to do or to wait for: to
+// keep data a little longer costs almost nothing, and in a cluster that has converged it
+// is certain which member a claim belongs to.
 func reclaim(profiles []Profile, w desired.State, scopes []Scope) verdict {
 	var v verdict
 	if !w.Cluster.Reclaims || len(scopes) == 0 || !scopes[0].All.PD.Known() {
@@ -36,9 +36,9 @@ func reclaim(profiles []Profile, w desired.State, scopes []Scope) verdict {
 	return v
 }
 
-// storesNotListed waits for PD to speak of its stores again after an election, where one
-// has left a claim. Claims that are not marked tell that PD has had some: while
-// they are suspended nobody else waits for it.
+// storesNotListed waits until PD lists its stores again after an election, where a
+// removed store has left a claim. Claims that are not marked show that PD has had stores:
+// while these are suspended, nothing else waits for PD.
 func (sc Scope) storesNotListed(p Profile) []Gate {
 	left, stores := false, false
 	for _, m := range sc.Got.Members {
@@ -51,9 +51,9 @@ func (sc Scope) storesNotListed(p Profile) []Gate {
 	return []Gate{{Component: p.Kind, Reason: StoresListed, Want: "PD lists its stores", Source: FromDatabase}}
 }
 
-// abandoned: nobody wants the member, nothing of it runs, and the database has
-// let go of it for good. The mark alone is no proof: it outlives a scale-in that
-// was called off, until the member serves again.
+// abandoned reports whether the member is not wanted, nothing of it runs, and the
+// database has removed it for good. The mark alone is no proof: after a scale-in that was
+// cancelled it stays until the member serves again.
 func (sc Scope) abandoned(p Profile, m state.Member) bool {
 	if sc.Kept(m) || m.Pod != nil {
 		return false

@@ -117,7 +117,7 @@ func TestReclaim(t *testing.T) {
 			m := c.Add(tidb)
 			m.Database, m.Claims = state.Database{}, []state.Claim{{Name: "log-t-tidb-3", Marked: true}}
 		}, nothing},
-		"a tombstone among suspended stores, which is wanted anew": {func(c *plantest.Cluster) {
+		"a tombstone among suspended stores, which is wanted again": {func(c *plantest.Cluster) {
 			storesNotListed(c)
 			c.Seen.PD.Bootstrapped = true
 			c.Member("t-tikv-4").Claims[0].Marked = false

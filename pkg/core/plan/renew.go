@@ -10,25 +10,25 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Registering is how long a running process may take to show up in PD.
+// Registering is how long a running process may take to appear in PD.
 const Registering = 150 * time.Second
 
-// removalIrreversible: the member's removal has gone too far to be called off. Its store is
-// a tombstone, or PD has forgotten it after its claims were marked; with the
-// data it has it can never serve again.
+// removalIrreversible reports whether the removal of a member can no longer be cancelled:
+// its store is a tombstone, or PD has forgotten it after its claims were marked. With its
+// data it can never serve again.
 func removalIrreversible(m state.Member) bool {
 	return m.Database.State == state.StoreTombstone ||
 		m.Database.Presence == state.Absent && m.Marked()
 }
 
-// renew gives wanted members new data whose own can never serve again. Their
-// claims are deleted first, while their pods still hold the place: Kubernetes
-// keeps a claim that is in use, but gives it to no other pod. Then the pods go,
-// and it creates both again.
+// renew gives wanted members new data whose own data can never serve again. Their claims
+// are deleted first, while their pods still hold them: Kubernetes keeps a claim that is
+// in use, but gives it to no other pod. Then the pods are deleted, and Kubernetes creates
+// both again.
 //
-// A voter that comes back so is a new one, so all others have to serve. A member that
-// serves and must get new data comes last: with OrderedReady, other members may wait for
-// one that is recreated before it.
+// A voter with new data is a new voter, so all others have to serve. A member that serves
+// and must get new data comes last: with OrderedReady, other members may wait for one
+// that is recreated before it.
 func (sc Scope) renew(p Profile) verdict {
 	var v verdict
 	members := sc.Got.Running()
@@ -51,26 +51,26 @@ func (sc Scope) renew(p Profile) verdict {
 	return v
 }
 
-// renewed reports whether a member is getting new data, or is the next one to get it. One
-// whose pod cannot start is not, and nobody above it waits for that.
+// renewed reports whether a member is getting new data, or is the next one to get it. A member
+// whose pod cannot start is not, and no member above it waits for that.
 func renewed(m state.Member) bool {
 	return removalIrreversible(m) && (m.Pod == nil || m.Pod.Ran)
 }
 
-// dataBeingDeleted: the database counts on the member's data, as far as anybody knows, and
-// its claims are being deleted under its pod. It serves, but only until its pod
-// goes for whatever reason. Then a copy of what it has is lost, and PD counts for
-// ever on a member without data and accepts no new member in its place. It comes
-// to that when a voter joins while it is being recreated, or when somebody deletes
-// the claim of a member that serves.
+// dataBeingDeleted reports whether the database counts on the member's data, as far as is
+// known, while its claims are being deleted. The member serves, but only until its pod is
+// deleted for whatever reason. Then a copy of its data is lost, and PD counts for ever on
+// a member without data and accepts no new member in its place. This happens when a voter
+// joins while it is being recreated, or when somebody deletes the claim of a member that
+// serves.
 func dataBeingDeleted(p Profile, m state.Member) bool {
 	return p.Kind.Data() != topology.None && m.Pod != nil && m.Database.Presence != state.Absent &&
-		m.Database.State != state.StoreTombstone && going(m) != ""
+		m.Database.State != state.StoreTombstone && claimBeingDeleted(m) != ""
 }
 
-// going is a claim that is being deleted while the member's pod uses it, "" when
-// there is none.
-func going(m state.Member) string {
+// claimBeingDeleted returns a claim that is being deleted while the member's pod uses it,
+// "" when there is none.
+func claimBeingDeleted(m state.Member) string {
 	for _, c := range m.Claims {
 		if c.Terminating && slices.Contains(m.Pod.Claims, c.Name) {
 			return c.Name
@@ -94,21 +94,22 @@ func (sc Scope) replaceData(p Profile, m state.Member) verdict {
 	v := sc.release(p, m)
 	for i := range v.gates {
 		if g := &v.gates[i]; g.Member == m.Name {
-			g.Observed = strings.TrimPrefix(g.Observed+"; its claim "+going(m)+" is being deleted", "; ")
+			g.Observed = strings.TrimPrefix(g.Observed+"; its claim "+claimBeingDeleted(m)+" is being deleted", "; ")
 		}
 	}
 	return v
 }
 
-// lasting holds before pods are deleted that are to come back: with a dataBeingDeleted
-// member's pod its data would go. If the pod is going, that is past saving.
-func (sc Scope) lasting(p Profile) verdict {
+// claimsStay holds before pods are deleted that are to come back: with the pod of a
+// dataBeingDeleted member its data would be deleted. If the pod is being deleted already,
+// its data cannot be saved.
+func (sc Scope) claimsStay(p Profile) verdict {
 	var v verdict
 	for _, m := range sc.Got.Members {
 		if dataBeingDeleted(p, m) && !m.Pod.Terminating {
 			v.gates = append(v.gates, Gate{
 				Component: p.Kind, Member: m.Name, Reason: ClaimBeingDeleted, Want: "no claim being deleted", Blocked: true,
-				Observed: "claim " + going(m) + " is being deleted, and goes with its pod",
+				Observed: "claim " + claimBeingDeleted(m) + " is being deleted, and goes with its pod",
 				Remedy:   remedy.Remedy{remedy.Say("resume " + p.Kind.Title() + ", so that others take over what the member has")},
 			})
 		}
@@ -118,7 +119,7 @@ func (sc Scope) lasting(p Profile) verdict {
 
 func (sc Scope) renewable(p Profile, m state.Member) bool {
 	return p.BeforeRenew != nil && (sc.Kept(m) || sc.holdsUp(m)) && len(m.Claims) > 0 &&
-		m.Pod != nil && !m.Pod.Terminating && sc.beyond(p, m)
+		m.Pod != nil && !m.Pod.Terminating && sc.cannotComeBack(p, m)
 }
 
 // holdsUp reports whether Kubernetes makes no pod of another member before this one is
@@ -126,15 +127,15 @@ func (sc Scope) renewable(p Profile, m state.Member) bool {
 // be nowhere else, and no third one gets it before one of them runs.
 func (sc Scope) holdsUp(m state.Member) bool {
 	return slices.ContainsFunc(sc.Got.Running(), func(o state.Member) bool {
-		return sc.WaitsFor(o, m) && alive(o)
+		return sc.WaitsFor(o, m) && countedOn(o)
 	})
 }
 
-// beyond: nothing that the member's process does can bring it back. A tombstone
-// stays one. A member that PD has forgotten may as well be one that never joined
-// and is about to, and then its claims would be going while it lives. It is none
-// if it has run for long, or crashes, while all others serve.
-func (sc Scope) beyond(p Profile, m state.Member) bool {
+// cannotComeBack reports whether the member's process can do nothing to serve again. A
+// tombstone stays one. A member that PD does not know may be one that is about to join
+// for the first time, and its claims must not be deleted while it does. It is not, if it
+// has run for long, or crashes, while all others serve.
+func (sc Scope) cannotComeBack(p Profile, m state.Member) bool {
 	switch {
 	case m.Database.State == state.StoreTombstone:
 		return true
@@ -145,10 +146,10 @@ func (sc Scope) beyond(p Profile, m state.Member) bool {
 	return (!running || sc.All.At.Sub(m.Pod.Started) >= Registering) && sc.missing(m).idle()
 }
 
-// spent: the member can only be given up and asked for anew, which the highest
-// one can. PD has forgotten its store, so nothing tells whether it will not
-// register in the moment in which its claims are deleted.
-func (sc Scope) spent(p Profile, m state.Member) bool {
+// storeForgotten reports whether only a scale-in followed by a scale-out helps the
+// member, which is possible for the highest ordinal only. PD has forgotten its store, so
+// it may register in the moment in which its claims are deleted.
+func (sc Scope) storeForgotten(p Profile, m state.Member) bool {
 	return p.Kind.Data() == topology.Store && removalIrreversible(m) && m.Database.State != state.StoreTombstone
 }
 

@@ -15,17 +15,16 @@ import (
 // help. A first start on a new node, with images to pull, takes minutes.
 const patience = 10 * time.Minute
 
-// settling is how long a new state of things is given to change by itself.
+// settling is how long a new state is given to change by itself.
 const settling = 2 * time.Minute
 
-// proving is how long a process has to run to count as one that can.
+// proving is how long a process has to run before it counts as one that can serve.
 const proving = 30 * time.Second
 
-// repair brings a member that does not serve to the wanted template before
-// anything else is asked of the component. It is the only way out when the old
-// template is what keeps the member down; to wait for its health first would be
-// to wait for ever. A restart that is not free takes the ordinary path, and where
-// that is not open, the other phases go on.
+// repair gives a member that does not serve the wanted template before anything else is
+// done for the component. Where the old template keeps the member down, this is the only
+// way out: waiting for its health first would never end. A restart that is not free takes
+// the ordinary path. Where that is not possible, the other phases continue.
 func (sc Scope) repair(p Profile, h hold) verdict {
 	if h.rolling || !sc.anyDown(p) {
 		return verdict{}
@@ -35,7 +34,7 @@ func (sc Scope) repair(p Profile, h hold) verdict {
 	}
 	m, ok := sc.candidate()
 	switch {
-	case !ok || !sc.lost(p, m) || !sc.worthTrying(p, m):
+	case !ok || !sc.downOrNoQuorum(p, m) || !sc.worthTrying(p, m):
 		return verdict{}
 	case sc.free(p, m):
 		return act(sc.restart(m))
@@ -45,10 +44,9 @@ func (sc Scope) repair(p Profile, h hold) verdict {
 	return sc.replace(p, m)
 }
 
-// worthTrying: nothing speaks against the update revision for a member that is
-// down and might come back as it is. Where another member has the revision and
-// does not serve with it, moving this one as well could make a crash of a
-// minute a loss for good.
+// worthTrying reports whether the update revision may help a member that is down and
+// might come back as it is. Where another member has that revision and does not serve,
+// restarting this one as well could turn a crash of a minute into a loss for good.
 func (sc Scope) worthTrying(p Profile, m state.Member) bool {
 	if m.Pod != nil && m.Pod.Terminating || dataBeingDeleted(p, m) || sc.goesNext(p, m) || sc.expelled(p, m) && !sc.precedes(p, m) {
 		return false
@@ -59,19 +57,19 @@ func (sc Scope) worthTrying(p Profile, m state.Member) bool {
 	}
 	switch {
 	case p.Kind.Data() != topology.Raft || m.Database.Presence != state.Unknown:
-		return len(failing) == 0 || sc.hopeless(m)
+		return len(failing) == 0 || sc.cannotServe(m)
 	case len(failing) == 0 && (m.Pod == nil || !m.Pod.Ready):
 		return true
 	}
 	return sc.deadlocked(failing)
 }
 
-// hopeless reports whether a member cannot be expected to serve as it is, so that a restart
-// takes nothing from it, however others are with the update revision, which may have reasons
-// of their own. Its container is Ready and refuses, for long by what PD says; or its pod is
-// of a revision that Kubernetes would not give it again, and its container has not run for
-// long, or crashes again and again for that long.
-func (sc Scope) hopeless(m state.Member) bool {
+// cannotServe reports whether a member cannot be expected to serve as it is, so that a
+// restart takes nothing away, even if others fail with the update revision, perhaps for
+// reasons of their own. Its container is Ready and refuses connections, for long by PD's
+// report; or its pod has a revision that Kubernetes would not create again, and its
+// container has not run for long, or has crashed again and again for that long.
+func (sc Scope) cannotServe(m state.Member) bool {
 	if m.Pod == nil || !sc.Got.Outdated(m) {
 		return false
 	}
@@ -86,12 +84,13 @@ func (sc Scope) hopeless(m state.Member) bool {
 // being removed.
 func (sc Scope) goesNext(p Profile, m state.Member) bool {
 	top := m.Ordinal == sc.Got.Set.Replicas-1
-	return sc.renewable(p, m) || removalIrreversible(m) && top && (!sc.Kept(m) || sc.spent(p, m))
+	return sc.renewable(p, m) || removalIrreversible(m) && top && (!sc.Kept(m) || sc.storeForgotten(p, m))
 }
 
-// updateRevisionServes: a member serves with the update revision, and has for a while.
-// Who fails with it then fails for another reason: PD lets nobody join while a
-// member that was added has yet to start, which may be the one that is down.
+// updateRevisionServes reports whether a member serves with the update revision, and has
+// for a while. A member that fails with it then fails for another reason: PD lets no
+// member join while one that was added has yet to start, and that may be the one that is
+// down.
 func (sc Scope) updateRevisionServes() bool {
 	for _, m := range sc.Got.Running() {
 		if !sc.Got.Outdated(m) && m.Up() && !sc.loops(m) &&
@@ -115,11 +114,11 @@ func (sc Scope) failing() []state.Member {
 	return failing
 }
 
-// deadlocked: voters have no quorum, so none of them serves, whatever its
-// revision, and nothing suggests that this will end by itself. An election is
-// over in seconds, and a crash heals in minutes if it does at all. That members
-// of the update revision run has to be evidence enough for it, and after a long
-// time even that they have run: without a quorum a new voter cannot stay.
+// deadlocked reports whether voters have no quorum, so that none of them serves, whatever
+// its revision, and nothing suggests that this will end by itself. An election takes
+// seconds, and a process recovers from a crash in minutes or not at all. It is evidence
+// enough that members of the update revision run, and after a long time even that they
+// have run: without a quorum a new voter cannot stay up.
 func (sc Scope) deadlocked(failing []state.Member) bool {
 	wait := settling
 	for _, c := range failing {
@@ -167,8 +166,9 @@ func (sc Scope) rollout(p Profile, h hold) verdict {
 	return sc.replace(p, next)
 }
 
-// peersDown waits for all members that do not serve. The member to restart next is
-// not waited for, or it could block its own cure; while others are, it is told of.
+// peersDown waits for all members that do not serve. The member to restart next is not
+// waited for, or it could prevent its own repair. While others are waited for, it has a
+// gate as well.
 func (sc Scope) peersDown(p Profile, next state.Member) verdict {
 	all := down(sc, sc.Got.Running(), nil)
 	if next.Name == "" || !next.Up() && (sc.Got.Set.Manual || !sc.replaceable(p, next)) {
@@ -183,7 +183,7 @@ func (sc Scope) peersDown(p Profile, next state.Member) verdict {
 
 // replace restarts a member when all holds that its restart needs.
 func (sc Scope) replace(p Profile, m state.Member) verdict {
-	if v := sc.ripe(); !v.idle() {
+	if v := sc.minReadyPassed(); !v.idle() {
 		return v
 	}
 	ready := sc.pursue(p.BeforeRestart, m)
@@ -198,8 +198,8 @@ func (sc Scope) replace(p Profile, m state.Member) verdict {
 	return act(r)
 }
 
-// manualRestartGate is the gate of a pod that users replace themselves, because they have asked
-// for it in the spec or has changed the StatefulSet by hand.
+// manualRestartGate is the gate of a pod that users replace themselves, because they have
+// asked for that in the spec or have changed the StatefulSet by hand.
 func (sc Scope) manualRestartGate(m state.Member) Gate {
 	g := Gate{
 		Component: m.Kind, Member: m.Name, Reason: ManualRestart, Want: "pod replaced", Blocked: true,
@@ -213,18 +213,19 @@ func (sc Scope) manualRestartGate(m state.Member) Gate {
 	return g
 }
 
-// servedLast is since when there is evidence that a member with a Ready pod does
-// not serve. One that the database has never seen has not since its pod is there.
-func (sc Scope) servedLast(m state.Member) time.Time {
+// notServingSince returns since when there is evidence that a member with a Ready pod
+// does not serve. One that the database has never seen has not served since its pod was
+// created.
+func (sc Scope) notServingSince(m state.Member) time.Time {
 	if m.Database.Presence == state.Absent {
 		return sc.unchangedSince(m)
 	}
 	return sc.downSince(m)
 }
 
-// finish closes a rollout, but not before Kubernetes knows that it is over:
-// with a closed partition a pod that is lost comes back as what Kubernetes takes
-// for the current revision.
+// finish ends a rollout, but not before Kubernetes reports that it is over: with a closed
+// partition Kubernetes recreates a lost pod with the revision that it holds for the
+// current one.
 func (sc Scope) finish() verdict {
 	set := sc.Got.Set
 	switch {
@@ -244,8 +245,8 @@ func (sc Scope) restart(m state.Member) Restart {
 	return r
 }
 
-// upload brings ConfigMaps and the pod template up to date. With the partition
-// closed no pod restarts by it.
+// upload updates ConfigMaps and the pod template. With a closed partition this restarts
+// no pod.
 func (sc Scope) upload() verdict {
 	steps := applies(sc.Want.Kind, sc.Want.Config)
 	if sc.Want.Set.Drift != desired.None {
@@ -256,8 +257,8 @@ func (sc Scope) upload() verdict {
 
 func (sc Scope) drifted() bool { return !sc.upload().idle() }
 
-// ripe waits until restarted pods have been Ready for as long as the user asks.
-func (sc Scope) ripe() verdict {
+// minReadyPassed waits until restarted pods have been Ready for as long as the user asks.
+func (sc Scope) minReadyPassed() verdict {
 	for _, m := range sc.Got.Running() {
 		if sc.Want.MinReady == 0 || sc.Got.Outdated(m) {
 			continue
@@ -303,15 +304,15 @@ func serving(sc Scope, m state.Member) Gate {
 	return sc.since(g, m.Pod.Since, sc.describe("pod", m.Name))
 }
 
-// readyNotServing is the gate of a member whose pod is Ready. What the database says
-// may change within seconds, so that this process has to have seen it for a while
-// before it says that waiting does not help.
+// readyNotServing is the gate of a member whose pod is Ready. What the database reports
+// may change within seconds, so the gate is Blocked only after this process has seen it
+// for a while.
 func (sc Scope) readyNotServing(m state.Member, g Gate) Gate {
 	g.Source = FromDatabase
 	if m.Database == (state.Database{}) && !sc.All.PD.Known() {
 		g.Observed = sc.All.PD.Problem
 	}
-	since := sc.servedLast(m)
+	since := sc.notServingSince(m)
 	if since.IsZero() {
 		since = m.NotServing
 	}
@@ -322,8 +323,8 @@ func (sc Scope) readyNotServing(m state.Member, g Gate) Gate {
 	return g
 }
 
-// since gives a gate the time that a member may take to serve, where it is known
-// since when it does not.
+// since gives a gate the time that a member may take to serve, where it is known since
+// when it does not.
 func (sc Scope) since(g Gate, since time.Time, help remedy.Remedy) Gate {
 	g.Remedy = help
 	if since.IsZero() {

@@ -8,13 +8,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// scaleOut adds members, no more than the user allows to be joining at the same
-// time; voters one by one, since a second one that is added before the first has
-// started can take the quorum away. Those that are next and ready to come do so,
-// while others beyond them still wait for room.
+// scaleOut adds members, no more than the user allows to join at the same time. Voters
+// join one by one, since a second one that is added before the first has started can take
+// the quorum away. Members that can join do so while others above them still wait for
+// their claims to be free.
 func (sc Scope) scaleOut(p Profile) verdict {
 	have := sc.Got.Set.Replicas
-	if have > 0 && sc.spent(p, sc.at(have-1)) {
+	if have > 0 && sc.storeForgotten(p, sc.at(have-1)) {
 		return verdict{}
 	}
 	var open verdict
@@ -31,8 +31,8 @@ func (sc Scope) scaleOut(p Profile) verdict {
 	return open
 }
 
-// joiners is how many members may be joining at the same time. While a rollout is
-// under way it is one: what fails below what serves is out of the rollout's reach.
+// joiners is how many members may join at the same time. During a rollout it is one: a
+// member that fails below others that serve is out of the rollout's reach.
 func (sc Scope) joiners(p Profile) int {
 	if p.Kind.Data() == topology.Raft || sc.rolling() {
 		return 1
@@ -40,10 +40,10 @@ func (sc Scope) joiners(p Profile) int {
 	return max(sc.Want.ScaleOut, 1)
 }
 
-// admit says what has to happen before a member can come, with others that come
-// at the same time.
+// admit returns what has to happen before a member can join, together with others that
+// join at the same time.
 func (sc Scope) admit(p Profile, m state.Member, others int) verdict {
-	if !sc.returns(p, m) {
+	if !sc.comesBack(p, m) {
 		if v := sc.joined(p, others); !v.idle() {
 			return v
 		}
@@ -51,31 +51,30 @@ func (sc Scope) admit(p Profile, m state.Member, others int) verdict {
 	return sc.vacate(p, m)
 }
 
-// returns: nobody has removed the member, only its pod was taken away. Its own
-// data waits for it, so it adds no voter. It may be just what a quorum lacks, and
-// then nobody can be asked, but it would be marked if it had been removed.
-func (sc Scope) returns(p Profile, m state.Member) bool {
+// comesBack reports whether nobody has removed the member, and only its pod was taken
+// away. It keeps its data, so it adds no voter. The quorum may need just this member, and
+// then PD cannot be asked; but it would be marked if it had been removed.
+func (sc Scope) comesBack(p Profile, m state.Member) bool {
 	if len(m.Claims) == 0 || len(markedClaims(m)) > 0 {
 		return false
 	}
-	return alive(m) || p.Kind.Data() == topology.Raft && m.Database.Presence == state.Unknown
+	return countedOn(m) || p.Kind.Data() == topology.Raft && m.Database.Presence == state.Unknown
 }
 
-// alive: the database counts on the member.
-func alive(m state.Member) bool {
+// countedOn reports whether the database counts on the member.
+func countedOn(m state.Member) bool {
 	return m.Database.Presence == state.Present && m.Database.State != state.StoreTombstone
 }
 
-// joined waits for the members that must serve before another one may come: all
-// that vote, else the last ones, until they have been seen to serve, as far as
-// with those that come now there would be too many. That one is lost later, or
-// never comes, is no reason to deny the user more of them, unless a rollout is
-// under way: a partition reaches a member that fails only while there is none
-// above it that serves with another revision.
+// joined waits for the members that must serve before another one may join: all voters,
+// else the last ones, until they have been seen to serve, as far as together with those
+// that join now there would be too many. A member that is lost later, or never starts, is
+// no reason to add no more of them, unless a rollout is under way: a partition reaches a
+// member that fails only while none above it serves with another revision.
 func (sc Scope) joined(p Profile, coming int) verdict {
 	running := sc.Got.Running()
 	if p.Kind.Data() == topology.Raft && sc.All.PD.ClusterID == 0 {
-		return verdict{} // there is nothing to vote on before most founders are there
+		return verdict{} // PD has nothing to vote on before most initial members are there
 	}
 	if p.Kind.Data() == topology.Raft {
 		return down(sc, sc.voting(running), nil)
@@ -86,7 +85,7 @@ func (sc Scope) joined(p Profile, coming int) verdict {
 		// One that has to wait for a lower one is not what is waited for. One that
 		// leaves the database may wait for those that come, as its regions need room.
 		rolling := sc.rolling() && m.Database.State != state.StoreOffline
-		if !m.Up() && !g.held && (rolling || !alive(m) && !g.Blocked) {
+		if !m.Up() && !g.held && (rolling || !countedOn(m) && !g.Blocked) {
 			joining.gates = append(joining.gates, g)
 		}
 	}
@@ -96,8 +95,8 @@ func (sc Scope) joined(p Profile, coming int) verdict {
 	return joining
 }
 
-// voting leaves out members that were given up and that PD has let go of: they
-// have no vote, and so none to miss.
+// voting leaves out members that were given up and that PD has removed: they have no
+// vote.
 func (sc Scope) voting(members []state.Member) []state.Member {
 	var voters []state.Member
 	for _, m := range members {
@@ -108,18 +107,17 @@ func (sc Scope) voting(members []state.Member) []state.Member {
 	return voters
 }
 
-// vacate makes an ordinal free for a new member: the pod of the last one has to
-// be gone, and so has its data. Where nothing has to go, a pod that is there yet
-// is in nobody's way: it stays, or Kubernetes makes the next one after it. With
-// OrderedReady that may be what there is to do, since it deletes no pod while a
-// lower one is not Ready.
+// vacate makes an ordinal free for a new member: the pod and the data of the last one
+// have to be deleted. Where nothing has to be deleted, a pod that is there stays, or
+// Kubernetes creates the next one after it. With OrderedReady that can be necessary,
+// since Kubernetes deletes no pod while a lower one is not Ready.
 func (sc Scope) vacate(p Profile, m state.Member) verdict {
 	if p.Kind.Data() == topology.None {
 		return verdict{}
 	}
-	returns := alive(m) || sc.returns(p, m)
+	returns := countedOn(m) || sc.comesBack(p, m)
 	if m.Pod != nil && !returns {
-		return wait(sc.departing(m))
+		return wait(sc.removedPod(m))
 	}
 	for _, c := range m.Claims {
 		switch {

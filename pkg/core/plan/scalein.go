@@ -7,10 +7,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// scaleIn removes the highest ordinals, no more than the user allows to be
-// leaving at the same time: first from the database, then, when that has let go
-// of them, from Kubernetes. Those that are free at the top go at once, while
-// others below them are still leaving. Their claims stay, marked.
+// scaleIn removes the highest ordinals, no more than the user allows to leave at the same
+// time: first from the database, then, when the database has removed them, from
+// Kubernetes. Those at the top that have left are removed at once, while others below
+// them are still leaving. Their claims stay, marked.
 func (sc Scope) scaleIn(p Profile) verdict {
 	have := sc.Got.Set.Replicas
 	open, going := sc.leftovers(p)
@@ -18,7 +18,7 @@ func (sc Scope) scaleIn(p Profile) verdict {
 		return open
 	}
 	free, surplus := 0, have-sc.Want.Size()
-	if have > 0 && sc.spent(p, sc.at(have-1)) {
+	if have > 0 && sc.storeForgotten(p, sc.at(have-1)) {
 		surplus = max(surplus, 1)
 	}
 	for i := range min(surplus, sc.leavers(p)-going) {
@@ -42,14 +42,14 @@ func (sc Scope) leavers(p Profile) int {
 	return max(sc.Want.ScaleIn, 1)
 }
 
-// release has the database let go of a member, while all that the user keeps
-// serve. Others that are to go need not, nor those that are beyond help: one
-// that is dead would hold up the removal of those above it for ever. What costs
-// nothing, and what is under way already, waits for nobody.
+// release has the database remove a member, while all that the user keeps serve. Others
+// that are to leave need not serve, nor those that can never serve again: a dead one
+// would hold up the removal of those above it for ever. What costs nothing, and what is
+// under way already, waits for no member.
 func (sc Scope) release(p Profile, m state.Member) verdict {
 	v, missing := sc.pursue(p.BeforeRemove, m), sc.missing(m)
 	switch {
-	case missing.idle() || sc.worthless(p, m):
+	case missing.idle() || sc.nothingLost(p, m):
 		return v
 	case v.waiting() && m.Database.Presence == state.Present:
 		return v.and(missing)
@@ -57,8 +57,8 @@ func (sc Scope) release(p Profile, m state.Member) verdict {
 	return missing
 }
 
-// waiting: there is nothing to do, and what is waited for, if anything, may come by
-// itself.
+// waiting reports whether there is no step, and what is waited for, if anything, may come
+// by itself.
 func (v verdict) waiting() bool {
 	for _, g := range v.gates {
 		if g.Blocked {
@@ -68,31 +68,32 @@ func (v verdict) waiting() bool {
 	return len(v.steps) == 0
 }
 
-// worthless: nothing is lost with the member, because the database does not
-// count on it. It never joined, or has been let go of, or keeps no data and does
-// not serve. Nor is anything lost with one that has no pod and whose data went with its
-// claim, or that has no pod and never started. As long as PD waits for such a one to start, it
-// lets nobody else join, so that who waits to join must not be waited for.
-func (sc Scope) worthless(p Profile, m state.Member) bool {
+// nothingLost reports whether nothing is lost with the member, because the database does
+// not count on it. It never joined, or was removed, or keeps no data and does not serve.
+// Nothing is lost either with one that has no pod and whose data was deleted with its
+// claim, or that has no pod and never started. As long as PD waits for such a member to
+// start, it lets no other member join, so members that wait to join must not be waited
+// for.
+func (sc Scope) nothingLost(p Profile, m state.Member) bool {
 	switch {
 	case p.Kind.Data() == topology.None:
 		return isDown(m) && sc.free(p, m)
-	case alive(m) && m.Pod == nil && (m.Database.Unstarted || sc.claimGone(m)):
+	case countedOn(m) && m.Pod == nil && (m.Database.Unstarted || sc.claimGone(m)):
 		return true
 	}
 	return m.Database.Presence == state.Absent || m.Database.State == state.StoreTombstone
 }
 
-// claimGone reports whether the claim that a member had its data in is gone. Without such
-// a claim template the data is elsewhere, on the disk of a node perhaps.
+// claimGone reports whether the claim with a member's data is gone. Without such a claim
+// template the data is elsewhere, for example on the disk of a node.
 func (sc Scope) claimGone(m state.Member) bool {
 	_, claimed := sc.Got.Set.Volumes[string(m.Kind)]
 	return claimed && len(m.Claims) == 0
 }
 
-// missing waits for the peers of a member, but for those that wait for the member
-// itself, as Kubernetes makes no pod of theirs before. One that was Ready a moment ago
-// may be so again, however often it has crashed, and they come then.
+// missing waits for the peers of a member, but not for those that wait for the member
+// itself, as Kubernetes creates no pod of theirs before. A pod that was Ready a moment
+// ago may be Ready again, however often it has crashed, and then they are created.
 func (sc Scope) missing(except state.Member) verdict {
 	var peers []state.Member
 	pod := except.Pod
@@ -105,14 +106,14 @@ func (sc Scope) missing(except state.Member) verdict {
 	return down(sc, peers, &except)
 }
 
-// recall brings back members whose pods somebody else has taken away, by lowering the
-// replicas past us, one after the other, while the database counts on them and their
-// data is there. With several such stores regions may have no quorum, and so may PD
-// with such voters: nothing can be moved off them before they run again. Who is not
-// wanted leaves afterwards as any other does. What this tool removes is marked before
-// its pod goes, so it is not brought back, unless PD lacks it after all: it may have
-// joined in that very moment. A StatefulSet has no gaps, so that a store comes after
-// those below it, also after one that has lost its data.
+// recall brings back members whose pods somebody else has taken away by lowering the
+// replicas, one after the other, while the database counts on them and their data is
+// there. Without several such stores regions may have no quorum, and without such voters
+// PD may have none: nothing can be moved off them before they run again. Members that are
+// not wanted leave afterwards in the usual way. What this tool removes is marked before
+// its pod is deleted, so it is not brought back, unless PD counts on it nevertheless: it
+// may have joined in that very moment. A StatefulSet has no gaps, so a store comes back
+// after those below it, also after one that has lost its data.
 func (sc Scope) recall(p Profile) verdict {
 	have := sc.Got.Set.Replicas
 	if have >= len(sc.Got.Members) {
@@ -120,12 +121,12 @@ func (sc Scope) recall(p Profile) verdict {
 	}
 	beyond := sc.Got.Members[have:]
 	counted := func(m state.Member) bool {
-		return alive(m) && !goes(m) && (sc.returns(p, m) || p.Kind.Data() != topology.Raft && sc.markedInVain(m))
+		return countedOn(m) && !losesClaim(m) && (sc.comesBack(p, m) || p.Kind.Data() != topology.Raft && sc.markedButCounted(m))
 	}
 	switch {
-	case goes(beyond[0]):
+	case losesClaim(beyond[0]):
 		return verdict{}
-	case counted(beyond[0]), sc.misses(p, beyond):
+	case counted(beyond[0]), sc.pdNeeds(p, beyond):
 	case p.Kind.Data() == topology.Raft || !slices.ContainsFunc(beyond, counted):
 		return verdict{}
 	default:
@@ -136,44 +137,44 @@ func (sc Scope) recall(p Profile) verdict {
 	return act(Resize{Component: p.Kind, From: have, To: have + 1})
 }
 
-// markedInVain reports whether a member's claims are marked, and the database goes on to
-// count on it: it has joined in the very moment in which it was taken away. Just after a
-// removal only old news say so.
-func (sc Scope) markedInVain(m state.Member) bool {
+// markedButCounted reports whether a member's claims are marked while the database counts
+// on it: it joined in the very moment in which it was removed. Just after a removal, only
+// old reports say so.
+func (sc Scope) markedButCounted(m state.Member) bool {
 	return len(m.Claims) > 0 && !m.NotServing.IsZero() && sc.All.At.Sub(m.NotServing) >= settling
 }
 
-// goes reports whether a claim of a member is being deleted. No pod gets it again.
-func goes(m state.Member) bool {
+// losesClaim reports whether a claim of a member is being deleted. No pod gets it again.
+func losesClaim(m state.Member) bool {
 	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return c.Terminating })
 }
 
-// misses reports whether PD cannot do without some of its members that have no pods. A
-// StatefulSet has no gaps, so those below such a member come before it, whatever has
-// become of their data.
-func (sc Scope) misses(p Profile, beyond []state.Member) bool {
+// pdNeeds reports whether PD has no quorum without some of its members that have no pods.
+// A StatefulSet has no gaps, so those below such a member come back before it, whatever
+// state their data is in.
+func (sc Scope) pdNeeds(p Profile, beyond []state.Member) bool {
 	if p.Kind.Data() != topology.Raft {
 		return false
 	}
 	pd := sc.All.PD
-	tried, running := sc.tried()
+	tried, running := sc.allTried()
 	unheard := tried && !running && pd.Problem != "" && pd.ClusterID != 0
 	return slices.ContainsFunc(beyond, func(m state.Member) bool {
 		switch {
 		case len(m.Claims) == 0 || m.Database.Presence != state.Unknown:
 			return false
 		case pd.Leaderless:
-			return tried || sc.returns(p, m)
+			return tried || sc.comesBack(p, m)
 		}
-		return unheard && sc.returns(p, m)
+		return unheard && sc.comesBack(p, m)
 	})
 }
 
-// tried reports whether all members here have had a while to show what they can do, and
-// whether any of them runs. If PD has no leader then, or none runs who could be asked,
-// some that it counts on must be elsewhere. Those that crash again and again, for want
-// of data perhaps, have shown it.
-func (sc Scope) tried() (all, running bool) {
+// allTried reports whether all members here have had time to start, and whether any of
+// them runs. If PD then has no leader, or no member that runs can be asked, some that it
+// counts on must be elsewhere. Members that crash again and again, perhaps for want of
+// data, have had their time.
+func (sc Scope) allTried() (all, running bool) {
 	for _, m := range sc.Got.Running() {
 		switch {
 		case sc.loops(m):
@@ -186,18 +187,18 @@ func (sc Scope) tried() (all, running bool) {
 	return true, running
 }
 
-// leftovers deals with members beyond the StatefulSet's replicas: pods that are
-// still stopping, which it counts, or members that PD still counts on although
-// their pods were taken away, with no data to bring them back to.
+// leftovers handles members above the StatefulSet's replicas: pods that are still
+// stopping, which the StatefulSet counts, and members that PD still counts on although
+// their pods were taken away and no data is left to bring them back with.
 func (sc Scope) leftovers(p Profile) (v verdict, going int) {
 	first := min(sc.Got.Set.Replicas, len(sc.Got.Members))
 	for _, m := range sc.Got.Members[first:] {
 		switch {
 		case m.Pod != nil:
 			going++
-			v.gates = append(v.gates, sc.departing(m))
+			v.gates = append(v.gates, sc.removedPod(m))
 		case sc.Kept(m) || m.Database.Presence != state.Present:
-		case sc.pursue(p.BeforeRemove, m).idle(): // PD let go of it before, and only remembers
+		case sc.pursue(p.BeforeRemove, m).idle(): // PD has removed it before, and only lists it as removed
 		default:
 			return v.and(sc.release(p, m)), going
 		}
@@ -205,7 +206,7 @@ func (sc Scope) leftovers(p Profile) (v verdict, going int) {
 	return v, going
 }
 
-// at is the member of an ordinal, also of one that nothing was seen of.
+// at returns the member of an ordinal, also of one of which nothing was observed.
 func (sc Scope) at(ordinal int) state.Member {
 	if ordinal < len(sc.Got.Members) {
 		return sc.Got.Members[ordinal]

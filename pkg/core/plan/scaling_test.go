@@ -199,9 +199,9 @@ func TestRecalled(t *testing.T) {
 	})
 }
 
-// TestVotersLetGo: a voter that was given up is no reason not to add another one
+// TestVotersRemoved: a voter that was given up is no reason not to add another one
 // once PD has let go of it, and not before.
-func TestVotersLetGo(t *testing.T) {
+func TestVotersRemoved(t *testing.T) {
 	lostVoter := func(absent bool, changes ...func(*plantest.Cluster)) *plantest.Cluster {
 		return with(append([]func(*plantest.Cluster){func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-pd-1")
@@ -212,7 +212,7 @@ func TestVotersLetGo(t *testing.T) {
 			}
 		}}, changes...)...)
 	}
-	plantest.Table(t, "voters-let-go", []plantest.Case{
+	plantest.Table(t, "voters-removed", []plantest.Case{
 		{Name: "PD has let go of it", Cluster: lostVoter(true)},
 		{Name: "PD counts it, whatever the record says", Cluster: lostVoter(false)},
 		{Name: "PD does not speak of it", Cluster: lostVoter(true, func(c *plantest.Cluster) { c.Member("t-pd-1").Database = state.Database{} })},

@@ -31,10 +31,9 @@ func loading(c topology.Cluster, s state.Snapshot) (Gate, bool) {
 	return g, true
 }
 
-// over concludes what nobody else would: evictions of stores that no member has any
-// more, since PD keeps a scheduler for ever, and records of removals that have come
-// to their end.
-func over(c topology.Cluster, s state.Snapshot) verdict {
+// endObsolete ends what no component ends: evictions of stores that no member has any
+// more, since PD keeps a scheduler for ever, and records of removals that are over.
+func endObsolete(c topology.Cluster, s state.Snapshot) verdict {
 	if !s.PD.Known() || len(s.Evictions)+len(s.Removals) == 0 {
 		return verdict{}
 	}
@@ -53,7 +52,7 @@ func over(c topology.Cluster, s state.Snapshot) verdict {
 			lost = append(lost, e)
 		}
 	}
-	v := ending(c, s, lost)
+	v := endEvictions(c, s, lost)
 	for _, r := range s.Removals {
 		m, owned := owner[r.StoreID]
 		buried := owned && m.Database.State == state.StoreTombstone
@@ -74,8 +73,8 @@ func storesOf(c topology.Cluster, member string) topology.Kind {
 	return ""
 }
 
-// ending ends evictions, as soon as PD can be asked to.
-func ending(c topology.Cluster, s state.Snapshot, evictions []state.Eviction) verdict {
+// endEvictions ends evictions, as soon as PD can be asked to.
+func endEvictions(c topology.Cluster, s state.Snapshot, evictions []state.Eviction) verdict {
 	var v verdict
 	for _, e := range evictions {
 		if g, wait := loading(c, s); wait && e.Ended.IsZero() {
@@ -87,11 +86,12 @@ func ending(c topology.Cluster, s state.Snapshot, evictions []state.Eviction) ve
 	return v
 }
 
-// adopted takes over what tidb-operator began and does not go on with, since it is us
-// who drive: it marks the pod of a store that it evicts region leaders from. Nobody
-// else would ever remove that scheduler. The mark goes in any case: once it is stale,
-// a scheduler that a person makes would be taken for tidb-operator's.
-func adopted(c topology.Cluster, s state.Snapshot) verdict {
+// adoptEvictions takes over evictions that tidb-operator began and does not continue,
+// since this process drives now: tidb-operator marks the pod of a store that it evicts
+// region leaders from. Without this the scheduler would stay for ever. The mark is
+// removed in any case: once it is out of date, a scheduler that a person creates would
+// look like one of tidb-operator.
+func adoptEvictions(c topology.Cluster, s state.Snapshot) verdict {
 	var v verdict
 	for _, m := range s.Groups[topology.TiKV].Members {
 		if m.Pod == nil || m.Pod.Terminating || m.Pod.EvictionBegun.IsZero() || m.Database.Presence != state.Present {

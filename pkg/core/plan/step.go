@@ -11,9 +11,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Step is one thing to do. The set is closed: package act has one case for each.
-// A step names what it acts on by identity (UID, store id, member id), so that
-// it fails, rather than hits the wrong one, when the world has moved on.
+// Step is one thing to do. The set is closed: package act has one case for each. A step
+// names what it acts on by identity (UID, store id, member id). If that has changed
+// since, the step fails, and does not hit another object.
 type Step interface {
 	fmt.Stringer
 	// Target is the component and the member acted on; the member is "" for
@@ -116,15 +116,15 @@ type RemoveStore struct {
 	StoreID   uint64
 }
 
-// RestoreStore calls a store back that we took offline and that is wanted again,
-// and then drops the record of it.
+// RestoreStore cancels the removal of a store that we took offline and that is wanted
+// again, and then deletes the record of it.
 type RestoreStore struct {
 	Component topology.Kind
 	Member    string
 	StoreID   uint64
 }
 
-// ForgetRecord drops a record in the ledger of something that is over in PD.
+// ForgetRecord deletes a record in the ledger of something that is over in PD.
 type ForgetRecord struct {
 	Component topology.Kind
 	Member    string
@@ -161,15 +161,15 @@ type DeleteClaim struct {
 	// Reclaim: the member is not wanted any more, and its volume goes with the
 	// claim, whatever its policy was.
 	Reclaim bool
-	// PodUID is the one pod that may still have the claim mounted, the member's
-	// own, which is to go next: until then Kubernetes keeps the claim, but gives
-	// it to no other pod. Empty when there must be no pod.
+	// PodUID is the one pod that may still have the claim mounted, the member's own, which
+	// is deleted next: until then Kubernetes keeps the claim, but gives it to no other pod.
+	// Empty when there must be no pod.
 	PodUID string
 }
 
-// DeletePod deletes the pod of a member that the database has let go of, so that
-// its StatefulSet makes a new one. Its claims have to be deleted before, or the
-// new pod would get the old data.
+// DeletePod deletes the pod of a member that the database has removed, so that its
+// StatefulSet recreates it. Its claims have to be deleted before, or the new pod would
+// get the old data.
 type DeletePod struct {
 	Component topology.Kind
 	Member    string
@@ -186,8 +186,8 @@ type DeleteSet struct {
 	Name, UID string
 }
 
-// RecordFailure gives a member up: the record of it in the TidbCluster makes
-// the component larger by a replacement, and survives whatever happens to us.
+// RecordFailure gives a member up: the record in the TidbCluster makes the component
+// larger by a replacement, and stays if this process ends.
 type RecordFailure struct {
 	Component topology.Kind
 	Member    string
@@ -198,8 +198,8 @@ type RecordFailure struct {
 	Discarded bool
 }
 
-// RetireFailure notes that the database has let go of a member that was given
-// up, and that it has not come back by itself.
+// RetireFailure records that the database has removed a member that was given up, and
+// that it has not come back by itself.
 type RetireFailure struct {
 	Component topology.Kind
 	Member    string
@@ -221,9 +221,9 @@ type ResizeClaim struct {
 	Size      topology.Size
 }
 
-// RecreateSet deletes a StatefulSet, but not its pods, and makes it again with
-// larger claim templates, which cannot be changed in place. All else of it stays
-// as it is, so that the new one takes the pods over and restarts none.
+// RecreateSet deletes a StatefulSet, but not its pods, and creates it again with larger
+// claim templates, which cannot be changed in place. All else stays as it is, so that the
+// new one adopts the pods and restarts none.
 type RecreateSet struct {
 	Component topology.Kind
 	Name, UID string
@@ -235,8 +235,8 @@ type RecreateSet struct {
 // metrics have it, so that it may not change.
 func Action(s Step) string { return reflect.TypeOf(s).Name() }
 
-// Disruptive tells whether a step takes redundancy away or cannot be taken
-// back, so that a stale observation must not lead to it.
+// Disruptive reports whether a step takes redundancy away or cannot be taken back, so
+// that it must not follow from an old observation.
 func Disruptive(s Step) bool {
 	switch s := s.(type) {
 	case Resize:
@@ -349,7 +349,7 @@ func (s ForgetRecord) String() string {
 }
 func (s MarkClaims) String() string   { return "mark " + names(s.Claims) + " as left over" }
 func (s UnmarkClaims) String() string { return "take the mark off " + names(s.Claims) }
-func (s DeletePod) String() string    { return fmt.Sprintf("delete pod %s to make it anew", s.Member) }
+func (s DeletePod) String() string    { return fmt.Sprintf("recreate pod %s", s.Member) }
 
 func names(claims []Claim) string {
 	var all []string
@@ -382,5 +382,5 @@ func (s ResizeClaim) String() string {
 }
 
 func (s RecreateSet) String() string {
-	return fmt.Sprintf("make StatefulSet %s anew for larger volumes, keeping its pods", s.Name)
+	return fmt.Sprintf("recreate StatefulSet %s with larger volumes, keeping its pods", s.Name)
 }

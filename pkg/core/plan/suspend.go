@@ -20,7 +20,7 @@ func (sc Scope) suspend(p Profile, earlier, later []desired.Group) verdict {
 		if v := sc.settle(p); !v.idle() {
 			return v // PD, which stays, may not have answered before
 		}
-		return sc.untold(p)
+		return sc.awaitMembership(p)
 	case !set.Exists:
 		return verdict{}
 	}
@@ -35,13 +35,13 @@ func (sc Scope) suspend(p Profile, earlier, later []desired.Group) verdict {
 	if v := sc.settle(p); !v.idle() {
 		return v
 	}
-	if v := sc.lasting(p); !v.idle() {
+	if v := sc.claimsStay(p); !v.idle() {
 		return v
 	}
 	return act(DeleteSet{Component: p.Kind, Name: sc.Want.Set.Name, UID: sc.Got.Set.UID})
 }
 
-// settle leaves nothing half done behind that would be in the way later.
+// settle ends what was begun and would cause trouble later.
 func (sc Scope) settle(p Profile) verdict {
 	for _, m := range sc.Got.Members {
 		if v := sc.pursue(p.BeforeSuspend, m); !v.idle() {
@@ -51,9 +51,9 @@ func (sc Scope) settle(p Profile) verdict {
 	return verdict{}
 }
 
-// untold waits for a PD that does not serve yet to say what has become of members
-// that have data: it may have let go of one, which is to be marked.
-func (sc Scope) untold(p Profile) verdict {
+// awaitMembership waits for a PD that does not serve yet to report whether it still has
+// members that have data: it may have removed one, whose claims are to be marked.
+func (sc Scope) awaitMembership(p Profile) verdict {
 	if sc.All.PD.Serving() {
 		return verdict{}
 	}
@@ -67,7 +67,7 @@ func (sc Scope) untold(p Profile) verdict {
 	return verdict{}
 }
 
-// suspended: nothing of the component runs, or will by itself.
+// suspended reports whether nothing of the component runs, or will by itself.
 func suspended(got state.Group) bool {
 	if got.Set.Exists {
 		return false
@@ -80,18 +80,18 @@ func suspended(got state.Group) bool {
 	return true
 }
 
-// adopt gives pods that somebody has deleted a StatefulSet around another one,
-// to be deleted with them: by themselves they would run for ever.
+// adopt creates a StatefulSet around pods that were left without one, so that they are
+// deleted with it: by themselves they would run for ever.
 func (sc Scope) adopt(p Profile) verdict {
 	if sc.Got.Extent() == 0 {
 		return sc.leaving()
 	}
 	steps := applies(p.Kind, sc.Want.Config)
-	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.births(p)})}
+	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.initialReplicas(p)})}
 }
 
-// leaving waits for a StatefulSet that is on its way out, and for its pods. One
-// whose host is lost stays until the host is back or somebody gives it up.
+// leaving waits for a StatefulSet that is being deleted, and for its pods. A pod whose
+// host is lost stays until the host is back or somebody gives it up.
 func (sc Scope) leaving() verdict {
 	var v verdict
 	for _, m := range sc.Got.Members {
@@ -110,16 +110,16 @@ func (sc Scope) leaving() verdict {
 	return v
 }
 
-// births is how many replicas a StatefulSet is made with. Pods beyond them that
-// are there Kubernetes would delete at once, data or not, and members whose data
-// is there may be what a quorum or a region needs: all of them come back, wanted
-// or not, and are scaled in as any other. Those that have never been are scaled
-// out to, one by one, unless there is no cluster yet for them to join. To found it
-// takes those who were told to, wanted or not.
-func (sc Scope) births(p Profile) int {
+// initialReplicas is how many replicas a StatefulSet is created with. Kubernetes would at
+// once delete pods above them, with data or not, and a quorum or a region may need
+// members whose data is there: so all of them come back, wanted or not, and are scaled in
+// later. Members that have never existed are scaled out to, one by one, unless there is
+// no cluster yet that they could join. All initial members are needed to found it, wanted
+// or not.
+func (sc Scope) initialReplicas(p Profile) int {
 	n := sc.Got.Extent()
 	for _, m := range sc.Got.Members {
-		if p.Kind.Data() != topology.None && sc.counts(m) {
+		if p.Kind.Data() != topology.None && sc.hasData(m) {
 			n = max(n, m.Ordinal+1)
 		}
 	}
@@ -129,10 +129,10 @@ func (sc Scope) births(p Profile) int {
 	return n
 }
 
-// counts: the member has data, and nobody has let go of it.
-func (sc Scope) counts(m state.Member) bool {
+// hasData reports whether the member has data and has not been removed.
+func (sc Scope) hasData(m state.Member) bool {
 	if removalIrreversible(m) {
 		return false
 	}
-	return alive(m) || len(m.Claims) > len(markedClaims(m))
+	return countedOn(m) || len(m.Claims) > len(markedClaims(m))
 }

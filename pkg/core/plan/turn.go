@@ -6,13 +6,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// turn is what to do of all that there is to do. Steps that disturb nobody come
-// first, all of them; only when there are none, one disruptive step, alone, so that
-// nothing stands between the live observation that justified it and the act.
+// turn returns the steps to take now. Steps that disturb nobody come first, all of them.
+// Only when there are none, one disruptive step is taken, alone, so that it follows
+// directly on the live observation that justified it.
 //
-// Components whose last step failed come after all others: what cannot be done for
-// one of them must not keep another from failover or scale-in. Among themselves
-// they take turns.
+// Components whose last step failed come after all others: what cannot be done for one of
+// them must not keep another from failover or scale-in. Among themselves they take turns.
 func turn(steps []Step, later []topology.Kind) []Step {
 	var calm []Step
 	for _, s := range steps {

@@ -11,14 +11,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Unapplied are members that may run with an older configuration than the one in
-// their ConfigMap. With configUpdateStrategy InPlace the user asks that a change be
-// written and nothing be restarted for it. So that is no reason not to have
-// converged, but worth a word: their next restart, whatever it is for, is the first
-// test of the new configuration.
+// Unapplied are members that may run with an older configuration than the one in their
+// ConfigMap. With configUpdateStrategy InPlace the user asks that a change be written and
+// nothing be restarted for it. So the cluster has converged, but the difference is
+// reported: the next restart, whatever its cause, is the first test of the new
+// configuration.
 type Unapplied struct {
 	Component topology.Kind
-	// Older are known to run with an older one. Of Unknown nothing tells.
+	// Older are known to run with an older one. Of Unknown it is not known.
 	Older, Unknown []string
 	// Remedy restarts the component's members one after another.
 	Remedy remedy.Remedy

@@ -8,10 +8,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// upkeep is what is put right by the way: small corrections that nobody waits
-// for and that take nothing away. They are no part of the outcome, so one that
-// cannot be made, for want of a permission, holds up neither the cluster's
-// repair nor its convergence. What was not read is left alone.
+// upkeep are small corrections that nothing waits for and that take nothing away. They
+// are no part of the outcome, so one that cannot be made, for want of a permission, holds
+// up neither the repair nor the convergence of the cluster. What was not read is left as
+// it is.
 func upkeep(profiles []Profile, scopes []Scope) []Step {
 	var steps []Step
 	for _, sc := range scopes {
@@ -40,8 +40,8 @@ func upkeep(profiles []Profile, scopes []Scope) []Step {
 	return steps
 }
 
-// remake: a claim was deleted while its pod was made. The pod waits for it for
-// ever, since the StatefulSet controller makes claims only before pods.
+// remake recreates a pod whose claim was deleted while the pod was created. The pod waits
+// for it for ever, since the StatefulSet controller creates claims only before pods.
 func (sc Scope) remake(m state.Member) []Step {
 	if m.Pod == nil || m.Pod.Node != "" || m.Pod.Terminating || !sc.Got.Set.Exists || m.Ordinal >= sc.Got.Set.Replicas {
 		return nil
@@ -58,10 +58,10 @@ func (sc Scope) remake(m state.Member) []Step {
 	return []Step{RemakePod{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Claims: missing}}
 }
 
-// ids are the labels that say which member of which cluster it is, as far as PD
-// tells. An id that is unknown is left as it is, one that is wrong is corrected:
-// tools find the store of a pod by it. Of a member that PD does not know the data may
-// be of another cluster, and then nothing but the label tells (OfOtherCluster).
+// ids are the labels that say which member of which cluster it is, as far as PD reports
+// that. An id that is unknown is left as it is, a wrong one is corrected: tools find the
+// store of a pod by it. A member that PD does not know may have data of another cluster,
+// and then only the label shows that (OfOtherCluster).
 func (sc Scope) ids(ids []entry, p Profile, m state.Member) []entry {
 	known := m.Database.Presence == state.Present
 	if id := sc.All.PD.ClusterID; id != 0 {
@@ -119,7 +119,7 @@ func (sc Scope) tendVolume(m state.Member, c state.Claim, labels []entry) []Step
 	if c.Terminating {
 		return nil
 	}
-	policy, set := sc.untidy(m, c, labels)
+	policy, set := sc.volumeChanges(m, c, labels)
 	if policy == "" && set.Labels == nil && set.Annotations == nil {
 		return nil
 	}
@@ -129,9 +129,9 @@ func (sc Scope) tendVolume(m state.Member, c state.Claim, labels []entry) []Step
 	}}
 }
 
-// untidy is what of a claim's volume is not as wanted. The policy of one that is
-// about to be given up stays: it is set when the claim is deleted.
-func (sc Scope) untidy(m state.Member, c state.Claim, labels []entry) (policy string, set state.Identity) {
+// volumeChanges returns what of a claim's volume differs from what is wanted. The policy
+// of one that is about to be deleted stays: it is set when the claim is deleted.
+func (sc Scope) volumeChanges(m state.Member, c state.Claim, labels []entry) (policy string, set state.Identity) {
 	if want := string(sc.Cluster.VolumePolicy); c.Volume.Policy != want && (!c.Marked || !sc.Cluster.Reclaims) {
 		policy = want
 	}

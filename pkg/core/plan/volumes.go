@@ -12,17 +12,17 @@ import (
 // look. Some storage moves data for it.
 const growing = 30 * time.Minute
 
-// volumes makes volumes as large as wanted. It is no phase: it waits for no
-// member's health and holds nothing back, since disks that are full may be what
-// keeps all members, and with them every phase, from going on.
+// volumes makes volumes as large as wanted. It is no phase: it waits for no member's
+// health and holds nothing back, since full disks may be what keeps all members down, and
+// with them every phase.
 //
-// The claims come first. Then the StatefulSet is recreated, since Kubernetes
-// does not let its claim templates be changed; until then each new member would
-// get a claim of the old size.
+// The claims come first. Then the StatefulSet is recreated, since Kubernetes does not let
+// its claim templates be changed; until then each new member would get a claim of the old
+// size.
 func (sc Scope) volumes() verdict {
 	var v verdict
 	if sc.Want.Suspend {
-		return v // what is to go is not recreated, and grows when it is back
+		return v // what is being deleted is not recreated, and grows when it is back
 	}
 	asked, running := true, max(sc.Got.Set.Replicas, sc.Got.Extent())
 	for _, m := range sc.Got.Members[:min(running, len(sc.Got.Members))] {
@@ -39,8 +39,8 @@ func (sc Scope) volumes() verdict {
 	return v
 }
 
-// lacks: nobody has asked yet for as much as is wanted. What a removed member
-// left behind does not count.
+// lacks reports whether nobody has requested yet as much as is wanted. What a removed
+// member has left over does not count.
 func (sc Scope) lacks(c state.Claim) bool {
 	want, ok := sc.Want.Volume(c.Template)
 	return ok && !c.Marked && !c.Terminating && !c.Holds(want.Size)
@@ -91,8 +91,8 @@ func Rigid(c state.Claim) string {
 	return fmt.Sprintf("storage class %s does not let volumes grow", c.Class)
 }
 
-// recreate makes the StatefulSet anew where its claim templates are too small.
-// Never for a smaller size, which no claim could follow.
+// recreate recreates the StatefulSet where its claim templates are too small. Never for a
+// smaller size: claims cannot become smaller.
 func (sc Scope) recreate() verdict {
 	set := sc.Got.Set
 	if set.Terminating || !sc.outgrown() {
@@ -107,7 +107,7 @@ func (sc Scope) recreate() verdict {
 	return act(RecreateSet{Component: sc.Want.Kind, Name: sc.Want.Set.Name, UID: set.UID, Replicas: set.Replicas, Object: sc.Want.Set})
 }
 
-// outgrown: a claim template is smaller than what is wanted.
+// outgrown reports whether a claim template is smaller than what is wanted.
 func (sc Scope) outgrown() bool {
 	for _, v := range sc.Want.Volumes {
 		if size, ok := sc.Got.Set.Volumes[v.Name]; ok && size < v.Size {
@@ -117,9 +117,9 @@ func (sc Scope) outgrown() bool {
 	return false
 }
 
-// busy says what the StatefulSet is needed for, "" when nothing. A new one
-// forgets which revision was the current one, so that a rollout under way would
-// lose the way back, and a member that is about to go would be called back.
+// busy returns what the StatefulSet is needed for, "" when nothing. A new StatefulSet
+// does not know which revision was the current one, so that a rollout under way could not
+// be taken back, and a member that is about to be removed would be brought back.
 func (sc Scope) busy() string {
 	set := sc.Got.Set
 	_, outdated := sc.candidate()

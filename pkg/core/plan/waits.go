@@ -11,22 +11,22 @@ import (
 )
 
 // Moving is how long regions may take to leave a store, or stay as many as they are,
-// before it is worth to look for what holds them.
+// before a person is asked to look for the cause.
 const Moving = time.Hour
 
 const (
-	// unseen is how long a wait may go unseen and still be the same one. After a longer
-	// time, in which the API server was away perhaps, nobody knows what held it up.
+	// unseen is how long a wait may be absent and still be the same one. After a longer
+	// time, in which the API server was perhaps away, the cause of the wait is not known.
 	unseen = 2 * time.Minute
 	// values is how many of the last values of a wait are remembered.
 	values = 8
 )
 
-// Waits are the gates of a process's last turn, and since when each of them has made
-// no progress. Most gates end by themselves, or say when they cannot: the cluster knows
-// since when a pod is not Ready. Where it tells of no time, as of a StatefulSet whose
-// controller does nothing, this is all that keeps a wait from lasting for ever without
-// a word. Who begins anew remembers nothing, and waits longer.
+// Waits are the gates of a process's last turn, and since when each of them has made no
+// progress. Most gates end by themselves, or report when they cannot: the cluster knows
+// since when a pod is not Ready. Where the cluster has no such time, as for a StatefulSet
+// whose controller does nothing, only this keeps a wait from lasting for ever without a
+// report. A new process remembers nothing, and waits longer.
 type Waits []waited
 
 type waited struct {
@@ -34,7 +34,7 @@ type waited struct {
 	// seen are the values that were observed, the latest one last. A value that comes back
 	// is no progress: a PD that answers now and then would be waited for for ever.
 	seen  []string
-	least Quantity  // the least that was left, where a number tells
+	least Quantity  // the least that was left, where that is a number
 	since time.Time // when a value was new
 	at    time.Time // when the gate was there last
 }
@@ -65,8 +65,8 @@ func (ws Waits) After(p Plan, at time.Time) Waits {
 	return next
 }
 
-// progress reports whether a gate is nearer to being open than it was. Of a number that
-// has to become zero only a new least value says so: regions of a store that none can
+// progress reports whether a gate is nearer to being open than it was. For a number that
+// has to become zero only a new least value is progress: regions of a store that cannot
 // leave are split, and become more.
 func (w waited) progress(g *Gate) bool {
 	if g.Left.Unit != "" && w.least.Unit == g.Left.Unit {
@@ -97,13 +97,13 @@ func (ws Waits) still(g *Gate, at time.Time) time.Time {
 	return at
 }
 
-// bounded are gates of which none is waited for without an end: one that has no time
-// of its own is Blocked when it has made no progress for long, and says what to do. One
-// that may take longer than usual says until when.
+// bounded gives each gate an end. A gate without a deadline of its own is Blocked when it
+// has made no progress for long, and says what to do. One that may take longer than usual
+// says until when.
 func bounded(gates []Gate, waits Waits, c *topology.Cluster, s *state.Snapshot) []Gate {
 	for i := range gates {
 		g := &gates[i]
-		if g.Blocked || g.held || g.fated || g.endless || s.At.Before(g.Deadline) {
+		if g.Blocked || g.held || g.resolves || g.endless || s.At.Before(g.Deadline) {
 			continue
 		}
 		since := waits.still(g, s.At)
@@ -129,10 +129,10 @@ func allHeld(gates []Gate) bool {
 	return !slices.ContainsFunc(gates, func(g Gate) bool { return !g.held })
 }
 
-// letGoOf has gates speak for themselves, as nothing else is there for them to wait for.
-// Those that wait for an earlier component or for a rollout go on to do so as long as
-// there are others: what holds those up is theirs to say.
-func letGoOf(gates []Gate) {
+// unhold lets gates end by themselves, as there is nothing else that they could wait for.
+// Those that wait for an earlier component or for a rollout keep waiting as long as there
+// are other gates, which report what holds those up.
+func unhold(gates []Gate) {
 	queued := func(g Gate) bool {
 		return slices.Contains([]Reason{RolloutQueued, SuspendQueued, StatefulSetRecreated}, g.Reason)
 	}

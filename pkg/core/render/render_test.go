@@ -19,7 +19,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // load reads a TidbCluster from testdata, and lets the test change it.
 func load(t *testing.T, name string, edit ...func(*v1alpha1.TidbCluster)) topology.Cluster {

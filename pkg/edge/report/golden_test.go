@@ -13,7 +13,7 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 func TestMain(m *testing.M) {
 	flag.Parse()

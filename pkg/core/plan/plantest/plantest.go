@@ -1,6 +1,6 @@
-// Package plantest builds clusters for tests of decisions: a wanted cluster, what
-// was observed of it, and the decision as text. Everything starts at rest, so a
-// test says only what is different.
+// Package plantest builds clusters for tests of decisions: a wanted cluster, what was
+// observed of it, and the decision as text. A new cluster has converged, so a test names
+// only what is different.
 package plantest
 
 import (
@@ -29,7 +29,7 @@ type Cluster struct {
 	Seen   state.Snapshot
 }
 
-// New is a cluster at rest, called "t" in namespace "ns". Its PD is led by the
+// New is a cluster that has converged, called "t" in namespace "ns". Its PD is led by the
 // member with ordinal 0, and each store has ten leaders and the id 1 + ordinal.
 func New(pd, tikv, tidb int) *Cluster {
 	c := &Cluster{}
@@ -149,8 +149,8 @@ func (c *Cluster) Member(name string) *state.Member {
 	panic("plantest: no such member: " + name)
 }
 
-// Add adds a member beyond the StatefulSet's replicas: as it would be at rest,
-// but without a pod.
+// Add adds a member above the StatefulSet's replicas: as it would be in a cluster that
+// has converged, but without a pod.
 func (c *Cluster) Add(kind topology.Kind) *state.Member {
 	g := c.Seen.Groups[kind]
 	m := c.member(kind, len(g.Members))
@@ -233,7 +233,7 @@ func (c *Cluster) Removing(name string, ago time.Duration) *Cluster {
 	return c.Offline(name)
 }
 
-// Offline has a store be Offline, and nothing tell who took it offline.
+// Offline has a store be Offline, with no record of who took it offline.
 func (c *Cluster) Offline(name string) *Cluster {
 	m := c.Member(name)
 	m.Database.State, m.Database.Healthy = state.StoreOffline, false
@@ -252,8 +252,8 @@ func (c *Cluster) Blind() *Cluster {
 	return c
 }
 
-// Decide decides, and panics if the decision is not sound. The process has only
-// just begun to look, unless a test says otherwise.
+// Decide decides, and panics if the decision is not sound. The process has just begun to
+// observe, unless a test says otherwise.
 func (c *Cluster) Decide() plan.Plan {
 	for _, g := range c.Seen.Groups {
 		for i := range g.Members {
@@ -271,7 +271,7 @@ func (c *Cluster) Decide() plan.Plan {
 	return c.sound(plan.Decide(component.Profiles(), c.Policy, c.Wanted, c.Seen))
 }
 
-// Upkeep is what is put right by the way, a line per step.
+// Upkeep is the steps of upkeep, one in each line.
 func (c *Cluster) Upkeep() string {
 	var lines []string
 	for _, s := range c.Decide().Upkeep {
@@ -315,8 +315,8 @@ func gate(g plan.Gate) string {
 	return "? " + g.String()
 }
 
-// Waits is the decision with all that is said of what is waited for: since when,
-// until when, who has to be asked for it, and what a person can do.
+// Waits is the decision with all that is reported of each gate: since when, until when,
+// who has to be asked, and what a person can do.
 func (c *Cluster) Waits() string {
 	p := c.Decide()
 	lines := does(p)

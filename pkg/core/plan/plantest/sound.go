@@ -11,10 +11,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// sound holds each decision to what is true of all of them: it speaks of members
-// by their component, and of objects by the identity that was observed. Without it
-// a step would hit whatever has the name by now. It panics, so that no test has to
-// ask for it.
+// sound checks what is true of all decisions: each names members by their component, and
+// objects by the identity that was observed. Otherwise a step would hit whatever has the
+// name by then. It panics, so that no test has to call it.
 func (c *Cluster) sound(p plan.Plan) plan.Plan {
 	for _, s := range slices.Concat(p.Steps, p.Upkeep) {
 		kind, member := s.Target()
@@ -39,7 +38,7 @@ func (c *Cluster) sound(p plan.Plan) plan.Plan {
 	return p
 }
 
-// waits panics unless a gate makes sense to those who wait for it.
+// waits panics unless a gate can be understood by a user who waits for it.
 func (c *Cluster) waits(g plan.Gate) {
 	c.owner(g.String(), g.Component, g.Member)
 	switch {
@@ -61,8 +60,8 @@ func (c *Cluster) owner(what string, kind topology.Kind, member string) {
 	}
 }
 
-// ours panics if a step takes back what the ledger does not name: somebody else has
-// done it, and has a reason.
+// ours panics if a step takes back what the ledger does not name: somebody else has done
+// it, and has a reason.
 func (c *Cluster) ours(s plan.Step) {
 	var recorded bool
 	switch s := s.(type) {

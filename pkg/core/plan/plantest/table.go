@@ -16,14 +16,14 @@ type Case struct {
 	Cluster *Cluster
 }
 
-// Table compares decisions with those in testdata. They are there in a form to
-// be read: a case's name, then the decision.
+// Table compares decisions with those in testdata. They are written to be read: a case's
+// name, then the decision.
 func Table(t *testing.T, file string, cases []Case) {
 	t.Helper()
 	table(t, file, cases, (*Cluster).Text)
 }
 
-// Waits is the same with all that users are told of what is waited for.
+// Waits is the same with all that is reported of each gate.
 func Waits(t *testing.T, file string, cases []Case) {
 	t.Helper()
 	table(t, file, cases, (*Cluster).Waits)

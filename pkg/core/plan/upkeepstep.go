@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// The steps of upkeep. None takes anything away that somebody uses.
+// The steps of upkeep. None takes anything away that is in use.
 
 // Kinds of objects that Label changes.
 const (
@@ -28,9 +28,9 @@ type Label struct {
 	Set       state.Identity // only what is to change
 }
 
-// TendVolume brings a PersistentVolume in order. It is conditional on the
-// version that was read: with the policy Delete a volume that belongs to another
-// claim by now would go with that one.
+// TendVolume corrects the labels and the policy of a PersistentVolume. It is conditional
+// on the version that was read: with the policy Delete, a volume that belongs to another
+// claim by now would be deleted with that claim.
 type TendVolume struct {
 	Component          topology.Kind
 	Member             string
@@ -39,8 +39,8 @@ type TendVolume struct {
 	Set                state.Identity
 }
 
-// RemakePod deletes a pod that can have no place, as a claim of it does not
-// exist. The StatefulSet controller then makes both.
+// RemakePod deletes a pod that cannot be scheduled, because a claim of it does not exist.
+// The StatefulSet controller then creates both.
 type RemakePod struct {
 	Component topology.Kind
 	Member    string
@@ -56,7 +56,7 @@ type LabelStore struct {
 	Labels    map[string]string // only what is to change
 }
 
-// Quiet tells whether nobody needs to hear of a step that succeeds.
+// Quiet reports whether a step that succeeds is not reported.
 func Quiet(s Step) bool {
 	switch s.(type) {
 	case Label, TendVolume, LabelStore:

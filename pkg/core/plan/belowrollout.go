@@ -7,11 +7,11 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// beneath says of members that fail with an old revision, below others that serve,
-// what a person can do: a partition reaches them only after those above, and to
-// restart those would take a second member away. Whatever phase waits for such a
-// member waits for ever.
-func (sc Scope) beneath(h hold, v verdict) verdict {
+// failingBelow adds what a person can do about members that fail with an old revision
+// below members that serve. A partition reaches them only after those above, and
+// restarting those would take a second member away. So whatever waits for such a member
+// would wait for ever.
+func (sc Scope) failingBelow(h hold, v verdict) verdict {
 	next, ok := sc.candidate()
 	if !ok || !next.Up() || h.rolling || sc.Got.Set.Manual {
 		return v
@@ -21,14 +21,14 @@ func (sc Scope) beneath(h hold, v verdict) verdict {
 		if _, queued := sc.before(m); !ok || g.Reason != MemberServing || queued || m.Ordinal >= next.Ordinal || !sc.Got.Outdated(m) {
 			continue
 		}
-		v.gates[i].Remedy = append(sc.wayOut(m, next), g.Remedy...)
+		v.gates[i].Remedy = append(sc.recreateAdvice(m, next), g.Remedy...)
 	}
 	return v
 }
 
-// wayOut is what a person can do about such a member. A StatefulSet that is made
-// again, around the pods that are there, makes each missing pod with the new template.
-func (sc Scope) wayOut(m, next state.Member) remedy.Remedy {
+// recreateAdvice is what a person can do about such a member. A StatefulSet that is
+// recreated around its pods makes each missing pod with the new template.
+func (sc Scope) recreateAdvice(m, next state.Member) remedy.Remedy {
 	has, what := "Kubernetes makes its pod with", "the StatefulSet without its pods"
 	commands := []remedy.Command{sc.Cluster.Kubectl("delete", "statefulset", sc.Cluster.SetName(m.Kind), "--cascade=orphan")}
 	if m.Pod != nil {

@@ -8,15 +8,15 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// TestFate: of a member that is waited for and would be given up there is one
+// TestUntilDeadline: of a member that is waited for and would be given up there is one
 // thing to read, with what happens when and with what a person can do.
-func TestFate(t *testing.T) {
+func TestUntilDeadline(t *testing.T) {
 	now := func(c *plantest.Cluster) { c.Policy.Failover.Now = true }
 	needsNewRevision := func(c *plantest.Cluster) {
 		c.Roll(tikv)
 		lost(c, 20*time.Minute, "t-tikv-1")
 	}
-	plantest.Waits(t, "fate", []plantest.Case{
+	plantest.Waits(t, "until-deadline", []plantest.Case{
 		{Name: "all pods of a component start", Cluster: failing(func(c *plantest.Cluster) {
 			c.Down(time.Minute, "t-tidb-0", "t-tidb-1", "t-tidb-2")
 			for _, name := range []string{"t-tidb-0", "t-tidb-1", "t-tidb-2"} {

@@ -14,10 +14,10 @@ func late(c *plantest.Cluster, name string) {
 	m.Database.Unstarted, m.Pod.Ran = true, false
 }
 
-// TestLateMember: a first member that has yet to start for the first time is
+// TestFirstStart: a first member that has yet to start for the first time is
 // waited for; one that was added and has not started holds up all others.
-func TestLateMember(t *testing.T) {
-	plantest.Table(t, "late", []plantest.Case{
+func TestFirstStart(t *testing.T) {
+	plantest.Table(t, "first-start", []plantest.Case{
 		{Name: "a PD member that was added, and whose pod has not run", Cluster: failing(func(c *plantest.Cluster) {
 			late(c, "t-pd-2")
 			c.Member("t-pd-2").Database.Name = ""

@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 )
 
-func TestCasualties(t *testing.T) {
+func TestLostMembers(t *testing.T) {
 	c := failing(func(c *plantest.Cluster) {
 		lost(c, time.Hour, "t-pd-1")
 		lost(c, 31*time.Minute, "t-tikv-1")
@@ -18,8 +18,8 @@ func TestCasualties(t *testing.T) {
 		lost(c, time.Minute, "t-tidb-2")
 		c.Member("t-tidb-2").Pod.Node = ""
 	})
-	got := map[string]plan.Casualty{}
-	for _, k := range plan.Casualties(component.Profiles(), c.Policy, c.Wanted, c.Seen) {
+	got := map[string]plan.LostMember{}
+	for _, k := range plan.LostMembers(component.Profiles(), c.Policy, c.Wanted, c.Seen) {
 		got[k.Member.Name] = k
 	}
 	if len(got) != 4 {
@@ -64,7 +64,7 @@ func TestCrashedWithoutPD(t *testing.T) {
 			c.Seen.PD.Members, c.Seen.PD.Healthy = c.Seen.PD.Members+tc.elsewhere, c.Seen.PD.Healthy+tc.elsewhere
 			c.Member(tc.member).Database.Since = plantest.Now.Add(-50 * m)
 		})
-		for _, k := range plan.Casualties(component.Profiles(), c.Policy, c.Wanted, c.Seen) {
+		for _, k := range plan.LostMembers(component.Profiles(), c.Policy, c.Wanted, c.Seen) {
 			if got := plantest.Now.Sub(k.Since); k.Member.Name != tc.member || got != tc.since {
 				t.Errorf("%s: %s since %s, want %s", name, k.Member.Name, got, tc.since)
 			}

@@ -181,7 +181,7 @@ func TestSpared(t *testing.T) {
 		}), "only one of Kubernetes and the database says that it is down"},
 	} {
 		got := "not down"
-		for _, k := range plan.Casualties(component.Profiles(), c.cluster.Policy, c.cluster.Wanted, c.cluster.Seen) {
+		for _, k := range plan.LostMembers(component.Profiles(), c.cluster.Policy, c.cluster.Wanted, c.cluster.Seen) {
 			if k.Member.Name == "t-tikv-2" {
 				got = k.Spared
 				if k.Due.IsZero() != k.Since.IsZero() {
@@ -207,7 +207,7 @@ func TestNoFailover(t *testing.T) {
 		given(c, "t-tikv-2", time.Hour)
 		c.Policy.Failover.Now, c.Policy.Failover.Discard = true, []string{"t-tikv-1"}
 	})
-	got := plan.Casualties(profiles, c.Policy, c.Wanted, c.Seen)
+	got := plan.LostMembers(profiles, c.Policy, c.Wanted, c.Seen)
 	if len(got) != 2 || !got[0].Due.IsZero() || got[0].Spared != "failover is switched off: maxFailoverCount is 0" {
 		t.Errorf("%+v", got)
 	}
