@@ -82,6 +82,6 @@ CLUSTERS ?= 1000
 
 bench-daemon: node-down ## measure a daemon with many clusters, on the node's API server alone: make bench-daemon CLUSTERS=1000
 	cd test/node && GOGC=400 go run . api
-	eval "$$(cd test/node && go run . env)" && go run ./cmd/kubectl-tidb init && go run ./test/herd -clusters $(CLUSTERS)
+	eval "$$(cd test/node && go run . env)" && go run ./cmd/kubectl-tidb init && go run ./test/manyclusters -clusters $(CLUSTERS)
 
 .PHONY: $(MAKECMDGOALS) help

@@ -144,7 +144,7 @@ func function(file, name string) (string, bool) {
 	return body, ok
 }
 
-// hasName tells whether a text in quotes contains a name: pd-B1 is not in pd-B10.
+// hasName reports whether a text in quotes contains a name: pd-B1 is not in pd-B10.
 func hasName(body, name string) bool {
 	whole := regexp.MustCompile(regexp.QuoteMeta(name) + `(?:[^0-9a]|$)`)
 	for _, text := range literal.FindAllString(body, -1) {

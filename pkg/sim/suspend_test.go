@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// before tells whether one thing was told before another.
+// before reports whether one thing was told before another.
 func before(w *World, first, then string) bool {
 	a, b := strings.Index(w.Transcript(), first), strings.LastIndex(w.Transcript(), then)
 	return a >= 0 && a < b

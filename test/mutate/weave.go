@@ -108,7 +108,7 @@ func (w *weaver) value(source []byte, h home, mutants map[int]Mutant, numbers []
 	w.add(")")
 }
 
-// parses tells whether a mutant is Go at all. One that is not would hide from the
+// parses reports whether a mutant is Go at all. One that is not would hide from the
 // compiler what stands next to it.
 func parses(m Mutant, source []byte) bool {
 	text := m.Apply(source)

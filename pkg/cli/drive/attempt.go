@@ -17,28 +17,28 @@ import (
 
 // attempt makes this process the driver, or an onlooker for as long as there is
 // another one, and runs the engine.
-func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, story *reconcile.Progress) (plan.Plan, error) {
+func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, progress *reconcile.Progress) (plan.Plan, error) {
 	tc, err := s.Load(ctx)
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	cluster := topology.New(tc)
-	held, by, err := s.hold(ctx, cluster, o, policy, story)
+	held, by, err := s.hold(ctx, cluster, o, policy, progress)
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	engine := reconcile.Engine{Observer: s.Observer}
-	s.Follow(&engine, policy, story, upkeepAtOnce)
+	s.Follow(&engine, policy, progress, upkeepAtOnce)
 	if held == nil {
 		if o.NoFollow {
 			return plan.Plan{}, exit.With(exit.Held, fmt.Errorf("%s drives the cluster, and will do what was asked for", by.name))
 		}
-		story.Notice(by.name + " drives the cluster; following, making no changes")
+		progress.Notice(by.name + " drives the cluster; following, making no changes")
 		var p plan.Plan
 		if p, held, err = s.follow(ctx, f, cluster, engine, by); held == nil {
 			return p, err
 		}
-		story.Notice(by.name + " drives the cluster no more; taking over")
+		progress.Notice(by.name + " drives the cluster no more; taking over")
 	}
 	defer func() { _ = held.Release() }()
 	engine.Lease = held
@@ -92,7 +92,7 @@ func (s *Session) followOperator(ctx context.Context, f *factory.Factory, c topo
 	look, over := s.untilOperator(ctx, false, func(lease.Operator) error { return errVacant })
 	defer over()
 	r := &reaction{
-		story: e.Progress, now: f.Clock.Now, who: by.name,
+		progress: e.Progress, now: f.Clock.Now, who: by.name,
 		advice: remedy.Remedy{
 			remedy.Run("if it does not drive this cluster, or not any more", c.Plugin("sync", "--take-over")),
 			remedy.Say("see its log, if it does"),

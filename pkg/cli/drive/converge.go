@@ -25,33 +25,33 @@ const (
 // end: nobody else could do anything either. It takes the cluster up again, or
 // looks on if another driver has taken it. Nor is it one that a tidb-operator begins
 // to drive the cluster, or ends.
-func (s *Session) converge(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, story *reconcile.Progress) (plan.Plan, error) {
-	p, err := s.attempt(ctx, f, o, policy, story)
+func (s *Session) converge(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, progress *reconcile.Progress) (plan.Plan, error) {
+	p, err := s.attempt(ctx, f, o, policy, progress)
 	for ctx.Err() == nil {
 		came, isCame := errors.AsType[*operatorCame](err)
 		switch {
 		case errors.Is(err, lease.ErrLost):
-			story.Notice("the API server was away for too long; taking the cluster up again")
+			progress.Notice("the API server was away for too long; taking the cluster up again")
 		case isCame:
 			if left, ok := errors.AsType[*reconcile.UndoError](err); ok {
-				story.Notice(remedy.Text(left, f.Context()))
+				progress.Notice(remedy.Text(left, f.Context()))
 			}
-			story.Notice(came.Error() + "; this command stops driving")
+			progress.Notice(came.Error() + "; this command stops driving")
 		case errors.Is(err, errVacant):
-			story.Notice(err.Error() + "; taking over")
+			progress.Notice(err.Error() + "; taking over")
 		default:
 			return p, err
 		}
-		p, err = s.retry(ctx, f, o, policy, story)
+		p, err = s.retry(ctx, f, o, policy, progress)
 	}
 	return p, err
 }
 
 // retry attempts until the API server answers again.
-func (s *Session) retry(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, story *reconcile.Progress) (plan.Plan, error) {
+func (s *Session) retry(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, progress *reconcile.Progress) (plan.Plan, error) {
 	for giveUp := time.Now().Add(outage); ; {
 		if _, err := s.Load(ctx); err == nil || ctx.Err() != nil || time.Now().After(giveUp) {
-			return s.attempt(ctx, f, o, policy, story)
+			return s.attempt(ctx, f, o, policy, progress)
 		}
 		select {
 		case <-ctx.Done():

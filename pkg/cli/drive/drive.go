@@ -53,18 +53,18 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	opts.Now = f.Clock.Now
 	printer := report.New(opts)
 	defer printer.Close()
-	story := reconcile.NewProgress(s.Namespace, s.Name, f.Clock.Now, printer).In(f.Context())
+	progress := reconcile.NewProgress(s.Namespace, s.Name, f.Clock.Now, printer).In(f.Context())
 	for _, w := range p.warnings {
-		story.Notice(w.text, w.remedy...)
+		progress.Notice(w.text, w.remedy...)
 	}
 	switch {
 	case err != nil:
 	case o.DryRun:
-		err = p.tell(story, o)
+		err = p.tell(progress, o)
 	case p.request.want.Paused:
 		err = p.request.kept()
 	default:
-		if err = conclude(s.converge(ctx, f, o, r.Policy, story)); err == nil {
+		if err = conclude(s.converge(ctx, f, o, r.Policy, progress)); err == nil {
 			err = s.replaced(ctx, r.Now, asked)
 		}
 		err = exit.Ended(ctx, err)
@@ -73,7 +73,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	if err == nil && o.DryRun && p.plan.Outcome != plan.Converged {
 		outcome = event.OutcomeChanges
 	}
-	story.Done(outcome, int(exit.Of(err)), time.Since(begun), explain.Error(err))
+	progress.Done(outcome, int(exit.Of(err)), time.Since(begun), explain.Error(err))
 	return said(err)
 }
 
@@ -157,10 +157,10 @@ func rejected(want topology.Cluster, problems field.ErrorList, refused *render.R
 }
 
 // tell is a dry run as events.
-func (p prospect) tell(story *reconcile.Progress, o Options) error {
-	story.Decided(p.wanted, p.snapshot, p.plan)
+func (p prospect) tell(progress *reconcile.Progress, o Options) error {
+	progress.Decided(p.wanted, p.snapshot, p.plan)
 	for _, step := range p.plan.Steps {
-		story.Notice("would begin with: " + step.String())
+		progress.Notice("would begin with: " + step.String())
 	}
 	return p.verdict(o)
 }

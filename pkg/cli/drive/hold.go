@@ -31,16 +31,16 @@ type other struct {
 // which, and the caller may only follow. A run with a policy of its own asks the
 // other one to give way, since that one cannot know what is asked for.
 func (s *Session) hold(
-	ctx context.Context, c topology.Cluster, o Options, policy plan.Policy, story *reconcile.Progress,
+	ctx context.Context, c topology.Cluster, o Options, policy plan.Policy, progress *reconcile.Progress,
 ) (*lease.Held, *other, error) {
-	op, drives, err := s.operator(ctx, c, o, story)
+	op, drives, err := s.operator(ctx, c, o, progress)
 	if err != nil {
 		return nil, nil, err
 	}
 	if drives {
 		return nil, &other{name: op.String()}, nil
 	}
-	defer unlessSoon(story, "checks whether another command drives the cluster (up to 15 s)")()
+	defer unlessSoon(progress, "checks whether another command drives the cluster (up to 15 s)")()
 	held, err := lease.Acquire(ctx, s.Kube, c, lease.Self())
 	taken, ok := errors.AsType[*lease.HeldError](err)
 	if !ok {
@@ -61,7 +61,7 @@ func (s *Session) hold(
 	return held, nil, nil
 }
 
-// demanding tells whether a policy asks for anything that is not usual.
+// demanding reports whether a policy asks for anything that is not usual.
 func demanding(p plan.Policy) bool {
 	return p.Failover.Members || p.Failover.Now || len(p.Failover.Discard) > 0 || p.Eviction != plan.Eviction{}
 }

@@ -18,35 +18,35 @@ const soon = time.Second
 
 // operator is the live tidb-operator that drives a cluster, if one does. It fails when
 // that is unknown: to drive a cluster beside an operator does harm.
-func (s *Session) operator(ctx context.Context, c topology.Cluster, o Options, story *reconcile.Progress) (lease.Operator, bool, error) {
+func (s *Session) operator(ctx context.Context, c topology.Cluster, o Options, progress *reconcile.Progress) (lease.Operator, bool, error) {
 	if o.TakeOver {
 		return lease.Operator{}, false, nil
 	}
-	defer unlessSoon(story, "checks whether a tidb-operator is alive (up to 10 s)")()
+	defer unlessSoon(progress, "checks whether a tidb-operator is alive (up to 10 s)")()
 	t := lease.TargetOf(c)
 	found, err := s.operators.Find(ctx, t)
 	if err != nil {
 		return lease.Operator{}, false, err
 	}
 	for _, text := range found.Notices(t) {
-		s.tell(story, text)
+		s.tell(progress, text)
 	}
 	op, drives := found.Driving(t)
 	return op, drives, nil
 }
 
 // tell tells something of operators once in a session.
-func (s *Session) tell(story *reconcile.Progress, text string) {
+func (s *Session) tell(progress *reconcile.Progress, text string) {
 	if !s.told[text] {
 		s.told[text] = true
-		story.Notice(text)
+		progress.Notice(text)
 	}
 }
 
 // unlessSoon tells what is done, unless it is over soon; the function that it
 // returns says so.
-func unlessSoon(story *reconcile.Progress, what string) (over func()) {
-	timer := time.AfterFunc(soon, func() { story.Notice(what) })
+func unlessSoon(progress *reconcile.Progress, what string) (over func()) {
+	timer := time.AfterFunc(soon, func() { progress.Notice(what) })
 	return func() { timer.Stop() }
 }
 

@@ -36,7 +36,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/start"
 )
 
-// heard are the notices that a story tells.
+// heard are the notices that a progress tells.
 type heard struct {
 	mu      sync.Mutex // a timer tells as well
 	notices []string
@@ -54,7 +54,7 @@ func (h *heard) all() []string {
 	return slices.Clone(h.notices)
 }
 
-func (h *heard) story(now func() time.Time) *reconcile.Progress {
+func (h *heard) progress(now func() time.Time) *reconcile.Progress {
 	return reconcile.NewProgress("ns", "t", now, h)
 }
 
@@ -119,7 +119,7 @@ func TestHold(t *testing.T) {
 				})
 			}
 			for range 2 { // told once
-				held, by, err := s.hold(t.Context(), itself, tc.o, plan.Policy{}, h.story(time.Now))
+				held, by, err := s.hold(t.Context(), itself, tc.o, plan.Policy{}, h.progress(time.Now))
 				if err != nil || (held != nil) == (tc.by != "") || by != nil && by.name != tc.by {
 					t.Errorf("got %v, %+v, %v", held, by, err)
 				}
@@ -139,7 +139,7 @@ func TestHoldUnknown(t *testing.T) {
 	s, h := session(elected(time.Now()), namespaced()), &heard{}
 	busy := apierrors.NewTooManyRequests("later", 1)
 	listLeases(s, func() error { return busy })
-	if held, by, err := s.hold(t.Context(), itself, Options{}, plan.Policy{}, h.story(time.Now)); !errors.Is(err, busy) {
+	if held, by, err := s.hold(t.Context(), itself, Options{}, plan.Policy{}, h.progress(time.Now)); !errors.Is(err, busy) {
 		t.Errorf("got %v, %+v, %v", held, by, err)
 	}
 	if _, err := s.Kube.CoordinationV1().Leases("ns").Get(t.Context(), itself.LeaseName(), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
@@ -186,7 +186,7 @@ func listLeases(s *Session, fails func() error) {
 func TestCheckIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := session(elected(time.Now().Add(-time.Minute))), &heard{}
-		if _, drives, _ := s.operator(t.Context(), itself, Options{}, h.story(time.Now)); drives || len(h.all()) != 1 || !strings.Contains(h.all()[0], "up to 10 s") {
+		if _, drives, _ := s.operator(t.Context(), itself, Options{}, h.progress(time.Now)); drives || len(h.all()) != 1 || !strings.Contains(h.all()[0], "up to 10 s") {
 			t.Errorf("got %t, %q", drives, h.all())
 		}
 	})
@@ -238,7 +238,7 @@ func TestReaction(t *testing.T) {
 	now, h := plantest.Now, &heard{}
 	c := plantest.New(1, 1, 1)
 	r := &reaction{
-		Observer: seeing{c}, Waiter: seeing{c}, story: h.story(func() time.Time { return now }),
+		Observer: seeing{c}, Waiter: seeing{c}, progress: h.progress(func() time.Time { return now }),
 		now: func() time.Time { return now }, who: "op", advice: remedy.Remedy{remedy.Say("give --take-over")},
 	}
 	after := func(d time.Duration, p plan.Plan) error {

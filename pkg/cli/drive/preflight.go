@@ -131,7 +131,7 @@ func (f findings) there() string {
 	return "the storage classes are " + strings.Join(f.classes, ", ")
 }
 
-// claims tells whether claims are to be made for a component. For one that has
+// claims reports whether claims are to be made for a component. For one that has
 // all of its claims a class that is gone is no reason to refuse anything.
 func claims(want topology.Cluster, snap state.Snapshot, k topology.Kind) bool {
 	g, ok := want.Group(k)

@@ -29,10 +29,10 @@ const (
 type reaction struct {
 	reconcile.Observer
 	reconcile.Waiter
-	story  *reconcile.Progress
-	now    func() time.Time
-	who    string
-	advice remedy.Remedy
+	progress *reconcile.Progress
+	now      func() time.Time
+	who      string
+	advice   remedy.Remedy
 
 	seen  string    // what the last turn saw
 	marks marks     // as the last turn saw them
@@ -65,7 +65,7 @@ func (r *reaction) Wait(ctx context.Context, p plan.Plan, err error) error {
 		return remedy.For(exit.Refusef("%s", r.idle(idles, step)), r.advice...)
 	case r.now().Sub(r.since) >= reacts && !r.told:
 		r.told = true
-		r.story.Notice(r.idle(reacts, step), r.advice...)
+		r.progress.Notice(r.idle(reacts, step), r.advice...)
 	}
 	return r.Waiter.Wait(ctx, p, err)
 }

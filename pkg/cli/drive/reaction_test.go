@@ -51,7 +51,7 @@ func TestReactionToSlowWork(t *testing.T) {
 				tt.begin(c.Member(store))
 			}
 			r := &reaction{
-				Observer: seeing{c}, Waiter: seeing{c}, story: h.story(func() time.Time { return now }),
+				Observer: seeing{c}, Waiter: seeing{c}, progress: h.progress(func() time.Time { return now }),
 				now: func() time.Time { return now }, who: "op", advice: remedy.Remedy{remedy.Say("give --take-over")},
 			}
 			var err error

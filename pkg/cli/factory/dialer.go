@@ -46,12 +46,12 @@ func (f *Factory) Dialer() (dial.Dialer, error) {
 	return dial.NewPods(config)
 }
 
-// Direct tells whether pods are reached without the API server.
+// Direct reports whether pods are reached without the API server.
 func (f *Factory) Direct(config *rest.Config) bool {
 	return f.dial == direct || f.dial == auto && inCluster(config)
 }
 
-// inCluster tells whether this is a pod that talks to the cluster it runs in. A
+// inCluster reports whether this is a pod that talks to the cluster it runs in. A
 // pod with a kubeconfig may talk to any other.
 func inCluster(config *rest.Config) bool { return config.BearerTokenFile == serviceAccount }
 

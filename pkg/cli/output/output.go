@@ -22,7 +22,7 @@ func (o *Format) Bind(cmd *cobra.Command, what string) {
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{string(asJSON)}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// JSON tells whether the result is for a program.
+// JSON reports whether the result is for a program.
 func (o *Format) JSON() bool { return *o == asJSON }
 
 // String, Set and Type make it a flag, so that a format that does not exist is

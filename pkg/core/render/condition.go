@@ -56,7 +56,7 @@ func (r projection) conditions(status v1alpha1.TidbClusterStatus, p plan.Plan) [
 	return all
 }
 
-// serving tells whether as many members of each component serve as the user
+// serving reports whether as many members of each component serve as the user
 // asks for. One that was given up may be down beside them: it was replaced, so
 // nobody has less than was asked for. Any other that is down is missing.
 func (r projection) serving() bool {

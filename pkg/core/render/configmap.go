@@ -106,7 +106,7 @@ func content(comp component, used *corev1.ConfigMap) (said configured, data map[
 	return said, data, nil
 }
 
-// leftAlone tells whether the ConfigMap that pods use is not to be written: a newer
+// leftAlone reports whether the ConfigMap that pods use is not to be written: a newer
 // version of this tool wrote it for the same spec, it is somebody else's and the spec
 // has no configuration, or it is gone and what stood in it is not known.
 func leftAlone(comp component, use usage, have state.Existing, got state.Group) (configured, bool) {

@@ -109,7 +109,7 @@ func keepTailers(logs []tailer, live *appsv1.StatefulSet) []corev1.Container {
 	return containers
 }
 
-// tails tells whether a command is one of those that generated tailers have: it
+// tails reports whether a command is one of those that generated tailers have: it
 // makes the file where it is missing and prints what is added to it.
 func tails(command []string, file string) bool {
 	if len(command) != 3 || command[0] != "sh" || command[1] != "-c" {

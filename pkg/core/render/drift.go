@@ -66,7 +66,7 @@ func drift(same bool) desired.Drift {
 	return desired.Differs
 }
 
-// sameMeta tells whether live has the wanted labels and annotations, and a
+// sameMeta reports whether live has the wanted labels and annotations, and a
 // controller. An object that lost its controller is adopted.
 func sameMeta(live, wanted metav1.ObjectMeta) bool {
 	return covers(live.Labels, wanted.Labels) &&

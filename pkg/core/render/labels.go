@@ -60,7 +60,7 @@ func union(all ...map[string]string) map[string]string {
 	return result
 }
 
-// covers tells whether live has every entry of wanted. What others have added
+// covers reports whether live has every entry of wanted. What others have added
 // to live is their business.
 func covers(live, wanted map[string]string) bool {
 	for k, v := range wanted {

@@ -24,7 +24,7 @@ const (
 	keyAwaited   = "not-started"
 )
 
-// bootstraps tells whether PD's pods read the bootstrap ConfigMap. Those of an
+// bootstraps reports whether PD's pods read the bootstrap ConfigMap. Those of an
 // operator-made cluster ask its discovery server. To change that would restart
 // them for nothing.
 func bootstraps(c topology.Cluster, have state.Existing) bool {
@@ -122,7 +122,7 @@ func founders(c topology.Cluster, snap state.Snapshot, old, data map[string]stri
 	return data
 }
 
-// named tells whether a list has a name: of names, or of name=url.
+// named reports whether a list has a name: of names, or of name=url.
 func named(list, name string) bool {
 	for entry := range strings.SplitSeq(list, ",") {
 		if n, _, _ := strings.Cut(entry, "="); n == name {
@@ -169,7 +169,7 @@ func joinURLs(c topology.Cluster, snap state.Snapshot, old string) string {
 	return strings.Join(urls, ",")
 }
 
-// begun tells whether one of these first members has had a pod, and with it a
+// begun reports whether one of these first members has had a pod, and with it a
 // claim. Its log may begin with their names, so that with other ones it would wait
 // for ever; and most of them may have founded the cluster.
 func begun(c topology.Cluster, snap state.Snapshot, initial string) bool {
@@ -178,7 +178,7 @@ func begun(c topology.Cluster, snap state.Snapshot, initial string) bool {
 	})
 }
 
-// partlyUsed tells whether some, but not all, of the first members have a claim
+// partlyUsed reports whether some, but not all, of the first members have a claim
 // already, left over from an earlier cluster of this name. Those may start from
 // its data, and the others must then not start a cluster of their own beside it:
 // they wait for PD to answer, and join. If all have one, they are either all of

@@ -29,7 +29,7 @@ func inText(word string) string {
 	return word
 }
 
-// special tells whether a character may mean something else to a shell.
+// special reports whether a character may mean something else to a shell.
 func special(r rune) bool {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':

@@ -31,7 +31,7 @@ func Recreated(live, wanted *appsv1.StatefulSet) *appsv1.StatefulSet {
 	return WithPartition(result, int(replicasOf(result)))
 }
 
-// Outgrown tells whether a live StatefulSet has a claim template that is smaller
+// Outgrown reports whether a live StatefulSet has a claim template that is smaller
 // than the wanted one.
 func Outgrown(live, wanted *appsv1.StatefulSet) bool {
 	for i := range live.Spec.VolumeClaimTemplates {

@@ -87,7 +87,7 @@ func (s script) text() (string, error) {
 	return b.String(), nil
 }
 
-// fits tells whether a script that is in use starts the component as the spec
+// fits reports whether a script that is in use starts the component as the spec
 // says. One of ours names what it was made for. In one of an operator, the words
 // are looked for that every operator's script has.
 func (s script) fits(text string) bool {
@@ -137,7 +137,7 @@ func hasWord(text, word string) bool {
 	}
 }
 
-// continues tells whether a character belongs to the path, name or list beside
+// continues reports whether a character belongs to the path, name or list beside
 // it.
 func continues(c byte) bool {
 	return c == '/' || c == '_' || c == '-' || c == ',' ||

@@ -28,7 +28,7 @@ func claim(name string, size resource.Quantity, class classes) corev1.Persistent
 	}
 }
 
-// gives tells whether a volume has a class of its own. An empty name is none, as
+// gives reports whether a volume has a class of its own. An empty name is none, as
 // in tidb-operator: the component's class is used.
 func gives(class *string) bool { return class != nil && *class != "" }
 

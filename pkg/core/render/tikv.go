@@ -144,7 +144,7 @@ func tikvLogs(comp component, storage []corev1.VolumeMount) ([]tailer, error) {
 // releaseTag is the tag of a release, and its major version.
 var releaseTag = regexp.MustCompile(`^v?(\d+)(\.\d+){0,2}(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 
-// before5 tells whether a tag is of a release before v5.0. One that is no semantic
+// before5 reports whether a tag is of a release before v5.0. One that is no semantic
 // version, such as v4.0.16_custom, counts as a newer one, as in tidb-operator.
 func before5(tag string) bool {
 	parts := releaseTag.FindStringSubmatch(tag)

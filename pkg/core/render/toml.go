@@ -76,7 +76,7 @@ func encode(c *config.GenericConfig) (string, error) {
 	return string(text), nil
 }
 
-// sameTOML tells whether two configurations say the same. Text that can not be
+// sameTOML reports whether two configurations say the same. Text that can not be
 // read says something else.
 func sameTOML(a, b string) bool {
 	if a == b {

@@ -80,7 +80,7 @@ func ConfigMaps(c topology.Cluster, have state.Existing) []string {
 	})
 }
 
-// ofOthers tells whether a ConfigMap was made by somebody else for the cluster: a
+// ofOthers reports whether a ConfigMap was made by somebody else for the cluster: a
 // person, a Helm chart. Without a controller the labels tell: the TidbCluster may
 // have been deleted without its objects.
 func ofOthers(c topology.Cluster, m *corev1.ConfigMap) bool {

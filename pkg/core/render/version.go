@@ -64,7 +64,7 @@ func recordOf(g topology.Group, set *appsv1.StatefulSet) state.Template {
 	return state.Template{Version: TemplateVersion, Spec: g.Asked, Pods: appliedPods(set)}
 }
 
-// outOfDate tells whether the record of a StatefulSet that needs no other change is of
+// outOfDate reports whether the record of a StatefulSet that needs no other change is of
 // another spec or version. It is written again: what a newer version did for the spec
 // that there is now is what an older one has to find. Without a record there is nothing
 // to bring up to date.

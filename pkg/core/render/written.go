@@ -61,7 +61,7 @@ const (
 	mounting = 5 * time.Minute
 )
 
-// In tells whether a pod runs with the configuration. It goes by when the API server
+// In reports whether a pod runs with the configuration. It goes by when the API server
 // made the pod; the node's clock, by which containers start, only counts where it is
 // far past.
 func (w Written) In(p state.Pod) state.Config {

@@ -20,7 +20,7 @@ func written(t *testing.T, spec string) *v1alpha1.TidbCluster {
 	return tc
 }
 
-// has tells whether an error of a type is at a path, and says what to do.
+// has reports whether an error of a type is at a path, and says what to do.
 func has(errs field.ErrorList, kind field.ErrorType, path, says string) bool {
 	return slices.ContainsFunc(errs, func(e *field.Error) bool {
 		return e.Type == kind && e.Field == path && e.Detail != "" && strings.Contains(e.Error(), says)

@@ -65,7 +65,7 @@ func AskRecovery(tc *v1alpha1.TidbCluster, k Kind) bool {
 	return true
 }
 
-// recovers tells whether the user asks for the recovery of the failover that is
+// recovers reports whether the user asks for the recovery of the failover that is
 // under way. A request by UID is for that failover only; without a failover the
 // empty UID asks for nothing.
 func recovers(kv *v1alpha1.TiKVSpec, failover types.UID) bool {

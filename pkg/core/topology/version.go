@@ -22,12 +22,12 @@ func ParseVersion(tag string) (Version, error) {
 	return Version{v}, nil
 }
 
-// Less tells whether v is an older release than w.
+// Less reports whether v is an older release than w.
 func (v Version) Less(w Version) bool { return v.v.LessThan(w.v) }
 
 func (v Version) String() string { return "v" + v.v.String() }
 
-// IsDowngrade tells whether to is an older release than from. TiDB's data can
+// IsDowngrade reports whether to is an older release than from. TiDB's data can
 // not be read by older releases. It is an error if one of them is no release.
 func IsDowngrade(from, to string) (bool, error) {
 	old, err := ParseVersion(from)

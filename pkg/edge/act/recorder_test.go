@@ -98,7 +98,7 @@ func newStored() *stored {
 	}}
 }
 
-// believed tells whether "kubectl wait --for=condition=Ready" ends, by the rules
+// believed reports whether "kubectl wait --for=condition=Ready" ends, by the rules
 // of kubectl.
 func (o *stored) believed() bool {
 	status, _ := o.u["status"].(map[string]any)

@@ -45,7 +45,7 @@ func (r *replica) second(t *testing.T) {
 	}
 }
 
-// may tells whether its next write would be let through.
+// may reports whether its next write would be let through.
 func (r *replica) may(t *testing.T) bool {
 	if r.held == nil {
 		return false

@@ -182,7 +182,7 @@ func TestPodProblem(t *testing.T) {
 		"pod failed: Evicted: disk":                                     {Phase: corev1.PodFailed, Reason: "Evicted", Message: "disk", ContainerStatuses: of(crashes).ContainerStatuses},
 		"container init ended with exit code 1: Error":                  {InitContainerStatuses: of(ended("init", 1)).ContainerStatuses, ContainerStatuses: of(waits("tikv", "PodInitializing", "")).ContainerStatuses},
 		"container tikv runs but is not ready yet":                      of(ended("init", 0), runs("sidecar", true), runs("tikv", false)),
-		"image i:1 cannot be pulled":                                    of(waits("tikv", "ImagePullBackOff", "a long story")),
+		"image i:1 cannot be pulled":                                    of(waits("tikv", "ImagePullBackOff", "a long reason")),
 		"container tikv crashes again and again, last with exit code 7": of(runs("sidecar", false), crashes),
 		"CrashLoopBackOff: back-off":                                    of(waits("tikv", "CrashLoopBackOff", "back-off\nsecond line")),
 		"RunContainerError: no such file":                               of(stuck),

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// atLeast is how many lines are kept for what is awaited. In a terminal too low
-// for everything the numbers give way.
+// atLeast is how many lines are kept for gates. In a terminal that is too low for
+// everything, the numbers are left out.
 const atLeast = 4
 
-// compose makes the live lines: which cluster, how far each component is, what
-// is done now, and what is awaited, why, since when and what would help.
+// compose makes the live lines: which cluster, how far each component is, what is done
+// now, and what is waited for, why, since when and what would help.
 func (s *screen) compose(now time.Time, width, height int) []string {
 	lines := s.header(now, width)
 	doing := s.doing(now, width)
@@ -36,8 +36,8 @@ func (s *screen) header(now time.Time, width int) []string {
 		parts = append(parts, clean(s.view.action))
 	}
 	parts = append(parts, age(now.Sub(s.view.start)))
-	// The spinner only proves that the screen is alive. This says how long
-	// nothing else has been.
+	// The spinner only shows that the process runs. This says for how long nothing
+	// else has changed.
 	if d := s.view.quiet(now); d >= s.quiet {
 		parts = append(parts, "no change for "+age(d))
 	}

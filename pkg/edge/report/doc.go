@@ -3,8 +3,8 @@
 // on a terminal, plain lines in a log, or the events themselves as JSON.
 //
 // Reporting can neither delay nor fail a change: Report only puts an event into
-// a queue, a slow terminal costs intermediate numbers and nothing else, and a
-// closed pipe makes the report fall silent.
+// a queue, a slow terminal costs intermediate numbers and nothing else, and after
+// a closed pipe nothing more is written.
 //
-// It also renders the tables of the commands that only look.
+// It also renders the tables of the commands that change nothing.
 package report

@@ -32,8 +32,8 @@ func (l *lines) write(e event.Event) {
 	l.wrote = l.now()
 }
 
-// tick repeats what is awaited after a silence: a pipeline that kills jobs
-// without output must not kill one that waits for a store to drain.
+// tick repeats what is waited for after a silence: a pipeline that kills jobs without
+// output must not kill one that waits for a store to have no leaders.
 func (l *lines) tick(now time.Time) time.Duration {
 	if l.view.end != nil {
 		return l.heartbeat

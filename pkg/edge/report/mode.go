@@ -19,8 +19,8 @@ const (
 
 func (m Mode) String() string { return [...]string{"plain", "tty", "json"}[m] }
 
-// Choose picks the mode: what -o asks for, or a live screen where there is
-// somebody in front of a terminal that can show one.
+// Choose picks the mode: what -o asks for, or a live screen where a person uses a
+// terminal that can show one.
 func Choose(output string, terminal bool, env func(string) string) Mode {
 	switch {
 	case output == "json":
@@ -31,8 +31,8 @@ func Choose(output string, terminal bool, env func(string) string) Mode {
 	return Plain
 }
 
-// InCI reports whether a CI system runs this process. It goes by the variable that all CI systems set. Some people set it to
-// false to be treated as a person.
+// InCI reports whether a CI system runs this process, by the variable that all CI systems
+// set. Some people set it to false to get the output for a person.
 func InCI(env func(string) string) bool {
 	v := strings.ToLower(env("CI"))
 	return v != "" && v != "0" && v != "false"

@@ -9,8 +9,8 @@ import (
 )
 
 // A gate's number gets a new line this often at most: at first every few
-// seconds, as somebody may be looking; later, when the wait turns out to be
-// one of hours, once a heartbeat.
+// seconds, as somebody may read along; later, when the wait may take hours,
+// once a heartbeat.
 const (
 	numberEvery = 5 * time.Second
 	numberSoon  = time.Minute
@@ -159,7 +159,7 @@ func (p *plain) progress(e event.Event) {
 	p.line(e.Time, "progress: "+r.title()+" "+r.numbers())
 }
 
-// tick shows the numbers that had to wait for their turn, and breaks a silence.
+// tick shows the numbers that were held back, and writes a heartbeat after a silence.
 func (p *plain) tick(now time.Time) time.Duration {
 	p.head(now)
 	if p.view.end != nil {
@@ -178,8 +178,8 @@ func (p *plain) tick(now time.Time) time.Duration {
 	return min(next, p.heartbeat-now.Sub(p.spoke))
 }
 
-// beat says that the tool is alive and what it is at: in one line, so that the
-// last one of a log answers both.
+// beat says in one line that the process runs and what it does, so that the last line of
+// a log answers both.
 func (p *plain) beat(now time.Time) {
 	for _, st := range p.view.steps {
 		p.line(now, "still at it: "+clean(st.text)+" ("+age(now.Sub(st.since))+")")

@@ -7,10 +7,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 )
 
-// queue holds the events that were reported and not yet shown. Of waiting and
-// progress only the latest of each target is kept, so that however long a
-// terminal is stopped, what piles up is one event per target and the few that
-// tell of something done, which are never lost.
+// queue holds the events that were reported and not yet shown. Of waiting and progress
+// only the latest of each target is kept. So however long a terminal is stopped, at most
+// one event per target waits, and the few that report something done, which are never
+// lost.
 type queue struct {
 	ready chan struct{} // holds a token when there is something to take
 
@@ -56,7 +56,7 @@ func (q *queue) push(e event.Event) {
 		q.latest[t] = q.events.PushBack(e)
 	} else {
 		q.events.PushBack(e)
-		// A gate that passed and closes again waits anew.
+		// A gate that passed and closes again is a new wait.
 		delete(q.latest, t)
 	}
 	q.wake()

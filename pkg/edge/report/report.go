@@ -25,7 +25,7 @@ type Options struct {
 	// Flush is how long Close waits for a slow reader: by default a minute for
 	// JSON, which is the result of the command, and 2 seconds for the others.
 	Flush time.Duration
-	// Now is the clock that ages are reckoned by; nil is the system's.
+	// Now is the clock that ages are computed by; nil is the system's.
 	Now func() time.Time
 
 	// The target, and in a few words what is being done with it, e.g.
@@ -95,8 +95,8 @@ func (p *Printer) Report(e event.Event) {
 	p.queue.push(p.stamp(e))
 }
 
-// stamp fills in what is the same for all events of a report, so that nobody
-// who only has something to say needs to know it.
+// stamp fills in what is the same for all events of a report, so that callers need not
+// know it.
 func (p *Printer) stamp(e event.Event) event.Event {
 	if e.APIVersion == "" {
 		e.APIVersion = event.Version

@@ -10,16 +10,15 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 )
 
-// screen keeps the last lines of a terminal up to date: target, components,
-// and what is done and awaited now. What is over scrolls out above them and
-// stays.
+// screen keeps the last lines of a terminal up to date: target, components, and what is
+// done and waited for now. What is over scrolls out above them and stays.
 //
-// The cursor stays visible: a tool that is killed cannot show it again.
+// The cursor stays visible: a process that is killed cannot show it again.
 type screen struct {
 	out   sink
 	style style
 	size  func() (width, height int)
-	quiet time.Duration // a silence that the reader should know of
+	quiet time.Duration // a silence that is shown to the reader
 	view  view
 
 	above []string // lasting lines, not written yet
@@ -91,8 +90,8 @@ func (s *screen) dimensions() (width, height int) {
 	return width, height
 }
 
-// close leaves the last screen standing if the operation has not come to an
-// end that could be told: it is the best account there is.
+// close leaves the last screen as it is if the operation has not ended with an event of
+// type done: it is the best report there is.
 func (s *screen) close(now time.Time) {
 	s.tick(now)
 	if len(s.live) > 0 {

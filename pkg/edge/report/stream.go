@@ -9,9 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 )
 
-// Stream writes the events of many clusters as they come, one JSON object per
-// line. It may be used concurrently, and never waits for who reads: what is not
-// read yet piles up.
+// Stream writes the events of many clusters as they come, one JSON object per line. It
+// may be used concurrently, and never waits for the reader: what is not read yet is kept.
 type Stream struct {
 	out   sink
 	ready chan struct{} // holds a token when there is something to write

@@ -29,9 +29,8 @@ type said struct {
 // resume is what can be done after most ends.
 const resume = "run the same command again to resume"
 
-// outcomes says how each end of an operation reads, with how long it took in
-// place of the %s, and what to do next. An end that is not known here is as good
-// as a failure.
+// outcomes says how each end of an operation reads, with how long it took in place of the
+// %s, and what to do next. An outcome that is not in the table is shown as a failure.
 var outcomes = map[string]struct {
 	tone       tone
 	text, next string
@@ -49,8 +48,8 @@ var outcomes = map[string]struct {
 	event.OutcomeInterrupted: {warning, "interrupted after %s, at a safe point", resume},
 }
 
-// summary says how the operation ended, what is still in its way, what it did
-// and where the time went.
+// summary says how the operation ended, what it still waits for, what it did and where
+// the time went.
 func (v *view) summary() []said {
 	o, known := outcomes[v.end.Outcome]
 	if !known {
@@ -85,7 +84,7 @@ func (v *view) summary() []said {
 	return lines
 }
 
-// inTheWay lists what has not been overcome.
+// inTheWay lists the gates and failures that are left.
 func (v *view) inTheWay() []said {
 	var lines []said
 	for _, f := range v.failures {
@@ -104,7 +103,8 @@ func (v *view) inTheWay() []said {
 	return lines
 }
 
-// counts says where the components stand, in short where all is well.
+// counts says how far the components are, in short where all members are ready and
+// updated.
 func (v *view) counts() string {
 	if len(v.rows) == 0 {
 		return ""

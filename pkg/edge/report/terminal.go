@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// terminalOf tells whether a stream is a terminal that understands cursor
+// terminalOf reports whether a stream is a terminal that understands cursor
 // movement, and how to learn its size.
 func terminalOf(w io.Writer) (size func() (width, height int), ok bool) {
 	f, isFile := w.(*os.File)
@@ -39,7 +39,7 @@ func isFile(w io.Writer) bool {
 	return ok
 }
 
-// sink is a writer that falls silent at its first error: who listened is gone.
+// sink is a writer that writes nothing after its first error: its reader is gone.
 type sink struct {
 	w    io.Writer
 	dead bool

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// enableCursor asks the console to obey escape sequences. An old one cannot,
-// and gets plain lines instead.
+// enableCursor asks the console to interpret escape sequences. An old console cannot, and
+// gets plain lines instead.
 func enableCursor(f *os.File) bool {
 	h := windows.Handle(f.Fd())
 	var mode uint32

@@ -8,8 +8,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// view is what the events so far add up to. All formats show it, none keeps a
-// second account of its own, so they cannot disagree.
+// view is what the events so far add up to. All formats show it, and none keeps a state
+// of its own, so they cannot differ.
 type view struct {
 	context, namespace, cluster, action string
 
@@ -53,8 +53,8 @@ type failure struct {
 	last  time.Time
 }
 
-// forgotten is when a failure that did not come again is over: the step was
-// decided against, which no event tells.
+// forgotten is when a failure that did not come again is over: the step was not decided
+// again, which no event reports.
 const forgotten = 2 * time.Minute
 
 // activity is what time was spent on.
@@ -103,8 +103,8 @@ func (v *view) fold(e event.Event) {
 	}
 }
 
-// clock books the time since the event before to what was going on in it. Waits
-// overlap; each moment counts once, so that the parts add up to the whole.
+// clock adds the time since the event before to what was under way in it. Waits overlap;
+// each moment counts once, so that the parts add up to the whole.
 func (v *view) clock(now time.Time) {
 	if v.last.IsZero() {
 		if now.Before(v.start) {
@@ -118,7 +118,7 @@ func (v *view) clock(now time.Time) {
 	}
 }
 
-// quiet is how long nothing has been heard.
+// quiet is how long no event has come.
 func (v *view) quiet(now time.Time) time.Duration {
 	if v.last.IsZero() {
 		return now.Sub(v.start)

@@ -70,7 +70,7 @@ func (r row) numbers() string {
 	return fmt.Sprintf("%d/%d ready, %d/%d updated", r.ready, r.wanted, r.updated, r.wanted)
 }
 
-// phrase tells of a step that failed: what, why and how often.
+// phrase describes a step that failed: what, why and how often.
 func (f failure) phrase() string {
 	s := f.text
 	if s == "" {
@@ -90,8 +90,7 @@ func (f failure) phrase() string {
 // future has just begun.
 func age(d time.Duration) string { return duration.HumanDuration(max(d, 0)) }
 
-// took is how long something took, as an appendix to a line. What took no time
-// to speak of gets none.
+// took is how long something took, to be appended to a line; "" below a second.
 func took(d time.Duration) string {
 	if d < time.Second {
 		return ""

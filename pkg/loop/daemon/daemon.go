@@ -301,10 +301,10 @@ func (d *Daemon) again(dr *driver, p plan.Plan, pause time.Duration, err error) 
 		d.queue.Forget(dr.key)
 		d.queue.AddAfter(dr.key, jitter(heldPause))
 	case errors.As(err, &final) && final.Final():
-		dr.story.Failed(err)
+		dr.progress.Failed(err)
 		d.queue.AddAfter(dr.key, jitter(finalPause))
 	default:
-		dr.story.Failed(err)
+		dr.progress.Failed(err)
 		d.queue.AddRateLimited(dr.key)
 	}
 }

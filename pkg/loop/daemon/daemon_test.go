@@ -104,7 +104,7 @@ func (m meter) Report(e event.Event) {
 	m.events = append(m.events, e)
 }
 
-// drives tells whether a daemon says that it drives the cluster. It tells while it
+// drives reports whether a daemon says that it drives the cluster. It tells while it
 // runs, as do those below.
 func (s *stage) drives(name string) bool {
 	s.mu.Lock()
@@ -214,7 +214,7 @@ func TestDrives(t *testing.T) {
 			t.Error("it drives the cluster, and does not hold its lease")
 		}
 		if e := s.events[0]; e.Type != event.Planned || e.Cluster != "basic" || e.Namespace != "db" {
-			t.Errorf("the story begins with %+v", e)
+			t.Errorf("the events begin with %+v", e)
 		}
 		stop()
 		if s.drives("a") || s.lease(t).Spec.HolderIdentity != nil {

@@ -35,7 +35,7 @@ type driver struct {
 	daemon      *Daemon
 	observer    *observe.Observer
 	loop        *Loop
-	story       *reconcile.Progress
+	progress    *reconcile.Progress
 	leaseReport leaseReport // reports to the Meter whether the lease is held
 	target      lease.Target
 	last        plan.Plan // of the last turn
@@ -55,12 +55,12 @@ func (d *Daemon) newDriver(key cache.ObjectName) *driver {
 		dr.observer.OnPDCall(func(call string, took time.Duration, err error) { d.PD(key, call, took, err) })
 	}
 	dr.observer.ReadForUpkeep(d.Resync)
-	dr.story = reconcile.NewProgress(key.Namespace, key.Name, d.Now, d.reporter(key)).Endless()
+	dr.progress = reconcile.NewProgress(key.Namespace, key.Name, d.Now, d.reporter(key)).Endless()
 	t := NewLoop(d.lifetime, dr.observer, d.Now)
 	t.Poll, t.Resync, t.Jitter = d.Poll, d.Resync, jitter
 	t.Operator = dr.operator
 	t.OnTaken, t.BeforeRelease, t.OnIdle = dr.taken, func(held *lease.Held) { dr.leaseReport.end(held) }, dr.observer.Close
-	d.Follow(&t.Engine, d.Policy, dr.story, upkeepAtOnce)
+	d.Follow(&t.Engine, d.Policy, dr.progress, upkeepAtOnce)
 	dr.loop = t
 	return dr
 }
@@ -72,7 +72,7 @@ func (d *driver) operator(ctx context.Context) (string, error) {
 	}
 	by, notices, err := d.daemon.operator.driving(ctx, d.target)
 	for _, text := range notices {
-		d.story.Notice(text)
+		d.progress.Notice(text)
 	}
 	return by, err
 }

@@ -13,18 +13,18 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/start"
 )
 
-// TestTenures: what is told of a cluster is true, in whatever order the ends of its
+// TestLeaseReport: what is reported of a cluster is true, in whatever order the ends of its
 // leases are found out about.
-func TestTenures(t *testing.T) {
+func TestLeaseReport(t *testing.T) {
 	for name, tt := range map[string]struct {
 		do   []string
-		want string // what was told
+		want string // what was reported
 	}{
-		"begins and ends":                     {[]string{"begin a", "end a"}, "[true false]"},
-		"ends late, when the next has begun":  {[]string{"begin a", "begin b", "end a"}, "[true true]"},
-		"the next one ends as well":           {[]string{"begin a", "begin b", "end a", "end b"}, "[true true false]"},
-		"is let go of before its end is seen": {[]string{"begin a", "end a", "end a"}, "[true false]"},
-		"has never begun":                     {[]string{"end -"}, "[]"},
+		"begins and ends":                    {[]string{"begin a", "end a"}, "[true false]"},
+		"ends late, when the next has begun": {[]string{"begin a", "begin b", "end a"}, "[true true]"},
+		"the next one ends as well":          {[]string{"begin a", "begin b", "end a", "end b"}, "[true true false]"},
+		"is released before its end is seen": {[]string{"begin a", "end a", "end a"}, "[true false]"},
+		"has never begun":                    {[]string{"end -"}, "[]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			told := []bool{}

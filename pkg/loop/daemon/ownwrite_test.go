@@ -21,9 +21,9 @@ func shown(rv string) *v1alpha1.TidbCluster {
 	return &v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{ResourceVersion: rv}}
 }
 
-// TestEcho: of all changes of a status exactly our own is no news, and nothing is
+// TestOwnWrite: of all changes of a status only our own is left out, and nothing is
 // decided on a copy that it has not reached, for as long as that is to be expected.
-func TestEcho(t *testing.T) {
+func TestOwnWrite(t *testing.T) {
 	now := time.Now()
 	var e ownWrite
 	if e.matches(version("", 0), version("5", 1)) || e.pending(shown(""), now) {

@@ -198,7 +198,7 @@ func TestSmall(t *testing.T) {
 	before := heap()
 	index := cache.NewIndexer(cache.DeletionHandlingMetaNamespaceKeyFunc, cache.Indexers{byCluster: clusterOf})
 	for i := range clusters {
-		tc, all := belongings(t, fmt.Sprintf("herd%04d", i))
+		tc, all := belongings(t, fmt.Sprintf("many%04d", i))
 		kept, err := keepWanted(tc)
 		if err != nil {
 			t.Fatal(err)

@@ -39,8 +39,8 @@ func (c Connections) Observer(namespace, name string) *observe.Observer {
 
 // Follow sets how an engine decides and where it reports to. Without Drive the engine changes
 // nothing. atOnce is how many steps of upkeep it takes at the same time.
-func (c Connections) Follow(e *reconcile.Engine, policy plan.Policy, story *reconcile.Progress, atOnce int) {
-	e.Want, e.Profiles, e.Policy, e.Progress = render.Want, component.Profiles(), policy, story
+func (c Connections) Follow(e *reconcile.Engine, policy plan.Policy, progress *reconcile.Progress, atOnce int) {
+	e.Want, e.Profiles, e.Policy, e.Progress = render.Want, component.Profiles(), policy, progress
 	e.Upkeep = reconcile.NewUpkeep(atOnce, c.Now)
 }
 

@@ -61,7 +61,7 @@ func Up(ctx context.Context, root string, progress io.Writer) (*Node, error) {
 	return &Node{Kubeconfig: path, Config: config, Kube: kube, root: local}, nil
 }
 
-// Local tells whether the cluster is the local node, which is ours to break.
+// Local reports whether the cluster is the local node, which is ours to break.
 func (n *Node) Local() bool { return n.root != "" }
 
 // Outage kills the local node's API server and starts it again after a while. It

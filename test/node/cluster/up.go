@@ -73,7 +73,7 @@ func (n *Node) Up(ctx context.Context) error {
 	return nil
 }
 
-// healthy tells whether everything that was started still runs and the API server answers on the forwarded port.
+// healthy reports whether everything that was started still runs and the API server answers on the forwarded port.
 func (n *Node) healthy(ctx context.Context) bool {
 	if !n.state.Ready || len(n.state.Processes) == 0 {
 		return false

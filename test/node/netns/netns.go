@@ -21,7 +21,7 @@ type Namespace struct{ Name string }
 // Path is where the namespace is kept.
 func (n Namespace) Path() string { return filepath.Join("/run/netns", n.Name) }
 
-// Exists tells whether the namespace is there.
+// Exists reports whether the namespace is there.
 func (n Namespace) Exists() bool {
 	_, err := os.Stat(n.Path())
 	return err == nil

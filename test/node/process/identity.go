@@ -53,7 +53,7 @@ func identify(name string, pid int) (Record, error) {
 	return Record{Name: name, PID: pid, Start: start}, nil
 }
 
-// Alive tells whether the recorded process still runs.
+// Alive reports whether the recorded process still runs.
 func (r Record) Alive() bool {
 	if r.PID <= 0 {
 		return false

@@ -1,7 +1,7 @@
 // Package announce writes what happens to a cluster as Kubernetes Events on its
-// TidbCluster, for those who ask "kubectl describe": steps that were taken or
-// failed, what only a person can go on with, and the end. What is waited for and
-// how far it has come is in the status.
+// TidbCluster, for those who ask "kubectl describe": steps that were taken or failed,
+// waits that need manual action, and the end. What is waited for and how far it has come
+// is in the status.
 //
 // docs/events.md lists the reasons.
 package announce
@@ -29,17 +29,17 @@ const Component = "kubectl-tidb"
 
 // The reasons that are no step's action. They may not change.
 const (
-	StepFailed = "StepFailed" // a step failed, and is tried again
-	LookFailed = "LookFailed" // the cluster could not be looked at
-	Blocked    = "Blocked"    // only a person can go on
-	Shortfall  = "Shortfall"  // something by the way does not work, and nothing waits for it
-	Converged  = "Converged"  // the cluster has converged
-	Paused     = "Paused"     // the user has paused the cluster
+	StepFailed    = "StepFailed"    // a step failed, and is tried again
+	ObserveFailed = "ObserveFailed" // the cluster could not be observed
+	Blocked       = "Blocked"       // manual action is required
+	Shortfall     = "Shortfall"     // something that nothing waits for does not work
+	Converged     = "Converged"     // the cluster has converged
+	Paused        = "Paused"        // the user has paused the cluster
 )
 
 const (
-	// alike is how many events of a cluster with the same reason are told one by
-	// one within alikeSeconds. Later ones become one that is counted.
+	// alike is how many events of a cluster with the same reason are written one by one
+	// within alikeSeconds. Later ones become one that is counted.
 	alike, alikeSeconds = 20, 600
 	// burst and perSecond bound what is written of one cluster and one reason,
 	// so that a failure that comes again and again cannot hide all else.
@@ -86,8 +86,8 @@ func (a *Announcer) Announce(of corev1.ObjectReference, e event.Event) {
 	}
 }
 
-// announcement is an event in the words of Kubernetes, with no reason if it is
-// none of those that are announced.
+// announcement returns an event in the terms of Kubernetes, with no reason if it is not
+// announced.
 func announcement(e event.Event) (kind, reason, text string) {
 	switch e.Type {
 	case event.Finished:
@@ -95,7 +95,7 @@ func announcement(e event.Event) (kind, reason, text string) {
 	case event.Failed:
 		reason := StepFailed
 		if e.Action == "" {
-			reason = LookFailed
+			reason = ObserveFailed
 		}
 		return corev1.EventTypeWarning, reason, e.Step + ": " + e.Error
 	case event.Blocked:

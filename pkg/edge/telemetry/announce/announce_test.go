@@ -37,7 +37,7 @@ func TestAnnouncement(t *testing.T) {
 		{of(event.Started, step), ""},
 		{of(event.Finished, step), "Normal EvictLeaders evict region leaders from basic-tikv-2"},
 		{failed, "Warning StepFailed evict region leaders from basic-tikv-2: basic-pd-0: no leader"},
-		{event.Event{Type: event.Failed, Step: "observe the cluster", Error: "forbidden"}, "Warning LookFailed observe the cluster: forbidden"},
+		{event.Event{Type: event.Failed, Step: "observe the cluster", Error: "forbidden"}, "Warning ObserveFailed observe the cluster: forbidden"},
 		{of(event.Waiting, gate), ""},
 		{of(event.Passed, gate), ""},
 		{of(event.Blocked, gate), "Warning Blocked basic-tikv-2 not serving: no node fits; add a node"},
@@ -146,7 +146,7 @@ func TestReasons(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(table, -1) {
 		got = append(got, row[1])
 	}
-	if want := []string{StepFailed, LookFailed, Blocked, Shortfall, Converged, Paused}; !slices.Equal(got, want) {
+	if want := []string{StepFailed, ObserveFailed, Blocked, Shortfall, Converged, Paused}; !slices.Equal(got, want) {
 		t.Errorf("documented are %q, and there are %q", got, want)
 	}
 }

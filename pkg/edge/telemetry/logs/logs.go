@@ -91,8 +91,8 @@ func (l *Log) Report(e event.Event) {
 	l.LogAttrs(context.Background(), level, messages[e.Type], attributes(e)...)
 }
 
-// due tells whether an event is to be written. All are but numbers of a wait that
-// has been told of just now, which change several times per second.
+// due reports whether an event is to be written. All are, except numbers of a wait of
+// which a line was written just now: these change several times per second.
 func (l *Log) due(e event.Event) bool {
 	at := gate{e.Namespace, e.Cluster, e.Gate()}
 	l.mu.Lock()

@@ -14,8 +14,8 @@ const (
 	flush = 2 * time.Second
 )
 
-// pipe is a writer that never blocks. A terminal that was stopped, or a disk that
-// is stuck, must not keep a cluster from being looked after.
+// pipe is a writer that never blocks. A terminal that was stopped, or a disk that hangs,
+// must not stop the work on clusters.
 type pipe struct {
 	to      io.Writer
 	dropped func(w io.Writer, lines int)
@@ -51,7 +51,7 @@ func (p *pipe) Write(line []byte) (int, error) {
 func (p *pipe) run() {
 	defer close(p.drained)
 	for line := range p.lines {
-		// Nobody could be told of an error.
+		// There is nowhere to report an error.
 		_, _ = p.to.Write(line)
 		if n := p.takeLost(); n > 0 {
 			p.dropped(p.to, n)

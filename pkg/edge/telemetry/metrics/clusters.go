@@ -23,8 +23,8 @@ func ofCluster(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(prefix+name, help, append([]string{"cluster_namespace", "cluster_name"}, labels...), nil)
 }
 
-// clusters is what is known of single clusters. As a collector it shows nothing
-// but what holds now, and a cluster that is gone takes all of its series with it.
+// clusters is what is known of single clusters. As a collector it shows only what holds
+// now, and a cluster that is deleted takes all of its series with it.
 type clusters struct {
 	now func() time.Time
 
@@ -62,7 +62,7 @@ func (c *clusters) turn(name cache.ObjectName, outcome string) {
 	defer c.mu.Unlock()
 	of := c.of(name)
 	if of.state = outcome; outcome == "held" {
-		of.gates = nil // its driver tells of them
+		of.gates = nil // its driver reports them
 	}
 }
 

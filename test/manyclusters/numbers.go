@@ -18,7 +18,7 @@ import (
 // scraped is what the daemon says of itself at a time.
 type scraped map[string]*dto.MetricFamily
 
-func (h *herd) scrape(ctx context.Context) (scraped, error) {
+func (h *bench) scrape(ctx context.Context) (scraped, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+h.address+"/metrics", nil)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ type usage struct {
 	resident, peak int64         // bytes
 }
 
-func (h *herd) usage(ctx context.Context) (usage, error) {
+func (h *bench) usage(ctx context.Context) (usage, error) {
 	s, err := h.scrape(ctx)
 	if err != nil {
 		return usage{}, err

@@ -18,7 +18,7 @@ import (
 
 // rest has nothing happen. It begins when the daemon has delivered its Events,
 // which it does in its own time, or after a minute.
-func (h *herd) rest(ctx context.Context, r *result) error {
+func (h *bench) rest(ctx context.Context, r *result) error {
 	from, err := h.usage(ctx)
 	for range 12 {
 		if err != nil {
@@ -38,7 +38,7 @@ func (h *herd) rest(ctx context.Context, r *result) error {
 }
 
 // later is what has been used up after a while.
-func (h *herd) later(ctx context.Context, after time.Duration) (usage, error) {
+func (h *bench) later(ctx context.Context, after time.Duration) (usage, error) {
 	select {
 	case <-ctx.Done():
 		return usage{}, context.Cause(ctx)
@@ -103,7 +103,7 @@ func (r *reactions) count(out *result) {
 
 // change scales TiDB of clusters in a random order, so many per second, and waits
 // for all reactions.
-func (h *herd) change(ctx context.Context, r *result) error {
+func (h *bench) change(ctx context.Context, r *result) error {
 	seen := &reactions{open: map[string]*asked{}}
 	watching, err := h.sets.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(_, obj any) { seen.saw(obj.(*appsv1.StatefulSet)) },
@@ -132,7 +132,7 @@ func (h *herd) change(ctx context.Context, r *result) error {
 	return nil
 }
 
-func (h *herd) scale(ctx context.Context, seen *reactions) error {
+func (h *bench) scale(ctx context.Context, seen *reactions) error {
 	ticker := time.NewTicker(time.Second / time.Duration(h.rate))
 	defer ticker.Stop()
 	order, replicas := rand.Perm(h.clusters), int32(3)

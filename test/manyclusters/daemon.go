@@ -42,9 +42,9 @@ func runDaemon(ctx context.Context, o options) error {
 	}
 	defer log.Close()
 	log.TakeOver()
-	meter := metrics.New("herd")
+	meter := metrics.New("manyclusters")
 	meter.CountRequests()
-	announcer := announce.New(context.WithoutCancel(ctx), c.kube, "herd")
+	announcer := announce.New(context.WithoutCancel(ctx), c.kube, "manyclusters")
 	defer announcer.Close()
 	d, err := daemon.New(daemon.Config{
 		Connections: start.Connections{Kube: c.kube, Intent: intent.New(c.dyn), Dialer: backend(o.backend)},

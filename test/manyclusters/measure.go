@@ -25,8 +25,8 @@ import (
 // creators is how many TidbClusters are created at the same time.
 const creators = 16
 
-// herd is the clusters, and the daemon that looks after them.
-type herd struct {
+// bench is the clusters, and the daemon that looks after them.
+type bench struct {
 	options
 	clients
 	sets    *sets
@@ -48,7 +48,7 @@ func measure(ctx context.Context, o options) error {
 		return errors.New("this program does the work of controllers, and that would be done twice here: " +
 			"it needs an API server without any, see the command api of test/node")
 	}
-	h := &herd{options: o, clients: c, address: o.listen}
+	h := &bench{options: o, clients: c, address: o.listen}
 	if err := h.makeNamespace(ctx); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func measure(ctx context.Context, o options) error {
 	return nil
 }
 
-func (h *herd) makeNamespace(ctx context.Context) error {
+func (h *bench) makeNamespace(ctx context.Context) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: h.namespace}}
 	_, err := h.kube.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
@@ -96,12 +96,12 @@ func (h *herd) makeNamespace(ctx context.Context) error {
 	return err
 }
 
-func (h *herd) startDaemon(ctx context.Context, backend string) error {
+func (h *bench) startDaemon(ctx context.Context, backend string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	log, err := os.CreateTemp("", "herd-daemon-*.log")
+	log, err := os.CreateTemp("", "manyclusters-daemon-*.log")
 	if err != nil {
 		return err
 	}
@@ -113,16 +113,16 @@ func (h *herd) startDaemon(ctx context.Context, backend string) error {
 	return h.daemon.Start()
 }
 
-func (h *herd) stopDaemon() {
+func (h *bench) stopDaemon() {
 	_ = h.daemon.Process.Signal(syscall.SIGTERM)
 	_ = h.daemon.Wait()
 }
 
-func (h *herd) name(n int) string { return fmt.Sprintf("herd%04d", n) }
+func (h *bench) name(n int) string { return fmt.Sprintf("many%04d", n) }
 
 // create makes the clusters and waits until the daemon has made what they consist
 // of, and has let go of all of them.
-func (h *herd) create(ctx context.Context, r *result) error {
+func (h *bench) create(ctx context.Context, r *result) error {
 	begun := time.Now()
 	var all errgroup.Group
 	all.SetLimit(creators)
@@ -144,7 +144,7 @@ func (h *herd) create(ctx context.Context, r *result) error {
 
 // cluster is a TidbCluster whose pods nobody schedules and whose volumes nobody
 // makes.
-func (h *herd) cluster(n int) *unstructured.Unstructured {
+func (h *bench) cluster(n int) *unstructured.Unstructured {
 	part := func(image string, replicas int64, more map[string]any) map[string]any {
 		spec := map[string]any{"baseImage": image, "replicas": replicas, "config": map[string]any{}}
 		for k, v := range more {
@@ -165,7 +165,7 @@ func (h *herd) cluster(n int) *unstructured.Unstructured {
 }
 
 // settle waits until all clusters are as wanted and no lease is held.
-func (h *herd) settle(ctx context.Context, most time.Duration) error {
+func (h *bench) settle(ctx context.Context, most time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, most, errors.New("the clusters do not settle"))
 	defer cancel()
 	for told := time.Now(); ; {

@@ -1,7 +1,7 @@
-// Command herd measures a daemon that looks after many clusters: what it costs
+// Command manyclusters measures a daemon that looks after many clusters: what it costs
 // when nothing happens, and how soon it reacts when users change what they want.
 //
-//	go run ./test/herd -clusters 1000
+//	go run ./test/manyclusters -clusters 1000
 //
 // The API server is the local node's, alone ("go run . api" in test/node): this
 // program makes the pods of StatefulSets, says that they are Ready, and answers
@@ -38,7 +38,7 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.kubeconfig, "kubeconfig", os.Getenv("KUBECONFIG"), "of the local node")
-	flag.StringVar(&o.namespace, "namespace", "herd", "is made, and not deleted: nobody would see to that")
+	flag.StringVar(&o.namespace, "namespace", "manyclusters", "is made, and not deleted: nobody would see to that")
 	flag.IntVar(&o.clusters, "clusters", 1000, "how many, of 3 PD, 3 TiKV and 2 TiDB each")
 	flag.IntVar(&o.rate, "rate", 20, "changes per second")
 	flag.DurationVar(&o.changes, "changes", 50*time.Second, "how long clusters are changed")
@@ -53,7 +53,7 @@ func main() {
 		run = runDaemon
 	}
 	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "herd:", err)
+		fmt.Fprintln(os.Stderr, "manyclusters:", err)
 		stop()
 		os.Exit(1)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // database answers for PD, TiKV and TiDB of all clusters, all of them well. Which
-// cluster is asked is the host's first part: herd-0007-pd-0 or herd-0007-tidb-1.
+// cluster is asked is the host's first part: many-0007-pd-0 or many-0007-tidb-1.
 type database struct{ namespace string }
 
 func (d database) ServeHTTP(w http.ResponseWriter, r *http.Request) {
