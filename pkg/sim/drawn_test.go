@@ -281,3 +281,37 @@ func TestServerComesIntoSightWhenItIsGivenUp(t *testing.T) {
 	w.Intent.Recover = true
 	fine(t, w)
 }
+
+// Two members of PD do not serve with the template that they have, below one that serves
+// with the wanted one. Nobody can be removed before one of them serves, and what says that
+// they may be restarted has to be seen for two minutes. A run waits for that.
+// (seeds 1795365308466, 1795365357787)
+func TestVotersThatRefuseBelowOneThatLeaves(t *testing.T) {
+	w := settled(Options{PD: 5, TiKV: 3, TiDB: 1})
+	w.Upgrade("v2", topology.PD)
+	w.When(func(w *World) bool { p := w.pods[pd][4]; return p != nil && p.revision == "v2" && p.running }, func() { w.kill() })
+	_, _ = w.Drive(10 * time.Minute)
+	for i := 2; i < 4; i++ {
+		p := w.pods[pd][i]
+		p.revision, p.flaw = "v0-deaf", deaf
+	}
+	w.Pass(900)
+	w.Scale(topology.PD, 2)
+	fine(t, w)
+	tellsInOrder(t, w, "basic-pd-3 not serving: not healthy; at the time limit it is restarted", "restart basic-pd-3", "remove PD member basic-pd-4")
+}
+
+// The last one of three stores does not serve with the template that it has, and its claim is
+// being deleted. More stores are wanted, and the template is taken back. They come first,
+// since its regions have no other place. (seed 1795365353844)
+func TestStoresComeBeforeOneThatRefusesAndWhoseClaimGoes(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
+	p := w.pods[tikv][2]
+	p.revision, p.flaw = "v0-deaf", deaf
+	w.claims[tikv][2].goneAt = w.t
+	w.Pass(60)
+	w.Upgrade("v2", topology.TiKV)
+	w.Scale(topology.TiKV, 4)
+	fine(t, w)
+	tellsInOrder(t, w, "scale TiKV from 3 to 4", "offline", "finish the rollout of TiKV")
+}

@@ -194,6 +194,9 @@ func (sc Scope) decide(p Profile, h hold) verdict {
 	}
 	sc.advise(p, v.gates)
 	v.gates = mergeGates(failing.gates, v.gates)
+	if len(v.steps) == 0 {
+		v.gates = mergeGates(sc.repairable(p, h, v.gates).gates, v.gates)
+	}
 	return v
 }
 

@@ -187,6 +187,20 @@ func (sc Scope) downForLong(m state.Member) bool {
 	return sc.agreed(m) && sc.All.At.Sub(sc.reported(m).first) >= patience
 }
 
+// freeAt returns when a restart of a member is free by evidence that agrees already and is
+// not old enough; zero when there is none.
+func (sc Scope) freeAt(p Profile, m state.Member) time.Time {
+	e := sc.reported(m)
+	if e.both.IsZero() {
+		return time.Time{}
+	}
+	at := later(e.both.Add(settling), sc.storesHeard(m))
+	if p.Kind.Data() != topology.None && !sc.peersMissing(p, m).idle() {
+		at = later(at, e.first.Add(patience))
+	}
+	return at
+}
+
 // SurelyDown reports whether there is enough evidence that a member that PD knows does
 // not serve to do what cannot be taken back: two kinds of evidence have agreed for a
 // while, or its container does not run either. PD's report alone is wrong now and then:

@@ -94,6 +94,15 @@ func TestGuardsOfScaling(t *testing.T) {
 		{Name: "out: a store comes back whose claim is going", Cluster: more(func(_ *plantest.Cluster, m *state.Member) {
 			m.Database.State, m.Database.Since, m.Claims[0].Terminating = state.StoreDown, plantest.Now.Add(-time.Hour), true
 		})},
+		{Name: "out: the last one refuses in a rollout, and its claim is going", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(tikv).Down(time.Hour, "t-tikv-3")
+			c.Want(tikv).Replicas = 5
+			m := c.Member("t-tikv-3")
+			m.Pod.Ready, m.Pod.Claims, m.Claims[0].Terminating = true, []string{m.Claims[0].Name}, true
+		})},
+		{Name: "in: no quorum without the last voter, and there is evidence of others that do not serve", Cluster: fewer(time.Minute, 20*time.Minute)},
+		{Name: "in: the same, for long enough", Cluster: fewer(2*time.Minute, 20*time.Minute)},
+		{Name: "in: the same, but nothing of it is old", Cluster: fewer(time.Minute, 3*time.Minute)},
 		{Name: "in: a store beyond the last one leaves first", Cluster: with(func(c *plantest.Cluster) {
 			c.Want(tikv).Replicas = 3
 			m := c.Add(tikv)
@@ -121,4 +130,19 @@ func TestGuardsOfScaling(t *testing.T) {
 			c.Down(time.Minute, "t-pd-0").Set(pd, func(s *state.Set) { s.Replicas, s.Partition = 4, 4 })
 		})},
 	})
+}
+
+// fewer is a PD of five of which two are wanted. The last one serves with the update
+// revision, and two of the others do not serve with theirs: their ports refuse, and PD calls
+// them unhealthy.
+func fewer(refuse, unhealthy time.Duration) *plantest.Cluster {
+	c := plantest.New(5, 3, 1).Roll(pd).Rolled(pd, 4)
+	c.Want(pd).Replicas = 2
+	c.Seen.PD.Healthy = 3
+	for _, name := range []string{"t-pd-2", "t-pd-3"} {
+		m := c.Member(name)
+		m.Database.Healthy, m.Database.Answer, m.Database.Since = false, state.Refused, plantest.Now.Add(-unhealthy)
+		m.Refusing, m.NotServing, m.ReportedDown = plantest.Now.Add(-refuse), plantest.Now.Add(-unhealthy), plantest.Now.Add(-unhealthy)
+	}
+	return c
 }

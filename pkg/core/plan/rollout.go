@@ -44,6 +44,24 @@ func (sc Scope) repair(p Profile, h hold) verdict {
 	return sc.replace(p, m)
 }
 
+// repairable waits for the evidence that lets repair restart a member, where nothing else
+// can be done before a person does something. Part of it only this process has seen: a run
+// that ended at once would never see it for long enough.
+func (sc Scope) repairable(p Profile, h hold, gates []Gate) verdict {
+	if h.rolling || sc.Got.Set.Manual || !allBlocked(gates) {
+		return verdict{}
+	}
+	m, ok := sc.candidate()
+	if !ok || !sc.downOrNoQuorum(p, m) || !sc.worthTrying(p, m) {
+		return verdict{}
+	}
+	due := sc.freeAt(p, m)
+	if !sc.All.At.Before(due) {
+		return verdict{}
+	}
+	return wait(sc.untilDeadline(m, "is restarted", sc.reported(m).both, due))
+}
+
 // worthTrying reports whether the update revision may help a member that is down and
 // might come back as it is. Where another member has that revision and does not serve,
 // restarting this one as well could turn a crash of a minute into a loss for good.

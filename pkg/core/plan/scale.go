@@ -83,8 +83,9 @@ func (sc Scope) joined(p Profile, coming int) verdict {
 	for _, m := range running[max(len(running)-sc.joiners(p), 0):] {
 		g := serving(sc, m)
 		// One that has to wait for a lower one is not what is waited for. One that
-		// leaves the database may wait for those that come, as its regions need room.
-		rolling := sc.rolling() && m.Database.State != state.StoreOffline
+		// leaves the database, or has to, may wait for those that come, as its regions
+		// need room.
+		rolling := sc.rolling() && m.Database.State != state.StoreOffline && !dataBeingDeleted(p, m)
 		if !m.Up() && !g.held && (rolling || !countedOn(m) && !g.Blocked) {
 			joining.gates = append(joining.gates, g)
 		}
