@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -33,12 +34,12 @@ func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, po
 		if o.NoFollow {
 			return plan.Plan{}, exit.With(exit.Held, fmt.Errorf("%s drives the cluster, and will do what was asked for", by.name))
 		}
-		progress.Notice(by.name + " drives the cluster; following, making no changes")
+		progress.Notice(event.FollowingDriver, by.name+" drives the cluster; following, making no changes")
 		var p plan.Plan
 		if p, held, err = s.follow(ctx, f, cluster, engine, by); held == nil {
 			return p, err
 		}
-		progress.Notice(by.name + " drives the cluster no more; taking over")
+		progress.Notice(event.TakingOver, by.name+" drives the cluster no more; taking over")
 	}
 	defer func() { _ = held.Release() }()
 	engine.Lease = held

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
@@ -31,14 +32,14 @@ func (s *Session) converge(ctx context.Context, f *factory.Factory, o Options, p
 		came, isCame := errors.AsType[*operatorCame](err)
 		switch {
 		case errors.Is(err, lease.ErrLost):
-			progress.Notice("the API server was away for too long; taking the cluster up again")
+			progress.Notice(event.DrivingResumed, "the API server was away for too long; taking the cluster up again")
 		case isCame:
 			if left, ok := errors.AsType[*reconcile.UndoError](err); ok {
-				progress.Notice(remedy.Text(left, f.Context()))
+				progress.Notice(event.UndoFailed, remedy.Text(left, f.Context()))
 			}
-			progress.Notice(came.Error() + "; this command stops driving")
+			progress.Notice(event.DrivingStopped, came.Error()+"; this command stops driving")
 		case errors.Is(err, errVacant):
-			progress.Notice(err.Error() + "; taking over")
+			progress.Notice(event.TakingOver, err.Error()+"; taking over")
 		default:
 			return p, err
 		}

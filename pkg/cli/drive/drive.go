@@ -55,7 +55,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	defer printer.Close()
 	progress := reconcile.NewProgress(s.Namespace, s.Name, f.Clock.Now, printer).In(f.Context())
 	for _, w := range p.warnings {
-		progress.Notice(w.text, w.remedy...)
+		progress.Notice(event.SpecWarning, w.text, w.remedy...)
 	}
 	switch {
 	case err != nil:
@@ -160,7 +160,7 @@ func rejected(want topology.Cluster, problems field.ErrorList, refused *render.R
 func (p prospect) tell(progress *reconcile.Progress, o Options) error {
 	progress.Decided(p.wanted, p.snapshot, p.plan)
 	for _, step := range p.plan.Steps {
-		progress.Notice("would begin with: " + step.String())
+		progress.Notice(event.FirstStep, "would begin with: "+step.String())
 	}
 	return p.verdict(o)
 }

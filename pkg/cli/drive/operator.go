@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
@@ -28,25 +29,25 @@ func (s *Session) operator(ctx context.Context, c topology.Cluster, o Options, p
 	if err != nil {
 		return lease.Operator{}, false, err
 	}
-	for _, text := range found.Notices(t) {
-		s.tell(progress, text)
+	for _, n := range found.Notices(t) {
+		s.tell(progress, n)
 	}
 	op, drives := found.Driving(t)
 	return op, drives, nil
 }
 
 // tell tells something of operators once in a session.
-func (s *Session) tell(progress *reconcile.Progress, text string) {
-	if !s.told[text] {
-		s.told[text] = true
-		progress.Notice(text)
+func (s *Session) tell(progress *reconcile.Progress, n lease.Notice) {
+	if !s.told[n.Text] {
+		s.told[n.Text] = true
+		progress.Notice(n.Reason, n.Text)
 	}
 }
 
 // unlessSoon tells what is done, unless it is over soon; the function that it
 // returns says so.
 func unlessSoon(progress *reconcile.Progress, what string) (over func()) {
-	timer := time.AfterFunc(soon, func() { progress.Notice(what) })
+	timer := time.AfterFunc(soon, func() { progress.Notice(event.OperatorCheck, what) })
 	return func() { timer.Stop() }
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -65,7 +66,7 @@ func (r *reaction) Wait(ctx context.Context, p plan.Plan, err error) error {
 		return remedy.For(exit.Refusef("%s", r.idle(idles, step)), r.advice...)
 	case r.now().Sub(r.since) >= reacts && !r.told:
 		r.told = true
-		r.progress.Notice(r.idle(reacts, step), r.advice...)
+		r.progress.Notice(event.OperatorIdle, r.idle(reacts, step), r.advice...)
 	}
 	return r.Waiter.Wait(ctx, p, err)
 }

@@ -65,6 +65,7 @@ type eviction struct {
 
 // finding is something that somebody else did in the database.
 type finding struct {
+	Reason    string          `json:"reason"`
 	Component string          `json:"component"`
 	Member    string          `json:"member,omitempty"`
 	Text      string          `json:"text"`
@@ -96,7 +97,7 @@ func (l sight) view() view {
 		}
 	}
 	for _, f := range l.plan.Findings {
-		v.Findings = append(v.Findings, finding{string(f.Component), f.Member, f.Text, f.Remedy.In(l.context)})
+		v.Findings = append(v.Findings, finding{string(f.Reason), string(f.Component), f.Member, f.Text, f.Remedy.In(l.context)})
 	}
 	return v
 }

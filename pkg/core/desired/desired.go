@@ -6,6 +6,7 @@ package desired
 import (
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -91,6 +92,7 @@ const (
 // Finding is something that somebody else did in the database, or another version of
 // this plugin in the cluster. Status and runs report it.
 type Finding struct {
+	Reason    event.NoticeReason
 	Component topology.Kind
 	Member    string // the pod's name; "" for the component as a whole
 	Text      string

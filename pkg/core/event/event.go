@@ -81,7 +81,8 @@ type Event struct {
 	// Component, Member and Step together identify a step.
 	Step string `json:"step,omitempty"`
 	// Reason names what is waited for, e.g. "LeadersEvicted": one of the reasons of
-	// package plan. Component, Member, Object and Reason together identify a gate.
+	// package plan. Component, Member, Object and Reason together identify a gate. On
+	// notice it names what the notice is about: one of NoticeReasons.
 	Reason string `json:"reason,omitempty"`
 	// Object is the claim that a gate is about, where a member has several.
 	Object string `json:"object,omitempty"`

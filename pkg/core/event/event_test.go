@@ -49,7 +49,7 @@ func examples() []Event {
 			Remedy: []remedy.Advice{{Text: "set allowVolumeExpansion on StorageClass standard"}},
 		},
 		{Type: Progress, Component: "tikv", Ready: &ready, Updated: &updated, Wanted: &wanted},
-		{Type: Notice, Message: "tidb-operator is running: it drives, this command follows", Remedy: []remedy.Advice{{Text: "kubectl -n tidb-admin get deployments"}}},
+		{Type: Notice, Reason: string(OperatorIdle), Message: "tidb-operator db/op-1 has changed nothing for 1m0s, though there is something to do (restart basic-tikv-2)", Remedy: []remedy.Advice{{Text: "if it is not to drive this cluster any more, give --take-over"}}},
 		{Type: Done, Outcome: OutcomeTimedOut, ExitCode: &code, Seconds: 1800, Error: "not converged after 30m0s", Remedy: []remedy.Advice{{Text: "run the same command again to resume"}}},
 	}
 	for i := range all {

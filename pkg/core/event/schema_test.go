@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -49,12 +50,13 @@ func TestSchemaRefuses(t *testing.T) {
 	for name, line := range map[string]string{
 		"no type":                     head + `"component":"pd"}`,
 		"a type that is not there":    head + `"type":"begun"}`,
-		"no time":                     `{"apiVersion":"kubectl-tidb/v1","type":"notice","message":"x","namespace":"tidb","cluster":"basic"}`,
-		"a time of another format":    strings.Replace(head, "2026-03-01T03:01:09Z", "yesterday", 1) + `"type":"notice","message":"x"}`,
+		"no time":                     `{"apiVersion":"kubectl-tidb/v1","type":"notice","reason":"SpecWarning","message":"x","namespace":"tidb","cluster":"basic"}`,
+		"a time of another format":    strings.Replace(head, "2026-03-01T03:01:09Z", "yesterday", 1) + `"type":"notice","reason":"SpecWarning","message":"x"}`,
 		"blocked without a remedy":    head + `"type":"blocked","reason":"PDServing","message":"x","source":"database","since":"2026-03-01T03:01:09Z"}`,
 		"a wait without a reason":     head + `"type":"waiting","message":"x","source":"database","since":"2026-03-01T03:01:09Z"}`,
+		"a notice without a reason":   head + `"type":"notice","message":"x"}`,
 		"a reason in words":           head + `"type":"waiting","reason":"pd serves","message":"x","source":"database","since":"2026-03-01T03:01:09Z"}`,
-		"an action that says nothing": head + `"type":"notice","message":"x","remedy":[{}]}`,
+		"an action that says nothing": head + `"type":"notice","reason":"SpecWarning","message":"x","remedy":[{}]}`,
 		"a number without its unit":   head + `"type":"waiting","reason":"PDServing","message":"x","source":"database","since":"2026-03-01T03:01:09Z","left":3}`,
 		"an end without an exit code": head + `"type":"done","outcome":"converged"}`,
 	} {
@@ -70,4 +72,16 @@ func validate(s *jsonschema.Schema, line string) error {
 		return err
 	}
 	return s.Validate(value)
+}
+
+// TestNoticeReasons: each reason of notices is in the table once, in CamelCase, with its
+// meaning. The reference is made from the table.
+func TestNoticeReasons(t *testing.T) {
+	seen := map[NoticeReason]bool{}
+	for _, r := range NoticeReasons() {
+		if !regexp.MustCompile("^([A-Z][a-zA-Z]+)$").MatchString(string(r.Reason)) || r.Text == "" || seen[r.Reason] {
+			t.Errorf("%+v", r)
+		}
+		seen[r.Reason] = true
+	}
 }

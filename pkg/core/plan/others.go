@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -23,7 +24,7 @@ func findings(w desired.State, s state.Snapshot) []desired.Finding {
 			}
 			id := m.Database.ID
 			all = append(all, desired.Finding{
-				Component: g.Kind, Member: m.Name,
+				Reason: event.ForeignScheduler, Component: g.Kind, Member: m.Name,
 				Text: fmt.Sprintf("store %d leads no regions: somebody else made an evict-leader scheduler for it in PD", id),
 				Remedy: remedy.Remedy{
 					remedy.Run("see it", pdCtl(w.Cluster, s, "scheduler config evict-leader-scheduler")),

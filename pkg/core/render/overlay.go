@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
@@ -52,8 +53,8 @@ func notAsked(comp component, used *corev1.ConfigMap, text string) []desired.Fin
 		return nil
 	case used.Data[keyOverlay] != "":
 		return []desired.Finding{{
-			Component: comp.Kind,
-			Text:      fmt.Sprintf("ConfigMap %s of %s has settings of a restore in its key %s; they stay as long as the key is there", used.Name, title, keyOverlay),
+			Reason: event.RestoreSettings, Component: comp.Kind,
+			Text: fmt.Sprintf("ConfigMap %s of %s has settings of a restore in its key %s; they stay as long as the key is there", used.Name, title, keyOverlay),
 			Remedy: remedy.Remedy{
 				remedy.Run("tidb-operator removes it when the restore ends; see", remedy.Kubectl("", "get", "restores.pingcap.com", "-A")),
 				remedy.Run("where none runs any more", c.Kubectl("patch", "configmap", used.Name, "--type", "json", "-p",
@@ -62,9 +63,9 @@ func notAsked(comp component, used *corev1.ConfigMap, text string) []desired.Fin
 		}}
 	case !comp.Configured && !sameTOML(used.Data[keyConfig], text):
 		return []desired.Finding{{
-			Component: comp.Kind,
-			Text:      fmt.Sprintf("%s is not set, so the configuration in ConfigMap %s stays, which is not the default", configField(comp.Kind), used.Name),
-			Remedy:    remedy.Remedy{remedy.Run("to go back to the default", c.Patch(fmt.Sprintf(`{%q:{"config":""}}`, comp.Kind)), c.Plugin("sync"))},
+			Reason: event.ConfigurationNotAsked, Component: comp.Kind,
+			Text:   fmt.Sprintf("%s is not set, so the configuration in ConfigMap %s stays, which is not the default", configField(comp.Kind), used.Name),
+			Remedy: remedy.Remedy{remedy.Run("to go back to the default", c.Patch(fmt.Sprintf(`{%q:{"config":""}}`, comp.Kind)), c.Plugin("sync"))},
 		}}
 	}
 	return nil

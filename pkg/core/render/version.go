@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -37,9 +38,9 @@ func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r sta
 		return nil, nil, nil
 	}
 	f := desired.Finding{
-		Component: g.Kind,
-		Text:      fmt.Sprintf("pod template of %s was written by a newer version of this plugin; it is kept", g.Kind.Title()),
-		Remedy:    remedy.Remedy{remedy.Run("update kubectl-tidb; see the record", c.Kubectl("get", "configmap", c.LedgerMap(), "-o", "yaml"))},
+		Reason: event.NewerTemplate, Component: g.Kind,
+		Text:   fmt.Sprintf("pod template of %s was written by a newer version of this plugin; it is kept", g.Kind.Title()),
+		Remedy: remedy.Remedy{remedy.Run("update kubectl-tidb; see the record", c.Kubectl("get", "configmap", c.LedgerMap(), "-o", "yaml"))},
 	}
 	if r.Spec != g.Asked && len(g.Unknown) > 0 {
 		return &applied.Template, nil, []desired.Lack{{

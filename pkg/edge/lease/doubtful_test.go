@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 )
 
 var (
@@ -183,7 +185,7 @@ func TestScopeNotices(t *testing.T) {
 	}
 	all := "leases of all namespaces may not be listed: a tidb-operator is not noticed in namespaces other than the cluster's and " +
 		"those where it usually runs; to change this, allow to list leases in all namespaces"
-	if got := (Finding{Hidden: true}).Notices(db); len(got) != 1 || got[0] != all {
+	if got := (Finding{Hidden: true}).Notices(db); len(got) != 1 || got[0] != (Notice{event.OperatorsNotListed, all}) {
 		t.Errorf("%q", got)
 	}
 	hidden := Finding{Hidden: true, namespace: "a", Alive: []Operator{read}}

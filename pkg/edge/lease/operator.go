@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -93,20 +94,26 @@ func (f Finding) Answers(t Target) bool {
 	return (!f.Hidden || f.namespace == t.Namespace) && !covered(f.doubtful, t)
 }
 
+// Notice is what the user should know of the answer.
+type Notice struct {
+	Reason event.NoticeReason
+	Text   string
+}
+
 // Notices returns what limits the answer for a cluster, as notices for the user.
-func (f Finding) Notices(t Target) []string {
-	var out []string
+func (f Finding) Notices(t Target) []Notice {
+	var out []Notice
 	if f.Hidden {
 		text := "leases of all namespaces may not be listed: a tidb-operator is not noticed in namespaces other than " +
 			"the cluster's and those where it usually runs"
 		if len(f.Unlisted) > 0 {
 			text += ", nor in " + strings.Join(f.Unlisted, ", ")
 		}
-		out = append(out, text+"; to change this, allow to list leases in all namespaces")
+		out = append(out, Notice{event.OperatorsNotListed, text + "; to change this, allow to list leases in all namespaces"})
 	}
 	if op, drives := f.Driving(t); drives && op.Scope.Unread {
-		out = append(out, "which clusters "+op.String()+" drives cannot be read from its Deployment or its bindings, "+
-			"so that it is taken to drive all; if it does not drive this one, give --take-over")
+		out = append(out, Notice{event.OperatorScopeUnknown, "which clusters " + op.String() + " drives cannot be read from its " +
+			"Deployment or its bindings, so that it is taken to drive all; if it does not drive this one, give --take-over"})
 	}
 	return out
 }

@@ -152,7 +152,7 @@ func TestUnlistedLeases(t *testing.T) {
 				t.Fatalf("notices %q", notices)
 			}
 			for _, ns := range []string{"db", "tidb-admin", "tidb-operator"} {
-				text := strings.Replace(notices[0], "a tidb-operator", "", 1)
+				text := strings.Replace(notices[0].Text, "a tidb-operator", "", 1)
 				words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,;:", r) })
 				if slices.Contains(words, ns) != slices.Contains(tt.unlisted, ns) {
 					t.Errorf("namespace %s: %q", ns, notices[0])

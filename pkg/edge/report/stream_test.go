@@ -84,7 +84,7 @@ func upgrade() stream {
 	s.progress(55*time.Second, "pd", 3, 1, 3)
 	s.pass(55*time.Second, 47*time.Second, podReady, "basic-pd-2 serving")
 	s.at(56*time.Second, event.Event{
-		Type: event.Notice, Component: "pd", Message: "2 members have version v8.5.1, 1 has v8.5.2",
+		Type: event.Notice, Reason: string(event.NewerTemplate), Component: "pd", Message: "pod template of PD was written by a newer version of this plugin; it is kept",
 	})
 	s.step(56*time.Second, time.Second/2, "tikv", "basic-tikv-2", "EvictLeaders", "evict region leaders from basic-tikv-2")
 	s.gate(57*time.Second, evicted, "1200 leaders left", "1100 leaders left", "1010 leaders left", "900 leaders left", "700 leaders left", "340 leaders left")

@@ -71,8 +71,8 @@ func (d *driver) operator(ctx context.Context) (string, error) {
 		return "", nil
 	}
 	by, notices, err := d.daemon.operator.driving(ctx, d.target)
-	for _, text := range notices {
-		d.progress.Notice(text)
+	for _, n := range notices {
+		d.progress.Notice(n.Reason, n.Text)
 	}
 	return by, err
 }

@@ -129,7 +129,7 @@ func (l *Loop) reportDriver(err error) {
 		return
 	}
 	l.otherDriver = taken.Holder.Identity
-	l.Engine.Progress.Notice(taken.Holder.Describe() + " drives the cluster; following, making no changes")
+	l.Engine.Progress.Notice(event.FollowingDriver, taken.Holder.Describe()+" drives the cluster; following, making no changes")
 }
 
 // Own makes this process the driver of the cluster. It implements
@@ -144,7 +144,7 @@ func (l *Loop) Own(ctx context.Context) (context.Context, error) {
 	}
 	if by != "" {
 		if err := l.undoAndRelease(ctx); err != nil {
-			l.Engine.Progress.Notice(err.Error())
+			l.Engine.Progress.Notice(event.UndoFailed, err.Error())
 		}
 		return nil, l.elsewhere(lease.Holder{Identity: by})
 	}
@@ -208,7 +208,7 @@ func (l *Loop) Release() {
 		l.BeforeRelease(l.held)
 	}
 	if err := l.held.Release(); err != nil {
-		l.Engine.Progress.Notice(err.Error())
+		l.Engine.Progress.Notice(event.LeaseNotReleased, err.Error())
 		l.unreleased = l.held
 	}
 	l.held = nil

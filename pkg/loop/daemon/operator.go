@@ -39,17 +39,17 @@ func newOperator(kube kubernetes.Interface, now func() time.Time) *operator {
 
 // driving returns the name of the operator that drives a cluster, "" when there is
 // none, and notices for the user: each one once per process.
-func (o *operator) driving(ctx context.Context, t lease.Target) (by string, notices []string, err error) {
+func (o *operator) driving(ctx context.Context, t lease.Target) (by string, notices []lease.Notice, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	f, err := o.find(ctx, t)
 	if err != nil {
 		return "", nil, err
 	}
-	for _, text := range f.Notices(t) {
-		if !o.told[text] {
-			o.told[text] = true
-			notices = append(notices, text)
+	for _, n := range f.Notices(t) {
+		if !o.told[n.Text] {
+			o.told[n.Text] = true
+			notices = append(notices, n)
 		}
 	}
 	if op, drives := f.Driving(t); drives {

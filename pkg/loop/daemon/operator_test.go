@@ -70,7 +70,7 @@ func TestOneLook(t *testing.T) {
 			}
 			return n
 		}
-		ask := func(namespaces ...string) (notices []string) {
+		ask := func(namespaces ...string) (notices []lease.Notice) {
 			for _, ns := range namespaces {
 				by, more, err := o.driving(t.Context(), lease.Target{Namespace: ns})
 				if err != nil || by == "" {
@@ -91,7 +91,7 @@ func TestOneLook(t *testing.T) {
 			t.Errorf("%d lists", lists())
 		}
 		// The scope of the operator cannot be read here.
-		if len(notices) != 1 || !strings.Contains(notices[0], "cannot be read from its Deployment") {
+		if len(notices) != 1 || !strings.Contains(notices[0].Text, "cannot be read from its Deployment") {
 			t.Errorf("told %q", notices)
 		}
 	})

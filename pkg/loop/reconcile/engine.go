@@ -122,7 +122,7 @@ func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
 	}
 	// Also after a failure: otherwise the status would still say Ready.
 	if failed := e.Recorder.Record(ctx, t.observed, t.wanted, p); failed != nil {
-		e.Progress.Notice("the status of the TidbCluster could not be written: " + failed.Error())
+		e.Progress.Notice(event.StatusNotWritten, "the status of the TidbCluster could not be written: "+failed.Error())
 	}
 	return p, err
 }

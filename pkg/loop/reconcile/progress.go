@@ -89,18 +89,18 @@ func (st *Progress) Decided(w desired.State, s state.Snapshot, p plan.Plan) {
 func (st *Progress) reportFacts(s state.Snapshot, p plan.Plan) {
 	for _, f := range p.Findings {
 		if f.Member == "" { // it may not be true any more when the run ends
-			st.noticeOnce(f.Text, event.Event{Component: string(f.Component), Message: f.Text, Remedy: f.Remedy.In(st.context)})
+			st.noticeOnce(f.Text, f.Reason, event.Event{Component: string(f.Component), Message: f.Text, Remedy: f.Remedy.In(st.context)})
 		}
 	}
 	for _, g := range s.Gaps {
-		st.noticeOnce(g.What, event.Event{Message: "cannot read " + g.What + ": " + g.Problem, Remedy: g.Remedy.In(st.context)})
+		st.noticeOnce(g.What, event.NotReadable, event.Event{Message: "cannot read " + g.What + ": " + g.Problem, Remedy: g.Remedy.In(st.context)})
 	}
 	if p.Outcome == plan.Converged {
 		for _, u := range p.Unapplied {
 			if len(u.Older) == 0 {
 				continue // only status shows what is unknown
 			}
-			st.noticeOnce(u.String(), event.Event{Component: string(u.Component), Message: u.String(), Remedy: u.Remedy.In(st.context)})
+			st.noticeOnce(u.String(), event.ConfigurationNotApplied, event.Event{Component: string(u.Component), Message: u.String(), Remedy: u.Remedy.In(st.context)})
 		}
 	}
 }
@@ -208,8 +208,8 @@ func (st *Progress) Failed(err error) {
 }
 
 // Notice reports a text that is not about a step or a gate, with what can be done about it.
-func (st *Progress) Notice(text string, actions ...remedy.Action) {
-	st.send(event.Event{Type: event.Notice, Message: text, Remedy: remedy.Remedy(actions).In(st.context)})
+func (st *Progress) Notice(reason event.NoticeReason, text string, actions ...remedy.Action) {
+	st.send(event.Event{Type: event.Notice, Reason: string(reason), Message: text, Remedy: remedy.Remedy(actions).In(st.context)})
 }
 
 // UpkeepFailed reports a step of upkeep that failed. A missing permission is
@@ -228,25 +228,25 @@ func (st *Progress) UpkeepFailed(step plan.Step, err error) {
 		e.Component, e.Member = "", ""
 		e.Remedy = []remedy.Advice{{Text: "get the permission to do so; nothing else waits for it"}}
 	}
-	st.noticeOnce(about, e)
+	st.noticeOnce(about, event.UpkeepFailed, e)
 }
 
 // HeldBack reports once that a step is not taken because another one failed.
 func (st *Progress) HeldBack(step, by plan.Step) {
 	kind, member := step.Target()
-	st.noticeOnce(step.String()+" after "+by.String(), event.Event{
+	st.noticeOnce(step.String()+" after "+by.String(), event.StepHeldBack, event.Event{
 		Component: string(kind), Member: member,
 		Message: fmt.Sprintf("%q is held back, since %q failed, which comes before it", step, by),
 	})
 }
 
 // noticeOnce reports a notice if there was none about the same before.
-func (st *Progress) noticeOnce(about string, e event.Event) {
+func (st *Progress) noticeOnce(about string, reason event.NoticeReason, e event.Event) {
 	if st.noticed[about] {
 		return
 	}
 	st.noticed[about] = true
-	e.Type = event.Notice
+	e.Type, e.Reason = event.Notice, string(reason)
 	st.send(e)
 }
 
@@ -258,7 +258,8 @@ func (st *Progress) Done(outcome string, code int, took time.Duration, err error
 			continue
 		}
 		st.send(event.Event{
-			Type: event.Notice, Component: string(f.Component), Member: f.Member, Message: f.Text, Remedy: f.Remedy.In(st.context),
+			Type: event.Notice, Reason: string(f.Reason), Component: string(f.Component), Member: f.Member,
+			Message: f.Text, Remedy: f.Remedy.In(st.context),
 		})
 	}
 	e := event.Event{Type: event.Done, Outcome: outcome, ExitCode: &code, Seconds: took.Seconds()}

@@ -32,7 +32,6 @@ const (
 	StepFailed    = "StepFailed"    // a step failed, and is tried again
 	ObserveFailed = "ObserveFailed" // the cluster could not be observed
 	Blocked       = "Blocked"       // manual action is required
-	Shortfall     = "Shortfall"     // something that nothing waits for does not work
 	Converged     = "Converged"     // the cluster has converged
 	Paused        = "Paused"        // the user has paused the cluster
 )
@@ -102,7 +101,7 @@ func announcement(e event.Event) (kind, reason, text string) {
 		return corev1.EventTypeWarning, Blocked, blocked(e)
 	case event.Notice:
 		if help := e.Help(); help != "" { // there is something that a person can do
-			return corev1.EventTypeWarning, Shortfall, e.Message + "; " + help
+			return corev1.EventTypeWarning, e.Reason, e.Message + "; " + help
 		}
 	case event.Done:
 		took := time.Duration(e.Seconds * float64(time.Second)).Round(time.Second)

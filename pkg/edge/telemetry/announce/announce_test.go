@@ -45,7 +45,7 @@ func TestAnnouncement(t *testing.T) {
 		{event.Event{Type: event.Blocked, Message: "a name that fits"}, "Warning Blocked a name that fits"},
 		{of(event.Progress, event.Event{Component: "tikv"}), ""},
 		{event.Event{Type: event.Notice, Message: "another process drives the cluster; following, making no changes"}, ""},
-		{event.Event{Type: event.Notice, Message: "cannot read nodes", Remedy: []remedy.Advice{{Text: "get the permission"}}}, "Warning Shortfall cannot read nodes; get the permission"},
+		{event.Event{Type: event.Notice, Reason: "NotReadable", Message: "cannot read nodes", Remedy: []remedy.Advice{{Text: "get the permission"}}}, "Warning NotReadable cannot read nodes; get the permission"},
 		{event.Event{Type: event.Done, Outcome: event.OutcomeConverged, Seconds: 61.4}, "Normal Converged the cluster has converged, after 1m1s"},
 		{event.Event{Type: event.Done, Outcome: event.OutcomePaused, Seconds: 5}, "Normal Paused the cluster is paused, after 5s of work; nothing is done until it is resumed"},
 		{event.Event{Type: event.Done, Outcome: event.OutcomeInterrupted}, ""},
@@ -146,7 +146,7 @@ func TestReasons(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(table, -1) {
 		got = append(got, row[1])
 	}
-	if want := []string{StepFailed, ObserveFailed, Blocked, Shortfall, Converged, Paused}; !slices.Equal(got, want) {
+	if want := []string{StepFailed, ObserveFailed, Blocked, Converged, Paused}; !slices.Equal(got, want) {
 		t.Errorf("documented are %q, and there are %q", got, want)
 	}
 }

@@ -1,0 +1,68 @@
+package event
+
+// NoticeReason names what a notice is about. The names are a contract
+// (docs/reference/reasons.md): they stay, and messages may change.
+type NoticeReason string
+
+// The reasons of notices. NoticeReasons says what each of them means.
+const (
+	SpecWarning NoticeReason = "SpecWarning"
+	FirstStep   NoticeReason = "FirstStep"
+
+	FollowingDriver NoticeReason = "FollowingDriver"
+	TakingOver      NoticeReason = "TakingOver"
+	DrivingStopped  NoticeReason = "DrivingStopped"
+	DrivingResumed  NoticeReason = "DrivingResumed"
+
+	OperatorCheck        NoticeReason = "OperatorCheck"
+	OperatorsNotListed   NoticeReason = "OperatorsNotListed"
+	OperatorScopeUnknown NoticeReason = "OperatorScopeUnknown"
+	OperatorIdle         NoticeReason = "OperatorIdle"
+
+	NotReadable      NoticeReason = "NotReadable"
+	UndoFailed       NoticeReason = "UndoFailed"
+	LeaseNotReleased NoticeReason = "LeaseNotReleased"
+	StatusNotWritten NoticeReason = "StatusNotWritten"
+	UpkeepFailed     NoticeReason = "UpkeepFailed"
+	StepHeldBack     NoticeReason = "StepHeldBack"
+
+	ForeignScheduler        NoticeReason = "ForeignScheduler"
+	RestoreSettings         NoticeReason = "RestoreSettings"
+	ConfigurationNotAsked   NoticeReason = "ConfigurationNotAsked"
+	ConfigurationNotApplied NoticeReason = "ConfigurationNotApplied"
+	NewerTemplate           NoticeReason = "NewerTemplate"
+)
+
+// NoticeMeaning is a reason of notices with what it stands for.
+type NoticeMeaning struct {
+	Reason NoticeReason
+	Text   string
+}
+
+// NoticeReasons returns all reasons of notices, in the order in which a reader meets
+// them: the request, who drives, tidb-operator, what failed, what others have changed.
+func NoticeReasons() []NoticeMeaning {
+	return []NoticeMeaning{
+		{SpecWarning, "the spec is accepted, but something in it may not work as asked"},
+		{FirstStep, "a dry run names a step with which the run would begin"},
+		{FollowingDriver, "another process drives the cluster; this one makes no changes"},
+		{TakingOver, "the other process drives the cluster no more; this one drives it now"},
+		{DrivingStopped, "a tidb-operator drives the cluster now; this process makes no more changes"},
+		{DrivingResumed, "the API server did not answer for long; this process drives the cluster again"},
+		{OperatorCheck, "the check whether a tidb-operator is alive takes long"},
+		{OperatorsNotListed, "not all namespaces can be searched for a tidb-operator"},
+		{OperatorScopeUnknown, "which clusters a tidb-operator drives cannot be read"},
+		{OperatorIdle, "a tidb-operator drives the cluster, but changes nothing"},
+		{NotReadable, "an object cannot be read that the decision can do without"},
+		{UndoFailed, "what this process has changed in PD for a step could not be undone"},
+		{LeaseNotReleased, "the lease of the cluster could not be released"},
+		{StatusNotWritten, "the status of the TidbCluster could not be written"},
+		{UpkeepFailed, "a step failed that nothing waits for"},
+		{StepHeldBack, "a step is not taken, because one that comes before it failed"},
+		{ForeignScheduler, "somebody else has made an evict-leader scheduler for a store"},
+		{RestoreSettings, "the configuration has settings of a restore"},
+		{ConfigurationNotAsked, "the configuration in use is not the default, though the spec asks for none"},
+		{ConfigurationNotApplied, "members run with an older configuration than the one that is written"},
+		{NewerTemplate, "a newer version of the plugin has written the pod template"},
+	}
+}
