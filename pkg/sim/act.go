@@ -70,8 +70,8 @@ func (w *World) underway(ctx context.Context) error {
 		}
 		return nil
 	}
-	// Who goes by the Lease stops at once when it ends. Only what has been sent by
-	// then arrives, within seconds.
+	// A process that uses the Lease stops at once when the Lease ends. Only requests
+	// that were sent by then arrive, within seconds.
 	if ctx.Err() == nil && late {
 		w.pause(w.rng.Int64N(4))
 	} else if ctx.Err() != nil {
@@ -98,8 +98,8 @@ func (w *World) Record(_ context.Context, seen state.Observation, _ desired.Stat
 	return nil
 }
 
-// take does a step as package act would: it fails without changing anything
-// when the world is not what the step was decided on.
+// take does a step as package act would: it fails without a change when the cluster is
+// not the one that the step was decided on.
 func (w *World) take(step plan.Step) error {
 	switch s := step.(type) {
 	case plan.Apply:
@@ -140,7 +140,7 @@ func (w *World) takeOnVolumes(step plan.Step) error {
 	return w.sweep(step)
 }
 
-// sweep takes a step that says what is left over, or takes it away.
+// sweep takes a step that marks or deletes what is left over.
 func (w *World) sweep(step plan.Step) error {
 	switch s := step.(type) {
 	case plan.MarkClaims:
@@ -163,7 +163,7 @@ func (w *World) sweep(step plan.Step) error {
 	panic(fmt.Sprintf("sim: no such step: %T", step))
 }
 
-// moved: the StatefulSet was written since the engine looked.
+// moved reports whether the StatefulSet was written since the engine observed.
 func (w *World) moved(k kind) bool {
 	return w.sets[k].generation != w.view.generations[k]
 }
@@ -293,8 +293,8 @@ func (w *World) deleteClaim(s plan.DeleteClaim) error {
 	return nil
 }
 
-// deletePodOf asks PD once more: the member may have joined since the engine looked.
-// Whoever has taken the pod's place is not meant.
+// deletePodOf asks PD once more: the member may have joined since the engine observed. A
+// new pod with the same name is not deleted.
 func (w *World) deletePodOf(s plan.DeletePod) error {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)

@@ -28,7 +28,7 @@ type Soft struct {
 	LeadersKilled   int // PD leaders restarted or removed though another could lead
 	VotersRushed    int // voters added while others were missing
 	Needless        int // restarts of members that were of the wanted revision
-	HealedMeanwhile int // restarts of members that came up while we looked away
+	HealedMeanwhile int // restarts of members that came up between observation and step
 	Failovers       int // members that were given up
 }
 
@@ -43,7 +43,7 @@ type sighting struct {
 	leaders  [limit]int      // on the store of an ordinal
 	owner    [limit]uint64   // the store of an ordinal
 	lastUp   [3][limit]int64 // when a member served last
-	gone     [3][limit]bool  // the database has let go of it for good
+	gone     [3][limit]bool  // the database has removed it
 	hidden   [3][limit]bool  // nobody could know whether it serves
 	revision [3][limit]string
 	outdated [3]bool // a pod has yet to be replaced, or a template to be applied
@@ -124,8 +124,8 @@ func (w *World) broke(rule, format string, args ...any) {
 	w.Broken = append(w.Broken, v)
 }
 
-// judge looks at a step before it is taken and says what rules it would break.
-// They are broken only if the step succeeds: an Actor that refuses protects.
+// judge returns the rules that a step would break, before it is taken. They are broken
+// only if the step succeeds: an Actor that refuses the step prevents that.
 func (w *World) judge(step plan.Step) []Violation {
 	var out []Violation
 	say := func(rule, format string, args ...any) {
@@ -140,7 +140,7 @@ func (w *World) judge(step plan.Step) []Violation {
 		w.judgeRestart(s, say)
 	case plan.RemoveMember:
 		if w.pd.member(s.ID) == nil {
-			break // it is gone already, and who has come to its place has another id
+			break // it is gone already, and the member in its place has another id
 		}
 		i, _ := w.cluster.Ordinal(kinds[pd], s.Member)
 		w.judgeRemoval(pd, i, s.ID, say)
@@ -200,12 +200,13 @@ func (w *World) blame(step plan.Step, found []Violation) {
 
 type sayer func(rule, format string, args ...any)
 
-// wantedBoth: the user wanted the ordinal when the engine looked and wants it now.
+// wantedBoth reports whether the user wanted the ordinal when the engine observed and
+// wants it now.
 func (w *World) wantedBoth(k kind, i int) bool {
 	return i < w.seen.intent.Replicas[k] && i < w.Intent.Replicas[k]
 }
 
-// judgeLoss: nothing is taken away while a peer is missing.
+// judgeLoss checks that nothing is taken away while a peer is missing.
 func (w *World) judgeLoss(k kind, victim int, say sayer) {
 	for i := range limit {
 		if i != victim && i < w.sets[k].spec.replicas && w.wantedBoth(k, i) && !w.gone(k, i) && !w.seen.gone[k][i] && w.missing(k, i) && !w.behind(k, i, victim) {
@@ -214,9 +215,9 @@ func (w *World) judgeLoss(k kind, victim int, say sayer) {
 	}
 }
 
-// behind reports whether a member has no pod because in order Kubernetes makes none before
-// the victim is Ready, which it has not been for minutes, or is never for long. To wait for
-// that one would be to wait for the victim.
+// behind reports whether a member has no pod because, with OrderedReady, Kubernetes
+// creates none before the victim is Ready, and the victim has not been Ready for minutes,
+// or is never for long. Waiting for that member would be waiting for the victim.
 func (w *World) behind(k kind, i, victim int) bool {
 	if !w.Ordered[k] || w.pods[k][i] != nil || i < victim {
 		return false
@@ -225,7 +226,7 @@ func (w *World) behind(k kind, i, victim int) bool {
 	return p == nil || !p.ready && (w.t-p.since >= 120 || p.restarts >= 3 && p.last[1]-p.last[0] < 600)
 }
 
-// gone: the database has let go of the member for good. It serves no more,
+// gone reports whether the database has removed the member for good. It serves no more,
 // whatever happens to the others.
 func (w *World) gone(k kind, i int) bool {
 	if k == pd && w.pd.memberAt(i) == nil && w.failure(k, w.names[k][i]) != nil {
@@ -244,7 +245,8 @@ func (w *World) judgeWanted(k kind, i int, say sayer) {
 	}
 }
 
-// judgeQuorum: PD keeps a majority of size members without the ordinal's one.
+// judgeQuorum checks that PD keeps a majority of size members without that of the
+// ordinal.
 func (w *World) judgeQuorum(i, size int, say sayer) {
 	m := w.pd.memberAt(i)
 	if m == nil || !w.seen.quorum || !w.hasQuorum() {
@@ -291,13 +293,13 @@ func (w *World) judgeRestart(s plan.Restart, say sayer) {
 	}
 }
 
-// judgeRepair: a member that may come back is not put onto a revision that is
+// judgeRepair checks that a member that may come back does not get a revision that is
 // known to fail.
 func (w *World) judgeRepair(k kind, victim int, say sayer) {
 	set := &w.sets[k]
 	f := flaw(set.update)
 	if f == crashing && k == pd && !w.seen.quorum {
-		f = "" // so would a good one, for want of a quorum
+		f = "" // a good one would fail as well, for want of a quorum
 	}
 	if f != noImage && f != crashing || w.gone(k, victim) || w.seen.revision[k][victim] != set.current {
 		return
@@ -309,7 +311,7 @@ func (w *World) judgeRepair(k kind, victim int, say sayer) {
 	}
 }
 
-// failsByItself: a member that was removed fails whatever its revision.
+// failsByItself reports whether a member was removed, so that it fails with any revision.
 func (w *World) failsByItself(k kind, i int) bool {
 	c := w.claims[k][i]
 	removed := c != nil && c.marked || w.gone(k, i)
@@ -339,9 +341,9 @@ func (w *World) successors(except int) int {
 	return n
 }
 
-// judgeLeaders: a store gives its leaders up before it is restarted, unless they have
-// nowhere to go or the time for it is over. Leaders that come between the look and
-// the restart are only counted.
+// judgeLeaders checks that leaders are evicted from a store before it is restarted,
+// unless they cannot move or the time for that is over. Leaders that come between the
+// observation and the restart are only counted.
 func (w *World) judgeLeaders(i int, say sayer) {
 	s := w.ownStore(i)
 	if s.leaders == 0 || w.movable(s) == 0 {
@@ -361,7 +363,8 @@ func (w *World) judgeLeaders(i int, say sayer) {
 	}
 }
 
-// checkEvictions: only stores that are worked on give their leaders up.
+// checkEvictions checks that leaders are evicted only from stores that are to be
+// restarted or removed.
 func (w *World) checkEvictions(step plan.Step) {
 	idle := 0
 	next := w.next(tikv)

@@ -8,11 +8,11 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// unclaim is somebody who deletes the claim of a store that serves. Kubernetes keeps it
-// as long as its pod is there; the next pod gets a new one, without data. It happens to
-// one store at a time, and where the others have all that there is: else the data is
-// lost, and no engine can help.
-func (w *World) unclaim() {
+// deleteClaimInUse is somebody who deletes the claim of a store that serves. Kubernetes
+// keeps it as long as its pod is there; the next pod gets a new one, without data. It
+// happens to one store at a time, and only where the others have all the data: otherwise
+// data is lost, and no engine can help.
+func (w *World) deleteClaimInUse() {
 	k, i, p := w.anyPod()
 	if k != tikv || p == nil || !w.whole() || !w.spare(k, i) || !w.copied(i) {
 		return
@@ -53,8 +53,8 @@ func (w *World) copied(i int) bool {
 	return true
 }
 
-// makeRoom is a person who is told that the regions of a store whose claim goes, or has
-// gone, have no place, and asks for another store.
+// makeRoom is a person who reads that the regions of a store whose claim is deleted have
+// no place, and asks for another store.
 func (w *World) makeRoom(g plan.Gate) {
 	if !g.Blocked || w.chaos || g.Component != topology.TiKV || g.Member == "" {
 		return

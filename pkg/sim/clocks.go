@@ -8,14 +8,14 @@ import (
 )
 
 // clocks are how far the clocks of hosts are ahead of that of the API server, in seconds.
-// What a host says whose clock is behind, package observe corrects; it cannot tell one
-// that is ahead.
+// Package observe corrects times of a host whose clock is behind; it cannot see that one
+// is ahead.
 type clocks [3][limit]int64
 
 // offset is how far clocks may be off, in seconds.
 const offset = 240
 
-// offsetClocks has the clocks of hosts be off, in one world of four.
+// offsetClocks sets the clocks of hosts wrong, in one simulated cluster of four.
 func (w *World) offsetClocks() {
 	rng := rand.New(rand.NewPCG(w.Seed, 7))
 	if rng.IntN(4) > 0 {
@@ -28,8 +28,8 @@ func (w *World) offsetClocks() {
 	}
 }
 
-// byHost has times of a pod that its kubelet tells be those of its host. While Kubernetes
-// hears nothing of the host, it says itself that the pod is not Ready.
+// byHost sets the times of a pod that its kubelet reports to the clock of its host. While
+// Kubernetes gets no report from the host, it reports itself that the pod is not Ready.
 func (w *World) byHost(k kind, i int, out *state.Pod) {
 	ahead := time.Duration(w.clocks[k][i]) * time.Second
 	if ahead == 0 {

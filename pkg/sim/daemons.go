@@ -83,7 +83,7 @@ func (w *World) serve(life context.Context, d *driver, t *daemon.Loop) {
 		case err != nil:
 			seconds = int64(limiter.When(0)/time.Second) + 1
 		case p.Outcome != plan.Act:
-			seconds = w.nudged(seconds)
+			seconds = w.nextWake(seconds)
 		}
 		d.asleep = true
 		w.pause(seconds)
@@ -95,9 +95,9 @@ func (w *World) serve(life context.Context, d *driver, t *daemon.Loop) {
 	}
 }
 
-// nudged is when something happens of which the daemon is told by its watches: while
+// nextWake is when something happens of which the daemon is told by its watches: while
 // it waits for something, soon, else now and then.
-func (w *World) nudged(seconds int64) int64 {
+func (w *World) nextWake(seconds int64) int64 {
 	if seconds < int64(pollEvery/time.Second) {
 		return w.between(poll, 3*poll)
 	}

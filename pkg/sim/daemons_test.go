@@ -24,7 +24,7 @@ func ends(t *testing.T, w *World) {
 	t.Helper()
 	w.Settle(time.Hour)
 	w.close()
-	if w.dismiss(); len(w.Broken) > 0 {
+	if w.endEngines(); len(w.Broken) > 0 {
 		t.Errorf("%v\n%s", w.Broken, w.Transcript())
 	}
 }
@@ -246,7 +246,7 @@ func TestLeaseRulesCanFail(t *testing.T) {
 			if len(w.Broken) == 0 || w.Broken[0].Rule != rule {
 				t.Errorf("%v\n%s", w.Broken, w.Transcript())
 			}
-			w.dismiss()
+			w.endEngines()
 		})
 	}
 }

@@ -1,6 +1,6 @@
 // Package sim is a TiDB cluster without Kubernetes and without PD: a model of
-// both, on simulated time, that the real engine drives. It is how the core is
-// proven. Everything in it is deterministic: one seed, one story.
+// both, on simulated time, that the real engine drives. It tests the core under
+// faults. Everything in it is deterministic: the same seed gives the same run.
 //
 // # What is modelled
 //
@@ -15,7 +15,7 @@
 // replicas in zones and a leader each, which they elect without PD and which PD moves over time, placement rules (an
 // isolation level, or copies on stores with a label; read only where a store is to leave, as package observe does), evict-leader
 // schedulers of ours and of others, TiDB servers, our ledger, and the ConfigMap
-// that tells a PD pod without data what to do, as the kubelet shows it: up to a
+// from which a PD pod without data reads what to do, as the kubelet shows it: up to a
 // minute late. PD does not wait for all of its first members, and lets none of
 // them join that it knows already. In one world of twenty there are more than ten stores
 // and TiDB servers now and then, whose names do not sort as their ordinals do.
@@ -30,13 +30,13 @@
 // recreated; the engine is interrupted, or killed without a chance to clean up; it
 // loses its lease, and for up to a minute and a half a second engine and it both
 // drive, turn by turn; heartbeats of a store are late. A host that is lost for
-// good, with its disk, is there to be switched on (Faults.Bury): the pod stays
+// good, with its disk, can be switched on (Faults.LoseForGood): the pod stays
 // Terminating until somebody deletes it by force, and with its claim no other one
 // can be scheduled.
 //
 // # Truth and reports
 //
-// What is true of a member and what is reported of it are two things (truth.go,
+// What is true of a member is kept apart from what is reported of it (truth.go,
 // reports.go). A member serves if its process runs and is past its start, and: a PD
 // member takes part in a quorum; a store has its data and has announced itself to PD;
 // a TiDB server has a store to read from. Whether its pod is Ready, its store is Up or
@@ -49,11 +49,11 @@
 // check misses a member; heartbeats of a store are late; the status port of a TiDB
 // server answers with errors, or refuses connections for ever because of the template
 // (statusless); the connection to the kubelet of a host breaks, so that nothing behind
-// it can be asked; Kubernetes hears nothing of a host on which everything goes on.
+// it can be asked; Kubernetes gets no reports from a host on which all processes run.
 //
 // # Clocks
 //
-// In one world of four the clocks of hosts, by which kubelets tell since when a process
+// In one world of four the clocks of hosts, by which kubelets report since when a process
 // runs and a pod is Ready, are up to four minutes ahead. That they are behind is corrected
 // where pods are read, and so is not seen here. PD's clock is that of the API server.
 //
@@ -91,21 +91,19 @@
 //
 // # What is asserted
 //
-// The words "by our hand" need care. A step is judged with the true state of the
-// world at two moments: when the engine last looked, and when the step is taken.
-// A fact counts against the step only if it was so at both: what happened in
-// between no engine could have known, and what has healed in between does no
-// harm. With two engines each has a first moment of its own. It is the last call
-// of Observe, whether the engine asked
-// for a live answer or not, so that an engine that trusts a cache is blamed for
-// what the cache did not show.
+// A step is checked against the true state at two moments: when the engine last
+// observed, and when the step is taken. A fact counts against the step only if it
+// was so at both: no engine can know what happens in between, and what is repaired
+// in between does no harm. With two engines each has a first moment of its own. It
+// is the last call of Observe, whether the engine asked for a live answer or not, so
+// that a step that a cache was too old for counts as wrong.
 //
 // A member that crashes half a minute after each start does not serve, from the third
 // time on. A member is missing if it serves at neither moment, and the reports at the
-// first moment did not say that it does: for some seconds nobody can know of a host
-// that was just lost. A peer is another member of
+// first moment did not say that it does: for some seconds a host
+// that was just lost cannot be known. A peer is another member of
 // the same component, within its StatefulSet's replicas, that the user wanted at
-// both moments and that the database has not let go of for good. Then, at every step:
+// both moments and that the database has not removed. Then, at every step:
 //
 //   - look: every disruptive step follows on a live observation, and no other
 //     disruptive step stands between the two.
@@ -144,12 +142,12 @@
 //     be restarted or a number of replicas to be reached, or for no larger volumes.
 //   - strays: no StatefulSet that is made deletes a pod that was there before it.
 //   - bootstrap: PD is bootstrapped once, and no member that has started begins
-//     again as one of the first while there is nobody to refuse it.
+//     again as one of the first while no member is there that could refuse it.
 //   - evictions: no more of our schedulers than stores may be leaving at once on
 //     stores that are not the one to restart next, nor restarting, nor leaving.
 //   - reversed: no RestoreStore of a store that a person has taken offline.
-//   - theirs: no scheduler that somebody else made is removed.
-//   - lease: no step by an engine that has found its lease in other hands.
+//   - theirs: no scheduler that somebody else created is removed.
+//   - lease: no step by an engine that has seen that another one holds its lease.
 //   - operator: no step beside a tidb-operator that has driven for a minute and a half, but
 //     to take back what is temporary.
 //   - drivers: with daemons, no step and no status by a process that is not the one the
@@ -157,21 +155,21 @@
 //   - suspension: no DeleteSet of a component before those that need it and are to
 //     be suspended as well are gone, pods and all; nor of PD or TiKV while PD
 //     serves and has a scheduler of ours, or a claim is marked whose data it counts
-//     on: with PD out of reach there is nobody to ask whose it is.
+//     on: while PD cannot be reached, it is not known whose it is.
 //   - paused: no step at all while the user wants none, and the engine was shown so.
-//   - failover: nobody is given up who serves, served less than the period ago, or
+//   - failover: no member is given up that serves, served less than the period ago, or
 //     has a pod of the revision that is being rolled out, unless another member
-//     served with it when the engine looked, or PD had let go of the member before; and who was given up is
+//     served with it when the engine observed, or PD had removed the member before; and a member that was given up is
 //     removed only while it does not serve. Such a removal takes nothing from the others, so
 //     "peer-down" and "wanted" do not hold for it.
 //   - told: where nothing changes for twenty minutes, something that is waited for says
 //     when that ends or what can be done.
-//   - advice: nobody has to act by hand without being told how.
+//   - advice: each gate that needs manual action says what to do.
 //   - order: no Restart of a member that serves while an earlier component still
 //     has pods to replace.
 //
 // Suspended is converged as well, with no mark on data that counts, unless only PD
-// could tell whose it is and was out of reach; a story that ends so goes on, and what was
+// could report whose it is and could not be reached; a run that ends so continues, and what was
 // suspended has to come back with all of its data and no second bootstrap.
 //
 // And when the faults have ended: the cluster converges within a bounded time
@@ -180,11 +178,11 @@
 //
 // Daemons go on all that time. Some minutes later none of them holds the lease
 // (leak), and from then on they write nothing, neither steps nor the status nor the
-// Lease (idle). Told to end, they all do, and no living process is named by it.
+// Lease (idle). When they have to end, all of them do, and the Lease names no process that runs.
 //
 // Counted, as Soft: stores restarted with leaders before their timeout, PD leaders
 // taken away with their leadership, members restarted that were of the wanted
-// revision already (these three are careless, which is wrong, if no time passed
-// between looking and acting); PD leaders moved more often than leaders were
+// revision already (these three are violations, as "careless", if no time passed
+// between the observation and the step); PD leaders moved more often than leaders were
 // taken away, voters added while others were missing.
 package sim

@@ -189,9 +189,9 @@ func TestReturnedVoterThatPDMisses(t *testing.T) {
 func TestSilentStoreLeavesBesideOneThatIsDown(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
 	w.ownStore(4).muffled = w.t + 400
-	buried := w.ownStore(1)
-	w.wipe(buried)
-	buried.state = state.StoreTombstone
+	tombstone := w.ownStore(1)
+	w.wipe(tombstone)
+	tombstone.state = state.StoreTombstone
 	w.Pass(30)
 	w.Scale(topology.TiKV, 3)
 	w.OnStep("delete pod basic-tikv-1", func() { w.remove(w.pods[tikv][3]) })

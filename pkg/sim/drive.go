@@ -9,14 +9,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 )
 
-// patient is how long a person watches who knows that others have meddled.
+// patient is how long a person waits who knows that others have made changes.
 const patient = 30 * time.Minute
 
 // watching is how often people look who replace pods themselves.
 const watching = 10 * time.Minute
 
-// lasting is how long people let an engine run that says the same as the one before: no
-// wait goes on for longer without an end, as one process remembers it.
+// lasting is how long people let an engine run that reports the same as the one before:
+// no wait of one process lasts longer without an end.
 const lasting = plan.Moving + 15*time.Minute
 
 // poll is how often the engine looks, in seconds.
@@ -33,7 +33,7 @@ func (w *World) Settle(most time.Duration) {
 	for late := w.t + int64(most/time.Second); ; {
 		p, err := w.Drive(min(w.attention(again), time.Duration(late-w.t)*time.Second))
 		if err == nil && p.Outcome == plan.Converged {
-			if !w.burying() {
+			if !w.turningTombstone() {
 				break
 			}
 			w.Pass(tombstoneTime)
@@ -45,7 +45,7 @@ func (w *World) Settle(most time.Duration) {
 			w.broke("stuck", "%s, %v", gates(p), err)
 			return
 		}
-		// Given up or blocked: the user looks, and runs it again.
+		// It gave up or is blocked: the user reads why, and runs it again.
 		w.Pass(60)
 		w.obey(p)
 		if w.meddled() {

@@ -16,12 +16,12 @@ import (
 // or until it pauses between looking and acting, and the one that wakes first
 // goes on.
 type driver struct {
-	owner int // which run it is; records in the ledger tell it
+	owner int // which run it is, by the records in the ledger
 	wake  int64
 	yield func()
 	next  func() bool // goes on with the engine; false when it has ended
 	stop  func()
-	finds int64 // when it finds its lease in other hands
+	finds int64 // when it sees that another one holds its lease
 	lost  bool  // it has found that out: it may do nothing more
 
 	still  still        // how long it has waited for the same
@@ -41,14 +41,14 @@ type driver struct {
 	frozen int64    // until when its process stands still
 	skew   int64    // how far its clock is ahead
 
-	tenure context.Context // ends when it finds its lease in other hands
+	tenure context.Context // ends when it sees that another one holds its lease
 	expire func(error)
 
 	plan plan.Plan
 	err  error
 }
 
-// errLease ends a driver that finds its lease in other hands, as package lease
+// errLease ends a driver that sees that another one holds its lease, as package lease
 // does: it may not even clean up.
 var errLease error = leaseLost{}
 
@@ -139,10 +139,10 @@ func (w *World) ended(d *driver) {
 	}
 }
 
-// pause has the driver at hand go on in some seconds. Others may act meanwhile.
+// pause lets the current driver continue in some seconds. Others may act meanwhile.
 func (w *World) pause(seconds int64) {
 	d := w.driver
-	if d.yield == nil { // nobody drives: a test looks at the world
+	if d.yield == nil { // no driver runs: a test reads the state
 		w.Pass(int(seconds))
 		return
 	}
@@ -222,9 +222,9 @@ func (w *World) Drive(most time.Duration) (plan.Plan, error) {
 	return d.plan, d.err
 }
 
-// usurp has a second engine begin, because the first could not renew its lease.
-// The first goes on until it finds that out.
-func (w *World) usurp() {
+// startRival starts a second engine, because the first could not renew its lease. The
+// first continues until it sees that.
+func (w *World) startRival() {
 	if len(w.drivers) != 1 || w.Daemons > 0 || w.operator != "" {
 		return
 	}
@@ -234,7 +234,7 @@ func (w *World) usurp() {
 	w.begin(d.late)
 }
 
-// tickLease has drivers find out that they have lost their lease.
+// tickLease lets drivers see that they have lost their lease.
 func (w *World) tickLease() {
 	for _, d := range w.drivers {
 		if w.t >= d.finds && !d.lost {
@@ -245,8 +245,8 @@ func (w *World) tickLease() {
 	}
 }
 
-// dismiss ends the engines that still run, without a chance to clean up.
-func (w *World) dismiss() {
+// endEngines ends the engines that still run, without a chance to clean up.
+func (w *World) endEngines() {
 	idle := w.driver
 	defer func() { w.driver = idle }()
 	for _, d := range w.drivers {

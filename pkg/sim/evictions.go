@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// evictLeaders writes the record first: what is not recorded nobody ends.
+// evictLeaders writes the record first: an eviction that is not recorded is never ended.
 func (w *World) evictLeaders(s plan.EvictLeaders) error {
 	there := w.evicts[s.StoreID]
 	r := record{Eviction: state.Eviction{StoreID: s.StoreID, Member: s.Member, Since: w.Now()}, owner: w.owner}
@@ -96,9 +96,9 @@ func (w *World) writeRecord(r record) {
 	w.ledger = append(w.ledger, r)
 }
 
-// record is an entry of our ledger. It tells which run made it and whether the
-// scheduler was there before, so that neither an old run's clock nor somebody
-// else's scheduler is taken for ours.
+// record is an entry of our ledger. It names the run that made it and whether the
+// scheduler was there before, so that the clock of an old run, or the scheduler of
+// somebody else, is not used as ours.
 type record struct {
 	state.Eviction
 	owner  int

@@ -55,14 +55,14 @@ func eachFault() []fault {
 		{name: "the engine is killed after the step", do: (*World).kill, then: true},
 		{name: "the engine is killed before the step", do: (*World).kill},
 		{name: "the engine is interrupted", do: (*World).Stop},
-		{name: "a second engine begins", do: (*World).usurp},
+		{name: "a second engine begins", do: (*World).startRival},
 		{name: "the cache shows what it showed before", do: func(w *World) { w.chaos, w.lag, w.lagAll = true, w.t+60, true }, once: true},
 		{name: "PD cannot be asked", do: func(w *World) { w.pd.blind = w.t + 60 }},
 		{name: "PD tells nothing of stores", do: func(w *World) { w.pd.storeless = w.t + 60 }},
 		{name: "PD's leader resigns", do: func(w *World) { w.Faults.Saved = true; w.resign() }},
 		{name: "PD forgets a scheduler", do: (*World).forget},
-		{name: "somebody evicts leaders", do: (*World).meddle},
-		{name: "Kubernetes loses sight of all hosts", do: func(w *World) { w.lookAway(150) }},
+		{name: "somebody evicts leaders", do: (*World).evictByHand},
+		{name: "Kubernetes loses sight of all hosts", do: func(w *World) { w.loseSight(150) }},
 		{name: "the user pauses for a while", do: func(w *World) {
 			until := w.t + 120
 			w.Intent.Paused = true

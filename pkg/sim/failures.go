@@ -96,9 +96,9 @@ func (w *World) forgetFailure(s plan.ForgetFailure) error {
 	return nil
 }
 
-// judgeFailure: only a member is given up that is down, has been for as long as
-// its component's period asks, and does not fail by the revision that is being
-// rolled out.
+// judgeFailure checks that a member is given up only if it is down, has been down for as
+// long as its component's period asks, and does not fail because of the revision that is
+// being rolled out.
 func (w *World) judgeFailure(s plan.RecordFailure, say sayer) {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
@@ -126,33 +126,33 @@ func (w *World) judgeFailure(s plan.RecordFailure, say sayer) {
 	}
 }
 
-// judgeFailedPod: a new pod is a new attempt, and one of the revision that is being
-// rolled out may fail by that.
+// judgeFailedPod checks the pod of a member that is given up: a new pod is a new attempt,
+// and one of the revision that is being rolled out may fail because of that.
 func (w *World) judgeFailedPod(k kind, i int, p *pod, say sayer) {
 	if p.made <= w.seen.at && w.seen.at-p.made < failoverAfter[pd] {
 		say("failover", "its pod was made %s ago", time.Duration(w.t-p.made)*time.Second)
 	}
 	set := &w.sets[k]
 	if w.gone(k, i) && w.seen.gone[k][i] {
-		return // the database has let go of it, so that it serves with no revision
+		return // the database has removed it, so that it serves with no revision
 	}
-	if p.revision == set.update && w.seen.revision[k][i] == set.update && w.rolls(k) && set.observed == set.generation && !w.vouched(k, i) {
+	if p.revision == set.update && w.seen.revision[k][i] == set.update && w.rolls(k) && set.observed == set.generation && !w.revisionServed(k, i) {
 		say("failover", "its pod is of revision %s, which is being rolled out", set.update)
 	}
 }
 
-// unknowable reports whether nobody could know that a TiDB server serves: Kubernetes
-// has heard nothing of its host for as long as it takes to be given up, and it can be
-// asked only through that host's kubelet. Kubernetes itself replaces such a pod.
+// unknowable reports whether it cannot be known that a TiDB server serves: Kubernetes has
+// had no report from its host for as long as it takes to give it up, and the server can
+// be asked only through that host's kubelet. Kubernetes itself replaces such a pod.
 func (w *World) unknowable(k kind, i int) bool {
 	p := w.pods[k][i]
 	return k == tidb && p != nil && !p.ready && w.portAnswers(i) != state.Answered && w.t-p.since >= failoverAfter[k]
 }
 
-// vouched: another member has served with the update revision, in the pod that it has.
-// Then the template works, also where that member's host has been lost since, which
-// nobody can know at once.
-func (w *World) vouched(k kind, except int) bool {
+// revisionServed reports whether another member has served with the update revision, in
+// its present pod. Then the template works, also where the host of that member was lost
+// since, which cannot be known at once.
+func (w *World) revisionServed(k kind, except int) bool {
 	for i := range limit {
 		p := w.pods[k][i]
 		if i != except && p != nil && p.made < w.seen.lastUp[k][i] && w.seen.revision[k][i] == w.sets[k].update {
@@ -162,14 +162,14 @@ func (w *World) vouched(k kind, except int) bool {
 	return false
 }
 
-// going: the claim of a member is being deleted.
+// going reports whether the claim of a member is being deleted.
 func (w *World) going(k kind, i int) bool {
 	c := w.claims[k][i]
 	return c != nil && c.goneAt != never
 }
 
-// dataBeingDeleted: PD counts on a member whose data goes with its pod, and did so when
-// the engine looked.
+// dataBeingDeleted reports whether PD counts on a member whose data is deleted with its
+// pod, and did so when the engine observed.
 func (w *World) dataBeingDeleted(k kind, i int) bool {
 	counts := false
 	switch k {
@@ -181,8 +181,8 @@ func (w *World) dataBeingDeleted(k kind, i int) bool {
 	return counts && w.seen.going[k][i] && w.going(k, i)
 }
 
-// rolls: a component has pods that are yet to be replaced. Kubernetes never says
-// that this is over where the user replaces them.
+// rolls reports whether a component has pods that are yet to be replaced. Kubernetes
+// never reports that this is over where the user replaces them.
 func (w *World) rolls(k kind) bool {
 	set := &w.sets[k]
 	for i := range min(set.spec.replicas, limit) {
@@ -193,8 +193,8 @@ func (w *World) rolls(k kind) bool {
 	return !set.spec.manual && set.current != set.update
 }
 
-// judgeRemoval: a member leaves the database because the user does not want it,
-// while no peer is missing; or because it was given up, and then it is down.
+// judgeRemoval checks that a member leaves the database because the user does not want
+// it, while no peer is missing; or because it was given up, and then it is down.
 func (w *World) judgeRemoval(k kind, i int, id uint64, say sayer) {
 	f := w.failure(k, w.names[k][i])
 	if f == nil { // another engine may have ended the failover since
@@ -221,8 +221,8 @@ func (w *World) nothingLeft(k kind, i int) bool {
 	return w.pods[k][i] == nil && (w.claims[k][i] == nil || k == pd && m != nil && !m.started)
 }
 
-// restOfFailures: all failovers are over, but for those of members that are not
-// to run at all now.
+// restOfFailures checks that all failovers are over, except those of members that are not
+// to run now.
 func (w *World) restOfFailures() {
 	for k := range kinds {
 		if n := len(w.failures[k]); n > 0 && w.Intent.Recover && !w.Intent.Suspend[k] {

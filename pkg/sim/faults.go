@@ -13,42 +13,42 @@ type Faults struct {
 	Kill       float64 // the engine is killed after a step
 	Stop       float64 // the engine is interrupted while it waits
 
-	Crash      float64 // a process dies and is started again
-	Lose       float64 // a host is lost for minutes
-	LoseLong   float64 // a host is lost for so long that its members are given up
-	Blind      float64 // PD cannot be asked for a while
-	Forget     float64 // PD loses a scheduler
-	Meddle     float64 // somebody else evicts leaders from a store
-	Elsewhere  float64 // PD members in another Kubernetes cluster go away
-	Delete     float64 // somebody deletes a pod
-	Kubectl    float64 // somebody scales a StatefulSet past us
-	Intent     float64 // the user changes the intent
-	Rival      float64 // a second engine begins, and the first does not know yet
-	Late       float64 // heartbeats of a store arrive late
-	Bury       float64 // a host is lost for good, with what it stored
-	Resign     float64 // PD's leader steps down
-	Ping       float64 // PD's health check misses a member
-	Tunnel     float64 // nothing can be asked through the kubelet of a host
-	Port       float64 // the status port of a TiDB server answers with errors
-	Hide       float64 // Kubernetes loses sight of a host, on which everything goes on
-	Forsake    float64 // a person takes a store offline in PD, or back
-	Refusing   float64 // one kind of step of one component fails for half an hour
-	Standstill float64 // PD moves nothing for a while
-	Unclaim    float64 // somebody deletes a claim that is in use
-	Operator   float64 // a tidb-operator drives the cluster for some minutes
-	Saved      bool    // a new leader of PD knows heartbeats only as they were last saved
+	Crash       float64 // a process dies and is started again
+	Lose        float64 // a host is lost for minutes
+	LoseLong    float64 // a host is lost for so long that its members are given up
+	Blind       float64 // PD cannot be asked for a while
+	Forget      float64 // PD loses a scheduler
+	EvictByHand float64 // somebody else evicts leaders from a store
+	Elsewhere   float64 // PD members in another Kubernetes cluster go away
+	Delete      float64 // somebody deletes a pod
+	Kubectl     float64 // somebody scales a StatefulSet past us
+	Intent      float64 // the user changes the intent
+	Rival       float64 // a second engine begins, and the first does not know yet
+	Late        float64 // heartbeats of a store arrive late
+	LoseForGood float64 // a host is lost for good, with what it stored
+	Resign      float64 // PD's leader steps down
+	Ping        float64 // PD's health check misses a member
+	KubeletAway float64 // nothing can be asked through the kubelet of a host
+	Port        float64 // the status port of a TiDB server answers with errors
+	Hide        float64 // Kubernetes loses sight of a host, on which everything goes on
+	TakeOffline float64 // a person takes a store offline in PD, or back
+	Refusing    float64 // one kind of step of one component fails for half an hour
+	Standstill  float64 // PD moves nothing for a while
+	DeleteClaim float64 // somebody deletes a claim that is in use
+	Operator    float64 // a tidb-operator drives the cluster for some minutes
+	Saved       bool    // a new leader of PD knows heartbeats only as they were last saved
 
 	// Those of processes that go by the Lease, the first one per request.
-	Refuse  float64 // the API server turns a request down
-	Outage  float64 // the API server is away for up to a minute and a half
-	Slay    float64 // a process ends at any moment
-	Freeze  float64 // a process stands still for a while
-	Expire  float64 // the watches of a mirror expire
-	Command float64 // the user runs a command beside the daemons
+	Refuse      float64 // the API server turns a request down
+	Outage      float64 // the API server is away for up to a minute and a half
+	KillProcess float64 // a process ends at any moment
+	Freeze      float64 // a process stands still for a while
+	Expire      float64 // the watches of a mirror expire
+	Command     float64 // the user runs a command beside the daemons
 }
 
-// strike makes what can go wrong in one second go wrong.
-func (w *World) strike() {
+// injectFaults lets each fault happen in this second with its probability.
+func (w *World) injectFaults() {
 	f := w.Faults
 	if w.rng.Float64() >= f.total() {
 		return
@@ -59,11 +59,11 @@ func (w *World) strike() {
 		do   func()
 	}{
 		{f.Crash, w.crash}, {f.Lose, w.loseHost}, {f.LoseLong, w.loseHostLong}, {f.Blind, w.blind}, {f.Forget, w.forget},
-		{f.Meddle, w.meddle}, {f.Elsewhere, w.cutOff}, {f.Delete, w.deletePod}, {f.Kubectl, w.kubectlScale},
-		{f.Intent, w.changeIntent}, {f.Rival, w.usurp}, {f.Late, w.muffle}, {f.Bury, w.buryHost},
-		{f.Resign, w.resign}, {f.Ping, w.miss}, {f.Tunnel, w.cutTunnel}, {f.Port, w.refusePort}, {f.Hide, w.hide},
-		{f.Forsake, w.deleteStore}, {f.Refusing, w.breakStep}, {f.Standstill, w.standStill}, {f.Unclaim, w.unclaim}, {f.Operator, w.appear},
-		{f.Outage, w.outage}, {f.Slay, w.slay}, {f.Freeze, w.freeze}, {f.Expire, w.expire}, {f.Command, w.runCommand},
+		{f.EvictByHand, w.evictByHand}, {f.Elsewhere, w.cutOff}, {f.Delete, w.deletePod}, {f.Kubectl, w.kubectlScale},
+		{f.Intent, w.changeIntent}, {f.Rival, w.startRival}, {f.Late, w.delayHeartbeats}, {f.LoseForGood, w.loseHostForGood},
+		{f.Resign, w.resign}, {f.Ping, w.miss}, {f.KubeletAway, w.cutTunnel}, {f.Port, w.refusePort}, {f.Hide, w.hide},
+		{f.TakeOffline, w.deleteStore}, {f.Refusing, w.breakStep}, {f.Standstill, w.standStill}, {f.DeleteClaim, w.deleteClaimInUse}, {f.Operator, w.appear},
+		{f.Outage, w.outage}, {f.KillProcess, w.slay}, {f.Freeze, w.freeze}, {f.Expire, w.expire}, {f.Command, w.runCommand},
 	} {
 		if roll < fault.odds {
 			fault.do()
@@ -74,8 +74,8 @@ func (w *World) strike() {
 }
 
 func (f Faults) total() float64 {
-	return f.Crash + f.Lose + f.LoseLong + f.Blind + f.Forget + f.Meddle + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
-		f.Rival + f.Late + f.Bury + f.Resign + f.Ping + f.Tunnel + f.Port + f.Hide + f.Forsake + f.Refusing + f.Standstill + f.Unclaim + f.Operator + f.Outage + f.Slay + f.Freeze + f.Expire + f.Command
+	return f.Crash + f.Lose + f.LoseLong + f.Blind + f.Forget + f.EvictByHand + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
+		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command
 }
 
 func (w *World) anyPod() (kind, int, *pod) {
@@ -145,7 +145,7 @@ func (w *World) forget() {
 	}
 }
 
-func (w *World) meddle() {
+func (w *World) evictByHand() {
 	if len(w.stores) == 0 {
 		return
 	}
@@ -212,13 +212,13 @@ func (w *World) template() string {
 	return version + "-" + [...]string{noImage, crashing, deaf, refused, frail}[w.rng.IntN(5)]
 }
 
-// calm ends all faults, also those that last, and settles the intent: what the
-// user wants then is possible.
+// calm ends all faults, also those that last, and changes the intent to one that is
+// possible.
 func (w *World) calm() {
 	w.chaos = false
 	w.note("calm")
 	if w.Daemons == 0 {
-		w.dismiss()
+		w.endEngines()
 	}
 	w.thaw()
 	w.Intent.Paused, w.Intent.Recover = false, true
@@ -251,8 +251,8 @@ func (w *World) calm() {
 	}
 }
 
-// reconcileOthers leaves one scheduler of somebody else: with more of them
-// leaders may have nowhere to go, which no engine can help.
+// reconcileOthers leaves one scheduler of somebody else: with more of them leaders may
+// have nowhere to move, which no engine can help.
 func (w *World) reconcileOthers() {
 	left := 0
 	for _, s := range w.stores {

@@ -13,7 +13,7 @@ import (
 // one, with whatever template. Another one is down with a template that nobody wants any
 // more. It is brought to the wanted one all the same. (seeds 1795346788588, 1795346788397)
 func TestStoreOfARevisionInBetween(t *testing.T) {
-	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1, Faults: Faults{Unclaim: 1}})
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1, Faults: Faults{DeleteClaim: 1}})
 	w.Manual(topology.TiKV)
 	w.Upgrade("v2-noimage", topology.TiKV)
 	_, _ = w.Drive(time.Minute)
@@ -85,7 +85,7 @@ func TestOperatorEndsBothEngines(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 2})
 	w.Upgrade("v2", topology.TiKV)
 	w.OnStep("restart basic-tikv-3", func() {
-		w.usurp()
+		w.startRival()
 		w.drivers[0].finds, w.drivers[1].wake = w.t+60, w.t+30
 		w.appear()
 		w.goesAt = w.t + 600
@@ -157,7 +157,7 @@ func TestQuorumThatCrashesByHand(t *testing.T) {
 // with which no store serves has reached the other two, and is taken back: what fails below
 // them is no reason to leave them as they are. (seed 1795600015139)
 func TestStoresThatRefuseAboveOneWithoutData(t *testing.T) {
-	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Faults: Faults{Unclaim: 1}})
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Faults: Faults{DeleteClaim: 1}})
 	for i := 1; i < 3; i++ {
 		p := w.pods[tikv][i]
 		p.revision, p.flaw = "v0-deaf", deaf

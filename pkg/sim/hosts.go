@@ -1,15 +1,15 @@
 package sim
 
-// lose takes the pod's host away for a while. Kubernetes takes it for Ready until
-// it misses the kubelet's heartbeats.
+// lose takes the pod's host away for a while. Kubernetes reports the pod Ready until it
+// misses the kubelet's heartbeats.
 func (w *World) lose(p *pod, seconds int64) {
 	p.lost = w.t + seconds
 	p.shown = w.t + min(40, seconds-1)
 }
 
-// lookAway has the API lose sight of all hosts, as when it was away itself: no pod is
-// Ready by what it says, and all of them serve.
-func (w *World) lookAway(seconds int64) {
+// loseSight lets the API server lose contact with all hosts, as when it was away itself:
+// it reports no pod Ready, and all of them serve.
+func (w *World) loseSight(seconds int64) {
 	w.note("fault: Kubernetes hears of no host for %d s", seconds)
 	for k := range kinds {
 		for _, p := range w.pods[k] {
@@ -24,9 +24,8 @@ func (w *World) lookAway(seconds int64) {
 const evicted = 340
 
 // loseForGood takes the pod's host away for good, with the disk that its claim is bound
-// to. The pod is Terminating until somebody deletes it by force, since no kubelet
-// is left to say that it is gone; a new one cannot be scheduled while the claim
-// is there.
+// to. The pod is Terminating until somebody deletes it by force, since no kubelet is left
+// to report that it is gone. A new one cannot be scheduled while the claim is there.
 func (w *World) loseForGood(k kind, i int) {
 	p := w.pods[k][i]
 	p.lost, p.shown, p.evictAt = never, w.t+40, w.t+evicted
@@ -35,7 +34,7 @@ func (w *World) loseForGood(k kind, i int) {
 	}
 }
 
-// force is somebody deleting a pod by force, who knows that its host is gone.
+// force is a person who deletes a pod by force, knowing that its host is gone.
 func (w *World) force(k kind, i int) {
 	w.note("user: delete pod %s by force", w.names[k][i])
 	w.pods[k][i] = nil
@@ -49,9 +48,9 @@ func (w *World) loseHost() {
 	}
 }
 
-// buryHost loses one host at a time: who loses a majority has lost data, and no
-// engine can help.
-func (w *World) buryHost() {
+// loseHostForGood loses one host at a time: where a majority is lost, data is lost, and
+// no engine can help.
+func (w *World) loseHostForGood() {
 	for k := range kinds {
 		for i, p := range w.pods[k] {
 			if c := w.claims[k][i]; p != nil && p.lost == never || c != nil && c.lost {
@@ -67,7 +66,7 @@ func (w *World) buryHost() {
 	w.loseForGood(k, i)
 }
 
-// spare: the database has enough others to live without the member's data.
+// spare reports whether the database has enough others without the member's data.
 func (w *World) spare(k kind, i int) bool {
 	if k == pd {
 		left := 0
@@ -87,8 +86,9 @@ func (w *World) spare(k kind, i int) bool {
 	return others >= 2
 }
 
-// muffle delays the heartbeats of a store: it serves, and PD does not hear of it.
-func (w *World) muffle() {
+// delayHeartbeats delays the heartbeats of a store: it serves, and PD gets no report of
+// that.
+func (w *World) delayHeartbeats() {
 	if len(w.stores) == 0 {
 		return
 	}

@@ -73,7 +73,7 @@ func (w *World) Observe(_ context.Context, live bool) (state.Observation, error)
 	return w.cache.answer(), nil
 }
 
-// lagging: the cache shows what it showed last, for a while.
+// lagging reports whether the cache still shows what it showed last.
 func (w *World) lagging() bool {
 	if !w.chaos {
 		return false
@@ -112,7 +112,7 @@ func (w *World) observe() *observation {
 	return o
 }
 
-// look is what anybody sees now.
+// look is what any client sees now.
 func (w *World) look() *observation {
 	o := &observation{at: w.t, wanted: w.wanted(), intent: w.Intent, advice: w.advice, newAdvice: w.newAdvice()}
 	o.snap = state.Snapshot{
@@ -129,18 +129,18 @@ func (w *World) look() *observation {
 	return o
 }
 
-// known: PD answers us. During an election it may or may not. Members in another
-// Kubernetes cluster are out of our reach.
+// known reports whether PD answers us. During an election it may or may not. Members in
+// another Kubernetes cluster cannot be reached.
 func (w *World) known() bool {
 	return w.hasQuorum() && w.t >= w.pd.blind && w.reached() && (w.pd.leader != 0 || w.Seed%2 == 1)
 }
 
-// storesKnown: PD answers about stores.
+// storesKnown reports whether PD answers about stores.
 func (w *World) storesKnown() bool {
 	return w.known() && w.pd.leader != 0 && w.t >= w.pd.storeless
 }
 
-// reached: a member of ours takes part, so that there is somebody to ask.
+// reached reports whether a member of ours takes part, so that PD can be asked.
 func (w *World) reached() bool {
 	for _, m := range w.pd.members {
 		if m.ordinal >= 0 && w.alive(m) {
@@ -294,8 +294,8 @@ func (w *World) observeMember(i int) state.Database {
 	return d
 }
 
-// storeAt finds the store that an ordinal stands for: the one that its data
-// belongs to, else the newest one with its address that is not buried.
+// storeAt finds the store that an ordinal stands for: the one that its data belongs to,
+// else the newest one with its address that is no tombstone.
 func (w *World) storeAt(i int) *store {
 	if c := w.claims[tikv][i]; c != nil && c.data != 0 {
 		return w.store(c.data)
@@ -336,9 +336,9 @@ func (w *World) observeStore(i int) state.Database {
 	return d
 }
 
-// askStore asks a store itself: how many leaders are left on it, and whether it
-// serves where PD does not say so. Only one that serves tells of regions, so it
-// vouches for itself where PD has heard of an earlier process only.
+// askStore asks a store itself: how many leaders are left on it, and whether it serves
+// where PD does not report that. Only a store that serves knows its regions, so its
+// answer is evidence where PD has heard of an earlier process only.
 func (w *World) askStore(i int, d *state.Database) {
 	if d.Answer = w.storeAnswers(i); w.chance(w.Faults.NoAnswer) {
 		d.Answer = state.NoAnswer

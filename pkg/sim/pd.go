@@ -52,7 +52,7 @@ func (c *pdCluster) memberAt(ordinal int) *pdMember {
 
 func (c *pdCluster) quorum() int { return len(c.members)/2 + 1 }
 
-// alive: the member's process takes part in the quorum.
+// alive reports whether the member's process takes part in the quorum.
 func (w *World) alive(m pdMember) bool {
 	if m.ordinal < 0 {
 		return w.t >= w.pd.elsewhere
@@ -86,7 +86,7 @@ func (w *World) hasQuorum() bool {
 	return len(w.pd.members) > 0 && w.aliveMembers() >= w.pd.quorum()
 }
 
-// serving: PD does what it is asked.
+// serving reports whether PD does what it is asked.
 func (w *World) serving() bool {
 	return w.pd.leader != 0 && w.hasQuorum()
 }
@@ -104,7 +104,7 @@ func (w *World) tickPD() {
 func (w *World) enter(i int, p *pod, c *claim) {
 	switch own := w.pd.memberAt(i); {
 	case c.data != 0 && w.pd.member(c.data) == nil:
-		w.halt(p, 30) // it was removed, the others tell it so
+		w.halt(p, 30) // it was removed, as the others report
 	case c.data != 0:
 		w.rise(w.pd.member(c.data), p)
 	case own != nil && own.named && !own.started && p.advice.founds(i):
@@ -115,7 +115,7 @@ func (w *World) enter(i int, p *pod, c *claim) {
 	case p.advice.founds(i):
 		w.found(p.advice)
 		if c.data == 0 && w.pd.id != 0 {
-			c.data = forgotten // it began with those who have let go of it since
+			c.data = forgotten // it began with members that have removed it since
 		}
 	case p.advice.join && w.serving():
 		w.join(i, p, c)
@@ -124,7 +124,7 @@ func (w *World) enter(i int, p *pod, c *claim) {
 	}
 }
 
-// rise has a member take part, perhaps for the first time.
+// rise lets a member take part, perhaps for the first time.
 func (w *World) rise(m *pdMember, p *pod) {
 	m.named, m.started = true, true
 	p.joined, w.pd.startedAt = w.t+joinTime, w.t
@@ -143,7 +143,7 @@ func (w *World) refuse(i int, p *pod, own *pdMember) {
 	w.halt(p, 30)
 }
 
-// found makes a cluster as soon as most of its founders are there, all of them
+// found creates a cluster as soon as most of its initial members are there, all of them
 // without data.
 func (w *World) found(a advice) {
 	n, there := a.founders, 0
@@ -259,7 +259,8 @@ func (w *World) removeMember(id uint64) error {
 	return nil
 }
 
-// dispensable: without the member PD has a quorum, and somebody here to be asked.
+// dispensable returns an error unless PD has a quorum without the member, and a member
+// here that can be asked.
 func (w *World) dispensable(m *pdMember) error {
 	left, started, alive, here := len(w.pd.members)-1, 0, 0, false
 	for _, o := range w.pd.members {

@@ -8,7 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// What persons do in PD, past the engine: it leaves that alone.
+// What persons do in PD without the engine: the engine leaves that as it is.
 
 // deleteStore is a person who takes a store offline, of those that PD lets go.
 func (w *World) deleteStore() {
@@ -45,7 +45,7 @@ func (w *World) cancelDelete(s *store) {
 	}
 }
 
-// judgeReversed: what a person did in PD is not undone.
+// judgeReversed checks that what a person did in PD is not undone.
 func (w *World) judgeReversed(step plan.RestoreStore, say sayer) {
 	if s := w.store(step.StoreID); s != nil && s.byHand && s.state == state.StoreOffline && slices.Contains(w.seen.byHand, s.id) {
 		say("reversed", "a person has taken store %d offline", s.id)

@@ -8,8 +8,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// obey is a person who does what the plan asks for: with OnDelete, to delete
-// the pods that are to be replaced.
+// obey is a person who does what the plan asks for: with OnDelete, to delete the pods
+// that are to be replaced.
 func (w *World) obey(p plan.Plan) {
 	for _, g := range p.Gates {
 		if _, asked := advised(g, "delete", "statefulset"); asked && g.Blocked {
@@ -48,8 +48,8 @@ func advised(g plan.Gate, words ...string) ([]string, bool) {
 	return nil, false
 }
 
-// discardLost is a person who is asked whether a store that was given up ever comes
-// back, and knows that its data is gone.
+// discardLost is a person who is asked whether a store that was given up can come back,
+// and knows that its data is gone.
 func (w *World) discardLost(g plan.Gate) {
 	args, asked := advised(g, "tidb", "failover")
 	at := slices.Index(args, "--discard")
@@ -66,12 +66,12 @@ func (w *World) discardLost(g plan.Gate) {
 	}
 }
 
-// meddled: others may do what only a person can put right.
+// meddled reports whether others may do what only a person can repair.
 func (w *World) meddled() bool {
-	return w.Faults.Kubectl > 0 || w.Faults.Bury > 0 || w.Faults.Unclaim > 0
+	return w.Faults.Kubectl > 0 || w.Faults.LoseForGood > 0 || w.Faults.DeleteClaim > 0
 }
 
-// help is what a person has to do about what others did past us.
+// help is what a person has to do about what others changed in Kubernetes or PD.
 func (w *World) help() {
 	w.clear()
 	for k := range kinds {
@@ -99,10 +99,9 @@ func (w *World) startOver() {
 	}
 }
 
-// rebuild is what a person has to do in the one situation that a partition
-// cannot get a StatefulSet out of: a member that no revision but a new one can
-// help, below members that serve with another. It is to delete the StatefulSet
-// without its pods and then the pods that fail.
+// rebuild is what a person has to do where a partition cannot help a StatefulSet: a
+// member that needs a new revision, below members that serve with another one. The person
+// deletes the StatefulSet without its pods and then the pods that fail.
 func (w *World) rebuild(k kind) {
 	s, above := &w.sets[k], false
 	for i := min(s.spec.replicas, limit) - 1; i >= 0; i-- {
@@ -144,8 +143,8 @@ func (w *World) deleteLostStores() {
 	}
 }
 
-// tidy is what a person has to do about a claim that somebody has left behind
-// past us: only a person can say that nobody needs it.
+// tidy is what a person has to do about a claim that somebody else has left: only a
+// person can say that nobody needs it.
 func (w *World) tidy() {
 	for k := range kinds {
 		if kind(k) != pd || w.pd.id != 0 {

@@ -70,7 +70,7 @@ func TestStoreTakenAwayBeyondOneWithoutData(t *testing.T) {
 // A store joins in the moment in which it is scaled away, so that its claim is marked though
 // it has regions. The copies of those on another store are lost. (seed 1795354626869)
 func TestStoreThatJoinsWhenItIsTakenAway(t *testing.T) {
-	w := settled(Options{PD: 3, TiKV: 6, TiDB: 1, Faults: Faults{Unclaim: 1}})
+	w := settled(Options{PD: 3, TiKV: 6, TiDB: 1, Faults: Faults{DeleteClaim: 1}})
 	w.Scale(topology.TiKV, 5)
 	w.lower(tikv, 5)
 	w.claims[tikv][5].marked = true

@@ -16,8 +16,8 @@ func (w *World) deploy() {
 	}
 }
 
-// settleDaemons waits for the daemons to make the cluster as it is wanted. It reports
-// what prevents that as a violation, and what they do not leave alone afterwards.
+// settleDaemons waits until the cluster has converged under the daemons. What prevents
+// that, and what they change afterwards, it reports as a violation.
 func (w *World) settleDaemons(most time.Duration) {
 	w.deploy()
 	late, helped := w.t+int64(most/time.Second), w.t
@@ -37,7 +37,7 @@ func (w *World) settleDaemons(most time.Duration) {
 	w.idle()
 }
 
-// converged: there is nothing to do, by the truth.
+// converged reports whether there is nothing to do, by the truth.
 func (w *World) converged() bool {
 	seen, _ := w.Observe(context.Background(), true)
 	wanted := w.view.wanted
@@ -51,8 +51,8 @@ const (
 	idling = 600
 )
 
-// idle: daemons that have nothing to do hold no lease, write nothing, and the cluster
-// stays as it is.
+// idle checks that daemons that have nothing to do hold no lease and write nothing, and
+// that the cluster stays as it is.
 func (w *World) idle() {
 	w.live(w.t + grace)
 	for _, d := range w.drivers {
@@ -71,7 +71,7 @@ func (w *World) idle() {
 }
 
 // close ends the daemons as Kubernetes does: each takes back what is temporary, and
-// lets go of its lease.
+// releases its lease.
 func (w *World) close() {
 	w.closing, w.vacancies, w.replicas = true, nil, 0
 	for _, d := range w.drivers {
@@ -106,8 +106,8 @@ func (w *World) slay() {
 	}
 }
 
-// freeze has a process stand still between two turns, for longer than its lease lasts
-// or not. Its renewal may come to life before its next turn, or after.
+// freeze stops a process between two turns, for longer than its lease lasts or not. Its
+// renewal may continue before its next turn, or after.
 func (w *World) freeze() {
 	d := w.replica()
 	if d == nil || !d.asleep || d.dead {
@@ -121,8 +121,8 @@ func (w *World) freeze() {
 	w.note("fault: %s stands still until %s", d.lease.self, clock(d.frozen))
 }
 
-// expire has the watches of a daemon end, so that its mirror stands still until it has
-// listed everything anew, and jumps then.
+// expire ends the watches of a daemon, so that its mirror does not change until
+// everything is listed again, and then changes at once.
 func (w *World) expire() {
 	if d := w.replica(); d != nil && d.daemon {
 		d.lag = w.t + w.between(10, 240)
@@ -136,7 +136,7 @@ func (w *World) outage() {
 	w.note("fault: the API server is away until %s", clock(w.away))
 }
 
-// thaw ends what befalls processes.
+// thaw ends the faults of processes.
 func (w *World) thaw() {
 	w.away = 0
 	for _, d := range w.drivers {

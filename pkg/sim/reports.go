@@ -18,7 +18,7 @@ type memory struct {
 	refusing    [3][limit]int64
 }
 
-// remember adds to a snapshot what only a process that has looked before can tell.
+// remember adds to a snapshot what only a process that has observed before can know.
 func (w *World) remember(s *state.Snapshot) {
 	m := &w.memory
 	if s.PD.Leader != m.leader {
@@ -51,8 +51,8 @@ func (w *World) since(at *int64, holds bool) time.Time {
 	return w.at(*at)
 }
 
-// heard reports whether PD takes a store for Up on the word of the process that
-// runs in the given pod.
+// heard reports whether PD has a store Up because of the process that runs in the given
+// pod.
 func (w *World) heard(s *store, p *pod) bool {
 	return w.shownState(s) == state.StoreUp && s.heartbeat >= p.started
 }
@@ -60,7 +60,7 @@ func (w *World) heard(s *store, p *pod) bool {
 // pinged reports whether PD's health check reaches a member.
 func (w *World) pinged(m pdMember) bool { return w.alive(m) && w.t >= m.unheard }
 
-// memberAnswers is what a PD member says that is asked itself.
+// memberAnswers is what a PD member answers that is asked itself.
 func (w *World) memberAnswers(m pdMember, p *pod) state.Answer {
 	switch {
 	case w.tunnelFails(p):
@@ -84,7 +84,7 @@ func (w *World) portAnswers(i int) state.Answer {
 	return state.Answered
 }
 
-// storeAnswers is what a store says that is asked without PD.
+// storeAnswers is what a store answers that is asked without PD.
 func (w *World) storeAnswers(i int) state.Answer {
 	p, s := w.pods[tikv][i], w.ownStore(i)
 	switch {
@@ -102,9 +102,9 @@ func (w *World) tunnelFails(p *pod) bool {
 	return p.lost > w.t || p.unseen > w.t || w.t < p.unreachable
 }
 
-// led notes that PD has another leader. It knows heartbeats as they were last
-// saved, which is done once for each leader and then every five minutes, and no
-// schedulers before it has loaded them.
+// led records that PD has another leader. It knows heartbeats as they were last saved,
+// which is done once for each leader and then every five minutes, and no schedulers
+// before it has loaded them.
 func (w *World) led() {
 	if !w.Faults.Saved {
 		return
@@ -188,7 +188,7 @@ func (w *World) refusePort() {
 	}
 }
 
-// hide has Kubernetes lose sight of one host, on which everything goes on.
+// hide lets Kubernetes lose contact with one host, on which all processes run.
 func (w *World) hide() {
 	if k, i, p := w.anyPod(); p != nil {
 		p.unseen = w.t + w.between(20, 400)

@@ -45,7 +45,8 @@ func (w *World) judgeShrink(k kind, i int, say sayer) {
 	}
 }
 
-// worthless: at one of the two moments there was nothing to lose with the member.
+// worthless reports whether at one of the two moments nothing could be lost with the
+// member.
 func (w *World) worthless(k kind, i int) bool {
 	switch k {
 	case pd:
@@ -56,8 +57,8 @@ func (w *World) worthless(k kind, i int) bool {
 	return !w.served(k, i)
 }
 
-// judgeCopies: what is taken offline leaves enough stores for all copies, and is
-// no more than the user allows to be leaving at the same time.
+// judgeCopies checks that enough stores for all copies stay when one is taken offline,
+// and that no more leave than the user allows at the same time.
 func (w *World) judgeCopies(victim int, say sayer) {
 	up, offline := 0, 1
 	for i := range limit {
@@ -71,21 +72,21 @@ func (w *World) judgeCopies(victim int, say sayer) {
 	if w.served(tikv, victim) && w.ownStore(victim).state == state.StoreUp && max(up, w.seen.upStores)-1 < w.MaxCopy {
 		say("copies", "%d other stores are up", max(up, w.seen.upStores)-1)
 	}
-	// Who leaves for the sake of its claim is none of them, whoever was first.
+	// A store that leaves because its claim is being deleted is not counted.
 	if offline > max(1, w.ScaleIn) && w.Faults.Kubectl == 0 && !w.going(tikv, victim) {
 		say("at-once", "%d stores are offline", offline)
 	}
 }
 
-// scaledIn reports whether a store is leaving because it is not wanted: a person has not
-// taken it offline, nor does it leave for the sake of its claim.
+// scaledIn reports whether a store is leaving because it is not wanted: no person has
+// taken it offline, nor does it leave because its claim is being deleted.
 func (w *World) scaledIn(i int) bool {
 	s := w.ownStore(i)
 	return s != nil && i < w.sets[tikv].spec.replicas && s.state == state.StoreOffline && !s.byHand && !w.going(tikv, i) && !w.wantedBoth(tikv, i)
 }
 
-// countVoter: a voter that is added while another one is missing leaves the
-// quorum nothing to spare. PD itself refuses what would cost it.
+// countVoter counts a voter that is added while another one is missing: the quorum can
+// then spare none. PD itself refuses what would cost the quorum.
 func (w *World) countVoter(i int) {
 	if c := w.claims[pd][i]; c != nil && c.data != 0 && w.pd.member(c.data) != nil {
 		return // it is one already
@@ -113,8 +114,8 @@ func (w *World) judgeClaim(s plan.DeleteClaim, say sayer) {
 	}
 }
 
-// judgePod: a pod that is recreated has no more to lose, and does not get back
-// what keeps it from serving.
+// judgePod checks that a pod that is recreated has nothing more to lose, and does not get
+// back what keeps it from serving.
 func (w *World) judgePod(s plan.DeletePod, say sayer) {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)

@@ -8,7 +8,7 @@ import (
 // settleTime is how long the cluster may take to converge after the faults.
 const settleTime = 3 * time.Hour
 
-// Seed lives one random story to its end. With tell it keeps a transcript.
+// Seed runs one random story to its end. With tell it keeps a transcript.
 func Seed(seed uint64, tell bool) *World {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	o := Options{
@@ -66,7 +66,7 @@ func Seed(seed uint64, tell bool) *World {
 	}
 	if o.Daemons > 0 {
 		w.close()
-		w.dismiss()
+		w.endEngines()
 	}
 	if s := w.Soft; o.Faults.Delay == 0 && o.Faults.Rival == 0 && s.WithLeaders+s.LeadersKilled+s.Needless > 0 {
 		w.broke("careless", "%+v", s)
@@ -74,8 +74,8 @@ func Seed(seed uint64, tell bool) *World {
 	return w
 }
 
-// hire has daemons drive one world in five, beside commands in half of them. That is
-// drawn apart, so that the stories of the others stay as they are.
+// hire lets daemons drive one simulated cluster in five, beside commands in half of them.
+// That is drawn separately, so that the other runs stay as they are.
 func hire(o *Options) {
 	rng := rand.New(rand.NewPCG(o.Seed, 3))
 	if rng.IntN(5) > 0 {
@@ -83,7 +83,7 @@ func hire(o *Options) {
 	}
 	o.Daemons = pick(rng, 1, 2, 2, 3)
 	o.Faults.Refuse, o.Faults.Outage = pick(rng, 0, .1), pick(rng, 0, 1./400)
-	o.Faults.Slay, o.Faults.Freeze = pick(rng, 0, 1./200), pick(rng, 0, 1./100)
+	o.Faults.KillProcess, o.Faults.Freeze = pick(rng, 0, 1./200), pick(rng, 0, 1./100)
 	o.Faults.Expire, o.Faults.Command = pick(rng, 0, 1./150), pick(rng, 0, 1./200)
 }
 
@@ -100,10 +100,11 @@ func spread(o *Options) {
 	case 3:
 		o.Tiers, o.Copies = pick(rng, []int{0, 0, 1}, []int{0, 1, 0, 0}, []int{1, 0, 0, 1}), []int{2, 1}
 	}
-	o.Faults.Unclaim, o.Faults.Operator = pick(rng, 0, 0, 1./400), pick(rng, 0, 0, 0, 1./300)
+	o.Faults.DeleteClaim, o.Faults.Operator = pick(rng, 0, 0, 1./400), pick(rng, 0, 0, 0, 1./300)
 }
 
-// swell has more than ten stores and TiDB servers in one world of twenty.
+// swell asks for more than ten stores and TiDB servers in one simulated cluster of
+// twenty.
 func swell(o *Options) {
 	rng := rand.New(rand.NewPCG(o.Seed, 6))
 	if o.Many = rng.IntN(20) == 0; o.Many {
@@ -111,8 +112,8 @@ func swell(o *Options) {
 	}
 }
 
-// someFaults leaves kinds of faults out, so that a story shows what the others
-// do by themselves.
+// someFaults leaves kinds of faults out, so that a run shows what the others do by
+// themselves.
 func someFaults(rng *rand.Rand) Faults {
 	some := func(odds float64) float64 {
 		if rng.IntN(2) == 0 {
@@ -125,18 +126,18 @@ func someFaults(rng *rand.Rand) Faults {
 		Fail: some(0.08), LostAnswer: some(0.05), Delay: some(0.1), Stale: some(0.4), NoAnswer: some(0.05),
 		Kill: some(0.01), Stop: some(0.01),
 		Crash: some(1. / 100), Lose: some(1. / 400), LoseLong: some(1. / 800), Blind: some(1. / 200), Forget: some(1. / 60),
-		Meddle: some(1. / 300), Elsewhere: some(1. / 200), Delete: some(1. / 150), Kubectl: rare(1. / 300), Intent: 1. / 150,
+		EvictByHand: some(1. / 300), Elsewhere: some(1. / 200), Delete: some(1. / 150), Kubectl: rare(1. / 300), Intent: 1. / 150,
 		Rival: some(1. / 300), Late: some(1. / 200),
 	}
 }
 
-// mislead has what is reported differ from the truth.
+// mislead lets what is reported differ from the truth.
 func (f *Faults) mislead(seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 4))
 	f.Saved = true
 	f.Resign, f.Ping = pick(rng, 0, 1./150), pick(rng, 0, 1./100)
-	f.Forsake, f.Refusing, f.Standstill = pick(rng, 0, 1./300), pick(rng, 0, 0, 1./600), pick(rng, 0, 1./300)
-	f.Tunnel, f.Port, f.Hide = pick(rng, 0, 1./200), pick(rng, 0, 1./200), pick(rng, 0, 1./300)
+	f.TakeOffline, f.Refusing, f.Standstill = pick(rng, 0, 1./300), pick(rng, 0, 0, 1./600), pick(rng, 0, 1./300)
+	f.KubeletAway, f.Port, f.Hide = pick(rng, 0, 1./200), pick(rng, 0, 1./200), pick(rng, 0, 1./300)
 }
 
 func pick[T any](rng *rand.Rand, options ...T) T { return options[rng.IntN(len(options))] }

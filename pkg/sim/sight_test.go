@@ -13,7 +13,7 @@ import (
 func TestOutOfSight(t *testing.T) {
 	for _, seconds := range []int64{60, 119} {
 		w := settled(Options{PD: 3, TiKV: 4, TiDB: 2})
-		w.lookAway(seconds)
+		w.loseSight(seconds)
 		w.Upgrade("v2")
 		fine(t, w)
 		tellsInOrder(t, w, "evict region leaders from basic-tikv-3", "restart basic-tikv-3")
@@ -24,7 +24,7 @@ func TestOutOfSight(t *testing.T) {
 // nothing is restarted, however long that takes.
 func TestOutOfSightForLong(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 2})
-	w.lookAway(3600)
+	w.loseSight(3600)
 	w.Upgrade("v2", topology.TiKV)
 	w.Pass(5)
 	_, _ = w.Drive(50 * time.Minute)

@@ -14,7 +14,7 @@ type store struct {
 	id        uint64
 	ordinal   int
 	state     state.StoreState
-	announced int64 // when the process that runs has told PD of itself
+	announced int64 // when the process that runs has registered in PD
 	heartbeat int64 // the last one that PD knows of
 	saved     int64 // the last one that PD has saved
 	unsaved   bool  // PD's leader has saved none yet
@@ -39,7 +39,7 @@ const (
 	heartbeats    = 10 // seconds between two of them
 	disconnected  = 20
 	downAfter     = 30 * 60
-	tombstoneTime = 8 // an empty Offline store is buried after this time
+	tombstoneTime = 8 // an empty Offline store becomes a tombstone after this time
 )
 
 // shownState is the state's name in PD's answers.
@@ -89,12 +89,12 @@ func (w *World) tickStores() {
 			s.deadAt = w.t
 		}
 		s.runs = runs && w.storeUp(s)
-		w.bury(s)
+		w.turnTombstone(s)
 	}
 	w.tickRegions()
 }
 
-// report is a store's word to PD: that its process has started, and heartbeats.
+// report is what a store reports to PD: that its process has started, and heartbeats.
 func (w *World) report(s *store, p *pod) {
 	if !w.serving() || w.t < p.started+2 {
 		return
@@ -133,8 +133,8 @@ func (w *World) attach(i int, p *pod, c *claim) {
 	c.data = s.id
 }
 
-// bury turns a store into a tombstone that is Offline and has no regions left.
-func (w *World) bury(s *store) {
+// turnTombstone turns a store into a tombstone that is Offline and has no regions left.
+func (w *World) turnTombstone(s *store) {
 	switch {
 	case s.state != state.StoreOffline || !w.serving():
 	case s.regions > 0:
@@ -144,9 +144,9 @@ func (w *World) bury(s *store) {
 	}
 }
 
-// burying reports whether PD is about to turn a store into a tombstone: of TiKV that is
+// turningTombstone reports whether PD is about to turn a store into a tombstone: of TiKV that is
 // suspended nobody waits for that, and the next run sees to what is left to do.
-func (w *World) burying() bool {
+func (w *World) turningTombstone() bool {
 	return w.serving() && slices.ContainsFunc(w.stores, func(s *store) bool { return s.state == state.StoreOffline && s.regions == 0 })
 }
 
@@ -203,7 +203,7 @@ func (w *World) restoreStore(id uint64) error {
 	return nil
 }
 
-// concludeRecord drops a record of what is over in PD.
+// concludeRecord deletes a record of what is over in PD.
 func (w *World) concludeRecord(step plan.ForgetRecord) error {
 	if step.Record == state.RecordEviction {
 		if r, known := w.recordOf(step.StoreID); known && r.Ended.IsZero() {
@@ -222,7 +222,7 @@ func (w *World) concludeRecord(step plan.ForgetRecord) error {
 	return nil
 }
 
-// removing: there is a record that we took the store offline.
+// removing reports whether there is a record that we took the store offline.
 func (w *World) removing(id uint64) bool {
 	return slices.ContainsFunc(w.removals, func(r state.Removal) bool { return r.StoreID == id })
 }

@@ -15,7 +15,7 @@ func (w *World) deleteSet(s plan.DeleteSet) error {
 	}
 	set.leaving = true
 	set.generation++
-	// Whose claims are marked beyond the replicas only PD can tell.
+	// Only PD knows whose claims are marked above the replicas.
 	w.tellable[kindOf(s.Component)] = w.view.snap.Groups[s.Component].Set.Replicas
 	if w.seen.serving && w.serving() {
 		w.tellable[kindOf(s.Component)] = limit
@@ -23,8 +23,8 @@ func (w *World) deleteSet(s plan.DeleteSet) error {
 	return nil
 }
 
-// collect is the garbage collector: first the pods go, then the StatefulSet. The
-// claims are nobody's and stay.
+// collect is the garbage collector: first the pods are deleted, then the StatefulSet. The
+// claims have no owner and stay.
 func (w *World) collect(k kind) {
 	left := false
 	for _, p := range w.pods[k] {
@@ -41,7 +41,7 @@ func (w *World) collect(k kind) {
 	}
 }
 
-// there: something of the component is there that could serve, or will be.
+// there reports whether something of the component is there that could serve, or will be.
 func (w *World) there(k kind) bool {
 	if w.sets[k].exists {
 		return true
@@ -54,8 +54,8 @@ func (w *World) there(k kind) bool {
 	return false
 }
 
-// judgeSuspend: those that need the component go before it, on the user's word,
-// and take nothing with them that is wanted later.
+// judgeSuspend checks that components that need this one are suspended before it, because
+// the user asks for it, and that nothing is deleted that is wanted later.
 func (w *World) judgeSuspend(s plan.DeleteSet, say sayer) {
 	k := kindOf(s.Component)
 	if !w.seen.intent.Suspend[k] && !w.Intent.Suspend[k] {
@@ -76,7 +76,8 @@ func (w *World) judgeSuspend(s plan.DeleteSet, say sayer) {
 	}
 }
 
-// judgeLeftBehind: nothing that was begun stays behind where nobody could end it.
+// judgeLeftBehind checks that nothing that was begun stays behind where it could not be
+// ended.
 func (w *World) judgeLeftBehind(k kind, say sayer) {
 	for _, st := range w.stores {
 		if e := w.evicts[st.id]; e != nil && e.ours && w.seen.evicts[st.id] && w.seen.serving && w.serving() {
@@ -90,7 +91,7 @@ func (w *World) judgeLeftBehind(k kind, say sayer) {
 	}
 }
 
-// counted: the database counts on the data of an ordinal.
+// counted reports whether the database counts on the data of an ordinal.
 func (w *World) counted(k kind, i int) bool {
 	c := w.claims[k][i]
 	if c == nil || c.data == 0 {
@@ -115,7 +116,7 @@ func (w *World) restOfSuspended(k kind) {
 	}
 }
 
-// judgePaused: who was shown that the user wants nothing done does nothing.
+// judgePaused checks that an engine that was shown a paused cluster does nothing.
 func (w *World) judgePaused(say sayer) {
 	if w.view.intent.Paused && w.Intent.Paused {
 		say("paused", "the user wants nothing done")

@@ -148,7 +148,7 @@ func TestPausedMidway(t *testing.T) {
 func TestSuspendedBeforeAStoreIsATombstone(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
 	w.Scale(topology.TiKV, 3)
-	w.When(func(w *World) bool { return w.burying() }, func() {
+	w.When(func(w *World) bool { return w.turningTombstone() }, func() {
 		w.Suspend(topology.TiKV, topology.TiDB)
 		w.stores[3].emptyAt = w.t + 20 // PD takes its time
 	})

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
-// transcript is a story as a person would tell it: what was done, and what was
-// waited for. Numbers that only change while one waits are left out.
+// transcript is what was done, and what was waited for. Numbers that change while one
+// waits are left out.
 type transcript struct {
 	w     *World
 	begun int64
@@ -23,7 +23,7 @@ func (w *World) Tell() {
 	w.story = &transcript{w: w, begun: w.t, open: map[string]bool{}}
 }
 
-// Transcript is what was told so far.
+// Transcript returns what was recorded so far.
 func (w *World) Transcript() string {
 	return strings.Join(w.story.lines, "\n") + "\n"
 }
@@ -42,13 +42,14 @@ func (w *World) reporter() reconcile.Reporter {
 	return w.story
 }
 
-// telling tells a story from when it is told, for who lives longer than that.
+// telling reports to the transcript, once there is one, for processes that start before
+// it does.
 type telling struct{ w *World }
 
 // Report implements reconcile.Reporter.
 func (t telling) Report(e event.Event) {
 	if t.w.story == nil {
-		t.w.hear(e)
+		t.w.checkAdvice(e)
 		return
 	}
 	t.w.story.Report(e)
@@ -56,10 +57,10 @@ func (t telling) Report(e event.Event) {
 
 type silent struct{ w *World }
 
-func (s silent) Report(e event.Event) { s.w.hear(e) }
+func (s silent) Report(e event.Event) { s.w.checkAdvice(e) }
 
-// hear: who has to act by hand is told how.
-func (w *World) hear(e event.Event) {
+// checkAdvice checks that each gate that needs manual action says what to do.
+func (w *World) checkAdvice(e event.Event) {
 	if e.Type == event.Blocked && e.Help() == "" {
 		w.broke("advice", "%s", e.Message)
 	}
@@ -71,7 +72,7 @@ func (s *transcript) add(line string) {
 
 // Report implements reconcile.Reporter.
 func (s *transcript) Report(e event.Event) {
-	s.w.hear(e)
+	s.w.checkAdvice(e)
 	key := strings.Join([]string{e.Component, e.Member, e.Object, e.Reason, string(e.Type)}, "/")
 	switch e.Type {
 	case event.Started:
@@ -89,7 +90,7 @@ func (s *transcript) Report(e event.Event) {
 	}
 }
 
-// by tells which of two engines it is.
+// by names which of two engines it is.
 func (w *World) by() string {
 	if len(w.drivers) < 2 {
 		return ""
@@ -110,7 +111,7 @@ func (w *World) When(when func(*World) bool, do func()) {
 	w.watches = append(w.watches, watch{when: when, do: do})
 }
 
-// OnStep has something happen just before the first step that begins as told.
+// OnStep lets something happen just before the first step whose text begins so.
 func (w *World) OnStep(begins string, do func()) {
 	w.watches = append(w.watches, watch{
 		on: func(s plan.Step) bool { return strings.HasPrefix(s.String(), begins) }, do: do,

@@ -26,8 +26,8 @@ func (w *World) serves(k kind, i int) bool {
 	return w.answersSQL(i)
 }
 
-// inSight reports whether a live observation shows that a member serves. For some
-// seconds it shows so of a store whose host is lost, and nobody can know better.
+// inSight reports whether a live observation shows that a member serves. For some seconds
+// it shows that of a store whose host is lost, and it cannot be known better.
 func (w *World) inSight(k kind, i int) bool {
 	p := w.pods[k][i]
 	if p == nil || !p.ready || p.terminating() {
@@ -44,15 +44,15 @@ func (w *World) inSight(k kind, i int) bool {
 	return w.portAnswers(i) == state.Answered
 }
 
-// fit reports whether a wanted member is as it has to be when the cluster is at
-// rest: it serves, and everybody says so.
+// fit reports whether a wanted member is as it has to be when the cluster has converged:
+// it serves, and all reports say so.
 func (w *World) fit(k kind, i int) bool { return w.serves(k, i) && w.inSight(k, i) }
 
 // served reports whether a member served both when the engine looked and now.
 func (w *World) served(k kind, i int) bool { return w.seen.serves[k][i] && w.serves(k, i) }
 
-// missing reports whether a member served at neither moment and the engine could
-// see that. A peer that is missing forbids to take anybody else away.
+// missing reports whether a member served at neither moment and the engine could see
+// that. While a peer is missing, no other member may be taken away.
 func (w *World) missing(k kind, i int) bool {
 	return !w.seen.serves[k][i] && !w.seen.inSight[k][i] && !w.serves(k, i)
 }

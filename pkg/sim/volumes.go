@@ -22,8 +22,9 @@ func (w *World) Resize(k topology.Kind, size int) {
 	w.Intent.Size[kindOf(k)] = size
 }
 
-// resizeSome is a user who asks for more, and sometimes for less again before
-// they got it. A StatefulSet with the larger size already would have refused that.
+// resizeSome is a user who asks for larger volumes, and sometimes for smaller ones again
+// before they were resized. A StatefulSet with the larger size already would have refused
+// that.
 func (w *World) resizeSome() {
 	k := kind(w.rng.IntN(2))
 	size := w.Intent.Size[k] + 1 + w.rng.IntN(3)
@@ -76,7 +77,7 @@ func (w *World) resizeClaim(s plan.ResizeClaim) error {
 	return nil
 }
 
-// recreate replaces a StatefulSet in two moves, between which a run can end.
+// recreate replaces a StatefulSet in two steps, between which a run can end.
 func (w *World) recreate(s plan.RecreateSet) error {
 	k := kindOf(s.Component)
 	old := &w.sets[k]
@@ -125,16 +126,16 @@ func (w *World) make(k kind, spec setSpec) error {
 	return nil
 }
 
-// stray: a pod is beyond the replicas of its StatefulSet. One that nobody has
-// scaled since it was made was made too small.
+// stray checks that no pod is above the replicas of a StatefulSet that nobody has scaled
+// since it was created: then it was created with too few.
 func (w *World) stray(k kind, i int) {
 	if w.sets[k].fresh {
 		w.broke("strays", "a new StatefulSet of %s deletes %s", kinds[k].Title(), w.names[k][i])
 	}
 }
 
-// judgeRecreate: a StatefulSet is recreated only for larger volumes, and only
-// when it has nothing else to do.
+// judgeRecreate checks that a StatefulSet is recreated only for larger volumes, and only
+// when it is not needed for anything else.
 func (w *World) judgeRecreate(s plan.RecreateSet, say sayer) {
 	k := kindOf(s.Component)
 	set := &w.sets[k]
@@ -156,7 +157,7 @@ func (w *World) judgeRecreate(s plan.RecreateSet, say sayer) {
 	}
 }
 
-// restOfVolumes: every volume is as large as wanted, and so is the next one.
+// restOfVolumes checks that every volume is as large as wanted, and so is the next one.
 func (w *World) restOfVolumes(k kind) {
 	want := w.Intent.Size[k]
 	if have := w.sets[k].spec.size; have != want {

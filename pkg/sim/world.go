@@ -192,7 +192,7 @@ func (w *World) Pass(seconds int) {
 func (w *World) tick() {
 	w.t++
 	if w.chaos {
-		w.strike()
+		w.injectFaults()
 	}
 	w.tickLease()
 	w.tickDaemons()

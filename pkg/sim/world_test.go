@@ -142,7 +142,7 @@ func TestTwoEngines(t *testing.T) {
 		w := settled(Options{})
 		w.Upgrade("v2")
 		w.OnStep(at, func() {
-			w.usurp()
+			w.startRival()
 			w.drivers[0].finds = w.t + 60
 		})
 		fine(t, w)
