@@ -23,20 +23,29 @@ func (w *World) policy() plan.Policy {
 	return plan.Policy{Failover: plan.Failing{Members: w.Failover, Now: w.AtOnce, Discard: w.discard}, Eviction: w.Eviction}
 }
 
-// tickUp notes who is up. It does not do so every second, which would cost more
-// than all the rest; grain is how far it may be wrong. A store whose heartbeats are late
-// is left out: by those alone one that crashes again and again is known to have served.
+// tickUp notes who is up, as far as anybody can know. It does not do so every second, which
+// would cost more than all the rest; grain is how far it may be wrong.
 func (w *World) tickUp() {
 	if w.t%grain != 0 {
 		return
 	}
 	for k := range kinds {
 		for i, p := range w.pods[k] {
-			if p != nil && w.serves(kind(k), i) && (kind(k) != tikv || w.ownStore(i).muffled <= w.t) {
+			if p != nil && w.serves(kind(k), i) && (kind(k) != tikv || w.knowable(w.ownStore(i), p)) {
 				w.lastUp[k][i] = w.t
 			}
 		}
 	}
+}
+
+// knowable reports whether anybody can know that a store serves: PD hears of it, or while there
+// is no PD Kubernetes sees its host. Kubernetes alone does not tell while PD is there: a store
+// that crashes again and again is Ready now and then.
+func (w *World) knowable(s *store, p *pod) bool {
+	if w.serving() {
+		return s.muffled <= w.t
+	}
+	return p.ready
 }
 
 const grain = 5

@@ -70,3 +70,23 @@ func TestVoterWithoutImageBelowOneThatNeedsData(t *testing.T) {
 	fine(t, w)
 	tellsInOrder(t, w, "delete left-over claim pd-basic-pd-4", "user: delete pod basic-pd-3, as asked", "delete left-over claim pd-basic-pd-3")
 }
+
+// Who serves is noted only while anybody can know. (seeds 1795365297588, 1795365360471)
+func TestNobodyKnowsOfStore(t *testing.T) {
+	for name, tc := range map[string]struct {
+		spoil func(w *World)
+		known bool
+	}{
+		"its heartbeats are late":    {func(w *World) { w.ownStore(0).muffled = w.t + 600 }, false},
+		"Kubernetes does not see it": {func(w *World) { w.pods[tikv][0].unseen = w.t + 600 }, true},
+		"PD is away":                 {func(w *World) { w.lose(w.pods[pd][0], 600) }, true},
+		"neither of them":            {func(w *World) { w.lose(w.pods[pd][0], 600); w.pods[tikv][0].unseen = w.t + 600 }, false},
+	} {
+		w := settled(Options{PD: 1, TiKV: 3, TiDB: 1})
+		tc.spoil(w)
+		w.Pass(300)
+		if known := w.lastUp[tikv][0] > w.t-60; known != tc.known {
+			t.Errorf("%s: known %t", name, known)
+		}
+	}
+}
