@@ -125,6 +125,9 @@ func (s stage) wantConverged(t *testing.T, pdMembers, stores, servers int, versi
 	}
 	s.wantImages(t, pdMembers+stores+servers, version)
 	s.wantCleanPD(t, pdMembers, stores)
+	if t.Failed() {
+		s.tell(t)
+	}
 }
 
 func (s stage) wantImages(t *testing.T, pods int, version string) {
