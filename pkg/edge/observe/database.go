@@ -85,7 +85,7 @@ func (s listed) ofProcess(pod *state.Pod, born time.Time) listed {
 	// A store stays Up in PD for 20 s after it died. Only a heartbeat that is
 	// younger than the container proves that it comes from this process. PD's clock
 	// and the kubelet's may differ.
-	if s.Healthy && pod != nil && !s.heartbeat.After(pod.Started.Add(clockSkew)) && !s.registeredBy(pod) {
+	if s.Healthy && pod != nil && !s.heartbeat.After(pod.Started.Add(clockSkew)) && !s.registeredBy(pod, born) {
 		s.Healthy, s.Problem = false, "PD has not heard of the store since it started"
 	}
 	if !s.Healthy {
@@ -98,12 +98,33 @@ func (s listed) ofProcess(pod *state.Pod, born time.Time) listed {
 // database.
 const clockSkew = 5 * time.Minute
 
-// registeredBy reports whether the process that runs now has registered a store
-// without regions. It has no regions to open, so it serves. Both times are from the
-// clock of its own host, so they can be compared.
-func (s listed) registeredBy(pod *state.Pod) bool {
-	return s.Regions == 0 && !pod.Started.IsZero() && !s.start.Add(pod.Behind).Before(pod.Started)
+// registeredBy reports whether the process that runs now has registered a store that has
+// no regions to open, so that it serves: PD counts none, or no other process has run on
+// the data. PD counts the first regions of a new store before the store itself does:
+// without the second rule a store that serves would be called not serving again in that
+// moment. The process and its container have the clock of one host.
+func (s listed) registeredBy(pod *state.Pod, born time.Time) bool {
+	start := s.start.Add(pod.Behind)
+	switch {
+	case pod.Started.IsZero():
+		return false
+	case firstProcess(pod, born):
+		// The kubelet's time is the later one, and both are cut to seconds.
+		return !start.Before(pod.Started.Add(-time.Second))
+	}
+	return s.Regions == 0 && !start.Before(pod.Started)
 }
+
+// firstProcess reports whether no other process has run on a store's data: the claim was
+// made together with the pod, and the container has not restarted. Both times are those
+// of the API server.
+func firstProcess(pod *state.Pod, born time.Time) bool {
+	return pod.Restarts == 0 && !born.IsZero() && pod.Made.Sub(born) <= madeTogether
+}
+
+// madeTogether is more than the StatefulSet controller takes from a member's claim to its
+// pod, and less than a pod takes to start and to be replaced.
+const madeTogether = 3 * time.Second
 
 // answers are the answers of PD.
 type answers struct {

@@ -94,9 +94,9 @@ func TestRegistered(t *testing.T) {
 		"not started":      {0, time.Time{}, noon, false},
 	} {
 		for _, behind := range []time.Duration{0, time.Minute} { // the process goes by the clock of its host, too
-			pod := &state.Pod{Started: c.started, Behind: behind}
+			pod := &state.Pod{Made: noon, Started: c.started, Behind: behind}
 			s := listed{Database: state.Database{Regions: c.regions}, start: c.start.Add(-behind)}
-			if got := s.registeredBy(pod); got != c.want {
+			if got := s.registeredBy(pod, noon.Add(-time.Hour)); got != c.want {
 				t.Errorf("%s, on a host that is behind by %s: %t", name, behind, got)
 			}
 		}

@@ -192,3 +192,35 @@ func TestProcessesAreToldApart(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstProcess: PD counts the first regions of a new store before the store has
+// them, and that does not make a store that serves one that does not. What ran on the
+// data before may have regions to open.
+func TestFirstProcess(t *testing.T) {
+	for name, c := range map[string]struct {
+		born     time.Duration // the claim, after the pod was made
+		start    time.Duration // the process, after its container
+		restarts int
+		want     bool
+	}{
+		"a claim made with the pod":                      {-time.Second, 0, 0, true},
+		"a container that is noted a second later":       {-time.Second, -time.Second, 0, true},
+		"a store that another process registered":        {-time.Second, -2 * time.Second, 0, false},
+		"a container that has restarted":                 {-time.Second, 0, 1, false},
+		"a claim that an earlier pod had":                {-4 * time.Second, 0, 0, false},
+		"a claim that is not known, on a volume by hand": {0, 0, 0, false},
+	} {
+		pod := &state.Pod{Made: noon.Add(-10 * time.Second), Started: noon, Restarts: c.restarts}
+		born := pod.Made.Add(c.born)
+		if c.born == 0 {
+			born = time.Time{}
+		}
+		s := listed{
+			Database: state.Database{Presence: state.Present, State: state.StoreUp, Healthy: true, Regions: 1},
+			start:    noon.Add(c.start), heartbeat: noon.Add(time.Second),
+		}
+		if got := s.ofProcess(pod, born); got.Healthy != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
