@@ -23,7 +23,7 @@ func permissions() string {
 	b.WriteString("<!-- Made by cmd/gen-docs: change pkg/edge/rbac, then run make generate. -->\n# Permissions\n\n" +
 		"The rights in Kubernetes that the plugin needs, all of them and no more: a test holds the list to the requests that the " +
 		"source makes. Those *in the namespace* of the clusters are necessary. Those *everywhere* are for what has no namespace, " +
-		"and for looking into others; without them less is done, and what is not is told where it matters.\n\n" +
+		"and for looking into others; without them less is done, and what is not done is reported where it matters.\n\n" +
 		"A verb that is refused ends with exit code 9 and names the right that it lacks.\n")
 	for _, role := range rbac.Roles() {
 		title := strings.ToUpper(string(role[0])) + string(role[1:])

@@ -30,7 +30,7 @@ func Main(args []string, streams genericiooptions.IOStreams, env func(string) st
 	return run(ctx, args, streams, env)
 }
 
-// quiet drops the libraries' own log: what matters in it is told as an event,
+// quiet drops the libraries' own log: what matters in it is reported as an event,
 // and the rest would garble the screen.
 func quiet() { klog.SetLogger(logr.Discard()) }
 
@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string, streams genericiooptions.IOStreams,
 }
 
 // tidy makes one paragraph of an error, since that is what people paste into a
-// ticket. Whoever interrupts a command does not need to be told so.
+// ticket. Whoever interrupts a command knows it.
 func tidy(err error, context string) string {
 	if err == nil || errors.Is(err, exit.ErrInterrupted) {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// kept is a cluster at rest that two daemons keep as it is wanted.
+// kept is a cluster that has converged that two daemons keep as it is wanted.
 func kept(t *testing.T) *World {
 	t.Helper()
 	w := New(Options{PD: 3, TiKV: 3, TiDB: 2, Daemons: 2})
@@ -149,7 +149,7 @@ func TestMirrorStandsStill(t *testing.T) {
 }
 
 // A daemon that is told to end in the middle of an upgrade takes back what is
-// temporary, lets go of its lease, and another one goes on at once.
+// temporary, releases its lease, and another one goes on at once.
 func TestDaemonEnds(t *testing.T) {
 	w := kept(t)
 	w.Upgrade("v2", topology.TiKV)

@@ -44,7 +44,7 @@ func TestNobodyIsGivenUpOnCrashingVoters(t *testing.T) {
 	}
 }
 
-// PD has let go of a member that was given up when the user asks for fewer
+// PD has removed a member that was given up when the user asks for fewer
 // members. Its claim is marked first, or nobody could tell it from one that is
 // about to join. (seeds 70046686, 70056795, 70095069)
 func TestScaleInHalfWayThroughFailover(t *testing.T) {
@@ -62,7 +62,7 @@ func TestScaleInHalfWayThroughFailover(t *testing.T) {
 	fine(t, w)
 }
 
-// PD has let go of a replacement, which is not marked: somebody has removed it, or
+// PD has removed a replacement, which is not marked: somebody has removed it, or
 // its mark was taken off while PD could not be asked. It is made again with new
 // data, like a member that was given up. (seeds 70031291, 70052984, 70091416)
 func TestReplacementThatPDHasLetGoOf(t *testing.T) {
@@ -81,7 +81,7 @@ func TestReplacementThatPDHasLetGoOf(t *testing.T) {
 	fine(t, w)
 }
 
-// A member that PD has let go of fails whatever its template is, so that it does
+// A member that PD has removed fails whatever its template is, so that it does
 // not get the new one first: it would be taken for one that fails by it, and
 // nobody would be given up. (seed 70088177)
 func TestNewTemplateForMemberThatPDHasLetGoOf(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 // The claim of a voter is deleted while it serves: by hand, or because it joined
 // just when it was about to be recreated. Its next restart would cost PD a member
-// that nothing brings back, so PD lets go of it before.
+// that nothing brings back, so PD removes it before.
 func TestVoterWhoseClaimIsGoing(t *testing.T) {
 	for _, k := range []int{0, 1, 2} {
 		w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
@@ -28,7 +28,7 @@ func TestVoterWhoseClaimIsGoing(t *testing.T) {
 	}
 }
 
-// Without a quorum PD can let go of nobody, and whose claim is going may be just
+// Without a quorum PD can remove no member, and whose claim is going may be just
 // who it needs.
 func TestVoterWhoseClaimIsGoingWithoutQuorum(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})

@@ -108,7 +108,7 @@ func TestOperatorEndsBothEngines(t *testing.T) {
 }
 
 // A template with which no member of PD serves has reached some of them when it is taken
-// back. PD has let go of the highest one, which gets new data only when the others serve,
+// back. PD has removed the highest one, which gets new data only when the others serve,
 // and a partition reaches those only after it. (seeds 1795352750954, 1795352772409,
 // 1795350452672)
 func TestVoterLetGoOfAboveOneThatDoesNotServe(t *testing.T) {
@@ -225,7 +225,7 @@ func TestStoresThatLeaveAndRefuse(t *testing.T) {
 }
 
 // The claim of one of three stores is being deleted, its host is lost for so long that it is
-// given up, and the user asks for more stores. They come before that one is let go of, since
+// given up, and the user asks for more stores. They come before that one is removed, since
 // its regions have no place before.
 func TestMoreStoresForOneWhoseClaimGoes(t *testing.T) {
 	for _, ordered := range []bool{false, true} {

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the transcripts of today as the expected ones")
 
-// settled is a cluster of 3 PD, 3 TiKV and 2 TiDB at rest.
+// settled is a cluster of 3 PD, 3 TiKV and 2 TiDB that has converged.
 func settled(o Options) *World { return stage{}.settled(o) }
 
 // stage is where a golden story begins. It may add a fault to the story.

@@ -67,7 +67,7 @@ func (w *World) anyPodOf(k kind) bool {
 }
 
 // partlyUsed: some of the first PD members have a claim already, others not. With
-// data in them they are a cluster, which the others must not found anew.
+// data in them they are a cluster, which the others must not found again.
 func (w *World) partlyUsed() bool {
 	used := 0
 	for _, c := range w.claims[pd][:w.Intent.Replicas[pd]] {

@@ -25,7 +25,7 @@ func TestBrokenPD(t *testing.T) {
 
 // pd-B1, pd-B18: a template that breaks all of PD at once is what tidb-operator has
 // its force-upgrade annotation for. The next template helps without it, and members
-// are removed only when PD can be asked to let go of them, which the simulator
+// are removed only when PD can be asked to remove them, which the simulator
 // asserts of every resize.
 func TestForceUpgrade(t *testing.T) {
 	for name, next := range map[string]int{"pd-B18 all of PD is broken": 3, "pd-B1 and fewer members are wanted": 1} {

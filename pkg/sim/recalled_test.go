@@ -135,7 +135,7 @@ func TestVoterTakenAwayWhileAnotherHasNoData(t *testing.T) {
 	tellsInOrder(t, w, "scale PD from 2 to 3")
 }
 
-// The mark on the claim of a voter that PD has let go of is lost, as it is when PD cannot
+// The mark on the claim of a voter that PD has removed is lost, as it is when PD cannot
 // be asked while it is suspended, and a rollout has reached its pod. The rollout waits for
 // it, and it cannot come back with the data that it has. (seeds 1795500022437, 70002396)
 func TestVoterLetGoOfInARollout(t *testing.T) {

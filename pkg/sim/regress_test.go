@@ -251,7 +251,7 @@ func TestKubectlScale(t *testing.T) {
 	}
 }
 
-// The same, where the user wants the rest no more: PD has to let go of members
+// The same, where the user wants the rest no more: PD has to remove members
 // whose pods are gone already.
 func TestKubectlScaleThenScaleIn(t *testing.T) {
 	w := settled(Options{PD: 5, TiKV: 5, TiDB: 1})
@@ -294,7 +294,7 @@ func TestNoScaleOutOverFailingRollout(t *testing.T) {
 }
 
 // Claims of removed members go where the user asks for that, and the next member
-// of the ordinal begins anew. (tikv-11-37, tidb-B9)
+// of the ordinal begins again. (tikv-11-37, tidb-B9)
 func TestReclaim(t *testing.T) {
 	w := settled(Options{PD: 5, TiKV: 5, TiDB: 1, Reclaims: true})
 	w.Scale(topology.PD, 3)

@@ -27,7 +27,7 @@ func samePods(t *testing.T, w *World, before [limit]string) {
 }
 
 func TestGrowVolumes(t *testing.T) {
-	t.Run("tidb-S1 pd-A8 at rest nothing is asked", func(t *testing.T) {
+	t.Run("tidb-S1 pd-A8 when converged nothing is requested", func(t *testing.T) {
 		w := settled(Options{})
 		fine(t, w)
 		neverTold(t, w, "volume")

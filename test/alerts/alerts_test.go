@@ -58,7 +58,7 @@ func rules(t *testing.T) map[string]rulefmt.Rule {
 	return found
 }
 
-// calm is a daemon that has nothing to complain of: a cluster at rest, one that
+// calm is a daemon that has nothing to complain of: a cluster that has converged, one that
 // it works on, one that another process drives, and the short waits of all.
 const calm = `
 load 1m

@@ -37,7 +37,7 @@ func daemonOutage(t *testing.T) {
 	}
 	world.wantConverged(t, 3, 3, 1, to)
 	// It is not renewed any more, and given back when it would have been.
-	poll(t, takeover, "nobody holds the lease of a cluster at rest", func(context.Context) bool { return driver(t) == "" })
+	poll(t, takeover, "nobody holds the lease of a cluster that has converged", func(context.Context) bool { return driver(t) == "" })
 }
 
 // isReady: what "kubectl wait" waits for.

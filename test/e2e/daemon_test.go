@@ -15,7 +15,7 @@ const (
 	home       = "e2e-daemon" // the daemon's namespace
 	daemonPods = "app.kubernetes.io/component=daemon"
 	// takeover is more than the time of a lease, what it takes to notice that it is
-	// over, and as much again for a container that Kubernetes starts anew before its
+	// over, and as much again for a container that Kubernetes starts again before its
 	// pod is gone, and that takes the lease for a moment.
 	takeover = time.Minute
 	// patience bounds what has no bound that is promised.

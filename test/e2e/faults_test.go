@@ -58,7 +58,7 @@ func memberID(t *testing.T, pod string) uint64 {
 }
 
 // storeLost: a store that has lost its data is replaced, its remains are removed
-// from PD, it starts anew, and then the replacement goes.
+// from PD, it starts again, and then the replacement goes.
 func storeLost(t *testing.T) {
 	pod := cluster + "-tikv-1"
 	loseData(t, "tikv", pod)

@@ -121,7 +121,7 @@ func (h *bench) stopDaemon() {
 func (h *bench) name(n int) string { return fmt.Sprintf("many%04d", n) }
 
 // create makes the clusters and waits until the daemon has made what they consist
-// of, and has let go of all of them.
+// of, and has released all of them.
 func (h *bench) create(ctx context.Context, r *result) error {
 	begun := time.Now()
 	var all errgroup.Group

@@ -47,7 +47,7 @@ manifest and use "kubectl tidb apply", or change the cluster with "kubectl edit 
 and go on with "kubectl tidb sync".
 
 Claims that a cluster of that name has left are used again, with their data. A lower
-version than one that has run on them is refused; where nothing tells which versions
+version than one that has run on them is refused; where it is not recorded which versions
 have, a notice says so.`,
 		Example: `  # The usual size: three PD members, three TiKV stores, two TiDB servers
   kubectl tidb create basic --version v8.1.0

@@ -42,7 +42,7 @@ func endedBy(p plan.Plan) error {
 	return nil
 }
 
-// safePoints are the codes of a run that was told to end. They promise that nothing
+// safePoints are the codes of a run that was asked to end. They promise that nothing
 // temporary was left behind.
 var safePoints = []exit.Code{exit.Interrupted, exit.TimedOut}
 

@@ -76,7 +76,7 @@ func (s *Session) await(ctx, wait context.Context, c topology.Cluster, every tim
 			return nil
 		case <-time.After(every):
 		}
-		// An API server that is away for a while tells nothing of the other.
+		// An API server that is away for a while says nothing about the other.
 		if held, err := bid.Try(ctx); err == nil {
 			return held
 		}

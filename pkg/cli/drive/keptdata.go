@@ -11,7 +11,7 @@ import (
 )
 
 // readable refuses to start a version on data of a higher one, which is there since
-// a cluster of that name was deleted or suspended. It tells of data of which nobody
+// a cluster of that name was deleted or suspended. It lists data of which nobody
 // knows which versions have run on it.
 func (r Request) readable(c topology.Cluster, kept []plan.KeptData) (warnings []warning, err error) {
 	var newer []string

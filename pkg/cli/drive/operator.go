@@ -14,7 +14,7 @@ import (
 // has come up, or has gone.
 const operatorEvery = 30 * time.Second
 
-// soon is how long a check may take before the user is told what is checked.
+// soon is how long a check may take before the user reads what is checked.
 const soon = time.Second
 
 // operator is the live tidb-operator that drives a cluster, if one does. It fails when
@@ -36,7 +36,7 @@ func (s *Session) operator(ctx context.Context, c topology.Cluster, o Options, p
 	return op, drives, nil
 }
 
-// tell tells something of operators once in a session.
+// tell reports something about operators once in a session.
 func (s *Session) tell(progress *reconcile.Progress, n lease.Notice) {
 	if !s.told[n.Text] {
 		s.told[n.Text] = true
@@ -44,7 +44,7 @@ func (s *Session) tell(progress *reconcile.Progress, n lease.Notice) {
 	}
 }
 
-// unlessSoon tells what is done, unless it is over soon; the function that it
+// unlessSoon reports what is done, unless it is over soon; the function that it
 // returns says so.
 func unlessSoon(progress *reconcile.Progress, what string) (over func()) {
 	timer := time.AfterFunc(soon, func() { progress.Notice(event.OperatorCheck, what) })
@@ -72,7 +72,7 @@ func (s *Session) untilOperator(ctx context.Context, begins bool, cause func(lea
 			t := lease.Target{Namespace: s.Namespace, Labels: tc.Labels}
 			found, err := s.operators.Find(ctx, t)
 			if err != nil {
-				continue // an API server that does not answer tells nothing of operators
+				continue // an API server that does not answer says nothing about operators
 			}
 			if op, drives := found.Driving(t); ctx.Err() == nil && drives == begins {
 				cancel(cause(op))

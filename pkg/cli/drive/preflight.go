@@ -97,7 +97,7 @@ func (f *findings) storage(ctx context.Context, kube kubernetes.Interface) {
 	}
 }
 
-// judge tells what of the findings stands against a request, and what the user
+// judge returns what of the findings stands against a request, and what the user
 // should only know. A claim of a class that does not exist waits for ever; a
 // ConfigMap or a Secret may come later.
 func (f findings) judge(p proposal, snap state.Snapshot) (field.ErrorList, []warning) {
@@ -123,7 +123,7 @@ func (f findings) judge(p proposal, snap state.Snapshot) (field.ErrorList, []war
 
 func (f findings) there() string {
 	if f.classes == nil {
-		return "which ones there are cannot be told, for storageclasses may not be listed"
+		return "which ones there are is not known, for storageclasses may not be listed"
 	}
 	if len(f.classes) == 0 {
 		return "there is no StorageClass at all"
@@ -149,7 +149,7 @@ func names(c *topology.Cluster, ref topology.Reference) bool {
 	})
 }
 
-// unknown tells of fields of the TidbCluster that a later version has written, and
+// unknown lists fields of the TidbCluster that a later version has written, and
 // that this one neither follows nor changes.
 func (r Request) unknown() []warning {
 	if r.Now == nil {
@@ -178,7 +178,7 @@ func (w warning) line(context string) string {
 	return w.text + "; " + w.remedy.Line(context)
 }
 
-// warnings are what the request alone tells.
+// warnings are those about the request alone.
 func (p proposal) warnings() []warning {
 	var all []warning
 	for _, text := range p.Warnings {

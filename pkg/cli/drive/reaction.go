@@ -17,7 +17,7 @@ import (
 
 const (
 	// reacts is how long an operator may do nothing while there is something to
-	// do, before the user is told: it looks at each cluster every half minute.
+	// do, before the user reads it: it looks at each cluster every half minute.
 	reacts = time.Minute
 	// idles is how long it may go on like that. Longer than its longest pause
 	// after a failure, which is 100 s.

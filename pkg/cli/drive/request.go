@@ -100,7 +100,7 @@ func unpause(c topology.Cluster) remedy.Action {
 	return remedy.Run("end the pause", c.Patch(`{"paused":false}`))
 }
 
-// allow refuses what the state of the cluster tells must not be done.
+// allow refuses what must not be done in the cluster's state.
 func (p proposal) allow(w desired.State, snap state.Snapshot) error {
 	var problems []error
 	for _, g := range plan.Refusals(component.Profiles(), w, snap) {

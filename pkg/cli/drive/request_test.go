@@ -68,7 +68,7 @@ func TestAllow(t *testing.T) {
 		tc.Status.ClusterID = "7"
 		tc.Spec.SuspendAction = &v1alpha1.SuspendAction{SuspendStatefulSet: true}
 	})
-	suspended := plantest.New(3, 3, 2).Blind()
+	suspended := plantest.New(3, 3, 2).PDUnknown()
 	suspended.Seen.Groups = nil
 	fewer := plantest.New(3, 4, 2)
 	fewer.Want(topology.TiKV).Replicas = 2
@@ -99,18 +99,18 @@ func TestAllow(t *testing.T) {
 		{"tikv-11-31: the last store of its zone", Request{Change: intent.Change{Now: born, Write: write}}, lastOfZone, exit.Refused,
 			"the other stores are only in zone a, b; ask for 4 or more; or add a TiKV store in another zone; or have copies share a zone: " +
 				"kubectl exec t-pd-0 -c pd -n ns -- /pd-ctl config set isolation-level ''"},
-		{"PD does not answer", Request{Change: intent.Change{Now: born, Write: write}}, plantest.New(3, 3, 2).Blind(), exit.Refused, "--force"},
-		{"PD does not answer, and the change is the cure", Request{Change: intent.Change{Now: born, Write: write}, Blind: true}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
-		{"PD has not bootstrapped", Request{Change: intent.Change{Now: unborn, Write: write}}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
+		{"PD does not answer", Request{Change: intent.Change{Now: born, Write: write}}, plantest.New(3, 3, 2).PDUnknown(), exit.Refused, "--force"},
+		{"PD does not answer, and the change is the cure", Request{Change: intent.Change{Now: born, Write: write}, Blind: true}, plantest.New(3, 3, 2).PDUnknown(), exit.OK, ""},
+		{"PD has not bootstrapped", Request{Change: intent.Change{Now: unborn, Write: write}}, plantest.New(3, 3, 2).PDUnknown(), exit.OK, ""},
 		{"PD is suspended", Request{Change: intent.Change{Now: asleep, Write: write}}, suspended, exit.OK, ""},
-		{"PD is about to be suspended", Request{Change: intent.Change{Now: asleep, Write: write}}, plantest.New(3, 3, 2).Blind(), exit.Refused, "--force"},
-		{"nothing is to be changed", Request{Change: intent.Change{Now: born}}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
+		{"PD is about to be suspended", Request{Change: intent.Change{Now: asleep, Write: write}}, plantest.New(3, 3, 2).PDUnknown(), exit.Refused, "--force"},
+		{"nothing is to be changed", Request{Change: intent.Change{Now: born}}, plantest.New(3, 3, 2).PDUnknown(), exit.OK, ""},
 		{"tidb-B20: a growth that has begun is called off", Request{Change: intent.Change{Now: sized("20Gi"), Write: write}}, asked, exit.Refused,
 			"spec.tikv.requests.storage: claim tikv-t-tikv-1 has been asked to have 20Gi, and volumes can not shrink to 10Gi"},
 		{"a growth that has not begun is called off", Request{Change: intent.Change{Now: sized("20Gi"), Write: write}},
 			plantest.New(3, 3, 2).Volumes(topology.TiKV, 10*gi, 10*gi), exit.OK, ""},
 		{"a claim was made larger by hand", Request{Change: intent.Change{Now: sized("10Gi"), Write: write}}, asked, exit.OK, ""},
-		{"a new cluster", Request{Change: intent.Change{Write: write}}, plantest.New(3, 3, 2).Blind(), exit.OK, ""},
+		{"a new cluster", Request{Change: intent.Change{Write: write}}, plantest.New(3, 3, 2).PDUnknown(), exit.OK, ""},
 	} {
 		wantRefusal(t, c.name, propose(c.r).allow(c.cluster.Wanted, c.cluster.Seen), c.code, c.says)
 	}

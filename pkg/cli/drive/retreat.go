@@ -20,7 +20,7 @@ import (
 // that its StatefulSet has pods of until a rollout is over.
 type retreat struct {
 	topology.Downgrade
-	before string // "" when nothing tells
+	before string // "" when it is not recorded
 }
 
 // retreats are the components that a request takes to an older release.
@@ -38,7 +38,7 @@ func retreats(ctx context.Context, kube kubernetes.Interface, p proposal, snap s
 }
 
 // revision is the version that pods of a StatefulSet's revision have. Where all
-// pods are of a newer one that cannot start, nothing else tells which it was.
+// pods are of a newer one that cannot start, nothing else records which it was.
 func revision(ctx context.Context, kube kubernetes.Interface, namespace, name string, k topology.Kind) (string, error) {
 	if name == "" {
 		return "", nil
@@ -85,7 +85,7 @@ func (r retreat) judge(g state.Group) *field.Error {
 	case why == "" && came:
 		return nil
 	case why == "":
-		why = "nothing tells that it was " + r.To + " before"
+		why = "it is not recorded that it was " + r.To + " before"
 	}
 	return field.Invalid(r.Field, r.To, fmt.Sprintf("%s is %s, and %s: data may be in a format that a lower version "+
 		"cannot read; go on to a version that is not lower, or restore a backup into a new cluster", r.Kind.Title(), r.From, why))

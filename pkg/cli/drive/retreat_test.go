@@ -72,15 +72,15 @@ func TestRetreat(t *testing.T) {
 			p.Ran, p.Version = true, "nightly"
 		}, "t-pd-2 has run with nightly"},
 		{"another version than it was", topology.PD, "v8.0.0", "v8.1.0", func(*plantest.Cluster) {}, "t-pd-0 has run with v8.1.0"},
-		{"never was that, though higher than what it was", topology.PD, "v8.1.5", "v8.1.0", func(*plantest.Cluster) {}, "nothing tells that it was v8.1.5 before"},
+		{"never was that, though higher than what it was", topology.PD, "v8.1.5", "v8.1.0", func(*plantest.Cluster) {}, "it is not recorded that it was v8.1.5 before"},
 		{"no pod of the old version is left", topology.TiDB, "v8.1.0", "v8.1.0", func(c *plantest.Cluster) {
 			p := c.Member("t-tidb-0").Pod
 			p.Ran, p.Version = false, "v8.1.9"
 		}, ""},
-		{"no pod of the old version is left, and nothing tells of it", topology.TiDB, "v8.1.0", "", func(c *plantest.Cluster) {
+		{"no pod of the old version is left, and nothing records it", topology.TiDB, "v8.1.0", "", func(c *plantest.Cluster) {
 			p := c.Member("t-tidb-0").Pod
 			p.Ran, p.Version = false, "v8.1.9"
-		}, "nothing tells that it was v8.1.0 before"},
+		}, "it is not recorded that it was v8.1.0 before"},
 		{"an upgrade that is over", topology.PD, "v8.1.0", "v8.1.9", func(c *plantest.Cluster) {
 			for i := range c.Seen.Groups[topology.PD].Members {
 				p := c.Seen.Groups[topology.PD].Members[i].Pod

@@ -24,7 +24,7 @@ type Session struct {
 	Observer *observe.Observer
 
 	operators *lease.Operators
-	told      map[string]bool // what was said of operators
+	told      map[string]bool // what was reported of operators
 }
 
 // Open connects.
@@ -55,7 +55,7 @@ func (s *Session) Load(ctx context.Context) (*v1alpha1.TidbCluster, error) {
 	return s.Intent.Load(ctx, s.Namespace, s.Name)
 }
 
-// Unrendered is what is wanted of a cluster as far as its TidbCluster alone tells,
+// Unrendered is what is wanted of a cluster as far as its TidbCluster alone says,
 // where the objects that it needs cannot be rendered.
 func Unrendered(c topology.Cluster) desired.State {
 	w := desired.State{Cluster: c}

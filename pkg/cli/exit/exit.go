@@ -104,7 +104,7 @@ func Of(err error) Code {
 	return Failure
 }
 
-// forbidden: Kubernetes does not permit it, whoever was told so.
+// forbidden: Kubernetes does not permit it, whatever reported that.
 func forbidden(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || errors.Is(err, dial.Forbidden)
 }

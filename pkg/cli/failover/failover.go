@@ -99,7 +99,7 @@ TiDB do that by themselves.`,
 	return cmd
 }
 
-// validate checks what the command line alone tells.
+// validate checks the command line alone.
 func (o *options) validate() error {
 	if !slices.Contains([]string{toList, toRun, toRecover}, o.action) {
 		return exit.Usagef("%q is none of list, run and recover", o.action)

@@ -1,5 +1,5 @@
 // Package remove is the verb "delete": it takes a cluster away, and its data
-// only when told to.
+// only when asked to.
 package remove
 
 import (

@@ -106,7 +106,7 @@ func cases() map[string]sight {
 		"store-down":  seen(plantest.New(3, 3, 2).Down(time.Minute, "t-tikv-0"), waits(down)),
 		"blocked":     seen(plantest.New(3, 3, 2).Down(time.Hour, "t-tikv-0"), plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{blocked}}),
 		"missing-pod": seen(missing, waits(plan.Gate{Component: topology.TiDB, Member: "t-tidb-1", Reason: plan.MemberServing, Want: "serving", Observed: "no pod"})),
-		"blind":       seen(plantest.New(3, 3, 2).Blind(), waits(plan.Gate{Component: topology.TiKV, Reason: plan.PDServing, Want: "PD serving", Observed: "PD does not answer"})),
+		"pd-unknown":  seen(plantest.New(3, 3, 2).PDUnknown(), waits(plan.Gate{Component: topology.TiKV, Reason: plan.PDServing, Want: "PD serving", Observed: "PD does not answer"})),
 		"paused":      seen(paused, plan.Plan{Outcome: plan.Paused}),
 		"suspended":   seen(asleep, plan.Plan{}),
 		"suspending":  seen(falling, waits(plan.Gate{Component: topology.TiDB, Member: "t-tidb-0", Reason: plan.PodDeleted, Want: "pod deleted", Observed: "pod is terminating"})),
@@ -125,7 +125,7 @@ func TestShow(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	for _, name := range []string{"driven", "blind", "suspended", "found", "in-place"} {
+	for _, name := range []string{"driven", "pd-unknown", "suspended", "found", "in-place"} {
 		var b bytes.Buffer
 		if err := output.Write(&b, cases()[name].view()); err != nil {
 			t.Error(err)

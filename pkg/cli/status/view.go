@@ -42,7 +42,7 @@ type member struct {
 	Version   string `json:"version,omitempty"`
 	Trouble   string `json:"trouble,omitempty"`
 	// Config is "older" or "unknown" where the configuration is written in place and
-	// the member does not run with what is written, or nothing tells.
+	// the member does not run with what is written, or it is not known.
 	Config string `json:"config,omitempty"`
 }
 

@@ -40,7 +40,7 @@ func official(version string) bool {
 	return version == "nightly" || version == "latest" || release.MatchString(version)
 }
 
-// complete is a version as a release has it, "" where that cannot be told.
+// complete is a version as a release has it, "" where it is not known.
 func complete(version string) string {
 	m := numbers.FindStringSubmatch(version)
 	if m == nil {

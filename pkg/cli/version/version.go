@@ -1,4 +1,4 @@
-// Package version is the verb that tells the versions of the plugin and of what
+// Package version is the verb that shows the versions of the plugin and of what
 // it talks to.
 package version
 

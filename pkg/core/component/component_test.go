@@ -60,7 +60,7 @@ func TestPDRestart(t *testing.T) {
 		{Name: "members elsewhere are down", Cluster: roll(pd, func(c *plantest.Cluster) { c.Seen.PD.Members, c.Seen.PD.Healthy = 5, 3 })},
 		{Name: "a member elsewhere is down", Cluster: roll(pd, func(c *plantest.Cluster) { c.Seen.PD.Members, c.Seen.PD.Healthy = 5, 4 })},
 		{Name: "a peer is down", Cluster: roll(pd, func(c *plantest.Cluster) { c.Down(time.Minute, "t-pd-0") })},
-		{Name: "PD is unknown", Cluster: roll(pd, func(c *plantest.Cluster) { c.Blind() })},
+		{Name: "PD is unknown", Cluster: roll(pd, func(c *plantest.Cluster) { c.PDUnknown() })},
 		{Name: "pd-B14: the only member", Cluster: plantest.New(1, 3, 1).Roll(pd)},
 		{Name: "pd-B14: one of two", Cluster: plantest.New(2, 3, 1).Roll(pd)},
 		{Name: "pd-B14: one of two, the leader", Cluster: plantest.New(2, 3, 1).Roll(pd).Rolled(pd, 1)},
@@ -90,7 +90,7 @@ func TestPDRemove(t *testing.T) {
 		{Name: "a peer is down", Cluster: in(pd, func(c *plantest.Cluster) { c.Down(time.Minute, "t-pd-1") })},
 		{Name: "it is down itself", Cluster: in(pd, func(c *plantest.Cluster) { c.Down(time.Minute, "t-pd-2") })},
 		{Name: "members elsewhere are down", Cluster: in(pd, func(c *plantest.Cluster) { c.Seen.PD.Members, c.Seen.PD.Healthy = 6, 4 })},
-		{Name: "PD is unknown", Cluster: in(pd, func(c *plantest.Cluster) { c.Blind() })},
+		{Name: "PD is unknown", Cluster: in(pd, func(c *plantest.Cluster) { c.PDUnknown() })},
 		{Name: "the last one", Cluster: func() *plantest.Cluster {
 			c := plantest.New(1, 3, 1)
 			c.Want(pd).Replicas = 0
@@ -139,7 +139,7 @@ func TestTiKVRestart(t *testing.T) {
 		{Name: "the user's to restart, while evicting", Cluster: roll(tikv, func(c *plantest.Cluster) {
 			c.Evicting("t-tikv-3", time.Minute, 5).Set(tikv, func(s *state.Set) { s.Manual = true })
 		})},
-		{Name: "PD is unknown", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Blind() })},
+		{Name: "PD is unknown", Cluster: roll(tikv, func(c *plantest.Cluster) { c.PDUnknown() })},
 		{Name: "PD has no leader", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Seen.PD.Leader = "" })},
 		{Name: "tikv-11-3: the store is dead", Cluster: roll(tikv, func(c *plantest.Cluster) {
 			c.Down(time.Hour, "t-tikv-3").Member("t-tikv-3").Database.Leaders = -1
@@ -323,7 +323,7 @@ func TestTiKVRemove(t *testing.T) {
 		{Name: "not registered, marked", Cluster: in(tikv, absent, store(func(m *state.Member) { m.Claims[0].Marked = true }))},
 		{Name: "not registered, no pod", Cluster: in(tikv, absent, store(func(m *state.Member) { m.Pod = nil }))},
 		{Name: "a peer is down", Cluster: in(tikv, func(c *plantest.Cluster) { c.Down(time.Minute, "t-tikv-1") })},
-		{Name: "tikv-11-1: PD is unknown", Cluster: in(tikv, func(c *plantest.Cluster) { c.Blind() })},
+		{Name: "tikv-11-1: PD is unknown", Cluster: in(tikv, func(c *plantest.Cluster) { c.PDUnknown() })},
 	})
 }
 
@@ -337,7 +337,7 @@ func TestTiDB(t *testing.T) {
 		{Name: "remove, with a claim", Cluster: in(tidb, func(c *plantest.Cluster) {
 			c.Member("t-tidb-1").Claims = []state.Claim{{Name: "log-t-tidb-1"}}
 		})},
-		{Name: "scale out, PD is unknown", Cluster: out(func(c *plantest.Cluster) { c.Blind() })},
+		{Name: "scale out, PD is unknown", Cluster: out(func(c *plantest.Cluster) { c.PDUnknown() })},
 		{Name: "scale out, no store is up", Cluster: out(func(c *plantest.Cluster) {
 			c.Down(time.Minute, "t-tikv-0", "t-tikv-1", "t-tikv-2", "t-tikv-3")
 		})},

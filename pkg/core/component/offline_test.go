@@ -73,7 +73,7 @@ func TestOfflineStores(t *testing.T) {
 			d := &c.Member("t-tikv-3").Database
 			d.ID, d.State, d.Healthy = 9, state.StoreUp, true
 		})},
-		{Name: "recorded, and PD does not answer", Cluster: at(ours, func(c *plantest.Cluster) { c.Blind() })},
+		{Name: "recorded, and PD does not answer", Cluster: at(ours, func(c *plantest.Cluster) { c.PDUnknown() })},
 		{Name: "recorded, and PD says that it has no stores", Cluster: in(tikv, ours, func(c *plantest.Cluster) {
 			c.Seen.PD.Bootstrapped = false
 			for i := range c.Seen.Groups[tikv].Members {

@@ -50,7 +50,7 @@ func TestQuorum(t *testing.T) {
 		{Name: "one is given up, the other one here is not healthy either", Cluster: both("elsewhere", down("t-pd-0", "t-pd-1"), func(c *plantest.Cluster) {
 			c.Want(pd).Failures = []topology.Failure{{Member: "t-pd-1", ID: c.Member("t-pd-1").Database.ID, Created: plantest.Now.Add(-time.Minute)}}
 		})},
-		{Name: "PD has let go of it, and has no quorum", Cluster: in(pd, func(c *plantest.Cluster) {
+		{Name: "PD has removed it, and has no quorum", Cluster: in(pd, func(c *plantest.Cluster) {
 			c.Down(time.Hour, "t-pd-0")
 			c.Seen.PD.Members, c.Seen.PD.Healthy = 4, 1
 			m := c.Member("t-pd-2")
@@ -58,7 +58,7 @@ func TestQuorum(t *testing.T) {
 		})},
 		{Name: "removal, only the member itself answers", Cluster: in(pd, func(c *plantest.Cluster) {
 			d := c.Member("t-pd-2").Database
-			c.Blind().Member("t-pd-2").Database = d
+			c.PDUnknown().Member("t-pd-2").Database = d
 		})},
 	})
 }

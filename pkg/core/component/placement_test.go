@@ -88,7 +88,7 @@ func TestPlacementRules(t *testing.T) {
 	})
 }
 
-// TestPlacementRulesAfterALoss: the data of a store that was given up is let go of
+// TestPlacementRulesAfterALoss: the data of a store that was given up is removed
 // only if PD has a place for it.
 func TestPlacementRulesAfterALoss(t *testing.T) {
 	lost := func(where ...string) *plantest.Cluster {

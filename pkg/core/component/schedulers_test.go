@@ -106,7 +106,7 @@ func TestEvictionsOfOperator(t *testing.T) {
 		{Name: "only the mark is left", Cluster: at(begun("t-tikv-3"))},
 		{Name: "the scheduler is somebody else's", Cluster: at(evicted("t-tikv-3"))},
 		{Name: "the pod is going", Cluster: at(begun("t-tikv-3"), evicted("t-tikv-3"), func(c *plantest.Cluster) { c.Member("t-tikv-3").Pod.Terminating = true })},
-		{Name: "PD does not answer", Cluster: at(begun("t-tikv-3"), func(c *plantest.Cluster) { c.Blind() })},
+		{Name: "PD does not answer", Cluster: at(begun("t-tikv-3"), func(c *plantest.Cluster) { c.PDUnknown() })},
 	})
 }
 
@@ -126,7 +126,7 @@ func TestFindings(t *testing.T) {
 		"somebody else's":                 {[]func(*plantest.Cluster){evicted("t-tikv-0", "t-tikv-2")}, []string{"t-tikv-0", "t-tikv-2"}},
 		"somebody else's, that we use":    {[]func(*plantest.Cluster){foreign}, []string{"t-tikv-2"}},
 		"somebody else's, not wanted":     {[]func(*plantest.Cluster){evicted("t-tikv-3")}, nil},
-		"nothing is known of PD":          {[]func(*plantest.Cluster){evicted("t-tikv-0"), func(c *plantest.Cluster) { c.Blind() }}, nil},
+		"nothing is known of PD":          {[]func(*plantest.Cluster){evicted("t-tikv-0"), func(c *plantest.Cluster) { c.PDUnknown() }}, nil},
 		"the mark of tidb-operator is on": {[]func(*plantest.Cluster){evicted("t-tikv-0"), begun("t-tikv-0")}, []string{"t-tikv-0"}},
 	} {
 		var got []string

@@ -1,4 +1,4 @@
-// Package event is the vocabulary in which a driving command tells what it
+// Package event is the vocabulary in which a driving command reports what it
 // does, and the contract of its JSON output: with "-o json" every event is one
 // line on stdout, in the order in which things happened, and the last one is of
 // type "done".

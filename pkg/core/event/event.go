@@ -117,10 +117,10 @@ type Event struct {
 }
 
 // Gate is what identifies a gate in the events of one cluster: those with the same
-// values tell of the same wait.
+// values are about the same wait.
 type Gate struct{ Component, Member, Object, Reason string }
 
-// Gate returns the gate that a waiting, blocked or passed event tells of.
+// Gate returns the gate that a waiting, blocked or passed event is about.
 func (e Event) Gate() Gate { return Gate{e.Component, e.Member, e.Object, e.Reason} }
 
 // Help returns the event's remedy as one line for people, "" without one.

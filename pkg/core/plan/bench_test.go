@@ -20,7 +20,7 @@ func BenchmarkDecide(b *testing.B) {
 			name    string
 			cluster *plantest.Cluster
 		}{
-			{"at rest", at()},
+			{"converged", at()},
 			{"rolling", at().Roll(tikv).Rolled(tikv, last, last-1, last-2).Evicting(fmt.Sprintf("t-tikv-%d", last-3), 0, 5)},
 			{"half rolled", at().Roll(tikv).Rolled(tikv, upper(size.stores)...)},
 		} {

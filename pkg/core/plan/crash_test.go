@@ -56,7 +56,7 @@ func TestCrashes(t *testing.T) {
 		{Name: "another one crashes with the new revision, so does this one", Cluster: crashed(crashed(with(func(c *plantest.Cluster) {
 			c.Roll(tikv).Rolled(tikv, 3)
 		}), "t-tikv-3", 6, 5*m, 5*s, 160*s, 5*s), "t-tikv-2", 6, 5*m, 5*s, 160*s, 5*s)},
-		{Name: "tidb-S6: at rest, and as many run as are wanted", Cluster: crashed(with(), "t-tidb-2", 6, 12*m, 5*s, 160*s, 5*s)},
+		{Name: "tidb-S6: converged, and as many run as are wanted", Cluster: crashed(with(), "t-tidb-2", 6, 12*m, 5*s, 160*s, 5*s)},
 		{Name: "nothing is removed meanwhile", Cluster: crashed(with(func(c *plantest.Cluster) { c.Want(tidb).Replicas = 2 }),
 			"t-tidb-0", 5, 5*m, 5*s, 80*s, 5*s)},
 	})

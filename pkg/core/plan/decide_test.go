@@ -20,7 +20,7 @@ const (
 	tidb = topology.TiDB
 )
 
-// with changes a cluster at rest: three of each component.
+// with changes a cluster that has converged: three of each component.
 func with(changes ...func(c *plantest.Cluster)) *plantest.Cluster {
 	c := plantest.New(3, 4, 3)
 	for _, change := range changes {
@@ -31,7 +31,7 @@ func with(changes ...func(c *plantest.Cluster)) *plantest.Cluster {
 
 func TestWhole(t *testing.T) {
 	plantest.Table(t, "whole", []plantest.Case{
-		{Name: "at rest", Cluster: with()},
+		{Name: "converged", Cluster: with()},
 		{Name: "paused", Cluster: with(func(c *plantest.Cluster) { c.Wanted.Cluster.Paused = true; c.Want(tikv).Replicas = 9 })},
 		{Name: "deleting", Cluster: with(func(c *plantest.Cluster) { c.Wanted.Cluster.Deleting = true; c.Want(tikv).Replicas = 9 })},
 		{Name: "pods of an AdvancedStatefulSet", Cluster: with(func(c *plantest.Cluster) {
@@ -192,7 +192,7 @@ func TestScaling(t *testing.T) {
 			c.Add(tikv).Database.State = state.StoreDown
 		})},
 		{Name: "out, a voter that PD lacks for its quorum", Cluster: with(func(c *plantest.Cluster) {
-			c.Blind()
+			c.PDUnknown()
 			g := c.Seen.Groups[pd]
 			for i := 1; i < 3; i++ {
 				g.Members[i].Pod = nil
@@ -200,7 +200,7 @@ func TestScaling(t *testing.T) {
 			c.Set(pd, func(s *state.Set) { s.Replicas = 1 })
 		})},
 		{Name: "out, a removed voter while PD is unknown", Cluster: with(func(c *plantest.Cluster) {
-			c.Blind()
+			c.PDUnknown()
 			m := c.Member("t-pd-2")
 			m.Pod = nil
 			claim(m, true)
@@ -229,7 +229,7 @@ func TestScaling(t *testing.T) {
 			m.Database.State = state.StoreTombstone
 			claim(m, true)
 		})},
-		{Name: "a wanted member that the database has let go of", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "a wanted member that the database has removed", Cluster: with(func(c *plantest.Cluster) {
 			c.Member("t-tikv-3").Database.State = state.StoreTombstone
 			c.Down(time.Minute, "t-tikv-2")
 			c.Member("t-tikv-3").Database.Healthy = false

@@ -63,7 +63,7 @@ func TestOneReadingIsNotEvidence(t *testing.T) {
 			c.Roll(pd)
 			silent(c.Roll(tikv), "t-tikv-3", time.Hour)
 		})},
-		{Name: "an earlier component is not at rest", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "an earlier component has not converged", Cluster: with(func(c *plantest.Cluster) {
 			c.Want(pd).Replicas = 5
 			silent(c.Roll(tikv), "t-tikv-3", time.Hour)
 		})},
@@ -212,7 +212,7 @@ func TestOrdinaryPath(t *testing.T) {
 		})},
 		{Name: "the only member of PD cannot be asked", Cluster: func() *plantest.Cluster {
 			c := plantest.New(1, 3, 0).Roll(pd)
-			return c.Blind()
+			return c.PDUnknown()
 		}()},
 	})
 }

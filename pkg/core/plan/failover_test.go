@@ -210,7 +210,7 @@ func TestFailoverBegins(t *testing.T) {
 
 func TestFailoverGoesOn(t *testing.T) {
 	plantest.Waits(t, "failover-goes-on", []plantest.Case{
-		{Name: "PD lets go of the member, also in a run that may not give up any", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "PD removes the member, also in a run that may not give up any", Cluster: with(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-pd-1")
 			given(c, "t-pd-1", time.Second)
 		})},
@@ -219,13 +219,13 @@ func TestFailoverGoesOn(t *testing.T) {
 			given(c, "t-pd-1", time.Second)
 			c.Member("t-pd-1").Pod = nil
 		})},
-		{Name: "PD has let go of it", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "PD has removed it", Cluster: with(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-pd-1")
 			given(c, "t-pd-1", time.Second)
 			c.Member("t-pd-1").Database = state.Database{Presence: state.Absent}
 			c.Seen.PD.Members = 2
 		})},
-		{Name: "PD has let go of it, and its claim is a new one", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "PD has removed it, and its claim is a new one", Cluster: with(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-pd-1")
 			given(c, "t-pd-1", time.Second)
 			m := c.Member("t-pd-1")

@@ -110,13 +110,13 @@ func TestSurvivors(t *testing.T) {
 	founded.Member("t-pd-2").Pod.Revision = "v0"
 	deleted := plantest.New(3, 4, 2).Set(tikv, func(s *state.Set) { s.Exists = false }).Roll(tidb).Down(time.Minute, "t-tidb-1")
 	deleted.Want(tikv).Set.Drift = desired.Missing
-	told := plantest.New(3, 3, 0).Blind()
+	told := plantest.New(3, 3, 0).PDUnknown()
 	told.Member("t-pd-1").Database = state.Database{Presence: state.Present, Problem: "its disk is full"}
 	plantest.Table(t, "survivors", []plantest.Case{
 		{Name: "one of two stores is restarted", Cluster: plantest.New(3, 2, 1).Roll(tikv)},
 		{Name: "PD does not answer, but a member told why", Cluster: told},
 		{Name: "TiKV has no StatefulSet, a TiDB is stuck", Cluster: deleted},
-		{Name: "PD has pods to replace, TiKV is at rest, a TiDB is down", Cluster: plantest.New(3, 4, 2).Roll(pd).Roll(tidb).Down(time.Minute, "t-tidb-1")},
+		{Name: "PD has pods to replace, TiKV has converged, a TiDB is down", Cluster: plantest.New(3, 4, 2).Roll(pd).Roll(tidb).Down(time.Minute, "t-tidb-1")},
 		{Name: "a service is missing", Cluster: service},
 		{Name: "pods without a StatefulSet, and a service is missing", Cluster: strays},
 		{Name: "a store below a tombstone without a pod is stuck", Cluster: tombstone},

@@ -96,19 +96,19 @@ func TestRecords(t *testing.T) {
 			given(c, "t-tikv-1", time.Hour, discarded)
 			replacement(c, tikv)
 		}, discard("t-tikv-1")), nil},
-		"another one, while PD lets go of a discarded store": {failing(lostStore, func(c *plantest.Cluster) {
+		"another one, while PD removes a discarded store": {failing(lostStore, func(c *plantest.Cluster) {
 			given(c, "t-tikv-1", time.Hour, discarded)
 			replacement(c, tikv)
 			c.Member("t-tikv-1").Database.State = state.StoreOffline
 			lost(c, time.Hour, "t-tikv-2")
 		}), store(3, "t-tikv-2", "claim-tikv-2", false)},
-		"another PD member, while PD lets go of one": {failing(func(c *plantest.Cluster) {
+		"another PD member, while PD removes one": {failing(func(c *plantest.Cluster) {
 			c.Seen.PD.Members, c.Seen.PD.Healthy = 7, 7
 			lost(c, time.Hour, "t-pd-1")
 			given(c, "t-pd-1", time.Minute)
 			lost(c, time.Hour, "t-pd-2")
 		}), []plan.Step{plan.RemoveMember{Member: "t-pd-1", ID: 102}}},
-		"another PD member, after PD has let go of one": {failing(func(c *plantest.Cluster) {
+		"another PD member, after PD has removed one": {failing(func(c *plantest.Cluster) {
 			c.Seen.PD.Members, c.Seen.PD.Healthy = 6, 6
 			lost(c, time.Hour, "t-pd-1")
 			given(c, "t-pd-1", time.Hour, deleted)

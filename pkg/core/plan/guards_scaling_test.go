@@ -78,7 +78,7 @@ func TestGuardsOfScaling(t *testing.T) {
 			m := c.Member("t-tikv-3")
 			m.Pod, m.Database = nil, state.Database{Presence: state.Absent}
 		})},
-		{Name: "out: a voter was given up just now, and PD has let go of it", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "out: a voter was given up just now, and PD has removed it", Cluster: with(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-pd-1")
 			given(c, "t-pd-1", time.Minute)
 			m := c.Member("t-pd-1")

@@ -267,16 +267,16 @@ func TestGuardsOfSuspension(t *testing.T) {
 	voter := func(changes ...func(c *plantest.Cluster)) *plantest.Cluster {
 		return suspend(all, append([]func(c *plantest.Cluster){gone(tidb, tikv), pods(dead), func(c *plantest.Cluster) {
 			c.Member("t-pd-2").Claims[0].Marked = true
-			c.Blind()
+			c.PDUnknown()
 		}}, changes...)...)
 	}
 	plantest.Waits(t, "guards-suspension", []plantest.Case{
 		{Name: "an eviction, PD answers and Kubernetes calls none of its pods ready", Cluster: evicting(pods(dead))},
 		{Name: "an eviction, PD is lost with one of its pods", Cluster: evicting(pods(dead), func(c *plantest.Cluster) {
-			c.Blind().Member("t-pd-0").Pod = nil
+			c.PDUnknown().Member("t-pd-0").Pod = nil
 		})},
-		{Name: "an eviction, PD goes just now", Cluster: evicting(pods(func(p *state.Pod) { p.Terminating = true }), func(c *plantest.Cluster) { c.Blind() })},
-		{Name: "an eviction, PD has no leader", Cluster: evicting(func(c *plantest.Cluster) { c.Blind().Seen.PD.Leaderless = true })},
+		{Name: "an eviction, PD goes just now", Cluster: evicting(pods(func(p *state.Pod) { p.Terminating = true }), func(c *plantest.Cluster) { c.PDUnknown() })},
+		{Name: "an eviction, PD has no leader", Cluster: evicting(func(c *plantest.Cluster) { c.PDUnknown().Seen.PD.Leaderless = true })},
 		{Name: "PD is lost, a voter is marked", Cluster: voter()},
 		{Name: "PD is lost, a voter is marked that was given up", Cluster: voter(func(c *plantest.Cluster) { given(c, "t-pd-2", time.Hour) })},
 		{Name: "PD is lost, the claims of a removed voter are marked", Cluster: voter(func(c *plantest.Cluster) {
@@ -294,7 +294,7 @@ func TestGuardsOfSuspension(t *testing.T) {
 func TestGuardsOfTheWhole(t *testing.T) {
 	plantest.Waits(t, "guards-whole", []plantest.Case{
 		{Name: "PD does not answer, and an eviction of nobody's store is recorded", Cluster: with(func(c *plantest.Cluster) {
-			c.Blind()
+			c.PDUnknown()
 			c.Seen.Evictions = []state.Eviction{{StoreID: 99, Member: "t-tikv-9"}}
 		})},
 		{Name: "stores cannot leave while another one is lost", Cluster: with(func(c *plantest.Cluster) {

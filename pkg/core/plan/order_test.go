@@ -97,14 +97,14 @@ func TestOrdered(t *testing.T) {
 // TestFounders decides for a PD that nobody has founded yet.
 func TestFounders(t *testing.T) {
 	founding := func(id uint64) *plantest.Cluster {
-		c := plantest.New(1, 0, 0).Blind()
+		c := plantest.New(1, 0, 0).PDUnknown()
 		c.Want(pd).Replicas = 3
 		c.Seen.PD.ClusterID = id
 		c.Member("t-pd-0").Claims = nil
 		return c
 	}
 	resumed := func(id uint64, founders int) *plantest.Cluster {
-		c := plantest.New(1, 0, 0).Blind().Set(pd, func(s *state.Set) { *s = state.Set{} })
+		c := plantest.New(1, 0, 0).PDUnknown().Set(pd, func(s *state.Set) { *s = state.Set{} })
 		c.Want(pd).Set.Drift, c.Want(pd).Founders, c.Seen.PD.ClusterID = desired.Missing, founders, id
 		c.Member("t-pd-0").Pod = nil
 		return c

@@ -12,7 +12,7 @@ import (
 )
 
 // left adds a member that was removed: its claims are marked, and the database
-// has let go of it.
+// has removed it.
 func left(c *plantest.Cluster, k topology.Kind) *state.Member {
 	c.Wanted.Cluster.Reclaims = true
 	m := c.Add(k)
@@ -152,7 +152,7 @@ func TestReclaimComesLast(t *testing.T) {
 		"a rollout":         func(c *plantest.Cluster) { c.Roll(tidb) },
 		"a wait":            func(c *plantest.Cluster) { c.Down(time.Minute, "t-tidb-0") },
 		"a wait for a user": func(c *plantest.Cluster) { c.Down(time.Hour, "t-tikv-0") },
-		"PD is unknown":     func(c *plantest.Cluster) { c.Blind() },
+		"PD is unknown":     func(c *plantest.Cluster) { c.PDUnknown() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := with(func(c *plantest.Cluster) { left(c, tikv) }, change)

@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// TestRenew: whose data is thrown away so that the member can begin anew. One
+// TestRenew: whose data is thrown away so that the member can begin again. One
 // that may yet join, or that others could need, keeps it.
 func TestRenew(t *testing.T) {
 	removed := func(name string, changes ...func(m *state.Member)) func(c *plantest.Cluster) {
@@ -50,7 +50,7 @@ func TestRenew(t *testing.T) {
 	leaves := func(m *state.Member) { m.Database.State = state.StoreOffline }
 	three := func(c *plantest.Cluster) { *c = *plantest.New(3, 3, 1) }
 	rolls := func(c *plantest.Cluster) { c.Roll(pd) }
-	buried := func(name string, changes ...func(m *state.Member)) func(c *plantest.Cluster) {
+	tombstone := func(name string, changes ...func(m *state.Member)) func(c *plantest.Cluster) {
 		return func(c *plantest.Cluster) {
 			c.Down(time.Hour, name)
 			m := c.Member(name)
@@ -72,7 +72,7 @@ func TestRenew(t *testing.T) {
 		{Name: "it is to be restarted, and its claim is going", Cluster: with(rolls, dataBeingDeleted("t-pd-2", marked, serves))},
 		{Name: "it is down, is to be restarted, and its claim is going", Cluster: with(rolls, dataBeingDeleted("t-pd-2", marked))},
 		{Name: "there is no quorum, and its claim is going", Cluster: with(rolls, dataBeingDeleted("t-pd-2", marked), func(c *plantest.Cluster) {
-			c.Down(time.Hour, "t-pd-0", "t-pd-1").Blind()
+			c.Down(time.Hour, "t-pd-0", "t-pd-1").PDUnknown()
 			c.Seen.PD.Leaderless = true
 		})},
 		{Name: "its claim is going, and another is down", Cluster: with(dataBeingDeleted("t-pd-2", marked, serves), func(c *plantest.Cluster) { c.Down(time.Minute, "t-pd-1") })},
@@ -80,7 +80,7 @@ func TestRenew(t *testing.T) {
 		{Name: "its claim is going, and it is the only one", Cluster: with(func(c *plantest.Cluster) { *c = *plantest.New(1, 3, 1) }, dataBeingDeleted("t-pd-0", marked, serves), rolls)},
 		{Name: "its claim is going, and its pod has gone", Cluster: with(dataBeingDeleted("t-pd-2", marked, func(m *state.Member) { m.Pod = nil }))},
 		{Name: "its claim is going, its pod has gone, and a rollout would begin with it", Cluster: with(rolls, dataBeingDeleted("t-pd-2", func(m *state.Member) { m.Pod = nil }))},
-		{Name: "its claim is going, and PD has let go of it in a rollout", Cluster: with(rolls, removed("t-pd-2", func(m *state.Member) {
+		{Name: "its claim is going, and PD has removed it in a rollout", Cluster: with(rolls, removed("t-pd-2", func(m *state.Member) {
 			m.Claims[0].Terminating, m.Claims[0].Marked = true, false
 		}))},
 		{Name: "its claim is going, it is down, and nobody wants it", Cluster: with(dataBeingDeleted("t-pd-2"), func(c *plantest.Cluster) { c.Want(pd).Replicas = 2 })},
@@ -98,12 +98,12 @@ func TestRenew(t *testing.T) {
 		{Name: "two PD members were removed, and the pod of the lower one cannot start", Cluster: with(func(c *plantest.Cluster) {
 			c.Seen.PD.Members, c.Seen.PD.Healthy = 6, 6
 		}, removed("t-pd-1", func(m *state.Member) { m.Pod.Ran = false }), removed("t-pd-2"))},
-		{Name: "a store is a tombstone", Cluster: with(buried("t-tikv-1"))},
-		{Name: "a store is a tombstone, and its pod runs", Cluster: with(buried("t-tikv-1", runs(time.Second)))},
-		{Name: "a store is a tombstone, and has not run yet", Cluster: with(buried("t-tikv-1", func(m *state.Member) { m.Pod.Ran = false }))},
-		{Name: "a store is a tombstone, its claim is not marked", Cluster: with(buried("t-tikv-1", func(m *state.Member) { m.Claims[0].Marked = false }))},
-		{Name: "a store is a tombstone, its claim is going", Cluster: with(buried("t-tikv-1", func(m *state.Member) { m.Claims[0].Terminating = true }))},
-		{Name: "a store is a tombstone, its eviction goes on", Cluster: with(buried("t-tikv-1"), func(c *plantest.Cluster) { c.Evicting("t-tikv-1", time.Minute, 0) })},
+		{Name: "a store is a tombstone", Cluster: with(tombstone("t-tikv-1"))},
+		{Name: "a store is a tombstone, and its pod runs", Cluster: with(tombstone("t-tikv-1", runs(time.Second)))},
+		{Name: "a store is a tombstone, and has not run yet", Cluster: with(tombstone("t-tikv-1", func(m *state.Member) { m.Pod.Ran = false }))},
+		{Name: "a store is a tombstone, its claim is not marked", Cluster: with(tombstone("t-tikv-1", func(m *state.Member) { m.Claims[0].Marked = false }))},
+		{Name: "a store is a tombstone, its claim is going", Cluster: with(tombstone("t-tikv-1", func(m *state.Member) { m.Claims[0].Terminating = true }))},
+		{Name: "a store is a tombstone, its eviction goes on", Cluster: with(tombstone("t-tikv-1"), func(c *plantest.Cluster) { c.Evicting("t-tikv-1", time.Minute, 0) })},
 		{Name: "a store serves, and its claim is going", Cluster: with(dataBeingDeleted("t-tikv-1", up))},
 		{Name: "it is to be restarted, and evicts, and its claim is going", Cluster: with(dataBeingDeleted("t-tikv-3", up), func(c *plantest.Cluster) {
 			c.Roll(tikv).Evicting("t-tikv-3", time.Minute, 0)
@@ -127,11 +127,11 @@ func TestRenew(t *testing.T) {
 		})},
 		{Name: "one fewer is wanted, and its claim is going", Cluster: with(dataBeingDeleted("t-tikv-3", up), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 3 })},
 		{Name: "claims of two stores are going: one after the other", Cluster: with(dataBeingDeleted("t-tikv-1", up), dataBeingDeleted("t-tikv-2", up))},
-		{Name: "a store is a tombstone, and the claim of another is going", Cluster: with(buried("t-tikv-1"), dataBeingDeleted("t-tikv-2", up), func(c *plantest.Cluster) {
+		{Name: "a store is a tombstone, and the claim of another is going", Cluster: with(tombstone("t-tikv-1"), dataBeingDeleted("t-tikv-2", up), func(c *plantest.Cluster) {
 			c.Seen.PD.UpStores, c.Seen.PD.Stores = 4, 4 // one is elsewhere
 		})},
 		{Name: "a store above is a tombstone, for which another one waits in order, and a claim is going", Cluster: with(
-			dataBeingDeleted("t-tikv-0", up), buried("t-tikv-1"), func(c *plantest.Cluster) {
+			dataBeingDeleted("t-tikv-0", up), tombstone("t-tikv-1"), func(c *plantest.Cluster) {
 				c.Set(tikv, func(s *state.Set) { s.Ordered = true })
 				c.Member("t-tikv-3").Pod = nil
 			})},
@@ -154,14 +154,14 @@ func TestRenew(t *testing.T) {
 			m := c.Roll(tidb).Member("t-tidb-2")
 			m.Claims, m.Pod.Claims = []state.Claim{{Name: "log-t-tidb-2", UID: "log", Terminating: true}}, []string{"log-t-tidb-2"}
 		})},
-		{Name: "a store is a tombstone, and its claim and its pod are going", Cluster: with(buried("t-tikv-1", func(m *state.Member) {
+		{Name: "a store is a tombstone, and its claim and its pod are going", Cluster: with(tombstone("t-tikv-1", func(m *state.Member) {
 			m.Claims[0].Marked, m.Claims[0].Terminating, m.Pod.Terminating = false, true, true
 		}))},
 		{Name: "two stores are tombstones", Cluster: with(
-			buried("t-tikv-1", func(m *state.Member) { m.Claims[0].Marked = false }),
-			buried("t-tikv-2", func(m *state.Member) { m.Claims[0].Marked = false }))},
-		{Name: "a store is a tombstone, another one is down", Cluster: with(buried("t-tikv-1"), func(c *plantest.Cluster) { c.Down(time.Minute, "t-tikv-2") })},
-		{Name: "a store is a tombstone that nobody wants, and Kubernetes makes no pod of another one before it", Cluster: with(buried("t-tikv-2"), func(c *plantest.Cluster) {
+			tombstone("t-tikv-1", func(m *state.Member) { m.Claims[0].Marked = false }),
+			tombstone("t-tikv-2", func(m *state.Member) { m.Claims[0].Marked = false }))},
+		{Name: "a store is a tombstone, another one is down", Cluster: with(tombstone("t-tikv-1"), func(c *plantest.Cluster) { c.Down(time.Minute, "t-tikv-2") })},
+		{Name: "a store is a tombstone that nobody wants, and Kubernetes makes no pod of another one before it", Cluster: with(tombstone("t-tikv-2"), func(c *plantest.Cluster) {
 			c.Set(tikv, func(s *state.Set) { s.Ordered = true })
 			c.Down(time.Hour, "t-tikv-3").Member("t-tikv-3").Pod = nil
 			c.Member("t-tikv-3").Database.State, c.Want(tikv).Replicas = state.StoreOffline, 2
@@ -173,7 +173,7 @@ func TestRenew(t *testing.T) {
 			c.Want(tikv).Replicas = 5
 			c.Add(tikv).Database.State = state.StoreDown
 		})},
-		{Name: "the last store is a tombstone, more are wanted", Cluster: with(buried("t-tikv-3"), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 6 })},
+		{Name: "the last store is a tombstone, more are wanted", Cluster: with(tombstone("t-tikv-3"), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 6 })},
 	})
 	// By the UIDs the step knows the claim, and whose it is, from later ones of the same name.
 	for name, c := range map[string]struct {

@@ -154,7 +154,7 @@ func TestRepair(t *testing.T) {
 // leaderless is a PD that lost its quorum: its processes run as told, with the
 // given ordinals at the new revision.
 func leaderless(ago time.Duration, rolled ...int) *plantest.Cluster {
-	c := with(func(c *plantest.Cluster) { c.Roll(pd).Rolled(pd, rolled...).Blind() })
+	c := with(func(c *plantest.Cluster) { c.Roll(pd).Rolled(pd, rolled...).PDUnknown() })
 	c.Seen.PD.Problem, c.Seen.PD.Leaderless = "PD has no leader", true
 	for i := range c.Seen.Groups[pd].Members {
 		p := c.Seen.Groups[pd].Members[i].Pod
@@ -173,7 +173,7 @@ func TestLeaderless(t *testing.T) {
 		{Name: "just now: it may be an election", Cluster: leaderless(time.Minute)},
 		{Name: "for just as long as an election is given", Cluster: leaderless(2 * time.Minute)},
 		{Name: "for long", Cluster: leaderless(time.Hour)},
-		{Name: "nobody could be asked", Cluster: with(func(c *plantest.Cluster) { c.Roll(pd).Blind() })},
+		{Name: "nobody could be asked", Cluster: with(func(c *plantest.Cluster) { c.Roll(pd).PDUnknown() })},
 		{Name: "the first one does not run", Cluster: fails(leaderless(time.Hour), "t-pd-2", time.Minute, true)},
 		{Name: "the restarted one runs, but not for long", Cluster: func() *plantest.Cluster {
 			c := leaderless(time.Hour, 2)

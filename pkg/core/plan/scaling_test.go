@@ -121,11 +121,11 @@ func TestRecalled(t *testing.T) {
 		return func(_ *plantest.Cluster, taken []*state.Member) { change(taken[0]) }
 	}
 	leaderless := func(c *plantest.Cluster, _ []*state.Member) {
-		c.Blind()
+		c.PDUnknown()
 		c.Seen.PD.Leaderless = true
 	}
 	unasked := func(c *plantest.Cluster, _ []*state.Member) {
-		c.Blind()
+		c.PDUnknown()
 		c.Seen.PD.ClusterID = 7
 	}
 	marked := func(_ *plantest.Cluster, taken []*state.Member) {
@@ -162,14 +162,14 @@ func TestRecalled(t *testing.T) {
 		{Name: "a store whose claim is going, beyond one whose claim is gone", Cluster: lowered(tikv, 4, 4, func(_ *plantest.Cluster, taken []*state.Member) {
 			taken[0].Claims, taken[1].Claims[0].Terminating = nil, true
 		})},
-		{Name: "a voter beyond one that PD has let go of", Cluster: lowered(pd, 3, 3, first(func(m *state.Member) {
+		{Name: "a voter beyond one that PD has removed", Cluster: lowered(pd, 3, 3, first(func(m *state.Member) {
 			m.Database, m.Claims[0].Marked = state.Database{Presence: state.Absent}, true
 		}))},
 		{Name: "a tombstone", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) { m.Database.State = state.StoreTombstone }))},
 		{Name: "a store, while PD does not speak of stores", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) { m.Database = state.Database{} }))},
 		{Name: "voters that are not wanted", Cluster: lowered(pd, 3, 3)},
 		{Name: "voters without whom there is no quorum", Cluster: lowered(pd, 2, 1, leaderless)},
-		{Name: "a voter, while PD cannot be asked", Cluster: lowered(pd, 2, 1, func(c *plantest.Cluster, _ []*state.Member) { c.Blind() })},
+		{Name: "a voter, while PD cannot be asked", Cluster: lowered(pd, 2, 1, func(c *plantest.Cluster, _ []*state.Member) { c.PDUnknown() })},
 		{Name: "a voter that was marked, without a quorum", Cluster: lowered(pd, 2, 1, leaderless, first(func(m *state.Member) { m.Claims[0].Marked = true }))},
 		{Name: "a voter that was marked, without a quorum, and another has only just started", Cluster: lowered(pd, 2, 1, leaderless, marked, func(c *plantest.Cluster, _ []*state.Member) {
 			c.Member("t-pd-0").Pod.Started = plantest.Now.Add(-time.Minute)
@@ -191,7 +191,7 @@ func TestRecalled(t *testing.T) {
 			c.Seen.PD.ClusterID = 0
 		})},
 		{Name: "a voter that was marked, while PD cannot be asked", Cluster: lowered(pd, 2, 1, func(c *plantest.Cluster, taken []*state.Member) {
-			c.Blind()
+			c.PDUnknown()
 			taken[0].Claims[0].Marked = true
 		})},
 		{Name: "servers keep nothing", Cluster: lowered(tidb, 2, 2)},
@@ -200,7 +200,7 @@ func TestRecalled(t *testing.T) {
 }
 
 // TestVotersRemoved: a voter that was given up is no reason not to add another one
-// once PD has let go of it, and not before.
+// once PD has removed it, and not before.
 func TestVotersRemoved(t *testing.T) {
 	lostVoter := func(absent bool, changes ...func(*plantest.Cluster)) *plantest.Cluster {
 		return with(append([]func(*plantest.Cluster){func(c *plantest.Cluster) {
@@ -213,7 +213,7 @@ func TestVotersRemoved(t *testing.T) {
 		}}, changes...)...)
 	}
 	plantest.Table(t, "voters-removed", []plantest.Case{
-		{Name: "PD has let go of it", Cluster: lostVoter(true)},
+		{Name: "PD has removed it", Cluster: lostVoter(true)},
 		{Name: "PD counts it, whatever the record says", Cluster: lostVoter(false)},
 		{Name: "PD does not speak of it", Cluster: lostVoter(true, func(c *plantest.Cluster) { c.Member("t-pd-1").Database = state.Database{} })},
 		{Name: "another one is down", Cluster: lostVoter(true, func(c *plantest.Cluster) {

@@ -13,7 +13,7 @@ import (
 )
 
 // steps has at least one of each kind: whom it acts on, whether it has to be
-// decided anew on a live observation, and whether it is not worth telling.
+// decided again on a live observation, and whether it is not worth telling.
 var steps = []struct {
 	step       plan.Step
 	kind       topology.Kind

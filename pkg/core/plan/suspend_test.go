@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// suspend is a cluster at rest of which components are to be suspended.
+// suspend is a cluster that has converged of which components are to be suspended.
 func suspend(kinds []topology.Kind, changes ...func(c *plantest.Cluster)) *plantest.Cluster {
 	c := plantest.New(3, 4, 2)
 	for _, k := range kinds {
@@ -38,7 +38,7 @@ func gone(kinds ...topology.Kind) func(c *plantest.Cluster) {
 				}
 			}
 			if k == topology.PD {
-				c.Blind()
+				c.PDUnknown()
 				c.Seen.PD.Problem = "no PD pod is running"
 			}
 		}
@@ -77,7 +77,7 @@ func TestSuspend(t *testing.T) {
 			c.Evicting("t-tikv-3", time.Minute, 3)
 		})},
 		{Name: "all but PD are gone, an eviction is left, PD does not answer", Cluster: suspend([]topology.Kind{tikv, tidb}, gone(tidb, tikv), func(c *plantest.Cluster) {
-			c.Evicting("t-tikv-3", time.Minute, 3).Blind()
+			c.Evicting("t-tikv-3", time.Minute, 3).PDUnknown()
 		})},
 		{Name: "two stores are tombstones", Cluster: suspend(all, gone(tidb), func(c *plantest.Cluster) {
 			c.Member("t-tikv-1").Database.State, c.Member("t-tikv-3").Database.State = state.StoreTombstone, state.StoreTombstone
@@ -100,10 +100,10 @@ func TestSuspend(t *testing.T) {
 		{Name: "a store is being evicted", Cluster: suspend(all, gone(tidb), func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 3) })},
 		{Name: "a store was being evicted when TiKV went", Cluster: suspend(all, gone(tidb, tikv), func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 3) })},
 		{Name: "a store is being evicted, PD does not answer", Cluster: suspend(all, gone(tidb), func(c *plantest.Cluster) {
-			c.Evicting("t-tikv-3", time.Minute, 3).Blind()
+			c.Evicting("t-tikv-3", time.Minute, 3).PDUnknown()
 		})},
 		{Name: "a store is being evicted, PD is lost", Cluster: suspend(all, gone(tidb), func(c *plantest.Cluster) {
-			c.Evicting("t-tikv-3", time.Minute, 3).Down(time.Hour, "t-pd-0", "t-pd-1", "t-pd-2").Blind()
+			c.Evicting("t-tikv-3", time.Minute, 3).Down(time.Hour, "t-pd-0", "t-pd-1", "t-pd-2").PDUnknown()
 		})},
 		{Name: "the claim of a store is going", Cluster: suspend(all, gone(tidb), func(c *plantest.Cluster) {
 			c.Member("t-tikv-3").Claims[0].Terminating = true
@@ -122,7 +122,7 @@ func TestSuspend(t *testing.T) {
 			c.Member("t-pd-2").Database = state.Database{Presence: state.Absent}
 		})},
 		{Name: "a voter is marked, PD does not answer", Cluster: suspend(all, gone(tidb, tikv), func(c *plantest.Cluster) {
-			c.Blind().Member("t-pd-2").Claims[0].Marked = true
+			c.PDUnknown().Member("t-pd-2").Claims[0].Marked = true
 		})},
 		{Name: "pods without a StatefulSet", Cluster: suspend(all, func(c *plantest.Cluster) {
 			c.Set(tidb, func(s *state.Set) { *s = state.Set{} })

@@ -41,7 +41,7 @@ func TestUntilDeadline(t *testing.T) {
 			lost(c, 31*time.Minute, "t-tikv-1")
 			c.Roll(tidb).Want(tikv).Replicas = 5
 		})},
-		{Name: "PD cannot let go of it, nor does it serve", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "PD cannot remove it, nor does it serve", Cluster: with(func(c *plantest.Cluster) {
 			c.Down(time.Minute, "t-pd-1", "t-pd-2").Seen.PD.Healthy = 2
 			given(c, "t-pd-1", time.Hour)
 		})},

@@ -34,7 +34,7 @@ func TestVolumes(t *testing.T) {
 		change func(c *plantest.Cluster)
 		want   string
 	}{
-		"at rest": {func(*plantest.Cluster) {}, ""},
+		"converged": {func(*plantest.Cluster) {}, ""},
 		"another policy": {func(c *plantest.Cluster) { volumeOf(c, "t-tikv-1").Policy = "Delete" },
 			"set the reclaim policy of volume pv-tikv-t-tikv-1 to Retain"},
 		"another policy is wanted": {func(c *plantest.Cluster) {
@@ -120,7 +120,7 @@ func TestLabels(t *testing.T) {
 			}}}}
 		}, "label volume pv-log: app.kubernetes.io/instance=release-7"},
 		"tidb-S11: without PD only what is known": {func(c *plantest.Cluster) {
-			c.Blind()
+			c.PDUnknown()
 			c.Seen.PD.ClusterID = 0
 			clear(&c.Member("t-tikv-2").Pod.Identity)
 			clear(&c.Member("t-tikv-2").Claims[0].Identity)
@@ -188,7 +188,7 @@ func TestOrphanPods(t *testing.T) {
 		"it has no volumes":     {func(c *plantest.Cluster) { orphan(c, "t-tidb-0") }, ""},
 		"it has a place":        {func(c *plantest.Cluster) { orphan(c, "t-tikv-3").Pod.Node = "n" }, ""},
 		"it is going":           {func(c *plantest.Cluster) { orphan(c, "t-tikv-3").Pod.Terminating = true }, ""},
-		"nobody makes it anew":  {func(c *plantest.Cluster) { orphan(c, "t-tikv-3"); c.Set(tikv, func(s *state.Set) { s.Replicas = 3 }) }, ""},
+		"nobody recreates it":   {func(c *plantest.Cluster) { orphan(c, "t-tikv-3"); c.Set(tikv, func(s *state.Set) { s.Replicas = 3 }) }, ""},
 		"no StatefulSet at all": {func(c *plantest.Cluster) { orphan(c, "t-tikv-3"); c.Set(tikv, func(s *state.Set) { s.Exists = false }) }, ""},
 	})
 }
@@ -207,7 +207,7 @@ func TestStoreLabels(t *testing.T) {
 		change func(c *plantest.Cluster)
 		want   string
 	}{
-		"at rest": {spread, ""},
+		"converged": {spread, ""},
 		"only what differs": {func(c *plantest.Cluster) {
 			spread(c)
 			c.Member("t-tikv-1").StoreLabels = map[string]string{"zone": "x", "host": "node-1", "disk": "ssd"}

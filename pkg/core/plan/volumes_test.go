@@ -144,7 +144,7 @@ func TestLargerVolumes(t *testing.T) {
 func TestOrphanedPods(t *testing.T) {
 	plantest.Table(t, "orphaned", []plantest.Case{
 		{Name: "as many as there are", Cluster: with(grown, func(c *plantest.Cluster) { orphaned(c, tikv) })},
-		{Name: "PD does not answer", Cluster: with(func(c *plantest.Cluster) { orphaned(c, tikv); c.Blind() })},
+		{Name: "PD does not answer", Cluster: with(func(c *plantest.Cluster) { orphaned(c, tikv); c.PDUnknown() })},
 		{Name: "fewer are wanted", Cluster: with(func(c *plantest.Cluster) { orphaned(c, tikv); c.Want(tikv).Replicas = 3 })},
 		{Name: "more are wanted", Cluster: with(func(c *plantest.Cluster) { orphaned(c, tikv); c.Want(tikv).Replicas = 6 })},
 		{Name: "the last pod is gone, its data is not", Cluster: with(func(c *plantest.Cluster) {

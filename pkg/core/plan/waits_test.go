@@ -85,7 +85,7 @@ func removing() *plantest.Cluster {
 // offline has a store that somebody else took offline.
 func offline() *plantest.Cluster { return plantest.New(3, 4, 1).Offline("t-tikv-3") }
 
-// TestProgressIsNoStandstill: each value that is new begins the time anew, and one that
+// TestProgressIsNoStandstill: each value that is new starts the time again, and one that
 // comes back does not.
 func TestProgressIsNoStandstill(t *testing.T) {
 	for _, c := range []*plantest.Cluster{removing(), offline()} {
@@ -119,7 +119,7 @@ func TestRegionsThatSplitAreNoProgress(t *testing.T) {
 }
 
 // TestWaitSurvivesASilentTurn: PD that does not answer for a turn hides what waits for it,
-// and begins nothing anew.
+// and starts no time again.
 func TestWaitSurvivesASilentTurn(t *testing.T) {
 	c := removing()
 	seen := c.Seen.PD

@@ -96,8 +96,8 @@ func (r projection) replaced() string {
 }
 
 // older names the members that run without the configuration that was written last,
-// which is what the spec asks for and not what it says. What is unknown is not told:
-// a condition would change with each driver's sight.
+// which is what the spec asks for and not what it says. What is unknown is left out:
+// the condition would change with what each driver can reach.
 func older(p plan.Plan) string {
 	var names []string
 	for _, u := range p.Unapplied {

@@ -20,7 +20,7 @@ import (
 )
 
 // annNameBefore on the TidbCluster names the ConfigMap that was in use when an
-// operator deleted the StatefulSet, keeping its pods, to make it anew.
+// operator deleted the StatefulSet, keeping its pods, to recreate it.
 const annNameBefore = "tidb.pingcap.com/configmap-name-before-delete-"
 
 // configured is the ConfigMap of a component: the name that its pods use, and what

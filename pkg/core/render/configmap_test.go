@@ -169,7 +169,7 @@ func TestRollingNameIsNotTaken(t *testing.T) {
 	}
 }
 
-// An operator that makes a StatefulSet anew leaves its pods, and the name of
+// An operator that recreates a StatefulSet leaves its pods, and the name of
 // their ConfigMap on the TidbCluster.
 func TestConfigMapBeforeDelete(t *testing.T) {
 	have := running(t, "basic-tikv-3731616", "a=1")

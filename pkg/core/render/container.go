@@ -73,7 +73,7 @@ type tailer struct {
 	file string
 }
 
-// logTailer makes a tailer. It ends when it is told to: a shell that is the
+// logTailer makes a tailer. It ends on SIGTERM: a shell that is the
 // first process of a container ignores SIGTERM, and with it every restart of
 // the pod would last as long as the grace period.
 func logTailer(comp component, name, file string, mount corev1.VolumeMount, resources corev1.ResourceRequirements) tailer {

@@ -3,7 +3,7 @@
 //
 // Every name, label, port and list order is the one that existing TiDB clusters
 // have: a cluster made by tidb-operator is taken over without a pod restarting.
-// Want renders all objects and tells for each whether it has to be written.
+// Want renders all objects and reports for each whether it has to be written.
 // Merge, Resized and WithPartition say how a live object is changed, so that
 // package act does nothing but send the result.
 //

@@ -12,7 +12,7 @@ import (
 )
 
 // Template is the fingerprint of the pod template that was applied last, ""
-// when the StatefulSet does not tell. It speaks of what was asked for: an API
+// when the StatefulSet has no record. It is about what was asked for: an API
 // server's defaults and a person's edits of the live template do not change it.
 func Template(set *appsv1.StatefulSet) string {
 	if set == nil {

@@ -45,7 +45,7 @@ func lay(over, table map[string]any) {
 	}
 }
 
-// notAsked tells of settings in the ConfigMap in use that the spec does not ask for.
+// notAsked reports settings in the ConfigMap in use that the spec does not ask for.
 func notAsked(comp component, used *corev1.ConfigMap, text string) []desired.Finding {
 	c, title := comp.cluster, comp.Kind.Title()
 	switch {

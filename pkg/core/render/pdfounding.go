@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// What the bootstrap ConfigMap tells a PD pod that has no data. There are the
+// What the bootstrap ConfigMap says to a PD pod that has no data. There are the
 // names of all first members, with which they start one cluster together, or
 // the id of a cluster and the members to join: once a cluster exists, nobody may
 // start another one. See founders for those of the first members that come late.
@@ -75,7 +75,7 @@ func bootstrapData(c topology.Cluster, g topology.Group, have state.Existing, sn
 		return data
 	case have.Sets[topology.PD] != nil, snap.Groups[topology.PD].Extent() > 0 && old != nil,
 		begun(c, snap, old[keyInitial]):
-		// The first members are starting, told what is written there, or have
+		// The first members are starting with what is written there, or have
 		// been. Other names now would be another cluster: if more members were
 		// asked for meanwhile, those have claims too, and nothing on them.
 		return old
@@ -142,7 +142,7 @@ func initialCluster(c topology.Cluster, g topology.Group) string {
 	return strings.Join(members, ",")
 }
 
-// firstMembers is how many are told to start a cluster that does not exist yet.
+// firstMembers is how many members are to start a cluster that does not exist yet.
 func firstMembers(m *corev1.ConfigMap) int {
 	if m == nil || m.Data[keyInitial] == "" || m.Data[keyClusterID] != "" {
 		return 0

@@ -111,7 +111,7 @@ func TestBootstrapData(t *testing.T) {
 		"one of two has come":            {old: late("basic-pd-0,basic-pd-2", url1), snap: answering("f++"), want: late("basic-pd-0", url1+","+url2)},
 		"all have come":                  {old: late("basic-pd-0", url1), snap: answering("++"), want: data{keyClusterID: "7", keyJoin: url0 + "," + url1}},
 		"it was given up":                {old: late("basic-pd-0", url1), snap: answering(".+"), want: data{keyClusterID: "7", keyJoin: url1}},
-		"it joins anew":                  {old: late("basic-pd-0", url1), snap: answering("a+"), want: data{keyClusterID: "7", keyJoin: url1}},
+		"it joins again":                 {old: late("basic-pd-0", url1), snap: answering("a+"), want: data{keyClusterID: "7", keyJoin: url1}},
 		"silent while it is late":        {old: late("basic-pd-0", url1), snap: silent(true, true, true), want: late("basic-pd-0", url1)},
 		"a later member has not started": {old: data{keyInitial: initial1}, snap: answering("+f"), want: data{keyClusterID: "7", keyJoin: url0}},
 		"nobody comes back to the list":  {old: late("basic-pd-0", url1), snap: answering("f+f"), want: late("basic-pd-0", url1)},
@@ -203,7 +203,7 @@ func TestWhoBootstraps(t *testing.T) {
 		t.Error("without PD there is one")
 	}
 
-	// An operator deleted the StatefulSet, to make it anew under its pods.
+	// An operator deleted the StatefulSet, to recreate it under its pods.
 	orphaned := operated(t, "basic")
 	delete(orphaned.Sets, topology.PD)
 	noted := load(t, "basic", func(tc *v1alpha1.TidbCluster) {

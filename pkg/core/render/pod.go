@@ -72,7 +72,7 @@ func mainContainer(comp component) corev1.Container {
 
 func scriptFile(comp component) string { return string(comp.Kind) + "_start_script.sh" }
 
-// scraping tells Prometheus where the metrics are. The user's own annotations
+// scraping sets where Prometheus finds the metrics. The user's own annotations
 // win over these.
 func scraping(port int32) map[string]string {
 	return map[string]string{

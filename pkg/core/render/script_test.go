@@ -190,7 +190,7 @@ func TestStartPD(t *testing.T) {
 				},
 				want: pdWith("--join=http://a:2379"),
 			},
-			"never anew": {
+			"never again": {
 				files: map[string]string{
 					"etc/pd-bootstrap/initial-cluster": initial,
 					"etc/pd-bootstrap/cluster-id":      "7",

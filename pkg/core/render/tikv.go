@@ -87,7 +87,7 @@ func tikvScript(c topology.Cluster, dataDir string) script {
 		word{text: "--advertise-status-addr", absent: !advertise})...)
 }
 
-// capacity tells TiKV how much of its volume it may use, "0" for all. A size such as
+// capacity sets how much of its volume it may use, "0" for all. A size such as
 // 1.5Gi has no whole number until it is written as the API server writes it, 1536Mi;
 // it has to mean the same before and after.
 func capacity(limits corev1.ResourceList) string {

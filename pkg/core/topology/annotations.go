@@ -99,7 +99,7 @@ func validateSwitch(annotations map[string]string, key string, at *field.Path) f
 	return field.ErrorList{field.NotSupported(at.Key(key), text, []string{"true", "false"})}
 }
 
-// annotationWarnings tells of annotations that have another effect than their
+// annotationWarnings lists annotations that have another effect than their
 // name says.
 func annotationWarnings(tc *v1alpha1.TidbCluster) []Warning {
 	var warnings []Warning

@@ -13,7 +13,7 @@ type Failure struct {
 	Created time.Time
 	// Discarded: the member's data is given up for good (hostDown).
 	Discarded bool
-	// Deleted: the database has let go of the member, and its claims and pod
+	// Deleted: the database has removed the member, and its claims and pod
 	// were deleted (memberDeleted, storeDeleted).
 	Deleted bool
 }
@@ -30,7 +30,7 @@ func (g Group) Failure(member string) (Failure, bool) {
 
 // Size is the number of members that the component is to have: those that the
 // user asks for, and one more for each that is replaced. A PD member is replaced
-// only once PD has let go of it: until then another voter would make a lost
+// only once PD has removed it: until then another voter would make a lost
 // quorum more likely, not less.
 func (g Group) Size() int {
 	if len(g.Failures) == 0 {

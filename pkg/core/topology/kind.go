@@ -40,7 +40,7 @@ const (
 	Store
 )
 
-// traits are what tells a component from the others, as data. How it is scaled and
+// traits are what distinguishes a component from the others, as data. How it is scaled and
 // restarted is not among them: that is a plan.Profile.
 type traits struct {
 	kind  Kind

@@ -49,7 +49,7 @@ const AnnotationEvictionBegun = "evictLeaderBeginTime"
 // AnnotationRan is the version that has run on the data of a claim, the highest one
 // where the data was read by several. A version that is no release, as nightly, comes
 // after it, as in "v8.5.2 nightly". It stays with the claim when the cluster is
-// deleted: nothing else tells then which versions can read the data.
+// deleted: nothing else records then which versions can read the data.
 const AnnotationRan = "kubectl-tidb/ran-version"
 
 // SetName is the name of the component's StatefulSet, e.g. "basic-tikv".
@@ -89,7 +89,7 @@ func (c Cluster) HasPDName(name string) bool {
 	return ok && (name == c.PDName(n) || name == c.PodHost(PD, n))
 }
 
-// BootstrapMap is the ConfigMap that tells a PD pod without data what to do.
+// BootstrapMap is the ConfigMap from which a PD pod without data reads what to do.
 func (c Cluster) BootstrapMap() string { return c.Name + "-discovery" }
 
 // HelmMap is the ConfigMap that a Helm chart manages for a component without a
@@ -111,7 +111,7 @@ func (c Cluster) LedgerMap() string { return c.Name + "-ledger" }
 // LeaseName is the Lease that makes its holder the only driver of the cluster.
 func (c Cluster) LeaseName() string { return c.Name + "-kubectl-tidb" }
 
-// Ordinal tells which member a pod's name, or a DNS name that begins with it,
+// Ordinal returns which member a pod's name, or a DNS name that begins with it,
 // belongs to.
 func (c Cluster) Ordinal(k Kind, host string) (int, bool) {
 	pod, _, _ := strings.Cut(host, ".")
@@ -126,7 +126,7 @@ func (c Cluster) Ordinal(k Kind, host string) (int, bool) {
 	return n, true
 }
 
-// Member tells which component's member a pod's name, or a DNS name that begins with
+// Member returns which component's member a pod's name, or a DNS name that begins with
 // it, belongs to.
 func (c Cluster) Member(host string) (Kind, int, bool) {
 	for _, k := range Kinds() {

@@ -74,7 +74,7 @@ func validateSubDir(dir string, at *field.Path) field.ErrorList {
 	return nil
 }
 
-// ofPDService tells of what PD's Service does not follow, neither here nor under
+// ofPDService lists what PD's Service does not follow, neither here nor under
 // tidb-operator, so that clusters which have it run today.
 func ofPDService(tc *v1alpha1.TidbCluster, at *field.Path) []Warning {
 	spec := tc.Spec.PD.Service
@@ -94,7 +94,7 @@ func ofPDService(tc *v1alpha1.TidbCluster, at *field.Path) []Warning {
 	return warnings
 }
 
-// persisted tells of settings that PD has taken from its file when the cluster
+// persisted lists settings that PD has taken from its file when the cluster
 // was made, and since then keeps by itself.
 func persisted(old *Cluster, c Cluster) []Warning {
 	if old == nil || old.Source.Status.ClusterID == "" || old.Source.Spec.PD == nil || c.Source.Spec.PD == nil {

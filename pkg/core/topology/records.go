@@ -16,7 +16,7 @@ type records struct {
 	field string // of the component's part of the status
 	read  func(v1alpha1.TidbClusterStatus) []Failure
 	write func(Failure) (key string, record any)
-	// deleted is the field of a record which says that the database has let go of
+	// deleted is the field of a record which says that the database has removed
 	// the member, "" where no such thing is recorded.
 	deleted string
 	// named: all failovers of the component together have a UID, by which a user can
@@ -39,7 +39,7 @@ func (g Group) RecordFailure(f Failure, uid types.UID) Fields {
 	return Fields{string(g.Kind): change}
 }
 
-// RetireFailure is the status which says that the database has let go of a member that
+// RetireFailure is the status which says that the database has removed a member that
 // was given up, nil where there is no record to say it in.
 func (g Group) RetireFailure(member string) Fields {
 	r := g.Kind.traits().records

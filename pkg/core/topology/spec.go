@@ -41,7 +41,7 @@ type reading struct {
 	validate    func(v1alpha1.TidbClusterSpec, *field.Path) field.ErrorList
 	unsupported func(*v1alpha1.TidbCluster, func(set bool, what string, path ...string))
 	update      func(old, tc *v1alpha1.TidbCluster, at *field.Path) field.ErrorList
-	// warnings tells of fields without the effect that they seem to have.
+	// warnings lists fields without the effect that they seem to have.
 	warnings func(old *Cluster, c Cluster, at *field.Path) []Warning
 	// references are what members need besides what all components may need.
 	references func(Cluster, *field.Path) []Reference

@@ -43,7 +43,7 @@ func suspends(spec v1alpha1.ComponentAccessor) bool {
 }
 
 // validateSuspension refuses to suspend a component and let those run that need
-// it. An operator does as it is told, and what is left fails until a person sees
+// it. An operator does that, and what is left fails until a person sees
 // why.
 func validateSuspension(c Cluster) field.ErrorList {
 	var errs field.ErrorList

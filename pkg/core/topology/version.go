@@ -13,7 +13,7 @@ import (
 type Version struct{ v *version.Version }
 
 // ParseVersion reads an image's tag. A tag that is no release, e.g. "nightly",
-// is an error: nothing tells whether it is older than another one.
+// is an error: it is not known whether it is older than another one.
 func ParseVersion(tag string) (Version, error) {
 	v, err := version.ParseGeneric(tag)
 	if err != nil {

@@ -24,7 +24,7 @@ func warn(at *field.Path, text string, actions ...remedy.Action) Warning {
 
 func (w Warning) String() string { return w.Field.String() + " " + w.Text }
 
-// Warnings tells of fields of a valid TidbCluster that will not have the effect
+// Warnings lists fields of a valid TidbCluster that will not have the effect
 // that they seem to have. old is the cluster before the change, nil where it is a new
 // one.
 func Warnings(old *Cluster, c Cluster) []Warning {
@@ -47,7 +47,7 @@ func Warnings(old *Cluster, c Cluster) []Warning {
 	return append(warnings, asleep(old, c)...)
 }
 
-// asleep tells of a change of components that are suspended: it is done as soon
+// asleep lists a change of components that are suspended: it is done as soon
 // as it is written, and nothing is to be seen of it.
 func asleep(was *Cluster, is Cluster) []Warning {
 	if was == nil {

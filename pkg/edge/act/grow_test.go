@@ -77,7 +77,7 @@ func TestResizeClaim(t *testing.T) {
 	})
 }
 
-// sizedSet is a StatefulSet at rest with a claim template, and as it is wanted
+// sizedSet is a StatefulSet that has converged with a claim template, and as it is wanted
 // with a larger one.
 func sizedSet(have, want string) (live, wanted *appsv1.StatefulSet) {
 	live = set(topology.TiKV, 2, 2)
@@ -92,7 +92,7 @@ func sizedSet(have, want string) (live, wanted *appsv1.StatefulSet) {
 	return live, wanted
 }
 
-func anew(wanted *appsv1.StatefulSet) plan.RecreateSet {
+func recreated(wanted *appsv1.StatefulSet) plan.RecreateSet {
 	return plan.RecreateSet{
 		Component: topology.TiKV, Name: "basic-tikv", UID: "uid-of-basic-tikv", Replicas: 2,
 		Object: desired.Object{Kind: "StatefulSet", Name: "basic-tikv", Manifest: wanted},
@@ -102,7 +102,7 @@ func anew(wanted *appsv1.StatefulSet) plan.RecreateSet {
 func TestRecreateSet(t *testing.T) {
 	live, wanted := sizedSet("10Gi", "20Gi")
 	w := newWorld(t, live, sized(0, "20Gi", "10Gi"), pod(topology.TiKV, 0), pod(topology.TiKV, 1))
-	w.do(t, anew(wanted))
+	w.do(t, recreated(wanted))
 	got := liveSet(t, w, topology.TiKV)
 	if size := got.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests.Storage().String(); size != "20Gi" {
 		t.Errorf("claims of %s", size)
@@ -133,7 +133,7 @@ func TestRecreateSetWhileAClaimIsGoing(t *testing.T) {
 	live, wanted := sizedSet("10Gi", "20Gi")
 	going := sized(1, "10Gi", "10Gi")
 	going.DeletionTimestamp, going.Finalizers = &metav1.Time{Time: now}, []string{"kubernetes.io/pvc-protection"}
-	newWorld(t, live, sized(0, "20Gi", "10Gi"), going, pod(topology.TiKV, 0), pod(topology.TiKV, 1)).do(t, anew(wanted))
+	newWorld(t, live, sized(0, "20Gi", "10Gi"), going, pod(topology.TiKV, 0), pod(topology.TiKV, 1)).do(t, recreated(wanted))
 }
 
 // One that somebody has deleted with its pods is not made again on what it was like.
@@ -144,7 +144,7 @@ func TestRecreateSetGoneMeanwhile(t *testing.T) {
 		return true, nil, apierrors.NewNotFound(appsv1.Resource("statefulsets"), live.Name)
 	})
 	var gone *Stale
-	if err := w.Do(t.Context(), anew(wanted)); !errors.As(err, &gone) || gone.Now != "is gone" {
+	if err := w.Do(t.Context(), recreated(wanted)); !errors.As(err, &gone) || gone.Now != "is gone" {
 		t.Errorf("got %v", err)
 	}
 	if calls := w.writes(); !slices.Equal(calls, []string{"delete statefulsets"}) {
@@ -174,31 +174,31 @@ func TestRecreateSetRefuses(t *testing.T) {
 			live, wanted := sizedSet("10Gi", "20Gi")
 			c := sized(1, "20Gi", "10Gi")
 			change(live, c)
-			newWorld(t, live, c).isStale(t, anew(wanted))
+			newWorld(t, live, c).isStale(t, recreated(wanted))
 		})
 	}
 
 	t.Run("it is gone", func(t *testing.T) {
 		_, wanted := sizedSet("10Gi", "20Gi")
-		newWorld(t).isStale(t, anew(wanted))
+		newWorld(t).isStale(t, recreated(wanted))
 	})
 	t.Run("it has the size already", func(t *testing.T) {
 		live, wanted := sizedSet("20Gi", "20Gi")
 		w := newWorld(t, live)
-		w.do(t, anew(wanted))
+		w.do(t, recreated(wanted))
 		w.unchanged(t)
 	})
 	t.Run("tidb-B20 it is larger already", func(t *testing.T) {
 		live, wanted := sizedSet("20Gi", "10Gi")
 		w := newWorld(t, live)
-		w.do(t, anew(wanted))
+		w.do(t, recreated(wanted))
 		w.unchanged(t)
 	})
 	t.Run("somebody else's", func(t *testing.T) {
 		live, wanted := sizedSet("10Gi", "20Gi")
 		live.OwnerReferences[0].UID, live.OwnerReferences[0].Kind = "x", "Other"
 		w := newWorld(t, live)
-		if err := w.Do(t.Context(), anew(wanted)); !isFinal(err) {
+		if err := w.Do(t.Context(), recreated(wanted)); !isFinal(err) {
 			t.Errorf("got %v", err)
 		}
 		w.unchanged(t)
@@ -219,7 +219,7 @@ func TestRecreateSetReadsAnew(t *testing.T) {
 			other.ResourceVersion, other.Status.ReadyReplicas = "2", 1
 			return false, nil, w.kube.Tracker().Update(appsv1.SchemeGroupVersion.WithResource("statefulsets"), other, "db")
 		})
-		w.do(t, anew(wanted))
+		w.do(t, recreated(wanted))
 		if deletes != 2 || liveSet(t, w, topology.TiKV).UID == live.UID {
 			t.Errorf("%d deletions", deletes)
 		}
@@ -238,7 +238,7 @@ func TestRecreateSetReadsAnew(t *testing.T) {
 			}
 			return false, nil, nil
 		})
-		w.do(t, anew(wanted))
+		w.do(t, recreated(wanted))
 		if looks < 3 || liveSet(t, w, topology.TiKV).UID == live.UID {
 			t.Errorf("%d looks", looks)
 		}

@@ -105,7 +105,7 @@ func (p *Pods) dial(ctx context.Context, t target) (net.Conn, error) {
 	}
 	conn, err := s.open(ctx, t)
 	if err != nil && !s.alive() && ctx.Err() == nil && p.ctx.Err() == nil {
-		// The shared connection was lost since its last use, and this dial is the first to notice: once more, anew.
+		// The shared connection was lost since its last use, and this dial is the first to notice: it dials once more.
 		if s, err = p.session(ctx, t); err == nil {
 			conn, err = s.open(ctx, t)
 		}

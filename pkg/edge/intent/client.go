@@ -98,7 +98,7 @@ func (c *Client) in(namespace string) dynamic.ResourceInterface {
 }
 
 // missing explains a TidbCluster that was not found. The same answer comes when
-// the whole resource does not exist; a list tells these apart, since a list of
+// the whole resource does not exist; a list shows which it is, since a list of
 // nothing is no error.
 func (c *Client) missing(ctx context.Context, namespace, name string, cause error) error {
 	e := &NotFoundError{Namespace: namespace, Name: name, Err: cause}

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Lost tells of settings that a component will not get. The API types read a
+// Lost lists settings that a component will not get. The API types read a
 // configuration that is written as an object into structs of an old release, and
 // drop the keys that these do not have without a word; an operator does the
 // same, so rendering them would restart pods each time the driver changes. As

@@ -55,7 +55,7 @@ func (e *ManifestError) Error() string {
 
 // Parse reads the TidbClusters of a file in YAML or JSON, of which it can hold
 // several. It is strict: a field that is misspelt would else be ignored, and
-// what the user wanted by it with it. All that is wrong is told at once, as a
+// what the user wanted by it with it. All that is wrong is reported at once, as a
 // *ManifestError.
 func Parse(data []byte) ([]*Manifest, error) {
 	var all []*Manifest
@@ -153,7 +153,7 @@ func (d document) parse() (*Manifest, []Problem) {
 	return &Manifest{Cluster: tc, object: u}, nil
 }
 
-// decode reads a document into the type, and tells of fields that the type does
+// decode reads a document into the type, and reports fields that the type does
 // not have and of values that are not of a field's type.
 func (d document) decode(tree *yamlv3.Node, body []byte, tc *v1alpha1.TidbCluster) []Problem {
 	unknown, err := strict.UnmarshalStrict(body, tc, strict.DisallowUnknownFields)
@@ -162,7 +162,7 @@ func (d document) decode(tree *yamlv3.Node, body []byte, tc *v1alpha1.TidbCluste
 			return problems
 		}
 		p := Problem{What: err.Error()}
-		// Only the error of the standard library tells the field.
+		// Only the error of the standard library names the field.
 		var wrong *json.UnmarshalTypeError
 		if errors.As(json.Unmarshal(body, &v1alpha1.TidbCluster{}), &wrong) {
 			p.Field = plain(wrong.Field)

@@ -28,7 +28,7 @@ func EncodeTemplate(k topology.Kind, t state.Template) (key, value string, err e
 }
 
 // readTemplate reads such a record. One that is not complete is none: it must not
-// keep a pod template that nobody vouches for.
+// keep a pod template that nobody is known to have written.
 func readTemplate(key, value string) (topology.Kind, state.Template, bool) {
 	name, ok := strings.CutPrefix(key, templatePrefix)
 	var t template

@@ -289,7 +289,7 @@ func TestBase(t *testing.T) {
 	now = now.Add(election + 1)
 	look(four, pd.ErrNoLeader.Error(), true)
 	look(pdPods(corev1.PodPending), "no PD pod is running", false)
-	look(four, pd.ErrNoLeader.Error(), false) // counted anew
+	look(four, pd.ErrNoLeader.Error(), false) // counted again
 	now = now.Add(election + 1)
 	f.Update(func(s *pd.FakeState) { s.Unreachable = true })
 	look(four, pd.ErrUnreachable.Error(), false)

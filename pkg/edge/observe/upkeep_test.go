@@ -132,9 +132,9 @@ func TestVolumes(t *testing.T) {
 	t.Run("a claim that took the name of another", func(t *testing.T) {
 		o := tend(volumeOf(zero))
 		o.volumes(t, zero)
-		anew := zero
-		anew.UID, anew.Spec.VolumeName = "anew", "pv-anew"
-		if got := o.volumes(t, anew); got[0] != nil {
+		recreated := zero
+		recreated.UID, recreated.Spec.VolumeName = "recreated", "pv-recreated"
+		if got := o.volumes(t, recreated); got[0] != nil {
 			t.Errorf("got %+v", got[0])
 		}
 	})

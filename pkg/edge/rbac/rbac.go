@@ -81,16 +81,16 @@ var rights = []Right{
 	{Driver, Namespace, apps, "statefulsets", []string{"create", "delete", "get", "update"}, "scaling and rolling; deleted only to suspend, or around the pods to let volumes grow", ""},
 	{Driver, Namespace, "", "pods", []string{"delete", "patch"}, "labels; deleting one that cannot come back by itself", ""},
 	{Driver, Namespace, "", "persistentvolumeclaims", []string{"delete", "get", "patch"}, "marks and labels, larger volumes; deleting what a removed member has left when its place is taken again", ""},
-	{Driver, Namespace, "", "events", []string{"create", "patch"}, "telling what was done and what failed in describe, for a process that drives all the time", "nobody is told there"},
+	{Driver, Namespace, "", "events", []string{"create", "patch"}, "showing what was done and what failed in describe, for a process that drives all the time", "describe shows none"},
 	{Driver, Everywhere, "", "nodes", []string{"get"}, "where stores are, for PD to spread replicas by", "stores keep the labels that they have"},
 	{Driver, Everywhere, "", "persistentvolumes", []string{"get", "patch"}, "reclaim policy and labels of volumes", "they stay as they are"},
 	{Driver, Everywhere, storage, "storageclasses", []string{"get"}, "whether volumes can grow", "it turns out when they are to"},
 
 	{Editor, Namespace, clusters, "tidbclusters", []string{"create", "delete"}, "create, apply and delete", ""},
 	{Editor, Namespace, "", "secrets", []string{"get"}, "whether those exist that the spec names; their content is of no interest", "it is not checked"},
-	{Editor, Namespace, apps, "controllerrevisions", []string{"get"}, "telling a way back from a rollout that fails", "none is told"},
+	{Editor, Namespace, apps, "controllerrevisions", []string{"get"}, "showing a way back from a rollout that fails", "none is shown"},
 	{Editor, Everywhere, "", "persistentvolumes", []string{"list"}, "whether there are volumes of a class that does not exist", "there is a warning instead of a refusal where there are none"},
-	{Editor, Everywhere, storage, "storageclasses", []string{"list"}, "telling which there are when there is not the one that is asked for", "it is not told"},
+	{Editor, Everywhere, storage, "storageclasses", []string{"list"}, "showing which there are when there is not the one that is asked for", "it is not shown"},
 
 	{Installer, Everywhere, extensions, "customresourcedefinitions", []string{"create", "get", "patch", "watch"}, "init", ""},
 }

@@ -83,7 +83,7 @@ func paused(yes bool) func(*unstructured.Unstructured) {
 }
 
 // TestWatchesExpire: a mirror whose watches have expired (410 Gone) lists everything
-// anew, and the daemon sees what it has missed: what a user wants, what was deleted by
+// again, and the daemon sees what it has missed: what a user wants, what was deleted by
 // hand, and that the cluster is gone.
 func TestWatchesExpire(t *testing.T) {
 	t.Run("another wish", func(t *testing.T) {

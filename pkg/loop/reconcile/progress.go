@@ -149,7 +149,7 @@ func (st *Progress) reportNumbers(want desired.Group, got state.Group) {
 			c.updated++
 		}
 	}
-	if last, told := st.counts[want.Kind]; told && last == c {
+	if last, reported := st.counts[want.Kind]; reported && last == c {
 		return
 	}
 	st.counts[want.Kind] = c

@@ -57,7 +57,7 @@ func TestRunTriesAgain(t *testing.T) {
 	}
 }
 
-// A turn that succeeds begins the count anew.
+// A turn that succeeds begins the count again.
 func TestRunCountsFailuresInARow(t *testing.T) {
 	var shows []fakeTurn
 	for range giveUp - 1 {
@@ -192,7 +192,7 @@ func TestCleanUpIsTriedAgain(t *testing.T) {
 // nothing of it is told.
 func TestInterruptDuringObservation(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	s := &fakes{turns: []fakeTurn{{c: rest().Blind()}}}
+	s := &fakes{turns: []fakeTurn{{c: rest().PDUnknown()}}}
 	s.logged = func(string) { cancel(errStopped) }
 	if _, err := Run(ctx, s.engine(), s); !errors.Is(err, errStopped) || len(s.events) > 0 {
 		t.Errorf("got %v, told %v", err, s.events)

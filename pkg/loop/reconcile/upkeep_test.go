@@ -178,7 +178,7 @@ type forgetting struct {
 
 func (f *forgetting) Forget(s plan.Step) { f.forgot = append(f.forgot, s.String()) }
 
-// The observer hears of every step, so that it reads anew what was written.
+// The observer hears of every step, so that it reads again what was written.
 func TestUpkeepIsForgotten(t *testing.T) {
 	f := &forgetting{fakes: &fakes{turns: []fakeTurn{{c: untidy(waiting4())}}, fail: map[string][]error{labelPD: {errBroken}}}}
 	e := f.tidying(frozen)

@@ -46,7 +46,7 @@ func identities() []pki.Identity {
 	}
 }
 
-// writePKI issues all certificates anew.
+// writePKI issues all certificates again.
 func (l Layout) writePKI() error {
 	authority, err := pki.NewAuthority(l.PKI())
 	if err != nil {

@@ -19,7 +19,7 @@ const elected = 15 * time.Second
 // touched, but for the controllers where it lasts for long. Who waits for it no
 // longer gets it back at once.
 //
-// A controller that cannot renew its lease ends, and the kubelet starts it anew. The
+// A controller that cannot renew its lease ends, and the kubelet starts it again. The
 // leases are not taken here, and these are no pods. A scheduler that goes on with what
 // it knew may also end by itself, when pods were recreated meanwhile.
 func (n *Node) RestartAPIServer(ctx context.Context, lasts time.Duration) error {

@@ -100,7 +100,7 @@ func (n *Node) healthy(ctx context.Context) bool {
 	return err == nil
 }
 
-// refreshImages imports images that were built anew while the node was up.
+// refreshImages imports images that were built again while the node was up.
 func (n *Node) refreshImages(ctx context.Context) error {
 	if n.Alone || n.state.Images == n.Images {
 		fmt.Fprintln(n.Progress, "node is up already")

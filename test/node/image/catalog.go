@@ -84,7 +84,7 @@ func Archive(programs build.Set, cache string, progress io.Writer) (string, erro
 	return path, nil
 }
 
-// removeOthers drops the archives of earlier builds, the largest files of the cache: writing one anew takes a second.
+// removeOthers drops the archives of earlier builds, the largest files of the cache: writing one again takes a second.
 func removeOthers(path string) {
 	others, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "images-*.tar"))
 	for _, other := range others {

@@ -60,7 +60,7 @@ func launchShell(t *testing.T, script string) Record {
 	return record
 }
 
-// TestLaunchPassesNothingOn: a lock that is passed on is never let go of.
+// TestLaunchPassesNothingOn: a lock that is passed on is never released.
 func TestLaunchPassesNothingOn(t *testing.T) {
 	reader, writer, err := os.Pipe()
 	if err != nil {

@@ -241,8 +241,8 @@ func (c *Cluster) Offline(name string) *Cluster {
 	return c
 }
 
-// Blind makes PD unknown.
-func (c *Cluster) Blind() *Cluster {
+// PDUnknown makes PD unknown.
+func (c *Cluster) PDUnknown() *Cluster {
 	c.Seen.PD = state.PD{Problem: "PD does not answer", ClusterID: 7}
 	for _, kind := range []topology.Kind{topology.PD, topology.TiKV} {
 		for i := range c.Seen.Groups[kind].Members {

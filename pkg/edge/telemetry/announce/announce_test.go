@@ -85,7 +85,7 @@ func next(t *testing.T, from <-chan *corev1.Event) *corev1.Event {
 }
 
 // TestAnnounce: what describe needs to find an event, and that the same thing
-// again is counted, not written anew.
+// again is counted, not written again.
 func TestAnnounce(t *testing.T) {
 	kube := fake.NewClientset()
 	out := written(kube)

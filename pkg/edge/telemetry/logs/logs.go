@@ -99,7 +99,7 @@ func (l *Log) due(e event.Event) bool {
 	defer l.mu.Unlock()
 	switch e.Type {
 	case event.Waiting:
-		if last, told := l.gates[at]; told && l.now().Sub(last) < numberEvery {
+		if last, written := l.gates[at]; written && l.now().Sub(last) < numberEvery {
 			return false
 		}
 		l.gates[at] = l.now()
