@@ -303,9 +303,9 @@ func (w *World) deletePodOf(s plan.DeletePod) error {
 		return nil
 	}
 	switch {
-	case k == pd && !w.known(), k == tikv && !w.storesKnown():
+	case k.data() == topology.Raft && !w.known(), k.data() == topology.Store && !w.storesKnown():
 		return errNoPD
-	case k == pd && w.pd.memberAt(i) != nil, k == tikv && w.ownStore(i) != nil, s.Again && p.ready:
+	case k.data() == topology.Raft && w.pd.memberAt(i) != nil, k.data() == topology.Store && w.ownStore(i) != nil, s.Again && p.ready:
 		return errConflict
 	}
 	w.remove(p)

@@ -229,14 +229,14 @@ func (w *World) behind(k kind, i, victim int) bool {
 // gone reports whether the database has removed the member for good. It serves no more,
 // whatever happens to the others.
 func (w *World) gone(k kind, i int) bool {
-	if k == pd && w.pd.memberAt(i) == nil && w.failure(k, w.names[k][i]) != nil {
+	if k.data() == topology.Raft && w.pd.memberAt(i) == nil && w.failure(k, w.names[k][i]) != nil {
 		return true // it was given up, and may come back as another one
 	}
 	c := w.claims[k][i]
 	if c == nil || c.data == 0 {
 		return false
 	}
-	return k == tikv && w.ownStore(i) == nil || k == pd && w.pd.member(c.data) == nil
+	return k.data() == topology.Store && w.ownStore(i) == nil || k.data() == topology.Raft && w.pd.member(c.data) == nil
 }
 
 func (w *World) judgeWanted(k kind, i int, say sayer) {
@@ -281,13 +281,13 @@ func (w *World) judgeRestart(s plan.Restart, say sayer) {
 			say("order", "%s has pods to replace first", kinds[e].Title())
 		}
 	}
-	switch k {
-	case pd:
+	switch k.data() {
+	case topology.Raft:
 		if n := len(w.pd.members); n > 2 {
 			w.judgeQuorum(i, n, say)
 		}
 		w.countLeader(i)
-	case tikv:
+	case topology.Store:
 		w.judgeLeaders(i, say)
 		w.judgeRegions(i, say)
 	}
@@ -298,7 +298,7 @@ func (w *World) judgeRestart(s plan.Restart, say sayer) {
 func (w *World) judgeRepair(k kind, victim int, say sayer) {
 	set := &w.sets[k]
 	f := flaw(set.update)
-	if f == crashing && k == pd && !w.seen.quorum {
+	if f == crashing && k.data() == topology.Raft && !w.seen.quorum {
 		f = "" // a good one would fail as well, for want of a quorum
 	}
 	if f != noImage && f != crashing || w.gone(k, victim) || w.seen.revision[k][victim] != set.current {

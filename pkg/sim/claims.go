@@ -14,7 +14,7 @@ import (
 // data is lost, and no engine can help.
 func (w *World) deleteClaimInUse() {
 	k, i, p := w.anyPod()
-	if k != tikv || p == nil || !w.whole() || !w.spare(k, i) || !w.copied(i) {
+	if k.data() != topology.Store || p == nil || !w.whole() || !w.spare(k, i) || !w.copied(i) {
 		return
 	}
 	if c := w.claims[k][i]; c != nil && c.data != 0 {
@@ -56,7 +56,7 @@ func (w *World) copied(i int) bool {
 // makeRoom is a person who reads that the regions of a store whose claim is deleted have
 // no place, and asks for another store.
 func (w *World) makeRoom(g plan.Gate) {
-	if !g.Blocked || w.chaos || g.Component != topology.TiKV || g.Member == "" {
+	if !g.Blocked || w.chaos || g.Component.Data() != topology.Store || g.Member == "" {
 		return
 	}
 	i, _ := w.cluster.Ordinal(g.Component, g.Member)

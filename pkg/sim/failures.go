@@ -31,7 +31,7 @@ func (w *World) tickUp() {
 	}
 	for k := range kinds {
 		for i, p := range w.pods[k] {
-			if p != nil && w.serves(kind(k), i) && (kind(k) != tikv || w.knowable(w.ownStore(i), p)) {
+			if p != nil && w.serves(kind(k), i) && (kind(k).data() != topology.Store || w.knowable(w.ownStore(i), p)) {
 				w.lastUp[k][i] = w.t
 			}
 		}
@@ -73,11 +73,11 @@ func (w *World) recordFailure(s plan.RecordFailure) error {
 		return nil
 	case len(w.failures[k]) >= maxFailures, w.Intent.Paused:
 		return errConflict
-	case k != tidb && (!w.serving() || !w.reached()):
+	case k.data() != topology.None && (!w.serving() || !w.reached()):
 		return errNoPD
-	case k == pd && w.pd.memberAt(i) != nil && w.alive(*w.pd.memberAt(i)):
+	case k.data() == topology.Raft && w.pd.memberAt(i) != nil && w.alive(*w.pd.memberAt(i)):
 		return errors.New("the member is healthy again")
-	case k == tikv && (w.store(s.ID) == nil || w.shownState(w.store(s.ID)) == state.StoreUp):
+	case k.data() == topology.Store && (w.store(s.ID) == nil || w.shownState(w.store(s.ID)) == state.StoreUp):
 		return errors.New("the store is Up again")
 	}
 	w.failures[k] = append(slices.Clone(w.failures[k]), topology.Failure{
@@ -124,7 +124,7 @@ func (w *World) judgeFailure(s plan.RecordFailure, say sayer) {
 	// As of the look: what has come back since no engine could know. PD may not have
 	// heard of the last minutes in which a store served.
 	ago := w.seen.at - w.seen.lastUp[k][i]
-	if s := w.ownStore(i); k == tikv && s != nil {
+	if s := w.ownStore(i); k.data() == topology.Store && s != nil {
 		ago += min(max(0, w.seen.lastUp[k][i]-s.heartbeat), savedEvery)
 	}
 	if ago+grain < failoverAfter[k] {
@@ -155,7 +155,7 @@ func (w *World) judgeFailedPod(k kind, i int, p *pod, say sayer) {
 // be asked only through that host's kubelet. Kubernetes itself replaces such a pod.
 func (w *World) unknowable(k kind, i int) bool {
 	p := w.pods[k][i]
-	return k == tidb && p != nil && !p.ready && w.portAnswers(i) != state.Answered && w.t-p.since >= failoverAfter[k]
+	return k.data() == topology.None && p != nil && !p.ready && w.portAnswers(i) != state.Answered && w.t-p.since >= failoverAfter[k]
 }
 
 // revisionServed reports whether another member has served with the update revision, in
@@ -181,10 +181,10 @@ func (w *World) going(k kind, i int) bool {
 // pod, and did so when the engine observed.
 func (w *World) dataBeingDeleted(k kind, i int) bool {
 	counts := false
-	switch k {
-	case pd:
+	switch k.data() {
+	case topology.Raft:
 		counts = w.seen.members[i] && w.pd.memberAt(i) != nil
-	case tikv:
+	case topology.Store:
 		counts = w.seen.stores[i] && w.ownStore(i) != nil
 	}
 	return counts && w.seen.going[k][i] && w.going(k, i)
@@ -209,7 +209,7 @@ func (w *World) judgeRemoval(k kind, i int, id uint64, say sayer) {
 	if f == nil { // another engine may have ended the failover since
 		f = failureOf(w.seen.failures[k], w.names[k][i])
 	}
-	if f == nil || f.ID != id || k == tikv && !f.Discarded {
+	if f == nil || f.ID != id || k.data() == topology.Store && !f.Discarded {
 		if !w.nothingLeft(k, i) {
 			w.judgeLoss(k, i, say)
 		}
@@ -227,7 +227,7 @@ func (w *World) judgeRemoval(k kind, i int, id uint64, say sayer) {
 // or PD has added the member and it has never started.
 func (w *World) nothingLeft(k kind, i int) bool {
 	m := w.pd.memberAt(i)
-	return w.pods[k][i] == nil && (w.claims[k][i] == nil || k == pd && m != nil && !m.started)
+	return w.pods[k][i] == nil && (w.claims[k][i] == nil || k.data() == topology.Raft && m != nil && !m.started)
 }
 
 // restOfFailures checks that all failovers are over, except those of members that are not

@@ -1,5 +1,9 @@
 package sim
 
+import (
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
 // lose takes the pod's host away for a while. Kubernetes reports the pod Ready until it
 // misses the kubelet's heartbeats.
 func (w *World) lose(p *pod, seconds int64) {
@@ -59,7 +63,7 @@ func (w *World) loseHostForGood() {
 		}
 	}
 	k, i, p := w.anyPod()
-	if p == nil || k != tidb && !w.spare(k, i) {
+	if p == nil || k.data() != topology.None && !w.spare(k, i) {
 		return
 	}
 	w.note("fault: the host of %s is lost for good", w.names[k][i])
@@ -68,7 +72,7 @@ func (w *World) loseHostForGood() {
 
 // spare reports whether the database has enough others without the member's data.
 func (w *World) spare(k kind, i int) bool {
-	if k == pd {
+	if k.data() == topology.Raft {
 		left := 0
 		for _, m := range w.pd.members {
 			if m.ordinal != i && m.started {

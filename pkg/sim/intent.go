@@ -27,16 +27,16 @@ func (w *World) wanted() desired.State {
 			Config:   []desired.Object{{Kind: "ConfigMap", Name: w.cluster.SetName(name)}},
 			Set:      desired.Object{Kind: "StatefulSet", Name: w.cluster.SetName(name)},
 		}
-		if kind(k) == tikv {
+		if kind(k).data() == topology.Store {
 			g.EvictTimeout = w.EvictTimeout
 		}
-		if kind(k) != pd {
+		if kind(k).data() != topology.Raft {
 			g.ScaleOut, g.ScaleIn = w.ScaleOut, w.ScaleIn
 		}
 		if !w.services[k] {
 			g.Services[0].Drift = desired.Missing
 		}
-		if a := w.newAdvice(); kind(k) == pd && !a.cluster {
+		if a := w.newAdvice(); kind(k).data() == topology.Raft && !a.cluster {
 			g.Founders = a.founders
 		}
 		switch w.config[k] {

@@ -44,7 +44,7 @@ func (w *World) overlay(old, fresh state.Snapshot) state.Snapshot {
 			if i < len(was.Members) {
 				m.Pod, m.Claims = was.Members[i].Pod, was.Members[i].Claims
 			}
-			if kind(k) == tikv && m.Database.Presence == state.Present {
+			if kind(k).data() == topology.Store && m.Database.Presence == state.Present {
 				// Whether PD has heard of it since its start goes by the pod that is shown.
 				s := w.store(m.Database.ID)
 				m.Database.Healthy = m.Database.State == state.StoreUp && (m.Pod == nil || !w.at(s.heartbeat).Before(m.Pod.Started))
@@ -61,7 +61,7 @@ func (w *World) overlay(old, fresh state.Snapshot) state.Snapshot {
 
 // absent is what the database says of a member that it does not know.
 func absent(k kind, said state.PD) state.Database {
-	if k == pd && said.Problem != "" || k == tikv && said.Stores == 0 {
+	if k.data() == topology.Raft && said.Problem != "" || k.data() == topology.Store && said.Stores == 0 {
 		return state.Database{}
 	}
 	return state.Database{Presence: state.Absent}

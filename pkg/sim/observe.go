@@ -239,7 +239,7 @@ func (w *World) observeGroup(k kind) state.Group {
 }
 
 func (w *World) inDatabase(k kind, i int) bool {
-	return k == pd && w.pd.memberAt(i) != nil || k == tikv && w.storeAt(i) != nil && w.storeAt(i).state != state.StoreTombstone
+	return k.data() == topology.Raft && w.pd.memberAt(i) != nil || k.data() == topology.Store && w.storeAt(i) != nil && w.storeAt(i).state != state.StoreTombstone
 }
 
 func (w *World) observePod(p *pod, out *state.Pod) {
@@ -257,10 +257,10 @@ func (w *World) observePod(p *pod, out *state.Pod) {
 }
 
 func (w *World) observeDatabase(k kind, i int) state.Database {
-	switch k {
-	case pd:
+	switch k.data() {
+	case topology.Raft:
 		return w.observeMember(i)
-	case tikv:
+	case topology.Store:
 		return w.observeStore(i)
 	}
 	return w.observeServer(i)

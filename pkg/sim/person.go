@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // obey is a person who does what the plan asks for: with OnDelete, to delete the pods
@@ -107,7 +108,7 @@ func (w *World) rebuild(k kind) {
 	for i := min(s.spec.replicas, limit) - 1; i >= 0; i-- {
 		p := w.pods[k][i]
 		fails := p == nil || p.flaw != ""
-		if fails && (above || k == pd && w.Faults.Kubectl > 0) {
+		if fails && (above || k.data() == topology.Raft && w.Faults.Kubectl > 0) {
 			w.note("user: recreate the StatefulSet of %s and %s", kinds[k].Title(), w.names[k][i])
 			s.current, s.update = w.Intent.Template[k], w.Intent.Template[k]
 			s.spec.template, s.seen = s.update, s.spec
@@ -147,7 +148,7 @@ func (w *World) deleteLostStores() {
 // person can say that nobody needs it.
 func (w *World) tidy() {
 	for k := range kinds {
-		if kind(k) != pd || w.pd.id != 0 {
+		if kind(k).data() != topology.Raft || w.pd.id != 0 {
 			w.tidyClaims(kind(k))
 		}
 	}
@@ -177,10 +178,10 @@ func (w *World) clear() {
 			}
 			w.note("user: give up what %s stored", w.names[k][i])
 			w.claims[k][i] = nil
-			switch kind(k) {
-			case pd:
+			switch kind(k).data() {
+			case topology.Raft:
 				w.expel(c.data)
-			case tikv:
+			case topology.Store:
 				// With "store delete" and patience, while no engine drives: it
 				// would take a wanted store that is Offline for called off.
 				if s := w.store(c.data); s != nil {

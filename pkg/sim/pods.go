@@ -3,6 +3,8 @@ package sim
 import (
 	"fmt"
 	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // set is a StatefulSet: what was asked of it, and what its controller has seen.
@@ -194,7 +196,7 @@ func (w *World) create(k kind, i int) {
 	if flaw(revision) == refused {
 		return
 	}
-	if k != tidb {
+	if k.data() != topology.None {
 		c := w.claims[k][i]
 		if c != nil && c.goneAt != never {
 			return // the controller waits for the claim to be gone

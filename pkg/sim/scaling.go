@@ -3,6 +3,7 @@ package sim
 import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // judgeResize looks at every ordinal that comes or goes.
@@ -12,7 +13,7 @@ func (w *World) judgeResize(s plan.Resize, say sayer) {
 	if s.To < s.From {
 		most = max(1, w.ScaleIn)
 	}
-	if k == pd {
+	if k.data() == topology.Raft {
 		most = 1
 	}
 	if n := max(s.To-s.From, s.From-s.To); n > most {
@@ -21,7 +22,7 @@ func (w *World) judgeResize(s plan.Resize, say sayer) {
 	for i := s.To; i < s.From; i++ {
 		w.judgeShrink(k, i, say)
 	}
-	for i := s.From; i < s.To && k == pd; i++ {
+	for i := s.From; i < s.To && k.data() == topology.Raft; i++ {
 		w.countVoter(i)
 	}
 }
@@ -30,17 +31,17 @@ func (w *World) judgeShrink(k kind, i int, say sayer) {
 	if !w.worthless(k, i) {
 		w.judgeLoss(k, i, say)
 	}
-	switch k {
-	case pd:
+	switch k.data() {
+	case topology.Raft:
 		if w.seen.members[i] && w.pd.memberAt(i) != nil {
 			say("tombstone", "PD still counts on %s", w.names[k][i])
 		}
-	case tikv:
+	case topology.Store:
 		if s := w.ownStore(i); s != nil && w.seen.stores[i] {
 			say("tombstone", "store %d of %s is %s", s.id, w.names[k][i], s.state)
 		}
 	}
-	if k != tikv || w.seen.stores[i] {
+	if k.data() != topology.Store || w.seen.stores[i] {
 		w.judgeWanted(k, i, say)
 	}
 }
@@ -48,10 +49,10 @@ func (w *World) judgeShrink(k kind, i int, say sayer) {
 // worthless reports whether at one of the two moments nothing could be lost with the
 // member.
 func (w *World) worthless(k kind, i int) bool {
-	switch k {
-	case pd:
+	switch k.data() {
+	case topology.Raft:
 		return !w.seen.members[i] || w.pd.memberAt(i) == nil
-	case tikv:
+	case topology.Store:
 		return !w.seen.stores[i] || w.ownStore(i) == nil
 	}
 	return !w.served(k, i)
@@ -104,9 +105,9 @@ func (w *World) judgeClaim(s plan.DeleteClaim, say sayer) {
 		say("data", "%s is not marked", c.name)
 	case w.pods[k][i] != nil && s.PodUID == "":
 		say("data", "%s is used by a pod", c.name)
-	case k == tikv && w.ownStore(i) != nil:
+	case k.data() == topology.Store && w.ownStore(i) != nil:
 		say("data", "%s holds store %d", c.name, c.data)
-	case k == pd && c.data != 0 && w.pd.member(c.data) != nil:
+	case k.data() == topology.Raft && c.data != 0 && w.pd.member(c.data) != nil:
 		say("data", "%s holds a PD member", c.name)
 	}
 	if s.Reclaim && (!w.Reclaims || w.wantedBoth(k, i)) {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // deleteSet deletes a StatefulSet, which stays until its pods have gone.
@@ -71,7 +72,7 @@ func (w *World) judgeSuspend(s plan.DeleteSet, say sayer) {
 			say("data", "%s loses its data with its pod, and PD counts on it", w.names[k][i])
 		}
 	}
-	if k != tidb {
+	if k.data() != topology.None {
 		w.judgeLeftBehind(k, say)
 	}
 }
@@ -97,7 +98,7 @@ func (w *World) counted(k kind, i int) bool {
 	if c == nil || c.data == 0 {
 		return false
 	}
-	if k == pd {
+	if k.data() == topology.Raft {
 		return w.pd.member(c.data) != nil
 	}
 	return w.ownStore(i) != nil

@@ -1,6 +1,9 @@
 package sim
 
-import "github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+import (
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
 
 // The truth of a member is apart from what is reported of it. A rule is judged by
 // the truth; the engine sees the reports, which are late and sometimes wrong.
@@ -15,11 +18,11 @@ func (w *World) serves(k kind, i int) bool {
 	if !w.works(p) || w.t < p.readyAt || p.flaw == frail && p.crashes >= 3 {
 		return false
 	}
-	switch k {
-	case pd:
+	switch k.data() {
+	case topology.Raft:
 		m := w.pd.memberAt(i)
 		return m != nil && w.alive(*m) && w.hasQuorum()
-	case tikv:
+	case topology.Store:
 		s := w.ownStore(i)
 		return s != nil && s.announced >= p.started
 	}
@@ -33,11 +36,11 @@ func (w *World) inSight(k kind, i int) bool {
 	if p == nil || !p.ready || p.terminating() {
 		return false
 	}
-	switch k {
-	case pd:
+	switch k.data() {
+	case topology.Raft:
 		m := w.pd.memberAt(i)
 		return m != nil && w.known() && w.pinged(*m)
-	case tikv:
+	case topology.Store:
 		s := w.ownStore(i)
 		return s != nil && w.storesKnown() && w.heard(s, p)
 	}

@@ -25,6 +25,18 @@ const (
 
 var kinds = [...]topology.Kind{pd: topology.PD, tikv: topology.TiKV, tidb: topology.TiDB}
 
+// holds is what the members of each component keep on disk.
+var holds = func() (all [len(kinds)]topology.Data) {
+	for k, name := range kinds {
+		all[k] = name.Data()
+	}
+	return all
+}()
+
+// data returns what the members of a component keep on disk: the model tells components
+// apart by it.
+func (k kind) data() topology.Data { return holds[k] }
+
 func kindOf(k topology.Kind) kind {
 	for i, name := range kinds {
 		if name == k {

@@ -199,7 +199,7 @@ func TestHostLostForGood(t *testing.T) {
 		}
 		w.force(k, 1)
 		w.Pass(120)
-		if p := w.pods[k][1]; p.ready != (k == tidb) {
+		if p := w.pods[k][1]; p.ready != (k.data() == topology.None) {
 			t.Fatalf("%s: %+v", kinds[k], p)
 		}
 		w.pods[k][1].lost = never // so that the person gives up what it stored

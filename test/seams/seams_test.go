@@ -13,8 +13,8 @@ import (
 )
 
 // own are the files in which a component may be told from the others: those that are
-// about one component alone, and the model of the simulation.
-var own = regexp.MustCompile(`/pkg/sim/|/(pd|tikv|tidb)[a-z]*\.go$`)
+// about one component alone.
+var own = regexp.MustCompile(`/(pd|tikv|tidb)[a-z]*\.go$`)
 
 // TestComponentsAreData: no code asks which component it has before it. What components
 // differ in are fields of their rows and of their Profile, so that to add a component
@@ -49,7 +49,7 @@ func sources(t *testing.T) []string {
 // TestWhatIsFound: the ways to ask are found, and the use of a component is not one.
 func TestWhatIsFound(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.go")
-	text := `package x
+	text := `package sim
 func f(k topology.Kind) {
 	_ = k == topology.PD
 	_ = topology.TiKV != k
@@ -59,11 +59,12 @@ func f(k topology.Kind) {
 	}
 	_ = groups[topology.PD]
 	_ = k.Data() == topology.Raft
+	_ = k == tikv || w.pd == nil || w.pods[pd] == nil
 }`
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := asked(t, file); len(got) != 4 {
+	if got := asked(t, file); len(got) != 5 {
 		t.Errorf("got %q", got)
 	}
 }
@@ -99,14 +100,18 @@ func asked(t *testing.T, file string) []string {
 	return all
 }
 
-// components are the names of constants of topology.Kind.
-var components = map[string]bool{"PD": true, "TiKV": true, "TiDB": true}
+// components are the names of constants of topology.Kind, and modelled are those of the
+// simulation, which indexes components by a number.
+var (
+	components = map[string]bool{"PD": true, "TiKV": true, "TiDB": true}
+	modelled   = map[string]bool{"pd": true, "tikv": true, "tidb": true}
+)
 
 // named reports whether an expression in a package is a component by its name.
 func named(e ast.Expr, pkg string) bool {
 	switch e := e.(type) {
 	case *ast.Ident:
-		return pkg == "topology" && components[e.Name]
+		return pkg == "topology" && components[e.Name] || pkg == "sim" && modelled[e.Name]
 	case *ast.SelectorExpr:
 		from, ok := e.X.(*ast.Ident)
 		return ok && from.Name == "topology" && components[e.Sel.Name]
