@@ -68,7 +68,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 		sum.gates = append(sum.gates, disks.gates...)
 	}
 	if sum.idle() {
-		sum = reclaim(profiles, w, scopes)
+		sum = reclaim(profiles, w, s, scopes)
 	}
 	p := conclude(sum, policy, w, s)
 	p.Upkeep = upkeep(profiles, scopes)

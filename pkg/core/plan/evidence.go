@@ -168,7 +168,7 @@ func later(a, b time.Time) time.Time {
 // evidence have agreed for a while that it does not serve. Where a peer is missing, one
 // of the two must have said so for long. Without a quorum no voter serves.
 func (sc Scope) free(p Profile, m state.Member) bool {
-	if Stopped(m) || p.Kind.Data() == topology.Raft && sc.All.PD.Leaderless || sc.neverJoined(p, m) {
+	if Stopped(m) || p.Kind.Data() == topology.Raft && sc.All.PD.Leaderless || sc.neverJoined(m) {
 		return true
 	}
 	return sc.downForLong(m) ||
@@ -212,8 +212,8 @@ func (sc Scope) SurelyDown(m state.Member) bool {
 
 // neverJoined reports whether a process has run for a while without joining PD, so that
 // the cluster does not use its data.
-func (sc Scope) neverJoined(p Profile, m state.Member) bool {
-	return p.Kind.Data() != topology.None && sc.All.PD.Known() && m.Database.Presence == state.Absent &&
+func (sc Scope) neverJoined(m state.Member) bool {
+	return sc.All.PD.Known() && m.Database.Presence == state.Absent &&
 		sc.All.At.Sub(m.Pod.Started) >= settling
 }
 
@@ -242,13 +242,13 @@ func (sc Scope) podsRemoved(p Profile) []state.Member {
 	return slices.DeleteFunc(beyond, func(m state.Member) bool { return !countedOn(m) })
 }
 
-// servesUnready reports whether a member serves though Kubernetes calls it NotReady:
-// the database and its own port say so, and Kubernetes has had time to notice. Where
+// servesUnready reports whether a member that is not up serves though Kubernetes calls it
+// NotReady: the database and its own port say so, and Kubernetes has had time to notice. Where
 // a readiness probe is what is wrong, all members are so, and they would wait for
 // each other for ever. A process that has just started answers before it serves, and
 // its pod may be NotReady since long before that.
 func (sc Scope) servesUnready(m state.Member) bool {
-	return !m.Pod.Ready && m.Database.Healthy && m.Database.Answer == state.Answered &&
+	return m.Database.Healthy && m.Database.Answer == state.Answered &&
 		sc.All.At.Sub(later(m.Pod.Since, m.Pod.Started)) >= settling
 }
 

@@ -92,7 +92,7 @@ func (sc Scope) removeFromDatabase(p Profile, f topology.Failure, m state.Member
 		return verdict{}
 	}
 	if v := sc.pursue(p.Failover.RemoveFromDatabase, m); !v.idle() {
-		if p.Kind.Data() == topology.Raft && m.Database.Presence == state.Present && !sc.SurelyDown(m) {
+		if p.Kind.Data() == topology.Raft && !sc.SurelyDown(m) {
 			return wait(sc.mayServeAgain(m))
 		}
 		return v
@@ -198,10 +198,7 @@ func mergeGates(failing, gates []Gate) []Gate {
 			others = append(others, g)
 		case failing[i].resolves:
 			failing[i].Remedy = g.Remedy
-		case failing[i].Reason == g.Reason:
-			g.Observed = failing[i].Observed
-			failing[i] = g
-		case failing[i].Blocked:
+		case failing[i].Reason != g.Reason && failing[i].Blocked:
 			others = append(others, g)
 		}
 	}

@@ -1,20 +1,18 @@
 package plan
 
 import (
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
-
-import "github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 
 // reclaim deletes the claims of members that were removed, with their volumes, where the
 // user asks for that. It comes last, when there is nothing else to do or to wait for: to
 // keep data a little longer costs almost nothing, and in a cluster that has converged it
 // is certain which member a claim belongs to.
-func reclaim(profiles []Profile, w desired.State, scopes []Scope) verdict {
+func reclaim(profiles []Profile, w desired.State, s state.Snapshot, scopes []Scope) verdict {
 	var v verdict
-	if !w.Cluster.Reclaims || len(scopes) == 0 || !scopes[0].All.PD.Known() {
+	if !w.Cluster.Reclaims || !s.PD.Known() {
 		return v
 	}
 	for _, sc := range scopes {

@@ -77,7 +77,7 @@ func (v verdict) waiting() bool {
 func (sc Scope) nothingLost(p Profile, m state.Member) bool {
 	switch {
 	case p.Kind.Data() == topology.None:
-		return isDown(m) && sc.free(p, m)
+		return sc.free(p, m)
 	case countedOn(m) && m.Pod == nil && (m.Database.Unstarted || sc.claimGone(m)):
 		return true
 	}

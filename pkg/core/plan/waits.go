@@ -103,7 +103,7 @@ func (ws Waits) still(g *Gate, at time.Time) time.Time {
 func bounded(gates []Gate, waits Waits, c *topology.Cluster, s *state.Snapshot) []Gate {
 	for i := range gates {
 		g := &gates[i]
-		if g.Blocked || g.held || g.resolves || g.endless || s.At.Before(g.Deadline) {
+		if g.Blocked || g.held || g.endless || s.At.Before(g.Deadline) {
 			continue
 		}
 		since := waits.still(g, s.At)
@@ -150,8 +150,6 @@ func whereToLook(g Gate, c topology.Cluster, s state.Snapshot) remedy.Remedy {
 		return remedy.Remedy{remedy.Run("see how PD is", pdCtl(c, s, "health"))}
 	case g.Member != "":
 		return remedy.Remedy{remedy.Run("see why", c.Kubectl("describe", "pod", g.Member)), controllers}
-	case g.Component != "":
-		return remedy.Remedy{remedy.Run("see why", c.Kubectl("describe", "statefulset", c.SetName(g.Component))), controllers}
 	}
-	return remedy.Remedy{controllers}
+	return remedy.Remedy{remedy.Run("see why", c.Kubectl("describe", "statefulset", c.SetName(g.Component))), controllers}
 }
