@@ -105,6 +105,13 @@ func TestKeptData(t *testing.T) {
 			recorded(c.Member("t-tikv-0"), "v8.5.2")
 			recorded(c.Member("t-tikv-1"), "nightly")
 		}), true, "TiKV: version too low for the data: v8.1.0 requested, and v8.5.2 has run on claim tikv-t-tikv-0"},
+		{"a higher version has run on the second claim of a member, and the first one is going", onlyClaims(func(c *plantest.Cluster) {
+			m := c.Member("t-pd-0")
+			m.Claims = append(m.Claims, m.Claims[0])
+			recorded(m, "v8.5.2")
+			m.Claims[0], m.Claims[1] = m.Claims[1], m.Claims[0]
+			m.Claims[0].Terminating = true
+		}), true, "PD: version too low for the data: v8.1.0 requested, and v8.5.2 has run on claim pd-t-pd-0"},
 		{"the claim is of a member that is gone", onlyClaims(func(c *plantest.Cluster) {
 			recorded(c.Member("t-pd-0"), "v8.5.2")
 			c.Member("t-pd-0").Claims[0].Marked = true
@@ -126,6 +133,11 @@ func TestKeptData(t *testing.T) {
 					said += g.String()
 				}
 			}
+			for _, g := range p.Gates {
+				if g.Reason == plan.VersionReadsData && !strings.HasSuffix(g.Remedy.Line(""), "empty volumes: kubectl tidb delete t --delete-pvcs -n ns") {
+					t.Errorf("who needs no data is not told how to go on without: %s", g.Remedy.Line(""))
+				}
+			}
 			if said != c.says {
 				t.Errorf("says %q, want %q", said, c.says)
 			}
@@ -142,6 +154,12 @@ func TestKeptData(t *testing.T) {
 		t.Errorf("%+v", unknown)
 	}
 	c := onlyClaims(func(c *plantest.Cluster) {
+		c.Member("t-tikv-0").Claims[0].Identity, c.Member("t-tikv-1").Claims[0].Identity = state.Identity{}, state.Identity{}
+	})
+	if none := plan.Kept(component.Profiles(), c.Wanted, c.Seen); len(none) != 2 || none[1].Some() != "claims tikv-t-tikv-0 and tikv-t-tikv-1" {
+		t.Errorf("two claims without a record: %+v", none)
+	}
+	c = onlyClaims(func(c *plantest.Cluster) {
 		recorded(c.Member("t-tikv-0"), "nightly")
 		recorded(c.Member("t-tikv-1"), "v8.0.0")
 	})

@@ -1,6 +1,8 @@
 package plan_test
 
 import (
+	"os"
+	"regexp"
 	"testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -16,6 +18,19 @@ func TestReasons(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		seen[r.Reason] = true
+	}
+	source, err := os.ReadFile("reason.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`(?m)^\t\w+ +Reason = "(\w+)"$`).FindAllSubmatch(source, -1)
+	if len(named) != len(seen) {
+		t.Errorf("%d reasons are named, and %d are in the table", len(named), len(seen))
+	}
+	for _, n := range named {
+		if r := plan.Reason(n[1]); !seen[r] {
+			t.Errorf("%s is not in the table, so that its gate has no text", r)
+		}
 	}
 }
 

@@ -32,6 +32,13 @@ func TestUnapplied(t *testing.T) {
 	if got := p.Unapplied[0].Remedy.Line(""); got != restart {
 		t.Errorf("got %s, want %s", got, restart)
 	}
+	for _, name := range []string{"t-tikv-2", "t-tikv-3"} {
+		c.Member(name).Pod.Config = state.ConfigCurrent
+	}
+	const one = "TiKV (configUpdateStrategy InPlace): t-tikv-1 started before the configuration was written and run without it"
+	if p := c.Decide(); len(p.Unapplied) != 1 || p.Unapplied[0].String() != one {
+		t.Errorf("of one member: %+v", p.Unapplied)
+	}
 	c.Want(tikv).InPlace = false
 	if p := c.Decide(); len(p.Unapplied) > 0 {
 		t.Errorf("with RollingUpdate: %+v", p.Unapplied)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -174,4 +175,14 @@ func TestOrphanedPods(t *testing.T) {
 		})},
 		{Name: "paused", Cluster: with(func(c *plantest.Cluster) { orphaned(c, tikv); c.Wanted.Cluster.Paused = true })},
 	})
+}
+
+// TestVolumeLeft: of a volume that grows there is a number, from which progress and the
+// remaining time are computed.
+func TestVolumeLeft(t *testing.T) {
+	c := with(grown, func(c *plantest.Cluster) { c.Member("t-tikv-1").Claims[0].Capacity = 12 * gi })
+	gates := c.Decide().Gates
+	if want := (plan.Quantity{Number: int64(8 * gi), Unit: plan.Bytes}); len(gates) != 1 || gates[0].Left != want {
+		t.Errorf("got %+v, want %+v", gates, want)
+	}
 }

@@ -52,8 +52,8 @@ func TestEveryGateEnds(t *testing.T) {
 		after   int
 		want    string
 	}{
-		"the controller does not see the spec":  {plantest.New(3, 3, 2).Set(tidb, func(s *state.Set) { s.Observed = false }), 10, "kubectl describe statefulset t-tidb"},
-		"the controller does not replace a pod": {replacing, 10, "kubectl describe pod t-tidb-1"},
+		"the controller does not see the spec":  {plantest.New(3, 3, 2).Set(tidb, func(s *state.Set) { s.Observed = false }), 10, "kubectl describe statefulset t-tidb -n ns; or see whether the controllers of Kubernetes run: kubectl get pods -n kube-system"},
+		"the controller does not replace a pod": {replacing, 10, "kubectl describe pod t-tidb-1 -n ns; or see whether the controllers of Kubernetes run: kubectl get pods -n kube-system"},
 		"the controller does not finish":        {finished, 10, "kubectl describe statefulset t-tidb"},
 		"the StatefulSet does not go":           {leaving, 10, "kubectl describe statefulset t-tidb"},
 		"PD would lose its quorum":              {elsewhere, 10, "bring the other members of PD up first"},
@@ -204,5 +204,55 @@ func TestStandDown(t *testing.T) {
 		if p := c.cluster.Decide(); p.Outcome != plan.Blocked {
 			t.Errorf("%s: it is begun again: %s", name, plantest.Text(p))
 		}
+	}
+}
+
+// TestUnseenTimeIsNoStandstill: a process that has not observed the cluster for long, as
+// while the API server was away, does not know what happened meanwhile. It does not count
+// that time against a wait.
+func TestUnseenTimeIsNoStandstill(t *testing.T) {
+	for away, want := range map[time.Duration]plan.Outcome{
+		2 * time.Minute:             plan.Blocked,
+		2*time.Minute + time.Second: plan.Wait,
+		time.Hour:                   plan.Wait,
+	} {
+		c := plantest.New(3, 3, 2).Set(tidb, func(s *state.Set) { s.Observed = false })
+		for range 9 { // eight minutes
+			c.Policy.Waits = c.Policy.Waits.After(c.Decide(), c.Seen.At)
+			c.Seen.At = c.Seen.At.Add(time.Minute)
+		}
+		c.Seen.At = c.Seen.At.Add(away - time.Minute)
+		if p := c.Decide(); p.Outcome != want {
+			t.Errorf("not observed for %s: %s", away, plantest.Text(p))
+		}
+	}
+}
+
+// TestOwnDeadline: a gate with a deadline of its own has that time, also without progress.
+// Else a person would be asked for help while leaders still have time to leave a store.
+func TestOwnDeadline(t *testing.T) {
+	c := plantest.New(3, 4, 2).Roll(tikv).Evicting("t-tikv-3", time.Minute, 5)
+	if minute, p := waitFor(c, 30, func(int) {}); minute >= 0 {
+		t.Errorf("after %d minutes: %s", minute, plantest.Text(p))
+	}
+}
+
+// TestProgressHidesNoOther: what happens at one member hides nothing at those after it.
+func TestProgressHidesNoOther(t *testing.T) {
+	c := plantest.New(3, 6, 2).Set(tikv, func(s *state.Set) { s.Replicas, s.Partition = 4, 4 })
+	c.Want(tikv).Replicas = 4
+	for _, name := range []string{"t-tikv-4", "t-tikv-5"} { // removed, and their pods are still there
+		m := c.Member(name)
+		m.Database, m.Claims[0].Marked = state.Database{Presence: state.Absent}, true
+	}
+	waitFor(c, 12, func(minute int) {
+		c.Member("t-tikv-4").Pod.Ready, c.Member("t-tikv-4").Pod.Problem = false, time.Duration(minute).String()
+	})
+	got := map[string]bool{}
+	for _, g := range c.Decide().Gates {
+		got[g.Member] = g.Blocked
+	}
+	if len(got) != 2 || got["t-tikv-4"] || !got["t-tikv-5"] {
+		t.Errorf("blocked: %v: %s", got, c.Text())
 	}
 }

@@ -44,6 +44,8 @@ func (c *Cluster) waits(g plan.Gate) {
 	switch {
 	case !slices.ContainsFunc(plan.Reasons(), func(r plan.Meaning) bool { return r.Reason == g.Reason }):
 		panic(fmt.Sprintf("plantest: %s: reason %q is not one of plan.Reasons", g, g.Reason))
+	case g.Want == "":
+		panic(fmt.Sprintf("plantest: %s: nothing is said of it when it holds", g))
 	case g.Blocked && !g.Since.IsZero() && g.Deadline.IsZero():
 		panic("plantest: without an end that has passed, why is it blocked: " + g.String())
 	case g.Blocked && g.Remedy.Line("") == "":

@@ -1,0 +1,25 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// TestRecordOfNobody: a record of a removal that is over is deleted, whoever has written
+// it, and is said to be of TiKV only where the name is one of a store.
+func TestRecordOfNobody(t *testing.T) {
+	for member, want := range map[string]string{"t-tikv-9": "tikv", "t-tiflash-0": ""} {
+		c := with(func(c *plantest.Cluster) { c.Seen.Removals = []state.Removal{{StoreID: 99, Member: member}} })
+		p := plan.Decide(component.Profiles(), c.Policy, c.Wanted, c.Seen)
+		if len(p.Steps) != 1 {
+			t.Fatalf("%s: %s", member, plantest.Text(p))
+		}
+		if kind, name := p.Steps[0].Target(); string(kind) != want || name != member {
+			t.Errorf("%s: the step is for %q of %q", member, name, kind)
+		}
+	}
+}
