@@ -198,8 +198,8 @@ func mergeGates(failing, gates []Gate) []Gate {
 			others = append(others, g)
 		case failing[i].resolves:
 			failing[i].Remedy = g.Remedy
-		case failing[i].Reason != g.Reason && failing[i].Blocked:
-			others = append(others, g)
+		case failing[i].Blocked:
+			others = append(others, g) // once removes it where failing has the same
 		}
 	}
 	return append(failing, others...)
