@@ -39,6 +39,9 @@ func TestLimitsOfEvidence(t *testing.T) {
 			unready(c.Member("t-tidb-0"), m)
 			return c
 		}()},
+		{Name: "a store is not ready, PD does not hear from it, and its port answers", Cluster: rollTiKV(func(c *plantest.Cluster) {
+			unready(silent(c, "t-tikv-0", time.Hour), time.Hour).Database.Answer = state.Answered
+		})},
 		{Name: "a PD member was removed, upkeep has never labelled its claim, and others serve with its template", Cluster: notListed(func(_ *plantest.Cluster, m *state.Member) {
 			m.Claims[0].Identity.Labels = nil
 		})},
