@@ -83,11 +83,7 @@ func (sc Scope) agreeing(m state.Member, unready time.Time) evidence {
 	}
 	since := []time.Time{unready}
 	if m.Kind.Data() != topology.None && m.Database.Presence != state.Unknown {
-		at := m.Database.Since
-		if at.IsZero() {
-			at = m.ReportedDown
-		}
-		since = append(since, at)
+		since = append(since, sc.unheardSince(m))
 	}
 	if m.Database.Answer == state.Refused {
 		since = append(since, m.Refusing)
@@ -102,6 +98,26 @@ func (sc Scope) agreeing(m state.Member, unready time.Time) evidence {
 	}
 	return evidence{first: since[0], both: since[1]}
 }
+
+// unheardSince returns since when PD has not heard from a member. A new leader of PD shows
+// a store's heartbeat as it was saved: the last one may have come up to savedEvery later,
+// but not after the leader began. Counted from the saved one, a store that missed its
+// heartbeats for a minute would be restarted as if it had been down for six.
+func (sc Scope) unheardSince(m state.Member) time.Time {
+	at, leads := m.Database.Since, sc.All.PD.LeaderSince
+	switch saved := at.Add(savedEvery); {
+	case at.IsZero():
+		return m.ReportedDown
+	case m.Database.State == "" || !at.Before(leads):
+		return at
+	case saved.Before(leads):
+		return saved
+	}
+	return leads
+}
+
+// savedEvery is how old a heartbeat may be that PD has saved of a store that serves.
+const savedEvery = 5 * time.Minute
 
 // unreadySince returns since when Kubernetes reports that a member does not serve, while
 // its own port does not report that it does; zero when Kubernetes does not.

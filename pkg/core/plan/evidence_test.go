@@ -119,6 +119,8 @@ func TestOrdinaryPath(t *testing.T) {
 		{Name: "Kubernetes calls it NotReady, PD says Up", Cluster: rollTiKV(func(c *plantest.Cluster) {
 			unready(c.Member("t-tikv-3"), time.Hour)
 		})},
+		{Name: "both say so for 2m, and the leader of PD only saw a saved heartbeat", Cluster: led(both(2*m), m)},
+		{Name: "both say so for 2m, by the same leader of PD", Cluster: led(both(2*m), 3*m)},
 		{Name: "its container does not run, PD says Up", Cluster: rollTiKV(func(c *plantest.Cluster) {
 			unready(c.Member("t-tikv-3"), 5*s).Pod.Started = time.Time{}
 		})},
