@@ -229,8 +229,7 @@ func (sc Scope) SurelyDown(m state.Member) bool {
 // neverJoined reports whether a process has run for a while without joining PD, so that
 // the cluster does not use its data.
 func (sc Scope) neverJoined(m state.Member) bool {
-	return sc.All.PD.Known() && m.Database.Presence == state.Absent &&
-		sc.All.At.Sub(m.Pod.Started) >= settling
+	return m.Database.Presence == state.Absent && sc.All.At.Sub(m.Pod.Started) >= settling
 }
 
 // peersMissing waits for the peers of a member that is to be restarted. A store whose pod
