@@ -47,7 +47,8 @@ func run(ctx context.Context, args []string, streams genericiooptions.IOStreams,
 }
 
 // tidy makes one paragraph of an error, since that is what people paste into a
-// ticket. Whoever interrupts a command knows it.
+// ticket. It returns "" for an interrupt: the user has just pressed Ctrl-C and needs no
+// explanation.
 func tidy(err error, context string) string {
 	if err == nil || errors.Is(err, exit.ErrInterrupted) {
 		return ""

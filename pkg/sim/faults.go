@@ -42,7 +42,7 @@ type Faults struct {
 	Refuse      float64 // the API server turns a request down
 	Outage      float64 // the API server is away for up to a minute and a half
 	KillProcess float64 // a process ends at any moment
-	Freeze      float64 // a process stands still for a while
+	Freeze      float64 // a process makes no progress for a while, as if it were suspended
 	Expire      float64 // the watches of a mirror expire
 	Command     float64 // the user runs a command beside the daemons
 }

@@ -157,7 +157,8 @@ func (w *World) judgeRecreate(s plan.RecreateSet, say sayer) {
 	}
 }
 
-// restOfVolumes checks that every volume is as large as wanted, and so is the next one.
+// restOfVolumes checks that every volume has the wanted size, and that the StatefulSet
+// gives new members volumes of that size.
 func (w *World) restOfVolumes(k kind) {
 	want := w.Intent.Size[k]
 	if have := w.sets[k].spec.size; have != want {

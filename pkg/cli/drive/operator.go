@@ -47,7 +47,7 @@ func (s *Session) tell(progress *reconcile.Progress, n lease.Notice) {
 // unlessSoon reports what is done, unless it is over soon; the function that it
 // returns says so.
 func unlessSoon(progress *reconcile.Progress, what string) (over func()) {
-	timer := time.AfterFunc(soon, func() { progress.Notice(event.OperatorCheck, what) })
+	timer := time.AfterFunc(soon, func() { progress.Notice(event.DriverCheck, what) })
 	return func() { timer.Stop() }
 }
 

@@ -9,12 +9,12 @@ const (
 	SpecWarning NoticeReason = "SpecWarning"
 	FirstStep   NoticeReason = "FirstStep"
 
+	DriverCheck     NoticeReason = "DriverCheck"
 	FollowingDriver NoticeReason = "FollowingDriver"
 	TakingOver      NoticeReason = "TakingOver"
 	DrivingStopped  NoticeReason = "DrivingStopped"
 	DrivingResumed  NoticeReason = "DrivingResumed"
 
-	OperatorCheck        NoticeReason = "OperatorCheck"
 	OperatorsNotListed   NoticeReason = "OperatorsNotListed"
 	OperatorScopeUnknown NoticeReason = "OperatorScopeUnknown"
 	OperatorIdle         NoticeReason = "OperatorIdle"
@@ -45,11 +45,11 @@ func NoticeReasons() []NoticeMeaning {
 	return []NoticeMeaning{
 		{SpecWarning, "the spec is accepted, but something in it may not work as asked"},
 		{FirstStep, "a dry run names a step with which the run would begin"},
+		{DriverCheck, "the check whether another command or a tidb-operator drives the cluster takes long"},
 		{FollowingDriver, "another process drives the cluster; this one makes no changes"},
 		{TakingOver, "the other process drives the cluster no more; this one drives it now"},
 		{DrivingStopped, "a tidb-operator drives the cluster now; this process makes no more changes"},
 		{DrivingResumed, "the API server did not answer for long; this process drives the cluster again"},
-		{OperatorCheck, "the check whether a tidb-operator is alive takes long"},
 		{OperatorsNotListed, "not all namespaces can be searched for a tidb-operator"},
 		{OperatorScopeUnknown, "which clusters a tidb-operator drives cannot be read"},
 		{OperatorIdle, "a tidb-operator drives the cluster, but changes nothing"},

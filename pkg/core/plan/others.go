@@ -37,7 +37,7 @@ func findings(w desired.State, s state.Snapshot) []desired.Finding {
 }
 
 // leftAlone adds, for members that somebody else is removing from the database, why they
-// do not serve. Nothing is done about them: whoever removes them has a reason.
+// do not serve. The plugin does not stop such a removal: a person has asked PD for it.
 func (sc Scope) leftAlone(p Profile, v verdict) verdict {
 	if p.Abandoned == nil {
 		return v

@@ -9,9 +9,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// TestRecordOfNobody: a record of a removal that is over is deleted, whoever has written
-// it, and is said to be of TiKV only where the name is one of a store.
-func TestRecordOfNobody(t *testing.T) {
+// TestFinishedRemoval: the record of a removal is deleted when the removal is over, also
+// where the cluster has no member of that name. The step names TiKV as its component only
+// where the name is one of a TiKV store.
+func TestFinishedRemoval(t *testing.T) {
 	for member, want := range map[string]string{"t-tikv-9": "tikv", "t-tiflash-0": ""} {
 		c := with(func(c *plantest.Cluster) { c.Seen.Removals = []state.Removal{{StoreID: 99, Member: member}} })
 		p := plan.Decide(component.Profiles(), c.Policy, c.Wanted, c.Seen)

@@ -12,9 +12,9 @@ import (
 // look. Some storage moves data for it.
 const growing = 30 * time.Minute
 
-// volumes makes volumes as large as wanted. It is no phase: it waits for no member's
-// health and holds nothing back, since full disks may be what keeps all members down, and
-// with them every phase.
+// volumes resizes volumes to the wanted size. It runs beside the phases: it does not wait
+// for members to be healthy, and no phase waits for it. Full disks may be the reason why
+// all members are down, and then every phase waits.
 //
 // The claims come first. Then the StatefulSet is recreated, since Kubernetes does not let
 // its claim templates be changed; until then each new member would get a claim of the old
