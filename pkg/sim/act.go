@@ -20,7 +20,7 @@ var (
 )
 
 // Do implements reconcile.Actor.
-func (w *World) Do(ctx context.Context, step plan.Step) error {
+func (w *Model) Do(ctx context.Context, step plan.Step) error {
 	if w.dead {
 		return errKilled
 	}
@@ -56,7 +56,7 @@ func (w *World) Do(ctx context.Context, step plan.Step) error {
 
 // underway is what may happen between the decision and the moment when the step
 // arrives.
-func (w *World) underway(ctx context.Context) error {
+func (w *Model) underway(ctx context.Context) error {
 	late := w.chance(w.Faults.Delay)
 	switch {
 	case late:
@@ -83,10 +83,10 @@ func (w *World) underway(ctx context.Context) error {
 	return w.request(w.driver)
 }
 
-func (w *World) chance(p float64) bool { return w.chaos && w.rng.Float64() < p }
+func (w *Model) chance(p float64) bool { return w.chaos && w.rng.Float64() < p }
 
 // Record implements reconcile.Recorder.
-func (w *World) Record(_ context.Context, seen state.Observation, _ desired.State, _ plan.Plan) error {
+func (w *Model) Record(_ context.Context, seen state.Observation, _ desired.State, _ plan.Plan) error {
 	switch id := seen.Snapshot.PD.ClusterID; {
 	case w.dead:
 		return errKilled
@@ -100,7 +100,7 @@ func (w *World) Record(_ context.Context, seen state.Observation, _ desired.Stat
 
 // take does a step as package act would: it fails without a change when the cluster is
 // not the one that the step was decided on.
-func (w *World) take(step plan.Step) error {
+func (w *Model) take(step plan.Step) error {
 	switch s := step.(type) {
 	case plan.Apply:
 		return w.apply(s)
@@ -130,7 +130,7 @@ func (w *World) take(step plan.Step) error {
 	return w.takeOnVolumes(step)
 }
 
-func (w *World) takeOnVolumes(step plan.Step) error {
+func (w *Model) takeOnVolumes(step plan.Step) error {
 	switch s := step.(type) {
 	case plan.ResizeClaim:
 		return w.resizeClaim(s)
@@ -141,7 +141,7 @@ func (w *World) takeOnVolumes(step plan.Step) error {
 }
 
 // sweep takes a step that marks or deletes what is left over.
-func (w *World) sweep(step plan.Step) error {
+func (w *Model) sweep(step plan.Step) error {
 	switch s := step.(type) {
 	case plan.MarkClaims:
 		return w.mark(s.Component, s.Member, s.Claims, true)
@@ -164,11 +164,11 @@ func (w *World) sweep(step plan.Step) error {
 }
 
 // moved reports whether the StatefulSet was written since the engine observed.
-func (w *World) moved(k kind) bool {
+func (w *Model) moved(k kind) bool {
 	return w.sets[k].generation != w.view.generations[k]
 }
 
-func (w *World) apply(s plan.Apply) error {
+func (w *Model) apply(s plan.Apply) error {
 	if s.Component == "" {
 		if w.advice != w.view.advice {
 			return errConflict
@@ -201,7 +201,7 @@ func (w *World) apply(s plan.Apply) error {
 	return nil
 }
 
-func (w *World) resize(s plan.Resize) error {
+func (w *Model) resize(s plan.Resize) error {
 	k := kindOf(s.Component)
 	set := &w.sets[k]
 	if set.spec.replicas != s.From || w.moved(k) {
@@ -216,7 +216,7 @@ func (w *World) resize(s plan.Resize) error {
 	return nil
 }
 
-func (w *World) restart(s plan.Restart) error {
+func (w *Model) restart(s plan.Restart) error {
 	k := kindOf(s.Component)
 	set, p := &w.sets[k], w.pods[k][s.Ordinal]
 	if set.spec.partition != s.From || w.moved(k) {
@@ -248,7 +248,7 @@ func (w *World) restart(s plan.Restart) error {
 	return nil
 }
 
-func (w *World) closeRollout(s plan.Close) error {
+func (w *Model) closeRollout(s plan.Close) error {
 	k := kindOf(s.Component)
 	if w.moved(k) {
 		return errConflict
@@ -259,7 +259,7 @@ func (w *World) closeRollout(s plan.Close) error {
 	return nil
 }
 
-func (w *World) mark(component topology.Kind, member string, claims []plan.Claim, marked bool) error {
+func (w *Model) mark(component topology.Kind, member string, claims []plan.Claim, marked bool) error {
 	k := kindOf(component)
 	i, _ := w.cluster.Ordinal(component, member)
 	for _, want := range claims {
@@ -274,7 +274,7 @@ func (w *World) mark(component topology.Kind, member string, claims []plan.Claim
 	return nil
 }
 
-func (w *World) deleteClaim(s plan.DeleteClaim) error {
+func (w *Model) deleteClaim(s plan.DeleteClaim) error {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	c := w.claims[k][i]
@@ -295,7 +295,7 @@ func (w *World) deleteClaim(s plan.DeleteClaim) error {
 
 // deletePodOf asks PD once more: the member may have joined since the engine observed. A
 // new pod with the same name is not deleted.
-func (w *World) deletePodOf(s plan.DeletePod) error {
+func (w *Model) deletePodOf(s plan.DeletePod) error {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	p := w.pods[k][i]

@@ -29,7 +29,7 @@ func (a advice) waiting() bool { return a == advice{there: true} }
 // wantedAdvice is the ConfigMap for PD pods without data. Once a pod may have
 // read who the founders are, that may not change until there is a cluster to
 // join: two answers could found two clusters.
-func (w *World) wantedAdvice() desired.Object {
+func (w *Model) wantedAdvice() desired.Object {
 	o := desired.Object{Kind: "ConfigMap", Name: w.cluster.BootstrapMap()}
 	want := w.newAdvice()
 	switch w.advice {
@@ -42,7 +42,7 @@ func (w *World) wantedAdvice() desired.Object {
 	return o
 }
 
-func (w *World) newAdvice() advice {
+func (w *Model) newAdvice() advice {
 	old := w.advice
 	switch {
 	case w.known() && w.pd.id != 0:
@@ -60,13 +60,13 @@ func (w *World) newAdvice() advice {
 }
 
 // begun: one of the first members has had a pod, and its log may begin with them.
-func (w *World) begun(founders int) bool {
+func (w *Model) begun(founders int) bool {
 	return slices.ContainsFunc(w.claims[pd][:founders], func(c *claim) bool { return c != nil })
 }
 
 // newcomers is the advice while PD answers: founders that it has yet to see for
 // the first time go on as such, whoever else has no data joins.
-func (w *World) newcomers() advice {
+func (w *Model) newcomers() advice {
 	a, any := advice{there: true, founders: w.advice.founders, cluster: true, judged: true, join: true}, false
 	for i := range a.founders {
 		m := w.pd.memberAt(i)
@@ -79,7 +79,7 @@ func (w *World) newcomers() advice {
 	return a
 }
 
-func (w *World) advise(a advice) {
+func (w *Model) advise(a advice) {
 	w.advice, w.adviceShown = a, w.t
 	if w.chaos {
 		w.adviceShown += int64(w.Seed+w.uids) % 60
@@ -88,7 +88,7 @@ func (w *World) advise(a advice) {
 
 // advised is what a pod finds when its container starts: the kubelet shows a
 // ConfigMap that has changed within a minute, and to a new pod at once.
-func (w *World) advised(p *pod) advice {
+func (w *Model) advised(p *pod) advice {
 	if p.ran && w.t < w.adviceShown {
 		return p.advice
 	}

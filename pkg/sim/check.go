@@ -63,7 +63,7 @@ type sighting struct {
 	failures [3][]topology.Failure
 }
 
-func (w *World) sight() sighting {
+func (w *Model) sight() sighting {
 	s := sighting{at: w.t, lastUp: w.lastUp, intent: w.Intent, failures: w.failures, quorum: w.hasQuorum(), leader: w.pd.leader, alive: w.aliveMembers()}
 	s.serving, s.evicts = w.serving() && w.storesKnown(), map[uint64]bool{}
 	for id, e := range w.evicts {
@@ -88,7 +88,7 @@ func (w *World) sight() sighting {
 	return s
 }
 
-func (w *World) sightMembers(s *sighting) {
+func (w *Model) sightMembers(s *sighting) {
 	for k := range kinds {
 		set := &w.sets[k]
 		s.there[k] = w.there(kind(k))
@@ -107,7 +107,7 @@ func (w *World) sightMembers(s *sighting) {
 }
 
 // ownStore is the living store of the data that an ordinal has now.
-func (w *World) ownStore(i int) *store {
+func (w *Model) ownStore(i int) *store {
 	c := w.claims[tikv][i]
 	if c == nil || c.data == 0 {
 		return nil
@@ -118,7 +118,7 @@ func (w *World) ownStore(i int) *store {
 	return nil
 }
 
-func (w *World) broke(rule, format string, args ...any) {
+func (w *Model) broke(rule, format string, args ...any) {
 	v := Violation{Rule: rule, At: w.clock(), What: fmt.Sprintf(format, args...)}
 	w.note("VIOLATION %s: %s", v.Rule, v.What)
 	w.Broken = append(w.Broken, v)
@@ -126,7 +126,7 @@ func (w *World) broke(rule, format string, args ...any) {
 
 // judge returns the rules that a step would break, before it is taken. They are broken
 // only if the step succeeds: an Actor that refuses the step prevents that.
-func (w *World) judge(step plan.Step) []Violation {
+func (w *Model) judge(step plan.Step) []Violation {
 	var out []Violation
 	say := func(rule, format string, args ...any) {
 		out = append(out, Violation{Rule: rule, What: fmt.Sprintf(format, args...)})
@@ -171,7 +171,7 @@ func (w *World) judge(step plan.Step) []Violation {
 	return out
 }
 
-func (w *World) judgeLook(step plan.Step, say sayer) {
+func (w *Model) judgeLook(step plan.Step, say sayer) {
 	w.judgeOperator(step, say)
 	if !plan.Disruptive(step) {
 		return
@@ -182,14 +182,14 @@ func (w *World) judgeLook(step plan.Step, say sayer) {
 	w.seen.acted = true
 }
 
-func (w *World) judgeAllow(s plan.AllowLeaders, say sayer) {
+func (w *Model) judgeAllow(s plan.AllowLeaders, say sayer) {
 	r, known := w.recordOf(s.StoreID)
 	if e := w.evicts[s.StoreID]; known && e != nil && !e.ours && !r.theirs {
 		say("theirs", "somebody else made the scheduler of store %d", s.StoreID)
 	}
 }
 
-func (w *World) blame(step plan.Step, found []Violation) {
+func (w *Model) blame(step plan.Step, found []Violation) {
 	for _, v := range found {
 		w.broke(v.Rule, "%s: %s", step, v.What)
 	}
@@ -202,12 +202,12 @@ type sayer func(rule, format string, args ...any)
 
 // wantedBoth reports whether the user wanted the ordinal when the engine observed and
 // wants it now.
-func (w *World) wantedBoth(k kind, i int) bool {
+func (w *Model) wantedBoth(k kind, i int) bool {
 	return i < w.seen.intent.Replicas[k] && i < w.Intent.Replicas[k]
 }
 
 // judgeLoss checks that nothing is taken away while a peer is missing.
-func (w *World) judgeLoss(k kind, victim int, say sayer) {
+func (w *Model) judgeLoss(k kind, victim int, say sayer) {
 	for i := range limit {
 		if i != victim && i < w.sets[k].spec.replicas && w.wantedBoth(k, i) && !w.gone(k, i) && !w.seen.gone[k][i] && w.missing(k, i) && !w.behind(k, i, victim) {
 			say("peer-down", "%s does not serve", w.names[k][i])
@@ -218,7 +218,7 @@ func (w *World) judgeLoss(k kind, victim int, say sayer) {
 // behind reports whether a member has no pod because, with OrderedReady, Kubernetes
 // creates none before the victim is Ready, and the victim has not been Ready for minutes,
 // or is never for long. Waiting for that member would be waiting for the victim.
-func (w *World) behind(k kind, i, victim int) bool {
+func (w *Model) behind(k kind, i, victim int) bool {
 	if !w.Ordered[k] || w.pods[k][i] != nil || i < victim {
 		return false
 	}
@@ -228,7 +228,7 @@ func (w *World) behind(k kind, i, victim int) bool {
 
 // gone reports whether the database has removed the member for good. It serves no more,
 // whatever happens to the others.
-func (w *World) gone(k kind, i int) bool {
+func (w *Model) gone(k kind, i int) bool {
 	if k.data() == topology.Raft && w.pd.memberAt(i) == nil && w.failure(k, w.names[k][i]) != nil {
 		return true // it was given up, and may come back as another one
 	}
@@ -239,7 +239,7 @@ func (w *World) gone(k kind, i int) bool {
 	return k.data() == topology.Store && w.ownStore(i) == nil || k.data() == topology.Raft && w.pd.member(c.data) == nil
 }
 
-func (w *World) judgeWanted(k kind, i int, say sayer) {
+func (w *Model) judgeWanted(k kind, i int, say sayer) {
 	if w.wantedBoth(k, i) {
 		say("wanted", "the user wants %s", w.names[k][i])
 	}
@@ -247,7 +247,7 @@ func (w *World) judgeWanted(k kind, i int, say sayer) {
 
 // judgeQuorum checks that PD keeps a majority of size members without that of the
 // ordinal.
-func (w *World) judgeQuorum(i, size int, say sayer) {
+func (w *Model) judgeQuorum(i, size int, say sayer) {
 	m := w.pd.memberAt(i)
 	if m == nil || !w.seen.quorum || !w.hasQuorum() {
 		return
@@ -261,7 +261,7 @@ func (w *World) judgeQuorum(i, size int, say sayer) {
 	}
 }
 
-func (w *World) judgeRestart(s plan.Restart, say sayer) {
+func (w *Model) judgeRestart(s plan.Restart, say sayer) {
 	k, i := kindOf(s.Component), s.Ordinal
 	p, set := w.pods[k][i], &w.sets[k]
 	if p != nil && p.revision == set.update && set.observed == set.generation {
@@ -295,7 +295,7 @@ func (w *World) judgeRestart(s plan.Restart, say sayer) {
 
 // judgeRepair checks that a member that may come back does not get a revision that is
 // known to fail.
-func (w *World) judgeRepair(k kind, victim int, say sayer) {
+func (w *Model) judgeRepair(k kind, victim int, say sayer) {
 	set := &w.sets[k]
 	f := flaw(set.update)
 	if f == crashing && k.data() == topology.Raft && !w.seen.quorum {
@@ -312,13 +312,13 @@ func (w *World) judgeRepair(k kind, victim int, say sayer) {
 }
 
 // failsByItself reports whether a member was removed, so that it fails with any revision.
-func (w *World) failsByItself(k kind, i int) bool {
+func (w *Model) failsByItself(k kind, i int) bool {
 	c := w.claims[k][i]
 	removed := c != nil && c.marked || w.gone(k, i)
 	return !removed && w.missing(k, i)
 }
 
-func (w *World) countLeader(i int) {
+func (w *Model) countLeader(i int) {
 	m := w.pd.memberAt(i)
 	if m == nil {
 		return
@@ -331,7 +331,7 @@ func (w *World) countLeader(i int) {
 }
 
 // successors counts members of ours that can lead instead.
-func (w *World) successors(except int) int {
+func (w *Model) successors(except int) int {
 	n := 0
 	for i := range limit {
 		if i != except && w.served(pd, i) && w.seen.inSight[pd][i] && w.wantedBoth(pd, i) {
@@ -344,7 +344,7 @@ func (w *World) successors(except int) int {
 // judgeLeaders checks that leaders are evicted from a store before it is restarted,
 // unless they cannot move or the time for that is over. Leaders that come between the
 // observation and the restart are only counted.
-func (w *World) judgeLeaders(i int, say sayer) {
+func (w *Model) judgeLeaders(i int, say sayer) {
 	s := w.ownStore(i)
 	if s.leaders == 0 || w.movable(s) == 0 {
 		return
@@ -365,7 +365,7 @@ func (w *World) judgeLeaders(i int, say sayer) {
 
 // checkEvictions checks that leaders are evicted only from stores that are to be
 // restarted or removed.
-func (w *World) checkEvictions(step plan.Step) {
+func (w *Model) checkEvictions(step plan.Step) {
 	idle := 0
 	next := w.next(tikv)
 	for i := range limit {
@@ -383,7 +383,7 @@ func (w *World) checkEvictions(step plan.Step) {
 }
 
 // next is the ordinal to be restarted next, -1 if there is none.
-func (w *World) next(k kind) int {
+func (w *Model) next(k kind) int {
 	for i := min(w.sets[k].spec.replicas, limit) - 1; i >= 0; i-- {
 		if p := w.pods[k][i]; p != nil && p.revision != w.sets[k].spec.template {
 			return i

@@ -12,7 +12,7 @@ import (
 // keeps it as long as its pod is there; the next pod gets a new one, without data. It
 // happens to one store at a time, and only where the others have all the data: otherwise
 // data is lost, and no engine can help.
-func (w *World) deleteClaimInUse() {
+func (w *Model) deleteClaimInUse() {
 	k, i, p := w.anyPod()
 	if k.data() != topology.Store || p == nil || !w.whole() || !w.spare(k, i) || !w.copied(i) {
 		return
@@ -24,7 +24,7 @@ func (w *World) deleteClaimInUse() {
 }
 
 // whole reports whether all stores have their data, and none is about to lose it.
-func (w *World) whole() bool {
+func (w *Model) whole() bool {
 	for _, s := range w.stores {
 		c := w.claims[tikv][s.ordinal]
 		if s.state != state.StoreTombstone && (c == nil || c.data != s.id || c.goneAt != never || c.lost) {
@@ -37,7 +37,7 @@ func (w *World) whole() bool {
 // copied reports whether each region has a quorum without the store of an ordinal, and has
 // all of its copies. Of two copies PD may move one onto that store, and they are no quorum
 // without it.
-func (w *World) copied(i int) bool {
+func (w *Model) copied(i int) bool {
 	for n := range w.regions {
 		r := &w.regions[n]
 		others := 0
@@ -55,7 +55,7 @@ func (w *World) copied(i int) bool {
 
 // makeRoom is a person who reads that the regions of a store whose claim is deleted have
 // no place, and asks for another store.
-func (w *World) makeRoom(g plan.Gate) {
+func (w *Model) makeRoom(g plan.Gate) {
 	if !g.Blocked || w.chaos || g.Component.Data() != topology.Store || g.Member == "" {
 		return
 	}
@@ -67,7 +67,7 @@ func (w *World) makeRoom(g plan.Gate) {
 }
 
 // storeAtAddress is the store that PD knows by the address of an ordinal.
-func (w *World) storeAtAddress(i int) *store {
+func (w *Model) storeAtAddress(i int) *store {
 	at := slices.IndexFunc(w.stores, func(s *store) bool { return s.ordinal == i && s.state != state.StoreTombstone })
 	if at < 0 {
 		return nil

@@ -16,7 +16,7 @@ type clocks [3][limit]int64
 const offset = 240
 
 // offsetClocks sets the clocks of hosts wrong, in one simulated cluster of four.
-func (w *World) offsetClocks() {
+func (w *Model) offsetClocks() {
 	rng := rand.New(rand.NewPCG(w.Seed, 7))
 	if rng.IntN(4) > 0 {
 		return
@@ -30,7 +30,7 @@ func (w *World) offsetClocks() {
 
 // byHost sets the times of a pod that its kubelet reports to the clock of its host. While
 // Kubernetes gets no report from the host, it reports itself that the pod is not Ready.
-func (w *World) byHost(k kind, i int, out *state.Pod) {
+func (w *Model) byHost(k kind, i int, out *state.Pod) {
 	ahead := time.Duration(w.clocks[k][i]) * time.Second
 	if ahead == 0 {
 		return

@@ -27,7 +27,7 @@ const (
 
 // process makes a driver that goes by the cluster's Lease. The engine in it runs when
 // it is its turn.
-func (w *World) process(name string) *driver {
+func (w *Model) process(name string) *driver {
 	w.runs++
 	d := &driver{owner: w.runs, wake: w.t, late: never, finds: never}
 	d.tenure = context.Background()
@@ -39,12 +39,12 @@ func (w *World) process(name string) *driver {
 }
 
 // now is the driver's clock.
-func (d *driver) now(w *World) func() time.Time {
+func (d *driver) now(w *Model) func() time.Time {
 	return func() time.Time { return w.at(w.t + d.skew) }
 }
 
 // launch begins another replica of the daemon.
-func (w *World) launch() {
+func (w *Model) launch() {
 	d := w.process("daemon")
 	d.daemon = true
 	life, abort := context.WithCancelCause(context.Background())
@@ -55,7 +55,7 @@ func (w *World) launch() {
 	t.Operator = func(context.Context) (string, error) { return w.operator, nil }
 	t.OnTaken, t.OnIdle = func(held *lease.Held) { w.took(d, held) }, func() {}
 	t.Engine.Want, t.Engine.Profiles, t.Engine.Actor, t.Engine.Recorder = w.want, component.Profiles(), w, owned{w, t}
-	t.Engine.Progress = reconcile.NewProgress(w.cluster.Namespace, w.cluster.Name, w.Now, telling{w}).Endless()
+	t.Engine.Progress = reconcile.NewProgress(w.cluster.Namespace, w.cluster.Name, w.Now, traced{w}).Endless()
 	w.coroutine(d, func() {
 		w.serve(life, d, t)
 		if !d.dead {
@@ -65,7 +65,7 @@ func (w *World) launch() {
 }
 
 // serve takes turn after turn, as the work queue has them taken.
-func (w *World) serve(life context.Context, d *driver, t *daemon.Loop) {
+func (w *Model) serve(life context.Context, d *driver, t *daemon.Loop) {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[int](firstPause, lastPause)
 	for life.Err() == nil {
 		t.Engine.Policy = w.policy()
@@ -89,7 +89,7 @@ func (w *World) serve(life context.Context, d *driver, t *daemon.Loop) {
 		w.pause(seconds)
 		d.asleep = false
 		if w.chance(w.Faults.Stop) {
-			w.note("fault: %s is told to end", d.lease.self)
+			w.note("fault: %s is asked to end", d.lease.self)
 			d.abort(errStopped)
 		}
 	}
@@ -97,7 +97,7 @@ func (w *World) serve(life context.Context, d *driver, t *daemon.Loop) {
 
 // nextWake is when something happens of which the daemon is told by its watches: while
 // it waits for something, soon, else now and then.
-func (w *World) nextWake(seconds int64) int64 {
+func (w *Model) nextWake(seconds int64) int64 {
 	if seconds < int64(pollEvery/time.Second) {
 		return w.between(poll, 3*poll)
 	}
@@ -107,8 +107,8 @@ func (w *World) nextWake(seconds int64) int64 {
 	return seconds
 }
 
-// live lets processes take turns until a time comes.
-func (w *World) live(until int64) {
+// runUntil lets processes take turns until a time comes.
+func (w *Model) runUntil(until int64) {
 	idle := w.driver
 	defer func() { w.driver = idle }()
 	for {
@@ -134,7 +134,7 @@ func (w *World) live(until int64) {
 
 // tickDaemons is what a second brings for processes: renewals, and replicas that
 // Kubernetes starts.
-func (w *World) tickDaemons() {
+func (w *Model) tickDaemons() {
 	if w.Daemons == 0 {
 		return
 	}
@@ -150,7 +150,7 @@ func (w *World) tickDaemons() {
 
 // command is a foreground command beside the daemons. It waits for the lease, and
 // asks for it if it has wishes of its own.
-func (w *World) command(asks bool) {
+func (w *Model) command(asks bool) {
 	d := w.process("command")
 	ctx, abort := context.WithCancelCause(context.Background())
 	d.abort, d.late = abort, w.t+w.between(300, 1200)
@@ -172,7 +172,7 @@ func (w *World) command(asks bool) {
 }
 
 // await is the lease as soon as nobody has it, nil if that takes too long.
-func (w *World) await(ctx context.Context, d *driver, asks bool) *lease.Held {
+func (w *Model) await(ctx context.Context, d *driver, asks bool) *lease.Held {
 	bid := w.bid(d)
 	for until := min(d.late, w.t+60); w.t < until && ctx.Err() == nil; {
 		held, err := bid.Try(ctx)

@@ -11,16 +11,16 @@ import (
 )
 
 // kept is a cluster that has converged that two daemons keep as it is wanted.
-func kept(t *testing.T) *World {
+func kept(t *testing.T) *Model {
 	t.Helper()
 	w := New(Options{PD: 3, TiKV: 3, TiDB: 2, Daemons: 2})
 	w.Settle(time.Hour)
-	w.Tell()
+	w.Trace()
 	return w
 }
 
 // ends has the cluster settle, the daemons end, and nothing be wrong.
-func ends(t *testing.T, w *World) {
+func ends(t *testing.T, w *Model) {
 	t.Helper()
 	w.Settle(time.Hour)
 	w.close()
@@ -30,7 +30,7 @@ func ends(t *testing.T, w *World) {
 }
 
 // driving is the process that the Lease names.
-func (w *World) driving() *driver {
+func (w *Model) driving() *driver {
 	for _, d := range w.drivers {
 		if d.lease.self.String() == holder(w.leaseObject) {
 			return d
@@ -40,16 +40,16 @@ func (w *World) driving() *driver {
 }
 
 // until lets the daemons go on until a condition holds.
-func until(t *testing.T, w *World, what string, holds func() bool) {
+func until(t *testing.T, w *Model, what string, holds func() bool) {
 	t.Helper()
-	for end := w.t + 3600; !holds(); w.live(w.t + 1) {
+	for end := w.t + 3600; !holds(); w.runUntil(w.t + 1) {
 		if w.t > end {
 			t.Fatalf("never: %s\n%s", what, w.Transcript())
 		}
 	}
 }
 
-func evicting(w *World) func() bool {
+func evicting(w *Model) func() bool {
 	return func() bool { return len(w.evicts) > 0 && w.driving() != nil }
 }
 
@@ -89,7 +89,7 @@ func TestDaemonStandsStill(t *testing.T) {
 		until(t, w, "eviction", func() bool { first = w.driving(); return evicting(w)() && first.asleep })
 		first.frozen = w.t + 52
 		first.wake, first.lease.due = first.frozen, first.frozen+late
-		w.When(func(w *World) bool { return w.t >= first.frozen-1 }, func() {
+		w.When(func(w *Model) bool { return w.t >= first.frozen-1 }, func() {
 			w.Scale(topology.TiDB, 3) // so that there is something for it to do at once
 		})
 		until(t, w, "takeover", func() bool { return w.driving() != nil && w.driving() != first })
@@ -104,21 +104,21 @@ func TestDaemonStandsDown(t *testing.T) {
 	w.Upgrade("v2", topology.TiKV)
 	until(t, w, "eviction", evicting(w))
 	w.halt(w.pods[tikv][0], 2*3600)
-	w.live(w.t + 5*60)
+	w.runUntil(w.t + 5*60)
 	if len(w.evicts) != 1 {
 		t.Errorf("the peer may still come back\n%s", w.Transcript())
 	}
-	w.live(w.t + 15*60)
+	w.runUntil(w.t + 15*60)
 	if len(w.evicts) > 0 {
 		t.Errorf("a store stands without leaders\n%s", w.Transcript())
 	}
 	evictions := func() int { return strings.Count(w.Transcript(), "evict region leaders from basic-tikv-2") }
 	before := evictions()
-	w.live(w.t + 80*60)
+	w.runUntil(w.t + 80*60)
 	if n := evictions(); n != before {
 		t.Errorf("evicted %d times more\n%s", n-before, w.Transcript())
 	}
-	w.live(w.t + 20*60)
+	w.runUntil(w.t + 20*60)
 	ends(t, w)
 }
 
@@ -129,7 +129,7 @@ func TestAPIServerIsAway(t *testing.T) {
 	until(t, w, "eviction", evicting(w))
 	w.away = w.t + 60
 	steps := w.Soft.Steps
-	w.live(w.t + 59)
+	w.runUntil(w.t + 59)
 	if w.Soft.Steps > steps+1 {
 		t.Errorf("%d steps in an outage\n%s", w.Soft.Steps-steps, w.Transcript())
 	}
@@ -148,7 +148,7 @@ func TestMirrorStandsStill(t *testing.T) {
 	ends(t, w)
 }
 
-// A daemon that is told to end in the middle of an upgrade takes back what is
+// A daemon that is asked to end in the middle of an upgrade takes back what is
 // temporary, releases its lease, and another one goes on at once.
 func TestDaemonEnds(t *testing.T) {
 	w := kept(t)
@@ -190,7 +190,7 @@ func TestCommandBesideDaemons(t *testing.T) {
 	until(t, w, "eviction", evicting(w))
 	daemon := w.driving()
 	w.command(false)
-	w.live(w.t + 50)
+	w.runUntil(w.t + 50)
 	if w.driving() != daemon {
 		t.Errorf("driven by %q\n%s", holder(w.leaseObject), w.Transcript())
 	}
@@ -208,12 +208,12 @@ func TestLeaseThatNobodyHasHeardOf(t *testing.T) {
 		w.chaos = false
 		w.Upgrade("v1", topology.TiDB)
 		ends(t, w)
-		neverTold(t, w, "restart")
+		notInTranscript(t, w, "restart")
 	})
 	t.Run("not given back", func(t *testing.T) {
 		w := kept(t)
 		w.Upgrade("v2", topology.TiDB)
-		w.When(func(w *World) bool {
+		w.When(func(w *Model) bool {
 			s := &w.sets[tidb]
 			return s.current == "v2" && s.spec.partition == 2
 		}, func() { w.away = w.t + 40 })
@@ -223,20 +223,20 @@ func TestLeaseThatNobodyHasHeardOf(t *testing.T) {
 
 // The rules for those who go by the Lease can be broken.
 func TestLeaseRulesCanFail(t *testing.T) {
-	for rule, spoil := range map[string]func(w *World){
-		"drivers": func(w *World) {
+	for rule, spoil := range map[string]func(w *Model){
+		"drivers": func(w *Model) {
 			w.Upgrade("v2", topology.TiDB)
 			w.OnStep("restart", func() { *w.leaseObject.Spec.HolderIdentity = "somebody else" })
-			w.live(w.t + 120)
+			w.runUntil(w.t + 120)
 		},
-		"leak": func(w *World) {
+		"leak": func(w *Model) {
 			name := w.drivers[0].lease.self.String()
 			w.leaseObject.Spec.HolderIdentity = &name
 			w.idle()
 		},
-		"idle": func(w *World) {
+		"idle": func(w *Model) {
 			at := w.t + grace + 60
-			w.When(func(w *World) bool { return w.t >= at }, func() { w.drivers[0].cache, w.recorded = nil, 0 })
+			w.When(func(w *Model) bool { return w.t >= at }, func() { w.drivers[0].cache, w.recorded = nil, 0 })
 			w.idle()
 		},
 	} {
@@ -258,7 +258,7 @@ func TestOperatorComesUp(t *testing.T) {
 	w.Upgrade("v2", topology.TiKV)
 	until(t, w, "eviction", evicting(w))
 	w.operator, w.cameAt, w.goesAt = "tidb-operator op-1 in namespace ops", w.t, never
-	w.live(w.t + 60)
+	w.runUntil(w.t + 60)
 	for id, e := range w.evicts {
 		if e.ours {
 			t.Errorf("our eviction of store %d goes on", id)
@@ -268,7 +268,7 @@ func TestOperatorComesUp(t *testing.T) {
 		t.Errorf("%d records, held by %q\n%s", len(w.ledger), holder(w.leaseObject), w.Transcript())
 	}
 	steps := w.Soft.Steps
-	w.live(w.t + 600)
+	w.runUntil(w.t + 600)
 	if w.Soft.Steps > steps {
 		t.Errorf("%d steps beside an operator\n%s", w.Soft.Steps-steps, w.Transcript())
 	}
@@ -286,7 +286,7 @@ func TestOperatorComesDuringATurn(t *testing.T) {
 		w.operator, w.cameAt, w.goesAt = "tidb-operator op-1 in namespace ops", w.t, never
 		steps = w.Soft.Steps
 	})
-	w.live(w.t + 600)
+	w.runUntil(w.t + 600)
 	if steps == 0 || w.Soft.Steps > steps+1 {
 		t.Errorf("%d steps beside an operator\n%s", w.Soft.Steps-steps-1, w.Transcript())
 	}

@@ -4,21 +4,19 @@
 //
 // # What is modelled
 //
-// The StatefulSet controller (Parallel and OrderedReady pod management,
-// partitions, revisions, OnDelete, a lag before it sees a new spec, and both ways
-// of treating a pod that is not Ready: Kubernetes below 1.35 replaces it, from
-// 1.35 on, and with OrderedReady, nobody does), pods that
-// start, crash, cannot be pulled or are refused at creation, claims that outlive
-// their pods, volumes that take their time to grow, StatefulSets that are deleted
-// without their pods and recreated around them, PD's etcd membership with its
-// quorum, elections and refusals, PD's stores with heartbeats, regions with
-// replicas in zones and a leader each, which they elect without PD and which PD moves over time, placement rules (an
-// isolation level, or copies on stores with a label; read only where a store is to leave, as package observe does), evict-leader
-// schedulers of ours and of others, TiDB servers, our ledger, and the ConfigMap
-// from which a PD pod without data reads what to do, as the kubelet shows it: up to a
-// minute late. PD does not wait for all of its first members, and lets none of
-// them join that it knows already. In one world of twenty there are more than ten stores
-// and TiDB servers now and then, whose names do not sort as their ordinals do.
+// The StatefulSet controller (Parallel and OrderedReady pod management, partitions, revisions,
+// OnDelete, a lag before it sees a new spec, and both ways of treating a pod that is not Ready:
+// Kubernetes below 1.35 replaces it, from 1.35 on, and with OrderedReady, nobody does), pods that
+// start, crash, cannot be pulled or are refused at creation, claims that outlive their pods,
+// volumes that take their time to grow, StatefulSets that are deleted without their pods and
+// recreated around them, PD's etcd membership with its quorum, elections and refusals, PD's stores
+// with heartbeats, regions with replicas in zones and a leader each, which they elect without PD
+// and which PD moves over time, placement rules (an isolation level, or copies on stores with a
+// label; read only where a store is to leave, as package observe does), evict-leader schedulers of
+// ours and of others, TiDB servers, our ledger, and the ConfigMap from which a PD pod without data
+// reads what to do, as the kubelet shows it: up to a minute late. PD does not wait for all of its
+// first members, and lets none of them join that it knows already. In one run of twenty there are
+// more than ten stores and TiDB servers now and then, whose names do not sort as their ordinals do.
 //
 // Faults: a step fails, before or half-way, or each time for half an hour; a person
 // takes a store offline in PD, or back, or deletes the claim of one that serves; PD moves nothing for a while; the answer to a step is lost; an
@@ -53,18 +51,18 @@
 //
 // # Clocks
 //
-// In one world of four the clocks of hosts, by which kubelets report since when a process
-// runs and a pod is Ready, are up to four minutes ahead. That they are behind is corrected
-// where pods are read, and so is not seen here. PD's clock is that of the API server.
+// In one run of four the clocks of hosts, by which kubelets report since when a process runs and a
+// pod is Ready, are up to four minutes ahead. That they are behind is corrected where pods are
+// read, and so is not seen here. PD's clock is that of the API server.
 //
 // # Daemons
 //
-// One world in five is driven by daemons, one to three replicas that take over from
-// each other, in half of them beside foreground commands, some of which ask for the
-// lease. They, and those commands, go by the cluster's Lease: package lease as it is,
-// on an API server that is a record with a version, renewed by hand each time that it
-// is due, and by clocks that are hours apart. What a daemon does in a turn, and
-// when it takes, keeps, rests and gives back a lease, is daemon.Loop as it is.
+// One run in five is driven by daemons, one to three replicas that take over from each other, in
+// half of them beside foreground commands, some of which ask for the lease. They, and those
+// commands, go by the cluster's Lease: package lease as it is, on an API server that is a record
+// with a version, renewed by hand each time that it is due, and by clocks that are hours apart.
+// What a daemon does in a turn, and when it takes, keeps, rests and gives back a lease, is
+// daemon.Loop as it is.
 //
 // What is modelled of a daemon instead: its mirror, whose Kubernetes half is a few
 // seconds old while PD is asked each time; its work queue, as the pauses between
@@ -73,7 +71,7 @@
 // that of the API server (package clock), which is simulated time.
 //
 // Faults of theirs: a process is killed at any moment, also while a step of its own is
-// under way, is told to end, or stands still between two turns, so that its lease runs
+// under way, is asked to end, or stands still between two turns, so that its lease runs
 // out without its doing; the API server is away for up to a minute and a half, turns
 // requests down, one in ten, or does what it was asked to and the answer is lost; the
 // watches of a mirror expire, so that it stands still for minutes and then jumps. What
@@ -83,11 +81,11 @@
 //
 // # A tidb-operator
 //
-// In some worlds a tidb-operator drives the cluster now and then, for minutes. Commands
-// see it after some seconds and end; daemons ask before each turn. It goes on with
-// rollouts in its own way: it marks the pod of a store, makes an evict-leader scheduler,
-// and moves the partition when no leader is left. It goes away at any moment, and leaves
-// what there is. That it scales, or renders another pod template, is not modelled.
+// In some runs a tidb-operator drives the cluster now and then, for minutes. Commands see it after
+// some seconds and end; daemons ask before each turn. It goes on with rollouts in its own way: it
+// marks the pod of a store, makes an evict-leader scheduler, and moves the partition when no leader
+// is left. It goes away at any moment, and leaves what there is. That it scales, or renders another
+// pod template, is not modelled.
 //
 // # What is asserted
 //
@@ -162,8 +160,8 @@
 //     served with it when the engine observed, or PD had removed the member before; and a member that was given up is
 //     removed only while it does not serve. Such a removal takes nothing from the others, so
 //     "peer-down" and "wanted" do not hold for it.
-//   - told: where nothing changes for twenty minutes, something that is waited for says
-//     when that ends or what can be done.
+//   - explained: where nothing changes for twenty minutes, at least one gate has a deadline or is
+//     blocked and says what can be done.
 //   - advice: each gate that needs manual action says what to do.
 //   - order: no Restart of a member that serves while an earlier component still
 //     has pods to replace.

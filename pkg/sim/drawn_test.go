@@ -9,11 +9,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// What seeds that nobody had picked have found, each as the story that it comes
-// down to.
+// What seeds from the clock have found, each as the scenario that it comes down to.
 
 // byHandFor drives and does what the plan asks of a person, for some time.
-func byHandFor(w *World, most time.Duration) {
+func byHandFor(w *Model, most time.Duration) {
 	for late := w.t + int64(most/time.Second); w.t < late; {
 		p, _ := w.Drive(time.Duration(late-w.t) * time.Second)
 		w.Pass(30)
@@ -34,12 +33,12 @@ func TestNobodyIsGivenUpOnCrashingVoters(t *testing.T) {
 		w.Manual(topology.PD)
 		w.Upgrade("v2-frail", topology.PD)
 		for i := 1; i < 3; i++ {
-			w.When(func(w *World) bool { return w.sets[pd].update == "v2-frail" }, func() { w.remove(w.pods[pd][i]) })
+			w.When(func(w *Model) bool { return w.sets[pd].update == "v2-frail" }, func() { w.remove(w.pods[pd][i]) })
 		}
 		byHandFor(w, 20*time.Minute)
 		w.Upgrade("v1", topology.PD)
 		byHandFor(w, 30*time.Minute)
-		neverTold(t, w, "remove PD member")
+		notInTranscript(t, w, "remove PD member")
 		fine(t, w)
 	}
 }
@@ -51,7 +50,7 @@ func TestScaleInHalfWayThroughFailover(t *testing.T) {
 	w := settled(Options{PD: 5, TiKV: 3, TiDB: 1, Failover: true})
 	w.lose(w.pods[pd][1], 1800)
 	w.lose(w.pods[pd][3], 1800)
-	w.When(func(w *World) bool { return w.pd.memberAt(3) == nil }, func() {
+	w.When(func(w *Model) bool { return w.pd.memberAt(3) == nil }, func() {
 		w.Scale(topology.PD, 3)
 		w.kill()
 	})
@@ -68,10 +67,10 @@ func TestScaleInHalfWayThroughFailover(t *testing.T) {
 func TestReplacementThatPDHasLetGoOf(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true})
 	w.lose(w.pods[pd][1], 1200)
-	w.When(func(w *World) bool { return w.claims[pd][1].marked }, func() {
+	w.When(func(w *Model) bool { return w.claims[pd][1].marked }, func() {
 		w.expel(w.pd.memberAt(2).id)
 	})
-	w.When(func(w *World) bool {
+	w.When(func(w *Model) bool {
 		f := w.failure(pd, "basic-pd-1")
 		return f != nil && f.Deleted
 	}, func() { w.Scale(topology.PD, 2) })
@@ -98,11 +97,11 @@ func TestNewTemplateForMemberThatPDHasLetGoOf(t *testing.T) {
 // and also of a member whose pod Kubernetes cannot make.
 // (seeds 70055077, 70065046, 70071978)
 func TestToldOfMembersBelowOthersInEachPhase(t *testing.T) {
-	for name, fail := range map[string]func(*World){
-		"it crashes": func(w *World) {
+	for name, fail := range map[string]func(*Model){
+		"it crashes": func(w *Model) {
 			w.pods[tikv][1].flaw, w.pods[tikv][1].revision = crashing, "v0"
 		},
-		"it has no pod": func(w *World) {
+		"it has no pod": func(w *Model) {
 			w.sets[tikv].current, w.pods[tikv][1] = "v0-refused", nil
 		},
 	} {
@@ -143,7 +142,7 @@ func TestMemberJoinsWhenItsPodIsToGo(t *testing.T) {
 	if err := w.deletePodOf(plan.DeletePod{Component: topology.PD, Member: "basic-pd-2", UID: w.pods[pd][2].uid}); err == nil {
 		t.Error("the pod of a member that PD counts on was deleted")
 	}
-	w.pd.blind = w.t + 60
+	w.pd.silentUntil = w.t + 60
 	if err := w.deletePodOf(plan.DeletePod{Component: topology.PD, Member: "basic-pd-2", UID: w.pods[pd][2].uid}); err == nil {
 		t.Error("a pod was deleted though nobody could say whether PD counts on its member")
 	}
@@ -169,7 +168,7 @@ func TestRemovalOfMemberThatIsGone(t *testing.T) {
 func TestReturnedVoterThatPDMisses(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true})
 	w.lose(w.pods[pd][1], 900)
-	w.When(func(w *World) bool { return w.failure(pd, "basic-pd-1") != nil }, func() {
+	w.When(func(w *Model) bool { return w.failure(pd, "basic-pd-1") != nil }, func() {
 		w.pods[pd][1].lost = w.t
 		w.pd.memberAt(1).unheard, w.pods[pd][1].unreachable = w.t+90, w.t+90
 		w.kill()
@@ -179,7 +178,7 @@ func TestReturnedVoterThatPDMisses(t *testing.T) {
 		w.Pass(1)
 	}
 	_, _ = w.Drive(time.Hour)
-	neverTold(t, w, "remove PD member")
+	notInTranscript(t, w, "remove PD member")
 	fine(t, w)
 }
 
@@ -275,7 +274,7 @@ func TestServerComesIntoSightWhenItIsGivenUp(t *testing.T) {
 		w.Pass(30)
 	})
 	_, _ = w.Drive(time.Hour)
-	if !told(w, "give up basic-tidb-0") {
+	if !inTranscript(w, "give up basic-tidb-0") {
 		t.Error(w.Transcript())
 	}
 	w.Intent.Recover = true
@@ -289,7 +288,7 @@ func TestServerComesIntoSightWhenItIsGivenUp(t *testing.T) {
 func TestVotersThatRefuseBelowOneThatLeaves(t *testing.T) {
 	w := settled(Options{PD: 5, TiKV: 3, TiDB: 1})
 	w.Upgrade("v2", topology.PD)
-	w.When(func(w *World) bool { p := w.pods[pd][4]; return p != nil && p.revision == "v2" && p.running }, func() { w.kill() })
+	w.When(func(w *Model) bool { p := w.pods[pd][4]; return p != nil && p.revision == "v2" && p.running }, func() { w.kill() })
 	_, _ = w.Drive(10 * time.Minute)
 	for i := 2; i < 4; i++ {
 		p := w.pods[pd][i]
@@ -298,7 +297,7 @@ func TestVotersThatRefuseBelowOneThatLeaves(t *testing.T) {
 	w.Pass(900)
 	w.Scale(topology.PD, 2)
 	fine(t, w)
-	tellsInOrder(t, w, "basic-pd-3 not serving: not healthy; at the time limit it is restarted", "restart basic-pd-3", "remove PD member basic-pd-4")
+	inOrder(t, w, "basic-pd-3 not serving: not healthy; at the time limit it is restarted", "restart basic-pd-3", "remove PD member basic-pd-4")
 }
 
 // The last one of three stores does not serve with the template that it has, and its claim is
@@ -313,5 +312,5 @@ func TestStoresComeBeforeOneThatRefusesAndWhoseClaimGoes(t *testing.T) {
 	w.Upgrade("v2", topology.TiKV)
 	w.Scale(topology.TiKV, 4)
 	fine(t, w)
-	tellsInOrder(t, w, "scale TiKV from 3 to 4", "offline", "finish the rollout of TiKV")
+	inOrder(t, w, "scale TiKV from 3 to 4", "offline", "finish the rollout of TiKV")
 }

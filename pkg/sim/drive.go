@@ -24,7 +24,7 @@ const poll = 5
 
 // Settle drives until the cluster has converged and stays so. It reports what
 // prevents that as a violation.
-func (w *World) Settle(most time.Duration) {
+func (w *Model) Settle(most time.Duration) {
 	if w.Daemons > 0 {
 		w.settleDaemons(most)
 		return
@@ -65,7 +65,7 @@ func (w *World) Settle(most time.Duration) {
 }
 
 // attention is how long a person lets an engine run until the next look.
-func (w *World) attention(again bool) time.Duration {
+func (w *Model) attention(again bool) time.Duration {
 	switch {
 	case !w.watched() && !w.meddled():
 		return never
@@ -78,7 +78,7 @@ func (w *World) attention(again bool) time.Duration {
 }
 
 // watched: with OnDelete a person looks at the screen and deletes pods.
-func (w *World) watched() bool {
+func (w *Model) watched() bool {
 	return w.Intent.Manual != [3]bool{}
 }
 
@@ -92,4 +92,4 @@ func gates(p plan.Plan) string {
 
 func clock(t int64) string { return fmt.Sprintf("%02d:%02d", t/60, t%60) }
 
-func (w *World) clock() string { return clock(w.t) }
+func (w *Model) clock() string { return clock(w.t) }

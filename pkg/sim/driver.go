@@ -63,7 +63,7 @@ func (d *driver) Guard(context.Context) (context.Context, context.CancelFunc) {
 }
 
 // begin starts an engine. It does nothing until it is its turn.
-func (w *World) begin(late int64) *driver {
+func (w *Model) begin(late int64) *driver {
 	ctx, abort := context.WithCancelCause(context.Background())
 	w.runs++
 	d := &driver{owner: w.runs, wake: w.t, late: late, finds: never, abort: abort}
@@ -78,7 +78,7 @@ func (w *World) begin(late int64) *driver {
 
 // coroutine makes a driver of a function that runs only within next, so that nothing
 // here depends on a scheduler.
-func (w *World) coroutine(d *driver, run func()) {
+func (w *Model) coroutine(d *driver, run func()) {
 	next, stop := iter.Pull(func(yield func(struct{}) bool) {
 		d.yield = func() { d.dead = !yield(struct{}{}) || d.dead }
 		run()
@@ -93,7 +93,7 @@ func (w *World) coroutine(d *driver, run func()) {
 
 // drive lets engines take turns until the given one has ended, or the one that
 // has its lease.
-func (w *World) drive(until *driver) *driver {
+func (w *Model) drive(until *driver) *driver {
 	idle := w.driver
 	defer func() { w.driver = idle }()
 	for {
@@ -116,7 +116,7 @@ func (w *World) drive(until *driver) *driver {
 }
 
 // turn is the driver that wakes first.
-func (w *World) turn() *driver {
+func (w *Model) turn() *driver {
 	first := w.drivers[0]
 	for _, d := range w.drivers[1:] {
 		if d.wake < first.wake || d.wake == first.wake && w.chance(0.5) {
@@ -126,7 +126,7 @@ func (w *World) turn() *driver {
 	return first
 }
 
-func (w *World) ended(d *driver) {
+func (w *Model) ended(d *driver) {
 	for i, o := range w.drivers {
 		if o == d {
 			w.drivers = append(w.drivers[:i:i], w.drivers[i+1:]...)
@@ -140,7 +140,7 @@ func (w *World) ended(d *driver) {
 }
 
 // pause lets the current driver continue in some seconds. Others may act meanwhile.
-func (w *World) pause(seconds int64) {
+func (w *Model) pause(seconds int64) {
 	d := w.driver
 	if d.yield == nil { // no driver runs: a test reads the state
 		w.Pass(int(seconds))
@@ -151,7 +151,7 @@ func (w *World) pause(seconds int64) {
 }
 
 // pacer implements reconcile.Waiter on simulated time.
-type pacer struct{ w *World }
+type pacer struct{ w *Model }
 
 func (p pacer) Wait(ctx context.Context, next plan.Plan, err error) error {
 	w := p.w
@@ -173,7 +173,7 @@ func (p pacer) Wait(ctx context.Context, next plan.Plan, err error) error {
 }
 
 // kill ends an engine as kill -9 would: it cannot clean up.
-func (w *World) kill() {
+func (w *Model) kill() {
 	w.note("fault: the engine is killed")
 	for _, d := range w.atHand() {
 		d.dead = true
@@ -182,14 +182,14 @@ func (w *World) kill() {
 }
 
 // Stop interrupts the engine, as the user would.
-func (w *World) Stop() {
+func (w *Model) Stop() {
 	for _, d := range w.atHand() {
 		d.abort(errStopped)
 	}
 }
 
 // atHand is the driver whose turn it is, or all of them between two turns.
-func (w *World) atHand() []*driver {
+func (w *Model) atHand() []*driver {
 	if w.abort != nil {
 		return []*driver{w.driver}
 	}
@@ -203,10 +203,10 @@ var (
 
 // Drive runs an engine until it ends by itself or the given time is over: a
 // fresh one, or the one that holds the lease still.
-func (w *World) Drive(most time.Duration) (plan.Plan, error) {
+func (w *Model) Drive(most time.Duration) (plan.Plan, error) {
 	late := w.t + int64(most/time.Second)
 	for w.operator != "" && len(w.drivers) > 0 {
-		w.drive(w.drivers[0]) // a second engine is told to end as well, and does not wait for its turn
+		w.drive(w.drivers[0]) // a second engine is asked to end as well, and does not wait for its turn
 	}
 	for w.operator != "" && w.t < late {
 		w.Pass(1) // who comes meanwhile follows
@@ -224,7 +224,7 @@ func (w *World) Drive(most time.Duration) (plan.Plan, error) {
 
 // startRival starts a second engine, because the first could not renew its lease. The
 // first continues until it sees that.
-func (w *World) startRival() {
+func (w *Model) startRival() {
 	if len(w.drivers) != 1 || w.Daemons > 0 || w.operator != "" {
 		return
 	}
@@ -235,7 +235,7 @@ func (w *World) startRival() {
 }
 
 // tickLease lets drivers see that they have lost their lease.
-func (w *World) tickLease() {
+func (w *Model) tickLease() {
 	for _, d := range w.drivers {
 		if w.t >= d.finds && !d.lost {
 			d.lost = true
@@ -246,7 +246,7 @@ func (w *World) tickLease() {
 }
 
 // endEngines ends the engines that still run, without a chance to clean up.
-func (w *World) endEngines() {
+func (w *Model) endEngines() {
 	idle := w.driver
 	defer func() { w.driver = idle }()
 	for _, d := range w.drivers {

@@ -10,7 +10,7 @@ import (
 )
 
 // evictLeaders writes the record first: an eviction that is not recorded is never ended.
-func (w *World) evictLeaders(s plan.EvictLeaders) error {
+func (w *Model) evictLeaders(s plan.EvictLeaders) error {
 	there := w.evicts[s.StoreID]
 	r := record{Eviction: state.Eviction{StoreID: s.StoreID, Member: s.Member, Since: w.Now()}, owner: w.owner}
 	r.Leaders = max(s.Leaders, 0)
@@ -42,7 +42,7 @@ func (w *World) evictLeaders(s plan.EvictLeaders) error {
 }
 
 // adoptEviction writes the record before it takes tidb-operator's mark off the pod.
-func (w *World) adoptEviction(s plan.AdoptEviction) error {
+func (w *Model) adoptEviction(s plan.AdoptEviction) error {
 	if !w.serving() || !w.reached() {
 		return errNoPD
 	}
@@ -66,7 +66,7 @@ func (w *World) adoptEviction(s plan.AdoptEviction) error {
 }
 
 // allowLeaders takes the record away last, for the same reason.
-func (w *World) allowLeaders(s plan.AllowLeaders) error {
+func (w *Model) allowLeaders(s plan.AllowLeaders) error {
 	if !w.serving() || !w.reached() {
 		return errNoPD
 	}
@@ -91,7 +91,7 @@ func (w *World) allowLeaders(s plan.AllowLeaders) error {
 	return nil
 }
 
-func (w *World) writeRecord(r record) {
+func (w *Model) writeRecord(r record) {
 	w.forgetRecord(r.StoreID)
 	w.ledger = append(w.ledger, r)
 }
@@ -105,7 +105,7 @@ type record struct {
 	theirs bool
 }
 
-func (w *World) recordOf(id uint64) (record, bool) {
+func (w *Model) recordOf(id uint64) (record, bool) {
 	for _, r := range w.ledger {
 		if r.StoreID == id {
 			return r, true
@@ -114,7 +114,7 @@ func (w *World) recordOf(id uint64) (record, bool) {
 	return record{}, false
 }
 
-func (w *World) forgetRecord(id uint64) {
+func (w *Model) forgetRecord(id uint64) {
 	var keep []record
 	for _, e := range w.ledger {
 		if e.StoreID != id {

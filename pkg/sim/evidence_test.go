@@ -17,7 +17,7 @@ func TestPDLeaderResignsBeforeARollout(t *testing.T) {
 		w.led()
 		w.Upgrade("v2", topology.TiKV)
 		fine(t, w)
-		tellsInOrder(t, w, "evict region leaders from basic-tikv-2", "restart basic-tikv-2",
+		inOrder(t, w, "evict region leaders from basic-tikv-2", "restart basic-tikv-2",
 			"evict region leaders from basic-tikv-1", "restart basic-tikv-1", "restart basic-tikv-0")
 	}
 }
@@ -34,7 +34,7 @@ func TestPDLeaderResignsInARollout(t *testing.T) {
 			w.Upgrade("v2", topology.TiKV)
 			w.OnStep(at, func() {
 				due := w.t + int64(4*after)
-				w.When(func(w *World) bool { return w.t >= due }, w.led)
+				w.When(func(w *Model) bool { return w.t >= due }, w.led)
 			})
 			fine(t, w)
 		}
@@ -104,7 +104,7 @@ func TestOutOfSightBesideADeadStore(t *testing.T) {
 	w.pods[tikv][4].unseen = w.t + 900
 	w.Upgrade("v2", topology.TiKV)
 	_, _ = w.Drive(14 * time.Minute)
-	neverTold(t, w, "restart basic-tikv-4")
+	notInTranscript(t, w, "restart basic-tikv-4")
 	w.Pass(4000)
 	fine(t, w)
 }
@@ -119,7 +119,7 @@ func TestPDWasAwayForLong(t *testing.T) {
 	w.lose(w.pods[tikv][3], 200)
 	w.Pass(20)
 	_, _ = w.Drive(10 * time.Minute)
-	neverTold(t, w, "give up basic-tikv")
+	notInTranscript(t, w, "give up basic-tikv")
 	fine(t, w)
 }
 
@@ -133,7 +133,7 @@ func TestResumedAfterHours(t *testing.T) {
 		w.Pass(8 * 3600)
 		w.Suspend()
 		fine(t, w)
-		neverTold(t, w, "give up")
+		notInTranscript(t, w, "give up")
 	}
 }
 
@@ -147,10 +147,10 @@ func TestPodHeldBackAfterSuspension(t *testing.T) {
 	w.Upgrade("v1-refused", topology.TiKV)
 	w.Suspend()
 	_, _ = w.Drive(2 * time.Minute)
-	neverTold(t, w, "give up")
+	notInTranscript(t, w, "give up")
 	w.Upgrade("v1", topology.TiKV)
 	fine(t, w)
-	neverTold(t, w, "give up")
+	notInTranscript(t, w, "give up")
 }
 
 // The new template breaks the status port of TiDB. The rollout can be taken back, and
@@ -161,7 +161,7 @@ func TestTemplateWithoutStatusPort(t *testing.T) {
 			w := settled(Options{PD: 3, TiKV: 3, TiDB: servers})
 			w.Upgrade("v2-statusless", topology.TiDB)
 			_, _ = w.Drive(30 * time.Minute)
-			if !told(w, "blocked: basic-tidb-") {
+			if !inTranscript(w, "blocked: basic-tidb-") {
 				t.Errorf("nobody is told\n%s", w.Transcript())
 			}
 			w.Upgrade(next, topology.TiDB)
@@ -181,6 +181,6 @@ func TestTunnelFailsForAWhile(t *testing.T) {
 	}
 	w.Upgrade("v2", topology.TiDB)
 	_, _ = w.Drive(100 * time.Second)
-	neverTold(t, w, "restart basic-tidb")
+	notInTranscript(t, w, "restart basic-tidb")
 	fine(t, w)
 }

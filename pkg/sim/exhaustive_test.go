@@ -15,19 +15,19 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 )
 
-var exhaustive = flag.Int("exhaustive", 0, "live golden stories with every fault at every step (1), or with every pair of faults, too (2); 0 for some of them")
+var exhaustive = flag.Int("exhaustive", 0, "run golden scenarios with every fault at every step (1), or with every pair of faults, too (2); 0 for some of them")
 
-// fault is something that goes wrong once, at one step of a story.
+// fault is something that goes wrong once, at one step of a scenario.
 type fault struct {
 	name string
 	step int // the first step is 1
-	do   func(*World)
+	do   func(*Model)
 	once bool // it is over with the next step
 	then bool // it comes after the step, not before
 }
 
 // prepare has the fault happen at its step.
-func (f fault) prepare(w *World) {
+func (f fault) prepare(w *Model) {
 	steps, due := 0, false
 	w.watches = append(w.watches, watch{on: func(plan.Step) bool { steps++; return false }})
 	w.watches = append(w.watches, watch{on: func(plan.Step) bool { return steps == f.step }, do: func() {
@@ -37,7 +37,7 @@ func (f fault) prepare(w *World) {
 		}
 	}})
 	if f.then {
-		w.When(func(*World) bool { return due }, func() { w.note("fault: %s", f.name); f.do(w) })
+		w.When(func(*Model) bool { return due }, func() { w.note("fault: %s", f.name); f.do(w) })
 	}
 	if f.once {
 		w.watches = append(w.watches, watch{on: func(plan.Step) bool { return steps > f.step }, do: func() {
@@ -46,51 +46,51 @@ func (f fault) prepare(w *World) {
 	}
 }
 
-// eachFault is every kind of fault there is, for each kind of member it can hit: the
-// lowest ordinal, which others wait for, and the highest, which goes first.
+// eachFault returns every kind of fault, for each kind of member that it can concern: the lowest
+// ordinal, which others wait for, and the highest, which is restarted first.
 func eachFault() []fault {
 	all := []fault{
-		{name: "the step fails", do: func(w *World) { w.chaos, w.Faults.Fail = true, 1 }, once: true},
-		{name: "the answer is lost", do: func(w *World) { w.chaos, w.Faults.LostAnswer = true, 1 }, once: true},
-		{name: "the engine is killed after the step", do: (*World).kill, then: true},
-		{name: "the engine is killed before the step", do: (*World).kill},
-		{name: "the engine is interrupted", do: (*World).Stop},
-		{name: "a second engine begins", do: (*World).startRival},
-		{name: "the cache shows what it showed before", do: func(w *World) { w.chaos, w.lag, w.lagAll = true, w.t+60, true }, once: true},
-		{name: "PD cannot be asked", do: func(w *World) { w.pd.blind = w.t + 60 }},
-		{name: "PD tells nothing of stores", do: func(w *World) { w.pd.storeless = w.t + 60 }},
-		{name: "PD's leader resigns", do: func(w *World) { w.Faults.Saved = true; w.resign() }},
-		{name: "PD forgets a scheduler", do: (*World).forget},
-		{name: "somebody evicts leaders", do: (*World).evictByHand},
-		{name: "Kubernetes loses sight of all hosts", do: func(w *World) { w.loseSight(150) }},
-		{name: "the user pauses for a while", do: func(w *World) {
+		{name: "the step fails", do: func(w *Model) { w.chaos, w.Faults.Fail = true, 1 }, once: true},
+		{name: "the answer is lost", do: func(w *Model) { w.chaos, w.Faults.LostAnswer = true, 1 }, once: true},
+		{name: "the engine is killed after the step", do: (*Model).kill, then: true},
+		{name: "the engine is killed before the step", do: (*Model).kill},
+		{name: "the engine is interrupted", do: (*Model).Stop},
+		{name: "a second engine begins", do: (*Model).startRival},
+		{name: "the cache shows what it showed before", do: func(w *Model) { w.chaos, w.lag, w.lagAll = true, w.t+60, true }, once: true},
+		{name: "PD cannot be asked", do: func(w *Model) { w.pd.silentUntil = w.t + 60 }},
+		{name: "PD answers without its stores", do: func(w *Model) { w.pd.storeless = w.t + 60 }},
+		{name: "PD's leader resigns", do: func(w *Model) { w.Faults.Saved = true; w.resign() }},
+		{name: "PD forgets a scheduler", do: (*Model).forget},
+		{name: "somebody evicts leaders", do: (*Model).evictByHand},
+		{name: "Kubernetes loses sight of all hosts", do: func(w *Model) { w.loseSight(150) }},
+		{name: "the user pauses for a while", do: func(w *Model) {
 			until := w.t + 120
 			w.Intent.Paused = true
-			w.When(func(w *World) bool { return w.t >= until }, func() { w.Intent.Paused = false })
+			w.When(func(w *Model) bool { return w.t >= until }, func() { w.Intent.Paused = false })
 		}},
 	}
 	for k := range kinds {
-		all = append(all, faultsOf(kind(k), "the first", func(*World) int { return 0 })...)
-		all = append(all, faultsOf(kind(k), "the last", func(w *World) int { return w.sets[k].spec.replicas - 1 })...)
+		all = append(all, faultsOf(kind(k), "the first", func(*Model) int { return 0 })...)
+		all = append(all, faultsOf(kind(k), "the last", func(w *Model) int { return w.sets[k].spec.replicas - 1 })...)
 	}
 	return all
 }
 
-// faultsOf are those that hit one member.
-func faultsOf(k kind, which string, ordinal func(*World) int) []fault {
+// faultsOf returns the faults that concern one member.
+func faultsOf(k kind, which string, ordinal func(*Model) int) []fault {
 	var all []fault
 	for _, f := range []struct {
 		what string
-		do   func(*World, *pod)
+		do   func(*Model, *pod)
 	}{
-		{"crashes", func(w *World, p *pod) { w.halt(p, 30) }},
-		{"loses its host for two minutes", func(w *World, p *pod) { w.lose(p, 120) }},
-		{"loses its host for ten minutes", func(w *World, p *pod) { w.lose(p, 600) }},
-		{"is deleted by somebody", func(w *World, p *pod) { w.remove(p) }},
-		{"is out of Kubernetes' sight", func(w *World, p *pod) { p.unseen = w.t + 150 }},
-		{"cannot be asked", func(w *World, p *pod) { p.unreachable = w.t + 90 }},
+		{"crashes", func(w *Model, p *pod) { w.halt(p, 30) }},
+		{"loses its host for two minutes", func(w *Model, p *pod) { w.lose(p, 120) }},
+		{"loses its host for ten minutes", func(w *Model, p *pod) { w.lose(p, 600) }},
+		{"is deleted by somebody", func(w *Model, p *pod) { w.remove(p) }},
+		{"is out of Kubernetes' sight", func(w *Model, p *pod) { p.unseen = w.t + 150 }},
+		{"cannot be asked", func(w *Model, p *pod) { p.unreachable = w.t + 90 }},
 	} {
-		all = append(all, fault{name: fmt.Sprintf("%s %s %s", which, kinds[k].Title(), f.what), do: func(w *World) {
+		all = append(all, fault{name: fmt.Sprintf("%s %s %s", which, kinds[k].Title(), f.what), do: func(w *Model) {
 			if i := ordinal(w); i >= 0 && i < limit && w.pods[k][i] != nil && !w.pods[k][i].terminating() {
 				f.do(w, w.pods[k][i])
 			}
@@ -99,13 +99,13 @@ func faultsOf(k kind, which string, ordinal func(*World) int) []fault {
 	return all
 }
 
-// tale is a golden story with faults.
-type tale struct {
+// faulty is a golden scenario with faults.
+type faulty struct {
 	operation string
 	faults    []fault
 }
 
-func (t tale) String() string {
+func (t faulty) String() string {
 	text := t.operation
 	for _, f := range t.faults {
 		text += fmt.Sprintf(", %s at step %d", f.name, f.step)
@@ -113,8 +113,8 @@ func (t tale) String() string {
 	return text
 }
 
-// calm ends what a story may end in: a fault that lasts, and a user who has paused.
-func (t tale) calm(w *World) {
+// calm ends what may still last at the end of a scenario: a fault, and a pause.
+func (t faulty) calm(w *Model) {
 	w.Pass(700)
 	w.chaos, w.Faults, w.Intent.Paused = false, Faults{}, false
 	if strings.Contains(t.String(), "somebody") {
@@ -122,10 +122,10 @@ func (t tale) calm(w *World) {
 	}
 }
 
-// live lives the story and says what rules it broke. How it ends is judged when the
+// run runs the scenario and returns the rules that were broken. How it ends is judged when the
 // faults are over: until then an engine may be right to end as it does.
-func (t tale) live(silent bool) (*World, []Violation) {
-	w := goldens[t.operation](stage{faults: t.faults, silent: silent})
+func (t faulty) run(silent bool) (*Model, []Violation) {
+	w := goldens[t.operation](setup{faults: t.faults, silent: silent})
 	found := slices.DeleteFunc(w.Broken, func(v Violation) bool {
 		return slices.Contains([]string{"golden", "stuck", "rest", "restless"}, v.Rule)
 	})
@@ -135,33 +135,33 @@ func (t tale) live(silent bool) (*World, []Violation) {
 	return w, append(found, w.Broken...)
 }
 
-// steps is how many steps an operation has when nothing goes wrong.
+// steps returns how many steps an operation has when nothing goes wrong.
 func steps(operation string) int {
 	n := 0
-	w := goldens[operation](stage{silent: true, faults: []fault{{step: -1}}})
+	w := goldens[operation](setup{silent: true, faults: []fault{{step: -1}}})
 	n = w.Soft.Steps
 	return n
 }
 
-// singles is every operation with every fault at every step.
-func singles() []tale {
-	var all []tale
+// singles returns every operation with every fault at every step.
+func singles() []faulty {
+	var all []faulty
 	for _, operation := range slices.Sorted(maps.Keys(goldens)) {
 		for at := range steps(operation) {
 			for _, f := range eachFault() {
 				f.step = at + 1
-				all = append(all, tale{operation, []fault{f}})
+				all = append(all, faulty{operation, []fault{f}})
 			}
 		}
 	}
 	return all
 }
 
-// pairs is the three shortest operations with every two faults.
-func pairs() []tale {
+// pairs returns the three shortest operations with every two faults.
+func pairs() []faulty {
 	operations := slices.Sorted(maps.Keys(goldens))
 	sort.SliceStable(operations, func(i, j int) bool { return steps(operations[i]) < steps(operations[j]) })
-	var all []tale
+	var all []faulty
 	for _, operation := range operations[:3] {
 		n := steps(operation)
 		for first := range n {
@@ -169,7 +169,7 @@ func pairs() []tale {
 				for _, f := range eachFault() {
 					for _, g := range eachFault() {
 						f.step, g.step = first+1, second+1
-						all = append(all, tale{operation, []fault{f, g}})
+						all = append(all, faulty{operation, []fault{f, g}})
 					}
 				}
 			}
@@ -178,29 +178,28 @@ func pairs() []tale {
 	return all
 }
 
-// some is how many of the stories with faults are lived each time that the tests run.
+// some is how many of the scenarios with faults are run when -exhaustive is 0.
 const some = 2000
 
-// TestExhaustive lives every golden story with every single fault at every step, and
-// the three shortest with every pair of faults. Without -exhaustive it lives some of
-// them, spread over all.
+// TestExhaustive runs every golden scenario with every single fault at every step, and the three
+// shortest with every pair of faults. Without -exhaustive it runs some of them, spread over all.
 func TestExhaustive(t *testing.T) {
-	tales := singles()
+	runs := singles()
 	if *exhaustive != 1 {
-		tales = append(tales, pairs()...)
+		runs = append(runs, pairs()...)
 	}
-	all := len(tales)
+	all := len(runs)
 	if *exhaustive == 0 {
-		stride := len(tales) / some
+		stride := len(runs) / some
 		for i := range some {
-			tales[i] = tales[i*stride]
+			runs[i] = runs[i*stride]
 		}
-		tales = tales[:some]
+		runs = runs[:some]
 	}
 	begun := time.Now()
 	var mu sync.Mutex
 	var workers sync.WaitGroup
-	next, broken := 0, map[string][]tale{}
+	next, broken := 0, map[string][]faulty{}
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for {
@@ -208,26 +207,26 @@ func TestExhaustive(t *testing.T) {
 				i := next
 				next++
 				mu.Unlock()
-				if i >= len(tales) {
+				if i >= len(runs) {
 					return
 				}
-				_, found := tales[i].live(true)
+				_, found := runs[i].run(true)
 				mu.Lock()
 				for _, v := range found {
-					broken[v.Rule] = append(broken[v.Rule], tales[i])
+					broken[v.Rule] = append(broken[v.Rule], runs[i])
 				}
 				mu.Unlock()
 			}
 		})
 	}
 	workers.Wait()
-	t.Logf("%d of %d stories with one or two faults, in %s", len(tales), all, time.Since(begun).Round(time.Second/10))
+	t.Logf("%d of %d scenarios with one or two faults, in %s", len(runs), all, time.Since(begun).Round(time.Second/10))
 	for _, rule := range slices.Sorted(maps.Keys(broken)) {
-		t.Errorf("%s: %d stories, e.g.", rule, len(broken[rule]))
+		t.Errorf("%s: %d scenarios, e.g.", rule, len(broken[rule]))
 		for _, b := range broken[rule][:min(8, len(broken[rule]))] {
 			t.Log(b)
 		}
-		w, found := broken[rule][0].live(false)
+		w, found := broken[rule][0].run(false)
 		lines := strings.Split(w.Transcript(), "\n")
 		t.Logf("%v: %v\n%s", broken[rule][0], found, strings.Join(lines[max(0, len(lines)-60):], "\n"))
 	}

@@ -19,13 +19,13 @@ const maxFailures = 3
 var failoverAfter = [...]int64{pd: 300, tikv: downAfter + 300 - disconnected, tidb: 300}
 
 // policy is what the engine may do by itself.
-func (w *World) policy() plan.Policy {
+func (w *Model) policy() plan.Policy {
 	return plan.Policy{Failover: plan.Failing{Members: w.Failover, Now: w.AtOnce, Discard: w.discard}, Eviction: w.Eviction}
 }
 
 // tickUp notes who is up, as far as anybody can know. It does not do so every second, which
 // would cost more than all the rest; grain is how far it may be wrong.
-func (w *World) tickUp() {
+func (w *Model) tickUp() {
 	if w.t%grain != 0 {
 		return
 	}
@@ -41,7 +41,7 @@ func (w *World) tickUp() {
 // knowable reports whether anybody can know that a store serves: PD hears of it, or while there
 // is no PD Kubernetes sees its host. Kubernetes alone does not tell while PD is there: a store
 // that crashes again and again is Ready now and then.
-func (w *World) knowable(s *store, p *pod) bool {
+func (w *Model) knowable(s *store, p *pod) bool {
 	if w.serving() {
 		return s.muffled <= w.t
 	}
@@ -50,7 +50,7 @@ func (w *World) knowable(s *store, p *pod) bool {
 
 const grain = 5
 
-func (w *World) failure(k kind, member string) *topology.Failure {
+func (w *Model) failure(k kind, member string) *topology.Failure {
 	return failureOf(w.failures[k], member)
 }
 
@@ -63,7 +63,7 @@ func failureOf(all []topology.Failure, member string) *topology.Failure {
 	return nil
 }
 
-func (w *World) recordFailure(s plan.RecordFailure) error {
+func (w *Model) recordFailure(s plan.RecordFailure) error {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	switch f := w.failure(k, s.Member); {
@@ -86,7 +86,7 @@ func (w *World) recordFailure(s plan.RecordFailure) error {
 	return nil
 }
 
-func (w *World) retireFailure(s plan.RetireFailure) error {
+func (w *Model) retireFailure(s plan.RetireFailure) error {
 	k := kindOf(s.Component)
 	w.failures[k] = slices.Clone(w.failures[k])
 	f := w.failure(k, s.Member)
@@ -97,7 +97,7 @@ func (w *World) retireFailure(s plan.RetireFailure) error {
 	return nil
 }
 
-func (w *World) forgetFailure(s plan.ForgetFailure) error {
+func (w *Model) forgetFailure(s plan.ForgetFailure) error {
 	k := kindOf(s.Component)
 	w.failures[k] = slices.DeleteFunc(slices.Clone(w.failures[k]), func(f topology.Failure) bool {
 		return f.Member == s.Member
@@ -108,7 +108,7 @@ func (w *World) forgetFailure(s plan.ForgetFailure) error {
 // judgeFailure checks that a member is given up only if it is down, has been down for as
 // long as its component's period asks, and does not fail because of the revision that is
 // being rolled out.
-func (w *World) judgeFailure(s plan.RecordFailure, say sayer) {
+func (w *Model) judgeFailure(s plan.RecordFailure, say sayer) {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	w.Soft.Failovers++
@@ -137,7 +137,7 @@ func (w *World) judgeFailure(s plan.RecordFailure, say sayer) {
 
 // judgeFailedPod checks the pod of a member that is given up: a new pod is a new attempt,
 // and one of the revision that is being rolled out may fail because of that.
-func (w *World) judgeFailedPod(k kind, i int, p *pod, say sayer) {
+func (w *Model) judgeFailedPod(k kind, i int, p *pod, say sayer) {
 	if p.made <= w.seen.at && w.seen.at-p.made < failoverAfter[pd] {
 		say("failover", "its pod was made %s ago", time.Duration(w.t-p.made)*time.Second)
 	}
@@ -153,7 +153,7 @@ func (w *World) judgeFailedPod(k kind, i int, p *pod, say sayer) {
 // unknowable reports whether it cannot be known that a TiDB server serves: Kubernetes has
 // had no report from its host for as long as it takes to give it up, and the server can
 // be asked only through that host's kubelet. Kubernetes itself replaces such a pod.
-func (w *World) unknowable(k kind, i int) bool {
+func (w *Model) unknowable(k kind, i int) bool {
 	p := w.pods[k][i]
 	return k.data() == topology.None && p != nil && !p.ready && w.portAnswers(i) != state.Answered && w.t-p.since >= failoverAfter[k]
 }
@@ -161,7 +161,7 @@ func (w *World) unknowable(k kind, i int) bool {
 // revisionServed reports whether another member has served with the update revision, in
 // its present pod. Then the template works, also where the host of that member was lost
 // since, which cannot be known at once.
-func (w *World) revisionServed(k kind, except int) bool {
+func (w *Model) revisionServed(k kind, except int) bool {
 	for i := range limit {
 		p := w.pods[k][i]
 		if i != except && p != nil && p.made < w.seen.lastUp[k][i] && w.seen.revision[k][i] == w.sets[k].update {
@@ -172,14 +172,14 @@ func (w *World) revisionServed(k kind, except int) bool {
 }
 
 // going reports whether the claim of a member is being deleted.
-func (w *World) going(k kind, i int) bool {
+func (w *Model) going(k kind, i int) bool {
 	c := w.claims[k][i]
 	return c != nil && c.goneAt != never
 }
 
 // dataBeingDeleted reports whether PD counts on a member whose data is deleted with its
 // pod, and did so when the engine observed.
-func (w *World) dataBeingDeleted(k kind, i int) bool {
+func (w *Model) dataBeingDeleted(k kind, i int) bool {
 	counts := false
 	switch k.data() {
 	case topology.Raft:
@@ -192,7 +192,7 @@ func (w *World) dataBeingDeleted(k kind, i int) bool {
 
 // rolls reports whether a component has pods that are yet to be replaced. Kubernetes
 // never reports that this is over where the user replaces them.
-func (w *World) rolls(k kind) bool {
+func (w *Model) rolls(k kind) bool {
 	set := &w.sets[k]
 	for i := range min(set.spec.replicas, limit) {
 		if p := w.pods[k][i]; p != nil && p.revision != set.update {
@@ -204,7 +204,7 @@ func (w *World) rolls(k kind) bool {
 
 // judgeRemoval checks that a member leaves the database because the user does not want
 // it, while no peer is missing; or because it was given up, and then it is down.
-func (w *World) judgeRemoval(k kind, i int, id uint64, say sayer) {
+func (w *Model) judgeRemoval(k kind, i int, id uint64, say sayer) {
 	f := w.failure(k, w.names[k][i])
 	if f == nil { // another engine may have ended the failover since
 		f = failureOf(w.seen.failures[k], w.names[k][i])
@@ -225,14 +225,14 @@ func (w *World) judgeRemoval(k kind, i int, id uint64, say sayer) {
 
 // nothingLeft reports whether a member that has no pod has no data either: it is gone,
 // or PD has added the member and it has never started.
-func (w *World) nothingLeft(k kind, i int) bool {
+func (w *Model) nothingLeft(k kind, i int) bool {
 	m := w.pd.memberAt(i)
 	return w.pods[k][i] == nil && (w.claims[k][i] == nil || k.data() == topology.Raft && m != nil && !m.started)
 }
 
 // restOfFailures checks that all failovers are over, except those of members that are not
 // to run now.
-func (w *World) restOfFailures() {
+func (w *Model) restOfFailures() {
 	for k := range kinds {
 		if n := len(w.failures[k]); n > 0 && w.Intent.Recover && !w.Intent.Suspend[k] {
 			w.broke("rest", "%s has %d failovers", kinds[k].Title(), n)

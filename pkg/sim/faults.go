@@ -16,7 +16,7 @@ type Faults struct {
 	Crash       float64 // a process dies and is started again
 	Lose        float64 // a host is lost for minutes
 	LoseLong    float64 // a host is lost for so long that its members are given up
-	Blind       float64 // PD cannot be asked for a while
+	PDSilent    float64 // PD cannot be asked for a while
 	Forget      float64 // PD loses a scheduler
 	EvictByHand float64 // somebody else evicts leaders from a store
 	Elsewhere   float64 // PD members in another Kubernetes cluster go away
@@ -48,7 +48,7 @@ type Faults struct {
 }
 
 // injectFaults lets each fault happen in this second with its probability.
-func (w *World) injectFaults() {
+func (w *Model) injectFaults() {
 	f := w.Faults
 	if w.rng.Float64() >= f.total() {
 		return
@@ -58,12 +58,12 @@ func (w *World) injectFaults() {
 		odds float64
 		do   func()
 	}{
-		{f.Crash, w.crash}, {f.Lose, w.loseHost}, {f.LoseLong, w.loseHostLong}, {f.Blind, w.blind}, {f.Forget, w.forget},
+		{f.Crash, w.crash}, {f.Lose, w.loseHost}, {f.LoseLong, w.loseHostLong}, {f.PDSilent, w.silencePD}, {f.Forget, w.forget},
 		{f.EvictByHand, w.evictByHand}, {f.Elsewhere, w.cutOff}, {f.Delete, w.deletePod}, {f.Kubectl, w.kubectlScale},
 		{f.Intent, w.changeIntent}, {f.Rival, w.startRival}, {f.Late, w.delayHeartbeats}, {f.LoseForGood, w.loseHostForGood},
 		{f.Resign, w.resign}, {f.Ping, w.miss}, {f.KubeletAway, w.cutTunnel}, {f.Port, w.refusePort}, {f.Hide, w.hide},
-		{f.TakeOffline, w.deleteStore}, {f.Refusing, w.breakStep}, {f.Standstill, w.standStill}, {f.DeleteClaim, w.deleteClaimInUse}, {f.Operator, w.appear},
-		{f.Outage, w.outage}, {f.KillProcess, w.slay}, {f.Freeze, w.freeze}, {f.Expire, w.expire}, {f.Command, w.runCommand},
+		{f.TakeOffline, w.deleteStore}, {f.Refusing, w.breakStep}, {f.Standstill, w.standStill}, {f.DeleteClaim, w.deleteClaimInUse}, {f.Operator, w.startOperator},
+		{f.Outage, w.outage}, {f.KillProcess, w.killProcess}, {f.Freeze, w.freeze}, {f.Expire, w.expire}, {f.Command, w.runCommand},
 	} {
 		if roll < fault.odds {
 			fault.do()
@@ -74,11 +74,11 @@ func (w *World) injectFaults() {
 }
 
 func (f Faults) total() float64 {
-	return f.Crash + f.Lose + f.LoseLong + f.Blind + f.Forget + f.EvictByHand + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
+	return f.Crash + f.Lose + f.LoseLong + f.PDSilent + f.Forget + f.EvictByHand + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
 		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command
 }
 
-func (w *World) anyPod() (kind, int, *pod) {
+func (w *Model) anyPod() (kind, int, *pod) {
 	k, i := kind(w.rng.IntN(len(kinds))), w.rng.IntN(limit)
 	for range limit {
 		if p := w.pods[k][i]; p != nil && p.running && p.lost == 0 {
@@ -89,14 +89,14 @@ func (w *World) anyPod() (kind, int, *pod) {
 	return 0, 0, nil
 }
 
-func (w *World) crash() {
+func (w *Model) crash() {
 	if k, i, p := w.anyPod(); p != nil {
 		w.note("fault: %s crashes", w.names[k][i])
 		w.halt(p, w.between(5, 90))
 	}
 }
 
-func (w *World) loseHostLong() {
+func (w *Model) loseHostLong() {
 	if k, i, p := w.anyPod(); p != nil {
 		seconds := w.between(600, 4500)
 		w.note("fault: the host of %s is lost for %d s", w.names[k][i], seconds)
@@ -104,14 +104,14 @@ func (w *World) loseHostLong() {
 	}
 }
 
-func (w *World) deletePod() {
+func (w *Model) deletePod() {
 	if k, i, p := w.anyPod(); p != nil && !p.terminating() {
 		w.note("fault: somebody deletes pod %s", w.names[k][i])
 		w.remove(p)
 	}
 }
 
-func (w *World) kubectlScale() {
+func (w *Model) kubectlScale() {
 	k := kind(w.rng.IntN(len(kinds)))
 	if s := &w.sets[k]; s.exists && w.rng.IntN(6) == 0 {
 		w.note("fault: somebody deletes the StatefulSet of %s without its pods", kinds[k].Title())
@@ -124,18 +124,18 @@ func (w *World) kubectlScale() {
 	}
 }
 
-func (w *World) blind() {
+func (w *Model) silencePD() {
 	until := w.t + w.between(5, 120)
 	if w.rng.IntN(2) == 0 {
 		w.note("fault: PD cannot be asked until %s", clock(until))
-		w.pd.blind = until
+		w.pd.silentUntil = until
 		return
 	}
 	w.note("fault: PD does not speak of stores until %s", clock(until))
 	w.pd.storeless = until
 }
 
-func (w *World) forget() {
+func (w *Model) forget() {
 	for _, s := range w.stores {
 		if e := w.evicts[s.id]; e != nil && e.ours {
 			w.note("fault: PD forgets the scheduler of store %d", s.id)
@@ -145,7 +145,7 @@ func (w *World) forget() {
 	}
 }
 
-func (w *World) evictByHand() {
+func (w *Model) evictByHand() {
 	if len(w.stores) == 0 {
 		return
 	}
@@ -162,7 +162,7 @@ func (w *World) evictByHand() {
 	}
 }
 
-func (w *World) cutOff() {
+func (w *Model) cutOff() {
 	if w.Elsewhere > 0 {
 		w.pd.elsewhere = w.t + w.between(10, 300)
 		w.note("fault: PD members elsewhere are away until %s", clock(w.pd.elsewhere))
@@ -170,7 +170,7 @@ func (w *World) cutOff() {
 }
 
 // changeIntent is a user who does not wait for what was asked for before.
-func (w *World) changeIntent() {
+func (w *Model) changeIntent() {
 	switch w.rng.IntN(11) {
 	case 0:
 		w.Scale(topology.PD, 1+w.rng.IntN(5))
@@ -197,14 +197,14 @@ func (w *World) changeIntent() {
 }
 
 // fold is n where the user asks for many members, else 1.
-func (w *World) fold(n int) int {
+func (w *Model) fold(n int) int {
 	if w.Many {
 		return n
 	}
 	return 1
 }
 
-func (w *World) template() string {
+func (w *Model) template() string {
 	version := [...]string{"v1", "v2", "v3"}[w.rng.IntN(3)]
 	if w.rng.IntN(4) > 0 {
 		return version
@@ -214,7 +214,7 @@ func (w *World) template() string {
 
 // calm ends all faults, also those that last, and changes the intent to one that is
 // possible.
-func (w *World) calm() {
+func (w *Model) calm() {
 	w.chaos = false
 	w.note("calm")
 	if w.Daemons == 0 {
@@ -245,7 +245,7 @@ func (w *World) calm() {
 	for i := range w.pd.members {
 		w.pd.members[i].unheard = 0
 	}
-	w.pd.blind, w.pd.storeless, w.pd.elsewhere = 0, 0, 0
+	w.pd.silentUntil, w.pd.storeless, w.pd.elsewhere = 0, 0, 0
 	for _, s := range w.stores {
 		s.muffled = 0
 	}
@@ -253,7 +253,7 @@ func (w *World) calm() {
 
 // reconcileOthers leaves one scheduler of somebody else: with more of them leaders may
 // have nowhere to move, which no engine can help.
-func (w *World) reconcileOthers() {
+func (w *Model) reconcileOthers() {
 	left := 0
 	for _, s := range w.stores {
 		if e := w.evicts[s.id]; e != nil && !e.ours {

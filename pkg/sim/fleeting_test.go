@@ -21,7 +21,7 @@ func TestVoterWhoseClaimIsGoing(t *testing.T) {
 		w.Upgrade("v2", topology.PD)
 		name := w.names[pd][k]
 		fine(t, w)
-		tellsInOrder(t, w, "remove PD member "+name, "recreate pod "+name+"", "finish the rollout of PD")
+		inOrder(t, w, "remove PD member "+name, "recreate pod "+name+"", "finish the rollout of PD")
 		if m := w.pd.memberAt(k); m == nil || !w.alive(*m) {
 			t.Error(w.Transcript())
 		}
@@ -37,7 +37,7 @@ func TestVoterWhoseClaimIsGoingWithoutQuorum(t *testing.T) {
 	w.lose(w.pods[pd][1], 3000)
 	w.Upgrade("v2", topology.PD)
 	_, _ = w.Drive(40 * time.Minute)
-	neverTold(t, w, "restart basic-pd-2")
+	notInTranscript(t, w, "restart basic-pd-2")
 	w.Pass(1200)
 	fine(t, w)
 }
@@ -49,7 +49,7 @@ func TestOnlyVoterWhoseClaimIsGoing(t *testing.T) {
 	w.claims[pd][0].goneAt = w.t
 	w.Upgrade("v2", topology.PD)
 	_, _ = w.Drive(40 * time.Minute)
-	neverTold(t, w, "restart basic-pd-0")
+	notInTranscript(t, w, "restart basic-pd-0")
 	w.Scale(topology.PD, 3)
 	fine(t, w)
 	if w.pd.bootstraps != 1 {
@@ -66,7 +66,7 @@ func TestStoreWhoseClaimIsGoing(t *testing.T) {
 		w.Upgrade("v2", topology.TiKV)
 		fine(t, w)
 		name, before := w.names[tikv][k], w.stores[0].id
-		tellsInOrder(t, w, fmt.Sprintf("take store %d of %s offline", before+uint64(k), name), "recreate pod "+name+"", "finish the rollout of TiKV")
+		inOrder(t, w, fmt.Sprintf("take store %d of %s offline", before+uint64(k), name), "recreate pod "+name+"", "finish the rollout of TiKV")
 		if s := w.ownStore(k); s == nil || s.id <= before+3 {
 			t.Errorf("%s is not a new store\n%s", name, w.Transcript())
 		}
@@ -85,7 +85,7 @@ func TestStoreWhoseClaimIsGoingBelowATombstone(t *testing.T) {
 	w.remove(w.pods[tikv][5])
 	w.Pass(60)
 	fine(t, w)
-	tellsInOrder(t, w, "recreate pod basic-tikv-1", "take store 1 of basic-tikv-0 offline", "recreate pod basic-tikv-0")
+	inOrder(t, w, "recreate pod basic-tikv-1", "take store 1 of basic-tikv-0 offline", "recreate pod basic-tikv-0")
 }
 
 // Larger volumes are wanted while the claim of a store is going: nobody asks that one to
@@ -112,7 +112,7 @@ func TestStoreWhoseClaimIsGoingCrashesBelowOneWithoutAPod(t *testing.T) {
 	w.remove(w.pods[tikv][4])
 	w.Pass(30)
 	fine(t, w)
-	tellsInOrder(t, w, "take store 2 of basic-tikv-1 offline", "recreate pod basic-tikv-1")
+	inOrder(t, w, "take store 2 of basic-tikv-1 offline", "recreate pod basic-tikv-1")
 }
 
 // No more stores than copies: there is no room for its regions, and it serves on
@@ -125,7 +125,7 @@ func TestStoreWhoseClaimIsGoingWithoutRoom(t *testing.T) {
 	if p.Outcome != plan.Blocked {
 		t.Errorf("%s\n%s", gates(p), w.Transcript())
 	}
-	neverTold(t, w, "restart")
+	notInTranscript(t, w, "restart")
 	w.Scale(topology.TiKV, 4)
 	fine(t, w)
 	w.Scale(topology.TiKV, 3)
@@ -154,7 +154,7 @@ func TestClaimsGoingUnderFaults(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		o := Options{Seed: seed, PD: 3, TiKV: 5, TiDB: 1, Failover: seed%2 == 0, KeepStuck: seed%3 == 0, Faults: someFaults(rng)}
-		o.Faults.mislead(seed)
+		o.Faults.drawReports(seed)
 		o.Faults.Intent, o.Faults.Kubectl, o.Faults.EvictByHand = 0, 0, 0 // nobody else takes the room away
 		w := New(o)
 		w.Settle(time.Hour)
@@ -179,12 +179,12 @@ func TestClaimsGoingUnderFaults(t *testing.T) {
 func TestLostInTheMiddleOfARollout(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true})
 	w.Upgrade("v2", topology.PD)
-	w.When(func(w *World) bool {
+	w.When(func(w *Model) bool {
 		p := w.pods[pd][1]
 		return p != nil && p.revision == "v2" && p.ready
 	}, func() { w.lose(w.pods[pd][1], 7200) })
 	_, _ = w.Drive(15 * time.Minute)
-	tellsInOrder(t, w, "restart basic-pd-1", "give up basic-pd-1")
+	inOrder(t, w, "restart basic-pd-1", "give up basic-pd-1")
 	w.Pass(7200)
 	fine(t, w)
 }
@@ -200,5 +200,5 @@ func TestWaitingToJoinIsNotLost(t *testing.T) {
 	_, _ = w.Drive(10 * time.Minute)
 	w.Pass(1200)
 	fine(t, w)
-	neverTold(t, w, "give up basic-pd-0")
+	notInTranscript(t, w, "give up basic-pd-0")
 }

@@ -36,7 +36,7 @@ func TestStoreOfARevisionInBetween(t *testing.T) {
 func TestMemberThatNeverStartedHoldsUpAnother(t *testing.T) {
 	w := settled(Options{PD: 5, TiKV: 3, TiDB: 1})
 	w.Scale(topology.PD, 6)
-	w.When(func(w *World) bool { m := w.pd.memberAt(5); return m != nil && !m.started }, func() {
+	w.When(func(w *Model) bool { m := w.pd.memberAt(5); return m != nil && !m.started }, func() {
 		w.claims[pd][5].marked = true
 		w.lower(pd, 5)
 		w.pods[pd][5] = nil
@@ -46,7 +46,7 @@ func TestMemberThatNeverStartedHoldsUpAnother(t *testing.T) {
 		w.remove(w.pods[pd][0])
 	})
 	fine(t, w)
-	tellsInOrder(t, w, "remove PD member basic-pd-5")
+	inOrder(t, w, "remove PD member basic-pd-5")
 }
 
 // The host of a TiDB server is back. The new process answers before it serves, and its pod
@@ -56,7 +56,7 @@ func TestServerThatHasJustStartedAgain(t *testing.T) {
 	w.lose(w.pods[tidb][0], 250)
 	w.Pass(60)
 	w.Upgrade("v2", topology.TiDB)
-	w.When(func(w *World) bool { p := w.pods[tidb][0]; return p.running && p.started > 60 }, func() { w.pods[tidb][0].readyAt += 20 })
+	w.When(func(w *Model) bool { p := w.pods[tidb][0]; return p.running && p.started > 60 }, func() { w.pods[tidb][0].readyAt += 20 })
 	fine(t, w)
 }
 
@@ -74,7 +74,7 @@ func TestStoreThatIsBackIsNotDiscarded(t *testing.T) {
 	w.discard = []string{"basic-tikv-1"}
 	w.pd.storeless = w.t + 60
 	_, _ = w.Drive(50 * time.Second)
-	neverTold(t, w, "and its data")
+	notInTranscript(t, w, "and its data")
 	w.Intent.Recover = true
 	fine(t, w)
 }
@@ -87,12 +87,12 @@ func TestOperatorEndsBothEngines(t *testing.T) {
 	w.OnStep("restart basic-tikv-3", func() {
 		w.startRival()
 		w.drivers[0].finds, w.drivers[1].wake = w.t+60, w.t+30
-		w.appear()
+		w.startOperator()
 		w.goesAt = w.t + 600
 	})
 	ended := int64(never)
 	_, _ = w.Drive(5 * time.Minute)
-	w.When(func(w *World) bool { return len(w.drivers) == 0 }, func() { ended = w.t })
+	w.When(func(w *Model) bool { return len(w.drivers) == 0 }, func() { ended = w.t })
 	_, _ = w.Drive(5 * time.Minute)
 	if w.operator == "" || ended > w.cameAt+yielding {
 		t.Fatal(w.Transcript())
@@ -122,7 +122,7 @@ func TestVoterLetGoOfAboveOneThatDoesNotServe(t *testing.T) {
 	w.Pass(600)
 	w.Upgrade("v2", topology.PD)
 	fine(t, w)
-	tellsInOrder(t, w, "restart basic-pd-4", "restart basic-pd-3", "delete left-over claim pd-basic-pd-4")
+	inOrder(t, w, "restart basic-pd-4", "restart basic-pd-3", "delete left-over claim pd-basic-pd-4")
 }
 
 // One or two of three members of PD crash half a minute after each start, and are not wanted
@@ -149,7 +149,7 @@ func TestQuorumThatCrashesByHand(t *testing.T) {
 		w.Pass(600)
 		w.Scale(topology.PD, 1)
 		fine(t, w)
-		tellsInOrder(t, w, "user: delete pod basic-pd-1", "remove PD member basic-pd-2")
+		inOrder(t, w, "user: delete pod basic-pd-1", "remove PD member basic-pd-2")
 	}
 }
 
@@ -168,7 +168,7 @@ func TestStoresThatRefuseAboveOneWithoutData(t *testing.T) {
 	w.Pass(60)
 	w.pods[tikv][0].revision, w.pods[tikv][0].flaw = "v1", ""
 	fine(t, w)
-	tellsInOrder(t, w, "restart basic-tikv-2", "restart basic-tikv-1")
+	inOrder(t, w, "restart basic-tikv-2", "restart basic-tikv-1")
 }
 
 // A store has crashed again and again, and serves just now. Its heartbeats are late,
@@ -185,7 +185,7 @@ func TestStoreThatCrashesServesWhileItRuns(t *testing.T) {
 	w.Upgrade("v2", topology.TiKV)
 	p.unseen = w.t + 100
 	fine(t, w)
-	tellsInOrder(t, w, "restart basic-tikv-3")
+	inOrder(t, w, "restart basic-tikv-3")
 }
 
 // The first member of PD has no data, and waits for PD to let it join. PD has no quorum, and
@@ -200,7 +200,7 @@ func TestQuorumBehindAMemberWithoutData(t *testing.T) {
 	}
 	w.Pass(60)
 	fine(t, w)
-	tellsInOrder(t, w, "user: recreate the StatefulSet of PD, Parallel", "create StatefulSet basic-pd with 5 replicas")
+	inOrder(t, w, "user: recreate the StatefulSet of PD, Parallel", "create StatefulSet basic-pd with 5 replicas")
 }
 
 // Two stores leave, and do not serve with the template that they have. Regions with copies
@@ -236,7 +236,7 @@ func TestMoreStoresForOneWhoseClaimGoes(t *testing.T) {
 		w.Scale(topology.TiKV, 6)
 		w.Intent.Recover = true
 		fine(t, w)
-		tellsInOrder(t, w, "scale TiKV from 3 to 4", "take store 3 of basic-tikv-2 offline")
+		inOrder(t, w, "scale TiKV from 3 to 4", "take store 3 of basic-tikv-2 offline")
 	}
 }
 
@@ -252,7 +252,7 @@ func TestStoreLeavesWhileAnotherOneHasJustEnded(t *testing.T) {
 	_, _ = w.Drive(time.Minute)
 	w.Scale(topology.TiKV, 3)
 	fine(t, w)
-	tellsInOrder(t, w, "needs 3 other stores that run, has 2", "offline")
+	inOrder(t, w, "needs 3 other stores that run, has 2", "offline")
 }
 
 // Nobody deletes the claim of a store while a region has two copies only. PD may move one of
@@ -280,13 +280,13 @@ func TestNoClaimGoesWhileCopiesAreMissing(t *testing.T) {
 // before the first one is ready. (seed 1795365311216)
 func TestFirstStartBehindAMemberWithoutData(t *testing.T) {
 	w := New(Options{PD: 4, TiKV: 3, TiDB: 1, Failover: true, Ordered: [3]bool{pd: true}})
-	w.Tell()
-	w.When(func(w *World) bool { return w.pd.id != 0 && w.pods[pd][2].joined != 0 }, func() {
+	w.Trace()
+	w.When(func(w *Model) bool { return w.pd.id != 0 && w.pods[pd][2].joined != 0 }, func() {
 		w.expel(w.claims[pd][0].data)
 		w.claims[pd][0] = nil
 		w.remove(w.pods[pd][0])
 	})
 	w.Intent.Recover = true
 	fine(t, w)
-	tellsInOrder(t, w, "user: recreate the StatefulSet of PD, Parallel")
+	inOrder(t, w, "user: recreate the StatefulSet of PD, Parallel")
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// What random stories have found, each as the story that it comes down to. Their
-// seeds tell other stories by now.
+// What random runs have found, each reduced to a scenario. The seeds that are named give other runs
+// by now.
 
 // Somebody takes a pod away past us in the middle of its removal, and all is
 // suspended while PD cannot be asked. Whose the marked claim is nobody can tell,
@@ -24,7 +24,7 @@ func TestMarkThatNobodyCanJudge(t *testing.T) {
 	}
 	scale(4)
 	w.OnStep("remove PD member basic-pd-3", func() {
-		w.pd.startedAt, w.pd.blind = w.t, w.t+1200
+		w.pd.startedAt, w.pd.silentUntil = w.t, w.t+1200
 		scale(3)
 		w.Suspend(kinds[:]...)
 	})
@@ -41,9 +41,9 @@ func TestMarkThatNobodyCanJudge(t *testing.T) {
 func TestSuspendedBesideMembersElsewhere(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Elsewhere: 2, Reclaims: true})
 	w.Scale(topology.PD, 1)
-	w.When(func(w *World) bool { return w.sets[pd].spec.replicas == 1 }, func() { w.Suspend(kinds[:]...) })
-	w.When(func(w *World) bool { return !w.there(tidb) }, func() { w.pd.elsewhere = never })
-	w.When(func(w *World) bool { return !w.there(pd) }, func() { w.pd.elsewhere = w.t + 100 })
+	w.When(func(w *Model) bool { return w.sets[pd].spec.replicas == 1 }, func() { w.Suspend(kinds[:]...) })
+	w.When(func(w *Model) bool { return !w.there(tidb) }, func() { w.pd.elsewhere = never })
+	w.When(func(w *Model) bool { return !w.there(pd) }, func() { w.pd.elsewhere = w.t + 100 })
 	fine(t, w)
 	w.Suspend()
 	fine(t, w)
@@ -67,7 +67,7 @@ func TestLastMemberHereStays(t *testing.T) {
 	w.lose(w.pods[pd][0], 3600)
 	w.OnStep("remove PD member basic-pd-0", func() { w.Scale(topology.PD, 1) })
 	_, _ = w.Drive(50 * time.Minute)
-	if !w.reached() || !told(w, "give up basic-pd-0") {
+	if !w.reached() || !inTranscript(w, "give up basic-pd-0") {
 		t.Fatal(w.Transcript())
 	}
 	w.Intent.Recover = true
@@ -108,7 +108,7 @@ func TestAddedMemberHoldsUpOthers(t *testing.T) {
 	spec.replicas, spec.partition = 4, 4
 	w.change(&w.sets[pd], spec)
 	w.Scale(topology.PD, 4)
-	w.When(func(w *World) bool { return w.pods[pd][3] != nil && w.claims[pd][3] != nil }, func() {
+	w.When(func(w *Model) bool { return w.pods[pd][3] != nil && w.claims[pd][3] != nil }, func() {
 		w.pods[pd][3].flaw, w.pods[pd][3].revision, w.claims[pd][3].data = noImage, "v0", w.pd.memberAt(3).id
 	})
 	w.Pass(60)
@@ -136,7 +136,7 @@ func TestLastMemberCrashesByHand(t *testing.T) {
 	_, _ = w.Drive(30 * time.Minute)
 	w.Upgrade("v1", topology.PD)
 	fine(t, w)
-	if !told(w, "user: delete pod basic-pd-1, as asked") {
+	if !inTranscript(w, "user: delete pod basic-pd-1, as asked") {
 		t.Error(w.Transcript())
 	}
 }
@@ -152,7 +152,7 @@ func TestReplacementWaitsByHand(t *testing.T) {
 	w.Upgrade("v1", topology.PD)
 	w.Scale(topology.PD, 5)
 	fine(t, w)
-	if !told(w, "give up basic-pd-2") || !told(w, "no pod before basic-pd-2 is ready") {
+	if !inTranscript(w, "give up basic-pd-2") || !inTranscript(w, "no pod before basic-pd-2 is ready") {
 		t.Error(w.Transcript())
 	}
 }

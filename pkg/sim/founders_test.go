@@ -8,16 +8,16 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// founded makes a world whose first PD member is held up when PD is founded.
-func founded(o Options, holdUp func(w *World)) *World {
+// founded returns a cluster whose first PD member starts late when PD is bootstrapped.
+func founded(o Options, holdUp func(w *Model)) *Model {
 	w := New(o)
-	w.Tell()
-	w.When(func(w *World) bool { return w.claims[pd][0] != nil }, func() { holdUp(w) })
+	w.Trace()
+	w.When(func(w *Model) bool { return w.claims[pd][0] != nil }, func() { holdUp(w) })
 	return w
 }
 
-func late(seconds int64) func(w *World) {
-	return func(w *World) { w.pods[pd][0].startAt = w.t + seconds }
+func late(seconds int64) func(w *Model) {
+	return func(w *Model) { w.pods[pd][0].startAt = w.t + seconds }
 }
 
 // A first member whose pod starts when the others have founded PD without it is
@@ -33,7 +33,7 @@ func TestFirstMemberIsLate(t *testing.T) {
 			if !before(w, "create StatefulSet basic-tikv", "update ConfigMap basic-discovery") {
 				t.Errorf("the others wait for it\n%s", w.Transcript())
 			}
-			neverTold(t, w, "give up")
+			notInTranscript(t, w, "give up")
 		})
 	}
 }
@@ -41,10 +41,10 @@ func TestFirstMemberIsLate(t *testing.T) {
 // The run that founded PD ends before it has said so to those that are late, or
 // before all have come in. The next one goes on.
 func TestFirstMemberIsLateAndTheRunEnds(t *testing.T) {
-	for name, end := range map[string]func(w *World) bool{
-		"before PD was heard":   func(w *World) bool { return w.pd.id != 0 },
-		"before it was told":    func(w *World) bool { return w.recorded != 0 },
-		"before it has come in": func(w *World) bool { return w.advice.judged },
+	for name, end := range map[string]func(w *Model) bool{
+		"before PD was heard":   func(w *Model) bool { return w.pd.id != 0 },
+		"before it was told":    func(w *Model) bool { return w.recorded != 0 },
+		"before it has come in": func(w *Model) bool { return w.advice.judged },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := founded(Options{PD: 3, TiKV: 3, TiDB: 1}, late(600))
@@ -60,7 +60,7 @@ func TestFirstMemberIsLateAndTheRunEnds(t *testing.T) {
 // and has yet to start is then not known, and must not be forgotten.
 func TestFirstMemberIsLateAndPDIsSilent(t *testing.T) {
 	w := founded(Options{PD: 3, TiKV: 3, TiDB: 1}, late(600))
-	w.When(func(w *World) bool { return w.recorded != 0 && !w.advice.judged }, func() { w.pd.blind = w.t + 120 })
+	w.When(func(w *Model) bool { return w.recorded != 0 && !w.advice.judged }, func() { w.pd.silentUntil = w.t + 120 })
 	fine(t, w)
 }
 
@@ -68,8 +68,8 @@ func TestFirstMemberIsLateAndPDIsSilent(t *testing.T) {
 // just what the quorum lacks.
 func TestFirstMemberIsLateAndNeeded(t *testing.T) {
 	w := founded(Options{PD: 3, TiKV: 3, TiDB: 1}, late(900))
-	w.When(func(w *World) bool { return w.advice.judged && w.pods[pd][0].startAt-w.t < 60 }, func() { w.lose(w.pods[pd][1], 1500) })
-	w.When(func(w *World) bool { return w.pd.memberAt(0) != nil && w.pd.memberAt(0).started }, func() {
+	w.When(func(w *Model) bool { return w.advice.judged && w.pods[pd][0].startAt-w.t < 60 }, func() { w.lose(w.pods[pd][1], 1500) })
+	w.When(func(w *Model) bool { return w.pd.memberAt(0) != nil && w.pd.memberAt(0).started }, func() {
 		if w.t > 1000 {
 			t.Errorf("it came at %s", w.clock())
 		}
@@ -80,11 +80,11 @@ func TestFirstMemberIsLateAndNeeded(t *testing.T) {
 // One that never comes, since the node of its volume is gone, is waited for. Who
 // knows that has it given up, and it is replaced. If it comes after all, it joins.
 func TestFirstMemberNeverComes(t *testing.T) {
-	w := founded(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true}, func(w *World) { w.claims[pd][0].lost = true })
+	w := founded(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true}, func(w *Model) { w.claims[pd][0].lost = true })
 	if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Blocked || !w.fit(tikv, 2) {
 		t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
 	}
-	neverTold(t, w, "give up")
+	notInTranscript(t, w, "give up")
 	id := w.pd.memberAt(0).id
 	w.AtOnce = true
 	if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Converged || w.pd.member(id) != nil || w.aliveMembers() != 3 {
@@ -101,9 +101,9 @@ func TestFirstMemberIsLateAndFewerAreWanted(t *testing.T) {
 	for name, i := range map[string]int{"it stays": 0, "it goes": 2} {
 		t.Run(name, func(t *testing.T) {
 			w := New(Options{PD: 3, TiKV: 3, TiDB: 1})
-			w.Tell()
-			w.When(func(w *World) bool { return w.pods[pd][i] != nil }, func() { w.pods[pd][i].startAt = w.t + 900 })
-			w.When(func(w *World) bool { return w.advice.judged }, func() { w.Scale(topology.PD, 1) })
+			w.Trace()
+			w.When(func(w *Model) bool { return w.pods[pd][i] != nil }, func() { w.pods[pd][i].startAt = w.t + 900 })
+			w.When(func(w *Model) bool { return w.advice.judged }, func() { w.Scale(topology.PD, 1) })
 			fine(t, w)
 		})
 	}
@@ -114,16 +114,16 @@ func TestFirstMemberIsLateAndFewerAreWanted(t *testing.T) {
 // on them: told to found PD together, most of them would. (seed 31177)
 func TestMoreFirstMembersThanThereWere(t *testing.T) {
 	w := New(Options{PD: 1, TiKV: 3, TiDB: 1})
-	w.Tell()
-	w.When(func(w *World) bool { return w.sets[pd].exists }, func() {
-		w.pd.blind = w.t + 3600
+	w.Trace()
+	w.When(func(w *Model) bool { return w.sets[pd].exists }, func() {
+		w.pd.silentUntil = w.t + 3600
 		w.Scale(topology.PD, 4)
 	})
 	_, _ = w.Drive(10 * time.Minute)
 	w.Suspend(kinds[:]...)
 	_, _ = w.Drive(10 * time.Minute)
 	w.Suspend()
-	w.pd.blind = 0
+	w.pd.silentUntil = 0
 	fine(t, w)
 }
 
@@ -131,7 +131,7 @@ func TestMoreFirstMembersThanThereWere(t *testing.T) {
 // then. Who they are may change: they cannot have founded anything. (seed 2097)
 func TestFewerFirstMembersThanThereWere(t *testing.T) {
 	w := New(Options{PD: 5, TiKV: 3, TiDB: 1, Ordered: [3]bool{pd: true}})
-	w.Tell()
+	w.Trace()
 	w.Upgrade("v1-noimage", topology.PD)
 	_, _ = w.Drive(time.Minute)
 	w.Suspend(kinds[:]...)
@@ -148,8 +148,8 @@ func TestFewerFirstMembersThanThereWere(t *testing.T) {
 func TestSuspendedBeforeThereWereFounders(t *testing.T) {
 	for _, wanted := range []int{1, 3, 5} {
 		w := New(Options{PD: 3, TiKV: 3, TiDB: 1, Ordered: [3]bool{true, false, false}})
-		w.Tell()
-		w.When(func(w *World) bool { return w.pods[pd][0] != nil }, func() { w.pods[pd][0].startAt = w.t + 3600 })
+		w.Trace()
+		w.When(func(w *Model) bool { return w.pods[pd][0] != nil }, func() { w.pods[pd][0].startAt = w.t + 3600 })
 		_, _ = w.Drive(10 * time.Minute)
 		w.Suspend(kinds[:]...)
 		_, _ = w.Drive(10 * time.Minute)

@@ -15,22 +15,22 @@ import (
 var update = flag.Bool("update", false, "write the transcripts of today as the expected ones")
 
 // settled is a cluster of 3 PD, 3 TiKV and 2 TiDB that has converged.
-func settled(o Options) *World { return stage{}.settled(o) }
+func settled(o Options) *Model { return setup{}.settled(o) }
 
-// stage is where a golden story begins. It may add a fault to the story.
-type stage struct {
+// setup makes the cluster that a golden scenario begins with. It can add faults to it.
+type setup struct {
 	faults []fault
 	silent bool // keep no transcript
 }
 
-// empty is a world in which nothing exists yet.
-func (s stage) empty(o Options) *World {
+// empty returns a cluster in which nothing exists yet.
+func (s setup) empty(o Options) *Model {
 	w := New(o)
 	s.begin(w)
 	return w
 }
 
-func (s stage) settled(o Options) *World {
+func (s setup) settled(o Options) *Model {
 	if o.PD == 0 {
 		o.PD, o.TiKV, o.TiDB = 3, 3, 2
 	}
@@ -40,25 +40,25 @@ func (s stage) settled(o Options) *World {
 	return w
 }
 
-func (s stage) begin(w *World) {
+func (s setup) begin(w *Model) {
 	if !s.silent {
-		w.Tell()
+		w.Trace()
 	}
 	for _, f := range s.faults {
 		f.prepare(w)
 	}
 }
 
-// goldens are stories without faults, except for the one that each is about.
-// Their transcripts are the behaviour of the engine: a change of one is a change
-// that users see, to be reviewed as such.
-var goldens = map[string]func(stage) *World{
-	"create": func(s stage) *World {
+// goldens are scenarios without faults, except for the one that a scenario is about.
+// Their transcripts are the behaviour of the engine: a change of one is a change that
+// users see, to be reviewed as such.
+var goldens = map[string]func(setup) *Model{
+	"create": func(s setup) *Model {
 		w := s.empty(Options{PD: 3, TiKV: 3, TiDB: 2})
 		w.Settle(time.Hour)
 		return w
 	},
-	"scale-tikv-out-and-in": func(s stage) *World {
+	"scale-tikv-out-and-in": func(s setup) *Model {
 		w := s.settled(Options{})
 		w.Scale(topology.TiKV, 5)
 		w.Settle(time.Hour)
@@ -68,7 +68,7 @@ var goldens = map[string]func(stage) *World{
 		w.Settle(time.Hour)
 		return w
 	},
-	"scale-pd-out-and-in": func(s stage) *World {
+	"scale-pd-out-and-in": func(s setup) *Model {
 		w := s.settled(Options{})
 		w.Scale(topology.PD, 5)
 		w.Settle(time.Hour)
@@ -79,7 +79,7 @@ var goldens = map[string]func(stage) *World{
 		w.Settle(time.Hour)
 		return w
 	},
-	"scale-tidb-out-and-in": func(s stage) *World {
+	"scale-tidb-out-and-in": func(s setup) *Model {
 		w := s.settled(Options{})
 		w.Scale(topology.TiDB, 4)
 		w.Settle(time.Hour)
@@ -87,14 +87,14 @@ var goldens = map[string]func(stage) *World{
 		w.Settle(time.Hour)
 		return w
 	},
-	"upgrade": func(s stage) *World {
+	"upgrade": func(s setup) *Model {
 		w := s.settled(Options{})
 		w.pd.leader = w.pd.memberAt(2).id
 		w.Upgrade("v2")
 		w.Settle(time.Hour)
 		return w
 	},
-	"upgrade-and-scale": func(s stage) *World {
+	"upgrade-and-scale": func(s setup) *Model {
 		w := s.settled(Options{PD: 3, TiKV: 4, TiDB: 2})
 		w.Upgrade("v2")
 		w.Scale(topology.PD, 4)
@@ -103,14 +103,14 @@ var goldens = map[string]func(stage) *World{
 		w.Settle(time.Hour)
 		return w
 	},
-	"revert": func(s stage) *World {
+	"revert": func(s setup) *Model {
 		w := s.settled(Options{})
 		w.Upgrade("v2")
 		w.OnStep("restart basic-tikv-1", func() { w.Upgrade("v1") })
 		w.Settle(time.Hour)
 		return w
 	},
-	"bad-image": func(s stage) *World {
+	"bad-image": func(s setup) *Model {
 		w := s.settled(Options{KeepStuck: true})
 		w.Upgrade("v2-noimage", topology.TiKV)
 		if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Blocked {
@@ -120,7 +120,7 @@ var goldens = map[string]func(stage) *World{
 		w.Settle(time.Hour)
 		return w
 	},
-	"bad-image-at-creation": func(s stage) *World {
+	"bad-image-at-creation": func(s setup) *Model {
 		w := s.empty(Options{PD: 3, TiKV: 3, TiDB: 1, KeepStuck: true})
 		w.Upgrade("v1-noimage")
 		_, _ = w.Drive(time.Hour)
@@ -128,10 +128,10 @@ var goldens = map[string]func(stage) *World{
 		w.Settle(time.Hour)
 		return w
 	},
-	"cancel-scale-in-evicting":  cancelled(func(w *World) bool { return len(w.evicts) > 0 }),
-	"cancel-scale-in-offline":   cancelled(func(w *World) bool { return w.stores[3].regions < 10 }),
-	"cancel-scale-in-tombstone": cancelled(func(w *World) bool { return w.stores[3].state == "Tombstone" }),
-	"cancel-scale-in-pd-marked": func(s stage) *World {
+	"cancel-scale-in-evicting":  cancelled(func(w *Model) bool { return len(w.evicts) > 0 }),
+	"cancel-scale-in-offline":   cancelled(func(w *Model) bool { return w.stores[3].regions < 10 }),
+	"cancel-scale-in-tombstone": cancelled(func(w *Model) bool { return w.stores[3].state == "Tombstone" }),
+	"cancel-scale-in-pd-marked": func(s setup) *Model {
 		w := s.settled(Options{PD: 4, TiKV: 3, TiDB: 1})
 		w.OnStep("remove PD member", func() { w.Scale(topology.PD, 4); w.Stop() })
 		w.Scale(topology.PD, 3)
@@ -139,13 +139,13 @@ var goldens = map[string]func(stage) *World{
 		w.Settle(time.Hour)
 		return w
 	},
-	"single": func(s stage) *World {
+	"single": func(s setup) *Model {
 		w := s.settled(Options{PD: 1, TiKV: 1, TiDB: 1, MaxCopy: 1})
 		w.Upgrade("v2")
 		w.Settle(time.Hour)
 		return w
 	},
-	"killed": func(s stage) *World {
+	"killed": func(s setup) *Model {
 		w := s.settled(Options{})
 		w.Upgrade("v2", topology.TiKV)
 		w.OnStep("restart basic-tikv-2", func() { w.kill() })
@@ -154,15 +154,15 @@ var goldens = map[string]func(stage) *World{
 		w.Settle(time.Hour)
 		return w
 	},
-	"interrupted": func(s stage) *World {
+	"interrupted": func(s setup) *Model {
 		w := s.settled(Options{})
 		w.Upgrade("v2", topology.TiKV)
-		w.When(func(w *World) bool { return len(w.evicts) > 0 }, func() { w.Stop() })
+		w.When(func(w *Model) bool { return len(w.evicts) > 0 }, func() { w.Stop() })
 		_, _ = w.Drive(time.Hour)
 		w.Settle(time.Hour)
 		return w
 	},
-	"store-lost-during-upgrade": func(s stage) *World {
+	"store-lost-during-upgrade": func(s setup) *Model {
 		w := s.settled(Options{PD: 3, TiKV: 4, TiDB: 2})
 		w.Upgrade("v2", topology.TiKV)
 		w.OnStep("restart basic-tikv-3", func() { w.lose(w.pods[tikv][0], 120) })
@@ -172,8 +172,8 @@ var goldens = map[string]func(stage) *World{
 }
 
 // cancelled is a scale-in of TiKV that the user calls off at some moment.
-func cancelled(when func(*World) bool) func(stage) *World {
-	return func(s stage) *World {
+func cancelled(when func(*Model) bool) func(setup) *Model {
+	return func(s setup) *Model {
 		w := s.settled(Options{PD: 3, TiKV: 4, TiDB: 1})
 		w.When(when, func() { w.Scale(topology.TiKV, 4) })
 		w.Scale(topology.TiKV, 3)
@@ -183,9 +183,9 @@ func cancelled(when func(*World) bool) func(stage) *World {
 }
 
 func TestGoldens(t *testing.T) {
-	for name, live := range goldens {
+	for name, run := range goldens {
 		t.Run(name, func(t *testing.T) {
-			w := live(stage{})
+			w := run(setup{})
 			for _, v := range w.Broken {
 				t.Error(v)
 			}
@@ -203,7 +203,7 @@ func TestGoldens(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got != string(want) {
-				t.Errorf("the story has changed; if it is for the better, run go test ./pkg/sim -run Goldens -update\n%s", difference(string(want), got))
+				t.Errorf("the transcript has changed; if that is intended, run go test ./pkg/sim -run Goldens -update\n%s", difference(string(want), got))
 			}
 		})
 	}

@@ -6,14 +6,14 @@ import (
 
 // lose takes the pod's host away for a while. Kubernetes reports the pod Ready until it
 // misses the kubelet's heartbeats.
-func (w *World) lose(p *pod, seconds int64) {
+func (w *Model) lose(p *pod, seconds int64) {
 	p.lost = w.t + seconds
 	p.shown = w.t + min(40, seconds-1)
 }
 
 // loseSight lets the API server lose contact with all hosts, as when it was away itself:
 // it reports no pod Ready, and all of them serve.
-func (w *World) loseSight(seconds int64) {
+func (w *Model) loseSight(seconds int64) {
 	w.note("fault: Kubernetes hears of no host for %d s", seconds)
 	for k := range kinds {
 		for _, p := range w.pods[k] {
@@ -30,7 +30,7 @@ const evicted = 340
 // loseForGood takes the pod's host away for good, with the disk that its claim is bound
 // to. The pod is Terminating until somebody deletes it by force, since no kubelet is left
 // to report that it is gone. A new one cannot be scheduled while the claim is there.
-func (w *World) loseForGood(k kind, i int) {
+func (w *Model) loseForGood(k kind, i int) {
 	p := w.pods[k][i]
 	p.lost, p.shown, p.evictAt = never, w.t+40, w.t+evicted
 	if c := w.claims[k][i]; c != nil {
@@ -39,12 +39,12 @@ func (w *World) loseForGood(k kind, i int) {
 }
 
 // force is a person who deletes a pod by force, knowing that its host is gone.
-func (w *World) force(k kind, i int) {
+func (w *Model) force(k kind, i int) {
 	w.note("user: delete pod %s by force", w.names[k][i])
 	w.pods[k][i] = nil
 }
 
-func (w *World) loseHost() {
+func (w *Model) loseHost() {
 	if k, i, p := w.anyPod(); p != nil {
 		seconds := w.between(30, 900)
 		w.note("fault: the host of %s is lost for %d s", w.names[k][i], seconds)
@@ -54,7 +54,7 @@ func (w *World) loseHost() {
 
 // loseHostForGood loses one host at a time: where a majority is lost, data is lost, and
 // no engine can help.
-func (w *World) loseHostForGood() {
+func (w *Model) loseHostForGood() {
 	for k := range kinds {
 		for i, p := range w.pods[k] {
 			if c := w.claims[k][i]; p != nil && p.lost == never || c != nil && c.lost {
@@ -71,7 +71,7 @@ func (w *World) loseHostForGood() {
 }
 
 // spare reports whether the database has enough others without the member's data.
-func (w *World) spare(k kind, i int) bool {
+func (w *Model) spare(k kind, i int) bool {
 	if k.data() == topology.Raft {
 		left := 0
 		for _, m := range w.pd.members {
@@ -92,7 +92,7 @@ func (w *World) spare(k kind, i int) bool {
 
 // delayHeartbeats delays the heartbeats of a store: it serves, and PD gets no report of
 // that.
-func (w *World) delayHeartbeats() {
+func (w *Model) delayHeartbeats() {
 	if len(w.stores) == 0 {
 		return
 	}

@@ -7,7 +7,7 @@ import (
 
 // wanted is the user's intent, worked out to objects as package render would do
 // it, and compared with what exists.
-func (w *World) wanted() desired.State {
+func (w *Model) wanted() desired.State {
 	cluster := w.cluster
 	cluster.Paused = w.Intent.Paused
 	out := desired.State{
@@ -57,7 +57,7 @@ func (w *World) wanted() desired.State {
 	return out
 }
 
-func (w *World) anyPodOf(k kind) bool {
+func (w *Model) anyPodOf(k kind) bool {
 	for _, p := range w.pods[k] {
 		if p != nil && !p.terminating() {
 			return true
@@ -68,7 +68,7 @@ func (w *World) anyPodOf(k kind) bool {
 
 // partlyUsed: some of the first PD members have a claim already, others not. With
 // data in them they are a cluster, which the others must not found again.
-func (w *World) partlyUsed() bool {
+func (w *Model) partlyUsed() bool {
 	used := 0
 	for _, c := range w.claims[pd][:w.Intent.Replicas[pd]] {
 		if c != nil {
@@ -79,14 +79,14 @@ func (w *World) partlyUsed() bool {
 }
 
 // Scale is the user changing a number of replicas.
-func (w *World) Scale(k topology.Kind, replicas int) {
+func (w *Model) Scale(k topology.Kind, replicas int) {
 	w.note("user: scale %s to %d", k.Title(), replicas)
 	w.Intent.Replicas[kindOf(k)] = replicas
 }
 
 // Upgrade is the user changing the pod template of components, of all without
 // any named.
-func (w *World) Upgrade(template string, only ...topology.Kind) {
+func (w *Model) Upgrade(template string, only ...topology.Kind) {
 	if len(only) == 0 {
 		only = kinds[:]
 	}
@@ -98,7 +98,7 @@ func (w *World) Upgrade(template string, only ...topology.Kind) {
 
 // Manual is the user changing the update strategy of a component to OnDelete, or
 // back.
-func (w *World) Manual(k topology.Kind) {
+func (w *Model) Manual(k topology.Kind) {
 	m := &w.Intent.Manual[kindOf(k)]
 	*m = !*m
 	w.note("user: OnDelete for %s: %t", k.Title(), *m)
@@ -106,7 +106,7 @@ func (w *World) Manual(k topology.Kind) {
 
 // Suspend is the user who wants no pods of components for now, and of no others
 // than of these.
-func (w *World) Suspend(these ...topology.Kind) {
+func (w *Model) Suspend(these ...topology.Kind) {
 	w.note("user: suspend %v", these)
 	w.Intent.Suspend = [3]bool{}
 	for _, k := range these {

@@ -12,7 +12,7 @@ import (
 func TestLeaseIsLostDuringCleanUp(t *testing.T) {
 	w := settled(Options{})
 	w.Upgrade("v2", topology.TiKV)
-	w.When(func(w *World) bool { return len(w.evicts) > 0 && w.stores[2].leaders < 5 }, func() {
+	w.When(func(w *Model) bool { return len(w.evicts) > 0 && w.stores[2].leaders < 5 }, func() {
 		w.Stop()
 		w.drivers[0].finds = w.t + 1
 	})

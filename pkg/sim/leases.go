@@ -24,7 +24,7 @@ type api struct {
 	kubernetes.Interface
 	typed.CoordinationV1Interface
 	typed.LeaseInterface
-	w *World
+	w *Model
 	d *driver // whose requests these are
 }
 
@@ -89,7 +89,7 @@ func holder(l *coordinationv1.Lease) string {
 }
 
 // request is what becomes of a request of a process to the API server.
-func (w *World) request(d *driver) error {
+func (w *Model) request(d *driver) error {
 	switch {
 	case d.dead:
 		return errKilled
@@ -113,17 +113,17 @@ type holding struct {
 
 // bid is a driver's attempt to get the lease. Its clock is its own: it may differ from
 // that of any other by hours.
-func (w *World) bid(d *driver) *lease.Bid {
+func (w *Model) bid(d *driver) *lease.Bid {
 	return lease.NewBid(api{w: w, d: d}, w.cluster, d.lease.self).Stepped(d.now(w))
 }
 
 // took has a lease renewed from now on.
-func (w *World) took(d *driver, held *lease.Held) {
+func (w *Model) took(d *driver, held *lease.Held) {
 	d.lease.held, d.lease.due = held, w.t+5
 }
 
 // renew does for the leases what is due, in processes that run.
-func (w *World) renew() {
+func (w *Model) renew() {
 	for _, d := range w.drivers {
 		l := d.lease
 		if l == nil || l.held == nil || d.dead || w.t < l.due || w.t < d.frozen {
@@ -142,7 +142,7 @@ func (w *World) renew() {
 }
 
 // judgeLease: whoever writes has the lease, by the truth.
-func (w *World) judgeLease(say sayer) {
+func (w *Model) judgeLease(say sayer) {
 	if l := w.lease; l != nil && holder(w.leaseObject) != l.self.String() {
 		say("drivers", "the lease is that of %q, not of %q", holder(w.leaseObject), l.self)
 	}

@@ -39,7 +39,7 @@ func (t *likeness) labels(i int, name string, cluster, id uint64) state.Identity
 
 // knownAs is the id that the objects of a member are labelled with. A claim keeps the
 // last one that PD has told, also when PD does not know the member any more.
-func (w *World) knownAs(k kind, i int, id uint64) uint64 {
+func (w *Model) knownAs(k kind, i int, id uint64) uint64 {
 	c := w.claims[k][i]
 	if c == nil {
 		return id
@@ -62,7 +62,7 @@ func (t *likeness) sizes(k kind, size int) map[string]topology.Size {
 }
 
 // tellsID is the id of the cluster that a snapshot has.
-func (w *World) tellsID() uint64 {
+func (w *Model) tellsID() uint64 {
 	if w.known() {
 		return w.pd.id
 	}

@@ -14,7 +14,7 @@ import (
 
 // mirrored is what a daemon sees that does not look past its mirror: Kubernetes as the
 // watches have shown it so far, and a database that is asked every time.
-func (w *World) mirrored() (state.Observation, error) {
+func (w *Model) mirrored() (state.Observation, error) {
 	fresh := w.look()
 	if w.cache == nil || w.t >= w.lag && w.t >= w.away {
 		w.remember(&fresh.snap)
@@ -31,7 +31,7 @@ func (w *World) mirrored() (state.Observation, error) {
 
 // overlay is the Kubernetes half of an old snapshot with the database half of a fresh
 // one.
-func (w *World) overlay(old, fresh state.Snapshot) state.Snapshot {
+func (w *Model) overlay(old, fresh state.Snapshot) state.Snapshot {
 	out := state.Snapshot{At: fresh.At, PD: fresh.PD, Evictions: old.Evictions, Removals: old.Removals, Groups: map[topology.Kind]state.Group{}}
 	for k, name := range kinds {
 		was, is := old.Groups[name], fresh.Groups[name]
@@ -74,7 +74,7 @@ func nobody(m state.Member) bool {
 // owned writes the status as a daemon does: when there is something to write, and
 // only as the driver.
 type owned struct {
-	w *World
+	w *Model
 	t *daemon.Loop
 }
 

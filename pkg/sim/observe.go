@@ -33,10 +33,10 @@ func (o *observation) answer() state.Observation {
 }
 
 // want works out what is wanted when it is observed: there are no manifests to make.
-func (w *World) want(state.Observation) (desired.State, error) { return w.view.wanted, nil }
+func (w *Model) want(state.Observation) (desired.State, error) { return w.view.wanted, nil }
 
 // Observe implements reconcile.Observer.
-func (w *World) Observe(_ context.Context, live bool) (state.Observation, error) {
+func (w *Model) Observe(_ context.Context, live bool) (state.Observation, error) {
 	if w.dead {
 		return state.Observation{}, errKilled
 	}
@@ -74,7 +74,7 @@ func (w *World) Observe(_ context.Context, live bool) (state.Observation, error)
 }
 
 // lagging reports whether the cache still shows what it showed last.
-func (w *World) lagging() bool {
+func (w *Model) lagging() bool {
 	if !w.chaos {
 		return false
 	}
@@ -106,14 +106,14 @@ func sameClaim(a, b []state.Claim) bool {
 }
 
 // observe is a live observation, by the process whose turn it is.
-func (w *World) observe() *observation {
+func (w *Model) observe() *observation {
 	o := w.look()
 	w.remember(&o.snap)
 	return o
 }
 
 // look is what any client sees now.
-func (w *World) look() *observation {
+func (w *Model) look() *observation {
 	o := &observation{at: w.t, wanted: w.wanted(), intent: w.Intent, advice: w.advice, newAdvice: w.newAdvice()}
 	o.snap = state.Snapshot{
 		At: w.Now(), PD: w.observePD(), Groups: make(map[topology.Kind]state.Group, len(kinds)),
@@ -131,17 +131,17 @@ func (w *World) look() *observation {
 
 // known reports whether PD answers us. During an election it may or may not. Members in
 // another Kubernetes cluster cannot be reached.
-func (w *World) known() bool {
-	return w.hasQuorum() && w.t >= w.pd.blind && w.reached() && (w.pd.leader != 0 || w.Seed%2 == 1)
+func (w *Model) known() bool {
+	return w.hasQuorum() && w.t >= w.pd.silentUntil && w.reached() && (w.pd.leader != 0 || w.Seed%2 == 1)
 }
 
 // storesKnown reports whether PD answers about stores.
-func (w *World) storesKnown() bool {
+func (w *Model) storesKnown() bool {
 	return w.known() && w.pd.leader != 0 && w.t >= w.pd.storeless
 }
 
 // reached reports whether a member of ours takes part, so that PD can be asked.
-func (w *World) reached() bool {
+func (w *Model) reached() bool {
 	for _, m := range w.pd.members {
 		if m.ordinal >= 0 && w.alive(m) {
 			return true
@@ -155,7 +155,7 @@ const election = 20
 
 // anyMemberRuns: there is a PD process that can be asked, whatever it answers, and
 // has run for some seconds.
-func (w *World) anyMemberRuns(seconds int64) bool {
+func (w *Model) anyMemberRuns(seconds int64) bool {
 	for _, p := range w.pods[pd] {
 		if p != nil && p.running && !p.terminating() && p.lost <= w.t && w.t-p.started >= seconds {
 			return true
@@ -164,11 +164,11 @@ func (w *World) anyMemberRuns(seconds int64) bool {
 	return false
 }
 
-func (w *World) observePD() state.PD {
+func (w *Model) observePD() state.PD {
 	out := state.PD{ClusterID: w.recorded}
 	if !w.known() {
 		out.Problem = errNoPD.Error()
-		if w.t >= w.pd.blind && (!w.hasQuorum() && w.anyMemberRuns(0) || !w.reached() && w.anyMemberRuns(election)) {
+		if w.t >= w.pd.silentUntil && (!w.hasQuorum() && w.anyMemberRuns(0) || !w.reached() && w.anyMemberRuns(election)) {
 			out.Problem, out.Leaderless = "PD has no leader", true
 		}
 		return out
@@ -199,7 +199,7 @@ func (w *World) observePD() state.PD {
 	return out
 }
 
-func (w *World) observeGroup(k kind) state.Group {
+func (w *Model) observeGroup(k kind) state.Group {
 	s := &w.sets[k]
 	g := state.Group{Set: state.Set{
 		Exists: s.exists, UID: s.uid, Made: w.at(s.made), Terminating: s.leaving, Replicas: s.spec.replicas, Partition: s.spec.partition, Manual: s.spec.manual, Ordered: w.Ordered[k],
@@ -238,11 +238,11 @@ func (w *World) observeGroup(k kind) state.Group {
 	return g
 }
 
-func (w *World) inDatabase(k kind, i int) bool {
+func (w *Model) inDatabase(k kind, i int) bool {
 	return k.data() == topology.Raft && w.pd.memberAt(i) != nil || k.data() == topology.Store && w.storeAt(i) != nil && w.storeAt(i).state != state.StoreTombstone
 }
 
-func (w *World) observePod(p *pod, out *state.Pod) {
+func (w *Model) observePod(p *pod, out *state.Pod) {
 	*out = state.Pod{
 		UID: p.uid, Revision: p.revision, Ready: p.ready, Terminating: p.terminating(),
 		Since: w.at(p.since), Problem: p.problem, Ran: p.ran, Made: w.at(p.made), Restarts: p.restarts,
@@ -256,7 +256,7 @@ func (w *World) observePod(p *pod, out *state.Pod) {
 	}
 }
 
-func (w *World) observeDatabase(k kind, i int) state.Database {
+func (w *Model) observeDatabase(k kind, i int) state.Database {
 	switch k.data() {
 	case topology.Raft:
 		return w.observeMember(i)
@@ -266,7 +266,7 @@ func (w *World) observeDatabase(k kind, i int) state.Database {
 	return w.observeServer(i)
 }
 
-func (w *World) observeMember(i int) state.Database {
+func (w *Model) observeMember(i int) state.Database {
 	if !w.known() {
 		return state.Database{}
 	}
@@ -296,7 +296,7 @@ func (w *World) observeMember(i int) state.Database {
 
 // storeAt finds the store that an ordinal stands for: the one that its data belongs to,
 // else the newest one with its address that is no tombstone.
-func (w *World) storeAt(i int) *store {
+func (w *Model) storeAt(i int) *store {
 	if c := w.claims[tikv][i]; c != nil && c.data != 0 {
 		return w.store(c.data)
 	}
@@ -308,7 +308,7 @@ func (w *World) storeAt(i int) *store {
 	return nil
 }
 
-func (w *World) observeStore(i int) state.Database {
+func (w *Model) observeStore(i int) state.Database {
 	if !w.storesKnown() {
 		return state.Database{}
 	}
@@ -339,7 +339,7 @@ func (w *World) observeStore(i int) state.Database {
 // askStore asks a store itself: how many leaders are left on it, and whether it serves
 // where PD does not report that. Only a store that serves knows its regions, so its
 // answer is evidence where PD has heard of an earlier process only.
-func (w *World) askStore(i int, d *state.Database) {
+func (w *Model) askStore(i int, d *state.Database) {
 	if d.Answer = w.storeAnswers(i); w.chance(w.Faults.NoAnswer) {
 		d.Answer = state.NoAnswer
 	}
@@ -351,7 +351,7 @@ func (w *World) askStore(i int, d *state.Database) {
 	}
 }
 
-func (w *World) observeServer(i int) state.Database {
+func (w *Model) observeServer(i int) state.Database {
 	if p := w.pods[tidb][i]; p == nil || !p.running {
 		return state.Database{}
 	}

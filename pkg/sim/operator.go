@@ -21,9 +21,9 @@ const (
 
 var errOperator = errors.New("a tidb-operator has begun to drive the cluster")
 
-// appear is a tidb-operator that begins to drive the cluster, for some minutes. Commands
+// startOperator lets a tidb-operator begin to drive the cluster, for some minutes. Commands
 // end when they see it; daemons ask before each turn.
-func (w *World) appear() {
+func (w *Model) startOperator() {
 	if w.operator != "" || w.Intent.Paused {
 		return
 	}
@@ -33,7 +33,7 @@ func (w *World) appear() {
 }
 
 // tickOperator is what a second brings while a tidb-operator drives.
-func (w *World) tickOperator() {
+func (w *Model) tickOperator() {
 	switch {
 	case w.operator == "":
 		return
@@ -57,7 +57,7 @@ func (w *World) tickOperator() {
 // that has one, a member at a time from the top, as long as all members are Ready. From
 // a store it evicts leaders first: it marks the pod, and makes a scheduler. When it goes
 // away, it leaves both, and the partition where it is.
-func (w *World) operate() {
+func (w *Model) operate() {
 	w.endEvictions()
 	for k := range kinds {
 		set, i := &w.sets[k], w.next(kind(k))
@@ -74,7 +74,7 @@ func (w *World) operate() {
 	}
 }
 
-func (w *World) allReady(k kind) bool {
+func (w *Model) allReady(k kind) bool {
 	for i := range min(w.sets[k].spec.replicas, limit) {
 		if p := w.pods[k][i]; p == nil || !p.ready || p.terminating() {
 			return false
@@ -84,7 +84,7 @@ func (w *World) allReady(k kind) bool {
 }
 
 // evicted reports whether no leader is left on a store; until then it is worked on.
-func (w *World) evicted(i int) bool {
+func (w *Model) evicted(i int) bool {
 	s, p := w.ownStore(i), w.pods[tikv][i]
 	if s == nil || s.state != state.StoreUp || !w.serving() {
 		return false
@@ -97,7 +97,7 @@ func (w *World) evicted(i int) bool {
 }
 
 // endEvictions removes the operator's own schedulers from stores that are back.
-func (w *World) endEvictions() {
+func (w *Model) endEvictions() {
 	w.theirs = slices.DeleteFunc(w.theirs, func(id uint64) bool {
 		s, e := w.store(id), w.evicts[id]
 		p := w.pods[tikv][s.ordinal]
@@ -112,7 +112,7 @@ func (w *World) endEvictions() {
 
 // judgeOperator: nothing is done beside a tidb-operator but to take back what is
 // temporary.
-func (w *World) judgeOperator(step plan.Step, say sayer) {
+func (w *Model) judgeOperator(step plan.Step, say sayer) {
 	switch step.(type) {
 	case plan.AllowLeaders, plan.ForgetRecord, plan.RestoreStore:
 		return

@@ -23,7 +23,7 @@ func TestStoreThatCrashesForWantOfPD(t *testing.T) {
 	}
 	w.halt(w.pods[tikv][3], 290)
 	_, _ = w.Drive(20 * time.Minute)
-	neverTold(t, w, "give up basic-tikv-3")
+	notInTranscript(t, w, "give up basic-tikv-3")
 	fine(t, w)
 }
 
@@ -61,26 +61,26 @@ func TestVoterWithoutImageBelowOneThatNeedsData(t *testing.T) {
 	w.failures[pd] = []topology.Failure{{Member: "basic-pd-3", ID: w.claims[pd][3].data, Created: w.Now(), Deleted: true}}
 	w.remove(w.pods[pd][3])
 	w.Pass(3)
-	w.When(func(w *World) bool { return w.pods[pd][3] != nil }, func() {
+	w.When(func(w *Model) bool { return w.pods[pd][3] != nil }, func() {
 		p := w.pods[pd][3]
 		p.revision, p.flaw = "v0-noimage", noImage
 	})
 	w.Pass(60)
 	w.Intent.Recover = true
 	fine(t, w)
-	tellsInOrder(t, w, "delete left-over claim pd-basic-pd-4", "user: delete pod basic-pd-3, as asked", "delete left-over claim pd-basic-pd-3")
+	inOrder(t, w, "delete left-over claim pd-basic-pd-4", "user: delete pod basic-pd-3, as asked", "delete left-over claim pd-basic-pd-3")
 }
 
 // Who serves is noted only while anybody can know. (seeds 1795365297588, 1795365360471)
 func TestNobodyKnowsOfStore(t *testing.T) {
 	for name, tc := range map[string]struct {
-		spoil func(w *World)
+		spoil func(w *Model)
 		known bool
 	}{
-		"its heartbeats are late":    {func(w *World) { w.ownStore(0).muffled = w.t + 600 }, false},
-		"Kubernetes does not see it": {func(w *World) { w.pods[tikv][0].unseen = w.t + 600 }, true},
-		"PD is away":                 {func(w *World) { w.lose(w.pods[pd][0], 600) }, true},
-		"neither of them":            {func(w *World) { w.lose(w.pods[pd][0], 600); w.pods[tikv][0].unseen = w.t + 600 }, false},
+		"its heartbeats are late":    {func(w *Model) { w.ownStore(0).muffled = w.t + 600 }, false},
+		"Kubernetes does not see it": {func(w *Model) { w.pods[tikv][0].unseen = w.t + 600 }, true},
+		"PD is away":                 {func(w *Model) { w.lose(w.pods[pd][0], 600) }, true},
+		"neither of them":            {func(w *Model) { w.lose(w.pods[pd][0], 600); w.pods[tikv][0].unseen = w.t + 600 }, false},
 	} {
 		w := settled(Options{PD: 1, TiKV: 3, TiDB: 1})
 		tc.spoil(w)

@@ -7,17 +7,17 @@ import (
 
 // pdCluster is PD: an etcd membership and who leads it.
 type pdCluster struct {
-	id         uint64 // the cluster id, 0 until it is bootstrapped
-	bootstraps int
-	members    []pdMember
-	leader     uint64
-	electAt    int64 // when the next leader is found; never while nobody looks for one
-	blind      int64 // until when PD does not answer us
-	storeless  int64 // until when it answers, but not about stores
-	idle       int64 // until when it moves neither leaders nor replicas
-	startedAt  int64 // when a member started last
-	loadedAt   int64 // when the leader has loaded its schedulers
-	elsewhere  int64 // until when the members in the other Kubernetes cluster are away
+	id          uint64 // the cluster id, 0 until it is bootstrapped
+	bootstraps  int
+	members     []pdMember
+	leader      uint64
+	electAt     int64 // when the next leader is found; never while nobody looks for one
+	silentUntil int64 // until when PD does not answer us
+	storeless   int64 // until when it answers, but not about stores
+	idle        int64 // until when it moves neither leaders nor replicas
+	startedAt   int64 // when a member started last
+	loadedAt    int64 // when the leader has loaded its schedulers
+	elsewhere   int64 // until when the members in the other Kubernetes cluster are away
 }
 
 type pdMember struct {
@@ -53,7 +53,7 @@ func (c *pdCluster) memberAt(ordinal int) *pdMember {
 func (c *pdCluster) quorum() int { return len(c.members)/2 + 1 }
 
 // alive reports whether the member's process takes part in the quorum.
-func (w *World) alive(m pdMember) bool {
+func (w *Model) alive(m pdMember) bool {
 	if m.ordinal < 0 {
 		return w.t >= w.pd.elsewhere
 	}
@@ -61,7 +61,7 @@ func (w *World) alive(m pdMember) bool {
 	return w.works(p) && c != nil && c.data == m.id && p.joined != 0 && w.t >= p.joined
 }
 
-func (w *World) aliveMembers() int {
+func (w *Model) aliveMembers() int {
 	n := 0
 	for i := range w.pd.members {
 		if w.alive(w.pd.members[i]) {
@@ -72,7 +72,7 @@ func (w *World) aliveMembers() int {
 }
 
 // pingedMembers is how many members PD calls healthy.
-func (w *World) pingedMembers() int {
+func (w *Model) pingedMembers() int {
 	n := 0
 	for _, m := range w.pd.members {
 		if w.pinged(m) {
@@ -82,16 +82,16 @@ func (w *World) pingedMembers() int {
 	return n
 }
 
-func (w *World) hasQuorum() bool {
+func (w *Model) hasQuorum() bool {
 	return len(w.pd.members) > 0 && w.aliveMembers() >= w.pd.quorum()
 }
 
 // serving reports whether PD does what it is asked.
-func (w *World) serving() bool {
+func (w *Model) serving() bool {
 	return w.pd.leader != 0 && w.hasQuorum()
 }
 
-func (w *World) tickPD() {
+func (w *Model) tickPD() {
 	for i, p := range w.pods[pd] {
 		if w.works(p) && p.joined == 0 && w.claims[pd][i] != nil {
 			w.enter(i, p, w.claims[pd][i])
@@ -101,7 +101,7 @@ func (w *World) tickPD() {
 }
 
 // enter is what the start script and the PD process do before they serve.
-func (w *World) enter(i int, p *pod, c *claim) {
+func (w *Model) enter(i int, p *pod, c *claim) {
 	switch own := w.pd.memberAt(i); {
 	case c.data != 0 && w.pd.member(c.data) == nil:
 		w.halt(p, 30) // it was removed, as the others report
@@ -125,7 +125,7 @@ func (w *World) enter(i int, p *pod, c *claim) {
 }
 
 // rise lets a member take part, perhaps for the first time.
-func (w *World) rise(m *pdMember, p *pod) {
+func (w *Model) rise(m *pdMember, p *pod) {
 	m.named, m.started = true, true
 	p.joined, w.pd.startedAt = w.t+joinTime, w.t
 }
@@ -136,7 +136,7 @@ const forgotten = 1
 // refuse: PD lets nobody join by the name of a member that it has. etcd asks the
 // others as well whether they have seen a founder before. With none of them there
 // to say so, one that has lost its data would vote again.
-func (w *World) refuse(i int, p *pod, own *pdMember) {
+func (w *Model) refuse(i int, p *pod, own *pdMember) {
 	if own.started && p.advice.founds(i) && w.aliveMembers() == 0 {
 		w.broke("bootstrap", "%s founds again, with the id that it has voted with", w.names[pd][i])
 	}
@@ -145,7 +145,7 @@ func (w *World) refuse(i int, p *pod, own *pdMember) {
 
 // found creates a cluster as soon as most of its initial members are there, all of them
 // without data.
-func (w *World) found(a advice) {
+func (w *Model) found(a advice) {
 	n, there := a.founders, 0
 	for i := range n {
 		p, c := w.pods[pd][i], w.claims[pd][i]
@@ -175,7 +175,7 @@ func (w *World) found(a advice) {
 
 // join adds a voter as etcd with strict reconfiguration allows it: one at a
 // time, and never more than the members that have started can carry.
-func (w *World) join(i int, p *pod, c *claim) {
+func (w *Model) join(i int, p *pod, c *claim) {
 	started := 0
 	for _, m := range w.pd.members {
 		if m.started {
@@ -191,7 +191,7 @@ func (w *World) join(i int, p *pod, c *claim) {
 	w.pd.members = append(w.pd.members, pdMember{id: c.data, ordinal: i})
 }
 
-func (w *World) elect() {
+func (w *Model) elect() {
 	c := &w.pd
 	if !w.hasQuorum() {
 		c.leader, c.electAt = 0, never
@@ -221,7 +221,7 @@ func (w *World) elect() {
 	}
 }
 
-func (w *World) moveLeader(from, to string) error {
+func (w *Model) moveLeader(from, to string) error {
 	if !w.serving() || !w.reached() {
 		return errNoPD
 	}
@@ -241,7 +241,7 @@ func (w *World) moveLeader(from, to string) error {
 }
 
 // removeMember follows etcd's strict reconfiguration.
-func (w *World) removeMember(id uint64) error {
+func (w *Model) removeMember(id uint64) error {
 	if !w.serving() || !w.reached() {
 		return errNoPD
 	}
@@ -261,7 +261,7 @@ func (w *World) removeMember(id uint64) error {
 
 // dispensable returns an error unless PD has a quorum without the member, and a member
 // here that can be asked.
-func (w *World) dispensable(m *pdMember) error {
+func (w *Model) dispensable(m *pdMember) error {
 	left, started, alive, here := len(w.pd.members)-1, 0, 0, false
 	for _, o := range w.pd.members {
 		if o.id == m.id {
@@ -285,7 +285,7 @@ func (w *World) dispensable(m *pdMember) error {
 }
 
 // expel takes a member out of the membership.
-func (w *World) expel(id uint64) {
+func (w *Model) expel(id uint64) {
 	m := w.pd.member(id)
 	if m == nil {
 		return

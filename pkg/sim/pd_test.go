@@ -14,7 +14,7 @@ func TestBrokenPD(t *testing.T) {
 	for _, members := range []int{1, 3} {
 		for _, flaw := range []string{deaf, crashing, noImage, refused} {
 			w := New(Options{PD: members, TiKV: 3, TiDB: 1, KeepStuck: true})
-			w.Tell()
+			w.Trace()
 			w.Upgrade("v1-" + flaw)
 			_, _ = w.Drive(time.Hour)
 			w.Upgrade("v1")
@@ -68,7 +68,7 @@ func TestLeaderPriority(t *testing.T) {
 		var prefer func()
 		prefer = func() {
 			back = w.t
-			w.When(func(w *World) bool { return w.t >= back+60 && w.pd.leader != 0 && w.alive(*preferred) }, func() {
+			w.When(func(w *Model) bool { return w.t >= back+60 && w.pd.leader != 0 && w.alive(*preferred) }, func() {
 				if w.pd.leader != preferred.id {
 					returns++
 				}

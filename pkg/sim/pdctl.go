@@ -11,7 +11,7 @@ import (
 // What persons do in PD without the engine: the engine leaves that as it is.
 
 // deleteStore is a person who takes a store offline, of those that PD lets go.
-func (w *World) deleteStore() {
+func (w *Model) deleteStore() {
 	up := 0
 	for _, s := range w.stores {
 		if s.byHand && s.state == state.StoreOffline {
@@ -33,12 +33,12 @@ func (w *World) deleteStore() {
 
 // offlineByHand is a person who takes a store offline. With a record of ours that it was
 // us, nobody could tell.
-func (w *World) offlineByHand(s *store) {
+func (w *Model) offlineByHand(s *store) {
 	s.state, s.byHand, s.emptyAt = state.StoreOffline, !w.removing(s.id), w.t
 }
 
 // cancelDelete is a person who takes that back.
-func (w *World) cancelDelete(s *store) {
+func (w *Model) cancelDelete(s *store) {
 	if s.byHand && s.state == state.StoreOffline {
 		w.note("user: store %d is to stay in PD", s.id)
 		s.state, s.byHand = state.StoreUp, false
@@ -46,7 +46,7 @@ func (w *World) cancelDelete(s *store) {
 }
 
 // judgeReversed checks that what a person did in PD is not undone.
-func (w *World) judgeReversed(step plan.RestoreStore, say sayer) {
+func (w *Model) judgeReversed(step plan.RestoreStore, say sayer) {
 	if s := w.store(step.StoreID); s != nil && s.byHand && s.state == state.StoreOffline && slices.Contains(w.seen.byHand, s.id) {
 		say("reversed", "a person has taken store %d offline", s.id)
 	}
@@ -59,7 +59,7 @@ type broken struct {
 }
 
 // breakStep has one kind of step for one component fail for half an hour.
-func (w *World) breakStep() {
+func (w *Model) breakStep() {
 	actions := [...]string{"Apply", "Resize", "Restart", "EvictLeaders", "AllowLeaders", "MarkClaims", "MoveLeader"}
 	w.broken = broken{
 		action: actions[w.rng.IntN(len(actions))], component: string(kinds[w.rng.IntN(len(kinds))]), until: w.t + w.between(300, 1800),

@@ -17,15 +17,15 @@ func TestStoreDeletedByHand(t *testing.T) {
 		w.offlineByHand(w.stores[2])
 		w.Upgrade("v2", topology.TiDB)
 		fine(t, w)
-		neverTold(t, w, "bring store 3")
-		tellsInOrder(t, w, "somebody else took store 3 offline in PD", "recreate pod basic-tikv-2")
+		notInTranscript(t, w, "bring store 3")
+		inOrder(t, w, "somebody else took store 3 offline in PD", "recreate pod basic-tikv-2")
 	})
 	t.Run("its regions do not leave", func(t *testing.T) {
 		w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
 		w.offlineByHand(w.stores[2])
 		w.stores[2].stays = w.t + 7200
 		_, _ = w.Drive(90 * time.Minute)
-		neverTold(t, w, "bring store 3")
+		notInTranscript(t, w, "bring store 3")
 		w.cancelDelete(w.stores[2])
 		fine(t, w)
 		if w.stores[2].state != state.StoreUp {
@@ -37,19 +37,19 @@ func TestStoreDeletedByHand(t *testing.T) {
 		w.offlineByHand(w.stores[2])
 		w.stores[2].stays = w.t + 600
 		w.Scale(topology.TiKV, 4)
-		w.When(func(w *World) bool { return w.stores[4].state == state.StoreOffline }, func() { w.Scale(topology.TiKV, 5) })
+		w.When(func(w *Model) bool { return w.stores[4].state == state.StoreOffline }, func() { w.Scale(topology.TiKV, 5) })
 		fine(t, w)
-		neverTold(t, w, "bring store 3")
+		notInTranscript(t, w, "bring store 3")
 	})
 }
 
 // One step of one component fails for ever. What the others need is done all the
 // same. (A.8)
 func TestOneStepFailsForEver(t *testing.T) {
-	for name, ask := range map[string]func(w *World){
-		"scale-in of TiDB": func(w *World) { w.Scale(topology.TiDB, 1) },
-		"scale-in of PD":   func(w *World) { w.Scale(topology.PD, 1) },
-		"failover of TiDB": func(w *World) { w.lose(w.pods[tidb][1], 4000) },
+	for name, ask := range map[string]func(w *Model){
+		"scale-in of TiDB": func(w *Model) { w.Scale(topology.TiDB, 1) },
+		"scale-in of PD":   func(w *Model) { w.Scale(topology.PD, 1) },
+		"failover of TiDB": func(w *Model) { w.lose(w.pods[tidb][1], 4000) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := settled(Options{PD: 3, TiKV: 4, TiDB: 3, Failover: true})
@@ -71,7 +71,7 @@ func TestOneStepFailsForEver(t *testing.T) {
 					t.Errorf("PD has %d replicas\n%s", n, w.Transcript())
 				}
 			default:
-				if !told(w, "give up basic-tidb-1") {
+				if !inTranscript(w, "give up basic-tidb-1") {
 					t.Error(w.Transcript())
 				}
 			}

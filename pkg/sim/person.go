@@ -11,14 +11,14 @@ import (
 
 // obey is a person who does what the plan asks for: with OnDelete, to delete the pods
 // that are to be replaced.
-func (w *World) obey(p plan.Plan) {
+func (w *Model) obey(p plan.Plan) {
 	for _, g := range p.Gates {
 		if _, asked := advised(g, "delete", "statefulset"); asked && g.Blocked {
 			w.rebuild(kindOf(g.Component))
 		}
 		w.parallel(g)
 		w.discardLost(g)
-		w.relax(g)
+		w.relaxRules(g)
 		w.makeRoom(g)
 		if g.Blocked && g.Reason == plan.ClaimBeingDeleted {
 			w.Suspend()
@@ -51,7 +51,7 @@ func advised(g plan.Gate, words ...string) ([]string, bool) {
 
 // discardLost is a person who is asked whether a store that was given up can come back,
 // and knows that its data is gone.
-func (w *World) discardLost(g plan.Gate) {
+func (w *Model) discardLost(g plan.Gate) {
 	args, asked := advised(g, "tidb", "failover")
 	at := slices.Index(args, "--discard")
 	if !asked || at < 0 {
@@ -68,12 +68,12 @@ func (w *World) discardLost(g plan.Gate) {
 }
 
 // meddled reports whether others may do what only a person can repair.
-func (w *World) meddled() bool {
+func (w *Model) meddled() bool {
 	return w.Faults.Kubectl > 0 || w.Faults.LoseForGood > 0 || w.Faults.DeleteClaim > 0
 }
 
 // help is what a person has to do about what others changed in Kubernetes or PD.
-func (w *World) help() {
+func (w *Model) help() {
 	w.clear()
 	for k := range kinds {
 		w.rebuild(kind(k))
@@ -86,7 +86,7 @@ func (w *World) help() {
 // startOver is what a person has to do about a PD that was suspended before it
 // was there: only a person can say that there is nothing on the claims that it
 // has already.
-func (w *World) startOver() {
+func (w *Model) startOver() {
 	if w.pd.id != 0 || !w.advice.waiting() {
 		return
 	}
@@ -103,7 +103,7 @@ func (w *World) startOver() {
 // rebuild is what a person has to do where a partition cannot help a StatefulSet: a
 // member that needs a new revision, below members that serve with another one. The person
 // deletes the StatefulSet without its pods and then the pods that fail.
-func (w *World) rebuild(k kind) {
+func (w *Model) rebuild(k kind) {
 	s, above := &w.sets[k], false
 	for i := min(s.spec.replicas, limit) - 1; i >= 0; i-- {
 		p := w.pods[k][i]
@@ -123,7 +123,7 @@ func (w *World) rebuild(k kind) {
 
 // parallel is a person who has all pods of a component made at once, around those that are
 // there: in order none comes while a lower one needs those above it to be ready.
-func (w *World) parallel(g plan.Gate) {
+func (w *Model) parallel(g plan.Gate) {
 	if w.chaos || !g.Blocked || !strings.Contains(g.Remedy.Line(""), `"podManagementPolicy":"Parallel"`) {
 		return
 	}
@@ -134,7 +134,7 @@ func (w *World) parallel(g plan.Gate) {
 
 // deleteLostStores is what a person has to do about a store whose claim somebody has
 // deleted: PD lets no other store have its address before it is gone.
-func (w *World) deleteLostStores() {
+func (w *Model) deleteLostStores() {
 	for _, s := range w.stores {
 		c := w.claims[tikv][s.ordinal]
 		if s.state == state.StoreUp && c != nil && c.data != s.id {
@@ -146,7 +146,7 @@ func (w *World) deleteLostStores() {
 
 // tidy is what a person has to do about a claim that somebody else has left: only a
 // person can say that nobody needs it.
-func (w *World) tidy() {
+func (w *Model) tidy() {
 	for k := range kinds {
 		if kind(k).data() != topology.Raft || w.pd.id != 0 {
 			w.tidyClaims(kind(k))
@@ -154,7 +154,7 @@ func (w *World) tidy() {
 	}
 }
 
-func (w *World) tidyClaims(k kind) {
+func (w *Model) tidyClaims(k kind) {
 	for i, c := range w.claims[k] {
 		if c != nil && !c.marked && w.pods[k][i] == nil && (c.data == 0 || w.gone(k, i)) {
 			w.note("user: delete claim %s", c.name)
@@ -165,7 +165,7 @@ func (w *World) tidyClaims(k kind) {
 
 // clear is what a person has to do about members on a host that is lost for good:
 // take each out of the database, and then its pod and its claim out of Kubernetes.
-func (w *World) clear() {
+func (w *Model) clear() {
 	for k := range kinds {
 		for i, p := range w.pods[k] {
 			if p == nil || p.lost != never {

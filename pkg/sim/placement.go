@@ -18,7 +18,7 @@ type rules struct {
 }
 
 // tier is a label of the store of an ordinal.
-func (w *World) tier(i int) int {
+func (w *Model) tier(i int) int {
 	if len(w.Tiers) == 0 {
 		return 0
 	}
@@ -27,7 +27,7 @@ func (w *World) tier(i int) int {
 
 // fits reports whether the rules take a store for another replica of a region, in place
 // of one of its stores.
-func (w *World) fits(r *region, s, instead *store) bool {
+func (w *Model) fits(r *region, s, instead *store) bool {
 	if len(w.rules.copies) == 0 {
 		return true
 	}
@@ -47,9 +47,9 @@ func labelsOf(zone, tier int) map[string]string {
 	return map[string]string{zoneLabel: strconv.Itoa(zone), tierLabel: strconv.Itoa(tier)}
 }
 
-// placed is what PD tells of its rules and stores, where a store is to leave it or is
-// leaving: else nobody asks.
-func (w *World) placed() state.Placement {
+// placed returns PD's rules and stores where a store is leaving PD or will leave. At other times
+// the engine does not read them.
+func (w *Model) placed() state.Placement {
 	if !w.rules.isolated && w.rules.copies == nil || !w.removes() {
 		return state.Placement{}
 	}
@@ -63,11 +63,12 @@ func (w *World) placed() state.Placement {
 		out.Unread = "PD does not answer"
 		return out
 	}
-	out.Rules = [][]state.PlacementRule{w.rules.told(w.MaxCopy)}
+	out.Rules = [][]state.PlacementRule{w.rules.asPD(w.MaxCopy)}
 	return out
 }
 
-func (r rules) told(copies int) []state.PlacementRule {
+// asPD returns the rules in the form in which PD returns them.
+func (r rules) asPD(copies int) []state.PlacementRule {
 	if r.isolated {
 		return []state.PlacementRule{{
 			Group: "pd", ID: "default", Role: "voter", Count: copies, LocationLabels: []string{zoneLabel}, IsolationLevel: zoneLabel, Configured: true,
@@ -84,8 +85,8 @@ func (r rules) told(copies int) []state.PlacementRule {
 	return all
 }
 
-// removes: a store is to leave PD, or is leaving.
-func (w *World) removes() bool {
+// removes reports whether a store is leaving PD, or will leave.
+func (w *Model) removes() bool {
 	want := topology.Group{Kind: topology.TiKV, Replicas: w.Intent.Replicas[tikv], Failures: w.failures[tikv], MaxFailures: maxFailures, Recover: w.Intent.Recover}
 	size := want.Size()
 	return slices.ContainsFunc(w.failures[tikv], func(f topology.Failure) bool { return f.Discarded && !f.Deleted }) ||
@@ -97,14 +98,14 @@ func (w *World) removes() bool {
 
 // open reports whether PD puts regions onto the store of an ordinal, or will when it is
 // back.
-func (w *World) open(i int) bool {
+func (w *Model) open(i int) bool {
 	s := w.ownStore(i)
 	return s != nil && s.state == state.StoreUp && w.shownState(s) != state.StoreDown
 }
 
 // judgePlaces: a store that serves is taken offline only if the rules leave its regions
 // a place on others.
-func (w *World) judgePlaces(victim int, say sayer) {
+func (w *Model) judgePlaces(victim int, say sayer) {
 	if s := w.ownStore(victim); !w.served(tikv, victim) || s.state != state.StoreUp {
 		return
 	}
@@ -129,8 +130,9 @@ func (w *World) judgePlaces(victim int, say sayer) {
 	}
 }
 
-// relax is a person who is told that the rules leave no place, and has PD ask for less.
-func (w *World) relax(g plan.Gate) {
+// relaxRules is a person who reads that the placement rules leave no place, and makes them less
+// strict.
+func (w *Model) relaxRules(g plan.Gate) {
 	help := g.Remedy.Line("")
 	told := strings.Contains(help, "isolation-level ''") || strings.Contains(help, "config placement-rules save")
 	if g.Blocked && told && (!w.chaos || w.rng.IntN(4) == 0) {

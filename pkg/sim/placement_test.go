@@ -46,7 +46,7 @@ func TestStoreThatRulesNeed(t *testing.T) {
 		if err != nil || p.Outcome != plan.Blocked {
 			t.Fatalf("%s, %v\n%s", gates(p), err, w.Transcript())
 		}
-		neverTold(t, w, "offline")
+		notInTranscript(t, w, "offline")
 		if verdict := w.judge(plan.RemoveStore{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 4}); len(verdict) == 0 || !broke(verdict, "places") {
 			t.Errorf("the rule does not see it: %v", verdict)
 		}
@@ -77,5 +77,5 @@ func TestNoPlaceIsToldToThoseWhoLookNowAndThen(t *testing.T) {
 	w.remove(w.pods[tikv][0])
 	w.Intent.Recover = true
 	fine(t, w)
-	tellsInOrder(t, w, "the engine ends: blocked", "user: PD's placement rules ask for less now")
+	inOrder(t, w, "the engine ends: blocked", "user: PD's placement rules ask for less now")
 }

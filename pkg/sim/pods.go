@@ -32,7 +32,7 @@ type setSpec struct {
 }
 
 // change is a write of the StatefulSet's spec.
-func (w *World) change(s *set, spec setSpec) {
+func (w *Model) change(s *set, spec setSpec) {
 	if s.exists && s.spec == spec {
 		return
 	}
@@ -79,7 +79,7 @@ type pod struct {
 func (p *pod) terminating() bool { return p.goneAt != never }
 
 // works: the process does what it is there for.
-func (w *World) works(p *pod) bool {
+func (w *Model) works(p *pod) bool {
 	return p != nil && p.running && !p.terminating() && p.lost <= w.t && (p.flaw == "" || p.flaw == frail || p.flaw == statusless)
 }
 
@@ -99,7 +99,7 @@ type claim struct {
 }
 
 // control is one turn of the StatefulSet controller.
-func (w *World) control(k kind) {
+func (w *Model) control(k kind) {
 	s := &w.sets[k]
 	if !s.exists {
 		return
@@ -134,7 +134,7 @@ func (w *World) control(k kind) {
 
 // atOnce is what Parallel does: all pods that are missing are made, and all that
 // are too many deleted.
-func (w *World) atOnce(k kind) {
+func (w *Model) atOnce(k kind) {
 	s := &w.sets[k]
 	for i, p := range w.pods[k] {
 		switch {
@@ -151,7 +151,7 @@ func (w *World) atOnce(k kind) {
 // the other, each when all before it are Ready, and then deletes those beyond the
 // replicas one by one from the top. It tells whether nothing of that is left to
 // do. A pod that does not get Ready is never replaced, whatever the new template.
-func (w *World) inOrder(k kind) bool {
+func (w *Model) inOrder(k kind) bool {
 	s := &w.sets[k]
 	for i := range min(s.seen.replicas, limit) {
 		p := w.pods[k][i]
@@ -183,11 +183,11 @@ func (s *set) sync() {
 	}
 }
 
-func (w *World) remove(p *pod) {
+func (w *Model) remove(p *pod) {
 	p.goneAt, p.since = w.t+w.between(3, 15), w.t
 }
 
-func (w *World) create(k kind, i int) {
+func (w *Model) create(k kind, i int) {
 	s := &w.sets[k]
 	revision := s.update
 	if !s.seen.manual && i < s.seen.partition {
@@ -213,7 +213,7 @@ func (w *World) create(k kind, i int) {
 }
 
 // roll replaces at most one pod that is not of the update revision.
-func (w *World) roll(k kind) {
+func (w *Model) roll(k kind) {
 	s := &w.sets[k]
 	if w.KeepStuck {
 		for i := range min(s.seen.replicas, limit) {
@@ -239,7 +239,7 @@ func (w *World) roll(k kind) {
 
 // complete moves the current revision on when every pod has the new one. Until
 // then a pod below the partition comes back with the old one.
-func (w *World) complete(k kind) {
+func (w *Model) complete(k kind) {
 	s := &w.sets[k]
 	for i := range min(s.seen.replicas, limit) {
 		if p := w.pods[k][i]; p == nil || !p.ready || p.revision != s.update {
@@ -250,7 +250,7 @@ func (w *World) complete(k kind) {
 }
 
 // run is one turn of the kubelets.
-func (w *World) run(k kind) {
+func (w *Model) run(k kind) {
 	for i, p := range w.pods[k] {
 		if p == nil {
 			continue
@@ -282,12 +282,12 @@ func (w *World) run(k kind) {
 }
 
 // exits: the process ends by itself.
-func (w *World) exits(p *pod) bool {
+func (w *Model) exits(p *pod) bool {
 	age := w.t - p.started
 	return p.flaw == crashing && age >= 8 || p.flaw == frail && age >= 25
 }
 
-func (w *World) start(p *pod, c *claim) {
+func (w *Model) start(p *pod, c *claim) {
 	if p.terminating() || w.t < p.startAt {
 		return
 	}
@@ -309,7 +309,7 @@ func (w *World) start(p *pod, c *claim) {
 }
 
 // halt ends the process; the kubelet starts it again after a while.
-func (w *World) halt(p *pod, after int64) {
+func (w *Model) halt(p *pod, after int64) {
 	if p.running {
 		p.last = [2]int64{p.started, w.t}
 	}
@@ -318,7 +318,7 @@ func (w *World) halt(p *pod, after int64) {
 	w.setReady(p, false, "CrashLoopBackOff")
 }
 
-func (w *World) setReady(p *pod, ready bool, problem string) {
+func (w *Model) setReady(p *pod, ready bool, problem string) {
 	if p.ready != ready {
 		p.ready, p.since = ready, w.t
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // lower is somebody who scales a StatefulSet past us.
-func (w *World) lower(k kind, replicas int) {
+func (w *Model) lower(k kind, replicas int) {
 	spec := w.sets[k].spec
 	spec.replicas = replicas
 	w.change(&w.sets[k], spec)
@@ -24,7 +24,7 @@ func TestStoresTakenAwayBeyondTheQuorumOfRegions(t *testing.T) {
 		w.Scale(topology.TiKV, 3)
 		w.Pass(wait)
 		fine(t, w)
-		tellsInOrder(t, w, "scale TiKV from 3 to 4", "scale TiKV from 4 to 5", "store 6 of basic-tikv-5 offline", "scale TiKV from 4 to 3")
+		inOrder(t, w, "scale TiKV from 3 to 4", "scale TiKV from 4 to 5", "store 6 of basic-tikv-5 offline", "scale TiKV from 4 to 3")
 	}
 }
 
@@ -36,7 +36,7 @@ func TestVotersTakenAwayBeyondTheQuorum(t *testing.T) {
 		w.Scale(topology.PD, 1)
 		w.Pass(60)
 		fine(t, w)
-		tellsInOrder(t, w, "scale PD from 1 to 2", "scale PD from 2 to 3", "scale PD from 2 to 1")
+		inOrder(t, w, "scale PD from 1 to 2", "scale PD from 2 to 3", "scale PD from 2 to 1")
 	}
 }
 
@@ -63,7 +63,7 @@ func TestStoreTakenAwayBeyondOneWithoutData(t *testing.T) {
 		w.Scale(topology.TiKV, 3)
 		w.Pass(60)
 		fine(t, w)
-		tellsInOrder(t, w, "scale TiKV from 3 to 4", "scale TiKV from 4 to 5", "scale TiKV from 5 to 4")
+		inOrder(t, w, "scale TiKV from 3 to 4", "scale TiKV from 4 to 5", "scale TiKV from 5 to 4")
 	}
 }
 
@@ -79,7 +79,7 @@ func TestStoreThatJoinsWhenItIsTakenAway(t *testing.T) {
 	w.Pass(60)
 	w.offlineByHand(w.storeAtAddress(0))
 	fine(t, w)
-	tellsInOrder(t, w, "scale TiKV from 5 to 6", "offline", "scale TiKV from 6 to 5")
+	inOrder(t, w, "scale TiKV from 5 to 6", "offline", "scale TiKV from 6 to 5")
 }
 
 // A voter joins in the moment in which it is scaled away, so that PD has two members and
@@ -91,7 +91,7 @@ func TestVoterThatJoinsWhenItIsTakenAway(t *testing.T) {
 	w.lower(pd, 1)
 	w.Scale(topology.PD, 1)
 	fine(t, w)
-	tellsInOrder(t, w, "scale PD from 1 to 2", "remove PD member basic-pd-1", "scale PD from 2 to 1")
+	inOrder(t, w, "scale PD from 1 to 2", "remove PD member basic-pd-1", "scale PD from 2 to 1")
 }
 
 // Somebody scales PD to one member, while another one is recreated: its claim is gone,
@@ -104,7 +104,7 @@ func TestVoterTakenAwayBeyondAGap(t *testing.T) {
 	w.Pass(60)
 	w.claims[pd][1] = nil
 	fine(t, w)
-	tellsInOrder(t, w, "scale PD from 1 to 2", "scale PD from 2 to 3")
+	inOrder(t, w, "scale PD from 1 to 2", "scale PD from 2 to 3")
 }
 
 // All members of PD here are scaled away, and the first of them is one that PD has let go
@@ -117,7 +117,7 @@ func TestAllVotersTakenAway(t *testing.T) {
 	w.lower(pd, 0)
 	w.Pass(60)
 	fine(t, w)
-	tellsInOrder(t, w, "scale PD from 0 to 1", "scale PD from 1 to 2")
+	inOrder(t, w, "scale PD from 0 to 1", "scale PD from 1 to 2")
 }
 
 // A member of PD crashes again and again, for it has no data and there is no leader to
@@ -132,7 +132,7 @@ func TestVoterTakenAwayWhileAnotherHasNoData(t *testing.T) {
 	w.claims[pd][0] = nil
 	w.lower(pd, 2)
 	fine(t, w)
-	tellsInOrder(t, w, "scale PD from 2 to 3")
+	inOrder(t, w, "scale PD from 2 to 3")
 }
 
 // The mark on the claim of a voter that PD has removed is lost, as it is when PD cannot
@@ -143,7 +143,7 @@ func TestVoterLetGoOfInARollout(t *testing.T) {
 	w.Upgrade("v2", topology.PD)
 	w.OnStep("restart basic-pd-2", func() { w.expel(w.claims[pd][2].data) })
 	fine(t, w)
-	tellsInOrder(t, w, "give up basic-pd-2", "delete left-over claim pd-basic-pd-2", "restart basic-pd-1")
+	inOrder(t, w, "give up basic-pd-2", "delete left-over claim pd-basic-pd-2", "restart basic-pd-1")
 }
 
 // The highest of three stores has lost its data when a rollout restarts it, and a person
@@ -158,5 +158,5 @@ func TestRoomForAStoreThatLeavesInARollout(t *testing.T) {
 		w.Scale(topology.TiKV, 4)
 	})
 	fine(t, w)
-	tellsInOrder(t, w, "restart basic-tikv-2", "scale TiKV from 3 to 4", "restart basic-tikv-1")
+	inOrder(t, w, "restart basic-tikv-2", "scale TiKV from 3 to 4", "restart basic-tikv-1")
 }

@@ -21,12 +21,12 @@ const (
 )
 
 // storeUp reports whether the process of a store answers its peers.
-func (w *World) storeUp(s *store) bool {
+func (w *Model) storeUp(s *store) bool {
 	return w.storeRuns(s) && s.announced >= w.pods[tikv][s.ordinal].started
 }
 
 // tickRegions elects leaders, which needs no PD, and has PD move leaders and replicas.
-func (w *World) tickRegions() {
+func (w *Model) tickRegions() {
 	if len(w.stores) == 0 || !w.unsettled() {
 		return
 	}
@@ -42,7 +42,7 @@ func (w *World) tickRegions() {
 
 // unsettled reports whether anything may move: it costs less than to look at all
 // regions in each second.
-func (w *World) unsettled() bool {
+func (w *Model) unsettled() bool {
 	least, most, few, many := regions, 0, regions, 0
 	for _, s := range w.stores {
 		if s.state == state.StoreTombstone {
@@ -62,7 +62,7 @@ func (w *World) unsettled() bool {
 
 // electLeaders has the replicas of a region elect a leader where theirs is gone, if
 // most of them are there.
-func (w *World) electLeaders() {
+func (w *Model) electLeaders() {
 	for i := range w.regions {
 		r := &w.regions[i]
 		if l := r.leader; l != nil && (l.runs || w.t-l.deadAt <= failover) || !r.quorum() {
@@ -87,7 +87,7 @@ func (r *region) quorum() bool {
 
 // leastLeaders is the store to lead a region next: one that runs, of those that may
 // lead if there is any, with the least leaders; nil if there is none.
-func (w *World) leastLeaders(r *region, except *store) *store {
+func (w *Model) leastLeaders(r *region, except *store) *store {
 	var best *store
 	for _, s := range r.replicas {
 		if s == except || !s.runs {
@@ -101,9 +101,9 @@ func (w *World) leastLeaders(r *region, except *store) *store {
 }
 
 // barred reports whether leaders are to leave a store.
-func (w *World) barred(s *store) bool { return w.evicts[s.id] != nil || s.state != state.StoreUp }
+func (w *Model) barred(s *store) bool { return w.evicts[s.id] != nil || s.state != state.StoreUp }
 
-func (w *World) lead(r *region, s *store) {
+func (w *Model) lead(r *region, s *store) {
 	if r.leader != nil {
 		r.leader.leaders--
 	}
@@ -112,7 +112,7 @@ func (w *World) lead(r *region, s *store) {
 }
 
 // evictLeadersOff moves leaders off stores with an evict-leader scheduler.
-func (w *World) evictLeadersOff() {
+func (w *Model) evictLeadersOff() {
 	for _, s := range w.stores {
 		if !w.barred(s) || !s.runs {
 			continue
@@ -135,7 +135,7 @@ func (w *World) evictLeadersOff() {
 
 // repairRegions replaces replicas on stores that leave or that PD calls Down, and adds
 // those that are missing.
-func (w *World) repairRegions() {
+func (w *Model) repairRegions() {
 	for _, s := range w.stores {
 		s.moved = 0
 	}
@@ -165,13 +165,13 @@ func (w *World) repairRegions() {
 }
 
 // leaves reports whether PD takes replicas off a store.
-func (w *World) leaves(s *store) bool {
+func (w *Model) leaves(s *store) bool {
 	return s.state == state.StoreOffline || s.state == state.StoreUp && w.t-s.heartbeat > downAfter
 }
 
 // taker is the store for another replica of a region, in place of one of its stores:
 // with the least of them, in a zone of its own where there is one; nil if there is none.
-func (w *World) taker(r *region, instead *store) *store {
+func (w *Model) taker(r *region, instead *store) *store {
 	var best *store
 	bestApart := false
 	for _, s := range w.stores {
@@ -190,7 +190,7 @@ func (w *World) taker(r *region, instead *store) *store {
 }
 
 // apart reports whether no other replica of a region is in a store's zone.
-func (w *World) apart(r *region, s, instead *store) bool {
+func (w *Model) apart(r *region, s, instead *store) bool {
 	for _, o := range r.replicas {
 		if o != instead && w.zone(o.ordinal) == w.zone(s.ordinal) {
 			return false
@@ -200,14 +200,14 @@ func (w *World) apart(r *region, s, instead *store) bool {
 }
 
 // zone is where the pods of an ordinal run.
-func (w *World) zone(i int) int {
+func (w *Model) zone(i int) int {
 	if len(w.Zones) == 0 {
 		return i
 	}
 	return w.Zones[i%len(w.Zones)]
 }
 
-func (w *World) place(r *region, s *store) {
+func (w *Model) place(r *region, s *store) {
 	r.replicas = append(r.replicas, s)
 	s.regions++
 	if r.leader == nil {
@@ -216,7 +216,7 @@ func (w *World) place(r *region, s *store) {
 }
 
 // replace moves a replica to another store. A leader hands over first.
-func (w *World) replace(r *region, j int, to *store) {
+func (w *Model) replace(r *region, j int, to *store) {
 	from := r.replicas[j]
 	r.replicas[j] = to
 	from.regions--
@@ -229,7 +229,7 @@ func (w *World) replace(r *region, j int, to *store) {
 
 // extremes are the stores with the least and the most of something, of those that
 // count; nil if none does.
-func (w *World) extremes(of func(*store) (int, bool)) (least, most *store) {
+func (w *Model) extremes(of func(*store) (int, bool)) (least, most *store) {
 	var low, high int
 	for _, s := range w.stores {
 		n, counts := of(s)
@@ -247,7 +247,7 @@ func (w *World) extremes(of func(*store) (int, bool)) (least, most *store) {
 }
 
 // spreadReplicas moves one replica from the store with the most to that with the least.
-func (w *World) spreadReplicas() {
+func (w *Model) spreadReplicas() {
 	least, most := w.extremes(func(s *store) (int, bool) {
 		return s.regions, s.state == state.StoreUp && s.runs && !w.leaves(s)
 	})
@@ -265,7 +265,7 @@ func (w *World) spreadReplicas() {
 }
 
 // spreadLeaders moves one leader from the store with the most to that with the least.
-func (w *World) spreadLeaders() {
+func (w *Model) spreadLeaders() {
 	least, most := w.extremes(func(s *store) (int, bool) { return s.leaders, s.runs && !w.barred(s) })
 	if least == nil || most.leaders <= least.leaders+1 {
 		return
@@ -279,7 +279,7 @@ func (w *World) spreadLeaders() {
 }
 
 // firstRegions puts all there is on the first store.
-func (w *World) firstRegions(s *store) {
+func (w *Model) firstRegions(s *store) {
 	w.regions = make([]region, regions)
 	for i := range w.regions {
 		w.regions[i].replicas = make([]*store, 0, w.MaxCopy)
@@ -288,7 +288,7 @@ func (w *World) firstRegions(s *store) {
 }
 
 // wipe takes a store out of all regions, as if PD had long replaced its replicas.
-func (w *World) wipe(s *store) {
+func (w *Model) wipe(s *store) {
 	for i := range w.regions {
 		r := &w.regions[i]
 		j := slices.Index(r.replicas, s)
@@ -313,7 +313,7 @@ func (w *World) wipe(s *store) {
 }
 
 // movable counts leaders of a store that could lead elsewhere.
-func (w *World) movable(s *store) int {
+func (w *Model) movable(s *store) int {
 	n := 0
 	for i := range w.regions {
 		if r := &w.regions[i]; r.leader == s {
@@ -327,7 +327,7 @@ func (w *World) movable(s *store) int {
 
 // judgeRegions: no step makes a region lose its quorum that had it. Of another store
 // that the engine had to take for running it is not to blame.
-func (w *World) judgeRegions(i int, say sayer) {
+func (w *Model) judgeRegions(i int, say sayer) {
 	s := w.ownStore(i)
 	if s == nil || !w.served(tikv, i) {
 		return

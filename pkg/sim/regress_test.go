@@ -11,7 +11,7 @@ import (
 )
 
 // fine ends a scenario: the cluster has to come to rest with no rule broken.
-func fine(t *testing.T, w *World) {
+func fine(t *testing.T, w *Model) {
 	t.Helper()
 	w.Settle(time.Hour)
 	if len(w.Broken) > 0 {
@@ -19,12 +19,13 @@ func fine(t *testing.T, w *World) {
 	}
 }
 
-func told(w *World, text string) bool { return strings.Contains(w.Transcript(), text) }
+// inTranscript reports whether the transcript contains a text.
+func inTranscript(w *Model, text string) bool { return strings.Contains(w.Transcript(), text) }
 
-// neverTold fails a scenario in which something was done that must not be.
-func neverTold(t *testing.T, w *World, text string) {
+// notInTranscript fails a scenario in which something was done that must not be done.
+func notInTranscript(t *testing.T, w *Model, text string) {
 	t.Helper()
-	if told(w, text) {
+	if inTranscript(w, text) {
 		t.Fatalf("told %q\n%s", text, w.Transcript())
 	}
 }
@@ -39,7 +40,7 @@ func TestOfflineStoreIsNotRestarted(t *testing.T) {
 		w.lose(w.pods[tikv][0], 60)
 	})
 	w.Settle(time.Hour)
-	neverTold(t, w, "restart basic-tikv-3")
+	notInTranscript(t, w, "restart basic-tikv-3")
 	fine(t, w)
 }
 
@@ -48,13 +49,13 @@ func TestOfflineStoreIsNotRestarted(t *testing.T) {
 func TestCancelledScaleInOfOutdatedStore(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
 	w.Scale(topology.TiKV, 3)
-	w.When(func(w *World) bool { return w.stores[3].state == state.StoreOffline }, func() {
+	w.When(func(w *Model) bool { return w.stores[3].state == state.StoreOffline }, func() {
 		w.Scale(topology.TiKV, 4)
 		w.Upgrade("v2", topology.TiKV)
 	})
 	fine(t, w)
-	neverTold(t, w, "delete left-over claim")
-	if !told(w, "bring store 4 of basic-tikv-3 back up") {
+	notInTranscript(t, w, "delete left-over claim")
+	if !inTranscript(w, "bring store 4 of basic-tikv-3 back up") {
 		t.Error(w.Transcript())
 	}
 }
@@ -63,7 +64,7 @@ func TestCancelledScaleInOfOutdatedStore(t *testing.T) {
 func TestScaleOutOverTombstone(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
 	w.Scale(topology.TiKV, 3)
-	w.When(func(w *World) bool { return w.stores[3].state == state.StoreTombstone }, func() { w.Scale(topology.TiKV, 6) })
+	w.When(func(w *Model) bool { return w.stores[3].state == state.StoreTombstone }, func() { w.Scale(topology.TiKV, 6) })
 	fine(t, w)
 }
 
@@ -92,11 +93,11 @@ func TestCrashDuringBadRollout(t *testing.T) {
 	for _, k := range []kind{pd, tikv} {
 		w := settled(Options{})
 		w.Upgrade("v2-noimage", kinds[k])
-		w.When(func(w *World) bool { p := w.pods[k][2]; return p != nil && p.problem == "ImagePullBackOff" }, func() {
+		w.When(func(w *Model) bool { p := w.pods[k][2]; return p != nil && p.problem == "ImagePullBackOff" }, func() {
 			w.halt(w.pods[k][1], 90)
 		})
 		_, _ = w.Drive(time.Hour)
-		neverTold(t, w, "restart "+w.names[k][1])
+		notInTranscript(t, w, "restart "+w.names[k][1])
 		w.Upgrade("v3", kinds[k])
 		fine(t, w)
 	}
@@ -147,7 +148,7 @@ func TestEvictionFails(t *testing.T) {
 	if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Blocked {
 		t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
 	}
-	if len(w.evicts) > 0 || len(w.ledger) > 0 || told(w, "restart") {
+	if len(w.evicts) > 0 || len(w.ledger) > 0 || inTranscript(w, "restart") {
 		t.Error(w.Transcript())
 	}
 	w.Eviction = plan.Eviction{Timeout: 10 * time.Minute, OnTimeout: plan.Fail}
@@ -159,7 +160,7 @@ func TestEvictionFails(t *testing.T) {
 func TestLeadersComeBackAfterCrash(t *testing.T) {
 	w := settled(Options{})
 	w.Upgrade("v2", topology.TiKV)
-	w.When(func(w *World) bool {
+	w.When(func(w *Model) bool {
 		r, ok := w.recordOf(w.stores[2].id)
 		return ok && !r.Ended.IsZero()
 	}, w.kill)
@@ -175,7 +176,7 @@ func TestLeadersComeBackAfterCrash(t *testing.T) {
 		}
 	})
 	fine(t, w)
-	if !told(w, "leaders of another store not back: basic-tikv-2 has 0 of 400") {
+	if !inTranscript(w, "leaders of another store not back: basic-tikv-2 has 0 of 400") {
 		t.Error(w.Transcript())
 	}
 }
@@ -186,10 +187,10 @@ func TestFrail(t *testing.T) {
 	for k, name := range kinds {
 		w := settled(Options{PD: 3, TiKV: 3, TiDB: 3, MinReady: 30 * time.Second})
 		w.Upgrade("v2-frail", name)
-		w.When(func(w *World) bool { return w.pods[k][2] != nil && w.pods[k][2].crashes == 3 }, func() {
+		w.When(func(w *Model) bool { return w.pods[k][2] != nil && w.pods[k][2].crashes == 3 }, func() {
 			w.OnStep("restart "+w.names[k][0], func() { t.Errorf("%s\n%s", w.names[k][0], w.Transcript()) })
 		})
-		if p, err := w.Drive(2 * time.Hour); err != nil || p.Outcome != plan.Blocked || !told(w, "blocked: "+w.names[k][2]+" not serving") {
+		if p, err := w.Drive(2 * time.Hour); err != nil || p.Outcome != plan.Blocked || !inTranscript(w, "blocked: "+w.names[k][2]+" not serving") {
 			t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
 		}
 		w.watches = nil
@@ -213,7 +214,7 @@ func TestSchedulerOfOthers(t *testing.T) {
 func TestForgottenScheduler(t *testing.T) {
 	w := settled(Options{})
 	w.Upgrade("v2", topology.TiKV)
-	w.When(func(w *World) bool { return len(w.ledger) > 0 && w.stores[2].leaders < 5 }, func() { clear(w.evicts) })
+	w.When(func(w *Model) bool { return len(w.ledger) > 0 && w.stores[2].leaders < 5 }, func() { clear(w.evicts) })
 	fine(t, w)
 	if w.Soft.WithLeaders > 0 {
 		t.Error(w.Transcript())
@@ -224,7 +225,7 @@ func TestForgottenScheduler(t *testing.T) {
 func TestBlockedLeavesNothing(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
 	w.Upgrade("v2", topology.TiKV)
-	w.When(func(w *World) bool { return len(w.evicts) > 0 }, func() { w.lose(w.pods[tikv][0], 1500) })
+	w.When(func(w *Model) bool { return len(w.evicts) > 0 }, func() { w.lose(w.pods[tikv][0], 1500) })
 	if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Blocked {
 		t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
 	}
@@ -247,7 +248,7 @@ func TestKubectlScale(t *testing.T) {
 		}
 		w.Pass(30)
 		fine(t, w)
-		neverTold(t, w, "delete left-over claim")
+		notInTranscript(t, w, "delete left-over claim")
 	}
 }
 
@@ -361,8 +362,8 @@ func TestStoreTakenOfflineByAPerson(t *testing.T) {
 	s.state, s.emptyAt = state.StoreOffline, w.t
 	w.Upgrade("v2", topology.TiKV)
 	fine(t, w)
-	neverTold(t, w, "back up")
-	if s.state != state.StoreTombstone || !told(w, "somebody else took store 2 offline") {
+	notInTranscript(t, w, "back up")
+	if s.state != state.StoreTombstone || !inTranscript(w, "somebody else took store 2 offline") {
 		t.Error(w.Transcript())
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // deploy begins the daemon, unless it has begun.
-func (w *World) deploy() {
+func (w *Model) deploy() {
 	w.closing = false
 	for ; w.replicas < w.Daemons; w.replicas++ {
 		w.launch()
@@ -18,7 +18,7 @@ func (w *World) deploy() {
 
 // settleDaemons waits until the cluster has converged under the daemons. What prevents
 // that, and what they change afterwards, it reports as a violation.
-func (w *World) settleDaemons(most time.Duration) {
+func (w *Model) settleDaemons(most time.Duration) {
 	w.deploy()
 	late, helped := w.t+int64(most/time.Second), w.t
 	for !w.converged() {
@@ -26,7 +26,7 @@ func (w *World) settleDaemons(most time.Duration) {
 			w.broke("stuck", "%s", gates(w.planned))
 			return
 		}
-		w.live(w.t + 60)
+		w.runUntil(w.t + 60)
 		w.obey(w.planned)
 		if w.meddled() && w.t-helped >= int64(patient/time.Second) {
 			w.help()
@@ -38,7 +38,7 @@ func (w *World) settleDaemons(most time.Duration) {
 }
 
 // converged reports whether there is nothing to do, by the truth.
-func (w *World) converged() bool {
+func (w *Model) converged() bool {
 	seen, _ := w.Observe(context.Background(), true)
 	wanted := w.view.wanted
 	return plan.Decide(component.Profiles(), w.policy(), wanted, seen.Snapshot).Outcome == plan.Converged
@@ -53,15 +53,15 @@ const (
 
 // idle checks that daemons that have nothing to do hold no lease and write nothing, and
 // that the cluster stays as it is.
-func (w *World) idle() {
-	w.live(w.t + grace)
+func (w *Model) idle() {
+	w.runUntil(w.t + grace)
 	for _, d := range w.drivers {
 		if d.lease.self.String() == holder(w.leaseObject) {
 			w.broke("leak", "%s holds the lease of a cluster that wants nothing", holder(w.leaseObject))
 		}
 	}
 	before := w.writes
-	w.live(w.t + idling)
+	w.runUntil(w.t + idling)
 	if n := w.writes - before; n > 0 {
 		w.broke("idle", "%d writes for a cluster that wants nothing", n)
 	}
@@ -72,13 +72,13 @@ func (w *World) idle() {
 
 // close ends the daemons as Kubernetes does: each takes back what is temporary, and
 // releases its lease.
-func (w *World) close() {
+func (w *Model) close() {
 	w.closing, w.vacancies, w.replicas = true, nil, 0
 	for _, d := range w.drivers {
 		d.abort(errStopped)
 		d.wake = w.t
 	}
-	w.live(w.t + 60)
+	w.runUntil(w.t + 60)
 	if len(w.drivers) > 0 {
 		w.broke("stuck", "%d processes do not end", len(w.drivers))
 	}
@@ -90,15 +90,15 @@ func (w *World) close() {
 }
 
 // replica is any process that goes by the Lease, nil if there is none.
-func (w *World) replica() *driver {
+func (w *Model) replica() *driver {
 	if w.Daemons == 0 || len(w.drivers) == 0 {
 		return nil
 	}
 	return w.drivers[w.rng.IntN(len(w.drivers))]
 }
 
-// slay ends a process at any moment, as kill -9 or the end of its host does.
-func (w *World) slay() {
+// killProcess ends a process at any moment, as kill -9 or the end of its host does.
+func (w *Model) killProcess() {
 	if d := w.replica(); d != nil && !d.dead {
 		w.note("fault: %s is killed", d.lease.self)
 		d.dead = true
@@ -108,7 +108,7 @@ func (w *World) slay() {
 
 // freeze stops a process between two turns, for longer than its lease lasts or not. Its
 // renewal may continue before its next turn, or after.
-func (w *World) freeze() {
+func (w *Model) freeze() {
 	d := w.replica()
 	if d == nil || !d.asleep || d.dead {
 		return
@@ -123,7 +123,7 @@ func (w *World) freeze() {
 
 // expire ends the watches of a daemon, so that its mirror does not change until
 // everything is listed again, and then changes at once.
-func (w *World) expire() {
+func (w *Model) expire() {
 	if d := w.replica(); d != nil && d.daemon {
 		d.lag = w.t + w.between(10, 240)
 		w.note("fault: the mirror of %s stands still until %s", d.lease.self, clock(d.lag))
@@ -131,13 +131,13 @@ func (w *World) expire() {
 }
 
 // outage takes the API server away. Nothing else in Kubernetes changes meanwhile.
-func (w *World) outage() {
+func (w *Model) outage() {
 	w.away = w.t + w.between(10, 90)
 	w.note("fault: the API server is away until %s", clock(w.away))
 }
 
 // thaw ends the faults of processes.
-func (w *World) thaw() {
+func (w *Model) thaw() {
 	w.away = 0
 	for _, d := range w.drivers {
 		d.lag = min(d.lag, w.t)
@@ -146,7 +146,7 @@ func (w *World) thaw() {
 }
 
 // runCommand is a user who runs a command beside the daemons.
-func (w *World) runCommand() {
+func (w *Model) runCommand() {
 	if w.operator != "" {
 		return // it would follow
 	}

@@ -19,7 +19,7 @@ type memory struct {
 }
 
 // remember adds to a snapshot what only a process that has observed before can know.
-func (w *World) remember(s *state.Snapshot) {
+func (w *Model) remember(s *state.Snapshot) {
 	m := &w.memory
 	if s.PD.Leader != m.leader {
 		m.leader, m.leaderSince = s.PD.Leader, w.t
@@ -40,7 +40,7 @@ func (w *World) remember(s *state.Snapshot) {
 }
 
 // since is since when something holds for a process that remembers it in at.
-func (w *World) since(at *int64, holds bool) time.Time {
+func (w *Model) since(at *int64, holds bool) time.Time {
 	switch {
 	case !holds:
 		*at = 0
@@ -53,15 +53,15 @@ func (w *World) since(at *int64, holds bool) time.Time {
 
 // heard reports whether PD has a store Up because of the process that runs in the given
 // pod.
-func (w *World) heard(s *store, p *pod) bool {
+func (w *Model) heard(s *store, p *pod) bool {
 	return w.shownState(s) == state.StoreUp && s.heartbeat >= p.started
 }
 
 // pinged reports whether PD's health check reaches a member.
-func (w *World) pinged(m pdMember) bool { return w.alive(m) && w.t >= m.unheard }
+func (w *Model) pinged(m pdMember) bool { return w.alive(m) && w.t >= m.unheard }
 
 // memberAnswers is what a PD member answers that is asked itself.
-func (w *World) memberAnswers(m pdMember, p *pod) state.Answer {
+func (w *Model) memberAnswers(m pdMember, p *pod) state.Answer {
 	switch {
 	case w.tunnelFails(p):
 		return state.NoAnswer
@@ -73,7 +73,7 @@ func (w *World) memberAnswers(m pdMember, p *pod) state.Answer {
 
 // portAnswers is what the status port of a TiDB server answers. The connection
 // goes through the kubelet of its host.
-func (w *World) portAnswers(i int) state.Answer {
+func (w *Model) portAnswers(i int) state.Answer {
 	p := w.pods[tidb][i]
 	switch {
 	case p == nil || w.tunnelFails(p):
@@ -85,7 +85,7 @@ func (w *World) portAnswers(i int) state.Answer {
 }
 
 // storeAnswers is what a store answers that is asked without PD.
-func (w *World) storeAnswers(i int) state.Answer {
+func (w *Model) storeAnswers(i int) state.Answer {
 	p, s := w.pods[tikv][i], w.ownStore(i)
 	switch {
 	case p == nil || w.tunnelFails(p):
@@ -98,14 +98,14 @@ func (w *World) storeAnswers(i int) state.Answer {
 
 // tunnelFails reports whether nothing can be asked through the kubelet of a pod's
 // host: the host is lost, or its connection to the API server.
-func (w *World) tunnelFails(p *pod) bool {
+func (w *Model) tunnelFails(p *pod) bool {
 	return p.lost > w.t || p.unseen > w.t || w.t < p.unreachable
 }
 
 // led records that PD has another leader. It knows heartbeats as they were last saved,
 // which is done once for each leader and then every five minutes, and no schedulers
 // before it has loaded them.
-func (w *World) led() {
+func (w *Model) led() {
 	if !w.Faults.Saved {
 		return
 	}
@@ -123,7 +123,7 @@ func (w *World) led() {
 const savedEvery = 300
 
 // beat is a heartbeat that arrives at PD.
-func (w *World) beat(s *store) {
+func (w *Model) beat(s *store) {
 	s.heartbeat, s.beatAt = w.t, w.t+heartbeats
 	if s.unsaved || w.t-s.saved >= savedEvery {
 		s.saved, s.unsaved = w.t, false
@@ -131,7 +131,7 @@ func (w *World) beat(s *store) {
 }
 
 // resign has PD's leader step down, by itself or by hand.
-func (w *World) resign() {
+func (w *Model) resign() {
 	others := w.aliveMembers() - 1
 	if !w.serving() || others < 1 {
 		return
@@ -151,7 +151,7 @@ func (w *World) resign() {
 }
 
 // miss has PD's health check miss a member for some seconds.
-func (w *World) miss() {
+func (w *Model) miss() {
 	if len(w.pd.members) == 0 {
 		return
 	}
@@ -164,13 +164,13 @@ func (w *World) miss() {
 }
 
 // standStill has PD move neither leaders nor replicas for a while.
-func (w *World) standStill() {
+func (w *Model) standStill() {
 	w.pd.idle = w.t + w.between(30, 900)
 	w.note("fault: PD moves nothing until %s", clock(w.pd.idle))
 }
 
 // cutTunnel breaks the connection to the kubelet of a pod's host.
-func (w *World) cutTunnel() {
+func (w *Model) cutTunnel() {
 	if k, i, p := w.anyPod(); p != nil {
 		p.unreachable = w.t + w.between(5, 180)
 		w.note("fault: nothing can be asked through the kubelet of %s until %s", w.names[k][i], clock(p.unreachable))
@@ -178,7 +178,7 @@ func (w *World) cutTunnel() {
 }
 
 // refuse has the status port of a TiDB server answer with an error for a while.
-func (w *World) refusePort() {
+func (w *Model) refusePort() {
 	for i := range limit {
 		if p := w.pods[tidb][i]; p != nil && p.running && w.rng.IntN(2) == 0 {
 			p.refuses = w.t + w.between(3, 90)
@@ -189,7 +189,7 @@ func (w *World) refusePort() {
 }
 
 // hide lets Kubernetes lose contact with one host, on which all processes run.
-func (w *World) hide() {
+func (w *Model) hide() {
 	if k, i, p := w.anyPod(); p != nil {
 		p.unseen = w.t + w.between(20, 400)
 		w.note("fault: Kubernetes hears nothing of the host of %s until %s", w.names[k][i], clock(p.unseen))

@@ -3,7 +3,7 @@ package sim
 import "github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 
 // rest checks a converged cluster against what the user wants, by the truth.
-func (w *World) rest() {
+func (w *Model) rest() {
 	for k := range kinds {
 		if w.Intent.Suspend[k] {
 			w.restOfSuspended(kind(k))
@@ -28,7 +28,7 @@ func (w *World) rest() {
 	w.restOfFailures()
 }
 
-func (w *World) restOfSet(k kind) {
+func (w *Model) restOfSet(k kind) {
 	s, want := &w.sets[k], w.Intent.Replicas[k]
 	if s.spec.replicas != want || s.spec.template != w.Intent.Template[k] {
 		w.broke("rest", "%s has %d replicas of %s", kinds[k], s.spec.replicas, s.spec.template)
@@ -47,7 +47,7 @@ func (w *World) restOfSet(k kind) {
 	}
 }
 
-func (w *World) restOfMember(k kind, i int) {
+func (w *Model) restOfMember(k kind, i int) {
 	p, c := w.pods[k][i], w.claims[k][i]
 	if i < w.Intent.Replicas[k] {
 		if !w.fit(k, i) || p.revision != w.Intent.Template[k] {
@@ -69,7 +69,7 @@ func (w *World) restOfMember(k kind, i int) {
 	}
 }
 
-func (w *World) restOfStores() {
+func (w *Model) restOfStores() {
 	for _, s := range w.stores {
 		if !w.Intent.Suspend[tikv] && s.state != state.StoreTombstone && s.ordinal >= w.Intent.Replicas[tikv] {
 			w.broke("rest", "store %d of %s is %s", s.id, w.names[tikv][s.ordinal], s.state)

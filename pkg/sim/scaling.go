@@ -7,7 +7,7 @@ import (
 )
 
 // judgeResize looks at every ordinal that comes or goes.
-func (w *World) judgeResize(s plan.Resize, say sayer) {
+func (w *Model) judgeResize(s plan.Resize, say sayer) {
 	k := kindOf(s.Component)
 	most := max(1, w.ScaleOut)
 	if s.To < s.From {
@@ -27,7 +27,7 @@ func (w *World) judgeResize(s plan.Resize, say sayer) {
 	}
 }
 
-func (w *World) judgeShrink(k kind, i int, say sayer) {
+func (w *Model) judgeShrink(k kind, i int, say sayer) {
 	if !w.worthless(k, i) {
 		w.judgeLoss(k, i, say)
 	}
@@ -48,7 +48,7 @@ func (w *World) judgeShrink(k kind, i int, say sayer) {
 
 // worthless reports whether at one of the two moments nothing could be lost with the
 // member.
-func (w *World) worthless(k kind, i int) bool {
+func (w *Model) worthless(k kind, i int) bool {
 	switch k.data() {
 	case topology.Raft:
 		return !w.seen.members[i] || w.pd.memberAt(i) == nil
@@ -60,7 +60,7 @@ func (w *World) worthless(k kind, i int) bool {
 
 // judgeCopies checks that enough stores for all copies stay when one is taken offline,
 // and that no more leave than the user allows at the same time.
-func (w *World) judgeCopies(victim int, say sayer) {
+func (w *Model) judgeCopies(victim int, say sayer) {
 	up, offline := 0, 1
 	for i := range limit {
 		if o := w.ownStore(i); w.serves(tikv, i) && o.state == state.StoreUp {
@@ -81,21 +81,21 @@ func (w *World) judgeCopies(victim int, say sayer) {
 
 // scaledIn reports whether a store is leaving because it is not wanted: no person has
 // taken it offline, nor does it leave because its claim is being deleted.
-func (w *World) scaledIn(i int) bool {
+func (w *Model) scaledIn(i int) bool {
 	s := w.ownStore(i)
 	return s != nil && i < w.sets[tikv].spec.replicas && s.state == state.StoreOffline && !s.byHand && !w.going(tikv, i) && !w.wantedBoth(tikv, i)
 }
 
 // countVoter counts a voter that is added while another one is missing: the quorum can
 // then spare none. PD itself refuses what would cost the quorum.
-func (w *World) countVoter(i int) {
+func (w *Model) countVoter(i int) {
 	if c := w.claims[pd][i]; c != nil && c.data != 0 && w.pd.member(c.data) != nil {
 		return // it is one already
 	}
 	w.judgeLoss(pd, i, func(string, string, ...any) { w.Soft.VotersRushed++ })
 }
 
-func (w *World) judgeClaim(s plan.DeleteClaim, say sayer) {
+func (w *Model) judgeClaim(s plan.DeleteClaim, say sayer) {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	c := w.claims[k][i]
@@ -117,7 +117,7 @@ func (w *World) judgeClaim(s plan.DeleteClaim, say sayer) {
 
 // judgePod checks that a pod that is recreated has nothing more to lose, and does not get
 // back what keeps it from serving.
-func (w *World) judgePod(s plan.DeletePod, say sayer) {
+func (w *Model) judgePod(s plan.DeletePod, say sayer) {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	c, p := w.claims[k][i], w.pods[k][i]

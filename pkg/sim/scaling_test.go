@@ -11,14 +11,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// tellsInOrder makes sure that a story has lines in an order.
-func tellsInOrder(t *testing.T, w *World, lines ...string) {
+// inOrder fails a scenario whose transcript does not have these lines in this order.
+func inOrder(t *testing.T, w *Model, lines ...string) {
 	t.Helper()
 	rest := w.Transcript()
 	for _, line := range lines {
 		_, after, found := strings.Cut(rest, line)
 		if !found {
-			t.Fatalf("not told, or not there: %q\n%s", line, w.Transcript())
+			t.Fatalf("not in the transcript, or not in this order: %q\n%s", line, w.Transcript())
 		}
 		rest = after
 	}
@@ -31,8 +31,8 @@ func TestParallelScaling(t *testing.T) {
 		w.Scale(topology.TiDB, 4)
 		w.Scale(topology.PD, 5)
 		fine(t, w)
-		tellsInOrder(t, w, "scale TiKV from 3 to 6", "scale TiDB from 1 to 4")
-		tellsInOrder(t, w, "scale PD from 3 to 4", "scale PD from 4 to 5") // voters never
+		inOrder(t, w, "scale TiKV from 3 to 6", "scale TiDB from 1 to 4")
+		inOrder(t, w, "scale PD from 3 to 4", "scale PD from 4 to 5") // voters never
 	})
 	t.Run("in, all at once", func(t *testing.T) {
 		w := settled(Options{PD: 5, TiKV: 6, TiDB: 4, ScaleIn: 3})
@@ -40,9 +40,9 @@ func TestParallelScaling(t *testing.T) {
 		w.Scale(topology.TiDB, 1)
 		w.Scale(topology.PD, 3)
 		fine(t, w)
-		tellsInOrder(t, w, "store 6 of basic-tikv-5 offline", "store 5 of basic-tikv-4 offline", "store 4 of basic-tikv-3 offline", "scale TiKV from")
-		tellsInOrder(t, w, "scale TiDB from 4 to 1")
-		tellsInOrder(t, w, "scale PD from 5 to 4", "scale PD from 4 to 3")
+		inOrder(t, w, "store 6 of basic-tikv-5 offline", "store 5 of basic-tikv-4 offline", "store 4 of basic-tikv-3 offline", "scale TiKV from")
+		inOrder(t, w, "scale TiDB from 4 to 1")
+		inOrder(t, w, "scale PD from 5 to 4", "scale PD from 4 to 3")
 	})
 	// One store is slow to leave, or never does. Those above it are done with.
 	t.Run("tikv-11-2 what is done does not wait for what is not", func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestParallelScaling(t *testing.T) {
 }
 
 // onEach has something happen before every step, which is told its number.
-func (w *World) onEach(n int, do func(int)) {
+func (w *Model) onEach(n int, do func(int)) {
 	w.OnStep("", func() {
 		w.onEach(n+1, do)
 		do(n)
@@ -91,7 +91,7 @@ func (w *World) onEach(n int, do func(int)) {
 // A scale-in is cut off after each of its steps, one by one, by the user or by a
 // crash, and then called off. However far it came, the cluster is whole again.
 func TestCancelledScaleIn(t *testing.T) {
-	begin := func(k topology.Kind, atOnce int) *World {
+	begin := func(k topology.Kind, atOnce int) *Model {
 		w := settled(Options{PD: 5, TiKV: 5, TiDB: 4, ScaleIn: atOnce})
 		w.Scale(k, 3)
 		return w
@@ -137,7 +137,7 @@ func TestRenewedMembers(t *testing.T) {
 		w.store(2).state = state.StoreTombstone
 		w.wipe(w.store(2))
 		fine(t, w)
-		tellsInOrder(t, w, "mark tikv-basic-tikv-1", "delete left-over claim tikv-basic-tikv-1", "recreate pod basic-tikv-1")
+		inOrder(t, w, "mark tikv-basic-tikv-1", "delete left-over claim tikv-basic-tikv-1", "recreate pod basic-tikv-1")
 	})
 	t.Run("a voter in the middle that PD was told to forget", func(t *testing.T) {
 		w := settled(Options{PD: 5, TiKV: 3, TiDB: 1})
@@ -146,7 +146,7 @@ func TestRenewedMembers(t *testing.T) {
 			t.Fatal(err)
 		}
 		fine(t, w)
-		tellsInOrder(t, w, "delete left-over claim pd-basic-pd-1", "recreate pod basic-pd-1")
+		inOrder(t, w, "delete left-over claim pd-basic-pd-1", "recreate pod basic-pd-1")
 	})
 	t.Run("two voters, one after the other", func(t *testing.T) {
 		w := settled(Options{PD: 5, TiKV: 3, TiDB: 1})
@@ -157,7 +157,7 @@ func TestRenewedMembers(t *testing.T) {
 			}
 		}
 		fine(t, w)
-		tellsInOrder(t, w, "recreate pod basic-pd-1", "serving", "left-over claim pd-basic-pd-2", "recreate pod basic-pd-2")
+		inOrder(t, w, "recreate pod basic-pd-1", "serving", "left-over claim pd-basic-pd-2", "recreate pod basic-pd-2")
 	})
 	t.Run("not while the engine is killed in between", func(t *testing.T) {
 		w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
@@ -179,7 +179,7 @@ func TestRenewedMembers(t *testing.T) {
 		}
 		w.lose(w.pods[pd][3], 1200)
 		_, _ = w.Drive(15 * time.Minute)
-		neverTold(t, w, "delete")
+		notInTranscript(t, w, "delete")
 		w.Pass(1200)
 		fine(t, w)
 	})

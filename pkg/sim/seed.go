@@ -8,8 +8,8 @@ import (
 // settleTime is how long the cluster may take to converge after the faults.
 const settleTime = 3 * time.Hour
 
-// Seed runs one random story to its end. With tell it keeps a transcript.
-func Seed(seed uint64, tell bool) *World {
+// Seed does one random run to its end. With trace it keeps a transcript.
+func Seed(seed uint64, trace bool) *Model {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	o := Options{
 		Seed: seed, PD: pick(rng, 1, 3, 3, 5), TiKV: pick(rng, 3, 3, 4, 5), TiDB: pick(rng, 0, 1, 2, 3),
@@ -27,14 +27,14 @@ func Seed(seed uint64, tell bool) *World {
 		// before the first one, which has no data any more, has joined: no way out.
 		o.Ordered[pd] = false
 	}
-	hire(&o)
-	spread(&o)
-	swell(&o)
-	o.Faults.mislead(seed)
+	drawDaemons(&o)
+	drawPlacement(&o)
+	drawMany(&o)
+	o.Faults.drawReports(seed)
 	w := New(o)
 	w.offsetClocks()
-	if tell {
-		w.Tell()
+	if trace {
+		w.Trace()
 	}
 	w.chaos = true
 	if rng.IntN(3) > 0 {
@@ -50,7 +50,7 @@ func Seed(seed uint64, tell bool) *World {
 	}
 	for until := w.t + int64(chaos); w.t < until; {
 		if o.Daemons > 0 {
-			w.live(min(w.t+60, until))
+			w.runUntil(min(w.t+60, until))
 			w.obey(w.planned)
 			continue
 		}
@@ -74,9 +74,9 @@ func Seed(seed uint64, tell bool) *World {
 	return w
 }
 
-// hire lets daemons drive one simulated cluster in five, beside commands in half of them.
+// drawDaemons lets daemons drive one simulated cluster in five, beside commands in half of them.
 // That is drawn separately, so that the other runs stay as they are.
-func hire(o *Options) {
+func drawDaemons(o *Options) {
 	rng := rand.New(rand.NewPCG(o.Seed, 3))
 	if rng.IntN(5) > 0 {
 		return
@@ -87,10 +87,10 @@ func hire(o *Options) {
 	o.Faults.Expire, o.Faults.Command = pick(rng, 0, 1./150), pick(rng, 0, 1./200)
 }
 
-// spread has PD ask for more than a number of copies, in two worlds of five: for zones,
+// drawPlacement has PD ask for more than a number of copies, in two runs of five: for zones,
 // which it prefers or insists on, or for copies on stores with a label. The first three
 // stores are enough for it, since nobody asks for less of them.
-func spread(o *Options) {
+func drawPlacement(o *Options) {
 	rng := rand.New(rand.NewPCG(o.Seed, 5))
 	switch rng.IntN(10) {
 	case 0:
@@ -103,9 +103,9 @@ func spread(o *Options) {
 	o.Faults.DeleteClaim, o.Faults.Operator = pick(rng, 0, 0, 1./400), pick(rng, 0, 0, 0, 1./300)
 }
 
-// swell asks for more than ten stores and TiDB servers in one simulated cluster of
+// drawMany asks for more than ten stores and TiDB servers in one simulated cluster of
 // twenty.
-func swell(o *Options) {
+func drawMany(o *Options) {
 	rng := rand.New(rand.NewPCG(o.Seed, 6))
 	if o.Many = rng.IntN(20) == 0; o.Many {
 		o.TiKV = pick(rng, o.TiKV, 9, 11)
@@ -125,14 +125,14 @@ func someFaults(rng *rand.Rand) Faults {
 	return Faults{
 		Fail: some(0.08), LostAnswer: some(0.05), Delay: some(0.1), Stale: some(0.4), NoAnswer: some(0.05),
 		Kill: some(0.01), Stop: some(0.01),
-		Crash: some(1. / 100), Lose: some(1. / 400), LoseLong: some(1. / 800), Blind: some(1. / 200), Forget: some(1. / 60),
+		Crash: some(1. / 100), Lose: some(1. / 400), LoseLong: some(1. / 800), PDSilent: some(1. / 200), Forget: some(1. / 60),
 		EvictByHand: some(1. / 300), Elsewhere: some(1. / 200), Delete: some(1. / 150), Kubectl: rare(1. / 300), Intent: 1. / 150,
 		Rival: some(1. / 300), Late: some(1. / 200),
 	}
 }
 
-// mislead lets what is reported differ from the truth.
-func (f *Faults) mislead(seed uint64) {
+// drawReports lets what is reported differ from the truth.
+func (f *Faults) drawReports(seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 4))
 	f.Saved = true
 	f.Resign, f.Ping = pick(rng, 0, 1./150), pick(rng, 0, 1./100)

@@ -17,32 +17,33 @@ import (
 )
 
 var (
-	seeds  = flag.Int("seeds", 500, "how many random stories to live")
+	seeds  = flag.Int("seeds", 500, "how many random runs to do")
 	first  = flag.Uint64("seed", 1, "the first one; 0 takes it from the clock")
-	tell   = flag.Bool("tell", false, "print the story of each seed")
+	trace  = flag.Bool("trace", false, "print the transcript of each seed")
 	enough = flag.Int("enough", 50, "stop when so many seeds have failed, 0 for never")
 )
 
-// memory256 is how much memory stories may take before garbage is collected.
+// memory256 is how much memory runs may take before garbage is collected.
 const memory256 = 256 << 20
 
-// TestSeeds lives random stories, on all processors. A seed that fails is printed
-// with how to replay it; what it shows belongs into a scenario of its own. An
-// interrupt ends it with what was found until then.
+// TestSeeds does random runs, on all processors. It prints the seeds that fail, and the command
+// that repeats each; what a seed shows belongs into a scenario of its own. After an interrupt it
+// prints what was found until then.
 func TestSeeds(t *testing.T) {
 	if *first == 0 {
 		*first = uint64(time.Now().UnixMilli())
 	}
 	t.Logf("the first seed is %d; to repeat this run: make sim SEEDS=%d SEED=%d", *first, *seeds, *first)
-	// A story makes little that lasts, so garbage is collected only when there is much.
+	// Little of what a run allocates stays in use, so garbage is collected only when there is much
+	// of it.
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memory256))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	r := live(t, *seeds)
+	r := runSeeds(t, *seeds)
 	r.report(t)
 }
 
-// stories are what was lived.
-type stories struct {
+// results are those of all runs.
+type results struct {
 	mu        sync.Mutex
 	lived     int
 	simulated int64
@@ -52,8 +53,8 @@ type stories struct {
 	took      time.Duration
 }
 
-func live(t *testing.T, seeds int) *stories {
-	r := &stories{rules: map[string][]uint64{}, failed: map[uint64]bool{}}
+func runSeeds(t *testing.T, seeds int) *results {
+	r := &results{rules: map[string][]uint64{}, failed: map[uint64]bool{}}
 	var stop atomic.Bool
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
@@ -68,7 +69,7 @@ func live(t *testing.T, seeds int) *stories {
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; i < int64(seeds) && !stop.Load(); i = next.Add(1) - 1 {
-				if r.add(Seed(*first+uint64(i), *tell)) {
+				if r.add(Seed(*first+uint64(i), *trace)) {
 					stop.Store(true)
 				}
 			}
@@ -91,14 +92,14 @@ func live(t *testing.T, seeds int) *stories {
 	}
 }
 
-// add takes a story note of, and tells whether enough of them have failed.
-func (r *stories) add(w *World) bool {
+// add counts a run, and reports whether enough runs have failed.
+func (r *results) add(w *Model) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lived++
 	r.simulated += w.t
 	r.soft.add(w.Soft)
-	if *tell {
+	if *trace {
 		fmt.Println(w.Transcript())
 	}
 	for _, v := range w.Broken {
@@ -110,7 +111,7 @@ func (r *stories) add(w *World) bool {
 	return *enough > 0 && len(r.failed) >= *enough
 }
 
-func (r *stories) line(took time.Duration) string {
+func (r *results) line(took time.Duration) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return fmt.Sprintf("%d of %d seeds in %s, %.0f per second on %d processors, %.0f simulated hours, %d failed",
@@ -118,7 +119,7 @@ func (r *stories) line(took time.Duration) string {
 		float64(r.simulated)/3600, len(r.failed))
 }
 
-func (r *stories) report(t *testing.T) {
+func (r *results) report(t *testing.T) {
 	t.Log(r.line(r.took))
 	t.Logf("soft: %+v", r.soft)
 	var names []string
@@ -137,12 +138,12 @@ func (r *stories) report(t *testing.T) {
 	}
 	slices.Sort(failed)
 	for _, seed := range failed[:min(20, len(failed))] {
-		t.Logf("replay: go test ./pkg/sim -run TestSeeds -count=1 -v -seeds 1 -tell -seed %d", seed)
+		t.Logf("replay: go test ./pkg/sim -run TestSeeds -count=1 -v -seeds 1 -trace -seed %d", seed)
 	}
-	if len(failed) > 0 && !*tell {
+	if len(failed) > 0 && !*trace {
 		w := Seed(failed[0], true)
 		lines := strings.Split(w.Transcript(), "\n")
-		t.Logf("the story of seed %d ends so:\n%s", w.Seed, strings.Join(lines[max(0, len(lines)-60):], "\n"))
+		t.Logf("the transcript of seed %d ends with:\n%s", w.Seed, strings.Join(lines[max(0, len(lines)-60):], "\n"))
 	}
 }
 

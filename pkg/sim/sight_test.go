@@ -16,7 +16,7 @@ func TestOutOfSight(t *testing.T) {
 		w.loseSight(seconds)
 		w.Upgrade("v2")
 		fine(t, w)
-		tellsInOrder(t, w, "evict region leaders from basic-tikv-3", "restart basic-tikv-3")
+		inOrder(t, w, "evict region leaders from basic-tikv-3", "restart basic-tikv-3")
 	}
 }
 

@@ -6,19 +6,19 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 )
 
-// standing is how long an engine may wait for the same things before it has to say
-// what a person can do, in seconds.
+// standing is how long an engine may wait for the same gates, in seconds. After that it must say
+// when that ends or what a person can do.
 const standing = 20 * 60
 
-// still is what an engine waits for, and since when nothing of that has changed.
+// still is what an engine waits for, and since when that has not changed.
 type still struct {
 	gates []plan.Gate
 	since int64
 }
 
-// judgeStandstill: where nothing changes for long, some gate says when that ends, or
-// what can be done. Others may open when that one does.
-func (w *World) judgeStandstill(p plan.Plan, err error) {
+// judgeStandstill checks that where nothing changes for long, at least one gate says when the wait
+// ends or what can be done. Other gates may pass when that one does.
+func (w *Model) judgeStandstill(p plan.Plan, err error) {
 	s := &w.still
 	same := err == nil && len(p.Steps) == 0 && slices.EqualFunc(s.gates, p.Gates, func(a, b plan.Gate) bool {
 		return a.Want == b.Want && a.Member == b.Member && a.Observed == b.Observed && a.Component == b.Component
@@ -32,7 +32,7 @@ func (w *World) judgeStandstill(p plan.Plan, err error) {
 	}
 	says := func(g plan.Gate) bool { return g.Blocked || g.Deadline.After(w.Now()) }
 	if !slices.ContainsFunc(p.Gates, says) {
-		w.broke("told", "for %d minutes nobody is told what to do: %s", (w.t-s.since)/60, gates(p))
+		w.broke("explained", "for %d minutes no gate says when it ends or what to do: %s", (w.t-s.since)/60, gates(p))
 		s.since = w.t
 	}
 }

@@ -43,7 +43,7 @@ const (
 )
 
 // shownState is the state's name in PD's answers.
-func (w *World) shownState(s *store) state.StoreState {
+func (w *Model) shownState(s *store) state.StoreState {
 	switch {
 	case s.state != state.StoreUp:
 		return s.state
@@ -55,7 +55,7 @@ func (w *World) shownState(s *store) state.StoreState {
 	return state.StoreUp
 }
 
-func (w *World) store(id uint64) *store {
+func (w *Model) store(id uint64) *store {
 	for _, s := range w.stores {
 		if s.id == id {
 			return s
@@ -65,12 +65,12 @@ func (w *World) store(id uint64) *store {
 }
 
 // running: the store's process is there, with the store's data.
-func (w *World) storeRuns(s *store) bool {
+func (w *Model) storeRuns(s *store) bool {
 	p, c := w.pods[tikv][s.ordinal], w.claims[tikv][s.ordinal]
 	return w.works(p) && c != nil && c.data == s.id && s.state != state.StoreTombstone
 }
 
-func (w *World) tickStores() {
+func (w *Model) tickStores() {
 	for i, p := range w.pods[tikv] {
 		if c := w.claims[tikv][i]; w.works(p) && c != nil {
 			w.attach(i, p, c)
@@ -95,7 +95,7 @@ func (w *World) tickStores() {
 }
 
 // report is what a store reports to PD: that its process has started, and heartbeats.
-func (w *World) report(s *store, p *pod) {
+func (w *Model) report(s *store, p *pod) {
 	if !w.serving() || w.t < p.started+2 {
 		return
 	}
@@ -108,7 +108,7 @@ func (w *World) report(s *store, p *pod) {
 }
 
 // attach is what a TiKV process does when it starts.
-func (w *World) attach(i int, p *pod, c *claim) {
+func (w *Model) attach(i int, p *pod, c *claim) {
 	if c.data != 0 {
 		if s := w.store(c.data); s.state == state.StoreTombstone {
 			w.halt(p, 40) // "store is tombstone"
@@ -134,7 +134,7 @@ func (w *World) attach(i int, p *pod, c *claim) {
 }
 
 // turnTombstone turns a store into a tombstone that is Offline and has no regions left.
-func (w *World) turnTombstone(s *store) {
+func (w *Model) turnTombstone(s *store) {
 	switch {
 	case s.state != state.StoreOffline || !w.serving():
 	case s.regions > 0:
@@ -146,12 +146,12 @@ func (w *World) turnTombstone(s *store) {
 
 // turningTombstone reports whether PD is about to turn a store into a tombstone: of TiKV that is
 // suspended nobody waits for that, and the next run sees to what is left to do.
-func (w *World) turningTombstone() bool {
+func (w *Model) turningTombstone() bool {
 	return w.serving() && slices.ContainsFunc(w.stores, func(s *store) bool { return s.state == state.StoreOffline && s.regions == 0 })
 }
 
 // removeStore writes the record first: only what is recorded is taken back.
-func (w *World) removeStore(step plan.RemoveStore) error {
+func (w *Model) removeStore(step plan.RemoveStore) error {
 	if !w.serving() || !w.reached() {
 		return errNoPD
 	}
@@ -182,7 +182,7 @@ func (w *World) removeStore(step plan.RemoveStore) error {
 	return nil
 }
 
-func (w *World) restoreStore(id uint64) error {
+func (w *Model) restoreStore(id uint64) error {
 	if !w.serving() || !w.reached() {
 		return errNoPD
 	}
@@ -204,7 +204,7 @@ func (w *World) restoreStore(id uint64) error {
 }
 
 // concludeRecord deletes a record of what is over in PD.
-func (w *World) concludeRecord(step plan.ForgetRecord) error {
+func (w *Model) concludeRecord(step plan.ForgetRecord) error {
 	if step.Record == state.RecordEviction {
 		if r, known := w.recordOf(step.StoreID); known && r.Ended.IsZero() {
 			return errConflict
@@ -223,10 +223,10 @@ func (w *World) concludeRecord(step plan.ForgetRecord) error {
 }
 
 // removing reports whether there is a record that we took the store offline.
-func (w *World) removing(id uint64) bool {
+func (w *Model) removing(id uint64) bool {
 	return slices.ContainsFunc(w.removals, func(r state.Removal) bool { return r.StoreID == id })
 }
 
-func (w *World) forgetRemoval(id uint64) {
+func (w *Model) forgetRemoval(id uint64) {
 	w.removals = slices.DeleteFunc(w.removals, func(r state.Removal) bool { return r.StoreID == id })
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // deleteSet deletes a StatefulSet, which stays until its pods have gone.
-func (w *World) deleteSet(s plan.DeleteSet) error {
+func (w *Model) deleteSet(s plan.DeleteSet) error {
 	set := &w.sets[kindOf(s.Component)]
 	switch {
 	case !set.exists || set.leaving:
@@ -26,7 +26,7 @@ func (w *World) deleteSet(s plan.DeleteSet) error {
 
 // collect is the garbage collector: first the pods are deleted, then the StatefulSet. The
 // claims have no owner and stay.
-func (w *World) collect(k kind) {
+func (w *Model) collect(k kind) {
 	left := false
 	for _, p := range w.pods[k] {
 		if p == nil {
@@ -43,7 +43,7 @@ func (w *World) collect(k kind) {
 }
 
 // there reports whether something of the component is there that could serve, or will be.
-func (w *World) there(k kind) bool {
+func (w *Model) there(k kind) bool {
 	if w.sets[k].exists {
 		return true
 	}
@@ -57,7 +57,7 @@ func (w *World) there(k kind) bool {
 
 // judgeSuspend checks that components that need this one are suspended before it, because
 // the user asks for it, and that nothing is deleted that is wanted later.
-func (w *World) judgeSuspend(s plan.DeleteSet, say sayer) {
+func (w *Model) judgeSuspend(s plan.DeleteSet, say sayer) {
 	k := kindOf(s.Component)
 	if !w.seen.intent.Suspend[k] && !w.Intent.Suspend[k] {
 		say("wanted", "the user wants %s to run", kinds[k].Title())
@@ -79,7 +79,7 @@ func (w *World) judgeSuspend(s plan.DeleteSet, say sayer) {
 
 // judgeLeftBehind checks that nothing that was begun stays behind where it could not be
 // ended.
-func (w *World) judgeLeftBehind(k kind, say sayer) {
+func (w *Model) judgeLeftBehind(k kind, say sayer) {
 	for _, st := range w.stores {
 		if e := w.evicts[st.id]; e != nil && e.ours && w.seen.evicts[st.id] && w.seen.serving && w.serving() {
 			say("suspension", "store %d still gives its leaders up", st.id)
@@ -93,7 +93,7 @@ func (w *World) judgeLeftBehind(k kind, say sayer) {
 }
 
 // counted reports whether the database counts on the data of an ordinal.
-func (w *World) counted(k kind, i int) bool {
+func (w *Model) counted(k kind, i int) bool {
 	c := w.claims[k][i]
 	if c == nil || c.data == 0 {
 		return false
@@ -105,7 +105,7 @@ func (w *World) counted(k kind, i int) bool {
 }
 
 // restOfSuspended checks a component that the user wants suspended.
-func (w *World) restOfSuspended(k kind) {
+func (w *Model) restOfSuspended(k kind) {
 	if w.there(k) {
 		w.broke("rest", "%s is not suspended", kinds[k].Title())
 	}
@@ -118,7 +118,7 @@ func (w *World) restOfSuspended(k kind) {
 }
 
 // judgePaused checks that an engine that was shown a paused cluster does nothing.
-func (w *World) judgePaused(say sayer) {
+func (w *Model) judgePaused(say sayer) {
 	if w.view.intent.Paused && w.Intent.Paused {
 		say("paused", "the user wants nothing done")
 	}

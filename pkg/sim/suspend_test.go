@@ -11,12 +11,12 @@ import (
 )
 
 // before reports whether one thing was told before another.
-func before(w *World, first, then string) bool {
+func before(w *Model, first, then string) bool {
 	a, b := strings.Index(w.Transcript(), first), strings.LastIndex(w.Transcript(), then)
 	return a >= 0 && a < b
 }
 
-func suspendAndResume(t *testing.T, w *World, meanwhile func()) {
+func suspendAndResume(t *testing.T, w *Model, meanwhile func()) {
 	t.Helper()
 	w.Suspend(kinds[:]...)
 	fine(t, w)
@@ -63,7 +63,7 @@ func TestSuspend(t *testing.T) {
 	t.Run("a scale-in goes on when it is resumed", func(t *testing.T) {
 		w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
 		w.Scale(topology.TiKV, 3)
-		w.When(func(w *World) bool { return w.stores[3].state == state.StoreOffline }, w.kill)
+		w.When(func(w *Model) bool { return w.stores[3].state == state.StoreOffline }, w.kill)
 		_, _ = w.Drive(time.Hour)
 		w.stores[3].stays = w.t + 900 // longer than the suspension
 		suspendAndResume(t, w, func() {
@@ -84,7 +84,7 @@ func TestReplicasWhileSuspended(t *testing.T) {
 			w.Scale(topology.TiKV, 3)
 			w.Scale(topology.TiDB, 1)
 		})
-		if !told(w, "remove PD member basic-pd-4") || !told(w, "take store 6 of basic-tikv-5 offline") {
+		if !inTranscript(w, "remove PD member basic-pd-4") || !inTranscript(w, "take store 6 of basic-tikv-5 offline") {
 			t.Error(w.Transcript())
 		}
 	})
@@ -94,14 +94,14 @@ func TestReplicasWhileSuspended(t *testing.T) {
 			w.Scale(topology.PD, 5)
 			w.Scale(topology.TiKV, 5)
 		})
-		if !told(w, "scale PD from 3 to 4") {
+		if !inTranscript(w, "scale PD from 3 to 4") {
 			t.Error(w.Transcript())
 		}
 	})
 	t.Run("fewer voters, in the middle of a removal", func(t *testing.T) {
 		w := settled(Options{PD: 2, TiKV: 3, TiDB: 1})
 		w.Scale(topology.PD, 1)
-		w.When(func(w *World) bool { return w.claims[pd][1].marked }, w.kill)
+		w.When(func(w *Model) bool { return w.claims[pd][1].marked }, w.kill)
 		_, _ = w.Drive(time.Hour)
 		suspendAndResume(t, w, func() {})
 	})
@@ -118,7 +118,7 @@ func TestSuspendCalledOff(t *testing.T) {
 // Suspended before there was a cluster, and resumed.
 func TestSuspendedFromTheStart(t *testing.T) {
 	w := New(Options{Seed: 1, PD: 3, TiKV: 3, TiDB: 1})
-	w.Tell()
+	w.Trace()
 	w.Suspend(kinds[:]...)
 	if p, err := w.Drive(time.Hour); err != nil || p.Outcome.String() != "converged" || w.there(pd) {
 		t.Fatal(w.Transcript())
@@ -148,7 +148,7 @@ func TestPausedMidway(t *testing.T) {
 func TestSuspendedBeforeAStoreIsATombstone(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
 	w.Scale(topology.TiKV, 3)
-	w.When(func(w *World) bool { return w.turningTombstone() }, func() {
+	w.When(func(w *Model) bool { return w.turningTombstone() }, func() {
 		w.Suspend(topology.TiKV, topology.TiDB)
 		w.stores[3].emptyAt = w.t + 20 // PD takes its time
 	})

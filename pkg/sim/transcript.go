@@ -9,58 +9,58 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
-// transcript is what was done, and what was waited for. Numbers that change while one
-// waits are left out.
+// transcript is what was done and what was waited for, line by line. Numbers that change during a
+// wait are left out.
 type transcript struct {
-	w     *World
+	w     *Model
 	begun int64
 	lines []string
 	open  map[string]bool
 }
 
-// Tell starts a transcript.
-func (w *World) Tell() {
-	w.story = &transcript{w: w, begun: w.t, open: map[string]bool{}}
+// Trace starts a transcript.
+func (w *Model) Trace() {
+	w.transcript = &transcript{w: w, begun: w.t, open: map[string]bool{}}
 }
 
 // Transcript returns what was recorded so far.
-func (w *World) Transcript() string {
-	return strings.Join(w.story.lines, "\n") + "\n"
+func (w *Model) Transcript() string {
+	return strings.Join(w.transcript.lines, "\n") + "\n"
 }
 
-func (w *World) note(format string, args ...any) {
-	if w.story != nil {
-		w.story.add("-- " + fmt.Sprintf(format, args...))
+func (w *Model) note(format string, args ...any) {
+	if w.transcript != nil {
+		w.transcript.add("-- " + fmt.Sprintf(format, args...))
 	}
 }
 
-func (w *World) reporter() reconcile.Reporter {
-	if w.story == nil {
+func (w *Model) reporter() reconcile.Reporter {
+	if w.transcript == nil {
 		return silent{w}
 	}
-	w.story.open = map[string]bool{}
-	return w.story
+	w.transcript.open = map[string]bool{}
+	return w.transcript
 }
 
-// telling reports to the transcript, once there is one, for processes that start before
-// it does.
-type telling struct{ w *World }
+// traced reports to the transcript as soon as there is one. It is for processes that start before
+// the transcript does.
+type traced struct{ w *Model }
 
 // Report implements reconcile.Reporter.
-func (t telling) Report(e event.Event) {
-	if t.w.story == nil {
+func (t traced) Report(e event.Event) {
+	if t.w.transcript == nil {
 		t.w.checkAdvice(e)
 		return
 	}
-	t.w.story.Report(e)
+	t.w.transcript.Report(e)
 }
 
-type silent struct{ w *World }
+type silent struct{ w *Model }
 
 func (s silent) Report(e event.Event) { s.w.checkAdvice(e) }
 
 // checkAdvice checks that each gate that needs manual action says what to do.
-func (w *World) checkAdvice(e event.Event) {
+func (w *Model) checkAdvice(e event.Event) {
 	if e.Type == event.Blocked && e.Help() == "" {
 		w.broke("advice", "%s", e.Message)
 	}
@@ -90,42 +90,42 @@ func (s *transcript) Report(e event.Event) {
 	}
 }
 
-// by names which of two engines it is.
-func (w *World) by() string {
+// by names the engine in a line of the transcript, if two of them run.
+func (w *Model) by() string {
 	if len(w.drivers) < 2 {
 		return ""
 	}
 	return fmt.Sprintf("engine %d: ", w.owner)
 }
 
-// watch does something once, at a moment that a test is waiting for.
+// watch does something once, when a condition of a test holds or before a step.
 type watch struct {
-	when func(*World) bool
+	when func(*Model) bool
 	on   func(plan.Step) bool
 	do   func()
 	done bool
 }
 
-// When has something happen as soon as a condition holds.
-func (w *World) When(when func(*World) bool, do func()) {
+// When does something once, as soon as a condition holds.
+func (w *Model) When(when func(*Model) bool, do func()) {
 	w.watches = append(w.watches, watch{when: when, do: do})
 }
 
-// OnStep lets something happen just before the first step whose text begins so.
-func (w *World) OnStep(begins string, do func()) {
+// OnStep does something once, just before the first step whose text begins with the given one.
+func (w *Model) OnStep(begins string, do func()) {
 	w.watches = append(w.watches, watch{
 		on: func(s plan.Step) bool { return strings.HasPrefix(s.String(), begins) }, do: do,
 	})
 }
 
-func (x *watch) look(w *World) {
+func (x *watch) look(w *Model) {
 	if !x.done && x.when != nil && x.when(w) {
 		x.done = true
 		x.do()
 	}
 }
 
-func (x *watch) step(_ *World, s plan.Step) {
+func (x *watch) step(_ *Model, s plan.Step) {
 	if !x.done && x.on != nil && x.on(s) {
 		x.done = true
 		x.do()

@@ -13,7 +13,7 @@ import (
 // in a quorum, a store has its data and has announced itself to PD, a TiDB server
 // has a store to read from. A process that ends half a minute after each start does
 // not serve, from the third time on.
-func (w *World) serves(k kind, i int) bool {
+func (w *Model) serves(k kind, i int) bool {
 	p := w.pods[k][i]
 	if !w.works(p) || w.t < p.readyAt || p.flaw == frail && p.crashes >= 3 {
 		return false
@@ -31,7 +31,7 @@ func (w *World) serves(k kind, i int) bool {
 
 // inSight reports whether a live observation shows that a member serves. For some seconds
 // it shows that of a store whose host is lost, and it cannot be known better.
-func (w *World) inSight(k kind, i int) bool {
+func (w *Model) inSight(k kind, i int) bool {
 	p := w.pods[k][i]
 	if p == nil || !p.ready || p.terminating() {
 		return false
@@ -49,19 +49,19 @@ func (w *World) inSight(k kind, i int) bool {
 
 // fit reports whether a wanted member is as it has to be when the cluster has converged:
 // it serves, and all reports say so.
-func (w *World) fit(k kind, i int) bool { return w.serves(k, i) && w.inSight(k, i) }
+func (w *Model) fit(k kind, i int) bool { return w.serves(k, i) && w.inSight(k, i) }
 
 // served reports whether a member served both when the engine looked and now.
-func (w *World) served(k kind, i int) bool { return w.seen.serves[k][i] && w.serves(k, i) }
+func (w *Model) served(k kind, i int) bool { return w.seen.serves[k][i] && w.serves(k, i) }
 
 // missing reports whether a member served at neither moment and the engine could see
 // that. While a peer is missing, no other member may be taken away.
-func (w *World) missing(k kind, i int) bool {
+func (w *Model) missing(k kind, i int) bool {
 	return !w.seen.serves[k][i] && !w.seen.inSight[k][i] && !w.serves(k, i)
 }
 
 // answersSQL reports whether a TiDB server serves clients.
-func (w *World) answersSQL(i int) bool {
+func (w *Model) answersSQL(i int) bool {
 	p := w.pods[tidb][i]
 	if !w.works(p) || w.t < p.started+3 || !w.serving() {
 		return false

@@ -17,7 +17,7 @@ const (
 var errNoRoom = errors.New("a pod is there that the StatefulSet would delete")
 
 // Resize is the user changing the size of a component's volumes.
-func (w *World) Resize(k topology.Kind, size int) {
+func (w *Model) Resize(k topology.Kind, size int) {
 	w.note("user: volumes of %s of %s", k.Title(), topology.Size(size)*gi)
 	w.Intent.Size[kindOf(k)] = size
 }
@@ -25,7 +25,7 @@ func (w *World) Resize(k topology.Kind, size int) {
 // resizeSome is a user who asks for larger volumes, and sometimes for smaller ones again
 // before they were resized. A StatefulSet with the larger size already would have refused
 // that.
-func (w *World) resizeSome() {
+func (w *Model) resizeSome() {
 	k := kind(w.rng.IntN(2))
 	size := w.Intent.Size[k] + 1 + w.rng.IntN(3)
 	if w.rng.IntN(3) == 0 {
@@ -35,7 +35,7 @@ func (w *World) resizeSome() {
 }
 
 // volumes are what is wanted of a component's claims.
-func (w *World) volumes(k kind) []topology.Volume {
+func (w *Model) volumes(k kind) []topology.Volume {
 	if w.Intent.Size[k] == 0 {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (w *World) volumes(k kind) []topology.Volume {
 
 // growVolumes is the storage: a volume grows a while after it was asked to, on
 // the node of its pod.
-func (w *World) growVolumes(k kind) {
+func (w *Model) growVolumes(k kind) {
 	for i, c := range w.claims[k] {
 		if c != nil && c.capacity < c.requested && w.t >= c.growAt && w.pods[k][i] != nil && !c.lost {
 			c.capacity = c.requested
@@ -52,7 +52,7 @@ func (w *World) growVolumes(k kind) {
 	}
 }
 
-func (w *World) observeClaim(k kind, c *claim) state.Claim {
+func (w *Model) observeClaim(k kind, c *claim) state.Claim {
 	out := state.Claim{
 		Name: c.name, UID: c.uid, Marked: c.marked, Terminating: c.goneAt != never,
 		Template: string(kinds[k]), Class: "standard", Growth: state.Growable, Bound: true,
@@ -64,7 +64,7 @@ func (w *World) observeClaim(k kind, c *claim) state.Claim {
 	return out
 }
 
-func (w *World) resizeClaim(s plan.ResizeClaim) error {
+func (w *Model) resizeClaim(s plan.ResizeClaim) error {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	c := w.claims[k][i]
@@ -78,7 +78,7 @@ func (w *World) resizeClaim(s plan.ResizeClaim) error {
 }
 
 // recreate replaces a StatefulSet in two steps, between which a run can end.
-func (w *World) recreate(s plan.RecreateSet) error {
+func (w *Model) recreate(s plan.RecreateSet) error {
 	k := kindOf(s.Component)
 	old := &w.sets[k]
 	size := w.view.intent.Size[k]
@@ -108,11 +108,11 @@ func (w *World) recreate(s plan.RecreateSet) error {
 }
 
 // orphan deletes a StatefulSet without its pods.
-func (w *World) orphan(k kind) { w.sets[k] = set{generation: w.sets[k].generation + 1} }
+func (w *Model) orphan(k kind) { w.sets[k] = set{generation: w.sets[k].generation + 1} }
 
 // make creates a StatefulSet. Its controller knows of no revision before the
 // one that it is created with.
-func (w *World) make(k kind, spec setSpec) error {
+func (w *Model) make(k kind, spec setSpec) error {
 	if w.sets[k].exists {
 		return errors.New("the StatefulSet exists already")
 	}
@@ -128,7 +128,7 @@ func (w *World) make(k kind, spec setSpec) error {
 
 // stray checks that no pod is above the replicas of a StatefulSet that nobody has scaled
 // since it was created: then it was created with too few.
-func (w *World) stray(k kind, i int) {
+func (w *Model) stray(k kind, i int) {
 	if w.sets[k].fresh {
 		w.broke("strays", "a new StatefulSet of %s deletes %s", kinds[k].Title(), w.names[k][i])
 	}
@@ -136,7 +136,7 @@ func (w *World) stray(k kind, i int) {
 
 // judgeRecreate checks that a StatefulSet is recreated only for larger volumes, and only
 // when it is not needed for anything else.
-func (w *World) judgeRecreate(s plan.RecreateSet, say sayer) {
+func (w *Model) judgeRecreate(s plan.RecreateSet, say sayer) {
 	k := kindOf(s.Component)
 	set := &w.sets[k]
 	if w.seen.intent.Paused && w.Intent.Paused {
@@ -159,7 +159,7 @@ func (w *World) judgeRecreate(s plan.RecreateSet, say sayer) {
 
 // restOfVolumes checks that every volume has the wanted size, and that the StatefulSet
 // gives new members volumes of that size.
-func (w *World) restOfVolumes(k kind) {
+func (w *Model) restOfVolumes(k kind) {
 	want := w.Intent.Size[k]
 	if have := w.sets[k].spec.size; have != want {
 		w.broke("rest", "%s has claims of %d Gi for new members, not of %d", kinds[k].Title(), have, want)

@@ -8,7 +8,7 @@ import (
 )
 
 // uids are the pods that there are of a component.
-func (w *World) uidsOf(k kind) (all [limit]string) {
+func (w *Model) uidsOf(k kind) (all [limit]string) {
 	for i, p := range w.pods[k] {
 		if p != nil {
 			all[i] = p.uid
@@ -18,7 +18,7 @@ func (w *World) uidsOf(k kind) (all [limit]string) {
 }
 
 // samePods ends a scenario in which no pod may be replaced.
-func samePods(t *testing.T, w *World, before [limit]string) {
+func samePods(t *testing.T, w *Model, before [limit]string) {
 	t.Helper()
 	fine(t, w)
 	if got := w.uidsOf(tikv); got != before {
@@ -30,8 +30,8 @@ func TestGrowVolumes(t *testing.T) {
 	t.Run("tidb-S1 pd-A8 when converged nothing is requested", func(t *testing.T) {
 		w := settled(Options{})
 		fine(t, w)
-		neverTold(t, w, "volume")
-		neverTold(t, w, "recreate StatefulSet")
+		notInTranscript(t, w, "volume")
+		notInTranscript(t, w, "recreate StatefulSet")
 	})
 
 	t.Run("no pod is restarted", func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestGrowVolumes(t *testing.T) {
 
 	t.Run("tidb-S2 all stores are down for want of room", func(t *testing.T) {
 		w := settled(Options{})
-		w.When(func(w *World) bool { return w.claims[tikv][0].capacity < 20 }, func() {
+		w.When(func(w *Model) bool { return w.claims[tikv][0].capacity < 20 }, func() {
 			for i := range 3 {
 				w.lose(w.pods[tikv][i], 100_000)
 			}
@@ -65,7 +65,7 @@ func TestGrowVolumes(t *testing.T) {
 		fine(t, w)
 		w.Scale(topology.TiKV, 4)
 		fine(t, w)
-		neverTold(t, w, "grow volume tikv-basic-tikv-3")
+		notInTranscript(t, w, "grow volume tikv-basic-tikv-3")
 	})
 
 	t.Run("pd-A9 tidb-B20 not while paused, and not for less", func(t *testing.T) {
@@ -73,11 +73,11 @@ func TestGrowVolumes(t *testing.T) {
 		w.Intent.Paused = true
 		w.Resize(topology.TiKV, 20)
 		_, _ = w.Drive(time.Minute)
-		neverTold(t, w, "grow")
+		notInTranscript(t, w, "grow")
 		w.Intent.Paused = false
 		w.OnStep("grow volume tikv-basic-tikv-2", func() { w.Resize(topology.TiKV, 10) })
 		fine(t, w)
-		neverTold(t, w, "recreate StatefulSet")
+		notInTranscript(t, w, "recreate StatefulSet")
 	})
 
 	t.Run("a rollout comes first", func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestGrowVolumes(t *testing.T) {
 
 // A run is killed when it has deleted the StatefulSet and not made it again.
 func TestKilledWhileRecreatingASet(t *testing.T) {
-	killed := func(t *testing.T) *World {
+	killed := func(t *testing.T) *Model {
 		w := settled(Options{PD: 3, TiKV: 5, TiDB: 2})
 		w.Resize(topology.TiKV, 20)
 		w.OnStep("recreate StatefulSet", func() {
@@ -113,13 +113,13 @@ func TestKilledWhileRecreatingASet(t *testing.T) {
 		w := killed(t)
 		before := w.uidsOf(tikv)
 		samePods(t, w, before)
-		neverTold(t, w, "restart")
+		notInTranscript(t, w, "restart")
 	})
 
 	t.Run("PD does not answer just then", func(t *testing.T) {
 		w := killed(t)
 		before := w.uidsOf(tikv)
-		w.pd.blind = w.t + 600
+		w.pd.silentUntil = w.t + 600
 		_, _ = w.Drive(time.Minute)
 		if !w.sets[tikv].exists {
 			t.Error("pods without a controller", w.Transcript())
@@ -131,8 +131,8 @@ func TestKilledWhileRecreatingASet(t *testing.T) {
 		w := killed(t)
 		w.Scale(topology.TiKV, 3)
 		fine(t, w)
-		neverTold(t, w, "restart")
-		if !told(w, "take store 5 of basic-tikv-4 offline") || !told(w, "take store 4 of basic-tikv-3 offline") {
+		notInTranscript(t, w, "restart")
+		if !inTranscript(w, "take store 5 of basic-tikv-4 offline") || !inTranscript(w, "take store 4 of basic-tikv-3 offline") {
 			t.Error(w.Transcript())
 		}
 	})
@@ -141,7 +141,7 @@ func TestKilledWhileRecreatingASet(t *testing.T) {
 		w := killed(t)
 		w.Scale(topology.TiKV, 7)
 		fine(t, w)
-		neverTold(t, w, "restart")
+		notInTranscript(t, w, "restart")
 	})
 
 	t.Run("another template is wanted by then", func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestKilledWhileRecreatingASet(t *testing.T) {
 			}
 		})
 		fine(t, w)
-		if !told(w, "evict region leaders from basic-tikv-0") {
+		if !inTranscript(w, "evict region leaders from basic-tikv-0") {
 			t.Error(w.Transcript())
 		}
 	})
@@ -175,7 +175,7 @@ func TestDeletedStatefulSet(t *testing.T) {
 			w.orphan(tikv)
 			w.Scale(topology.TiKV, wanted)
 			fine(t, w)
-			neverTold(t, w, "restart")
+			notInTranscript(t, w, "restart")
 		})
 	}
 }

@@ -49,7 +49,7 @@ func main() {
 	flag.IntVar(&o.parallel, "parallel", 2, "how many mutants are tested at once")
 	flag.Float64Var(&o.least, "least", 95, "percentage of mutants that have to be killed")
 	flag.StringVar(&o.allow, "allow", "test/mutate/allowed.txt", "mutants that survive, with the reason")
-	flag.IntVar(&o.seeds, "sim-seeds", 150, "random stories for a mutant that the other tests do not kill")
+	flag.IntVar(&o.seeds, "sim-seeds", 150, "random runs for a mutant that the other tests do not kill")
 	flag.BoolVar(&o.list, "list", false, "list the mutants and test none")
 	flag.StringVar(&o.only, "only", "", "test only mutants whose key contains this")
 	flag.Parse()

@@ -33,8 +33,8 @@ type suite struct {
 	uses map[string]bool // packages whose code its tests can reach
 }
 
-// suites are what judges a mutant: the tables, and then the simulation, with
-// enough random stories to be worth the time, which end with the first that fails.
+// suites are what judges a mutant: the tables, and then the simulation, with enough
+// random runs to be worth the time, which end with the first that fails.
 func suites(seeds int) []suite {
 	var all []suite
 	for _, p := range deciding {

@@ -20,7 +20,7 @@ var ordered = [3]bool{true, true, true}
 func TestOrderedBadImageAtCreation(t *testing.T) {
 	for _, k := range []topology.Kind{topology.PD, topology.TiKV, topology.TiDB} {
 		w := New(Options{PD: 3, TiKV: 3, TiDB: 3, Ordered: ordered})
-		w.Tell()
+		w.Trace()
 		w.Upgrade("v1-noimage", k)
 		if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Blocked {
 			t.Errorf("%s: %s, %v\n%s", k, p.Outcome, err, w.Transcript())
@@ -51,8 +51,8 @@ func TestOrderedRollback(t *testing.T) {
 // they have not even claims yet, and the one that is left waits for them.
 func TestFoundersTakenAway(t *testing.T) {
 	w := New(Options{PD: 3, TiKV: 3, TiDB: 1, Ordered: ordered})
-	w.Tell()
-	w.When(func(w *World) bool { return w.pods[pd][0] != nil }, func() {
+	w.Trace()
+	w.When(func(w *Model) bool { return w.pods[pd][0] != nil }, func() {
 		spec := w.sets[pd].spec
 		spec.replicas = 1
 		w.change(&w.sets[pd], spec)
@@ -75,7 +75,7 @@ func TestOrderedScaleInAboveDeadMember(t *testing.T) {
 		t.Fatalf("%s, %v\n%s", gates(p), err, w.Transcript())
 	}
 	fine(t, w)
-	if !told(w, "user: delete pod basic-tikv-4") {
+	if !inTranscript(w, "user: delete pod basic-tikv-4") {
 		t.Error(w.Transcript())
 	}
 }
@@ -115,7 +115,7 @@ func TestManualStuckPod(t *testing.T) {
 			w.Pass(60)
 			w.Upgrade("v3", k)
 			fine(t, w)
-			if !told(w, "user: delete pod basic-"+string(k)+"-1, as asked") {
+			if !inTranscript(w, "user: delete pod basic-"+string(k)+"-1, as asked") {
 				t.Errorf("%s %s: %s", k, flaw, w.Transcript())
 			}
 		}
@@ -126,7 +126,7 @@ func TestManualStuckPod(t *testing.T) {
 // wanted no longer, so they are replaced as well.
 func TestManualFounders(t *testing.T) {
 	w := New(Options{PD: 5, TiKV: 3, TiDB: 1})
-	w.Tell()
+	w.Trace()
 	w.Upgrade("v1-deaf", topology.PD)
 	_, _ = w.Drive(10 * time.Minute)
 	w.Manual(topology.PD)
@@ -146,7 +146,7 @@ func TestTwoEngines(t *testing.T) {
 			w.drivers[0].finds = w.t + 60
 		})
 		fine(t, w)
-		if !told(w, "the engine ends: the lease was lost") || !told(w, "engine ") {
+		if !inTranscript(w, "the engine ends: the lease was lost") || !inTranscript(w, "engine ") {
 			t.Errorf("%s: %s", at, w.Transcript())
 		}
 	}
@@ -157,7 +157,7 @@ func TestTwoEngines(t *testing.T) {
 func TestLostLeaseUndoesNothing(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
 	w.Upgrade("v2", topology.TiKV)
-	w.When(func(w *World) bool { return len(w.evicts) > 0 }, func() {
+	w.When(func(w *Model) bool { return len(w.evicts) > 0 }, func() {
 		w.atHand()[0].finds = w.t
 	})
 	if _, err := w.Drive(time.Hour); err == nil || err.Error() != errLease.Error() {
@@ -180,7 +180,7 @@ func TestLateHeartbeats(t *testing.T) {
 	if p, err := w.Drive(2 * time.Minute); err == nil {
 		t.Fatalf("%s\n%s", gates(p), w.Transcript())
 	}
-	neverTold(t, w, "restart")
+	notInTranscript(t, w, "restart")
 	fine(t, w)
 	if w.t < until {
 		t.Error("the rollout did not wait for it")

@@ -51,10 +51,10 @@ const limit = 16
 
 const never = math.MaxInt64
 
-// epoch is when every simulated story begins.
+// epoch is when every run begins.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Options shape a world.
+// Options are what a simulated cluster is made with.
 type Options struct {
 	Seed      uint64
 	PD        int
@@ -100,8 +100,8 @@ type Intent struct {
 	Recover bool
 }
 
-// World is a simulated Kubernetes cluster with one TiDB cluster in it.
-type World struct {
+// Model is a simulated Kubernetes cluster with one TiDB cluster in it, on simulated time.
+type Model struct {
 	Options
 	Intent Intent
 	Broken []Violation
@@ -115,7 +115,7 @@ type World struct {
 	names       [3][limit]string
 	services    [3]bool
 	config      [3]string
-	advice      advice // the ConfigMap that tells a PD pod without data what to do
+	advice      advice // the ConfigMap from which a PD pod without data reads what to do
 	adviceShown int64  // when pods that were there before its last change see it
 	sets        [3]set
 	pods        [3][limit]*pod
@@ -154,21 +154,21 @@ type World struct {
 	closing     bool      // and no others do
 	planned     plan.Plan // by a daemon, the last time that one could
 
-	clocks   clocks
-	likeness [3]likeness
-	story    *transcript
-	watches  []watch
+	clocks     clocks
+	likeness   [3]likeness
+	transcript *transcript
+	watches    []watch
 }
 
-// New makes a world in which nothing exists yet.
-func New(o Options) *World {
+// New returns a model in which nothing exists yet.
+func New(o Options) *Model {
 	if o.MaxCopy == 0 {
 		o.MaxCopy = 3
 	}
 	if o.EvictTimeout == 0 {
 		o.EvictTimeout = 1500 * time.Minute
 	}
-	w := &World{
+	w := &Model{
 		Options: o,
 		rng:     rand.New(rand.NewPCG(o.Seed, 1)),
 		cluster: topology.Cluster{Namespace: "db", Name: "basic", Instance: "basic"},
@@ -190,18 +190,18 @@ func New(o Options) *World {
 }
 
 // Now is the simulated time.
-func (w *World) Now() time.Time { return w.at(w.t) }
+func (w *Model) Now() time.Time { return w.at(w.t) }
 
-func (w *World) at(t int64) time.Time { return epoch.Add(time.Duration(t) * time.Second) }
+func (w *Model) at(t int64) time.Time { return epoch.Add(time.Duration(t) * time.Second) }
 
 // Pass lets time pass.
-func (w *World) Pass(seconds int) {
+func (w *Model) Pass(seconds int) {
 	for range seconds {
 		w.tick()
 	}
 }
 
-func (w *World) tick() {
+func (w *Model) tick() {
 	w.t++
 	if w.chaos {
 		w.injectFaults()
@@ -222,20 +222,20 @@ func (w *World) tick() {
 	}
 }
 
-func (w *World) number() uint64 { w.uids++; return w.uids }
+func (w *Model) number() uint64 { w.uids++; return w.uids }
 
-func (w *World) uid() string { return strconv.FormatUint(w.number(), 10) }
+func (w *Model) uid() string { return strconv.FormatUint(w.number(), 10) }
 
-// between picks a number of seconds. Without faults the world is a regular one.
-func (w *World) between(low, high int64) int64 {
+// between returns a random number of seconds, and without faults always the lowest.
+func (w *Model) between(low, high int64) int64 {
 	if !w.chaos {
 		return low
 	}
 	return low + w.rng.Int64N(high-low+1)
 }
 
-// flaw is what is wrong with a pod template, told from its name so that a test
-// can ask for it: "v2" is fine, "v2-noimage" is not.
+// flaw returns what is wrong with a pod template, which is part of its name: "v2" works,
+// "v2-noimage" does not.
 func flaw(revision string) string {
 	_, what, _ := strings.Cut(revision, "-")
 	return what
