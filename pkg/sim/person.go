@@ -101,7 +101,7 @@ func (w *Model) startOver() {
 }
 
 // rebuild is what a person has to do where a partition cannot help a StatefulSet: a
-// member that needs a new revision, below members that serve with another one. The person
+// member needs a new revision, below members whose pods are Ready with another one. The person
 // deletes the StatefulSet without its pods and then the pods that fail.
 func (w *Model) rebuild(k kind) {
 	s, above := &w.sets[k], false
@@ -117,7 +117,9 @@ func (w *Model) rebuild(k kind) {
 				w.remove(p)
 			}
 		}
-		above = above || p != nil && p.flaw == ""
+		// A Ready server that does not answer is not restarted as one that is down: there
+		// is no PD to confirm it.
+		above = above || p != nil && (p.flaw == "" || p.flaw == deaf && k.data() == topology.None)
 	}
 }
 

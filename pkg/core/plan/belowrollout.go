@@ -8,23 +8,27 @@ import (
 )
 
 // failingBelow adds what a person can do about members that fail with an old revision
-// below members that serve. A partition reaches them only after those above, and
+// below members that may serve. A partition reaches them only after those above, and
 // restarting those would take a second member away. So whatever waits for such a member
 // would wait for ever.
 func (sc Scope) failingBelow(h hold, v verdict) verdict {
 	next, ok := sc.candidate()
-	if !ok || !next.Up() || h.rolling || sc.Got.Set.Manual {
+	if !ok || !mayServe(next) || h.rolling || sc.Got.Set.Manual {
 		return v
 	}
 	for i, g := range v.gates {
 		m, ok := sc.Got.Member(g.Member)
-		if _, queued := sc.before(m); !ok || g.Reason != MemberServing || queued || m.Ordinal >= next.Ordinal || !sc.Got.Outdated(m) {
+		if _, queued := sc.before(m); !ok || g.Reason != MemberServing || queued || m.Ordinal >= next.Ordinal || !sc.Got.Outdated(m) || !next.Up() && mayServe(m) {
 			continue
 		}
 		v.gates[i].Remedy = append(sc.recreateAdvice(m, next), g.Remedy...)
 	}
 	return v
 }
+
+// mayServe reports whether a member is not restarted as one that is down: its pod is Ready.
+// What the database reports may be wrong.
+func mayServe(m state.Member) bool { return m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating }
 
 // recreateAdvice is what a person can do about such a member. A StatefulSet that is
 // recreated around its pods makes each missing pod with the new template.
@@ -36,6 +40,6 @@ func (sc Scope) recreateAdvice(m, next state.Member) remedy.Remedy {
 		commands = append(commands, sc.Cluster.Kubectl("delete", "pod", m.Name))
 	}
 	return remedy.Remedy{remedy.Run(fmt.Sprintf("%s the old pod template, and the new one reaches it only after %s, "+
-		"which stays up as long as a peer is down; if the new template is what it needs, delete %s, and go on", has, next.Name, what),
+		"which is not restarted as long as a peer is down; if the new template is what it needs, delete %s, and go on", has, next.Name, what),
 		append(commands, sc.Cluster.Plugin("sync"))...)}
 }

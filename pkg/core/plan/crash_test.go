@@ -98,12 +98,18 @@ func TestBeyondPartition(t *testing.T) {
 			mutely(c, 0)
 			c.Member("t-tikv-1").Database = state.Database{}
 		})},
+		{Name: "has no pod, below a Ready server that does not answer", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(tidb).Down(time.Hour, "t-tidb-0")
+			m := c.Member("t-tidb-0")
+			m.Pod, m.Gone = nil, plantest.Now.Add(-time.Hour)
+			c.Member("t-tidb-2").Database.Healthy = false
+		})},
 		{Name: "the new template is there already", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tikv).Rolled(tikv, 3).Down(time.Hour, "t-tikv-3")
 		})},
 	})
 	c := with(func(c *plantest.Cluster) { c.Roll(tikv).Down(time.Hour, "t-tikv-1") })
-	want := "it has the old pod template, and the new one reaches it only after t-tikv-3, which stays up as long as a peer is down; " +
+	want := "it has the old pod template, and the new one reaches it only after t-tikv-3, which is not restarted as long as a peer is down; " +
 		"if the new template is what it needs, delete the StatefulSet without its pods, then its pod, and go on: kubectl delete statefulset t-tikv --cascade=orphan -n ns " +
 		"&& kubectl delete pod t-tikv-1 -n ns && kubectl tidb sync t -n ns; or see why: kubectl describe pod t-tikv-1 -n ns"
 	if got := c.Decide().Gates[0].Remedy.Line(""); got != want {

@@ -91,6 +91,12 @@ func TestRenew(t *testing.T) {
 		{Name: "it has no claim", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Claims = nil }))},
 		{Name: "PD does not speak of it", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Database = state.Database{} }))},
 		{Name: "another PD member is down", Cluster: with(removed("t-pd-2"), func(c *plantest.Cluster) { c.Down(time.Minute, "t-pd-1") })},
+		{Name: "another PD member was given up and removed, and its pod is Ready and has not joined", Cluster: with(removed("t-pd-2"), func(c *plantest.Cluster) {
+			given(c, "t-pd-1", time.Hour, deleted)
+			m := c.Member("t-pd-1")
+			m.Database = state.Database{Presence: state.Absent}
+			c.Seen.PD.Members, c.Seen.PD.Healthy = 1, 1
+		})},
 		{Name: "nobody wants it", Cluster: with(removed("t-pd-2"), func(c *plantest.Cluster) { c.Want(pd).Replicas = 2 })},
 		{Name: "two PD members were removed: one after the other", Cluster: with(func(c *plantest.Cluster) {
 			c.Seen.PD.Members, c.Seen.PD.Healthy = 6, 6

@@ -98,7 +98,7 @@ func (sc Scope) missing(except state.Member) verdict {
 	var peers []state.Member
 	pod := except.Pod
 	lasting := pod == nil || !pod.Ready && sc.All.At.Sub(pod.Since) >= settling
-	for _, m := range sc.Got.Running() {
+	for _, m := range sc.voting(sc.Got.Running()) {
 		if sc.Kept(m) && !removalIrreversible(m) && (!sc.WaitsFor(m, except) || !lasting) {
 			peers = append(peers, m)
 		}
