@@ -19,7 +19,7 @@ import (
 var (
 	seeds  = flag.Int("seeds", 500, "how many random runs to do")
 	first  = flag.Uint64("seed", 1, "the first one; 0 takes it from the clock")
-	trace  = flag.Bool("trace", false, "print the transcript of each seed")
+	trace  = flag.Bool("transcript", false, "print the transcript of each seed")
 	enough = flag.Int("enough", 50, "stop when so many seeds have failed, 0 for never")
 )
 
@@ -138,7 +138,7 @@ func (r *results) report(t *testing.T) {
 	}
 	slices.Sort(failed)
 	for _, seed := range failed[:min(20, len(failed))] {
-		t.Logf("replay: go test ./pkg/sim -run TestSeeds -count=1 -v -seeds 1 -trace -seed %d", seed)
+		t.Logf("replay: go test ./pkg/sim -run TestSeeds -count=1 -v -seeds 1 -transcript -seed %d", seed)
 	}
 	if len(failed) > 0 && !*trace {
 		w := Seed(failed[0], true)
