@@ -6,29 +6,29 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 )
 
-// advice is what the ConfigMap tells a PD pod without data. Without any it waits.
+// advice is what a PD pod without data reads from the ConfigMap. Without advice it waits.
 type advice struct {
 	there    bool
-	founders int  // how many first members found a cluster, as long as that is to say
-	cluster  bool // there is one, so nobody founds another
-	judged   bool // PD has said who of the founders has yet to start
-	join     bool // and whom to join
+	founders int  // how many first members bootstrap a cluster; 0 once that is over
+	cluster  bool // there is a cluster, so that no member bootstraps another
+	judged   bool // PD has reported which founders have yet to start
+	join     bool // and which PD to join
 	late     [limit]bool
 }
 
-// founds: the advice for an ordinal's pod is to be one of the founders.
+// founds reports whether an ordinal's pod is to be one of the founders.
 func (a advice) founds(i int) bool {
 	return i < a.founders && (!a.cluster || a.judged && a.late[i])
 }
 
 func founding(n int) advice { return advice{there: true, founders: n} }
 
-// waiting is the advice to wait for a PD to join: who has data founds nothing.
+// waiting reports whether the advice is to wait for a PD to join.
 func (a advice) waiting() bool { return a == advice{there: true} }
 
-// wantedAdvice is the ConfigMap for PD pods without data. Once a pod may have
-// read who the founders are, that may not change until there is a cluster to
-// join: two answers could found two clusters.
+// wantedAdvice returns the ConfigMap for PD pods without data. Once a pod may have read who the
+// founders are, they must not change until there is a cluster to join: pods with two different
+// lists could bootstrap two clusters.
 func (w *Model) wantedAdvice() desired.Object {
 	o := desired.Object{Kind: "ConfigMap", Name: w.cluster.BootstrapMap()}
 	want := w.newAdvice()
@@ -59,13 +59,13 @@ func (w *Model) newAdvice() advice {
 	return founding(w.Intent.Replicas[pd])
 }
 
-// begun: one of the first members has had a pod, and its log may begin with them.
+// begun reports whether one of the first members has had a pod: its log may begin with them.
 func (w *Model) begun(founders int) bool {
 	return slices.ContainsFunc(w.claims[pd][:founders], func(c *claim) bool { return c != nil })
 }
 
-// newcomers is the advice while PD answers: founders that it has yet to see for
-// the first time go on as such, whoever else has no data joins.
+// newcomers returns the advice while PD answers: founders that PD has never seen start as founders,
+// and all other members without data join.
 func (w *Model) newcomers() advice {
 	a, any := advice{there: true, founders: w.advice.founders, cluster: true, judged: true, join: true}, false
 	for i := range a.founders {
@@ -86,8 +86,8 @@ func (w *Model) advise(a advice) {
 	}
 }
 
-// advised is what a pod finds when its container starts: the kubelet shows a
-// ConfigMap that has changed within a minute, and to a new pod at once.
+// advised returns what a pod reads when its container starts. A new pod sees a changed ConfigMap at
+// once, one that ran before up to a minute later.
 func (w *Model) advised(p *pod) advice {
 	if p.ran && w.t < w.adviceShown {
 		return p.advice

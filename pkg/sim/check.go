@@ -44,7 +44,7 @@ type sighting struct {
 	owner    [limit]uint64   // the store of an ordinal
 	lastUp   [3][limit]int64 // when a member served last
 	gone     [3][limit]bool  // the database has removed it
-	hidden   [3][limit]bool  // nobody could know whether it serves
+	hidden   [3][limit]bool  // it cannot be known whether it serves
 	revision [3][limit]string
 	outdated [3]bool // a pod has yet to be replaced, or a template to be applied
 	quorum   bool
@@ -59,7 +59,7 @@ type sighting struct {
 	going    [3][limit]bool  // its claim is being deleted
 	evicts   map[uint64]bool // stores with a scheduler of ours
 	byHand   []uint64        // stores that a person has taken offline
-	serving  bool            // PD does, and it shows
+	serving  bool            // PD serves and reports its stores
 	failures [3][]topology.Failure
 }
 
@@ -226,11 +226,10 @@ func (w *Model) behind(k kind, i, victim int) bool {
 	return p == nil || !p.ready && (w.t-p.since >= 120 || p.restarts >= 3 && p.last[1]-p.last[0] < 600)
 }
 
-// gone reports whether the database has removed the member for good. It serves no more,
-// whatever happens to the others.
+// gone reports whether the database has removed the member for good: it never serves again.
 func (w *Model) gone(k kind, i int) bool {
 	if k.data() == topology.Raft && w.pd.memberAt(i) == nil && w.failure(k, w.names[k][i]) != nil {
-		return true // it was given up, and may come back as another one
+		return true // it was given up, and can come back with a new id
 	}
 	c := w.claims[k][i]
 	if c == nil || c.data == 0 {
@@ -245,8 +244,7 @@ func (w *Model) judgeWanted(k kind, i int, say sayer) {
 	}
 }
 
-// judgeQuorum checks that PD keeps a majority of size members without that of the
-// ordinal.
+// judgeQuorum checks that PD has a majority, of size members, without the member of the ordinal.
 func (w *Model) judgeQuorum(i, size int, say sayer) {
 	m := w.pd.memberAt(i)
 	if m == nil || !w.seen.quorum || !w.hasQuorum() {
@@ -299,7 +297,7 @@ func (w *Model) judgeRepair(k kind, victim int, say sayer) {
 	set := &w.sets[k]
 	f := flaw(set.update)
 	if f == crashing && k.data() == topology.Raft && !w.seen.quorum {
-		f = "" // a good one would fail as well, for want of a quorum
+		f = "" // a working one would fail as well, since there is no quorum
 	}
 	if f != noImage && f != crashing || w.gone(k, victim) || w.seen.revision[k][victim] != set.current {
 		return

@@ -8,10 +8,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// deleteClaimInUse is somebody who deletes the claim of a store that serves. Kubernetes
-// keeps it as long as its pod is there; the next pod gets a new one, without data. It
-// happens to one store at a time, and only where the others have all the data: otherwise
-// data is lost, and no engine can help.
+// deleteClaimInUse deletes the claim of a store that serves, as a person could. Kubernetes keeps
+// the claim as long as its pod is there; the next pod gets a new one, without data. Only one store
+// at a time is concerned, and only if the others have all the data: otherwise data is lost, and no
+// engine can help.
 func (w *Model) deleteClaimInUse() {
 	k, i, p := w.anyPod()
 	if k.data() != topology.Store || p == nil || !w.whole() || !w.spare(k, i) || !w.copied(i) {
@@ -34,9 +34,9 @@ func (w *Model) whole() bool {
 	return true
 }
 
-// copied reports whether each region has a quorum without the store of an ordinal, and has
-// all of its copies. Of two copies PD may move one onto that store, and they are no quorum
-// without it.
+// copied reports whether each region has all of its copies, and a quorum without the store of an
+// ordinal. If a region has two copies, PD may move one onto that store; without it there is no
+// quorum then.
 func (w *Model) copied(i int) bool {
 	for n := range w.regions {
 		r := &w.regions[n]
@@ -53,8 +53,8 @@ func (w *Model) copied(i int) bool {
 	return true
 }
 
-// makeRoom is a person who reads that the regions of a store whose claim is deleted have
-// no place, and asks for another store.
+// makeRoom scales out by one store, as a person does who reads that the regions of a store whose
+// claim is being deleted have no place.
 func (w *Model) makeRoom(g plan.Gate) {
 	if !g.Blocked || w.chaos || g.Component.Data() != topology.Store || g.Member == "" {
 		return

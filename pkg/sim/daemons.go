@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// pollEvery is how often a daemon asks a PD that nobody waits for, and lookPast
-	// how often it looks past its mirror.
+	// pollEvery is how often a daemon asks PD while it waits for nothing in PD, and lookPast how
+	// often it reads live and not from its mirror.
 	pollEvery, lookPast = time.Minute, 15 * time.Minute
 	// firstPause and lastPause bound the pause after a turn that failed.
 	firstPause, lastPause = 250 * time.Millisecond, time.Minute
-	// heldPause is when a daemon looks again at a cluster that another one drives.
+	// heldPause is after how many seconds a daemon looks again at a cluster that another one
+	// drives.
 	heldPause = 10
 )
 
-// process makes a driver that goes by the cluster's Lease. The engine in it runs when
-// it is its turn.
+// process makes a driver that uses the cluster's Lease. Its engine runs in the driver's turns.
 func (w *Model) process(name string) *driver {
 	w.runs++
 	d := &driver{owner: w.runs, wake: w.t, late: never, finds: never}
@@ -64,7 +64,7 @@ func (w *Model) launch() {
 	})
 }
 
-// serve takes turn after turn, as the work queue has them taken.
+// serve takes turn after turn, with the pauses of the work queue.
 func (w *Model) serve(life context.Context, d *driver, t *daemon.Loop) {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[int](firstPause, lastPause)
 	for life.Err() == nil {
@@ -95,8 +95,8 @@ func (w *Model) serve(life context.Context, d *driver, t *daemon.Loop) {
 	}
 }
 
-// nextWake is when something happens of which the daemon is told by its watches: while
-// it waits for something, soon, else now and then.
+// nextWake returns after how many seconds a watch wakes the daemon: soon while it waits for
+// something, otherwise at a random time.
 func (w *Model) nextWake(seconds int64) int64 {
 	if seconds < int64(pollEvery/time.Second) {
 		return w.between(poll, 3*poll)
@@ -117,7 +117,7 @@ func (w *Model) runUntil(until int64) {
 			if w.t >= until {
 				return
 			}
-			w.Pass(1) // which may wake somebody
+			w.Pass(1) // which may wake a driver
 			continue
 		}
 		d := w.turn()
@@ -132,8 +132,8 @@ func (w *Model) runUntil(until int64) {
 	}
 }
 
-// tickDaemons is what a second brings for processes: renewals, and replicas that
-// Kubernetes starts.
+// tickDaemons does what happens to processes in a second: leases are renewed, and Kubernetes starts
+// replicas.
 func (w *Model) tickDaemons() {
 	if w.Daemons == 0 {
 		return
@@ -148,8 +148,8 @@ func (w *Model) tickDaemons() {
 	}
 }
 
-// command is a foreground command beside the daemons. It waits for the lease, and
-// asks for it if it has wishes of its own.
+// command is a foreground command beside the daemons. It waits for the lease, and asks for it if
+// asks is set.
 func (w *Model) command(asks bool) {
 	d := w.process("command")
 	ctx, abort := context.WithCancelCause(context.Background())
@@ -171,7 +171,7 @@ func (w *Model) command(asks bool) {
 	})
 }
 
-// await is the lease as soon as nobody has it, nil if that takes too long.
+// await returns the lease as soon as it is free, nil if that takes too long.
 func (w *Model) await(ctx context.Context, d *driver, asks bool) *lease.Held {
 	bid := w.bid(d)
 	for until := min(d.late, w.t+60); w.t < until && ctx.Err() == nil; {

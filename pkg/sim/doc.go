@@ -34,12 +34,11 @@
 //
 // # Truth and reports
 //
-// What is true of a member is kept apart from what is reported of it (truth.go,
-// reports.go). A member serves if its process runs and is past its start, and: a PD
-// member takes part in a quorum; a store has its data and has announced itself to PD;
-// a TiDB server has a store to read from. Whether its pod is Ready, its store is Up or
-// its status port answers are reports. The engine is shown reports only, and every
-// rule is judged by the truth.
+// What is true of a member is kept apart from what is reported of it (truth.go, reports.go). A
+// member serves if its process runs and is past its start, and: a PD member takes part in a quorum;
+// a store has its data and has announced itself to PD; a TiDB server has a store to read from.
+// Whether its pod is Ready, its store is Up or its status port answers are reports. The engine sees
+// only reports; every rule is judged by the truth.
 //
 // Reports that are late or wrong: a new leader of PD knows heartbeats only as they
 // were last saved, up to five minutes ago, so that every store reads Disconnected or
@@ -52,17 +51,16 @@
 // # Clocks
 //
 // In one run of four the clocks of hosts, by which kubelets report since when a process runs and a
-// pod is Ready, are up to four minutes ahead. That they are behind is corrected where pods are
-// read, and so is not seen here. PD's clock is that of the API server.
+// pod is Ready, are up to four minutes ahead. Clocks that are behind are corrected where pods are
+// read, so they are not modelled. PD's clock is that of the API server.
 //
 // # Daemons
 //
 // One run in five is driven by daemons, one to three replicas that take over from each other, in
 // half of them beside foreground commands, some of which ask for the lease. They, and those
 // commands, go by the cluster's Lease: package lease as it is, on an API server that is a record
-// with a version, renewed by hand each time that it is due, and by clocks that are hours apart.
-// What a daemon does in a turn, and when it takes, keeps, rests and gives back a lease, is
-// daemon.Loop as it is.
+// with a version, renewed by hand each time that it is due, and by clocks that are hours apart. The
+// turns of a daemon, and when it takes, keeps and releases a lease, are the real daemon.Loop.
 //
 // What is modelled of a daemon instead: its mirror, whose Kubernetes half is a few
 // seconds old while PD is asked each time; its work queue, as the pauses between
@@ -70,31 +68,29 @@
 // that begins a replica in the place of one that has ended. Only leases go by clocks that differ: what is decided by time goes by
 // that of the API server (package clock), which is simulated time.
 //
-// Faults of theirs: a process is killed at any moment, also while a step of its own is
-// under way, is asked to end, or stands still between two turns, so that its lease runs
-// out without its doing; the API server is away for up to a minute and a half, turns
-// requests down, one in ten, or does what it was asked to and the answer is lost; the
-// watches of a mirror expire, so that it stands still for minutes and then jumps. What
-// was sent when a lease ended arrives up to three seconds later. A process that stands
-// still between its last check and the request is not modelled: against that there is
-// no guard but the conditions of the step itself.
+// Faults of daemons: a process is killed at any moment, also while a step of its own is under way,
+// is asked to end, or stands still between two turns, so that its lease runs out without its doing;
+// the API server is away for up to a minute and a half, refuses one request in ten, or does what it
+// was asked to and the answer is lost; the watches of a mirror expire, so that it shows nothing new
+// for minutes. Requests that were sent when a lease ended arrive up to three seconds later. A
+// process that stops between its last check and the request is not modelled: only the preconditions
+// of the step protect against that.
 //
 // # A tidb-operator
 //
-// In some runs a tidb-operator drives the cluster now and then, for minutes. Commands see it after
-// some seconds and end; daemons ask before each turn. It goes on with rollouts in its own way: it
-// marks the pod of a store, makes an evict-leader scheduler, and moves the partition when no leader
-// is left. It goes away at any moment, and leaves what there is. That it scales, or renders another
-// pod template, is not modelled.
+// In some runs a tidb-operator drives the cluster for some minutes. Commands see it after some
+// seconds and end; daemons check before each turn. It continues rollouts in its own way: it marks
+// the pod of a store, creates an evict-leader scheduler, and moves the partition when no leader is
+// left. It can stop at any moment, and cleans nothing up. It does not scale and does not render
+// another pod template.
 //
 // # What is asserted
 //
-// A step is checked against the true state at two moments: when the engine last
-// observed, and when the step is taken. A fact counts against the step only if it
-// was so at both: no engine can know what happens in between, and what is repaired
-// in between does no harm. With two engines each has a first moment of its own. It
-// is the last call of Observe, whether the engine asked for a live answer or not, so
-// that a step that a cache was too old for counts as wrong.
+// A step is checked against the true state at two moments: when the engine last observed, and when
+// the step is taken. A fact counts against the step only if it was true at both: no engine can know
+// what happens in between, and what is repaired in between does no harm. Each of two engines has
+// its own first moment: its last call of Observe, live or not. So a step that was decided on a
+// cache that was too old counts as wrong.
 //
 // A member that crashes half a minute after each start does not serve, from the third
 // time on. A member is missing if it serves at neither moment, and the reports at the
@@ -103,8 +99,8 @@
 // the same component, within its StatefulSet's replicas, that the user wanted at
 // both moments and that the database has not removed. Then, at every step:
 //
-//   - look: every disruptive step follows on a live observation, and no other
-//     disruptive step stands between the two.
+//   - look: every disruptive step comes after a live observation, with no other disruptive step
+//     between the two.
 //   - peer-down: no Restart of a member that serves, no RemoveMember, RemoveStore,
 //     and no Resize downwards of a member that the database counted on at both
 //     moments, while a peer is missing. A Resize is judged for every ordinal that
@@ -154,7 +150,7 @@
 //     be suspended as well are gone, pods and all; nor of PD or TiKV while PD
 //     serves and has a scheduler of ours, or a claim is marked whose data it counts
 //     on: while PD cannot be reached, it is not known whose it is.
-//   - paused: no step at all while the user wants none, and the engine was shown so.
+//   - paused: no step at all while the cluster is paused and the engine has observed that.
 //   - failover: no member is given up that serves, served less than the period ago, or
 //     has a pod of the revision that is being rolled out, unless another member
 //     served with it when the engine observed, or PD had removed the member before; and a member that was given up is
@@ -166,17 +162,17 @@
 //   - order: no Restart of a member that serves while an earlier component still
 //     has pods to replace.
 //
-// Suspended is converged as well, with no mark on data that counts, unless only PD
-// could report whose it is and could not be reached; a run that ends so continues, and what was
-// suspended has to come back with all of its data and no second bootstrap.
+// A suspended cluster has converged as well. No claim with data that counts is marked then, unless
+// only PD could report whose data it is and PD could not be reached. Such a run continues: what was
+// suspended must come back with all of its data and no second bootstrap.
 //
-// And when the faults have ended: the cluster converges within a bounded time
-// (stuck), to what the user wants with nothing of ours left behind (rest), and
-// stays there without a further step (restless).
+// And when the faults have ended: the cluster converges within a bounded time (stuck); it is then
+// what the user wants, with nothing of ours left behind (rest); and no further step is taken
+// (restless).
 //
-// Daemons go on all that time. Some minutes later none of them holds the lease
-// (leak), and from then on they write nothing, neither steps nor the status nor the
-// Lease (idle). When they have to end, all of them do, and the Lease names no process that runs.
+// Daemons still run then. Some minutes later none of them holds the lease (leak), and from then on
+// they write nothing: no step, no status, no Lease (idle). When they are asked to end, all of them
+// end, and the Lease names no running process.
 //
 // Counted, as Soft: stores restarted with leaders before their timeout, PD leaders
 // taken away with their leadership, members restarted that were of the wanted

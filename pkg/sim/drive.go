@@ -48,7 +48,7 @@ func (w *Model) Settle(most time.Duration) {
 		// It gave up or is blocked: the user reads why, and runs it again.
 		w.Pass(60)
 		w.obey(p)
-		if w.meddled() {
+		if w.needsPerson() {
 			w.help()
 		}
 	}
@@ -67,7 +67,7 @@ func (w *Model) Settle(most time.Duration) {
 // attention is how long a person lets an engine run until the next look.
 func (w *Model) attention(again bool) time.Duration {
 	switch {
-	case !w.watched() && !w.meddled():
+	case !w.watched() && !w.needsPerson():
 		return never
 	case again:
 		return lasting

@@ -21,13 +21,13 @@ type driver struct {
 	yield func()
 	next  func() bool // goes on with the engine; false when it has ended
 	stop  func()
-	finds int64 // when it sees that another one holds its lease
-	lost  bool  // it has found that out: it may do nothing more
+	finds int64 // when it sees that another driver holds its lease
+	lost  bool  // it has seen that, and may do nothing more
 
 	still  still        // how long it has waited for the same
 	memory memory       // what it remembers of earlier looks
 	seen   sighting     // the truth when the engine last looked
-	view   *observation // what it was shown then
+	view   *observation // what it observed then
 	cache  *observation // what a cache shows
 	lag    int64        // until when the cache shows nothing new
 	lagAll bool         // of Kubernetes as well as of the database
@@ -35,13 +35,13 @@ type driver struct {
 	dead   bool         // the engine was killed: nothing it asks for happens
 	abort  func(error)
 
-	lease  *holding // nil: it does not go by the Lease, but by finds
+	lease  *holding // nil if it uses finds and not the Lease
 	daemon bool     // it is a replica of a daemon
 	asleep bool     // it is between two turns
 	frozen int64    // until when its process stands still
 	skew   int64    // how far its clock is ahead
 
-	tenure context.Context // ends when it sees that another one holds its lease
+	tenure context.Context // ends when it sees that another driver holds its lease
 	expire func(error)
 
 	plan plan.Plan
@@ -201,15 +201,15 @@ var (
 	errLate    = errors.New("out of simulated time")
 )
 
-// Drive runs an engine until it ends by itself or the given time is over: a
-// fresh one, or the one that holds the lease still.
+// Drive runs an engine until it ends by itself or the given time is over: the engine that still
+// holds the lease, or a new one.
 func (w *Model) Drive(most time.Duration) (plan.Plan, error) {
 	late := w.t + int64(most/time.Second)
 	for w.operator != "" && len(w.drivers) > 0 {
 		w.drive(w.drivers[0]) // a second engine is asked to end as well, and does not wait for its turn
 	}
 	for w.operator != "" && w.t < late {
-		w.Pass(1) // who comes meanwhile follows
+		w.Pass(1) // an engine that starts now only follows
 	}
 	var d *driver
 	if len(w.drivers) > 0 {

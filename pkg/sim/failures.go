@@ -23,8 +23,8 @@ func (w *Model) policy() plan.Policy {
 	return plan.Policy{Failover: plan.Failing{Members: w.Failover, Now: w.AtOnce, Discard: w.discard}, Eviction: w.Eviction}
 }
 
-// tickUp notes who is up, as far as anybody can know. It does not do so every second, which
-// would cost more than all the rest; grain is how far it may be wrong.
+// tickUp records which members are up, as far as that can be known. To do that every second would
+// cost more than all the rest; grain is how many seconds it may be wrong.
 func (w *Model) tickUp() {
 	if w.t%grain != 0 {
 		return
@@ -38,9 +38,9 @@ func (w *Model) tickUp() {
 	}
 }
 
-// knowable reports whether anybody can know that a store serves: PD hears of it, or while there
-// is no PD Kubernetes sees its host. Kubernetes alone does not tell while PD is there: a store
-// that crashes again and again is Ready now and then.
+// knowable reports whether it can be known that a store serves: PD gets its heartbeats, or, while
+// PD does not serve, its pod is Ready. While PD serves, a Ready pod is not enough: a store that
+// crashes again and again is Ready from time to time.
 func (w *Model) knowable(s *store, p *pod) bool {
 	if w.serving() {
 		return s.muffled <= w.t
@@ -113,7 +113,7 @@ func (w *Model) judgeFailure(s plan.RecordFailure, say sayer) {
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	w.Soft.Failovers++
 	if w.seen.hidden[k][i] {
-		return // what has come back since the look no engine could know
+		return // it came back after the observation, which no engine could know
 	}
 	if w.served(k, i) {
 		say("failover", "it serves")
@@ -121,8 +121,8 @@ func (w *Model) judgeFailure(s plan.RecordFailure, say sayer) {
 	if w.failure(k, s.Member) != nil {
 		return
 	}
-	// As of the look: what has come back since no engine could know. PD may not have
-	// heard of the last minutes in which a store served.
+	// This is the time at the observation: no engine could know what came back later. PD may not
+	// have heard of the last minutes in which a store served.
 	ago := w.seen.at - w.seen.lastUp[k][i]
 	if s := w.ownStore(i); k.data() == topology.Store && s != nil {
 		ago += min(max(0, w.seen.lastUp[k][i]-s.heartbeat), savedEvery)
@@ -213,7 +213,7 @@ func (w *Model) judgeRemoval(k kind, i int, id uint64, say sayer) {
 		if !w.nothingLeft(k, i) {
 			w.judgeLoss(k, i, say)
 		}
-		if !w.seen.going[k][i] { // whose data went since, with its pod, nobody could know
+		if !w.seen.going[k][i] { // that its data was deleted with its pod since then could not be known
 			w.judgeWanted(k, i, say)
 		}
 		return

@@ -23,14 +23,14 @@ type Faults struct {
 	Delete      float64 // somebody deletes a pod
 	Kubectl     float64 // somebody scales a StatefulSet past us
 	Intent      float64 // the user changes the intent
-	Rival       float64 // a second engine begins, and the first does not know yet
+	Rival       float64 // a second engine begins before the first one sees that its lease is lost
 	Late        float64 // heartbeats of a store arrive late
 	LoseForGood float64 // a host is lost for good, with what it stored
 	Resign      float64 // PD's leader steps down
 	Ping        float64 // PD's health check misses a member
-	KubeletAway float64 // nothing can be asked through the kubelet of a host
+	KubeletAway float64 // no request through the kubelet of a host succeeds
 	Port        float64 // the status port of a TiDB server answers with errors
-	Hide        float64 // Kubernetes loses sight of a host, on which everything goes on
+	Hide        float64 // Kubernetes gets no reports from a host on which all processes run
 	TakeOffline float64 // a person takes a store offline in PD, or back
 	Refusing    float64 // one kind of step of one component fails for half an hour
 	Standstill  float64 // PD moves nothing for a while
@@ -38,7 +38,7 @@ type Faults struct {
 	Operator    float64 // a tidb-operator drives the cluster for some minutes
 	Saved       bool    // a new leader of PD knows heartbeats only as they were last saved
 
-	// Those of processes that go by the Lease, the first one per request.
+	// Faults of processes that use the Lease; the first one is per request.
 	Refuse      float64 // the API server turns a request down
 	Outage      float64 // the API server is away for up to a minute and a half
 	KillProcess float64 // a process ends at any moment
@@ -47,7 +47,7 @@ type Faults struct {
 	Command     float64 // the user runs a command beside the daemons
 }
 
-// injectFaults lets each fault happen in this second with its probability.
+// injectFaults causes each fault in this second with its probability.
 func (w *Model) injectFaults() {
 	f := w.Faults
 	if w.rng.Float64() >= f.total() {
@@ -131,7 +131,7 @@ func (w *Model) silencePD() {
 		w.pd.silentUntil = until
 		return
 	}
-	w.note("fault: PD does not speak of stores until %s", clock(until))
+	w.note("fault: PD answers without its stores until %s", clock(until))
 	w.pd.storeless = until
 }
 
@@ -152,7 +152,7 @@ func (w *Model) evictByHand() {
 	s := w.stores[w.rng.IntN(len(w.stores))]
 	_, recorded := w.recordOf(s.id)
 	switch e := w.evicts[s.id]; {
-	case e == nil && recorded: // then nobody could tell it from ours
+	case e == nil && recorded: // then it could not be distinguished from ours
 	case e == nil:
 		w.note("fault: somebody evicts leaders from store %d", s.id)
 		w.evicts[s.id] = &scheduler{}
@@ -169,7 +169,7 @@ func (w *Model) cutOff() {
 	}
 }
 
-// changeIntent is a user who does not wait for what was asked for before.
+// changeIntent is a user who changes the spec before the last change is done.
 func (w *Model) changeIntent() {
 	switch w.rng.IntN(11) {
 	case 0:
@@ -196,7 +196,7 @@ func (w *Model) changeIntent() {
 	}
 }
 
-// fold is n where the user asks for many members, else 1.
+// fold returns n where the user asks for many members, else 1.
 func (w *Model) fold(n int) int {
 	if w.Many {
 		return n
@@ -212,8 +212,8 @@ func (w *Model) template() string {
 	return version + "-" + [...]string{noImage, crashing, deaf, refused, frail}[w.rng.IntN(5)]
 }
 
-// calm ends all faults, also those that last, and changes the intent to one that is
-// possible.
+// calm ends all faults, also those that last, and changes the intent to one that the cluster can
+// reach.
 func (w *Model) calm() {
 	w.chaos = false
 	w.note("calm")
@@ -222,7 +222,7 @@ func (w *Model) calm() {
 	}
 	w.thaw()
 	w.Intent.Paused, w.Intent.Recover = false, true
-	w.Failover = true // a person looks, and runs what the tool has for it
+	w.Failover = true // a person sees the members that are lost, and asks for failover
 	for k := range kinds {
 		w.Intent.Size[k] = max(w.Intent.Size[k], w.sets[k].spec.size) // less would be refused
 		if flaw(w.Intent.Template[k]) != "" {
@@ -251,8 +251,8 @@ func (w *Model) calm() {
 	}
 }
 
-// reconcileOthers leaves one scheduler of somebody else: with more of them leaders may
-// have nowhere to move, which no engine can help.
+// reconcileOthers leaves at most one scheduler that is not ours: with more, leaders may have
+// nowhere to move, and no engine can change that.
 func (w *Model) reconcileOthers() {
 	left := 0
 	for _, s := range w.stores {

@@ -24,7 +24,7 @@ func (w *Model) loseSight(seconds int64) {
 	}
 }
 
-// evicted is how long Kubernetes waits for a host before it has its pods deleted.
+// evicted is how long Kubernetes waits for a host before it deletes its pods, in seconds.
 const evicted = 340
 
 // loseForGood takes the pod's host away for good, with the disk that its claim is bound
@@ -38,7 +38,7 @@ func (w *Model) loseForGood(k kind, i int) {
 	}
 }
 
-// force is a person who deletes a pod by force, knowing that its host is gone.
+// force deletes a pod by force, as a person does who knows that its host is gone.
 func (w *Model) force(k kind, i int) {
 	w.note("user: delete pod %s by force", w.names[k][i])
 	w.pods[k][i] = nil
@@ -52,7 +52,7 @@ func (w *Model) loseHost() {
 	}
 }
 
-// loseHostForGood loses one host at a time: where a majority is lost, data is lost, and
+// loseHostForGood loses one host for good, if no other one is: without a majority data is lost, and
 // no engine can help.
 func (w *Model) loseHostForGood() {
 	for k := range kinds {

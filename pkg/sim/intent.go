@@ -5,8 +5,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// wanted is the user's intent, worked out to objects as package render would do
-// it, and compared with what exists.
+// wanted returns the objects that the user's intent asks for, compared with what exists, as package
+// render does.
 func (w *Model) wanted() desired.State {
 	cluster := w.cluster
 	cluster.Paused = w.Intent.Paused
@@ -66,8 +66,8 @@ func (w *Model) anyPodOf(k kind) bool {
 	return false
 }
 
-// partlyUsed: some of the first PD members have a claim already, others not. With
-// data in them they are a cluster, which the others must not found again.
+// partlyUsed reports whether some of the first PD members have a claim already and others
+// do not. With data on the claims they are a cluster, and the others must not bootstrap another.
 func (w *Model) partlyUsed() bool {
 	used := 0
 	for _, c := range w.claims[pd][:w.Intent.Replicas[pd]] {
@@ -84,8 +84,7 @@ func (w *Model) Scale(k topology.Kind, replicas int) {
 	w.Intent.Replicas[kindOf(k)] = replicas
 }
 
-// Upgrade is the user changing the pod template of components, of all without
-// any named.
+// Upgrade is the user changing the pod template of components, of all if none is named.
 func (w *Model) Upgrade(template string, only ...topology.Kind) {
 	if len(only) == 0 {
 		only = kinds[:]
@@ -104,8 +103,7 @@ func (w *Model) Manual(k topology.Kind) {
 	w.note("user: OnDelete for %s: %t", k.Title(), *m)
 }
 
-// Suspend is the user who wants no pods of components for now, and of no others
-// than of these.
+// Suspend is the user suspending exactly these components.
 func (w *Model) Suspend(these ...topology.Kind) {
 	w.note("user: suspend %v", these)
 	w.Intent.Suspend = [3]bool{}

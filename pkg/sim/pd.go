@@ -104,7 +104,7 @@ func (w *Model) tickPD() {
 func (w *Model) enter(i int, p *pod, c *claim) {
 	switch own := w.pd.memberAt(i); {
 	case c.data != 0 && w.pd.member(c.data) == nil:
-		w.halt(p, 30) // it was removed, as the others report
+		w.halt(p, 30) // the others report that it was removed
 	case c.data != 0:
 		w.rise(w.pd.member(c.data), p)
 	case own != nil && own.named && !own.started && p.advice.founds(i):
@@ -115,7 +115,7 @@ func (w *Model) enter(i int, p *pod, c *claim) {
 	case p.advice.founds(i):
 		w.found(p.advice)
 		if c.data == 0 && w.pd.id != 0 {
-			c.data = forgotten // it began with members that have removed it since
+			c.data = forgotten // it was started by members that have removed it since
 		}
 	case p.advice.join && w.serving():
 		w.join(i, p, c)
@@ -124,7 +124,7 @@ func (w *Model) enter(i int, p *pod, c *claim) {
 	}
 }
 
-// rise lets a member take part, perhaps for the first time.
+// rise starts a member that PD knows, perhaps for the first time.
 func (w *Model) rise(m *pdMember, p *pod) {
 	m.named, m.started = true, true
 	p.joined, w.pd.startedAt = w.t+joinTime, w.t
@@ -143,8 +143,7 @@ func (w *Model) refuse(i int, p *pod, own *pdMember) {
 	w.halt(p, 30)
 }
 
-// found creates a cluster as soon as most of its initial members are there, all of them
-// without data.
+// found bootstraps a cluster as soon as most of its initial members run, all of them without data.
 func (w *Model) found(a advice) {
 	n, there := a.founders, 0
 	for i := range n {
@@ -173,8 +172,8 @@ func (w *Model) found(a advice) {
 	w.pd.startedAt = w.t
 }
 
-// join adds a voter as etcd with strict reconfiguration allows it: one at a
-// time, and never more than the members that have started can carry.
+// join adds a voter as etcd's strict reconfiguration allows it: one at a time, and only if the
+// members that have started are a majority with it.
 func (w *Model) join(i int, p *pod, c *claim) {
 	started := 0
 	for _, m := range w.pd.members {
@@ -187,7 +186,7 @@ func (w *Model) join(i int, p *pod, c *claim) {
 		w.halt(p, 5)
 		return
 	}
-	c.data = 100 + w.number() // PD writes down what it joins as, and then starts
+	c.data = 100 + w.number() // PD saves its id before it starts
 	w.pd.members = append(w.pd.members, pdMember{id: c.data, ordinal: i})
 }
 
@@ -291,8 +290,7 @@ func (w *Model) expel(id uint64) {
 		return
 	}
 	if m.ordinal >= 0 {
-		// The process goes on as a zombie until it is restarted; it takes no
-		// part any more.
+		// Its process runs until it is restarted, but takes no part any more.
 		if p := w.pods[pd][m.ordinal]; w.works(p) {
 			w.halt(p, 30)
 		}

@@ -8,9 +8,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// What persons do in PD without the engine: the engine leaves that as it is.
+// What people do in PD by hand: the engine leaves that as it is.
 
-// deleteStore is a person who takes a store offline, of those that PD lets go.
+// deleteStore takes a store offline, as a person does, if PD has stores enough.
 func (w *Model) deleteStore() {
 	up := 0
 	for _, s := range w.stores {
@@ -31,8 +31,8 @@ func (w *Model) deleteStore() {
 	}
 }
 
-// offlineByHand is a person who takes a store offline. With a record of ours that it was
-// us, nobody could tell.
+// offlineByHand takes a store offline, as a person does. With a record in our ledger it looks as if
+// we did it.
 func (w *Model) offlineByHand(s *store) {
 	s.state, s.byHand, s.emptyAt = state.StoreOffline, !w.removing(s.id), w.t
 }
@@ -52,7 +52,7 @@ func (w *Model) judgeReversed(step plan.RestoreStore, say sayer) {
 	}
 }
 
-// broken is a step that fails each time, as a webhook or a quota has it.
+// broken is a step that fails each time, as a webhook or a quota can make it.
 type broken struct {
 	action, component string
 	until             int64

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// obey is a person who does what the plan asks for: with OnDelete, to delete the pods
-// that are to be replaced.
+// obey does what the plan asks a person to do: with OnDelete, to delete the pods that are to be
+// replaced.
 func (w *Model) obey(p plan.Plan) {
 	for _, g := range p.Gates {
 		if _, asked := advised(g, "delete", "statefulset"); asked && g.Blocked {
@@ -25,7 +25,7 @@ func (w *Model) obey(p plan.Plan) {
 		}
 		args, ok := advised(g, "delete", "pod")
 		if !ok || g.Remedy[0].Text != "" {
-			continue // it is only said what may help
+			continue // the gate only says what may help
 		}
 		name := args[2]
 		k := kindOf(g.Component)
@@ -49,8 +49,8 @@ func advised(g plan.Gate, words ...string) ([]string, bool) {
 	return nil, false
 }
 
-// discardLost is a person who is asked whether a store that was given up can come back,
-// and knows that its data is gone.
+// discardLost answers a gate that asks whether a store that was given up can come back, as a person
+// who knows that its data is gone.
 func (w *Model) discardLost(g plan.Gate) {
 	args, asked := advised(g, "tidb", "failover")
 	at := slices.Index(args, "--discard")
@@ -67,12 +67,12 @@ func (w *Model) discardLost(g plan.Gate) {
 	}
 }
 
-// meddled reports whether others may do what only a person can repair.
-func (w *Model) meddled() bool {
+// needsPerson reports whether faults may happen that only a person can repair.
+func (w *Model) needsPerson() bool {
 	return w.Faults.Kubectl > 0 || w.Faults.LoseForGood > 0 || w.Faults.DeleteClaim > 0
 }
 
-// help is what a person has to do about what others changed in Kubernetes or PD.
+// help does what a person must do about changes that others made in Kubernetes or PD.
 func (w *Model) help() {
 	w.clear()
 	for k := range kinds {
@@ -83,9 +83,8 @@ func (w *Model) help() {
 	w.startOver()
 }
 
-// startOver is what a person has to do about a PD that was suspended before it
-// was there: only a person can say that there is nothing on the claims that it
-// has already.
+// startOver does what a person must do about a PD that was suspended before it was bootstrapped:
+// only a person can say that the claims that exist already have no data.
 func (w *Model) startOver() {
 	if w.pd.id != 0 || !w.advice.waiting() {
 		return
@@ -100,9 +99,9 @@ func (w *Model) startOver() {
 	}
 }
 
-// rebuild is what a person has to do where a partition cannot help a StatefulSet: a
-// member needs a new revision, below members whose pods are Ready with another one. The person
-// deletes the StatefulSet without its pods and then the pods that fail.
+// rebuild does what a person must do where a partition cannot bring a new revision: for a member
+// that needs it, below members whose pods are Ready with another one. The person deletes the
+// StatefulSet without its pods and then the pods that fail.
 func (w *Model) rebuild(k kind) {
 	s, above := &w.sets[k], false
 	for i := min(s.spec.replicas, limit) - 1; i >= 0; i-- {
@@ -123,8 +122,8 @@ func (w *Model) rebuild(k kind) {
 	}
 }
 
-// parallel is a person who has all pods of a component made at once, around those that are
-// there: in order none comes while a lower one needs those above it to be ready.
+// parallel recreates a StatefulSet as Parallel, as a gate asks a person to do: with OrderedReady no
+// pod is created while a lower one needs those above it to become ready.
 func (w *Model) parallel(g plan.Gate) {
 	if w.chaos || !g.Blocked || !strings.Contains(g.Remedy.Line(""), `"podManagementPolicy":"Parallel"`) {
 		return
@@ -134,8 +133,8 @@ func (w *Model) parallel(g plan.Gate) {
 	w.orphan(kindOf(g.Component))
 }
 
-// deleteLostStores is what a person has to do about a store whose claim somebody has
-// deleted: PD lets no other store have its address before it is gone.
+// deleteLostStores does what a person must do about a store whose claim was deleted: PD gives its
+// address to no other store before it is removed.
 func (w *Model) deleteLostStores() {
 	for _, s := range w.stores {
 		c := w.claims[tikv][s.ordinal]
@@ -146,8 +145,8 @@ func (w *Model) deleteLostStores() {
 	}
 }
 
-// tidy is what a person has to do about a claim that somebody else has left: only a
-// person can say that nobody needs it.
+// tidy does what a person must do about claims that others have left: only a person can say that
+// they are not needed.
 func (w *Model) tidy() {
 	for k := range kinds {
 		if kind(k).data() != topology.Raft || w.pd.id != 0 {
@@ -165,8 +164,8 @@ func (w *Model) tidyClaims(k kind) {
 	}
 }
 
-// clear is what a person has to do about members on a host that is lost for good:
-// take each out of the database, and then its pod and its claim out of Kubernetes.
+// clear does what a person must do about members on a host that is lost for good: remove each from
+// the database, and then its pod and its claim from Kubernetes.
 func (w *Model) clear() {
 	for k := range kinds {
 		for i, p := range w.pods[k] {
@@ -184,8 +183,8 @@ func (w *Model) clear() {
 			case topology.Raft:
 				w.expel(c.data)
 			case topology.Store:
-				// With "store delete" and patience, while no engine drives: it
-				// would take a wanted store that is Offline for called off.
+				// The person does this with "store delete" while no engine drives: an engine would
+				// bring a wanted store that is Offline back up.
 				if s := w.store(c.data); s != nil {
 					s.state = state.StoreTombstone
 					w.wipe(s)

@@ -25,8 +25,8 @@ func (w *Model) tier(i int) int {
 	return w.Tiers[i%len(w.Tiers)]
 }
 
-// fits reports whether the rules take a store for another replica of a region, in place
-// of one of its stores.
+// fits reports whether the rules allow a store to hold another replica of a region, in place of one
+// of its stores.
 func (w *Model) fits(r *region, s, instead *store) bool {
 	if len(w.rules.copies) == 0 {
 		return true

@@ -66,10 +66,10 @@ type pod struct {
 	lost        int64  // its host is lost until then, never if it is lost for good
 	evictAt     int64  // when Kubernetes gives a host up that is lost for good
 	shown       int64  // until when the API takes a lost pod for Ready
-	unseen      int64  // until when the API has lost sight of its host, which goes on
-	unreachable int64  // until when nothing can be asked through its kubelet
+	unseen      int64  // until when Kubernetes gets no reports from its host, which runs
+	unreachable int64  // until when no request through its kubelet succeeds
 	refuses     int64  // until when its status port answers with errors
-	advice      advice // what a PD without data was told when it started
+	advice      advice // what a PD without data read when it started
 	joined      int64  // when a PD process has become a part of the cluster
 	// evictionBegun is tidb-operator's mark on the pod of a store that it evicts
 	// region leaders from; zero when there is none.
@@ -78,7 +78,7 @@ type pod struct {
 
 func (p *pod) terminating() bool { return p.goneAt != never }
 
-// works: the process does what it is there for.
+// works reports whether the process runs and can serve.
 func (w *Model) works(p *pod) bool {
 	return p != nil && p.running && !p.terminating() && p.lost <= w.t && (p.flaw == "" || p.flaw == frail || p.flaw == statusless)
 }
@@ -132,8 +132,7 @@ func (w *Model) control(k kind) {
 	}
 }
 
-// atOnce is what Parallel does: all pods that are missing are made, and all that
-// are too many deleted.
+// atOnce does what Parallel asks for: it creates all missing pods, and deletes all surplus ones.
 func (w *Model) atOnce(k kind) {
 	s := &w.sets[k]
 	for i, p := range w.pods[k] {
@@ -147,10 +146,10 @@ func (w *Model) atOnce(k kind) {
 	}
 }
 
-// inOrder is what OrderedReady does before anything else: it makes one pod after
-// the other, each when all before it are Ready, and then deletes those beyond the
-// replicas one by one from the top. It tells whether nothing of that is left to
-// do. A pod that does not get Ready is never replaced, whatever the new template.
+// inOrder does what OrderedReady asks for, before anything else: it creates one pod after the
+// other, each when all before it are Ready, and then deletes surplus pods one by one from the top.
+// It reports whether nothing of that is left to do. A pod that does not become Ready is never
+// replaced, whatever the new template is.
 func (w *Model) inOrder(k kind) bool {
 	s := &w.sets[k]
 	for i := range min(s.seen.replicas, limit) {
@@ -174,7 +173,7 @@ func (w *Model) inOrder(k kind) bool {
 	return true
 }
 
-// sync has the controller see the newest spec.
+// sync shows the newest spec to the controller.
 func (s *set) sync() {
 	s.seen, s.observed = s.spec, s.generation
 	s.update = s.seen.template
@@ -281,7 +280,7 @@ func (w *Model) run(k kind) {
 	}
 }
 
-// exits: the process ends by itself.
+// exits reports whether the process ends by itself now.
 func (w *Model) exits(p *pod) bool {
 	age := w.t - p.started
 	return p.flaw == crashing && age >= 8 || p.flaw == frail && age >= 25

@@ -60,8 +60,8 @@ func (w *Model) unsettled() bool {
 	return most > least+1 || many > few+1 || w.short
 }
 
-// electLeaders has the replicas of a region elect a leader where theirs is gone, if
-// most of them are there.
+// electLeaders elects a leader for each region that has lost its leader, if most of its replicas
+// run.
 func (w *Model) electLeaders() {
 	for i := range w.regions {
 		r := &w.regions[i]
@@ -85,8 +85,8 @@ func (r *region) quorum() bool {
 	return n >= len(r.replicas)/2+1
 }
 
-// leastLeaders is the store to lead a region next: one that runs, of those that may
-// lead if there is any, with the least leaders; nil if there is none.
+// leastLeaders returns the store that leads a region next: the one with the fewest leaders of those
+// that run, preferably one from which no leaders are evicted; nil if there is none.
 func (w *Model) leastLeaders(r *region, except *store) *store {
 	var best *store
 	for _, s := range r.replicas {
@@ -169,8 +169,8 @@ func (w *Model) leaves(s *store) bool {
 	return s.state == state.StoreOffline || s.state == state.StoreUp && w.t-s.heartbeat > downAfter
 }
 
-// taker is the store for another replica of a region, in place of one of its stores:
-// with the least of them, in a zone of its own where there is one; nil if there is none.
+// taker returns the store for another replica of a region, in place of one of its stores: the one
+// with the fewest replicas, in another zone than the others if possible; nil if there is none.
 func (w *Model) taker(r *region, instead *store) *store {
 	var best *store
 	bestApart := false
@@ -199,7 +199,7 @@ func (w *Model) apart(r *region, s, instead *store) bool {
 	return true
 }
 
-// zone is where the pods of an ordinal run.
+// zone returns the zone in which the pods of an ordinal run.
 func (w *Model) zone(i int) int {
 	if len(w.Zones) == 0 {
 		return i
@@ -227,8 +227,8 @@ func (w *Model) replace(r *region, j int, to *store) {
 	}
 }
 
-// extremes are the stores with the least and the most of something, of those that
-// count; nil if none does.
+// extremes returns the stores with the least and the most of something, of those that count; nil if
+// there are none.
 func (w *Model) extremes(of func(*store) (int, bool)) (least, most *store) {
 	var low, high int
 	for _, s := range w.stores {
@@ -278,7 +278,7 @@ func (w *Model) spreadLeaders() {
 	}
 }
 
-// firstRegions puts all there is on the first store.
+// firstRegions puts all regions onto the first store.
 func (w *Model) firstRegions(s *store) {
 	w.regions = make([]region, regions)
 	for i := range w.regions {
@@ -287,7 +287,7 @@ func (w *Model) firstRegions(s *store) {
 	}
 }
 
-// wipe takes a store out of all regions, as if PD had long replaced its replicas.
+// wipe removes a store from all regions, as if PD had replaced its replicas.
 func (w *Model) wipe(s *store) {
 	for i := range w.regions {
 		r := &w.regions[i]
@@ -325,8 +325,8 @@ func (w *Model) movable(s *store) int {
 	return n
 }
 
-// judgeRegions: no step makes a region lose its quorum that had it. Of another store
-// that the engine had to take for running it is not to blame.
+// judgeRegions checks that no step takes the quorum of a region that had it. A store counts as
+// running if all reports said so when the engine observed.
 func (w *Model) judgeRegions(i int, say sayer) {
 	s := w.ownStore(i)
 	if s == nil || !w.served(tikv, i) {
@@ -353,7 +353,7 @@ func (w *Model) judgeRegions(i int, say sayer) {
 	}
 }
 
-// running reports whether a store ran at that moment, or nobody could know better.
+// running reports whether a store ran at that moment, or all reports said so.
 func (s *sighting) running(o *store) bool {
 	return s.owner[o.ordinal] == o.id && (s.serves[tikv][o.ordinal] || s.inSight[tikv][o.ordinal])
 }

@@ -28,7 +28,7 @@ func (w *Model) settleDaemons(most time.Duration) {
 		}
 		w.runUntil(w.t + 60)
 		w.obey(w.planned)
-		if w.meddled() && w.t-helped >= int64(patient/time.Second) {
+		if w.needsPerson() && w.t-helped >= int64(patient/time.Second) {
 			w.help()
 			helped = w.t
 		}

@@ -18,7 +18,7 @@ type memory struct {
 	refusing    [3][limit]int64
 }
 
-// remember adds to a snapshot what only a process that has observed before can know.
+// remember adds to a snapshot what only a process can know that has observed before.
 func (w *Model) remember(s *state.Snapshot) {
 	m := &w.memory
 	if s.PD.Leader != m.leader {
@@ -39,7 +39,7 @@ func (w *Model) remember(s *state.Snapshot) {
 	}
 }
 
-// since is since when something holds for a process that remembers it in at.
+// since returns since when something holds; at is where the process remembers it.
 func (w *Model) since(at *int64, holds bool) time.Time {
 	switch {
 	case !holds:
@@ -51,8 +51,7 @@ func (w *Model) since(at *int64, holds bool) time.Time {
 	return w.at(*at)
 }
 
-// heard reports whether PD has a store Up because of the process that runs in the given
-// pod.
+// heard reports whether PD reports a store as Up because of the process in the given pod.
 func (w *Model) heard(s *store, p *pod) bool {
 	return w.shownState(s) == state.StoreUp && s.heartbeat >= p.started
 }
@@ -60,7 +59,7 @@ func (w *Model) heard(s *store, p *pod) bool {
 // pinged reports whether PD's health check reaches a member.
 func (w *Model) pinged(m pdMember) bool { return w.alive(m) && w.t >= m.unheard }
 
-// memberAnswers is what a PD member answers that is asked itself.
+// memberAnswers returns what a PD member answers when it is asked directly.
 func (w *Model) memberAnswers(m pdMember, p *pod) state.Answer {
 	switch {
 	case w.tunnelFails(p):
@@ -71,8 +70,8 @@ func (w *Model) memberAnswers(m pdMember, p *pod) state.Answer {
 	return state.Answered
 }
 
-// portAnswers is what the status port of a TiDB server answers. The connection
-// goes through the kubelet of its host.
+// portAnswers returns what the status port of a TiDB server answers. The connection goes through
+// the kubelet of its host.
 func (w *Model) portAnswers(i int) state.Answer {
 	p := w.pods[tidb][i]
 	switch {
@@ -84,7 +83,7 @@ func (w *Model) portAnswers(i int) state.Answer {
 	return state.Answered
 }
 
-// storeAnswers is what a store answers that is asked without PD.
+// storeAnswers returns what a store answers when it is asked directly.
 func (w *Model) storeAnswers(i int) state.Answer {
 	p, s := w.pods[tikv][i], w.ownStore(i)
 	switch {
@@ -96,8 +95,8 @@ func (w *Model) storeAnswers(i int) state.Answer {
 	return state.Answered
 }
 
-// tunnelFails reports whether nothing can be asked through the kubelet of a pod's
-// host: the host is lost, or its connection to the API server.
+// tunnelFails reports whether requests through the kubelet of a pod's host fail: the host is lost,
+// or its connection to the API server.
 func (w *Model) tunnelFails(p *pod) bool {
 	return p.lost > w.t || p.unseen > w.t || w.t < p.unreachable
 }
@@ -122,7 +121,7 @@ func (w *Model) led() {
 // savedEvery is how often PD saves when it has heard of a store, in seconds.
 const savedEvery = 300
 
-// beat is a heartbeat that arrives at PD.
+// beat records a heartbeat that arrives at PD.
 func (w *Model) beat(s *store) {
 	s.heartbeat, s.beatAt = w.t, w.t+heartbeats
 	if s.unsaved || w.t-s.saved >= savedEvery {
@@ -130,7 +129,7 @@ func (w *Model) beat(s *store) {
 	}
 }
 
-// resign has PD's leader step down, by itself or by hand.
+// resign makes PD's leader step down, as by itself or by hand.
 func (w *Model) resign() {
 	others := w.aliveMembers() - 1
 	if !w.serving() || others < 1 {
@@ -150,7 +149,7 @@ func (w *Model) resign() {
 	}
 }
 
-// miss has PD's health check miss a member for some seconds.
+// miss makes PD's health check miss a member for some seconds.
 func (w *Model) miss() {
 	if len(w.pd.members) == 0 {
 		return
@@ -163,7 +162,7 @@ func (w *Model) miss() {
 	w.note("fault: PD's health check misses %s until %s", w.names[pd][m.ordinal], clock(m.unheard))
 }
 
-// standStill has PD move neither leaders nor replicas for a while.
+// standStill makes PD move neither leaders nor replicas for a while.
 func (w *Model) standStill() {
 	w.pd.idle = w.t + w.between(30, 900)
 	w.note("fault: PD moves nothing until %s", clock(w.pd.idle))
@@ -177,7 +176,7 @@ func (w *Model) cutTunnel() {
 	}
 }
 
-// refuse has the status port of a TiDB server answer with an error for a while.
+// refusePort makes the status port of a TiDB server answer with an error for a while.
 func (w *Model) refusePort() {
 	for i := range limit {
 		if p := w.pods[tidb][i]; p != nil && p.running && w.rng.IntN(2) == 0 {
@@ -196,7 +195,7 @@ func (w *Model) hide() {
 	}
 }
 
-// heal ends what lasts of a pod's faults, but for a host that is lost for good.
+// heal ends a pod's faults that last, except for a host that is lost for good.
 func (p *pod) heal(now int64) {
 	if p.lost > now && p.lost != never {
 		p.lost = now
