@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// kept is a cluster that has converged that two daemons keep as it is wanted.
+// kept returns a cluster that has converged and that two daemons drive.
 func kept(t *testing.T) *Model {
 	t.Helper()
 	w := New(Options{PD: 3, TiKV: 3, TiDB: 2, Daemons: 2})
@@ -19,7 +19,7 @@ func kept(t *testing.T) *Model {
 	return w
 }
 
-// ends has the cluster settle, the daemons end, and nothing be wrong.
+// ends fails the test unless the cluster converges, the daemons end, and no rule is broken.
 func ends(t *testing.T, w *Model) {
 	t.Helper()
 	w.Settle(time.Hour)
@@ -29,7 +29,7 @@ func ends(t *testing.T, w *Model) {
 	}
 }
 
-// driving is the process that the Lease names.
+// driving returns the process that the Lease names.
 func (w *Model) driving() *driver {
 	for _, d := range w.drivers {
 		if d.lease.self.String() == holder(w.leaseObject) {
@@ -39,7 +39,7 @@ func (w *Model) driving() *driver {
 	return nil
 }
 
-// until lets the daemons go on until a condition holds.
+// until runs the daemons until a condition holds.
 func until(t *testing.T, w *Model, what string, holds func() bool) {
 	t.Helper()
 	for end := w.t + 3600; !holds(); w.runUntil(w.t + 1) {
@@ -53,15 +53,15 @@ func evicting(w *Model) func() bool {
 	return func() bool { return len(w.evicts) > 0 && w.driving() != nil }
 }
 
-// A cluster is upgraded, and then left alone.
+// A cluster is upgraded; after that the daemons write nothing.
 func TestDaemons(t *testing.T) {
 	w := kept(t)
 	w.Upgrade("v2")
 	ends(t, w)
 }
 
-// The replica that drives is killed in the middle of an upgrade. The other one goes on
-// when it has seen no sign of life for the time of the lease, whatever the clocks say.
+// The replica that drives is killed in the middle of an upgrade. The other one takes over when the
+// Lease has not been renewed for its duration, whatever the clocks show.
 func TestDaemonIsKilled(t *testing.T) {
 	for _, skew := range []int64{0, -20000, 20000} {
 		w := kept(t)
@@ -79,8 +79,8 @@ func TestDaemonIsKilled(t *testing.T) {
 	}
 }
 
-// One that stands still finds its lease in other hands when it goes on, and does
-// nothing: neither when its renewal comes to life first, nor when its next turn does.
+// A process that was frozen sees that another one holds its lease, and does nothing, whether its
+// renewal or its next turn runs first.
 func TestDaemonStandsStill(t *testing.T) {
 	for _, late := range []int64{0, 5} {
 		w := kept(t)
@@ -97,8 +97,8 @@ func TestDaemonStandsStill(t *testing.T) {
 	}
 }
 
-// A store whose turn cannot come, since a peer is away for hours, gets its leaders back
-// when waiting does not help any more, and is evicted once more when the peer is back.
+// A store cannot be restarted, since a peer is away for hours. It gets its leaders back when
+// waiting does not help any more, and they are evicted again when the peer is back.
 func TestDaemonStandsDown(t *testing.T) {
 	w := kept(t)
 	w.Upgrade("v2", topology.TiKV)
@@ -110,7 +110,7 @@ func TestDaemonStandsDown(t *testing.T) {
 	}
 	w.runUntil(w.t + 15*60)
 	if len(w.evicts) > 0 {
-		t.Errorf("a store stands without leaders\n%s", w.Transcript())
+		t.Errorf("the leaders of a store do not come back\n%s", w.Transcript())
 	}
 	evictions := func() int { return strings.Count(w.Transcript(), "evict region leaders from basic-tikv-2") }
 	before := evictions()
@@ -122,7 +122,7 @@ func TestDaemonStandsDown(t *testing.T) {
 	ends(t, w)
 }
 
-// Without an API server for a minute nobody drives, and then somebody does.
+// While the API server is away, no daemon drives; after that one does.
 func TestAPIServerIsAway(t *testing.T) {
 	w := kept(t)
 	w.Upgrade("v2", topology.TiKV)
@@ -136,8 +136,8 @@ func TestAPIServerIsAway(t *testing.T) {
 	ends(t, w)
 }
 
-// A mirror that stands still costs time at most: what disturbs somebody is decided on
-// live reads, and what does not is turned down.
+// A mirror that shows nothing new costs at most time: disruptive steps are decided on live reads,
+// and the API server refuses other steps that are outdated.
 func TestMirrorStandsStill(t *testing.T) {
 	w := kept(t)
 	w.Upgrade("v2")
@@ -166,8 +166,8 @@ func TestDaemonEnds(t *testing.T) {
 	ends(t, w)
 }
 
-// A command with wishes of its own asks the daemon that drives to give way. It drives
-// then, and no daemon does before it has ended.
+// A command with a change of its own asks the driving daemon for the lease. Then the command
+// drives, and no daemon does before the command has ended.
 func TestCommandAsksDaemons(t *testing.T) {
 	w := kept(t)
 	w.Upgrade("v2", topology.TiKV)
@@ -182,8 +182,8 @@ func TestCommandAsksDaemons(t *testing.T) {
 	ends(t, w)
 }
 
-// A command without any follows while a daemon drives, and drives itself when it is
-// the first to find the lease free.
+// A command without a change follows while a daemon drives, and drives itself when it is the first
+// to find the lease free.
 func TestCommandBesideDaemons(t *testing.T) {
 	w := kept(t)
 	w.Upgrade("v2", topology.TiKV)
@@ -197,9 +197,9 @@ func TestCommandBesideDaemons(t *testing.T) {
 	ends(t, w)
 }
 
-// A lease that was taken without an answer, or that could not be given back, is given
-// back later, although the cluster wants nothing more.
-func TestLeaseThatNobodyHasHeardOf(t *testing.T) {
+// A lease whose acquisition got no answer, or that could not be released, is released later,
+// although there is nothing to do.
+func TestLeaseIsReleasedLater(t *testing.T) {
 	t.Run("taken without an answer", func(t *testing.T) {
 		w := kept(t)
 		w.Upgrade("v2", topology.TiDB)
@@ -221,7 +221,7 @@ func TestLeaseThatNobodyHasHeardOf(t *testing.T) {
 	})
 }
 
-// The rules for those who go by the Lease can be broken.
+// Violations of the rules for the Lease are found.
 func TestLeaseRulesCanFail(t *testing.T) {
 	for rule, spoil := range map[string]func(w *Model){
 		"drivers": func(w *Model) {
@@ -251,8 +251,8 @@ func TestLeaseRulesCanFail(t *testing.T) {
 	}
 }
 
-// A tidb-operator that comes up while a daemon holds the lease is left to drive the
-// cluster: the daemon takes back what is temporary, and does nothing until it is gone.
+// A tidb-operator that comes up while a daemon holds the lease drives the cluster from then on: the
+// daemon takes back what is temporary, and does nothing until the operator is gone.
 func TestOperatorComesUp(t *testing.T) {
 	w := kept(t)
 	w.Upgrade("v2", topology.TiKV)

@@ -22,7 +22,7 @@ func TestPDLeaderResignsBeforeARollout(t *testing.T) {
 	}
 }
 
-// The same while a rollout goes on, at each of its moments.
+// The same during a rollout, just before each of its steps.
 func TestPDLeaderResignsInARollout(t *testing.T) {
 	for _, at := range []string{
 		"update StatefulSet basic-tikv", "evict region leaders from basic-tikv-2", "restart basic-tikv-2",
@@ -96,8 +96,8 @@ func TestOneErrorOfAStatusPort(t *testing.T) {
 	fine(t, w)
 }
 
-// Kubernetes hears nothing of the host of one store, which serves, and another store
-// is dead. (A.1)
+// Kubernetes gets no reports from the host of one store, which serves, and another store is down.
+// (A.1)
 func TestOutOfSightBesideADeadStore(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
 	w.lose(w.pods[tikv][0], 4000)
@@ -109,8 +109,8 @@ func TestOutOfSightBesideADeadStore(t *testing.T) {
 	fine(t, w)
 }
 
-// PD was away for longer than a store may be silent. When it is back it calls stores
-// Down for some seconds that serve, and those that have gone for a minute only.
+// PD was away for longer than max-store-down-time. When it is back it reports every store as Down
+// for some seconds, and those that are really down for only a minute.
 func TestPDWasAwayForLong(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1, Failover: true, Faults: Faults{Saved: true}})
 	w.lose(w.pods[pd][1], 3000)
@@ -162,7 +162,7 @@ func TestTemplateWithoutStatusPort(t *testing.T) {
 			w.Upgrade("v2-statusless", topology.TiDB)
 			_, _ = w.Drive(30 * time.Minute)
 			if !inTranscript(w, "blocked: basic-tidb-") {
-				t.Errorf("nobody is told\n%s", w.Transcript())
+				t.Errorf("no gate is blocked\n%s", w.Transcript())
 			}
 			w.Upgrade(next, topology.TiDB)
 			fine(t, w)
@@ -170,8 +170,8 @@ func TestTemplateWithoutStatusPort(t *testing.T) {
 	}
 }
 
-// Through a tunnel that fails nothing can be asked. The server may serve, and is not
-// restarted for that.
+// The connection through the kubelet fails, so that the server cannot be asked. It may serve, and
+// is not restarted.
 func TestTunnelFailsForAWhile(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 2})
 	for _, p := range w.pods[tidb] {

@@ -20,8 +20,8 @@ func late(seconds int64) func(w *Model) {
 	return func(w *Model) { w.pods[pd][0].startAt = w.t + seconds }
 }
 
-// A first member whose pod starts when the others have founded PD without it is
-// one of them all the same: PD lists it, and would not let it join.
+// A first member whose pod starts when the others have bootstrapped PD without it starts as one of
+// them: PD lists it, and would not let it join.
 func TestFirstMemberIsLate(t *testing.T) {
 	for name, seconds := range map[string]int64{"a little": 30, "very": 1800} {
 		t.Run(name, func(t *testing.T) {
@@ -38,13 +38,13 @@ func TestFirstMemberIsLate(t *testing.T) {
 	}
 }
 
-// The run that founded PD ends before it has said so to those that are late, or
-// before all have come in. The next one goes on.
+// The run that created PD ends before it has changed the advice for late members, or before all
+// have started. The next run continues.
 func TestFirstMemberIsLateAndTheRunEnds(t *testing.T) {
 	for name, end := range map[string]func(w *Model) bool{
-		"before PD was heard":   func(w *Model) bool { return w.pd.id != 0 },
-		"before it was told":    func(w *Model) bool { return w.recorded != 0 },
-		"before it has come in": func(w *Model) bool { return w.advice.judged },
+		"before PD was heard":           func(w *Model) bool { return w.pd.id != 0 },
+		"before the advice has changed": func(w *Model) bool { return w.recorded != 0 },
+		"before it has come in":         func(w *Model) bool { return w.advice.judged },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := founded(Options{PD: 3, TiKV: 3, TiDB: 1}, late(600))
@@ -56,16 +56,15 @@ func TestFirstMemberIsLateAndTheRunEnds(t *testing.T) {
 	}
 }
 
-// PD goes silent just as it becomes known that there is a cluster. Who founded it
-// and has yet to start is then not known, and must not be forgotten.
+// PD stops answering just when the cluster id becomes known. Which founders have yet to start is
+// not known then, and the list of founders must be kept.
 func TestFirstMemberIsLateAndPDIsSilent(t *testing.T) {
 	w := founded(Options{PD: 3, TiKV: 3, TiDB: 1}, late(600))
 	w.When(func(w *Model) bool { return w.recorded != 0 && !w.advice.judged }, func() { w.pd.silentUntil = w.t + 120 })
 	fine(t, w)
 }
 
-// With a first member that has not come in, another one crashes: the late one is
-// just what the quorum lacks.
+// While a first member has not started, another one crashes: the late one is needed for a quorum.
 func TestFirstMemberIsLateAndNeeded(t *testing.T) {
 	w := founded(Options{PD: 3, TiKV: 3, TiDB: 1}, late(900))
 	w.When(func(w *Model) bool { return w.advice.judged && w.pods[pd][0].startAt-w.t < 60 }, func() { w.lose(w.pods[pd][1], 1500) })
@@ -77,8 +76,8 @@ func TestFirstMemberIsLateAndNeeded(t *testing.T) {
 	fine(t, w)
 }
 
-// One that never comes, since the node of its volume is gone, is waited for. Who
-// knows that has it given up, and it is replaced. If it comes after all, it joins.
+// A first member never starts, since the node of its volume is gone. The run waits for it until a
+// person gives it up; then it is replaced. If it starts after all, it joins.
 func TestFirstMemberNeverComes(t *testing.T) {
 	w := founded(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true}, func(w *Model) { w.claims[pd][0].lost = true })
 	if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Blocked || !w.fit(tikv, 2) {
@@ -109,9 +108,9 @@ func TestFirstMemberIsLateAndFewerAreWanted(t *testing.T) {
 	}
 }
 
-// More members are asked for before PD was heard of for the first time, and it is
-// suspended then. They have claims like the one that has founded it, and nothing
-// on them: told to found PD together, most of them would. (seed 31177)
+// More members are asked for before PD has answered for the first time, and then PD is suspended.
+// Their claims look like those of the member that has bootstrapped PD, but are empty: as founders,
+// most of them would bootstrap another cluster. (seed 31177)
 func TestMoreFirstMembersThanThereWere(t *testing.T) {
 	w := New(Options{PD: 1, TiKV: 3, TiDB: 1})
 	w.Trace()
@@ -127,8 +126,8 @@ func TestMoreFirstMembersThanThereWere(t *testing.T) {
 	fine(t, w)
 }
 
-// PD is suspended before most of its first members have a pod, and fewer are wanted
-// then. Who they are may change: they cannot have founded anything. (seed 2097)
+// PD is suspended before most of its first members have a pod, and fewer are wanted then. The
+// list of founders may change: they cannot have bootstrapped a cluster. (seed 2097)
 func TestFewerFirstMembersThanThereWere(t *testing.T) {
 	w := New(Options{PD: 5, TiKV: 3, TiDB: 1, Ordered: [3]bool{pd: true}})
 	w.Trace()
@@ -142,9 +141,9 @@ func TestFewerFirstMembersThanThereWere(t *testing.T) {
 	fine(t, w)
 }
 
-// All is suspended when only one of the first members has had a pod, which with
-// OrderedReady is the first one. It begins with the names that it was told, and
-// those found PD, wanted or not. (seed 21979)
+// All is suspended when only one of the first members has had a pod, which with OrderedReady is the
+// first one. It starts with the names that it has read, and those members bootstrap PD, wanted or
+// not. (seed 21979)
 func TestSuspendedBeforeThereWereFounders(t *testing.T) {
 	for _, wanted := range []int{1, 3, 5} {
 		w := New(Options{PD: 3, TiKV: 3, TiDB: 1, Ordered: [3]bool{true, false, false}})
@@ -154,7 +153,7 @@ func TestSuspendedBeforeThereWereFounders(t *testing.T) {
 		w.Suspend(kinds[:]...)
 		_, _ = w.Drive(10 * time.Minute)
 		if w.claims[pd][0] == nil || w.claims[pd][1] != nil || w.sets[pd].exists {
-			t.Fatalf("this shows nothing\n%s", w.Transcript())
+			t.Fatalf("this test shows nothing\n%s", w.Transcript())
 		}
 		w.Scale(topology.PD, wanted)
 		w.Suspend()

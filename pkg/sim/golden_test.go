@@ -64,7 +64,7 @@ var goldens = map[string]func(setup) *Model{
 		w.Settle(time.Hour)
 		w.Scale(topology.TiKV, 3)
 		w.Settle(time.Hour)
-		w.Scale(topology.TiKV, 4) // over what was left behind
+		w.Scale(topology.TiKV, 4) // with the claim that was left over
 		w.Settle(time.Hour)
 		return w
 	},
@@ -171,7 +171,7 @@ var goldens = map[string]func(setup) *Model{
 	},
 }
 
-// cancelled is a scale-in of TiKV that the user calls off at some moment.
+// cancelled returns a scale-in of TiKV that the user cancels when a condition holds.
 func cancelled(when func(*Model) bool) func(setup) *Model {
 	return func(s setup) *Model {
 		w := s.settled(Options{PD: 3, TiKV: 4, TiDB: 1})
@@ -209,7 +209,7 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
-// difference shows where two transcripts part.
+// difference shows the first lines in which two transcripts differ.
 func difference(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range max(len(w), len(g)) {

@@ -7,8 +7,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// An engine that was interrupted takes back what is temporary, unless it loses its
-// lease just then: whoever has it may need what it finds. (seed 19942)
+// An engine that was interrupted takes back what is temporary, unless it loses its lease just then:
+// the new holder may need what there is. (seed 19942)
 func TestLeaseIsLostDuringCleanUp(t *testing.T) {
 	w := settled(Options{})
 	w.Upgrade("v2", topology.TiKV)

@@ -38,7 +38,7 @@ func (t *likeness) labels(i int, name string, cluster, id uint64) state.Identity
 }
 
 // knownAs is the id that the objects of a member are labelled with. A claim keeps the
-// last one that PD has told, also when PD does not know the member any more.
+// last one that PD has reported, also when PD does not list the member any more.
 func (w *Model) knownAs(k kind, i int, id uint64) uint64 {
 	c := w.claims[k][i]
 	if c == nil {

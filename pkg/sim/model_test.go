@@ -14,9 +14,8 @@ import (
 
 var ordered = [3]bool{true, true, true}
 
-// With OrderedReady a pod that cannot start keeps those after it from being made
-// at all. That they are missing says nothing against the template that would
-// bring them, and only that gets the first one out of it.
+// With OrderedReady no pod is created after one that cannot start. That those pods are missing says
+// nothing about the new template, and only the new template lets the first one start.
 func TestOrderedBadImageAtCreation(t *testing.T) {
 	for _, k := range []topology.Kind{topology.PD, topology.TiKV, topology.TiDB} {
 		w := New(Options{PD: 3, TiKV: 3, TiDB: 3, Ordered: ordered})
@@ -47,9 +46,9 @@ func TestOrderedRollback(t *testing.T) {
 	fine(t, w)
 }
 
-// Somebody takes founders of PD away before they found it. With OrderedReady
-// they have not even claims yet, and the one that is left waits for them.
-func TestFoundersTakenAway(t *testing.T) {
+// Founders of PD are scaled away by hand before they have bootstrapped it. With OrderedReady they
+// have no claims yet, and the member that is left waits for them.
+func TestFoundersScaledAway(t *testing.T) {
 	w := New(Options{PD: 3, TiKV: 3, TiDB: 1, Ordered: ordered})
 	w.Trace()
 	w.When(func(w *Model) bool { return w.pods[pd][0] != nil }, func() {
@@ -60,8 +59,8 @@ func TestFoundersTakenAway(t *testing.T) {
 	fine(t, w)
 }
 
-// Kubernetes does not delete a pod that is too many while one that stays is not
-// Ready. If that one can never be, a person is asked to delete the other.
+// With OrderedReady Kubernetes deletes no surplus pod while one that stays is not Ready. If that
+// one can never become Ready, a gate asks a person to delete the surplus pod.
 func TestOrderedScaleInAboveDeadMember(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 5, TiDB: 1, Ordered: ordered})
 	w.Scale(topology.TiKV, 3)
@@ -80,9 +79,8 @@ func TestOrderedScaleInAboveDeadMember(t *testing.T) {
 	}
 }
 
-// Somebody scales in past us, and Kubernetes does not get to it: in order, it
-// deletes no pod while a lower one is not Ready. The pod and its data are still
-// those of a member that is wanted.
+// A StatefulSet is scaled in by hand, and Kubernetes does not do it: with OrderedReady it deletes
+// no pod while a lower one is not Ready. The pod and its data still belong to a wanted member.
 func TestOrderedKubectlScaleAboveDeadMember(t *testing.T) {
 	for _, k := range []kind{tikv, tidb} {
 		w := settled(Options{PD: 3, TiKV: 4, TiDB: 3, Ordered: [3]bool{tikv: true, tidb: true}})
@@ -102,8 +100,8 @@ func TestOrderedKubectlScaleAboveDeadMember(t *testing.T) {
 	}
 }
 
-// With OnDelete a pod that is stuck with an old template is the user's to delete.
-// He is told so, instead of being sent to look at it for ever.
+// With OnDelete only the user deletes a pod that is stuck with an old template. The gate asks for
+// that, and not only to look at the pod.
 func TestManualStuckPod(t *testing.T) {
 	for _, flaw := range []string{noImage, crashing, deaf} {
 		for _, k := range []topology.Kind{topology.PD, topology.TiKV, topology.TiDB} {
@@ -122,8 +120,8 @@ func TestManualStuckPod(t *testing.T) {
 	}
 }
 
-// The founders of a PD that never came up vote once more, also those that are
-// wanted no longer, so they are replaced as well.
+// The founders of a PD that never started all have to start, also those that are not wanted any
+// more, so they are replaced as well.
 func TestManualFounders(t *testing.T) {
 	w := New(Options{PD: 5, TiKV: 3, TiDB: 1})
 	w.Trace()
@@ -152,8 +150,8 @@ func TestTwoEngines(t *testing.T) {
 	}
 }
 
-// An engine that finds its lease in other hands leaves everything as it is: what
-// it began is the other one's to end.
+// An engine that sees that another one holds its lease changes nothing more: the other one ends
+// what it began.
 func TestLostLeaseUndoesNothing(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
 	w.Upgrade("v2", topology.TiKV)
@@ -169,8 +167,8 @@ func TestLostLeaseUndoesNothing(t *testing.T) {
 	fine(t, w)
 }
 
-// A store that PD has not heard of for a while serves all the same. Nothing is
-// restarted beside it, and nothing because of it.
+// A store whose heartbeats PD has missed for a while still serves. Nothing is restarted
+// beside it, and nothing because of it.
 func TestLateHeartbeats(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
 	w.Upgrade("v2", topology.TiKV)
@@ -202,14 +200,15 @@ func TestHostLostForGood(t *testing.T) {
 		if p := w.pods[k][1]; p.ready != (k.data() == topology.None) {
 			t.Fatalf("%s: %+v", kinds[k], p)
 		}
-		w.pods[k][1].lost = never // so that the person gives up what it stored
+		w.pods[k][1].lost = never // so that the person gives up its data
 		w.help()
 		fine(t, w)
 	}
 }
 
-// TestToldWhatToDo: the simulation notices who is left without advice.
-func TestToldWhatToDo(t *testing.T) {
+// TestEachBlockedGateSaysWhatToDo: a blocked gate that does not say what to do breaks the rule
+// "advice".
+func TestEachBlockedGateSaysWhatToDo(t *testing.T) {
 	for _, c := range []struct {
 		event event.Event
 		want  int

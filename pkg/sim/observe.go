@@ -284,7 +284,7 @@ func (w *Model) observeMember(i int) state.Database {
 	if m.named {
 		d.Name = w.names[pd][i]
 	}
-	switch p := w.pods[pd][i]; { // the status of the TidbCluster tells
+	switch p := w.pods[pd][i]; { // as in the status of the TidbCluster
 	case d.Healthy:
 	case w.lastUp[pd][i] != 0:
 		d.Since = w.at(w.lastUp[pd][i])

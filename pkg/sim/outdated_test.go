@@ -8,7 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Reports that are older than the truth they are about, and judgements that are.
+// Reports, and rules, that are judged by an outdated state.
 
 // PD has been away for long, and a store has crashed for want of it again and again. When
 // PD is back, it has not heard of the store for long, and the store waits for its next
@@ -72,7 +72,7 @@ func TestVoterWithoutImageBelowOneThatNeedsData(t *testing.T) {
 }
 
 // Who serves is noted only while anybody can know. (seeds 1795365297588, 1795365360471)
-func TestNobodyKnowsOfStore(t *testing.T) {
+func TestStoreOfWhichNothingIsKnown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spoil func(w *Model)
 		known bool

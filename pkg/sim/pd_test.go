@@ -8,8 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Without a quorum nobody can be asked, and nothing but the new template can
-// bring it back.
+// Without a quorum PD answers nothing, and only the new template can bring it back.
 func TestBrokenPD(t *testing.T) {
 	for _, members := range []int{1, 3} {
 		for _, flaw := range []string{deaf, crashing, noImage, refused} {
@@ -33,7 +32,7 @@ func TestForceUpgrade(t *testing.T) {
 			w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
 			w.Upgrade("v2-"+crashing, topology.PD)
 			_, _ = w.Drive(time.Hour)
-			w.sets[pd].spec.partition, w.sets[pd].seen.partition = 0, 0 // somebody hurries the rollout up
+			w.sets[pd].spec.partition, w.sets[pd].seen.partition = 0, 0 // the partition is lowered by hand
 			for _, p := range w.pods[pd] {
 				if p != nil {
 					w.remove(p)
@@ -41,7 +40,7 @@ func TestForceUpgrade(t *testing.T) {
 			}
 			w.Pass(600)
 			if w.serving() {
-				t.Fatal("PD serves, so this shows nothing")
+				t.Fatal("PD serves, so this test shows nothing")
 			}
 			w.Upgrade("v3", topology.PD)
 			w.Scale(topology.PD, next)
@@ -58,8 +57,8 @@ func TestForceUpgrade(t *testing.T) {
 	}
 }
 
-// pd-B16: with leader-priority PD takes the leader back every minute. The member is
-// restarted before that, so the leader moves once.
+// pd-B16: with leader-priority PD moves the leader back every minute. The member is restarted
+// before that, so the leader moves once.
 func TestLeaderPriority(t *testing.T) {
 	t.Run("pd-B16", func(t *testing.T) {
 		w := settled(Options{})
@@ -86,7 +85,7 @@ func TestLeaderPriority(t *testing.T) {
 	})
 }
 
-// A single PD that runs but does not serve with its new template can be helped.
+// A single PD that runs but does not serve with its new template is repaired by the next one.
 func TestDeafPD(t *testing.T) {
 	w := settled(Options{PD: 1, TiKV: 3, TiDB: 1})
 	w.Upgrade("v2-deaf", topology.PD)

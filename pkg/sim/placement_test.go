@@ -8,8 +8,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// The model keeps PD's rules itself: no two copies in one zone, and as many as asked for
-// on stores of each tier.
+// The model keeps PD's placement rules: no two copies in one zone, and the wanted number on stores
+// of each tier.
 func TestRulesAreKept(t *testing.T) {
 	for _, o := range []Options{
 		{PD: 3, TiKV: 5, TiDB: 1, Zones: []int{0, 0, 1, 1, 2}, Isolated: true},
@@ -33,8 +33,8 @@ func TestRulesAreKept(t *testing.T) {
 	}
 }
 
-// A store that the rules need is not taken offline. A person who is told so changes
-// them, and then it goes.
+// A store that the rules need is not taken offline. A person who reads that changes the rules, and
+// then the store is removed.
 func TestStoreThatRulesNeed(t *testing.T) {
 	for _, o := range []Options{
 		{PD: 3, TiKV: 4, TiDB: 1, Zones: []int{0, 0, 1, 2}, Isolated: true},
@@ -64,11 +64,10 @@ func broke(found []Violation, rule string) bool {
 	return false
 }
 
-// The only store of a zone has lost its data and was given up with it, and a person has
-// taken it offline. PD has no place for its regions. Where people replace pods themselves,
-// they look every ten minutes, and each of those runs has just begun to wait.
-// (seed 1795352740722)
-func TestNoPlaceIsToldToThoseWhoLookNowAndThen(t *testing.T) {
+// The only store of a zone has lost its data and was given up with it, and a person has taken it
+// offline. PD has no place for its regions. People who replace pods themselves start a run every
+// ten minutes, and each of those runs has just begun to wait. (seed 1795352740722)
+func TestShortRunsReportThatRegionsHaveNoPlace(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1, Isolated: true, Zones: []int{0, 1, 2, 2, 1}, Failover: true})
 	w.Manual(topology.PD)
 	w.failures[tikv] = []topology.Failure{{Member: "basic-tikv-0", ID: w.ownStore(0).id, Discarded: true}}

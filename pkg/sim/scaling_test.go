@@ -80,7 +80,7 @@ func TestParallelScaling(t *testing.T) {
 	})
 }
 
-// onEach has something happen before every step, which is told its number.
+// onEach does something before every step, with the number of the step.
 func (w *Model) onEach(n int, do func(int)) {
 	w.OnStep("", func() {
 		w.onEach(n+1, do)
@@ -139,7 +139,7 @@ func TestRenewedMembers(t *testing.T) {
 		fine(t, w)
 		inOrder(t, w, "mark tikv-basic-tikv-1", "delete left-over claim tikv-basic-tikv-1", "recreate pod basic-tikv-1")
 	})
-	t.Run("a voter in the middle that PD was told to forget", func(t *testing.T) {
+	t.Run("a voter in the middle that was removed from PD by hand", func(t *testing.T) {
 		w := settled(Options{PD: 5, TiKV: 3, TiDB: 1})
 		w.claims[pd][1].marked = true
 		if err := w.removeMember(w.pd.memberAt(1).id); err != nil {

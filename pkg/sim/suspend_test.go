@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// before reports whether one thing was told before another.
+// before reports whether one text comes before another in the transcript.
 func before(w *Model, first, then string) bool {
 	a, b := strings.Index(w.Transcript(), first), strings.LastIndex(w.Transcript(), then)
 	return a >= 0 && a < b
@@ -74,8 +74,7 @@ func TestSuspend(t *testing.T) {
 	})
 }
 
-// The number of replicas may change as long as nobody runs, and no store and no
-// quorum gets lost by it.
+// The number of replicas may change while no pod runs, and no store and no quorum is lost by that.
 func TestReplicasWhileSuspended(t *testing.T) {
 	t.Run("fewer", func(t *testing.T) {
 		w := settled(Options{PD: 5, TiKV: 6, TiDB: 2})
@@ -107,7 +106,7 @@ func TestReplicasWhileSuspended(t *testing.T) {
 	})
 }
 
-// The user takes the request back: what was being deleted has to be gone first.
+// The user cancels the suspension: a StatefulSet that is being deleted must be gone first.
 func TestSuspendCalledOff(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 2})
 	w.Suspend(kinds[:]...)
@@ -127,8 +126,8 @@ func TestSuspendedFromTheStart(t *testing.T) {
 	fine(t, w)
 }
 
-// Paused in the middle of a rollout: what is under way is left as it is, and goes
-// on from there.
+// A cluster is paused in the middle of a rollout: nothing is changed until the pause ends, and then
+// the rollout continues.
 func TestPausedMidway(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
 	w.Upgrade("v2")
@@ -144,7 +143,7 @@ func TestPausedMidway(t *testing.T) {
 }
 
 // TiKV is suspended in the seconds in which PD is about to call a store without regions a
-// tombstone. What is left of it then is seen to by the next run. (seed 1795352750444)
+// tombstone. The next run does what is left to do about it. (seed 1795352750444)
 func TestSuspendedBeforeAStoreIsATombstone(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
 	w.Scale(topology.TiKV, 3)

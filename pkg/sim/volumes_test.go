@@ -7,7 +7,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// uids are the pods that there are of a component.
+// uidsOf returns the UIDs of the pods of a component.
 func (w *Model) uidsOf(k kind) (all [limit]string) {
 	for i, p := range w.pods[k] {
 		if p != nil {
@@ -93,7 +93,7 @@ func TestGrowVolumes(t *testing.T) {
 	})
 }
 
-// A run is killed when it has deleted the StatefulSet and not made it again.
+// A run is killed after it has deleted the StatefulSet and before it has created it again.
 func TestKilledWhileRecreatingASet(t *testing.T) {
 	killed := func(t *testing.T) *Model {
 		w := settled(Options{PD: 3, TiKV: 5, TiDB: 2})

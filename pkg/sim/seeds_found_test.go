@@ -12,10 +12,10 @@ import (
 // What random runs have found, each reduced to a scenario. The seeds that are named give other runs
 // by now.
 
-// Somebody takes a pod away past us in the middle of its removal, and all is
-// suspended while PD cannot be asked. Whose the marked claim is nobody can tell,
-// until PD speaks again. (seeds 4818, 15895, 16825)
-func TestMarkThatNobodyCanJudge(t *testing.T) {
+// A StatefulSet is scaled by hand in the middle of a removal, and all is suspended while PD does
+// not answer. Whose data the marked claim has is not known until PD answers again. (seeds 4818,
+// 15895, 16825)
+func TestMarkedClaimWhilePDDoesNotAnswer(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Faults: Faults{Kubectl: 1}})
 	scale := func(n int) {
 		spec := w.sets[pd].spec
@@ -30,14 +30,14 @@ func TestMarkThatNobodyCanJudge(t *testing.T) {
 	})
 	fine(t, w)
 	if c := w.claims[pd][3]; c == nil || !c.marked || !w.counted(pd, 3) {
-		t.Fatalf("this shows nothing\n%s", w.Transcript())
+		t.Fatalf("this test shows nothing\n%s", w.Transcript())
 	}
 	w.Suspend()
 	fine(t, w)
 }
 
-// With our own members suspended those of another Kubernetes cluster go on, but
-// nobody here can ask them. (seed 17498)
+// While our own members are suspended, those in another Kubernetes cluster run, but cannot be asked
+// from here. (seed 17498)
 func TestSuspendedBesideMembersElsewhere(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Elsewhere: 2, Reclaims: true})
 	w.Scale(topology.PD, 1)
@@ -49,8 +49,8 @@ func TestSuspendedBesideMembersElsewhere(t *testing.T) {
 	fine(t, w)
 }
 
-// Our only member runs without taking part, and its peers, which do, are out of
-// reach. (seed 408)
+// Our only member runs and does not take part in the quorum. Its peers do, and cannot be reached.
+// (seed 408)
 func TestDeafPDBesideMembersElsewhere(t *testing.T) {
 	w := settled(Options{PD: 1, TiKV: 3, TiDB: 1, Elsewhere: 2})
 	w.Upgrade("v2-deaf", topology.PD)
@@ -59,9 +59,9 @@ func TestDeafPDBesideMembersElsewhere(t *testing.T) {
 	fine(t, w)
 }
 
-// All members but one are wanted no more, and just that one was given up. The last
-// one that serves here stays: those elsewhere are a quorum, but nobody here could
-// ask them any more, and nobody could join. (seeds 23755, 28902, 29852)
+// Only one member is wanted, and that one was given up. The last one that serves here stays: the
+// members elsewhere have a quorum, but without it they could not be asked from here, and no member
+// could join. (seeds 23755, 28902, 29852)
 func TestLastMemberHereStays(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Elsewhere: 2, Failover: true})
 	w.lose(w.pods[pd][0], 3600)
@@ -75,9 +75,9 @@ func TestLastMemberHereStays(t *testing.T) {
 	fine(t, w)
 }
 
-// Members that run without serving, of an old template below others that serve
-// with another one, are beyond what a partition can reach. The run does not wait
-// for ever for what only a person can do. (seeds 8668, 17290)
+// Members that run and do not serve, with an old template and below others that serve with another
+// one, cannot be reached by a partition. The run does not wait for ever for what only a person can
+// do. (seeds 8668, 17290)
 func TestDeafBelowOthers(t *testing.T) {
 	for _, k := range []kind{pd, tikv} {
 		w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
@@ -88,19 +88,19 @@ func TestDeafBelowOthers(t *testing.T) {
 		if err != nil || p.Outcome != plan.Blocked || !strings.Contains(p.Gates[0].Remedy.Line(""), "--cascade=orphan") {
 			t.Fatalf("%s, %v\n%s", gates(p), err, w.Transcript())
 		}
-		w.orphan(k) // what the remedy says, one command after the other
+		w.orphan(k) // the commands of the remedy, one after the other
 		w.remove(w.pods[k][1])
 		w.Settle(time.Hour)
 		if p := w.pods[k][1]; p == nil || p.revision != "v2" || p.flaw == deaf {
-			t.Errorf("the way out leads nowhere:\n%s", w.Transcript())
+			t.Errorf("the remedy did not help:\n%s", w.Transcript())
 		}
 		fine(t, w)
 	}
 }
 
-// A member that was added never starts, as its template fails, and PD lets nobody
-// else join meanwhile: who fails for that says nothing of the new template.
-// (seeds 16192, 22382)
+// A member that was added never starts, since its template fails, and PD lets no other member join
+// until then. That others fail for this reason says nothing about the new template. (seeds 16192,
+// 22382)
 func TestAddedMemberHoldsUpOthers(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
 	w.pd.members = append(w.pd.members, pdMember{id: 100 + w.number(), ordinal: 3})
@@ -119,10 +119,9 @@ func TestAddedMemberHoldsUpOthers(t *testing.T) {
 	fine(t, w)
 }
 
-// The last member of PD crashes on a template that its user has to replace pods for,
-// and is itself to go once another one has joined. PD crashes too fast to be asked
-// whether it has a leader, and is silent: the user is told to delete the pod all the same.
-// (seed 15015)
+// The last member of PD crashes with its template, must be replaced by the user, and is to be
+// removed when another one has joined. It crashes too fast to be asked whether PD has a leader. The
+// gate asks the user to delete the pod all the same. (seed 15015)
 func TestLastMemberCrashesByHand(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true})
 	w.lose(w.pods[pd][0], 1200)
@@ -141,9 +140,9 @@ func TestLastMemberCrashesByHand(t *testing.T) {
 	}
 }
 
-// A member that cannot start is given up, and one by one those that are to come are
-// not made before it is ready. Users who restart pods themselves have to be told of a member
-// that nobody waits for but Kubernetes. (seed 43196)
+// A member that cannot start is given up, and with OrderedReady the new ones are not created before
+// it is ready. A gate must name it to users who restart pods themselves, although only Kubernetes
+// waits for it. (seed 43196)
 func TestReplacementWaitsByHand(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true, Ordered: [3]bool{true, false, false}})
 	w.Upgrade("v2-noimage", topology.PD)

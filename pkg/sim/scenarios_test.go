@@ -26,7 +26,7 @@ func inTranscript(w *Model, text string) bool { return strings.Contains(w.Transc
 func notInTranscript(t *testing.T, w *Model, text string) {
 	t.Helper()
 	if inTranscript(w, text) {
-		t.Fatalf("told %q\n%s", text, w.Transcript())
+		t.Fatalf("the transcript has %q\n%s", text, w.Transcript())
 	}
 }
 

@@ -20,11 +20,10 @@ func byHandFor(w *Model, most time.Duration) {
 	}
 }
 
-// Members of PD that crash half a minute after each start are a quorum only from
-// time to time. None of them is given up meanwhile, which would need that quorum
-// for ever after: the way out is the template that the user asks for.
-// (seeds 70048483, 70053160, 70054136, 70091168)
-func TestNobodyIsGivenUpOnCrashingVoters(t *testing.T) {
+// Members of PD that crash half a minute after each start have a quorum only from time to time.
+// None of them is given up: that would need the quorum for a long time. The template that the user
+// asks for ends the crashes. (seeds 70048483, 70053160, 70054136, 70091168)
+func TestCrashingVotersAreNotGivenUp(t *testing.T) {
 	for _, o := range []Options{
 		{PD: 3, TiKV: 3, TiDB: 1, Failover: true},
 		{PD: 3, TiKV: 3, TiDB: 1, Failover: true, Elsewhere: 2, Ordered: [3]bool{pd: true}},
@@ -43,9 +42,9 @@ func TestNobodyIsGivenUpOnCrashingVoters(t *testing.T) {
 	}
 }
 
-// PD has removed a member that was given up when the user asks for fewer
-// members. Its claim is marked first, or nobody could tell it from one that is
-// about to join. (seeds 70046686, 70056795, 70095069)
+// PD has removed a member that was given up when the user asks for fewer members. Its claim is
+// marked first, since without the mark the member looks like one that is about to join. (seeds
+// 70046686, 70056795, 70095069)
 func TestScaleInHalfWayThroughFailover(t *testing.T) {
 	w := settled(Options{PD: 5, TiKV: 3, TiDB: 1, Failover: true})
 	w.lose(w.pods[pd][1], 1800)
@@ -61,10 +60,10 @@ func TestScaleInHalfWayThroughFailover(t *testing.T) {
 	fine(t, w)
 }
 
-// PD has removed a replacement, which is not marked: somebody has removed it, or
-// its mark was taken off while PD could not be asked. It is made again with new
-// data, like a member that was given up. (seeds 70031291, 70052984, 70091416)
-func TestReplacementThatPDHasLetGoOf(t *testing.T) {
+// PD has removed a replacement whose claim is not marked: a person has removed it, or the mark was
+// taken off while PD did not answer. It is recreated with new data, like a member that was given
+// up. (seeds 70031291, 70052984, 70091416)
+func TestReplacementThatPDHasRemoved(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true})
 	w.lose(w.pods[pd][1], 1200)
 	w.When(func(w *Model) bool { return w.claims[pd][1].marked }, func() {
@@ -80,10 +79,9 @@ func TestReplacementThatPDHasLetGoOf(t *testing.T) {
 	fine(t, w)
 }
 
-// A member that PD has removed fails whatever its template is, so that it does
-// not get the new one first: it would be taken for one that fails by it, and
-// nobody would be given up. (seed 70088177)
-func TestNewTemplateForMemberThatPDHasLetGoOf(t *testing.T) {
+// A member that PD has removed fails with every template, so it does not get the new one first: the
+// new template would seem to be the cause, and no member would be given up. (seed 70088177)
+func TestNewTemplateForMemberThatPDHasRemoved(t *testing.T) {
 	w := settled(Options{PD: 4, TiKV: 3, TiDB: 1, Failover: true})
 	w.expel(w.pd.memberAt(3).id)
 	w.Pass(120)
@@ -92,11 +90,10 @@ func TestNewTemplateForMemberThatPDHasLetGoOf(t *testing.T) {
 	fine(t, w)
 }
 
-// Members fail with a template that nobody wants any more, below others that
-// serve, while a removal waits for them. The person is told the way out there, too,
-// and also of a member whose pod Kubernetes cannot make.
-// (seeds 70055077, 70065046, 70071978)
-func TestToldOfMembersBelowOthersInEachPhase(t *testing.T) {
+// Members fail with a template that is not wanted any more, below others that serve, while a
+// removal waits for them. The gate says what to do there, too, and also about a member whose pod
+// Kubernetes cannot create. (seeds 70055077, 70065046, 70071978)
+func TestMembersBelowOthersAreReportedInEachPhase(t *testing.T) {
 	for name, fail := range map[string]func(*Model){
 		"it crashes": func(w *Model) {
 			w.pods[tikv][1].flaw, w.pods[tikv][1].revision = crashing, "v0"
@@ -118,10 +115,9 @@ func TestToldOfMembersBelowOthersInEachPhase(t *testing.T) {
 	}
 }
 
-// PD is back after an outage and has yet to elect a leader, so that it cannot say
-// what has become of stores. What is suspended is not settled before it has.
-// (seeds 70054655, 70119931)
-func TestSuspendedIsNotSettledBeforePDTells(t *testing.T) {
+// PD is back after an outage and has yet to elect a leader, so that it cannot report its stores. A
+// suspension does not end before it has. (seeds 70054655, 70119931)
+func TestSuspensionDoesNotEndBeforePDAnswers(t *testing.T) {
 	w := settled(Options{Seed: 1, PD: 1, TiKV: 4, TiDB: 1})
 	w.Scale(topology.TiKV, 3)
 	w.OnStep("mark tikv-basic-tikv-3", func() {
@@ -135,8 +131,8 @@ func TestSuspendedIsNotSettledBeforePDTells(t *testing.T) {
 	fine(t, w)
 }
 
-// A member without data joins in the moment in which its pod is to be deleted. The
-// step asks PD once more, as package act does. (seed 70059519)
+// A member without data joins just before its pod is deleted. The step asks PD once
+// more, as package act does. (seed 70059519)
 func TestMemberJoinsWhenItsPodIsToGo(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
 	if err := w.deletePodOf(plan.DeletePod{Component: topology.PD, Member: "basic-pd-2", UID: w.pods[pd][2].uid}); err == nil {
@@ -148,8 +144,8 @@ func TestMemberJoinsWhenItsPodIsToGo(t *testing.T) {
 	}
 }
 
-// An engine that was slow removes a member that another engine has removed before.
-// The one that has joined in its place has another id, and stays. (seed 70061779)
+// A slow engine removes a member that another engine has removed before. The member that has joined
+// in its place has another id, and stays. (seed 70061779)
 func TestRemovalOfMemberThatIsGone(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
 	w.seen = w.sight()
@@ -163,8 +159,8 @@ func TestRemovalOfMemberThatIsGone(t *testing.T) {
 	}
 }
 
-// PD's health check misses a voter that was given up and has just come back. It is not
-// removed on one word: it votes again. (seed 1795338593455)
+// PD's health check misses a voter that was given up and has just come back. One report is not
+// enough to remove it: it votes again. (seed 1795338593455)
 func TestReturnedVoterThatPDMisses(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true})
 	w.lose(w.pods[pd][1], 900)
@@ -182,9 +178,9 @@ func TestReturnedVoterThatPDMisses(t *testing.T) {
 	fine(t, w)
 }
 
-// PD does not hear of a store that is to leave, and the process of another one that
-// leaves has just ended. The store may hold one of the last copies: it is not taken
-// offline on PD's word alone. (seed 1795338466241)
+// PD gets no heartbeats of a store that is to be removed, and the process of another store that
+// leaves has just ended. The first store may have one of the last copies: PD's report alone is not
+// enough to take it offline. (seed 1795338466241)
 func TestSilentStoreLeavesBesideOneThatIsDown(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
 	w.ownStore(4).muffled = w.t + 400
@@ -198,9 +194,9 @@ func TestSilentStoreLeavesBesideOneThatIsDown(t *testing.T) {
 	fine(t, w)
 }
 
-// Two stores that are to leave crash with a template that is wanted no more, and the
-// users replace pods themselves. What is on both of them no other store gets before one
-// runs, so they are told to delete their pods. (seeds 1795338456828, 1795338475477)
+// Two stores that are to be removed crash with a template that is not wanted any more, and users
+// replace pods themselves. No other store can get the regions of both before one of them runs, so
+// gates ask the users to delete their pods. (seeds 1795338456828, 1795338475477)
 func TestManualStoresThatLeaveAndCrash(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
 	w.Upgrade("v2-crashing", topology.TiKV)
@@ -216,7 +212,7 @@ func TestManualStoresThatLeaveAndCrash(t *testing.T) {
 	fine(t, w)
 }
 
-// The same of stores that run, do not serve, and wait for the one above them to leave.
+// The same with stores that run, do not serve, and wait for the store above them to leave.
 // (seed 1795400007217)
 func TestManualStoresThatLeaveAndAreDeaf(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 6, TiDB: 1})
@@ -233,9 +229,9 @@ func TestManualStoresThatLeaveAndAreDeaf(t *testing.T) {
 	fine(t, w)
 }
 
-// A store that is a tombstone crashes, nobody wants it, and with OrderedReady Kubernetes
-// makes no pods of the two above it, which leave as well and have regions that are
-// nowhere else. It gets new data, so that those two run once more. (seed 1795338469550)
+// A store that is a tombstone and not wanted crashes. With OrderedReady Kubernetes creates no pods
+// of the two stores above it, which leave as well and have regions that no other store has. It gets
+// new data, so that those two run again. (seed 1795338469550)
 func TestTombstoneHoldsUpStoresThatLeave(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 6, TiDB: 1, Ordered: [3]bool{tikv: true}})
 	w.Scale(topology.TiKV, 3)
@@ -251,8 +247,8 @@ func TestTombstoneHoldsUpStoresThatLeave(t *testing.T) {
 	fine(t, w)
 }
 
-// A removal was recorded and PD was not asked when the component is suspended. The
-// record is gone then. (seed 1795338475408)
+// A component is suspended after a removal was recorded and before PD was asked for it. The record
+// is deleted then. (seed 1795338475408)
 func TestSuspendedBetweenRecordAndRemoval(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
 	w.Scale(topology.TiKV, 3)
@@ -264,8 +260,8 @@ func TestSuspendedBetweenRecordAndRemoval(t *testing.T) {
 	fine(t, w)
 }
 
-// Kubernetes sees the host of a TiDB server again while the record that the server was
-// given up is on its way. (seeds 1795338588597, 1795338593635, 1795338593965)
+// Kubernetes gets reports from the host of a TiDB server again just before the server is recorded
+// as given up. (seeds 1795338588597, 1795338593635, 1795338593965)
 func TestServerComesIntoSightWhenItIsGivenUp(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 2, Failover: true})
 	w.pods[tidb][0].unseen = w.t + 3600
@@ -281,10 +277,9 @@ func TestServerComesIntoSightWhenItIsGivenUp(t *testing.T) {
 	fine(t, w)
 }
 
-// Two members of PD do not serve with the template that they have, below one that serves
-// with the wanted one. Nobody can be removed before one of them serves, and what says that
-// they may be restarted has to be seen for two minutes. A run waits for that.
-// (seeds 1795365308466, 1795365357787)
+// Two members of PD do not serve with the template that they have, below one that serves with the
+// wanted one. No member can be removed before one of them serves, and the evidence that allows to
+// restart them must last two minutes. A run waits for that. (seeds 1795365308466, 1795365357787)
 func TestVotersThatRefuseBelowOneThatLeaves(t *testing.T) {
 	w := settled(Options{PD: 5, TiKV: 3, TiDB: 1})
 	w.Upgrade("v2", topology.PD)
@@ -300,9 +295,9 @@ func TestVotersThatRefuseBelowOneThatLeaves(t *testing.T) {
 	inOrder(t, w, "basic-pd-3 not serving: not healthy; at the time limit it is restarted", "restart basic-pd-3", "remove PD member basic-pd-4")
 }
 
-// The last one of three stores does not serve with the template that it has, and its claim is
-// being deleted. More stores are wanted, and the template is taken back. They come first,
-// since its regions have no other place. (seed 1795365353844)
+// The last of three stores does not serve with its template, and its claim is being deleted. More
+// stores are wanted, and the template is taken back. The new stores come first, since the regions
+// of the last one have no other place. (seed 1795365353844)
 func TestStoresComeBeforeOneThatRefusesAndWhoseClaimGoes(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
 	p := w.pods[tikv][2]

@@ -11,9 +11,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// The claim of a voter is deleted while it serves: by hand, or because it joined
-// just when it was about to be recreated. Its next restart would cost PD a member
-// that nothing brings back, so PD removes it before.
+// The claim of a voter is deleted while it serves: by hand, or because it joined just when it was
+// about to be recreated. With its next restart PD would lose the member for good, so PD removes it
+// before.
 func TestVoterWhoseClaimIsGoing(t *testing.T) {
 	for _, k := range []int{0, 1, 2} {
 		w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
@@ -28,8 +28,8 @@ func TestVoterWhoseClaimIsGoing(t *testing.T) {
 	}
 }
 
-// Without a quorum PD can remove no member, and whose claim is going may be just
-// who it needs.
+// Without a quorum PD can remove no member, and the member whose claim is being deleted may be the
+// one that it needs for a quorum.
 func TestVoterWhoseClaimIsGoingWithoutQuorum(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
 	w.claims[pd][2].goneAt = w.t
@@ -42,8 +42,7 @@ func TestVoterWhoseClaimIsGoingWithoutQuorum(t *testing.T) {
 	fine(t, w)
 }
 
-// One member is all there is. It serves on with its old template until there are
-// others to take over.
+// PD has one member only. It keeps its old template until there are others that can take over.
 func TestOnlyVoterWhoseClaimIsGoing(t *testing.T) {
 	w := settled(Options{PD: 1, TiKV: 3, TiDB: 1})
 	w.claims[pd][0].goneAt = w.t
@@ -57,8 +56,8 @@ func TestOnlyVoterWhoseClaimIsGoing(t *testing.T) {
 	}
 }
 
-// With its claim a store would lose a copy of each of its regions to the next
-// restart, and PD would let no other one have its address. Its regions leave first.
+// The next restart of the store would delete a copy of each of its regions, and PD would give its
+// address to no other store. Its regions leave first.
 func TestStoreWhoseClaimIsGoing(t *testing.T) {
 	for _, k := range []int{0, 3} {
 		w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
@@ -73,9 +72,9 @@ func TestStoreWhoseClaimIsGoing(t *testing.T) {
 	}
 }
 
-// A store above it is a tombstone, and in order Kubernetes makes no pod of the last one
-// before that serves again. The store whose claim is going waits for the last one, so
-// the tombstone is recreated first. (seed 50000522)
+// A store above it is a tombstone, and with OrderedReady Kubernetes creates no pod of the last
+// store before that one is Ready again. The store whose claim is being deleted waits for the last
+// store, so the tombstone is recreated first. (seed 50000522)
 func TestStoreWhoseClaimIsGoingBelowATombstone(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 6, TiDB: 1, Ordered: [3]bool{tikv: true}})
 	w.claims[tikv][0].goneAt = w.t
@@ -88,8 +87,8 @@ func TestStoreWhoseClaimIsGoingBelowATombstone(t *testing.T) {
 	inOrder(t, w, "recreate pod basic-tikv-1", "take store 1 of basic-tikv-0 offline", "recreate pod basic-tikv-0")
 }
 
-// Larger volumes are wanted while the claim of a store is going: nobody asks that one to
-// grow, and the StatefulSet is recreated for the larger size without it. (seed 485)
+// Larger volumes are wanted while the claim of a store is being deleted. That claim is not resized,
+// and the StatefulSet is recreated for the larger size without it. (seed 485)
 func TestLargerVolumesWhileAClaimIsGoing(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1}) // no room for the regions of any store
 	w.claims[tikv][1].goneAt = w.t
@@ -102,8 +101,8 @@ func TestLargerVolumesWhileAClaimIsGoing(t *testing.T) {
 	fine(t, w)
 }
 
-// A store whose claim is going crashes, and in order Kubernetes makes no pod of another
-// one before it is back, which is soon. Nothing is taken offline while both are missing.
+// A store whose claim is being deleted crashes. With OrderedReady Kubernetes creates no pod of
+// another store before it is back, soon after. No store is taken offline while both are missing.
 // (seed 50004802)
 func TestStoreWhoseClaimIsGoingCrashesBelowOneWithoutAPod(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 5, TiDB: 1, Ordered: [3]bool{tikv: true}})
@@ -115,8 +114,8 @@ func TestStoreWhoseClaimIsGoingCrashesBelowOneWithoutAPod(t *testing.T) {
 	inOrder(t, w, "take store 2 of basic-tikv-1 offline", "recreate pod basic-tikv-1")
 }
 
-// No more stores than copies: there is no room for its regions, and it serves on
-// with its old template until the user makes some.
+// There are as many stores as copies, so its regions have no other place. It keeps its old template
+// until the user adds a store.
 func TestStoreWhoseClaimIsGoingWithoutRoom(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
 	w.claims[tikv][1].goneAt = w.t
@@ -132,8 +131,7 @@ func TestStoreWhoseClaimIsGoingWithoutRoom(t *testing.T) {
 	fine(t, w)
 }
 
-// Who suspends a component has its pods deleted, and the claim that is going goes
-// with its pod.
+// To suspend a component deletes its pods, and a claim that is being deleted goes with its pod.
 func TestSuspendedWhileAClaimIsGoing(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
 	w.claims[tikv][1].goneAt = w.t
@@ -148,8 +146,7 @@ func TestSuspendedWhileAClaimIsGoing(t *testing.T) {
 	fine(t, w)
 }
 
-// The same in the middle of all faults: whatever happens, the hand that takes a
-// copy away is never ours.
+// The same with all faults: no step of ours ever deletes a copy.
 func TestClaimsGoingUnderFaults(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -173,9 +170,8 @@ func TestClaimsGoingUnderFaults(t *testing.T) {
 	}
 }
 
-// A host is lost under a member that has just been restarted. The template is not
-// to blame, since another one serves with it: the member is given up in the middle
-// of the rollout, which waits for it.
+// The host of a member is lost just after its restart. The template is not the cause, since another
+// member serves with it: the member is given up during the rollout, which waits for it.
 func TestLostInTheMiddleOfARollout(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true})
 	w.Upgrade("v2", topology.PD)
@@ -189,11 +185,11 @@ func TestLostInTheMiddleOfARollout(t *testing.T) {
 	fine(t, w)
 }
 
-// A member without data waits for a PD that lets it join. When there is one, it
-// is not given up for the time before.
+// A member without data waits until PD lets it join. It is not given up for the time that it has
+// waited.
 func TestWaitingToJoinIsNotLost(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true})
-	w.expel(w.claims[pd][0].data) // by somebody, who has given its data up as well
+	w.expel(w.claims[pd][0].data) // by a person, who has given its data up as well
 	w.claims[pd][0] = nil
 	w.remove(w.pods[pd][0])
 	w.lose(w.pods[pd][1], 1800)

@@ -9,9 +9,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// A store that has lost its data cannot come in while PD keeps its address for the old
-// one, with whatever template. Another one is down with a template that nobody wants any
-// more. It is brought to the wanted one all the same. (seeds 1795346788588, 1795346788397)
+// A store that has lost its data cannot register, with any template, while PD keeps its address for
+// the old store. Another store is down with a template that is not wanted any more. It gets the
+// wanted template all the same. (seeds 1795346788588, 1795346788397)
 func TestStoreOfARevisionInBetween(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1, Faults: Faults{DeleteClaim: 1}})
 	w.Manual(topology.TiKV)
@@ -25,14 +25,14 @@ func TestStoreOfARevisionInBetween(t *testing.T) {
 	w.remove(w.pods[tikv][0])
 	w.Pass(60)
 	if w.pods[tikv][3].revision != "v2-noimage" || w.pods[tikv][0].revision != "v3" || w.serves(tikv, 0) {
-		t.Fatalf("this shows nothing\n%s", w.Transcript())
+		t.Fatalf("this test shows nothing\n%s", w.Transcript())
 	}
 	fine(t, w)
 }
 
-// PD has added a member that somebody takes away before it starts, and lets nobody join
-// until it has started or is removed. Another member has lost its data and waits to join.
-// (seed 1795346788113)
+// PD has added a member whose pod is scaled away before it starts. PD lets no member join until
+// that one has started or is removed. Another member has lost its data and waits to join. (seed
+// 1795346788113)
 func TestMemberThatNeverStartedHoldsUpAnother(t *testing.T) {
 	w := settled(Options{PD: 5, TiKV: 3, TiDB: 1})
 	w.Scale(topology.PD, 6)
@@ -49,8 +49,8 @@ func TestMemberThatNeverStartedHoldsUpAnother(t *testing.T) {
 	inOrder(t, w, "remove PD member basic-pd-5")
 }
 
-// The host of a TiDB server is back. The new process answers before it serves, and its pod
-// is NotReady since long before. (seed 1795335980561)
+// The host of a TiDB server is back. The new process answers before it serves, and its pod has been
+// NotReady for a long time. (seed 1795335980561)
 func TestServerThatHasJustStartedAgain(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 2})
 	w.lose(w.pods[tidb][0], 250)
@@ -60,15 +60,15 @@ func TestServerThatHasJustStartedAgain(t *testing.T) {
 	fine(t, w)
 }
 
-// A store that was given up is back, and the user's word that its data may go is still
-// there. PD does not speak of stores for a while. (seeds 1795500014335, 50005835)
+// A store that was given up is back, and the user's request to discard its data is still there. PD
+// answers without its stores for a while. (seeds 1795500014335, 50005835)
 func TestStoreThatIsBackIsNotDiscarded(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1, Failover: true})
 	w.lose(w.pods[tikv][1], 4000)
 	w.Pass(2400)
 	_, _ = w.Drive(10 * time.Minute)
 	if w.failure(tikv, "basic-tikv-1") == nil {
-		t.Fatalf("this shows nothing\n%s", w.Transcript())
+		t.Fatalf("this test shows nothing\n%s", w.Transcript())
 	}
 	w.Pass(2000)
 	w.discard = []string{"basic-tikv-1"}
@@ -107,11 +107,10 @@ func TestOperatorEndsBothEngines(t *testing.T) {
 	fine(t, w)
 }
 
-// A template with which no member of PD serves has reached some of them when it is taken
-// back. PD has removed the highest one, which gets new data only when the others serve,
-// and a partition reaches those only after it. (seeds 1795352750954, 1795352772409,
-// 1795350452672)
-func TestVoterLetGoOfAboveOneThatDoesNotServe(t *testing.T) {
+// A template with which no member of PD serves is taken back after some members got it. PD has
+// removed the highest member, which gets new data only when the others serve; a partition reaches
+// the others only after it. (seeds 1795352750954, 1795352772409, 1795350452672)
+func TestRemovedVoterAboveOneThatDoesNotServe(t *testing.T) {
 	w := settled(Options{PD: 5, TiKV: 3, TiDB: 1})
 	for i := 3; i < 5; i++ {
 		p := w.pods[pd][i]
@@ -125,10 +124,10 @@ func TestVoterLetGoOfAboveOneThatDoesNotServe(t *testing.T) {
 	inOrder(t, w, "restart basic-pd-4", "restart basic-pd-3", "delete left-over claim pd-basic-pd-4")
 }
 
-// One or two of three members of PD crash half a minute after each start, and are not wanted
-// any more. Nobody can be removed as long as the others are no quorum that lasts, and where
-// the user replaces pods nobody but the user can give them the template that is wanted.
-// (seeds 1795350452335, 1795356387299)
+// One or two of three members of PD crash half a minute after each start, and are not wanted any
+// more. No member can be removed as long as the others have no lasting quorum, and where the user
+// replaces pods only the user can give them the wanted template. (seeds 1795350452335,
+// 1795356387299)
 func TestQuorumThatCrashesByHand(t *testing.T) {
 	for _, crash := range []int{1, 2} {
 		w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
@@ -153,9 +152,9 @@ func TestQuorumThatCrashesByHand(t *testing.T) {
 	}
 }
 
-// A store has lost its data, so that it cannot come in whatever its template is. A template
-// with which no store serves has reached the other two, and is taken back: what fails below
-// them is no reason to leave them as they are. (seed 1795600015139)
+// A store has lost its data, so that it cannot register with any template. The other two stores
+// have a template with which no store serves, and it is taken back. The store that fails below them
+// does not prevent their restart. (seed 1795600015139)
 func TestStoresThatRefuseAboveOneWithoutData(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Faults: Faults{DeleteClaim: 1}})
 	for i := 1; i < 3; i++ {
@@ -171,8 +170,8 @@ func TestStoresThatRefuseAboveOneWithoutData(t *testing.T) {
 	inOrder(t, w, "restart basic-tikv-2", "restart basic-tikv-1")
 }
 
-// A store has crashed again and again, and serves just now. Its heartbeats are late,
-// Kubernetes loses sight of its host, and PD moves no leaders. (seed 1795350451978)
+// A store has crashed again and again, and serves just now. Its heartbeats are late, Kubernetes
+// gets no reports from its host, and PD moves no leaders. (seed 1795350451978)
 func TestStoreThatCrashesServesWhileItRuns(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
 	p := w.pods[tikv][3]
@@ -255,9 +254,8 @@ func TestStoreLeavesWhileAnotherOneHasJustEnded(t *testing.T) {
 	inOrder(t, w, "needs 3 other stores that run, has 2", "offline")
 }
 
-// Nobody deletes the claim of a store while a region has two copies only. PD may move one of
-// them onto that store, and without the store's data the region is lost.
-// (seed 1795362645147)
+// The model deletes no claim of a store while a region has only two copies. PD may move one of them
+// onto that store, and without the store's data the region is lost. (seed 1795362645147)
 func TestNoClaimGoesWhileCopiesAreMissing(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
 	r := &w.regions[0]
@@ -275,8 +273,8 @@ func TestNoClaimGoesWhileCopiesAreMissing(t *testing.T) {
 	}
 }
 
-// PD lets nobody join until the last one of its first members has started. The first one
-// has lost its data and waits to join, and in order Kubernetes makes no pod of the last one
+// PD lets no member join until the last of its first members has started. The first one has
+// lost its data and waits to join, and in order Kubernetes makes no pod of the last one
 // before the first one is ready. (seed 1795365311216)
 func TestFirstStartBehindAMemberWithoutData(t *testing.T) {
 	w := New(Options{PD: 4, TiKV: 3, TiDB: 1, Failover: true, Ordered: [3]bool{pd: true}})

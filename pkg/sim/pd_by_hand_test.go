@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// A person deletes a store in PD. It is left alone and told, whatever else is asked
-// for, and its member gets a new store when this one is a tombstone. (A.4)
+// A person deletes a store in PD. That is not undone, and is reported, whatever else is asked for.
+// Its member gets a new store when this one is a tombstone. (A.4)
 func TestStoreDeletedByHand(t *testing.T) {
 	t.Run("it is left alone", func(t *testing.T) {
 		w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
@@ -43,8 +43,8 @@ func TestStoreDeletedByHand(t *testing.T) {
 	})
 }
 
-// One step of one component fails for ever. What the others need is done all the
-// same. (A.8)
+// One step of one component always fails. The steps of other components are taken all the same.
+// (A.8)
 func TestOneStepFailsForEver(t *testing.T) {
 	for name, ask := range map[string]func(w *Model){
 		"scale-in of TiDB": func(w *Model) { w.Scale(topology.TiDB, 1) },
@@ -79,8 +79,8 @@ func TestOneStepFailsForEver(t *testing.T) {
 	}
 }
 
-// A new leader of PD takes minutes to load its schedulers. That is waited for, and no
-// failure that ends the run, or its undoing. (A.5)
+// A new leader of PD takes minutes to load its schedulers. The run waits for that; it does not end
+// with an error, and takes nothing back. (A.5)
 func TestSchedulersLoadSlowly(t *testing.T) {
 	w := settled(Options{})
 	w.Upgrade("v2", topology.TiKV)

@@ -7,17 +7,17 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// lower is somebody who scales a StatefulSet past us.
+// lower scales a StatefulSet by hand, as a person does.
 func (w *Model) lower(k kind, replicas int) {
 	spec := w.sets[k].spec
 	spec.replicas = replicas
 	w.change(&w.sets[k], spec)
 }
 
-// Somebody takes so many stores away past us that regions have no quorum any more, and
-// the user wants no more than what is left. PD can move no region that has no quorum,
-// so the stores come back first, and leave with their regions then.
-func TestStoresTakenAwayBeyondTheQuorumOfRegions(t *testing.T) {
+// TiKV is scaled by hand to so few pods that regions have no quorum any more, and the user then
+// wants as many as are left. PD can move no region without a quorum, so the stores come back first,
+// and are removed in order then.
+func TestStoresScaledAwaySoThatRegionsHaveNoQuorum(t *testing.T) {
 	for _, wait := range []int{0, 30, 3000} {
 		w := settled(Options{PD: 3, TiKV: 6, TiDB: 1})
 		w.lower(tikv, 3)
@@ -28,8 +28,8 @@ func TestStoresTakenAwayBeyondTheQuorumOfRegions(t *testing.T) {
 	}
 }
 
-// The same of voters: without most of them nobody can be asked who is missing.
-func TestVotersTakenAwayBeyondTheQuorum(t *testing.T) {
+// The same with voters: without a quorum PD cannot be asked which members are missing.
+func TestVotersScaledAwaySoThatPDHasNoQuorum(t *testing.T) {
 	for _, elsewhere := range []int{0, 2} {
 		w := settled(Options{PD: 5, TiKV: 3, TiDB: 1, Elsewhere: elsewhere})
 		w.lower(pd, 1)
@@ -40,10 +40,10 @@ func TestVotersTakenAwayBeyondTheQuorum(t *testing.T) {
 	}
 }
 
-// A store that was taken away past us is brought back on a host that is lost. It is in
-// nobody's way: PD has its regions elsewhere after a while, and it leaves as one that
-// does not serve.
-func TestStoreTakenAwayAndLost(t *testing.T) {
+// A store that was scaled away by hand is brought back on a host that is lost. The run does not
+// wait for it for ever: PD replaces its regions on other stores after a while, and it leaves as one
+// that does not serve.
+func TestStoreScaledAwayAndLost(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})
 	w.claims[tikv][4].lost = true
 	w.lower(tikv, 4)
@@ -52,10 +52,10 @@ func TestStoreTakenAwayAndLost(t *testing.T) {
 	fine(t, w)
 }
 
-// Somebody takes two stores away past us, and the claim of the lower one was being deleted,
-// so that its data is gone. Regions that had copies on both have no quorum before the
-// other one runs, and a StatefulSet has no gaps. (seeds 1795352767966, 1795350451884)
-func TestStoreTakenAwayBeyondOneWithoutData(t *testing.T) {
+// Two stores are scaled away by hand, and the claim of the lower one was being deleted, so that its
+// data is gone. Regions with copies on both have no quorum before the upper one runs, and a
+// StatefulSet cannot skip an ordinal. (seeds 1795352767966, 1795350451884)
+func TestStoreScaledAwayAboveOneWithoutData(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		w := settled(Options{PD: 3, TiKV: 5, TiDB: 1, Ordered: [3]bool{tikv: ordered}})
 		w.claims[tikv][3].goneAt = w.t
@@ -67,9 +67,9 @@ func TestStoreTakenAwayBeyondOneWithoutData(t *testing.T) {
 	}
 }
 
-// A store joins in the moment in which it is scaled away, so that its claim is marked though
-// it has regions. The copies of those on another store are lost. (seed 1795354626869)
-func TestStoreThatJoinsWhenItIsTakenAway(t *testing.T) {
+// A store joins just when it is scaled away, so that its claim is marked though it has
+// regions. The copies of those on another store are lost. (seed 1795354626869)
+func TestStoreThatJoinsWhenItIsScaledAway(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 6, TiDB: 1, Faults: Faults{DeleteClaim: 1}})
 	w.Scale(topology.TiKV, 5)
 	w.lower(tikv, 5)
@@ -82,10 +82,9 @@ func TestStoreThatJoinsWhenItIsTakenAway(t *testing.T) {
 	inOrder(t, w, "scale TiKV from 5 to 6", "offline", "scale TiKV from 6 to 5")
 }
 
-// A voter joins in the moment in which it is scaled away, so that PD has two members and
-// one of them has no pod. Its claim is marked. Without it there is no leader, and nobody
-// can be asked. (seed 60001167)
-func TestVoterThatJoinsWhenItIsTakenAway(t *testing.T) {
+// A voter joins just when it is scaled away, so that PD has two members and one of them has no pod.
+// Its claim is marked. Without it PD has no leader, and cannot be asked. (seed 60001167)
+func TestVoterThatJoinsWhenItIsScaledAway(t *testing.T) {
 	w := settled(Options{PD: 2, TiKV: 3, TiDB: 1})
 	w.claims[pd][1].marked = true
 	w.lower(pd, 1)
@@ -94,10 +93,10 @@ func TestVoterThatJoinsWhenItIsTakenAway(t *testing.T) {
 	inOrder(t, w, "scale PD from 1 to 2", "remove PD member basic-pd-1", "scale PD from 2 to 1")
 }
 
-// Somebody scales PD to one member, while another one is recreated: its claim is gone,
-// and there is one above it that is needed for a quorum. A StatefulSet has no gaps, so
-// both come back. (seeds 60002082, 1795346787676)
-func TestVoterTakenAwayBeyondAGap(t *testing.T) {
+// Somebody scales PD to one member, while another one is recreated: its claim is gone, and there is
+// one above it that is needed for a quorum. A StatefulSet cannot skip an ordinal, so both come
+// back. (seeds 60002082, 1795346787676)
+func TestVoterScaledAwayAboveAMissingOne(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
 	w.expel(w.claims[pd][1].data)
 	w.lower(pd, 1)
@@ -107,10 +106,9 @@ func TestVoterTakenAwayBeyondAGap(t *testing.T) {
 	inOrder(t, w, "scale PD from 1 to 2", "scale PD from 2 to 3")
 }
 
-// All members of PD here are scaled away, and the first of them is one that PD has let go
-// of. Nobody is left who could be asked what its claim holds. (seeds 1795346787647,
-// 1795346793859)
-func TestAllVotersTakenAway(t *testing.T) {
+// All members of PD are scaled away, and the first of them is one that PD has removed. No member is
+// left that could say whose data is on its claim. (seeds 1795346787647, 1795346793859)
+func TestAllVotersScaledAway(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Elsewhere: 2})
 	w.expel(w.claims[pd][0].data)
 	w.claims[pd][0].marked = true
@@ -120,10 +118,10 @@ func TestAllVotersTakenAway(t *testing.T) {
 	inOrder(t, w, "scale PD from 0 to 1", "scale PD from 1 to 2")
 }
 
-// A member of PD crashes again and again, for it has no data and there is no leader to
-// let it join. The one whose vote is lacking was scaled away, and its claim is marked.
-// (seed 1795346785057)
-func TestVoterTakenAwayWhileAnotherHasNoData(t *testing.T) {
+// A member of PD crashes again and again, for it has no data and there is no leader to let it
+// join. The member that is needed for a quorum was scaled away, and its claim is marked. (seed
+// 1795346785057)
+func TestVoterScaledAwayWhileAnotherHasNoData(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
 	w.expel(w.claims[pd][0].data)
 	w.claims[pd][2].marked = true
@@ -135,10 +133,10 @@ func TestVoterTakenAwayWhileAnotherHasNoData(t *testing.T) {
 	inOrder(t, w, "scale PD from 2 to 3")
 }
 
-// The mark on the claim of a voter that PD has removed is lost, as it is when PD cannot
-// be asked while it is suspended, and a rollout has reached its pod. The rollout waits for
-// it, and it cannot come back with the data that it has. (seeds 1795500022437, 70002396)
-func TestVoterLetGoOfInARollout(t *testing.T) {
+// The mark on the claim of a voter that PD has removed is lost, as it is when PD cannot be asked
+// while it is suspended, and a rollout has reached its pod. The rollout waits for it, and it cannot
+// join again with its old data. (seeds 1795500022437, 70002396)
+func TestVoterThatPDHasRemovedInARollout(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true})
 	w.Upgrade("v2", topology.PD)
 	w.OnStep("restart basic-pd-2", func() { w.expel(w.claims[pd][2].data) })

@@ -7,9 +7,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Kubernetes loses sight of all hosts when its API server was away for long, and says
-// of no pod that it is Ready. The database says that all of them serve: a restart
-// would not be free, so stores are asked to give up their leaders as ever.
+// After its API server was away for long, Kubernetes reports no pod as Ready. The database reports
+// that all members serve: a restart would disturb clients, so leaders are evicted first, as always.
 func TestOutOfSight(t *testing.T) {
 	for _, seconds := range []int64{60, 119} {
 		w := settled(Options{PD: 3, TiKV: 4, TiDB: 2})
@@ -20,8 +19,8 @@ func TestOutOfSight(t *testing.T) {
 	}
 }
 
-// While Kubernetes hears of no host nobody can ask the members themselves either, so
-// nothing is restarted, however long that takes.
+// While Kubernetes gets no reports from hosts, the members cannot be asked either, so nothing is
+// restarted, however long that takes.
 func TestOutOfSightForLong(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 2})
 	w.loseSight(3600)
