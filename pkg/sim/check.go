@@ -206,26 +206,6 @@ func (w *Model) wantedBoth(k kind, i int) bool {
 	return i < w.seen.intent.Replicas[k] && i < w.Intent.Replicas[k]
 }
 
-// judgeLoss checks that nothing is taken away while a peer is missing.
-func (w *Model) judgeLoss(k kind, victim int, say sayer) {
-	for i := range limit {
-		if i != victim && i < w.sets[k].spec.replicas && w.wantedBoth(k, i) && !w.gone(k, i) && !w.seen.gone[k][i] && w.missing(k, i) && !w.behind(k, i, victim) {
-			say("peer-down", "%s does not serve", w.names[k][i])
-		}
-	}
-}
-
-// behind reports whether a member has no pod because, with OrderedReady, Kubernetes
-// creates none before the victim is Ready, and the victim has not been Ready for minutes,
-// or is never for long. Waiting for that member would be waiting for the victim.
-func (w *Model) behind(k kind, i, victim int) bool {
-	if !w.Ordered[k] || w.pods[k][i] != nil || i < victim {
-		return false
-	}
-	p := w.pods[k][victim]
-	return p == nil || !p.ready && (w.t-p.since >= 120 || p.restarts >= 3 && p.last[1]-p.last[0] < 600)
-}
-
 // gone reports whether the database has removed the member for good: it never serves again.
 func (w *Model) gone(k kind, i int) bool {
 	if k.data() == topology.Raft && w.pd.memberAt(i) == nil && w.failure(k, w.names[k][i]) != nil {

@@ -97,7 +97,8 @@
 // first moment did not say that it does: for some seconds a host
 // that was just lost cannot be known. A peer is another member of
 // the same component, within its StatefulSet's replicas, that the user wanted at
-// both moments and that the database has not removed. Then, at every step:
+// both moments and that the database has not removed; where a voter that serves is
+// taken away, also one that PD has removed and that has no replacement. Then, at every step:
 //
 //   - look: every disruptive step comes after a live observation, with no other disruptive step
 //     between the two.

@@ -288,3 +288,19 @@ func TestFirstStartBehindAMemberWithoutData(t *testing.T) {
 	fine(t, w)
 	inOrder(t, w, "user: recreate the StatefulSet of PD, Parallel")
 }
+
+// PD has removed a member whose host is lost. The user wants this member again, and no more
+// the one above it, which stays until the lower one has joined with new data.
+// (seed 1795373494249)
+func TestVoterStaysUntilOneThatPDHasRemovedIsBack(t *testing.T) {
+	w := settled(Options{PD: 4, TiKV: 3, TiDB: 1})
+	w.expel(w.claims[pd][2].data)
+	w.claims[pd][2].marked = true
+	w.lose(w.pods[pd][2], 900)
+	w.Pass(600)
+	w.Scale(topology.PD, 3)
+	_, _ = w.Drive(3 * time.Minute)
+	notInTranscript(t, w, "remove PD member")
+	fine(t, w)
+	inOrder(t, w, "basic-pd-2 not serving: pod is terminating", "remove PD member basic-pd-3")
+}

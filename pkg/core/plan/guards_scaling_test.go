@@ -126,10 +126,27 @@ func TestGuardsOfScaling(t *testing.T) {
 		{Name: "in: the same, but it has started", Cluster: with(awaited, waitsToJoin, func(c *plantest.Cluster) {
 			c.Member("t-pd-3").Database.Unstarted = false
 		})},
+		{Name: "in: a voter that serves, while one that PD has removed is wanted again", Cluster: wantedAgain()},
+		{Name: "in: the same, but it is down as well", Cluster: wantedAgain("t-pd-3")},
 		{Name: "in: a voter that nobody has seen, while the first one is down", Cluster: with(func(c *plantest.Cluster) {
 			c.Down(time.Minute, "t-pd-0").Set(pd, func(s *state.Set) { s.Replicas, s.Partition = 4, 4 })
 		})},
 	})
+}
+
+// wantedAgain is a PD of four of which three are wanted. PD has removed the third one, and
+// its pod is still stopping. Those that are named are down as well.
+func wantedAgain(down ...string) *plantest.Cluster {
+	c := plantest.New(4, 3, 1)
+	c.Want(pd).Replicas = 3
+	forgotten("t-pd-2")(c)
+	c.Member("t-pd-2").Pod.Terminating = true
+	c.Seen.PD.Members = 3
+	c.Down(time.Hour, down...)
+	for _, name := range down {
+		c.Member(name).Database.Since = plantest.Now.Add(-time.Hour)
+	}
+	return c
 }
 
 // fewer is a PD of five of which two are wanted. The last one serves with the update

@@ -94,12 +94,16 @@ func (sc Scope) claimGone(m state.Member) bool {
 // missing waits for the peers of a member, but not for those that wait for the member
 // itself, as Kubernetes creates no pod of theirs before. A pod that was Ready a moment
 // ago may be Ready again, however often it has crashed, and then they are created.
+// Nor does it wait for peers that the database has removed, except where a voter is to
+// go that may serve: until the other one has joined again, PD has one vote less than the
+// user wants, and would have two less. One that was given up has a replacement.
 func (sc Scope) missing(except state.Member) verdict {
 	var peers []state.Member
 	pod := except.Pod
 	lasting := pod == nil || !pod.Ready && sc.All.At.Sub(pod.Since) >= settling
+	votes := except.Kind.Data() == topology.Raft && countedOn(except) && !sc.SurelyDown(except)
 	for _, m := range sc.voting(sc.Got.Running()) {
-		if sc.Kept(m) && !removalIrreversible(m) && (!sc.WaitsFor(m, except) || !lasting) {
+		if sc.Kept(m) && (votes || !removalIrreversible(m)) && (!sc.WaitsFor(m, except) || !lasting) {
 			peers = append(peers, m)
 		}
 	}

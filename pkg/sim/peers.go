@@ -1,0 +1,41 @@
+package sim
+
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+
+// judgeLoss checks that nothing is taken away while a peer is missing.
+func (w *Model) judgeLoss(k kind, victim int, say sayer) {
+	for i := range limit {
+		if i != victim && i < w.sets[k].spec.replicas && w.wantedBoth(k, i) && !w.excused(k, i, victim) && w.missing(k, i) && !w.behind(k, i, victim) {
+			say("peer-down", "%s does not serve", w.names[k][i])
+		}
+	}
+}
+
+// excused reports whether nobody has to wait for a member, since the database has removed
+// it. A voter that serves waits for one that PD has removed and that has no replacement:
+// until that one has joined again, PD has one vote less than the user wants.
+func (w *Model) excused(k kind, i, victim int) bool {
+	switch {
+	case !w.gone(k, i) && !w.seen.gone[k][i]:
+		return false
+	case k.data() != topology.Raft || !w.served(k, victim):
+		return true
+	}
+	for _, all := range [...][]topology.Failure{w.failures[k], w.seen.failures[k]} {
+		if f := failureOf(all, w.names[k][i]); f != nil && f.Deleted {
+			return true
+		}
+	}
+	return false
+}
+
+// behind reports whether a member has no pod because, with OrderedReady, Kubernetes
+// creates none before the victim is Ready, and the victim has not been Ready for minutes,
+// or is never for long. Waiting for that member would be waiting for the victim.
+func (w *Model) behind(k kind, i, victim int) bool {
+	if !w.Ordered[k] || w.pods[k][i] != nil || i < victim {
+		return false
+	}
+	p := w.pods[k][victim]
+	return p == nil || !p.ready && (w.t-p.since >= 120 || p.restarts >= 3 && p.last[1]-p.last[0] < 600)
+}
