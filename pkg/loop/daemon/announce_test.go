@@ -18,8 +18,8 @@ type heard []corev1.ObjectReference
 
 func (h *heard) Announce(of corev1.ObjectReference, _ event.Event) { *h = append(*h, of) }
 
-// TestAnnounced: an event is on the TidbCluster that there is now, also when it
-// cannot be read, and on none when it is gone.
+// TestAnnounced: an event is on the TidbCluster that exists now, also if it cannot be decoded, and
+// on none if it was deleted.
 func TestAnnounced(t *testing.T) {
 	meta := func(uid, version string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: "tidb", Name: "basic", UID: types.UID(uid), ResourceVersion: version}
@@ -32,7 +32,7 @@ func TestAnnounced(t *testing.T) {
 	var got heard
 	a := announced{&got, store, cache.NewObjectName("tidb", "basic")}
 	for _, tt := range []struct {
-		obj  any // nil: gone
+		obj  any // nil: deleted
 		want string
 	}{
 		{first, "u1/7"},
@@ -48,10 +48,10 @@ func TestAnnounced(t *testing.T) {
 		a.Report(event.Event{Type: event.Blocked})
 		switch {
 		case tt.want == "" && len(got) > 0:
-			t.Errorf("told %v", got)
+			t.Errorf("announced on %v, want none", got)
 		case tt.want != "" && (len(got) != 1 || string(got[0].UID)+"/"+got[0].ResourceVersion != tt.want ||
 			got[0].APIVersion != "pingcap.com/v1alpha1" || got[0].Kind != "TidbCluster" || got[0].Namespace != "tidb" || got[0].Name != "basic"):
-			t.Errorf("told %v, want %s", got, tt.want)
+			t.Errorf("announced on %v, want %s", got, tt.want)
 		}
 	}
 }

@@ -42,9 +42,9 @@ spec:
 
 var basic = cache.NewObjectName("db", "basic")
 
-// stage is a fake API server: it keeps objects and tells of changes, and has no
-// controllers, so that no pod ever comes.
-type stage struct {
+// fixture is a fake API server. It keeps objects and reports changes to watches; it has no
+// controllers, so that no pod is ever created.
+type fixture struct {
 	kube *fake.Clientset
 	dyn  *dynamicfake.FakeDynamicClient
 	now  func() time.Time
@@ -52,11 +52,11 @@ type stage struct {
 	mu     sync.Mutex
 	events []event.Event
 	turns  []string
-	held   map[string]bool // who holds the cluster
+	held   map[string]bool // which daemons drive the cluster
 	gone   bool
 }
 
-func setup(t *testing.T, change func(*unstructured.Unstructured)) *stage {
+func setup(t *testing.T, change func(*unstructured.Unstructured)) *fixture {
 	t.Helper()
 	u := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(stored), &u.Object); err != nil {
@@ -65,16 +65,16 @@ func setup(t *testing.T, change func(*unstructured.Unstructured)) *stage {
 	if change != nil {
 		change(u)
 	}
-	return &stage{
+	return &fixture{
 		kube: fake.NewClientset(), held: map[string]bool{},
 		dyn: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 			map[schema.GroupVersionResource]string{intent.Resource: "TidbClusterList"}, u),
 	}
 }
 
-// meter is what one daemon tells of itself.
+// meter records the numbers of one daemon.
 type meter struct {
-	*stage
+	*fixture
 	name string
 }
 
@@ -104,22 +104,22 @@ func (m meter) Report(e event.Event) {
 	m.events = append(m.events, e)
 }
 
-// drives reports whether a daemon says that it drives the cluster. It tells while it
-// runs, as do those below.
-func (s *stage) drives(name string) bool {
+// drives reports whether a daemon says that it drives the cluster. It can be called while the
+// daemon runs, as can the methods below.
+func (s *fixture) drives(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.held[name]
 }
 
-func (s *stage) vanished() bool {
+func (s *fixture) vanished() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.gone
 }
 
-// taken are the turns so far.
-func (s *stage) taken() []string {
+// taken returns the turns so far.
+func (s *fixture) taken() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.turns)
@@ -127,16 +127,16 @@ func (s *stage) taken() []string {
 
 var errBroken = errors.New("broken")
 
-// nowhere is a dialer that reaches nobody.
+// nowhere is a dialer whose connections all fail.
 type nowhere struct{}
 
 func (nowhere) DialContext(context.Context, string, string) (net.Conn, error) {
-	return nil, errors.New("nobody is there")
+	return nil, errors.New("connection refused")
 }
 func (nowhere) Close() error { return nil }
 
-// run begins a daemon; the function it returns ends it, and waits for its end.
-func (s *stage) run(t *testing.T, name string) func() {
+// run starts a daemon; the function that it returns stops it, and waits for its end.
+func (s *fixture) run(t *testing.T, name string) func() {
 	t.Helper()
 	m := meter{s, name}
 	d, err := New(Config{
@@ -148,7 +148,7 @@ func (s *stage) run(t *testing.T, name string) func() {
 		t.Fatal(err)
 	}
 	if d.Ready() == nil {
-		t.Error("ready before the first copy has come")
+		t.Error("ready before the mirror has its first copy")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
@@ -165,8 +165,8 @@ func (s *stage) run(t *testing.T, name string) func() {
 	}
 }
 
-// writes are the changes that were asked for, but for those of leases.
-func (s *stage) writes() []string {
+// writes returns the writes that were requested, except those of leases.
+func (s *fixture) writes() []string {
 	var all []string
 	for _, a := range append(s.kube.Actions(), s.dyn.Actions()...) {
 		if !slices.Contains([]string{"get", "list", "watch"}, a.GetVerb()) && a.GetResource().Resource != "leases" {
@@ -176,7 +176,7 @@ func (s *stage) writes() []string {
 	return all
 }
 
-func (s *stage) reads() int {
+func (s *fixture) reads() int {
 	n := 0
 	for _, a := range append(s.kube.Actions(), s.dyn.Actions()...) {
 		if a.GetVerb() == "get" || a.GetVerb() == "list" {
@@ -186,7 +186,7 @@ func (s *stage) reads() int {
 	return n
 }
 
-func (s *stage) lease(t *testing.T) *coordinationv1.Lease {
+func (s *fixture) lease(t *testing.T) *coordinationv1.Lease {
 	t.Helper()
 	l, err := s.kube.CoordinationV1().Leases("db").List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(l.Items) != 1 {
@@ -200,7 +200,7 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// TestDrives: what is wanted is made, under a lease that is given back at the end.
+// TestDrives: the wanted objects are created under a lease, which is released at the end.
 func TestDrives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := setup(t, nil)
@@ -218,12 +218,12 @@ func TestDrives(t *testing.T) {
 		}
 		stop()
 		if s.drives("a") || s.lease(t).Spec.HolderIdentity != nil {
-			t.Error("the lease is held still")
+			t.Error("the lease is still held")
 		}
 	})
 }
 
-// TestTime: what is decided, and told, goes by the time that the daemon is given.
+// TestTime: decisions and events use the clock that the daemon is given.
 func TestTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := setup(t, nil)
@@ -242,7 +242,7 @@ func TestTime(t *testing.T) {
 	})
 }
 
-// TestIdle: a cluster that wants nothing costs no write, and no read either.
+// TestIdle: a cluster with nothing to do costs no writes and no reads.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := setup(t, func(u *unstructured.Unstructured) { _ = unstructured.SetNestedField(u.Object, true, "spec", "paused") })
@@ -264,7 +264,7 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// TestTwo: of two daemons one drives, and when it is gone the other one.
+// TestTwo: one of two daemons drives, and when it ends the other one does.
 func TestTwo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := setup(t, nil)
@@ -294,7 +294,7 @@ func TestTwo(t *testing.T) {
 	})
 }
 
-// TestDeleted: of a cluster that is gone nothing is kept.
+// TestDeleted: nothing is kept of a cluster that was deleted.
 func TestDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := setup(t, nil)
@@ -311,7 +311,7 @@ func TestDeleted(t *testing.T) {
 	})
 }
 
-// TestUndecodable: a TidbCluster that cannot be read is told of, and tried again.
+// TestUndecodable: a TidbCluster that cannot be decoded is reported, and tried again.
 func TestUndecodable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := setup(t, func(u *unstructured.Unstructured) {
@@ -320,7 +320,7 @@ func TestUndecodable(t *testing.T) {
 		stop := s.run(t, "a")
 		pass(time.Minute)
 		if len(s.events) == 0 || s.events[0].Type != event.Failed || !strings.Contains(s.events[0].Error, "db/basic") {
-			t.Errorf("told %+v", s.events)
+			t.Errorf("got events %+v", s.events)
 		}
 		stop()
 		if w := s.writes(); len(w) > 0 {
@@ -329,7 +329,7 @@ func TestUndecodable(t *testing.T) {
 	})
 }
 
-// TestPanic: a bug that one cluster brings out is no end of the others.
+// TestPanic: a panic in the turn of one cluster does not end the daemon.
 func TestPanic(t *testing.T) {
 	_, _, err := safely(func() (plan.Plan, time.Duration, error) { panic("unexpected") })
 	if err == nil || !strings.Contains(err.Error(), "unexpected") || outcome(plan.Plan{}, err) != "error" {
@@ -337,8 +337,8 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestChanged: a change of an object is one of the cluster that its labels name,
-// also when its end was missed.
+// TestChanged: a changed object puts the cluster that its labels name on the queue, also if its
+// deletion was missed.
 func TestChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := setup(t, func(u *unstructured.Unstructured) { _ = unstructured.SetNestedField(u.Object, true, "spec", "paused") })
@@ -365,7 +365,7 @@ func TestChanged(t *testing.T) {
 		}
 		pass(2 * gather)
 		if n := d.queue.Len(); n != 1 {
-			t.Errorf("%d clusters are to be looked at", n)
+			t.Errorf("%d clusters are on the queue", n)
 		}
 	})
 }

@@ -48,7 +48,7 @@ type driver struct {
 
 func (d *Daemon) newDriver(key cache.ObjectName) *driver {
 	dr := &driver{key: key, daemon: d}
-	dr.leaseReport.tell = func(held bool) { d.Meter.Held(key, held) }
+	dr.leaseReport.report = func(held bool) { d.Meter.Held(key, held) }
 	dr.observer = d.Observer(key.Namespace, key.Name)
 	dr.observer.Mirror(d.mirror.of(key))
 	if d.PD != nil {
@@ -122,8 +122,7 @@ func (d *driver) setCluster(c topology.Cluster) {
 	t.Engine.Recorder = pacedRecorder{t.Engine.Recorder, d}
 }
 
-// taken reports that this process drives the cluster, and has the end of the lease
-// noticed.
+// taken reports that this process drives the cluster, and lets over be called when the lease ends.
 func (d *driver) taken(held *lease.Held) {
 	d.leaseReport.begin(held)
 	context.AfterFunc(held.Context(), func() { d.over(held) })
@@ -166,7 +165,7 @@ func (o driverStatus) PatchStatus(ctx context.Context, namespace, name string, p
 	err := o.d.daemon.Intent.PatchStatus(ctx, namespace, name, patch)
 	if err != nil {
 		o.d.ownWrite.begin("", time.Time{})
-		o.d.daemon.queue.AddAfter(o.d.key, o.d.daemon.gathering()) // a change of somebody else may have been taken for this write meanwhile
+		o.d.daemon.queue.AddAfter(o.d.key, o.d.daemon.gathering()) // a change by another process may have been mistaken for this write
 	}
 	return err
 }

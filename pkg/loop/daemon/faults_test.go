@@ -18,15 +18,15 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 )
 
-// TestMain: client-go's handlers of errors remember when they were last called and
-// sleep until the next time: in another bubble, with another clock, for centuries.
+// TestMain removes client-go's error handlers. They remember when they were last called and sleep
+// until the next time; in another synctest bubble, with another clock, that takes centuries.
 func TestMain(m *testing.M) {
 	utilruntime.ErrorHandlers = nil
 	m.Run()
 }
 
-// fail has requests fail for which the function has an error.
-func (s *stage) fail(answer func(clienttesting.Action) error) {
+// fail lets requests fail for which the function returns an error.
+func (s *fixture) fail(answer func(clienttesting.Action) error) {
 	for _, f := range []*clienttesting.Fake{&s.kube.Fake, &s.dyn.Fake} {
 		f.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
 			err := answer(a)
@@ -39,8 +39,8 @@ func (s *stage) fail(answer func(clienttesting.Action) error) {
 	}
 }
 
-// made are the names of what a daemon has made.
-func (s *stage) made(t *testing.T) []string {
+// made returns the names of the objects that a daemon has created.
+func (s *fixture) made(t *testing.T) []string {
 	t.Helper()
 	var names []string
 	sets, err := s.kube.AppsV1().StatefulSets("db").List(t.Context(), metav1.ListOptions{})
@@ -61,8 +61,8 @@ func (s *stage) made(t *testing.T) []string {
 	return names
 }
 
-// TestRefusals: an API server that turns down every tenth request, as one that is
-// overloaded does, delays what is done and changes nothing of it.
+// TestRefusals: an API server that refuses every tenth request, as an overloaded one does, delays
+// the changes, but the result is the same.
 func TestRefusals(t *testing.T) {
 	var want []string
 	synctest.Test(t, func(t *testing.T) {
@@ -105,8 +105,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestOutage: without an API server for a minute a daemon loses its lease, and
-// takes the cluster up again when there is one.
+// TestOutage: a daemon without an API server for a minute loses its lease, and drives the cluster
+// again when the API server is back.
 func TestOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := setup(t, nil)
@@ -143,13 +143,13 @@ func TestOutage(t *testing.T) {
 		turn(false)
 		pass(2 * lastRetry)
 		if !holds() {
-			t.Error("it has not taken the cluster up again")
+			t.Error("it does not drive the cluster again")
 		}
 		stop()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if !slices.ContainsFunc(s.events, func(e event.Event) bool { return e.Type == event.Failed }) {
-			t.Error("nothing tells of the outage")
+			t.Error("no event reports the outage")
 		}
 	})
 }

@@ -6,13 +6,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 )
 
-// leaseReport reports for one cluster whether this process drives it. The goroutine
-// that renews a lease finds out at any time that it has ended: by then the next
-// lease may have been taken, or the cluster deleted. So an end is reported only for
-// the last lease that was reported as taken; otherwise the report would be wrong
-// for ever.
+// leaseReport reports for one cluster whether this process drives it. The goroutine that renews a
+// lease can see its end late: by then the next lease may have been taken, or the cluster deleted.
+// So an end is reported only for the last lease that was reported as taken; otherwise the report
+// would be wrong for ever.
 type leaseReport struct {
-	tell func(held bool)
+	report func(held bool)
 
 	mu   sync.Mutex
 	last *lease.Held // nil when no lease is held
@@ -22,7 +21,7 @@ func (t *leaseReport) begin(held *lease.Held) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last = held
-	t.tell(true)
+	t.report(true)
 }
 
 // end reports whether the end of this lease was not known before.
@@ -33,6 +32,6 @@ func (t *leaseReport) end(held *lease.Held) bool {
 		return false
 	}
 	t.last = nil
-	t.tell(false)
+	t.report(false)
 	return true
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/start"
 )
 
-// TestLeaseReport: what is reported of a cluster is true, in whatever order the ends of its
-// leases are found out about.
+// TestLeaseReport: the last report about a cluster is true, in whatever order the ends of its
+// leases are seen.
 func TestLeaseReport(t *testing.T) {
 	for name, tt := range map[string]struct {
 		do   []string
@@ -27,37 +27,37 @@ func TestLeaseReport(t *testing.T) {
 		"has never begun":                    {[]string{"end -"}, "[]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			told := []bool{}
-			s := leaseReport{tell: func(held bool) { told = append(told, held) }}
+			reports := []bool{}
+			s := leaseReport{report: func(held bool) { reports = append(reports, held) }}
 			all := map[string]*lease.Held{"a": {}, "b": {}}
 			for _, step := range tt.do {
 				var what, which string
 				if _, err := fmt.Sscan(step, &what, &which); err != nil {
 					t.Fatal(err)
 				}
-				before := len(told)
+				before := len(reports)
 				if what == "begin" {
 					s.begin(all[which])
-				} else if news := s.end(all[which]); news != (len(told) > before) {
-					t.Errorf("%s: news: %t, told: %v", step, news, told[before:])
+				} else if isNew := s.end(all[which]); isNew != (len(reports) > before) {
+					t.Errorf("%s: got new %t and reports %v", step, isNew, reports[before:])
 				}
 			}
-			if got := fmt.Sprint(told); got != tt.want {
-				t.Errorf("told %s, want %s", got, tt.want)
+			if got := fmt.Sprint(reports); got != tt.want {
+				t.Errorf("got reports %s, want %s", got, tt.want)
 			}
 		})
 	}
 }
 
-// TestOver: a lease that ends by itself is a reason to look at the cluster, unless
-// it ends because there was nothing to do.
+// TestOver: a lease that ends by itself puts the cluster on the queue, unless it was released
+// because there was nothing to do.
 func TestOver(t *testing.T) {
 	for name, tt := range map[string]struct {
-		end   func(*testing.T, *stage, *lease.Held)
+		end   func(*testing.T, *fixture, *lease.Held)
 		looks int
 	}{
-		"rests": {func(_ *testing.T, _ *stage, held *lease.Held) { held.MarkIdle() }, 0},
-		"is deleted": {func(t *testing.T, s *stage, _ *lease.Held) {
+		"is idle": {func(_ *testing.T, _ *fixture, held *lease.Held) { held.MarkIdle() }, 0},
+		"is deleted": {func(t *testing.T, s *fixture, _ *lease.Held) {
 			if err := s.kube.CoordinationV1().Leases("db").Delete(t.Context(), s.lease(t).Name, metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
@@ -76,15 +76,15 @@ func TestOver(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				dr := &driver{key: basic, daemon: d, leaseReport: leaseReport{tell: func(held bool) { d.Meter.Held(basic, held) }}}
+				dr := &driver{key: basic, daemon: d, leaseReport: leaseReport{report: func(held bool) { d.Meter.Held(basic, held) }}}
 				dr.taken(held)
 				if !s.drives("a") {
-					t.Error("it is not told that the cluster is driven")
+					t.Error("it does not report that it drives the cluster")
 				}
 				tt.end(t, s, held)
 				pass(longestPause)
 				if s.drives("a") || d.queue.Len() != tt.looks {
-					t.Errorf("driven: %t; %d clusters are to be looked at", s.drives("a"), d.queue.Len())
+					t.Errorf("driven: %t, %d clusters are on the queue", s.drives("a"), d.queue.Len())
 				}
 				_ = held.Release()
 			})

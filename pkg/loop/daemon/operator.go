@@ -21,10 +21,10 @@ const remembered = 15 * time.Second
 type operator struct {
 	now func() time.Time
 
-	mu    sync.Mutex
-	known *lease.Operators
-	found []found         // not older than is remembered
-	told  map[string]bool // the notices that were returned already
+	mu       sync.Mutex
+	known    *lease.Operators
+	found    []found         // not older than remembered
+	returned map[string]bool // the notices that were returned already
 }
 
 // found is what one search has found.
@@ -34,7 +34,7 @@ type found struct {
 }
 
 func newOperator(kube kubernetes.Interface, now func() time.Time) *operator {
-	return &operator{now: now, known: lease.NewOperators(kube), told: map[string]bool{}}
+	return &operator{now: now, known: lease.NewOperators(kube), returned: map[string]bool{}}
 }
 
 // driving returns the name of the operator that drives a cluster, "" when there is
@@ -47,8 +47,8 @@ func (o *operator) driving(ctx context.Context, t lease.Target) (by string, noti
 		return "", nil, err
 	}
 	for _, n := range f.Notices(t) {
-		if !o.told[n.Text] {
-			o.told[n.Text] = true
+		if !o.returned[n.Text] {
+			o.returned[n.Text] = true
 			notices = append(notices, n)
 		}
 	}

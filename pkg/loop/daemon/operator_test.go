@@ -20,7 +20,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 )
 
-// elected is the record of a tidb-operator in a namespace, by its own clock.
+// elected returns the leader election record of a tidb-operator in a namespace, with its own clock.
 func elected(namespace string, renewed time.Time) *coordinationv1.Lease {
 	at, seconds, who := metav1.NewMicroTime(renewed), int32(15), "tidb-controller-manager-5d8f7-x2x4z"
 	return &coordinationv1.Lease{
@@ -57,8 +57,8 @@ func TestOperatorOfAnotherNamespace(t *testing.T) {
 	})
 }
 
-// One look serves all clusters that it is the answer for, as long as it is remembered.
-func TestOneLook(t *testing.T) {
+// One search serves all clusters to which its answer applies, as long as it is remembered.
+func TestOneSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(elected("ops", time.Now()))
 		o := newOperator(client, time.Now)
@@ -92,12 +92,12 @@ func TestOneLook(t *testing.T) {
 		}
 		// The scope of the operator cannot be read here.
 		if len(notices) != 1 || !strings.Contains(notices[0].Text, "cannot be read from its Deployment") {
-			t.Errorf("told %q", notices)
+			t.Errorf("got notices %q", notices)
 		}
 	})
 }
 
-// A failure to look is no answer, and is not remembered as one.
+// A search that fails gives no answer, and is not remembered.
 func TestUnknownOperator(t *testing.T) {
 	client, fails := fake.NewClientset(), true
 	client.PrependReactor("list", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -105,7 +105,7 @@ func TestUnknownOperator(t *testing.T) {
 	})
 	o, target := newOperator(client, time.Now), lease.Target{Namespace: "a"}
 	if _, _, err := o.driving(t.Context(), target); err == nil {
-		t.Error("an answer, though the leases cannot be listed")
+		t.Error("got an answer, though the leases cannot be listed")
 	}
 	fails = false
 	if by, _, err := o.driving(t.Context(), target); err != nil || by != "" {

@@ -10,10 +10,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
-// TestOrder: who wants something comes first, once, and nobody waits for ever.
+// TestOrder: clusters whose spec has changed come first, once, and no cluster waits for ever.
 func TestOrder(t *testing.T) {
 	for name, tt := range map[string]struct {
-		do   string // +a puts a on the queue, !a has it come first, ~a says that it is there already, - takes one off
+		do   string // +a puts a on the queue, !a makes it come first, ~a is a Touch, - takes one off
 		want string
 	}{
 		"in turn":                          {"+a +b +c - - -", "abc"},
@@ -47,7 +47,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestRecorded: what a driver writes down is nothing that anybody wants.
+// TestRecorded: a write of the status is no change of what users want.
 func TestRecorded(t *testing.T) {
 	kept := func(change func(*v1alpha1.TidbCluster)) any {
 		tc := &v1alpha1.TidbCluster{Spec: v1alpha1.TidbClusterSpec{Version: "v8.1.0"}}
@@ -74,6 +74,6 @@ func TestRecorded(t *testing.T) {
 		}
 	}
 	if recorded(&intent.Undecodable{}, kept(func(*v1alpha1.TidbCluster) {})) {
-		t.Error("one that can be read again is one that somebody has changed")
+		t.Error("a TidbCluster that can be decoded again is not seen as changed by a user")
 	}
 }

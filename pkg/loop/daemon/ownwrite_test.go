@@ -21,8 +21,8 @@ func shown(rv string) *v1alpha1.TidbCluster {
 	return &v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{ResourceVersion: rv}}
 }
 
-// TestOwnWrite: of all changes of a status only our own is left out, and nothing is
-// decided on a copy that it has not reached, for as long as that is to be expected.
+// TestOwnWrite: only our own write of the status causes no turn, and nothing is decided on a copy
+// that does not show it yet, within ownWriteTimeout.
 func TestOwnWrite(t *testing.T) {
 	now := time.Now()
 	var e ownWrite
@@ -34,14 +34,14 @@ func TestOwnWrite(t *testing.T) {
 		before, after *wanted
 		want          bool
 	}{
-		"ours":                        {version("5", 1), version("6", 2), true},
-		"somebody's after ours":       {version("6", 2), version("7", 3), false},
-		"somebody's before ours":      {version("4", 1), version("5", 2), false},
-		"ours and somebody's at once": {version("5", 1), version("7", 3), false},
+		"ours":                              {version("5", 1), version("6", 2), true},
+		"another one after ours":            {version("6", 2), version("7", 3), false},
+		"another one before ours":           {version("4", 1), version("5", 2), false},
+		"ours and another one in one event": {version("5", 1), version("7", 3), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := e.matches(tt.before, tt.after); got != tt.want {
-				t.Errorf("taken for ours: %t", got)
+				t.Errorf("matches: got %t", got)
 			}
 		})
 	}
@@ -73,8 +73,7 @@ func (c *counter) Record(context.Context, state.Observation, desired.State, plan
 	return nil
 }
 
-// TestPaced: what a cluster comes to is recorded at once, what it passes through
-// once a second.
+// TestPaced: a final status is written at once, others once a second.
 func TestPaced(t *testing.T) {
 	now := time.Now()
 	for name, tt := range map[string]struct {
@@ -86,7 +85,7 @@ func TestPaced(t *testing.T) {
 		"on its way, again":      {plan.Wait, recordEvery / 4, recordEvery * 3 / 4},
 		"on its way, a bit late": {plan.Wait, recordEvery, 0},
 		"there":                  {plan.Converged, 0, 0},
-		"needs somebody":         {plan.Blocked, 0, 0},
+		"blocked":                {plan.Blocked, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var written counter

@@ -24,7 +24,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
-// belongings are the objects of a cluster, as Kubernetes has them when it runs.
+// belongings returns the objects of a cluster, as Kubernetes has them when the cluster runs.
 func belongings(t *testing.T, name string) (*v1alpha1.TidbCluster, []any) {
 	t.Helper()
 	tc := &v1alpha1.TidbCluster{}
@@ -71,7 +71,7 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// TestPack: what comes out is what went in, but for what trim drops.
+// TestPack: an unpacked object is the packed one, except for what trim drops.
 func TestPack(t *testing.T) {
 	_, all := belongings(t, "basic")
 	for _, obj := range all {
@@ -80,8 +80,8 @@ func TestPack(t *testing.T) {
 			k8s.Object
 		})
 		t.Run(fmt.Sprintf("%T %s", o, o.GetName()), func(t *testing.T) {
-			o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // what typed clients read has none
-			o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "somebody"}})
+			o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // objects that typed clients read have none
+			o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl"}})
 			p := keep(t, o).(*packed)
 			again, err := trim(p)
 			if err != nil || again != any(p) {
@@ -128,8 +128,8 @@ func decode(like any, p *packed) (any, error) {
 	return unpack[appsv1.StatefulSet](p)
 }
 
-// TestWanted: a TidbCluster comes out as it went in, status included, and which
-// cluster it is of can be told without that.
+// TestWanted: an unpacked TidbCluster is the packed one, with its status, and its cluster is known
+// without unpacking.
 func TestWanted(t *testing.T) {
 	tc, _ := belongings(t, "basic")
 	tc.Labels = map[string]string{topology.LabelInstance: "another"}
@@ -155,7 +155,7 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// TestBroken: what cannot be decoded is not taken for gone.
+// TestBroken: an object that cannot be decoded does not count as deleted.
 func TestBroken(t *testing.T) {
 	s := setup(t, nil)
 	m, err := newMirror(s.kube, intent.New(s.dyn), Scope{})
@@ -184,15 +184,15 @@ func TestBroken(t *testing.T) {
 		t.Errorf("of 8 pods of which one is damaged it shows %d", len(got.Pods))
 	}
 	if _, err := m.pod(t.Context(), "db", "basic-nobody-0"); !apierrors.IsNotFound(err) {
-		t.Errorf("a pod that there is not: %v", err)
+		t.Errorf("a pod that does not exist: got %v, want NotFound", err)
 	}
 	if pod, err := m.pod(t.Context(), "db", "basic-pd-0"); err != nil || pod.Status.PodIP != "10.1.2.3" {
 		t.Errorf("%v, %v", pod, err)
 	}
 }
 
-// TestSmall: what is kept of a cluster's thirty objects is a fifth of what they take
-// as they come. The rest of a daemon's memory is for the benchmark to see.
+// TestSmall: the packed objects of a cluster take a fifth of the memory that they take decoded. The
+// benchmark measures the rest of a daemon's memory.
 func TestSmall(t *testing.T) {
 	const clusters, most = 50, 32 << 10
 	before := heap()

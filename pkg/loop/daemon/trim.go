@@ -5,9 +5,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// trim drops the fields of an object that nobody reads, and packs the rest: a
-// thousand clusters have thirty thousand objects. The informer calls it before it
-// stores an object.
+// trim drops the fields of an object that are not read, and packs the rest: a thousand
+// clusters have thirty thousand objects. The informer calls it before it stores an
+// object.
 func trim(obj any) (any, error) {
 	o, ok := obj.(encodable)
 	if !ok { // packed before, or the name of a deleted object

@@ -16,14 +16,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
-// silence is an API server whose watches say nothing, for as long as it lasts.
+// silence makes the watches of an API server report nothing, until ends is called.
 type silence struct {
 	mu      sync.Mutex
 	lasts   bool
 	watches []*watch.FakeWatcher
 }
 
-func (s *stage) silence() *silence {
+func (s *fixture) silence() *silence {
 	x := &silence{lasts: true}
 	for _, f := range []*clienttesting.Fake{&s.kube.Fake, &s.dyn.Fake} {
 		f.PrependWatchReactor("*", func(clienttesting.Action) (bool, watch.Interface, error) {
@@ -40,8 +40,8 @@ func (s *stage) silence() *silence {
 	return x
 }
 
-// ends has all watches expire: what they should have said is not kept any more. Those
-// that come after them speak.
+// ends lets all watches expire, so that the events which they missed are lost. New watches report
+// events again.
 func (x *silence) ends() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -55,7 +55,7 @@ func (x *silence) ends() {
 	x.watches = nil
 }
 
-func (s *stage) lists() int {
+func (s *fixture) lists() int {
 	n := 0
 	for _, a := range append(s.kube.Actions(), s.dyn.Actions()...) {
 		if a.GetVerb() == "list" {
@@ -65,7 +65,7 @@ func (s *stage) lists() int {
 	return n
 }
 
-func (s *stage) change(t *testing.T, change func(*unstructured.Unstructured)) {
+func (s *fixture) change(t *testing.T, change func(*unstructured.Unstructured)) {
 	t.Helper()
 	tcs := s.dyn.Resource(intent.Resource).Namespace("db")
 	u, err := tcs.Get(t.Context(), "basic", metav1.GetOptions{})
@@ -82,11 +82,11 @@ func paused(yes bool) func(*unstructured.Unstructured) {
 	return func(u *unstructured.Unstructured) { _ = unstructured.SetNestedField(u.Object, yes, "spec", "paused") }
 }
 
-// TestWatchesExpire: a mirror whose watches have expired (410 Gone) lists everything
-// again, and the daemon sees what it has missed: what a user wants, what was deleted by
-// hand, and that the cluster is gone.
+// TestWatchesExpire: a mirror whose watches have expired (410 Gone) lists everything again, and the
+// daemon sees what it has missed: a change of the spec, an object deleted by hand, and that the
+// cluster was deleted.
 func TestWatchesExpire(t *testing.T) {
-	t.Run("another wish", func(t *testing.T) {
+	t.Run("the spec has changed", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := setup(t, paused(true))
 			quiet := s.silence()
@@ -106,7 +106,7 @@ func TestWatchesExpire(t *testing.T) {
 			stop()
 		})
 	})
-	t.Run("something is gone", func(t *testing.T) {
+	t.Run("an object was deleted", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := setup(t, nil)
 			stop := s.run(t, "a")
@@ -131,7 +131,7 @@ func TestWatchesExpire(t *testing.T) {
 			stop()
 		})
 	})
-	t.Run("the cluster is gone", func(t *testing.T) {
+	t.Run("the cluster was deleted", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := setup(t, paused(true))
 			quiet := s.silence()
@@ -147,7 +147,7 @@ func TestWatchesExpire(t *testing.T) {
 			quiet.ends()
 			pass(time.Minute)
 			if !s.vanished() {
-				t.Error("it is kept still")
+				t.Error("the cluster is still kept")
 			}
 			stop()
 		})

@@ -83,7 +83,7 @@ type Engine struct {
 	Endless bool
 }
 
-// Once takes one turn and returns what was decided in it.
+// Once takes one turn and returns its plan.
 func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
 	t, err := e.decide(ctx, false)
 	if err != nil {

@@ -69,7 +69,7 @@ func TestOnceFails(t *testing.T) {
 	}
 }
 
-// A step that fails holds back those of its component and no others.
+// A step that fails holds back the later steps of its component, and no others.
 func TestFailedStep(t *testing.T) {
 	c := out()
 	c.Want(topology.PD).Services[0].Drift = desired.Differs
@@ -92,9 +92,8 @@ func TestFailedStep(t *testing.T) {
 	}
 }
 
-// What keeps failing for one component does not keep another one waiting, and is
-// tried again.
-func TestFailureStarvesNobody(t *testing.T) {
+// A step that always fails for one component does not delay another component, and is tried again.
+func TestFailureDelaysNoOtherComponent(t *testing.T) {
 	const fails, other = "restart t-pd-2", "scale TiDB from 2 to 1"
 	both := func() *plantest.Cluster {
 		c := rest().Roll(topology.PD)
@@ -107,7 +106,7 @@ func TestFailureStarvesNobody(t *testing.T) {
 	}
 	s.did = func(step plan.Step) {
 		if step.String() == other {
-			s.turns = []fakeTurn{{c: rest().Roll(topology.PD)}} // it is done
+			s.turns = []fakeTurn{{c: rest().Roll(topology.PD)}} // its steps were taken
 		}
 	}
 	s.waited = func(n int) error {
@@ -128,8 +127,8 @@ func TestFailureStarvesNobody(t *testing.T) {
 	}
 }
 
-// A step that is held back by one that failed is told of.
-func TestHeldBackIsTold(t *testing.T) {
+// A step that is held back by one that failed is reported.
+func TestHeldBackIsReported(t *testing.T) {
 	c := rest()
 	c.Want(topology.PD).Services[0].Drift = desired.Differs
 	c.Want(topology.PD).Services = append(c.Want(topology.PD).Services, desired.Object{Kind: "Service", Name: "t-pd", Drift: desired.Differs})
@@ -138,18 +137,18 @@ func TestHeldBackIsTold(t *testing.T) {
 	for range 2 {
 		_, _ = e.Once(t.Context())
 	}
-	var told []string
+	var got []string
 	for _, ev := range s.events {
 		if ev.Type == event.Notice {
-			told = append(told, ev.Message)
+			got = append(got, ev.Message)
 		}
 	}
-	if want := []string{`"update Service t-pd" is held back, since "update Service t-pd-peer" failed, which comes before it`}; !reflect.DeepEqual(told, want) {
-		t.Errorf("got %q", told)
+	if want := []string{`"update Service t-pd" is held back, since "update Service t-pd-peer" failed, which comes before it`}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q", got)
 	}
 }
 
-// Following is looking and telling.
+// A follower observes and reports, and changes nothing.
 func TestFollow(t *testing.T) {
 	s := &fakes{turns: []fakeTurn{{c: rolling()}, {c: rolling()}, {c: out()}, {c: rest()}}}
 	e := s.engine()

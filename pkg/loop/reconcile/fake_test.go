@@ -14,11 +14,11 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// fakes is everything around an Engine: it answers observations one after the
-// other, the last one for ever, and writes down what happens.
+// fakes implements all interfaces of an Engine. It returns the observations one after the other,
+// the last one for ever, and logs the calls.
 type fakes struct {
 	turns   []fakeTurn
-	fail    map[string][]error // what a step answers, time after time
+	fail    map[string][]error // what a step returns, call by call
 	did     func(plan.Step)
 	waited  func(n int) error
 	log     []string
@@ -53,7 +53,7 @@ func (s *fakes) Observe(_ context.Context, live bool) (state.Observation, error)
 	return state.Observation{Cluster: next.c.Wanted.Cluster, Snapshot: next.c.Seen}, nil
 }
 
-// want is what is wanted in the show that was looked at last.
+// want returns what is wanted in the last observation.
 func (s *fakes) want(state.Observation) (desired.State, error) { return s.current.Wanted, nil }
 
 func (s *fakes) Do(ctx context.Context, step plan.Step) error {

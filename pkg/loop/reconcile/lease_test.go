@@ -28,8 +28,8 @@ func (l term) Guard(context.Context) (context.Context, context.CancelFunc) {
 	return context.WithCancel(l.ctx)
 }
 
-// Once a lease has ended nothing more is written in its name, wherever the run is
-// by then: somebody else may be at work.
+// After a lease has ended nothing is written, wherever the run is by then: another process may
+// drive.
 func TestLeaseEnds(t *testing.T) {
 	two := rest()
 	two.Want(topology.PD).Services[0].Drift = desired.Differs
@@ -65,7 +65,8 @@ func TestLeaseEnds(t *testing.T) {
 	}
 }
 
-// A step that was cut short by it did not fail: who reads on is told of the lease.
+// A step that is cut short by the end of the lease is not reported as failed: the run reports that
+// the lease has ended.
 func TestLeaseEndsWithAStep(t *testing.T) {
 	l := newTerm()
 	s := &fakes{turns: []fakeTurn{{c: out()}}, fail: map[string][]error{"scale TiDB from 2 to 3": {errBroken}}}
@@ -77,7 +78,7 @@ func TestLeaseEndsWithAStep(t *testing.T) {
 	}
 	for _, e := range s.events {
 		if e.Type == event.Failed && e.Error != (handsOff{}).Error() {
-			t.Errorf("told %q", e.Error)
+			t.Errorf("reported %q", e.Error)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func (m *Memory) recall(p plan.Policy) plan.Policy {
 
 // goesOn reports whether a component without a failed step makes progress: one of its steps
 // succeeded in the last turn, or it waits for something that may still come. A run must not end
-// then, since nobody would take the next steps of that component. The run still ends at some time:
+// then, since the next steps of that component would not be taken. The run still ends at some time:
 // each wait ends or becomes Blocked. A step that fails for the cluster as a whole holds everything
 // back.
 func (m *Memory) goesOn(p plan.Plan) bool {

@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// passing has each pause last a minute, and shows the same cluster a minute later.
+// passing makes each pause last a minute, and then returns the same cluster a minute later.
 func passing(s *fakes, c *plantest.Cluster) {
 	s.waited = func(int) error { c.Seen.At = c.Seen.At.Add(time.Minute); return nil }
 }
@@ -22,9 +22,9 @@ func unseen() *plantest.Cluster {
 	return rest().Set(topology.TiDB, func(s *state.Set) { s.Observed = false })
 }
 
-// What the cluster tells no time of is waited for no longer than ten minutes without
-// any progress, and then the run says what to do.
-func TestRunEndsWhenNothingComes(t *testing.T) {
+// A wait for which the cluster has no time ends after ten minutes without progress, and then the
+// run says what to do.
+func TestRunEndsWithoutProgress(t *testing.T) {
 	c := unseen()
 	s := &fakes{turns: []fakeTurn{{c: c}}}
 	passing(s, c)
@@ -34,8 +34,8 @@ func TestRunEndsWhenNothingComes(t *testing.T) {
 	}
 }
 
-// A pause in which nobody could look says nothing of what was waited for.
-func TestRunWaitsAnewAfterAnOutage(t *testing.T) {
+// The time of an outage does not count as time without progress.
+func TestOutageIsNoTimeWithoutProgress(t *testing.T) {
 	c := unseen()
 	s := &fakes{turns: []fakeTurn{{c: c}}}
 	s.waited = func(n int) error {
@@ -71,7 +71,7 @@ func TestRunGoesOnBesideFailures(t *testing.T) {
 			t.Errorf("got %s, %v after %d pauses", p.Outcome, err, s.waits)
 		}
 	})
-	t.Run("until that one says that waiting does not help", func(t *testing.T) {
+	t.Run("until the other gate is blocked", func(t *testing.T) {
 		c := out().Set(topology.TiKV, func(s *state.Set) { s.Observed = false })
 		s := &fakes{turns: []fakeTurn{{c: c}}, fail: map[string][]error{scale: fails}}
 		passing(s, c)
@@ -79,13 +79,13 @@ func TestRunGoesOnBesideFailures(t *testing.T) {
 			t.Errorf("got %v after %d pauses", err, s.waits)
 		}
 	})
-	t.Run("nothing else is there to come", func(t *testing.T) {
+	t.Run("no other component waits", func(t *testing.T) {
 		s := &fakes{turns: []fakeTurn{{c: out()}}, fail: map[string][]error{scale: fails}}
 		if _, err := Run(t.Context(), s.engine(), s); !errors.Is(err, errBroken) || s.waits != giveUp-1 {
 			t.Errorf("got %v after %d pauses", err, s.waits)
 		}
 	})
-	t.Run("the cluster as a whole lacks something", func(t *testing.T) {
+	t.Run("a step for the cluster as a whole fails", func(t *testing.T) {
 		c := waiting4()
 		c.Wanted.Objects = []desired.Object{{Kind: "ConfigMap", Name: "t-discovery", Drift: desired.Differs}}
 		s := &fakes{turns: []fakeTurn{{c: c}}, fail: map[string][]error{"update ConfigMap t-discovery": fails}}
@@ -96,11 +96,11 @@ func TestRunGoesOnBesideFailures(t *testing.T) {
 	t.Run("the steps of another component succeed", func(t *testing.T) {
 		m := &Memory{failed: []topology.Kind{topology.TiDB}, went: []topology.Kind{topology.PD}}
 		if !m.goesOn(plan.Plan{}) {
-			t.Error("it ends")
+			t.Error("the run ends")
 		}
 		m.went = []topology.Kind{topology.TiDB} // before the one that failed
 		if m.goesOn(plan.Plan{}) {
-			t.Error("it goes on")
+			t.Error("the run goes on")
 		}
 	})
 }

@@ -70,8 +70,8 @@ func TestPacerWakesUp(t *testing.T) {
 	})
 }
 
-// An hour of waiting in which nothing moves takes some hundred turns, and what moves
-// then is seen as soon as before.
+// An hour of waiting without a change takes about a hundred turns, and a change is then seen as
+// soon as before.
 func TestPacerBacksOff(t *testing.T) {
 	evicted := func(left string) plan.Plan {
 		return plan.Plan{Outcome: plan.Wait, Gates: []plan.Gate{{Want: "region leaders evicted", Observed: left, Source: plan.FromDatabase}}}

@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// line is an event in short.
+// line returns a short form of an event.
 func line(e event.Event) string {
 	s := string(e.Type)
 	for _, part := range []string{e.Component, e.Member, e.Step, e.Message, e.Observed, e.Outcome, e.Error} {
@@ -30,11 +30,11 @@ func line(e event.Event) string {
 	return s
 }
 
-func TestStoryTellsEachChangeOnce(t *testing.T) {
+func TestEachChangeIsReportedOnce(t *testing.T) {
 	s := &fakes{}
 	now := plantest.Now
 	st := NewProgress("ns", "t", func() time.Time { return now }, s)
-	told := func(c *plantest.Cluster) []string {
+	reported := func(c *plantest.Cluster) []string {
 		t.Helper()
 		s.events = nil
 		st.Decided(c.Wanted, c.Seen, c.Decide())
@@ -63,15 +63,15 @@ func TestStoryTellsEachChangeOnce(t *testing.T) {
 		{evict(0), []string{"passed | tikv | t-tikv-2 | t-tikv-2: leaders evicted | 3 leaders left"}},
 		{evict(0), nil},
 	} {
-		if got := told(turn.c); !reflect.DeepEqual(got, turn.want) {
+		if got := reported(turn.c); !reflect.DeepEqual(got, turn.want) {
 			t.Errorf("got %q, want %q", got, turn.want)
 		}
 	}
 }
 
-// TestStoryOfUnapplied: who has driven a cluster there reads which members run
-// without the configuration that is written, once, and what restarts them.
-func TestStoryOfUnapplied(t *testing.T) {
+// TestUnappliedIsReported: when a run ends, it reports once which members run without the current
+// configuration, and what restarts them.
+func TestUnappliedIsReported(t *testing.T) {
 	s := &fakes{}
 	st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, s)
 	c := rest()
@@ -79,7 +79,7 @@ func TestStoryOfUnapplied(t *testing.T) {
 	st.Decided(c.Wanted, c.Seen, c.Decide())
 	for _, e := range s.events {
 		if e.Type == event.Notice {
-			t.Errorf("of what is unknown: %s", line(e))
+			t.Errorf("reported although it is unknown: %s", line(e))
 		}
 	}
 	c.Member("t-tikv-1").Pod.Config = state.ConfigOlder
@@ -88,12 +88,12 @@ func TestStoryOfUnapplied(t *testing.T) {
 	st.Decided(c.Wanted, c.Seen, c.Decide())
 	if len(s.events) != 1 || s.events[0].Type != event.Notice || !strings.Contains(s.events[0].Message, "t-tikv-1 started before") ||
 		!strings.Contains(s.events[0].Help(), "kubectl patch tidbclusters t ") {
-		t.Errorf("told %+v", s.events)
+		t.Errorf("got %+v", s.events)
 	}
 }
 
-// Where an awaited fact comes from, since when, and until when.
-func TestStoryOfAGate(t *testing.T) {
+// An event of a gate says what is awaited from where, since when, and until when.
+func TestEventsOfAGate(t *testing.T) {
 	s := &fakes{}
 	c := rest().Roll(topology.TiKV).Evicting("t-tikv-2", time.Minute, 5)
 	st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, s)
@@ -105,9 +105,9 @@ func TestStoryOfAGate(t *testing.T) {
 	}
 }
 
-// What is found of a component as a whole may be over at the end of the run: it is told
-// at once, and once.
-func TestStoryOfAFinding(t *testing.T) {
+// A finding about a component as a whole may not be true any more at the end of the run, so it is
+// reported at once, and once.
+func TestEventsOfAFinding(t *testing.T) {
 	s := &fakes{}
 	c := rest()
 	st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, s)
@@ -115,18 +115,18 @@ func TestStoryOfAFinding(t *testing.T) {
 	st.Decided(c.Wanted, c.Seen, p)
 	st.Decided(c.Wanted, c.Seen, p)
 	st.Done("converged", 0, 0, nil)
-	told := 0
+	times := 0
 	for _, e := range s.events {
 		if e.Type == event.Notice && e.Component == "tikv" && e.Message == "it is kept" && e.Help() == "update" {
-			told++
+			times++
 		}
 	}
-	if told != 1 {
-		t.Errorf("told %d times", told)
+	if times != 1 {
+		t.Errorf("reported %d times", times)
 	}
 }
 
-func TestStoryOfSteps(t *testing.T) {
+func TestEventsOfSteps(t *testing.T) {
 	s := &fakes{}
 	st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, s)
 	step := plan.AllowLeaders{Member: "t-tikv-2", StoreID: 3}

@@ -8,7 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 )
 
-// TestReporters: all are told the same, a step with the word for its kind.
+// TestReporters: all reporters receive the same events, and a step with the name of its action.
 func TestReporters(t *testing.T) {
 	var one, two fakes
 	st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, Reporters{&one, &two})
@@ -17,7 +17,7 @@ func TestReporters(t *testing.T) {
 	st.Failed(errBroken)
 	for _, s := range []fakes{one, two} {
 		if len(s.events) != 3 {
-			t.Fatalf("told of %d events", len(s.events))
+			t.Fatalf("got %d events", len(s.events))
 		}
 		for i, action := range []string{"EvictLeaders", "EvictLeaders", ""} {
 			if got := s.events[i].Action; got != action {

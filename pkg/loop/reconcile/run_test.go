@@ -26,7 +26,7 @@ func TestRun(t *testing.T) {
 	p, err := Run(context.Background(), s.engine(), s)
 	want := []string{
 		"look", "record", "wait",
-		"look", "scale TiDB from 2 to 3", "record", // and on at once
+		"look", "scale TiDB from 2 to 3", "record", // and the next turn without a pause
 		"look", "look live", "record",
 	}
 	if err != nil || p.Outcome != plan.Converged || !reflect.DeepEqual(s.log, want) {
@@ -34,7 +34,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// What fails is tried again, after a pause, for a while.
+// A turn that fails is tried again after a pause, for some time.
 func TestRunTriesAgain(t *testing.T) {
 	s := &fakes{
 		turns: []fakeTurn{{err: errBroken}, {c: out()}, {c: out()}, {c: rest()}},
@@ -83,7 +83,7 @@ func TestRunStopsAtFinalError(t *testing.T) {
 	}
 }
 
-// Nothing temporary is left behind, however a run ends short of its goal.
+// However a run ends before the cluster has converged, it takes back temporary changes.
 func TestRunCleansUp(t *testing.T) {
 	blocked := func() *plantest.Cluster { return evicting().Down(time.Hour, "t-tikv-0") }
 	paused := func() *plantest.Cluster {
@@ -98,7 +98,7 @@ func TestRunCleansUp(t *testing.T) {
 	}{
 		"interrupted":  {c: evicting(), cause: errBroken, want: true},
 		"blocked":      {c: blocked(), want: true},
-		"pd-A9 paused": {c: paused()}, // nothing is done then, not even this
+		"pd-A9 paused": {c: paused()}, // then nothing is changed, not even this
 		"converged":    {c: rest()},
 		"handed over":  {c: evicting(), cause: handsOff{}},
 		"the store is just restarting": {
@@ -144,13 +144,13 @@ func TestInterruptDuringStep(t *testing.T) {
 	}
 	for _, e := range s.events {
 		if e.Type == event.Failed {
-			t.Errorf("told a failure: %s", e.Error)
+			t.Errorf("reported a failure: %s", e.Error)
 		}
 	}
 }
 
-// interrupted is a run that is interrupted at its first pause while a store is
-// being evicted.
+// interrupted runs an engine that is interrupted at its first pause while leaders are being
+// evicted.
 func interrupted(t *testing.T, s *fakes) error {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -168,8 +168,8 @@ func interrupted(t *testing.T, s *fakes) error {
 
 var errStopped = errors.New("interrupted")
 
-// The clean-up after an interrupt that fails does not hide the interrupt, and says
-// that something is left behind.
+// If the clean-up after an interrupt fails, the error names both, and says that something is left
+// behind.
 func TestCleanUpFails(t *testing.T) {
 	fails := make([]error, undoAttempts)
 	for i := range fails {
@@ -188,14 +188,14 @@ func TestCleanUpIsTriedAgain(t *testing.T) {
 	}
 }
 
-// An observation that is cut short shows members as unknown that serve, so that
-// nothing of it is told.
+// An observation that is cut short shows members as unknown that serve, so nothing of it is
+// reported.
 func TestInterruptDuringObservation(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := &fakes{turns: []fakeTurn{{c: rest().PDUnknown()}}}
 	s.logged = func(string) { cancel(errStopped) }
 	if _, err := Run(ctx, s.engine(), s); !errors.Is(err, errStopped) || len(s.events) > 0 {
-		t.Errorf("got %v, told %v", err, s.events)
+		t.Errorf("got %v, events %v", err, s.events)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestPaused(t *testing.T) {
 			t.Errorf("got %s, %v, %q, want %q", p.Outcome, err, s.log, want)
 		}
 	})
-	t.Run("pd-A9 between looking and acting", func(t *testing.T) {
+	t.Run("pd-A9 between observing and acting", func(t *testing.T) {
 		c := rest()
 		c.Want(topology.TiDB).Replicas = 1
 		paused := rest()
@@ -230,8 +230,8 @@ func TestPaused(t *testing.T) {
 	})
 }
 
-// What cannot be taken back before PD has loaded its schedulers is waited for, as
-// long as there is time, and more often than what fails is tried.
+// The clean-up waits, as long as there is time, until PD has loaded its schedulers. It tries that
+// more often than a step that fails.
 func TestUndoWaitsForSchedulers(t *testing.T) {
 	unloaded := evicting()
 	unloaded.Seen.PD.SchedulersUnknown = true
@@ -247,7 +247,7 @@ func TestUndoWaitsForSchedulers(t *testing.T) {
 	}
 }
 
-// What somebody else did in PD, and this run has left as it is, is told at its end.
+// A run reports at its end what others did in PD and it has not changed.
 func TestFindingsAtTheEnd(t *testing.T) {
 	c := rest()
 	c.Member("t-tikv-0").Database.Evicting = true
@@ -258,13 +258,13 @@ func TestFindingsAtTheEnd(t *testing.T) {
 	}
 	e.Progress.Done(event.OutcomeConverged, 0, time.Second, nil)
 	e.Progress.Done(event.OutcomeConverged, 0, time.Second, nil)
-	var told []event.Event
+	var got []event.Event
 	for _, ev := range s.events {
 		if ev.Type == event.Notice || ev.Type == event.Done {
-			told = append(told, ev)
+			got = append(got, ev)
 		}
 	}
-	if len(told) != 3 || told[0].Member != "t-tikv-0" || told[0].Component != "tikv" || told[0].Help() == "" || told[1].Type != event.Done {
-		t.Errorf("told %+v", told)
+	if len(got) != 3 || got[0].Member != "t-tikv-0" || got[0].Component != "tikv" || got[0].Help() == "" || got[1].Type != event.Done {
+		t.Errorf("got %+v", got)
 	}
 }

@@ -24,7 +24,7 @@ const (
 	labelDB = "label pod t-tidb-0: tidb.pingcap.com/cluster-id=7"
 )
 
-// untidy takes labels off two pods.
+// untidy removes labels from two pods.
 func untidy(c *plantest.Cluster) *plantest.Cluster {
 	for _, name := range []string{"t-pd-1", "t-tidb-0"} {
 		c.Member(name).Pod.Identity = state.Identity{}
@@ -32,7 +32,7 @@ func untidy(c *plantest.Cluster) *plantest.Cluster {
 	return c
 }
 
-// tidying is an engine that does upkeep as well, one step after the other.
+// tidying returns an engine that does upkeep as well, one step after the other.
 func (s *fakes) tidying(now func() time.Time) Engine {
 	e := s.engine()
 	e.Upkeep = NewUpkeep(1, now)
@@ -45,7 +45,7 @@ func notices(s *fakes) []event.Event {
 	return slices.DeleteFunc(slices.Clone(s.events), func(e event.Event) bool { return e.Type != event.Notice })
 }
 
-// Upkeep comes after what the user waits for, however the turn ends.
+// Upkeep is done after all other steps of a turn, however the turn ends.
 func TestUpkeep(t *testing.T) {
 	broken := "scale TiDB from 2 to 3"
 	blocked := rest().Down(time.Hour, "t-tikv-0")
@@ -92,7 +92,7 @@ func TestUpkeepOfConvergedRun(t *testing.T) {
 	}
 }
 
-func TestNoUpkeepForOnlookers(t *testing.T) {
+func TestFollowersDoNoUpkeep(t *testing.T) {
 	s := &fakes{turns: []fakeTurn{{c: untidy(rest())}}}
 	e := s.tidying(frozen)
 	e.Actor, e.Recorder = nil, nil
@@ -101,7 +101,7 @@ func TestNoUpkeepForOnlookers(t *testing.T) {
 	}
 }
 
-// What cannot be put right is told once, and left alone for a while.
+// A step of upkeep that fails is reported once, and not tried again for some minutes.
 func TestUpkeepFails(t *testing.T) {
 	now := plantest.Now
 	forbidden := func(name string) error {
@@ -123,9 +123,9 @@ func TestUpkeepFails(t *testing.T) {
 	if n := turn(); n != 2 {
 		t.Errorf("%d steps, want 2", n)
 	}
-	told := notices(s)
-	if len(told) != 1 || told[0].Help() == "" || !strings.Contains(told[0].Message, "forbidden") || told[0].Member != "" {
-		t.Errorf("want one notice of what is missing for all: %+v", told)
+	got := notices(s)
+	if len(got) != 1 || got[0].Help() == "" || !strings.Contains(got[0].Message, "forbidden") || got[0].Member != "" {
+		t.Errorf("want one notice of what is missing for all: %+v", got)
 	}
 	if n := turn(); n != 0 {
 		t.Errorf("%d steps at once after they failed", n)
@@ -135,7 +135,7 @@ func TestUpkeepFails(t *testing.T) {
 		t.Errorf("%d steps later, want 2", n)
 	}
 	if n := len(notices(s)); n != 1 {
-		t.Errorf("told %d times", n)
+		t.Errorf("reported %d times", n)
 	}
 }
 
@@ -144,8 +144,8 @@ type tooLate struct{}
 func (tooLate) Error() string { return "has just changed" }
 func (tooLate) Stale() bool   { return true }
 
-// One that came too late is not worth a word.
-func TestUpkeepTooLate(t *testing.T) {
+// A step that was outdated is not reported.
+func TestUpkeepOutdated(t *testing.T) {
 	now := plantest.Now
 	s := &fakes{turns: []fakeTurn{{c: untidy(waiting4())}}, fail: map[string][]error{labelPD: {tooLate{}}}}
 	e := s.tidying(func() time.Time { return now })
@@ -156,21 +156,21 @@ func TestUpkeepTooLate(t *testing.T) {
 		now = now.Add(stalePause)
 	}
 	if n := strings.Count(strings.Join(s.log, "\n"), labelPD); n != 2 || len(notices(s)) > 0 {
-		t.Errorf("%d attempts, told %v", n, notices(s))
+		t.Errorf("got %d attempts and notices %v", n, notices(s))
 	}
 }
 
-// An interrupt is no fault of the upkeep that it cuts short.
+// Upkeep that an interrupt cuts short has not failed.
 func TestUpkeepInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s := &fakes{turns: []fakeTurn{{c: untidy(waiting4())}}, fail: map[string][]error{labelPD: {context.Canceled}}}
 	s.did = func(plan.Step) { cancel(errBroken) }
 	if _, err := Run(ctx, s.tidying(frozen), s); !errors.Is(err, errBroken) || len(notices(s)) > 0 {
-		t.Errorf("got %v, told %v", err, notices(s))
+		t.Errorf("got %v, notices %v", err, notices(s))
 	}
 }
 
-// forgetting is a stage that remembers reads.
+// forgetting is an Observer that remembers reads.
 type forgetting struct {
 	*fakes
 	forgot []string
@@ -178,7 +178,7 @@ type forgetting struct {
 
 func (f *forgetting) Forget(s plan.Step) { f.forgot = append(f.forgot, s.String()) }
 
-// The observer hears of every step, so that it reads again what was written.
+// The observer is called after every step, so that it reads again what was written.
 func TestUpkeepIsForgotten(t *testing.T) {
 	f := &forgetting{fakes: &fakes{turns: []fakeTurn{{c: untidy(waiting4())}}, fail: map[string][]error{labelPD: {errBroken}}}}
 	e := f.tidying(frozen)
@@ -188,7 +188,7 @@ func TestUpkeepIsForgotten(t *testing.T) {
 	}
 }
 
-// Labels are made without a word; a pod that is recreated is told of.
+// New labels are not reported; a pod that is recreated is.
 func TestUpkeepIsQuiet(t *testing.T) {
 	c := untidy(waiting4())
 	m := c.Member("t-tikv-2")
@@ -199,18 +199,18 @@ func TestUpkeepIsQuiet(t *testing.T) {
 	if _, err := s.tidying(frozen).Once(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	var told []string
+	var got []string
 	for _, e := range s.events {
 		if e.Type == event.Finished {
-			told = append(told, e.Step)
+			got = append(got, e.Step)
 		}
 	}
-	if !slices.Equal(told, []string{"recreate t-tikv-2, claim tikv-t-tikv-2 is missing"}) {
-		t.Errorf("told %q", told)
+	if !slices.Equal(got, []string{"recreate t-tikv-2, claim tikv-t-tikv-2 is missing"}) {
+		t.Errorf("got %q", got)
 	}
 }
 
-// What upkeep would need and nobody can read is told once.
+// What upkeep needs and cannot read is reported once.
 func TestGaps(t *testing.T) {
 	c := waiting4()
 	c.Seen.Gaps = []state.Gap{{What: "the labels of nodes", Problem: "forbidden", Remedy: remedy.Remedy{remedy.Say("ask for it")}}}
@@ -221,12 +221,12 @@ func TestGaps(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if told := notices(s); len(told) != 1 || told[0].Message != "cannot read the labels of nodes: forbidden" || told[0].Help() != "ask for it" {
-		t.Errorf("told %+v", told)
+	if got := notices(s); len(got) != 1 || got[0].Message != "cannot read the labels of nodes: forbidden" || got[0].Help() != "ask for it" {
+		t.Errorf("got %+v", got)
 	}
 }
 
-// Several at the same time: the first creation of a cluster has many.
+// Several steps of upkeep are taken at the same time, since a new cluster has many.
 func TestUpkeepAtOnce(t *testing.T) {
 	together := make(chan struct{})
 	a := actor(func(ctx context.Context) error {
