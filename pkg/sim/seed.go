@@ -22,11 +22,6 @@ func Seed(seed uint64, trace bool) *Model {
 		ScaleOut:     pick(rng, 1, 1, 2, 3), ScaleIn: pick(rng, 1, 1, 2, 3),
 	}
 	o.Reclaims = rng.IntN(3) == 0
-	if o.Failover {
-		// In order, a PD that has lost its quorum cannot start any other member
-		// before the first one, which has no data any more, has joined: no way out.
-		o.Ordered[pd] = false
-	}
 	drawDaemons(&o)
 	drawPlacement(&o)
 	drawMany(&o)

@@ -200,11 +200,16 @@ func (sc Scope) decide(p Profile, h hold) verdict {
 	return v
 }
 
-// change is one change that brings a component nearer to what is wanted.
+// change is one change that brings a component nearer to what is wanted. While it waits,
+// a surplus member with which nothing is lost leaves: what is waited for may be a member
+// that the rollout reaches only after that one.
 func (sc Scope) change(p Profile, h hold) verdict {
 	for _, phase := range []func(Scope, Profile) verdict{Scope.cancelObsolete, Scope.renew, Scope.scaleOut, Scope.scaleIn} {
-		if v := phase(sc, p); !v.idle() {
+		switch v := phase(sc, p); {
+		case len(v.steps) > 0:
 			return v
+		case !v.idle():
+			return verdict{steps: sc.dropSurplus(p).steps, gates: v.gates}
 		}
 	}
 	return sc.rollout(p, h)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // before returns the member that Kubernetes waits for before it creates a missing pod:
@@ -40,13 +41,22 @@ func (sc Scope) atOnce(v verdict) verdict {
 			continue
 		}
 		for i := range v.gates {
-			if g := &v.gates[i]; g.Blocked && g.Reason == MemberServing && g.Member == first.Name {
+			if g := &v.gates[i]; sc.mayNeed(*g, first) {
 				g.Remedy = append(g.Remedy, sc.makeParallel(m, first))
 				return v
 			}
 		}
 	}
 	return v
+}
+
+// mayNeed reports whether what a gate waits for may need members whose pods Kubernetes
+// makes only after a given one is ready. A PD without a quorum may need any of them.
+func (sc Scope) mayNeed(g Gate, first state.Member) bool {
+	if g.Member != first.Name && (g.Member == "" || sc.Want.Kind.Data() != topology.Raft || sc.All.PD.Serving()) {
+		return false
+	}
+	return g.Blocked && g.Reason == MemberServing || g.Reason == MembershipKnown
 }
 
 func (sc Scope) makeParallel(m, first state.Member) remedy.Action {

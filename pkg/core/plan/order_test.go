@@ -46,6 +46,17 @@ func TestOrdered(t *testing.T) {
 			m.Claims, m.Database.Unstarted = nil, true
 			return c
 		}()},
+		{Name: "PD has no quorum, and one of it is missing behind one that was given up", Cluster: func() *plantest.Cluster {
+			c := missing(plantest.New(3, 4, 2).Set(pd, ordered).Down(time.Hour, "t-pd-0"), "t-pd-1", "t-pd-2")
+			given(c, "t-pd-0", time.Hour)
+			return c.PDUnknown()
+		}()},
+		{Name: "PD has no quorum, and one of it is missing behind one that nobody wants", Cluster: func() *plantest.Cluster {
+			c := missing(plantest.New(3, 4, 2).Set(pd, ordered).Down(time.Hour, "t-pd-1"), "t-pd-2").PDUnknown()
+			c.Member("t-pd-0").NotServing = plantest.Now.Add(-time.Hour)
+			c.Want(pd).Replicas = 1
+			return c
+		}()},
 		{Name: "behind one that is missing too", Cluster: missing(plantest.New(3, 4, 2).Set(tikv, ordered), "t-tikv-2", "t-tikv-3")},
 		{Name: "one is missing, and only one above it is not ready", Cluster: missing(plantest.New(3, 4, 2).Set(tikv, ordered).Down(time.Minute, "t-tikv-3"), "t-tikv-1")},
 		{Name: "behind one that is terminating", Cluster: func() *plantest.Cluster {

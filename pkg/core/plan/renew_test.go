@@ -124,6 +124,10 @@ func TestRenew(t *testing.T) {
 			m.Database = state.Database{Presence: state.Absent}
 		}), func(c *plantest.Cluster) { c.Roll(tikv) })},
 		{Name: "a store leaves, and its claim is going", Cluster: with(dataBeingDeleted("t-tikv-1", up, leaves))},
+		{Name: "a claim is going, a peer fails, and a tombstone above is not wanted", Cluster: with(tombstone("t-tikv-3"), dataBeingDeleted("t-tikv-1", up), func(c *plantest.Cluster) {
+			c.Roll(tikv).Down(time.Hour, "t-tikv-2")
+			c.Want(tikv).Replicas = 3
+		})},
 		{Name: "there are no more stores than copies, and a claim is going", Cluster: with(three, dataBeingDeleted("t-tikv-1", up))},
 		{Name: "one more is wanted, and a claim is going", Cluster: with(three, dataBeingDeleted("t-tikv-1", up), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 4 })},
 		{Name: "one more is wanted, and a store is down whose claim is going", Cluster: with(three, dataBeingDeleted("t-tikv-1"), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 4 })},

@@ -34,6 +34,18 @@ func (sc Scope) scaleIn(p Profile) verdict {
 	return open
 }
 
+// dropSurplus removes the highest ordinal, if it is not wanted and nothing is lost with it.
+func (sc Scope) dropSurplus(p Profile) verdict {
+	have := sc.Got.Set.Replicas
+	if have <= sc.Want.Size() || !sc.nothingLost(p, sc.at(have-1)) {
+		return verdict{}
+	}
+	if v := sc.release(p, sc.at(have-1)); !v.idle() {
+		return v
+	}
+	return act(Resize{Component: p.Kind, From: have, To: have - 1})
+}
+
 // leavers is how many members may be leaving at the same time.
 func (sc Scope) leavers(p Profile) int {
 	if p.Kind.Data() == topology.Raft {
