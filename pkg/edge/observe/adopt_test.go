@@ -12,8 +12,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TestOtherController: an AdvancedStatefulSet has the same kind as a StatefulSet
-// of Kubernetes.
+// TestOtherController: a pod of an AdvancedStatefulSet, which has the kind StatefulSet too, has
+// another controller.
 func TestOtherController(t *testing.T) {
 	yes := true
 	for want, owners := range map[string][]metav1.OwnerReference{
@@ -31,15 +31,15 @@ func TestOtherController(t *testing.T) {
 	}
 }
 
-// uses is the specification of pods that mount a ConfigMap.
+// uses returns the specification of pods that mount a ConfigMap.
 func uses(name string) corev1.PodSpec {
 	return corev1.PodSpec{Volumes: []corev1.Volume{{Name: "config", VolumeSource: corev1.VolumeSource{
 		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}},
 	}}}}
 }
 
-// TestConfigMapsByName: what pods mount is read by name where it has not the
-// cluster's labels, and nothing is read where it has.
+// TestConfigMapsByName: ConfigMaps that pods mount are read by name if they do not have the
+// cluster's labels, and only then.
 func TestConfigMapsByName(t *testing.T) {
 	cluster := basic
 	cluster.Groups = []topology.Group{{Kind: topology.PD}, {Kind: topology.TiKV}, {Kind: topology.TiDB}}

@@ -13,8 +13,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TestWhoIsAsked: a member is asked at its own address, and only if there is somebody
-// to answer, and something to ask.
+// TestWhoIsAsked: a member is asked at its own address, and only if its process may run and there
+// is something to ask.
 func TestWhoIsAsked(t *testing.T) {
 	present := state.Database{Presence: state.Present, State: state.StoreDown}
 	running, ended := &state.Pod{Started: noon}, &state.Pod{}
@@ -56,7 +56,7 @@ func TestWhoIsAsked(t *testing.T) {
 	}
 }
 
-// TestWhatStoresSay: what a store says itself replaces what PD has said of it.
+// TestWhatStoresSay: the answer of a store replaces what PD reports about it.
 func TestWhatStoresSay(t *testing.T) {
 	running := &state.Pod{Ready: true, Started: noon}
 	unproven := state.Database{Presence: state.Present, State: state.StoreUp, Leaders: 5, Regions: 7, Problem: "PD says", Since: noon}
@@ -88,7 +88,7 @@ func TestWhatStoresSay(t *testing.T) {
 	}
 }
 
-// TestWhatServersSay: why a server does not serve is told.
+// TestWhatServersSay: the problem says why a server does not serve.
 func TestWhatServersSay(t *testing.T) {
 	for want, p := range map[string]port{
 		"": says(200, ""), "status port reports an error": says(500, ""), "status port refuses connections": fails(refused),
@@ -102,7 +102,7 @@ func TestWhatServersSay(t *testing.T) {
 	}
 }
 
-// TestNotTooManyAtOnce: a big cluster is not asked with more connections than that.
+// TestNotTooManyAtOnce: no more than atOnce members are asked at the same time.
 func TestNotTooManyAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

@@ -98,11 +98,11 @@ func (s listed) ofProcess(pod *state.Pod, born time.Time) listed {
 // database.
 const clockSkew = 5 * time.Minute
 
-// registeredBy reports whether the process that runs now has registered a store that has
-// no regions to open, so that it serves: PD counts none, or no other process has run on
-// the data. PD counts the first regions of a new store before the store itself does:
-// without the second rule a store that serves would be called not serving again in that
-// moment. The process and its container have the clock of one host.
+// registeredBy reports whether the process that runs now has registered a store that has no regions
+// to open, so that it serves: PD counts no regions, or no other process has run on the data. The
+// second rule is needed since PD counts the first regions of a new store before the store itself
+// does; without the rule, a store that serves would not count as serving for that moment. The start
+// of the process and that of its container are by the clock of the same host.
 func (s listed) registeredBy(pod *state.Pod, born time.Time) bool {
 	start := s.start.Add(pod.Behind)
 	switch {

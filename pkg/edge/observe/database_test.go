@@ -16,8 +16,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
-// TestOrdinals: what PD knows makes a component as large as it is. A tombstone does
-// not, and PD knows nothing of TiDB servers.
+// TestOrdinals: a component is as large as the members that PD lists. A tombstone does not count,
+// and PD lists no TiDB servers.
 func TestOrdinals(t *testing.T) {
 	inState := func(s state.StoreState) listed { return listed{Database: state.Database{State: s}} }
 	d := database{listed: map[topology.Kind]map[int]listed{
@@ -31,7 +31,7 @@ func TestOrdinals(t *testing.T) {
 	}
 }
 
-// TestMembersOf: whose word counts for which member.
+// TestMembersOf: which entry of PD belongs to which member.
 func TestMembersOf(t *testing.T) {
 	pod := &state.Pod{Started: noon}
 	member := state.Database{Presence: state.Present, Name: "basic-pd-0", Healthy: true}
@@ -79,12 +79,12 @@ func TestMembersOf(t *testing.T) {
 }
 
 // TestRegistered: a store without regions serves once its own process has registered it.
-// Of a process that has not started nothing can be said.
+// Nothing is known about a process that has not started.
 func TestRegistered(t *testing.T) {
 	for name, c := range map[string]struct {
 		regions int
 		started time.Time // the container
-		start   time.Time // the process, as it told PD
+		start   time.Time // the process, as it reported to PD
 		want    bool
 	}{
 		"since it started": {0, noon, noon.Add(time.Second), true},
@@ -93,7 +93,7 @@ func TestRegistered(t *testing.T) {
 		"with regions":     {1, noon, noon.Add(time.Second), false},
 		"not started":      {0, time.Time{}, noon, false},
 	} {
-		for _, behind := range []time.Duration{0, time.Minute} { // the process goes by the clock of its host, too
+		for _, behind := range []time.Duration{0, time.Minute} { // the process has the clock of its host, too
 			pod := &state.Pod{Made: noon, Started: c.started, Behind: behind}
 			s := listed{Database: state.Database{Regions: c.regions}, start: c.start.Add(-behind)}
 			if got := s.registeredBy(pod, noon.Add(-time.Hour)); got != c.want {
@@ -107,7 +107,7 @@ func peer(kind, n, port string) string {
 	return "http://basic-" + kind + "-" + n + ".basic-" + kind + "-peer.db.svc:" + port
 }
 
-// TestSort: all that PD says is translated, and nothing is of another cluster.
+// TestSort: everything that PD reports is translated, and members of other clusters are left out.
 func TestSort(t *testing.T) {
 	leader := pd.Member{ID: 1, Name: "basic-pd-0", Version: "v8", PeerURLs: []string{peer("pd", "0", "2380")}, ClientURLs: []string{peer("pd", "0", "2379")}}
 	second := pd.Member{ID: 2, Name: "basic-pd-1", Version: "v8", PeerURLs: []string{peer("pd", "1", "2380")}, ClientURLs: []string{peer("pd", "1", "2379")}}
@@ -162,8 +162,8 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// TestNoStores: PD that has just got a new leader says that it has no stores. It is not
-// believed where there were some.
+// TestNoStores: PD with a new leader lists no stores for a moment. That does not count if the
+// cluster had stores before.
 func TestNoStores(t *testing.T) {
 	a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}}
 	c := basic
@@ -184,8 +184,8 @@ func TestNoStores(t *testing.T) {
 	}
 }
 
-// TestStoresOfOneAddress: the one that counts is the one that is no tombstone, and of
-// those the newest, in whatever order PD lists them.
+// TestStoresOfOneAddress: the newest store that is no tombstone counts, in whatever order PD lists
+// them.
 func TestStoresOfOneAddress(t *testing.T) {
 	at := func(id uint64, s pd.StoreState) pd.Store {
 		return pd.Store{ID: id, Address: kvHost, State: s, StateName: s.String(), LastHeartbeat: noon.Add(time.Duration(id))}
@@ -194,10 +194,10 @@ func TestStoresOfOneAddress(t *testing.T) {
 		a, b pd.Store
 		want uint64
 	}{
-		"a tombstone that is newer": {at(4, pd.StoreUp), at(9, pd.StoreTombstone), 4},
-		"a tombstone that is older": {at(4, pd.StoreTombstone), at(9, pd.StoreUp), 9},
-		"two tombstones":            {at(4, pd.StoreTombstone), at(9, pd.StoreTombstone), 9},
-		"two that live":             {at(4, pd.StoreOffline), at(9, pd.StoreUp), 9},
+		"a tombstone that is newer":  {at(4, pd.StoreUp), at(9, pd.StoreTombstone), 4},
+		"a tombstone that is older":  {at(4, pd.StoreTombstone), at(9, pd.StoreUp), 9},
+		"two tombstones":             {at(4, pd.StoreTombstone), at(9, pd.StoreTombstone), 9},
+		"two that are no tombstones": {at(4, pd.StoreOffline), at(9, pd.StoreUp), 9},
 	} {
 		for _, stores := range [][]pd.Store{{c.a, c.b}, {c.b, c.a}} {
 			d := sorted(stores...)
@@ -208,8 +208,8 @@ func TestStoresOfOneAddress(t *testing.T) {
 	}
 }
 
-// TestAsk: PD's silence on one question is no answer to any, but for what a PD without
-// stores, or with a new leader, cannot tell.
+// TestAsk: if one request to PD fails, PD is unknown, except for requests that a PD without stores,
+// or with a new leader, cannot answer.
 func TestAsk(t *testing.T) {
 	for _, call := range []string{"Members()", "Health()", "ReplicationConfig()", "Stores()", "EvictLeaderStores()"} {
 		f := pd.NewFake(1, 1)
@@ -231,23 +231,23 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestSilentStore: how long a store may be silent is asked for when one is.
+// TestSilentStore: max-store-down-time is read when a store has missed heartbeats.
 func TestSilentStore(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*pd.Store)
 		want   time.Duration
 	}{
-		"all are heard of":      {func(*pd.Store) {}, 0},
-		"one is not":            {func(s *pd.Store) { s.StateName = "Disconnected" }, 30 * time.Minute},
-		"one is Down":           {func(s *pd.Store) { s.StateName = "Down" }, 30 * time.Minute},
-		"one leaves":            {func(s *pd.Store) { s.State, s.StateName = pd.StoreOffline, "Offline" }, 0},
-		"one is a tombstone":    {func(s *pd.Store) { s.State, s.StateName = pd.StoreTombstone, "Tombstone" }, 0},
-		"PD does not tell then": {func(s *pd.Store) { s.StateName = "Silent" }, 0},
+		"all are heard of":                {func(*pd.Store) {}, 0},
+		"one is not":                      {func(s *pd.Store) { s.StateName = "Disconnected" }, 30 * time.Minute},
+		"one is Down":                     {func(s *pd.Store) { s.StateName = "Down" }, 30 * time.Minute},
+		"one leaves":                      {func(s *pd.Store) { s.State, s.StateName = pd.StoreOffline, "Offline" }, 0},
+		"one is a tombstone":              {func(s *pd.Store) { s.State, s.StateName = pd.StoreTombstone, "Tombstone" }, 0},
+		"PD does not answer that request": {func(s *pd.Store) { s.StateName = "Silent" }, 0},
 	} {
 		f := pd.NewFake(1, 2)
 		f.Update(func(s *pd.FakeState) { c.change(&s.Stores[1]) })
 		f.Hook = func(_ context.Context, call string) error {
-			if call == "MaxStoreDownTime()" && name == "PD does not tell then" {
+			if call == "MaxStoreDownTime()" && name == "PD does not answer that request" {
 				return errors.New("lost")
 			}
 			return nil
@@ -258,7 +258,7 @@ func TestSilentStore(t *testing.T) {
 	}
 }
 
-// pdPods are pods of PD in some phases.
+// pdPods returns pods of PD in the given phases.
 func pdPods(phases ...corev1.PodPhase) objects {
 	pods := map[int]*corev1.Pod{}
 	for n, phase := range phases {
@@ -267,7 +267,7 @@ func pdPods(phases ...corev1.PodPhase) objects {
 	return objects{pods: map[topology.Kind]map[int]*corev1.Pod{topology.PD: pods}}
 }
 
-// TestBase: why PD is not known, and since when nobody leads it.
+// TestBase: why PD is unknown, and since when it has no leader.
 func TestBase(t *testing.T) {
 	now := noon
 	f := pd.NewFake(1, 1)

@@ -18,8 +18,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
-// TestGaps: what could not be read is told with its reason and what to do, in an order
-// that does not change, and no longer than it is wanted.
+// TestGaps: a gap says what could not be read, why, and what to do. Gaps have a fixed order, and go
+// when the object is not needed any more.
 func TestGaps(t *testing.T) {
 	zero, one := boundClaim(0), boundClaim(1)
 	o := tend()
@@ -34,7 +34,7 @@ func TestGaps(t *testing.T) {
 		}
 	}
 	if o.volumes(t, zero); len(o.extras.gaps()) != 1 {
-		t.Errorf("a claim is gone, and its volume is missed: %+v", o.extras.gaps())
+		t.Errorf("a claim is gone, and its volume is still a gap: %+v", o.extras.gaps())
 	}
 	for what, resource := range map[string]string{"volumes": "persistentvolumes", "nodes": "nodes"} {
 		o := tend(volumeOf(zero))
@@ -56,12 +56,12 @@ func TestGaps(t *testing.T) {
 			}
 		}
 		if len(o.extras.gaps()) == 0 {
-			t.Errorf("%s may not be read, and nobody is told", what)
+			t.Errorf("%s may not be read, and there is no gap", what)
 		}
 	}
 }
 
-// TestVolumeIsWhole: all that is told of a volume, and of one that was given to nobody.
+// TestVolumeIsWhole: all fields of a volume, and a volume without a claim.
 func TestVolumeIsWhole(t *testing.T) {
 	zero := boundClaim(0)
 	v := volumeOf(zero)
@@ -76,8 +76,7 @@ func TestVolumeIsWhole(t *testing.T) {
 	}
 }
 
-// TestNodesOfWhom: only nodes that a store with labels runs on are read, and who does
-// no upkeep reads none.
+// TestNodesOfWhom: only nodes on which a store with labels runs are read, and none without upkeep.
 func TestNodesOfWhom(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"zone": "a"}}}
 	c := basic
@@ -136,7 +135,7 @@ func TestResizing(t *testing.T) {
 	}
 }
 
-// TestMarkedClaim: a claim that is to be given up, and one that is being deleted.
+// TestMarkedClaim: a claim that is marked, and one that is being deleted.
 func TestMarkedClaim(t *testing.T) {
 	gone := metav1.NewTime(noon)
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
@@ -156,7 +155,7 @@ func TestMarkedClaim(t *testing.T) {
 	}
 }
 
-// TestRuleIsWhole: all of a placement rule is translated.
+// TestRuleIsWhole: all fields of a placement rule are translated.
 func TestRuleIsWhole(t *testing.T) {
 	a := answers{replication: &pd.ReplicationConfig{MaxReplicas: 3, LocationLabels: []string{"zone"}, IsolationLevel: "zone"}}
 	got := a.rules([]pd.RuleGroup{{ID: "g", Index: 4, Override: true, Rules: []pd.PlacementRule{{
@@ -183,8 +182,8 @@ func TestRuleIsWhole(t *testing.T) {
 	}
 }
 
-// TestStoresOfPlacement: all of a store that rules are checked against, and the time at
-// which the rules were refused.
+// TestStoresOfPlacement: all fields of a store that rules are checked against, and the time at
+// which PD refused the rules.
 func TestStoresOfPlacement(t *testing.T) {
 	f, o := spread(), &Observer{now: func() time.Time { return noon }}
 	got := look(t, o, f, scaled(3), objects{}).state.Placement.Stores

@@ -23,7 +23,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 )
 
-// runningPod is a pod of the cluster basic whose container runs since noon.
+// runningPod returns a pod of the cluster basic whose container has run since noon.
 func runningPod(k topology.Kind, name string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.PodStatus{
 		Phase: corev1.PodRunning,
@@ -34,7 +34,7 @@ func runningPod(k topology.Kind, name string) *corev1.Pod {
 }
 
 // TestSinceWhen: since when a member's pod is missing, and since when it does not serve,
-// as this process has seen it.
+// as this process has observed it.
 func TestSinceWhen(t *testing.T) {
 	now := noon
 	o := through(fails(refused))
@@ -100,8 +100,8 @@ func TestMembersAreAsked(t *testing.T) {
 	}
 }
 
-// TestRecall: since when a member is unhealthy is read from the status where nothing
-// else tells, and only of one that was unhealthy then.
+// TestRecall: since when a member is unhealthy is read from the status if it is known from nothing
+// else, and only for one that was unhealthy then.
 func TestRecall(t *testing.T) {
 	at := metav1.NewTime(noon)
 	status := v1alpha1.TidbClusterStatus{
@@ -136,7 +136,7 @@ func TestRecall(t *testing.T) {
 		"a server of which nothing is known": {member(topology.TiDB, "basic-tidb-0", func(d *state.Database) { d.Presence = state.Unknown }), time.Time{}},
 		"a server of which more is known":    {member(topology.TiDB, "basic-tidb-0", func(d *state.Database) { d.Since = later }), later},
 	} {
-		// One before it that nothing is to be recalled of.
+		// The first member has nothing in the status.
 		members := []state.Member{member(topology.TiDB, "x", func(d *state.Database) { d.Healthy = true }), tt.m}
 		readerOf(tt.m.Kind).recall(status, members)
 		if got := members[1].Database.Since; !got.Equal(tt.want) {
@@ -145,7 +145,7 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// copied is a mirror that says where it was read from.
+// copied is a Source that records that it was asked.
 type copied struct{ asked *[]string }
 
 func (c copied) Intent(context.Context) (*v1alpha1.TidbCluster, error) {
@@ -155,7 +155,8 @@ func (c copied) Intent(context.Context) (*v1alpha1.TidbCluster, error) {
 
 func (c copied) Objects(context.Context, topology.Cluster) (Objects, error) { return Objects{}, nil }
 
-// TestWhereItIsReadFrom: from the copy where there is one and a look need not be live.
+// TestWhereItIsReadFrom: objects are read from the mirror, if there is one and the observation need
+// not be live.
 func TestWhereItIsReadFrom(t *testing.T) {
 	for _, c := range []struct {
 		mirror, live bool
@@ -175,7 +176,7 @@ func TestWhereItIsReadFrom(t *testing.T) {
 	}
 }
 
-// small is a TidbCluster of the cluster basic.
+// small returns the TidbCluster of the cluster basic.
 func small() *v1alpha1.TidbCluster {
 	disk := corev1.ResourceRequirements{Requests: amount("10Gi")}
 	return &v1alpha1.TidbCluster{
@@ -187,7 +188,7 @@ func small() *v1alpha1.TidbCluster {
 	}
 }
 
-// TestSnapshot: what is seen of the whole cluster.
+// TestSnapshot: what one observation reads of the whole cluster.
 func TestSnapshot(t *testing.T) {
 	tc := small()
 	tc.Status.ClusterID = "77"
@@ -217,20 +218,20 @@ func TestSnapshot(t *testing.T) {
 	o.Close()
 }
 
-// TestKubernetesIsSilent: what is not read is not taken for nothing.
+// TestKubernetesIsSilent: if Kubernetes cannot be read, the observation fails.
 func TestKubernetesIsSilent(t *testing.T) {
 	for _, r := range []string{"services", "configmaps", "statefulsets", "pods", "persistentvolumeclaims", "deployments"} {
 		kube := fake.NewClientset()
 		kube.PrependReactor("*", r, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("timeout") })
 		o := New(kube, &dial.Direct{}, func(context.Context) (*v1alpha1.TidbCluster, error) { return small(), nil }, time.Now)
 		if _, err := o.Observe(t.Context(), true); err == nil {
-			t.Errorf("%s cannot be read, and nobody is told", r)
+			t.Errorf("%s cannot be read, and there is no error", r)
 		}
 	}
 }
 
-// TestNamedConfigMapIsSilent: a ConfigMap that pods mount is read by name. That it is
-// not told of does not mean that there is none.
+// TestNamedConfigMapIsSilent: a ConfigMap that pods mount is read by name. If that fails, the
+// ConfigMap does not count as missing.
 func TestNamedConfigMapIsSilent(t *testing.T) {
 	kube := fake.NewClientset(&appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "basic-pd", Namespace: "db", Labels: basic.Labels(topology.PD)},
@@ -245,7 +246,7 @@ func TestNamedConfigMapIsSilent(t *testing.T) {
 	}
 }
 
-// closed is a client of PD that notes whether it was closed.
+// closed is a client of PD that records whether it was closed.
 type closed struct {
 	*pd.Fake
 	times *int
@@ -253,7 +254,7 @@ type closed struct {
 
 func (c closed) Close() { *c.times++ }
 
-// TestClient: a client is kept as long as the members are the same, and closed after.
+// TestClient: a client is kept as long as the members are the same, and closed when they change.
 func TestClient(t *testing.T) {
 	times := 0
 	first := closed{pd.NewFake(1, 1), &times}
@@ -275,8 +276,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// TestForgetOthers: steps that write no volume leave what is known of volumes, and who
-// reads none forgets none.
+// TestForgetOthers: steps that write no volume do not drop what is remembered of volumes.
 func TestForgetOthers(t *testing.T) {
 	zero := boundClaim(0)
 	o := tend(volumeOf(zero))
@@ -286,10 +286,10 @@ func TestForgetOthers(t *testing.T) {
 	if o.volumes(t, zero); o.reads() != 0 {
 		t.Error("read again")
 	}
-	o.ReadForUpkeep(time.Nanosecond) // it tends already
+	o.ReadForUpkeep(time.Nanosecond) // upkeep is read already
 	o.time = o.time.Add(time.Minute)
 	if o.volumes(t, zero); o.reads() != 0 {
-		t.Error("what is known was dropped")
+		t.Error("what was remembered is dropped")
 	}
 	o.extras = nil
 	o.Forget(plan.TendVolume{Name: zero.Spec.VolumeName})

@@ -7,7 +7,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// TestSince: what is remembered begins again when it was not so in between.
+// TestSince: the time begins again when something was not true in between.
 func TestSince(t *testing.T) {
 	gone, later := map[string]time.Time{}, noon.Add(time.Minute)
 	since(gone, "a", true, noon)
@@ -22,8 +22,8 @@ func TestSince(t *testing.T) {
 	}
 }
 
-// TestElection: PD without a leader is PD without a quorum only after an election
-// would be over.
+// TestElection: PD without a leader counts as PD without a quorum only after the time of an
+// election.
 func TestElection(t *testing.T) {
 	h := newHistory()
 	for _, c := range []struct {
@@ -56,8 +56,8 @@ func TestLeading(t *testing.T) {
 	}
 }
 
-// TestLeadingUnwatched: a leader is as new as its process, and as what was seen of it
-// without a long pause.
+// TestLeadingUnwatched: the time of a leader begins again with its process, and after a long pause
+// between two observations.
 func TestLeadingUnwatched(t *testing.T) {
 	for name, c := range map[string]struct {
 		pause, started, want time.Duration
@@ -77,15 +77,15 @@ func TestLeadingUnwatched(t *testing.T) {
 	}
 }
 
-// TestSettled: a leader has heard of all stores after some minutes, and nobody has
-// where nobody leads.
+// TestSettled: a leader has got heartbeats of all stores after some minutes; without a leader PD is
+// never settled.
 func TestSettled(t *testing.T) {
 	h := newHistory()
 	if h.settled(noon) {
-		t.Error("nobody leads")
+		t.Error("settled without a leader")
 	}
 	h.leading(&state.PD{Leader: "a"}, time.Time{}, noon)
 	if h.settled(noon.Add(leaderSettles-1)) || !h.settled(noon.Add(leaderSettles)) {
-		t.Error("not at its time")
+		t.Error("not settled at the right time")
 	}
 }

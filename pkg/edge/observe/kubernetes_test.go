@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TestWholeSet: all that is told of a StatefulSet.
+// TestWholeSet: all fields of a StatefulSet.
 func TestWholeSet(t *testing.T) {
 	three, gone := int32(3), metav1.NewTime(noon.Add(time.Hour))
 	s := &appsv1.StatefulSet{
@@ -41,7 +41,7 @@ func TestWholeSet(t *testing.T) {
 	}
 	s.Generation = 5
 	if set(s).Observed {
-		t.Error("Kubernetes has yet to see the last change")
+		t.Error("the controller has yet to observe the last change")
 	}
 	s.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{}
 	if got := set(s); got.Partition != 0 {
@@ -49,7 +49,7 @@ func TestWholeSet(t *testing.T) {
 	}
 }
 
-// TestWholePod: all that is told of a pod that runs, and of one that is to go.
+// TestWholePod: all fields of a running pod, and of one that is being deleted.
 func TestWholePod(t *testing.T) {
 	at := func(minutes int) metav1.Time { return metav1.NewTime(noon.Add(time.Duration(minutes) * time.Minute)) }
 	p := &corev1.Pod{
@@ -83,13 +83,13 @@ func TestWholePod(t *testing.T) {
 	gone := at(30)
 	p.DeletionTimestamp = &gone
 	if got := podState(topology.TiKV, p); !got.Terminating || !got.Since.Equal(gone.Time) {
-		t.Errorf("asked to go at once: %+v", got)
+		t.Errorf("deleted without a grace period: %+v", got)
 	}
 }
 
-// TestClockOfAHost: what a host whose clock is behind says of a pod is told by the clock of
-// the API server. A clock that is ahead is not corrected: the kubelet may have been away
-// when the pod got its host.
+// TestClockOfAHost: times of a host whose clock is behind are converted to the clock of the API
+// server. A clock that is ahead is not corrected: the kubelet may have been away when the pod was
+// scheduled.
 func TestClockOfAHost(t *testing.T) {
 	at := func(minutes int) metav1.Time { return metav1.NewTime(noon.Add(time.Duration(minutes) * time.Minute)) }
 	scheduled, ended := at(10), corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: at(20), FinishedAt: at(21)}}
@@ -116,12 +116,12 @@ func TestClockOfAHost(t *testing.T) {
 		}}
 		got := podState(topology.TiKV, p)
 		want := []time.Time{at(20).Add(c.behind), at(21).Add(c.behind), at(22).Add(c.behind), at(23).Add(c.behind)}
-		if told := []time.Time{got.Last.Started, got.Last.Ended, got.Started, got.Since}; !slices.Equal(told, want) || got.Behind != c.behind {
-			t.Errorf("%s: behind by %s: %v, want %v", name, got.Behind, told, want)
+		if times := []time.Time{got.Last.Started, got.Last.Ended, got.Started, got.Since}; !slices.Equal(times, want) || got.Behind != c.behind {
+			t.Errorf("%s: behind by %s: %v, want %v", name, got.Behind, times, want)
 		}
 		p.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{}
 		if got := podState(topology.TiKV, p); got.Last != (state.Run{}) {
-			t.Errorf("%s: a run of which nothing is known: %v", name, got.Last)
+			t.Errorf("%s: got %v for a last run that is unknown", name, got.Last)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestRan(t *testing.T) {
 	}
 }
 
-// TestPodProblem: the first reason on a pod's way to being Ready.
+// TestPodProblem: the first reason why a pod is not Ready.
 func TestPodProblem(t *testing.T) {
 	waits := func(name, reason, message string) corev1.ContainerStatus {
 		return corev1.ContainerStatus{Name: name, Image: "i:1", State: corev1.ContainerState{
@@ -210,7 +210,8 @@ func TestClaimOfAnother(t *testing.T) {
 	}
 }
 
-// TestObjects: whose each object is, what is known of claims, and when data was made.
+// TestObjects: which member each object belongs to, what is known about claims, and when they were
+// created.
 func TestObjects(t *testing.T) {
 	claim := func(name string, phase corev1.PersistentVolumeClaimPhase, volume string) *corev1.PersistentVolumeClaim {
 		return &corev1.PersistentVolumeClaim{

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// In an hour in which no leader leaves a store it is asked twice a minute, and it is
-// asked at once when PD's number moves or is not to be trusted.
+// A store is asked twice a minute in an hour in which no leader leaves it, and at once when PD's
+// number changes or cannot be trusted.
 func TestLongEvictionAsksSeldom(t *testing.T) {
 	now, asked, own := noon, 0, 340
 	o := through(func(r *http.Request) (*http.Response, error) { asked++; return holding(own, 900)(r) })
@@ -37,7 +37,7 @@ func TestLongEvictionAsksSeldom(t *testing.T) {
 	}
 	own = 12
 	if leaders, n := look(330); n != 1 || leaders != 12 {
-		t.Errorf("PD's number has moved: asked %d times, %d leaders", n, leaders)
+		t.Errorf("PD's number has changed: asked %d times, got %d leaders", n, leaders)
 	}
 	if _, n := look(330); n != 1 {
 		t.Error("few leaders are left, and it was not asked")
@@ -61,8 +61,8 @@ func TestLongEvictionAsksSeldom(t *testing.T) {
 	}
 }
 
-// TestAskedAgain: what a store said last counts for a while, once its eviction has taken
-// a while, and not when it is about to be over.
+// TestAskedAgain: the last answer of a store counts for a while, but not at the beginning and at
+// the end of its eviction.
 func TestAskedAgain(t *testing.T) {
 	now := noon.Add(time.Hour)
 	const many = fewLeaders + 1

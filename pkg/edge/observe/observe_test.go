@@ -31,7 +31,7 @@ func TestOwner(t *testing.T) {
 		"http://10.0.0.1:2380":                                      -1,
 		"://":                                                       -1,
 	} {
-		for _, domain := range []string{"", "cluster.local"} { // what PD was told goes by the pods' own
+		for _, domain := range []string{"", "cluster.local"} { // members give PD the domain of their pods
 			c := basic
 			c.Domain = domain
 			n, ok := owner(c, topology.PD, url)
@@ -42,7 +42,7 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestStoreHealth: PD's "Up" is worth only what the last heartbeat proves.
+// TestStoreHealth: a store that is Up in PD is healthy only if its last heartbeat proves it.
 func TestStoreHealth(t *testing.T) {
 	started := &state.Pod{Started: noon}
 	for name, c := range map[string]struct {
@@ -65,30 +65,30 @@ func TestStoreHealth(t *testing.T) {
 	}
 }
 
-// TestTombstone: a tombstone is that of the data that was buried, not of what
-// has come to its address since.
+// TestTombstone: a tombstone belongs to the data of the removed store, and not to a store with new
+// data at the same address.
 func TestTombstone(t *testing.T) {
-	buried := pd.Store{ID: 4, Address: kvHost, State: pd.StoreTombstone, StateName: "Tombstone", LastHeartbeat: noon}
-	old := sorted(buried).member(topology.TiKV, 0, nil, noon.Add(-time.Hour))
+	removed := pd.Store{ID: 4, Address: kvHost, State: pd.StoreTombstone, StateName: "Tombstone", LastHeartbeat: noon}
+	old := sorted(removed).member(topology.TiKV, 0, nil, noon.Add(-time.Hour))
 	if old.State != state.StoreTombstone {
-		t.Errorf("data of the buried store: got %+v, want a tombstone", old)
+		t.Errorf("data of the removed store: got %+v, want a tombstone", old)
 	}
-	fresh := sorted(buried).member(topology.TiKV, 0, &state.Pod{}, noon.Add(time.Minute))
+	fresh := sorted(removed).member(topology.TiKV, 0, &state.Pod{}, noon.Add(time.Minute))
 	if fresh.Presence != state.Absent {
 		t.Errorf("data made since: got %+v, want absent", fresh)
 	}
-	joined := sorted(buried, pd.Store{ID: 9, Address: kvHost, StateName: "Up", LastHeartbeat: noon.Add(time.Hour)}).
+	joined := sorted(removed, pd.Store{ID: 9, Address: kvHost, StateName: "Up", LastHeartbeat: noon.Add(time.Hour)}).
 		member(topology.TiKV, 0, &state.Pod{Started: noon}, noon.Add(time.Minute))
 	if joined.ID != 9 || !joined.Healthy {
 		t.Errorf("a store that has registered since: got %+v, want store 9, healthy", joined)
 	}
 }
 
-// TestUnknown: without PD nothing is absent.
+// TestUnknown: without PD every member is unknown, and none absent.
 func TestUnknown(t *testing.T) {
-	blind := database{state: state.PD{Problem: "PD is unreachable"}}
+	unanswered := database{state: state.PD{Problem: "PD is unreachable"}}
 	for _, k := range topology.Kinds() {
-		if got := blind.member(k, 0, nil, time.Time{}); got.Presence != state.Unknown {
+		if got := unanswered.member(k, 0, nil, time.Time{}); got.Presence != state.Unknown {
 			t.Errorf("%s: got %+v, want unknown", k, got)
 		}
 	}
@@ -98,8 +98,8 @@ func sorted(stores ...pd.Store) database {
 	return answers{members: &pd.Members{}, stores: stores, replication: &pd.ReplicationConfig{}}.sort(basic)
 }
 
-// TestMemberWithoutName: a member that was added but has not started is known by
-// its peer URL alone, and holds up every further one.
+// TestMemberWithoutName: a member that was added but has not started is known only by its peer URL,
+// and PD adds no other member before it starts.
 func TestMemberWithoutName(t *testing.T) {
 	d := answers{
 		members:     &pd.Members{Members: []pd.Member{{ID: 7, PeerURLs: []string{"http://basic-pd-3.basic-pd-peer.db.svc:2380"}}}},
@@ -111,8 +111,8 @@ func TestMemberWithoutName(t *testing.T) {
 	}
 }
 
-// TestFirstMemberThatIsLate: a member that PD was founded with has its name from
-// the beginning; only its client URL tells that it has been there.
+// TestFirstMemberThatIsLate: a member that PD was bootstrapped with has its name from the
+// beginning; only a client URL shows that it has started.
 func TestFirstMemberThatIsLate(t *testing.T) {
 	first := pd.Member{ID: 7, Name: "basic-pd-0", PeerURLs: []string{"http://basic-pd-0.basic-pd-peer.db.svc:2380"}}
 	has := func(m pd.Member) state.Database {
@@ -124,7 +124,7 @@ func TestFirstMemberThatIsLate(t *testing.T) {
 	}
 	first.ClientURLs = []string{"http://basic-pd-0.basic-pd-peer.db.svc:2379"}
 	if got := has(first); got.Unstarted || strings.Contains(got.Problem, "started") {
-		t.Errorf("came and went: %+v", got)
+		t.Errorf("started and stopped: got %+v", got)
 	}
 }
 
@@ -151,8 +151,8 @@ func TestPodState(t *testing.T) {
 	}
 }
 
-// TestCrashes: what a pod tells of its crashes is there while it runs, while it
-// waits to be started again, and right after it ended.
+// TestCrashes: a pod's last crash is known while its container runs, while it waits for a restart,
+// and right after it ended.
 func TestCrashes(t *testing.T) {
 	began, ended := metav1.NewTime(noon), metav1.NewTime(noon.Add(20*time.Second))
 	over := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: began, FinishedAt: ended}}
@@ -199,8 +199,8 @@ func TestClaimOrdinal(t *testing.T) {
 	}
 }
 
-// What the ledger says, and what of it this version cannot read, which is told and
-// is no error.
+// TestLedger: the records of the ledger. Records that this version cannot read are gaps, and no
+// error.
 func TestLedger(t *testing.T) {
 	l := Objects{Ledger: &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "basic-ledger", Namespace: "db"},
@@ -215,7 +215,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// While PD loads its schedulers, everything else of it is known.
+// While PD loads its schedulers, everything else about it is known.
 func TestSchedulersNotLoaded(t *testing.T) {
 	f := pd.NewFake(1, 1)
 	f.Update(func(s *pd.FakeState) { s.Evicting = map[uint64]bool{1: true} })

@@ -16,7 +16,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
-// spread is a PD with four stores in three zones, isolated, of the cluster basic.
+// spread returns a PD of the cluster basic with four stores in three zones, and with
+// isolation-level zone.
 func spread() *pd.Fake {
 	f := pd.NewFake(3, 4)
 	f.Update(func(s *pd.FakeState) {
@@ -29,14 +30,14 @@ func spread() *pd.Fake {
 	return f
 }
 
-// scaled is the cluster basic with that many TiKV replicas.
+// scaled returns the cluster basic with that many TiKV replicas.
 func scaled(replicas int) topology.Cluster {
 	c := basic
 	c.Groups = []topology.Group{{Kind: topology.TiKV, Replicas: replicas}}
 	return c
 }
 
-// look is one observation of PD; it returns what removals are checked against.
+// look observes PD once, and returns what removals are checked against.
 func look(t *testing.T, o *Observer, f *pd.Fake, c topology.Cluster, seen objects) database {
 	t.Helper()
 	a, err := ask(t.Context(), f)
@@ -57,8 +58,7 @@ func rulesRead(f *pd.Fake) int {
 	return n
 }
 
-// TestPlacementIsReadForRemovals: only the removal of a store needs the placement
-// rules, so nothing else asks for them.
+// TestPlacementIsReadForRemovals: placement rules are read only for the removal of a store.
 func TestPlacementIsReadForRemovals(t *testing.T) {
 	given := scaled(4)
 	given.Groups[0].Failures = []topology.Failure{{Member: "basic-tikv-1", Discarded: true}}
@@ -96,7 +96,8 @@ func TestPlacementIsReadForRemovals(t *testing.T) {
 	}
 }
 
-// TestPlacement: what is read is translated, TiFlash and stores elsewhere included.
+// TestPlacement: rules and stores are translated, also TiFlash and stores of other Kubernetes
+// clusters.
 func TestPlacement(t *testing.T) {
 	f, o := spread(), &Observer{now: func() time.Time { return noon }}
 	f.Update(func(s *pd.FakeState) {
@@ -127,8 +128,8 @@ func TestPlacement(t *testing.T) {
 	}
 }
 
-// TestDefaultRuleOfItsOwn: a default rule that somebody has changed is not changed by
-// PD's settings any more.
+// TestDefaultRuleOfItsOwn: PD's settings do not change a default rule any more after a person has
+// edited it.
 func TestDefaultRuleOfItsOwn(t *testing.T) {
 	a := answers{replication: &pd.ReplicationConfig{MaxReplicas: 3, IsolationLevel: "zone", LocationLabels: []string{"zone"}}}
 	same := pd.PlacementRule{ID: "default", Count: 3, IsolationLevel: "zone", LocationLabels: []string{"zone"}}
@@ -155,7 +156,7 @@ func TestDefaultRuleOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestPlacementWithoutRules: while placement rules are disabled PD goes by its
+// TestPlacementWithoutRules: while placement rules are disabled the rule follows from PD's
 // settings.
 func TestPlacementWithoutRules(t *testing.T) {
 	f, o := spread(), &Observer{now: func() time.Time { return noon }}
@@ -169,8 +170,7 @@ func TestPlacementWithoutRules(t *testing.T) {
 	}
 }
 
-// TestPlacementRulesAreReadOnceAMinute: a removal takes hours, and is looked at twice
-// a second.
+// TestPlacementRulesAreReadOnceAMinute: a removal takes hours, and is observed twice a second.
 func TestPlacementRulesAreReadOnceAMinute(t *testing.T) {
 	at := noon
 	f, o := spread(), &Observer{now: func() time.Time { return at }}
@@ -185,9 +185,10 @@ func TestPlacementRulesAreReadOnceAMinute(t *testing.T) {
 	}
 }
 
-// TestPlacementRulesCannotBeRead: a refusal is told, and the removal is checked by
-// max-replicas alone; it holds for as long as an answer. Silence is not: PD may tell
-// in the next moment. What else PD said is known in either case.
+// TestPlacementRulesCannotBeRead: if PD refuses to return the rules, that is a gap, and the removal
+// is checked by max-replicas alone; the refusal is remembered as long as an answer would be. If PD
+// does not answer, it is asked again in the next observation. What else PD reports is known in both
+// cases.
 func TestPlacementRulesCannotBeRead(t *testing.T) {
 	o := &Observer{now: func() time.Time { return noon }}
 	answer := func(err error) (database, int) {
@@ -221,8 +222,8 @@ func TestPlacementRulesCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestPlacementRulesTakeLong: rules that take long to read have more time than what
-// else is asked of PD, and do not hide it.
+// TestPlacementRulesTakeLong: rules have more time to be read than other answers of PD, and do not
+// delay those.
 func TestPlacementRulesTakeLong(t *testing.T) {
 	f := spread()
 	left := time.Duration(0)

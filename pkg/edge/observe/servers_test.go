@@ -19,7 +19,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 )
 
-// TestServersAreAskedTogether: none of those that do not answer delays another.
+// TestServersAreAskedTogether: a server that does not answer delays no other one.
 func TestServersAreAskedTogether(t *testing.T) {
 	t.Run("tidb-B33", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -41,14 +41,14 @@ func TestServersAreAskedTogether(t *testing.T) {
 			})
 			for i, m := range members {
 				if !m.Database.Healthy {
-					t.Errorf("server %d waited for others in vain", i)
+					t.Errorf("server %d was not asked at the same time as the others", i)
 				}
 			}
 		})
 	})
 }
 
-// port is how the own port of a member answers each request.
+// port answers each request to the own port of a member.
 type port func(*http.Request) (*http.Response, error)
 
 func (p port) RoundTrip(r *http.Request) (*http.Response, error) { return p(r) }
@@ -82,7 +82,7 @@ func holding(leaders, regions int) port {
 	return says(200, fmt.Sprintf("tikv_raftstore_region_count{type=\"leader\"} %d\ntikv_raftstore_region_count{type=\"region\"} %d\n", leaders, regions))
 }
 
-// TestStoresAnswerThemselves: what a store's own port says beside PD's word.
+// TestStoresAnswerThemselves: the answer of a store's own port, and what PD reports.
 func TestStoresAnswerThemselves(t *testing.T) {
 	running := &state.Pod{Ready: true, Started: noon}
 	up := state.Database{Presence: state.Present, State: state.StoreUp, Leaders: 5, Regions: 9}
@@ -167,9 +167,9 @@ func TestMembersAnswerThemselves(t *testing.T) {
 	}
 }
 
-// TestProcessesAreToldApart: PD's word about a store is one about the process that
-// runs now only if clocks that differ cannot explain it.
-func TestProcessesAreToldApart(t *testing.T) {
+// TestHeartbeatOfProcess: a heartbeat in PD is one of the process that runs now only if a
+// difference of clocks cannot explain its time.
+func TestHeartbeatOfProcess(t *testing.T) {
 	pod := &state.Pod{Started: noon}
 	for name, c := range map[string]struct {
 		beat, start time.Duration // after the container started
@@ -193,9 +193,9 @@ func TestProcessesAreToldApart(t *testing.T) {
 	}
 }
 
-// TestFirstProcess: PD counts the first regions of a new store before the store has
-// them, and that does not make a store that serves one that does not. What ran on the
-// data before may have regions to open.
+// TestFirstProcess: PD counts the first regions of a new store before the store does, and the store
+// still counts as serving. If another process has run on the data before, there may be regions to
+// open.
 func TestFirstProcess(t *testing.T) {
 	for name, c := range map[string]struct {
 		born     time.Duration // the claim, after the pod was made

@@ -6,8 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// TestSet: what the API leaves out has a meaning, and for pod management it is
-// OrderedReady.
+// TestSet: fields that are not set have defaults; for pod management it is OrderedReady.
 func TestSet(t *testing.T) {
 	one := int32(1)
 	s := &appsv1.StatefulSet{}

@@ -23,7 +23,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// tended is an observer that does upkeep, its API server and its clock.
+// tended is an observer that reads for upkeep, with its API server and its clock.
 type tended struct {
 	*Observer
 	kube *fake.Clientset
@@ -68,7 +68,7 @@ func volumeOf(c corev1.PersistentVolumeClaim) *corev1.PersistentVolume {
 	}
 }
 
-// volumes are what is seen of the volumes of the members' data claims.
+// volumes returns what is observed of the volumes of the members' data claims.
 func (o *tended) volumes(t *testing.T, claims ...corev1.PersistentVolumeClaim) []*state.Volume {
 	t.Helper()
 	l := Objects{Claims: pointers(claims)}
@@ -138,14 +138,14 @@ func TestVolumes(t *testing.T) {
 			t.Errorf("got %+v", got[0])
 		}
 	})
-	t.Run("pd-A10 tidb-S10 tikv-11-46: one that is missing is told of, and the other one is there", func(t *testing.T) {
+	t.Run("pd-A10 tidb-S10 tikv-11-46: one that is missing is a gap, and the other one is known", func(t *testing.T) {
 		o := tend(volumeOf(one))
 		got := o.volumes(t, zero, one)
 		if gaps := o.extras.gaps(); got[0] != nil || got[1] == nil || len(gaps) != 1 || !strings.Contains(gaps[0].What, zero.Spec.VolumeName) {
 			t.Errorf("got %v, %+v", got, gaps)
 		}
 	})
-	t.Run("no right to read them: one gap, and nobody asks again", func(t *testing.T) {
+	t.Run("no right to read them: one gap, and no more reads", func(t *testing.T) {
 		o := tend(volumeOf(zero), volumeOf(one))
 		o.forbid("persistentvolumes")
 		got := o.volumes(t, zero, one)
@@ -182,7 +182,7 @@ func TestNodes(t *testing.T) {
 		return &state.Snapshot{PD: pd, Groups: map[topology.Kind]state.Group{topology.TiKV: {Members: members}}}
 	}
 	spread := state.PD{LocationLabels: []string{"zone"}}
-	t.Run("once for all stores on it", func(t *testing.T) {
+	t.Run("once for all stores on a node", func(t *testing.T) {
 		o := tend(node)
 		for range 2 {
 			s := seen(spread, store("n"), store("n"), store(""))
@@ -195,7 +195,7 @@ func TestNodes(t *testing.T) {
 			t.Errorf("%d reads", n)
 		}
 	})
-	t.Run("not where nothing is wanted of them", func(t *testing.T) {
+	t.Run("not where no labels are wanted", func(t *testing.T) {
 		o := tend(node)
 		o.readNodes(t.Context(), c, seen(state.PD{}, store("n")))
 		o.readNodes(t.Context(), c, seen(state.PD{Problem: "unknown", LocationLabels: spread.LocationLabels}, store("n")))
@@ -224,8 +224,8 @@ func TestNodes(t *testing.T) {
 	})
 }
 
-// A pod may use claims of the user, which carry no labels of the cluster: that
-// they are not seen does not mean that they are missing.
+// A pod may use claims of the user, which have no labels of the cluster: that they are not listed
+// does not mean that they are missing.
 func TestClaimsOfPod(t *testing.T) {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "basic-tikv-0"}}
 	for _, name := range []string{"tikv-basic-tikv-0", "backups", "tikv-log-basic-tikv-0"} {
@@ -239,8 +239,8 @@ func TestClaimsOfPod(t *testing.T) {
 	}
 }
 
-// What is left of a removed member is a claim. It counts where claims are to be
-// given up, and where members come back to theirs.
+// Only a claim is left of a removed member. It counts where left-over claims are deleted, and for a
+// suspended component.
 func TestClaimsOnly(t *testing.T) {
 	for _, tt := range []struct {
 		reclaims, suspended bool

@@ -36,7 +36,7 @@ type versions struct {
 	kube *fake.Clientset
 }
 
-// older is a turn of this version: it looks, and writes what differs.
+// older does a turn of this version: it observes, and writes what differs.
 func (v versions) older(t *testing.T) (desired.State, state.Snapshot) {
 	t.Helper()
 	now := func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
@@ -63,8 +63,8 @@ func (v versions) older(t *testing.T) (desired.State, state.Snapshot) {
 	return w, seen.Snapshot
 }
 
-// newer is what a newer version writes: pods with one more variable, another start
-// script, and its records.
+// newer writes what a newer version writes: pods with one more variable, another start script, and
+// its records.
 func (v versions) newer(t *testing.T) {
 	t.Helper()
 	book := v.configMap(t, "basic-ledger")
@@ -131,8 +131,8 @@ func (v versions) isNewer(t *testing.T, k topology.Kind) bool {
 	return strings.Contains(v.set(t, k).Annotations[lastApplied], "NEWER")
 }
 
-// TestOlderVersionFollowsNewer: an older version of this tool, on somebody's laptop,
-// leaves the pods as a newer one has made them: by what it finds in the ledger.
+// TestOlderVersionFollowsNewer: an older version of this tool does not change the pods that a newer
+// one has made, because of the records in the ledger.
 func TestOlderVersionFollowsNewer(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "..", "core", "render", "testdata", "basic.yaml"))
 	if err != nil {
@@ -162,7 +162,7 @@ func TestOlderVersionFollowsNewer(t *testing.T) {
 			t.Errorf("pods of %s are rolled back", k)
 		}
 	}
-	// A record that cannot be read is told of, and is as none.
+	// A record that cannot be read is a gap, and counts as none.
 	book := v.configMap(t, "basic-ledger")
 	book.Data["template.tikv"] = "not JSON"
 	v.update(t, book)

@@ -67,7 +67,7 @@ func TestClaimState(t *testing.T) {
 	})
 }
 
-// Classes are read only when a claim is to grow: not everybody may.
+// Storage classes are read only when a claim is to grow: not every user may read them.
 func TestGrow(t *testing.T) {
 	yes, no := true, false
 	classes := []runtime.Object{
@@ -103,7 +103,7 @@ func TestGrow(t *testing.T) {
 		}
 	})
 
-	t.Run("tidb-S1 pd-A8 nothing is asked when nothing is to grow", func(t *testing.T) {
+	t.Run("tidb-S1 pd-A8 nothing is read when no claim is to grow", func(t *testing.T) {
 		kube := fake.NewClientset(classes...)
 		grow(kube,
 			state.Claim{Template: "tikv", Class: "yes", Requested: 20 * gi},
@@ -114,7 +114,7 @@ func TestGrow(t *testing.T) {
 		}
 		grow(kube, state.Claim{Template: "tikv", Class: "yes"}, state.Claim{Template: "tikv", Class: "yes"})
 		if calls := kube.Actions(); len(calls) != 1 {
-			t.Errorf("one class was asked for %d times", len(calls))
+			t.Errorf("one class was read %d times", len(calls))
 		}
 	})
 }

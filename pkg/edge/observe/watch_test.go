@@ -17,13 +17,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
-// opened is a watch that was asked for.
+// opened is a watch that was requested.
 type opened struct {
 	by     clienttesting.WatchRestrictions
 	events *apiwatch.FakeWatcher
 }
 
-// watching begins to watch, and returns the nudges and the watches by resource.
+// watching starts the watches, and returns the channel of changes and the watches by resource.
 func watching(ctx context.Context, t *testing.T, c topology.Cluster) (nudges <-chan struct{}, watches map[schema.GroupVersionResource]opened) {
 	t.Helper()
 	scheme := fake.NewTestScheme()
@@ -57,8 +57,8 @@ func watching(ctx context.Context, t *testing.T, c topology.Cluster) (nudges <-c
 	return nudges, watches
 }
 
-// TestWatch: each change of the cluster's objects, and of the TidbCluster itself, is
-// worth another look, and no change of anything else is asked for.
+// TestWatch: each change of the cluster's objects, and of the TidbCluster itself, is reported, and
+// no other objects are watched.
 func TestWatch(t *testing.T) {
 	c := topology.Cluster{Namespace: "ns", Name: "basic", Instance: "release"}
 	nudges, watches := watching(t.Context(), t, c)
@@ -95,7 +95,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestWatchSeldomRead: changes that nobody waits for are one nudge.
+// TestWatchSeldomRead: changes that come while the channel is not read are one value.
 func TestWatchSeldomRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nudges, watches := watching(t.Context(), t, topology.Cluster{Namespace: "ns", Name: "basic", Instance: "basic"})
@@ -107,7 +107,7 @@ func TestWatchSeldomRead(t *testing.T) {
 			select {
 			case <-nudges:
 				if want == 0 {
-					t.Error("a change is told of twice")
+					t.Error("a change is reported twice")
 				}
 			default:
 				if want == 1 {

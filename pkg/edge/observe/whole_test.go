@@ -23,10 +23,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
-// network is a Dialer that leads every address to one server.
+// network is a Dialer that connects every address to one server.
 type network struct {
 	to     string
-	told   func() // of each connection that is made; nil: nobody is
+	onDial func() // is called for each connection that is made; may be nil
 	mu     sync.Mutex
 	dialed []string
 }
@@ -35,15 +35,15 @@ func (n *network) DialContext(ctx context.Context, proto, addr string) (net.Conn
 	n.mu.Lock()
 	n.dialed = append(n.dialed, addr)
 	n.mu.Unlock()
-	if n.told != nil {
-		n.told()
+	if n.onDial != nil {
+		n.onDial()
 	}
 	return new(net.Dialer).DialContext(ctx, proto, n.to)
 }
 
 func (n *network) Close() error { return nil }
 
-// reached reports whether an address was dialed, and forgets it.
+// reached reports whether an address was dialed since the last call.
 func (n *network) reached(addr string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -51,7 +51,7 @@ func (n *network) reached(addr string) bool {
 	return slices.Contains(n.dialed, addr)
 }
 
-// TestWholeObservation: one look at a cluster that runs, with all that is asked besides.
+// TestWholeObservation: one observation of a cluster that runs, with all requests to members.
 func TestWholeObservation(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }))
 	defer server.Close()
@@ -74,7 +74,7 @@ func TestWholeObservation(t *testing.T) {
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "of-basic", Labels: c.Selector()}},
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "of-basic", Labels: c.Selector()}},
 		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: c.BootstrapMap()}},
-		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic-tikv-5"}}, // it has not the labels
+		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic-tikv-5"}}, // it does not have the labels
 	}...)
 	f := pd.NewFake(1, 1)
 	f.Update(func(s *pd.FakeState) {
@@ -84,8 +84,8 @@ func TestWholeObservation(t *testing.T) {
 		s.Members[0].PeerURLs, s.Members[0].ClientURLs = []string{peer("pd", "0", "2380")}, []string{peer("pd", "0", "2379")}
 	})
 	o := New(kube, dialer, func(context.Context) (*v1alpha1.TidbCluster, error) { return tc, nil }, func() time.Time { return noon })
-	told := 0
-	o.OnPDCall(func(string, time.Duration, error) { told++ })
+	calls := 0
+	o.OnPDCall(func(string, time.Duration, error) { calls++ })
 	o.ReadForUpkeep(Fresh)
 	o.pd, o.urls = f, []string{peer("pd", "0", "2379")}
 	seen, err := o.Observe(t.Context(), true)
@@ -126,9 +126,9 @@ func TestWholeObservation(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	dialer.told = cancel // it would be asked again and again
+	dialer.onDial = cancel // it would be asked again and again
 	client := o.client([]string{peer("pd", "1", "2379")})
-	if _, err := client.Members(ctx); !dialer.reached("basic-pd-1.basic-pd-peer.db.svc:2379") || told == 0 {
-		t.Errorf("PD was not asked through the dialer, or nobody was told: %v", err)
+	if _, err := client.Members(ctx); !dialer.reached("basic-pd-1.basic-pd-peer.db.svc:2379") || calls == 0 {
+		t.Errorf("PD was not asked through the dialer, or the call was not counted: %v", err)
 	}
 }
