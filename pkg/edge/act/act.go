@@ -1,14 +1,14 @@
 // Package act takes steps: one switch over plan.Step, and one method for each
 // that makes API calls and decides nothing.
 //
-// Every step first checks with live reads that what it was decided for is still so:
-// by UID, id, replicas or partition. If not, it changes nothing and fails with a
-// *Stale, and the loop observes again. A step whose goal is reached already
-// succeeds, so that a step can be repeated when only its answer was lost.
+// Every step first checks with live reads that the cluster is still as it was when the step was
+// decided: by UID, id, replicas or partition. If not, it changes nothing and fails with a *Stale,
+// and the loop observes again. A step that was done already succeeds, so that it can be repeated
+// when only its answer was lost.
 //
-// Writes to Kubernetes are conditional on what was read. On a conflict the object
-// is read and checked again: to write the old decision onto the new object would
-// undo what somebody else has just done.
+// Writes to Kubernetes are conditional on what was read. On a conflict the object is read and
+// checked again: to write the old decision onto the new object would undo the change of another
+// writer.
 package act
 
 import (

@@ -71,9 +71,8 @@ func (a *Actor) deleteClaim(ctx context.Context, s plan.DeleteClaim) error {
 		return err
 	}
 	if s.Reclaim {
-		// Before the claim: nobody would ever delete a volume that stays after its
-		// claim. If this process is killed here, the mark stays and the next run
-		// continues.
+		// This comes before the claim is deleted: a volume that stays after its claim would never
+		// be deleted. If this process is killed here, the mark stays and the next run continues.
 		if err := a.deleteVolumeWithClaim(ctx, claim); err != nil {
 			return err
 		}

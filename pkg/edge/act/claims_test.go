@@ -20,7 +20,7 @@ import (
 
 const claimName = "tikv-basic-tikv-3"
 
-func liveClaim(t *testing.T, w *world) *corev1.PersistentVolumeClaim {
+func liveClaim(t *testing.T, w *fixture) *corev1.PersistentVolumeClaim {
 	t.Helper()
 	c, err := w.kube.CoreV1().PersistentVolumeClaims("db").Get(t.Context(), claimName, metav1.GetOptions{})
 	if err != nil {
@@ -30,7 +30,7 @@ func liveClaim(t *testing.T, w *world) *corev1.PersistentVolumeClaim {
 }
 
 func TestMarkAndUnmarkClaims(t *testing.T) {
-	w := newWorld(t, claim(topology.TiKV, 3, false))
+	w := newFixture(t, claim(topology.TiKV, 3, false))
 	names := []plan.Claim{{Name: "never-there", UID: "none"}, {Name: claimName, UID: "uid-of-" + claimName}}
 	w.do(t, plan.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: names})
 	got := liveClaim(t, w).Annotations
@@ -49,8 +49,8 @@ func TestMarkAndUnmarkClaims(t *testing.T) {
 	w.unchanged(t)
 }
 
-func TestMarkHitsNoNamesake(t *testing.T) {
-	w := newWorld(t, claim(topology.TiKV, 3, false))
+func TestMarkOfAnotherClaimWithTheName(t *testing.T) {
+	w := newFixture(t, claim(topology.TiKV, 3, false))
 	w.kube.PrependReactor("patch", "persistentvolumeclaims", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		other := claim(topology.TiKV, 3, false)
 		other.UID, other.ResourceVersion = "another", "9"
@@ -63,12 +63,12 @@ func TestMarkHitsNoNamesake(t *testing.T) {
 	}
 }
 
-// A claim that has taken the name of the one meant holds somebody's data: a mark
-// would have it deleted, and a mark taken off would have old data used again.
+// Another claim with the same name has other data: with the mark that data would be deleted, and
+// without the mark old data would be used again.
 func TestMarkGoesByIdentity(t *testing.T) {
 	former := []plan.Claim{{Name: claimName, UID: "uid-of-the-former"}}
-	newWorld(t, claim(topology.TiKV, 3, false)).isStale(t, plan.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: former})
-	newWorld(t, claim(topology.TiKV, 3, true)).isStale(t, plan.UnmarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: former})
+	newFixture(t, claim(topology.TiKV, 3, false)).isStale(t, plan.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: former})
+	newFixture(t, claim(topology.TiKV, 3, true)).isStale(t, plan.UnmarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: former})
 }
 
 var deletion = plan.DeleteClaim{Component: topology.TiKV, Member: "basic-tikv-3", Name: claimName, UID: "uid-of-" + claimName}
@@ -79,7 +79,7 @@ func forgets(s *pd.FakeState) {
 }
 
 func TestDeleteClaim(t *testing.T) {
-	w := newWorld(t, claim(topology.TiKV, 3, true), set(topology.TiKV, 3, 3))
+	w := newFixture(t, claim(topology.TiKV, 3, true), set(topology.TiKV, 3, 3))
 	w.pd.Update(forgets)
 	w.do(t, deletion)
 	if _, err := w.kube.CoreV1().PersistentVolumeClaims("db").Get(t.Context(), claimName, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
@@ -90,7 +90,7 @@ func TestDeleteClaim(t *testing.T) {
 	w.unchanged(t)
 }
 
-// mounting is a pod with its claim mounted.
+// mounting returns a pod that mounts its claim.
 func mounting(k topology.Kind, ordinal int) *corev1.Pod {
 	p := pod(k, ordinal)
 	p.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{
@@ -99,14 +99,14 @@ func mounting(k topology.Kind, ordinal int) *corev1.Pod {
 	return p
 }
 
-// going has the claim be deleted as Kubernetes does while a pod uses it.
+// going returns the claim as Kubernetes shows it when it was deleted while a pod uses it.
 func going(c *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaim {
 	c.DeletionTimestamp, c.Finalizers = &metav1.Time{Time: now}, []string{"kubernetes.io/pvc-protection"}
 	return c
 }
 
-// A member in the middle whose store is a tombstone gets new data: its claims go
-// first, then its pod, each only as long as nobody counts on them.
+// A member in the middle whose store is a tombstone gets new data: its claims are deleted first,
+// then its pod, each only while PD does not count on them.
 func TestDeleteClaimOfRunningPod(t *testing.T) {
 	step := deletion
 	step.PodUID = "uid-of-basic-tikv-3"
@@ -125,7 +125,7 @@ func TestDeleteClaimOfRunningPod(t *testing.T) {
 		"PD calls its store back": {[]runtime.Object{mounting(topology.TiKV, 3)}, func(s *pd.FakeState) { s.Stores[3].State = pd.StoreOffline }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, append(tt.objects, claim(topology.TiKV, 3, true), set(topology.TiKV, 4, 4))...)
+			w := newFixture(t, append(tt.objects, claim(topology.TiKV, 3, true), set(topology.TiKV, 4, 4))...)
 			w.pd.Update(tt.state)
 			if tt.refused {
 				w.isStale(t, step)
@@ -142,20 +142,20 @@ func TestDeleteClaimOfRunningPod(t *testing.T) {
 func TestDeletePod(t *testing.T) {
 	step := plan.DeletePod{Component: topology.TiKV, Member: "basic-tikv-3", UID: "uid-of-basic-tikv-3"}
 	t.Run("its claim is going", func(t *testing.T) {
-		w := newWorld(t, mounting(topology.TiKV, 3), going(claim(topology.TiKV, 3, true)))
+		w := newFixture(t, mounting(topology.TiKV, 3), going(claim(topology.TiKV, 3, true)))
 		w.pd.Update(forgets)
 		w.do(t, step)
 		if got := w.writes(); len(got) != 1 || got[0] != "delete pods" {
 			t.Errorf("did %q", got)
 		}
 		w.kube.ClearActions()
-		w.do(t, step) // the answer got lost
+		w.do(t, step) // the answer was lost
 		w.unchanged(t)
 	})
 	again := step
 	again.Again = true
 	t.Run("it crashed, and its claim is a new one", func(t *testing.T) {
-		w := newWorld(t, mounting(topology.TiKV, 3), claim(topology.TiKV, 3, false))
+		w := newFixture(t, mounting(topology.TiKV, 3), claim(topology.TiKV, 3, false))
 		w.pd.Update(forgets)
 		w.do(t, again)
 		if got := w.writes(); len(got) != 1 || got[0] != "delete pods" {
@@ -165,14 +165,14 @@ func TestDeletePod(t *testing.T) {
 	t.Run("it crashed, and serves by now", func(t *testing.T) {
 		pod := mounting(topology.TiKV, 3)
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-		w := newWorld(t, pod, claim(topology.TiKV, 3, false))
+		w := newFixture(t, pod, claim(topology.TiKV, 3, false))
 		w.pd.Update(forgets)
 		w.isStale(t, again)
 	})
 	t.Run("another pod has taken its place", func(t *testing.T) {
 		next := mounting(topology.TiKV, 3)
 		next.UID = "next"
-		w := newWorld(t, next)
+		w := newFixture(t, next)
 		w.pd.Update(forgets)
 		w.do(t, step)
 		w.unchanged(t)
@@ -185,7 +185,7 @@ func TestDeletePod(t *testing.T) {
 		"PD has its store":     {going(claim(topology.TiKV, 3, true)), func(*pd.FakeState) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, mounting(topology.TiKV, 3), tt.claim)
+			w := newFixture(t, mounting(topology.TiKV, 3), tt.claim)
 			w.pd.Update(tt.state)
 			w.isStale(t, step)
 		})
@@ -214,13 +214,13 @@ func TestDeleteClaimPreconditions(t *testing.T) {
 		{"PD has its store", []runtime.Object{claim(topology.TiKV, 3, true)}, func(s *pd.FakeState) { s.Stores[3].State = pd.StoreOffline }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t, tt.objects...)
+			w := newFixture(t, tt.objects...)
 			w.pd.Update(tt.state)
 			w.isStale(t, deletion)
 		})
 	}
 	t.Run("PD has its member", func(t *testing.T) {
-		w := newWorld(t, claim(topology.PD, 2, true))
+		w := newFixture(t, claim(topology.PD, 2, true))
 		step := plan.DeleteClaim{Component: topology.PD, Member: "basic-pd-2", Name: "pd-basic-pd-2", UID: "uid-of-pd-basic-pd-2"}
 		w.pd.Update(func(s *pd.FakeState) { s.Members[2].Name = "" }) // added, never started
 		w.isStale(t, step)
@@ -228,15 +228,15 @@ func TestDeleteClaimPreconditions(t *testing.T) {
 		w.do(t, step)
 	})
 	t.Run("PD does not answer", func(t *testing.T) {
-		w := newWorld(t, claim(topology.TiKV, 3, true))
+		w := newFixture(t, claim(topology.TiKV, 3, true))
 		w.pd.Update(func(s *pd.FakeState) { s.Unreachable = true })
 		if err := w.Do(t.Context(), deletion); !errors.Is(err, pd.ErrUnreachable) {
 			t.Errorf("got %v", err)
 		}
 		w.unchanged(t)
 	})
-	t.Run("unmarked at the last moment", func(t *testing.T) {
-		w := newWorld(t, claim(topology.TiKV, 3, true))
+	t.Run("the mark is removed just before", func(t *testing.T) {
+		w := newFixture(t, claim(topology.TiKV, 3, true))
 		w.pd.Update(forgets)
 		w.pd.Hook = func(_ context.Context, _ string) error {
 			saved := claim(topology.TiKV, 3, false)
@@ -252,7 +252,7 @@ func TestDeleteClaimPreconditions(t *testing.T) {
 	})
 }
 
-// With the claim goes the volume: its policy is set before, and only if it is
+// The volume is deleted with the claim: its reclaim policy is set before, and only if the volume is
 // the claim's own.
 func TestReclaim(t *testing.T) {
 	reclaim := deletion
@@ -264,7 +264,7 @@ func TestReclaim(t *testing.T) {
 	}
 	writes := func(t *testing.T, want []string, objects ...runtime.Object) {
 		t.Helper()
-		w := newWorld(t, objects...)
+		w := newFixture(t, objects...)
 		w.pd.Update(forgets)
 		w.do(t, reclaim)
 		if got := w.writes(); !slices.Equal(got, want) {
@@ -287,24 +287,24 @@ func TestReclaim(t *testing.T) {
 		}()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, stale...)
+			w := newFixture(t, stale...)
 			w.pd.Update(forgets)
 			w.isStale(t, reclaim)
 		})
 	}
 	t.Run("tikv-11-37 PD has the store", func(t *testing.T) {
-		newWorld(t, bound(), volume("Retain")).isStale(t, reclaim)
+		newFixture(t, bound(), volume("Retain")).isStale(t, reclaim)
 	})
-	t.Run("PD speaks of no stores for a moment", func(t *testing.T) {
-		w := newWorld(t, bound(), volume("Retain"))
+	t.Run("PD lists no stores for a moment", func(t *testing.T) {
+		w := newFixture(t, bound(), volume("Retain"))
 		w.pd.Update(func(s *pd.FakeState) { s.NotBootstrapped = true })
 		if err := w.Do(t.Context(), reclaim); !errors.Is(err, pd.ErrNotBootstrapped) {
 			t.Errorf("got %v", err)
 		}
 		w.unchanged(t)
 	})
-	t.Run("no right to patch volumes: the claim stays as well", func(t *testing.T) {
-		w := newWorld(t, bound(), volume("Retain"))
+	t.Run("no right to patch volumes: the claim is not deleted either", func(t *testing.T) {
+		w := newFixture(t, bound(), volume("Retain"))
 		w.pd.Update(forgets)
 		w.kube.PrependReactor("patch", "persistentvolumes", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return true, nil, apierrors.NewForbidden(corev1.Resource("persistentvolumes"), "pv-3", nil)

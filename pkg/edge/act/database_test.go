@@ -18,7 +18,7 @@ import (
 var move = plan.MoveLeader{From: "basic-pd-0", To: "basic-pd-2", FromName: "basic-pd-0", ToName: "basic-pd-2"}
 
 func TestMoveLeader(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.do(t, move)
 	w.do(t, move) // it leads already
 	if got := strings.Join(w.writes(), ", "); got != "TransferLeader(basic-pd-2)" {
@@ -28,13 +28,13 @@ func TestMoveLeader(t *testing.T) {
 
 func TestMoveLeaderPreconditions(t *testing.T) {
 	for name, change := range map[string]func(*pd.FakeState){
-		"another leads":        func(s *pd.FakeState) { s.Leader = "basic-pd-1" },
-		"the target is gone":   func(s *pd.FakeState) { s.Members = s.Members[:2] },
-		"the target is sick":   func(s *pd.FakeState) { s.Unhealthy = map[string]bool{"basic-pd-2": true} },
-		"the target is nobody": func(s *pd.FakeState) { s.Members[2].Name = "other" },
+		"another leads":           func(s *pd.FakeState) { s.Leader = "basic-pd-1" },
+		"the target is gone":      func(s *pd.FakeState) { s.Members = s.Members[:2] },
+		"the target is sick":      func(s *pd.FakeState) { s.Unhealthy = map[string]bool{"basic-pd-2": true} },
+		"the target is no member": func(s *pd.FakeState) { s.Members[2].Name = "other" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			w.pd.Update(change)
 			w.isStale(t, move)
 		})
@@ -44,7 +44,7 @@ func TestMoveLeaderPreconditions(t *testing.T) {
 var remove = plan.RemoveMember{Member: "basic-pd-2", ID: 3}
 
 func TestRemoveMember(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.do(t, remove)
 	w.do(t, remove) // it is gone
 	if got := strings.Join(w.writes(), ", "); got != "DeleteMember(3)" {
@@ -64,7 +64,7 @@ func TestRemoveMemberPreconditions(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			w.pd.Update(change)
 			w.isStale(t, remove)
 		})
@@ -72,17 +72,17 @@ func TestRemoveMemberPreconditions(t *testing.T) {
 }
 
 func TestRemoveMemberVerifies(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.pd.Hook = func(_ context.Context, call string) error {
 		if call == "DeleteMember(3)" {
 			w.pd.Update(func(s *pd.FakeState) {
-				s.Members = append(s.Members, pd.Member{Name: "basic-pd-2", ID: 3}) // one that comes back
+				s.Members = append(s.Members, pd.Member{Name: "basic-pd-2", ID: 3}) // PD still lists it
 			})
 		}
 		return nil
 	}
 	if err := w.Do(t.Context(), remove); err == nil {
-		t.Error("took PD's word for it")
+		t.Error("trusted PD's answer")
 	}
 }
 
@@ -96,7 +96,7 @@ func TestStorePreconditions(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			w.pd.Update(change)
 			w.isStale(t, takeOffline)
 			w.isStale(t, takeBack)
@@ -104,7 +104,7 @@ func TestStorePreconditions(t *testing.T) {
 		})
 	}
 	t.Run("a tombstone does not come back", func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.pd.Update(func(s *pd.FakeState) { s.Stores[3].State = pd.StoreTombstone })
 		w.isStale(t, takeBack)
 		w.do(t, takeOffline) // is what was wanted
@@ -112,7 +112,7 @@ func TestStorePreconditions(t *testing.T) {
 	})
 }
 
-// The domain tells clusters apart only where there are several.
+// The domain is compared only if the TiDB cluster spans several Kubernetes clusters.
 func TestHosts(t *testing.T) {
 	host := cluster.PodHost(topology.TiKV, 0)
 	for _, tt := range []struct {
@@ -136,7 +136,7 @@ func TestHosts(t *testing.T) {
 }
 
 func TestRefusedByPD(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.pd.Update(func(s *pd.FakeState) { s.Replication.MaxReplicas = 4 })
 	err := w.Do(t.Context(), takeOffline)
 	if !errors.Is(err, pd.ErrRefused) || isFinal(err) {
@@ -147,11 +147,11 @@ func TestRefusedByPD(t *testing.T) {
 func TestNoPD(t *testing.T) {
 	a := New(api(), nil, func() pd.Client { return nil }, cluster, time.Now)
 	if err := a.Do(t.Context(), move); err == nil {
-		t.Error("there is nobody to ask")
+		t.Error("no error without a PD client")
 	}
 }
 
-func liveLedger(t *testing.T, w *world) map[string]string {
+func liveLedger(t *testing.T, w *fixture) map[string]string {
 	t.Helper()
 	cm, err := w.kube.CoreV1().ConfigMaps("db").Get(t.Context(), "basic-ledger", metav1.GetOptions{})
 	if err != nil {

@@ -18,7 +18,7 @@ type deleter interface {
 type toDelete struct {
 	object string // for errors, e.g. "pod basic-pd-0"
 	live   metav1.Object
-	// unchanged deletes the object only if nobody has written it since it was read. Otherwise only
+	// unchanged deletes the object only if it has not changed since it was read. Otherwise only
 	// the UID has to be the same.
 	unchanged bool
 	// propagation says what happens to the objects that it owns; "" is the default of Kubernetes.

@@ -22,8 +22,8 @@ func stale(object, now string, args ...any) error {
 	return &Stale{Object: object, Now: fmt.Sprintf(now, args...)}
 }
 
-// Foreign reports that an object with the name of one of ours belongs to somebody
-// else. It was not changed.
+// Foreign reports that an object with the name of one of ours does not belong to the cluster. It
+// was not changed.
 type Foreign struct {
 	Object string
 	Owner  string // e.g. "Deployment web"; "" when it has no owner

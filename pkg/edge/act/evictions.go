@@ -57,12 +57,11 @@ func (a *Actor) evictLeaders(ctx context.Context, s plan.EvictLeaders) error {
 	return nil
 }
 
-// record returns the record to write, given the old one. The begin of the same
-// eviction is kept: PD may lose the scheduler, more than once, and with a new begin
-// each time the timeout would never pass. But the begin of an eviction that another
-// run left behind, and that has ended since, is not kept: its timeout would pass
-// before this eviction begins. The number of leaders before the eviction is kept
-// too: an interrupted eviction has already reduced it.
+// record returns the record to write, given the old one. The start of the same eviction is kept: PD
+// may lose the scheduler, more than once, and with a new start each time the timeout would never
+// pass. But the start of an eviction that another run left behind, and that has ended since, is not
+// kept: its timeout would pass before this eviction begins. The number of leaders before the
+// eviction is kept too: an interrupted eviction has already reduced it.
 func (a *Actor) record(s plan.EvictLeaders, old ledger.Record, known, evicting bool) ledger.Record {
 	r := ledger.Record{Member: s.Member, Since: a.now(), Owner: a.owner, Leaders: max(s.Leaders, 0)}
 	same := known && old.Member == s.Member && old.Ended.IsZero()

@@ -39,7 +39,7 @@ func evicting(ids ...uint64) func(*pd.FakeState) {
 }
 
 func TestEvictAndAllowLeaders(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.do(t, evict)
 	if got := liveLedger(t, w)["evict-leader.2"]; got != begunNow {
 		t.Errorf("recorded as %s", got)
@@ -65,7 +65,7 @@ func TestEvictAndAllowLeaders(t *testing.T) {
 
 // dies makes a PD call fail, before or after it took effect, and lets the run
 // end there.
-func dies(w *world, call string) {
+func dies(w *fixture, call string) {
 	w.pd.Hook = func(_ context.Context, got string) error {
 		if got == call {
 			return errors.New("killed")
@@ -75,7 +75,7 @@ func dies(w *world, call string) {
 }
 
 func TestKilledBeforePDWasAsked(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	dies(w, "AddEvictLeader(2)")
 	if err := w.Do(t.Context(), evict); err == nil {
 		t.Fatal("PD did not answer")
@@ -91,7 +91,7 @@ func TestKilledBeforePDWasAsked(t *testing.T) {
 }
 
 func TestKilledBeforeTheRecordWasRemoved(t *testing.T) {
-	w := newWorld(t, ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
+	w := newFixture(t, ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
 	w.pd.Update(evicting(2))
 	dies(w, "RemoveEvictLeader(2)")
 	if err := w.Do(t.Context(), allow); err == nil {
@@ -107,12 +107,12 @@ func TestKilledBeforeTheRecordWasRemoved(t *testing.T) {
 	}
 }
 
-// What PD says it did is not what it did.
+// PD answers without an error, but has not done what it was asked to.
 func TestEvictionsAreVerified(t *testing.T) {
-	w := newWorld(t, ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
+	w := newFixture(t, ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
 	w.pd.Hook = func(_ context.Context, call string) error {
 		if call == "EvictLeaderStores()" {
-			w.pd.Update(evicting()) // it has forgotten, as after a leader change
+			w.pd.Update(evicting()) // PD has lost the scheduler, as after a leader change
 		}
 		return nil
 	}
@@ -121,7 +121,7 @@ func TestEvictionsAreVerified(t *testing.T) {
 	}
 	w.pd.Hook = func(_ context.Context, call string) error {
 		if call == "EvictLeaderStores()" {
-			w.pd.Update(evicting(2)) // it comes back
+			w.pd.Update(evicting(2)) // the scheduler is still there
 		}
 		return nil
 	}
@@ -144,11 +144,11 @@ func TestWhenAnEvictionBegan(t *testing.T) {
 		{"it goes on since another run", fromAnotherRun, true, strings.Replace(fromAnotherRun, "another", "this", 1)},
 		{"another run has left only the record", fromAnotherRun, false, begunNow},
 		{"the record cannot be read", "since noon", false, begunNow},
-		{"the record cannot be read, and somebody evicts", "since noon", true, strings.Replace(begunNow, `"this run"`, `"this run","foreign":true`, 1)},
+		{"the record cannot be read, and another scheduler exists", "since noon", true, strings.Replace(begunNow, `"this run"`, `"this run","foreign":true`, 1)},
 		{"the record is of another member", strings.Replace(fromThisRun, "tikv-1", "tikv-9", 1), true, begunNow},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			if tt.found != "" {
 				_ = w.kube.Tracker().Add(ledgerMap(map[string]string{"evict-leader.2": tt.found, "evict-leader.7": "{}"}))
 			}
@@ -167,8 +167,7 @@ func TestWhenAnEvictionBegan(t *testing.T) {
 	}
 }
 
-// tikv-11-36: what an eviction has left of a store's leaders is not how many
-// there were before.
+// tikv-11-36: the number of leaders during an eviction is not recorded as the number before it.
 func TestLeadersBefore(t *testing.T) {
 	counted := strings.Replace(fromThisRun, `"this run"`, `"this run","leaders":450`, 1)
 	ended := strings.Replace(counted, "450", `450,"ended":"2026-07-01T11:30:00Z"`, 1)
@@ -179,14 +178,14 @@ func TestLeadersBefore(t *testing.T) {
 		want        string
 	}{
 		{"the first count", "", 450, false, strings.Replace(begunNow, `"this run"`, `"this run","leaders":450`, 1)},
-		{"PD has lost the scheduler meanwhile", counted, 17, false, counted},
+		{"PD has lost the scheduler since", counted, 17, false, counted},
 		{"it was not known then", fromThisRun, 17, true, strings.Replace(fromThisRun, `"this run"`, `"this run","leaders":17`, 1)},
-		{"the store does not tell", "", -1, false, begunNow},
+		{"the store does not answer", "", -1, false, begunNow},
 		{"another eviction of the same store", ended, 17, false, strings.Replace(begunNow, `"this run"`, `"this run","leaders":17`, 1)},
-		{"and somebody else evicts", ended, 17, true, strings.Replace(begunNow, `"this run"`, `"this run","foreign":true,"leaders":17`, 1)},
+		{"and another scheduler exists", ended, 17, true, strings.Replace(begunNow, `"this run"`, `"this run","foreign":true,"leaders":17`, 1)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			if tt.found != "" {
 				_ = w.kube.Tracker().Add(ledgerMap(map[string]string{"evict-leader.2": tt.found}))
 			}
@@ -201,17 +200,16 @@ func TestLeadersBefore(t *testing.T) {
 	}
 }
 
-// The record stays while leaders are on their way back, and then goes without
-// PD being asked for anything.
+// The record stays until the leaders are back, and is then deleted without a request to PD.
 func TestRecordOfReturningLeaders(t *testing.T) {
-	w := newWorld(t, ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
+	w := newFixture(t, ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
 	w.pd.Update(evicting(2))
 	w.do(t, plan.AllowLeaders{Member: "basic-tikv-1", StoreID: 2, Returning: true})
 	ended := strings.Replace(fromThisRun, "}", `,"ended":"2026-07-01T12:00:00Z"}`, 1)
 	if got := liveLedger(t, w)["evict-leader.2"]; got != ended {
 		t.Errorf("recorded as %s", got)
 	}
-	w.pd.Update(evicting(2)) // tikv-11-12: somebody else, by now
+	w.pd.Update(evicting(2)) // tikv-11-12: a scheduler that is not ours
 	w.do(t, plan.ForgetRecord{Component: topology.TiKV, Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction})
 	if data := liveLedger(t, w); len(data) != 0 {
 		t.Errorf("left in the ledger: %v", data)
@@ -221,8 +219,7 @@ func TestRecordOfReturningLeaders(t *testing.T) {
 	}
 }
 
-// What a record that cannot be read stands for is not taken back, and the record
-// stays.
+// If a record cannot be read, its scheduler or removal is not taken back, and the record stays.
 func TestRecordCannotBeRead(t *testing.T) {
 	for name, record := range map[string]string{
 		"no JSON":          "since noon",
@@ -232,7 +229,7 @@ func TestRecordCannotBeRead(t *testing.T) {
 		pod := &corev1.Pod{ObjectMeta: owned("basic-tikv-1", topology.TiKV)}
 		pod.Annotations = map[string]string{topology.AnnotationEvictionBegun: now.Format(time.RFC3339)}
 		records := map[string]string{"evict-leader.2": record, "remove-store.4": record}
-		w := newWorld(t, pod, ledgerMap(records))
+		w := newFixture(t, pod, ledgerMap(records))
 		w.pd.Update(evicting(2))
 		w.pd.Update(storeState(pd.StoreOffline))
 		w.isStale(t, takeBack)
@@ -249,9 +246,9 @@ func TestRecordCannotBeRead(t *testing.T) {
 	}
 }
 
-// A scheduler that somebody has made before us serves us as well, and stays.
+// A scheduler that existed before ours is used, and stays.
 func TestForeignSchedulerStays(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.pd.Update(evicting(2))
 	w.do(t, evict)
 	w.do(t, allow)
@@ -264,7 +261,7 @@ func TestForeignSchedulerStays(t *testing.T) {
 }
 
 func TestAllowLeadersWithoutRecord(t *testing.T) {
-	w := newWorld(t, ledgerMap(map[string]string{"evict-leader.3": fromThisRun}))
+	w := newFixture(t, ledgerMap(map[string]string{"evict-leader.3": fromThisRun}))
 	w.pd.Update(evicting(2))
 	w.do(t, allow)
 	w.unchanged(t)
@@ -272,22 +269,22 @@ func TestAllowLeadersWithoutRecord(t *testing.T) {
 
 func TestEvictPreconditions(t *testing.T) {
 	t.Run("offline by now", func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.pd.Update(func(s *pd.FakeState) { s.Stores[1].State = pd.StoreOffline })
 		w.isStale(t, evict)
 	})
 	t.Run("PD has not loaded its schedulers", func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.pd.Update(func(s *pd.FakeState) { s.SchedulersNotLoaded = true })
 		if err := w.Do(t.Context(), evict); !errors.Is(err, pd.ErrSchedulersNotLoaded) {
 			t.Errorf("got %v", err)
 		}
 		w.unchanged(t)
 	})
-	t.Run("somebody else's ledger", func(t *testing.T) {
+	t.Run("a ledger of another owner", func(t *testing.T) {
 		theirs := ledgerMap(nil)
 		theirs.OwnerReferences, theirs.Labels = nil, nil
-		w := newWorld(t, theirs)
+		w := newFixture(t, theirs)
 		if err := w.Do(t.Context(), evict); !isFinal(err) {
 			t.Errorf("got %v", err)
 		}
@@ -295,8 +292,8 @@ func TestEvictPreconditions(t *testing.T) {
 	})
 }
 
-// What tidb-operator began to evict is recorded as ours, with when it began, before
-// its mark goes.
+// An eviction that tidb-operator began is recorded as ours, with its start, before the mark is
+// removed.
 func TestAdoptEviction(t *testing.T) {
 	began := now.Add(-10 * time.Minute)
 	step := plan.AdoptEviction{Member: "basic-tikv-1", StoreID: 2, PodUID: "uid-of-basic-tikv-1", Since: began, Leaders: 30}
@@ -310,7 +307,7 @@ func TestAdoptEviction(t *testing.T) {
 		}
 		return &corev1.Pod{ObjectMeta: meta}
 	}
-	marked := func(t *testing.T, w *world) bool {
+	marked := func(t *testing.T, w *fixture) bool {
 		p, err := w.kube.CoreV1().Pods("db").Get(t.Context(), "basic-tikv-1", metav1.GetOptions{})
 		if err != nil || p.Annotations["theirs"] != "stays" {
 			t.Errorf("%v, %v", p.Annotations, err)
@@ -319,7 +316,7 @@ func TestAdoptEviction(t *testing.T) {
 	}
 	mark := began.Format(time.RFC3339)
 
-	w := newWorld(t, pod(mark))
+	w := newFixture(t, pod(mark))
 	w.pd.Update(evicting(2))
 	w.do(t, step)
 	if got := liveLedger(t, w)["evict-leader.2"]; got != adopted || marked(t, w) {
@@ -331,28 +328,28 @@ func TestAdoptEviction(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 
-	w = newWorld(t, pod(mark), ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
+	w = newFixture(t, pod(mark), ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
 	w.pd.Update(evicting(2))
 	w.do(t, ended)
 	if got := liveLedger(t, w)["evict-leader.2"]; got != fromThisRun || marked(t, w) {
 		t.Errorf("recorded as %q", got)
 	}
 
-	w = newWorld(t, pod(mark))
+	w = newFixture(t, pod(mark))
 	w.do(t, ended)
 	if got := w.writes(); !slices.Equal(got, []string{"patch pods"}) || marked(t, w) {
 		t.Errorf("got %q", got)
 	}
 
-	// Without the mark it is somebody else's by now.
-	w = newWorld(t, pod(""))
+	// Without the mark the scheduler is not tidb-operator's.
+	w = newFixture(t, pod(""))
 	w.pd.Update(evicting(2))
 	w.do(t, step)
 	w.unchanged(t)
 
-	w = newWorld(t, pod(mark))
+	w = newFixture(t, pod(mark))
 	w.pd.Update(evicting(2))
-	w.isStale(t, ended) // nobody had seen that scheduler
+	w.isStale(t, ended) // that scheduler was not observed
 	other := step
 	other.PodUID = "another"
 	w.isStale(t, other)

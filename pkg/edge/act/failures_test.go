@@ -43,8 +43,8 @@ func (f *fakeIntent) PatchStatus(_ context.Context, _, _ string, patch []byte) e
 	return json.Unmarshal(after, &f.tc)
 }
 
-func newFailing(t *testing.T) *world {
-	w := newWorld(t)
+func newFailing(t *testing.T) *fixture {
+	w := newFixture(t)
 	w.intent.tc = v1alpha1.TidbCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic", UID: "tc-uid"},
 		Spec: v1alpha1.TidbClusterSpec{
@@ -58,7 +58,7 @@ func newFailing(t *testing.T) *world {
 	return w
 }
 
-func (w *world) failures(t *testing.T, k topology.Kind) []topology.Failure {
+func (w *fixture) failures(t *testing.T, k topology.Kind) []topology.Failure {
 	t.Helper()
 	g, ok := topology.New(&w.intent.tc).Group(k)
 	if !ok {
@@ -76,7 +76,7 @@ func TestFailures(t *testing.T) {
 		{Component: topology.TiKV, Member: "basic-tikv-3", ID: storeID, Claims: []string{"u2", "u3"}},
 		{Component: topology.TiDB, Member: "basic-tidb-1"},
 	} {
-		for range 2 { // an answer that was lost makes no second record
+		for range 2 { // a lost answer does not lead to a second record
 			if err := w.Do(t.Context(), s); err != nil {
 				t.Fatalf("%s: %v", s, err)
 			}
@@ -125,25 +125,25 @@ func TestFailures(t *testing.T) {
 		}
 	}
 	if w.intent.tc.Status.TiKV.FailoverUID != "" {
-		t.Error("a request to recover from this failover would hold for the next one")
+		t.Error("a request to recover from this failover would also be one for the next")
 	}
 }
 
 func TestFailuresRefused(t *testing.T) {
 	step := plan.RecordFailure{Component: topology.TiKV, Member: "basic-tikv-3", ID: 4}
 	for name, tc := range map[string]struct {
-		change func(*world)
+		change func(*fixture)
 		step   plan.Step
 		want   string
 	}{
-		"it is back":           {func(w *world) { w.pd.Update(func(s *pd.FakeState) { s.Stores[3].StateName = "Up" }) }, step, "is Up again"},
-		"the cap is reached":   {func(w *world) { w.intent.tc.Spec.TiKV.MaxFailoverCount = new(int32) }, step, "has 0 failovers"},
-		"paused":               {func(w *world) { w.intent.tc.Spec.Paused = true }, step, "is paused"},
-		"another cluster":      {func(w *world) { w.intent.tc.UID = "other" }, step, "created again"},
-		"another store":        {func(*world) {}, plan.RecordFailure{Component: topology.TiKV, Member: "basic-tikv-2", ID: 4}, "is not basic-tikv-2"},
-		"PD member is healthy": {func(*world) {}, plan.RecordFailure{Component: topology.PD, Member: "basic-pd-1", ID: 2}, "is healthy again"},
-		"nothing to retire":    {func(*world) {}, plan.RetireFailure{Component: topology.PD, Member: "basic-pd-1"}, "has no failover"},
-		"component is gone":    {func(w *world) { w.intent.tc.Spec.TiKV = nil }, step, "has no TiKV"},
+		"it is back":           {func(w *fixture) { w.pd.Update(func(s *pd.FakeState) { s.Stores[3].StateName = "Up" }) }, step, "is Up again"},
+		"the cap is reached":   {func(w *fixture) { w.intent.tc.Spec.TiKV.MaxFailoverCount = new(int32) }, step, "has 0 failovers"},
+		"paused":               {func(w *fixture) { w.intent.tc.Spec.Paused = true }, step, "is paused"},
+		"another cluster":      {func(w *fixture) { w.intent.tc.UID = "other" }, step, "created again"},
+		"another store":        {func(*fixture) {}, plan.RecordFailure{Component: topology.TiKV, Member: "basic-tikv-2", ID: 4}, "is not basic-tikv-2"},
+		"PD member is healthy": {func(*fixture) {}, plan.RecordFailure{Component: topology.PD, Member: "basic-pd-1", ID: 2}, "is healthy again"},
+		"nothing to retire":    {func(*fixture) {}, plan.RetireFailure{Component: topology.PD, Member: "basic-pd-1"}, "has no failover"},
+		"component is gone":    {func(w *fixture) { w.intent.tc.Spec.TiKV = nil }, step, "has no TiKV"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFailing(t)

@@ -29,17 +29,17 @@ var (
 	cluster = topology.Cluster{Namespace: "db", Name: "basic", Instance: "basic", UID: "tc-uid"}
 )
 
-// world is what an Actor acts on.
-type world struct {
+// fixture is the cluster that an Actor changes.
+type fixture struct {
 	kube   *fake.Clientset
 	intent *fakeIntent
 	pd     *pd.Fake
 	*Actor
 }
 
-// newWorld has the given objects, three PD members of which the first leads, and
-// four stores.
-func newWorld(t *testing.T, objects ...runtime.Object) *world {
+// newFixture returns a cluster with the given objects, three PD members of which the first leads,
+// and four stores.
+func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
 	base := pd.NewFake(3, 4)
 	base.Update(func(s *pd.FakeState) {
@@ -52,14 +52,14 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 			s.Stores[i].Address = cluster.PodHost(topology.TiKV, i) + ":20160"
 		}
 	})
-	w := &world{kube: api(objects...), intent: &fakeIntent{}, pd: base}
+	w := &fixture{kube: api(objects...), intent: &fakeIntent{}, pd: base}
 	w.Actor = New(w.kube, w.intent, func() pd.Client { return base }, cluster, func() time.Time { return now })
 	w.owner = "this run"
 	return w
 }
 
-// writes are the calls so far that change something, of Kubernetes and PD.
-func (w *world) writes() []string {
+// writes returns the calls so far that change something in Kubernetes or PD.
+func (w *fixture) writes() []string {
 	var calls []string
 	for _, a := range w.kube.Actions() {
 		if !slices.Contains([]string{"get", "list", "watch"}, a.GetVerb()) {
@@ -69,17 +69,16 @@ func (w *world) writes() []string {
 	return append(calls, w.pd.Writes()...)
 }
 
-// unchanged makes sure that nothing was written.
-func (w *world) unchanged(t *testing.T) {
+// unchanged fails the test if something was written.
+func (w *fixture) unchanged(t *testing.T) {
 	t.Helper()
 	if calls := w.writes(); len(calls) > 0 {
 		t.Errorf("changed something: %q", calls)
 	}
 }
 
-// isStale makes sure that a step failed because the world has moved on, without
-// moving it any further.
-func (w *world) isStale(t *testing.T, step plan.Step) {
+// isStale fails the test unless the step fails with a *Stale and changes nothing.
+func (w *fixture) isStale(t *testing.T, step plan.Step) {
 	t.Helper()
 	err := w.Do(t.Context(), step)
 	var s *Stale
@@ -89,7 +88,7 @@ func (w *world) isStale(t *testing.T, step plan.Step) {
 	w.unchanged(t)
 }
 
-func (w *world) do(t *testing.T, step plan.Step) {
+func (w *fixture) do(t *testing.T, step plan.Step) {
 	t.Helper()
 	if err := w.Do(t.Context(), step); err != nil {
 		t.Errorf("%s: %v", step, err)

@@ -22,7 +22,7 @@ import (
 
 const gi = topology.Size(1 << 30)
 
-// sized is a claim that asks for an amount of storage and has another.
+// sized returns a claim with a request and a capacity.
 func sized(ordinal int, request, capacity string) *corev1.PersistentVolumeClaim {
 	c := claim(topology.TiKV, ordinal, false)
 	c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(request)}
@@ -37,7 +37,7 @@ func resize3(size topology.Size) plan.ResizeClaim {
 }
 
 func TestResizeClaim(t *testing.T) {
-	w := newWorld(t, sized(3, "10Gi", "10Gi"))
+	w := newFixture(t, sized(3, "10Gi", "10Gi"))
 	w.do(t, resize3(20*gi))
 	got := liveClaim(t, w)
 	if requested(got) != 20*gi || got.Annotations["mine"] != "stays" {
@@ -58,14 +58,14 @@ func TestResizeClaim(t *testing.T) {
 		s.UID = "former"
 		w.isStale(t, s)
 	})
-	t.Run("it is gone", func(t *testing.T) { newWorld(t).isStale(t, resize3(30*gi)) })
-	t.Run("it was left over meanwhile", func(t *testing.T) {
+	t.Run("it is gone", func(t *testing.T) { newFixture(t).isStale(t, resize3(30*gi)) })
+	t.Run("it was marked as left over since", func(t *testing.T) {
 		c := sized(3, "10Gi", "10Gi")
 		c.Annotations[topology.AnnotationDeferDeleting] = "now"
-		newWorld(t, c).isStale(t, resize3(30*gi))
+		newFixture(t, c).isStale(t, resize3(30*gi))
 	})
-	t.Run("what Kubernetes says is told, and not asked again", func(t *testing.T) {
-		w := newWorld(t, sized(3, "10Gi", "10Gi"))
+	t.Run("the refusal of Kubernetes is returned, and is final", func(t *testing.T) {
+		w := newFixture(t, sized(3, "10Gi", "10Gi"))
 		w.kube.PrependReactor("patch", "persistentvolumeclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "persistentvolumeclaims"}, claimName,
 				errors.New("only dynamically provisioned pvc can be resized"))
@@ -77,8 +77,8 @@ func TestResizeClaim(t *testing.T) {
 	})
 }
 
-// sizedSet is a StatefulSet that has converged with a claim template, and as it is wanted
-// with a larger one.
+// sizedSet returns a StatefulSet that has converged, and the wanted one with a larger claim
+// template.
 func sizedSet(have, want string) (live, wanted *appsv1.StatefulSet) {
 	live = set(topology.TiKV, 2, 2)
 	live.Status.CurrentRevision = "new"
@@ -101,7 +101,7 @@ func recreated(wanted *appsv1.StatefulSet) plan.RecreateSet {
 
 func TestRecreateSet(t *testing.T) {
 	live, wanted := sizedSet("10Gi", "20Gi")
-	w := newWorld(t, live, sized(0, "20Gi", "10Gi"), pod(topology.TiKV, 0), pod(topology.TiKV, 1))
+	w := newFixture(t, live, sized(0, "20Gi", "10Gi"), pod(topology.TiKV, 0), pod(topology.TiKV, 1))
 	w.do(t, recreated(wanted))
 	got := liveSet(t, w, topology.TiKV)
 	if size := got.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests.Storage().String(); size != "20Gi" {
@@ -127,19 +127,18 @@ func TestRecreateSet(t *testing.T) {
 	}
 }
 
-// A claim that is being deleted is not asked to grow: the one that comes in its place is
-// as large as wanted.
+// A claim that is being deleted is not resized: the claim that replaces it has the wanted size.
 func TestRecreateSetWhileAClaimIsGoing(t *testing.T) {
 	live, wanted := sizedSet("10Gi", "20Gi")
 	going := sized(1, "10Gi", "10Gi")
 	going.DeletionTimestamp, going.Finalizers = &metav1.Time{Time: now}, []string{"kubernetes.io/pvc-protection"}
-	newWorld(t, live, sized(0, "20Gi", "10Gi"), going, pod(topology.TiKV, 0), pod(topology.TiKV, 1)).do(t, recreated(wanted))
+	newFixture(t, live, sized(0, "20Gi", "10Gi"), going, pod(topology.TiKV, 0), pod(topology.TiKV, 1)).do(t, recreated(wanted))
 }
 
-// One that somebody has deleted with its pods is not made again on what it was like.
+// A StatefulSet that was deleted with its pods in between is created as wanted, not as it was.
 func TestRecreateSetGoneMeanwhile(t *testing.T) {
 	live, wanted := sizedSet("10Gi", "20Gi")
-	w := newWorld(t, live, sized(0, "20Gi", "10Gi"), pod(topology.TiKV, 0), pod(topology.TiKV, 1))
+	w := newFixture(t, live, sized(0, "20Gi", "10Gi"), pod(topology.TiKV, 0), pod(topology.TiKV, 1))
 	w.kube.PrependReactor("delete", "statefulsets", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewNotFound(appsv1.Resource("statefulsets"), live.Name)
 	})
@@ -158,15 +157,15 @@ func TestRecreateSetRefuses(t *testing.T) {
 		"being deleted": func(s *appsv1.StatefulSet, _ *corev1.PersistentVolumeClaim) {
 			s.DeletionTimestamp, s.Finalizers = &metav1.Time{Time: now}, []string{"orphan"}
 		},
-		"scaled meanwhile": func(s *appsv1.StatefulSet, _ *corev1.PersistentVolumeClaim) { *s.Spec.Replicas = 3 },
-		"rolled out meanwhile": func(s *appsv1.StatefulSet, _ *corev1.PersistentVolumeClaim) {
+		"scaled since": func(s *appsv1.StatefulSet, _ *corev1.PersistentVolumeClaim) { *s.Spec.Replicas = 3 },
+		"rolled out since": func(s *appsv1.StatefulSet, _ *corev1.PersistentVolumeClaim) {
 			s.Status.CurrentRevision = "old"
 		},
 		"open partition": func(s *appsv1.StatefulSet, _ *corev1.PersistentVolumeClaim) {
 			*s.Spec.UpdateStrategy.RollingUpdate.Partition = 0
 		},
 		"changed and not seen": func(s *appsv1.StatefulSet, _ *corev1.PersistentVolumeClaim) { s.Generation = 2 },
-		"a claim nobody asked": func(_ *appsv1.StatefulSet, c *corev1.PersistentVolumeClaim) {
+		"a claim that was not resized": func(_ *appsv1.StatefulSet, c *corev1.PersistentVolumeClaim) {
 			c.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("10Gi")
 		},
 	} {
@@ -174,30 +173,30 @@ func TestRecreateSetRefuses(t *testing.T) {
 			live, wanted := sizedSet("10Gi", "20Gi")
 			c := sized(1, "20Gi", "10Gi")
 			change(live, c)
-			newWorld(t, live, c).isStale(t, recreated(wanted))
+			newFixture(t, live, c).isStale(t, recreated(wanted))
 		})
 	}
 
 	t.Run("it is gone", func(t *testing.T) {
 		_, wanted := sizedSet("10Gi", "20Gi")
-		newWorld(t).isStale(t, recreated(wanted))
+		newFixture(t).isStale(t, recreated(wanted))
 	})
 	t.Run("it has the size already", func(t *testing.T) {
 		live, wanted := sizedSet("20Gi", "20Gi")
-		w := newWorld(t, live)
+		w := newFixture(t, live)
 		w.do(t, recreated(wanted))
 		w.unchanged(t)
 	})
 	t.Run("tidb-B20 it is larger already", func(t *testing.T) {
 		live, wanted := sizedSet("20Gi", "10Gi")
-		w := newWorld(t, live)
+		w := newFixture(t, live)
 		w.do(t, recreated(wanted))
 		w.unchanged(t)
 	})
-	t.Run("somebody else's", func(t *testing.T) {
+	t.Run("of another owner", func(t *testing.T) {
 		live, wanted := sizedSet("10Gi", "20Gi")
 		live.OwnerReferences[0].UID, live.OwnerReferences[0].Kind = "x", "Other"
-		w := newWorld(t, live)
+		w := newFixture(t, live)
 		if err := w.Do(t.Context(), recreated(wanted)); !isFinal(err) {
 			t.Errorf("got %v", err)
 		}
@@ -205,11 +204,11 @@ func TestRecreateSetRefuses(t *testing.T) {
 	})
 }
 
-// pd-A20, tidb-B36: a write in between makes the step look again, not fail.
-func TestRecreateSetReadsAnew(t *testing.T) {
+// pd-A20, tidb-B36: after a write in between the step reads again, and does not fail.
+func TestRecreateSetReadsAgain(t *testing.T) {
 	t.Run("pd-A20 tidb-B36 its status was written in between", func(t *testing.T) {
 		live, wanted := sizedSet("10Gi", "20Gi")
-		w := newWorld(t, live)
+		w := newFixture(t, live)
 		deletes := 0
 		w.kube.PrependReactor("delete", "statefulsets", func(clienttesting.Action) (bool, runtime.Object, error) {
 			if deletes++; deletes > 1 {
@@ -227,7 +226,7 @@ func TestRecreateSetReadsAnew(t *testing.T) {
 
 	t.Run("it is gone only after a while", func(t *testing.T) {
 		live, wanted := sizedSet("10Gi", "20Gi")
-		w := newWorld(t, live)
+		w := newFixture(t, live)
 		looks := 0
 		w.kube.PrependReactor("delete", "statefulsets", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return true, nil, nil
@@ -240,12 +239,12 @@ func TestRecreateSetReadsAnew(t *testing.T) {
 		})
 		w.do(t, recreated(wanted))
 		if looks < 3 || liveSet(t, w, topology.TiKV).UID == live.UID {
-			t.Errorf("%d looks", looks)
+			t.Errorf("%d reads", looks)
 		}
 	})
 }
 
-// A StatefulSet that is made around pods must not take any of them away.
+// A StatefulSet that is created around pods must not delete any of them.
 func TestCreateAroundPods(t *testing.T) {
 	create := func(n int) plan.Apply {
 		manifest := set(topology.TiKV, 2, 2)
@@ -256,14 +255,14 @@ func TestCreateAroundPods(t *testing.T) {
 		}
 	}
 	pods := []runtime.Object{pod(topology.TiKV, 0), pod(topology.TiKV, 3), pod(topology.PD, 5)}
-	newWorld(t, pods...).isStale(t, create(0))
-	newWorld(t, pods...).isStale(t, create(3))
-	w := newWorld(t, pods...)
+	newFixture(t, pods...).isStale(t, create(0))
+	newFixture(t, pods...).isStale(t, create(3))
+	w := newFixture(t, pods...)
 	w.do(t, create(4))
 	if s := liveSet(t, w, topology.TiKV); replicas(s) != 4 || partition(s) != 4 {
 		t.Errorf("%d replicas, partition %d", replicas(s), partition(s))
 	}
 	going := pod(topology.TiKV, 3)
 	going.DeletionTimestamp, going.Finalizers = &metav1.Time{Time: now}, []string{"x"}
-	newWorld(t, going).do(t, create(0))
+	newFixture(t, going).do(t, create(0))
 }

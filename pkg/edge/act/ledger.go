@@ -18,9 +18,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 )
 
-// forgetRecord deletes the record of a removal or a scheduler that has ended in PD.
-// It asks PD once more: without its record nobody would complete a removal or
-// remove a scheduler.
+// forgetRecord deletes the record of a removal or a scheduler that has ended in PD. It asks PD once
+// more: without its record a removal would not be completed, and a scheduler not removed.
 func (a *Actor) forgetRecord(ctx context.Context, s plan.ForgetRecord) error {
 	book, err := a.ledger(ctx)
 	if err != nil {

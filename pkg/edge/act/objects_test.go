@@ -34,7 +34,7 @@ func apply(drift desired.Drift, manifest runtime.Object) plan.Apply {
 	}}
 }
 
-func liveConfigMap(t *testing.T, w *world) *corev1.ConfigMap {
+func liveConfigMap(t *testing.T, w *fixture) *corev1.ConfigMap {
 	t.Helper()
 	cm, err := w.kube.CoreV1().ConfigMaps("db").Get(t.Context(), "basic-tikv", metav1.GetOptions{})
 	if err != nil {
@@ -44,7 +44,7 @@ func liveConfigMap(t *testing.T, w *world) *corev1.ConfigMap {
 }
 
 func TestApplyCreates(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, manifest := range []runtime.Object{
 		configMap("a"),
 		&corev1.Service{ObjectMeta: owned("basic-tikv-peer", topology.TiKV)},
@@ -61,13 +61,13 @@ func TestApplyCreates(t *testing.T) {
 }
 
 func TestApplyCreateOfWhatExists(t *testing.T) {
-	w := newWorld(t, configMap("somebody's"))
+	w := newFixture(t, configMap("of another"))
 	err := w.Do(t.Context(), apply(desired.Missing, configMap("ours")))
 	var s *Stale
 	if !errors.As(err, &s) {
 		t.Errorf("got %v", err)
 	}
-	if got := liveConfigMap(t, w).Data["config-file"]; got != "somebody's" {
+	if got := liveConfigMap(t, w).Data["config-file"]; got != "of another" {
 		t.Errorf("overwritten with %q", got)
 	}
 }
@@ -75,7 +75,7 @@ func TestApplyCreateOfWhatExists(t *testing.T) {
 func TestApplyUpdates(t *testing.T) {
 	old := configMap("old")
 	old.Labels["team"] = "dba"
-	w := newWorld(t, old)
+	w := newFixture(t, old)
 	w.do(t, apply(desired.Differs, configMap("new")))
 	cm := liveConfigMap(t, w)
 	if cm.Data["config-file"] != "new" || cm.Labels["team"] != "dba" {
@@ -86,13 +86,13 @@ func TestApplyUpdates(t *testing.T) {
 	w.unchanged(t)
 }
 
-// TestApplyRecordsWhenDataChanges: pods that are there run with what was there
-// before, which nothing else tells.
+// TestApplyRecordsWhenDataChanges: only the annotation shows that running pods have the earlier
+// data.
 func TestApplyRecordsWhenDataChanges(t *testing.T) {
 	c := topology.Cluster{Namespace: "db", Name: "basic", Source: &v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{
 		Annotations: map[string]string{"tidb.pingcap.com/configmap-name-before-delete-tikv": "basic-tikv"},
 	}}}
-	w := newWorld(t, configMap("old"))
+	w := newFixture(t, configMap("old"))
 	written := func() render.Written {
 		return render.WrittenConfig(c, topology.TiKV, state.Existing{ConfigMaps: map[string]*corev1.ConfigMap{"basic-tikv": liveConfigMap(t, w)}})
 	}
@@ -109,11 +109,11 @@ func TestApplyRecordsWhenDataChanges(t *testing.T) {
 }
 
 func TestApplyUpdateOfWhatIsGone(t *testing.T) {
-	newWorld(t).isStale(t, apply(desired.Differs, configMap("new")))
+	newFixture(t).isStale(t, apply(desired.Differs, configMap("new")))
 }
 
-// interfere changes an object between our read and our write, some times.
-func interfere[T runtime.Object](t *testing.T, w *world, resource string, times int, change func(T)) {
+// interfere changes an object between our read and our write, a number of times.
+func interfere[T runtime.Object](t *testing.T, w *fixture, resource string, times int, change func(T)) {
 	t.Helper()
 	version := 0
 	w.kube.PrependReactor("update", resource, func(a clienttesting.Action) (bool, runtime.Object, error) {
@@ -136,11 +136,11 @@ func interfere[T runtime.Object](t *testing.T, w *world, resource string, times 
 	})
 }
 
-// On a conflict the change is recreated on what is there: the other's work stays.
+// After a conflict the change is made on the new object: what others wrote stays.
 func TestApplyConflict(t *testing.T) { t.Run("pd-A6", conflict) }
 
 func conflict(t *testing.T) {
-	w := newWorld(t, configMap("old"))
+	w := newFixture(t, configMap("old"))
 	interfere(t, w, "configmaps", 2, func(cm *corev1.ConfigMap) {
 		cm.Labels["team"] = "dba"
 	})
@@ -152,7 +152,7 @@ func conflict(t *testing.T) {
 }
 
 func TestApplyConflictForEver(t *testing.T) {
-	w := newWorld(t, configMap("old"))
+	w := newFixture(t, configMap("old"))
 	interfere(t, w, "configmaps", 100, func(*corev1.ConfigMap) {})
 	begun := time.Now()
 	err := w.Do(t.Context(), apply(desired.Differs, configMap("new")))
@@ -181,7 +181,7 @@ func TestApplyOwners(t *testing.T) {
 		{name: "the TidbCluster's predecessor", stale: true, want: "former", change: func(cm *corev1.ConfigMap) {
 			cm.OwnerReferences[0].UID = "x"
 		}},
-		{name: "nobody, and no label of ours", final: true, want: "no part of this cluster", change: func(cm *corev1.ConfigMap) {
+		{name: "no owner, and no label of ours", final: true, want: "no part of this cluster", change: func(cm *corev1.ConfigMap) {
 			cm.OwnerReferences, cm.Labels = nil, nil
 		}},
 		{name: "terminating", stale: true, want: "being deleted", change: func(cm *corev1.ConfigMap) {
@@ -192,7 +192,7 @@ func TestApplyOwners(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			live := configMap("theirs")
 			tt.change(live)
-			w := newWorld(t, live)
+			w := newFixture(t, live)
 			err := w.Do(t.Context(), apply(desired.Differs, configMap("ours")))
 			var s *Stale
 			if err == nil || !strings.Contains(err.Error(), tt.want) || errors.As(err, &s) != tt.stale || isFinal(err) != tt.final {
@@ -206,7 +206,7 @@ func TestApplyOwners(t *testing.T) {
 func TestApplyAdoptsOrphans(t *testing.T) {
 	orphan := configMap("old")
 	orphan.OwnerReferences = nil
-	w := newWorld(t, orphan)
+	w := newFixture(t, orphan)
 	w.do(t, apply(desired.Differs, configMap("new")))
 	if c := metav1.GetControllerOf(liveConfigMap(t, w)); c == nil || c.UID != "tc-uid" {
 		t.Errorf("owned by %v", c)
@@ -214,7 +214,7 @@ func TestApplyAdoptsOrphans(t *testing.T) {
 }
 
 func TestApplyStatefulSetRestartsNothing(t *testing.T) {
-	w := newWorld(t, set(topology.TiKV, 4, 2))
+	w := newFixture(t, set(topology.TiKV, 4, 2))
 	wanted := set(topology.TiKV, 3, 3)
 	wanted.Spec.Template.Labels = map[string]string{"v": "2"}
 	w.do(t, apply(desired.Differs, wanted))
@@ -228,9 +228,9 @@ func TestApplyStatefulSetRestartsNothing(t *testing.T) {
 }
 
 func TestWhatCannotBeApplied(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	if err := w.Do(t.Context(), apply(desired.Missing, &appsv1.Deployment{})); err == nil {
-		t.Error("a Deployment is none of ours")
+		t.Error("a Deployment was applied")
 	}
 	w.unchanged(t)
 }
@@ -251,7 +251,7 @@ func TestFinalErrors(t *testing.T) {
 		{"no connection", errors.New("connection refused"), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			w.kube.PrependReactor("create", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, tt.err })
 			err := w.Do(t.Context(), apply(desired.Missing, configMap("a")))
 			if isFinal(err) != tt.final || !errors.Is(err, tt.err) || !strings.HasPrefix(err.Error(), "create configmap basic-tikv: ") {

@@ -26,13 +26,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
-// stored is a TidbCluster in an API server whose definition has no status
-// subresource, and observedGeneration only if told so.
+// stored is a TidbCluster in an API server whose definition has no status subresource, and no
+// observedGeneration if old is set.
 type stored struct {
 	u       map[string]any
 	old     bool // the definition does not know observedGeneration
 	patches []string
-	clash   func() // what another one does before the next patch comes
+	clash   func() // another write, just before the next patch
 }
 
 func (o *stored) PatchStatus(_ context.Context, namespace, name string, patch []byte) error {
@@ -80,7 +80,7 @@ func (o *stored) Load(ctx context.Context, namespace, name string) (*v1alpha1.Ti
 	return intent.New(dyn).Load(ctx, namespace, name)
 }
 
-// integers is the object as a client reads it.
+// integers returns the object as a client reads it.
 func (o *stored) integers() map[string]any {
 	data, _ := json.Marshal(o.u)
 	u := &unstructured.Unstructured{}
@@ -109,7 +109,7 @@ func (o *stored) believed() bool {
 	return len(all) == 1 && all[0].(map[string]any)["status"] == "True"
 }
 
-// recording looks at the TidbCluster and records what a plan came to.
+// recording observes the TidbCluster and records the outcome of a plan.
 func (o *stored) recording(t *testing.T, r *Recorder, outcome plan.Outcome) (wrote int) {
 	t.Helper()
 	tc, err := o.Load(t.Context(), "db", "basic")
@@ -163,8 +163,8 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
-// A change of the spec makes a Ready from before it worth nothing, until somebody
-// has looked; so does not what a write of the status does to the generation.
+// After a change of the spec an earlier Ready does not count until the cluster was observed again.
+// The new generation that a write of the status makes does not have this effect.
 func TestReadyOfEarlierGeneration(t *testing.T) {
 	t.Run("pd-A14 tidb-B19: not believed after a change", func(t *testing.T) {
 		o := newStored()
@@ -172,7 +172,7 @@ func TestReadyOfEarlierGeneration(t *testing.T) {
 		o.recording(t, r, plan.Converged)
 		o.merge(`{"spec":{"pd":{"replicas":5}}}`)
 		if o.believed() {
-			t.Error("Ready is believed, which was said of the spec before")
+			t.Error("the Ready of the earlier spec counts")
 		}
 		tc, err := o.Load(t.Context(), "db", "basic")
 		if err != nil {
@@ -201,7 +201,7 @@ func TestReadyOfEarlierGeneration(t *testing.T) {
 		o := newStored()
 		o.clash = func() { o.merge(`{"spec":{"pd":{"replicas":5}}}`) }
 		if o.recording(t, recorder(o), plan.Converged) != 1 || o.u["status"] != nil {
-			t.Errorf("recorded of a spec that nobody looked at: %v", o.u["status"])
+			t.Errorf("recorded for a spec that was not observed: %v", o.u["status"])
 		}
 	})
 	t.Run("the status changes before the write", func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestReadyOfEarlierGeneration(t *testing.T) {
 			t.Errorf("not recorded: %v", o.u)
 		}
 		if tikv := o.u["status"].(map[string]any)["tikv"].(map[string]any); tikv["failoverUID"] != "f" {
-			t.Errorf("what another one wrote is gone: %v", tikv)
+			t.Errorf("what another process wrote is gone: %v", tikv)
 		}
 	})
 	t.Run("recreated before the write", func(t *testing.T) {

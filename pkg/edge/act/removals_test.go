@@ -28,7 +28,7 @@ func storeState(s pd.StoreState) func(*pd.FakeState) {
 func removal(record string) map[string]string { return map[string]string{"remove-store.4": record} }
 
 func TestRemoveAndRestoreStore(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.do(t, takeOffline)
 	if got := liveLedger(t, w)["remove-store.4"]; got != takenNow {
 		t.Errorf("recorded as %q", got)
@@ -45,10 +45,9 @@ func TestRemoveAndRestoreStore(t *testing.T) {
 	}
 }
 
-// A removal is recorded before PD is asked, and goes on being ours when the answer
-// was lost.
+// A removal is recorded before PD is asked, so that it is ours also if the answer was lost.
 func TestKilledBeforeTheStoreWasRemoved(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	dies(w, "DeleteStore(4)")
 	if err := w.Do(t.Context(), takeOffline); err == nil {
 		t.Fatal("PD did not answer")
@@ -58,26 +57,25 @@ func TestKilledBeforeTheStoreWasRemoved(t *testing.T) {
 	}
 }
 
-// When a removal began is kept as long as it is the same one.
+// The start of a removal is kept as long as it is the same removal.
 func TestRemovalGoesOn(t *testing.T) {
-	w := newWorld(t, ledgerMap(removal(takenBefore)))
+	w := newFixture(t, ledgerMap(removal(takenBefore)))
 	w.do(t, takeOffline)
 	if got := liveLedger(t, w)["remove-store.4"]; got != takenBefore {
 		t.Errorf("recorded as %q", got)
 	}
 }
 
-// What somebody else has taken offline is not recorded as ours, and not brought
-// back.
-func TestRemovedBySomebodyElse(t *testing.T) {
-	w := newWorld(t)
+// A store that was taken offline by a person is not recorded as ours, and not brought back.
+func TestRemovedByAPerson(t *testing.T) {
+	w := newFixture(t)
 	w.pd.Update(storeState(pd.StoreOffline))
 	w.do(t, takeOffline)
 	w.isStale(t, takeBack)
 }
 
 func TestKilledBeforeTheRemovalWasForgotten(t *testing.T) {
-	w := newWorld(t, ledgerMap(removal(takenBefore)))
+	w := newFixture(t, ledgerMap(removal(takenBefore)))
 	w.pd.Update(storeState(pd.StoreOffline))
 	dies(w, "SetStoreState(4, Up)")
 	if err := w.Do(t.Context(), takeBack); err == nil {
@@ -94,7 +92,7 @@ func TestConcludeRemoval(t *testing.T) {
 		"PD has no such one": func(s *pd.FakeState) { s.Stores = s.Stores[:3] },
 		"it never began":     storeState(pd.StoreUp),
 	} {
-		w := newWorld(t, ledgerMap(removal(takenBefore)))
+		w := newFixture(t, ledgerMap(removal(takenBefore)))
 		w.pd.Update(change)
 		w.do(t, conclude)
 		if data := liveLedger(t, w); len(data) != 0 {
@@ -102,18 +100,19 @@ func TestConcludeRemoval(t *testing.T) {
 		}
 		w.do(t, conclude)
 	}
-	w := newWorld(t, ledgerMap(removal(takenBefore)))
+	w := newFixture(t, ledgerMap(removal(takenBefore)))
 	w.pd.Update(storeState(pd.StoreOffline))
 	w.isStale(t, conclude)
-	newWorld(t).do(t, conclude) // there is no ledger
+	newFixture(t).do(t, conclude) // there is no ledger
 }
 
-// The record of an eviction that goes on is all that ends it.
+// The record of an eviction is kept while the eviction lasts: without it the eviction would never
+// end.
 func TestConcludeEviction(t *testing.T) {
 	step := plan.ForgetRecord{Component: topology.TiKV, Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction}
-	w := newWorld(t, ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
+	w := newFixture(t, ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
 	w.isStale(t, step)
-	w = newWorld(t, ledgerMap(map[string]string{"evict-leader.2": `{"member":"basic-tikv-1","ended":"2026-07-01T11:00:00Z"}`}))
+	w = newFixture(t, ledgerMap(map[string]string{"evict-leader.2": `{"member":"basic-tikv-1","ended":"2026-07-01T11:00:00Z"}`}))
 	w.do(t, step)
 	if data := liveLedger(t, w); len(data) != 0 {
 		t.Errorf("left in the ledger: %v", data)

@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-func liveSet(t *testing.T, w *world, k topology.Kind) *appsv1.StatefulSet {
+func liveSet(t *testing.T, w *fixture, k topology.Kind) *appsv1.StatefulSet {
 	t.Helper()
 	s, err := w.kube.AppsV1().StatefulSets("db").Get(t.Context(), cluster.SetName(k), metav1.GetOptions{})
 	if err != nil {
@@ -22,7 +22,7 @@ func liveSet(t *testing.T, w *world, k topology.Kind) *appsv1.StatefulSet {
 }
 
 func TestResize(t *testing.T) {
-	w := newWorld(t, set(topology.TiKV, 3, 3))
+	w := newFixture(t, set(topology.TiKV, 3, 3))
 	w.do(t, plan.Resize{Component: topology.TiKV, From: 3, To: 4})
 	if got := replicas(liveSet(t, w, topology.TiKV)); got != 4 {
 		t.Errorf("%d replicas", got)
@@ -34,18 +34,18 @@ func TestResize(t *testing.T) {
 	w.isStale(t, plan.Resize{Component: topology.PD, From: 3, To: 4})
 }
 
-// A scale-in must not go on from another size than it was decided for, even if
-// that one comes up between read and write.
+// A scale-in that was decided for one number of replicas must not start from another one, even if
+// that changes between read and write.
 func TestResizeReconsidersOnConflict(t *testing.T) { t.Run("pd-A6", reconsider) }
 
 func reconsider(t *testing.T) {
-	w := newWorld(t, set(topology.TiKV, 4, 4))
+	w := newFixture(t, set(topology.TiKV, 4, 4))
 	interfere(t, w, "statefulsets", 1, func(s *appsv1.StatefulSet) {
 		n := int32(5)
 		s.Spec.Replicas = &n
 	})
 	if err := w.Do(t.Context(), plan.Resize{Component: topology.TiKV, From: 4, To: 3}); err == nil {
-		t.Error("resized a set that somebody else had just resized")
+		t.Error("resized a StatefulSet that was just resized by another process")
 	}
 	if got := replicas(liveSet(t, w, topology.TiKV)); got != 5 {
 		t.Errorf("%d replicas", got)
@@ -53,7 +53,7 @@ func reconsider(t *testing.T) {
 }
 
 func TestResizeAfterStatusUpdates(t *testing.T) {
-	w := newWorld(t, set(topology.TiKV, 4, 4))
+	w := newFixture(t, set(topology.TiKV, 4, 4))
 	interfere(t, w, "statefulsets", 3, func(s *appsv1.StatefulSet) { s.Status.ReadyReplicas++ })
 	w.do(t, plan.Resize{Component: topology.TiKV, From: 4, To: 3})
 	if got := replicas(liveSet(t, w, topology.TiKV)); got != 3 {
@@ -62,7 +62,7 @@ func TestResizeAfterStatusUpdates(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	w := newWorld(t, set(topology.PD, 3, 0))
+	w := newFixture(t, set(topology.PD, 3, 0))
 	w.isStale(t, plan.Close{Component: topology.PD, Partition: 4})
 	w.do(t, plan.Close{Component: topology.PD, Partition: 3})
 	if got := partition(liveSet(t, w, topology.PD)); got != 3 {
@@ -81,13 +81,13 @@ func restartOf(ordinal, from int, stuck bool) plan.Restart {
 }
 
 func TestRestart(t *testing.T) {
-	w := newWorld(t, set(topology.TiKV, 3, 3), pod(topology.TiKV, 2))
+	w := newFixture(t, set(topology.TiKV, 3, 3), pod(topology.TiKV, 2))
 	w.do(t, restartOf(2, 3, false))
 	if got := partition(liveSet(t, w, topology.TiKV)); got != 2 {
 		t.Errorf("partition %d", got)
 	}
 	if _, err := w.kube.CoreV1().Pods("db").Get(t.Context(), "basic-tikv-2", metav1.GetOptions{}); err != nil {
-		t.Errorf("the pod is its controller's to replace: %v", err)
+		t.Errorf("the pod was deleted, which is left to the controller: %v", err)
 	}
 	w.kube.ClearActions()
 	w.do(t, restartOf(2, 3, false)) // the answer got lost
@@ -104,7 +104,7 @@ func TestRestartStuck(t *testing.T) {
 		{"open further: never closed again", 0, 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t, set(topology.TiKV, 3, tt.partition), pod(topology.TiKV, 1))
+			w := newFixture(t, set(topology.TiKV, 3, tt.partition), pod(topology.TiKV, 1))
 			w.do(t, restartOf(1, int(tt.from), true))
 			if got := partition(liveSet(t, w, topology.TiKV)); got != int(tt.want) {
 				t.Errorf("partition %d", got)
@@ -153,7 +153,7 @@ func TestRestartPreconditions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, p := set(topology.TiKV, 3, 3), pod(topology.TiKV, 2)
-			w := newWorld(t)
+			w := newFixture(t)
 			if p = change(s, p); p != nil {
 				_ = w.kube.Tracker().Add(p)
 			}
@@ -169,12 +169,12 @@ func TestRestartPreconditions(t *testing.T) {
 	t.Run("restarts are manual, and nothing holds them back", func(t *testing.T) {
 		s := set(topology.TiKV, 3, 0)
 		s.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
-		newWorld(t, s, pod(topology.TiKV, 2)).isStale(t, restartOf(2, 0, true))
+		newFixture(t, s, pod(topology.TiKV, 2)).isStale(t, restartOf(2, 0, true))
 	})
 }
 
-// restartLosing: a claim that is being deleted goes with the pod that uses it, and
-// with the claim what PD counts on.
+// restartLosing tests that a restart is refused which would delete data that PD counts on: a claim
+// that is being deleted is gone as soon as no pod uses it.
 func restartLosing(t *testing.T, k topology.Kind, ordinal int) {
 	p, c := pod(k, ordinal), claim(k, ordinal, true)
 	p.Spec.Volumes = []corev1.Volume{{Name: "config"}, {VolumeSource: corev1.VolumeSource{
@@ -182,15 +182,15 @@ func restartLosing(t *testing.T, k topology.Kind, ordinal int) {
 	}}}
 	s := plan.Restart{Component: k, Member: p.Name, Ordinal: ordinal, From: ordinal + 1, PodUID: string(p.UID)}
 	all := int32(ordinal + 1)
-	newWorld(t, set(k, all, all), p, c).do(t, s)
-	newWorld(t, set(k, all, all), p).do(t, s) // there is nothing to lose any more
+	newFixture(t, set(k, all, all), p, c).do(t, s)
+	newFixture(t, set(k, all, all), p).do(t, s) // there is no data to lose any more
 	at := metav1.NewTime(now)
 	c.DeletionTimestamp, c.Finalizers = &at, []string{"kubernetes.io/pvc-protection"}
-	w := newWorld(t, set(k, all, all), p, c)
+	w := newFixture(t, set(k, all, all), p, c)
 	w.isStale(t, s)
 	w.pd.Update(forgets)
 	w.do(t, s)
-	c.Name = "of-the-user" // whatever it is, no member's data
+	c.Name = "of-the-user" // a claim of the user, not a member's data
 	p.Spec.Volumes[1].PersistentVolumeClaim.ClaimName = c.Name
-	newWorld(t, set(k, all, all), p, c).do(t, s)
+	newFixture(t, set(k, all, all), p, c).do(t, s)
 }

@@ -58,7 +58,7 @@ func (a *Actor) restoreStore(ctx context.Context, s plan.RestoreStore) error {
 	case !ours && store.State == pd.StoreUp:
 		return nil
 	case !ours:
-		return stale(storeName(s.StoreID), "was taken offline by somebody else")
+		return stale(storeName(s.StoreID), "was taken offline by a person or another program")
 	}
 	if err := client.SetStoreState(ctx, s.StoreID, pd.StoreUp); err != nil {
 		return fmt.Errorf("set store %d up: %w", s.StoreID, err)

@@ -17,7 +17,7 @@ func deleteOf(k topology.Kind) plan.DeleteSet {
 }
 
 func TestDeleteSet(t *testing.T) {
-	w := newWorld(t, set(topology.TiKV, 3, 3), claim(topology.TiKV, 0, false))
+	w := newFixture(t, set(topology.TiKV, 3, 3), claim(topology.TiKV, 0, false))
 	other := deleteOf(topology.TiKV)
 	other.UID = "of-another"
 	w.isStale(t, other)
@@ -37,7 +37,7 @@ func TestDeleteSet(t *testing.T) {
 func TestDeleteSetThatIsGoing(t *testing.T) {
 	s := set(topology.TiKV, 3, 3)
 	s.DeletionTimestamp, s.Finalizers = &metav1.Time{Time: now}, []string{"foregroundDeletion"}
-	w := newWorld(t, s)
+	w := newFixture(t, s)
 	w.do(t, deleteOf(topology.TiKV))
 	w.unchanged(t)
 }
@@ -45,29 +45,29 @@ func TestDeleteSetThatIsGoing(t *testing.T) {
 func TestDeleteSetOfOthers(t *testing.T) {
 	s := set(topology.TiKV, 3, 3)
 	s.OwnerReferences[0].Kind, s.OwnerReferences[0].Name, s.OwnerReferences[0].UID = "Deployment", "web", "web-uid"
-	w := newWorld(t, s)
+	w := newFixture(t, s)
 	if err := w.Do(t.Context(), deleteOf(topology.TiKV)); !isFinal(err) {
 		t.Errorf("got %v", err)
 	}
 	w.unchanged(t)
 }
 
-// Somebody has asked Kubernetes to delete the claims together with the set.
+// The StatefulSet's retention policy deletes the claims together with it.
 func TestDeleteSetThatTakesItsClaims(t *testing.T) {
 	s := set(topology.TiKV, 3, 3)
 	s.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
 		WhenDeleted: appsv1.DeletePersistentVolumeClaimRetentionPolicyType,
 	}
-	w := newWorld(t, s)
+	w := newFixture(t, s)
 	if err := w.Do(t.Context(), deleteOf(topology.TiKV)); !isFinal(err) {
 		t.Errorf("got %v", err)
 	}
 	w.unchanged(t)
 }
 
-// A StatefulSet comes back with the members that there were.
+// A StatefulSet is created with a replica for each member that has data.
 func TestCreateSetForMembersWithData(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	wanted := set(topology.TiKV, 3, 3)
 	w.do(t, plan.Apply{Component: topology.TiKV, Replicas: 5, Object: desired.Object{
 		Kind: "StatefulSet", Name: wanted.Name, Drift: desired.Missing, Manifest: wanted,
@@ -77,6 +77,6 @@ func TestCreateSetForMembersWithData(t *testing.T) {
 		t.Errorf("%d replicas, partition %d, want 5 and closed", replicas(live), partition(live))
 	}
 	if replicas(wanted) != 3 {
-		t.Error("changed what is wanted")
+		t.Error("changed the wanted object")
 	}
 }

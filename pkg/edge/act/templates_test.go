@@ -25,7 +25,7 @@ func withRecord(drift desired.Drift, set *appsv1.StatefulSet) plan.Apply {
 	}}
 }
 
-func (w *world) recorded(t *testing.T) state.Template {
+func (w *fixture) recorded(t *testing.T) state.Template {
 	t.Helper()
 	cm, err := w.kube.CoreV1().ConfigMaps("db").Get(t.Context(), cluster.LedgerMap(), metav1.GetOptions{})
 	if err != nil {
@@ -34,10 +34,10 @@ func (w *world) recorded(t *testing.T) state.Template {
 	return ledger.Read(cm).Templates[topology.TiKV]
 }
 
-// TestApplyRecordsTheTemplateFirst: were the run killed in between, an older version
-// would find a newer one's template without a record, and roll it back.
+// TestApplyRecordsTheTemplateFirst: in the other order, if the run is killed in between, an older
+// version would find a newer one's template without a record, and roll it back.
 func TestApplyRecordsTheTemplateFirst(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.do(t, withRecord(desired.Missing, set(topology.TiKV, 3, 3)))
 	if got := strings.Join(w.writes(), ", "); got != "create configmaps, create statefulsets" || w.recorded(t) != ours {
 		t.Errorf("%s; recorded %+v", got, w.recorded(t))
@@ -51,9 +51,9 @@ func TestApplyRecordsTheTemplateFirst(t *testing.T) {
 	}
 }
 
-// TestNoTemplateWithoutRecord: the StatefulSet stays as it is.
+// TestNoTemplateWithoutRecord: if the record cannot be written, the StatefulSet stays as it is.
 func TestNoTemplateWithoutRecord(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	broken := errors.New("no quota")
 	w.kube.PrependReactor("create", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, broken

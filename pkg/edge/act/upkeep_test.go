@@ -22,8 +22,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
-// mergePatches are the bodies of the patches so far.
-func mergePatches(t *testing.T, w *world) []map[string]any {
+// mergePatches returns the bodies of the patches so far.
+func mergePatches(t *testing.T, w *fixture) []map[string]any {
 	t.Helper()
 	var all []map[string]any
 	for _, a := range w.kube.Actions() {
@@ -38,8 +38,8 @@ func mergePatches(t *testing.T, w *world) []map[string]any {
 	return all
 }
 
-// immutable answers a patch for another uid as an API server does.
-func immutable(w *world) {
+// immutable answers a patch for another UID as an API server does.
+func immutable(w *fixture) {
 	w.kube.PrependReactor("patch", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		p := a.(clienttesting.PatchAction)
 		var body struct{ Metadata metav1.ObjectMeta }
@@ -67,7 +67,7 @@ func TestLabel(t *testing.T) {
 		Name: "basic-tikv-3", UID: "uid-of-basic-tikv-3", Set: state.Identity{Labels: set.Labels},
 	}
 	t.Run("tikv-11-19 tidb-B23 one request with single keys, what others wrote stays", func(t *testing.T) {
-		w := newWorld(t, claim(topology.TiKV, 3, true), pod(topology.TiKV, 3))
+		w := newFixture(t, claim(topology.TiKV, 3, true), pod(topology.TiKV, 3))
 		w.do(t, onClaim)
 		w.do(t, onPod)
 		got := liveClaim(t, w)
@@ -86,10 +86,10 @@ func TestLabel(t *testing.T) {
 			t.Errorf("got %v, want %v", got, want)
 		}
 	})
-	t.Run("a namesake", func(t *testing.T) {
+	t.Run("another object with the name", func(t *testing.T) {
 		other := pod(topology.TiKV, 3)
 		other.UID = "another"
-		w := newWorld(t, other)
+		w := newFixture(t, other)
 		immutable(w)
 		err := w.Do(t.Context(), onPod)
 		if s := (&Stale{}); !errors.As(err, &s) || !s.Stale() {
@@ -97,13 +97,13 @@ func TestLabel(t *testing.T) {
 		}
 	})
 	t.Run("gone", func(t *testing.T) {
-		err := newWorld(t).Do(t.Context(), onPod)
+		err := newFixture(t).Do(t.Context(), onPod)
 		if s := (&Stale{}); !errors.As(err, &s) {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("forbidden", func(t *testing.T) {
-		w := newWorld(t, pod(topology.TiKV, 3))
+		w := newFixture(t, pod(topology.TiKV, 3))
 		w.kube.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "basic-tikv-3", nil)
 		})
@@ -128,7 +128,7 @@ func TestTendVolume(t *testing.T) {
 		Component: topology.TiKV, Member: "basic-tikv-3", Name: "pv-3", UID: "uid-of-pv-3", Version: "5",
 		Policy: "Retain", Set: state.Identity{Labels: map[string]string{topology.LabelStoreID: "4"}},
 	}
-	w := newWorld(t, volume("Delete"))
+	w := newFixture(t, volume("Delete"))
 	w.do(t, step)
 	got, err := w.kube.CoreV1().PersistentVolumes().Get(t.Context(), "pv-3", metav1.GetOptions{})
 	if err != nil {
@@ -141,7 +141,7 @@ func TestTendVolume(t *testing.T) {
 	t.Run("it has changed since", func(t *testing.T) {
 		changed := volume("Delete")
 		changed.ResourceVersion = "6"
-		w := newWorld(t, changed)
+		w := newFixture(t, changed)
 		err := w.Do(t.Context(), step)
 		if s := (&Stale{}); !errors.As(err, &s) {
 			t.Errorf("got %v", err)
@@ -162,7 +162,7 @@ func TestRemakePod(t *testing.T) {
 	step := plan.RemakePod{
 		Component: topology.TiKV, Member: "basic-tikv-3", PodUID: "uid-of-basic-tikv-3", Claims: []string{claimName},
 	}
-	w := newWorld(t, orphan())
+	w := newFixture(t, orphan())
 	w.do(t, step)
 	if got := w.writes(); !slices.Equal(got, []string{"delete pods"}) {
 		t.Errorf("got %q", got)
@@ -175,25 +175,25 @@ func TestRemakePod(t *testing.T) {
 	placed, replaced := orphan(), orphan()
 	placed.Spec.NodeName = "node-1"
 	replaced.UID = "another"
-	t.Run("it has a place by now", func(t *testing.T) { newWorld(t, placed).isStale(t, step) })
-	t.Run("the claim is there by now", func(t *testing.T) { newWorld(t, orphan(), claim(topology.TiKV, 3, false)).isStale(t, step) })
+	t.Run("it has a place by now", func(t *testing.T) { newFixture(t, placed).isStale(t, step) })
+	t.Run("the claim is there by now", func(t *testing.T) { newFixture(t, orphan(), claim(topology.TiKV, 3, false)).isStale(t, step) })
 	t.Run("it has been replaced", func(t *testing.T) {
-		w := newWorld(t, replaced)
+		w := newFixture(t, replaced)
 		w.do(t, step)
 		w.unchanged(t)
 	})
 	t.Run("the claim cannot be read", func(t *testing.T) {
-		w := newWorld(t, orphan())
+		w := newFixture(t, orphan())
 		w.kube.PrependReactor("get", "persistentvolumeclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return true, nil, errors.New("timeout")
 		})
 		if err := w.Do(t.Context(), step); err == nil {
-			t.Error("unknown is not missing")
+			t.Error("an unknown claim counts as missing")
 		}
 		w.unchanged(t)
 	})
 	t.Run("it finds a place at the last moment", func(t *testing.T) {
-		w := newWorld(t, orphan())
+		w := newFixture(t, orphan())
 		w.kube.PrependReactor("delete", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
 			pre := a.(clienttesting.DeleteActionImpl).DeleteOptions.Preconditions
 			if pre.ResourceVersion != nil && *pre.ResourceVersion == "1" {
@@ -210,7 +210,7 @@ func TestRemakePod(t *testing.T) {
 
 func TestLabelStore(t *testing.T) {
 	step := plan.LabelStore{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 4, Labels: map[string]string{"zone": "b", "host": "h"}}
-	w := newWorld(t)
+	w := newFixture(t)
 	w.pd.Update(func(s *pd.FakeState) { s.Stores[3].Labels = map[string]string{"host": "h", "disk": "ssd"} })
 	w.do(t, step)
 	if got := w.pd.Writes(); !slices.Equal(got, []string{"SetStoreLabels(4, map[zone:b])"}) {
@@ -218,10 +218,10 @@ func TestLabelStore(t *testing.T) {
 	}
 	w.do(t, step)
 	if got := w.pd.Writes(); len(got) != 1 {
-		t.Errorf("wrote what is so already: %q", got)
+		t.Errorf("wrote labels that the store has already: %q", got)
 	}
 	t.Run("another member's store", func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.isStale(t, plan.LabelStore{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 2, Labels: map[string]string{"zone": "b"}})
 	})
 }

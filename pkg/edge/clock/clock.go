@@ -22,7 +22,7 @@ type Clock struct {
 
 	mu sync.Mutex
 	// At the local time at, the API server's time was there. Between two answers the monotonic
-	// local clock is used: somebody may correct the wall clock at that time.
+	// local clock is used, since the wall clock may be corrected then.
 	at, there time.Time
 }
 
@@ -44,8 +44,8 @@ func (c *Clock) when(local time.Time) time.Time {
 	return c.there.Add(local.Sub(c.at))
 }
 
-// heard notes an answer that was dated between two local times. The clock is not changed where the
-// answer does not show that it is wrong.
+// heard takes the date of an answer, which was written between two local times. The clock is not
+// changed where the answer does not show that it is wrong.
 func (c *Clock) heard(date, asked, answered time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,7 +58,7 @@ func (c *Clock) heard(date, asked, answered time.Time) {
 	}
 }
 
-// Listen has the clock read the dates of a transport's answers.
+// Listen returns a transport from whose answers the clock takes the date.
 func (c *Clock) Listen(next http.RoundTripper) http.RoundTripper { return listener{next, c} }
 
 type listener struct {

@@ -28,8 +28,8 @@ func (s *server) RoundTrip(*http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// A clock that is wrong is put right by an answer, and one that may be right is left
-// alone: it has seen fractions of a second that the answer has not.
+// A wrong clock is corrected by an answer, and one that may be right is not changed: it has seen
+// fractions of a second that the answer has not.
 func TestClock(t *testing.T) {
 	for name, tc := range map[string]struct {
 		server server

@@ -37,8 +37,8 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// A status subresource would make the status that operators write with the spec
-// disappear.
+// With a status subresource the API server would drop the status that operators write together with
+// the spec.
 func TestStatusIsNoSubresource(t *testing.T) {
 	if sub := version(t)["subresources"]; len(sub.(map[string]any)) != 0 {
 		t.Errorf("subresources: %v", sub)
@@ -59,9 +59,8 @@ func TestPrinterColumns(t *testing.T) {
 	}
 }
 
-// An API server writes defaults into every TidbCluster that it hands out. One that
-// the operator's own definition has not would restart the pods of a cluster that
-// is taken over.
+// An API server writes the defaults of the definition into every TidbCluster. A default that the
+// operator's own definition does not have would restart the pods of a cluster that is taken over.
 func TestDefaults(t *testing.T) {
 	operators := map[string][]any{
 		"baseImage": {
@@ -102,8 +101,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// Unknown keys of a component's configuration must get through: the schema says
-// nothing about it.
+// Unknown keys of a component's configuration must be kept: the schema does not describe it.
 func TestSchema(t *testing.T) {
 	schema := version(t)["schema"].(map[string]any)
 	at := func(path ...string) map[string]any {

@@ -3,11 +3,10 @@
 // one key per evict-leader scheduler that we made, per store that we took offline
 // and per component.
 //
-// A record says that the scheduler or the removal may be ours, and since when. Only
-// PD says whether it exists: the record is written before the change in PD and
-// removed when that has ended. So a change of ours always has a record, while a
-// record may be without a change in PD. A change in PD without a record was made by
-// somebody else, and stays.
+// A record says that the scheduler or the removal may be ours, and since when. Only PD says
+// whether it exists: the record is written before the change in PD and removed when that has
+// ended. So a change of ours always has a record, while a record may be without a change in PD.
+// A change in PD without a record is not ours, and stays.
 //
 // It is pure; package act writes the ConfigMap and package observe reads it.
 package ledger
@@ -99,8 +98,8 @@ type Book struct {
 	Evictions []state.Eviction
 	Removals  []state.Removal
 	Templates map[topology.Kind]state.Template
-	// Gaps are records that this version cannot read: one of a later version, or one
-	// that somebody wrote by hand. They hold up nothing, and are left as they are.
+	// Gaps are records that this version cannot read: records of a later version, or records that
+	// were written by hand. They block nothing, and are left as they are.
 	Gaps []state.Gap
 }
 

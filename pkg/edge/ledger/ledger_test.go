@@ -27,7 +27,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// tikv-11-36: how many leaders there were survives whoever wrote it down.
+// tikv-11-36: the number of leaders before an eviction is in the record, for the next run.
 func TestLeadersBefore(t *testing.T) {
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	value, err := Encode(Record{Member: "basic-tikv-2", Since: at, Leaders: 450, Ended: at.Add(time.Minute)})
@@ -96,8 +96,8 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// A record of a later version, or one that somebody wrote by hand, is told of. It
-// does not keep this version from reading the others.
+// A record of a later version, or one that was written by hand, is a gap. This version reads the
+// other records all the same.
 func TestUnknownRecords(t *testing.T) {
 	for _, key := range []string{"evict-leader.four", "evict-leader", "evict-leader.tiflash.4", "remove-store.04", "pause-gc.1"} {
 		cm := &corev1.ConfigMap{Data: map[string]string{key: `{}`, "evict-leader.4": `{"member":"basic-tikv-1"}`}}

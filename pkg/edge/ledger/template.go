@@ -18,7 +18,7 @@ type template struct {
 	Pods    string `json:"pods"`
 }
 
-// EncodeTemplate is the key and the value of a record of a component's pod template.
+// EncodeTemplate returns the key and the value of a record of a component's pod template.
 func EncodeTemplate(k topology.Kind, t state.Template) (key, value string, err error) {
 	b, err := json.Marshal(template(t))
 	if err != nil {
@@ -27,8 +27,8 @@ func EncodeTemplate(k topology.Kind, t state.Template) (key, value string, err e
 	return templatePrefix + string(k), string(b), nil
 }
 
-// readTemplate reads such a record. One that is not complete is none: it must not
-// keep a pod template that nobody is known to have written.
+// readTemplate reads such a record. One that is not complete is none: without its version a pod
+// template must not be kept.
 func readTemplate(key, value string) (topology.Kind, state.Template, bool) {
 	name, ok := strings.CutPrefix(key, templatePrefix)
 	var t template

@@ -25,7 +25,7 @@ func TestTemplateRoundTrip(t *testing.T) {
 	}
 }
 
-// TestTemplateFieldsOfLater: a later version may record more.
+// TestTemplateFieldsOfLater: fields of a later version are ignored.
 func TestTemplateFieldsOfLater(t *testing.T) {
 	got := Read(&corev1.ConfigMap{Data: map[string]string{"template.pd": `{"version":9,"spec":"a","pods":"b","by":"x"}`}})
 	if len(got.Gaps) > 0 || got.Templates[topology.PD].Version != 9 {
@@ -33,7 +33,7 @@ func TestTemplateFieldsOfLater(t *testing.T) {
 	}
 }
 
-// TestUnreadableTemplate: such a record is told of, and counts for nothing.
+// TestUnreadableTemplate: a record that cannot be read is a gap, and has no effect.
 func TestUnreadableTemplate(t *testing.T) {
 	for key, value := range map[string]string{
 		"template.tikv":    `not JSON`,

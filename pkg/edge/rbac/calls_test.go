@@ -21,9 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// calls are the requests that a program can make of the API server, as
-// "group/resource verb", and where it makes them. It goes by types, so it finds
-// what no test happens to run; who may be asked what is the same in either case.
+// calls are the requests that a program can send to the API server, as "group/resource verb", and
+// where it sends them. They are found by types, so also those that no test sends.
 type calls map[string][]string
 
 // untyped are the resources that packages ask for through a client that has no
@@ -41,7 +40,7 @@ const (
 	dynamic   = "k8s.io/client-go/dynamic"
 )
 
-// verbs are what the methods of clients ask for.
+// verbs are the verbs that methods of clients need.
 var verbs = map[string][]string{
 	"Get": {"get"}, "List": {"list"}, "Watch": {"watch"}, "Create": {"create"}, "Update": {"update"}, "UpdateStatus": {"update"},
 	"Patch": {"patch"}, "Apply": {"create", "patch"}, "Delete": {"delete"}, "DeleteCollection": {"deletecollection"},
@@ -52,8 +51,8 @@ type listed struct {
 	GoFiles                 []string
 }
 
-// packages are those of the plugin, and where the compiled form is of all that
-// they import.
+// packages returns the packages of the plugin, and the paths of the compiled packages that they
+// import.
 func packages(t *testing.T) (own []listed, compiled map[string]string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "./cmd/kubectl-tidb", "./pkg/loop/daemon", "./pkg/edge/telemetry/announce")
@@ -79,7 +78,7 @@ func packages(t *testing.T) (own []listed, compiled map[string]string) {
 	}
 }
 
-// callsOfPlugin reads the plugin's own source.
+// callsOfPlugin returns the calls in the plugin's own source.
 func callsOfPlugin(t *testing.T) calls {
 	t.Helper()
 	own, compiled := packages(t)
@@ -129,7 +128,7 @@ func (r reader) node(n ast.Node) bool {
 	return true
 }
 
-// selected is a method of a client, called or handed on.
+// selected adds a method of a client that is called, or passed as a value.
 func (r reader) selected(n *ast.SelectorExpr) {
 	if s := r.info.Selections[n]; s != nil {
 		r.asks(s.Recv(), n.Sel.Name, n)
@@ -154,8 +153,8 @@ func (r reader) selected(n *ast.SelectorExpr) {
 	}
 }
 
-// passed is a client that is given to a function which takes fewer methods: that
-// function may call all of them.
+// passed adds a client that is passed to a function as an interface: the function may call all
+// methods of that interface.
 func (r reader) passed(n *ast.CallExpr) {
 	sign, ok := r.info.TypeOf(n.Fun).(*types.Signature)
 	if !ok {
@@ -181,7 +180,7 @@ func (r reader) asks(client types.Type, method string, at ast.Node) {
 	}
 }
 
-// mirrors is an informer, which lists and watches.
+// mirrors adds an informer, which lists and watches.
 func (r reader) mirrors(factory types.Type, method string, at ast.Node) {
 	if resource := typedResource(factory, informers, "Informer"); resource != "" && (method == "Informer" || method == "Lister") {
 		r.add(resource, "list", at)
@@ -202,7 +201,7 @@ func (r reader) asksTo(verb string, client types.Type, at ast.Node) {
 	}
 }
 
-// of are the resources that the package asks for without types.
+// of returns the resources that the package requests without types.
 func (r reader) of(at ast.Node) []string {
 	resources, ok := untyped[r.folder]
 	if !ok {
@@ -216,10 +215,10 @@ func (r reader) add(resource, verb string, at ast.Node) {
 	r.calls[key] = append(r.calls[key], r.fset.Position(at.Pos()).String())
 }
 
-// resourceOf is the resource of a typed client, "" when it is none.
+// resourceOf returns the resource of a typed client, "" for another type.
 func resourceOf(t types.Type) string { return typedResource(t, typed, "Interface") }
 
-// typedResource is what a generated type is for, from its package and its name.
+// typedResource returns the resource of a generated type, from its package and its name.
 func typedResource(t types.Type, below, suffix string) string {
 	named, ok := t.(*types.Named)
 	if !ok || named.Obj().Pkg() == nil {

@@ -15,9 +15,9 @@ type Role string
 // The roles. Each of the first three has the rights of those before it.
 const (
 	Viewer    Role = "viewer"    // reads: status, list, failover without "run"
-	Driver    Role = "driver"    // makes clusters as their TidbClusters say: sync, or a process that does so all the time
-	Editor    Role = "editor"    // changes what is wanted, and has it done: all other verbs but init
-	Installer Role = "installer" // makes Kubernetes know what a TidbCluster is: init
+	Driver    Role = "driver"    // makes clusters what their TidbClusters ask for: sync, or a daemon
+	Editor    Role = "editor"    // changes TidbClusters and drives them: all other verbs but init
+	Installer Role = "installer" // installs the definition of TidbCluster: init
 )
 
 // Roles are all roles, the one with the fewest rights first.

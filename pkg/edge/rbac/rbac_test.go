@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// unseen are rights that no request asks for by name: the API server checks them
-// when an object says that a TidbCluster owns it.
+// unseen are rights that no request shows: the API server checks them when an object gets an owner
+// reference to a TidbCluster.
 var unseen = []string{"pingcap.com/tidbclusters/finalizers update"}
 
-// basic are requests that Kubernetes lets everybody make (system:basic-user).
+// basic are requests that Kubernetes allows for every user (system:basic-user).
 var basic = []string{"authorization/selfsubjectaccessreviews create"}
 
 // TestRightsAreThoseOfTheSource: each request that the plugin can make has its
@@ -28,17 +28,17 @@ func TestRightsAreThoseOfTheSource(t *testing.T) {
 	}
 	for call, places := range made {
 		if !granted[call] && !slices.Contains(basic, call) {
-			t.Errorf("no right to %s, which is asked for in %s", call, strings.Join(places, ", "))
+			t.Errorf("no right to %s, which is requested in %s", call, strings.Join(places, ", "))
 		}
 	}
 	for call := range granted {
 		if len(made[call]) == 0 && !slices.Contains(unseen, call) {
-			t.Errorf("nobody needs the right to %s", call)
+			t.Errorf("no request needs the right to %s", call)
 		}
 	}
 }
 
-// What a viewer may do changes nothing.
+// The rights of a viewer change nothing.
 func TestViewer(t *testing.T) {
 	for _, r := range Rights(Viewer) {
 		for _, verb := range r.Verbs {
@@ -56,7 +56,7 @@ func TestRights(t *testing.T) {
 			t.Errorf("not well-formed: %+v", r)
 		}
 		if r.Scope == Everywhere && r.Without == "" && r.Role != Installer {
-			t.Errorf("%s %v: clusters are to be driven by those who have rights in one namespace only", r.Resource, r.Verbs)
+			t.Errorf("%s %v: the right must be needed in the namespace only, so that users with rights in one namespace can drive clusters", r.Resource, r.Verbs)
 		}
 		for _, verb := range r.Verbs {
 			key := strings.Join([]string{r.Group, r.Resource, verb, string(rune('0' + r.Scope))}, " ")

@@ -10,8 +10,8 @@ import (
 // everything, the numbers are left out.
 const atLeast = 4
 
-// compose makes the live lines: which cluster, how far each component is, what is done
-// now, and what is waited for, why, since when and what would help.
+// compose returns the live lines: the cluster, how far each component is, the steps under way, and
+// the gates, with their reason, their age and what can be done.
 func (s *screen) compose(now time.Time, width, height int) []string {
 	lines := s.header(now, width)
 	doing := s.doing(now, width)
@@ -94,8 +94,8 @@ func (s *screen) doing(now time.Time, width int) []string {
 	return lines
 }
 
-// awaited lists the gates. What does not fit into the height is counted: a
-// screen taller than the terminal cannot be redrawn.
+// awaited lists the gates. Those that do not fit into the height are counted: a screen that is
+// taller than the terminal cannot be redrawn.
 func (s *screen) awaited(now time.Time, width, height int) []string {
 	var lines []string
 	hint := ""

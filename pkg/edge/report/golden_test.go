@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the golden files again")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// The width of a few signs depends on the locale of who runs the tests.
+	// The width of a few signs depends on the locale in which the tests run.
 	twwidth.SetEastAsian(false)
 	m.Run()
 }
@@ -45,8 +45,8 @@ type hand struct{ t time.Time }
 
 func (h *hand) now() time.Time { return h.t }
 
-// play feeds a stream to a format as Printer does, on a clock of its own, up to
-// a moment. Each moment in pause is shown to look before it goes on.
+// play gives the events of a stream to a format as Printer does, on a clock of its own, until a
+// time. At each time in pause it calls look.
 func play(s stream, o Options, until time.Duration, pause []time.Duration, look func(time.Duration)) {
 	clock := &hand{dawn}
 	o.Now = clock.now

@@ -19,8 +19,8 @@ const (
 
 func (m Mode) String() string { return [...]string{"plain", "tty", "json"}[m] }
 
-// Choose picks the mode: what -o asks for, or a live screen where a person uses a
-// terminal that can show one.
+// Choose returns the mode: the one that -o asks for, or a live screen in a terminal that can show
+// one.
 func Choose(output string, terminal bool, env func(string) string) Mode {
 	switch {
 	case output == "json":
@@ -52,9 +52,9 @@ func Detect(out, errOut io.Writer, output string, env func(string) string) Optio
 	}
 }
 
-// utf8Locale follows the order in which the C library looks at the locale: the
-// first variable that is set decides. Windows has no such variables, but its
-// present-day terminals, which announce themselves, are UTF-8.
+// utf8Locale reads the locale as the C library does: the first variable that is set decides.
+// Windows has no such variables, but its modern terminals, which set WT_SESSION,
+// are UTF-8.
 func utf8Locale(env func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := strings.ToLower(env(name)); v != "" {

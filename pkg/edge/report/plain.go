@@ -8,9 +8,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 )
 
-// A gate's number gets a new line this often at most: at first every few
-// seconds, as somebody may read along; later, when the wait may take hours,
-// once a heartbeat.
+// A gate's number gets a new line at most this often: at first every few seconds, for people who
+// read the log as it is written; later, when the wait may take hours, once a heartbeat.
 const (
 	numberEvery = 5 * time.Second
 	numberSoon  = time.Minute
@@ -32,7 +31,7 @@ type plain struct {
 	failed map[string]time.Time // when a failure was shown last
 }
 
-// shown is what the log says of a gate.
+// shown is what the log has about a gate.
 type shown struct {
 	at             time.Time
 	kind           event.Type
@@ -59,7 +58,7 @@ func (p *plain) event(e event.Event) {
 	case event.Planned:
 		p.line(e.Time, "planned: "+planned(e))
 	case event.Started:
-		if p.view.failing(e) == nil { // else it is a further attempt
+		if p.view.failing(e) == nil { // otherwise it is another attempt
 			p.line(e.Time, "started: "+clean(e.Step))
 		}
 	case event.Finished:

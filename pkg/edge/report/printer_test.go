@@ -17,7 +17,7 @@ import (
 
 var notice1 = event.Event{Type: event.Notice, Message: "one"}
 
-// slow is a writer that does not come back until it is let go.
+// slow is a writer whose Write does not return before the test allows it.
 type slow struct {
 	mu   sync.Mutex
 	b    bytes.Buffer
@@ -37,7 +37,7 @@ func (s *slow) String() string {
 	return s.b.String()
 }
 
-func TestSlowReaderDelaysNobody(t *testing.T) {
+func TestSlowReaderDelaysNoReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slow{hold: make(chan struct{})}
 		p := New(Options{Out: w, Mode: JSON, Cluster: "basic"})
@@ -56,12 +56,12 @@ func TestSlowReaderDelaysNobody(t *testing.T) {
 		time.AfterFunc(10*time.Second, func() { close(w.hold) })
 		p.Close()
 		got := strings.Split(strings.TrimSpace(w.String()), "\n")
-		// One waiting may be on its way when the rest piles up.
+		// One waiting event may be in Write while the queue fills.
 		if n := strings.Count(w.String(), `"waiting"`); n > 2 {
 			t.Errorf("%d numbers in between were kept", n)
 		}
 		if n := strings.Count(w.String(), `"started"`); n != 1000 {
-			t.Errorf("%d of 1000 steps were told", n)
+			t.Errorf("got %d of 1000 steps", n)
 		}
 		var last event.Event
 		if err := json.Unmarshal([]byte(got[len(got)-1]), &last); err != nil || last.Type != event.Done {
@@ -85,13 +85,13 @@ func TestCloseIsBounded(t *testing.T) {
 			}
 			close(w.hold)
 			synctest.Wait()
-			p.Report(notice1) // harmless
+			p.Report(notice1) // is ignored after Close
 			p.Close()
 		})
 	}
 }
 
-// broken is a pipe whose reader has gone.
+// broken is a pipe whose reader has closed it.
 type broken struct{ writes int }
 
 func (b *broken) Write([]byte) (int, error) {
@@ -99,7 +99,7 @@ func (b *broken) Write([]byte) (int, error) {
 	return 0, errors.New("broken pipe")
 }
 
-func TestDeadPipeIsSilence(t *testing.T) {
+func TestNoWritesToAClosedPipe(t *testing.T) {
 	for _, mode := range []Mode{Plain, TTY, JSON} {
 		synctest.Test(t, func(t *testing.T) {
 			w := &broken{}
@@ -110,17 +110,16 @@ func TestDeadPipeIsSilence(t *testing.T) {
 			}
 			p.Close()
 			if w.writes != 1 {
-				t.Errorf("%s: %d writes to a dead pipe", mode, w.writes)
+				t.Errorf("%s: %d writes to a closed pipe", mode, w.writes)
 			}
 		})
 	}
 }
 
-// TestClosedStdout runs itself with a stdout that nobody reads: by default that
-// kills a Go program.
+// TestClosedStdout runs itself with a closed stdout, which by default kills a Go program.
 func TestClosedStdout(t *testing.T) {
 	if os.Getenv("REPORT_TO_NOBODY") != "" {
-		p := New(Options{Out: os.Stdout, Mode: JSON}) // only the real one kills
+		p := New(Options{Out: os.Stdout, Mode: JSON}) // only the process's own stdout has this effect
 		p.Report(notice1)
 		p.Close()
 		return
@@ -163,8 +162,8 @@ func TestManyReporters(t *testing.T) {
 	}
 }
 
-// TestHeartbeat runs the printer itself on a clock: what is awaited comes every
-// half minute of silence.
+// TestHeartbeat runs the printer on a simulated clock: the gates are written again after each half
+// minute without output.
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var plain, lines bytes.Buffer
@@ -185,7 +184,7 @@ func TestHeartbeat(t *testing.T) {
 	})
 }
 
-// TestSilenceFromTheStart covers a run that cannot even look at the cluster.
+// TestSilenceFromTheStart: a run that cannot observe the cluster still writes heartbeats.
 func TestSilenceFromTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer

@@ -7,10 +7,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 )
 
-// queue holds the events that were reported and not yet shown. Of waiting and progress
-// only the latest of each target is kept. So however long a terminal is stopped, at most
-// one event per target waits, and the few that report something done, which are never
-// lost.
+// queue holds the events that were reported and not yet shown. Of waiting and progress only the
+// latest of each target is kept. So however long a terminal is stopped, the queue has at most one
+// such event per target, and the few others, which are never dropped.
 type queue struct {
 	ready chan struct{} // holds a token when there is something to take
 
@@ -48,8 +47,8 @@ func (q *queue) push(e event.Event) {
 	q.ended = e.Type == event.Done
 	t := targetOf(e)
 	if e.Type == event.Waiting || e.Type == event.Progress {
-		// The older one goes, rather than being overwritten where it stands:
-		// events stay in the order in which things happened.
+		// The older event is removed, and not replaced in its position: events stay in the order in
+		// which things happened.
 		if old := q.latest[t]; old != nil {
 			q.events.Remove(old)
 		}
@@ -76,7 +75,7 @@ func (q *queue) wake() {
 	}
 }
 
-// take empties the queue. closed says that nothing will come after.
+// take empties the queue. closed reports that there will be no more events.
 func (q *queue) take() (events []event.Event, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -11,7 +11,7 @@ func wait(member, observed string) event.Event {
 	return event.Event{Type: event.Waiting, Member: member, Reason: "MemberServing", Message: member + " not serving: " + observed, Observed: observed}
 }
 
-func told(events []event.Event) string {
+func summary(events []event.Event) string {
 	s := ""
 	for _, e := range events {
 		s += fmt.Sprintf("%s %s%s%s;", e.Type, e.Member, e.Step, e.Observed)
@@ -31,13 +31,13 @@ func TestQueueKeepsTheLatestNumber(t *testing.T) {
 	q.push(event.Event{Type: event.Progress, Component: "pd"})
 	q.push(event.Event{Type: event.Progress, Component: "pd"})
 	events, closed := q.take()
-	// The 8 stays: the gate passed after it, and what closed again is another wait.
+	// The 8 stays: the gate passed after it, and a gate that closes again is another wait.
 	want := "waiting b1;started s;waiting a8;passed a;waiting a6;progress ;"
-	if got := told(events); got != want || closed {
+	if got := summary(events); got != want || closed {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if events, _ := q.take(); len(events) != 0 {
-		t.Errorf("left over: %s", told(events))
+		t.Errorf("left over: %s", summary(events))
 	}
 }
 
@@ -46,8 +46,8 @@ func TestQueueEndsWithDone(t *testing.T) {
 	q.push(event.Event{Type: event.Done})
 	q.push(wait("a", "1"))
 	q.push(event.Event{Type: event.Done})
-	if events, _ := q.take(); told(events) != "done ;" {
-		t.Errorf("got %s", told(events))
+	if events, _ := q.take(); summary(events) != "done ;" {
+		t.Errorf("got %s", summary(events))
 	}
 	q.close()
 	if _, closed := q.take(); !closed {

@@ -7,17 +7,16 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 )
 
-// Options say where and how to report. The zero value of each has a sensible
-// meaning except for the two writers.
+// Options say where and how to report. Only the two writers are required.
 type Options struct {
 	Out    io.Writer // the result: JSON events
 	ErrOut io.Writer // progress for people: TTY and Plain
 	Mode   Mode
 
 	NoColor bool
-	ASCII   bool // only ASCII is sure to be legible
-	// Size is the terminal's, asked before every redraw; nil, or a zero in its
-	// answer, stands for 80 columns or 24 rows.
+	ASCII   bool // show only ASCII characters
+	// Size returns the size of the terminal before every redraw; nil, or a zero in its answer,
+	// means 80 columns or 24 rows.
 	Size func() (width, height int)
 
 	// Heartbeat is the longest silence of Plain and JSON, 30 seconds by default.
@@ -28,8 +27,8 @@ type Options struct {
 	// Now is the clock that ages are computed by; nil is the system's.
 	Now func() time.Time
 
-	// The target, and in a few words what is being done with it, e.g.
-	// "upgrade to v8.5.2". Events that name no target get this one.
+	// The target, and in a few words what is done with it, e.g. "upgrade to v8.5.2". Events without
+	// a target get this one.
 	Context, Namespace, Cluster, Action string
 }
 
@@ -159,8 +158,7 @@ func (p *Printer) run(f format) {
 			f.close(p.opts.Now())
 			return
 		}
-		// Two clocks may disagree about what is due; that must not make a loop
-		// spin.
+		// Two clocks may differ in what is due; the pause prevents a loop without an end.
 		timer.Reset(max(f.tick(p.opts.Now()), time.Millisecond))
 	}
 }

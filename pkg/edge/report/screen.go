@@ -11,14 +11,14 @@ import (
 )
 
 // screen keeps the last lines of a terminal up to date: target, components, and what is
-// done and waited for now. What is over scrolls out above them and stays.
+// done and waited for now. Lines about what is over scroll out above them and stay.
 //
 // The cursor stays visible: a process that is killed cannot show it again.
 type screen struct {
 	out   sink
 	style style
 	size  func() (width, height int)
-	quiet time.Duration // a silence that is shown to the reader
+	quiet time.Duration // after how long without an event the screen says so
 	view  view
 
 	above []string // lasting lines, not written yet
@@ -99,8 +99,8 @@ func (s *screen) close(now time.Time) {
 	}
 }
 
-// draw brings the terminal from the lines that it shows to those that it should
-// show, in one write, touching only what differs, so that nothing flickers.
+// draw replaces the lines that the terminal shows, in one write that changes only what differs, so
+// that nothing flickers.
 func (s *screen) draw(live []string, width int) {
 	var b bytes.Buffer
 	patch := len(s.above) == 0 && len(live) == len(s.live) && width == s.width

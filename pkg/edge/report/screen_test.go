@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
-// TestScreenTouchesLittle keeps a redraw cheap: over a slow line only the
-// spinner's line and the clock go out.
+// TestScreenTouchesLittle: a redraw writes only the lines that have changed, those of the spinner
+// and the clock, which matters for slow connections.
 func TestScreenTouchesLittle(t *testing.T) {
 	var b strings.Builder
 	clock := &hand{dawn}
@@ -64,7 +64,7 @@ func TestNoColour(t *testing.T) {
 	}
 }
 
-// TestOutcomes: each end reads well, and an unknown one is not taken for success.
+// TestOutcomes: each outcome has its text, and an unknown one is not shown as a success.
 func TestOutcomes(t *testing.T) {
 	var b strings.Builder
 	for _, o := range []string{
@@ -87,8 +87,8 @@ func TestOutcomes(t *testing.T) {
 	golden(t, "outcomes.txt", b.String())
 }
 
-// TestFailureIsForgotten: a step that was decided against must not be said to
-// be tried again for the rest of the day.
+// TestFailureIsForgotten: a failed step that is not decided again must not be shown as being tried
+// again.
 func TestFailureIsForgotten(t *testing.T) {
 	v := newView(Options{Now: (&hand{dawn}).now})
 	v.fold(event.Event{Type: event.Failed, Time: dawn, Step: "restart basic-pd-0", Error: "conflict"})

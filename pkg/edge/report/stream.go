@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 )
 
-// Stream writes the events of many clusters as they come, one JSON object per line. It
-// may be used concurrently, and never waits for the reader: what is not read yet is kept.
+// Stream writes the events of many clusters as they come, one JSON object per line. It may be used
+// concurrently, and never waits for the reader: lines that are not read yet are kept in memory.
 type Stream struct {
 	out   sink
 	ready chan struct{} // holds a token when there is something to write

@@ -7,7 +7,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
-// dawn is when the streams begin: 3 a.m., as it always is.
+// dawn is when the streams begin.
 var dawn = time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
 
 // stream collects events for the tests, each at a moment after dawn.
@@ -69,7 +69,7 @@ func later(d time.Duration) *time.Time {
 	return &t
 }
 
-// upgrade restarts a PD and gets as far as the leaders of a TiKV.
+// upgrade returns an upgrade that restarts a PD member and then waits for leaders to leave a store.
 func upgrade() stream {
 	var s stream
 	s.at(time.Second, event.Event{Type: event.Planned, Outcome: "act"})
@@ -91,7 +91,7 @@ func upgrade() stream {
 	return s
 }
 
-// converged goes on to the end.
+// converged returns the same upgrade until it has converged.
 func converged() stream {
 	s := upgrade()
 	s.pass(110*time.Second, 53*time.Second, evicted, "basic-tikv-2: leaders evicted")
@@ -103,14 +103,14 @@ func converged() stream {
 	return s
 }
 
-// timedOut ends while leaders are still on the move.
+// timedOut returns one that ends while leaders still leave.
 func timedOut() stream {
 	s := upgrade()
 	s.done(5*time.Minute, event.OutcomeTimedOut, 4, "")
 	return s
 }
 
-// blocked needs a person, after a step that fails for a while.
+// blocked returns one that needs a person, after a step that fails for a while.
 func blocked() stream {
 	var s stream
 	s.at(time.Second, event.Event{Type: event.Planned, Outcome: "act"})
@@ -133,7 +133,7 @@ func blocked() stream {
 	return s
 }
 
-// crowd waits for more than fits on a screen.
+// crowd returns one with more gates than fit on a screen.
 func crowd() stream {
 	var s stream
 	s.progress(time.Second, "tikv", 0, 0, 30)

@@ -9,8 +9,8 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
-// frameEvery is the time between two frames of the spinner: quick enough to
-// look alive, slow enough for a terminal behind two hops of ssh.
+// frameEvery is the time between two frames of the spinner: short enough to look like movement,
+// long enough for a slow connection.
 const frameEvery = 100 * time.Millisecond
 
 // style is what a terminal can show.
@@ -22,10 +22,8 @@ type style struct {
 	frames                            []string
 }
 
-// Only the frames of the spinner library are used. It animates one line of its
-// own accord, from a goroutine that sleeps and holds a lock while it writes;
-// a screen of several lines, drawn at once and without flicker, with lasting
-// lines scrolling out above it, is more than it offers.
+// Only the frames of the spinner library are used. It animates one line, from a goroutine of its
+// own; it cannot draw a screen of several lines in one write, with lasting lines above.
 func newStyle(o Options) style {
 	s := style{
 		colour: !o.NoColor, ascii: o.ASCII,
@@ -37,8 +35,8 @@ func newStyle(o Options) style {
 	return s
 }
 
-// frame of the spinner at a moment. It follows the clock, not the number of
-// redraws, which come with every event.
+// frame returns the frame of the spinner at a time. It depends on the clock and not on the number
+// of redraws, which come with every event.
 func (s style) frame(now time.Time) string {
 	return s.frames[int(now.UnixMilli()/frameEvery.Milliseconds())%len(s.frames)]
 }
@@ -63,7 +61,7 @@ func (s style) legible(text string) string {
 	return text
 }
 
-// mark is a tone's sign, for those who see no colours.
+// mark returns a tone's sign, for readers who do not see colours.
 func (s style) mark(t tone) string {
 	switch t {
 	case good:

@@ -26,11 +26,11 @@ type said struct {
 	text string
 }
 
-// resume is what can be done after most ends.
+// resume is what a person can do after most outcomes.
 const resume = "run the same command again to resume"
 
-// outcomes says how each end of an operation reads, with how long it took in place of the
-// %s, and what to do next. An outcome that is not in the table is shown as a failure.
+// outcomes has the text of each outcome, with the duration in place of the %s, and what to do next.
+// An outcome that is not in the table is shown as a failure.
 var outcomes = map[string]struct {
 	tone       tone
 	text, next string
@@ -48,8 +48,8 @@ var outcomes = map[string]struct {
 	event.OutcomeInterrupted: {warning, "interrupted after %s, at a safe point", resume},
 }
 
-// summary says how the operation ended, what it still waits for, what it did and where
-// the time went.
+// summary returns how the operation ended, what it still waits for, what it did and what it spent
+// its time on.
 func (v *view) summary() []said {
 	o, known := outcomes[v.end.Outcome]
 	if !known {
@@ -64,7 +64,7 @@ func (v *view) summary() []said {
 	}
 	lines := []said{{o.tone, v.target() + ": " + strings.Replace(o.text, "%s", exact(total), 1)}}
 	if v.end.Outcome != event.OutcomeConverged {
-		lines = append(lines, v.inTheWay()...)
+		lines = append(lines, v.remaining()...)
 	}
 	if v.end.Error != "" {
 		lines = append(lines, said{bad, "error: " + clean(v.end.Error)})
@@ -84,8 +84,8 @@ func (v *view) summary() []said {
 	return lines
 }
 
-// inTheWay lists the gates and failures that are left.
-func (v *view) inTheWay() []said {
+// remaining lists the gates and failures that are left.
+func (v *view) remaining() []said {
 	var lines []said
 	for _, f := range v.failures {
 		lines = append(lines, said{bad, "failed: " + f.phrase()})
@@ -103,8 +103,7 @@ func (v *view) inTheWay() []said {
 	return lines
 }
 
-// counts says how far the components are, in short where all members are ready and
-// updated.
+// counts returns how far the components are, in a short form if all members are ready and updated.
 func (v *view) counts() string {
 	if len(v.rows) == 0 {
 		return ""
@@ -122,7 +121,7 @@ func (v *view) counts() string {
 	return strings.Join(long, "; ")
 }
 
-// division says what was done and where the time went.
+// division returns how many steps were taken and what the time was spent on.
 func (v *view) division() string {
 	if v.finished == 0 && v.spent[onKubernetes]+v.spent[onDatabase] < time.Second {
 		return ""
@@ -146,5 +145,6 @@ func (v *view) division() string {
 	return strings.Join(parts, ", ")
 }
 
-// exact is a duration to the second: in a summary, minutes do not add up.
+// exact returns a duration to the second: rounded to minutes, the parts would not add up to the
+// whole.
 func exact(d time.Duration) string { return max(d, 0).Round(time.Second).String() }

@@ -10,9 +10,9 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 )
 
-// Table writes rows the way kubectl does: no lines, everything to the left,
-// headers in upper case, three spaces between columns, "<none>" for what is
-// empty. Nothing is wrapped or cut: people pipe tables into grep and awk.
+// Table writes rows as kubectl does: no borders, left-aligned, headers in upper case, three spaces
+// between columns, "<none>" for an empty cell. Nothing is wrapped or cut, so that grep and awk can
+// read it.
 func Table(w io.Writer, headers []string, rows [][]string) error {
 	var b bytes.Buffer
 	cells := tw.CellConfig{

@@ -26,10 +26,9 @@ func terminalOf(w io.Writer) (size func() (width, height int), ok bool) {
 	}, true
 }
 
-// surviveClosedPipes keeps "kubectl tidb upgrade | head" from killing the
-// upgrade: without a handler the runtime ends a process that writes to a closed
-// stdout or stderr. Ignoring the signal would do as well, but children inherit
-// that.
+// surviveClosedPipes keeps "kubectl tidb upgrade | head" from killing the upgrade: without a
+// handler the runtime ends a process that writes to a closed stdout or stderr. Child processes
+// would inherit an ignored signal, so it is not ignored but handled.
 var surviveClosedPipes = sync.OnceFunc(func() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 })
@@ -39,7 +38,8 @@ func isFile(w io.Writer) bool {
 	return ok
 }
 
-// sink is a writer that writes nothing after its first error: its reader is gone.
+// sink is a writer that writes nothing after its first error, since its reader has closed the
+// stream.
 type sink struct {
 	w    io.Writer
 	dead bool

@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// glass is a terminal of a few rows: it obeys what the screen sends, breaks
-// long lines, scrolls, and fails the test at a sequence it does not know.
-// Sequences for colours stay in the text if keep is set.
+// glass is a terminal of a few rows: it follows the escape sequences, breaks long lines, scrolls,
+// and fails the test at an unknown sequence. Sequences for colours stay in the text if keep is set.
 type glass struct {
 	t             testing.TB
 	width, height int
@@ -102,7 +101,7 @@ func (g *glass) erase() {
 	}
 }
 
-// String is what can be seen, scrolled rows included.
+// String returns all rows, also those that have scrolled out.
 func (g *glass) String() string {
 	lines := append([]string(nil), g.scrolled...)
 	for _, r := range g.rows {

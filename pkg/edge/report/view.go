@@ -8,8 +8,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// view is what the events so far add up to. All formats show it, and none keeps a state
-// of its own, so they cannot differ.
+// view is the state that follows from the events so far. All formats show it and keep no state of
+// their own, so they cannot differ.
 type view struct {
 	context, namespace, cluster, action string
 
@@ -53,8 +53,8 @@ type failure struct {
 	last  time.Time
 }
 
-// forgotten is when a failure that did not come again is over: the step was not decided
-// again, which no event reports.
+// forgotten is after how long a failure that did not happen again is not shown any more: no event
+// reports that its step is not wanted any more.
 const forgotten = 2 * time.Minute
 
 // activity is what time was spent on.
@@ -103,8 +103,8 @@ func (v *view) fold(e event.Event) {
 	}
 }
 
-// clock adds the time since the event before to what was under way in it. Waits overlap;
-// each moment counts once, so that the parts add up to the whole.
+// clock adds the time since the last event to the activity that was under way. Waits overlap; each
+// moment counts once, so that the parts add up to the whole.
 func (v *view) clock(now time.Time) {
 	if v.last.IsZero() {
 		if now.Before(v.start) {
@@ -118,7 +118,7 @@ func (v *view) clock(now time.Time) {
 	}
 }
 
-// quiet is how long no event has come.
+// quiet returns how long ago the last event was.
 func (v *view) quiet(now time.Time) time.Duration {
 	if v.last.IsZero() {
 		return now.Sub(v.start)
@@ -179,7 +179,7 @@ func (v *view) forgive(overcome func(failure) bool) {
 	v.failures = slices.DeleteFunc(v.failures, overcome)
 }
 
-// failing is the failure of an event's step, if it has failed before.
+// failing returns the failure of an event's step, nil if it has not failed before.
 func (v *view) failing(e event.Event) *failure {
 	for i := range v.failures {
 		if v.failures[i].is(e) {

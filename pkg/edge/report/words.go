@@ -24,7 +24,7 @@ func (v *view) target() string {
 	return clean(strings.Join(parts, " / "))
 }
 
-// subject is what an event is about, as a person says it; "" is the cluster.
+// subject returns what an event is about; "" for the cluster.
 func subject(e event.Event) string {
 	if e.Member != "" {
 		return e.Member
@@ -32,10 +32,10 @@ func subject(e event.Event) string {
 	return topology.Kind(e.Component).Title()
 }
 
-// text is what does not hold yet: who, what and how far it has come.
+// text returns what does not hold yet, for which member, and what is observed.
 func (g gate) text() string { return clean(g.event.Message) }
 
-// word is how a gate's line begins.
+// word returns the first word of a gate's line.
 func (g gate) word() string {
 	if g.blocked() {
 		return "blocked"
@@ -43,11 +43,11 @@ func (g gate) word() string {
 	return "waiting"
 }
 
-// usual is how long a wait may last before it is worth to say what a person can do:
-// most are over sooner, and nobody has to do anything.
+// usual is how long a wait may last before the remedy is shown: most waits are shorter, and need no
+// person.
 const usual = time.Minute
 
-// help is what a person can do about a gate, "" as long as there is no need to.
+// help returns what a person can do about a gate, "" for a short wait.
 func (g gate) help(now time.Time) string {
 	if !g.blocked() && now.Sub(g.since) < usual {
 		return ""
@@ -86,11 +86,11 @@ func (f failure) phrase() string {
 	return clean(s)
 }
 
-// age is a duration as kubectl writes it. Clocks differ: what began in the
-// future has just begun.
+// age returns a duration as kubectl writes it. Clocks differ, so a negative duration counts as
+// zero.
 func age(d time.Duration) string { return duration.HumanDuration(max(d, 0)) }
 
-// took is how long something took, to be appended to a line; "" below a second.
+// took returns how long something took, as the end of a line; "" below a second.
 func took(d time.Duration) string {
 	if d < time.Second {
 		return ""
@@ -98,15 +98,15 @@ func took(d time.Duration) string {
 	return " (" + age(d) + ")"
 }
 
-// seconds is the duration that an event carries.
+// seconds returns the duration in an event.
 func seconds(e event.Event) time.Duration {
 	return time.Duration(e.Seconds * float64(time.Second))
 }
 
 var escapes = twwidth.Filter()
 
-// clean makes text fit into one line and keeps it from moving the cursor: error
-// messages come from servers, with line breaks and whatever else is in them.
+// clean returns text as one line without control characters: error messages of servers can have
+// line breaks and escape sequences.
 func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

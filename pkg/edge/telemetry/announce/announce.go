@@ -1,7 +1,6 @@
-// Package announce writes what happens to a cluster as Kubernetes Events on its
-// TidbCluster, for those who ask "kubectl describe": steps that were taken or failed,
-// waits that need manual action, and the end. What is waited for and how far it has come
-// is in the status.
+// Package announce writes what happens to a cluster as Kubernetes Events on its TidbCluster, for
+// "kubectl describe": steps that were taken or failed, waits that need manual action, and the end.
+// What is waited for and how far it has come is in the status.
 //
 // docs/events.md lists the reasons.
 package announce
@@ -24,10 +23,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 )
 
-// Component is what Kubernetes Events of ours say that they are from.
+// Component is the source of our Kubernetes Events.
 const Component = "kubectl-tidb"
 
-// The reasons that are no step's action. They may not change.
+// The reasons that are not the action of a step. They are a contract and may not change.
 const (
 	StepFailed    = "StepFailed"    // a step failed, and is tried again
 	ObserveFailed = "ObserveFailed" // the cluster could not be observed
@@ -40,8 +39,8 @@ const (
 	// alike is how many events of a cluster with the same reason are written one by one
 	// within alikeSeconds. Later ones become one that is counted.
 	alike, alikeSeconds = 20, 600
-	// burst and perSecond bound what is written of one cluster and one reason,
-	// so that a failure that comes again and again cannot hide all else.
+	// burst and perSecond bound what is written of one cluster and one reason, so that
+	// a repeated failure cannot hide all other events.
 	burst     = 25
 	perSecond = 1. / 60
 	// longest is how many bytes of text the API server takes.
@@ -73,12 +72,12 @@ func New(ctx context.Context, kube kubernetes.Interface, instance string) *Annou
 // Close drops what has not been written yet.
 func (a *Announcer) Close() { a.broadcaster.Shutdown() }
 
-// kind is what events have in common of which only so many are written.
+// kind returns the key by which events are counted for those bounds.
 func kind(e *corev1.Event) string {
 	return strings.Join([]string{string(e.InvolvedObject.UID), e.Type, e.Reason}, "/")
 }
 
-// Announce writes an event on a TidbCluster, if it is one for its describe.
+// Announce writes an event on a TidbCluster, if it is of a type that is announced.
 func (a *Announcer) Announce(of corev1.ObjectReference, e event.Event) {
 	if kind, reason, text := announcement(e); reason != "" {
 		a.recorder.Event(&of, kind, reason, cut(text))
@@ -100,7 +99,7 @@ func announcement(e event.Event) (kind, reason, text string) {
 	case event.Blocked:
 		return corev1.EventTypeWarning, Blocked, blocked(e)
 	case event.Notice:
-		if help := e.Help(); help != "" { // there is something that a person can do
+		if help := e.Help(); help != "" { // a person can do something
 			return corev1.EventTypeWarning, e.Reason, e.Message + "; " + help
 		}
 	case event.Done:
@@ -134,8 +133,8 @@ func cut(text string) string {
 	return text[:end] + "…"
 }
 
-// sink writes to the API server. The one of client-go has no end of its own for
-// a write, and all events wait for the one that is being written.
+// sink writes to the API server. The sink of client-go has no timeout for a write, and all events
+// wait for the one that is being written.
 type sink struct {
 	ctx  context.Context
 	kube kubernetes.Interface

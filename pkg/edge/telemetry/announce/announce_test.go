@@ -31,7 +31,7 @@ func TestAnnouncement(t *testing.T) {
 	gate := event.Event{Component: "tikv", Member: "basic-tikv-2", Reason: "MemberServing", Message: "basic-tikv-2 not serving: no node fits", Observed: "no node fits", Remedy: []remedy.Advice{{Text: "add a node"}}}
 	for _, tt := range []struct {
 		e    event.Event
-		want string // "" when it is nobody's business
+		want string // "" if it is not announced
 	}{
 		{of(event.Planned, event.Event{Outcome: "act"}), ""},
 		{of(event.Started, step), ""},
@@ -57,10 +57,10 @@ func TestAnnouncement(t *testing.T) {
 	}
 }
 
-// written hands over each event that is written, as it is then.
+// written returns a channel with each event that is written, as it is then.
 func written(kube *fake.Clientset) <-chan *corev1.Event {
 	out := make(chan *corev1.Event, 100)
-	told := func(a clienttesting.Action) (bool, runtime.Object, error) {
+	onWrite := func(a clienttesting.Action) (bool, runtime.Object, error) {
 		switch a := a.(type) {
 		case clienttesting.CreateAction:
 			out <- a.GetObject().(*corev1.Event).DeepCopy()
@@ -69,7 +69,7 @@ func written(kube *fake.Clientset) <-chan *corev1.Event {
 		}
 		return false, nil, nil
 	}
-	kube.PrependReactor("*", "events", told)
+	kube.PrependReactor("*", "events", onWrite)
 	return out
 }
 
@@ -79,20 +79,20 @@ func next(t *testing.T, from <-chan *corev1.Event) *corev1.Event {
 	case e := <-from:
 		return e
 	case <-time.After(30 * time.Second):
-		t.Fatal("nothing is written")
+		t.Fatal("no event was written")
 		return nil
 	}
 }
 
-// TestAnnounce: what describe needs to find an event, and that the same thing
-// again is counted, not written again.
+// TestAnnounce: an event has the fields by which describe finds it, and a repeated event is
+// counted, not written again.
 func TestAnnounce(t *testing.T) {
 	kube := fake.NewClientset()
 	out := written(kube)
 	a := New(t.Context(), kube, "here")
 	defer a.Close()
 	blocked := event.Event{Type: event.Blocked, Component: "tikv", Reason: "VolumeResized", Message: "TiKV: volume not resized"}
-	a.Announce(basic, event.Event{Type: event.Waiting, Message: "not to be told"})
+	a.Announce(basic, event.Event{Type: event.Waiting, Message: "is not announced"})
 	a.Announce(basic, blocked)
 	e := next(t, out)
 	if e.InvolvedObject != basic || e.Namespace != "tidb" || e.Type != "Warning" || e.Reason != Blocked || e.Count != 1 ||
@@ -105,8 +105,8 @@ func TestAnnounce(t *testing.T) {
 	}
 }
 
-// TestFlood: a step that fails in another way each time does not fill the
-// namespace, and does not keep anything else from being told.
+// TestFlood: a step that fails in another way each time does not fill the namespace, and does not
+// prevent other events.
 func TestFlood(t *testing.T) {
 	kube := fake.NewClientset()
 	out := written(kube)

@@ -17,7 +17,7 @@ func config() Config {
 	}
 }
 
-// serve runs a server; what it returns ends it.
+// serve runs a server; the function that it returns ends it.
 func serve(t *testing.T, c Config) (url string, end func() error) {
 	t.Helper()
 	s, err := Listen("127.0.0.1:0", c)
@@ -84,7 +84,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestGraceful: what was asked before the end is answered.
+// TestGraceful: a request that has begun before the end is answered.
 func TestGraceful(t *testing.T) {
 	c := config()
 	asked, ending := make(chan struct{}), make(chan struct{})
@@ -113,7 +113,7 @@ func TestGraceful(t *testing.T) {
 	}
 }
 
-// TestAddress: an address that is not to be had is an error before anything runs.
+// TestAddress: an address that is in use or wrong is an error before anything runs.
 func TestAddress(t *testing.T) {
 	first, err := Listen("127.0.0.1:0", config())
 	if err != nil {
@@ -129,7 +129,7 @@ func TestAddress(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	// Without having run, it gives the address back.
+	// Close frees the address of a server that has never run.
 	if err := first.Close(); err != nil {
 		t.Error(err)
 	}

@@ -1,6 +1,5 @@
-// Package logs is the log of a process that runs all the time: a line for each
-// thing that happens to a cluster, and what client-go has to say, in one format
-// and with the same keys.
+// Package logs is the log of a daemon: a line for each event of a cluster, and the log of
+// client-go, in one format and with the same keys.
 //
 // The keys stay: cluster, component, member, action, step, reason, observed,
 // remedy, outcome, seconds, error. docs/logs.md lists them.
@@ -21,11 +20,11 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 )
 
-// Formats are those that New knows.
+// Formats returns the formats that New accepts.
 func Formats() []string { return []string{"text", "json"} }
 
-// Log writes log lines. It implements reconcile.Reporter, and never blocks: what
-// a reader is too slow for is dropped, and counted.
+// Log writes log lines. It implements reconcile.Reporter, and never blocks: lines for which a
+// reader is too slow are dropped, and counted.
 type Log struct {
 	*slog.Logger
 	out *pipe
@@ -61,15 +60,15 @@ func New(format string, w io.Writer) (*Log, error) {
 	return &Log{Logger: slog.New(handler(out)), out: out, now: time.Now, gates: map[gate]time.Time{}}, nil
 }
 
-// TakeOver has client-go log here, as does all else that logs with klog. There is
-// one such log in a process.
+// TakeOver makes client-go, and everything else that logs with klog, log here. A process has one
+// such log.
 func (l *Log) TakeOver() { klog.SetSlogLogger(l.Logger) }
 
 // Close writes what is left, if that is possible in two seconds. Nothing is
 // logged any more.
 func (l *Log) Close() { l.out.close() }
 
-// messages are what lines say, by the type of the event.
+// messages are the messages of log lines, by the type of the event.
 var messages = map[event.Type]string{
 	event.Planned: "planned", event.Started: "step started", event.Finished: "step finished", event.Failed: "step failed",
 	event.Waiting: "waiting", event.Passed: "wait is over", event.Blocked: "blocked", event.Progress: "progress",
@@ -115,7 +114,7 @@ func (l *Log) due(e event.Event) bool {
 	return true
 }
 
-// attributes are those that an event has, always in the same order.
+// attributes returns the attributes of an event, always in the same order.
 func attributes(e event.Event) []slog.Attr {
 	all := []slog.Attr{slog.String("cluster", e.Namespace+"/"+e.Cluster)}
 	for _, a := range []slog.Attr{

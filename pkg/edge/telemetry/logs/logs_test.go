@@ -27,7 +27,7 @@ func of(e event.Event) event.Event {
 	return e
 }
 
-// all has every key.
+// all returns events that have every key.
 func all() []event.Event {
 	one := 1
 	step := event.Event{Component: "tikv", Member: "basic-tikv-2", Action: "Restart", Step: "restart basic-tikv-2"}
@@ -98,8 +98,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestNumbers: a number that changes with each look is not a line each time, and
-// the end of a wait, or of all, makes the next one new.
+// TestNumbers: a number that changes in each observation is not logged each time, and the first
+// number of a new wait always is.
 func TestNumbers(t *testing.T) {
 	var out bytes.Buffer
 	l, err := New("text", &out)
@@ -153,7 +153,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// stuck is a writer that takes nothing before it is let go.
+// stuck is a writer whose Write does not return before the test allows it.
 type stuck struct {
 	free chan struct{}
 	mu   sync.Mutex
@@ -167,7 +167,8 @@ func (s *stuck) Write(b []byte) (int, error) {
 	return s.out.Write(b)
 }
 
-// TestStuck: a reader that takes nothing blocks nobody. What it missed it is told.
+// TestStuck: a reader that does not read blocks no process. A later line says how many lines were
+// dropped.
 func TestStuck(t *testing.T) {
 	w := &stuck{free: make(chan struct{})}
 	l, err := New("text", w)

@@ -9,8 +9,8 @@ import (
 	clientmetrics "k8s.io/client-go/tools/metrics"
 )
 
-// client counts what is asked of the API server. The names are those of the
-// Kubernetes project's own components.
+// client counts requests to the API server. The names of the metrics are those of the Kubernetes
+// project's own components.
 type client struct {
 	requests, retried *prometheus.CounterVec
 	latency, limited  *prometheus.HistogramVec
@@ -31,9 +31,8 @@ func newClient(r *prometheus.Registry) client {
 	}
 }
 
-// CountRequests has the requests of all of the process's clients to API servers
-// counted, from now on. Only the first Meter of a process can: client-go knows
-// one.
+// CountRequests counts the requests of all of the process's clients to API servers, from now on.
+// Only the first Meter of a process can: client-go allows one.
 func (c client) CountRequests() {
 	clientmetrics.Register(clientmetrics.RegisterOpts{
 		RequestLatency: latency{c.latency}, RateLimiterLatency: latency{c.limited},

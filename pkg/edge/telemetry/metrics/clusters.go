@@ -49,7 +49,7 @@ func newClusters(now func() time.Time) *clusters {
 	return &clusters{now: now, all: map[cache.ObjectName]*cluster{}}
 }
 
-// of is the cluster of that name, with the lock held.
+// of returns the cluster of that name. The lock must be held.
 func (c *clusters) of(name cache.ObjectName) *cluster {
 	if c.all[name] == nil {
 		c.all[name] = &cluster{}
@@ -78,8 +78,8 @@ func (c *clusters) wait(name cache.ObjectName, gates []plan.Gate) {
 	of.gates = closed
 }
 
-// since is when a gate was closed: what the cluster knows of it survives this
-// process, else it is when the gate was first seen, blocked or not.
+// since returns when a gate was closed: the time in the cluster, which a new process has as well,
+// or else when this process first saw the gate.
 func (c *cluster) since(g gate, known, now time.Time) time.Time {
 	if !known.IsZero() {
 		return known
@@ -123,20 +123,20 @@ func (c *clusters) Collect(to chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for name, of := range c.all {
-		tell := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
+		send := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
 			to <- prometheus.MustNewConstMetric(d, kind, value, append([]string{name.Namespace, name.Name}, labels...)...)
 		}
 		if of.state != "" {
-			tell(stateDesc, prometheus.GaugeValue, 1, of.state)
+			send(stateDesc, prometheus.GaugeValue, 1, of.state)
 		}
 		if of.held {
-			tell(heldDesc, prometheus.GaugeValue, 1)
+			send(heldDesc, prometheus.GaugeValue, 1)
 		}
 		if of.failed > 0 {
-			tell(failedDesc, prometheus.CounterValue, of.failed)
+			send(failedDesc, prometheus.CounterValue, of.failed)
 		}
 		for g, since := range of.gates {
-			tell(gateDesc, prometheus.GaugeValue, float64(since.UnixMilli())/1000,
+			send(gateDesc, prometheus.GaugeValue, float64(since.UnixMilli())/1000,
 				string(g.Component), g.Member, g.Object, string(g.Reason), strconv.FormatBool(g.blocked))
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// panel is what is checked of a panel of the dashboard.
+// panel has the checked fields of a panel of the dashboard.
 type panel struct {
 	ID      int
 	Type    string
@@ -21,7 +21,7 @@ type panel struct {
 	Targets []struct{ RefID, Expr string }
 }
 
-// expressions are those of the dashboard and of the alerts, by where they are.
+// expressions returns the expressions of the dashboard and of the alerts, by their place.
 func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -62,9 +62,8 @@ func read(t *testing.T, name string, to any, decode func([]byte, any) error) {
 	}
 }
 
-// TestExpressions: the dashboard and the alerts ask for metrics that there are,
-// and by labels that these have. That they are PromQL, and that alerts fire when
-// they should, is for test/alerts, which has Prometheus do it.
+// TestExpressions: the metrics and labels in the dashboard and the alerts exist. test/alerts checks
+// with Prometheus that they are PromQL, and that alerts fire when they should.
 func TestExpressions(t *testing.T) {
 	names, labels := vocabulary(t)
 	word := regexp.MustCompile(`\b[a-z]+_[a-z_]+\b`)
@@ -83,12 +82,12 @@ func TestExpressions(t *testing.T) {
 	}
 	for name := range names {
 		if strings.HasPrefix(name, prefix) && !used[name] {
-			t.Errorf("nobody looks at %s", name)
+			t.Errorf("no panel and no alert uses %s", name)
 		}
 	}
 }
 
-// vocabulary is all names of metrics and of labels.
+// vocabulary returns all names of metrics and of labels.
 func vocabulary(t *testing.T) (names, labels map[string]bool) {
 	t.Helper()
 	families, err := all(t).registry.Gather()
@@ -148,12 +147,12 @@ func TestDashboard(t *testing.T) {
 		for _, target := range p.Targets {
 			for _, v := range regexp.MustCompile(`\$(\w+)`).FindAllStringSubmatch(target.Expr, -1) {
 				if !declared[v[1]] {
-					t.Errorf("panel %q: nobody says what $%s is", p.Title, v[1])
+					t.Errorf("panel %q: the variable $%s is not defined", p.Title, v[1])
 				}
 			}
 		}
 	}
 	if !declared["datasource"] {
-		t.Error("nobody can choose a data source")
+		t.Error("there is no variable for the data source")
 	}
 }

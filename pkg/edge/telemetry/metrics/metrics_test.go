@@ -37,8 +37,7 @@ var (
 	other = cache.NewObjectName("tidb", "other")
 )
 
-// gather returns what is told, one series a line, without what changes from one
-// run to the next.
+// gather returns the series, one a line, without values that differ from one run to the next.
 func gather(t *testing.T, m *Meter, names ...string) []string {
 	t.Helper()
 	families, err := m.registry.Gather()
@@ -76,7 +75,7 @@ func same(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// all has every metric told of at least once.
+// all returns a Meter in which every metric has a value.
 func all(t *testing.T) *Meter {
 	m := New("v1.2.3")
 	m.CountRequests()
@@ -102,8 +101,8 @@ func all(t *testing.T) *Meter {
 	return m
 }
 
-// TestDocumentation holds docs/metrics.md to the registry: the same names, types
-// and labels. It also has Prometheus' own linter look at them.
+// TestDocumentation holds docs/metrics.md to the registry: the same names, types and
+// labels. Prometheus' own linter checks them as well.
 func TestDocumentation(t *testing.T) {
 	families, err := all(t).registry.Gather()
 	if err != nil {
@@ -154,40 +153,40 @@ func TestClusters(t *testing.T) {
 	m.clusters.now = func() time.Time { return now }
 	leaders := plan.Gate{Component: topology.TiKV, Member: "basic-tikv-2", Reason: plan.LeadersEvicted, Want: "region leaders evicted", Since: time.Unix(900, 0)}
 	pod := plan.Gate{Component: topology.PD, Member: "basic-pd-0", Reason: plan.MemberServing, Want: "pod ready"}
-	told := func() []string {
+	gathered := func() []string {
 		return gather(t, m, prefix+"cluster_state", prefix+"lease_held", prefix+"gate_since_timestamp_seconds", prefix+"pd_failed_calls_total")
 	}
 	m.Turn(basic, "wait", time.Second)
 	m.Held(basic, true)
 	m.Gates(basic, []plan.Gate{leaders, pod, pod})
 	m.Turn(other, "converged", time.Second)
-	same(t, told(),
+	same(t, gathered(),
 		"cluster_state{basic,tidb,wait} 1", "cluster_state{other,tidb,converged} 1",
 		"gate_since_timestamp_seconds{false,basic,tidb,pd,basic-pd-0,,MemberServing} 1000",
 		"gate_since_timestamp_seconds{false,basic,tidb,tikv,basic-tikv-2,,LeadersEvicted} 900",
 		"lease_held{basic,tidb} 1")
-	// A gate that opens goes. One that turns out to need a person is as old as it was.
+	// The series of a gate that has passed is gone. A gate that becomes blocked keeps its age.
 	now = now.Add(time.Minute)
 	pod.Blocked = true
 	m.Turn(basic, "blocked", time.Second)
 	m.Gates(basic, []plan.Gate{pod})
 	m.Called(basic, "Stores", time.Second, pd.ErrUnreachable)
 	m.Called(basic, "Stores", time.Second, pd.ErrRefused)
-	same(t, told(),
+	same(t, gathered(),
 		"cluster_state{basic,tidb,blocked} 1", "cluster_state{other,tidb,converged} 1",
 		"gate_since_timestamp_seconds{true,basic,tidb,pd,basic-pd-0,,MemberServing} 1000",
 		"lease_held{basic,tidb} 1", "pd_failed_calls_total{basic,tidb} 1")
-	// A failure tells nothing of what is waited for.
+	// After a failed turn the gates are as before.
 	m.Turn(basic, "error", time.Second)
 	if got := gather(t, m, prefix+"gate_since_timestamp_seconds"); len(got) != 1 {
 		t.Errorf("after an error: %q", got)
 	}
-	// Another process drives it, and knows better.
+	// Another process drives the cluster and reports its gates.
 	m.Held(basic, false)
 	m.Turn(basic, "held", time.Second)
-	same(t, told(), "cluster_state{basic,tidb,held} 1", "cluster_state{other,tidb,converged} 1", "pd_failed_calls_total{basic,tidb} 1")
+	same(t, gathered(), "cluster_state{basic,tidb,held} 1", "cluster_state{other,tidb,converged} 1", "pd_failed_calls_total{basic,tidb} 1")
 	m.Gone(basic)
-	same(t, told(), "cluster_state{other,tidb,converged} 1")
+	same(t, gathered(), "cluster_state{other,tidb,converged} 1")
 }
 
 func TestCounts(t *testing.T) {
@@ -221,7 +220,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestRequests: client-go tells the Meter, and no URL becomes a label.
+// TestRequests: client-go reports requests to the Meter, and no URL becomes a label.
 func TestRequests(t *testing.T) {
 	c := New("v1")
 	r := results{c.requests}
@@ -232,7 +231,7 @@ func TestRequests(t *testing.T) {
 		"rest_client_request_duration_seconds{GET} 1", "rest_client_request_retries_total{429,GET} 1", "rest_client_requests_total{200,GET} 1")
 	all(t) // registers
 	if _, ours := clientmetrics.RequestResult.(results); !ours {
-		t.Error("client-go tells somebody else")
+		t.Error("client-go reports requests to another Meter")
 	}
 }
 
