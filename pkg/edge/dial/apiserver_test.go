@@ -25,16 +25,16 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// apiServer stands in for an API server and the kubelet behind it: the transports are those of Kubernetes' own
-// libraries, the handler that pairs streams and connects them to a port is ours, modelled on the kubelet's. The real
-// ones are met in the end-to-end tests.
+// apiServer is a fake API server with a kubelet: the transports are those of Kubernetes' own
+// libraries; the handler that pairs streams and connects them to a port is ours, like the
+// kubelet's. The end-to-end tests use the real ones.
 type apiServer struct {
 	*httptest.Server
 	t *testing.T
 
 	mu       sync.Mutex
 	pods     map[string]*corev1.Pod // by name
-	ports    map[int]string         // where a pod's port really is
+	ports    map[int]string         // the address behind a pod's port
 	requests []string               // upgrades asked for, by method
 	sessions []io.Closer
 	live     int // sessions that have not ended
@@ -118,7 +118,7 @@ func (a *apiServer) addPod(name, uid string) {
 	})
 }
 
-// listen puts a server behind a port of every pod.
+// listen connects a port of every pod to a server.
 func (a *apiServer) listen(port int, s *httptest.Server) {
 	a.t.Cleanup(s.Close)
 	a.set(func() { a.ports[port] = s.Listener.Addr().String() })
@@ -246,7 +246,7 @@ func (k *kubelet) accept(s httpstream.Stream, replySent <-chan struct{}) error {
 	return nil
 }
 
-// hastyPort is refused before its data stream is acknowledged.
+// hastyPort is a port that refuses before its data stream is acknowledged.
 const hastyPort = "7"
 
 func refuseAtOnce(s httpstream.Stream, replySent <-chan struct{}) error {

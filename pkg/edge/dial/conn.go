@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxUnread is how much a peer may be ahead of its reader.
+	// maxUnread is how many bytes of a peer may be unread.
 	maxUnread = 64 << 20
 	// errorDelay is how late the error stream may end after the data stream: two workers deliver them.
 	errorDelay = 2 * time.Second
@@ -33,7 +33,7 @@ func newConn(st streams, t target) *conn {
 	c.end = sync.OnceFunc(func() {
 		inner.Close()
 		in.finish()
-		go st.end() // writes two frames, which a dead network does not take
+		go st.end() // writes two frames, which blocks if the network is down
 	})
 	go c.receive(st, in)
 	go func() { // to the caller
@@ -52,8 +52,9 @@ func newConn(st streams, t target) *conn {
 	return c
 }
 
-// receive takes what the pod sends out of the stream at once, whether it is wanted or not: streams have no flow
-// control, and six unread ones (measured) block every new stream of the pod for 30 s.
+// receive reads what the pod sends from the stream at once, also if the caller does not read it:
+// streams have no flow control, and six unread ones (measured) block every new stream of the pod
+// for 30 s.
 func (c *conn) receive(st streams, in *inbox) {
 	defer in.finish()
 	buf := make([]byte, 32<<10)
@@ -76,8 +77,8 @@ func (c *conn) receive(st streams, in *inbox) {
 	}
 }
 
-// failText reads what the kubelet or the container runtime says; they have no codes. "Refused" says all of it: the text
-// would add 500 characters of paths.
+// failText returns the error for a text of the kubelet or the container runtime, which have no
+// codes. For "refused" the text is left out: it would add 500 characters of paths.
 func (t target) failText(text string) *ForwardError {
 	switch {
 	case strings.Contains(text, "connection refused"):
@@ -88,7 +89,8 @@ func (t target) failText(text string) *ForwardError {
 	return t.fail(Unreachable, errors.New(strings.TrimSpace(text)))
 }
 
-// Read reads what the pod sent. When the pod could not be connected to, which is known only now, it says so.
+// Read reads what the pod sent. It returns the error if the pod could not be connected to, which is
+// known only then.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	return n, c.explain(err)
@@ -109,7 +111,7 @@ func (c *conn) explain(err error) error {
 	return err
 }
 
-// LocalAddr is of no use: the connection starts in the pod.
+// LocalAddr returns an empty address, since the connection starts in the pod.
 func (c *conn) LocalAddr() net.Addr { return target{} }
 
 // RemoteAddr names the pod.
@@ -130,7 +132,7 @@ func newInbox() *inbox {
 	return in
 }
 
-// put adds a copy of b, or reports that it is too much.
+// put adds a copy of b, or returns false if that is too much.
 func (in *inbox) put(b []byte) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -143,7 +145,7 @@ func (in *inbox) put(b []byte) bool {
 	return true
 }
 
-// take waits for the next chunk; nil means that there will be none.
+// take waits for the next chunk; nil means that there are no more.
 func (in *inbox) take() []byte {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -95,6 +95,6 @@ func TestReaderTooSlow(t *testing.T) {
 	_, err = io.Copy(io.Discard, conn)
 	wantReason(t, err, Overrun)
 	if _, err := get(client(t, p), "http://"+pd0); err != nil {
-		t.Errorf("the others of the pod suffer: %v", err)
+		t.Errorf("the pod's other connections fail: %v", err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // directTimeout bounds connecting: a pod whose node is down does not even refuse a connection.
 const directTimeout = 5 * time.Second
 
-// Direct connects to the addresses that pods have, for where those are reachable: in the cluster.
+// Direct connects to the addresses of pods, for use in the cluster, where they are reachable.
 //
 // It gets them from the API server and not from DNS, which still returns the former address of a recreated pod, or that
 // there is none, for as long as answers are cached: 30 s is usual. Every restart would take that much longer, and

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// newDirect is a Direct whose one pod has this address.
+// newDirect returns a Direct whose one pod has this address.
 func newDirect(t *testing.T, address string) (*apiServer, *Direct) {
 	t.Helper()
 	a, _ := newAPIServer(t)
@@ -25,7 +25,7 @@ func newDirect(t *testing.T, address string) (*apiServer, *Direct) {
 	return a, d
 }
 
-// port is where something listens on this host.
+// port returns the port on which a server listens.
 func port(t *testing.T, s *httptest.Server) string {
 	t.Helper()
 	t.Cleanup(s.Close)
@@ -36,8 +36,8 @@ func port(t *testing.T, s *httptest.Server) string {
 	return port
 }
 
-// TestDirect: by whatever name in the cluster a pod is known, it is its address
-// that is connected to, and its name that a server and its certificate see.
+// TestDirect: for each of a pod's DNS names the connection goes to its address, and the server and
+// its certificate see the name.
 func TestDirect(t *testing.T) {
 	a, d := newDirect(t, "127.0.0.1")
 	at := port(t, echoPath())
@@ -52,19 +52,19 @@ func TestDirect(t *testing.T) {
 		}
 	}
 	if got := a.upgrades(); got != "" {
-		t.Errorf("upgrades %q, though nothing has to go through the API server", got)
+		t.Errorf("upgrades %q, though no connection should go through the API server", got)
 	}
 	if err := d.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestDirectFollowsThePod: the address is the one that the pod has now.
+// TestDirectFollowsThePod: the address is the current one of the pod.
 func TestDirectFollowsThePod(t *testing.T) {
-	a, d := newDirect(t, "127.0.0.2") // where nobody listens
+	a, d := newDirect(t, "127.0.0.2") // nothing listens there
 	addr := "basic-pd-0.basic-pd-peer.ns.svc:" + port(t, echoPath())
 	if _, err := d.DialContext(t.Context(), "tcp", addr); err == nil {
-		t.Fatal("connected to an address where nobody listens")
+		t.Fatal("connected to an address where nothing listens")
 	}
 	a.addPod("basic-pd-0", "uid-2")
 	a.set(func() { a.pods["basic-pd-0"].Status.PodIP = "127.0.0.1" })
@@ -80,14 +80,14 @@ func TestDirectFails(t *testing.T) {
 		change func(*apiServer)
 		want   Reason
 	}{
-		"nobody listens": {func(*apiServer) {}, Refused},
-		"no such pod":    {func(a *apiServer) { delete(a.pods, "basic-pd-0") }, PodNotFound},
-		"pending":        {func(a *apiServer) { a.pods["basic-pd-0"].Status.Phase = corev1.PodPending }, PodNotRunning},
-		"node lost":      {func(a *apiServer) { a.pods["basic-pd-0"].Status.Reason = "NodeLost" }, PodNotRunning},
-		"no address":     {func(a *apiServer) { a.pods["basic-pd-0"].Status.PodIP = "" }, PodNotRunning},
-		"forbidden":      {func(a *apiServer) { a.deny["GET pods"] = 403 }, Forbidden},
-		"server error":   {func(a *apiServer) { a.deny["GET pods"] = 500 }, Unreachable},
-		"no route":       {func(a *apiServer) { a.pods["basic-pd-0"].Status.PodIP = "no address" }, Unreachable},
+		"nothing listens": {func(*apiServer) {}, Refused},
+		"no such pod":     {func(a *apiServer) { delete(a.pods, "basic-pd-0") }, PodNotFound},
+		"pending":         {func(a *apiServer) { a.pods["basic-pd-0"].Status.Phase = corev1.PodPending }, PodNotRunning},
+		"node lost":       {func(a *apiServer) { a.pods["basic-pd-0"].Status.Reason = "NodeLost" }, PodNotRunning},
+		"no address":      {func(a *apiServer) { a.pods["basic-pd-0"].Status.PodIP = "" }, PodNotRunning},
+		"forbidden":       {func(a *apiServer) { a.deny["GET pods"] = 403 }, Forbidden},
+		"server error":    {func(a *apiServer) { a.deny["GET pods"] = 500 }, Unreachable},
+		"no route":        {func(a *apiServer) { a.pods["basic-pd-0"].Status.PodIP = "no address" }, Unreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, d := newDirect(t, "127.0.0.1")

@@ -5,7 +5,7 @@ import "fmt"
 // Reason is why a pod could not be reached. It is an error so that errors.Is(err, dial.Forbidden) works.
 type Reason string
 
-// The reasons.
+// Reasons why a pod could not be reached.
 const (
 	// BadAddress: the address does not name a pod.
 	BadAddress Reason = "address does not name a pod"
@@ -17,9 +17,10 @@ const (
 	Refused Reason = "connection refused"
 	// Forbidden: the user may not do this; the error names the permission.
 	Forbidden Reason = "forbidden"
-	// Unreachable: the pod, or the API server or the kubelet on the way to it, could not be reached or broke off.
+	// Unreachable: the pod, the API server or the kubelet could not be reached, or the connection
+	// broke.
 	Unreachable Reason = "cannot be reached"
-	// Overrun: the peer sent more than the reader took, up to the limit of what is kept for it.
+	// Overrun: the peer has sent more unread bytes than are kept for the reader.
 	Overrun Reason = "reader too slow"
 	// Closed: the dialer was closed.
 	Closed Reason = "dialer is closed"
@@ -33,7 +34,7 @@ type ForwardError struct {
 	Namespace, Pod string
 	Port           int
 	Reason         Reason
-	// Err is the cause; nil when the reason says it all.
+	// Err is the cause; nil when the reason is enough.
 	Err error
 }
 
@@ -46,7 +47,7 @@ func (e *ForwardError) Error() string {
 	return s
 }
 
-// Unwrap gives errors.Is and errors.As both the reason and the cause.
+// Unwrap returns the reason and the cause, for errors.Is and errors.As.
 func (e *ForwardError) Unwrap() []error {
 	if e.Err == nil {
 		return []error{e.Reason}
@@ -54,10 +55,10 @@ func (e *ForwardError) Unwrap() []error {
 	return []error{e.Reason, e.Err}
 }
 
-// Refused says that the pod runs and nothing listens on the port.
+// Refused reports whether the pod runs and nothing listens on the port.
 func (e *ForwardError) Refused() bool { return e.Reason == Refused }
 
-// Permanent says that trying again will not help until a person changes something.
+// Permanent reports whether another attempt cannot succeed until a person changes something.
 func (e *ForwardError) Permanent() bool {
 	return e.Reason == Forbidden || e.Reason == BadAddress || e.Reason == Closed
 }

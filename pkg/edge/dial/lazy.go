@@ -45,7 +45,7 @@ func (l *lazy) connect() {
 	conn, err := l.open(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err == nil && l.ctx.Err() != nil { // closed meanwhile
+	if err == nil && l.ctx.Err() != nil { // closed in between
 		_ = conn.Close()
 		conn, err = nil, net.ErrClosed
 	}
@@ -80,7 +80,7 @@ func (l *lazy) Read(b []byte) (int, error) {
 	return l.conn.Read(b)
 }
 
-// Close closes the connection, and keeps it from being opened.
+// Close closes the connection, or prevents that it is opened.
 func (l *lazy) Close() error {
 	l.cancel()
 	l.first.Do(func() { l.err = net.ErrClosed; close(l.opened) })
@@ -114,7 +114,8 @@ func (l *lazy) SetWriteDeadline(t time.Time) error {
 	return l.later(func(c net.Conn) error { return c.SetWriteDeadline(t) })
 }
 
-// LocalAddr and RemoteAddr are both the address dialled: that is all that is known before there is a connection.
+// LocalAddr and RemoteAddr both return the dialled address, which is known before there is a
+// connection.
 func (l *lazy) LocalAddr() net.Addr  { return l.addr }
 func (l *lazy) RemoteAddr() net.Addr { return l.addr }
 

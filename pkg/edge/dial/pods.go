@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// connectTimeout bounds asking for a pod and upgrading a connection to it. When the pod's node is lost, the API server
-// takes 30 s to say so.
+// connectTimeout bounds asking for a pod and upgrading a connection to it. When the pod's node is
+// lost, the API server answers only after 30 s.
 const connectTimeout = 15 * time.Second
 
 const closeTimeout = 2 * time.Second
@@ -32,9 +32,10 @@ type Pods struct {
 	core   *corev1client.CoreV1Client
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
-	// flights lets parallel dials of a pod share one look at it and one upgrade.
+	// flights lets parallel dials of a pod share one read of the pod and one upgrade.
 	flights singleflight.Group
-	// spdyOnly is set when the API server turned out not to take websockets, to spare the wasted request.
+	// spdyOnly is set when the API server has refused a websocket, to save that request the next
+	// time.
 	spdyOnly atomic.Bool
 
 	mu       sync.Mutex
@@ -54,11 +55,11 @@ func NewPods(config *rest.Config) (*Pods, error) {
 	}, nil
 }
 
-// unlimited is a client that does not wait for itself: there is one look per dial, which callers bound, and waiting here
-// would look like a slow pod.
+// unlimited returns a client without a rate limit: there is one read per dial, callers limit the
+// number of dials, and a wait here would look like a slow pod.
 func unlimited(config *rest.Config) (*rest.Config, *corev1client.CoreV1Client, error) {
 	config = rest.CopyConfig(config)
-	config.Timeout = 0 // would cut off every stream after that time
+	config.Timeout = 0 // a timeout would end every stream after that time
 	config.QPS = -1
 	core, err := corev1client.NewForConfig(config)
 	return config, core, err
@@ -78,7 +79,8 @@ func (p *Pods) Forward(ctx context.Context, namespace, pod string, port int) (ne
 	return p.dial(ctx, target{namespace: namespace, pod: pod, port: port})
 }
 
-// Close ends every connection, those handed out included. It waits for their ends as long as a working network needs.
+// Close ends every connection, also those that callers have. It waits for their ends as long as a
+// working network needs.
 func (p *Pods) Close() error {
 	p.cancel()
 	p.mu.Lock()
@@ -113,8 +115,8 @@ func (p *Pods) dial(ctx context.Context, t target) (net.Conn, error) {
 	return conn, err
 }
 
-// session returns the live connection for a pod. It is made by a flight of its own, so that a caller who gives up does
-// not take it from the others.
+// session returns the live connection for a pod. A singleflight call opens it, so that other
+// callers still get it if one gives up.
 func (p *Pods) session(ctx context.Context, t target) (*session, error) {
 	key := types.NamespacedName{Namespace: t.namespace, Name: t.pod}
 	flight := p.flights.DoChan(key.String(), func() (any, error) {
@@ -137,8 +139,8 @@ func (p *Pods) session(ctx context.Context, t target) (*session, error) {
 	}
 }
 
-// refresh looks at the pod, and returns its session if that is alive and of the same pod: a pod that was re-created has
-// another UID, and the old connection may stay open long after the old pod is gone.
+// refresh reads the pod, and returns its session if that is alive and of the same pod: a recreated
+// pod has another UID, and the old connection may stay open long after the old pod is gone.
 func (p *Pods) refresh(ctx context.Context, key types.NamespacedName) (*session, error) {
 	if p.ctx.Err() != nil {
 		return nil, &ForwardError{Reason: Closed}
@@ -185,7 +187,8 @@ func (p *Pods) keep(key types.NamespacedName, s *session) (*session, error) {
 	return s, nil
 }
 
-// running says why a pod cannot be connected to. A pod that is being deleted can: it serves until it ends.
+// running returns an error if a pod cannot be connected to. A pod that is being deleted can be: it
+// serves until it ends.
 func running(pod *corev1.Pod) error {
 	switch {
 	case pod.Status.Phase != corev1.PodRunning:
@@ -196,7 +199,8 @@ func running(pod *corev1.Pod) error {
 	return nil
 }
 
-// classify gives an error of the API server its reason, and a refusal of permission the rule that would allow it.
+// classify returns an error of the API server with its reason, and for a missing permission with
+// the rule that would allow it.
 func classify(closed context.Context, verbs, resource string, err error) *ForwardError {
 	var failure *ForwardError
 	switch {

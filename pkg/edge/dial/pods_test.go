@@ -57,7 +57,7 @@ func TestManyRequestsOneUpgrade(t *testing.T) {
 	a.listen(2379, echoPath())
 	tr := Transport(p, nil)
 	defer tr.CloseIdleConnections()
-	var dials sync.WaitGroup // a transport goes on dialling for requests that got another connection
+	var dials sync.WaitGroup // a transport still dials for requests that got another connection
 	defer dials.Wait()
 	tr.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		dials.Add(1)
@@ -154,7 +154,7 @@ func TestForbiddenNamesTheRule(t *testing.T) {
 	}
 }
 
-// A 403 for the websocket's GET is what a user gets who may only create; an old API server says 400.
+// A user who may only create gets 403 for the websocket's GET; an old API server answers 400.
 func TestFallBackToSPDY(t *testing.T) {
 	for _, code := range []int{403, 400} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestPodIsReplaced(t *testing.T) {
 	_, err = p.DialContext(t.Context(), "tcp", pd0)
 	wantReason(t, err, PodNotFound)
 	if _, err := old.Read(make([]byte, 1)); err == nil {
-		t.Error("a connection to the old pod lives on")
+		t.Error("a connection to the old pod is still open")
 	}
 	old.Close()
 	a.addPod("basic-pd-0", "uid-2")
@@ -272,7 +272,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 				delete(a.hang, what)
 			})
 			if what == "streams" {
-				<-connected // the abandoned dial's; the library would wait for it for 30 s
+				<-connected // that of the dial that gave up; the library would wait for it for 30 s
 			}
 			conn, err := p.Forward(t.Context(), "ns", "basic-pd-0", 4000)
 			if err != nil {
@@ -289,7 +289,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Streams have no flow control: answers that nobody reads must not block the others.
+// Streams have no flow control: unread answers must not block other streams.
 func TestUnreadAnswersBlockNothing(t *testing.T) {
 	a, p := newAPIServer(t)
 	big := strings.Repeat("x", 1<<20)
@@ -343,6 +343,6 @@ func TestClose(t *testing.T) {
 	}
 	_, err = p.DialContext(t.Context(), "tcp", pd0)
 	if failure := wantReason(t, err, Closed); !failure.Permanent() {
-		t.Error("a closed dialer is worth another try")
+		t.Error("an error of a closed dialer is not permanent")
 	}
 }

@@ -16,17 +16,17 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 )
 
-// streamTimeout is how long opening a stream may take until its connection is taken for dead. The library waits 30 s,
-// and would let every later dial wait as long.
+// streamTimeout is how long opening a stream may take before its connection counts as dead. The
+// library waits 30 s, and every later dial would wait as long.
 const streamTimeout = 5 * time.Second
 
 // session is the shared connection to one pod.
 type session struct {
 	uid  types.UID
 	up   upgraded
-	next atomic.Int64 // request ids must be unique in a connection, or streams of two requests get paired
+	next atomic.Int64 // request ids must be unique in a connection, otherwise streams of two requests are paired
 	once sync.Once
-	// ended is closed with the first close of ours; the connection itself may take longer to notice.
+	// ended is closed with our first close; the connection itself may end later.
 	ended chan struct{}
 }
 
@@ -45,7 +45,8 @@ func (s *session) alive() bool {
 	}
 }
 
-// close ends the connection and all its streams. It does not wait: a dead network would make it.
+// close ends the connection and all its streams. It does not wait, since that can take long if the
+// network is down.
 func (s *session) close() {
 	s.once.Do(func() {
 		close(s.ended)
@@ -53,7 +54,7 @@ func (s *session) close() {
 	})
 }
 
-// streams are the two that make up one forwarded connection.
+// streams are the two streams of one forwarded connection.
 type streams struct {
 	s            *session
 	data, errors httpstream.Stream
@@ -81,8 +82,8 @@ func (st streams) present() []httpstream.Stream {
 	return list
 }
 
-// open makes a connection to a port. Creating streams takes no context, so it runs beside. A stream that is being opened
-// when the connection ends keeps its goroutine for the library's 30 s.
+// open makes a connection to a port. Creating streams takes no context, so it runs in a goroutine
+// of its own, which can last for the library's 30 s if the connection ends in between.
 func (s *session) open(ctx context.Context, t target) (net.Conn, error) {
 	type result struct {
 		st  streams
@@ -108,7 +109,7 @@ func (s *session) open(ctx context.Context, t target) (net.Conn, error) {
 	}
 }
 
-// create opens the error stream, then the data stream, as the protocol wants.
+// create opens the error stream, then the data stream, as the protocol requires.
 func (s *session) create(t target) (streams, error) {
 	stuck := time.AfterFunc(streamTimeout, s.close)
 	defer stuck.Stop()

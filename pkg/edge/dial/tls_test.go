@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// certificate signs itself for a name; it serves as CA, server and client certificate.
+// certificate returns a self-signed certificate for a name; it is CA, server and client
+// certificate.
 func certificate(t *testing.T, name string) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

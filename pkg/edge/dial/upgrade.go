@@ -38,7 +38,8 @@ func (u upgraded) close() {
 	u.conn.Close()
 }
 
-// upgrade connects to the pod's port-forward endpoint. The work runs beside: not all of it can be cancelled.
+// upgrade connects to the pod's port-forward endpoint, in a goroutine of its own, since not all of
+// it can be cancelled.
 func (p *Pods) upgrade(ctx context.Context, key types.NamespacedName) (upgraded, error) {
 	type result struct {
 		up  upgraded
@@ -82,7 +83,8 @@ func (p *Pods) upgradeEither(ctx context.Context, u *url.URL) (upgraded, error) 
 	return up, nil
 }
 
-// fallsBack goes by the error types of k8s.io/streaming: the type of the same name in apimachinery never matches.
+// fallsBack compares with the error types of k8s.io/streaming: the type of the same name in
+// apimachinery never matches.
 func fallsBack(err error) bool {
 	if httpstream.IsHTTPSProxyError(err) {
 		return true
@@ -91,7 +93,7 @@ func fallsBack(err error) bool {
 	return httpstream.IsUpgradeFailure(err) && !apierrors.IsNotFound(c) && !apierrors.IsUnauthorized(c)
 }
 
-// cause takes the API server's answer out of a failed upgrade, which does not unwrap to it.
+// cause returns the API server's answer from a failed upgrade, which does not unwrap to it.
 func cause(err error) error {
 	var failure *httpstream.UpgradeFailureError
 	if errors.As(err, &failure) {
@@ -100,8 +102,8 @@ func cause(err error) error {
 	return err
 }
 
-// upgradeWebsocket uses the parts of client-go's dialer rather than that dialer, which takes no context. The round
-// tripper is recreated each time because it must not be used twice.
+// upgradeWebsocket uses the parts of client-go's dialer and not that dialer, which takes no
+// context. The round tripper is recreated each time because it must not be used twice.
 func upgradeWebsocket(ctx context.Context, config *rest.Config, u *url.URL) (upgraded, error) {
 	rt, holder, err := websocket.RoundTripperFor(config)
 	if err != nil {
@@ -156,7 +158,7 @@ func upgradeSPDY(ctx context.Context, config *rest.Config, u *url.URL) (upgraded
 	return upgraded{conn: conn}, nil
 }
 
-// statusOf gives the code back to an answer of which the library keeps only the text.
+// statusOf returns an error with the code of an answer, of which the library keeps only the text.
 func statusOf(resp *http.Response, err error) error {
 	if resp.StatusCode < http.StatusBadRequest {
 		return fmt.Errorf("the API server answered %s: %w", resp.Status, err)

@@ -20,17 +20,16 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// attempts: with no status subresource, each write of the status makes a new
+// attempts is high, since with no status subresource, each write of the status makes a new
 // version of the whole TidbCluster, so conflicts with a driver at work are
 // common and mean nothing to the user.
 const attempts = 8
 
-// Change is a change of a TidbCluster: what there would be after it, and how it is
-// written. Both come of one description of it, so that what is checked is what is
-// written.
+// Change is a change of a TidbCluster: the object after it, and how it is written. Both are made
+// from one description, so that what is checked is what is written.
 type Change struct {
-	// Now is the TidbCluster that there is, as the user saw it, nil when there is none;
-	// Want is the one that there should be.
+	// Now is the TidbCluster as the user saw it, nil when there is none; Want is the TidbCluster
+	// after the change.
 	Now, Want *v1alpha1.TidbCluster
 	// Write writes what is wanted; nil when it is written already. In a dry run the API
 	// server only says whether it would take it.
@@ -54,8 +53,8 @@ func (c *Client) Scale(tc *v1alpha1.TidbCluster, replicas map[topology.Kind]int3
 	}), nil
 }
 
-// SetVersion sets spec.version, and nothing else. Components with a version of their
-// own keep it: that is what the user has them for. See Pinned.
+// SetVersion sets spec.version, and nothing else. Components with a version of their own keep it.
+// See Pinned.
 func (c *Client) SetVersion(tc *v1alpha1.TidbCluster, version string) Change {
 	return c.edit("set version of", tc, []string{"spec.version"}, func(want *v1alpha1.TidbCluster) {
 		want.Spec.Version = version
@@ -72,8 +71,8 @@ func (c *Client) Recover(tc *v1alpha1.TidbCluster, k topology.Kind) (Change, boo
 	return change, asks
 }
 
-// edit is a change of fields of the spec. It is refused when fields that it is about
-// are not what they were in tc any more.
+// edit is a change of fields of the spec. It is refused when the fields that it is about have
+// another value than in tc.
 func (c *Client) edit(verb string, tc *v1alpha1.TidbCluster, about []string, edit func(want *v1alpha1.TidbCluster)) Change {
 	want := tc.DeepCopy()
 	edit(want)
@@ -86,8 +85,8 @@ func (c *Client) edit(verb string, tc *v1alpha1.TidbCluster, about []string, edi
 	}}
 }
 
-// specPatch is the merge patch from one spec to another, nil when they are equal. What
-// our types do not know is in neither, and so stays as it is.
+// specPatch returns the merge patch from one spec to another, nil when they are equal. Fields that
+// our types do not know are in neither, and so stay as they are.
 func specPatch(from, to *v1alpha1.TidbCluster) (json.RawMessage, error) {
 	before, err := json.Marshal(from.Spec)
 	if err != nil {
@@ -107,9 +106,9 @@ func specPatch(from, to *v1alpha1.TidbCluster) (json.RawMessage, error) {
 	return patch, nil
 }
 
-// patch patches fields of the spec. That the version read has gone is no reason to give
-// up as long as the fields that the change is about are still what they were; else it
-// fails with a *ChangedError.
+// patch patches fields of the spec. If the object has another version than the one that was read,
+// the patch is made all the same as long as the fields that the change is about have not changed;
+// otherwise it fails with a *ChangedError.
 func (c *Client) patch(ctx context.Context, verb string, tc *v1alpha1.TidbCluster, spec json.RawMessage, about []string, w Write) error {
 	version := tc.ResourceVersion
 	for attempt := 1; ; attempt++ {
@@ -160,7 +159,7 @@ func difference(before, now *v1alpha1.TidbCluster, about []string) string {
 	return ""
 }
 
-// value is a field of a TidbCluster by its path, as text.
+// value returns a field of a TidbCluster by its path, as text.
 func value(tc *v1alpha1.TidbCluster, path string) (string, bool) {
 	var fields map[string]any
 	body, err := json.Marshal(tc)
@@ -168,7 +167,7 @@ func value(tc *v1alpha1.TidbCluster, path string) (string, bool) {
 		err = utiljson.Unmarshal(body, &fields)
 	}
 	if err != nil {
-		return "", false // it was decoded from JSON, so that this cannot be
+		return "", false // cannot happen, since it was decoded from JSON
 	}
 	v, ok, err := unstructured.NestedFieldNoCopy(fields, strings.Split(path, ".")...)
 	if err != nil || !ok {
@@ -180,7 +179,7 @@ func value(tc *v1alpha1.TidbCluster, path string) (string, bool) {
 // Pin is a component with a version of its own.
 type Pin struct{ Component, Version string }
 
-// Pinned are the components of a cluster that have another version than spec.version,
+// Pinned returns the components of a cluster that have another version than spec.version,
 // because they have a version or a whole image of their own.
 func Pinned(tc *v1alpha1.TidbCluster) []Pin {
 	version := tc.Spec.Version

@@ -27,7 +27,7 @@ func load(t *testing.T, c *Client) *v1alpha1.TidbCluster {
 	return tc
 }
 
-// changed is the live object after somebody else has changed it.
+// changed changes the live object, as another writer does.
 func changed(t *testing.T, dyn *fake.FakeDynamicClient, value any, path ...string) {
 	t.Helper()
 	u, err := dyn.Tracker().Get(Resource, "db", "basic")
@@ -54,7 +54,7 @@ func patched(dyn *fake.FakeDynamicClient) []string {
 	return out
 }
 
-// made is the TidbCluster after a change was written.
+// made writes a change, and returns the TidbCluster.
 func made(t *testing.T, c *Client, change Change, w Write) (*v1alpha1.TidbCluster, error) {
 	t.Helper()
 	if err := change.Write(t.Context(), w); err != nil {
@@ -93,7 +93,7 @@ func TestScale(t *testing.T) {
 		t.Error("a field that our types do not know is lost")
 	}
 	if _, err := scaled(t, c, got, map[topology.Kind]int32{topology.TiKV: 5}, Write{}); err != nil || len(patched(dyn)) != 1 {
-		t.Errorf("wrote what is so already: %v", err)
+		t.Errorf("wrote a value that the spec has already: %v", err)
 	}
 }
 
@@ -210,15 +210,15 @@ func TestPinned(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	if tc.Spec.Version = "v7.5.0"; len(Pinned(tc)) != 0 {
-		t.Errorf("a pin to the very version is none: %v", Pinned(tc))
+		t.Errorf("a component with the same version as spec.version is pinned: %v", Pinned(tc))
 	}
 	if tc.Spec.PD.StartTimeout != 0 {
 		t.Error("the argument was changed")
 	}
 }
 
-// TestRecover: asked for once, for the failovers that there are, and for none when
-// others have begun since.
+// TestRecover: recovery is requested once, for the failovers that exist, and is refused when others
+// have begun since.
 func TestRecover(t *testing.T) {
 	c, dyn := client(t, object(t, stored))
 	if _, ok := c.Recover(load(t, c), topology.TiKV); ok {

@@ -29,8 +29,8 @@ const (
 	// FieldManager is the name under which the API server records what we wrote.
 	FieldManager = "kubectl-tidb"
 
-	// ReasonOutdated is the reason of a condition Ready, as it is loaded, that
-	// was written for an earlier generation.
+	// ReasonOutdated is the reason of a loaded condition Ready that was written for an earlier
+	// generation.
 	ReasonOutdated = "Outdated"
 )
 
@@ -80,7 +80,7 @@ func (c *Client) List(ctx context.Context, namespace string) ([]v1alpha1.TidbClu
 	return out, errors.Join(failed...)
 }
 
-// partial is what could be read of a TidbCluster that cannot be decoded.
+// partial returns what could be read of a TidbCluster that cannot be decoded.
 func partial(u *unstructured.Unstructured, err error) *v1alpha1.TidbCluster {
 	if bad, ok := errors.AsType[*MalformedError](err); ok {
 		return bad.Cluster
@@ -97,9 +97,9 @@ func (c *Client) in(namespace string) dynamic.ResourceInterface {
 	return c.dyn.Resource(Resource).Namespace(namespace)
 }
 
-// missing explains a TidbCluster that was not found. The same answer comes when
-// the whole resource does not exist; a list shows which it is, since a list of
-// nothing is no error.
+// missing returns the error for a TidbCluster that was not found. The API server gives the same
+// answer when the resource does not exist; a list shows which it is, since an empty list is no
+// error.
 func (c *Client) missing(ctx context.Context, namespace, name string, cause error) error {
 	e := &NotFoundError{Namespace: namespace, Name: name, Err: cause}
 	near, err := c.in(namespace).List(ctx, metav1.ListOptions{})
@@ -112,7 +112,7 @@ func (c *Client) missing(ctx context.Context, namespace, name string, cause erro
 		}
 		e.Similar = similar(name, e.Similar)
 	}
-	// Most users may not look there, and it is only a hint.
+	// Most users may not list all namespaces, and this is only a hint.
 	all, err := c.in("").List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String(),
 	})
@@ -127,10 +127,10 @@ func (c *Client) missing(ctx context.Context, namespace, name string, cause erro
 	return e
 }
 
-// decode goes through JSON, since the API types have decoders of their own that
-// a conversion field by field would pass by. A Ready that speaks of an earlier
-// generation is decoded as Unknown, since the types have no field for that. Nor have
-// they one for fields that they do not know: an annotation names these.
+// decode goes through JSON, since the API types have decoders of their own that a conversion field
+// by field would not call. A Ready that is about an earlier generation is decoded as Unknown, since
+// the types have no field for the generation. An annotation names the fields that the types do not
+// know.
 func decode(u *unstructured.Unstructured) (*v1alpha1.TidbCluster, error) {
 	data, err := u.MarshalJSON()
 	if err != nil {
@@ -143,13 +143,13 @@ func decode(u *unstructured.Unstructured) (*v1alpha1.TidbCluster, error) {
 	}
 	topology.SetUnknown(tc, unknown(problems))
 	if observed, found, err := unstructured.NestedInt64(u.Object, "status", "observedGeneration"); err == nil && found && observed < u.GetGeneration() {
-		disbelieve(tc)
+		outdateReady(tc)
 	}
 	return tc, nil
 }
 
-// undecodable explains a TidbCluster that cannot be decoded: with a
-// *MalformedError where all but its configurations can.
+// undecodable returns the error for a TidbCluster that cannot be decoded: a *MalformedError if only
+// its configurations cannot.
 func undecodable(u *unstructured.Unstructured, cause error) error {
 	rest := u.DeepCopy()
 	if problems := malformed(rest.Object); len(problems) > 0 {
@@ -161,13 +161,13 @@ func undecodable(u *unstructured.Unstructured, cause error) error {
 	return fmt.Errorf("decode tidbcluster %s/%s: %w", u.GetNamespace(), u.GetName(), cause)
 }
 
-// disbelieve sets the condition Ready to Unknown, since it is about a spec that has
+// outdateReady sets the condition Ready to Unknown, since it is about a spec that has
 // changed since.
-func disbelieve(tc *v1alpha1.TidbCluster) {
+func outdateReady(tc *v1alpha1.TidbCluster) {
 	for i := range tc.Status.Conditions {
 		if c := &tc.Status.Conditions[i]; c.Type == v1alpha1.TidbClusterReady {
 			c.Status, c.Reason = corev1.ConditionUnknown, ReasonOutdated
-			c.Message = "The cluster was changed, and nobody has looked at it since"
+			c.Message = "The cluster was changed, and has not been observed since"
 		}
 	}
 }

@@ -52,7 +52,7 @@ func named(t *testing.T, namespace, name string) *unstructured.Unstructured {
 	return u
 }
 
-// client is one of a fake API server that checks versions in merge patches.
+// client returns a client of a fake API server that checks versions in merge patches.
 func client(t *testing.T, objects ...runtime.Object) (*Client, *fake.FakeDynamicClient) {
 	t.Helper()
 	dyn := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
@@ -75,7 +75,7 @@ func client(t *testing.T, objects ...runtime.Object) (*Client, *fake.FakeDynamic
 	return New(dyn), dyn
 }
 
-// served is a client of an API server that is the given function.
+// served returns a client of an API server whose answers come from the function.
 func served(t *testing.T, handle http.HandlerFunc) *Client {
 	t.Helper()
 	server := httptest.NewServer(handle)
@@ -124,7 +124,7 @@ func TestLoadUndecodable(t *testing.T) {
 	}
 	list, err := c.List(t.Context(), "db")
 	if len(list) != 2 || list[0].Name != "basic" || list[1].Name != "other" || err == nil {
-		t.Errorf("one that cannot be read hides itself or the others: %v, %v", list, err)
+		t.Errorf("a TidbCluster that cannot be decoded, or one beside it, is not in the list: %v, %v", list, err)
 	}
 }
 
@@ -230,7 +230,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestInformer: what is kept is typed, and one that cannot be read spoils no other.
+// TestInformer: the informer keeps typed objects, and one that cannot be decoded does not affect
+// the others.
 func TestInformer(t *testing.T) {
 	broken := named(t, "db", "broken")
 	_ = unstructured.SetNestedField(broken.Object, "three", "spec", "pd", "replicas")

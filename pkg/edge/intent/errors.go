@@ -33,8 +33,8 @@ func (e *NotFoundError) Error() string {
 
 func (e *NotFoundError) Unwrap() error { return e.Err }
 
-// Final implements reconcile.Final: one that is deleted while it is driven does
-// not come back.
+// Final implements reconcile.Final: a TidbCluster that is deleted while it is driven does not come
+// back.
 func (e *NotFoundError) Final() bool { return true }
 
 // NoResourceError says that the API server does not know TidbClusters.
@@ -65,8 +65,8 @@ func (e *NoComponentError) Error() string {
 	return fmt.Sprintf("cluster %s/%s has no %s, so nothing was changed", e.Namespace, e.Name, e.Component.Title())
 }
 
-// ConflictError says that an apply would change fields that somebody else
-// manages. Nothing was changed.
+// ConflictError says that an apply would change fields that another manager owns. Nothing was
+// changed.
 type ConflictError struct {
 	Namespace, Name string
 	Fields          []OwnedField
@@ -89,7 +89,7 @@ func (e *ConflictError) Error() string {
 
 func (e *ConflictError) Unwrap() error { return e.Err }
 
-// conflict makes a ConflictError of the API server's answer, if it is one. The
+// conflict returns the API server's answer as a ConflictError, if it is one. The
 // manager is only in the text: conflict with "kubectl-edit" using …: .spec.x.
 func conflict(namespace, name string, err error) (*ConflictError, bool) {
 	var status apierrors.APIStatus
@@ -110,13 +110,13 @@ func conflict(namespace, name string, err error) (*ConflictError, bool) {
 	return e, len(e.Fields) > 0
 }
 
-// ChangedError says that what the user has seen and decided on has changed
-// before it could be written. Nothing was changed.
+// ChangedError says that the fields which the user has seen were changed by another writer before
+// the user's change was written. Nothing was changed.
 type ChangedError struct {
 	Namespace, Name string
 	What            string // e.g. "spec.tikv.replicas is 5 by now, it was 3"
 }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("tidbcluster %s/%s has changed meanwhile: %s", e.Namespace, e.Name, e.What)
+	return fmt.Sprintf("tidbcluster %s/%s has changed since: %s", e.Namespace, e.Name, e.What)
 }

@@ -9,8 +9,8 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// line finds the line in the file of a field such as "spec.tidb.slowLog[0].size";
-// where the field itself is not written, that of the nearest one around it.
+// line returns the line of a field such as "spec.tidb.slowLog[0].size" in the file; if the field is
+// not in the file, the line of the nearest field around it.
 func (d document) line(node *yamlv3.Node, path string) int {
 	line := node.Line
 	for _, part := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
@@ -26,7 +26,7 @@ func (d document) line(node *yamlv3.Node, path string) int {
 	return d.before + line
 }
 
-// child finds a field of an object, with its key, or an item of a list.
+// child returns a field of an object, with its key, or an item of a list.
 func child(node *yamlv3.Node, part string) (key, value *yamlv3.Node) {
 	switch node.Kind {
 	case yamlv3.MappingNode:
@@ -43,8 +43,7 @@ func child(node *yamlv3.Node, part string) (key, value *yamlv3.Node) {
 	return nil, nil
 }
 
-// duplicates finds fields that are written twice. Which one counts would depend
-// on the parser.
+// duplicates returns fields that are written twice: which one counts would depend on the parser.
 func (d document) duplicates(node *yamlv3.Node, path string) []Problem {
 	var problems []Problem
 	switch node.Kind {
@@ -71,8 +70,7 @@ func (d document) duplicates(node *yamlv3.Node, path string) []Problem {
 
 var yamlLine = regexp.MustCompile(`line (\d+): `)
 
-// syntax is a parser's complaint, with the line counted from the beginning of
-// the file.
+// syntax returns a parser's error, with the line counted from the beginning of the file.
 func (d document) syntax(err error) Problem {
 	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 	text = strings.TrimPrefix(text, "yaml: ")

@@ -9,11 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Lost lists settings that a component will not get. The API types read a
-// configuration that is written as an object into structs of an old release, and
-// drop the keys that these do not have without a word; an operator does the
-// same, so rendering them would restart pods each time the driver changes. As
-// text in TOML a configuration is kept as it is.
+// Lost lists settings that a component will not get. The API types read a configuration that is
+// written as an object into structs of an old release, and silently drop the keys that these do not
+// have; an operator does the same, so rendering them would restart pods each time the driver
+// changes. As text in TOML a configuration is kept as it is.
 func (m *Manifest) Lost() []string {
 	var lost []string
 	for component, read := range m.configs() {
@@ -44,8 +43,8 @@ func (m *Manifest) configs() map[string]*config.GenericConfig {
 	return all
 }
 
-// missing are the settings of a configuration that another one does not have,
-// by their path. An empty table is none.
+// missing returns the settings of a configuration that another one does not have, by their path. An
+// empty table does not count.
 func missing(written, read map[string]any, at string) []string {
 	// JSON and TOML write some names differently: log-level and logLevel.
 	has := map[string]any{}

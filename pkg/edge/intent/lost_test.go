@@ -10,7 +10,7 @@ func TestLost(t *testing.T) {
 	const head = "apiVersion: pingcap.com/v1alpha1\nkind: TidbCluster\nmetadata: {name: basic}\nspec:\n"
 	for _, tt := range []struct {
 		name, spec string
-		want       []string // the fields that are told of
+		want       []string // the fields that are reported
 	}{
 		{"no config", "  tidb: {replicas: 1}\n", nil},
 		{"known keys", "  pd: {config: {log: {level: info}, replication: {max-replicas: 5, location-labels: [zone]}}}\n  tikv: {config: {log-level: info, raftstore: {sync-log: true}}}\n  tidb: {config: {log: {level: info, file: {max-size: 3}}}}\n", nil},

@@ -19,9 +19,8 @@ import (
 type MalformedError struct {
 	Namespace, Name string
 	Problems        []Problem
-	// Cluster is the TidbCluster without these configurations. It is good for
-	// everything that does not need them, and must not be driven: what is wanted of
-	// it is unknown.
+	// Cluster is the TidbCluster without these configurations. It can be used where they are not
+	// needed, but must not be driven: what is wanted is unknown.
 	Cluster *v1alpha1.TidbCluster
 }
 
@@ -38,7 +37,7 @@ func (e *MalformedError) Fields() string {
 	return strings.Join(texts, "; ")
 }
 
-// Remedy returns what a person has to do.
+// Remedy returns what a person must do.
 func (e *MalformedError) Remedy() remedy.Remedy {
 	return remedy.Remedy{remedy.Run("correct it", remedy.Kubectl(e.Namespace, "edit", "tidbclusters", e.Name))}
 }
@@ -53,8 +52,8 @@ var configurations = [][]string{
 	{"spec", "ticdc", "config"}, {"spec", "tiproxy", "config"}, {"spec", "pump", "config"},
 }
 
-// malformed takes the configurations that cannot be read out of a TidbCluster. The
-// object is changed.
+// malformed removes the configurations that cannot be read from a TidbCluster, and returns them.
+// The object is changed.
 func malformed(object map[string]any) []Problem {
 	var problems []Problem
 	for _, path := range configurations {
@@ -70,7 +69,7 @@ func malformed(object map[string]any) []Problem {
 	return problems
 }
 
-// malformed are the configurations in a document that cannot be read.
+// malformed returns the configurations in a document that cannot be read.
 func (d document) malformed(tree *yamlv3.Node, body []byte) []Problem {
 	object := map[string]any{}
 	if json.Unmarshal(body, &object) != nil {
@@ -98,8 +97,8 @@ func readable(value any, path []string) error {
 // nearLine is how the parser of TOML begins an error.
 var nearLine = regexp.MustCompile(`(?s)^Near line (\d+)(?: \(last key parsed '([^']*)'\))?: (.*)$`)
 
-// invalid is a parser's complaint in words that say where to look. The parser
-// counts lines from the beginning of the configuration.
+// invalid returns a parser's error in words that say where to look. The parser counts
+// lines from the beginning of the configuration.
 func invalid(err error) string {
 	found := nearLine.FindStringSubmatch(err.Error())
 	if found == nil {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestMalformed: TOML that cannot be read hides nothing but itself.
+// TestMalformed: a TidbCluster is loaded without the TOML that cannot be read.
 func TestMalformed(t *testing.T) {
 	u := object(t, stored)
 	_ = unstructured.SetNestedField(u.Object, "[log]\nlevel = info\n", "spec", "tikv", "config")
@@ -40,7 +40,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestMalformedManifest: a manifest has the line of the field.
+// TestMalformedManifest: the error about a manifest has the line of the field.
 func TestMalformedManifest(t *testing.T) {
 	manifest := "apiVersion: pingcap.com/v1alpha1\nkind: TidbCluster\nmetadata: {name: basic}\nspec:\n  tikv:\n    replicas: 3\n    config: |\n      [log\n"
 	_, err := Parse([]byte(manifest))

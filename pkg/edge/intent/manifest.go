@@ -18,9 +18,9 @@ import (
 
 // Manifest is one TidbCluster as a user wrote it.
 type Manifest struct {
-	// Cluster is what it says, without defaults.
+	// Cluster is its content, without defaults.
 	Cluster *v1alpha1.TidbCluster
-	// object is the same as it was written: what is applied.
+	// object is its content as it was written; this is what is applied.
 	object *unstructured.Unstructured
 }
 
@@ -53,9 +53,8 @@ func (e *ManifestError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Parse reads the TidbClusters of a file in YAML or JSON, of which it can hold
-// several. It is strict: a field that is misspelt would else be ignored, and
-// what the user wanted by it with it. All that is wrong is reported at once, as a
+// Parse reads the TidbClusters of a file in YAML or JSON, of which it can hold several. It is
+// strict: otherwise a misspelt field would be ignored. All problems are reported at once, as a
 // *ManifestError.
 func Parse(data []byte) ([]*Manifest, error) {
 	var all []*Manifest
@@ -76,9 +75,9 @@ func Parse(data []byte) ([]*Manifest, error) {
 	return all, nil
 }
 
-// InNamespace decides on the namespace as kubectl does: that of the manifest
-// holds, and where it has none, the given one. If the user has asked for that one
-// explicitly and the manifest says another, it is an error.
+// InNamespace sets the namespace as kubectl does: that of the manifest, or the given one if the
+// manifest has none. If the user has given a namespace explicitly and the manifest has another one,
+// it is an error.
 func (m *Manifest) InNamespace(namespace string, explicit bool) error {
 	own := m.Cluster.Namespace
 	switch {
@@ -98,7 +97,7 @@ type document struct {
 	before int // lines before it
 }
 
-// split cuts a file at the lines that separate its documents.
+// split splits a file at the lines that separate its documents.
 func split(data []byte) []document {
 	var docs []document
 	var current document
@@ -184,8 +183,7 @@ func (d document) decode(tree *yamlv3.Node, body []byte, tc *v1alpha1.TidbCluste
 	return problems
 }
 
-// plain leaves the names of embedded Go structs, which begin with a capital, out
-// of a path.
+// plain removes the names of embedded Go structs, which begin with a capital, from a path.
 func plain(path string) string {
 	parts := slices.DeleteFunc(strings.Split(path, "."), func(s string) bool {
 		return s != "" && s[0] >= 'A' && s[0] <= 'Z'

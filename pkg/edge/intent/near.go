@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// similar are the names that a user may have meant, the nearest first.
+// similar returns the names that a user may have meant, the most similar first.
 func similar(name string, names []string) []string {
 	near := slices.DeleteFunc(slices.Clone(names), func(n string) bool {
 		return distance(name, n) > max(1, len(name)/3) && !strings.HasPrefix(n, name)
@@ -14,8 +14,8 @@ func similar(name string, names []string) []string {
 	return near[:min(len(near), 3)]
 }
 
-// distance is the number of letters to insert, delete or replace to get from one
-// word to the other.
+// distance returns the number of letters to insert, delete or replace to get from one word to the
+// other.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -16,7 +16,7 @@ import (
 type Write struct {
 	// DryRun lets the API server check everything and change nothing.
 	DryRun bool
-	// Force takes fields over from whoever manages them. Only Apply knows it.
+	// Force takes fields over from their managers. Only Apply uses it.
 	Force bool
 }
 
@@ -27,7 +27,7 @@ func (w Write) dryRun() []string {
 	return nil
 }
 
-// Create makes a TidbCluster.
+// Create creates a TidbCluster.
 func (c *Client) Create(ctx context.Context, tc *v1alpha1.TidbCluster, w Write) (*v1alpha1.TidbCluster, error) {
 	body, err := json.Marshal(tc)
 	if err != nil {
@@ -46,10 +46,9 @@ func (c *Client) Create(ctx context.Context, tc *v1alpha1.TidbCluster, w Write) 
 	return c.result(ctx, "create", tc.Namespace, tc.Name, got, err)
 }
 
-// Apply applies a manifest as "kubectl apply --server-side" does: fields that
-// are in it are set, fields that were in it the last time and are not now are
-// removed, others are left alone. Where somebody else manages a field and has
-// another value, it fails with a *ConflictError.
+// Apply applies a manifest as "kubectl apply --server-side" does: fields that are in it are set,
+// fields that were in it the last time and are not now are removed, others are left alone. If
+// another manager owns a field with another value, it fails with a *ConflictError.
 func (c *Client) Apply(ctx context.Context, m *Manifest, w Write) (*v1alpha1.TidbCluster, error) {
 	namespace, name := m.Cluster.Namespace, m.Cluster.Name
 	body, err := m.object.MarshalJSON()
@@ -66,8 +65,8 @@ func (c *Client) Apply(ctx context.Context, m *Manifest, w Write) (*v1alpha1.Tid
 	return c.result(ctx, "apply", namespace, name, got, err)
 }
 
-// Delete deletes a TidbCluster, that very one and not another that has got its
-// name since. Kubernetes then deletes what belongs to it, but not its data.
+// Delete deletes this TidbCluster, and not another one that was created with its name since.
+// Kubernetes then deletes what belongs to it, but not its data.
 func (c *Client) Delete(ctx context.Context, tc *v1alpha1.TidbCluster, w Write) error {
 	background := metav1.DeletePropagationBackground
 	err := c.in(tc.Namespace).Delete(ctx, tc.Name, metav1.DeleteOptions{
@@ -86,10 +85,9 @@ func (c *Client) Delete(ctx context.Context, tc *v1alpha1.TidbCluster, w Write) 
 	return nil
 }
 
-// PatchStatus merges a patch of the form {"status": …} into a TidbCluster. Fields
-// that its definition does not have are dropped without a word, which is for the
-// user nothing to be warned of: definitions of tidb-operator have no
-// observedGeneration.
+// PatchStatus merges a patch of the form {"status": …} into a TidbCluster. The API server silently
+// drops fields that its definition does not have. The user gets no warning about that: definitions
+// of tidb-operator have no observedGeneration.
 func (c *Client) PatchStatus(ctx context.Context, namespace, name string, patch []byte) error {
 	_, err := c.in(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{
 		FieldManager: FieldManager, FieldValidation: metav1.FieldValidationIgnore,
@@ -110,8 +108,8 @@ func (c *Client) result(ctx context.Context, verb, namespace, name string, u *un
 	return decode(u)
 }
 
-// absent explains why a TidbCluster could not be made: what can be missing is
-// the resource or the namespace.
+// absent returns the error for a TidbCluster that could not be created: the resource or the
+// namespace can be missing.
 func (c *Client) absent(ctx context.Context, verb, namespace, name string, cause error) error {
 	if _, err := c.in(namespace).List(ctx, metav1.ListOptions{Limit: 1}); apierrors.IsNotFound(err) {
 		return NoResource(cause)
@@ -119,8 +117,8 @@ func (c *Client) absent(ctx context.Context, verb, namespace, name string, cause
 	return fmt.Errorf("%s tidbcluster %s/%s: %w", verb, namespace, name, cause)
 }
 
-// written leaves only what a user writes: not the status, which another apply
-// would have to own, and not what the API server gives to each object.
+// written keeps only what a user writes: not the status, which the apply would then own, and not
+// the metadata that the API server sets.
 func written(u *unstructured.Unstructured) {
 	unstructured.RemoveNestedField(u.Object, "status")
 	for _, given := range []string{"creationTimestamp", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"} {

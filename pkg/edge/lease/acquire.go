@@ -40,7 +40,7 @@ type claim struct {
 	now        func() time.Time
 	manualTick bool // the caller has a clock of its own, and calls Tick by it
 
-	seen       *coordinationv1.Lease // the record whose change would show that its holder is alive
+	seen       *coordinationv1.Lease // the record: if it changes, its holder is alive
 	since      time.Time             // when we first saw it, by our own clock
 	unanswered *coordinationv1.Lease // what we tried to write, when no answer came
 }
@@ -75,8 +75,8 @@ func (b *Bid) Stepped(now func() time.Time) *Bid {
 // be alive, it fails with a *HeldError; an attempt after the next renewal shows
 // that the holder is alive.
 //
-// The lease is renewed until Release, also after ctx ends: what a driver does
-// on its way out is still its own.
+// The lease is renewed until Release, also after ctx ends: a driver still
+// needs it while it cleans up.
 func (b *Bid) Try(ctx context.Context) (*Held, error) {
 	begun := b.claim.now()
 	got, err := b.retake(ctx)
@@ -93,9 +93,8 @@ func (b *Bid) Try(ctx context.Context) (*Held, error) {
 	return b.last, nil
 }
 
-// retake takes the lease as this bid released it, without a read before: the write
-// fails if somebody has changed the Lease since. So a user's change does not wait
-// for a read.
+// retake takes the lease as this bid released it, without a read before: the write fails if the
+// Lease has changed since. So a user's change does not wait for a read.
 func (b *Bid) retake(ctx context.Context) (*coordinationv1.Lease, error) {
 	if b.last == nil {
 		return nil, nil
@@ -113,8 +112,8 @@ func (b *Bid) retake(ctx context.Context) (*coordinationv1.Lease, error) {
 // renewal that we observe proves it. A holder that does not renew for the duration
 // of its lease is replaced, and one that is known to be dead is replaced at once.
 //
-// The lease is renewed until Release, also after ctx ends: what a driver does
-// on its way out is still its own.
+// The lease is renewed until Release, also after ctx ends: a driver still
+// needs it while it cleans up.
 func Acquire(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, self Identity) (*Held, error) {
 	b := NewBid(kube, c, self)
 	for {
@@ -183,9 +182,8 @@ func goodFor(l *coordinationv1.Lease) time.Duration {
 	return duration
 }
 
-// same reports whether the holder has not written the record between a and b.
-// Labels or owners that somebody else has changed do not show that the holder is
-// alive.
+// same reports whether the holder has not written the record between a and b. Labels or
+// owners that others have changed do not show that the holder is alive.
 func same(a, b *coordinationv1.Lease) bool {
 	x, y := holderOf(a), holderOf(b)
 	return a.UID == b.UID && x.Identity == y.Identity && x.Since.Equal(y.Since) && x.Renewed.Equal(y.Renewed)

@@ -30,7 +30,7 @@ func TestAcquireIsInterrupted(t *testing.T) {
 	})
 }
 
-// A record is good for as long as its holder has said.
+// A record is valid for the duration that its holder has written.
 func TestGoodFor(t *testing.T) {
 	for name, tt := range map[string]struct {
 		seconds *int32
@@ -44,8 +44,8 @@ func TestGoodFor(t *testing.T) {
 	}
 }
 
-// Only what a holder writes is a sign of life, and another record is another one even
-// if all that its holder wrote is alike.
+// Only the fields that a holder writes show that it is alive, and a recreated record is another one
+// even if these fields are equal.
 func TestSame(t *testing.T) {
 	at, later := time.Now(), metav1.NewMicroTime(time.Now().Add(time.Second))
 	for name, tt := range map[string]struct {
@@ -67,7 +67,8 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// Who is slower when the first record is made has lost nothing but a moment.
+// A process that comes second when the first record is created reads that record in its next
+// attempt.
 func TestSlowerThanAnother(t *testing.T) {
 	client := api()
 	client.PrependReactor("create", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
@@ -82,7 +83,7 @@ func TestSlowerThanAnother(t *testing.T) {
 	try(t, bid, "ann")
 }
 
-// A read or a write that fails is told with what it was about.
+// The error of a read or a write that fails says what it was about.
 func TestAttemptFails(t *testing.T) {
 	for verb, holder := range map[string]string{"get": "bob", "create": "-", "update": ""} {
 		client := api()
@@ -99,7 +100,7 @@ func TestAttemptFails(t *testing.T) {
 	}
 }
 
-// A cluster that is not written yet cannot own a lease.
+// A TidbCluster without a UID cannot own a lease.
 func TestNoOwner(t *testing.T) {
 	client, unwritten := api(), cluster
 	unwritten.UID = ""
@@ -113,8 +114,8 @@ func TestNoOwner(t *testing.T) {
 	}
 }
 
-// What a bid gave back and another has taken since is watched from then on: that it is
-// not as it was left is no sign that who took it still lives.
+// A lease that a bid has released and another process has taken since is watched from then on: that
+// change does not show that the other process is still alive.
 func TestTakenSince(t *testing.T) {
 	client := api(record(someone("ann").String(), time.Now()))
 	bid := NewBid(client, cluster, someone("daemon")).Stepped(time.Now)
@@ -148,8 +149,8 @@ func TestTakenSince(t *testing.T) {
 	}
 }
 
-// Where the answer to taking it again got lost, nothing more is tried at once.
-func TestAgainUnheard(t *testing.T) {
+// If the answer to the write that takes the lease again is lost, no other attempt is made at once.
+func TestRetakeWithoutAnswer(t *testing.T) {
 	client := api()
 	l := connect(client)
 	bid := NewBid(l, cluster, someone("ann")).Stepped(time.Now)
@@ -172,9 +173,9 @@ func TestAgainUnheard(t *testing.T) {
 	try(t, bid, "")
 }
 
-// What was written unheard is known by what it says, also where the system does not
-// tell which processes live.
-func TestUnheardByRecord(t *testing.T) {
+// A record that was written without an answer is recognised by its content, also where the system
+// does not say which processes are alive.
+func TestUnansweredByRecord(t *testing.T) {
 	self := someone("ann")
 	self.Boot = ""
 	l := connect(api())
@@ -189,8 +190,7 @@ func TestUnheardByRecord(t *testing.T) {
 	}
 }
 
-// A record that has changed since it was seen is no record that stood still, however
-// long ago that was.
+// A record that has changed since it was seen has not expired, however long ago it was seen.
 func TestSeenLongAgo(t *testing.T) {
 	begun := time.Now()
 	now := begun
@@ -210,7 +210,7 @@ func TestSeenLongAgo(t *testing.T) {
 	}
 }
 
-// A lease that was lost is not what the bid has given back.
+// After a lease was lost, the next attempt reads the record first.
 func TestAgainAfterLoss(t *testing.T) {
 	client := api()
 	bid := NewBid(client, cluster, someone("daemon")).Stepped(time.Now)
@@ -224,7 +224,7 @@ func TestAgainAfterLoss(t *testing.T) {
 	try(t, bid, "bob")
 }
 
-// The wish for a lease that is renewed in that moment is not lost.
+// A request for a lease that is renewed at the same time is not lost.
 func TestAskWhileRenewed(t *testing.T) {
 	client := api(record(someone("daemon").String(), time.Now()))
 	first := true
@@ -240,7 +240,7 @@ func TestAskWhileRenewed(t *testing.T) {
 	}
 }
 
-// A wish that cannot be written is told of.
+// A request for a lease that cannot be written is an error.
 func TestAskFails(t *testing.T) {
 	for _, verb := range []string{"get", "update"} {
 		client := api(record(someone("daemon").String(), time.Now()))
@@ -253,7 +253,7 @@ func TestAskFails(t *testing.T) {
 	}
 }
 
-// Who holds a lease is not told when that cannot be read.
+// ReadHolder fails if the lease cannot be read.
 func TestLookFails(t *testing.T) {
 	client := api(record("op", time.Now()))
 	client.PrependReactor("get", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -264,7 +264,7 @@ func TestLookFails(t *testing.T) {
 	}
 }
 
-// What errors say, and whom they name.
+// The texts of errors, and the holders that they name.
 func TestErrors(t *testing.T) {
 	since := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for err, want := range map[error]string{
@@ -285,7 +285,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// A cluster has the labels of its TidbCluster for operators that select by them.
+// A target has the labels of its TidbCluster, since operators can select by them.
 func TestTargetOf(t *testing.T) {
 	c := cluster
 	if got := TargetOf(c); got.Namespace != "db" || got.Labels != nil {

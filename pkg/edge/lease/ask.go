@@ -43,7 +43,7 @@ func Ask(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, sel
 	metav1.SetMetaDataAnnotation(&live.ObjectMeta, askedBy, self.String())
 	_, err = cl.leases.Update(ctx, live, metav1.UpdateOptions{})
 	if apierrors.IsConflict(err) {
-		return Ask(ctx, kube, c, self) // it was renewed meanwhile
+		return Ask(ctx, kube, c, self) // it was renewed in between
 	}
 	return cl.wrap("update", err)
 }

@@ -11,8 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// try fails unless the bid comes to what is expected: the lease, or the news that
-// somebody has it.
+// try fails the test unless the bid gets the lease, or an error that names the expected holder.
 func try(t *testing.T, b *Bid, holder string) *Held {
 	t.Helper()
 	held, err := b.Try(t.Context())
@@ -29,9 +28,8 @@ func try(t *testing.T, b *Bid, holder string) *Held {
 	return held
 }
 
-// TestBid: a bid for a lease that is renewed gets nothing, however long it goes
-// on; a holder that dies is replaced within its time, and a lease that is given
-// back is there at once.
+// TestBid: a bid never gets a lease that is renewed; a holder that dies is replaced after the
+// duration of its lease, and a released lease is taken at once.
 func TestBid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := api()
@@ -41,10 +39,10 @@ func TestBid(t *testing.T) {
 			try(t, bid, "ann")
 			time.Sleep(3 * time.Second)
 		}
-		first.stop() // as kill -9 does: it renews no more
+		first.stop() // as kill -9 does: it does not renew any more
 		for since := time.Now(); ; time.Sleep(time.Second) {
 			if time.Since(since) > 2*duration {
-				t.Fatal("nobody takes over")
+				t.Fatal("no process takes over")
 			}
 			if held, _ := bid.Try(t.Context()); held != nil {
 				if took := time.Since(since); took < duration-renewEvery || took > duration+3*time.Second {
@@ -59,8 +57,8 @@ func TestBid(t *testing.T) {
 	})
 }
 
-// TestAsk: a daemon gives way soon, and keeps off what it gave; a command does
-// not give way.
+// TestAsk: a daemon releases a lease that was asked for, and does not take it again at once; a
+// command does not release it.
 func TestAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := api()
@@ -80,7 +78,7 @@ func TestAsk(t *testing.T) {
 		}
 		command := try(t, NewBid(client, cluster, someone("ann")), "")
 		if a := get(t, client).Annotations; a[askedBy] != "" {
-			t.Errorf("the wish is still there: %v", a)
+			t.Errorf("the request is still there: %v", a)
 		}
 		if err := Ask(t.Context(), client, cluster, someone("bob")); err != nil {
 			t.Fatal(err)
@@ -93,9 +91,8 @@ func TestAsk(t *testing.T) {
 	})
 }
 
-// TestRest: a lease that nobody uses is given back rather than renewed, and one that
-// is used in time is kept.
-func TestRest(t *testing.T) {
+// TestIdle: an idle lease is released instead of renewed, and one that is used in time is kept.
+func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := api()
 		held := try(t, NewBid(client, cluster, someone("daemon")).Yielding(), "")
@@ -103,7 +100,7 @@ func TestRest(t *testing.T) {
 			held.MarkIdle()
 			time.Sleep(time.Second)
 			if !held.MarkInUse() {
-				t.Fatal("it was used in time, and is gone")
+				t.Fatal("it was used in time, but was released")
 			}
 			time.Sleep(renewEvery)
 		}
@@ -129,16 +126,16 @@ func TestRest(t *testing.T) {
 	})
 }
 
-// TestAgain: what a bid has given back it takes again without a look, but not what
-// another one has had since.
-func TestAgain(t *testing.T) {
+// TestRetake: a bid takes the lease that it has released without a read, but not if another process
+// has held it since.
+func TestRetake(t *testing.T) {
 	for name, between := range map[string]func(*testing.T, *fake.Clientset){
 		"untouched": func(*testing.T, *fake.Clientset) {},
 		"another has had it": func(t *testing.T, client *fake.Clientset) {
 			_ = acquire(t, client, "ann").Release()
 		},
 		"another has it": func(t *testing.T, client *fake.Clientset) { acquire(t, client, "ann") },
-		"somebody has deleted it": func(t *testing.T, client *fake.Clientset) {
+		"it was deleted": func(t *testing.T, client *fake.Clientset) {
 			if err := client.CoordinationV1().Leases("db").Delete(t.Context(), cluster.LeaseName(), metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
@@ -171,8 +168,8 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestAskNobody: there is nobody to ask, and nothing to do.
-func TestAskNobody(t *testing.T) {
+// TestAskWithoutHolder: Ask does nothing if no process holds the lease.
+func TestAskWithoutHolder(t *testing.T) {
 	if err := Ask(t.Context(), api(), cluster, someone("ann")); err != nil {
 		t.Error(err)
 	}

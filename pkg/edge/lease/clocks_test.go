@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// replica is a process with a clock of its own, of which a test says when it runs.
+// replica is a process with a clock of its own, which runs when a test calls it.
 type replica struct {
 	bid  *Bid
 	now  time.Time
@@ -45,7 +45,7 @@ func (r *replica) second(t *testing.T) {
 	}
 }
 
-// may reports whether its next write would be let through.
+// may reports whether Guard would allow its next write.
 func (r *replica) may(t *testing.T) bool {
 	if r.held == nil {
 		return false
@@ -55,10 +55,9 @@ func (r *replica) may(t *testing.T) bool {
 	return work.Err() == nil
 }
 
-// The clocks of two replicas may be hours apart, in either direction: each goes by
-// how long it saw no renewal itself. The one is not robbed of a lease that it
-// renews, the other one need not wait for longer than the lease's time, and there
-// is no moment at which both may write.
+// The clocks of two replicas may be hours apart, in either direction: each counts how long it has
+// seen no renewal itself. A lease that is renewed is not taken over, an expired one is taken over
+// after its duration, and both never may write at the same time.
 func TestReplicasWithOtherClocks(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"ahead": 5 * time.Hour, "behind": -5 * time.Hour, "alike": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -73,14 +72,14 @@ func TestReplicasWithOtherClocks(t *testing.T) {
 					t.Fatalf("ann may write: %t, bob holds the lease: %t", a.may(t), b.held != nil)
 				}
 			}
-			for waited := 0; b.held == nil; waited++ { // ann stands still
+			for waited := 0; b.held == nil; waited++ { // ann does not run
 				a.now = a.now.Add(time.Second)
 				b.second(t)
 				if a.may(t) && b.may(t) {
 					t.Fatalf("after %d s both may write", waited)
 				}
 				if wait := time.Duration(waited) * time.Second; wait > duration {
-					t.Fatalf("bob waits for %s still", wait)
+					t.Fatalf("bob still waits for %s", wait)
 				}
 			}
 			a.second(t) // and goes on
@@ -94,7 +93,7 @@ func TestReplicasWithOtherClocks(t *testing.T) {
 	}
 }
 
-// What a stepped bid got is renewed by who owns the clock, and by nothing else.
+// The lease of a Stepped bid is renewed only by calls of Tick.
 func TestSteppedIsNotRenewedByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := api()
@@ -112,9 +111,8 @@ func TestSteppedIsNotRenewedByItself(t *testing.T) {
 	})
 }
 
-// A lease that rests is given back when it would have to be renewed, by the clock of
-// who holds it.
-func TestRestByHand(t *testing.T) {
+// An idle lease is released when its renewal is due, by the clock of its holder.
+func TestIdleWithTick(t *testing.T) {
 	client := api()
 	a := newReplica(client, "ann", time.Now().Add(-time.Hour))
 	a.second(t)
@@ -123,10 +121,10 @@ func TestRestByHand(t *testing.T) {
 		a.second(t)
 	}
 	if get(t, client).Spec.HolderIdentity == nil {
-		t.Error("it was given back before its time")
+		t.Error("it was released before its renewal was due")
 	}
 	a.second(t)
 	if get(t, client).Spec.HolderIdentity != nil || a.may(t) || a.held.Tick() != 0 {
-		t.Error("it was not given back")
+		t.Error("it was not released")
 	}
 }

@@ -21,15 +21,15 @@ var (
 	db            = Target{Namespace: "db"}
 )
 
-// took is how long an answer takes by the clock of a bubble.
+// took returns how long f takes, by the clock of a synctest bubble.
 func took(f func()) time.Duration {
 	begun := time.Now()
 	f()
 	return time.Since(begun)
 }
 
-// TestAgeOfRecord: by its age alone a record is that of a live operator, of one that is
-// gone, or of one that may have another clock.
+// TestAgeOfRecord: the age of a record shows whether its operator is alive, does not run any more,
+// or may have another clock.
 func TestAgeOfRecord(t *testing.T) {
 	for name, tt := range map[string]struct {
 		age   time.Duration
@@ -63,8 +63,8 @@ func TestAgeOfRecord(t *testing.T) {
 	}
 }
 
-// TestStoodStill: nobody waits twice for the same record, but for the next one.
-func TestStoodStill(t *testing.T) {
+// TestUnchangedRecord: a search does not wait twice for the renewal of the same record.
+func TestUnchangedRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := api(operatorRecord("ops", "tidb-controller-manager", "op-1", time.Now().Add(-time.Minute)))
 		o := NewOperators(client)
@@ -80,7 +80,7 @@ func TestStoodStill(t *testing.T) {
 	})
 }
 
-// TestWhileWaiting: what happens to records while a renewal is waited for.
+// TestWhileWaiting: changes of records during the wait for a renewal.
 func TestWhileWaiting(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*fake.Clientset)
@@ -113,7 +113,7 @@ func TestWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestBesideReleased: a record without a holder hides none of those that come after it.
+// TestBesideReleased: records after one without a holder are read as well.
 func TestBesideReleased(t *testing.T) {
 	client := api(operatorRecord("a", "tidb-controller-manager", "", time.Now()), operatorRecord("b", "tidb-controller-manager", "op-b", time.Now()))
 	if o, drives := find(t, client, db).Driving(db); !drives || o.Holder != "op-b" {
@@ -170,7 +170,8 @@ func TestUsualNamespaces(t *testing.T) {
 	}
 }
 
-// TestScopeNotices: that a scope was not read is told to whom the operator drives.
+// TestScopeNotices: there is a notice that a scope was not read, for clusters that the operator
+// drives.
 func TestScopeNotices(t *testing.T) {
 	unread := Operator{Namespace: "ops", Holder: "op-1", Scope: Scope{Unread: true}}
 	read := Operator{Namespace: "ops", Holder: "op-1"}
@@ -190,6 +191,6 @@ func TestScopeNotices(t *testing.T) {
 	}
 	hidden := Finding{Hidden: true, namespace: "a", Alive: []Operator{read}}
 	if !hidden.Answers(db) {
-		t.Error("it drives this one, too, whatever is hidden")
+		t.Error("the operator drives this cluster, but was not found")
 	}
 }

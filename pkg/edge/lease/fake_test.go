@@ -41,8 +41,8 @@ func api(objects ...runtime.Object) *fake.Clientset {
 		versions++
 		next = next.DeepCopy()
 		next.ResourceVersion = strconv.Itoa(versions)
-		// The tracker's own update works out who manages which field, which takes
-		// nearly all of the tests' time. No other request comes in between.
+		// The tracker's own update works out who manages which field, which would take nearly all
+		// of the tests' time.
 		tracker := client.Tracker()
 		err = errors.Join(tracker.Delete(a.GetResource(), next.Namespace, next.Name), tracker.Add(next))
 		return true, next.DeepCopy(), err
@@ -50,7 +50,7 @@ func api(objects ...runtime.Object) *fake.Clientset {
 	return client
 }
 
-// record is the Lease of the cluster, held by somebody.
+// record returns the Lease of the cluster with a holder.
 func record(holder string, renewed time.Time) *coordinationv1.Lease {
 	at, seconds := metav1.NewMicroTime(renewed), int32(15)
 	return &coordinationv1.Lease{
@@ -70,7 +70,7 @@ func get(t *testing.T, client *fake.Clientset) *coordinationv1.Lease {
 	return l
 }
 
-// someone is an identity on another machine.
+// someone returns an identity on another machine.
 func someone(name string) Identity {
 	return Identity{User: name, Host: name + "-laptop", PID: 42, Start: "1000", Boot: name + "-boot"}
 }

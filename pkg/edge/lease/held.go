@@ -127,8 +127,8 @@ func (h *Held) renewOnce(ctx context.Context) error {
 	return nil
 }
 
-// write changes the record as long as it is ours. A conflict may come from a label
-// that somebody has edited, or from our own write whose answer was lost.
+// write changes the record as long as it is ours. A conflict may come from an edited label, or from
+// our own write whose answer was lost.
 func (h *Held) write(ctx context.Context, change func(*coordinationv1.LeaseSpec)) (*coordinationv1.Lease, error) {
 	next := h.live.DeepCopy()
 	change(&next.Spec)

@@ -15,14 +15,14 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// requests counts what a client is asked to do by f.
+// requests returns the number of requests that f sends.
 func requests(client *fake.Clientset, f func()) int {
 	client.ClearActions()
 	f()
 	return len(client.Actions())
 }
 
-// due is a lease that is renewed by hand, and is to be renewed now.
+// due returns a replica with a Stepped lease whose renewal is due now.
 func due(t *testing.T, client *fake.Clientset) *replica {
 	t.Helper()
 	r := newReplica(client, "ann", time.Now())
@@ -31,7 +31,7 @@ func due(t *testing.T, client *fake.Clientset) *replica {
 	return r
 }
 
-// conflicts has updates fail as if somebody had written in between, which f does.
+// conflicts makes updates fail with a conflict, after f has written in between.
 func conflicts(client *fake.Clientset, f func()) {
 	client.PrependReactor("update", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		f()
@@ -39,7 +39,7 @@ func conflicts(client *fake.Clientset, f func()) {
 	})
 }
 
-// A renewal is one request, also after one that met somebody else's edit.
+// A renewal is one request, also after one that met the edit of another writer.
 func TestRenewalIsOneRequest(t *testing.T) {
 	client := api()
 	r := due(t, client)
@@ -61,8 +61,7 @@ func TestRenewalIsOneRequest(t *testing.T) {
 	}
 }
 
-// After it was released, and while it is being released, nothing is renewed, and nothing
-// is lost.
+// After a release, and during it, the lease is not renewed and does not count as lost.
 func TestTickAfterRelease(t *testing.T) {
 	client := api()
 	r := due(t, client)
@@ -107,8 +106,8 @@ func TestReleaseEndsRenewal(t *testing.T) {
 	})
 }
 
-// Who has been asked for a lease keeps it, and renews it, until the step that is being
-// taken has ended, and gives it back then.
+// A holder that was asked for its lease keeps and renews it until its current step has ended, and
+// then releases it.
 func TestAskedKeepsIt(t *testing.T) {
 	client := api()
 	r := due(t, client)
@@ -127,7 +126,7 @@ func TestAskedKeepsIt(t *testing.T) {
 			t.Errorf("%d requests for a renewal", n)
 		}
 	}
-	for range 3 { // who asks again and again must not keep it from being renewed
+	for range 3 { // repeated requests must not prevent the renewal
 		if err := Ask(t.Context(), client, cluster, someone("bob")); err != nil {
 			t.Fatal(err)
 		}
@@ -136,11 +135,11 @@ func TestAskedKeepsIt(t *testing.T) {
 		}
 	}
 	if err := r.held.Release(); err != nil || get(t, client).Spec.HolderIdentity != nil {
-		t.Errorf("not given back: %v", err)
+		t.Errorf("not released: %v", err)
 	}
 }
 
-// A lease that somebody has asked for a moment ago is given back like any other.
+// A lease that was just asked for is released like any other.
 func TestReleaseWhenAsked(t *testing.T) {
 	client := api()
 	r := due(t, client)
@@ -148,12 +147,12 @@ func TestReleaseWhenAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := r.held.Release(); err != nil || get(t, client).Spec.HolderIdentity != nil {
-		t.Errorf("not given back: %v", err)
+		t.Errorf("not released: %v", err)
 	}
 }
 
-// A lease that was deleted is lost, and so is one that was recreated since: with the
-// one that is gone, another process could have held it.
+// A deleted lease is lost, and so is one that was recreated since: another process could have held
+// it in between.
 func TestGoneIsLost(t *testing.T) {
 	leases := coordinationv1.SchemeGroupVersion.WithResource("leases")
 	for name, change := range map[string]func(*fake.Clientset){
@@ -179,7 +178,7 @@ func TestGoneIsLost(t *testing.T) {
 	}
 }
 
-// A renewal that cannot be read back after a conflict is tried again.
+// If the record cannot be read after a conflict, the renewal is tried again.
 func TestConflictThenSilence(t *testing.T) {
 	client := api()
 	r := due(t, client)
@@ -192,8 +191,7 @@ func TestConflictThenSilence(t *testing.T) {
 	}
 }
 
-// A renewal that hangs leaves time for another one, and never takes longer than until
-// others may take over.
+// A renewal that hangs leaves time for another one, and ends before others may take over.
 func TestRenewalTimeout(t *testing.T) {
 	for silent, want := range map[time.Duration]time.Duration{
 		renewEvery:               callTimeout,
@@ -221,9 +219,8 @@ func TestRenewalTimeout(t *testing.T) {
 	}
 }
 
-// What is kept of a lease that was given back is small: a daemon keeps one for each
-// cluster.
-func TestLeftBehindIsSmall(t *testing.T) {
+// The record that is kept of a released lease is small: a daemon keeps one for each cluster.
+func TestReleasedRecordIsSmall(t *testing.T) {
 	client := api()
 	r := due(t, client)
 	r.held.live.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
@@ -232,8 +229,8 @@ func TestLeftBehindIsSmall(t *testing.T) {
 	}
 }
 
-// A renewal that is under way is waited for before the lease is given back: its answer
-// would come to a record that is not ours any more.
+// Release waits for a renewal that is under way: its answer would otherwise be about a record that
+// is not ours any more.
 func TestReleaseWaitsForRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := connect(api())

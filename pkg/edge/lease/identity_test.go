@@ -24,12 +24,12 @@ func TestIdentityRoundTrip(t *testing.T) {
 	}
 	for _, foreign := range []string{"", "tidb-controller-manager-7f9_1b2c", "a/b/c/d", "ann@h/x/1/2", "ann/7/1/2", "ann@h/0/1/2", "ann@h/-1/1/2"} {
 		if _, ok := Parse(foreign); ok {
-			t.Errorf("%q is nobody of us", foreign)
+			t.Errorf("%q was parsed as one of our identities", foreign)
 		}
 	}
 }
 
-// TestSelf: what other processes on this machine know this one by.
+// TestSelf: the identity of this process.
 func TestSelf(t *testing.T) {
 	self := Self()
 	u, err := user.Current()
@@ -45,11 +45,10 @@ func TestSelf(t *testing.T) {
 	}
 }
 
-// TestOutlived uses real processes: what the operating system tells is what
-// this is about.
-func TestOutlived(t *testing.T) {
+// TestKnowsDead uses real processes, since it depends on what the operating system reports.
+func TestKnowsDead(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
-		t.Skip("not told here")
+		t.Skip("this operating system does not report when processes started")
 	}
 	child := exec.Command("sleep", "60")
 	if err := child.Start(); err != nil {
@@ -78,16 +77,16 @@ func TestOutlived(t *testing.T) {
 	}
 	for end := time.Now().Add(5 * time.Second); !self.knowsDead(holder.String()); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("a killed process that nobody has waited for is dead")
+			t.Fatal("a killed process counts as alive before its parent has waited for it")
 		}
 	}
 	_ = child.Wait()
 	if !self.knowsDead(holder.String()) {
 		t.Error("the child is gone")
 	}
-	blind, doubtful := self, holder
-	blind.Boot, doubtful.Boot = "", ""
-	if blind.knowsDead(doubtful.String()) {
+	withoutBoot, doubtful := self, holder
+	withoutBoot.Boot, doubtful.Boot = "", ""
+	if withoutBoot.knowsDead(doubtful.String()) {
 		t.Error("without a boot id nothing is known of any process")
 	}
 	for name, change := range map[string]func(*Identity){
@@ -107,7 +106,7 @@ func TestOutlived(t *testing.T) {
 func TestTakesOverFromDeadAtOnce(t *testing.T) {
 	self := Self()
 	if self.Boot == "" {
-		t.Skip("not told here")
+		t.Skip("this operating system does not report when processes started")
 	}
 	dead := self
 	dead.Start = "1"

@@ -6,8 +6,8 @@ import "errors"
 // was idle.
 var ErrIdle = errors.New("the lease was released, as it was not used")
 
-// MarkIdle has the lease released at its next renewal, unless MarkInUse is called before. To renew
-// the leases of many clusters that have converged, or that wait for their turn, would cost the API
+// MarkIdle releases the lease at its next renewal, unless MarkInUse is called before. To renew the
+// leases of many clusters that have converged, or that wait for their turn, would cost the API
 // server more than all changes of them.
 func (h *Held) MarkIdle() {
 	h.mu.Lock()

@@ -86,7 +86,7 @@ func TestHeldByALiveOther(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 		if took := time.Since(begun); took > renewEvery+retryEvery {
-			t.Errorf("took %v to tell", took)
+			t.Errorf("got the error after %v", took)
 		}
 		if !strings.Contains(err.Error(), "ann@ann-laptop (pid 42)") || held.Age > retryEvery {
 			t.Errorf("%v, renewed %v ago", err, held.Age)
@@ -94,8 +94,7 @@ func TestHeldByALiveOther(t *testing.T) {
 	})
 }
 
-// Clocks of two machines may differ by anything; only that the record changes
-// counts.
+// Clocks of two machines may differ by any amount; only changes of the record count.
 func TestClocksAreNotCompared(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
 		t.Run("dead, clock "+name, func(t *testing.T) {
@@ -174,13 +173,13 @@ func TestTakenOver(t *testing.T) {
 		}
 		var hands interface{ HandsOff() bool }
 		if !errors.As(context.Cause(h.Context()), &hands) || !hands.HandsOff() {
-			t.Error("what is left is the other's to clean up")
+			t.Error("the error allows to clean up, which is left to the new holder")
 		}
 		if err := h.Release(); err != nil {
 			t.Error(err)
 		}
 		if got := *get(t, client).Spec.HolderIdentity; got != other {
-			t.Errorf("released what is %s's: %q", other, got)
+			t.Errorf("released the lease of %s: %q", other, got)
 		}
 	})
 }
@@ -235,14 +234,14 @@ func TestUnreachable(t *testing.T) {
 					t.Error(err)
 				}
 				if l := get(t, client); l.Spec.HolderIdentity != nil {
-					t.Error("nobody else has taken it, so it is ours to release")
+					t.Error("the lease was not released, though no other process has taken it")
 				}
 			})
 		})
 	}
 }
 
-// What a driver does on its way out is still its own.
+// The lease is renewed also after an interrupt, while the driver cleans up.
 func TestRenewsAfterInterrupt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := api()
@@ -268,8 +267,8 @@ func TestRenewsAfterInterrupt(t *testing.T) {
 	})
 }
 
-// What is begun in the name of a lease ends with it, and with nothing else. An
-// interrupt does not end it, and does not hide that the lease is lost.
+// The context of Guard ends with the lease and with nothing else. An interrupt does not end it, and
+// does not hide that the lease is lost.
 func TestGuard(t *testing.T) {
 	takeOver := func(t *testing.T, client *fake.Clientset) {
 		l := get(t, client)
@@ -315,8 +314,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// A process that has stood still finds out before its next write, not when its
-// renewal gets a turn.
+// A process that was stopped sees the loss of the lease before its next write, also if its renewal
+// has not run yet.
 func TestGuardAfterSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for asleep, lost := range map[time.Duration]bool{renewWithin - time.Second: false, renewWithin: true} {

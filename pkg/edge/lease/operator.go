@@ -25,9 +25,8 @@ const (
 	// operatorRenews is the longest time between two renewals of a live operator: with its default
 	// settings it stops after 10 s without one.
 	operatorRenews = 10 * time.Second
-	// abandonedAfter: a record that is older than this was left behind by an operator that does not
-	// run any more. The clocks of two hosts that can talk TLS to each other do not differ by that
-	// much.
+	// abandonedAfter is the age from which a record belongs to an operator that does not run any
+	// more. The clocks of two hosts that can talk TLS to each other do not differ by that much.
 	abandonedAfter = time.Hour
 )
 
@@ -40,7 +39,7 @@ type Target struct {
 	Labels    map[string]string
 }
 
-// TargetOf returns the target that a cluster is.
+// TargetOf returns a cluster as a target.
 func TargetOf(c topology.Cluster) Target {
 	t := Target{Namespace: c.Namespace}
 	if c.Source != nil {
@@ -94,7 +93,7 @@ func (f Finding) Answers(t Target) bool {
 	return (!f.Hidden || f.namespace == t.Namespace) && !covered(f.doubtful, t)
 }
 
-// Notice is what the user should know of the answer.
+// Notice is what the user should know about the answer.
 type Notice struct {
 	Reason event.NoticeReason
 	Text   string

@@ -107,7 +107,7 @@ func find(t *testing.T, client kubernetes.Interface, target Target) Finding {
 	return found
 }
 
-// failing has lists of leases fail in some namespaces; "" is the list of all.
+// failing makes lists of leases fail in some namespaces; "" is the list of all.
 func failing(client *fake.Clientset, failures map[string]error) {
 	client.PrependReactor("list", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		err := failures[a.GetNamespace()]
@@ -115,7 +115,7 @@ func failing(client *fake.Clientset, failures map[string]error) {
 	})
 }
 
-// Only a list that is forbidden is done without. After any other failure it is unknown
+// A search continues only without lists that are forbidden. After any other failure it is unknown
 // whether there is an operator.
 func TestUnlistedLeases(t *testing.T) {
 	leases := schema.GroupResource{Resource: "leases"}
@@ -177,7 +177,7 @@ func TestUnlistedRenewal(t *testing.T) {
 	})
 }
 
-// Of the leases of all namespaces those of the nodes are not asked for: each node renews one.
+// The list of all namespaces leaves out the leases of nodes: each node renews one.
 func TestLeasesOfNodes(t *testing.T) {
 	client, asked := api(), []string{}
 	client.PrependReactor("list", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
@@ -189,8 +189,8 @@ func TestLeasesOfNodes(t *testing.T) {
 	}
 }
 
-// What was found for one cluster is the answer for another one, unless an operator that
-// covers only the other one was not waited for, or the other namespace was not searched.
+// A finding for one cluster is also valid for another one, unless the search did not wait for an
+// operator that covers only the other one, or did not read the other namespace.
 func TestAnswers(t *testing.T) {
 	a, b, ops := Target{Namespace: "a"}, Target{Namespace: "b"}, Target{Namespace: "ops"}
 	client := api(operatorRecord("ops", "tidb-controller-manager", operatorPod, time.Now().Add(time.Minute)),

@@ -18,7 +18,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// deployed is an operator's Deployment in namespace "ops".
+// deployed returns an operator's Deployment in namespace "ops".
 func deployed(name string, args ...string) *appsv1.Deployment {
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: name},
@@ -28,7 +28,7 @@ func deployed(name string, args ...string) *appsv1.Deployment {
 	}
 }
 
-// account binds a service account of namespace "ops".
+// account returns a service account of namespace "ops" as the subjects of a binding.
 func account() []rbacv1.Subject {
 	return []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "ops", Name: "tidb-controller-manager"}}
 }
@@ -41,7 +41,7 @@ func forbid(client *fake.Clientset, verb, resource string) {
 
 const operatorPod = "tidb-controller-manager-5d8f7-x2x4z"
 
-// An operator is taken for the driver of the clusters in its scope, and no others.
+// An operator drives the clusters in its scope, and no others.
 func TestScope(t *testing.T) {
 	const name = "tidb-controller-manager"
 	for title, tc := range map[string]struct {
@@ -82,7 +82,7 @@ func TestScope(t *testing.T) {
 	}
 }
 
-// Where nothing may be read, the scope is taken for the widest, and said to be unread.
+// If the scope may not be read, it is all clusters, and Unread is set.
 func TestUnreadScope(t *testing.T) {
 	client := fake.NewClientset(operatorRecord("ops", "tidb-controller-manager", operatorPod, time.Now()))
 	forbid(client, "get", "deployments")
@@ -93,8 +93,7 @@ func TestUnreadScope(t *testing.T) {
 	}
 }
 
-// What is not read is not taken for nothing: neither bindings that are forbidden, nor a
-// namespace without any.
+// The scope is unknown if bindings may not be read, or if there are none.
 func TestBoundNamespaces(t *testing.T) {
 	bound := func(namespace string, s ...rbacv1.Subject) *rbacv1.RoleBinding {
 		return &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "op"}, Subjects: s}
@@ -134,8 +133,8 @@ func TestBoundNamespaces(t *testing.T) {
 	}
 }
 
-// The Deployment is that of the pod which holds the lease, and if there is none, the one
-// of the lease's name.
+// The scope is that of the Deployment whose pod holds the lease, or else of the Deployment with the
+// name of the lease.
 func TestDeploymentOfHolder(t *testing.T) {
 	const lease = "tidb-controller-manager"
 	own, named := deployed("op-main", "-selector=own=1"), deployed(lease, "-selector=named=1")
@@ -158,7 +157,7 @@ func TestDeploymentOfHolder(t *testing.T) {
 	}
 }
 
-// A sidecar has flags of its own, and none of the operator's.
+// The flags of a sidecar are not those of the operator.
 func TestSidecar(t *testing.T) {
 	d := deployed("tidb-controller-manager", "-selector=team=a", "-cluster-scoped=false")
 	containers := &d.Spec.Template.Spec.Containers
@@ -203,7 +202,7 @@ func TestFlagIn(t *testing.T) {
 	}
 }
 
-// Nobody waits for a sign of life of an operator that would not drive the cluster.
+// A search does not wait for the renewal of an operator that would not drive the cluster.
 func TestOutOfScopeIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(deployed("tidb-controller-manager", "-cluster-scoped=false"),

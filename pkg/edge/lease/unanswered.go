@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// noteAnswer notes how a write of the record ended. Without an answer the lease may still be ours.
+// noteAnswer records how a write of the Lease ended. Without an answer the lease may still be ours.
 func (cl *claim) noteAnswer(wrote *coordinationv1.Lease, err error) {
 	cl.unanswered = nil
 	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err) {

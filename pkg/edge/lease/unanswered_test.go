@@ -16,14 +16,13 @@ import (
 
 var errUnheard = errors.New("the connection is gone")
 
-// line is a connection to an API server that does what it is asked to while the
-// answers get lost, or does nothing at all.
+// line is a connection to an API server that loses answers, or also requests.
 type line struct {
 	kubernetes.Interface
 	typed.CoordinationV1Interface
 	typed.LeaseInterface
 	deaf, cut bool
-	asked     func(context.Context) // told of each update; nil: nobody is
+	asked     func(context.Context) // is called before each update; may be nil
 }
 
 func connect(kube kubernetes.Interface) *line {
@@ -62,9 +61,9 @@ func (l *line) Update(ctx context.Context, n *coordinationv1.Lease, o metav1.Upd
 	return got, err
 }
 
-// Who has got a lease without being told takes it at the next attempt, and one who
-// makes none gives it back. What another has taken since is left alone.
-func TestUnheard(t *testing.T) {
+// A process that has taken a lease without getting the answer holds it after its next attempt, or
+// releases it with Withdraw. A lease that another process has taken since is not changed.
+func TestUnanswered(t *testing.T) {
 	for name, first := range map[string]bool{"made": true, "taken": false} {
 		unheard := func(t *testing.T) (*line, *Bid) {
 			l := connect(api())
@@ -96,7 +95,7 @@ func TestUnheard(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		t.Run(name+", and given back", func(t *testing.T) {
+		t.Run(name+", and released", func(t *testing.T) {
 			l, bid := unheard(t)
 			l.cut = true
 			if err := bid.Withdraw(t.Context()); !errors.Is(err, errUnheard) {
@@ -123,7 +122,7 @@ func TestUnheard(t *testing.T) {
 	}
 }
 
-// A lease that could not be given back is given back when that is asked for again.
+// A second call of Release releases a lease if the first one failed.
 func TestReleaseAgain(t *testing.T) {
 	l := connect(api())
 	bid := NewBid(l, cluster, someone("ann")).Stepped(time.Now)
@@ -141,20 +140,20 @@ func TestReleaseAgain(t *testing.T) {
 	}
 }
 
-// TestHear: only a record whose answer was lost may be in the lease unknown to us. One that
-// the API server has refused is not, and one that was written is known.
-func TestHear(t *testing.T) {
+// TestNoteAnswer: only a record whose answer was lost is kept as unanswered: not one that the API
+// server has refused, and not one that was written.
+func TestNoteAnswer(t *testing.T) {
 	leases := schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
 	before, wrote := &coordinationv1.Lease{}, &coordinationv1.Lease{}
 	for name, c := range map[string]struct {
 		err  error
 		want *coordinationv1.Lease
 	}{
-		"it was written":             {nil, nil},
-		"somebody else was faster":   {apierrors.NewConflict(leases, "basic", nil), nil},
-		"somebody else has made one": {apierrors.NewAlreadyExists(leases, "basic"), nil},
-		"somebody has deleted it":    {apierrors.NewNotFound(leases, "basic"), nil},
-		"the answer was lost":        {errUnheard, wrote},
+		"it was written":                  {nil, nil},
+		"another process was faster":      {apierrors.NewConflict(leases, "basic", nil), nil},
+		"another process has created one": {apierrors.NewAlreadyExists(leases, "basic"), nil},
+		"it was deleted":                  {apierrors.NewNotFound(leases, "basic"), nil},
+		"the answer was lost":             {errUnheard, wrote},
 	} {
 		cl := claim{unanswered: before}
 		if cl.noteAnswer(wrote, c.err); cl.unanswered != c.want {
@@ -163,8 +162,8 @@ func TestHear(t *testing.T) {
 	}
 }
 
-// TestOurRecord: a record is what we wrote only if it names us, and both of its times are ours.
-// Another process of the same name, or an earlier term of ours, is not.
+// TestOurRecord: a record is the one that we wrote only if it names us and has both of our times.
+// The record of another process with the same name, or of an earlier lease of ours, is not.
 func TestOurRecord(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	lease := func(who string, since, renewed time.Time) *coordinationv1.Lease {
@@ -179,7 +178,7 @@ func TestOurRecord(t *testing.T) {
 	}{
 		"what we wrote":           {wrote, lease("me", noon, noon.Add(time.Second)), true},
 		"we have not written":     {nil, wrote, false},
-		"somebody else":           {wrote, lease("you", noon, noon.Add(time.Second)), false},
+		"another process":         {wrote, lease("you", noon, noon.Add(time.Second)), false},
 		"another term":            {wrote, lease("me", noon.Add(-time.Hour), noon.Add(time.Second)), false},
 		"renewed at another time": {wrote, lease("me", noon, noon), false},
 		"all but the name":        {wrote, lease("you", noon, noon), false},
@@ -191,8 +190,8 @@ func TestOurRecord(t *testing.T) {
 	}
 }
 
-// TestNothingToWithdraw: who has not written anything asks for nothing, and a record that
-// never arrived need not be given back.
+// TestNothingToWithdraw: without an unanswered write Withdraw sends no request, and it succeeds if
+// the record never arrived.
 func TestNothingToWithdraw(t *testing.T) {
 	client := api()
 	bid := NewBid(client, cluster, someone("alice"))

@@ -10,8 +10,8 @@ import (
 const (
 	firstPause = 100 * time.Millisecond
 	longPause  = time.Second
-	// patience multiplies the time limit of one attempt, for calls that PD answers after asking its members one by one,
-	// three seconds each.
+	// patience multiplies the time limit of one attempt, for calls in which PD asks its members one
+	// by one, three seconds each.
 	patience = 3
 )
 

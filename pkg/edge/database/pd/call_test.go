@@ -166,8 +166,8 @@ func TestNoLeader(t *testing.T) {
 	})
 }
 
-// What a proxy in front of PD answers tells nothing of PD: without a leader for long,
-// PD's members may be restarted.
+// The answer of a proxy in front of PD says nothing about PD. It must not count as "no leader":
+// then PD's members may be restarted after a while.
 func TestAnswerOfProxyIsNoEvidence(t *testing.T) {
 	for _, code := range []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout} {
 		inGroup(t, nil, func(t *testing.T, g *group, c Client) {
@@ -186,7 +186,7 @@ func TestAnswerOfProxyIsNoEvidence(t *testing.T) {
 	}
 }
 
-// A proxy comes to stand between us and a leader that is known already.
+// A proxy answers instead of a leader that is known already.
 func TestProxyBeforeKnownLeader(t *testing.T) {
 	inGroup(t, nil, func(t *testing.T, g *group, c Client) {
 		if _, err := c.ServerVersion(t.Context()); err != nil {
@@ -201,7 +201,7 @@ func TestProxyBeforeKnownLeader(t *testing.T) {
 	})
 }
 
-// A fresh group answers in these two ways, member by member, until it has elected.
+// A new group answers in these two ways, member by member, until it has elected a leader.
 func TestGroupThatStarts(t *testing.T) {
 	inGroup(t, nil, func(t *testing.T, g *group, c Client) {
 		g.set(func() {
@@ -246,7 +246,8 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// The library alone sends such a write to every member and reports what the last follower said.
+// Without this package the library sends such a write to every member, and returns the answer of
+// the last follower.
 func TestRefusalIsTheLeadersAndSentOnce(t *testing.T) {
 	inGroup(t, nil, func(t *testing.T, g *group, c Client) {
 		for _, code := range []int{400, 404, 410, 500} {

@@ -138,8 +138,8 @@ func (s *search) ask(urls ...string) {
 	}
 }
 
-// take reports whether the answer settles the search. A leader that nobody has asked yet is asked next: the seed may be
-// a service, or write the name of a member in another way.
+// take reports whether the answer settles the search. A leader that was not asked yet is asked
+// next: the seed may be a service, or write the name of a member in another way.
 func (s *search) take(a answer) bool {
 	if a.err != nil {
 		var status *StatusError
@@ -159,7 +159,7 @@ func (s *search) take(a answer) bool {
 			return true
 		}
 	}
-	if a.leader.GetName() == "" { // so answers a member that has just started
+	if a.leader.GetName() == "" { // a member that has just started answers so
 		s.errs = append(s.errs, fmt.Errorf("%s knows no leader", a.url))
 		return false
 	}

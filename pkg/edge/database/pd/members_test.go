@@ -73,7 +73,7 @@ func TestHealthWaitsForHungMembers(t *testing.T) {
 	})
 }
 
-// Patience is for a leader that waits for others, not for one that hangs itself.
+// The longer time limit is for a leader that waits for others, not for a leader that hangs itself.
 func TestPatienceEndsWithTheLeadership(t *testing.T) {
 	inGroup(t, nil, func(t *testing.T, g *group, c Client) {
 		if _, err := c.Leader(t.Context()); err != nil {

@@ -36,8 +36,7 @@ func TestPlacementRules(t *testing.T) {
 	})
 }
 
-// TestPlacementRuleWithoutCopies: a rule that asks for nothing is none that can be
-// believed.
+// TestPlacementRuleWithoutCopies: a rule with a count of zero is an error.
 func TestPlacementRuleWithoutCopies(t *testing.T) {
 	inGroup(t, nil, func(t *testing.T, g *group, c Client) {
 		g.answer("GET /pd/api/v1/config/placement-rule", `[{"group_id":"pd","rules":[{"id":"default","role":"voter"}]}]`)
@@ -47,7 +46,7 @@ func TestPlacementRuleWithoutCopies(t *testing.T) {
 	})
 }
 
-// TestPlacementRulesDisabled: PD's refusal is an answer, and not repeated.
+// TestPlacementRulesDisabled: PD's refusal is an answer, and the request is not repeated.
 func TestPlacementRulesDisabled(t *testing.T) {
 	inGroup(t, nil, func(t *testing.T, g *group, c Client) {
 		g.fail("GET /pd/api/v1/config/placement-rule", 412, `"[PD:placement:ErrPlacementDisabled]placement rules feature is disabled"`)

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// TestTold: each method is told of once, by its own name and with its own error,
-// and does nothing but what the method of the client behind it does.
-func TestTold(t *testing.T) {
+// TestReporting: each method is reported once, with its name and its error, and otherwise does what
+// the method of the client does.
+func TestReporting(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // so that every call fails at once
 	type call struct {
 		name string
 		err  error
 	}
-	var told []call
+	var reported []call
 	plain := New(Config{URLs: []string{"http://127.0.0.1:1"}})
 	c := New(Config{URLs: []string{"http://127.0.0.1:1"}, OnCall: func(name string, took time.Duration, err error) {
-		told = append(told, call{name, err})
+		reported = append(reported, call{name, err})
 		if took < 0 {
 			t.Errorf("%s took %s", name, took)
 		}
@@ -47,13 +47,13 @@ func TestTold(t *testing.T) {
 			t.Errorf("%s does not fail", method.Name)
 			continue
 		}
-		told = nil
+		reported = nil
 		got := ask(c)
 		if got == nil || got.Error() != want.Error() {
 			t.Errorf("%s: error %v, want %v", method.Name, got, want)
 		}
-		if len(told) != 1 || told[0].name != method.Name || !errors.Is(told[0].err, got) {
-			t.Errorf("%s: told of %v", method.Name, told)
+		if len(reported) != 1 || reported[0].name != method.Name || !errors.Is(reported[0].err, got) {
+			t.Errorf("%s: reported %v", method.Name, reported)
 		}
 	}
 	c.Close()

@@ -38,7 +38,7 @@ type Client struct {
 	Scheme string
 }
 
-// Counts are what one store holds.
+// Counts are the numbers of leaders and regions of one store.
 type Counts struct{ Leaders, Regions int }
 
 // LeaderCount returns how many regions the store on host leads. A host without a port gets StatusPort.

@@ -74,7 +74,7 @@ func TestCutOffPageIsAnError(t *testing.T) {
 	defer s.Close()
 	c := &Client{HTTP: s.Client()}
 	if n, err := c.LeaderCount(t.Context(), strings.TrimPrefix(s.URL, "http://")); err == nil {
-		t.Errorf("half a page says %d", n)
+		t.Errorf("got %d from half a page", n)
 	}
 }
 
