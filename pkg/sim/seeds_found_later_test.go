@@ -304,3 +304,15 @@ func TestVoterStaysUntilOneThatPDHasRemovedIsBack(t *testing.T) {
 	fine(t, w)
 	inOrder(t, w, "basic-pd-2 not serving: pod is terminating", "remove PD member basic-pd-3")
 }
+
+// PD receives no heartbeats of the store that is to be restarted next, while the one before it
+// is being restarted. The restarted one may lead again first, so that no more than one store at
+// a time gives its leaders up. (seed 1795373514758)
+func TestRestartedStoreLeadsBeforeSilentOneGivesLeadersUp(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+	w.Upgrade("v2", topology.TiKV)
+	w.OnStep("restart basic-tikv-3", func() { w.ownStore(2).muffled = w.t + 600 })
+	w.When(func(w *Model) bool { p := w.pods[tikv][3]; return p != nil && p.running && p.revision == "v2" }, func() { w.pods[tikv][3].readyAt += 40 })
+	fine(t, w)
+	inOrder(t, w, "allow region leaders on basic-tikv-3", "evict region leaders from basic-tikv-2")
+}

@@ -116,6 +116,10 @@ func TestOrdinaryPath(t *testing.T) {
 			silent(c, "t-tikv-3", time.Hour)
 			c.Evicting("t-tikv-3", m, 0)
 		})},
+		{Name: "the store above it was restarted, serves, and may not lead yet", Cluster: rollTiKV(func(c *plantest.Cluster) {
+			silent(c.Rolled(tikv, 3), "t-tikv-2", time.Hour)
+			c.Evicting("t-tikv-3", m, 0)
+		})},
 		{Name: "Kubernetes calls it NotReady, PD says Up", Cluster: rollTiKV(func(c *plantest.Cluster) {
 			unready(c.Member("t-tikv-3"), time.Hour)
 		})},

@@ -24,7 +24,9 @@ const proving = 30 * time.Second
 // repair gives a member that does not serve the wanted template before anything else is
 // done for the component. Where the old template keeps the member down, this is the only
 // way out: waiting for its health first would never end. A restart that is not free takes
-// the ordinary path. Where that is not possible, the other phases continue.
+// the ordinary path, after what is obsolete has ended: a store that was restarted before has
+// to lead again first, or there would be more and more stores without leaders. Where that is not
+// possible, the other phases continue.
 func (sc Scope) repair(p Profile, h hold) verdict {
 	if h.rolling || !sc.anyDown(p) {
 		return verdict{}
@@ -38,7 +40,7 @@ func (sc Scope) repair(p Profile, h hold) verdict {
 		return verdict{}
 	case sc.free(p, m):
 		return act(sc.restart(m))
-	case h.by != "" || !sc.needs(p).idle() || !sc.replaceable(p, m) || !sc.peersMissing(p, m).idle():
+	case h.by != "" || !sc.needs(p).idle() || !sc.cancelObsolete(p).idle() || !sc.replaceable(p, m) || !sc.peersMissing(p, m).idle():
 		return verdict{}
 	}
 	return sc.replace(p, m)
