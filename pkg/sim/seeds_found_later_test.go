@@ -316,3 +316,18 @@ func TestRestartedStoreLeadsBeforeSilentOneGivesLeadersUp(t *testing.T) {
 	fine(t, w)
 	inOrder(t, w, "allow region leaders on basic-tikv-3", "evict region leaders from basic-tikv-2")
 }
+
+// The claim of a store that has left is gone, and so is its pod. Kubernetes makes both again
+// in the moment in which the StatefulSet gets fewer replicas. (seed 1795373477555)
+func TestClaimMadeWhenItsStoreIsScaledAway(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+	w.Scale(topology.TiKV, 3)
+	w.OnStep("scale TiKV from 4 to 3", func() {
+		w.pods[tikv][3], w.claims[tikv][3] = nil, nil
+		w.control(tikv)
+	})
+	fine(t, w)
+	inOrder(t, w, "scale TiKV from 4 to 3", "mark tikv-basic-tikv-3 as left over")
+	w.Scale(topology.TiKV, 4)
+	fine(t, w)
+}

@@ -126,12 +126,24 @@ func TestGuardsOfScaling(t *testing.T) {
 		{Name: "in: the same, but it has started", Cluster: with(awaited, waitsToJoin, func(c *plantest.Cluster) {
 			c.Member("t-pd-3").Database.Unstarted = false
 		})},
+		{Name: "in: a pod and its claim were made when the last store was scaled away", Cluster: with(madeAndRemoved)},
+		{Name: "in: the same, but PD does not answer", Cluster: with(madeAndRemoved, func(c *plantest.Cluster) { c.PDUnknown() })},
+		{Name: "in: the same, but the store has joined", Cluster: with(madeAndRemoved, func(c *plantest.Cluster) {
+			c.Member("t-tikv-4").Database = state.Database{Presence: state.Present, ID: 5, State: state.StoreUp, Healthy: true}
+		})},
 		{Name: "in: a voter that serves, while one that PD has removed is wanted again", Cluster: wantedAgain()},
 		{Name: "in: the same, but it is down as well", Cluster: wantedAgain("t-pd-3")},
 		{Name: "in: a voter that nobody has seen, while the first one is down", Cluster: with(func(c *plantest.Cluster) {
 			c.Down(time.Minute, "t-pd-0").Set(pd, func(s *state.Set) { s.Replicas, s.Partition = 4, 4 })
 		})},
 	})
+}
+
+// madeAndRemoved: a store above the replicas has a pod that is stopping and a claim.
+func madeAndRemoved(c *plantest.Cluster) {
+	m := c.Add(tikv)
+	m.Pod = &state.Pod{UID: "uid-tikv-4", Revision: "v1", Terminating: true, Since: plantest.Now.Add(-time.Second), Made: plantest.Now.Add(-time.Second)}
+	m.Database = state.Database{Presence: state.Absent}
 }
 
 // wantedAgain is a PD of four of which three are wanted. PD has removed the third one, and

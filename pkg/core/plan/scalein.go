@@ -205,7 +205,9 @@ func (sc Scope) allTried() (all, running bool) {
 
 // leftovers handles members above the StatefulSet's replicas: pods that are still
 // stopping, which the StatefulSet counts, and members that PD still counts on although
-// their pods were taken away and no data is left to bring them back with.
+// their pods were taken away and no data is left to bring them back with. A pod and its
+// claim may be made in the very moment in which their ordinal is removed. Unless the claim
+// is marked, nobody can tell later that nothing of a store is on it.
 func (sc Scope) leftovers(p Profile) (v verdict, going int) {
 	first := min(sc.Got.Set.Replicas, len(sc.Got.Members))
 	for _, m := range sc.Got.Members[first:] {
@@ -213,6 +215,9 @@ func (sc Scope) leftovers(p Profile) (v verdict, going int) {
 		case m.Pod != nil:
 			going++
 			v.gates = append(v.gates, sc.removedPod(m))
+			if !sc.Kept(m) && m.Database.Presence == state.Absent {
+				v = v.and(sc.pursue([]Hook{LeftoverMarked}, m))
+			}
 		case sc.Kept(m) || m.Database.Presence != state.Present:
 		case sc.pursue(p.BeforeRemove, m).idle(): // PD has removed it before, and only lists it as removed
 		default:
