@@ -331,3 +331,23 @@ func TestClaimMadeWhenItsStoreIsScaledAway(t *testing.T) {
 	w.Scale(topology.TiKV, 4)
 	fine(t, w)
 }
+
+// The only member of PD has crashed many times in an hour, each time after some minutes in which
+// it served. A second one was added with a template with which no member runs. The first one
+// does not get it. (seeds 1795365342807, 1795373468414)
+func TestVoterThatServesBetweenCrashesIsNotGivenATemplateThatFails(t *testing.T) {
+	w := settled(Options{PD: 1, TiKV: 3, TiDB: 1})
+	w.Upgrade("v2-crashing", topology.PD)
+	w.Scale(topology.PD, 2)
+	spec := w.sets[pd].spec
+	spec.replicas, spec.partition, spec.template = 2, 1, "v2-crashing"
+	w.change(&w.sets[pd], spec)
+	for range 8 {
+		w.Pass(220)
+		w.halt(w.pods[pd][0], 10)
+	}
+	_, _ = w.Drive(time.Minute)
+	notInTranscript(t, w, "restart basic-pd-0")
+	w.Upgrade("v3", topology.PD)
+	fine(t, w)
+}

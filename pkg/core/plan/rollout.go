@@ -155,11 +155,21 @@ func (sc Scope) deadlocked(failing []state.Member) bool {
 		if m.Pod == nil || m.Pod.Revision != sc.Got.Set.CurrentRevision || !sc.Got.Outdated(m) {
 			continue // it has not served as it is
 		}
-		if sc.All.At.Sub(sc.unchangedSince(m)) < wait {
+		if sc.All.At.Sub(sc.idleSince(m)) < wait {
 			return false
 		}
 	}
 	return true
+}
+
+// idleSince returns since when a voter can hardly have served. One that crashes again and
+// again may serve in between if it runs for long enough, and then a restart with a revision
+// that fails elsewhere would end that for good.
+func (sc Scope) idleSince(m state.Member) time.Time {
+	if p := m.Pod; sc.loops(m) && p.Last.Ended.Sub(p.Last.Started) > proving {
+		return later(p.Started, p.Since)
+	}
+	return sc.unchangedSince(m)
 }
 
 // rollout replaces pods one by one, from the highest ordinal down.
