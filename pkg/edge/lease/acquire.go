@@ -40,9 +40,9 @@ type claim struct {
 	now        func() time.Time
 	manualTick bool // the caller has a clock of its own, and calls Tick by it
 
-	seen       *coordinationv1.Lease // the record: if it changes, its holder is alive
-	since      time.Time             // when we first saw it, by our own clock
-	unanswered *coordinationv1.Lease // what we tried to write, when no answer came
+	seen       *coordinationv1.Lease   // the record: if it changes, its holder is alive
+	since      time.Time               // when we first saw it, by our own clock
+	unanswered []*coordinationv1.Lease // what we tried to write, when no answer came
 }
 
 // Bid is an attempt to become the driver of a cluster that can be repeated, for a

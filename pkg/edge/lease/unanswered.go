@@ -2,34 +2,38 @@ package lease
 
 import (
 	"context"
+	"slices"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// noteAnswer records how a write of the Lease ended. Without an answer the lease may still be ours.
+// noteAnswer records how a write of the Lease ended. Without an answer the lease may still be ours,
+// also by an earlier write: only a write that succeeds shows that none of them counts any more.
 func (cl *claim) noteAnswer(wrote *coordinationv1.Lease, err error) {
-	cl.unanswered = nil
-	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err) {
-		cl.unanswered = wrote
+	switch {
+	case err == nil:
+		cl.unanswered = nil
+	case !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err):
+		cl.unanswered = append(cl.unanswered, wrote)
 	}
 }
 
-// wroteUnanswered reports whether a record is the one that we wrote without getting an answer.
+// wroteUnanswered reports whether a record is one that we wrote without getting an answer.
 func (cl *claim) wroteUnanswered(live *coordinationv1.Lease) bool {
-	if cl.unanswered == nil {
-		return false
-	}
-	x, y := holderOf(cl.unanswered), holderOf(live)
-	return x.Identity == y.Identity && x.Since.Equal(y.Since) && x.Renewed.Equal(y.Renewed)
+	y := holderOf(live)
+	return slices.ContainsFunc(cl.unanswered, func(wrote *coordinationv1.Lease) bool {
+		x := holderOf(wrote)
+		return x.Identity == y.Identity && x.Since.Equal(y.Since) && x.Renewed.Equal(y.Renewed)
+	})
 }
 
 // Withdraw releases a lease that Try has taken without getting the answer. Otherwise the Lease
 // would name a caller that does not try again as the driver for ever.
 func (b *Bid) Withdraw(ctx context.Context) error {
 	cl := &b.claim
-	if cl.unanswered == nil {
+	if len(cl.unanswered) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)

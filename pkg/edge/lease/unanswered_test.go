@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -106,6 +107,17 @@ func TestUnanswered(t *testing.T) {
 				t.Errorf("%v, held by %q", err, names(t, l))
 			}
 		})
+		t.Run(name+", and tried again in vain, and released", func(t *testing.T) {
+			l, bid := unheard(t)
+			l.asked = func(context.Context) { l.cut = true }
+			if _, err := bid.Try(t.Context()); !errors.Is(err, errUnheard) {
+				t.Errorf("got %v", err)
+			}
+			l.asked, l.cut = nil, false
+			if err := bid.Withdraw(t.Context()); err != nil || names(t, l) != "" {
+				t.Errorf("%v, held by %q", err, names(t, l))
+			}
+		})
 		t.Run(name+", and by another since", func(t *testing.T) {
 			l, bid := unheard(t)
 			other := record(someone("bob").String(), time.Now())
@@ -140,24 +152,25 @@ func TestReleaseAgain(t *testing.T) {
 	}
 }
 
-// TestNoteAnswer: only a record whose answer was lost is kept as unanswered: not one that the API
-// server has refused, and not one that was written.
+// TestNoteAnswer: a record whose answer was lost is kept as unanswered, and one that the API server
+// has refused is not. Those from before stay until a write succeeds: one of them may be the record
+// that is there.
 func TestNoteAnswer(t *testing.T) {
 	leases := schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
 	before, wrote := &coordinationv1.Lease{}, &coordinationv1.Lease{}
 	for name, c := range map[string]struct {
 		err  error
-		want *coordinationv1.Lease
+		want []*coordinationv1.Lease
 	}{
 		"it was written":                  {nil, nil},
-		"another process was faster":      {apierrors.NewConflict(leases, "basic", nil), nil},
-		"another process has created one": {apierrors.NewAlreadyExists(leases, "basic"), nil},
-		"it was deleted":                  {apierrors.NewNotFound(leases, "basic"), nil},
-		"the answer was lost":             {errUnheard, wrote},
+		"another process was faster":      {apierrors.NewConflict(leases, "basic", nil), []*coordinationv1.Lease{before}},
+		"another process has created one": {apierrors.NewAlreadyExists(leases, "basic"), []*coordinationv1.Lease{before}},
+		"it was deleted":                  {apierrors.NewNotFound(leases, "basic"), []*coordinationv1.Lease{before}},
+		"the answer was lost":             {errUnheard, []*coordinationv1.Lease{before, wrote}},
 	} {
-		cl := claim{unanswered: before}
-		if cl.noteAnswer(wrote, c.err); cl.unanswered != c.want {
-			t.Errorf("%s: unanswered is %p, want %p", name, cl.unanswered, c.want)
+		cl := claim{unanswered: []*coordinationv1.Lease{before}}
+		if cl.noteAnswer(wrote, c.err); !slices.Equal(cl.unanswered, c.want) {
+			t.Errorf("%s: unanswered are %p, want %p", name, cl.unanswered, c.want)
 		}
 	}
 }
@@ -172,16 +185,20 @@ func TestOurRecord(t *testing.T) {
 		return l
 	}
 	wrote := lease("me", noon, noon.Add(time.Second))
+	once, twice := []*coordinationv1.Lease{wrote}, []*coordinationv1.Lease{wrote, lease("me", noon.Add(time.Minute), noon.Add(time.Minute))}
 	for name, c := range map[string]struct {
-		asked, live *coordinationv1.Lease
-		want        bool
+		asked []*coordinationv1.Lease
+		live  *coordinationv1.Lease
+		want  bool
 	}{
-		"what we wrote":           {wrote, lease("me", noon, noon.Add(time.Second)), true},
+		"what we wrote":           {once, lease("me", noon, noon.Add(time.Second)), true},
+		"what we wrote before":    {twice, lease("me", noon, noon.Add(time.Second)), true},
+		"what we wrote since":     {twice, lease("me", noon.Add(time.Minute), noon.Add(time.Minute)), true},
 		"we have not written":     {nil, wrote, false},
-		"another process":         {wrote, lease("you", noon, noon.Add(time.Second)), false},
-		"another term":            {wrote, lease("me", noon.Add(-time.Hour), noon.Add(time.Second)), false},
-		"renewed at another time": {wrote, lease("me", noon, noon), false},
-		"all but the name":        {wrote, lease("you", noon, noon), false},
+		"another process":         {once, lease("you", noon, noon.Add(time.Second)), false},
+		"another term":            {once, lease("me", noon.Add(-time.Hour), noon.Add(time.Second)), false},
+		"renewed at another time": {once, lease("me", noon, noon), false},
+		"all but the name":        {once, lease("you", noon, noon), false},
 	} {
 		cl := claim{unanswered: c.asked}
 		if got := cl.wroteUnanswered(c.live); got != c.want {
@@ -198,7 +215,7 @@ func TestNothingToWithdraw(t *testing.T) {
 	if err := bid.Withdraw(t.Context()); err != nil || len(client.Actions()) > 0 {
 		t.Errorf("%v, asked for %v", err, client.Actions())
 	}
-	bid.claim.unanswered = record(someone("alice").String(), time.Now())
+	bid.claim.unanswered = []*coordinationv1.Lease{record(someone("alice").String(), time.Now())}
 	if err := bid.Withdraw(t.Context()); err != nil || bid.claim.unanswered != nil {
 		t.Errorf("the record never arrived: %v", err)
 	}
