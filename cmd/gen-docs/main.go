@@ -64,7 +64,7 @@ const generated = "<!-- Made by cmd/gen-docs: change the command, then run make 
 
 func index(root *cobra.Command) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s# %s\n\n%s\n", generated, root.CommandPath(), root.Long)
+	fmt.Fprintf(&b, "%s# %s\n\n%s\n", generated, root.CommandPath(), paragraphs(root.Long))
 	for _, group := range root.Groups() {
 		fmt.Fprintf(&b, "\n## %s\n\n| Command | |\n| --- | --- |\n", strings.TrimSuffix(group.Title, ":"))
 		for _, c := range root.Commands() {
@@ -85,7 +85,7 @@ func page(c *cobra.Command) string {
 	if long == "" {
 		long = c.Short + "."
 	}
-	fmt.Fprintf(&b, "%s# %s\n\n%s\n\n", generated, c.CommandPath(), long)
+	fmt.Fprintf(&b, "%s# %s\n\n%s\n\n", generated, c.CommandPath(), paragraphs(long))
 	block(&b, "", c.UseLine())
 	if c.HasExample() {
 		b.WriteString("\n## Examples\n\n")
@@ -101,6 +101,9 @@ func page(c *cobra.Command) string {
 	}
 	return b.String()
 }
+
+// paragraphs removes the space before each paragraph but the first, which kubectl's help has.
+func paragraphs(long string) string { return strings.ReplaceAll(long, "\n ", "\n") }
 
 func block(b *strings.Builder, language, text string) {
 	fmt.Fprintf(b, "```%s\n%s\n```\n", language, strings.TrimRight(text, "\n"))

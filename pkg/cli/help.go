@@ -1,69 +1,75 @@
 package cli
 
 import (
-	"fmt"
-	"io"
-	"strings"
-
+	"bytes"
 	"github.com/spf13/cobra"
+	"k8s.io/kubectl/pkg/util/templates"
 )
 
-// usage shows a command without kubectl's flags. Those are the same twenty
-// everywhere, and the few that matter would drown in them; as with kubectl,
-// "options" lists them.
-func usage(cmd *cobra.Command) error {
-	var b strings.Builder
-	b.WriteString("Usage:\n")
-	if cmd.HasParent() {
-		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
-	} else {
-		fmt.Fprintf(&b, "  %s COMMAND [flags]\n", cmd.CommandPath())
-	}
-	if cmd.HasExample() {
-		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
-	}
-	for _, group := range cmd.Groups() {
-		fmt.Fprintf(&b, "\n%s\n", group.Title)
-		for _, c := range cmd.Commands() {
-			if c.GroupID == group.ID {
-				fmt.Fprintf(&b, "  %-*s  %s\n", c.NamePadding(), c.Name(), c.Short)
-			}
+// addCommands adds groups of commands to the root, and gives all of them kubectl's help. Flags that
+// all commands take are not in it: "options" lists them, as with kubectl.
+func addCommands(root *cobra.Command, groups templates.CommandGroups) {
+	for _, g := range groups {
+		root.AddGroup(&cobra.Group{ID: g.Message, Title: g.Message})
+		for _, c := range g.Commands {
+			c.GroupID = g.Message
 		}
 	}
-	if cmd.HasParent() && cmd.HasAvailableLocalFlags() {
-		fmt.Fprintf(&b, "\nFlags:\n%s", cmd.LocalFlags().FlagUsagesWrapped(wide))
+	groups.Add(root)
+	root.AddCommand(newOptions())
+	help := newHelp()
+	root.SetHelpCommand(help)
+	root.AddCommand(help)
+	for _, c := range root.Commands() {
+		c.DisableFlagsInUseLine = true
+		strict(c)
 	}
-	b.WriteByte('\n')
-	if !cmd.HasParent() {
-		fmt.Fprintf(&b, "Use \"%s COMMAND --help\" for more about a command.\n", cmd.CommandPath())
-	}
-	fmt.Fprintf(&b, "Use \"%s options\" for the flags that all commands take, such as -n and --context.\n", cmd.Root().CommandPath())
-	_, err := io.WriteString(cmd.OutOrStderr(), b.String())
-	return err
+	templates.ActsAsRootCommand(root, nil, groups...)
+	templates.NormalizeAll(root)
+	root.SetFlagErrorFunc(misused)
+	root.SetUsageFunc(withPluginName(root, root.UsageFunc()))
 }
 
-// wide is where descriptions of flags are wrapped.
-const wide = 100
+// withPluginName returns a usage function that names the root as kubectl's users type it. The
+// templates show the name of the executable.
+func withPluginName(root *cobra.Command, usage func(*cobra.Command) error) func(*cobra.Command) error {
+	return func(cmd *cobra.Command) error {
+		if cmd != root {
+			return usage(cmd)
+		}
+		out, text := cmd.OutOrStdout(), bytes.Buffer{}
+		cmd.SetOut(&text)
+		defer cmd.SetOut(out)
+		if err := usage(cmd); err != nil {
+			return err
+		}
+		_, err := out.Write(bytes.ReplaceAll(text.Bytes(), []byte(root.Name()+" "), []byte(root.CommandPath()+" ")))
+		return err
+	}
+}
 
 func newOptions() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:     "options",
 		Short:   "List the flags that all commands take",
-		Example: `  kubectl tidb options`,
+		Long:    "List the flags that all commands take. All but --dial mean what they mean to kubectl.",
+		Example: `kubectl tidb options`,
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			fmt.Fprintf(cmd.OutOrStdout(), "All commands take these flags, which all but --dial mean what they mean to kubectl:\n\n%s",
-				cmd.Root().PersistentFlags().FlagUsagesWrapped(wide))
-			return nil
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Usage() },
 	}
+	templates.UseOptionsTemplates(cmd)
+	// The help of that template is empty.
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = cmd.Usage() })
+	return cmd
 }
 
+// newHelp returns the command "help". Cobra's own one ends with success when there is no such
+// command.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]",
 		Short:   "Show help for a command",
-		Example: `  kubectl tidb help upgrade`,
+		Example: `kubectl tidb help upgrade`,
 		Args:    cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var names []string

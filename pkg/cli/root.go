@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/apply"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/completion"
@@ -51,33 +52,21 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 	root.SetIn(f.Streams.In)
 	root.SetOut(f.Streams.Out)
 	root.SetErr(f.Streams.ErrOut)
-	root.SetUsageFunc(usage)
-	root.SetFlagErrorFunc(misused)
 	f.Flags.AddFlags(root.PersistentFlags())
 	f.BindDial(root)
 	root.PersistentFlags().BoolP("help", "h", false, "Show help for a command.")
 	// No argument is a file; only some flags are, which say so.
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	completeFlags(root, f)
-	root.AddGroup(
-		&cobra.Group{ID: "drive", Title: "Driving a cluster:"},
-		&cobra.Group{ID: "look", Title: "Looking at clusters:"},
-		&cobra.Group{ID: "setup", Title: "Setting up:"},
-		&cobra.Group{ID: "help", Title: "Help:"},
-	)
-	add := func(group string, commands ...*cobra.Command) {
-		for _, c := range commands {
-			c.GroupID = group
-			strict(c)
-			root.AddCommand(c)
-		}
-	}
-	add("drive", create.New(f), apply.New(f), scale.New(f), upgrade.New(f), sync.New(f), failover.New(f), remove.New(f))
-	add("look", status.New(f), list.New(f))
-	add("setup", install.New(f), daemon.New(f), version.New(f), completion.New(f))
-	help := newHelp()
-	root.SetHelpCommand(help)
-	add("help", help, newOptions())
+	addCommands(root, templates.CommandGroups{
+		{Message: "Commands that drive a cluster:", Commands: []*cobra.Command{
+			create.New(f), apply.New(f), scale.New(f), upgrade.New(f), sync.New(f), failover.New(f), remove.New(f),
+		}},
+		{Message: "Commands that show clusters:", Commands: []*cobra.Command{status.New(f), list.New(f)}},
+		{Message: "Commands for the setup:", Commands: []*cobra.Command{
+			install.New(f), daemon.New(f), version.New(f), completion.New(f),
+		}},
+	})
 	return root
 }
 
