@@ -18,7 +18,7 @@ func TestStoreDeletedByHand(t *testing.T) {
 		w.Upgrade("v2", topology.TiDB)
 		fine(t, w)
 		notInTranscript(t, w, "bring store 3")
-		inOrder(t, w, "somebody else took store 3 offline in PD", "recreate pod basic-tikv-2")
+		inOrder(t, w, "store 3 was taken offline in PD by another user or tool", "recreate pod basic-tikv-2")
 	})
 	t.Run("its regions do not leave", func(t *testing.T) {
 		w := settled(Options{PD: 3, TiKV: 5, TiDB: 1})

@@ -363,7 +363,7 @@ func TestStoreTakenOfflineByAPerson(t *testing.T) {
 	w.Upgrade("v2", topology.TiKV)
 	fine(t, w)
 	notInTranscript(t, w, "back up")
-	if s.state != state.StoreTombstone || !inTranscript(w, "somebody else took store 2 offline") {
+	if s.state != state.StoreTombstone || !inTranscript(w, "store 2 was taken offline in PD by another user") {
 		t.Error(w.Transcript())
 	}
 }

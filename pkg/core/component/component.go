@@ -1,6 +1,6 @@
-// Package component describes each component of a TiDB cluster to package plan: one
-// Profile each, which is data. It says what a component needs, what must hold before a
-// member of it is restarted or removed, and how that is read; package plan does the rest.
+// Package component describes each component of a TiDB cluster to package plan: one Profile each,
+// which is data. It says what a component needs, what must hold before one of its members is
+// restarted or removed, and how that is read; package plan does the rest.
 package component
 
 import (
@@ -9,11 +9,11 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 )
 
-// failoverPeriod is how long a member is down before it is given up, the
-// default of an operator.
+// failoverPeriod is how long a member is down before it is given up, by default as in
+// tidb-operator.
 const failoverPeriod = 5 * time.Minute
 
-// Profiles are all components that this engine drives.
+// Profiles returns all components that this engine drives.
 func Profiles() []plan.Profile { return []plan.Profile{PD(), TiKV(), TiDB()} }
 
 // pdServes is what every other component needs of PD.

@@ -16,7 +16,7 @@ const (
 	tidb = topology.TiDB
 )
 
-// in is a scale-in by one, changed.
+// in returns a cluster that is to be scaled in by one, with changes.
 func in(kind topology.Kind, changes ...func(c *plantest.Cluster)) *plantest.Cluster {
 	c := plantest.New(3, 4, 2)
 	c.Want(kind).Replicas--
@@ -26,7 +26,7 @@ func in(kind topology.Kind, changes ...func(c *plantest.Cluster)) *plantest.Clus
 	return c
 }
 
-// roll is a rollout that comes to the highest ordinal, changed.
+// roll returns a cluster whose rollout begins with the highest ordinal, with changes.
 func roll(kind topology.Kind, changes ...func(c *plantest.Cluster)) *plantest.Cluster {
 	c := plantest.New(3, 4, 2).Roll(kind)
 	for _, change := range changes {
@@ -47,7 +47,7 @@ func lead(c *plantest.Cluster, name string) {
 func TestPDRestart(t *testing.T) {
 	plantest.Table(t, "pd-restart", []plantest.Case{
 		{Name: "a follower", Cluster: roll(pd)},
-		{Name: "the leader, nobody is rolled", Cluster: roll(pd, func(c *plantest.Cluster) { lead(c, "t-pd-2") })},
+		{Name: "the leader, before any restart", Cluster: roll(pd, func(c *plantest.Cluster) { lead(c, "t-pd-2") })},
 		{Name: "the leader, others are rolled", Cluster: roll(pd, func(c *plantest.Cluster) { c.Rolled(pd, 1, 2) })},
 		{Name: "no leader", Cluster: roll(pd, func(c *plantest.Cluster) {
 			c.Member("t-pd-0").Database.Leader = false
@@ -110,7 +110,7 @@ func TestTiKVRestart(t *testing.T) {
 		{Name: "not evicting", Cluster: roll(tikv)},
 		{Name: "evicting, leaders left", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 3) })},
 		{Name: "evicting, none left", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 0) })},
-		{Name: "evicting, the store does not tell", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, -1) })},
+		{Name: "evicting, the store does not answer", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, -1) })},
 		{Name: "evicting, out of time", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Hour, 3) })},
 		{Name: "recorded, but PD has no scheduler", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Recorded("t-tikv-3", time.Minute) })},
 		{Name: "tikv-11-4: recorded long ago, but PD has no scheduler", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Recorded("t-tikv-3", 99*time.Hour) })},
@@ -118,8 +118,8 @@ func TestTiKVRestart(t *testing.T) {
 			c.Recorded("t-tikv-3", time.Minute)
 			c.Member("t-tikv-3").Database.Leaders = 0
 		})},
-		{Name: "somebody else evicts, leaders left", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Member("t-tikv-3").Database.Evicting = true })},
-		{Name: "somebody else evicts, none left", Cluster: roll(tikv, func(c *plantest.Cluster) {
+		{Name: "another user evicts, leaders left", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Member("t-tikv-3").Database.Evicting = true })},
+		{Name: "another user evicts, none left", Cluster: roll(tikv, func(c *plantest.Cluster) {
 			m := c.Member("t-tikv-3")
 			m.Database.Evicting, m.Database.Leaders = true, 0
 		})},
@@ -149,10 +149,10 @@ func TestTiKVRestart(t *testing.T) {
 		{Name: "tikv-11-22: restarted, and has yet to register", Cluster: roll(tikv, func(c *plantest.Cluster) {
 			c.Rolled(tikv, 3).Member("t-tikv-3").Database = state.Database{Presence: state.Absent}
 		})},
-		{Name: "tikv-11-22: restarted, and nobody knows its store", Cluster: roll(tikv, func(c *plantest.Cluster) {
+		{Name: "tikv-11-22: restarted, and its store is unknown", Cluster: roll(tikv, func(c *plantest.Cluster) {
 			c.Rolled(tikv, 3).Member("t-tikv-3").Database = state.Database{}
 		})},
-		{Name: "tikv-11-22: to be restarted, and nobody knows its store", Cluster: roll(tikv, func(c *plantest.Cluster) {
+		{Name: "tikv-11-22: to be restarted, and its store is unknown", Cluster: roll(tikv, func(c *plantest.Cluster) {
 			c.Member("t-tikv-3").Database = state.Database{}
 		})},
 		{Name: "tikv-11-40: the record cannot be read", Cluster: roll(tikv, func(c *plantest.Cluster) {
@@ -166,8 +166,8 @@ func TestTiKVRestart(t *testing.T) {
 	})
 }
 
-// policy is a rollout of a store that has been giving its leaders up for a
-// while, under a policy.
+// policy returns a cluster with a store from which leaders have been evicted for a while, under a
+// policy.
 func policy(p plan.Eviction, ago time.Duration) *plantest.Cluster {
 	return roll(tikv, func(c *plantest.Cluster) {
 		c.Evicting("t-tikv-3", ago, 3)
@@ -226,8 +226,8 @@ func TestFeasibility(t *testing.T) {
 	})
 }
 
-// returning is a rollout that has restarted its first store, which had a number
-// of leaders before and allowed them back a while ago.
+// returning returns a cluster whose rollout has restarted its first store. That store had a number
+// of leaders before, and its eviction ended a while ago.
 func returning(before, now int, ago time.Duration, changes ...func(c *plantest.Cluster)) *plantest.Cluster {
 	return roll(tikv, append([]func(c *plantest.Cluster){func(c *plantest.Cluster) {
 		c.Rolled(tikv, 3)
@@ -252,7 +252,7 @@ func TestLeadersReturn(t *testing.T) {
 		{Name: "two thirds are back", Cluster: returning(600, 400, time.Minute)},
 		{Name: "their time is almost over", Cluster: returning(600, 0, 399*time.Second)},
 		{Name: "their time is over", Cluster: returning(600, 0, 400*time.Second)},
-		{Name: "tikv-11-12: somebody else keeps them away", Cluster: returning(600, 0, time.Minute, func(c *plantest.Cluster) {
+		{Name: "tikv-11-12: another user keeps them away", Cluster: returning(600, 0, time.Minute, func(c *plantest.Cluster) {
 			c.Member("t-tikv-3").Database.Evicting = true
 		})},
 		{Name: "the same store is to be restarted again", Cluster: returning(600, 10, time.Minute, func(c *plantest.Cluster) {

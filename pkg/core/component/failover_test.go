@@ -91,7 +91,7 @@ func TestSparesWhoWaitedForPD(t *testing.T) {
 		"another one has yet to start, and its pod comes after": {removed, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Hour},
 			func(c *plantest.Cluster) { late(c).Set(topology.PD, func(s *state.Set) { s.Ordered = true }) },
 			"PD would not let it join again before t-pd-5 has started, and Kubernetes creates the pod of that one after its own"},
-		"another one has yet to start, and its pod waits for nobody": {removed, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Hour},
+		"another one has yet to start, and its pod waits for no other": {removed, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Hour},
 			func(c *plantest.Cluster) { late(c) }, ""},
 		"it serves again, and one of the first serves no more": {removed, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Minute},
 			func(c *plantest.Cluster) {
@@ -118,7 +118,7 @@ func TestSparesWhoWaitedForPD(t *testing.T) {
 	}
 }
 
-// gone is what the database says of a member that it has forgotten an hour ago.
+// gone returns the database half of a member that was removed an hour ago.
 func gone() state.Database {
 	return state.Database{Presence: state.Absent, Since: plantest.Now.Add(-time.Hour)}
 }

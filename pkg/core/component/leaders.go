@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// removeEvictTimeout: a store that is taken offline hands its leaders over in any case.
-	// Evicting them before only spares clients a short wait.
+	// removeEvictTimeout is short, since PD moves the leaders of a store that is taken offline in
+	// any case. To evict them before only saves clients a short wait.
 	removeEvictTimeout = 5 * time.Minute
-	// manyLeaders: with fewer leaders than these before, clients do not notice that a store
-	// is without them for a while. The number is tidb-operator's, and so are the time that
-	// leaders may take to come back, and the share of them that has to.
+	// manyLeaders is how many leaders a store must have had for clients to notice that it has none
+	// for a while. The number is tidb-operator's, and so are the time that leaders may take to come
+	// back, and the share of them that has to.
 	manyLeaders    = 200
 	returnTimeout  = 400 * time.Second
 	shareReturning = 2. / 3
 )
 
-// leadersEvicted holds before a restart. A process that does not run has no
-// leaders to lose. One that PD does not hear from may have all of them.
+// leadersEvicted holds before a restart. A process that does not run has no leaders to
+// lose. A store whose heartbeats PD misses may still have all of its leaders.
 var leadersEvicted = plan.Hook{
 	Reason: plan.LeadersEvicted, Want: "leaders evicted",
 	Refuse: leadersStranded,
@@ -56,7 +56,7 @@ var leadersLeft = plan.Hook{
 	},
 }
 
-// stayingHelp is what a person can do about leaders that do not leave a store.
+// stayingHelp returns what a person can do about leaders that do not leave a store.
 func stayingHelp(sc plan.Scope, with string) remedy.Remedy {
 	return remedy.Remedy{
 		remedy.Say("see where leaders cannot go: every region needs a replica on another store that is up"),
@@ -86,9 +86,9 @@ func takers(sc plan.Scope, m state.Member) int {
 	return n
 }
 
-// leadersStranded reports, with the reason, that other stores are up, but evict-leader
-// schedulers keep leaders off all of them. Only a person knows why those were created. To
-// wait would take until the timeout, which is a day, and would be in vain.
+// leadersStranded reports, with the reason, that other stores are up, but evict-leader schedulers
+// keep leaders off all of them. Only a person knows why those were created. A wait would last until
+// the timeout, which is a day, and would not help.
 func leadersStranded(sc plan.Scope, m state.Member) string {
 	if m.Database.Leaders == 0 || sc.All.PD.UpStores < 2 || takers(sc, m) > 0 {
 		return ""
@@ -96,9 +96,9 @@ func leadersStranded(sc plan.Scope, m state.Member) string {
 	return "all other stores have evict-leader schedulers"
 }
 
-// leadersBound reports, with the reason, that leaders have to stay where they are because
-// there is no second replica that could lead. PD's setting alone is no proof, since
-// placement rules may ask for more, so the stores have to agree.
+// leadersBound reports, with the reason, that leaders must stay where they are because no other
+// replica could lead. PD's setting alone is no proof, since placement rules may ask for more, so
+// the stores have to agree.
 func leadersBound(sc plan.Scope, _ state.Member) string {
 	pd := sc.All.PD
 	switch {
@@ -127,9 +127,8 @@ func drained(m state.Member) bool {
 	return m.Database.Evicting && m.Database.Leaders == 0
 }
 
-// evict asks for a scheduler where PD has none. It asks for a record where somebody else
-// has created the scheduler, or the record cannot be read: a wait for a scheduler without
-// the time of its creation would have no end.
+// evict asks for a scheduler where PD has none. It asks for a record where others have created the
+// scheduler, or the record cannot be read: without a time of its start the wait would have no end.
 func evict(sc plan.Scope, m state.Member) plan.Step {
 	if e, recorded := evicting(sc, m); recorded && !e.Since.IsZero() && m.Database.Evicting {
 		return nil
@@ -137,7 +136,7 @@ func evict(sc plan.Scope, m state.Member) plan.Step {
 	return plan.EvictLeaders{Member: m.Name, StoreID: m.Database.ID, Leaders: m.Database.Leaders}
 }
 
-// evicting is our record of an eviction that has not ended.
+// evicting returns our record of an eviction that has not ended.
 func evicting(sc plan.Scope, m state.Member) (state.Eviction, bool) {
 	e, ours := sc.All.Eviction(m.Database.ID)
 	return e, ours && e.Ended.IsZero()
@@ -150,8 +149,7 @@ func leadersObserved(_ plan.Scope, m state.Member) string {
 	return fmt.Sprintf("%d leaders left", m.Database.Leaders)
 }
 
-// leadersToMove is how many leaders have to leave, no number while the store does not
-// report it.
+// leadersToMove returns how many leaders must leave, no number while the store does not report it.
 func leadersToMove(_ plan.Scope, m state.Member) plan.Quantity {
 	if m.Database.Leaders < 0 {
 		return plan.Quantity{}
@@ -185,9 +183,9 @@ var leadersAllowed = plan.Hook{
 	},
 }
 
-// leadersBack holds before the next restart: a store that was restarted before has most
-// of its leaders again. Otherwise the stores not yet restarted would lead more and more
-// regions, and the last of them all.
+// leadersBack holds before the next restart: a store that was restarted before has most of its
+// leaders again. Otherwise the stores that are not restarted yet would lead more and more regions,
+// and the last one all of them.
 var leadersBack = plan.Hook{
 	Reason: plan.LeadersReturned, Want: "leaders of another store back",
 	Done: func(sc plan.Scope, m state.Member) bool { _, _, open := returning(sc, m); return !open },
@@ -209,8 +207,8 @@ func returning(sc plan.Scope, except state.Member) (state.Member, state.Eviction
 	return state.Member{}, state.Eviction{}, false
 }
 
-// back reports whether a record has no leaders to wait for: enough of them are there,
-// somebody else keeps them away, or their time is over.
+// back reports whether there are no more leaders to wait for: enough of them are back, the
+// scheduler of another user keeps them away, or their time is over.
 func back(sc plan.Scope, m state.Member, e state.Eviction) bool {
 	return e.Ended.IsZero() || m.Database.Evicting ||
 		float64(m.Database.Leaders) >= shareReturning*float64(e.Leaders) ||

@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// evicted has somebody else's schedulers on stores.
+// evicted gives stores evict-leader schedulers that are not ours.
 func evicted(names ...string) func(c *plantest.Cluster) {
 	return func(c *plantest.Cluster) {
 		for _, name := range names {
@@ -18,8 +18,8 @@ func evicted(names ...string) func(c *plantest.Cluster) {
 	}
 }
 
-// copies has all stores lead all of their regions, as if there were one replica
-// of each, and PD told to keep so many.
+// copies makes all stores lead all of their regions, as if there were one replica of each, and sets
+// PD's max-replicas.
 func copies(n int) func(c *plantest.Cluster) {
 	return func(c *plantest.Cluster) {
 		c.Seen.PD.MaxReplicas = n
@@ -52,7 +52,7 @@ func TestWhereLeadersGo(t *testing.T) {
 		{Name: "restart, no other store would take any, and there are none", Cluster: roll(tikv, evicted("t-tikv-0", "t-tikv-1", "t-tikv-2"), none)},
 		{Name: "restart, the only other store takes none", Cluster: two(5)},
 		{Name: "restart, there is one replica of each region, but there will be more", Cluster: roll(tikv, copies(3))},
-		{Name: "restart, there is one replica of each region as far as can be told", Cluster: roll(tikv, copies(1), evicted("t-tikv-0"))},
+		{Name: "restart, each region seems to have one replica", Cluster: roll(tikv, copies(1), evicted("t-tikv-0"))},
 	})
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// offlineByOthers: somebody else has taken a store offline in PD, by pd-ctl or another
-// tool. The store still serves the regions that it has, but PD gives it no new ones, so
-// it does not count as a peer. It is not brought back.
+// offlineByOthers does not hold if another user or tool has taken a store offline in PD, for
+// example with pd-ctl. The store still serves the regions that it has, but PD gives it no new ones,
+// so it does not count as a peer. It is not brought back.
 var offlineByOthers = plan.Hook{
 	Reason: plan.MemberServing, Want: "serving",
 	Refuse: func(sc plan.Scope, m state.Member) string {
@@ -39,5 +39,5 @@ func takenOffline(sc plan.Scope, m state.Member) bool {
 }
 
 func takenObserved(_ plan.Scope, m state.Member) string {
-	return fmt.Sprintf("somebody else took store %d offline in PD, %d regions left", m.Database.ID, m.Database.Regions)
+	return fmt.Sprintf("store %d was taken offline in PD by another user or tool, %d regions left", m.Database.ID, m.Database.Regions)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TestOfflineStores: what we took offline is brought back when it is wanted again,
-// and what somebody else took offline is left alone and told of.
+// TestOfflineStores: what we took offline is brought back when it is wanted again, and
+// a store that another user took offline is left alone and reported.
 func TestOfflineStores(t *testing.T) {
 	at := func(changes ...func(c *plantest.Cluster)) *plantest.Cluster {
 		c := plantest.New(3, 4, 2)
@@ -36,23 +36,23 @@ func TestOfflineStores(t *testing.T) {
 	plantest.Waits(t, "offline-stores", []plantest.Case{
 		{Name: "ours, wanted again", Cluster: at(ours)},
 		{Name: "ours, not wanted", Cluster: in(tikv, ours)},
-		{Name: "somebody else's", Cluster: at(theirs)},
-		{Name: "somebody else's, not wanted", Cluster: in(tikv, theirs)},
-		{Name: "somebody else's, where its regions have no place", Cluster: at(theirs, func(c *plantest.Cluster) { c.Seen.PD.UpStores = 2 })},
-		{Name: "somebody else's, for an hour", Cluster: at(theirs, func(c *plantest.Cluster) {
+		{Name: "another user's", Cluster: at(theirs)},
+		{Name: "another user's, not wanted", Cluster: in(tikv, theirs)},
+		{Name: "another user's, where its regions have no place", Cluster: at(theirs, func(c *plantest.Cluster) { c.Seen.PD.UpStores = 2 })},
+		{Name: "another user's, for an hour", Cluster: at(theirs, func(c *plantest.Cluster) {
 			c.Member("t-tikv-3").NotServing = plantest.Now.Add(-time.Hour)
 		})},
-		{Name: "somebody else's, and pd-0 does not serve", Cluster: at(theirs, func(c *plantest.Cluster) { c.Down(time.Minute, "t-pd-0") })},
-		{Name: "somebody else's, and its pod crashes", Cluster: at(theirs, func(c *plantest.Cluster) {
+		{Name: "another user's, and pd-0 does not serve", Cluster: at(theirs, func(c *plantest.Cluster) { c.Down(time.Minute, "t-pd-0") })},
+		{Name: "another user's, and its pod crashes", Cluster: at(theirs, func(c *plantest.Cluster) {
 			m := c.Member("t-tikv-3")
 			m.Pod.Ready, m.Pod.Started, m.Pod.Since = false, time.Time{}, plantest.Now.Add(-time.Minute)
 		})},
-		{Name: "somebody else's, others are to be restarted", Cluster: at(theirs, func(c *plantest.Cluster) { c.Roll(tikv).Rolled(tikv, 3) })},
-		{Name: "somebody else's, it is to be restarted", Cluster: at(theirs, func(c *plantest.Cluster) { c.Roll(tikv) })},
-		{Name: "somebody else's, more are asked for", Cluster: at(theirs, func(c *plantest.Cluster) { c.Want(tikv).Replicas = 5 })},
-		{Name: "somebody else's, given up", Cluster: at(theirs, given(false))},
+		{Name: "another user's, others are to be restarted", Cluster: at(theirs, func(c *plantest.Cluster) { c.Roll(tikv).Rolled(tikv, 3) })},
+		{Name: "another user's, it is to be restarted", Cluster: at(theirs, func(c *plantest.Cluster) { c.Roll(tikv) })},
+		{Name: "another user's, more are asked for", Cluster: at(theirs, func(c *plantest.Cluster) { c.Want(tikv).Replicas = 5 })},
+		{Name: "another user's, given up", Cluster: at(theirs, given(false))},
 		{Name: "given up with its data, by a tidb-operator", Cluster: at(theirs, given(true))},
-		{Name: "somebody else's, to be suspended", Cluster: at(theirs, func(c *plantest.Cluster) {
+		{Name: "another user's, to be suspended", Cluster: at(theirs, func(c *plantest.Cluster) {
 			c.Want(tikv).Suspend, c.Want(tidb).Suspend = true, true
 			c.Set(tidb, func(s *state.Set) { *s = state.Set{} })
 			g := c.Seen.Groups[tidb]
@@ -86,7 +86,7 @@ func TestOfflineStores(t *testing.T) {
 	}
 }
 
-// undo is what is taken back at the end of a run.
+// undo returns what is taken back at the end of a run.
 func undo(c *plantest.Cluster) []plan.Step {
 	steps, _ := plan.Undo(c.Wanted, c.Seen)
 	return steps

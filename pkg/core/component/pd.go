@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// PD's members vote: to take one away, or to add one that does not start, can cost the
-// quorum, and with it the whole cluster.
+// PD's members vote. To remove one, or to add one that does not start, can cost the quorum, and
+// then the whole cluster stops.
 func PD() plan.Profile {
 	return plan.Profile{
 		Kind:    topology.PD,
@@ -34,7 +34,7 @@ func PD() plan.Profile {
 	}
 }
 
-// spareMember gives the reason not to give a member up. PD cannot remove a member that it
+// spareMember returns the reason not to give a member up. PD cannot remove a member that it
 // does not know, and without a quorum it cannot remove any.
 //
 // An initial member that has yet to start for the first time is not lost as long as
@@ -49,7 +49,7 @@ func spareMember(sc plan.Scope, m state.Member, now bool) string {
 	case sc.OfOtherCluster(m):
 		return "its claim says that its data is of another cluster"
 	case m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran:
-		// It was removed, and with the data it has it cannot come back.
+		// It was removed, and cannot join again with its data.
 	case m.Database.Presence != state.Present:
 		return "it has never joined PD"
 	case m.Database.Healthy:
@@ -83,8 +83,8 @@ func firstStartAwaited(m state.Member) bool {
 	return m.Database.Unstarted && m.Database.Name != "" && m.Pod != nil && !m.Pod.Ran
 }
 
-// joins reports whether the member seems to wait to join PD, or has joined just now.
-// While no PD served that could have let it join, it was not down but waiting.
+// joins reports whether the member seems to wait to join PD, or has just joined. While no PD served
+// that could have let it join, it was not down but waiting.
 func joins(m state.Member) bool {
 	if m.Database.Presence == state.Absent {
 		return m.Pod != nil && m.Pod.Ran
@@ -103,8 +103,8 @@ func pdState(sc plan.Scope) string {
 	return fmt.Sprintf("%d of %d members healthy", pd.Healthy, pd.Members)
 }
 
-// quorumStays counts what no other rule sees: members of the same PD in other
-// Kubernetes clusters. A PD of one or two has no quorum to spare in any case.
+// quorumStays also counts members of the same PD in other Kubernetes clusters, which no other rule
+// does. It does not apply to a PD of one or two, which loses its quorum with any restart.
 var quorumStays = plan.Hook{
 	Reason: plan.QuorumWithoutMember, Want: "quorum without it",
 	Done: func(sc plan.Scope, m state.Member) bool {
@@ -118,8 +118,8 @@ var quorumStays = plan.Hook{
 	Remedy:   remedy.Remedy{remedy.Say("bring the other members of PD up first, also those in other Kubernetes clusters")},
 }
 
-// leaderElsewhere is leaderMoved where it is possible: a PD that has no other
-// healthy member is restarted with its leader.
+// leaderElsewhere is leaderMoved where that is possible: a PD without another healthy member is
+// restarted with its leader.
 var leaderElsewhere = plan.Hook{
 	Reason: plan.PDLeaderMoved, Want: leaderMoved.Want,
 	Done: func(sc plan.Scope, m state.Member) bool {
@@ -162,10 +162,9 @@ var leaderMoved = plan.Hook{
 	},
 }
 
-// successor is the member to lead next: one that has been restarted already, if
-// there is any, so that the leader does not have to move again; else the one
-// that will be restarted last. Members that are about to be removed do not
-// count.
+// successor returns the member to lead next: one that was restarted already, if there is one, so
+// that the leader does not have to move again; else the one that will be restarted last. Members
+// that are about to be removed do not count.
 func successor(sc plan.Scope, m state.Member) (state.Member, bool) {
 	var best state.Member
 	found := false
@@ -180,9 +179,8 @@ func successor(sc plan.Scope, m state.Member) (state.Member, bool) {
 	return best, found
 }
 
-// canLead reports whether a member can take PD's leadership over. Where a readiness probe
-// is wrong, the reports of PD and of the member's own port are better evidence than that
-// of Kubernetes.
+// canLead reports whether a member can become PD's leader. If a readiness probe is wrong, the
+// reports of PD and of the member's own port are better evidence than that of Kubernetes.
 func canLead(m state.Member) bool {
 	return m.Up() || m.Pod != nil && !m.Pod.Terminating && m.Database.Healthy && m.Database.Answer == state.Answered
 }
@@ -198,8 +196,8 @@ var notTheLast = plan.Hook{
 	Remedy: remedy.Remedy{remedy.Say("keep it"), remedy.Say("to replace it, scale PD out first"), remedy.Say("delete the cluster")},
 }
 
-// quorumRemains holds before a member is removed: with those that stay PD has a
-// quorum, and not only between two crashes of one of them.
+// quorumRemains must hold before a member is removed: with those that stay PD has a quorum, and not
+// only between two crashes of one of them.
 var quorumRemains = plan.Hook{
 	Reason: plan.QuorumWithoutMember, Want: "quorum without it",
 	Refuse: func(sc plan.Scope, m state.Member) string {

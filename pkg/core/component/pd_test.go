@@ -63,11 +63,11 @@ func TestQuorum(t *testing.T) {
 	})
 }
 
-// TestMemberGivenUp: what PD does not tell of is not removed from it, and what is
+// TestMemberGivenUp: a member that PD does not list is not removed from it, and what is
 // about to go does not lead.
 func TestMemberGivenUp(t *testing.T) {
 	plantest.Table(t, "member-given-up", []plantest.Case{
-		{Name: "its claims are marked, and PD does not tell of it", Cluster: in(pd, func(c *plantest.Cluster) {
+		{Name: "its claims are marked, and PD does not list it", Cluster: in(pd, func(c *plantest.Cluster) {
 			m := c.Member("t-pd-2")
 			m.Claims[0].Marked, m.Database = true, state.Database{}
 		})},

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// rulesKept: without the store PD would have no place for some of its regions, by
-// its placement rules, and would wait for one for ever.
+// rulesKept does not hold if PD's placement rules leave no place for some of the store's regions:
+// PD would wait for one for ever.
 var rulesKept = plan.Hook{
 	Reason: plan.PlacementPossible, Want: "place for copies on other stores",
 	Refuse: func(sc plan.Scope, m state.Member) string {
@@ -22,7 +22,7 @@ var rulesKept = plan.Hook{
 	Help: rulesHelp,
 }
 
-// rulesRead: as long as the placement rules are not known, no store is taken offline.
+// rulesRead holds when the placement rules are known. Before that no store is taken offline.
 var rulesRead = plan.Hook{
 	Reason: plan.PlacementRulesKnown, Want: "placement rules known",
 	Done: func(sc plan.Scope, m state.Member) bool {
@@ -72,8 +72,8 @@ func shortWithout(sc plan.Scope, m state.Member, countDown bool) (placement.Shor
 	return placement.Short(rules.Rules, stay, leaves)
 }
 
-// leastStores is the least number of replicas that TiKV can be scaled in to. Nothing is
-// written yet, so stores that are Down may still come back.
+// leastStores returns the lowest number of replicas to which TiKV can be scaled in. It is asked
+// before anything is changed, so stores that are Down may still come back.
 func leastStores(sc plan.Scope) (least int, why string, help remedy.Remedy) {
 	pd := sc.All.PD
 	elsewhere := max(pd.Stores-ownStores(sc), 0)

@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// zones puts the stores into zones, by ordinal, and has PD keep these rules. Stores
-// beyond those of the cluster run in another Kubernetes cluster.
+// zones puts the stores into zones, by ordinal, and gives PD these rules. Zones after the last
+// store of the cluster are of stores in another Kubernetes cluster.
 func zones(c *plantest.Cluster, rules []state.PlacementRule, zones ...string) {
 	members := c.Seen.Groups[tikv].Members
 	c.Seen.PD.Placement.Rules = [][]state.PlacementRule{rules}
@@ -26,14 +26,14 @@ func zones(c *plantest.Cluster, rules []state.PlacementRule, zones ...string) {
 	c.Seen.PD.Stores = len(zones)
 }
 
-// isolated is PD's default rule with isolation-level zone.
+// isolated returns PD's default rule with isolation-level zone.
 func isolated() []state.PlacementRule {
 	return []state.PlacementRule{{
 		Group: "pd", ID: "default", Role: "voter", Count: 3, LocationLabels: []string{"zone"}, IsolationLevel: "zone", Configured: true,
 	}}
 }
 
-// east keeps one copy of each region in zone c.
+// east returns rules that keep one copy of each region in zone c.
 func east() []state.PlacementRule {
 	in := func(values ...string) []state.LabelConstraint {
 		return []state.LabelConstraint{{Key: "zone", Op: "in", Values: values}}
@@ -106,8 +106,8 @@ func TestPlacementRulesAfterALoss(t *testing.T) {
 	})
 }
 
-// TestPlacementHelp: who is told of a store without a place for its regions is told
-// what to do, with commands that work.
+// TestPlacementHelp: a gate about a store without a place for its regions says what to
+// do, with commands that work.
 func TestPlacementHelp(t *testing.T) {
 	c := in(tikv, func(c *plantest.Cluster) { zones(c, east(), "a", "a", "b", "c") })
 	want := "add a TiKV store with zone=c; or change the rule: " +

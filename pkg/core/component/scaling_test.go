@@ -57,14 +57,14 @@ func TestScalingRows(t *testing.T) {
 			m := c.Member("t-pd-2")
 			m.Database.Name, m.Claims[0].Marked = "", true
 		})},
-		{Name: "pd-B26: PD grows, and serves whoever needs it meanwhile", Cluster: func() *plantest.Cluster {
+		{Name: "pd-B26: PD grows, and TiKV and TiDB do not wait", Cluster: func() *plantest.Cluster {
 			c := plantest.New(3, 4, 2)
 			c.Want(pd).Replicas = 7
 			delete(c.Seen.Groups, tidb)
 			c.Want(tidb).Set.Drift = desired.Missing
 			return c
 		}()},
-		{Name: "tikv-11-7, tidb-S3: a claim of nobody", Cluster: more(tikv, func(*state.Member) {})},
+		{Name: "tikv-11-7, tidb-S3: a claim without a mark", Cluster: more(tikv, func(*state.Member) {})},
 		{Name: "tikv-11-11: a tombstone can go while another is down", Cluster: in(tikv, func(c *plantest.Cluster) {
 			c.Member("t-tikv-3").Database = dead
 			c.Member("t-tikv-3").Claims[0].Marked = true
@@ -81,7 +81,7 @@ func TestScalingRows(t *testing.T) {
 		})},
 		{Name: "tikv-11-41: regions have no place to go", Cluster: offline(func(c *plantest.Cluster) { c.Seen.PD.MaxReplicas = 5 })},
 		{Name: "tikv-11-41: it takes long", Cluster: in(tikv, func(c *plantest.Cluster) { c.Removing("t-tikv-3", 2*time.Hour).Member("t-tikv-3").Database.Regions = 7 })},
-		{Name: "tikv-11-17: others go on meanwhile", Cluster: offline(func(c *plantest.Cluster) { c.Want(tidb).Replicas++ })},
+		{Name: "tikv-11-17: other components continue", Cluster: offline(func(c *plantest.Cluster) { c.Want(tidb).Replicas++ })},
 		{Name: "tidb-S4: the pod of the one to go is missing", Cluster: in(tidb, noPod("t-tidb-1"))},
 		{Name: "tidb-B28: one that is slow to come does not keep others", Cluster: func() *plantest.Cluster {
 			c := plantest.New(3, 4, 2)

@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// unloaded has PD not know its own schedulers, for some time.
+// unloaded makes PD one that has not loaded its schedulers, for some time.
 func unloaded(ago time.Duration) func(c *plantest.Cluster) {
 	return func(c *plantest.Cluster) {
 		c.Seen.PD.SchedulersUnknown, c.Seen.PD.LeaderSince = true, plantest.Now.Add(-ago)
@@ -46,7 +46,7 @@ func TestSchedulersUnknown(t *testing.T) {
 		{Name: "nothing needs them", Cluster: at(unloaded(time.Second))},
 		{Name: "before a restart", Cluster: roll(tikv, unloaded(time.Second))},
 		{Name: "before a restart, for longer than PD takes", Cluster: roll(tikv, unloaded(6*time.Minute))},
-		{Name: "before a restart, and nobody saw the leader change", Cluster: roll(tikv, unloaded(0), func(c *plantest.Cluster) { c.Seen.PD.LeaderSince = time.Time{} })},
+		{Name: "before a restart, and it is unknown since when PD's leader leads", Cluster: roll(tikv, unloaded(0), func(c *plantest.Cluster) { c.Seen.PD.LeaderSince = time.Time{} })},
 		{Name: "before a restart of a store whose leaders have to stay", Cluster: roll(tikv, unloaded(time.Second), copies(1))},
 		{Name: "before a removal", Cluster: in(tikv, unloaded(time.Second))},
 		{Name: "after a restart", Cluster: at(unloaded(time.Second), recorded("t-tikv-3"))},
@@ -66,20 +66,20 @@ func TestSchedulersUnknown(t *testing.T) {
 func TestUndo(t *testing.T) {
 	c := plantest.New(3, 3, 1).Recorded("t-tikv-1", time.Minute).Recorded("t-tikv-2", time.Minute)
 	c.Seen.Evictions[1].Ended = plantest.Now
-	tell := func() string {
+	plan := func() string {
 		steps, gates := plan.Undo(c.Wanted, c.Seen)
 		return fmt.Sprint(steps, gates)
 	}
-	if got, want := tell(), "[allow region leaders on t-tikv-1 allow region leaders on t-tikv-2] []"; got != want {
+	if got, want := plan(), "[allow region leaders on t-tikv-1 allow region leaders on t-tikv-2] []"; got != want {
 		t.Errorf("got %s", got)
 	}
 	unloaded(time.Second)(c)
-	if got, want := tell(), "[allow region leaders on t-tikv-2] [PD has not loaded its schedulers]"; got != want {
+	if got, want := plan(), "[allow region leaders on t-tikv-2] [PD has not loaded its schedulers]"; got != want {
 		t.Errorf("got %s", got)
 	}
 }
 
-// begun is tidb-operator's mark of an eviction on pods.
+// begun gives pods tidb-operator's mark of an eviction.
 func begun(names ...string) func(c *plantest.Cluster) {
 	return func(c *plantest.Cluster) {
 		for _, name := range names {
@@ -104,13 +104,13 @@ func TestEvictionsOfOperator(t *testing.T) {
 		{Name: "the store is not wanted", Cluster: in(tikv, begun("t-tikv-3"), evicted("t-tikv-3"))},
 		{Name: "it is recorded, the mark is left", Cluster: at(begun("t-tikv-3"), func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 3) })},
 		{Name: "only the mark is left", Cluster: at(begun("t-tikv-3"))},
-		{Name: "the scheduler is somebody else's", Cluster: at(evicted("t-tikv-3"))},
+		{Name: "the scheduler is another user's", Cluster: at(evicted("t-tikv-3"))},
 		{Name: "the pod is going", Cluster: at(begun("t-tikv-3"), evicted("t-tikv-3"), func(c *plantest.Cluster) { c.Member("t-tikv-3").Pod.Terminating = true })},
 		{Name: "PD does not answer", Cluster: at(begun("t-tikv-3"), func(c *plantest.Cluster) { c.PDUnknown() })},
 	})
 }
 
-// TestFindings: who looks is told of schedulers of others on wanted stores.
+// TestFindings: schedulers of others on wanted stores are reported.
 func TestFindings(t *testing.T) {
 	foreign := func(c *plantest.Cluster) {
 		c.Evicting("t-tikv-2", time.Minute, 3)
@@ -123,9 +123,9 @@ func TestFindings(t *testing.T) {
 	}{
 		"nothing":                         {nil, nil},
 		"ours":                            {[]func(*plantest.Cluster){ours}, nil},
-		"somebody else's":                 {[]func(*plantest.Cluster){evicted("t-tikv-0", "t-tikv-2")}, []string{"t-tikv-0", "t-tikv-2"}},
-		"somebody else's, that we use":    {[]func(*plantest.Cluster){foreign}, []string{"t-tikv-2"}},
-		"somebody else's, not wanted":     {[]func(*plantest.Cluster){evicted("t-tikv-3")}, nil},
+		"another user's":                  {[]func(*plantest.Cluster){evicted("t-tikv-0", "t-tikv-2")}, []string{"t-tikv-0", "t-tikv-2"}},
+		"another user's, that we use":     {[]func(*plantest.Cluster){foreign}, []string{"t-tikv-2"}},
+		"another user's, not wanted":      {[]func(*plantest.Cluster){evicted("t-tikv-3")}, nil},
 		"nothing is known of PD":          {[]func(*plantest.Cluster){evicted("t-tikv-0"), func(c *plantest.Cluster) { c.PDUnknown() }}, nil},
 		"the mark of tidb-operator is on": {[]func(*plantest.Cluster){evicted("t-tikv-0"), begun("t-tikv-0")}, []string{"t-tikv-0"}},
 	} {
@@ -138,8 +138,8 @@ func TestFindings(t *testing.T) {
 		}
 	}
 	f := in(tikv, evicted("t-tikv-0"), func(c *plantest.Cluster) { c.Down(time.Minute, "t-pd-0") }).Decide().Findings[0]
-	if f.Component != tikv || f.Text != "store 1 leads no regions: somebody else made an evict-leader scheduler for it in PD" {
-		t.Errorf("told: %s %s", f.Component, f.Text)
+	if f.Component != tikv || f.Text != "store 1 leads no regions: another user or tool made an evict-leader scheduler for it in PD" {
+		t.Errorf("got %s %s", f.Component, f.Text)
 	}
 	for _, command := range []string{
 		"kubectl exec t-pd-1 -c pd -n ns -- /pd-ctl scheduler config evict-leader-scheduler",

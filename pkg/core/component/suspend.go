@@ -6,7 +6,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// pdTrouble is why PD cannot be asked for anything, "" while it serves.
+// pdTrouble returns why PD does not serve, "" while it does.
 func pdTrouble(sc plan.Scope, _ state.Member) string {
 	if sc.All.PD.Serving() {
 		return ""
@@ -14,9 +14,9 @@ func pdTrouble(sc plan.Scope, _ state.Member) string {
 	return pdState(sc)
 }
 
-// pdCannotAnswer reports whether PD does not answer and no member of it is expected to. A
-// cluster without a quorum may be suspended as well; what PD could not be asked is
-// recorded, and PD is asked when it is back.
+// pdCannotAnswer reports whether PD does not answer and none of its members is expected to. A
+// cluster without a quorum may be suspended as well; requests that PD could not answer are
+// recorded, and are made when PD is back.
 func pdCannotAnswer(sc plan.Scope) bool {
 	if sc.All.PD.Known() {
 		return false
@@ -77,10 +77,9 @@ var claimsKept = plan.Hook{
 	Observed: pdTrouble,
 }
 
-// removalsSettled deletes the record of a removal that PD was never asked for. The
-// removal begins again when the component is resumed. As long as it is recorded, a store
-// that a person takes offline meanwhile would look like one that we took offline, and
-// would be brought back.
+// removalsSettled deletes the record of a removal that PD was never asked for. The removal begins
+// again when the component is resumed. With the record, a store that a person takes offline during
+// the suspension would look like one that we took offline, and would be brought back.
 var removalsSettled = plan.Hook{
 	Reason: plan.RemovalsForgotten, Want: "removal record deleted",
 	Done: func(sc plan.Scope, m state.Member) bool {

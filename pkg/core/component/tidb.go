@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TiDB's members keep no data: they need PD and TiKV to read it from.
+// TiDB's members keep no data. They read it from TiKV, and need PD for that.
 func TiDB() plan.Profile {
 	return plan.Profile{
 		Kind:         topology.TiDB,

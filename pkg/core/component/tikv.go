@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TiKV's members hold the data: leaders leave a store before it restarts, and
-// all its regions before it is removed.
+// TiKV's members hold the data: leaders leave a store before it restarts, and all of its regions
+// before it is removed.
 func TiKV() plan.Profile {
 	return plan.Profile{
 		Kind:          topology.TiKV,
@@ -37,7 +37,7 @@ func TiKV() plan.Profile {
 	}
 }
 
-// spareStore gives the reason not to give a store up. PD decides that a store is Down,
+// spareStore returns the reason not to give a store up. PD decides that a store is Down,
 // and then creates new copies of its regions. A user who asks for a replacement now need
 // not wait for that.
 func spareStore(_ plan.Scope, m state.Member, now bool) string {
@@ -78,12 +78,11 @@ var storeRestored = plan.Hook{
 	Observed: storeObserved,
 }
 
-// enoughStores holds before a store is taken offline: PD would never finish moving
-// regions away from a store that it needs for a full set of replicas. Stores with a
-// higher ordinal that leave as well do not count. PD itself counts stores that are Down,
-// as long as nobody has taken them offline; of a store that surely does not serve no more
-// than that is asked. A store of which PD has missed a heartbeat may serve, and hold one
-// of three copies.
+// enoughStores holds before a store is taken offline: PD would never finish moving regions away
+// from a store that it needs for a full set of replicas. Stores with a higher ordinal that leave as
+// well do not count. PD itself also counts stores that are Down and not Offline; for a store that
+// surely does not serve no more than that is required. A store of which PD has missed a heartbeat
+// may serve, and have one of three copies.
 var enoughStores = plan.Hook{
 	Reason: plan.EnoughStores, Want: "enough other stores",
 	Refuse: func(sc plan.Scope, m state.Member) string {
@@ -106,8 +105,8 @@ var enoughStores = plan.Hook{
 	Remedy: remedy.Remedy{remedy.Say("ask for more replicas"), remedy.Say("lower max-replicas in PD first")},
 }
 
-// upBeside is how many stores are up, without the given one and those with a higher
-// ordinal that leave as well. Members of ours for which count returns false are left out.
+// upBeside returns how many stores are up, without the given one and those with a higher ordinal
+// that leave as well. Members of ours for which count returns false are left out.
 func upBeside(sc plan.Scope, m state.Member, count func(state.Member) bool) int {
 	others := sc.All.PD.UpStores
 	for _, o := range sc.Got.Members {
@@ -119,9 +118,8 @@ func upBeside(sc plan.Scope, m state.Member, count func(state.Member) bool) int 
 	return others
 }
 
-// othersRun waits for stores that PD still calls Up although their processes have ended:
-// PD notices that 20 s later. One of them may hold one of three copies, and the store
-// that leaves another one.
+// othersRun waits for stores that PD still calls Up although their processes have ended: PD notices
+// that 20 s later. One of them may have one of three copies, and the store that leaves another one.
 var othersRun = plan.Hook{
 	Reason: plan.EnoughStores, Want: enoughStores.Want,
 	Done: func(sc plan.Scope, m state.Member) bool {
@@ -141,8 +139,8 @@ func runs(m state.Member) bool {
 	return m.Pod != nil && !m.Pod.Started.IsZero() && !m.Pod.Terminating
 }
 
-// surelyDown reports whether a store surely does not serve. To a new leader of PD, stores
-// are Down until it has received a heartbeat.
+// surelyDown reports whether a store surely does not serve. A new leader of PD reports stores as
+// Down until it has received a heartbeat.
 func surelyDown(sc plan.Scope, m state.Member) bool {
 	return m.Database.State == state.StoreDown && sc.Heard(m) || m.Database.State != state.StoreUp && sc.SurelyDown(m)
 }
@@ -177,7 +175,7 @@ func regionsToMove(_ plan.Scope, m state.Member) plan.Quantity {
 
 var callOff = remedy.Say("to call it off, scale TiKV out again: the store is brought back up with what it has")
 
-// findRoom is how to see what keeps regions on a store for long.
+// findRoom returns commands that show why regions stay on a store.
 func findRoom(sc plan.Scope, m state.Member) remedy.Remedy {
 	if since := leavingSince(sc, m); since.IsZero() || sc.All.At.Sub(since) < plan.Moving {
 		return nil
@@ -185,8 +183,8 @@ func findRoom(sc plan.Scope, m state.Member) remedy.Remedy {
 	return remedy.Remedy{remedy.Run("if their number stays as it is, see whether full disks or labels of the other stores leave them no place", sc.PDCtl("store"))}
 }
 
-// leavingSince is when we took the store offline. When somebody else did, that time is
-// not known, so that it is since this process has seen it.
+// leavingSince returns when we took the store offline. If others did, that time is not known, and
+// the time counts from this process's first observation of it.
 func leavingSince(sc plan.Scope, m state.Member) time.Time {
 	if r, ours := sc.All.Removal(m.Database.ID); ours {
 		return r.Since
@@ -194,8 +192,8 @@ func leavingSince(sc plan.Scope, m state.Member) time.Time {
 	return m.NotServing
 }
 
-// nowhereToGo returns why regions cannot leave a store. That it takes long is no reason:
-// as long as there are fewer of them all the time, waiting helps (plan.Waits).
+// nowhereToGo returns why regions cannot leave a store. A long time is no reason: as long as their
+// number falls, waiting helps (plan.Waits).
 func nowhereToGo(sc plan.Scope, m state.Member) string {
 	pd := sc.All.PD
 	s, short := shortage(sc, m)

@@ -59,7 +59,7 @@ func NoticeReasons() []NoticeMeaning {
 		{StatusNotWritten, "the status of the TidbCluster could not be written"},
 		{UpkeepFailed, "a step failed that nothing waits for"},
 		{StepHeldBack, "a step is not taken, because one that comes before it failed"},
-		{ForeignScheduler, "somebody else has made an evict-leader scheduler for a store"},
+		{ForeignScheduler, "another user or tool has made an evict-leader scheduler for a store"},
 		{RestoreSettings, "the configuration has settings of a restore"},
 		{ConfigurationNotAsked, "the configuration in use is not the default, though the spec asks for none"},
 		{ConfigurationNotApplied, "members run with an older configuration than the one that is written"},

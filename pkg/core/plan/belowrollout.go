@@ -7,10 +7,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// failingBelow adds what a person can do about members that fail with an old revision
-// below members that may serve. A partition reaches them only after those above, and
-// restarting those would take a second member away. So whatever waits for such a member
-// would wait for ever.
+// failingBelow adds what a person can do about members that fail with an old revision below members
+// that may serve. A partition reaches them only after those above, and restarting those would take
+// a second member away. So a wait for such a member would last for ever.
 func (sc Scope) failingBelow(h hold, v verdict) verdict {
 	next, ok := sc.candidate()
 	if !ok || !mayServe(next) || h.rolling || sc.Got.Set.Manual {

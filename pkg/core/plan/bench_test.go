@@ -9,9 +9,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 )
 
-// BenchmarkDecide decides for clusters that grow tenfold: it must not be noticed
-// beside the requests that an observation takes, so at most 1 ms for 300 stores,
-// and must grow no faster than the cluster does.
+// BenchmarkDecide decides for clusters that grow tenfold. A decision must be short compared with
+// the requests of an observation, so at most 1 ms for 300 stores, and its time must not grow faster
+// than the cluster.
 func BenchmarkDecide(b *testing.B) {
 	for _, size := range []struct{ stores, servers int }{{30, 10}, {300, 100}, {3000, 1000}} {
 		at := func() *plantest.Cluster { return plantest.New(3, size.stores, size.servers) }
@@ -35,7 +35,7 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// upper is the upper half of n ordinals, from the top.
+// upper returns the upper half of n ordinals, from the top.
 func upper(n int) []int {
 	var ordinals []int
 	for i := n - 1; i >= n/2; i-- {

@@ -6,9 +6,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// byHand is for a component whose update strategy leaves restarts to the user
-// (OnDelete). It tells the user to delete an unhealthy pod of an old revision wherever
-// repair would restart it: to wait for such a member may be to wait for ever.
+// byHand is for a component whose update strategy leaves restarts to the user (OnDelete). Its gates
+// ask the user to delete an unhealthy pod of an old revision wherever repair would restart it: a
+// wait for such a member may never end.
 func (sc Scope) byHand(p Profile, h hold, v verdict) verdict {
 	if !sc.Got.Set.Manual || h.rolling {
 		return v
@@ -17,7 +17,7 @@ func (sc Scope) byHand(p Profile, h hold, v verdict) verdict {
 		g := &v.gates[i]
 		m, ok := sc.Got.Member(g.Member)
 		if o, queued := sc.before(m); queued {
-			m = o // which nobody else may wait for, since it was given up
+			m = o // no other gate may wait for it, since it was given up
 		}
 		if ok && g.Reason == MemberServing && sc.needsNewRevision(p, m) {
 			g.Blocked, g.Remedy = !g.resolves, sc.deletePod(m)
@@ -33,10 +33,10 @@ func (sc Scope) byHand(p Profile, h hold, v verdict) verdict {
 	return v
 }
 
-// mustServe reports whether a member has to serve although no gate names it. Without a
-// quorum that lasts, members that are to leave have to vote once more. A store that
-// leaves may hold regions that only other leaving stores have, and those do not serve
-// either: no other store gets these regions before one of them runs.
+// mustServe reports whether a member has to serve although no gate names it. Without a lasting
+// quorum, members that are to leave have to vote again. A store that leaves may hold regions that
+// only other leaving stores have, and those do not serve either: no other store gets these regions
+// before one of them runs.
 func (sc Scope) mustServe(p Profile, m state.Member) bool {
 	if p.Kind.Data() == topology.Raft {
 		return sc.All.PD.Leaderless || sc.pdUnreachable() || sc.loops(m) && sc.quorumCrashes()
@@ -45,7 +45,7 @@ func (sc Scope) mustServe(p Profile, m state.Member) bool {
 }
 
 // pdUnreachable reports whether PD does not answer and none of its members here is Ready.
-// They crash too fast for one to be asked whether it has a leader.
+// They crash so fast that none of them can be asked whether there is a leader.
 func (sc Scope) pdUnreachable() bool {
 	for _, m := range sc.Got.Running() {
 		if m.Pod != nil && m.Pod.Ready {

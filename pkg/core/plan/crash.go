@@ -7,14 +7,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// many restarts are no accident.
+// many is the number of restarts from which a process counts as crashing again and again.
 const many = 3
 
-// loops reports whether a member's process crashes again and again. Ready is no evidence
-// against it: without a readiness probe a pod is Ready whenever the process runs, and its
-// peers would be restarted in the minute between two crashes. The process has to run for
-// long enough, and for twice as long as the last time; after ten minutes the kubelet also
-// starts to count again.
+// loops reports whether a member's process crashes again and again. Ready is no evidence that it
+// does not: without a readiness probe a pod is Ready whenever the process runs, and its peers would
+// be restarted in the minute between two crashes. To count as recovered, the process must run for
+// long enough, and for twice as long as the last time; after ten minutes the kubelet also resets
+// its count.
 func (sc Scope) loops(m state.Member) bool {
 	p := m.Pod
 	if p == nil || p.Terminating || p.Restarts < many || p.Last.Ended.IsZero() {
@@ -27,15 +27,15 @@ func (sc Scope) loops(m state.Member) bool {
 	return p.Started.IsZero() || sc.All.At.Sub(p.Started) < max(proving, min(2*ran, patience))
 }
 
-// loopingSince returns since when it has been so at the latest, by the pod's status: what
-// this process remembers is lost at the end of each run.
+// loopingSince returns the latest time since when a member can have crashed again and again, by the
+// pod's status: what this process remembers is lost at the end of each run.
 func (sc Scope) loopingSince(p *state.Pod) time.Time {
 	switch {
 	case sc.All.At.Sub(p.Made) < time.Duration(p.Restarts)*patience:
-		return p.Made // it has hardly done anything else
+		return p.Made // it has crashed most of the time
 	case !p.Started.IsZero():
-		// The kubelet doubles the time that it waits before each start, so the
-		// waits before the last one took as long as that.
+		// The kubelet doubles its wait before each start, so all waits before the last one together
+		// took as long as the last one.
 		return p.Last.Ended.Add(-p.Started.Sub(p.Last.Ended))
 	}
 	return p.Last.Started

@@ -8,9 +8,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// crashed gives a member's pod a history: so many restarts since it was made,
-// the last run so long, then a wait, and running again for so long; not running
-// with zero.
+// crashed gives a member's pod a number of restarts since it was created, a length of its last run
+// and of the wait after that, and how long it runs again; zero for not running.
 func crashed(c *plantest.Cluster, name string, restarts int, made, ran, waited, runs time.Duration) *plantest.Cluster {
 	p := c.Member(name).Pod
 	p.Restarts, p.Made = restarts, plantest.Now.Add(-made)
@@ -44,7 +43,7 @@ func TestCrashes(t *testing.T) {
 			c.Member("t-tidb-2").Pod.Terminating = true
 			return c
 		}()},
-		{Name: "nobody tells of its last run", Cluster: func() *plantest.Cluster {
+		{Name: "its last run is unknown", Cluster: func() *plantest.Cluster {
 			c := crashed(rolled(), "t-tidb-2", 5, 5*m, 5*s, 80*s, 0)
 			c.Member("t-tidb-2").Pod.Last = state.Run{}
 			return c
@@ -57,23 +56,23 @@ func TestCrashes(t *testing.T) {
 			c.Roll(tikv).Rolled(tikv, 3)
 		}), "t-tikv-3", 6, 5*m, 5*s, 160*s, 5*s), "t-tikv-2", 6, 5*m, 5*s, 160*s, 5*s)},
 		{Name: "tidb-S6: converged, and as many run as are wanted", Cluster: crashed(with(), "t-tidb-2", 6, 12*m, 5*s, 160*s, 5*s)},
-		{Name: "nothing is removed meanwhile", Cluster: crashed(with(func(c *plantest.Cluster) { c.Want(tidb).Replicas = 2 }),
+		{Name: "nothing is removed during that time", Cluster: crashed(with(func(c *plantest.Cluster) { c.Want(tidb).Replicas = 2 }),
 			"t-tidb-0", 5, 5*m, 5*s, 80*s, 5*s)},
 	})
 }
 
-// mutely has a store run without serving, below those that are to be restarted.
-func mutely(c *plantest.Cluster, ago time.Duration) {
+// runsWithoutServing makes a store run without serving, below those that are to be restarted.
+func runsWithoutServing(c *plantest.Cluster, ago time.Duration) {
 	c.Roll(tikv)
 	m := c.Member("t-tikv-1")
 	m.Database.Healthy, m.Database.State, m.Database.Since = false, state.StoreDisconnected, plantest.Now.Add(-ago)
 	c.Seen.PD.UpStores--
 }
 
-// TestBeyondPartition: the old template is what keeps a member down, and those
-// above it serve with it.
-func TestBeyondPartition(t *testing.T) {
-	plantest.Waits(t, "beyond-partition", []plantest.Case{
+// TestBelowRollout: a member does not serve because of the old template, and the members above it
+// serve with it.
+func TestBelowRollout(t *testing.T) {
+	plantest.Waits(t, "below-rollout", []plantest.Case{
 		{Name: "down for a while", Cluster: with(func(c *plantest.Cluster) { c.Roll(tikv).Down(time.Minute, "t-tikv-1") })},
 		{Name: "pd-B15: down for long", Cluster: with(func(c *plantest.Cluster) { c.Roll(tikv).Down(time.Hour, "t-tikv-1") })},
 		{Name: "pd-B17: no pod", Cluster: with(func(c *plantest.Cluster) {
@@ -86,16 +85,16 @@ func TestBeyondPartition(t *testing.T) {
 			m := c.Member("t-tikv-1")
 			m.Pod, m.Gone = nil, plantest.Now.Add(-time.Hour)
 		})},
-		{Name: "runs, and has not served for a while", Cluster: with(func(c *plantest.Cluster) { mutely(c, 9*time.Minute) })},
-		{Name: "runs, and has not served for long", Cluster: with(func(c *plantest.Cluster) { mutely(c, 10*time.Minute) })},
-		{Name: "crashes again and again, and has served in between", Cluster: crashed(with(func(c *plantest.Cluster) { mutely(c, 3*time.Minute) }),
+		{Name: "runs, and has not served for a while", Cluster: with(func(c *plantest.Cluster) { runsWithoutServing(c, 9*time.Minute) })},
+		{Name: "runs, and has not served for long", Cluster: with(func(c *plantest.Cluster) { runsWithoutServing(c, 10*time.Minute) })},
+		{Name: "crashes again and again, and has served in between", Cluster: crashed(with(func(c *plantest.Cluster) { runsWithoutServing(c, 3*time.Minute) }),
 			"t-tikv-1", 6, 12*time.Minute, 5*time.Second, 160*time.Second, 5*time.Second)},
 		{Name: "runs, and has not joined for long", Cluster: with(func(c *plantest.Cluster) {
-			mutely(c, 0)
+			runsWithoutServing(c, 0)
 			c.Member("t-tikv-1").Database = state.Database{Presence: state.Absent}
 		})},
 		{Name: "runs, and PD says nothing of it", Cluster: with(func(c *plantest.Cluster) {
-			mutely(c, 0)
+			runsWithoutServing(c, 0)
 			c.Member("t-tikv-1").Database = state.Database{}
 		})},
 		{Name: "has no pod, below a Ready server that does not answer", Cluster: with(func(c *plantest.Cluster) {
@@ -117,7 +116,8 @@ func TestBeyondPartition(t *testing.T) {
 	}
 }
 
-// TestRevert: what is wanted again is what part of the pods still are.
+// TestRevert: a rollout is taken back while some pods still have the old template, which is wanted
+// again.
 func TestRevert(t *testing.T) {
 	back := func(change func(c *plantest.Cluster)) *plantest.Cluster {
 		return with(func(c *plantest.Cluster) {

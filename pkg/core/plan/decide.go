@@ -28,9 +28,9 @@ func (v verdict) and(o verdict) verdict {
 func act(s Step) verdict  { return verdict{steps: []Step{s}} }
 func wait(g Gate) verdict { return verdict{gates: []Gate{g}} }
 
-// Decide says what to do next. It asks every component, in dependency order.
-// One that waits holds back only the rollouts of later ones, never their
-// scaling: else a lost TiKV host would freeze TiDB. The policy is what this run may do.
+// Decide says what to do next. It asks every component, in dependency order. A component that waits
+// holds back only the rollouts of later ones, never their scaling: otherwise TiDB could not be
+// scaled while a TiKV host is lost. The policy says what this run may do.
 func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot) Plan {
 	if w.Cluster.Paused {
 		return Plan{Outcome: Paused, Findings: findings(w, s)}
@@ -145,8 +145,8 @@ func (sc Scope) rolling() bool {
 	return ok || sc.Want.Set.Drift != desired.None || !sc.Got.Set.Observed
 }
 
-// candidate is the member to restart next: the highest ordinal that is not of
-// the update revision, since a partition can only be opened from the top.
+// candidate returns the member to restart next: the highest ordinal that does not have the update
+// revision, since a partition can only be lowered.
 func (sc Scope) candidate() (state.Member, bool) {
 	running := sc.Got.Running()
 	for i := len(running) - 1; i >= 0; i-- {
@@ -157,8 +157,8 @@ func (sc Scope) candidate() (state.Member, bool) {
 	return state.Member{}, false
 }
 
-// next is the member to restart next if it serves: what was begun for its restart has to
-// continue.
+// next returns the member to restart next if it serves: an eviction that was begun for its restart
+// must continue.
 func (sc Scope) next() (state.Member, bool) {
 	m, ok := sc.candidate()
 	return m, ok && m.Up() && !sc.Got.Set.Manual
@@ -200,9 +200,9 @@ func (sc Scope) decide(p Profile, h hold) verdict {
 	return v
 }
 
-// change is one change that brings a component nearer to what is wanted. While it waits,
-// a surplus member with which nothing is lost leaves: what is waited for may be a member
-// that the rollout reaches only after that one.
+// change is one change that brings a component nearer to what is wanted. While it waits, a surplus
+// member with which nothing is lost is removed: the component may wait for a member that the
+// rollout reaches only after that one.
 func (sc Scope) change(p Profile, h hold) verdict {
 	for _, phase := range []func(Scope, Profile) verdict{Scope.cancelObsolete, Scope.renew, Scope.scaleOut, Scope.scaleIn} {
 		switch v := phase(sc, p); {
@@ -283,10 +283,9 @@ func applies(k topology.Kind, objects []desired.Object) []Step {
 	return steps
 }
 
-// Undo is what to do before a run stops half-way: it takes back every eviction
-// that we recorded, whatever state its store is in. A store whose pod cannot be
-// scheduled may come up hours later, and PD would keep leaders off it for ever.
-// The next run evicts again where it has to.
+// Undo returns the steps before a run stops early: they take back every eviction that we recorded,
+// whatever state its store is in. A store whose pod cannot be scheduled may come up hours later,
+// and PD would keep leaders off it for ever. The next run evicts again where necessary.
 func Undo(w desired.State, s state.Snapshot) ([]Step, []Gate) {
 	v := endEvictions(w.Cluster, s, s.Evictions)
 	return v.steps, v.gates

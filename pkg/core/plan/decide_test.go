@@ -96,7 +96,7 @@ func TestWhole(t *testing.T) {
 		{Name: "one disruptive step, the earlier component's", Cluster: with(func(c *plantest.Cluster) {
 			c.Want(pd).Replicas, c.Want(tidb).Replicas = 2, 2
 		})},
-		{Name: "steps that disturb nobody come first", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "steps that are not disruptive come first", Cluster: with(func(c *plantest.Cluster) {
 			c.Want(tikv).Replicas, c.Want(tidb).Replicas = 5, 2
 		})},
 		{Name: "pd-A1: a waiting component does not hold back the scaling of another", Cluster: with(func(c *plantest.Cluster) {
@@ -119,7 +119,7 @@ func TestWhole(t *testing.T) {
 		{Name: "scheduler of a store that no member has", Cluster: with(func(c *plantest.Cluster) {
 			c.Seen.Evictions = []state.Eviction{{StoreID: 99, Member: "t-tikv-9"}}
 		})},
-		{Name: "record of a member that nobody could ask about", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "record of a store while PD does not answer", Cluster: with(func(c *plantest.Cluster) {
 			c.Recorded("t-tikv-1", time.Minute)
 			c.Member("t-tikv-1").Database = state.Database{}
 		})},
@@ -172,7 +172,7 @@ func TestScaling(t *testing.T) {
 			m.Database = state.Database{Presence: state.Absent}
 			m.Claims[0].Terminating = true
 		})},
-		{Name: "out, over a claim that nobody knows", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "out, over a claim that is unknown", Cluster: with(func(c *plantest.Cluster) {
 			c.Want(tikv).Replicas = 5
 			c.Add(tikv).Database = state.Database{Presence: state.Absent}
 		})},
@@ -276,7 +276,7 @@ func TestRefusals(t *testing.T) {
 			got := ""
 			for _, g := range plan.Refusals(component.Profiles(), c.Wanted, c.Seen) {
 				if !g.Blocked || g.Remedy == nil {
-					t.Errorf("a refusal is for a person, who is told what to do: %+v", g)
+					t.Errorf("a refusal must say what a person can do: %+v", g)
 				}
 				got += g.String()
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 )
 
-// TestDiscard: who gives the data of a store up is told why it is still there.
+// TestDiscard: while the data of a store is to be discarded and is still there, a gate says why.
 func TestDiscard(t *testing.T) {
 	asked := func(change func(c *plantest.Cluster)) *plantest.Cluster {
 		return failing(func(c *plantest.Cluster) {

@@ -12,10 +12,9 @@ import (
 // store that serves: stores send one every ten seconds.
 const leaderSettles = 30 * time.Second
 
-// Stopped reports whether the process of a member is known not to run: its pod or its
-// container says so. Restarting such a member takes nothing away. The report of a kubelet
-// that is out of reach may be old, so the database must not report that the member
-// serves.
+// Stopped reports whether the process of a member is known not to run, by the status of its pod or
+// its container. A restart of such a member takes nothing away. The report of a kubelet that cannot
+// be reached may be old, so the database must not report that the member serves.
 func Stopped(m state.Member) bool {
 	if m.Pod == nil {
 		return true
@@ -31,16 +30,16 @@ type evidence struct {
 	both  time.Time // of two kinds that agree; zero when they do not
 }
 
-// reported is the evidence that a member does not serve now, whether or not PD can know
-// it yet.
+// reported returns the evidence that a member does not serve now, whether or not PD can know it
+// yet.
 func (sc Scope) reported(m state.Member) evidence {
 	return sc.agreeing(m, sc.unreadySince(m))
 }
 
-// lastingEvidence is the evidence that a member does not serve for long enough at a time.
-// One that crashes again and again is Ready now and then. It is given up for that, but it
-// may serve while it runs, so what is free only while it does not serve waits until the
-// process has ended. The time in which PD did not serve does not count: no member could
+// lastingEvidence returns the evidence that a member does not serve for long enough at a time. A
+// member that crashes again and again is Ready from time to time. It can be given up for that, but
+// it may serve while it runs, so a step that is free only while the member does not serve waits
+// until the process has ended. The time in which PD did not serve does not count: no member could
 // stay up, and PD received no heartbeats.
 func (sc Scope) lastingEvidence(m state.Member) evidence {
 	if !sc.loops(m) {
@@ -53,9 +52,9 @@ func (sc Scope) lastingEvidence(m state.Member) evidence {
 	return e
 }
 
-// PDServesSince returns since when PD can have served at the earliest: when the last one
-// of its present quorum was started. Since nobody knows when members elsewhere were
-// started, they may have been there always. It is zero when PD does not serve.
+// PDServesSince returns the earliest time since when PD can have served: when the last one of its
+// present quorum was started. It is not known when members elsewhere were started, so they count as
+// always there. It is zero when PD does not serve.
 func (sc Scope) PDServesSince() time.Time {
 	pd := sc.All.PD
 	if !pd.Serving() {
@@ -74,9 +73,9 @@ func (sc Scope) PDServesSince() time.Time {
 	return time.Time{}
 }
 
-// agreeing is the evidence of Kubernetes, which reports the member down since a given
-// time, together with that of others. Members that PD does not know (topology.None) have
-// their own port in place of PD's report.
+// agreeing returns the evidence of Kubernetes, which reports the member down since a given time,
+// together with a second kind. That is PD's report, or, for members that PD does not know
+// (topology.None), their own port.
 func (sc Scope) agreeing(m state.Member, unready time.Time) evidence {
 	if m.Database.Healthy || m.Database.Answer == state.Answered {
 		return evidence{}
@@ -133,9 +132,8 @@ func (sc Scope) unreadySince(m state.Member) time.Time {
 	return later(m.Pod.Since, m.Pod.Made) // a new pod is a new attempt
 }
 
-// podMissing is since when a pod is missing. It is not missing for longer than its
-// StatefulSet exists, or than it is due: after hours of suspension every heartbeat
-// is hours old.
+// podMissing returns since when a pod is missing. That time begins only when the StatefulSet exists
+// and the pod is due: after hours of suspension every heartbeat is hours old.
 func (sc Scope) podMissing(m state.Member) time.Time {
 	if m.Gone.IsZero() { // its ordinal is above the replicas
 		return later(m.NotServing, sc.Got.Set.Made)
@@ -179,10 +177,10 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// free reports whether a restart of a member takes nothing away, so that it need not wait
-// for leaders to move or for peers: the process is known not to run, or two kinds of
-// evidence have agreed for a while that it does not serve. Where a peer is missing, one
-// of the two must have said so for long. Without a quorum no voter serves.
+// free reports whether a restart of a member takes nothing away, so that it need not wait for
+// leaders to move or for peers: the process is known not to run, or two kinds of evidence have
+// agreed for a while that it does not serve. If a peer is missing, one of the two must have
+// reported it for long. Without a quorum no voter serves.
 func (sc Scope) free(p Profile, m state.Member) bool {
 	if Stopped(m) || p.Kind.Data() == topology.Raft && sc.All.PD.Leaderless || sc.neverJoined(m) {
 		return true
@@ -232,9 +230,8 @@ func (sc Scope) neverJoined(m state.Member) bool {
 	return m.Database.Presence == state.Absent && sc.All.At.Sub(m.Pod.Started) >= settling
 }
 
-// peersMissing waits for the peers of a member that is to be restarted. A store whose pod
-// somebody else has taken away is a peer as well: PD counts on it, and regions may have
-// no quorum without both.
+// peersMissing waits for the peers of a member that is to be restarted. A store whose pod was taken
+// away by others is a peer as well: PD counts on it, and regions may have no quorum without both.
 func (sc Scope) peersMissing(p Profile, m state.Member) verdict {
 	v := down(sc, slices.Concat(sc.Got.Running(), sc.podsRemoved(p)), &m)
 	v.gates = slices.DeleteFunc(v.gates, func(g Gate) bool {
@@ -253,24 +250,23 @@ func (sc Scope) podsRemoved(p Profile) []state.Member {
 	if p.Kind.Data() != topology.Store || sc.Got.Set.Replicas >= len(sc.Got.Members) {
 		return nil
 	}
-	beyond := slices.Clone(sc.Got.Members[sc.Got.Set.Replicas:])
-	return slices.DeleteFunc(beyond, func(m state.Member) bool { return !countedOn(m) })
+	above := slices.Clone(sc.Got.Members[sc.Got.Set.Replicas:])
+	return slices.DeleteFunc(above, func(m state.Member) bool { return !countedOn(m) })
 }
 
-// servesUnready reports whether a member that is not up serves though Kubernetes calls it
-// NotReady: the database and its own port say so, and Kubernetes has had time to notice. Where
-// a readiness probe is what is wrong, all members are so, and they would wait for
-// each other for ever. A process that has just started answers before it serves, and
-// its pod may be NotReady since long before that.
+// servesUnready reports whether a member serves though Kubernetes reports its pod NotReady: the
+// database and its own port say so, and Kubernetes has had time to notice. If a readiness probe is
+// wrong, this is true of all members, and they would wait for each other for ever. A process that
+// has just started answers before it serves, and its pod may have been NotReady for a long time
+// before.
 func (sc Scope) servesUnready(m state.Member) bool {
 	return m.Database.Healthy && m.Database.Answer == state.Answered &&
 		sc.All.At.Sub(later(m.Pod.Since, m.Pod.Started)) >= settling
 }
 
-// refuses reports whether a server has a Ready pod and a status port that has refused
-// connections for a while. Such a server need not wait for others of an old revision that
-// refuse as well: the same setting breaks all of them, and they would wait for each other
-// for ever.
+// refuses reports whether a server has a Ready pod and a status port that has refused connections
+// for a while. Such a server need not wait for other servers of an old revision that refuse as
+// well: the same setting is wrong in all of them, and they would wait for each other for ever.
 func (sc Scope) refuses(m state.Member) bool {
 	return m.Pod != nil && m.Pod.Ready && !m.Refusing.IsZero() && sc.All.At.Sub(m.Refusing) >= settling
 }

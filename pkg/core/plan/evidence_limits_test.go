@@ -10,9 +10,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// TestLimitsOfEvidence: what looks like evidence that a member does not serve, or that it
-// was removed, and is none. Acted upon, each of these would take a process or data away
-// that the cluster may need.
+// TestLimitsOfEvidence: reports that are not enough evidence that a member does not serve, or that
+// it was removed. A step because of one of them could take a process or data away that the cluster
+// needs.
 func TestLimitsOfEvidence(t *testing.T) {
 	const s, m = time.Second, time.Minute
 	joins := func(ago time.Duration) *plantest.Cluster {
@@ -45,7 +45,7 @@ func TestLimitsOfEvidence(t *testing.T) {
 		{Name: "a PD member was removed, upkeep has never labelled its claim, and others serve with its template", Cluster: notListed(func(_ *plantest.Cluster, m *state.Member) {
 			m.Claims[0].Identity.Labels = nil
 		})},
-		{Name: "the same, and nobody serves with its template", Cluster: notListed(func(_ *plantest.Cluster, m *state.Member) {
+		{Name: "the same, and no member serves with its template", Cluster: notListed(func(_ *plantest.Cluster, m *state.Member) {
 			m.Claims[0].Identity.Labels, m.Pod.Revision = nil, "v0"
 		})},
 		{Name: "a claim names a cluster, and PD does not say of which cluster it is", Cluster: failing(func(c *plantest.Cluster) {
@@ -76,7 +76,7 @@ func TestLimitsOfEvidence(t *testing.T) {
 func TestDownSince(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(c *plantest.Cluster, m *state.Member)
-		since  time.Duration // zero: nobody knows
+		since  time.Duration // zero: not known
 	}{
 		"its heartbeat is from before a suspension, and its pod is missing for a moment": {func(c *plantest.Cluster, m *state.Member) {
 			lost(c, 8*time.Hour, m.Name)

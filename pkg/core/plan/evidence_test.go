@@ -8,7 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// silent has a store of a running pod that PD has not heard from for a while.
+// silent makes PD miss the heartbeats of a store whose pod runs, for a while.
 func silent(c *plantest.Cluster, name string, ago time.Duration) *state.Member {
 	m := c.Member(name)
 	m.Database.Healthy, m.Database.State = false, state.StoreDisconnected
@@ -17,7 +17,7 @@ func silent(c *plantest.Cluster, name string, ago time.Duration) *state.Member {
 	return m
 }
 
-// unready has Kubernetes call the pod of a running process NotReady.
+// unready makes Kubernetes report the pod of a running process NotReady.
 func unready(m *state.Member, ago time.Duration) *state.Member {
 	m.Pod.Ready, m.Pod.Since = false, plantest.Now.Add(-ago)
 	return m
@@ -70,7 +70,8 @@ func TestOneReadingIsNotEvidence(t *testing.T) {
 	})
 }
 
-// refusing has the status ports of all TiDB servers refuse for a while.
+// refusing returns a cluster in which the status ports of all TiDB servers have refused for a
+// while.
 func refusing(ago time.Duration) *plantest.Cluster {
 	return with(func(c *plantest.Cluster) {
 		c.Roll(tidb)
@@ -82,13 +83,14 @@ func refusing(ago time.Duration) *plantest.Cluster {
 	})
 }
 
-// led has this process see PD's leader for a while only.
+// led sets since when this process has observed PD's leader.
 func led(c *plantest.Cluster, ago time.Duration) *plantest.Cluster {
 	c.Seen.PD.LeaderSince = plantest.Now.Add(-ago)
 	return c
 }
 
-// leavingSilently has two stores be Offline that PD has long not heard from.
+// leavingSilently returns a cluster with two Offline stores whose heartbeats PD has missed for
+// long.
 func leavingSilently(answer state.Answer) *plantest.Cluster {
 	return rollTiKV(func(c *plantest.Cluster) {
 		c.Want(tikv).Replicas = 2
@@ -100,7 +102,7 @@ func leavingSilently(answer state.Answer) *plantest.Cluster {
 	})
 }
 
-// TestOrdinaryPath: what may serve is restarted only after its leaders have moved.
+// TestOrdinaryPath: a member that may serve is restarted only after its leaders have moved.
 func TestOrdinaryPath(t *testing.T) {
 	const s, m = time.Second, time.Minute
 	both := func(ago time.Duration) *plantest.Cluster {
@@ -159,7 +161,7 @@ func TestOrdinaryPath(t *testing.T) {
 			d := &c.Roll(tidb).Member("t-tidb-2").Database
 			d.Healthy, d.Answer, d.Problem = false, state.Refused, "status port refuses connections"
 		})},
-		{Name: "a server that nobody can ask gets it as well", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "a server that cannot be asked gets it as well", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tidb).Member("t-tidb-2").Database = state.Database{Answer: state.NoAnswer, Problem: "timeout"}
 		})},
 		{Name: "a wrong readiness probe fails everywhere", Cluster: rollTiKV(func(c *plantest.Cluster) {
@@ -181,7 +183,7 @@ func TestOrdinaryPath(t *testing.T) {
 			taken.Claims, taken.Database.State, taken.Database.Since = nil, state.StoreDisconnected, plantest.Now.Add(-m)
 			c.Evicting("t-tikv-3", m, 0)
 		})},
-		{Name: "Kubernetes hears from no host, and nobody can be asked", Cluster: rollTiKV(func(c *plantest.Cluster) {
+		{Name: "Kubernetes hears from no host, and no member can be asked", Cluster: rollTiKV(func(c *plantest.Cluster) {
 			for _, name := range []string{"t-tikv-0", "t-tikv-1", "t-tikv-2", "t-tikv-3"} {
 				unready(c.Member(name), time.Hour).Database.Answer = state.NoAnswer
 			}
@@ -192,7 +194,7 @@ func TestOrdinaryPath(t *testing.T) {
 		{Name: "status ports fail, and the one to restart cannot be asked", Cluster: change(refusing(2*m), "t-tidb-2", func(m *state.Member) {
 			m.Database, m.Refusing = state.Database{Answer: state.NoAnswer}, time.Time{}
 		})},
-		{Name: "nobody leads PD just now", Cluster: func() *plantest.Cluster {
+		{Name: "PD has no leader just now", Cluster: func() *plantest.Cluster {
 			c := both(20 * m)
 			c.Seen.PD.LeaderSince, c.Seen.PD.Leader = time.Time{}, "t-pd-0"
 			return c
@@ -207,7 +209,7 @@ func TestOrdinaryPath(t *testing.T) {
 			silent(c, "t-tikv-3", 4*m)
 		}), "t-tikv-3", 7, time.Hour, 45*s, 47*s, 0)},
 		{Name: "two stores that leave refuse, and PD has long not heard from them", Cluster: leavingSilently(state.Refused)},
-		{Name: "the same, and nobody can ask them", Cluster: leavingSilently(state.NoAnswer)},
+		{Name: "the same, and they cannot be asked", Cluster: leavingSilently(state.NoAnswer)},
 		{Name: "the same, and they answer", Cluster: leavingSilently(state.Answered)},
 		{Name: "NotReady for long, and PD has missed one heartbeat", Cluster: change(both(20*m), "t-tikv-3", func(m *state.Member) {
 			m.Database.Since, m.ReportedDown = time.Time{}, plantest.Now

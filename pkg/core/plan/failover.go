@@ -28,7 +28,7 @@ func (sc Scope) failover(p Profile) verdict {
 		v.gates = append(v.gates, got.gates...)
 	}
 	if p.Kind.Data() == topology.Raft && !v.idle() {
-		return v // one at a time: each changes what is a quorum
+		return v // one at a time, since each changes the size of a quorum
 	}
 	got := sc.giveUp(p)
 	return verdict{steps: append(v.steps, got.steps...), gates: append(v.gates, got.gates...)}
@@ -75,7 +75,7 @@ func (sc Scope) recovered(p Profile, f topology.Failure, m state.Member) bool {
 	case m.Ordinal >= sc.Want.Replicas:
 		return true
 	case p.Kind.Data() == topology.Raft && d.Presence == state.Present && d.ID == f.ID && (d.Healthy || d.Answer == state.Answered) && !sc.loops(m):
-		return true // it has its vote, whatever Kubernetes says: to remove it would be final
+		return true // it votes, whatever Kubernetes reports, and its removal would be final
 	}
 	return m.Up() && !sc.loops(m) && (!p.Failover.Keeps || sc.Want.Recover)
 }
@@ -97,10 +97,10 @@ func (sc Scope) removeFromDatabase(p Profile, f topology.Failure, m state.Member
 		}
 		return v
 	}
-	// With the data that it had, a voter can never serve again, so its claims are marked
-	// and recreated. Claims that were created since must not be marked, or the member
-	// would look like one that was removed. A store is removed by its id, so PD can tell
-	// its data from that of the store that replaces it.
+	// With the data that it had, a voter can never serve again, so its claims are marked and
+	// recreated. Claims that were created since must not be marked, or the member would look like
+	// one that was removed. A store is removed by its id, so PD distinguishes its data from that of
+	// the store that replaces it.
 	if p.Kind.Data() == topology.Raft && sc.unmarked(f, m) {
 		return sc.pursue([]Hook{LeftoverMarked}, m)
 	}
@@ -177,8 +177,8 @@ func (sc Scope) giveUp(p Profile) verdict {
 	return v
 }
 
-// untilDeadline is the gate of a member that need not serve again: at the deadline
-// another step follows, whatever a person does.
+// untilDeadline returns the gate of a member that need not serve again: at the deadline another
+// step follows, also if no person does anything.
 func (sc Scope) untilDeadline(m state.Member, then string, since, due time.Time) Gate {
 	g := serving(sc, m)
 	g.Observed += "; at the time limit it " + then
@@ -217,9 +217,9 @@ func (sc Scope) mayDiscard(p Profile, c LostMember, m state.Member) bool {
 		slices.Contains(sc.Policy.Failover.Discard, m.Name)
 }
 
-// dataKept is the gate of data that the user gives up, as long as there is too little
-// evidence that its member does not serve. Without it a run that was asked for just this
-// would end as if it were done.
+// dataKept is the gate of data that the user gives up, as long as there is too little evidence that
+// its member does not serve. Without this gate a run that was asked for exactly this would end as
+// if it were done.
 func (sc Scope) dataKept(m state.Member) Gate {
 	since := sc.reported(m).both
 	if since.IsZero() {
@@ -306,7 +306,7 @@ func (sc Scope) lostMember(p Profile, m state.Member) (LostMember, bool) {
 	}
 	c.Since = sc.lastingEvidence(m).both
 	if p.Kind.Data() == topology.None {
-		c.Since = sc.unreadySince(m) // adding a server takes nothing away
+		c.Since = sc.unreadySince(m) // a server more takes nothing away
 	}
 	c.Spared = sc.spared(p, m, c.Since)
 	if p.Failover != nil && !c.Since.IsZero() {
@@ -316,19 +316,19 @@ func (sc Scope) lostMember(p Profile, m state.Member) (LostMember, bool) {
 	return c, true
 }
 
-// spared is the reason not to give a member up, "" when there is none.
+// spared returns the reason not to give a member up, "" when there is none.
 func (sc Scope) spared(p Profile, m state.Member, since time.Time) string {
 	first, queued := sc.before(m)
 	replaces := m.Ordinal >= sc.Want.Replicas
 	switch {
 	case p.Failover == nil || sc.Want.MaxFailures == 0:
 		return "failover is switched off: maxFailoverCount is 0"
-	case replaces && !sc.expelled(p, m):
+	case replaces && !sc.removedFromPD(p, m):
 		return "it replaces another member, and gets no replacement itself"
 	case !replaces && len(sc.Want.Failures) >= sc.Want.MaxFailures:
 		return fmt.Sprintf("%d of %d failovers are used up", len(sc.Want.Failures), sc.Want.MaxFailures)
 	case !isDown(m):
-		return "nobody knows whether it serves"
+		return "it is not known whether it serves"
 	case m.Database.Answer == state.Answered:
 		return "its own port answers"
 	case queued:
@@ -336,7 +336,7 @@ func (sc Scope) spared(p Profile, m state.Member, since time.Time) string {
 	case removalIrreversible(m):
 		return "it is being removed"
 	}
-	if why := sc.inRollout(m); why != "" && !sc.expelled(p, m) {
+	if why := sc.inRollout(m); why != "" && !sc.removedFromPD(p, m) {
 		return why
 	}
 	if why := p.Failover.Spare(sc, m, sc.Policy.Failover.Now); why != "" {
@@ -353,8 +353,8 @@ func (sc Scope) inRollout(m state.Member) string {
 	switch {
 	case !sc.rolling() && sc.Got.Set.Completed():
 	case !sc.Got.Outdated(m) && !sc.updateRevisionServes():
-		// More pods of a template that fails would fail as well. Where another
-		// member serves with it, it is not the template.
+		// More pods of a template that fails would fail as well. If another member serves with the
+		// template, it is not the cause.
 		return "its pod is of the revision that is being rolled out"
 	case m.Pod != nil && m.Pod.Terminating && sc.All.At.Sub(m.Pod.Since) < patience:
 		return "its pod is being replaced"

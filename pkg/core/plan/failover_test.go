@@ -10,14 +10,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// failing is a cluster whose run may give members up.
+// failing returns a cluster whose run may give members up.
 func failing(changes ...func(c *plantest.Cluster)) *plantest.Cluster {
 	c := with(changes...)
 	c.Policy.Failover.Members = true
 	return c
 }
 
-// lost takes a store away that PD has called Down for some time.
+// lost removes the pod of a store that PD has reported Down for some time.
 func lost(c *plantest.Cluster, ago time.Duration, name string) {
 	m := c.Down(ago, name).Member(name)
 	m.Pod.Node = "n1"
@@ -27,7 +27,7 @@ func lost(c *plantest.Cluster, ago time.Duration, name string) {
 	}
 }
 
-// given puts a record of a failover into the TidbCluster.
+// given adds the record of a failover to the TidbCluster.
 func given(c *plantest.Cluster, name string, ago time.Duration, change ...func(*topology.Failure)) {
 	m := c.Member(name)
 	f := topology.Failure{Member: name, ID: m.Database.ID, Created: plantest.Now.Add(-ago)}
@@ -174,12 +174,12 @@ func TestFailoverBegins(t *testing.T) {
 			c.Roll(tikv).Rolled(tikv, 3)
 			lost(c, time.Hour, "t-tikv-3")
 		})},
-		{Name: "pods of the revision that somebody rolls out by hand", Cluster: failing(func(c *plantest.Cluster) {
+		{Name: "pods of the revision that a person rolls out", Cluster: failing(func(c *plantest.Cluster) {
 			c.Roll(tikv).Rolled(tikv, 3)
 			c.Set(tikv, func(s *state.Set) { s.Manual, s.Partition = true, 0 })
 			lost(c, time.Hour, "t-tikv-3")
 		})},
-		{Name: "nobody proves the revision, which is not being rolled out", Cluster: failing(func(c *plantest.Cluster) {
+		{Name: "no member serves with the revision, which is not being rolled out", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-tidb-0")
 			lost(c, time.Hour, "t-tidb-1")
 			lost(c, time.Hour, "t-tidb-2")
@@ -201,7 +201,7 @@ func TestFailoverBegins(t *testing.T) {
 			lost(c, time.Hour, "t-tikv-1")
 			c.Policy.Failover.Only = []topology.Kind{pd, tidb}
 		})},
-		{Name: "a member that nobody wants", Cluster: failing(func(c *plantest.Cluster) {
+		{Name: "a member that is not wanted", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-tikv-3")
 			c.Want(tikv).Replicas = 3
 		})},
@@ -326,7 +326,7 @@ func TestFailoverGoesOn(t *testing.T) {
 			replacement(c, tikv)
 			c.Set(tikv, func(s *state.Set) { s.Partition, s.CurrentRevision = 0, "v0" })
 		})},
-		{Name: "store is back, nobody asks for the recovery", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "store is back, the recovery is not asked for", Cluster: with(func(c *plantest.Cluster) {
 			given(c, "t-tikv-1", time.Hour)
 			replacement(c, tikv)
 		})},

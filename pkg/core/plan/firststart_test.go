@@ -7,15 +7,15 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 )
 
-// late: PD was founded without waiting for the member, whose pod has not run yet.
+// late makes a member one that PD was bootstrapped without, and whose pod has not run yet.
 func late(c *plantest.Cluster, name string) {
 	lost(c, time.Hour, name)
 	m := c.Member(name)
 	m.Database.Unstarted, m.Pod.Ran = true, false
 }
 
-// TestFirstStart: a first member that has yet to start for the first time is
-// waited for; one that was added and has not started holds up all others.
+// TestFirstStart: the run waits for an initial member that has yet to start for the first time; a
+// member that was added and has not started holds back all others.
 func TestFirstStart(t *testing.T) {
 	plantest.Table(t, "first-start", []plantest.Case{
 		{Name: "a PD member that was added, and whose pod has not run", Cluster: failing(func(c *plantest.Cluster) {

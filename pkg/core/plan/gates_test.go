@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// TestPlanDeadline: the next moment at which time alone changes the decision.
+// TestPlanDeadline: the next time at which the decision changes although nothing else does.
 func TestPlanDeadline(t *testing.T) {
 	soon, later := plantest.Now.Add(time.Minute), plantest.Now.Add(time.Hour)
 	for name, c := range map[string]struct {
@@ -30,15 +30,15 @@ func TestPlanDeadline(t *testing.T) {
 	}
 }
 
-// TestPlanPolls: nobody tells of what changes in the database.
+// TestPlanPolls: changes in the database must be polled, since only Kubernetes reports changes.
 func TestPlanPolls(t *testing.T) {
 	for name, c := range map[string]struct {
 		gates []plan.Gate
 		want  bool
 	}{
-		"no gates":            {nil, false},
-		"Kubernetes tells":    {[]plan.Gate{{}}, false},
-		"one has to be asked": {[]plan.Gate{{}, {Source: plan.FromDatabase}}, true},
+		"no gates":              {nil, false},
+		"Kubernetes reports it": {[]plan.Gate{{}}, false},
+		"one has to be asked":   {[]plan.Gate{{}, {Source: plan.FromDatabase}}, true},
 	} {
 		if got := (plan.Plan{Gates: c.gates}).Polls(); got != c.want {
 			t.Errorf("%s: %t", name, got)
@@ -46,7 +46,7 @@ func TestPlanPolls(t *testing.T) {
 	}
 }
 
-// TestUnblock: a gate that a person has to open says how.
+// TestUnblock: a blocked gate says what a person can do.
 func TestUnblock(t *testing.T) {
 	leftOver := plantest.New(3, 3, 2)
 	leftOver.Want(tikv).Replicas = 4
@@ -59,16 +59,16 @@ func TestUnblock(t *testing.T) {
 	unasked.Member("t-tidb-1").Database = state.Database{}
 	single := plantest.New(1, 3, 1)
 	single.Member("t-pd-0").Claims[0].Terminating = true
-	heirless := plantest.New(2, 3, 1) // PD has members in another Kubernetes cluster
-	heirless.Want(pd).Replicas, heirless.Seen.PD.Members, heirless.Seen.PD.Healthy, heirless.Seen.PD.Leader = 0, 5, 5, "t-pd-1"
-	heirless.Member("t-pd-0").Database.Leader, heirless.Member("t-pd-1").Database.Leader = false, true
+	noSuccessor := plantest.New(2, 3, 1) // PD has members in another Kubernetes cluster
+	noSuccessor.Want(pd).Replicas, noSuccessor.Seen.PD.Members, noSuccessor.Seen.PD.Healthy, noSuccessor.Seen.PD.Leader = 0, 5, 5, "t-pd-1"
+	noSuccessor.Member("t-pd-0").Database.Leader, noSuccessor.Member("t-pd-1").Database.Leader = false, true
 	for name, c := range map[string]struct {
 		cluster *plantest.Cluster
 		want    string
 	}{
 		"a single PD whose claim is going": {single, "to replace it, scale PD out first"},
-		"a leader without a successor":     {heirless, "bring another member up first; or scale PD out"},
-		"a claim of nobody":                {leftOver, "look at it, then delete it: kubectl delete pvc tikv-t-tikv-3 -n ns"},
+		"a leader without a successor":     {noSuccessor, "bring another member up first; or scale PD out"},
+		"a claim without an owner":         {leftOver, "look at it, then delete it: kubectl delete pvc tikv-t-tikv-3 -n ns"},
 		"a cluster that goes":              {deleting, "wait until it is gone, then create it again"},
 		"leaders that cannot leave":        {plantest.New(3, 4, 2).Roll(tikv).Evicting("t-tikv-3", 0, 5), "see where leaders cannot go: every region needs a replica on another store that is up"},
 		"a pod that is not ready":          {plantest.New(3, 4, 2).Down(time.Hour, "t-tikv-3"), "kubectl describe pod t-tikv-3"},
@@ -89,8 +89,8 @@ func TestUnblock(t *testing.T) {
 	}
 }
 
-// TestSurvivors are decisions that mutants of this package took differently and
-// no other test noticed.
+// TestSurvivors: decisions in which mutants of this package differed and that no other test
+// covered.
 func TestSurvivors(t *testing.T) {
 	strays := plantest.New(3, 4, 2).Set(tikv, func(s *state.Set) { s.Exists = false })
 	strays.Want(tikv).Replicas, strays.Want(tikv).Set.Drift = 3, desired.Missing
@@ -110,11 +110,11 @@ func TestSurvivors(t *testing.T) {
 	founded.Member("t-pd-2").Pod.Revision = "v0"
 	deleted := plantest.New(3, 4, 2).Set(tikv, func(s *state.Set) { s.Exists = false }).Roll(tidb).Down(time.Minute, "t-tidb-1")
 	deleted.Want(tikv).Set.Drift = desired.Missing
-	told := plantest.New(3, 3, 0).PDUnknown()
-	told.Member("t-pd-1").Database = state.Database{Presence: state.Present, Problem: "its disk is full"}
+	answered := plantest.New(3, 3, 0).PDUnknown()
+	answered.Member("t-pd-1").Database = state.Database{Presence: state.Present, Problem: "its disk is full"}
 	plantest.Table(t, "survivors", []plantest.Case{
 		{Name: "one of two stores is restarted", Cluster: plantest.New(3, 2, 1).Roll(tikv)},
-		{Name: "PD does not answer, but a member told why", Cluster: told},
+		{Name: "PD does not answer, but a member says why", Cluster: answered},
 		{Name: "TiKV has no StatefulSet, a TiDB is stuck", Cluster: deleted},
 		{Name: "PD has pods to replace, TiKV has converged, a TiDB is down", Cluster: plantest.New(3, 4, 2).Roll(pd).Roll(tidb).Down(time.Minute, "t-tidb-1")},
 		{Name: "a service is missing", Cluster: service},

@@ -13,8 +13,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TestRetried: only a pod that nothing but its last crash keeps from joining is
-// recreated while its member is given up.
+// TestRetried: while a member is given up, its pod is recreated only if nothing but the pause after
+// its last crash keeps it from joining.
 func TestRetried(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(m *state.Member)
@@ -55,8 +55,8 @@ func TestRetried(t *testing.T) {
 	}
 }
 
-// TestRecords: what is written down of a member that is given up. By the ids and
-// the claims a later run tells the member that was lost from one that came back.
+// TestRecords: the record of a member that is given up. By its ids and claims a later run
+// distinguishes the lost member from one that came back.
 func TestRecords(t *testing.T) {
 	discard := func(names ...string) func(c *plantest.Cluster) {
 		return func(c *plantest.Cluster) { c.Policy.Failover.Discard = names }
@@ -134,8 +134,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestSpared: the reason why a member that is down is not given up, whatever
-// time it is.
+// TestSpared: the reason why a member that is down is not given up, however long it is down.
 func TestSpared(t *testing.T) {
 	rolled := func(ordinals ...int) func(c *plantest.Cluster) {
 		return func(c *plantest.Cluster) { c.Roll(tikv).Rolled(tikv, ordinals...) }
@@ -162,7 +161,7 @@ func TestSpared(t *testing.T) {
 		"switched off":                         {with(down, func(c *plantest.Cluster) { c.Want(tikv).MaxFailures = 0 }), "failover is switched off: maxFailoverCount is 0"},
 		"one is left":                          {with(down, func(c *plantest.Cluster) { given(c, "t-tikv-0", time.Minute); given(c, "t-tikv-1", time.Minute) }), ""},
 		"none is left":                         {with(down, func(c *plantest.Cluster) { c.Want(tikv).MaxFailures = 1; given(c, "t-tikv-0", time.Minute) }), "1 of 1 failovers are used up"},
-		"not known to be down":                 {with(func(c *plantest.Cluster) { c.Member("t-tikv-2").Database = state.Database{} }), "nobody knows whether it serves"},
+		"not known to be down":                 {with(func(c *plantest.Cluster) { c.Member("t-tikv-2").Database = state.Database{} }), "it is not known whether it serves"},
 		"is removed":                           {with(down, func(c *plantest.Cluster) { c.Member("t-tikv-2").Database.State = state.StoreTombstone }), "it is being removed"},
 		"has the new template":                 {with(rolled(2, 3), down, fresh(time.Minute)), "its pod is of the revision that is being rolled out"},
 		"has the new template, the last":       {with(rolled(0, 1, 2, 3), down, fresh(time.Minute)), "its pod is of the revision that is being rolled out"},
@@ -175,7 +174,7 @@ func TestSpared(t *testing.T) {
 		"has the old template, for a moment": {with(rolled(3), func(c *plantest.Cluster) {
 			lost(c, time.Minute, "t-tikv-2")
 		}), ""},
-		"nobody knows since when": {with(down, func(c *plantest.Cluster) {
+		"it is not known since when": {with(down, func(c *plantest.Cluster) {
 			m := c.Member("t-tikv-2")
 			m.Pod, m.Database.Since, m.NotServing, m.ReportedDown = nil, time.Time{}, time.Time{}, time.Time{}
 		}), "only one of Kubernetes and the database says that it is down"},
@@ -195,8 +194,7 @@ func TestSpared(t *testing.T) {
 	}
 }
 
-// TestNoFailover: a component that has none loses members as any other, and
-// nobody gives them up.
+// TestNoFailover: in a component without failover lost members are not given up.
 func TestNoFailover(t *testing.T) {
 	profiles := component.Profiles()
 	for i := range profiles {
@@ -219,8 +217,8 @@ func TestNoFailover(t *testing.T) {
 	}
 }
 
-// TestGivenUpByMistake: a member of PD that was given up and has its vote again is not
-// removed, whatever Kubernetes says.
+// TestGivenUpByMistake: a member of PD that was given up and has its vote again is not removed,
+// whatever Kubernetes reports.
 func TestGivenUpByMistake(t *testing.T) {
 	c := failing(func(c *plantest.Cluster) {
 		lost(c, time.Hour, "t-pd-1")

@@ -8,7 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// forgotten: PD has forgotten the member, whose claims are marked.
+// forgotten makes a member with marked claims one that PD does not list any more.
 func forgotten(name string) func(c *plantest.Cluster) {
 	return func(c *plantest.Cluster) {
 		c.Down(time.Hour, name)
@@ -17,15 +17,15 @@ func forgotten(name string) func(c *plantest.Cluster) {
 	}
 }
 
-// awaited: PD has added a member that has not started, and somebody has taken its pod
-// away since.
+// awaited makes a member one that PD has added, that has not started, and whose pod was scaled
+// away.
 func awaited(c *plantest.Cluster) {
 	m := c.Add(pd)
 	m.Database.Unstarted, m.Database.Name, m.Claims[0].Marked = true, "", true
 	c.Seen.PD.Members++
 }
 
-// waitsToJoin: a member of PD has new data.
+// waitsToJoin makes a member of PD one with new data.
 func waitsToJoin(c *plantest.Cluster) {
 	c.Down(time.Hour, "t-pd-1")
 	c.Member("t-pd-1").Database = state.Database{Presence: state.Absent}
@@ -103,7 +103,7 @@ func TestGuardsOfScaling(t *testing.T) {
 		{Name: "in: no quorum without the last voter, and there is evidence of others that do not serve", Cluster: fewer(time.Minute, 20*time.Minute)},
 		{Name: "in: the same, for long enough", Cluster: fewer(2*time.Minute, 20*time.Minute)},
 		{Name: "in: the same, but nothing of it is old", Cluster: fewer(time.Minute, 3*time.Minute)},
-		{Name: "in: a store beyond the last one leaves first", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "in: a store above the replicas leaves first", Cluster: with(func(c *plantest.Cluster) {
 			c.Want(tikv).Replicas = 3
 			m := c.Add(tikv)
 			m.Database.State, m.Claims = state.StoreOffline, nil
@@ -133,21 +133,21 @@ func TestGuardsOfScaling(t *testing.T) {
 		})},
 		{Name: "in: a voter that serves, while one that PD has removed is wanted again", Cluster: wantedAgain()},
 		{Name: "in: the same, but it is down as well", Cluster: wantedAgain("t-pd-3")},
-		{Name: "in: a voter that nobody has seen, while the first one is down", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "in: a voter that was never observed, while the first one is down", Cluster: with(func(c *plantest.Cluster) {
 			c.Down(time.Minute, "t-pd-0").Set(pd, func(s *state.Set) { s.Replicas, s.Partition = 4, 4 })
 		})},
 	})
 }
 
-// madeAndRemoved: a store above the replicas has a pod that is stopping and a claim.
+// madeAndRemoved adds a store above the replicas whose pod is stopping and has a claim.
 func madeAndRemoved(c *plantest.Cluster) {
 	m := c.Add(tikv)
 	m.Pod = &state.Pod{UID: "uid-tikv-4", Revision: "v1", Terminating: true, Since: plantest.Now.Add(-time.Second), Made: plantest.Now.Add(-time.Second)}
 	m.Database = state.Database{Presence: state.Absent}
 }
 
-// wantedAgain is a PD of four of which three are wanted. PD has removed the third one, and
-// its pod is still stopping. Those that are named are down as well.
+// wantedAgain returns a PD of four of which three are wanted. PD has removed the third one, and its
+// pod is still stopping. The named members are down as well.
 func wantedAgain(down ...string) *plantest.Cluster {
 	c := plantest.New(4, 3, 1)
 	c.Want(pd).Replicas = 3
@@ -161,9 +161,9 @@ func wantedAgain(down ...string) *plantest.Cluster {
 	return c
 }
 
-// fewer is a PD of five of which two are wanted. The last one serves with the update
-// revision, and two of the others do not serve with theirs: their ports refuse, and PD calls
-// them unhealthy.
+// fewer returns a PD of five of which two are wanted. The last one serves with the update revision,
+// and two of the others do not serve with theirs: their ports refuse, and PD reports them
+// unhealthy.
 func fewer(refuse, unhealthy time.Duration) *plantest.Cluster {
 	c := plantest.New(5, 3, 1).Roll(pd).Rolled(pd, 4)
 	c.Want(pd).Replicas = 2

@@ -11,11 +11,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// What follows is what happens in a hundred clusters once, where one half of a
-// condition is all that keeps a decision from being the wrong one.
+// These tests are rare cases, in which one half of a condition alone prevents a wrong decision.
 
-// between has a store fail with the new revision, and another one that is down with a
-// revision that Kubernetes gives to no pod any more.
+// between returns a cluster with a store that fails with the new revision, and another one that is
+// down with a revision that Kubernetes gives to no pod any more.
 func between(ago time.Duration, changes ...func(p *state.Pod)) *plantest.Cluster {
 	return with(func(c *plantest.Cluster) {
 		c.Roll(tikv).Rolled(tikv, 0).Down(ago, "t-tikv-0", "t-tikv-3")
@@ -27,8 +26,8 @@ func between(ago time.Duration, changes ...func(p *state.Pod)) *plantest.Cluster
 	})
 }
 
-// refusesAbove has a store fail with the new revision, and another one above it run with
-// the old one and refuse.
+// refusesAbove returns a cluster with a store that fails with the new revision, and another one
+// above it that runs with the old one and refuses.
 func refusesAbove(ago time.Duration) *plantest.Cluster {
 	return with(func(c *plantest.Cluster) {
 		c.Roll(tikv).Rolled(tikv, 0).Down(time.Hour, "t-tikv-0")
@@ -36,7 +35,7 @@ func refusesAbove(ago time.Duration) *plantest.Cluster {
 	})
 }
 
-// looping has a container crash again and again since its pod was made.
+// looping makes a container crash again and again since its pod was created.
 func looping(p *state.Pod) {
 	p.Restarts = 6
 	p.Last = state.Run{Started: plantest.Now.Add(-time.Minute), Ended: plantest.Now.Add(-50 * time.Second)}
@@ -54,7 +53,7 @@ func TestGuardsOfRollout(t *testing.T) {
 	}
 	plantest.Waits(t, "guards-rollout", []plantest.Case{
 		{Name: "the last store was forgotten, and will be asked for again", Cluster: with(forgotten("t-tikv-3"), func(c *plantest.Cluster) { c.Roll(tikv) })},
-		{Name: "a server fails with the new revision, nobody knows of the next", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "a server fails with the new revision, the next one is unknown", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tidb).Rolled(tidb, 2).Down(time.Hour, "t-tidb-2", "t-tidb-1")
 			c.Member("t-tidb-1").Database = state.Database{}
 		})},
@@ -208,7 +207,7 @@ func TestGuardsOfVolumes(t *testing.T) {
 			c.Volumes(tikv, 10*gi, 20*gi)
 			orphaned(c, tikv)
 		})},
-		{Name: "a claim that nobody has marked, of a member that is gone", Cluster: grew(func(c *plantest.Cluster) {
+		{Name: "an unmarked claim of a member that is gone", Cluster: grew(func(c *plantest.Cluster) {
 			m := c.Add(tikv)
 			m.Database = state.Database{Presence: state.Absent}
 			m.Claims[0].Template, m.Claims[0].Bound, m.Claims[0].Requested, m.Claims[0].Capacity = "tikv", true, 10*gi, 10*gi
@@ -290,10 +289,10 @@ func TestGuardsOfSuspension(t *testing.T) {
 	})
 }
 
-// TestGuardsOfTheWhole: what is not of one component.
+// TestGuardsOfTheWhole: decisions about the cluster as a whole.
 func TestGuardsOfTheWhole(t *testing.T) {
 	plantest.Waits(t, "guards-whole", []plantest.Case{
-		{Name: "PD does not answer, and an eviction of nobody's store is recorded", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "PD does not answer, and an eviction of a store without a member is recorded", Cluster: with(func(c *plantest.Cluster) {
 			c.PDUnknown()
 			c.Seen.Evictions = []state.Eviction{{StoreID: 99, Member: "t-tikv-9"}}
 		})},

@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// KeptData is data in claims that are there before the component's StatefulSet is,
-// so that its members start on it: of a cluster that was deleted or suspended.
+// KeptData is data in claims that exist before the component's StatefulSet, so that its members
+// start on it: the data of a cluster that was deleted or suspended.
 type KeptData struct {
 	Component topology.Kind
 	Claims    []string
@@ -34,7 +34,7 @@ func (d KeptData) Known() bool {
 	return err == nil || d.Ran == d.Wanted
 }
 
-// Some names the claims, the first of them where there are many.
+// Some returns the names of the claims, only the first ones if there are many.
 func (d KeptData) Some() string {
 	switch n := len(d.Claims); n {
 	case 1:
@@ -78,8 +78,8 @@ func (sc Scope) kept(p Profile) []KeptData {
 	return all
 }
 
-// addTo joins the data with other data that can be judged together. A release and a
-// version that is no release cannot be: neither must hide the other.
+// addTo joins the data with other data that can be judged together. A release and a version that is
+// no release cannot be compared, and neither must hide the other.
 func (d KeptData) addTo(all []KeptData) []KeptData {
 	for i, o := range all {
 		if o.Ran == d.Ran || o.record() == release && d.record() == release {
@@ -93,7 +93,7 @@ func (d KeptData) addTo(all []KeptData) []KeptData {
 	return append(all, d)
 }
 
-// What a claim records to have run on it, in the order in which it is shown.
+// The kinds of records on a claim, in the order in which they are shown.
 const (
 	release = iota
 	noRelease

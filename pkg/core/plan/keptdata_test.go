@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// recorded has a member's claim say which version has run on it.
+// recorded sets the version that a member's claim records.
 func recorded(m *state.Member, version string) {
 	m.Claims[0].Identity.Annotations = map[string]string{topology.LabelPodName: m.Name, topology.AnnotationRan: version}
 }
@@ -57,7 +57,7 @@ func TestRecordVersions(t *testing.T) {
 	})
 }
 
-// onlyClaims is a cluster of which only claims of PD and TiKV are left.
+// onlyClaims returns a cluster of which only claims of PD and TiKV are left.
 func onlyClaims(change func(*plantest.Cluster)) *plantest.Cluster {
 	c := plantest.New(1, 2, 1)
 	for _, k := range topology.Kinds() {
@@ -135,7 +135,7 @@ func TestKeptData(t *testing.T) {
 			}
 			for _, g := range p.Gates {
 				if g.Reason == plan.VersionReadsData && !strings.HasSuffix(g.Remedy.Line(""), "empty volumes: kubectl tidb delete t --delete-pvcs -n ns") {
-					t.Errorf("who needs no data is not told how to go on without: %s", g.Remedy.Line(""))
+					t.Errorf("the gate does not say what to do without the data: %s", g.Remedy.Line(""))
 				}
 			}
 			if said != c.says {
@@ -143,7 +143,7 @@ func TestKeptData(t *testing.T) {
 			}
 			made := strings.Contains(plantest.Text(p), "StatefulSet t-pd") || strings.Contains(plantest.Text(p), "StatefulSet t-tikv")
 			if c.blocked && strings.HasPrefix(c.says, "PD") && made {
-				t.Errorf("it is made nevertheless:\n%s", plantest.Text(p))
+				t.Errorf("the StatefulSet is created:\n%s", plantest.Text(p))
 			}
 		})
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// TestLimitsOfRecall: a pod that is brought back for data that is gone, or that was given
-// up, would start without data beside members that need it.
+// TestLimitsOfRecall: a pod is not brought back if its data is gone or was given up: it would start
+// without data beside members that need it.
 func TestLimitsOfRecall(t *testing.T) {
 	above := func(c *plantest.Cluster, change func(m *state.Member)) *plantest.Cluster {
 		k := tikv
@@ -39,7 +39,7 @@ func TestLimitsOfRecall(t *testing.T) {
 	})
 }
 
-// TestLimitsOfRollout: where one step too many, or one condition too many, would take down
+// TestLimitsOfRollout: cases in which one step too many, or one condition too many, would take down
 // a member that serves, delete data, or wait for ever.
 func TestLimitsOfRollout(t *testing.T) {
 	const m = time.Minute
@@ -72,11 +72,11 @@ func TestLimitsOfRollout(t *testing.T) {
 			c.Want(tikv).Replicas, c.Want(tikv).MaxFailures = 5, 0
 			c.Policy.Failover.Members, c.Policy.Failover.Now = true, true
 		})},
-		{Name: "a tombstone that nobody wants, and another store that PD does not know waits for it in order", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "a tombstone that is not wanted, and another store that PD does not know waits for it in order", Cluster: with(func(c *plantest.Cluster) {
 			c.Set(tikv, func(s *state.Set) { s.Ordered = true }).Down(time.Hour, "t-tikv-2", "t-tikv-3")
 			c.Want(tikv).Replicas = 2
-			buried, queued := c.Member("t-tikv-2"), c.Member("t-tikv-3")
-			buried.Database.State, buried.Claims[0].Marked = state.StoreTombstone, true
+			tombstone, queued := c.Member("t-tikv-2"), c.Member("t-tikv-3")
+			tombstone.Database.State, tombstone.Claims[0].Marked = state.StoreTombstone, true
 			queued.Pod, queued.Claims, queued.Database = nil, nil, state.Database{Presence: state.Absent}
 		})},
 		{Name: "PD cannot remove a voter that was given up, and another one waits for it in order", Cluster: with(func(c *plantest.Cluster) {

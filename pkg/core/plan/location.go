@@ -7,16 +7,15 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// aliases are the labels of nodes by which Kubernetes knows what PD's users call
-// by shorter names.
+// aliases are the labels of nodes for the shorter names of labels that users of PD have.
 var aliases = map[string][]string{
 	"region": {"topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"},
 	"zone":   {"topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"},
 	"host":   {"kubernetes.io/hostname"},
 }
 
-// Locations are the keys of the labels that stores get from their nodes: those
-// that PD spreads replicas by, and those that the user asks for besides.
+// Locations returns the keys of the labels that stores get from their nodes: those by which PD
+// spreads replicas, and others that the user asks for.
 func Locations(pd state.PD, wanted []string) []string {
 	keys := slices.Clone(pd.LocationLabels)
 	for _, key := range wanted {
@@ -27,8 +26,8 @@ func Locations(pd state.PD, wanted []string) []string {
 	return keys
 }
 
-// labelStore sets in PD where a store is, by the labels of its pod's node. A store whose
-// pod or node is not there keeps its labels.
+// labelStore returns the step that sets the location of a store in PD, by the labels of its pod's
+// node. A store whose pod or node does not exist keeps its labels.
 func (sc Scope) labelStore(m state.Member) []Step {
 	if m.Database.Presence != state.Present || m.Database.State == state.StoreTombstone ||
 		m.Pod == nil || m.Pod.Terminating {
@@ -47,8 +46,8 @@ func (sc Scope) labelStore(m state.Member) []Step {
 	return []Step{LabelStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Labels: set}}
 }
 
-// located is a node's value of a label; "" where it has none, which PD would take
-// for a removal.
+// located returns a node's value of a label; "" if it has none, which PD would understand as the
+// removal of the label.
 func located(node map[string]string, key string) string {
 	for _, name := range append([]string{key}, aliases[key]...) {
 		if value := node[name]; value != "" {

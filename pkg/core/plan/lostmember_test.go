@@ -39,8 +39,9 @@ func TestLostMembers(t *testing.T) {
 	}
 }
 
-// Who crashes again and again may do so for want of PD, and PD heard of nobody before it
-// served. So it is down since then at the earliest. (seed 1795365302242)
+// A store that crashes again and again may do so because PD does not serve, and PD receives no
+// heartbeats before it serves. So the store counts as down since PD serves, at the earliest. (seed
+// 1795365302242)
 func TestCrashedWithoutPD(t *testing.T) {
 	const s, m = time.Second, time.Minute
 	for name, tc := range map[string]struct {

@@ -23,8 +23,7 @@ func (sc Scope) before(m state.Member) (state.Member, bool) {
 	return state.Member{}, false
 }
 
-// WaitsFor reports whether Kubernetes makes no pod of a member before another one is
-// ready.
+// WaitsFor reports whether Kubernetes creates no pod of a member before another one is Ready.
 func (sc Scope) WaitsFor(m, other state.Member) bool {
 	first, queued := sc.before(m)
 	return queued && first.Ordinal == other.Ordinal
@@ -50,8 +49,8 @@ func (sc Scope) atOnce(v verdict) verdict {
 	return v
 }
 
-// mayNeed reports whether what a gate waits for may need members whose pods Kubernetes
-// makes only after a given one is ready. A PD without a quorum may need any of them.
+// mayNeed reports whether a gate may hold only when members run whose pods Kubernetes creates after
+// a given one is Ready. A PD without a quorum may need any of them.
 func (sc Scope) mayNeed(g Gate, first state.Member) bool {
 	if g.Member != first.Name && (g.Member == "" || sc.Want.Kind.Data() != topology.Raft || sc.All.PD.Serving()) {
 		return false
@@ -84,7 +83,7 @@ func (sc Scope) removedPod(m state.Member) Gate {
 		g.Observed = "Kubernetes deletes it only when " + o.Name + " is ready"
 		since := o.Pod.Since
 		if sc.loops(o) {
-			since = sc.loopingSince(o.Pod) // it is Ready now and then, never for long enough
+			since = sc.loopingSince(o.Pod) // it is Ready from time to time, never for long enough
 		}
 		return sc.since(g, since, sc.deletePod(m))
 	}

@@ -40,7 +40,7 @@ func TestOrdered(t *testing.T) {
 			c.Member("t-tikv-3").Claims = nil
 			return c
 		}()},
-		{Name: "the same, and PD lets nobody join before it has started", Cluster: func() *plantest.Cluster {
+		{Name: "the same, and PD lets no member join before it has started", Cluster: func() *plantest.Cluster {
 			c := missing(plantest.New(3, 4, 2).Set(pd, ordered).Down(time.Hour, "t-pd-1"), "t-pd-2")
 			m := c.Member("t-pd-2")
 			m.Claims, m.Database.Unstarted = nil, true
@@ -51,7 +51,7 @@ func TestOrdered(t *testing.T) {
 			given(c, "t-pd-0", time.Hour)
 			return c.PDUnknown()
 		}()},
-		{Name: "PD has no quorum, and one of it is missing behind one that nobody wants", Cluster: func() *plantest.Cluster {
+		{Name: "PD has no quorum, and a voter is missing behind a member that is not wanted", Cluster: func() *plantest.Cluster {
 			c := missing(plantest.New(3, 4, 2).Set(pd, ordered).Down(time.Hour, "t-pd-1"), "t-pd-2").PDUnknown()
 			c.Member("t-pd-0").NotServing = plantest.Now.Add(-time.Hour)
 			c.Want(pd).Replicas = 1
@@ -105,7 +105,7 @@ func TestOrdered(t *testing.T) {
 	})
 }
 
-// TestFounders decides for a PD that nobody has founded yet.
+// TestFounders decides for a PD that is not bootstrapped yet.
 func TestFounders(t *testing.T) {
 	founding := func(id uint64) *plantest.Cluster {
 		c := plantest.New(1, 0, 0).PDUnknown()

@@ -25,7 +25,7 @@ func findings(w desired.State, s state.Snapshot) []desired.Finding {
 			id := m.Database.ID
 			all = append(all, desired.Finding{
 				Reason: event.ForeignScheduler, Component: g.Kind, Member: m.Name,
-				Text: fmt.Sprintf("store %d leads no regions: somebody else made an evict-leader scheduler for it in PD", id),
+				Text: fmt.Sprintf("store %d leads no regions: another user or tool made an evict-leader scheduler for it in PD", id),
 				Remedy: remedy.Remedy{
 					remedy.Run("see it", pdCtl(w.Cluster, s, "scheduler config evict-leader-scheduler")),
 					remedy.Run("remove it", pdCtl(w.Cluster, s, fmt.Sprintf("scheduler remove evict-leader-scheduler-%d", id))),
@@ -36,8 +36,8 @@ func findings(w desired.State, s state.Snapshot) []desired.Finding {
 	return all
 }
 
-// leftAlone adds, for members that somebody else is removing from the database, why they
-// do not serve. The plugin does not stop such a removal: a person has asked PD for it.
+// leftAlone adds, for members that others are removing from the database, why they do not serve.
+// The plugin does not stop such a removal: a person has asked PD for it.
 func (sc Scope) leftAlone(p Profile, v verdict) verdict {
 	if p.Abandoned == nil {
 		return v
@@ -59,20 +59,20 @@ func (sc Scope) leftAlone(p Profile, v verdict) verdict {
 	return v
 }
 
-// describe is how to see what Kubernetes reports of an object.
+// describe returns the command that shows what Kubernetes reports about an object.
 func (sc Scope) describe(resource, name string) remedy.Remedy {
 	return remedy.Remedy{remedy.Run("see why", sc.Cluster.Kubectl("describe", resource, name))}
 }
 
-// logs is how to see what a member's main container writes.
+// logs returns the command that shows the log of a member's main container.
 func (sc Scope) logs(m state.Member, flags ...string) remedy.Remedy {
 	return remedy.Remedy{remedy.Run("see why", sc.Cluster.Kubectl(append([]string{"logs", m.Name, "-c", string(m.Kind)}, flags...)...))}
 }
 
-// PDCtl is a command that talks to PD.
+// PDCtl returns a command that runs pd-ctl.
 func (sc Scope) PDCtl(args string) remedy.Command { return pdCtl(*sc.Cluster, *sc.All, args) }
 
-// pdCtl is a command that talks to PD from a pod of it that serves, if there is one.
+// pdCtl returns a command that runs pd-ctl in a pod of PD, in one that serves if there is one.
 func pdCtl(c topology.Cluster, s state.Snapshot, args string) remedy.Command {
 	pod := c.PodName(topology.PD, 0)
 	for _, m := range s.Groups[topology.PD].Members {

@@ -6,9 +6,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// notDriven has one gate for each component with pods that something else than a
-// StatefulSet of Kubernetes controls. Nothing may be created beside their controller: it
-// would be a second controller for pods of the same names.
+// notDriven returns a gate for each component with pods that are not controlled by a StatefulSet of
+// Kubernetes. Nothing may be created beside their controller: it would be a second controller for
+// pods of the same names.
 func notDriven(w desired.State, s state.Snapshot) []Gate {
 	var gates []Gate
 	for _, g := range w.Groups {
@@ -57,7 +57,7 @@ func (sc Scope) lacking(v verdict) verdict {
 // lackReasons name what pods can lack.
 var lackReasons = map[desired.Need]Reason{desired.MountedConfigMap: ConfigMapExists, desired.KnownSpec: SpecKnown}
 
-// mounted are the ConfigMaps that pods use already.
+// mounted returns the ConfigMaps that pods use already.
 func mounted(objects []desired.Object) []desired.Object {
 	var all []desired.Object
 	for _, o := range objects {

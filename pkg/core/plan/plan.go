@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Outcome is what a plan comes to.
+// Outcome says in a word what a plan means for a run.
 type Outcome int
 
 const (
@@ -25,11 +25,11 @@ const (
 	Converged Outcome = iota
 	// Act: there is a step to take now.
 	Act
-	// Wait: something has to happen first that is under way.
+	// Wait: a gate must hold first, and may do so by itself.
 	Wait
 	// Blocked: nothing will happen unless a person does something.
 	Blocked
-	// Paused: the user has asked that nothing be done.
+	// Paused: the user has paused the cluster.
 	Paused
 )
 
@@ -60,9 +60,9 @@ type Gate struct {
 	// Left is how much is left until it holds, where that is a number: progress, rate and
 	// remaining time are computed from it.
 	Left Quantity
-	// Since is when the wait began, as far as the cluster knows; zero when it
-	// does not know. Deadline is when it ends by itself; zero when nobody knows: it is
-	// Blocked when it has made no progress for long.
+	// Since is when the wait began, if the cluster has that time, else zero. Deadline is when it
+	// ends by itself; zero when it is not known: the gate is then Blocked when it has made no
+	// progress for long.
 	Since, Deadline time.Time
 	Remedy          remedy.Remedy // what a person can do about it
 	Source          Source
@@ -73,7 +73,7 @@ type Gate struct {
 	held bool
 	// resolves: what happens at the deadline needs no help from a person.
 	resolves bool
-	// endless: the user has asked that it be waited for without an end.
+	// endless: the user has asked to wait for it without an end.
 	endless bool
 	// patience is how long the gate may make no progress before it is Blocked, where it
 	// has no Deadline; zero: as long as usual. See Waits.
@@ -118,21 +118,22 @@ type Plan struct {
 	// Upkeep are small corrections, taken in any order and all at once. They are no part of
 	// the outcome: nothing waits for them.
 	Upkeep []Step
-	// Findings are what somebody else has changed. Nothing is done about them.
+	// Findings are changes by others. They are only reported.
 	Findings []desired.Finding
-	// Unapplied is no part of the outcome either: configuration that takes effect only at a
-	// restart that nobody has asked for.
+	// Unapplied is no part of the outcome either: configuration that takes effect only at the next
+	// restart, which is not asked for.
 	Unapplied []Unapplied
 }
 
-// Disruptive reports whether the plan ends with a disruptive step. Such a step must be
-// decided again on a live observation before it is taken: what changes between reading
-// and acting makes a correct decision wrong.
+// Disruptive reports whether the plan ends with a disruptive step. Such a step must be decided
+// again on a live observation before it is taken: a change between the observation and the step can
+// make a correct decision wrong.
 func (p Plan) Disruptive() bool {
 	return len(p.Steps) > 0 && Disruptive(p.Steps[len(p.Steps)-1])
 }
 
-// Polls reports whether the plan waits for a fact that Kubernetes does not report.
+// Polls reports whether the plan waits for a fact that must be polled, since Kubernetes does not
+// report it.
 func (p Plan) Polls() bool {
 	for _, g := range p.Gates {
 		if g.Source == FromDatabase {

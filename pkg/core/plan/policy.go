@@ -6,9 +6,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Policy is what one run may do by itself, and how it goes about it. It is the
-// user's choice for the run and no part of what the cluster is to become, so it
-// is not in the TidbCluster.
+// Policy says what one run may do by itself, and how. It is the user's choice for the run and no
+// part of the wanted cluster, so it is not in the TidbCluster.
 type Policy struct {
 	Failover Failing
 	Eviction Eviction
@@ -16,7 +15,7 @@ type Policy struct {
 	// longest ago first. Their steps are tried after those of others, and hold nothing else
 	// back.
 	Later []topology.Kind
-	// Waits are what this process waited for in its last turn.
+	// Waits are the gates of this process's last turn.
 	Waits Waits
 }
 
@@ -42,13 +41,13 @@ type Eviction struct {
 	OnTimeout Lapse
 }
 
-// Lapse is what happens to a goal whose time is over.
+// Lapse says what happens when the time for a goal is over.
 type Lapse int
 
 const (
 	// Proceed goes on without the goal.
 	Proceed Lapse = iota
-	// Fail asks a person.
+	// Fail waits for a person.
 	Fail
 	// Persist goes on waiting: there is no time limit.
 	Persist

@@ -16,14 +16,12 @@ type Profile struct {
 	Kind topology.Kind
 	// Needs must hold before the component is created, scaled or restarted.
 	Needs []Need
-	// IDLabel is the label by which tools know a member's id in PD; "" where
-	// members have none.
+	// IDLabel is the label with a member's id in PD, which tools read; "" where members have none.
 	IDLabel string
 	// Located: members are stores, which carry labels of their nodes.
 	Located bool
-	// Floor is the least number of replicas the component can be scaled in to
-	// as things are, why, and what a person can do besides asking for more; nil
-	// when there is none.
+	// Floor returns the lowest number of replicas to which the component can be scaled in now, the
+	// reason, and what a person can do about it; nil when there is none.
 	Floor func(Scope) (least int, why string, help remedy.Remedy)
 	// Standing must hold of each wanted member that is not about to be restarted: it ends
 	// what a restart or a cancelled removal began.
@@ -38,10 +36,9 @@ type Profile struct {
 	// BeforeSuspend must hold of each member before the StatefulSet is deleted
 	// with all of its pods: what only PD can undo is undone while it runs.
 	BeforeSuspend []Hook
-	// Abandoned is a goal that does not hold of a wanted member that somebody else is
-	// removing from the database. Such a member does not count as one that serves, and it
-	// is left alone. The hook says what happens to it and what a person can do; nil where
-	// nobody can remove members.
+	// Abandoned is a goal that does not hold for a wanted member that others are removing from the
+	// database. Such a member does not count as one that serves, and it is left alone. The hook
+	// says what happens to it and what a person can do; nil where others cannot remove members.
 	Abandoned *Hook
 	// Failover is how members that are lost are replaced; nil when they are not.
 	Failover *Failover
@@ -56,9 +53,8 @@ type Failover struct {
 	// RemoveFromDatabase are goals for a member that was given up, so that it can come back
 	// with new data.
 	RemoveFromDatabase []Hook
-	// Keeps: the data of a member that was given up is kept, in case that it
-	// comes back, until the user discards it; and its replacement stays until
-	// the user asks for the recovery.
+	// Keeps says that the data of a member that was given up is kept, in case it comes back, until
+	// the user discards it; and that its replacement stays until the user asks for the recovery.
 	Keeps bool
 }
 
@@ -70,28 +66,28 @@ type Need struct {
 	Observed func(Scope) string
 }
 
-// Hook is a goal for one member: how to see that it is reached, and the step that brings
-// it nearer. It remembers nothing, so that any later run can continue.
+// Hook is a goal for one member: how to see that it is reached, and the step towards it. It
+// remembers nothing, so that any later run can continue.
 type Hook struct {
 	Reason Reason
 	Want   string // what must hold, for the user
-	// Refuse gives the reason why the goal must not be pursued as things are.
-	// A hook with nothing else is a check.
+	// Refuse returns the reason why the goal must not be pursued now. A hook with nothing else is a
+	// check.
 	Refuse func(Scope, state.Member) string
 	Done   func(Scope, state.Member) bool
-	// Skip gives the reason why the goal cannot be reached as things are, and the plan
-	// continues without it. The step that follows names the reason.
+	// Skip returns the reason why the goal cannot be reached now; the plan continues without it.
+	// The step that follows names the reason.
 	Skip func(Scope, state.Member) string
 	// Schedules: the step makes or removes a scheduler in PD, so that it waits until
 	// PD has loaded those that it has.
 	Schedules bool
-	// Step is what to do now; nil when there is only to wait.
+	// Step returns what to do now; nil when there is only to wait.
 	Step     func(Scope, state.Member) Step
 	Observed func(Scope, state.Member) string
-	// Left is how much is left until the goal is reached; nil where there is no number.
+	// Left returns how much is left until the goal is reached; nil where there is no number.
 	Left func(Scope, state.Member) Quantity
-	// Stuck gives the reason why waiting does not help as things are, "" when it may. Such
-	// a wait gets no more time than usual.
+	// Stuck returns the reason why waiting does not help now, "" when it may help. Such a wait gets
+	// no more time than usual.
 	Stuck func(Scope, state.Member) string
 	// Since is when the work for the goal began, and Timeout how long it may take. Lapse
 	// says what happens then; without Lapse the plan continues without the goal. Without
@@ -103,13 +99,13 @@ type Hook struct {
 	// no Timeout bounds it; zero: as long as usual.
 	Patience time.Duration
 	Remedy   remedy.Remedy
-	// Help is what a person can do where that depends on the case; Remedy is for
-	// where it returns none.
+	// Help returns what a person can do where that depends on the case; where it returns none,
+	// Remedy applies.
 	Help func(Scope, state.Member) remedy.Remedy
 }
 
-// LeftoverMarked is the goal that a scale-in has marked a member's claims, so that
-// a later scale-out knows that their data belongs to nobody.
+// LeftoverMarked is the goal that a scale-in has marked a member's claims, so that a later
+// scale-out knows that their data belongs to no member.
 var LeftoverMarked = Hook{
 	Reason: ClaimsMarked, Want: "claims marked as left over",
 	Done: func(_ Scope, m state.Member) bool { return len(m.Claims) == 0 || m.Marked() },
@@ -134,7 +130,7 @@ type Scope struct {
 	Policy  *Policy
 }
 
-// scopesOf are those of all components, in dependency order.
+// scopesOf returns the scopes of all components, in dependency order.
 func scopesOf(policy *Policy, w *desired.State, s *state.Snapshot) []Scope {
 	scopes, got := make([]Scope, len(w.Groups)), make([]state.Group, len(w.Groups))
 	for i := range w.Groups {
@@ -196,7 +192,7 @@ func (sc Scope) try(h Hook, m state.Member) (v verdict, open bool) {
 	return verdict{gates: []Gate{g}, steps: h.step(sc, m)}, false
 }
 
-// read puts what is observed of the goal into its gate.
+// read sets what is observed of the goal in its gate.
 func (h Hook) read(sc Scope, m state.Member, g *Gate) {
 	if h.Since != nil {
 		g.Since = h.Since(sc, m)
@@ -209,7 +205,7 @@ func (h Hook) read(sc Scope, m state.Member, g *Gate) {
 	}
 }
 
-// step is what to do now for the goal, if anything.
+// step returns what to do now for the goal, if anything.
 func (h Hook) step(sc Scope, m state.Member) []Step {
 	if h.Step == nil {
 		return nil
@@ -220,7 +216,7 @@ func (h Hook) step(sc Scope, m state.Member) []Step {
 	return nil
 }
 
-// help is what a person can do for a goal that cannot be reached as things are.
+// help returns what a person can do about a goal that cannot be reached now.
 func (sc Scope) help(h Hook, m state.Member) remedy.Remedy {
 	if h.Help != nil {
 		if help := h.Help(sc, m); help != nil {

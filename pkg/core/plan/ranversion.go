@@ -16,8 +16,8 @@ type ranRecord struct {
 	release, other string // "" for none
 }
 
-// ranOn reads the record of a claim. A blank is between its versions: no tag of an
-// image has one.
+// ranOn reads the record of a claim. Its versions are separated by a blank, which no image tag
+// contains.
 func ranOn(c state.Claim) ranRecord {
 	var r ranRecord
 	for _, v := range strings.Fields(c.Identity.Annotations[topology.AnnotationRan]) {
@@ -38,7 +38,7 @@ func (r *ranRecord) add(version string) {
 
 func (r ranRecord) String() string { return strings.TrimSpace(r.release + " " + r.other) }
 
-// versions returns those that the wanted version is compared with, "" where nothing is
+// versions returns the recorded versions to compare with the wanted one, "" where nothing is
 // recorded. A wanted version that is no release and has run last can read the data.
 func (r ranRecord) versions(wanted string) []string {
 	switch {
@@ -50,9 +50,9 @@ func (r ranRecord) versions(wanted string) []string {
 	return []string{r.release, r.other}
 }
 
-// ran is the record to make on a claim, as an annotation; none where the pod has not
-// run. It never names a lower release than before. What is no release is forgotten
-// when a release serves: that one has read the data.
+// ran returns the record for a claim, as an annotation; none where the pod has not run. It never
+// names a lower release than before. A version that is no release is dropped when a release serves:
+// that release has read the data.
 func (sc Scope) ran(p Profile, m state.Member, c state.Claim) []entry {
 	if p.Kind.Data() == topology.None || m.Pod == nil || !m.Pod.Ran || m.Pod.Version == "" || !slices.Contains(m.Pod.Claims, c.Name) {
 		return nil

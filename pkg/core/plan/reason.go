@@ -72,22 +72,21 @@ const (
 type Meaning struct {
 	Reason Reason
 	Text   string
-	State  string // what is so as long as the gate does not hold
+	State  string // the state while the gate does not hold
 	form   form
 }
 
-// form is how the line of a gate is made from whom it is about, its state and what is
-// observed.
+// form says how the line of a gate is made from its subject, its state and what is observed.
 type form int
 
 const (
 	apart  form = iota // "basic-tikv-1: leaders not evicted: 12 leaders left"
 	direct             // "basic-pd-0 not serving: ContainerCreating"
-	bare               // "basic-tikv-2: needs 3 other stores, has 2": what is observed says it all
+	bare               // "basic-tikv-2: needs 3 other stores, has 2": only what is observed
 )
 
-// String returns what is so as long as the gate does not hold, for people: whom it is
-// about, the state, and what is observed.
+// String returns the line of a gate that does not hold: its subject, its state, and what is
+// observed.
 func (g Gate) String() string {
 	r := meaning(g.Reason)
 	state := r.State
@@ -104,7 +103,7 @@ func (g Gate) String() string {
 // Passed returns the line of a gate that holds now, such as "basic-pd-0 serving".
 func (g Gate) Passed() string { return meaning(g.Reason).about(g, g.Want) }
 
-// about puts the member or the component in front, if the gate is about one.
+// about adds the member or the component in front, if the gate is about one.
 func (r Meaning) about(g Gate, text string) string {
 	who := cmp.Or(g.Member, g.Component.Title())
 	switch {

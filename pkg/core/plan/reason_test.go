@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TestReasons: each reason is in the table once, with what it stands for and what is so
-// as long as the gate does not hold.
+// TestReasons: each reason is in the table once, with its meaning and the state while the gate does
+// not hold.
 func TestReasons(t *testing.T) {
 	seen := map[plan.Reason]bool{}
 	for _, r := range plan.Reasons() {
@@ -34,7 +34,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestGateLines: a gate's line says what does not hold, and when it holds what does.
+// TestGateLines: a gate's line says what does not hold, and, when it has passed, what holds.
 func TestGateLines(t *testing.T) {
 	for _, tt := range []struct {
 		gate          plan.Gate

@@ -21,8 +21,7 @@ func left(c *plantest.Cluster, k topology.Kind) *state.Member {
 	return m
 }
 
-// storesNotListed: stores are suspended, of which one was removed, and PD does not speak
-// of any of them yet.
+// storesNotListed suspends stores of which one was removed; PD does not list any of them yet.
 func storesNotListed(c *plantest.Cluster) {
 	gone(tikv, tidb)(c)
 	left(c, tikv).Database = state.Database{}
@@ -137,7 +136,7 @@ func TestReclaim(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if p := with(tc.change).Decide(); strings.Contains(tc.want, "PD speaks") && !p.Polls() {
-				t.Error("nobody asks PD")
+				t.Error("PD is not polled")
 			}
 			if got := strings.TrimSpace(with(tc.change).Text()); got != tc.want {
 				t.Errorf("got:\n%s\nwant:\n%s", got, tc.want)
@@ -146,7 +145,7 @@ func TestReclaim(t *testing.T) {
 	}
 }
 
-// Nothing that the user waits for is held up by data that is kept.
+// Nothing that the user waits for waits until kept data is deleted.
 func TestReclaimComesLast(t *testing.T) {
 	for name, change := range map[string]func(c *plantest.Cluster){
 		"a rollout":         func(c *plantest.Cluster) { c.Roll(tidb) },

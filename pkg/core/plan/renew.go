@@ -57,12 +57,11 @@ func renewed(m state.Member) bool {
 	return removalIrreversible(m) && (m.Pod == nil || m.Pod.Ran)
 }
 
-// dataBeingDeleted reports whether the database counts on the member's data, as far as is
-// known, while its claims are being deleted. The member serves, but only until its pod is
-// deleted for whatever reason. Then a copy of its data is lost, and PD counts for ever on
-// a member without data and accepts no new member in its place. This happens when a voter
-// joins while it is being recreated, or when somebody deletes the claim of a member that
-// serves.
+// dataBeingDeleted reports whether the database counts on the member's data, as far as is known,
+// while its claims are being deleted. The member serves, but only until its pod is deleted for
+// whatever reason. Then a copy of its data is lost, and PD counts for ever on a member without data
+// and accepts no new member in its place. This happens when a voter joins while it is being
+// recreated, or when the claim of a member that serves is deleted by hand.
 func dataBeingDeleted(p Profile, m state.Member) bool {
 	return p.Kind.Data() != topology.None && m.Pod != nil && m.Database.Presence != state.Absent &&
 		m.Database.State != state.StoreTombstone && claimBeingDeleted(m) != ""
@@ -100,9 +99,9 @@ func (sc Scope) replaceData(p Profile, m state.Member) verdict {
 	return v
 }
 
-// claimsStay holds before pods are deleted that are to come back: with the pod of a
-// dataBeingDeleted member its data would be deleted. If the pod is being deleted already,
-// its data cannot be saved.
+// claimsStay must hold before pods are deleted that come back later: with the pod of a
+// dataBeingDeleted member its data would be deleted. If the pod is being deleted already, its data
+// cannot be kept.
 func (sc Scope) claimsStay(p Profile) verdict {
 	var v verdict
 	for _, m := range sc.Got.Members {
@@ -122,19 +121,19 @@ func (sc Scope) renewable(p Profile, m state.Member) bool {
 		m.Pod != nil && !m.Pod.Terminating && sc.cannotComeBack(p, m)
 }
 
-// holdsUp reports whether Kubernetes makes no pod of another member before this one is
-// Ready, and the database counts on the other one. What is on two stores that leave may
-// be nowhere else, and no third one gets it before one of them runs.
+// holdsUp reports whether Kubernetes creates no pod of another member before this one is Ready, and
+// the database counts on the other one. Two stores that leave may have regions that no other store
+// has, and no third store gets these before one of the two runs.
 func (sc Scope) holdsUp(m state.Member) bool {
 	return slices.ContainsFunc(sc.Got.Running(), func(o state.Member) bool {
 		return sc.WaitsFor(o, m) && countedOn(o)
 	})
 }
 
-// cannotComeBack reports whether the member's process can do nothing to serve again. A
-// tombstone stays one. A member that PD does not know may be one that is about to join
-// for the first time, and its claims must not be deleted while it does. It is not, if it
-// has run for long, or crashes, while all others serve.
+// cannotComeBack reports whether the member's process can do nothing to serve again. A tombstone
+// stays one. A member that PD does not list may be about to join for the first time, and its claims
+// must not be deleted while it does. That is excluded if it has run for long, or crashes, while all
+// others serve.
 func (sc Scope) cannotComeBack(p Profile, m state.Member) bool {
 	switch {
 	case m.Database.State == state.StoreTombstone:
@@ -146,9 +145,9 @@ func (sc Scope) cannotComeBack(p Profile, m state.Member) bool {
 	return (!running || sc.All.At.Sub(m.Pod.Started) >= Registering) && sc.missing(m).idle()
 }
 
-// storeForgotten reports whether only a scale-in followed by a scale-out helps the
-// member, which is possible for the highest ordinal only. PD has forgotten its store, so
-// it may register in the moment in which its claims are deleted.
+// storeForgotten reports whether only a scale-in followed by a scale-out helps the member, which is
+// possible for the highest ordinal only. PD does not list its store any more, so it may register
+// just when its claims are deleted.
 func (sc Scope) storeForgotten(p Profile, m state.Member) bool {
 	return p.Kind.Data() == topology.Store && removalIrreversible(m) && m.Database.State != state.StoreTombstone
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// TestRenew: whose data is thrown away so that the member can begin again. One
-// that may yet join, or that others could need, keeps it.
+// TestRenew: which members get new data. A member that may still join, or whose data others could
+// need, keeps its data.
 func TestRenew(t *testing.T) {
 	removed := func(name string, changes ...func(m *state.Member)) func(c *plantest.Cluster) {
 		return func(c *plantest.Cluster) {
@@ -83,8 +83,8 @@ func TestRenew(t *testing.T) {
 		{Name: "its claim is going, and PD has removed it in a rollout", Cluster: with(rolls, removed("t-pd-2", func(m *state.Member) {
 			m.Claims[0].Terminating, m.Claims[0].Marked = true, false
 		}))},
-		{Name: "its claim is going, it is down, and nobody wants it", Cluster: with(dataBeingDeleted("t-pd-2"), func(c *plantest.Cluster) { c.Want(pd).Replicas = 2 })},
-		{Name: "its claim is going, and nobody wants it or the one above it", Cluster: with(
+		{Name: "its claim is going, it is down, and not wanted", Cluster: with(dataBeingDeleted("t-pd-2"), func(c *plantest.Cluster) { c.Want(pd).Replicas = 2 })},
+		{Name: "its claim is going, and neither it nor the one above it is wanted", Cluster: with(
 			func(c *plantest.Cluster) { *c = *plantest.New(5, 3, 1) }, dataBeingDeleted("t-pd-3", marked, serves), func(c *plantest.Cluster) { c.Want(pd).Replicas = 3 })},
 		{Name: "its claim is going, it is down, and more are wanted", Cluster: with(dataBeingDeleted("t-pd-2", marked), func(c *plantest.Cluster) { c.Want(pd).Replicas = 4 })},
 		{Name: "its pod is going", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Pod.Terminating = true }))},
@@ -97,7 +97,7 @@ func TestRenew(t *testing.T) {
 			m.Database = state.Database{Presence: state.Absent}
 			c.Seen.PD.Members, c.Seen.PD.Healthy = 1, 1
 		})},
-		{Name: "nobody wants it", Cluster: with(removed("t-pd-2"), func(c *plantest.Cluster) { c.Want(pd).Replicas = 2 })},
+		{Name: "it is not wanted", Cluster: with(removed("t-pd-2"), func(c *plantest.Cluster) { c.Want(pd).Replicas = 2 })},
 		{Name: "two PD members were removed: one after the other", Cluster: with(func(c *plantest.Cluster) {
 			c.Seen.PD.Members, c.Seen.PD.Healthy = 6, 6
 		}, removed("t-pd-1"), removed("t-pd-2"))},
@@ -119,7 +119,7 @@ func TestRenew(t *testing.T) {
 		})},
 		{Name: "a store is down, is to be restarted, and its claim is going", Cluster: with(dataBeingDeleted("t-tikv-3"), func(c *plantest.Cluster) { c.Roll(tikv) })},
 		{Name: "a store's pod is going as well", Cluster: with(dataBeingDeleted("t-tikv-1", func(m *state.Member) { m.Pod.Terminating = true }))},
-		{Name: "nobody knows the store whose claim is going", Cluster: with(dataBeingDeleted("t-tikv-3", func(m *state.Member) { m.Database = state.Database{} }), func(c *plantest.Cluster) { c.Roll(tikv) })},
+		{Name: "the store whose claim is going is unknown", Cluster: with(dataBeingDeleted("t-tikv-3", func(m *state.Member) { m.Database = state.Database{} }), func(c *plantest.Cluster) { c.Roll(tikv) })},
 		{Name: "PD has forgotten the store whose claim is going", Cluster: with(dataBeingDeleted("t-tikv-3", func(m *state.Member) {
 			m.Database = state.Database{Presence: state.Absent}
 		}), func(c *plantest.Cluster) { c.Roll(tikv) })},
@@ -138,7 +138,7 @@ func TestRenew(t *testing.T) {
 		{Name: "one fewer is wanted, and its claim is going", Cluster: with(dataBeingDeleted("t-tikv-3", up), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 3 })},
 		{Name: "claims of two stores are going: one after the other", Cluster: with(dataBeingDeleted("t-tikv-1", up), dataBeingDeleted("t-tikv-2", up))},
 		{Name: "a store is a tombstone, and the claim of another is going", Cluster: with(tombstone("t-tikv-1"), dataBeingDeleted("t-tikv-2", up), func(c *plantest.Cluster) {
-			c.Seen.PD.UpStores, c.Seen.PD.Stores = 4, 4 // one is elsewhere
+			c.Seen.PD.UpStores, c.Seen.PD.Stores = 4, 4 // one is in another Kubernetes cluster
 		})},
 		{Name: "a store above is a tombstone, for which another one waits in order, and a claim is going", Cluster: with(
 			dataBeingDeleted("t-tikv-0", up), tombstone("t-tikv-1"), func(c *plantest.Cluster) {
@@ -156,7 +156,7 @@ func TestRenew(t *testing.T) {
 		{Name: "the same, which has crashed often", Cluster: with(dataBeingDeleted("t-tikv-1", up), func(c *plantest.Cluster) {
 			crashed(c, "t-tikv-1", 4, time.Hour, time.Minute, time.Second, 40*time.Second)
 			c.Set(tikv, func(s *state.Set) { s.Ordered = true })
-			m := c.Member("t-tikv-3") // it has yet to come for the first time
+			m := c.Member("t-tikv-3") // it has yet to start for the first time
 			m.Pod, m.Claims, m.Database = nil, nil, state.Database{Presence: state.Absent}
 			unready(c.Member("t-tikv-1"), 9*time.Second)
 		})},
@@ -171,7 +171,7 @@ func TestRenew(t *testing.T) {
 			tombstone("t-tikv-1", func(m *state.Member) { m.Claims[0].Marked = false }),
 			tombstone("t-tikv-2", func(m *state.Member) { m.Claims[0].Marked = false }))},
 		{Name: "a store is a tombstone, another one is down", Cluster: with(tombstone("t-tikv-1"), func(c *plantest.Cluster) { c.Down(time.Minute, "t-tikv-2") })},
-		{Name: "a store is a tombstone that nobody wants, and Kubernetes makes no pod of another one before it", Cluster: with(tombstone("t-tikv-2"), func(c *plantest.Cluster) {
+		{Name: "a store is a tombstone that is not wanted, and Kubernetes makes no pod of another one before it", Cluster: with(tombstone("t-tikv-2"), func(c *plantest.Cluster) {
 			c.Set(tikv, func(s *state.Set) { s.Ordered = true })
 			c.Down(time.Hour, "t-tikv-3").Member("t-tikv-3").Pod = nil
 			c.Member("t-tikv-3").Database.State, c.Want(tikv).Replicas = state.StoreOffline, 2
@@ -185,7 +185,7 @@ func TestRenew(t *testing.T) {
 		})},
 		{Name: "the last store is a tombstone, more are wanted", Cluster: with(tombstone("t-tikv-3"), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 6 })},
 	})
-	// By the UIDs the step knows the claim, and whose it is, from later ones of the same name.
+	// By the UIDs the step distinguishes the claim and its pod from later ones of the same name.
 	for name, c := range map[string]struct {
 		cluster *plantest.Cluster
 		want    plan.Step

@@ -11,22 +11,21 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// patience is how long a pod may be not Ready before a person is asked for
-// help. A first start on a new node, with images to pull, takes minutes.
+// patience is how long a pod may be NotReady before a person is asked for help. A first start on a
+// new node, with images to pull, takes minutes.
 const patience = 10 * time.Minute
 
 // settling is how long a new state is given to change by itself.
 const settling = 2 * time.Minute
 
-// proving is how long a process has to run before it counts as one that can serve.
+// proving is how long a process must run before it counts as able to serve.
 const proving = 30 * time.Second
 
-// repair gives a member that does not serve the wanted template before anything else is
-// done for the component. Where the old template keeps the member down, this is the only
-// way out: waiting for its health first would never end. A restart that is not free takes
-// the ordinary path, after what is obsolete has ended: a store that was restarted before has
-// to lead again first, or there would be more and more stores without leaders. Where that is not
-// possible, the other phases continue.
+// repair gives a member that does not serve the wanted template before anything else is done for
+// the component. If the member is down because of the old template, only this helps: a wait until
+// it is healthy would never end. A restart that is not free takes the ordinary path, after
+// cancelObsolete: a store that was restarted before must have its leaders back first, otherwise
+// more and more stores would have none. Where that is not possible, the other phases continue.
 func (sc Scope) repair(p Profile, h hold) verdict {
 	if h.rolling || !sc.anyDown(p) {
 		return verdict{}
@@ -46,9 +45,9 @@ func (sc Scope) repair(p Profile, h hold) verdict {
 	return sc.replace(p, m)
 }
 
-// repairable waits for the evidence that lets repair restart a member, where nothing else
-// can be done before a person does something. Part of it only this process has seen: a run
-// that ended at once would never see it for long enough.
+// repairable waits for the evidence that lets repair restart a member, where nothing else can be
+// done before a person does something. Part of the evidence only this process has observed: a run
+// that ended at once would never observe it for long enough.
 func (sc Scope) repairable(p Profile, h hold, gates []Gate) verdict {
 	if h.rolling || sc.Got.Set.Manual || !allBlocked(gates) {
 		return verdict{}
@@ -64,11 +63,11 @@ func (sc Scope) repairable(p Profile, h hold, gates []Gate) verdict {
 	return wait(sc.untilDeadline(m, "is restarted", sc.reported(m).both, due))
 }
 
-// worthTrying reports whether the update revision may help a member that is down and
-// might come back as it is. Where another member has that revision and does not serve,
-// restarting this one as well could turn a crash of a minute into a loss for good.
+// worthTrying reports whether the update revision may help a member that is down and might also
+// recover by itself. If another member has that revision and does not serve, a restart of this one
+// as well could turn a crash of a minute into a lasting loss.
 func (sc Scope) worthTrying(p Profile, m state.Member) bool {
-	if m.Pod != nil && m.Pod.Terminating || dataBeingDeleted(p, m) || sc.goesNext(p, m) || sc.expelled(p, m) && !sc.precedes(p, m) {
+	if m.Pod != nil && m.Pod.Terminating || dataBeingDeleted(p, m) || sc.goesNext(p, m) || sc.removedFromPD(p, m) && !sc.precedes(p, m) {
 		return false
 	}
 	failing := sc.failing()
@@ -107,10 +106,9 @@ func (sc Scope) goesNext(p Profile, m state.Member) bool {
 	return sc.renewable(p, m) || removalIrreversible(m) && top && (!sc.Kept(m) || sc.storeForgotten(p, m))
 }
 
-// updateRevisionServes reports whether a member serves with the update revision, and has
-// for a while. A member that fails with it then fails for another reason: PD lets no
-// member join while one that was added has yet to start, and that may be the one that is
-// down.
+// updateRevisionServes reports whether a member has served with the update revision for a while. A
+// member that fails with it then fails for another reason: PD lets no member join while one that
+// was added has yet to start, and that may be the one that is down.
 func (sc Scope) updateRevisionServes() bool {
 	for _, m := range sc.Got.Running() {
 		if !sc.Got.Outdated(m) && m.Up() && !sc.loops(m) &&
@@ -121,7 +119,7 @@ func (sc Scope) updateRevisionServes() bool {
 	return false
 }
 
-// failing are members that have the update revision and do not serve.
+// failing returns the members that have the update revision and do not serve.
 func (sc Scope) failing() []state.Member {
 	var failing []state.Member
 	for _, m := range sc.Got.Running() {
@@ -134,11 +132,11 @@ func (sc Scope) failing() []state.Member {
 	return failing
 }
 
-// deadlocked reports whether voters have no quorum, so that none of them serves, whatever
-// its revision, and nothing suggests that this will end by itself. An election takes
-// seconds, and a process recovers from a crash in minutes or not at all. It is evidence
-// enough that members of the update revision run, and after a long time even that they
-// have run: without a quorum a new voter cannot stay up.
+// deadlocked reports whether voters have no quorum, so that none of them serves, whatever its
+// revision, and nothing suggests that this will end by itself. An election takes seconds, and a
+// process recovers from a crash in minutes or not at all. It is enough evidence that members of the
+// update revision run, and after a long time that they have run: without a quorum a new voter
+// cannot keep running.
 func (sc Scope) deadlocked(failing []state.Member) bool {
 	wait := settling
 	for _, c := range failing {
@@ -153,7 +151,7 @@ func (sc Scope) deadlocked(failing []state.Member) bool {
 	}
 	for _, m := range sc.Got.Running() {
 		if m.Pod == nil || m.Pod.Revision != sc.Got.Set.CurrentRevision || !sc.Got.Outdated(m) {
-			continue // it has not served as it is
+			continue // it has never served with its revision
 		}
 		if sc.All.At.Sub(sc.idleSince(m)) < wait {
 			return false
@@ -196,9 +194,8 @@ func (sc Scope) rollout(p Profile, h hold) verdict {
 	return sc.replace(p, next)
 }
 
-// peersDown waits for all members that do not serve. The member to restart next is not
-// waited for, or it could prevent its own repair. While others are waited for, it has a
-// gate as well.
+// peersDown waits for all members that do not serve. It does not wait for the member to restart
+// next, which could prevent its own repair. If it waits for others, that member has a gate as well.
 func (sc Scope) peersDown(p Profile, next state.Member) verdict {
 	all := down(sc, sc.Got.Running(), nil)
 	if next.Name == "" || !next.Up() && (sc.Got.Set.Manual || !sc.replaceable(p, next)) {
@@ -211,7 +208,7 @@ func (sc Scope) peersDown(p Profile, next state.Member) verdict {
 	return all
 }
 
-// replace restarts a member when all holds that its restart needs.
+// replace restarts a member when all conditions for its restart hold.
 func (sc Scope) replace(p Profile, m state.Member) verdict {
 	if v := sc.minReadyPassed(); !v.idle() {
 		return v
@@ -228,8 +225,8 @@ func (sc Scope) replace(p Profile, m state.Member) verdict {
 	return act(r)
 }
 
-// manualRestartGate is the gate of a pod that users replace themselves, because they have
-// asked for that in the spec or have changed the StatefulSet by hand.
+// manualRestartGate returns the gate of a pod that users replace themselves, because the spec says
+// so or the StatefulSet was changed by hand.
 func (sc Scope) manualRestartGate(m state.Member) Gate {
 	g := Gate{
 		Component: m.Kind, Member: m.Name, Reason: ManualRestart, Want: "pod replaced", Blocked: true,
@@ -253,9 +250,8 @@ func (sc Scope) notServingSince(m state.Member) time.Time {
 	return sc.downSince(m)
 }
 
-// finish ends a rollout, but not before Kubernetes reports that it is over: with a closed
-// partition Kubernetes recreates a lost pod with the revision that it holds for the
-// current one.
+// finish ends a rollout, but not before Kubernetes reports that it is over: with a closed partition
+// Kubernetes recreates a lost pod with the revision that it counts as the current one.
 func (sc Scope) finish() verdict {
 	set := sc.Got.Set
 	switch {
@@ -304,8 +300,8 @@ func (sc Scope) minReadyPassed() verdict {
 	return verdict{}
 }
 
-// down has a gate for each member that does not serve, but for the one that is
-// about to be removed: nothing is taken away while a peer is missing.
+// down returns a gate for each member that does not serve, except the one that is about to be
+// removed: nothing is taken away while a peer is missing.
 func down(sc Scope, members []state.Member, except *state.Member) verdict {
 	var v verdict
 	for _, m := range members {

@@ -108,7 +108,7 @@ func TestRepair(t *testing.T) {
 		}), "t-tikv-3", 6, time.Hour, 5*time.Minute, 10*time.Second, 3*time.Minute)},
 		{Name: "one fails with the new revision, with which another has served until just now", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tikv).Rolled(tikv, 2, 3).Down(time.Minute, "t-tikv-2", "t-tikv-1")
-			c.Member("t-tikv-3").Pod.Started = time.Time{} // it has ended, and the pod is Ready for a moment more
+			c.Member("t-tikv-3").Pod.Started = time.Time{} // it has ended, and Kubernetes has not noticed yet
 		})},
 		{Name: "it is going already", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tikv).Down(time.Minute, "t-tikv-3")
@@ -126,7 +126,7 @@ func TestRepair(t *testing.T) {
 			c.Down(time.Minute, "t-tikv-3").Roll(tikv)
 			c.Set(pd, func(s *state.Set) { s.Observed = false })
 		})},
-		{Name: "nobody could ask it", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "it could not be asked", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tidb)
 			c.Member("t-tidb-2").Database = state.Database{Problem: "connection refused"}
 		})},
@@ -151,8 +151,8 @@ func TestRepair(t *testing.T) {
 	})
 }
 
-// leaderless is a PD that lost its quorum: its processes run as told, with the
-// given ordinals at the new revision.
+// leaderless returns a PD that has lost its quorum: its processes run, and the given ordinals have
+// the new revision.
 func leaderless(ago time.Duration, rolled ...int) *plantest.Cluster {
 	c := with(func(c *plantest.Cluster) { c.Roll(pd).Rolled(pd, rolled...).PDUnknown() })
 	c.Seen.PD.Problem, c.Seen.PD.Leaderless = "PD has no leader", true
@@ -173,7 +173,7 @@ func TestLeaderless(t *testing.T) {
 		{Name: "just now: it may be an election", Cluster: leaderless(time.Minute)},
 		{Name: "for just as long as an election is given", Cluster: leaderless(2 * time.Minute)},
 		{Name: "for long", Cluster: leaderless(time.Hour)},
-		{Name: "nobody could be asked", Cluster: with(func(c *plantest.Cluster) { c.Roll(pd).PDUnknown() })},
+		{Name: "no member could be asked", Cluster: with(func(c *plantest.Cluster) { c.Roll(pd).PDUnknown() })},
 		{Name: "the first one does not run", Cluster: fails(leaderless(time.Hour), "t-pd-2", time.Minute, true)},
 		{Name: "the restarted one runs, but not for long", Cluster: func() *plantest.Cluster {
 			c := leaderless(time.Hour, 2)

@@ -31,8 +31,8 @@ func (sc Scope) scaleOut(p Profile) verdict {
 	return open
 }
 
-// joiners is how many members may join at the same time. During a rollout it is one: a
-// member that fails below others that serve is out of the rollout's reach.
+// joiners returns how many members may join at the same time. During a rollout it is one: a rollout
+// cannot reach a member that fails below others that serve.
 func (sc Scope) joiners(p Profile) int {
 	if p.Kind.Data() == topology.Raft || sc.rolling() {
 		return 1
@@ -40,8 +40,8 @@ func (sc Scope) joiners(p Profile) int {
 	return max(sc.Want.ScaleOut, 1)
 }
 
-// admit returns what has to happen before a member can join, together with others that
-// join at the same time.
+// admit returns what must be done or hold before a member can join, together with others that join
+// at the same time.
 func (sc Scope) admit(p Profile, m state.Member, others int) verdict {
 	if !sc.comesBack(p, m) {
 		if v := sc.joined(p, others); !v.idle() {
@@ -51,9 +51,9 @@ func (sc Scope) admit(p Profile, m state.Member, others int) verdict {
 	return sc.vacate(p, m)
 }
 
-// comesBack reports whether nobody has removed the member, and only its pod was taken
-// away. It keeps its data, so it adds no voter. The quorum may need just this member, and
-// then PD cannot be asked; but it would be marked if it had been removed.
+// comesBack reports whether only the pod of the member was taken away, and the member was not
+// removed. It has its data, so it adds no voter. PD may need this member for its quorum, and then
+// PD cannot be asked; but its claims would be marked if it had been removed.
 func (sc Scope) comesBack(p Profile, m state.Member) bool {
 	if len(m.Claims) == 0 || len(markedClaims(m)) > 0 {
 		return false
@@ -66,11 +66,11 @@ func countedOn(m state.Member) bool {
 	return m.Database.Presence == state.Present && m.Database.State != state.StoreTombstone
 }
 
-// joined waits for the members that must serve before another one may join: all voters,
-// else the last ones, until they have been seen to serve, as far as together with those
-// that join now there would be too many. A member that is lost later, or never starts, is
-// no reason to add no more of them, unless a rollout is under way: a partition reaches a
-// member that fails only while none above it serves with another revision.
+// joined waits for the members that must serve before another one may join: all voters, else the
+// last ones, until they have been seen to serve, as far as together with those that join now there
+// would be too many. A member that is lost later, or never starts, does not prevent that more are
+// added, unless a rollout is under way: a partition reaches a member that fails only while none
+// above it serves with another revision.
 func (sc Scope) joined(p Profile, coming int) verdict {
 	running := sc.Got.Running()
 	if p.Kind.Data() == topology.Raft && sc.All.PD.ClusterID == 0 {
@@ -82,9 +82,9 @@ func (sc Scope) joined(p Profile, coming int) verdict {
 	var joining verdict
 	for _, m := range running[max(len(running)-sc.joiners(p), 0):] {
 		g := serving(sc, m)
-		// One that has to wait for a lower one is not what is waited for. One that
-		// leaves the database, or has to, may wait for those that come, as its regions
-		// need room.
+		// There is no wait for a member that Kubernetes creates only after a lower one. A member
+		// that leaves the database, or must leave it, may itself wait for the new ones, since its
+		// regions need room.
 		rolling := sc.rolling() && m.Database.State != state.StoreOffline && !dataBeingDeleted(p, m)
 		if !m.Up() && !g.held && (rolling || !countedOn(m) && !g.Blocked) {
 			joining.gates = append(joining.gates, g)
@@ -96,7 +96,7 @@ func (sc Scope) joined(p Profile, coming int) verdict {
 	return joining
 }
 
-// voting leaves out members that were given up and that PD has removed: they have no
+// voting returns the members without those that were given up and removed from PD: these have no
 // vote.
 func (sc Scope) voting(members []state.Member) []state.Member {
 	var voters []state.Member
@@ -125,7 +125,7 @@ func (sc Scope) vacate(p Profile, m state.Member) verdict {
 		case c.Terminating:
 			return wait(Gate{Component: p.Kind, Member: m.Name, Object: c.Name, Reason: ClaimDeleted, Want: "left-over claim deleted", Observed: c.Name + " is terminating", Remedy: sc.describe("pvc", c.Name)})
 		case returns:
-			// The member never left: its data is its own. It comes back to it.
+			// The member was never removed: the data is its own, and it starts on it again.
 		case m.Database.Presence == state.Unknown:
 			return wait(Gate{Component: p.Kind, Member: m.Name, Object: c.Name, Reason: ClaimOwnerKnown, Want: "owner of the claim known", Observed: c.Name, Source: FromDatabase})
 		case c.Marked:

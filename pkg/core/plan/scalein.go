@@ -46,7 +46,7 @@ func (sc Scope) dropSurplus(p Profile) verdict {
 	return act(Resize{Component: p.Kind, From: have, To: have - 1})
 }
 
-// leavers is how many members may be leaving at the same time.
+// leavers returns how many members may leave at the same time.
 func (sc Scope) leavers(p Profile) int {
 	if p.Kind.Data() == topology.Raft {
 		return 1
@@ -54,10 +54,10 @@ func (sc Scope) leavers(p Profile) int {
 	return max(sc.Want.ScaleIn, 1)
 }
 
-// release has the database remove a member, while all that the user keeps serve. Others
-// that are to leave need not serve, nor those that can never serve again: a dead one
-// would hold up the removal of those above it for ever. What costs nothing, and what is
-// under way already, waits for no member.
+// release removes a member from the database, while all members that stay serve. Others that are to
+// leave need not serve, nor those that can never serve again: otherwise one of these would prevent
+// the removal of those above it for ever. A removal that costs nothing, or is under way already,
+// waits for no member.
 func (sc Scope) release(p Profile, m state.Member) verdict {
 	v, missing := sc.pursue(p.BeforeRemove, m), sc.missing(m)
 	switch {
@@ -80,12 +80,11 @@ func (v verdict) waiting() bool {
 	return len(v.steps) == 0
 }
 
-// nothingLost reports whether nothing is lost with the member, because the database does
-// not count on it. It never joined, or was removed, or keeps no data and does not serve.
-// Nothing is lost either with one that has no pod and whose data was deleted with its
-// claim, or that has no pod and never started. As long as PD waits for such a member to
-// start, it lets no other member join, so members that wait to join must not be waited
-// for.
+// nothingLost reports whether nothing is lost with the member, because the database does not count
+// on it. It never joined, or was removed, or keeps no data and does not serve. Nothing is lost with
+// a member without a pod either, if its data was deleted with its claim or it has never started. As
+// long as PD waits for such a member to start, it lets no other member join, so members that wait
+// to join must not be waited for.
 func (sc Scope) nothingLost(p Profile, m state.Member) bool {
 	switch {
 	case p.Kind.Data() == topology.None:
@@ -122,40 +121,39 @@ func (sc Scope) missing(except state.Member) verdict {
 	return down(sc, peers, &except)
 }
 
-// recall brings back members whose pods somebody else has taken away by lowering the
-// replicas, one after the other, while the database counts on them and their data is
-// there. Without several such stores regions may have no quorum, and without such voters
-// PD may have none: nothing can be moved off them before they run again. Members that are
-// not wanted leave afterwards in the usual way. What this tool removes is marked before
-// its pod is deleted, so it is not brought back, unless PD counts on it nevertheless: it
-// may have joined in that very moment. A StatefulSet has no gaps, so a store comes back
-// after those below it, also after one that has lost its data.
+// recall brings back members whose pods others have taken away by lowering the replicas, one after
+// the other, while the database counts on them and their data exists. Without several such stores
+// regions may have no quorum, and without such voters PD may have none: nothing can be moved off
+// them before they run again. Members that are not wanted leave afterwards in the usual way. The
+// claims of a member that this tool removes are marked before its pod is deleted, so it is not
+// brought back, unless PD counts on it nevertheless: it may have joined at the same time. A
+// StatefulSet cannot skip an ordinal, so a store comes back after those below it, also after one
+// that has lost its data.
 func (sc Scope) recall(p Profile) verdict {
 	have := sc.Got.Set.Replicas
 	if have >= len(sc.Got.Members) {
 		return verdict{}
 	}
-	beyond := sc.Got.Members[have:]
+	above := sc.Got.Members[have:]
 	counted := func(m state.Member) bool {
 		return countedOn(m) && !losesClaim(m) && (sc.comesBack(p, m) || p.Kind.Data() != topology.Raft && sc.markedButCounted(m))
 	}
 	switch {
-	case losesClaim(beyond[0]):
+	case losesClaim(above[0]):
 		return verdict{}
-	case counted(beyond[0]), sc.pdNeeds(p, beyond):
-	case p.Kind.Data() == topology.Raft || !slices.ContainsFunc(beyond, counted):
+	case counted(above[0]), sc.pdNeeds(p, above):
+	case p.Kind.Data() == topology.Raft || !slices.ContainsFunc(above, counted):
 		return verdict{}
 	default:
-		if v := sc.vacate(p, beyond[0]); !v.idle() {
+		if v := sc.vacate(p, above[0]); !v.idle() {
 			return v
 		}
 	}
 	return act(Resize{Component: p.Kind, From: have, To: have + 1})
 }
 
-// markedButCounted reports whether a member's claims are marked while the database counts
-// on it: it joined in the very moment in which it was removed. Just after a removal, only
-// old reports say so.
+// markedButCounted reports whether a member's claims are marked while the database counts on it: it
+// joined just when it was removed. Just after a removal, reports that still list it may be old.
 func (sc Scope) markedButCounted(m state.Member) bool {
 	return len(m.Claims) > 0 && !m.NotServing.IsZero() && sc.All.At.Sub(m.NotServing) >= settling
 }
@@ -165,17 +163,17 @@ func losesClaim(m state.Member) bool {
 	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return c.Terminating })
 }
 
-// pdNeeds reports whether PD has no quorum without some of its members that have no pods.
-// A StatefulSet has no gaps, so those below such a member come back before it, whatever
+// pdNeeds reports whether PD has no quorum without some of its members that have no pods. A
+// StatefulSet cannot skip an ordinal, so those below such a member come back before it, whatever
 // state their data is in.
-func (sc Scope) pdNeeds(p Profile, beyond []state.Member) bool {
+func (sc Scope) pdNeeds(p Profile, above []state.Member) bool {
 	if p.Kind.Data() != topology.Raft {
 		return false
 	}
 	pd := sc.All.PD
 	tried, running := sc.allTried()
 	unheard := tried && !running && pd.Problem != "" && pd.ClusterID != 0
-	return slices.ContainsFunc(beyond, func(m state.Member) bool {
+	return slices.ContainsFunc(above, func(m state.Member) bool {
 		switch {
 		case len(m.Claims) == 0 || m.Database.Presence != state.Unknown:
 			return false
@@ -186,10 +184,10 @@ func (sc Scope) pdNeeds(p Profile, beyond []state.Member) bool {
 	})
 }
 
-// allTried reports whether all members here have had time to start, and whether any of
-// them runs. If PD then has no leader, or no member that runs can be asked, some that it
-// counts on must be elsewhere. Members that crash again and again, perhaps for want of
-// data, have had their time.
+// allTried reports whether all members here have had time to start, and whether any of them runs.
+// If PD then has no leader, or no member that runs can be asked, some that it counts on must be
+// elsewhere. Members that crash again and again, perhaps because they have no data, have had that
+// time.
 func (sc Scope) allTried() (all, running bool) {
 	for _, m := range sc.Got.Running() {
 		switch {
@@ -219,7 +217,7 @@ func (sc Scope) leftovers(p Profile) (v verdict, going int) {
 				v = v.and(sc.pursue([]Hook{LeftoverMarked}, m))
 			}
 		case sc.Kept(m) || m.Database.Presence != state.Present:
-		case sc.pursue(p.BeforeRemove, m).idle(): // PD has removed it before, and only lists it as removed
+		case sc.pursue(p.BeforeRemove, m).idle(): // PD has removed it, and lists it only as removed
 		default:
 			return v.and(sc.release(p, m)), going
 		}
@@ -227,7 +225,7 @@ func (sc Scope) leftovers(p Profile) (v verdict, going int) {
 	return v, going
 }
 
-// at returns the member of an ordinal, also of one of which nothing was observed.
+// at returns the member of an ordinal, also if nothing was observed of it.
 func (sc Scope) at(ordinal int) state.Member {
 	if ordinal < len(sc.Got.Members) {
 		return sc.Got.Members[ordinal]

@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TestScalingTogether: more than one member comes or goes at a time. Only those
-// that are next to the others may: a StatefulSet has no gaps.
+// TestScalingTogether: several members are added or removed at the same time. They must be the next
+// ordinals: a StatefulSet cannot skip one.
 func TestScalingTogether(t *testing.T) {
 	out := func(replicas int, changes ...func(c *plantest.Cluster)) *plantest.Cluster {
 		return with(append(changes, func(c *plantest.Cluster) { c.Want(tikv).Replicas, c.Want(tikv).ScaleOut = replicas, 2 })...)
@@ -49,7 +49,7 @@ func TestScalingTogether(t *testing.T) {
 		{Name: "out: two of three", Cluster: out(7)},
 		{Name: "out: the last one", Cluster: out(5)},
 		{Name: "out: one has yet to join", Cluster: out(7, joining)},
-		{Name: "out: one has yet to join, and nobody knows the cluster's id", Cluster: out(7, joining, func(c *plantest.Cluster) { c.Seen.PD.ClusterID = 0 })},
+		{Name: "out: one has yet to join, and the cluster id is unknown", Cluster: out(7, joining, func(c *plantest.Cluster) { c.Seen.PD.ClusterID = 0 })},
 		{Name: "out: during a rollout", Cluster: out(7, func(c *plantest.Cluster) { c.Roll(tikv) })},
 		{Name: "out: during a rollout, and the last one does not serve", Cluster: out(7, func(c *plantest.Cluster) {
 			c.Roll(tikv).Rolled(tikv, 3).Down(time.Hour, "t-tikv-3")
@@ -92,15 +92,15 @@ func TestScalingTogether(t *testing.T) {
 			return c
 		}()},
 		{Name: "in: servers", Cluster: with(func(c *plantest.Cluster) { c.Want(tidb).Replicas, c.Want(tidb).ScaleIn = 1, 2 })},
-		{Name: "in: one that nobody has seen", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "in: one that was never observed", Cluster: with(func(c *plantest.Cluster) {
 			c.Set(tikv, func(s *state.Set) { s.Replicas, s.Partition = 5, 5 })
 		})},
 		{Name: "in: servers, to none", Cluster: with(func(c *plantest.Cluster) { c.Want(tidb).Replicas, c.Want(tidb).ScaleIn = 0, 9 })},
 	})
 }
 
-// TestRecalled: somebody has lowered the replicas of a StatefulSet past us. Members
-// that the database counts on come back before anything else, wanted or not.
+// TestRecalled: the replicas of a StatefulSet were lowered by hand. Members that the
+// database counts on come back before anything else, wanted or not.
 func TestRecalled(t *testing.T) {
 	lowered := func(k topology.Kind, to, want int, changes ...func(c *plantest.Cluster, taken []*state.Member)) *plantest.Cluster {
 		c := plantest.New(5, 6, 3)
@@ -154,15 +154,15 @@ func TestRecalled(t *testing.T) {
 		}))},
 		{Name: "a store whose claim is going", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) { m.Claims[0].Terminating = true }))},
 		{Name: "a store whose claim is gone", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) { m.Claims = nil }))},
-		{Name: "a store beyond one whose claim is gone", Cluster: lowered(tikv, 4, 4, first(func(m *state.Member) { m.Claims = nil }))},
-		{Name: "a store beyond one whose claim is going", Cluster: lowered(tikv, 4, 4, first(func(m *state.Member) { m.Claims[0].Terminating = true }))},
-		{Name: "a store beyond a tombstone", Cluster: lowered(tikv, 4, 4, first(func(m *state.Member) {
+		{Name: "a store above one whose claim is gone", Cluster: lowered(tikv, 4, 4, first(func(m *state.Member) { m.Claims = nil }))},
+		{Name: "a store above one whose claim is going", Cluster: lowered(tikv, 4, 4, first(func(m *state.Member) { m.Claims[0].Terminating = true }))},
+		{Name: "a store above a tombstone", Cluster: lowered(tikv, 4, 4, first(func(m *state.Member) {
 			m.Database.State, m.Claims[0].Marked = state.StoreTombstone, true
 		}))},
-		{Name: "a store whose claim is going, beyond one whose claim is gone", Cluster: lowered(tikv, 4, 4, func(_ *plantest.Cluster, taken []*state.Member) {
+		{Name: "a store whose claim is going, above one whose claim is gone", Cluster: lowered(tikv, 4, 4, func(_ *plantest.Cluster, taken []*state.Member) {
 			taken[0].Claims, taken[1].Claims[0].Terminating = nil, true
 		})},
-		{Name: "a voter beyond one that PD has removed", Cluster: lowered(pd, 3, 3, first(func(m *state.Member) {
+		{Name: "a voter above one that PD has removed", Cluster: lowered(pd, 3, 3, first(func(m *state.Member) {
 			m.Database, m.Claims[0].Marked = state.Database{Presence: state.Absent}, true
 		}))},
 		{Name: "a tombstone", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) { m.Database.State = state.StoreTombstone }))},
@@ -180,9 +180,9 @@ func TestRecalled(t *testing.T) {
 		{Name: "a voter that was marked, and another crashes again and again, for want of data", Cluster: lowered(pd, 2, 1, leaderless, marked, func(c *plantest.Cluster, _ []*state.Member) {
 			looping(c, "t-pd-0")
 		})},
-		{Name: "a voter beyond one that has no data", Cluster: lowered(pd, 2, 1, leaderless, first(func(m *state.Member) { m.Claims = nil }))},
-		{Name: "a voter beyond one whose claim is going", Cluster: lowered(pd, 2, 1, leaderless, first(func(m *state.Member) { m.Claims[0].Terminating = true }))},
-		{Name: "voters of which nobody runs who could be asked", Cluster: lowered(pd, 0, 3, unasked, first(func(m *state.Member) { m.Claims[0].Marked = true }))},
+		{Name: "a voter above one that has no data", Cluster: lowered(pd, 2, 1, leaderless, first(func(m *state.Member) { m.Claims = nil }))},
+		{Name: "a voter above one whose claim is going", Cluster: lowered(pd, 2, 1, leaderless, first(func(m *state.Member) { m.Claims[0].Terminating = true }))},
+		{Name: "voters of which none runs that could be asked", Cluster: lowered(pd, 0, 3, unasked, first(func(m *state.Member) { m.Claims[0].Marked = true }))},
 		{Name: "voters of which only one runs that crashes for want of data", Cluster: lowered(pd, 1, 1, unasked, func(c *plantest.Cluster, _ []*state.Member) {
 			looping(c, "t-pd-0")
 		})},
@@ -199,8 +199,8 @@ func TestRecalled(t *testing.T) {
 	})
 }
 
-// TestVotersRemoved: a voter that was given up is no reason not to add another one
-// once PD has removed it, and not before.
+// TestVotersRemoved: after a voter was given up, another one is added when PD has removed it, and
+// not before.
 func TestVotersRemoved(t *testing.T) {
 	lostVoter := func(absent bool, changes ...func(*plantest.Cluster)) *plantest.Cluster {
 		return with(append([]func(*plantest.Cluster){func(c *plantest.Cluster) {
@@ -227,8 +227,8 @@ func TestVotersRemoved(t *testing.T) {
 	})
 }
 
-// TestSuspendFor names the StatefulSet by its UID: one that was made since is
-// not the one that was looked at.
+// TestSuspendFor: the step names the StatefulSet by its UID, so that one that was created since is
+// not deleted.
 func TestSuspendFor(t *testing.T) {
 	got := suspend([]topology.Kind{tidb}).Decide().Steps
 	want := plan.DeleteSet{Component: tidb, Name: "t-tidb", UID: "set-tidb"}

@@ -12,9 +12,9 @@ import (
 // to five minutes after its leader has changed.
 const loadTime = 6 * time.Minute
 
-// loading is the gate of whatever makes or removes evict-leader schedulers while PD
-// has not loaded those that it has. One that is removed then comes back, and one
-// that is made then makes PD forget the others.
+// loading returns the gate of a step that creates or removes evict-leader schedulers, while PD has
+// not loaded those that it has. A scheduler that is removed then comes back, and one that is
+// created then makes PD lose the others.
 func loading(c topology.Cluster, s state.Snapshot) (Gate, bool) {
 	if !s.PD.Known() || !s.PD.SchedulersUnknown {
 		return Gate{}, false
@@ -31,8 +31,8 @@ func loading(c topology.Cluster, s state.Snapshot) (Gate, bool) {
 	return g, true
 }
 
-// endObsolete ends what no component ends: evictions of stores that no member has any
-// more, since PD keeps a scheduler for ever, and records of removals that are over.
+// endObsolete ends what no component ends: evictions of stores that belong to no member any more,
+// since PD keeps a scheduler for ever, and records of removals that are over.
 func endObsolete(c topology.Cluster, s state.Snapshot) verdict {
 	if !s.PD.Known() || len(s.Evictions)+len(s.Removals) == 0 {
 		return verdict{}
@@ -55,15 +55,15 @@ func endObsolete(c topology.Cluster, s state.Snapshot) verdict {
 	v := endEvictions(c, s, lost)
 	for _, r := range s.Removals {
 		m, owned := owner[r.StoreID]
-		buried := owned && m.Database.State == state.StoreTombstone
-		if s.PD.Bootstrapped && !unknown[r.Member] && (!owned || buried) {
+		isTombstone := owned && m.Database.State == state.StoreTombstone
+		if s.PD.Bootstrapped && !unknown[r.Member] && (!owned || isTombstone) {
 			v.steps = append(v.steps, ForgetRecord{Component: storesOf(c, r.Member), Member: r.Member, StoreID: r.StoreID, Record: state.RecordRemoval})
 		}
 	}
 	return v
 }
 
-// storesOf is the component of a store that is known only by its member's name.
+// storesOf returns the component of a store that is known only by its member's name.
 func storesOf(c topology.Cluster, member string) topology.Kind {
 	for _, k := range topology.Kinds() {
 		if _, ok := c.Ordinal(k, member); ok && k.Data() == topology.Store {

@@ -27,9 +27,9 @@ type Step interface {
 type Apply struct {
 	Component topology.Kind
 	Object    desired.Object
-	// Replicas are those of a StatefulSet that is created: as many as there are
-	// pods and members with data, which need not be as many as are wanted. Pods
-	// beyond them Kubernetes would delete at once.
+	// Replicas are those of a StatefulSet that is created: as many as there are pods and members
+	// with data, which can differ from the wanted number. Kubernetes would delete pods above them
+	// at once.
 	Replicas int
 }
 
@@ -55,8 +55,7 @@ type Restart struct {
 	// Ready: the pod was Ready when this was decided. A Stuck one that has become
 	// Ready since is not deleted: it may serve by now.
 	Ready bool
-	// Without are goals that should hold before but do not, and why; "" when
-	// all do.
+	// Without names goals that should hold before but do not, with the reason; "" when all hold.
 	Without string
 }
 
@@ -67,13 +66,13 @@ type Close struct {
 	Partition int
 }
 
-// MoveLeader hands PD's leadership to another member.
+// MoveLeader moves PD's leadership to another member.
 type MoveLeader struct {
 	From, To         string // pods
 	FromName, ToName string // names in PD
 }
 
-// RemoveMember removes a member from PD's etcd.
+// RemoveMember removes a member from PD.
 type RemoveMember struct {
 	Member string
 	ID     uint64
@@ -86,8 +85,8 @@ type EvictLeaders struct {
 	Leaders int // how many there are to move
 }
 
-// AdoptEviction records an evict-leader scheduler that tidb-operator made as ours, and
-// takes its mark off the pod.
+// AdoptEviction records an evict-leader scheduler that tidb-operator made as ours, and removes
+// tidb-operator's mark from the pod.
 type AdoptEviction struct {
 	Member  string
 	StoreID uint64
@@ -103,8 +102,8 @@ type AdoptEviction struct {
 type AllowLeaders struct {
 	Member  string
 	StoreID uint64
-	// Returning: the record stays, with when the eviction ended, until the
-	// store has its leaders again.
+	// Returning: the record stays, with the time at which the eviction ended, until the store has
+	// its leaders again.
 	Returning bool
 }
 
@@ -145,8 +144,8 @@ type MarkClaims struct {
 	Claims    []Claim
 }
 
-// UnmarkClaims takes the mark off claims of a member that is wanted again.
-// A cleaner that trusted a stale mark would delete live data.
+// UnmarkClaims removes the mark from claims of a member that is wanted again. With the mark, data
+// in use could be deleted as left over.
 type UnmarkClaims struct {
 	Component topology.Kind
 	Member    string
@@ -158,8 +157,8 @@ type DeleteClaim struct {
 	Component topology.Kind
 	Member    string
 	Name, UID string
-	// Reclaim: the member is not wanted any more, and its volume goes with the
-	// claim, whatever its policy was.
+	// Reclaim: the member is not wanted any more, and its volume is deleted with the claim,
+	// whatever its reclaim policy was.
 	Reclaim bool
 	// PodUID is the one pod that may still have the claim mounted, the member's own, which
 	// is deleted next: until then Kubernetes keeps the claim, but gives it to no other pod.
@@ -167,15 +166,14 @@ type DeleteClaim struct {
 	PodUID string
 }
 
-// DeletePod deletes the pod of a member that the database has removed, so that its
-// StatefulSet recreates it. Its claims have to be deleted before, or the new pod would
-// get the old data.
+// DeletePod deletes the pod of a member that the database has removed, so that its StatefulSet
+// recreates it. Its claims must be deleted before, otherwise the new pod would get the old data.
 type DeletePod struct {
 	Component topology.Kind
 	Member    string
 	UID       string
-	// Again: its claims are new and stay. It has crashed for a reason that is gone,
-	// and waits longer and longer before it tries again; a new pod does at once.
+	// Again: its claims are new and stay. The reason for its crashes is gone, but the kubelet waits
+	// longer and longer before it starts the container again; a new pod starts at once.
 	Again bool
 }
 
@@ -211,8 +209,8 @@ type ForgetFailure struct {
 	Member    string
 }
 
-// ResizeClaim asks for a larger volume, in place. It never asks for less than
-// was asked for before.
+// ResizeClaim requests a larger volume, in place, and never a smaller one than was requested
+// before.
 type ResizeClaim struct {
 	Component topology.Kind
 	Member    string
@@ -221,9 +219,9 @@ type ResizeClaim struct {
 	Size      topology.Size
 }
 
-// RecreateSet deletes a StatefulSet, but not its pods, and creates it again with larger
-// claim templates, which cannot be changed in place. All else stays as it is, so that the
-// new one adopts the pods and restarts none.
+// RecreateSet deletes a StatefulSet, but not its pods, and creates it again with larger claim
+// templates, which cannot be changed in place. The rest stays as it is, so that the new one adopts
+// the pods and restarts none.
 type RecreateSet struct {
 	Component topology.Kind
 	Name, UID string
@@ -231,8 +229,8 @@ type RecreateSet struct {
 	Object    desired.Object
 }
 
-// Action is the kind of a step as one word, such as "EvictLeaders". Events and
-// metrics have it, so that it may not change.
+// Action returns the kind of a step as one word, such as "EvictLeaders". Events and metrics contain
+// it, so the words may not change.
 func Action(s Step) string { return reflect.TypeOf(s).Name() }
 
 // Disruptive reports whether a step takes redundancy away or cannot be taken back, so

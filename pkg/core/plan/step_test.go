@@ -12,8 +12,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// steps has at least one of each kind: whom it acts on, whether it has to be
-// decided again on a live observation, and whether it is not worth telling.
+// steps has at least one step of each kind, with its target, whether it must be decided again on a
+// live observation, and whether it is quiet.
 var steps = []struct {
 	step       plan.Step
 	kind       topology.Kind
@@ -67,8 +67,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestActions: each step that is told of has its line in docs/events.md, and no
-// line is of a step that does not exist.
+// TestActions: each step that is reported has its line in docs/events.md, and each line there is
+// about a step that exists.
 func TestActions(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/events.md")
 	if err != nil {
@@ -81,17 +81,17 @@ func TestActions(t *testing.T) {
 		documented = append(documented, row[1])
 	}
 	slices.Sort(documented)
-	var told []string
+	var actions []string
 	listed := map[string]bool{}
 	for _, c := range steps {
 		listed[plan.Action(c.step)] = true
 		if !plan.Quiet(c.step) {
-			told = append(told, plan.Action(c.step))
+			actions = append(actions, plan.Action(c.step))
 		}
 	}
-	slices.Sort(told)
-	if told = slices.Compact(told); !slices.Equal(told, documented) {
-		t.Errorf("documented are\n%q, and there are\n%q", documented, told)
+	slices.Sort(actions)
+	if actions = slices.Compact(actions); !slices.Equal(actions, documented) {
+		t.Errorf("documented are\n%q, and there are\n%q", documented, actions)
 	}
 	files, _ := filepath.Glob("*.go")
 	for _, file := range files {

@@ -17,12 +17,12 @@ func TestRemovalNeedsEvidence(t *testing.T) {
 			m := c.Member("t-pd-1")
 			m.Pod.Ready, m.Pod.Since, m.Pod.Started = true, plantest.Now.Add(-time.Second), plantest.Now.Add(-10*time.Second)
 		})},
-		{Name: "PD member runs since a minute, and nobody says that it serves", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "PD member runs since a minute, and no report says that it serves", Cluster: with(func(c *plantest.Cluster) {
 			lost(c, time.Minute, "t-pd-1")
 			given(c, "t-pd-1", time.Second)
 			c.Member("t-pd-1").Pod.Started = plantest.Now.Add(-time.Minute)
 		})},
-		{Name: "PD member runs since an hour, and nobody says that it serves", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "PD member runs since an hour, and no report says that it serves", Cluster: with(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-pd-1")
 			given(c, "t-pd-1", time.Second)
 			c.Member("t-pd-1").Pod.Started = plantest.Now.Add(-time.Hour)

@@ -6,10 +6,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// suspend takes all pods of a component away and keeps what they need to come
-// back. It may begin at any moment, in the middle of a scale-in or a rollout:
-// those go on when the component is resumed. Those that need the component go
-// before it, so that none of them fails for want of it.
+// suspend deletes all pods of a component and keeps what they need to come back. It may begin at
+// any time, also during a scale-in or a rollout, which continues when the component is resumed.
+// Components that need this one are suspended before it, so that none of them fails without it.
 func (sc Scope) suspend(p Profile, earlier, later []desired.Group) verdict {
 	switch set := sc.Got.Set; {
 	case set.Terminating:
@@ -18,7 +17,7 @@ func (sc Scope) suspend(p Profile, earlier, later []desired.Group) verdict {
 		return sc.adopt(p)
 	case !set.Exists && len(earlier) > 0 && !earlier[0].Suspend:
 		if v := sc.settle(p); !v.idle() {
-			return v // PD, which stays, may not have answered before
+			return v // PD is not suspended, and may not have answered before
 		}
 		return sc.awaitMembership(p)
 	case !set.Exists:
@@ -41,7 +40,7 @@ func (sc Scope) suspend(p Profile, earlier, later []desired.Group) verdict {
 	return act(DeleteSet{Component: p.Kind, Name: sc.Want.Set.Name, UID: sc.Got.Set.UID})
 }
 
-// settle ends what was begun and would cause trouble later.
+// settle ends what was begun and would cause problems after the suspension.
 func (sc Scope) settle(p Profile) verdict {
 	for _, m := range sc.Got.Members {
 		if v := sc.pursue(p.BeforeSuspend, m); !v.idle() {
@@ -90,8 +89,8 @@ func (sc Scope) adopt(p Profile) verdict {
 	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.initialReplicas(p)})}
 }
 
-// leaving waits for a StatefulSet that is being deleted, and for its pods. A pod whose
-// host is lost stays until the host is back or somebody gives it up.
+// leaving waits for a StatefulSet that is being deleted, and for its pods. A pod whose host is lost
+// stays until the host is back or a person deletes it by force.
 func (sc Scope) leaving() verdict {
 	var v verdict
 	for _, m := range sc.Got.Members {
@@ -110,12 +109,11 @@ func (sc Scope) leaving() verdict {
 	return v
 }
 
-// initialReplicas is how many replicas a StatefulSet is created with. Kubernetes would at
-// once delete pods above them, with data or not, and a quorum or a region may need
-// members whose data is there: so all of them come back, wanted or not, and are scaled in
-// later. Members that have never existed are scaled out to, one by one, unless there is
-// no cluster yet that they could join. All initial members are needed to found it, wanted
-// or not.
+// initialReplicas returns how many replicas a StatefulSet is created with. Kubernetes would at once
+// delete pods above them, with data or not, and a quorum or a region may need members whose data is
+// there: so all of them come back, wanted or not, and are scaled in later. Members that have never
+// existed are scaled out to, one by one, unless there is no cluster yet that they could join. All
+// initial members are needed to bootstrap it, wanted or not.
 func (sc Scope) initialReplicas(p Profile) int {
 	n := sc.Got.Extent()
 	for _, m := range sc.Got.Members {

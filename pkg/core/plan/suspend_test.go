@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// suspend is a cluster that has converged of which components are to be suspended.
+// suspend returns a cluster that has converged and of which components are to be suspended.
 func suspend(kinds []topology.Kind, changes ...func(c *plantest.Cluster)) *plantest.Cluster {
 	c := plantest.New(3, 4, 2)
 	for _, k := range kinds {
@@ -24,7 +24,7 @@ func suspend(kinds []topology.Kind, changes ...func(c *plantest.Cluster)) *plant
 	return c
 }
 
-// gone takes the StatefulSets and pods of components away.
+// gone removes the StatefulSets and pods of components.
 func gone(kinds ...topology.Kind) func(c *plantest.Cluster) {
 	return func(c *plantest.Cluster) {
 		for _, k := range kinds {
@@ -135,8 +135,8 @@ func TestSuspend(t *testing.T) {
 	})
 }
 
-// A StatefulSet comes back with as many replicas as there are members with data,
-// whatever was asked for meanwhile.
+// A StatefulSet is created with as many replicas as there are members with data, whatever number is
+// wanted by then.
 func TestBirths(t *testing.T) {
 	born := func(c *plantest.Cluster) map[topology.Kind]int {
 		out := map[topology.Kind]int{}
@@ -179,7 +179,7 @@ func TestBirths(t *testing.T) {
 			m := c.Member("t-tikv-3")
 			m.Database, m.Claims[0].Marked = state.Database{Presence: state.Absent}, true
 		}), 3},
-		{"a store that PD has forgotten, with data of nobody", tikv, suspend(nil, gone(tidb, tikv), want(tikv, 3), func(c *plantest.Cluster) {
+		{"a store that PD has forgotten, with data of no member", tikv, suspend(nil, gone(tidb, tikv), want(tikv, 3), func(c *plantest.Cluster) {
 			c.Member("t-tikv-3").Database = state.Database{Presence: state.Absent}
 		}), 4},
 		{"a voter, of which one claim of two is marked", pd, suspend(nil, gone(tidb, tikv, pd), want(pd, 2), func(c *plantest.Cluster) {

@@ -11,7 +11,7 @@ import (
 // directly on the live observation that justified it.
 //
 // Components whose last step failed come after all others: what cannot be done for one of
-// them must not keep another from failover or scale-in. Among themselves they take turns.
+// them must not keep another from failover or scale-in. Such components alternate.
 func turn(steps []Step, later []topology.Kind) []Step {
 	var calm []Step
 	for _, s := range steps {
@@ -30,9 +30,9 @@ func turn(steps []Step, later []topology.Kind) []Step {
 	return nil
 }
 
-// frontmost are the steps whose turn it is: those of components of which no step has
-// failed, else those of the one that failed longest ago. What is for the cluster as
-// a whole is never put off, since everything may depend on it.
+// frontmost returns the steps that come first: those of components of which no step has failed,
+// else those of the component that failed longest ago. Steps for the cluster as a whole always come
+// first, since everything may depend on them.
 func frontmost(steps []Step, later []topology.Kind) []Step {
 	of := func(wanted func(topology.Kind) bool) []Step {
 		var all []Step

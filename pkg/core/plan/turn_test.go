@@ -12,7 +12,7 @@ import (
 
 // Steps of components whose last step failed come after those of others.
 func TestTurn(t *testing.T) {
-	// PD loses a member, TiKV and TiDB are to have fewer.
+	// A member of PD is lost, and TiKV and TiDB are to be scaled in.
 	disruptive := func() *plantest.Cluster {
 		c := plantest.New(3, 4, 3).Down(time.Hour, "t-pd-2")
 		c.Policy.Failover = plan.Failing{Members: true, Now: true}
@@ -32,15 +32,15 @@ func TestTurn(t *testing.T) {
 		later []topology.Kind
 		want  string
 	}{
-		"nothing failed":                        {disruptive(), nil, failover},
-		"a disruptive step failed":              {disruptive(), []topology.Kind{topology.PD}, scaleIn},
-		"both failed, the first longer ago":     {disruptive(), []topology.Kind{topology.PD, topology.TiDB}, failover},
-		"both failed, the second longer ago":    {disruptive(), []topology.Kind{topology.TiDB, topology.PD}, scaleIn},
-		"another one failed":                    {disruptive(), []topology.Kind{topology.TiKV}, failover},
-		"steps that disturb nobody come first":  {calm(topology.TiKV), nil, "act\nupdate Service t-tikv-peer"},
-		"one that disturbs nobody failed":       {calm(topology.TiKV), []topology.Kind{topology.TiKV}, failover},
-		"it is tried again with others of it":   {calm(topology.TiKV, topology.TiDB), []topology.Kind{topology.TiKV}, "act\nupdate Service t-tikv-peer\nupdate Service t-tidb-peer"},
-		"it is tried when nothing else is left": {calm(topology.TiKV), []topology.Kind{topology.TiKV, topology.PD, topology.TiDB}, "act\nupdate Service t-tikv-peer"},
+		"nothing failed":                           {disruptive(), nil, failover},
+		"a disruptive step failed":                 {disruptive(), []topology.Kind{topology.PD}, scaleIn},
+		"both failed, the first longer ago":        {disruptive(), []topology.Kind{topology.PD, topology.TiDB}, failover},
+		"both failed, the second longer ago":       {disruptive(), []topology.Kind{topology.TiDB, topology.PD}, scaleIn},
+		"another one failed":                       {disruptive(), []topology.Kind{topology.TiKV}, failover},
+		"steps that are not disruptive come first": {calm(topology.TiKV), nil, "act\nupdate Service t-tikv-peer"},
+		"a step that is not disruptive failed":     {calm(topology.TiKV), []topology.Kind{topology.TiKV}, failover},
+		"it is tried again with others of it":      {calm(topology.TiKV, topology.TiDB), []topology.Kind{topology.TiKV}, "act\nupdate Service t-tikv-peer\nupdate Service t-tidb-peer"},
+		"it is tried when nothing else is left":    {calm(topology.TiKV), []topology.Kind{topology.TiKV, topology.PD, topology.TiDB}, "act\nupdate Service t-tikv-peer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.c.Policy.Later = tc.later

@@ -11,14 +11,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Unapplied are members that may run with an older configuration than the one in their
-// ConfigMap. With configUpdateStrategy InPlace the user asks that a change be written and
-// nothing be restarted for it. So the cluster has converged, but the difference is
-// reported: the next restart, whatever its cause, is the first test of the new
-// configuration.
+// Unapplied are members that may run with an older configuration than the one in their ConfigMap.
+// With configUpdateStrategy InPlace the user asks for changes to be written without a restart. So
+// the cluster has converged, but the difference is reported: the next restart, whatever its cause,
+// is the first test of the new configuration.
 type Unapplied struct {
 	Component topology.Kind
-	// Older are known to run with an older one. Of Unknown it is not known.
+	// Older are known to run with an older one; for Unknown it is not known.
 	Older, Unknown []string
 	// Remedy restarts the component's members one after another.
 	Remedy remedy.Remedy
@@ -35,7 +34,7 @@ func (u Unapplied) String() string {
 	return fmt.Sprintf("%s (configUpdateStrategy InPlace): %s", u.Component.Title(), strings.Join(parts, "; "))
 }
 
-// unapplied are those of all components.
+// unapplied returns those of all components.
 func unapplied(w desired.State, s state.Snapshot) []Unapplied {
 	var all []Unapplied
 	for _, g := range w.Groups {
@@ -58,7 +57,7 @@ func unapplied(w desired.State, s state.Snapshot) []Unapplied {
 }
 
 // restart gives the pods of a component an annotation, as kubectl's own "rollout
-// restart" does, so that the restart is a rollout with all that keeps it safe.
+// restart" does, so that the restart is a rollout, with all of its safety.
 func restart(c topology.Cluster, k topology.Kind, at time.Time) []remedy.Command {
 	return []remedy.Command{
 		c.Patch(fmt.Sprintf(`{%q:{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}`, k, at.UTC().Format(time.RFC3339))),

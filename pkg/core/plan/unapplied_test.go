@@ -16,7 +16,7 @@ func TestUnapplied(t *testing.T) {
 		c.Member("t-tikv-0").Pod.Config = state.ConfigCurrent
 		c.Member("t-tikv-1").Pod.Config = state.ConfigOlder
 		c.Member("t-tikv-2").Pod.Config = state.ConfigOlder
-		c.Member("t-pd-0").Pod.Config = state.ConfigOlder // its pods restart for a change
+		c.Member("t-pd-0").Pod.Config = state.ConfigOlder // a change of its configuration is a rollout
 	})
 	p := c.Decide()
 	if p.Outcome != plan.Converged || len(p.Unapplied) != 1 {

@@ -8,8 +8,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// TestUntilDeadline: of a member that is waited for and would be given up there is one
-// thing to read, with what happens when and with what a person can do.
+// TestUntilDeadline: a member that other gates wait for, and that will be given up, has one gate.
+// It says what happens when, and what a person can do.
 func TestUntilDeadline(t *testing.T) {
 	now := func(c *plantest.Cluster) { c.Policy.Failover.Now = true }
 	needsNewRevision := func(c *plantest.Cluster) {

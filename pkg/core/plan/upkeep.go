@@ -8,16 +8,15 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// upkeep are small corrections that nothing waits for and that take nothing away. They
-// are no part of the outcome, so one that cannot be made, for want of a permission, holds
-// up neither the repair nor the convergence of the cluster. What was not read is left as
-// it is.
+// upkeep returns small corrections that nothing waits for and that take nothing away. They are no
+// part of the outcome, so one that cannot be made, for example without a permission, delays neither
+// a repair nor the end of a run. Objects that were not read are left as they are.
 func upkeep(profiles []Profile, scopes []Scope) []Step {
 	var steps []Step
 	for _, sc := range scopes {
 		p := profileOf(profiles, sc.Want.Kind)
 		var own []entry
-		var room [8]entry // for what an object has besides
+		var room [8]entry // for the object's own entries
 		for _, m := range sc.Got.Members {
 			ids := sc.ids(room[:0], p, m)
 			steps = append(steps, sc.remake(m)...)
@@ -40,8 +39,8 @@ func upkeep(profiles []Profile, scopes []Scope) []Step {
 	return steps
 }
 
-// remake recreates a pod whose claim was deleted while the pod was created. The pod waits
-// for it for ever, since the StatefulSet controller creates claims only before pods.
+// remake recreates a pod whose claim was deleted while the pod was created. The pod waits for the
+// claim for ever, since the StatefulSet controller creates claims only before pods.
 func (sc Scope) remake(m state.Member) []Step {
 	if m.Pod == nil || m.Pod.Node != "" || m.Pod.Terminating || !sc.Got.Set.Exists || m.Ordinal >= sc.Got.Set.Replicas {
 		return nil
@@ -58,10 +57,10 @@ func (sc Scope) remake(m state.Member) []Step {
 	return []Step{RemakePod{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Claims: missing}}
 }
 
-// ids are the labels that say which member of which cluster it is, as far as PD reports
-// that. An id that is unknown is left as it is, a wrong one is corrected: tools find the
-// store of a pod by it. A member that PD does not know may have data of another cluster,
-// and then only the label shows that (OfOtherCluster).
+// ids returns the labels with the ids of a member and its cluster, as far as PD reports them. A
+// label whose id is unknown is left as it is, a wrong one is corrected: tools find the store of a
+// pod by it. A member that PD does not list may have data of another cluster, and then only the
+// label shows that (OfOtherCluster).
 func (sc Scope) ids(ids []entry, p Profile, m state.Member) []entry {
 	known := m.Database.Presence == state.Present
 	if id := sc.All.PD.ClusterID; id != 0 {
@@ -73,14 +72,13 @@ func (sc Scope) ids(ids []entry, p Profile, m state.Member) []entry {
 	return ids
 }
 
-// entry is a label or an annotation. A cluster has thousands, which are looked
-// at in every turn.
+// entry is a label or an annotation. A cluster has thousands, which are compared in every turn.
 type entry struct {
 	key, value string
 	stays      bool // another value that is there already is left as it is
 }
 
-// volumeLabels are what a volume, which has no namespace, says of its claim.
+// volumeLabels returns the labels that a volume, which has no namespace, has about its claim.
 func volumeLabels(c *topology.Cluster, k topology.Kind) []entry {
 	own := []entry{{key: topology.LabelNamespace, value: c.Namespace}}
 	for key, value := range c.Labels(k) {
@@ -129,8 +127,8 @@ func (sc Scope) tendVolume(m state.Member, c state.Claim, labels []entry) []Step
 	}}
 }
 
-// volumeChanges returns what of a claim's volume differs from what is wanted. The policy
-// of one that is about to be deleted stays: it is set when the claim is deleted.
+// volumeChanges returns how a claim's volume differs from what is wanted. The reclaim policy of a
+// volume that will be deleted is not changed: it is set when the claim is deleted.
 func (sc Scope) volumeChanges(m state.Member, c state.Claim, labels []entry) (policy string, set state.Identity) {
 	if want := string(sc.Cluster.VolumePolicy); c.Volume.Policy != want && (!c.Marked || !sc.Cluster.Reclaims) {
 		policy = want
@@ -141,7 +139,7 @@ func (sc Scope) volumeChanges(m state.Member, c state.Claim, labels []entry) (po
 	}
 }
 
-// differs is what is to be set for have to have all of want; nil if it has.
+// differs returns the entries of want that have lacks; nil if it has all.
 func differs(have map[string]string, want []entry) map[string]string {
 	var out map[string]string
 	for _, e := range want {

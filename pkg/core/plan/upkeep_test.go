@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// upkeepOf compares what is put right by the way with what is expected.
+// upkeepOf compares the steps of upkeep with the expected ones.
 func upkeepOf(t *testing.T, cases map[string]struct {
 	change func(c *plantest.Cluster)
 	want   string
@@ -138,7 +138,7 @@ func TestLabels(t *testing.T) {
 			clear(&c.Member("t-tikv-2").Pod.Identity)
 			c.Member("t-tikv-2").Database = state.Database{Presence: state.Absent, ID: 3}
 		}, "label pod t-tikv-2: tidb.pingcap.com/cluster-id=7"},
-		"PD knows it, and tells no id": {func(c *plantest.Cluster) {
+		"PD knows it, and its id is unknown": {func(c *plantest.Cluster) {
 			clear(&c.Member("t-tikv-2").Pod.Identity)
 			c.Member("t-tikv-2").Database.ID = 0
 		}, "label pod t-tikv-2: tidb.pingcap.com/cluster-id=7"},
@@ -185,11 +185,11 @@ func TestOrphanPods(t *testing.T) {
 			"recreate t-tikv-3, claim tikv-t-tikv-3 is missing"},
 		"TiDB with volumes, too": {func(c *plantest.Cluster) { orphan(c, "t-tidb-0").Pod.Claims = []string{"tidb-log-t-tidb-0"} },
 			"recreate t-tidb-0, claim tidb-log-t-tidb-0 is missing"},
-		"it has no volumes":     {func(c *plantest.Cluster) { orphan(c, "t-tidb-0") }, ""},
-		"it has a place":        {func(c *plantest.Cluster) { orphan(c, "t-tikv-3").Pod.Node = "n" }, ""},
-		"it is going":           {func(c *plantest.Cluster) { orphan(c, "t-tikv-3").Pod.Terminating = true }, ""},
-		"nobody recreates it":   {func(c *plantest.Cluster) { orphan(c, "t-tikv-3"); c.Set(tikv, func(s *state.Set) { s.Replicas = 3 }) }, ""},
-		"no StatefulSet at all": {func(c *plantest.Cluster) { orphan(c, "t-tikv-3"); c.Set(tikv, func(s *state.Set) { s.Exists = false }) }, ""},
+		"it has no volumes":        {func(c *plantest.Cluster) { orphan(c, "t-tidb-0") }, ""},
+		"it has a place":           {func(c *plantest.Cluster) { orphan(c, "t-tikv-3").Pod.Node = "n" }, ""},
+		"it is going":              {func(c *plantest.Cluster) { orphan(c, "t-tikv-3").Pod.Terminating = true }, ""},
+		"it is above the replicas": {func(c *plantest.Cluster) { orphan(c, "t-tikv-3"); c.Set(tikv, func(s *state.Set) { s.Replicas = 3 }) }, ""},
+		"no StatefulSet at all":    {func(c *plantest.Cluster) { orphan(c, "t-tikv-3"); c.Set(tikv, func(s *state.Set) { s.Exists = false }) }, ""},
 	})
 }
 
@@ -268,7 +268,7 @@ func TestStoreLabels(t *testing.T) {
 }
 
 // Upkeep is no part of the outcome, and none of it takes anything away.
-func TestUpkeepHoldsNobodyUp(t *testing.T) {
+func TestUpkeepDelaysNothing(t *testing.T) {
 	for name, change := range map[string]func(c *plantest.Cluster){
 		"converged": func(*plantest.Cluster) {},
 		"waits":     func(c *plantest.Cluster) { c.Down(time.Minute, "t-tidb-0") },

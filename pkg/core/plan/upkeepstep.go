@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// The steps of upkeep. None takes anything away that is in use.
+// The steps of upkeep. None of them removes anything that is in use.
 
 // Kinds of objects that Label changes.
 const (
@@ -45,7 +45,7 @@ type RemakePod struct {
 	Component topology.Kind
 	Member    string
 	PodUID    string
-	Claims    []string // those that were not there
+	Claims    []string // the missing ones
 }
 
 // LabelStore sets labels of a store in PD and leaves its others as they are.

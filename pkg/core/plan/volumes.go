@@ -8,13 +8,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// growing is how long a volume may take to grow before a person is asked to
-// look. Some storage moves data for it.
+// growing is how long a volume may take to grow before a person is asked to look. Some storage
+// moves data for that.
 const growing = 30 * time.Minute
 
-// volumes resizes volumes to the wanted size. It runs beside the phases: it does not wait
-// for members to be healthy, and no phase waits for it. Full disks may be the reason why
-// all members are down, and then every phase waits.
+// volumes resizes volumes to the wanted size. It is independent of the phases: it does not wait for
+// members to be healthy, and no phase waits for it. Full disks may be the reason why all members
+// are down, and then every phase waits.
 //
 // The claims come first. Then the StatefulSet is recreated, since Kubernetes does not let
 // its claim templates be changed; until then each new member would get a claim of the old
@@ -22,7 +22,7 @@ const growing = 30 * time.Minute
 func (sc Scope) volumes() verdict {
 	var v verdict
 	if sc.Want.Suspend {
-		return v // what is being deleted is not recreated, and grows when it is back
+		return v // a StatefulSet that is being deleted is not recreated; the volumes grow when it is back
 	}
 	asked, running := true, max(sc.Got.Set.Replicas, sc.Got.Extent())
 	for _, m := range sc.Got.Members[:min(running, len(sc.Got.Members))] {
@@ -39,21 +39,21 @@ func (sc Scope) volumes() verdict {
 	return v
 }
 
-// lacks reports whether nobody has requested yet as much as is wanted. What a removed
-// member has left over does not count.
+// lacks reports whether a claim requests less than is wanted. Claims that removed members have left
+// over do not count.
 func (sc Scope) lacks(c state.Claim) bool {
 	want, ok := sc.Want.Volume(c.Template)
 	return ok && !c.Marked && !c.Terminating && !c.Holds(want.Size)
 }
 
-// grow asks for a larger volume, or waits for one that was asked for.
+// grow requests a larger volume, or waits for one that was requested.
 func (sc Scope) grow(m state.Member, c state.Claim) verdict {
 	want, ok := sc.Want.Volume(c.Template)
 	if !ok || c.Marked || c.Terminating {
 		return verdict{}
 	}
 	if !sc.lacks(c) && (c.Capacity >= want.Size || !c.Bound) {
-		return verdict{} // what is not bound yet comes with what was asked for
+		return verdict{} // a claim that is not bound yet gets a volume of the requested size
 	}
 	g := Gate{
 		Component: m.Kind, Member: m.Name, Object: c.Name, Reason: VolumeResized, Want: fmt.Sprintf("volume of %s resized to %s", c.Name, want.Size),
@@ -83,7 +83,7 @@ func (sc Scope) grow(m state.Member, c state.Claim) verdict {
 	return act(ResizeClaim{Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, From: c.Requested, Size: want.Size})
 }
 
-// Rigid says why a claim cannot grow.
+// Rigid returns why a claim cannot grow.
 func Rigid(c state.Claim) string {
 	if c.Class == "" {
 		return "it has no storage class that could let it grow"
@@ -91,8 +91,8 @@ func Rigid(c state.Claim) string {
 	return fmt.Sprintf("storage class %s does not let volumes grow", c.Class)
 }
 
-// recreate recreates the StatefulSet where its claim templates are too small. Never for a
-// smaller size: claims cannot become smaller.
+// recreate recreates the StatefulSet if its claim templates are too small, and never for a smaller
+// size: claims cannot become smaller.
 func (sc Scope) recreate() verdict {
 	set := sc.Got.Set
 	if set.Terminating || !sc.outgrown() {
@@ -107,7 +107,7 @@ func (sc Scope) recreate() verdict {
 	return act(RecreateSet{Component: sc.Want.Kind, Name: sc.Want.Set.Name, UID: set.UID, Replicas: set.Replicas, Object: sc.Want.Set})
 }
 
-// outgrown reports whether a claim template is smaller than what is wanted.
+// outgrown reports whether a claim template is smaller than wanted.
 func (sc Scope) outgrown() bool {
 	for _, v := range sc.Want.Volumes {
 		if size, ok := sc.Got.Set.Volumes[v.Name]; ok && size < v.Size {
@@ -117,9 +117,9 @@ func (sc Scope) outgrown() bool {
 	return false
 }
 
-// busy returns what the StatefulSet is needed for, "" when nothing. A new StatefulSet
-// does not know which revision was the current one, so that a rollout under way could not
-// be taken back, and a member that is about to be removed would be brought back.
+// busy returns what the StatefulSet is needed for, "" for nothing. A new StatefulSet does
+// not know which revision was the current one, so that a rollout under way could not be
+// taken back, and a member that is about to be removed would be brought back.
 func (sc Scope) busy() string {
 	set := sc.Got.Set
 	_, outdated := sc.candidate()

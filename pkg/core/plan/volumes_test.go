@@ -22,7 +22,7 @@ func claims(c *plantest.Cluster, k topology.Kind, change func(*state.Claim)) {
 	}
 }
 
-// grown are volumes of 10Gi of which 20Gi are wanted and have been asked for.
+// grown gives members volumes of 10Gi for which 20Gi are wanted and requested.
 func grown(c *plantest.Cluster) {
 	c.Volumes(tikv, 10*gi, 20*gi)
 	claims(c, tikv, func(c *state.Claim) { c.Requested, c.Capacity = 20*gi, 20*gi })
@@ -78,7 +78,7 @@ func TestLargerVolumes(t *testing.T) {
 		})},
 		{Name: "tidb-B20 pd-A9: paused", Cluster: with(func(c *plantest.Cluster) { grown(c); c.Wanted.Cluster.Paused = true })},
 		{Name: "tidb-B20: never for a smaller size", Cluster: with(func(c *plantest.Cluster) { c.Volumes(tikv, 20*gi, 10*gi) })},
-		{Name: "somebody has made a claim larger by hand", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "a claim was made larger by hand", Cluster: with(func(c *plantest.Cluster) {
 			c.Volumes(tikv, 10*gi, 10*gi)
 			c.Member("t-tikv-1").Claims[0].Requested = 30 * gi
 			c.Member("t-tikv-1").Claims[0].Capacity = 30 * gi
@@ -112,7 +112,7 @@ func TestLargerVolumes(t *testing.T) {
 			c.Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = 20 * gi })
 			claims(c, tikv, func(c *state.Claim) { c.Class, c.Growth, c.Capacity = "", state.NotGrowable, 100*gi })
 		})},
-		{Name: "a class that nobody may read: Kubernetes will say", Cluster: with(func(c *plantest.Cluster) {
+		{Name: "a class that may not be read: Kubernetes reports it", Cluster: with(func(c *plantest.Cluster) {
 			c.Volumes(tikv, 10*gi, 20*gi)
 			claims(c, tikv, func(c *state.Claim) { c.Growth = state.GrowthUnknown })
 		})},
@@ -140,8 +140,8 @@ func TestLargerVolumes(t *testing.T) {
 	})
 }
 
-// TestOrphanedPods: a StatefulSet was deleted without its pods, by a run that was
-// killed when it had not made the next one, or by a person.
+// TestOrphanedPods: a StatefulSet was deleted without its pods, by a person, or by a run that was
+// killed before it had created the next one.
 func TestOrphanedPods(t *testing.T) {
 	plantest.Table(t, "orphaned", []plantest.Case{
 		{Name: "as many as there are", Cluster: with(grown, func(c *plantest.Cluster) { orphaned(c, tikv) })},
@@ -177,7 +177,7 @@ func TestOrphanedPods(t *testing.T) {
 	})
 }
 
-// TestVolumeLeft: of a volume that grows there is a number, from which progress and the
+// TestVolumeLeft: the gate of a volume that grows has a number, from which progress and the
 // remaining time are computed.
 func TestVolumeLeft(t *testing.T) {
 	c := with(grown, func(c *plantest.Cluster) { c.Member("t-tikv-1").Claims[0].Capacity = 12 * gi })

@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Moving is how long regions may take to leave a store, or stay as many as they are,
-// before a person is asked to look for the cause.
+// Moving is how long the number of regions on a store that leaves may stay the same before a person
+// is asked to look for the cause.
 const Moving = time.Hour
 
 const (
@@ -22,24 +22,24 @@ const (
 	values = 8
 )
 
-// Waits are the gates of a process's last turn, and since when each of them has made no
-// progress. Most gates end by themselves, or report when they cannot: the cluster knows
-// since when a pod is not Ready. Where the cluster has no such time, as for a StatefulSet
-// whose controller does nothing, only this keeps a wait from lasting for ever without a
-// report. A new process remembers nothing, and waits longer.
+// Waits are the gates of a process's last turn, and since when each of them has made no progress.
+// Most gates end by themselves, or have a time from the cluster, such as since when a pod is
+// NotReady. Where the cluster has no such time, as for a StatefulSet whose controller does nothing,
+// only this prevents that a wait lasts for ever without a report. A new process remembers nothing,
+// and waits longer.
 type Waits []waited
 
 type waited struct {
 	gate GateKey
-	// seen are the values that were observed, the latest one last. A value that comes back
-	// is no progress: a PD that answers now and then would be waited for for ever.
+	// seen are the values that were observed, the latest one last. A value that was seen before is
+	// no progress: otherwise the wait for a PD that answers from time to time would never end.
 	seen  []string
-	least Quantity  // the least that was left, where that is a number
-	since time.Time // when a value was new
+	least Quantity  // the lowest number that was left, where there is one
+	since time.Time // when the last new value was seen
 	at    time.Time // when the gate was there last
 }
 
-// After returns what to remember of a turn in which p was decided.
+// After returns what to remember after a turn in which p was decided.
 func (ws Waits) After(p Plan, at time.Time) Waits {
 	next := make(Waits, 0, len(p.Gates))
 	for i := range p.Gates {
@@ -55,9 +55,9 @@ func (ws Waits) After(p Plan, at time.Time) Waits {
 		next = append(next, w)
 	}
 	if len(p.Steps) > 0 {
-		return next // what was done may have brought the wait about again
+		return next // a step may have caused the wait again
 	}
-	for _, w := range ws { // a PD that does not answer for a moment hides what waits for it
+	for _, w := range ws { // while PD does not answer, gates that need its answer are absent
 		if at.Sub(w.at) <= unseen && !slices.ContainsFunc(next, func(n waited) bool { return n.gate == w.gate }) {
 			next = append(next, w)
 		}
@@ -65,9 +65,9 @@ func (ws Waits) After(p Plan, at time.Time) Waits {
 	return next
 }
 
-// progress reports whether a gate is nearer to being open than it was. For a number that
-// has to become zero only a new least value is progress: regions of a store that cannot
-// leave are split, and become more.
+// progress reports whether a gate is nearer to its goal than before. For a number that has to
+// become zero only a new lowest value is progress: regions of a store that cannot leave are split,
+// and their number grows.
 func (w waited) progress(g *Gate) bool {
 	if g.Left.Unit != "" && w.least.Unit == g.Left.Unit {
 		return g.Left.Number < w.least.Number
@@ -75,7 +75,7 @@ func (w waited) progress(g *Gate) bool {
 	return !slices.Contains(w.seen, g.Observed)
 }
 
-// find returns what is remembered of a gate, nil where nothing is.
+// find returns what is remembered about a gate, nil for nothing.
 func (ws Waits) find(g *Gate, at time.Time) *waited {
 	if len(ws) == 0 {
 		return nil
@@ -122,16 +122,16 @@ func bounded(gates []Gate, waits Waits, c *topology.Cluster, s *state.Snapshot) 
 	return gates
 }
 
-// allHeld reports whether each gate opens when something else does, and nothing else
-// is there that could: a component whose members all run may lack what only others
-// have, such as members of PD in another Kubernetes cluster.
+// allHeld reports whether each gate waits for something else, and no gate is left that could pass
+// by itself: a component whose members all run may lack something that is outside this cluster,
+// such as members of PD in another Kubernetes cluster.
 func allHeld(gates []Gate) bool {
 	return !slices.ContainsFunc(gates, func(g Gate) bool { return !g.held })
 }
 
-// unhold lets gates end by themselves, as there is nothing else that they could wait for.
-// Those that wait for an earlier component or for a rollout keep waiting as long as there
-// are other gates, which report what holds those up.
+// unhold gives gates an end of their own, since there is nothing else that they could wait for.
+// Gates that wait for an earlier component or for a rollout keep waiting as long as there are other
+// gates, which report the cause.
 func unhold(gates []Gate) {
 	queued := func(g Gate) bool {
 		return slices.Contains([]Reason{RolloutQueued, SuspendQueued, StatefulSetRecreated}, g.Reason)
@@ -142,7 +142,7 @@ func unhold(gates []Gate) {
 	}
 }
 
-// whereToLook is what a person can do about a wait of which nothing else is known.
+// whereToLook returns what a person can do about a wait about which nothing else is known.
 func whereToLook(g Gate, c topology.Cluster, s state.Snapshot) remedy.Remedy {
 	controllers := remedy.Run("see whether the controllers of Kubernetes run", remedy.Kubectl("kube-system", "get", "pods"))
 	switch {

@@ -27,14 +27,14 @@ func waitFor(c *plantest.Cluster, minutes int, each func(minute int)) (int, plan
 	return -1, plan.Plan{}
 }
 
-// TestEveryGateEnds: what the cluster tells no time of, nobody waits for without an
-// end, and then it is said what to do.
+// TestEveryGateEnds: a wait for which the cluster has no time ends as well, and the gate then says
+// what to do.
 func TestEveryGateEnds(t *testing.T) {
 	replacing := plantest.New(3, 4, 2).Roll(tidb).Set(tidb, func(s *state.Set) { s.Partition = 1 })
 	finished := plantest.New(3, 4, 2).Set(tidb, func(s *state.Set) { s.UpdateRevision = "v2" }).Rolled(tidb, 0, 1)
-	elsewhere := plantest.New(2, 3, 1).Roll(pd) // PD has three members that are not here
+	elsewhere := plantest.New(2, 3, 1).Roll(pd) // PD has three members in another Kubernetes cluster
 	elsewhere.Seen.PD.Members, elsewhere.Seen.PD.Healthy = 5, 3
-	leaderless := plantest.New(3, 3, 1) // those that are here say that they are healthy
+	leaderless := plantest.New(3, 3, 1) // its members are reported healthy
 	leaderless.Seen.PD.Members, leaderless.Seen.PD.Healthy, leaderless.Seen.PD.Leader = 7, 3, ""
 	going := plantest.New(3, 3, 1)
 	going.Want(tikv).Replicas = 4
@@ -52,18 +52,18 @@ func TestEveryGateEnds(t *testing.T) {
 		after   int
 		want    string
 	}{
-		"the controller does not see the spec":  {plantest.New(3, 3, 2).Set(tidb, func(s *state.Set) { s.Observed = false }), 10, "kubectl describe statefulset t-tidb -n ns; or see whether the controllers of Kubernetes run: kubectl get pods -n kube-system"},
-		"the controller does not replace a pod": {replacing, 10, "kubectl describe pod t-tidb-1 -n ns; or see whether the controllers of Kubernetes run: kubectl get pods -n kube-system"},
-		"the controller does not finish":        {finished, 10, "kubectl describe statefulset t-tidb"},
-		"the StatefulSet does not go":           {leaving, 10, "kubectl describe statefulset t-tidb"},
-		"PD would lose its quorum":              {elsewhere, 10, "bring the other members of PD up first"},
-		"nobody here can tell what PD lacks":    {leaderless, 10, "health"},
-		"a claim does not go":                   {going, 10, "kubectl describe pvc"},
-		"PD does not end evictions":             {suspended, 10, "health"},
-		"PD does not tell its rules":            {silent, 10, "placement-rules show"},
-		"regions do not leave":                  {removing(), 60, "to call it off"},
-		"no store is left for regions":          {crowded, 10, "to call it off"},
-		"regions do not leave what others took": {offline(), 60, "store cancel-delete 4"},
+		"the controller does not see the spec":   {plantest.New(3, 3, 2).Set(tidb, func(s *state.Set) { s.Observed = false }), 10, "kubectl describe statefulset t-tidb -n ns; or see whether the controllers of Kubernetes run: kubectl get pods -n kube-system"},
+		"the controller does not replace a pod":  {replacing, 10, "kubectl describe pod t-tidb-1 -n ns; or see whether the controllers of Kubernetes run: kubectl get pods -n kube-system"},
+		"the controller does not finish":         {finished, 10, "kubectl describe statefulset t-tidb"},
+		"the StatefulSet does not go":            {leaving, 10, "kubectl describe statefulset t-tidb"},
+		"PD would lose its quorum":               {elsewhere, 10, "bring the other members of PD up first"},
+		"members here do not know what PD lacks": {leaderless, 10, "health"},
+		"a claim does not go":                    {going, 10, "kubectl describe pvc"},
+		"PD does not end evictions":              {suspended, 10, "health"},
+		"PD does not return its rules":           {silent, 10, "placement-rules show"},
+		"regions do not leave":                   {removing(), 60, "to call it off"},
+		"no store is left for regions":           {crowded, 10, "to call it off"},
+		"regions do not leave what others took":  {offline(), 60, "store cancel-delete 4"},
 	} {
 		minute, p := waitFor(c.cluster, 200, func(int) {})
 		var help []string
@@ -82,11 +82,11 @@ func removing() *plantest.Cluster {
 	return c
 }
 
-// offline has a store that somebody else took offline.
+// offline returns a cluster with a store that was taken offline by another user.
 func offline() *plantest.Cluster { return plantest.New(3, 4, 1).Offline("t-tikv-3") }
 
-// TestProgressIsNoStandstill: each value that is new starts the time again, and one that
-// comes back does not.
+// TestProgressIsNoStandstill: a new value starts the time again, and a value that was seen before
+// does not.
 func TestProgressIsNoStandstill(t *testing.T) {
 	for _, c := range []*plantest.Cluster{removing(), offline()} {
 		if minute, p := waitFor(c, 300, func(minute int) {
@@ -100,7 +100,7 @@ func TestProgressIsNoStandstill(t *testing.T) {
 	c := plantest.New(2, 3, 1).Roll(pd)
 	c.Seen.PD.Members = 7
 	if minute, _ := waitFor(c, 30, func(minute int) { c.Seen.PD.Healthy = 3 + minute%2 }); minute != 11 {
-		t.Errorf("a value that comes and goes: %d", minute)
+		t.Errorf("a value that alternates: got %d", minute)
 	}
 	c.Seen.At = plantest.Now
 	if minute, _ := waitFor(c, 30, func(minute int) { c.Seen.PD.Healthy = 3; c.Seen.PD.Members = 7 + 2*(minute/5) }); minute >= 0 {
@@ -118,8 +118,8 @@ func TestRegionsThatSplitAreNoProgress(t *testing.T) {
 	}
 }
 
-// TestWaitSurvivesASilentTurn: PD that does not answer for a turn hides what waits for it,
-// and starts no time again.
+// TestWaitSurvivesASilentTurn: if PD does not answer in one turn, its gates are absent, and their
+// time does not start again.
 func TestWaitSurvivesASilentTurn(t *testing.T) {
 	c := removing()
 	seen := c.Seen.PD
@@ -133,8 +133,8 @@ func TestWaitSurvivesASilentTurn(t *testing.T) {
 	}
 }
 
-// TestQueuedBehindARollout: a component that waits for the rollout of an earlier one is
-// not Blocked in the turns in which nothing is told of that one but its next step.
+// TestQueuedBehindARollout: a component that waits for the rollout of an earlier one is not Blocked
+// in turns in which the earlier one has only a step and no gate.
 func TestQueuedBehindARollout(t *testing.T) {
 	c := plantest.New(3, 3, 2).Roll(pd).Roll(tidb)
 	queued := func(p plan.Plan) (found, blocked bool) {
@@ -153,7 +153,7 @@ func TestQueuedBehindARollout(t *testing.T) {
 	}
 }
 
-// TestPatienceWithoutEnd: who asks for it waits for leaders as long as it takes.
+// TestPatienceWithoutEnd: with --on-evict-timeout=wait a run waits for leaders without a limit.
 func TestPatienceWithoutEnd(t *testing.T) {
 	c := plantest.New(3, 4, 2).Roll(tikv).Evicting("t-tikv-3", time.Minute, 5)
 	c.Policy.Eviction.OnTimeout = plan.Persist
@@ -162,8 +162,8 @@ func TestPatienceWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestStandDown: a store does not stand without leaders while its turn cannot come, and
-// its eviction is not begun and taken back again and again.
+// TestStandDown: a store that cannot be restarted gets its leaders back, and its eviction is not
+// begun and taken back again and again.
 func TestStandDown(t *testing.T) {
 	next := func() *plantest.Cluster { return plantest.New(3, 4, 2).Roll(tikv).Evicting("t-tikv-3", time.Minute, 0) }
 	pdDown := next().Roll(pd).Down(time.Hour, "t-pd-0")
@@ -207,9 +207,9 @@ func TestStandDown(t *testing.T) {
 	}
 }
 
-// TestUnseenTimeIsNoStandstill: a process that has not observed the cluster for long, as
-// while the API server was away, does not know what happened meanwhile. It does not count
-// that time against a wait.
+// TestUnseenTimeIsNoStandstill: a process that has not observed the cluster for long, as while the
+// API server was away, does not know what happened in that time, so that time does not count for a
+// wait.
 func TestUnseenTimeIsNoStandstill(t *testing.T) {
 	for away, want := range map[time.Duration]plan.Outcome{
 		2 * time.Minute:             plan.Blocked,
@@ -229,7 +229,7 @@ func TestUnseenTimeIsNoStandstill(t *testing.T) {
 }
 
 // TestOwnDeadline: a gate with a deadline of its own has that time, also without progress.
-// Else a person would be asked for help while leaders still have time to leave a store.
+// Otherwise a person would be asked for help while leaders still have time to leave a store.
 func TestOwnDeadline(t *testing.T) {
 	c := plantest.New(3, 4, 2).Roll(tikv).Evicting("t-tikv-3", time.Minute, 5)
 	if minute, p := waitFor(c, 30, func(int) {}); minute >= 0 {
@@ -237,7 +237,7 @@ func TestOwnDeadline(t *testing.T) {
 	}
 }
 
-// TestProgressHidesNoOther: what happens at one member hides nothing at those after it.
+// TestProgressHidesNoOther: the progress of one member does not start the time of others again.
 func TestProgressHidesNoOther(t *testing.T) {
 	c := plantest.New(3, 6, 2).Set(tikv, func(s *state.Set) { s.Replicas, s.Partition = 4, 4 })
 	c.Want(tikv).Replicas = 4

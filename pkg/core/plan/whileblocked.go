@@ -24,10 +24,9 @@ func (sc Scope) cancelWhileBlocked(v verdict, earlier []Gate) verdict {
 	return v.and(endEvictions(*sc.Cluster, *sc.All, idle))
 }
 
-// evicted reports whether a gate belongs to an eviction that has to stay: the leaders do
-// not leave, Kubernetes may still delete the pod, or the member is being removed.
-// Otherwise the eviction would be ended and begun again in each turn. A gate before an
-// eviction is no reason to keep one.
+// evicted reports whether the eviction of a gate's member must continue: the leaders do not leave,
+// Kubernetes may still delete the pod, or the member is being removed. Otherwise the eviction would
+// be ended and begun again in each turn. For a gate before an eviction it returns false.
 func (g Gate) evicted() bool {
 	return slices.Contains([]Reason{LeadersEvicted, PodReplaced, MemberServing, RegionsMoved}, g.Reason)
 }

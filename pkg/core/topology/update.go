@@ -62,7 +62,7 @@ func removed(old, tc *v1alpha1.TidbCluster) field.ErrorList {
 	var errs field.ErrorList
 	refuse := func(name, instead string) {
 		errs = append(errs, field.Forbidden(field.NewPath("spec", name),
-			"cannot be taken out: its StatefulSet, its Services and its data would stay, and nobody would look after them; "+instead))
+			"cannot be taken out: its StatefulSet, its Services and its data would stay, and nothing would manage them any more; "+instead))
 	}
 	for _, r := range readings {
 		_, had := r.spec(old)

@@ -29,8 +29,8 @@ type Cluster struct {
 	Seen   state.Snapshot
 }
 
-// New is a cluster that has converged, called "t" in namespace "ns". Its PD is led by the
-// member with ordinal 0, and each store has ten leaders and the id 1 + ordinal.
+// New returns a cluster that has converged, called "t" in namespace "ns". The leader of its PD is
+// the member with ordinal 0, and each store has ten leaders and the id 1 + ordinal.
 func New(pd, tikv, tidb int) *Cluster {
 	c := &Cluster{}
 	c.Wanted.Cluster = topology.Cluster{
@@ -161,8 +161,8 @@ func (c *Cluster) Add(kind topology.Kind) *state.Member {
 	return &g.Members[len(g.Members)-1]
 }
 
-// Volumes has the members of PD or TiKV claims of a size, and the StatefulSet a
-// claim template of it; a larger size is wanted.
+// Volumes gives the members of PD or TiKV claims of a size, and the StatefulSet such a claim
+// template; another size is wanted.
 func (c *Cluster) Volumes(kind topology.Kind, have, want topology.Size) *Cluster {
 	name := string(kind)
 	c.Want(kind).Volumes = []topology.Volume{{Name: name, Size: want, Field: "spec." + name + ".requests.storage"}}
@@ -177,13 +177,12 @@ func (c *Cluster) Volumes(kind topology.Kind, have, want topology.Size) *Cluster
 	return c
 }
 
-// Roll makes v2 the update revision of a component, uploaded but not rolled.
+// Roll makes v2 the update revision of a component; no pod has it yet.
 func (c *Cluster) Roll(kind topology.Kind) *Cluster {
 	return c.Set(kind, func(s *state.Set) { s.UpdateRevision = "v2" })
 }
 
-// Rolled puts pods at the update revision of a Roll, and opens the partition for
-// the lowest of them.
+// Rolled gives pods the update revision of a Roll, and lowers the partition to the lowest of them.
 func (c *Cluster) Rolled(kind topology.Kind, ordinals ...int) *Cluster {
 	for _, i := range ordinals {
 		c.Member(c.Wanted.Cluster.PodName(kind, i)).Pod.Revision = "v2"
@@ -225,7 +224,7 @@ func (c *Cluster) Recorded(name string, ago time.Duration) *Cluster {
 	return c
 }
 
-// Removing has a store be Offline, because we took it offline some time ago.
+// Removing makes a store Offline, with a record that we took it offline some time ago.
 func (c *Cluster) Removing(name string, ago time.Duration) *Cluster {
 	c.Seen.Removals = append(c.Seen.Removals, state.Removal{
 		StoreID: c.Member(name).Database.ID, Member: name, Since: Now.Add(-ago),
@@ -233,7 +232,7 @@ func (c *Cluster) Removing(name string, ago time.Duration) *Cluster {
 	return c.Offline(name)
 }
 
-// Offline has a store be Offline, with no record of who took it offline.
+// Offline makes a store Offline, without a record that we took it offline.
 func (c *Cluster) Offline(name string) *Cluster {
 	m := c.Member(name)
 	m.Database.State, m.Database.Healthy = state.StoreOffline, false
@@ -271,7 +270,7 @@ func (c *Cluster) Decide() plan.Plan {
 	return c.sound(plan.Decide(component.Profiles(), c.Policy, c.Wanted, c.Seen))
 }
 
-// Upkeep is the steps of upkeep, one in each line.
+// Upkeep returns the steps of upkeep, one in each line.
 func (c *Cluster) Upkeep() string {
 	var lines []string
 	for _, s := range c.Decide().Upkeep {
@@ -280,7 +279,7 @@ func (c *Cluster) Upkeep() string {
 	return strings.Join(lines, "\n")
 }
 
-// Text is the decision as text: the outcome, then a line per step and per gate.
+// Text returns the decision as text: the outcome, then a line per step and per gate.
 func (c *Cluster) Text() string { return Text(c.Decide()) }
 
 // Text prints a plan.
@@ -292,7 +291,7 @@ func Text(p plan.Plan) string {
 	return strings.Join(lines, "\n")
 }
 
-// does is the outcome, and a line per step.
+// does returns the outcome, and a line per step.
 func does(p plan.Plan) []string {
 	lines := []string{p.Outcome.String()}
 	for _, s := range p.Steps {
@@ -315,8 +314,8 @@ func gate(g plan.Gate) string {
 	return "? " + g.String()
 }
 
-// Waits is the decision with all that is reported of each gate: since when, until when,
-// who has to be asked, and what a person can do.
+// Waits returns the decision with everything that is reported about each gate: since when, until
+// when, where it is read from, and what a person can do.
 func (c *Cluster) Waits() string {
 	p := c.Decide()
 	lines := does(p)

@@ -11,9 +11,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// sound checks what is true of all decisions: each names members by their component, and
-// objects by the identity that was observed. Otherwise a step would hit whatever has the
-// name by then. It panics, so that no test has to call it.
+// sound checks what is true of all decisions: each names members by their component, and objects by
+// the identity that was observed. Otherwise a step could change another object with the name. It
+// panics, so that no test has to call it.
 func (c *Cluster) sound(p plan.Plan) plan.Plan {
 	for _, s := range slices.Concat(p.Steps, p.Upkeep) {
 		kind, member := s.Target()
@@ -62,8 +62,8 @@ func (c *Cluster) owner(what string, kind topology.Kind, member string) {
 	}
 }
 
-// ours panics if a step takes back what the ledger does not name: somebody else has done
-// it, and has a reason.
+// ours panics if a step takes back something without a record in the ledger: another user or tool
+// has done it.
 func (c *Cluster) ours(s plan.Step) {
 	var recorded bool
 	switch s := s.(type) {
@@ -83,11 +83,10 @@ func (c *Cluster) ours(s plan.Step) {
 	}
 }
 
-// said is what a step says of the objects that it acts on, each with what was
-// observed of it.
+// said has the identities in a step, each with the observed one.
 type said map[string][2]any
 
-// identities are what a step says of the objects that it acts on.
+// identities returns the identities of the objects in a step.
 func identities(g state.Group, m state.Member, s plan.Step) said {
 	for _, of := range []func(state.Group, state.Member, plan.Step) (said, bool){ofDatabase, ofClaims, ofPods} {
 		if is, ok := of(g, m, s); ok {

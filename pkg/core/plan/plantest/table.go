@@ -10,30 +10,30 @@ import (
 
 var update = flag.Bool("update", false, "write the decisions of today as the expected ones")
 
-// Case is a cluster and what was decided for it.
+// Case is a named cluster, for which a decision is made.
 type Case struct {
 	Name    string
 	Cluster *Cluster
 }
 
-// Table compares decisions with those in testdata. They are written to be read: a case's
-// name, then the decision.
+// Table compares decisions with those in testdata, which are text: a case's name, then the
+// decision.
 func Table(t *testing.T, file string, cases []Case) {
 	t.Helper()
 	table(t, file, cases, (*Cluster).Text)
 }
 
-// Waits is the same with all that is reported of each gate.
+// Waits does the same with everything that is reported about each gate.
 func Waits(t *testing.T, file string, cases []Case) {
 	t.Helper()
 	table(t, file, cases, (*Cluster).Waits)
 }
 
-func table(t *testing.T, file string, cases []Case, tell func(*Cluster) string) {
+func table(t *testing.T, file string, cases []Case, print func(*Cluster) string) {
 	t.Helper()
 	var got []string
 	for _, c := range cases {
-		got = append(got, "# "+c.Name+"\n"+tell(c.Cluster)+"\n")
+		got = append(got, "# "+c.Name+"\n"+print(c.Cluster)+"\n")
 	}
 	path := filepath.Join("testdata", file+".golden")
 	if *update {

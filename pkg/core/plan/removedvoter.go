@@ -8,12 +8,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// expelled reports whether a voter does not serve because it was removed from PD. That
+// removedFromPD reports whether a voter does not serve because it was removed from PD. That
 // is so if PD answers and does not list it, it has run, and its template works, since
 // another member serves with it, or its claim is labelled with its id in PD. Such a
 // member needs new data; one whose claim is being deleted gets it with the next pod.
 // A member with data of another cluster was not removed from the PD that answers.
-func (sc Scope) expelled(p Profile, m state.Member) bool {
+func (sc Scope) removedFromPD(p Profile, m state.Member) bool {
 	return p.Kind.Data() == topology.Raft && m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran && claimBeingDeleted(m) == "" &&
 		!sc.OfOtherCluster(m) && (sc.revisionServes(m) || wasKnown(p, m))
 }
@@ -39,9 +39,9 @@ func (sc Scope) precedes(p Profile, m state.Member) bool {
 	})
 }
 
-// wasKnown reports whether upkeep has labelled a claim of a member with its id in the
-// database. A new claim has no such label before its member has joined, so a template
-// that fails cannot have a member given new data again and again.
+// wasKnown reports whether upkeep has labelled a claim of a member with its id in the database. A
+// new claim has no such label before its member has joined, so a member whose template fails is not
+// given new data again and again.
 func wasKnown(p Profile, m state.Member) bool {
 	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return c.Identity.Labels[p.IDLabel] != "" })
 }

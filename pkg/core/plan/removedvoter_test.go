@@ -9,10 +9,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TestExpelled: PD does not know a member whose pod a rollout has reached. The rollout
-// waits for it, and it needs new data if PD knew it once, which its claim tells.
-func TestExpelled(t *testing.T) {
-	expelled := func(c *plantest.Cluster) *state.Member {
+// TestVoterRemovedFromPD: PD does not know a member whose pod a rollout has reached. The rollout
+// waits for it, and it needs new data if PD listed it before, which the labels of its claim show.
+func TestVoterRemovedFromPD(t *testing.T) {
+	removedVoter := func(c *plantest.Cluster) *state.Member {
 		lost(c, time.Hour, "t-pd-2")
 		m := c.Roll(pd).Member("t-pd-2")
 		m.Pod.Revision = c.Seen.Groups[pd].Set.UpdateRevision
@@ -21,27 +21,27 @@ func TestExpelled(t *testing.T) {
 		return m
 	}
 	above := func(c *plantest.Cluster, reads func(m *state.Member)) {
-		m := expelled(c)
+		m := removedVoter(c)
 		m.Pod.Revision, m.Claims[0].Marked = "v1", true
 		reads(c.Member("t-pd-1"))
 	}
-	plantest.Table(t, "expelled", []plantest.Case{
-		{Name: "PD knew it once", Cluster: failing(func(c *plantest.Cluster) { expelled(c) })},
-		{Name: "PD has never known it", Cluster: failing(func(c *plantest.Cluster) { expelled(c).Claims[0].Identity.Labels = nil })},
+	plantest.Table(t, "removed-voter", []plantest.Case{
+		{Name: "PD knew it once", Cluster: failing(func(c *plantest.Cluster) { removedVoter(c) })},
+		{Name: "PD has never known it", Cluster: failing(func(c *plantest.Cluster) { removedVoter(c).Claims[0].Identity.Labels = nil })},
 		{Name: "PD of another cluster knew it once", Cluster: failing(func(c *plantest.Cluster) {
-			expelled(c).Claims[0].Identity.Labels[topology.LabelClusterID] = "8"
+			removedVoter(c).Claims[0].Identity.Labels[topology.LabelClusterID] = "8"
 		})},
 		{Name: "another member serves with its template, and its data is of another cluster", Cluster: failing(func(c *plantest.Cluster) {
-			expelled(c).Claims[0].Identity.Labels = map[string]string{topology.LabelClusterID: "8"}
+			removedVoter(c).Claims[0].Identity.Labels = map[string]string{topology.LabelClusterID: "8"}
 			c.Rolled(pd, 1)
 		})},
 		{Name: "no rollout, and its data is of another cluster", Cluster: failing(func(c *plantest.Cluster) {
-			expelled(c).Claims[0].Identity.Labels[topology.LabelClusterID] = "8"
+			removedVoter(c).Claims[0].Identity.Labels[topology.LabelClusterID] = "8"
 			c.Set(pd, func(s *state.Set) { s.UpdateRevision = "v1" })
 			c.Member("t-pd-2").Pod.Revision = "v1"
 		})},
-		{Name: "PD knew it once, and a run that is not asked to give it up", Cluster: with(func(c *plantest.Cluster) { expelled(c) })},
-		{Name: "PD knew it once, and its claim is going", Cluster: failing(func(c *plantest.Cluster) { expelled(c).Claims[0].Terminating = true })},
+		{Name: "PD knew it once, and a run that is not asked to give it up", Cluster: with(func(c *plantest.Cluster) { removedVoter(c) })},
+		{Name: "PD knew it once, and its claim is going", Cluster: failing(func(c *plantest.Cluster) { removedVoter(c).Claims[0].Terminating = true })},
 		{Name: "a member below it runs and does not serve", Cluster: with(func(c *plantest.Cluster) {
 			above(c, func(m *state.Member) { m.Database.Healthy, m.Database.Answer = false, state.Refused })
 		})},
