@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -52,6 +53,26 @@ type apiServer struct {
 }
 
 const tidbclusters = "/apis/pingcap.com/v1alpha1/namespaces/default/tidbclusters"
+
+// discovery returns what an API server answers about the resources that it serves, besides objects.
+func discovery(answers map[string]any) map[string]any {
+	resource := func(name, kind string, namespaced bool) metav1.APIResource {
+		return metav1.APIResource{Name: name, Kind: kind, Namespaced: namespaced, Verbs: metav1.Verbs{"get", "list", "watch"}}
+	}
+	group := metav1.GroupVersionForDiscovery{GroupVersion: "pingcap.com/v1alpha1", Version: "v1alpha1"}
+	all := map[string]any{
+		"/api":    metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}},
+		"/api/v1": metav1.APIResourceList{GroupVersion: "v1", APIResources: []metav1.APIResource{resource("namespaces", "Namespace", false)}},
+		"/apis": metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{{
+			Name: "pingcap.com", Versions: []metav1.GroupVersionForDiscovery{group}, PreferredVersion: group,
+		}}},
+		"/apis/pingcap.com/v1alpha1": metav1.APIResourceList{
+			GroupVersion: group.GroupVersion, APIResources: []metav1.APIResource{resource("tidbclusters", "TidbCluster", true)},
+		},
+	}
+	maps.Copy(all, answers)
+	return all
+}
 
 func serve(t *testing.T, answers map[string]any) *apiServer {
 	s := &apiServer{answers: answers}

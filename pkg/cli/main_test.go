@@ -12,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
@@ -307,8 +309,16 @@ func TestVersion(t *testing.T) {
 }
 
 func TestCompletion(t *testing.T) {
-	server := serve(t, map[string]any{tidbclusters: clusterList(tidbcluster("basic"), tidbcluster("other"))})
+	t.Setenv("KUBECACHEDIR", t.TempDir()) // what an API server serves is kept there
+	server := serve(t, discovery(map[string]any{
+		tidbclusters: clusterList(tidbcluster("basic"), tidbcluster("other")),
+		"/api/v1/namespaces": corev1.NamespaceList{
+			TypeMeta: metav1.TypeMeta{Kind: "NamespaceList", APIVersion: "v1"},
+			Items:    []corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "db"}}, {ObjectMeta: metav1.ObjectMeta{Name: "db-2"}}},
+		},
+	}))
 	for args, want := range map[string]string{
+		"sync -n |":                  "db db-2 :4",
 		"sync |":                     "basic other :4",
 		"delete |":                   "basic other :4",
 		"upgrade basic |":            "v8.1.0 :4",

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/clock"
 )
@@ -51,6 +52,9 @@ func New(streams genericiooptions.IOStreams, env func(string) string, version st
 
 // Config is how to reach the API server.
 func (f *Factory) Config() (*rest.Config, error) { return f.config() }
+
+// Kubectl returns the factory that kubectl's own packages take.
+func (f *Factory) Kubectl() cmdutil.Factory { return cmdutil.NewFactory(f.Flags) }
 
 // Kube is a client for Kubernetes' own objects.
 func (f *Factory) Kube() (kubernetes.Interface, error) {

@@ -80,10 +80,10 @@ func TestWithin(t *testing.T) {
 	defer cancel()
 	never := make(chan struct{})
 	defer close(never)
-	if got := Within(ctx, func(context.Context) []string { <-never; return []string{"late"} }); got != nil {
+	if got := Within(ctx, func() []string { <-never; return []string{"late"} }); got != nil {
 		t.Errorf("got %v", got)
 	}
-	if got := Within(t.Context(), func(context.Context) []string { return []string{"basic"} }); len(got) != 1 {
+	if got := Within(t.Context(), func() []string { return []string{"basic"} }); len(got) != 1 {
 		t.Errorf("got %v", got)
 	}
 }
