@@ -128,6 +128,12 @@ func TestGuardsOfScaling(t *testing.T) {
 		})},
 		{Name: "in: a pod and its claim were made when the last store was scaled away", Cluster: with(madeAndRemoved)},
 		{Name: "in: the same, but PD does not answer", Cluster: with(madeAndRemoved, func(c *plantest.Cluster) { c.PDUnknown() })},
+		{Name: "in: the same, but PD does not speak of the store", Cluster: with(madeAndRemoved, func(c *plantest.Cluster) {
+			c.Member("t-tikv-4").Database = state.Database{}
+		})},
+		{Name: "in: the same, but the store is wanted, and the one below it was forgotten", Cluster: with(madeAndRemoved, forgotten("t-tikv-3"), func(c *plantest.Cluster) {
+			c.Want(tikv).Replicas = 5
+		})},
 		{Name: "in: the same, but the store has joined", Cluster: with(madeAndRemoved, func(c *plantest.Cluster) {
 			c.Member("t-tikv-4").Database = state.Database{Presence: state.Present, ID: 5, State: state.StoreUp, Healthy: true}
 		})},

@@ -25,6 +25,7 @@ func TestRenew(t *testing.T) {
 			}
 		}
 	}
+	ready := func(m *state.Member) { m.Pod.Ready = true }
 	runs := func(ago time.Duration) func(m *state.Member) {
 		return func(m *state.Member) { m.Pod.Started = plantest.Now.Add(-ago) }
 	}
@@ -101,6 +102,9 @@ func TestRenew(t *testing.T) {
 		{Name: "two PD members were removed: one after the other", Cluster: with(func(c *plantest.Cluster) {
 			c.Seen.PD.Members, c.Seen.PD.Healthy = 6, 6
 		}, removed("t-pd-1"), removed("t-pd-2"))},
+		{Name: "two PD members were removed, and the processes of both run", Cluster: with(func(c *plantest.Cluster) {
+			c.Seen.PD.Members, c.Seen.PD.Healthy = 6, 6
+		}, removed("t-pd-1", ready, runs(time.Hour)), removed("t-pd-2", ready, runs(time.Hour)))},
 		{Name: "two PD members were removed, and the pod of the lower one cannot start", Cluster: with(func(c *plantest.Cluster) {
 			c.Seen.PD.Members, c.Seen.PD.Healthy = 6, 6
 		}, removed("t-pd-1", func(m *state.Member) { m.Pod.Ran = false }), removed("t-pd-2"))},

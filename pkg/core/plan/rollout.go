@@ -164,7 +164,7 @@ func (sc Scope) deadlocked(failing []state.Member) bool {
 // again may serve in between if it runs for long enough, and then a restart with a revision
 // that fails elsewhere would end that for good.
 func (sc Scope) idleSince(m state.Member) time.Time {
-	if p := m.Pod; sc.loops(m) && p.Last.Ended.Sub(p.Last.Started) > proving {
+	if p := m.Pod; p.Last.Ended.Sub(p.Last.Started) > proving {
 		return later(p.Started, p.Since)
 	}
 	return sc.unchangedSince(m)
