@@ -94,7 +94,8 @@ func TestUsage(t *testing.T) {
 		"apply":                  `required flag(s) "filename"`,
 		"create basic":           `required flag(s) "version"`,
 		"list basic":             "unknown command",
-		"completion bash":        "unknown command",
+		"completion tcsh":        "tcsh",
+		"completion bash zsh":    "at most 1 arg",
 		"status -o yaml":         "json",
 		"sync --exit-code":       "--dry-run",
 		"sync --timeout soon":    "timeout",
@@ -346,6 +347,16 @@ func TestCompletion(t *testing.T) {
 	}
 	if r := call(t.Context(), t, "completion"); r.code != 0 || !strings.Contains(r.out, "kubectl tidb __complete") {
 		t.Errorf("%+v", r)
+	}
+	for shell, want := range map[string]string{
+		"bash":       "complete -o default -F __start_kubectl-tidb kubectl-tidb",
+		"zsh":        "#compdef kubectl-tidb",
+		"fish":       "complete -c kubectl-tidb",
+		"powershell": "Register-ArgumentCompleter -CommandName 'kubectl-tidb'",
+	} {
+		if r := call(t.Context(), t, "completion", shell); r.code != 0 || !strings.Contains(r.out, want) {
+			t.Errorf("%s: exit code %d, %q", shell, r.code, r.out)
+		}
 	}
 }
 
