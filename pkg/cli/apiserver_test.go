@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// result is what a command line came to.
+// result is the result of a command line.
 type result struct {
 	code     int
 	out, err string
@@ -42,8 +42,8 @@ func call(ctx context.Context, t *testing.T, args ...string) result {
 	return result{code, out.String(), errOut.String()}
 }
 
-// apiServer answers as Kubernetes does: objects by their path, which may have a
-// method before it, and what is not there with an error of the API.
+// apiServer answers as Kubernetes does: with objects by their path, which may have a method before
+// it, and for other paths with an error of the API.
 type apiServer struct {
 	*httptest.Server
 	answers map[string]any
@@ -101,7 +101,7 @@ func (s *apiServer) answer(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(got)
 }
 
-// asked is what the server was asked for.
+// asked returns the requests so far.
 func (s *apiServer) asked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,8 +126,8 @@ func tidbcluster(name string) map[string]any {
 	}
 }
 
-// clusterList is the list of these clusters, as a server answers that knows
-// TidbClusters.
+// clusterList returns the list of these clusters, as a server with the definition of TidbCluster
+// returns it.
 func clusterList(items ...map[string]any) map[string]any {
 	return map[string]any{
 		"apiVersion": "pingcap.com/v1alpha1", "kind": "TidbClusterList",

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// printed are the commands in what is printed.
+// printed matches the commands in an output.
 var printed = regexp.MustCompile(`kubectl [^;&\n]*`)
 
 // kubeconfigFor writes one with the context prod, in which a server is. It returns the file.
@@ -23,9 +23,9 @@ func kubeconfigFor(t *testing.T, s *apiServer, current string) string {
 	return file
 }
 
-// TestCommandsNameTheContext: a command that an error gives is for the cluster that the
-// error is about. Without the context it is for whichever one is current where it is
-// pasted, and some of them delete data.
+// TestCommandsNameTheContext: a command that an error gives is for the cluster that the error is
+// about. Without the context it would be for the context that is current where it is pasted, and
+// some of these commands delete data.
 func TestCommandsNameTheContext(t *testing.T) {
 	paused := tidbcluster("basic")
 	paused["spec"].(map[string]any)["paused"] = true
@@ -45,7 +45,7 @@ func TestCommandsNameTheContext(t *testing.T) {
 		{"malformed", "scale basic tikv=4", malformed(t), 3, []string{"kubectl edit tidbclusters basic "}},
 		{"data of a higher version", "create basic --version v8.1.0", kept(t, "v8.5.2", nil), 3,
 			[]string{"kubectl tidb ", "kubectl tidb delete basic --delete-pvcs "}},
-		{"nobody to ask", "delete basic", kept(t, "", there), 2, []string{"kubectl tidb "}},
+		{"no terminal", "delete basic", kept(t, "", there), 2, []string{"kubectl tidb "}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, how := range []struct{ current, given string }{{"", "--context prod "}, {"", "--context=prod "}, {"prod", ""}} {
@@ -66,7 +66,7 @@ func TestCommandsNameTheContext(t *testing.T) {
 	}
 }
 
-// TestEventsNameTheContext: so do the commands in the JSON output.
+// TestEventsNameTheContext: the commands in the JSON output name the context as well.
 func TestEventsNameTheContext(t *testing.T) {
 	paused := tidbcluster("basic")
 	paused["spec"].(map[string]any)["paused"] = true

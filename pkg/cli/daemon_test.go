@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 )
 
-// TestDaemonRuns: what the manifest has a pod run is a command that this very
-// plugin takes, up to the API server that is not there.
+// TestDaemonRuns: this plugin accepts the command in the manifest's pod, and fails only because
+// there is no API server.
 func TestDaemonRuns(t *testing.T) {
 	for _, flags := range []string{"", "-A", "-A -l tier=prod"} {
 		args := append([]string{"daemon", "manifest", "-n", "ops", "--image", "a:1"}, strings.Fields(flags)...)

@@ -6,8 +6,8 @@ import (
 	"k8s.io/kubectl/pkg/util/templates"
 )
 
-// addCommands adds groups of commands to the root, and gives all of them kubectl's help. Flags that
-// all commands take are not in it: "options" lists them, as with kubectl.
+// addCommands adds groups of commands to the root, and gives all of them kubectl's help. It does
+// not list flags that all commands have: "options" does, as with kubectl.
 func addCommands(root *cobra.Command, groups templates.CommandGroups) {
 	for _, g := range groups {
 		root.AddGroup(&cobra.Group{ID: g.Message, Title: g.Message})

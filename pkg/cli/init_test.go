@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestInit: the definition is installed, and one that somebody else manages is
-// left alone, since clusters work with it.
+// TestInit: the definition is installed, and one with another manager is left alone, since clusters
+// use it.
 func TestInit(t *testing.T) {
 	const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/tidbclusters.pingcap.com"
 	definition := map[string]any{
@@ -30,8 +30,8 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// TestDeleteGoesOn: what an interrupted deletion left to do is done by the same
-// command, although there is no TidbCluster any more.
+// TestDeleteGoesOn: the same command completes an interrupted deletion, although there is no
+// TidbCluster any more.
 func TestDeleteGoesOn(t *testing.T) {
 	const core = "/api/v1/namespaces/default/"
 	claims := map[string]any{"kind": "PersistentVolumeClaimList", "apiVersion": "v1", "items": []map[string]any{

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// kept is an API server with the claims that a deleted cluster has left, on which
-// this version has run; none for "".
+// kept returns an API server with the claims of a deleted cluster, on which this version has run;
+// no record for "".
 func kept(t *testing.T, version string, more map[string]any) *apiServer {
 	labels := map[string]string{
 		"app.kubernetes.io/name": "tidb-cluster", "app.kubernetes.io/managed-by": "tidb-operator", "app.kubernetes.io/instance": "basic",
@@ -38,8 +38,8 @@ func kept(t *testing.T, version string, more map[string]any) *apiServer {
 	return serve(t, answers)
 }
 
-// TestKeptData: claims of a deleted cluster are no way to start a lower version on
-// the data of a higher one.
+// TestKeptData: a cluster with the name of a deleted one is refused if a lower version would start
+// on the data of a higher one.
 func TestKeptData(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "basic.yaml")
 	manifest := "apiVersion: pingcap.com/v1alpha1\nkind: TidbCluster\nmetadata: {name: basic}\nspec: {version: v8.1.0}\n"
@@ -73,7 +73,7 @@ func TestKeptData(t *testing.T) {
 			}
 		}
 		for _, asked := range s.asked() {
-			// What a manifest comes to is asked for with a dry run.
+			// The result of a manifest is read with a dry run.
 			if !strings.HasPrefix(asked, "GET ") && !strings.HasPrefix(asked, "PATCH "+tidbclusters) {
 				t.Errorf("%s changed something: %s", c.name, asked)
 			}

@@ -30,8 +30,8 @@ func Main(args []string, streams genericiooptions.IOStreams, env func(string) st
 	return run(ctx, args, streams, env)
 }
 
-// quiet drops the libraries' own log: what matters in it is reported as an event,
-// and the rest would garble the screen.
+// quiet drops the libraries' own log: the important part is reported as events, and the rest would
+// break the live screen.
 func quiet() { klog.SetLogger(logr.Discard()) }
 
 func run(ctx context.Context, args []string, streams genericiooptions.IOStreams, env func(string) string) int {
@@ -46,9 +46,8 @@ func run(ctx context.Context, args []string, streams genericiooptions.IOStreams,
 	return int(exit.Of(err))
 }
 
-// tidy makes one paragraph of an error, since that is what people paste into a
-// ticket. It returns "" for an interrupt: the user has just pressed Ctrl-C and needs no
-// explanation.
+// tidy returns an error as one paragraph, which can be pasted into a ticket. It returns "" for an
+// interrupt: the user has just pressed Ctrl-C and needs no explanation.
 func tidy(err error, context string) string {
 	if err == nil || errors.Is(err, exit.ErrInterrupted) {
 		return ""

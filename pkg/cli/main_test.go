@@ -20,8 +20,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 )
 
-// typical are arguments with which a verb gets to asking the API server; a verb
-// that is not here needs none.
+// typical returns arguments with which a verb sends requests to the API server; a verb that is not
+// here needs none.
 func typical(t *testing.T) map[string][]string {
 	file := filepath.Join(t.TempDir(), "basic.yaml")
 	manifest, err := json.Marshal(tidbcluster("basic"))
@@ -46,7 +46,7 @@ func typical(t *testing.T) map[string][]string {
 	}
 }
 
-// wantError wants one paragraph on stderr, and the exit code.
+// wantError fails the test unless stderr is one paragraph and the exit code is the given one.
 func wantError(t *testing.T, name string, r result, code exit.Code, says string) {
 	t.Helper()
 	if r.code != int(code) {
@@ -71,7 +71,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	if strings.Contains(want.out, "--kubeconfig") {
-		t.Error("the verbs drown in kubectl's flags")
+		t.Error("the help of the root has kubectl's flags")
 	}
 	if options := call(t.Context(), t, "options"); !strings.Contains(options.out, "--kubeconfig") || options.code != 0 {
 		t.Errorf("options: %+v", options)
@@ -122,7 +122,7 @@ func TestUsage(t *testing.T) {
 func eachVerb(t *testing.T, f func(t *testing.T, args []string)) {
 	args := typical(t)
 	for _, c := range tree().Commands() {
-		if c.GroupID == "" || c.Name() == "completion" || c.Name() == "daemon" { // they print, and ask nobody
+		if c.GroupID == "" || c.Name() == "completion" || c.Name() == "daemon" { // they only print
 			continue
 		}
 		given, ok := args[c.Name()]
@@ -169,8 +169,8 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// TestDefinitionMissing: a server that does not know TidbClusters answers all
-// that is asked about them with 404.
+// TestDefinitionMissing: a server without the definition of TidbCluster answers all requests about
+// them with 404.
 func TestDefinitionMissing(t *testing.T) {
 	server := serve(t, nil)
 	eachVerb(t, func(t *testing.T, args []string) {
@@ -205,11 +205,11 @@ func TestList(t *testing.T) {
 	r := server.call(t, "list")
 	wantError(t, "one that cannot be read", r, exit.Failure, "broken")
 	if !strings.Contains(r.out, "basic") {
-		t.Errorf("it hides the others: %q", r.out)
+		t.Errorf("the other clusters are missing: %q", r.out)
 	}
 }
 
-// TestInterrupted: who interrupts a command knows that, and needs no words.
+// TestInterrupted: an interrupted command prints no error.
 func TestInterrupted(t *testing.T) {
 	asked, over := make(chan struct{}, 100), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -231,8 +231,8 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-// TestRefusalAsEvent: once the cluster is known, what ends a driving verb is an
-// event where events were asked for.
+// TestRefusalAsEvent: with -o json the refusal of a driving verb is an event, once the cluster is
+// known.
 func TestRefusalAsEvent(t *testing.T) {
 	server := serve(t, map[string]any{tidbclusters + "/basic": tidbcluster("basic"), tidbclusters: clusterList(tidbcluster("basic"))})
 	r := server.call(t, "create", "basic", "--version", "v8.1.0", "-o", "json")
@@ -253,8 +253,7 @@ func TestRefusalAsEvent(t *testing.T) {
 	}
 }
 
-// TestApplyPaused: a manifest that pauses the cluster is written, which is what
-// it asks for, and nothing else is.
+// TestApplyPaused: a manifest that pauses the cluster is written, and nothing else is changed.
 func TestApplyPaused(t *testing.T) {
 	paused := tidbcluster("basic")
 	paused["spec"].(map[string]any)["paused"] = true
@@ -301,7 +300,7 @@ func TestVersion(t *testing.T) {
 	if r := call(t.Context(), t, "version", "--client", "-o", "json"); r.code != 0 || !strings.Contains(r.out, `"client"`) {
 		t.Errorf("%+v", r)
 	}
-	// A ticket about a server that is down needs the version, too.
+	// The version is printed also if the server is down.
 	r := call(t.Context(), t, "version", "--server", "https://127.0.0.1:1")
 	wantError(t, "unreachable", r, exit.Failure, "cannot reach")
 	if !strings.Contains(r.out, "kubectl-tidb") {
@@ -370,6 +369,6 @@ func TestTidy(t *testing.T) {
 		}
 	}
 	if tidy(nil, "") != "" || tidy(exit.With(exit.Pending, nil), "") != "" {
-		t.Error("nothing to say became something")
+		t.Error("got a text for no error")
 	}
 }

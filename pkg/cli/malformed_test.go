@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// malformed is an API server with a cluster whose TiKV has a configuration that is
-// no TOML, and with the pod of its first store.
+// malformed returns an API server with a cluster whose TiKV has a configuration that is no TOML,
+// and with the pod of its first store.
 func malformed(t *testing.T) *apiServer {
 	tc := tidbcluster("basic")
 	tc["spec"].(map[string]any)["tikv"].(map[string]any)["config"] = "[log]\nlevel = info\n"
@@ -38,7 +38,7 @@ func malformed(t *testing.T) *apiServer {
 
 const wrongLine = "spec.tikv.config: not valid TOML in its line 2"
 
-// TestMalformedIsShown: who looks sees all that does not need the configuration.
+// TestMalformedIsShown: status and list show everything that does not need the configuration.
 func TestMalformedIsShown(t *testing.T) {
 	for _, c := range []struct{ args, out string }{
 		{"status basic", "basic-tikv-0"},
@@ -81,12 +81,12 @@ func TestMalformedIsNotDriven(t *testing.T) {
 	wantError(t, "create", malformed(t).call(t, "create", "basic", "--version", "v8.1.0"), 3, "exists already")
 }
 
-// TestMalformedIsCorrected: a manifest that corrects it is not refused for what it
-// corrects.
+// TestMalformedIsCorrected: a manifest that corrects the configuration is not refused because of
+// the error that it corrects.
 func TestMalformedIsCorrected(t *testing.T) {
 	s := malformed(t)
 	good := tidbcluster("basic")
-	good["spec"].(map[string]any)["paused"] = true // else this test would drive it
+	good["spec"].(map[string]any)["paused"] = true // otherwise this test would drive it
 	s.answers["PATCH "+tidbclusters+"/basic"] = good
 	s.answers["/apis/apps/v1/namespaces/default/statefulsets"] = map[string]any{"items": []any{}}
 	file := filepath.Join(t.TempDir(), "basic.yaml")

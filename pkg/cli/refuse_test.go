@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestAllReasonsAtOnce: who applies a manifest with several mistakes reads all of
-// them, and nothing has been written: the API server was only asked what the
-// manifest comes to.
+// TestAllReasonsAtOnce: a manifest with several mistakes is refused with all of them, and nothing
+// is written: the only write is a dry run.
 func TestAllReasonsAtOnce(t *testing.T) {
 	bad := tidbcluster("basic")
 	spec := bad["spec"].(map[string]any)
@@ -50,7 +49,7 @@ func TestAllReasonsAtOnce(t *testing.T) {
 	}
 }
 
-// TestTypo: a misspelt field is an error with its line, before anything is asked.
+// TestTypo: a misspelt field is an error with its line, before any request.
 func TestTypo(t *testing.T) {
 	s := serve(t, nil)
 	file := filepath.Join(t.TempDir(), "basic.yaml")

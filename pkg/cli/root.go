@@ -29,7 +29,7 @@ A command writes what you want into the TidbCluster and then, right here, takes
 the cluster there: step by step, showing what it does and what it waits for.
 It can be interrupted at any time; the same command goes on where it stopped.`
 
-// NewRoot makes the command tree.
+// NewRoot returns the command tree.
 func NewRoot(f *factory.Factory) *cobra.Command {
 	root := &cobra.Command{
 		Use:               "kubectl-tidb",
@@ -39,7 +39,7 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 		SilenceErrors:     true,
 		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl tidb"},
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		// Any argument gets here, for a suggestion of what it should have been.
+		// The root accepts any argument, to suggest a command for a misspelt one.
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -84,8 +84,8 @@ func strict(c *cobra.Command) {
 	}
 }
 
-// misused gives an error about flags and arguments its exit code, and says how
-// the command is used.
+// misused returns an error about flags or arguments with its exit code, and with how the command is
+// used.
 func misused(cmd *cobra.Command, err error) error {
 	if _, coded := errors.AsType[*exit.Error](err); coded {
 		return err

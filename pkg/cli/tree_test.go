@@ -16,11 +16,11 @@ func tree() *cobra.Command {
 	return NewRoot(factory.New(genericiooptions.NewTestIOStreamsDiscard(), os.Getenv, "v1.2.3"))
 }
 
-// described is a flag's line in a help, with a sentence about it.
+// described matches a flag's line in a help, with a sentence about it.
 var described = regexp.MustCompile(`^ +(-\w, )?--[a-z-]+( \w+)? {2,}[A-Z].*\.( \(default .*\))?\n$`)
 
-// TestTree holds all commands, also those that are yet to be written, to what a
-// user may expect of a command.
+// TestTree checks of every command what a user can expect of it, also of commands that are added
+// later.
 func TestTree(t *testing.T) {
 	for _, c := range tree().Commands() {
 		t.Run(c.Name(), func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestTree(t *testing.T) {
 				t.Error("no group")
 			}
 			if c.Args == nil || c.RunE == nil {
-				t.Error("arguments are not checked, or errors have no way out")
+				t.Error("arguments are not checked, or errors are not returned")
 			}
 			for line := range strings.Lines(c.Example) {
 				if len(strings.TrimRight(line, "\n")) > 90 {
@@ -54,8 +54,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestHelpOfEach: every command shows its help, however it is asked, and does
-// nothing else.
+// TestHelpOfEach: every command shows its help, in each way to ask for it, and does nothing else.
 func TestHelpOfEach(t *testing.T) {
 	for _, c := range tree().Commands() {
 		want := call(t.Context(), t, c.Name(), "--help")
@@ -77,8 +76,7 @@ func TestHelpOfEach(t *testing.T) {
 	}
 }
 
-// TestTooManyArguments: no command is a success with arguments that it does not
-// know.
+// TestTooManyArguments: every command fails with arguments that it does not know.
 func TestTooManyArguments(t *testing.T) {
 	for _, c := range tree().Commands() {
 		r := call(t.Context(), t, c.Name(), "a", "b", "c", "d")

@@ -1,4 +1,4 @@
-// Package apply is the verb that takes clusters to what a manifest says.
+// Package apply is the verb that applies a manifest.
 package apply
 
 import (
@@ -42,7 +42,7 @@ cluster there. The cluster is made if it does not exist.
 The manifest is read strictly: a field that does not exist is an error, with its
 line. All that stands against it is said at once, and then nothing is changed: what is
 not valid or not supported, a lower version, a component taken out, a storage class
-that does not exist. A field that somebody else has set to another value is refused as
+that does not exist. A field that another manager has set to another value is refused as
 well, until --force-conflicts takes it over.
 
 A manifest with "paused: true" is written and not carried out: the command ends with
@@ -71,7 +71,7 @@ Volumes never shrink, and their class cannot be changed.`,
 	o.Bind(cmd)
 	o.BindEviction(cmd)
 	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "Manifest of one TidbCluster; - for standard input.")
-	cmd.Flags().BoolVar(&o.forceConflicts, "force-conflicts", false, "Take over fields that somebody else has set to another value.")
+	cmd.Flags().BoolVar(&o.forceConflicts, "force-conflicts", false, "Take over fields that another manager has set to another value.")
 	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the manifest is what makes PD answer again.")
 	_ = cmd.MarkFlagRequired("filename")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
@@ -89,7 +89,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	}
 	defer s.Close()
 	r := drive.Request{
-		Action: "apply " + o.file, Blind: o.force, Keep: true, Warnings: m.Lost(),
+		Action: "apply " + o.file, WithoutPD: o.force, Keep: true, Warnings: m.Lost(),
 		Change: intent.Change{Write: func(ctx context.Context, w intent.Write) error {
 			_, err := o.write(ctx, s.Intent, m, w)
 			return err
@@ -102,18 +102,18 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	var bad *intent.MalformedError
 	switch r.Now, err = s.Load(ctx); {
 	case errors.As(err, &bad):
-		r.Now = bad.Cluster // the manifest may be what corrects it
+		r.Now = bad.Cluster // the manifest may correct it
 	case err != nil && !errors.As(err, &missing):
 		return err
 	}
-	// What the manifest comes to is for the API server to say: it knows the
-	// fields that others have set.
+	// Only the API server knows the result of the manifest, since it knows the fields that others
+	// have set.
 	r.Want, r.Refusal = o.write(ctx, s.Intent, m, intent.Write{DryRun: true})
 	return s.Run(ctx, f, o.Options, r)
 }
 
-// write applies the manifest. Fields that this tool has set, by another verb,
-// are no conflict: they are the user's own words, and the manifest is newer.
+// write applies the manifest. Fields that this tool has set, by another verb, are no conflict: the
+// same user has set them, and the manifest is newer.
 func (o options) write(ctx context.Context, c *intent.Client, m *intent.Manifest, w intent.Write) (*v1alpha1.TidbCluster, error) {
 	w.Force = o.forceConflicts
 	got, err := c.Apply(ctx, m, w)

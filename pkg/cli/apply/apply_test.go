@@ -83,9 +83,9 @@ func TestOurs(t *testing.T) {
 		return e
 	}
 	if !ours(field("kubectl-tidb")) {
-		t.Error("what another verb has set is a conflict")
+		t.Error("a field of another verb is a conflict")
 	}
 	if ours(field("kubectl-tidb", "helm")) {
-		t.Error("what somebody else has set is none")
+		t.Error("a field of another manager is no conflict")
 	}
 }

@@ -1,5 +1,4 @@
-// Package consent asks a person before something is done that takes a service or
-// data away.
+// Package consent asks the user before something is done that takes a service or data away.
 package consent
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
-// Question is what a person has to agree to.
+// Question is what the user has to agree to.
 type Question struct {
 	// Namespace and Name are those of the cluster.
 	Namespace, Name string
@@ -24,11 +23,11 @@ type Question struct {
 	Effects []string
 }
 
-// Ask asks for the cluster's name, which nobody types by mistake. Where nobody can
-// be asked it does not wait, and says which command needs no answer.
+// Ask asks the user to type the cluster's name, so that nothing is confirmed by mistake. Without a
+// terminal it does not wait, and says which command needs no answer.
 func Ask(ctx context.Context, f *factory.Factory, q Question) error {
 	if !f.Interactive() {
-		return q.nobody(f)
+		return q.noTerminal(f)
 	}
 	where := ""
 	if c := f.Context(); c != "" {
@@ -45,12 +44,12 @@ func Ask(ctx context.Context, f *factory.Factory, q Question) error {
 		return err
 	case err != nil && answer == "":
 		fmt.Fprintln(f.Streams.ErrOut)
-		return q.nobody(f)
+		return q.noTerminal(f)
 	}
 	return exit.Refusef("that is not the cluster's name, so nothing was changed")
 }
 
-func (q Question) nobody(f *factory.Factory) error {
-	return remedy.For(exit.Usagef("nobody can be asked whether to %s, so nothing was changed: %s", q.Doing, strings.Join(q.Effects, "; ")),
+func (q Question) noTerminal(f *factory.Factory) error {
+	return remedy.For(exit.Usagef("cannot ask whether to %s, since there is no terminal, so nothing was changed: %s", q.Doing, strings.Join(q.Effects, "; ")),
 		remedy.Run("if you want that", f.Again(q.Namespace, "--yes")))
 }

@@ -122,7 +122,7 @@ func exists(namespace, name string) error {
 		remedy.Run("go on with it", remedy.Plugin(namespace, "sync", name)))
 }
 
-// cluster is the TidbCluster that the flags describe.
+// cluster returns the TidbCluster that the flags describe.
 func (o options) cluster(namespace string) (*v1alpha1.TidbCluster, error) {
 	if err := target.CheckVersion(o.version, ""); err != nil {
 		return nil, exit.Usagef("--version: %w", err)

@@ -1,4 +1,4 @@
-// Package daemon is the verb that prints what has "sync --watch" run in a
+// Package daemon is the verb that prints the manifest of a daemon, which runs "sync --watch" in a
 // Kubernetes cluster.
 package daemon
 
@@ -19,7 +19,7 @@ import (
 // repository is where the images of releases are.
 const repository = "ghcr.io/kubectl-tidb/kubectl-tidb"
 
-// manifest is the one thing that the verb prints.
+// manifest is the only argument of the verb.
 const manifest = "manifest"
 
 // options are the verb's flags.
@@ -85,18 +85,17 @@ nodes. The definition of TidbClusters is not part of it: see "kubectl tidb init"
 	return cmd
 }
 
-// reference is the name of an image, as a container runtime takes it: a registry,
-// a path, a tag or a digest.
+// reference matches the name of an image, as a container runtime takes it: a registry, a path, a
+// tag or a digest.
 var reference = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*(:[0-9]{1,5})?/)?` +
 	`[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*(/[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
 
-// validate checks what flags alone can tell.
+// validate checks what is known from the flags alone.
 func (o *options) validate() error {
 	if o.replicas < 1 {
 		return exit.Usagef("--replicas is %d, and has to be at least 1", o.replicas)
 	}
-	// The longest name that is made of it is that of a pod, which is also the
-	// value of a label.
+	// The longest name that begins with it is that of a pod, which is also the value of a label.
 	if wrong := validation.IsDNS1035Label(o.name); len(wrong) > 0 || len(o.name) > 40 {
 		return exit.Usagef("--name %q is no name for objects: lower-case letters, digits and -, a letter first, at most 40 characters", o.name)
 	}
@@ -109,7 +108,7 @@ func (o *options) validate() error {
 	return nil
 }
 
-// released are versions that have an image: a build in between has none.
+// released matches versions that have an image: a build between releases has none.
 var released = regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`)
 
 func run(f *factory.Factory, o options) error {

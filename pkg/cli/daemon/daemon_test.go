@@ -29,7 +29,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-// printed is what a release prints for the namespace ops.
+// printed returns what a release prints for the namespace ops.
 func printed(t *testing.T, version, args string) (string, error) {
 	t.Helper()
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
@@ -105,7 +105,7 @@ func one[T runtime.Object](t *testing.T, all []runtime.Object) T {
 	return all[at].(T)
 }
 
-// TestFits: what refers to each other finds each other.
+// TestFits: references between the objects of the manifest are correct.
 func TestFits(t *testing.T) {
 	for _, args := range []string{"", "-A", "-A --name other"} {
 		all := objects(t, args)
@@ -129,8 +129,8 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// TestRights: in one namespace nothing is granted outside of it; everywhere all
-// that a driver needs, and in no case what only a person at a terminal does.
+// TestRights: for one namespace no rights outside of it are granted; for all namespaces a driver's
+// rights are, without those that only a person at a terminal needs.
 func TestRights(t *testing.T) {
 	all := objects(t, "")
 	role, binding := one[*rbacv1.Role](t, all), one[*rbacv1.RoleBinding](t, all)
@@ -169,7 +169,7 @@ func wantRules(t *testing.T, got, driver []rbacv1.PolicyRule) {
 		delete(granted, key)
 	}
 	if len(granted) > 0 {
-		t.Errorf("nobody needs %v", granted)
+		t.Errorf("no driver needs %v", granted)
 	}
 }
 
@@ -180,7 +180,8 @@ func wantBound(t *testing.T, ref rbacv1.RoleRef, to []rbacv1.Subject, kind, name
 	}
 }
 
-// TestMonitored: a definition that may not be there is not asked for by default.
+// TestMonitored: the manifest has no ServiceMonitor by default, since its definition may not be
+// installed.
 func TestMonitored(t *testing.T) {
 	if text, err := printed(t, "v1.2.3", "-A"); err != nil || strings.Contains(text, "monitoring.coreos.com") {
 		t.Errorf("%v, and it needs Prometheus Operator:\n%s", err, text)

@@ -13,11 +13,11 @@ const (
 	// port serves /healthz, /readyz and /metrics.
 	port     = 8080
 	portName = "http"
-	// user is the one that the image runs as. It is said again, so that an image
-	// that runs as root is refused rather than run.
+	// user is the user of the image. It is set here too, so that an image that runs as root is
+	// refused.
 	user = 65532
-	// grace is longer than it takes to end a step and to take back what is
-	// temporary of the clusters that are being driven.
+	// grace is longer than it takes to end a step and to take back temporary changes of the
+	// clusters that are driven.
 	grace = 60
 )
 
@@ -46,8 +46,7 @@ func (o options) deployment(meta metav1.ObjectMeta) runtime.Object {
 func (o options) container(namespace string) corev1.Container {
 	return corev1.Container{
 		Name: "daemon", Image: o.image, Args: o.args(namespace),
-		// Its process is known by these to others who would drive a cluster that
-		// it drives.
+		// These name its process for others that want to drive a cluster that it drives.
 		Env: []corev1.EnvVar{
 			{Name: "USER", Value: "kubectl-tidb"}, {Name: "HOME", Value: "/"},
 			{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
@@ -55,8 +54,8 @@ func (o options) container(namespace string) corev1.Container {
 		Ports:          []corev1.ContainerPort{{Name: portName, ContainerPort: port}},
 		ReadinessProbe: probe("/readyz", 5),
 		LivenessProbe:  probe("/healthz", 20),
-		// No limit for the processor: who is slowed down while holding a lease
-		// keeps others from going on.
+		// There is no CPU limit: a process that is throttled while it holds a lease delays the
+		// clusters.
 		Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("128Mi")},
 			Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")},
@@ -86,7 +85,8 @@ func probe(path string, every int32) *corev1.Probe {
 	}
 }
 
-// spread keeps one failure from taking all replicas, where there is a choice.
+// spread returns constraints by which one failure does not stop all replicas, where that is
+// possible.
 func spread(selector *metav1.LabelSelector) (out []corev1.TopologySpreadConstraint) {
 	for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {
 		out = append(out, corev1.TopologySpreadConstraint{

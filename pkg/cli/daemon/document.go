@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// document writes objects as YAML, with nothing in it that is not set: types also
-// write a status, and some empty fields.
+// document writes objects as YAML, without fields that are not set: the types would also write a
+// status, and some empty fields.
 func document(objects []runtime.Object) (string, error) {
 	var b strings.Builder
 	for i, o := range objects {
@@ -30,7 +30,7 @@ func document(objects []runtime.Object) (string, error) {
 	return b.String(), nil
 }
 
-// tidy drops what is nil or an empty object.
+// tidy drops fields that are nil or an empty object.
 func tidy(fields map[string]any) map[string]any {
 	for k, v := range fields {
 		if inner, ok := v.(map[string]any); ok && len(tidy(inner)) == 0 || v == nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/rbac"
 )
 
-// objects are all of the manifest, in the order in which they are made: rights
-// are there before the pods that need them.
+// objects returns all objects of the manifest, in the order in which they are created: rights exist
+// before the pods that need them.
 func (o options) objects(namespace string) []runtime.Object {
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: o.name, Labels: o.labels()}
 	all := []runtime.Object{&corev1.ServiceAccount{TypeMeta: kind("v1", "ServiceAccount"), ObjectMeta: meta}}
@@ -31,13 +31,13 @@ func kind(version, kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: version, Kind: kind}
 }
 
-// labels are of all objects, and select the pods. They are not among those that
-// the objects of TidbClusters have.
+// labels returns the labels of all objects, which also select the pods. Objects of TidbClusters do
+// not have them.
 func (o options) labels() map[string]string {
 	return map[string]string{"app.kubernetes.io/name": "kubectl-tidb", "app.kubernetes.io/component": "daemon", "app.kubernetes.io/instance": o.name}
 }
 
-// rights are a role and its binding, for the namespace or for all of them.
+// rights returns a role and its binding, for one namespace or for all.
 func (o options) rights(meta metav1.ObjectMeta) []runtime.Object {
 	const api = "rbac.authorization.k8s.io"
 	role := rbacv1.RoleRef{APIGroup: api, Kind: "Role", Name: meta.Name}
@@ -48,7 +48,8 @@ func (o options) rights(meta metav1.ObjectMeta) []runtime.Object {
 			&rbacv1.RoleBinding{TypeMeta: kind(api+"/v1", "RoleBinding"), ObjectMeta: meta, RoleRef: role, Subjects: subjects},
 		}
 	}
-	// Not just the name: a daemon of another namespace would take the binding away.
+	// The name contains the namespace: otherwise a daemon of another namespace would overwrite the
+	// binding.
 	role.Kind, role.Name = "ClusterRole", meta.Namespace+":"+meta.Name
 	meta.Namespace, meta.Name = "", role.Name
 	return []runtime.Object{
@@ -57,16 +58,16 @@ func (o options) rights(meta metav1.ObjectMeta) []runtime.Object {
 	}
 }
 
-// rules are those of a driver but for what only people at a terminal need: in
-// the cluster pods are connected to directly, and nobody completes arguments.
+// rules returns those of a driver, without the rights that only commands at a terminal need: in the
+// cluster pods are connected to directly, and no arguments are completed.
 func rules(scopes ...rbac.Scope) []rbacv1.PolicyRule {
 	return slices.DeleteFunc(rbac.Rules(rbac.Driver, scopes...), func(r rbacv1.PolicyRule) bool {
 		return r.Resources[0] == "pods/portforward" || r.Resources[0] == "namespaces"
 	})
 }
 
-// budget lets a drain take one pod at a time, and one that serves nobody at once.
-// It says how many may be away, so that a single replica does not block a drain.
+// budget allows a drain to evict one pod at a time, and a pod that is not Ready at once. It has
+// maxUnavailable, so that a single replica does not block a drain.
 func budget(meta metav1.ObjectMeta) runtime.Object {
 	one, always := intstr.FromInt32(1), policyv1.AlwaysAllow
 	return &policyv1.PodDisruptionBudget{
@@ -88,8 +89,8 @@ func service(meta metav1.ObjectMeta) runtime.Object {
 	}
 }
 
-// serviceMonitor has Prometheus ask each pod, since each knows only of the
-// clusters that it drives.
+// serviceMonitor makes Prometheus scrape each pod, since each pod only has the clusters that it
+// drives.
 func serviceMonitor(meta metav1.ObjectMeta) runtime.Object {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor",

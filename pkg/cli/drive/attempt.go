@@ -16,8 +16,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
-// attempt makes this process the driver, or an onlooker for as long as there is
-// another one, and runs the engine.
+// attempt makes this process the driver, or a follower as long as there is another driver, and runs
+// the engine.
 func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, progress *reconcile.Progress) (plan.Plan, error) {
 	tc, err := s.Load(ctx)
 	if err != nil {
@@ -50,8 +50,7 @@ func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, po
 	return s.engage(work, f, cluster, engine, nil)
 }
 
-// alert is the context of a run that drives. It ends when a tidb-operator begins
-// to.
+// alert returns the context of a run that drives. It ends when a tidb-operator begins to drive.
 func (s *Session) alert(ctx context.Context, o Options) (context.Context, func()) {
 	if o.TakeOver {
 		return ctx, func() {}
@@ -59,8 +58,8 @@ func (s *Session) alert(ctx context.Context, o Options) (context.Context, func()
 	return s.untilOperator(ctx, true, func(op lease.Operator) error { return &operatorCame{op} })
 }
 
-// follow waits until the cluster has converged, or nobody drives it any more:
-// then the lease is ours.
+// follow waits until the cluster has converged, or no process drives it any more: then this process
+// takes the lease.
 func (s *Session) follow(
 	ctx context.Context, f *factory.Factory, c topology.Cluster, e reconcile.Engine, by *other,
 ) (plan.Plan, *lease.Held, error) {
@@ -87,8 +86,7 @@ func (s *Session) follow(
 	return p, held, err
 }
 
-// followOperator follows until the cluster has converged, or no tidb-operator
-// drives it any more.
+// followOperator waits until the cluster has converged, or no tidb-operator drives it any more.
 func (s *Session) followOperator(ctx context.Context, f *factory.Factory, c topology.Cluster, e reconcile.Engine, by *other) (plan.Plan, error) {
 	look, over := s.untilOperator(ctx, false, func(lease.Operator) error { return errVacant })
 	defer over()
@@ -102,8 +100,8 @@ func (s *Session) followOperator(ctx context.Context, f *factory.Factory, c topo
 	return s.engage(look, f, c, e, r)
 }
 
-// engage runs the engine until there is nothing left to do for it. Where there is
-// an operator to follow, its reaction is watched.
+// engage runs the engine until it has nothing left to do. If it follows a tidb-operator, reaction
+// watches whether that one acts.
 func (s *Session) engage(ctx context.Context, f *factory.Factory, c topology.Cluster, e reconcile.Engine, r *reaction) (plan.Plan, error) {
 	meta, err := f.Metadata()
 	if err != nil {

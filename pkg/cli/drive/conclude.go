@@ -11,12 +11,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
-// conclude turns the end of a run into the command's error. What is left behind does
-// not hide why the run ended.
+// conclude returns the command's error for the end of a run. An error of the clean-up does not hide
+// why the run ended.
 func conclude(p plan.Plan, err error) error {
 	if _, gone := errors.AsType[*intent.NotFoundError](err); gone {
-		// Not a wrong name: it was there when the run began.
-		return exit.With(exit.Aborted, errors.New("the TidbCluster was deleted meanwhile"))
+		// The name is not wrong: the TidbCluster existed when the run began.
+		return exit.With(exit.Aborted, errors.New("the TidbCluster was deleted during the run"))
 	}
 	left, short := errors.As(err, new(*reconcile.UndoError)), endedBy(p)
 	switch {
@@ -30,8 +30,7 @@ func conclude(p plan.Plan, err error) error {
 	return short
 }
 
-// endedBy is why a run ends before the cluster has converged; nil where the plan does
-// not say.
+// endedBy returns why a run ends before the cluster has converged; nil where the plan does not say.
 func endedBy(p plan.Plan) error {
 	switch p.Outcome {
 	case plan.Blocked:
@@ -42,12 +41,11 @@ func endedBy(p plan.Plan) error {
 	return nil
 }
 
-// safePoints are the codes of a run that was asked to end. They promise that nothing
-// temporary was left behind.
+// safePoints are the exit codes of a run that was asked to end. They promise that nothing temporary
+// was left behind.
 var safePoints = []exit.Code{exit.Interrupted, exit.TimedOut}
 
-// blockedBy says what a run is blocked by. The report of the gate has said what a person
-// can do.
+// blockedBy returns what a run is blocked by. The event of the gate has said what a person can do.
 func blockedBy(p plan.Plan) string {
 	for _, g := range p.Gates {
 		if g.Blocked {

@@ -15,8 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// consent asks a person before the request takes a service or data away. A dry run
-// asks nobody.
+// consent asks the user before the request takes a service or data away. A dry run does not ask.
 func (p prospect) consent(ctx context.Context, f *factory.Factory, o Options) error {
 	c := p.wanted.Cluster
 	if effects := p.effects(); !o.Yes && !o.DryRun && len(effects) > 0 {
@@ -28,7 +27,7 @@ func (p prospect) consent(ctx context.Context, f *factory.Factory, o Options) er
 	return nil
 }
 
-// foretold is what a run asks about that is no dry run.
+// foretold returns what a run that is no dry run would ask about.
 func (p prospect) foretold() []warning {
 	var notes []warning
 	for _, effect := range p.effects() {
@@ -37,9 +36,9 @@ func (p prospect) foretold() []warning {
 	return notes
 }
 
-// effects are what the request takes away that somebody may miss, a sentence each.
-// They go by what is wanted and what is there, not by the verb: the same is asked
-// of who has edited the TidbCluster and goes on with sync.
+// effects returns what the request takes away that users may need, a sentence each. They depend on
+// what is wanted and what exists, not on the verb: sync asks the same after the TidbCluster was
+// edited.
 func (p prospect) effects() []string {
 	if p.plan.Outcome == plan.Paused {
 		return nil
@@ -59,8 +58,8 @@ func (p prospect) effects() []string {
 	return append(all, p.discards()...)
 }
 
-// restartsOnly reports whether the only voter that there is restarts for what is
-// wanted. One that seems not to serve may do so, unless its process has stopped.
+// restartsOnly reports whether the only voter restarts for what is wanted. A voter that is reported
+// not to serve may serve, unless its process has stopped.
 func restartsOnly(g desired.Group, got state.Group, pd state.PD) bool {
 	elsewhere := pd.Known() && pd.Members > got.Set.Replicas
 	if g.Size() != 1 || g.Manual || elsewhere {
@@ -70,8 +69,7 @@ func restartsOnly(g desired.Group, got state.Group, pd state.PD) bool {
 	return runs && restarts(g, got) > 0
 }
 
-// discards are the stores whose data is given up for good, as far as that has not
-// begun yet.
+// discards returns the stores whose data is given up for good, as far as that has not begun yet.
 func (p prospect) discards() []string {
 	names := slices.Clone(p.request.Policy.Failover.Discard)
 	for _, g := range p.wanted.Groups {

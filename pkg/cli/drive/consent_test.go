@@ -20,7 +20,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// newTemplate has the components get another pod template.
+// newTemplate gives the components another pod template.
 func newTemplate(c *plantest.Cluster, kinds ...topology.Kind) *plantest.Cluster {
 	for _, k := range kinds {
 		c.Want(k).Set.Drift, c.Want(k).Template = desired.Differs, "new"
@@ -28,7 +28,7 @@ func newTemplate(c *plantest.Cluster, kinds ...topology.Kind) *plantest.Cluster 
 	return c
 }
 
-// TestEffects: what a person is asked about, and what nobody needs to be asked.
+// TestEffects: what the user is asked about, and what needs no question.
 func TestEffects(t *testing.T) {
 	const one = "PD has one member, which restarts: until it serves again, the whole cluster cannot be used"
 	noServer := plantest.New(3, 3, 2)
@@ -86,14 +86,15 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// TestConsent: a person is asked, and a pipeline reads which command asks nobody.
+// TestConsent: a user at a terminal is asked, and a pipeline gets an error that names the command
+// without a question.
 func TestConsent(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	pipe, end, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer end.Close() // nobody ever writes to it
+	defer end.Close() // nothing is ever written to it
 	defer pipe.Close()
 	for _, c := range []struct {
 		name string
@@ -105,7 +106,7 @@ func TestConsent(t *testing.T) {
 		{"the name", strings.NewReader("t\n"), Options{}, exit.OK, ""},
 		{"yes is not the name", strings.NewReader("yes\n"), Options{}, exit.Refused, "not the cluster's name"},
 		{"not a terminal", pipe, Options{}, exit.Usage, `if you want that: kubectl tidb upgrade t v8.1.1 --yes -n db`},
-		{"not a terminal, and told", pipe, Options{Yes: true}, exit.OK, ""},
+		{"not a terminal, with --yes", pipe, Options{Yes: true}, exit.OK, ""},
 		{"a dry run", pipe, Options{DryRun: true}, exit.OK, ""},
 	} {
 		var asked bytes.Buffer

@@ -14,18 +14,16 @@ import (
 )
 
 const (
-	// outage is how long an API server may be away before a run that has begun
-	// gives up on it.
+	// outage is how long an API server may be away before a run that has begun ends.
 	outage = 5 * time.Minute
-	// again is the pause between two attempts to take the cluster up again.
+	// again is the pause between two attempts to drive the cluster again.
 	again = 2 * time.Second
 )
 
-// converge runs the engine until there is nothing left to do for it. Without the
-// API server a run can do nothing and loses its lease, but that is no reason to
-// end: nobody else could do anything either. It takes the cluster up again, or
-// looks on if another driver has taken it. Nor is it one that a tidb-operator begins
-// to drive the cluster, or ends.
+// converge runs the engine until it has nothing left to do. Without the API server a run can do
+// nothing and loses its lease, but it does not end for that: no other process could do anything
+// either. It drives the cluster again later, or follows if another process drives it by then. Nor
+// does it end when a tidb-operator begins to drive the cluster, or stops.
 func (s *Session) converge(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, progress *reconcile.Progress) (plan.Plan, error) {
 	p, err := s.attempt(ctx, f, o, policy, progress)
 	for ctx.Err() == nil {

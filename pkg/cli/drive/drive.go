@@ -24,12 +24,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
-// upkeepAtOnce is how many small corrections are made at the same time: with
-// one after the other the first minute of a big cluster would be spent on them.
+// upkeepAtOnce is how many small corrections are made at the same time: one after the other, they
+// would take the first minute of a big cluster.
 const upkeepAtOnce = 8
 
-// Run checks what the request wants, writes it, and drives the cluster there.
-// With --dry-run it says what that would be.
+// Run checks what the request wants, writes it, and drives the cluster. With --dry-run it only
+// prints what would be done.
 func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Request) error {
 	ctx, cancel := o.limit(ctx)
 	defer cancel()
@@ -60,7 +60,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	switch {
 	case err != nil:
 	case o.DryRun:
-		err = p.tell(progress, o)
+		err = p.report(progress, o)
 	case p.request.want.Paused:
 		err = p.request.kept()
 	default:
@@ -91,8 +91,8 @@ func (s *Session) ask(ctx context.Context, f *factory.Factory, o Options, r prop
 	return p, asked, err
 }
 
-// check holds a request against the cluster, and refuses what cannot or must
-// not be done before anything is changed.
+// check compares a request with the cluster, and refuses what cannot or must not be done before
+// anything is changed.
 func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 	if err := r.admit(); err != nil {
 		return prospect{}, err
@@ -103,8 +103,8 @@ func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 	var both errgroup.Group
 	both.Go(func() (err error) { found, err = look(ctx, s.Kube, want); return err })
 	both.Go(func() (err error) {
-		// Not with a context that ends with the group: the connections that
-		// are made here are those of the whole run.
+		// The context must not end with the group: the connections that are made here are used for
+		// the whole run.
 		seen, err = s.Observer.Against(ctx, want)
 		return err
 	})
@@ -143,8 +143,8 @@ func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 	}, nil
 }
 
-// rejected refuses a request for all that is wrong with it, nil when nothing is. refused is
-// why the objects cannot be rendered, nil when they can.
+// rejected returns an error with everything that is wrong with a request, nil for nothing. refused
+// is why the objects cannot be rendered, nil when they can.
 func rejected(want topology.Cluster, problems field.ErrorList, refused *render.RefusedError) error {
 	var help remedy.Remedy
 	if refused != nil {
@@ -156,8 +156,8 @@ func rejected(want topology.Cluster, problems field.ErrorList, refused *render.R
 	return remedy.For(refuse(want, "update rejected", lines(problems)), help...)
 }
 
-// tell is a dry run as events.
-func (p prospect) tell(progress *reconcile.Progress, o Options) error {
+// report reports a dry run as events.
+func (p prospect) report(progress *reconcile.Progress, o Options) error {
 	progress.Decided(p.wanted, p.snapshot, p.plan)
 	for _, step := range p.plan.Steps {
 		progress.Notice(event.FirstStep, "would begin with: "+step.String())

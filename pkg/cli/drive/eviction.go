@@ -23,8 +23,7 @@ func (o *Options) BindEviction(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("on-evict-timeout", cobra.FixedCompletions(lapses[:], cobra.ShellCompDirectiveNoFileComp))
 }
 
-// span is a duration that has to be positive: zero could be meant as at once
-// and as never.
+// span is a duration that must be positive: zero could mean "at once" or "never".
 type span time.Duration
 
 // Set implements pflag.Value.
@@ -48,7 +47,7 @@ func (l *span) String() string {
 // Type implements pflag.Value.
 func (l *span) Type() string { return "duration" }
 
-// lapses are the words for what plan.Lapse can be.
+// lapses are the words for the values of plan.Lapse.
 var lapses = [...]string{plan.Proceed: "proceed", plan.Fail: "fail", plan.Persist: "wait"}
 
 type lapse plan.Lapse

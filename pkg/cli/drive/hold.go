@@ -12,24 +12,23 @@ import (
 )
 
 const (
-	// bidEvery is how often a command that follows sees whether anybody drives
-	// the cluster still.
+	// bidEvery is how often a command that follows checks whether the cluster still has a driver.
 	bidEvery = 3 * time.Second
-	// yieldWithin is how long a daemon may take to give way: until it renews its
-	// lease, and for the step that it is taking.
+	// yieldWithin is how long a daemon may take to release the lease: until its next renewal, and
+	// for its current step.
 	yieldWithin = 30 * time.Second
 )
 
-// other is who drives the cluster instead of this process.
+// other is the driver of the cluster, if that is not this process.
 type other struct {
 	name string
-	// leases: it goes by the cluster's Lease, so that it is known when it ends.
+	// leases: it holds the cluster's Lease, so that its end is seen.
 	leases bool
 }
 
-// hold makes this process the cluster's driver. When another one is, it says
-// which, and the caller may only follow. A run with a policy of its own asks the
-// other one to give way, since that one cannot know what is asked for.
+// hold makes this process the cluster's driver. If there is another driver, it returns that one,
+// and the caller may only follow. A run with a policy of its own asks the other one for the lease,
+// since that one does not know the policy.
 func (s *Session) hold(
 	ctx context.Context, c topology.Cluster, o Options, policy plan.Policy, progress *reconcile.Progress,
 ) (*lease.Held, *other, error) {
@@ -61,13 +60,13 @@ func (s *Session) hold(
 	return held, nil, nil
 }
 
-// demanding reports whether a policy asks for anything that is not usual.
+// demanding reports whether a policy differs from the default.
 func demanding(p plan.Policy) bool {
 	return p.Failover.Members || p.Failover.Now || len(p.Failover.Discard) > 0 || p.Eviction != plan.Eviction{}
 }
 
-// await becomes the cluster's driver as soon as nobody else is, nil when wait ends
-// before. The lease is kept until ctx ends.
+// await makes this process the cluster's driver as soon as there is no other one, and returns nil
+// when wait ends before. The lease is kept until ctx ends.
 func (s *Session) await(ctx, wait context.Context, c topology.Cluster, every time.Duration) *lease.Held {
 	bid := lease.NewBid(s.Kube, c, lease.Self())
 	for {
@@ -76,19 +75,19 @@ func (s *Session) await(ctx, wait context.Context, c topology.Cluster, every tim
 			return nil
 		case <-time.After(every):
 		}
-		// An API server that is away for a while says nothing about the other.
+		// If the API server does not answer, nothing is known about the other driver.
 		if held, err := bid.Try(ctx); err == nil {
 			return held
 		}
 	}
 }
 
-// errVacant ends a run that follows: nobody drives the cluster any more.
+// errVacant ends a run that follows: the cluster has no driver any more.
 var errVacant error = vacant{}
 
 type vacant struct{}
 
-func (vacant) Error() string { return "nobody drives the cluster any more" }
+func (vacant) Error() string { return "the cluster has no driver any more" }
 
-// HandsOff implements reconcile.HandsOff: who looks on has nothing to take back.
+// HandsOff implements reconcile.HandsOff: a follower has nothing to take back.
 func (vacant) HandsOff() bool { return true }

@@ -10,9 +10,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// readable refuses to start a version on data of a higher one, which is there since
-// a cluster of that name was deleted or suspended. It lists data of which nobody
-// knows which versions have run on it.
+// readable refuses to start a version on data of a higher one, which is there since a cluster of
+// that name was deleted or suspended. It returns warnings about data for which it is not known
+// which versions have run on it.
 func (r Request) readable(c topology.Cluster, kept []plan.KeptData) (warnings []warning, err error) {
 	var newer []string
 	needed := ""
@@ -37,7 +37,7 @@ func (r Request) readable(c topology.Cluster, kept []plan.KeptData) (warnings []
 		remedy.Run("delete the data, and then run the same command again, which starts with empty volumes", c.Plugin("delete", "--delete-pvcs")))
 }
 
-// with returns how to ask for the same with another version.
+// with returns the command for the same request with another version.
 func (r Request) with(c topology.Cluster, version string) remedy.Action {
 	if r.With != nil {
 		return r.With(version)

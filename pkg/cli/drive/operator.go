@@ -10,11 +10,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
-// operatorEvery is how often a run that has begun checks whether a tidb-operator
-// has come up, or has gone.
+// operatorEvery is how often a run checks whether a tidb-operator has started or stopped.
 const operatorEvery = 30 * time.Second
 
-// soon is how long a check may take before the user reads what is checked.
+// soon is how long a check may take before it is reported to the user.
 const soon = time.Second
 
 // operator is the live tidb-operator that drives a cluster, if one does. It fails when
@@ -30,30 +29,29 @@ func (s *Session) operator(ctx context.Context, c topology.Cluster, o Options, p
 		return lease.Operator{}, false, err
 	}
 	for _, n := range found.Notices(t) {
-		s.tell(progress, n)
+		s.report(progress, n)
 	}
 	op, drives := found.Driving(t)
 	return op, drives, nil
 }
 
-// tell reports something about operators once in a session.
-func (s *Session) tell(progress *reconcile.Progress, n lease.Notice) {
-	if !s.told[n.Text] {
-		s.told[n.Text] = true
+// report reports a notice about operators once in a session.
+func (s *Session) report(progress *reconcile.Progress, n lease.Notice) {
+	if !s.reported[n.Text] {
+		s.reported[n.Text] = true
 		progress.Notice(n.Reason, n.Text)
 	}
 }
 
-// unlessSoon reports what is done, unless it is over soon; the function that it
-// returns says so.
+// unlessSoon reports what is being done, unless the function that it returns is called soon.
 func unlessSoon(progress *reconcile.Progress, what string) (over func()) {
 	timer := time.AfterFunc(soon, func() { progress.Notice(event.DriverCheck, what) })
 	return func() { timer.Stop() }
 }
 
-// untilOperator is a context that ends, with the given cause, when a tidb-operator
-// begins to drive the cluster, or with begins false when none does any more. The
-// function that it returns ends the checks.
+// untilOperator returns a context that ends, with the given cause, when a tidb-operator begins to
+// drive the cluster, or, with begins false, when none does any more. The function that it returns
+// ends the checks.
 func (s *Session) untilOperator(ctx context.Context, begins bool, cause func(lease.Operator) error) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -85,8 +83,8 @@ func (s *Session) untilOperator(ctx context.Context, begins bool, cause func(lea
 	}
 }
 
-// operatorCame ends a run that drives: a tidb-operator knows nothing of our lease,
-// so that it has the precedence. What is temporary is taken back before.
+// operatorCame ends a run that drives: a tidb-operator does not know our lease, so it has the
+// precedence. Temporary changes are taken back before.
 type operatorCame struct{ op lease.Operator }
 
 func (e *operatorCame) Error() string { return e.op.String() + " has begun to drive the cluster" }

@@ -36,9 +36,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/start"
 )
 
-// heard are the notices that a progress tells.
+// heard records the notices that a Progress reports.
 type heard struct {
-	mu      sync.Mutex // a timer tells as well
+	mu      sync.Mutex // a timer reports as well
 	notices []string
 }
 
@@ -58,7 +58,7 @@ func (h *heard) progress(now func() time.Time) *reconcile.Progress {
 	return reconcile.NewProgress("ns", "t", now, h)
 }
 
-// session is one for a cluster t in namespace ns.
+// session returns a session for a cluster t in namespace ns.
 func session(objects ...runtime.Object) *Session {
 	tc := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "pingcap.com/v1alpha1", "kind": "TidbCluster",
@@ -69,11 +69,11 @@ func session(objects ...runtime.Object) *Session {
 	kube := fake.NewClientset(objects...)
 	return &Session{
 		Namespace: "ns", Name: "t", Connections: start.Connections{Kube: kube, Intent: intent.New(dyn)},
-		operators: lease.NewOperators(kube), told: map[string]bool{},
+		operators: lease.NewOperators(kube), reported: map[string]bool{},
 	}
 }
 
-// elected is the record of an operator that is alive now.
+// elected returns the leader election record of an operator that is alive now.
 func elected(renewed time.Time) *coordinationv1.Lease {
 	at, seconds, who := metav1.NewMicroTime(renewed), int32(15), "tidb-controller-manager-5d8f7-x2x4z"
 	return &coordinationv1.Lease{
@@ -101,7 +101,7 @@ func TestHold(t *testing.T) {
 		by      string
 		says    []string
 	}{
-		"nobody else": {},
+		"no other driver": {},
 		"an operator": {
 			objects: []runtime.Object{elected(time.Now())},
 			by:      "tidb-operator tidb-controller-manager-5d8f7-x2x4z in namespace ops",
@@ -109,7 +109,7 @@ func TestHold(t *testing.T) {
 		},
 		"an operator of another namespace": {objects: []runtime.Object{elected(time.Now()), namespaced()}},
 		"an operator that is overridden":   {objects: []runtime.Object{elected(time.Now())}, o: Options{TakeOver: true}},
-		"who cannot be told":               {hidden: true, says: []string{"leases of all namespaces may not be listed"}},
+		"operators elsewhere are unknown":  {hidden: true, says: []string{"leases of all namespaces may not be listed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, h := session(tc.objects...), &heard{}
@@ -118,7 +118,7 @@ func TestHold(t *testing.T) {
 					return a.GetNamespace() == "", nil, apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "", nil)
 				})
 			}
-			for range 2 { // told once
+			for range 2 { // reported once
 				held, by, err := s.hold(t.Context(), itself, tc.o, plan.Policy{}, h.progress(time.Now))
 				if err != nil || (held != nil) == (tc.by != "") || by != nil && by.name != tc.by {
 					t.Errorf("got %v, %+v, %v", held, by, err)
@@ -134,7 +134,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// While it is unknown whether an operator drives the cluster, nobody takes its Lease.
+// While it is unknown whether an operator drives the cluster, its Lease is not taken.
 func TestHoldUnknown(t *testing.T) {
 	s, h := session(elected(time.Now()), namespaced()), &heard{}
 	busy := apierrors.NewTooManyRequests("later", 1)
@@ -147,7 +147,7 @@ func TestHoldUnknown(t *testing.T) {
 	}
 }
 
-// A list of leases that fails tells nothing of the operator that is followed.
+// If the list of leases fails, nothing is known about the operator that is followed.
 func TestFailedCheckEndsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := session()
@@ -174,7 +174,7 @@ func TestFailedCheckEndsNothing(t *testing.T) {
 	})
 }
 
-// listLeases has the lists of leases fail as long as fails returns an error.
+// listLeases makes the lists of leases fail as long as fails returns an error.
 func listLeases(s *Session, fails func() error) {
 	s.Kube.(*fake.Clientset).PrependReactor("list", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
 		err := fails()
@@ -182,8 +182,8 @@ func listLeases(s *Session, fails func() error) {
 	})
 }
 
-// What takes long is told before it is over.
-func TestCheckIsTold(t *testing.T) {
+// A check that takes long is reported before it is over.
+func TestCheckIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := session(elected(time.Now().Add(-time.Minute))), &heard{}
 		if _, drives, _ := s.operator(t.Context(), itself, Options{}, h.progress(time.Now)); drives || len(h.all()) != 1 || !strings.Contains(h.all()[0], "up to 10 s") {
@@ -192,8 +192,8 @@ func TestCheckIsTold(t *testing.T) {
 	})
 }
 
-// A run that drives ends when an operator comes up, and one that follows it when the
-// operator is gone.
+// A run that drives ends when an operator starts to drive, and one that follows ends when the
+// operator stops.
 func TestUntilOperator(t *testing.T) {
 	for name, begins := range map[string]bool{"comes up": true, "goes": false} {
 		t.Run(name, func(t *testing.T) {
@@ -231,8 +231,8 @@ func (s seeing) Observe(context.Context, bool) (state.Observation, error) {
 }
 func (seeing) Wait(context.Context, plan.Plan, error) error { return nil }
 
-// An operator that does nothing while there is something to do is told of, and not
-// followed for ever.
+// An operator that does nothing while there is something to do is reported, and not followed for
+// ever.
 func TestReaction(t *testing.T) {
 	busy, calm := plan.Plan{Outcome: plan.Act, Steps: []plan.Step{plan.Resize{Component: topology.TiDB, From: 2, To: 3}}}, plan.Plan{Outcome: plan.Wait}
 	now, h := plantest.Now, &heard{}
@@ -246,26 +246,26 @@ func TestReaction(t *testing.T) {
 		_, _ = r.Observe(t.Context(), false)
 		return r.Wait(t.Context(), p, nil)
 	}
-	told := func(n int) {
+	reported := func(n int) {
 		t.Helper()
 		if len(h.all()) != n {
-			t.Errorf("told %q, want %d", h.all(), n)
+			t.Errorf("got notices %q, want %d", h.all(), n)
 		}
 	}
 	_ = after(0, busy)
 	_ = after(59*time.Second, busy)
-	told(0)
+	reported(0)
 	_ = after(2*time.Second, calm) // it waits for something itself
 	_ = after(0, busy)
 	c.Set(topology.TiDB, func(s *state.Set) { s.UpdateRevision = "v2" })
 	_ = after(55*time.Second, busy) // it has done something
 	_ = after(50*time.Second, busy)
-	told(0)
+	reported(0)
 	_ = after(15*time.Second, busy)
 	_ = after(15*time.Second, busy)
-	told(1)
+	reported(1)
 	if !strings.Contains(h.all()[0], "give --take-over") {
-		t.Errorf("told %q", h.all())
+		t.Errorf("got notices %q", h.all())
 	}
 	if err := after(5*time.Minute, busy); exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "scale TiDB from 2 to 3") {
 		t.Errorf("got %v", err)

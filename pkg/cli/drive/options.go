@@ -20,9 +20,9 @@ type Options struct {
 	NoFollow bool
 	// Yes: do not ask before a service or data is taken away.
 	Yes bool
-	// TakeOver: drive although a tidb-operator seems to.
+	// TakeOver: drive although a tidb-operator seems to drive.
 	TakeOver bool
-	// Eviction is what BindEviction's flags come to; zero for verbs without them.
+	// Eviction has the values of BindEviction's flags; zero for verbs without them.
 	Eviction plan.Eviction
 }
 
@@ -39,7 +39,7 @@ func (o *Options) Bind(cmd *cobra.Command) {
 		"and pods are restarted by turns: stop it, or exclude the cluster by its -selector, before.")
 }
 
-// Validate checks what flags alone can tell.
+// Validate checks what is known from the flags alone.
 func (o *Options) Validate() error {
 	switch {
 	case o.ExitCode && !o.DryRun:

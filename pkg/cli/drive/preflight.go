@@ -17,16 +17,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// findings are what a spec names and Kubernetes does not have. What we may not
-// look at is not among them.
+// findings are objects that a spec names and Kubernetes does not have, as far as they may be read.
 type findings struct {
 	missing []topology.Reference
 	// classes are the storage classes that there are, nil when they may not be
 	// listed.
 	classes []string
-	// volumes are the storage classes of all volumes. Volumes that somebody has
-	// made by hand have the name of a class that need not exist. known tells
-	// whether they could be read.
+	// volumes are the storage classes of all volumes. Volumes that were created by hand have the
+	// name of a class that need not exist. known is true if volumes could be read.
 	volumes []string
 	known   bool
 }
@@ -34,7 +32,7 @@ type findings struct {
 // readers bounds how many objects are read at the same time.
 const readers = 8
 
-// look looks for all that a cluster names.
+// look checks which of the objects that a cluster names exist.
 func look(ctx context.Context, kube kubernetes.Interface, c topology.Cluster) (findings, error) {
 	refs := topology.References(c)
 	gone := make([]bool, len(refs))
@@ -97,9 +95,9 @@ func (f *findings) storage(ctx context.Context, kube kubernetes.Interface) {
 	}
 }
 
-// judge returns what of the findings stands against a request, and what the user
-// should only know. A claim of a class that does not exist waits for ever; a
-// ConfigMap or a Secret may come later.
+// judge returns the findings for which a request must be refused, and those that the user should
+// only know. A claim of a class that does not exist waits for ever; a ConfigMap or a Secret may
+// come later.
 func (f findings) judge(p proposal, snap state.Snapshot) (field.ErrorList, []warning) {
 	var problems field.ErrorList
 	var warnings []warning
@@ -131,8 +129,8 @@ func (f findings) there() string {
 	return "the storage classes are " + strings.Join(f.classes, ", ")
 }
 
-// claims reports whether claims are to be made for a component. For one that has
-// all of its claims a class that is gone is no reason to refuse anything.
+// claims reports whether claims are to be created for a component. If it has all of its claims, a
+// class that does not exist any more is no reason to refuse anything.
 func claims(want topology.Cluster, snap state.Snapshot, k topology.Kind) bool {
 	g, ok := want.Group(k)
 	set := snap.Groups[k].Set
@@ -163,7 +161,8 @@ func (r Request) unknown() []warning {
 		strings.Join(fields, ", "))}
 }
 
-// warning is what the user should know and is no reason to refuse, and what can be done.
+// warning is something that the user should know, and that is no reason to refuse, with what can be
+// done.
 type warning struct {
 	text   string
 	remedy remedy.Remedy

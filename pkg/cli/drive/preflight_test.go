@@ -26,13 +26,13 @@ func class(name string) *storagev1.StorageClass {
 	return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// classed is a TidbCluster whose stores have claims of a storage class.
+// classed returns a TidbCluster whose stores have claims of a storage class.
 func classed(name string) *v1alpha1.TidbCluster {
 	return basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.StorageClassName = &name })
 }
 
-// TestStorageClass: claims of a class that does not exist wait for ever. To
-// refuse for it is right only where claims are to be made, or the class is new.
+// TestStorageClass: claims of a class that does not exist wait for ever. A request is refused for
+// that only if claims are to be created, or the class is new.
 func TestStorageClass(t *testing.T) {
 	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v"}, Spec: corev1.PersistentVolumeSpec{StorageClassName: "gone"}}
 	other := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "w"}, Spec: corev1.PersistentVolumeSpec{StorageClassName: "fast"}}
@@ -52,7 +52,7 @@ func TestStorageClass(t *testing.T) {
 		seen    state.Snapshot
 		objects []runtime.Object
 		setup   func(*fake.Clientset)
-		// what it comes to
+		// the result
 		refused, warned bool
 	}{
 		"there":                           {class: "fast"},
@@ -90,7 +90,7 @@ func TestStorageClass(t *testing.T) {
 			}
 			for _, text := range said {
 				if !strings.HasPrefix(text, "spec.tikv.storageClassName: ") || !strings.Contains(text, "fast, slow") {
-					t.Errorf("%q does not say where, or which classes there are", text)
+					t.Errorf("%q does not say in which field, or which classes exist", text)
 				}
 			}
 			for _, a := range kube.Actions() {
@@ -102,7 +102,8 @@ func TestStorageClass(t *testing.T) {
 	}
 }
 
-// TestMissingSources: what is not there yet is told, and may come later.
+// TestMissingSources: there is a warning about an object that does not exist yet, since it may be
+// created later.
 func TestMissingSources(t *testing.T) {
 	tc := basic(func(tc *v1alpha1.TidbCluster) {
 		sql := "sql"
@@ -124,7 +125,7 @@ func TestMissingSources(t *testing.T) {
 	}
 }
 
-// TestUnreadable: that the API server fails says nothing about what there is.
+// TestUnreadable: if the API server fails, nothing is known about the objects.
 func TestUnreadable(t *testing.T) {
 	kube := fake.NewClientset()
 	kube.PrependReactor("get", "storageclasses", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -135,7 +136,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestWarnings: the verb's own come first.
+// TestWarnings: the verb's own warnings come first.
 func TestWarnings(t *testing.T) {
 	tc := basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.PreferIPv6 = true })
 	got := propose(Request{Change: intent.Change{Want: tc}, Warnings: []string{"by the verb"}}).warnings()

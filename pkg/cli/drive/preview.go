@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// prospect is a request held against the cluster as it is.
+// prospect is a request, compared with the cluster as it is.
 type prospect struct {
 	request  proposal
 	wanted   desired.State
@@ -21,8 +21,8 @@ type prospect struct {
 	warnings []warning
 }
 
-// print says what would be done: to which components, and how it would begin.
-// What comes after that depends on what the cluster then looks like.
+// print prints what would be done: to which components, and the first steps. The steps after that
+// depend on the cluster by then.
 func (p prospect) print(out io.Writer, context string) {
 	c := p.wanted.Cluster
 	for _, w := range p.warnings {
@@ -61,7 +61,7 @@ func (p prospect) print(out io.Writer, context string) {
 	}
 }
 
-// growth says which volumes become larger.
+// growth returns which volumes become larger.
 func growth(g desired.Group, got state.Group) []string {
 	var parts []string
 	for _, v := range g.Volumes {
@@ -72,7 +72,7 @@ func growth(g desired.Group, got state.Group) []string {
 	return parts
 }
 
-// changes says what becomes of a component, "" when nothing does.
+// changes returns what changes in a component, "" for nothing.
 func (p prospect) changes(g desired.Group) string {
 	got := p.snapshot.Groups[g.Kind]
 	if g.Suspend && got.Set.Exists {
@@ -128,7 +128,7 @@ func members(n int) string {
 	return fmt.Sprintf("%d members", n)
 }
 
-// verdict is what a dry run ends with.
+// verdict returns the error with which a dry run ends.
 func (p prospect) verdict(o Options) error {
 	switch {
 	case p.plan.Outcome == plan.Converged:

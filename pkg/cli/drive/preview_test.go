@@ -35,8 +35,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// held is a request held against a cluster. The plan is made up as well, so that
-// these tests are about how a plan is shown and not about what is planned.
+// held returns a request, compared with a cluster. The plan is given as well, so that these tests
+// are about how a plan is shown and not about what is planned.
 func held(c *plantest.Cluster, r Request, p plan.Plan) prospect {
 	for i := range c.Wanted.Groups {
 		c.Wanted.Groups[i].Version = "v8.1.1"
@@ -111,7 +111,7 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// cluster is a TidbCluster of a version.
+// cluster returns a TidbCluster of a version.
 func cluster(version string) *v1alpha1.TidbCluster {
 	return &v1alpha1.TidbCluster{Spec: v1alpha1.TidbClusterSpec{
 		Version: version,

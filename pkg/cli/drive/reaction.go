@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// reacts is how long an operator may do nothing while there is something to
-	// do, before the user reads it: it looks at each cluster every half minute.
+	// reacts is how long an operator may do nothing while there is something to do before that is
+	// reported: it looks at each cluster every half minute.
 	reacts = time.Minute
-	// idles is how long it may go on like that. Longer than its longest pause
-	// after a failure, which is 100 s.
+	// idles is how long an operator may do nothing before the run ends. It is longer than its
+	// longest pause after a failure, which is 100 s.
 	idles = 5 * time.Minute
 )
 
-// reaction is the observer and the waiter of a run that follows a tidb-operator.
-// The best evidence of who drives a cluster is who does something: it finds out
-// whether anything changes while there is something to do.
+// reaction is the observer and the waiter of a run that follows a tidb-operator. Changes are the
+// best evidence that an operator drives a cluster, so it observes whether anything changes while
+// there is something to do.
 type reaction struct {
 	reconcile.Observer
 	reconcile.Waiter
@@ -35,10 +35,10 @@ type reaction struct {
 	who      string
 	advice   remedy.Remedy
 
-	seen  string    // what the last turn saw
-	marks marks     // as the last turn saw them
-	since time.Time // since when nothing has changed, zero while nothing is to be done
-	told  bool
+	seen     string    // the trace of the last turn
+	marks    marks     // the marks of the last turn
+	since    time.Time // since when nothing has changed, zero while nothing is to be done
+	reported bool
 }
 
 // Observe implements reconcile.Observer.
@@ -59,13 +59,13 @@ func (r *reaction) Wait(ctx context.Context, p plan.Plan, err error) error {
 	switch {
 	case err != nil:
 	case step == nil:
-		r.since = time.Time{} // what it waits for itself is no sign of anything
+		r.since = time.Time{} // a wait of the cluster itself says nothing about the operator
 	case r.since.IsZero():
 		r.since = r.now()
 	case r.now().Sub(r.since) >= idles:
 		return remedy.For(exit.Refusef("%s", r.idle(idles, step)), r.advice...)
-	case r.now().Sub(r.since) >= reacts && !r.told:
-		r.told = true
+	case r.now().Sub(r.since) >= reacts && !r.reported:
+		r.reported = true
 		r.progress.Notice(event.OperatorIdle, r.idle(reacts, step), r.advice...)
 	}
 	return r.Waiter.Wait(ctx, p, err)
@@ -90,9 +90,8 @@ func marksIn(s state.Snapshot) marks {
 	return out
 }
 
-// undone is the first step of a plan that the operator ought to take, nil when there
-// is none. That we would take over an eviction, had we to drive the cluster, is no
-// sign that the operator does nothing: it goes on with that eviction itself.
+// undone returns the first step of a plan that the operator should take, nil when there is none. A
+// step that takes over an eviction does not count: the operator continues that eviction itself.
 func (k marks) undone(p plan.Plan) plan.Step {
 	if p.Outcome != plan.Act {
 		return nil
@@ -110,11 +109,11 @@ func (k marks) undone(p plan.Plan) plan.Step {
 	return nil
 }
 
-// trace is what a driver changes: it differs when one has done something.
+// trace returns what a driver changes, as text: it differs when a driver has done something.
 func trace(c topology.Cluster, s state.Snapshot) string {
 	var b strings.Builder
 	if c.Source != nil {
-		b.WriteString(c.Source.ResourceVersion) // of its status as well
+		b.WriteString(c.Source.ResourceVersion) // which also changes with its status
 	}
 	for _, k := range topology.Kinds() {
 		got := s.Groups[k]
@@ -126,9 +125,9 @@ func trace(c topology.Cluster, s state.Snapshot) string {
 	return b.String()
 }
 
-// progress is what a driver changes of a member. PD moves leaders and regions all the
-// time to balance its stores, without any driver: they count where a driver has them
-// moved, from a store that it evicts or removes.
+// progress returns what a driver changes of a member, as text. PD moves leaders and regions all the
+// time to balance its stores, without any driver, so their numbers count only for a store that a
+// driver evicts or removes.
 func progress(m state.Member) string {
 	d, pod, mark := m.Database, "", false
 	if m.Pod != nil {

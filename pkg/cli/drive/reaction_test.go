@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// An operator that evicts or removes a store for hours does something, as long as PD
-// moves what is on it, and so does one that has marked the pod of the store.
+// An operator that evicts or removes a store for hours counts as active as long as PD moves its
+// leaders or regions, and so does one that has marked the pod of the store.
 func TestReactionToSlowWork(t *testing.T) {
 	const store = "t-tikv-0"
 	scale := plan.Resize{Component: topology.TiDB, From: 2, To: 3}
@@ -66,13 +66,13 @@ func TestReactionToSlowWork(t *testing.T) {
 				}
 			}
 			if (err != nil) != tt.ends || (len(h.all()) > 0) != tt.ends {
-				t.Errorf("got %v, told %q", err, h.all())
+				t.Errorf("got %v, notices %q", err, h.all())
 			}
 		})
 	}
 }
 
-// That a store becomes Offline, and then Tombstone, is the operator's work as well.
+// A store that becomes Offline, and then a tombstone, shows that the operator is active.
 func TestTraceOfStoreState(t *testing.T) {
 	c := plantest.New(1, 1, 1)
 	seen := map[string]bool{}

@@ -15,9 +15,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
-// write writes what the request wants, and returns the TidbCluster as it is then:
-// with what the API server has made of it. It is nil where nothing was written, or
-// nothing could be read.
+// write writes what the request wants, and returns the TidbCluster as the API server has it then.
+// It is nil if nothing was written, or nothing could be read.
 func (s *Session) write(ctx context.Context, r Request, dryRun bool) (*v1alpha1.TidbCluster, error) {
 	if r.Write == nil {
 		return nil, nil
@@ -27,14 +26,13 @@ func (s *Session) write(ctx context.Context, r Request, dryRun bool) (*v1alpha1.
 	}
 	asked, err := s.Load(ctx)
 	if err != nil {
-		return nil, nil // the run is about to find out by itself what that means
+		return nil, nil // the run reports that error itself
 	}
 	return asked, nil
 }
 
-// replaced fails when a cluster has converged on something else than what this run
-// has asked for: a later change of a field that the run has changed replaces it.
-// Other fields are the business of others.
+// replaced fails when a cluster has converged to something else than this run has asked for, since
+// a field that the run has changed was changed again later. Other fields do not matter.
 func (s *Session) replaced(ctx context.Context, before, asked *v1alpha1.TidbCluster) error {
 	if asked == nil {
 		return nil
@@ -43,9 +41,9 @@ func (s *Session) replaced(ctx context.Context, before, asked *v1alpha1.TidbClus
 	var gone *intent.NotFoundError
 	switch {
 	case errors.As(err, &gone) || err == nil && now.UID != asked.UID:
-		return exit.With(exit.Aborted, errors.New("the TidbCluster was deleted meanwhile"))
+		return exit.With(exit.Aborted, errors.New("the TidbCluster was deleted during the run"))
 	case err != nil:
-		return nil // what has converged was read a moment ago
+		return nil // the cluster that has converged was just read
 	}
 	was, want, is := fields(before), fields(asked), fields(now)
 	var changed []string
@@ -57,18 +55,18 @@ func (s *Session) replaced(ctx context.Context, before, asked *v1alpha1.TidbClus
 	if len(changed) == 0 {
 		return nil
 	}
-	return exit.With(exit.Aborted, fmt.Errorf("somebody else has replaced what this command asked for: %s; run it again to ask for it again",
+	return exit.With(exit.Aborted, fmt.Errorf("what this command asked for was changed by another user or tool: %s; run the command again to ask for it again",
 		strings.Join(changed, "; ")))
 }
 
-// touched reports whether a path is one of some, or within one, or around one.
+// touched reports whether a path is one of some paths, or contains one, or is part of one.
 func touched(path string, paths []string) bool {
 	return slices.ContainsFunc(paths, func(o string) bool {
 		return path == o || strings.HasPrefix(path, o+".") || strings.HasPrefix(o, path+".")
 	})
 }
 
-// fields are the values of a spec by their paths. A list is one value.
+// fields returns the values of a spec by their paths. A list is one value.
 func fields(tc *v1alpha1.TidbCluster) map[string]any {
 	all := map[string]any{}
 	if tc == nil {
@@ -80,7 +78,7 @@ func fields(tc *v1alpha1.TidbCluster) map[string]any {
 		err = json.Unmarshal(body, &spec)
 	}
 	if err != nil {
-		return all // it was decoded from JSON, so that this cannot be
+		return all // cannot happen, since it was decoded from JSON
 	}
 	flatten("spec", spec, all)
 	return all
@@ -97,7 +95,7 @@ func flatten(path string, v any, into map[string]any) {
 	}
 }
 
-// differences are the paths whose values differ.
+// differences returns the paths whose values differ.
 func differences(a, b map[string]any) []string {
 	var paths []string
 	for path := range a {
@@ -117,7 +115,7 @@ func differences(a, b map[string]any) []string {
 // longest is how much of a value is shown: a configuration may have a hundred lines.
 const longest = 60
 
-// value is a value for a person.
+// value returns a value as text for a person.
 func value(all map[string]any, path string) string {
 	v, ok := all[path]
 	if !ok {

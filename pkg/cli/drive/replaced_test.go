@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/start"
 )
 
-// stored is a session for a cluster with a spec, and the TidbCluster as it is read.
+// stored returns a session for a cluster with a spec, and its TidbCluster.
 func stored(t *testing.T, uid string, spec map[string]any) (*Session, *v1alpha1.TidbCluster) {
 	t.Helper()
 	dyn := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
@@ -39,8 +39,8 @@ func spec(version string, replicas int, config string) map[string]any {
 	}
 }
 
-// A run that has asked for something ends well only if that is what the cluster has
-// converged on, also when another process drove it.
+// A run that has asked for a change succeeds only if the cluster has converged to that, also when
+// another process drove it.
 func TestReplaced(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before, asked, now map[string]any
@@ -53,7 +53,7 @@ func TestReplaced(t *testing.T) {
 		"another field was changed": {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), spec("v8.1.1", 4, ""), false, ""},
 		"its component is gone":     {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), map[string]any{"version": "v8.1.0"}, false, "spec.tikv.replicas is not set by now, and 4 was asked for"},
 		"config in other words":     {spec("v8.1.0", 3, ""), spec("v8.1.0", 3, "[a]\nb = 1\n"), spec("v8.1.0", 3, "[a]\n  b=1"), false, ""},
-		"created again":             {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), spec("v8.1.0", 4, ""), true, "was deleted meanwhile"},
+		"created again":             {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), spec("v8.1.0", 4, ""), true, "was deleted during the run"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, before := stored(t, "u", tc.before)
@@ -74,7 +74,7 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// A command that asks for nothing itself is about whatever is written.
+// A command that changes nothing itself succeeds with every spec.
 func TestNothingAsked(t *testing.T) {
 	s, tc := stored(t, "u", spec("v8.1.0", 3, ""))
 	if err := s.replaced(t.Context(), tc, nil); err != nil {

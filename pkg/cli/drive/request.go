@@ -23,27 +23,26 @@ import (
 type Request struct {
 	// Action is what is done, in a user's words, e.g. "upgrade to v8.1.1".
 	Action string
-	// Change is what is to become of the TidbCluster.
+	// Change is the change of the TidbCluster.
 	intent.Change
-	// Refusal is why the verb itself refuses, nil when it does not. Want may
-	// then be nil.
+	// Refusal is the reason for which the verb itself refuses the request, or nil. With a reason,
+	// Want may be nil.
 	Refusal error
-	// With returns how to ask for the same with another version; nil where that is an
+	// With returns the command for the same request with another version; nil where that is an
 	// upgrade.
 	With func(version string) remedy.Action
 	// Policy is what the run may do by itself.
 	Policy plan.Policy
-	// Warnings are what the verb itself has noticed that is no reason to refuse.
+	// Warnings are the verb's own warnings.
 	Warnings []string
-	// Keep: write what is wanted even if the cluster is paused, for whoever goes
-	// on when it is not. Nothing else is done then.
+	// Keep: write the change even if the cluster is paused, for a driver after the pause. Nothing
+	// else is done then.
 	Keep bool
-	// Blind: do it even when PD cannot be asked whether it is safe.
-	Blind bool
+	// WithoutPD: make the change even when PD cannot be asked whether it is safe.
+	WithoutPD bool
 }
 
-// proposal is a request as it is judged: with the defaults of both TidbClusters, which
-// are filled in here and nowhere else in this package.
+// proposal is a request with the defaults of both TidbClusters, which are filled in only here.
 type proposal struct {
 	Request
 	now  *topology.Cluster // nil: there is none
@@ -66,9 +65,8 @@ func propose(r Request) proposal {
 	return p
 }
 
-// admit refuses what the two TidbClusters alone tell cannot or must not be done:
-// everything that is wrong at once, so that nobody has to come back for the next
-// error.
+// admit refuses what cannot or must not be done, as far as the two TidbClusters show it. It returns
+// all errors at once, so that the user can correct them together.
 func (p proposal) admit() error {
 	if p.Refusal != nil {
 		return p.Refusal
@@ -90,7 +88,7 @@ func (p proposal) admit() error {
 	return nil
 }
 
-// kept is the end of a request that was written to a paused cluster.
+// kept returns the error after a request was written to a paused cluster.
 func (p proposal) kept() error {
 	return exit.With(exit.Paused, remedy.For(
 		fmt.Errorf("%s is paused: what is wanted was written, and nothing else was done", title(p.want)), unpause(p.want)))
@@ -115,9 +113,9 @@ func (p proposal) allow(w desired.State, snap state.Snapshot) error {
 	return p.seeing(w.Cluster, snap)
 }
 
-// shrinks says what speaks against taking a volume's size back, "" when nothing
-// does: a volume that was asked to grow, by a run that did not get as far as the
-// StatefulSet, cannot become smaller again. One that nobody has asked can.
+// shrinks returns why a volume's size cannot be taken back, "" if it can: a claim that was resized
+// by a run that ended before it reached the StatefulSet cannot become smaller again; a claim that
+// was not resized yet can keep its size.
 func (p proposal) shrinks(w desired.State, snap state.Snapshot) string {
 	if p.now == nil {
 		return ""
@@ -138,14 +136,14 @@ func (p proposal) shrinks(w desired.State, snap state.Snapshot) string {
 	return ""
 }
 
-// seeing refuses to change a cluster whose PD runs but does not answer: what is
-// safe is for PD to say. A run that changes nothing in the spec is not refused.
+// seeing refuses to change a cluster whose PD runs but does not answer: only PD knows what is safe.
+// A run that changes nothing in the spec is not refused.
 func (p proposal) seeing(c topology.Cluster, snap state.Snapshot) error {
-	if snap.PD.Known() || p.now == nil || p.Now.Status.ClusterID == "" || p.Write == nil || p.Blind {
+	if snap.PD.Known() || p.now == nil || p.Now.Status.ClusterID == "" || p.Write == nil || p.WithoutPD {
 		return nil
 	}
 	if p.now.PDSuspended() && asleep(snap) {
-		return nil // nobody is there to harm
+		return nil // no member runs that could be disturbed
 	}
 	return remedy.For(
 		exit.Refusef("PD of %s cannot be asked whether this is safe (%s), so nothing was changed", title(c), snap.PD.Problem),
@@ -153,7 +151,7 @@ func (p proposal) seeing(c topology.Cluster, snap state.Snapshot) error {
 		remedy.Say("give --force, if the change is what makes PD answer again"))
 }
 
-// asleep: PD is suspended, down to its last pod.
+// asleep reports whether PD is suspended and none of its pods is left.
 func asleep(snap state.Snapshot) bool {
 	for k, g := range snap.Groups {
 		runs := g.Set.Exists || slices.ContainsFunc(g.Members, func(m state.Member) bool { return m.Pod != nil })
@@ -164,8 +162,7 @@ func asleep(snap state.Snapshot) bool {
 	return true
 }
 
-// refuse says all that stands against a request, one problem a line where there
-// are several.
+// refuse returns an error with all reasons against a request, one a line if there are several.
 func refuse(c topology.Cluster, verdict string, problems []error) error {
 	if len(problems) == 1 {
 		return exit.Refusef("%s: %s; nothing was changed: %w", title(c), verdict, problems[0])
@@ -177,8 +174,8 @@ func refuse(c topology.Cluster, verdict string, problems []error) error {
 	return exit.Refusef("%s: %s; nothing was changed; there are %d reasons:"+strings.Repeat("\n  %w", len(problems)), args...)
 }
 
-// lines are errors in the order of their fields, each once: two rules may have
-// come to the same.
+// lines returns errors in the order of their fields, each once, since two rules may find the same
+// error.
 func lines(errs field.ErrorList) []error {
 	texts := map[string]error{}
 	for _, e := range errs {

@@ -21,7 +21,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
-// basic is a valid TidbCluster.
+// basic returns a valid TidbCluster.
 func basic(change func(*v1alpha1.TidbCluster)) *v1alpha1.TidbCluster {
 	tc := cluster("v8.1.0")
 	tc.Namespace, tc.Name = "db", "basic"
@@ -100,7 +100,7 @@ func TestAllow(t *testing.T) {
 			"the other stores are only in zone a, b; ask for 4 or more; or add a TiKV store in another zone; or have copies share a zone: " +
 				"kubectl exec t-pd-0 -c pd -n ns -- /pd-ctl config set isolation-level ''"},
 		{"PD does not answer", Request{Change: intent.Change{Now: born, Write: write}}, plantest.New(3, 3, 2).PDUnknown(), exit.Refused, "--force"},
-		{"PD does not answer, and the change is the cure", Request{Change: intent.Change{Now: born, Write: write}, Blind: true}, plantest.New(3, 3, 2).PDUnknown(), exit.OK, ""},
+		{"PD does not answer, and the change repairs it", Request{Change: intent.Change{Now: born, Write: write}, WithoutPD: true}, plantest.New(3, 3, 2).PDUnknown(), exit.OK, ""},
 		{"PD has not bootstrapped", Request{Change: intent.Change{Now: unborn, Write: write}}, plantest.New(3, 3, 2).PDUnknown(), exit.OK, ""},
 		{"PD is suspended", Request{Change: intent.Change{Now: asleep, Write: write}}, suspended, exit.OK, ""},
 		{"PD is about to be suspended", Request{Change: intent.Change{Now: asleep, Write: write}}, plantest.New(3, 3, 2).PDUnknown(), exit.Refused, "--force"},
@@ -144,7 +144,7 @@ func TestConclude(t *testing.T) {
 		{"blocked", stuck, nil, exit.Refused, "blocked"},
 		{"paused", paused, nil, exit.Paused, "paused"},
 		{"broken", at, broken, exit.Failure, "failed"},
-		{"deleted meanwhile", at, &intent.NotFoundError{Err: broken}, exit.Aborted, "aborted"},
+		{"deleted during the run", at, &intent.NotFoundError{Err: broken}, exit.Aborted, "aborted"},
 		{"interrupted", stuck, exit.ErrInterrupted, exit.Interrupted, "interrupted"},
 		{"timed out", at, exit.ErrTimedOut, exit.TimedOut, "timedOut"},
 	} {
@@ -158,15 +158,14 @@ func TestConclude(t *testing.T) {
 	}
 }
 
-// unread is a cluster that cannot be read, so that nothing can be taken back either.
+// unread is an Actor of a cluster that cannot be read, so that nothing can be taken back either.
 type unread struct{ reconcile.Actor }
 
 func (unread) Observe(context.Context, bool) (state.Observation, error) {
 	return state.Observation{}, errors.New("broken")
 }
 
-// TestLeftBehind: what could not be taken back is told together with why the run
-// ended.
+// TestLeftBehind: an error about changes that could not be taken back also says why the run ended.
 func TestLeftBehind(t *testing.T) {
 	left := reconcile.Engine{Observer: unread{}, Actor: unread{}}.Undo(t.Context())
 	const broken = "temporary changes in PD could not be taken back, and stay recorded in the cluster: broken"
@@ -188,7 +187,7 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
-// TestOutcomes: every exit code has its word.
+// TestOutcomes: every exit code has an outcome.
 func TestOutcomes(t *testing.T) {
 	words := map[string]bool{}
 	for _, code := range []exit.Code{0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 130} {

@@ -16,14 +16,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// retreat is a component that is to go back to an older release, and the one
-// that its StatefulSet has pods of until a rollout is over.
+// retreat is a component that is to go back to an older release, with the release that its
+// StatefulSet had before a rollout that is not over.
 type retreat struct {
 	topology.Downgrade
 	before string // "" when it is not recorded
 }
 
-// retreats are the components that a request takes to an older release.
+// retreats returns the components that a request takes to an older release.
 func retreats(ctx context.Context, kube kubernetes.Interface, p proposal, snap state.Snapshot) ([]retreat, error) {
 	var all []retreat
 	for _, d := range topology.Downgrades(p.now, p.want) {
@@ -37,8 +37,8 @@ func retreats(ctx context.Context, kube kubernetes.Interface, p proposal, snap s
 	return all, nil
 }
 
-// revision is the version that pods of a StatefulSet's revision have. Where all
-// pods are of a newer one that cannot start, nothing else records which it was.
+// revision returns the version of the pods of a StatefulSet's revision. If all pods have a newer
+// revision that cannot start, only this records the former version.
 func revision(ctx context.Context, kube kubernetes.Interface, namespace, name string, k topology.Kind) (string, error) {
 	if name == "" {
 		return "", nil
@@ -68,11 +68,10 @@ func versionIn(r *appsv1.ControllerRevision, k topology.Kind) string {
 	return ""
 }
 
-// judge refuses an older release, except for the one that an unfinished upgrade
-// came from, as long as no process of a newer one has been at the data: that may
-// have brought it into a format that the older one takes for damage, and TiDB's
-// system tables are as much of it as files are. An image that does not exist has
-// never changed any data, and going back is what repairs the cluster.
+// judge refuses an older release, except for the one that an unfinished upgrade came from, as long
+// as no process of a newer one has run on the data: it may have changed the data into a format that
+// the older one cannot read, and TiDB's system tables are part of the data as well. An image that
+// does not exist has never changed any data, and going back repairs the cluster.
 func (r retreat) judge(g state.Group) *field.Error {
 	why, came := "", r.before == r.To
 	for _, m := range g.Members {
@@ -91,9 +90,8 @@ func (r retreat) judge(g state.Group) *field.Error {
 		"cannot read; go on to a version that is not lower, or restore a backup into a new cluster", r.Kind.Title(), r.From, why))
 }
 
-// evidence is why a member cannot go back, "" when it can. The database
-// remembers a version longer than a pod, which may have been recreated
-// elsewhere; TiDB servers have only the pod.
+// evidence returns why a member cannot go back, "" when it can. The database keeps a version longer
+// than a pod, which may have been recreated; for TiDB servers there is only the pod.
 func (r retreat) evidence(g state.Group, m state.Member) string {
 	switch {
 	case m.Pod != nil && m.Pod.Ran && !r.covers(m.Pod.Version):
@@ -101,13 +99,13 @@ func (r retreat) evidence(g state.Group, m state.Member) string {
 	case m.Database.Version != "" && !r.covers(m.Database.Version):
 		return fmt.Sprintf("%s was %s when it served last", m.Name, m.Database.Version)
 	case m.Pod == nil && m.Ordinal < g.Set.Replicas:
-		return m.Name + " has no pod at the moment, which would tell what it has run with"
+		return m.Name + " has no pod at the moment, so that it is not known which version it has run"
 	}
 	return ""
 }
 
-// covers: what a release has written, the one to go back to can read. Of a
-// version that is no release nobody knows.
+// covers reports whether the release to go back to can read what a version has written. For a
+// version that is no release that is not known.
 func (r retreat) covers(version string) bool {
 	if version == r.To {
 		return true

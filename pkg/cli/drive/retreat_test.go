@@ -19,8 +19,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
-// half is an upgrade from v8.1.0 to v8.1.9 that has restarted the last member of
-// PD, of TiKV and of TiDB, and none of them has run.
+// half returns a cluster in an upgrade from v8.1.0 to v8.1.9 that has restarted the last member of
+// PD, of TiKV and of TiDB; none of them has run with it.
 func half(change func(*plantest.Cluster)) *plantest.Cluster {
 	c := plantest.New(3, 3, 2)
 	for _, k := range topology.Kinds() {
@@ -110,8 +110,7 @@ func TestRetreat(t *testing.T) {
 	}
 }
 
-// TestRetreats: the revision before tells its version, and one that may not be
-// read tells nothing.
+// TestRetreats: the former version is known from the former revision, unless that may not be read.
 func TestRetreats(t *testing.T) {
 	revision := func(name, container string) *appsv1.ControllerRevision {
 		return &appsv1.ControllerRevision{

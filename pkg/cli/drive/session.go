@@ -24,7 +24,7 @@ type Session struct {
 	Observer *observe.Observer
 
 	operators *lease.Operators
-	told      map[string]bool // what was reported of operators
+	reported  map[string]bool // what was reported about operators
 }
 
 // Open connects.
@@ -44,7 +44,7 @@ func Open(f *factory.Factory, namespace, name string) (*Session, error) {
 	s := &Session{
 		Namespace: namespace, Name: name,
 		Connections: start.Connections{Kube: kube, Intent: intent.New(dyn), Dialer: dialer, Now: f.Clock.Now},
-		operators:   lease.NewOperators(kube), told: map[string]bool{},
+		operators:   lease.NewOperators(kube), reported: map[string]bool{},
 	}
 	s.Observer = s.Connections.Observer(namespace, name)
 	return s, nil
@@ -55,8 +55,8 @@ func (s *Session) Load(ctx context.Context) (*v1alpha1.TidbCluster, error) {
 	return s.Intent.Load(ctx, s.Namespace, s.Name)
 }
 
-// Unrendered is what is wanted of a cluster as far as its TidbCluster alone says,
-// where the objects that it needs cannot be rendered.
+// Unrendered returns what is wanted of a cluster from its TidbCluster alone, for a cluster whose
+// objects cannot be rendered.
 func Unrendered(c topology.Cluster) desired.State {
 	w := desired.State{Cluster: c}
 	for _, g := range c.Groups {

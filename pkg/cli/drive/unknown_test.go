@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
-// A field of a later version of TidbCluster is told of by its name.
+// There is a warning with the name of a field of a later version of TidbCluster.
 func TestUnknownFields(t *testing.T) {
 	tc := &v1alpha1.TidbCluster{}
 	if got := (Request{Change: intent.Change{Now: tc}}).unknown(); got != nil {
@@ -18,9 +18,9 @@ func TestUnknownFields(t *testing.T) {
 	}
 	topology.SetUnknown(tc, []string{"spec.tikv.later"})
 	if got := (Request{Change: intent.Change{Now: tc}}).unknown(); len(got) != 1 || !strings.Contains(got[0].text, "does not know spec.tikv.later:") {
-		t.Errorf("told %q", got)
+		t.Errorf("got %q", got)
 	}
 	if got := (Request{}).unknown(); got != nil {
-		t.Errorf("of a cluster that is to be made: %q", got)
+		t.Errorf("for a cluster that is to be created: %q", got)
 	}
 }

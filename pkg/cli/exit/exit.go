@@ -34,8 +34,8 @@ const (
 	Interrupted Code = 130
 )
 
-// Error is an error with the exit code it leads to. An Error without a message
-// says that everything has been said.
+// Error is an error with the exit code it leads to. An Error without a message was reported
+// already.
 type Error struct {
 	Code Code
 	Err  error
@@ -53,12 +53,12 @@ func (e *Error) Unwrap() error { return e.Err }
 // With gives an error a code.
 func With(c Code, err error) error { return &Error{Code: c, Err: err} }
 
-// Usagef is an error in how the command was called.
+// Usagef returns an error in how the command was called.
 func Usagef(format string, args ...any) error {
 	return With(Usage, fmt.Errorf(format, args...))
 }
 
-// Refusef is a refusal: nothing was changed.
+// Refusef returns a refusal: nothing was changed.
 func Refusef(format string, args ...any) error {
 	return With(Refused, fmt.Errorf(format, args...))
 }
@@ -70,8 +70,8 @@ var (
 	ErrTimedOut    = With(TimedOut, errors.New("timed out; the same command goes on where this one stopped"))
 )
 
-// Ended replaces an error by the reason why ctx has ended, if there is one:
-// every call fails then, each in words of its own that tell the user nothing.
+// Ended replaces an error by the reason why ctx has ended, if there is one: every call
+// fails then, each with a text that does not help the user.
 func Ended(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if _, coded := errors.AsType[*Error](cause); err == nil || !coded {
@@ -83,7 +83,7 @@ func Ended(ctx context.Context, err error) error {
 	return cause
 }
 
-// Of is the code an error leads to.
+// Of returns the code for an error.
 func Of(err error) Code {
 	if err == nil {
 		return OK
@@ -104,13 +104,12 @@ func Of(err error) Code {
 	return Failure
 }
 
-// forbidden: Kubernetes does not permit it, whatever reported that.
+// forbidden reports whether Kubernetes does not permit it, whichever call returned that.
 func forbidden(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || errors.Is(err, dial.Forbidden)
 }
 
-// refused: trying again leads to the same answer until a person changes what
-// stands in the way.
+// refused reports whether another attempt gives the same answer until a person changes something.
 func refused(err error) bool {
 	return is[*intent.NoResourceError](err) || is[*intent.ConflictError](err) || is[*intent.ChangedError](err) || is[*intent.MalformedError](err) ||
 		is[*intent.NoComponentError](err) ||

@@ -1,6 +1,5 @@
-// Package explain adds to errors of Kubernetes' libraries what their reader can
-// do about them. It adds words only: what an error is, and so its exit code,
-// stays.
+// Package explain adds to errors of Kubernetes' libraries what their reader can do
+// about them. It only adds text: the type of an error, and so its exit code, stays.
 package explain
 
 import (
@@ -37,7 +36,7 @@ func Error(err error) error {
 	return err
 }
 
-// view shows what the kubeconfig says of the context in use.
+// view is the command that shows the kubeconfig's current context.
 var view = remedy.Kubectl("", "config", "view", "--minify")
 
 // unanswered explains a call that the API server did not answer.
@@ -60,8 +59,8 @@ func unanswered(server string, call *url.Error, err error) error {
 	return err
 }
 
-// restated is an error in other words. What was to be done with the answer of the API
-// server, and under which long address, is of no help to the reader.
+// restated is an error with another text. The call and its long address in the original do not help
+// the user.
 type restated struct {
 	text string
 	err  error

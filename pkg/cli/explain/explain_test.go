@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// get is the error of a real request.
+// get returns the error of a real request.
 func get(t *testing.T, client *http.Client, address string) error {
 	t.Helper()
 	response, err := client.Get(address)

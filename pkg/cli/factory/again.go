@@ -7,8 +7,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
-// Again returns the command line that is running, with more flags. It names the
-// namespace, so that it means the same elsewhere.
+// Again returns the command line that is running, with more flags. It names the namespace, so that
+// it means the same in another shell.
 func (f *Factory) Again(namespace string, flags ...string) remedy.Command {
 	if *f.Flags.Namespace != "" {
 		namespace = "" // it is among the arguments
@@ -16,7 +16,7 @@ func (f *Factory) Again(namespace string, flags ...string) remedy.Command {
 	return remedy.Plugin(namespace, slices.Concat(f.Args, flags)...)
 }
 
-// With is a factory of the same command line with another value of a flag.
+// With returns a factory of the same command line with another value of a flag.
 func (f *Factory) With(flag, value string) *Factory {
 	other := *f
 	other.Args = slices.Clone(f.Args)

@@ -11,8 +11,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 )
 
-// serviceAccount is the token of which client-go makes a configuration in a pod
-// when there is no kubeconfig.
+// serviceAccount is the token that client-go uses in a pod when there is no kubeconfig.
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 
 // way is the flag --dial: how PD, TiKV and TiDB are reached.
@@ -34,7 +33,7 @@ func (f *Factory) BindDial(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("dial", cobra.FixedCompletions(ways, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Dialer makes the connections to PD, TiKV and TiDB. Its caller closes it.
+// Dialer returns the dialer for PD, TiKV and TiDB. Its caller closes it.
 func (f *Factory) Dialer() (dial.Dialer, error) {
 	config, err := f.config()
 	if err != nil {

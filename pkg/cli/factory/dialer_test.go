@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 )
 
-// TestDialer: pods are connected to where their addresses are reachable, and
-// otherwise through the API server, whatever the flag did not say.
+// TestDialer: without the flag, pods are connected to directly in the cluster, and through the API
+// server elsewhere.
 func TestDialer(t *testing.T) {
 	for _, c := range []struct {
 		name, args string

@@ -1,5 +1,5 @@
-// Package factory gives commands what they talk to the cluster with. Everything
-// is made on first use, so that "--help" and completion never touch the network.
+// Package factory makes the clients of commands. Each is made on first use, so that "--help" never
+// uses the network.
 package factory
 
 import (
@@ -27,7 +27,7 @@ type Factory struct {
 	Args []string
 	// Env reads an environment variable.
 	Env func(string) string
-	// Clock goes by the API server.
+	// Clock has the time of the API server.
 	Clock *clock.Clock
 
 	dial   way
@@ -35,7 +35,7 @@ type Factory struct {
 	client func() (*http.Client, error)
 }
 
-// New makes a factory.
+// New returns a factory.
 func New(streams genericiooptions.IOStreams, env func(string) string, version string) *Factory {
 	f := &Factory{Flags: genericclioptions.NewConfigFlags(true), Streams: streams, Env: env, Version: version, Clock: clock.New(time.Now), dial: auto}
 	f.config = sync.OnceValues(f.load)
@@ -50,13 +50,13 @@ func New(streams genericiooptions.IOStreams, env func(string) string, version st
 	return f
 }
 
-// Config is how to reach the API server.
+// Config returns how to reach the API server.
 func (f *Factory) Config() (*rest.Config, error) { return f.config() }
 
 // Kubectl returns the factory that kubectl's own packages take.
 func (f *Factory) Kubectl() cmdutil.Factory { return cmdutil.NewFactory(f.Flags) }
 
-// Kube is a client for Kubernetes' own objects.
+// Kube returns a client for Kubernetes' own objects.
 func (f *Factory) Kube() (kubernetes.Interface, error) {
 	client, err := f.client()
 	if err != nil {
@@ -69,7 +69,7 @@ func (f *Factory) Kube() (kubernetes.Interface, error) {
 	return kubernetes.NewForConfigAndClient(c, client)
 }
 
-// Metadata is a client for the metadata of any object.
+// Metadata returns a client for the metadata of any object.
 func (f *Factory) Metadata() (metadata.Interface, error) {
 	client, err := f.client()
 	if err != nil {
@@ -82,7 +82,7 @@ func (f *Factory) Metadata() (metadata.Interface, error) {
 	return metadata.NewForConfigAndClient(metadata.ConfigFor(c), client)
 }
 
-// Dynamic is a client for objects of any kind.
+// Dynamic returns a client for objects of any kind.
 func (f *Factory) Dynamic() (dynamic.Interface, error) {
 	client, err := f.client()
 	if err != nil {

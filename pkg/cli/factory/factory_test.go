@@ -25,7 +25,7 @@ clusters: [{name: c, cluster: {server: "https://k.example:6443"}}]
 contexts: [{name: staging, context: {cluster: c, namespace: db}}, {name: prod, context: {cluster: c}}]
 `
 
-// home makes a factory whose kubeconfig has this text; with "" there is none.
+// home returns a factory whose kubeconfig has this text; with "" there is none.
 func home(t *testing.T, text string) *Factory {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config")
@@ -108,7 +108,7 @@ func TestPatience(t *testing.T) {
 		t.Fatal(err)
 	}
 	response.Body.Close()
-	// It has answered once, so it may take its time.
+	// The server has answered once, so it may answer slowly.
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	request, _ := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/slow", nil)
@@ -152,7 +152,7 @@ func TestInput(t *testing.T) {
 	}
 }
 
-// Whatever asks the API server tells the time by its answers.
+// Each client of the factory updates the clock with the answers of the API server.
 func TestClock(t *testing.T) {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))

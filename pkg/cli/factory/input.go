@@ -10,16 +10,16 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
-// Interactive reports whether a person can be asked: standard input is a terminal,
-// and not one that a CI system has made. A pipe that nobody writes to would keep a
-// command waiting for ever. A reader that is no file is a person's answers.
+// Interactive reports whether a user can be asked: standard input is a terminal, and not one of a
+// CI system. A command would wait for ever for a pipe without a writer. A reader that is no file
+// has a user's answers, as in tests.
 func (f *Factory) Interactive() bool {
 	in, isFile := f.Streams.In.(*os.File)
 	return !report.InCI(f.Env) && (!isFile || term.IsTerminal(int(in.Fd())))
 }
 
-// Input reads standard input, until ctx ends: a terminal at which nobody types
-// would else keep a command from being interrupted.
+// Input reads standard input, until ctx ends: otherwise a command that waits for an answer could
+// not be interrupted.
 func (f *Factory) Input(ctx context.Context, read func(io.Reader) ([]byte, error)) ([]byte, error) {
 	type result struct {
 		data []byte

@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 )
 
-// nowhere is the server that the libraries make up when nothing names one.
+// nowhere is the server that the libraries use when none is configured.
 const nowhere = "http://localhost:8080"
 
 func (f *Factory) load() (*rest.Config, error) {
@@ -28,11 +28,10 @@ func (f *Factory) load() (*rest.Config, error) {
 		}
 	}
 	c.UserAgent = "kubectl-tidb/" + f.Version
-	// Reads come in bursts of a few lists at a time; with the default limit of
-	// five a second a driving command would wait for itself.
+	// Reads come in bursts of a few lists at a time; with the default limit of five requests a
+	// second a driving command would be slow.
 	c.QPS, c.Burst = 50, 100
-	// Warnings about API versions are for whoever writes manifests; in between
-	// the lines of a live screen they only garble it.
+	// Warnings about API versions are for authors of manifests, and would break a live screen.
 	c.WarningHandler = rest.NoWarnings{}
 	c.Wrap(f.Clock.Listen)
 	if c.Timeout == 0 {
@@ -42,7 +41,7 @@ func (f *Factory) load() (*rest.Config, error) {
 	return c, nil
 }
 
-// unusable says why a kubeconfig cannot be used.
+// unusable returns why a kubeconfig cannot be used.
 func (f *Factory) unusable(err error) error {
 	raw, unread := f.Flags.ToRawKubeConfigLoader().RawConfig()
 	name := *f.Flags.Context
@@ -52,8 +51,8 @@ func (f *Factory) unusable(err error) error {
 	return fmt.Errorf("load kubeconfig: %w", err)
 }
 
-// unnamed says why no API server is named, unless the kubeconfig does name the
-// one that would be made up.
+// unnamed returns why no API server is configured, unless the kubeconfig names the default one
+// itself.
 func (f *Factory) unnamed() error {
 	raw, err := f.Flags.ToRawKubeConfigLoader().RawConfig()
 	switch {
@@ -77,7 +76,7 @@ func (f *Factory) contexts(introduction string) string {
 	return introduction + strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", ")
 }
 
-// Namespace is the one the user means, by flag or kubeconfig.
+// Namespace returns the namespace of the flag or the kubeconfig.
 func (f *Factory) Namespace() (string, error) {
 	ns, _, err := f.Flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
@@ -86,7 +85,7 @@ func (f *Factory) Namespace() (string, error) {
 	return ns, nil
 }
 
-// Context names the kubeconfig's context in use.
+// Context returns the name of the kubeconfig's current context.
 func (f *Factory) Context() string {
 	if c := *f.Flags.Context; c != "" {
 		return c

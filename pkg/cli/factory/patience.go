@@ -9,17 +9,16 @@ import (
 	"time"
 )
 
-// firstAnswer is how long an API server may take for its first answer. Without
-// it, a server behind a VPN that is down would be waited for half a minute, and
-// one behind a load balancer that has lost it for ever.
+// firstAnswer is how long an API server may take for its first answer. Without this limit a command
+// would wait half a minute for a server behind a VPN that is down, and for ever for one behind a
+// load balancer without a backend.
 const firstAnswer = 10 * time.Second
 
 // errSilent is the error of a request without an answer.
 var errSilent = fmt.Errorf("no answer within %v", firstAnswer)
 
-// patient gives up on a server that has not answered at all. One that has
-// answered before may take its time: the list of a big cluster is slow, and a
-// watch ends when it ends.
+// patient limits the wait for a server that has never answered. A server that has answered before
+// may be slow: the list of a big cluster takes long, and a watch has no end.
 type patient struct {
 	next     http.RoundTripper
 	limit    time.Duration
@@ -36,7 +35,7 @@ func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := p.next.RoundTrip(r.WithContext(ctx))
 	timer.Stop()
 	if err == nil {
-		// The context has to live on: the answer's body is read under it.
+		// The context must not end here: the body of the answer is read with it.
 		p.answered.Store(true)
 		return response, nil
 	}
@@ -47,7 +46,7 @@ func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
-// silence is a timeout to whoever looks at errors of package net.
+// silence is an error that counts as a timeout of package net.
 type silence struct{}
 
 func (silence) Error() string   { return errSilent.Error() }

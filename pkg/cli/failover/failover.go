@@ -1,5 +1,5 @@
-// Package failover is the verb that replaces members that are lost, and takes
-// the replacements away again when they are back.
+// Package failover is the verb that replaces members that are lost, and removes the replacements
+// when the members are back.
 package failover
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
-// The things that can be done about members that are lost.
+// The arguments for what to do about members that are lost.
 const (
 	toList    = "list"
 	toRun     = "run"
@@ -167,7 +167,7 @@ func (o *options) concerns(k topology.Kind) bool {
 	return len(o.components) == 0 || slices.Contains(o.only(), k)
 }
 
-// keepers are the components that keep the data of members that were given up.
+// keepers returns the components that keep the data of members that were given up.
 func keepers() []topology.Kind {
 	var kinds []topology.Kind
 	for _, p := range component.Profiles() {
@@ -178,7 +178,7 @@ func keepers() []topology.Kind {
 	return kinds
 }
 
-// mistaken refuses to discard what no component of the cluster keeps.
+// mistaken refuses to discard data of members whose component keeps none.
 func (o *options) mistaken(tc *v1alpha1.TidbCluster) error {
 	c := topology.New(tc)
 	for _, name := range o.discard {

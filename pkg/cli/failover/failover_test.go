@@ -78,7 +78,7 @@ func TestMistaken(t *testing.T) {
 	}
 }
 
-// seen has one member of each kind of fate.
+// seen returns a cluster with one member in each state that the table can show.
 func seen() (desired.State, state.Snapshot) {
 	c := plantest.New(3, 5, 3).Down(time.Hour, "t-pd-1", "t-tikv-0", "t-tikv-1").Down(time.Minute, "t-tidb-0", "t-tidb-1")
 	for _, name := range []string{"t-tikv-0", "t-tikv-1"} {

@@ -51,8 +51,8 @@ type memberRow struct {
 	Next      string     `json:"next"`
 }
 
-// show shows the members that are down. Where the TidbCluster asks for something
-// that the cluster cannot become, it shows them as well, and then fails.
+// show shows the members that are down. If the cluster cannot become what the TidbCluster asks for,
+// it shows them as well, and then fails.
 func show(ctx context.Context, f *factory.Factory, s *drive.Session, o options, tc *v1alpha1.TidbCluster) error {
 	c := topology.New(tc)
 	seen, err := s.Observer.Against(ctx, c)
@@ -113,7 +113,7 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
-// next says what becomes of a member.
+// next returns what happens next to a member.
 func next(c plan.LostMember, now time.Time) string {
 	r := c.Record
 	switch {

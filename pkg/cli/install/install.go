@@ -1,5 +1,4 @@
-// Package install is the verb "init": it makes a Kubernetes cluster know what a
-// TidbCluster is.
+// Package install is the verb "init": it installs the definition of TidbCluster.
 package install
 
 import (
@@ -43,9 +42,9 @@ func command(run func(context.Context, options) error) *cobra.Command {
 		Use:   "init",
 		Short: "Install the TidbCluster CRD",
 		Long: `Install the CustomResourceDefinition of TidbClusters, by server-side apply. One that
-this command has installed is brought up to date. One that somebody else manages,
+this command has installed is brought up to date. One with another manager,
 such as the Helm chart of tidb-operator, is left as it is: clusters work with it, but
-"kubectl wait" cannot tell there whether a Ready is from before the last change.
+"kubectl wait" cannot see there whether a Ready is from before the last change.
 
 It needs the permission to patch customresourcedefinitions.`,
 		Example:    `  kubectl tidb init`,
@@ -53,7 +52,7 @@ It needs the permission to patch customresourcedefinitions.`,
 		Args:       cobra.NoArgs,
 		RunE:       func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), o) },
 	}
-	cmd.Flags().BoolVar(&o.forceConflicts, "force-conflicts", false, "Replace a definition that somebody else manages.")
+	cmd.Flags().BoolVar(&o.forceConflicts, "force-conflicts", false, "Replace a definition that has another manager.")
 	return cmd
 }
 
@@ -70,7 +69,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	name, result := want.GetName(), "is installed"
 	got, err := client.Apply(ctx, name, want, metav1.ApplyOptions{FieldManager: intent.FieldManager, Force: o.forceConflicts})
 	if apierrors.IsConflict(err) {
-		result = "is there already and somebody else manages it, so it was left alone; replace it with --force-conflicts"
+		result = "is there already and has another manager, so it was left alone; replace it with --force-conflicts"
 		got, err = client.Get(ctx, name, metav1.GetOptions{})
 	}
 	if err != nil {

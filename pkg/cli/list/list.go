@@ -119,7 +119,7 @@ func views(clusters []v1alpha1.TidbCluster) []view {
 	return out
 }
 
-// ready is what the last driver of the cluster found, and why.
+// ready returns the condition Ready that the last driver wrote, and its reason.
 func ready(c topology.Cluster) (status, reason string) {
 	for _, cond := range c.Source.Status.Conditions {
 		if cond.Type == v1alpha1.TidbClusterReady {

@@ -96,7 +96,7 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// TestClosedPipe: an answer that nobody takes is an error.
+// TestClosedPipe: a write to a closed pipe is an error.
 func TestClosedPipe(t *testing.T) {
 	closed, w := io.Pipe()
 	closed.Close()

@@ -15,17 +15,17 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
 )
 
-// hanging is how long a pod may take to be told to go, and to go when its grace
-// period is over, before it is not waited for any more: its host may be gone.
+// hanging is how long a pod may take to be deleted by the controller, and to end after its grace
+// period. After that the wait ends: its host may be gone.
 const hanging = 10 * time.Second
 
 // serversFirst has the members end that need the others to end with: the TiDB servers.
 // Kubernetes deletes everything at once, and a server that finds no PD tries to reach
 // one until it is killed, at the end of its grace period.
 //
-// Nothing depends on that order. Where somebody else drives the cluster, who would bring the
-// servers back, or where anything is in the way, all go at once. Until release
-// nobody else becomes the driver, which is to be when the TidbCluster is deleted.
+// Nothing depends on that order. If another process drives the cluster, which would bring the
+// servers back, or if any step fails, all are deleted at once. No other process becomes the driver
+// before release, which is called when the TidbCluster is deleted.
 func (r remains) serversFirst(ctx context.Context) (release func()) {
 	t := lease.TargetOf(r.cluster)
 	found, err := lease.NewOperators(r.kube).Find(ctx, t)
@@ -39,10 +39,10 @@ func (r remains) serversFirst(ctx context.Context) (release func()) {
 	if r.deleteServers(held.Context()) {
 		r.waitForServers(held.Context())
 	}
-	return func() { _ = held.Release() } // else it ends by itself, and it goes with the TidbCluster
+	return func() { _ = held.Release() } // otherwise it expires, and it is deleted with the TidbCluster
 }
 
-// deleteServers deletes the StatefulSets of the servers, and says whether it did.
+// deleteServers deletes the StatefulSets of the servers, and reports whether it did.
 func (r remains) deleteServers(ctx context.Context) bool {
 	deleted := false
 	for _, k := range topology.Kinds() {
@@ -75,14 +75,14 @@ func (r remains) waitForServers(ctx context.Context) {
 		}
 		select {
 		case <-nudges:
-		case <-time.After(time.Second): // a pod may be over its time
+		case <-time.After(time.Second): // a pod may have passed its grace period
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// ending: a server among the pods is about to end by itself.
+// ending reports whether a server among the pods is about to end by itself.
 func ending(pods []corev1.Pod, begun, now time.Time) bool {
 	for _, p := range pods {
 		due := begun
@@ -96,7 +96,7 @@ func ending(pods []corev1.Pod, begun, now time.Time) bool {
 	return false
 }
 
-// undeleted is the end of a run that was interrupted while the servers ended.
+// undeleted returns the error of a run that was interrupted while the servers ended.
 func undeleted(ctx context.Context, c topology.Cluster) error {
 	cause := context.Cause(ctx)
 	return exit.With(exit.Of(cause), remedy.For(

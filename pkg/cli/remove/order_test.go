@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// serversSet is TiDB's StatefulSet, of this owner.
+// serversSet returns TiDB's StatefulSet with this owner.
 func serversSet(owner string) *appsv1.StatefulSet {
 	set, yes := &appsv1.StatefulSet{ObjectMeta: own("basic-tidb")}, true
 	set.UID = "set"
@@ -34,8 +34,8 @@ func podOf(k topology.Kind, name string) *corev1.Pod {
 	return p
 }
 
-// The servers have ended when the TidbCluster is deleted, and who drives the
-// cluster is left alone.
+// The servers end before the TidbCluster is deleted, and if there is another driver its lease is
+// not changed.
 func TestServersFirst(t *testing.T) {
 	now := metav1.NowMicro()
 	holder := "tidb-controller-manager-0"
@@ -47,7 +47,7 @@ func TestServersFirst(t *testing.T) {
 		objects []runtime.Object
 		want    bool
 	}{
-		"nobody drives it":     {[]runtime.Object{serversSet("")}, true},
+		"no driver":            {[]runtime.Object{serversSet("")}, true},
 		"there are no servers": {nil, false},
 		"another's":            {[]runtime.Object{serversSet("x")}, false},
 		"an operator drives":   {[]runtime.Object{serversSet(""), operator}, false},
@@ -72,24 +72,24 @@ func TestServersFirst(t *testing.T) {
 	}
 }
 
-// A server whose host is gone is not waited for, nor by who waits no longer.
+// The wait does not include a server whose host is gone, and it ends when it is cancelled.
 func TestServersThatHang(t *testing.T) {
 	begun := time.Now()
 	at := func(ago time.Duration) *metav1.Time { return &metav1.Time{Time: begun.Add(-ago)} }
 	for name, tt := range map[string]struct {
-		kind topology.Kind
-		told *metav1.Time // when it is to be gone
-		want bool
+		kind    topology.Kind
+		deleted *metav1.Time // its deletion timestamp
+		want    bool
 	}{
-		"told to go":           {topology.TiDB, at(-time.Hour), true},
-		"just over its time":   {topology.TiDB, at(hanging - time.Second), true},
-		"long over its time":   {topology.TiDB, at(hanging), false},
-		"not told yet":         {topology.TiDB, nil, true},
-		"no server":            {topology.PD, at(0), false},
-		"nobody tells it ever": {topology.TiDB, nil, false},
+		"being deleted":      {topology.TiDB, at(-time.Hour), true},
+		"just over its time": {topology.TiDB, at(hanging - time.Second), true},
+		"long over its time": {topology.TiDB, at(hanging), false},
+		"not deleted yet":    {topology.TiDB, nil, true},
+		"no server":          {topology.PD, at(0), false},
+		"never deleted":      {topology.TiDB, nil, false},
 	} {
 		p, now := podOf(tt.kind, "x"), begun
-		if p.DeletionTimestamp = tt.told; name == "nobody tells it ever" {
+		if p.DeletionTimestamp = tt.deleted; name == "never deleted" {
 			now = begun.Add(hanging)
 		}
 		if got := ending([]corev1.Pod{*p}, begun, now); got != tt.want {

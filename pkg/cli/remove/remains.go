@@ -20,7 +20,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
 )
 
-// remains is what is left of a cluster once its TidbCluster is deleted.
+// remains is what is left of a cluster after its TidbCluster was deleted.
 type remains struct {
 	kube    kubernetes.Interface
 	meta    metadata.Interface
@@ -50,8 +50,8 @@ func (r remains) claims(ctx context.Context) ([]corev1.PersistentVolumeClaim, er
 // retain is the part of a StatefulSet with which Kubernetes keeps its claims.
 const retain = `{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Retain"}}}`
 
-// keepsData refuses where data that is to stay would go: Kubernetes deletes the
-// claims of a StatefulSet with it if somebody has set that policy.
+// keepsData refuses if data that is to stay would be deleted: with that retention policy Kubernetes
+// deletes the claims of a StatefulSet with it.
 func (r remains) keepsData(ctx context.Context) error {
 	list, err := r.kube.AppsV1().StatefulSets(r.cluster.Namespace).List(ctx, r.own())
 	if err != nil {
@@ -94,14 +94,15 @@ func (r remains) waitForPods(ctx context.Context) error {
 		}
 		select {
 		case <-nudges:
-		case <-time.After(5 * time.Second): // should a change be missed
+		case <-time.After(5 * time.Second): // in case a change is missed
 		case <-ctx.Done():
 			return stopped(ctx, left)
 		}
 	}
 }
 
-// stopped returns the end of a run that waits no longer: the deletion goes on without it.
+// stopped returns the error of a run that does not wait any longer: the deletion continues without
+// it.
 func stopped(ctx context.Context, left string) error {
 	cause := context.Cause(ctx)
 	what := "interrupted"
@@ -111,8 +112,8 @@ func stopped(ctx context.Context, left string) error {
 	return exit.With(exit.Of(cause), fmt.Errorf("%s: the deletion goes on, %s left; the same command waits for the rest", what, left))
 }
 
-// deleteClaims deletes these very claims, and not others that have got their
-// names since.
+// deleteClaims deletes exactly these claims, and not others that were created with their names
+// since.
 func (r remains) deleteClaims(ctx context.Context, claims []corev1.PersistentVolumeClaim) error {
 	for _, claim := range claims {
 		err := r.kube.CoreV1().PersistentVolumeClaims(claim.Namespace).Delete(ctx, claim.Name,

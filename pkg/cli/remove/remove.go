@@ -1,5 +1,4 @@
-// Package remove is the verb "delete": it takes a cluster away, and its data
-// only when asked to.
+// Package remove is the verb "delete": it deletes a cluster, and its data only when asked to.
 package remove
 
 import (
@@ -74,7 +73,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	defer s.Close()
 	tc, err := s.Load(ctx)
 	if bad, malformed := errors.AsType[*intent.MalformedError](err); malformed {
-		tc, err = bad.Cluster, nil // its configurations are not needed for that
+		tc, err = bad.Cluster, nil // a deletion does not need its configurations
 	}
 	if _, gone := errors.AsType[*intent.NotFoundError](err); gone {
 		return o.goOn(ctx, f, s, err)
@@ -109,7 +108,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	return o.finish(waits, f, s, c)
 }
 
-// patience is a context that ends when the user waits no longer.
+// patience returns a context that ends when the user does not wait any longer.
 func (o options) patience(ctx context.Context) (context.Context, context.CancelFunc) {
 	if o.timeout > 0 {
 		return context.WithTimeoutCause(ctx, o.timeout, exit.ErrTimedOut)
@@ -117,7 +116,7 @@ func (o options) patience(ctx context.Context) (context.Context, context.CancelF
 	return context.WithCancel(ctx)
 }
 
-// goOn finishes what an earlier run began, if it left anything to do.
+// goOn completes what an earlier run began, if anything is left to do.
 func (o options) goOn(ctx context.Context, f *factory.Factory, s *drive.Session, missing error) error {
 	c := topology.New(&v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name}})
 	rest := remains{kube: s.Kube, cluster: c}

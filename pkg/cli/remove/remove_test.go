@@ -53,7 +53,7 @@ func TestFlags(t *testing.T) {
 
 func TestConfirm(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
-	t.Setenv("CI", "") // in a pipeline nobody is asked
+	t.Setenv("CI", "") // in a pipeline there is no question
 	s := &drive.Session{Namespace: "db", Name: "basic"}
 	for _, c := range []struct {
 		name, typed string
@@ -66,7 +66,7 @@ func TestConfirm(t *testing.T) {
 		{"the name, data too", "basic\n", options{claims: true}, exit.OK, "ITS DATA IS DELETED TOO"},
 		{"yes is not the name", "yes\n", options{}, exit.Refused, "its data stays"},
 		{"an empty line", "\n", options{}, exit.Refused, "its data stays"},
-		{"nobody", "", options{}, exit.Usage, "its data stays"},
+		{"no terminal", "", options{}, exit.Usage, "its data stays"},
 		{"not asked", "", options{yes: true}, exit.OK, ""},
 	} {
 		var asked bytes.Buffer
@@ -81,7 +81,7 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// left are the remains of a cluster of which these objects are left.
+// left returns the remains of a cluster of which these objects are left.
 func left(objects ...runtime.Object) remains {
 	c := topology.Cluster{Namespace: "db", Name: "basic", Instance: "basic"}
 	scheme := fakemeta.NewTestScheme()
@@ -94,7 +94,7 @@ func own(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: "db", Name: name, Labels: c.Selector()}
 }
 
-// Data that is said to stay does.
+// Data that is to stay is not deleted.
 func TestKeepsData(t *testing.T) {
 	set := func(meta metav1.ObjectMeta, deleted, scaled appsv1.PersistentVolumeClaimRetentionPolicyType) *appsv1.StatefulSet {
 		return &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{
@@ -123,7 +123,7 @@ func TestWaitForPods(t *testing.T) {
 	}
 	foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "web-0"}}
 	if err := left(foreign).waitForPods(t.Context()); err != nil {
-		t.Errorf("somebody else's pod: %v", err)
+		t.Errorf("the pod of another cluster: %v", err)
 	}
 	pod := &corev1.Pod{ObjectMeta: own("basic-pd-0")}
 	for cause, says := range map[error]string{exit.ErrInterrupted: "interrupted", exit.ErrTimedOut: "timed out"} {
@@ -152,7 +152,7 @@ func TestDeleteClaims(t *testing.T) {
 		t.Fatalf("%d claims, %v", len(claims), err)
 	}
 	gone := claims[0]
-	gone.Name = "tikv-basic-tikv-1" // deleted by somebody else meanwhile
+	gone.Name = "tikv-basic-tikv-1" // deleted by another process in between
 	if err := r.deleteClaims(t.Context(), append(claims, gone)); err != nil {
 		t.Fatal(err)
 	}

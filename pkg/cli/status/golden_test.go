@@ -38,8 +38,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// seen is what there is to show of a cluster. The plan is made up as well, so
-// that these tests are about how a plan is shown and not about what is planned.
+// seen returns what status shows of a cluster. The plan is given as well, so that these tests are
+// about how a plan is shown and not about what is planned.
 func seen(c *plantest.Cluster, p plan.Plan) sight {
 	for i := range c.Wanted.Groups {
 		c.Wanted.Groups[i].Version = "v8.1.0"
@@ -50,7 +50,7 @@ func seen(c *plantest.Cluster, p plan.Plan) sight {
 
 func waits(gates ...plan.Gate) plan.Plan { return plan.Plan{Outcome: plan.Wait, Gates: gates} }
 
-// suspended is a cluster of which components are suspended.
+// suspended returns a cluster of which components are suspended.
 func suspended(kinds ...topology.Kind) *plantest.Cluster {
 	c := plantest.New(1, 1, 1)
 	for _, k := range kinds {
@@ -134,8 +134,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestImpossible: of a cluster that cannot become what is wanted of it, the
-// members are shown nevertheless, and why it cannot.
+// TestImpossible: if a cluster cannot become what is wanted, its members are shown all the same,
+// with the reason.
 func TestImpossible(t *testing.T) {
 	l := seen(plantest.New(1, 1, 1), plan.Plan{})
 	c := l.wanted.Cluster

@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
-// headlines say what a plan's outcome means for somebody who looks.
+// headlines are the first lines for each outcome of a plan.
 var headlines = map[plan.Outcome]string{
 	plan.Converged: "converged",
 	plan.Act:       "not converged: there is something to do",
@@ -46,7 +46,7 @@ func (l sight) show(out io.Writer) error {
 	return nil
 }
 
-// remarks are what no table says.
+// remarks prints what is in no table.
 func (l sight) remarks(out io.Writer) {
 	if !l.snapshot.PD.Known() && !l.wanted.Cluster.PDSuspended() {
 		fmt.Fprintf(out, "\nPD could not be asked: %s\n", l.snapshot.PD.Problem)
@@ -74,7 +74,7 @@ func (l sight) remarks(out io.Writer) {
 	}
 }
 
-// todo is what stands between the cluster and what is wanted of it.
+// todo prints the steps and gates that are left.
 func (l sight) todo(out io.Writer) {
 	if len(l.plan.Steps)+len(l.plan.Gates) > 0 {
 		fmt.Fprintln(out)
@@ -119,8 +119,8 @@ func (l sight) components() [][]string {
 	return rows
 }
 
-// up is how many members serve; "?" where none is known to, because nobody could
-// ask those that may.
+// up returns how many members serve; "?" if none is known to serve, because those that may could
+// not be asked.
 func up(got state.Group) string {
 	n := got.Up()
 	for _, m := range got.Running() {

@@ -1,5 +1,5 @@
-// Package status is the verb that shows one cluster: what is wanted, what is
-// there, and what it waits for and why.
+// Package status is the verb that shows one cluster: what is wanted, what exists, and what it waits
+// for and why.
 package status
 
 import (
@@ -86,7 +86,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	return err
 }
 
-// sight is all that there is to show.
+// sight has everything that is shown.
 type sight struct {
 	context  string // the kubeconfig context, for commands that are shown
 	wanted   desired.State
@@ -96,8 +96,8 @@ type sight struct {
 	operator bool // the driver is a tidb-operator
 }
 
-// look looks at a cluster. With a *intent.MalformedError the sight is that of a
-// cluster of which nobody can tell what is wanted.
+// look observes a cluster. With a *intent.MalformedError it returns what can be shown without
+// knowing what is wanted.
 func look(ctx context.Context, s *drive.Session) (sight, error) {
 	tc, err := s.Load(ctx)
 	bad, malformed := errors.AsType[*intent.MalformedError](err)
@@ -126,7 +126,7 @@ func look(ctx context.Context, s *drive.Session) (sight, error) {
 	default:
 		l.plan = plan.Decide(component.Profiles(), plan.Policy{}, l.wanted, l.snapshot)
 	}
-	// Who drives is good to know, and not everybody may read it.
+	// The driver is shown if the user may read it.
 	l.driver, _ = lease.ReadHolder(ctx, s.Kube, c)
 	t := lease.TargetOf(c)
 	found, _ := lease.NewOperators(s.Kube).Fresh(ctx, t)
@@ -139,14 +139,14 @@ func look(ctx context.Context, s *drive.Session) (sight, error) {
 	return l, nil
 }
 
-// unreadable stands for the plan of a cluster of which nobody can tell what is
-// wanted, since a configuration in its TidbCluster is malformed.
+// unreadable replaces the plan if it is unknown what is wanted, since a configuration in the
+// TidbCluster is malformed.
 func unreadable(c topology.Cluster, bad *intent.MalformedError) (desired.State, plan.Plan) {
 	return blocked(c, plan.Gate{Reason: plan.SpecReadable, Want: "configuration in the spec is valid TOML", Observed: bad.Fields(), Remedy: bad.Remedy()})
 }
 
-// impossible stands for the plan of a cluster that cannot become what is wanted
-// of it, so that its members can be shown in spite of that.
+// impossible replaces the plan of a cluster that cannot become what is wanted, so that its members
+// can be shown all the same.
 func impossible(c topology.Cluster, refused *render.RefusedError) (desired.State, plan.Plan) {
 	return blocked(c, plan.Gate{
 		Reason: plan.UpdateAllowed, Want: "update allowed", Observed: refused.Error(),

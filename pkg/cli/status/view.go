@@ -63,7 +63,7 @@ type eviction struct {
 	Since   time.Time `json:"since"`
 }
 
-// finding is something that somebody else did in the database.
+// finding is a change by another user or tool in the database.
 type finding struct {
 	Reason    string          `json:"reason"`
 	Component string          `json:"component"`
@@ -148,12 +148,12 @@ func updated(g desired.Group, got state.Group, m state.Member) bool {
 	return m.Pod != nil && !got.Outdated(m) && g.Set.Drift == desired.None
 }
 
-// unknown: the member may serve, and nobody could ask.
+// unknown reports whether the member may serve, and could not be asked.
 func unknown(m state.Member) bool {
 	return m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating && m.Database.Presence == state.Unknown
 }
 
-// word is a member's state in one word.
+// word returns a member's state in one word.
 func word(m state.Member) string {
 	switch {
 	case m.Database.Leader && m.Up():

@@ -24,7 +24,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/start"
 )
 
-// watch keeps clusters converged until ctx ends, which is how it is meant to end.
+// watch keeps clusters converged until ctx ends, which is no error.
 func watch(ctx context.Context, f *factory.Factory, o options) error {
 	log, err := logs.New(o.logFormat, f.Streams.ErrOut)
 	if err != nil {
@@ -60,8 +60,8 @@ func watch(ctx context.Context, f *factory.Factory, o options) error {
 	})
 }
 
-// serve runs the daemon, and where it can be asked how it is. The address is taken
-// before anything is driven.
+// serve runs the daemon, and the server of its probes and metrics. It listens before any cluster is
+// driven.
 func serve(ctx context.Context, d *daemon.Daemon, c daemon.Config, address string, at endpoint.Config) error {
 	all, ctx := errgroup.WithContext(ctx)
 	if address != "" {
@@ -93,8 +93,8 @@ func (w *watching) config(f *factory.Factory, name []string) (daemon.Config, err
 		return c, err
 	}
 	rc := rest.CopyConfig(shared)
-	// How much one client may ask for is for the API server's priority and
-	// fairness to say: a limit here would let clusters wait for each other.
+	// The API server's priority and fairness limits the requests of a client: with a limit here
+	// clusters would wait for each other.
 	rc.QPS = -1
 	dyn, err := dynamic.NewForConfig(rc)
 	if err != nil {

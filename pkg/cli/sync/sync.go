@@ -1,4 +1,4 @@
-// Package sync is the verb that takes a cluster to what its TidbCluster says.
+// Package sync is the verb that makes a cluster what its TidbCluster asks for.
 package sync
 
 import (
@@ -37,7 +37,7 @@ there is anything to do: a cluster that is as wanted is left alone.
 NAME may be left out where there is only one cluster in the namespace.
 
 With --watch it does not end: it keeps clusters as their TidbClusters say, here or
-in the cluster, and leaves out those that somebody else drives at the moment.
+in the cluster, and leaves out those that another process drives at the moment.
 Several may watch the same clusters; each cluster is driven by one of them. A
 signal ends it at a safe point, with exit code 0.`,
 		Example: `  kubectl tidb sync basic

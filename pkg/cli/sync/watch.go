@@ -23,8 +23,8 @@ type watching struct {
 	poll, resync             time.Duration
 }
 
-// The least that makes sense: more often, and PD would feel it, or a mirror would
-// be of no use.
+// The shortest useful values: with shorter ones PD would have much load, or a mirror would be of no
+// use.
 const (
 	leastPoll   = 5 * time.Second
 	leastResync = time.Minute
@@ -49,13 +49,13 @@ func (w *watching) bind(cmd *cobra.Command) {
 	}
 }
 
-// mine are the flags that go with --watch, and others those that do not.
+// mine are the flags that need --watch, and others those that cannot be used with it.
 var (
 	mine   = []string{"all-namespaces", "selector", "auto-failover", "workers", "poll", "resync", "listen", "pprof", "log-format"}
 	others = []string{"timeout", "dry-run", "exit-code", "no-follow", "yes"}
 )
 
-// check checks what flags alone can tell.
+// check checks what is known from the flags alone.
 func (w *watching) check(changed func(flag string) bool, name []string) error {
 	if err := w.together(changed); err != nil || !w.on {
 		return err
@@ -83,7 +83,7 @@ func (w *watching) check(changed func(flag string) bool, name []string) error {
 	return nil
 }
 
-// together refuses flags that do not go with each other.
+// together refuses flags that cannot be used together.
 func (w *watching) together(changed func(flag string) bool) error {
 	wrong, says := mine, "--%s goes with --watch"
 	if w.on {

@@ -46,7 +46,7 @@ func CompleteVersion(f *factory.Factory) cobra.CompletionFunc {
 }
 
 // Within returns what a completion finds, and nothing if that takes too long. Neither kubectl's
-// completions nor a program that the kubeconfig names for credentials heed a context.
+// completions nor a program that the kubeconfig names for credentials end with a context.
 func Within(ctx context.Context, find func() []string) []string {
 	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 	defer cancel()

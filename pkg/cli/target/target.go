@@ -23,7 +23,7 @@ func Resolve(ctx context.Context, f *factory.Factory, args []string) (namespace,
 	if len(args) > 0 {
 		return namespace, args[0], nil
 	}
-	// One that cannot be decoded has a name all the same.
+	// A cluster that cannot be decoded has a name, too.
 	found, err := clusters(ctx, f, namespace)
 	if err != nil && len(found) == 0 {
 		return "", "", err
@@ -32,7 +32,7 @@ func Resolve(ctx context.Context, f *factory.Factory, args []string) (namespace,
 	return namespace, name, err
 }
 
-// only is the name of the only cluster there is.
+// only returns the name of the only cluster.
 func only(namespace string, clusters []v1alpha1.TidbCluster) (string, error) {
 	var names []string
 	for _, tc := range clusters {

@@ -74,7 +74,7 @@ func TestCheckVersion(t *testing.T) {
 	}
 }
 
-// TestWithin: a shell does not hang on what does not heed a context.
+// TestWithin: a completion ends also if a call does not end with its context.
 func TestWithin(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()

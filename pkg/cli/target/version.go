@@ -7,11 +7,11 @@ import (
 )
 
 var (
-	// release is the tag of an image of a release, e.g. v8.1.0 or v8.1.0-20240101.
+	// release matches the tag of an image of a release, e.g. v8.1.0 or v8.1.0-20240101.
 	release = regexp.MustCompile(`^v\d+\.\d+\.\d+([-_][A-Za-z0-9_.-]+)?$`)
-	// numbers are the one to three numbers of a release that is not written in full.
+	// numbers matches the one to three numbers of a release that is not written in full.
 	numbers = regexp.MustCompile(`^[vV]?(\d+)(?:\.(\d+))?(?:\.(\d+))?([-_][A-Za-z0-9_.-]+)?$`)
-	// tag is whatever can be the tag of an image.
+	// tag matches everything that can be the tag of an image.
 	tag = regexp.MustCompile(`^\w[\w.-]{0,127}$`)
 )
 
@@ -40,7 +40,7 @@ func official(version string) bool {
 	return version == "nightly" || version == "latest" || release.MatchString(version)
 }
 
-// complete is a version as a release has it, "" where it is not known.
+// complete returns a version in the form of a release, "" where it is not known.
 func complete(version string) string {
 	m := numbers.FindStringSubmatch(version)
 	if m == nil {

@@ -53,7 +53,7 @@ takes any tag.`,
   # In a pipeline: give up waiting before the job is killed
   kubectl tidb upgrade basic v8.1.1 --timeout 50m
 
-  # In a pipeline, a cluster with one member of PD: nobody can be asked
+  # In a pipeline, a cluster with one member of PD: without a question
   kubectl tidb upgrade basic v8.1.1 --yes`,
 		SuggestFor:        []string{"update", "patch"},
 		Args:              cobra.ExactArgs(2),
@@ -84,11 +84,11 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	}
 	change := s.Intent.SetVersion(now, o.version)
 	return s.Run(ctx, f, o.Options, drive.Request{
-		Action: "upgrade to " + o.version, Change: change, Refusal: refusal(change), Blind: o.force,
+		Action: "upgrade to " + o.version, Change: change, Refusal: refusal(change), WithoutPD: o.force,
 	})
 }
 
-// refusal is why a cluster cannot be taken to another version, nil when it can.
+// refusal returns why a cluster cannot be upgraded to another version, nil when it can.
 func refusal(change intent.Change) error {
 	now, version := change.Now, change.Want.Spec.Version
 	c := topology.New(now)

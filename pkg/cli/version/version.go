@@ -61,7 +61,7 @@ func command(run func(context.Context, options) error) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), o) },
 	}
-	cmd.Flags().BoolVar(&o.client, "client", false, "Only the plugin's own version; asks nobody.")
+	cmd.Flags().BoolVar(&o.client, "client", false, "Only the plugin's own version; sends no request.")
 	o.output.Bind(cmd, "Output format: json.")
 	return cmd
 }
