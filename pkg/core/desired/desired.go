@@ -1,6 +1,6 @@
-// Package desired is what the user wants of a cluster, worked out to the last object and
-// compared with what exists. Package render makes it, and package plan decides by it; the
-// simulator makes its own, without manifests.
+// Package desired has what the user wants of a cluster, as objects that are compared with what
+// exists. Package render makes it, and package plan decides by it; the simulation makes its own,
+// without manifests.
 package desired
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// State is all that is wanted of a cluster.
+// State is everything that is wanted of a cluster.
 type State struct {
 	Cluster topology.Cluster
 	Objects []Object // what the cluster needs as a whole
@@ -23,26 +23,25 @@ type State struct {
 type Group struct {
 	topology.Group
 	Services []Object
-	Config   []Object // ConfigMaps, named by the pod template of Set; none where it is left as it is
+	Config   []Object // ConfigMaps that the pod template of Set names; none if they are left as they are
 	Set      Object   // the StatefulSet, its partition closed
-	// Lacks is what the component's pods need and only a person can give back. Until then
-	// none of them is restarted or removed: it would not start.
+	// Lacks are objects that the component's pods need and only a person can provide. Until then no
+	// pod is restarted or removed: it would not start.
 	Lacks []Lack
-	// Findings are what somebody else has made of the component's objects.
+	// Findings are changes of the component's objects by others.
 	Findings []Finding
-	// Template is the fingerprint of the pod template. Two templates of one
-	// fingerprint mean the same to the components, so a difference is what
-	// makes a rollout.
+	// Template is the fingerprint of the pod template. Two templates with the same fingerprint mean
+	// the same, so another fingerprint leads to a rollout.
 	Template string
-	// Founders is how many members are to found PD's cluster together, 0 when there is a
-	// cluster. With fewer than most of them none does.
+	// Founders is how many members bootstrap PD together, 0 when there is a cluster. More than half
+	// of them are needed.
 	Founders int
 }
 
 // Drift is how an object that exists differs from the wanted one.
 type Drift int
 
-// An object is as wanted, or is to be created or updated.
+// An object is as wanted, is missing, or differs.
 const (
 	None Drift = iota
 	Missing
@@ -54,14 +53,14 @@ type Object struct {
 	Kind, Name string
 	Drift      Drift
 	Manifest   runtime.Object
-	// Mounted: pods use it already, so one that is missing is made at once.
+	// Mounted: pods use it already, so it is created at once if it is missing.
 	Mounted bool
-	// Record is what the ledger has to say of the pod template before the object is
-	// written; its zero value where there is nothing to say.
+	// Record is the record of the pod template that must be in the ledger before the object is
+	// written; its zero value for none.
 	Record state.Template
 }
 
-// Group finds the wanted group of a component.
+// Group returns the wanted group of a component.
 func (w State) Group(k topology.Kind) (Group, bool) {
 	for _, g := range w.Groups {
 		if g.Kind == k {
@@ -71,7 +70,7 @@ func (w State) Group(k topology.Kind) (Group, bool) {
 	return Group{}, false
 }
 
-// Lack is something that the pods of a component need and only a person can give back.
+// Lack is something that the pods of a component need and only a person can provide.
 type Lack struct {
 	Need Need
 	// Want says what that is, and Observed what is there instead.
@@ -89,8 +88,8 @@ const (
 	KnownSpec
 )
 
-// Finding is something that somebody else did in the database, or another version of
-// this plugin in the cluster. Status and runs report it.
+// Finding is a change by another user or tool in the database, or by another version of this plugin
+// in the cluster. Status and runs report it.
 type Finding struct {
 	Reason    event.NoticeReason
 	Component topology.Kind

@@ -20,8 +20,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// foreignScript stands for an operator's start script: other text, which starts
-// the component with the same values.
+// foreignScript returns an operator's start script: another text, which starts the component with
+// the same values.
 func foreignScript(comp component) string {
 	text := "# not ours\nexec /server"
 	for _, w := range comp.script.words {
@@ -32,8 +32,8 @@ func foreignScript(comp component) string {
 	return strings.ReplaceAll(text, "--flag=--", "--") + "\n"
 }
 
-// operated is what there is of a cluster that tidb-operator v1.6.5 has made, with
-// the records that it wrote.
+// operated returns the objects of a cluster that tidb-operator v1.6.5 has made, with the records
+// that it wrote.
 func operated(t *testing.T, name string) state.Existing {
 	t.Helper()
 	c := load(t, name)
@@ -65,7 +65,7 @@ func operated(t *testing.T, name string) state.Existing {
 		base := c.SetName(g.Kind)
 		have.ConfigMaps[base] = &corev1.ConfigMap{
 			ObjectMeta: meta(c, base, c.Labels(g.Kind)),
-			// The same configuration in a person's hand.
+			// The same configuration, as a person writes it.
 			Data: map[string]string{keyConfig: "# by hand\n" + text, keyScript: foreignScript(comp)},
 		}
 	}
@@ -83,7 +83,7 @@ func TestAdoption(t *testing.T) {
 				t.Errorf("to be written: %v", found)
 			}
 			if len(w.Objects) > 0 {
-				t.Errorf("made beside the discovery server: %v", w.Objects[0].Name)
+				t.Errorf("made although there is a discovery server: %v", w.Objects[0].Name)
 			}
 			for _, g := range w.Groups {
 				if live := Template(have.Sets[g.Kind]); live != g.Template || live == "" {

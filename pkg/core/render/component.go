@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// component is what rendering has to know of one component. It is data: one
-// assembly makes the objects of all of them from it.
+// component is what rendering must know about one component, as data: the same code makes the
+// objects of all components from it.
 type component struct {
 	topology.Group
 	cluster   topology.Cluster
@@ -19,7 +19,7 @@ type component struct {
 	resources corev1.ResourceRequirements
 	account   string // service account
 
-	config  *config.GenericConfig // the user's, with the keys that are forced on it
+	config  *config.GenericConfig // the user's, with the keys that the cluster forces
 	file    string                // the config file, e.g. "pd.toml"
 	script  script
 	metrics int32 // port that Prometheus scrapes
@@ -38,7 +38,7 @@ type component struct {
 	init      []corev1.Container // before the user's own
 	logs      []tailer           // before the main container
 	live      *appsv1.StatefulSet
-	kept      *corev1.PodTemplateSpec // of a newer version; nil where ours is wanted
+	kept      *corev1.PodTemplateSpec // of a newer version; nil if ours is wanted
 	founding  founding
 	findings  []desired.Finding
 }
@@ -52,12 +52,11 @@ const (
 	foundsNothing founding = iota
 	// byBootstrapMap: from the ConfigMap that is written for it.
 	byBootstrapMap
-	// byDiscoveryServer: from the server that an operator runs. A start script of ours
-	// would not ask it.
+	// byDiscoveryServer: from the server that an operator runs. Our start script does not ask it.
 	byDiscoveryServer
 )
 
-// base fills in what follows from the names alone.
+// base returns the part that follows from the names alone.
 func base(c topology.Cluster, g topology.Group, spec v1alpha1.ComponentAccessor) component {
 	return component{
 		Group:   g,

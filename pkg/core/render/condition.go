@@ -12,8 +12,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Reasons of the condition Ready that an operator does not know: the members
-// are all well, and still the cluster is not what the user wants.
+// Reasons of the condition Ready that an operator does not have: all members are healthy, but the
+// cluster is not what the user wants.
 const (
 	reasonProgressing = "Progressing"
 	reasonBlocked     = "Blocked"
@@ -21,8 +21,8 @@ const (
 	reasonSuspended   = "Suspended"
 )
 
-// conditions is the one condition Ready. An operator calls a cluster ready as
-// soon as its parts are; here it is ready when nothing is left to do.
+// conditions returns the condition Ready. For an operator a cluster is ready as soon as its parts
+// are; here it is ready when nothing is left to do.
 func (r projection) conditions(status v1alpha1.TidbClusterStatus, p plan.Plan) []v1alpha1.TidbClusterCondition {
 	ready := v1alpha1.TidbClusterCondition{
 		Type:               v1alpha1.TidbClusterReady,
@@ -33,7 +33,7 @@ func (r projection) conditions(status v1alpha1.TidbClusterStatus, p plan.Plan) [
 	ready.Reason, ready.Message = r.reason(status, p)
 	switch suspended := r.wanted.Cluster.Suspended(); {
 	case p.Outcome == plan.Converged && len(suspended) > 0:
-		// The cluster is what the spec asks for, and serves nobody.
+		// The cluster is what the spec asks for, but serves no clients.
 		ready.Reason, ready.Message = reasonSuspended, fmt.Sprintf("%s suspended, as the spec asks for; the data is kept", titles(suspended))
 	case p.Outcome == plan.Converged && r.serving():
 		ready.Status = corev1.ConditionTrue
@@ -56,9 +56,8 @@ func (r projection) conditions(status v1alpha1.TidbClusterStatus, p plan.Plan) [
 	return all
 }
 
-// serving reports whether as many members of each component serve as the user
-// asks for. One that was given up may be down beside them: it was replaced, so
-// nobody has less than was asked for. Any other that is down is missing.
+// serving reports whether as many members of each component serve as the user asks for. A member
+// that was given up may be down besides: it was replaced. Any other member that is down is missing.
 func (r projection) serving() bool {
 	for _, want := range r.wanted.Groups {
 		up := 0
@@ -78,8 +77,8 @@ func (r projection) serving() bool {
 	return true
 }
 
-// replaced names the members that were given up and are down, for people to look
-// after: nothing else shows them in a cluster that is Ready.
+// replaced names the members that were given up and are down: nothing else shows them in a cluster
+// that is Ready.
 func (r projection) replaced() string {
 	var names []string
 	for _, want := range r.wanted.Groups {
@@ -95,9 +94,9 @@ func (r projection) replaced() string {
 	return "; given up, replaced and still down: " + strings.Join(names, ", ")
 }
 
-// older names the members that run without the configuration that was written last,
-// which is what the spec asks for and not what it says. What is unknown is left out:
-// the condition would change with what each driver can reach.
+// older names the members that run without the current configuration, as configUpdateStrategy
+// InPlace asks for. Members for which that is unknown are left out: otherwise the condition would
+// depend on what each driver can reach.
 func older(p plan.Plan) string {
 	var names []string
 	for _, u := range p.Unapplied {
@@ -109,7 +108,7 @@ func older(p plan.Plan) string {
 	return "; started before their configuration was written: " + strings.Join(names, ", ")
 }
 
-// titles names components as a sentence about them begins.
+// titles returns the names of components, as the beginning of a sentence.
 func titles(kinds []topology.Kind) string {
 	var names []string
 	for _, k := range kinds {
@@ -121,8 +120,8 @@ func titles(kinds []topology.Kind) string {
 	return names[0] + " is"
 }
 
-// reason is the first rule that is broken, in the operator's order, so that
-// those who wait for one of its reasons still see it.
+// reason returns the first rule that is broken, in the operator's order, for scripts that wait for
+// one of its reasons.
 func (r projection) reason(status v1alpha1.TidbClusterStatus, p plan.Plan) (reason, message string) {
 	for _, d := range descriptions {
 		if set := d.kind.Status(&status).GetStatefulSet(); set != nil && set.CurrentRevision != set.UpdateRevision {
@@ -143,8 +142,8 @@ func (r projection) reason(status v1alpha1.TidbClusterStatus, p plan.Plan) (reas
 	return reasonProgressing, r.message(p, "The cluster is being changed")
 }
 
-// message says what is waited for, without the observed number: that one
-// changes with every look, and each change would be a write.
+// message returns what the cluster waits for, without the observed number: the number changes in
+// each observation, and each change would be a write.
 func (r projection) message(p plan.Plan, otherwise string) string {
 	if len(p.Gates) == 0 {
 		return otherwise
@@ -154,7 +153,7 @@ func (r projection) message(p plan.Plan, otherwise string) string {
 	return gate.String()
 }
 
-// healthy is how many members are shown, or -1 if one of them is not healthy.
+// healthy returns how many members are shown, or -1 if one of them is not healthy.
 func healthy(members []bool) int {
 	if slices.Contains(members, false) {
 		return -1

@@ -29,20 +29,19 @@ type configured struct {
 	name string
 	// wanted is nil where the ConfigMap is left as it is.
 	wanted *corev1.ConfigMap
-	// mounted: pods use it already.
+	// mounted is true if pods use it already.
 	mounted bool
 	refused field.ErrorList
-	remedy  remedy.Remedy // against what is refused
+	remedy  remedy.Remedy // for a refusal
 	lacks   []desired.Lack
-	// findings are what is in use and not asked for.
+	// findings are settings in use that are not asked for.
 	findings []desired.Finding
 }
 
-// configMap is the ConfigMap of a component: its config file and start script.
-// The data in use is kept where it says the same, so that nothing is written,
-// and no pod restarted, for another way of saying it. Without a configuration in
-// the spec nobody has asked to change the one in use: it stays, whatever it says, and
-// so do settings of a restore.
+// configMap returns the ConfigMap of a component: its config file and start script. Data in use
+// with the same meaning is kept, so that nothing is written, and no pod restarted, because of
+// another form. If the spec has no configuration, the one in use stays, whatever it is, and so do
+// settings of a restore.
 func configMap(comp component, have state.Existing, got state.Group) (configured, error) {
 	use := inUse(comp.cluster, comp.Kind, have)
 	if other, ok := leftAlone(comp, use, have, got); ok {
@@ -78,7 +77,7 @@ func configMap(comp component, have state.Existing, got state.Group) (configured
 	return result, nil
 }
 
-// content is what is to stand in a ConfigMap, and what is to be said of it.
+// content returns the data of a ConfigMap, and what is to be reported about it.
 func content(comp component, used *corev1.ConfigMap) (said configured, data map[string]string, err error) {
 	config, err := overlaid(comp.config, used)
 	if err != nil {
@@ -106,9 +105,9 @@ func content(comp component, used *corev1.ConfigMap) (said configured, data map[
 	return said, data, nil
 }
 
-// leftAlone reports whether the ConfigMap that pods use is not to be written: a newer
-// version of this tool wrote it for the same spec, it is somebody else's and the spec
-// has no configuration, or it is gone and what stood in it is not known.
+// leftAlone reports whether the ConfigMap that pods use is not to be written: a newer version of
+// this tool wrote it for the same spec, others made it and the spec has no configuration, or it is
+// gone and its content is not known.
 func leftAlone(comp component, use usage, have state.Existing, got state.Group) (configured, bool) {
 	c, k := comp.cluster, comp.Kind
 	if comp.kept != nil {
@@ -119,7 +118,7 @@ func leftAlone(comp component, use usage, have state.Existing, got state.Group) 
 	}
 	switch {
 	case use.mounted && use.found == nil && (!comp.Configured || comp.founding == byDiscoveryServer):
-		// A script of ours would not ask an operator's discovery server.
+		// Our start script does not ask an operator's discovery server.
 		return configured{name: use.name, lacks: []desired.Lack{lost(comp, use.name, got)}}, true
 	case comp.Configured:
 		return configured{}, false
@@ -143,8 +142,7 @@ func ofNewer(comp component, use usage, got state.Group) configured {
 	return result
 }
 
-// forFirstPods uses a ConfigMap that somebody has made for pods that are not there
-// yet.
+// forFirstPods uses a ConfigMap that others have made for pods that do not exist yet.
 func forFirstPods(comp component, there *corev1.ConfigMap) configured {
 	result := configured{name: there.Name}
 	refuse := func(why string) {
@@ -160,8 +158,8 @@ func forFirstPods(comp component, there *corev1.ConfigMap) configured {
 	return result
 }
 
-// ofHelm uses the ConfigMap that an annotation names. To have another one means to
-// restart the pods, as it does for tidb-operator.
+// ofHelm uses the ConfigMap that an annotation names. Another one restarts the pods, as with
+// tidb-operator.
 func ofHelm(comp component, name string, use usage, have state.Existing, got state.Group) configured {
 	switch there := have.ConfigMaps[name]; {
 	case there == nil:
@@ -172,9 +170,8 @@ func ofHelm(comp component, name string, use usage, have state.Existing, got sta
 	return configured{name: name}
 }
 
-// startScript is the script in use as long as it fits, else our own. Pods of PD
-// that ask an operator's discovery server have to keep the operator's script:
-// ours would not know whom to ask.
+// startScript returns the script in use as long as it fits, else our own. Pods of PD that ask an
+// operator's discovery server must keep the operator's script: ours does not ask that server.
 func startScript(comp component, used *corev1.ConfigMap) (string, field.ErrorList, error) {
 	if used != nil && comp.script.fits(used.Data[keyScript]) {
 		return used.Data[keyScript], nil, nil
@@ -191,8 +188,8 @@ func startScript(comp component, used *corev1.ConfigMap) (string, field.ErrorLis
 	return text, refused, nil
 }
 
-// rollingName names the ConfigMap by its content, so that other content means
-// other pods.
+// rollingName returns a name of the ConfigMap that contains a digest of its content, so that
+// another content restarts the pods.
 func rollingName(m, used *corev1.ConfigMap, have state.Existing) string {
 	if used != nil && used.Data[keyConfig] == m.Data[keyConfig] && used.Data[keyScript] == m.Data[keyScript] {
 		return used.Name
@@ -210,9 +207,9 @@ func rollingName(m, used *corev1.ConfigMap, have state.Existing) string {
 	return name
 }
 
-// formerName names a ConfigMap that says the same, if in other words: the user has
-// taken a change back half-way, and pods that still have the former one must not
-// restart for the words.
+// formerName returns the name of a ConfigMap with the same meaning and another text: if the user
+// takes a change back, pods that still have the former ConfigMap must not restart because of the
+// text.
 func formerName(m *corev1.ConfigMap, have state.Existing) string {
 	for _, name := range slices.Sorted(maps.Keys(have.ConfigMaps)) {
 		f := have.ConfigMaps[name]
@@ -228,9 +225,8 @@ func taken(m *corev1.ConfigMap, data map[string]string) bool {
 	return m != nil && (m.Data[keyConfig] != data[keyConfig] || m.Data[keyScript] != data[keyScript])
 }
 
-// digest is the operator's: the SHA-256 of the data as JSON, in hexadecimal
-// digits, as text that is written in hexadecimal digits again, of which the
-// first seven are taken.
+// digest returns the digest that the operator computes: the SHA-256 of the data as JSON, written
+// twice in hexadecimal digits, of which the first seven are taken.
 func digest(data map[string]string) string {
 	text, err := json.Marshal(data)
 	if err != nil {

@@ -46,8 +46,7 @@ func all(edits ...func(*v1alpha1.TidbCluster)) func(*v1alpha1.TidbCluster) {
 	}
 }
 
-// running is a cluster whose TiKV runs with a ConfigMap of the given name and
-// configuration.
+// running returns a cluster whose TiKV runs with a ConfigMap of the given name and configuration.
 func running(t *testing.T, name, text string) state.Existing {
 	t.Helper()
 	have := created(t, want(t, load(t, "basic"), nothing(), state.Snapshot{}))

@@ -16,11 +16,10 @@ import (
 // parameters which the pod's security context names.
 const annSysctl = "tidb.pingcap.com/sysctl-init"
 
-// readinessDelay is the number of seconds before the first readiness probe
-// where the user does not say otherwise.
+// readinessDelay is the default number of seconds before the first readiness probe.
 const readinessDelay = 10
 
-// computeResources are resources without storage, which sizes the claims.
+// computeResources returns resources without storage, which is for claims.
 func computeResources(r corev1.ResourceRequirements) corev1.ResourceRequirements {
 	r = *r.DeepCopy()
 	delete(r.Limits, corev1.ResourceStorage)
@@ -28,7 +27,7 @@ func computeResources(r corev1.ResourceRequirements) corev1.ResourceRequirements
 	return r
 }
 
-// readinessProbe is a TCP probe that the user has asked for, nil otherwise.
+// readinessProbe returns a TCP probe if the user has asked for one, nil otherwise.
 func readinessProbe(spec *v1alpha1.Probe, port int32) *corev1.Probe {
 	if spec == nil {
 		return nil
@@ -47,7 +46,7 @@ func timed(probe *corev1.Probe, spec *v1alpha1.Probe) *corev1.Probe {
 	return probe
 }
 
-// sysctlInit is nil unless it is asked for and there is something to set.
+// sysctlInit returns nil unless it is asked for and there is something to set.
 func sysctlInit(comp component) *corev1.Container {
 	security := comp.spec.PodSecurityContext()
 	if comp.spec.Annotations()[annSysctl] != "true" || security == nil || len(security.Sysctls) == 0 {
@@ -73,9 +72,8 @@ type tailer struct {
 	file string
 }
 
-// logTailer makes a tailer. It ends on SIGTERM: a shell that is the
-// first process of a container ignores SIGTERM, and with it every restart of
-// the pod would last as long as the grace period.
+// logTailer returns a tailer. It ends on SIGTERM: a shell that is the first process of a container
+// ignores SIGTERM by default, and then every restart of the pod would take the whole grace period.
 func logTailer(comp component, name, file string, mount corev1.VolumeMount, resources corev1.ResourceRequirements) tailer {
 	tc := comp.cluster.Source
 	return tailer{file: file, Container: corev1.Container{
@@ -88,10 +86,10 @@ func logTailer(comp component, name, file string, mount corev1.VolumeMount, reso
 	}}
 }
 
-// keepTailers keeps the words of tailers that run, as long as they are those of
-// this version, an earlier one or tidb-operator, for the same file: an existing
-// cluster does not restart for better ones. Other words are the user's patch, which
-// withAdditional applies again if it is still there.
+// keepTailers keeps the commands of tailers that run, if they are those of this version, an earlier
+// one or tidb-operator, for the same file: an existing cluster does not restart for another
+// command. Other commands are the user's patch, which withAdditional applies again if it is still
+// in the spec.
 func keepTailers(logs []tailer, live *appsv1.StatefulSet) []corev1.Container {
 	var applied appsv1.StatefulSetSpec
 	if live != nil {
@@ -109,8 +107,8 @@ func keepTailers(logs []tailer, live *appsv1.StatefulSet) []corev1.Container {
 	return containers
 }
 
-// tails reports whether a command is one of those that generated tailers have: it
-// makes the file where it is missing and prints what is added to it.
+// tails reports whether a command is one of those that generated tailers have: it creates the file
+// if it is missing and prints what is added to it.
 func tails(command []string, file string) bool {
 	if len(command) != 3 || command[0] != "sh" || command[1] != "-c" {
 		return false
@@ -120,7 +118,7 @@ func tails(command []string, file string) bool {
 	return ok && (rest == ";" || rest == "" || rest == " & wait")
 }
 
-// logMount finds the volume that the user has named for a log: a storage volume
+// logMount returns the mount of the volume that the user has named for a log: a storage volume
 // of the component, or else a volume mount of the user's own.
 func logMount(comp component, name string, storage []corev1.VolumeMount) (corev1.VolumeMount, error) {
 	for _, m := range storage {
@@ -136,9 +134,9 @@ func logMount(comp component, name string, storage []corev1.VolumeMount) (corev1
 	return corev1.VolumeMount{}, fmt.Errorf("no volume %q is mounted to hold a log", name)
 }
 
-// withAdditional adds the user's containers. One that has the name of a
-// generated container is a strategic merge patch for it; of several for the same
-// one, the last is used, as tidb-operator does.
+// withAdditional adds the user's containers. A container with the name of a generated one is a
+// strategic merge patch for it; of several with the same name, the last is used, as tidb-operator
+// does.
 func withAdditional(containers, additional []corev1.Container) ([]corev1.Container, error) {
 	generated := slices.Clone(containers)
 	for _, extra := range additional {

@@ -36,8 +36,8 @@ func TestEmptyClassOfVolume(t *testing.T) {
 	}
 }
 
-// withArguments is an operator's start script of the first generation, as far as
-// its arguments go: the user's come last on the line that executes TiDB.
+// withArguments returns the part of an operator's start script of the first generation that has
+// arguments: the user's come last on the line that executes TiDB.
 func withArguments(arguments string) string {
 	return "ARGS=\"--store=tikv\"\necho \"/tidb-server ${ARGS}" + arguments + "\"\nexec /tidb-server ${ARGS}" + arguments + "\n"
 }
@@ -223,7 +223,7 @@ func TestUnstartable(t *testing.T) {
 			if got == "" {
 				return
 			}
-			// A webhook may add what is missing to pods that run.
+			// A webhook may add what is missing to running pods.
 			have := created(t, want(t, load(t, "basic"), nothing(), state.Snapshot{}))
 			live := have.Sets[topology.TiKV]
 			comp, err := describeTiKV(c, groupNamed(t, c, topology.TiKV), have)
@@ -239,7 +239,7 @@ func TestUnstartable(t *testing.T) {
 				tc.Spec.TiKV.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("9Gi")}
 			})
 			if _, err := Want(state.Observation{Cluster: upgrade, Existing: have}); err != nil {
-				t.Errorf("what runs is refused: %v", err)
+				t.Errorf("a spec whose pods run is refused: %v", err)
 			}
 		})
 	}

@@ -10,8 +10,8 @@ import (
 // description is how one component is rendered. A component is added by a row.
 type description struct {
 	kind topology.Kind
-	// objects makes what the component's objects are assembled from. What exists only
-	// says how PD's pods bootstrap.
+	// objects returns the data from which the component's objects are made. Existing objects are
+	// only used to see how PD's pods bootstrap.
 	objects func(c topology.Cluster, g topology.Group, have state.Existing) (component, error)
 	status  statusPart
 }
@@ -22,8 +22,7 @@ var descriptions = []description{
 	{topology.TiDB, describeTiDB, tidbStatus},
 }
 
-// descriptionOf finds the row of a component. A cluster has no group of a component
-// that has none.
+// descriptionOf returns the row of a component. Each group of a cluster has one.
 func descriptionOf(k topology.Kind) description {
 	for _, d := range descriptions {
 		if d.kind == k {
@@ -33,20 +32,20 @@ func descriptionOf(k topology.Kind) description {
 	panic("render: no description of component " + string(k))
 }
 
-// statusPart is how one component stands in the status of a TidbCluster, in
-// tidb-operator's fields.
+// statusPart is the part of one component in the status of a TidbCluster, in tidb-operator's
+// fields.
 type statusPart struct {
-	// members writes what has become of each member, and the image. What is not known
-	// this time stays as it was.
+	// members writes the state of each member, and the image. What is not known this time stays as
+	// it was.
 	members func(projection, *v1alpha1.TidbClusterStatus)
-	// clear removes the members of a component that is suspended: what was there is
-	// there no more. Whom a failover has replaced stays.
+	// clear removes the members of a suspended component. Members that a failover has replaced
+	// stay.
 	clear func(*v1alpha1.TidbClusterStatus)
-	// counts writes numbers that change at each look; nil where there are none. They
-	// are no reason to write a status, and are written with what is one.
+	// counts writes numbers that change in each observation; nil where there are none. The status
+	// is not written because of them alone.
 	counts func(projection, *v1alpha1.TidbClusterStatus)
-	// health reports of each member that is shown whether it is healthy.
+	// health returns for each member in the status whether it is healthy.
 	health func(*v1alpha1.TidbClusterStatus) []bool
-	// unhealthy and message are the reason of the condition Ready while one is not.
+	// unhealthy and message are the reason and message of the condition Ready while one is not.
 	unhealthy, message string
 }

@@ -11,11 +11,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 )
 
-// Whether an object has to be written is asked of the record of what was
-// applied last, never of the live spec, which has an API server's defaults in
-// it. Labels and annotations that others have added are never a reason to write,
-// and neither are the tool's own: an operator that takes them for one writes
-// every StatefulSet in every round.
+// To see whether an object must be written, the wanted spec is compared with the record of what was
+// applied last, never with the live spec, which has the defaults of an API server. Labels and
+// annotations that others have added are never a reason to write, and neither are the tool's own:
+// otherwise every StatefulSet would be written in every turn.
 
 // setDrift compares everything but the replicas and the partition: those have
 // steps of their own.
@@ -37,7 +36,7 @@ func strategyType(spec appsv1.StatefulSetSpec) appsv1.StatefulSetUpdateStrategyT
 	return spec.UpdateStrategy.Type
 }
 
-// serviceDrift takes addresses and ports that the cluster has given for wanted.
+// serviceDrift compares a Service, without the addresses and ports that the cluster has given.
 func serviceDrift(live, wanted *corev1.Service) desired.Drift {
 	if live == nil {
 		return desired.Missing

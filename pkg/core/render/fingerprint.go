@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Template is the fingerprint of the pod template that was applied last, ""
-// when the StatefulSet has no record. It is about what was asked for: an API
-// server's defaults and a person's edits of the live template do not change it.
+// Template returns the fingerprint of the pod template that was applied last, "" when the
+// StatefulSet has no record. An API server's defaults and a person's edits of the live template do
+// not change it.
 func Template(set *appsv1.StatefulSet) string {
 	if set == nil {
 		return ""
@@ -25,10 +25,10 @@ func Template(set *appsv1.StatefulSet) string {
 	return fingerprint(spec.Template)
 }
 
-// fingerprint is the same for two pod templates exactly if they mean the same:
-// an empty list or map is none, quantities count by their value, the order of
-// lists matters and that of maps does not. It covers labels, annotations and the
-// spec. It is not stored anywhere, so that another release may compute another.
+// fingerprint is the same for two pod templates exactly if they mean the same: an empty list or map
+// is none, quantities count by their value, the order of lists matters and that of maps does not.
+// It covers labels, annotations and the spec. It is not stored, so another release may compute
+// another one.
 func fingerprint(t corev1.PodTemplateSpec) string {
 	t = *t.DeepCopy()
 	// Very old operators kept their record in the template.
@@ -42,10 +42,9 @@ func fingerprint(t corev1.PodTemplateSpec) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// normalize makes equal values look equal: no empty maps and lists, and every
-// quantity in the one form that depends on its value alone, since 1Gi and
-// 1073741824 are the same amount. An empty struct behind a pointer stays: an
-// empty label selector selects everything, none selects nothing.
+// normalize makes equal values look equal: no empty maps and lists, and every quantity in the one
+// form that depends on its value alone, since 1Gi and 1073741824 are the same amount. A pointer to
+// an empty struct stays: an empty label selector selects everything, none selects nothing.
 func normalize(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:

@@ -13,8 +13,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// FuzzWant: what is valid can be rendered. A run that finds out later has
-// written the TidbCluster, and cannot go on.
+// FuzzWant: a valid TidbCluster can be rendered. Otherwise a run would write the TidbCluster, and
+// could not continue.
 func FuzzWant(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil {

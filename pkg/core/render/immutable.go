@@ -13,8 +13,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// immutable names the wanted changes of a StatefulSet that Kubernetes does not
-// make in place. An operator ignores most of them without a word.
+// immutable returns the wanted changes of a StatefulSet that Kubernetes does not make in place. An
+// operator silently ignores most of them.
 func immutable(comp component, wanted *appsv1.StatefulSet, have state.Existing, got state.Group) field.ErrorList {
 	live := have.Sets[comp.Kind]
 	if live == nil {
@@ -88,9 +88,9 @@ func immutableClaims(at *field.Path, comp component, live *appsv1.StatefulSet, g
 	return errs
 }
 
-// unresizable says why a volume cannot get the wanted size, "" if it can or has
-// it. A claim that has more than is wanted is no reason: somebody made it
-// larger by hand, or a growth was taken back half-way, and it does no harm.
+// unresizable returns why a volume cannot get the wanted size, "" if it can or has it. A claim that
+// is larger than wanted is no reason: it was made larger by hand, or a growth was taken back before
+// it was done.
 func unresizable(want corev1.PersistentVolumeClaim, template corev1.PersistentVolumeClaimSpec, got state.Group) string {
 	have, size := topology.SizeOf(*template.Resources.Requests.Storage()), templateSize(&want)
 	switch {

@@ -29,7 +29,7 @@ const (
 	usedByPeer = "peer"
 )
 
-// componentDiscovery labels what a PD pod without data reads.
+// componentDiscovery labels the ConfigMap that a PD pod without data reads.
 const componentDiscovery = "discovery"
 
 // meta is the metadata of an object that the cluster owns.
@@ -42,7 +42,7 @@ func meta(c topology.Cluster, name string, labels map[string]string) metav1.Obje
 	}
 }
 
-// owner makes the object go away with the TidbCluster.
+// owner returns the reference by which an object is deleted with the TidbCluster.
 func owner(c topology.Cluster) metav1.OwnerReference {
 	return *metav1.NewControllerRef(c.Source, v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.TiDBClusterKind))
 }
@@ -51,7 +51,7 @@ func generation(c topology.Cluster) string {
 	return strconv.FormatInt(c.Source.Generation, 10)
 }
 
-// union is all of the maps; where they disagree, the later one wins.
+// union returns all entries of the maps; for the same key the later map wins.
 func union(all ...map[string]string) map[string]string {
 	result := map[string]string{}
 	for _, m := range all {
@@ -60,8 +60,8 @@ func union(all ...map[string]string) map[string]string {
 	return result
 }
 
-// covers reports whether live has every entry of wanted. What others have added
-// to live is their business.
+// covers reports whether live has every entry of wanted. Entries that others have added to live do
+// not matter.
 func covers(live, wanted map[string]string) bool {
 	for k, v := range wanted {
 		if got, ok := live[k]; !ok || got != v {

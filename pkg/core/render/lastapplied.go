@@ -22,8 +22,8 @@ func setLastApplied[Spec appsv1.StatefulSetSpec | corev1.ServiceSpec](m *metav1.
 	m.Annotations[annLastApplied] = string(data)
 }
 
-// lastApplied reads the record back. Where it is missing or damaged, nothing is
-// known of what was applied, and the object has to be written.
+// lastApplied reads the record back. If it is missing or damaged, it is not known what was applied,
+// and the object must be written.
 func lastApplied[Spec appsv1.StatefulSetSpec | corev1.ServiceSpec](m metav1.ObjectMeta) (spec Spec, ok bool) {
 	text := m.Annotations[annLastApplied]
 	if text == "" {

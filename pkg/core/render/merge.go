@@ -11,12 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Merge is a live object, changed to what is wanted. What others have added to
-// its labels and annotations stays, and so does what a cluster has given to it
-// and what a step of its own changes: addresses and node ports of a Service,
-// replicas of a StatefulSet. Neither argument is changed.
+// Merge returns a live object, changed to the wanted one. Labels and annotations of others stay,
+// and so do values that the cluster has given, as addresses and node ports of a Service, and values
+// that other steps change, as the replicas of a StatefulSet. Neither argument is changed.
 //
-// It is an error if the object belongs to somebody else.
+// It is an error if the object has another owner.
 func Merge(live, wanted runtime.Object) (runtime.Object, error) {
 	switch live := live.(type) {
 	case *corev1.Service:
@@ -51,8 +50,8 @@ func mergeService(live, wanted *corev1.Service) (*corev1.Service, error) {
 	result.Spec = *wanted.Spec.DeepCopy()
 	keepAllocated(&result.Spec, live.Spec)
 	setLastApplied(&result.ObjectMeta, result.Spec)
-	// These follow from the addresses, which can not be changed, and are in no
-	// spec of ours: they are not for the record.
+	// These follow from the addresses, which cannot be changed, and are in no spec of ours, so they
+	// are not in the record.
 	result.Spec.ClusterIPs = slices.Clone(live.Spec.ClusterIPs)
 	result.Spec.IPFamilies = slices.Clone(live.Spec.IPFamilies)
 	if result.Spec.IPFamilyPolicy == nil {
@@ -64,8 +63,8 @@ func mergeService(live, wanted *corev1.Service) (*corev1.Service, error) {
 	return result, nil
 }
 
-// keepAllocated takes over what a cluster has given to a Service and the wanted
-// spec leaves open.
+// keepAllocated keeps what the cluster has given to a Service where the wanted spec does not set
+// it.
 func keepAllocated(spec *corev1.ServiceSpec, given corev1.ServiceSpec) {
 	if given.ClusterIP != "" {
 		// It can not be changed, also if the user asks for another one later.
@@ -116,9 +115,8 @@ func mergeSet(live, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 	}
 	setLastApplied(&result.ObjectMeta, *spec)
 
-	// Not in the record, so that they stay what they are: an update strategy that
-	// somebody has set by hand, until the spec asks for another one than before,
-	// and additions of others.
+	// These are not in the record, so that they stay: an update strategy that was set by hand,
+	// until the spec asks for another one than before, and additions of others.
 	if byHand(live, applied) && strategyType(applied) == strategyType(wanted.Spec) {
 		spec.UpdateStrategy = *live.Spec.UpdateStrategy.DeepCopy()
 	}
@@ -128,15 +126,13 @@ func mergeSet(live, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 	return result, nil
 }
 
-// byHand: somebody restarts pods by hand, past the
-// spec that was applied.
+// byHand reports whether the live update strategy is OnDelete, unlike the one that was applied.
 func byHand(live *appsv1.StatefulSet, applied appsv1.StatefulSetSpec) bool {
 	return strategyType(live.Spec) == appsv1.OnDeleteStatefulSetStrategyType && strategyType(applied) != strategyType(live.Spec)
 }
 
-// foreign are the entries that were not applied by us. The record that very old
-// operators kept in the template counts as foreign: to drop it would restart
-// every pod.
+// foreign returns the entries that were not applied by us. The record that very old
+// operators kept in the template counts as foreign: to drop it would restart every pod.
 func foreign(live, applied map[string]string) map[string]string {
 	result := map[string]string{}
 	for k, v := range live {

@@ -220,7 +220,7 @@ func TestMergeService(t *testing.T) {
 	live.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol}
 	live.Spec.Ports[0].NodePort, live.Spec.Ports[1].NodePort = 30400, 30080
 
-	// What the cluster has given is no difference.
+	// Values that the cluster has given are no difference.
 	if found := drifts(want(t, load(t, "basic", nodePort), have, state.Snapshot{})); len(found) > 0 {
 		t.Fatalf("to be written: %v", found)
 	}

@@ -18,17 +18,17 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// objectsOfOperator are the objects that tidb-operator v1.6.5 has made for a
-// cluster, as facts: its records in testdata/applied, and what each variant of the
-// TidbCluster changes in them. No code of ours renders them.
+// objectsOfOperator are the objects that tidb-operator v1.6.5 makes for a cluster, as facts: its
+// records in testdata/applied, and what each variant of the TidbCluster changes in them. Our code
+// does not render them.
 type objectsOfOperator struct {
 	sets     map[topology.Kind]*appsv1.StatefulSetSpec
 	services map[string]*corev1.Service
 	config   map[topology.Kind]map[string]any
-	// overlay is what lies over a configuration while a restore runs, as TOML.
+	// overlay has the settings that override a configuration while a restore runs, as TOML.
 	overlay map[topology.Kind]string
-	// flags are what the start script executes a component with, and arguments what
-	// it appends to them.
+	// flags are those with which the start script executes a component, and arguments those that it
+	// appends.
 	flags     map[topology.Kind][]string
 	arguments string
 }
@@ -95,7 +95,7 @@ func (o *objectsOfOperator) replaceFlag(k topology.Kind, old, text string) {
 	}
 }
 
-// script is a start script with the flags, in other words than an operator's.
+// script returns a start script with the flags, with another text than an operator's.
 func (o *objectsOfOperator) script(k topology.Kind) string {
 	text := "# not ours\nARGS=\"" + strings.Join(o.flags[k], " \\\n") + "\"\nexec /" + string(k) + "-server ${ARGS}"
 	if k == topology.TiDB && o.arguments != "" {
@@ -104,7 +104,7 @@ func (o *objectsOfOperator) script(k topology.Kind) string {
 	return text + "\n"
 }
 
-// existing are the objects as Kubernetes has them.
+// existing returns the objects as Kubernetes has them.
 func (o *objectsOfOperator) existing(t *testing.T, c topology.Cluster) state.Existing {
 	t.Helper()
 	have := nothing()
@@ -138,7 +138,7 @@ func (o *objectsOfOperator) existing(t *testing.T, c topology.Cluster) state.Exi
 	return have
 }
 
-// specOf is what the specs of all components have in common.
+// specOf returns the part that the specs of all components have in common.
 func specOf(tc *v1alpha1.TidbCluster, k topology.Kind) *v1alpha1.ComponentSpec {
 	switch k {
 	case topology.PD:

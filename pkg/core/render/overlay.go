@@ -12,12 +12,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
-// keyOverlay in a ConfigMap holds settings that tidb-operator has laid over the
-// configuration for a while: as long as a restore to a point in time runs, TiKV must
-// not collect the versions of data that the restore writes.
+// keyOverlay in a ConfigMap holds settings by which tidb-operator overrides the configuration for a
+// while: as long as a restore to a point in time runs, TiKV must not collect the versions of data
+// that the restore writes.
 const keyOverlay = "config-file-overlay"
 
-// overlaid is the configuration under the overlay of the ConfigMap in use. Without it
+// overlaid returns the configuration with the overlay of the ConfigMap in use. Without it
 // a store that restarts during the restore would lose data.
 func overlaid(c *config.GenericConfig, used *corev1.ConfigMap) (*config.GenericConfig, error) {
 	if used == nil || used.Data[keyOverlay] == "" {
@@ -32,7 +32,7 @@ func overlaid(c *config.GenericConfig, used *corev1.ConfigMap) (*config.GenericC
 	return result, nil
 }
 
-// lay writes settings over those of a table.
+// lay overrides settings of a table.
 func lay(over, table map[string]any) {
 	for key, value := range over {
 		inner, ok := value.(map[string]any)

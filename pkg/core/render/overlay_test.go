@@ -13,8 +13,7 @@ import (
 
 const over = "[gc]\n  ratio-threshold = -1.0\n"
 
-// restoring is what there is while a restore runs, of a TiKV whose configuration is
-// the text.
+// restoring returns the objects of a cluster during a restore, with this configuration of TiKV.
 func restoring(t *testing.T, name, text string) state.Existing {
 	t.Helper()
 	have := running(t, name, text)
@@ -71,7 +70,7 @@ func TestOverlayCannotBeRead(t *testing.T) {
 }
 
 // TestConfigTakenAway: a configuration that was in the spec stays in use when it is
-// taken away, and the way back to the default is told.
+// removed, and there is a remedy to return to the default.
 func TestConfigTakenAway(t *testing.T) {
 	none := func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.Config = nil }
 	for _, edit := range []func(*v1alpha1.TidbCluster){none, all(rolling, none)} {

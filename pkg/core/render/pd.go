@@ -102,14 +102,14 @@ func pdService(comp component) *corev1.Service {
 	c, spec := comp.cluster, comp.cluster.Source.Spec.PD.Service
 	s := service(comp, c.SetName(topology.PD), usedByUser, servicePort("client", topology.PDClientPort))
 	s.Spec.Type = corev1.ServiceTypeClusterIP
-	for _, old := range c.Source.Spec.Services { // the way of older TidbClusters
+	for _, old := range c.Source.Spec.Services { // as older TidbClusters have it
 		if old.Name != string(topology.PD) {
 			continue
 		}
 		if t := corev1.ServiceType(old.Type); t == corev1.ServiceTypeNodePort || t == corev1.ServiceTypeLoadBalancer {
 			s.Spec.Type = t
 		}
-		break // the first of several is used, as tidb-operator does
+		break // only the first of several counts, as with tidb-operator
 	}
 	if spec == nil {
 		return s

@@ -13,10 +13,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// What the bootstrap ConfigMap says to a PD pod that has no data. There are the
-// names of all first members, with which they start one cluster together, or
-// the id of a cluster and the members to join: once a cluster exists, nobody may
-// start another one. See founders for those of the first members that come late.
+// The keys of the bootstrap ConfigMap, for a PD pod without data. It has the names of all initial
+// members, which start one cluster together, or the id of a cluster and the members to join: once a
+// cluster exists, no pod may start another one. See founders for initial members that start late.
 const (
 	keyInitial   = "initial-cluster"
 	keyClusterID = "cluster-id"
@@ -33,8 +32,7 @@ func bootstraps(c topology.Cluster, have state.Existing) bool {
 			return v.ConfigMap != nil && v.ConfigMap.Name == c.BootstrapMap()
 		})
 	}
-	// An operator may be about to make the StatefulSet again, with the script that
-	// the pods had.
+	// An operator may be about to recreate the StatefulSet, with the script that the pods had.
 	use := inUse(c, topology.PD, have)
 	return use.found == nil || strings.Contains(use.found.Data[keyScript], mark)
 }
@@ -70,14 +68,14 @@ func bootstrapData(c topology.Cluster, g topology.Group, have state.Existing, sn
 	case id != "":
 		data := joining(id, old[keyJoin])
 		if old[keyInitial] != "" {
-			data[keyInitial] = old[keyInitial] // for PD to say who of them has yet to start
+			data[keyInitial] = old[keyInitial] // for the members of which PD says that they have yet to start
 		}
 		return data
 	case have.Sets[topology.PD] != nil, snap.Groups[topology.PD].Extent() > 0 && old != nil,
 		begun(c, snap, old[keyInitial]):
-		// The first members are starting with what is written there, or have
-		// been. Other names now would be another cluster: if more members were
-		// asked for meanwhile, those have claims too, and nothing on them.
+		// The initial members start, or have started, with these names. Other names now could start
+		// another cluster: if more members were asked for since, those have claims too, but no
+		// data.
 		return old
 	case partlyUsed(g, snap):
 		return nil
@@ -93,17 +91,17 @@ func joining(id, join string) map[string]string {
 	return data
 }
 
-// founders adds the first members that the others did not wait for. PD lists each
-// from the beginning and lets nobody join by its name, so it can come in no other
-// way than with the list of them all, word for word: its log begins with that.
+// founders adds the initial members that the others did not wait for. PD lists each from the
+// beginning and lets no member join with its name, so it can only start with the same list of all
+// of them: its log begins with that.
 //
-// One that has ever started must not start so again. Without its data it would
-// vote a second time with the same id, and what it voted for could be lost. So
-// names only ever leave the list: what PD says late, or of a member that has been
-// recreated under an old name, puts nobody back.
+// A member that has started once must not start so again. Without its data it would vote a second
+// time with the same id, and what it voted for could be lost. So names are only removed from the
+// list: a late report of PD, or one about a member that was recreated with an old name, adds no
+// name again.
 func founders(c topology.Cluster, snap state.Snapshot, old, data map[string]string) map[string]string {
 	if was := old[keyClusterID]; was != "" && was != data[keyClusterID] {
-		return data // the list is that of another cluster
+		return data // the list belongs to another cluster
 	}
 	candidates, judged := old[keyAwaited]
 	if !judged {
@@ -122,7 +120,7 @@ func founders(c topology.Cluster, snap state.Snapshot, old, data map[string]stri
 	return data
 }
 
-// named reports whether a list has a name: of names, or of name=url.
+// named reports whether a list, of names or of name=url, contains a name.
 func named(list, name string) bool {
 	for entry := range strings.SplitSeq(list, ",") {
 		if n, _, _ := strings.Cut(entry, "="); n == name {
@@ -132,7 +130,7 @@ func named(list, name string) bool {
 	return false
 }
 
-// initialCluster names all first members, in the form of PD's flag.
+// initialCluster returns the names of all initial members, in the form of PD's flag.
 func initialCluster(c topology.Cluster, g topology.Group) string {
 	var members []string
 	for i := range g.Replicas {
@@ -142,7 +140,7 @@ func initialCluster(c topology.Cluster, g topology.Group) string {
 	return strings.Join(members, ",")
 }
 
-// firstMembers is how many members are to start a cluster that does not exist yet.
+// firstMembers returns how many members are to start a cluster that does not exist yet.
 func firstMembers(m *corev1.ConfigMap) int {
 	if m == nil || m.Data[keyInitial] == "" || m.Data[keyClusterID] != "" {
 		return 0
@@ -150,10 +148,9 @@ func firstMembers(m *corev1.ConfigMap) int {
 	return len(strings.Split(m.Data[keyInitial], ","))
 }
 
-// joinURLs are the members that a new one can ask to join. A listed member
-// stays in the list while PD has it, healthy or not: the list shall not be
-// written for each member that restarts. Without any healthy one, the old list
-// is better than none.
+// joinURLs returns the members that a new one can ask to join. A listed member stays in the list
+// while PD has it, healthy or not, so that the list is not written for each restart. Without a
+// healthy member, the old list is better than none.
 func joinURLs(c topology.Cluster, snap state.Snapshot, old string) string {
 	listed := strings.Split(old, ",")
 	var urls []string
@@ -169,20 +166,19 @@ func joinURLs(c topology.Cluster, snap state.Snapshot, old string) string {
 	return strings.Join(urls, ",")
 }
 
-// begun reports whether one of these first members has had a pod, and with it a
-// claim. Its log may begin with their names, so that with other ones it would wait
-// for ever; and most of them may have founded the cluster.
+// begun reports whether one of these initial members has had a pod, and so a claim. Its log may
+// begin with their names, so that with other names it would wait for ever; and most of them may
+// have bootstrapped the cluster.
 func begun(c topology.Cluster, snap state.Snapshot, initial string) bool {
 	return slices.ContainsFunc(snap.Groups[topology.PD].Members, func(m state.Member) bool {
 		return len(m.Claims) > 0 && named(initial, c.PDName(m.Ordinal))
 	})
 }
 
-// partlyUsed reports whether some, but not all, of the first members have a claim
-// already, left over from an earlier cluster of this name. Those may start from
-// its data, and the others must then not start a cluster of their own beside it:
-// they wait for PD to answer, and join. If all have one, they are either all of
-// the earlier cluster or all empty.
+// partlyUsed reports whether some, but not all, of the first members have a claim already, left
+// over from an earlier cluster of this name. Those may start from its data, and the others must
+// then not start another cluster: they wait until PD answers, and join. If all have one, they are
+// either all of the earlier cluster or all empty.
 func partlyUsed(g topology.Group, snap state.Snapshot) bool {
 	used := 0
 	for _, m := range snap.Groups[topology.PD].Members {

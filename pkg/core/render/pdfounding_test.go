@@ -24,7 +24,7 @@ const (
 	url2 = "http://basic-pd-2.basic-pd-peer.db.svc:2379"
 )
 
-// silent is a snapshot in which PD does not answer. Claims are listed by ordinal.
+// silent returns a snapshot in which PD does not answer. Claims are listed by ordinal.
 func silent(claims ...bool) state.Snapshot {
 	s := state.Snapshot{PD: state.PD{Problem: "no pod of PD is running"}, Groups: map[topology.Kind]state.Group{}}
 	var g state.Group
@@ -39,9 +39,9 @@ func silent(claims ...bool) state.Snapshot {
 	return s
 }
 
-// answering is a snapshot in which PD answers. Members are "+" healthy, "-" not
-// healthy, "." not in PD, "?" not known; "f" are first members that have not
-// started yet, "a" others that were added and have not.
+// answering returns a snapshot in which PD answers. Members are "+" healthy, "-" not
+// healthy, "." not in PD, "?" not known; "f" are first members that have not started
+// yet, "a" others that were added and have not.
 func answering(members string) state.Snapshot {
 	s := state.Snapshot{PD: state.PD{ClusterID: 7}, Groups: map[topology.Kind]state.Group{}}
 	var g state.Group
@@ -105,19 +105,19 @@ func TestBootstrapData(t *testing.T) {
 		"recreated by hand":   {old: data{keyClusterID: "6", keyJoin: url0}, snap: answering("+"), want: data{keyClusterID: "7", keyJoin: url0}},
 		"silent":              {old: data{keyClusterID: "7", keyJoin: url1}, snap: silent(true, true, true), want: data{keyClusterID: "7", keyJoin: url1}},
 
-		// First members that the others did not wait for.
-		"a first member is late":         {old: data{keyInitial: initial3}, snap: answering("f++"), want: late("basic-pd-0", url1+","+url2)},
-		"two of them are, of five or so": {old: data{keyInitial: initial3}, snap: answering("f+f"), want: late("basic-pd-0,basic-pd-2", url1)},
-		"one of two has come":            {old: late("basic-pd-0,basic-pd-2", url1), snap: answering("f++"), want: late("basic-pd-0", url1+","+url2)},
-		"all have come":                  {old: late("basic-pd-0", url1), snap: answering("++"), want: data{keyClusterID: "7", keyJoin: url0 + "," + url1}},
-		"it was given up":                {old: late("basic-pd-0", url1), snap: answering(".+"), want: data{keyClusterID: "7", keyJoin: url1}},
-		"it joins again":                 {old: late("basic-pd-0", url1), snap: answering("a+"), want: data{keyClusterID: "7", keyJoin: url1}},
-		"silent while it is late":        {old: late("basic-pd-0", url1), snap: silent(true, true, true), want: late("basic-pd-0", url1)},
-		"a later member has not started": {old: data{keyInitial: initial1}, snap: answering("+f"), want: data{keyClusterID: "7", keyJoin: url0}},
-		"nobody comes back to the list":  {old: late("basic-pd-0", url1), snap: answering("f+f"), want: late("basic-pd-0", url1)},
-		"nor to one that is gone":        {old: data{keyClusterID: "7", keyJoin: url1}, snap: answering("f+"), want: data{keyClusterID: "7", keyJoin: url1}},
-		"a list of another cluster":      {old: data{keyClusterID: "6", keyJoin: url1, keyInitial: initial3}, snap: answering("f+"), want: data{keyClusterID: "7", keyJoin: url1}},
-		"known by now, PD is heard":      {old: data{keyClusterID: "7", keyInitial: initial3}, snap: answering("f+"), want: late("basic-pd-0", url1)},
+		// Initial members that the others did not wait for.
+		"a first member is late":             {old: data{keyInitial: initial3}, snap: answering("f++"), want: late("basic-pd-0", url1+","+url2)},
+		"two of them are, of five or so":     {old: data{keyInitial: initial3}, snap: answering("f+f"), want: late("basic-pd-0,basic-pd-2", url1)},
+		"one of two has come":                {old: late("basic-pd-0,basic-pd-2", url1), snap: answering("f++"), want: late("basic-pd-0", url1+","+url2)},
+		"all have come":                      {old: late("basic-pd-0", url1), snap: answering("++"), want: data{keyClusterID: "7", keyJoin: url0 + "," + url1}},
+		"it was given up":                    {old: late("basic-pd-0", url1), snap: answering(".+"), want: data{keyClusterID: "7", keyJoin: url1}},
+		"it joins again":                     {old: late("basic-pd-0", url1), snap: answering("a+"), want: data{keyClusterID: "7", keyJoin: url1}},
+		"silent while it is late":            {old: late("basic-pd-0", url1), snap: silent(true, true, true), want: late("basic-pd-0", url1)},
+		"a later member has not started":     {old: data{keyInitial: initial1}, snap: answering("+f"), want: data{keyClusterID: "7", keyJoin: url0}},
+		"no name is added to the list again": {old: late("basic-pd-0", url1), snap: answering("f+f"), want: late("basic-pd-0", url1)},
+		"nor to one that is gone":            {old: data{keyClusterID: "7", keyJoin: url1}, snap: answering("f+"), want: data{keyClusterID: "7", keyJoin: url1}},
+		"a list of another cluster":          {old: data{keyClusterID: "6", keyJoin: url1, keyInitial: initial3}, snap: answering("f+"), want: data{keyClusterID: "7", keyJoin: url1}},
+		"known by now, PD is heard":          {old: data{keyClusterID: "7", keyInitial: initial3}, snap: answering("f+"), want: late("basic-pd-0", url1)},
 
 		// Never bootstrap twice.
 		"pd-B19: all claims lost":      {edit: known, noSet: true, snap: silent(), want: data{keyClusterID: "7"}},
@@ -167,7 +167,7 @@ func TestBootstrapData(t *testing.T) {
 				t.Errorf("%d founders, want %d", g.Founders, founders)
 			}
 			if got[keyAwaited] != "" && (got[keyInitial] == "" || got[keyClusterID] == "") {
-				t.Error("it names members that are late, and not to what")
+				t.Error("the ConfigMap names members that are late, but not their cluster")
 			}
 		})
 	}
@@ -188,19 +188,19 @@ func TestWhoBootstraps(t *testing.T) {
 	c := load(t, "basic")
 	fresh := want(t, c, nothing(), state.Snapshot{})
 	if !mountsBootstrap(t, fresh) {
-		t.Error("new pods do not read it")
+		t.Error("new pods do not read the ConfigMap")
 	}
 	interrupted := nothing()
 	interrupted.HasDiscoveryDeployment = true
 	if w := want(t, c, interrupted, state.Snapshot{}); !mountsBootstrap(t, w) || len(w.Objects) != 1 {
-		t.Error("new pods beside a discovery server do not read it, and our script asks no server")
+		t.Error("with a discovery server new pods do not read the ConfigMap, and our script asks no server")
 	}
 	if w := want(t, c, operated(t, "basic"), answering("+++")); mountsBootstrap(t, w) || len(w.Objects) != 0 {
-		t.Error("an operator's pods get it")
+		t.Error("an operator's pods get the ConfigMap")
 	}
 	without := load(t, "basic", func(tc *v1alpha1.TidbCluster) { tc.Spec.PD = nil })
 	if w := want(t, without, nothing(), state.Snapshot{}); len(w.Objects) != 0 {
-		t.Error("without PD there is one")
+		t.Error("there is a bootstrap ConfigMap without PD")
 	}
 
 	// An operator deleted the StatefulSet, to recreate it under its pods.

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Names and places that every component's pod has.
+// Names and paths that every component's pod has.
 const (
 	volumeAnnotations = "annotations"
 	volumeConfig      = "config"
@@ -72,8 +72,8 @@ func mainContainer(comp component) corev1.Container {
 
 func scriptFile(comp component) string { return string(comp.Kind) + "_start_script.sh" }
 
-// scraping sets where Prometheus finds the metrics. The user's own annotations
-// win over these.
+// scraping returns the annotations by which Prometheus finds the metrics. The user's own
+// annotations override these.
 func scraping(port int32) map[string]string {
 	return map[string]string{
 		"prometheus.io/scrape": "true",
@@ -127,8 +127,8 @@ func fromField(name, path string) corev1.EnvVar {
 	}}
 }
 
-// withUserEnv appends the user's variables. A built-in one can not be replaced:
-// the start script relies on it.
+// withUserEnv appends the user's variables. A built-in one cannot be replaced, since the start
+// script needs it.
 func withUserEnv(builtin, user []corev1.EnvVar) []corev1.EnvVar {
 	taken := map[string]bool{}
 	for _, e := range builtin {

@@ -2,8 +2,8 @@ package render
 
 import "strings"
 
-// arguments are a list of arguments in a start script. An item with blanks in it
-// is several arguments, as it is in the scripts of an operator.
+// arguments returns a list of arguments as text in a start script. An item with blanks is several
+// arguments, as in the scripts of an operator.
 func arguments(list []string) string {
 	all := strings.Fields(strings.Join(list, " "))
 	for i := range all {
@@ -12,8 +12,8 @@ func arguments(list []string) string {
 	return strings.Join(all, " ")
 }
 
-// quote makes one word for sh of any text. A word that means itself stays as it
-// is: the text of a script is compared byte by byte.
+// quote returns any text as one word for sh. A word that needs no quotes stays as it is: the text
+// of a script is compared byte by byte.
 func quote(text string) string {
 	if text != "" && strings.IndexFunc(text, special) < 0 {
 		return text
@@ -21,7 +21,7 @@ func quote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// inText is the same for a word amid a text in double quotes.
+// inText is the same for a word within a text in double quotes.
 func inText(word string) string {
 	if q := quote(word); q != word {
 		return `"` + q + `"`
@@ -29,7 +29,7 @@ func inText(word string) string {
 	return word
 }
 
-// special reports whether a character may mean something else to a shell.
+// special reports whether a character has a meaning in a shell.
 func special(r rune) bool {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':

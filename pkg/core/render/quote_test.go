@@ -85,7 +85,7 @@ func TestPDWaitsForDataAnywhere(t *testing.T) {
 	}
 }
 
-// FuzzArguments: a real shell reads what was meant.
+// FuzzArguments: a real shell reads the same arguments.
 func FuzzArguments(f *testing.F) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
@@ -109,7 +109,7 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// said are the words that a script prints.
+// said returns the words that a script prints.
 func said(t *testing.T, sh, script string) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), sh)

@@ -8,10 +8,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Recreated is a live StatefulSet, ready to be created again, with claim
-// templates as large as those of wanted. Nothing else of it changes: the pod
-// template must come out as the same revision, additions of others included, or
-// every pod would have to be restarted. The partition is closed.
+// Recreated returns a live StatefulSet, to be created again, with claim templates as large as those
+// of wanted. Nothing else changes: the pod template must give the same revision, with additions of
+// others, otherwise every pod would be restarted. The partition is closed.
 func Recreated(live, wanted *appsv1.StatefulSet) *appsv1.StatefulSet {
 	from := live.DeepCopy()
 	result := &appsv1.StatefulSet{

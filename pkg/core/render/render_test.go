@@ -74,8 +74,8 @@ func nothing() state.Existing {
 	}
 }
 
-// created is what there is after everything wanted has been created, as an API
-// server hands it out: with its own defaults and additions.
+// created returns the objects after everything wanted has been created, as an API server returns
+// them: with its own defaults and additions.
 func created(t *testing.T, w desired.State) state.Existing {
 	t.Helper()
 	have := nothing()

@@ -15,8 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// apply is what there is after the ConfigMaps and StatefulSets that are wanted
-// have been written.
+// apply returns the objects after the wanted ConfigMaps and StatefulSets were written.
 func apply(t *testing.T, w desired.State, have state.Existing) state.Existing {
 	t.Helper()
 	next := state.Existing{Services: have.Services, ConfigMaps: maps.Clone(have.ConfigMaps), Sets: maps.Clone(have.Sets)}

@@ -4,8 +4,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// Resized is a live StatefulSet with other replicas. A closed partition stays
-// closed for them, an open one stays where it is.
+// Resized returns a live StatefulSet with other replicas. A closed partition stays closed for them,
+// an open one stays as it is.
 func Resized(live *appsv1.StatefulSet, replicas int) *appsv1.StatefulSet {
 	result := live.DeepCopy()
 	n := int32(replicas)
@@ -16,8 +16,8 @@ func Resized(live *appsv1.StatefulSet, replicas int) *appsv1.StatefulSet {
 	return recorded(result)
 }
 
-// WithPartition is a live StatefulSet with another partition. One whose pods
-// the user restarts has none.
+// WithPartition returns a live StatefulSet with another partition. With OnDelete there is no
+// partition.
 func WithPartition(live *appsv1.StatefulSet, to int) *appsv1.StatefulSet {
 	result := live.DeepCopy()
 	strategy := &result.Spec.UpdateStrategy
@@ -32,10 +32,9 @@ func WithPartition(live *appsv1.StatefulSet, to int) *appsv1.StatefulSet {
 	return recorded(result)
 }
 
-// recorded refreshes the record of a StatefulSet whose template has not been
-// changed: the template in it is the one that was asked for, which the live one,
-// full of an API server's defaults, is not. Without a record there is nothing to
-// refresh.
+// recorded updates the record of a StatefulSet whose template has not changed: the template in the
+// record has no defaults of an API server, unlike the live one. Without a record there is nothing
+// to refresh.
 func recorded(set *appsv1.StatefulSet) *appsv1.StatefulSet {
 	applied, ok := lastApplied[appsv1.StatefulSetSpec](set.ObjectMeta)
 	if !ok {
@@ -44,7 +43,7 @@ func recorded(set *appsv1.StatefulSet) *appsv1.StatefulSet {
 	spec := *set.Spec.DeepCopy()
 	spec.Template = applied.Template
 	if byHand(set, applied) {
-		spec.UpdateStrategy = applied.UpdateStrategy // or the next drift would undo what was set
+		spec.UpdateStrategy = applied.UpdateStrategy // otherwise the next comparison would find a difference
 	}
 	setLastApplied(&set.ObjectMeta, spec)
 	return set

@@ -16,16 +16,15 @@ var scriptFiles embed.FS
 
 // script is a start script and what it depends on.
 //
-// The text of a script that is in use is kept byte for byte, whoever wrote it:
-// under the RollingUpdate strategy a single other byte restarts every pod. It
-// is only replaced when it does not fit the spec any more, see fits.
+// The text of a script that is in use is kept byte for byte, also if others wrote it: with the
+// RollingUpdate strategy one different byte restarts every pod. It is only replaced when it does
+// not fit the spec any more, see fits.
 type script struct {
 	name string
-	// data fills the template in.
+	// data are the values for the template.
 	data map[string]any
-	// words must be in a script, or must not be, for it to start the component
-	// as the spec says. They cover what a spec can change; the rest is the
-	// same in every script.
+	// words must be in a script, or must not be, so that it starts the component as the spec says.
+	// They cover what a spec can change; the rest is the same in every script.
 	words []word
 	// program is what an operator's script executes with the user's arguments
 	// last, "" where there can be none.
@@ -38,13 +37,13 @@ type script struct {
 type word struct {
 	text   string
 	absent bool
-	// quoted is what our own scripts have for it, where that is another text.
+	// quoted is its text in our own scripts, if that differs.
 	quoted string
-	// ours: only our own scripts have it.
+	// ours is true if only our own scripts have it.
 	ours bool
 }
 
-// peers is what follows the pod's name in its DNS name.
+// peers returns the part of a pod's DNS name after the pod's name.
 func peers(c topology.Cluster, k topology.Kind) string {
 	_, rest, _ := strings.Cut(c.PodHost(k, 0), ".")
 	return rest
@@ -57,7 +56,7 @@ func domainWords(c topology.Cluster) []word {
 	return []word{{text: "svc." + c.Domain}}
 }
 
-// mark begins the line by which we know our own scripts.
+// mark begins the line by which we recognise our own scripts.
 const mark = "Made by kubectl-tidb for"
 
 func newScript(k topology.Kind, data map[string]any, words ...word) script {
@@ -87,9 +86,9 @@ func (s script) text() (string, error) {
 	return b.String(), nil
 }
 
-// fits reports whether a script that is in use starts the component as the spec
-// says. One of ours names what it was made for. In one of an operator, the words
-// are looked for that every operator's script has.
+// fits reports whether a script that is in use starts the component as the spec says. One of our
+// scripts names the values that it was made for. In an operator's script, the words are searched
+// that every operator's script has.
 func (s script) fits(text string) bool {
 	if strings.Contains(text, "# "+mark) {
 		return strings.Contains(text, fmt.Sprintf("# %s\n", s.data["Mark"]))
@@ -105,9 +104,8 @@ func (s script) fits(text string) bool {
 	return text != ""
 }
 
-// executed are the words that follow a program and a variable with its own
-// arguments on the line that executes it. It is not known where a script has no
-// such line.
+// executed returns the words after a program, and after a variable with its own arguments, on the
+// line that executes it; false if a script has no such line.
 func executed(text, program string) ([]string, bool) {
 	if program == "" {
 		return nil, false

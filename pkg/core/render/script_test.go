@@ -26,8 +26,7 @@ type pod struct {
 	shell []string
 }
 
-// eachShell runs a test with every shell there is here that an image may have as
-// its /bin/sh.
+// eachShell runs a test with every shell on this machine that an image may have as its /bin/sh.
 func eachShell(t *testing.T, test func(t *testing.T, shell []string)) {
 	t.Helper()
 	for _, shell := range [][]string{{"sh"}, {"busybox", "sh"}, {"dash"}, {"bash", "--posix"}} {
@@ -49,7 +48,7 @@ func newPod(t *testing.T, shell []string, script, server string) pod {
 		"/var/lib/", p.root+"/var/lib/",
 		"exec /"+server, "exec "+p.root+"/"+server,
 		"pause 1\n", "pause 0.1\n",
-		" 3600", " 5", // in a container nothing outlives the first process, here its sleep does
+		" 3600", " 5", // in a container all processes end with the first one, here its sleep does not
 	).Replace(script)
 	p.write("start.sh", script)
 	p.write(server, "#!/bin/sh\nprintf '%s\\n' RUN \"$@\"\n")
@@ -66,8 +65,8 @@ func (p pod) write(file, content string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		p.t.Fatal(err)
 	}
-	// A process that another test starts in this moment would keep the file open for
-	// writing, and Linux does not execute such a file ("text file busy").
+	// A process that another test starts at this time would keep the file open for writing, and
+	// Linux does not execute such a file ("text file busy").
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
@@ -82,7 +81,7 @@ func (p pod) command(ctx context.Context, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// run is the server's arguments, with the paths of a container.
+// run returns the server's arguments, with the paths of a container.
 func (p pod) run(env ...string) []string {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 10*time.Second)

@@ -81,7 +81,7 @@ func TestOwnScriptFits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Whoever reworded it since.
+		// The script was reworded.
 		if got := comp.script.fits(made + "\n# reworded\n"); got != tt.fits {
 			t.Errorf("%s: fits %t", name, got)
 		}

@@ -24,8 +24,8 @@ func service(comp component, name, usedBy string, ports ...corev1.ServicePort) *
 	return s
 }
 
-// peerService gives each pod a DNS name, also while it is not Ready: members
-// have to find each other to become Ready.
+// peerService gives each pod a DNS name, also while it is not Ready: members must find each other
+// to become Ready.
 func peerService(comp component, ports ...corev1.ServicePort) *corev1.Service {
 	s := service(comp, comp.cluster.PeerService(comp.Kind), usedByPeer, ports...)
 	s.Spec.ClusterIP = corev1.ClusterIPNone
@@ -39,8 +39,8 @@ func servicePort(name string, number int32) corev1.ServicePort {
 	}
 }
 
-// applyServiceSpec takes over what the user says of any Service. The first port
-// is the one that the user may name.
+// applyServiceSpec sets the fields that the user can give for any Service. The first port is the
+// one that the user may name.
 func applyServiceSpec(s *corev1.Service, spec v1alpha1.ServiceSpec) {
 	s.Labels = union(spec.Labels, s.Labels)
 	s.Annotations = union(spec.Annotations)

@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// unstartable names what keeps Kubernetes from making pods of a StatefulSet. It
-// says so only when the pods are made: a rollout would stop at its first one. What
-// the live StatefulSet has already is left out, since its pods run: something else
-// may add to them what is missing here.
+// unstartable returns the fields because of which Kubernetes would create no pods of a StatefulSet.
+// Kubernetes reports that only when the pods are created: a rollout would stop at the first one.
+// Errors that the live StatefulSet has already are left out, since its pods run: a webhook may add
+// what is missing here.
 func unstartable(comp component, wanted *appsv1.StatefulSet) field.ErrorList {
 	known := map[string]bool{}
 	if comp.live != nil {
@@ -25,7 +25,7 @@ func unstartable(comp component, wanted *appsv1.StatefulSet) field.ErrorList {
 	return slices.DeleteFunc(flaws(comp, wanted.Spec), func(e *field.Error) bool { return known[e.Error()] })
 }
 
-// flaws are mounts without a volume, and names and paths that are there twice.
+// flaws returns mounts without a volume, and duplicate names and paths.
 func flaws(comp component, spec appsv1.StatefulSetSpec) field.ErrorList {
 	pod := spec.Template.Spec
 	at := field.NewPath("spec", string(comp.Kind))
@@ -59,7 +59,7 @@ func flaws(comp component, spec appsv1.StatefulSetSpec) field.ErrorList {
 	return errs
 }
 
-// unmountable are the mounts of a container that Kubernetes refuses.
+// unmountable returns the mounts of a container that Kubernetes refuses.
 func unmountable(c corev1.Container, volumes map[string]bool, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	paths := map[string]bool{}

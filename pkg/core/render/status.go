@@ -14,10 +14,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Status projects what was observed onto the TidbCluster's status, for those
-// who read it there. Nothing is decided by it. What was not observed this time
-// stays as it was, and times stay as long as what they speak of does, so that
-// an unchanged cluster has an unchanged status.
+// Status returns the TidbCluster's status for an observation. What was not observed this time stays
+// as it was, and times stay as long as the state that they are about, so that an unchanged cluster
+// has an unchanged status.
 func Status(o state.Observation, w desired.State, p plan.Plan, old v1alpha1.TidbClusterStatus) v1alpha1.TidbClusterStatus {
 	s := o.Snapshot
 	r := projection{wanted: w, have: o.Existing, snap: s, at: metav1.NewTime(s.At).Rfc3339Copy()}
@@ -55,7 +54,7 @@ func (r projection) component(d description, earlier []description, status *v1al
 	}
 	upgrading := func(e description) bool { return e.kind.Status(status).GetPhase() == v1alpha1.UpgradePhase }
 	if phase == v1alpha1.UpgradePhase && slices.ContainsFunc(earlier, upgrading) {
-		phase = v1alpha1.NormalPhase // its turn has not come
+		phase = v1alpha1.NormalPhase // an earlier component is not finished
 	}
 	part.SetPhase(phase)
 	set := r.have.Sets[d.kind]
@@ -70,8 +69,8 @@ func (r projection) component(d description, earlier []description, status *v1al
 	part.SetVolumes(r.volumes(d.kind))
 }
 
-// phase is empty for a component that is not wanted or does not exist yet:
-// then its status stays as it is.
+// phase returns "" for a component that is not wanted or does not exist yet: then its status stays
+// as it is.
 func (r projection) phase(k topology.Kind) v1alpha1.MemberPhase {
 	want, ok := r.wanted.Group(k)
 	set := r.have.Sets[k]
@@ -96,7 +95,7 @@ func (r projection) phase(k topology.Kind) v1alpha1.MemberPhase {
 	return v1alpha1.NormalPhase
 }
 
-// image is that of the StatefulSet's pods, not of those that run.
+// image returns the image in the StatefulSet's template, not that of running pods.
 func (r projection) image(k topology.Kind) string {
 	for _, c := range r.have.Sets[k].Spec.Template.Spec.Containers {
 		if c.Name == string(k) {
@@ -106,7 +105,7 @@ func (r projection) image(k topology.Kind) string {
 	return ""
 }
 
-// filled is nil for an empty map, which is how one comes back from the cluster.
+// filled returns nil for an empty map, as it is read from the cluster.
 func filled[V any](m map[string]V) map[string]V {
 	if len(m) == 0 {
 		return nil

@@ -24,8 +24,7 @@ var (
 	atLater = metav1.NewTime(later.Truncate(time.Second))
 )
 
-// scene is a healthy cluster with one member of each component, which a test
-// then changes.
+// scene is a healthy cluster with one member of each component, which a test changes.
 type scene struct {
 	w    desired.State
 	have state.Existing
@@ -106,7 +105,7 @@ func TestStatusOfHealthyCluster(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 
-	// Another look at the same cluster must not be another status.
+	// Another observation of the same cluster must give the same status.
 	s.snap.At = later
 	if diff := cmp.Diff(got, s.status(got)); diff != "" {
 		t.Errorf("the status of an unchanged cluster changed:\n%s", diff)
@@ -124,7 +123,7 @@ func TestStatusLeaders(t *testing.T) {
 	}
 	s.member(topology.TiKV).Database.State = state.StoreDisconnected
 	if got := s.status(old).TiKV.Stores["21"].LeaderCount; got != 6 {
-		t.Errorf("%d leaders are told with another change, want 6", got)
+		t.Errorf("got %d leaders with another change, want 6", got)
 	}
 }
 
@@ -246,7 +245,7 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// giveUp makes the store one that is down and was given up.
+// giveUp makes the store down and given up.
 func (s *scene) giveUp() {
 	m := s.member(topology.TiKV)
 	m.Database.State, m.Database.Healthy = state.StoreDown, false

@@ -32,7 +32,7 @@ func claim(name string, size resource.Quantity, class classes) corev1.Persistent
 // in tidb-operator: the component's class is used.
 func gives(class *string) bool { return class != nil && *class != "" }
 
-// dataClaim is sized by the component's storage request.
+// dataClaim returns the claim for the data, with the size of the component's storage request.
 func dataClaim(k topology.Kind, resources corev1.ResourceRequirements, class classes) (corev1.PersistentVolumeClaim, error) {
 	size, ok := resources.Requests[corev1.ResourceStorage]
 	if !ok {
@@ -41,8 +41,8 @@ func dataClaim(k topology.Kind, resources corev1.ResourceRequirements, class cla
 	return claim(string(k), size, class), nil
 }
 
-// storageVolumes are the claims that the user adds to a component, and the
-// mounts of those that have a path.
+// storageVolumes returns the claims that the user adds to a component, and the mounts of those that
+// have a path.
 func storageVolumes(k topology.Kind, volumes []v1alpha1.StorageVolume, class classes) ([]corev1.PersistentVolumeClaim, []corev1.VolumeMount, error) {
 	var claims []corev1.PersistentVolumeClaim
 	var mounts []corev1.VolumeMount

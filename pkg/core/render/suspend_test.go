@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// suspend takes components away.
+// suspend suspends components.
 func (s *scene) suspend(kinds ...topology.Kind) {
 	s.w.Cluster.Groups = slices.Clone(s.w.Cluster.Groups)
 	for _, k := range kinds {
@@ -91,13 +91,13 @@ func TestStatusOfSuspending(t *testing.T) {
 	}
 }
 
-// A resumed PD founds no cluster: with one known, nobody is told to.
+// A resumed PD bootstraps no cluster: with a known cluster id the ConfigMap has no founders.
 func TestResumedPDFoundsNothing(t *testing.T) {
 	s := healthyScene(t)
 	s.suspend(topology.PD, topology.TiKV, topology.TiDB)
 	delete(s.have.ConfigMaps, "basic-discovery")
 	data := bootstrapMap(s.w.Cluster, s.have, s.snap).Data
 	if data[keyInitial] != "" || data[keyClusterID] != "7" {
-		t.Errorf("a resumed PD is told %v", data)
+		t.Errorf("a resumed PD reads %v", data)
 	}
 }

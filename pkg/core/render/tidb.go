@@ -74,8 +74,8 @@ func tidbScript(c topology.Cluster, db *v1alpha1.TiDBSpec) script {
 		plugins = quote(plugins)
 	}
 	if words != "" {
-		// The operator's second generation of scripts leaves them out. To add
-		// them unasked would restart every server.
+		// The operator's second generation of scripts does not have them. To add them would restart
+		// every server.
 		ours := c.Source.StartScriptVersion() == v1alpha1.StartScriptV2
 		need = append(need, word{text: words, quoted: arguments(db.Arguments), ours: ours})
 	}
@@ -91,8 +91,7 @@ func tidbScript(c topology.Cluster, db *v1alpha1.TiDBSpec) script {
 	return made
 }
 
-// mountTiDB adds the volumes that only some TiDB servers have, in the order
-// that existing pods have them in.
+// mountTiDB adds the volumes that only some TiDB servers have, in the order of existing pods.
 func mountTiDB(comp *component, db *v1alpha1.TiDBSpec, storage []corev1.VolumeMount, slow slowLogPlace) {
 	comp.mounts = []corev1.VolumeMount{
 		readOnly(volumeAnnotations, dirInfo),
@@ -128,12 +127,12 @@ func mountTiDB(comp *component, db *v1alpha1.TiDBSpec, storage []corev1.VolumeMo
 	}
 }
 
-// slowLogPlace is where TiDB writes its slow log, nowhere of its own if it is
-// not to be separated from the log.
+// slowLogPlace is where TiDB writes its slow log; the zero value if it is not separated from the
+// log.
 type slowLogPlace struct {
 	path   string
 	mount  corev1.VolumeMount
-	volume *corev1.Volume // to be made for it, when the user has named none
+	volume *corev1.Volume // created for it, if the user has named none
 }
 
 func slowLogFile(comp component, storage []corev1.VolumeMount) (slowLogPlace, error) {
@@ -164,8 +163,8 @@ func tidbKeys(db *v1alpha1.TiDBSpec) []setting {
 	return keys
 }
 
-// tidbReadiness is always there: a TiDB server that is starting must not get
-// connections from the Service.
+// tidbReadiness returns the readiness probe, which is never nil: a TiDB server that is starting
+// must not get connections from the Service.
 func tidbReadiness(spec *v1alpha1.Probe) *corev1.Probe {
 	probe := &corev1.Probe{ProbeHandler: tcpProbe(topology.TiDBServerPort), InitialDelaySeconds: readinessDelay}
 	if spec == nil {
@@ -199,7 +198,7 @@ func startupProbe(spec *v1alpha1.CustomizedProbe) *corev1.Probe {
 	return probe
 }
 
-// probeCopy brings the probe's binary into the pod.
+// probeCopy returns the container that copies the probe's binary into the pod.
 func probeCopy(spec *v1alpha1.CustomizedProbe, mount corev1.VolumeMount) corev1.Container {
 	return corev1.Container{
 		Name:            spec.BinaryName,
@@ -211,8 +210,7 @@ func probeCopy(spec *v1alpha1.CustomizedProbe, mount corev1.VolumeMount) corev1.
 	}
 }
 
-// tidbService is the Service that SQL clients use. There is none unless the
-// user asks for one.
+// tidbService returns the Service that SQL clients use, nil unless the user asks for one.
 func tidbService(comp component) *corev1.Service {
 	spec := comp.cluster.Source.Spec.TiDB.Service
 	if spec == nil {

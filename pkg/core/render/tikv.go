@@ -87,9 +87,8 @@ func tikvScript(c topology.Cluster, dataDir string) script {
 		word{text: "--advertise-status-addr", absent: !advertise})...)
 }
 
-// capacity sets how much of its volume it may use, "0" for all. A size such as
-// 1.5Gi has no whole number until it is written as the API server writes it, 1536Mi;
-// it has to mean the same before and after.
+// capacity returns how much of its volume it may use, "0" for all. A size such as 1.5Gi is written
+// as 1536Mi by the API server; both must give the same result.
 func capacity(limits corev1.ResourceList) string {
 	written, ok := limits[corev1.ResourceStorage]
 	if !ok {
@@ -110,7 +109,7 @@ func capacity(limits corev1.ResourceList) string {
 	return strconv.FormatInt(bytes/mi, 10) + "MB"
 }
 
-// tikvLogs are the containers that print the logs of TiKV's storage engines.
+// tikvLogs returns the containers that print the logs of TiKV's storage engines.
 func tikvLogs(comp component, storage []corev1.VolumeMount) ([]tailer, error) {
 	kv := comp.cluster.Source.Spec.TiKV
 	resources := kv.GetLogTailerSpec().ResourceRequirements
@@ -141,7 +140,7 @@ func tikvLogs(comp component, storage []corev1.VolumeMount) ([]tailer, error) {
 	return logs, nil
 }
 
-// releaseTag is the tag of a release, and its major version.
+// releaseTag matches the tag of a release, with its major version.
 var releaseTag = regexp.MustCompile(`^v?(\d+)(\.\d+){0,2}(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 
 // before5 reports whether a tag is of a release before v5.0. One that is no semantic

@@ -57,8 +57,7 @@ func (r projection) tikv(status *v1alpha1.TiKVStatus) {
 	status.Stores, status.TombstoneStores = filled(stores), nil
 }
 
-// leaders brings the number of each store's region leaders up to date, of those
-// that it is known of.
+// leaders updates the number of region leaders of each store for which it is known.
 func (r projection) leaders(stores map[string]v1alpha1.TiKVStore) {
 	for _, m := range r.snap.Groups[topology.TiKV].Members {
 		id := strconv.FormatUint(m.Database.ID, 10)

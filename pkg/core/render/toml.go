@@ -9,14 +9,14 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/util/toml"
 )
 
-// setting is a key of a configuration, as a dotted path, that the cluster's
-// set-up forces to a value, whatever the user says.
+// setting is a key of a configuration, as a dotted path, with a value that the cluster needs,
+// whatever the user has written.
 type setting struct {
 	key   string
 	value any
 }
 
-// withKeys is a copy of the user's configuration with the forced keys.
+// withKeys returns a copy of the user's configuration with the forced keys.
 func withKeys(user *config.GenericConfig, forced ...setting) (*config.GenericConfig, error) {
 	result := user.DeepCopy()
 	for _, s := range forced {
@@ -76,8 +76,8 @@ func encode(c *config.GenericConfig) (string, error) {
 	return string(text), nil
 }
 
-// sameTOML reports whether two configurations say the same. Text that can not be
-// read says something else.
+// sameTOML reports whether two configurations mean the same. Text that cannot be read differs from
+// everything.
 func sameTOML(a, b string) bool {
 	if a == b {
 		return true

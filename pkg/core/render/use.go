@@ -22,13 +22,12 @@ type usage struct {
 	name string // "" where there are no pods
 	// found is nil when the ConfigMap does not exist.
 	found *corev1.ConfigMap
-	// mounted: pods mount it, or will as soon as Kubernetes makes them.
+	// mounted is true if pods mount it, or will as soon as Kubernetes creates them.
 	mounted bool
 }
 
-// inUse finds the ConfigMap that the component's pods use. It goes by what the
-// StatefulSet has, else by what its pods have, else by the name that an operator
-// has written down before it deleted the StatefulSet.
+// inUse returns the ConfigMap that the component's pods use: the one in the StatefulSet, else in
+// its pods, else the one whose name an operator has recorded before it deleted the StatefulSet.
 func inUse(c topology.Cluster, k topology.Kind, have state.Existing) usage {
 	if spec := have.PodSpec(k); spec != nil {
 		if name := mountedConfigMap(spec, c.SetName(k)); name != "" {
@@ -43,8 +42,8 @@ func inUse(c topology.Cluster, k topology.Kind, have state.Existing) usage {
 	return usage{}
 }
 
-// mountedConfigMap is the first ConfigMap of a pod whose name begins with the
-// component's. The discovery ConfigMap's does not.
+// mountedConfigMap returns the first ConfigMap of a pod whose name begins with the component's. The
+// name of the discovery ConfigMap does not.
 func mountedConfigMap(pod *corev1.PodSpec, prefix string) string {
 	for _, v := range pod.Volumes {
 		if v.ConfigMap != nil && strings.HasPrefix(v.ConfigMap.Name, prefix) {
@@ -54,9 +53,8 @@ func mountedConfigMap(pod *corev1.PodSpec, prefix string) string {
 	return ""
 }
 
-// ConfigMaps are the names of the ConfigMaps that have to be known of, whoever
-// made them and whatever labels they have: those that pods use, and those that are
-// about to be made where there are no pods.
+// ConfigMaps returns the names of the ConfigMaps that must be read, whatever owner and labels they
+// have: those that pods use, and, where there are no pods, those that are about to be created.
 func ConfigMaps(c topology.Cluster, have state.Existing) []string {
 	var names []string
 	for _, g := range c.Groups {
@@ -80,9 +78,9 @@ func ConfigMaps(c topology.Cluster, have state.Existing) []string {
 	})
 }
 
-// ofOthers reports whether a ConfigMap was made by somebody else for the cluster: a
-// person, a Helm chart. Without a controller the labels tell: the TidbCluster may
-// have been deleted without its objects.
+// ofOthers reports whether a ConfigMap was made for the cluster by others: a person, a Helm chart.
+// Without a controller the labels show it: the TidbCluster may have been deleted without its
+// objects.
 func ofOthers(c topology.Cluster, m *corev1.ConfigMap) bool {
 	if owner := metav1.GetControllerOf(m); owner != nil {
 		return owner.Kind != "TidbCluster" || owner.Name != c.Name
@@ -90,7 +88,7 @@ func ofOthers(c topology.Cluster, m *corev1.ConfigMap) bool {
 	return !covers(m.Labels, c.Selector())
 }
 
-// handOver is how a ConfigMap that somebody else has made becomes one of the cluster.
+// handOver returns what a person can do so that a ConfigMap of others becomes one of the cluster.
 func handOver(c topology.Cluster, k topology.Kind, name string) remedy.Action {
 	label := func(key, value string) string { return key + "=" + value }
 	return remedy.Run("hand ConfigMap "+name+" over", c.Kubectl("label", "configmap", name,
@@ -98,8 +96,8 @@ func handOver(c topology.Cluster, k topology.Kind, name string) remedy.Action {
 		label(topology.LabelInstance, c.Instance), label(topology.LabelComponent, string(k))))
 }
 
-// lost is the gate for a ConfigMap that is gone and that nobody knows how to write
-// again. Pods that run still have it.
+// lost returns the gate for a ConfigMap that is gone and whose content is not known. Running pods
+// still have it.
 func lost(comp component, name string, got state.Group) desired.Lack {
 	c, k := comp.cluster, comp.Kind
 	g := desired.Lack{
@@ -123,7 +121,7 @@ func lost(comp component, name string, got state.Group) desired.Lack {
 	return g
 }
 
-// configDir is where the main container finds its config file.
+// configDir returns the directory of the config file in the main container.
 func (comp component) configDir() string {
 	for _, m := range comp.mounts {
 		if m.Name == volumeConfig {

@@ -21,7 +21,7 @@ func noConfig(tc *v1alpha1.TidbCluster) {
 	tc.Spec.PD.Config, tc.Spec.TiKV.Config, tc.Spec.TiDB.Config = nil, nil, nil
 }
 
-// handMade has the ConfigMap of a component made by a person, without labels and
+// handMade makes the ConfigMap of a component one that a person has made, without labels and
 // without a controller.
 func handMade(have state.Existing, name, config, script string) state.Existing {
 	have.ConfigMaps[name] = &corev1.ConfigMap{
@@ -196,8 +196,8 @@ func TestConfigMapIsGone(t *testing.T) {
 	}
 }
 
-// TestPodsWithoutStatefulSet: pods that an operator has left tell which ConfigMap
-// they use and how PD begins.
+// TestPodsWithoutStatefulSet: pods that an operator has left show which ConfigMap they
+// use and how PD begins.
 func TestPodsWithoutStatefulSet(t *testing.T) {
 	have := operated(t, "basic")
 	have.Pods = map[topology.Kind]*corev1.PodSpec{}
@@ -221,7 +221,7 @@ func TestPodsWithoutStatefulSet(t *testing.T) {
 		}
 	}
 	if len(w.Objects) > 0 {
-		t.Error("PD would get another way to begin")
+		t.Error("PD would bootstrap in another way")
 	}
 }
 

@@ -111,7 +111,7 @@ func ofTiDB() []variant {
 	}
 }
 
-// ofVolumes are the volumes that the user adds. Their order differs between the
+// ofVolumes returns variants with volumes that the user adds. Their order differs between the
 // components.
 func ofVolumes() []variant {
 	var all []variant

@@ -18,10 +18,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// variant is a field of a TidbCluster, and what an operator makes of it.
+// variant is a field of a TidbCluster, and what an operator renders for it.
 type variant struct {
 	name string
-	// about is what it changes: two of the same do not go together.
+	// about is what it changes: two variants about the same cannot be combined.
 	about string
 	spec  func(*v1alpha1.TidbCluster)
 	fact  func(*objectsOfOperator)
@@ -153,7 +153,7 @@ func ofCluster() []variant {
 	}
 }
 
-// ofComponent are fields that are the same in all components.
+// ofComponent returns fields that are the same in all components.
 func ofComponent(k topology.Kind) []variant {
 	seconds, yes := int64(90), true
 	toleration := []corev1.Toleration{{Key: "disk", Operator: corev1.TolerationOpExists}}
@@ -178,7 +178,7 @@ func ofComponent(k topology.Kind) []variant {
 		field("imagePullSecrets", func(s *v1alpha1.ComponentSpec) { s.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "x"}} }, pod(func(p *corev1.PodSpec) { p.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "x"}} })),
 		field("hostNetwork", func(s *v1alpha1.ComponentSpec) { s.HostNetwork = &yes }, func(o *objectsOfOperator) {
 			o.pod(k).HostNetwork, o.pod(k).DNSPolicy = true, corev1.DNSClusterFirstWithHostNet
-			if k != topology.TiDB { // which has it in any case
+			if k != topology.TiDB { // which always has it
 				o.main(k).Env = append(o.main(k).Env, fromField("POD_NAME", "metadata.name"))
 			}
 		}),
@@ -192,7 +192,7 @@ func ofComponent(k topology.Kind) []variant {
 	}
 }
 
-// ofContainers are the containers of a component.
+// ofContainers returns variants of the containers of a component.
 func ofContainers(k topology.Kind) []variant {
 	name := string(k)
 	field := func(about string, spec func(*v1alpha1.ComponentSpec), fact func(*objectsOfOperator)) variant {

@@ -15,20 +15,19 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TemplateVersion is the version of what is rendered into pod templates, start
-// scripts and configurations. Raise it by one with each change that makes another pod
-// template, start script or configuration of an unchanged spec: it is what keeps an
-// older release, on somebody's laptop, from rolling the pods back.
+// TemplateVersion is the version of what is rendered into pod templates, start scripts and
+// configurations. Raise it by one with each change that renders another pod template, start script
+// or configuration for an unchanged spec: it prevents that an older release, for example on a
+// laptop, rolls the pods back.
 const TemplateVersion = 1
 
-// keeps is the pod template that a newer version of this tool has written for the
-// same spec, and is not to be replaced, nil where there is none. It goes by what that
-// version has recorded. A record that is not of the template which was applied last
-// counts for nothing: somebody else has written another one since, as tidb-operator
-// does after it has taken the cluster over, or the one who made the record was killed.
+// keeps returns the pod template that a newer version of this tool has written for the same spec,
+// and that must not be replaced, nil where there is none. It uses the record of that version. A
+// record of another template than the one that was applied last has no effect: tidb-operator or
+// another tool has written the template since, or the process that made the record was killed.
 //
-// Where the spec has changed, or seems to, and has fields that are not known here, the
-// template is kept as well, and a gate says so: written here it would lose these fields.
+// If the spec has changed, or seems to have, and has fields that this version does not know, the
+// template is kept as well, and a gate says so: this version would lose these fields.
 func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r state.Template) (*corev1.PodTemplateSpec, []desired.Finding, []desired.Lack) {
 	if live == nil || r.Version <= TemplateVersion || r.Pods != appliedPods(live) {
 		return nil, nil, nil
@@ -57,7 +56,7 @@ func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r sta
 	return &applied.Template, []desired.Finding{f}, nil
 }
 
-// recordOf is the record of a StatefulSet that is rendered here.
+// recordOf returns the record for a StatefulSet that this version renders.
 func recordOf(g topology.Group, set *appsv1.StatefulSet) state.Template {
 	if g.Asked == "" {
 		return state.Template{} // a spec that cannot be written as JSON
@@ -65,16 +64,15 @@ func recordOf(g topology.Group, set *appsv1.StatefulSet) state.Template {
 	return state.Template{Version: TemplateVersion, Spec: g.Asked, Pods: appliedPods(set)}
 }
 
-// outOfDate reports whether the record of a StatefulSet that needs no other change is of
-// another spec or version. It is written again: what a newer version did for the spec
-// that there is now is what an older one has to find. Without a record there is nothing
-// to bring up to date.
+// outOfDate reports whether the record of a StatefulSet that needs no other change is of another
+// spec or version. It is then written again, so that an older version finds what a newer one did
+// for the current spec. Without a record it returns false.
 func outOfDate(r, wanted state.Template) bool {
 	return r.Pods == wanted.Pods && r != wanted
 }
 
-// appliedPods is a digest of the pod template that was applied last. It is made from
-// the text, since a newer version may know fields that are not known here.
+// appliedPods returns a digest of the pod template that was applied last. It is made from the text,
+// since a newer version may have fields that this version does not know.
 func appliedPods(set *appsv1.StatefulSet) string {
 	var spec struct {
 		Template json.RawMessage `json:"template"`

@@ -45,14 +45,14 @@ func TestTemplateVersion(t *testing.T) {
 	}
 }
 
-// inKubernetes is what there is in Kubernetes, and in the ledger.
+// inKubernetes has the objects in Kubernetes, and the records in the ledger.
 type inKubernetes struct {
 	have    state.Existing
 	records map[topology.Kind]state.Template
 }
 
-// newest is what a newer version of this tool wants: pods with a variable more, and
-// another start script.
+// newest returns what a newer version of this tool wants: pods with one more variable, and another
+// start script.
 func (in inKubernetes) newest(t *testing.T, c topology.Cluster) desired.State {
 	t.Helper()
 	w := want(t, c, in.have, state.Snapshot{})
@@ -75,7 +75,7 @@ func (in inKubernetes) newest(t *testing.T, c topology.Cluster) desired.State {
 	return w
 }
 
-// write does what package act does with what differs.
+// write writes objects that differ, as package act does.
 func (in inKubernetes) write(t *testing.T, w desired.State) inKubernetes {
 	t.Helper()
 	next := inKubernetes{apply(t, w, in.have), maps.Clone(in.records)}
@@ -89,13 +89,13 @@ func (in inKubernetes) write(t *testing.T, w desired.State) inKubernetes {
 	return next
 }
 
-// older is what this version wants.
+// older returns what this version wants.
 func (in inKubernetes) older(t *testing.T, c topology.Cluster) desired.State {
 	t.Helper()
 	return want(t, c, in.have, state.Snapshot{Templates: in.records})
 }
 
-// writtenByNewer is a cluster that a newer version of this tool has made.
+// writtenByNewer returns a cluster that a newer version of this tool has made.
 func writtenByNewer(t *testing.T, edit ...func(*v1alpha1.TidbCluster)) inKubernetes {
 	t.Helper()
 	c := load(t, "basic", edit...)
@@ -126,7 +126,7 @@ func TestVersionsTakeTurns(t *testing.T) {
 			}
 			p := plan.Decide(profiles.Profiles(), plan.Policy{}, w, state.Snapshot{Groups: map[topology.Kind]state.Group{}})
 			if len(p.Findings) != len(topology.Kinds()) || !strings.Contains(p.Findings[0].Text, "it is kept") {
-				t.Errorf("told: %+v", p.Findings)
+				t.Errorf("got findings %+v", p.Findings)
 			}
 			in = in.write(t, w)
 			if found := drifts(in.newest(t, c)); len(found) > 0 {
@@ -169,7 +169,7 @@ func TestChangeUnderOlderVersion(t *testing.T) {
 			t.Errorf("%s: written %t", g.Kind, changed)
 		}
 		if text := g.Findings[0].Text; strings.Contains(text, "this older version writes it") != (g.Kind == topology.TiKV) {
-			t.Errorf("%s: told %q", g.Kind, text)
+			t.Errorf("%s: got %q", g.Kind, text)
 		}
 	}
 	in = in.write(t, w)
@@ -221,7 +221,7 @@ func TestRecordOfAnotherTemplate(t *testing.T) {
 	for _, k := range topology.Kinds() {
 		g := groupOf(t, in.older(t, c), k)
 		if written := g.Set.Drift != desired.None; written != (k == topology.TiKV) || len(g.Findings) > 0 {
-			t.Errorf("%s: written %t, told %v", k, written, g.Findings)
+			t.Errorf("%s: written %t, findings %v", k, written, g.Findings)
 		}
 	}
 }

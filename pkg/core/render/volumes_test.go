@@ -24,7 +24,7 @@ func storage(text string) func(*v1alpha1.TidbCluster) {
 	}
 }
 
-// claimed is a snapshot of one TiKV member with a claim.
+// claimed returns a snapshot of one TiKV member with a claim.
 func claimed(c state.Claim) state.Snapshot {
 	c.Template, c.Name = "tikv", "tikv-basic-tikv-0"
 	return state.Snapshot{Groups: map[topology.Kind]state.Group{topology.TiKV: {
@@ -41,7 +41,7 @@ func TestGrowth(t *testing.T) {
 		refused string
 	}{
 		"larger": {"20Gi", state.Claim{Class: "fast", Growth: state.Growable, Requested: 10 * gi}, ""},
-		"larger, a class that nobody may read": {
+		"larger, a class that may not be read": {
 			"20Gi", state.Claim{Class: "fast", Requested: 10 * gi}, "",
 		},
 		"larger, a class that lets nothing grow": {
@@ -98,7 +98,7 @@ func TestRecreated(t *testing.T) {
 	wanted := setOf(t, want(t, load(t, "basic", storage("20Gi")), nothing(), state.Snapshot{}), topology.TiKV)
 
 	if !Outgrown(live, wanted) || Outgrown(wanted, live) {
-		t.Error("a size is told by the wrong side")
+		t.Error("Outgrown is true for the wrong direction")
 	}
 	got := Recreated(live, wanted)
 	if !equality.Semantic.DeepEqual(live, before) {
@@ -122,13 +122,13 @@ func TestRecreated(t *testing.T) {
 	t.Run("tidb-B20 never smaller", func(t *testing.T) {
 		less := setOf(t, want(t, load(t, "basic", storage("5Gi")), nothing(), state.Snapshot{}), topology.TiKV)
 		if got := Recreated(live, less); got.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests.Storage().String() != "10Gi" {
-			t.Error("it shrank")
+			t.Error("the claim template became smaller")
 		}
 	})
 }
 
-// Founders of PD that run were told their names; a StatefulSet that is deleted
-// around them is no reason to tell the next ones others.
+// Running founders of PD have read their names. If their StatefulSet is deleted without them, the
+// next pods must read the same names.
 func TestFoundersWithoutStatefulSet(t *testing.T) {
 	c := load(t, "basic")
 	have := created(t, want(t, c, nothing(), state.Snapshot{}))
@@ -143,7 +143,7 @@ func TestFoundersWithoutStatefulSet(t *testing.T) {
 	more := load(t, "basic", func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Replicas += 2 })
 	got := bootstrapMap(more, have, snap)
 	if old == "" || got.Data[keyInitial] != old {
-		t.Errorf("told %q, were told %q", got.Data[keyInitial], old)
+		t.Errorf("got %q, want the former names %q", got.Data[keyInitial], old)
 	}
 }
 

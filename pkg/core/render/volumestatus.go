@@ -9,9 +9,8 @@ import (
 
 type volumeStatuses = map[v1alpha1.StorageVolumeName]*v1alpha1.StorageVolumeStatus
 
-// volumes projects how far the volumes of members that run are from what is
-// wanted. A claim that is not there is not counted, and a volume that nobody has
-// any more is not shown.
+// volumes returns how far the volumes of running members are from what is wanted. A missing claim
+// is not counted, and a volume that no member has any more is not shown.
 func (r projection) volumes(k topology.Kind) volumeStatuses {
 	group, _ := r.wanted.Group(k)
 	var result volumeStatuses // nil when empty, which is how one comes back from the cluster
@@ -34,9 +33,9 @@ func (r projection) volumes(k topology.Kind) volumeStatuses {
 	return result
 }
 
-// volumeStatus counts claims that have what is wanted as modified and the others
-// as current, with what the last of them has; when all have it, they are both.
-// Classes are never changed, so that the one a claim has is the wanted one.
+// volumeStatus counts claims with the wanted size as modified and the others as current, with the
+// size of the last of them; when all have it, they are both. Classes are never changed, so the
+// class of a claim is the wanted one.
 func volumeStatus(want topology.Volume, claims []state.Claim) *v1alpha1.StorageVolumeStatus {
 	s := &v1alpha1.StorageVolumeStatus{Name: v1alpha1.StorageVolumeName(want.Name)}
 	s.ModifiedCapacity = want.Size.Quantity()

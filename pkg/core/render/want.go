@@ -12,21 +12,20 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// RefusedError says that the wanted objects differ from the existing ones in
-// what can not be changed in place, with the fields that ask for it.
+// RefusedError says that the wanted objects differ from the existing ones in fields that cannot be
+// changed in place, and names the fields of the spec.
 type RefusedError struct {
 	Fields field.ErrorList
-	Remedy remedy.Remedy // nil where only another spec helps
+	Remedy remedy.Remedy // nil if only another spec helps
 }
 
 func (e *RefusedError) Error() string { return e.Fields.ToAggregate().Error() }
 
-// Final says that the same attempt fails again: only another spec helps.
+// Final returns true: only another spec helps.
 func (e *RefusedError) Final() bool { return true }
 
-// Want renders everything that the cluster needs and compares it with what
-// there is. It answers with a *RefusedError if an existing object would have to
-// be replaced for it.
+// Want renders everything that the cluster needs and compares it with what exists. It returns a
+// *RefusedError if an existing object would have to be replaced.
 func Want(o state.Observation) (desired.State, error) {
 	c, have, snap := o.Cluster, o.Existing, o.Snapshot
 	w := desired.State{Cluster: c}

@@ -11,11 +11,11 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// annWritten on a ConfigMap says when its data was changed last, and by a digest
-// which data that is: one that somebody else has changed since has another digest.
+// annWritten on a ConfigMap has the time of the last change of its data, and a digest of the data:
+// data that others have changed since has another digest.
 const annWritten = "kubectl-tidb/data-changed"
 
-// SetWritten records on a ConfigMap that its data changes at a moment.
+// SetWritten records on a ConfigMap that its data changes at this time.
 func SetWritten(m *corev1.ConfigMap, at time.Time) {
 	if m.Annotations == nil {
 		m.Annotations = map[string]string{}
@@ -25,16 +25,15 @@ func SetWritten(m *corev1.ConfigMap, at time.Time) {
 
 // Written is when a ConfigMap got the data that it has.
 type Written struct {
-	// At is zero when nothing tells.
+	// At is zero when it is not known.
 	At time.Time
-	// Exact: it was then. Else it was then or before.
+	// Exact is true if it was at that time, false if it was then or before.
 	Exact bool
 }
 
-// WrittenConfig is when the configuration of a component was written that its pods
-// read when they start. Our own record is exact. Without one, since an operator or a
-// person wrote it, there is what the API server remembers of the last write of the
-// data and whatever was written with it.
+// WrittenConfig returns when the configuration of a component was written that its pods read when
+// they start. Our own record is exact. Without one, since an operator or a person wrote it, the API
+// server's record of the last write is used, which may have changed other fields too.
 func WrittenConfig(c topology.Cluster, k topology.Kind, have state.Existing) Written {
 	m := inUse(c, k, have).found
 	if m == nil {
@@ -54,16 +53,16 @@ func WrittenConfig(c topology.Cluster, k topology.Kind, have state.Existing) Wri
 }
 
 const (
-	// aside is how far our clock may be from the API server's, which dates pods.
+	// aside is how far our clock may be from the API server's, which sets the times of pods.
 	aside = 2 * time.Second
-	// mounting bounds how long a node takes to bring a ConfigMap that has changed
-	// into pods that run, and how far its clock is from the API server's.
+	// mounting bounds how long a node takes to update a changed ConfigMap in running pods, and how
+	// far its clock is from the API server's.
 	mounting = 5 * time.Minute
 )
 
-// In reports whether a pod runs with the configuration. It goes by when the API server
-// made the pod; the node's clock, by which containers start, only counts where it is
-// far past.
+// In reports whether a pod runs with the configuration. It uses the time at which the API server
+// created the pod; the node's clock, which sets the start of containers, only counts if the
+// difference is large.
 func (w Written) In(p state.Pod) state.Config {
 	switch {
 	case w.At.IsZero() || p.Made.IsZero():

@@ -29,9 +29,9 @@ func TestWrittenConfig(t *testing.T) {
 		change func(*corev1.ConfigMap)
 		want   Written
 	}{
-		{"nothing tells", func(*corev1.ConfigMap) {}, Written{}},
+		{"nothing is known", func(*corev1.ConfigMap) {}, Written{}},
 		{"our record", func(m *corev1.ConfigMap) { SetWritten(m, wrote) }, Written{At: wrote, Exact: true}},
-		{"somebody has changed the data since", func(m *corev1.ConfigMap) {
+		{"the data was changed by others since", func(m *corev1.ConfigMap) {
 			SetWritten(m, wrote)
 			m.Data = map[string]string{keyConfig: "b = 2\n"}
 			m.ManagedFields = []metav1.ManagedFieldsEntry{entry(wrote.Add(time.Hour), `{"f:data":{"f:config-file":{}}}`)}
@@ -76,7 +76,7 @@ func TestPodConfig(t *testing.T) {
 		{"made before, its container has started again long after", exact, pod(-time.Hour, time.Hour), state.ConfigCurrent},
 		{"an operator's ConfigMap, made with the cluster", bound, pod(0, time.Second), state.ConfigCurrent},
 		{"an operator's ConfigMap, written after", bound, pod(-time.Hour, -time.Hour), state.ConfigUnknown},
-		{"nothing tells", Written{}, pod(-time.Hour, -time.Hour), state.ConfigUnknown},
+		{"nothing is known", Written{}, pod(-time.Hour, -time.Hour), state.ConfigUnknown},
 	} {
 		if got := c.written.In(c.pod); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)

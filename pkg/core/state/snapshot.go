@@ -22,7 +22,8 @@ type Snapshot struct {
 	// PD is asked, so the scheduler may not exist yet.
 	Evictions []Eviction
 	// Removals are the records of removals of stores that we began, written before PD is asked. A
-	// store that is Offline without such a record was taken offline by somebody else, and stays so.
+	// store that is Offline without such a record was taken offline by another user or tool, and
+	// stays so.
 	Removals []Removal
 	// Templates are the records of the pod templates that were applied last, written before the
 	// templates.
@@ -30,7 +31,7 @@ type Snapshot struct {
 	// Nodes are the labels of nodes that stores run on, by the node's name. A missing node is
 	// unknown.
 	Nodes map[string]map[string]string
-	// Gaps are what could not be read and what nothing waits for.
+	// Gaps are things that could not be read and that nothing waits for.
 	Gaps []Gap
 }
 
@@ -107,7 +108,7 @@ type Eviction struct {
 	StoreID uint64
 	Member  string // the pod's name
 	Since   time.Time
-	// Foreign is true if somebody else made the scheduler before us, so that it stays.
+	// Foreign is true if the scheduler existed before ours, so that it stays.
 	Foreign bool
 	// Leaders is how many region leaders the store had when the eviction began; 0 when that was
 	// unknown.
@@ -131,8 +132,8 @@ type Template struct {
 	// Spec is the topology.Group.Asked that it was rendered for.
 	Spec string
 	// Pods is a digest of the pod template. The record is not valid for a StatefulSet with another
-	// template: somebody else wrote that, or a process of ours was killed before it wrote the
-	// recorded one.
+	// template: others wrote that, or a process of ours was killed before it wrote the recorded
+	// one.
 	Pods string
 }
 

@@ -29,7 +29,7 @@ func TestMember(t *testing.T) {
 	}
 }
 
-// TestServes: healthy is only what the database tells of one that it knows.
+// TestServes: a member is healthy only if the database reports it and calls it healthy.
 func TestServes(t *testing.T) {
 	ready := &state.Pod{Ready: true}
 	forgotten := state.Member{Pod: ready, Database: state.Database{Presence: state.Absent, Healthy: true}}
@@ -38,7 +38,7 @@ func TestServes(t *testing.T) {
 	}
 	up := state.Member{Pod: ready, Database: state.Database{Presence: state.Present, State: state.StoreUp}}
 	if got := up.Trouble(); got != "not healthy" {
-		t.Errorf("a store that is Up and has yet to be heard of: %q", got)
+		t.Errorf("a store that is Up and has sent no heartbeat yet: %q", got)
 	}
 }
 
@@ -57,11 +57,11 @@ func TestDownSince(t *testing.T) {
 			Presence: state.Present, Healthy: true, Since: at(1),
 		}}, time.Time{}},
 		"it has no pod":                                 {state.Member{Database: absent(at(3))}, at(3)},
-		"only the pod tells":                            {state.Member{Pod: pod(false, 5)}, at(5)},
+		"only the pod is known":                         {state.Member{Pod: pod(false, 5)}, at(5)},
 		"the pod was ready for longer":                  {state.Member{Pod: pod(false, 5), Database: absent(at(3))}, at(3)},
 		"the database has heard of it for longer":       {state.Member{Pod: pod(false, 5), Database: absent(at(9))}, at(5)},
 		"the pod is ready, the database does not agree": {state.Member{Pod: pod(true, 5), Database: absent(at(9))}, at(9)},
-		"the pod is ready, and nothing else tells":      {state.Member{Pod: pod(true, 5)}, time.Time{}},
+		"the pod is ready, and nothing else is known":   {state.Member{Pod: pod(true, 5)}, time.Time{}},
 		"the pod was made since":                        {state.Member{Pod: made, Database: absent(at(3))}, at(15)},
 	} {
 		if got := c.m.DownSince(); !got.Equal(c.want) {
@@ -137,7 +137,7 @@ func TestPDServing(t *testing.T) {
 		"half":            {state.PD{Members: 4, Healthy: 2, Leader: "a"}, false},
 		"no leader":       {state.PD{Members: 3, Healthy: 3}, false},
 		"the only one":    {state.PD{Members: 1, Healthy: 1, Leader: "a"}, true},
-		"nobody":          {state.PD{}, false},
+		"no members":      {state.PD{}, false},
 		"does not answer": {state.PD{Members: 3, Healthy: 3, Leader: "a", Problem: "timeout"}, false},
 	} {
 		if got := tc.pd.Serving(); got != tc.want {

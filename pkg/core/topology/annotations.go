@@ -18,8 +18,8 @@ const (
 	annRunMode      = "runmode"
 )
 
-// switches are annotations that are on with "true". An operator takes every
-// other value, such as "yes", for off, and says nothing.
+// switches are annotations that are on with "true". For an operator every other value, such as
+// "yes", silently means off.
 var switches = []string{
 	annForceUpgrade,
 	"tidb.pingcap.com/pd-check-quorum-before-upgrade",
@@ -29,7 +29,7 @@ var switches = []string{
 // deleteSlots are the components whose ordinals an annotation can leave out.
 var deleteSlots = []string{"pd", "tso", "scheduling", "tikv", "tidb", "tiflash", "ticdc", "tiproxy"}
 
-// validateAnnotations refuses what would have to be ignored.
+// validateAnnotations refuses annotations that would have to be ignored.
 func validateAnnotations(tc *v1alpha1.TidbCluster) field.ErrorList {
 	at := field.NewPath("metadata", "annotations")
 	errs := validateSlots(tc.Annotations, at)
@@ -41,8 +41,7 @@ func validateAnnotations(tc *v1alpha1.TidbCluster) field.ErrorList {
 		}
 		partition := "tidb.pingcap.com/" + string(k) + "-partition"
 		if _, ok := tc.Annotations[partition]; ok {
-			// To go on without it would restart members that somebody wanted
-			// to keep as they are.
+			// Without it members would restart that the user wants to keep as they are.
 			errs = append(errs, notYet(at.Key(partition), "to hold members back from an upgrade"))
 		}
 	}
@@ -99,8 +98,7 @@ func validateSwitch(annotations map[string]string, key string, at *field.Path) f
 	return field.ErrorList{field.NotSupported(at.Key(key), text, []string{"true", "false"})}
 }
 
-// annotationWarnings lists annotations that have another effect than their
-// name says.
+// annotationWarnings returns annotations that have another effect than their name says.
 func annotationWarnings(tc *v1alpha1.TidbCluster) []Warning {
 	var warnings []Warning
 	if tc.Annotations[annForceUpgrade] == "true" {

@@ -10,9 +10,8 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 )
 
-// notInPods are fields of the spec that no pod template, configuration or start
-// script depends on. A field that is not known here counts as one that they depend
-// on: a change of it is the user's, and is rolled out.
+// notInPods are fields of the spec that no pod template, configuration or start script depends on.
+// Pods may depend on an unknown field: a change of it is the user's, and is rolled out.
 var notInPods = map[string][]string{
 	"": {
 		"paused", "recoveryMode", "discovery", "services", "pvReclaimPolicy", "enablePVReclaim", "enablePVCReplace",
@@ -26,9 +25,9 @@ var notInPods = map[string][]string{
 	"volume": {"storageSize", "storageClassName", "volumeAttributesClassName"},
 }
 
-// asked is a digest of what the user's spec says of each component's pods. It is
-// made from what the user has written, without defaults, so that all versions of
-// this tool compute the same one.
+// asked returns a digest of what the user's spec says about each component's pods. It is
+// made from what the user has written, without defaults, so that all versions of this
+// tool compute the same one.
 func asked(tc *v1alpha1.TidbCluster, c Cluster) map[Kind]string {
 	data, err := json.Marshal(tc.Spec)
 	spec, ok := decoded(data).(map[string]any)
@@ -86,7 +85,7 @@ func digest(value any) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// decoded is nil where data is no JSON.
+// decoded returns nil if data is no JSON.
 func decoded(data []byte) any {
 	var value any
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -97,8 +96,7 @@ func decoded(data []byte) any {
 	return value
 }
 
-// pruned leaves out what is null or an empty object or list, and objects of nothing
-// but such fields.
+// pruned leaves out null, empty objects and lists, and objects that have only such fields.
 func pruned(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

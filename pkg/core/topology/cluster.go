@@ -8,32 +8,31 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Cluster is what the user wants of one TiDB cluster. It is a value: nobody
-// changes it after New has made it.
+// Cluster is what the user wants of one TiDB cluster. It is a value: it never changes after New has
+// returned it.
 type Cluster struct {
 	Namespace string
 	Name      string
 	UID       types.UID
-	// Instance is the value of the label app.kubernetes.io/instance: the
-	// TidbCluster's own such label, be it empty, else its name.
+	// Instance is the value of the label app.kubernetes.io/instance: the TidbCluster's own label,
+	// also if it is empty, else its name.
 	Instance  string
 	Domain    string // spec.clusterDomain
 	AcrossK8s bool
 	Paused    bool
-	// Deleting: the TidbCluster is going away, nothing may be made for it.
+	// Deleting: the TidbCluster is being deleted, and nothing may be created for it.
 	Deleting bool
-	// VolumePolicy is what is to become of a volume when its claim is deleted
-	// (spec.pvReclaimPolicy).
+	// VolumePolicy says what happens to a volume when its claim is deleted (spec.pvReclaimPolicy).
 	VolumePolicy corev1.PersistentVolumeReclaimPolicy
 	// Reclaims: claims of members that were removed are deleted, and their
 	// volumes with them (spec.enablePVReclaim).
 	Reclaims bool
 	Groups   []Group // the components in the spec, in dependency order
-	// Written is the TidbCluster as it is written, without defaults, which is what its
-	// fields are judged by.
+	// Written is the TidbCluster as the user has written it, without defaults. It is the one that
+	// is validated.
 	Written *v1alpha1.TidbCluster
-	// Source is the defaulted TidbCluster that objects are rendered from. It
-	// is never written back: defaults do not belong into the user's spec.
+	// Source is the defaulted TidbCluster that objects are rendered from. It is never
+	// written back: defaults do not belong in the user's spec.
 	Source *v1alpha1.TidbCluster
 }
 
@@ -41,33 +40,32 @@ type Cluster struct {
 type Group struct {
 	Kind     Kind
 	Replicas int // what the user asks for; see Size
-	// Failures are the members that a failover has replaced, or is about to.
+	// Failures are the members that a failover has replaced or will replace.
 	Failures []Failure
 	// MaxFailures bounds them; with 0 there is no failover
 	// (spec.<kind>.maxFailoverCount).
 	MaxFailures int
 	// FailoverUID is the UID of all failovers together, where they have one (TiKV).
 	FailoverUID types.UID
-	// Configured: the user gives a configuration, be it an empty one
-	// (spec.<kind>.config).
+	// Configured: the user gives a configuration, which may be empty (spec.<kind>.config).
 	Configured bool
-	// Asked is a digest of what the user's spec says of the component's pods, without
-	// the number of replicas and whatever else does not reach a pod.
+	// Asked is a digest of what the user's spec says about the component's pods, without the number
+	// of replicas and other fields that no pod depends on.
 	Asked string
 	// Unknown are fields of the spec that its pods may depend on and that this version
 	// does not know: a later definition of TidbCluster has them.
 	Unknown []string
 	Image   string
 	Version string // the image's tag, "latest" without one
-	// StoreLabels are labels of a store's node that the store carries as well,
-	// beyond those that PD spreads replicas by (TiKV; spec.tikv.storeLabels).
+	// StoreLabels are labels of a store's node that the store carries as well, besides
+	// those by which PD spreads replicas (TiKV; spec.tikv.storeLabels).
 	StoreLabels []string
 	// ScaleOut and ScaleIn are how many members may be joining, or leaving, at
 	// the same time (spec.<kind>.scalePolicy). They are at least 1, and 1 where
 	// the component has no such field.
 	ScaleOut, ScaleIn int
-	// Recover: the user wants replacements to go once the members that they
-	// replace are back (TiKV; spec.tikv.recoverFailover, failover.recoverByUID).
+	// Recover: the user wants replacements to be removed when the members that they replace are
+	// back (TiKV; spec.tikv.recoverFailover, failover.recoverByUID).
 	Recover bool
 	// Volumes are the claims that each member has, the one with its data first.
 	Volumes []Volume
@@ -77,16 +75,16 @@ type Group struct {
 	// MinReady is how long a restarted pod has to be Ready before the next
 	// one is restarted (annotation tidb.pingcap.com/<kind>-min-ready-seconds).
 	MinReady time.Duration
-	// Suspend: the user wants no pod of it for now, and all of its data kept.
+	// Suspend: the user wants the component to have no pods for now, and to keep all of its data.
 	Suspend bool
-	// InPlace: a change of the configuration is written, and restarts nobody
+	// InPlace: a change of the configuration is written, and restarts no member
 	// (configUpdateStrategy).
 	InPlace bool
-	// Manual: updates of pods are the user's own business (OnDelete).
+	// Manual: the user replaces the pods (OnDelete).
 	Manual bool
 }
 
-// Group finds a component that the user wants.
+// Group returns a component that the user wants.
 func (c Cluster) Group(k Kind) (Group, bool) {
 	for _, g := range c.Groups {
 		if g.Kind == k {

@@ -19,8 +19,8 @@ func (c Cluster) Patch(spec string) remedy.Command {
 	return c.Kubectl("patch", "tidbclusters", c.Name, "--type", "merge", "-p", `{"spec":`+spec+`}`)
 }
 
-// PDCtl returns a command that talks to PD from one of its pods. The words are those of
-// pd-ctl, with spaces between them.
+// PDCtl returns a command that runs pd-ctl in one of PD's pods. The words are the arguments of
+// pd-ctl, separated by spaces.
 func (c Cluster) PDCtl(pod, words string) remedy.Command {
 	return c.Kubectl(append([]string{"exec", pod, "-c", string(PD), "--", "/pd-ctl"}, strings.Fields(words)...)...)
 }

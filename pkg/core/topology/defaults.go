@@ -6,9 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Defaults that the schema of the CustomResourceDefinition gives. An API server
-// has applied them to every TidbCluster that it hands out; a manifest from a
-// file has not seen one, and must render to the same objects.
+// Defaults that the schema of the CustomResourceDefinition gives. An API server has applied them to
+// every TidbCluster that it returns; a manifest from a file does not have them, and must render to
+// the same objects.
 const (
 	pdImage        = "pingcap/pd"
 	tikvImage      = "pingcap/tikv"
@@ -16,8 +16,7 @@ const (
 	pdStartTimeout = 30
 )
 
-// logBackups is the number of old log files that TiDB keeps where the user does
-// not say otherwise.
+// logBackups is the default number of old log files that TiDB keeps.
 const logBackups = 3
 
 // setDefaults fills in what the user left out.
@@ -37,9 +36,8 @@ func setDefaults(tc *v1alpha1.TidbCluster) {
 	}
 	setDefaultsPDMS(tc.Spec.PDMS)
 
-	// The default of TiDB's log files is set apart from the others, because
-	// the API module panics where the user's "log" is not a table. That is for
-	// Validate to say.
+	// The default of TiDB's log files is set apart from the others, because the API
+	// module panics where the user's "log" is not a table. Validate reports that.
 	tidb := tc.Spec.TiDB
 	var own *v1alpha1.TiDBConfigWraper
 	if tidb != nil {
@@ -91,8 +89,8 @@ func setProtocol(p *corev1.Protocol) {
 	}
 }
 
-// notTable walks down the tables of a configuration and names the first step
-// that is there but not a table; "" when there is none.
+// notTable follows a path through the tables of a configuration and returns the first part that is
+// not a table; "" when there is none.
 func notTable(config map[string]any, path ...string) string {
 	name := ""
 	for _, key := range path {

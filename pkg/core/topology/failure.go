@@ -2,9 +2,9 @@ package topology
 
 import "time"
 
-// Failure is the record of a member that a failover has given up for now. It is
-// kept in the TidbCluster's status, where an operator keeps its own, so that
-// either can go on with what the other has begun.
+// Failure is the record of a member that a failover has given up for now. It is kept in the
+// TidbCluster's status, where an operator keeps its own, so that each can continue what the other
+// has begun.
 type Failure struct {
 	Member  string   // the pod's name
 	Key     string   // of the record, among those of its component
@@ -18,7 +18,7 @@ type Failure struct {
 	Deleted bool
 }
 
-// Failure finds the record of a member, given its pod's name.
+// Failure returns the record of a member, given its pod's name.
 func (g Group) Failure(member string) (Failure, bool) {
 	for _, f := range g.Failures {
 		if f.Member == member {
@@ -28,10 +28,9 @@ func (g Group) Failure(member string) (Failure, bool) {
 	return Failure{}, false
 }
 
-// Size is the number of members that the component is to have: those that the
-// user asks for, and one more for each that is replaced. A PD member is replaced
-// only once PD has removed it: until then another voter would make a lost
-// quorum more likely, not less.
+// Size returns the wanted number of members: those that the user asks for, and one more for each
+// that is replaced. A PD member is replaced only after PD has removed it: before that another voter
+// would make the loss of the quorum more likely.
 func (g Group) Size() int {
 	if len(g.Failures) == 0 {
 		return g.Replicas

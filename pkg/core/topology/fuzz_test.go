@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// seeds are specs that reach far, in what they name and in how odd they are.
+// seeds are specs with many fields and unusual values.
 var seeds = []string{
 	`{}`,
 	`version: v8.1.0
@@ -37,8 +37,8 @@ tlsCluster: {}
 suspendAction: {}`,
 }
 
-// FuzzValidate: whatever a user writes comes to errors, never to a panic. What
-// is no TidbCluster has been told by who read it.
+// FuzzValidate: every spec gives errors or none, and never a panic. Text that is no TidbCluster is
+// refused when it is read.
 func FuzzValidate(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s, "tikv.tidb.pingcap.com/delete-slots", "[1]")
@@ -77,7 +77,7 @@ func FuzzValidate(f *testing.F) {
 		errs = append(errs, ValidateUpdate(before(tc), New(valid()))...)
 		for _, e := range errs {
 			if e.Field == "" || e.Detail == "" && e.Type != field.ErrorTypeDuplicate {
-				t.Errorf("%v does not say where, or what to do", e)
+				t.Errorf("%v has no field, or does not say what to do", e)
 			}
 		}
 		for _, w := range append(Warnings(nil, New(tc)), Warnings(before(valid()), New(tc))...) {

@@ -1,5 +1,5 @@
-// Package topology says what the user wants: one Cluster value made from a
-// TidbCluster, defaulted and validated, with every name that follows from it.
+// Package topology has what the user wants: one Cluster value made from a TidbCluster, defaulted
+// and validated, with every name that follows from it.
 //
 // It is pure: the same TidbCluster always gives the same Cluster. Nothing here
 // knows what exists in Kubernetes or in PD; that is package state.
@@ -23,15 +23,14 @@ const (
 	TiDB Kind = "tidb"
 )
 
-// Data is what a component's members keep in their volumes, and with that where PD
-// lists them. Who wants to take a member's data away has to find out there whether
-// anybody counts on it.
+// Data is what a component's members keep in their volumes, and so where PD lists them. Before a
+// member's data is deleted, PD is asked there whether it counts on the data.
 type Data int
 
 // What members keep.
 const (
-	// None: nothing that the database counts on, so that PD lists the members nowhere,
-	// and a claim that is there already can be used again.
+	// None: nothing that the database counts on, so PD does not list the members, and an existing
+	// claim can be used again.
 	None Data = iota
 	// Raft: the log of PD itself. Members vote: to add one while another one is down
 	// can cost the quorum for good. PD lists them as its own members.
@@ -41,7 +40,7 @@ const (
 )
 
 // traits are what distinguishes a component from the others, as data. How it is scaled and
-// restarted is not among them: that is a plan.Profile.
+// restarted is in its plan.Profile.
 type traits struct {
 	kind  Kind
 	title string
@@ -62,7 +61,7 @@ var components = []traits{
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiDB }},
 }
 
-// traits are those of the component; of one that is not known, its name is all.
+// traits returns those of the component; for an unknown one only its name.
 func (k Kind) traits() *traits {
 	for i := range components {
 		if components[i].kind == k {
@@ -81,21 +80,20 @@ func Kinds() []Kind {
 	return kinds
 }
 
-// Title is the component's name as its makers write it.
+// Title returns the component's name as its makers write it.
 func (k Kind) Title() string { return k.traits().title }
 
-// Data is what the component's members keep.
+// Data returns what the component's members keep.
 func (k Kind) Data() Data { return k.traits().data }
 
-// Status is the component's part of the status of a TidbCluster, whether or not its spec
-// has the component.
+// Status returns the component's part of the status of a TidbCluster, whether or not its spec has
+// the component.
 func (k Kind) Status(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus {
 	return k.traits().status(s)
 }
 
-// EndsFirst reports whether the component's members can end only while the other
-// components run: when a cluster is deleted they go before the others. One that finds
-// no PD tries to reach it until it is killed.
+// EndsFirst reports whether the component's members must be deleted before the other components: a
+// TiDB server without PD tries to reach it until it is killed.
 func (k Kind) EndsFirst() bool { return k.traits().endsFirst }
 
 // ParseKind reads a component's name as a user types it, in lower case.

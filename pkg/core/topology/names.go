@@ -37,34 +37,32 @@ const (
 	LabelNamespace = "app.kubernetes.io/namespace"
 )
 
-// AnnotationDeferDeleting marks a claim that a scale-in left behind: its data
-// belongs to a member that PD has forgotten, so the next scale-out to the same
-// ordinal has to delete the claim first. The value is the time of the marking.
+// AnnotationDeferDeleting marks a claim that a scale-in left behind: its data belongs
+// to a member that PD has forgotten, so the next scale-out to the same ordinal has to
+// delete the claim first. The value is the time at which it was marked.
 const AnnotationDeferDeleting = "tidb.pingcap.com/pvc-defer-deleting"
 
 // AnnotationEvictionBegun is tidb-operator's mark on the pod of a store that it evicts
 // region leaders from before a restart. The value is when it began.
 const AnnotationEvictionBegun = "evictLeaderBeginTime"
 
-// AnnotationRan is the version that has run on the data of a claim, the highest one
-// where the data was read by several. A version that is no release, as nightly, comes
-// after it, as in "v8.5.2 nightly". It stays with the claim when the cluster is
-// deleted: nothing else records then which versions can read the data.
+// AnnotationRan is the highest version that has run on the data of a claim. A version that is no
+// release, as nightly, comes after it, as in "v8.5.2 nightly". It stays with the claim when the
+// cluster is deleted: nothing else records then which versions can read the data.
 const AnnotationRan = "kubectl-tidb/ran-version"
 
-// SetName is the name of the component's StatefulSet, e.g. "basic-tikv".
+// SetName returns the name of the component's StatefulSet, e.g. "basic-tikv".
 func (c Cluster) SetName(k Kind) string { return c.Name + "-" + string(k) }
 
-// PodName is the name of a member's pod, e.g. "basic-tikv-0".
+// PodName returns the name of a member's pod, e.g. "basic-tikv-0".
 func (c Cluster) PodName(k Kind, ordinal int) string {
 	return fmt.Sprintf("%s-%d", c.SetName(k), ordinal)
 }
 
-// PeerService is the headless Service that gives each pod its DNS name.
+// PeerService returns the name of the headless Service that gives each pod its DNS name.
 func (c Cluster) PeerService(k Kind) string { return c.SetName(k) + "-peer" }
 
-// PodHost is the pod's DNS name as PD knows it,
-// e.g. "basic-tikv-0.basic-tikv-peer.db.svc".
+// PodHost returns the pod's DNS name as PD has it, e.g. "basic-tikv-0.basic-tikv-peer.db.svc".
 func (c Cluster) PodHost(k Kind, ordinal int) string {
 	host := fmt.Sprintf("%s.%s.%s.svc", c.PodName(k, ordinal), c.PeerService(k), c.Namespace)
 	if c.Domain != "" {
@@ -73,8 +71,8 @@ func (c Cluster) PodHost(k Kind, ordinal int) string {
 	return host
 }
 
-// PDName is the etcd name of a PD member: the pod's name, or its DNS name where
-// a cluster domain makes pod names ambiguous across Kubernetes clusters.
+// PDName returns PD's name of a member: the pod's name, or its DNS name if there is a cluster
+// domain, since pods of several Kubernetes clusters can have the same name.
 func (c Cluster) PDName(ordinal int) string {
 	if c.Domain != "" || c.AcrossK8s {
 		return c.PodHost(PD, ordinal)
@@ -89,12 +87,12 @@ func (c Cluster) HasPDName(name string) bool {
 	return ok && (name == c.PDName(n) || name == c.PodHost(PD, n))
 }
 
-// BootstrapMap is the ConfigMap from which a PD pod without data reads what to do.
+// BootstrapMap returns the name of the ConfigMap from which a PD pod without data reads what to do.
 func (c Cluster) BootstrapMap() string { return c.Name + "-discovery" }
 
-// HelmMap is the ConfigMap that a Helm chart manages for a component without a
-// configuration in the spec, "" where none is named: the charts of early releases of
-// tidb-operator wrote the digest of its content into an annotation.
+// HelmMap returns the name of the ConfigMap that a Helm chart manages for a component without a
+// configuration in the spec, "" for none: the charts of early releases of tidb-operator wrote the
+// digest of its content into an annotation.
 func (c Cluster) HelmMap(k Kind) string {
 	name := c.SetName(k)
 	digest := c.Source.Annotations[fmt.Sprintf("pingcap.com/%s.%s.sha", k, name)]
@@ -104,15 +102,15 @@ func (c Cluster) HelmMap(k Kind) string {
 	return name + "-" + digest
 }
 
-// LedgerMap is the ConfigMap that records the temporary state we made in PD, and which
+// LedgerMap returns the name of the ConfigMap that records our temporary changes in PD, and which
 // version rendered the pod templates.
 func (c Cluster) LedgerMap() string { return c.Name + "-ledger" }
 
-// LeaseName is the Lease that makes its holder the only driver of the cluster.
+// LeaseName returns the name of the Lease that makes its holder the only driver of the cluster.
 func (c Cluster) LeaseName() string { return c.Name + "-kubectl-tidb" }
 
-// Ordinal returns which member a pod's name, or a DNS name that begins with it,
-// belongs to.
+// Ordinal returns the ordinal of the member with a pod's name, or with a DNS name that begins with
+// it.
 func (c Cluster) Ordinal(k Kind, host string) (int, bool) {
 	pod, _, _ := strings.Cut(host, ".")
 	digits, ok := strings.CutPrefix(pod, c.SetName(k)+"-")
@@ -126,8 +124,8 @@ func (c Cluster) Ordinal(k Kind, host string) (int, bool) {
 	return n, true
 }
 
-// Member returns which component's member a pod's name, or a DNS name that begins with
-// it, belongs to.
+// Member returns the component and the ordinal of the member with a pod's name, or with a DNS name
+// that begins with it.
 func (c Cluster) Member(host string) (Kind, int, bool) {
 	for _, k := range Kinds() {
 		if n, ok := c.Ordinal(k, host); ok {
@@ -137,14 +135,14 @@ func (c Cluster) Member(host string) (Kind, int, bool) {
 	return "", 0, false
 }
 
-// Labels are the four labels that select a component's pods.
+// Labels returns the four labels that select a component's pods.
 func (c Cluster) Labels(k Kind) map[string]string {
 	labels := c.Selector()
 	labels[LabelComponent] = string(k)
 	return labels
 }
 
-// Selector is what every object of the cluster has in common.
+// Selector returns the labels that every object of the cluster has.
 func (c Cluster) Selector() map[string]string {
 	return map[string]string{
 		LabelName:      "tidb-cluster",
@@ -153,5 +151,5 @@ func (c Cluster) Selector() map[string]string {
 	}
 }
 
-// AuthTokenSecret is the Secret with the keys for logins by token.
+// AuthTokenSecret returns the name of the Secret with the keys for logins by token.
 func (c Cluster) AuthTokenSecret() string { return c.Name + "-tidb-auth-token-jwks-secret" }

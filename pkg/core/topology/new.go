@@ -10,9 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// New makes a Cluster from a TidbCluster, which it does not change. It fills in
-// the defaults of the CRD's schema and of the API types and does not validate:
-// Validate does, so that a status can be shown for an invalid cluster too.
+// New returns the Cluster of a TidbCluster, which it does not change. It fills in the
+// defaults of the CRD's schema and of the API types and does not validate: Validate
+// does, so that a status can be shown for an invalid cluster too.
 func New(tc *v1alpha1.TidbCluster) Cluster {
 	given, written := configured(tc), tc
 	tc = tc.DeepCopy()
@@ -58,7 +58,7 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 	return c
 }
 
-// configured are the components that the user gives a configuration.
+// configured returns the components that the user gives a configuration.
 func configured(tc *v1alpha1.TidbCluster) map[Kind]bool {
 	given := map[Kind]bool{}
 	for _, k := range Kinds() {
@@ -91,7 +91,7 @@ func group(tc *v1alpha1.TidbCluster, k Kind, spec component) Group {
 	}
 }
 
-// atOnce is a parallelism: 1 where the user gives none, or one that means none.
+// atOnce returns a parallelism: 1 if the user gives none or a lower one.
 func atOnce(n *int32) int { return max(count(n), 1) }
 
 func count(n *int32) int {
@@ -101,8 +101,8 @@ func count(n *int32) int {
 	return max(int(*n), 0)
 }
 
-// Tag is the version that an image's name carries, "latest" where it has none.
-// A registry's port and a digest are not taken for one.
+// Tag returns the version in an image's name, "latest" without one. A registry's port and a digest
+// are no version.
 func Tag(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	if i := strings.LastIndex(image, ":"); i > strings.LastIndex(image, "/") {

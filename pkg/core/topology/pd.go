@@ -74,8 +74,8 @@ func validateSubDir(dir string, at *field.Path) field.ErrorList {
 	return nil
 }
 
-// ofPDService lists what PD's Service does not follow, neither here nor under
-// tidb-operator, so that clusters which have it run today.
+// ofPDService returns warnings about fields of PD's Service that have no effect, neither here nor
+// with tidb-operator. They are not refused, since existing clusters have them.
 func ofPDService(tc *v1alpha1.TidbCluster, at *field.Path) []Warning {
 	spec := tc.Spec.PD.Service
 	if spec == nil {
@@ -94,8 +94,8 @@ func ofPDService(tc *v1alpha1.TidbCluster, at *field.Path) []Warning {
 	return warnings
 }
 
-// persisted lists settings that PD has taken from its file when the cluster
-// was made, and since then keeps by itself.
+// persisted returns warnings about settings that PD has read from its file when the cluster was
+// bootstrapped, and keeps itself since then.
 func persisted(old *Cluster, c Cluster) []Warning {
 	if old == nil || old.Source.Status.ClusterID == "" || old.Source.Spec.PD == nil || c.Source.Spec.PD == nil {
 		return nil
@@ -113,7 +113,7 @@ func persisted(old *Cluster, c Cluster) []Warning {
 	return warnings
 }
 
-// argument writes a setting as pd-ctl takes it.
+// argument returns a setting as an argument of pd-ctl.
 func argument(value any) string {
 	list, ok := value.([]any)
 	if !ok {
@@ -126,7 +126,7 @@ func argument(value any) string {
 	return strings.Join(words, ",")
 }
 
-// flat is a configuration with one key for each setting, e.g.
+// flat returns a configuration with one key for each setting, e.g.
 // "replication.max-replicas".
 func flat(config map[string]any) map[string]any {
 	out := map[string]any{}

@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// records are how the failovers of a component are kept in the status of a
-// TidbCluster. The fields and types are tidb-operator's.
+// records describes how the failovers of a component are kept in the status of a TidbCluster. The
+// fields and types are tidb-operator's.
 type records struct {
 	field string // of the component's part of the status
 	read  func(v1alpha1.TidbClusterStatus) []Failure
 	write func(Failure) (key string, record any)
-	// deleted is the field of a record which says that the database has removed
-	// the member, "" where no such thing is recorded.
+	// deleted is the field of a record which says that the database has removed the member, ""
+	// where that is not recorded.
 	deleted string
 	// named: all failovers of the component together have a UID, by which a user can
 	// ask for the recovery from them.
@@ -27,8 +27,8 @@ type records struct {
 // Fields are a part of a TidbCluster as JSON, to be merged into it; nil removes one.
 type Fields map[string]any
 
-// RecordFailure is the status that records a failure of a component. The UID is for
-// its failovers, where they have one and this is the first of them.
+// RecordFailure returns the status that records a failure of a component. The UID is for its
+// failovers, if they have one and this is the first of them.
 func (g Group) RecordFailure(f Failure, uid types.UID) Fields {
 	r := g.Kind.traits().records
 	key, record := r.write(f)
@@ -39,8 +39,8 @@ func (g Group) RecordFailure(f Failure, uid types.UID) Fields {
 	return Fields{string(g.Kind): change}
 }
 
-// RetireFailure is the status which says that the database has removed a member that
-// was given up, nil where there is no record to say it in.
+// RetireFailure returns the status which says that the database has removed a member that was given
+// up, nil without a record.
 func (g Group) RetireFailure(member string) Fields {
 	r := g.Kind.traits().records
 	f, ok := g.Failure(member)
@@ -50,7 +50,7 @@ func (g Group) RetireFailure(member string) Fields {
 	return Fields{string(g.Kind): Fields{r.field: Fields{f.Key: Fields{r.deleted: true}}}}
 }
 
-// ForgetFailure is the status without a record of a member, nil where there is none.
+// ForgetFailure returns the status without a record of a member, nil where there is none.
 func (g Group) ForgetFailure(member string) Fields {
 	r, gone := g.Kind.traits().records, Fields{}
 	for _, f := range g.Failures {
@@ -128,7 +128,7 @@ func (f Failure) claims() map[types.UID]v1alpha1.EmptyStruct {
 	return claims
 }
 
-// at is a time as Kubernetes writes it, in full seconds.
+// at returns a time as Kubernetes writes it, in full seconds.
 func at(t time.Time) metav1.Time { return metav1.NewTime(t).Rfc3339Copy() }
 
 func failure(f Failure, id string, claims map[types.UID]v1alpha1.EmptyStruct, legacy types.UID) Failure {
@@ -144,8 +144,8 @@ func failure(f Failure, id string, claims map[types.UID]v1alpha1.EmptyStruct, le
 	return f
 }
 
-// failures are the records of a component, the oldest first, so that the order of a
-// map decides nothing.
+// failures returns the records of a component, the oldest first, so that nothing depends on the
+// order of a map.
 func failures(status v1alpha1.TidbClusterStatus, k Kind) []Failure {
 	all := k.traits().records.read(status)
 	slices.SortFunc(all, func(a, b Failure) int {

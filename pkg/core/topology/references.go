@@ -5,13 +5,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Reference is an object that a spec names and that is not made with the
-// cluster. Without it pods or claims wait, for as long as it takes.
+// Reference is an object that a spec names and that is not created with the cluster. Pods or claims
+// wait until it exists.
 type Reference struct {
 	Kind  string // StorageClass, ConfigMap or Secret
 	Name  string
 	Field *field.Path
-	// Component is whose pods or claims need it, "" where all do.
+	// Component is the one whose pods or claims need it, "" if all do.
 	Component Kind
 }
 
@@ -22,8 +22,8 @@ const (
 	Secret       = "Secret"
 )
 
-// References are the objects that a cluster's members cannot start without, in
-// the order of the fields that name them. What is marked optional is left out.
+// References returns the objects that a cluster's members need to start, in the order of the fields
+// that name them. Optional ones are left out.
 func References(c Cluster) []Reference {
 	spec, at := c.Source.Spec, field.NewPath("spec")
 	var refs []Reference
@@ -51,7 +51,7 @@ func References(c Cluster) []Reference {
 	return named
 }
 
-// classes are the storage classes of a component's claims.
+// classes returns the storage classes of a component's claims.
 func (spec component) classes(k Kind, at *field.Path) []Reference {
 	var refs []Reference
 	if spec.class != nil && (k.Data() != None || len(spec.volumes) > 0) {
@@ -65,7 +65,7 @@ func (spec component) classes(k Kind, at *field.Path) []Reference {
 	return refs
 }
 
-// sources are the ConfigMaps and Secrets that a component's pods read.
+// sources returns the ConfigMaps and Secrets that a component's pods read.
 func (spec component) sources(k Kind, at *field.Path) []Reference {
 	var refs []Reference
 	for i, s := range spec.ImagePullSecrets {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// misplaced are the paths under which the API module reports some errors, and
-// where the field really is. A user looks for the path in the manifest.
+// misplaced are the wrong paths under which the API module reports some errors, with the right
+// ones. A user searches the path in the manifest.
 var misplaced = []struct {
 	pattern *regexp.Regexp
 	path    string
@@ -25,8 +25,8 @@ var misplaced = []struct {
 	{regexp.MustCompile(`^spec\.pump\.spec\.Requests$`), `spec.pump.requests.storage`},
 }
 
-// unsaid are the fields, by the end of their path, of which the API module does
-// not say what to do.
+// unsaid are the fields, by the end of their path, for which the API module does not say what to
+// do.
 var unsaid = []struct {
 	kind        field.ErrorType
 	end, detail string
@@ -43,9 +43,8 @@ var unsaid = []struct {
 	{field.ErrorTypeInvalid, ".storageClaims", "must have one entry or more, each with a storage request"},
 }
 
-// restate puts errors of the API module where their field is, and says what to
-// do about them. What it reports of volumes is left out: validateVolumes does
-// it again, with paths.
+// restate returns errors of the API module with the right path, and with what to do about them. Its
+// errors about volumes are left out: validateVolumes reports them with paths.
 func restate(errs field.ErrorList, tc *v1alpha1.TidbCluster) field.ErrorList {
 	var out field.ErrorList
 	for _, e := range errs {
@@ -67,7 +66,7 @@ func restate(errs field.ErrorList, tc *v1alpha1.TidbCluster) field.ErrorList {
 		}
 		switch e.BadValue.(type) {
 		case string, *string, int32:
-		default: // The print of a Go struct helps nobody.
+		default: // a printed Go struct does not help the user
 			e.BadValue = field.OmitValueType{}
 		}
 		out = append(out, e)

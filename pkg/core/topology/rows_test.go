@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// written is a valid TidbCluster with what a test writes into its spec.
+// written returns a valid TidbCluster with additions of a test to its spec.
 func written(t *testing.T, spec string) *v1alpha1.TidbCluster {
 	t.Helper()
 	tc := valid()
@@ -87,7 +87,7 @@ func TestRules(t *testing.T) {
 		"tidb-B27: no version at all":   {`version: ""`, req, "spec.version", "newest"},
 		"tidb-B27: image with a tag":    {`tikv: {baseImage: "a:v1"}`, inv, "spec.tikv.baseImage", "tag"},
 
-		// Parts that this version does not drive are refused, whatever else is wrong in them.
+		// Components that this version does not drive are refused, whatever else is wrong in them.
 		"tidb-B15: Pump without storage":              {`pump: {replicas: 1}`, inv, "spec.pump.requests.storage", "10Gi"},
 		"tidb-S7, S8, S9, B12, B15: Pump":             {`pump: {replicas: 1}`, not, "spec.pump", "not supported yet"},
 		"tidb-S7: binlog":                             {`tidb: {binlogEnabled: true}`, not, "spec.tidb.binlogEnabled", "not supported yet"},
@@ -180,7 +180,7 @@ func TestValidVolumes(t *testing.T) {
 	}
 }
 
-// TestAllErrorsAtOnce: who has made three mistakes is told so once.
+// TestAllErrorsAtOnce: three mistakes are reported together.
 func TestAllErrorsAtOnce(t *testing.T) {
 	tc := written(t, `{version: "", pd: {replicas: 0}, tikv: {evictLeaderTimeout: soon}, tlsCluster: {enabled: true}}`)
 	errs := Validate(New(tc))

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Active is the number of members that are to run now: none of a suspended
-// component, whose Size is that of when it is resumed.
+// Active returns the number of members that are to run now: 0 for a suspended component, whose Size
+// is the number after it is resumed.
 func (g Group) Active() int {
 	if g.Suspend {
 		return 0
@@ -17,7 +17,7 @@ func (g Group) Active() int {
 	return g.Size()
 }
 
-// Suspended are the components that the user wants suspended.
+// Suspended returns the components that the user wants suspended.
 func (c Cluster) Suspended() []Kind {
 	var kinds []Kind
 	for _, g := range c.Groups {
@@ -28,23 +28,21 @@ func (c Cluster) Suspended() []Kind {
 	return kinds
 }
 
-// PDSuspended reports whether the user wants no pod of PD, so that nobody is there to
-// ask.
+// PDSuspended reports whether PD is to be suspended, so that it cannot be asked.
 func (c Cluster) PDSuspended() bool {
 	pd, _ := c.Group(PD)
 	return pd.Suspend
 }
 
-// suspends: what a component says of itself, be it no, counts before what the
-// cluster says of all.
+// suspends reports whether a component is to be suspended: its own field, also if it is false, counts
+// before that of the cluster.
 func suspends(spec v1alpha1.ComponentAccessor) bool {
 	a := spec.SuspendAction()
 	return a != nil && a.SuspendStatefulSet
 }
 
-// validateSuspension refuses to suspend a component and let those run that need
-// it. An operator does that, and what is left fails until a person sees
-// why.
+// validateSuspension refuses to suspend a component while others that need it are to run. An
+// operator allows that, and those components then fail.
 func validateSuspension(c Cluster) field.ErrorList {
 	var errs field.ErrorList
 	for i, g := range c.Groups {

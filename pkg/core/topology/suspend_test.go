@@ -56,6 +56,6 @@ func TestSuspendedUnderOthers(t *testing.T) {
 	tc := valid()
 	tc.Spec.TiKV.SuspendAction, tc.Spec.TiDB.Replicas = yes, 0
 	if errs := Validate(New(tc)); len(errs) > 0 {
-		t.Errorf("nobody needs TiKV: %v", errs)
+		t.Errorf("suspending TiKV is refused, though no component needs it: %v", errs)
 	}
 }

@@ -51,10 +51,9 @@ var readTiDB = reading{
 	instead:    "to have no TiDB servers set its replicas to 0",
 }
 
-// tidbMinReady is what a restarted TiDB server gets where the user does not say
-// otherwise and there is another one to wait for: it is Ready a moment before all
-// nodes know its address. Were the next one restarted at once, clients of a
-// cluster of two would meet only addresses that are gone.
+// tidbMinReady is the default MinReady of TiDB with more than one server: a server is Ready shortly
+// before all nodes know its address. If the next one restarted at once, clients of a cluster of two
+// would find only addresses that are gone.
 const tidbMinReady = 3 * time.Second
 
 func validateTiDB(spec v1alpha1.TidbClusterSpec, at *field.Path) field.ErrorList {
@@ -108,7 +107,7 @@ func referencesTiDB(c Cluster, at *field.Path) []Reference {
 	return refs
 }
 
-// validateBootstrapSQL: TiDB runs it when the cluster is born, never again.
+// validateBootstrapSQL refuses a change: TiDB runs it only when the cluster is bootstrapped.
 func validateBootstrapSQL(was, is *v1alpha1.TiDBSpec, at *field.Path) field.ErrorList {
 	if was == nil || is == nil || is.BootstrapSQLConfigMapName == nil {
 		return nil

@@ -52,10 +52,10 @@ func validateTiKV(spec v1alpha1.TidbClusterSpec, at *field.Path) field.ErrorList
 	return errs
 }
 
-// AskRecovery asks in the spec of a TidbCluster for the recovery from a component's
-// failovers, and from no later ones: with their UID the request is spent when they are
-// over. It reports false, and asks for nothing, where there are none that wait for such
-// a request, or it is there already.
+// AskRecovery asks in the spec of a TidbCluster for the recovery from a component's failovers, and
+// from no later ones: with their UID the request has no effect after they are over. It returns
+// false, and changes nothing, if no failover waits for such a request, or the request is there
+// already.
 func AskRecovery(tc *v1alpha1.TidbCluster, k Kind) bool {
 	kv, uid := tc.Spec.TiKV, tc.Status.TiKV.FailoverUID
 	if !k.traits().records.named || kv == nil || len(failures(tc.Status, k)) == 0 || recovers(kv, uid) {

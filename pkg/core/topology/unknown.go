@@ -7,11 +7,11 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 )
 
-// annUnknown names fields of a TidbCluster that the API types do not have. It is in
-// no cluster: who decodes a TidbCluster sets it, since decoding drops these fields.
+// annUnknown names fields of a TidbCluster that the API types do not have. It is in no cluster: the
+// code that decodes a TidbCluster sets it, since decoding drops these fields.
 const annUnknown = "kubectl-tidb/unknown-fields"
 
-// SetUnknown notes which fields of a TidbCluster are not known here.
+// SetUnknown records which fields of a TidbCluster this version does not know.
 func SetUnknown(tc *v1alpha1.TidbCluster, fields []string) {
 	delete(tc.Annotations, annUnknown)
 	if len(fields) == 0 {
@@ -23,12 +23,12 @@ func SetUnknown(tc *v1alpha1.TidbCluster, fields []string) {
 	tc.Annotations[annUnknown] = strings.Join(fields, " ")
 }
 
-// Unknown are the fields of a TidbCluster that are not known here, such as
+// Unknown returns the fields of a TidbCluster that this version does not know, such as
 // "spec.tikv.later".
 func Unknown(tc *v1alpha1.TidbCluster) []string { return strings.Fields(tc.Annotations[annUnknown]) }
 
-// unknownTo are those that the pods of a component may depend on: its own, and those
-// of the cluster as a whole.
+// unknownTo returns those that the pods of a component may depend on: its own, and those of the
+// cluster as a whole.
 func unknownTo(tc *v1alpha1.TidbCluster, k Kind) []string {
 	var fields []string
 	for _, path := range Unknown(tc) {

@@ -5,12 +5,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// notYet refuses what an operator does and this version does not.
+// notYet returns the error for something that an operator does and this version does not.
 func notYet(at *field.Path, what string) *field.Error {
 	return field.Forbidden(at, "not supported yet: "+what)
 }
 
-// unsupported names the fields that this version would have to ignore.
+// unsupported returns errors for the fields that this version would have to ignore.
 func unsupported(tc *v1alpha1.TidbCluster) field.ErrorList {
 	spec, at := tc.Spec, field.NewPath("spec")
 	var errs field.ErrorList
@@ -44,9 +44,9 @@ func unsupported(tc *v1alpha1.TidbCluster) field.ErrorList {
 	return append(errs, unfinished(tc)...)
 }
 
-// unfinished names what an operator has begun and recorded in the status. Its
-// extra members are wanted as long as the record is there, and to remove them,
-// as the replicas of the spec ask for, may be the wrong end to begin with.
+// unfinished returns errors for operations that an operator has begun and recorded in the status.
+// Its extra members are wanted as long as the record exists, and it could be wrong to remove them
+// first, as the replicas of the spec ask for.
 func unfinished(tc *v1alpha1.TidbCluster) field.ErrorList {
 	status, at := tc.Status, field.NewPath("status")
 	var errs field.ErrorList

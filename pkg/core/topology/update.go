@@ -8,11 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateUpdate says what must not become of a TidbCluster: what would lose
-// data, what would leave objects behind that nobody looks after, and what the
-// cluster would not follow. That there was none before is a cluster that is about to be made.
-// Validate is for what is wrong with the new one by itself, and Downgrades for what
-// depends on how far the cluster has followed the old one.
+// ValidateUpdate returns errors for changes of a TidbCluster that must not be made: those that
+// would lose data, would leave objects without a manager, or would have no effect. was is nil for a
+// cluster that is to be created. Validate checks the new one by itself, and Downgrades what depends
+// on how far the cluster has come with the old one.
 func ValidateUpdate(was *Cluster, c Cluster) field.ErrorList {
 	if was == nil {
 		return validateCreate(c.Written)
@@ -25,7 +24,7 @@ func ValidateUpdate(was *Cluster, c Cluster) field.ErrorList {
 		errs = append(errs, field.Required(at.Child("version"), fmt.Sprintf("it was %s, and cannot be taken away", old.Spec.Version)))
 	}
 	if old.Spec.ClusterDomain != tc.Spec.ClusterDomain {
-		// PD's members are named after it, and know each other by these names.
+		// It is part of the names by which PD's members know each other.
 		errs = append(errs, field.Forbidden(at.Child("clusterDomain"),
 			fmt.Sprintf("it was %q, and the members know each other by addresses with it: make a new cluster and move the data", old.Spec.ClusterDomain)))
 	}
@@ -35,7 +34,7 @@ func ValidateUpdate(was *Cluster, c Cluster) field.ErrorList {
 	return errs
 }
 
-// validateCreate refuses what would have no effect on a new cluster.
+// validateCreate refuses fields that would have no effect on a new cluster.
 func validateCreate(tc *v1alpha1.TidbCluster) field.ErrorList {
 	var errs field.ErrorList
 	for _, k := range Kinds() {
@@ -51,13 +50,13 @@ func validateInstance(was, is string) field.ErrorList {
 	if was == is {
 		return nil
 	}
-	// All objects are found by it, the StatefulSets their pods too.
+	// All objects are found by it, and StatefulSets find their pods by it.
 	return field.ErrorList{field.Invalid(field.NewPath("metadata", "labels").Key(LabelInstance), is,
 		fmt.Sprintf("it was %s, and all that belongs to the cluster is found by it: set it back", was))}
 }
 
-// removed refuses to take a component out of the spec. Nobody would look after
-// its objects any more, and its members would run on unseen.
+// removed refuses to remove a component from the spec. Nothing would manage its objects any more,
+// and its members would still run.
 func removed(old, tc *v1alpha1.TidbCluster) field.ErrorList {
 	var errs field.ErrorList
 	refuse := func(name, instead string) {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// before is the cluster of a TidbCluster that there was, nil for none.
+// before returns the cluster of the former TidbCluster, nil for none.
 func before(tc *v1alpha1.TidbCluster) *Cluster {
 	if tc == nil {
 		return nil
@@ -26,9 +26,9 @@ func TestValidateUpdate(t *testing.T) {
 	)
 	born := func(tc *v1alpha1.TidbCluster) { tc.Status.ClusterID = "7" }
 	for name, tt := range map[string]struct {
-		old  string // what is added to the spec of a valid TidbCluster
+		old  string // addition to the spec of a valid TidbCluster
 		edit func(old, tc *v1alpha1.TidbCluster)
-		// what is wrong; nothing for ""
+		// the error; "" for none
 		kind       field.ErrorType
 		path, says string
 	}{
@@ -105,7 +105,7 @@ func TestValidateCreate(t *testing.T) {
 	for _, k := range Kinds() {
 		errs := ValidateUpdate(nil, New(written(t, string(k)+": {image: a:v1}")))
 		if !has(errs, field.ErrorTypeForbidden, "spec."+string(k)+".image", "baseImage") {
-			t.Errorf("tidb-B27: image of %s, which has no effect, passes: %v", k, errs)
+			t.Errorf("tidb-B27: image of %s, which has no effect, is not refused: %v", k, errs)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func TestWarnings(t *testing.T) {
 	for name, tt := range map[string]struct {
 		old  *v1alpha1.TidbCluster
 		spec string
-		want []string // the beginnings of what is said
+		want []string // the beginnings of the warnings
 		says string
 	}{
 		"nothing odd":                      {born, ``, nil, ""},

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Validate says what is wrong with a TidbCluster: what the operator refuses,
-// what would fail later and less clearly, and what this version does not
-// support. A field that is not rendered is refused, never ignored.
+// Validate returns what is wrong with a TidbCluster: what the operator refuses, what would fail
+// later with a less clear error, and what this version does not support. A field that is not
+// rendered is refused, never ignored.
 func Validate(c Cluster) field.ErrorList {
 	tc := c.Written
 	errs := restate(validation.ValidateTidbCluster(c.Source), c.Source)
@@ -26,8 +26,8 @@ func Validate(c Cluster) field.ErrorList {
 	return errs
 }
 
-// longestName leaves room in a pod's label: "<name>-tikv-" and a hash of ten
-// characters have to fit into 63.
+// longestName is limited by a pod's label: "<name>-tikv-" and a hash of ten characters must fit
+// into 63.
 const longestName = 63 - len("-tikv-") - 10
 
 func validateName(tc *v1alpha1.TidbCluster) field.ErrorList {

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// valid is a TidbCluster that may be driven.
+// valid returns a TidbCluster that may be driven.
 func valid() *v1alpha1.TidbCluster {
 	storage := corev1.ResourceRequirements{Requests: corev1.ResourceList{
 		corev1.ResourceStorage: resource.MustParse("1Gi"),

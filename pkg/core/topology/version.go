@@ -27,8 +27,8 @@ func (v Version) Less(w Version) bool { return v.v.LessThan(w.v) }
 
 func (v Version) String() string { return "v" + v.v.String() }
 
-// IsDowngrade reports whether to is an older release than from. TiDB's data can
-// not be read by older releases. It is an error if one of them is no release.
+// IsDowngrade reports whether to is an older release than from. Older releases cannot read the
+// data. It is an error if one of them is no release.
 func IsDowngrade(from, to string) (bool, error) {
 	old, err := ParseVersion(from)
 	if err != nil {
@@ -45,11 +45,11 @@ func IsDowngrade(from, to string) (bool, error) {
 type Downgrade struct {
 	Kind     Kind
 	From, To string      // versions as the two specs have them
-	Field    *field.Path // where the older one is written
+	Field    *field.Path // the field with the older one
 }
 
-// Downgrades are the components that an update takes to an older release. A
-// version that is no release, such as nightly, is neither older nor newer.
+// Downgrades returns the components that an update takes to an older release. A version
+// that is no release, such as nightly, is neither older nor newer.
 func Downgrades(old *Cluster, c Cluster) []Downgrade {
 	if old == nil {
 		return nil

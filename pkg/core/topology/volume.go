@@ -11,11 +11,10 @@ import (
 // Size is an amount of storage in bytes.
 type Size int64
 
-// SizeOf is a quantity as a Size. What is not a whole number of bytes is rounded
-// up, as storage is.
+// SizeOf returns a quantity as a Size. A fraction of a byte is rounded up.
 func SizeOf(q resource.Quantity) Size { return Size(q.Value()) }
 
-// Quantity is the size as Kubernetes writes it, in the shortest form.
+// Quantity returns the size as Kubernetes writes it, in the shortest form.
 func (s Size) Quantity() resource.Quantity {
 	const mi, m = 1 << 20, 1_000_000
 	format := resource.BinarySI
@@ -34,11 +33,11 @@ func (s Size) String() string {
 type Volume struct {
 	Name string // of the claim template, e.g. "tikv" or "tikv-wal"
 	Size Size
-	// Field is where the user says how large it is.
+	// Field is the field of the spec with its size.
 	Field string
 }
 
-// Volume finds a volume by the name of its claim template.
+// Volume returns a volume by the name of its claim template.
 func (g Group) Volume(name string) (Volume, bool) {
 	for _, v := range g.Volumes {
 		if v.Name == name {
@@ -48,8 +47,8 @@ func (g Group) Volume(name string) (Volume, bool) {
 	return Volume{}, false
 }
 
-// volumes are those of a component: its data, where it asks for storage, and
-// what the user adds. A size that cannot be read is for Validate to tell of.
+// volumes returns those of a component: its data, if it asks for storage, and what the user adds.
+// Validate reports a size that cannot be read.
 func volumes(k Kind, requests corev1.ResourceList, added []v1alpha1.StorageVolume) []Volume {
 	var all []Volume
 	if size, ok := requests[corev1.ResourceStorage]; ok {

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validateVolumes refuses claims that Kubernetes would not make. It says so when
-// the StatefulSet is made, and then the TidbCluster is written already.
+// validateVolumes refuses claims that Kubernetes would not create. Kubernetes reports that only
+// when the StatefulSet is created, after the TidbCluster was written.
 func validateVolumes(spec component, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if size, ok := spec.requests[corev1.ResourceStorage]; ok && size.Sign() <= 0 {
@@ -55,7 +55,7 @@ func validateLogVolume(name string, volumes []v1alpha1.StorageVolume, spec v1alp
 	for _, v := range volumes {
 		switch {
 		case v.Name == name && v.MountPath == "":
-			// The operator lets it pass, and then fails for ever.
+			// The operator does not refuse it, and then fails for ever.
 			return field.ErrorList{field.Invalid(at, name, "this storage volume has no mountPath, so no log can be written to it: give it one")}
 		case v.Name == name:
 			return nil

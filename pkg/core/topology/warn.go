@@ -14,7 +14,7 @@ import (
 type Warning struct {
 	Field *field.Path
 	Text  string // continues the field's name, e.g. "is not followed: …"
-	// Remedy is how to have the effect nevertheless, nil where there is no way.
+	// Remedy is how to get the effect in another way, nil where there is none.
 	Remedy remedy.Remedy
 }
 
@@ -24,9 +24,8 @@ func warn(at *field.Path, text string, actions ...remedy.Action) Warning {
 
 func (w Warning) String() string { return w.Field.String() + " " + w.Text }
 
-// Warnings lists fields of a valid TidbCluster that will not have the effect
-// that they seem to have. old is the cluster before the change, nil where it is a new
-// one.
+// Warnings returns fields of a valid TidbCluster that will not have the effect that they seem to
+// have. old is the cluster before the change, nil where it is a new one.
 func Warnings(old *Cluster, c Cluster) []Warning {
 	tc := c.Written
 	warnings := annotationWarnings(tc)
@@ -47,8 +46,8 @@ func Warnings(old *Cluster, c Cluster) []Warning {
 	return append(warnings, asleep(old, c)...)
 }
 
-// asleep lists a change of components that are suspended: it is done as soon
-// as it is written, and nothing is to be seen of it.
+// asleep returns warnings about changes of suspended components: such a change has no visible
+// effect before they are resumed.
 func asleep(was *Cluster, is Cluster) []Warning {
 	if was == nil {
 		return nil
@@ -66,7 +65,7 @@ func asleep(was *Cluster, is Cluster) []Warning {
 		"keeps "+strings.Join(changed, ", ")+" suspended: the change takes effect when that ends")}
 }
 
-// same reports whether two TidbClusters say the same of a component.
+// same reports whether two TidbClusters have the same spec of a component.
 func same(was *Cluster, is Cluster, k Kind) bool {
 	a, _ := part(was.Source, k)
 	b, _ := part(is.Source, k)
