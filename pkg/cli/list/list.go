@@ -11,6 +11,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -23,7 +24,7 @@ import (
 // options are the verb's flags.
 type options struct {
 	all    bool
-	output output.Format
+	output output.Objects
 }
 
 // New makes the command.
@@ -45,10 +46,15 @@ cluster itself.`,
   kubectl tidb list -A`,
 		SuggestFor: []string{"get", "ls"},
 		Args:       cobra.NoArgs,
-		RunE:       func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.output.Validate(); err != nil {
+				return err
+			}
+			return run(cmd.Context(), o)
+		},
 	}
 	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "List the clusters of all namespaces.")
-	o.output.Bind(cmd, "Output format: json.")
+	o.output.Bind(cmd)
 	return cmd
 }
 
@@ -78,8 +84,8 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 func (o options) show(f *factory.Factory, namespace string, clusters []v1alpha1.TidbCluster) error {
 	out := f.Streams.Out
 	switch {
-	case o.output.JSON():
-		return output.Write(out, views(clusters))
+	case !o.output.Table():
+		return o.print(out, clusters)
 	case len(clusters) > 0:
 		return o.table(out, clusters, time.Now())
 	case o.all:
@@ -90,6 +96,19 @@ func (o options) show(f *factory.Factory, namespace string, clusters []v1alpha1.
 	return nil
 }
 
+// print writes the clusters in the format of -o.
+func (o options) print(out io.Writer, clusters []v1alpha1.TidbCluster) error {
+	items := []unstructured.Unstructured{}
+	for _, v := range views(clusters) {
+		object, err := output.Object("ClusterSummary", v.Namespace, v.Cluster, v)
+		if err != nil {
+			return err
+		}
+		items = append(items, *object)
+	}
+	return o.output.Print(out, output.List("ClusterSummary", items))
+}
+
 // view is the JSON form of one cluster.
 type view struct {
 	Namespace string         `json:"namespace"`
@@ -97,6 +116,7 @@ type view struct {
 	Version   string         `json:"version"`
 	Ready     string         `json:"ready"`
 	Reason    string         `json:"reason,omitempty"`
+	Message   string         `json:"message,omitempty"`
 	Paused    bool           `json:"paused,omitempty"`
 	Replicas  map[string]int `json:"replicas"`
 	Created   metav1.Time    `json:"created"`
@@ -110,7 +130,7 @@ func views(clusters []v1alpha1.TidbCluster) []view {
 			Namespace: c.Namespace, Cluster: c.Name, Version: c.Source.Spec.Version, Paused: c.Paused,
 			Replicas: map[string]int{}, Created: c.Source.CreationTimestamp,
 		}
-		v.Ready, v.Reason = ready(c)
+		v.Ready, v.Reason, v.Message = ready(c)
 		for _, g := range c.Groups {
 			v.Replicas[string(g.Kind)] = g.Replicas
 		}
@@ -119,17 +139,17 @@ func views(clusters []v1alpha1.TidbCluster) []view {
 	return out
 }
 
-// ready returns the condition Ready that the last driver wrote, and its reason.
-func ready(c topology.Cluster) (status, reason string) {
+// ready returns the condition Ready that the last driver wrote.
+func ready(c topology.Cluster) (status, reason, message string) {
 	for _, cond := range c.Source.Status.Conditions {
 		if cond.Type == v1alpha1.TidbClusterReady {
 			if cond.Reason == string(cond.Type) {
 				cond.Reason = ""
 			}
-			return string(cond.Status), cond.Reason
+			return string(cond.Status), cond.Reason, cond.Message
 		}
 	}
-	return "Unknown", ""
+	return "Unknown", "", ""
 }
 
 // table names the namespace only where there can be several, as kubectl does.
@@ -137,6 +157,9 @@ func (o options) table(out io.Writer, clusters []v1alpha1.TidbCluster, now time.
 	headers := []string{"name", "ready", "version", "pd", "tikv", "tidb", "age"}
 	if o.all {
 		headers = append([]string{"namespace"}, headers...)
+	}
+	if o.output.Wide() {
+		headers = append(headers, "message")
 	}
 	var rows [][]string
 	for _, v := range views(clusters) {
@@ -154,7 +177,11 @@ func (o options) table(out io.Writer, clusters []v1alpha1.TidbCluster, now time.
 		for _, k := range topology.Kinds() {
 			row = append(row, size(v, k))
 		}
-		rows = append(rows, append(row, duration.HumanDuration(now.Sub(v.Created.Time))))
+		row = append(row, duration.HumanDuration(now.Sub(v.Created.Time)))
+		if o.output.Wide() {
+			row = append(row, v.Message)
+		}
+		rows = append(rows, row)
 	}
 	return report.Table(out, headers, rows)
 }

@@ -2,6 +2,7 @@ package list
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"strings"
@@ -30,14 +31,14 @@ func clusters() []v1alpha1.TidbCluster {
 		change(&tc)
 		return tc
 	}
-	ready := func(status corev1.ConditionStatus, reason string) func(*v1alpha1.TidbCluster) {
+	ready := func(status corev1.ConditionStatus, reason, message string) func(*v1alpha1.TidbCluster) {
 		return func(tc *v1alpha1.TidbCluster) {
-			tc.Status.Conditions = []v1alpha1.TidbClusterCondition{{Type: v1alpha1.TidbClusterReady, Status: status, Reason: reason}}
+			tc.Status.Conditions = []v1alpha1.TidbClusterCondition{{Type: v1alpha1.TidbClusterReady, Status: status, Reason: reason, Message: message}}
 		}
 	}
 	return []v1alpha1.TidbCluster{
-		made("db", "basic", ready("True", "Ready")),
-		made("db", "half-way", ready("False", "TiKVUpgrading")),
+		made("db", "basic", ready("True", "Ready", "")),
+		made("db", "half-way", ready("False", "TiKVUpgrading", "TiKV is upgrading")),
 		made("prod", "big", func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused, tc.Spec.TiDB = true, &v1alpha1.TiDBSpec{Replicas: 2} }),
 		made("prod", "new", func(*v1alpha1.TidbCluster) {}),
 	}
@@ -54,6 +55,13 @@ db          basic      True                    v8.1.0    3    4      -      3d
 db          half-way   False (TiKVUpgrading)   v8.1.0    3    4      -      3d
 prod        big        Paused                  v8.1.0    3    4      2      3d
 prod        new        Unknown                 v8.1.0    3    4      -      3d
+`},
+		{parsed(t, "-A", "-o", "wide"), `
+NAMESPACE   NAME       READY                   VERSION   PD   TIKV   TIDB   AGE   MESSAGE
+db          basic      True                    v8.1.0    3    4      -      3d    <none>
+db          half-way   False (TiKVUpgrading)   v8.1.0    3    4      -      3d    TiKV is upgrading
+prod        big        Paused                  v8.1.0    3    4      2      3d    <none>
+prod        new        Unknown                 v8.1.0    3    4      -      3d    <none>
 `},
 		{options{}, `
 NAME       READY                   VERSION   PD   TIKV   TIDB   AGE
@@ -82,8 +90,14 @@ func TestShow(t *testing.T) {
 	}{
 		{"none", options{}, nil, "", "No TidbClusters found in namespace db.\n", "NAME"},
 		{"none at all", options{all: true}, nil, "", "No TidbClusters found.\n", "NAME"},
-		{"none as JSON", options{output: "json"}, nil, "[]\n", "", "null"},
-		{"JSON", options{output: "json"}, clusters()[2:3], `"cluster": "big"`, "", "managedFields"},
+		{"none as JSON", parsed(t, "-o", "json"), nil, `"items": []`, "", "null"},
+		{"JSON", parsed(t, "-o", "json"), clusters()[2:3], `"cluster": "big"`, "", "managedFields"},
+		{"YAML", parsed(t, "-o", "yaml"), clusters()[2:3], "kind: ClusterSummaryList", "", "managedFields"},
+		{"names", parsed(t, "-o", "name"), clusters()[1:3], "tidbcluster.pingcap.com/half-way\ntidbcluster.pingcap.com/big\n", "", "summary"},
+		{"jsonpath", parsed(t, "-o", "jsonpath={.items[*].version}"), clusters()[2:3], "v8.1.0", "", "big"},
+		{"template", parsed(t, "--template", "{{range .items}}{{.metadata.name}};{{end}}"), clusters()[2:], "big;new;", "", "v8"},
+		{"columns", parsed(t, "-o", "custom-columns=A:.metadata.name,B:.replicas.tikv"), clusters()[2:3], "big   4", "", "v8"},
+		{"wide", parsed(t, "-o", "wide"), clusters()[1:2], "AGE", "", "kind"},
 	} {
 		var out, errOut bytes.Buffer
 		f := factory.New(genericiooptions.IOStreams{Out: &out, ErrOut: &errOut}, nil, "")
@@ -96,12 +110,23 @@ func TestShow(t *testing.T) {
 	}
 }
 
+// parsed returns the options of a command line.
+func parsed(t *testing.T, args ...string) (got options) {
+	t.Helper()
+	cmd := command(func(_ context.Context, o options) error { got = o; return nil })
+	cmd.SetArgs(args)
+	if err := cmd.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
 // TestClosedPipe: a write to a closed pipe is an error.
 func TestClosedPipe(t *testing.T) {
 	closed, w := io.Pipe()
 	closed.Close()
 	f := factory.New(genericiooptions.IOStreams{Out: w}, nil, "")
-	if err := (options{output: "json"}).show(f, "db", clusters()); !errors.Is(err, io.ErrClosedPipe) {
+	if err := parsed(t, "-o", "json").show(f, "db", clusters()); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -117,7 +117,7 @@ func cases() map[string]sight {
 func TestShow(t *testing.T) {
 	for name, l := range cases() {
 		var b bytes.Buffer
-		if err := l.show(&b); err != nil {
+		if err := l.show(&b, false); err != nil {
 			t.Error(err)
 		}
 		golden(t, name+".txt", b.String())
@@ -149,7 +149,7 @@ func TestImpossible(t *testing.T) {
 		t.Errorf("outcome %v", l.plan.Outcome)
 	}
 	var b bytes.Buffer
-	if err := l.show(&b); err != nil {
+	if err := l.show(&b, false); err != nil {
 		t.Error(err)
 	}
 	golden(t, "impossible.txt", b.String())

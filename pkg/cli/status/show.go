@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -24,7 +25,20 @@ var headlines = map[plan.Outcome]string{
 	plan.Paused:    "paused: nothing is done",
 }
 
-func (l sight) show(out io.Writer) error {
+// print writes the cluster in the format of -o.
+func (l sight) print(out io.Writer, o output.Objects) error {
+	if o.Table() {
+		return l.show(out, o.Wide())
+	}
+	object, err := output.Object("ClusterStatus", l.wanted.Cluster.Namespace, l.wanted.Cluster.Name, l.view())
+	if err != nil {
+		return err
+	}
+	return o.Print(out, object)
+}
+
+// show writes the cluster for people; wide adds columns that are seldom needed.
+func (l sight) show(out io.Writer, wide bool) error {
 	c := l.wanted.Cluster
 	headline := headlines[l.plan.Outcome]
 	if off := c.Suspended(); len(off) > 0 && l.plan.Outcome == plan.Converged {
@@ -38,7 +52,11 @@ func (l sight) show(out io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(out)
-	if err := report.Table(out, []string{"member", "id", "state", "leaders", "regions", "version", "why not up"}, l.rows()); err != nil {
+	columns := []string{"member", "state", "leaders", "regions", "version", "why not up"}
+	if wide {
+		columns = append(columns, "id", "node")
+	}
+	if err := report.Table(out, columns, l.rows(wide)); err != nil {
 		return err
 	}
 	l.remarks(out)
@@ -146,12 +164,14 @@ func kinds(all []topology.Kind) string {
 	return strings.Join(names, ", ")
 }
 
-func (l sight) rows() [][]string {
+func (l sight) rows(wide bool) [][]string {
 	var rows [][]string
 	for _, m := range l.members() {
-		rows = append(rows, []string{
-			m.Name, id(m.ID), m.State, number(m.Leaders), number(m.Regions), dash(m.Version), dash(m.Trouble),
-		})
+		row := []string{m.Name, m.State, number(m.Leaders), number(m.Regions), dash(m.Version), dash(m.Trouble)}
+		if wide {
+			row = append(row, id(m.ID), dash(m.Node))
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }

@@ -28,7 +28,7 @@ import (
 // options are the verb's flags and its argument.
 type options struct {
 	name   []string // the argument that names the cluster, if there is one
-	output output.Format
+	output output.Objects
 }
 
 // New makes the command.
@@ -55,10 +55,13 @@ NAME may be left out where there is only one cluster in the namespace.`,
 		ValidArgsFunction: target.Complete(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args
+			if err := o.output.Validate(); err != nil {
+				return err
+			}
 			return run(cmd.Context(), o)
 		},
 	}
-	o.output.Bind(cmd, "Output format: json.")
+	o.output.Bind(cmd)
 	return cmd
 }
 
@@ -74,12 +77,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if err != nil && !malformed {
 		return err
 	}
-	if o.output.JSON() {
-		err = output.Write(f.Streams.Out, l.view())
-	} else {
-		err = l.show(f.Streams.Out)
-	}
-	if err == nil && malformed {
+	if err = l.print(f.Streams.Out, o.output); err == nil && malformed {
 		// The reason is among what is shown.
 		return exit.With(exit.Of(bad), nil)
 	}

@@ -40,6 +40,7 @@ type member struct {
 	Leaders   *int   `json:"leaders,omitempty"`
 	Regions   *int   `json:"regions,omitempty"`
 	Version   string `json:"version,omitempty"`
+	Node      string `json:"node,omitempty"`
 	Trouble   string `json:"trouble,omitempty"`
 	// Config is "older" or "unknown" where the configuration is written in place and
 	// the member does not run with what is written, or it is not known.
@@ -123,6 +124,9 @@ func (l sight) members() []member {
 				Component: string(m.Kind), Name: m.Name, Up: m.Up(), ID: m.Database.ID, State: word(m),
 				Updated: updated(g, got, m), Version: m.Database.Version, Trouble: m.Trouble(),
 				Config: config[m.Name],
+			}
+			if m.Pod != nil {
+				row.Node = m.Pod.Node
 			}
 			if g.Suspend && m.Pod == nil {
 				row.State, row.Trouble = "Suspended", ""

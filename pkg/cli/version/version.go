@@ -41,7 +41,7 @@ type Versions struct {
 // options are the verb's flags.
 type options struct {
 	client bool
-	output output.Format
+	output output.Objects
 }
 
 // New makes the command.
@@ -59,10 +59,15 @@ func command(run func(context.Context, options) error) *cobra.Command {
   # Without asking the API server
   kubectl tidb version --client`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.output.Validate(); err != nil {
+				return err
+			}
+			return run(cmd.Context(), o)
+		},
 	}
 	cmd.Flags().BoolVar(&o.client, "client", false, "Only the plugin's own version; sends no request.")
-	o.output.Bind(cmd, "Output format: json.")
+	o.output.Bind(cmd)
 	return cmd
 }
 
@@ -98,8 +103,12 @@ func server(ctx context.Context, f *factory.Factory) (string, error) {
 
 func show(f *factory.Factory, v Versions, o options) error {
 	out := f.Streams.Out
-	if o.output.JSON() {
-		return output.Write(out, v)
+	if !o.output.Table() {
+		object, err := output.Object("Versions", "", "", v)
+		if err != nil {
+			return err
+		}
+		return o.output.Print(out, object)
 	}
 	fmt.Fprintf(out, "kubectl-tidb %s (%s, %s)\n", v.Client, v.Go, v.Platform)
 	if v.Kubernetes != "" {
