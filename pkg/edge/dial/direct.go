@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,7 +57,7 @@ func (d *Direct) DialContext(ctx context.Context, _, addr string) (net.Conn, err
 	switch {
 	case err == nil:
 		return conn, nil
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case errors.Is(err, refused):
 		return nil, t.fail(Refused, nil)
 	}
 	return nil, t.fail(Unreachable, err)

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
-	"syscall"
 	"time"
 )
 
@@ -66,9 +65,9 @@ type AddressError struct {
 
 func (e *AddressError) Error() string {
 	switch {
-	case errors.Is(e.Err, syscall.EADDRINUSE):
+	case errors.Is(e.Err, inUse):
 		return fmt.Sprintf("cannot listen on %s: another process does; end that one, or choose another address", e.Address)
-	case errors.Is(e.Err, syscall.EACCES):
+	case errors.Is(e.Err, denied):
 		return fmt.Sprintf("cannot listen on %s: not permitted; choose a port above 1023", e.Address)
 	}
 	return fmt.Sprintf("cannot listen on %s: %v; an address is HOST:PORT, or :PORT for all of this host's", e.Address, e.Err)
