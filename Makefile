@@ -13,7 +13,7 @@ LDFLAGS := -s -w -X github.com/kubectl-tidb/kubectl-tidb/pkg/cli/version.version
 NODE    := cd test/node && go run .
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/kubectl-tidb
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/kubectl-tidb ./cmd/kubectl-tidb
@@ -23,6 +23,25 @@ image: ## write bin/kubectl-tidb-image.tar, for docker load or ctr images import
 	cd test/node && go run ./image/pack -program ../../bin/linux-$(ARCH)/kubectl-tidb -arch $(ARCH) \
 		-reference $(IMAGE) -o ../../bin/kubectl-tidb-image.tar
 
+completions: build ## write bin/completions: what a release has for shells and for kubectl
+	mkdir -p bin/completions
+	bin/kubectl-tidb completion > bin/completions/kubectl_complete-tidb
+	for shell in bash zsh fish powershell; do \
+		bin/kubectl-tidb completion $$shell > bin/completions/kubectl-tidb.$$shell; done
+
+# One platform after the other: each link takes a processor and up to 2 GiB of memory.
+GORELEASER := go tool -modfile=test/release/go.mod goreleaser
+
+release-snapshot: ## write dist: all of a release that needs no network service, for six platforms, and check it
+	$(GORELEASER) release --snapshot --clean --parallelism 1 --skip=ko,publish,announce
+	$(MAKE) --no-print-directory release-manifest
+	cd test/release && go test -count=1 . -dist ../../dist
+
+release-manifest: ## write dist/krew/tidb.yaml: krew/tidb.yaml with the version and the sums of dist
+	mkdir -p dist/krew
+	cd test/release && go run ./manifest -from ../../krew/tidb.yaml -checksums ../../dist/checksums.txt \
+		-version "v$$(sed -E 's/.*"version":"([^"]*)".*/\1/' ../../dist/metadata.json)" -o ../../dist/krew/tidb.yaml
+
 test: SEED ?= 1
 test: lint unit sim e2e ## everything that proves the project works
 	@echo "make test: all passed"
@@ -31,6 +50,7 @@ unit: ## unit tests, golden files and decision tables, with the race detector
 	go test -race ./...
 	cd test/node && go test ./...
 	cd test/alerts && go test ./...
+	cd test/release && go test ./...
 	cd test/node/parts/store && CGO_ENABLED=0 go test -ldflags=-checklinkname=0 ./...
 
 sim: ## the simulation: make sim SEEDS=50000, seeds from the clock unless SEED=1 says; Ctrl-C prints what was found so far
@@ -44,6 +64,11 @@ mutate: ## change what decides in one place at a time and see a test fail; some:
 
 lint: formatted ## format, vet and the rules of the house, the purity of the core among them
 	go tool -modfile=test/lint/go.mod golangci-lint run ./...
+
+# What cannot run here at least compiles there, with its tests: go vet builds both.
+vet-platforms: ## vet the plugin and its tests for macOS and Windows
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go vet ./cmd/... ./pkg/...
+	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go vet ./cmd/... ./pkg/...
 
 # formatted is what lint and verify share.
 formatted:
@@ -72,7 +97,7 @@ node-images: ## build and load the node's images
 demo: build ## a cluster created, scaled and upgraded before your eyes
 	cd test/e2e && go run ./cmd/demo
 
-e2e: build image ## the built binary and its image against a real node
+e2e: build image completions ## the built binary and its image against a real node
 	cd test/e2e && go test -count=1 -timeout 40m -parallel 4 -v .
 
 bench: build ## measure the operations on the node
