@@ -137,7 +137,7 @@ type document struct {
 	code  []string // lines of blocks, and spans
 }
 
-// wrongIn tells what is wrong in a document.
+// wrongIn returns what is wrong in a document.
 func wrongIn(path, text string, targets map[string][]string) []string {
 	d := read(path, text)
 	wrong := d.links()
@@ -169,7 +169,7 @@ func read(path, text string) document {
 	return d
 }
 
-// links tells which relative links lead nowhere.
+// links returns relative links without a target.
 func (d document) links() []string {
 	var wrong []string
 	for _, line := range d.prose {
@@ -209,7 +209,7 @@ func (d document) hasAnchor(anchor string) bool {
 	return false
 }
 
-// commands tells which targets of make and which tests of commands do not exist.
+// commands returns the targets of make and the tests in commands that do not exist.
 func (d document) commands(targets map[string][]string) []string {
 	var wrong []string
 	for _, code := range d.code {
@@ -250,7 +250,7 @@ func matchesTest(command string) bool {
 	return false
 }
 
-// paths tells which files and packages that are named do not exist.
+// paths returns the named files and packages that do not exist.
 func (d document) paths() []string {
 	var wrong []string
 	for _, code := range d.code {
@@ -275,7 +275,7 @@ func exists(pattern string) bool {
 	return err == nil && len(found) > 0
 }
 
-// wide tells which lines are too long. Tables cannot be broken.
+// wide returns the lines that are too long. Tables cannot be broken.
 func (d document) wide() []string {
 	var wrong []string
 	for _, line := range d.prose {

@@ -51,7 +51,7 @@ func run(args []string) error {
 // pages are the manual's files by name.
 func pages() map[string]string {
 	root := cli.NewRoot(factory.New(genericiooptions.IOStreams{}, func(string) string { return "" }, ""))
-	// Its default is a directory of whoever runs this.
+	// Its default is a directory of the user who runs this.
 	root.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache"
 	out := map[string]string{"README.md": index(root), "permissions.md": permissions(), "reasons.md": reasons()}
 	for _, c := range root.Commands() {

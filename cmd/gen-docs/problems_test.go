@@ -107,7 +107,7 @@ func mistakes(page string, files map[string]string) []string {
 	return found
 }
 
-// unproven tells which tests of a row there are not.
+// unproven returns the tests of a row that do not exist.
 func unproven(row, cell string, files map[string]string) []string {
 	if reason, ok := strings.CutPrefix(cell, "not covered: "); ok && !cited.MatchString(reason) {
 		return nil
@@ -120,7 +120,7 @@ func unproven(row, cell string, files map[string]string) []string {
 	return append(found, absent(row, rest, files)...)
 }
 
-// absent tells which of the tests that a text names there are not.
+// absent returns the tests in a text that do not exist.
 func absent(row, text string, files map[string]string) []string {
 	var found []string
 	for _, test := range cited.FindAllStringSubmatch(text, -1) {

@@ -1,6 +1,6 @@
-// Package alerts has Prometheus load the alerts and the dashboard in docs, and
-// evaluate each alert on what a daemon tells in trouble and out of it. It is a
-// module of its own, since Prometheus brings more with it than the plugin has.
+// Package alerts has Prometheus load the alerts and the dashboard in docs, and evaluate
+// each alert on the metrics of a daemon, with and without trouble. It is a module of
+// its own, since Prometheus brings more with it than the plugin has.
 package alerts
 
 import (
@@ -87,7 +87,7 @@ var troubles = []struct {
 	name   string
 	alerts []string
 	series []string // instead of those of calm, or besides
-	labels string   // that tell whom to look at
+	labels string   // that name the cluster or the pod
 }{
 	{"calm", nil, nil, ""},
 	{"blocked", []string{"TidbClusterBlocked"}, []string{
@@ -105,10 +105,10 @@ var troubles = []struct {
 	{"failing, while driven", []string{"TidbClusterFails"}, []string{
 		`kubectl_tidb_cluster_state` + of + `,state="error"} 1x120`, `kubectl_tidb_lease_held` + of + `} 1x120`,
 	}, `cluster_name="bad"`},
-	{"nobody may drive it", []string{"TidbClusterFails", "TidbClusterUndriven"}, []string{
+	{"the daemon may not drive it", []string{"TidbClusterFails", "TidbClusterUndriven"}, []string{
 		`kubectl_tidb_cluster_state` + of + `,state="error"} 1x120`,
 	}, `cluster_name="bad"`},
-	{"nobody drives it", []string{"TidbClusterUndriven"}, []string{
+	{"it has no driver", []string{"TidbClusterUndriven"}, []string{
 		`kubectl_tidb_cluster_state` + of + `,state="wait"} 1x120`,
 	}, `cluster_name="bad"`},
 	{"another daemon drives it", nil, []string{

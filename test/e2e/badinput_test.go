@@ -11,7 +11,7 @@ import (
 
 // TestDefinitionMissing runs first, on a node where no test has run "init".
 func TestDefinitionMissing(t *testing.T) {
-	if world.knowsTidbClusters(t) {
+	if shared.knowsTidbClusters(t) {
 		t.Skip("SKIPPED: TidbClusters are defined already")
 	}
 	wantError(t, 3, "kubectl tidb init", "list")
@@ -78,7 +78,7 @@ func testBadInput(t *testing.T) {
 		})
 	}
 	t.Run("no kubeconfig", func(t *testing.T) {
-		p := world.plugin
+		p := shared.plugin
 		p.Kubeconfig = filepath.Join(t.TempDir(), "none")
 		if r := p.Run(t.Context(), nil, "list"); r.Code != 1 || !strings.HasPrefix(r.Stderr, "error: ") {
 			t.Errorf("exit code %d, stderr %q", r.Code, r.Stderr)
@@ -104,7 +104,7 @@ func testPaused(t *testing.T) {
 // wantError wants one paragraph on stderr, and nothing on stdout.
 func wantError(t *testing.T, code int, says string, args ...string) {
 	t.Helper()
-	r := world.plugin.Run(t.Context(), strings.NewReader(""), args...)
+	r := shared.plugin.Run(t.Context(), strings.NewReader(""), args...)
 	t.Logf("%v: %s", args, strings.TrimSpace(r.Stderr))
 	if r.Code != code {
 		t.Errorf("%v: exit code %d, want %d", args, r.Code, code)
@@ -120,7 +120,7 @@ func wantError(t *testing.T, code int, says string, args ...string) {
 // intents are the specs' generations, which any change of a spec raises.
 func intents(t *testing.T) (all string) {
 	t.Helper()
-	list, err := world.clusters().List(t.Context(), metav1.ListOptions{})
+	list, err := shared.clusters().List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

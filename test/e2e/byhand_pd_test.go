@@ -15,18 +15,18 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
-// person is somebody with pd-ctl: requests to PD that the plugin knows nothing of.
+// person sends requests to PD, as a person with pd-ctl does.
 type person struct {
-	stage
+	environment
 	http *http.Client
 	// resigned is when PD last got another leader by this person.
 	resigned time.Time
 }
 
-func (s stage) person(t *testing.T) *person {
+func (s environment) person(t *testing.T) *person {
 	transport := &http.Transport{DialContext: s.pods.DialContext}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &person{stage: s, http: &http.Client{Transport: transport, Timeout: 10 * time.Second}}
+	return &person{environment: s, http: &http.Client{Transport: transport, Timeout: 10 * time.Second}}
 }
 
 // ask sends a request to PD, to any member, which hands it on to the leader.
@@ -125,7 +125,7 @@ func (p *person) silence(t *testing.T) {
 }
 
 // store is the store of a pod in PD.
-func (s stage) store(t *testing.T, pod string) pd.Store {
+func (s environment) store(t *testing.T, pod string) pd.Store {
 	t.Helper()
 	client := s.pdClient()
 	defer client.Close()
@@ -144,11 +144,11 @@ func (s stage) store(t *testing.T, pod string) pd.Store {
 
 // evicting are the stores from which PD evicts leaders, as soon as it says so: a new
 // leader has to load its schedulers first.
-func (s stage) evicting(t *testing.T) (stores []uint64) {
+func (s environment) evicting(t *testing.T) (stores []uint64) {
 	t.Helper()
 	client := s.pdClient()
 	defer client.Close()
-	poll(t, patience, "PD tells its schedulers", func(ctx context.Context) (known bool) {
+	poll(t, patience, "PD lists its schedulers", func(ctx context.Context) (known bool) {
 		var err error
 		stores, err = client.EvictLeaderStores(ctx)
 		return err == nil
@@ -157,7 +157,7 @@ func (s stage) evicting(t *testing.T) (stores []uint64) {
 }
 
 // wantNoSchedulers asserts that PD evicts leaders from no store.
-func (s stage) wantNoSchedulers(t *testing.T) {
+func (s environment) wantNoSchedulers(t *testing.T) {
 	t.Helper()
 	if stores := s.evicting(t); len(stores) > 0 {
 		t.Errorf("PD still evicts leaders from stores %v", stores)

@@ -11,10 +11,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
-// TestByHand: what a person did in PD stays, and is told.
+// TestByHand: what a person did in PD stays, and is reported.
 func TestByHand(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, "e2e-by-hand")
+	s := newEnvironment(t, "e2e-by-hand")
 	s.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi", "--tikv", "4", "--tidb", "1")
 	p := s.person(t)
 	t.Run("scheduler added", p.schedulerAdded)
@@ -32,11 +32,11 @@ func (p *person) schedulerAdded(t *testing.T) {
 			p.patchCluster(t, change)
 		}
 		events := p.driven(t, 0, "sync", cluster)
-		if !tells(events, pod, "evict-leader") {
-			t.Errorf("no event of sync tells of the evict-leader scheduler on %s:\n%s", pod, texts(events))
+		if !reported(events, pod, "evict-leader") {
+			t.Errorf("no event of sync reports the evict-leader scheduler on %s:\n%s", pod, texts(events))
 		}
 		if out := p.tidb(t, 0, "status", cluster).Stdout; !strings.Contains(out, "evict-leader") {
-			t.Errorf("status does not tell of the evict-leader scheduler:\n%s", out)
+			t.Errorf("status does not show the evict-leader scheduler:\n%s", out)
 		}
 		if stores := p.evicting(t); !slices.Equal(stores, []uint64{store.ID}) {
 			t.Errorf("PD evicts leaders from stores %v, want %d, as the person has asked", stores, store.ID)
@@ -61,11 +61,11 @@ func (p *person) storeDeleted(t *testing.T) {
 			t.Errorf("what a person did is taken back: %s", e.Step)
 		}
 	}
-	if !tells(events, pod, "offline") {
-		t.Errorf("no event of sync tells that %s is Offline:\n%s", pod, texts(events))
+	if !reported(events, pod, "offline") {
+		t.Errorf("no event of sync reports that %s is Offline:\n%s", pod, texts(events))
 	}
 	if out := p.tidb(t, 0, "status", cluster).Stdout; !strings.Contains(strings.ToLower(out), "offline") {
-		t.Errorf("status does not tell that the store is Offline:\n%s", out)
+		t.Errorf("status does not show that the store is Offline:\n%s", out)
 	}
 	if after := p.store(t, pod); after.ID != store.ID || after.State != pd.StoreOffline {
 		t.Errorf("store %d of %s is %s, want store %d Offline, as the person has asked", after.ID, pod, after.StateName, store.ID)
@@ -80,7 +80,7 @@ func (p *person) storeDeleted(t *testing.T) {
 const anyCode = -2
 
 // driven runs a driving verb to its end and returns its events.
-func (s stage) driven(t *testing.T, code int, args ...string) []event.Event {
+func (s environment) driven(t *testing.T, code int, args ...string) []event.Event {
 	t.Helper()
 	events, r, err := s.plugin.Events(t.Context(), args...)
 	t.Logf("kubectl tidb %v: exit %d after %v", args, r.Code, r.Took)
@@ -93,8 +93,8 @@ func (s stage) driven(t *testing.T, code int, args ...string) []event.Event {
 	return events
 }
 
-// tells reports whether an event names a member and has a word in it.
-func tells(events []event.Event, member, word string) bool {
+// reported reports whether an event about a member contains a word.
+func reported(events []event.Event, member, word string) bool {
 	return slices.ContainsFunc(events, func(e event.Event) bool {
 		said := text(e)
 		return e.Type != event.Started && e.Type != event.Finished &&

@@ -21,9 +21,9 @@ const away = time.Minute
 // daemonOutage: the API server goes away for long while leaders are evicted. All
 // daemons live through it, one of them drives on, and nothing of theirs is left.
 func daemonOutage(t *testing.T) {
-	world.patchCluster(t, `{"spec":{"tikv":{"annotations":{"e2e":"outage"}}}}`)
+	shared.patchCluster(t, `{"spec":{"tikv":{"annotations":{"e2e":"outage"}}}}`)
 	awaitEviction(t)
-	if err := world.Outage(t.Context(), away); err != nil {
+	if err := shared.Outage(t.Context(), away); err != nil {
 		t.Fatal(err)
 	}
 	begun, seen := time.Now(), map[string]int{}
@@ -33,16 +33,16 @@ func daemonOutage(t *testing.T) {
 	})
 	t.Logf("Ready %v after the outage; seen to drive: %v", time.Since(begun).Round(time.Second/10), seen)
 	if len(seen) == 0 {
-		t.Error("nobody was seen to drive the cluster, so this test shows nothing")
+		t.Error("no driver was seen, so this test shows nothing")
 	}
-	world.wantConverged(t, 3, 3, 1, to)
+	shared.wantConverged(t, 3, 3, 1, to)
 	// It is not renewed any more, and given back when it would have been.
-	poll(t, takeover, "nobody holds the lease of a cluster that has converged", func(context.Context) bool { return driver(t) == "" })
+	poll(t, takeover, "the lease of a converged cluster is released", func(context.Context) bool { return driver(t) == "" })
 }
 
 // isReady: what "kubectl wait" waits for.
 func isReady(ctx context.Context) bool {
-	tc, err := world.clusters().Get(ctx, cluster, metav1.GetOptions{})
+	tc, err := shared.clusters().Get(ctx, cluster, metav1.GetOptions{})
 	if err != nil {
 		return false
 	}
@@ -65,7 +65,7 @@ func wantOneDriver(ctx context.Context, t *testing.T, seen map[string]int) {
 	t.Helper()
 	before := driver(t)
 	drives := map[string]bool{}
-	pods, err := world.Kube.CoreV1().Pods(home).List(ctx, metav1.ListOptions{LabelSelector: daemonPods})
+	pods, err := shared.Kube.CoreV1().Pods(home).List(ctx, metav1.ListOptions{LabelSelector: daemonPods})
 	if err != nil || before == "" {
 		return
 	}
@@ -89,7 +89,7 @@ func wantOneDriver(ctx context.Context, t *testing.T, seen map[string]int) {
 
 // takesItselfForDriver asks a daemon for its metrics.
 func takesItselfForDriver(ctx context.Context, pod string) (bool, error) {
-	text, err := world.Kube.CoreV1().Pods(home).ProxyGet("http", pod, "8080", "/metrics", nil).DoRaw(ctx)
+	text, err := shared.Kube.CoreV1().Pods(home).ProxyGet("http", pod, "8080", "/metrics", nil).DoRaw(ctx)
 	held := fmt.Sprintf(`kubectl_tidb_lease_held{cluster_name=%q,cluster_namespace=%q} 1`, cluster, namespace)
 	return strings.Contains(string(text), held), err
 }

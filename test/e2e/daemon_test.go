@@ -36,16 +36,16 @@ spec:
 // TestDaemon: the plugin keeps a cluster converged from its image, with the
 // rights that its manifest grants, while a user knows nothing but kubectl.
 func TestDaemon(t *testing.T) {
-	if !world.Local() {
+	if !shared.Local() {
 		t.Skip("SKIPPED: only the local node can be given an image without a registry")
 	}
-	image, err := world.LoadPlugin(t.Context())
+	image, err := shared.LoadPlugin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	world.tidb(t, 0, "init")
-	if world.plugin.Run(t.Context(), nil, "status", cluster).Code == 0 {
-		world.tidb(t, 0, "delete", cluster, "--delete-pvcs", "--yes")
+	shared.tidb(t, 0, "init")
+	if shared.plugin.Run(t.Context(), nil, "status", cluster).Code == 0 {
+		shared.tidb(t, 0, "delete", cluster, "--delete-pvcs", "--yes")
 	}
 	step := func(name string, f func(*testing.T)) {
 		if !t.Run(name, f) {
@@ -56,29 +56,29 @@ func TestDaemon(t *testing.T) {
 	step("create", func(t *testing.T) {
 		kubectl(t, wanted, "apply", "-f", "-")
 		awaitReady(t)
-		world.wantConverged(t, 3, 3, 1, from)
+		shared.wantConverged(t, 3, 3, 1, from)
 	})
 	step("scale", func(t *testing.T) {
-		world.patchCluster(t, `{"spec":{"tikv":{"replicas":4},"tidb":{"replicas":2}}}`)
+		shared.patchCluster(t, `{"spec":{"tikv":{"replicas":4},"tidb":{"replicas":2}}}`)
 		awaitReady(t)
-		world.wantConverged(t, 3, 4, 2, from)
+		shared.wantConverged(t, 3, 4, 2, from)
 	})
 	step("upgrade, and a replica dies on the way", func(t *testing.T) {
-		world.patchCluster(t, `{"spec":{"version":"`+to+`"}}`)
+		shared.patchCluster(t, `{"spec":{"version":"`+to+`"}}`)
 		awaitEviction(t)
 		dead := driver(t)
 		if dead == "" {
-			t.Fatal("nobody drives the cluster, though leaders are evicted")
+			t.Fatal("the cluster has no driver, though leaders are evicted")
 		}
 		// Who is deleted, even by force, is asked to end, and would tidy up.
-		if err := world.Crash(t.Context(), home, dead); err != nil {
+		if err := shared.Crash(t.Context(), home, dead); err != nil {
 			t.Fatal(err)
 		}
 		begun := time.Now()
 		kubectl(t, "", "-n", home, "delete", "pod", dead, "--force", "--grace-period=0")
 		t.Logf("%s has died, and after %v %s drives the cluster", dead, awaitOther(t, dead, begun), driver(t))
 		awaitReady(t)
-		world.wantConverged(t, 3, 4, 2, to)
+		shared.wantConverged(t, 3, 4, 2, to)
 	})
 	step("a command beside it", commanded)
 	step("the API server is away", daemonOutage)
@@ -94,21 +94,21 @@ func TestDaemon(t *testing.T) {
 // commanded: a command whose wishes the daemon cannot know is given way to in the
 // middle of what the daemon does, and one without looks on or is first.
 func commanded(t *testing.T) {
-	world.patchCluster(t, `{"spec":{"tikv":{"replicas":3}}}`)
+	shared.patchCluster(t, `{"spec":{"tikv":{"replicas":3}}}`)
 	poll(t, takeover, "a daemon begins to scale in", func(context.Context) bool { return driver(t) != "" })
-	if out := world.tidb(t, 0, "sync", cluster, "--evict-timeout", "10m").Stderr; strings.Contains(out, "following, making no changes") {
+	if out := shared.tidb(t, 0, "sync", cluster, "--evict-timeout", "10m").Stderr; strings.Contains(out, "following, making no changes") {
 		t.Errorf("the command was not given way to:\n%s", out)
 	}
-	world.wantConverged(t, 3, 3, 2, to)
-	world.tidb(t, 0, "scale", cluster, "tidb=1")
+	shared.wantConverged(t, 3, 3, 2, to)
+	shared.tidb(t, 0, "scale", cluster, "tidb=1")
 	awaitReady(t)
-	world.wantConverged(t, 3, 3, 1, to)
+	shared.wantConverged(t, 3, 3, 1, to)
 }
 
 // install runs the daemon, where pods that are not restricted are refused.
 func install(t *testing.T, image string) {
 	t.Helper()
-	admin := world.plugin
+	admin := shared.plugin
 	admin.Namespace = home
 	manifest := func(args ...string) string {
 		r := admin.Run(t.Context(), nil, append([]string{"daemon", "manifest", "--image", image}, args...)...)
@@ -118,7 +118,7 @@ func install(t *testing.T, image string) {
 		return r.Stdout
 	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: home, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
-	if _, err := world.Kube.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	if _, err := shared.Kube.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
 	// Only its words are tested of the other kind: the API server takes them.
@@ -128,7 +128,7 @@ func install(t *testing.T, image string) {
 	kubectl(t, all, "apply", "--validate=strict", "-f", "-")
 	kubectl(t, "", "-n", home, "rollout", "status", "deployment/kubectl-tidb", "--timeout="+patience.String())
 	// So whatever it knows of PD it knows from PD, not by way of the API server.
-	out, _ := world.Kubectl(t.Context(), "", "auth", "can-i", "create", "pods/portforward", "-A", "--as=system:serviceaccount:"+home+":kubectl-tidb")
+	out, _ := shared.Kubectl(t.Context(), "", "auth", "can-i", "create", "pods/portforward", "-A", "--as=system:serviceaccount:"+home+":kubectl-tidb")
 	if strings.TrimSpace(out) != "no" {
 		t.Errorf("may the daemon forward ports? %s", out)
 	}
@@ -140,14 +140,14 @@ func uninstall(t *testing.T, manifest string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	defer cancel()
 	if t.Failed() {
-		out, err := world.Kubectl(ctx, "", "-n", home, "logs", "-l", daemonPods, "--prefix", "--tail=100")
+		out, err := shared.Kubectl(ctx, "", "-n", home, "logs", "-l", daemonPods, "--prefix", "--tail=100")
 		t.Logf("the daemons said (%v):\n%s", err, out)
 	}
 	for _, args := range [][]string{
 		{"delete", "--ignore-not-found", "-f", "-"},
 		{"delete", "namespace", home, "--ignore-not-found", "--timeout=" + patience.String()}, // waits for the pods
 	} {
-		if _, err := world.Kubectl(ctx, manifest, args...); err != nil {
+		if _, err := shared.Kubectl(ctx, manifest, args...); err != nil {
 			t.Error(err)
 		}
 	}
@@ -161,7 +161,7 @@ func awaitReady(t *testing.T) {
 	t.Logf("Ready after %v", time.Since(begun).Round(time.Second/10))
 }
 
-func (s stage) patchCluster(t *testing.T, patch string) {
+func (s environment) patchCluster(t *testing.T, patch string) {
 	t.Helper()
 	kubectl(t, "", "-n", s.plugin.Namespace, "patch", "tidbcluster", cluster, "--type=merge", "-p", patch)
 }
@@ -170,7 +170,7 @@ func (s stage) patchCluster(t *testing.T, patch string) {
 // which a driver that dies leaves something behind.
 func awaitEviction(t *testing.T) {
 	t.Helper()
-	client := world.pdClient()
+	client := shared.pdClient()
 	defer client.Close()
 	poll(t, patience, "leaders are evicted", func(ctx context.Context) bool {
 		stores, err := client.EvictLeaderStores(ctx)
@@ -181,7 +181,7 @@ func awaitEviction(t *testing.T) {
 // driver is the pod that holds the cluster's lease.
 func driver(t *testing.T) string {
 	t.Helper()
-	l, err := world.Kube.CoordinationV1().Leases(namespace).Get(t.Context(), cluster+"-kubectl-tidb", metav1.GetOptions{})
+	l, err := shared.Kube.CoordinationV1().Leases(namespace).Get(t.Context(), cluster+"-kubectl-tidb", metav1.GetOptions{})
 	if err != nil || l.Spec.HolderIdentity == nil {
 		return ""
 	}
@@ -205,7 +205,7 @@ func awaitOther(t *testing.T, dead string, begun time.Time) time.Duration {
 // restarted.
 func wantDaemonsWell(t *testing.T) {
 	kubectl(t, "", "-n", home, "rollout", "status", "deployment/kubectl-tidb", "--timeout="+patience.String())
-	pods, err := world.Kube.CoreV1().Pods(home).List(t.Context(), metav1.ListOptions{LabelSelector: daemonPods})
+	pods, err := shared.Kube.CoreV1().Pods(home).List(t.Context(), metav1.ListOptions{LabelSelector: daemonPods})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func wantDaemonsWell(t *testing.T) {
 	}
 }
 
-// poll waits for something that nobody tells of.
+// poll waits for a condition that must be checked again and again.
 func poll(t *testing.T, limit time.Duration, what string, seen func(context.Context) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -243,7 +243,7 @@ func poll(t *testing.T, limit time.Duration, what string, seen func(context.Cont
 func awaitNoPods(t *testing.T, namespace, selector string) {
 	t.Helper()
 	poll(t, patience, "no pods", func(ctx context.Context) bool {
-		pods, err := world.Kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+		pods, err := shared.Kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 		return err == nil && len(pods.Items) == 0
 	})
 }
@@ -251,7 +251,7 @@ func awaitNoPods(t *testing.T, namespace, selector string) {
 // kubectl runs it and wants it to succeed.
 func kubectl(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
-	out, err := world.Kubectl(t.Context(), stdin, args...)
+	out, err := shared.Kubectl(t.Context(), stdin, args...)
 	if err != nil {
 		t.Fatal(err)
 	}

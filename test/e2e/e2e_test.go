@@ -28,8 +28,8 @@ const (
 	from, to  = "v8.1.0", "v8.1.1"
 )
 
-// world is what all tests share.
-var world stage
+// shared is the environment of tests that use one namespace.
+var shared environment
 
 func TestMain(m *testing.M) {
 	ctx := context.Background()
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	code := m.Run()
-	if err := world.clear(ctx); err != nil && code == 0 {
+	if err := shared.clear(ctx); err != nil && code == 0 {
 		fmt.Println("tidy up:", err)
 		code = 1
 	}
@@ -55,26 +55,26 @@ func setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if world.Node, err = node.Up(ctx, root, os.Stdout); err != nil {
+	if shared.Node, err = node.Up(ctx, root, os.Stdout); err != nil {
 		return err
 	}
 	binary := filepath.Join(root, "bin", "kubectl-tidb")
 	if _, err := os.Stat(binary); err != nil {
 		return fmt.Errorf("the plugin is not built: run make e2e: %w", err)
 	}
-	if world.pods, err = dial.NewPods(world.Config); err != nil {
+	if shared.pods, err = dial.NewPods(shared.Config); err != nil {
 		return err
 	}
-	world.plugin = plugin.Plugin{Binary: binary, Kubeconfig: world.Kubeconfig, Namespace: namespace}
-	world.sql = workload.Service{Kube: world.Kube, Pods: world.pods, Namespace: namespace, Cluster: cluster}
-	if err := world.clear(ctx); err != nil {
+	shared.plugin = plugin.Plugin{Binary: binary, Kubeconfig: shared.Kubeconfig, Namespace: namespace}
+	shared.sql = workload.Service{Kube: shared.Kube, Pods: shared.pods, Namespace: namespace, Cluster: cluster}
+	if err := shared.clear(ctx); err != nil {
 		return fmt.Errorf("delete what an earlier run has left: %w", err)
 	}
-	return world.make(ctx)
+	return shared.make(ctx)
 }
 
 // tidb runs the plugin and wants it to end with a code.
-func (s stage) tidb(t *testing.T, code int, args ...string) plugin.Result {
+func (s environment) tidb(t *testing.T, code int, args ...string) plugin.Result {
 	t.Helper()
 	r := s.plugin.Run(t.Context(), nil, args...)
 	t.Logf("kubectl tidb %v: exit %d after %v", args, r.Code, r.Took.Round(10*time.Millisecond))
@@ -94,7 +94,7 @@ type status struct {
 	Evictions []struct{ StoreID uint64 }
 }
 
-func (s stage) look(t *testing.T) status {
+func (s environment) look(t *testing.T) status {
 	t.Helper()
 	var seen status
 	out := s.tidb(t, 0, "status", cluster, "-o", "json").Stdout
@@ -106,7 +106,7 @@ func (s stage) look(t *testing.T) status {
 
 // wantConverged asserts that the cluster is as wanted by all accounts: the
 // plugin's, Kubernetes' and PD's.
-func (s stage) wantConverged(t *testing.T, pdMembers, stores, servers int, version string) {
+func (s environment) wantConverged(t *testing.T, pdMembers, stores, servers int, version string) {
 	t.Helper()
 	got := s.look(t)
 	if got.Outcome != "converged" {
@@ -126,11 +126,11 @@ func (s stage) wantConverged(t *testing.T, pdMembers, stores, servers int, versi
 	s.wantImages(t, pdMembers+stores+servers, version)
 	s.wantCleanPD(t, pdMembers, stores)
 	if t.Failed() {
-		s.tell(t)
+		s.logState(t)
 	}
 }
 
-func (s stage) wantImages(t *testing.T, pods int, version string) {
+func (s environment) wantImages(t *testing.T, pods int, version string) {
 	t.Helper()
 	list, err := s.Kube.CoreV1().Pods(s.plugin.Namespace).List(t.Context(), metav1.ListOptions{
 		LabelSelector: "app.kubernetes.io/instance=" + cluster,
@@ -152,7 +152,7 @@ func (s stage) wantImages(t *testing.T, pods int, version string) {
 }
 
 // wantCleanPD asks PD itself, not the plugin.
-func (s stage) wantCleanPD(t *testing.T, members, stores int) {
+func (s environment) wantCleanPD(t *testing.T, members, stores int) {
 	t.Helper()
 	client := s.pdClient()
 	defer client.Close()
@@ -182,7 +182,7 @@ func (s stage) wantCleanPD(t *testing.T, members, stores int) {
 	}
 }
 
-func (s stage) pdClient() pd.Client {
+func (s environment) pdClient() pd.Client {
 	var urls []string
 	for n := range 3 {
 		urls = append(urls, fmt.Sprintf("http://%s-pd-%d.%s-pd-peer.%s.svc:2379", cluster, n, cluster, s.plugin.Namespace))

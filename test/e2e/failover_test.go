@@ -24,7 +24,7 @@ const (
 // failover period, nobody is given up, though PD has not heard of its stores for
 // that long, and though all pods but the first have yet to be made.
 func TestResumed(t *testing.T) {
-	s := newStage(t, "e2e-resumed")
+	s := newEnvironment(t, "e2e-resumed")
 	s.apply(t, "  podManagementPolicy: OrderedReady\n"+
 		"  pd: {baseImage: pingcap/pd, replicas: 3, requests: {storage: 1Gi}, config: {}}\n"+
 		"  tikv: {baseImage: pingcap/tikv, replicas: 4, requests: {storage: 1Gi}, config: {}}\n"+
@@ -46,7 +46,7 @@ func TestResumed(t *testing.T) {
 	poll(t, patience+enough, "suspended for long enough", func(context.Context) bool { return time.Since(suspended) > enough })
 	t.Logf("suspended for %v", time.Since(suspended).Round(time.Second))
 	s.patchCluster(t, `{"spec":{"suspendAction":null}}`)
-	// It gives up whoever is due.
+	// It gives up the members that are due.
 	events := s.driven(t, 0, "failover", cluster, "run")
 	for _, e := range events {
 		if e.Action == "RecordFailure" {
@@ -61,7 +61,7 @@ func TestResumed(t *testing.T) {
 }
 
 // wantNoFailures asserts that the TidbCluster has no record of a failover.
-func (s stage) wantNoFailures(t *testing.T) {
+func (s environment) wantNoFailures(t *testing.T) {
 	t.Helper()
 	tc, err := s.clusters().Get(t.Context(), cluster, metav1.GetOptions{})
 	if err != nil {

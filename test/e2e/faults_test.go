@@ -18,7 +18,7 @@ import (
 // loseData takes a member away together with what it has on disk.
 func loseData(t *testing.T, component, pod string) {
 	t.Helper()
-	core, now := world.Kube.CoreV1(), int64(0)
+	core, now := shared.Kube.CoreV1(), int64(0)
 	// The claim goes when its pod has gone; the pod that comes next gets a new one.
 	if err := core.PersistentVolumeClaims(namespace).Delete(t.Context(), component+"-"+pod, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -34,8 +34,8 @@ func memberLost(t *testing.T) {
 	before := memberID(t, cluster+"-pd-1")
 	loseData(t, "pd", cluster+"-pd-1")
 	awaitDown(t, cluster+"-pd-1")
-	world.tidb(t, 0, "failover", cluster, "run", "--component", "pd", "--now")
-	world.wantConverged(t, 3, 3, 2, from)
+	shared.tidb(t, 0, "failover", cluster, "run", "--component", "pd", "--now")
+	shared.wantConverged(t, 3, 3, 2, from)
 	if after := memberID(t, cluster+"-pd-1"); after == before || after == 0 {
 		t.Errorf("%s-pd-1 has member id %d, had %d", cluster, after, before)
 	}
@@ -43,7 +43,7 @@ func memberLost(t *testing.T) {
 
 func memberID(t *testing.T, pod string) uint64 {
 	t.Helper()
-	client := world.pdClient()
+	client := shared.pdClient()
 	defer client.Close()
 	members, err := client.Members(t.Context())
 	if err != nil {
@@ -63,19 +63,19 @@ func storeLost(t *testing.T) {
 	pod := cluster + "-tikv-1"
 	loseData(t, "tikv", pod)
 	awaitDown(t, pod)
-	if out := world.tidb(t, 0, "failover", cluster).Stdout; !strings.Contains(out, pod) {
+	if out := shared.tidb(t, 0, "failover", cluster).Stdout; !strings.Contains(out, pod) {
 		t.Errorf("the list does not name %s:\n%s", pod, out)
 	}
-	world.tidb(t, 3, "failover", cluster, "run", "--discard", cluster+"-pd-0")
-	world.tidb(t, 0, "failover", cluster, "run", "--component", "tikv", "--now", "--discard", pod, "--yes")
-	if up := world.upMembers(t, "tikv"); len(up) != 4 || !slices.Contains(up, pod) {
+	shared.tidb(t, 3, "failover", cluster, "run", "--discard", cluster+"-pd-0")
+	shared.tidb(t, 0, "failover", cluster, "run", "--component", "tikv", "--now", "--discard", pod, "--yes")
+	if up := shared.upMembers(t, "tikv"); len(up) != 4 || !slices.Contains(up, pod) {
 		t.Errorf("stores up: %v, want %s and its replacement among 4", up, pod)
 	}
-	world.tidb(t, 0, "failover", cluster, "recover")
-	world.wantConverged(t, 3, 3, 2, from)
+	shared.tidb(t, 0, "failover", cluster, "recover")
+	shared.wantConverged(t, 3, 3, 2, from)
 }
 
-func (s stage) upMembers(t *testing.T, component string) []string {
+func (s environment) upMembers(t *testing.T, component string) []string {
 	t.Helper()
 	var up []string
 	for _, m := range s.look(t).Members {
@@ -92,7 +92,7 @@ func awaitDown(t *testing.T, pod string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	component := strings.Split(strings.TrimPrefix(pod, cluster+"-"), "-")[0]
-	for slices.Contains(world.upMembers(t, component), pod) {
+	for slices.Contains(shared.upMembers(t, component), pod) {
 		select {
 		case <-ctx.Done():
 			t.Fatalf("%s is still up", pod)
@@ -105,18 +105,18 @@ func awaitDown(t *testing.T, pod string) {
 // else is touched, and going back is possible.
 func badImage(t *testing.T) {
 	const missing = "v8.1.9"
-	code := world.until(t, syscall.SIGINT, func(e event.Event) bool {
+	code := shared.until(t, syscall.SIGINT, func(e event.Event) bool {
 		return (e.Type == event.Waiting || e.Type == event.Blocked) &&
 			strings.Contains(e.Observed, "image pingcap/pd:"+missing+" cannot be pulled")
 	}, "upgrade", cluster, missing)
 	if code != 130 {
 		t.Fatalf("exit code %d after Ctrl-C, want 130", code)
 	}
-	if up := len(world.upMembers(t, "pd")); up != 2 {
+	if up := len(shared.upMembers(t, "pd")); up != 2 {
 		t.Errorf("%d members of PD are up, want 2", up)
 	}
-	world.tidb(t, 0, "upgrade", cluster, from)
-	world.wantConverged(t, 3, 3, 2, from)
+	shared.tidb(t, 0, "upgrade", cluster, from)
+	shared.wantConverged(t, 3, 3, 2, from)
 }
 
 // killed: the tool is killed ten times at random moments of an upgrade, and each
@@ -128,12 +128,12 @@ func killed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	// What went before may have left little of the upgrade to do: all pods once more.
 	again := []byte(`{"spec":{"pd":{"annotations":{"e2e":"killed"}},"tikv":{"annotations":{"e2e":"killed"}},"tidb":{"annotations":{"e2e":"killed"}}}}`)
-	if _, err := world.clusters().Patch(t.Context(), cluster, types.MergePatchType, again, metav1.PatchOptions{}); err != nil {
+	if _, err := shared.clusters().Patch(t.Context(), cluster, types.MergePatchType, again, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 10 {
 		pause, struck := time.Duration(rng.IntN(300))*time.Millisecond, false
-		code := world.until(t, syscall.SIGKILL, func(e event.Event) bool {
+		code := shared.until(t, syscall.SIGKILL, func(e event.Event) bool {
 			leaders.hear(e)
 			if struck || e.Type != event.Finished && e.Type != event.Started {
 				return false
@@ -146,7 +146,7 @@ func killed(t *testing.T) {
 			t.Fatalf("the upgrade was over before it was killed at kill %d", i+1)
 		}
 	}
-	run := world.plugin.Start(t.Context(), "upgrade", cluster, to, "-o", "json")
+	run := shared.plugin.Start(t.Context(), "upgrade", cluster, to, "-o", "json")
 	defer run.Close()
 	for e, err := range run.Events() {
 		if err != nil {
@@ -155,8 +155,8 @@ func killed(t *testing.T) {
 		leaders.hear(e)
 	}
 	if code := run.Wait(); code != 0 {
-		t.Fatalf("exit code %d of the upgrade that nobody ends", code)
+		t.Fatalf("exit code %d of the upgrade that is not interrupted", code)
 	}
-	world.wantConverged(t, 3, 3, 2, to)
+	shared.wantConverged(t, 3, 3, 2, to)
 	leaders.wantOneMoveEach(t)
 }

@@ -16,7 +16,7 @@ import (
 // scheduler in PD and no record of one, and the next run goes on.
 func TestInterrupts(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, "e2e-interrupts")
+	s := newEnvironment(t, "e2e-interrupts")
 	s.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi", "--tidb", "1")
 	p := s.person(t)
 	interrupted := func(name string, when func(event.Event) bool, args ...string) {
@@ -69,7 +69,7 @@ func TestInterrupts(t *testing.T) {
 }
 
 // wantNothingOfOurs asserts that neither PD nor the ledger has an eviction.
-func (s stage) wantNothingOfOurs(t *testing.T) {
+func (s environment) wantNothingOfOurs(t *testing.T) {
 	t.Helper()
 	s.wantNoSchedulers(t)
 	ledger, err := s.Kube.CoreV1().ConfigMaps(s.plugin.Namespace).Get(t.Context(), cluster+"-ledger", metav1.GetOptions{})

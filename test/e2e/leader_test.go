@@ -38,7 +38,7 @@ func watchLeader(t *testing.T) *leaderWatch {
 }
 
 func (w *leaderWatch) watch(ctx context.Context) {
-	client := world.pdClient()
+	client := shared.pdClient()
 	defer client.Close()
 	last := ""
 	tick := time.NewTicker(100 * time.Millisecond)
@@ -62,7 +62,7 @@ func (w *leaderWatch) watch(ctx context.Context) {
 
 // look notes the pods that there are.
 func (w *leaderWatch) look(ctx context.Context) {
-	list, err := world.Kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=pd"})
+	list, err := shared.Kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=pd"})
 	if err != nil {
 		return
 	}

@@ -17,9 +17,9 @@ import (
 // row every 50 ms all the time.
 func TestLifecycle(t *testing.T) {
 	t.Parallel()
-	world.init(t)
-	if world.plugin.Run(t.Context(), nil, "status", cluster).Code == 0 {
-		world.tidb(t, 0, "delete", cluster, "--delete-pvcs", "--yes")
+	shared.init(t)
+	if shared.plugin.Run(t.Context(), nil, "status", cluster).Code == 0 {
+		shared.tidb(t, 0, "delete", cluster, "--delete-pvcs", "--yes")
 	}
 	step := func(name string, f func(*testing.T)) {
 		if !t.Run(name, f) {
@@ -27,10 +27,10 @@ func TestLifecycle(t *testing.T) {
 		}
 	}
 	step("create", func(t *testing.T) {
-		world.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi")
-		world.wantConverged(t, 3, 3, 2, from)
+		shared.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi")
+		shared.wantConverged(t, 3, 3, 2, from)
 	})
-	db, err := world.sql.Open("lifecycle")
+	db, err := shared.sql.Open("lifecycle")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestLifecycle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	step("nothing to do", world.idle)
+	step("nothing to do", shared.idle)
 	step("bad input", testBadInput)
 	step("paused", testPaused)
 	step("kubectl wait", waitReady)
@@ -54,8 +54,8 @@ func TestLifecycle(t *testing.T) {
 		{"tidb=3", 3, 3, 3}, {"tidb=2", 3, 3, 2},
 	} {
 		step("scale "+s.args, func(t *testing.T) {
-			world.tidb(t, 0, "scale", cluster, s.args)
-			world.wantConverged(t, s.pd, s.kv, s.db, from)
+			shared.tidb(t, 0, "scale", cluster, s.args)
+			shared.wantConverged(t, s.pd, s.kv, s.db, from)
 		})
 	}
 	step("PD member lost with its data", memberLost)
@@ -71,17 +71,17 @@ func TestLifecycle(t *testing.T) {
 		}
 	})
 	step("delete keeps data", func(t *testing.T) {
-		world.tidb(t, 0, "delete", cluster, "--yes")
-		world.tidb(t, 0, "create", cluster, "--version", to, "--storage", "1Gi")
+		shared.tidb(t, 0, "delete", cluster, "--yes")
+		shared.tidb(t, 0, "create", cluster, "--version", to, "--storage", "1Gi")
 		if err := account.Verify(t.Context(), db, "lifecycle"); err != nil {
 			t.Error(err)
 		}
-		world.tidb(t, 0, "delete", cluster, "--yes", "--delete-pvcs")
+		shared.tidb(t, 0, "delete", cluster, "--yes", "--delete-pvcs")
 	})
 }
 
 // idle: a sync of a cluster that is as wanted writes nothing.
-func (s stage) idle(t *testing.T) {
+func (s environment) idle(t *testing.T) {
 	before := s.versions(t)
 	s.tidb(t, 0, "sync", cluster)
 	if after := s.versions(t); after != before {
@@ -90,8 +90,8 @@ func (s stage) idle(t *testing.T) {
 }
 
 // versions are those of StatefulSets as far as we write them. Their resource versions
-// would also tell of each pod that Kubernetes counts in their status.
-func (s stage) versions(t *testing.T) (all string) {
+// would also change with each pod that Kubernetes counts in their status.
+func (s environment) versions(t *testing.T) (all string) {
 	t.Helper()
 	sets, err := s.Kube.AppsV1().StatefulSets(s.plugin.Namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -105,7 +105,7 @@ func (s stage) versions(t *testing.T) (all string) {
 
 // until starts a driving verb and ends it by a signal once an event is seen, the
 // first for which when says so. It is asked about all of them.
-func (s stage) until(t *testing.T, sig syscall.Signal, when func(event.Event) bool, args ...string) int {
+func (s environment) until(t *testing.T, sig syscall.Signal, when func(event.Event) bool, args ...string) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

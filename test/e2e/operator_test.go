@@ -67,8 +67,8 @@ spec:
 
 // operatorElsewhere: a tidb-operator that may do nothing in this namespace drives
 // nothing in it, so a command drives, at once and to the end.
-func (s stage) operatorElsewhere(t *testing.T) {
-	operator := world.in(elsewhere)
+func (s environment) operatorElsewhere(t *testing.T) {
+	operator := shared.in(elsewhere)
 	if err := operator.make(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func (s stage) operatorElsewhere(t *testing.T) {
 }
 
 // renewLease holds the operator's lease until the test ends.
-func (s stage) renewLease(t *testing.T) {
+func (s environment) renewLease(t *testing.T) {
 	t.Helper()
 	leases := s.Kube.CoordinationV1().Leases(s.plugin.Namespace)
 	holder, lasts, now := "tidb-controller-manager_of_a_test", int32(15), metav1.NowMicro()

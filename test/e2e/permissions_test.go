@@ -15,7 +15,7 @@ import (
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	const small = "small"
-	limited := newStage(t, "e2e-limited").plugin
+	limited := newEnvironment(t, "e2e-limited").plugin
 	for _, role := range []rbac.Role{rbac.Viewer, rbac.Driver, rbac.Editor} {
 		grant(t, limited.Namespace, role)
 	}
@@ -56,7 +56,7 @@ func user(namespace string, role rbac.Role) string {
 // everywhere, and no others.
 func grant(t *testing.T, namespace string, role rbac.Role) {
 	t.Helper()
-	api, name := world.Kube.RbacV1(), "kubectl-tidb-e2e-"+string(role)
+	api, name := shared.Kube.RbacV1(), "kubectl-tidb-e2e-"+string(role)
 	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: string(role)}}
 	ref := func(kind string) rbacv1.RoleRef {
 		return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: name}

@@ -19,13 +19,13 @@ func waitReady(t *testing.T) {
 		t.Skip("SKIPPED: there is no kubectl")
 	}
 	ready := func(within string) bool {
-		out, err := exec.CommandContext(t.Context(), kubectl, "--kubeconfig", world.Kubeconfig, "-n", namespace,
+		out, err := exec.CommandContext(t.Context(), kubectl, "--kubeconfig", shared.Kubeconfig, "-n", namespace,
 			"wait", "tc/"+cluster, "--for=condition=Ready", "--timeout="+within).CombinedOutput()
 		t.Logf("%s", out)
 		return err == nil
 	}
 	look := func() *unstructured.Unstructured {
-		tc, err := world.clusters().Get(t.Context(), cluster, metav1.GetOptions{})
+		tc, err := shared.clusters().Get(t.Context(), cluster, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,36 +35,36 @@ func waitReady(t *testing.T) {
 		}
 		return tc
 	}
-	world.tidb(t, 0, "sync", cluster)
+	shared.tidb(t, 0, "sync", cluster)
 	if !ready("1m") {
 		t.Error("converged, and not Ready")
 	}
-	// PD may move its leader at any time, which is told: so no count of writes, but
+	// PD may move its leader at any time, which the status shows: so no count of writes, but
 	// none without a difference.
 	before := look()
-	world.tidb(t, 0, "sync", cluster)
+	shared.tidb(t, 0, "sync", cluster)
 	after := look()
-	if before.GetResourceVersion() != after.GetResourceVersion() && reflect.DeepEqual(told(before), told(after)) {
+	if before.GetResourceVersion() != after.GetResourceVersion() && reflect.DeepEqual(statusOf(before), statusOf(after)) {
 		t.Errorf("a status that is as it was was written: version %s, was %s", after.GetResourceVersion(), before.GetResourceVersion())
 	}
 	// Nothing is to be done for it, but who waits cannot know that.
 	for _, value := range []string{`"90m"`, "null"} {
 		patch := fmt.Appendf(nil, `{"spec":{"tikv":{"evictLeaderTimeout":%s}}}`, value)
-		if _, err := world.clusters().Patch(t.Context(), cluster, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		if _, err := shared.clusters().Patch(t.Context(), cluster, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if ready("1s") {
 			t.Error("a Ready from before the change is believed")
 		}
-		world.tidb(t, 0, "sync", cluster)
+		shared.tidb(t, 0, "sync", cluster)
 		if !ready("1m") {
-			t.Error("nobody says Ready after the change")
+			t.Error("the status is not Ready after the change")
 		}
 	}
 }
 
-// told is what a status says, but for the generation that it says it of.
-func told(tc *unstructured.Unstructured) map[string]any {
+// statusOf returns a status without its generation.
+func statusOf(tc *unstructured.Unstructured) map[string]any {
 	status, _, _ := unstructured.NestedMap(tc.Object, "status")
 	delete(status, "observedGeneration")
 	return status

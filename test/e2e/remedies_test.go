@@ -19,7 +19,7 @@ import (
 // in names and numbers only, one is run. At the end the cluster converges again.
 func TestRemedies(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, "ns")
+	s := newEnvironment(t, "ns")
 	s.tidb(t, 0, "create", "t", "--version", from, "--storage", "1Gi", "--tikv", "4", "--tidb", "3")
 	lines := printed(t)
 	for _, line := range lines {
@@ -91,7 +91,7 @@ func order(line string) int {
 
 // paste runs a line in a shell whose kubectl reaches the node and has the plugin. An
 // editor changes nothing.
-func (s stage) paste(t *testing.T, line string) (out string, code int) {
+func (s environment) paste(t *testing.T, line string) (out string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
 	dirs := []string{filepath.Dir(s.plugin.Binary), filepath.Join(filepath.Dir(s.Kubeconfig), "bin"), os.Getenv("PATH")}

@@ -22,7 +22,7 @@ import (
 //
 // It runs alone, since it measures how long a client stands still.
 func TestPDLeaderResigns(t *testing.T) {
-	s := newStage(t, "e2e-resign")
+	s := newEnvironment(t, "e2e-resign")
 	s.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi", "--tidb", "1")
 	p := s.person(t)
 	// All at once and before the rest: this TiDB may not see a table that is made
@@ -72,7 +72,7 @@ func (p *person) bareStall(t *testing.T) (longest time.Duration) {
 	return longest
 }
 
-func (s stage) tables(t *testing.T, names ...string) {
+func (s environment) tables(t *testing.T, names ...string) {
 	t.Helper()
 	db, err := s.sql.Open(s.plugin.Namespace)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s stage) tables(t *testing.T, names ...string) {
 }
 
 // written is the account of a client that writes a row every 50 ms meanwhile.
-func (s stage) written(t *testing.T, table string, meanwhile func(*sql.DB)) workload.Account {
+func (s environment) written(t *testing.T, table string, during func(*sql.DB)) workload.Account {
 	t.Helper()
 	db, err := s.sql.Open(s.plugin.Namespace + "-" + table)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s stage) written(t *testing.T, table string, meanwhile func(*sql.DB)) work
 	}
 	// Stopped in any case: meanwhile may end the test.
 	t.Cleanup(func() { writer.Stop() })
-	meanwhile(db)
+	during(db)
 	settled := writer.Now().Written + 20
 	t.Cleanup(func() { t.Logf("%s: %v; %v", table, writer.Now(), writer.Now().Failed) })
 	poll(t, patience, "the client writes on", func(context.Context) bool { return writer.Now().Written >= settled })
@@ -131,7 +131,7 @@ func (p *person) rolledUnnoticed(t *testing.T, floor time.Duration, table string
 				t.Logf("%s %s: %s %s %s %s", e.Time.Format("15:04:05.000"), e.Type, e.Step, e.Member, e.Message, e.Observed)
 			}
 			hear(e)
-			order.hear(t, p.stage, e)
+			order.hear(t, p.environment, e)
 		}
 		if code := run.Wait(); code != 0 {
 			t.Errorf("exit code %d of sync\n%s", code, run.Stderr())
@@ -193,7 +193,7 @@ type evictionOrder struct {
 	restarted []string
 }
 
-func (o *evictionOrder) hear(t *testing.T, s stage, e event.Event) {
+func (o *evictionOrder) hear(t *testing.T, s environment, e event.Event) {
 	t.Helper()
 	switch {
 	case e.Component != "tikv":
@@ -220,7 +220,7 @@ func (o *evictionOrder) hear(t *testing.T, s stage, e event.Event) {
 
 // leaders asks a store itself how many regions it leads; "" when it does not answer
 // any more.
-func (s stage) leaders(t *testing.T, pod string) string {
+func (s environment) leaders(t *testing.T, pod string) string {
 	transport := &http.Transport{DialContext: s.pods.DialContext, DisableKeepAlives: true}
 	client := tikv.Client{HTTP: &http.Client{Transport: transport, Timeout: 3 * time.Second}}
 	host := net.JoinHostPort(fmt.Sprintf("%s.%s-tikv-peer.%s.svc", pod, cluster, s.plugin.Namespace), fmt.Sprint(tikv.StatusPort))

@@ -14,7 +14,7 @@ import (
 // way back.
 func TestStatusPort(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, "e2e-status-port")
+	s := newEnvironment(t, "e2e-status-port")
 	s.apply(t, "  pd: {baseImage: pingcap/pd, replicas: 1, requests: {storage: 1Gi}, config: {}}\n"+
 		"  tikv: {baseImage: pingcap/tikv, replicas: 3, requests: {storage: 1Gi}, config: {}}\n"+
 		"  tidb: {baseImage: pingcap/tidb, replicas: 2, configUpdateStrategy: RollingUpdate, config: \"\", service: {type: ClusterIP}}")
@@ -42,7 +42,7 @@ func TestStatusPort(t *testing.T) {
 }
 
 // wantOthersSame asserts that no pod was restarted but one.
-func (s stage) wantOthersSame(t *testing.T, before map[string]string, but string) {
+func (s environment) wantOthersSame(t *testing.T, before map[string]string, but string) {
 	t.Helper()
 	after := s.podUIDs(t)
 	for name, uid := range before {

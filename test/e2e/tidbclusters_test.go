@@ -13,7 +13,7 @@ import (
 
 var tidbclusters = schema.GroupVersionResource{Group: "pingcap.com", Version: "v1alpha1", Resource: "tidbclusters"}
 
-func (s stage) knowsTidbClusters(t *testing.T) bool {
+func (s environment) knowsTidbClusters(t *testing.T) bool {
 	t.Helper()
 	_, err := s.clusters().List(t.Context(), metav1.ListOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -25,7 +25,7 @@ func (s stage) knowsTidbClusters(t *testing.T) bool {
 func pause(t *testing.T, paused bool) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"spec":{"paused":%t}}`, paused)
-	if _, err := world.clusters().Patch(t.Context(), cluster, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	if _, err := shared.clusters().Patch(t.Context(), cluster, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

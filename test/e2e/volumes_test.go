@@ -22,54 +22,54 @@ const (
 // testVolumes: larger volumes restart nothing, and what cannot be is refused.
 func testVolumes(t *testing.T) {
 	t.Run("recreated around its pods", func(t *testing.T) {
-		before, sets := world.podUIDs(t), setUID(t, "tikv")
+		before, sets := shared.podUIDs(t), setUID(t, "tikv")
 		storage(t, fits)
-		world.tidb(t, 0, "sync", cluster)
+		shared.tidb(t, 0, "sync", cluster)
 		if got := templateSize(t, "tikv"); got != fits {
 			t.Errorf("claims of new members have %s, want %s", got, fits)
 		}
 		if setUID(t, "tikv") == sets {
 			t.Error("the StatefulSet was not recreated, so this test shows nothing")
 		}
-		world.wantSamePods(t, before)
-		world.idle(t)
+		shared.wantSamePods(t, before)
+		shared.idle(t)
 	})
 
 	// tikv-11-26: it is said at once, with the field, and nothing is changed.
 	t.Run("tikv-11-26 a class that lets nothing grow", func(t *testing.T) {
-		before := world.versions(t)
+		before := shared.versions(t)
 		storage(t, toobig)
 		wantError(t, 3, "spec.tikv.requests.storage", "sync", cluster)
 		wantError(t, 3, "does not let volumes grow", "sync", cluster)
-		if after := world.versions(t); after != before {
+		if after := shared.versions(t); after != before {
 			t.Errorf("StatefulSets were %s and are %s", before, after)
 		}
 		storage(t, "1Gi")
 		wantError(t, 3, "can not shrink", "sync", cluster)
 		storage(t, fits)
-		world.tidb(t, 0, "sync", cluster)
+		shared.tidb(t, 0, "sync", cluster)
 	})
 
 	// What a run leaves that is killed between deleting a StatefulSet and making
 	// it again, and what a person does with --cascade=orphan.
 	t.Run("deleted without its pods", func(t *testing.T) {
 		for _, component := range []string{"pd", "tikv", "tidb"} {
-			before := world.podUIDs(t)
+			before := shared.podUIDs(t)
 			orphan(t, component)
-			world.tidb(t, 0, "sync", cluster)
-			world.wantSamePods(t, before)
+			shared.tidb(t, 0, "sync", cluster)
+			shared.wantSamePods(t, before)
 		}
-		world.wantConverged(t, 3, 3, 2, from)
+		shared.wantConverged(t, 3, 3, 2, from)
 	})
 
 	t.Run("deleted without its pods, and fewer are wanted", func(t *testing.T) {
-		world.tidb(t, 0, "scale", cluster, "tikv=4")
-		before := world.podUIDs(t)
+		shared.tidb(t, 0, "scale", cluster, "tikv=4")
+		before := shared.podUIDs(t)
 		orphan(t, "tikv")
-		world.tidb(t, 0, "scale", cluster, "tikv=3")
-		world.wantConverged(t, 3, 3, 2, from)
+		shared.tidb(t, 0, "scale", cluster, "tikv=3")
+		shared.wantConverged(t, 3, 3, 2, from)
 		delete(before, cluster+"-tikv-3")
-		world.wantSamePods(t, before)
+		shared.wantSamePods(t, before)
 	})
 }
 
@@ -77,7 +77,7 @@ func testVolumes(t *testing.T) {
 func storage(t *testing.T, size string) {
 	t.Helper()
 	patch := fmt.Sprintf(`{"spec":{"tikv":{"requests":{"storage":%q}}}}`, size)
-	_, err := world.clusters().Patch(t.Context(), cluster, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	_, err := shared.clusters().Patch(t.Context(), cluster, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func storage(t *testing.T, size string) {
 // orphan does what "kubectl delete statefulset --cascade=orphan --wait" does.
 func orphan(t *testing.T, component string) {
 	t.Helper()
-	sets, name := world.Kube.AppsV1().StatefulSets(namespace), cluster+"-"+component
+	sets, name := shared.Kube.AppsV1().StatefulSets(namespace), cluster+"-"+component
 	policy := metav1.DeletePropagationOrphan
 	if err := sets.Delete(t.Context(), name, metav1.DeleteOptions{PropagationPolicy: &policy}); err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func orphan(t *testing.T, component string) {
 
 // podUIDs are all pods of the cluster, by name, with the number of restarts of
 // their containers.
-func (s stage) podUIDs(t *testing.T) map[string]string {
+func (s environment) podUIDs(t *testing.T) map[string]string {
 	t.Helper()
 	pods, err := s.Kube.CoreV1().Pods(s.plugin.Namespace).List(t.Context(), metav1.ListOptions{
 		LabelSelector: "app.kubernetes.io/instance=" + cluster,
@@ -133,7 +133,7 @@ func restarts(p corev1.Pod) (n int32) {
 	return n
 }
 
-func (s stage) wantSamePods(t *testing.T, before map[string]string) {
+func (s environment) wantSamePods(t *testing.T, before map[string]string) {
 	t.Helper()
 	after := s.podUIDs(t)
 	if len(after) != len(before) {
@@ -148,7 +148,7 @@ func (s stage) wantSamePods(t *testing.T, before map[string]string) {
 
 func setUID(t *testing.T, component string) types.UID {
 	t.Helper()
-	set, err := world.Kube.AppsV1().StatefulSets(namespace).Get(t.Context(), cluster+"-"+component, metav1.GetOptions{})
+	set, err := shared.Kube.AppsV1().StatefulSets(namespace).Get(t.Context(), cluster+"-"+component, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func setUID(t *testing.T, component string) types.UID {
 
 func templateSize(t *testing.T, component string) string {
 	t.Helper()
-	set, err := world.Kube.AppsV1().StatefulSets(namespace).Get(t.Context(), cluster+"-"+component, metav1.GetOptions{})
+	set, err := shared.Kube.AppsV1().StatefulSets(namespace).Get(t.Context(), cluster+"-"+component, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,14 +10,14 @@ import (
 
 // TestWholeNode has what all clusters of the node feel, so that it runs alone.
 func TestWholeNode(t *testing.T) {
-	s := newStage(t, "e2e-whole-node")
+	s := newEnvironment(t, "e2e-whole-node")
 	s.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi", "--pd", "1", "--tidb", "1")
 	t.Run("API server restarted half-way", s.outage)
 	t.Run("tidb-operator of another namespace", s.operatorElsewhere)
 }
 
 // outage: the API server goes away for some seconds in the middle of a scale-out.
-func (s stage) outage(t *testing.T) {
+func (s environment) outage(t *testing.T) {
 	if !s.Local() {
 		t.Skip("SKIPPED: only the local node's API server can be restarted")
 	}

@@ -38,7 +38,7 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.kubeconfig, "kubeconfig", os.Getenv("KUBECONFIG"), "of the local node")
-	flag.StringVar(&o.namespace, "namespace", "manyclusters", "is made, and not deleted: nobody would see to that")
+	flag.StringVar(&o.namespace, "namespace", "manyclusters", "is created, and not deleted at the end")
 	flag.IntVar(&o.clusters, "clusters", 1000, "how many, of 3 PD, 3 TiKV and 2 TiDB each")
 	flag.IntVar(&o.rate, "rate", 20, "changes per second")
 	flag.DurationVar(&o.changes, "changes", 50*time.Second, "how long clusters are changed")

@@ -168,7 +168,7 @@ func (h *bench) cluster(n int) *unstructured.Unstructured {
 func (h *bench) settle(ctx context.Context, most time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, most, errors.New("the clusters do not settle"))
 	defer cancel()
-	for told := time.Now(); ; {
+	for reported := time.Now(); ; {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -182,8 +182,8 @@ func (h *bench) settle(ctx context.Context, most time.Duration) error {
 		if int(converged) >= h.clusters && held == 0 {
 			return nil
 		}
-		if time.Since(told) > 15*time.Second {
-			told = time.Now()
+		if time.Since(reported) > 15*time.Second {
+			reported = time.Now()
 			fmt.Fprintf(os.Stderr, "%.0f of %d clusters are as wanted, %.0f are driven\n", converged, h.clusters, held)
 		}
 	}

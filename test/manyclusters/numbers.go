@@ -98,7 +98,7 @@ func (u *usage) everybody() error {
 	return nil
 }
 
-// tick is the unit of time in what Linux tells here.
+// tick is the unit of these times of Linux.
 const tick = 10 * time.Millisecond
 
 // process reads what Linux says of a process.

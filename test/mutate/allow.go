@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Allowed are mutants that survive for a reason: no test could tell them from
-// the original. A line of the file is a mutant's key, " -- ", and the reason.
+// Allowed are mutants that survive for a reason: no test can distinguish them from the
+// original. A line of the file is a mutant's key, " -- ", and the reason.
 type Allowed map[string]string
 
 // Allow reads the file of explained survivors.

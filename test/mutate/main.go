@@ -8,9 +8,9 @@
 // All mutants are compiled into the same test binaries, and an environment
 // variable says which one is in force, so that each costs only its tests.
 //
-// A mutant that no test can tell from the original is explained in allowed.txt
-// and counts no more. It exits with 1 when too few of the others are killed, and
-// when an explanation names a mutant that is gone or that a test kills after all.
+// A mutant that no test can distinguish from the original is explained in allowed.txt
+// and counts no more. It exits with 1 when too few of the others are killed, and when
+// an explanation names a mutant that is gone or that a test kills after all.
 package main
 
 import (

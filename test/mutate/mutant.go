@@ -161,7 +161,7 @@ func (f *finder) replace(from, to token.Pos, text string) {
 	})
 }
 
-// around is how much of a line is told to the left and the right of a change.
+// around is how much of a line is shown to the left and the right of a change.
 const around = 40
 
 // describe shows the change within its line: if have [>= => >] sc.Want.Size() {
@@ -206,7 +206,7 @@ func (f *finder) value(v *ast.ValueSpec, value ast.Expr) home {
 	return h
 }
 
-// number tells mutants of one function with the same text apart.
+// number distinguishes mutants of one function with the same text.
 func (f *finder) number() {
 	for i := range f.mutants {
 		m := &f.mutants[i]
@@ -217,7 +217,7 @@ func (f *finder) number() {
 	}
 }
 
-// short is text on one line, cut where nobody reads on.
+// short returns a text as one line, cut after some words.
 func short(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if text == "" {

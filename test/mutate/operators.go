@@ -196,7 +196,7 @@ func (f *finder) statement(s ast.Stmt) {
 		}
 	case *ast.DeferStmt:
 		if id, ok := s.Call.Fun.(*ast.Ident); ok && id.Name == "cancel" {
-			return // which go vet asks for (lostcancel), and no test can tell
+			return // which go vet asks for (lostcancel), and no test can see
 		}
 	case *ast.IncDecStmt, *ast.ExprStmt, *ast.ReturnStmt:
 	default:

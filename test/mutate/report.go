@@ -46,7 +46,7 @@ func (t *tally) percent() float64 {
 	return 100 * float64(t.killed) / float64(t.killed+t.survived)
 }
 
-// report prints what became of the mutants and tells whether that is good enough.
+// report prints the results and reports whether enough mutants are killed.
 func report(out io.Writer, r result, least float64) bool {
 	per, sum := map[string]*tally{}, &tally{}
 	var survivors, needless []string

@@ -19,7 +19,7 @@ import (
 var handmade = regexp.MustCompile(`kubectl (config|get|describe|patch|edit|label|annotate|delete|exec|create|apply|logs|scale) |` +
 	`kubectl tidb [a-z]+ [^"]*(%[a-z\[]|-n )`)
 
-// helps are the fields of a command of the CLI that tell what it is for, and give
+// helps are the fields of a command of the CLI that say what it is for, and give
 // examples. Their readers put in names, and a context, of their own.
 var helps = []string{"Long", "Short", "Example", "Use"}
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// own are the files in which a component may be told from the others: those that are
+// own are the files in which a component may be distinguished from the others: those that are
 // about one component alone.
 var own = regexp.MustCompile(`/(pd|tikv|tidb)[a-z]*\.go$`)
 

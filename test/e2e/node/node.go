@@ -29,7 +29,7 @@ type Node struct {
 	Kubeconfig string
 	Config     *rest.Config
 	Kube       kubernetes.Interface
-	// root is the repository's folder; "" when somebody else's cluster is used.
+	// root is the repository's folder; "" when KUBECONFIG_E2E names another cluster.
 	root string
 }
 

@@ -173,7 +173,7 @@ func (w *Writer) insert(ctx context.Context, id int64) error {
 // shutdown is what a TiDB server that is stopping answers.
 const shutdown = 1053
 
-// closed tells a connection that went away from an answer of the database.
+// closed reports whether an error is a closed connection, and not an answer of the database.
 func closed(err error) bool {
 	var answer *mysql.MySQLError
 	if errors.As(err, &answer) {

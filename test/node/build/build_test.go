@@ -39,7 +39,7 @@ func TestAllLeavesNothingBehindWhenABuildFails(t *testing.T) {
 	builder, _ := builder(t, "package main\n\nfunc main() { undefined() }\n")
 	_, err := builder.All(t.Context(), []Part{small})
 	if err == nil || !strings.Contains(err.Error(), "undefined: undefined") || !strings.Contains(err.Error(), "part small") {
-		t.Errorf("error does not tell what is wrong: %v", err)
+		t.Errorf("the error does not say what is wrong: %v", err)
 	}
 	entries, err := os.ReadDir(builder.Cache)
 	if err != nil || len(entries) != 0 {

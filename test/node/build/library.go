@@ -14,7 +14,7 @@ import (
 // Correction changes a file of a library before it is compiled. The store's library was given up before it was finished
 // and cannot be had in another version; without these corrections a store crashes or stops replicating every few starts.
 type Correction struct {
-	// Module and File tell what is corrected.
+	// Module and File say what is corrected.
 	Module string
 	File   string
 	// By is a file of the part's module to take instead. Without it, Old is replaced by New.

@@ -38,7 +38,7 @@ func TestForeignFoldersAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := layout.check(); err == nil {
-		t.Error("a folder with somebody's files was accepted")
+		t.Error("a folder with other files was accepted")
 	}
 	if err := layout.save(State{}); err != nil {
 		t.Fatal(err)

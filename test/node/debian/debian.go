@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// requirement is a file that tells whether a package is installed. Files rather than the package database: a machine
-// that got containerd from elsewhere has what is needed, and installing a second one over it would break the first.
+// requirement is a file that shows whether a package is installed. Files rather than the package
+// database: a machine that got containerd from elsewhere has what is needed, and installing a
+// second one over it would break the first.
 type requirement struct {
 	name  string
 	files []string

@@ -94,8 +94,8 @@ func removeOthers(path string) {
 	}
 }
 
-// key identifies an archive by what is in it. Names of cached programs are keys of their content already; files of the
-// distribution are told apart by size and time.
+// key identifies an archive by what is in it. Names of cached programs are keys of their content
+// already; files of the distribution are distinguished by size and time.
 func key(images []Image) string {
 	sum := sha256.New()
 	for _, image := range images {

@@ -20,7 +20,7 @@ type row struct {
 // span is a time in which something was waited for.
 type span struct{ from, to time.Time }
 
-// divide tells from the events whom an operation waited for. Where pods and the
+// divide returns, from the events, what an operation waited for. Where pods and the
 // database were awaited at once, the time counts for the pods.
 func divide(op operation, events []event.Event, wall time.Duration) row {
 	var pods, database []span
@@ -42,8 +42,8 @@ func divide(op operation, events []event.Event, wall time.Duration) row {
 	return r
 }
 
-// inDatabase tells steps that are a request to PD, which returns when PD has
-// done it, from those that are one to the API server.
+// inDatabase has the steps that are a request to PD, which returns when PD has done it,
+// from those that are one to the API server.
 func inDatabase(step string) bool {
 	for _, verb := range []string{"move PD leader", "evict region", "allow region", "remove PD member", "take store", "bring store"} {
 		if len(step) >= len(verb) && step[:len(verb)] == verb {

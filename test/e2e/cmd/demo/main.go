@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// demo is the stage.
+// demo is the environment of the demonstration.
 type demo struct {
 	node   *node.Node
 	plugin plugin.Plugin

@@ -95,8 +95,8 @@ func (p *placement) split(order *pdpb.RegionHeartbeatResponse) {
 	}
 }
 
-// forbidJointConsensus tells PD to change one peer at a time, which is all that the store can do. PD assumes more of
-// every store that calls itself 5.0 or later.
+// forbidJointConsensus makes PD change one peer at a time, which is all that the store can do. PD
+// assumes more of every store that calls itself 5.0 or later.
 func forbidJointConsensus(addresses []string) {
 	body := []byte(`{"schedule.enable-joint-consensus": "false"}`)
 	for {

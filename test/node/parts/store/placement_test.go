@@ -12,7 +12,7 @@ import (
 	"github.com/pingcap/kvproto/pkg/pdpb"
 )
 
-// fakePD remembers what a store tells it and lets a test give orders.
+// fakePD records the reports of a store, and sends it the orders of a test.
 type fakePD struct {
 	pd.Client
 	store *metapb.Store

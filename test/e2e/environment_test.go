@@ -18,32 +18,31 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/workload"
 )
 
-// stage is the node, with the plugin aimed at one namespace of it.
-type stage struct {
+// environment is the node, with the plugin for one namespace of it.
+type environment struct {
 	*node.Node
 	plugin plugin.Plugin
 	pods   *dial.Pods
 	sql    workload.Service
 }
 
-// in is the same node and plugin, aimed at another namespace.
-func (s stage) in(namespace string) stage {
+// in returns the same node and plugin, for another namespace.
+func (s environment) in(namespace string) environment {
 	s.plugin.Namespace, s.sql.Namespace = namespace, namespace
 	return s
 }
 
-// newStage makes a namespace of its own for a test, which may then run beside
-// others. When the test has ended the namespace is deleted, and with it the
-// cluster: it is not worth a test to wait for a proper end of each.
-func newStage(t *testing.T, namespace string) stage {
+// newEnvironment creates a namespace for a test, so that it can run at the same time as others.
+// After the test the namespace is deleted with the cluster.
+func newEnvironment(t *testing.T, namespace string) environment {
 	t.Helper()
-	s := world.in(namespace)
+	s := shared.in(namespace)
 	if err := s.make(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			s.tell(t)
+			s.logState(t)
 		}
 		s.remove(t)
 	})
@@ -54,8 +53,9 @@ func newStage(t *testing.T, namespace string) stage {
 // defined guards what is done once for all tests.
 var defined sync.Mutex
 
-// init has TidbClusters defined, once: it keeps the API server busy for seconds.
-func (s stage) init(t *testing.T) {
+// init installs the definition of TidbCluster, once, since that keeps the API server busy for
+// seconds.
+func (s environment) init(t *testing.T) {
 	t.Helper()
 	defined.Lock()
 	defer defined.Unlock()
@@ -64,7 +64,7 @@ func (s stage) init(t *testing.T) {
 	}
 }
 
-func (s stage) make(ctx context.Context) error {
+func (s environment) make(ctx context.Context) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.plugin.Namespace, Labels: map[string]string{mark: "yes"}}}
 	_, err := s.Kube.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
@@ -73,8 +73,8 @@ func (s stage) make(ctx context.Context) error {
 	return err
 }
 
-// apply makes the cluster that a spec asks for.
-func (s stage) apply(t *testing.T, spec string) {
+// apply applies a spec and waits for the cluster.
+func (s environment) apply(t *testing.T, spec string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), cluster+".yaml")
 	if err := os.WriteFile(file, []byte(manifest(spec)), 0o600); err != nil {
@@ -83,8 +83,8 @@ func (s stage) apply(t *testing.T, spec string) {
 	s.tidb(t, 0, "apply", "-f", file)
 }
 
-// tell shows what a failed test has left.
-func (s stage) tell(t *testing.T) {
+// logState logs the state of the cluster after a test has failed.
+func (s environment) logState(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	defer cancel()
 	for _, args := range [][]string{
@@ -100,7 +100,7 @@ func (s stage) tell(t *testing.T) {
 
 // remove deletes the namespace. That takes half a minute, for which only the end of
 // all tests waits.
-func (s stage) remove(t *testing.T) {
+func (s environment) remove(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	defer cancel()
 	if _, err := s.Kubectl(ctx, "", "delete", "namespace", s.plugin.Namespace, "--wait=false"); err != nil {
@@ -108,16 +108,16 @@ func (s stage) remove(t *testing.T) {
 	}
 }
 
-// mark is the label of the namespaces that tests make.
+// mark is the label of the namespaces that tests create.
 const mark = "kubectl-tidb-e2e"
 
-// clear deletes what tests have made, also those of an earlier run that was killed.
-func (s stage) clear(ctx context.Context) error {
+// clear deletes the namespaces of tests, also those of an earlier run that was killed.
+func (s environment) clear(ctx context.Context) error {
 	_, err := s.Kubectl(ctx, "", "delete", "namespace", "-l", mark, "--timeout="+patience.String())
 	return err
 }
 
 // clusters are the TidbClusters as the API server has them.
-func (s stage) clusters() dynamic.ResourceInterface {
+func (s environment) clusters() dynamic.ResourceInterface {
 	return dynamic.NewForConfigOrDie(s.Config).Resource(tidbclusters).Namespace(s.plugin.Namespace)
 }
