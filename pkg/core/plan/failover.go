@@ -163,7 +163,7 @@ func (sc Scope) giveUp(p Profile) verdict {
 				g.Observed += "; not given up: " + c.Spared
 				v.gates = append(v.gates, g)
 			}
-		case !sc.All.At.Before(c.due(policy)) && m.Ordinal >= sc.Want.Replicas:
+		case !sc.All.At.Before(c.due(policy)) && (m.Ordinal >= sc.Want.Replicas || sc.usedUp()):
 			v = v.and(sc.pursue([]Hook{LeftoverMarked}, m)) // it gets new data, and no replacement
 		case !sc.All.At.Before(c.due(policy)):
 			v.steps = append(v.steps, sc.record(m, slices.Contains(policy.Discard, m.Name) && p.Failover.Keeps))
@@ -325,7 +325,7 @@ func (sc Scope) spared(p Profile, m state.Member, since time.Time) string {
 		return "failover is switched off: maxFailoverCount is 0"
 	case replaces && !sc.removedFromPD(p, m):
 		return "it replaces another member, and gets no replacement itself"
-	case !replaces && len(sc.Want.Failures) >= sc.Want.MaxFailures:
+	case !replaces && sc.usedUp() && !sc.removedFromPD(p, m):
 		return fmt.Sprintf("%d of %d failovers are used up", len(sc.Want.Failures), sc.Want.MaxFailures)
 	case !isDown(m):
 		return "it is not known whether it serves"
@@ -347,6 +347,10 @@ func (sc Scope) spared(p Profile, m state.Member, since time.Time) string {
 	}
 	return ""
 }
+
+// usedUp reports whether no more members may be given up. A voter that PD has removed gets new
+// data all the same: those that were given up join again only when it does not hold them up.
+func (sc Scope) usedUp() bool { return len(sc.Want.Failures) >= sc.Want.MaxFailures }
 
 // inRollout returns why a rollout explains that a member is down, "" when it does not.
 func (sc Scope) inRollout(m state.Member) string {

@@ -46,6 +46,21 @@ func TestOrdered(t *testing.T) {
 			m.Claims, m.Database.Unstarted = nil, true
 			return c
 		}()},
+		{Name: "the same, and the first one was given up and has no vote", Cluster: func() *plantest.Cluster {
+			c := missing(plantest.New(3, 4, 2).Set(pd, ordered).Down(time.Hour, "t-pd-1"), "t-pd-2")
+			given(c, "t-pd-1", time.Hour, deleted)
+			c.Member("t-pd-1").Database = state.Database{Presence: state.Absent}
+			m := c.Member("t-pd-2")
+			m.Claims, m.Database.Unstarted = nil, true
+			return c
+		}()},
+		{Name: "PD has no quorum, and the data of the one that is missing is marked", Cluster: func() *plantest.Cluster {
+			c := missing(plantest.New(3, 4, 2).Set(pd, ordered).Down(time.Hour, "t-pd-0"), "t-pd-1", "t-pd-2")
+			for _, name := range []string{"t-pd-1", "t-pd-2"} {
+				c.Member(name).Claims[0].Marked = true
+			}
+			return c.PDUnknown()
+		}()},
 		{Name: "PD has no quorum, and one of it is missing behind one that was given up", Cluster: func() *plantest.Cluster {
 			c := missing(plantest.New(3, 4, 2).Set(pd, ordered).Down(time.Hour, "t-pd-0"), "t-pd-1", "t-pd-2")
 			given(c, "t-pd-0", time.Hour)

@@ -27,6 +27,13 @@ func TestVoterRemovedFromPD(t *testing.T) {
 	}
 	plantest.Table(t, "removed-voter", []plantest.Case{
 		{Name: "PD knew it once", Cluster: failing(func(c *plantest.Cluster) { removedVoter(c) })},
+		{Name: "PD knew it once, and no more members may be given up", Cluster: failing(func(c *plantest.Cluster) {
+			removedVoter(c)
+			lost(c, time.Hour, "t-pd-1")
+			given(c, "t-pd-1", time.Hour, deleted)
+			c.Member("t-pd-1").Database = state.Database{Presence: state.Absent}
+			c.Want(pd).MaxFailures, c.Seen.PD.Members, c.Seen.PD.Healthy = 1, 1, 1
+		})},
 		{Name: "PD has never known it", Cluster: failing(func(c *plantest.Cluster) { removedVoter(c).Claims[0].Identity.Labels = nil })},
 		{Name: "PD of another cluster knew it once", Cluster: failing(func(c *plantest.Cluster) {
 			removedVoter(c).Claims[0].Identity.Labels[topology.LabelClusterID] = "8"

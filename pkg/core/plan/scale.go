@@ -101,7 +101,7 @@ func (sc Scope) joined(p Profile, coming int) verdict {
 func (sc Scope) voting(members []state.Member) []state.Member {
 	var voters []state.Member
 	for _, m := range members {
-		if f, given := sc.Want.Failure(m.Name); !given || !f.Deleted || m.Database.Presence != state.Absent {
+		if f, given := sc.Want.Failure(m.Name); !given || !f.Deleted || m.Database.Presence != state.Absent || sc.holdsUp(m) {
 			voters = append(voters, m)
 		}
 	}

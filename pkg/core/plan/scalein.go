@@ -180,7 +180,7 @@ func (sc Scope) pdNeeds(p Profile, above []state.Member) bool {
 		case pd.Leaderless:
 			return tried || sc.comesBack(p, m)
 		}
-		return unheard && sc.comesBack(p, m)
+		return unheard
 	})
 }
 
