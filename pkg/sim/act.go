@@ -25,7 +25,7 @@ func (w *Model) Do(ctx context.Context, step plan.Step) error {
 		return errKilled
 	}
 	if w.lost {
-		w.broke("lease", "%s: somebody else drives", step)
+		w.broke("lease", "%s: another driver has the lease", step)
 	}
 	if err := w.underway(ctx); err != nil {
 		return err

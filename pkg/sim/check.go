@@ -185,7 +185,7 @@ func (w *Model) judgeLook(step plan.Step, say sayer) {
 func (w *Model) judgeAllow(s plan.AllowLeaders, say sayer) {
 	r, known := w.recordOf(s.StoreID)
 	if e := w.evicts[s.StoreID]; known && e != nil && !e.ours && !r.theirs {
-		say("theirs", "somebody else made the scheduler of store %d", s.StoreID)
+		say("theirs", "another user made the scheduler of store %d", s.StoreID)
 	}
 }
 

@@ -152,7 +152,7 @@ func TestClaimsGoingUnderFaults(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		o := Options{Seed: seed, PD: 3, TiKV: 5, TiDB: 1, Failover: seed%2 == 0, KeepStuck: seed%3 == 0, Faults: someFaults(rng)}
 		o.Faults.drawReports(seed)
-		o.Faults.Intent, o.Faults.Kubectl, o.Faults.EvictByHand = 0, 0, 0 // nobody else takes the room away
+		o.Faults.Intent, o.Faults.Kubectl, o.Faults.EvictByHand = 0, 0, 0 // no other fault takes the room away
 		w := New(o)
 		w.Settle(time.Hour)
 		w.chaos = true

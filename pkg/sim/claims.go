@@ -18,7 +18,7 @@ func (w *Model) deleteClaimInUse() {
 		return
 	}
 	if c := w.claims[k][i]; c != nil && c.data != 0 {
-		w.note("fault: somebody deletes claim %s", c.name)
+		w.note("fault: a person deletes claim %s", c.name)
 		c.goneAt = w.t
 	}
 }

@@ -140,7 +140,7 @@ func TestMemberJoinsWhenItsPodIsToGo(t *testing.T) {
 	}
 	w.pd.silentUntil = w.t + 60
 	if err := w.deletePodOf(plan.DeletePod{Component: topology.PD, Member: "basic-pd-2", UID: w.pods[pd][2].uid}); err == nil {
-		t.Error("a pod was deleted though nobody could say whether PD counts on its member")
+		t.Error("a pod was deleted though it was not known whether PD counts on its member")
 	}
 }
 

@@ -158,7 +158,7 @@ func (w *Model) command(asks bool) {
 	w.coroutine(d, func() {
 		held := w.await(ctx, d, asks)
 		if held == nil {
-			d.err = errors.New("somebody else drives")
+			d.err = errors.New("another driver has the lease")
 			return
 		}
 		w.took(d, held)

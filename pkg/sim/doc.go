@@ -6,7 +6,7 @@
 //
 // The StatefulSet controller (Parallel and OrderedReady pod management, partitions, revisions,
 // OnDelete, a lag before it sees a new spec, and both ways of treating a pod that is not Ready:
-// Kubernetes below 1.35 replaces it, from 1.35 on, and with OrderedReady, nobody does), pods that
+// Kubernetes below 1.35 replaces it, from 1.35 on, and with OrderedReady, it does not), pods that
 // start, crash, cannot be pulled or are refused at creation, claims that outlive their pods,
 // volumes that take their time to grow, StatefulSets that are deleted without their pods and
 // recreated around them, PD's etcd membership with its quorum, elections and refusals, PD's stores
@@ -18,19 +18,17 @@
 // first members, and lets none of them join that it knows already. In one run of twenty there are
 // more than ten stores and TiDB servers now and then, whose names do not sort as their ordinals do.
 //
-// Faults: a step fails, before or half-way, or each time for half an hour; a person
-// takes a store offline in PD, or back, or deletes the claim of one that serves; PD moves nothing for a while; the answer to a step is lost; an
-// observation from the cache is old, as a whole or in PD's half; PD does not
-// answer, or answers without its stores; a pod crashes; a host is lost and the
-// API shows its pods as Ready for a while; time passes between the live
-// observation and the act; PD forgets a scheduler; the user changes the intent
-// half-way, suspends components or pauses it all; a StatefulSet is deleted and not
-// recreated; the engine is interrupted, or killed without a chance to clean up; it
-// loses its lease, and for up to a minute and a half a second engine and it both
-// drive, turn by turn; heartbeats of a store are late. A host that is lost for
-// good, with its disk, can be switched on (Faults.LoseForGood): the pod stays
-// Terminating until somebody deletes it by force, and with its claim no other one
-// can be scheduled.
+// Faults: a step fails, before or half-way, or each time for half an hour; a person takes a store
+// offline in PD, or back, or deletes the claim of one that serves; PD moves nothing for a while;
+// the answer to a step is lost; an observation from the cache is old, as a whole or in PD's half;
+// PD does not answer, or answers without its stores; a pod crashes; a host is lost and the API
+// shows its pods as Ready for a while; time passes between the live observation and the act; PD
+// forgets a scheduler; the user changes the intent half-way, suspends components or pauses it all;
+// a StatefulSet is deleted and not recreated; the engine is interrupted, or killed without a chance
+// to clean up; it loses its lease, and for up to a minute and a half a second engine and it both
+// drive, turn by turn; heartbeats of a store are late. A host that is lost for good, with its disk,
+// can be switched on (Faults.LoseForGood): the pod stays Terminating until a person deletes it by
+// force, and with its claim no other one can be scheduled.
 //
 // # Truth and reports
 //
@@ -141,7 +139,7 @@
 //   - evictions: no more of our schedulers than stores may be leaving at once on
 //     stores that are not the one to restart next, nor restarting, nor leaving.
 //   - reversed: no RestoreStore of a store that a person has taken offline.
-//   - theirs: no scheduler that somebody else created is removed.
+//   - theirs: no scheduler that others created is removed.
 //   - lease: no step by an engine that has seen that another one holds its lease.
 //   - operator: no step beside a tidb-operator that has driven for a minute and a half, but
 //     to take back what is temporary.

@@ -61,7 +61,7 @@ func eachFault() []fault {
 		{name: "PD answers without its stores", do: func(w *Model) { w.pd.storeless = w.t + 60 }},
 		{name: "PD's leader resigns", do: func(w *Model) { w.Faults.Saved = true; w.resign() }},
 		{name: "PD forgets a scheduler", do: (*Model).forget},
-		{name: "somebody evicts leaders", do: (*Model).evictByHand},
+		{name: "a person evicts leaders", do: (*Model).evictByHand},
 		{name: "Kubernetes loses sight of all hosts", do: func(w *Model) { w.loseSight(150) }},
 		{name: "the user pauses for a while", do: func(w *Model) {
 			until := w.t + 120
@@ -86,7 +86,7 @@ func faultsOf(k kind, which string, ordinal func(*Model) int) []fault {
 		{"crashes", func(w *Model, p *pod) { w.halt(p, 30) }},
 		{"loses its host for two minutes", func(w *Model, p *pod) { w.lose(p, 120) }},
 		{"loses its host for ten minutes", func(w *Model, p *pod) { w.lose(p, 600) }},
-		{"is deleted by somebody", func(w *Model, p *pod) { w.remove(p) }},
+		{"is deleted by a person", func(w *Model, p *pod) { w.remove(p) }},
 		{"is out of Kubernetes' sight", func(w *Model, p *pod) { p.unseen = w.t + 150 }},
 		{"cannot be asked", func(w *Model, p *pod) { p.unreachable = w.t + 90 }},
 	} {
@@ -117,7 +117,7 @@ func (t faulty) String() string {
 func (t faulty) calm(w *Model) {
 	w.Pass(700)
 	w.chaos, w.Faults, w.Intent.Paused = false, Faults{}, false
-	if strings.Contains(t.String(), "somebody") {
+	if strings.Contains(t.String(), "a person") {
 		w.help()
 	}
 }

@@ -18,10 +18,10 @@ type Faults struct {
 	LoseLong    float64 // a host is lost for so long that its members are given up
 	PDSilent    float64 // PD cannot be asked for a while
 	Forget      float64 // PD loses a scheduler
-	EvictByHand float64 // somebody else evicts leaders from a store
+	EvictByHand float64 // a person evicts leaders from a store
 	Elsewhere   float64 // PD members in another Kubernetes cluster go away
-	Delete      float64 // somebody deletes a pod
-	Kubectl     float64 // somebody scales a StatefulSet past us
+	Delete      float64 // a person deletes a pod
+	Kubectl     float64 // a person scales a StatefulSet
 	Intent      float64 // the user changes the intent
 	Rival       float64 // a second engine begins before the first one sees that its lease is lost
 	Late        float64 // heartbeats of a store arrive late
@@ -34,7 +34,7 @@ type Faults struct {
 	TakeOffline float64 // a person takes a store offline in PD, or back
 	Refusing    float64 // one kind of step of one component fails for half an hour
 	Standstill  float64 // PD moves nothing for a while
-	DeleteClaim float64 // somebody deletes a claim that is in use
+	DeleteClaim float64 // a person deletes a claim that is in use
 	Operator    float64 // a tidb-operator drives the cluster for some minutes
 	Saved       bool    // a new leader of PD knows heartbeats only as they were last saved
 
@@ -106,7 +106,7 @@ func (w *Model) loseHostLong() {
 
 func (w *Model) deletePod() {
 	if k, i, p := w.anyPod(); p != nil && !p.terminating() {
-		w.note("fault: somebody deletes pod %s", w.names[k][i])
+		w.note("fault: a person deletes pod %s", w.names[k][i])
 		w.remove(p)
 	}
 }
@@ -114,12 +114,12 @@ func (w *Model) deletePod() {
 func (w *Model) kubectlScale() {
 	k := kind(w.rng.IntN(len(kinds)))
 	if s := &w.sets[k]; s.exists && w.rng.IntN(6) == 0 {
-		w.note("fault: somebody deletes the StatefulSet of %s without its pods", kinds[k].Title())
+		w.note("fault: a person deletes the StatefulSet of %s without its pods", kinds[k].Title())
 		w.orphan(k)
 	} else if s.exists {
 		spec := s.spec
 		spec.replicas = min(max(0, spec.replicas-2+w.rng.IntN(4)), limit-1)
-		w.note("fault: somebody scales the StatefulSet of %s to %d", kinds[k].Title(), spec.replicas)
+		w.note("fault: a person scales the StatefulSet of %s to %d", kinds[k].Title(), spec.replicas)
 		w.change(s, spec)
 	}
 }
@@ -154,10 +154,10 @@ func (w *Model) evictByHand() {
 	switch e := w.evicts[s.id]; {
 	case e == nil && recorded: // then it could not be distinguished from ours
 	case e == nil:
-		w.note("fault: somebody evicts leaders from store %d", s.id)
+		w.note("fault: a person evicts leaders from store %d", s.id)
 		w.evicts[s.id] = &scheduler{}
 	case !e.ours:
-		w.note("fault: somebody allows leaders on store %d", s.id)
+		w.note("fault: a person allows leaders on store %d", s.id)
 		delete(w.evicts, s.id)
 	}
 }

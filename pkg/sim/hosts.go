@@ -28,7 +28,7 @@ func (w *Model) loseSight(seconds int64) {
 const evicted = 340
 
 // loseForGood takes the pod's host away for good, with the disk that its claim is bound
-// to. The pod is Terminating until somebody deletes it by force, since no kubelet is left
+// to. The pod is Terminating until a person deletes it by force, since no kubelet is left
 // to report that it is gone. A new one cannot be scheduled while the claim is there.
 func (w *Model) loseForGood(k kind, i int) {
 	p := w.pods[k][i]

@@ -80,7 +80,7 @@ func (a api) write(l *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	return w.leaseObject.DeepCopy(), nil
 }
 
-// holder is whom a Lease names, "" for nobody.
+// holder returns the process that a Lease names, "" for none.
 func holder(l *coordinationv1.Lease) string {
 	if l == nil || l.Spec.HolderIdentity == nil {
 		return ""
@@ -134,14 +134,14 @@ func (w *Model) renew() {
 		if pause > 0 {
 			l.due = w.t + int64(pause.Seconds())
 		}
-		// One that was given back for want of something to do wakes nobody.
+		// A lease that was released because there was nothing to do wakes no daemon.
 		if ctx := l.held.Context(); ctx.Err() != nil && !errors.Is(context.Cause(ctx), lease.ErrIdle) && d.asleep {
 			d.wake = min(d.wake, w.t+1)
 		}
 	}
 }
 
-// judgeLease: whoever writes has the lease, by the truth.
+// judgeLease checks that a process that writes has the lease, by the truth.
 func (w *Model) judgeLease(say sayer) {
 	if l := w.lease; l != nil && holder(w.leaseObject) != l.self.String() {
 		say("drivers", "the lease is that of %q, not of %q", holder(w.leaseObject), l.self)

@@ -51,7 +51,7 @@ func (w *Model) overlay(old, fresh state.Snapshot) state.Snapshot {
 			}
 			g.Members = append(g.Members, m)
 		}
-		for n := len(g.Members); n > g.Set.Replicas && nobody(g.Members[n-1]); n-- {
+		for n := len(g.Members); n > g.Set.Replicas && empty(g.Members[n-1]); n-- {
 			g.Members = g.Members[:n-1]
 		}
 		out.Groups[name] = g
@@ -67,7 +67,7 @@ func absent(k kind, said state.PD) state.Database {
 	return state.Database{Presence: state.Absent}
 }
 
-func nobody(m state.Member) bool {
+func empty(m state.Member) bool {
 	return m.Pod == nil && len(m.Claims) == 0 && m.Database.Presence != state.Present
 }
 

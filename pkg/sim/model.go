@@ -33,8 +33,8 @@ var holds = func() (all [len(kinds)]topology.Data) {
 	return all
 }()
 
-// data returns what the members of a component keep on disk: the model tells components
-// apart by it.
+// data returns what the members of a component keep on disk: the model distinguishes components by
+// it.
 func (k kind) data() topology.Data { return holds[k] }
 
 func kindOf(k topology.Kind) kind {

@@ -75,13 +75,13 @@ func TestOrderedScaleInAboveDeadMember(t *testing.T) {
 	}
 }
 
-// The same, but nothing is lost with the one that is not Ready, and nobody wants it. It leaves as
-// well, and no person is needed.
+// The same, but nothing is lost with the member that is not Ready, and it is not wanted. It leaves
+// as well, and no person is needed.
 func TestOrderedScaleInAboveTombstone(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 5, TiDB: 1, Ordered: ordered})
 	w.Scale(topology.TiKV, 3)
 	w.OnStep("scale TiKV from 5 to 4", func() {
-		w.stores[3].state = state.StoreTombstone // by somebody else
+		w.stores[3].state = state.StoreTombstone // by a person
 		w.wipe(w.stores[3])
 		w.pods[tikv][3].ready = false
 	})

@@ -289,7 +289,7 @@ func (w *Model) observeMember(i int) state.Database {
 	case w.lastUp[pd][i] != 0:
 		d.Since = w.at(w.lastUp[pd][i])
 	case p != nil:
-		d.Since = w.at(p.made) // nobody has ever seen it healthy
+		d.Since = w.at(p.made) // it was never observed healthy
 	}
 	return d
 }

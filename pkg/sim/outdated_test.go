@@ -44,13 +44,13 @@ func TestRemovalOfMemberWhoseFailoverHasEnded(t *testing.T) {
 	}
 	w.seen = w.sight()
 	if found := w.judge(plan.RemoveMember{Member: "basic-pd-0", ID: id}); len(found) < 2 {
-		t.Errorf("nobody has given it up: %v", found)
+		t.Errorf("the member was not given up: %v", found)
 	}
 }
 
-// Two members of PD need new data. The image of the lower one does not exist, it was given
-// up, and where the user replaces pods nobody is told to replace it before the upper one
-// serves. That one gets its data first. (seed 1795365284745)
+// Two members of PD need new data. The image of the lower one does not exist, it was given up, and
+// where the user replaces pods no gate asks for that before the upper one serves. That one gets its
+// data first. (seed 1795365284745)
 func TestVoterWithoutImageBelowOneThatNeedsData(t *testing.T) {
 	w := settled(Options{PD: 5, TiKV: 3, TiDB: 1, Failover: true})
 	w.Manual(topology.PD)

@@ -11,7 +11,7 @@ type pdCluster struct {
 	bootstraps  int
 	members     []pdMember
 	leader      uint64
-	electAt     int64 // when the next leader is found; never while nobody looks for one
+	electAt     int64 // when the next leader is elected; never while there is no election
 	silentUntil int64 // until when PD does not answer us
 	storeless   int64 // until when it answers, but not about stores
 	idle        int64 // until when it moves neither leaders nor replicas
@@ -133,9 +133,9 @@ func (w *Model) rise(m *pdMember, p *pod) {
 // forgotten is data of a member that the others do not know.
 const forgotten = 1
 
-// refuse: PD lets nobody join by the name of a member that it has. etcd asks the
-// others as well whether they have seen a founder before. With none of them there
-// to say so, one that has lost its data would vote again.
+// refuse stops a process that wants to join: PD lets no member join with the name of one that it
+// lists. etcd asks the others as well whether they have seen a founder before. With none of them
+// there to say so, one that has lost its data would vote again.
 func (w *Model) refuse(i int, p *pod, own *pdMember) {
 	if own.started && p.advice.founds(i) && w.aliveMembers() == 0 {
 		w.broke("bootstrap", "%s founds again, with the id that it has voted with", w.names[pd][i])
@@ -275,7 +275,7 @@ func (w *Model) dispensable(m *pdMember) error {
 		}
 	}
 	if !here && w.alive(*m) {
-		return fmt.Errorf("nobody else could be asked") // as package act finds out
+		return fmt.Errorf("no other member could be asked") // as package act finds out
 	}
 	if majority := left/2 + 1; started < majority || w.alive(*m) && alive < majority {
 		return fmt.Errorf("etcdserver: re-configuration failed due to not enough started members")

@@ -26,7 +26,7 @@ func (w *Model) deleteStore() {
 		return
 	}
 	if s := w.stores[w.rng.IntN(len(w.stores))]; s.state == state.StoreUp {
-		w.note("fault: somebody deletes store %d in PD", s.id)
+		w.note("fault: a person deletes store %d in PD", s.id)
 		w.offlineByHand(s)
 	}
 }

@@ -11,7 +11,7 @@ func (w *Model) judgeLoss(k kind, victim int, say sayer) {
 	}
 }
 
-// excused reports whether nobody has to wait for a member, since the database has removed
+// excused reports whether no step must wait for a member, since the database has removed
 // it. A voter that serves waits for one that PD has removed and that has no replacement:
 // until that one has joined again, PD has one vote less than the user wants.
 func (w *Model) excused(k kind, i, victim int) bool {

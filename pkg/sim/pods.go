@@ -13,7 +13,7 @@ type set struct {
 	uid        string
 	made       int64
 	leaving    bool // it was deleted and waits for its pods to be gone
-	fresh      bool // nobody has changed its replicas since it was made
+	fresh      bool // its replicas have not changed since it was created
 	spec       setSpec
 	generation int
 

@@ -93,8 +93,8 @@ func TestVoterThatJoinsWhenItIsScaledAway(t *testing.T) {
 	inOrder(t, w, "scale PD from 1 to 2", "remove PD member basic-pd-1", "scale PD from 2 to 1")
 }
 
-// Somebody scales PD to one member, while another one is recreated: its claim is gone, and there is
-// one above it that is needed for a quorum. A StatefulSet cannot skip an ordinal, so both come
+// PD is scaled to one member by hand, while another one is recreated: its claim is gone, and there
+// is one above it that is needed for a quorum. A StatefulSet cannot skip an ordinal, so both come
 // back. (seeds 60002082, 1795346787676)
 func TestVoterScaledAwayAboveAMissingOne(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})

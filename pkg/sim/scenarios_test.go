@@ -68,8 +68,8 @@ func TestScaleOutOverTombstone(t *testing.T) {
 	fine(t, w)
 }
 
-// Somebody scales in to be rid of members that are dead. One of them must not
-// hold up the removal of another.
+// A user scales in to remove members that are down. One of them must not hold up the
+// removal of another.
 func TestScaleInOfDeadMembers(t *testing.T) {
 	w := settled(Options{PD: 5, TiKV: 5, TiDB: 1})
 	w.lose(w.pods[pd][3], 20000)
@@ -199,7 +199,7 @@ func TestFrail(t *testing.T) {
 	}
 }
 
-// A scheduler that somebody else has made outlives a restart of the store.
+// A scheduler that is not ours stays after a restart of the store.
 func TestSchedulerOfOthers(t *testing.T) {
 	w := settled(Options{})
 	w.evicts[w.stores[1].id] = &scheduler{}
@@ -236,8 +236,8 @@ func TestBlockedLeavesNothing(t *testing.T) {
 	fine(t, w)
 }
 
-// Somebody takes pods away past us. Members that PD counts on come back to
-// their data, even those whose absence is why PD cannot be asked.
+// Pods are scaled away by hand. Members that PD counts on come back to their data, even
+// those whose absence is why PD cannot be asked.
 func TestKubectlScale(t *testing.T) {
 	for _, n := range []int{0, 1, 2} {
 		w := settled(Options{})
@@ -283,8 +283,8 @@ func TestScaleOutPastLostHost(t *testing.T) {
 	fine(t, w)
 }
 
-// While a rollout fails, a member above the failing one would put it beyond the
-// reach of a partition for ever.
+// While a rollout fails, a member above the failing one would put it out of the reach
+// of a partition for ever.
 func TestNoScaleOutOverFailingRollout(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
 	w.Upgrade("v2-crashing", topology.TiKV)
@@ -315,8 +315,8 @@ func TestReclaim(t *testing.T) {
 	}
 }
 
-// The user calls a scale-in off at the last moment: the data of a member that is
-// wanted again is nobody's to delete. (tikv-11-37)
+// The user calls a scale-in off at the last moment: the data of a member that is wanted
+// again must not be deleted. (tikv-11-37)
 func TestReclaimCalledOff(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1, Reclaims: true})
 	w.Scale(topology.TiKV, 3)
@@ -354,8 +354,8 @@ func TestEvictionOfOperatorIsEnded(t *testing.T) {
 	}
 }
 
-// A store that somebody takes offline in PD stays so, whatever is asked of the
-// cluster. What it has moves away, and its member gets a new store.
+// A store that a person takes offline in PD stays so, whatever is asked of the cluster.
+// What it has moves away, and its member gets a new store.
 func TestStoreTakenOfflineByAPerson(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
 	s := w.stores[1]

@@ -84,7 +84,7 @@ func drawDaemons(o *Options) {
 
 // drawPlacement has PD ask for more than a number of copies, in two runs of five: for zones,
 // which it prefers or insists on, or for copies on stores with a label. The first three
-// stores are enough for it, since nobody asks for less of them.
+// stores are enough for it, since no run asks for fewer.
 func drawPlacement(o *Options) {
 	rng := rand.New(rand.NewPCG(o.Seed, 5))
 	switch rng.IntN(10) {

@@ -144,8 +144,8 @@ func (w *Model) turnTombstone(s *store) {
 	}
 }
 
-// turningTombstone reports whether PD is about to turn a store into a tombstone: of TiKV that is
-// suspended nobody waits for that, and the next run sees to what is left to do.
+// turningTombstone reports whether PD is about to turn a store into a tombstone: no run waits for
+// that in a suspended TiKV, and the next run does what is left to do.
 func (w *Model) turningTombstone() bool {
 	return w.serving() && slices.ContainsFunc(w.stores, func(s *store) bool { return s.state == state.StoreOffline && s.regions == 0 })
 }
@@ -193,7 +193,7 @@ func (w *Model) restoreStore(id uint64) error {
 	case s.state == state.StoreTombstone:
 		return fmt.Errorf("store %d is a tombstone", id)
 	case s.state == state.StoreOffline && !w.removing(id):
-		return errConflict // somebody else took it offline
+		return errConflict // it was taken offline by a person
 	}
 	s.state = state.StoreUp
 	if w.chance(w.Faults.Fail) {

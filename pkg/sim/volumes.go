@@ -126,8 +126,8 @@ func (w *Model) make(k kind, spec setSpec) error {
 	return nil
 }
 
-// stray checks that no pod is above the replicas of a StatefulSet that nobody has scaled
-// since it was created: then it was created with too few.
+// stray checks that no pod is above the replicas of a StatefulSet that was not scaled since it was
+// created: it would have been created with too few.
 func (w *Model) stray(k kind, i int) {
 	if w.sets[k].fresh {
 		w.broke("strays", "a new StatefulSet of %s deletes %s", kinds[k].Title(), w.names[k][i])

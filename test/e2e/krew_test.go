@@ -89,7 +89,7 @@ func (k krew) tools() string { return filepath.Join(filepath.Dir(k.root), "tools
 // command is a command that sees the plugins of krew, and no others.
 func (k krew) command(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
-	folders := []string{filepath.Join(k.root, "bin"), k.tools(), filepath.Join(filepath.Dir(world.Kubeconfig), "bin")}
+	folders := []string{filepath.Join(k.root, "bin"), k.tools(), filepath.Join(filepath.Dir(shared.Kubeconfig), "bin")}
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		if _, err := os.Stat(filepath.Join(dir, "kubectl-tidb")); err != nil {
 			folders = append(folders, dir)
@@ -104,7 +104,7 @@ func (k krew) command(t *testing.T, name string, args ...string) *exec.Cmd {
 		}
 	}
 	cmd := exec.CommandContext(t.Context(), name, args...)
-	cmd.Env = append(os.Environ(), "PATH="+search, "KUBECONFIG="+world.Kubeconfig, "KREW_ROOT="+k.root,
+	cmd.Env = append(os.Environ(), "PATH="+search, "KUBECONFIG="+shared.Kubeconfig, "KREW_ROOT="+k.root,
 		"KREW_DEFAULT_INDEX_URI="+k.index, "KREW_NO_UPGRADE_CHECK=1", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=e2e", "GIT_AUTHOR_EMAIL=e2e@localhost", "GIT_COMMITTER_NAME=e2e", "GIT_COMMITTER_EMAIL=e2e@localhost")
 	return cmd

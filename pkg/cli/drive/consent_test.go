@@ -73,7 +73,7 @@ func TestEffects(t *testing.T) {
 		{"one PD that gets others first", more, Request{}, ""},
 		{"one PD, paused", paused, Request{}, ""},
 		{"three of PD restart", newTemplate(plantest.New(3, 3, 2), topology.PD), Request{}, ""},
-		{"no TiDB server", noServer, Request{}, "TiDB goes from 2 members to none, so that nobody can connect to it"},
+		{"no TiDB server", noServer, Request{}, "TiDB goes from 2 members to none, so that no client can connect to it"},
 		{"TiDB is suspended", suspended, Request{}, ""},
 		{"there was no TiDB server", neverAny, Request{}, ""},
 		{"data is discarded", plantest.New(3, 3, 2), discard, "the data of t-tikv-1, t-tikv-2 is given up for good"},

@@ -49,7 +49,7 @@ func TestSpares(t *testing.T) {
 	}
 }
 
-// TestSparesWhoWaitedForPD: while no PD served, nobody could join, so that a member
+// TestSparesWhoWaitedForPD: while no PD served, no member could join, so that a member
 // without data is not down for as long as its pod says.
 func TestSparesWhoWaitedForPD(t *testing.T) {
 	const waits = "it may be about to join, and PD serves for less than 5m0s"

@@ -205,7 +205,7 @@ func (sc Scope) allTried() (all, running bool) {
 // stopping, which the StatefulSet counts, and members that PD still counts on although
 // their pods were taken away and no data is left to bring them back with. A pod and its
 // claim may be made in the very moment in which their ordinal is removed. Unless the claim
-// is marked, nobody can tell later that nothing of a store is on it.
+// is marked, it is not known later that no data of a store is on it.
 func (sc Scope) leftovers(p Profile) (v verdict, going int) {
 	first := min(sc.Got.Set.Replicas, len(sc.Got.Members))
 	for _, m := range sc.Got.Members[first:] {

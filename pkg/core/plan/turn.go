@@ -6,9 +6,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// turn returns the steps to take now. Steps that disturb nobody come first, all of them.
-// Only when there are none, one disruptive step is taken, alone, so that it follows
-// directly on the live observation that justified it.
+// turn returns the steps to take now. Steps that are not disruptive come first, all of them.
+// Only when there are none, one disruptive step is taken, alone, so that it follows directly
+// on the live observation that justified it.
 //
 // Components whose last step failed come after all others: what cannot be done for one of
 // them must not keep another from failover or scale-in. Such components alternate.

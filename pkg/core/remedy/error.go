@@ -28,7 +28,7 @@ func Of(err error) Remedy {
 	return nil
 }
 
-// Error returns the text for the current kubeconfig context. Who knows the context shows
+// Error returns the text for the current kubeconfig context. A caller that knows the context uses
 // Text instead.
 func (e *Error) Error() string { return e.in("") }
 

@@ -1,10 +1,10 @@
 // Package remedy says what a person can do, as data: sentences, and commands that work
 // when they are pasted into a shell.
 //
-// Deciding knows the namespace and the names of pods and containers, and nothing of
-// kubeconfig contexts. So a command is kept as its words, and becomes a line only where
-// it is shown, by who knows the context: a line without it, pasted by somebody who works
-// with --context, changes another cluster.
+// Deciding knows the namespace and the names of pods and containers, and nothing of kubeconfig
+// contexts. So a command is kept as its words, and becomes a line only where it is shown, where the
+// context is known: a line without it, pasted by a user who works with --context, changes another
+// cluster.
 package remedy
 
 // Remedy is what a person can do: alternatives, with the one to try first in front.

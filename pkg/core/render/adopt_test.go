@@ -202,7 +202,7 @@ func TestRefusedChanges(t *testing.T) {
 	}
 }
 
-// An object of the same name that belongs to somebody else is not taken.
+// An object of the same name with another owner is not taken over.
 func TestMergeRefusesForeignObjects(t *testing.T) {
 	w := want(t, load(t, "basic"), nothing(), state.Snapshot{})
 	have := created(t, w)

@@ -147,8 +147,8 @@ func TestManualUpdates(t *testing.T) {
 	}
 }
 
-// tikv-11-18: what somebody has set by hand stays, also through other changes,
-// until the spec asks for another strategy than before.
+// tikv-11-18: a field that was set by hand stays, also through other changes, until the
+// spec asks for another strategy than before.
 func TestManualByHand(t *testing.T) {
 	image := func(tc *v1alpha1.TidbCluster) { tc.Spec.Version = "v8.5.9" }
 	manual := func(tc *v1alpha1.TidbCluster) {

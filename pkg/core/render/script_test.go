@@ -364,7 +364,7 @@ func TestStartTiDB(t *testing.T) {
 	})
 }
 
-// Without the pod's annotations nobody knows whether it is to be debugged.
+// Without the pod's annotations it is not known whether it is to be debugged.
 func TestStartNeedsAnnotations(t *testing.T) {
 	eachShell(t, func(t *testing.T, shell []string) {
 		for _, k := range topology.Kinds() {

@@ -31,8 +31,8 @@ func handMade(have state.Existing, name, config, script string) state.Existing {
 	return have
 }
 
-// TestConfigMapOfOthers: a configuration that nobody asked to change is not
-// replaced, whoever made its ConfigMap.
+// TestConfigMapOfOthers: a configuration is not replaced before the spec asks for another one,
+// whatever owner its ConfigMap has.
 func TestConfigMapOfOthers(t *testing.T) {
 	const text, script = "a = 1\n", "exec /by-hand\n"
 	own := scriptOf(t, load(t, "basic"), topology.TiKV)

@@ -22,8 +22,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TestTemplateVersion: whoever changes what is rendered into pods raises
-// TemplateVersion, or an older release rolls the pods back.
+// TestTemplateVersion: a change of what is rendered into pods raises TemplateVersion,
+// or an older release rolls the pods back.
 func TestTemplateVersion(t *testing.T) {
 	const version, digest = 1, "4acd3fb00edfdde1"
 	sum := sha256.New()

@@ -177,7 +177,7 @@ type Database struct {
 	Since  time.Time
 	Leader bool // it leads PD
 	State  StoreState
-	// Evicting is true if PD has an evict-leader scheduler for the store, whoever made it.
+	// Evicting is true if PD has an evict-leader scheduler for the store, ours or not.
 	Evicting bool
 	// Leaders is the number of region leaders on the store, read from the store itself while it is
 	// being evicted, since PD's number is as old as the last heartbeat; else PD's number. -1 when

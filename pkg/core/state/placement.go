@@ -15,7 +15,7 @@ type Placement struct {
 	Unread string
 }
 
-// Store is a store as PD lists it, whoever runs it.
+// Store is a store as PD lists it, of this cluster or another.
 type Store struct {
 	ID     uint64
 	State  StoreState

@@ -38,9 +38,9 @@ func (a *Actor) removeStore(ctx context.Context, s plan.RemoveStore) error {
 	return nil
 }
 
-// restoreStore sets a store Up again only if the ledger says that this program took
-// it offline. The record is deleted last: without it an Offline store would look
-// like one that somebody else has removed.
+// restoreStore sets a store Up again only if the ledger says that this program took it
+// offline. The record is deleted last: without it an Offline store would look like one
+// that another user has removed.
 func (a *Actor) restoreStore(ctx context.Context, s plan.RestoreStore) error {
 	client, store, err := a.store(ctx, s.Member, s.StoreID)
 	if err != nil {

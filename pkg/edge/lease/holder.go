@@ -28,7 +28,7 @@ func (lost) HandsOff() bool { return true }
 
 // Holder is the process that a Lease names as its holder. It may be dead.
 type Holder struct {
-	Identity string // "" when nobody holds it
+	Identity string // "" when no process holds it
 	Since    time.Time
 	Renewed  time.Time // by the holder's clock
 }

@@ -104,8 +104,8 @@ func (a answers) configured(group, id string) state.PlacementRule {
 	}
 }
 
-// rules returns the rules of PD's groups. The default rule changes with the
-// replication settings as long as nobody has edited it.
+// rules returns the rules of PD's groups. The default rule changes with the replication
+// settings as long as it was not edited.
 func (a answers) rules(groups []pd.RuleGroup) []placement.Rule {
 	var all []placement.Rule
 	for _, g := range groups {

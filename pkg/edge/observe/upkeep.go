@@ -180,7 +180,7 @@ func volumeState(v *corev1.PersistentVolume) *state.Volume {
 	}
 }
 
-// identity returns the identity of an object. It shares the object's maps, which nobody changes.
+// identity returns the identity of an object. It shares the object's maps, which never change.
 func identity(o metav1.Object) state.Identity {
 	return state.Identity{Labels: o.GetLabels(), Annotations: o.GetAnnotations()}
 }

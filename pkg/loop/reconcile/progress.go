@@ -250,7 +250,7 @@ func (st *Progress) noticeOnce(about string, reason event.NoticeReason, e event.
 	st.send(e)
 }
 
-// Done reports the end of the run, and before it what somebody else did in the
+// Done reports the end of the run, and before it what another user or tool did in the
 // database, which this run has not changed.
 func (st *Progress) Done(outcome string, code int, took time.Duration, err error) {
 	for _, f := range st.found {
