@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -86,6 +87,13 @@ func TestKeptData(t *testing.T) {
 		r := kept(t, version, map[string]any{"POST " + tidbclusters: tidbcluster("basic")}).call(t, "create", "basic", "--version", "v8.1.0", "--dry-run")
 		if r.code != 0 || !strings.Contains(r.out, says) {
 			t.Errorf("%q: %+v", version, r)
+		}
+	}
+	for flag, writes := range map[string]bool{"--dry-run=client": false, "--dry-run=server": true} {
+		server := kept(t, "v8.1.0", map[string]any{"POST " + tidbclusters: tidbcluster("basic")})
+		r := server.call(t, "create", "basic", "--version", "v8.1.1", flag)
+		if wrote := slices.Contains(server.asked(), "POST "+tidbclusters); r.code != 0 || wrote != writes {
+			t.Errorf("%s: asks the API server to check the change: %t, want %t; %+v", flag, wrote, writes, r)
 		}
 	}
 	if r := kept(t, "v8.1.0", map[string]any{"POST " + tidbclusters: tidbcluster("basic")}).call(t, "create", "basic", "--version", "v8.1.1", "--dry-run"); r.code != 0 || strings.Contains(r.out, "note:") {

@@ -17,7 +17,7 @@ func tree() *cobra.Command {
 }
 
 // described matches a flag's line in a help, with a sentence about it.
-var described = regexp.MustCompile(`^ +(-\w, )?--[a-z-]+( \w+)? {2,}[A-Z].*\.( \(default .*\))?\n$`)
+var described = regexp.MustCompile(`^ +(-\w, )?--[a-z-]+( \w+(\[=\w+\])?)? {2,}[A-Z].*\.( \(default .*\))?\n$`)
 
 // TestTree checks of every command what a user can expect of it, also of commands that are added
 // later.

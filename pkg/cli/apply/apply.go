@@ -65,6 +65,9 @@ Volumes never shrink, and their class cannot be changed.`,
 			if err := o.Validate(); err != nil {
 				return err
 			}
+			if o.DryRun == drive.ClientDryRun {
+				return exit.Usagef("--dry-run=client does not go with apply, which is server-side: only the API server knows the fields that others have set; use --dry-run=server")
+			}
 			return run(cmd.Context(), o)
 		},
 	}

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
@@ -24,7 +25,7 @@ func TestFlags(t *testing.T) {
 	if err := cmd.Execute(); err != nil {
 		t.Fatal(err)
 	}
-	if got.file != "x.yaml" || !got.force || !got.forceConflicts || !got.DryRun {
+	if got.file != "x.yaml" || !got.force || !got.forceConflicts || got.DryRun != drive.ServerDryRun {
 		t.Errorf("%+v", got)
 	}
 }

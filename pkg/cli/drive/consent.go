@@ -18,7 +18,7 @@ import (
 // consent asks the user before the request takes a service or data away. A dry run does not ask.
 func (p prospect) consent(ctx context.Context, f *factory.Factory, o Options) error {
 	c := p.wanted.Cluster
-	if effects := p.effects(); !o.Yes && !o.DryRun && len(effects) > 0 {
+	if effects := p.effects(); !o.Yes && o.DryRun == NoDryRun && len(effects) > 0 {
 		return consent.Ask(ctx, f, consent.Question{
 			Namespace: c.Namespace, Name: c.Name, Effects: effects,
 			Doing: fmt.Sprintf("carry out %q on %s", p.request.Action, title(c)),

@@ -107,7 +107,7 @@ func TestConsent(t *testing.T) {
 		{"yes is not the name", strings.NewReader("yes\n"), Options{}, exit.Refused, "not the cluster's name"},
 		{"not a terminal", pipe, Options{}, exit.Usage, `if you want that: kubectl tidb upgrade t v8.1.1 --yes -n db`},
 		{"not a terminal, with --yes", pipe, Options{Yes: true}, exit.OK, ""},
-		{"a dry run", pipe, Options{DryRun: true}, exit.OK, ""},
+		{"a dry run", pipe, Options{DryRun: ServerDryRun}, exit.OK, ""},
 	} {
 		var asked bytes.Buffer
 		f := factory.New(genericiooptions.IOStreams{In: c.in, Out: io.Discard, ErrOut: &asked}, func(string) string { return "" }, "")

@@ -37,14 +37,14 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	r.Policy.Eviction = o.Eviction
 	p, asked, err := s.ask(ctx, f, o, propose(r))
 	err = exit.Ended(ctx, err)
-	if o.DryRun {
+	if o.DryRun != NoDryRun {
 		p.warnings = append(p.warnings, p.foretold()...)
 	}
 	switch {
 	case o.Output.JSON():
 	case err != nil:
 		return err
-	case o.DryRun:
+	case o.DryRun != NoDryRun:
 		p.print(f.Streams.Out, f.Context())
 		return p.verdict(o)
 	}
@@ -59,7 +59,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	}
 	switch {
 	case err != nil:
-	case o.DryRun:
+	case o.DryRun != NoDryRun:
 		err = p.report(progress, o)
 	case p.request.want.Paused:
 		err = p.request.kept()
@@ -70,7 +70,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 		err = exit.Ended(ctx, err)
 	}
 	outcome := outcomes[exit.Of(err)]
-	if err == nil && o.DryRun && p.plan.Outcome != plan.Converged {
+	if err == nil && o.DryRun != NoDryRun && p.plan.Outcome != plan.Converged {
 		outcome = event.OutcomeChanges
 	}
 	progress.Done(outcome, int(exit.Of(err)), time.Since(begun), explain.Error(err))

@@ -15,7 +15,7 @@ import (
 type Options struct {
 	Timeout  time.Duration
 	Output   output.Format
-	DryRun   bool
+	DryRun   DryRun
 	ExitCode bool
 	NoFollow bool
 	// Yes: do not ask before a service or data is taken away.
@@ -31,7 +31,7 @@ func (o *Options) Bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.DurationVar(&o.Timeout, "timeout", 0, "Stop waiting after this long, e.g. 30m, at a safe point; the same command then goes on. Zero waits for ever.")
 	o.Output.Bind(cmd, "With json, one event per line on stdout rather than progress on stderr.")
-	flags.BoolVar(&o.DryRun, "dry-run", false, "Say what would be done, and change nothing.")
+	o.DryRun.bind(cmd)
 	flags.BoolVar(&o.ExitCode, "exit-code", false, "With --dry-run, exit with 10 when there is something to do.")
 	flags.BoolVarP(&o.Yes, "yes", "y", false, "Do not ask before a service or data is taken away.")
 	flags.BoolVar(&o.NoFollow, "no-follow", false, "When another driver holds the cluster, exit with 8 rather than look on.")
@@ -42,7 +42,7 @@ func (o *Options) Bind(cmd *cobra.Command) {
 // Validate checks what is known from the flags alone.
 func (o *Options) Validate() error {
 	switch {
-	case o.ExitCode && !o.DryRun:
+	case o.ExitCode && o.DryRun == NoDryRun:
 		return exit.Usagef("--exit-code goes with --dry-run")
 	case o.Timeout < 0:
 		return exit.Usagef("--timeout must not be negative")

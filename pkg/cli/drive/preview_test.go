@@ -101,10 +101,10 @@ func TestPreview(t *testing.T) {
 			var b bytes.Buffer
 			p.print(&b, "")
 			golden(t, c.name+".txt", b.String())
-			if got := exit.Of(p.verdict(Options{DryRun: true, ExitCode: true})); got != c.code {
+			if got := exit.Of(p.verdict(Options{DryRun: ServerDryRun, ExitCode: true})); got != c.code {
 				t.Errorf("exit code %d, want %d", got, c.code)
 			}
-			if got := exit.Of(p.verdict(Options{DryRun: true})); got == exit.Pending {
+			if got := exit.Of(p.verdict(Options{DryRun: ServerDryRun})); got == exit.Pending {
 				t.Errorf("exit code %d without --exit-code", got)
 			}
 		})

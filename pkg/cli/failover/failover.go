@@ -114,7 +114,7 @@ func (o *options) validate() error {
 		return exit.Usagef("--now goes with run")
 	case o.action != toRun && len(o.discard) > 0:
 		return exit.Usagef("--discard goes with run")
-	case o.action == toList && o.DryRun:
+	case o.action == toList && o.DryRun != drive.NoDryRun:
 		return exit.Usagef("list changes nothing in any case; --dry-run goes with run and recover")
 	}
 	return o.Validate()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -50,7 +51,7 @@ func TestArguments(t *testing.T) {
 			if !maps.Equal(got.replicas, c.want) || got.name[0] != "basic" {
 				t.Errorf("%+v, want %v", got, c.want)
 			}
-			if got.DryRun && (got.Timeout != 5*time.Minute || !got.ExitCode || !got.NoFollow || !got.Output.JSON()) {
+			if got.DryRun != drive.NoDryRun && (got.Timeout != 5*time.Minute || !got.ExitCode || !got.NoFollow || !got.Output.JSON()) {
 				t.Errorf("flags are lost: %+v", got)
 			}
 		})
