@@ -103,6 +103,12 @@ func TestBelowRollout(t *testing.T) {
 			m.Pod, m.Gone = nil, plantest.Now.Add(-time.Hour)
 			c.Member("t-tidb-2").Database.Healthy = false
 		})},
+		{Name: "has no pod, below a Ready server that does not answer and is being deleted", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(tidb).Down(time.Hour, "t-tidb-0")
+			m := c.Member("t-tidb-0")
+			m.Pod, m.Gone = nil, plantest.Now.Add(-time.Hour)
+			c.Member("t-tidb-2").Database.Healthy, c.Member("t-tidb-2").Pod.Terminating = false, true
+		})},
 		{Name: "the new template is there already", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tikv).Rolled(tikv, 3).Down(time.Hour, "t-tikv-3")
 		})},

@@ -5,7 +5,6 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // before returns the member that Kubernetes waits for before it creates a missing pod:
@@ -54,7 +53,7 @@ func (sc Scope) atOnce(v verdict) verdict {
 // mayNeed reports whether a gate may hold only when members run whose pods Kubernetes creates after
 // a given one is Ready. A PD without a quorum may need any of them.
 func (sc Scope) mayNeed(g Gate, first state.Member) bool {
-	if g.Member != first.Name && (g.Member == "" || sc.Want.Kind.Data() != topology.Raft || sc.All.PD.Serving()) {
+	if g.Member != first.Name && sc.All.PD.Serving() {
 		return false
 	}
 	return g.Blocked && g.Reason == MemberServing || g.Reason == MembershipKnown

@@ -61,6 +61,13 @@ func TestOrdered(t *testing.T) {
 			}
 			return c.PDUnknown()
 		}()},
+		{Name: "behind one that may become ready, and another one needs a person", Cluster: func() *plantest.Cluster {
+			c := missing(plantest.New(3, 4, 2).Set(tikv, ordered).Down(time.Minute, "t-tikv-1"), "t-tikv-3")
+			m := c.Member("t-tikv-0")
+			m.Database.State, m.Database.Healthy, m.NotServing = state.StoreDown, false, plantest.Now.Add(-time.Hour)
+			c.Seen.PD.UpStores--
+			return c
+		}()},
 		{Name: "PD has no quorum, and one of it is missing behind one that was given up", Cluster: func() *plantest.Cluster {
 			c := missing(plantest.New(3, 4, 2).Set(pd, ordered).Down(time.Hour, "t-pd-0"), "t-pd-1", "t-pd-2")
 			given(c, "t-pd-0", time.Hour)

@@ -142,7 +142,7 @@ func (sc Scope) cannotComeBack(p Profile, m state.Member) bool {
 		return false
 	}
 	running := !m.Pod.Started.IsZero()
-	return (!running || sc.All.At.Sub(m.Pod.Started) >= Registering) && sc.missing(m).idle()
+	return (!running || sc.All.At.Sub(m.Pod.Started) >= Registering) && sc.missing(p, m).idle()
 }
 
 // storeForgotten reports whether only a scale-in followed by a scale-out helps the member, which is

@@ -7,6 +7,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // TestRenew: which members get new data. A member that may still join, or whose data others could
@@ -131,6 +132,20 @@ func TestRenew(t *testing.T) {
 		{Name: "a claim is going, a peer fails, and a tombstone above is not wanted", Cluster: with(tombstone("t-tikv-3"), dataBeingDeleted("t-tikv-1", up), func(c *plantest.Cluster) {
 			c.Roll(tikv).Down(time.Hour, "t-tikv-2")
 			c.Want(tikv).Replicas = 3
+		})},
+		{Name: "a claim is going, and a store that has not joined yet was not wanted for a moment", Cluster: with(dataBeingDeleted("t-tikv-1", up), func(c *plantest.Cluster) {
+			m := c.Member("t-tikv-3")
+			m.Database, m.Claims[0].Marked = state.Database{Presence: state.Absent}, true
+			delete(m.Claims[0].Identity.Labels, topology.LabelStoreID)
+			c.Seen.PD.Stores--
+			c.Seen.PD.UpStores--
+		})},
+		{Name: "a claim is going, and PD has forgotten a store that was removed", Cluster: with(dataBeingDeleted("t-tikv-1", up), func(c *plantest.Cluster) {
+			m := c.Member("t-tikv-3")
+			m.Database, m.Claims[0].Marked = state.Database{Presence: state.Absent}, true
+			m.Claims[0].Identity.Labels = map[string]string{topology.LabelStoreID: "4"}
+			c.Seen.PD.Stores--
+			c.Seen.PD.UpStores--
 		})},
 		{Name: "there are no more stores than copies, and a claim is going", Cluster: with(three, dataBeingDeleted("t-tikv-1", up))},
 		{Name: "one more is wanted, and a claim is going", Cluster: with(three, dataBeingDeleted("t-tikv-1", up), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 4 })},

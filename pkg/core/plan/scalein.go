@@ -59,7 +59,7 @@ func (sc Scope) leavers(p Profile) int {
 // the removal of those above it for ever. A removal that costs nothing, or is under way already,
 // waits for no member.
 func (sc Scope) release(p Profile, m state.Member) verdict {
-	v, missing := sc.pursue(p.BeforeRemove, m), sc.missing(m)
+	v, missing := sc.pursue(p.BeforeRemove, m), sc.missing(p, m)
 	switch {
 	case missing.idle() || sc.nothingLost(p, m):
 		return v
@@ -107,14 +107,17 @@ func (sc Scope) claimGone(m state.Member) bool {
 // ago may be Ready again, however often it has crashed, and then they are created.
 // Nor does it wait for peers that the database has removed, except where a voter is to
 // go that may serve: until the other one has joined again, PD has one vote less than the
-// user wants, and would have two less. One that was given up has a replacement.
-func (sc Scope) missing(except state.Member) verdict {
+// user wants, and would have two less. One that was given up has a replacement. A member that
+// has never joined was not removed: its claims may be marked since the user did not want it for
+// a moment.
+func (sc Scope) missing(p Profile, except state.Member) verdict {
 	var peers []state.Member
 	pod := except.Pod
 	lasting := pod == nil || !pod.Ready && sc.All.At.Sub(pod.Since) >= settling
 	votes := except.Kind.Data() == topology.Raft && countedOn(except) && !sc.SurelyDown(except)
 	for _, m := range sc.voting(sc.Got.Running()) {
-		if sc.Kept(m) && (votes || !removalIrreversible(m)) && (!sc.WaitsFor(m, except) || !lasting) {
+		removed := removalIrreversible(m) && (m.Database.Presence == state.Present || wasKnown(p, m))
+		if sc.Kept(m) && (votes || !removed) && (!sc.WaitsFor(m, except) || !lasting) {
 			peers = append(peers, m)
 		}
 	}
