@@ -272,14 +272,15 @@ func (w *Model) judgeRestart(s plan.Restart, say sayer) {
 }
 
 // judgeRepair checks that a member that may come back does not get a revision that is
-// known to fail.
+// known to fail. One whose own revision never serves does not come back.
 func (w *Model) judgeRepair(k kind, victim int, say sayer) {
 	set := &w.sets[k]
 	f := flaw(set.update)
 	if f == crashing && k.data() == topology.Raft && !w.seen.quorum {
 		f = "" // a working one would fail as well, since there is no quorum
 	}
-	if f != noImage && f != crashing || w.gone(k, victim) || w.seen.revision[k][victim] != set.current {
+	has := w.seen.revision[k][victim]
+	if f != noImage && f != crashing || w.gone(k, victim) || has != set.current || flaw(has) == deaf {
 		return
 	}
 	for i := range min(set.spec.replicas, limit) {
