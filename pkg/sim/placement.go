@@ -134,8 +134,8 @@ func (w *Model) judgePlaces(victim int, say sayer) {
 // strict.
 func (w *Model) relaxRules(g plan.Gate) {
 	help := g.Remedy.Line("")
-	told := strings.Contains(help, "isolation-level ''") || strings.Contains(help, "config placement-rules save")
-	if g.Blocked && told && (!w.chaos || w.rng.IntN(4) == 0) {
+	helps := strings.Contains(help, "isolation-level ''") || strings.Contains(help, "config placement-rules save")
+	if g.Blocked && helps && (!w.chaos || w.rng.IntN(4) == 0) {
 		w.note("user: PD's placement rules ask for less now")
 		w.rules, w.short = rules{}, true
 	}

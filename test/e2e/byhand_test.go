@@ -47,8 +47,7 @@ func (p *person) schedulerAdded(t *testing.T) {
 	p.wantConverged(t, 3, 4, 1, from)
 }
 
-// storeDeleted: a person has told PD to empty a store. Nobody calls it back up but a
-// person.
+// storeDeleted: a person has deleted a store in PD. The plugin does not cancel that, and reports it.
 func (p *person) storeDeleted(t *testing.T) {
 	pod := cluster + "-tikv-2"
 	store := p.store(t, pod)

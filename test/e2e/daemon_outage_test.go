@@ -13,7 +13,7 @@ import (
 )
 
 // away is how long the API server is gone: for longer than a lease lasts, so that
-// nobody holds one when it is back, and for longer than Kubernetes believes that its
+// no process holds one when it is back, and for longer than Kubernetes believes that its
 // nodes are well. To notice that it is back takes the kubelet as long again: it waits
 // longer and longer before it tries again.
 const away = time.Minute

@@ -20,9 +20,8 @@ const (
 	failoverPeriod = 5 * time.Minute
 )
 
-// TestResumed: of a cluster that comes back from a suspension of more than the
-// failover period, nobody is given up, though PD has not heard of its stores for
-// that long, and though all pods but the first have yet to be made.
+// TestResumed: no member is given up after a suspension that was longer than the failover period,
+// although PD has received no heartbeat for that long, and only the first pods exist.
 func TestResumed(t *testing.T) {
 	s := newEnvironment(t, "e2e-resumed")
 	s.apply(t, "  podManagementPolicy: OrderedReady\n"+

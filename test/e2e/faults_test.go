@@ -101,8 +101,8 @@ func awaitDown(t *testing.T, pod string) {
 	}
 }
 
-// badImage: the first pod of an upgrade cannot start. The tool says why, nobody
-// else is touched, and going back is possible.
+// badImage: the first pod of an upgrade cannot start. The plugin says why, no
+// other pod is restarted, and the way back works.
 func badImage(t *testing.T) {
 	const missing = "v8.1.9"
 	code := shared.until(t, syscall.SIGINT, func(e event.Event) bool {

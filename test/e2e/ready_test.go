@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// waitReady: what "kubectl wait" is told is true of the spec as it is, not as it
-// was, and a status that does not change is not written.
+// waitReady: "kubectl wait" ends only when the present spec has converged, and a status that does
+// not change is not written.
 func waitReady(t *testing.T) {
 	kubectl, err := exec.LookPath("kubectl")
 	if err != nil {

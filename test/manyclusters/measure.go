@@ -142,8 +142,8 @@ func (h *bench) create(ctx context.Context, r *result) error {
 	return nil
 }
 
-// cluster is a TidbCluster whose pods nobody schedules and whose volumes nobody
-// makes.
+// cluster returns a TidbCluster whose pods no scheduler binds and whose volumes no provisioner
+// creates.
 func (h *bench) cluster(n int) *unstructured.Unstructured {
 	part := func(image string, replicas int64, more map[string]any) map[string]any {
 		spec := map[string]any{"baseImage": image, "replicas": replicas, "config": map[string]any{}}

@@ -223,7 +223,7 @@ func TestTemplateDoesNotDependOnReplicas(t *testing.T) {
 }
 
 // A config may be left out. The operator's pods then wait for a ConfigMap that
-// nobody makes.
+// does not exist.
 func TestWithoutConfig(t *testing.T) {
 	none := func(tc *v1alpha1.TidbCluster) {
 		tc.Spec.PD.Config, tc.Spec.TiKV.Config, tc.Spec.TiDB.Config = nil, nil, nil
