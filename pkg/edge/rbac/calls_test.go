@@ -29,7 +29,9 @@ type calls map[string][]string
 // types. A package that begins to do so must be added here.
 var untyped = map[string][]string{
 	"pkg/edge/intent":  {"pingcap.com/tidbclusters"},
+	"pkg/cli":          {"/namespaces"},
 	"pkg/cli/install":  {"apiextensions.k8s.io/customresourcedefinitions"},
+	"pkg/cli/target":   {"pingcap.com/tidbclusters"},
 	"pkg/edge/observe": {"/pods", "/persistentvolumeclaims", "apps/statefulsets", "pingcap.com/tidbclusters"}, // watched
 }
 
@@ -38,6 +40,8 @@ const (
 	typed     = "k8s.io/client-go/kubernetes/typed/"
 	informers = "k8s.io/client-go/informers/"
 	dynamic   = "k8s.io/client-go/dynamic"
+	// completion lists resources by the names that it is given.
+	completion = "k8s.io/kubectl/pkg/util/completion"
 )
 
 // verbs are the verbs that methods of clients need.
@@ -145,6 +149,10 @@ func (r reader) selected(n *ast.SelectorExpr) {
 		for _, resource := range r.of(n) {
 			r.add(resource, "list", n)
 			r.add(resource, "watch", n)
+		}
+	case path == completion && strings.HasPrefix(f.Name(), "CompGet"):
+		for _, resource := range r.of(n) {
+			r.add(resource, "list", n)
 		}
 	case path == "k8s.io/client-go/transport/websocket" && f.Name() == "RoundTripperFor":
 		r.add("/pods/portforward", "get", n)
