@@ -104,7 +104,7 @@ func (s environment) look(t *testing.T) status {
 	return seen
 }
 
-// wantConverged asserts that the cluster is as wanted by all accounts: the
+// wantConverged asserts that the cluster has converged by all accounts: the
 // plugin's, Kubernetes' and PD's.
 func (s environment) wantConverged(t *testing.T, pdMembers, stores, servers int, version string) {
 	t.Helper()

@@ -80,7 +80,7 @@ func TestLifecycle(t *testing.T) {
 	})
 }
 
-// idle: a sync of a cluster that is as wanted writes nothing.
+// idle: a sync of a cluster that has converged writes nothing.
 func (s environment) idle(t *testing.T) {
 	before := s.versions(t)
 	s.tidb(t, 0, "sync", cluster)

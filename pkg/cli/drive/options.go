@@ -34,7 +34,7 @@ func (o *Options) Bind(cmd *cobra.Command) {
 	o.DryRun.bind(cmd)
 	flags.BoolVar(&o.ExitCode, "exit-code", false, "With --dry-run, exit with 10 when there is something to do.")
 	flags.BoolVarP(&o.Yes, "yes", "y", false, "Do not ask before a service or data is taken away.")
-	flags.BoolVar(&o.NoFollow, "no-follow", false, "When another driver holds the cluster, exit with 8 rather than look on.")
+	flags.BoolVar(&o.NoFollow, "no-follow", false, "When another driver holds the cluster, exit with 8 rather than follow it.")
 	flags.BoolVar(&o.TakeOver, "take-over", false, "Drive the cluster although a tidb-operator seems to. If that one is alive, each of the two undoes what the other does, "+
 		"and pods are restarted by turns: stop it, or exclude the cluster by its -selector, before.")
 }

@@ -42,7 +42,7 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 		Use:   "status [NAME]",
 		Short: "Show a cluster, its members and what it waits for",
 		Long: `Show a cluster: its components, each member with what Kubernetes and the database
-say of it, and what stands between the cluster and what is wanted of it. What cannot
+say of it, and what it waits for until it has converged. What cannot
 be asked, such as a PD that is down, is shown as unknown.
 
 NAME may be left out where there is only one cluster in the namespace.`,

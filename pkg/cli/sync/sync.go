@@ -32,7 +32,7 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 		Long: `Take a cluster to what its TidbCluster says, and change nothing of that.
 
 Use it after "kubectl edit tc", to go on after an interruption, or to see whether
-there is anything to do: a cluster that is as wanted is left alone.
+there is anything to do: a cluster that has converged is left alone.
 
 NAME may be left out where there is only one cluster in the namespace.
 

@@ -75,7 +75,7 @@ var rights = []Right{
 	{Driver, Namespace, clusters, "tidbclusters", []string{"patch"}, "the status, which with TidbClusters includes the right to change what is wanted", ""},
 	{Driver, Namespace, clusters, "tidbclusters/finalizers", []string{"update"}, "being the owner of what is made, where the API server asks for that, as OpenShift's does", "nothing, with other API servers"},
 	{Driver, Namespace, coordination, "leases", []string{"create", "update"}, "being the only driver of a cluster", ""},
-	{Driver, Namespace, "", "services", []string{"create", "get", "update", "watch"}, "making them, and keeping them as wanted", ""},
+	{Driver, Namespace, "", "services", []string{"create", "get", "update", "watch"}, "making them, and keeping them up to date", ""},
 	{Driver, Namespace, "", "configmaps", []string{"create", "patch", "update", "watch"}, "configuration, and the record of what was made in PD for a while", ""},
 	{Driver, Namespace, apps, "deployments", []string{"list", "watch"}, "whether there is a discovery server of tidb-operator, for a process that drives all the time", "nothing, for one that ends"},
 	{Driver, Namespace, apps, "statefulsets", []string{"create", "delete", "get", "update"}, "scaling and rolling; deleted only to suspend, or around the pods to let volumes grow", ""},
