@@ -67,7 +67,7 @@
 // that of the API server (package clock), which is simulated time.
 //
 // Faults of daemons: a process is killed at any moment, also while a step of its own is under way,
-// is asked to end, or stands still between two turns, so that its lease runs out without its doing;
+// is asked to end, or stops between two turns for so long that its lease expires;
 // the API server is away for up to a minute and a half, refuses one request in ten, or does what it
 // was asked to and the answer is lost; the watches of a mirror expire, so that it shows nothing new
 // for minutes. Requests that were sent when a lease ended arrive up to three seconds later. A

@@ -41,7 +41,7 @@ type Group struct {
 // Drift is how an object that exists differs from the wanted one.
 type Drift int
 
-// An object is as wanted, is missing, or differs.
+// The values of Drift: an object equals what is wanted, does not exist, or differs from it.
 const (
 	None Drift = iota
 	Missing

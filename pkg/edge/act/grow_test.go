@@ -135,7 +135,8 @@ func TestRecreateSetWhileAClaimIsGoing(t *testing.T) {
 	newFixture(t, live, sized(0, "20Gi", "10Gi"), going, pod(topology.TiKV, 0), pod(topology.TiKV, 1)).do(t, recreated(wanted))
 }
 
-// A StatefulSet that was deleted with its pods in between is created as wanted, not as it was.
+// If a StatefulSet and its pods are deleted between two requests of the step, it is created with the
+// wanted spec, not with its former one.
 func TestRecreateSetGoneMeanwhile(t *testing.T) {
 	live, wanted := sizedSet("10Gi", "20Gi")
 	w := newFixture(t, live, sized(0, "20Gi", "10Gi"), pod(topology.TiKV, 0), pod(topology.TiKV, 1))
