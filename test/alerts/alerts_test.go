@@ -1,4 +1,4 @@
-// Package alerts has Prometheus load the alerts and the dashboard in docs, and evaluate
+// Package alerts has Prometheus load the alerts and the dashboard in plugins, and evaluate
 // each alert on the metrics of a daemon, with and without trouble. It is a module of
 // its own, since Prometheus brings more with it than the plugin has.
 package alerts
@@ -18,12 +18,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-const docs = "../../docs/"
+const plugins = "../../plugins/"
 
-// rules are those in docs/alerts.yaml, as Prometheus reads them.
+// rules are those in plugins/prometheus/alerts.yaml, as Prometheus reads them.
 func rules(t *testing.T) map[string]rulefmt.Rule {
 	t.Helper()
-	text, err := os.ReadFile(docs + "alerts.yaml")
+	text, err := os.ReadFile(plugins + "prometheus/alerts.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestAlerts(t *testing.T) {
 // TestDashboard: every expression of the dashboard is PromQL, with some value for
 // the variables that Grafana fills in.
 func TestDashboard(t *testing.T) {
-	text, err := os.ReadFile(docs + "grafana-dashboard.json")
+	text, err := os.ReadFile(plugins + "grafana/dashboard.json")
 	if err != nil {
 		t.Fatal(err)
 	}

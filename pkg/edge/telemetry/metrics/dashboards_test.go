@@ -26,7 +26,7 @@ func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	var board struct{ Panels []panel }
-	read(t, "grafana-dashboard.json", &board, json.Unmarshal)
+	read(t, "grafana/dashboard.json", &board, json.Unmarshal)
 	for _, p := range board.Panels {
 		for _, target := range p.Targets {
 			found["panel "+p.Title+" "+target.RefID] = target.Expr
@@ -39,7 +39,7 @@ func expressions(t *testing.T) map[string]string {
 			}
 		}
 	}
-	read(t, "alerts.yaml", &rules, func(b []byte, to any) error { return yaml.Unmarshal(b, to) })
+	read(t, "prometheus/alerts.yaml", &rules, func(b []byte, to any) error { return yaml.Unmarshal(b, to) })
 	for _, g := range rules.Spec.Groups {
 		for _, r := range g.Rules {
 			found["alert "+r.Alert] = r.Expr
@@ -53,7 +53,7 @@ func expressions(t *testing.T) map[string]string {
 
 func read(t *testing.T, name string, to any, decode func([]byte, any) error) {
 	t.Helper()
-	b, err := os.ReadFile("../../../../docs/" + name)
+	b, err := os.ReadFile("../../../../plugins/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestDashboard(t *testing.T) {
 		Templating    struct{ List []struct{ Name, Type string } }
 		Panels        []panel
 	}
-	read(t, "grafana-dashboard.json", &board, json.Unmarshal)
+	read(t, "grafana/dashboard.json", &board, json.Unmarshal)
 	if board.Title == "" || board.UID == "" || board.SchemaVersion < 36 || len(board.Panels) == 0 {
 		t.Fatalf("no dashboard: %+v", board)
 	}
