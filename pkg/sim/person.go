@@ -14,7 +14,7 @@ import (
 func (w *Model) obey(p plan.Plan) {
 	for _, g := range p.Gates {
 		if _, asked := advised(g, "delete", "statefulset"); asked && g.Blocked {
-			w.rebuild(kindOf(g.Component))
+			w.rebuild(kindOf(g.Component), g.Member)
 		}
 		w.parallel(g)
 		w.discardLost(g)
@@ -76,7 +76,7 @@ func (w *Model) needsPerson() bool {
 func (w *Model) help() {
 	w.clear()
 	for k := range kinds {
-		w.rebuild(kind(k))
+		w.rebuild(kind(k), "")
 	}
 	w.deleteLostStores()
 	w.tidy()
@@ -100,14 +100,14 @@ func (w *Model) startOver() {
 }
 
 // rebuild does what a person must do where a partition cannot bring a new revision: for a member
-// that needs it, below members whose pods are Ready with another one. The person deletes the
-// StatefulSet without its pods and then the pods that fail.
-func (w *Model) rebuild(k kind) {
+// that needs it, below members whose pods are Ready with another one, and for the member that a gate
+// has named. The person deletes the StatefulSet without its pods and then the pods that fail.
+func (w *Model) rebuild(k kind, named string) {
 	s, above := &w.sets[k], false
 	for i := min(s.spec.replicas, limit) - 1; i >= 0; i-- {
 		p := w.pods[k][i]
 		fails := p == nil || p.flaw != ""
-		if fails && (above || k.data() == topology.Raft && w.Faults.Kubectl > 0) {
+		if fails && (above || w.names[k][i] == named || k.data() == topology.Raft && w.Faults.Kubectl > 0) {
 			w.note("user: recreate the StatefulSet of %s and %s", kinds[k].Title(), w.names[k][i])
 			s.current, s.update = w.Intent.Template[k], w.Intent.Template[k]
 			s.spec.template, s.seen = s.update, s.spec

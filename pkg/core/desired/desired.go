@@ -38,6 +38,10 @@ type Group struct {
 	Founders int
 }
 
+// Size returns how many members the component is to have now: while there is no PD cluster, all
+// that bootstrap it together, wanted or not, since it needs more than half of them.
+func (g Group) Size() int { return max(g.Group.Size(), g.Founders) }
+
 // Drift is how an object that exists differs from the wanted one.
 type Drift int
 

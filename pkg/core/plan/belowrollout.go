@@ -7,20 +7,31 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// failingBelow adds what a person can do about members that fail with an old revision below members
-// that may serve. A partition reaches them only after those above, and restarting those would take
-// a second member away. So a wait for such a member would last for ever.
-func (sc Scope) failingBelow(h hold, v verdict) verdict {
+// failingBelow adds what a person can do about members that fail with an old revision and that the
+// rollout does not reach: those below members that may serve, since a partition reaches them only
+// after those above, and restarting those would take a second member away; and the next one, where
+// another member fails with the update revision. A wait for such a member would last for ever.
+func (sc Scope) failingBelow(p Profile, h hold, v verdict) verdict {
 	next, ok := sc.candidate()
-	if !ok || !mayServe(next) || h.rolling || sc.Got.Set.Manual {
+	if !ok || h.rolling || sc.Got.Set.Manual {
 		return v
 	}
 	for i, g := range v.gates {
 		m, ok := sc.Got.Member(g.Member)
-		if _, queued := sc.before(m); !ok || g.Reason != MemberServing || queued || m.Ordinal >= next.Ordinal || !sc.Got.Outdated(m) || !next.Up() && mayServe(m) {
-			continue
+		_, queued := sc.before(m)
+		switch {
+		case !ok || g.Reason != MemberServing || queued || !sc.Got.Outdated(m):
+		case mayServe(next):
+			if m.Ordinal < next.Ordinal && (next.Up() || !mayServe(m)) {
+				why := fmt.Sprintf("the new one reaches it only after %s, which is not restarted as long as a peer is down", next.Name)
+				v.gates[i].Remedy = append(sc.recreateAdvice(m, why), g.Remedy...)
+			}
+		case m.Name == next.Name && g.Blocked && !next.Up() && !sc.worthTrying(p, next):
+			if failing := sc.failing(); len(failing) > 0 {
+				why := "it is not restarted with the new one, with which " + failing[0].Name + " does not serve"
+				v.gates[i].Remedy = append(g.Remedy, sc.recreateAdvice(m, why)...)
+			}
 		}
-		v.gates[i].Remedy = append(sc.recreateAdvice(m, next), g.Remedy...)
 	}
 	return v
 }
@@ -31,14 +42,14 @@ func mayServe(m state.Member) bool { return m.Pod != nil && m.Pod.Ready && !m.Po
 
 // recreateAdvice is what a person can do about such a member. A StatefulSet that is
 // recreated around its pods makes each missing pod with the new template.
-func (sc Scope) recreateAdvice(m, next state.Member) remedy.Remedy {
+func (sc Scope) recreateAdvice(m state.Member, why string) remedy.Remedy {
 	has, what := "Kubernetes makes its pod with", "the StatefulSet without its pods"
 	commands := []remedy.Command{sc.Cluster.Kubectl("delete", "statefulset", sc.Cluster.SetName(m.Kind), "--cascade=orphan")}
 	if m.Pod != nil {
 		has, what = "it has", what+", then its pod"
 		commands = append(commands, sc.Cluster.Kubectl("delete", "pod", m.Name))
 	}
-	return remedy.Remedy{remedy.Run(fmt.Sprintf("%s the old pod template, and the new one reaches it only after %s, "+
-		"which is not restarted as long as a peer is down; if the new template is what it needs, delete %s, and go on", has, next.Name, what),
+	return remedy.Remedy{remedy.Run(fmt.Sprintf("%s the old pod template, and %s; "+
+		"if the new template is what it needs, delete %s, and go on", has, why, what),
 		append(commands, sc.Cluster.Plugin("sync"))...)}
 }

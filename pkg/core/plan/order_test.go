@@ -136,6 +136,11 @@ func TestFounders(t *testing.T) {
 		c.Member("t-pd-0").Claims = nil
 		return c
 	}
+	scaledAway := func(n, founders int, id uint64) *plantest.Cluster {
+		c := founding(id)
+		c.Want(pd).Replicas, c.Want(pd).Founders = n, founders
+		return c
+	}
 	resumed := func(id uint64, founders int) *plantest.Cluster {
 		c := plantest.New(1, 0, 0).PDUnknown().Set(pd, func(s *state.Set) { *s = state.Set{} })
 		c.Want(pd).Set.Drift, c.Want(pd).Founders, c.Seen.PD.ClusterID = desired.Missing, founders, id
@@ -145,6 +150,8 @@ func TestFounders(t *testing.T) {
 	plantest.Table(t, "founders", []plantest.Case{
 		{Name: "too few to found it", Cluster: founding(0)},
 		{Name: "it was founded, and does not answer", Cluster: founding(7)},
+		{Name: "one is wanted, and three found it", Cluster: scaledAway(1, 3, 0)},
+		{Name: "one is wanted, and three have founded it", Cluster: scaledAway(1, 0, 7)},
 		{Name: "fewer are wanted than have begun to found it", Cluster: resumed(0, 3)},
 		{Name: "fewer are wanted than have founded it", Cluster: resumed(7, 0)},
 	})

@@ -122,7 +122,7 @@ func (sc Scope) initialReplicas(p Profile) int {
 		}
 	}
 	if n == 0 || p.Kind.Data() == topology.None || sc.All.PD.ClusterID == 0 {
-		n = max(n, sc.Want.Size(), sc.Want.Founders)
+		n = max(n, sc.Want.Size())
 	}
 	return n
 }
