@@ -7,9 +7,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// clocks are how far the clocks of hosts are ahead of that of the API server, in seconds.
-// Package observe corrects times of a host whose clock is behind; it cannot see that one
-// is ahead.
+// clocks are how far the clocks of hosts are ahead of that of the API server, in seconds; below
+// zero, behind. Package observe corrects the times of pods on a host whose clock is behind; it
+// cannot see that one is ahead, nor what the clock of PD's leader shows.
 type clocks [3][limit]int64
 
 // offset is how far clocks may be off, in seconds.
@@ -23,7 +23,7 @@ func (w *Model) offsetClocks() {
 	}
 	for k := range kinds {
 		for i := range limit {
-			w.clocks[k][i] = max(0, rng.Int64N(2*offset)-offset)
+			w.clocks[k][i] = rng.Int64N(2*offset) - offset
 		}
 	}
 }
@@ -32,7 +32,7 @@ func (w *Model) offsetClocks() {
 // Kubernetes gets no report from the host, it reports itself that the pod is not Ready.
 func (w *Model) byHost(k kind, i int, out *state.Pod) {
 	ahead := time.Duration(w.clocks[k][i]) * time.Second
-	if ahead == 0 {
+	if ahead <= 0 {
 		return
 	}
 	for _, t := range []*time.Time{&out.Started, &out.Last.Started, &out.Last.Ended} {
@@ -44,3 +44,22 @@ func (w *Model) byHost(k kind, i int, out *state.Pod) {
 		out.Since = out.Since.Add(ahead)
 	}
 }
+
+// dated returns the date that PD's leader gives to what happens now: by the clock of its host.
+func (w *Model) dated() int64 {
+	m := w.pd.member(w.pd.leader)
+	if m == nil || m.ordinal < 0 {
+		return w.t
+	}
+	return w.t + w.clocks[pd][m.ordinal]
+}
+
+// apart is more than the difference between the clocks of two hosts, as package observe takes it.
+const apart = 5 * time.Minute
+
+// proves reports whether PD's date of a store's last heartbeat shows that it comes from a process
+// that began at a time by the clock of another host.
+func (w *Model) proves(s *store, began time.Time) bool { return w.at(s.dated).After(began.Add(apart)) }
+
+// registered reports whether a process has announced itself to PD that has no regions to open.
+func registered(s *store, p *pod) bool { return s.regions == 0 && s.announced >= p.started }

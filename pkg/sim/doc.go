@@ -48,9 +48,11 @@
 //
 // # Clocks
 //
-// In one run of four the clocks of hosts, by which kubelets report since when a process runs and a
-// pod is Ready, are up to four minutes ahead. Clocks that are behind are corrected where pods are
-// read, so they are not modelled. PD's clock is that of the API server.
+// In one run of four the clocks of hosts are up to four minutes wrong. By them kubelets report
+// since when a process runs and a pod is Ready, and PD's leader dates the heartbeats of stores. A
+// pod's times on a host whose clock is behind are corrected where pods are read, so only those that
+// are ahead are modelled; PD's dates may be wrong either way, and differ from one leader to the
+// next.
 //
 // # Daemons
 //

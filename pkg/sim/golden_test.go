@@ -36,6 +36,7 @@ func (s setup) settled(o Options) *Model {
 	}
 	w := New(o)
 	w.Settle(time.Hour)
+	w.Pass(int(apart / time.Second)) // its processes are no new ones
 	s.begin(w)
 	return w
 }

@@ -47,7 +47,7 @@ func (w *Model) overlay(old, fresh state.Snapshot) state.Snapshot {
 			if kind(k).data() == topology.Store && m.Database.Presence == state.Present {
 				// Whether PD has heard of it since its start goes by the pod that is shown.
 				s := w.store(m.Database.ID)
-				m.Database.Healthy = m.Database.State == state.StoreUp && (m.Pod == nil || !w.at(s.heartbeat).Before(m.Pod.Started))
+				m.Database.Healthy = m.Database.Healthy || m.Database.State == state.StoreUp && (m.Pod == nil || w.proves(s, m.Pod.Started))
 			}
 			g.Members = append(g.Members, m)
 		}

@@ -323,15 +323,15 @@ func (w *Model) observeStore(i int) state.Database {
 		Leaders: s.leaders * crowd, Regions: s.regions * crowd,
 	}
 	p := w.pods[tikv][i]
-	if p != nil && s.heartbeat < p.started {
-		d.Healthy = false
+	if p != nil && p.running {
+		d.Healthy = w.heard(s, p)
 	}
 	silent := !d.Healthy && shown != state.StoreTombstone && (shown != state.StoreOffline || w.t-s.heartbeat > savedEvery)
 	if p != nil && p.running && (d.Evicting || silent) {
 		w.askStore(i, &d)
 	}
 	if !d.Healthy {
-		d.Since = w.at(s.heartbeat)
+		d.Since = w.at(s.dated)
 	}
 	return d
 }

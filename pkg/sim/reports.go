@@ -51,9 +51,13 @@ func (w *Model) since(at *int64, holds bool) time.Time {
 	return w.at(*at)
 }
 
-// heard reports whether PD reports a store as Up because of the process in the given pod.
+// heard reports whether PD reports a store as Up, and it is known that it does so because of the
+// process in the given pod.
 func (w *Model) heard(s *store, p *pod) bool {
-	return w.shownState(s) == state.StoreUp && s.heartbeat >= p.started
+	if w.shownState(s) != state.StoreUp {
+		return false
+	}
+	return w.proves(s, w.at(p.started+max(0, w.clocks[tikv][s.ordinal]))) || registered(s, p)
 }
 
 // pinged reports whether PD's health check reaches a member.
@@ -110,7 +114,7 @@ func (w *Model) led() {
 	}
 	w.pd.loadedAt = w.t + w.between(2, 8)
 	for _, s := range w.stores {
-		s.heartbeat, s.unsaved = s.saved, true
+		s.heartbeat, s.dated, s.unsaved = s.saved, s.savedDate, true
 		s.beatAt = w.t + 1 + w.between(heartbeats-2, heartbeats-1)
 		if w.chaos {
 			s.beatAt = w.t + 1 + w.rng.Int64N(heartbeats)
@@ -123,9 +127,9 @@ const savedEvery = 300
 
 // beat records a heartbeat that arrives at PD.
 func (w *Model) beat(s *store) {
-	s.heartbeat, s.beatAt = w.t, w.t+heartbeats
+	s.heartbeat, s.dated, s.beatAt = w.t, w.dated(), w.t+heartbeats
 	if s.unsaved || w.t-s.saved >= savedEvery {
-		s.saved, s.unsaved = w.t, false
+		s.saved, s.savedDate, s.unsaved = s.heartbeat, s.dated, false
 	}
 }
 

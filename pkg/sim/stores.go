@@ -16,7 +16,9 @@ type store struct {
 	state     state.StoreState
 	announced int64 // when the process that runs has registered in PD
 	heartbeat int64 // the last one that PD knows of
+	dated     int64 // its date, by PD's clock
 	saved     int64 // the last one that PD has saved
+	savedDate int64 // its date
 	unsaved   bool  // PD's leader has saved none yet
 	beatAt    int64 // when the next one is sent
 	leaders   int
@@ -124,7 +126,9 @@ func (w *Model) attach(i int, p *pod, c *claim) {
 			return
 		}
 	}
-	s := &store{id: uint64(len(w.stores) + 1), ordinal: i, state: state.StoreUp, heartbeat: w.t, announced: w.t, saved: w.t, beatAt: w.t + heartbeats}
+	s := &store{id: uint64(len(w.stores) + 1), ordinal: i, state: state.StoreUp, announced: w.t}
+	s.unsaved = true
+	w.beat(s)
 	if len(w.stores) == 0 {
 		w.firstRegions(s)
 	}
