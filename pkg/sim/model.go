@@ -155,6 +155,7 @@ type Model struct {
 	planned     plan.Plan // by a daemon, the last time that one could
 
 	clocks     clocks
+	opensFor   int64 // how long a store's process opens its data, in seconds; little if it is 0
 	likeness   [3]likeness
 	transcript *transcript
 	watches    []watch

@@ -98,7 +98,7 @@ func (w *Model) tickStores() {
 
 // report is what a store reports to PD: that its process has started, and heartbeats.
 func (w *Model) report(s *store, p *pod) {
-	if !w.serving() || w.t < p.started+2 {
+	if !w.serving() || w.t < p.started+w.opening(s, p) {
 		return
 	}
 	if s.announced < p.started {
@@ -107,6 +107,15 @@ func (w *Model) report(s *store, p *pod) {
 	if w.t >= s.muffled && w.t >= s.beatAt {
 		w.beat(s)
 	}
+}
+
+// opening returns how many seconds a process needs to open a store's data. Its pod is Ready then,
+// and PD still calls it Up because of the process before it.
+func (w *Model) opening(s *store, p *pod) int64 {
+	if w.chaos {
+		return 2 + (p.started+int64(s.id))%30
+	}
+	return max(2, w.opensFor)
 }
 
 // attach is what a TiKV process does when it starts.

@@ -42,7 +42,7 @@ func (w *Model) inSight(k kind, i int) bool {
 		return m != nil && w.known() && w.pinged(*m)
 	case topology.Store:
 		s := w.ownStore(i)
-		return s != nil && w.storesKnown() && w.shownState(s) == state.StoreUp && (w.heard(s, p) || w.storeAnswers(i) == state.Answered)
+		return s != nil && w.storesKnown() && w.shownState(s) == state.StoreUp && s.heartbeat >= p.started
 	}
 	return w.portAnswers(i) == state.Answered
 }
