@@ -36,10 +36,9 @@ var untyped = map[string][]string{
 }
 
 const (
-	module    = "github.com/kubectl-tidb/kubectl-tidb/"
-	typed     = "k8s.io/client-go/kubernetes/typed/"
-	informers = "k8s.io/client-go/informers/"
-	dynamic   = "k8s.io/client-go/dynamic"
+	module  = "github.com/kubectl-tidb/kubectl-tidb/"
+	typed   = "k8s.io/client-go/kubernetes/typed/"
+	dynamic = "k8s.io/client-go/dynamic"
 	// completion lists resources by the names that it is given.
 	completion = "k8s.io/kubectl/pkg/util/completion"
 )
@@ -136,7 +135,6 @@ func (r reader) node(n ast.Node) bool {
 func (r reader) selected(n *ast.SelectorExpr) {
 	if s := r.info.Selections[n]; s != nil {
 		r.asks(s.Recv(), n.Sel.Name, n)
-		r.mirrors(s.Recv(), n.Sel.Name, n)
 		return
 	}
 	f, ok := r.info.Uses[n.Sel].(*types.Func)
@@ -188,14 +186,6 @@ func (r reader) asks(client types.Type, method string, at ast.Node) {
 	}
 }
 
-// mirrors adds an informer, which lists and watches.
-func (r reader) mirrors(factory types.Type, method string, at ast.Node) {
-	if resource := typedResource(factory, informers, "Informer"); resource != "" && (method == "Informer" || method == "Lister") {
-		r.add(resource, "list", at)
-		r.add(resource, "watch", at)
-	}
-}
-
 func (r reader) asksTo(verb string, client types.Type, at ast.Node) {
 	if resource := resourceOf(client); resource != "" {
 		r.add(resource, verb, at)
@@ -223,17 +213,15 @@ func (r reader) add(resource, verb string, at ast.Node) {
 	r.calls[key] = append(r.calls[key], r.fset.Position(at.Pos()).String())
 }
 
-// resourceOf returns the resource of a typed client, "" for another type.
-func resourceOf(t types.Type) string { return typedResource(t, typed, "Interface") }
-
-// typedResource returns the resource of a generated type, from its package and its name.
-func typedResource(t types.Type, below, suffix string) string {
+// resourceOf returns the resource of a typed client, from its package and its name, "" for another
+// type.
+func resourceOf(t types.Type) string {
 	named, ok := t.(*types.Named)
 	if !ok || named.Obj().Pkg() == nil {
 		return ""
 	}
-	version, ok := strings.CutPrefix(named.Obj().Pkg().Path(), below)
-	kind, is := strings.CutSuffix(named.Obj().Name(), suffix)
+	version, ok := strings.CutPrefix(named.Obj().Pkg().Path(), typed)
+	kind, is := strings.CutSuffix(named.Obj().Name(), "Interface")
 	if !ok || !is || kind == strings.ToUpper(kind) || strings.HasSuffix(kind, "V1") {
 		return ""
 	}

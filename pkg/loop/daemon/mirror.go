@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
@@ -30,8 +29,6 @@ type mirror struct {
 	clusters cache.SharedIndexInformer
 	services, configs, sets,
 	pods, claims, discovery cache.SharedIndexInformer
-
-	factory informers.SharedInformerFactory
 }
 
 // Scope is which clusters are kept converged.
@@ -66,26 +63,26 @@ func newMirror(kube kubernetes.Interface, tcs *intent.Client, scope Scope) (*mir
 	if err := clusters.SetTransform(keepWanted); err != nil {
 		return nil, err
 	}
-	own := labels.Set(topology.Cluster{}.Selector())
-	delete(own, topology.LabelInstance)
-	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0,
-		informers.WithNamespace(scope.Namespace),
-		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = own.String() }),
-		informers.WithTransform(trim),
-	)
-	core, apps := factory.Core().V1(), factory.Apps().V1()
+	if err := clusters.AddIndexers(cache.Indexers{byCluster: clusterOf}); err != nil {
+		return nil, err
+	}
+	core, apps, namespace := kube.CoreV1(), kube.AppsV1(), scope.Namespace
 	m := &mirror{
-		clusters: clusters, factory: factory,
-		services: core.Services().Informer(), configs: core.ConfigMaps().Informer(),
-		sets: apps.StatefulSets().Informer(), pods: core.Pods().Informer(),
-		claims: core.PersistentVolumeClaims().Informer(), discovery: apps.Deployments().Informer(),
+		clusters: clusters,
+		services: copied(core.Services(namespace), &corev1.Service{}, kube),
+		configs:  copied(core.ConfigMaps(namespace), &corev1.ConfigMap{}, kube),
+		sets:     copied(apps.StatefulSets(namespace), &appsv1.StatefulSet{}, kube),
+		pods:     copied(core.Pods(namespace), &corev1.Pod{}, kube),
+		claims:   copied(core.PersistentVolumeClaims(namespace), &corev1.PersistentVolumeClaim{}, kube),
+		// Of these only the names are asked for.
+		discovery: copied(apps.Deployments(namespace), &appsv1.Deployment{}, kube),
 	}
 	for _, i := range m.objects() {
-		if err := i.AddIndexers(cache.Indexers{byCluster: clusterOf}); err != nil {
+		if err := i.SetTransform(trim); err != nil {
 			return nil, err
 		}
 	}
-	return m, clusters.AddIndexers(cache.Indexers{byCluster: clusterOf})
+	return m, nil
 }
 
 // objects returns the informers of the objects that belong to clusters.
@@ -95,10 +92,10 @@ func (m *mirror) objects() []cache.SharedIndexInformer {
 
 // start watches until ctx ends, and waits for the first copy of all objects.
 func (m *mirror) start(ctx context.Context) error {
-	m.factory.StartWithContext(ctx)
-	go m.clusters.RunWithContext(ctx)
-	synced := []cache.InformerSynced{m.clusters.HasSynced}
-	for _, i := range m.objects() {
+	all := append(m.objects(), m.clusters)
+	synced := make([]cache.InformerSynced, 0, len(all))
+	for _, i := range all {
+		go i.RunWithContext(ctx)
 		synced = append(synced, i.HasSynced)
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
