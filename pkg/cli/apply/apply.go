@@ -5,8 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
+	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/spf13/cobra"
@@ -21,7 +20,7 @@ import (
 // options are the verb's flags.
 type options struct {
 	drive.Options
-	file           string
+	files
 	forceConflicts bool
 	force          bool
 }
@@ -34,12 +33,16 @@ func New(f *factory.Factory) *cobra.Command {
 func command(run func(context.Context, options) error) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "apply -f FILE",
+		Use:   "apply (-f FILE | -k FOLDER)",
 		Short: "Take a cluster to what a manifest says",
 		Long: `Apply a TidbCluster manifest, as "kubectl apply --server-side" does, and take the
 cluster there. The cluster is made if it does not exist.
 
-The manifest is read strictly: a field that does not exist is an error, with its
+The manifest is a file, a folder, a URL or standard input (-f), or what kustomize makes of
+a folder (-k). It has one TidbCluster. Objects of other kinds beside it are named, and left
+for "kubectl apply".
+
+The manifest is read strictly: a field that does not exist is an error, with its file and
 line. All that stands against it is said at once, and then nothing is changed: what is
 not valid or not supported, a lower version, a component taken out, a storage class
 that does not exist. A field that another manager has set to another value is refused as
@@ -58,9 +61,15 @@ Volumes never shrink, and their class cannot be changed.`,
   # In a pipeline: does anything have to be done? Exits with 10 if so
   kubectl tidb apply -f basic.yaml --dry-run --exit-code
 
+  # From a folder and the folders in it
+  kubectl tidb apply -R -f clusters/basic
+
+  # With kustomize
+  kubectl tidb apply -k overlays/production
+
   # From another program
-  kustomize build . | kubectl tidb apply -f -`,
-		Args: cobra.NoArgs,
+  helm template basic | kubectl tidb apply -f -`,
+		Args: noNames,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.Validate(); err != nil {
 				return err
@@ -73,16 +82,21 @@ Volumes never shrink, and their class cannot be changed.`,
 	}
 	o.Bind(cmd)
 	o.BindEviction(cmd)
-	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "Manifest of one TidbCluster; - for standard input.")
+	o.bind(cmd)
 	cmd.Flags().BoolVar(&o.forceConflicts, "force-conflicts", false, "Take over fields that another manager has set to another value.")
 	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the manifest is what makes PD answer again.")
-	_ = cmd.MarkFlagRequired("filename")
-	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 	return cmd
 }
 
+func noNames(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return exit.Usagef("apply takes no names: the cluster is the one in the manifest, so leave out %s", strings.Join(args, " "))
+	}
+	return nil
+}
+
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	m, err := read(ctx, f, o.file)
+	m, others, err := o.read(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -92,11 +106,14 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	}
 	defer s.Close()
 	r := drive.Request{
-		Action: "apply " + o.file, WithoutPD: o.force, Keep: true, Warnings: m.Lost(),
+		Action: "apply " + o.String(), WithoutPD: o.force, Keep: true, Warnings: m.Lost(),
 		Change: intent.Change{Write: func(ctx context.Context, w intent.Write) error {
 			_, err := o.write(ctx, s.Intent, m, w)
 			return err
 		}},
+	}
+	if len(others) > 0 {
+		r.Warnings = append(r.Warnings, "only the TidbCluster is applied"+beside(others))
 	}
 	r.With = func(version string) remedy.Action {
 		return remedy.Say(fmt.Sprintf("go on with the data: write spec.version: %s into the manifest, and run the same command again", version))
@@ -136,35 +153,48 @@ func ours(clash *intent.ConflictError) bool {
 	return true
 }
 
-func read(ctx context.Context, f *factory.Factory, file string) (*intent.Manifest, error) {
+// read returns the TidbCluster of the manifests, and the objects beside it.
+func (o files) read(ctx context.Context, f *factory.Factory) (*intent.Manifest, []intent.Other, error) {
 	namespace, err := f.Namespace()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	data, err := contents(ctx, f, file)
-	if ctx.Err() != nil {
-		return nil, err
-	}
+	sources, err := o.sources(ctx, f)
 	if err != nil {
-		return nil, exit.With(exit.Usage, fmt.Errorf("read manifest: %w", err))
+		return nil, nil, err
 	}
-	all, err := intent.Parse(data)
-	if err != nil {
-		return nil, exit.With(exit.Usage, fmt.Errorf("%s: %w", file, err))
-	}
-	if len(all) != 1 {
-		return nil, exit.Usagef("%s has %d TidbClusters; apply takes one at a time", file, len(all))
+	all, others, err := intent.Parse(sources...)
+	switch {
+	case err != nil:
+		return nil, nil, exit.With(exit.Usage, err)
+	case len(all) == 0:
+		return nil, nil, exit.Usagef("there is no TidbCluster in %s%s", o, beside(others))
+	case len(all) > 1:
+		return nil, nil, exit.Usagef("%s has %d TidbClusters, %s; apply takes one at a time", o, len(all), names(all))
 	}
 	explicit := *f.Flags.Namespace != ""
 	if err := all[0].InNamespace(namespace, explicit); err != nil {
-		return nil, exit.With(exit.Usage, err)
+		return nil, nil, exit.With(exit.Usage, err)
 	}
-	return all[0], nil
+	return all[0], others, nil
 }
 
-func contents(ctx context.Context, f *factory.Factory, file string) ([]byte, error) {
-	if file == "-" {
-		return f.Input(ctx, io.ReadAll)
+// beside names objects of other kinds after the word for where they are, "" for none.
+func beside(others []intent.Other) string {
+	if len(others) == 0 {
+		return ""
 	}
-	return os.ReadFile(file)
+	texts := make([]string, len(others))
+	for i, o := range others {
+		texts[i] = o.String()
+	}
+	return ", and other kinds are for kubectl to apply: " + strings.Join(texts, ", ")
+}
+
+func names(all []*intent.Manifest) string {
+	texts := make([]string, len(all))
+	for i, m := range all {
+		texts[i] = m.Cluster.Name
+	}
+	return strings.Join(texts, ", ")
 }

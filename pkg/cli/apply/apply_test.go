@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
@@ -25,12 +26,16 @@ func TestFlags(t *testing.T) {
 	if err := cmd.Execute(); err != nil {
 		t.Fatal(err)
 	}
-	if got.file != "x.yaml" || !got.force || !got.forceConflicts || got.DryRun != drive.ServerDryRun {
+	if got.String() != "x.yaml" || !got.force || !got.forceConflicts || got.DryRun != drive.ServerDryRun {
 		t.Errorf("%+v", got)
 	}
 }
 
 const manifest = "apiVersion: pingcap.com/v1alpha1\nkind: TidbCluster\nmetadata: {name: basic}\nspec: {version: v8.1.0}\n"
+
+func named(names ...string) files {
+	return files{resource.FilenameOptions{Filenames: names}}
+}
 
 func TestRead(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
@@ -48,7 +53,7 @@ func TestRead(t *testing.T) {
 			streams := genericiooptions.IOStreams{In: bytes.NewBufferString(c.text), Out: io.Discard, ErrOut: io.Discard}
 			f := factory.New(streams, os.Getenv, "")
 			*f.Flags.Namespace = c.namespace
-			m, err := read(t.Context(), f, "-")
+			m, _, err := named("-").read(t.Context(), f)
 			if c.says != "" {
 				if exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), c.says) {
 					t.Errorf("exit code %d, %v does not say %q", exit.Of(err), err, c.says)
@@ -69,7 +74,7 @@ func TestReadNoFile(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	f := factory.New(genericiooptions.NewTestIOStreamsDiscard(), os.Getenv, "")
 	for _, file := range []string{"nothing.yaml", t.TempDir()} {
-		if _, err := read(t.Context(), f, file); exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), file) {
+		if _, _, err := named(file).read(t.Context(), f); exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: exit code %d, %v", file, exit.Of(err), err)
 		}
 	}

@@ -277,7 +277,7 @@ status:
 `
 
 func TestApply(t *testing.T) {
-	all, err := Parse([]byte(manifest))
+	all, _, err := parse([]byte(manifest))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +313,7 @@ func TestApply(t *testing.T) {
 }
 
 func TestApplyConflict(t *testing.T) {
-	all, err := Parse([]byte(manifest))
+	all, _, err := parse([]byte(manifest))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func TestLost(t *testing.T) {
 		{"as text", "  tidb: {config: \"new-switch = true\"}\n", nil},
 		{"nothing in it", "  tidb: {config: {new: {}, newer: null}}\n", nil},
 	} {
-		all, err := Parse([]byte(head + tt.spec))
+		all, _, err := parse([]byte(head + tt.spec))
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue

@@ -43,8 +43,8 @@ func TestMalformed(t *testing.T) {
 // TestMalformedManifest: the error about a manifest has the line of the field.
 func TestMalformedManifest(t *testing.T) {
 	manifest := "apiVersion: pingcap.com/v1alpha1\nkind: TidbCluster\nmetadata: {name: basic}\nspec:\n  tikv:\n    replicas: 3\n    config: |\n      [log\n"
-	_, err := Parse([]byte(manifest))
-	if err == nil || !strings.HasPrefix(err.Error(), "line 7: spec.tikv.config: not valid TOML in its line 1") {
+	_, _, err := parse([]byte(manifest))
+	if err == nil || !strings.HasPrefix(err.Error(), "basic.yaml: line 7: spec.tikv.config: not valid TOML in its line 1") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,7 +1,6 @@
 package intent
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,9 +10,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	yamlv3 "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	strict "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 )
 
 // Manifest is one TidbCluster as a user wrote it.
@@ -24,11 +21,25 @@ type Manifest struct {
 	object *unstructured.Unstructured
 }
 
-// ManifestError says what is wrong with a manifest.
+// Source is a file with manifests, or what stands for one.
+type Source struct {
+	Name string
+	Text []byte
+	// Made says that a program has made the text: its lines are no places that a user could look at.
+	Made bool
+}
+
+// Other is an object of another kind in a file with manifests.
+type Other struct{ Kind, Name, File string }
+
+func (o Other) String() string { return fmt.Sprintf("%s %s (%s)", o.Kind, o.Name, o.File) }
+
+// ManifestError says what is wrong with manifests.
 type ManifestError struct{ Problems []Problem }
 
 // Problem is one thing that is wrong.
 type Problem struct {
+	File  string
 	Line  int    // in the file, from 1; 0 when unknown
 	Field string // e.g. "spec.tikv.replicas"
 	What  string // e.g. "unknown field"
@@ -42,6 +53,9 @@ func (p Problem) String() string {
 	if p.Line > 0 {
 		s = fmt.Sprintf("line %d: %s", p.Line, s)
 	}
+	if p.File != "" {
+		s = p.File + ": " + s
+	}
 	return s
 }
 
@@ -53,26 +67,48 @@ func (e *ManifestError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Parse reads the TidbClusters of a file in YAML or JSON, of which it can hold several. It is
-// strict: otherwise a misspelt field would be ignored. All problems are reported at once, as a
-// *ManifestError.
-func Parse(data []byte) ([]*Manifest, error) {
+// Parse reads the TidbClusters of files in YAML or JSON, of which each can hold several, and names
+// the objects of other kinds. It is strict: otherwise a misspelt field would be ignored. All
+// problems are reported at once, as a *ManifestError.
+func Parse(files ...Source) ([]*Manifest, []Other, error) {
 	var all []*Manifest
+	var others []Other
 	var wrong ManifestError
-	for _, d := range split(data) {
-		m, problems := d.parse()
-		wrong.Problems = append(wrong.Problems, problems...)
-		if m != nil {
-			all = append(all, m)
+	for _, f := range files {
+		found, beside, problems := f.parse()
+		for _, p := range problems {
+			p.File = f.Name
+			if f.Made {
+				p.Line = 0
+			}
+			wrong.Problems = append(wrong.Problems, p)
+		}
+		all, others = append(all, found...), append(others, beside...)
+	}
+	if len(wrong.Problems) > 0 {
+		return nil, nil, &wrong
+	}
+	return all, others, nil
+}
+
+func (s Source) parse() (all []*Manifest, others []Other, problems []Problem) {
+	docs, problems := split(s.Text)
+	for _, d := range docs {
+		items, wrong := d.items()
+		problems = append(problems, wrong...)
+		for _, i := range items {
+			if i.GetKind() != kind && i.GetKind() != "" {
+				others = append(others, Other{Kind: i.GetKind(), Name: i.GetName(), File: s.Name})
+				continue
+			}
+			m, wrong := i.parse()
+			problems = append(problems, wrong...)
+			if m != nil && len(problems) == 0 {
+				all = append(all, m)
+			}
 		}
 	}
-	switch {
-	case len(wrong.Problems) > 0:
-		return nil, &wrong
-	case len(all) == 0:
-		return nil, &ManifestError{Problems: []Problem{{What: "there is no TidbCluster in it"}}}
-	}
-	return all, nil
+	return all, others, problems
 }
 
 // InNamespace sets the namespace as kubectl does: that of the manifest, or the given one if the
@@ -91,65 +127,25 @@ func (m *Manifest) InNamespace(namespace string, explicit bool) error {
 	return nil
 }
 
-// document is one of the documents of a file.
-type document struct {
-	text   []byte
-	before int // lines before it
-}
-
-// split splits a file at the lines that separate its documents.
-func split(data []byte) []document {
-	var docs []document
-	var current document
-	lines := bytes.SplitAfter(data, []byte("\n"))
-	for i, line := range lines {
-		if rest, ok := bytes.CutPrefix(line, []byte("---")); ok && (len(bytes.TrimSpace(rest)) == 0 || bytes.HasPrefix(bytes.TrimSpace(rest), []byte("#"))) {
-			docs = append(docs, current)
-			current = document{before: i + 1}
-			continue
-		}
-		current.text = append(current.text, line...)
+// parse reads a TidbCluster.
+func (i item) parse() (*Manifest, []Problem) {
+	if i.GetAPIVersion() != apiVersion || i.GetKind() != kind {
+		return nil, []Problem{{
+			Line: i.line(i.tree, "kind"), Field: "kind",
+			What: fmt.Sprintf("%q of %q is not a %s of %s", i.GetKind(), i.GetAPIVersion(), kind, apiVersion),
+		}}
 	}
-	return append(docs, current)
-}
-
-// parse reads a document; it is nil, without a problem, when there is nothing in
-// it.
-func (d document) parse() (*Manifest, []Problem) {
-	var root yamlv3.Node
-	if err := yamlv3.Unmarshal(d.text, &root); err != nil {
-		return nil, []Problem{d.syntax(err)}
-	}
-	if len(root.Content) == 0 || root.Content[0].Tag == "!!null" {
-		return nil, nil
-	}
-	tree := root.Content[0]
-	problems := d.duplicates(tree, "")
-	// Values are read as kubectl reads them: to this parser, "on" is a boolean.
-	body, err := yaml.YAMLToJSON(d.text)
+	body, err := i.MarshalJSON()
 	if err != nil {
-		return nil, []Problem{d.syntax(err)}
-	}
-	u := &unstructured.Unstructured{}
-	if err := utiljson.Unmarshal(body, &u.Object); err != nil {
-		return nil, append(problems, Problem{Line: d.before + tree.Line, What: "not an object with fields"})
-	}
-	if u.GetAPIVersion() != apiVersion || u.GetKind() != kind {
-		return nil, append(problems, Problem{
-			Line: d.line(tree, "kind"), Field: "kind",
-			What: fmt.Sprintf("%s %s is not a %s of %s: apply it with kubectl", u.GetAPIVersion(), u.GetKind(), kind, apiVersion),
-		})
+		return nil, []Problem{{Line: i.before + i.tree.Line, What: err.Error()}}
 	}
 	tc := &v1alpha1.TidbCluster{}
-	problems = append(problems, d.decode(tree, body, tc)...)
-	if u.GetName() == "" {
-		problems = append(problems, Problem{Line: d.line(tree, "metadata"), Field: "metadata.name", What: "missing"})
+	problems := i.decode(i.tree, body, tc)
+	if i.GetName() == "" {
+		problems = append(problems, Problem{Line: i.line(i.tree, "metadata"), Field: "metadata.name", What: "missing"})
 	}
-	if len(problems) > 0 {
-		return nil, problems
-	}
-	written(u)
-	return &Manifest{Cluster: tc, object: u}, nil
+	written(i.Unstructured)
+	return &Manifest{Cluster: tc, object: i.Unstructured}, problems
 }
 
 // decode reads a document into the type, and reports fields that the type does

@@ -6,8 +6,12 @@ import (
 	"testing"
 )
 
+func parse(text []byte) ([]*Manifest, []Other, error) {
+	return Parse(Source{Name: "basic.yaml", Text: text})
+}
+
 func TestParse(t *testing.T) {
-	all, err := Parse([]byte("---\n# nothing here\n--- # the first\n" + manifest + "---\n" + strings.Replace(manifest, "name: basic", "name: second", 1) + "\n---\n"))
+	all, _, err := parse([]byte("---\n# nothing here\n--- # the first\n" + manifest + "---\n" + strings.Replace(manifest, "name: basic", "name: second", 1) + "\n---\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -18,7 +22,7 @@ func TestParse(t *testing.T) {
 	if spec.PD.Replicas != 3 || spec.Paused || spec.TiKV != nil || spec.SchedulerName != "" {
 		t.Errorf("%+v", spec)
 	}
-	if _, err := Parse([]byte(`{"apiVersion":"pingcap.com/v1alpha1",` + "\n\t" + `"kind":"TidbCluster","metadata":{"name":"basic"},"spec":{}}`)); err != nil {
+	if _, _, err := parse([]byte(`{"apiVersion":"pingcap.com/v1alpha1",` + "\n\t" + `"kind":"TidbCluster","metadata":{"name":"basic"},"spec":{}}`)); err != nil {
 		t.Errorf("JSON: %v", err)
 	}
 }
@@ -26,32 +30,53 @@ func TestParse(t *testing.T) {
 func TestParseProblems(t *testing.T) {
 	const head = "apiVersion: pingcap.com/v1alpha1\nkind: TidbCluster\nmetadata: {name: basic}\n"
 	for _, tt := range []struct{ name, text, want string }{
-		{"nothing", "# only a comment\n", "there is no TidbCluster in it"},
 		{"unknown field", head + "spec:\n  tikv:\n    replica: 3\n", "line 6: spec.tikv.replica: unknown field"},
 		{"unknown field in a list", head + "spec:\n  tolerations:\n  - key: a\n  - kye: b\n", "line 7: spec.tolerations[1].kye: unknown field"},
 		{"wrong case", head + "spec:\n  PD: {}\n", "line 5: spec.PD: unknown field"},
 		{"wrong type", head + "spec:\n  tikv:\n    replicas: three\n", "line 6: spec.tikv.replicas: is a string, must be a int32"},
 		{"wrong type, embedded", head + "spec:\n  tikv:\n    replicas: 3\n    image: {a: b}\n", "line 7: spec.tikv.image: is a object, must be a string"},
 		{"twice", head + "spec:\n  version: v1\n  pd:\n    replicas: 3\n    replicas: 5\n", "line 8: spec.pd.replicas: is already in line 7"},
-		{"another kind", "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n", "line 2: kind: v1 Secret is not a TidbCluster"},
-		{"another version", strings.Replace(head, "v1alpha1", "v2", 1), "pingcap.com/v2 TidbCluster is not a TidbCluster of pingcap.com/v1alpha1"},
+		{"no kind", "apiVersion: v1\nmetadata: {name: s}\n", "basic.yaml: line 1: kind: \"\" of \"v1\" is not a TidbCluster"},
+		{"a list", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: pingcap.com/v1alpha1\n  kind: TidbCluster\n  metadata: {name: basic}\n  spec:\n    one: 1\n", "line 8: spec.one: unknown field"},
+		{"a list of words", "apiVersion: v1\nkind: List\nitems:\n- one\n", "line 4: not an object"},
+		{"a list by reference", "kind: List\napiVersion: v1\nall: &all\n- one\nitems: *all\n", "line 1: not an object"},
+		{"a list by reference to fields", "kind: List\napiVersion: v1\nall: &all {items: [one]}\n<<: *all\n", "line 1: not an object"},
+		{"separator", head + "---\n--- basic\n", "line 5: not YAML: "},
+		{"after a long line and Windows' ends", "# " + strings.Repeat("long", 4000) + "\r\n---\r\n---\r\n" + head + "spec:\n  one: 1\n", "line 8: spec.one: unknown field"},
+		{"another version", strings.Replace(head, "v1alpha1", "v2", 1), "\"TidbCluster\" of \"pingcap.com/v2\" is not a TidbCluster of pingcap.com/v1alpha1"},
 		{"no name", "apiVersion: pingcap.com/v1alpha1\nkind: TidbCluster\nspec: {}\n", "metadata.name: missing"},
 		{"no object", "- a\n- b\n", "line 1: not an object"},
 		{"not YAML", head + "spec:\n  a: b: c\n", "line 5: not YAML"},
 		{"second document", head + "---\n" + head + "spec:\n  bogus: 1\n", "line 9: spec.bogus: unknown field"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			all, err := Parse([]byte(tt.text))
+			all, _, err := parse([]byte(tt.text))
 			var wrong *ManifestError
 			if !errors.As(err, &wrong) || all != nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
-	_, err := Parse([]byte(head + "spec:\n  one: 1\n  two: 2\n---\nkind: Pod\n"))
+	_, _, err := parse([]byte(head + "spec:\n  one: 1\n  two: 2\n---\nkind: TidbCluster\n"))
 	var wrong *ManifestError
 	if !errors.As(err, &wrong) || len(wrong.Problems) != 3 {
 		t.Errorf("all that is wrong at once: %v", err)
+	}
+}
+
+// TestParseOthers: objects of other kinds are named, also those of a list, and so are all files in
+// which something is wrong. Lines of a text that a program has made are not named.
+func TestParseOthers(t *testing.T) {
+	secret := "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n"
+	list := "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Service, metadata: {name: web}}]\n"
+	all, others, err := Parse(Source{Name: "one.yaml", Text: []byte(secret + "---\n" + manifest)}, Source{Name: "two.yaml", Text: []byte(list)})
+	if err != nil || len(all) != 1 || len(others) != 2 || others[0].String() != "Secret s (one.yaml)" || others[1].String() != "Service web (two.yaml)" {
+		t.Errorf("%d TidbClusters, others %v, %v", len(all), others, err)
+	}
+	bad := []byte("apiVersion: pingcap.com/v1alpha1\nkind: TidbCluster\nmetadata: {name: basic}\none: 1\n")
+	_, _, err = Parse(Source{Name: "one.yaml", Text: bad}, Source{Name: "two", Text: bad, Made: true})
+	if want := "one.yaml: line 4: one: unknown field\ntwo: one: unknown field"; err == nil || err.Error() != want {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -67,7 +92,7 @@ func TestInNamespace(t *testing.T) {
 		{"prod", "prod", true, "prod"},
 		{"prod", "db", true, ""},
 	} {
-		all, err := Parse([]byte(manifest))
+		all, _, err := parse([]byte(manifest))
 		if err != nil {
 			t.Fatal(err)
 		}

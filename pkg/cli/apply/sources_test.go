@@ -1,0 +1,164 @@
+package apply
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+)
+
+const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: ca}\n"
+
+// tree writes files, and changes into their folder.
+func tree(t *testing.T, files map[string]string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	t.Setenv("KUBECONFIG", filepath.Join(dir, "no-kubeconfig"))
+}
+
+func nothing() *factory.Factory {
+	return factory.New(genericiooptions.IOStreams{In: new(bytes.Buffer), Out: io.Discard, ErrOut: io.Discard}, os.Getenv, "")
+}
+
+// TestSources: manifests come from files, folders, patterns and kustomize; what is beside the
+// TidbCluster is named.
+func TestSources(t *testing.T) {
+	tree(t, map[string]string{
+		"one/basic.yaml": manifest, "one/ca.yml": secret, "one/README.md": "no manifest", "one/deeper/web.json": `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"}}`,
+		"deep/er/basic.yaml": manifest,
+		"two/a.yaml":         manifest, "two/b.yaml": strings.Replace(manifest, "basic", "second", 1),
+		"none/ca.yaml":    secret,
+		"typo/basic.yaml": manifest, "typo/ca.yaml": "# ours\n" + manifest + "sepc: {}\n",
+		"base/kustomization.yaml": "resources: [basic.yaml, ca.yaml]\nnamePrefix: my-\n", "base/basic.yaml": manifest, "base/ca.yaml": secret,
+		"odd/kustomization.yaml": "resources: [basic.yaml]\n", "odd/basic.yaml": manifest + "sepc: {}\n",
+	})
+	f := named
+	for _, c := range []struct {
+		name  string
+		files files
+		finds string // the cluster, and what is beside it
+		says  string
+	}{
+		{"a file", f("one/basic.yaml"), "basic", ""},
+		{"two files", f("one/basic.yaml", "one/ca.yml"), "basic, and other kinds are for kubectl to apply: Secret ca (one/ca.yml)", ""},
+		{"a folder", f("one"), "basic, and other kinds are for kubectl to apply: Secret ca (one/ca.yml)", ""},
+		{"folders in it", f("one").recursive(), "basic, and other kinds are for kubectl to apply: Secret ca (one/ca.yml), Service web (one/deeper/web.json)", ""},
+		{"only deeper", f("deep"), "", "there is no TidbCluster in deep"},
+		{"deeper", f("deep").recursive(), "basic", ""},
+		{"a pattern", f("on*/*.y*ml"), "basic, and other kinds are for kubectl to apply: Secret ca (one/ca.yml)", ""},
+		{"kustomize", kustomized("base"), "my-basic, and other kinds are for kubectl to apply: Secret my-ca (base)", ""},
+		{"two clusters", f("two"), "", "two has 2 TidbClusters, basic, second; apply takes one at a time"},
+		{"no cluster", f("none"), "", "there is no TidbCluster in none, and other kinds are for kubectl to apply: Secret ca (none/ca.yaml)"},
+		{"a typo in one of them", f("typo"), "", "typo/ca.yaml: line 6: sepc: unknown field"},
+		{"a typo for kustomize", kustomized("odd"), "", "odd: sepc: unknown field"},
+		{"no kustomization", kustomized("one"), "", "kustomize one: unable to find one of"},
+		{"no file", f("basic.yaml"), "", "basic.yaml: no such file or folder"},
+		{"nothing", f(), "", "give a file, a folder or a URL with -f"},
+		{"-f and -k", files{resource.FilenameOptions{Filenames: []string{"one"}, Kustomize: "base"}}, "", "-k does not go with -f or -R"},
+		{"standard input twice", f("-", "-"), "", "standard input can be read only once"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, others, err := c.files.read(t.Context(), nothing())
+			if c.says != "" {
+				if exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), c.says) {
+					t.Errorf("exit code %d, %v; it does not say %q", exit.Of(err), err, c.says)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := m.Cluster.Name + beside(others); got != c.finds {
+				t.Errorf("got  %s\nwant %s", got, c.finds)
+			}
+		})
+	}
+}
+
+func (o files) recursive() files {
+	o.Recursive = true
+	return o
+}
+
+func kustomized(folder string) files {
+	return files{resource.FilenameOptions{Kustomize: folder}}
+}
+
+// TestURL: a URL is read like a file, also with a typo. A server that fails is asked again, one that
+// does not have the file is not, and a server that does not answer can be interrupted.
+func TestURL(t *testing.T) {
+	tree(t, nil)
+	wait := retries
+	t.Cleanup(func() { retries = wait })
+	retries.Duration = time.Millisecond
+	asked := map[string]int{}
+	ctx, cancel := context.WithCancel(t.Context())
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked[r.URL.Path]++
+		switch r.URL.Path {
+		case "/basic.yaml":
+			_, _ = io.WriteString(w, manifest)
+		case "/later":
+			if asked[r.URL.Path] < 3 {
+				w.WriteHeader(http.StatusBadGateway)
+				return
+			}
+			_, _ = io.WriteString(w, manifest)
+		case "/typo":
+			_, _ = io.WriteString(w, manifest+"sepc: {}\n")
+		case "/bad":
+			w.WriteHeader(http.StatusBadGateway)
+		case "/never":
+			cancel()
+			<-r.Context().Done()
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	for path, c := range map[string]struct {
+		asked int
+		code  exit.Code
+		says  string
+	}{
+		"/basic.yaml": {1, exit.OK, ""},
+		"/later":      {3, exit.OK, ""},
+		"/typo":       {1, exit.Usage, server.URL + "/typo: line 5: sepc: unknown field"},
+		"/none":       {1, exit.Usage, "read " + server.URL + "/none: the server says 404 Not Found"},
+		"/bad":        {3, exit.Failure, "read " + server.URL + "/bad: the server says 502 Bad Gateway"},
+	} {
+		m, _, err := named(server.URL+path).read(t.Context(), nothing())
+		if exit.Of(err) != c.code || asked[path] != c.asked || c.code == exit.OK && m.Cluster.Name != "basic" || err != nil && err.Error() != c.says {
+			t.Errorf("%s, asked %d times: exit code %d, %v", path, asked[path], exit.Of(err), err)
+		}
+	}
+	if _, _, err := named(server.URL+"/never").read(ctx, nothing()); err == nil || asked["/never"] != 1 {
+		t.Errorf("interrupted: %v", err)
+	}
+	server.Close()
+	if _, _, err := named(server.URL+"/basic.yaml").read(t.Context(), nothing()); exit.Of(err) != exit.Failure || strings.Count(err.Error(), server.URL) != 1 {
+		t.Errorf("no server: %v", err)
+	}
+}
