@@ -177,25 +177,29 @@ func (w *Model) apply(s plan.Apply) error {
 		return nil
 	}
 	k, intent := kindOf(s.Component), w.view.intent
-	set := &w.sets[k]
+	set, template := &w.sets[k], w.view.wanted.Groups[k].Template
+	if err := w.recordTemplate(k, s.Object); err != nil {
+		return err
+	}
 	switch s.Object.Kind {
 	case "Service":
 		w.services[k] = true
 	case "ConfigMap":
-		w.config[k] = w.view.intent.Template[k]
+		w.config[k] = template
 	default:
 		if s.Object.Drift == desired.Missing {
 			return w.make(k, setSpec{
 				replicas: s.Replicas, partition: s.Replicas, size: intent.Size[k],
-				template: intent.Template[k], manual: intent.Manual[k],
+				template: template, manual: intent.Manual[k],
 			})
 		}
 		if w.moved(k) {
 			return errConflict
 		}
+		w.judgeTemplate(k, template)
 		w.change(set, setSpec{
 			replicas: set.spec.replicas, partition: set.spec.replicas, size: set.spec.size,
-			template: intent.Template[k], manual: intent.Manual[k],
+			template: template, manual: intent.Manual[k],
 		})
 	}
 	return nil

@@ -92,7 +92,7 @@ func (w *Model) sightMembers(s *sighting) {
 	for k := range kinds {
 		set := &w.sets[k]
 		s.there[k] = w.there(kind(k))
-		s.outdated[k] = set.exists && set.spec.template != w.Intent.Template[k]
+		s.outdated[k] = set.exists && asked(set.spec.template) != w.Intent.Template[k]
 		for i := range limit {
 			s.serves[k][i], s.inSight[k][i] = w.serves(kind(k), i), w.inSight(kind(k), i)
 			s.gone[k][i], s.hidden[k][i] = w.gone(kind(k), i), w.unknowable(kind(k), i)

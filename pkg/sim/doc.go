@@ -76,6 +76,12 @@
 // process that stops between its last check and the request is not modelled: only the preconditions
 // of the step protect against that.
 //
+// # Two versions of the plugin
+//
+// In one run of twelve, engines are of two versions, of which the newer one renders another pod
+// template of the same spec, records that in the ledger, and may be stopped in between. There
+// are no daemons in these runs.
+//
 // # A tidb-operator
 //
 // In some runs a tidb-operator drives the cluster for some minutes. Commands see it after some
@@ -160,6 +166,8 @@
 //   - explained: where nothing changes for twenty minutes, at least one gate has a deadline or is
 //     blocked and says what can be done.
 //   - advice: each gate that needs manual action says what to do.
+//   - versions: no pod template of an older version of the plugin in place of what a newer one has
+//     rendered of the same spec.
 //   - order: no Restart of a member that serves while an earlier component still
 //     has pods to replace.
 //

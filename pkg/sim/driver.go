@@ -16,13 +16,14 @@ import (
 // or until it pauses between looking and acting, and the one that wakes first
 // goes on.
 type driver struct {
-	owner int // which run it is, by the records in the ledger
-	wake  int64
-	yield func()
-	next  func() bool // goes on with the engine; false when it has ended
-	stop  func()
-	finds int64 // when it sees that another driver holds its lease
-	lost  bool  // it has seen that, and may do nothing more
+	version int // of the plugin
+	owner   int // which run it is, by the records in the ledger
+	wake    int64
+	yield   func()
+	next    func() bool // goes on with the engine; false when it has ended
+	stop    func()
+	finds   int64 // when it sees that another driver holds its lease
+	lost    bool  // it has seen that, and may do nothing more
 
 	still  still        // how long it has waited for the same
 	memory memory       // what it remembers of earlier looks
@@ -88,6 +89,7 @@ func (w *Model) coroutine(d *driver, run func()) {
 		_, more := next()
 		return more
 	}
+	d.version = w.anyVersion()
 	w.drivers = append(w.drivers, d)
 }
 

@@ -179,9 +179,9 @@ func (w *Model) changeIntent() {
 	case 3:
 		w.Scale(topology.TiDB, w.fold(4)*w.rng.IntN(4))
 	case 4:
-		w.Upgrade(w.template())
+		w.Upgrade(w.anyTemplate())
 	case 5:
-		w.Upgrade(w.template(), kinds[w.rng.IntN(len(kinds))])
+		w.Upgrade(w.anyTemplate(), kinds[w.rng.IntN(len(kinds))])
 	case 6:
 		w.Upgrade("v1")
 	case 7:
@@ -204,7 +204,7 @@ func (w *Model) fold(n int) int {
 	return 1
 }
 
-func (w *Model) template() string {
+func (w *Model) anyTemplate() string {
 	version := [...]string{"v1", "v2", "v3"}[w.rng.IntN(3)]
 	if w.rng.IntN(4) > 0 {
 		return version

@@ -22,7 +22,7 @@ func (w *Model) wanted() desired.State {
 				Manual: w.Intent.Manual[k], Suspend: w.Intent.Suspend[k], MinReady: w.MinReady, Volumes: w.volumes(kind(k)),
 				Failures: w.failures[k], MaxFailures: maxFailures, Recover: w.Intent.Recover,
 			},
-			Template: w.Intent.Template[k],
+			Template: w.template(kind(k)),
 			Services: []desired.Object{{Kind: "Service", Name: w.cluster.PeerService(name)}},
 			Config:   []desired.Object{{Kind: "ConfigMap", Name: w.cluster.SetName(name)}},
 			Set:      desired.Object{Kind: "StatefulSet", Name: w.cluster.SetName(name)},
@@ -42,7 +42,7 @@ func (w *Model) wanted() desired.State {
 		switch w.config[k] {
 		case "":
 			g.Config[0].Drift = desired.Missing
-		case w.Intent.Template[k]:
+		case g.Template:
 		default:
 			g.Config[0].Drift = desired.Differs
 		}
@@ -52,6 +52,8 @@ func (w *Model) wanted() desired.State {
 		case s.spec.template != g.Template || s.spec.manual != g.Manual:
 			g.Set.Drift = desired.Differs
 		}
+		g.Set.Record, g.Set.Recorded = w.wantedRecord(g.Template), w.records[k]
+		g.Config[0].Record, g.Config[0].Recorded = g.Set.Record, g.Set.Recorded
 		out.Groups[k] = g
 	}
 	return out

@@ -75,6 +75,7 @@ type Options struct {
 	ScaleIn      int // or leaving
 	EvictTimeout time.Duration
 	MinReady     time.Duration
+	Versions     bool // engines are of two versions of the plugin
 	Reclaims     bool // the claims of removed members are to be deleted
 	// Many: the user asks for up to twelve stores and TiDB servers, so that the order of
 	// their names as text is not that of their ordinals.
@@ -121,6 +122,8 @@ type Model struct {
 	pods        [3][limit]*pod
 	claims      [3][limit]*claim
 	ledger      []record
+	records     [3]state.Template     // of pod templates, in the ledger
+	unrecorded  [3]bool               // the record of the template that there is was replaced by that of the next one
 	removals    []state.Removal       // the records of stores that we took offline
 	failures    [3][]topology.Failure // in the status of the TidbCluster
 	lastUp      [3][limit]int64       // when a member was seen to be up last, by the truth
@@ -174,7 +177,7 @@ func New(o Options) *Model {
 		rng:     rand.New(rand.NewPCG(o.Seed, 1)),
 		cluster: topology.Cluster{Namespace: "db", Name: "basic", Instance: "basic"},
 		evicts:  map[uint64]*scheduler{},
-		driver:  &driver{late: never},
+		driver:  &driver{late: never, version: 1},
 	}
 	w.rules = rules{isolated: o.Isolated, copies: o.Copies}
 	w.cluster.Reclaims = o.Reclaims
@@ -238,7 +241,7 @@ func (w *Model) between(low, high int64) int64 {
 // flaw returns what is wrong with a pod template, which is part of its name: "v2" works,
 // "v2-noimage" does not.
 func flaw(revision string) string {
-	_, what, _ := strings.Cut(revision, "-")
+	_, what, _ := strings.Cut(asked(revision), "-")
 	return what
 }
 

@@ -30,7 +30,7 @@ func (w *Model) rest() {
 
 func (w *Model) restOfSet(k kind) {
 	s, want := &w.sets[k], w.Intent.Replicas[k]
-	if s.spec.replicas != want || s.spec.template != w.Intent.Template[k] {
+	if s.spec.replicas != want || asked(s.spec.template) != w.Intent.Template[k] {
 		w.broke("rest", "%s has %d replicas of %s", kinds[k], s.spec.replicas, s.spec.template)
 	}
 	if s.spec.manual != w.Intent.Manual[k] {
@@ -50,7 +50,7 @@ func (w *Model) restOfSet(k kind) {
 func (w *Model) restOfMember(k kind, i int) {
 	p, c := w.pods[k][i], w.claims[k][i]
 	if i < w.Intent.Replicas[k] {
-		if !w.fit(k, i) || p.revision != w.Intent.Template[k] {
+		if !w.fit(k, i) || p.revision != w.sets[k].spec.template {
 			w.broke("rest", "%s does not serve, or not of %s", w.names[k][i], w.Intent.Template[k])
 		}
 		if c != nil && c.marked {

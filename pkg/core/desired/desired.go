@@ -62,6 +62,12 @@ type Object struct {
 	// Record is the record of the pod template that must be in the ledger before the object is
 	// written; its zero value for none.
 	Record state.Template
+	// Recorded is the record that was observed. If there is another one by now, the object is not
+	// written: a newer version of this program may have written it meanwhile.
+	Recorded state.Template
+	// Generation is that of the StatefulSet that was observed, 0 for none. If it has another one by
+	// now, another process has changed it, and neither the record nor the StatefulSet is written.
+	Generation int64
 }
 
 // Group returns the wanted group of a component.

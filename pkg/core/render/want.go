@@ -81,15 +81,18 @@ func wantGroup(
 	if comp.founding == byBootstrapMap {
 		wanted.Founders = firstMembers(founding)
 	}
+	if live != nil {
+		wanted.Set.Generation = live.Generation
+	}
 	if comp.kept == nil {
-		wanted.Set.Record = recordOf(g, set)
+		wanted.Set.Record, wanted.Set.Recorded = recordOf(g, set), snap.Templates[g.Kind]
 		if wanted.Set.Drift == desired.None && outOfDate(snap.Templates[g.Kind], wanted.Set.Record) {
 			wanted.Set.Drift = desired.Differs
 		}
 	}
 	if config.wanted != nil {
 		o := configMapObject(config.wanted, have)
-		o.Record = wanted.Set.Record
+		o.Record, o.Recorded, o.Generation = wanted.Set.Record, wanted.Set.Recorded, wanted.Set.Generation
 		o.Mounted = config.mounted
 		wanted.Config = []desired.Object{o}
 	}

@@ -137,6 +137,12 @@ type Template struct {
 	Pods string
 }
 
+// WrittenByNewer reports whether a newer version of this program has written the pod template that
+// was applied last.
+func (r Template) WrittenByNewer(version int, applied string) bool {
+	return r.Version > version && r.Pods == applied
+}
+
 // Removal returns our record for a store.
 func (s Snapshot) Removal(storeID uint64) (Removal, bool) {
 	for _, r := range s.Removals {

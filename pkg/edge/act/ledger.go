@@ -13,7 +13,6 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 )
@@ -84,16 +83,25 @@ func (a *Actor) remember(
 // StatefulSet has the recorded template, and the record has no effect. In the other
 // order the template would be in use without a record, and an older version would
 // roll it back.
-func (a *Actor) recordTemplate(ctx context.Context, k topology.Kind, t state.Template) error {
-	if t == (state.Template{}) {
+//
+// A record that another process has written since the observation is not replaced: it
+// may be that of a newer version, whose template would then be without one.
+func (a *Actor) recordTemplate(ctx context.Context, s plan.Apply) error {
+	if s.Object.Record == (state.Template{}) {
 		return nil
 	}
-	key, value, err := ledger.EncodeTemplate(k, t)
+	key, value, err := ledger.EncodeTemplate(s.Component, s.Object.Record)
 	if err != nil {
 		return err
 	}
 	book, err := a.ledger(ctx)
-	if err != nil || book != nil && book.Data[key] == value {
+	switch {
+	case err != nil || book != nil && book.Data[key] == value:
+		return err
+	case ledger.Read(book).Templates[s.Component] != s.Object.Recorded:
+		return stale("the record of the pod template of "+s.Component.Title(), "was written by another process")
+	}
+	if err := a.unchanged(ctx, s); err != nil {
 		return err
 	}
 	return a.writeRecord(ctx, book, key, value)

@@ -38,7 +38,7 @@ type objects[T object] interface {
 }
 
 func (a *Actor) apply(ctx context.Context, s plan.Apply) error {
-	if err := a.recordTemplate(ctx, s.Component, s.Object.Record); err != nil {
+	if err := a.recordTemplate(ctx, s); err != nil {
 		return err
 	}
 	switch wanted := s.Object.Manifest.(type) {
@@ -53,9 +53,32 @@ func (a *Actor) apply(ctx context.Context, s plan.Apply) error {
 				return err
 			}
 		}
+		if s.Object.Drift == desired.Differs {
+			if err := a.unchanged(ctx, s); err != nil {
+				return err
+			}
+		}
 		return put(ctx, a, a.kube.AppsV1().StatefulSets(a.cluster.Namespace), "statefulset", s.Object.Drift, wanted)
 	}
 	return fmt.Errorf("apply %s %s: a %T cannot be applied", s.Object.Kind, s.Object.Name, s.Object.Manifest)
+}
+
+// unchanged fails with a *Stale where a component's StatefulSet has been changed since it was
+// observed, perhaps by a newer version of this program.
+func (a *Actor) unchanged(ctx context.Context, s plan.Apply) error {
+	name := a.cluster.SetName(s.Component)
+	live, err := a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
+	now := int64(0)
+	switch {
+	case err == nil:
+		now = live.Generation
+	case !apierrors.IsNotFound(err):
+		return failed("get", "statefulset "+name, err)
+	}
+	if now != s.Object.Generation {
+		return stale("statefulset "+name, "was changed by another process")
+	}
+	return nil
 }
 
 // put creates a missing object and changes one that differs. It fails with a *Stale

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
@@ -48,6 +49,40 @@ func TestApplyRecordsTheTemplateFirst(t *testing.T) {
 	w.do(t, withRecord(desired.Differs, changed))
 	if got := strings.Join(w.writes(), ", "); got != "update statefulsets" {
 		t.Errorf("the record is there, and it was: %s", got)
+	}
+}
+
+// TestOlderVersionThatComesTooLate: since this process has observed the StatefulSet, a newer version
+// has written the record, or the pod template. Neither is replaced, or the next run of this version
+// would find the newer template without its record, and roll all pods back.
+func TestOlderVersionThatComesTooLate(t *testing.T) {
+	newer := state.Template{Version: 2, Spec: "spec", Pods: "newer"}
+	key, value, err := ledger.EncodeTemplate(topology.TiKV, newer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	book := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "db", Name: cluster.LedgerMap(), Labels: cluster.Selector(),
+	}, Data: map[string]string{key: value}}
+	for name, o := range map[string]struct {
+		recorded   state.Template
+		generation int64
+	}{
+		"the record is newer":      {generation: 4},
+		"the StatefulSet is newer": {recorded: newer, generation: 3},
+	} {
+		live := set(topology.TiKV, 3, 3)
+		live.Generation = 4
+		w := newFixture(t, live, book)
+		step := withRecord(desired.Differs, set(topology.TiKV, 3, 3))
+		step.Object.Recorded, step.Object.Generation = o.recorded, o.generation
+		var stale *Stale
+		if err := w.Do(t.Context(), step); !errors.As(err, &stale) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := w.writes(); len(got) > 0 || w.recorded(t) != newer {
+			t.Errorf("%s: %v; recorded %+v", name, got, w.recorded(t))
+		}
 	}
 }
 
