@@ -2,7 +2,6 @@
 package consent
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -34,7 +33,7 @@ func Ask(ctx context.Context, f *factory.Factory, q Question) error {
 		where = " in context " + c
 	}
 	fmt.Fprintf(f.Streams.ErrOut, "About to %s%s:\n  %s\nType the cluster's name to go on: ", q.Doing, where, strings.Join(q.Effects, "\n  "))
-	line, err := f.Input(ctx, func(in io.Reader) ([]byte, error) { return bufio.NewReader(in).ReadBytes('\n') })
+	line, err := f.Input(ctx, oneLine)
 	answer := strings.TrimSpace(string(line))
 	switch {
 	case answer == q.Name:
@@ -47,6 +46,16 @@ func Ask(ctx context.Context, f *factory.Factory, q Question) error {
 		return q.noTerminal(f)
 	}
 	return exit.Refusef("that is not the cluster's name, so nothing was changed")
+}
+
+// oneLine reads a line and nothing after it, which may be the answer to the next question.
+func oneLine(in io.Reader) (line []byte, err error) {
+	for b := make([]byte, 1); err == nil && b[0] != '\n'; {
+		if _, err = io.ReadFull(in, b); err == nil {
+			line = append(line, b[0])
+		}
+	}
+	return line, err
 }
 
 func (q Question) noTerminal(f *factory.Factory) error {

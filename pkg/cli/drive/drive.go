@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/explain"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -80,7 +81,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 // ask checks a request, asks the user for consent where it needs that, and writes
 // the intent, which it returns as it was written.
 func (s *Session) ask(ctx context.Context, f *factory.Factory, o Options, r proposal) (prospect, *v1alpha1.TidbCluster, error) {
-	p, err := s.check(ctx, r)
+	p, err := s.shown(ctx, f, o, r)
 	if err == nil {
 		err = p.consent(ctx, f, o)
 	}
@@ -89,6 +90,14 @@ func (s *Session) ask(ctx context.Context, f *factory.Factory, o Options, r prop
 	}
 	asked, err := s.write(ctx, r.Request, o.DryRun)
 	return p, asked, err
+}
+
+// shown checks a request, and shows that it does: members that do not answer take seconds.
+func (s *Session) shown(ctx context.Context, f *factory.Factory, o Options, r proposal) (prospect, error) {
+	if !o.Output.JSON() {
+		defer spin.On(f, "reading cluster "+s.Namespace+"/"+s.Name).Stop()
+	}
+	return s.check(ctx, r)
 }
 
 // check compares a request with the cluster, and refuses what cannot or must not be done before

@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -55,7 +56,9 @@ type memberRow struct {
 // it shows them as well, and then fails.
 func show(ctx context.Context, f *factory.Factory, s *drive.Session, o options, tc *v1alpha1.TidbCluster) error {
 	c := topology.New(tc)
+	shown := spin.On(f, "reading cluster "+s.Namespace+"/"+s.Name)
 	seen, err := s.Observer.Against(ctx, c)
+	shown.Stop()
 	if err != nil {
 		return err
 	}

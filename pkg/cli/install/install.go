@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/crd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
@@ -75,7 +76,10 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if err != nil {
 		return fmt.Errorf("apply customresourcedefinition %s: %w", name, err)
 	}
-	if err := serve(ctx, client, got); err != nil {
+	shown := spin.On(f, "waiting until the API server serves TidbClusters")
+	err = serve(ctx, client, got)
+	shown.Stop()
+	if err != nil {
 		return exit.Ended(ctx, err)
 	}
 	fmt.Fprintf(f.Streams.Out, "customresourcedefinition %s %s\n", name, result)

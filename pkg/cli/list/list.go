@@ -3,6 +3,7 @@ package list
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -16,14 +17,14 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
 // options are the verb's flags.
 type options struct {
-	all    bool
+	target.Found
 	output output.Objects
 }
 
@@ -43,35 +44,27 @@ cluster itself.`,
 		Example: `  kubectl tidb list
 
   # Those of all namespaces
-  kubectl tidb list -A`,
+  kubectl tidb list -A
+
+  # Those with a label
+  kubectl tidb list -l env=prod`,
 		SuggestFor: []string{"get", "ls"},
 		Args:       cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.output.Validate(); err != nil {
+			if err := errors.Join(o.Validate(), o.output.Validate()); err != nil {
 				return err
 			}
 			return run(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "List the clusters of all namespaces.")
+	o.Bind(cmd, "List")
 	o.output.Bind(cmd)
 	return cmd
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	namespace, err := f.Namespace()
-	if err != nil {
-		return err
-	}
-	if o.all {
-		namespace = ""
-	}
-	dyn, err := f.Dynamic()
-	if err != nil {
-		return err
-	}
 	// A cluster that cannot be read must not hide the others.
-	clusters, failed := intent.New(dyn).List(ctx, namespace)
+	namespace, clusters, failed := o.List(ctx, f)
 	if failed != nil && len(clusters) == 0 {
 		return failed
 	}
@@ -88,7 +81,7 @@ func (o options) show(f *factory.Factory, namespace string, clusters []v1alpha1.
 		return o.print(out, clusters)
 	case len(clusters) > 0:
 		return o.table(out, clusters, time.Now())
-	case o.all:
+	case o.AllNamespaces:
 		fmt.Fprintln(f.Streams.ErrOut, "No TidbClusters found.")
 	default:
 		fmt.Fprintf(f.Streams.ErrOut, "No TidbClusters found in namespace %s.\n", namespace)
@@ -155,7 +148,7 @@ func ready(c topology.Cluster) (status, reason, message string) {
 // table names the namespace only where there can be several, as kubectl does.
 func (o options) table(out io.Writer, clusters []v1alpha1.TidbCluster, now time.Time) error {
 	headers := []string{"name", "ready", "version", "pd", "tikv", "tidb", "age"}
-	if o.all {
+	if o.AllNamespaces {
 		headers = append([]string{"namespace"}, headers...)
 	}
 	if o.output.Wide() {
@@ -171,7 +164,7 @@ func (o options) table(out io.Writer, clusters []v1alpha1.TidbCluster, now time.
 			word += " (" + v.Reason + ")"
 		}
 		row := []string{v.Cluster, word, v.Version}
-		if o.all {
+		if o.AllNamespaces {
 			row = append([]string{v.Namespace}, row...)
 		}
 		for _, k := range topology.Kinds() {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 )
 
 var now = time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)
@@ -49,7 +50,7 @@ func TestTable(t *testing.T) {
 		o    options
 		want string
 	}{
-		{options{all: true}, `
+		{options{Found: target.Found{AllNamespaces: true}}, `
 NAMESPACE   NAME       READY                   VERSION   PD   TIKV   TIDB   AGE
 db          basic      True                    v8.1.0    3    4      -      3d
 db          half-way   False (TiKVUpgrading)   v8.1.0    3    4      -      3d
@@ -89,7 +90,7 @@ func TestShow(t *testing.T) {
 		out, errOut, not string
 	}{
 		{"none", options{}, nil, "", "No TidbClusters found in namespace db.\n", "NAME"},
-		{"none at all", options{all: true}, nil, "", "No TidbClusters found.\n", "NAME"},
+		{"none at all", options{Found: target.Found{AllNamespaces: true}}, nil, "", "No TidbClusters found.\n", "NAME"},
 		{"none as JSON", parsed(t, "-o", "json"), nil, `"items": []`, "", "null"},
 		{"JSON", parsed(t, "-o", "json"), clusters()[2:3], `"cluster": "big"`, "", "managedFields"},
 		{"YAML", parsed(t, "-o", "yaml"), clusters()[2:3], "kind: ClusterSummaryList", "", "managedFields"},

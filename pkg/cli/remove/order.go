@@ -67,6 +67,7 @@ func (r remains) deleteSet(ctx context.Context, name string) bool {
 func (r remains) waitForServers(ctx context.Context) {
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
+	r.say(fmt.Sprintf("deleting cluster %s/%s: its TiDB servers end first", r.cluster.Namespace, r.cluster.Name))
 	nudges, begun := observe.Watch(watch, r.meta, r.cluster), time.Now()
 	for {
 		pods, err := r.pods(ctx)

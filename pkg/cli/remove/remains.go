@@ -25,6 +25,7 @@ type remains struct {
 	kube    kubernetes.Interface
 	meta    metadata.Interface
 	cluster topology.Cluster
+	say     func(string) // shows what is awaited
 }
 
 func (r remains) own() metav1.ListOptions {
@@ -86,6 +87,7 @@ func (r remains) waitForPods(ctx context.Context) error {
 		default:
 			left = count(len(pods), "pod") + " are"
 		}
+		r.say(fmt.Sprintf("deleting cluster %s/%s: %s left", r.cluster.Namespace, r.cluster.Name, left))
 		switch {
 		case ctx.Err() != nil:
 			return stopped(ctx, left)

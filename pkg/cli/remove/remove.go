@@ -1,29 +1,27 @@
-// Package remove is the verb "delete": it deletes a cluster, and its data only when asked to.
+// Package remove is the verb "delete": it deletes clusters, and their data only when asked to.
 package remove
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
-	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
-// options are the verb's flags and its argument.
+// options are the verb's flags and its arguments.
 type options struct {
-	name        []string // the argument that names the cluster
-	yes, claims bool
-	timeout     time.Duration
+	target.Several
+	yes, claims, wait, ignoreMissing bool
+	timeout                          time.Duration
 }
 
 // New makes the command.
@@ -34,10 +32,11 @@ func New(f *factory.Factory) *cobra.Command {
 func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "delete NAME",
-		Short: "Delete a cluster, and keep its data",
-		Long: `Delete a cluster and wait until its pods are gone. TiDB servers go first, so that
+		Use:   "delete (NAME... | -l SELECTOR | --all)",
+		Short: "Delete clusters, and keep their data",
+		Long: `Delete clusters and wait until their pods are gone. TiDB servers go first, so that
 each can end what it is doing, unless a daemon or an operator drives the cluster.
+Nothing is deleted before each cluster was looked at, and its name was typed.
 
 Its claims, and the data in them, stay: a cluster that is created with the same name
 goes on with them. Each says in its annotation kubectl-tidb/ran-version which version
@@ -47,127 +46,105 @@ that also deletes the claims of a cluster that is gone already.`,
 		Example: `  kubectl tidb delete basic
 
   # The data as well, without being asked
-  kubectl tidb delete basic --delete-pvcs --yes`,
+  kubectl tidb delete basic --delete-pvcs --yes
+
+  # All clusters of a test
+  kubectl tidb delete -l env=test --yes`,
 		SuggestFor:        []string{"destroy", "remove", "rm"},
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: target.Complete(f),
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: target.CompleteAll(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.timeout < 0 {
-				return exit.Usagef("--timeout must not be negative")
+			o.Names = args
+			if err := o.validate(); err != nil {
+				return err
 			}
-			o.name = args
 			return run(cmd.Context(), o)
 		},
 	}
+	o.Bind(cmd, "Delete")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "Do not ask.")
 	cmd.Flags().BoolVar(&o.claims, "delete-pvcs", false, "Delete the claims, and with them the data.")
+	cmd.Flags().BoolVar(&o.wait, "wait", true, "Wait until the pods are gone. Without it, Kubernetes deletes all pods at the same time.")
+	cmd.Flags().BoolVar(&o.ignoreMissing, "ignore-not-found", false, "A cluster that does not exist is no error.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "Stop waiting after this long, e.g. 5m; the same command then goes on. Zero waits for ever.")
 	return cmd
 }
 
+func (o *options) validate() error {
+	switch {
+	case o.timeout < 0:
+		return exit.Usagef("--timeout must not be negative")
+	case o.claims && !o.wait:
+		return exit.Usagef("--delete-pvcs does not go with --wait=false: claims are deleted when no pod uses them any more")
+	}
+	return o.Validate()
+}
+
+// run deletes the clusters at the same time, when each may be deleted and the user has agreed to
+// each.
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	s, err := target.Open(ctx, f, o.name)
+	all, err := o.find(ctx, f)
+	defer func() {
+		for _, d := range all {
+			d.session.Close()
+		}
+	}()
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	tc, err := s.Load(ctx)
-	if bad, malformed := errors.AsType[*intent.MalformedError](err); malformed {
-		tc, err = bad.Cluster, nil // a deletion does not need its configurations
-	}
-	if _, gone := errors.AsType[*intent.NotFoundError](err); gone {
-		return o.goOn(ctx, f, s, err)
-	}
-	if err != nil {
-		return err
-	}
-	c := topology.New(tc)
-	if !o.claims {
-		if err := (remains{kube: s.Kube, cluster: c}).keepsData(ctx); err != nil {
+	for _, d := range all {
+		if err := o.confirm(ctx, f, d.session); err != nil {
 			return err
 		}
 	}
-	if err := o.confirm(ctx, f, s); err != nil {
-		return err
+	errs := make([]error, len(all))
+	shown := spin.On(f, doing(all))
+	var each sync.WaitGroup
+	for i, d := range all {
+		d.say = shown.Say
+		each.Go(func() { errs[i] = d.delete(ctx, o) })
 	}
-	meta, err := f.Metadata()
-	if err != nil {
-		return err
+	each.Wait()
+	shown.Stop()
+	for _, d := range all {
+		fmt.Fprint(f.Streams.Out, d.result)
 	}
-	waits, cancel := o.patience(ctx)
-	defer cancel()
-	release := remains{kube: s.Kube, meta: meta, cluster: c}.serversFirst(waits)
-	defer release()
-	if ctx.Err() != nil {
-		return undeleted(ctx, c)
-	}
-	if err := s.Intent.Delete(ctx, tc, intent.Write{}); err != nil {
-		return err
-	}
-	release()
-	return o.finish(waits, f, s, c)
+	return errors.Join(errs...)
 }
 
-// patience returns a context that ends when the user does not wait any longer.
-func (o options) patience(ctx context.Context) (context.Context, context.CancelFunc) {
-	if o.timeout > 0 {
-		return context.WithTimeoutCause(ctx, o.timeout, exit.ErrTimedOut)
-	}
-	return context.WithCancel(ctx)
-}
-
-// goOn completes what an earlier run began, if anything is left to do.
-func (o options) goOn(ctx context.Context, f *factory.Factory, s *drive.Session, missing error) error {
-	c := topology.New(&v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name}})
-	rest := remains{kube: s.Kube, cluster: c}
-	pods, err := rest.pods(ctx)
+// find returns what is to be deleted. With an error nothing may be.
+func (o options) find(ctx context.Context, f *factory.Factory) ([]*deletion, error) {
+	names, err := o.Resolve(ctx, f)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	claims, err := rest.claims(ctx)
-	if err != nil {
-		return err
+	if len(names) == 0 {
+		fmt.Fprintln(f.Streams.ErrOut, "No TidbClusters found.")
 	}
-	if len(pods) == 0 && (len(claims) == 0 || !o.claims) {
-		return missing
-	}
-	if err := o.confirm(ctx, f, s); err != nil {
-		return err
-	}
-	ctx, cancel := o.patience(ctx)
-	defer cancel()
-	return o.finish(ctx, f, s, c)
-}
-
-// finish waits until the last pod has stopped. Then it deletes the claims, or
-// says that they are there.
-func (o options) finish(ctx context.Context, f *factory.Factory, s *drive.Session, c topology.Cluster) error {
-	meta, err := f.Metadata()
-	if err != nil {
-		return err
-	}
-	rest := remains{kube: s.Kube, meta: meta, cluster: c}
-	if err := rest.waitForPods(ctx); err != nil {
-		return err
-	}
-	claims, err := rest.claims(ctx)
-	if err != nil {
-		return exit.Ended(ctx, err)
-	}
-	out := f.Streams.Out
-	fmt.Fprintf(out, "cluster %s/%s is deleted\n", s.Namespace, s.Name)
-	switch {
-	case len(claims) == 0:
-	case !o.claims:
-		fmt.Fprintf(out, "its data stays, in %s: %s\n", count(len(claims), "claim"),
-			c.Kubectl("get", "pvc", "-l", topology.LabelInstance+"="+c.Instance).Line(f.Context()))
-	default:
-		if err := rest.deleteClaims(ctx, claims); err != nil {
-			return exit.Ended(ctx, err)
+	var all []*deletion
+	var errs []error
+	for _, n := range names {
+		d, err := o.prepare(ctx, f, n)
+		missing, gone := errors.AsType[*intent.NotFoundError](err)
+		switch {
+		case gone && (o.ignoreMissing || len(o.Names) == 0): // another user has deleted it since
+			continue
+		case gone:
+			err = missing
 		}
-		fmt.Fprintf(out, "its data is deleted, with %s\n", count(len(claims), "claim"))
+		if d != nil {
+			all = append(all, d)
+		}
+		errs = append(errs, err)
 	}
-	return nil
+	return all, errors.Join(errs...)
+}
+
+func doing(all []*deletion) string {
+	if len(all) == 1 {
+		return "deleting " + all[0].title()
+	}
+	return "deleting " + count(len(all), "cluster")
 }
 
 func count(n int, what string) string {

@@ -29,10 +29,18 @@ import (
 func TestFlags(t *testing.T) {
 	f := factory.New(genericiooptions.NewTestIOStreamsDiscard(), os.Getenv, "")
 	for args, says := range map[string]string{
-		"basic -y --delete-pvcs --timeout 5m": "",
-		"":                                    "accepts 1 arg",
-		"basic other":                         "accepts 1 arg",
-		"basic --timeout -5m":                 "negative",
+		"basic -y --delete-pvcs --timeout 5m":       "",
+		"basic other -y --delete-pvcs --timeout 5m": "",
+		"":                                 "name the clusters, or give -l or --all",
+		"-A":                               "name the clusters, or give -l or --all",
+		"basic --timeout -5m":              "negative",
+		"basic -l env=test":                "leave out either basic or the flags",
+		"basic --all":                      "leave out either basic or the flags",
+		"basic -A":                         "leave out either basic or the flags",
+		"--all -l env=test":                "--all does not go with -l",
+		"-l env=":                          "",
+		"-l ===":                           "--selector",
+		"basic --wait=false --delete-pvcs": "--delete-pvcs does not go with --wait=false",
 	} {
 		var got *options
 		cmd := command(f, func(_ context.Context, o options) error { got = &o; return nil })
@@ -45,7 +53,11 @@ func TestFlags(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), says) || got != nil {
 				t.Errorf("%s: %v does not say %q", args, err, says)
 			}
-		case err != nil || !got.yes || !got.claims || got.timeout != 5*time.Minute || got.name[0] != "basic":
+		case strings.HasPrefix(args, "-l"):
+			if err != nil || got.Selector != "env=" || !got.wait {
+				t.Errorf("%s: %+v, %v", args, got, err)
+			}
+		case err != nil || !got.yes || !got.claims || got.timeout != 5*time.Minute || got.Names[0] != "basic":
 			t.Errorf("%s: %+v, %v", args, got, err)
 		}
 	}
@@ -86,7 +98,7 @@ func left(objects ...runtime.Object) remains {
 	c := topology.Cluster{Namespace: "db", Name: "basic", Instance: "basic"}
 	scheme := fakemeta.NewTestScheme()
 	_ = metav1.AddMetaToScheme(scheme)
-	return remains{kube: fake.NewClientset(objects...), meta: fakemeta.NewSimpleMetadataClient(scheme), cluster: c}
+	return remains{kube: fake.NewClientset(objects...), meta: fakemeta.NewSimpleMetadataClient(scheme), cluster: c, say: func(string) {}}
 }
 
 func own(name string) metav1.ObjectMeta {

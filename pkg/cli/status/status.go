@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
@@ -71,7 +72,9 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return err
 	}
 	defer s.Close()
+	shown := spin.On(f, "reading cluster "+s.Namespace+"/"+s.Name)
 	l, err := look(ctx, s)
+	shown.Stop()
 	l.context = f.Context()
 	bad, malformed := errors.AsType[*intent.MalformedError](err)
 	if err != nil && !malformed {

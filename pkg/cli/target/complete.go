@@ -26,9 +26,15 @@ func Complete(f *factory.Factory) cobra.CompletionFunc {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return Within(cmd.Context(), func() []string {
-			return completion.CompGetResource(f.Kubectl(), resource, begin)
-		}), cobra.ShellCompDirectiveNoFileComp
+		return CompleteAll(f)(cmd, args, begin)
+	}
+}
+
+// CompleteAll completes the name of a cluster as any argument, each once.
+func CompleteAll(f *factory.Factory) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
+		found := Within(cmd.Context(), func() []string { return completion.CompGetResource(f.Kubectl(), resource, begin) })
+		return slices.DeleteFunc(found, func(name string) bool { return slices.Contains(args, name) }), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // Resolve finds namespace and name. The name may be left out where there is
@@ -24,7 +23,7 @@ func Resolve(ctx context.Context, f *factory.Factory, args []string) (namespace,
 		return namespace, args[0], nil
 	}
 	// A cluster that cannot be decoded has a name, too.
-	found, err := clusters(ctx, f, namespace)
+	_, found, err := new(Found).List(ctx, f)
 	if err != nil && len(found) == 0 {
 		return "", "", err
 	}
@@ -56,12 +55,4 @@ func Open(ctx context.Context, f *factory.Factory, args []string) (*drive.Sessio
 		return nil, err
 	}
 	return drive.Open(f, namespace, name)
-}
-
-func clusters(ctx context.Context, f *factory.Factory, namespace string) ([]v1alpha1.TidbCluster, error) {
-	dyn, err := f.Dynamic()
-	if err != nil {
-		return nil, err
-	}
-	return intent.New(dyn).List(ctx, namespace)
 }

@@ -57,8 +57,8 @@ func (c *Client) Load(ctx context.Context, namespace, name string) (*v1alpha1.Ti
 // List reads the TidbClusters of a namespace, of all namespaces for "". When some
 // of them cannot be decoded, the error says so. They are in the list nevertheless,
 // with what could be read of them: at least their names.
-func (c *Client) List(ctx context.Context, namespace string) ([]v1alpha1.TidbCluster, error) {
-	list, err := c.in(namespace).List(ctx, metav1.ListOptions{})
+func (c *Client) List(ctx context.Context, namespace, selector string) ([]v1alpha1.TidbCluster, error) {
+	list, err := c.in(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, NoResource(err)

@@ -122,7 +122,7 @@ func TestLoadUndecodable(t *testing.T) {
 	if _, err := c.Load(t.Context(), "db", "basic"); err == nil || !strings.Contains(err.Error(), "decode tidbcluster db/basic") {
 		t.Errorf("got %v", err)
 	}
-	list, err := c.List(t.Context(), "db")
+	list, err := c.List(t.Context(), "db", "")
 	if len(list) != 2 || list[0].Name != "basic" || list[1].Name != "other" || err == nil {
 		t.Errorf("a TidbCluster that cannot be decoded, or one beside it, is not in the list: %v, %v", list, err)
 	}
@@ -159,7 +159,7 @@ func TestNoResource(t *testing.T) {
 	if _, err := c.Load(t.Context(), "db", "basic"); !errors.As(err, &none) || !strings.Contains(err.Error(), "kubectl tidb init") {
 		t.Errorf("load: %v", err)
 	}
-	if _, err := c.List(t.Context(), ""); !errors.As(err, &none) {
+	if _, err := c.List(t.Context(), "", ""); !errors.As(err, &none) {
 		t.Errorf("list: %v", err)
 	}
 	tc := &v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic"}}
@@ -265,5 +265,16 @@ func TestDistance(t *testing.T) {
 	}
 	if got := similar("prod", []string{"prod-eu", "test", "prog", "production"}); !slices.Equal(got, []string{"prog", "prod-eu", "production"}) {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestListSelector: only the TidbClusters with the labels are listed.
+func TestListSelector(t *testing.T) {
+	labelled := named(t, "db", "labelled")
+	labelled.SetLabels(map[string]string{"env": "test"})
+	c, _ := client(t, object(t, stored), labelled)
+	all, err := c.List(t.Context(), "db", "env=test")
+	if err != nil || len(all) != 1 || all[0].Name != "labelled" {
+		t.Errorf("%d, %v", len(all), err)
 	}
 }

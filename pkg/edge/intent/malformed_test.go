@@ -34,7 +34,7 @@ func TestMalformed(t *testing.T) {
 		}
 	}
 	_ = dyn.Tracker().Add(named(t, "db", "other"))
-	list, err := c.List(t.Context(), "db")
+	list, err := c.List(t.Context(), "db", "")
 	if len(list) != 2 || list[0].Name != "basic" || list[0].Spec.TiKV.Replicas != 3 || list[1].Name != "other" || err == nil {
 		t.Errorf("list: %v, %v", list, err)
 	}

@@ -1,0 +1,136 @@
+package remove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+)
+
+// deletion deletes one cluster.
+type deletion struct {
+	remains
+	session *drive.Session
+	tc      *v1alpha1.TidbCluster // nil: it is gone, and the rest is left
+	context string                // of the kubeconfig, for commands that are shown
+	result  string                // what was done, for the user
+}
+
+func (d *deletion) title() string {
+	return fmt.Sprintf("cluster %s/%s", d.cluster.Namespace, d.cluster.Name)
+}
+
+// prepare reads a cluster, and refuses to delete it where data that is to stay would go. If its
+// TidbCluster is gone, it completes what an earlier run began; the error is that of the missing
+// TidbCluster if nothing is left to do.
+func (o options) prepare(ctx context.Context, f *factory.Factory, n cache.ObjectName) (*deletion, error) {
+	s, err := drive.Open(f, n.Namespace, n.Name)
+	if err != nil {
+		return nil, err
+	}
+	meta, err := f.Metadata()
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	d := &deletion{session: s, context: f.Context(), remains: remains{kube: s.Kube, meta: meta}}
+	tc, err := s.Load(ctx)
+	if bad, malformed := errors.AsType[*intent.MalformedError](err); malformed {
+		tc, err = bad.Cluster, nil // a deletion does not need its configurations
+	}
+	if missing, gone := errors.AsType[*intent.NotFoundError](err); gone {
+		d.cluster = topology.New(&v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name}})
+		if any, err := d.leftOver(ctx, o.claims); any || err != nil {
+			return d, err
+		}
+		return d, missing
+	}
+	if err != nil {
+		return d, err
+	}
+	d.tc, d.cluster = tc, topology.New(tc)
+	if o.claims {
+		return d, nil
+	}
+	return d, d.keepsData(ctx)
+}
+
+// leftOver reports whether there is anything left to wait for, or to delete.
+func (d *deletion) leftOver(ctx context.Context, withClaims bool) (bool, error) {
+	pods, err := d.pods(ctx)
+	if err != nil {
+		return false, err
+	}
+	claims, err := d.claims(ctx)
+	return len(pods) > 0 || withClaims && len(claims) > 0, err
+}
+
+// delete deletes the TidbCluster, and waits for the rest.
+func (d *deletion) delete(ctx context.Context, o options) error {
+	waits, cancel := o.patience(ctx)
+	defer cancel()
+	if d.tc != nil {
+		release := func() {}
+		if o.wait {
+			release = d.serversFirst(waits)
+		}
+		defer release()
+		if ctx.Err() != nil {
+			return undeleted(ctx, d.cluster)
+		}
+		if err := d.session.Intent.Delete(ctx, d.tc, intent.Write{}); err != nil {
+			return err
+		}
+		release()
+	}
+	if !o.wait {
+		d.result = d.title() + " is being deleted; its data stays\n"
+		return nil
+	}
+	return d.finish(waits, o)
+}
+
+// patience returns a context that ends when the user does not wait any longer.
+func (o options) patience(ctx context.Context) (context.Context, context.CancelFunc) {
+	if o.timeout > 0 {
+		return context.WithTimeoutCause(ctx, o.timeout, exit.ErrTimedOut)
+	}
+	return context.WithCancel(ctx)
+}
+
+// finish waits until the last pod has stopped. Then it deletes the claims, or
+// says that they are there.
+func (d *deletion) finish(ctx context.Context, o options) error {
+	if err := d.waitForPods(ctx); err != nil {
+		return err
+	}
+	claims, err := d.claims(ctx)
+	if err != nil {
+		return exit.Ended(ctx, err)
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s is deleted\n", d.title())
+	switch {
+	case len(claims) == 0:
+	case !o.claims:
+		fmt.Fprintf(&text, "its data stays, in %s: %s\n", count(len(claims), "claim"),
+			d.cluster.Kubectl("get", "pvc", "-l", topology.LabelInstance+"="+d.cluster.Instance).Line(d.context))
+	default:
+		if err := d.deleteClaims(ctx, claims); err != nil {
+			return exit.Ended(ctx, err)
+		}
+		fmt.Fprintf(&text, "its data is deleted, with %s\n", count(len(claims), "claim"))
+	}
+	d.result = text.String()
+	return nil
+}
