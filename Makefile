@@ -46,7 +46,14 @@ test: SEED ?= 1
 test: lint unit sim e2e ## everything that proves the project works
 	@echo "make test: all passed"
 
-unit: ## unit tests, golden files and decision tables, with the race detector
+browser: ## install chromium, where no browser is there, for the tests that open pages
+	@for b in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$b >/dev/null && exit 0; done; \
+	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		install="apt-get install -qq -y --no-install-recommends chromium"; \
+		$$install >/dev/null || { apt-get update -qq && $$install >/dev/null; }; \
+	else echo "no browser, and no right to install one: the tests that open pages are skipped"; fi
+
+unit: browser ## unit tests, golden files and decision tables, with the race detector
 	go test -race ./...
 	cd test/node && go test ./...
 	cd test/alerts && go test ./...

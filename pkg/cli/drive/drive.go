@@ -32,6 +32,9 @@ const upkeepAtOnce = 8
 // Run checks what the request wants, writes it, and drives the cluster. With --dry-run it only
 // prints what would be done.
 func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Request) error {
+	if err := o.Reports.Begin(); err != nil {
+		return err
+	}
 	ctx, cancel := o.limit(ctx)
 	defer cancel()
 	begun := time.Now()
@@ -41,20 +44,17 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	if o.DryRun != NoDryRun {
 		p.warnings = append(p.warnings, p.foretold()...)
 	}
-	switch {
-	case o.Output.JSON():
-	case err != nil:
-		return err
-	case o.DryRun != NoDryRun:
+	reporters := reconcile.Reporters{o.Reports.In(f.Context())}
+	// Otherwise the result of a dry run is a text, and a refusal an error.
+	shown := o.Output.JSON() || err == nil && o.DryRun == NoDryRun
+	if shown {
+		printer := s.printer(f, o, r.Action)
+		defer printer.Close()
+		reporters = append(reporters, printer)
+	} else if err == nil {
 		p.print(f.Streams.Out, f.Context())
-		return p.verdict(o)
 	}
-	opts := report.Detect(f.Streams.Out, f.Streams.ErrOut, o.Output.String(), f.Env)
-	opts.Context, opts.Namespace, opts.Cluster, opts.Action = f.Context(), s.Namespace, s.Name, r.Action
-	opts.Now = f.Clock.Now
-	printer := report.New(opts)
-	defer printer.Close()
-	progress := reconcile.NewProgress(s.Namespace, s.Name, f.Clock.Now, printer).In(f.Context())
+	progress := reconcile.NewProgress(s.Namespace, s.Name, f.Clock.Now, reporters).In(f.Context())
 	for _, w := range p.warnings {
 		progress.Notice(event.SpecWarning, w.text, w.remedy...)
 	}
@@ -75,7 +75,27 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 		outcome = event.OutcomeChanges
 	}
 	progress.Done(outcome, int(exit.Of(err)), time.Since(begun), explain.Error(err))
-	return said(err)
+	if shown {
+		err = said(err)
+	}
+	return o.reported(err)
+}
+
+// printer returns what shows the events of a run.
+func (s *Session) printer(f *factory.Factory, o Options, action string) *report.Printer {
+	opts := report.Detect(f.Streams.Out, f.Streams.ErrOut, o.Output.String(), f.Env)
+	opts.Context, opts.Namespace, opts.Cluster, opts.Action = f.Context(), s.Namespace, s.Name, action
+	opts.Now = f.Clock.Now
+	return report.New(opts)
+}
+
+// reported writes the reports of a run, and returns its error. If there is none, that of the
+// reports counts: a pipeline relies on them.
+func (o Options) reported(err error) error {
+	if failed := o.Reports.Write(); failed != nil {
+		return exit.With(max(exit.Of(err), exit.Failure), errors.Join(err, failed))
+	}
+	return err
 }
 
 // ask checks a request, asks the user for consent where it needs that, and writes

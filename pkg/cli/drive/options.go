@@ -15,6 +15,7 @@ import (
 type Options struct {
 	Timeout  time.Duration
 	Output   output.Format
+	Reports  *output.Documents
 	DryRun   DryRun
 	ExitCode bool
 	NoFollow bool
@@ -31,6 +32,8 @@ func (o *Options) Bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.DurationVar(&o.Timeout, "timeout", 0, "Stop waiting after this long, e.g. 30m, at a safe point; the same command then goes on. Zero waits for ever.")
 	o.Output.Bind(cmd, "With json, one event per line on stdout rather than progress on stderr.")
+	o.Reports = &output.Documents{}
+	o.Reports.Bind(cmd, "Write to files what was done and waited for, e.g. junit=junit.xml,html=run.html, also if the command fails.")
 	o.DryRun.bind(cmd)
 	flags.BoolVar(&o.ExitCode, "exit-code", false, "With --dry-run, exit with 10 when there is something to do.")
 	flags.BoolVarP(&o.Yes, "yes", "y", false, "Do not ask before a service or data is taken away.")

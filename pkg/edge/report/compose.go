@@ -33,7 +33,7 @@ func (s *screen) compose(now time.Time, width, height int) []string {
 func (s *screen) header(now time.Time, width int) []string {
 	parts := []string{s.view.target()}
 	if s.view.action != "" {
-		parts = append(parts, clean(s.view.action))
+		parts = append(parts, Clean(s.view.action))
 	}
 	parts = append(parts, age(now.Sub(s.view.start)))
 	// The spinner only shows that the process runs. This says for how long nothing
@@ -52,9 +52,9 @@ func (s *screen) row(r row, width int) string {
 	t := neutral
 	switch {
 	case s.blocks(r):
-		t = bad
+		t = Bad
 	case r.settled():
-		t = good
+		t = Good
 	}
 	pad := 0
 	for _, other := range s.view.rows {
@@ -79,14 +79,14 @@ func (s *screen) doing(now time.Time, width int) []string {
 	spin := s.style.frame(now)
 	var lines []string
 	for _, st := range s.view.steps {
-		text := clean(st.text)
+		text := Clean(st.text)
 		if a := took(now.Sub(st.since)); a != "" {
 			text += a
 		}
 		lines = append(lines, s.block(neutral, spin, text, width)...)
 	}
 	for _, f := range s.view.failures {
-		lines = append(lines, s.block(bad, s.style.cross, "trying again: "+f.phrase(), width)...)
+		lines = append(lines, s.block(Bad, s.style.cross, "trying again: "+f.phrase(), width)...)
 	}
 	if len(lines)+len(s.view.gates) == 0 {
 		lines = append(lines, s.block(neutral, spin, "looking at the cluster", width)...)
@@ -100,9 +100,9 @@ func (s *screen) awaited(now time.Time, width, height int) []string {
 	var lines []string
 	hint := ""
 	for i, g := range s.view.gates {
-		t, sign := warning, s.style.frame(now)
+		t, sign := Warning, s.style.frame(now)
 		if g.blocked() {
-			t, sign = bad, s.style.cross
+			t, sign = Bad, s.style.cross
 		}
 		b := s.block(t, sign, g.word()+": "+g.text()+" "+g.times(now), width)
 		if h := g.help(now); h != "" && h != hint {
@@ -125,7 +125,7 @@ func (s *screen) awaited(now time.Time, width, height int) []string {
 }
 
 // block is a text behind a sign, over as many lines as it needs.
-func (s *screen) block(t tone, sign, text string, width int) []string {
+func (s *screen) block(t Tone, sign, text string, width int) []string {
 	lines := s.style.fold(text, width-2)
 	for i, l := range lines {
 		lead := "  "

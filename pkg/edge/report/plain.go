@@ -59,10 +59,10 @@ func (p *plain) event(e event.Event) {
 		p.line(e.Time, "planned: "+planned(e))
 	case event.Started:
 		if p.view.failing(e) == nil { // otherwise it is another attempt
-			p.line(e.Time, "started: "+clean(e.Step))
+			p.line(e.Time, "started: "+Clean(e.Step))
 		}
 	case event.Finished:
-		p.line(e.Time, "finished: "+clean(e.Step)+took(seconds(e)))
+		p.line(e.Time, "finished: "+Clean(e.Step)+took(seconds(e)))
 	case event.Failed:
 		p.failure(e)
 	case event.Waiting, event.Blocked:
@@ -94,7 +94,7 @@ func (p *plain) head(t time.Time) {
 	p.headed = true
 	s := t.UTC().Format("2006-01-02 15:04:05 MST") + " " + p.view.target()
 	if p.view.action != "" {
-		s += ": " + clean(p.view.action)
+		s += ": " + Clean(p.view.action)
 	}
 	p.write(s)
 }
@@ -181,7 +181,7 @@ func (p *plain) tick(now time.Time) time.Duration {
 // a log answers both.
 func (p *plain) beat(now time.Time) {
 	for _, st := range p.view.steps {
-		p.line(now, "still at it: "+clean(st.text)+" ("+age(now.Sub(st.since))+")")
+		p.line(now, "still at it: "+Clean(st.text)+" ("+age(now.Sub(st.since))+")")
 	}
 	if len(p.view.gates) > 0 {
 		g := p.view.gates[0]
@@ -214,11 +214,11 @@ func planned(e event.Event) string {
 	case "paused":
 		return "the cluster is paused"
 	}
-	return clean(e.Outcome)
+	return Clean(e.Outcome)
 }
 
 func passed(e event.Event) string {
-	return clean(e.Message) + took(seconds(e))
+	return Clean(e.Message) + took(seconds(e))
 }
 
 func notice(e event.Event) string {
@@ -229,5 +229,5 @@ func notice(e event.Event) string {
 	if help := e.Help(); help != "" {
 		s += "; " + help
 	}
-	return clean(s)
+	return Clean(s)
 }

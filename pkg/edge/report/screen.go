@@ -37,17 +37,17 @@ func (s *screen) event(e event.Event) {
 	s.view.fold(e)
 	switch e.Type {
 	case event.Finished:
-		s.last(good, e.Step+took(seconds(e)))
+		s.last(Good, e.Step+took(seconds(e)))
 	case event.Passed:
 		if e.Seconds >= 1 {
-			s.last(good, passed(e))
+			s.last(Good, passed(e))
 		}
 	case event.Failed:
 		if f := s.view.failing(e); f.times == 1 {
-			s.last(bad, f.phrase())
+			s.last(Bad, f.phrase())
 		}
 	case event.Notice:
-		s.last(warning, notice(e))
+		s.last(Warning, notice(e))
 	case event.Done:
 		for i, l := range s.view.summary() {
 			if i == 0 {
@@ -63,8 +63,8 @@ func (s *screen) event(e event.Event) {
 }
 
 // last adds a line that stays. It is not cut to the width: it is the record.
-func (s *screen) last(t tone, text string) {
-	s.above = append(s.above, s.style.paint(t, s.style.mark(t))+" "+s.style.legible(clean(text)))
+func (s *screen) last(t Tone, text string) {
+	s.above = append(s.above, s.style.paint(t, s.style.mark(t))+" "+s.style.legible(Clean(text)))
 }
 
 func (s *screen) tick(now time.Time) time.Duration {

@@ -41,11 +41,11 @@ func (s style) frame(now time.Time) string {
 	return s.frames[int(now.UnixMilli()/frameEvery.Milliseconds())%len(s.frames)]
 }
 
-var codes = map[tone]string{
-	good: "\x1b[32m", warning: "\x1b[33m", bad: "\x1b[31m", dim: "\x1b[2m", bold: "\x1b[1m",
+var codes = map[Tone]string{
+	Good: "\x1b[32m", Warning: "\x1b[33m", Bad: "\x1b[31m", dim: "\x1b[2m", bold: "\x1b[1m",
 }
 
-func (s style) paint(t tone, text string) string {
+func (s style) paint(t Tone, text string) string {
 	code := codes[t]
 	if !s.colour || code == "" || text == "" {
 		return text
@@ -62,13 +62,13 @@ func (s style) legible(text string) string {
 }
 
 // mark returns a tone's sign, for readers who do not see colours.
-func (s style) mark(t tone) string {
+func (s style) mark(t Tone) string {
 	switch t {
-	case good:
+	case Good:
 		return s.check
-	case bad:
+	case Bad:
 		return s.cross
-	case warning:
+	case Warning:
 		return s.note
 	}
 	return " "

@@ -8,21 +8,22 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 )
 
-// tone is how a line is meant, for the formats that can colour it.
-type tone int
+// Tone is how a line is meant, for the formats that can colour it.
+type Tone int
 
+// The tones.
 const (
-	neutral tone = iota
-	good
-	warning
-	bad
+	neutral Tone = iota
+	Good
+	Warning
+	Bad
 	dim
 	bold
 )
 
 // said is a line with its tone.
 type said struct {
-	tone tone
+	tone Tone
 	text string
 }
 
@@ -32,45 +33,39 @@ const resume = "run the same command again to resume"
 // outcomes has the text of each outcome, with the duration in place of the %s, and what to do next.
 // An outcome that is not in the table is shown as a failure.
 var outcomes = map[string]struct {
-	tone       tone
+	tone       Tone
 	text, next string
 }{
-	event.OutcomeConverged:   {good, "converged in %s", ""},
-	event.OutcomeFailed:      {bad, "failed after %s", resume},
-	event.OutcomeBlocked:     {bad, "blocked after %s, manual action required", "once that is done, " + resume},
-	event.OutcomeTimedOut:    {warning, "timed out after %s, still progressing", resume},
-	event.OutcomePaused:      {warning, "paused after %s", "once that is lifted, " + resume},
-	event.OutcomeAborted:     {warning, "aborted after %s", ""},
-	event.OutcomeConflict:    {bad, "another driver holds the cluster", ""},
-	event.OutcomeForbidden:   {bad, "forbidden", "once it is permitted, " + resume},
-	event.OutcomeChanges:     {warning, "changes are pending", ""},
-	event.OutcomeUsage:       {bad, "wrong usage", ""},
-	event.OutcomeInterrupted: {warning, "interrupted after %s, at a safe point", resume},
+	event.OutcomeConverged:   {Good, "converged in %s", ""},
+	event.OutcomeFailed:      {Bad, "failed after %s", resume},
+	event.OutcomeBlocked:     {Bad, "blocked after %s, manual action required", "once that is done, " + resume},
+	event.OutcomeTimedOut:    {Warning, "timed out after %s, still progressing", resume},
+	event.OutcomePaused:      {Warning, "paused after %s", "once that is lifted, " + resume},
+	event.OutcomeAborted:     {Warning, "aborted after %s", ""},
+	event.OutcomeConflict:    {Bad, "another driver holds the cluster", ""},
+	event.OutcomeForbidden:   {Bad, "forbidden", "once it is permitted, " + resume},
+	event.OutcomeChanges:     {Warning, "changes are pending", ""},
+	event.OutcomeUsage:       {Bad, "wrong usage", ""},
+	event.OutcomeInterrupted: {Warning, "interrupted after %s, at a safe point", resume},
 }
 
 // summary returns how the operation ended, what it still waits for, what it did and what it spent
 // its time on.
 func (v *view) summary() []said {
-	o, known := outcomes[v.end.Outcome]
-	if !known {
-		o = outcomes[event.OutcomeFailed]
-		if s := clean(v.end.Outcome); s != "" {
-			o.text = s + " after %s"
-		}
-	}
 	total := v.last.Sub(v.start)
 	if v.end.Seconds > 0 {
 		total = seconds(*v.end)
 	}
-	lines := []said{{o.tone, v.target() + ": " + strings.Replace(o.text, "%s", exact(total), 1)}}
+	tone, text, next := Ended(v.end.Outcome, total)
+	lines := []said{{tone, v.target() + ": " + text}}
 	if v.end.Outcome != event.OutcomeConverged {
 		lines = append(lines, v.remaining()...)
 	}
 	if v.end.Error != "" {
-		lines = append(lines, said{bad, "error: " + clean(v.end.Error)})
+		lines = append(lines, said{Bad, "error: " + Clean(v.end.Error)})
 	}
 	if help := v.end.Help(); help != "" && help != resume {
-		lines = append(lines, said{neutral, "hint: " + clean(help)})
+		lines = append(lines, said{neutral, "hint: " + Clean(help)})
 	}
 	if s := v.counts(); s != "" {
 		lines = append(lines, said{dim, s})
@@ -78,22 +73,35 @@ func (v *view) summary() []said {
 	if s := v.division(); s != "" {
 		lines = append(lines, said{dim, s})
 	}
-	if o.next != "" {
-		lines = append(lines, said{bold, o.next})
+	if next != "" {
+		lines = append(lines, said{bold, next})
 	}
 	return lines
+}
+
+// Ended returns how a run ended: how that is meant, in words, and what a person can do next, if
+// anything.
+func Ended(outcome string, took time.Duration) (tone Tone, text, next string) {
+	o, known := outcomes[outcome]
+	if !known {
+		o = outcomes[event.OutcomeFailed]
+		if s := Clean(outcome); s != "" {
+			o.text = s + " after %s"
+		}
+	}
+	return o.tone, strings.Replace(o.text, "%s", exact(took), 1), o.next
 }
 
 // remaining lists the gates and failures that are left.
 func (v *view) remaining() []said {
 	var lines []said
 	for _, f := range v.failures {
-		lines = append(lines, said{bad, "failed: " + f.phrase()})
+		lines = append(lines, said{Bad, "failed: " + f.phrase()})
 	}
 	for _, g := range v.gates {
-		t := warning
+		t := Warning
 		if g.blocked() {
-			t = bad
+			t = Bad
 		}
 		lines = append(lines, said{t, g.word() + ": " + g.text() + " " + g.times(v.last)})
 		if help := g.help(v.last); help != "" {
@@ -123,23 +131,23 @@ func (v *view) counts() string {
 
 // division returns how many steps were taken and what the time was spent on.
 func (v *view) division() string {
-	if v.finished == 0 && v.spent[onKubernetes]+v.spent[onDatabase] < time.Second {
+	if v.finished == 0 && v.spent.Kubernetes+v.spent.Database < time.Second {
 		return ""
 	}
 	plural := "s"
 	if v.finished == 1 {
 		plural = ""
 	}
-	parts := []string{fmt.Sprintf("%d step%s %s", v.finished, plural, exact(v.spent[stepping]))}
+	parts := []string{fmt.Sprintf("%d step%s %s", v.finished, plural, exact(v.spent.Stepping))}
 	for _, p := range []struct {
-		on   activity
-		name string
+		spent time.Duration
+		name  string
 	}{
-		{onKubernetes, "waiting for Kubernetes"}, {onDatabase, "waiting for the database"},
-		{otherwise, "other"},
+		{v.spent.Kubernetes, "waiting for Kubernetes"}, {v.spent.Database, "waiting for the database"},
+		{v.spent.Otherwise, "other"},
 	} {
-		if d := v.spent[p.on]; d >= time.Second {
-			parts = append(parts, p.name+" "+exact(d))
+		if p.spent >= time.Second {
+			parts = append(parts, p.name+" "+exact(p.spent))
 		}
 	}
 	return strings.Join(parts, ", ")

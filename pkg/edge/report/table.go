@@ -37,7 +37,7 @@ func Table(w io.Writer, headers []string, rows [][]string) error {
 		line := make([]string, len(headers))
 		for i := range line {
 			if i < len(r) {
-				line[i] = clean(r[i])
+				line[i] = Clean(r[i])
 			}
 			if line[i] == "" {
 				line[i] = "<none>"

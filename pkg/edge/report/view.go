@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/history"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -19,7 +20,7 @@ type view struct {
 	gates       []gate    // closed: those for a person first, then by age
 	failures    []failure // not overcome yet
 	finished    int       // steps
-	spent       [activities]time.Duration
+	spent       history.Spent
 	end         *event.Event // done
 }
 
@@ -56,17 +57,6 @@ type failure struct {
 // forgotten is after how long a failure that did not happen again is not shown any more: no event
 // reports that its step is not wanted any more.
 const forgotten = 2 * time.Minute
-
-// activity is what time was spent on.
-type activity int
-
-const (
-	stepping activity = iota
-	onDatabase
-	onKubernetes
-	otherwise
-	activities
-)
 
 func newView(o Options) view {
 	return view{
@@ -113,7 +103,7 @@ func (v *view) clock(now time.Time) {
 		v.last = v.start
 	}
 	if d := now.Sub(v.last); d > 0 {
-		v.spent[v.activity()] += d
+		v.spent.Add(d, len(v.steps) > 0, v.sources())
 		v.last = now
 	}
 }
@@ -126,20 +116,13 @@ func (v *view) quiet(now time.Time) time.Duration {
 	return now.Sub(v.last)
 }
 
-func (v *view) activity() activity {
-	if len(v.steps) > 0 {
-		return stepping
-	}
-	a := otherwise
+// sources returns where what is awaited is read from.
+func (v *view) sources() []string {
+	var all []string
 	for _, g := range v.gates {
-		switch g.event.Source {
-		case event.FromDatabase:
-			return onDatabase
-		case event.FromKubernetes:
-			a = onKubernetes
-		}
+		all = append(all, g.event.Source)
 	}
-	return a
+	return all
 }
 
 func (s step) is(e event.Event) bool {

@@ -21,7 +21,7 @@ func (v *view) target() string {
 			parts = append(parts, s)
 		}
 	}
-	return clean(strings.Join(parts, " / "))
+	return Clean(strings.Join(parts, " / "))
 }
 
 // subject returns what an event is about; "" for the cluster.
@@ -33,7 +33,7 @@ func subject(e event.Event) string {
 }
 
 // text returns what does not hold yet, for which member, and what is observed.
-func (g gate) text() string { return clean(g.event.Message) }
+func (g gate) text() string { return Clean(g.event.Message) }
 
 // word returns the first word of a gate's line.
 func (g gate) word() string {
@@ -52,7 +52,7 @@ func (g gate) help(now time.Time) string {
 	if !g.blocked() && now.Sub(g.since) < usual {
 		return ""
 	}
-	return clean(g.event.Help())
+	return Clean(g.event.Help())
 }
 
 // times says how long a gate has been closed, and how much longer it can be.
@@ -83,7 +83,7 @@ func (f failure) phrase() string {
 	if f.times > 1 {
 		s += fmt.Sprintf(" (%d times)", f.times)
 	}
-	return clean(s)
+	return Clean(s)
 }
 
 // age returns a duration as kubectl writes it. Clocks differ, so a negative duration counts as
@@ -105,9 +105,9 @@ func seconds(e event.Event) time.Duration {
 
 var escapes = twwidth.Filter()
 
-// clean returns text as one line without control characters: error messages of servers can have
+// Clean returns text as one line without control characters: error messages of servers can have
 // line breaks and escape sequences.
-func clean(s string) string {
+func Clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
