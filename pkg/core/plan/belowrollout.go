@@ -11,7 +11,7 @@ import (
 // rollout does not reach: those below members that may serve, since a partition reaches them only
 // after those above, and restarting those would take a second member away; and the next one, where
 // another member fails with the update revision. A wait for such a member would last for ever.
-func (sc Scope) failingBelow(p Profile, h hold, v verdict) verdict {
+func (sc Scope) failingBelow(h hold, v verdict) verdict {
 	next, ok := sc.candidate()
 	if !ok || h.rolling || sc.Got.Set.Manual {
 		return v
@@ -22,11 +22,11 @@ func (sc Scope) failingBelow(p Profile, h hold, v verdict) verdict {
 		switch {
 		case !ok || g.Reason != MemberServing || queued || !sc.Got.Outdated(m):
 		case mayServe(next):
-			if m.Ordinal < next.Ordinal && (next.Up() || !mayServe(m)) {
+			if m.Name != next.Name && (next.Up() || !mayServe(m)) {
 				why := fmt.Sprintf("the new one reaches it only after %s, which is not restarted as long as a peer is down", next.Name)
 				v.gates[i].Remedy = append(sc.recreateAdvice(m, why), g.Remedy...)
 			}
-		case m.Name == next.Name && g.Blocked && !next.Up() && !sc.worthTrying(p, next):
+		case m.Name == next.Name && g.Blocked:
 			if failing := sc.failing(); len(failing) > 0 {
 				why := "it is not restarted with the new one, with which " + failing[0].Name + " does not serve"
 				v.gates[i].Remedy = append(g.Remedy, sc.recreateAdvice(m, why)...)

@@ -69,6 +69,15 @@ func TestGuardsOfRollout(t *testing.T) {
 		{Name: "the same, and crashes again and again", Cluster: between(10*time.Minute, looping)},
 		{Name: "the same, and runs just now", Cluster: between(10*time.Minute, looping, func(p *state.Pod) { p.Started = plantest.Now.Add(-5 * time.Second) })},
 		{Name: "the same, of the revision that Kubernetes would give it again", Cluster: between(10*time.Minute, looping, func(p *state.Pod) { p.Revision = "v1" })},
+		{Name: "the same, and another store serves with the new revision", Cluster: func() *plantest.Cluster {
+			c := between(10*time.Minute, func(p *state.Pod) { p.Revision = "v1" })
+			c.Rolled(tikv, 1).Member("t-tikv-1").Pod.Started = plantest.Now.Add(-time.Hour)
+			return c
+		}()},
+		{Name: "the same, and the store below fails as well", Cluster: func() *plantest.Cluster {
+			c := between(10*time.Minute, func(p *state.Pod) { p.Revision = "v1" })
+			return c.Down(10*time.Minute, "t-tikv-2")
+		}()},
 		{Name: "a store fails with the new revision, and the next one runs and refuses for long", Cluster: refusesAbove(10 * time.Minute)},
 		{Name: "the same, not for long yet", Cluster: refusesAbove(10*time.Minute - time.Second)},
 		{Name: "the same, and it has refused for a moment", Cluster: func() *plantest.Cluster {
