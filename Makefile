@@ -104,6 +104,9 @@ node-images: ## build and load the node's images
 demo: build ## a cluster created, scaled and upgraded before your eyes
 	cd test/e2e && go run ./cmd/demo
 
+record: build ## record a real upgrade as docs/images/upgrade.svg: needs script of util-linux, and npm
+	cd test/e2e && go run ./cmd/record -o ../../docs/images/upgrade.svg
+
 e2e: build image completions ## the built binary and its image against a real node
 	cd test/e2e && go test -count=1 -timeout 40m -parallel 4 -v .
 
