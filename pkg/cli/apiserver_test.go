@@ -48,8 +48,9 @@ type apiServer struct {
 	*httptest.Server
 	answers map[string]any
 
-	mu  sync.Mutex
-	log []string
+	mu   sync.Mutex
+	log  []string
+	urls []string
 }
 
 const tidbclusters = "/apis/pingcap.com/v1alpha1/namespaces/default/tidbclusters"
@@ -84,6 +85,7 @@ func serve(t *testing.T, answers map[string]any) *apiServer {
 func (s *apiServer) answer(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.log = append(s.log, r.Method+" "+r.URL.Path)
+	s.urls = append(s.urls, r.Method+" "+r.URL.RequestURI())
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	got, ok := s.answers[r.Method+" "+r.URL.Path]

@@ -7,6 +7,7 @@ import (
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/apply"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/auth"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/completion"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/create"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/daemon"
@@ -65,7 +66,7 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 		}},
 		{Message: "Commands that show clusters:", Commands: []*cobra.Command{status.New(f), list.New(f), report.New(f)}},
 		{Message: "Commands for the setup:", Commands: []*cobra.Command{
-			install.New(f), daemon.New(f), version.New(f), completion.New(f),
+			install.New(f), auth.New(f), daemon.New(f), version.New(f), completion.New(f),
 		}},
 	})
 	return root

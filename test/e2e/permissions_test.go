@@ -6,74 +6,89 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/rbac"
+	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/plugin"
 )
 
-// TestPermissions: the rights that are documented are enough to do everything,
-// and a viewer can look at everything and change nothing.
+// TestPermissions: the rights that "auth role" prints for a verb are enough for it, also those of
+// the namespace alone, and verbs that only read can change nothing.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	const small = "small"
 	limited := newEnvironment(t, "e2e-limited").plugin
-	for _, role := range []rbac.Role{rbac.Viewer, rbac.Driver, rbac.Editor} {
-		grant(t, limited.Namespace, role)
+	for _, c := range rbac.Commands() {
+		if c.Role != rbac.Installer {
+			grant(t, limited, c.Name, "")
+		}
 	}
-	as := func(t *testing.T, role rbac.Role, code int, args ...string) string {
+	grant(t, limited, "sync", "--namespaced")
+	as := func(t *testing.T, user string, code int, args ...string) string {
 		t.Helper()
-		r := limited.Run(t.Context(), nil, append(args, "--as", user(limited.Namespace, role))...)
-		t.Logf("%s: kubectl tidb %v: exit %d\n%s", role, args, r.Code, r.Stderr)
+		r := limited.Run(t.Context(), nil, append(args, "--as", "system:serviceaccount:"+limited.Namespace+":"+user)...)
+		t.Logf("%s: kubectl tidb %v: exit %d\n%s", user, args, r.Code, r.Stderr)
 		if r.Code != code {
-			t.Fatalf("%s: kubectl tidb %v: exit code %d, want %d\nstdout: %s", role, args, r.Code, code, r.Stdout)
+			t.Fatalf("%s: kubectl tidb %v: exit code %d, want %d\nstdout: %s", user, args, r.Code, code, r.Stdout)
 		}
 		if code == 0 && strings.Contains(r.Stderr, "forbidden") {
-			t.Errorf("%s: kubectl tidb %v lacks a right", role, args)
+			t.Errorf("%s: kubectl tidb %v lacks a right", user, args)
 		}
 		return r.Stdout + r.Stderr
 	}
-	as(t, rbac.Viewer, 9, "create", small, "--version", from)
-	as(t, rbac.Driver, 9, "create", small, "--version", from)
-	as(t, rbac.Editor, 0, "create", small, "--version", from, "--storage", "1Gi", "--pd", "1", "--tikv", "3", "--tidb", "1")
-	as(t, rbac.Viewer, 0, "status", small)
-	as(t, rbac.Viewer, 0, "list")
-	as(t, rbac.Viewer, 0, "failover", small)
-	as(t, rbac.Viewer, 9, "scale", small, "tidb=2")
-	as(t, rbac.Viewer, 9, "sync", small)
-	as(t, rbac.Editor, 0, "scale", small, "tikv=4", "tidb=2")
-	as(t, rbac.Editor, 0, "scale", small, "tikv=3", "tidb=1")
-	as(t, rbac.Driver, 0, "sync", small)
-	as(t, rbac.Editor, 0, "upgrade", small, to, "--yes")
-	as(t, rbac.Viewer, 9, "delete", small, "--yes")
-	as(t, rbac.Editor, 0, "delete", small, "--yes", "--delete-pvcs")
-}
-
-// user is the name by which a service account is known.
-func user(namespace string, role rbac.Role) string {
-	return "system:serviceaccount:" + namespace + ":" + string(role)
-}
-
-// grant gives a service account the rights of a role, in the namespace and
-// everywhere, and no others.
-func grant(t *testing.T, namespace string, role rbac.Role) {
-	t.Helper()
-	api, name := shared.Kube.RbacV1(), "kubectl-tidb-e2e-"+string(role)
-	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: string(role)}}
-	ref := func(kind string) rbacv1.RoleRef {
-		return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: name}
+	for _, user := range []string{"status", "sync", "scale", "delete"} {
+		as(t, user, 9, "create", small, "--version", from)
 	}
+	as(t, "create", 0, "create", small, "--version", from, "--storage", "1Gi", "--pd", "1", "--tikv", "3", "--tidb", "1")
+	as(t, "status", 0, "status", small)
+	as(t, "list", 0, "list")
+	as(t, "list", 9, "status", small)
+	as(t, "failover", 0, "failover", small)
+	as(t, "status", 9, "scale", small, "tidb=2")
+	as(t, "status", 9, "sync", small)
+	as(t, "scale", 0, "scale", small, "tikv=4", "tidb=2")
+	as(t, "scale", 0, "scale", small, "tikv=3", "tidb=1")
+	as(t, "scale", 9, "delete", small, "--yes")
+	as(t, "sync", 0, "sync", small)
+	as(t, "sync-namespaced", 0, "sync", small)
+	as(t, "upgrade", 0, "upgrade", small, to, "--yes")
+	as(t, "status", 9, "delete", small, "--yes")
+	as(t, "delete", 0, "delete", small, "--yes", "--delete-pvcs")
+}
+
+// grant gives a service account, with the name of the verb and the flag, what "auth role" prints,
+// and nothing else.
+func grant(t *testing.T, limited plugin.Plugin, verb, flag string) {
+	t.Helper()
+	user := strings.ReplaceAll(verb, " ", "-") + strings.ReplaceAll(flag, "--", "-")
+	args := append([]string{"auth", "role"}, strings.Fields(verb)...)
+	printed := limited.Run(t.Context(), nil, append(args, strings.Fields(flag)...)...)
+	if printed.Code != 0 {
+		t.Fatalf("auth role %s: %s", verb, printed.Stderr)
+	}
+	api, name := shared.Kube.RbacV1(), "kubectl-tidb-e2e-"+user
+	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: limited.Namespace, Name: user}}
+	meta := metav1.ObjectMeta{Name: name}
 	_ = api.ClusterRoles().Delete(t.Context(), name, metav1.DeleteOptions{})
 	_ = api.ClusterRoleBindings().Delete(t.Context(), name, metav1.DeleteOptions{})
-	_ = api.Roles(namespace).Delete(t.Context(), name, metav1.DeleteOptions{})
-	_ = api.RoleBindings(namespace).Delete(t.Context(), name, metav1.DeleteOptions{})
-	meta := metav1.ObjectMeta{Name: name}
-	for _, err := range []error{
-		ignored(api.ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rbac.Rules(role, rbac.Everywhere)}, metav1.CreateOptions{})),
-		ignored(api.ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: meta, Subjects: subjects, RoleRef: ref("ClusterRole")}, metav1.CreateOptions{})),
-		ignored(api.Roles(namespace).Create(t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: rbac.Rules(role, rbac.Namespace)}, metav1.CreateOptions{})),
-		ignored(api.RoleBindings(namespace).Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: meta, Subjects: subjects, RoleRef: ref("Role")}, metav1.CreateOptions{})),
-	} {
-		if err != nil {
+	for _, part := range strings.Split(printed.Stdout, "---\n") {
+		var role rbacv1.ClusterRole // a Role has the same fields
+		if err := yaml.UnmarshalStrict([]byte(part), &role); err != nil {
 			t.Fatal(err)
+		}
+		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: role.Kind, Name: name}
+		var errs [2]error
+		if role.Kind == "ClusterRole" {
+			errs[0] = ignored(api.ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: meta, Rules: role.Rules}, metav1.CreateOptions{}))
+			errs[1] = ignored(api.ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: meta, Subjects: subjects, RoleRef: ref}, metav1.CreateOptions{}))
+		} else {
+			errs[0] = ignored(api.Roles(limited.Namespace).Create(t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: role.Rules}, metav1.CreateOptions{}))
+			errs[1] = ignored(api.RoleBindings(limited.Namespace).Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: meta, Subjects: subjects, RoleRef: ref}, metav1.CreateOptions{}))
+		}
+		for _, err := range errs {
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }

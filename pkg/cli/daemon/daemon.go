@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 )
 
 // repository is where the images of releases are.
@@ -122,7 +123,7 @@ func run(f *factory.Factory, o options) error {
 		}
 		o.image = repository + ":" + f.Version
 	}
-	text, err := document(o.objects(namespace))
+	text, err := output.Document(o.objects(namespace))
 	if err != nil {
 		return err
 	}

@@ -86,6 +86,12 @@ func (m *memory[T]) keep(wanted func(key string, value T) bool) {
 	maps.DeleteFunc(m.read, func(key string, r reading[T]) bool { return !wanted(key, r.value) })
 }
 
+func (m *memory[T]) forbidden() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.denied != nil
+}
+
 // gaps returns the gaps in a fixed order, so that equal observations give equal results.
 func (m *memory[T]) gaps() []state.Gap {
 	m.mu.Lock()
@@ -107,7 +113,12 @@ func (e *extras) gaps() []state.Gap {
 	if e == nil {
 		return nil
 	}
-	return append(e.volumes.gaps(), e.nodes.gaps()...)
+	volumes, nodes := e.volumes.gaps(), e.nodes.gaps()
+	if e.volumes.forbidden() && e.nodes.forbidden() {
+		// Who has rights in one namespace only lacks both, and knows why.
+		return []state.Gap{{What: "volumes and nodes", Problem: "not permitted, so reclaim policies, and labels of volumes and stores, stay as they are"}}
+	}
+	return append(volumes, nodes...)
 }
 
 // readVolumes reads the volumes of all bound claims at the same time, by the claim's UID. They are
@@ -153,11 +164,7 @@ func (o *Observer) readVolume(ctx context.Context, name string, c *state.Claim) 
 	v, err := o.kube.CoreV1().PersistentVolumes().Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, &state.Gap{
-			What:    "the volumes of claims, so their reclaim policy and labels stay as they are",
-			Problem: err.Error(),
-			Remedy:  remedy.Remedy{remedy.Say("get the permission to get and patch persistentvolumes")},
-		}, err
+		return nil, &state.Gap{What: "volumes", Problem: "not permitted, so their reclaim policies and labels stay as they are"}, err
 	case apierrors.IsNotFound(err):
 		return nil, &state.Gap{
 			What:    "volume " + name,
@@ -226,11 +233,7 @@ func (o *Observer) readNode(ctx context.Context, name string) (map[string]string
 	n, err := o.kube.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, &state.Gap{
-			What:    "the labels of nodes, so stores keep the location labels that they have",
-			Problem: err.Error(),
-			Remedy:  remedy.Remedy{remedy.Say("get the permission to get nodes")},
-		}, err
+		return nil, &state.Gap{What: "nodes", Problem: "not permitted, so stores keep the location labels that they have"}, err
 	case err != nil:
 		return nil, nil, err
 	}

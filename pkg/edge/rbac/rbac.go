@@ -110,10 +110,15 @@ func Rights(role Role) []Right {
 // Those for Namespace belong into a Role, or into a ClusterRole that is bound in
 // namespaces; those for Everywhere, or for both, into a ClusterRole. There is one
 // rule for each resource, sorted by name.
-func Rules(role Role, scopes ...Scope) []rbacv1.PolicyRule {
+func Rules(role Role, scopes ...Scope) []rbacv1.PolicyRule { return rules(Rights(role), scopes) }
+
+// Rules returns the rights that the command needs, as those of a role.
+func (c Command) Rules(scopes ...Scope) []rbacv1.PolicyRule { return rules(c.Rights(), scopes) }
+
+func rules(rights []Right, scopes []Scope) []rbacv1.PolicyRule {
 	type resource struct{ group, name string }
 	verbs := map[resource][]string{}
-	for _, r := range Rights(role) {
+	for _, r := range rights {
 		if slices.Contains(scopes, r.Scope) {
 			at := resource{r.Group, r.Resource}
 			verbs[at] = append(verbs[at], r.Verbs...)

@@ -23,7 +23,7 @@ func TestRightsAreThoseOfTheSource(t *testing.T) {
 	granted := map[string]bool{}
 	for _, r := range rights {
 		for _, verb := range r.Verbs {
-			granted[r.Group+"/"+r.Resource+" "+verb] = true
+			granted[r.request(verb)] = true
 		}
 	}
 	for call, places := range made {
@@ -97,5 +97,57 @@ func TestRules(t *testing.T) {
 		if got := rule(tt.role, tt.scope, tt.resource); got != tt.want {
 			t.Errorf("%s, scope %d, %s: %q, want %q", tt.role, tt.scope, tt.resource, got, tt.want)
 		}
+	}
+}
+
+// TestCommands: what a command is said to need, or not to need, is among the rights of its role.
+func TestCommands(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range Commands() {
+		if seen[c.Name] {
+			t.Errorf("%s is there twice", c.Name)
+		}
+		seen[c.Name] = true
+		of := map[string]bool{}
+		for _, r := range Rights(c.Role) {
+			for _, verb := range r.Verbs {
+				of[r.request(verb)] = true
+			}
+		}
+		for _, request := range slices.Concat(c.only, c.except) {
+			if !of[request] {
+				t.Errorf("%s: %s is no right of its role", c.Name, request)
+			}
+		}
+		if len(c.Rights()) == 0 {
+			t.Errorf("%s needs nothing", c.Name)
+		}
+	}
+	has := func(name, request string) bool {
+		c, _ := CommandOf(name)
+		return slices.ContainsFunc(c.Rights(), func(r Right) bool {
+			return slices.ContainsFunc(r.Verbs, func(verb string) bool { return r.request(verb) == request })
+		})
+	}
+	for request, by := range map[string]string{
+		creates: "apply create", deletes: "delete",
+		"pingcap.com/tidbclusters patch": "apply create failover run scale sync upgrade",
+		"/pods delete":                   "apply create failover run scale sync upgrade",
+		"/secrets get":                   "apply create failover run scale upgrade",
+		"/pods list":                     "apply create delete failover failover run scale status sync upgrade",
+	} {
+		var got []string
+		for _, c := range Commands() {
+			if has(c.Name, request) {
+				got = append(got, c.Name)
+			}
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != by {
+			t.Errorf("%s is needed by %q", request, got)
+		}
+	}
+	if _, known := CommandOf("version"); known {
+		t.Error("version needs no right")
 	}
 }

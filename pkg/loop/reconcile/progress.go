@@ -226,7 +226,8 @@ func (st *Progress) UpkeepFailed(step plan.Step, err error) {
 	if apierrors.IsForbidden(err) && errors.As(err, &status) && status.ErrStatus.Details != nil {
 		about = fmt.Sprintf("%T of %s", step, status.ErrStatus.Details.Kind)
 		e.Component, e.Member = "", ""
-		e.Remedy = []remedy.Advice{{Text: "get the permission to do so; nothing else waits for it"}}
+		e.Message = fmt.Sprintf("could not %s: not permitted for %s; nothing else waits for it", step, status.ErrStatus.Details.Kind)
+		e.Remedy = nil
 	}
 	st.noticeOnce(about, event.UpkeepFailed, e)
 }

@@ -124,7 +124,7 @@ func TestUpkeepFails(t *testing.T) {
 		t.Errorf("%d steps, want 2", n)
 	}
 	got := notices(s)
-	if len(got) != 1 || got[0].Help() == "" || !strings.Contains(got[0].Message, "forbidden") || got[0].Member != "" {
+	if len(got) != 1 || !strings.Contains(got[0].Message, "not permitted for pods") || got[0].Member != "" {
 		t.Errorf("want one notice of what is missing for all: %+v", got)
 	}
 	if n := turn(); n != 0 {

@@ -1,4 +1,4 @@
-package daemon
+package output
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// document writes objects as YAML, without fields that are not set: the types would also write a
+// Document writes objects as YAML, without fields that are not set: the types would also write a
 // status, and some empty fields.
-func document(objects []runtime.Object) (string, error) {
+func Document(objects []runtime.Object) (string, error) {
 	var b strings.Builder
 	for i, o := range objects {
 		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)

@@ -1,0 +1,81 @@
+package rbac
+
+import (
+	"slices"
+	"strings"
+)
+
+// Command is a verb of the plugin, with the requests that it may send.
+type Command struct {
+	Name string
+	Role Role
+	// only are the requests of a command that needs few of its role's, as "group/resource verb";
+	// nil: all but those in except.
+	only, except []string
+}
+
+// commands are all verbs that need rights.
+var commands = []Command{
+	{Name: "list", Role: Viewer, only: []string{"pingcap.com/tidbclusters list", "pingcap.com/tidbclusters watch", "/namespaces list"}},
+	{Name: "status", Role: Viewer},
+	{Name: "failover", Role: Viewer},
+	{Name: "sync", Role: Driver},
+	{Name: "failover run", Role: Editor, except: []string{creates, deletes}},
+	{Name: "scale", Role: Editor, except: []string{creates, deletes}},
+	{Name: "upgrade", Role: Editor, except: []string{creates, deletes}},
+	{Name: "create", Role: Editor, except: []string{deletes}},
+	{Name: "apply", Role: Editor, except: []string{deletes}},
+	{Name: "delete", Role: Editor, only: []string{
+		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "pingcap.com/tidbclusters watch", deletes,
+		"apps/statefulsets get", "apps/statefulsets list", "apps/statefulsets watch", "apps/statefulsets delete",
+		"/pods list", "/pods watch",
+		"/persistentvolumeclaims list", "/persistentvolumeclaims watch", "/persistentvolumeclaims delete",
+		// The TiDB servers end first, under the lease of the cluster, if no operator drives it.
+		"coordination.k8s.io/leases get", "coordination.k8s.io/leases list", "coordination.k8s.io/leases create", "coordination.k8s.io/leases update",
+		"pingcap.com/tidbclusters/finalizers update",
+		"apps/deployments get", "rbac.authorization.k8s.io/clusterrolebindings list", "rbac.authorization.k8s.io/rolebindings list",
+		"/namespaces list",
+	}},
+	{Name: "init", Role: Installer},
+}
+
+const (
+	creates = "pingcap.com/tidbclusters create"
+	deletes = "pingcap.com/tidbclusters delete"
+)
+
+// Commands returns all verbs that need rights.
+func Commands() []Command { return slices.Clone(commands) }
+
+// CommandOf returns a verb, "failover run" among them.
+func CommandOf(name string) (Command, bool) {
+	i := slices.IndexFunc(commands, func(c Command) bool { return c.Name == name })
+	if i < 0 {
+		return Command{}, false
+	}
+	return commands[i], true
+}
+
+// Rights returns the rights that the command needs, and no others.
+func (c Command) Rights() []Right {
+	var all []Right
+	for _, r := range Rights(c.Role) {
+		r.Verbs = slices.DeleteFunc(slices.Clone(r.Verbs), func(verb string) bool { return !c.sends(r.request(verb)) })
+		if len(r.Verbs) > 0 {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func (c Command) sends(request string) bool {
+	if c.only != nil {
+		return slices.Contains(c.only, request)
+	}
+	return !slices.Contains(c.except, request)
+}
+
+// request names a request, as "group/resource verb".
+func (r Right) request(verb string) string {
+	return strings.Join([]string{r.Group, "/", r.Resource, " ", verb}, "")
+}
