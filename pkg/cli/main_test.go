@@ -88,6 +88,7 @@ func TestUsage(t *testing.T) {
 		"help xyzzy":                  `unknown command "xyzzy".`,
 		"help list status":            "accepts at most 1",
 		"--fast":                      "unknown flag: --fast",
+		"sync -w":                     "unknown shorthand flag: 'w'",
 		"sync basic --fast":           "unknown flag: --fast; usage: kubectl tidb sync [NAME];",
 		"sync a b":                    "accepts at most 1",
 		"scale":                       "requires at least 2",

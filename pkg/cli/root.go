@@ -49,6 +49,7 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 			}
 			return cmd.Help()
 		},
+		PersistentPreRun:           func(cmd *cobra.Command, _ []string) { f.Names(cmd) },
 		SuggestionsMinimumDistance: 2,
 	}
 	root.SetIn(f.Streams.In)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
@@ -30,6 +31,9 @@ type Factory struct {
 	// Clock has the time of the API server.
 	Clock *clock.Clock
 
+	// headers say which command sends a request; kubectl's packages make them.
+	headers map[string]string
+
 	dial   way
 	config func() (*rest.Config, error)
 	client func() (*http.Client, error)
@@ -48,6 +52,17 @@ func New(streams genericiooptions.IOStreams, env func(string) string, version st
 		return rest.HTTPClientFor(c)
 	})
 	return f
+}
+
+// Names has each request of a command say which command it is from, as those of kubectl do, unless
+// KUBECTL_COMMAND_HEADERS says that they shall not. It is called before the first request.
+func (f *Factory) Names(cmd *cobra.Command) {
+	if off := f.Env("KUBECTL_COMMAND_HEADERS"); off == "0" || off == "false" {
+		return
+	}
+	var parsed genericclioptions.CommandHeaderRoundTripper
+	parsed.ParseCommandHeaders(cmd, nil)
+	f.headers = parsed.Headers
 }
 
 // Config returns how to reach the API server.

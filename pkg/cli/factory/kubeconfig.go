@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
@@ -34,6 +35,9 @@ func (f *Factory) load() (*rest.Config, error) {
 	// Warnings about API versions are for authors of manifests, and would break a live screen.
 	c.WarningHandler = rest.NoWarnings{}
 	c.Wrap(f.Clock.Listen)
+	c.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return &genericclioptions.CommandHeaderRoundTripper{Delegate: next, Headers: f.headers}
+	})
 	if c.Timeout == 0 {
 		answered := new(atomic.Bool)
 		c.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next, firstAnswer, answered} })

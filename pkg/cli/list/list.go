@@ -26,6 +26,7 @@ import (
 type options struct {
 	target.Found
 	output output.Objects
+	watch  output.Watch
 }
 
 // New makes the command.
@@ -59,23 +60,28 @@ cluster itself.`,
 	}
 	o.Bind(cmd, "List")
 	o.output.Bind(cmd)
+	o.watch.Bind(cmd)
 	return cmd
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
+	return o.watch.Show(ctx, f.Streams.Out, func(ctx context.Context) (<-chan struct{}, error) { return o.Watch(ctx, f) },
+		func(out io.Writer) error { return o.once(ctx, f, out) })
+}
+
+func (o options) once(ctx context.Context, f *factory.Factory, out io.Writer) error {
 	// A cluster that cannot be read must not hide the others.
 	namespace, clusters, failed := o.List(ctx, f)
 	if failed != nil && len(clusters) == 0 {
 		return failed
 	}
-	if err := o.show(f, namespace, clusters); err != nil {
+	if err := o.show(f, out, namespace, clusters); err != nil {
 		return err
 	}
 	return failed
 }
 
-func (o options) show(f *factory.Factory, namespace string, clusters []v1alpha1.TidbCluster) error {
-	out := f.Streams.Out
+func (o options) show(f *factory.Factory, out io.Writer, namespace string, clusters []v1alpha1.TidbCluster) error {
 	switch {
 	case !o.output.Table():
 		return o.print(out, clusters)

@@ -102,7 +102,7 @@ func TestShow(t *testing.T) {
 	} {
 		var out, errOut bytes.Buffer
 		f := factory.New(genericiooptions.IOStreams{Out: &out, ErrOut: &errOut}, nil, "")
-		if err := c.o.show(f, "db", c.clusters); err != nil {
+		if err := c.o.show(f, f.Streams.Out, "db", c.clusters); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), c.out) || errOut.String() != c.errOut || strings.Contains(out.String(), c.not) {
@@ -127,7 +127,7 @@ func TestClosedPipe(t *testing.T) {
 	closed, w := io.Pipe()
 	closed.Close()
 	f := factory.New(genericiooptions.IOStreams{Out: w}, nil, "")
-	if err := parsed(t, "-o", "json").show(f, "db", clusters()); !errors.Is(err, io.ErrClosedPipe) {
+	if err := parsed(t, "-o", "json").show(f, f.Streams.Out, "db", clusters()); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -5,6 +5,7 @@ package status
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -24,12 +25,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
 )
 
 // options are the verb's flags and its argument.
 type options struct {
 	name   []string // the argument that names the cluster, if there is one
 	output output.Objects
+	watch  output.Watch
 }
 
 // New makes the command.
@@ -49,6 +52,9 @@ be asked, such as a PD that is down, is shown as unknown.
 NAME may be left out where there is only one cluster in the namespace.`,
 		Example: `  kubectl tidb status basic
 
+  # Until interrupted, whenever something has changed
+  kubectl tidb status basic -w
+
   # Which members do not serve?
   kubectl tidb status basic -o json | jq -r '.members[] | select(.up | not) | .name'`,
 		SuggestFor:        []string{"display", "describe", "show"},
@@ -63,6 +69,7 @@ NAME may be left out where there is only one cluster in the namespace.`,
 		},
 	}
 	o.output.Bind(cmd)
+	o.watch.Bind(cmd)
 	return cmd
 }
 
@@ -73,14 +80,30 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	}
 	defer s.Close()
 	shown := spin.On(f, "reading cluster "+s.Namespace+"/"+s.Name)
-	l, err := look(ctx, s)
-	shown.Stop()
-	l.context = f.Context()
+	defer shown.Stop()
+	return o.watch.Show(ctx, f.Streams.Out, func(ctx context.Context) (<-chan struct{}, error) {
+		meta, err := f.Metadata()
+		if err != nil {
+			return nil, err
+		}
+		// The labels of its objects may name another instance; what they miss is seen a little later.
+		c := topology.Cluster{Namespace: s.Namespace, Name: s.Name, Instance: s.Name}
+		return observe.Watch(ctx, meta, c), nil
+	}, func(out io.Writer) error {
+		l, err := look(ctx, s)
+		shown.Stop()
+		l.context = f.Context()
+		return o.print(out, l, err)
+	})
+}
+
+// print shows what was seen, also of a cluster of which a configuration cannot be read.
+func (o options) print(out io.Writer, l sight, err error) error {
 	bad, malformed := errors.AsType[*intent.MalformedError](err)
 	if err != nil && !malformed {
 		return err
 	}
-	if err = l.print(f.Streams.Out, o.output); err == nil && malformed {
+	if err = l.print(out, o.output); err == nil && malformed {
 		// The reason is among what is shown.
 		return exit.With(exit.Of(bad), nil)
 	}

@@ -32,7 +32,7 @@ const (
 
 func (w *watching) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVarP(&w.on, "watch", "w", false, "Keep the clusters as their TidbClusters say until interrupted: all of the namespace, or those that NAME, -l or -A say.")
+	flags.BoolVar(&w.on, "watch", false, "Keep the clusters as their TidbClusters say until interrupted: all of the namespace, or those that NAME, -l or -A say.")
 	flags.BoolVarP(&w.all, "all-namespaces", "A", false, "With --watch, the clusters of all namespaces.")
 	flags.StringVarP(&w.selector, "selector", "l", "", "With --watch, the clusters whose TidbClusters have these labels, e.g. env=prod,tier!=test.")
 	flags.BoolVar(&w.failover, "auto-failover", true, "With --watch, give up and replace members that are down for longer than their component's failover period.")

@@ -51,6 +51,23 @@ func (o *Found) List(ctx context.Context, f *factory.Factory) (namespace string,
 	return namespace, clusters, err
 }
 
+// Watch sends a value whenever one of the TidbClusters changes, until ctx ends; several changes at
+// the same time are one value.
+func (o *Found) Watch(ctx context.Context, f *factory.Factory) (<-chan struct{}, error) {
+	namespace, err := f.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	if o.AllNamespaces {
+		namespace = ""
+	}
+	dyn, err := f.Dynamic()
+	if err != nil {
+		return nil, err
+	}
+	return intent.New(dyn).Watch(ctx, namespace, o.Selector)
+}
+
 // Several says which clusters a command is meant for: those that are named, or those that are found.
 type Several struct {
 	Names []string

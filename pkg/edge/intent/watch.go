@@ -1,6 +1,8 @@
 package intent
 
 import (
+	"context"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic/dynamicinformer"
@@ -20,6 +22,27 @@ type Undecodable struct {
 func (c *Client) Informer(namespace string, tweak func(*metav1.ListOptions)) (cache.SharedIndexInformer, error) {
 	informer := dynamicinformer.NewFilteredDynamicInformer(c.dyn, Resource, namespace, 0, cache.Indexers{}, tweak).Informer()
 	return informer, informer.SetTransform(Typed)
+}
+
+// Watch sends a value whenever a TidbCluster of the namespace, or of all for "", with the labels
+// changes, until ctx ends. Several changes at the same time are one value.
+func (c *Client) Watch(ctx context.Context, namespace, selector string) (<-chan struct{}, error) {
+	informer, err := c.Informer(namespace, func(o *metav1.ListOptions) { o.LabelSelector = selector })
+	if err != nil {
+		return nil, err
+	}
+	nudges := make(chan struct{}, 1)
+	nudge := func() {
+		select {
+		case nudges <- struct{}{}:
+		default:
+		}
+	}
+	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { nudge() }, UpdateFunc: func(any, any) { nudge() }, DeleteFunc: func(any) { nudge() },
+	})
+	go informer.RunWithContext(ctx)
+	return nudges, err
 }
 
 // Typed decodes a TidbCluster: as maps of maps it would take several times the memory. It is the

@@ -1,0 +1,72 @@
+package output
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"regexp"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Watch is the flag -w of a command that reads: it goes on to look, and writes nothing.
+type Watch bool
+
+const (
+	// Changes come in bursts, and each look takes requests.
+	pause = time.Second
+	// Kubernetes does not report what changes in PD, TiKV and TiDB.
+	every = 10 * time.Second
+)
+
+// Bind adds the flag to a command.
+func (w *Watch) Bind(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP((*bool)(w), "watch", "w", false, "After showing it, watch, and show it again whenever it has changed, until interrupted. Nothing is written.")
+}
+
+// age matches durations: that time goes by is no change.
+var age = regexp.MustCompile(`\b(\d+[dhms])+\b|^---\n`)
+
+// Show shows something once, or with the flag again whenever what it shows has changed, until ctx
+// ends. Changes is called with the flag only.
+func (w *Watch) Show(ctx context.Context, out io.Writer, changes func(context.Context) (<-chan struct{}, error), show func(io.Writer) error) error {
+	if !*w {
+		return show(out)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	changed, err := changes(ctx)
+	if err != nil {
+		return err
+	}
+	for last := ""; ; {
+		var text bytes.Buffer
+		if err := show(&text); err != nil {
+			_, _ = out.Write(text.Bytes())
+			return err
+		}
+		if now := age.ReplaceAllString(text.String(), ""); now != last {
+			last = now
+			if _, err := out.Write(text.Bytes()); err != nil {
+				return err
+			}
+		}
+		if !sleep(ctx, nil, pause) || !sleep(ctx, changed, every-pause) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// sleep waits for a change, or so long. It reports false if ctx ends first.
+func sleep(ctx context.Context, changed <-chan struct{}, most time.Duration) bool {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-changed:
+	case <-timer.C:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
