@@ -96,6 +96,7 @@ TiDB do that by themselves.`,
 	flags.BoolVar(&o.now, "now", false, "With run: do not wait until members are due.")
 	flags.StringSliceVar(&o.discard, "discard", nil, "With run: give up the data of these stores (names of their pods) for good.")
 	_ = cmd.RegisterFlagCompletionFunc("component", cobra.FixedCompletions(names(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("discard", target.CompletePods(f, topology.TiKV))
 	return cmd
 }
 

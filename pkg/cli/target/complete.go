@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"k8s.io/kubectl/pkg/util/completion"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // completionTimeout bounds a completion: a shell that hangs at Tab is worse than one that completes
@@ -48,6 +50,23 @@ func CompleteVersion(f *factory.Factory) cobra.CompletionFunc {
 		})
 		slices.Sort(found)
 		return slices.Compact(found), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// ofComponent prints the names of the pods of a cluster's component.
+const ofComponent = `{{range .items}}{{if and (exists . "metadata" "labels" "` + topology.LabelInstance + `") (exists . "metadata" "labels" "` + topology.LabelComponent + `")}}` +
+	`{{if and (eq (index .metadata.labels "` + topology.LabelInstance + `") %q) (eq (index .metadata.labels "` + topology.LabelComponent + `") %q)}}{{.metadata.name}} {{end}}{{end}}{{end}}`
+
+// CompletePods completes the names of the pods of a component. The first argument is the cluster.
+func CompletePods(f *factory.Factory, of topology.Kind) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return Within(cmd.Context(), func() []string {
+			template := fmt.Sprintf(ofComponent, args[0], of)
+			return completion.CompGetFromTemplate(&template, f.Kubectl(), "", []string{"pods"}, begin)
+		}), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
