@@ -117,6 +117,8 @@ func (o *options) validate() error {
 		return exit.Usagef("--discard goes with run")
 	case o.action == toList && o.DryRun != drive.NoDryRun:
 		return exit.Usagef("list changes nothing in any case; --dry-run goes with run and recover")
+	case o.action == toList && o.Reports.Given():
+		return exit.Usagef("list drives nothing; --report goes with run and recover")
 	}
 	return o.Validate()
 }
