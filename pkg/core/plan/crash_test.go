@@ -112,6 +112,16 @@ func TestBelowRollout(t *testing.T) {
 		{Name: "the new template is there already", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tikv).Rolled(tikv, 3).Down(time.Hour, "t-tikv-3")
 		})},
+		{Name: "its data was given up, and its store leaves", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(tikv).Down(time.Hour, "t-tikv-1")
+			given(c, "t-tikv-1", time.Hour, discarded)
+			replacement(c, tikv)
+			c.Removing("t-tikv-1", 10*time.Minute)
+			c.Seen.PD.UpStores++ // it was not up before
+		})},
+		{Name: "the next one crashes again and again, and one above it is to go", Cluster: crashed(with(func(c *plantest.Cluster) {
+			c.Roll(tidb).Rolled(tidb, 2).Want(tidb).Replicas = 2
+		}), "t-tidb-1", 6, 12*time.Minute, 5*time.Second, 160*time.Second, 5*time.Second)},
 	})
 	c := with(func(c *plantest.Cluster) { c.Roll(tikv).Down(time.Hour, "t-tikv-1") })
 	want := "it has the old pod template, and the new one reaches it only after t-tikv-3, which is not restarted as long as a peer is down; " +

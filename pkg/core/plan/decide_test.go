@@ -126,6 +126,17 @@ func TestWhole(t *testing.T) {
 	})
 }
 
+// TestPausedFindings: what others have changed is reported while the cluster is paused as well.
+func TestPausedFindings(t *testing.T) {
+	c := with(func(c *plantest.Cluster) {
+		c.Wanted.Cluster.Paused = true
+		c.Want(tikv).Findings = []desired.Finding{{Component: tikv, Text: "it is kept"}}
+	})
+	if p := c.Decide(); p.Outcome != plan.Paused || len(p.Findings) != 1 || p.Findings[0].Text != "it is kept" {
+		t.Errorf("%s, %+v", p.Outcome, p.Findings)
+	}
+}
+
 func TestScaling(t *testing.T) {
 	claim := func(m *state.Member, marked bool) { m.Claims[0].Marked = marked }
 	plantest.Table(t, "scaling", []plantest.Case{

@@ -39,6 +39,14 @@ func TestLimitsOfEvidence(t *testing.T) {
 			unready(c.Member("t-tidb-0"), m)
 			return c
 		}()},
+		{Name: "the same, for long", Cluster: func() *plantest.Cluster {
+			c := refusing(2 * m)
+			unready(c.Member("t-tidb-0"), m)
+			for _, name := range []string{"t-tidb-0", "t-tidb-1", "t-tidb-2"} {
+				c.Member(name).NotServing = plantest.Now.Add(-time.Hour)
+			}
+			return c
+		}()},
 		{Name: "a store is not ready, PD does not hear from it, and its port answers", Cluster: rollTiKV(func(c *plantest.Cluster) {
 			unready(silent(c, "t-tikv-0", time.Hour), time.Hour).Database.Answer = state.Answered
 		})},
@@ -86,6 +94,9 @@ func TestDownSince(t *testing.T) {
 		"it crashes again and again, and answers just now": {func(c *plantest.Cluster, m *state.Member) {
 			crashed(c, m.Name, 9, 80*time.Minute, 5*time.Second, 160*time.Second, 5*time.Second)
 			m.Database.Healthy, m.Database.Since, m.Database.Answer = false, plantest.Now.Add(-50*time.Minute), state.Answered
+		}, 0},
+		"the pod of a server is not ready, and its status port answers": {func(c *plantest.Cluster, _ *state.Member) {
+			unready(c.Member("t-tidb-1"), time.Hour).Database.Answer = state.Answered
 		}, 0},
 	} {
 		c := failing(func(c *plantest.Cluster) { tc.change(c, c.Member("t-tikv-1")) })

@@ -133,6 +133,17 @@ func TestOrdinaryPath(t *testing.T) {
 		{Name: "its container does not run, PD does not hear from it", Cluster: rollTiKV(func(c *plantest.Cluster) {
 			unready(silent(c, "t-tikv-3", 25*s), 25*s).Pod.Started = time.Time{}
 		})},
+		{Name: "the same, and its own port answers", Cluster: change(rollTiKV(func(c *plantest.Cluster) {
+			unready(silent(c, "t-tikv-3", 25*s), 25*s).Pod.Started = time.Time{}
+		}), "t-tikv-3", func(m *state.Member) { m.Database.Answer = state.Answered })},
+		{Name: "PD says Up, and Kubernetes and its own port say that it does not serve", Cluster: rollTiKV(func(c *plantest.Cluster) {
+			m := unready(c.Member("t-tikv-3"), time.Hour)
+			m.Database.Answer, m.Refusing = state.Refused, plantest.Now.Add(-time.Hour)
+		})},
+		{Name: "a peer is missing, and PD has long not heard from a store whose pod is new", Cluster: rollTiKV(func(c *plantest.Cluster) {
+			c.Down(m, "t-tikv-0")
+			unready(silent(c, "t-tikv-3", time.Hour), 3*m).Pod.Made = plantest.Now.Add(-3 * m)
+		})},
 		{Name: "its pod does not exist", Cluster: rollTiKV(func(c *plantest.Cluster) {
 			c.Member("t-tikv-3").Pod, c.Member("t-tikv-3").Gone = nil, plantest.Now
 		})},

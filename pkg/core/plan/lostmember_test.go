@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -47,28 +48,33 @@ func TestCrashedWithoutPD(t *testing.T) {
 	for name, tc := range map[string]struct {
 		member    string
 		restarted []string // members of PD, ten minutes ago
+		unwell    []string // members of PD that run and are not healthy
 		elsewhere int
 		since     time.Duration
 	}{
-		"PD has always served":                 {"t-tikv-1", nil, 0, 50 * m},
-		"one of PD has started since":          {"t-tikv-1", []string{"t-pd-0"}, 0, 50 * m},
-		"most of PD have started since":        {"t-tikv-1", []string{"t-pd-0", "t-pd-2"}, 0, 10 * m},
-		"most of PD are elsewhere":             {"t-tikv-1", []string{"t-pd-0", "t-pd-1", "t-pd-2"}, 4, 50 * m},
-		"it is one of PD, which always served": {"t-pd-1", nil, 0, 50 * m},
-		"it is one of PD, others have started": {"t-pd-1", []string{"t-pd-0"}, 0, 10 * m},
+		"PD has always served":                 {"t-tikv-1", nil, nil, 0, 50 * m},
+		"one of PD has started since":          {"t-tikv-1", []string{"t-pd-0"}, nil, 0, 50 * m},
+		"most of PD have started since":        {"t-tikv-1", []string{"t-pd-0", "t-pd-2"}, nil, 0, 10 * m},
+		"one of PD does not serve":             {"t-tikv-1", nil, []string{"t-pd-2"}, 0, 50 * m},
+		"most of PD are elsewhere":             {"t-tikv-1", []string{"t-pd-0", "t-pd-1", "t-pd-2"}, nil, 4, 50 * m},
+		"it is one of PD, which always served": {"t-pd-1", nil, nil, 0, 50 * m},
+		"it is one of PD, others have started": {"t-pd-1", []string{"t-pd-0"}, nil, 0, 10 * m},
 	} {
 		c := failing(func(c *plantest.Cluster) {
 			crashed(c, tc.member, 9, 80*m, 5*s, 160*s, 0)
+			for _, pd := range tc.unwell {
+				c.Down(10*m, pd).Member(pd).Pod.Started = plantest.Now.Add(-5 * m)
+			}
 			for _, pd := range tc.restarted {
 				c.Member(pd).Pod.Started = plantest.Now.Add(-10 * m)
 			}
 			c.Seen.PD.Members, c.Seen.PD.Healthy = c.Seen.PD.Members+tc.elsewhere, c.Seen.PD.Healthy+tc.elsewhere
 			c.Member(tc.member).Database.Since = plantest.Now.Add(-50 * m)
 		})
-		for _, k := range plan.LostMembers(component.Profiles(), c.Policy, c.Wanted, c.Seen) {
-			if got := plantest.Now.Sub(k.Since); k.Member.Name != tc.member || got != tc.since {
-				t.Errorf("%s: %s since %s, want %s", name, k.Member.Name, got, tc.since)
-			}
+		all := plan.LostMembers(component.Profiles(), c.Policy, c.Wanted, c.Seen)
+		i := slices.IndexFunc(all, func(k plan.LostMember) bool { return k.Member.Name == tc.member })
+		if i < 0 || plantest.Now.Sub(all[i].Since) != tc.since || len(all) != 1+len(tc.unwell) {
+			t.Errorf("%s: %+v, want %s since %s", name, all, tc.member, tc.since)
 		}
 	}
 }

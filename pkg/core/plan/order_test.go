@@ -236,6 +236,33 @@ func TestByHand(t *testing.T) {
 			c.Want(pd).Replicas = 3
 			return crashed(c, "t-pd-3", 6, time.Hour, 25*time.Second, 300*time.Second, 10*time.Second)
 		}()},
+		{Name: "a server that does not run is not wanted", Cluster: func() *plantest.Cluster {
+			c := plantest.New(3, 4, 3).Roll(tidb).Set(tidb, manual).Down(time.Minute, "t-tidb-2", "t-tidb-1")
+			c.Want(tidb).Replicas = 1
+			c.Add(tidb).Pod = &state.Pod{Terminating: true, Since: plantest.Now}
+			return c
+		}()},
+		{Name: "a store that has never joined is not wanted", Cluster: func() *plantest.Cluster {
+			c := plantest.New(3, 5, 2).Roll(tikv).Set(tikv, manual).Removing("t-tikv-4", time.Minute).Down(time.Minute, "t-tikv-3")
+			c.Want(tikv).Replicas, c.Member("t-tikv-3").Database = 3, state.Database{Presence: state.Absent}
+			return c
+		}()},
+		{Name: "a server cannot be asked", Cluster: func() *plantest.Cluster {
+			c := plantest.New(3, 4, 2).Roll(tidb).Set(tidb, manual)
+			c.Member("t-tidb-0").Database = state.Database{Answer: state.NoAnswer, Problem: "timeout"}
+			return c
+		}()},
+		{Name: "one is stuck, and PD does not hear from another one", Cluster: func() *plantest.Cluster {
+			c := plantest.New(3, 4, 2).Roll(tikv).Set(tikv, manual).Down(time.Hour, "t-tikv-1")
+			silent(c, "t-tikv-3", time.Hour)
+			return c
+		}()},
+		{Name: "PD cannot be asked, and one that is not wanted crashes again and again", Cluster: func() *plantest.Cluster {
+			c := crashed(plantest.New(3, 0, 0).Roll(pd).Set(pd, manual), "t-pd-2", 6, time.Hour, 25*time.Second, time.Minute, 0)
+			c.Seen.PD = state.PD{Problem: "PD does not answer"}
+			c.Want(pd).Replicas = 2
+			return deaf(c, "t-pd-0", "t-pd-1", "t-pd-2")
+		}()},
 		{Name: "PD cannot be asked", Cluster: func() *plantest.Cluster {
 			c := deaf(plantest.New(3, 0, 0).Roll(pd).Set(pd, manual), "t-pd-0", "t-pd-1", "t-pd-2")
 			c.Seen.PD = state.PD{Problem: "PD does not answer"}

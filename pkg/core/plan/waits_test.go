@@ -207,6 +207,21 @@ func TestStandDown(t *testing.T) {
 	}
 }
 
+// TestStandDownAfterStandstill: a store gets its leaders back also where its gate has no time of its
+// own, and only this process has seen that nothing moves.
+func TestStandDownAfterStandstill(t *testing.T) {
+	c := plantest.New(3, 4, 1).Evicting("t-tikv-3", time.Minute, 0)
+	c.Want(tikv).Replicas, c.Seen.PD.Placement.Unread = 3, "404"
+	for minute := range 12 {
+		p := c.Decide()
+		if got, want := strings.Contains(plantest.Text(p), "allow region leaders on t-tikv-3"), minute >= 10; got != want {
+			t.Fatalf("after %d minutes: %s", minute, plantest.Text(p))
+		}
+		c.Policy.Waits = c.Policy.Waits.After(p, c.Seen.At)
+		c.Seen.At = c.Seen.At.Add(time.Minute)
+	}
+}
+
 // TestUnseenTimeIsNoStandstill: a process that has not observed the cluster for long, as while the
 // API server was away, does not know what happened in that time, so that time does not count for a
 // wait.
