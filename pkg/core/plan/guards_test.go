@@ -35,6 +35,16 @@ func refusesAbove(ago time.Duration) *plantest.Cluster {
 	})
 }
 
+// queuedBehindPD returns a cluster whose PD has a rollout to finish, with a store that is to leave,
+// and another one below it that does not serve with the old revision.
+func queuedBehindPD() *plantest.Cluster {
+	return rollTiKV(func(c *plantest.Cluster) {
+		c.Roll(pd).Rolled(tikv, 3).Want(tikv).Replicas = 3
+		m := silent(c, "t-tikv-2", time.Hour)
+		m.Database.Answer, m.Refusing = state.Refused, plantest.Now.Add(-time.Minute)
+	})
+}
+
 // looping makes a container crash again and again since its pod was created.
 func looping(p *state.Pod) {
 	p.Restarts = 6
@@ -115,6 +125,25 @@ func TestGuardsOfRollout(t *testing.T) {
 		})},
 		{Name: "one below is down with the old revision, and so is the next", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tikv).Rolled(tikv, 3).Down(time.Minute, "t-tikv-3", "t-tikv-2", "t-tikv-1")
+		})},
+		{Name: "one is not ready and serves, the next one serves, and more are wanted", Cluster: rollTiKV(func(c *plantest.Cluster) {
+			unready(c.Member("t-tikv-0"), time.Hour).Database.Answer = state.Answered
+			c.Want(tikv).Replicas = 5
+		})},
+		{Name: "PD does not hear from the next one, and does not serve", Cluster: rollTiKV(func(c *plantest.Cluster) {
+			silent(c, "t-tikv-3", time.Hour)
+			c.Seen.PD.Leader = ""
+		})},
+		{Name: "the next one is not ready, and PD says nothing of it", Cluster: rollTiKV(func(c *plantest.Cluster) {
+			unready(c.Member("t-tikv-3"), time.Minute).Database = state.Database{}
+		})},
+		{Name: "PD is rolled, a store is to go, and the next one has refused for a moment", Cluster: queuedBehindPD()},
+		{Name: "a claim is not free, and the next one, which others are removing, has refused for a moment", Cluster: rollTiKV(func(c *plantest.Cluster) {
+			c.Want(tikv).Replicas = 5
+			c.Add(tikv).Database = state.Database{Presence: state.Absent}
+			m := c.Offline("t-tikv-3").Member("t-tikv-3")
+			m.Database.Since, m.NotServing = plantest.Now.Add(-time.Hour), plantest.Now.Add(-time.Hour)
+			m.Database.Answer, m.Refusing = state.Refused, plantest.Now.Add(-time.Minute)
 		})},
 		{Name: "one is down with the new revision, and one with the old", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tikv).Rolled(tikv, 0).Down(time.Minute, "t-tikv-0", "t-tikv-1")
