@@ -3,6 +3,7 @@ module github.com/kubectl-tidb/kubectl-tidb
 go 1.26.0
 
 require (
+	github.com/agext/levenshtein v1.2.3
 	github.com/briandowns/spinner v1.23.2
 	github.com/go-logr/logr v1.4.3
 	github.com/google/go-cmp v0.7.0

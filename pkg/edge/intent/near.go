@@ -3,6 +3,8 @@ package intent
 import (
 	"slices"
 	"strings"
+
+	"github.com/agext/levenshtein"
 )
 
 // similar returns the names that a user may have meant, the most similar first.
@@ -16,22 +18,4 @@ func similar(name string, names []string) []string {
 
 // distance returns the number of letters to insert, delete or replace to get from one word to the
 // other.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
+func distance(a, b string) int { return levenshtein.Distance(a, b, nil) }
