@@ -81,6 +81,7 @@ Volumes never shrink, and their class cannot be changed.`,
 		},
 	}
 	o.Bind(cmd)
+	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
 	o.bind(cmd)
 	cmd.Flags().BoolVar(&o.forceConflicts, "force-conflicts", false, "Take over fields that another manager has set to another value.")
@@ -135,18 +136,18 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 // write applies the manifest. Fields that this tool has set, by another verb, are no conflict: the
 // same user has set them, and the manifest is newer.
 func (o options) write(ctx context.Context, c *intent.Client, m *intent.Manifest, w intent.Write) (*v1alpha1.TidbCluster, error) {
-	w.Force = o.forceConflicts
+	w.Force, w.Manager = o.forceConflicts, o.FieldManager
 	got, err := c.Apply(ctx, m, w)
-	if clash, ok := errors.AsType[*intent.ConflictError](err); ok && ours(clash) {
+	if clash, ok := errors.AsType[*intent.ConflictError](err); ok && o.ours(clash) {
 		w.Force = true
 		return c.Apply(ctx, m, w)
 	}
 	return got, err
 }
 
-func ours(clash *intent.ConflictError) bool {
+func (o options) ours(clash *intent.ConflictError) bool {
 	for _, f := range clash.Fields {
-		if f.Manager != intent.FieldManager {
+		if f.Manager != intent.FieldManager && f.Manager != o.FieldManager {
 			return false
 		}
 	}

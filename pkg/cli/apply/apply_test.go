@@ -88,10 +88,10 @@ func TestOurs(t *testing.T) {
 		}
 		return e
 	}
-	if !ours(field("kubectl-tidb")) {
+	if !(options{}).ours(field("kubectl-tidb")) {
 		t.Error("a field of another verb is a conflict")
 	}
-	if ours(field("kubectl-tidb", "helm")) {
+	if (options{}).ours(field("kubectl-tidb", "helm")) {
 		t.Error("a field of another manager is no conflict")
 	}
 }

@@ -70,6 +70,7 @@ have, a notice says so.`,
 		},
 	}
 	o.Bind(cmd)
+	o.BindFieldManager(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&o.version, "version", "", "Version of all components, e.g. v8.1.0.")
 	flags.Int32Var(&o.pd, "pd", 3, "Number of PD members.")

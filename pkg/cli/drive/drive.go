@@ -108,7 +108,7 @@ func (s *Session) ask(ctx context.Context, f *factory.Factory, o Options, r prop
 	if err != nil {
 		return p, nil, err
 	}
-	asked, err := s.write(ctx, r.Request, o.DryRun)
+	asked, err := s.write(ctx, r.Request, o)
 	return p, asked, err
 }
 

@@ -5,10 +5,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // Options are the flags that all driving verbs share.
@@ -19,6 +21,8 @@ type Options struct {
 	DryRun   DryRun
 	ExitCode bool
 	NoFollow bool
+	// FieldManager is the name under which the API server records the change of the TidbCluster.
+	FieldManager string
 	// Yes: do not ask before a service or data is taken away.
 	Yes bool
 	// TakeOver: drive although a tidb-operator seems to drive.
@@ -40,6 +44,13 @@ func (o *Options) Bind(cmd *cobra.Command) {
 	flags.BoolVar(&o.NoFollow, "no-follow", false, "When another driver holds the cluster, exit with 8 rather than follow it.")
 	flags.BoolVar(&o.TakeOver, "take-over", false, "Drive the cluster although a tidb-operator seems to. If that one is alive, each of the two undoes what the other does, "+
 		"and pods are restarted by turns: stop it, or exclude the cluster by its -selector, before.")
+}
+
+// BindFieldManager adds the flag of verbs that change what is wanted.
+func (o *Options) BindFieldManager(cmd *cobra.Command) {
+	cmdutil.AddFieldManagerFlagVar(cmd, &o.FieldManager, intent.FieldManager)
+	// The only error is a flag that does not exist.
+	_ = cmd.RegisterFlagCompletionFunc("field-manager", cobra.NoFileCompletions)
 }
 
 // Validate checks what is known from the flags alone.

@@ -17,11 +17,11 @@ import (
 
 // write writes what the request wants, and returns the TidbCluster as the API server has it then.
 // It is nil if nothing was written, or nothing could be read.
-func (s *Session) write(ctx context.Context, r Request, dryRun DryRun) (*v1alpha1.TidbCluster, error) {
-	if r.Write == nil || dryRun == ClientDryRun {
+func (s *Session) write(ctx context.Context, r Request, o Options) (*v1alpha1.TidbCluster, error) {
+	if r.Write == nil || o.DryRun == ClientDryRun {
 		return nil, nil
 	}
-	if err := r.Write(ctx, intent.Write{DryRun: dryRun == ServerDryRun}); err != nil || dryRun == ServerDryRun {
+	if err := r.Write(ctx, intent.Write{DryRun: o.DryRun == ServerDryRun, Manager: o.FieldManager}); err != nil || o.DryRun == ServerDryRun {
 		return nil, err
 	}
 	asked, err := s.Load(ctx)

@@ -91,6 +91,7 @@ TiDB do that by themselves.`,
 		},
 	}
 	o.Bind(cmd)
+	o.BindFieldManager(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.components, "component", nil, "Only members of these components: pd, tikv, tidb.")
 	flags.BoolVar(&o.now, "now", false, "With run: do not wait until members are due.")

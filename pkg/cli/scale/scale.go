@@ -67,6 +67,7 @@ placement rules or its isolation level need, or no PD at all, is refused.`,
 		},
 	}
 	o.Bind(cmd)
+	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
 	return cmd
 }

@@ -67,6 +67,7 @@ takes any tag.`,
 		},
 	}
 	o.Bind(cmd)
+	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
 	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the new version is what makes PD answer again.")
 	return cmd

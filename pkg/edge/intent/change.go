@@ -120,7 +120,7 @@ func (c *Client) patch(ctx context.Context, verb string, tc *v1alpha1.TidbCluste
 			return fmt.Errorf("%s tidbcluster %s/%s: %w", verb, tc.Namespace, tc.Name, err)
 		}
 		_, err = c.in(tc.Namespace).Patch(ctx, tc.Name, types.MergePatchType, body, metav1.PatchOptions{
-			FieldManager: FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: w.dryRun(),
+			FieldManager: w.manager(), FieldValidation: metav1.FieldValidationStrict, DryRun: w.dryRun(),
 		})
 		switch {
 		case err == nil:

@@ -303,6 +303,9 @@ func TestApply(t *testing.T) {
 		t.Errorf("sent %s", body)
 	}
 	asApplied := query
+	if _, err := c.Apply(t.Context(), m, Write{Manager: "ci"}); err != nil || !strings.HasPrefix(query, "fieldManager=ci&") {
+		t.Errorf("%v, sent as %s", err, query)
+	}
 	if _, err := c.Apply(t.Context(), m, Write{DryRun: true, Force: true}); err != nil || query != "dryRun=All&fieldManager=kubectl-tidb&fieldValidation=Strict&force=true" {
 		t.Errorf("%v, sent as %s", err, query)
 	}

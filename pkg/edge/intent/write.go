@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -18,7 +19,11 @@ type Write struct {
 	DryRun bool
 	// Force takes fields over from their managers. Only Apply uses it.
 	Force bool
+	// Manager is the name under which the API server records what is written; "" is FieldManager.
+	Manager string
 }
+
+func (w Write) manager() string { return cmp.Or(w.Manager, FieldManager) }
 
 func (w Write) dryRun() []string {
 	if w.DryRun {
@@ -41,7 +46,7 @@ func (c *Client) Create(ctx context.Context, tc *v1alpha1.TidbCluster, w Write) 
 	u.SetKind(kind)
 	written(u)
 	got, err := c.in(tc.Namespace).Create(ctx, u, metav1.CreateOptions{
-		FieldManager: FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: w.dryRun(),
+		FieldManager: w.manager(), FieldValidation: metav1.FieldValidationStrict, DryRun: w.dryRun(),
 	})
 	return c.result(ctx, "create", tc.Namespace, tc.Name, got, err)
 }
@@ -56,7 +61,7 @@ func (c *Client) Apply(ctx context.Context, m *Manifest, w Write) (*v1alpha1.Tid
 		return nil, fmt.Errorf("encode tidbcluster %s/%s: %w", namespace, name, err)
 	}
 	got, err := c.in(namespace).Patch(ctx, name, types.ApplyPatchType, body, metav1.PatchOptions{
-		FieldManager: FieldManager, FieldValidation: metav1.FieldValidationStrict,
+		FieldManager: w.manager(), FieldValidation: metav1.FieldValidationStrict,
 		DryRun: w.dryRun(), Force: &w.Force,
 	})
 	if clash, ok := conflict(namespace, name, err); ok {
