@@ -70,6 +70,11 @@ func TestLimitsOfEvidence(t *testing.T) {
 			lost(c, time.Hour, "t-tikv-1")
 			c.Member("t-tikv-1").Database.Answer, c.Policy.Failover.Now = state.Answered, true
 		})},
+		{Name: "a voter is down for three minutes, and the leader of PD is new", Cluster: failing(func(c *plantest.Cluster) {
+			lost(c, 3*m, "t-pd-1")
+			c.Member("t-pd-1").Database.Since = plantest.Now.Add(-3 * m)
+			c.Seen.PD.LeaderSince = plantest.Now.Add(-m)
+		})},
 		{Name: "the store whose data is discarded leaves, and nothing brings it back", Cluster: with(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-tikv-1")
 			given(c, "t-tikv-1", time.Hour, discarded)

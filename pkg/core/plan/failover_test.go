@@ -61,11 +61,6 @@ func TestFailoverBegins(t *testing.T) {
 		{Name: "a run that is not asked to", Cluster: with(func(c *plantest.Cluster) { lost(c, time.Hour, "t-tikv-1") })},
 		{Name: "pd-B12: PD member, long since", Cluster: failing(func(c *plantest.Cluster) { lost(c, time.Hour, "t-pd-1") })},
 		{Name: "PD member, countdown", Cluster: failing(func(c *plantest.Cluster) { lost(c, 3*time.Minute, "t-pd-1") })},
-		{Name: "PD member, countdown, and the leader of PD is new", Cluster: failing(func(c *plantest.Cluster) {
-			lost(c, 3*time.Minute, "t-pd-1")
-			c.Member("t-pd-1").Database.Since = plantest.Now.Add(-3 * time.Minute)
-			c.Seen.PD.LeaderSince = plantest.Now.Add(-time.Minute)
-		})},
 		{Name: "PD member, now", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Minute, "t-pd-1")
 			c.Policy.Failover.Now = true
