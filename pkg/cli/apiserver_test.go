@@ -103,6 +103,13 @@ func (s *apiServer) answer(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(got)
 }
 
+// requests returns the requests so far, with their queries.
+func (s *apiServer) requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.urls)
+}
+
 // asked returns the requests so far.
 func (s *apiServer) asked() []string {
 	s.mu.Lock()

@@ -26,7 +26,7 @@ func TestRightsOfVerbs(t *testing.T) {
 		server := serve(t, nothingLeft())
 		server.call(t, append([]string{name}, args...)...)
 		rules, checked := c.Rules(rbac.Namespace, rbac.Everywhere), 0
-		for _, request := range server.urls {
+		for _, request := range server.requests() {
 			resource, verb, ok := asks(t, request)
 			if !ok {
 				continue

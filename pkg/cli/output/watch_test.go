@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,21 +19,23 @@ func TestWatch(t *testing.T) {
 		over := errors.New("interrupted")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		var out bytes.Buffer
-		state, looks, changed := "upgrading", 0, make(chan struct{}, 1)
+		var state atomic.Value
+		state.Store("upgrading")
+		looks, changed := 0, make(chan struct{}, 1)
 		begun := time.Now()
 		w, done := Watch(true), make(chan error)
 		go func() {
 			done <- w.Show(ctx, &out, func(context.Context) (<-chan struct{}, error) { return changed, nil }, func(to io.Writer) error {
 				looks++
-				_, err := fmt.Fprintf(to, "basic %s %s\n", state, time.Since(begun).Truncate(time.Second))
+				_, err := fmt.Fprintf(to, "basic %s %s\n", state.Load(), time.Since(begun).Truncate(time.Second))
 				return err
 			})
 		}()
 		time.Sleep(21 * time.Second) // three looks, and nothing new
-		state = "converged"
+		state.Store("converged")
 		changed <- struct{}{}
 		time.Sleep(time.Second)
-		state = "blocked"
+		state.Store("blocked")
 		time.Sleep(11 * time.Second)
 		cancel(over)
 		if err := <-done; !errors.Is(err, over) {
