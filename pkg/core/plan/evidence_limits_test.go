@@ -75,6 +75,16 @@ func TestLimitsOfEvidence(t *testing.T) {
 			c.Member("t-pd-1").Database.Since = plantest.Now.Add(-3 * m)
 			c.Seen.PD.LeaderSince = plantest.Now.Add(-m)
 		})},
+		{Name: "PD has removed a voter that was given up and is not wanted any more", Cluster: notListed(func(c *plantest.Cluster, _ *state.Member) {
+			given(c, "t-pd-2", time.Hour)
+			c.Want(pd).Replicas = 2
+		})},
+		{Name: "PD has removed a store that was given up with its data and is not wanted any more", Cluster: with(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tikv-3")
+			given(c, "t-tikv-3", time.Hour, discarded)
+			c.Member("t-tikv-3").Database = state.Database{Presence: state.Absent}
+			c.Want(tikv).Replicas = 3
+		})},
 		{Name: "the store whose data is discarded leaves, and nothing brings it back", Cluster: with(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-tikv-1")
 			given(c, "t-tikv-1", time.Hour, discarded)
