@@ -149,7 +149,7 @@ func (w *Model) judge(step plan.Step) []Violation {
 	case plan.RemoveStore:
 		i, _ := w.cluster.Ordinal(kinds[tikv], s.Member)
 		w.judgeRemoval(tikv, i, s.StoreID, say)
-		w.judgeCopies(i, say)
+		w.judgeCopies(i, s.StoreID, say)
 		w.judgePlaces(i, say)
 	case plan.RestoreStore:
 		w.judgeReversed(s, say)

@@ -9,11 +9,12 @@ import (
 
 // clocks are how far the clocks of hosts are ahead of that of the API server, in seconds; below
 // zero, behind. Package observe corrects the times of pods on a host whose clock is behind; it
-// cannot see that one is ahead, nor what the clock of PD's leader shows.
+// cannot see that one is ahead. It also corrects the dates of PD by the clock of PD's leader, though
+// an earlier leader may have written some.
 type clocks [3][limit]int64
 
-// offset is how far clocks may be off, in seconds.
-const offset = 240
+// offset is how far clocks may be off, in seconds: two of them by less than five minutes, see apart.
+const offset = 149
 
 // offsetClocks sets the clocks of hosts wrong, in one simulated cluster of four.
 func (w *Model) offsetClocks() {
@@ -59,7 +60,10 @@ const apart = 5 * time.Minute
 
 // proves reports whether PD's date of a store's last heartbeat shows that it comes from a process
 // that began at a time by the clock of another host.
-func (w *Model) proves(s *store, began time.Time) bool { return w.at(s.dated).After(began.Add(apart)) }
+func (w *Model) proves(s *store, began time.Time) bool { return w.lastBeat(s).After(began.Add(apart)) }
+
+// lastBeat is when PD got the last heartbeat of a store, by the date and the clock of PD's leader.
+func (w *Model) lastBeat(s *store) time.Time { return w.at(s.dated + w.t - w.dated()) }
 
 // registered reports whether a process has announced itself to PD that has no regions to open.
 func registered(s *store, p *pod) bool { return s.regions == 0 && s.announced >= p.started }

@@ -331,7 +331,7 @@ func (w *Model) observeStore(i int) state.Database {
 		w.askStore(i, &d)
 	}
 	if !d.Healthy {
-		d.Since = w.at(s.dated)
+		d.Since = w.lastBeat(s)
 	}
 	return d
 }

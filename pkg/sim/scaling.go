@@ -59,8 +59,12 @@ func (w *Model) worthless(k kind, i int) bool {
 }
 
 // judgeCopies checks that enough stores for all copies stay when one is taken offline,
-// and that no more leave than the user allows at the same time.
-func (w *Model) judgeCopies(victim int, say sayer) {
+// and that no more leave than the user allows at the same time. A store that leaves or has left
+// stays as it is: a second engine has only sent its request later.
+func (w *Model) judgeCopies(victim int, id uint64, say sayer) {
+	if s := w.store(id); s != nil && s.state != state.StoreUp {
+		return
+	}
 	up, offline := 0, 1
 	for i := range limit {
 		if o := w.ownStore(i); w.serves(tikv, i) && o.state == state.StoreUp {

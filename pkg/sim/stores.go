@@ -49,9 +49,9 @@ func (w *Model) shownState(s *store) state.StoreState {
 	switch {
 	case s.state != state.StoreUp:
 		return s.state
-	case w.t-s.heartbeat > downAfter:
+	case w.dated()-s.dated > downAfter:
 		return state.StoreDown
-	case w.t-s.heartbeat > disconnected:
+	case w.dated()-s.dated > disconnected:
 		return state.StoreDisconnected
 	}
 	return state.StoreUp

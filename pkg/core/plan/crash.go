@@ -31,14 +31,26 @@ func (sc Scope) loops(m state.Member) bool {
 // pod's status: what this process remembers is lost at the end of each run.
 func (sc Scope) loopingSince(p *state.Pod) time.Time {
 	switch {
-	case sc.All.At.Sub(p.Made) < time.Duration(p.Restarts)*patience:
-		return p.Made // it has crashed most of the time
+	case sc.All.At.Sub(p.Made) < 2*kubeletWaits(p.Restarts):
+		return p.Made // it has waited to be started again for most of the time
 	case !p.Started.IsZero():
 		// The kubelet doubles its wait before each start, so all waits before the last one together
 		// took as long as the last one.
 		return p.Last.Ended.Add(-p.Started.Sub(p.Last.Ended))
 	}
 	return p.Last.Started
+}
+
+// kubeletWaits returns how long a kubelet waits at most, in all, before it has started a container
+// again that often: first 10 seconds, each time twice as long, and never longer than five minutes.
+func kubeletWaits(restarts int) time.Duration {
+	const first, longest = 10 * time.Second, 5 * time.Minute
+	var all time.Duration
+	for wait := first; restarts > 0; restarts-- {
+		all += wait
+		wait = min(2*wait, longest)
+	}
+	return all
 }
 
 // crashing is the gate of a member that crashes again and again.

@@ -101,10 +101,11 @@ func (sc Scope) agreeing(m state.Member, unready time.Time) evidence {
 // unheardSince returns since when PD has not heard from a member. A new leader of PD shows
 // a store's heartbeat as it was saved: the last one may have come up to savedEvery later,
 // but not after the leader began. Counted from the saved one, a store that missed its
-// heartbeats for a minute would be restarted as if it had been down for six.
+// heartbeats for a minute would be restarted as if it had been down for six. An earlier leader
+// dated it by the clock of another host.
 func (sc Scope) unheardSince(m state.Member) time.Time {
 	at, leads := m.Database.Since, sc.All.PD.LeaderSince
-	switch saved := at.Add(savedEvery); {
+	switch saved := at.Add(savedEvery + clocksApart); {
 	case at.IsZero():
 		return m.ReportedDown
 	case m.Database.State == "" || !at.Before(leads):
@@ -117,6 +118,9 @@ func (sc Scope) unheardSince(m state.Member) time.Time {
 
 // savedEvery is how old a heartbeat may be that PD has saved of a store that serves.
 const savedEvery = 5 * time.Minute
+
+// clocksApart is more than the difference between the clocks of two hosts of one database.
+const clocksApart = 5 * time.Minute
 
 // unreadySince returns since when Kubernetes reports that a member does not serve, while
 // its own port does not report that it does; zero when Kubernetes does not.

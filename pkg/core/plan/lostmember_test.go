@@ -61,7 +61,7 @@ func TestCrashedWithoutPD(t *testing.T) {
 		"it is one of PD, others have started": {"t-pd-1", []string{"t-pd-0"}, nil, 0, 10 * m},
 	} {
 		c := failing(func(c *plantest.Cluster) {
-			crashed(c, tc.member, 9, 80*m, 5*s, 160*s, 0)
+			crashed(c, tc.member, 20, 80*m, 5*s, 160*s, 0)
 			for _, pd := range tc.unwell {
 				c.Down(10*m, pd).Member(pd).Pod.Started = plantest.Now.Add(-5 * m)
 			}

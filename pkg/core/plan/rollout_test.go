@@ -192,11 +192,11 @@ func TestLeaderless(t *testing.T) {
 		{Name: "the restarted one cannot even start", Cluster: fails(leaderless(time.Hour, 2), "t-pd-2", 20*time.Minute, false)},
 		{Name: "the restarted one crashes", Cluster: fails(leaderless(5*time.Minute, 2), "t-pd-2", 5*time.Minute, true)},
 		{Name: "the restarted one crashes for want of the others", Cluster: fails(leaderless(time.Hour, 2), "t-pd-2", 20*time.Minute, true)},
-		{Name: "the same, and another one crashes again and again after 30 s", Cluster: crashed(fails(leaderless(time.Hour, 2), "t-pd-2", 20*time.Minute, true), "t-pd-1", 8, time.Hour, 30*time.Second, 20*time.Second, 0)},
-		{Name: "the same, and the other one may have served in between", Cluster: crashed(fails(leaderless(time.Hour, 2), "t-pd-2", 20*time.Minute, true), "t-pd-1", 8, time.Hour, 31*time.Second, 20*time.Second, 0)},
-		{Name: "the same, and the other one has just been started again", Cluster: crashed(fails(leaderless(time.Hour, 2), "t-pd-2", 20*time.Minute, true), "t-pd-1", 8, time.Hour, 3*time.Minute, 10*time.Second, 2*time.Second)},
+		{Name: "the same, and another one crashes again and again after 30 s", Cluster: crashed(fails(leaderless(time.Hour, 2), "t-pd-2", 20*time.Minute, true), "t-pd-1", 8, 25*time.Minute, 30*time.Second, 20*time.Second, 0)},
+		{Name: "the same, and the other one may have served in between", Cluster: crashed(fails(leaderless(time.Hour, 2), "t-pd-2", 20*time.Minute, true), "t-pd-1", 8, 25*time.Minute, 31*time.Second, 20*time.Second, 0)},
+		{Name: "the same, and the other one has just been started again", Cluster: crashed(fails(leaderless(time.Hour, 2), "t-pd-2", 20*time.Minute, true), "t-pd-1", 8, 25*time.Minute, 3*time.Minute, 10*time.Second, 2*time.Second)},
 		{Name: "the same, and its pod has not been ready for long", Cluster: func() *plantest.Cluster {
-			c := crashed(fails(leaderless(time.Hour, 2), "t-pd-2", 20*time.Minute, true), "t-pd-1", 8, time.Hour, 3*time.Minute, 10*time.Second, 2*time.Second)
+			c := crashed(fails(leaderless(time.Hour, 2), "t-pd-2", 20*time.Minute, true), "t-pd-1", 8, 25*time.Minute, 3*time.Minute, 10*time.Second, 2*time.Second)
 			p := c.Member("t-pd-1").Pod
 			p.Ready, p.Since = false, plantest.Now.Add(-time.Hour)
 			return c

@@ -131,6 +131,7 @@ type answers struct {
 	members     *pd.Members
 	health      []pd.MemberHealth
 	stores      []pd.Store
+	listedAt    time.Time // when PD answered with the stores
 	evicting    []uint64
 	unloaded    bool // PD has not loaded its schedulers
 	replication *pd.ReplicationConfig
@@ -155,7 +156,7 @@ func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) d
 	client := o.client(urls)
 	short, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	got, err := ask(short, client)
+	got, err := ask(short, client, o.now)
 	lasting := o.history.outlasts(errors.Is(err, pd.ErrNoLeader), o.now())
 	if err != nil {
 		return database{state: state.PD{Problem: problem(err), Leaderless: lasting}}
@@ -172,7 +173,7 @@ func problem(err error) string {
 	return err.Error()
 }
 
-func ask(ctx context.Context, client pd.Client) (answers, error) {
+func ask(ctx context.Context, client pd.Client, now func() time.Time) (answers, error) {
 	var a answers
 	whole := ctx
 	all, ctx := errgroup.WithContext(ctx)
@@ -183,6 +184,7 @@ func ask(ctx context.Context, client pd.Client) (answers, error) {
 		if a.stores, err = client.Stores(ctx); errors.Is(err, pd.ErrNotBootstrapped) {
 			return nil
 		}
+		a.listedAt = now()
 		return err
 	})
 	all.Go(func() (err error) {
@@ -309,8 +311,26 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 			Evicting: slices.Contains(a.evicting, s.ID),
 			Leaders:  s.LeaderCount, Regions: s.RegionCount, Version: s.Version,
 		},
-		heartbeat: s.LastHeartbeat, start: s.StartTime, labels: s.Labels,
+		heartbeat: a.byOurClock(s), start: s.StartTime, labels: s.Labels,
 	})
+}
+
+// byOurClock returns when PD got the last heartbeat of a store, by the clock of the API server. PD
+// dates it by the clock of its leader's host. If that is minutes behind, a store that has missed a
+// few heartbeats would look as if it had been silent for minutes, and it would be restarted for
+// that. The difference is rounded up, to a later heartbeat, so that it is the same each time: the
+// date of an answer is cut to seconds, and the answer takes a moment.
+func (a answers) byOurClock(s *pd.Store) time.Time {
+	if s.LastHeartbeat.IsZero() || s.Answered.IsZero() {
+		return s.LastHeartbeat
+	}
+	const moment, step = 2 * time.Second, 10 * time.Second
+	behind := a.listedAt.Sub(s.Answered) - moment
+	rounded := behind.Truncate(step)
+	if rounded < behind {
+		rounded += step
+	}
+	return s.LastHeartbeat.Add(rounded)
 }
 
 // storeOwner returns the member of this cluster that a store belongs to.

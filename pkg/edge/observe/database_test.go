@@ -208,6 +208,35 @@ func TestStoresOfOneAddress(t *testing.T) {
 	}
 }
 
+// TestPDsClock: a heartbeat is dated by PD's clock, which may be wrong, and the result is the same for
+// each of two answers of one second.
+func TestPDsClock(t *testing.T) {
+	for name, c := range map[string]struct {
+		answered time.Time
+		want     time.Duration // how long ago the heartbeat was
+	}{
+		"not dated":        {time.Time{}, time.Minute},
+		"right":            {noon, time.Minute},
+		"cut to a second":  {noon.Add(-time.Second), time.Minute},
+		"a slow answer":    {noon.Add(-2 * time.Second), time.Minute},
+		"a moment ahead":   {noon.Add(2 * time.Second), time.Minute},
+		"behind":           {noon.Add(-3 * time.Second), 50 * time.Second},
+		"minutes behind":   {noon.Add(-4*time.Minute - time.Second), time.Minute - 4*time.Minute},
+		"as much, rounded": {noon.Add(-4*time.Minute - 2*time.Second), time.Minute - 4*time.Minute},
+		"minutes ahead":    {noon.Add(4 * time.Minute), 5 * time.Minute},
+		"ahead, rounded":   {noon.Add(4*time.Minute - time.Second), 5 * time.Minute},
+	} {
+		a := answers{listedAt: noon}
+		got := a.byOurClock(&pd.Store{LastHeartbeat: noon.Add(-time.Minute), Answered: c.answered})
+		if ago := noon.Sub(got); ago != c.want {
+			t.Errorf("%s: %s ago, want %s", name, ago, c.want)
+		}
+		if never := a.byOurClock(&pd.Store{Answered: c.answered}); !never.IsZero() {
+			t.Errorf("%s: never heard of, but %s", name, never)
+		}
+	}
+}
+
 // TestAsk: if one request to PD fails, PD is unknown, except for requests that a PD without stores,
 // or with a new leader, cannot answer.
 func TestAsk(t *testing.T) {
@@ -220,13 +249,13 @@ func TestAsk(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := ask(t.Context(), f); err == nil || !strings.Contains(err.Error(), "lost") {
+		if _, err := ask(t.Context(), f, func() time.Time { return noon }); err == nil || !strings.Contains(err.Error(), "lost") {
 			t.Errorf("%s fails: %v", call, err)
 		}
 	}
 	f := pd.NewFake(1, 0)
 	f.Update(func(s *pd.FakeState) { s.NotBootstrapped = true })
-	if a, err := ask(t.Context(), f); err != nil || a.unloaded || a.members == nil || a.replication.MaxReplicas != 3 || len(a.health) != 1 {
+	if a, err := ask(t.Context(), f, func() time.Time { return noon }); err != nil || a.unloaded || a.members == nil || a.replication.MaxReplicas != 3 || len(a.health) != 1 {
 		t.Errorf("not bootstrapped: %+v, %v", a, err)
 	}
 }
@@ -252,7 +281,7 @@ func TestSilentStore(t *testing.T) {
 			}
 			return nil
 		}
-		if a, err := ask(t.Context(), f); err != nil || a.storeDown != c.want {
+		if a, err := ask(t.Context(), f, func() time.Time { return noon }); err != nil || a.storeDown != c.want {
 			t.Errorf("%s: %s, %v", name, a.storeDown, err)
 		}
 	}

@@ -40,7 +40,7 @@ func scaled(replicas int) topology.Cluster {
 // look observes PD once, and returns what removals are checked against.
 func look(t *testing.T, o *Observer, f *pd.Fake, c topology.Cluster, seen objects) database {
 	t.Helper()
-	a, err := ask(t.Context(), f)
+	a, err := ask(t.Context(), f, func() time.Time { return noon })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -174,5 +174,8 @@ func (m member) raw(ctx context.Context, r request) error {
 	if err != nil {
 		return err
 	}
+	if r.date != nil {
+		*r.date, _ = http.ParseTime(resp.Header.Get("Date"))
+	}
 	return readResponse(resp, r.out)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // maxBody bounds an answer; a list of ten thousand stores is about 10 MB.
@@ -18,6 +19,8 @@ type request struct {
 	method, path string
 	body         any // encoded as JSON; nil sends none
 	out          any // decoded from JSON; nil drops the answer
+	// date, if it is not nil, becomes the date of the answer by the member's clock; zero if the answer has none.
+	date *time.Time
 	// local asks the member itself; without it a follower forwards to the leader.
 	local bool
 }

@@ -22,9 +22,11 @@ func (c *client) Stores(ctx context.Context, states ...StoreState) ([]Store, err
 		query.Add("state", strconv.Itoa(int(s)))
 	}
 	var info pdhttp.StoresInfo
+	var answered time.Time
 	err := c.call(ctx, "list stores", func(ctx context.Context, m member) error {
 		info = pdhttp.StoresInfo{}
-		return m.raw(ctx, request{method: http.MethodGet, path: pdhttp.Stores + "?" + query.Encode(), out: &info})
+		path := pdhttp.Stores + "?" + query.Encode()
+		return m.raw(ctx, request{method: http.MethodGet, path: path, out: &info, date: &answered})
 	})
 	if err != nil {
 		return nil, err
@@ -32,7 +34,9 @@ func (c *client) Stores(ctx context.Context, states ...StoreState) ([]Store, err
 	c.setBootstrapped()
 	out := make([]Store, 0, len(info.Stores))
 	for i := range info.Stores {
-		out = append(out, *storeOf(&info.Stores[i]))
+		s := storeOf(&info.Stores[i])
+		s.Answered = answered
+		out = append(out, *s)
 	}
 	return out, nil
 }

@@ -21,6 +21,7 @@ func TestStores(t *testing.T) {
 		var query string
 		g.handle("GET /pd/api/v1/stores", func(w http.ResponseWriter, r *http.Request) {
 			query = r.URL.RawQuery
+			w.Header().Set("Date", "Fri, 02 Jan 2026 03:00:07 GMT")
 			io.WriteString(w, storesBody)
 		})
 		got, err := c.Stores(t.Context())
@@ -34,6 +35,12 @@ func TestStores(t *testing.T) {
 			t.Errorf("last heartbeat %v", got[0].LastHeartbeat)
 		}
 		got[0].LastHeartbeat = time.Time{}
+		for i := range got {
+			if !got[i].Answered.Equal(time.Date(2026, 1, 2, 3, 0, 7, 0, time.UTC)) {
+				t.Errorf("answered %v", got[i].Answered)
+			}
+			got[i].Answered = time.Time{}
+		}
 		want := []Store{
 			{ID: 1, Address: "tikv-0:20160", StatusAddress: "tikv-0:20180", State: StoreUp, StateName: "Down", Version: "8.1.0",
 				Labels: map[string]string{"zone": "a"}, LeaderCount: 3, RegionCount: 9,

@@ -87,8 +87,12 @@ type Store struct {
 
 	LeaderCount int
 	RegionCount int
-	// LastHeartbeat is zero when PD has got no heartbeat from the store since its leader changed.
+	// LastHeartbeat is zero when PD has got no heartbeat from the store since its leader changed. PD dates it by the
+	// clock of the host of its leader, which may be wrong.
 	LastHeartbeat time.Time
+	// Answered is the time by that clock when PD listed the stores, cut to seconds. It is zero when PD does not say so,
+	// and for a store that was asked for alone.
+	Answered time.Time
 	// StartTime is when the store's process started, as the store reported to PD.
 	StartTime time.Time
 }
