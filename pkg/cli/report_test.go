@@ -27,7 +27,7 @@ func TestReportOfRefusal(t *testing.T) {
 	if got != plain || got.code == 0 {
 		t.Errorf("%+v, and without reports %+v", got, plain)
 	}
-	for file, says := range map[string]string{junit: `failures="1"`, page: "</html>", text: "### ❌ default / basic"} {
+	for file, says := range map[string]string{junit: `failures="1"`, page: "</html>", text: "### ❌ default / basic, scale pd=0: "} {
 		content, err := os.ReadFile(file)
 		if err != nil || !strings.Contains(string(content), says) || !strings.Contains(string(content), "pd") || strings.Contains(string(content), "earlier") {
 			t.Errorf("%s: %v, does not say %q: %s", file, err, says, content)
@@ -68,7 +68,7 @@ func TestReportNotWritable(t *testing.T) {
 // TestReport: the verb writes to stdout, or to files, and asks no cluster.
 func TestReport(t *testing.T) {
 	events := filepath.Join("..", "edge", "report", "document", "testdata", "upgrade.ndjson")
-	for format, says := range map[string]string{"junit": "<testsuites", "markdown": "### ✅ eu-1 / prod / basic", "html": "<!DOCTYPE html>"} {
+	for format, says := range map[string]string{"junit": "<testsuites", "markdown": "### ✅ eu-1 / prod / basic, upgrade to v8.1.1: ", "html": "<!DOCTYPE html>"} {
 		for _, args := range [][]string{{"--from", events}, {"-f", events, "-o", format}} {
 			if len(args) == 2 && format != "markdown" {
 				continue

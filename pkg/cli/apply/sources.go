@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,11 +32,26 @@ func (o *files) bind(cmd *cobra.Command) {
 	_ = cmd.MarkFlagDirname("kustomize")
 }
 
+// String names the sources. It is written into reports that others read, so a URL has no password
+// and no query, which may be a token.
 func (o files) String() string {
 	if o.Kustomize != "" {
-		return "-k " + o.Kustomize
+		return "-k " + public(o.Kustomize)
 	}
-	return strings.Join(o.Filenames, ", ")
+	var all []string
+	for _, name := range o.Filenames {
+		all = append(all, public(name))
+	}
+	return strings.Join(all, ", ")
+}
+
+func public(name string) string {
+	u, err := url.Parse(name)
+	if err != nil || u.Host == "" {
+		return name
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
 }
 
 // sources reads what the flags name: files, folders, patterns, URLs, standard input, or what

@@ -162,3 +162,18 @@ func TestURL(t *testing.T) {
 		t.Errorf("no server: %v", err)
 	}
 }
+
+// TestNames: what names the sources in events and reports has no password and no token.
+func TestNames(t *testing.T) {
+	for want, o := range map[string]resource.FilenameOptions{
+		"basic.yaml, -":                   {Filenames: []string{"basic.yaml", "-"}},
+		"https://git.example/a/b.yaml":    {Filenames: []string{"https://me:secret@git.example/a/b.yaml?token=secret#x"}},
+		"-k overlays/production":          {Kustomize: "overlays/production"},
+		"-k https://git.example/clusters": {Kustomize: "https://me:secret@git.example/clusters?ref=main"},
+		`C:\clusters\basic.yaml`:          {Filenames: []string{`C:\clusters\basic.yaml`}},
+	} {
+		if got := (files{o}).String(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

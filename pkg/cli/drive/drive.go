@@ -54,7 +54,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	} else if err == nil {
 		p.print(f.Streams.Out, f.Context())
 	}
-	progress := reconcile.NewProgress(s.Namespace, s.Name, f.Clock.Now, reporters).In(f.Context())
+	progress := reconcile.NewProgress(s.Namespace, s.Name, f.Clock.Now, reporters).In(f.Context()).For(r.Action)
 	for _, w := range p.warnings {
 		progress.Notice(event.SpecWarning, w.text, w.remedy...)
 	}

@@ -68,6 +68,10 @@ type Event struct {
 	Namespace string `json:"namespace"`
 	Cluster   string `json:"cluster"`
 
+	// Request is what a command was asked for, e.g. "upgrade to v8.1.1", on the first event of its
+	// run. A daemon is asked for nothing.
+	Request string `json:"request,omitempty"`
+
 	// Component is pd, tikv or tidb; Member is a pod's name. Both are empty
 	// where an event is about the cluster as a whole.
 	Component string `json:"component,omitempty"`

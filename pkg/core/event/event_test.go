@@ -41,7 +41,7 @@ func examples() []Event {
 	finished.Type, finished.Seconds = Finished, 0.512
 	failed.Type, failed.Seconds, failed.Error = Failed, 10, "basic-pd-0: no leader"
 	all := []Event{
-		{Type: Planned, Outcome: "act"}, started, finished, failed, waiting, passed,
+		{Type: Planned, Request: "upgrade to v8.1.1", Outcome: "act"}, started, finished, failed, waiting, passed,
 		{
 			Type: Blocked, Component: "tikv", Member: "basic-tikv-0", Reason: "VolumeResized", Source: FromKubernetes,
 			Message:  "basic-tikv-0: volume not resized: StorageClass standard does not allow it",

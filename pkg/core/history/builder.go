@@ -56,6 +56,9 @@ func (r *building) add(e event.Event) {
 		r.Spent.Add(d, r.stepping(), r.sources())
 		r.Ended = e.Time
 	}
+	if r.Request == "" {
+		r.Request = e.Request
+	}
 	switch e.Type {
 	case event.Planned:
 		r.planned = true

@@ -111,6 +111,15 @@ func TestWaits(t *testing.T) {
 	}
 }
 
+// TestRequest: what was asked for is that of the run, whichever event says it; older recordings do not.
+func TestRequest(t *testing.T) {
+	runs := built(at(1, event.Event{Type: event.Notice}), at(1, event.Event{Type: event.Planned, Request: "sync"}), at(2, event.Event{Type: event.Done}),
+		at(3, event.Event{Type: event.Done, Request: "scale tikv=4"}), at(4, event.Event{Type: event.Planned}))
+	if len(runs) != 3 || runs[0].Request != "sync" || runs[1].Request != "scale tikv=4" || runs[2].Request != "" {
+		t.Errorf("%+v", runs)
+	}
+}
+
 // TestRuns: events of several clusters may be mixed, and a cluster may have several runs.
 func TestRuns(t *testing.T) {
 	done := event.Event{Type: event.Done, Outcome: event.OutcomeTimedOut}

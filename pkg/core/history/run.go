@@ -11,6 +11,7 @@ import (
 // Run is one run of a command for one cluster.
 type Run struct {
 	Context, Namespace, Cluster string
+	Request                     string // what was asked for; "" where no event says it
 
 	Began, Ended time.Time // the times of the first and of the last event
 

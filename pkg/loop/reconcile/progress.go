@@ -3,6 +3,7 @@ package reconcile
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +21,8 @@ import (
 type Progress struct {
 	namespace, cluster string
 	context            string // the kubeconfig context, for commands that are shown
+	request            string // what the command was asked for
+	first              sync.Once
 	now                func() time.Time
 	reporter           Reporter
 
@@ -61,6 +64,12 @@ func NewProgress(namespace, cluster string, now func() time.Time, r Reporter) *P
 // In sets the kubeconfig context that the commands of remedies name.
 func (st *Progress) In(context string) *Progress {
 	st.context = context
+	return st
+}
+
+// For sets what the command was asked for, which the first event says.
+func (st *Progress) For(request string) *Progress {
+	st.request = request
 	return st
 }
 
@@ -275,5 +284,6 @@ func (st *Progress) Done(outcome string, code int, took time.Duration, err error
 func (st *Progress) send(e event.Event) {
 	e.APIVersion, e.Time = event.Version, st.now().UTC()
 	e.Namespace, e.Cluster = st.namespace, st.cluster
+	st.first.Do(func() { e.Request = st.request })
 	st.reporter.Report(e)
 }

@@ -69,6 +69,25 @@ func TestEachChangeIsReportedOnce(t *testing.T) {
 	}
 }
 
+// TestRequest: the first event of a run, whatever it is about, says what was asked for, and no other one.
+func TestRequest(t *testing.T) {
+	for name, first := range map[string]func(*Progress){
+		"a decision": func(st *Progress) { c := rest(); st.Decided(c.Wanted, c.Seen, c.Decide()) },
+		"a notice":   func(st *Progress) { st.Notice(event.SpecWarning, "a note") },
+		"a refusal":  func(st *Progress) { st.Done(event.OutcomeBlocked, 3, 0, nil) },
+	} {
+		s := &fakes{}
+		st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, s).For("upgrade to v8.1.1")
+		first(st)
+		st.Notice(event.SpecWarning, "another note")
+		for i, e := range s.events {
+			if said := e.Request == "upgrade to v8.1.1"; said != (i == 0) {
+				t.Errorf("%s: event %d, %s: request %q", name, i, e.Type, e.Request)
+			}
+		}
+	}
+}
+
 // TestUnappliedIsReported: when a run ends, it reports once which members run without the current
 // configuration, and what restarts them.
 func TestUnappliedIsReported(t *testing.T) {

@@ -46,7 +46,7 @@ func Write(w io.Writer, f Format, runs []history.Run) error {
 	return err
 }
 
-// title names what a run drove.
+// title names what a run drove, and what was asked for.
 func title(r history.Run) string {
 	var parts []string
 	for _, s := range []string{r.Context, r.Namespace, r.Cluster} {
@@ -54,7 +54,11 @@ func title(r history.Run) string {
 			parts = append(parts, s)
 		}
 	}
-	return report.Clean(strings.Join(parts, " / "))
+	title := strings.Join(parts, " / ")
+	if r.Request != "" {
+		title += ", " + r.Request
+	}
+	return report.Clean(title)
 }
 
 // unfinished is how a run without an end is described.

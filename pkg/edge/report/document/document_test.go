@@ -90,7 +90,7 @@ func madeUp() []history.Run {
 	failing := event.Event{Component: "pd", Step: "update StatefulSet basic-pd " + hostile}
 	killed := event.Event{Type: event.Planned, Cluster: "other"}
 	for _, e := range []event.Event{
-		{Type: event.Planned, Outcome: "act"},
+		{Type: event.Planned, Request: "scale tikv=4 " + hostile, Outcome: "act"},
 		more, is(step, event.Started, ""), is(step, event.Failed, "conflict"), is(step, event.Started, ""), is(step, event.Finished, ""),
 		few, {Type: event.Notice, Reason: "SpecWarning", Message: "a note " + hostile, Remedy: []remedy.Advice{{Text: "see " + hostile}}},
 		is(failing, event.Started, ""), is(failing, event.Failed, hostile), blocked,
