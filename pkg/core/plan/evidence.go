@@ -26,7 +26,7 @@ func Stopped(m state.Member) bool {
 // is not enough: Kubernetes reports pods NotReady when it has only lost contact with
 // their host, and PD reports stores Disconnected when it has a new leader.
 type evidence struct {
-	first time.Time // of one kind
+	first time.Time // of one kind; not set without a pod, where a restart is free at once
 	both  time.Time // of two kinds that agree; zero when they do not
 }
 
@@ -95,7 +95,7 @@ func (sc Scope) agreeing(m state.Member, unready time.Time) evidence {
 	case m.Pod != nil: // a new pod is a new attempt
 		return evidence{first: later(since[0], m.Pod.Made), both: later(since[1], m.Pod.Made)}
 	}
-	return evidence{first: since[0], both: since[1]}
+	return evidence{both: since[1]}
 }
 
 // unheardSince returns since when PD has not heard from a member. A new leader of PD shows

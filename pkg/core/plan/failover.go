@@ -38,7 +38,7 @@ func (sc Scope) failover(p Profile) verdict {
 func (sc Scope) followUp(p Profile, f topology.Failure) verdict {
 	m, ok := sc.Got.Member(f.Member)
 	switch {
-	case ok && p.Kind.Data() == topology.Raft && m.Ordinal >= sc.Want.Replicas && sc.forgottenUnmarked(f, m):
+	case p.Kind.Data() == topology.Raft && m.Ordinal >= sc.Want.Replicas && sc.forgottenUnmarked(f, m):
 		return sc.removeFromDatabase(p, f, m)
 	case !ok, sc.recovered(p, f, m):
 		return act(ForgetFailure{Component: p.Kind, Member: f.Member})

@@ -83,16 +83,16 @@ func (sc Scope) worthTrying(p Profile, m state.Member) bool {
 	return sc.deadlocked(failing)
 }
 
-// cannotServe reports whether a member cannot be expected to serve as it is, so that a
-// restart takes nothing away, even if others fail with the update revision, perhaps for
-// reasons of their own. Its container is Ready and refuses connections, for long by PD's
+// cannotServe reports whether a member with an old revision cannot be expected to serve as it
+// is, so that a restart takes nothing away, even if others fail with the update revision,
+// perhaps for reasons of their own. Its container is Ready and refuses connections, for long by PD's
 // report; or its pod has a revision that Kubernetes would not create again, and its
 // container has not run for long, or has crashed again and again for that long.
 func (sc Scope) cannotServe(m state.Member) bool {
-	if m.Pod == nil || !sc.Got.Outdated(m) {
+	switch {
+	case m.Pod == nil:
 		return false
-	}
-	if m.Pod.Ready {
+	case m.Pod.Ready:
 		return sc.downForLong(m)
 	}
 	return m.Pod.Revision != sc.Got.Set.CurrentRevision &&
@@ -196,9 +196,10 @@ func (sc Scope) rollout(p Profile, h hold) verdict {
 
 // peersDown waits for all members that do not serve. It does not wait for the member to restart
 // next, which could prevent its own repair. If it waits for others, that member has a gate as well.
+// Where no member is next, next has no pod, and all are waited for.
 func (sc Scope) peersDown(p Profile, next state.Member) verdict {
 	all := down(sc, sc.Got.Running(), nil)
-	if next.Name == "" || !next.Up() && (sc.Got.Set.Manual || !sc.replaceable(p, next)) {
+	if !next.Up() && (sc.Got.Set.Manual || !sc.replaceable(p, next)) {
 		return all
 	}
 	peers := sc.peersMissing(p, next)
@@ -343,7 +344,7 @@ func (sc Scope) readyNotServing(m state.Member, g Gate) Gate {
 		since = m.NotServing
 	}
 	g = sc.since(g, since, sc.logs(m))
-	if seen := m.NotServing.Add(settling); !since.IsZero() && g.Deadline.Before(seen) {
+	if seen := m.NotServing.Add(settling); g.Deadline.Before(seen) {
 		g.Deadline, g.Blocked = seen, !sc.All.At.Before(seen)
 	}
 	return g
