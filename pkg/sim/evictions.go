@@ -11,6 +11,10 @@ import (
 
 // evictLeaders writes the record first: an eviction that is not recorded is never ended.
 func (w *Model) evictLeaders(s plan.EvictLeaders) error {
+	i, _ := w.cluster.Ordinal(kinds[tikv], s.Member)
+	if p := w.pods[tikv][i]; s.PodUID != "" && (p == nil || p.uid != s.PodUID) {
+		return errConflict
+	}
 	there := w.evicts[s.StoreID]
 	r := record{Eviction: state.Eviction{StoreID: s.StoreID, Member: s.Member, Since: w.Now()}, owner: w.owner}
 	r.Leaders = max(s.Leaders, 0)

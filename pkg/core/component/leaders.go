@@ -133,7 +133,11 @@ func evict(sc plan.Scope, m state.Member) plan.Step {
 	if e, recorded := evicting(sc, m); recorded && !e.Since.IsZero() && m.Database.Evicting {
 		return nil
 	}
-	return plan.EvictLeaders{Member: m.Name, StoreID: m.Database.ID, Leaders: m.Database.Leaders}
+	step := plan.EvictLeaders{Member: m.Name, StoreID: m.Database.ID, Leaders: m.Database.Leaders}
+	if m.Pod != nil {
+		step.PodUID = m.Pod.UID
+	}
+	return step
 }
 
 // evicting returns our record of an eviction that has not ended.

@@ -82,6 +82,10 @@ type RemoveMember struct {
 type EvictLeaders struct {
 	Member  string
 	StoreID uint64
+	// PodUID is the store's pod when this was decided; "" for none. Another pod may need no eviction:
+	// a daemon whose copies of objects are minutes old would evict the leaders of a store that is
+	// restarted already.
+	PodUID  string
 	Leaders int // how many there are to move
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -19,6 +18,11 @@ import (
 // evictLeaders writes the record before it asks PD, so that no scheduler of ours is
 // ever without a record, even if this process is killed in between.
 func (a *Actor) evictLeaders(ctx context.Context, s plan.EvictLeaders) error {
+	if s.PodUID != "" {
+		if _, err := a.samePod(ctx, s.Member, s.PodUID); err != nil {
+			return err
+		}
+	}
 	client, store, err := a.store(ctx, s.Member, s.StoreID)
 	if err != nil {
 		return err
@@ -82,14 +86,11 @@ func (a *Actor) record(s plan.EvictLeaders, old ledger.Record, known, evicting b
 // moment. A record that cannot be read is not replaced: it is unknown who made the
 // scheduler.
 func (a *Actor) adoptEviction(ctx context.Context, s plan.AdoptEviction) error {
-	pods := a.kube.CoreV1().Pods(a.cluster.Namespace)
-	pod, err := pods.Get(ctx, s.Member, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err), err == nil && string(pod.UID) != s.PodUID:
-		return stale("pod "+s.Member, "is another one by now")
-	case err != nil:
-		return failed("get", "pod "+s.Member, err)
-	case pod.Annotations[topology.AnnotationEvictionBegun] == "":
+	pod, err := a.samePod(ctx, s.Member, s.PodUID)
+	if err != nil {
+		return err
+	}
+	if pod.Annotations[topology.AnnotationEvictionBegun] == "" {
 		return nil
 	}
 	client, _, err := a.store(ctx, s.Member, s.StoreID)
@@ -114,7 +115,7 @@ func (a *Actor) adoptEviction(ctx context.Context, s plan.AdoptEviction) error {
 		}
 	}
 	return patched("pod "+s.Member, func(body []byte) error {
-		_, err := pods.Patch(ctx, s.Member, types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
+		_, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Patch(ctx, s.Member, types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
 		return err
 	}, map[string]any{"uid": s.PodUID, "annotations": map[string]any{topology.AnnotationEvictionBegun: nil}}, nil)
 }

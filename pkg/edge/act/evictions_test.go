@@ -292,6 +292,24 @@ func TestEvictPreconditions(t *testing.T) {
 	})
 }
 
+// Leaders are evicted only from the store of the pod that the step was decided on: a later pod may
+// be restarted already.
+func TestEvictsLeadersOfTheSamePod(t *testing.T) {
+	step := evict
+	step.PodUID = "uid-of-basic-tikv-1"
+	w := newFixture(t)
+	w.isStale(t, step)
+	meta := owned("basic-tikv-1", topology.TiKV)
+	meta.UID = "another one"
+	w = newFixture(t, &corev1.Pod{ObjectMeta: meta})
+	w.isStale(t, step)
+	w = newFixture(t, &corev1.Pod{ObjectMeta: owned("basic-tikv-1", topology.TiKV)})
+	w.do(t, step)
+	if got := w.pd.Writes(); !slices.Equal(got, []string{"AddEvictLeader(2)"}) {
+		t.Errorf("PD was asked for %q", got)
+	}
+}
+
 // An eviction that tidb-operator began is recorded as ours, with its start, before the mark is
 // removed.
 func TestAdoptEviction(t *testing.T) {

@@ -56,6 +56,18 @@ func (a *Actor) claimsBeingDeleted(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
+// samePod returns the pod of that name, and fails if it is not the one that the step was decided on.
+func (a *Actor) samePod(ctx context.Context, name, uid string) (*corev1.Pod, error) {
+	pod, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err), err == nil && string(pod.UID) != uid:
+		return nil, stale("pod "+name, "is another one by now")
+	case err != nil:
+		return nil, failed("get", "pod "+name, err)
+	}
+	return pod, nil
+}
+
 func isReady(pod *corev1.Pod) bool {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {

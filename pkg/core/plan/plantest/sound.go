@@ -108,7 +108,7 @@ func ofDatabase(g state.Group, m state.Member, s plan.Step) (said, bool) {
 	case plan.RemoveMember:
 		return said{"id": {s.ID, m.Database.ID}}, true
 	case plan.EvictLeaders:
-		return said{"store": {s.StoreID, m.Database.ID}, "leaders": {s.Leaders, m.Database.Leaders}}, true
+		return said{"store": {s.StoreID, m.Database.ID}, "pod": {s.PodUID, podOf(m).UID}, "leaders": {s.Leaders, m.Database.Leaders}}, true
 	case plan.AdoptEviction:
 		return said{"store": {s.StoreID, m.Database.ID}, "pod": {s.PodUID, podOf(m).UID}, "leaders": {s.Leaders, m.Database.Leaders}}, true
 	case plan.RemoveStore:
