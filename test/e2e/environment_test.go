@@ -94,8 +94,27 @@ func (s environment) logState(t *testing.T) {
 		out, err := s.Kubectl(ctx, "", args...)
 		t.Logf("kubectl %v (%v):\n%s", args, err, out)
 	}
-	r := s.plugin.Run(ctx, nil, "status", cluster)
-	t.Logf("status: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	r := s.plugin.Run(ctx, nil, "list")
+	t.Logf("list: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	s.logCrashes(ctx, t)
+}
+
+// logCrashes logs the last words of each container that was started again.
+func (s environment) logCrashes(ctx context.Context, t *testing.T) {
+	pods, err := s.Kube.CoreV1().Pods(s.plugin.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Log(err)
+		return
+	}
+	for _, pod := range pods.Items {
+		for _, c := range pod.Status.ContainerStatuses {
+			if c.RestartCount == 0 {
+				continue
+			}
+			out, err := s.Kubectl(ctx, "", "-n", pod.Namespace, "logs", pod.Name, "-c", c.Name, "--previous", "--tail=80")
+			t.Logf("%s of %s, restarted %d times, before (%v):\n%s", c.Name, pod.Name, c.RestartCount, err, out)
+		}
+	}
 }
 
 // remove deletes the namespace. That takes half a minute, for which only the end of
