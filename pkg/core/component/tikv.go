@@ -165,7 +165,7 @@ var storeTombstone = plan.Hook{
 	Patience: plan.Moving,
 	Stuck:    nowhereToGo,
 	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
-		return slices.Concat(rulesHelp(sc, m), remedy.Remedy{callOff}, findRoom(sc, m))
+		return slices.Concat(rulesHelp(sc, m), callOff(sc, m), findRoom(sc, m))
 	},
 }
 
@@ -173,7 +173,14 @@ func regionsToMove(_ plan.Scope, m state.Member) plan.Quantity {
 	return plan.Quantity{Number: int64(m.Database.Regions), Unit: plan.Regions}
 }
 
-var callOff = remedy.Say("to call it off, scale TiKV out again: the store is brought back up with what it has")
+// callOff returns how a scale-in is called off. A store that leaves because its data was given up,
+// or its claim is being deleted, is one of those that are wanted: it would leave all the same.
+func callOff(sc plan.Scope, m state.Member) remedy.Remedy {
+	if sc.Kept(m) {
+		return nil
+	}
+	return remedy.Remedy{remedy.Say("to call it off, scale TiKV out again: the store is brought back up with what it has")}
+}
 
 // findRoom returns commands that show why regions stay on a store.
 func findRoom(sc plan.Scope, m state.Member) remedy.Remedy {
