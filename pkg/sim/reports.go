@@ -12,6 +12,7 @@ import (
 type memory struct {
 	leader      string
 	leaderSince int64
+	dated       map[uint64]int64 // the last heartbeats of stores
 	gone        [3][limit]int64
 	notServing  [3][limit]int64
 	denied      [3][limit]int64
@@ -21,7 +22,7 @@ type memory struct {
 // remember adds to a snapshot what only a process can know that has observed before.
 func (w *Model) remember(s *state.Snapshot) {
 	m := &w.memory
-	if s.PD.Leader != m.leader {
+	if again := w.electedAgain(); again || s.PD.Leader != m.leader {
 		m.leader, m.leaderSince = s.PD.Leader, w.t
 	}
 	if m.leader != "" {
@@ -37,6 +38,22 @@ func (w *Model) remember(s *state.Snapshot) {
 			is.Refusing = w.since(&m.refusing[k][i], is.Database.Answer == state.Refused)
 		}
 	}
+}
+
+// electedAgain reports whether a heartbeat is earlier than it was before, by which a process notices
+// that PD's leader was elected again under the same name.
+func (w *Model) electedAgain() bool {
+	if !w.storesKnown() {
+		return false
+	}
+	before := w.memory.dated
+	w.memory.dated = map[uint64]int64{}
+	again := false
+	for _, s := range w.stores {
+		again = again || s.dated < before[s.id]
+		w.memory.dated[s.id] = s.dated
+	}
+	return again
 }
 
 // since returns since when something holds; at is where the process remembers it.

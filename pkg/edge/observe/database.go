@@ -27,12 +27,14 @@ type database struct {
 	// data of every store could be deleted.
 	storesNotLoaded bool
 	gaps            []state.Gap // what PD refuses to report
+	// heartbeats are the last ones of all stores, as PD dates them.
+	heartbeats map[uint64]time.Time
 }
 
 // listed is what PD says about one member.
 type listed struct {
 	state.Database
-	heartbeat time.Time         // when PD last heard of a store, by PD's clock
+	heartbeat time.Time         // when PD last heard of a store
 	start     time.Time         // when a store's process began, by its own host's clock
 	labels    map[string]string // of a store
 }
@@ -225,8 +227,9 @@ func (a answers) sort(c topology.Cluster) database {
 			MaxStoreDown:   a.storeDown,
 			Placement:      a.placement,
 		},
-		gaps:   a.gaps,
-		listed: map[topology.Kind]map[int]listed{},
+		gaps:       a.gaps,
+		listed:     map[topology.Kind]map[int]listed{},
+		heartbeats: make(map[uint64]time.Time, len(a.stores)),
 	}
 	if c.Source != nil {
 		d.storesNotLoaded = !d.state.Bootstrapped && c.Source.Status.TiKV.BootStrapped
@@ -288,6 +291,7 @@ func (a answers) sortMember(c topology.Cluster, d *database, m pd.Member) {
 
 func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 	up := s.Healthy()
+	d.heartbeats[s.ID] = s.LastHeartbeat
 	if s.State != pd.StoreTombstone && s.Labels["engine"] != "tiflash" {
 		d.state.Stores++
 		if up {

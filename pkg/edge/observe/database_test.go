@@ -146,7 +146,8 @@ func TestSort(t *testing.T) {
 				heartbeat: noon, start: noon.Add(-time.Hour), labels: map[string]string{"zone": "a"},
 			}},
 		},
-		gaps: []state.Gap{{What: "rules"}},
+		gaps:       []state.Gap{{What: "rules"}},
+		heartbeats: map[uint64]time.Time{5: noon, 6: {}, 7: {}, 8: {}, 9: {}},
 	}
 	if got := a.sort(basic); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

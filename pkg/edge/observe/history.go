@@ -23,6 +23,8 @@ type history struct {
 	leader  string
 	leads   time.Time
 	askedAt time.Time // when PD was asked last
+	// heartbeats are the last ones of stores when PD was asked last, as PD dates them.
+	heartbeats map[uint64]time.Time
 	// leaderless is since when PD's members have said that there is no leader.
 	leaderless time.Time
 }
@@ -50,6 +52,20 @@ func since(which map[string]time.Time, name string, is bool, now time.Time) time
 // unobservedAfter is longer than the pause between two observations of a cluster that waits for
 // something.
 const unobservedAfter = 45 * time.Second
+
+// heard notes the last heartbeats of stores. If one is earlier than it was, PD's leader has read its
+// stores anew, with heartbeats as they were saved minutes ago, so it counts as a new leader. It may
+// have the same name: a member that resigns is often elected again before PD is asked.
+func (m *history) heard(heartbeats map[uint64]time.Time) {
+	for id, at := range heartbeats {
+		if at.Before(m.heartbeats[id]) {
+			m.leader = ""
+		}
+	}
+	if len(heartbeats) > 0 {
+		m.heartbeats = heartbeats
+	}
+}
 
 // leading notes the leader of PD. Where PD did not answer in between, or was not asked for long,
 // its leader may have changed and changed back, so the time starts again. It also starts again when

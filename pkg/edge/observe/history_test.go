@@ -77,6 +77,41 @@ func TestLeadingUnwatched(t *testing.T) {
 	}
 }
 
+// TestLeadingAgain: a leader that shows earlier heartbeats than before was elected again in between,
+// under the same name.
+func TestLeadingAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		first, second map[uint64]time.Time
+		again         bool
+	}{
+		"the same heartbeats":  {map[uint64]time.Time{1: noon}, map[uint64]time.Time{1: noon}, false},
+		"later ones":           {map[uint64]time.Time{1: noon}, map[uint64]time.Time{1: noon.Add(1)}, false},
+		"one is earlier":       {map[uint64]time.Time{1: noon, 2: noon}, map[uint64]time.Time{1: noon.Add(1), 2: noon.Add(-1)}, true},
+		"a store is new":       {map[uint64]time.Time{1: noon}, map[uint64]time.Time{1: noon, 2: noon.Add(-time.Hour)}, false},
+		"a store is gone":      {map[uint64]time.Time{1: noon, 2: noon}, map[uint64]time.Time{1: noon}, false},
+		"nothing is known now": {map[uint64]time.Time{1: noon}, nil, false},
+	} {
+		h := newHistory()
+		observe := func(heartbeats map[uint64]time.Time, now time.Time) time.Time {
+			seen := state.PD{Leader: "a"}
+			h.heard(heartbeats)
+			h.leading(&seen, time.Time{}, now)
+			return seen.LeaderSince
+		}
+		observe(c.first, noon)
+		want := noon
+		if c.again {
+			want = noon.Add(time.Second)
+		}
+		if got := observe(c.second, noon.Add(time.Second)); !got.Equal(want) {
+			t.Errorf("%s: leads since %s, want %s", name, got, want)
+		}
+		if got := observe(c.second, noon.Add(2*time.Second)); !got.Equal(want) {
+			t.Errorf("%s: leads since %s afterwards, want %s", name, got, want)
+		}
+	}
+}
+
 // TestSettled: a leader has got heartbeats of all stores after some minutes; without a leader PD is
 // never settled.
 func TestSettled(t *testing.T) {

@@ -109,6 +109,7 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 	_ = reads.Wait()
 	seen.give(volumes)
 	snap.PD = base.state
+	o.history.heard(base.heartbeats)
 	o.history.leading(&snap.PD, seen.started(c, snap.PD.Leader), snap.At)
 	if snap.PD.ClusterID == 0 {
 		snap.PD.ClusterID, _ = strconv.ParseUint(c.Source.Status.ClusterID, 10, 64)
