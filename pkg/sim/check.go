@@ -280,7 +280,8 @@ func (w *Model) judgeRepair(k kind, victim int, say sayer) {
 		f = "" // a working one would fail as well, since there is no quorum
 	}
 	has := w.seen.revision[k][victim]
-	if f != noImage && f != crashing || w.gone(k, victim) || has != set.current || flaw(has) == deaf {
+	neverServes := flaw(has) == deaf || flaw(has) == crashing
+	if f != noImage && f != crashing || w.gone(k, victim) || has != set.current || neverServes {
 		return
 	}
 	for i := range min(set.spec.replicas, limit) {

@@ -39,7 +39,7 @@ func (sc Scope) byHand(p Profile, h hold, v verdict) verdict {
 // before one of them runs.
 func (sc Scope) mustServe(p Profile, m state.Member) bool {
 	if p.Kind.Data() == topology.Raft {
-		return sc.All.PD.Leaderless || sc.pdUnreachable() || sc.loops(m) && sc.quorumCrashes()
+		return sc.All.PD.Leaderless || sc.pdUnreachable() || sc.quorumNeedsTheLast()
 	}
 	return p.Kind.Data() != topology.None && !sc.Kept(m) && countedOn(m)
 }
@@ -55,10 +55,9 @@ func (sc Scope) pdUnreachable() bool {
 	return sc.All.PD.Problem != ""
 }
 
-// quorumCrashes reports whether PD has a quorum without its last member only while
-// members run that crash again and again. Then no member can be removed from it, although
-// it has a leader now.
-func (sc Scope) quorumCrashes() bool {
+// quorumNeedsTheLast reports whether the last member of PD is to be removed, and PD has no quorum
+// without it, but for members that crash again and again.
+func (sc Scope) quorumNeedsTheLast() bool {
 	pd, last := sc.All.PD, sc.Got.Set.Replicas-1
 	lasting := pd.Healthy
 	for _, m := range sc.Got.Members {
@@ -66,7 +65,7 @@ func (sc Scope) quorumCrashes() bool {
 			lasting--
 		}
 	}
-	return pd.Known() && lasting < (pd.Members-1)/2+1
+	return last >= sc.Want.Size() && pd.Known() && lasting < (pd.Members-1)/2+1
 }
 
 // deletePod is the remedy for users who restart pods themselves.

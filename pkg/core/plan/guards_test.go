@@ -176,6 +176,12 @@ func TestGuardsOfByHand(t *testing.T) {
 			c.Roll(tikv).Set(tikv, manual).Member("t-tikv-1").Pod.Ready = false
 			return c
 		}()},
+		{Name: "a voter does not vote, and the last one cannot be removed without it", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(pd).Rolled(pd, 2).Set(pd, manual)
+			c.Want(pd).Replicas = 1
+			m := c.Member("t-pd-1")
+			m.Database.Healthy, m.Database.Since, c.Seen.PD.Healthy = false, plantest.Now.Add(-time.Hour), 2
+		})},
 		{Name: "no voter leads, and the StatefulSet has not been seen to", Cluster: func() *plantest.Cluster {
 			c := leaderless(time.Hour)
 			return c.Set(pd, manual).Set(pd, func(s *state.Set) { s.Observed = false })
