@@ -48,11 +48,12 @@
 //
 // # Clocks
 //
-// In one run of four the clocks of hosts are up to four minutes wrong. By them kubelets report
-// since when a process runs and a pod is Ready, and PD's leader dates the heartbeats of stores. A
-// pod's times on a host whose clock is behind are corrected where pods are read, so only those that
-// are ahead are modelled; PD's dates may be wrong either way, and differ from one leader to the
-// next.
+// In one run of four the clocks of hosts are up to two and a half minutes wrong, so that two of them
+// differ by less than five. By them kubelets report since when a process runs and a pod is Ready,
+// and PD's leader dates the heartbeats of stores and calls stores Disconnected and Down. A pod's
+// times on a host whose clock is behind are corrected where pods are read, so only those that are
+// ahead are modelled. PD's dates are corrected by the clock of its leader; those of an earlier leader
+// may be wrong either way.
 //
 // # Daemons
 //
