@@ -42,7 +42,10 @@ func (w *Model) inSight(k kind, i int) bool {
 		return m != nil && w.known() && w.pinged(*m)
 	case topology.Store:
 		s := w.ownStore(i)
-		return s != nil && w.storesKnown() && w.shownState(s) == state.StoreUp && s.heartbeat >= p.started
+		if s == nil || !w.storesKnown() || w.shownState(s) != state.StoreUp {
+			return false
+		}
+		return s.heartbeat >= p.started || w.serves(k, i) && w.storeAnswers(i) == state.Answered
 	}
 	return w.portAnswers(i) == state.Answered
 }

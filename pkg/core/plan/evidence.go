@@ -234,6 +234,12 @@ func (sc Scope) neverJoined(m state.Member) bool {
 	return m.Database.Presence == state.Absent && sc.All.At.Sub(m.Pod.Started) >= settling
 }
 
+// runsUnlisted reports whether a process with a Ready pod has run for a while without joining PD. One
+// that PD has removed ends by itself, so this one has another reason, perhaps its template.
+func (sc Scope) runsUnlisted(m state.Member) bool {
+	return m.Pod != nil && m.Pod.Ready && sc.neverJoined(m)
+}
+
 // peersMissing waits for the peers of a member that is to be restarted. A store whose pod was taken
 // away by others is a peer as well: PD counts on it, and regions may have no quorum without both.
 func (sc Scope) peersMissing(p Profile, m state.Member) verdict {

@@ -57,6 +57,14 @@ func TestVoterRemovedFromPD(t *testing.T) {
 				m.Database.Healthy, m.Database.Answer, m.Pod.Revision = false, state.Refused, "v2"
 			})
 		})},
+		{Name: "its process runs with the old template, though PD does not list it", Cluster: with(func(c *plantest.Cluster) {
+			m := removedVoter(c)
+			m.Pod.Revision, m.Pod.Ready, m.Pod.Started = "v1", true, plantest.Now.Add(-2*time.Minute)
+		})},
+		{Name: "the same, and it has just begun to run", Cluster: with(func(c *plantest.Cluster) {
+			m := removedVoter(c)
+			m.Pod.Revision, m.Pod.Ready, m.Pod.Started = "v1", true, plantest.Now.Add(-119*time.Second)
+		})},
 		{Name: "all below it serve", Cluster: with(func(c *plantest.Cluster) { above(c, func(*state.Member) {}) })},
 	})
 }

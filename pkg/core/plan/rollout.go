@@ -67,7 +67,8 @@ func (sc Scope) repairable(p Profile, h hold, gates []Gate) verdict {
 // recover by itself. If another member has that revision and does not serve, a restart of this one
 // as well could turn a crash of a minute into a lasting loss.
 func (sc Scope) worthTrying(p Profile, m state.Member) bool {
-	if m.Pod != nil && m.Pod.Terminating || dataBeingDeleted(p, m) || sc.goesNext(p, m) || sc.removedFromPD(p, m) && !sc.precedes(p, m) {
+	failsAnyway := sc.removedFromPD(p, m) && !sc.precedes(p, m) && !sc.runsUnlisted(m)
+	if m.Pod != nil && m.Pod.Terminating || dataBeingDeleted(p, m) || sc.goesNext(p, m) || failsAnyway {
 		return false
 	}
 	failing := sc.failing()
