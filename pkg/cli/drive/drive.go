@@ -64,21 +64,32 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 		err = p.report(progress, o)
 	case p.request.want.Paused:
 		err = p.request.kept()
+	case !o.Wait && p.plan.Outcome == plan.Converged: // nothing is left to do
+	case !o.Wait:
+		err = exit.Ended(ctx, s.leave(ctx, p.request.want, progress))
 	default:
 		if err = conclude(s.converge(ctx, f, o, r.Policy, progress)); err == nil {
 			err = s.replaced(ctx, r.Now, asked)
 		}
 		err = exit.Ended(ctx, err)
 	}
-	outcome := outcomes[exit.Of(err)]
-	if err == nil && o.DryRun != NoDryRun && p.plan.Outcome != plan.Converged {
-		outcome = event.OutcomeChanges
-	}
-	progress.Done(outcome, int(exit.Of(err)), time.Since(begun), explain.Error(err))
+	progress.Done(p.outcome(err, o), int(exit.Of(err)), time.Since(begun), explain.Error(err))
 	if shown {
 		err = said(err)
 	}
 	return o.reported(err)
+}
+
+// outcome names how a run ended.
+func (p prospect) outcome(err error, o Options) string {
+	switch {
+	case err != nil || p.plan.Outcome == plan.Converged:
+	case o.DryRun != NoDryRun:
+		return event.OutcomeChanges
+	case !o.Wait:
+		return event.OutcomeWritten
+	}
+	return outcomes[exit.Of(err)]
 }
 
 // printer returns what shows the events of a run.

@@ -21,6 +21,8 @@ type Options struct {
 	DryRun   DryRun
 	ExitCode bool
 	NoFollow bool
+	// Wait is false if another process is to carry out what is written.
+	Wait bool
 	// FieldManager is the name under which the API server records the change of the TidbCluster.
 	FieldManager string
 	// Yes: do not ask before a service or data is taken away.
@@ -41,6 +43,7 @@ func (o *Options) Bind(cmd *cobra.Command) {
 	o.DryRun.bind(cmd)
 	flags.BoolVar(&o.ExitCode, "exit-code", false, "With --dry-run, exit with 10 when there is something to do.")
 	flags.BoolVarP(&o.Yes, "yes", "y", false, "Do not ask before a service or data is taken away.")
+	flags.BoolVar(&o.Wait, "wait", true, "Drive the cluster until it has converged. With --wait=false, leave that to a daemon or to another process that drives it, and end when that one begins.")
 	flags.BoolVar(&o.NoFollow, "no-follow", false, "When another driver holds the cluster, exit with 8 rather than follow it.")
 	flags.BoolVar(&o.TakeOver, "take-over", false, "Drive the cluster although a tidb-operator seems to. If that one is alive, each of the two undoes what the other does, "+
 		"and pods are restarted by turns: stop it, or exclude the cluster by its -selector, before.")
@@ -58,12 +61,23 @@ func (o *Options) Validate() error {
 	switch {
 	case o.ExitCode && o.DryRun == NoDryRun:
 		return exit.Usagef("--exit-code goes with --dry-run")
+	case !o.Wait && (o.TakeOver || o.NoFollow || o.Eviction != plan.Eviction{}):
+		return exit.Usagef("--wait=false leaves the cluster to another process, so it does not go with --take-over, --no-follow, --evict-timeout and --on-evict-timeout")
 	case o.Timeout < 0:
 		return exit.Usagef("--timeout must not be negative")
 	case o.Eviction.OnTimeout == plan.Persist && o.Eviction.Timeout > 0:
 		return exit.Usagef("--on-evict-timeout=wait waits for ever, so it does not go with --evict-timeout")
 	}
 	return nil
+}
+
+// Stay refuses --wait=false for a request that only this process knows of: it is not written down.
+func (o *Options) Stay(what string) error {
+	if o.Wait {
+		return nil
+	}
+	return exit.Usagef("%s writes nothing down that another process could do, so it does not go with --wait=false; "+
+		"a daemon drives clusters in the background: kubectl tidb daemon manifest", what)
 }
 
 // limit bounds a command by --timeout.

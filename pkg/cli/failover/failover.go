@@ -121,7 +121,10 @@ func (o *options) validate() error {
 	case o.action == toList && o.Reports.Given():
 		return exit.Usagef("list drives nothing; --report goes with run and recover")
 	}
-	return o.Validate()
+	if err := o.Validate(); err != nil || o.action != toRun {
+		return err
+	}
+	return o.Stay("failover run")
 }
 
 func (o *options) only() []topology.Kind {

@@ -71,6 +71,8 @@ func cases() map[string]sight {
 	evicted := plan.Gate{Component: topology.TiKV, Member: "t-tikv-2", Reason: plan.LeadersEvicted, Want: "leaders evicted", Observed: "4 leaders left", Remedy: remedy.Remedy{remedy.Say("add a store")}}
 	driven := seen(plantest.New(3, 3, 2).Roll(topology.TiKV).Evicting("t-tikv-2", 2*time.Minute, 4), waits(evicted))
 	driven.driver = lease.Holder{Identity: "ann@laptop/4711/88/3f", Renewed: plantest.Now.Add(-3 * time.Second)}
+	renewed := driven
+	renewed.driver.Renewed = plantest.Now.Add(3 * time.Second) // after the look
 	evicted.Observed = "unknown"
 	operated := seen(plantest.New(3, 3, 2), plan.Plan{Outcome: plan.Act, Steps: []plan.Step{plan.Resize{Component: topology.TiKV, From: 3, To: 4}}})
 	operated.operator = true
@@ -101,6 +103,7 @@ func cases() map[string]sight {
 		"at-rest":     seen(plantest.New(3, 3, 2), plan.Plan{}),
 		"to-do":       seen(growing, plan.Plan{Outcome: plan.Act, Steps: []plan.Step{plan.Resize{Component: topology.TiKV, From: 3, To: 4}}}),
 		"driven":      driven,
+		"renewed":     renewed,
 		"operated":    operated,
 		"unread":      seen(plantest.New(3, 3, 2).Roll(topology.TiKV).Evicting("t-tikv-2", 2*time.Minute, -1), waits(evicted)),
 		"store-down":  seen(plantest.New(3, 3, 2).Down(time.Minute, "t-tikv-0"), waits(down)),

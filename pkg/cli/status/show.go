@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
@@ -81,15 +82,20 @@ func (l sight) remarks(out io.Writer) {
 			continue
 		}
 		fmt.Fprintf(out, "\nkubectl tidb keeps region leaders off %s (store %d), for %s now\n",
-			e.Member, e.StoreID, duration.HumanDuration(l.snapshot.At.Sub(e.Since)))
+			e.Member, e.StoreID, l.ago(e.Since))
 	}
 	for _, u := range l.plan.Unapplied {
 		fmt.Fprintf(out, "\n%s\n  %s\n", u, u.Remedy.Line(l.context))
 	}
 	if l.driver.Identity != "" {
 		fmt.Fprintf(out, "\n%s drives it; last sign of life %s ago\n",
-			l.driver.Describe(), duration.HumanDuration(l.snapshot.At.Sub(l.driver.Renewed)))
+			l.driver.Describe(), l.ago(l.driver.Renewed))
 	}
+}
+
+// ago returns how long before the look something was; a driver may have renewed its lease since.
+func (l sight) ago(at time.Time) string {
+	return duration.HumanDuration(max(l.snapshot.At.Sub(at), 0))
 }
 
 // todo prints the steps and gates that are left.

@@ -58,6 +58,9 @@ signal ends it at a safe point, with exit code 0.`,
 			if err := o.check(cmd.Flags().Changed, args); err != nil {
 				return err
 			}
+			if err := o.Stay("sync"); err != nil {
+				return err
+			}
 			return run(cmd.Context(), o)
 		},
 	}

@@ -33,6 +33,8 @@ func TestArguments(t *testing.T) {
 		{"--watch --dry-run", nil, "--dry-run does not go with --watch"},
 		{"--watch --timeout 1h", nil, "--timeout does not go with --watch"},
 		{"--watch --no-follow", nil, "--no-follow does not go with --watch"},
+		{"basic --wait=false", nil, "so it does not go with --wait=false"},
+		{"--watch --wait=false", nil, "--wait does not go with --watch"},
 		{"-A", nil, "--all-namespaces goes with --watch"},
 		{"basic --listen :8080", nil, "--listen goes with --watch"},
 		{"basic --workers 4", nil, "--workers goes with --watch"},

@@ -52,7 +52,7 @@ func (w *watching) bind(cmd *cobra.Command) {
 // mine are the flags that need --watch, and others those that cannot be used with it.
 var (
 	mine   = []string{"all-namespaces", "selector", "auto-failover", "workers", "poll", "resync", "listen", "pprof", "log-format"}
-	others = []string{"timeout", "dry-run", "exit-code", "no-follow", "yes", "report"}
+	others = []string{"timeout", "dry-run", "exit-code", "no-follow", "yes", "report", "wait"}
 )
 
 // check checks what is known from the flags alone.

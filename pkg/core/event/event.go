@@ -40,7 +40,7 @@ const (
 	FromDatabase   = "database" // PD, TiKV or TiDB
 )
 
-// The values of Event.Outcome on done, one for each exit code. On planned it is
+// The values of Event.Outcome on done, one for each exit code, and one for a run that does not wait. On planned it is
 // what the first decision came to: converged, act, wait, blocked or paused.
 const (
 	OutcomeConverged   = "converged"   // 0
@@ -52,6 +52,7 @@ const (
 	OutcomeAborted     = "aborted"     // 7: given up, or rolled back
 	OutcomeConflict    = "conflict"    // 8: another driver holds the cluster
 	OutcomeForbidden   = "forbidden"   // 9
+	OutcomeWritten     = "written"     // 0: --wait=false, and another process carries it out
 	OutcomeChanges     = "changes"     // 10: --dry-run --exit-code found something to do
 	OutcomeInterrupted = "interrupted" // 130
 )

@@ -11,6 +11,7 @@ const (
 
 	DriverCheck     NoticeReason = "DriverCheck"
 	FollowingDriver NoticeReason = "FollowingDriver"
+	LeftToDriver    NoticeReason = "LeftToDriver"
 	TakingOver      NoticeReason = "TakingOver"
 	DrivingStopped  NoticeReason = "DrivingStopped"
 	DrivingResumed  NoticeReason = "DrivingResumed"
@@ -47,6 +48,7 @@ func NoticeReasons() []NoticeMeaning {
 		{FirstStep, "a dry run names a step with which the run would begin"},
 		{DriverCheck, "the check whether another command or a tidb-operator drives the cluster takes long"},
 		{FollowingDriver, "another process drives the cluster; this one makes no changes"},
+		{LeftToDriver, "another process drives the cluster, and this one ends, since it was not to wait"},
 		{TakingOver, "the other process drives the cluster no more; this one drives it now"},
 		{DrivingStopped, "a tidb-operator drives the cluster now; this process makes no more changes"},
 		{DrivingResumed, "the API server did not answer for long; this process drives the cluster again"},

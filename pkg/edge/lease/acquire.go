@@ -185,8 +185,7 @@ func goodFor(l *coordinationv1.Lease) time.Duration {
 // same reports whether the holder has not written the record between a and b. Labels or
 // owners that others have changed do not show that the holder is alive.
 func same(a, b *coordinationv1.Lease) bool {
-	x, y := holderOf(a), holderOf(b)
-	return a.UID == b.UID && x.Identity == y.Identity && x.Since.Equal(y.Since) && x.Renewed.Equal(y.Renewed)
+	return a.UID == b.UID && holderOf(a).Equal(holderOf(b))
 }
 
 func (cl *claim) create(ctx context.Context) (*coordinationv1.Lease, error) {

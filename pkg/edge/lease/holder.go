@@ -47,6 +47,12 @@ func holderOf(l *coordinationv1.Lease) Holder {
 	return h
 }
 
+// Equal reports whether two reads of a Lease show the same record: else its holder has written it
+// between them, and is alive.
+func (h Holder) Equal(o Holder) bool {
+	return h.Identity == o.Identity && h.Since.Equal(o.Since) && h.Renewed.Equal(o.Renewed)
+}
+
 // Describe returns a name of the holder for a person.
 func (h Holder) Describe() string {
 	if i, ok := Parse(h.Identity); ok {

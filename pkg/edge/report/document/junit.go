@@ -129,7 +129,7 @@ func plain(component string) string {
 }
 
 // caseOfEnd fails where the exit code is not 0, except that changes that a dry run has found are no
-// failure.
+// failure. A run that has not waited does not know whether the cluster converges.
 func caseOfEnd(r history.Run) testcase {
 	c := testcase{Name: "converged", Time: inSeconds(r.Took())}
 	_, text, next := verdict(r)
@@ -145,7 +145,7 @@ func caseOfEnd(r history.Run) testcase {
 	case event.OutcomeConverged:
 	case "":
 		c.Error = &problem{message, "killed", help}
-	case event.OutcomeChanges:
+	case event.OutcomeChanges, event.OutcomeWritten:
 		c.Skipped = &problem{Message: message}
 	default:
 		c.Failure = &problem{message, report.Clean(r.Outcome), help}
