@@ -41,14 +41,7 @@ func (l sight) print(out io.Writer, o output.Objects) error {
 // show writes the cluster for people; wide adds columns that are seldom needed.
 func (l sight) show(out io.Writer, wide bool) error {
 	c := l.wanted.Cluster
-	headline := headlines[l.plan.Outcome]
-	if off := c.Suspended(); len(off) > 0 && l.plan.Outcome == plan.Converged {
-		headline = "converged; suspended: " + kinds(off)
-	}
-	if c.Deleting {
-		headline = "being deleted"
-	}
-	fmt.Fprintf(out, "%s/%s: %s\n\n", c.Namespace, c.Name, headline)
+	fmt.Fprintf(out, "%s/%s: %s\n\n", c.Namespace, c.Name, l.headline())
 	if err := report.Table(out, []string{"component", "version", "up", "updated", "wanted"}, l.components()); err != nil {
 		return err
 	}
@@ -63,6 +56,18 @@ func (l sight) show(out io.Writer, wide bool) error {
 	l.remarks(out)
 	l.todo(out)
 	return nil
+}
+
+// headline says how the cluster is in a few words.
+func (l sight) headline() string {
+	off := l.wanted.Cluster.Suspended()
+	switch {
+	case l.wanted.Cluster.Deleting:
+		return "being deleted"
+	case len(off) > 0 && l.plan.Outcome == plan.Converged:
+		return "converged; suspended: " + kinds(off)
+	}
+	return headlines[l.plan.Outcome]
 }
 
 // remarks prints what is in no table.

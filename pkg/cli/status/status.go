@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,6 +34,7 @@ type options struct {
 	name   []string // the argument that names the cluster, if there is one
 	output output.Objects
 	watch  output.Watch
+	until
 }
 
 // New makes the command.
@@ -49,11 +51,19 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 say of it, and what it waits for until it has converged. What cannot
 be asked, such as a PD that is down, is shown as unknown.
 
+With --for it waits until the cluster is in a state, for as long as --timeout says,
+and only looks: somebody else has to drive the cluster. A wait for "converged" ends
+with exit code 3 when the cluster is blocked, and with 6 when it is paused.
+
 NAME may be left out where there is only one cluster in the namespace.`,
 		Example: `  kubectl tidb status basic
 
   # Until interrupted, whenever something has changed
   kubectl tidb status basic -w
+
+  # Wait for what a daemon does
+  kubectl tidb upgrade basic v8.1.1 --wait=false
+  kubectl tidb status basic --for=converged --timeout 30m
 
   # Which members do not serve?
   kubectl tidb status basic -o json | jq -r '.members[] | select(.up | not) | .name'`,
@@ -62,7 +72,7 @@ NAME may be left out where there is only one cluster in the namespace.`,
 		ValidArgsFunction: target.Complete(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args
-			if err := o.output.Validate(); err != nil {
+			if err := errors.Join(o.output.Validate(), o.validate(cmd.Flags().Changed)); err != nil {
 				return err
 			}
 			return run(cmd.Context(), o)
@@ -70,6 +80,7 @@ NAME may be left out where there is only one cluster in the namespace.`,
 	}
 	o.output.Bind(cmd)
 	o.watch.Bind(cmd)
+	o.bind(cmd)
 	return cmd
 }
 
@@ -79,9 +90,13 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return err
 	}
 	defer s.Close()
-	shown := spin.On(f, "reading cluster "+s.Namespace+"/"+s.Name)
+	ctx, cancel := o.limit(ctx)
+	defer cancel()
+	shown := spin.On(f, o.doing(s.Namespace+"/"+s.Name))
 	defer shown.Stop()
-	return o.watch.Show(ctx, f.Streams.Out, func(ctx context.Context) (<-chan struct{}, error) {
+	var last sight
+	watch := o.watch || output.Watch(o.goal != "")
+	err = watch.Show(ctx, f.Streams.Out, func(ctx context.Context) (<-chan struct{}, error) {
 		meta, err := f.Metadata()
 		if err != nil {
 			return nil, err
@@ -91,23 +106,35 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return observe.Watch(ctx, meta, c), nil
 	}, func(out io.Writer) error {
 		l, err := look(ctx, s)
-		shown.Stop()
 		l.context = f.Context()
-		return o.print(out, l, err)
+		bad, malformed := errors.AsType[*intent.MalformedError](err)
+		switch {
+		case o.bearable(err, time.Now()):
+			return nil
+		case err != nil && !malformed:
+			return o.lost(err)
+		}
+		last = l
+		end := o.ended(l)
+		switch {
+		case end == nil && malformed:
+			end = exit.With(exit.Of(bad), nil) // the reason is among what is shown
+		case end == nil && o.goal != "" && !bool(o.watch):
+			return nil // it is shown when the wait ends
+		}
+		shown.Stop()
+		if err := l.print(out, o.output); err != nil {
+			return err
+		}
+		return end
 	})
-}
-
-// print shows what was seen, also of a cluster of which a configuration cannot be read.
-func (o options) print(out io.Writer, l sight, err error) error {
-	bad, malformed := errors.AsType[*intent.MalformedError](err)
-	if err != nil && !malformed {
-		return err
-	}
-	if err = l.print(out, o.output); err == nil && malformed {
-		// The reason is among what is shown.
-		return exit.With(exit.Of(bad), nil)
-	}
-	return err
+	shown.Stop()
+	return o.over(exit.Ended(ctx, err), func() error {
+		if o.watch {
+			return nil // it was shown
+		}
+		return last.print(f.Streams.Out, o.output)
+	})
 }
 
 // sight has everything that is shown.
