@@ -139,6 +139,22 @@ func TestGuardsOfScaling(t *testing.T) {
 		})},
 		{Name: "in: a voter that serves, while one that PD has removed is wanted again", Cluster: wantedAgain()},
 		{Name: "in: the same, but it is down as well", Cluster: wantedAgain("t-pd-3")},
+		{Name: "out: PD counts on a store whose pod serves above the replicas, with marked claims", Cluster: more(func(_ *plantest.Cluster, m *state.Member) {
+			made := plantest.Now.Add(-time.Hour)
+			m.Pod = &state.Pod{UID: "uid-tikv-4", Revision: "v1", Ready: true, Ran: true, Made: made, Since: made, Started: made}
+			m.Database.Healthy, m.Claims[0].Marked = true, true
+		})},
+		{Name: "in: a voter that PD waits for is about to start, while another one is down", Cluster: func() *plantest.Cluster {
+			c := plantest.New(4, 3, 1).Down(time.Minute, "t-pd-1", "t-pd-3")
+			c.Member("t-pd-3").Database.Unstarted, c.Want(pd).Replicas = true, 3
+			return c
+		}()},
+		{Name: "in: behind a tombstone that upkeep has never labelled, and whose pod is missing", Cluster: many(forgotten("t-tikv-1"), func(c *plantest.Cluster) {
+			m := c.Member("t-tikv-1")
+			m.Pod, m.Database = nil, state.Database{Presence: state.Present, ID: 2, State: state.StoreTombstone}
+			m.Claims[0].Identity.Labels = nil
+			c.Seen.PD.Stores--
+		})},
 		{Name: "in: a voter that was never observed, while the first one is down", Cluster: with(func(c *plantest.Cluster) {
 			c.Down(time.Minute, "t-pd-0").Set(pd, func(s *state.Set) { s.Replicas, s.Partition = 4, 4 })
 		})},

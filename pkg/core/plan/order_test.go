@@ -107,6 +107,19 @@ func TestOrdered(t *testing.T) {
 			p.Last.Started, p.Last.Ended = plantest.Now.Add(-11*time.Minute), plantest.Now.Add(-10*time.Minute)
 			return c
 		}()},
+		{Name: "one is missing behind a voter that PD has removed and that has not been ready for two minutes", Cluster: func() *plantest.Cluster {
+			c := missing(plantest.New(3, 4, 2).Set(pd, ordered).Down(2*time.Minute, "t-pd-1"), "t-pd-2")
+			m := c.Member("t-pd-1")
+			m.Database, m.Claims[0].Marked = state.Database{Presence: state.Absent}, true
+			c.Seen.PD.Members = 2
+			return c
+		}()},
+		{Name: "one is missing behind a store that is terminating, still serves, and loses its claim", Cluster: func() *plantest.Cluster {
+			c := missing(plantest.New(3, 5, 2).Set(tikv, ordered), "t-tikv-4")
+			m := c.Member("t-tikv-1")
+			m.Pod.Terminating, m.Claims[0].Terminating = true, true
+			return c
+		}()},
 		{Name: "its place is wanted again", Cluster: func() *plantest.Cluster {
 			c := leftOver(10*time.Minute, ordered)
 			c.Want(tikv).Replicas, c.Member("t-tikv-3").Database.State = 4, state.StoreTombstone

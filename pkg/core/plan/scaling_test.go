@@ -189,6 +189,9 @@ func TestRecalled(t *testing.T) {
 		{Name: "the same, and the other one was marked", Cluster: lowered(pd, 1, 1, unasked, marked, func(c *plantest.Cluster, _ []*state.Member) {
 			looping(c, "t-pd-0")
 		})},
+		{Name: "voters of which only one runs, and has only just started", Cluster: lowered(pd, 1, 1, unasked, func(c *plantest.Cluster, _ []*state.Member) {
+			c.Member("t-pd-0").Pod.Started = plantest.Now.Add(-119 * time.Second)
+		})},
 		{Name: "voters of which only one crashes, and PD was never there", Cluster: lowered(pd, 1, 1, unasked, func(c *plantest.Cluster, _ []*state.Member) {
 			looping(c, "t-pd-0")
 			c.Seen.PD.ClusterID = 0
