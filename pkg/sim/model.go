@@ -214,6 +214,7 @@ func (w *Model) tick() {
 	w.tickDaemons()
 	w.tickOperator()
 	for k := range kinds {
+		w.dropClaims(kind(k))
 		w.control(kind(k))
 		w.run(kind(k))
 		w.growVolumes(kind(k))

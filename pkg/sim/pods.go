@@ -114,11 +114,6 @@ func (w *Model) control(k kind) {
 	if s.observed == 0 {
 		return
 	}
-	for i, c := range w.claims[k] {
-		if c != nil && w.t >= c.goneAt && w.pods[k][i] == nil {
-			w.claims[k][i] = nil
-		}
-	}
 	if w.Ordered[k] {
 		if !w.inOrder(k) {
 			return
@@ -129,6 +124,15 @@ func (w *Model) control(k kind) {
 	if !s.seen.manual {
 		w.roll(k)
 		w.complete(k)
+	}
+}
+
+// dropClaims deletes the claims that are to go and that no pod uses, also without a StatefulSet.
+func (w *Model) dropClaims(k kind) {
+	for i, c := range w.claims[k] {
+		if c != nil && w.t >= c.goneAt && w.pods[k][i] == nil {
+			w.claims[k][i] = nil
+		}
 	}
 }
 
