@@ -344,7 +344,7 @@ func (w *Model) judgeLeaders(i int, say sayer) {
 }
 
 // checkEvictions checks that leaders are evicted only from stores that are to be
-// restarted or removed.
+// restarted or removed, or whose claim is being deleted.
 func (w *Model) checkEvictions(step plan.Step) {
 	idle := 0
 	next := w.next(tikv)
@@ -353,7 +353,7 @@ func (w *Model) checkEvictions(step plan.Step) {
 		if s == nil || w.evicts[s.id] == nil || !w.evicts[s.id].ours {
 			continue
 		}
-		if i != next && i < w.Intent.Replicas[tikv] && w.serves(tikv, i) {
+		if i != next && i < w.Intent.Replicas[tikv] && w.serves(tikv, i) && !w.going(tikv, i) {
 			idle++
 		}
 	}

@@ -1,14 +1,29 @@
 package sim
 
-import "github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+import (
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
 
 // judgeLoss checks that nothing is taken away while a peer is missing.
 func (w *Model) judgeLoss(k kind, victim int, say sayer) {
 	for i := range limit {
-		if i != victim && i < w.sets[k].spec.replicas && w.wantedBoth(k, i) && !w.excused(k, i, victim) && w.missing(k, i) && !w.behind(k, i, victim) {
+		if i == victim || i >= w.sets[k].spec.replicas || !w.wantedBoth(k, i) || w.neverJoined(k, i) {
+			continue
+		}
+		if !w.excused(k, i, victim) && w.missing(k, i) && !w.behind(k, i, victim) {
 			say("peer-down", "%s does not serve", w.names[k][i])
 		}
 	}
+}
+
+// neverJoined reports whether PD counts on no store of an ordinal. No region has a replica there, so
+// none loses its quorum without it.
+func (w *Model) neverJoined(k kind, i int) bool {
+	counted := func(s *store) bool { return s.ordinal == i && s.state != state.StoreTombstone }
+	return k.data() == topology.Store && !slices.ContainsFunc(w.stores, counted)
 }
 
 // excused reports whether no step must wait for a member, since the database has removed
