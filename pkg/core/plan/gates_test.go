@@ -46,6 +46,26 @@ func TestPlanPolls(t *testing.T) {
 	}
 }
 
+// TestGateOfClaim: a gate about a claim names it. A member can have several, and the wait for the
+// second one begins when the first one is gone.
+func TestGateOfClaim(t *testing.T) {
+	for name, change := range map[string]func(m *state.Member){
+		"it is being deleted":        func(m *state.Member) { m.Claims[0].Terminating = true },
+		"its owner is unknown":       func(m *state.Member) { m.Database = state.Database{} },
+		"PD does not know its owner": func(*state.Member) {},
+	} {
+		c := plantest.New(3, 3, 2)
+		c.Want(tikv).Replicas = 4
+		m := c.Add(tikv)
+		m.Database = state.Database{Presence: state.Absent}
+		change(m)
+		gates := c.Decide().Gates
+		if len(gates) != 1 || gates[0].Key().Object != "tikv-t-tikv-3" {
+			t.Errorf("%s: %+v", name, gates)
+		}
+	}
+}
+
 // TestUnblock: a blocked gate says what a person can do.
 func TestUnblock(t *testing.T) {
 	leftOver := plantest.New(3, 3, 2)

@@ -179,6 +179,11 @@ func TestByHand(t *testing.T) {
 		}
 		return c
 	}
+	unready := func() *plantest.Cluster {
+		c := plantest.New(3, 0, 0).Roll(pd).Set(pd, manual).Down(time.Minute, "t-pd-0", "t-pd-1", "t-pd-2")
+		c.Seen.PD, c.Want(pd).Replicas = state.PD{Problem: "PD does not answer"}, 2
+		return deaf(c, "t-pd-0", "t-pd-1", "t-pd-2")
+	}
 	plantest.Waits(t, "by-hand", []plantest.Case{
 		{Name: "a pod of the old revision is stuck", Cluster: plantest.New(3, 4, 2).Roll(tikv).Set(tikv, manual).Down(time.Minute, "t-tikv-1")},
 		{Name: "two are", Cluster: plantest.New(3, 4, 2).Roll(tikv).Set(tikv, manual).Down(time.Minute, "t-tikv-1", "t-tikv-3")},
@@ -244,6 +249,11 @@ func TestByHand(t *testing.T) {
 			c.Want(pd).Replicas = 1
 			return c
 		}()},
+		{Name: "members elsewhere are down, and the last one, which is not wanted, crashes", Cluster: func() *plantest.Cluster {
+			c := crashed(plantest.New(3, 0, 0).Roll(pd).Rolled(pd, 0, 1).Set(pd, manual), "t-pd-2", 6, time.Hour, 25*time.Second, time.Minute, 0)
+			c.Seen.PD.Members, c.Want(pd).Replicas = 5, 2
+			return c
+		}()},
 		{Name: "PD has a quorum without those that crash", Cluster: func() *plantest.Cluster {
 			c := crashed(plantest.New(5, 0, 0).Roll(pd).Rolled(pd, 0, 1, 2).Set(pd, manual), "t-pd-4", 6, time.Hour, 25*time.Second, time.Minute, 0)
 			c.Want(pd).Replicas = 3
@@ -275,6 +285,12 @@ func TestByHand(t *testing.T) {
 			c.Seen.PD = state.PD{Problem: "PD does not answer"}
 			c.Want(pd).Replicas = 2
 			return deaf(c, "t-pd-0", "t-pd-1", "t-pd-2")
+		}()},
+		{Name: "PD cannot be asked, none of its members is ready, and one of them is not wanted", Cluster: unready()},
+		{Name: "the same, and one has no pod", Cluster: func() *plantest.Cluster {
+			c := unready()
+			c.Member("t-pd-1").Pod = nil
+			return c
 		}()},
 		{Name: "PD cannot be asked", Cluster: func() *plantest.Cluster {
 			c := deaf(plantest.New(3, 0, 0).Roll(pd).Set(pd, manual), "t-pd-0", "t-pd-1", "t-pd-2")
