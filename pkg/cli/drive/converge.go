@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -48,13 +50,9 @@ func (s *Session) converge(ctx context.Context, f *factory.Factory, o Options, p
 
 // retry attempts until the API server answers again.
 func (s *Session) retry(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, progress *reconcile.Progress) (plan.Plan, error) {
-	for giveUp := time.Now().Add(outage); ; {
-		if _, err := s.Load(ctx); err == nil || ctx.Err() != nil || time.Now().After(giveUp) {
-			return s.attempt(ctx, f, o, policy, progress)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(again):
-		}
-	}
+	_ = wait.PollUntilContextTimeout(ctx, again, outage, true, func(context.Context) (bool, error) {
+		_, err := s.Load(ctx)
+		return err == nil, nil
+	})
+	return s.attempt(ctx, f, o, policy, progress) // which says what is wrong, if it still is
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
@@ -52,9 +54,9 @@ func (s *Session) hold(
 	if err := lease.Ask(ctx, s.Kube, c, lease.Self()); err != nil {
 		return nil, nil, err
 	}
-	wait, cancel := context.WithTimeout(ctx, yieldWithin)
+	end, cancel := context.WithTimeout(ctx, yieldWithin)
 	defer cancel()
-	if held = s.await(ctx, wait, c, time.Second); held == nil {
+	if held = s.await(ctx, end, c, time.Second); held == nil {
 		return nil, by, ctx.Err()
 	}
 	return held, nil, nil
@@ -66,20 +68,16 @@ func demanding(p plan.Policy) bool {
 }
 
 // await makes this process the cluster's driver as soon as there is no other one, and returns nil
-// when wait ends before. The lease is kept until ctx ends.
-func (s *Session) await(ctx, wait context.Context, c topology.Cluster, every time.Duration) *lease.Held {
+// when end comes before. The lease is kept until ctx ends.
+func (s *Session) await(ctx, end context.Context, c topology.Cluster, every time.Duration) *lease.Held {
 	bid := lease.NewBid(s.Kube, c, lease.Self())
-	for {
-		select {
-		case <-wait.Done():
-			return nil
-		case <-time.After(every):
-		}
+	var held *lease.Held
+	_ = wait.PollUntilContextCancel(end, every, false, func(context.Context) (bool, error) {
 		// If the API server does not answer, nothing is known about the other driver.
-		if held, err := bid.Try(ctx); err == nil {
-			return held
-		}
-	}
+		held, _ = bid.Try(ctx)
+		return held != nil, nil
+	})
+	return held
 }
 
 // errVacant ends a run that follows: the cluster has no driver any more.

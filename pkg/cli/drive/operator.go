@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
@@ -57,25 +59,21 @@ func (s *Session) untilOperator(ctx context.Context, begins bool, cause func(lea
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(operatorEvery):
-			}
+		_ = wait.PollUntilContextCancel(ctx, operatorEvery, false, func(ctx context.Context) (bool, error) {
 			tc, err := s.Load(ctx) // its labels may have changed
 			if err != nil {
-				continue
+				return false, nil // an API server that does not answer says nothing about operators
 			}
 			t := lease.Target{Namespace: s.Namespace, Labels: tc.Labels}
 			found, err := s.operators.Find(ctx, t)
 			if err != nil {
-				continue // an API server that does not answer says nothing about operators
+				return false, nil
 			}
 			if op, drives := found.Driving(t); ctx.Err() == nil && drives == begins {
 				cancel(cause(op))
 			}
-		}
+			return false, nil
+		})
 	}()
 	return ctx, func() {
 		cancel(nil)

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
@@ -95,7 +96,7 @@ func (a *Actor) recreateSet(ctx context.Context, s plan.RecreateSet) error {
 func (a *Actor) orphan(ctx context.Context, s plan.RecreateSet, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 	object := "statefulset " + s.Name
 	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)
-	for range attempts {
+	for range conflicts.Steps {
 		live, err := client.Get(ctx, s.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
@@ -166,20 +167,22 @@ func (a *Actor) replaceable(ctx context.Context, s plan.RecreateSet, live, wante
 // owner references of its pods.
 func (a *Actor) waitUntilGone(ctx context.Context, s plan.RecreateSet) error {
 	object := "statefulset " + s.Name
-	for {
+	err := wait.PollUntilContextCancel(ctx, pause, true, func(ctx context.Context) (bool, error) {
 		live, err := a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Get(ctx, s.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
-			return nil
+			return true, nil
 		case err != nil:
-			return failed("get", object, err)
+			return false, failed("get", object, err)
 		case string(live.UID) != s.UID:
-			return stale(object, "exists by now")
+			return false, stale(object, "exists by now")
 		}
-		if err := pauseShortly(ctx); err != nil {
-			return failed("delete", object, err)
-		}
+		return false, nil
+	})
+	if wait.Interrupted(err) {
+		return failed("delete", object, context.Cause(ctx))
 	}
+	return err
 }
 
 // takesAll fails if a StatefulSet to create has fewer replicas than there are pods: Kubernetes

@@ -12,18 +12,20 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 )
 
-// The controller of a StatefulSet writes its status often, each time with a new
-// version, so conflicts are common and harmless.
-const (
-	attempts = 8
-	pause    = 25 * time.Millisecond
-)
+// conflicts is how often an edit is repeated: the controller of a StatefulSet writes its status
+// often, each time with a new version, so conflicts are common and harmless.
+var conflicts = wait.Backoff{Steps: 8, Duration: pause}
+
+// pause is the time between two attempts.
+const pause = 25 * time.Millisecond
 
 // object is a Kubernetes object, and objects is the client for its kind.
 type object interface {
@@ -112,8 +114,7 @@ func put[T object](ctx context.Context, a *Actor, client objects[T], kind string
 // edit with its preconditions is repeated on it.
 func change[T object](ctx context.Context, a *Actor, client objects[T], kind, name string, edit func(live T) (T, error)) error {
 	object := kind + " " + name
-	var last error
-	for range attempts {
+	return retry.RetryOnConflict(conflicts, func() error {
 		live, err := client.Get(ctx, name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
@@ -132,18 +133,11 @@ func change[T object](ctx context.Context, a *Actor, client objects[T], kind, na
 		if equality.Semantic.DeepEqual(live, next) {
 			return nil
 		}
-		_, last = client.Update(ctx, next, metav1.UpdateOptions{FieldManager: fieldManager})
-		switch {
-		case last == nil:
-			return nil
-		case !apierrors.IsConflict(last):
-			return failed("update", object, last)
-		}
-		if err := pauseShortly(ctx); err != nil {
+		if _, err = client.Update(ctx, next, metav1.UpdateOptions{FieldManager: fieldManager}); err != nil {
 			return failed("update", object, err)
 		}
-	}
-	return failed("update", object, last)
+		return nil
+	})
 }
 
 // ours fails if an object may not be changed. An object without a controller is

@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -33,17 +34,16 @@ func isAsked(err error) bool {
 // next safe point, within some seconds; a foreground command does not.
 func Ask(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, self Identity) error {
 	cl := claim{leases: kube.CoordinationV1().Leases(c.Namespace), cluster: c}
-	live, err := cl.leases.Get(ctx, c.LeaseName(), metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return cl.wrap("get", err)
-	}
-	metav1.SetMetaDataAnnotation(&live.ObjectMeta, askedBy, self.String())
-	_, err = cl.leases.Update(ctx, live, metav1.UpdateOptions{})
-	if apierrors.IsConflict(err) {
-		return Ask(ctx, kube, c, self) // it was renewed in between
-	}
-	return cl.wrap("update", err)
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error { // it may be renewed in between
+		live, err := cl.leases.Get(ctx, c.LeaseName(), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return cl.wrap("get", err)
+		}
+		metav1.SetMetaDataAnnotation(&live.ObjectMeta, askedBy, self.String())
+		_, err = cl.leases.Update(ctx, live, metav1.UpdateOptions{})
+		return cl.wrap("update", err)
+	})
 }
