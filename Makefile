@@ -114,6 +114,11 @@ e2e: build image completions ## the built binary and its image against a real no
 bench: build ## measure the operations on the node
 	cd test/e2e && go run ./cmd/bench
 
+KUBECTL ?= kubectl
+
+bench-start: build ## measure how long the plugin takes to start, beside kubectl: make bench-start KUBECTL=program
+	go run ./test/starttime -kubectl $(KUBECTL)
+
 CLUSTERS ?= 1000
 
 bench-daemon: node-down ## measure a daemon with many clusters, on the node's API server alone: make bench-daemon CLUSTERS=1000

@@ -21,6 +21,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/scale"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/status"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/sync"
+	_ "github.com/kubectl-tidb/kubectl-tidb/pkg/cli/untranslated" // the start would take twice as long
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/upgrade"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/version"
 )
