@@ -41,8 +41,8 @@ func (s *Session) leave(ctx context.Context, c topology.Cluster, progress *recon
 	case who == "":
 		return remedy.For(
 			exit.Refusef("what is wanted was written to %s, but no other process began with it in %s, so that nothing was done", title(c), begins),
-			remedy.Run("have this done by a command", c.Plugin("sync")),
-			remedy.Say(`or by a daemon, which "kubectl tidb daemon manifest" prints`))
+			remedy.Run("have it done by a command", c.Plugin("sync")),
+			remedy.Say(`have it done by a daemon, which "kubectl tidb daemon manifest" prints`))
 	}
 	progress.Notice(event.LeftToDriver, who+" drives the cluster, and does what was asked for; this command does not wait",
 		remedy.Run("follow it", c.Plugin("status", "-w")))
