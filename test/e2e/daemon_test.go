@@ -92,7 +92,8 @@ func TestDaemon(t *testing.T) {
 }
 
 // commanded: a command whose wishes the daemon cannot know is given way to in the
-// middle of what the daemon does, and one without looks on or is first.
+// middle of what the daemon does, one that does not wait leaves its change to the daemon, and one
+// without such wishes looks on or is first.
 func commanded(t *testing.T) {
 	shared.patchCluster(t, `{"spec":{"tikv":{"replicas":3}}}`)
 	poll(t, takeover, "a daemon begins to scale in", func(context.Context) bool { return driver(t) != "" })
@@ -100,6 +101,11 @@ func commanded(t *testing.T) {
 		t.Errorf("the command was not given way to:\n%s", out)
 	}
 	shared.wantConverged(t, 3, 3, 2, to)
+	if out := shared.tidb(t, 0, "scale", cluster, "tidb=3", "--wait=false").Stderr; !strings.Contains(out, "drives the cluster, and does what was asked for") {
+		t.Errorf("it is not said who scales out:\n%s", out)
+	}
+	shared.tidb(t, 0, "status", cluster, "--for=converged", "--timeout", patience.String())
+	shared.wantConverged(t, 3, 3, 3, to)
 	shared.tidb(t, 0, "scale", cluster, "tidb=1")
 	awaitReady(t)
 	shared.wantConverged(t, 3, 3, 1, to)
