@@ -35,7 +35,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	if err := o.Reports.Begin(); err != nil {
 		return err
 	}
-	ctx, cancel := o.limit(ctx)
+	ctx, cancel := exit.Within(ctx, o.Timeout)
 	defer cancel()
 	begun := time.Now()
 	r.Policy.Eviction = o.Eviction

@@ -1,7 +1,6 @@
 package drive
 
 import (
-	"context"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,12 +77,4 @@ func (o *Options) Stay(what string) error {
 	}
 	return exit.Usagef("%s writes nothing down that another process could do, so it does not go with --wait=false; "+
 		"a daemon drives clusters in the background: kubectl tidb daemon manifest", what)
-}
-
-// limit bounds a command by --timeout.
-func (o *Options) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	if o.Timeout == 0 {
-		return ctx, func() {}
-	}
-	return context.WithTimeoutCause(ctx, o.Timeout, exit.ErrTimedOut)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -69,6 +70,14 @@ var (
 	ErrInterrupted = With(Interrupted, errors.New("interrupted"))
 	ErrTimedOut    = With(TimedOut, errors.New("timed out; the same command goes on where this one stopped"))
 )
+
+// Within bounds a command by --timeout; zero or less is no limit.
+func Within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, timeout, ErrTimedOut)
+}
 
 // Ended replaces an error by the reason why ctx has ended, if there is one: every call
 // fails then, each with a text that does not help the user.

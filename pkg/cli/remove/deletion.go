@@ -77,7 +77,7 @@ func (d *deletion) leftOver(ctx context.Context, withClaims bool) (bool, error) 
 
 // delete deletes the TidbCluster, and waits for the rest.
 func (d *deletion) delete(ctx context.Context, o options) error {
-	waits, cancel := o.patience(ctx)
+	waits, cancel := exit.Within(ctx, o.timeout)
 	defer cancel()
 	if d.tc != nil {
 		release := func() {}
@@ -98,14 +98,6 @@ func (d *deletion) delete(ctx context.Context, o options) error {
 		return nil
 	}
 	return d.finish(waits, o)
-}
-
-// patience returns a context that ends when the user does not wait any longer.
-func (o options) patience(ctx context.Context) (context.Context, context.CancelFunc) {
-	if o.timeout > 0 {
-		return context.WithTimeoutCause(ctx, o.timeout, exit.ErrTimedOut)
-	}
-	return context.WithCancel(ctx)
 }
 
 // finish waits until the last pod has stopped. Then it deletes the claims, or

@@ -90,7 +90,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return err
 	}
 	defer s.Close()
-	ctx, cancel := o.limit(ctx)
+	ctx, cancel := exit.Within(ctx, o.timeout)
 	defer cancel()
 	shown := spin.On(f, o.doing(s.Namespace+"/"+s.Name))
 	defer shown.Stop()

@@ -1,7 +1,6 @@
 package status
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -48,14 +47,6 @@ func (u *until) validate(changed func(flag string) bool) error {
 		return exit.Usagef("--timeout must not be negative")
 	}
 	return nil
-}
-
-// limit bounds a wait by --timeout.
-func (u *until) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	if u.timeout == 0 {
-		return ctx, func() {}
-	}
-	return context.WithTimeoutCause(ctx, u.timeout, exit.ErrTimedOut)
 }
 
 // errReached ends a wait.

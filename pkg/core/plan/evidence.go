@@ -105,7 +105,7 @@ func (sc Scope) agreeing(m state.Member, unready time.Time) evidence {
 // dated it by the clock of another host.
 func (sc Scope) unheardSince(m state.Member) time.Time {
 	at, leads := m.Database.Since, sc.All.PD.LeaderSince
-	switch saved := at.Add(savedEvery + clocksApart); {
+	switch saved := at.Add(savedEvery + state.ClocksApart); {
 	case at.IsZero():
 		return m.ReportedDown
 	case m.Database.State == "" || !at.Before(leads):
@@ -118,9 +118,6 @@ func (sc Scope) unheardSince(m state.Member) time.Time {
 
 // savedEvery is how old a heartbeat may be that PD has saved of a store that serves.
 const savedEvery = 5 * time.Minute
-
-// clocksApart is more than the difference between the clocks of two hosts of one database.
-const clocksApart = 5 * time.Minute
 
 // unreadySince returns since when Kubernetes reports that a member does not serve, while
 // its own port does not report that it does; zero when Kubernetes does not.

@@ -33,7 +33,7 @@ func TestWhoIsAsked(t *testing.T) {
 		"a store that PD has removed":   {topology.TiKV, running, state.Database{Presence: state.Absent}, ""},
 		"a store that leaves":           {topology.TiKV, running, state.Database{Presence: state.Present, State: state.StoreOffline}, ""},
 		"one that PD has just heard of": {topology.TiKV, running, state.Database{Presence: state.Present, State: state.StoreOffline, Since: noon}, ""},
-		"one that PD hears no more of":  {topology.TiKV, running, state.Database{Presence: state.Present, State: state.StoreOffline, Since: noon.Add(-clockSkew - time.Second)}, "basic-tikv-1.basic-tikv-peer.db.svc:20180"},
+		"one that PD hears no more of":  {topology.TiKV, running, state.Database{Presence: state.Present, State: state.StoreOffline, Since: noon.Add(-state.ClocksApart - time.Second)}, "basic-tikv-1.basic-tikv-peer.db.svc:20180"},
 		"a server":                      {topology.TiDB, running, state.Database{}, "basic-tidb-1.basic-tidb-peer.db.svc:10080"},
 	} {
 		asked := ""

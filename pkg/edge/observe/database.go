@@ -87,7 +87,7 @@ func (s listed) ofProcess(pod *state.Pod, born time.Time) listed {
 	// A store stays Up in PD for 20 s after it died. Only a heartbeat that is
 	// younger than the container proves that it comes from this process. PD's clock
 	// and the kubelet's may differ.
-	if s.Healthy && pod != nil && !s.heartbeat.After(pod.Started.Add(clockSkew)) && !s.registeredBy(pod, born) {
+	if s.Healthy && pod != nil && !s.heartbeat.After(pod.Started.Add(state.ClocksApart)) && !s.registeredBy(pod, born) {
 		s.Healthy, s.Problem = false, "PD has not heard of the store since it started"
 	}
 	if !s.Healthy {
@@ -95,10 +95,6 @@ func (s listed) ofProcess(pod *state.Pod, born time.Time) listed {
 	}
 	return s
 }
-
-// clockSkew is more than the difference between the clocks of two hosts of one
-// database.
-const clockSkew = 5 * time.Minute
 
 // registeredBy reports whether the process that runs now has registered a store that has no regions
 // to open, so that it serves: PD counts no regions, or no other process has run on the data. The

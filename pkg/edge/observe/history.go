@@ -53,9 +53,9 @@ func since(which map[string]time.Time, name string, is bool, now time.Time) time
 // something.
 const unobservedAfter = 45 * time.Second
 
-// heard notes the last heartbeats of stores. If one is earlier than it was, PD's leader has read its
-// stores anew, with heartbeats as they were saved minutes ago, so it counts as a new leader. It may
-// have the same name: a member that resigns is often elected again before PD is asked.
+// heard notes the last heartbeats of stores. If one is earlier than before, PD's leader was elected
+// again and has loaded heartbeats that were saved minutes ago. So it counts as a new leader, though
+// it may have the same name: a member that resigns is often elected again before PD is asked.
 func (m *history) heard(heartbeats map[uint64]time.Time) {
 	for id, at := range heartbeats {
 		if at.Before(m.heartbeats[id]) {

@@ -50,7 +50,7 @@ func TestStoreHealth(t *testing.T) {
 		pod   *state.Pod
 		up    bool
 	}{
-		"heard of since":       {pd.Store{StateName: "Up", LastHeartbeat: noon.Add(clockSkew + 1)}, started, true},
+		"heard of since":       {pd.Store{StateName: "Up", LastHeartbeat: noon.Add(state.ClocksApart + 1)}, started, true},
 		"not heard of since":   {pd.Store{StateName: "Up", LastHeartbeat: noon}, started, false},
 		"never heard of":       {pd.Store{StateName: "Up"}, started, false},
 		"disconnected":         {pd.Store{StateName: "Disconnected", LastHeartbeat: noon.Add(time.Hour)}, started, false},

@@ -79,7 +79,7 @@ func heartbeatOverdue(m *state.Member, now time.Time) bool {
 	case state.StoreDisconnected, state.StoreDown:
 		return true
 	case state.StoreOffline:
-		return !m.Database.Since.IsZero() && now.Sub(m.Database.Since) > clockSkew
+		return !m.Database.Since.IsZero() && now.Sub(m.Database.Since) > state.ClocksApart
 	}
 	return false
 }

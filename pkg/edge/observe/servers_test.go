@@ -178,7 +178,7 @@ func TestHeartbeatOfProcess(t *testing.T) {
 	}{
 		"a heartbeat from before":                       {-time.Second, -time.Hour, 9, false},
 		"a heartbeat just after, by a clock that leads": {3 * time.Minute, -time.Hour, 9, false},
-		"a heartbeat from long after":                   {clockSkew + 1, time.Second, 9, true},
+		"a heartbeat from long after":                   {state.ClocksApart + 1, time.Second, 9, true},
 		"the new process has registered, with nothing":  {-time.Second, 0, 0, true},
 		"it has registered, and has regions to open":    {-time.Second, 0, 9, false},
 		"the old process had registered with nothing":   {-time.Second, -time.Hour, 0, false},
