@@ -21,6 +21,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
 	"sync"
 	"syscall"
@@ -35,7 +36,7 @@ type options struct {
 	allow    string
 	seeds    int
 	list     bool
-	only     string
+	only     *regexp.Regexp
 }
 
 func main() {
@@ -43,15 +44,18 @@ func main() {
 		fmt.Fprintln(os.Stderr, confine(os.Args[2:]))
 		os.Exit(1)
 	}
-	var o options
+	o := options{only: regexp.MustCompile("")}
 	flag.IntVar(&o.sample, "sample", 0, "how many mutants to test, 0 for all")
 	flag.Uint64Var(&o.seed, "seed", 1, "picks the sample")
 	flag.IntVar(&o.parallel, "parallel", 2, "how many mutants are tested at once")
 	flag.Float64Var(&o.least, "least", 95, "percentage of mutants that have to be killed")
 	flag.StringVar(&o.allow, "allow", "test/mutate/allowed.txt", "mutants that survive, with the reason")
-	flag.IntVar(&o.seeds, "sim-seeds", 150, "random runs for a mutant that the other tests do not kill")
+	flag.IntVar(&o.seeds, "sim-seeds", 150, "random runs for a mutant that the other tests do not kill, 0 for no simulation")
 	flag.BoolVar(&o.list, "list", false, "list the mutants and test none")
-	flag.StringVar(&o.only, "only", "", "test only mutants whose key contains this")
+	flag.Func("only", "test only mutants whose key matches this regular expression", func(text string) (err error) {
+		o.only, err = regexp.Compile(text)
+		return err
+	})
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

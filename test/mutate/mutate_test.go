@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -169,8 +170,10 @@ func TestChoose(t *testing.T) {
 	for i := range all {
 		all[i].Line = i
 	}
-	one, two := choose(all, options{sample: 10, seed: 1}), choose(all, options{sample: 10, seed: 1})
-	other := choose(all, options{sample: 10, seed: 2})
+	pick := func(sample int, seed uint64) []Mutant {
+		return choose(all, options{only: regexp.MustCompile(""), sample: sample, seed: seed})
+	}
+	one, two, other := pick(10, 1), pick(10, 1), pick(10, 2)
 	same := true
 	for i := range one {
 		if one[i].Line != two[i].Line || i > 0 && one[i].Line <= one[i-1].Line {
@@ -178,7 +181,7 @@ func TestChoose(t *testing.T) {
 		}
 		same = same && one[i].Line == other[i].Line
 	}
-	if same || len(one) != 10 || len(choose(all, options{})) != 100 {
+	if same || len(one) != 10 || len(pick(0, 0)) != 100 {
 		t.Error(one, other)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -104,11 +105,11 @@ func list(out io.Writer, title string, lines []string) {
 	fmt.Fprintf(out, "\n%s\n  %s\n", title, strings.Join(lines, "\n  "))
 }
 
-// matching are the mutants whose key contains a text.
-func matching(all []Mutant, text string) []Mutant {
+// matching are the mutants whose key matches a regular expression.
+func matching(all []Mutant, only *regexp.Regexp) []Mutant {
 	var out []Mutant
 	for _, m := range all {
-		if strings.Contains(m.Key, text) {
+		if only.MatchString(m.Key) {
 			out = append(out, m)
 		}
 	}
