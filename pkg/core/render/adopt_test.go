@@ -122,6 +122,10 @@ func TestRefusedChanges(t *testing.T) {
 			},
 			field: "spec.tikv.requests.storage",
 		},
+		"TLS between members": {
+			edit:  func(tc *v1alpha1.TidbCluster) { tc.Spec.TLSCluster = &v1alpha1.TLSCluster{Enabled: true} },
+			field: "spec.tlsCluster.enabled",
+		},
 		"tidb-B34: attributes class of a volume that also grows": {
 			edit: func(tc *v1alpha1.TidbCluster) {
 				tc.Spec.TiKV.Requests[corev1.ResourceStorage] = resource.MustParse("20Gi")

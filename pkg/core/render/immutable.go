@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +31,10 @@ func immutable(comp component, wanted *appsv1.StatefulSet, have state.Existing, 
 		errs = append(errs, field.Forbidden(at.Child("podManagementPolicy"),
 			fmt.Sprintf("StatefulSet %s was made with %s, which can not be changed", live.Name, policy(live))))
 	}
+	if tls := mounts(live.Spec.Template.Spec, memberTLS(comp.Kind)); comp.founding != foundsNothing && tls != comp.cluster.TLS.Members {
+		errs = append(errs, field.Forbidden(field.NewPath("spec", "tlsCluster", "enabled"),
+			fmt.Sprintf("it was %t when %s was made, whose members know each other by addresses with or without TLS", tls, comp.Kind.Title())))
+	}
 	errs = append(errs, immutableClaims(at, comp, live, got)...)
 	if comp.founding == byDiscoveryServer && !have.HasDiscoveryDeployment &&
 		wanted.Spec.Replicas != nil && *wanted.Spec.Replicas > replicasOf(live) {
@@ -37,6 +42,11 @@ func immutable(comp component, wanted *appsv1.StatefulSet, have state.Existing, 
 			"new pods of PD would ask the operator's discovery server how to join, and there is none"))
 	}
 	return errs
+}
+
+// mounts reports whether a pod has a volume with a certificate.
+func mounts(pod corev1.PodSpec, volume string) bool {
+	return slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == volume && v.Secret != nil })
 }
 
 func policy(set *appsv1.StatefulSet) appsv1.PodManagementPolicyType {

@@ -53,13 +53,17 @@ func describePD(c topology.Cluster, g topology.Group, have state.Existing) (comp
 		readOnly(volumeScript, dirScript),
 		writable(string(topology.PD), pdDir),
 	}
+	comp.mountMemberTLS(pd.MountClusterClientSecret)
+	if dashboardTLS(c, comp.Version) {
+		comp.mountCertificate(sqlClientTLS, c.SQLClientSecret(pd.TLSClientSecretName))
+	}
 	comp.mounts = append(comp.mounts, storage...)
 	comp.mounts = append(comp.mounts, comp.spec.AdditionalVolumeMounts()...)
 	comp.founding = byDiscoveryServer
 	if bootstraps(c, have) {
 		comp.founding = byBootstrapMap
 		comp.mounts = append(comp.mounts, readOnly(volumeBootstrap, bootstrapDir))
-		comp.volumes = []corev1.Volume{bootstrapVolume(c)}
+		comp.volumes = append(comp.volumes, bootstrapVolume(c))
 	}
 	comp.services = []*corev1.Service{pdService(comp), peerService(comp,
 		servicePort("tcp-peer-2380", topology.PDPeerPort),
@@ -71,18 +75,30 @@ func describePD(c topology.Cluster, g topology.Group, have state.Existing) (comp
 
 func pdScript(c topology.Cluster, dataDir string) script {
 	return newScript(topology.PD, map[string]any{
+		"Scheme":    c.Scheme(),
 		"Bootstrap": bootstrapDir,
 		"Peers":     peers(c, topology.PD),
 		"LongNames": c.PDName(0) != c.PodName(topology.PD, 0),
 		"DataDir":   quote(dataDir),
 		"InText":    inText(dataDir),
-	}, append(domainWords(c), word{text: dataDir, quoted: quote(dataDir)})...)
+	}, append(clusterWords(c), word{text: dataDir, quoted: quote(dataDir)})...)
 }
 
 func pdKeys(comp component) []setting {
 	var keys []setting
-	if proxy := comp.cluster.Source.Spec.PD.EnableDashboardInternalProxy; proxy != nil {
+	c := comp.cluster
+	if proxy := c.Source.Spec.PD.EnableDashboardInternalProxy; proxy != nil {
 		keys = append(keys, setting{"dashboard.internal-proxy", *proxy})
+	}
+	if c.TLS.Members {
+		keys = append(keys, certificateKeys(memberTLS(topology.PD), "security.cacert-path", "security.cert-path", "security.key-path")...)
+	}
+	if dashboardTLS(c, comp.Version) {
+		ca := "dashboard.tidb-cacert-path"
+		if c.Source.Spec.TiDB.TLSClient.SkipInternalClientCA {
+			ca = ""
+		}
+		keys = append(keys, certificateKeys(sqlClientTLS, ca, "dashboard.tidb-cert-path", "dashboard.tidb-key-path")...)
 	}
 	return keys
 }

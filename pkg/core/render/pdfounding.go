@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,8 +133,7 @@ func named(list, name string) bool {
 func initialCluster(c topology.Cluster, g topology.Group) string {
 	var members []string
 	for i := range g.Replicas {
-		members = append(members, fmt.Sprintf("%s=http://%s:%d",
-			c.PDName(i), c.PodHost(topology.PD, i), topology.PDPeerPort))
+		members = append(members, c.PDName(i)+"="+c.MemberURL(topology.PD, i, topology.PDPeerPort))
 	}
 	return strings.Join(members, ",")
 }
@@ -155,7 +153,7 @@ func joinURLs(c topology.Cluster, snap state.Snapshot, old string) string {
 	listed := strings.Split(old, ",")
 	var urls []string
 	for _, m := range snap.Groups[topology.PD].Members {
-		url := fmt.Sprintf("http://%s:%d", c.PodHost(topology.PD, m.Ordinal), topology.PDClientPort)
+		url := c.MemberURL(topology.PD, m.Ordinal, topology.PDClientPort)
 		if m.Database.Presence == state.Present && (m.Database.Healthy || slices.Contains(listed, url)) {
 			urls = append(urls, url)
 		}

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -41,7 +40,7 @@ func (r projection) pd(status *v1alpha1.PDStatus) {
 			member := v1alpha1.PDMember{
 				Name:               m.Database.Name,
 				ID:                 strconv.FormatUint(m.Database.ID, 10),
-				ClientURL:          fmt.Sprintf("http://%s:%d", c.PodHost(topology.PD, m.Ordinal), topology.PDClientPort),
+				ClientURL:          c.MemberURL(topology.PD, m.Ordinal, topology.PDClientPort),
 				Health:             m.Database.Healthy,
 				LastTransitionTime: r.at,
 			}

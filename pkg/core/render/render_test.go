@@ -143,7 +143,7 @@ func merged[T runtime.Object](t *testing.T, live, wanted T) T {
 }
 
 func TestGolden(t *testing.T) {
-	for _, name := range []string{"basic", "rich", "odd"} {
+	for _, name := range []string{"basic", "rich", "odd", "tls"} {
 		t.Run(name, func(t *testing.T) {
 			var got bytes.Buffer
 			for _, o := range objects(want(t, load(t, name), nothing(), state.Snapshot{})) {
@@ -174,7 +174,7 @@ func TestGolden(t *testing.T) {
 // Everything is missing at first, and nothing is left to write once it is there:
 // an operator that sees differences in its own work writes for ever.
 func TestNothingToWriteAfterCreation(t *testing.T) {
-	for _, name := range []string{"basic", "rich", "odd"} {
+	for _, name := range []string{"basic", "rich", "odd", "tls"} {
 		c := load(t, name)
 		first := want(t, c, nothing(), state.Snapshot{})
 		for _, o := range objects(first) {
@@ -211,7 +211,7 @@ func TestTemplateDoesNotDependOnReplicas(t *testing.T) {
 	more := func(tc *v1alpha1.TidbCluster) {
 		tc.Spec.PD.Replicas, tc.Spec.TiKV.Replicas, tc.Spec.TiDB.Replicas = 7, 7, 7
 	}
-	for _, name := range []string{"basic", "rich", "odd"} {
+	for _, name := range []string{"basic", "rich", "odd", "tls"} {
 		before := want(t, load(t, name), nothing(), state.Snapshot{})
 		after := want(t, load(t, name, more), nothing(), state.Snapshot{})
 		for _, g := range before.Groups {

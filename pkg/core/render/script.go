@@ -49,11 +49,16 @@ func peers(c topology.Cluster, k topology.Kind) string {
 	return rest
 }
 
-func domainWords(c topology.Cluster) []word {
-	if c.Domain == "" {
-		return nil
+// clusterWords are the words of addresses.
+func clusterWords(c topology.Cluster) []word {
+	var words []word
+	if c.Domain != "" {
+		words = append(words, word{text: "svc." + c.Domain})
 	}
-	return []word{{text: "svc." + c.Domain}}
+	if c.TLS.Members {
+		words = append(words, word{text: c.Scheme(), ours: true})
+	}
+	return words
 }
 
 // mark begins the line by which we recognise our own scripts.

@@ -37,7 +37,7 @@ func describeTiDB(c topology.Cluster, g topology.Group, _ state.Existing) (compo
 	comp.metrics = topology.TiDBStatusPort
 	comp.claims = claims
 	comp.ports = []corev1.ContainerPort{port("server", topology.TiDBServerPort), port("status", topology.TiDBStatusPort)}
-	comp.readiness = tidbReadiness(db.ReadinessProbe)
+	comp.readiness = tidbReadiness(c, db.ReadinessProbe)
 	comp.lifecycle = db.Lifecycle
 
 	slow, err := slowLogFile(comp, storage)
@@ -62,13 +62,13 @@ func describeTiDB(c topology.Cluster, g topology.Group, _ state.Existing) (compo
 		comp.services = append(comp.services, s)
 	}
 	comp.script = tidbScript(c, db)
-	comp.config, err = withKeys(db.Config.GenericConfig, tidbKeys(db)...)
+	comp.config, err = withKeys(db.Config.GenericConfig, append(tidbKeys(db), tidbTLS(c)...)...)
 	return comp, err
 }
 
 func tidbScript(c topology.Cluster, db *v1alpha1.TiDBSpec) script {
 	plugins, words := strings.Join(db.Plugins, ","), strings.Join(db.Arguments, " ")
-	need := append(domainWords(c), word{text: "--plugin-load", absent: plugins == ""})
+	need := append(clusterWords(c), word{text: "--plugin-load", absent: plugins == ""})
 	if plugins != "" {
 		need = append(need, word{text: plugins, quoted: quote(plugins)})
 		plugins = quote(plugins)
@@ -106,6 +106,10 @@ func mountTiDB(comp *component, db *v1alpha1.TiDBSpec, storage []corev1.VolumeMo
 				SecretName: comp.cluster.AuthTokenSecret(),
 			}},
 		})
+	}
+	comp.mountMemberTLS(nil)
+	if comp.cluster.TLS.SQL {
+		comp.mountCertificate(sqlServerTLS, comp.cluster.SQLServerSecret())
 	}
 	if db.IsBootstrapSQLEnabled() {
 		comp.mounts = append(comp.mounts, readOnly("tidb-bootstrap-sql", bootstrapSQL))
@@ -165,16 +169,13 @@ func tidbKeys(db *v1alpha1.TiDBSpec) []setting {
 
 // tidbReadiness returns the readiness probe, which is never nil: a TiDB server that is starting
 // must not get connections from the Service.
-func tidbReadiness(spec *v1alpha1.Probe) *corev1.Probe {
+func tidbReadiness(c topology.Cluster, spec *v1alpha1.Probe) *corev1.Probe {
 	probe := &corev1.Probe{ProbeHandler: tcpProbe(topology.TiDBServerPort), InitialDelaySeconds: readinessDelay}
 	if spec == nil {
 		return probe
 	}
 	if spec.Type != nil && *spec.Type == v1alpha1.CommandProbeType {
-		url := "http://127.0.0.1:" + strconv.Itoa(topology.TiDBStatusPort) + "/status"
-		probe.ProbeHandler = corev1.ProbeHandler{Exec: &corev1.ExecAction{
-			Command: []string{"curl", url, "--fail", "--location"},
-		}}
+		probe.ProbeHandler = corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: statusCheck(c)}}
 	}
 	return timed(probe, spec)
 }

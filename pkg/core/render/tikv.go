@@ -58,13 +58,18 @@ func describeTiKV(c topology.Cluster, g topology.Group, _ state.Existing) (compo
 		readOnly(volumeScript, dirScript),
 	}
 	comp.mounts = append(comp.mounts, comp.spec.AdditionalVolumeMounts()...)
+	comp.mountMemberTLS(kv.MountClusterClientSecret)
 	comp.mounts = append(comp.mounts, storage...)
 	if comp.logs, err = tikvLogs(comp, storage); err != nil {
 		return component{}, err
 	}
 	comp.services = []*corev1.Service{peerService(comp, servicePort("peer", topology.TiKVServerPort))}
 	comp.script = tikvScript(c, path.Join(tikvDir, kv.DataSubDir))
-	comp.config, err = withKeys(bareNumbers(kv.Config.GenericConfig))
+	var keys []setting
+	if c.TLS.Members {
+		keys = certificateKeys(memberTLS(topology.TiKV), "security.ca-path", "security.cert-path", "security.key-path")
+	}
+	comp.config, err = withKeys(bareNumbers(kv.Config.GenericConfig), keys...)
 	return comp, err
 }
 
@@ -77,11 +82,11 @@ func tikvScript(c topology.Cluster, dataDir string) script {
 	advertise := spec.EnableDynamicConfiguration != nil && *spec.EnableDynamicConfiguration
 	return newScript(topology.TiKV, map[string]any{
 		"Peers":           peers(c, topology.TiKV),
-		"PD":              fmt.Sprintf("http://%s:%d", c.SetName(topology.PD), topology.PDClientPort),
+		"PD":              fmt.Sprintf("%s://%s:%d", c.Scheme(), c.SetName(topology.PD), topology.PDClientPort),
 		"Any":             anyAddress,
 		"AdvertiseStatus": advertise,
 		"DataDir":         quote(dataDir),
-	}, append(domainWords(c),
+	}, append(clusterWords(c),
 		word{text: dataDir, quoted: quote(dataDir)},
 		word{text: "--addr=" + anyAddress + ":20160"},
 		word{text: "--advertise-status-addr", absent: !advertise})...)
@@ -114,7 +119,7 @@ func tikvLogs(comp component, storage []corev1.VolumeMount) ([]tailer, error) {
 	kv := comp.cluster.Source.Spec.TiKV
 	resources := kv.GetLogTailerSpec().ResourceRequirements
 	rocks, raft := "rocksdb.info", "raftdb.info"
-	if before5(comp.Version) {
+	if beforeMajor(comp.Version, 5) {
 		rocks, raft = "db/LOG", "raft/LOG"
 	}
 	var logs []tailer
@@ -143,13 +148,13 @@ func tikvLogs(comp component, storage []corev1.VolumeMount) ([]tailer, error) {
 // releaseTag matches the tag of a release, with its major version.
 var releaseTag = regexp.MustCompile(`^v?(\d+)(\.\d+){0,2}(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 
-// before5 reports whether a tag is of a release before v5.0. One that is no semantic
+// beforeMajor reports whether a tag is of a release before v<major>.0. One that is no semantic
 // version, such as v4.0.16_custom, counts as a newer one, as in tidb-operator.
-func before5(tag string) bool {
+func beforeMajor(tag string, major int) bool {
 	parts := releaseTag.FindStringSubmatch(tag)
 	if parts == nil {
 		return false
 	}
-	major, err := strconv.Atoi(parts[1])
-	return err == nil && major < 5
+	n, err := strconv.Atoi(parts[1])
+	return err == nil && n < major
 }

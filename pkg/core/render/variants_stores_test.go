@@ -93,7 +93,7 @@ func ofTiDB() []variant {
 			s.ReadinessProbe = &v1alpha1.Probe{Type: ptr(v1alpha1.CommandProbeType), InitialDelaySeconds: ptr(int32(3))}
 		}, func(o *objectsOfOperator) {
 			o.main(kind).ReadinessProbe = &corev1.Probe{InitialDelaySeconds: 3, ProbeHandler: corev1.ProbeHandler{
-				Exec: &corev1.ExecAction{Command: []string{"curl", "http://127.0.0.1:10080/status", "--fail", "--location"}},
+				Exec: &corev1.ExecAction{Command: o.statusCommand()},
 			}}
 		}),
 		{"tidb.arguments", "startScriptVersion", func(tc *v1alpha1.TidbCluster) { tc.Spec.TiDB.Arguments = []string{"--a", "-b 1"} }, func(o *objectsOfOperator) { o.arguments = "--a -b 1" }},
@@ -104,7 +104,7 @@ func ofTiDB() []variant {
 			o.config[kind]["log"].(map[string]any)["file"].(map[string]any)["max-backups"] = int64(9)
 		}),
 		db("tokenBasedAuthEnabled", func(s *v1alpha1.TiDBSpec) { s.TokenBasedAuthEnabled = &yes }, func(o *objectsOfOperator) {
-			o.config[kind]["security"] = map[string]any{"auth-token-jwks": "/var/lib/tidb-auth-token/tidb_auth_token_jwks.json"}
+			o.configure(kind, "security", "auth-token-jwks", "/var/lib/tidb-auth-token/tidb_auth_token_jwks.json")
 			o.pod(kind).Volumes = slices.Insert(o.pod(kind).Volumes, 3, secret)
 			o.main(kind).VolumeMounts = slices.Insert(o.main(kind).VolumeMounts, 3, corev1.VolumeMount{Name: "tidb-auth-token", ReadOnly: true, MountPath: "/var/lib/tidb-auth-token"})
 		}),
@@ -115,7 +115,7 @@ func ofTiDB() []variant {
 // components.
 func ofVolumes() []variant {
 	var all []variant
-	before := map[topology.Kind]string{topology.TiDB: "slowlog"}
+	before := map[topology.Kind]string{topology.TiKV: "tikv-tls", topology.TiDB: "slowlog"}
 	for _, k := range topology.Kinds() {
 		name := string(k)
 		added := corev1.VolumeMount{Name: "extra", MountPath: "/extra"}

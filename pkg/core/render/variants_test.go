@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -93,7 +94,7 @@ func adopted(t *testing.T, name string, list ...variant) bool {
 }
 
 func variants() []variant {
-	all := ofCluster()
+	all := append(ofTLS(), ofCluster()...)
 	for _, k := range topology.Kinds() {
 		all = append(all, ofComponent(k)...)
 		all = append(all, ofContainers(k)...)
@@ -114,7 +115,7 @@ func ofCluster() []variant {
 	yes := true
 	dual := corev1.IPFamilyPolicyPreferDualStack
 	return []variant{
-		{"metadata.annotations", "metadata", func(tc *v1alpha1.TidbCluster) { tc.Annotations = map[string]string{"a": "b"} }, none},
+		{"metadata.annotations", "metadata", func(tc *v1alpha1.TidbCluster) { metav1.SetMetaDataAnnotation(&tc.ObjectMeta, "a", "b") }, none},
 		{"pvReclaimPolicy", "pvReclaimPolicy", func(tc *v1alpha1.TidbCluster) { tc.Spec.PVReclaimPolicy = ptr(corev1.PersistentVolumeReclaimDelete) }, none},
 		{"enablePVReclaim", "enablePVReclaim", func(tc *v1alpha1.TidbCluster) { tc.Spec.EnablePVReclaim = &yes }, none},
 		{"configUpdateStrategy", "configUpdateStrategy", rolling, none},
@@ -229,7 +230,7 @@ func ofPD() []variant {
 			tc.Spec.Services = []v1alpha1.Service{{Name: "pd", Type: "LoadBalancer"}, {Name: "pd", Type: "NodePort"}}
 		}, func(o *objectsOfOperator) { service(o).Spec.Type = corev1.ServiceTypeLoadBalancer }},
 		{"pd.enableDashboardInternalProxy", "pd.proxy", func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.EnableDashboardInternalProxy = new(bool) }, func(o *objectsOfOperator) {
-			o.config[topology.PD]["dashboard"] = map[string]any{"internal-proxy": false}
+			o.configure(topology.PD, "dashboard", "internal-proxy", false)
 		}},
 		{"pd.dataSubDir", "pd.dataSubDir", func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.DataSubDir = "sub" }, func(o *objectsOfOperator) { o.replaceFlag(topology.PD, "/var/lib/pd", "/var/lib/pd/sub") }},
 		{"pd.readinessProbe", "pd.readinessProbe", func(tc *v1alpha1.TidbCluster) {

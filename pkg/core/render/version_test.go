@@ -262,7 +262,7 @@ func TestRecordIsBroughtUpToDate(t *testing.T) {
 // of the cluster as a whole count for all components. The way of updating a
 // configuration changes the name of the ConfigMap for the first pods only.
 func TestAsked(t *testing.T) {
-	whole := []string{"startScriptVersion", "helper.image", "enableDynamicConfiguration", "preferIPv6"}
+	whole := []string{"startScriptVersion", "helper.image", "enableDynamicConfiguration", "preferIPv6", "mountClusterClientSecret without TLS"}
 	basic := load(t, "basic")
 	before := want(t, basic, nothing(), state.Snapshot{})
 	for _, v := range variants() {

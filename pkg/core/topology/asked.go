@@ -54,8 +54,12 @@ func asked(tc *v1alpha1.TidbCluster, c Cluster) map[Kind]string {
 				volumes[i] = without(v, notInPods["volume"])
 			}
 		}
+		var others map[string]any
+		if r := readingOf(k); r.others != nil {
+			others = r.others(tc)
+		}
 		all[k] = digest(map[string]any{
-			"cluster": whole, "component": own, "instance": c.Instance,
+			"others": decoded(encoded(others)), "cluster": whole, "component": own, "instance": c.Instance,
 			"configured": settings(tc, k) >= 0, "helm": c.HelmMap(k),
 		})
 	}
@@ -70,6 +74,14 @@ func without(object map[string]any, fields []string) map[string]any {
 	return object
 }
 
+func encoded(value any) []byte {
+	data, err := json.Marshal(value)
+	if err != nil {
+		panic("topology: encode JSON: " + err.Error())
+	}
+	return data
+}
+
 // Digest is the same for two texts of JSON if they differ in nothing but the order
 // of fields and in fields that are null or empty, which releases of the API types
 // write or leave out. Other versions of this tool compute the same one: it is kept
@@ -77,11 +89,7 @@ func without(object map[string]any, fields []string) map[string]any {
 func Digest(data []byte) string { return digest(decoded(data)) }
 
 func digest(value any) string {
-	data, err := json.Marshal(pruned(value))
-	if err != nil {
-		panic("topology: encode JSON: " + err.Error())
-	}
-	sum := sha256.Sum256(data)
+	sum := sha256.Sum256(encoded(pruned(value)))
 	return hex.EncodeToString(sum[:8])
 }
 

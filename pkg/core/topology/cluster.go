@@ -19,6 +19,7 @@ type Cluster struct {
 	Instance  string
 	Domain    string // spec.clusterDomain
 	AcrossK8s bool
+	TLS       TLS
 	Paused    bool
 	// Deleting: the TidbCluster is being deleted, and nothing may be created for it.
 	Deleting bool

@@ -24,6 +24,7 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 		Instance:  tc.Name,
 		Domain:    tc.Spec.ClusterDomain,
 		AcrossK8s: tc.Spec.AcrossK8s,
+		TLS:       TLS{Members: tc.IsTLSClusterEnabled(), SQL: tc.Spec.TiDB != nil && tc.Spec.TiDB.IsTLSClientEnabled()},
 		Paused:    tc.Spec.Paused,
 		Deleting:  tc.DeletionTimestamp != nil,
 		Reclaims:  isTrue(tc.Spec.EnablePVReclaim),

@@ -45,6 +45,12 @@ var readPD = reading{
 	unsupported: func(tc *v1alpha1.TidbCluster, refuse func(bool, string, ...string)) {
 		refuse(tc.Spec.PD.Mode != "", "PD as microservices", "pd", "mode")
 	},
+	others: func(tc *v1alpha1.TidbCluster) map[string]any {
+		if tc.Spec.TiDB == nil || !tc.Spec.TiDB.IsTLSClientEnabled() || tc.SkipTLSWhenConnectTiDB() {
+			return nil
+		}
+		return map[string]any{"tlsClient": tc.Spec.TiDB.TLSClient} // the dashboard connects to TiDB
+	},
 	warnings: func(old *Cluster, c Cluster, at *field.Path) []Warning {
 		return append(ofPDService(c.Written, at.Child("service")), persisted(old, c)...)
 	},

@@ -40,6 +40,9 @@ type reading struct {
 	validate    func(v1alpha1.TidbClusterSpec, *field.Path) field.ErrorList
 	unsupported func(*v1alpha1.TidbCluster, func(set bool, what string, path ...string))
 	update      func(old, tc *v1alpha1.TidbCluster, at *field.Path) field.ErrorList
+	// others returns what the component's pods depend on besides its own part of the spec and the
+	// fields of the cluster as a whole: parts of other components, and annotations.
+	others func(*v1alpha1.TidbCluster) map[string]any
 	// warnings lists fields without the effect that they seem to have.
 	warnings func(old *Cluster, c Cluster, at *field.Path) []Warning
 	// references returns objects that members need besides those that all components may need.
@@ -51,15 +54,18 @@ type reading struct {
 // readings has those of all components, in dependency order.
 var readings = []reading{readPD, readTiKV, readTiDB}
 
-// part returns a component's spec, if the TidbCluster has one.
-func part(tc *v1alpha1.TidbCluster, k Kind) (component, bool) {
+// readingOf returns the row of a component, one that reads nothing for an unknown one.
+func readingOf(k Kind) reading {
 	for i := range readings {
 		if readings[i].kind == k {
-			return readings[i].spec(tc)
+			return readings[i]
 		}
 	}
-	return component{}, false
+	return reading{spec: func(*v1alpha1.TidbCluster) (component, bool) { return component{}, false }}
 }
+
+// part returns a component's spec, if the TidbCluster has one.
+func part(tc *v1alpha1.TidbCluster, k Kind) (component, bool) { return readingOf(k).spec(tc) }
 
 // Replicas returns the field with the number of a component's members, nil where there is no such
 // component.

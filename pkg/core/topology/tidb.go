@@ -46,6 +46,16 @@ var readTiDB = reading{
 	update: func(old, tc *v1alpha1.TidbCluster, at *field.Path) field.ErrorList {
 		return validateBootstrapSQL(old.Spec.TiDB, tc.Spec.TiDB, at.Child("bootstrapSQLConfigMapName"))
 	},
+	others: func(tc *v1alpha1.TidbCluster) map[string]any {
+		on := map[string]any{}
+		if tc.Spec.Pump != nil {
+			on["binlog"] = true // the default
+		}
+		if p := tc.Spec.TiProxy; p != nil && p.Replicas != 0 && tc.IsTLSClusterEnabled() {
+			on["signedSessions"] = true
+		}
+		return on
+	},
 	warnings:   warningsTiDB,
 	references: referencesTiDB,
 	instead:    "to have no TiDB servers set its replicas to 0",

@@ -28,6 +28,10 @@ func ValidateUpdate(was *Cluster, c Cluster) field.ErrorList {
 		errs = append(errs, field.Forbidden(at.Child("clusterDomain"),
 			fmt.Sprintf("it was %q, and the members know each other by addresses with it: make a new cluster and move the data", old.Spec.ClusterDomain)))
 	}
+	if was.TLS.Members != c.TLS.Members && old.Status.ClusterID != "" {
+		errs = append(errs, field.Forbidden(at.Child("tlsCluster", "enabled"),
+			fmt.Sprintf("it was %t, and the members of PD know each other by %s:// addresses: make a new cluster and move the data", was.TLS.Members, was.Scheme())))
+	}
 	for _, r := range readings {
 		errs = append(errs, validatePart(old, tc, r)...)
 	}

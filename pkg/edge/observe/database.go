@@ -3,7 +3,6 @@ package observe
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -143,7 +142,7 @@ func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) d
 	var urls []string
 	for n, pod := range seen.pods[topology.PD] {
 		if pod.Status.Phase == corev1.PodRunning {
-			urls = append(urls, fmt.Sprintf("http://%s:%d", c.PodHost(topology.PD, n), topology.PDClientPort))
+			urls = append(urls, c.MemberURL(topology.PD, n, topology.PDClientPort))
 		}
 	}
 	if len(urls) == 0 {

@@ -3,7 +3,6 @@ package observe
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -25,7 +24,7 @@ func (o *Observer) askMembers(ctx context.Context, c topology.Cluster, members [
 		if m.Database.Presence != state.Present || m.Up() || !runs(m) {
 			return
 		}
-		url := fmt.Sprintf("http://%s:%d", c.PodHost(m.Kind, m.Ordinal), topology.PDClientPort)
+		url := c.MemberURL(m.Kind, m.Ordinal, topology.PDClientPort)
 		m.Database.Answer = answerOf(pd.Ping(ctx, o.http, url))
 	})
 }

@@ -1,0 +1,57 @@
+package topology
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// TLS says which connections of a cluster use TLS.
+type TLS struct {
+	// Members: those between members, and ours to them; both sides show a certificate
+	// (spec.tlsCluster.enabled).
+	Members bool
+	// SQL: those of SQL clients, who may use it (spec.tidb.tlsClient.enabled).
+	SQL bool
+}
+
+// The keys of a Secret with a certificate, which are also the names of the files in pods that mount
+// it.
+const (
+	KeyCA          = "ca.crt"
+	KeyCertificate = corev1.TLSCertKey
+	KeyPrivate     = corev1.TLSPrivateKeyKey
+)
+
+// Scheme returns the scheme of URLs of members.
+func (c Cluster) Scheme() string {
+	if c.TLS.Members {
+		return "https"
+	}
+	return "http"
+}
+
+// MemberURL returns the URL of a port of a member.
+func (c Cluster) MemberURL(k Kind, ordinal, port int) string {
+	return fmt.Sprintf("%s://%s:%d", c.Scheme(), c.PodHost(k, ordinal), port)
+}
+
+// MemberSecret returns the name of the Secret with the certificate that all members of a component
+// share, e.g. "basic-tikv-cluster-secret".
+func (c Cluster) MemberSecret(k Kind) string { return c.SetName(k) + "-cluster-secret" }
+
+// ClientSecret returns the name of the Secret with the certificate of clients of members, of which
+// this program is one.
+func (c Cluster) ClientSecret() string { return c.Name + "-cluster-client-secret" }
+
+// SQLServerSecret returns the name of the Secret with the certificate that TiDB shows SQL clients.
+func (c Cluster) SQLServerSecret() string { return c.SetName(TiDB) + "-server-secret" }
+
+// SQLClientSecret returns the name of the Secret with the certificate of SQL clients; own is the
+// one that a component names instead.
+func (c Cluster) SQLClientSecret(own *string) string {
+	if own != nil && *own != "" {
+		return *own
+	}
+	return c.SetName(TiDB) + "-client-secret"
+}
