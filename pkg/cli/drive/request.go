@@ -38,6 +38,8 @@ type Request struct {
 	// Keep: write the change even if the cluster is paused, for a driver after the pause. Nothing
 	// else is done then.
 	Keep bool
+	// Makes are the Secrets with certificates that Write makes before the TidbCluster.
+	Makes []string
 	// WithoutPD: make the change even when PD cannot be asked whether it is safe.
 	WithoutPD bool
 }
@@ -104,6 +106,7 @@ func (p proposal) allow(w desired.State, snap state.Snapshot) error {
 	for _, g := range plan.Refusals(component.Profiles(), w, snap) {
 		problems = append(problems, remedy.For(errors.New(g.String()), g.Remedy...))
 	}
+	problems = append(problems, p.uncertified(w)...)
 	if reason := p.shrinks(w, snap); reason != "" {
 		problems = append(problems, errors.New(reason))
 	}
@@ -111,6 +114,27 @@ func (p proposal) allow(w desired.State, snap state.Snapshot) error {
 		return refuse(w.Cluster, "update rejected", problems)
 	}
 	return p.seeing(w.Cluster, snap)
+}
+
+// uncertified returns what is wrong with certificates that the request would need first. Those that
+// the cluster needs anyway are a gate of the run.
+func (p proposal) uncertified(w desired.State) []error {
+	known := slices.Clone(p.Makes)
+	if p.now != nil {
+		for _, c := range topology.Certificates(*p.now) {
+			known = append(known, c.Secret)
+		}
+	}
+	var problems []error
+	for _, g := range w.Groups {
+		for _, l := range g.Lacks {
+			if l.Need == desired.ValidCertificate && !slices.Contains(known, l.Object) {
+				known = append(known, l.Object)
+				problems = append(problems, remedy.For(errors.New(l.Observed), l.Remedy...))
+			}
+		}
+	}
+	return problems
 }
 
 // shrinks returns why a volume's size cannot be taken back, "" if it can: a claim that was resized

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -46,9 +47,9 @@ func TestAdmit(t *testing.T) {
 		{"invalid", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Replicas = 0 })}}, exit.Refused, "spec.pd.replicas"},
 		{"tidb-S16, pd-A2: all that is wrong at once", Request{
 			Change: intent.Change{Now: basic(same), Want: basic(func(tc *v1alpha1.TidbCluster) {
-				tc.Spec.TiKV, tc.Spec.PD.Replicas, tc.Spec.TLSCluster = nil, 0, &v1alpha1.TLSCluster{Enabled: true}
+				tc.Spec.TiKV, tc.Spec.PD.Replicas, tc.Spec.AcrossK8s = nil, 0, true
 			})},
-		}, exit.Refused, "there are 3 reasons:\n  spec.pd.replicas: Invalid value: 0: TiKV and TiDB need PD\n  spec.tikv: Forbidden: cannot be taken out"},
+		}, exit.Refused, "there are 3 reasons:\n  spec.acrossK8s: Forbidden: not supported yet: a cluster in several parts\n  spec.pd.replicas: Invalid value: 0: TiKV and TiDB need PD\n  spec.tikv: Forbidden: cannot be taken out"},
 		{"paused", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused = true })}}, exit.Paused, "kubectl patch tidbclusters basic "},
 		{"pd-A4: deleting", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.DeletionTimestamp = &metav1.Time{} })}}, exit.Refused, "being deleted"},
 		{"paused, and to be written nevertheless", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused = true })}, Keep: true}, exit.OK, ""},
@@ -87,6 +88,12 @@ func TestAllow(t *testing.T) {
 	const gi = topology.Size(1 << 30)
 	asked := plantest.New(3, 3, 2).Volumes(topology.TiKV, 10*gi, 10*gi)
 	asked.Member("t-tikv-1").Claims[0].Requested = 20 * gi
+	uncertified := plantest.New(3, 3, 2)
+	uncertified.Want(topology.PD).Lacks = []desired.Lack{{
+		Need: desired.ValidCertificate, Object: "t-pd-cluster-secret", Observed: "Secret t-pd-cluster-secret does not exist",
+		Remedy: remedy.Remedy{remedy.Run("have it made", remedy.Plugin("", "tls", "init", "t"))},
+	}}
+	overTLS := basic(func(tc *v1alpha1.TidbCluster) { tc.Name, tc.Spec.TLSCluster = "t", &v1alpha1.TLSCluster{Enabled: true} })
 	for _, c := range []struct {
 		name    string
 		r       Request
@@ -111,6 +118,10 @@ func TestAllow(t *testing.T) {
 			plantest.New(3, 3, 2).Volumes(topology.TiKV, 10*gi, 10*gi), exit.OK, ""},
 		{"a claim was made larger by hand", Request{Change: intent.Change{Now: sized("10Gi"), Write: write}}, asked, exit.OK, ""},
 		{"a new cluster", Request{Change: intent.Change{Write: write}}, plantest.New(3, 3, 2).PDUnknown(), exit.OK, ""},
+		{"pd-B29: a new cluster without a certificate", Request{Change: intent.Change{Write: write}}, uncertified, exit.Refused,
+			"nothing was changed: Secret t-pd-cluster-secret does not exist; have it made: kubectl tidb tls init t"},
+		{"a new cluster that makes its certificates", Request{Change: intent.Change{Write: write}, Makes: []string{"t-pd-cluster-secret"}}, uncertified, exit.OK, ""},
+		{"a cluster that has lost a certificate", Request{Change: intent.Change{Now: overTLS, Write: write}}, uncertified, exit.OK, ""},
 	} {
 		wantRefusal(t, c.name, propose(c.r).allow(c.cluster.Wanted, c.cluster.Seen), c.code, c.says)
 	}

@@ -83,6 +83,11 @@ func (w State) Group(k topology.Kind) (Group, bool) {
 // Lack is something that the pods of a component need and only a person can provide.
 type Lack struct {
 	Need Need
+	// Object is the name of the object that is missing or not as it must be, "" where the reason
+	// says enough.
+	Object string
+	// Whole: the whole cluster lacks it, so that it is reported once.
+	Whole bool
 	// Want says what that is, and Observed what is there instead.
 	Want, Observed string
 	Remedy         remedy.Remedy // what a person can do
@@ -91,11 +96,12 @@ type Lack struct {
 // Need is what pods can lack.
 type Need int
 
-// What pods can lack: the ConfigMap that they mount, and a version of this plugin that
-// knows the whole of their spec.
+// What pods can lack: the ConfigMap that they mount, a version of this plugin that
+// knows the whole of their spec, and a certificate that others accept.
 const (
 	MountedConfigMap Need = iota
 	KnownSpec
+	ValidCertificate
 )
 
 // Finding is a change by another user or tool in the database, or by another version of this plugin

@@ -89,7 +89,7 @@ type Event struct {
 	// package plan. Component, Member, Object and Reason together identify a gate. On
 	// notice it names what the notice is about: one of NoticeReasons.
 	Reason string `json:"reason,omitempty"`
-	// Object is the claim that a gate is about, where a member has several.
+	// Object is the claim or the Secret that a gate is about, where there can be several.
 	Object string `json:"object,omitempty"`
 	// Message is for people. Of a gate it names whom it is about and what does not hold
 	// yet, e.g. "basic-tikv-1: leaders not evicted: 340 leaders left"; on passed, what holds

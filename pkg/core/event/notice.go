@@ -32,6 +32,7 @@ const (
 	ConfigurationNotAsked   NoticeReason = "ConfigurationNotAsked"
 	ConfigurationNotApplied NoticeReason = "ConfigurationNotApplied"
 	NewerTemplate           NoticeReason = "NewerTemplate"
+	CertificateEnds         NoticeReason = "CertificateEnds"
 )
 
 // NoticeMeaning is a reason of notices with what it stands for.
@@ -65,6 +66,7 @@ func NoticeReasons() []NoticeMeaning {
 		{RestoreSettings, "the configuration has settings of a restore"},
 		{ConfigurationNotAsked, "the configuration in use is not the default, though the spec asks for none"},
 		{ConfigurationNotApplied, "members run with an older configuration than the one that is written"},
+		{CertificateEnds, "a certificate ends within two weeks"},
 		{NewerTemplate, "a newer version of the plugin has written the pod template"},
 	}
 }

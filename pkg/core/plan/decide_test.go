@@ -30,6 +30,7 @@ func with(changes ...func(c *plantest.Cluster)) *plantest.Cluster {
 }
 
 func TestWhole(t *testing.T) {
+	made := remedy.Remedy{remedy.Say("make it")}
 	plantest.Table(t, "whole", []plantest.Case{
 		{Name: "converged", Cluster: with()},
 		{Name: "paused", Cluster: with(func(c *plantest.Cluster) { c.Wanted.Cluster.Paused = true; c.Want(tikv).Replicas = 9 })},
@@ -66,6 +67,24 @@ func TestWhole(t *testing.T) {
 		})},
 		{Name: "object of the cluster differs", Cluster: with(func(c *plantest.Cluster) {
 			c.Wanted.Objects = []desired.Object{{Kind: "ConfigMap", Name: "t-discovery", Drift: desired.Differs}}
+		})},
+		{Name: "nothing exists, and certificates are missing", Cluster: with(func(c *plantest.Cluster) {
+			c.Seen.Groups = map[topology.Kind]state.Group{}
+			c.Seen.PD = state.PD{Problem: "there is no valid certificate to ask it with"}
+			for _, k := range topology.Kinds() {
+				g := c.Want(k)
+				g.Services[0].Drift, g.Config[0].Drift, g.Set.Drift = desired.Missing, desired.Missing, desired.Missing
+				g.Lacks = []desired.Lack{
+					{Need: desired.ValidCertificate, Object: "t-client", Whole: true, Want: "the certificate in Secret t-client valid", Observed: "Secret t-client does not exist", Remedy: made},
+					{Need: desired.ValidCertificate, Object: "t-" + string(k), Want: "the certificate in Secret t-" + string(k) + " valid", Observed: "Secret t-" + string(k) + " does not exist", Remedy: made},
+				}
+			}
+		})},
+		{Name: "certificates have expired, a store is down, and its StatefulSet is gone", Cluster: with(func(c *plantest.Cluster) {
+			c.Down(time.Minute, "t-tikv-1")
+			c.Set(tikv, func(s *state.Set) { *s = state.Set{} })
+			c.Want(tikv).Set.Drift = desired.Missing
+			c.Want(tikv).Lacks = []desired.Lack{{Need: desired.ValidCertificate, Object: "t-tikv", Want: "the certificate in Secret t-tikv valid", Observed: "expired", Remedy: made}}
 		})},
 		{Name: "nothing exists", Cluster: with(func(c *plantest.Cluster) {
 			c.Seen.Groups = map[topology.Kind]state.Group{}

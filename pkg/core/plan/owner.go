@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -30,22 +32,30 @@ func notDriven(w desired.State, s state.Snapshot) []Gate {
 }
 
 // lacking reduces a verdict on a component whose pods lack something. No step may take a
-// pod away or prepare for that, since the next pod could not start, and no other wait is
-// reported, since none of them ends.
+// pod away or prepare for that, or make the first pods, since they could not start, and no
+// other wait is reported, since none of them ends.
 func (sc Scope) lacking(v verdict) verdict {
 	if len(sc.Want.Lacks) == 0 {
 		return v
 	}
 	kept := verdict{notes: v.notes}
 	for _, l := range sc.Want.Lacks {
+		component := sc.Want.Kind
+		if l.Whole {
+			component = ""
+		}
 		kept.gates = append(kept.gates, Gate{
-			Component: sc.Want.Kind, Blocked: true, Reason: lackReasons[l.Need], Want: l.Want, Observed: l.Observed, Remedy: l.Remedy,
+			Component: component, Object: l.Object, Blocked: true, Reason: lackReasons[l.Need], Want: l.Want, Observed: l.Observed, Remedy: l.Remedy,
 		})
 	}
 	for _, s := range v.steps {
-		switch s.(type) {
+		switch s := s.(type) {
 		case EvictLeaders, MoveLeader:
 			continue
+		case Apply:
+			if s.Object.Name == sc.Want.Set.Name && s.Object.Drift == desired.Missing && !sc.hasPods() {
+				continue
+			}
 		}
 		if !Disruptive(s) {
 			kept.steps = append(kept.steps, s)
@@ -54,8 +64,15 @@ func (sc Scope) lacking(v verdict) verdict {
 	return kept
 }
 
+// hasPods reports whether the component has pods, which a StatefulSet that is made takes over.
+func (sc Scope) hasPods() bool {
+	return slices.ContainsFunc(sc.Got.Members, func(m state.Member) bool { return m.Pod != nil })
+}
+
 // lackReasons name what pods can lack.
-var lackReasons = map[desired.Need]Reason{desired.MountedConfigMap: ConfigMapExists, desired.KnownSpec: SpecKnown}
+var lackReasons = map[desired.Need]Reason{
+	desired.MountedConfigMap: ConfigMapExists, desired.KnownSpec: SpecKnown, desired.ValidCertificate: CertificateValid,
+}
 
 // mounted returns the ConfigMaps that pods use already.
 func mounted(objects []desired.Object) []desired.Object {

@@ -51,8 +51,8 @@ const (
 type Gate struct {
 	Component topology.Kind
 	Member    string // the pod's name; "" for the component as a whole
-	// Object is the name of the claim that the gate is about, "" for most gates: a
-	// member can have several claims that wait for the same.
+	// Object is the name of the claim or the Secret that the gate is about, "" for most gates: there
+	// can be several that wait for the same.
 	Object   string
 	Reason   Reason
 	Want     string // what must hold, e.g. "leaders evicted"

@@ -17,6 +17,7 @@ const (
 	PodOwnerSupported   Reason = "PodOwnerSupported"
 	VersionReadsData    Reason = "VersionReadsData"
 	ConfigMapExists     Reason = "ConfigMapExists"
+	CertificateValid    Reason = "CertificateValid"
 	MinimumReplicas     Reason = "MinimumReplicas"
 
 	PDServing   Reason = "PDServing"
@@ -135,6 +136,7 @@ func Reasons() []Meaning {
 		{PodOwnerSupported, "pods belong to a controller that is not supported", "controller of the pod not supported", apart},
 		{VersionReadsData, "the volumes have data of a newer version", "version too low for the data", apart},
 		{ConfigMapExists, "pods mount a ConfigMap that does not exist", "ConfigMap missing", bare},
+		{CertificateValid, "a Secret with a certificate is missing, or its certificate cannot be used", "certificate not valid", apart},
 		{MinimumReplicas, "the component cannot have as few members as the spec asks for", "too few replicas", bare},
 		{PDServing, "a component waits for PD", "PD not serving", apart},
 		{TiKVServing, "a component waits for TiKV", "TiKV not serving", apart},

@@ -175,7 +175,7 @@ func TestLogsOfOldReleases(t *testing.T) {
 		"v4.0.16": true, "4.0": true, "v4.0.16-20200101": true, "v4.0.16+x": true, "v3": true,
 		"v4.0.16_custom": false, "v5.0.0-rc": false, "v5.0.0": false, "v8.1.0": false, "nightly": false, "v4.0.1.6": false,
 	} {
-		if got := beforeMajor(tag, 5); got != want {
+		if got := topology.BeforeMajor(tag, 5); got != want {
 			t.Errorf("%s: before v5.0 is %t", tag, got)
 		}
 	}

@@ -54,7 +54,7 @@ func describePD(c topology.Cluster, g topology.Group, have state.Existing) (comp
 		writable(string(topology.PD), pdDir),
 	}
 	comp.mountMemberTLS(pd.MountClusterClientSecret)
-	if dashboardTLS(c, comp.Version) {
+	if c.DashboardTLS() {
 		comp.mountCertificate(sqlClientTLS, c.SQLClientSecret(pd.TLSClientSecretName))
 	}
 	comp.mounts = append(comp.mounts, storage...)
@@ -93,7 +93,7 @@ func pdKeys(comp component) []setting {
 	if c.TLS.Members {
 		keys = append(keys, certificateKeys(memberTLS(topology.PD), "security.cacert-path", "security.cert-path", "security.key-path")...)
 	}
-	if dashboardTLS(c, comp.Version) {
+	if c.DashboardTLS() {
 		ca := "dashboard.tidb-cacert-path"
 		if c.Source.Spec.TiDB.TLSClient.SkipInternalClientCA {
 			ca = ""

@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -119,7 +118,7 @@ func tikvLogs(comp component, storage []corev1.VolumeMount) ([]tailer, error) {
 	kv := comp.cluster.Source.Spec.TiKV
 	resources := kv.GetLogTailerSpec().ResourceRequirements
 	rocks, raft := "rocksdb.info", "raftdb.info"
-	if beforeMajor(comp.Version, 5) {
+	if topology.BeforeMajor(comp.Version, 5) {
 		rocks, raft = "db/LOG", "raft/LOG"
 	}
 	var logs []tailer
@@ -143,18 +142,4 @@ func tikvLogs(comp component, storage []corev1.VolumeMount) ([]tailer, error) {
 		logs = append(logs, logTailer(comp, l.name, path.Join(mount.MountPath, l.file), mount, resources))
 	}
 	return logs, nil
-}
-
-// releaseTag matches the tag of a release, with its major version.
-var releaseTag = regexp.MustCompile(`^v?(\d+)(\.\d+){0,2}(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
-
-// beforeMajor reports whether a tag is of a release before v<major>.0. One that is no semantic
-// version, such as v4.0.16_custom, counts as a newer one, as in tidb-operator.
-func beforeMajor(tag string, major int) bool {
-	parts := releaseTag.FindStringSubmatch(tag)
-	if parts == nil {
-		return false
-	}
-	n, err := strconv.Atoi(parts[1])
-	return err == nil && n < major
 }

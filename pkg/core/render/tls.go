@@ -61,11 +61,6 @@ func certificateKeys(volume, ca, certificate, private string) []setting {
 	return keys
 }
 
-// dashboardTLS reports whether PD's dashboard connects to TiDB as an SQL client with a certificate.
-func dashboardTLS(c topology.Cluster, version string) bool {
-	return c.TLS.SQL && !c.Source.SkipTLSWhenConnectTiDB() && !beforeMajor(version, 4)
-}
-
 // tidbTLS are the settings of TiDB for TLS. A client of TiProxy keeps its session when its
 // connection moves to another server: that server trusts the session by a signature.
 func tidbTLS(c topology.Cluster) []setting {

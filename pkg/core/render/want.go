@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/certificate"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -34,6 +35,7 @@ func Want(o state.Observation) (desired.State, error) {
 	if founding != nil {
 		w.Objects = append(w.Objects, configMapObject(founding, have))
 	}
+	faults := certificate.Faults(c, snap.Certificates, snap.At)
 	for _, g := range c.Groups {
 		group, errs, err := wantGroup(c, g, have, snap, founding)
 		if err != nil {
@@ -41,6 +43,8 @@ func Want(o state.Observation) (desired.State, error) {
 		}
 		refused.Fields = append(refused.Fields, errs.Fields...)
 		refused.Remedy = append(refused.Remedy, errs.Remedy...)
+		group.Lacks = append(group.Lacks, invalid(c, g.Kind, faults)...)
+		group.Findings = append(group.Findings, ending(c, g.Kind, snap)...)
 		w.Groups = append(w.Groups, group)
 	}
 	if len(refused.Fields) > 0 {

@@ -10,6 +10,7 @@ package state
 import (
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/certificate"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -31,6 +32,8 @@ type Snapshot struct {
 	// Nodes are the labels of nodes that stores run on, by the node's name. A missing node is
 	// unknown.
 	Nodes map[string]map[string]string
+	// Certificates are the Secrets with certificates, by name; empty for a cluster without TLS.
+	Certificates map[string]certificate.Secret
 	// Gaps are things that could not be read and that nothing waits for.
 	Gaps []Gap
 }

@@ -47,13 +47,15 @@ type traits struct {
 	data  Data
 	// endsFirst: see EndsFirst.
 	endsFirst bool
+	// byService: other members find the component by the name of its Service.
+	byService bool
 	records   records // of failovers
 	status    func(*v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus
 }
 
 // components are all of them in dependency order.
 var components = []traits{
-	{kind: PD, title: "PD", data: Raft, records: pdRecords,
+	{kind: PD, title: "PD", data: Raft, byService: true, records: pdRecords,
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.PD }},
 	{kind: TiKV, title: "TiKV", data: Store, records: tikvRecords,
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiKV }},

@@ -45,6 +45,18 @@ var readPD = reading{
 	unsupported: func(tc *v1alpha1.TidbCluster, refuse func(bool, string, ...string)) {
 		refuse(tc.Spec.PD.Mode != "", "PD as microservices", "pd", "mode")
 	},
+	acceptedNames: acceptedNames,
+	certificates: func(c Cluster) []Certificate {
+		pd := c.Source.Spec.PD
+		var all []Certificate
+		if c.TLS.Members && isTrue(pd.MountClusterClientSecret) {
+			all = append(all, c.clientCertificate())
+		}
+		if c.DashboardTLS() {
+			all = append(all, c.sqlClient(pd.TLSClientSecretName))
+		}
+		return all
+	},
 	others: func(tc *v1alpha1.TidbCluster) map[string]any {
 		if tc.Spec.TiDB == nil || !tc.Spec.TiDB.IsTLSClientEnabled() || tc.SkipTLSWhenConnectTiDB() {
 			return nil

@@ -107,8 +107,6 @@ func TestRules(t *testing.T) {
 		"tidb-B11: addresses before discovery":        {`startScriptV2FeatureFlags: [PreferPDAddressesOverDiscovery]`, not, "spec.startScriptV2FeatureFlags", "not supported yet"},
 		"pd-B21: a discovery server of another":       {`cluster: {name: other}`, not, "spec.cluster", "not supported yet"},
 		"tidb-S15, B25: a password without a Service": {`tidb: {initializer: {createPassword: true}}`, not, "spec.tidb.initializer.createPassword", "not supported yet"},
-		"pd-B29, tidb-B35, tikv-11-30: TLS":           {`tlsCluster: {enabled: true}`, not, "spec.tlsCluster.enabled", "not supported yet"},
-		"pd-B29: TLS for clients":                     {`tidb: {tlsClient: {enabled: true}}`, not, "spec.tidb.tlsClient.enabled", "not supported yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			errs := Validate(New(written(t, tt.spec)))
@@ -182,9 +180,9 @@ func TestValidVolumes(t *testing.T) {
 
 // TestAllErrorsAtOnce: three mistakes are reported together.
 func TestAllErrorsAtOnce(t *testing.T) {
-	tc := written(t, `{version: "", pd: {replicas: 0}, tikv: {evictLeaderTimeout: soon}, tlsCluster: {enabled: true}}`)
+	tc := written(t, `{version: "", pd: {replicas: 0}, tikv: {evictLeaderTimeout: soon}, acrossK8s: true}`)
 	errs := Validate(New(tc))
-	for _, path := range []string{"spec.version", "spec.pd.replicas", "spec.tikv.evictLeaderTimeout", "spec.tlsCluster.enabled"} {
+	for _, path := range []string{"spec.version", "spec.pd.replicas", "spec.tikv.evictLeaderTimeout", "spec.acrossK8s"} {
 		if !slices.ContainsFunc(errs, func(e *field.Error) bool { return e.Field == path }) {
 			t.Errorf("nothing at %s: %v", path, errs)
 		}

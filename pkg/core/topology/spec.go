@@ -47,6 +47,12 @@ type reading struct {
 	warnings func(old *Cluster, c Cluster, at *field.Path) []Warning
 	// references returns objects that members need besides those that all components may need.
 	references func(Cluster, *field.Path) []Reference
+	// acceptedNames is the key of the component's configuration with the common names of
+	// certificates that its members accept.
+	acceptedNames string
+	// certificates returns the certificates that the component's pods mount besides that of its
+	// members.
+	certificates func(Cluster) []Certificate
 	// instead says what to do instead of taking the component out of the spec.
 	instead string
 }

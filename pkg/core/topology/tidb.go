@@ -46,6 +46,13 @@ var readTiDB = reading{
 	update: func(old, tc *v1alpha1.TidbCluster, at *field.Path) field.ErrorList {
 		return validateBootstrapSQL(old.Spec.TiDB, tc.Spec.TiDB, at.Child("bootstrapSQLConfigMapName"))
 	},
+	acceptedNames: "security.cluster-verify-cn",
+	certificates: func(c Cluster) []Certificate {
+		if c.TLS.SQL {
+			return []Certificate{c.sqlServer()}
+		}
+		return nil
+	},
 	others: func(tc *v1alpha1.TidbCluster) map[string]any {
 		on := map[string]any{}
 		if tc.Spec.Pump != nil {
@@ -82,7 +89,6 @@ func validateTiDB(spec v1alpha1.TidbClusterSpec, at *field.Path) field.ErrorList
 
 func unsupportedTiDB(tc *v1alpha1.TidbCluster, refuse func(bool, string, ...string)) {
 	db := tc.Spec.TiDB
-	refuse(db.IsTLSClientEnabled(), "TLS for SQL clients", "tidb", "tlsClient", "enabled")
 	refuse(db.Initializer != nil && db.Initializer.CreatePassword, "a random first password", "tidb", "initializer", "createPassword")
 	refuse(isTrue(db.BinlogEnabled), "Pump", "tidb", "binlogEnabled")
 }

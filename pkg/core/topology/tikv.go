@@ -36,8 +36,15 @@ var readTiKV = reading{
 		g.FailoverUID = tc.Status.TiKV.FailoverUID
 		g.Recover = recovers(kv, g.FailoverUID)
 	},
-	validate: validateTiKV,
-	instead:  "to remove the whole cluster use kubectl tidb delete",
+	validate:      validateTiKV,
+	acceptedNames: acceptedNames,
+	certificates: func(c Cluster) []Certificate {
+		if c.TLS.Members && isTrue(c.Source.Spec.TiKV.MountClusterClientSecret) {
+			return []Certificate{c.clientCertificate()}
+		}
+		return nil
+	},
+	instead: "to remove the whole cluster use kubectl tidb delete",
 }
 
 func validateTiKV(spec v1alpha1.TidbClusterSpec, at *field.Path) field.ErrorList {

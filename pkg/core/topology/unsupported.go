@@ -31,7 +31,6 @@ func unsupported(tc *v1alpha1.TidbCluster) field.ErrorList {
 	refuse(spec.Cluster != nil, apart, "cluster")
 	refuse(len(spec.PDAddresses) > 0, apart, "pdAddresses")
 
-	refuse(tc.IsTLSClusterEnabled(), "TLS between the components", "tlsCluster", "enabled")
 	refuse(spec.RecoveryMode, "restoring a cluster from volume snapshots", "recoveryMode")
 	refuse(isTrue(spec.EnablePVCReplace), "replacing volumes", "enablePVCReplace")
 	refuse(len(spec.StartScriptV2FeatureFlags) > 0, "variants of the start scripts", "startScriptV2FeatureFlags")

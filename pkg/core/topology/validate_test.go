@@ -115,17 +115,14 @@ func TestInvalid(t *testing.T) {
 // What is not rendered is refused, with the place where the user has written it.
 func TestNotSupportedYet(t *testing.T) {
 	for at, edit := range map[string]func(*v1alpha1.TidbCluster){
-		"spec.tiflash":     func(tc *v1alpha1.TidbCluster) { tc.Spec.TiFlash = &v1alpha1.TiFlashSpec{} },
-		"spec.ticdc":       func(tc *v1alpha1.TidbCluster) { tc.Spec.TiCDC = &v1alpha1.TiCDCSpec{} },
-		"spec.tiproxy":     func(tc *v1alpha1.TidbCluster) { tc.Spec.TiProxy = &v1alpha1.TiProxySpec{} },
-		"spec.pump":        func(tc *v1alpha1.TidbCluster) { tc.Spec.Pump = &v1alpha1.PumpSpec{} },
-		"spec.pdms":        func(tc *v1alpha1.TidbCluster) { tc.Spec.PDMS = []*v1alpha1.PDMSSpec{{Name: "tso"}} },
-		"spec.acrossK8s":   func(tc *v1alpha1.TidbCluster) { tc.Spec.AcrossK8s = true },
-		"spec.cluster":     func(tc *v1alpha1.TidbCluster) { tc.Spec.Cluster = &v1alpha1.TidbClusterRef{Name: "x"} },
-		"spec.pdAddresses": func(tc *v1alpha1.TidbCluster) { tc.Spec.PDAddresses = []string{"http://x:2379"} },
-		"spec.tlsCluster.enabled": func(tc *v1alpha1.TidbCluster) {
-			tc.Spec.TLSCluster = &v1alpha1.TLSCluster{Enabled: true}
-		},
+		"spec.tiflash":      func(tc *v1alpha1.TidbCluster) { tc.Spec.TiFlash = &v1alpha1.TiFlashSpec{} },
+		"spec.ticdc":        func(tc *v1alpha1.TidbCluster) { tc.Spec.TiCDC = &v1alpha1.TiCDCSpec{} },
+		"spec.tiproxy":      func(tc *v1alpha1.TidbCluster) { tc.Spec.TiProxy = &v1alpha1.TiProxySpec{} },
+		"spec.pump":         func(tc *v1alpha1.TidbCluster) { tc.Spec.Pump = &v1alpha1.PumpSpec{} },
+		"spec.pdms":         func(tc *v1alpha1.TidbCluster) { tc.Spec.PDMS = []*v1alpha1.PDMSSpec{{Name: "tso"}} },
+		"spec.acrossK8s":    func(tc *v1alpha1.TidbCluster) { tc.Spec.AcrossK8s = true },
+		"spec.cluster":      func(tc *v1alpha1.TidbCluster) { tc.Spec.Cluster = &v1alpha1.TidbClusterRef{Name: "x"} },
+		"spec.pdAddresses":  func(tc *v1alpha1.TidbCluster) { tc.Spec.PDAddresses = []string{"http://x:2379"} },
 		"spec.recoveryMode": func(tc *v1alpha1.TidbCluster) { tc.Spec.RecoveryMode = true },
 		"spec.enablePVCReplace": func(tc *v1alpha1.TidbCluster) {
 			tc.Spec.EnablePVCReplace = yes()
@@ -134,9 +131,6 @@ func TestNotSupportedYet(t *testing.T) {
 			tc.Spec.StartScriptV2FeatureFlags = []v1alpha1.StartScriptV2FeatureFlag{v1alpha1.StartScriptV2FeatureFlagWaitForDnsNameIpMatch}
 		},
 		"spec.pd.mode": func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Mode = "ms" },
-		"spec.tidb.tlsClient.enabled": func(tc *v1alpha1.TidbCluster) {
-			tc.Spec.TiDB.TLSClient = &v1alpha1.TiDBTLSClient{Enabled: true}
-		},
 		"spec.tidb.initializer.createPassword": func(tc *v1alpha1.TidbCluster) {
 			tc.Spec.TiDB.Initializer = &v1alpha1.TiDBInitializer{CreatePassword: true}
 		},

@@ -2,6 +2,8 @@ package topology
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/version"
@@ -70,4 +72,18 @@ func Downgrades(old *Cluster, c Cluster) []Downgrade {
 		downs = append(downs, Downgrade{Kind: g.Kind, From: was.Version, To: g.Version, Field: at})
 	}
 	return downs
+}
+
+// releaseTag matches the tag of a release, with its major version.
+var releaseTag = regexp.MustCompile(`^v?(\d+)(\.\d+){0,2}(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
+
+// BeforeMajor reports whether a tag is of a release before v<major>.0. One that is no semantic
+// version, such as v4.0.16_custom, counts as a newer one, as in tidb-operator.
+func BeforeMajor(tag string, major int) bool {
+	parts := releaseTag.FindStringSubmatch(tag)
+	if parts == nil {
+		return false
+	}
+	n, err := strconv.Atoi(parts[1])
+	return err == nil && n < major
 }

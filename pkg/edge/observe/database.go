@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net/url"
 	"slices"
@@ -139,6 +140,10 @@ type answers struct {
 
 // base asks PD. Where PD does not answer everything is unknown.
 func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) database {
+	if c.TLS.Members && o.credentials.config == nil {
+		o.history.outlasts(false, o.now())
+		return database{state: state.PD{Problem: "there is no valid certificate to ask it with"}}
+	}
 	var urls []string
 	for n, pod := range seen.pods[topology.PD] {
 		if pod.Status.Phase == corev1.PodRunning {
@@ -165,9 +170,26 @@ func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) d
 func problem(err error) string {
 	var down *pd.UnavailableError
 	if errors.As(err, &down) {
+		if why := refusal(err); why != "" {
+			return down.Kind.Error() + ": " + why
+		}
 		return down.Kind.Error()
 	}
 	return err.Error()
+}
+
+// refusal returns why one side of a connection does not accept the certificate of the other, "" for
+// any other error.
+func refusal(err error) string {
+	var theirs *tls.CertificateVerificationError
+	var ours tls.AlertError
+	switch {
+	case errors.As(err, &theirs):
+		return "its certificate is not accepted: " + theirs.Err.Error()
+	case errors.As(err, &ours):
+		return "it does not accept our certificate: " + ours.Error()
+	}
+	return ""
 }
 
 func ask(ctx context.Context, client pd.Client, now func() time.Time) (answers, error) {

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/certificate"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -37,26 +38,24 @@ type Observer struct {
 	dialer dial.Dialer
 	now    func() time.Time
 
-	http     *http.Client // for requests to members
-	tikv     tikv.Client
-	tidb     tidb.Client
-	pd       pd.Client
-	urls     []string // the addresses that pd was made for
-	onPDCall func(call string, took time.Duration, err error)
-	extras   *extras
-	history  history
-	leaders  leaderCounts
-	rules    rules
+	http        *http.Client // for requests to members
+	credentials credentials
+	tikv        tikv.Client
+	tidb        tidb.Client
+	pd          pd.Client
+	urls        []string // the addresses that pd was made for
+	onPDCall    func(call string, took time.Duration, err error)
+	extras      *extras
+	history     history
+	leaders     leaderCounts
+	rules       rules
 }
 
 // New returns an observer. The intent function loads the TidbCluster.
 func New(kube kubernetes.Interface, d dial.Dialer, intent func(context.Context) (*v1alpha1.TidbCluster, error), now func() time.Time) *Observer {
-	status := &http.Client{Transport: dial.Transport(d, nil), Timeout: readTimeout}
-	return &Observer{
-		kube: kube, live: live{kube, intent}, dialer: d, now: now, history: newHistory(), http: status,
-		tikv: tikv.Client{HTTP: status},
-		tidb: tidb.Client{HTTP: status},
-	}
+	o := &Observer{kube: kube, live: live{kube, intent}, dialer: d, now: now, history: newHistory()}
+	o.identify("http", credentials{})
+	return o
 }
 
 // Mirror sets a copy to read from where a read need not be live. A foreground run has none: it reads only when
@@ -86,10 +85,16 @@ func (o *Observer) Against(ctx context.Context, c topology.Cluster) (state.Obser
 }
 
 func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source) (state.Observation, error) {
+	var certificates map[string]certificate.Secret
+	var own credentials
+	var secrets errgroup.Group
+	secrets.Go(func() error { certificates, own = o.readCertificates(ctx, c); return nil })
 	all, err := from.Objects(ctx, c)
+	_ = secrets.Wait()
 	if err != nil {
 		return state.Observation{}, err
 	}
+	o.identify(c.Scheme(), own)
 	seen := all.sort(c)
 	if err := o.readConfigs(ctx, c, seen.existing); err != nil {
 		return state.Observation{}, err
@@ -101,6 +106,8 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 		Evictions: seen.ledger.Evictions,
 		Removals:  seen.ledger.Removals,
 		Templates: seen.ledger.Templates,
+
+		Certificates: certificates,
 	}
 	var volumes map[string]*state.Volume
 	var reads errgroup.Group
@@ -130,7 +137,9 @@ func (o *Observer) Close() {
 	if o.pd != nil {
 		o.pd.Close()
 	}
-	o.tikv.HTTP.CloseIdleConnections()
+	if o.http != nil {
+		o.http.CloseIdleConnections()
+	}
 }
 
 // client returns a PD client for the members that have a running pod.
@@ -142,7 +151,7 @@ func (o *Observer) client(urls []string) pd.Client {
 		o.pd.Close()
 	}
 	o.urls = urls
-	o.pd = pd.New(pd.Config{URLs: urls, Dial: o.dialer.DialContext, OnCall: o.onPDCall})
+	o.pd = pd.New(pd.Config{URLs: urls, Dial: o.dialer.DialContext, OnCall: o.onPDCall, TLS: o.credentials.config})
 	return o.pd
 }
 

@@ -64,6 +64,7 @@ var rights = []Right{
 	{Viewer, Namespace, "", "services", []string{"list"}, "what there is", ""},
 	{Viewer, Namespace, "", "configmaps", []string{"get", "list"}, "what there is, and what was made in PD for a while", ""},
 	{Viewer, Namespace, "", "pods/portforward", []string{"create", "get"}, "asking PD, TiKV and TiDB, but with direct connections (`--dial`); one of the verbs will do with most API servers", ""},
+	{Viewer, Namespace, "", "secrets", []string{"get"}, "the certificates of clusters with TLS, ours among them; whether Secrets exist that the spec names", "clusters with TLS cannot be asked; for others nothing is checked"},
 	{Viewer, Namespace, coordination, "leases", []string{"get", "list"}, "who drives a cluster", ""},
 	{Viewer, Everywhere, clusters, "tidbclusters", []string{"list"}, "list --all-namespaces", "a cluster that is in another namespace is not found there"},
 	{Viewer, Everywhere, coordination, "leases", []string{"list"}, "noticing a tidb-operator at work", "it is noticed only in the namespace of the cluster and in the usual ones, so far as their leases may be listed"},
@@ -87,7 +88,6 @@ var rights = []Right{
 	{Driver, Everywhere, storage, "storageclasses", []string{"get"}, "whether volumes can grow", "it turns out when they are to"},
 
 	{Editor, Namespace, clusters, "tidbclusters", []string{"create", "delete"}, "create, apply and delete", ""},
-	{Editor, Namespace, "", "secrets", []string{"get"}, "whether those exist that the spec names; their content is of no interest", "it is not checked"},
 	{Editor, Namespace, apps, "controllerrevisions", []string{"get"}, "showing a way back from a rollout that fails", "none is shown"},
 	{Editor, Everywhere, "", "persistentvolumes", []string{"list"}, "whether there are volumes of a class that does not exist", "there is a warning instead of a refusal where there are none"},
 	{Editor, Everywhere, storage, "storageclasses", []string{"list"}, "showing which there are when there is not the one that is asked for", "it is not shown"},

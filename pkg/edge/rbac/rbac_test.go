@@ -133,7 +133,7 @@ func TestCommands(t *testing.T) {
 		creates: "apply create", deletes: "delete",
 		"pingcap.com/tidbclusters patch": "apply create failover run scale sync upgrade",
 		"/pods delete":                   "apply create failover run scale sync upgrade",
-		"/secrets get":                   "apply create failover run scale upgrade",
+		"/secrets get":                   "apply create failover failover run scale status sync upgrade",
 		"/pods list":                     "apply create delete failover failover run scale status sync upgrade",
 	} {
 		var got []string

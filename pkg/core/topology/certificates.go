@@ -1,0 +1,138 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Certificate is a Secret with a certificate that a cluster needs.
+type Certificate struct {
+	Secret string
+	Circle Circle
+	// Server: it is shown to those who connect; Client: it is shown by those who connect.
+	Server, Client bool
+	// WithoutCA: nobody reads the authority in the Secret.
+	WithoutCA bool
+	// Called are the names and addresses by which those who connect, and verify, call its owners.
+	Called []string
+	// Names are those that a certificate should have: Called for any number of members, and those
+	// of Services.
+	Names []string
+	// MountedBy are the components whose pods mount it.
+	MountedBy []Kind
+}
+
+// Circle is a group of certificates whose owners connect to each other: each has to trust the
+// authorities of the others.
+type Circle int
+
+// The circles: members of the cluster and their clients, and TiDB with SQL clients.
+const (
+	MembersCircle Circle = iota
+	SQLCircle
+)
+
+// Certificates returns the Secrets with certificates that the cluster needs, in the order in which
+// its components depend on each other. The one of clients of members is the first, since this
+// program is such a client.
+func Certificates(c Cluster) []Certificate {
+	var all []Certificate
+	if c.TLS.Members {
+		all = append(all, c.clientCertificate())
+	}
+	for _, g := range c.Groups {
+		r := readingOf(g.Kind)
+		mounted := c.memberCertificate(g)
+		if r.certificates != nil {
+			mounted = append(mounted, r.certificates(c)...)
+		}
+		for _, m := range mounted {
+			i := slices.IndexFunc(all, func(o Certificate) bool { return o.Secret == m.Secret })
+			if i < 0 {
+				all, i = append(all, m), len(all)
+			}
+			all[i].MountedBy = append(all[i].MountedBy, g.Kind)
+		}
+	}
+	return all
+}
+
+func (c Cluster) clientCertificate() Certificate {
+	return Certificate{Secret: c.ClientSecret(), Circle: MembersCircle, Client: true}
+}
+
+// memberCertificate returns the certificate that members of a component show each other.
+func (c Cluster) memberCertificate(g Group) []Certificate {
+	if !c.TLS.Members {
+		return nil
+	}
+	var called []string
+	if g.Kind.traits().byService {
+		called = append(called, c.SetName(g.Kind))
+	}
+	for n := range g.Size() {
+		called = append(called, c.PodHost(g.Kind, n))
+	}
+	return []Certificate{{
+		Secret: c.MemberSecret(g.Kind), Circle: MembersCircle, Server: true, Client: true,
+		Called: called, Names: append(c.serviceNames(g.Kind), "localhost", "127.0.0.1", "::1"),
+	}}
+}
+
+// sqlServer returns the certificate that TiDB shows SQL clients, who may verify it.
+func (c Cluster) sqlServer() Certificate {
+	return Certificate{
+		Secret: c.SQLServerSecret(), Circle: SQLCircle, Server: true, WithoutCA: c.Source.Spec.TiDB.TLSClient.DisableClientAuthn,
+		Names: append(c.serviceNames(TiDB), "localhost", "127.0.0.1", "::1"),
+	}
+}
+
+// sqlClient returns the certificate with which a member connects to TiDB; own is the Secret that its
+// component names for it.
+func (c Cluster) sqlClient(own *string) Certificate {
+	return Certificate{
+		Secret: c.SQLClientSecret(own), Circle: SQLCircle, Client: true, WithoutCA: c.Source.Spec.TiDB.TLSClient.SkipInternalClientCA,
+	}
+}
+
+// serviceNames returns the names of a component's Services, and of all pods that it can have.
+func (c Cluster) serviceNames(k Kind) []string {
+	var names []string
+	for _, s := range []string{c.SetName(k), c.PeerService(k), "*." + c.PeerService(k)} {
+		names = append(names, s, s+"."+c.Namespace, s+"."+c.Namespace+".svc")
+		if c.Domain != "" {
+			names = append(names, fmt.Sprintf("%s.%s.svc.%s", s, c.Namespace, c.Domain))
+		}
+	}
+	return names
+}
+
+// acceptedNames is the key of PD and of TiKV; see reading.
+const acceptedNames = "security.cert-allowed-cn"
+
+// AcceptedNames returns the common names of certificates that members of a component accept; none
+// if they accept all.
+func AcceptedNames(c Cluster, k Kind) []string {
+	spec, ok := part(c.Source, k)
+	key := readingOf(k).acceptedNames
+	if !ok || key == "" || spec.config == nil || notTable(spec.config.MP, "security") != "" {
+		return nil
+	}
+	value := spec.config.Get(key)
+	if value == nil {
+		return nil
+	}
+	if names, err := value.AsStringSlice(); err == nil {
+		return names
+	}
+	if name, err := value.AsString(); err == nil && name != "" {
+		return []string{name}
+	}
+	return nil
+}
+
+// DashboardTLS reports whether PD's dashboard connects to TiDB as an SQL client with a certificate.
+func (c Cluster) DashboardTLS() bool {
+	g, ok := c.Group(PD)
+	return ok && c.TLS.SQL && !c.Source.SkipTLSWhenConnectTiDB() && !BeforeMajor(g.Version, 4)
+}

@@ -1,0 +1,98 @@
+package observe
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/certificate"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tikv"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
+)
+
+// credentials are with what members are asked. They are held in memory only, and read again in each
+// observation, so that a renewed Secret is used by the next request.
+type credentials struct {
+	config *tls.Config // nil without TLS, or without a certificate that can be used
+	secret string      // what was read: the UID and the version of the Secret
+}
+
+// readCertificates reads the Secrets with the cluster's certificates, each by its name. One that
+// cannot be read is unknown.
+func (o *Observer) readCertificates(ctx context.Context, c topology.Cluster) (map[string]certificate.Secret, credentials) {
+	wanted := topology.Certificates(c)
+	if len(wanted) == 0 {
+		return nil, credentials{}
+	}
+	read := map[string]certificate.Secret{}
+	var own credentials
+	var mu sync.Mutex
+	var all errgroup.Group
+	all.SetLimit(atOnce)
+	for _, w := range wanted {
+		all.Go(func() error {
+			s, with := o.readCertificate(ctx, c.Namespace, w)
+			mu.Lock()
+			defer mu.Unlock()
+			read[w.Secret] = s
+			if w.Secret == c.ClientSecret() {
+				own = with
+			}
+			return nil
+		})
+	}
+	_ = all.Wait()
+	return read, own
+}
+
+func (o *Observer) readCertificate(ctx context.Context, namespace string, w topology.Certificate) (certificate.Secret, credentials) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	got, err := o.kube.CoreV1().Secrets(namespace).Get(ctx, w.Secret, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return certificate.Secret{Name: w.Secret, Missing: true}, credentials{}
+	case apierrors.IsForbidden(err):
+		return certificate.Secret{Name: w.Secret, Unread: fmt.Sprintf("the right to get Secret %s is missing", w.Secret)}, credentials{}
+	case err != nil:
+		return certificate.Secret{Name: w.Secret, Unread: err.Error()}, credentials{}
+	}
+	s := certificate.Parse(w.Secret, got.Data, w.WithoutCA)
+	if !s.Usable() {
+		return s, credentials{}
+	}
+	pair, err := tls.X509KeyPair(got.Data[topology.KeyCertificate], got.Data[topology.KeyPrivate])
+	if err != nil {
+		return s, credentials{}
+	}
+	roots := x509.NewCertPool()
+	for _, a := range s.Authorities {
+		roots.AddCert(a)
+	}
+	return s, credentials{
+		config: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
+		secret: string(got.UID) + " " + got.ResourceVersion,
+	}
+}
+
+// identify has all requests to members use these credentials. With others than before, connections
+// are made anew.
+func (o *Observer) identify(scheme string, own credentials) {
+	if own.secret == o.credentials.secret && scheme == o.tidb.Scheme {
+		return
+	}
+	o.Close()
+	o.credentials, o.urls, o.pd = own, nil, nil
+	o.http = &http.Client{Transport: dial.Transport(o.dialer, own.config), Timeout: readTimeout}
+	o.tikv = tikv.Client{HTTP: o.http, Scheme: scheme}
+	o.tidb = tidb.Client{HTTP: o.http, Scheme: scheme}
+}

@@ -1,0 +1,153 @@
+package observe
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/issue"
+)
+
+// overTLS is a TiDB server of a cluster with TLS that asks who connects for a certificate.
+type overTLS struct {
+	authority issue.Authority
+	cluster   *v1alpha1.TidbCluster
+	kube      *fake.Clientset
+	observer  *Observer
+	client    atomic.Value // the serial number of the client that asked last
+}
+
+func newOverTLS(t *testing.T) *overTLS {
+	t.Helper()
+	w := &overTLS{cluster: &v1alpha1.TidbCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic"},
+		Spec: v1alpha1.TidbClusterSpec{
+			Version: "v8.1.0", TLSCluster: &v1alpha1.TLSCluster{Enabled: true}, TiDB: &v1alpha1.TiDBSpec{Replicas: 1},
+		},
+	}}
+	var err error
+	if w.authority, err = issue.NewAuthority("own", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	c := topology.New(w.cluster)
+	pod := runningPod(topology.TiDB, "basic-tidb-0")
+	pod.Namespace, pod.Labels = "db", c.Labels(topology.TiDB)
+	w.kube = fake.NewClientset([]runtime.Object{pod}...)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		w.client.Store(r.TLS.PeerCertificates[0].SerialNumber.String())
+	}))
+	pair, err := tls.X509KeyPair(w.content(t, c.MemberSecret(topology.TiDB)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted := x509.NewCertPool()
+	trusted.AddCert(w.authority.Certificate)
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: trusted}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	w.observer = New(w.kube, &network{to: server.Listener.Addr().String()},
+		func(context.Context) (*v1alpha1.TidbCluster, error) { return w.cluster, nil }, time.Now)
+	return w
+}
+
+// content issues a new certificate, and writes it to its Secret.
+func (w *overTLS) content(t *testing.T, secret string) (certificate, key []byte) {
+	t.Helper()
+	var data map[string][]byte
+	for _, wanted := range topology.Certificates(topology.New(w.cluster)) {
+		if wanted.Secret != secret {
+			continue
+		}
+		var err error
+		if data, err = w.authority.Issue(wanted, issue.CommonName, time.Now(), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The clientset of tests sets no version.
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: secret, ResourceVersion: time.Now().String()}, Data: data}
+	secrets := w.kube.CoreV1().Secrets("db")
+	if _, err := secrets.Create(t.Context(), s, metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
+		if _, err := secrets.Update(t.Context(), s, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return data[topology.KeyCertificate], data[topology.KeyPrivate]
+}
+
+func (w *overTLS) look(t *testing.T) (state.Snapshot, state.Member) {
+	t.Helper()
+	seen, err := w.observer.Observe(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seen.Snapshot, seen.Snapshot.Groups[topology.TiDB].Members[0]
+}
+
+// TestMembersAreAskedOverTLS: with the certificate in the Secret, and with another one as soon as
+// that is renewed.
+func TestMembersAreAskedOverTLS(t *testing.T) {
+	w := newOverTLS(t)
+	const client = "basic-cluster-client-secret"
+	snap, m := w.look(t)
+	if m.Database.Healthy || !snap.Certificates[client].Missing {
+		t.Fatalf("asked without a certificate: %+v", m.Database)
+	}
+	if !strings.Contains(snap.PD.Problem, "no valid certificate") {
+		t.Errorf("problem %q", snap.PD.Problem)
+	}
+	w.content(t, client)
+	if _, m = w.look(t); !m.Database.Healthy {
+		t.Fatalf("not asked: %+v", m.Database)
+	}
+	first, used := w.client.Load(), w.observer.http
+	if w.look(t); w.observer.http != used {
+		t.Error("connections are made anew for the same certificate")
+	}
+	w.content(t, client)
+	if _, m = w.look(t); !m.Database.Healthy || w.client.Load() == first {
+		t.Errorf("the renewed certificate is not used: %+v", m.Database)
+	}
+}
+
+// TestUnknownAuthority: who shows a certificate that cannot be verified is not asked, and is not
+// taken for one that does not serve.
+func TestUnknownAuthority(t *testing.T) {
+	w := newOverTLS(t)
+	var err error
+	if w.authority, err = issue.NewAuthority("other", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	w.content(t, "basic-cluster-client-secret")
+	if _, m := w.look(t); m.Database.Presence != state.Unknown || m.Database.Answer != state.NoAnswer {
+		t.Errorf("a server of an unknown authority: %+v", m.Database)
+	}
+}
+
+// TestSecretsMayNotBeRead: what is forbidden is unknown, and names the right that is missing.
+func TestSecretsMayNotBeRead(t *testing.T) {
+	w := newOverTLS(t)
+	w.kube.PrependReactor("get", "secrets", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, a.(clienttesting.GetAction).GetName(), nil)
+	})
+	snap, _ := w.look(t)
+	if got := snap.Certificates["basic-tidb-cluster-secret"].Unread; got != "the right to get Secret basic-tidb-cluster-secret is missing" {
+		t.Errorf("%q", got)
+	}
+}
