@@ -39,6 +39,7 @@ func typical(t *testing.T) map[string][]string {
 		"failover": {"basic"},
 		"init":     {},
 		"list":     {},
+		"restart":  {"basic", "tikv"},
 		"scale":    {"basic", "tikv=4"},
 		"status":   {"basic"},
 		"sync":     {"basic"},

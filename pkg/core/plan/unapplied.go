@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -49,18 +48,9 @@ func unapplied(w desired.State, s state.Snapshot) []Unapplied {
 			}
 		}
 		if len(u.Older)+len(u.Unknown) > 0 {
-			u.Remedy = remedy.Remedy{remedy.Run("restart them one after another", restart(w.Cluster, g.Kind, s.At)...)}
+			u.Remedy = remedy.Remedy{remedy.Run("restart them one after another", w.Cluster.Plugin("restart", string(g.Kind)))}
 			all = append(all, u)
 		}
 	}
 	return all
-}
-
-// restart gives the pods of a component an annotation, as kubectl's own "rollout
-// restart" does, so that the restart is a rollout, with all of its safety.
-func restart(c topology.Cluster, k topology.Kind, at time.Time) []remedy.Command {
-	return []remedy.Command{
-		c.Patch(fmt.Sprintf(`{%q:{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}`, k, at.UTC().Format(time.RFC3339))),
-		c.Plugin("sync"),
-	}
 }

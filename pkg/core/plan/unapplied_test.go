@@ -27,8 +27,7 @@ func TestUnapplied(t *testing.T) {
 	if got := p.Unapplied[0].String(); got != says {
 		t.Errorf("got %q, want %q", got, says)
 	}
-	restart := `restart them one after another: kubectl patch tidbclusters t --type merge -p '{"spec":{"tikv":{"annotations":{"kubectl.kubernetes.io/restartedAt":"` +
-		plantest.Now.UTC().Format("2006-01-02T15:04:05Z") + `"}}}}' -n ns && kubectl tidb sync t -n ns`
+	const restart = "restart them one after another: kubectl tidb restart t tikv -n ns"
 	if got := p.Unapplied[0].Remedy.Line(""); got != restart {
 		t.Errorf("got %s, want %s", got, restart)
 	}

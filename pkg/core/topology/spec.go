@@ -1,6 +1,8 @@
 package topology
 
 import (
+	"time"
+
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/pingcap/tidb-operator/pkg/apis/util/config"
 	corev1 "k8s.io/api/core/v1"
@@ -78,6 +80,20 @@ func part(tc *v1alpha1.TidbCluster, k Kind) (component, bool) { return readingOf
 func Replicas(tc *v1alpha1.TidbCluster, k Kind) *int32 {
 	spec, _ := part(tc, k)
 	return spec.replicas
+}
+
+// annRestarted is an annotation of pods with the time of the last restart that a user has asked for.
+// tidb-operator's users know it for that.
+const annRestarted = "tidb.pingcap.com/restartedAt"
+
+// AskRestart asks in the spec for a restart of a component's members: another annotation is another
+// pod template.
+func AskRestart(tc *v1alpha1.TidbCluster, k Kind, at time.Time) {
+	spec, _ := part(tc, k)
+	if spec.Annotations == nil {
+		spec.Annotations = map[string]string{}
+	}
+	spec.Annotations[annRestarted] = at.UTC().Format(time.RFC3339)
 }
 
 // settings returns how many keys a component's configuration has, -1 without a configuration.

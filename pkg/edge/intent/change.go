@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -49,6 +50,21 @@ func (c *Client) Scale(tc *v1alpha1.TidbCluster, replicas map[topology.Kind]int3
 	return c.edit("scale", tc, fields, func(want *v1alpha1.TidbCluster) {
 		for k, n := range replicas {
 			*topology.Replicas(want, k) = n
+		}
+	}), nil
+}
+
+// Restart asks for a restart of components, by an annotation of their pods with the time, and
+// nothing else. It fails with a *NoComponentError for one that the cluster does not have.
+func (c *Client) Restart(tc *v1alpha1.TidbCluster, kinds []topology.Kind, at time.Time) (Change, error) {
+	for _, k := range kinds {
+		if topology.Replicas(tc, k) == nil {
+			return Change{}, &NoComponentError{Namespace: tc.Namespace, Name: tc.Name, Component: k}
+		}
+	}
+	return c.edit("restart", tc, nil, func(want *v1alpha1.TidbCluster) {
+		for _, k := range kinds {
+			topology.AskRestart(want, k, at)
 		}
 	}), nil
 }

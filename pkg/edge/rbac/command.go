@@ -23,6 +23,7 @@ var commands = []Command{
 	{Name: "failover run", Role: Editor, except: []string{creates, deletes}},
 	{Name: "scale", Role: Editor, except: []string{creates, deletes}},
 	{Name: "upgrade", Role: Editor, except: []string{creates, deletes}},
+	{Name: "restart", Role: Editor, except: []string{creates, deletes}},
 	{Name: "create", Role: Editor, except: []string{deletes}},
 	{Name: "apply", Role: Editor, except: []string{deletes}},
 	{Name: "delete", Role: Editor, only: []string{
