@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"slices"
+
 	"github.com/spf13/cobra"
 	"k8s.io/kubectl/pkg/util/templates"
 )
@@ -20,21 +22,29 @@ func addCommands(root *cobra.Command, groups templates.CommandGroups) {
 	help := newHelp()
 	root.SetHelpCommand(help)
 	root.AddCommand(help)
-	for _, c := range root.Commands() {
+	each(root, func(c *cobra.Command) {
 		c.DisableFlagsInUseLine = true
 		strict(c)
-	}
+	})
 	templates.ActsAsRootCommand(root, nil, groups...)
 	templates.NormalizeAll(root)
 	root.SetFlagErrorFunc(misused)
 	root.SetUsageFunc(withPluginName(root, root.UsageFunc()))
 }
 
+// each calls f for all commands below one.
+func each(parent *cobra.Command, f func(*cobra.Command)) {
+	for _, c := range parent.Commands() {
+		f(c)
+		each(c, f)
+	}
+}
+
 // withPluginName returns a usage function that names the root as kubectl's users type it. The
-// templates show the name of the executable.
+// templates show the name of the executable where there are subcommands.
 func withPluginName(root *cobra.Command, usage func(*cobra.Command) error) func(*cobra.Command) error {
 	return func(cmd *cobra.Command) error {
-		if cmd != root {
+		if !cmd.HasSubCommands() {
 			return usage(cmd)
 		}
 		out, text := cmd.OutOrStdout(), bytes.Buffer{}
@@ -70,7 +80,7 @@ func newHelp() *cobra.Command {
 		Use:     "help [COMMAND]",
 		Short:   "Show help for a command",
 		Example: `kubectl tidb help upgrade`,
-		Args:    cobra.MaximumNArgs(1),
+		Args:    cobra.MaximumNArgs(2),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var names []string
 			for _, c := range cmd.Root().Commands() {
@@ -81,16 +91,15 @@ func newHelp() *cobra.Command {
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			root := cmd.Root()
-			if len(args) == 0 {
-				return root.Help()
-			}
-			for _, c := range root.Commands() {
-				if c.Name() == args[0] {
-					return c.Help()
+			at := cmd.Root()
+			for _, name := range args {
+				i := slices.IndexFunc(at.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
+				if i < 0 {
+					return unknown(at, name)
 				}
+				at = at.Commands()[i]
 			}
-			return unknown(root, args[0])
+			return at.Help()
 		},
 	}
 }

@@ -24,7 +24,7 @@ func TestRightsOfVerbs(t *testing.T) {
 			continue
 		}
 		server := serve(t, nothingLeft())
-		server.call(t, append([]string{name}, args...)...)
+		server.call(t, append(strings.Fields(name), args...)...)
 		rules, checked := c.Rules(rbac.Namespace, rbac.Everywhere), 0
 		for _, request := range server.requests() {
 			resource, verb, ok := asks(t, request)

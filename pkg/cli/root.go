@@ -22,6 +22,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/scale"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/status"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/sync"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/tls"
 	_ "github.com/kubectl-tidb/kubectl-tidb/pkg/cli/untranslated" // the start would take twice as long
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/upgrade"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/version"
@@ -65,7 +66,7 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 	completeFlags(root, f)
 	addCommands(root, templates.CommandGroups{
 		{Message: "Commands that drive a cluster:", Commands: []*cobra.Command{
-			create.New(f), apply.New(f), scale.New(f), upgrade.New(f), restart.New(f), sync.New(f), failover.New(f), remove.New(f),
+			create.New(f), apply.New(f), scale.New(f), upgrade.New(f), restart.New(f), sync.New(f), failover.New(f), tls.New(f), remove.New(f),
 		}},
 		{Message: "Commands that show clusters:", Commands: []*cobra.Command{status.New(f), list.New(f), report.New(f)}},
 		{Message: "Commands for the setup:", Commands: []*cobra.Command{

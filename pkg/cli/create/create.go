@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/issue"
 )
 
 // options are the verb's flags and its argument.
@@ -28,6 +29,7 @@ type options struct {
 	pd, tikv, tidb   int32
 	storage          string
 	storageClassName string
+	tls              bool
 }
 
 // New makes the command.
@@ -78,6 +80,7 @@ have, a notice says so.`,
 	flags.Int32Var(&o.tidb, "tidb", 2, "Number of TiDB servers.")
 	flags.StringVar(&o.storage, "storage", "10Gi", "Storage of each PD member and each TiKV store. It can be made larger later, with \"kubectl tidb apply\" or \"sync\".")
 	flags.StringVar(&o.storageClassName, "storage-class", "", "Storage class of the claims; the default class without it.")
+	flags.BoolVar(&o.tls, "tls", false, "TLS between members, and for SQL clients. Certificates are made as \"kubectl tidb tls init\" makes them, where there are none.")
 	_ = cmd.MarkFlagRequired("version")
 	_ = cmd.RegisterFlagCompletionFunc("version", target.CompleteVersion(f))
 	return cmd
@@ -97,9 +100,14 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return err
 	}
 	defer s.Close()
+	makes, write := certificates(s, f, want)
 	r := drive.Request{
 		Action: "create",
+		Makes:  makes,
 		Change: intent.Change{Want: want, Write: func(ctx context.Context, w intent.Write) error {
+			if err := write(ctx, w); err != nil {
+				return err
+			}
 			_, err := s.Intent.Create(ctx, want, w)
 			return err
 		}},
@@ -116,6 +124,24 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return err
 	}
 	return s.Run(ctx, f, o.Options, r)
+}
+
+// certificates returns the Secrets that are made with the cluster, and how.
+func certificates(s *drive.Session, f *factory.Factory, want *v1alpha1.TidbCluster) (names []string, write func(context.Context, intent.Write) error) {
+	c := topology.New(want)
+	for _, w := range topology.Certificates(c) {
+		names = append(names, w.Secret)
+	}
+	return names, func(ctx context.Context, w intent.Write) error {
+		if w.DryRun || len(names) == 0 {
+			return nil
+		}
+		_, err := issue.NewSelf(s.Kube, c, f.Clock.Now(), issue.Life).Missing(ctx)
+		if foreign, ok := errors.AsType[*issue.ForeignError](err); ok {
+			return exit.Refusef("%w; nothing was changed", foreign)
+		}
+		return err
+	}
 }
 
 func exists(namespace, name string) error {
@@ -159,6 +185,9 @@ func (o options) cluster(namespace string) (*v1alpha1.TidbCluster, error) {
 				Service: &v1alpha1.TiDBServiceSpec{ServiceSpec: v1alpha1.ServiceSpec{Type: corev1.ServiceTypeClusterIP}},
 			},
 		},
+	}
+	if o.tls {
+		tc.Spec.TLSCluster, tc.Spec.TiDB.TLSClient = &v1alpha1.TLSCluster{Enabled: true}, &v1alpha1.TiDBTLSClient{Enabled: true}
 	}
 	// All of it was given on the command line.
 	if errs := topology.Validate(topology.New(tc)); len(errs) > 0 {

@@ -3,6 +3,8 @@ package topology
 import (
 	"fmt"
 	"slices"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 )
 
 // Certificate is a Secret with a certificate that a cluster needs.
@@ -57,6 +59,47 @@ func Certificates(c Cluster) []Certificate {
 	return all
 }
 
+// AllCertificates returns those that the cluster would need with all components, for whoever makes
+// them once and for all.
+func AllCertificates(c Cluster) []Certificate {
+	all := Certificates(c)
+	add := func(w Certificate) {
+		if !slices.ContainsFunc(all, func(o Certificate) bool { return o.Secret == w.Secret }) {
+			all = append(all, w)
+		}
+	}
+	for _, k := range Kinds() {
+		for _, w := range c.memberCertificate(Group{Kind: k}) {
+			add(w)
+		}
+	}
+	if c.TLS.SQL {
+		add(c.sqlServer())
+		add(c.sqlClient(nil))
+	}
+	return all
+}
+
+// AuthoritySecret returns the name of the Secret with the authority that signs the certificates of a
+// circle, if this program makes them. Each circle has its own: an SQL client with a certificate of
+// the other one could give orders to PD.
+func (c Cluster) AuthoritySecret(circle Circle) string {
+	if circle == SQLCircle {
+		return c.SetName(TiDB) + "-ca-secret"
+	}
+	return c.Name + "-cluster-ca-secret"
+}
+
+// CertificateName returns the common name that all members accept, "" if any will do.
+func CertificateName(c Cluster) string {
+	for _, g := range c.Groups {
+		if names := AcceptedNames(c, g.Kind); len(names) > 0 {
+			return names[0]
+		}
+	}
+	return ""
+}
+
 func (c Cluster) clientCertificate() Certificate {
 	return Certificate{Secret: c.ClientSecret(), Circle: MembersCircle, Client: true}
 }
@@ -82,7 +125,7 @@ func (c Cluster) memberCertificate(g Group) []Certificate {
 // sqlServer returns the certificate that TiDB shows SQL clients, who may verify it.
 func (c Cluster) sqlServer() Certificate {
 	return Certificate{
-		Secret: c.SQLServerSecret(), Circle: SQLCircle, Server: true, WithoutCA: c.Source.Spec.TiDB.TLSClient.DisableClientAuthn,
+		Secret: c.SQLServerSecret(), Circle: SQLCircle, Server: true, WithoutCA: c.tlsClient().DisableClientAuthn,
 		Names: append(c.serviceNames(TiDB), "localhost", "127.0.0.1", "::1"),
 	}
 }
@@ -91,8 +134,15 @@ func (c Cluster) sqlServer() Certificate {
 // component names for it.
 func (c Cluster) sqlClient(own *string) Certificate {
 	return Certificate{
-		Secret: c.SQLClientSecret(own), Circle: SQLCircle, Client: true, WithoutCA: c.Source.Spec.TiDB.TLSClient.SkipInternalClientCA,
+		Secret: c.SQLClientSecret(own), Circle: SQLCircle, Client: true, WithoutCA: c.tlsClient().SkipInternalClientCA,
 	}
+}
+
+func (c Cluster) tlsClient() v1alpha1.TiDBTLSClient {
+	if db := c.Source.Spec.TiDB; db != nil && db.TLSClient != nil {
+		return *db.TLSClient
+	}
+	return v1alpha1.TiDBTLSClient{}
 }
 
 // serviceNames returns the names of a component's Services, and of all pods that it can have.

@@ -20,12 +20,14 @@ type reader struct {
 	// unhealthySince returns since when the status of the TidbCluster shows a member as unhealthy,
 	// zero where it does not; nil where PD has a last heartbeat for that.
 	unhealthySince func(v1alpha1.TidbClusterStatus, *state.Member) time.Time
+	// shows is a port on which members show their certificate where the cluster has TLS.
+	shows int
 }
 
 var readers = []reader{
-	{topology.PD, (*Observer).askMembers, pdUnhealthySince},
-	{topology.TiKV, (*Observer).askStores, nil},
-	{topology.TiDB, (*Observer).askServers, tidbUnhealthySince},
+	{kind: topology.PD, ask: (*Observer).askMembers, unhealthySince: pdUnhealthySince, shows: topology.PDClientPort},
+	{kind: topology.TiKV, ask: (*Observer).askStores, shows: topology.TiKVStatusPort},
+	{kind: topology.TiDB, ask: (*Observer).askServers, unhealthySince: tidbUnhealthySince, shows: topology.TiDBStatusPort},
 }
 
 // readerOf returns the row of a component.

@@ -30,6 +30,7 @@ type calls map[string][]string
 var untyped = map[string][]string{
 	"pkg/edge/intent":  {"pingcap.com/tidbclusters"},
 	"pkg/cli":          {"/namespaces"},
+	"pkg/edge/issue":   {"cert-manager.io/certificates"},
 	"pkg/cli/install":  {"apiextensions.k8s.io/customresourcedefinitions"},
 	"pkg/cli/target":   {"pingcap.com/tidbclusters"},
 	"pkg/edge/observe": {"/pods", "/persistentvolumeclaims", "apps/statefulsets", "pingcap.com/tidbclusters"}, // watched

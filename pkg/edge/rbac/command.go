@@ -20,12 +20,12 @@ var commands = []Command{
 	{Name: "status", Role: Viewer},
 	{Name: "failover", Role: Viewer},
 	{Name: "sync", Role: Driver},
-	{Name: "failover run", Role: Editor, except: []string{creates, deletes}},
-	{Name: "scale", Role: Editor, except: []string{creates, deletes}},
-	{Name: "upgrade", Role: Editor, except: []string{creates, deletes}},
-	{Name: "restart", Role: Editor, except: []string{creates, deletes}},
-	{Name: "create", Role: Editor, except: []string{deletes}},
-	{Name: "apply", Role: Editor, except: []string{deletes}},
+	{Name: "failover run", Role: Editor, except: append([]string{creates, deletes}, uncertified...)},
+	{Name: "scale", Role: Editor, except: append([]string{creates, deletes}, uncertified...)},
+	{Name: "upgrade", Role: Editor, except: append([]string{creates, deletes}, uncertified...)},
+	{Name: "restart", Role: Editor, except: append([]string{creates, deletes}, uncertified...)},
+	{Name: "create", Role: Editor, except: []string{deletes, writesSecrets, asksIssuers, readsIssued}},
+	{Name: "apply", Role: Editor, except: append([]string{deletes}, uncertified...)},
 	{Name: "delete", Role: Editor, only: []string{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "pingcap.com/tidbclusters watch", deletes,
 		"apps/statefulsets get", "apps/statefulsets list", "apps/statefulsets watch", "apps/statefulsets delete",
@@ -37,13 +37,27 @@ var commands = []Command{
 		"apps/deployments get", "rbac.authorization.k8s.io/clusterrolebindings list", "rbac.authorization.k8s.io/rolebindings list",
 		"/namespaces list",
 	}},
+	{Name: "tls check", Role: Viewer},
+	{Name: "tls init", Role: Editor, only: []string{
+		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/namespaces list",
+		"/secrets get", makesSecrets, asksIssuers, readsIssued,
+	}},
+	{Name: "tls rotate", Role: Editor, except: []string{creates, deletes, makesSecrets, asksIssuers, readsIssued}},
 	{Name: "init", Role: Installer},
 }
 
 const (
 	creates = "pingcap.com/tidbclusters create"
 	deletes = "pingcap.com/tidbclusters delete"
+	// What only the verbs about certificates need.
+	makesSecrets  = "/secrets create"
+	writesSecrets = "/secrets update"
+	asksIssuers   = "cert-manager.io/certificates create"
+	readsIssued   = "cert-manager.io/certificates get"
 )
+
+// uncertified are the requests that verbs do not send which have nothing to do with certificates.
+var uncertified = []string{makesSecrets, writesSecrets, asksIssuers, readsIssued}
 
 // Commands returns all verbs that need rights.
 func Commands() []Command { return slices.Clone(commands) }

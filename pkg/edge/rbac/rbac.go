@@ -52,6 +52,7 @@ const (
 	storage      = "storage.k8s.io"
 	access       = "rbac.authorization.k8s.io"
 	extensions   = "apiextensions.k8s.io"
+	certManager  = "cert-manager.io"
 )
 
 // rights are all rights, sorted by role.
@@ -88,6 +89,8 @@ var rights = []Right{
 	{Driver, Everywhere, storage, "storageclasses", []string{"get"}, "whether volumes can grow", "it turns out when they are to"},
 
 	{Editor, Namespace, clusters, "tidbclusters", []string{"create", "delete"}, "create, apply and delete", ""},
+	{Editor, Namespace, "", "secrets", []string{"create", "update"}, "the certificates that `tls init`, `tls rotate` and `create --tls` make", ""},
+	{Editor, Namespace, certManager, "certificates", []string{"create", "get"}, "`tls init --issuer cert-manager/NAME`", "certificates are made without cert-manager, or by others"},
 	{Editor, Namespace, apps, "controllerrevisions", []string{"get"}, "showing a way back from a rollout that fails", "none is shown"},
 	{Editor, Everywhere, "", "persistentvolumes", []string{"list"}, "whether there are volumes of a class that does not exist", "there is a warning instead of a refusal where there are none"},
 	{Editor, Everywhere, storage, "storageclasses", []string{"list"}, "showing which there are when there is not the one that is asked for", "it is not shown"},

@@ -131,10 +131,10 @@ func TestCommands(t *testing.T) {
 	}
 	for request, by := range map[string]string{
 		creates: "apply create", deletes: "delete",
-		"pingcap.com/tidbclusters patch": "apply create failover run restart scale sync upgrade",
-		"/pods delete":                   "apply create failover run restart scale sync upgrade",
-		"/secrets get":                   "apply create failover failover run restart scale status sync upgrade",
-		"/pods list":                     "apply create delete failover failover run restart scale status sync upgrade",
+		"pingcap.com/tidbclusters patch": "apply create failover run restart scale sync tls rotate upgrade",
+		"/pods delete":                   "apply create failover run restart scale sync tls rotate upgrade",
+		"/secrets get":                   "apply create failover failover run restart scale status sync tls check tls init tls rotate upgrade",
+		"/pods list":                     "apply create delete failover failover run restart scale status sync tls check tls rotate upgrade",
 	} {
 		var got []string
 		for _, c := range Commands() {

@@ -1,0 +1,204 @@
+package tls
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/certificate"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
+)
+
+func newCheck(f *factory.Factory) *cobra.Command {
+	var format output.Format
+	cmd := &cobra.Command{
+		Use:   "check NAME",
+		Short: "Show certificates, and what is wrong with them",
+		Long: `Show the certificate in each Secret that a cluster needs, until when it is valid, and what
+is wrong with it; and which certificate each member shows, which may be the one before the
+last change of its Secret. The exit code is 3 if one cannot be used. The cluster need not
+exist: then all Secrets that "kubectl tidb tls init" makes are checked.`,
+		Example: `  kubectl tidb tls check basic
+
+  # Days until the first certificate ends
+  kubectl tidb tls check basic -o json | jq '[.certificates[].daysLeft] | min'`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: target.Complete(f),
+		RunE:              func(cmd *cobra.Command, args []string) error { return check(cmd.Context(), f, args, format) },
+	}
+	format.Bind(cmd, "With json, one document.")
+	return cmd
+}
+
+// view is what is shown.
+type view struct {
+	Namespace    string            `json:"namespace"`
+	Cluster      string            `json:"cluster"`
+	Certificates []certificateView `json:"certificates"`
+	Members      []memberView      `json:"members"`
+}
+
+type certificateView struct {
+	Secret    string     `json:"secret"`
+	MountedBy []string   `json:"mountedBy"`
+	Subject   string     `json:"subject,omitempty"`
+	Issuer    string     `json:"issuer,omitempty"`
+	NotAfter  *time.Time `json:"notAfter,omitempty"`
+	DaysLeft  *int       `json:"daysLeft,omitempty"`
+	Problem   string     `json:"problem,omitempty"`
+	// Unread says why nothing is known.
+	Unread string `json:"unread,omitempty"`
+	remedy remedy.Remedy
+}
+
+type memberView struct {
+	Member   string     `json:"member"`
+	NotAfter *time.Time `json:"notAfter,omitempty"`
+	// Current: it shows the certificate that is in its Secret.
+	Current *bool  `json:"current,omitempty"`
+	Problem string `json:"problem,omitempty"`
+}
+
+func check(ctx context.Context, f *factory.Factory, name []string, format output.Format) error {
+	s, err := target.Open(ctx, f, name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	c, exists, err := cluster(ctx, s, "")
+	if err != nil {
+		return err
+	}
+	if !c.TLS.Members && !c.TLS.SQL {
+		return exit.Refusef("cluster %s/%s has no TLS: neither spec.tlsCluster.enabled nor spec.tidb.tlsClient.enabled", c.Namespace, c.Name)
+	}
+	seen, err := s.Observer.Against(ctx, c)
+	if err != nil {
+		return err
+	}
+	v := viewOf(c, seen.Snapshot)
+	if exists {
+		v.Members = membersOf(observe.ReadServed(ctx, s.Dialer, c, seen.Snapshot), seen.Snapshot)
+	}
+	if format.JSON() {
+		err = output.Write(f.Streams.Out, v)
+	} else {
+		err = v.print(f.Streams.Out)
+	}
+	return errors.Join(err, v.verdict())
+}
+
+func viewOf(c topology.Cluster, snap state.Snapshot) view {
+	v := view{Namespace: c.Namespace, Cluster: c.Name, Certificates: []certificateView{}, Members: []memberView{}}
+	faults := certificate.Faults(c, snap.Certificates, snap.At)
+	for _, w := range topology.Certificates(c) {
+		s := snap.Certificates[w.Secret]
+		row := certificateView{Secret: w.Secret, MountedBy: []string{}, Unread: s.Unread}
+		for _, k := range w.MountedBy {
+			row.MountedBy = append(row.MountedBy, string(k))
+		}
+		if s.Leaf != nil {
+			days := int(s.Leaf.NotAfter.Sub(snap.At).Hours() / 24)
+			row.Subject, row.Issuer, row.NotAfter, row.DaysLeft = s.Leaf.Subject.String(), s.Leaf.Issuer.String(), &s.Leaf.NotAfter, &days
+		}
+		if i := slices.IndexFunc(faults, func(f certificate.Fault) bool { return f.Secret == w.Secret }); i >= 0 {
+			row.Problem = faults[i].Text
+			row.remedy = remedy.Remedy{remedy.Run("have it made", remedy.Plugin(c.Namespace, "tls", "init", c.Name))}
+			if faults[i].Renew {
+				row.remedy = remedy.Remedy{remedy.Run("have a new one issued", remedy.Plugin(c.Namespace, "tls", "rotate", c.Name))}
+			}
+		}
+		v.Certificates = append(v.Certificates, row)
+	}
+	return v
+}
+
+// membersOf compares what members show with what is in their Secrets.
+func membersOf(served []observe.Served, snap state.Snapshot) []memberView {
+	rows := []memberView{}
+	for _, s := range served {
+		row := memberView{Member: s.Member}
+		if s.Err != nil {
+			row.Problem = s.Err.Error()
+		}
+		if s.Leaf != nil {
+			row.NotAfter = &s.Leaf.NotAfter
+			if is := snap.Certificates[s.Secret]; is.Leaf != nil {
+				same := certificate.ID(is.Leaf) == certificate.ID(s.Leaf)
+				row.Current = &same
+			}
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b memberView) int { return strings.Compare(a.Member, b.Member) })
+	return rows
+}
+
+const unknown = "unknown"
+
+func (v view) print(out io.Writer) error {
+	var rows [][]string
+	for _, c := range v.Certificates {
+		ends, left, says := "-", "-", "valid"
+		if c.NotAfter != nil {
+			ends, left = c.NotAfter.UTC().Format("2006-01-02"), fmt.Sprintf("%dd", *c.DaysLeft)
+		}
+		switch {
+		case c.Problem != "":
+			says = c.Problem
+		case c.Unread != "":
+			says = unknown + ": " + c.Unread
+		}
+		rows = append(rows, []string{c.Secret, ends, left, says})
+	}
+	if err := report.Table(out, []string{"secret", "ends", "left", "state"}, rows); err != nil || len(v.Members) == 0 {
+		return err
+	}
+	rows = nil
+	for _, m := range v.Members {
+		ends, says := "-", unknown
+		if m.NotAfter != nil {
+			ends = m.NotAfter.UTC().Format("2006-01-02")
+		}
+		switch {
+		case m.Problem != "":
+			says += ": " + m.Problem
+		case m.Current != nil && *m.Current:
+			says = "current"
+		case m.Current != nil:
+			says = "older than its Secret"
+		}
+		rows = append(rows, []string{m.Member, ends, says})
+	}
+	fmt.Fprintln(out)
+	return report.Table(out, []string{"member", "ends", "shows"}, rows)
+}
+
+// verdict returns an error if a certificate cannot be used.
+func (v view) verdict() error {
+	var bad []string
+	var cure remedy.Remedy
+	for _, c := range v.Certificates {
+		if c.Problem != "" {
+			bad, cure = append(bad, c.Secret), c.remedy
+		}
+	}
+	if len(bad) == 0 {
+		return nil
+	}
+	return remedy.For(exit.Refusef("%d of %d certificates cannot be used: %s", len(bad), len(v.Certificates), strings.Join(bad, ", ")), cure...)
+}

@@ -1,0 +1,149 @@
+package tls
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/issue"
+)
+
+// initOptions are the flags and the argument of "tls init".
+type initOptions struct {
+	name    []string
+	issuer  string
+	domain  string
+	life    time.Duration
+	timeout time.Duration
+}
+
+const (
+	ownIssuer   = "self"
+	certManager = "cert-manager/"
+)
+
+func newInit(f *factory.Factory) *cobra.Command {
+	return initCommand(f, func(ctx context.Context, o initOptions) error { return runInit(ctx, f, o) })
+}
+
+func initCommand(f *factory.Factory, run func(context.Context, initOptions) error) *cobra.Command {
+	var o initOptions
+	cmd := &cobra.Command{
+		Use:   "init NAME",
+		Short: "Make the certificates that a cluster needs",
+		Long: `Make the Secrets with certificates for members, for clients of members, for TiDB towards
+SQL clients, and for SQL clients, for all components that a cluster can have. Secrets that
+exist stay. The cluster need not exist yet.
+
+With --issuer=self an authority is made for members and another one for SQL, in the Secrets
+NAME-cluster-ca-secret and NAME-tidb-ca-secret: who may read these can issue certificates.
+With --issuer=cert-manager/ISSUER it makes Certificates, for which cert-manager's Issuer of
+that name in the namespace makes the Secrets, and renews them.`,
+		Example: `  kubectl tidb tls init basic
+  kubectl tidb create basic --version v8.1.0 --tls
+
+  # By cert-manager
+  kubectl tidb tls init basic --issuer cert-manager/my-issuer`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: target.Complete(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args
+			switch name, asked := strings.CutPrefix(o.issuer, certManager); {
+			case o.issuer != ownIssuer && (!asked || name == ""):
+				return exit.Usagef("--issuer: %q is neither self nor cert-manager/NAME", o.issuer)
+			case o.life < time.Hour:
+				return exit.Usagef("--valid-for: %s is less than an hour", o.life)
+			}
+			return run(cmd.Context(), o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.issuer, "issuer", ownIssuer, "Who issues the certificates: self, or cert-manager/NAME with the name of an Issuer.")
+	flags.StringVar(&o.domain, "cluster-domain", "", "Cluster domain (spec.clusterDomain) of a cluster that does not exist yet.")
+	flags.DurationVar(&o.life, "valid-for", issue.Life, "How long the certificates are valid.")
+	flags.DurationVar(&o.timeout, "timeout", 2*time.Minute, "How long to wait for cert-manager.")
+	_ = cmd.RegisterFlagCompletionFunc("issuer", cobra.FixedCompletions([]string{ownIssuer, certManager}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+	return cmd
+}
+
+func runInit(ctx context.Context, f *factory.Factory, o initOptions) error {
+	s, err := target.Open(ctx, f, o.name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	c, exists, err := cluster(ctx, s, o.domain)
+	if err != nil {
+		return err
+	}
+	if exists && !c.TLS.Members && !c.TLS.SQL {
+		c.TLS.SQL = true // which can be turned on later; TLS between members cannot
+	}
+	if name, asked := strings.CutPrefix(o.issuer, certManager); asked {
+		return byCertManager(ctx, f, c, name, o)
+	}
+	made, err := issue.NewSelf(s.Kube, c, f.Clock.Now(), o.life).Missing(ctx)
+	tell(f, c, made, "made")
+	return foreign(c, err)
+}
+
+// foreign makes the error about certificates of others one of a refusal.
+func foreign(c topology.Cluster, err error) error {
+	if e, ok := errors.AsType[*issue.ForeignError](err); ok {
+		return remedy.For(exit.Refusef("%w; nothing was changed", e),
+			remedy.Say("have it issued by that authority"),
+			remedy.Run("or delete those of the others, if nothing uses them, and have all made", c.Kubectl("delete", "secret", e.Foreign)))
+	}
+	return err
+}
+
+func byCertManager(ctx context.Context, f *factory.Factory, c topology.Cluster, name string, o initOptions) error {
+	dyn, err := f.Dynamic()
+	if err != nil {
+		return err
+	}
+	m := issue.NewCertManager(dyn, c, name, o.life)
+	made, err := m.Missing(ctx)
+	if none, ok := errors.AsType[*issue.NoCertManagerError](err); ok {
+		return remedy.For(exit.Refusef("%w; nothing was changed", none), remedy.Say("install cert-manager, or leave --issuer out"))
+	}
+	tell(f, c, made, "asked for")
+	if err != nil {
+		return err
+	}
+	var pending map[string]string
+	ctx, cancel := exit.Within(ctx, o.timeout)
+	defer cancel()
+	err = wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
+		var err error
+		pending, err = m.Pending(ctx)
+		return len(pending) == 0, err
+	})
+	if len(pending) > 0 {
+		first := slices.Min(slices.Collect(maps.Keys(pending)))
+		return remedy.For(exit.With(exit.TimedOut, fmt.Errorf("cert-manager has not issued %d certificates within %s; %s: %s", len(pending), o.timeout, first, pending[first])),
+			remedy.Run("see why", c.Kubectl("describe", "certificate", first)))
+	}
+	return err
+}
+
+func tell(f *factory.Factory, c topology.Cluster, names []string, done string) {
+	for _, name := range names {
+		fmt.Fprintf(f.Streams.Out, "secret/%s %s\n", name, done)
+	}
+	if len(names) == 0 {
+		fmt.Fprintf(f.Streams.ErrOut, "All Secrets of cluster %s/%s are there.\n", c.Namespace, c.Name)
+	}
+}

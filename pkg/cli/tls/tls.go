@@ -1,0 +1,62 @@
+// Package tls is the verb that makes, shows and renews the certificates of a cluster.
+package tls
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+)
+
+// New makes the command.
+func New(f *factory.Factory) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tls init|check|rotate NAME",
+		Short: "Make, check and renew the certificates of a cluster",
+		Long: `Make, check and renew the certificates of a cluster with TLS.
+
+"init" makes the Secrets that members and clients need, with the names of all members,
+now and after scaling. "check" shows what is in them, until when it is valid, what is wrong
+with it, and which certificate each member shows. "rotate" has new ones issued.`,
+		SuggestFor: []string{"cert", "certificates", "secrets"},
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("say what to do: init, check or rotate")
+			}
+			return exit.Usagef("%q is none of init, check and rotate", args[0])
+		},
+		RunE: func(*cobra.Command, []string) error { return nil }, // Args has refused it
+	}
+	cmd.AddCommand(newInit(f), newCheck(f), newRotate(f))
+	return cmd
+}
+
+// cluster returns the cluster with a name. One that does not exist yet is to have TLS everywhere.
+func cluster(ctx context.Context, s *drive.Session, domain string) (c topology.Cluster, exists bool, err error) {
+	tc, err := s.Load(ctx)
+	bad, malformed := errors.AsType[*intent.MalformedError](err)
+	_, missing := errors.AsType[*intent.NotFoundError](err)
+	switch {
+	case err == nil:
+		return topology.New(tc), true, nil
+	case malformed:
+		return topology.New(bad.Cluster), true, nil
+	case !missing:
+		return topology.Cluster{}, false, err
+	}
+	return topology.New(&v1alpha1.TidbCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name},
+		Spec: v1alpha1.TidbClusterSpec{
+			ClusterDomain: domain, TLSCluster: &v1alpha1.TLSCluster{Enabled: true},
+			TiDB: &v1alpha1.TiDBSpec{TLSClient: &v1alpha1.TiDBTLSClient{Enabled: true}},
+		},
+	}), false, nil
+}

@@ -1,0 +1,215 @@
+package issue
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// ForeignError says that others have made certificates of a circle, so that only they can make the
+// missing one: it has to be signed by an authority that the others trust.
+type ForeignError struct{ Missing, Foreign string }
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("Secret %s does not exist, and Secret %s, which was made by others, trusts only certificates of their authority", e.Missing, e.Foreign)
+}
+
+// annIssuer marks the Secrets that this program has made, and may write again.
+const annIssuer = "kubectl-tidb/issued-by"
+
+// Life is how long certificates are valid that nobody gives another time.
+const Life = 365 * 24 * time.Hour
+
+// Self issues certificates with authorities of the cluster's own, whose keys are in Secrets.
+type Self struct {
+	secrets     corev1client.SecretInterface
+	cluster     topology.Cluster
+	now         time.Time
+	life        time.Duration
+	authorities map[topology.Circle]Authority
+}
+
+// NewSelf returns an issuer of the certificates of a cluster.
+func NewSelf(kube kubernetes.Interface, c topology.Cluster, now time.Time, life time.Duration) *Self {
+	return &Self{secrets: kube.CoreV1().Secrets(c.Namespace), cluster: c, now: now, life: life, authorities: map[topology.Circle]Authority{}}
+}
+
+// Missing makes those Secrets that do not exist, and returns their names. Secrets that exist stay as
+// they are: a certificate of another authority beside them would not be trusted, so where others
+// have made some of a circle's, none is made.
+func (s *Self) Missing(ctx context.Context) ([]string, error) {
+	all := topology.AllCertificates(s.cluster)
+	have := map[string]*corev1.Secret{}
+	for _, w := range all {
+		got, err := s.read(ctx, w.Secret)
+		if err != nil {
+			return nil, err
+		}
+		have[w.Secret] = got
+	}
+	var missing []topology.Certificate
+	for _, w := range all {
+		if have[w.Secret] != nil {
+			continue
+		}
+		if other := foreign(all, have, w.Circle); other != "" {
+			return nil, &ForeignError{Missing: w.Secret, Foreign: other}
+		}
+		missing = append(missing, w)
+	}
+	var made []string
+	for _, w := range missing {
+		a, err := s.authority(ctx, w.Circle)
+		if err != nil {
+			return made, err
+		}
+		data, err := a.Issue(w, s.commonName(), s.now, s.life)
+		if err != nil {
+			return made, err
+		}
+		if err := s.create(ctx, w.Secret, data); err != nil {
+			return made, err
+		}
+		made = append(made, w.Secret)
+	}
+	return made, nil
+}
+
+// foreign returns a Secret of a circle that others have made, "" if there is none.
+func foreign(all []topology.Certificate, have map[string]*corev1.Secret, circle topology.Circle) string {
+	for _, w := range all {
+		if got := have[w.Secret]; w.Circle == circle && got != nil && got.Annotations[annIssuer] == "" {
+			return w.Secret
+		}
+	}
+	return ""
+}
+
+func (s *Self) commonName() string {
+	if name := topology.CertificateName(s.cluster); name != "" {
+		return name
+	}
+	return CommonName
+}
+
+// read returns a Secret, nil if it does not exist.
+func (s *Self) read(ctx context.Context, name string) (*corev1.Secret, error) {
+	got, err := s.secrets.Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read secret %s/%s: %w", s.cluster.Namespace, name, err)
+	}
+	return got, nil
+}
+
+// authority returns the authority of a circle, which is made where there is none.
+func (s *Self) authority(ctx context.Context, circle topology.Circle) (a Authority, err error) {
+	if a, ok := s.authorities[circle]; ok {
+		return a, nil
+	}
+	name := s.cluster.AuthoritySecret(circle)
+	got, err := s.read(ctx, name)
+	switch {
+	case err != nil:
+		return a, err
+	case got != nil:
+		if a, err = ParseAuthority(got.Data); err != nil {
+			return a, fmt.Errorf("secret %s/%s: %w", s.cluster.Namespace, name, err)
+		}
+	default:
+		if a, err = s.newAuthority(circle); err != nil {
+			return a, err
+		}
+		if err := s.create(ctx, name, a.text); err != nil {
+			return a, err
+		}
+	}
+	s.authorities[circle] = a
+	return a, nil
+}
+
+func (s *Self) newAuthority(circle topology.Circle) (Authority, error) {
+	return NewAuthority(fmt.Sprintf("%s of cluster %s/%s", of(circle), s.cluster.Namespace, s.cluster.Name), s.now)
+}
+
+func of(circle topology.Circle) string {
+	if circle == topology.SQLCircle {
+		return "SQL authority"
+	}
+	return "authority"
+}
+
+// create makes a Secret. It does not replace one that another process has made since.
+func (s *Self) create(ctx context.Context, name string, data map[string][]byte) error {
+	_, err := s.secrets.Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.cluster.Namespace, Name: name, Labels: s.cluster.Selector(), Annotations: map[string]string{annIssuer: "kubectl-tidb"},
+		},
+		Type: corev1.SecretTypeTLS, Data: data,
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("make secret %s/%s: %w", s.cluster.Namespace, name, err)
+	}
+	return nil
+}
+
+// Renew issues new certificates for the Secrets that this program has made, and returns their names.
+// Those of others stay. The authorities stay.
+func (s *Self) Renew(ctx context.Context) (renewed, left []string, err error) {
+	for _, w := range topology.AllCertificates(s.cluster) {
+		got, err := s.read(ctx, w.Secret)
+		if err != nil {
+			return renewed, left, err
+		}
+		if got == nil {
+			continue
+		}
+		if got.Annotations[annIssuer] == "" {
+			left = append(left, w.Secret)
+			continue
+		}
+		a, err := s.authority(ctx, w.Circle)
+		if err != nil {
+			return renewed, left, err
+		}
+		data, err := a.Issue(w, s.commonName(), s.now, s.life)
+		if err != nil {
+			return renewed, left, err
+		}
+		if old := got.Data[topology.KeyCA]; bytes.Contains(old, bytes.TrimSpace(a.PEM())) {
+			data[topology.KeyCA] = old // it may have more authorities
+		}
+		if err := s.write(ctx, got, data); err != nil {
+			return renewed, left, err
+		}
+		renewed = append(renewed, w.Secret)
+	}
+	return renewed, left, nil
+}
+
+// write changes the data of a Secret that was read. It fails if others have changed it since.
+func (s *Self) write(ctx context.Context, got *corev1.Secret, data map[string][]byte) error {
+	next := got.DeepCopy()
+	next.Data = data
+	_, err := s.update(ctx, next)
+	return err
+}
+
+func (s *Self) update(ctx context.Context, next *corev1.Secret) (*corev1.Secret, error) {
+	got, err := s.secrets.Update(ctx, next, metav1.UpdateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("write secret %s/%s: %w", next.Namespace, next.Name, err)
+	}
+	return got, nil
+}

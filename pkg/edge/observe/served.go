@@ -1,0 +1,83 @@
+package observe
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
+)
+
+// Served is the certificate that a member shows now, or why it is not known.
+type Served struct {
+	Member string // the pod's name
+	Secret string // where it should be from
+	Leaf   *x509.Certificate
+	Err    error
+}
+
+// ReadServed asks each member that runs which certificate it shows: a process may still have the one
+// that its Secret had before.
+func ReadServed(ctx context.Context, d dial.Dialer, c topology.Cluster, snap state.Snapshot) []Served {
+	if !c.TLS.Members {
+		return nil
+	}
+	var found []Served
+	var mu sync.Mutex
+	var all errgroup.Group
+	all.SetLimit(atOnce)
+	for _, g := range c.Groups {
+		port := readerOf(g.Kind).shows
+		for _, m := range snap.Groups[g.Kind].Members {
+			if port == 0 || !runs(&m) {
+				continue
+			}
+			all.Go(func() error {
+				ctx, cancel := context.WithTimeout(ctx, readTimeout)
+				defer cancel()
+				leaf, err := shown(ctx, d, net.JoinHostPort(c.PodHost(g.Kind, m.Ordinal), strconv.Itoa(port)))
+				mu.Lock()
+				defer mu.Unlock()
+				found = append(found, Served{m.Name, c.MemberSecret(g.Kind), leaf, err})
+				return nil
+			})
+		}
+	}
+	_ = all.Wait()
+	return found
+}
+
+// errSeen ends a handshake as soon as the certificate is known.
+var errSeen = errors.New("the certificate is known")
+
+// shown begins a handshake, and ends it when the other side has shown its certificate. Whether that is
+// valid is not asked here.
+func shown(ctx context.Context, d dial.Dialer, addr string) (*x509.Certificate, error) {
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	host, _, _ := net.SplitHostPort(addr)
+	var leaf *x509.Certificate
+	err = tls.Client(conn, &tls.Config{
+		ServerName: host, MinVersion: tls.VersionTLS12,
+		InsecureSkipVerify: true, // nothing is sent to it
+		VerifyConnection: func(s tls.ConnectionState) error {
+			leaf = s.PeerCertificates[0]
+			return errSeen
+		},
+	}).HandshakeContext(ctx)
+	if leaf == nil {
+		return nil, err
+	}
+	return leaf, nil
+}
