@@ -56,6 +56,9 @@ func pages() map[string]string {
 	out := map[string]string{"README.md": index(root), "permissions.md": permissions(), "reasons.md": reasons()}
 	for _, c := range root.Commands() {
 		out[c.Name()+".md"] = page(c)
+		for _, part := range c.Commands() {
+			out[c.Name()+"-"+part.Name()+".md"] = page(part)
+		}
 	}
 	return out
 }
@@ -94,6 +97,12 @@ func page(c *cobra.Command) string {
 	if c.HasAvailableLocalFlags() {
 		b.WriteString("\n## Flags\n\n")
 		block(&b, "", c.LocalFlags().FlagUsagesWrapped(100))
+	}
+	if c.HasSubCommands() {
+		b.WriteString("\n| Command | |\n| --- | --- |\n")
+		for _, part := range c.Commands() {
+			fmt.Fprintf(&b, "| [%s %s](%s-%s.md) | %s |\n", c.Name(), part.Name(), c.Name(), part.Name(), part.Short)
+		}
 	}
 	b.WriteString("\n## See also\n\n* [flags of all commands](README.md#flags-of-all-commands)\n* [exit codes](../exit-codes.md)\n")
 	if c.Flags().Lookup("no-follow") != nil {
