@@ -4,6 +4,8 @@ package workload
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -26,6 +28,9 @@ type Service struct {
 	Kube               kubernetes.Interface
 	Pods               *dial.Pods
 	Namespace, Cluster string
+	// TLS makes connections use it, with the certificate that the Secret of SQL clients has at that
+	// moment.
+	TLS bool
 }
 
 // Dial opens a connection to a server.
@@ -60,12 +65,52 @@ func isReady(p *corev1.Pod) bool {
 // Open is a SQL client of the service, with one connection.
 func (s Service) Open(name string) (*sql.DB, error) {
 	mysql.RegisterDialContext(name, func(ctx context.Context, _ string) (net.Conn, error) { return s.Dial(ctx) })
-	db, err := sql.Open("mysql", fmt.Sprintf("root@%s(tidb)/test?timeout=5s&readTimeout=10s&writeTimeout=10s", name))
+	source := fmt.Sprintf("root@%s(tidb)/test?timeout=5s&readTimeout=10s&writeTimeout=10s", name)
+	if s.TLS {
+		if err := mysql.RegisterTLSConfig(name, s.certificates()); err != nil {
+			return nil, err
+		}
+		source += "&tls=" + name
+	}
+	db, err := sql.Open("mysql", source)
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
 	return db, nil
+}
+
+// certificates is a configuration that reads the Secret of SQL clients for each connection, as a client
+// does that mounts it.
+func (s Service) certificates() *tls.Config {
+	read := func() (map[string][]byte, error) {
+		got, err := s.Kube.CoreV1().Secrets(s.Namespace).Get(context.Background(), s.Cluster+"-tidb-client-secret", metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		return got.Data, nil
+	}
+	return &tls.Config{
+		InsecureSkipVerify: true, // VerifyConnection does it, with the authorities of that moment
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			data, err := read()
+			if err != nil {
+				return nil, err
+			}
+			pair, err := tls.X509KeyPair(data["tls.crt"], data["tls.key"])
+			return &pair, err
+		},
+		VerifyConnection: func(c tls.ConnectionState) error {
+			data, err := read()
+			if err != nil {
+				return err
+			}
+			roots := x509.NewCertPool()
+			roots.AppendCertsFromPEM(data["ca.crt"])
+			_, err = c.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, DNSName: s.Cluster + "-tidb." + s.Namespace + ".svc"})
+			return err
+		},
+	}
 }
 
 // Account is how the writes went.
