@@ -176,6 +176,7 @@ func look(ctx context.Context, s *drive.Session) (sight, error) {
 		return sight{}, err
 	default:
 		l.plan = plan.Decide(component.Profiles(), plan.Policy{}, l.wanted, l.snapshot)
+		l.plan.Findings = append(l.plan.Findings, older(c, observe.ReadServed(ctx, s.Dialer, c, l.snapshot))...)
 	}
 	// The driver is shown if the user may read it.
 	l.driver, _ = lease.ReadHolder(ctx, s.Kube, c)

@@ -92,7 +92,7 @@ func check(ctx context.Context, f *factory.Factory, name []string, format output
 	}
 	v := viewOf(c, seen.Snapshot)
 	if exists {
-		v.Members = membersOf(observe.ReadServed(ctx, s.Dialer, c, seen.Snapshot), seen.Snapshot)
+		v.Members = membersOf(observe.ReadServed(ctx, s.Dialer, c, seen.Snapshot))
 	}
 	if format.JSON() {
 		err = output.Write(f.Streams.Out, v)
@@ -128,7 +128,7 @@ func viewOf(c topology.Cluster, snap state.Snapshot) view {
 }
 
 // membersOf compares what members show with what is in their Secrets.
-func membersOf(served []observe.Served, snap state.Snapshot) []memberView {
+func membersOf(served []observe.Served) []memberView {
 	rows := []memberView{}
 	for _, s := range served {
 		row := memberView{Member: s.Member}
@@ -137,14 +137,13 @@ func membersOf(served []observe.Served, snap state.Snapshot) []memberView {
 		}
 		if s.Leaf != nil {
 			row.NotAfter = &s.Leaf.NotAfter
-			if is := snap.Certificates[s.Secret]; is.Leaf != nil {
-				same := certificate.ID(is.Leaf) == certificate.ID(s.Leaf)
-				row.Current = &same
+			if older, known := s.Older(); known {
+				current := !older
+				row.Current = &current
 			}
 		}
 		rows = append(rows, row)
 	}
-	slices.SortFunc(rows, func(a, b memberView) int { return strings.Compare(a.Member, b.Member) })
 	return rows
 }
 

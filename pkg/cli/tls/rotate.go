@@ -124,8 +124,8 @@ func taken(ctx context.Context, f *factory.Factory, s *drive.Session, c topology
 			return false, err
 		}
 		var still []string
-		for _, m := range membersOf(observe.ReadServed(ctx, s.Dialer, c, seen.Snapshot), seen.Snapshot) {
-			if m.Current == nil || !*m.Current {
+		for _, m := range observe.ReadServed(ctx, s.Dialer, c, seen.Snapshot) {
+			if older, known := m.Older(); older || !known {
 				still = append(still, m.Member)
 			}
 		}

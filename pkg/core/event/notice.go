@@ -33,6 +33,7 @@ const (
 	ConfigurationNotApplied NoticeReason = "ConfigurationNotApplied"
 	NewerTemplate           NoticeReason = "NewerTemplate"
 	CertificateEnds         NoticeReason = "CertificateEnds"
+	CertificateOlder        NoticeReason = "CertificateOlder"
 )
 
 // NoticeMeaning is a reason of notices with what it stands for.
@@ -67,6 +68,7 @@ func NoticeReasons() []NoticeMeaning {
 		{ConfigurationNotAsked, "the configuration in use is not the default, though the spec asks for none"},
 		{ConfigurationNotApplied, "members run with an older configuration than the one that is written"},
 		{CertificateEnds, "a certificate ends within two weeks"},
+		{CertificateOlder, "a member shows another certificate than the one in its Secret"},
 		{NewerTemplate, "a newer version of the plugin has written the pod template"},
 	}
 }

@@ -6,11 +6,14 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/certificate"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
@@ -18,10 +21,21 @@ import (
 
 // Served is the certificate that a member shows now, or why it is not known.
 type Served struct {
+	Kind   topology.Kind
 	Member string // the pod's name
-	Secret string // where it should be from
 	Leaf   *x509.Certificate
 	Err    error
+	// Of is what is in the Secret that it should be from.
+	Of certificate.Secret
+}
+
+// Older reports whether a member shows another certificate than the one in its Secret: a kubelet takes
+// a minute or two to give a changed Secret to a pod. False, false: it is not known.
+func (s Served) Older() (older, known bool) {
+	if s.Leaf == nil || s.Of.Leaf == nil {
+		return false, false
+	}
+	return certificate.ID(s.Leaf) != certificate.ID(s.Of.Leaf), true
 }
 
 // ReadServed asks each member that runs which certificate it shows: a process may still have the one
@@ -46,12 +60,13 @@ func ReadServed(ctx context.Context, d dial.Dialer, c topology.Cluster, snap sta
 				leaf, err := shown(ctx, d, net.JoinHostPort(c.PodHost(g.Kind, m.Ordinal), strconv.Itoa(port)))
 				mu.Lock()
 				defer mu.Unlock()
-				found = append(found, Served{m.Name, c.MemberSecret(g.Kind), leaf, err})
+				found = append(found, Served{Kind: g.Kind, Member: m.Name, Leaf: leaf, Err: err, Of: snap.Certificates[c.MemberSecret(g.Kind)]})
 				return nil
 			})
 		}
 	}
 	_ = all.Wait()
+	slices.SortFunc(found, func(a, b Served) int { return strings.Compare(a.Member, b.Member) })
 	return found
 }
 
