@@ -26,7 +26,7 @@ const unistore = "github.com/ngaut/unistore"
 
 func storeCorrections() []Correction {
 	const folder = "tikv/raftstore/"
-	return []Correction{
+	return append(connections("pd/client.go", "tikv/deadlock.go", folder+"raft_client.go", folder+"snapRunner.go"), []Correction{
 		{Module: unistore, File: folder + "snap_builder.go", By: "_library/snap_builder.go"},
 		{Module: unistore, File: folder + "snap_applier.go", By: "_library/snap_applier.go"},
 		{
@@ -62,7 +62,22 @@ func storeCorrections() []Correction {
 			Old: "r.send(t.data.(sendSnapTask))\n\tcase taskTypeSnapRecv:\n\t\tr.recv(t.data.(recvSnapTask))",
 			New: "go r.send(t.data.(sendSnapTask))\n\tcase taskTypeSnapRecv:\n\t\tgo r.recv(t.data.(recvSnapTask))",
 		},
+	}...)
+}
+
+// connections makes the library connect with TLS, which it does not know, where the store is configured for it.
+func connections(files ...string) []Correction {
+	const grpc = `"google.golang.org/grpc"`
+	var corrections []Correction
+	for _, file := range files {
+		corrections = append(corrections, Correction{
+			Module: unistore, File: file,
+			Old: grpc, New: grpc + "\n" + `"github.com/kubectl-tidb/kubectl-tidb/test/node/parts/store/security"`,
+		}, Correction{
+			Module: unistore, File: file, Old: "grpc.WithInsecure()", New: "security.Dial()",
+		})
 	}
+	return corrections
 }
 
 // correctedModFile copies the libraries that are to be corrected into a folder, corrects them there, and returns a

@@ -3,14 +3,15 @@ module github.com/kubectl-tidb/kubectl-tidb/test/node/parts/store
 go 1.23
 
 require (
+	github.com/BurntSushi/toml v1.6.0
 	github.com/ngaut/unistore v0.0.0-20201217024625-f53801ce8d4f
 	github.com/pingcap/tidb v1.1.0-beta.0.20201216120335-040a03229e97
+	google.golang.org/grpc v1.27.1
 )
 
 require (
 	cloud.google.com/go v0.53.0 // indirect
 	cloud.google.com/go/storage v1.6.0 // indirect
-	github.com/BurntSushi/toml v0.3.1 // indirect
 	github.com/StackExchange/wmi v0.0.0-20190523213315-cbe66965904d // indirect
 	github.com/VividCortex/ewma v1.1.1 // indirect
 	github.com/apache/thrift v0.13.1-0.20201008052519-daf620915714 // indirect
@@ -134,7 +135,6 @@ require (
 	google.golang.org/api v0.18.0 // indirect
 	google.golang.org/appengine v1.6.5 // indirect
 	google.golang.org/genproto v0.0.0-20200224152610-e50cd9704f63 // indirect
-	google.golang.org/grpc v1.27.1 // indirect
 	gopkg.in/natefinch/lumberjack.v2 v2.0.0 // indirect
 	honnef.co/go/tools v0.0.1-2020.1.6 // indirect
 	modernc.org/mathutil v1.1.1 // indirect

@@ -1,5 +1,6 @@
 // Command store is a stand-in for tikv-server: a multi-raft store that speaks TiKV's protocol, built from a Go library.
 // It takes TiKV's command line, registers in PD under the version of its image, and reports how many regions it leads.
+// Of TiKV's configuration it reads [security] only.
 package main
 
 import (
@@ -21,6 +22,8 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
+
+	"github.com/kubectl-tidb/kubectl-tidb/test/node/parts/store/security"
 )
 
 // versionVariable is set by the image, since all versions of the image share one program.
@@ -49,6 +52,11 @@ func run() error {
 	if len(o.pd) == 0 {
 		return fmt.Errorf("no address of PD; give one with --pd")
 	}
+	files, err := security.Read(o.config)
+	if err != nil {
+		return err
+	}
+	security.Use(files)
 	conf := newConfig(o)
 	if err := setUpLog(o); err != nil {
 		return err
@@ -66,7 +74,9 @@ func run() error {
 	server := newGRPCServer()
 	tikvpb.RegisterTikvServer(server, store)
 	deadlock.RegisterDeadlockServer(server, store)
-	go serveStatus(o.status, observed)
+	if err := serveStatus(o.status, observed); err != nil {
+		return err
+	}
 	endOnSignal(server)
 	listener, err := net.Listen("tcp", listenAddress(o.address))
 	if err != nil {
@@ -115,21 +125,24 @@ func setUpLog(o options) error {
 
 func newGRPCServer() *grpc.Server {
 	const window, largestMessage = 1 << 30, 10 << 20
-	return grpc.NewServer(
+	return grpc.NewServer(append(security.Serve(),
 		// TiDB pings its stores often, also when it has nothing to ask.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 2 * time.Second, PermitWithoutStream: true}),
 		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window), grpc.MaxRecvMsgSize(largestMessage),
-	)
+	)...)
 }
 
-func serveStatus(address string, observed *regions) {
+func serveStatus(address string, observed *regions) error {
 	prometheus.MustRegister(observed)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/status", func(http.ResponseWriter, *http.Request) {})
 	mux.Handle("/metrics", promhttp.Handler())
-	if err := http.ListenAndServe(listenAddress(address), mux); err != nil {
-		log.Fatal("serve the status", zap.Error(err))
+	listener, err := net.Listen("tcp", listenAddress(address))
+	if err != nil {
+		return fmt.Errorf("listen for requests of the status: %w", err)
 	}
+	go func() { log.Fatal("serve the status", zap.Error(http.Serve(security.Listen(listener), mux))) }()
+	return nil
 }
 
 func endOnSignal(server *grpc.Server) {

@@ -102,7 +102,7 @@ func (o *options) set(name, value string) (err error) {
 	case "data-dir":
 		o.dataDir = value
 	case "config":
-		// The content is for the real program and not looked at, but a missing file is an error there, too.
+		// A missing file is an error for TiKV, too.
 		o.config = value
 		_, err = os.Stat(value)
 	case "log-level":

@@ -17,6 +17,8 @@ import (
 	"github.com/pingcap/kvproto/pkg/pdpb"
 	"github.com/pingcap/log"
 	"go.uber.org/zap"
+
+	"github.com/kubectl-tidb/kubectl-tidb/test/node/parts/store/security"
 )
 
 // placement makes a store of 2020 get along with a PD of 2024: it registers the version of the image, and translates
@@ -115,11 +117,15 @@ func baseURL(address string) string {
 	if strings.Contains(address, "://") {
 		return strings.TrimSuffix(address, "/")
 	}
-	return "http://" + address
+	return security.Scheme() + "://" + address
 }
 
 func post(url string, body []byte) error {
-	client := http.Client{Timeout: 3 * time.Second}
+	transport, err := security.HTTP()
+	if err != nil {
+		return err
+	}
+	client := http.Client{Timeout: 3 * time.Second, Transport: transport}
 	response, err := client.Post(url, "application/json", bytes.NewReader(body))
 	if err != nil {
 		return err
