@@ -12,7 +12,7 @@ import (
 )
 
 // Correction changes a file of a library before it is compiled. The store's library was given up before it was finished
-// and cannot be had in another version; without these corrections a store crashes or stops replicating every few starts.
+// and cannot be had in another version; without corrections a store crashes or stops replicating every few starts.
 type Correction struct {
 	// Module and File say what is corrected.
 	Module string
@@ -63,6 +63,21 @@ func storeCorrections() []Correction {
 			New: "go r.send(t.data.(sendSnapTask))\n\tcase taskTypeSnapRecv:\n\t\tgo r.recv(t.data.(recvSnapTask))",
 		},
 	}...)
+}
+
+// pumpCorrections make Pump serve requests of HTTP with TLS, too, as later versions do. Of this one clients of gRPC alone
+// were asked for TLS, behind a listener that recognises requests by their text and so understands nobody.
+func pumpCorrections() []Correction {
+	const binlog = "github.com/pingcap/tidb-binlog"
+	return []Correction{
+		{Module: binlog, File: "pump/tls.go", By: "_library/tls.go"},
+		{
+			Module: binlog, File: "pump/server.go",
+			Old: "grpcOpts = append(grpcOpts, grpc.Creds(credentials.NewTLS(cfg.tls)))", New: "encrypt(cfg.tls)",
+		},
+		{Module: binlog, File: "pump/server.go", Old: `listen("tcp", s.tcpAddr)`, New: "listenTCP(s.tcpAddr)"},
+		{Module: binlog, File: "pump/server.go", Old: "\t\"google.golang.org/grpc/credentials\"\n"},
+	}
 }
 
 // connections makes the library connect with TLS, which it does not know, where the store is configured for it.

@@ -35,6 +35,7 @@ const (
 	PD         = "pd"
 	Store      = "store"
 	TiDB       = "tidb"
+	Pump       = "pump"
 )
 
 // Versioned names the part of a component at a version.
@@ -53,6 +54,11 @@ func Parts() []Part {
 		{
 			Name: Store, Module: "store", Package: ".", LDFlags: strip + " -checklinkname=0",
 			Corrections: storeCorrections(),
+		},
+		// Pump does not tell PD its version either, so all of its images have the same.
+		{
+			Name: Pump, Module: "pump", Package: "github.com/pingcap/tidb-binlog/cmd/pump", LDFlags: strip,
+			Corrections: pumpCorrections(),
 		},
 	}
 	for _, version := range []string{OldVersion, NewVersion} {

@@ -24,6 +24,7 @@ const (
 func Catalog(programs build.Set, base *Layer) []Image {
 	pause := &Layer{Entries: []Entry{{Path: "pause", Mode: 0o755, Source: programs[build.Pause]}}}
 	store := &Layer{Entries: []Entry{{Path: "tikv-server", Mode: 0o755, Source: programs[build.Store]}}}
+	pump := &Layer{Entries: []Entry{{Path: "pump", Mode: 0o755, Source: programs[build.Pump]}}}
 	images := []Image{
 		{Reference: Pause, Layers: []*Layer{pause}, Command: []string{"/pause"}},
 		{Reference: registry + "library/busybox:latest", Layers: []*Layer{base}, Command: []string{"/bin/sh"}},
@@ -47,6 +48,9 @@ func Catalog(programs build.Set, base *Layer) []Image {
 		}, Image{
 			Reference: registry + "pingcap/tidb:" + version,
 			Layers:    []*Layer{base, program("tidb-server", build.TiDB)}, Command: []string{"/tidb-server"},
+		}, Image{
+			Reference: registry + "pingcap/tidb-binlog:" + version,
+			Layers:    []*Layer{base, pump}, Command: []string{"/pump"},
 		})
 	}
 	return images
