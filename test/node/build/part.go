@@ -21,6 +21,10 @@ const (
 	OldVersion = "v8.1.0"
 	NewVersion = "v8.1.1"
 
+	// TiProxy has versions of its own.
+	OldTiProxy = "v1.0.0"
+	NewTiProxy = "v1.1.0"
+
 	// KubernetesVersion is what the API server and kubectl report; a library build has no version of its own.
 	KubernetesVersion = "v1.36.3"
 )
@@ -36,6 +40,8 @@ const (
 	Store      = "store"
 	TiDB       = "tidb"
 	Pump       = "pump"
+	TiCDC      = "ticdc"
+	TiProxy    = "tiproxy"
 )
 
 // Versioned names the part of a component at a version.
@@ -48,6 +54,8 @@ func Parts() []Part {
 	parts := []Part{
 		{Name: Pause, Module: "pause", Package: ".", LDFlags: strip},
 		{Name: Etcd, Module: "etcd", Package: ".", LDFlags: strip},
+		{Name: TiProxy, Module: "fixtures", Package: "./tiproxy", LDFlags: strip},
+		{Name: TiCDC, Module: "fixtures", Package: "./ticdc", LDFlags: strip},
 		{Name: CoreDNS, Module: "coredns", Package: ".", LDFlags: strip},
 		// Both stores share a binary, which learns its version from its image: it is the fixture's own main.
 		// checklinkname: the 2020 libraries reach into the runtime, which newer linkers refuse.

@@ -22,9 +22,11 @@ const (
 
 // Catalog lists the images that the node has, in the order in which they are written.
 func Catalog(programs build.Set, base *Layer) []Image {
-	pause := &Layer{Entries: []Entry{{Path: "pause", Mode: 0o755, Source: programs[build.Pause]}}}
-	store := &Layer{Entries: []Entry{{Path: "tikv-server", Mode: 0o755, Source: programs[build.Store]}}}
-	pump := &Layer{Entries: []Entry{{Path: "pump", Mode: 0o755, Source: programs[build.Pump]}}}
+	program := func(path, part string) *Layer {
+		return &Layer{Entries: []Entry{{Path: path, Mode: 0o755, Source: programs[part]}}}
+	}
+	pause, store, pump := program("pause", build.Pause), program("tikv-server", build.Store), program("pump", build.Pump)
+	ticdc, tiproxy := program("cdc", build.TiCDC), program("bin/tiproxy", build.TiProxy)
 	images := []Image{
 		{Reference: Pause, Layers: []*Layer{pause}, Command: []string{"/pause"}},
 		{Reference: registry + "library/busybox:latest", Layers: []*Layer{base}, Command: []string{"/bin/sh"}},
@@ -32,14 +34,9 @@ func Catalog(programs build.Set, base *Layer) []Image {
 		{Reference: registry + "library/busybox:1.26.2", Layers: []*Layer{base}, Command: []string{"/bin/sh"}},
 	}
 	for _, version := range []string{build.OldVersion, build.NewVersion} {
-		program := func(path, part string) *Layer {
-			return &Layer{Entries: []Entry{
-				{Path: path, Mode: 0o755, Source: programs[build.Versioned(part, version)]},
-			}}
-		}
 		images = append(images, Image{
 			Reference: registry + "pingcap/pd:" + version,
-			Layers:    []*Layer{base, program("pd-server", build.PD)}, Command: []string{"/pd-server"},
+			Layers:    []*Layer{base, program("pd-server", build.Versioned(build.PD, version))}, Command: []string{"/pd-server"},
 		}, Image{
 			Reference: registry + "pingcap/tikv:" + version,
 			Layers:    []*Layer{base, store}, Command: []string{"/tikv-server"},
@@ -47,10 +44,19 @@ func Catalog(programs build.Set, base *Layer) []Image {
 			Env: []string{"TIKV_VERSION=" + version},
 		}, Image{
 			Reference: registry + "pingcap/tidb:" + version,
-			Layers:    []*Layer{base, program("tidb-server", build.TiDB)}, Command: []string{"/tidb-server"},
+			Layers:    []*Layer{base, program("tidb-server", build.Versioned(build.TiDB, version))}, Command: []string{"/tidb-server"},
 		}, Image{
 			Reference: registry + "pingcap/tidb-binlog:" + version,
 			Layers:    []*Layer{base, pump}, Command: []string{"/pump"},
+		}, Image{
+			Reference: registry + "pingcap/ticdc:" + version,
+			Layers:    []*Layer{base, ticdc}, Command: []string{"/cdc"}, Env: []string{"TICDC_VERSION=" + version},
+		})
+	}
+	for _, version := range []string{build.OldTiProxy, build.NewTiProxy} {
+		images = append(images, Image{
+			Reference: registry + "pingcap/tiproxy:" + version,
+			Layers:    []*Layer{base, tiproxy}, Command: []string{"/bin/tiproxy"}, Env: []string{"TIPROXY_VERSION=" + version},
 		})
 	}
 	return images

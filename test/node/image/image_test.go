@@ -168,15 +168,23 @@ func TestCatalogHasTwoVersionsOfEveryComponent(t *testing.T) {
 	for _, image := range Catalog(set, &Layer{}) {
 		references[image.Reference] = image
 	}
-	for _, component := range []string{"pd", "tikv", "tidb"} {
-		for _, version := range []string{build.OldVersion, build.NewVersion} {
+	versions := []string{build.OldVersion, build.NewVersion}
+	for component, want := range map[string]struct {
+		program  string
+		versions []string
+	}{
+		"pd": {"pd-server", versions}, "tikv": {"tikv-server", versions}, "tidb": {"tidb-server", versions},
+		"tidb-binlog": {"pump", versions}, "ticdc": {"cdc", versions},
+		"tiproxy": {"bin/tiproxy", []string{build.OldTiProxy, build.NewTiProxy}},
+	} {
+		for _, version := range want.versions {
 			image, found := references["docker.io/pingcap/"+component+":"+version]
 			if !found {
 				t.Errorf("there is no image of %s %s", component, version)
 				continue
 			}
 			entry := image.Layers[len(image.Layers)-1].Entries[0]
-			if entry.Path != component+"-server" || entry.Source == "" || entry.Mode != 0o755 {
+			if entry.Path != want.program || entry.Source == "" || entry.Mode != 0o755 {
 				t.Errorf("image of %s %s has the program %+v", component, version, entry)
 			}
 		}
