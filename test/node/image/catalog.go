@@ -26,6 +26,10 @@ func Catalog(programs build.Set, base *Layer) []Image {
 		return &Layer{Entries: []Entry{{Path: path, Mode: 0o755, Source: programs[part]}}}
 	}
 	pause, store, pump := program("pause", build.Pause), program("tikv-server", build.Store), program("pump", build.Pump)
+	// The same program under another name.
+	tiflash := &Layer{Entries: []Entry{
+		{Path: "tiflash/", Mode: 0o755}, {Path: "tiflash/tiflash", Mode: 0o755, Source: programs[build.Store]},
+	}}
 	ticdc, tiproxy := program("cdc", build.TiCDC), program("bin/tiproxy", build.TiProxy)
 	images := []Image{
 		{Reference: Pause, Layers: []*Layer{pause}, Command: []string{"/pause"}},
@@ -41,7 +45,10 @@ func Catalog(programs build.Set, base *Layer) []Image {
 			Reference: registry + "pingcap/tikv:" + version,
 			Layers:    []*Layer{base, store}, Command: []string{"/tikv-server"},
 			// One program for all versions of the store, which registers the version that it finds here.
-			Env: []string{"TIKV_VERSION=" + version},
+			Env: []string{"STORE_VERSION=" + version},
+		}, Image{
+			Reference: registry + "pingcap/tiflash:" + version,
+			Layers:    []*Layer{base, tiflash}, Command: []string{"/tiflash/tiflash"}, Env: []string{"STORE_VERSION=" + version},
 		}, Image{
 			Reference: registry + "pingcap/tidb:" + version,
 			Layers:    []*Layer{base, program("tidb-server", build.Versioned(build.TiDB, version))}, Command: []string{"/tidb-server"},

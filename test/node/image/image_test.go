@@ -175,6 +175,7 @@ func TestCatalogHasTwoVersionsOfEveryComponent(t *testing.T) {
 	}{
 		"pd": {"pd-server", versions}, "tikv": {"tikv-server", versions}, "tidb": {"tidb-server", versions},
 		"tidb-binlog": {"pump", versions}, "ticdc": {"cdc", versions},
+		"tiflash": {"tiflash/tiflash", versions},
 		"tiproxy": {"bin/tiproxy", []string{build.OldTiProxy, build.NewTiProxy}},
 	} {
 		for _, version := range want.versions {
@@ -183,7 +184,8 @@ func TestCatalogHasTwoVersionsOfEveryComponent(t *testing.T) {
 				t.Errorf("there is no image of %s %s", component, version)
 				continue
 			}
-			entry := image.Layers[len(image.Layers)-1].Entries[0]
+			entries := image.Layers[len(image.Layers)-1].Entries
+			entry := entries[len(entries)-1]
 			if entry.Path != want.program || entry.Source == "" || entry.Mode != 0o755 {
 				t.Errorf("image of %s %s has the program %+v", component, version, entry)
 			}

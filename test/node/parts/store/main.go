@@ -1,6 +1,6 @@
 // Command store is a stand-in for tikv-server: a multi-raft store that speaks TiKV's protocol, built from a Go library.
 // It takes TiKV's command line, registers in PD under the version of its image, and reports how many regions it leads.
-// Of TiKV's configuration it reads [security] only.
+// Of TiKV's configuration it reads [security] only. Under the name tiflash it takes TiFlash's command line instead.
 package main
 
 import (
@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -27,7 +28,7 @@ import (
 )
 
 // versionVariable is set by the image, since all versions of the image share one program.
-const versionVariable = "TIKV_VERSION"
+const versionVariable = "STORE_VERSION"
 
 func main() {
 	if err := run(); err != nil {
@@ -37,7 +38,11 @@ func main() {
 }
 
 func run() error {
-	o, err := parseOptions(os.Args[1:])
+	parse := parseOptions
+	if filepath.Base(os.Args[0]) == tiflashName {
+		parse = parseTiFlash
+	}
+	o, err := parse(os.Args[1:])
 	if err != nil {
 		return err
 	}
@@ -57,36 +62,66 @@ func run() error {
 		return err
 	}
 	security.Use(files)
-	conf := newConfig(o)
+	if err := createFiles(append(o.otherFiles, o.logFile)...); err != nil {
+		return err
+	}
 	if err := setUpLog(o); err != nil {
 		return err
 	}
 	log.Info("welcome to the store", zap.String("version", version), zap.Strings("arguments", os.Args))
+	return runStore(o, version)
+}
 
+func runStore(o options, version string) error {
 	client := &placement{
-		Client: connect(o.pd), version: version, status: o.advertiseStatus, started: time.Now(),
+		Client: connect(o.pd), version: version, peer: o.peer, status: o.advertiseStatus, started: time.Now(),
 	}
 	forbidJointConsensus(o.pd)
-	store, observed, err := start(o, conf, client)
+	store, observed, err := start(o, newConfig(o), client)
 	if err != nil {
 		return err
 	}
 	server := newGRPCServer()
 	tikvpb.RegisterTikvServer(server, store)
 	deadlock.RegisterDeadlockServer(server, store)
-	if err := serveStatus(o.status, observed); err != nil {
-		return err
+	prometheus.MustRegister(observed)
+	for _, address := range nonEmpty(o.status, o.metrics) {
+		if err := serveStatus(address, statusHandler(o)); err != nil {
+			return err
+		}
 	}
 	endOnSignal(server)
-	listener, err := net.Listen("tcp", listenAddress(o.address))
-	if err != nil {
-		return fmt.Errorf("listen for requests: %w", err)
-	}
-	if err := server.Serve(listener); err != nil {
-		return fmt.Errorf("serve requests: %w", err)
+	if err := serve(server, nonEmpty(o.address, o.service)); err != nil {
+		return err
 	}
 	store.Stop()
 	log.Info("the store has stopped")
+	return nil
+}
+
+func nonEmpty(addresses ...string) []string {
+	var found []string
+	for _, address := range addresses {
+		if address != "" {
+			found = append(found, address)
+		}
+	}
+	return found
+}
+
+// serve answers requests until the server is stopped.
+func serve(server *grpc.Server, addresses []string) error {
+	ended := make(chan error, len(addresses))
+	for _, address := range addresses {
+		listener, err := net.Listen("tcp", listenAddress(address))
+		if err != nil {
+			return fmt.Errorf("listen for requests: %w", err)
+		}
+		go func() { ended <- server.Serve(listener) }()
+	}
+	if err := <-ended; err != nil {
+		return fmt.Errorf("serve requests: %w", err)
+	}
 	return nil
 }
 
@@ -132,16 +167,22 @@ func newGRPCServer() *grpc.Server {
 	)...)
 }
 
-func serveStatus(address string, observed *regions) error {
-	prometheus.MustRegister(observed)
+func statusHandler(o options) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/status", func(http.ResponseWriter, *http.Request) {})
 	mux.Handle("/metrics", promhttp.Handler())
+	if o.labels["engine"] == tiflashName {
+		mux.HandleFunc("/tiflash/store-status", func(out http.ResponseWriter, _ *http.Request) { fmt.Fprint(out, "Running") })
+	}
+	return mux
+}
+
+func serveStatus(address string, handler http.Handler) error {
 	listener, err := net.Listen("tcp", listenAddress(address))
 	if err != nil {
 		return fmt.Errorf("listen for requests of the status: %w", err)
 	}
-	go func() { log.Fatal("serve the status", zap.Error(http.Serve(security.Listen(listener), mux))) }()
+	go func() { log.Fatal("serve the status", zap.Error(http.Serve(security.Listen(listener), handler))) }()
 	return nil
 }
 

@@ -22,6 +22,12 @@ type options struct {
 	labels          map[string]string
 	printVersion    bool
 	checkOnly       bool
+
+	// What only TiFlash has: another address for other stores, one for queries, a port for metrics, and more logs.
+	peer       string
+	service    string
+	metrics    string
+	otherFiles []string
 }
 
 // shortNames are TiKV's one-letter flags.

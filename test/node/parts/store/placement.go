@@ -26,6 +26,7 @@ import (
 type placement struct {
 	pd.Client
 	version string
+	peer    string // for other stores, where that is not the store's address
 	status  string
 	started time.Time
 	router  atomic.Value // *raftstore.RaftstoreRouter
@@ -45,6 +46,7 @@ func connect(addresses []string) pd.Client {
 
 func (p *placement) describe(store *metapb.Store) {
 	store.Version = p.version
+	store.PeerAddress = p.peer
 	store.StatusAddress = p.status
 	store.StartTimestamp = p.started.Unix()
 }
@@ -59,6 +61,17 @@ func (p *placement) Bootstrap(ctx context.Context, store *metapb.Store, region *
 func (p *placement) PutStore(ctx context.Context, store *metapb.Store) error {
 	p.describe(store)
 	return p.Client.PutStore(ctx, store)
+}
+
+// GetStore implements pd.Client. Stores ask for each other, and the library knows one address of a store only.
+func (p *placement) GetStore(ctx context.Context, id uint64) (*metapb.Store, error) {
+	store, err := p.Client.GetStore(ctx, id)
+	if err == nil && store.GetPeerAddress() != "" {
+		other := *store
+		other.Address = store.PeerAddress
+		return &other, nil
+	}
+	return store, err
 }
 
 // StoreHeartbeat implements pd.Client. The library reports the second of the minute as the start time.
