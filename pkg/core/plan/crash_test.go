@@ -37,6 +37,7 @@ func TestCrashes(t *testing.T) {
 		{Name: "waits to be started again", Cluster: crashed(rolled(), "t-tidb-2", 5, 5*m, 5*s, 80*s, 0)},
 		{Name: "tidb-S6: since the pod was made", Cluster: crashed(rolled(), "t-tidb-2", 6, 12*m, 5*s, 160*s, 5*s)},
 		{Name: "since the pod was made, more or less", Cluster: crashed(rolled(), "t-tidb-2", 6, 60*m, 5*s, 160*s, 5*s)},
+		{Name: "the pod was made just twice as long ago as it can have waited", Cluster: crashed(rolled(), "t-tidb-2", 6, 20*m+20*s, 5*s, 160*s, 5*s)},
 		{Name: "since the pod was made, and ran for as long as it waited", Cluster: crashed(rolled(), "t-tidb-2", 6, 20*m, 5*s, 160*s, 5*s)},
 		{Name: "ran for longer than it waited", Cluster: crashed(rolled(), "t-tidb-2", 4, 17*m, 4*m, 80*s, 5*s)},
 		{Name: "has crashed after ten minutes", Cluster: crashed(rolled(), "t-tidb-2", 7, 30*day, 10*m, 10*s, 5*s)},

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,6 +65,24 @@ func TestWhole(t *testing.T) {
 		{Name: "a ConfigMap that pods mount is gone, and is known, while PD is rolled", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(pd)
 			c.Want(tikv).Config[0].Drift, c.Want(tikv).Config[0].Mounted = desired.Missing, true
+		})},
+		{Name: "a ConfigMap that no pod mounts yet is missing, while PD is rolled", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(pd)
+			c.Want(tikv).Config[0].Drift = desired.Missing
+		})},
+		{Name: "it is not known what pods would get, and a service differs in a rollout", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(tikv).Want(tikv).Services[0].Drift = desired.Differs
+			c.Want(tikv).Lacks = []desired.Lack{{
+				Need: desired.KnownSpec, Want: "spec of TiKV known", Observed: "t-tikv has been edited",
+				Remedy: remedy.Remedy{remedy.Say("edit the TidbCluster")},
+			}}
+		})},
+		{Name: "PD and TiKV wait, and TiDB is to be rolled: it waits for the first of them", Cluster: with(func(c *plantest.Cluster) {
+			c.Down(time.Minute, "t-pd-1", "t-tikv-0").Roll(tidb)
+		})},
+		{Name: "the template of PD differs, and a server with an old revision is down", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(tidb).Down(time.Hour, "t-tidb-2")
+			c.Want(pd).Set.Drift = desired.Differs
 		})},
 		{Name: "object of the cluster differs", Cluster: with(func(c *plantest.Cluster) {
 			c.Wanted.Objects = []desired.Object{{Kind: "ConfigMap", Name: "t-discovery", Drift: desired.Differs}}
@@ -307,6 +326,9 @@ func TestRefusals(t *testing.T) {
 			for _, g := range plan.Refusals(component.Profiles(), c.Wanted, c.Seen) {
 				if !g.Blocked || g.Remedy == nil {
 					t.Errorf("a refusal must say what a person can do: %+v", g)
+				}
+				if want := "ask for 3 or more"; tc.kind == tikv && (g.Want != "at least 3 replicas" || !strings.HasPrefix(g.Remedy.Line(""), want)) {
+					t.Errorf("wants %q, remedy %q, which has to begin with %q", g.Want, g.Remedy.Line(""), want)
 				}
 				got += g.String()
 			}

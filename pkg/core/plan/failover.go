@@ -319,13 +319,12 @@ func (sc Scope) lostMember(p Profile, m state.Member) (LostMember, bool) {
 // spared returns the reason not to give a member up, "" when there is none.
 func (sc Scope) spared(p Profile, m state.Member, since time.Time) string {
 	first, queued := sc.before(m)
-	replaces := m.Ordinal >= sc.Want.Replicas
 	switch {
 	case p.Failover == nil || sc.Want.MaxFailures == 0:
 		return "failover is switched off: maxFailoverCount is 0"
-	case replaces && !sc.removedFromPD(p, m):
+	case m.Ordinal >= sc.Want.Replicas && !sc.removedFromPD(p, m):
 		return "it replaces another member, and gets no replacement itself"
-	case !replaces && sc.usedUp() && !sc.removedFromPD(p, m):
+	case sc.usedUp() && !sc.removedFromPD(p, m):
 		return fmt.Sprintf("%d of %d failovers are used up", len(sc.Want.Failures), sc.Want.MaxFailures)
 	case !isDown(m):
 		return "it is not known whether it serves"

@@ -23,9 +23,30 @@ func TestPlanDeadline(t *testing.T) {
 		"one does":              {[]plan.Gate{{}, {Deadline: later}, {}}, later},
 		"the first comes first": {[]plan.Gate{{Deadline: soon}, {Deadline: later}}, soon},
 		"the last comes first":  {[]plan.Gate{{Deadline: later}, {}, {Deadline: soon}}, soon},
+		"one has passed":        {[]plan.Gate{{Deadline: soon, Blocked: true}, {Deadline: later}}, later},
 	} {
 		if got := (plan.Plan{Gates: c.gates}).Deadline(); !got.Equal(c.want) {
 			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestPlanDisruptive: a plan whose last step takes something away is decided again just before that.
+func TestPlanDisruptive(t *testing.T) {
+	calm, disruptive := plan.AllowLeaders{Member: "t-tikv-0"}, plan.DeletePod{Member: "t-tikv-0"}
+	for name, c := range map[string]struct {
+		steps []plan.Step
+		want  bool
+	}{
+		"no steps":           {nil, false},
+		"a calm one":         {[]plan.Step{calm}, false},
+		"a disruptive one":   {[]plan.Step{disruptive}, true},
+		"it comes last":      {[]plan.Step{calm, disruptive}, true},
+		"two that are calm":  {[]plan.Step{calm, calm}, false},
+		"only the last says": {[]plan.Step{disruptive, calm}, false},
+	} {
+		if got := (plan.Plan{Steps: c.steps}).Disruptive(); got != c.want {
+			t.Errorf("%s: %t", name, got)
 		}
 	}
 }

@@ -155,6 +155,10 @@ func TestGuardsOfScaling(t *testing.T) {
 			m.Claims[0].Identity.Labels = nil
 			c.Seen.PD.Stores--
 		})},
+		{Name: "in: the last store was forgotten, and one above it is wanted whose claim is gone", Cluster: with(forgotten("t-tikv-3"), func(c *plantest.Cluster) {
+			c.Want(tikv).Replicas = 5
+			c.Add(tikv).Claims = nil
+		})},
 		{Name: "in: a voter that was never observed, while the first one is down", Cluster: with(func(c *plantest.Cluster) {
 			c.Down(time.Minute, "t-pd-0").Set(pd, func(s *state.Set) { s.Replicas, s.Partition = 4, 4 })
 		})},

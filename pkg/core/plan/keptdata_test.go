@@ -53,7 +53,10 @@ func TestRecordVersions(t *testing.T) {
 		"nor can a lower one":               {run("v8.5.2 nightly", "v8.1.0", notReady), ""},
 		"it has not run yet":                {run("v8.1.0", "v8.5.2", func(m *state.Member) { m.Pod.Ran = false }), ""},
 		"the claim is another's":            {run("", "v8.1.0", func(m *state.Member) { m.Pod.Claims = nil }), ""},
-		"claims without a database":         {func(c *plantest.Cluster) { c.Member("t-tidb-1").Pod.Version = "v8.1.0" }, ""},
+		"claims without a database": {func(c *plantest.Cluster) {
+			m := c.Member("t-tidb-1")
+			m.Pod.Version, m.Pod.Claims, m.Claims = "v8.1.0", []string{"log"}, []state.Claim{{Name: "log", UID: "log"}}
+		}, "label persistentvolumeclaim log: tidb.pingcap.com/cluster-id=7, tidb.pingcap.com/pod-name=t-tidb-1, annotations tidb.pingcap.com/pod-name=t-tidb-1"},
 	})
 }
 
@@ -91,6 +94,8 @@ func TestKeptData(t *testing.T) {
 		{"a higher version has run", onlyClaims(func(c *plantest.Cluster) { recorded(c.Member("t-pd-0"), "v8.5.2") }), true,
 			"PD: version too low for the data: v8.1.0 requested, and v8.5.2 has run on claim pd-t-pd-0"},
 		{"a higher version has run, once", onlyClaims(func(c *plantest.Cluster) { recorded(c.Member("t-tikv-0"), "v8.5.2") }), true,
+			"TiKV: version too low for the data: v8.1.0 requested, and v8.5.2 has run on claims tikv-t-tikv-0 and tikv-t-tikv-1"},
+		{"a higher version has run on the last of them", onlyClaims(func(c *plantest.Cluster) { recorded(c.Member("t-tikv-1"), "v8.5.2") }), true,
 			"TiKV: version too low for the data: v8.1.0 requested, and v8.5.2 has run on claims tikv-t-tikv-0 and tikv-t-tikv-1"},
 		{"no record", onlyClaims(func(c *plantest.Cluster) { c.Member("t-pd-0").Claims[0].Identity = state.Identity{} }), false, ""},
 		{"no release", onlyClaims(func(c *plantest.Cluster) { recorded(c.Member("t-pd-0"), "nightly") }), false, ""},
@@ -134,8 +139,10 @@ func TestKeptData(t *testing.T) {
 				}
 			}
 			for _, g := range p.Gates {
-				if g.Reason == plan.VersionReadsData && !strings.HasSuffix(g.Remedy.Line(""), "empty volumes: kubectl tidb delete t --delete-pvcs -n ns") {
-					t.Errorf("the gate does not say what to do without the data: %s", g.Remedy.Line(""))
+				const help = "go on with the data: kubectl tidb upgrade t v8.5.2 -n ns; " +
+					"or delete the cluster and its data, then create it with empty volumes: kubectl tidb delete t --delete-pvcs -n ns"
+				if got := g.Remedy.Line(""); g.Reason == plan.VersionReadsData && got != help {
+					t.Errorf("what a person can do: got %s, want %s", got, help)
 				}
 			}
 			if said != c.says {
@@ -147,36 +154,70 @@ func TestKeptData(t *testing.T) {
 			}
 		})
 	}
-	unknown := plan.Kept(component.Profiles(), onlyClaims(func(c *plantest.Cluster) {
-		c.Member("t-tikv-1").Claims[0].Identity = state.Identity{}
-	}).Wanted, onlyClaims(func(c *plantest.Cluster) { c.Member("t-tikv-1").Claims[0].Identity = state.Identity{} }).Seen)
-	if len(unknown) != 3 || unknown[2].Known() || unknown[2].Some() != "claim tikv-t-tikv-1" || !unknown[1].Known() {
-		t.Errorf("%+v", unknown)
+}
+
+// TestKept: for each component, the data that its members would start on, by the versions that are
+// recorded: releases together, then versions that are no releases, then data without a record.
+func TestKept(t *testing.T) {
+	stores := func(records ...string) func(c *plantest.Cluster) {
+		return func(c *plantest.Cluster) {
+			for i, record := range records {
+				m := c.Member(c.Wanted.Cluster.PodName(tikv, i))
+				if m.Claims[0].Identity = (state.Identity{}); record != "" {
+					recorded(m, record)
+				}
+			}
+		}
 	}
-	c := onlyClaims(func(c *plantest.Cluster) {
-		c.Member("t-tikv-0").Claims[0].Identity, c.Member("t-tikv-1").Claims[0].Identity = state.Identity{}, state.Identity{}
-	})
-	if none := plan.Kept(component.Profiles(), c.Wanted, c.Seen); len(none) != 2 || none[1].Some() != "claims tikv-t-tikv-0 and tikv-t-tikv-1" {
-		t.Errorf("two claims without a record: %+v", none)
-	}
-	c = onlyClaims(func(c *plantest.Cluster) {
-		recorded(c.Member("t-tikv-0"), "nightly")
-		recorded(c.Member("t-tikv-1"), "v8.0.0")
-	})
-	if mixed := plan.Kept(component.Profiles(), c.Wanted, c.Seen); len(mixed) != 3 || mixed[1].Ran != "v8.0.0" || !mixed[1].Known() || mixed[2].Ran != "nightly" || mixed[2].Known() {
-		t.Errorf("%+v", mixed)
-	}
-	nightly := func(ran string) []plan.KeptData {
-		c := onlyClaims(func(c *plantest.Cluster) {
-			recorded(c.Member("t-pd-0"), ran)
-			c.Want(pd).Version = "nightly"
-		})
-		return plan.Kept(component.Profiles(), c.Wanted, c.Seen)
-	}
-	if all := nightly("v8.5.2 nightly"); len(all) != 2 || !all[0].Known() || all[0].Ran != "nightly" {
-		t.Errorf("the same that is no release: %+v", all)
-	}
-	if all := nightly("v8.5.2 master"); len(all) != 3 || all[0].Known() || all[1].Known() {
-		t.Errorf("another one that is no release: %+v", all)
+	const one, zero, both = "claim tikv-t-tikv-1", "claim tikv-t-tikv-0", "claims tikv-t-tikv-0 and tikv-t-tikv-1"
+	for name, tc := range map[string]struct {
+		change func(c *plantest.Cluster)
+		want   string
+	}{
+		"releases":                            {stores("v8.0.0", "v7.5.0"), "v8.0.0: " + both},
+		"releases, the higher one comes last": {stores("v7.5.0", "v8.0.0"), "v8.0.0: " + both},
+		"one has no record":                   {stores("v8.1.0", ""), "v8.1.0: " + zero + "; unknown : " + one},
+		"none has a record":                   {stores("", ""), "unknown : " + both},
+		"one is no release":                   {stores("nightly", "v8.0.0"), "v8.0.0: " + one + "; unknown nightly: " + zero},
+		"one is no release, the other one has no record": {stores("", "nightly"), "unknown nightly: " + one + "; unknown : " + zero},
+		"no release is wanted, and it has run last": {func(c *plantest.Cluster) {
+			stores("v8.5.2 nightly", "v8.5.2 nightly")(c)
+			c.Want(tikv).Version = "nightly"
+		}, "nightly: " + both},
+		"no release is wanted, and another one has run": {func(c *plantest.Cluster) {
+			stores("v8.5.2 master", "v8.5.2 master")(c)
+			c.Want(tikv).Version = "nightly"
+		}, "unknown v8.5.2: " + both + "; unknown master: " + both},
+		"it is not known which version is wanted": {func(c *plantest.Cluster) { c.Want(tikv).Version = "" }, "unknown v8.1.0: " + both},
+		"many": {func(c *plantest.Cluster) {
+			m := c.Member("t-tikv-0")
+			m.Claims = append(m.Claims, m.Claims[0], m.Claims[0])
+			m.Claims[1].Name, m.Claims[2].Name = "log", "raft"
+		}, "v8.1.0: claims tikv-t-tikv-0 and 3 others"},
+		"suspended":              {func(c *plantest.Cluster) { c.Want(tikv).Suspend = true }, ""},
+		"the StatefulSet exists": {func(c *plantest.Cluster) { c.Set(tikv, func(s *state.Set) { s.Exists = true }) }, ""},
+		"a pod is there":         {func(c *plantest.Cluster) { c.Member("t-tikv-0").Pod = &state.Pod{UID: "x"} }, ""},
+		"servers keep nothing": {func(c *plantest.Cluster) {
+			c.Member("t-tidb-0").Claims = []state.Claim{{Name: "log-t-tidb-0"}}
+		}, "v8.1.0: " + both},
+	} {
+		c := onlyClaims(tc.change)
+		var got []string
+		for _, d := range plan.Kept(component.Profiles(), c.Wanted, c.Seen) {
+			if d.Component == pd && d.Ran == "v8.1.0" {
+				continue // it is the same in all cases
+			}
+			text := d.Ran + ": " + d.Some()
+			if !d.Known() {
+				text = "unknown " + text
+			}
+			if d.Component != tikv {
+				text = string(d.Component) + ": " + text
+			}
+			got = append(got, text)
+		}
+		if got := strings.Join(got, "; "); got != tc.want {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
+		}
 	}
 }

@@ -40,6 +40,11 @@ func TestOrdered(t *testing.T) {
 			c.Member("t-tikv-3").Claims = nil
 			return c
 		}()},
+		{Name: "the same, and its data is marked", Cluster: func() *plantest.Cluster {
+			c := missing(plantest.New(3, 4, 2).Set(tikv, ordered).Down(time.Hour, "t-tikv-1"), "t-tikv-3")
+			c.Member("t-tikv-3").Claims[0].Marked = true
+			return c
+		}()},
 		{Name: "the same, and PD lets no member join before it has started", Cluster: func() *plantest.Cluster {
 			c := missing(plantest.New(3, 4, 2).Set(pd, ordered).Down(time.Hour, "t-pd-1"), "t-pd-2")
 			m := c.Member("t-pd-2")
@@ -59,6 +64,11 @@ func TestOrdered(t *testing.T) {
 			for _, name := range []string{"t-pd-1", "t-pd-2"} {
 				c.Member(name).Claims[0].Marked = true
 			}
+			return c.PDUnknown()
+		}()},
+		{Name: "PD has no quorum, and those that are missing have no data", Cluster: func() *plantest.Cluster {
+			c := missing(plantest.New(3, 4, 2).Set(pd, ordered).Down(time.Hour, "t-pd-0"), "t-pd-1", "t-pd-2")
+			c.Member("t-pd-1").Claims, c.Member("t-pd-2").Claims = nil, nil
 			return c.PDUnknown()
 		}()},
 		{Name: "behind one that may become ready, and another one needs a person", Cluster: func() *plantest.Cluster {

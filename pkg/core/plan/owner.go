@@ -38,7 +38,7 @@ func (sc Scope) lacking(v verdict) verdict {
 	if len(sc.Want.Lacks) == 0 {
 		return v
 	}
-	kept := verdict{notes: v.notes}
+	var kept verdict
 	for _, l := range sc.Want.Lacks {
 		component := sc.Want.Kind
 		if l.Whole {
@@ -50,7 +50,7 @@ func (sc Scope) lacking(v verdict) verdict {
 	}
 	for _, s := range v.steps {
 		switch s := s.(type) {
-		case EvictLeaders, MoveLeader:
+		case EvictLeaders:
 			continue
 		case Apply:
 			if s.Object.Name == sc.Want.Set.Name && s.Object.Drift == desired.Missing && !sc.hasPods() {

@@ -135,7 +135,7 @@ func TestReclaim(t *testing.T) {
 		}, "act\ntake the mark off tikv-t-tikv-3"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if p := with(tc.change).Decide(); strings.Contains(tc.want, "PD speaks") && !p.Polls() {
+			if p := with(tc.change).Decide(); strings.Contains(tc.want, "PD has not listed") && !p.Polls() {
 				t.Error("PD is not polled")
 			}
 			if got := strings.TrimSpace(with(tc.change).Text()); got != tc.want {

@@ -109,6 +109,13 @@ func TestRenew(t *testing.T) {
 		{Name: "two PD members were removed, and the pod of the lower one cannot start", Cluster: with(func(c *plantest.Cluster) {
 			c.Seen.PD.Members, c.Seen.PD.Healthy = 6, 6
 		}, removed("t-pd-1", func(m *state.Member) { m.Pod.Ran = false }), removed("t-pd-2"))},
+		{Name: "two PD members were removed, and the pod of the lower one is going", Cluster: with(func(c *plantest.Cluster) {
+			c.Seen.PD.Members, c.Seen.PD.Healthy = 6, 6
+		}, removed("t-pd-1", func(m *state.Member) { m.Pod.Terminating = true }), removed("t-pd-2"))},
+		{Name: "the lower one of them is the first", Cluster: with(func(c *plantest.Cluster) {
+			c.Seen.PD.Members, c.Seen.PD.Healthy, c.Seen.PD.Leader = 6, 6, "t-pd-2"
+		}, removed("t-pd-0", func(m *state.Member) { m.Pod.Terminating = true }), removed("t-pd-1"))},
+		{Name: "a PD member was removed, and the claim of the leader is going", Cluster: with(removed("t-pd-2"), dataBeingDeleted("t-pd-0", serves))},
 		{Name: "a store is a tombstone", Cluster: with(tombstone("t-tikv-1"))},
 		{Name: "a store is a tombstone, and its pod runs", Cluster: with(tombstone("t-tikv-1", runs(time.Second)))},
 		{Name: "a store is a tombstone, and has not run yet", Cluster: with(tombstone("t-tikv-1", func(m *state.Member) { m.Pod.Ran = false }))},

@@ -174,6 +174,15 @@ func TestRecalled(t *testing.T) {
 		{Name: "a voter that was marked, without a quorum, and another has only just started", Cluster: lowered(pd, 2, 1, leaderless, marked, func(c *plantest.Cluster, _ []*state.Member) {
 			c.Member("t-pd-0").Pod.Started = plantest.Now.Add(-time.Minute)
 		})},
+		{Name: "a voter that was not marked, without a quorum, and another has only just started", Cluster: lowered(pd, 2, 1, leaderless, func(c *plantest.Cluster, _ []*state.Member) {
+			c.Member("t-pd-0").Pod.Started = plantest.Now.Add(-time.Minute)
+		})},
+		{Name: "a voter that was marked, without a quorum, and another has had just long enough to start", Cluster: lowered(pd, 2, 1, leaderless, marked, func(c *plantest.Cluster, _ []*state.Member) {
+			c.Member("t-pd-0").Pod.Started = plantest.Now.Add(-2 * time.Minute)
+		})},
+		{Name: "a voter that was marked, without a quorum, and another has no pod yet", Cluster: lowered(pd, 2, 1, leaderless, marked, func(c *plantest.Cluster, _ []*state.Member) {
+			c.Member("t-pd-0").Pod = nil
+		})},
 		{Name: "a voter that was marked, and another has crashed", Cluster: lowered(pd, 2, 1, leaderless, marked, func(c *plantest.Cluster, _ []*state.Member) {
 			c.Member("t-pd-0").Pod.Started = time.Time{}
 		})},
@@ -188,6 +197,12 @@ func TestRecalled(t *testing.T) {
 		})},
 		{Name: "the same, and the other one was marked", Cluster: lowered(pd, 1, 1, unasked, marked, func(c *plantest.Cluster, _ []*state.Member) {
 			looping(c, "t-pd-0")
+		})},
+		{Name: "the same, and the others have no data", Cluster: lowered(pd, 1, 1, unasked, func(c *plantest.Cluster, taken []*state.Member) {
+			looping(c, "t-pd-0")
+			for _, m := range taken {
+				m.Claims = nil
+			}
 		})},
 		{Name: "voters of which only one runs, and has only just started", Cluster: lowered(pd, 1, 1, unasked, func(c *plantest.Cluster, _ []*state.Member) {
 			c.Member("t-pd-0").Pod.Started = plantest.Now.Add(-119 * time.Second)

@@ -55,8 +55,7 @@ func endObsolete(c topology.Cluster, s state.Snapshot) verdict {
 	v := endEvictions(c, s, lost)
 	for _, r := range s.Removals {
 		m, owned := owner[r.StoreID]
-		isTombstone := owned && m.Database.State == state.StoreTombstone
-		if s.PD.Bootstrapped && !unknown[r.Member] && (!owned || isTombstone) {
+		if s.PD.Bootstrapped && !unknown[r.Member] && (!owned || m.Database.State == state.StoreTombstone) {
 			v.steps = append(v.steps, ForgetRecord{Component: storesOf(c, r.Member), Member: r.Member, StoreID: r.StoreID, Record: state.RecordRemoval})
 		}
 	}

@@ -79,6 +79,25 @@ func TestSuspend(t *testing.T) {
 		{Name: "all but PD are gone, an eviction is left, PD does not answer", Cluster: suspend([]topology.Kind{tikv, tidb}, gone(tidb, tikv), func(c *plantest.Cluster) {
 			c.Evicting("t-tikv-3", time.Minute, 3).PDUnknown()
 		})},
+		{Name: "all but PD are gone, and PD is lost", Cluster: suspend([]topology.Kind{tikv, tidb}, gone(tidb, tikv), func(c *plantest.Cluster) {
+			c.Down(time.Hour, "t-pd-0", "t-pd-1", "t-pd-2").PDUnknown()
+		})},
+		{Name: "the same, and stores have no data", Cluster: suspend([]topology.Kind{tikv, tidb}, gone(tidb, tikv), func(c *plantest.Cluster) {
+			c.Down(time.Hour, "t-pd-0", "t-pd-1", "t-pd-2").PDUnknown()
+			for i := range c.Seen.Groups[tikv].Members {
+				c.Seen.Groups[tikv].Members[i].Claims = nil
+			}
+		})},
+		{Name: "all but PD are gone, and PD has no leader and knows the stores", Cluster: suspend([]topology.Kind{tikv, tidb}, gone(tidb, tikv), func(c *plantest.Cluster) {
+			c.Seen.PD.Leader = ""
+		})},
+		{Name: "TiDB is gone, one of its servers has a claim, and PD has no leader", Cluster: suspend([]topology.Kind{tidb}, gone(tidb), func(c *plantest.Cluster) {
+			c.Seen.PD.Leader = ""
+			c.Member("t-tidb-0").Claims = []state.Claim{{Name: "log-t-tidb-0"}}
+		})},
+		{Name: "TiDB has no pods any more, but its StatefulSet", Cluster: suspend(all, gone(tidb), func(c *plantest.Cluster) {
+			c.Set(tidb, func(s *state.Set) { s.Exists, s.UID = true, "set-tidb" })
+		})},
 		{Name: "two stores are tombstones", Cluster: suspend(all, gone(tidb), func(c *plantest.Cluster) {
 			c.Member("t-tikv-1").Database.State, c.Member("t-tikv-3").Database.State = state.StoreTombstone, state.StoreTombstone
 		})},

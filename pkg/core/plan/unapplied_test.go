@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
@@ -37,6 +38,18 @@ func TestUnapplied(t *testing.T) {
 	const one = "TiKV (configUpdateStrategy InPlace): t-tikv-1 started before the configuration was written and run without it"
 	if p := c.Decide(); len(p.Unapplied) != 1 || p.Unapplied[0].String() != one {
 		t.Errorf("of one member: %+v", p.Unapplied)
+	}
+	for i, change := range []func(p **state.Pod){
+		func(p **state.Pod) { (*p).Config = state.ConfigUnknown },
+		func(p **state.Pod) { *p = nil },
+		func(p **state.Pod) { (*p).Config, (*p).Terminating = state.ConfigOlder, true },
+		func(p **state.Pod) { (*p).Config, (*p).Started = state.ConfigOlder, time.Time{} },
+	} {
+		change(&c.Member(c.Wanted.Cluster.PodName(tikv, i)).Pod)
+	}
+	const unknown = "TiKV (configUpdateStrategy InPlace): of t-tikv-0 it is not known whether they run with it"
+	if p := c.Decide(); len(p.Unapplied) != 1 || p.Unapplied[0].String() != unknown {
+		t.Errorf("those that do not run start with it, or are gone: %+v", p.Unapplied)
 	}
 	c.Want(tikv).InPlace = false
 	if p := c.Decide(); len(p.Unapplied) > 0 {

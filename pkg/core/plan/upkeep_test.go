@@ -37,6 +37,13 @@ func TestVolumes(t *testing.T) {
 		"converged": {func(*plantest.Cluster) {}, ""},
 		"another policy": {func(c *plantest.Cluster) { volumeOf(c, "t-tikv-1").Policy = "Delete" },
 			"set the reclaim policy of volume pv-tikv-t-tikv-1 to Retain"},
+		"another policy of a volume, and a claim before it has none": {func(c *plantest.Cluster) {
+			m := c.Member("t-tikv-1")
+			m.Claims = append([]state.Claim{m.Claims[0]}, m.Claims...)
+			m.Claims[0].Volume, m.Claims[0].Name = nil, "log"
+			volume := *m.Claims[1].Volume
+			m.Claims[1].Volume, volume.Policy = &volume, "Delete"
+		}, "set the reclaim policy of volume pv-tikv-t-tikv-1 to Retain"},
 		"another policy is wanted": {func(c *plantest.Cluster) {
 			c.Wanted.Cluster.VolumePolicy = "Delete"
 			for _, name := range []string{"t-pd-0", "t-pd-1", "t-pd-2", "t-tikv-0", "t-tikv-1", "t-tikv-2"} {

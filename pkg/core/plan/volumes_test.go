@@ -47,6 +47,13 @@ func TestLargerVolumes(t *testing.T) {
 			c.Want(tidb).Replicas = 4
 		})},
 		{Name: "all members at once", Cluster: with(func(c *plantest.Cluster) { c.Volumes(tikv, 10*gi, 20*gi) })},
+		{Name: "two volumes of one store are being resized", Cluster: with(func(c *plantest.Cluster) {
+			c.Volumes(tikv, 10*gi, 20*gi)
+			claims(c, tikv, func(c *state.Claim) { c.Requested, c.Capacity = 20*gi, 20*gi })
+			m := c.Member("t-tikv-1")
+			m.Claims = append(m.Claims, m.Claims[0])
+			m.Claims[0].Capacity, m.Claims[1].Capacity, m.Claims[1].Name = 10*gi, 10*gi, "log-t-tikv-1"
+		})},
 		{Name: "some have been asked, then the run was killed", Cluster: with(func(c *plantest.Cluster) {
 			c.Volumes(pd, 10*gi, 20*gi)
 			c.Member("t-pd-0").Claims[0].Requested = 20 * gi

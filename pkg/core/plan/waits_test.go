@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -47,23 +48,29 @@ func TestEveryGateEnds(t *testing.T) {
 	silent.Want(tikv).Replicas, silent.Seen.PD.Placement.Unread = 3, "404"
 	crowded := removing()
 	crowded.Seen.PD.MaxReplicas = 4
+	needed := plantest.New(3, 4, 1) // a store came back whose data was given up, and its claim is marked
+	replacement(needed, tikv)
+	grown(needed)
+	given(needed, "t-tikv-1", time.Hour, discarded)
+	needed.Member("t-tikv-1").Claims[0].Marked = true
 	for name, c := range map[string]struct {
 		cluster *plantest.Cluster
 		after   int
 		want    string
 	}{
-		"the controller does not see the spec":   {plantest.New(3, 3, 2).Set(tidb, func(s *state.Set) { s.Observed = false }), 10, "kubectl describe statefulset t-tidb -n ns; or see whether the controllers of Kubernetes run: kubectl get pods -n kube-system"},
-		"the controller does not replace a pod":  {replacing, 10, "kubectl describe pod t-tidb-1 -n ns; or see whether the controllers of Kubernetes run: kubectl get pods -n kube-system"},
-		"the controller does not finish":         {finished, 10, "kubectl describe statefulset t-tidb"},
-		"the StatefulSet does not go":            {leaving, 10, "kubectl describe statefulset t-tidb"},
-		"PD would lose its quorum":               {elsewhere, 10, "bring the other members of PD up first"},
-		"members here do not know what PD lacks": {leaderless, 10, "health"},
-		"a claim does not go":                    {going, 10, "kubectl describe pvc"},
-		"PD does not end evictions":              {suspended, 10, "health"},
-		"PD does not return its rules":           {silent, 10, "placement-rules show"},
-		"regions do not leave":                   {removing(), 60, "to call it off"},
-		"no store is left for regions":           {crowded, 10, "to call it off"},
-		"regions do not leave what others took":  {offline(), 60, "store cancel-delete 4"},
+		"the controller does not see the spec":            {plantest.New(3, 3, 2).Set(tidb, func(s *state.Set) { s.Observed = false }), 10, "kubectl describe statefulset t-tidb -n ns; or see whether the controllers of Kubernetes run: kubectl get pods -n kube-system"},
+		"the controller does not replace a pod":           {replacing, 10, "kubectl describe pod t-tidb-1 -n ns; or see whether the controllers of Kubernetes run: kubectl get pods -n kube-system"},
+		"the controller does not finish":                  {finished, 10, "kubectl describe statefulset t-tidb"},
+		"the StatefulSet does not go":                     {leaving, 10, "kubectl describe statefulset t-tidb"},
+		"PD would lose its quorum":                        {elsewhere, 10, "bring the other members of PD up first"},
+		"members here do not know what PD lacks":          {leaderless, 10, "health"},
+		"a claim does not go":                             {going, 10, "kubectl describe pvc"},
+		"PD does not end evictions":                       {suspended, 10, "health"},
+		"PD does not return its rules":                    {silent, 10, "placement-rules show"},
+		"a StatefulSet that is needed is needed for ever": {needed, 10, "kubectl describe statefulset t-tikv"},
+		"regions do not leave":                            {removing(), 60, "to call it off"},
+		"no store is left for regions":                    {crowded, 10, "to call it off"},
+		"regions do not leave what others took":           {offline(), 60, "store cancel-delete 4"},
 	} {
 		minute, p := waitFor(c.cluster, 200, func(int) {})
 		var help []string
@@ -101,6 +108,16 @@ func TestProgressIsNoStandstill(t *testing.T) {
 	c.Seen.PD.Members = 7
 	if minute, _ := waitFor(c, 30, func(minute int) { c.Seen.PD.Healthy = 3 + minute%2 }); minute != 11 {
 		t.Errorf("a value that alternates: got %d", minute)
+	}
+	for repeats, want := range map[int]int{8: 17, 9: -1} { // eight values are remembered
+		c.Seen.At = plantest.Now
+		if minute, _ := waitFor(c, 40, func(minute int) { c.Seen.PD.Members = 7 + 2*(minute%repeats) }); minute != want {
+			t.Errorf("%d values that repeat: got %d, want %d", repeats, minute, want)
+		}
+	}
+	c.Seen.At = plantest.Now
+	if minute, _ := waitFor(c, 12, func(minute int) { c.Seen.PD.Members = 7 + 2*(minute/10) }); minute >= 0 {
+		t.Errorf("a value that is new when the time ends: %d", minute)
 	}
 	c.Seen.At = plantest.Now
 	if minute, _ := waitFor(c, 30, func(minute int) { c.Seen.PD.Healthy = 3; c.Seen.PD.Members = 7 + 2*(minute/5) }); minute >= 0 {
@@ -179,18 +196,23 @@ func TestStandDown(t *testing.T) {
 	replaced := next().Down(time.Hour, "t-pd-0")
 	lost(replaced, time.Hour, "t-tikv-0")
 	replaced.Policy.Failover = plan.Failing{Members: true, Only: []topology.Kind{tikv}}
+	ended := next().Down(time.Hour, "t-tikv-0")
+	ended.Seen.Evictions[0].Ended, ended.Member("t-tikv-3").Database.Evicting = plantest.Now.Add(-time.Second), false
 	for name, c := range map[string]struct {
 		cluster *plantest.Cluster
 		want    bool
 	}{
-		"a peer is given up just now":       {replaced, false},
-		"a peer may still come":             {next().Down(time.Minute, "t-tikv-0"), false},
-		"a peer does not come":              {next().Down(time.Hour, "t-tikv-0"), true},
-		"PD comes first, and does not come": {pdDown, true},
-		"its own leaders do not leave":      {failing, false},
-		"PD cannot be asked":                {silent, false},
-		"it cannot be removed":              {needed, true},
-		"its regions do not leave":          {leaving, false},
+		"a peer is given up just now":         {replaced, false},
+		"it was restarted, and does not come": {next().Rolled(tikv, 3).Down(time.Hour, "t-tikv-3"), false},
+		"its eviction has ended already":      {ended, false},
+		"PD comes first, and may still come":  {next().Roll(pd).Down(time.Minute, "t-pd-0"), false},
+		"a peer may still come":               {next().Down(time.Minute, "t-tikv-0"), false},
+		"a peer does not come":                {next().Down(time.Hour, "t-tikv-0"), true},
+		"PD comes first, and does not come":   {pdDown, true},
+		"its own leaders do not leave":        {failing, false},
+		"PD cannot be asked":                  {silent, false},
+		"it cannot be removed":                {needed, true},
+		"its regions do not leave":            {leaving, false},
 	} {
 		text := c.cluster.Text()
 		if got := strings.Contains(text, "allow region leaders on t-tikv-3"); got != c.want {
@@ -203,6 +225,66 @@ func TestStandDown(t *testing.T) {
 		c.cluster.Member("t-tikv-3").Database.Evicting, c.cluster.Member("t-tikv-3").Database.Leaders = false, 100
 		if p := c.cluster.Decide(); p.Outcome != plan.Blocked {
 			t.Errorf("%s: it is begun again: %s", name, plantest.Text(p))
+		}
+	}
+}
+
+// TestStandDownBesideAnother: a store that needs a person gets its leaders back also while an
+// earlier component waits for something that may come by itself.
+func TestStandDownBesideAnother(t *testing.T) {
+	c := plantest.New(3, 4, 2).Evicting("t-tikv-3", time.Minute, 0).Down(time.Minute, "t-pd-0")
+	c.Want(tikv).Replicas, c.Seen.PD.MaxReplicas = 3, 4
+	if text := c.Text(); !strings.Contains(text, "allow region leaders on t-tikv-3") || !strings.Contains(text, "? t-pd-0") {
+		t.Error(text)
+	}
+}
+
+// TestNoStandDownBeforeThePodIsReplaced: Kubernetes may still delete the pod, and then its store must
+// have no leaders.
+func TestNoStandDownBeforeThePodIsReplaced(t *testing.T) {
+	c := plantest.New(3, 4, 2).Roll(tikv).Evicting("t-tikv-3", time.Minute, 0).Set(tikv, func(s *state.Set) { s.Partition = 3 })
+	minute, p := waitFor(c, 20, func(int) {})
+	if text := plantest.Text(p); minute != 10 || !strings.Contains(text, "! t-tikv-3: pod not replaced") || strings.Contains(text, "allow region leaders") {
+		t.Errorf("after %d minutes: %s", minute, text)
+	}
+}
+
+// TestQueuedGatesHaveNoEnd: what only waits for another one is not reported as the cause.
+func TestQueuedGatesHaveNoEnd(t *testing.T) {
+	c := removing().Roll(tidb)
+	c.Seen.PD.MaxReplicas = 4
+	c.Volumes(tikv, 10*gi, 20*gi)
+	claims(c, tikv, func(c *state.Claim) { c.Requested, c.Capacity = 20*gi, 20*gi })
+	minute, p := waitFor(c, 20, func(int) {})
+	blocked := map[plan.Reason]bool{}
+	for _, g := range p.Gates {
+		blocked[g.Reason] = g.Blocked
+	}
+	want := map[plan.Reason]bool{plan.RegionsMoved: true, plan.RolloutQueued: false, plan.StatefulSetRecreated: false}
+	if minute != 10 || !maps.Equal(blocked, want) {
+		t.Errorf("after %d minutes: %s", minute, plantest.Text(p))
+	}
+}
+
+// TestWaitsForget: a wait is remembered for two minutes after its gate was there last, once, and not
+// over a step, which may have caused it again.
+func TestWaitsForget(t *testing.T) {
+	p := plan.Plan{Gates: []plan.Gate{{Component: tikv, Reason: plan.RegionsMoved}}}
+	ws := plan.Waits(nil).After(p, plantest.Now)
+	for name, c := range map[string]struct {
+		p     plan.Plan
+		after time.Duration
+		want  int
+	}{
+		"the gate is there":      {p, time.Minute, 1},
+		"the gate is absent":     {plan.Plan{}, 2 * time.Minute, 1},
+		"it was absent for long": {plan.Plan{}, 2*time.Minute + 1, 0},
+		"it is there after long": {p, time.Hour, 1},
+		"a step is taken":        {plan.Plan{Steps: []plan.Step{plan.AllowLeaders{}}}, time.Minute, 0},
+		"another gate is there":  {plan.Plan{Gates: []plan.Gate{{Component: pd, Reason: plan.RegionsMoved}}}, time.Minute, 2},
+	} {
+		if got := len(ws.After(c.p, plantest.Now.Add(c.after))); got != c.want {
+			t.Errorf("%s: %d are remembered, want %d", name, got, c.want)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func ofDatabase(g state.Group, m state.Member, s plan.Step) (said, bool) {
 	case plan.EvictLeaders:
 		return said{"store": {s.StoreID, m.Database.ID}, "pod": {s.PodUID, podOf(m).UID}, "leaders": {s.Leaders, m.Database.Leaders}}, true
 	case plan.AdoptEviction:
-		return said{"store": {s.StoreID, m.Database.ID}, "pod": {s.PodUID, podOf(m).UID}, "leaders": {s.Leaders, m.Database.Leaders}}, true
+		return said{"store": {s.StoreID, m.Database.ID}, "pod": {s.PodUID, podOf(m).UID}, "leaders": {s.Leaders, m.Database.Leaders}, "since": {s.Since, podOf(m).EvictionBegun}}, true
 	case plan.RemoveStore:
 		return said{"store": {s.StoreID, m.Database.ID}}, true
 	case plan.RestoreStore:
