@@ -248,6 +248,11 @@ func TestLeadersReturn(t *testing.T) {
 	plantest.Table(t, "leaders-return", []plantest.Case{
 		{Name: "restarted, few leaders before", Cluster: up(199)},
 		{Name: "restarted, many leaders before", Cluster: up(200)},
+		{Name: "restarted, many leaders before, and nothing else is to be restarted", Cluster: func() *plantest.Cluster {
+			c := plantest.New(3, 4, 2).Evicting("t-tikv-3", time.Minute, 0)
+			c.Seen.Evictions[0].Leaders = 200
+			return c
+		}()},
 		{Name: "few are back", Cluster: returning(600, 399, time.Minute)},
 		{Name: "two thirds are back", Cluster: returning(600, 400, time.Minute)},
 		{Name: "their time is almost over", Cluster: returning(600, 0, 399*time.Second)},
@@ -298,6 +303,10 @@ func TestTiKVRemove(t *testing.T) {
 			c.Want(tikv).Replicas = 2
 			c.Member("t-tikv-2").Pod.Terminating = true
 		})},
+		{Name: "the same, and its pod is gone already", Cluster: in(tikv, func(c *plantest.Cluster) {
+			c.Want(tikv).Replicas = 2
+			c.Member("t-tikv-2").Pod = nil
+		})},
 		{Name: "PD has yet to notice that the process of another one that leaves has ended", Cluster: in(tikv, func(c *plantest.Cluster) {
 			c.Want(tikv).Replicas = 2
 			c.Member("t-tikv-2").Pod.Ready, c.Member("t-tikv-2").Pod.Started = false, time.Time{}
@@ -315,6 +324,9 @@ func TestTiKVRemove(t *testing.T) {
 		{Name: "tombstone, marked", Cluster: in(tikv, be(state.StoreTombstone), store(func(m *state.Member) { m.Claims[0].Marked = true }))},
 		{Name: "tombstone, marked, a peer is down", Cluster: in(tikv, be(state.StoreTombstone), store(func(m *state.Member) { m.Claims[0].Marked = true }),
 			func(c *plantest.Cluster) { c.Down(time.Minute, "t-tikv-0") })},
+		{Name: "tombstone, called off, and recorded", Cluster: in(tikv, be(state.StoreTombstone), func(c *plantest.Cluster) {
+			c.Want(tikv).Replicas, c.Seen.Removals = 4, []state.Removal{{StoreID: 4, Member: "t-tikv-3", Since: plantest.Now}}
+		})},
 		{Name: "tombstone, called off", Cluster: in(tikv, be(state.StoreTombstone), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 4 })},
 		{Name: "tikv-11-1: unknown", Cluster: in(tikv, store(func(m *state.Member) { m.Database = state.Database{} }))},
 		{Name: "not registered, has just started", Cluster: in(tikv, absent, store(func(m *state.Member) { m.Pod.Started = plantest.Now.Add(-time.Minute) }))},
@@ -340,6 +352,10 @@ func TestTiDB(t *testing.T) {
 		{Name: "scale out, PD is unknown", Cluster: out(func(c *plantest.Cluster) { c.PDUnknown() })},
 		{Name: "scale out, no store is up", Cluster: out(func(c *plantest.Cluster) {
 			c.Down(time.Minute, "t-tikv-0", "t-tikv-1", "t-tikv-2", "t-tikv-3")
+		})},
+		{Name: "scale out, one store is up, and PD is not bootstrapped", Cluster: out(func(c *plantest.Cluster) {
+			c.Down(time.Minute, "t-tikv-1", "t-tikv-2", "t-tikv-3")
+			c.Seen.PD.Bootstrapped = false
 		})},
 		{Name: "scale out, a claim is left over", Cluster: out(func(c *plantest.Cluster) {
 			m := c.Add(tidb)

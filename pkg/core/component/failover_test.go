@@ -91,6 +91,20 @@ func TestSparesWhoWaitedForPD(t *testing.T) {
 		"another one has yet to start, and its pod comes after": {removed, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Hour},
 			func(c *plantest.Cluster) { late(c).Set(topology.PD, func(s *state.Set) { s.Ordered = true }) },
 			"PD would not let it join again before t-pd-5 has started, and Kubernetes creates the pod of that one after its own"},
+		"another one has no pod before its own, but has started before": {removed, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Hour},
+			func(c *plantest.Cluster) {
+				late(c).Set(topology.PD, func(s *state.Set) { s.Ordered = true }).Member("t-pd-5").Database.Unstarted = false
+			}, ""},
+		"PD has no leader": {removed, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Hour},
+			func(c *plantest.Cluster) { c.Seen.PD.Leader = "" }, "PD does not serve: no leader"},
+		"others crash again and again": {state.Database{Presence: state.Present, ID: 105, Name: "t-pd-4"}, [4]time.Duration{time.Hour, time.Hour, 10 * time.Second, 10 * time.Second},
+			func(c *plantest.Cluster) {
+				c.Seen.PD.Members = 5
+				for _, name := range []string{"t-pd-2", "t-pd-3"} {
+					p := c.Member(name).Pod
+					p.Restarts, p.Last = 6, state.Run{Started: plantest.Now.Add(-time.Minute), Ended: plantest.Now.Add(-50 * time.Second)}
+				}
+			}, "PD cannot remove it: 4 of the other 4 members healthy, but 2 of them crash again and again"},
 		"another one has yet to start, and its pod waits for no other": {removed, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Hour},
 			func(c *plantest.Cluster) { late(c) }, ""},
 		"it serves again, and one of the first serves no more": {removed, [4]time.Duration{time.Hour, time.Hour, time.Hour, time.Minute},

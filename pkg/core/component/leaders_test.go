@@ -62,6 +62,10 @@ func TestEvictionWaits(t *testing.T) {
 		{Name: "before a restart", Cluster: policy(plan.Eviction{}, time.Minute)},
 		{Name: "before a restart, with less patience", Cluster: policy(plan.Eviction{Timeout: 10 * time.Minute}, time.Minute)},
 		{Name: "before a restart, with none", Cluster: policy(plan.Eviction{Timeout: 1, OnTimeout: plan.Fail}, 0)},
+		{Name: "before a restart, all other stores have schedulers", Cluster: roll(tikv, evicted("t-tikv-0", "t-tikv-1", "t-tikv-2"))},
+		{Name: "before a restart, PD does not list the store, which has just started", Cluster: roll(tikv, store(func(m *state.Member) {
+			m.Database, m.Pod.Started = state.Database{Presence: state.Absent}, plantest.Now.Add(-time.Minute)
+		}))},
 		{Name: "before a removal", Cluster: in(tikv, func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 3) })},
 		{Name: "before a removal, given up", Cluster: in(tikv, func(c *plantest.Cluster) {
 			c.Evicting("t-tikv-3", 6*time.Minute, 3)
@@ -70,6 +74,10 @@ func TestEvictionWaits(t *testing.T) {
 		{Name: "after a restart, before the next", Cluster: returning(600, 399, time.Minute)},
 		{Name: "the regions of a store leave it", Cluster: in(tikv, func(c *plantest.Cluster) {
 			c.Removing("t-tikv-3", 59*time.Minute)
+		})},
+		{Name: "the regions of a store leave it, and it is not known since when", Cluster: in(tikv, func(c *plantest.Cluster) {
+			c.Removing("t-tikv-3", time.Hour)
+			c.Seen.Removals[0].Since = time.Time{}
 		})},
 		{Name: "the regions of a store leave it, for an hour", Cluster: in(tikv, func(c *plantest.Cluster) {
 			c.Removing("t-tikv-3", time.Hour)
@@ -96,6 +104,13 @@ func TestRoomForRegions(t *testing.T) {
 		return c
 	}
 	plantest.Waits(t, "room-for-regions", []plantest.Case{
+		{Name: "one is Up, PD's leader is new, too few others are up", Cluster: in(tikv, func(c *plantest.Cluster) {
+			c.Seen.PD.UpStores, c.Seen.PD.LeaderSince = 3, plantest.Now.Add(-10*time.Second)
+		})},
+		{Name: "PD calls one Up though it has not heard of it for minutes, too few others are up", Cluster: in(tikv, func(c *plantest.Cluster) {
+			c.Down(3*time.Minute, "t-tikv-3").Member("t-tikv-3").Database.State = state.StoreUp
+			c.Member("t-tikv-3").Pod.Started = plantest.Now.Add(-3 * time.Minute)
+		})},
 		{Name: "two go, enough stay", Cluster: two(4)},
 		{Name: "two go, one too many", Cluster: two(5)},
 		{Name: "one that is Down goes, enough stay", Cluster: down(4)},
@@ -103,4 +118,23 @@ func TestRoomForRegions(t *testing.T) {
 		{Name: "one that is Down goes, one elsewhere is not up", Cluster: elsewhere(time.Hour)},
 		{Name: "the same, but PD's leader is new", Cluster: elsewhere(29 * time.Second)},
 	})
+}
+
+// TestLeadersLeft: how many leaders have yet to leave, from which the remaining time is computed. It
+// is no number while the store does not report it.
+func TestLeadersLeft(t *testing.T) {
+	for leaders, want := range map[int]plan.Quantity{
+		5:  {Number: 5, Unit: plan.Leaders},
+		1:  {Number: 1, Unit: plan.Leaders},
+		0:  {Unit: plan.Leaders}, // there is no scheduler yet, so that leaders may come back
+		-1: {},
+	} {
+		left := store(func(m *state.Member) { m.Database.Leaders = leaders })
+		for _, c := range []*plantest.Cluster{roll(tikv, left), in(tikv, left)} {
+			gates := c.Decide().Gates
+			if len(gates) != 1 || gates[0].Reason != plan.LeadersEvicted || gates[0].Left != want {
+				t.Errorf("%d: %+v, want %+v left", leaders, gates, want)
+			}
+		}
+	}
 }

@@ -56,6 +56,24 @@ func TestQuorum(t *testing.T) {
 			m := c.Member("t-pd-2")
 			m.Database, m.Claims[0].Marked = state.Database{Presence: state.Absent}, true
 		})},
+		{Name: "removal of the only member", Cluster: func() *plantest.Cluster {
+			c := plantest.New(1, 3, 1)
+			c.Want(pd).Replicas = 0
+			return c
+		}()},
+		{Name: "removal of one that never joined the only member", Cluster: func() *plantest.Cluster {
+			c := plantest.New(2, 3, 1)
+			c.Want(pd).Replicas, c.Seen.PD.Members, c.Seen.PD.Healthy = 1, 1, 1
+			c.Member("t-pd-1").Database = state.Database{Presence: state.Absent}
+			return c
+		}()},
+		{Name: "restart of the leader, the readiness probe of the others is wrong", Cluster: roll(pd, func(c *plantest.Cluster) {
+			lead(c, "t-pd-2")
+			for _, name := range []string{"t-pd-0", "t-pd-1"} {
+				m := c.Member(name)
+				m.Pod.Ready, m.Database.Answer = false, state.Answered
+			}
+		})},
 		{Name: "removal, only the member itself answers", Cluster: in(pd, func(c *plantest.Cluster) {
 			d := c.Member("t-pd-2").Database
 			c.PDUnknown().Member("t-pd-2").Database = d

@@ -72,12 +72,14 @@ func TestPlacementRules(t *testing.T) {
 		{Name: "another one elsewhere is in its zone, and Down", Cluster: elsewhere(state.StoreDown)},
 		{Name: "another one elsewhere is in its zone, and Disconnected", Cluster: elsewhere(state.StoreDisconnected)},
 		{Name: "another one elsewhere is in its zone, and Offline", Cluster: elsewhere(state.StoreOffline)},
+		{Name: "another one elsewhere is in its zone, and a tombstone", Cluster: elsewhere(state.StoreTombstone)},
 		{Name: "tikv-11-31: the last store that a rule names", Cluster: leave(east(), []string{"a", "a", "b", "c"})},
 		{Name: "not the last store that a rule names", Cluster: leave(east(), []string{"a", "b", "c", "c"})},
 		{Name: "the rules could not be read", Cluster: leave(nil, []string{"a", "a", "b", "c"})},
 		{Name: "the rules are not known yet", Cluster: leave(nil, []string{"a", "a", "b", "c"}, unread)},
 		{Name: "the rules are not known yet, and it is offline", Cluster: leave(nil, []string{"a", "a", "b", "c"}, unread, be("t-tikv-3", state.StoreOffline))},
 		{Name: "PD lists no stores with it", Cluster: leave(isolated(), []string{"a", "b", "c"})},
+		{Name: "PD lists no stores with it, and too few others", Cluster: leave(isolated(), []string{"a", "a", "b"})},
 		{Name: "of two that leave, the lower one is the last of its zone", Cluster: leave(isolated(), []string{"a", "b", "c", "c"}, two)},
 		{Name: "of two that leave, the upper one is offline", Cluster: leave(isolated(), []string{"a", "b", "c", "c"}, two, be("t-tikv-3", state.StoreOffline))},
 		{Name: "it does not serve, and is the last of its zone", Cluster: leave(isolated(), []string{"a", "a", "b", "c"}, be("t-tikv-3", state.StoreDown))},
@@ -102,6 +104,11 @@ func TestPlacementRulesAfterALoss(t *testing.T) {
 	}
 	plantest.Table(t, "placement-after-a-loss", []plantest.Case{
 		{Name: "its replacement is in its zone", Cluster: lost("a", "b", "c", "a", "b")},
+		{Name: "the rules are not known yet", Cluster: func() *plantest.Cluster {
+			c := lost("a", "b", "c", "a", "b")
+			c.Seen.PD.Placement.Unread = "PD does not answer"
+			return c
+		}()},
 		{Name: "tikv-11-31: no other store is in its zone", Cluster: lost("a", "b", "c", "a", "c")},
 	})
 }
@@ -146,6 +153,13 @@ func TestPlacementRefusals(t *testing.T) {
 			"TiKV: needs 3 or more replicas, 2 requested: PD keeps max-replicas=3 copies of each region"},
 		"a rule by name": {3, east(), []string{"a", "a", "b", "c"}, nil,
 			"TiKV: needs 4 or more replicas, 3 requested: without t-tikv-3, placement rule zones/east asks for 1 copy of each region on stores with zone=c, and there is no other such store"},
+		"a tombstone, which has no regions": {3, isolated(), []string{"a", "a", "b", "c"}, func(c *plantest.Cluster) {
+			c.Member("t-tikv-3").Database.State = state.StoreTombstone
+		}, ""},
+		"a replacement, which stays, is the last one of its zone": {2, isolated(), []string{"a", "b", "c", "b"}, func(c *plantest.Cluster) {
+			c.Seen.PD.MaxReplicas = 1
+			c.Want(tikv).Failures = []topology.Failure{{Member: "t-tikv-0", ID: 1}}
+		}, ""},
 		"the rules are not known": {3, nil, []string{"a", "a", "b", "c"}, nil, ""},
 	} {
 		cluster := plantest.New(3, 4, 2)

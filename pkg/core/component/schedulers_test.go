@@ -49,6 +49,9 @@ func TestSchedulersUnknown(t *testing.T) {
 		{Name: "before a restart, and it is unknown since when PD's leader leads", Cluster: roll(tikv, unloaded(0), func(c *plantest.Cluster) { c.Seen.PD.LeaderSince = time.Time{} })},
 		{Name: "before a restart of a store whose leaders have to stay", Cluster: roll(tikv, unloaded(time.Second), copies(1))},
 		{Name: "before a removal", Cluster: in(tikv, unloaded(time.Second))},
+		{Name: "a store is a tombstone", Cluster: in(tikv, unloaded(time.Second), recorded("t-tikv-3"), func(c *plantest.Cluster) {
+			c.Member("t-tikv-3").Database.State, c.Member("t-tikv-3").Database.Healthy = state.StoreTombstone, false
+		})},
 		{Name: "after a restart", Cluster: at(unloaded(time.Second), recorded("t-tikv-3"))},
 		{Name: "an eviction has ended, only the record is left", Cluster: at(unloaded(time.Second), recorded("t-tikv-3"), func(c *plantest.Cluster) {
 			c.Seen.Evictions[0].Ended = plantest.Now

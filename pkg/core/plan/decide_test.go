@@ -77,6 +77,18 @@ func TestWhole(t *testing.T) {
 				Remedy: remedy.Remedy{remedy.Say("edit the TidbCluster")},
 			}}
 		})},
+		{Name: "pods lack two ConfigMaps, the StatefulSet differs, and there are no pods", Cluster: with(func(c *plantest.Cluster) {
+			for i := range c.Seen.Groups[tidb].Members {
+				c.Seen.Groups[tidb].Members[i].Pod = nil
+			}
+			c.Want(tidb).Set.Drift = desired.Differs
+			for _, name := range []string{"a", "b"} {
+				c.Want(tidb).Lacks = append(c.Want(tidb).Lacks, desired.Lack{
+					Want: "ConfigMap " + name + ", which its pods mount", Observed: "ConfigMap " + name + " is missing", Object: name,
+					Remedy: remedy.Remedy{remedy.Say("kubectl create configmap " + name)},
+				})
+			}
+		})},
 		{Name: "PD and TiKV wait, and TiDB is to be rolled: it waits for the first of them", Cluster: with(func(c *plantest.Cluster) {
 			c.Down(time.Minute, "t-pd-1", "t-tikv-0").Roll(tidb)
 		})},

@@ -116,6 +116,9 @@ func TestSuspend(t *testing.T) {
 			c.Want(tikv).Replicas = 3
 			c.Member("t-tikv-3").Database.State = state.StoreOffline
 		})},
+		{Name: "in the middle of a scale-in that we began", Cluster: suspend([]topology.Kind{tikv, tidb}, gone(tidb), func(c *plantest.Cluster) {
+			c.Removing("t-tikv-3", time.Minute).Want(tikv).Replicas = 3
+		})},
 		{Name: "a store is being evicted", Cluster: suspend(all, gone(tidb), func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 3) })},
 		{Name: "a store was being evicted when TiKV went", Cluster: suspend(all, gone(tidb, tikv), func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 3) })},
 		{Name: "a store is being evicted, PD does not answer", Cluster: suspend(all, gone(tidb), func(c *plantest.Cluster) {
