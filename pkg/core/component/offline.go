@@ -11,26 +11,32 @@ import (
 // offlineByOthers does not hold if another user or tool has taken a store offline in PD, for
 // example with pd-ctl. The store still serves the regions that it has, but PD gives it no new ones,
 // so it does not count as a peer. It is not brought back.
-var offlineByOthers = plan.Hook{
-	Reason: plan.MemberServing, Want: "serving",
-	Refuse: func(sc plan.Scope, m state.Member) string {
-		if why := nowhereToGo(sc, m); why != "" && takenOffline(sc, m) {
-			return takenObserved(sc, m) + ": " + why
-		}
-		return ""
-	},
-	Done:     func(sc plan.Scope, m state.Member) bool { return !takenOffline(sc, m) },
-	Observed: takenObserved,
-	Left:     regionsToMove,
-	Since:    leavingSince,
-	Patience: plan.Moving,
-	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
-		return append(remedy.Remedy{
-			remedy.Run("to keep the store", sc.PDCtl(fmt.Sprintf("store cancel-delete %d", m.Database.ID))),
-			remedy.Run("to let it go, wait: its member gets a new store when this one is a tombstone; to look at it",
-				sc.PDCtl(fmt.Sprintf("store %d", m.Database.ID))),
-		}, findRoom(sc, m)...)
-	},
+var offlineByOthers = offlineUnless(nowhereToGo)
+
+// offlineUnless is that goal for the stores of one component. stuck returns why their regions cannot
+// leave.
+func offlineUnless(stuck func(plan.Scope, state.Member) string) plan.Hook {
+	return plan.Hook{
+		Reason: plan.MemberServing, Want: "serving",
+		Refuse: func(sc plan.Scope, m state.Member) string {
+			if why := stuck(sc, m); why != "" && takenOffline(sc, m) {
+				return takenObserved(sc, m) + ": " + why
+			}
+			return ""
+		},
+		Done:     func(sc plan.Scope, m state.Member) bool { return !takenOffline(sc, m) },
+		Observed: takenObserved,
+		Left:     regionsToMove,
+		Since:    leavingSince,
+		Patience: plan.Moving,
+		Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
+			return append(remedy.Remedy{
+				remedy.Run("to keep the store", sc.PDCtl(fmt.Sprintf("store cancel-delete %d", m.Database.ID))),
+				remedy.Run("to let it go, wait: its member gets a new store when this one is a tombstone; to look at it",
+					sc.PDCtl(fmt.Sprintf("store %d", m.Database.ID))),
+			}, findRoom(sc, m)...)
+		},
+	}
 }
 
 func takenOffline(sc plan.Scope, m state.Member) bool {

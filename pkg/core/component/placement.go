@@ -78,6 +78,12 @@ func leastStores(sc plan.Scope) (least int, why string, help remedy.Remedy) {
 	pd := sc.All.PD
 	elsewhere := max(pd.Stores-ownStores(sc), 0)
 	least, why = max(pd.MaxReplicas-elsewhere, 0), fmt.Sprintf("PD keeps max-replicas=%d copies of each region", pd.MaxReplicas)
+	return leastByRules(sc, least, why)
+}
+
+// leastByRules returns the lowest number of replicas, not below least, with which placement rules
+// can be kept.
+func leastByRules(sc plan.Scope, least int, why string) (int, string, remedy.Remedy) {
 	for i := len(sc.Got.Members) - 1; i >= least; i-- {
 		m := sc.Got.Members[i]
 		if sc.Kept(m) {

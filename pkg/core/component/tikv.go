@@ -154,19 +154,25 @@ var storeOffline = plan.Hook{
 	Observed: storeObserved,
 }
 
-var storeTombstone = plan.Hook{
-	Reason: plan.RegionsMoved, Want: "all regions moved away",
-	Done: func(_ plan.Scope, m state.Member) bool { return m.Database.State != state.StoreOffline },
-	Observed: func(_ plan.Scope, m state.Member) string {
-		return fmt.Sprintf("%d regions left", m.Database.Regions)
-	},
-	Left:     regionsToMove,
-	Since:    leavingSince,
-	Patience: plan.Moving,
-	Stuck:    nowhereToGo,
-	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
-		return slices.Concat(rulesHelp(sc, m), callOff(sc, m), findRoom(sc, m))
-	},
+var storeTombstone = regionsMoved(nowhereToGo)
+
+// regionsMoved is the goal that a store which leaves has no regions left. stuck returns why they
+// cannot leave.
+func regionsMoved(stuck func(plan.Scope, state.Member) string) plan.Hook {
+	return plan.Hook{
+		Reason: plan.RegionsMoved, Want: "all regions moved away",
+		Done: func(_ plan.Scope, m state.Member) bool { return m.Database.State != state.StoreOffline },
+		Observed: func(_ plan.Scope, m state.Member) string {
+			return fmt.Sprintf("%d regions left", m.Database.Regions)
+		},
+		Left:     regionsToMove,
+		Since:    leavingSince,
+		Patience: plan.Moving,
+		Stuck:    stuck,
+		Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
+			return slices.Concat(rulesHelp(sc, m), callOff(sc, m), findRoom(sc, m))
+		},
+	}
 }
 
 func regionsToMove(_ plan.Scope, m state.Member) plan.Quantity {
@@ -179,7 +185,7 @@ func callOff(sc plan.Scope, m state.Member) remedy.Remedy {
 	if sc.Kept(m) {
 		return nil
 	}
-	return remedy.Remedy{remedy.Say("to call it off, scale TiKV out again: the store is brought back up with what it has")}
+	return remedy.Remedy{remedy.Say("to call it off, scale " + m.Kind.Title() + " out again: the store is brought back up with what it has")}
 }
 
 // findRoom returns commands that show why regions stay on a store.

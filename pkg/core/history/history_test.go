@@ -186,7 +186,7 @@ func TestCounts(t *testing.T) {
 	failed := as(restart, event.Failed)
 	r := built(at(1, count("tidb", &one)), at(2, count("pd", &one)), at(3, count("pd", &three)), at(3, count("tiflash", &one)),
 		at(4, as(move, event.Started)), at(5, as(move, event.Finished)), at(6, failed), at(7, failed), at(8, as(restart, event.Finished)))[0]
-	if want := []Numbers{{"pd", 3, 2, 3}, {"tidb", 1, 2, 3}, {"tiflash", 1, 2, 3}}; !reflect.DeepEqual(r.Components, want) {
+	if want := []Numbers{{"pd", 3, 2, 3}, {"tiflash", 1, 2, 3}, {"tidb", 1, 2, 3}}; !reflect.DeepEqual(r.Components, want) {
 		t.Errorf("%+v", r.Components)
 	}
 	if moves := r.LeaderMoves(); len(moves) != 1 || moves[0].Text != move.Step {

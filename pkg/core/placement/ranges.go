@@ -40,7 +40,7 @@ func ByRange(rules []Rule) [][]state.PlacementRule {
 	}
 	slices.SortFunc(changes, func(a, b change) int { return cmp.Compare(a.key, b.key) })
 	var sets [][]state.PlacementRule
-	known, inForce := map[string]bool{}, []int{}
+	known, inForce := map[string]int{}, []int{}
 	for i, c := range changes {
 		at, _ := slices.BinarySearch(inForce, c.at)
 		if c.end {
@@ -52,12 +52,29 @@ func ByRange(rules []Rule) [][]state.PlacementRule {
 			continue
 		}
 		set := applied(rules, inForce)
-		if key := content(set); len(set) > 0 && !known[key] {
-			known[key] = true
+		key := content(set)
+		at, ok := known[key]
+		switch {
+		case len(set) == 0:
+		case ok:
+			addTables(sets[at], set)
+		default:
+			known[key] = len(sets)
 			sets = append(sets, set)
 		}
 	}
 	return sets
+}
+
+// addTables adds the tables of rules to rules that ask for the same.
+func addTables(to, from []state.PlacementRule) {
+	for i := range to {
+		for _, t := range from[i].Tables {
+			if !slices.Contains(to[i].Tables, t) {
+				to[i].Tables = append(slices.Clip(to[i].Tables), t)
+			}
+		}
+	}
 }
 
 // byRank compares rules in PD's order.

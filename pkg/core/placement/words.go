@@ -19,6 +19,9 @@ func (s Shortage) String() string {
 	if r.Configured {
 		asks = fmt.Sprintf("PD keeps max-replicas=%d copies of each region", r.Count)
 	}
+	if len(r.Tables) > 0 {
+		return s.ofTables(r)
+	}
 	on := constraints(r)
 	if on != "" {
 		asks += " on stores with " + on
@@ -34,6 +37,31 @@ func (s Shortage) String() string {
 	}
 	return fmt.Sprintf("%s, and there are only %d other such stores", asks, s.Stores)
 }
+
+// ofTables names the tables that ask for replicas in TiFlash, the first few of them.
+func (s Shortage) ofTables(r state.PlacementRule) string {
+	names, ask := make([]string, 0, namedTables), "asks"
+	for _, t := range r.Tables[:min(len(r.Tables), namedTables)] {
+		names = append(names, t.String())
+	}
+	if more := len(r.Tables) - len(names); more > 0 {
+		names = append(names, count(more, "other table", "other tables"))
+	}
+	if len(r.Tables) > 1 {
+		ask = "ask"
+	}
+	stores := "there is no other TiFlash store"
+	if s.Stores > 0 {
+		stores = fmt.Sprintf("there is only %s", count(s.Stores, "other TiFlash store", "other TiFlash stores"))
+	}
+	if s.Stores > 1 {
+		stores = strings.Replace(stores, "there is", "there are", 1)
+	}
+	return fmt.Sprintf("%s %s for %s, and %s", strings.Join(names, ", "), ask, count(r.Count, "TiFlash replica", "TiFlash replicas"), stores)
+}
+
+// namedTables is how many tables are named.
+const namedTables = 3
 
 func (s Shortage) together() string {
 	names, sum := make([]string, len(s.Rules)), 0
@@ -82,6 +110,9 @@ func count(n int, one, many string) string {
 // rule to ask for less. pdCtl makes a command of arguments for pd-ctl.
 func (s Shortage) Help(pdCtl func(words string) remedy.Command) remedy.Remedy {
 	r := s.Rules[0]
+	if len(r.Tables) > 0 {
+		return s.fewerReplicas(r)
+	}
 	store := "add a TiKV store"
 	switch on := constraints(r); {
 	case s.isolated():
@@ -90,6 +121,17 @@ func (s Shortage) Help(pdCtl func(words string) remedy.Command) remedy.Remedy {
 		store += " with " + on
 	}
 	return remedy.Remedy{remedy.Say(store), s.loosen(r, pdCtl)}
+}
+
+// fewerReplicas returns how tables are changed to ask for less.
+func (s Shortage) fewerReplicas(r state.PlacementRule) remedy.Remedy {
+	help := remedy.Remedy{remedy.Say("ask for more replicas of TiFlash")}
+	for _, t := range r.Tables[:min(len(r.Tables), namedTables)] {
+		if t.Name != "" {
+			help = append(help, remedy.Say(fmt.Sprintf("have the table ask for less, in SQL: ALTER TABLE %s SET TIFLASH REPLICA %d", t.Name, s.Stores)))
+		}
+	}
+	return append(help, remedy.Say("see all such tables in SQL: SELECT * FROM information_schema.tiflash_replica"))
 }
 
 // loosen returns how to change the rule to ask for less.

@@ -28,9 +28,10 @@ func (v verdict) and(o verdict) verdict {
 func act(s Step) verdict  { return verdict{steps: []Step{s}} }
 func wait(g Gate) verdict { return verdict{gates: []Gate{g}} }
 
-// Decide says what to do next. It asks every component, in dependency order. A component that waits
-// holds back only the rollouts of later ones, never their scaling: otherwise TiDB could not be
-// scaled while a TiKV host is lost. The policy says what this run may do.
+// Decide says what to do next. It asks every component, in the order of the profiles, which is that
+// of rollouts. A component that waits holds back only the rollouts of later ones, never their
+// scaling: otherwise TiDB could not be scaled while a TiKV host is lost. The policy says what this
+// run may do.
 func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot) Plan {
 	if w.Cluster.Paused {
 		return Plan{Outcome: Paused, Findings: findings(w, s)}
@@ -46,11 +47,11 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 	}
 	sum := verdict{steps: applies("", w.Objects)}
 	sum = sum.and(adoptEvictions(w.Cluster, s)).and(endObsolete(w.Cluster, s))
-	var hold hold
+	var holds holds
 	scopes := scopesOf(&policy, &w, &s)
-	for i, sc := range scopes {
-		g := sc.Want
-		p := profileOf(profiles, g.Kind)
+	for _, i := range rolloutOrder(profiles, w.Groups) {
+		sc, g := scopes[i], &w.Groups[i]
+		p, hold := profileOf(profiles, g.Kind), holds.of(i)
 		var v verdict
 		if g.Suspend {
 			v = sc.suspend(p, w.Groups[:i], w.Groups[i+1:])
@@ -62,7 +63,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 		v = sc.cancelWhileBlocked(v, sum.gates)
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
-		hold = hold.after(sc, v)
+		holds = holds.after(i, sc, v)
 		disks := sc.volumes()
 		sum.steps = append(sum.steps, disks.steps...)
 		sum.gates = append(sum.gates, disks.gates...)
@@ -122,18 +123,50 @@ func allBlocked(gates []Gate) bool {
 	return blocked
 }
 
-// hold is what earlier components mean for the rollout of later ones.
+// hold is what other components mean for the rollout of one.
 type hold struct {
-	by      topology.Kind // an earlier component that has not converged
-	rolling bool          // one of them has a rollout of its own to finish
+	by topology.Kind // one with an earlier rollout that has not converged
+	// waits and rolling: of the components that it needs, one with an earlier rollout has not
+	// converged, or has a rollout of its own to finish. A component that needs this one may wait for
+	// it, so that one does not keep it from being repaired.
+	waits, rolling bool
 }
 
-func (h hold) after(sc Scope, v verdict) hold {
-	if !v.idle() && h.by == "" {
-		h.by = sc.Want.Kind
+// holds are the components, as indexes of the wanted ones, that have not converged and that roll, in
+// the order of rollouts.
+type holds struct {
+	waiting, rolling []int
+	first            topology.Kind // of those that have not converged
+}
+
+func (h holds) after(i int, sc Scope, v verdict) holds {
+	if !v.idle() {
+		if h.first == "" {
+			h.first = sc.Want.Kind
+		}
+		h.waiting = append(h.waiting, i)
 	}
-	h.rolling = h.rolling || sc.rolling()
+	if sc.rolling() {
+		h.rolling = append(h.rolling, i)
+	}
 	return h
+}
+
+// of returns what they mean for another component, by its index.
+func (h holds) of(i int) hold {
+	needed := func(o int) bool { return o < i }
+	return hold{by: h.first, waits: slices.ContainsFunc(h.waiting, needed), rolling: slices.ContainsFunc(h.rolling, needed)}
+}
+
+// rolloutOrder returns the indexes of the wanted components in the order of the profiles.
+func rolloutOrder(profiles []Profile, groups []desired.Group) []int {
+	order := make([]int, 0, len(groups))
+	for _, p := range profiles {
+		if i := slices.IndexFunc(groups, func(g desired.Group) bool { return g.Kind == p.Kind }); i >= 0 {
+			order = append(order, i)
+		}
+	}
+	return order
 }
 
 // rolling reports whether pods are still to be replaced.

@@ -98,7 +98,7 @@ func (sc Scope) nothingLost(p Profile, m state.Member) bool {
 // claimGone reports whether the claim with a member's data is gone. Without such a claim
 // template the data is elsewhere, for example on the disk of a node.
 func (sc Scope) claimGone(m state.Member) bool {
-	_, claimed := sc.Got.Set.Volumes[string(m.Kind)]
+	_, claimed := sc.Got.Set.Volumes[m.Kind.DataVolume()]
 	return claimed && len(m.Claims) == 0
 }
 

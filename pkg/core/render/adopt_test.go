@@ -58,7 +58,7 @@ func operated(t *testing.T, name string) state.Existing {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := encode(comp.config)
+		text, err := encode(comp.documents[0].config)
 		if err != nil {
 			t.Fatal(err)
 		}

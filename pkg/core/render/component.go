@@ -19,10 +19,13 @@ type component struct {
 	resources corev1.ResourceRequirements
 	account   string // service account
 
-	config  *config.GenericConfig // the user's, with the keys that the cluster forces
-	file    string                // the config file, e.g. "pd.toml"
+	documents []document
+	// script is the start script in the ConfigMap. Where inline has scripts there is none.
 	script  script
+	inline  []inline
 	metrics int32 // port that Prometheus scrapes
+	// annotations of pods, which the user's override.
+	annotations map[string]string
 
 	services []*corev1.Service
 	claims   []corev1.PersistentVolumeClaim
@@ -36,11 +39,26 @@ type component struct {
 	lifecycle *corev1.Lifecycle
 	security  *corev1.SecurityContext
 	init      []corev1.Container // before the user's own
-	logs      []tailer           // before the main container
+	logs      []tailer           // before the main container, or after it with logsLast
+	logsLast  bool
+	sysctl    string // name of the init container that sets kernel parameters
+	claimsAt  string // field of the component's spec with its claims, but for that of requests
 	live      *appsv1.StatefulSet
 	kept      *corev1.PodTemplateSpec // of a newer version; nil if ours is wanted
 	founding  founding
 	findings  []desired.Finding
+}
+
+// document is a config file in the ConfigMap.
+type document struct {
+	key    string
+	file   string                // its name in a pod, e.g. "pd.toml"
+	config *config.GenericConfig // the user's, with the keys that the cluster forces
+}
+
+// configure gives a component its only config file.
+func (comp *component) configure(c *config.GenericConfig) {
+	comp.documents = []document{{key: keyConfig, file: string(comp.Kind) + ".toml", config: c}}
 }
 
 // founding is how the pods of a component learn whether they start a TiDB cluster or
@@ -62,7 +80,7 @@ func base(c topology.Cluster, g topology.Group, spec v1alpha1.ComponentAccessor)
 		Group:   g,
 		cluster: c,
 		spec:    spec,
-		file:    string(g.Kind) + ".toml",
+		sysctl:  "init", claimsAt: "storageVolumes",
 	}
 }
 

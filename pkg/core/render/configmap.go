@@ -79,25 +79,29 @@ func configMap(comp component, have state.Existing, got state.Group) (configured
 
 // content returns the data of a ConfigMap, and what is to be reported about it.
 func content(comp component, used *corev1.ConfigMap) (said configured, data map[string]string, err error) {
-	config, err := overlaid(comp.config, used)
-	if err != nil {
-		return said, nil, err
+	data = map[string]string{}
+	for _, d := range comp.documents {
+		config, err := overlaid(d.config, used)
+		if err != nil {
+			return said, nil, err
+		}
+		if data[d.key], err = encode(config); err != nil {
+			return said, nil, err
+		}
 	}
-	text, err := encode(config)
-	if err != nil {
-		return said, nil, err
+	said.findings = notAsked(comp, used, data)
+	if len(comp.inline) == 0 {
+		if data[keyScript], said.refused, err = startScript(comp, used); err != nil {
+			return said, nil, err
+		}
 	}
-	script, refused, err := startScript(comp, used)
-	if err != nil {
-		return said, nil, err
-	}
-	said = configured{refused: refused, findings: notAsked(comp, used, text)}
-	data = map[string]string{keyConfig: text, keyScript: script}
 	if used == nil {
 		return said, data, nil
 	}
-	if !comp.Configured || sameTOML(used.Data[keyConfig], text) {
-		data[keyConfig] = used.Data[keyConfig]
+	for _, d := range comp.documents {
+		if !comp.Configured || sameTOML(used.Data[d.key], data[d.key]) {
+			data[d.key] = used.Data[d.key]
+		}
 	}
 	if over := used.Data[keyOverlay]; over != "" {
 		data[keyOverlay] = over
@@ -150,6 +154,7 @@ func forFirstPods(comp component, there *corev1.ConfigMap) configured {
 			"without it the pods use ConfigMap %s as it is, %s: write config: {} to have one made", there.Name, why))}
 	}
 	switch script, ok := there.Data[keyScript]; {
+	case len(comp.inline) > 0:
 	case !ok:
 		refuse("which has no " + keyScript)
 	case comp.founding != foundsNothing && !strings.Contains(script, mark):
@@ -191,12 +196,16 @@ func startScript(comp component, used *corev1.ConfigMap) (string, field.ErrorLis
 // rollingName returns a name of the ConfigMap that contains a digest of its content, so that
 // another content restarts the pods.
 func rollingName(m, used *corev1.ConfigMap, have state.Existing) string {
-	if used != nil && used.Data[keyConfig] == m.Data[keyConfig] && used.Data[keyScript] == m.Data[keyScript] {
+	if used != nil && !taken(used, m.Data) {
 		return used.Name
 	}
-	if former := formerName(m, have); former != "" {
-		m.Data[keyConfig] = have.ConfigMaps[former].Data[keyConfig]
-		return former
+	if former := formerName(m, have); former != nil {
+		for key := range m.Data {
+			if key != keyOverlay {
+				m.Data[key] = former.Data[key]
+			}
+		}
+		return former.Name
 	}
 	name := m.Name + "-" + digest(m.Data)
 	// The digest is short, so that other content may have the same one. Pods
@@ -207,22 +216,43 @@ func rollingName(m, used *corev1.ConfigMap, have state.Existing) string {
 	return name
 }
 
-// formerName returns the name of a ConfigMap with the same meaning and another text: if the user
+// formerName returns a ConfigMap with the same meaning and another text: if the user
 // takes a change back, pods that still have the former ConfigMap must not restart because of the
 // text.
-func formerName(m *corev1.ConfigMap, have state.Existing) string {
+func formerName(m *corev1.ConfigMap, have state.Existing) *corev1.ConfigMap {
 	for _, name := range slices.Sorted(maps.Keys(have.ConfigMaps)) {
 		f := have.ConfigMaps[name]
-		if strings.HasPrefix(name, m.Name+"-") && f.Data[keyScript] == m.Data[keyScript] &&
-			f.Data[keyConfig] != "" && sameTOML(f.Data[keyConfig], m.Data[keyConfig]) {
-			return name
+		if strings.HasPrefix(name, m.Name+"-") && sameMeaning(f.Data, m.Data) {
+			return f
 		}
 	}
-	return ""
+	return nil
 }
 
+// sameMeaning reports whether two ConfigMaps have the same start script, and configurations that mean
+// the same.
+func sameMeaning(a, b map[string]string) bool {
+	for key := range b {
+		switch {
+		case key == keyOverlay:
+		case key == keyScript && a[key] != b[key], key != keyScript && (a[key] == "" || !sameTOML(a[key], b[key])):
+			return false
+		}
+	}
+	return true
+}
+
+// taken reports whether a ConfigMap has other data.
 func taken(m *corev1.ConfigMap, data map[string]string) bool {
-	return m != nil && (m.Data[keyConfig] != data[keyConfig] || m.Data[keyScript] != data[keyScript])
+	if m == nil {
+		return false
+	}
+	for key := range data {
+		if key != keyOverlay && m.Data[key] != data[key] {
+			return true
+		}
+	}
+	return false
 }
 
 // digest returns the digest that the operator computes: the SHA-256 of the data as JSON, written

@@ -58,7 +58,7 @@ func sysctlInit(comp component) *corev1.Container {
 	}
 	privileged := true
 	return &corev1.Container{
-		Name:            "init",
+		Name:            comp.sysctl,
 		Image:           comp.cluster.Source.HelperImage(),
 		Command:         []string{"sh", "-c", command},
 		Resources:       computeResources(comp.resources),
@@ -86,15 +86,21 @@ func logTailer(comp component, name, file string, mount corev1.VolumeMount, reso
 	}}
 }
 
+// appliedSpec returns the specification of a StatefulSet as it was written last, an empty one where
+// that is not known.
+func appliedSpec(live *appsv1.StatefulSet) appsv1.StatefulSetSpec {
+	if live == nil {
+		return appsv1.StatefulSetSpec{}
+	}
+	applied, _ := lastApplied[appsv1.StatefulSetSpec](live.ObjectMeta)
+	return applied
+}
+
 // keepTailers keeps the commands of tailers that run, if they are those of this version, an earlier
 // one or tidb-operator, for the same file: an existing cluster does not restart for another
 // command. Other commands are the user's patch, which withAdditional applies again if it is still
 // in the spec.
-func keepTailers(logs []tailer, live *appsv1.StatefulSet) []corev1.Container {
-	var applied appsv1.StatefulSetSpec
-	if live != nil {
-		applied, _ = lastApplied[appsv1.StatefulSetSpec](live.ObjectMeta)
-	}
+func keepTailers(logs []tailer, applied appsv1.StatefulSetSpec) []corev1.Container {
 	var containers []corev1.Container
 	for _, l := range logs {
 		for _, c := range applied.Template.Spec.Containers {

@@ -158,7 +158,7 @@ func TestNumbersAsText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := encode(comp.config)
+		got, err := encode(comp.documents[0].config)
 		if err != nil {
 			t.Fatal(err)
 		}

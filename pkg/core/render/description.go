@@ -16,8 +16,10 @@ type description struct {
 	status  statusPart
 }
 
+// descriptions are those of all components, in the order in which their pods are replaced.
 var descriptions = []description{
 	{topology.PD, describePD, pdStatus},
+	{topology.TiFlash, describeTiFlash, tiflashStatus},
 	{topology.TiKV, describeTiKV, tikvStatus},
 	{topology.TiDB, describeTiDB, tidbStatus},
 }

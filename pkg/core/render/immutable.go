@@ -63,7 +63,7 @@ func immutableClaims(at *field.Path, comp component, live *appsv1.StatefulSet, g
 	}
 	var errs field.ErrorList
 	for _, c := range comp.claims {
-		path := at.Child("storageVolumes")
+		path := at.Child(comp.claimsAt)
 		if c.Name == string(comp.Kind) {
 			path = at.Child("requests", "storage")
 		}
@@ -91,7 +91,7 @@ func immutableClaims(at *field.Path, comp component, live *appsv1.StatefulSet, g
 	}
 	for _, c := range live.Spec.VolumeClaimTemplates {
 		if _, left := existing[c.Name]; left {
-			errs = append(errs, field.Forbidden(at.Child("storageVolumes"),
+			errs = append(errs, field.Forbidden(at.Child(comp.claimsAt),
 				fmt.Sprintf("volume %s can not be taken from an existing %s", c.Name, comp.Kind.Title())))
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // What tidb-operator follows and we do not must not change anything: neither the
@@ -56,7 +55,7 @@ func TestForeignAnnotations(t *testing.T) {
 		for _, s := range have.Services {
 			note(s)
 		}
-		for _, k := range topology.Kinds() {
+		for _, k := range basicKinds {
 			have.Sets[k].Annotations["example.com/owner-generation"] = "9"
 		}
 		if found := drifts(want(t, c, have, state.Snapshot{})); len(found) > 0 {

@@ -25,6 +25,7 @@ type objectsOfOperator struct {
 	sets     map[topology.Kind]*appsv1.StatefulSetSpec
 	services map[string]*corev1.Service
 	config   map[topology.Kind]map[string]any
+	flash    flashOfOperator
 	// overlay has the settings that override a configuration while a restore runs, as TOML.
 	overlay map[topology.Kind]string
 	// flags are those with which the start script executes a component, and arguments those that it
@@ -37,7 +38,7 @@ func basicOfOperator(t *testing.T) *objectsOfOperator {
 	t.Helper()
 	o := &objectsOfOperator{
 		sets:     map[topology.Kind]*appsv1.StatefulSetSpec{},
-		services: created(t, want(t, load(t, "basic"), nothing(), state.Snapshot{})).Services,
+		services: created(t, want(t, load(t, "flash"), nothing(), state.Snapshot{})).Services,
 		config: map[topology.Kind]map[string]any{
 			topology.PD:   {"dashboard": map[string]any{"internal-proxy": true}},
 			topology.TiKV: {},
@@ -71,6 +72,14 @@ func (o *objectsOfOperator) container(k topology.Kind, name string) *corev1.Cont
 }
 
 func (o *objectsOfOperator) main(k topology.Kind) *corev1.Container { return o.container(k, string(k)) }
+
+// tailers are the containers that print logs.
+func (o *objectsOfOperator) tailers() []*corev1.Container {
+	return []*corev1.Container{
+		o.container(topology.TiDB, "slowlog"), o.container(topology.TiFlash, "serverlog"),
+		o.container(topology.TiFlash, "errorlog"), o.container(topology.TiFlash, "clusterlog"),
+	}
+}
 
 // setEnv sets a variable that every pod of a component has.
 func (o *objectsOfOperator) setEnv(k topology.Kind, name, value string) {
@@ -109,6 +118,7 @@ func (o *objectsOfOperator) existing(t *testing.T, c topology.Cluster) state.Exi
 	t.Helper()
 	have := nothing()
 	have.HasDiscoveryDeployment = true
+	o.startTiFlash()
 	for name, s := range o.services {
 		s.OwnerReferences = []metav1.OwnerReference{owner(c)}
 		record := s.Spec.DeepCopy()
@@ -131,6 +141,11 @@ func (o *objectsOfOperator) existing(t *testing.T, c topology.Cluster) state.Exi
 			ObjectMeta: meta(c, c.SetName(k), c.Labels(k)),
 			Data:       map[string]string{keyConfig: "# in other words\n" + text, keyScript: o.script(k)},
 		}
+		if k == topology.TiFlash {
+			if have.ConfigMaps[c.SetName(k)].Data, err = o.flash.documents(); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if over := o.overlay[k]; over != "" {
 			have.ConfigMaps[c.SetName(k)].Data["config-file-overlay"] = over
 		}
@@ -145,6 +160,8 @@ func specOf(tc *v1alpha1.TidbCluster, k topology.Kind) *v1alpha1.ComponentSpec {
 		return &tc.Spec.PD.ComponentSpec
 	case topology.TiKV:
 		return &tc.Spec.TiKV.ComponentSpec
+	case topology.TiFlash:
+		return &tc.Spec.TiFlash.ComponentSpec
 	}
 	return &tc.Spec.TiDB.ComponentSpec
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // keyOverlay in a ConfigMap holds settings by which tidb-operator overrides the configuration for a
@@ -46,7 +47,7 @@ func lay(over, table map[string]any) {
 }
 
 // notAsked reports settings in the ConfigMap in use that the spec does not ask for.
-func notAsked(comp component, used *corev1.ConfigMap, text string) []desired.Finding {
+func notAsked(comp component, used *corev1.ConfigMap, wanted map[string]string) []desired.Finding {
 	c, title := comp.cluster, comp.Kind.Title()
 	switch {
 	case used == nil:
@@ -61,11 +62,11 @@ func notAsked(comp component, used *corev1.ConfigMap, text string) []desired.Fin
 					fmt.Sprintf(`[{"op":"remove","path":"/data/%s"}]`, keyOverlay))),
 			},
 		}}
-	case !comp.Configured && !sameTOML(used.Data[keyConfig], text):
+	case !comp.Configured && !sameMeaning(used.Data, wanted):
 		return []desired.Finding{{
 			Reason: event.ConfigurationNotAsked, Component: comp.Kind,
 			Text:   fmt.Sprintf("%s is not set, so the configuration in ConfigMap %s stays, which is not the default", configField(comp.Kind), used.Name),
-			Remedy: remedy.Remedy{remedy.Run("to go back to the default", c.Patch(fmt.Sprintf(`{%q:{"config":""}}`, comp.Kind)), c.Plugin("sync"))},
+			Remedy: remedy.Remedy{remedy.Run("to go back to the default", c.Patch(fmt.Sprintf(`{%q:{"config":%s}}`, comp.Kind, topology.EmptyConfig(comp.Kind))), c.Plugin("sync"))},
 		}}
 	}
 	return nil

@@ -69,7 +69,8 @@ func describePD(c topology.Cluster, g topology.Group, have state.Existing) (comp
 		servicePort("tcp-peer-2380", topology.PDPeerPort),
 		servicePort("tcp-peer-2379", topology.PDClientPort))}
 	comp.script = pdScript(c, path.Join(pdDir, pd.DataSubDir))
-	comp.config, err = withKeys(pd.Config.GenericConfig, pdKeys(comp)...)
+	config, err := withKeys(pd.Config.GenericConfig, pdKeys(comp)...)
+	comp.configure(config)
 	return comp, err
 }
 

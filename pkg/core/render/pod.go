@@ -1,8 +1,10 @@
 package render
 
 import (
+	"slices"
 	"strconv"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -25,13 +27,24 @@ const (
 // part of the contract: list order is compared, and another order would restart
 // all pods of an existing cluster.
 func podTemplate(comp component, configMap string) (corev1.PodTemplateSpec, error) {
-	containers, err := withAdditional(append(keepTailers(comp.logs, comp.live), mainContainer(comp)), comp.spec.AdditionalContainers())
+	applied := appliedSpec(comp.live)
+	own, err := mainContainer(comp, applied)
+	if err != nil {
+		return corev1.PodTemplateSpec{}, err
+	}
+	containers := append(keepTailers(comp.logs, applied), own)
+	if comp.logsLast {
+		containers = slices.Insert(containers[:len(containers)-1], 0, own)
+	}
+	containers, err = withAdditional(containers, comp.spec.AdditionalContainers())
 	if err != nil {
 		return corev1.PodTemplateSpec{}, err
 	}
 	pod := comp.spec.BuildPodSpec()
 	pod.ServiceAccountName = comp.account
-	pod.InitContainers = append(comp.init, comp.spec.InitContainers()...)
+	if pod.InitContainers, err = comp.initContainers(applied); err != nil {
+		return corev1.PodTemplateSpec{}, err
+	}
 	pod.Containers = containers
 	pod.Volumes = append(sharedVolumes(comp, configMap), comp.volumes...)
 	pod.Volumes = append(pod.Volumes, comp.spec.AdditionalVolumes()...)
@@ -43,7 +56,7 @@ func podTemplate(comp component, configMap string) (corev1.PodTemplateSpec, erro
 	template := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{
 			Labels:      union(comp.spec.Labels(), comp.cluster.Labels(comp.Kind)),
-			Annotations: union(scraping(comp.metrics), comp.spec.Annotations()),
+			Annotations: union(scraping(comp.metrics), comp.annotations, comp.spec.Annotations()),
 		},
 		Spec: pod,
 	}
@@ -52,12 +65,16 @@ func podTemplate(comp component, configMap string) (corev1.PodTemplateSpec, erro
 	return *template.DeepCopy(), nil
 }
 
-func mainContainer(comp component) corev1.Container {
+func mainContainer(comp component, applied appsv1.StatefulSetSpec) (corev1.Container, error) {
+	command, err := comp.command(string(comp.Kind), applied.Template.Spec.Containers)
+	if command == nil {
+		command = []string{"/bin/sh", dirScript + "/" + scriptFile(comp)}
+	}
 	return corev1.Container{
 		Name:            string(comp.Kind),
 		Image:           comp.Image,
 		ImagePullPolicy: comp.spec.ImagePullPolicy(),
-		Command:         []string{"/bin/sh", dirScript + "/" + scriptFile(comp)},
+		Command:         command,
 		Ports:           comp.ports,
 		EnvFrom:         comp.spec.EnvFrom(),
 		Env:             withUserEnv(comp.env, comp.spec.Env()),
@@ -67,7 +84,23 @@ func mainContainer(comp component) corev1.Container {
 		StartupProbe:    comp.startup,
 		Lifecycle:       comp.lifecycle,
 		SecurityContext: comp.security,
+	}, err
+}
+
+// initContainers returns the component's own, and then the user's.
+func (comp component) initContainers(applied appsv1.StatefulSetSpec) ([]corev1.Container, error) {
+	var all []corev1.Container
+	for _, c := range comp.init {
+		command, err := comp.command(c.Name, applied.Template.Spec.InitContainers)
+		if err != nil {
+			return nil, err
+		}
+		if command != nil {
+			c.Command = command
+		}
+		all = append(all, c)
 	}
+	return append(all, comp.spec.InitContainers()...), nil
 }
 
 func scriptFile(comp component) string { return string(comp.Kind) + "_start_script.sh" }
@@ -84,22 +117,27 @@ func scraping(port int32) map[string]string {
 
 // sharedVolumes come first in every pod.
 func sharedVolumes(comp component, configMap string) []corev1.Volume {
-	return []corev1.Volume{
+	volumes := []corev1.Volume{
 		{Name: volumeAnnotations, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
 			Items: []corev1.DownwardAPIVolumeFile{{
 				Path:     "annotations",
 				FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations"},
 			}},
 		}}},
-		configMapVolume(volumeConfig, configMap, keyConfig, comp.file),
-		configMapVolume(volumeScript, configMap, keyScript, scriptFile(comp)),
 	}
+	if len(comp.inline) > 0 {
+		return append(volumes, configMapVolume(volumeConfig, configMap))
+	}
+	return append(volumes,
+		configMapVolume(volumeConfig, configMap, corev1.KeyToPath{Key: comp.documents[0].key, Path: comp.documents[0].file}),
+		configMapVolume(volumeScript, configMap, corev1.KeyToPath{Key: keyScript, Path: scriptFile(comp)}))
 }
 
-func configMapVolume(name, configMap, key, path string) corev1.Volume {
+// configMapVolume returns a volume with some of the keys of a ConfigMap, or with all of them.
+func configMapVolume(name, configMap string, items ...corev1.KeyToPath) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
 		LocalObjectReference: corev1.LocalObjectReference{Name: configMap},
-		Items:                []corev1.KeyToPath{{Key: key, Path: path}},
+		Items:                items,
 	}}}
 }
 

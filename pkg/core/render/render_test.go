@@ -22,6 +22,9 @@ import (
 var update = flag.Bool("update", false, "write the golden files again")
 
 // load reads a TidbCluster from testdata, and lets the test change it.
+// basicKinds are the components of most clusters of these tests.
+var basicKinds = []topology.Kind{topology.PD, topology.TiKV, topology.TiDB}
+
 func load(t *testing.T, name string, edit ...func(*v1alpha1.TidbCluster)) topology.Cluster {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
@@ -143,7 +146,7 @@ func merged[T runtime.Object](t *testing.T, live, wanted T) T {
 }
 
 func TestGolden(t *testing.T) {
-	for _, name := range []string{"basic", "rich", "odd", "tls"} {
+	for _, name := range []string{"basic", "rich", "odd", "tls", "flash", "flash-legacy"} {
 		t.Run(name, func(t *testing.T) {
 			var got bytes.Buffer
 			for _, o := range objects(want(t, load(t, name), nothing(), state.Snapshot{})) {
@@ -174,7 +177,7 @@ func TestGolden(t *testing.T) {
 // Everything is missing at first, and nothing is left to write once it is there:
 // an operator that sees differences in its own work writes for ever.
 func TestNothingToWriteAfterCreation(t *testing.T) {
-	for _, name := range []string{"basic", "rich", "odd", "tls"} {
+	for _, name := range []string{"basic", "rich", "odd", "tls", "flash", "flash-legacy"} {
 		c := load(t, name)
 		first := want(t, c, nothing(), state.Snapshot{})
 		for _, o := range objects(first) {
@@ -211,7 +214,7 @@ func TestTemplateDoesNotDependOnReplicas(t *testing.T) {
 	more := func(tc *v1alpha1.TidbCluster) {
 		tc.Spec.PD.Replicas, tc.Spec.TiKV.Replicas, tc.Spec.TiDB.Replicas = 7, 7, 7
 	}
-	for _, name := range []string{"basic", "rich", "odd", "tls"} {
+	for _, name := range []string{"basic", "rich", "odd", "tls", "flash", "flash-legacy"} {
 		before := want(t, load(t, name), nothing(), state.Snapshot{})
 		after := want(t, load(t, name, more), nothing(), state.Snapshot{})
 		for _, g := range before.Groups {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/template"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -32,6 +34,31 @@ type script struct {
 	arguments []string
 }
 
+// inline is a start script in the pod template instead of the ConfigMap.
+type inline struct {
+	container string
+	script    script
+}
+
+// command returns the command of a container whose start script is in the pod template, nil for
+// another container. The one that was applied last is kept as long as it fits: another text would
+// restart every pod.
+func (comp component) command(container string, applied []corev1.Container) ([]string, error) {
+	for _, in := range comp.inline {
+		if in.container != container {
+			continue
+		}
+		for _, c := range applied {
+			if c.Name == container && len(c.Command) == 3 && c.Command[1] == "-c" && in.script.fits(c.Command[2]) {
+				return c.Command, nil
+			}
+		}
+		text, err := in.script.text()
+		return []string{"/bin/sh", "-c", text}, err
+	}
+	return nil, nil
+}
+
 // word is a piece of a script that does not continue on either side: /a/b is
 // not found in /a/b/c.
 type word struct {
@@ -51,14 +78,19 @@ func peers(c topology.Cluster, k topology.Kind) string {
 
 // clusterWords are the words of addresses.
 func clusterWords(c topology.Cluster) []word {
-	var words []word
-	if c.Domain != "" {
-		words = append(words, word{text: "svc." + c.Domain})
-	}
+	words := domainWords(c)
 	if c.TLS.Members {
 		words = append(words, word{text: c.Scheme(), ours: true})
 	}
 	return words
+}
+
+// domainWords are the words of names of hosts.
+func domainWords(c topology.Cluster) []word {
+	if c.Domain == "" {
+		return nil
+	}
+	return []word{{text: "svc." + c.Domain}}
 }
 
 // mark begins the line by which we recognise our own scripts.

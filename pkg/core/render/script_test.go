@@ -367,7 +367,7 @@ func TestStartTiDB(t *testing.T) {
 // Without the pod's annotations it is not known whether it is to be debugged.
 func TestStartNeedsAnnotations(t *testing.T) {
 	eachShell(t, func(t *testing.T, shell []string) {
-		for _, k := range topology.Kinds() {
+		for _, k := range basicKinds {
 			p := newPod(t, shell, scriptOf(t, load(t, "basic"), k), string(k)+"-server")
 			if err := os.Remove(filepath.Join(p.root, "etc/podinfo/annotations")); err != nil {
 				t.Fatal(err)

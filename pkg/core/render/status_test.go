@@ -173,7 +173,7 @@ func TestStatusWhileSilent(t *testing.T) {
 	old := s.status(v1alpha1.TidbClusterStatus{})
 	s.snap.At = later
 	s.snap.PD = state.PD{Problem: "timeout"}
-	for _, k := range topology.Kinds() {
+	for _, k := range basicKinds {
 		s.member(k).Database = state.Database{}
 	}
 	s.plan = plan.Plan{Outcome: plan.Wait}

@@ -62,7 +62,8 @@ func describeTiDB(c topology.Cluster, g topology.Group, _ state.Existing) (compo
 		comp.services = append(comp.services, s)
 	}
 	comp.script = tidbScript(c, db)
-	comp.config, err = withKeys(db.Config.GenericConfig, append(tidbKeys(db), tidbTLS(c)...)...)
+	config, err := withKeys(db.Config.GenericConfig, append(tidbKeys(db), tidbTLS(c)...)...)
+	comp.configure(config)
 	return comp, err
 }
 
@@ -114,7 +115,7 @@ func mountTiDB(comp *component, db *v1alpha1.TiDBSpec, storage []corev1.VolumeMo
 	if db.IsBootstrapSQLEnabled() {
 		comp.mounts = append(comp.mounts, readOnly("tidb-bootstrap-sql", bootstrapSQL))
 		comp.volumes = append(comp.volumes,
-			configMapVolume("tidb-bootstrap-sql", *db.BootstrapSQLConfigMapName, "bootstrap-sql", "bootstrap.sql"))
+			configMapVolume("tidb-bootstrap-sql", *db.BootstrapSQLConfigMapName, corev1.KeyToPath{Key: "bootstrap-sql", Path: "bootstrap.sql"}))
 	}
 	comp.mounts = append(comp.mounts, storage...)
 	comp.mounts = append(comp.mounts, comp.spec.AdditionalVolumeMounts()...)

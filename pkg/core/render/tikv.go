@@ -68,7 +68,8 @@ func describeTiKV(c topology.Cluster, g topology.Group, _ state.Existing) (compo
 	if c.TLS.Members {
 		keys = certificateKeys(memberTLS(topology.TiKV), "security.ca-path", "security.cert-path", "security.key-path")
 	}
-	comp.config, err = withKeys(bareNumbers(kv.Config.GenericConfig), keys...)
+	config, err := withKeys(bareNumbers(kv.Config.GenericConfig), keys...)
+	comp.configure(config)
 	return comp, err
 }
 

@@ -14,11 +14,7 @@ var tikvStatus = statusPart{
 	clear:   func(s *v1alpha1.TidbClusterStatus) { s.TiKV.Stores = nil },
 	counts:  func(r projection, s *v1alpha1.TidbClusterStatus) { r.leaders(s.TiKV.Stores) },
 	health: func(s *v1alpha1.TidbClusterStatus) []bool {
-		var all []bool
-		for _, store := range s.TiKV.Stores {
-			all = append(all, store.State == v1alpha1.TiKVStateUp)
-		}
-		return all
+		return storesUp(s.TiKV.Stores)
 	},
 	unhealthy: "TiKVStoreNotUp", message: "Not all TiKV stores are up",
 }
@@ -33,28 +29,41 @@ func (r projection) tikv(status *v1alpha1.TiKVStatus) {
 	if !status.BootStrapped {
 		return
 	}
+	status.Stores, status.TombstoneStores = r.stores(topology.TiKV, status.Stores), nil
+}
+
+func storesUp(stores map[string]v1alpha1.TiKVStore) []bool {
+	var all []bool
+	for _, store := range stores {
+		all = append(all, store.State == v1alpha1.TiKVStateUp)
+	}
+	return all
+}
+
+// stores returns the stores of a component as they are now, given those of before.
+func (r projection) stores(k topology.Kind, known map[string]v1alpha1.TiKVStore) map[string]v1alpha1.TiKVStore {
 	stores := map[string]v1alpha1.TiKVStore{}
-	for _, m := range r.snap.Groups[topology.TiKV].Members {
+	for _, m := range r.snap.Groups[k].Members {
 		if m.Database.Presence != state.Present || m.Database.State == state.StoreTombstone {
 			continue
 		}
 		id := strconv.FormatUint(m.Database.ID, 10)
-		before, known := status.Stores[id]
+		before, there := known[id]
 		store := v1alpha1.TiKVStore{
 			ID:                       id,
 			PodName:                  m.Name,
-			IP:                       r.wanted.Cluster.PodHost(topology.TiKV, m.Ordinal),
+			IP:                       r.wanted.Cluster.PodHost(k, m.Ordinal),
 			LeaderCount:              before.LeaderCount,
 			State:                    string(m.Database.State),
 			LastTransitionTime:       r.at,
 			LeaderCountBeforeUpgrade: before.LeaderCountBeforeUpgrade,
 		}
-		if known && before.State == store.State {
+		if there && before.State == store.State {
 			store.LastTransitionTime = before.LastTransitionTime
 		}
 		stores[id] = store
 	}
-	status.Stores, status.TombstoneStores = filled(stores), nil
+	return filled(stores)
 }
 
 // leaders updates the number of region leaders of each store for which it is known.

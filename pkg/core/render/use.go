@@ -103,22 +103,34 @@ func lost(comp component, name string, got state.Group) desired.Lack {
 	g := desired.Lack{
 		Need: desired.MountedConfigMap, Want: fmt.Sprintf("ConfigMap %s exists", name),
 		Observed: fmt.Sprintf("ConfigMap %s does not exist, and pods that start wait for it", name),
-		Remedy:   remedy.Remedy{remedy.Say(fmt.Sprintf("make it again with its keys %s and %s", keyConfig, keyScript))},
+		Remedy:   remedy.Remedy{remedy.Say("make it again with its keys " + strings.Join(comp.keys(), " and "))},
 	}
 	for _, m := range got.Members {
-		if m.Pod == nil || m.Pod.Started.IsZero() {
+		if m.Pod == nil || m.Pod.Started.IsZero() || len(comp.inline) > 0 {
 			continue
 		}
 		read := func(file, key string) remedy.Command {
 			return c.Kubectl("exec", m.Name, "-c", string(k), "--", "cat", file).Writing(key)
 		}
 		g.Remedy = remedy.Remedy{remedy.Run("make it again from what a pod still has",
-			read(path.Join(comp.configDir(), comp.file), keyConfig),
+			read(path.Join(comp.configDir(), comp.documents[0].file), keyConfig),
 			read(path.Join(dirScript, scriptFile(comp)), keyScript),
 			c.Kubectl("create", "configmap", name, "--from-file="+keyConfig, "--from-file="+keyScript))}
 		break
 	}
 	return g
+}
+
+// keys returns the keys of the component's ConfigMap.
+func (comp component) keys() []string {
+	var keys []string
+	for _, d := range comp.documents {
+		keys = append(keys, d.key)
+	}
+	if len(comp.inline) == 0 {
+		keys = append(keys, keyScript)
+	}
+	return keys
 }
 
 // configDir returns the directory of the config file in the main container.

@@ -163,11 +163,11 @@ func TestConfigMapIsGone(t *testing.T) {
 				"ConfigMap basic-tikv": desired.Missing, "ConfigMap basic-tidb": desired.Missing,
 			}, []topology.Kind{topology.PD},
 		},
-		"no config": {made, noConfig, map[string]desired.Drift{}, topology.Kinds()},
+		"no config": {made, noConfig, map[string]desired.Drift{}, basicKinds},
 	} {
 		t.Run(name, func(t *testing.T) {
 			have := tt.have(t)
-			for _, k := range topology.Kinds() {
+			for _, k := range basicKinds {
 				delete(have.ConfigMaps, "basic-"+string(k))
 			}
 			w := want(t, load(t, "basic", tt.edit), have, snap)
@@ -201,7 +201,7 @@ func TestConfigMapIsGone(t *testing.T) {
 func TestPodsWithoutStatefulSet(t *testing.T) {
 	have := operated(t, "basic")
 	have.Pods = map[topology.Kind]*corev1.PodSpec{}
-	for _, k := range topology.Kinds() {
+	for _, k := range basicKinds {
 		have.Pods[k] = have.Sets[k].Spec.Template.Spec.DeepCopy()
 		name := "basic-" + string(k) + "-3131313"
 		for _, v := range have.Pods[k].Volumes {
@@ -215,7 +215,7 @@ func TestPodsWithoutStatefulSet(t *testing.T) {
 		delete(have.Sets, k)
 	}
 	w := want(t, load(t, "basic", rolling), have, state.Snapshot{})
-	for _, k := range topology.Kinds() {
+	for _, k := range basicKinds {
 		if got := mountedConfigMap(&setOf(t, w, k).Spec.Template.Spec, "basic-"+string(k)); got != "basic-"+string(k)+"-3131313" {
 			t.Errorf("%s: pods would get %s", k, got)
 		}

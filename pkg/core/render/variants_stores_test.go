@@ -115,7 +115,7 @@ func ofTiDB() []variant {
 // components.
 func ofVolumes() []variant {
 	var all []variant
-	before := map[topology.Kind]string{topology.TiKV: "tikv-tls", topology.TiDB: "slowlog"}
+	before := map[topology.Kind]string{topology.TiKV: "tikv-tls", topology.TiFlash: "tiflash-tls", topology.TiDB: "slowlog"}
 	for _, k := range topology.Kinds() {
 		name := string(k)
 		added := corev1.VolumeMount{Name: "extra", MountPath: "/extra"}
@@ -126,6 +126,9 @@ func ofVolumes() []variant {
 			o.pod(k).Volumes = append(o.pod(k).Volumes, emptyDir("extra"))
 			o.mount(k, before[k], added)
 		}})
+		if k == topology.TiFlash {
+			continue // it has storage claims instead
+		}
 		all = append(all, variant{name + ".storageVolumes", name + ".storageVolumes", func(tc *v1alpha1.TidbCluster) {
 			volumes := []v1alpha1.StorageVolume{{Name: "log", StorageSize: "1Gi", MountPath: "/log", StorageClassName: ptr(""), VolumeAttributesClassName: ptr("")}}
 			switch k {

@@ -65,7 +65,7 @@ func adopted(t *testing.T, name string, list ...variant) bool {
 	t.Helper()
 	var names []string
 	o := basicOfOperator(t)
-	c := load(t, "basic", func(tc *v1alpha1.TidbCluster) {
+	c := load(t, "flash", func(tc *v1alpha1.TidbCluster) {
 		for _, v := range list {
 			v.spec(tc)
 			names = append(names, v.name)
@@ -99,7 +99,7 @@ func variants() []variant {
 		all = append(all, ofComponent(k)...)
 		all = append(all, ofContainers(k)...)
 	}
-	return slices.Concat(all, ofPD(), ofTiKV(), ofTiDB(), ofVolumes())
+	return slices.Concat(all, ofPD(), ofTiKV(), ofTiFlash(), ofTiDB(), ofVolumes())
 }
 
 // each changes the pods of all components.
@@ -120,24 +120,36 @@ func ofCluster() []variant {
 		{"enablePVReclaim", "enablePVReclaim", func(tc *v1alpha1.TidbCluster) { tc.Spec.EnablePVReclaim = &yes }, none},
 		{"configUpdateStrategy", "configUpdateStrategy", rolling, none},
 		{"startScriptVersion", "startScriptVersion", func(tc *v1alpha1.TidbCluster) { tc.Spec.StartScriptVersion = v1alpha1.StartScriptV2 }, func(o *objectsOfOperator) { o.arguments = "" }},
-		{"timezone", "timezone", func(tc *v1alpha1.TidbCluster) { tc.Spec.Timezone = "" }, each(func(o *objectsOfOperator, k topology.Kind) { o.setEnv(k, "TZ", "") })},
+		{"timezone", "timezone", func(tc *v1alpha1.TidbCluster) { tc.Spec.Timezone = "" }, each(func(o *objectsOfOperator, k topology.Kind) {
+			if k != topology.TiFlash { // which has a default of its own
+				o.setEnv(k, "TZ", "")
+			}
+		})},
 		{"imagePullPolicy", "imagePullPolicy", func(tc *v1alpha1.TidbCluster) { tc.Spec.ImagePullPolicy = corev1.PullAlways }, func(o *objectsOfOperator) {
 			for _, k := range topology.Kinds() {
 				o.main(k).ImagePullPolicy = corev1.PullAlways
 			}
-			o.container(topology.TiDB, "slowlog").ImagePullPolicy = corev1.PullAlways
+			for _, c := range o.tailers() {
+				c.ImagePullPolicy = corev1.PullAlways
+			}
 		}},
 		{"helper.image", "helper", func(tc *v1alpha1.TidbCluster) { tc.Spec.Helper = &v1alpha1.HelperSpec{Image: ptr("alpine:3")} }, func(o *objectsOfOperator) {
-			o.container(topology.TiDB, "slowlog").Image = "alpine:3"
+			for _, c := range o.tailers() {
+				c.Image = "alpine:3"
+			}
+			o.pod(topology.TiFlash).InitContainers[0].Image = "alpine:3"
 		}},
 		{"clusterDomain", "clusterDomain", func(tc *v1alpha1.TidbCluster) { tc.Spec.ClusterDomain = "a.example" }, each(func(o *objectsOfOperator, k topology.Kind) {
+			o.flash.domain = ".a.example"
 			o.replaceFlag(k, ".svc", ".svc.a.example")
 			o.replaceFlag(k, "${domain}", "${pod}.svc.a.example")
 		})},
 		{"enableDynamicConfiguration", "dynamic", func(tc *v1alpha1.TidbCluster) { tc.Spec.EnableDynamicConfiguration = &yes }, func(o *objectsOfOperator) {
 			o.flags[topology.TiKV] = append(o.flags[topology.TiKV], "--advertise-status-addr=${status}")
+			o.flash.dynamic = true
 		}},
 		{"preferIPv6", "preferIPv6", func(tc *v1alpha1.TidbCluster) { tc.Spec.PreferIPv6 = true }, func(o *objectsOfOperator) {
+			o.flash.ipv6 = true
 			o.replaceFlag(topology.TiKV, "0.0.0.0", "[::]")
 			for _, s := range o.services {
 				s.Spec.IPFamilyPolicy = &dual

@@ -82,6 +82,8 @@ func sqlTLS(spec v1alpha1.TiDBTLSClient) func(*v1alpha1.TidbCluster) {
 func tlsOfMembers(o *objectsOfOperator) {
 	o.certificate(topology.PD, 3, 4, "pd-tls", "basic-pd-cluster-secret")
 	o.certificate(topology.TiKV, 3, 4, "tikv-tls", "basic-tikv-cluster-secret")
+	o.certificate(topology.TiFlash, 2, 3, "tiflash-tls", "basic-tiflash-cluster-secret")
+	o.flash.tls = true
 	o.certificate(topology.TiDB, 3, 3, "tidb-tls", "basic-tidb-cluster-secret")
 	for key, file := range map[string]string{"cacert-path": "ca.crt", "cert-path": "tls.crt", "key-path": "tls.key"} {
 		o.configure(topology.PD, "security", key, "/var/lib/pd-tls/"+file)

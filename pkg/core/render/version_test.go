@@ -125,7 +125,7 @@ func TestVersionsTakeTurns(t *testing.T) {
 				t.Fatalf("the older version writes %v", found)
 			}
 			p := plan.Decide(profiles.Profiles(), plan.Policy{}, w, state.Snapshot{Groups: map[topology.Kind]state.Group{}})
-			if len(p.Findings) != len(topology.Kinds()) || !strings.Contains(p.Findings[0].Text, "it is kept") {
+			if len(p.Findings) != len(basicKinds) || !strings.Contains(p.Findings[0].Text, "it is kept") {
 				t.Errorf("got findings %+v", p.Findings)
 			}
 			in = in.write(t, w)
@@ -218,7 +218,7 @@ func TestRecordOfAnotherTemplate(t *testing.T) {
 	set := in.have.Sets[topology.TiKV]
 	set.Spec.Template.Labels["operator"] = "1"
 	setLastApplied(&set.ObjectMeta, set.Spec)
-	for _, k := range topology.Kinds() {
+	for _, k := range basicKinds {
 		g := groupOf(t, in.older(t, c), k)
 		if written := g.Set.Drift != desired.None; written != (k == topology.TiKV) || len(g.Findings) > 0 {
 			t.Errorf("%s: written %t, findings %v", k, written, g.Findings)
@@ -262,11 +262,10 @@ func TestRecordIsBroughtUpToDate(t *testing.T) {
 // of the cluster as a whole count for all components. The way of updating a
 // configuration changes the name of the ConfigMap for the first pods only.
 func TestAsked(t *testing.T) {
-	whole := []string{"startScriptVersion", "helper.image", "enableDynamicConfiguration", "preferIPv6", "mountClusterClientSecret without TLS"}
-	basic := load(t, "basic")
-	before := want(t, basic, nothing(), state.Snapshot{})
+	whole := []string{"timezone", "startScriptVersion", "helper.image", "enableDynamicConfiguration", "preferIPv6", "mountClusterClientSecret without TLS"}
+	before := want(t, load(t, "flash"), nothing(), state.Snapshot{})
 	for _, v := range variants() {
-		after := want(t, load(t, "basic", v.spec), nothing(), state.Snapshot{})
+		after := want(t, load(t, "flash", v.spec), nothing(), state.Snapshot{})
 		for _, g := range before.Groups {
 			now := groupOf(t, after, g.Kind)
 			changed := now.Template != g.Template || !maps.Equal(configOf(t, before, g.Kind).Data, configOf(t, after, g.Kind).Data)

@@ -1,5 +1,7 @@
 package state
 
+import "fmt"
+
 // Placement is what PD's placement rules ask for, and the stores that exist. It is empty unless a
 // store is to be removed: nothing else needs it.
 type Placement struct {
@@ -34,9 +36,24 @@ type PlacementRule struct {
 	// IsolationLevel is the location label in which any two copies must differ; ""
 	// when PD only prefers that they do.
 	IsolationLevel string
+	// Tables are those that ask for it where it is for replicas in TiFlash.
+	Tables []Table
 	// Configured is true if the rule follows PD's replication settings (max-replicas,
 	// location-labels, isolation-level): to change the rule, change these.
 	Configured bool
+}
+
+// Table is a table of the database. Its name is "" where TiDB was not asked, or does not know it.
+type Table struct {
+	ID   int64
+	Name string
+}
+
+func (t Table) String() string {
+	if t.Name == "" {
+		return fmt.Sprintf("the table with the id %d", t.ID)
+	}
+	return "table " + t.Name
 }
 
 // LabelConstraint is a condition of a rule on a label of a store. Op is in, notIn, exists or

@@ -22,7 +22,7 @@ var notInPods = map[string][]string{
 		"storeLabels", "evictLeaderTimeout", "waitLeaderTransferBackTimeout", "storageClassName", "volumeAttributesClassName",
 		"configUpdateStrategy", "statefulSetUpdateStrategy", "podManagementPolicy", "suspendAction",
 	},
-	"volume": {"storageSize", "storageClassName", "volumeAttributesClassName"},
+	"volume": {"storageSize", "resources", "storageClassName", "volumeAttributesClassName"},
 }
 
 // asked returns a digest of what the user's spec says about each component's pods. It is
@@ -48,10 +48,12 @@ func asked(tc *v1alpha1.TidbCluster, c Cluster) map[Kind]string {
 		if requests, ok := own["requests"].(map[string]any); ok {
 			own["requests"] = without(requests, []string{"storage"})
 		}
-		volumes, _ := own["storageVolumes"].([]any)
-		for i, v := range volumes {
-			if v, ok := v.(map[string]any); ok {
-				volumes[i] = without(v, notInPods["volume"])
+		for _, list := range []string{"storageVolumes", "storageClaims"} {
+			volumes, _ := own[list].([]any)
+			for i, v := range volumes {
+				if v, ok := v.(map[string]any); ok {
+					volumes[i] = without(v, notInPods["volume"])
+				}
 			}
 		}
 		var others map[string]any

@@ -12,6 +12,7 @@ import (
 const (
 	pdImage        = "pingcap/pd"
 	tikvImage      = "pingcap/tikv"
+	tiflashImage   = "pingcap/tiflash"
 	tidbImage      = "pingcap/tidb"
 	pdStartTimeout = 30
 )
@@ -30,8 +31,11 @@ func setDefaults(tc *v1alpha1.TidbCluster) {
 		r.defaults(tc)
 		// The operator makes no ConfigMap without a config, and the pods then wait for
 		// it for ever.
-		if c, _ := r.spec(tc); c.config.MP == nil {
-			c.config.MP = map[string]any{}
+		c, _ := r.spec(tc)
+		for _, config := range c.configs {
+			if config.MP == nil {
+				config.MP = map[string]any{}
+			}
 		}
 	}
 	setDefaultsPDMS(tc.Spec.PDMS)

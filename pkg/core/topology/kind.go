@@ -18,9 +18,10 @@ type Kind string
 // The components this engine drives, in the order in which they depend on each
 // other: a later one needs every earlier one.
 const (
-	PD   Kind = "pd"
-	TiKV Kind = "tikv"
-	TiDB Kind = "tidb"
+	PD      Kind = "pd"
+	TiKV    Kind = "tikv"
+	TiFlash Kind = "tiflash"
+	TiDB    Kind = "tidb"
 )
 
 // Data is what a component's members keep in their volumes, and so where PD lists them. Before a
@@ -45,6 +46,10 @@ type traits struct {
 	kind  Kind
 	title string
 	data  Data
+	// volume is the name of the claim template of the data, "" where the members keep none.
+	volume string
+	// optional: see Optional.
+	optional bool
 	// endsFirst: see EndsFirst.
 	endsFirst bool
 	// byService: other members find the component by the name of its Service.
@@ -55,10 +60,12 @@ type traits struct {
 
 // components are all of them in dependency order.
 var components = []traits{
-	{kind: PD, title: "PD", data: Raft, byService: true, records: pdRecords,
+	{kind: PD, title: "PD", data: Raft, volume: string(PD), byService: true, records: pdRecords,
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.PD }},
-	{kind: TiKV, title: "TiKV", data: Store, records: tikvRecords,
+	{kind: TiKV, title: "TiKV", data: Store, volume: string(TiKV), records: tikvRecords,
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiKV }},
+	{kind: TiFlash, title: "TiFlash", data: Store, volume: TiFlashVolume(0), optional: true, records: tiflashRecords,
+		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiFlash }},
 	{kind: TiDB, title: "TiDB", endsFirst: true, records: tidbRecords,
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiDB }},
 }
@@ -87,6 +94,14 @@ func (k Kind) Title() string { return k.traits().title }
 
 // Data returns what the component's members keep.
 func (k Kind) Data() Data { return k.traits().data }
+
+// DataVolume returns the name of the claim template that a component's members keep their data in,
+// the first one where there are several; "" where they keep none.
+func (k Kind) DataVolume() string { return k.traits().volume }
+
+// Optional reports whether no other component needs this one, and what its members keep is elsewhere
+// as well: it may have no members, and may be suspended by itself.
+func (k Kind) Optional() bool { return k.traits().optional }
 
 // Status returns the component's part of the status of a TidbCluster, whether or not its spec has
 // the component.

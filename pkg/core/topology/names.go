@@ -14,6 +14,14 @@ const (
 	TiKVStatusPort = 20180
 	TiDBServerPort = 4000
 	TiDBStatusPort = 10080
+
+	TiFlashServicePort     = 3930
+	TiFlashProxyPort       = 20170 // of its part that copies regions
+	TiFlashProxyStatusPort = 20292
+	TiFlashMetricsPort     = 8234
+	TiFlashTCPPort         = 9000 // this one and the next two: of versions before v7.1
+	TiFlashHTTPPort        = 8123
+	TiFlashInternalPort    = 9009
 )
 
 // Label keys that Kubernetes objects of a cluster carry.
@@ -53,6 +61,9 @@ const AnnotationRan = "kubectl-tidb/ran-version"
 
 // SetName returns the name of the component's StatefulSet, e.g. "basic-tikv".
 func (c Cluster) SetName(k Kind) string { return c.Name + "-" + string(k) }
+
+// TiFlashVolume returns the name of the claim template of one of TiFlash's storage claims.
+func TiFlashVolume(i int) string { return fmt.Sprintf("data%d", i) }
 
 // PodName returns the name of a member's pod, e.g. "basic-tikv-0".
 func (c Cluster) PodName(k Kind, ordinal int) string {

@@ -48,6 +48,10 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 		if r.group != nil {
 			r.group(tc, &g)
 		}
+		if r.recovery != nil {
+			fields := r.recovery(tc)
+			g.FailoverUID, g.Recover = fields.uid, fields.asked()
+		}
 		c.Groups = append(c.Groups, g)
 	}
 	digests := asked(written, c)
@@ -86,7 +90,7 @@ func group(tc *v1alpha1.TidbCluster, k Kind, spec component) Group {
 		Manual:   spec.accessor.StatefulSetUpdateStrategy() == appsv1.OnDeleteStatefulSetStrategyType,
 		ScaleOut: atOnce(spec.scale.ScaleOutParallelism),
 		ScaleIn:  atOnce(spec.scale.ScaleInParallelism),
-		Volumes:  volumes(k, spec.requests, spec.volumes),
+		Volumes:  volumes(k, spec.disks, spec.volumes),
 
 		MaxFailures: count(spec.failovers),
 	}

@@ -23,11 +23,11 @@ var readPD = reading{
 		}
 		c := component{
 			ComponentSpec: &pd.ComponentSpec, whole: pd, accessor: tc.BasePDSpec(), image: tc.PDImage(), baseImage: &pd.BaseImage,
-			replicas: &pd.Replicas, requests: pd.Requests, volumes: pd.StorageVolumes, class: pd.StorageClassName,
+			replicas: &pd.Replicas, disks: []disk{{volume: string(PD), requests: pd.Requests, at: field.NewPath("spec", "pd")}}, volumes: pd.StorageVolumes, class: pd.StorageClassName,
 			subDir: pd.DataSubDir, failovers: pd.MaxFailoverCount,
 		}
 		if pd.Config != nil {
-			c.config = pd.Config.GenericConfig
+			c.configs = given(pd.Config.GenericConfig)
 		}
 		return c, true
 	},
@@ -66,7 +66,8 @@ var readPD = reading{
 	warnings: func(old *Cluster, c Cluster, at *field.Path) []Warning {
 		return append(ofPDService(c.Written, at.Child("service")), persisted(old, c)...)
 	},
-	instead: "to remove the whole cluster use kubectl tidb delete",
+	noConfig: `""`,
+	instead:  "to remove the whole cluster use kubectl tidb delete",
 }
 
 func validatePD(spec v1alpha1.TidbClusterSpec, at *field.Path) field.ErrorList {

@@ -27,6 +27,23 @@ type records struct {
 // Fields are a part of a TidbCluster as JSON, to be merged into it; nil removes one.
 type Fields map[string]any
 
+// AskRecovery asks in the spec of a TidbCluster for the recovery from a component's failovers, and
+// from no later ones: with their UID the request has no effect after they are over. It returns
+// false, and changes nothing, if no failover waits for such a request, or the request is there
+// already.
+func AskRecovery(tc *v1alpha1.TidbCluster, k Kind) bool {
+	r := readingOf(k)
+	if _, ok := r.spec(tc); !ok || r.recovery == nil || len(failures(tc.Status, k)) == 0 {
+		return false
+	}
+	fields := r.recovery(tc)
+	if fields.asked() {
+		return false
+	}
+	*fields.failover = &v1alpha1.Failover{RecoverByUID: fields.uid}
+	return true
+}
+
 // RecordFailure returns the status that records a failure of a component. The UID is for its
 // failovers, if they have one and this is the first of them.
 func (g Group) RecordFailure(f Failure, uid types.UID) Fields {
@@ -88,21 +105,30 @@ var pdRecords = records{
 	},
 }
 
-var tikvRecords = records{
-	field: "failureStores", named: true,
-	read: func(s v1alpha1.TidbClusterStatus) (all []Failure) {
-		for key, r := range s.TiKV.FailureStores {
-			all = append(all, failure(Failure{
-				Key: key, Member: r.PodName, Created: r.CreatedAt.Time, Discarded: r.HostDown, Deleted: r.StoreDeleted,
-			}, r.StoreID, r.PVCUIDSet, ""))
-		}
-		return all
-	},
-	write: func(f Failure) (string, any) {
-		return f.id(), v1alpha1.TiKVFailureStore{
-			PodName: f.Member, StoreID: f.id(), PVCUIDSet: f.claims(), HostDown: f.Discarded, CreatedAt: at(f.Created),
-		}
-	},
+var tikvRecords = storeRecords(func(s v1alpha1.TidbClusterStatus) failureStores { return s.TiKV.FailureStores })
+
+var tiflashRecords = storeRecords(func(s v1alpha1.TidbClusterStatus) failureStores { return s.TiFlash.FailureStores })
+
+type failureStores = map[string]v1alpha1.TiKVFailureStore
+
+// storeRecords are the records of a component whose members are stores.
+func storeRecords(of func(v1alpha1.TidbClusterStatus) failureStores) records {
+	return records{
+		field: "failureStores", named: true,
+		read: func(s v1alpha1.TidbClusterStatus) (all []Failure) {
+			for key, r := range of(s) {
+				all = append(all, failure(Failure{
+					Key: key, Member: r.PodName, Created: r.CreatedAt.Time, Discarded: r.HostDown, Deleted: r.StoreDeleted,
+				}, r.StoreID, r.PVCUIDSet, ""))
+			}
+			return all
+		},
+		write: func(f Failure) (string, any) {
+			return f.id(), v1alpha1.TiKVFailureStore{
+				PodName: f.Member, StoreID: f.id(), PVCUIDSet: f.claims(), HostDown: f.Discarded, CreatedAt: at(f.Created),
+			}
+		},
+	}
 }
 
 var tidbRecords = records{

@@ -57,6 +57,11 @@ func (spec component) classes(k Kind, at *field.Path) []Reference {
 	if spec.class != nil && (k.Data() != None || len(spec.volumes) > 0) {
 		refs = append(refs, Reference{StorageClass, *spec.class, at.Child("storageClassName"), k})
 	}
+	for _, d := range spec.disks {
+		if d.class != nil {
+			refs = append(refs, Reference{StorageClass, *d.class, d.classAt, k})
+		}
+	}
 	for i, v := range spec.volumes {
 		if v.StorageClassName != nil {
 			refs = append(refs, Reference{StorageClass, *v.StorageClassName, at.Child("storageVolumes").Index(i).Child("storageClassName"), k})

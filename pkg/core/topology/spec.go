@@ -6,6 +6,8 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/pingcap/tidb-operator/pkg/apis/util/config"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -17,13 +19,45 @@ type component struct {
 	image     string // with its tag
 	baseImage *string
 	replicas  *int32
-	requests  corev1.ResourceList // of the volume with the data, nil where there is none
+	disks     []disk // with the data; none where members keep none
 	volumes   []v1alpha1.StorageVolume
 	class     *string // the storage class
 	subDir    string  // the directory of the data in its volume
 	scale     v1alpha1.ScalePolicy
-	failovers *int32 // the maximum number
-	config    *config.GenericConfig
+	failovers *int32                  // the maximum number
+	configs   []*config.GenericConfig // none where the user gives none
+}
+
+// disk is a volume with data.
+type disk struct {
+	volume   string // the name of its claim template
+	requests corev1.ResourceList
+	// at is the field of the component's spec that has requests.
+	at *field.Path
+	// class is its own storage class, nil where it has that of the component.
+	class   *string
+	classAt *field.Path
+}
+
+// size returns the requested storage, and its field.
+func (d disk) size() (resource.Quantity, *field.Path, bool) {
+	size, ok := d.requests[corev1.ResourceStorage]
+	return size, d.at.Child("requests", "storage"), ok
+}
+
+// recovery has the fields in which a user asks for the recovery from a component's failovers, and
+// the UID of those failovers.
+type recovery struct {
+	now      *bool
+	failover **v1alpha1.Failover
+	uid      types.UID
+}
+
+// asked reports whether the user asks for the recovery of the failover that is
+// under way. A request by UID is for that failover only; without a failover the
+// empty UID asks for nothing.
+func (r recovery) asked() bool {
+	return *r.now || *r.failover != nil && r.uid != "" && (*r.failover).RecoverByUID == r.uid
 }
 
 // reading says how one component is read from a TidbCluster. A new component needs a new row. A
@@ -37,6 +71,9 @@ type reading struct {
 	defaults func(*v1alpha1.TidbCluster)
 	// group adds what only this component has.
 	group func(*v1alpha1.TidbCluster, *Group)
+	// recovery returns the fields about recovery from failovers; nil where failovers end by
+	// themselves.
+	recovery func(*v1alpha1.TidbCluster) recovery
 	// validate checks what only this component has; unsupported refuses what this
 	// version would have to ignore; update checks a change.
 	validate    func(v1alpha1.TidbClusterSpec, *field.Path) field.ErrorList
@@ -55,12 +92,14 @@ type reading struct {
 	// certificates returns the certificates that the component's pods mount besides that of its
 	// members.
 	certificates func(Cluster) []Certificate
+	// noConfig is an empty configuration as a user writes it, in JSON.
+	noConfig string
 	// instead says what to do instead of taking the component out of the spec.
 	instead string
 }
 
 // readings has those of all components, in dependency order.
-var readings = []reading{readPD, readTiKV, readTiDB}
+var readings = []reading{readPD, readTiKV, readTiFlash, readTiDB}
 
 // readingOf returns the row of a component, one that reads nothing for an unknown one.
 func readingOf(k Kind) reading {
@@ -98,8 +137,24 @@ func AskRestart(tc *v1alpha1.TidbCluster, k Kind, at time.Time) {
 
 // settings returns how many keys a component's configuration has, -1 without a configuration.
 func settings(tc *v1alpha1.TidbCluster, k Kind) int {
-	if spec, ok := part(tc, k); ok && spec.config != nil {
-		return len(spec.config.MP)
+	spec, _ := part(tc, k)
+	if len(spec.configs) == 0 {
+		return -1
 	}
-	return -1
+	n := 0
+	for _, c := range spec.configs {
+		n += len(c.MP)
+	}
+	return n
 }
+
+// given returns a configuration as a list of one, an empty one for none.
+func given(c *config.GenericConfig) []*config.GenericConfig {
+	if c == nil {
+		return nil
+	}
+	return []*config.GenericConfig{c}
+}
+
+// EmptyConfig returns a component's empty configuration as a user writes it, in JSON.
+func EmptyConfig(k Kind) string { return readingOf(k).noConfig }

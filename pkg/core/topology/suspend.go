@@ -52,7 +52,7 @@ func validateSuspension(c Cluster) field.ErrorList {
 				need = append(need, later.Kind.Title())
 			}
 		}
-		if !g.Suspend || len(need) == 0 {
+		if !g.Suspend || g.Kind.Optional() || len(need) == 0 {
 			continue
 		}
 		at := field.NewPath("spec", "suspendAction", "suspendStatefulSet")

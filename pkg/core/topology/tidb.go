@@ -20,7 +20,7 @@ var readTiDB = reading{
 			scale: db.ScalePolicy, failovers: db.MaxFailoverCount,
 		}
 		if db.Config != nil {
-			c.config = db.Config.GenericConfig
+			c.configs = given(db.Config.GenericConfig)
 		}
 		return c, true
 	},
@@ -65,6 +65,7 @@ var readTiDB = reading{
 	},
 	warnings:   warningsTiDB,
 	references: referencesTiDB,
+	noConfig:   `""`,
 	instead:    "to have no TiDB servers set its replicas to 0",
 }
 

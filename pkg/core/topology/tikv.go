@@ -2,7 +2,6 @@ package topology
 
 import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -15,11 +14,11 @@ var readTiKV = reading{
 		}
 		c := component{
 			ComponentSpec: &kv.ComponentSpec, whole: kv, accessor: tc.BaseTiKVSpec(), image: tc.TiKVImage(), baseImage: &kv.BaseImage,
-			replicas: &kv.Replicas, requests: kv.Requests, volumes: kv.StorageVolumes, class: kv.StorageClassName,
+			replicas: &kv.Replicas, disks: []disk{{volume: string(TiKV), requests: kv.Requests, at: field.NewPath("spec", "tikv")}}, volumes: kv.StorageVolumes, class: kv.StorageClassName,
 			subDir: kv.DataSubDir, scale: kv.ScalePolicy, failovers: kv.MaxFailoverCount,
 		}
 		if kv.Config != nil {
-			c.config = kv.Config.GenericConfig
+			c.configs = given(kv.Config.GenericConfig)
 		}
 		return c, true
 	},
@@ -33,8 +32,10 @@ var readTiKV = reading{
 	group: func(tc *v1alpha1.TidbCluster, g *Group) {
 		kv := tc.Spec.TiKV
 		g.StoreLabels, g.EvictTimeout = kv.StoreLabels, tc.TiKVEvictLeaderTimeout()
-		g.FailoverUID = tc.Status.TiKV.FailoverUID
-		g.Recover = recovers(kv, g.FailoverUID)
+	},
+	recovery: func(tc *v1alpha1.TidbCluster) recovery {
+		kv := tc.Spec.TiKV
+		return recovery{&kv.RecoverFailover, &kv.Failover, tc.Status.TiKV.FailoverUID}
 	},
 	validate:      validateTiKV,
 	acceptedNames: acceptedNames,
@@ -44,7 +45,8 @@ var readTiKV = reading{
 		}
 		return nil
 	},
-	instead: "to remove the whole cluster use kubectl tidb delete",
+	noConfig: `""`,
+	instead:  "to remove the whole cluster use kubectl tidb delete",
 }
 
 func validateTiKV(spec v1alpha1.TidbClusterSpec, at *field.Path) field.ErrorList {
@@ -57,24 +59,4 @@ func validateTiKV(spec v1alpha1.TidbClusterSpec, at *field.Path) field.ErrorList
 		errs = append(errs, validateLogVolume(kv.RocksDBLogVolumeName, kv.StorageVolumes, kv.ComponentSpec, at.Child("rocksDBLogVolumeName"))...)
 	}
 	return errs
-}
-
-// AskRecovery asks in the spec of a TidbCluster for the recovery from a component's failovers, and
-// from no later ones: with their UID the request has no effect after they are over. It returns
-// false, and changes nothing, if no failover waits for such a request, or the request is there
-// already.
-func AskRecovery(tc *v1alpha1.TidbCluster, k Kind) bool {
-	kv, uid := tc.Spec.TiKV, tc.Status.TiKV.FailoverUID
-	if !k.traits().records.named || kv == nil || len(failures(tc.Status, k)) == 0 || recovers(kv, uid) {
-		return false
-	}
-	kv.Failover = &v1alpha1.Failover{RecoverByUID: uid}
-	return true
-}
-
-// recovers reports whether the user asks for the recovery of the failover that is
-// under way. A request by UID is for that failover only; without a failover the
-// empty UID asks for nothing.
-func recovers(kv *v1alpha1.TiKVSpec, failover types.UID) bool {
-	return kv.RecoverFailover || kv.Failover != nil && failover != "" && kv.Failover.RecoverByUID == failover
 }

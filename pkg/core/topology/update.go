@@ -78,7 +78,6 @@ func removed(old, tc *v1alpha1.TidbCluster) field.ErrorList {
 		gone bool
 		name string
 	}{
-		{was.TiFlash != nil && is.TiFlash == nil, "tiflash"},
 		{was.TiCDC != nil && is.TiCDC == nil, "ticdc"},
 		{was.TiProxy != nil && is.TiProxy == nil, "tiproxy"},
 		{was.Pump != nil && is.Pump == nil, "pump"},
@@ -104,9 +103,9 @@ func validatePart(old, tc *v1alpha1.TidbCluster, r reading) field.ErrorList {
 		errs = append(errs, field.Required(at.Child("baseImage"), fmt.Sprintf("it was %s, and another image would run without it", *was.baseImage)))
 	}
 	if settings(old, k) > 0 && settings(tc, k) < 0 {
-		errs = append(errs, field.Required(at.Child("config"), `it was set, and all of it would go; to go back to the defaults write it as ""`))
+		errs = append(errs, field.Required(at.Child("config"), "it was set, and all of it would go; to go back to the defaults write it as "+r.noConfig))
 	}
-	if k.Data() != None && *was.replicas > 0 && *is.replicas == 0 && old.Status.ClusterID != "" {
+	if k.Data() != None && !k.Optional() && *was.replicas > 0 && *is.replicas == 0 && old.Status.ClusterID != "" {
 		errs = append(errs, field.Invalid(at.Child("replicas"), 0,
 			fmt.Sprintf("%s holds the cluster's data; to remove the whole cluster use kubectl tidb delete", k.Title())))
 	}

@@ -18,7 +18,7 @@ import (
 func Validate(c Cluster) field.ErrorList {
 	tc := c.Written
 	errs := restate(validation.ValidateTidbCluster(c.Source), c.Source)
-	errs = append(errs, validateName(tc)...)
+	errs = append(errs, validateName(c)...)
 	errs = append(errs, validateAnnotations(tc)...)
 	errs = append(errs, unsupported(c.Source)...)
 	errs = append(errs, validateComponents(c)...)
@@ -26,18 +26,24 @@ func Validate(c Cluster) field.ErrorList {
 	return errs
 }
 
-// longestName is limited by a pod's label: "<name>-tikv-" and a hash of ten characters must fit
-// into 63.
-const longestName = 63 - len("-tikv-") - 10
+// longestName returns the limit by a pod's label: "<name>-tikv-" and a hash of ten characters must
+// fit into 63.
+func longestName(c Cluster) int {
+	longest := len(TiKV)
+	for _, g := range c.Groups {
+		longest = max(longest, len(g.Kind))
+	}
+	return 63 - len("--") - longest - 10
+}
 
-func validateName(tc *v1alpha1.TidbCluster) field.ErrorList {
+func validateName(c Cluster) field.ErrorList {
 	var errs field.ErrorList
-	at := field.NewPath("metadata", "name")
+	tc, at := c.Written, field.NewPath("metadata", "name")
 	for _, problem := range utilvalidation.IsDNS1035Label(tc.Name) {
 		errs = append(errs, field.Invalid(at, tc.Name, "Services are named after it: "+problem))
 	}
-	if len(tc.Name) > longestName {
-		errs = append(errs, field.TooLong(at, tc.Name, longestName))
+	if most := longestName(c); len(tc.Name) > most {
+		errs = append(errs, field.TooLong(at, tc.Name, most))
 	}
 	return errs
 }
@@ -56,9 +62,9 @@ func validateComponents(c Cluster) field.ErrorList {
 		}
 	}
 	if pd, ok := c.Group(PD); !ok && len(c.Groups) > 0 {
-		errs = append(errs, field.Required(at.Child("pd"), "TiKV and TiDB need PD"))
+		errs = append(errs, field.Required(at.Child("pd"), "all other components need PD"))
 	} else if ok && pd.Replicas == 0 && len(c.Groups) > 1 {
-		errs = append(errs, field.Invalid(at.Child("pd", "replicas"), 0, "TiKV and TiDB need PD"))
+		errs = append(errs, field.Invalid(at.Child("pd", "replicas"), 0, "all other components need PD"))
 	}
 	if len(c.Groups) == 0 {
 		errs = append(errs, field.Required(at.Child("pd"), "there is no component"))

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -49,10 +48,12 @@ func (g Group) Volume(name string) (Volume, bool) {
 
 // volumes returns those of a component: its data, if it asks for storage, and what the user adds.
 // Validate reports a size that cannot be read.
-func volumes(k Kind, requests corev1.ResourceList, added []v1alpha1.StorageVolume) []Volume {
+func volumes(k Kind, disks []disk, added []v1alpha1.StorageVolume) []Volume {
 	var all []Volume
-	if size, ok := requests[corev1.ResourceStorage]; ok {
-		all = append(all, Volume{Name: string(k), Size: SizeOf(size), Field: fmt.Sprintf("spec.%s.requests.storage", k)})
+	for _, d := range disks {
+		if size, at, ok := d.size(); ok {
+			all = append(all, Volume{Name: d.volume, Size: SizeOf(size), Field: at.String()})
+		}
 	}
 	for i, v := range added {
 		if size, err := resource.ParseQuantity(v.StorageSize); err == nil {

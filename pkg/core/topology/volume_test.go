@@ -6,6 +6,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 func TestSize(t *testing.T) {
@@ -20,7 +21,7 @@ func TestSize(t *testing.T) {
 
 func TestVolumes(t *testing.T) {
 	requests := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")}
-	g := Group{Volumes: volumes(TiKV, requests, []v1alpha1.StorageVolume{
+	g := Group{Volumes: volumes(TiKV, []disk{{volume: "tikv", requests: requests, at: field.NewPath("spec", "tikv")}}, []v1alpha1.StorageVolume{
 		{Name: "bad", StorageSize: "much"}, {Name: "wal", StorageSize: "2Gi"},
 	})}
 	if v, ok := g.Volume("tikv"); !ok || v.Size != 10<<30 || v.Field != "spec.tikv.requests.storage" {

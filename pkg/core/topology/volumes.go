@@ -15,8 +15,10 @@ import (
 // when the StatefulSet is created, after the TidbCluster was written.
 func validateVolumes(spec component, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if size, ok := spec.requests[corev1.ResourceStorage]; ok && size.Sign() <= 0 {
-		errs = append(errs, field.Invalid(at.Child("requests", "storage"), size.String(), "must be an amount such as 10Gi"))
+	for _, d := range spec.disks {
+		if size, at, ok := d.size(); ok && size.Sign() <= 0 {
+			errs = append(errs, field.Invalid(at, size.String(), "must be an amount such as 10Gi"))
+		}
 	}
 	names, paths := map[string]bool{}, map[string]bool{}
 	for i, v := range spec.volumes {

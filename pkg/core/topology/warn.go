@@ -36,7 +36,7 @@ func Warnings(old *Cluster, c Cluster) []Warning {
 		}
 	}
 	if tc.Spec.PreferIPv6 {
-		warnings = append(warnings, warn(at.Child("preferIPv6"), "has an effect on TiKV and the Services only: PD and TiDB listen on IPv4"))
+		warnings = append(warnings, warn(at.Child("preferIPv6"), "has an effect on TiKV, TiFlash and the Services only: PD and TiDB listen on IPv4"))
 	}
 	for _, r := range readings {
 		if _, ok := r.spec(tc); ok && r.warnings != nil {

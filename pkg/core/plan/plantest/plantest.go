@@ -32,6 +32,16 @@ type Cluster struct {
 // New returns a cluster that has converged, called "t" in namespace "ns". The leader of its PD is
 // the member with ordinal 0, and each store has ten leaders and the id 1 + ordinal.
 func New(pd, tikv, tidb int) *Cluster {
+	return with(map[topology.Kind]int{topology.PD: pd, topology.TiKV: tikv, topology.TiDB: tidb})
+}
+
+// NewFlash is the same with stores of TiFlash, which have the ids 51 + ordinal.
+func NewFlash(pd, tikv, tiflash, tidb int) *Cluster {
+	return with(map[topology.Kind]int{topology.PD: pd, topology.TiKV: tikv, topology.TiFlash: tiflash, topology.TiDB: tidb})
+}
+
+func with(members map[topology.Kind]int) *Cluster {
+	pd, tikv := members[topology.PD], members[topology.TiKV]
 	c := &Cluster{}
 	c.Wanted.Cluster = topology.Cluster{
 		Namespace: "ns", Name: "t", Instance: "t", VolumePolicy: corev1.PersistentVolumeReclaimRetain,
@@ -41,12 +51,12 @@ func New(pd, tikv, tidb int) *Cluster {
 		ClusterID: 7, Members: pd, Healthy: pd, Leader: "t-pd-0",
 		Stores: tikv, UpStores: tikv, MaxReplicas: 3, Bootstrapped: tikv > 0, LeaderSince: Now.Add(-time.Hour),
 	}
-	for kind, n := range map[topology.Kind]int{topology.PD: pd, topology.TiKV: tikv, topology.TiDB: tidb} {
+	for kind, n := range members {
 		g := state.Group{Set: state.Set{
 			Exists: true, UID: "set-" + string(kind), Observed: true, Replicas: n, Partition: n, UpdateRevision: "v1", CurrentRevision: "v1",
 		}}
 		if kind.Data() != topology.None {
-			g.Set.Volumes = map[string]topology.Size{string(kind): 1 << 30}
+			g.Set.Volumes = map[string]topology.Size{kind.DataVolume(): 1 << 30}
 		}
 		for i := range n {
 			g.Members = append(g.Members, c.member(kind, i))
@@ -54,6 +64,9 @@ func New(pd, tikv, tidb int) *Cluster {
 		c.Seen.Groups[kind] = g
 	}
 	for _, kind := range topology.Kinds() {
+		if _, ok := c.Seen.Groups[kind]; !ok {
+			continue
+		}
 		g := desired.Group{Set: desired.Object{Kind: "StatefulSet", Name: c.Wanted.Cluster.SetName(kind)}}
 		g.Kind, g.Replicas, g.MaxFailures = kind, c.Seen.Groups[kind].Set.Replicas, 3
 		g.Services = []desired.Object{{Kind: "Service", Name: c.Wanted.Cluster.PeerService(kind)}}
@@ -84,6 +97,9 @@ func (c *Cluster) member(kind topology.Kind, i int) state.Member {
 	case topology.Store:
 		m.Database.State, m.Database.Leaders, m.Database.Regions = state.StoreUp, 10, 30
 		m.StoreLabels = map[string]string{}
+	}
+	if kind == topology.TiFlash {
+		m.Database.ID, m.Database.Leaders, m.StoreLabels = uint64(51+i), 0, map[string]string{"engine": "tiflash"}
 	}
 	c.identify(&m)
 	return m
@@ -203,7 +219,7 @@ func (c *Cluster) Down(ago time.Duration, names ...string) *Cluster {
 			c.Seen.PD.Healthy--
 		case topology.Store:
 			m.Database.State = state.StoreDisconnected
-			c.Seen.PD.UpStores--
+			c.oneLessUp(m)
 		}
 	}
 	return c
@@ -236,14 +252,21 @@ func (c *Cluster) Removing(name string, ago time.Duration) *Cluster {
 func (c *Cluster) Offline(name string) *Cluster {
 	m := c.Member(name)
 	m.Database.State, m.Database.Healthy = state.StoreOffline, false
-	c.Seen.PD.UpStores--
+	c.oneLessUp(m)
 	return c
+}
+
+// oneLessUp counts a store out that is not Up any more: PD's numbers are of TiKV only.
+func (c *Cluster) oneLessUp(m *state.Member) {
+	if m.Kind == topology.TiKV {
+		c.Seen.PD.UpStores--
+	}
 }
 
 // PDUnknown makes PD unknown.
 func (c *Cluster) PDUnknown() *Cluster {
 	c.Seen.PD = state.PD{Problem: "PD does not answer", ClusterID: 7}
-	for _, kind := range []topology.Kind{topology.PD, topology.TiKV} {
+	for _, kind := range []topology.Kind{topology.PD, topology.TiKV, topology.TiFlash} {
 		for i := range c.Seen.Groups[kind].Members {
 			c.Seen.Groups[kind].Members[i].Database = state.Database{}
 		}

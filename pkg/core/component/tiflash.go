@@ -1,0 +1,86 @@
+package component
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// TiFlash's members hold copies of tables, in columns. They vote for nothing and lead nothing, so
+// that nothing has to leave one before it restarts. Before one is removed, its copies must have
+// another place: a table may ask for as many as there are stores.
+func TiFlash() plan.Profile {
+	return plan.Profile{
+		Kind:     topology.TiFlash,
+		Needs:    []plan.Need{pdServes, tikvJoined},
+		IDLabel:  topology.LabelStoreID,
+		Located:  true,
+		Floor:    leastForTables,
+		Standing: []plan.Hook{storeRestored},
+		BeforeRemove: []plan.Hook{
+			notJoining, pdLetsGo, rulesRead, rulesKept, storeOffline, copiesMoved, plan.LeftoverMarked,
+		},
+		BeforeRenew:   []plan.Hook{plan.LeftoverMarked},
+		BeforeSuspend: []plan.Hook{tombstoneMarked, claimsKept, removalsSettled},
+		Abandoned:     &copiesOfflineByOthers,
+		Failover: &plan.Failover{
+			Period:             func(sc plan.Scope) time.Duration { return sc.All.PD.MaxStoreDown + failoverPeriod },
+			Spare:              spareStore,
+			RemoveFromDatabase: []plan.Hook{pdLetsGo, rulesRead, rulesKept, storeOffline, copiesMoved},
+			Keeps:              true,
+		},
+	}
+}
+
+// tikvJoined is what TiFlash needs of TiKV. It does not need TiKV to serve now: TiKV itself may wait
+// for TiFlash, whose pods are replaced before its own.
+var tikvJoined = plan.Need{
+	Reason: plan.TiKVServing, Want: "a TiKV store joined",
+	Holds:    func(sc plan.Scope) bool { return sc.All.PD.Bootstrapped },
+	Observed: func(plan.Scope) string { return "PD is not bootstrapped" },
+}
+
+// pdLetsGo holds where PD does not refuse to take a store offline: it asks for as many other stores,
+// of whatever component, as there are copies of each region.
+var pdLetsGo = plan.Hook{
+	Reason: plan.EnoughStores, Want: enoughStores.Want,
+	Refuse: func(sc plan.Scope, m state.Member) string {
+		if leaving(m) {
+			return ""
+		}
+		others := sc.All.PD.Stores - 1
+		for _, o := range sc.Got.Members {
+			if !leaving(o) {
+				others++
+			}
+		}
+		if most := sc.All.PD.MaxReplicas; others < most {
+			return fmt.Sprintf("PD takes no store offline with fewer than %d others, has %d", most, others)
+		}
+		return ""
+	},
+	Remedy: remedy.Remedy{remedy.Say("ask for more replicas of TiKV"), remedy.Say("lower max-replicas in PD first")},
+}
+
+var (
+	copiesMoved           = regionsMoved(noPlace)
+	copiesOfflineByOthers = offlineUnless(noPlace)
+)
+
+// noPlace returns why copies of tables cannot leave a store.
+func noPlace(sc plan.Scope, m state.Member) string {
+	if s, short := shortage(sc, m); short {
+		return "no place for them: " + s.String()
+	}
+	return ""
+}
+
+// leastForTables returns the lowest number of replicas that leaves a place for all copies that
+// tables ask for.
+func leastForTables(sc plan.Scope) (least int, why string, help remedy.Remedy) {
+	return leastByRules(sc, 0, "")
+}
