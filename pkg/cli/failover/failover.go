@@ -93,7 +93,7 @@ TiDB do that by themselves.`,
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	flags := cmd.Flags()
-	flags.StringSliceVar(&o.components, "component", nil, "Only members of these components: pd, tikv, tidb.")
+	flags.StringSliceVar(&o.components, "component", nil, "Only members of these components: pd, tikv, tiflash, tidb.")
 	flags.BoolVar(&o.now, "now", false, "With run: do not wait until members are due.")
 	flags.StringSliceVar(&o.discard, "discard", nil, "With run: give up the data of these stores (names of their pods) for good.")
 	_ = cmd.RegisterFlagCompletionFunc("component", cobra.FixedCompletions(names(), cobra.ShellCompDirectiveNoFileComp))

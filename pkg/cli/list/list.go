@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -153,7 +154,13 @@ func ready(c topology.Cluster) (status, reason, message string) {
 
 // table names the namespace only where there can be several, as kubectl does.
 func (o options) table(out io.Writer, clusters []v1alpha1.TidbCluster, now time.Time) error {
-	headers := []string{"name", "ready", "version", "pd", "tikv", "tidb", "age"}
+	all := views(clusters)
+	kinds := columns(all)
+	headers := []string{"name", "ready", "version"}
+	for _, k := range kinds {
+		headers = append(headers, string(k))
+	}
+	headers = append(headers, "age")
 	if o.AllNamespaces {
 		headers = append([]string{"namespace"}, headers...)
 	}
@@ -161,7 +168,7 @@ func (o options) table(out io.Writer, clusters []v1alpha1.TidbCluster, now time.
 		headers = append(headers, "message")
 	}
 	var rows [][]string
-	for _, v := range views(clusters) {
+	for _, v := range all {
 		word := v.Ready
 		switch {
 		case v.Paused:
@@ -173,7 +180,7 @@ func (o options) table(out io.Writer, clusters []v1alpha1.TidbCluster, now time.
 		if o.AllNamespaces {
 			row = append([]string{v.Namespace}, row...)
 		}
-		for _, k := range topology.Kinds() {
+		for _, k := range kinds {
 			row = append(row, size(v, k))
 		}
 		row = append(row, duration.HumanDuration(now.Sub(v.Created.Time)))
@@ -183,6 +190,14 @@ func (o options) table(out io.Writer, clusters []v1alpha1.TidbCluster, now time.
 		rows = append(rows, row)
 	}
 	return report.Table(out, headers, rows)
+}
+
+// columns returns the components that have a column: those that each cluster needs, and others that a
+// cluster has.
+func columns(all []view) []topology.Kind {
+	return slices.DeleteFunc(topology.Kinds(), func(k topology.Kind) bool {
+		return k.Optional() && !slices.ContainsFunc(all, func(v view) bool { return size(v, k) != "-" })
+	})
 }
 
 func size(v view, k topology.Kind) string {

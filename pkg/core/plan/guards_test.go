@@ -293,7 +293,7 @@ func TestGuardsOfVolumes(t *testing.T) {
 }
 
 func TestGuardsOfSuspension(t *testing.T) {
-	all := topology.Kinds()
+	all := []topology.Kind{topology.PD, topology.TiKV, topology.TiDB}
 	evicting := func(changes ...func(c *plantest.Cluster)) *plantest.Cluster {
 		return suspend(all, append([]func(c *plantest.Cluster){gone(tidb), func(c *plantest.Cluster) {
 			c.Evicting("t-tikv-3", time.Minute, 3)

@@ -13,7 +13,7 @@ import (
 // where the cluster has no member of that name. The step names TiKV as its component only
 // where the name is one of a TiKV store.
 func TestFinishedRemoval(t *testing.T) {
-	for member, want := range map[string]string{"t-tikv-9": "tikv", "t-tiflash-0": "", "t-pd-9": ""} {
+	for member, want := range map[string]string{"t-tikv-9": "tikv", "t-pump-0": "", "t-pd-9": ""} {
 		c := with(func(c *plantest.Cluster) { c.Seen.Removals = []state.Removal{{StoreID: 99, Member: member}} })
 		p := plan.Decide(component.Profiles(), c.Policy, c.Wanted, c.Seen)
 		if len(p.Steps) != 1 {

@@ -165,10 +165,10 @@ const acceptedNames = "security.cert-allowed-cn"
 func AcceptedNames(c Cluster, k Kind) []string {
 	spec, ok := part(c.Source, k)
 	key := readingOf(k).acceptedNames
-	if !ok || key == "" || spec.config == nil || notTable(spec.config.MP, "security") != "" {
+	if !ok || key == "" || len(spec.configs) == 0 || notTable(spec.configs[0].MP, "security") != "" {
 		return nil
 	}
-	value := spec.config.Get(key)
+	value := spec.configs[0].Get(key)
 	if value == nil {
 		return nil
 	}

@@ -50,7 +50,8 @@ var readTiFlash = reading{
 		fl := tc.Spec.TiFlash
 		return recovery{&fl.RecoverFailover, &fl.Failover, tc.Status.TiFlash.FailoverUID}
 	},
-	validate: validateTiFlash,
+	validate:      validateTiFlash,
+	acceptedNames: "security.cert_allowed_cn",
 	others: func(tc *v1alpha1.TidbCluster) map[string]any {
 		if _, keep := tc.Annotations[AnnotationKeepPorts]; keep {
 			return map[string]any{"keepPorts": true}

@@ -111,7 +111,7 @@ func (l Objects) sort(c topology.Cluster) objects {
 				if claim.Spec.VolumeName != "" && claim.Status.Phase != corev1.ClaimPending {
 					seen.bound[string(claim.UID)] = claim.Spec.VolumeName
 				}
-				if claim.Name == string(k)+"-"+c.PodName(k, n) {
+				if claim.Name == k.DataVolume()+"-"+c.PodName(k, n) {
 					seen.born[k][n] = claim.CreationTimestamp.Time
 				}
 			}

@@ -64,6 +64,7 @@ func (o *Observer) placement(ctx context.Context, client pd.Client, c topology.C
 			}}}
 		default:
 			o.rules = rules{read: now, sets: placement.ByRange(a.rules(groups))}
+			o.nameTables(ctx, c, seen, o.rules.sets)
 		}
 	}
 	a.placement.Rules = o.rules.sets
@@ -113,6 +114,7 @@ func (a answers) rules(groups []pd.RuleGroup) []placement.Rule {
 			rule := placement.Rule{
 				PlacementRule: state.PlacementRule{
 					Group: g.ID, ID: r.ID, Role: r.Role, Count: r.Count, LocationLabels: r.LocationLabels, IsolationLevel: r.IsolationLevel,
+					Tables: tableOf(g.ID, r.ID),
 				},
 				Start: strings.ToLower(r.StartKey), End: strings.ToLower(r.EndKey),
 				GroupIndex: g.Index, Index: r.Index, GroupOverride: g.Override, Override: r.Override,

@@ -27,6 +27,7 @@ type reader struct {
 var readers = []reader{
 	{kind: topology.PD, ask: (*Observer).askMembers, unhealthySince: pdUnhealthySince, shows: topology.PDClientPort},
 	{kind: topology.TiKV, ask: (*Observer).askStores, shows: topology.TiKVStatusPort},
+	{kind: topology.TiFlash, ask: (*Observer).askTiFlash, shows: topology.TiFlashProxyStatusPort},
 	{kind: topology.TiDB, ask: (*Observer).askServers, unhealthySince: tidbUnhealthySince, shows: topology.TiDBStatusPort},
 }
 

@@ -258,7 +258,7 @@ func (c *Cluster) Offline(name string) *Cluster {
 
 // oneLessUp counts a store out that is not Up any more: PD's numbers are of TiKV only.
 func (c *Cluster) oneLessUp(m *state.Member) {
-	if m.Kind == topology.TiKV {
+	if m.StoreLabels["engine"] == "" {
 		c.Seen.PD.UpStores--
 	}
 }

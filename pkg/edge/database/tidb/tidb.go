@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 // StatusPort is where TiDB serves its status page.
@@ -36,7 +37,7 @@ type Status struct {
 // Healthy reports whether the server on host answers its status page below 400. An error means that it could not be
 // asked; false without an error, that it answered and is not healthy. A host without a port gets StatusPort.
 func (c *Client) Healthy(ctx context.Context, host string) (bool, error) {
-	code, _, err := c.get(ctx, host)
+	code, _, err := c.get(ctx, host, "/status")
 	if err != nil {
 		return false, err
 	}
@@ -45,7 +46,7 @@ func (c *Client) Healthy(ctx context.Context, host string) (bool, error) {
 
 // Status returns what the server on host reports about itself.
 func (c *Client) Status(ctx context.Context, host string) (*Status, error) {
-	code, body, err := c.get(ctx, host)
+	code, body, err := c.get(ctx, host, "/status")
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +60,42 @@ func (c *Client) Status(ctx context.Context, host string) (*Status, error) {
 	return &s, nil
 }
 
+// TableName returns the name of a table, or of a table with such a partition, as SQL has it: db.table.
+func (c *Client) TableName(ctx context.Context, host string, id int64) (string, error) {
+	code, body, err := c.get(ctx, host, fmt.Sprintf("/db-table/%d", id))
+	if err != nil {
+		return "", err
+	}
+	if code >= http.StatusBadRequest {
+		return "", fmt.Errorf("get table %d of TiDB %s: it answered %d %s", id, host, code, http.StatusText(code))
+	}
+	var t struct {
+		DB struct {
+			Name struct{ O string } `json:"db_name"`
+		} `json:"db_info"`
+		Table struct {
+			Name struct{ O string } `json:"name"`
+		} `json:"table_info"`
+	}
+	if err := json.Unmarshal(body, &t); err != nil {
+		return "", fmt.Errorf("decode table %d of TiDB %s: %w", id, host, err)
+	}
+	if t.DB.Name.O == "" || t.Table.Name.O == "" {
+		return "", fmt.Errorf("TiDB %s does not name table %d", host, id)
+	}
+	return quoted(t.DB.Name.O) + "." + quoted(t.Table.Name.O), nil
+}
+
+// quoted returns a name in SQL. Most names need no quotes.
+func quoted(name string) string {
+	if strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789_") == "" {
+		return name
+	}
+	return "`" + strings.ReplaceAll(name, "`", "``") + "`"
+}
+
 // get returns the answer's code and body, which is always read whole so that the connection is used again.
-func (c *Client) get(ctx context.Context, host string) (int, []byte, error) {
+func (c *Client) get(ctx context.Context, host, path string) (int, []byte, error) {
 	scheme, addr := c.Scheme, host
 	if scheme == "" {
 		scheme = "http"
@@ -68,9 +103,9 @@ func (c *Client) get(ctx context.Context, host string) (int, []byte, error) {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		addr = net.JoinHostPort(addr, strconv.Itoa(StatusPort))
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+addr+"/status", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+addr+path, nil)
 	if err != nil {
-		return 0, nil, fmt.Errorf("get status of TiDB %s: %w", host, err)
+		return 0, nil, fmt.Errorf("ask TiDB %s: %w", host, err)
 	}
 	resp, err := c.HTTP.Do(req)
 	if err != nil {
