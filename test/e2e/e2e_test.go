@@ -191,9 +191,12 @@ func (s environment) wantCleanPD(t *testing.T, members, stores int) {
 }
 
 func (s environment) pdClient() pd.Client {
-	var urls []string
-	for n := range 3 {
-		urls = append(urls, fmt.Sprintf("http://%s-pd-%d.%s-pd-peer.%s.svc:2379", cluster, n, cluster, s.plugin.Namespace))
+	cfg, scheme := pd.Config{Dial: s.pods.DialContext}, "http"
+	if s.sql.TLS {
+		cfg.TLS, scheme = s.clientTLS(), "https"
 	}
-	return pd.New(pd.Config{URLs: urls, Dial: s.pods.DialContext})
+	for n := range 3 {
+		cfg.URLs = append(cfg.URLs, fmt.Sprintf("%s://%s-pd-%d.%s-pd-peer.%s.svc:2379", scheme, cluster, n, cluster, s.plugin.Namespace))
+	}
+	return pd.New(cfg)
 }

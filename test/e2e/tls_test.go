@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"database/sql"
 	"os"
 	"path/filepath"
@@ -73,6 +76,21 @@ func (s environment) uncertified(t *testing.T) {
 	if list, err := s.clusters().List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) > 0 {
 		t.Errorf("%d TidbClusters, %v", len(list.Items), err)
 	}
+}
+
+// clientTLS is the configuration of a client of members.
+func (s environment) clientTLS() *tls.Config {
+	got, err := s.Kube.CoreV1().Secrets(s.plugin.Namespace).Get(context.Background(), cluster+"-cluster-client-secret", metav1.GetOptions{})
+	if err != nil {
+		return nil // then PD takes no connection
+	}
+	pair, err := tls.X509KeyPair(got.Data["tls.crt"], got.Data["tls.key"])
+	if err != nil {
+		return nil
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(got.Data["ca.crt"])
+	return &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 }
 
 // authority is what members trust.
