@@ -38,6 +38,13 @@ func storeCorrections() []Correction {
 				"\t\t\treturn nil",
 		},
 		{
+			// A snapshot of a region without data was applied and never recorded as applied: the next start looks for
+			// its file, which is gone, and ends.
+			Module: unistore, File: folder + "worker.go",
+			Old: "if cnt >= n {\n\t\t\tbreak\n\t\t}\n\t\tcnt += state.tableCount\n",
+			New: "if cnt += state.tableCount; cnt > n {\n\t\t\tbreak\n\t\t}\n",
+		},
+		{
 			// Entries that were applied were blanked while they were still being sent to other stores, which end when
 			// they receive a blank entry.
 			Module: unistore, File: folder + "applier.go",
