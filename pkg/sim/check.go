@@ -44,6 +44,7 @@ type sighting struct {
 	owner    [limit]uint64   // the store of an ordinal
 	lastUp   [3][limit]int64 // when a member served last
 	gone     [3][limit]bool  // the database has removed it
+	spoiled  [3]bool         // its certificate is not accepted
 	hidden   [3][limit]bool  // it cannot be known whether it serves
 	revision [3][limit]string
 	outdated [3]bool // a pod has yet to be replaced, or a template to be applied
@@ -91,7 +92,7 @@ func (w *Model) sight() sighting {
 func (w *Model) sightMembers(s *sighting) {
 	for k := range kinds {
 		set := &w.sets[k]
-		s.there[k] = w.there(kind(k))
+		s.there[k], s.spoiled[k] = w.there(kind(k)), w.uncertified(kind(k))
 		s.outdated[k] = set.exists && asked(set.spec.template) != w.Intent.Template[k]
 		for i := range limit {
 			s.serves[k][i], s.inSight[k][i] = w.serves(kind(k), i), w.inSight(kind(k), i)
@@ -242,6 +243,7 @@ func (w *Model) judgeQuorum(i, size int, say sayer) {
 func (w *Model) judgeRestart(s plan.Restart, say sayer) {
 	k, i := kindOf(s.Component), s.Ordinal
 	p, set := w.pods[k][i], &w.sets[k]
+	w.judgeCertificate(k, i, say)
 	if p != nil && p.revision == set.update && set.observed == set.generation {
 		w.Soft.Needless++
 	}

@@ -164,6 +164,8 @@
 //     served with it when the engine observed, or PD had removed the member before; and a member that was given up is
 //     removed only while it does not serve. Such a removal takes nothing from the others, so
 //     "peer-down" and "wanted" do not hold for it.
+//   - certificate: no Restart of a member that serves while the certificate in the Secret of its
+//     component is one that the others do not accept.
 //   - explained: where nothing changes for twenty minutes, at least one gate has a deadline or is
 //     blocked and says what can be done.
 //   - advice: each gate that needs manual action says what to do.

@@ -36,6 +36,7 @@ type Faults struct {
 	Standstill  float64 // PD moves nothing for a while
 	DeleteClaim float64 // a person deletes a claim that is in use
 	Operator    float64 // a tidb-operator drives the cluster for some minutes
+	Certificate float64 // a certificate is put into a Secret that the others do not accept
 	Saved       bool    // a new leader of PD knows heartbeats only as they were last saved
 
 	// Faults of processes that use the Lease; the first one is per request.
@@ -63,6 +64,7 @@ func (w *Model) injectFaults() {
 		{f.Intent, w.changeIntent}, {f.Rival, w.startRival}, {f.Late, w.delayHeartbeats}, {f.LoseForGood, w.loseHostForGood},
 		{f.Resign, w.resign}, {f.Ping, w.miss}, {f.KubeletAway, w.cutTunnel}, {f.Port, w.refusePort}, {f.Hide, w.hide},
 		{f.TakeOffline, w.deleteStore}, {f.Refusing, w.breakStep}, {f.Standstill, w.standStill}, {f.DeleteClaim, w.deleteClaimInUse}, {f.Operator, w.startOperator},
+		{f.Certificate, w.spoilCertificate},
 		{f.Outage, w.outage}, {f.KillProcess, w.killProcess}, {f.Freeze, w.freeze}, {f.Expire, w.expire}, {f.Command, w.runCommand},
 	} {
 		if roll < fault.odds {
@@ -75,7 +77,7 @@ func (w *Model) injectFaults() {
 
 func (f Faults) total() float64 {
 	return f.Crash + f.Lose + f.LoseLong + f.PDSilent + f.Forget + f.EvictByHand + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
-		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command
+		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command + f.Certificate
 }
 
 func (w *Model) anyPod() (kind, int, *pod) {
@@ -234,7 +236,7 @@ func (w *Model) calm() {
 			}
 		}
 	}
-	w.broken = broken{}
+	w.broken, w.spoiled = broken{}, [len(kinds)]int64{}
 	w.goesAt = min(w.goesAt, w.t)
 	w.pd.idle = 0
 	for _, s := range w.stores {

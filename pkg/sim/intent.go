@@ -25,6 +25,7 @@ func (w *Model) wanted() desired.State {
 			Template: w.template(kind(k)),
 			Services: []desired.Object{{Kind: "Service", Name: w.cluster.PeerService(name)}},
 			Config:   []desired.Object{{Kind: "ConfigMap", Name: w.cluster.SetName(name)}},
+			Lacks:    w.lacks(kind(k)),
 			Set:      desired.Object{Kind: "StatefulSet", Name: w.cluster.SetName(name)},
 		}
 		if kind(k).data() == topology.Store {

@@ -144,12 +144,13 @@ type Model struct {
 	chaos   bool
 
 	leaseObject *coordinationv1.Lease
-	operator    string   // a tidb-operator that drives the cluster as well; "" when none does
-	cameAt      int64    // when it began
-	seesAt      int64    // when commands see it
-	goesAt      int64    // when it goes away
-	theirs      []uint64 // stores that it evicts leaders from
-	writes      int      // of the Lease, of the status, and steps, by those who go by the Lease
+	operator    string            // a tidb-operator that drives the cluster as well; "" when none does
+	cameAt      int64             // when it began
+	seesAt      int64             // when commands see it
+	goesAt      int64             // when it goes away
+	theirs      []uint64          // stores that it evicts leaders from
+	writes      int               // of the Lease, of the status, and steps, by those who go by the Lease
+	spoiled     [len(kinds)]int64 // until when the certificate of a component is not accepted
 	broken      broken
 	away        int64     // until when there is no API server
 	vacancies   []int64   // when replicas begin in the place of those that have ended

@@ -274,6 +274,10 @@ func (w *Model) run(k kind) {
 		case p.unseen > w.t:
 			w.setReady(p, false, "node is not ready")
 		case !p.running:
+			if w.uncertified(k) {
+				p.problem = "CrashLoopBackOff"
+				continue
+			}
 			w.start(p, w.claims[k][i])
 		case !p.ready && w.t >= p.readyAt:
 			w.setReady(p, true, "")

@@ -1,0 +1,46 @@
+package sim
+
+import (
+	"math/rand/v2"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+)
+
+// drawCertificates lets a person make mistakes with certificates in one run of four. It is drawn
+// separately, so that the other runs stay as they are.
+func drawCertificates(o *Options) {
+	rng := rand.New(rand.NewPCG(o.Seed, 7))
+	o.Faults.Certificate = pick(rng, 0, 0, 0, 1./600)
+}
+
+// spoilCertificate is a person who puts a certificate into the Secret of a component that the others
+// do not accept. Processes that run keep their connections; one that starts serves nobody until it
+// is put right.
+func (w *Model) spoilCertificate() {
+	k := kind(w.rng.IntN(len(kinds)))
+	w.spoiled[k] = w.t + w.between(30, 1800)
+	w.note("fault: the certificate of %s is not accepted until %s", kinds[k].Title(), clock(w.spoiled[k]))
+}
+
+// uncertified reports whether a process of the component that starts now would not be accepted.
+func (w *Model) uncertified(k kind) bool { return w.t < w.spoiled[k] }
+
+// lacks is what package render says about a certificate that is not accepted. Secrets are read live.
+func (w *Model) lacks(k kind) []desired.Lack {
+	if !w.uncertified(k) {
+		return nil
+	}
+	secret := w.cluster.MemberSecret(kinds[k])
+	return []desired.Lack{{
+		Need: desired.ValidCertificate, Object: secret, Want: "the certificate in Secret " + secret + " valid",
+		Observed: "it is not accepted", Remedy: remedy.Remedy{remedy.Say("put it right")},
+	}}
+}
+
+// judgeCertificate checks that no process is taken away that could not come back.
+func (w *Model) judgeCertificate(k kind, i int, say sayer) {
+	if w.seen.spoiled[k] && w.uncertified(k) && w.served(k, i) {
+		say("certificate", "%s could not come back", w.names[k][i])
+	}
+}
