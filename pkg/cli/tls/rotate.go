@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/issue"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
 )
@@ -89,6 +90,11 @@ func runRotate(ctx context.Context, f *factory.Factory, o rotateOptions) error {
 	}
 	self := issue.NewSelf(s.Kube, c, f.Clock.Now(), o.life)
 	if o.ca {
+		// Each stage begins when all members have restarted since the one before.
+		same := drive.Request{Action: "sync before the authorities are replaced", Change: intent.Change{Now: tc, Want: tc}}
+		if err := s.Run(ctx, f, o.Options, same); err != nil {
+			return err
+		}
 		return replaceAuthorities(ctx, f, s, self, o)
 	}
 	renewed, left, err := self.Renew(ctx)
