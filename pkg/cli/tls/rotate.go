@@ -90,6 +90,8 @@ func runRotate(ctx context.Context, f *factory.Factory, o rotateOptions) error {
 	}
 	self := issue.NewSelf(s.Kube, c, f.Clock.Now(), o.life)
 	if o.ca {
+		ctx, cancel := exit.Within(ctx, o.Timeout) // all stages together
+		defer cancel()
 		// Each stage begins when all members have restarted since the one before.
 		same := drive.Request{Action: "sync before the authorities are replaced", Change: intent.Change{Now: tc, Want: tc}}
 		if err := s.Run(ctx, f, o.Options, same); err != nil {
