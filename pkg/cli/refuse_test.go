@@ -14,7 +14,7 @@ func TestAllReasonsAtOnce(t *testing.T) {
 	spec := bad["spec"].(map[string]any)
 	delete(spec, "tikv")
 	spec["pd"].(map[string]any)["replicas"] = -1
-	spec["tiflash"] = map[string]any{"replicas": 1, "storageClaims": []any{map[string]any{"resources": map[string]any{"requests": map[string]any{"storage": "1Gi"}}}}}
+	spec["acrossK8s"] = true
 	s := serve(t, map[string]any{
 		"GET " + tidbclusters + "/basic":   tidbcluster("basic"),
 		"PATCH " + tidbclusters + "/basic": bad,
@@ -31,7 +31,7 @@ func TestAllReasonsAtOnce(t *testing.T) {
 	for _, says := range []string{
 		"nothing was changed; there are 3 reasons:\n",
 		"\n  spec.pd.replicas: Invalid value: -1: must not be negative\n",
-		"\n  spec.tiflash: Forbidden: not supported yet: ",
+		"\n  spec.acrossK8s: Forbidden: not supported yet: ",
 		"\n  spec.tikv: Forbidden: cannot be taken out: ",
 	} {
 		if !strings.Contains(r.err, says) {
