@@ -24,17 +24,18 @@ func TestWhoIsAsked(t *testing.T) {
 		db   state.Database
 		want string
 	}{
-		"a member":                      {topology.PD, running, present, "basic-pd-1.basic-pd-peer.db.svc:2379"},
-		"a member that PD removed":      {topology.PD, running, state.Database{Presence: state.Absent}, ""},
-		"a member of an unknown PD":     {topology.PD, running, state.Database{}, ""},
-		"a member that does not run":    {topology.PD, ended, present, ""},
-		"a member without a pod":        {topology.PD, nil, present, ""},
-		"a store":                       {topology.TiKV, running, present, "basic-tikv-1.basic-tikv-peer.db.svc:20180"},
-		"a store that PD has removed":   {topology.TiKV, running, state.Database{Presence: state.Absent}, ""},
-		"a store that leaves":           {topology.TiKV, running, state.Database{Presence: state.Present, State: state.StoreOffline}, ""},
-		"one that PD has just heard of": {topology.TiKV, running, state.Database{Presence: state.Present, State: state.StoreOffline, Since: noon}, ""},
-		"one that PD hears no more of":  {topology.TiKV, running, state.Database{Presence: state.Present, State: state.StoreOffline, Since: noon.Add(-state.ClocksApart - time.Second)}, "basic-tikv-1.basic-tikv-peer.db.svc:20180"},
-		"a server":                      {topology.TiDB, running, state.Database{}, "basic-tidb-1.basic-tidb-peer.db.svc:10080"},
+		"a member":                                  {topology.PD, running, present, "basic-pd-1.basic-pd-peer.db.svc:2379"},
+		"a member that PD removed":                  {topology.PD, running, state.Database{Presence: state.Absent}, ""},
+		"a member of an unknown PD":                 {topology.PD, running, state.Database{}, ""},
+		"a member that does not run":                {topology.PD, ended, present, ""},
+		"a member without a pod":                    {topology.PD, nil, present, ""},
+		"a store":                                   {topology.TiKV, running, present, "basic-tikv-1.basic-tikv-peer.db.svc:20180"},
+		"a store that PD has removed":               {topology.TiKV, running, state.Database{Presence: state.Absent}, ""},
+		"a store that leaves":                       {topology.TiKV, running, state.Database{Presence: state.Present, State: state.StoreOffline}, ""},
+		"one that PD has just heard of":             {topology.TiKV, running, state.Database{Presence: state.Present, State: state.StoreOffline, Since: noon}, ""},
+		"one heard of as long ago as clocks differ": {topology.TiKV, running, state.Database{Presence: state.Present, State: state.StoreOffline, Since: noon.Add(-state.ClocksApart)}, ""},
+		"one that PD hears no more of":              {topology.TiKV, running, state.Database{Presence: state.Present, State: state.StoreOffline, Since: noon.Add(-state.ClocksApart - time.Second)}, "basic-tikv-1.basic-tikv-peer.db.svc:20180"},
+		"a server":                                  {topology.TiDB, running, state.Database{}, "basic-tidb-1.basic-tidb-peer.db.svc:10080"},
 	} {
 		asked := ""
 		o := through(func(r *http.Request) (*http.Response, error) {

@@ -241,24 +241,43 @@ func TestPDsClock(t *testing.T) {
 // TestAsk: if one request to PD fails, PD is unknown, except for requests that a PD without stores,
 // or with a new leader, cannot answer.
 func TestAsk(t *testing.T) {
-	for _, call := range []string{"Members()", "Health()", "ReplicationConfig()", "Stores()", "EvictLeaderStores()"} {
+	for _, call := range []string{"Stores()", "Members()", "Health()", "ReplicationConfig()", "EvictLeaderStores()"} {
 		f := pd.NewFake(1, 1)
 		f.Update(func(s *pd.FakeState) { s.Stores[0].StateName = "Disconnected" }) // which asks for more
+		stores := &listing{Client: f, done: make(chan struct{})}
 		f.Hook = func(_ context.Context, asked string) error {
-			if asked == call {
-				return errors.New("lost")
+			if asked != call {
+				return nil
 			}
-			return nil
+			if call != "Stores()" {
+				<-stores.done // else the other requests would be cancelled before PD has listed its stores
+			}
+			return errors.New("lost")
 		}
-		if _, err := ask(t.Context(), f, func() time.Time { return noon }); err == nil || !strings.Contains(err.Error(), "lost") {
+		if _, err := ask(t.Context(), stores, func() time.Time { return noon }); err == nil || !strings.Contains(err.Error(), "lost") {
 			t.Errorf("%s fails: %v", call, err)
 		}
 	}
-	f := pd.NewFake(1, 0)
+	f := pd.NewFake(1, 1)
+	if a, err := ask(t.Context(), f, func() time.Time { return noon }); err != nil || !a.listedAt.Equal(noon) {
+		t.Errorf("listed at %s, %v", a.listedAt, err)
+	}
+	f = pd.NewFake(1, 0)
 	f.Update(func(s *pd.FakeState) { s.NotBootstrapped = true })
 	if a, err := ask(t.Context(), f, func() time.Time { return noon }); err != nil || a.unloaded || a.members == nil || a.replication.MaxReplicas != 3 || len(a.health) != 1 {
 		t.Errorf("not bootstrapped: %+v, %v", a, err)
 	}
+}
+
+// listing says when PD has listed its stores.
+type listing struct {
+	pd.Client
+	done chan struct{}
+}
+
+func (l *listing) Stores(ctx context.Context, states ...pd.StoreState) ([]pd.Store, error) {
+	defer close(l.done)
+	return l.Client.Stores(ctx, states...)
 }
 
 // TestSilentStore: max-store-down-time is read when a store has missed heartbeats.

@@ -112,6 +112,21 @@ func TestLeadingAgain(t *testing.T) {
 	}
 }
 
+// TestLeadingAgainAfterNoAnswer: heartbeats are remembered while PD lists no stores, also that of a
+// single store.
+func TestLeadingAgainAfterNoAnswer(t *testing.T) {
+	h := newHistory()
+	var got state.PD
+	for i, heartbeats := range []map[uint64]time.Time{{1: noon}, nil, {1: noon.Add(-time.Minute)}} {
+		got = state.PD{Leader: "a"}
+		h.heard(heartbeats)
+		h.leading(&got, time.Time{}, noon.Add(time.Duration(i)*time.Second))
+	}
+	if want := noon.Add(2 * time.Second); !got.LeaderSince.Equal(want) {
+		t.Errorf("leads since %s, want %s", got.LeaderSince, want)
+	}
+}
+
 // TestSettled: a leader has got heartbeats of all stores after some minutes; without a leader PD is
 // never settled.
 func TestSettled(t *testing.T) {

@@ -42,6 +42,20 @@ func TestOwner(t *testing.T) {
 	}
 }
 
+// TestOwnerOfSeveral: an address that cannot be read hides no other one, and a store is no member of a
+// component that has no stores.
+func TestOwnerOfSeveral(t *testing.T) {
+	if n, ok := owner(basic, topology.PD, "://", "http://basic-pd-2.basic-pd-peer.db.svc:2380"); !ok || n != 2 {
+		t.Errorf("got %d, %t", n, ok)
+	}
+	for address, want := range map[string]bool{kvHost: true, "basic-pd-1.basic-pd-peer.db.svc:20160": false} {
+		k, n, ok := storeOwner(basic, &pd.Store{Address: address})
+		if ok != want || n != 0 || ok == (k == "") {
+			t.Errorf("%s: got %s, %d, %t", address, k, n, ok)
+		}
+	}
+}
+
 // TestStoreHealth: a store that is Up in PD is healthy only if its last heartbeat proves it.
 func TestStoreHealth(t *testing.T) {
 	started := &state.Pod{Started: noon}

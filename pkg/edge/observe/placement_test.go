@@ -65,22 +65,29 @@ func TestPlacementIsReadForRemovals(t *testing.T) {
 	done := scaled(4)
 	done.Groups[0].Failures = []topology.Failure{{Member: "basic-tikv-1"}, {Member: "basic-tikv-2", Discarded: true, Deleted: true}}
 	going := objects{claims: map[topology.Kind]map[int][]state.Claim{topology.TiKV: {1: {{Terminating: true}}}}}
+	ofPD := objects{claims: map[topology.Kind]map[int][]state.Claim{topology.PD: {1: {{Terminating: true}}}}}
+	behindPD := func(c topology.Cluster) topology.Cluster {
+		c.Groups = append([]topology.Group{{Kind: topology.PD, Replicas: 3}}, c.Groups...)
+		return c
+	}
 	for name, c := range map[string]struct {
 		cluster topology.Cluster
 		seen    objects
 		change  func(*pd.FakeState)
 		want    int
 	}{
-		"nothing leaves":                {scaled(4), objects{}, nil, 0},
-		"without TiKV":                  {basic, objects{}, nil, 0},
-		"a scale-in":                    {scaled(3), objects{}, nil, 1},
-		"a scale-in that is over":       {scaled(3), objects{}, func(s *pd.FakeState) { s.Stores[3].State, s.Stores[3].StateName = pd.StoreTombstone, "Tombstone" }, 0},
-		"a store is Offline":            {scaled(4), objects{}, func(s *pd.FakeState) { s.Stores[0].State, s.Stores[0].StateName = pd.StoreOffline, "Offline" }, 1},
-		"a store elsewhere is Offline":  {scaled(4), objects{}, func(s *pd.FakeState) { s.Stores[0].State, s.Stores[0].Address = pd.StoreOffline, "10.0.0.1:20160" }, 0},
-		"data was given up":             {given, objects{}, nil, 1},
-		"data was given up, and let go": {done, objects{}, nil, 0},
-		"a claim is being deleted":      {scaled(4), going, nil, 1},
-		"rules are disabled":            {scaled(3), objects{}, func(s *pd.FakeState) { s.Replication.EnablePlacementRules = false }, 0},
+		"nothing leaves":                          {scaled(4), objects{}, nil, 0},
+		"without TiKV":                            {basic, objects{}, nil, 0},
+		"a scale-in":                              {scaled(3), objects{}, nil, 1},
+		"a scale-in that is over":                 {scaled(3), objects{}, func(s *pd.FakeState) { s.Stores[3].State, s.Stores[3].StateName = pd.StoreTombstone, "Tombstone" }, 0},
+		"a store is Offline":                      {scaled(4), objects{}, func(s *pd.FakeState) { s.Stores[0].State, s.Stores[0].StateName = pd.StoreOffline, "Offline" }, 1},
+		"a store elsewhere is Offline":            {scaled(4), objects{}, func(s *pd.FakeState) { s.Stores[0].State, s.Stores[0].Address = pd.StoreOffline, "10.0.0.1:20160" }, 0},
+		"data was given up":                       {given, objects{}, nil, 1},
+		"data was given up, and let go":           {done, objects{}, nil, 0},
+		"a claim is being deleted":                {scaled(4), going, nil, 1},
+		"data was given up, of a later component": {behindPD(given), objects{}, nil, 1},
+		"a claim of PD is being deleted":          {behindPD(scaled(4)), ofPD, nil, 0},
+		"rules are disabled":                      {scaled(3), objects{}, func(s *pd.FakeState) { s.Replication.EnablePlacementRules = false }, 0},
 	} {
 		f, o := spread(), &Observer{now: func() time.Time { return noon }}
 		if c.change != nil {
@@ -244,4 +251,47 @@ func TestPlacementRulesTakeLong(t *testing.T) {
 	if left <= readTimeout || !d.state.Known() || d.state.Placement.Unread == "" {
 		t.Errorf("%s left to read the rules; got %+v", left, d.state)
 	}
+}
+
+// TestPlacementRulesOutOfTime: where the time of the request is over, that is no refusal of PD, and
+// rules that were read before do not count. An answer that came just in time does.
+func TestPlacementRulesOutOfTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		fails error
+		want  string
+	}{
+		"no answer":          {context.Canceled, "context canceled"},
+		"an answer, in time": {nil, ""},
+	} {
+		f, now := spread(), noon
+		o := &Observer{now: func() time.Time { return now }}
+		if d := look(t, o, f, scaled(3), objects{}); len(d.state.Placement.Rules) == 0 {
+			t.Fatalf("%+v", d.state.Placement)
+		}
+		now = now.Add(rulesFresh)
+		a, err := ask(t.Context(), f, o.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		o.placement(ctx, &justInTime{f, cancel, c.fails}, scaled(3), objects{}, &a)
+		if got := a.placement; got.Unread != c.want || (len(got.Rules) > 0) != (c.fails == nil) || len(a.gaps) > 0 {
+			t.Errorf("%s: %+v, %+v", name, got, a.gaps)
+		}
+	}
+}
+
+// justInTime answers, or fails, just when the time for the rules ends.
+type justInTime struct {
+	pd.Client
+	end   context.CancelFunc
+	fails error
+}
+
+func (c *justInTime) PlacementRules(ctx context.Context) ([]pd.RuleGroup, error) {
+	c.end()
+	if c.fails != nil {
+		return nil, c.fails
+	}
+	return c.Client.PlacementRules(context.WithoutCancel(ctx))
 }

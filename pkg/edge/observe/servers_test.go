@@ -207,6 +207,7 @@ func TestFirstProcess(t *testing.T) {
 		"a container that is noted a second later":       {-time.Second, -time.Second, 0, true},
 		"a store that another process registered":        {-time.Second, -2 * time.Second, 0, false},
 		"a container that has restarted":                 {-time.Second, 0, 1, false},
+		"a claim made just long enough before the pod":   {-3 * time.Second, 0, 0, true},
 		"a claim that an earlier pod had":                {-4 * time.Second, 0, 0, false},
 		"a claim that is not known, on a volume by hand": {0, 0, 0, false},
 	} {

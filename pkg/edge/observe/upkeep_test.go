@@ -114,6 +114,29 @@ func TestVolumes(t *testing.T) {
 			t.Errorf("got %+v", got[0])
 		}
 	})
+	t.Run("of a claim behind one that is not bound", func(t *testing.T) {
+		pending := boundClaim(0)
+		pending.Name, pending.UID, pending.Spec.VolumeName = "log-basic-tikv-0", "log", ""
+		o := tend(volumeOf(zero))
+		seen := Objects{Claims: pointers([]corev1.PersistentVolumeClaim{pending, zero})}.sort(basic)
+		if got := o.readVolumes(t.Context(), seen); got[string(zero.UID)] == nil {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("again only that which was written", func(t *testing.T) {
+		other := volumeOf(one)
+		other.Spec.ClaimRef.UID = "another"
+		for _, second := range []*corev1.PersistentVolume{volumeOf(one), other} {
+			o := tend(volumeOf(zero), second)
+			o.volumes(t, zero, one)
+			o.reads()
+			o.Forget(plan.TendVolume{Name: zero.Spec.VolumeName})
+			o.volumes(t, zero, one)
+			if a := o.kube.Actions(); len(a) != 1 || a[0].(clienttesting.GetAction).GetName() != zero.Spec.VolumeName {
+				t.Errorf("read again: %v", a)
+			}
+		}
+	})
 	t.Run("only for upkeep", func(t *testing.T) {
 		o := tend(volumeOf(zero))
 		o.extras = nil
@@ -185,7 +208,7 @@ func TestNodes(t *testing.T) {
 	t.Run("once for all stores on a node", func(t *testing.T) {
 		o := tend(node)
 		for range 2 {
-			s := seen(spread, store("n"), store("n"), store(""))
+			s := seen(spread, store(""), store("n"), store("n"))
 			o.readNodes(t.Context(), c, s)
 			if s.Nodes["n"]["zone"] != "a" || len(s.Nodes) != 1 {
 				t.Errorf("got %v", s.Nodes)

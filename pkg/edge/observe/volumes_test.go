@@ -28,7 +28,7 @@ func amount(text string) corev1.ResourceList {
 func TestClaimState(t *testing.T) {
 	fast := "fast"
 	claim := &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "u"},
+		ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "u", Labels: map[string]string{"a": "b"}},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			StorageClassName: &fast, Resources: corev1.VolumeResourceRequirements{Requests: amount("20Gi")},
 		},
@@ -92,6 +92,14 @@ func TestGrow(t *testing.T) {
 			t.Errorf("class %s: got %d, want %d", class, got[0].Growth, want)
 		}
 	}
+
+	t.Run("behind one that is large enough", func(t *testing.T) {
+		got := grow(fake.NewClientset(classes...),
+			state.Claim{Template: "tikv", Class: "yes", Requested: 20 * gi}, state.Claim{Template: "tikv", Class: "yes", Requested: 10 * gi})
+		if got[1].Growth != state.Growable {
+			t.Errorf("got %+v", got)
+		}
+	})
 
 	t.Run("forbidden is unknown", func(t *testing.T) {
 		kube := fake.NewClientset(classes...)

@@ -17,6 +17,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
+// resources are those that have to be watched.
+var resources = []schema.GroupVersionResource{
+	{Version: "v1", Resource: "pods"},
+	{Version: "v1", Resource: "persistentvolumeclaims"},
+	{Group: "apps", Version: "v1", Resource: "statefulsets"},
+	{Group: "pingcap.com", Version: "v1alpha1", Resource: "tidbclusters"},
+}
+
 // opened is a watch that was requested.
 type opened struct {
 	by     clienttesting.WatchRestrictions
@@ -46,7 +54,7 @@ func watching(ctx context.Context, t *testing.T, c topology.Cluster) (nudges <-c
 	})
 	nudges = Watch(ctx, client, c)
 	watches = map[schema.GroupVersionResource]opened{}
-	for range len(watched) + 1 {
+	for range resources {
 		select {
 		case a := <-all:
 			watches[a.resource] = a.opened
@@ -70,7 +78,7 @@ func TestWatch(t *testing.T) {
 			t.Errorf("no nudge: %s", what)
 		}
 	}
-	for _, r := range append(watched, intent.Resource) {
+	for _, r := range resources {
 		w, ok := watches[r]
 		if !ok {
 			t.Errorf("%s are not watched", r.Resource)
@@ -100,7 +108,7 @@ func TestWatchSeldomRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nudges, watches := watching(t.Context(), t, topology.Cluster{Namespace: "ns", Name: "basic", Instance: "basic"})
 		for i := range 10 {
-			watches[watched[0]].events.Add(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: string(rune('a' + i))}})
+			watches[resources[0]].events.Add(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: string(rune('a' + i))}})
 		}
 		for want := 1; want >= 0; want-- {
 			synctest.Wait()

@@ -83,7 +83,8 @@ func TestWholeObservation(t *testing.T) {
 		s.Members[0].Name, s.Leader = "basic-pd-0", "basic-pd-0"
 		s.Members[0].PeerURLs, s.Members[0].ClientURLs = []string{peer("pd", "0", "2380")}, []string{peer("pd", "0", "2379")}
 	})
-	o := New(kube, dialer, func(context.Context) (*v1alpha1.TidbCluster, error) { return tc, nil }, func() time.Time { return noon })
+	now := noon
+	o := New(kube, dialer, func(context.Context) (*v1alpha1.TidbCluster, error) { return tc, nil }, func() time.Time { return now })
 	calls := 0
 	o.OnPDCall(func(string, time.Duration, error) { calls++ })
 	o.ReadForUpkeep(Fresh)
@@ -111,6 +112,11 @@ func TestWholeObservation(t *testing.T) {
 	}
 	if m := s.Groups[topology.PD].Members[0]; m.Database.Answer != state.Answered { // its pod is not Ready
 		t.Errorf("member %+v", m.Database)
+	}
+	now = now.Add(time.Second) // an earlier heartbeat shows that the leader was elected again
+	f.Update(func(s *pd.FakeState) { s.Stores[0].LastHeartbeat = noon.Add(time.Minute) })
+	if again, err := o.Observe(t.Context(), true); err != nil || !again.Snapshot.PD.LeaderSince.Equal(now) {
+		t.Errorf("leads since %s, %v", again.Snapshot.PD.LeaderSince, err)
 	}
 	tidb := "basic-tidb-0.basic-tidb-peer.db.svc:10080"
 	if !dialer.reached(tidb) || o.http.Timeout != readTimeout {
