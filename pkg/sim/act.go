@@ -177,7 +177,7 @@ func (w *Model) apply(s plan.Apply) error {
 		return nil
 	}
 	k, intent := kindOf(s.Component), w.view.intent
-	set, template := &w.sets[k], w.view.wanted.Groups[k].Template
+	set, template := &w.sets[k], groupOf(w.view.wanted, k).Template
 	if err := w.recordTemplate(k, s.Object); err != nil {
 		return err
 	}
@@ -309,7 +309,7 @@ func (w *Model) deletePodOf(s plan.DeletePod) error {
 	switch {
 	case k.data() == topology.Raft && !w.known(), k.data() == topology.Store && !w.storesKnown():
 		return errNoPD
-	case k.data() == topology.Raft && w.pd.memberAt(i) != nil, k.data() == topology.Store && w.ownStore(i) != nil, s.Again && p.ready:
+	case k.data() == topology.Raft && w.pd.memberAt(i) != nil, k.data() == topology.Store && w.storeOf(k, i) != nil, s.Again && p.ready:
 		return errConflict
 	}
 	w.remove(p)

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -38,34 +39,35 @@ type sighting struct {
 	live     bool
 	acted    bool // a disruptive step was taken since
 	intent   Intent
-	serves   [3][limit]bool
-	inSight  [3][limit]bool
-	leaders  [limit]int      // on the store of an ordinal
-	owner    [limit]uint64   // the store of an ordinal
-	lastUp   [3][limit]int64 // when a member served last
-	gone     [3][limit]bool  // the database has removed it
-	spoiled  [3]bool         // its certificate is not accepted
-	hidden   [3][limit]bool  // it cannot be known whether it serves
-	revision [3][limit]string
-	outdated [3]bool // a pod has yet to be replaced, or a template to be applied
+	serves   [components][limit]bool
+	inSight  [components][limit]bool
+	leaders  [limit]int               // on the store of an ordinal
+	owner    [limit]uint64            // the store of an ordinal
+	lastUp   [components][limit]int64 // when a member served last
+	gone     [components][limit]bool  // the database has removed it
+	spoiled  [components]bool         // its certificate is not accepted
+	hidden   [components][limit]bool  // it cannot be known whether it serves
+	revision [components][limit]string
+	outdated [components]bool // a pod has yet to be replaced, or a template to be applied
 	quorum   bool
 	leader   uint64
 	alive    int
-	members  [limit]bool // is a PD member
-	stores   [limit]bool // has a store that is not a tombstone
+	members  [limit]bool             // is a PD member
+	stores   [components][limit]bool // has a store that is not a tombstone
 	upStores int
-	open     [limit]bool // PD puts regions onto its store
-	there    [3]bool     // a StatefulSet or a pod is there
-	marked   [3][limit]bool
-	going    [3][limit]bool  // its claim is being deleted
-	evicts   map[uint64]bool // stores with a scheduler of ours
-	byHand   []uint64        // stores that a person has taken offline
-	serving  bool            // PD serves and reports its stores
-	failures [3][]topology.Failure
+	asks     int                     // how many replicas tables ask for in TiFlash
+	open     [components][limit]bool // PD puts regions onto its store
+	there    [components]bool        // a StatefulSet or a pod is there
+	marked   [components][limit]bool
+	going    [components][limit]bool // its claim is being deleted
+	evicts   map[uint64]bool         // stores with a scheduler of ours
+	byHand   []uint64                // stores that a person has taken offline
+	serving  bool                    // PD serves and reports its stores
+	failures [components][]topology.Failure
 }
 
 func (w *Model) sight() sighting {
-	s := sighting{at: w.t, lastUp: w.lastUp, intent: w.Intent, failures: w.failures, quorum: w.hasQuorum(), leader: w.pd.leader, alive: w.aliveMembers()}
+	s := sighting{asks: w.asks, at: w.t, lastUp: w.lastUp, intent: w.Intent, failures: w.failures, quorum: w.hasQuorum(), leader: w.pd.leader, alive: w.aliveMembers()}
 	s.serving, s.evicts = w.serving() && w.storesKnown(), map[uint64]bool{}
 	for id, e := range w.evicts {
 		s.evicts[id] = e.ours
@@ -77,9 +79,12 @@ func (w *Model) sight() sighting {
 	}
 	w.sightMembers(&s)
 	for i := range limit {
-		s.members[i], s.open[i] = w.pd.memberAt(i) != nil, w.open(i)
+		s.members[i] = w.pd.memberAt(i) != nil
+		for _, k := range storeKinds {
+			s.open[k][i], s.stores[k][i] = w.open(k, i), w.storeOf(k, i) != nil
+		}
 		own := w.ownStore(i)
-		if s.stores[i] = own != nil; own != nil {
+		if own != nil {
 			s.leaders[i], s.owner[i] = own.leaders, own.id
 		}
 		if (s.serves[tikv][i] || s.inSight[tikv][i]) && own.state == state.StoreUp {
@@ -107,10 +112,13 @@ func (w *Model) sightMembers(s *sighting) {
 	}
 }
 
-// ownStore is the living store of the data that an ordinal has now.
-func (w *Model) ownStore(i int) *store {
-	c := w.claims[tikv][i]
-	if c == nil || c.data == 0 {
+// ownStore is the living store of the data that an ordinal of TiKV has now.
+func (w *Model) ownStore(i int) *store { return w.storeOf(tikv, i) }
+
+// storeOf is the same for a component.
+func (w *Model) storeOf(k kind, i int) *store {
+	c := w.claims[k][i]
+	if c == nil || c.data == 0 || k.data() != topology.Store {
 		return nil
 	}
 	if s := w.store(c.data); s.state != state.StoreTombstone {
@@ -148,8 +156,13 @@ func (w *Model) judge(step plan.Step) []Violation {
 		w.judgeQuorum(i, len(w.pd.members)-1, say)
 		w.countLeader(i)
 	case plan.RemoveStore:
-		i, _ := w.cluster.Ordinal(kinds[tikv], s.Member)
-		w.judgeRemoval(tikv, i, s.StoreID, say)
+		k := kindOf(s.Component)
+		i, _ := w.cluster.Ordinal(s.Component, s.Member)
+		w.judgeRemoval(k, i, s.StoreID, say)
+		if k == tiflash {
+			w.judgeLearners(i, say)
+			break
+		}
 		w.judgeCopies(i, s.StoreID, say)
 		w.judgePlaces(i, say)
 	case plan.RestoreStore:
@@ -216,7 +229,7 @@ func (w *Model) gone(k kind, i int) bool {
 	if c == nil || c.data == 0 {
 		return false
 	}
-	return k.data() == topology.Store && w.ownStore(i) == nil || k.data() == topology.Raft && w.pd.member(c.data) == nil
+	return k.data() == topology.Store && w.storeOf(k, i) == nil || k.data() == topology.Raft && w.pd.member(c.data) == nil
 }
 
 func (w *Model) judgeWanted(k kind, i int, say sayer) {
@@ -256,7 +269,7 @@ func (w *Model) judgeRestart(s plan.Restart, say sayer) {
 	}
 	w.Soft.Restarts++
 	w.judgeLoss(k, i, say)
-	for e := range k {
+	for _, e := range rollouts[:slices.Index(rollouts[:], k)] {
 		if w.seen.outdated[e] && w.seen.intent.Template[e] == w.Intent.Template[e] {
 			say("order", "%s has pods to replace first", kinds[e].Title())
 		}
@@ -268,8 +281,10 @@ func (w *Model) judgeRestart(s plan.Restart, say sayer) {
 		}
 		w.countLeader(i)
 	case topology.Store:
-		w.judgeLeaders(i, say)
-		w.judgeRegions(i, say)
+		if k == tikv {
+			w.judgeLeaders(i, say)
+			w.judgeRegions(i, say)
+		}
 	}
 }
 

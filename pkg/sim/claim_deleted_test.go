@@ -76,7 +76,7 @@ func TestStoreWhoseClaimIsGoing(t *testing.T) {
 // store before that one is Ready again. The store whose claim is being deleted waits for the last
 // store, so the tombstone is recreated first. (seed 50000522)
 func TestStoreWhoseClaimIsGoingBelowATombstone(t *testing.T) {
-	w := settled(Options{PD: 3, TiKV: 6, TiDB: 1, Ordered: [3]bool{tikv: true}})
+	w := settled(Options{PD: 3, TiKV: 6, TiDB: 1, Ordered: [components]bool{tikv: true}})
 	w.claims[tikv][0].goneAt = w.t
 	w.store(2).state = state.StoreTombstone
 	w.wipe(w.store(2))
@@ -105,7 +105,7 @@ func TestLargerVolumesWhileAClaimIsGoing(t *testing.T) {
 // another store before it is back, soon after. No store is taken offline while both are missing.
 // (seed 50004802)
 func TestStoreWhoseClaimIsGoingCrashesBelowOneWithoutAPod(t *testing.T) {
-	w := settled(Options{PD: 3, TiKV: 5, TiDB: 1, Ordered: [3]bool{tikv: true}})
+	w := settled(Options{PD: 3, TiKV: 5, TiDB: 1, Ordered: [components]bool{tikv: true}})
 	w.claims[tikv][1].goneAt = w.t
 	w.halt(w.pods[tikv][1], 60)
 	w.remove(w.pods[tikv][4])

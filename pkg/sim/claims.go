@@ -26,7 +26,7 @@ func (w *Model) deleteClaimInUse() {
 // whole reports whether all stores have their data, and none is about to lose it.
 func (w *Model) whole() bool {
 	for _, s := range w.stores {
-		c := w.claims[tikv][s.ordinal]
+		c := w.claims[s.k][s.ordinal]
 		if s.state != state.StoreTombstone && (c == nil || c.data != s.id || c.goneAt != never || c.lost) {
 			return false
 		}
@@ -60,15 +60,16 @@ func (w *Model) makeRoom(g plan.Gate) {
 		return
 	}
 	i, _ := w.cluster.Ordinal(g.Component, g.Member)
-	s, n := w.storeAtAddress(i), w.Intent.Replicas[tikv]
-	if lost := s != nil && w.claims[tikv][i] != nil && w.claims[tikv][i].data != s.id; (w.going(tikv, i) || lost) && i < n && n < 6 {
+	k := kindOf(g.Component)
+	s, n := w.storeAtAddress(k, i), w.Intent.Replicas[k]
+	if lost := s != nil && w.claims[k][i] != nil && w.claims[k][i].data != s.id; (w.going(k, i) || lost) && i < n && n < 6 {
 		w.Scale(g.Component, n+1)
 	}
 }
 
 // storeAtAddress is the store that PD knows by the address of an ordinal.
-func (w *Model) storeAtAddress(i int) *store {
-	at := slices.IndexFunc(w.stores, func(s *store) bool { return s.ordinal == i && s.state != state.StoreTombstone })
+func (w *Model) storeAtAddress(k kind, i int) *store {
+	at := slices.IndexFunc(w.stores, func(s *store) bool { return s.k == k && s.ordinal == i && s.state != state.StoreTombstone })
 	if at < 0 {
 		return nil
 	}

@@ -26,7 +26,7 @@ func byHandFor(w *Model, most time.Duration) {
 func TestCrashingVotersAreNotGivenUp(t *testing.T) {
 	for _, o := range []Options{
 		{PD: 3, TiKV: 3, TiDB: 1, Failover: true},
-		{PD: 3, TiKV: 3, TiDB: 1, Failover: true, Elsewhere: 2, Ordered: [3]bool{pd: true}},
+		{PD: 3, TiKV: 3, TiDB: 1, Failover: true, Elsewhere: 2, Ordered: [components]bool{pd: true}},
 	} {
 		w := settled(o)
 		w.Manual(topology.PD)
@@ -233,7 +233,7 @@ func TestManualStoresThatLeaveAndAreDeaf(t *testing.T) {
 // of the two stores above it, which leave as well and have regions that no other store has. It gets
 // new data, so that those two run again. (seed 1795338469550)
 func TestTombstoneHoldsUpStoresThatLeave(t *testing.T) {
-	w := settled(Options{PD: 3, TiKV: 6, TiDB: 1, Ordered: [3]bool{tikv: true}})
+	w := settled(Options{PD: 3, TiKV: 6, TiDB: 1, Ordered: [components]bool{tikv: true}})
 	w.Scale(topology.TiKV, 3)
 	for _, i := range []int{4, 5} {
 		w.ownStore(i).state = state.StoreOffline

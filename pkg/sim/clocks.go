@@ -11,7 +11,7 @@ import (
 // zero, behind. Package observe corrects the times of pods on a host whose clock is behind; it
 // cannot see that one is ahead. It also corrects the dates of PD by the clock of PD's leader, though
 // an earlier leader may have written some.
-type clocks [3][limit]int64
+type clocks [components][limit]int64
 
 // offset is how far clocks may be off, in seconds: two of them by less than five minutes, see apart.
 const offset = 149

@@ -79,7 +79,7 @@ func (w *Model) attention(again bool) time.Duration {
 
 // watched: with OnDelete a person looks at the screen and deletes pods.
 func (w *Model) watched() bool {
-	return w.Intent.Manual != [3]bool{}
+	return w.Intent.Manual != [components]bool{}
 }
 
 func gates(p plan.Plan) string {

@@ -127,7 +127,7 @@ func TestPDWasAwayForLong(t *testing.T) {
 // make are not given up for the time of the suspension. (A.2)
 func TestResumedAfterHours(t *testing.T) {
 	for _, inOrder := range []bool{false, true} {
-		w := settled(Options{PD: 3, TiKV: 4, TiDB: 1, Failover: true, Ordered: [3]bool{tikv: inOrder}})
+		w := settled(Options{PD: 3, TiKV: 4, TiDB: 1, Failover: true, Ordered: [components]bool{tikv: inOrder}})
 		w.Suspend(kinds[:]...)
 		_, _ = w.Drive(10 * time.Minute)
 		w.Pass(8 * 3600)

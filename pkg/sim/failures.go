@@ -16,7 +16,7 @@ const maxFailures = 3
 // failoverAfter is how long a member has to be down before it may be given up,
 // in seconds: PD and TiDB five minutes, a store that long after PD calls it Down,
 // which counts from its last heartbeat, when it is taken for up for a while yet.
-var failoverAfter = [...]int64{pd: 300, tikv: downAfter + 300 - disconnected, tidb: 300}
+var failoverAfter = [...]int64{pd: 300, tikv: downAfter + 300 - disconnected, tiflash: downAfter + 300 - disconnected, tidb: 300}
 
 // policy is what the engine may do by itself.
 func (w *Model) policy() plan.Policy {
@@ -31,7 +31,7 @@ func (w *Model) tickUp() {
 	}
 	for k := range kinds {
 		for i, p := range w.pods[k] {
-			if p != nil && w.serves(kind(k), i) && (kind(k).data() != topology.Store || w.knowable(w.ownStore(i), p)) {
+			if p != nil && w.serves(kind(k), i) && (kind(k).data() != topology.Store || w.knowable(w.storeOf(kind(k), i), p)) {
 				w.lastUp[k][i] = w.t
 			}
 		}
@@ -124,7 +124,7 @@ func (w *Model) judgeFailure(s plan.RecordFailure, say sayer) {
 	// This is the time at the observation: no engine could know what came back later. PD may not
 	// have heard of the last minutes in which a store served.
 	ago := w.seen.at - w.seen.lastUp[k][i]
-	if s := w.ownStore(i); k.data() == topology.Store && s != nil {
+	if s := w.storeOf(k, i); k.data() == topology.Store && s != nil {
 		ago += min(max(0, w.seen.lastUp[k][i]-s.heartbeat), savedEvery)
 	}
 	if ago+grain < failoverAfter[k] {
@@ -185,7 +185,7 @@ func (w *Model) dataBeingDeleted(k kind, i int) bool {
 	case topology.Raft:
 		counts = w.seen.members[i] && w.pd.memberAt(i) != nil
 	case topology.Store:
-		counts = w.seen.stores[i] && w.ownStore(i) != nil
+		counts = w.seen.stores[k][i] && w.storeOf(k, i) != nil
 	}
 	return counts && w.seen.going[k][i] && w.going(k, i)
 }

@@ -1,6 +1,9 @@
 package sim
 
-import "github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+import (
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
 
 // Faults are probabilities: those of the first group per call of the engine,
 // those of the second per simulated second.
@@ -81,7 +84,7 @@ func (f Faults) total() float64 {
 }
 
 func (w *Model) anyPod() (kind, int, *pod) {
-	k, i := kind(w.rng.IntN(len(kinds))), w.rng.IntN(limit)
+	k, i := w.anyKind(), w.rng.IntN(limit)
 	for range limit {
 		if p := w.pods[k][i]; p != nil && p.running && p.lost == 0 {
 			return k, i, p
@@ -114,7 +117,7 @@ func (w *Model) deletePod() {
 }
 
 func (w *Model) kubectlScale() {
-	k := kind(w.rng.IntN(len(kinds)))
+	k := w.anyKind()
 	if s := &w.sets[k]; s.exists && w.rng.IntN(6) == 0 {
 		w.note("fault: a person deletes the StatefulSet of %s without its pods", kinds[k].Title())
 		w.orphan(k)
@@ -173,7 +176,7 @@ func (w *Model) cutOff() {
 
 // changeIntent is a user who changes the spec before the last change is done.
 func (w *Model) changeIntent() {
-	switch w.rng.IntN(11) {
+	switch w.rng.IntN(w.whims()) {
 	case 0:
 		w.Scale(topology.PD, 1+w.rng.IntN(5))
 	case 1, 2:
@@ -183,19 +186,53 @@ func (w *Model) changeIntent() {
 	case 4:
 		w.Upgrade(w.anyTemplate())
 	case 5:
-		w.Upgrade(w.anyTemplate(), kinds[w.rng.IntN(len(kinds))])
+		w.Upgrade(w.anyTemplate(), kinds[w.anyKind()])
 	case 6:
 		w.Upgrade("v1")
 	case 7:
 		w.Intent.Paused = !w.Intent.Paused
 		w.note("user: paused %t", w.Intent.Paused)
 	case 8:
-		w.Suspend(kinds[w.rng.IntN(len(kinds)+1):]...)
+		w.Suspend(w.lastOf(w.rng.IntN(len(w.in()) + 1))...)
 	case 9:
 		w.resizeSome()
 	case 10:
-		w.Manual(kinds[w.rng.IntN(len(kinds))])
+		w.Manual(kinds[w.anyKind()])
+	case 11, 12:
+		w.Scale(topology.TiFlash, w.rng.IntN(4))
+	case 13:
+		w.askTables(w.rng.IntN(4))
 	}
+}
+
+// whims returns how many kinds of changes a user may think of.
+func (w *Model) whims() int {
+	if w.TiFlash > 0 {
+		return 14
+	}
+	return 11
+}
+
+// askTables is a user who changes how many replicas tables have in TiFlash. TiDB refuses more than
+// there are stores.
+func (w *Model) askTables(n int) {
+	up := 0
+	for _, s := range w.stores {
+		if s.k == tiflash && s.state == state.StoreUp {
+			up++
+		}
+	}
+	w.asks = min(n, up)
+	w.note("user: tables ask for %d replicas in TiFlash", w.asks)
+}
+
+// lastOf returns the components from a place in dependency order on.
+func (w *Model) lastOf(from int) []topology.Kind {
+	var these []topology.Kind
+	for _, k := range w.in()[from:] {
+		these = append(these, kinds[k])
+	}
+	return these
 }
 
 // fold returns n where the user asks for many members, else 1.
@@ -236,7 +273,10 @@ func (w *Model) calm() {
 			}
 		}
 	}
-	w.broken, w.spoiled = broken{}, [len(kinds)]int64{}
+	if w.asks > w.Intent.Replicas[tiflash] { // else it could not be scaled in
+		w.askTables(w.Intent.Replicas[tiflash])
+	}
+	w.broken, w.spoiled = broken{}, [components]int64{}
 	w.goesAt = min(w.goesAt, w.t)
 	w.pd.idle = 0
 	for _, s := range w.stores {

@@ -129,7 +129,7 @@ func TestMoreFirstMembersThanThereWere(t *testing.T) {
 // PD is suspended before most of its first members have a pod, and fewer are wanted then. The
 // list of founders may change: they cannot have bootstrapped a cluster. (seed 2097)
 func TestFewerFirstMembersThanThereWere(t *testing.T) {
-	w := New(Options{PD: 5, TiKV: 3, TiDB: 1, Ordered: [3]bool{pd: true}})
+	w := New(Options{PD: 5, TiKV: 3, TiDB: 1, Ordered: [components]bool{pd: true}})
 	w.Trace()
 	w.Upgrade("v1-noimage", topology.PD)
 	_, _ = w.Drive(time.Minute)
@@ -146,7 +146,7 @@ func TestFewerFirstMembersThanThereWere(t *testing.T) {
 // not. (seed 21979)
 func TestSuspendedBeforeThereWereFounders(t *testing.T) {
 	for _, wanted := range []int{1, 3, 5} {
-		w := New(Options{PD: 3, TiKV: 3, TiDB: 1, Ordered: [3]bool{true, false, false}})
+		w := New(Options{PD: 3, TiKV: 3, TiDB: 1, Ordered: [components]bool{pd: true}})
 		w.Trace()
 		w.When(func(w *Model) bool { return w.pods[pd][0] != nil }, func() { w.pods[pd][0].startAt = w.t + 3600 })
 		_, _ = w.Drive(10 * time.Minute)

@@ -83,7 +83,7 @@ func (w *Model) spare(k kind, i int) bool {
 	}
 	others := 0
 	for _, s := range w.stores {
-		if s.ordinal != i && w.storeRuns(s) {
+		if s.k == k && s.ordinal != i && w.storeRuns(s) {
 			others++
 		}
 	}

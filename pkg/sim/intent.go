@@ -13,31 +13,31 @@ func (w *Model) wanted() desired.State {
 	out := desired.State{
 		Cluster: cluster,
 		Objects: []desired.Object{w.wantedAdvice()},
-		Groups:  make([]desired.Group, len(kinds)),
 	}
-	for k, name := range kinds {
+	for _, k := range w.in() {
+		name := kinds[k]
 		g := desired.Group{
 			Group: topology.Group{
 				Kind: name, Replicas: w.Intent.Replicas[k], Version: w.Intent.Template[k],
-				Manual: w.Intent.Manual[k], Suspend: w.Intent.Suspend[k], MinReady: w.MinReady, Volumes: w.volumes(kind(k)),
+				Manual: w.Intent.Manual[k], Suspend: w.Intent.Suspend[k], MinReady: w.MinReady, Volumes: w.volumes(k),
 				Failures: w.failures[k], MaxFailures: maxFailures, Recover: w.Intent.Recover,
 			},
-			Template: w.template(kind(k)),
+			Template: w.template(k),
 			Services: []desired.Object{{Kind: "Service", Name: w.cluster.PeerService(name)}},
 			Config:   []desired.Object{{Kind: "ConfigMap", Name: w.cluster.SetName(name)}},
 			Lacks:    w.lacks(kind(k)),
 			Set:      desired.Object{Kind: "StatefulSet", Name: w.cluster.SetName(name)},
 		}
-		if kind(k).data() == topology.Store {
+		if k.data() == topology.Store {
 			g.EvictTimeout = w.EvictTimeout
 		}
-		if kind(k).data() != topology.Raft {
+		if k.data() != topology.Raft {
 			g.ScaleOut, g.ScaleIn = w.ScaleOut, w.ScaleIn
 		}
 		if !w.services[k] {
 			g.Services[0].Drift = desired.Missing
 		}
-		if a := w.newAdvice(); kind(k).data() == topology.Raft && !a.cluster {
+		if a := w.newAdvice(); k.data() == topology.Raft && !a.cluster {
 			g.Founders = a.founders
 		}
 		switch w.config[k] {
@@ -55,9 +55,15 @@ func (w *Model) wanted() desired.State {
 		}
 		g.Set.Record, g.Set.Recorded = w.wantedRecord(g.Template), w.records[k]
 		g.Config[0].Record, g.Config[0].Recorded = g.Set.Record, g.Set.Recorded
-		out.Groups[k] = g
+		out.Groups = append(out.Groups, g)
 	}
 	return out
+}
+
+// groupOf returns what is wanted of a component.
+func groupOf(wanted desired.State, k kind) desired.Group {
+	g, _ := wanted.Group(kinds[k])
+	return g
 }
 
 func (w *Model) anyPodOf(k kind) bool {
@@ -90,7 +96,7 @@ func (w *Model) Scale(k topology.Kind, replicas int) {
 // Upgrade is the user changing the pod template of components, of all if none is named.
 func (w *Model) Upgrade(template string, only ...topology.Kind) {
 	if len(only) == 0 {
-		only = kinds[:]
+		only = w.lastOf(0)
 	}
 	for _, k := range only {
 		w.note("user: change %s to %s", k.Title(), template)
@@ -109,7 +115,7 @@ func (w *Model) Manual(k topology.Kind) {
 // Suspend is the user suspending exactly these components.
 func (w *Model) Suspend(these ...topology.Kind) {
 	w.note("user: suspend %v", these)
-	w.Intent.Suspend = [3]bool{}
+	w.Intent.Suspend = [components]bool{}
 	for _, k := range these {
 		w.Intent.Suspend[kindOf(k)] = true
 	}

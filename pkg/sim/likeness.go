@@ -55,7 +55,7 @@ func (t *likeness) sizes(k kind, size int) map[string]topology.Size {
 	if t.size != size {
 		t.size, t.volumes = size, nil
 		if size > 0 {
-			t.volumes = map[string]topology.Size{string(kinds[k]): topology.Size(size) * gi}
+			t.volumes = map[string]topology.Size{kinds[k].DataVolume(): topology.Size(size) * gi}
 		}
 	}
 	return t.volumes

@@ -20,10 +20,28 @@ type kind int
 const (
 	pd kind = iota
 	tikv
+	tiflash
 	tidb
+	components = iota // how many there are
 )
 
-var kinds = [...]topology.Kind{pd: topology.PD, tikv: topology.TiKV, tidb: topology.TiDB}
+var kinds = [components]topology.Kind{pd: topology.PD, tikv: topology.TiKV, tiflash: topology.TiFlash, tidb: topology.TiDB}
+
+// rollouts are the components in the order in which their pods are replaced.
+var rollouts = [components]kind{pd, tiflash, tikv, tidb}
+
+// in returns the components that the cluster has, in dependency order.
+func (w *Model) in() []kind {
+	if w.TiFlash == 0 {
+		return withoutFlash
+	}
+	return withFlash
+}
+
+var withFlash, withoutFlash = []kind{pd, tikv, tiflash, tidb}, []kind{pd, tikv, tidb}
+
+// anyKind returns one of the components that the cluster has.
+func (w *Model) anyKind() kind { return w.in()[w.rng.IntN(len(w.in()))] }
 
 // holds is what the members of each component keep on disk.
 var holds = func() (all [len(kinds)]topology.Data) {
@@ -59,7 +77,9 @@ type Options struct {
 	Seed      uint64
 	PD        int
 	TiKV      int
+	TiFlash   int // with 0 the cluster has no TiFlash at all
 	TiDB      int
+	Learners  int   // how many replicas tables ask for in TiFlash
 	MaxCopy   int   // PD's max-replicas, 3 if not set
 	Zones     []int // where the pods of each ordinal run; each for itself if not set
 	Isolated  bool  // PD puts no two replicas of a region into one zone
@@ -70,7 +90,7 @@ type Options struct {
 	// Ready, as from Kubernetes 1.35 on.
 	KeepStuck bool
 	// Ordered: the StatefulSet's pod management is OrderedReady, not Parallel.
-	Ordered      [3]bool
+	Ordered      [components]bool
 	ScaleOut     int // how many of TiKV, and of TiDB, may be joining at the same time, 1 if not set
 	ScaleIn      int // or leaving
 	EvictTimeout time.Duration
@@ -91,12 +111,12 @@ type Options struct {
 
 // Intent is what the user wants at the moment.
 type Intent struct {
-	Replicas [3]int
-	Template [3]string
-	Size     [3]int // of each volume, in Gi
+	Replicas [components]int
+	Template [components]string
+	Size     [components]int // of each volume, in Gi
 	Paused   bool
-	Manual   [3]bool
-	Suspend  [3]bool
+	Manual   [components]bool
+	Suspend  [components]bool
 	// Recover: replacements of stores that are back are to go.
 	Recover bool
 }
@@ -113,30 +133,31 @@ type Model struct {
 	uids uint64
 
 	cluster     topology.Cluster
-	names       [3][limit]string
-	services    [3]bool
-	config      [3]string
+	names       [components][limit]string
+	services    [components]bool
+	config      [components]string
 	advice      advice // the ConfigMap from which a PD pod without data reads what to do
 	adviceShown int64  // when pods that were there before its last change see it
-	sets        [3]set
-	pods        [3][limit]*pod
-	claims      [3][limit]*claim
+	sets        [components]set
+	pods        [components][limit]*pod
+	claims      [components][limit]*claim
 	ledger      []record
-	records     [3]state.Template     // of pod templates, in the ledger
-	unrecorded  [3]bool               // the record of the template that there is was replaced by that of the next one
-	removals    []state.Removal       // the records of stores that we took offline
-	failures    [3][]topology.Failure // in the status of the TidbCluster
-	lastUp      [3][limit]int64       // when a member was seen to be up last, by the truth
-	tellable    [3]int                // up to which ordinal marks could be judged when a component was suspended
-	runs        int                   // drivers so far
-	discard     []string              // members whose data the user gives up
-	recorded    uint64                // PD's cluster id in the status of the TidbCluster
+	records     [components]state.Template     // of pod templates, in the ledger
+	unrecorded  [components]bool               // the record of the template that there is was replaced by that of the next one
+	removals    []state.Removal                // the records of stores that we took offline
+	failures    [components][]topology.Failure // in the status of the TidbCluster
+	lastUp      [components][limit]int64       // when a member was seen to be up last, by the truth
+	tellable    [components]int                // up to which ordinal marks could be judged when a component was suspended
+	runs        int                            // drivers so far
+	discard     []string                       // members whose data the user gives up
+	recorded    uint64                         // PD's cluster id in the status of the TidbCluster
 
 	pd      pdCluster
 	stores  []*store
 	evicts  map[uint64]*scheduler
 	regions []region
 	rules   rules
+	asks    int  // how many replicas tables ask for in TiFlash
 	short   bool // regions have fewer replicas than they should
 
 	*driver           // the one whose turn it is
@@ -160,7 +181,7 @@ type Model struct {
 
 	clocks     clocks
 	opensFor   int64 // how long a store's process opens its data, in seconds; little if it is 0
-	likeness   [3]likeness
+	likeness   [components]likeness
 	transcript *transcript
 	watches    []watch
 }
@@ -180,12 +201,16 @@ func New(o Options) *Model {
 		evicts:  map[uint64]*scheduler{},
 		driver:  &driver{late: never, version: 1},
 	}
+	w.asks = min(o.Learners, o.TiFlash)
 	w.rules = rules{isolated: o.Isolated, copies: o.Copies}
 	w.cluster.Reclaims = o.Reclaims
-	w.Intent.Replicas = [3]int{o.PD, o.TiKV, o.TiDB}
-	w.Intent.Template = [3]string{"v1", "v1", "v1"}
+	w.Intent.Replicas = [components]int{pd: o.PD, tikv: o.TiKV, tiflash: o.TiFlash, tidb: o.TiDB}
+	w.Intent.Template = [components]string{"v1", "v1", "v1", "v1"}
 	w.pd.electAt = never
-	w.Intent.Size = [3]int{pd: defaultSize, tikv: defaultSize}
+	w.Intent.Size = [components]int{pd: defaultSize, tikv: defaultSize}
+	if o.TiFlash > 0 {
+		w.Intent.Size[tiflash] = defaultSize
+	}
 	for k := range kinds {
 		for i := range limit {
 			w.names[k][i] = w.cluster.PodName(kinds[k], i)

@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-var ordered = [3]bool{true, true, true}
+var ordered = [components]bool{true, true, true, true}
 
 // With OrderedReady no pod is created after one that cannot start. That those pods are missing says
 // nothing about the new template, and only the new template lets the first one start.
@@ -95,7 +95,7 @@ func TestOrderedScaleInAboveTombstone(t *testing.T) {
 // no pod while a lower one is not Ready. The pod and its data still belong to a wanted member.
 func TestOrderedKubectlScaleAboveDeadMember(t *testing.T) {
 	for _, k := range []kind{tikv, tidb} {
-		w := settled(Options{PD: 3, TiKV: 4, TiDB: 3, Ordered: [3]bool{tikv: true, tidb: true}})
+		w := settled(Options{PD: 3, TiKV: 4, TiDB: 3, Ordered: [components]bool{tikv: true, tidb: true}})
 		w.halt(w.pods[k][0], 3000)
 		last := w.sets[k].spec.replicas - 1
 		uid := w.pods[k][last].uid

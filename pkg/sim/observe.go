@@ -23,7 +23,7 @@ type observation struct {
 	snap   state.Snapshot
 	// What writes are conditional on and what they write: the generations of
 	// the StatefulSets stand for resourceVersions.
-	generations       [3]int
+	generations       [components]int
 	intent            Intent
 	advice, newAdvice advice
 }
@@ -187,6 +187,9 @@ func (w *Model) observePD() state.PD {
 	}
 	out.Bootstrapped, out.Placement = len(w.stores) > 0, w.placed()
 	for _, s := range w.stores {
+		if s.k != tikv {
+			continue
+		}
 		switch w.shownState(s) {
 		case state.StoreTombstone:
 		case state.StoreUp:
@@ -239,7 +242,7 @@ func (w *Model) observeGroup(k kind) state.Group {
 }
 
 func (w *Model) inDatabase(k kind, i int) bool {
-	return k.data() == topology.Raft && w.pd.memberAt(i) != nil || k.data() == topology.Store && w.storeAt(i) != nil && w.storeAt(i).state != state.StoreTombstone
+	return k.data() == topology.Raft && w.pd.memberAt(i) != nil || k.data() == topology.Store && w.storeAt(k, i) != nil && w.storeAt(k, i).state != state.StoreTombstone
 }
 
 func (w *Model) observePod(p *pod, out *state.Pod) {
@@ -261,7 +264,7 @@ func (w *Model) observeDatabase(k kind, i int) state.Database {
 	case topology.Raft:
 		return w.observeMember(i)
 	case topology.Store:
-		return w.observeStore(i)
+		return w.observeStore(k, i)
 	}
 	return w.observeServer(i)
 }
@@ -296,23 +299,23 @@ func (w *Model) observeMember(i int) state.Database {
 
 // storeAt finds the store that an ordinal stands for: the one that its data belongs to,
 // else the newest one with its address that is no tombstone.
-func (w *Model) storeAt(i int) *store {
-	if c := w.claims[tikv][i]; c != nil && c.data != 0 {
+func (w *Model) storeAt(k kind, i int) *store {
+	if c := w.claims[k][i]; c != nil && c.data != 0 {
 		return w.store(c.data)
 	}
 	for j := len(w.stores) - 1; j >= 0; j-- {
-		if s := w.stores[j]; s.ordinal == i && s.state != state.StoreTombstone {
+		if s := w.stores[j]; s.k == k && s.ordinal == i && s.state != state.StoreTombstone {
 			return s
 		}
 	}
 	return nil
 }
 
-func (w *Model) observeStore(i int) state.Database {
+func (w *Model) observeStore(k kind, i int) state.Database {
 	if !w.storesKnown() {
 		return state.Database{}
 	}
-	s := w.storeAt(i)
+	s := w.storeAt(k, i)
 	if s == nil {
 		return state.Database{Presence: state.Absent}
 	}
@@ -322,12 +325,16 @@ func (w *Model) observeStore(i int) state.Database {
 		Healthy: shown == state.StoreUp, Evicting: w.t >= w.pd.loadedAt && w.evicts[s.id] != nil,
 		Leaders: s.leaders * crowd, Regions: s.regions * crowd,
 	}
-	p := w.pods[tikv][i]
+	p := w.pods[k][i]
 	if p != nil && p.running {
 		d.Healthy = w.heard(s, p)
 	}
 	silent := !d.Healthy && shown != state.StoreTombstone && (shown != state.StoreOffline || w.t-s.heartbeat > savedEvery)
-	if p != nil && p.running && (d.Evicting || silent) {
+	switch {
+	case p == nil || !p.running || shown == state.StoreTombstone:
+	case k == tiflash:
+		w.askTiFlash(i, &d)
+	case d.Evicting || silent:
 		w.askStore(i, &d)
 	}
 	if !d.Healthy {
@@ -336,11 +343,21 @@ func (w *Model) observeStore(i int) state.Database {
 	return d
 }
 
+// askTiFlash asks a TiFlash store itself whether it serves.
+func (w *Model) askTiFlash(i int, d *state.Database) {
+	if d.Answer = w.storeAnswers(tiflash, i); w.chance(w.Faults.NoAnswer) {
+		d.Answer = state.NoAnswer
+	}
+	if d.Answer == state.Answered && d.State == state.StoreUp {
+		d.Healthy = true
+	}
+}
+
 // askStore asks a store itself: how many leaders are left on it, and whether it serves
 // where PD does not report that. Only a store that serves knows its regions, so its
 // answer is evidence where PD has heard of an earlier process only.
 func (w *Model) askStore(i int, d *state.Database) {
-	if d.Answer = w.storeAnswers(i); w.chance(w.Faults.NoAnswer) {
+	if d.Answer = w.storeAnswers(tikv, i); w.chance(w.Faults.NoAnswer) {
 		d.Answer = state.NoAnswer
 	}
 	switch {

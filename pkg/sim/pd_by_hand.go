@@ -62,7 +62,7 @@ type broken struct {
 func (w *Model) breakStep() {
 	actions := [...]string{"Apply", "Resize", "Restart", "EvictLeaders", "AllowLeaders", "MarkClaims", "MoveLeader"}
 	w.broken = broken{
-		action: actions[w.rng.IntN(len(actions))], component: string(kinds[w.rng.IntN(len(kinds))]), until: w.t + w.between(300, 1800),
+		action: actions[w.rng.IntN(len(actions))], component: string(kinds[w.anyKind()]), until: w.t + w.between(300, 1800),
 	}
 	w.note("fault: %s of %s fails until %s", w.broken.action, w.broken.component, clock(w.broken.until))
 }

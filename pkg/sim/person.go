@@ -19,6 +19,7 @@ func (w *Model) obey(p plan.Plan) {
 		w.parallel(g)
 		w.discardLost(g)
 		w.relaxRules(g)
+		w.relaxTables(g)
 		w.makeRoom(g)
 		if g.Blocked && g.Reason == plan.ClaimBeingDeleted {
 			w.Suspend()
@@ -137,7 +138,7 @@ func (w *Model) parallel(g plan.Gate) {
 // address to no other store before it is removed.
 func (w *Model) deleteLostStores() {
 	for _, s := range w.stores {
-		c := w.claims[tikv][s.ordinal]
+		c := w.claims[s.k][s.ordinal]
 		if s.state == state.StoreUp && c != nil && c.data != s.id {
 			w.note("user: pd-ctl store delete %d, its data is gone", s.id)
 			w.offlineByHand(s)

@@ -50,20 +50,31 @@ func labelsOf(zone, tier int) map[string]string {
 // placed returns PD's rules and stores where a store is leaving PD or will leave. At other times
 // the engine does not read them.
 func (w *Model) placed() state.Placement {
-	if !w.rules.isolated && w.rules.copies == nil || !w.removes() {
+	if !w.rules.isolated && w.rules.copies == nil && w.TiFlash == 0 || !w.removes() {
 		return state.Placement{}
 	}
 	var out state.Placement
 	for _, s := range w.stores {
 		if s.state != state.StoreTombstone {
-			out.Stores = append(out.Stores, state.Store{ID: s.id, State: w.shownState(s), Labels: labelsOf(w.zone(s.ordinal), w.tier(s.ordinal))})
+			labels := labelsOf(w.zone(s.ordinal), w.tier(s.ordinal))
+			if s.k == tiflash {
+				labels["engine"] = "tiflash"
+			}
+			out.Stores = append(out.Stores, state.Store{ID: s.id, State: w.shownState(s), Labels: labels})
 		}
 	}
 	if w.chance(w.Faults.NoAnswer) {
 		out.Unread = "PD does not answer"
 		return out
 	}
-	out.Rules = [][]state.PlacementRule{w.rules.asPD(w.MaxCopy)}
+	own := w.rules.asPD(w.MaxCopy)
+	out.Rules = [][]state.PlacementRule{own}
+	if w.asks > 0 {
+		out.Rules = append(out.Rules, append(slices.Clone(own), state.PlacementRule{
+			Group: "tiflash", ID: "table-1-r", Role: "learner", Count: w.asks, Tables: []state.Table{{ID: 1, Name: "a.b"}},
+			Constraints: []state.LabelConstraint{{Key: "engine", Op: "in", Values: []string{"tiflash"}}},
+		}))
+	}
 	return out
 }
 
@@ -73,6 +84,9 @@ func (r rules) asPD(copies int) []state.PlacementRule {
 		return []state.PlacementRule{{
 			Group: "pd", ID: "default", Role: "voter", Count: copies, LocationLabels: []string{zoneLabel}, IsolationLevel: zoneLabel, Configured: true,
 		}}
+	}
+	if len(r.copies) == 0 {
+		return []state.PlacementRule{{Group: "pd", ID: "default", Role: "voter", Count: copies, Configured: true}}
 	}
 	var all []state.PlacementRule
 	for tier, n := range r.copies {
@@ -87,19 +101,23 @@ func (r rules) asPD(copies int) []state.PlacementRule {
 
 // removes reports whether a store is leaving PD, or will leave.
 func (w *Model) removes() bool {
-	want := topology.Group{Kind: topology.TiKV, Replicas: w.Intent.Replicas[tikv], Failures: w.failures[tikv], MaxFailures: maxFailures, Recover: w.Intent.Recover}
+	return slices.ContainsFunc(storeKinds[:], w.removesOf)
+}
+
+func (w *Model) removesOf(k kind) bool {
+	want := topology.Group{Kind: kinds[k], Replicas: w.Intent.Replicas[k], Failures: w.failures[k], MaxFailures: maxFailures, Recover: w.Intent.Recover}
 	size := want.Size()
-	return slices.ContainsFunc(w.failures[tikv], func(f topology.Failure) bool { return f.Discarded && !f.Deleted }) ||
-		slices.ContainsFunc(w.claims[tikv][:], func(c *claim) bool { return c != nil && c.goneAt != never }) ||
+	return slices.ContainsFunc(w.failures[k], func(f topology.Failure) bool { return f.Discarded && !f.Deleted }) ||
+		slices.ContainsFunc(w.claims[k][:], func(c *claim) bool { return c != nil && c.goneAt != never }) ||
 		slices.ContainsFunc(w.stores, func(s *store) bool {
-			return s.state == state.StoreOffline || s.state == state.StoreUp && s.ordinal >= size
+			return s.k == k && (s.state == state.StoreOffline || s.state == state.StoreUp && s.ordinal >= size)
 		})
 }
 
 // open reports whether PD puts regions onto the store of an ordinal, or will when it is
 // back.
-func (w *Model) open(i int) bool {
-	s := w.ownStore(i)
+func (w *Model) open(k kind, i int) bool {
+	s := w.storeOf(k, i)
 	return s != nil && s.state == state.StoreUp && w.shownState(s) != state.StoreDown
 }
 
@@ -112,7 +130,7 @@ func (w *Model) judgePlaces(victim int, say sayer) {
 	var zones []int
 	peers := 0
 	for i := range limit {
-		if i == victim || !w.open(i) && !w.seen.open[i] {
+		if i == victim || !w.open(tikv, i) && !w.seen.open[tikv][i] {
 			continue
 		}
 		if z := w.zone(i); !slices.Contains(zones, z) {
@@ -127,6 +145,14 @@ func (w *Model) judgePlaces(victim int, say sayer) {
 	}
 	if c := w.rules.copies; c != nil && peers < c[w.tier(victim)] {
 		say("places", "without %s there are only %d stores of its tier", w.names[tikv][victim], peers)
+	}
+}
+
+// relaxTables is a person who reads that tables ask for more replicas than TiFlash will have stores,
+// and has them ask for fewer.
+func (w *Model) relaxTables(g plan.Gate) {
+	if g.Blocked && strings.Contains(g.Remedy.Line(""), "SET TIFLASH REPLICA") && (!w.chaos || w.rng.IntN(4) == 0) {
+		w.askTables(min(w.asks, w.Intent.Replicas[tiflash]))
 	}
 }
 

@@ -205,7 +205,7 @@ func (w *Model) create(k kind, i int) {
 			return // the controller waits for the claim to be gone
 		}
 		if c == nil {
-			name := fmt.Sprintf("%s-%s", kinds[k], w.names[k][i])
+			name := fmt.Sprintf("%s-%s", kinds[k].DataVolume(), w.names[k][i])
 			w.claims[k][i] = &claim{name: name, mounted: []string{name}, uid: w.uid(), goneAt: never, requested: s.seen.size, capacity: s.seen.size}
 		}
 	}

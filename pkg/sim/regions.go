@@ -11,6 +11,7 @@ import (
 type region struct {
 	replicas []*store
 	leader   *store
+	learners []*store // its replicas in TiFlash, which vote for nothing and lead nothing
 }
 
 const (
@@ -22,7 +23,7 @@ const (
 
 // storeUp reports whether the process of a store answers its peers.
 func (w *Model) storeUp(s *store) bool {
-	return w.storeRuns(s) && s.announced >= w.pods[tikv][s.ordinal].started
+	return w.storeRuns(s) && s.announced >= w.pods[s.k][s.ordinal].started
 }
 
 // tickRegions elects leaders, which needs no PD, and has PD move leaders and replicas.
@@ -36,6 +37,7 @@ func (w *Model) tickRegions() {
 	}
 	w.evictLeadersOff()
 	w.repairRegions()
+	w.moveLearners()
 	w.spreadReplicas()
 	w.spreadLeaders()
 }
@@ -46,6 +48,12 @@ func (w *Model) unsettled() bool {
 	least, most, few, many := regions, 0, regions, 0
 	for _, s := range w.stores {
 		if s.state == state.StoreTombstone {
+			continue
+		}
+		if s.k != tikv {
+			if s.state != state.StoreUp || !s.runs || w.t-s.heartbeat > downAfter || w.learnersMissing() {
+				return true
+			}
 			continue
 		}
 		evicts := w.evicts[s.id] != nil
@@ -175,7 +183,7 @@ func (w *Model) taker(r *region, instead *store) *store {
 	var best *store
 	bestApart := false
 	for _, s := range w.stores {
-		if s.state != state.StoreUp || !s.runs || w.t-s.heartbeat > disconnected || slices.Contains(r.replicas, s) {
+		if s.k != tikv || s.state != state.StoreUp || !s.runs || w.t-s.heartbeat > disconnected || slices.Contains(r.replicas, s) {
 			continue
 		}
 		apart := w.apart(r, s, instead)
@@ -233,7 +241,7 @@ func (w *Model) extremes(of func(*store) (int, bool)) (least, most *store) {
 	var low, high int
 	for _, s := range w.stores {
 		n, counts := of(s)
-		if !counts {
+		if !counts || s.k != tikv {
 			continue
 		}
 		if least == nil || n < low {
@@ -291,6 +299,7 @@ func (w *Model) firstRegions(s *store) {
 func (w *Model) wipe(s *store) {
 	for i := range w.regions {
 		r := &w.regions[i]
+		w.forgetLearner(r, s)
 		j := slices.Index(r.replicas, s)
 		if j < 0 {
 			continue
@@ -355,5 +364,5 @@ func (w *Model) judgeRegions(i int, say sayer) {
 
 // running reports whether a store ran at that moment, or all reports said so.
 func (s *sighting) running(o *store) bool {
-	return s.owner[o.ordinal] == o.id && (s.serves[tikv][o.ordinal] || s.inSight[tikv][o.ordinal])
+	return s.owner[o.ordinal] == o.id && (s.serves[o.k][o.ordinal] || s.inSight[o.k][o.ordinal])
 }

@@ -13,10 +13,10 @@ type memory struct {
 	leader      string
 	leaderSince int64
 	dated       map[uint64]int64 // the last heartbeats of stores
-	gone        [3][limit]int64
-	notServing  [3][limit]int64
-	denied      [3][limit]int64
-	refusing    [3][limit]int64
+	gone        [components][limit]int64
+	notServing  [components][limit]int64
+	denied      [components][limit]int64
+	refusing    [components][limit]int64
 }
 
 // remember adds to a snapshot what only a process can know that has observed before.
@@ -74,7 +74,7 @@ func (w *Model) heard(s *store, p *pod) bool {
 	if w.shownState(s) != state.StoreUp {
 		return false
 	}
-	return w.proves(s, w.at(p.started+max(0, w.clocks[tikv][s.ordinal]))) || registered(s, p)
+	return w.proves(s, w.at(p.started+max(0, w.clocks[s.k][s.ordinal]))) || registered(s, p)
 }
 
 // pinged reports whether PD's health check reaches a member.
@@ -105,8 +105,8 @@ func (w *Model) portAnswers(i int) state.Answer {
 }
 
 // storeAnswers returns what a store answers when it is asked directly.
-func (w *Model) storeAnswers(i int) state.Answer {
-	p, s := w.pods[tikv][i], w.ownStore(i)
+func (w *Model) storeAnswers(k kind, i int) state.Answer {
+	p, s := w.pods[k][i], w.storeOf(k, i)
 	switch {
 	case p == nil || w.tunnelFails(p):
 		return state.NoAnswer

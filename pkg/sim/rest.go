@@ -4,15 +4,15 @@ import "github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 
 // rest checks a converged cluster against what the user wants, by the truth.
 func (w *Model) rest() {
-	for k := range kinds {
+	for _, k := range w.in() {
 		if w.Intent.Suspend[k] {
-			w.restOfSuspended(kind(k))
+			w.restOfSuspended(k)
 			continue
 		}
-		w.restOfSet(kind(k))
-		w.restOfVolumes(kind(k))
+		w.restOfSet(k)
+		w.restOfVolumes(k)
 		for i := range limit {
-			w.restOfMember(kind(k), i)
+			w.restOfMember(k, i)
 		}
 	}
 	if w.Intent.Suspend[pd] {
@@ -71,8 +71,8 @@ func (w *Model) restOfMember(k kind, i int) {
 
 func (w *Model) restOfStores() {
 	for _, s := range w.stores {
-		if !w.Intent.Suspend[tikv] && s.state != state.StoreTombstone && s.ordinal >= w.Intent.Replicas[tikv] {
-			w.broke("rest", "store %d of %s is %s", s.id, w.names[tikv][s.ordinal], s.state)
+		if !w.Intent.Suspend[s.k] && s.state != state.StoreTombstone && s.ordinal >= w.Intent.Replicas[s.k] {
+			w.broke("rest", "store %d of %s is %s", s.id, w.names[s.k][s.ordinal], s.state)
 		}
 		if e := w.evicts[s.id]; e != nil && e.ours {
 			w.broke("rest", "store %d still gives its leaders up", s.id)

@@ -57,7 +57,7 @@ func TestStoreScaledAwayAndLost(t *testing.T) {
 // StatefulSet cannot skip an ordinal. (seeds 1795352767966, 1795350451884)
 func TestStoreScaledAwayAboveOneWithoutData(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
-		w := settled(Options{PD: 3, TiKV: 5, TiDB: 1, Ordered: [3]bool{tikv: ordered}})
+		w := settled(Options{PD: 3, TiKV: 5, TiDB: 1, Ordered: [components]bool{tikv: ordered}})
 		w.claims[tikv][3].goneAt = w.t
 		w.lower(tikv, 3)
 		w.Scale(topology.TiKV, 3)
@@ -77,7 +77,7 @@ func TestStoreThatJoinsWhenItIsScaledAway(t *testing.T) {
 	w.claims[tikv][0] = nil
 	w.remove(w.pods[tikv][0])
 	w.Pass(60)
-	w.offlineByHand(w.storeAtAddress(0))
+	w.offlineByHand(w.storeAtAddress(tikv, 0))
 	fine(t, w)
 	inOrder(t, w, "scale TiKV from 5 to 6", "offline", "scale TiKV from 6 to 5")
 }

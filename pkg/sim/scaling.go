@@ -37,11 +37,11 @@ func (w *Model) judgeShrink(k kind, i int, say sayer) {
 			say("tombstone", "PD still counts on %s", w.names[k][i])
 		}
 	case topology.Store:
-		if s := w.ownStore(i); s != nil && w.seen.stores[i] {
+		if s := w.storeOf(k, i); s != nil && w.seen.stores[k][i] {
 			say("tombstone", "store %d of %s is %s", s.id, w.names[k][i], s.state)
 		}
 	}
-	if k.data() != topology.Store || w.seen.stores[i] {
+	if k.data() != topology.Store || w.seen.stores[k][i] {
 		w.judgeWanted(k, i, say)
 	}
 }
@@ -53,7 +53,7 @@ func (w *Model) worthless(k kind, i int) bool {
 	case topology.Raft:
 		return !w.seen.members[i] || w.pd.memberAt(i) == nil
 	case topology.Store:
-		return !w.seen.stores[i] || w.ownStore(i) == nil
+		return !w.seen.stores[k][i] || w.storeOf(k, i) == nil
 	}
 	return !w.served(k, i)
 }
@@ -109,7 +109,7 @@ func (w *Model) judgeClaim(s plan.DeleteClaim, say sayer) {
 		say("data", "%s is not marked", c.name)
 	case w.pods[k][i] != nil && s.PodUID == "":
 		say("data", "%s is used by a pod", c.name)
-	case k.data() == topology.Store && w.ownStore(i) != nil:
+	case k.data() == topology.Store && w.storeOf(k, i) != nil:
 		say("data", "%s holds store %d", c.name, c.data)
 	case k.data() == topology.Raft && c.data != 0 && w.pd.member(c.data) != nil:
 		say("data", "%s holds a PD member", c.name)

@@ -18,7 +18,7 @@ func Seed(seed uint64, trace bool) *Model {
 		MinReady:     pick(rng, 0, 0, 30*time.Second),
 		Failover:     rng.IntN(2) == 0,
 		Faults:       someFaults(rng),
-		Ordered:      [3]bool{rng.IntN(4) == 0, rng.IntN(4) == 0, rng.IntN(4) == 0},
+		Ordered:      [components]bool{pd: rng.IntN(4) == 0, tikv: rng.IntN(4) == 0, tidb: rng.IntN(4) == 0},
 		ScaleOut:     pick(rng, 1, 1, 2, 3), ScaleIn: pick(rng, 1, 1, 2, 3),
 	}
 	o.Reclaims = rng.IntN(3) == 0
@@ -27,6 +27,7 @@ func Seed(seed uint64, trace bool) *Model {
 	drawMany(&o)
 	drawCertificates(&o)
 	drawVersions(&o)
+	drawFlash(&o)
 	o.Faults.drawReports(seed)
 	w := New(o)
 	w.offsetClocks()
@@ -57,7 +58,7 @@ func Seed(seed uint64, trace bool) *Model {
 	}
 	w.calm()
 	w.Settle(settleTime)
-	if w.Intent.Suspend != [3]bool{} {
+	if w.Intent.Suspend != [components]bool{} {
 		w.Suspend()
 		w.Settle(settleTime)
 	}
@@ -107,6 +108,17 @@ func drawMany(o *Options) {
 	if o.Many = rng.IntN(20) == 0; o.Many {
 		o.TiKV = pick(rng, o.TiKV, 9, 11)
 	}
+}
+
+// drawFlash gives one simulated cluster in four TiFlash, with tables that ask for replicas in it.
+// That is drawn separately, so that the other runs stay as they are.
+func drawFlash(o *Options) {
+	rng := rand.New(rand.NewPCG(o.Seed, 8))
+	if rng.IntN(4) > 0 {
+		return
+	}
+	o.TiFlash, o.Learners = pick(rng, 1, 2, 3), pick(rng, 0, 1, 2, 2, 3)
+	o.Ordered[tiflash] = rng.IntN(4) == 0
 }
 
 // someFaults leaves kinds of faults out, so that a run shows what the others do by

@@ -88,7 +88,7 @@ func TestMoreVotersRemovedThanMayBeGivenUp(t *testing.T) {
 // is marked for a removal that did not happen, and in order Kubernetes creates its pod only after
 // that of a member that PD has removed. (seed 1795378564135)
 func TestMarkedVoterBehindOneThatPDHasRemoved(t *testing.T) {
-	w := settled(Options{PD: 2, TiKV: 3, TiDB: 1, Elsewhere: 2, Failover: true, Ordered: [3]bool{pd: true}})
+	w := settled(Options{PD: 2, TiKV: 3, TiDB: 1, Elsewhere: 2, Failover: true, Ordered: [components]bool{pd: true}})
 	w.failures[pd] = []topology.Failure{{Member: "basic-pd-0", ID: w.claims[pd][0].data, Claims: []string{w.claims[pd][0].uid}, Created: w.Now()}}
 	w.expel(w.claims[pd][0].data)
 	for i := range 2 {
@@ -105,7 +105,7 @@ func TestMarkedVoterBehindOneThatPDHasRemoved(t *testing.T) {
 // creates its pod only after that of a member that was given up and has no vote.
 // (seed 1795378905651)
 func TestFirstStartBehindAMemberThatWasGivenUp(t *testing.T) {
-	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Elsewhere: 2, Failover: true, Ordered: [3]bool{pd: true}})
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Elsewhere: 2, Failover: true, Ordered: [components]bool{pd: true}})
 	w.advice.founders, w.advice.late[2], w.pd.memberAt(2).started = 3, true, false
 	given := w.claims[pd][1].data
 	w.failures[pd] = []topology.Failure{{Member: "basic-pd-1", ID: given, Created: w.Now(), Deleted: true}}

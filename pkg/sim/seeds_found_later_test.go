@@ -191,7 +191,7 @@ func TestStoreThatCrashesServesWhileItRuns(t *testing.T) {
 // in order Kubernetes makes no pod of those that it lacks before the first one is ready.
 // (seed 1795354640068)
 func TestQuorumBehindAMemberWithoutData(t *testing.T) {
-	w := settled(Options{PD: 5, TiKV: 3, TiDB: 1, Ordered: [3]bool{pd: true}})
+	w := settled(Options{PD: 5, TiKV: 3, TiDB: 1, Ordered: [components]bool{pd: true}})
 	w.expel(w.claims[pd][0].data)
 	w.claims[pd][0] = nil
 	for i := range 3 {
@@ -228,7 +228,7 @@ func TestStoresThatLeaveAndRefuse(t *testing.T) {
 // its regions have no place before.
 func TestMoreStoresForOneWhoseClaimGoes(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
-		w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true, Ordered: [3]bool{tikv: ordered}})
+		w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true, Ordered: [components]bool{tikv: ordered}})
 		w.claims[tikv][2].goneAt = w.t
 		w.lose(w.pods[tikv][2], 4000)
 		w.Pass(2600)
@@ -277,7 +277,7 @@ func TestNoClaimGoesWhileCopiesAreMissing(t *testing.T) {
 // lost its data and waits to join, and in order Kubernetes makes no pod of the last one
 // before the first one is ready. (seed 1795365311216)
 func TestFirstStartBehindAMemberWithoutData(t *testing.T) {
-	w := New(Options{PD: 4, TiKV: 3, TiDB: 1, Failover: true, Ordered: [3]bool{pd: true}})
+	w := New(Options{PD: 4, TiKV: 3, TiDB: 1, Failover: true, Ordered: [components]bool{pd: true}})
 	w.Trace()
 	w.When(func(w *Model) bool { return w.pd.id != 0 && w.pods[pd][2].joined != 0 }, func() {
 		w.expel(w.claims[pd][0].data)

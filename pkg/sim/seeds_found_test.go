@@ -143,7 +143,7 @@ func TestLastMemberCrashesByHand(t *testing.T) {
 // it is ready. A gate must name it to users who restart pods themselves, although only Kubernetes
 // waits for it. (seed 43196)
 func TestReplacementWaitsByHand(t *testing.T) {
-	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true, Ordered: [3]bool{true, false, false}})
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true, Ordered: [components]bool{pd: true}})
 	w.Upgrade("v2-noimage", topology.PD)
 	_, _ = w.Drive(4 * time.Minute)
 	w.Manual(topology.PD)

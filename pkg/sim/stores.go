@@ -8,10 +8,11 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// store is a TiKV store as PD knows it. Its state is PD's stored one: Up,
+// store is a store of TiKV or TiFlash as PD knows it. Its state is PD's stored one: Up,
 // Offline or Tombstone; Disconnected and Down follow from the heartbeat.
 type store struct {
 	id        uint64
+	k         kind // tikv or tiflash
 	ordinal   int
 	state     state.StoreState
 	announced int64 // when the process that runs has registered in PD
@@ -68,14 +69,16 @@ func (w *Model) store(id uint64) *store {
 
 // running: the store's process is there, with the store's data.
 func (w *Model) storeRuns(s *store) bool {
-	p, c := w.pods[tikv][s.ordinal], w.claims[tikv][s.ordinal]
+	p, c := w.pods[s.k][s.ordinal], w.claims[s.k][s.ordinal]
 	return w.works(p) && c != nil && c.data == s.id && s.state != state.StoreTombstone
 }
 
 func (w *Model) tickStores() {
-	for i, p := range w.pods[tikv] {
-		if c := w.claims[tikv][i]; w.works(p) && c != nil {
-			w.attach(i, p, c)
+	for _, k := range storeKinds {
+		for i, p := range w.pods[k] {
+			if c := w.claims[k][i]; w.works(p) && c != nil {
+				w.attach(k, i, p, c)
+			}
 		}
 	}
 	for _, s := range w.stores {
@@ -86,7 +89,7 @@ func (w *Model) tickStores() {
 		switch {
 		case runs:
 			s.deadAt = 0
-			w.report(s, w.pods[tikv][s.ordinal])
+			w.report(s, w.pods[s.k][s.ordinal])
 		case s.deadAt == 0:
 			s.deadAt = w.t
 		}
@@ -118,24 +121,27 @@ func (w *Model) opening(s *store, p *pod) int64 {
 	return max(2, w.opensFor)
 }
 
-// attach is what a TiKV process does when it starts.
-func (w *Model) attach(i int, p *pod, c *claim) {
+// storeKinds are the components whose members are stores.
+var storeKinds = [...]kind{tikv, tiflash}
+
+// attach is what a process of a store does when it starts. The first store is one of TiKV.
+func (w *Model) attach(k kind, i int, p *pod, c *claim) {
 	if c.data != 0 {
 		if s := w.store(c.data); s.state == state.StoreTombstone {
 			w.halt(p, 40) // "store is tombstone"
 		}
 		return
 	}
-	if !w.serving() || w.t < p.started+4 {
+	if !w.serving() || w.t < p.started+4 || k == tiflash && len(w.stores) == 0 {
 		return
 	}
 	for _, s := range w.stores {
-		if s.ordinal == i && s.state != state.StoreTombstone {
+		if s.k == k && s.ordinal == i && s.state != state.StoreTombstone {
 			w.halt(p, 40) // PD refuses a second store at the same address
 			return
 		}
 	}
-	s := &store{id: uint64(len(w.stores) + 1), ordinal: i, state: state.StoreUp, announced: w.t}
+	s := &store{id: uint64(len(w.stores) + 1), k: k, ordinal: i, state: state.StoreUp, announced: w.t}
 	s.unsaved = true
 	w.beat(s)
 	if len(w.stores) == 0 {

@@ -62,7 +62,7 @@ func (w *Model) judgeSuspend(s plan.DeleteSet, say sayer) {
 	if !w.seen.intent.Suspend[k] && !w.Intent.Suspend[k] {
 		say("wanted", "the user wants %s to run", kinds[k].Title())
 	}
-	for later := int(k) + 1; later < len(kinds); later++ {
+	for later := int(k) + 1; later < len(kinds) && !kinds[k].Optional(); later++ {
 		if w.seen.there[later] && w.there(kind(later)) {
 			say("suspension", "%s is still there", kinds[later].Title())
 		}
@@ -81,7 +81,7 @@ func (w *Model) judgeSuspend(s plan.DeleteSet, say sayer) {
 // ended.
 func (w *Model) judgeLeftBehind(k kind, say sayer) {
 	for _, st := range w.stores {
-		if e := w.evicts[st.id]; e != nil && e.ours && w.seen.evicts[st.id] && w.seen.serving && w.serving() {
+		if e := w.evicts[st.id]; k != tiflash && e != nil && e.ours && w.seen.evicts[st.id] && w.seen.serving && w.serving() {
 			say("suspension", "store %d still gives its leaders up", st.id)
 		}
 	}
@@ -101,7 +101,7 @@ func (w *Model) counted(k kind, i int) bool {
 	if k.data() == topology.Raft {
 		return w.pd.member(c.data) != nil
 	}
-	return w.ownStore(i) != nil
+	return w.storeOf(k, i) != nil
 }
 
 // restOfSuspended checks a component that the user wants suspended.

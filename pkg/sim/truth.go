@@ -23,7 +23,7 @@ func (w *Model) serves(k kind, i int) bool {
 		m := w.pd.memberAt(i)
 		return m != nil && w.alive(*m) && w.hasQuorum()
 	case topology.Store:
-		s := w.ownStore(i)
+		s := w.storeOf(k, i)
 		return s != nil && s.announced >= p.started
 	}
 	return w.answersSQL(i)
@@ -41,11 +41,11 @@ func (w *Model) inSight(k kind, i int) bool {
 		m := w.pd.memberAt(i)
 		return m != nil && w.known() && w.pinged(*m)
 	case topology.Store:
-		s := w.ownStore(i)
+		s := w.storeOf(k, i)
 		if s == nil || !w.storesKnown() || w.shownState(s) != state.StoreUp {
 			return false
 		}
-		return s.heartbeat >= p.started || w.serves(k, i) && w.storeAnswers(i) == state.Answered
+		return s.heartbeat >= p.started || w.serves(k, i) && w.storeAnswers(k, i) == state.Answered
 	}
 	return w.portAnswers(i) == state.Answered
 }
@@ -70,7 +70,7 @@ func (w *Model) answersSQL(i int) bool {
 		return false
 	}
 	for _, s := range w.stores {
-		if w.storeRuns(s) {
+		if s.k == tikv && w.storeRuns(s) {
 			return true
 		}
 	}

@@ -39,7 +39,7 @@ func (w *Model) volumes(k kind) []topology.Volume {
 	if w.Intent.Size[k] == 0 {
 		return nil
 	}
-	return []topology.Volume{{Name: string(kinds[k]), Size: topology.Size(w.Intent.Size[k]) * gi}}
+	return []topology.Volume{{Name: kinds[k].DataVolume(), Size: topology.Size(w.Intent.Size[k]) * gi}}
 }
 
 // growVolumes is the storage: a volume grows a while after it was asked to, on
@@ -55,7 +55,7 @@ func (w *Model) growVolumes(k kind) {
 func (w *Model) observeClaim(k kind, c *claim) state.Claim {
 	out := state.Claim{
 		Name: c.name, UID: c.uid, Marked: c.marked, Terminating: c.goneAt != never,
-		Template: string(kinds[k]), Class: "standard", Growth: state.Growable, Bound: true,
+		Template: kinds[k].DataVolume(), Class: "standard", Growth: state.Growable, Bound: true,
 		Requested: topology.Size(c.requested) * gi, Capacity: topology.Size(c.capacity) * gi,
 	}
 	if c.capacity < c.requested {
@@ -145,8 +145,8 @@ func (w *Model) judgeRecreate(s plan.RecreateSet, say sayer) {
 	if max(w.seen.intent.Size[k], w.Intent.Size[k]) <= set.spec.size {
 		say("recreate", "its claims are as large as wanted")
 	}
-	shown := w.view.wanted.Groups[k].Size() // with those that replace others
-	if n := set.spec.replicas; n != shown && n != w.wanted().Groups[k].Size() {
+	shown := groupOf(w.view.wanted, k).Size() // with those that replace others
+	if n := set.spec.replicas; n != shown && n != groupOf(w.wanted(), k).Size() {
 		say("recreate", "it has %d replicas to scale to another number", n)
 	}
 	for i := range min(set.spec.replicas, limit) {

@@ -52,14 +52,14 @@ var pdLetsGo = plan.Hook{
 		if leaving(m) {
 			return ""
 		}
-		others := sc.All.PD.Stores - 1
-		for _, o := range sc.Got.Members {
-			if !leaving(o) {
+		others, read := 0, len(sc.All.PD.Placement.Stores) > 0
+		for _, o := range sc.All.PD.Placement.Stores {
+			if o.ID != m.Database.ID && o.State != state.StoreOffline && o.State != state.StoreTombstone {
 				others++
 			}
 		}
-		if most := sc.All.PD.MaxReplicas; others < most {
-			return fmt.Sprintf("PD takes no store offline with fewer than %d others, has %d", most, others)
+		if least := sc.All.PD.MaxReplicas; read && others < least {
+			return fmt.Sprintf("PD takes no store offline with fewer than %d others, has %d", least, others)
 		}
 		return ""
 	},
