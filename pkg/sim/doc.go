@@ -13,10 +13,13 @@
 // with heartbeats, regions with replicas in zones and a leader each, which they elect without PD
 // and which PD moves over time, placement rules (an isolation level, or copies on stores with a
 // label; read only where a store is to leave, as package observe does), evict-leader schedulers of
-// ours and of others, TiDB servers, our ledger, and the ConfigMap from which a PD pod without data
+// ours and of others, TiFlash stores, which have replicas that vote for nothing and lead nothing, as
+// many as tables ask for, TiDB servers, our ledger, and the ConfigMap from which a PD pod without data
 // reads what to do, as the kubelet shows it: up to a minute late. PD does not wait for all of its
 // first members, and lets none of them join that it knows already. In one run of twenty there are
 // more than ten stores and TiDB servers now and then, whose names do not sort as their ordinals do.
+// One in four has TiFlash. There the user also changes how many replicas tables ask for, up to the
+// number of its stores, as TiDB does.
 //
 // Faults: a step fails, before or half-way, or each time for half an hour; a person takes a store
 // offline in PD, or back, or deletes the claim of one that serves; PD moves nothing for a while;
@@ -137,7 +140,8 @@
 //   - copies: no RemoveStore of a store that serves which leaves fewer stores that
 //     serve than there are copies of each region.
 //   - places: no RemoveStore of a store that serves whose regions PD's placement rules let
-//     it put nowhere else.
+//     it put nowhere else, and of no TiFlash store without which there are fewer of them than a
+//     table asks for.
 //   - at-once: no more members joining by one Resize, or leaving, than the user
 //     allows, and never more than one of PD.
 //   - recreate: no RecreateSet while the cluster is paused, while a pod has yet to
@@ -171,8 +175,8 @@
 //   - advice: each gate that needs manual action says what to do.
 //   - versions: no pod template of an older version of the plugin in place of what a newer one has
 //     rendered of the same spec.
-//   - order: no Restart of a member that serves while an earlier component still
-//     has pods to replace.
+//   - order: no Restart of a member that serves while a component whose rollout comes earlier still
+//     has pods to replace; that of TiFlash comes after PD's and before TiKV's.
 //
 // A suspended cluster has converged as well. No claim with data that counts is marked then, unless
 // only PD could report whose data it is and PD could not be reached. Such a run continues: what was
