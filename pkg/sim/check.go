@@ -159,7 +159,7 @@ func (w *Model) judge(step plan.Step) []Violation {
 		k := kindOf(s.Component)
 		i, _ := w.cluster.Ordinal(s.Component, s.Member)
 		w.judgeRemoval(k, i, s.StoreID, say)
-		if k == tiflash {
+		if k.learns() {
 			w.judgeLearners(i, say)
 			break
 		}
@@ -281,7 +281,7 @@ func (w *Model) judgeRestart(s plan.Restart, say sayer) {
 		}
 		w.countLeader(i)
 	case topology.Store:
-		if k == tikv {
+		if k.leads() {
 			w.judgeLeaders(i, say)
 			w.judgeRegions(i, say)
 		}

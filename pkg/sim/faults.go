@@ -218,7 +218,7 @@ func (w *Model) whims() int {
 func (w *Model) askTables(n int) {
 	up := 0
 	for _, s := range w.stores {
-		if s.k == tiflash && s.state == state.StoreUp {
+		if s.k.learns() && s.state == state.StoreUp {
 			up++
 		}
 	}

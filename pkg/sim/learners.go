@@ -54,7 +54,7 @@ func (w *Model) moveLearners() {
 func (w *Model) learnerTaker(r *region) *store {
 	var best *store
 	for _, s := range w.stores {
-		if s.k == tiflash && s.state == state.StoreUp && s.runs && w.t-s.heartbeat <= disconnected &&
+		if s.k.learns() && s.state == state.StoreUp && s.runs && w.t-s.heartbeat <= disconnected &&
 			s.moved < 2*perTick && !slices.Contains(r.learners, s) && (best == nil || s.regions < best.regions) {
 			best = s
 		}

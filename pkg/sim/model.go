@@ -55,6 +55,19 @@ var holds = func() (all [len(kinds)]topology.Data) {
 // it.
 func (k kind) data() topology.Data { return holds[k] }
 
+// leads and learns report whether members of a component are stores, and whether their replicas of
+// regions can lead, or are learners, which vote for nothing.
+func (k kind) leads() bool  { return holds[k] == topology.Store && !optional[k] }
+func (k kind) learns() bool { return holds[k] == topology.Store && optional[k] }
+
+// optional are the components that no other one needs.
+var optional = func() (all [components]bool) {
+	for k, name := range kinds {
+		all[k] = name.Optional()
+	}
+	return all
+}()
+
 func kindOf(k topology.Kind) kind {
 	for i, name := range kinds {
 		if name == k {

@@ -187,7 +187,7 @@ func (w *Model) observePD() state.PD {
 	}
 	out.Bootstrapped, out.Placement = len(w.stores) > 0, w.placed()
 	for _, s := range w.stores {
-		if s.k != tikv {
+		if !s.k.leads() {
 			continue
 		}
 		switch w.shownState(s) {
@@ -332,7 +332,7 @@ func (w *Model) observeStore(k kind, i int) state.Database {
 	silent := !d.Healthy && shown != state.StoreTombstone && (shown != state.StoreOffline || w.t-s.heartbeat > savedEvery)
 	switch {
 	case p == nil || !p.running || shown == state.StoreTombstone:
-	case k == tiflash:
+	case k.learns():
 		w.askTiFlash(i, &d)
 	case d.Evicting || silent:
 		w.askStore(i, &d)

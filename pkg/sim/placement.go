@@ -57,7 +57,7 @@ func (w *Model) placed() state.Placement {
 	for _, s := range w.stores {
 		if s.state != state.StoreTombstone {
 			labels := labelsOf(w.zone(s.ordinal), w.tier(s.ordinal))
-			if s.k == tiflash {
+			if s.k.learns() {
 				labels["engine"] = "tiflash"
 			}
 			out.Stores = append(out.Stores, state.Store{ID: s.id, State: w.shownState(s), Labels: labels})

@@ -50,7 +50,7 @@ func (w *Model) unsettled() bool {
 		if s.state == state.StoreTombstone {
 			continue
 		}
-		if s.k != tikv {
+		if !s.k.leads() {
 			if s.state != state.StoreUp || !s.runs || w.t-s.heartbeat > downAfter || w.learnersMissing() {
 				return true
 			}
@@ -183,7 +183,7 @@ func (w *Model) taker(r *region, instead *store) *store {
 	var best *store
 	bestApart := false
 	for _, s := range w.stores {
-		if s.k != tikv || s.state != state.StoreUp || !s.runs || w.t-s.heartbeat > disconnected || slices.Contains(r.replicas, s) {
+		if !s.k.leads() || s.state != state.StoreUp || !s.runs || w.t-s.heartbeat > disconnected || slices.Contains(r.replicas, s) {
 			continue
 		}
 		apart := w.apart(r, s, instead)
@@ -241,7 +241,7 @@ func (w *Model) extremes(of func(*store) (int, bool)) (least, most *store) {
 	var low, high int
 	for _, s := range w.stores {
 		n, counts := of(s)
-		if !counts || s.k != tikv {
+		if !counts || !s.k.leads() {
 			continue
 		}
 		if least == nil || n < low {

@@ -132,7 +132,7 @@ func (w *Model) attach(k kind, i int, p *pod, c *claim) {
 		}
 		return
 	}
-	if !w.serving() || w.t < p.started+4 || k == tiflash && len(w.stores) == 0 {
+	if !w.serving() || w.t < p.started+4 || k.learns() && len(w.stores) == 0 {
 		return
 	}
 	for _, s := range w.stores {

@@ -70,7 +70,7 @@ func (w *Model) answersSQL(i int) bool {
 		return false
 	}
 	for _, s := range w.stores {
-		if s.k == tikv && w.storeRuns(s) {
+		if s.k.leads() && w.storeRuns(s) {
 			return true
 		}
 	}

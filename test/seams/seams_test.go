@@ -103,8 +103,8 @@ func asked(t *testing.T, file string) []string {
 // components are the names of constants of topology.Kind, and modelled are those of the
 // simulation, which indexes components by a number.
 var (
-	components = map[string]bool{"PD": true, "TiKV": true, "TiDB": true}
-	modelled   = map[string]bool{"pd": true, "tikv": true, "tidb": true}
+	components = map[string]bool{"PD": true, "TiKV": true, "TiFlash": true, "TiDB": true}
+	modelled   = map[string]bool{"pd": true, "tikv": true, "tiflash": true, "tidb": true}
 )
 
 // named reports whether an expression in a package is a component by its name.

@@ -22,7 +22,7 @@ func TiFlash() plan.Profile {
 		Floor:    leastForTables,
 		Standing: []plan.Hook{storeRestored},
 		BeforeRemove: []plan.Hook{
-			notJoining, pdLetsGo, rulesRead, rulesKept, storeOffline, copiesMoved, plan.LeftoverMarked,
+			notJoining, pdLetsGo, stateKnown, rulesRead, tablesKept, storeOffline, copiesMoved, plan.LeftoverMarked,
 		},
 		BeforeRenew:   []plan.Hook{plan.LeftoverMarked},
 		BeforeSuspend: []plan.Hook{tombstoneMarked, claimsKept, removalsSettled},
@@ -30,7 +30,7 @@ func TiFlash() plan.Profile {
 		Failover: &plan.Failover{
 			Period:             func(sc plan.Scope) time.Duration { return sc.All.PD.MaxStoreDown + failoverPeriod },
 			Spare:              spareStore,
-			RemoveFromDatabase: []plan.Hook{pdLetsGo, rulesRead, rulesKept, storeOffline, copiesMoved},
+			RemoveFromDatabase: []plan.Hook{pdLetsGo, stateKnown, rulesRead, tablesKept, storeOffline, copiesMoved},
 			Keeps:              true,
 		},
 	}
@@ -64,6 +64,36 @@ var pdLetsGo = plan.Hook{
 		return ""
 	},
 	Remedy: remedy.Remedy{remedy.Say("ask for more replicas of TiKV"), remedy.Say("lower max-replicas in PD first")},
+}
+
+// stateKnown waits for a new leader of PD, which calls all stores Disconnected or Down before it has
+// got their heartbeats: a store that serves would look like one that does not.
+var stateKnown = plan.Hook{
+	Reason: plan.EnoughStores, Want: enoughStores.Want,
+	Done: func(sc plan.Scope, m state.Member) bool {
+		return leaving(m) || m.Database.State == state.StoreUp || sc.Heard(m)
+	},
+	Observed: func(plan.Scope, state.Member) string {
+		return "PD has a new leader, which has not heard of all stores yet"
+	},
+}
+
+// tablesKept is rulesKept for stores of TiFlash: those that are Down count only where the one that
+// leaves surely does not serve either.
+var tablesKept = plan.Hook{
+	Reason: rulesKept.Reason, Want: rulesKept.Want,
+	Refuse: func(sc plan.Scope, m state.Member) string {
+		if s, short := shortWithout(sc, m, surelyDown(sc, m)); short && !leaving(m) {
+			return s.String()
+		}
+		return ""
+	},
+	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
+		if s, short := shortWithout(sc, m, surelyDown(sc, m)); short {
+			return s.Help(sc.PDCtl)
+		}
+		return nil
+	},
 }
 
 var (

@@ -126,25 +126,22 @@ func allBlocked(gates []Gate) bool {
 // hold is what other components mean for the rollout of one.
 type hold struct {
 	by topology.Kind // one with an earlier rollout that has not converged
-	// waits and rolling: of the components that it needs, one with an earlier rollout has not
-	// converged, or has a rollout of its own to finish. A component that needs this one may wait for
-	// it, so that one does not keep it from being repaired.
-	waits, rolling bool
+	// rolling: of the components that it needs, one has an earlier rollout to finish. A component
+	// that needs this one may wait for it, so that its rollout does not keep this one from being
+	// repaired.
+	rolling bool
 }
 
-// holds are the components, as indexes of the wanted ones, that have not converged and that roll, in
-// the order of rollouts.
+// holds are what is known of the components with an earlier rollout. Those that roll are indexes of the
+// wanted ones.
 type holds struct {
-	waiting, rolling []int
-	first            topology.Kind // of those that have not converged
+	first   topology.Kind // of those that have not converged
+	rolling []int
 }
 
 func (h holds) after(i int, sc Scope, v verdict) holds {
-	if !v.idle() {
-		if h.first == "" {
-			h.first = sc.Want.Kind
-		}
-		h.waiting = append(h.waiting, i)
+	if !v.idle() && h.first == "" {
+		h.first = sc.Want.Kind
 	}
 	if sc.rolling() {
 		h.rolling = append(h.rolling, i)
@@ -154,8 +151,7 @@ func (h holds) after(i int, sc Scope, v verdict) holds {
 
 // of returns what they mean for another component, by its index.
 func (h holds) of(i int) hold {
-	needed := func(o int) bool { return o < i }
-	return hold{by: h.first, waits: slices.ContainsFunc(h.waiting, needed), rolling: slices.ContainsFunc(h.rolling, needed)}
+	return hold{by: h.first, rolling: slices.ContainsFunc(h.rolling, func(o int) bool { return o < i })}
 }
 
 // rolloutOrder returns the indexes of the wanted components in the order of the profiles.

@@ -39,7 +39,7 @@ func (sc Scope) repair(p Profile, h hold) verdict {
 		return verdict{}
 	case sc.free(p, m):
 		return act(sc.restart(m))
-	case h.waits || !sc.needs(p).idle() || !sc.cancelObsolete(p).idle() || !sc.replaceable(p, m) || !sc.peersMissing(p, m).idle():
+	case h.by != "" || !sc.needs(p).idle() || !sc.cancelObsolete(p).idle() || !sc.replaceable(p, m) || !sc.peersMissing(p, m).idle():
 		return verdict{}
 	}
 	return sc.replace(p, m)

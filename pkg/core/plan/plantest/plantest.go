@@ -98,7 +98,7 @@ func (c *Cluster) member(kind topology.Kind, i int) state.Member {
 		m.Database.State, m.Database.Leaders, m.Database.Regions = state.StoreUp, 10, 30
 		m.StoreLabels = map[string]string{}
 	}
-	if kind == topology.TiFlash {
+	if kind.Data() == topology.Store && kind.Optional() {
 		m.Database.ID, m.Database.Leaders, m.StoreLabels = uint64(51+i), 0, map[string]string{"engine": "tiflash"}
 	}
 	c.identify(&m)
