@@ -18,7 +18,7 @@ func drawCertificates(o *Options) {
 // do not accept. Processes that run keep their connections; one that starts serves nobody until it
 // is put right.
 func (w *Model) spoilCertificate() {
-	k := kind(w.rng.IntN(len(kinds)))
+	k := w.anyKind()
 	w.spoiled[k] = w.t + w.between(30, 1800)
 	w.note("fault: the certificate of %s is not accepted until %s", kinds[k].Title(), clock(w.spoiled[k]))
 }
