@@ -25,7 +25,7 @@ func (w *Model) wanted() desired.State {
 			Template: w.template(k),
 			Services: []desired.Object{{Kind: "Service", Name: w.cluster.PeerService(name)}},
 			Config:   []desired.Object{{Kind: "ConfigMap", Name: w.cluster.SetName(name)}},
-			Lacks:    w.lacks(kind(k)),
+			Lacks:    w.lacks(k),
 			Set:      desired.Object{Kind: "StatefulSet", Name: w.cluster.SetName(name)},
 		}
 		if k.data() == topology.Store {

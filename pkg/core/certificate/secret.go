@@ -36,7 +36,7 @@ type Secret struct {
 func Parse(name string, data map[string][]byte, withoutCA bool) Secret {
 	s := Secret{Name: name}
 	for _, key := range []string{topology.KeyCertificate, topology.KeyPrivate, topology.KeyCA} {
-		if len(data[key]) == 0 && !(withoutCA && key == topology.KeyCA) {
+		if len(data[key]) == 0 && (key != topology.KeyCA || !withoutCA) {
 			s.Key, s.Problem = key, "is missing"
 			return s
 		}
