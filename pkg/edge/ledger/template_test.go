@@ -36,12 +36,12 @@ func TestTemplateFieldsOfLater(t *testing.T) {
 // TestUnreadableTemplate: a record that cannot be read is a gap, and has no effect.
 func TestUnreadableTemplate(t *testing.T) {
 	for key, value := range map[string]string{
-		"template.tikv":    `not JSON`,
-		"template.pd":      `{"version":"two","spec":"a","pods":"b"}`,
-		"template.tidb":    `{"version":2,"pods":"b"}`,
-		"template.tiflash": `{"version":2,"spec":"a","pods":"b"}`,
-		"template.":        `{"version":2,"spec":"a","pods":"b"}`,
-		"template":         `{"version":2,"spec":"a","pods":"b"}`,
+		"template.tikv":  `not JSON`,
+		"template.pd":    `{"version":"two","spec":"a","pods":"b"}`,
+		"template.tidb":  `{"version":2,"pods":"b"}`,
+		"template.other": `{"version":2,"spec":"a","pods":"b"}`,
+		"template.":      `{"version":2,"spec":"a","pods":"b"}`,
+		"template":       `{"version":2,"spec":"a","pods":"b"}`,
 	} {
 		got := Read(&corev1.ConfigMap{Data: map[string]string{key: value}})
 		if len(got.Gaps) != 1 || len(got.Templates) > 0 {

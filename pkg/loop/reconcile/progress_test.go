@@ -106,7 +106,7 @@ func TestUnappliedIsReported(t *testing.T) {
 	st.Decided(c.Wanted, c.Seen, c.Decide())
 	st.Decided(c.Wanted, c.Seen, c.Decide())
 	if len(s.events) != 1 || s.events[0].Type != event.Notice || !strings.Contains(s.events[0].Message, "t-tikv-1 started before") ||
-		!strings.Contains(s.events[0].Help(), "kubectl patch tidbclusters t ") {
+		!strings.Contains(s.events[0].Help(), "kubectl tidb restart t tikv ") {
 		t.Errorf("got %+v", s.events)
 	}
 }
