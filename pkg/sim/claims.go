@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -57,6 +58,10 @@ func (w *Model) copied(i int) bool {
 // claim is being deleted have no place.
 func (w *Model) makeRoom(g plan.Gate) {
 	if !g.Blocked || w.chaos || g.Component.Data() != topology.Store || g.Member == "" {
+		return
+	}
+	if n := w.Intent.Replicas[tikv]; n < 6 && strings.Contains(g.Remedy.Line(""), "ask for more replicas of TiKV") {
+		w.Scale(topology.TiKV, n+1) // PD takes no store of TiFlash offline with so few
 		return
 	}
 	i, _ := w.cluster.Ordinal(g.Component, g.Member)
