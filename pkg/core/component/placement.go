@@ -51,6 +51,11 @@ func shortage(sc plan.Scope, m state.Member) (placement.Shortage, bool) {
 }
 
 func shortWithout(sc plan.Scope, m state.Member, countDown bool) (placement.Shortage, bool) {
+	return shortOn(sc, m, func(s state.StoreState) bool { return countDown || s != state.StoreDown })
+}
+
+// shortOn is the same where stores in some states count.
+func shortOn(sc plan.Scope, m state.Member, counts func(state.StoreState) bool) (placement.Shortage, bool) {
 	rules := sc.All.PD.Placement
 	leaves, known := rules.Store(m.Database.ID)
 	if !known || m.Database.Presence != state.Present || m.Database.State == state.StoreTombstone {
@@ -64,8 +69,7 @@ func shortWithout(sc plan.Scope, m state.Member, countDown bool) (placement.Shor
 	}
 	var stay []state.Store
 	for _, s := range rules.Stores {
-		down := s.State == state.StoreDown && !countDown
-		if !gone[s.ID] && !down && s.State != state.StoreOffline && s.State != state.StoreTombstone {
+		if !gone[s.ID] && counts(s.State) && s.State != state.StoreOffline && s.State != state.StoreTombstone {
 			stay = append(stay, s)
 		}
 	}

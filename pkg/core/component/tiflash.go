@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/placement"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -78,22 +79,27 @@ var stateKnown = plan.Hook{
 	},
 }
 
-// tablesKept is rulesKept for stores of TiFlash: those that are Down count only where the one that
-// leaves surely does not serve either.
+// tablesKept is rulesKept for stores of TiFlash. Others that leave later need not serve, and one whose
+// data is gone is Disconnected in PD for half an hour: those that are not Up count only where the one
+// that leaves surely does not serve either.
 var tablesKept = plan.Hook{
 	Reason: rulesKept.Reason, Want: rulesKept.Want,
 	Refuse: func(sc plan.Scope, m state.Member) string {
-		if s, short := shortWithout(sc, m, surelyDown(sc, m)); short && !leaving(m) {
+		if s, short := shortForTables(sc, m); short && !leaving(m) {
 			return s.String()
 		}
 		return ""
 	},
 	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
-		if s, short := shortWithout(sc, m, surelyDown(sc, m)); short {
+		if s, short := shortForTables(sc, m); short {
 			return s.Help(sc.PDCtl)
 		}
 		return nil
 	},
+}
+
+func shortForTables(sc plan.Scope, m state.Member) (placement.Shortage, bool) {
+	return shortOn(sc, m, func(s state.StoreState) bool { return s == state.StoreUp || surelyDown(sc, m) })
 }
 
 var (

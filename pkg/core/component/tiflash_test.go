@@ -67,6 +67,16 @@ func TestTiFlash(t *testing.T) {
 		{Name: "tikv-11-16: one less, tables ask for three replicas", Cluster: flash(fewer(2), tables(2, 3))},
 		{Name: "none any more, no table has a replica", Cluster: flash(fewer(0), tables())},
 		{Name: "none any more, a table has one", Cluster: flash(fewer(0), tables(1))},
+		{Name: "none any more, a table has two, and a store is Disconnected", Cluster: flash(fewer(0), func(c *plantest.Cluster) {
+			c.Member("t-tiflash-0").Database.State, c.Member("t-tiflash-0").Database.Healthy = state.StoreDisconnected, false
+		}, tables(2))},
+		{Name: "one less, which a new leader of PD has not heard of", Cluster: flash(fewer(2), func(c *plantest.Cluster) {
+			c.Member("t-tiflash-2").Database.State, c.Member("t-tiflash-2").Database.Healthy = state.StoreDown, false
+			c.Seen.PD.LeaderSince = plantest.Now
+		}, tables(2))},
+		{Name: "TiKV needs another template for its first store, and TiFlash waits for that store", Cluster: flash(unboot, func(c *plantest.Cluster) {
+			c.Roll(tikv).Down(time.Minute, "t-tikv-0", "t-tikv-1", "t-tikv-2")
+		})},
 		{Name: "one less, rules are not read", Cluster: flash(fewer(2), func(c *plantest.Cluster) { c.Seen.PD.Placement.Unread = "PD does not answer" })},
 		{Name: "one less, another one is down", Cluster: flash(fewer(2), func(c *plantest.Cluster) { c.Down(time.Minute, "t-tiflash-0") }, tables(2))},
 		{Name: "one less, a TiKV store is down", Cluster: flash(fewer(2), func(c *plantest.Cluster) { c.Down(time.Minute, "t-tikv-0") }, tables(2))},

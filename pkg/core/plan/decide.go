@@ -63,7 +63,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 		v = sc.cancelWhileBlocked(v, sum.gates)
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
-		holds = holds.after(i, sc, v)
+		holds = holds.after(i, sc, v, !sc.needs(p).idle())
 		disks := sc.volumes()
 		sum.steps = append(sum.steps, disks.steps...)
 		sum.gates = append(sum.gates, disks.gates...)
@@ -135,13 +135,17 @@ type hold struct {
 // holds are what is known of the components with an earlier rollout. Those that roll are indexes of the
 // wanted ones.
 type holds struct {
-	first   topology.Kind // of those that have not converged
-	rolling []int
+	waiting, rolling []int
+	needing          []int // those of them that wait for another component before anything else
+	kinds            []topology.Kind
 }
 
-func (h holds) after(i int, sc Scope, v verdict) holds {
-	if !v.idle() && h.first == "" {
-		h.first = sc.Want.Kind
+func (h holds) after(i int, sc Scope, v verdict, needs bool) holds {
+	if !v.idle() {
+		h.waiting, h.kinds = append(h.waiting, i), append(h.kinds, sc.Want.Kind)
+	}
+	if needs {
+		h.needing = append(h.needing, i)
 	}
 	if sc.rolling() {
 		h.rolling = append(h.rolling, i)
@@ -149,9 +153,16 @@ func (h holds) after(i int, sc Scope, v verdict) holds {
 	return h
 }
 
-// of returns what they mean for another component, by its index.
+// of returns what they mean for another component, by its index. One that needs it, and lacks what it
+// needs, does not hold it back: each would wait for the other.
 func (h holds) of(i int) hold {
-	return hold{by: h.first, rolling: slices.ContainsFunc(h.rolling, func(o int) bool { return o < i })}
+	held := hold{rolling: slices.ContainsFunc(h.rolling, func(o int) bool { return o < i })}
+	for n, o := range h.waiting {
+		if held.by == "" && (o < i || !slices.Contains(h.needing, o)) {
+			held.by = h.kinds[n]
+		}
+	}
+	return held
 }
 
 // rolloutOrder returns the indexes of the wanted components in the order of the profiles.
