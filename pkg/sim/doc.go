@@ -18,8 +18,9 @@
 // reads what to do, as the kubelet shows it: up to a minute late. PD does not wait for all of its
 // first members, and lets none of them join that it knows already. In one run of twenty there are
 // more than ten stores and TiDB servers now and then, whose names do not sort as their ordinals do.
-// One in four has TiFlash. There the user also changes how many replicas tables ask for, up to the
-// number of its stores, as TiDB does.
+// One in four has TiProxy, whose members keep the connections of clients for a while when their pod
+// is deleted. One in four has TiFlash. There the user also changes how many replicas tables ask for,
+// up to the number of its stores, as TiDB does.
 //
 // Faults: a step fails, before or half-way, or each time for half an hour; a person takes a store
 // offline in PD, or back, or deletes the claim of one that serves; PD moves nothing for a while;
@@ -37,7 +38,8 @@
 //
 // What is true of a member is kept apart from what is reported of it (truth.go, reports.go). A
 // member serves if its process runs and is past its start, and: a PD member takes part in a quorum;
-// a store has its data and has announced itself to PD; a TiDB server has a store to read from.
+// a store has its data and has announced itself to PD; a TiDB server has a store to read from, a
+// TiProxy takes connections.
 // Whether its pod is Ready, its store is Up or its status port answers are reports. The engine sees
 // only reports; every rule is judged by the truth.
 //

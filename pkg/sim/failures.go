@@ -16,7 +16,7 @@ const maxFailures = 3
 // failoverAfter is how long a member has to be down before it may be given up,
 // in seconds: PD and TiDB five minutes, a store that long after PD calls it Down,
 // which counts from its last heartbeat, when it is taken for up for a while yet.
-var failoverAfter = [...]int64{pd: 300, tikv: downAfter + 300 - disconnected, tiflash: downAfter + 300 - disconnected, tidb: 300}
+var failoverAfter = [...]int64{pd: 300, tikv: downAfter + 300 - disconnected, tiflash: downAfter + 300 - disconnected, tidb: 300, tiproxy: 300}
 
 // policy is what the engine may do by itself.
 func (w *Model) policy() plan.Policy {
@@ -150,12 +150,12 @@ func (w *Model) judgeFailedPod(k kind, i int, p *pod, say sayer) {
 	}
 }
 
-// unknowable reports whether it cannot be known that a TiDB server serves: Kubernetes has
+// unknowable reports whether it cannot be known that a member without data serves: Kubernetes has
 // had no report from its host for as long as it takes to give it up, and the server can
 // be asked only through that host's kubelet. Kubernetes itself replaces such a pod.
 func (w *Model) unknowable(k kind, i int) bool {
 	p := w.pods[k][i]
-	return k.data() == topology.None && p != nil && !p.ready && w.portAnswers(i) != state.Answered && w.t-p.since >= failoverAfter[k]
+	return k.data() == topology.None && p != nil && !p.ready && w.portAnswers(k, i) != state.Answered && w.t-p.since >= failoverAfter[k]
 }
 
 // revisionServed reports whether another member has served with the update revision, in

@@ -176,7 +176,11 @@ func (w *Model) cutOff() {
 
 // changeIntent is a user who changes the spec before the last change is done.
 func (w *Model) changeIntent() {
-	switch w.rng.IntN(w.whims()) {
+	whim := w.rng.IntN(w.whims())
+	if w.TiFlash == 0 && whim >= 11 {
+		whim += 3 // over those about TiFlash
+	}
+	switch whim {
 	case 0:
 		w.Scale(topology.PD, 1+w.rng.IntN(5))
 	case 1, 2:
@@ -202,15 +206,23 @@ func (w *Model) changeIntent() {
 		w.Scale(topology.TiFlash, w.rng.IntN(4))
 	case 13:
 		w.askTables(w.rng.IntN(4))
+	case 14:
+		w.Scale(topology.TiProxy, w.rng.IntN(4))
+	case 15:
+		w.Suspend(topology.TiProxy)
 	}
 }
 
 // whims returns how many kinds of changes a user may think of.
 func (w *Model) whims() int {
+	n := 11
 	if w.TiFlash > 0 {
-		return 14
+		n += 3
 	}
-	return 11
+	if w.TiProxy > 0 {
+		n += 2
+	}
+	return n
 }
 
 // askTables is a user who changes how many replicas tables have in TiFlash. TiDB refuses more than

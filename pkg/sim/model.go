@@ -22,23 +22,30 @@ const (
 	tikv
 	tiflash
 	tidb
+	tiproxy
 	components = iota // how many there are
 )
 
-var kinds = [components]topology.Kind{pd: topology.PD, tikv: topology.TiKV, tiflash: topology.TiFlash, tidb: topology.TiDB}
+var kinds = [components]topology.Kind{pd: topology.PD, tikv: topology.TiKV, tiflash: topology.TiFlash, tidb: topology.TiDB, tiproxy: topology.TiProxy}
 
 // rollouts are the components in the order in which their pods are replaced.
-var rollouts = [components]kind{pd, tiflash, tikv, tidb}
+var rollouts = [components]kind{pd, tiproxy, tiflash, tikv, tidb}
 
 // in returns the components that the cluster has, in dependency order.
-func (w *Model) in() []kind {
-	if w.TiFlash == 0 {
-		return withoutFlash
-	}
-	return withFlash
-}
+func (w *Model) in() []kind { return w.has }
 
-var withFlash, withoutFlash = []kind{pd, tikv, tiflash, tidb}, []kind{pd, tikv, tidb}
+// has returns the components that a cluster with these options has, in dependency order.
+func (o Options) has() []kind {
+	all := []kind{pd, tikv}
+	if o.TiFlash > 0 {
+		all = append(all, tiflash)
+	}
+	all = append(all, tidb)
+	if o.TiProxy > 0 {
+		all = append(all, tiproxy)
+	}
+	return all
+}
 
 // anyKind returns one of the components that the cluster has.
 func (w *Model) anyKind() kind { return w.in()[w.rng.IntN(len(w.in()))] }
@@ -92,6 +99,8 @@ type Options struct {
 	TiKV      int
 	TiFlash   int // with 0 the cluster has no TiFlash at all
 	TiDB      int
+	TiProxy   int   // with 0 the cluster has no TiProxy at all
+	Drain     int64 // how long TiProxy keeps connections before it ends, in seconds
 	Learners  int   // how many replicas tables ask for in TiFlash
 	MaxCopy   int   // PD's max-replicas, 3 if not set
 	Zones     []int // where the pods of each ordinal run; each for itself if not set
@@ -146,6 +155,7 @@ type Model struct {
 	uids uint64
 
 	cluster     topology.Cluster
+	has         []kind // the components in the spec
 	names       [components][limit]string
 	services    [components]bool
 	config      [components]string
@@ -217,8 +227,11 @@ func New(o Options) *Model {
 	w.asks = min(o.Learners, o.TiFlash)
 	w.rules = rules{isolated: o.Isolated, copies: o.Copies}
 	w.cluster.Reclaims = o.Reclaims
-	w.Intent.Replicas = [components]int{pd: o.PD, tikv: o.TiKV, tiflash: o.TiFlash, tidb: o.TiDB}
-	w.Intent.Template = [components]string{"v1", "v1", "v1", "v1"}
+	w.Intent.Replicas = [components]int{pd: o.PD, tikv: o.TiKV, tiflash: o.TiFlash, tidb: o.TiDB, tiproxy: o.TiProxy}
+	w.has = o.has()
+	for k := range kinds {
+		w.Intent.Template[k] = "v1"
+	}
 	w.pd.electAt = never
 	w.Intent.Size = [components]int{pd: defaultSize, tikv: defaultSize}
 	if o.TiFlash > 0 {

@@ -266,7 +266,7 @@ func (w *Model) observeDatabase(k kind, i int) state.Database {
 	case topology.Store:
 		return w.observeStore(k, i)
 	}
-	return w.observeServer(i)
+	return w.observeServer(k, i)
 }
 
 func (w *Model) observeMember(i int) state.Database {
@@ -368,11 +368,11 @@ func (w *Model) askStore(i int, d *state.Database) {
 	}
 }
 
-func (w *Model) observeServer(i int) state.Database {
-	if p := w.pods[tidb][i]; p == nil || !p.running {
+func (w *Model) observeServer(k kind, i int) state.Database {
+	if p := w.pods[k][i]; p == nil || !p.running {
 		return state.Database{}
 	}
-	answer := w.portAnswers(i)
+	answer := w.portAnswers(k, i)
 	if w.chance(w.Faults.NoAnswer) {
 		answer = state.NoAnswer
 	}

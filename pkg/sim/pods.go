@@ -63,6 +63,7 @@ type pod struct {
 	restarts    int
 	last        [2]int64 // when the run before this one began and ended
 	problem     string
+	drains      int64  // how long its process keeps connections before it ends
 	lost        int64  // its host is lost until then, never if it is lost for good
 	evictAt     int64  // when Kubernetes gives a host up that is lost for good
 	shown       int64  // until when the API takes a lost pod for Ready
@@ -188,6 +189,9 @@ func (s *set) sync() {
 
 func (w *Model) remove(p *pod) {
 	p.goneAt, p.since = w.t+w.between(3, 15), w.t
+	if p.running {
+		p.goneAt += p.drains
+	}
 }
 
 func (w *Model) create(k kind, i int) {
@@ -211,7 +215,7 @@ func (w *Model) create(k kind, i int) {
 	}
 	w.pods[k][i] = &pod{
 		uid: w.uid(), revision: revision, flaw: flaw(revision), startAt: w.t + w.between(2, 20), since: w.t, made: w.t, goneAt: never,
-		problem: "ContainerCreating",
+		problem: "ContainerCreating", drains: w.drain(k),
 	}
 }
 

@@ -91,14 +91,14 @@ func (w *Model) memberAnswers(m pdMember, p *pod) state.Answer {
 	return state.Answered
 }
 
-// portAnswers returns what the status port of a TiDB server answers. The connection goes through
-// the kubelet of its host.
-func (w *Model) portAnswers(i int) state.Answer {
-	p := w.pods[tidb][i]
+// portAnswers returns what the status port of a member without data answers. The connection goes
+// through the kubelet of its host.
+func (w *Model) portAnswers(k kind, i int) state.Answer {
+	p := w.pods[k][i]
 	switch {
 	case p == nil || w.tunnelFails(p):
 		return state.NoAnswer
-	case p.flaw == statusless || w.t < p.refuses || !w.answersSQL(i):
+	case p.flaw == statusless || w.t < p.refuses || !servers[k](w, i):
 		return state.Refused
 	}
 	return state.Answered
@@ -197,13 +197,15 @@ func (w *Model) cutTunnel() {
 	}
 }
 
-// refusePort makes the status port of a TiDB server answer with an error for a while.
+// refusePort makes the status port of a member without data answer with an error for a while.
 func (w *Model) refusePort() {
-	for i := range limit {
-		if p := w.pods[tidb][i]; p != nil && p.running && w.rng.IntN(2) == 0 {
-			p.refuses = w.t + w.between(3, 90)
-			w.note("fault: the status port of %s answers with errors until %s", w.names[tidb][i], clock(p.refuses))
-			return
+	for _, k := range w.in() {
+		for i := range limit {
+			if p := w.pods[k][i]; servers[k] != nil && p != nil && p.running && w.rng.IntN(2) == 0 {
+				p.refuses = w.t + w.between(3, 90)
+				w.note("fault: the status port of %s answers with errors until %s", w.names[k][i], clock(p.refuses))
+				return
+			}
 		}
 	}
 }

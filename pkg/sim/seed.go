@@ -28,6 +28,7 @@ func Seed(seed uint64, trace bool) *Model {
 	drawCertificates(&o)
 	drawVersions(&o)
 	drawFlash(&o)
+	drawProxies(&o)
 	o.Faults.drawReports(seed)
 	w := New(o)
 	w.offsetClocks()
@@ -119,6 +120,17 @@ func drawFlash(o *Options) {
 	}
 	o.TiFlash, o.Learners = pick(rng, 1, 2, 3), pick(rng, 0, 1, 2, 2, 3)
 	o.Ordered[tiflash] = rng.IntN(4) == 0
+}
+
+// drawProxies gives one simulated cluster in four TiProxy. That is drawn separately, so that the
+// other runs stay as they are.
+func drawProxies(o *Options) {
+	rng := rand.New(rand.NewPCG(o.Seed, 9))
+	if rng.IntN(4) > 0 {
+		return
+	}
+	o.TiProxy, o.Drain = 1+rng.IntN(3), pick[int64](rng, 0, 30, 300)
+	o.Ordered[tiproxy] = rng.IntN(4) == 0
 }
 
 // someFaults leaves kinds of faults out, so that a run shows what the others do by

@@ -11,7 +11,7 @@ import (
 // serves reports whether a member does its work, whatever Kubernetes, PD or its own
 // status port say: its process runs and is past its start; a PD member takes part
 // in a quorum, a store has its data and has announced itself to PD, a TiDB server
-// has a store to read from. A process that ends half a minute after each start does
+// has a store to read from, a TiProxy takes connections. A process that ends half a minute after each start does
 // not serve, from the third time on.
 func (w *Model) serves(k kind, i int) bool {
 	p := w.pods[k][i]
@@ -26,7 +26,7 @@ func (w *Model) serves(k kind, i int) bool {
 		s := w.storeOf(k, i)
 		return s != nil && s.announced >= p.started
 	}
-	return w.answersSQL(i)
+	return servers[k](w, i)
 }
 
 // inSight reports whether a live observation shows that a member serves. For some seconds
@@ -47,7 +47,7 @@ func (w *Model) inSight(k kind, i int) bool {
 		}
 		return s.heartbeat >= p.started || w.serves(k, i) && w.storeAnswers(k, i) == state.Answered
 	}
-	return w.portAnswers(i) == state.Answered
+	return w.portAnswers(k, i) == state.Answered
 }
 
 // fit reports whether a wanted member is as it has to be when the cluster has converged:
@@ -61,6 +61,12 @@ func (w *Model) served(k kind, i int) bool { return w.seen.serves[k][i] && w.ser
 // that. While a peer is missing, no other member may be taken away.
 func (w *Model) missing(k kind, i int) bool {
 	return !w.seen.serves[k][i] && !w.seen.inSight[k][i] && !w.serves(k, i)
+}
+
+// servers are the components whose members keep no data, with what such a member does for clients.
+var servers = [components]func(*Model, int) bool{
+	tidb:    (*Model).answersSQL,
+	tiproxy: (*Model).passesOn,
 }
 
 // answersSQL reports whether a TiDB server serves clients.

@@ -27,6 +27,8 @@ type options struct {
 	name             string
 	version          string
 	pd, tikv, tidb   int32
+	tiproxy          int32
+	tiproxyVersion   string
 	storage          string
 	storageClassName string
 	tls              bool
@@ -42,7 +44,8 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 	cmd := &cobra.Command{
 		Use:   "create NAME --version VERSION",
 		Short: "Make a cluster and wait until it serves",
-		Long: `Make a cluster of PD, TiKV and TiDB, and wait until it serves.
+		Long: `Make a cluster of PD, TiKV and TiDB, and of TiProxy if it is asked for, and wait until it
+serves.
 
 The flags say what most clusters differ in. For everything else write a TidbCluster
 manifest and use "kubectl tidb apply", or change the cluster with "kubectl edit tc"
@@ -53,6 +56,9 @@ version than one that has run on them is refused; where it is not recorded which
 have, a notice says so.`,
 		Example: `  # The usual size: three PD members, three TiKV stores, two TiDB servers
   kubectl tidb create basic --version v8.1.0
+
+  # With TiProxy before the TiDB servers
+  kubectl tidb create basic --version v8.1.0 --tiproxy 2 --tiproxy-version v1.3.0
 
   # Bigger, and on a storage class of your choice
   kubectl tidb create basic --version v8.1.0 --tikv 5 --storage 500Gi --storage-class fast
@@ -78,6 +84,8 @@ have, a notice says so.`,
 	flags.Int32Var(&o.pd, "pd", 3, "Number of PD members.")
 	flags.Int32Var(&o.tikv, "tikv", 3, "Number of TiKV stores.")
 	flags.Int32Var(&o.tidb, "tidb", 2, "Number of TiDB servers.")
+	flags.Int32Var(&o.tiproxy, "tiproxy", 0, "Number of TiProxy, which pass connections of SQL clients on to TiDB servers.")
+	flags.StringVar(&o.tiproxyVersion, "tiproxy-version", "", "Version of TiProxy, e.g. v1.3.0. Its releases have numbers of their own.")
 	flags.StringVar(&o.storage, "storage", "10Gi", "Storage of each PD member and each TiKV store. It can be made larger later, with \"kubectl tidb apply\" or \"sync\".")
 	flags.StringVar(&o.storageClassName, "storage-class", "", "Storage class of the claims; the default class without it.")
 	flags.BoolVar(&o.tls, "tls", false, "TLS between members, and for SQL clients. Certificates are made as \"kubectl tidb tls init\" makes them, where there are none.")
@@ -162,6 +170,9 @@ func (o options) cluster(namespace string) (*v1alpha1.TidbCluster, error) {
 		return nil, exit.Usagef("a cluster has at least one member of each component; these are %d of PD, %d of TiKV and %d of TiDB",
 			o.pd, o.tikv, o.tidb)
 	}
+	if err := o.checkTiProxy(); err != nil {
+		return nil, err
+	}
 	var class *string
 	if o.storageClassName != "" {
 		class = &o.storageClassName
@@ -189,9 +200,31 @@ func (o options) cluster(namespace string) (*v1alpha1.TidbCluster, error) {
 	if o.tls {
 		tc.Spec.TLSCluster, tc.Spec.TiDB.TLSClient = &v1alpha1.TLSCluster{Enabled: true}, &v1alpha1.TiDBTLSClient{Enabled: true}
 	}
+	if o.tiproxy > 0 {
+		tc.Spec.TiProxy = &v1alpha1.TiProxySpec{BaseImage: "pingcap/tiproxy", Replicas: o.tiproxy, Config: v1alpha1.NewTiProxyConfig()}
+		tc.Spec.TiProxy.Version = &o.tiproxyVersion
+	}
 	// All of it was given on the command line.
 	if errs := topology.Validate(topology.New(tc)); len(errs) > 0 {
 		return nil, exit.Usagef("cluster %s/%s would not be valid: %w", namespace, o.name, errs.ToAggregate())
 	}
 	return tc, nil
+}
+
+// checkTiProxy refuses flags for TiProxy that do not belong together.
+func (o options) checkTiProxy() error {
+	switch {
+	case o.tiproxy < 0:
+		return exit.Usagef("--tiproxy: %d is not a number of members", o.tiproxy)
+	case o.tiproxy == 0 && o.tiproxyVersion != "":
+		return exit.Usagef("--tiproxy-version without --tiproxy")
+	case o.tiproxy > 0 && o.tiproxyVersion == "":
+		return exit.Usagef("--tiproxy needs --tiproxy-version: releases of TiProxy have numbers of their own")
+	case o.tiproxy == 0:
+		return nil
+	}
+	if err := target.CheckVersion(o.tiproxyVersion, ""); err != nil {
+		return exit.Usagef("--tiproxy-version: %w", err)
+	}
+	return nil
 }

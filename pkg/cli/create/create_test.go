@@ -44,16 +44,37 @@ func TestCluster(t *testing.T) {
 	}
 }
 
+func TestTiProxy(t *testing.T) {
+	o, err := given(t, "basic --version v8.1.0 --tiproxy 2 --tiproxy-version v1.3.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tc, err := o.cluster("db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := tc.Spec.TiProxy; p == nil || p.Replicas != 2 || *p.Version != "v1.3.0" || tc.TiProxyImage() != "pingcap/tiproxy:v1.3.0" {
+		t.Errorf("%+v", p)
+	}
+	if warnings := topology.Warnings(nil, topology.New(tc)); len(warnings) > 0 {
+		t.Error(warnings)
+	}
+}
+
 func TestWrong(t *testing.T) {
 	for args, says := range map[string]string{
-		"basic --version newest":                      "--version",
-		"basic --version 8.1.0":                       "did you mean v8.1.0",
-		"basic --version v8.1.0 --storage plenty":     "--storage",
-		"basic --version v8.1.0 --storage -1Gi":       "--storage",
-		"basic --version v8.1.0 --tikv 0":             "at least one",
-		"basic --version v8.1.0 --pd -1":              "at least one",
-		"Basic_1 --version v8.1.0":                    "metadata.name",
-		strings.Repeat("x", 60) + " --version v8.1.0": "metadata.name",
+		"basic --version newest":                                     "--version",
+		"basic --version 8.1.0":                                      "did you mean v8.1.0",
+		"basic --version v8.1.0 --storage plenty":                    "--storage",
+		"basic --version v8.1.0 --storage -1Gi":                      "--storage",
+		"basic --version v8.1.0 --tikv 0":                            "at least one",
+		"basic --version v8.1.0 --pd -1":                             "at least one",
+		"basic --version v8.1.0 --tiproxy 2":                         "--tiproxy needs --tiproxy-version",
+		"basic --version v8.1.0 --tiproxy -1":                        "--tiproxy",
+		"basic --version v8.1.0 --tiproxy-version v1":                "without --tiproxy",
+		"basic --version v8.1.0 --tiproxy 1 --tiproxy-version 1.3.0": "did you mean v1.3.0",
+		"Basic_1 --version v8.1.0":                                   "metadata.name",
+		strings.Repeat("x", 60) + " --version v8.1.0":                "metadata.name",
 	} {
 		o, err := given(t, args)
 		if err == nil {

@@ -33,9 +33,9 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 	var o options
 	cmd := &cobra.Command{
 		Use:   "scale NAME COMPONENT=N...",
-		Short: "Scale PD, TiKV or TiDB",
-		Long: `Scale PD, TiKV or TiDB, one member at a time. COMPONENT is pd, tikv
-or tidb.
+		Short: "Scale PD, TiProxy, TiKV or TiDB",
+		Long: `Scale PD, TiProxy, TiKV or TiDB, one member at a time. COMPONENT is pd,
+tiproxy, tikv or tidb.
 
 A PD member hands its leadership over and leaves PD before its pod goes. A TiKV
 store gives its region leaders up, moves all its regions to other stores and

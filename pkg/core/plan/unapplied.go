@@ -13,7 +13,8 @@ import (
 // Unapplied are members that may run with an older configuration than the one in their ConfigMap.
 // With configUpdateStrategy InPlace the user asks for changes to be written without a restart. So
 // the cluster has converged, but the difference is reported: the next restart, whatever its cause,
-// is the first test of the new configuration.
+// is the first test of the new configuration. A component that reads its configuration again when it
+// changes has none.
 type Unapplied struct {
 	Component topology.Kind
 	// Older are known to run with an older one; for Unknown it is not known.
@@ -40,7 +41,7 @@ func unapplied(w desired.State, s state.Snapshot) []Unapplied {
 		u := Unapplied{Component: g.Kind}
 		for _, m := range s.Groups[g.Kind].Running() {
 			switch {
-			case !g.InPlace || m.Pod == nil || m.Pod.Terminating || m.Pod.Started.IsZero():
+			case !g.InPlace || g.Kind.Reloads() || m.Pod == nil || m.Pod.Terminating || m.Pod.Started.IsZero():
 			case m.Pod.Config == state.ConfigOlder:
 				u.Older = append(u.Older, m.Name)
 			case m.Pod.Config == state.ConfigUnknown:

@@ -22,18 +22,21 @@ type component struct {
 	documents []document
 	// script is the start script in the ConfigMap. Where inline has scripts there is none.
 	script  script
+	start   string // the path of that script
 	inline  []inline
-	metrics int32 // port that Prometheus scrapes
+	metrics metrics
 	// annotations of pods, which the user's override.
 	annotations map[string]string
 
 	services []*corev1.Service
 	claims   []corev1.PersistentVolumeClaim
 
-	ports     []corev1.ContainerPort
-	env       []corev1.EnvVar
-	mounts    []corev1.VolumeMount // all of the main container, in order
-	volumes   []corev1.Volume      // those between the shared and the user's own
+	ports  []corev1.ContainerPort
+	env    []corev1.EnvVar
+	mounts []corev1.VolumeMount // all of the main container, in order
+	// shared returns the first volumes, of which some have the ConfigMap of the given name.
+	shared    func(comp component, configMap string) []corev1.Volume
+	volumes   []corev1.Volume // those between the shared and the user's own
 	readiness *corev1.Probe
 	startup   *corev1.Probe
 	lifecycle *corev1.Lifecycle
@@ -61,6 +64,12 @@ func (comp *component) configure(c *config.GenericConfig) {
 	comp.documents = []document{{key: keyConfig, file: string(comp.Kind) + ".toml", config: c}}
 }
 
+// metrics is where Prometheus reads a component's metrics.
+type metrics struct {
+	port int32
+	path string // "/metrics" if it is ""
+}
+
 // founding is how the pods of a component learn whether they start a TiDB cluster or
 // join one.
 type founding int
@@ -80,6 +89,8 @@ func base(c topology.Cluster, g topology.Group, spec v1alpha1.ComponentAccessor)
 		Group:   g,
 		cluster: c,
 		spec:    spec,
+		start:   dirScript + "/" + string(g.Kind) + "_start_script.sh",
+		shared:  sharedVolumes,
 		sysctl:  "init", claimsAt: "storageVolumes",
 	}
 }

@@ -58,7 +58,7 @@ func configMap(comp component, have state.Existing, got state.Group) (configured
 		Data:       data,
 	}
 	switch s := comp.spec.ConfigUpdateStrategy(); {
-	case s == v1alpha1.ConfigUpdateStrategyInPlace, use.mounted && use.found == nil:
+	case comp.InPlace, use.mounted && use.found == nil:
 		m.Name = first(use.name, m.Name)
 	case s == v1alpha1.ConfigUpdateStrategyRollingUpdate:
 		m.Name = rollingName(m, use.found, have)

@@ -19,6 +19,7 @@ type description struct {
 // descriptions are those of all components, in the order in which their pods are replaced.
 var descriptions = []description{
 	{topology.PD, describePD, pdStatus},
+	{topology.TiProxy, describeTiProxy, tiproxyStatus},
 	{topology.TiFlash, describeTiFlash, tiflashStatus},
 	{topology.TiKV, describeTiKV, tikvStatus},
 	{topology.TiDB, describeTiDB, tidbStatus},

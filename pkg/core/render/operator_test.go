@@ -34,21 +34,32 @@ type objectsOfOperator struct {
 	arguments string
 }
 
+// withProxies adds TiProxy to a TidbCluster.
+func withProxies(tc *v1alpha1.TidbCluster) {
+	proxy := &v1alpha1.TiProxySpec{Replicas: 2, Config: v1alpha1.NewTiProxyConfig()}
+	proxy.Version = ptr("v1.3.0")
+	tc.Spec.TiProxy = proxy
+}
+
 func basicOfOperator(t *testing.T) *objectsOfOperator {
 	t.Helper()
 	o := &objectsOfOperator{
 		sets:     map[topology.Kind]*appsv1.StatefulSetSpec{},
-		services: created(t, want(t, load(t, "flash"), nothing(), state.Snapshot{})).Services,
+		services: created(t, want(t, load(t, "flash", withProxies), nothing(), state.Snapshot{})).Services,
 		config: map[topology.Kind]map[string]any{
 			topology.PD:   {"dashboard": map[string]any{"internal-proxy": true}},
 			topology.TiKV: {},
+			topology.TiProxy: {
+				"workdir": "/var/lib/tiproxy/work", "proxy": map[string]any{"pd-addrs": "basic-pd:2379", "require-backend-tls": false},
+			},
 			topology.TiDB: {"log": map[string]any{"file": map[string]any{"max-backups": int64(3)}}},
 		},
 		overlay: map[topology.Kind]string{},
 		flags: map[topology.Kind][]string{
-			topology.PD:   {"--data-dir=/var/lib/pd", "--advertise-peer-urls=http://${domain}:2380"},
-			topology.TiKV: {"--advertise-addr=${host}.svc:20160", "--addr=0.0.0.0:20160", "--data-dir=/var/lib/tikv"},
-			topology.TiDB: {"--store=tikv", "--advertise-address=${host}.svc", "--host=0.0.0.0"},
+			topology.PD:      {"--data-dir=/var/lib/pd", "--advertise-peer-urls=http://${domain}:2380"},
+			topology.TiProxy: {"--config=/etc/proxy/proxy.toml", "--advertise-addr=${host}.svc"},
+			topology.TiKV:    {"--advertise-addr=${host}.svc:20160", "--addr=0.0.0.0:20160", "--data-dir=/var/lib/tikv"},
+			topology.TiDB:    {"--store=tikv", "--advertise-address=${host}.svc", "--host=0.0.0.0"},
 		},
 	}
 	for _, k := range topology.Kinds() {
@@ -81,10 +92,12 @@ func (o *objectsOfOperator) tailers() []*corev1.Container {
 	}
 }
 
-// setEnv sets a variable that every pod of a component has.
+// setEnv sets a variable of a component that has it.
 func (o *objectsOfOperator) setEnv(k topology.Kind, name, value string) {
 	env := o.main(k).Env
-	env[slices.IndexFunc(env, func(e corev1.EnvVar) bool { return e.Name == name })].Value = value
+	if i := slices.IndexFunc(env, func(e corev1.EnvVar) bool { return e.Name == name }); i >= 0 {
+		env[i].Value = value
+	}
 }
 
 // mount inserts a mount of the main container before another one, or last.
@@ -158,6 +171,8 @@ func specOf(tc *v1alpha1.TidbCluster, k topology.Kind) *v1alpha1.ComponentSpec {
 	switch k {
 	case topology.PD:
 		return &tc.Spec.PD.ComponentSpec
+	case topology.TiProxy:
+		return &tc.Spec.TiProxy.ComponentSpec
 	case topology.TiKV:
 		return &tc.Spec.TiKV.ComponentSpec
 	case topology.TiFlash:

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"path"
 	"slices"
 	"strconv"
 
@@ -46,7 +47,7 @@ func podTemplate(comp component, configMap string) (corev1.PodTemplateSpec, erro
 		return corev1.PodTemplateSpec{}, err
 	}
 	pod.Containers = containers
-	pod.Volumes = append(sharedVolumes(comp, configMap), comp.volumes...)
+	pod.Volumes = append(comp.shared(comp, configMap), comp.volumes...)
 	pod.Volumes = append(pod.Volumes, comp.spec.AdditionalVolumes()...)
 	if init := sysctlInit(comp); init != nil {
 		pod.InitContainers = append([]corev1.Container{*init}, pod.InitContainers...)
@@ -68,7 +69,7 @@ func podTemplate(comp component, configMap string) (corev1.PodTemplateSpec, erro
 func mainContainer(comp component, applied appsv1.StatefulSetSpec) (corev1.Container, error) {
 	command, err := comp.command(string(comp.Kind), applied.Template.Spec.Containers)
 	if command == nil {
-		command = []string{"/bin/sh", dirScript + "/" + scriptFile(comp)}
+		command = []string{"/bin/sh", comp.start}
 	}
 	return corev1.Container{
 		Name:            string(comp.Kind),
@@ -103,34 +104,35 @@ func (comp component) initContainers(applied appsv1.StatefulSetSpec) ([]corev1.C
 	return append(all, comp.spec.InitContainers()...), nil
 }
 
-func scriptFile(comp component) string { return string(comp.Kind) + "_start_script.sh" }
-
 // scraping returns the annotations by which Prometheus finds the metrics. The user's own
 // annotations override these.
-func scraping(port int32) map[string]string {
+func scraping(m metrics) map[string]string {
 	return map[string]string{
 		"prometheus.io/scrape": "true",
-		"prometheus.io/path":   "/metrics",
-		"prometheus.io/port":   strconv.Itoa(int(port)),
+		"prometheus.io/path":   first(m.path, "/metrics"),
+		"prometheus.io/port":   strconv.Itoa(int(m.port)),
 	}
 }
 
-// sharedVolumes come first in every pod.
+// sharedVolumes come first in the pods of most components.
 func sharedVolumes(comp component, configMap string) []corev1.Volume {
-	volumes := []corev1.Volume{
-		{Name: volumeAnnotations, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
-			Items: []corev1.DownwardAPIVolumeFile{{
-				Path:     "annotations",
-				FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations"},
-			}},
-		}}},
-	}
+	volumes := []corev1.Volume{annotationsVolume()}
 	if len(comp.inline) > 0 {
 		return append(volumes, configMapVolume(volumeConfig, configMap))
 	}
 	return append(volumes,
 		configMapVolume(volumeConfig, configMap, corev1.KeyToPath{Key: comp.documents[0].key, Path: comp.documents[0].file}),
-		configMapVolume(volumeScript, configMap, corev1.KeyToPath{Key: keyScript, Path: scriptFile(comp)}))
+		configMapVolume(volumeScript, configMap, corev1.KeyToPath{Key: keyScript, Path: path.Base(comp.start)}))
+}
+
+// annotationsVolume has the annotations of the pod itself.
+func annotationsVolume() corev1.Volume {
+	return corev1.Volume{Name: volumeAnnotations, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
+		Items: []corev1.DownwardAPIVolumeFile{{
+			Path:     "annotations",
+			FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations"},
+		}},
+	}}}
 }
 
 // configMapVolume returns a volume with some of the keys of a ConfigMap, or with all of them.

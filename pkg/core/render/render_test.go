@@ -146,7 +146,7 @@ func merged[T runtime.Object](t *testing.T, live, wanted T) T {
 }
 
 func TestGolden(t *testing.T) {
-	for _, name := range []string{"basic", "rich", "odd", "tls", "flash", "flash-legacy"} {
+	for _, name := range []string{"basic", "rich", "odd", "tls", "proxies", "flash", "flash-legacy"} {
 		t.Run(name, func(t *testing.T) {
 			var got bytes.Buffer
 			for _, o := range objects(want(t, load(t, name), nothing(), state.Snapshot{})) {

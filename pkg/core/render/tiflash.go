@@ -26,7 +26,7 @@ func describeTiFlash(c topology.Cluster, g topology.Group, _ state.Existing) (co
 	comp := base(c, g, tc.BaseTiFlashSpec())
 	comp.resources = fl.ResourceRequirements
 	comp.account = first(fl.ServiceAccount, tc.Spec.ServiceAccount)
-	comp.metrics = topology.TiFlashMetricsPort
+	comp.metrics.port = topology.TiFlashMetricsPort
 	comp.annotations = map[string]string{"tiflash.proxy.prometheus.io/port": strconv.Itoa(topology.TiFlashProxyStatusPort)}
 	comp.security = &corev1.SecurityContext{Privileged: tc.TiFlashContainerPrivilege()}
 	comp.sysctl, comp.claimsAt = "sysctl", "storageClaims"

@@ -26,7 +26,12 @@ func certificateDir(volume string) string { return "/var/lib/" + volume }
 // mountCertificate gives the main container a Secret with a certificate, as the next mount and
 // volume.
 func (comp *component) mountCertificate(volume, secret string) {
-	comp.mounts = append(comp.mounts, readOnly(volume, certificateDir(volume)))
+	comp.mountCertificateAt(certificateDir(volume), volume, secret)
+}
+
+// mountCertificateAt is mountCertificate for another directory.
+func (comp *component) mountCertificateAt(dir, volume, secret string) {
+	comp.mounts = append(comp.mounts, readOnly(volume, dir))
 	comp.volumes = append(comp.volumes, corev1.Volume{
 		Name:         volume,
 		VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}},
@@ -50,12 +55,17 @@ func (comp *component) mountMemberTLS(client *bool) {
 // certificateKeys are the settings with which a program finds its certificate: the names of the
 // keys for the CA, the certificate and the private key. One without a name is left out.
 func certificateKeys(volume, ca, certificate, private string) []setting {
+	return certificateKeysIn(certificateDir(volume), ca, certificate, private)
+}
+
+// certificateKeysIn is certificateKeys for another directory.
+func certificateKeysIn(dir, ca, certificate, private string) []setting {
 	var keys []setting
 	for _, k := range []struct{ name, file string }{
 		{ca, topology.KeyCA}, {certificate, topology.KeyCertificate}, {private, topology.KeyPrivate},
 	} {
 		if k.name != "" {
-			keys = append(keys, setting{k.name, path.Join(certificateDir(volume), k.file)})
+			keys = append(keys, setting{k.name, path.Join(dir, k.file)})
 		}
 	}
 	return keys

@@ -114,7 +114,7 @@ func lost(comp component, name string, got state.Group) desired.Lack {
 		}
 		g.Remedy = remedy.Remedy{remedy.Run("make it again from what a pod still has",
 			read(path.Join(comp.configDir(), comp.documents[0].file), keyConfig),
-			read(path.Join(dirScript, scriptFile(comp)), keyScript),
+			read(comp.start, keyScript),
 			c.Kubectl("create", "configmap", name, "--from-file="+keyConfig, "--from-file="+keyScript))}
 		break
 	}

@@ -65,7 +65,7 @@ func adopted(t *testing.T, name string, list ...variant) bool {
 	t.Helper()
 	var names []string
 	o := basicOfOperator(t)
-	c := load(t, "flash", func(tc *v1alpha1.TidbCluster) {
+	c := load(t, "flash", withProxies, func(tc *v1alpha1.TidbCluster) {
 		for _, v := range list {
 			v.spec(tc)
 			names = append(names, v.name)
@@ -99,7 +99,7 @@ func variants() []variant {
 		all = append(all, ofComponent(k)...)
 		all = append(all, ofContainers(k)...)
 	}
-	return slices.Concat(all, ofPD(), ofTiKV(), ofTiFlash(), ofTiDB(), ofVolumes())
+	return slices.Concat(all, ofPD(), ofTiProxy(), ofTiKV(), ofTiFlash(), ofTiDB(), ofVolumes())
 }
 
 // each changes the pods of all components.
@@ -191,7 +191,7 @@ func ofComponent(k topology.Kind) []variant {
 		field("imagePullSecrets", func(s *v1alpha1.ComponentSpec) { s.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "x"}} }, pod(func(p *corev1.PodSpec) { p.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "x"}} })),
 		field("hostNetwork", func(s *v1alpha1.ComponentSpec) { s.HostNetwork = &yes }, func(o *objectsOfOperator) {
 			o.pod(k).HostNetwork, o.pod(k).DNSPolicy = true, corev1.DNSClusterFirstWithHostNet
-			if k != topology.TiDB { // which always has it
+			if k != topology.TiDB && k != topology.TiProxy { // which always have it
 				o.main(k).Env = append(o.main(k).Env, fromField("POD_NAME", "metadata.name"))
 			}
 		}),
@@ -214,7 +214,12 @@ func ofContainers(k topology.Kind) []variant {
 	config := corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "x"}}}
 	sidecar := corev1.Container{Name: "sidecar", Image: "x:1"}
 	return []variant{
-		field("env", func(s *v1alpha1.ComponentSpec) { s.Env = []corev1.EnvVar{value("A", "1"), value("TZ", "mine")} }, func(o *objectsOfOperator) { o.main(k).Env = append(o.main(k).Env, value("A", "1")) }),
+		field("env", func(s *v1alpha1.ComponentSpec) { s.Env = []corev1.EnvVar{value("A", "1"), value("TZ", "mine")} }, func(o *objectsOfOperator) {
+			o.main(k).Env = append(o.main(k).Env, value("A", "1"))
+			if k == topology.TiProxy { // the others have it
+				o.main(k).Env = append(o.main(k).Env, value("TZ", "mine"))
+			}
+		}),
 		field("envFrom", func(s *v1alpha1.ComponentSpec) { s.EnvFrom = []corev1.EnvFromSource{config} }, func(o *objectsOfOperator) { o.main(k).EnvFrom = []corev1.EnvFromSource{config} }),
 		field("initContainers", func(s *v1alpha1.ComponentSpec) { s.InitContainers = []corev1.Container{sidecar} }, func(o *objectsOfOperator) {
 			o.pod(k).InitContainers = append(o.pod(k).InitContainers, sidecar)

@@ -59,17 +59,24 @@ func ofTLS() []variant {
 			o.configure(topology.PD, "dashboard", "tidb-cacert-path", "/var/lib/tidb-client-tls/ca.crt")
 			o.configure(topology.TiDB, "security", "ssl-ca", "/var/lib/tidb-server-tls/ca.crt")
 			tlsOfSQL(o, "basic-tidb-client-secret")
+			sqlTLSOfProxies(o)
+			o.proxyFiles("sql-tls", "/var/lib/tiproxy-sql-tls", "ca", "cert", "key")
 		}},
 		{"tidb.tlsClient without CAs", "tlsClient", func(tc *v1alpha1.TidbCluster) {
 			sqlTLS(v1alpha1.TiDBTLSClient{DisableClientAuthn: true, SkipInternalClientCA: true})(tc)
 			tc.Spec.PD.TLSClientSecretName = ptr("mine")
-		}, func(o *objectsOfOperator) { tlsOfSQL(o, "mine") }},
+		}, func(o *objectsOfOperator) {
+			tlsOfSQL(o, "mine")
+			sqlTLSOfProxies(o)
+			o.proxySetting("sql-tls", "skip-ca", true)
+		}},
 		{"skip-tls-when-connect-tidb", "tlsClient", func(tc *v1alpha1.TidbCluster) {
 			sqlTLS(v1alpha1.TiDBTLSClient{})(tc)
 			metav1.SetMetaDataAnnotation(&tc.ObjectMeta, "tidb.tidb.pingcap.com/skip-tls-when-connect-tidb", "")
 		}, func(o *objectsOfOperator) {
 			o.configure(topology.TiDB, "security", "ssl-ca", "/var/lib/tidb-server-tls/ca.crt")
 			tlsOfTiDB(o)
+			serverTLSOfProxies(o)
 		}},
 	}
 }
@@ -94,6 +101,7 @@ func tlsOfMembers(o *objectsOfOperator) {
 	for key, file := range map[string]string{"cluster-ssl-ca": "ca.crt", "cluster-ssl-cert": "tls.crt", "cluster-ssl-key": "tls.key"} {
 		o.configure(topology.TiDB, "security", key, "/var/lib/tidb-tls/"+file)
 	}
+	tlsOfProxies(o)
 	for k := range o.flags {
 		o.replaceFlag(k, "http://", "https://")
 	}

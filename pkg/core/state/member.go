@@ -169,6 +169,8 @@ type Database struct {
 	// sent a heartbeat since its container started, and a TiDB server whose status port answers.
 	Healthy bool
 	Problem string // why it is not healthy, according to the database
+	// Draining: it serves the clients that it has until it ends, and takes no others.
+	Draining bool
 	// Answer is what the member itself says, where it was asked. What PD says may be minutes old
 	// just after PD's leader has changed.
 	Answer Answer
@@ -237,6 +239,8 @@ func (m Member) Trouble() string {
 		return ""
 	case m.Pod == nil:
 		return "no pod"
+	case m.Pod.Terminating && m.Database.Draining:
+		return "pod is terminating, and keeps its connections for a while"
 	case m.Pod.Terminating:
 		return "pod is terminating"
 	case m.Pod.Problem != "":

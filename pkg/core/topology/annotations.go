@@ -34,7 +34,7 @@ func validateAnnotations(tc *v1alpha1.TidbCluster) field.ErrorList {
 	at := field.NewPath("metadata", "annotations")
 	errs := validateSlots(tc.Annotations, at)
 	for _, k := range Kinds() {
-		errs = append(errs, validateSeconds(tc.Annotations, "tidb.pingcap.com/"+string(k)+"-min-ready-seconds", at)...)
+		errs = append(errs, validateSeconds(tc.Annotations, annMinReady(k), at)...)
 		before := annNameBefore + string(k)
 		if name, ok := tc.Annotations[before]; ok && len(utilvalidation.IsDNS1123Subdomain(name)) > 0 {
 			errs = append(errs, field.Invalid(at.Key(before), name, "must be the name of a ConfigMap; remove the annotation if it is not"))

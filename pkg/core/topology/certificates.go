@@ -45,6 +45,9 @@ func Certificates(c Cluster) []Certificate {
 	for _, g := range c.Groups {
 		r := readingOf(g.Kind)
 		mounted := c.memberCertificate(g)
+		if r.sharesOne != nil && r.sharesOne(c) {
+			mounted = nil
+		}
 		if r.certificates != nil {
 			mounted = append(mounted, r.certificates(c)...)
 		}

@@ -28,7 +28,7 @@ type Cluster struct {
 	// Reclaims: claims of members that were removed are deleted, and their
 	// volumes with them (spec.enablePVReclaim).
 	Reclaims bool
-	Groups   []Group // the components in the spec, in dependency order
+	Groups   []Group // the components in the spec, in the order of Kinds
 	// Written is the TidbCluster as the user has written it, without defaults. It is the one that
 	// is validated.
 	Written *v1alpha1.TidbCluster

@@ -11,6 +11,7 @@ import (
 // the same objects.
 const (
 	pdImage        = "pingcap/pd"
+	tiproxyImage   = "pingcap/tiproxy"
 	tikvImage      = "pingcap/tikv"
 	tiflashImage   = "pingcap/tiflash"
 	tidbImage      = "pingcap/tidb"

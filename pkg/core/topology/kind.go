@@ -22,6 +22,7 @@ const (
 	TiKV    Kind = "tikv"
 	TiFlash Kind = "tiflash"
 	TiDB    Kind = "tidb"
+	TiProxy Kind = "tiproxy"
 )
 
 // Data is what a component's members keep in their volumes, and so where PD lists them. Before a
@@ -54,8 +55,12 @@ type traits struct {
 	endsFirst bool
 	// byService: other members find the component by the name of its Service.
 	byService bool
-	records   records // of failovers
-	status    func(*v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus
+	// reloads: see Reloads.
+	reloads bool
+	// prefix is that of the annotation with MinReady, where it is not the usual one.
+	prefix  string
+	records records // of failovers
+	status  func(*v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus
 }
 
 // components are all of them in dependency order.
@@ -68,6 +73,8 @@ var components = []traits{
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiFlash }},
 	{kind: TiDB, title: "TiDB", endsFirst: true, records: tidbRecords,
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiDB }},
+	{kind: TiProxy, title: "TiProxy", optional: true, reloads: true, prefix: "tiproxy.pingcap.com",
+		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiProxy }},
 }
 
 // traits returns those of the component; for an unknown one only its name.
@@ -108,6 +115,10 @@ func (k Kind) Optional() bool { return k.traits().optional }
 func (k Kind) Status(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus {
 	return k.traits().status(s)
 }
+
+// Reloads reports whether the component's members read their configuration again when it changes, so
+// that none of them is restarted for that.
+func (k Kind) Reloads() bool { return k.traits().reloads }
 
 // EndsFirst reports whether the component's members must be deleted before the other components: a
 // TiDB server without PD tries to reach it until it is killed.

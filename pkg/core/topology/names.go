@@ -15,6 +15,10 @@ const (
 	TiDBServerPort = 4000
 	TiDBStatusPort = 10080
 
+	TiProxyServerPort = 6000
+	TiProxyStatusPort = 3080
+	TiProxyPeerPort   = 3081
+
 	TiFlashServicePort     = 3930
 	TiFlashProxyPort       = 20170 // of its part that copies regions
 	TiFlashProxyStatusPort = 20292

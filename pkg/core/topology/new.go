@@ -74,7 +74,15 @@ func configured(tc *v1alpha1.TidbCluster) map[Kind]bool {
 	return given
 }
 
-func annMinReady(k Kind) string { return "tidb.pingcap.com/" + string(k) + "-min-ready-seconds" }
+// annMinReady returns the annotation that says how many seconds a restarted pod of a component has
+// to be Ready before the next one is restarted.
+func annMinReady(k Kind) string {
+	prefix := k.traits().prefix
+	if prefix == "" {
+		prefix = "tidb.pingcap.com"
+	}
+	return prefix + "/" + string(k) + "-min-ready-seconds"
+}
 
 func group(tc *v1alpha1.TidbCluster, k Kind, spec component) Group {
 	seconds, _ := strconv.Atoi(tc.Annotations[annMinReady(k)])
@@ -86,7 +94,7 @@ func group(tc *v1alpha1.TidbCluster, k Kind, spec component) Group {
 		MinReady: time.Duration(max(seconds, 0)) * time.Second,
 		Suspend:  suspends(spec.accessor),
 		Failures: failures(tc.Status, k),
-		InPlace:  spec.accessor.ConfigUpdateStrategy() == v1alpha1.ConfigUpdateStrategyInPlace,
+		InPlace:  k.Reloads() || spec.accessor.ConfigUpdateStrategy() == v1alpha1.ConfigUpdateStrategyInPlace,
 		Manual:   spec.accessor.StatefulSetUpdateStrategy() == appsv1.OnDeleteStatefulSetStrategyType,
 		ScaleOut: atOnce(spec.scale.ScaleOutParallelism),
 		ScaleIn:  atOnce(spec.scale.ScaleInParallelism),

@@ -11,7 +11,7 @@ import (
 )
 
 // records describes how the failovers of a component are kept in the status of a TidbCluster. The
-// fields and types are tidb-operator's.
+// fields and types are tidb-operator's. A component whose members are never given up has none.
 type records struct {
 	field string // of the component's part of the status
 	read  func(v1alpha1.TidbClusterStatus) []Failure
@@ -173,7 +173,11 @@ func failure(f Failure, id string, claims map[types.UID]v1alpha1.EmptyStruct, le
 // failures returns the records of a component, the oldest first, so that nothing depends on the
 // order of a map.
 func failures(status v1alpha1.TidbClusterStatus, k Kind) []Failure {
-	all := k.traits().records.read(status)
+	read := k.traits().records.read
+	if read == nil {
+		return nil
+	}
+	all := read(status)
 	slices.SortFunc(all, func(a, b Failure) int {
 		if c := a.Created.Compare(b.Created); c != 0 {
 			return c

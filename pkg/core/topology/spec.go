@@ -89,6 +89,9 @@ type reading struct {
 	// acceptedNames is the key of the component's configuration with the common names of
 	// certificates that its members accept.
 	acceptedNames string
+	// sharesOne reports whether the component's pods mount no certificate of its members, but only
+	// others.
+	sharesOne func(Cluster) bool
 	// certificates returns the certificates that the component's pods mount besides that of its
 	// members.
 	certificates func(Cluster) []Certificate
@@ -99,7 +102,7 @@ type reading struct {
 }
 
 // readings has those of all components, in dependency order.
-var readings = []reading{readPD, readTiKV, readTiFlash, readTiDB}
+var readings = []reading{readPD, readTiKV, readTiFlash, readTiDB, readTiProxy}
 
 // readingOf returns the row of a component, one that reads nothing for an unknown one.
 func readingOf(k Kind) reading {

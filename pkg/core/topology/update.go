@@ -79,7 +79,6 @@ func removed(old, tc *v1alpha1.TidbCluster) field.ErrorList {
 		name string
 	}{
 		{was.TiCDC != nil && is.TiCDC == nil, "ticdc"},
-		{was.TiProxy != nil && is.TiProxy == nil, "tiproxy"},
 		{was.Pump != nil && is.Pump == nil, "pump"},
 		{len(was.PDMS) > 0 && len(is.PDMS) == 0, "pdms"},
 	} {

@@ -117,7 +117,6 @@ func TestNotSupportedYet(t *testing.T) {
 	for at, edit := range map[string]func(*v1alpha1.TidbCluster){
 		"spec.tiflash":      func(tc *v1alpha1.TidbCluster) { tc.Spec.TiFlash = &v1alpha1.TiFlashSpec{} },
 		"spec.ticdc":        func(tc *v1alpha1.TidbCluster) { tc.Spec.TiCDC = &v1alpha1.TiCDCSpec{} },
-		"spec.tiproxy":      func(tc *v1alpha1.TidbCluster) { tc.Spec.TiProxy = &v1alpha1.TiProxySpec{} },
 		"spec.pump":         func(tc *v1alpha1.TidbCluster) { tc.Spec.Pump = &v1alpha1.PumpSpec{} },
 		"spec.pdms":         func(tc *v1alpha1.TidbCluster) { tc.Spec.PDMS = []*v1alpha1.PDMSSpec{{Name: "tso"}} },
 		"spec.acrossK8s":    func(tc *v1alpha1.TidbCluster) { tc.Spec.AcrossK8s = true },

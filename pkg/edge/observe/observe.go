@@ -6,6 +6,7 @@ package observe
 
 import (
 	"context"
+	"crypto/tls"
 	"net/http"
 	"slices"
 	"strconv"
@@ -40,6 +41,7 @@ type Observer struct {
 
 	http        *http.Client // for requests to members
 	credentials credentials
+	unverified  *http.Client // for those to members whose certificate is not verified
 	tikv        tikv.Client
 	tidb        tidb.Client
 	pd          pd.Client
@@ -54,6 +56,7 @@ type Observer struct {
 // New returns an observer. The intent function loads the TidbCluster.
 func New(kube kubernetes.Interface, d dial.Dialer, intent func(context.Context) (*v1alpha1.TidbCluster, error), now func() time.Time) *Observer {
 	o := &Observer{kube: kube, live: live{kube, intent}, dialer: d, now: now, history: newHistory()}
+	o.unverified = &http.Client{Transport: dial.Transport(d, &tls.Config{InsecureSkipVerify: true}), Timeout: readTimeout} //nolint:gosec // see askProxies
 	o.identify("http", credentials{})
 	return o
 }
@@ -139,6 +142,7 @@ func (o *Observer) Close() {
 	}
 	if o.http != nil {
 		o.http.CloseIdleConnections()
+		o.unverified.CloseIdleConnections()
 	}
 }
 

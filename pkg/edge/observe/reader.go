@@ -26,6 +26,7 @@ type reader struct {
 
 var readers = []reader{
 	{kind: topology.PD, ask: (*Observer).askMembers, unhealthySince: pdUnhealthySince, shows: topology.PDClientPort},
+	{kind: topology.TiProxy, ask: (*Observer).askProxies, unhealthySince: tiproxyUnhealthySince},
 	{kind: topology.TiKV, ask: (*Observer).askStores, shows: topology.TiKVStatusPort},
 	{kind: topology.TiFlash, ask: (*Observer).askTiFlash, shows: topology.TiFlashProxyStatusPort},
 	{kind: topology.TiDB, ask: (*Observer).askServers, unhealthySince: tidbUnhealthySince, shows: topology.TiDBStatusPort},
@@ -57,6 +58,13 @@ func (r reader) recall(status v1alpha1.TidbClusterStatus, members []state.Member
 
 func pdUnhealthySince(status v1alpha1.TidbClusterStatus, m *state.Member) time.Time {
 	if was, ok := status.PD.Members[m.Database.Name]; ok && !was.Health {
+		return was.LastTransitionTime.Time
+	}
+	return time.Time{}
+}
+
+func tiproxyUnhealthySince(status v1alpha1.TidbClusterStatus, m *state.Member) time.Time {
+	if was, ok := status.TiProxy.Members[m.Name]; ok && !was.Health {
 		return was.LastTransitionTime.Time
 	}
 	return time.Time{}

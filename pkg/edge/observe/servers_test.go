@@ -12,6 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
@@ -70,7 +73,7 @@ func unasked(t *testing.T) port {
 
 func through(p port) *Observer {
 	client := &http.Client{Transport: p}
-	return &Observer{now: func() time.Time { return noon }, http: client, tikv: tikv.Client{HTTP: client}, tidb: tidb.Client{HTTP: client}}
+	return &Observer{now: func() time.Time { return noon }, http: client, tikv: tikv.Client{HTTP: client}, tidb: tidb.Client{HTTP: client}, unverified: client}
 }
 
 var (
@@ -116,6 +119,42 @@ func TestStoresAnswerThemselves(t *testing.T) {
 		if d := members[0].Database; d.Answer != c.answer || d.Healthy != c.healthy || d.Leaders != c.leaders {
 			t.Errorf("%s: %+v", name, d)
 		}
+	}
+}
+
+func TestProxiesAnswerThemselves(t *testing.T) {
+	running := &state.Pod{Started: noon}
+	for name, c := range map[string]struct {
+		pod  *state.Pod
+		port port
+		want state.Database
+		says string
+	}{
+		"it serves":               {running, says(200, "{}"), state.Database{Presence: state.Present, Healthy: true, Answer: state.Answered}, ""},
+		"it drains its clients":   {running, says(502, "{}"), state.Database{Presence: state.Present, Answer: state.Refused, Draining: true}, "about to end"},
+		"tidb-B6: no such page":   {running, says(404, ""), state.Database{Presence: state.Present, Answer: state.Refused}, "error"},
+		"tidb-B6: not available":  {running, says(503, ""), state.Database{Presence: state.Present, Answer: state.Refused}, "error"},
+		"nothing listens":         {running, fails(refused), state.Database{Presence: state.Present, Answer: state.Refused}, "refuses"},
+		"the tunnel fails":        {running, fails(tunnel), state.Database{Answer: state.NoAnswer}, "could not be asked"},
+		"its container never ran": {&state.Pod{}, unasked(t), state.Database{}, ""},
+		"it has no pod":           {nil, unasked(t), state.Database{}, ""},
+	} {
+		members := []state.Member{{Kind: topology.TiProxy, Name: "basic-tiproxy-0", Pod: c.pod}}
+		through(c.port).askProxies(t.Context(), basic, members)
+		d := members[0].Database
+		if !strings.Contains(d.Problem, c.says) || (c.says == "") != (d.Problem == "") {
+			t.Errorf("%s: the problem is %q", name, d.Problem)
+		}
+		if d.Problem = ""; d != c.want {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	status := v1alpha1.TidbClusterStatus{TiProxy: v1alpha1.TiProxyStatus{Members: map[string]v1alpha1.TiProxyMember{
+		"basic-tiproxy-0": {Name: "basic-tiproxy-0", LastTransitionTime: metav1.NewTime(noon)},
+	}}}
+	down := []state.Member{{Name: "basic-tiproxy-0", Database: state.Database{Presence: state.Present}}}
+	if readerOf(topology.TiProxy).recall(status, down); !down[0].Database.Since.Equal(noon) {
+		t.Errorf("it is unhealthy since %s", down[0].Database.Since)
 	}
 }
 

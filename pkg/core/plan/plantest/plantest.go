@@ -40,6 +40,11 @@ func NewFlash(pd, tikv, tiflash, tidb int) *Cluster {
 	return with(map[topology.Kind]int{topology.PD: pd, topology.TiKV: tikv, topology.TiFlash: tiflash, topology.TiDB: tidb})
 }
 
+// NewProxies is the same as New with TiProxy.
+func NewProxies(pd, tikv, tidb, tiproxy int) *Cluster {
+	return with(map[topology.Kind]int{topology.PD: pd, topology.TiKV: tikv, topology.TiDB: tidb, topology.TiProxy: tiproxy})
+}
+
 func with(members map[topology.Kind]int) *Cluster {
 	pd, tikv := members[topology.PD], members[topology.TiKV]
 	c := &Cluster{}

@@ -1,0 +1,69 @@
+// Package tiproxy asks a TiProxy whether it serves.
+//
+// TiProxy's health page answers 200 while it takes new connections. While it drains its connections before it ends it
+// answers 502 with the same body, so only the code says whether it is healthy.
+package tiproxy
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+)
+
+// StatusPort is where TiProxy serves its API.
+const StatusPort = 3080
+
+const maxBody = 1 << 20
+
+// Client asks TiProxy. Scheme "" means http.
+type Client struct {
+	HTTP   *http.Client
+	Scheme string
+}
+
+// Health is what a TiProxy answers about itself.
+type Health int
+
+// What it answers.
+const (
+	// Failing: it answers with an error, and does not say that it drains.
+	Failing Health = iota
+	// Draining: it takes no new clients, and serves those that are connected until it ends.
+	Draining
+	// Healthy: it takes new clients.
+	Healthy
+)
+
+// Health asks the TiProxy on host. An error means that it could not be asked. A host without a port gets StatusPort.
+func (c *Client) Health(ctx context.Context, host string) (Health, error) {
+	scheme, addr := c.Scheme, host
+	if scheme == "" {
+		scheme = "http"
+	}
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		addr = net.JoinHostPort(addr, strconv.Itoa(StatusPort))
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+addr+"/api/debug/health", nil)
+	if err != nil {
+		return Failing, fmt.Errorf("get health of TiProxy %s: %w", host, err)
+	}
+	resp, err := c.HTTP.Do(req)
+	if err != nil {
+		return Failing, fmt.Errorf("get health of TiProxy %s: %w", host, err)
+	}
+	defer resp.Body.Close()
+	// The body is read whole so that the connection is used again.
+	if _, err := io.Copy(io.Discard, io.LimitReader(resp.Body, maxBody)); err != nil {
+		return Failing, fmt.Errorf("read health of TiProxy %s: %w", host, err)
+	}
+	switch resp.StatusCode {
+	case http.StatusOK:
+		return Healthy, nil
+	case http.StatusBadGateway:
+		return Draining, nil
+	}
+	return Failing, nil
+}
