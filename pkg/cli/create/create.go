@@ -24,14 +24,14 @@ import (
 // options are the verb's flags and its argument.
 type options struct {
 	drive.Options
-	name             string
-	version          string
-	pd, tikv, tidb   int32
-	tiproxy          int32
-	tiproxyVersion   string
-	storage          string
-	storageClassName string
-	tls              bool
+	name                    string
+	version                 string
+	pd, tikv, tiflash, tidb int32
+	tiproxy                 int32
+	tiproxyVersion          string
+	storage                 string
+	storageClassName        string
+	tls                     bool
 }
 
 // New makes the command.
@@ -44,8 +44,8 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 	cmd := &cobra.Command{
 		Use:   "create NAME --version VERSION",
 		Short: "Make a cluster and wait until it serves",
-		Long: `Make a cluster of PD, TiKV and TiDB, and of TiProxy if it is asked for, and wait until it
-serves.
+		Long: `Make a cluster of PD, TiKV and TiDB, with TiFlash and TiProxy if you ask for them,
+and wait until it serves.
 
 The flags say what most clusters differ in. For everything else write a TidbCluster
 manifest and use "kubectl tidb apply", or change the cluster with "kubectl edit tc"
@@ -83,10 +83,11 @@ have, a notice says so.`,
 	flags.StringVar(&o.version, "version", "", "Version of all components, e.g. v8.1.0.")
 	flags.Int32Var(&o.pd, "pd", 3, "Number of PD members.")
 	flags.Int32Var(&o.tikv, "tikv", 3, "Number of TiKV stores.")
+	flags.Int32Var(&o.tiflash, "tiflash", 0, "Number of TiFlash stores; 0 for a cluster without TiFlash.")
 	flags.Int32Var(&o.tidb, "tidb", 2, "Number of TiDB servers.")
 	flags.Int32Var(&o.tiproxy, "tiproxy", 0, "Number of TiProxy, which pass connections of SQL clients on to TiDB servers.")
 	flags.StringVar(&o.tiproxyVersion, "tiproxy-version", "", "Version of TiProxy, e.g. v1.3.0. Its releases have numbers of their own.")
-	flags.StringVar(&o.storage, "storage", "10Gi", "Storage of each PD member and each TiKV store. It can be made larger later, with \"kubectl tidb apply\" or \"sync\".")
+	flags.StringVar(&o.storage, "storage", "10Gi", "Storage of each PD member and each store. It can be made larger later, with \"kubectl tidb apply\" or \"sync\".")
 	flags.StringVar(&o.storageClassName, "storage-class", "", "Storage class of the claims; the default class without it.")
 	flags.BoolVar(&o.tls, "tls", false, "TLS between members, and for SQL clients. Certificates are made as \"kubectl tidb tls init\" makes them, where there are none.")
 	_ = cmd.MarkFlagRequired("version")
@@ -173,6 +174,9 @@ func (o options) cluster(namespace string) (*v1alpha1.TidbCluster, error) {
 	if err := o.checkTiProxy(); err != nil {
 		return nil, err
 	}
+	if o.tiflash < 0 {
+		return nil, exit.Usagef("--tiflash: %d is no number of stores", o.tiflash)
+	}
 	var class *string
 	if o.storageClassName != "" {
 		class = &o.storageClassName
@@ -203,6 +207,12 @@ func (o options) cluster(namespace string) (*v1alpha1.TidbCluster, error) {
 	if o.tiproxy > 0 {
 		tc.Spec.TiProxy = &v1alpha1.TiProxySpec{BaseImage: "pingcap/tiproxy", Replicas: o.tiproxy, Config: v1alpha1.NewTiProxyConfig()}
 		tc.Spec.TiProxy.Version = &o.tiproxyVersion
+	}
+	if o.tiflash > 0 {
+		tc.Spec.TiFlash = &v1alpha1.TiFlashSpec{
+			BaseImage: "pingcap/tiflash", Replicas: o.tiflash, Config: v1alpha1.NewTiFlashConfig(),
+			StorageClaims: []v1alpha1.StorageClaim{{Resources: claim, StorageClassName: class}},
+		}
 	}
 	// All of it was given on the command line.
 	if errs := topology.Validate(topology.New(tc)); len(errs) > 0 {

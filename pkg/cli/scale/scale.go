@@ -33,9 +33,9 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 	var o options
 	cmd := &cobra.Command{
 		Use:   "scale NAME COMPONENT=N...",
-		Short: "Scale PD, TiProxy, TiKV or TiDB",
-		Long: `Scale PD, TiProxy, TiKV or TiDB, one member at a time. COMPONENT is pd,
-tiproxy, tikv or tidb.
+		Short: "Scale PD, TiKV, TiFlash, TiDB or TiProxy",
+		Long: `Scale PD, TiKV, TiFlash, TiDB or TiProxy, one member at a time. COMPONENT is pd,
+tikv, tiflash, tidb or tiproxy.
 
 A PD member hands its leadership over and leaves PD before its pod goes. A TiKV
 store gives its region leaders up, moves all its regions to other stores and
@@ -43,7 +43,8 @@ becomes a tombstone before its pod goes. Claims of removed members stay, marked;
 a later scale-out to the same ordinal deletes them first.
 
 Fewer stores than PD keeps replicas of the data (max-replicas), stores that PD's
-placement rules or its isolation level need, or no PD at all, is refused.`,
+placement rules or its isolation level need, stores of TiFlash that tables need for
+their replicas, or no PD at all, is refused.`,
 		Example: `  kubectl tidb scale basic tikv=4
 
   # Several components at once

@@ -28,7 +28,7 @@ func TestArguments(t *testing.T) {
 		{args: "basic tikv=-1", says: "zero or more"},
 		{args: "basic tikv=9999999999", says: "not a number"},
 		{args: "basic tikv=4 tikv=5", says: "tikv is given twice"},
-		{args: "basic tikvs=1", says: `no component "tikvs"; there are pd, tikv, tiflash, tidb, tiproxy`},
+		{args: "basic ticdc=1", says: `no component "ticdc"; there are pd, tikv, tiflash, tidb, tiproxy`},
 		{args: "basic tikv=4 --exit-code", says: "--exit-code goes with --dry-run"},
 		{args: "basic tikv=4 --timeout -1s", says: "negative"},
 	} {

@@ -103,7 +103,10 @@ func TestInvalid(t *testing.T) {
 
 		"volumes, PD":               {func(tc *v1alpha1.TidbCluster) { tc.Status.PD.VolReplaceInProgress = true }, "status.pd.volReplaceInProgress", "volumes"},
 		"tikv-11-34: volumes, TiKV": {func(tc *v1alpha1.TidbCluster) { tc.Status.TiKV.VolReplaceInProgress = true }, "status.tikv.volReplaceInProgress", "volumes"},
-		"volumes, TiDB":             {func(tc *v1alpha1.TidbCluster) { tc.Status.TiDB.VolReplaceInProgress = true }, "status.tidb.volReplaceInProgress", "volumes"},
+		"volumes, TiFlash": {func(tc *v1alpha1.TidbCluster) {
+			tc.Spec.TiFlash, tc.Status.TiFlash.VolReplaceInProgress = &v1alpha1.TiFlashSpec{}, true
+		}, "status.tiflash.volReplaceInProgress", "volumes"},
+		"volumes, TiDB": {func(tc *v1alpha1.TidbCluster) { tc.Status.TiDB.VolReplaceInProgress = true }, "status.tidb.volReplaceInProgress", "volumes"},
 	}
 	for name, tt := range tests {
 		tc := valid()
@@ -115,7 +118,6 @@ func TestInvalid(t *testing.T) {
 // What is not rendered is refused, with the place where the user has written it.
 func TestNotSupportedYet(t *testing.T) {
 	for at, edit := range map[string]func(*v1alpha1.TidbCluster){
-		"spec.tiflash":      func(tc *v1alpha1.TidbCluster) { tc.Spec.TiFlash = &v1alpha1.TiFlashSpec{} },
 		"spec.ticdc":        func(tc *v1alpha1.TidbCluster) { tc.Spec.TiCDC = &v1alpha1.TiCDCSpec{} },
 		"spec.pump":         func(tc *v1alpha1.TidbCluster) { tc.Spec.Pump = &v1alpha1.PumpSpec{} },
 		"spec.pdms":         func(tc *v1alpha1.TidbCluster) { tc.Spec.PDMS = []*v1alpha1.PDMSSpec{{Name: "tso"}} },
