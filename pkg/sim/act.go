@@ -132,6 +132,11 @@ func (w *Model) take(step plan.Step) error {
 
 func (w *Model) takeOnVolumes(step plan.Step) error {
 	switch s := step.(type) {
+	case plan.DrainCapture:
+		return w.drainCapture(s)
+	case plan.ForgetDrain:
+		w.forgetDrain(s.Member)
+		return nil
 	case plan.ResizeClaim:
 		return w.resizeClaim(s)
 	case plan.RecreateSet:

@@ -31,6 +31,7 @@ type Soft struct {
 	Needless        int // restarts of members that were of the wanted revision
 	HealedMeanwhile int // restarts of members that came up between observation and step
 	Failovers       int // members that were given up
+	TablesLost      int // captures that ended with tables, whoever ended them
 }
 
 // sighting is the truth at the moment of an observation.
@@ -64,6 +65,10 @@ type sighting struct {
 	byHand   []uint64                // stores that a person has taken offline
 	serving  bool                    // PD serves and reports its stores
 	failures [components][]topology.Failure
+	tables   [limit]int  // of captures of TiCDC
+	owns     [limit]bool // it is the owner of TiCDC
+	takers   int         // captures that could take tables
+	feeds    int         // how many tables changefeeds send
 }
 
 func (w *Model) sight() sighting {
@@ -78,6 +83,7 @@ func (w *Model) sight() sighting {
 		}
 	}
 	w.sightMembers(&s)
+	w.sightCaptures(&s)
 	for i := range limit {
 		s.members[i] = w.pd.memberAt(i) != nil
 		for _, k := range storeKinds {
@@ -284,6 +290,10 @@ func (w *Model) judgeRestart(s plan.Restart, say sayer) {
 		if k.leads() {
 			w.judgeLeaders(i, say)
 			w.judgeRegions(i, say)
+		}
+	case topology.None:
+		if drains[k] {
+			w.judgeTables(i, say)
 		}
 	}
 }

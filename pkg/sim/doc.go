@@ -19,7 +19,10 @@
 // first members, and lets none of them join that it knows already. In one run of twenty there are
 // more than ten stores and TiDB servers now and then, whose names do not sort as their ordinals do.
 // One in four has TiProxy, whose members keep the connections of clients for a while when their pod
-// is deleted. One in four has TiFlash. There the user also changes how many replicas tables ask for,
+// is deleted. One in four has TiCDC: its captures are registered in PD, one of them is the owner and gives
+// them the tables of changefeeds; tables leave a capture that is drained one by one, and come back a
+// while later; a capture whose process was killed keeps its tables from the others until PD drops it; in
+// one of six of these runs its version cannot drain. One in four has TiFlash. There the user also changes how many replicas tables ask for,
 // up to the number of its stores, as TiDB does.
 //
 // Faults: a step fails, before or half-way, or each time for half an hour; a person takes a store
@@ -39,7 +42,7 @@
 // What is true of a member is kept apart from what is reported of it (truth.go, reports.go). A
 // member serves if its process runs and is past its start, and: a PD member takes part in a quorum;
 // a store has its data and has announced itself to PD; a TiDB server has a store to read from, a
-// TiProxy takes connections.
+// TiProxy takes connections, a capture of TiCDC sends changes.
 // Whether its pod is Ready, its store is Up or its status port answers are reports. The engine sees
 // only reports; every rule is judged by the truth.
 //
@@ -144,6 +147,10 @@
 //   - places: no RemoveStore of a store that serves whose regions PD's placement rules let
 //     it put nowhere else, and of no TiFlash store without which there are fewer of them than a
 //     table asks for.
+//   - tables: no Restart of a capture of TiCDC that serves, and no Resize downwards of one, while it has
+//     tables, or is the owner, where another capture could take these, unless the time for that is over or
+//     the version cannot drain.
+//   - feeds: no Resize downwards of the last capture while changefeeds run, unless the user asks for that.
 //   - at-once: no more members joining by one Resize, or leaving, than the user
 //     allows, and never more than one of PD.
 //   - recreate: no RecreateSet while the cluster is paused, while a pod has yet to
@@ -192,7 +199,7 @@
 // they write nothing: no step, no status, no Lease (idle). When they are asked to end, all of them
 // end, and the Lease names no running process.
 //
-// Counted, as Soft: stores restarted with leaders before their timeout, PD leaders
+// Counted, as Soft: captures of TiCDC that ended with tables, whoever ended them, stores restarted with leaders before their timeout, PD leaders
 // taken away with their leadership, members restarted that were of the wanted
 // revision already (these three are violations, as "careless", if no time passed
 // between the observation and the step); PD leaders moved more often than leaders were

@@ -176,11 +176,7 @@ func (w *Model) cutOff() {
 
 // changeIntent is a user who changes the spec before the last change is done.
 func (w *Model) changeIntent() {
-	whim := w.rng.IntN(w.whims())
-	if w.TiFlash == 0 && whim >= 11 {
-		whim += 3 // over those about TiFlash
-	}
-	switch whim {
+	switch whims := w.whims(); whims[w.rng.IntN(len(whims))] {
 	case 0:
 		w.Scale(topology.PD, 1+w.rng.IntN(5))
 	case 1, 2:
@@ -210,19 +206,26 @@ func (w *Model) changeIntent() {
 		w.Scale(topology.TiProxy, w.rng.IntN(4))
 	case 15:
 		w.Suspend(topology.TiProxy)
+	case 16, 17:
+		w.Scale(topology.TiCDC, w.rng.IntN(4))
+	case 18:
+		w.changeFeeds(w.rng.IntN(8))
 	}
 }
 
-// whims returns how many kinds of changes a user may think of.
-func (w *Model) whims() int {
-	n := 11
+// whims returns the kinds of changes that a user may think of.
+func (w *Model) whims() []int {
+	all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 	if w.TiFlash > 0 {
-		n += 3
+		all = append(all, 11, 12, 13)
 	}
 	if w.TiProxy > 0 {
-		n += 2
+		all = append(all, 14, 15)
 	}
-	return n
+	if w.TiCDC > 0 {
+		all = append(all, 16, 17, 18)
+	}
+	return all
 }
 
 // askTables is a user who changes how many replicas tables have in TiFlash. TiDB refuses more than

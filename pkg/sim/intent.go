@@ -31,7 +31,9 @@ func (w *Model) wanted() desired.State {
 		if k.data() == topology.Store {
 			g.EvictTimeout = w.EvictTimeout
 		}
-		if k.data() != topology.Raft {
+		if drains[k] {
+			g.DrainTimeout = w.DrainTimeout
+		} else if k.data() != topology.Raft {
 			g.ScaleOut, g.ScaleIn = w.ScaleOut, w.ScaleIn
 		}
 		if !w.services[k] {

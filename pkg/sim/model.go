@@ -23,13 +23,14 @@ const (
 	tiflash
 	tidb
 	tiproxy
+	ticdc
 	components = iota // how many there are
 )
 
-var kinds = [components]topology.Kind{pd: topology.PD, tikv: topology.TiKV, tiflash: topology.TiFlash, tidb: topology.TiDB, tiproxy: topology.TiProxy}
+var kinds = [components]topology.Kind{pd: topology.PD, tikv: topology.TiKV, tiflash: topology.TiFlash, tidb: topology.TiDB, tiproxy: topology.TiProxy, ticdc: topology.TiCDC}
 
 // rollouts are the components in the order in which their pods are replaced.
-var rollouts = [components]kind{pd, tiproxy, tiflash, tikv, tidb}
+var rollouts = [components]kind{pd, tiproxy, tiflash, tikv, tidb, ticdc}
 
 // in returns the components that the cluster has, in dependency order.
 func (w *Model) in() []kind { return w.has }
@@ -43,6 +44,9 @@ func (o Options) has() []kind {
 	all = append(all, tidb)
 	if o.TiProxy > 0 {
 		all = append(all, tiproxy)
+	}
+	if o.TiCDC > 0 {
+		all = append(all, ticdc)
 	}
 	return all
 }
@@ -101,6 +105,8 @@ type Options struct {
 	TiDB      int
 	TiProxy   int   // with 0 the cluster has no TiProxy at all
 	Drain     int64 // how long TiProxy keeps connections before it ends, in seconds
+	TiCDC     int   // with 0 the cluster has no TiCDC at all
+	Feeds     int   // how many tables its changefeeds send
 	Learners  int   // how many replicas tables ask for in TiFlash
 	MaxCopy   int   // PD's max-replicas, 3 if not set
 	Zones     []int // where the pods of each ordinal run; each for itself if not set
@@ -116,6 +122,8 @@ type Options struct {
 	ScaleOut     int // how many of TiKV, and of TiDB, may be joining at the same time, 1 if not set
 	ScaleIn      int // or leaving
 	EvictTimeout time.Duration
+	DrainTimeout time.Duration // of captures of TiCDC
+	CannotDrain  bool          // TiCDC is of a version that does not drain captures
 	MinReady     time.Duration
 	Versions     bool // engines are of two versions of the plugin
 	Reclaims     bool // the claims of removed members are to be deleted
@@ -180,6 +188,7 @@ type Model struct {
 	evicts  map[uint64]*scheduler
 	regions []region
 	rules   rules
+	cdc     captures
 	asks    int  // how many replicas tables ask for in TiFlash
 	short   bool // regions have fewer replicas than they should
 
@@ -217,6 +226,9 @@ func New(o Options) *Model {
 	if o.EvictTimeout == 0 {
 		o.EvictTimeout = 1500 * time.Minute
 	}
+	if o.DrainTimeout == 0 {
+		o.DrainTimeout = 10 * time.Minute
+	}
 	w := &Model{
 		Options: o,
 		rng:     rand.New(rand.NewPCG(o.Seed, 1)),
@@ -227,8 +239,8 @@ func New(o Options) *Model {
 	w.asks = min(o.Learners, o.TiFlash)
 	w.rules = rules{isolated: o.Isolated, copies: o.Copies}
 	w.cluster.Reclaims = o.Reclaims
-	w.Intent.Replicas = [components]int{pd: o.PD, tikv: o.TiKV, tiflash: o.TiFlash, tidb: o.TiDB, tiproxy: o.TiProxy}
-	w.has = o.has()
+	w.Intent.Replicas = [components]int{pd: o.PD, tikv: o.TiKV, tiflash: o.TiFlash, tidb: o.TiDB, tiproxy: o.TiProxy, ticdc: o.TiCDC}
+	w.has, w.cdc.tables = o.has(), o.Feeds
 	for k := range kinds {
 		w.Intent.Template[k] = "v1"
 	}
@@ -273,6 +285,7 @@ func (w *Model) tick() {
 	}
 	w.tickPD()
 	w.tickStores()
+	w.tickCaptures()
 	w.tickUp()
 	for i := range w.watches {
 		w.watches[i].look(w)

@@ -121,7 +121,7 @@ func (w *Model) look() *observation {
 	for _, r := range w.ledger {
 		o.snap.Evictions = append(o.snap.Evictions, r.Eviction)
 	}
-	o.snap.Removals = slices.Clone(w.removals)
+	o.snap.Removals, o.snap.Drains = slices.Clone(w.removals), slices.Clone(w.cdc.drains)
 	for k, name := range kinds {
 		o.generations[k] = w.sets[k].generation
 		o.snap.Groups[name] = w.observeGroup(kind(k))
@@ -378,7 +378,11 @@ func (w *Model) observeServer(k kind, i int) state.Database {
 	}
 	switch answer {
 	case state.Answered:
-		return state.Database{Presence: state.Present, Healthy: true, Answer: answer}
+		d := state.Database{Presence: state.Present, Healthy: true, Answer: answer}
+		if tells := tells[k]; tells != nil {
+			tells(w, i, &d)
+		}
+		return d
 	case state.Refused:
 		return state.Database{Presence: state.Present, Answer: answer}
 	}

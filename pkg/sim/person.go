@@ -21,6 +21,7 @@ func (w *Model) obey(p plan.Plan) {
 		w.relaxRules(g)
 		w.relaxTables(g)
 		w.makeRoom(g)
+		w.stopFeeds(g)
 		if g.Blocked && g.Reason == plan.ClaimBeingDeleted {
 			w.Suspend()
 		}

@@ -83,6 +83,9 @@ func (w *Model) restOfStores() {
 			w.broke("rest", "the removal of store %d is over, and its record is there", r.StoreID)
 		}
 	}
+	for _, d := range w.cdc.drains {
+		w.broke("rest", "the drain of %s is over, and its record is there", d.Member)
+	}
 	if len(w.ledger) > 0 {
 		w.broke("rest", "the ledger has %d records", len(w.ledger))
 	}

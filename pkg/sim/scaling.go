@@ -40,6 +40,11 @@ func (w *Model) judgeShrink(k kind, i int, say sayer) {
 		if s := w.storeOf(k, i); s != nil && w.seen.stores[k][i] {
 			say("tombstone", "store %d of %s is %s", s.id, w.names[k][i], s.state)
 		}
+	case topology.None:
+		if drains[k] {
+			w.judgeTables(i, say)
+			w.judgeFeeds(i, say)
+		}
 	}
 	if k.data() != topology.Store || w.seen.stores[k][i] {
 		w.judgeWanted(k, i, say)

@@ -29,6 +29,7 @@ func Seed(seed uint64, trace bool) *Model {
 	drawVersions(&o)
 	drawFlash(&o)
 	drawProxies(&o)
+	drawCaptures(&o)
 	o.Faults.drawReports(seed)
 	w := New(o)
 	w.offsetClocks()
@@ -131,6 +132,18 @@ func drawProxies(o *Options) {
 	}
 	o.TiProxy, o.Drain = 1+rng.IntN(3), pick[int64](rng, 0, 30, 300)
 	o.Ordered[tiproxy] = rng.IntN(4) == 0
+}
+
+// drawCaptures gives one simulated cluster in four TiCDC. That is drawn separately, so that the other runs
+// stay as they are.
+func drawCaptures(o *Options) {
+	rng := rand.New(rand.NewPCG(o.Seed, 10))
+	if rng.IntN(4) > 0 {
+		return
+	}
+	o.TiCDC, o.Feeds, o.CannotDrain = 1+rng.IntN(3), rng.IntN(9), rng.IntN(6) == 0
+	o.DrainTimeout = pick(rng, 30*time.Second, 2*time.Minute, 10*time.Minute)
+	o.Ordered[ticdc], o.Eviction.StopFeeds = rng.IntN(4) == 0, rng.IntN(6) == 0
 }
 
 // someFaults leaves kinds of faults out, so that a run shows what the others do by

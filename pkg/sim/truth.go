@@ -11,7 +11,7 @@ import (
 // serves reports whether a member does its work, whatever Kubernetes, PD or its own
 // status port say: its process runs and is past its start; a PD member takes part
 // in a quorum, a store has its data and has announced itself to PD, a TiDB server
-// has a store to read from, a TiProxy takes connections. A process that ends half a minute after each start does
+// has a store to read from, a TiProxy takes connections, a capture of TiCDC sends changes. A process that ends half a minute after each start does
 // not serve, from the third time on.
 func (w *Model) serves(k kind, i int) bool {
 	p := w.pods[k][i]
@@ -67,7 +67,11 @@ func (w *Model) missing(k kind, i int) bool {
 var servers = [components]func(*Model, int) bool{
 	tidb:    (*Model).answersSQL,
 	tiproxy: (*Model).passesOn,
+	ticdc:   (*Model).captures,
 }
+
+// tells are the components whose members say more than that they serve.
+var tells = [components]func(*Model, int, *state.Database){ticdc: (*Model).askCapture}
 
 // answersSQL reports whether a TiDB server serves clients.
 func (w *Model) answersSQL(i int) bool {

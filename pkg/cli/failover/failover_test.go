@@ -29,7 +29,7 @@ func TestArguments(t *testing.T) {
 		{"basic recover --component=pd,tikv", ""},
 		{"", "between 1 and 2"},
 		{"basic rerun", "none of list, run and recover"},
-		{"basic run --component ticdc", `no component "ticdc"`},
+		{"basic run --component cdc", `no component "cdc"`},
 		{"basic --report html=run.html", "--report goes with run and recover"},
 		{"basic --now", "--now goes with run"},
 		{"basic recover --discard basic-tikv-2", "--discard goes with run"},

@@ -15,7 +15,9 @@ const failoverPeriod = 5 * time.Minute
 
 // Profiles returns all components that this engine drives, in the order in which their pods are
 // replaced.
-func Profiles() []plan.Profile { return []plan.Profile{PD(), TiProxy(), TiFlash(), TiKV(), TiDB()} }
+func Profiles() []plan.Profile {
+	return []plan.Profile{PD(), TiProxy(), TiFlash(), TiKV(), TiDB(), TiCDC()}
+}
 
 // pdServes is what every other component needs of PD.
 var pdServes = plan.Need{

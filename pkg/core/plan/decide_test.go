@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	pd   = topology.PD
-	tikv = topology.TiKV
-	tidb = topology.TiDB
+	pd    = topology.PD
+	tikv  = topology.TiKV
+	ticdc = topology.TiCDC
+	tidb  = topology.TiDB
 )
 
 // with changes a cluster that has converged: three of each component.

@@ -93,6 +93,7 @@ type Unit string
 const (
 	Leaders Unit = "leaders" // leaders of regions
 	Regions Unit = "regions"
+	Tables  Unit = "tables" // of changefeeds
 	Bytes   Unit = "bytes"
 )
 

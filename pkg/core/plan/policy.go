@@ -32,13 +32,15 @@ type Failing struct {
 	Discard []string
 }
 
-// Eviction says how patient a run is with region leaders that are to leave a
-// store. The zero value leaves that to the cluster's spec.
+// Eviction says how patient a run is with what is to leave a member: region leaders of a store,
+// changefeeds of TiCDC. The zero value leaves that to the cluster's spec.
 type Eviction struct {
 	// Timeout bounds the wait, in place of the default; zero keeps the default.
 	Timeout time.Duration
 	// OnTimeout is what to do when that time is over.
 	OnTimeout Lapse
+	// StopFeeds: the last capture of TiCDC may be removed although changefeeds run.
+	StopFeeds bool
 }
 
 // Lapse says what happens when the time for a goal is over.

@@ -55,6 +55,11 @@ const (
 	StoresListed        Reason = "StoresListed"
 	RemovalsForgotten   Reason = "RemovalsForgotten"
 
+	CaptureOwnerMoved Reason = "CaptureOwnerMoved"
+	TablesMoved       Reason = "TablesMoved"
+	ChangefeedsServed Reason = "ChangefeedsServed"
+	DrainForgotten    Reason = "DrainForgotten"
+
 	ClaimsMarked         Reason = "ClaimsMarked"
 	ClaimsUnmarked       Reason = "ClaimsUnmarked"
 	ClaimBeingDeleted    Reason = "ClaimBeingDeleted"
@@ -168,6 +173,10 @@ func Reasons() []Meaning {
 		{RemovalCancelled, "PD has to take the store back", "removal not cancelled", apart},
 		{RemovalsForgotten, "records of removals that PD was never asked for have to be deleted", "removal record not deleted", apart},
 		{StoresListed, "PD has to list its stores", "PD has not listed its stores", apart},
+		{CaptureOwnerMoved, "another capture has to be the owner of TiCDC", "owner of TiCDC not moved", apart},
+		{TablesMoved, "all tables of changefeeds have to leave the capture", "tables not moved to other captures", apart},
+		{ChangefeedsServed, "changefeeds run, and the last capture is to be removed", "changefeeds need a capture", apart},
+		{DrainForgotten, "the record of a drain that is over has to be deleted", "drain record not deleted", apart},
 		{ClaimsMarked, "claims of a removed member have to be marked as left over", "claims not marked as left over", apart},
 		{ClaimsUnmarked, "claims of a member that stays must not be marked", "claims still marked as left over", apart},
 		{ClaimBeingDeleted, "a claim is deleted with its pod, so the pod must stay", "claim being deleted", bare},

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -17,6 +18,7 @@ func (sc Scope) scaleIn(p Profile) verdict {
 	if len(open.gates) > going {
 		return open
 	}
+	var without []string
 	free, surplus := 0, have-sc.Want.Size()
 	if have > 0 && sc.storeForgotten(p, sc.at(have-1)) {
 		surplus = max(surplus, 1)
@@ -25,11 +27,14 @@ func (sc Scope) scaleIn(p Profile) verdict {
 		v := sc.release(p, sc.at(have-1-i))
 		if v.idle() && free == i {
 			free++
+			if sc.at(have - 1 - i).Up() {
+				without = append(without, v.notes...)
+			}
 		}
 		open = open.and(v)
 	}
 	if free > 0 {
-		return act(Resize{Component: p.Kind, From: have, To: have - free})
+		return act(Resize{Component: p.Kind, From: have, To: have - free, Without: strings.Join(without, ", ")})
 	}
 	return open
 }

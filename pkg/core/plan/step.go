@@ -38,6 +38,8 @@ type Apply struct {
 type Resize struct {
 	Component topology.Kind
 	From, To  int
+	// Without is as in Restart: goals for members that leave while they serve.
+	Without string
 }
 
 // Restart lets a member's pod be replaced by one of the update revision, by
@@ -310,7 +312,11 @@ func (s Apply) String() string {
 }
 
 func (s Resize) String() string {
-	return fmt.Sprintf("scale %s from %d to %d", s.Component.Title(), s.From, s.To)
+	text := fmt.Sprintf("scale %s from %d to %d", s.Component.Title(), s.From, s.To)
+	if s.Without != "" {
+		text += " without: " + s.Without
+	}
+	return text
 }
 func (s Restart) String() string {
 	if s.Without != "" {

@@ -58,9 +58,11 @@ type LabelStore struct {
 
 // Quiet reports whether a step that succeeds is not reported.
 func Quiet(s Step) bool {
-	switch s.(type) {
+	switch s := s.(type) {
 	case Label, TendVolume, LabelStore:
 		return true
+	case DrainCapture:
+		return s.Again
 	}
 	return false
 }

@@ -19,6 +19,8 @@ type component struct {
 	resources corev1.ResourceRequirements
 	account   string // service account
 
+	// documents are those in the ConfigMap. Where there are none, and the scripts are inline, there is
+	// no ConfigMap.
 	documents []document
 	// script is the start script in the ConfigMap. Where inline has scripts there is none.
 	script  script
@@ -35,8 +37,10 @@ type component struct {
 	env    []corev1.EnvVar
 	mounts []corev1.VolumeMount // all of the main container, in order
 	// shared returns the first volumes, of which some have the ConfigMap of the given name.
-	shared    func(comp component, configMap string) []corev1.Volume
-	volumes   []corev1.Volume // those between the shared and the user's own
+	shared  func(comp component, configMap string) []corev1.Volume
+	volumes []corev1.Volume // those between the shared and the user's own
+	// last returns the volumes after the user's own; nil for none.
+	last      func(comp component, configMap string) []corev1.Volume
 	readiness *corev1.Probe
 	startup   *corev1.Probe
 	lifecycle *corev1.Lifecycle

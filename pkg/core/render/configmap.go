@@ -43,6 +43,9 @@ type configured struct {
 // another form. If the spec has no configuration, the one in use stays, whatever it is, and so do
 // settings of a restore.
 func configMap(comp component, have state.Existing, got state.Group) (configured, error) {
+	if len(comp.documents) == 0 && len(comp.inline) > 0 {
+		return configured{}, nil
+	}
 	use := inUse(comp.cluster, comp.Kind, have)
 	if other, ok := leftAlone(comp, use, have, got); ok {
 		return other, nil

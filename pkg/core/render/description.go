@@ -23,6 +23,7 @@ var descriptions = []description{
 	{topology.TiFlash, describeTiFlash, tiflashStatus},
 	{topology.TiKV, describeTiKV, tikvStatus},
 	{topology.TiDB, describeTiDB, tidbStatus},
+	{topology.TiCDC, describeTiCDC, ticdcStatus},
 }
 
 // descriptionOf returns the row of a component. Each group of a cluster has one.

@@ -26,6 +26,7 @@ type objectsOfOperator struct {
 	services map[string]*corev1.Service
 	config   map[topology.Kind]map[string]any
 	flash    flashOfOperator
+	ticdc    ticdcOfOperator
 	// overlay has the settings that override a configuration while a restore runs, as TOML.
 	overlay map[topology.Kind]string
 	// flags are those with which the start script executes a component, and arguments those that it
@@ -41,11 +42,22 @@ func withProxies(tc *v1alpha1.TidbCluster) {
 	tc.Spec.TiProxy = proxy
 }
 
+// withCaptures adds TiCDC to a TidbCluster.
+func withCaptures(tc *v1alpha1.TidbCluster) {
+	tc.Spec.TiCDC = &v1alpha1.TiCDCSpec{Replicas: 2, Config: v1alpha1.NewCDCConfig()}
+}
+
+// withAll adds what a TidbCluster with TiFlash lacks.
+func withAll(tc *v1alpha1.TidbCluster) {
+	withProxies(tc)
+	withCaptures(tc)
+}
+
 func basicOfOperator(t *testing.T) *objectsOfOperator {
 	t.Helper()
 	o := &objectsOfOperator{
 		sets:     map[topology.Kind]*appsv1.StatefulSetSpec{},
-		services: created(t, want(t, load(t, "flash", withProxies), nothing(), state.Snapshot{})).Services,
+		services: created(t, want(t, load(t, "flash", withAll), nothing(), state.Snapshot{})).Services,
 		config: map[topology.Kind]map[string]any{
 			topology.PD:   {"dashboard": map[string]any{"internal-proxy": true}},
 			topology.TiKV: {},
@@ -60,6 +72,10 @@ func basicOfOperator(t *testing.T) *objectsOfOperator {
 			topology.TiProxy: {"--config=/etc/proxy/proxy.toml", "--advertise-addr=${host}.svc"},
 			topology.TiKV:    {"--advertise-addr=${host}.svc:20160", "--addr=0.0.0.0:20160", "--data-dir=/var/lib/tikv"},
 			topology.TiDB:    {"--store=tikv", "--advertise-address=${host}.svc", "--host=0.0.0.0"},
+			topology.TiCDC: {
+				"--addr=0.0.0.0:8301", "--advertise-addr=${POD_NAME}.${HEADLESS_SERVICE_NAME}.${NAMESPACE}.svc:8301",
+				"--gc-ttl=86400", "--log-file=", "--log-level=info", "--pd=http://basic-pd:2379",
+			},
 		},
 	}
 	for _, k := range topology.Kinds() {
@@ -132,6 +148,7 @@ func (o *objectsOfOperator) existing(t *testing.T, c topology.Cluster) state.Exi
 	have := nothing()
 	have.HasDiscoveryDeployment = true
 	o.startTiFlash()
+	o.startTiCDC()
 	for name, s := range o.services {
 		s.OwnerReferences = []metav1.OwnerReference{owner(c)}
 		record := s.Spec.DeepCopy()
@@ -146,6 +163,9 @@ func (o *objectsOfOperator) existing(t *testing.T, c topology.Cluster) state.Exi
 		live := &appsv1.StatefulSet{ObjectMeta: meta(c, c.SetName(k), c.Labels(k)), Spec: *o.sets[k]}
 		setLastApplied(&live.ObjectMeta, *o.sets[k])
 		have.Sets[k] = live
+		if k == topology.TiCDC && len(o.config[k]) == 0 {
+			continue
+		}
 		text, err := encode(config.New(o.config[k]))
 		if err != nil {
 			t.Fatal(err)
@@ -153,6 +173,9 @@ func (o *objectsOfOperator) existing(t *testing.T, c topology.Cluster) state.Exi
 		have.ConfigMaps[c.SetName(k)] = &corev1.ConfigMap{
 			ObjectMeta: meta(c, c.SetName(k), c.Labels(k)),
 			Data:       map[string]string{keyConfig: "# in other words\n" + text, keyScript: o.script(k)},
+		}
+		if k == topology.TiCDC {
+			delete(have.ConfigMaps[c.SetName(k)].Data, keyScript)
 		}
 		if k == topology.TiFlash {
 			if have.ConfigMaps[c.SetName(k)].Data, err = o.flash.documents(); err != nil {
@@ -177,6 +200,8 @@ func specOf(tc *v1alpha1.TidbCluster, k topology.Kind) *v1alpha1.ComponentSpec {
 		return &tc.Spec.TiKV.ComponentSpec
 	case topology.TiFlash:
 		return &tc.Spec.TiFlash.ComponentSpec
+	case topology.TiCDC:
+		return &tc.Spec.TiCDC.ComponentSpec
 	}
 	return &tc.Spec.TiDB.ComponentSpec
 }

@@ -66,7 +66,11 @@ func setOf(t *testing.T, w desired.State, k topology.Kind) *appsv1.StatefulSet {
 
 func configOf(t *testing.T, w desired.State, k topology.Kind) *corev1.ConfigMap {
 	t.Helper()
-	return groupOf(t, w, k).Config[0].Manifest.(*corev1.ConfigMap)
+	config := groupOf(t, w, k).Config
+	if len(config) == 0 {
+		return &corev1.ConfigMap{} // it needs none
+	}
+	return config[0].Manifest.(*corev1.ConfigMap)
 }
 
 func nothing() state.Existing {
@@ -146,7 +150,7 @@ func merged[T runtime.Object](t *testing.T, live, wanted T) T {
 }
 
 func TestGolden(t *testing.T) {
-	for _, name := range []string{"basic", "rich", "odd", "tls", "proxies", "flash", "flash-legacy"} {
+	for _, name := range []string{"basic", "rich", "odd", "tls", "proxies", "captures", "flash", "flash-legacy"} {
 		t.Run(name, func(t *testing.T) {
 			var got bytes.Buffer
 			for _, o := range objects(want(t, load(t, name), nothing(), state.Snapshot{})) {

@@ -136,6 +136,8 @@ func ofVolumes() []variant {
 				tc.Spec.PD.StorageVolumes = volumes
 			case topology.TiProxy:
 				tc.Spec.TiProxy.StorageVolumes, tc.Spec.TiProxy.StorageClassName = volumes, ptr("fast")
+			case topology.TiCDC:
+				tc.Spec.TiCDC.StorageVolumes, tc.Spec.TiCDC.StorageClassName = volumes, ptr("fast")
 			case topology.TiKV:
 				tc.Spec.TiKV.StorageVolumes, tc.Spec.TiKV.StorageClassName = volumes, ptr("fast")
 			case topology.TiDB:
@@ -153,7 +155,7 @@ func ofVolumes() []variant {
 			}
 			o.sets[k].VolumeClaimTemplates = append(o.sets[k].VolumeClaimTemplates, claim)
 			// TiKV's come after the user's mounts, those of the others before them.
-			at := map[topology.Kind]string{topology.PD: "extra", topology.TiProxy: "extra", topology.TiDB: "slowlog"}[k]
+			at := map[topology.Kind]string{topology.PD: "extra", topology.TiProxy: "extra", topology.TiCDC: "extra", topology.TiDB: "slowlog"}[k]
 			if k == topology.TiDB && slices.ContainsFunc(o.main(k).VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == "extra" }) {
 				at = "extra"
 			}

@@ -65,7 +65,7 @@ func adopted(t *testing.T, name string, list ...variant) bool {
 	t.Helper()
 	var names []string
 	o := basicOfOperator(t)
-	c := load(t, "flash", withProxies, func(tc *v1alpha1.TidbCluster) {
+	c := load(t, "flash", withAll, func(tc *v1alpha1.TidbCluster) {
 		for _, v := range list {
 			v.spec(tc)
 			names = append(names, v.name)
@@ -99,7 +99,7 @@ func variants() []variant {
 		all = append(all, ofComponent(k)...)
 		all = append(all, ofContainers(k)...)
 	}
-	return slices.Concat(all, ofPD(), ofTiProxy(), ofTiKV(), ofTiFlash(), ofTiDB(), ofVolumes())
+	return slices.Concat(all, ofPD(), ofTiProxy(), ofTiKV(), ofTiFlash(), ofTiDB(), ofTiCDC(), ofVolumes())
 }
 
 // each changes the pods of all components.
@@ -119,9 +119,11 @@ func ofCluster() []variant {
 		{"pvReclaimPolicy", "pvReclaimPolicy", func(tc *v1alpha1.TidbCluster) { tc.Spec.PVReclaimPolicy = ptr(corev1.PersistentVolumeReclaimDelete) }, none},
 		{"enablePVReclaim", "enablePVReclaim", func(tc *v1alpha1.TidbCluster) { tc.Spec.EnablePVReclaim = &yes }, none},
 		{"configUpdateStrategy", "configUpdateStrategy", rolling, none},
-		{"startScriptVersion", "startScriptVersion", func(tc *v1alpha1.TidbCluster) { tc.Spec.StartScriptVersion = v1alpha1.StartScriptV2 }, func(o *objectsOfOperator) { o.arguments = "" }},
+		{"startScriptVersion", "startScriptVersion", func(tc *v1alpha1.TidbCluster) { tc.Spec.StartScriptVersion = v1alpha1.StartScriptV2 }, func(o *objectsOfOperator) {
+			o.arguments, o.ticdc.annotations = "", true
+		}},
 		{"timezone", "timezone", func(tc *v1alpha1.TidbCluster) { tc.Spec.Timezone = "" }, each(func(o *objectsOfOperator, k topology.Kind) {
-			if k != topology.TiFlash { // which has a default of its own
+			if k != topology.TiFlash && k != topology.TiCDC { // which have a default of their own
 				o.setEnv(k, "TZ", "")
 			}
 		})},
@@ -191,7 +193,7 @@ func ofComponent(k topology.Kind) []variant {
 		field("imagePullSecrets", func(s *v1alpha1.ComponentSpec) { s.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "x"}} }, pod(func(p *corev1.PodSpec) { p.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "x"}} })),
 		field("hostNetwork", func(s *v1alpha1.ComponentSpec) { s.HostNetwork = &yes }, func(o *objectsOfOperator) {
 			o.pod(k).HostNetwork, o.pod(k).DNSPolicy = true, corev1.DNSClusterFirstWithHostNet
-			if k != topology.TiDB && k != topology.TiProxy { // which always have it
+			if k != topology.TiDB && k != topology.TiProxy && k != topology.TiCDC { // which always have it
 				o.main(k).Env = append(o.main(k).Env, fromField("POD_NAME", "metadata.name"))
 			}
 		}),

@@ -102,6 +102,7 @@ func tlsOfMembers(o *objectsOfOperator) {
 		o.configure(topology.TiDB, "security", key, "/var/lib/tidb-tls/"+file)
 	}
 	tlsOfProxies(o)
+	o.ticdc.tls = true
 	for k := range o.flags {
 		o.replaceFlag(k, "http://", "https://")
 	}

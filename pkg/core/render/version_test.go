@@ -263,9 +263,9 @@ func TestRecordIsBroughtUpToDate(t *testing.T) {
 // configuration changes the name of the ConfigMap for the first pods only.
 func TestAsked(t *testing.T) {
 	whole := []string{"timezone", "startScriptVersion", "helper.image", "enableDynamicConfiguration", "preferIPv6", "mountClusterClientSecret without TLS"}
-	before := want(t, load(t, "flash", withProxies), nothing(), state.Snapshot{})
+	before := want(t, load(t, "flash", withAll), nothing(), state.Snapshot{})
 	for _, v := range variants() {
-		after := want(t, load(t, "flash", withProxies, v.spec), nothing(), state.Snapshot{})
+		after := want(t, load(t, "flash", withAll, v.spec), nothing(), state.Snapshot{})
 		for _, g := range before.Groups {
 			now := groupOf(t, after, g.Kind)
 			changed := now.Template != g.Template || !maps.Equal(configOf(t, before, g.Kind).Data, configOf(t, after, g.Kind).Data)

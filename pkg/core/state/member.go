@@ -187,6 +187,7 @@ type Database struct {
 	Leaders int
 	Regions int
 	Version string
+	Capture Capture // of TiCDC
 }
 
 // Up reports whether a member serves: its pod is Ready and the database says so too.

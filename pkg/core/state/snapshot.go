@@ -26,6 +26,8 @@ type Snapshot struct {
 	// store that is Offline without such a record was taken offline by another user or tool, and
 	// stays so.
 	Removals []Removal
+	// Drains are the records of captures of TiCDC whose tables we have moved away.
+	Drains []Drain
 	// Templates are the records of the pod templates that were applied last, written before the
 	// templates.
 	Templates map[topology.Kind]Template

@@ -19,7 +19,7 @@ var notInPods = map[string][]string{
 	},
 	"component": {
 		"replicas", "service", "scalePolicy", "maxFailoverCount", "failover", "recoverFailover", "spareVolReplaceReplicas",
-		"storeLabels", "evictLeaderTimeout", "waitLeaderTransferBackTimeout", "storageClassName", "volumeAttributesClassName",
+		"storeLabels", "evictLeaderTimeout", "gracefulShutdownTimeout", "waitLeaderTransferBackTimeout", "storageClassName", "volumeAttributesClassName",
 		"configUpdateStrategy", "statefulSetUpdateStrategy", "podManagementPolicy", "suspendAction",
 	},
 	"volume": {"storageSize", "resources", "storageClassName", "volumeAttributesClassName"},

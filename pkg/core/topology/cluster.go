@@ -73,6 +73,9 @@ type Group struct {
 	// EvictTimeout bounds the wait for a store's leaders to leave before the
 	// store is restarted anyway (TiKV; spec.tikv.evictLeaderTimeout).
 	EvictTimeout time.Duration
+	// DrainTimeout bounds the wait for tables to leave a capture before it is restarted or removed
+	// anyway (TiCDC; spec.ticdc.gracefulShutdownTimeout).
+	DrainTimeout time.Duration
 	// MinReady is how long a restarted pod has to be Ready before the next
 	// one is restarted (annotation tidb.pingcap.com/<kind>-min-ready-seconds).
 	MinReady time.Duration

@@ -15,6 +15,7 @@ const (
 	tikvImage      = "pingcap/tikv"
 	tiflashImage   = "pingcap/tiflash"
 	tidbImage      = "pingcap/tidb"
+	ticdcImage     = "pingcap/ticdc"
 	pdStartTimeout = 30
 )
 

@@ -23,6 +23,7 @@ const (
 	TiFlash Kind = "tiflash"
 	TiDB    Kind = "tidb"
 	TiProxy Kind = "tiproxy"
+	TiCDC   Kind = "ticdc"
 )
 
 // Data is what a component's members keep in their volumes, and so where PD lists them. Before a
@@ -75,6 +76,8 @@ var components = []traits{
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiDB }},
 	{kind: TiProxy, title: "TiProxy", optional: true, reloads: true, prefix: "tiproxy.pingcap.com",
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiProxy }},
+	{kind: TiCDC, title: "TiCDC", optional: true,
+		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiCDC }},
 }
 
 // traits returns those of the component; for an unknown one only its name.

@@ -19,6 +19,8 @@ const (
 	TiProxyStatusPort = 3080
 	TiProxyPeerPort   = 3081
 
+	TiCDCPort = 8301
+
 	TiFlashServicePort     = 3930
 	TiFlashProxyPort       = 20170 // of its part that copies regions
 	TiFlashProxyStatusPort = 20292

@@ -102,7 +102,7 @@ type reading struct {
 }
 
 // readings has those of all components, in dependency order.
-var readings = []reading{readPD, readTiKV, readTiFlash, readTiDB, readTiProxy}
+var readings = []reading{readPD, readTiKV, readTiFlash, readTiDB, readTiProxy, readTiCDC}
 
 // readingOf returns the row of a component, one that reads nothing for an unknown one.
 func readingOf(k Kind) reading {

@@ -74,6 +74,20 @@ func Downgrades(old *Cluster, c Cluster) []Downgrade {
 	return downs
 }
 
+// MajorsApart returns how many major versions a release is newer than another one, 0 where one of the
+// two is no release.
+func MajorsApart(from, to string) int {
+	old, err := ParseVersion(from)
+	if err != nil {
+		return 0
+	}
+	next, err := ParseVersion(to)
+	if err != nil {
+		return 0
+	}
+	return int(next.v.Major()) - int(old.v.Major())
+}
+
 // releaseTag matches the tag of a release, with its major version.
 var releaseTag = regexp.MustCompile(`^v?(\d+)(\.\d+){0,2}(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 

@@ -42,6 +42,16 @@ func TestVersion(t *testing.T) {
 	}
 }
 
+func TestMajorsApart(t *testing.T) {
+	for versions, want := range map[[2]string]int{
+		{"v6.5.0", "v8.1.0"}: 2, {"v8.1.0", "v6.5.0"}: -2, {"v7.5.1", "v7.1.0"}: 0, {"nightly", "v8.1.0"}: 0, {"v6.5.0", "latest"}: 0,
+	} {
+		if got := MajorsApart(versions[0], versions[1]); got != want {
+			t.Errorf("%v: %d", versions, got)
+		}
+	}
+}
+
 func TestDowngrades(t *testing.T) {
 	old := "v7.5.0"
 	for name, tt := range map[string]struct {

@@ -23,6 +23,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ticdc"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 )
 
@@ -36,6 +37,7 @@ type Actor struct {
 	kube    kubernetes.Interface
 	intent  Intent
 	pd      func() pd.Client
+	ticdc   func(c topology.Cluster, ordinal int) *ticdc.Client
 	cluster topology.Cluster
 	owner   string // names this driver in the ledger
 	now     func() time.Time
@@ -74,6 +76,10 @@ func (a *Actor) Do(ctx context.Context, step plan.Step) error {
 		return a.restoreStore(ctx, s)
 	case plan.ForgetRecord:
 		return a.forgetRecord(ctx, s)
+	case plan.DrainCapture:
+		return a.drainCapture(ctx, s)
+	case plan.ForgetDrain:
+		return a.forgetDrain(ctx, s)
 	case plan.ResizeClaim:
 		return a.resizeClaim(ctx, s)
 	case plan.RecreateSet:
@@ -104,6 +110,12 @@ func (a *Actor) Do(ctx context.Context, step plan.Step) error {
 		return a.labelStore(ctx, s)
 	}
 	return fmt.Errorf("take step %T: no such step is known", step)
+}
+
+// OnTiCDC sets what returns a client of the capture in a member's pod.
+func (a *Actor) OnTiCDC(client func(c topology.Cluster, ordinal int) *ticdc.Client) *Actor {
+	a.ticdc = client
+	return a
 }
 
 func (a *Actor) database() (pd.Client, error) {

@@ -1,7 +1,7 @@
 // Package ledger encodes records of what we did in PD and have to take back or to
-// complete, and of the pod templates that we wrote: one ConfigMap per cluster, with
-// one key per evict-leader scheduler that we made, per store that we took offline
-// and per component.
+// complete, of captures of TiCDC that we drain, and of the pod templates that we wrote: one
+// ConfigMap per cluster, with one key per evict-leader scheduler that we made, per store that we
+// took offline, per capture and per component.
 //
 // A record says that the scheduler or the removal may be ours, and since when. Only PD says
 // whether it exists: the record is written before the change in PD and removed when that has
@@ -97,6 +97,7 @@ func decode(value string) (Record, error) {
 type Book struct {
 	Evictions []state.Eviction
 	Removals  []state.Removal
+	Drains    []state.Drain
 	Templates map[topology.Kind]state.Template
 	// Gaps are records that this version cannot read: records of a later version, or records that
 	// were written by hand. They block nothing, and are left as they are.
@@ -115,6 +116,14 @@ func Read(cm *corev1.ConfigMap) Book {
 				b.Templates = map[topology.Kind]state.Template{}
 			}
 			b.Templates[k] = t
+			continue
+		}
+		if d, ok, err := readDrain(key, cm.Data[key]); ok {
+			if err != nil {
+				b.Gaps = append(b.Gaps, unreadable(cm, key, err))
+				continue
+			}
+			b.Drains = append(b.Drains, d)
 			continue
 		}
 		of, digits, _ := strings.Cut(key, ".")

@@ -108,6 +108,7 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 		Groups:    map[topology.Kind]state.Group{},
 		Evictions: seen.ledger.Evictions,
 		Removals:  seen.ledger.Removals,
+		Drains:    seen.ledger.Drains,
 		Templates: seen.ledger.Templates,
 
 		Certificates: certificates,

@@ -30,6 +30,7 @@ var readers = []reader{
 	{kind: topology.TiKV, ask: (*Observer).askStores, shows: topology.TiKVStatusPort},
 	{kind: topology.TiFlash, ask: (*Observer).askTiFlash, shows: topology.TiFlashProxyStatusPort},
 	{kind: topology.TiDB, ask: (*Observer).askServers, unhealthySince: tidbUnhealthySince, shows: topology.TiDBStatusPort},
+	{kind: topology.TiCDC, ask: (*Observer).askCaptures, shows: topology.TiCDCPort},
 }
 
 // readerOf returns the row of a component.

@@ -206,7 +206,7 @@ func (e Engine) do(ctx context.Context, step plan.Step) error {
 	}
 	bounded, cancel := context.WithTimeout(guarded, stepTimeout)
 	defer cancel()
-	done := e.Progress.Started(step)
+	done := e.reported(step)
 	err := e.Actor.Do(bounded, step)
 	if err != nil && guarded.Err() != nil {
 		err = context.Cause(guarded)
@@ -216,6 +216,19 @@ func (e Engine) do(ctx context.Context, step plan.Step) error {
 		return &stepError{step, err}
 	}
 	return nil
+}
+
+// reported reports that a step begins; the function that it returns reports its end. Of a quiet step only
+// a failure is reported.
+func (e Engine) reported(step plan.Step) func(error) {
+	if !plan.Quiet(step) {
+		return e.Progress.Started(step)
+	}
+	return func(err error) {
+		if err != nil {
+			e.Progress.Started(step)(err)
+		}
+	}
 }
 
 // stepError says which step failed.

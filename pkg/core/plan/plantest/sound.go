@@ -75,6 +75,8 @@ func (c *Cluster) ours(s plan.Step) {
 		_, eviction := c.Seen.Eviction(s.StoreID)
 		_, removal := c.Seen.Removal(s.StoreID)
 		recorded = s.Record == state.RecordEviction && eviction || s.Record == state.RecordRemoval && removal
+	case plan.ForgetDrain:
+		_, recorded = c.Seen.Drain(s.Member)
 	default:
 		return
 	}
@@ -111,6 +113,14 @@ func ofDatabase(g state.Group, m state.Member, s plan.Step) (said, bool) {
 		return said{"store": {s.StoreID, m.Database.ID}, "pod": {s.PodUID, podOf(m).UID}, "leaders": {s.Leaders, m.Database.Leaders}}, true
 	case plan.AdoptEviction:
 		return said{"store": {s.StoreID, m.Database.ID}, "pod": {s.PodUID, podOf(m).UID}, "leaders": {s.Leaders, m.Database.Leaders}, "since": {s.Since, podOf(m).EvictionBegun}}, true
+	case plan.DrainCapture:
+		is := said{"pod": {s.PodUID, podOf(m).UID}}
+		if s.Capture != "" {
+			is["capture"] = [2]any{s.Capture, m.Database.Capture.ID}
+		}
+		return is, true
+	case plan.ForgetDrain:
+		return said{"pod": {s.PodUID, podOf(m).UID}}, true
 	case plan.RemoveStore:
 		return said{"store": {s.StoreID, m.Database.ID}}, true
 	case plan.RestoreStore:

@@ -1,0 +1,219 @@
+package component
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// TiCDC's members are captures: each sends the changes of some tables to where changefeeds say, and one
+// of them, the owner, gives out the tables. One that ends with its tables stops their changefeeds until
+// the others have noticed that, so its tables leave it before it is restarted or removed. They keep
+// nothing themselves: what has been sent is recorded in PD.
+func TiCDC() plan.Profile {
+	return plan.Profile{
+		Kind:          topology.TiCDC,
+		Needs:         []plan.Need{pdServes, tikvServes},
+		Standing:      []plan.Hook{drainForgotten},
+		BeforeRestart: []plan.Hook{ownerMoved, tablesMoved},
+		BeforeRemove:  []plan.Hook{feedsServed, ownerMoved, tablesMoved, plan.LeftoverMarked},
+	}
+}
+
+const (
+	// askAgain is how often TiCDC is asked for a drain that is under way: only its answer says how many
+	// tables are left, and a new owner knows nothing of it.
+	askAgain = 5 * time.Second
+	// askUnknown is the same while TiCDC does not answer.
+	askUnknown = time.Minute
+	// drainedFor is how long a capture without tables stays without: TiCDC balances tables after a while.
+	drainedFor = 30 * time.Second
+	// drainEnds is how long after the last request a drain has surely ended, since nobody continues it.
+	// The time of a new one must not begin with the old one.
+	drainEnds = 5 * time.Minute
+)
+
+// drainingVersion is the first release that can drain a capture.
+const drainingVersion = "v6.3.0"
+
+// ownerMoved is the goal that another capture is the owner of TiCDC. It does not drain its owner.
+var ownerMoved = plan.Hook{
+	Reason: plan.CaptureOwnerMoved, Want: "another capture the owner of TiCDC",
+	Done: func(sc plan.Scope, m state.Member) bool {
+		c := m.Database.Capture
+		return idle(sc, m) || c.Drains == state.CanDrain && !c.Owner && c.Leads != ""
+	},
+	Skip: undrainable, Step: drain, Since: drainingSince, Timeout: drainTimeout,
+	Observed: func(_ plan.Scope, m state.Member) string {
+		switch c := m.Database.Capture; {
+		case c.Drains == state.DrainsUnknown:
+			return "TiCDC does not say which one is"
+		case c.Owner:
+			return "it is the owner"
+		}
+		return "there is no owner"
+	},
+	Help: drainHelp,
+}
+
+// tablesMoved is the goal that no tables are left on a capture.
+var tablesMoved = plan.Hook{
+	Reason: plan.TablesMoved, Want: "all tables moved to other captures",
+	Done: func(sc plan.Scope, m state.Member) bool {
+		d, ok := draining(sc, m)
+		return idle(sc, m) || ok && answered(d, m) && d.Tables == 0 && sc.All.At.Sub(d.Asked) < drainedFor
+	},
+	Skip: undrainable, Step: drain, Since: drainingSince, Timeout: drainTimeout,
+	Observed: func(sc plan.Scope, m state.Member) string {
+		if n := tablesLeft(sc, m); n.Unit != "" {
+			return fmt.Sprintf("%d tables left", n.Number)
+		}
+		return "TiCDC does not say how many are left"
+	},
+	Left: tablesLeft,
+	Help: drainHelp,
+}
+
+// feedsServed holds before a capture is removed: another one continues the changefeeds. Without any they
+// stop, and after gc-ttl TiKV deletes what they have not sent.
+var feedsServed = plan.Hook{
+	Reason: plan.ChangefeedsServed, Want: "a capture for the changefeeds",
+	Refuse: func(sc plan.Scope, m state.Member) string {
+		c := m.Database.Capture
+		switch {
+		case sc.Policy.Eviction.StopFeeds || plan.Stopped(m) || othersTake(sc, m):
+		case c.Drains == state.CanDrain && c.Feeds > 0:
+			return fmt.Sprintf("it is the last capture, and %d changefeeds run", c.Feeds)
+		case c.Drains == state.CannotDrain:
+			return "it is the last capture, and its version does not say whether changefeeds run"
+		}
+		return ""
+	},
+	Done: func(sc plan.Scope, m state.Member) bool {
+		c := m.Database.Capture
+		return sc.Policy.Eviction.StopFeeds || plan.Stopped(m) || othersTake(sc, m) || c.Drains == state.CanDrain && c.Feeds == 0
+	},
+	Observed: func(plan.Scope, state.Member) string {
+		return "TiCDC does not say whether changefeeds run"
+	},
+	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
+		pd := fmt.Sprintf("--pd=%s://%s:%d", sc.Cluster.Scheme(), sc.Cluster.SetName(topology.PD), topology.PDClientPort)
+		return remedy.Remedy{
+			remedy.Run("pause or remove the changefeeds; see them", sc.Cluster.Kubectl("exec", m.Name, "-c", string(m.Kind), "--", "/cdc", "cli", "changefeed", "list", pd)),
+			remedy.Run("let them stop", sc.Cluster.Plugin("sync", "--stop-changefeeds")),
+		}
+	},
+}
+
+// othersTake reports whether another capture can continue what this one does.
+func othersTake(sc plan.Scope, m state.Member) bool {
+	if c := m.Database.Capture; c.Drains != state.CannotDrain {
+		return c.Others > 0
+	}
+	for _, o := range sc.Got.Running() {
+		if o.Ordinal != m.Ordinal && o.Up() {
+			return true
+		}
+	}
+	return false
+}
+
+// idle reports whether a capture surely has no tables: its process does not run, or TiCDC has no
+// changefeeds for it.
+func idle(sc plan.Scope, m state.Member) bool {
+	c := m.Database.Capture
+	return plan.Stopped(m) || sc.SurelyDown(m) || c.Drains == state.CanDrain && c.Others == 0 && c.Feeds == 0
+}
+
+// undrainable returns why tables cannot leave a capture, "" if they can.
+func undrainable(sc plan.Scope, m state.Member) string {
+	c, d := m.Database.Capture, m.Database
+	refused, _ := draining(sc, m)
+	switch {
+	case c.Drains == state.CannotDrain || refused.Refused || tooOld(d.Version):
+		return "TiCDC " + d.Version + " cannot drain a capture"
+	case c.Drains == state.CanDrain && c.Others == 0:
+		return "there is no other capture"
+	case sc.Kept(m) && topology.MajorsApart(d.Version, sc.Want.Version) > 1:
+		return fmt.Sprintf("captures of %s and %s do not share tables", d.Version, sc.Want.Version)
+	}
+	return ""
+}
+
+// tooOld reports whether a version is known not to drain captures.
+func tooOld(version string) bool {
+	old, err := topology.IsDowngrade(drainingVersion, version)
+	return err == nil && old
+}
+
+// draining returns our record of a drain of the present capture that is under way.
+func draining(sc plan.Scope, m state.Member) (state.Drain, bool) {
+	d, ours := sc.All.Drain(m.Name)
+	id := m.Database.Capture.ID
+	if !ours || m.Pod == nil || d.PodUID != m.Pod.UID || id != "" && d.Capture != "" && d.Capture != id || sc.All.At.Sub(d.Asked) >= drainEnds {
+		return state.Drain{}, false
+	}
+	return d, true
+}
+
+// answered reports whether what a record says is the answer of the present owner about the present
+// capture.
+func answered(d state.Drain, m state.Member) bool {
+	c := m.Database.Capture
+	return c.Drains == state.CanDrain && d.Capture == c.ID && d.Of == c.Leads
+}
+
+func drainingSince(sc plan.Scope, m state.Member) time.Time {
+	d, _ := draining(sc, m)
+	return d.Since
+}
+
+func drainTimeout(sc plan.Scope) time.Duration { return sc.Want.DrainTimeout }
+
+func tablesLeft(sc plan.Scope, m state.Member) plan.Quantity {
+	d, ok := draining(sc, m)
+	if !ok || !answered(d, m) || d.Tables == state.TablesUnknown {
+		return plan.Quantity{}
+	}
+	return plan.Quantity{Number: int64(d.Tables), Unit: plan.Tables}
+}
+
+// drain asks TiCDC, again and again, for the owner to resign or for tables to leave. While it does not
+// answer, only the record is written: with the time of its start the wait has an end.
+func drain(sc plan.Scope, m state.Member) plan.Step {
+	d, under := draining(sc, m)
+	c, pause := m.Database.Capture, askAgain
+	known := c.Drains == state.CanDrain
+	if !known {
+		pause = askUnknown
+	}
+	if under && (!known || answered(d, m)) && sc.All.At.Sub(d.Asked) < pause {
+		return nil
+	}
+	step := plan.DrainCapture{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Owner: c.Owner, Again: under}
+	if known {
+		step.Capture = c.ID
+	}
+	return step
+}
+
+// drainForgotten deletes the record of a drain that is over: the capture was restarted since, or is not
+// to be.
+var drainForgotten = plan.Hook{
+	Reason: plan.DrainForgotten, Want: "drain record deleted",
+	Done: func(sc plan.Scope, m state.Member) bool {
+		_, ours := sc.All.Drain(m.Name)
+		return !ours || m.Pod == nil || sc.Got.Outdated(m) && !sc.Got.Set.Manual
+	},
+	Step: func(_ plan.Scope, m state.Member) plan.Step {
+		return plan.ForgetDrain{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID}
+	},
+}
+
+func drainHelp(sc plan.Scope, m state.Member) remedy.Remedy {
+	return remedy.Remedy{remedy.Run("see what TiCDC does: captures and changefeeds in its log", sc.Cluster.Kubectl("logs", m.Name, "-c", string(m.Kind)))}
+}

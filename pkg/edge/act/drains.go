@@ -1,0 +1,113 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ticdc"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
+)
+
+// drainCapture writes the record before it asks TiCDC: with the time of its start, the wait for a drain ends also where
+// TiCDC never answers. The answer is written afterwards: nothing else says how many tables are left.
+func (a *Actor) drainCapture(ctx context.Context, s plan.DrainCapture) error {
+	_, ordinal, known := a.cluster.Member(s.Member)
+	if !known {
+		return fmt.Errorf("drain %s: it is no member of the cluster", s.Member)
+	}
+	if _, err := a.samePod(ctx, s.Member, s.PodUID); err != nil {
+		return err
+	}
+	d, err := a.askedDrain(ctx, s)
+	if err != nil || s.Capture == "" {
+		return err
+	}
+	client := a.ticdc(a.cluster, ordinal)
+	if err := owner(ctx, client, s, &d); err != nil {
+		return err
+	}
+	if s.Owner {
+		err = client.Resign(ctx)
+	} else {
+		d.Tables, err = client.Drain(ctx, s.Capture)
+	}
+	switch {
+	case errors.Is(err, ticdc.ErrUnsupported):
+		d.Refused = true
+	case errors.Is(err, ticdc.ErrBusy):
+		d.Tables = state.TablesUnknown // it is asked again
+	case err != nil:
+		return fmt.Errorf("drain the capture of %s: %w", s.Member, err)
+	}
+	return a.rememberDrain(ctx, d)
+}
+
+// askedDrain records that a drain is asked for now, and returns the record. The start of the same drain is kept, but not
+// that of one which another run has left behind.
+func (a *Actor) askedDrain(ctx context.Context, s plan.DrainCapture) (state.Drain, error) {
+	now := a.now()
+	d := state.Drain{Member: s.Member, PodUID: s.PodUID, Capture: s.Capture, Since: now, Asked: now, Tables: state.TablesUnknown}
+	book, err := a.ledger(ctx)
+	if err != nil {
+		return d, err
+	}
+	for _, old := range ledger.Read(book).Drains {
+		if s.Again && old.Member == s.Member && old.PodUID == s.PodUID {
+			d.Since = old.Since
+		}
+	}
+	return d, a.rememberDrain(ctx, d)
+}
+
+// owner notes in a record which capture is the owner, and checks that this has not changed: TiCDC does not drain its
+// owner, and another capture must not be made to resign.
+func owner(ctx context.Context, client *ticdc.Client, s plan.DrainCapture, d *state.Drain) error {
+	captures, err := client.Captures(ctx)
+	if errors.Is(err, ticdc.ErrBusy) {
+		return stale("TiCDC", "has no owner at the moment")
+	}
+	if err != nil {
+		return fmt.Errorf("list the captures of TiCDC: %w", err)
+	}
+	there := false
+	for _, c := range captures {
+		there = there || c.ID == s.Capture
+		if c.Owner {
+			d.Of = c.ID
+		}
+	}
+	switch {
+	case !there:
+		return stale("capture "+s.Capture, "is not in TiCDC any more")
+	case s.Owner != (d.Of == s.Capture):
+		return stale("TiCDC", "has another owner by now")
+	}
+	return nil
+}
+
+func (a *Actor) rememberDrain(ctx context.Context, d state.Drain) error {
+	value, err := ledger.EncodeDrain(d)
+	if err != nil {
+		return err
+	}
+	book, err := a.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	return a.writeRecord(ctx, book, ledger.DrainKey(d.Member), value)
+}
+
+// forgetDrain deletes a record if its pod is gone, or the drain is not to continue.
+func (a *Actor) forgetDrain(ctx context.Context, s plan.ForgetDrain) error {
+	book, err := a.ledger(ctx)
+	if err != nil || book == nil {
+		return err
+	}
+	if _, known := book.Data[ledger.DrainKey(s.Member)]; !known {
+		return nil
+	}
+	return a.patchLedger(ctx, map[string]any{"data": map[string]any{ledger.DrainKey(s.Member): nil}})
+}
