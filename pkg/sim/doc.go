@@ -199,9 +199,10 @@
 // they write nothing: no step, no status, no Lease (idle). When they are asked to end, all of them
 // end, and the Lease names no running process.
 //
-// Counted, as Soft: captures of TiCDC that ended with tables, whoever ended them, stores restarted with leaders before their timeout, PD leaders
+// Counted, as Soft: stores restarted with leaders before their timeout, PD leaders
 // taken away with their leadership, members restarted that were of the wanted
 // revision already (these three are violations, as "careless", if no time passed
 // between the observation and the step); PD leaders moved more often than leaders were
-// taken away, voters added while others were missing.
+// taken away, voters added while others were missing, captures of TiCDC that ended with
+// tables, whoever ended them.
 package sim

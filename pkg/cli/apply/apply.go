@@ -83,6 +83,7 @@ Volumes never shrink, and their class cannot be changed.`,
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
+	o.BindStop(cmd)
 	o.bind(cmd)
 	cmd.Flags().BoolVar(&o.forceConflicts, "force-conflicts", false, "Take over fields that another manager has set to another value.")
 	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the manifest is what makes PD answer again.")

@@ -29,6 +29,7 @@ type options struct {
 	pd, tikv, tiflash, tidb int32
 	tiproxy                 int32
 	tiproxyVersion          string
+	ticdc                   int32
 	storage                 string
 	storageClassName        string
 	tls                     bool
@@ -44,8 +45,8 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 	cmd := &cobra.Command{
 		Use:   "create NAME --version VERSION",
 		Short: "Make a cluster and wait until it serves",
-		Long: `Make a cluster of PD, TiKV and TiDB, with TiFlash and TiProxy if you ask for them,
-and wait until it serves.
+		Long: `Make a cluster of PD, TiKV and TiDB, with TiFlash, TiProxy and TiCDC if you ask for
+them, and wait until it serves.
 
 The flags say what most clusters differ in. For everything else write a TidbCluster
 manifest and use "kubectl tidb apply", or change the cluster with "kubectl edit tc"
@@ -87,6 +88,7 @@ have, a notice says so.`,
 	flags.Int32Var(&o.tidb, "tidb", 2, "Number of TiDB servers.")
 	flags.Int32Var(&o.tiproxy, "tiproxy", 0, "Number of TiProxy, which pass connections of SQL clients on to TiDB servers.")
 	flags.StringVar(&o.tiproxyVersion, "tiproxy-version", "", "Version of TiProxy, e.g. v1.3.0. Its releases have numbers of their own.")
+	flags.Int32Var(&o.ticdc, "ticdc", 0, "Number of TiCDC captures, which send changes of the data on to other systems.")
 	flags.StringVar(&o.storage, "storage", "10Gi", "Storage of each PD member and each store. It can be made larger later, with \"kubectl tidb apply\" or \"sync\".")
 	flags.StringVar(&o.storageClassName, "storage-class", "", "Storage class of the claims; the default class without it.")
 	flags.BoolVar(&o.tls, "tls", false, "TLS between members, and for SQL clients. Certificates are made as \"kubectl tidb tls init\" makes them, where there are none.")
@@ -174,6 +176,9 @@ func (o options) cluster(namespace string) (*v1alpha1.TidbCluster, error) {
 	if err := o.checkTiProxy(); err != nil {
 		return nil, err
 	}
+	if o.ticdc < 0 {
+		return nil, exit.Usagef("--ticdc: %d is no number of captures", o.ticdc)
+	}
 	if o.tiflash < 0 {
 		return nil, exit.Usagef("--tiflash: %d is no number of stores", o.tiflash)
 	}
@@ -213,6 +218,9 @@ func (o options) cluster(namespace string) (*v1alpha1.TidbCluster, error) {
 			BaseImage: "pingcap/tiflash", Replicas: o.tiflash, Config: v1alpha1.NewTiFlashConfig(),
 			StorageClaims: []v1alpha1.StorageClaim{{Resources: claim, StorageClassName: class}},
 		}
+	}
+	if o.ticdc > 0 {
+		tc.Spec.TiCDC = &v1alpha1.TiCDCSpec{BaseImage: "pingcap/ticdc", Replicas: o.ticdc, Config: v1alpha1.NewCDCConfig()}
 	}
 	// All of it was given on the command line.
 	if errs := topology.Validate(topology.New(tc)); len(errs) > 0 {

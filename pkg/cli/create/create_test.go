@@ -61,6 +61,23 @@ func TestTiProxy(t *testing.T) {
 	}
 }
 
+func TestTiCDC(t *testing.T) {
+	o, err := given(t, "basic --version v8.1.0 --ticdc 2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tc, err := o.cluster("db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := tc.Spec.TiCDC; c == nil || c.Replicas != 2 || tc.TiCDCImage() != "pingcap/ticdc:v8.1.0" {
+		t.Errorf("%+v", c)
+	}
+	if warnings := topology.Warnings(nil, topology.New(tc)); len(warnings) > 0 {
+		t.Error(warnings)
+	}
+}
+
 func TestWrong(t *testing.T) {
 	for args, says := range map[string]string{
 		"basic --version newest":                                     "--version",
@@ -73,6 +90,7 @@ func TestWrong(t *testing.T) {
 		"basic --version v8.1.0 --tiproxy -1":                        "--tiproxy",
 		"basic --version v8.1.0 --tiproxy-version v1":                "without --tiproxy",
 		"basic --version v8.1.0 --tiproxy 1 --tiproxy-version 1.3.0": "did you mean v1.3.0",
+		"basic --version v8.1.0 --ticdc -1":                          "--ticdc",
 		"Basic_1 --version v8.1.0":                                   "metadata.name",
 		strings.Repeat("x", 60) + " --version v8.1.0":                "metadata.name",
 	} {

@@ -23,6 +23,13 @@ func (o *Options) BindEviction(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("on-evict-timeout", cobra.FixedCompletions(lapses[:], cobra.ShellCompDirectiveNoFileComp))
 }
 
+// BindStop adds the flag of verbs that remove members: whether changefeeds may stop with the last capture
+// of TiCDC.
+func (o *Options) BindStop(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.Eviction.StopFeeds, "stop-changefeeds", false, "Remove the last capture of TiCDC although changefeeds run. "+
+		"They stop until there is one again, and fail if that takes longer than gc-ttl.")
+}
+
 // span is a duration that must be positive: zero could mean "at once" or "never".
 type span time.Duration
 

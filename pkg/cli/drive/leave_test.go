@@ -147,7 +147,8 @@ func TestStay(t *testing.T) {
 		"":                                   {},
 		"does not go with --take-over, --no": {TakeOver: true},
 		"so it does not go with --take-over": {NoFollow: true},
-		"--evict-timeout and":                {Eviction: plan.Eviction{Timeout: time.Minute}},
+		"--evict-timeout, --on":              {Eviction: plan.Eviction{Timeout: time.Minute}},
+		"and --stop-changefeeds":             {Eviction: plan.Eviction{StopFeeds: true}},
 	} {
 		err := o.Validate()
 		if code := exit.Of(err); (code == exit.OK) != (want == "") || err != nil && (code != exit.Usage || !strings.Contains(err.Error(), want)) {

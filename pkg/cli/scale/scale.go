@@ -33,13 +33,14 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 	var o options
 	cmd := &cobra.Command{
 		Use:   "scale NAME COMPONENT=N...",
-		Short: "Scale PD, TiKV, TiFlash, TiDB or TiProxy",
-		Long: `Scale PD, TiKV, TiFlash, TiDB or TiProxy, one member at a time. COMPONENT is pd,
-tikv, tiflash, tidb or tiproxy.
+		Short: "Scale PD, TiKV, TiFlash, TiDB, TiProxy or TiCDC",
+		Long: `Scale PD, TiKV, TiFlash, TiDB, TiProxy or TiCDC, one member at a time. COMPONENT is
+pd, tikv, tiflash, tidb, tiproxy or ticdc.
 
 A PD member hands its leadership over and leaves PD before its pod goes. A TiKV
 store gives its region leaders up, moves all its regions to other stores and
-becomes a tombstone before its pod goes. Claims of removed members stay, marked;
+becomes a tombstone before its pod goes. A capture of TiCDC gives its tables to the
+others before; the last one stays while changefeeds run. Claims of removed members stay, marked;
 a later scale-out to the same ordinal deletes them first.
 
 Fewer stores than PD keeps replicas of the data (max-replicas), stores that PD's
@@ -70,6 +71,7 @@ their replicas, or no PD at all, is refused.`,
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
+	o.BindStop(cmd)
 	return cmd
 }
 

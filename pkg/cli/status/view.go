@@ -162,6 +162,8 @@ func word(m state.Member) string {
 	switch {
 	case m.Database.Leader && m.Up():
 		return "Leader"
+	case m.Database.Capture.Owner && m.Up():
+		return "Owner"
 	case m.Database.State != "":
 		return string(m.Database.State)
 	case m.Up():

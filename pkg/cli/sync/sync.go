@@ -66,6 +66,7 @@ signal ends it at a safe point, with exit code 0.`,
 	}
 	o.Bind(cmd)
 	o.BindEviction(cmd)
+	o.BindStop(cmd)
 	o.bind(cmd)
 	return cmd
 }

@@ -100,7 +100,6 @@ func TestRules(t *testing.T) {
 		"TiFlash's claims without a size":             {`tiflash: {replicas: 1, storageClaims: [{}]}`, inv, "spec.tiflash.storageClaims", "storage request"},
 		"TiFlash's threshold":                         {`tiflash: {replicas: 1, storageClaims: [{}], config: {config: "[flash]\noverlap_threshold = 2.0"}}`, inv, "spec.tiflash.config[flash.overlap_threshold]", "[0,1]"},
 		"TiFlash's log":                               {`tiflash: {replicas: 1, storageClaims: [{}], config: {config: "[logger]\nlog = \"a\""}}`, inv, "spec.tiflash.config[logger.log]", ""},
-		"tidb-S17, B13, B14: TiCDC":                   {`ticdc: {replicas: 1}`, not, "spec.ticdc", "not supported yet"},
 		"TiCDC's volumes":                             {`ticdc: {replicas: 1, storageVolumes: [{storageSize: 1Gi}]}`, req, "spec.ticdc.storageVolumes[0].name", "name"},
 		"TiCDC's time for tables":                     {`ticdc: {replicas: 1, gracefulShutdownTimeout: -1s}`, inv, "spec.ticdc.gracefulShutdownTimeout", "negative"},
 		"TiCDC's log":                                 {`ticdc: {replicas: 1, config: "log-level = 1"}`, inv, "spec.ticdc.config[log-level]", "text"},

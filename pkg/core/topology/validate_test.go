@@ -118,7 +118,6 @@ func TestInvalid(t *testing.T) {
 // What is not rendered is refused, with the place where the user has written it.
 func TestNotSupportedYet(t *testing.T) {
 	for at, edit := range map[string]func(*v1alpha1.TidbCluster){
-		"spec.ticdc":        func(tc *v1alpha1.TidbCluster) { tc.Spec.TiCDC = &v1alpha1.TiCDCSpec{} },
 		"spec.pump":         func(tc *v1alpha1.TidbCluster) { tc.Spec.Pump = &v1alpha1.PumpSpec{} },
 		"spec.pdms":         func(tc *v1alpha1.TidbCluster) { tc.Spec.PDMS = []*v1alpha1.PDMSSpec{{Name: "tso"}} },
 		"spec.acrossK8s":    func(tc *v1alpha1.TidbCluster) { tc.Spec.AcrossK8s = true },

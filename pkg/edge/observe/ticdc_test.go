@@ -77,14 +77,16 @@ func TestCapturesAnswerThemselves(t *testing.T) {
 		"its container never ran": {&state.Pod{}, unasked(t), state.Database{}, ""},
 		"it has no pod":           {nil, unasked(t), state.Database{}, ""},
 	} {
-		members := []state.Member{{Kind: topology.TiCDC, Name: "basic-ticdc-0", Pod: tt.pod}}
-		readerOf(topology.TiCDC).ask(through(tt.port), t.Context(), basic, members)
-		d := members[0].Database
-		if !strings.Contains(d.Problem, tt.says) || (tt.says == "") != (d.Problem == "") {
-			t.Errorf("%s: the problem is %q", name, d.Problem)
-		}
-		if d.Problem = ""; d != tt.want {
-			t.Errorf("%s: %+v, want %+v", name, d, tt.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			members := []state.Member{{Kind: topology.TiCDC, Name: "basic-ticdc-0", Pod: tt.pod}}
+			readerOf(topology.TiCDC).ask(through(tt.port), t.Context(), basic, members)
+			d := members[0].Database
+			if !strings.Contains(d.Problem, tt.says) || (tt.says == "") != (d.Problem == "") {
+				t.Errorf("the problem is %q", d.Problem)
+			}
+			if d.Problem = ""; d != tt.want {
+				t.Errorf("%+v, want %+v", d, tt.want)
+			}
+		})
 	}
 }
