@@ -27,9 +27,7 @@ func Seed(seed uint64, trace bool) *Model {
 	drawMany(&o)
 	drawCertificates(&o)
 	drawVersions(&o)
-	drawFlash(&o)
-	drawProxies(&o)
-	drawCaptures(&o)
+	drawOptional(&o)
 	o.Faults.drawReports(seed)
 	w := New(o)
 	w.offsetClocks()
@@ -110,6 +108,13 @@ func drawMany(o *Options) {
 	if o.Many = rng.IntN(20) == 0; o.Many {
 		o.TiKV = pick(rng, o.TiKV, 9, 11)
 	}
+}
+
+// drawOptional gives some simulated clusters components that no other one needs.
+func drawOptional(o *Options) {
+	drawFlash(o)
+	drawProxies(o)
+	drawCaptures(o)
 }
 
 // drawFlash gives one simulated cluster in four TiFlash, with tables that ask for replicas in it.

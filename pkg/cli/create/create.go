@@ -173,14 +173,8 @@ func (o options) cluster(namespace string) (*v1alpha1.TidbCluster, error) {
 		return nil, exit.Usagef("a cluster has at least one member of each component; these are %d of PD, %d of TiKV and %d of TiDB",
 			o.pd, o.tikv, o.tidb)
 	}
-	if err := o.checkTiProxy(); err != nil {
+	if err := o.checkOptional(); err != nil {
 		return nil, err
-	}
-	if o.ticdc < 0 {
-		return nil, exit.Usagef("--ticdc: %d is no number of captures", o.ticdc)
-	}
-	if o.tiflash < 0 {
-		return nil, exit.Usagef("--tiflash: %d is no number of stores", o.tiflash)
 	}
 	var class *string
 	if o.storageClassName != "" {
@@ -227,6 +221,17 @@ func (o options) cluster(namespace string) (*v1alpha1.TidbCluster, error) {
 		return nil, exit.Usagef("cluster %s/%s would not be valid: %w", namespace, o.name, errs.ToAggregate())
 	}
 	return tc, nil
+}
+
+// checkOptional refuses what is wrong with components that a cluster need not have.
+func (o options) checkOptional() error {
+	switch {
+	case o.ticdc < 0:
+		return exit.Usagef("--ticdc: %d is no number of captures", o.ticdc)
+	case o.tiflash < 0:
+		return exit.Usagef("--tiflash: %d is no number of stores", o.tiflash)
+	}
+	return o.checkTiProxy()
 }
 
 // checkTiProxy refuses flags for TiProxy that do not belong together.
