@@ -54,11 +54,11 @@ func TestTiCDC(t *testing.T) {
 		s.wantCaptures(t, 2, to)
 	})
 	step("the last one", func(t *testing.T) {
-		events := s.driven(t, 3, "scale", cluster, "ticdc=0")
+		events := s.driven(t, 3, "scale", cluster, "ticdc=0", "--yes")
 		if !reported(events, "basic-ticdc-0", "last capture") {
 			t.Error(texts(events))
 		}
-		s.tidb(t, 0, "scale", cluster, "ticdc=0", "--stop-changefeeds")
+		s.tidb(t, 0, "scale", cluster, "ticdc=0", "--stop-changefeeds", "--yes")
 		s.wantCaptures(t, 0, to)
 		s.wantConverged(t, 3, 3, 1, to)
 	})
