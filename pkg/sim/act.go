@@ -296,14 +296,30 @@ func (w *Model) deleteClaim(s plan.DeleteClaim) error {
 		return errConflict
 	case s.PodUID == "" && i < w.sets[k].spec.replicas, s.PodUID != "" && (p == nil || p.uid != s.PodUID):
 		return errConflict // as package act finds out
-	case c.goneAt == never:
-		c.goneAt = w.t + w.between(2, 20)
+	case c.goneAt != never:
+		return nil
+	}
+	if err := w.notInPD(k, i, !s.Reclaim && s.PodUID == ""); err != nil {
+		return err
+	}
+	c.goneAt = w.t + w.between(2, 20)
+	return nil
+}
+
+// notInPD asks PD once more, as package act does before it deletes data: the member may have
+// joined since the engine observed. none says whether PD may answer that it has no stores.
+func (w *Model) notInPD(k kind, i int, none bool) error {
+	switch {
+	case k.data() == topology.Raft && !w.known(), k.data() == topology.Store && !w.storesKnown() && !none:
+		return errNoPD
+	case k.data() == topology.Raft && w.pd.memberAt(i) != nil, k.data() == topology.Store && w.storesKnown() && w.storeOf(k, i) != nil:
+		return errConflict
 	}
 	return nil
 }
 
-// deletePodOf asks PD once more: the member may have joined since the engine observed. A
-// new pod with the same name is not deleted.
+// deletePodOf deletes a pod of which PD counts on no member. A new pod with the same name is not
+// deleted.
 func (w *Model) deletePodOf(s plan.DeletePod) error {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
@@ -311,10 +327,10 @@ func (w *Model) deletePodOf(s plan.DeletePod) error {
 	if p == nil || p.uid != s.UID || p.terminating() {
 		return nil
 	}
-	switch {
-	case k.data() == topology.Raft && !w.known(), k.data() == topology.Store && !w.storesKnown():
-		return errNoPD
-	case k.data() == topology.Raft && w.pd.memberAt(i) != nil, k.data() == topology.Store && w.storeOf(k, i) != nil, s.Again && p.ready:
+	if err := w.notInPD(k, i, false); err != nil {
+		return err
+	}
+	if s.Again && p.ready {
 		return errConflict
 	}
 	w.remove(p)
