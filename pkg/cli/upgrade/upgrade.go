@@ -21,6 +21,7 @@ type options struct {
 	drive.Options
 	name    []string // the argument that names the cluster
 	version string
+	tiproxy string // its version, which is not the cluster's
 	force   bool
 }
 
@@ -34,13 +35,16 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 	cmd := &cobra.Command{
 		Use:   "upgrade NAME VERSION",
 		Short: "Take a cluster to another version",
-		Long: `Take a cluster to another version, one member at a time: PD first, then TiKV, then
-TiDB. PD's leader moves away from a member before it restarts, and region leaders
-from a store. Nothing is restarted while a peer is down.
+		Long: `Take a cluster to another version, one member at a time: PD first, then TiProxy,
+TiFlash, TiKV and TiDB. PD's leader moves away from a member before it restarts, and
+region leaders from a store. Nothing is restarted while a peer is down.
 
 A lower version is refused: data may be in a format that it cannot read. Only an
 upgrade whose new version has not run anywhere yet, since its image does not exist or
 its pods find no node, can be taken back to the version that it came from.
+
+Releases of TiProxy have numbers of their own: it keeps its version unless
+--tiproxy-version has another one.
 
 VERSION is a release written in full, such as v8.1.1 or v8.1.1-custom, or nightly or
 latest. A cluster whose version is none of these has images with tags of its own, and
@@ -69,6 +73,7 @@ takes any tag.`,
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
+	cmd.Flags().StringVar(&o.tiproxy, "tiproxy-version", "", "Version that TiProxy is taken to, e.g. v1.3.0; the one that it has without this flag.")
 	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the new version is what makes PD answer again.")
 	return cmd
 }
@@ -83,10 +88,26 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if err != nil {
 		return err
 	}
-	change := s.Intent.SetVersion(now, o.version)
+	if o.tiproxy != "" {
+		if err := target.CheckVersion(o.tiproxy, ""); err != nil {
+			return exit.Usagef("--tiproxy-version: %w", err)
+		}
+	}
+	change, err := s.Intent.SetVersion(now, o.version, o.tiproxy)
+	if err != nil {
+		return err
+	}
 	return s.Run(ctx, f, o.Options, drive.Request{
-		Action: "upgrade to " + o.version, Change: change, Refusal: refusal(change), WithoutPD: o.force,
+		Action: o.action(), Change: change, Refusal: refusal(change), WithoutPD: o.force,
 	})
+}
+
+// action is what the verb is asked for, as reports name it.
+func (o options) action() string {
+	if o.tiproxy != "" {
+		return fmt.Sprintf("upgrade to %s, and TiProxy to %s", o.version, o.tiproxy)
+	}
+	return "upgrade to " + o.version
 }
 
 // refusal returns why a cluster cannot be upgraded to another version, nil when it can.

@@ -73,7 +73,11 @@ func TestRefusal(t *testing.T) {
 			"v8.1.1", exit.Refused, "tikv of cluster db/basic has a version of its own (v8.0.0)",
 		},
 	} {
-		err := refusal((&intent.Client{}).SetVersion(c.now, c.version))
+		change, err := (&intent.Client{}).SetVersion(c.now, c.version, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = refusal(change)
 		if exit.Of(err) != c.code {
 			t.Errorf("%s: exit code %d, want %d: %v", c.name, exit.Of(err), c.code, err)
 		}

@@ -57,7 +57,8 @@ type traits struct {
 	// byService: other members find the component by the name of its Service.
 	byService bool
 	// reloads: see Reloads.
-	reloads bool
+	reloads     bool
+	ownReleases bool
 	// prefix is that of the annotation with MinReady, where it is not the usual one.
 	prefix  string
 	records records // of failovers
@@ -74,7 +75,7 @@ var components = []traits{
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiFlash }},
 	{kind: TiDB, title: "TiDB", endsFirst: true, records: tidbRecords,
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiDB }},
-	{kind: TiProxy, title: "TiProxy", optional: true, reloads: true, prefix: "tiproxy.pingcap.com",
+	{kind: TiProxy, title: "TiProxy", optional: true, reloads: true, ownReleases: true, prefix: "tiproxy.pingcap.com",
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiProxy }},
 	{kind: TiCDC, title: "TiCDC", optional: true,
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiCDC }},
@@ -122,6 +123,10 @@ func (k Kind) Status(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus {
 // Reloads reports whether the component's members read their configuration again when it changes, so
 // that none of them is restarted for that.
 func (k Kind) Reloads() bool { return k.traits().reloads }
+
+// OwnReleases reports whether the component's releases have numbers of their own: spec.version says
+// nothing about them, and no release keeps anything that an older one could not read.
+func (k Kind) OwnReleases() bool { return k.traits().ownReleases }
 
 // EndsFirst reports whether the component's members must be deleted before the other components: a
 // TiDB server without PD tries to reach it until it is killed.

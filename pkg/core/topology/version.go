@@ -50,8 +50,8 @@ type Downgrade struct {
 	Field    *field.Path // the field with the older one
 }
 
-// Downgrades returns the components that an update takes to an older release. A version
-// that is no release, such as nightly, is neither older nor newer.
+// Downgrades returns the components that an update takes to an older release which may not read
+// their data. A version that is no release, such as nightly, is neither older nor newer.
 func Downgrades(old *Cluster, c Cluster) []Downgrade {
 	if old == nil {
 		return nil
@@ -59,7 +59,7 @@ func Downgrades(old *Cluster, c Cluster) []Downgrade {
 	var downs []Downgrade
 	for _, g := range c.Groups {
 		was, ok := old.Group(g.Kind)
-		if !ok || was.Version == g.Version {
+		if !ok || was.Version == g.Version || g.Kind.OwnReleases() {
 			continue
 		}
 		if down, err := IsDowngrade(was.Version, g.Version); err != nil || !down {

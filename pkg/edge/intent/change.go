@@ -69,12 +69,23 @@ func (c *Client) Restart(tc *v1alpha1.TidbCluster, kinds []topology.Kind, at tim
 	}), nil
 }
 
-// SetVersion sets spec.version, and nothing else. Components with a version of their own keep it.
-// See Pinned.
-func (c *Client) SetVersion(tc *v1alpha1.TidbCluster, version string) Change {
-	return c.edit("set version of", tc, []string{"spec.version"}, func(want *v1alpha1.TidbCluster) {
+// SetVersion sets spec.version, and that of TiProxy unless it is "". Other components with a version
+// of their own keep it, see Pinned. It fails with a *NoComponentError where there is no TiProxy to set
+// the version of.
+func (c *Client) SetVersion(tc *v1alpha1.TidbCluster, version, tiproxy string) (Change, error) {
+	about := []string{"spec.version"}
+	if tiproxy != "" {
+		if tc.Spec.TiProxy == nil {
+			return Change{}, &NoComponentError{Namespace: tc.Namespace, Name: tc.Name, Component: topology.TiProxy}
+		}
+		about = append(about, "spec.tiproxy.version")
+	}
+	return c.edit("set version of", tc, about, func(want *v1alpha1.TidbCluster) {
 		want.Spec.Version = version
-	})
+		if tiproxy != "" {
+			want.Spec.TiProxy.Version = &tiproxy
+		}
+	}), nil
 }
 
 // Recover asks for the recovery from a component's failovers that tc shows, and from no
@@ -196,7 +207,8 @@ func value(tc *v1alpha1.TidbCluster, path string) (string, bool) {
 type Pin struct{ Component, Version string }
 
 // Pinned returns the components of a cluster that have another version than spec.version,
-// because they have a version or a whole image of their own.
+// because they have a version or a whole image of their own. It leaves out those whose releases have
+// numbers of their own.
 func Pinned(tc *v1alpha1.TidbCluster) []Pin {
 	version := tc.Spec.Version
 	tc = topology.New(tc).Source // image names have defaults, too
@@ -209,7 +221,7 @@ func Pinned(tc *v1alpha1.TidbCluster) []Pin {
 		{"pd", tc.PDImage()}, {"tikv", tc.TiKVImage()}, {"tidb", tc.TiDBImage()},
 		{"tiflash", tc.TiFlashImage()}, {"ticdc", tc.TiCDCImage()}, {"pump", pump}, {"tiproxy", tc.TiProxyImage()},
 	} {
-		if c.image != "" && topology.Tag(c.image) != version {
+		if c.image != "" && topology.Tag(c.image) != version && !topology.Kind(c.component).OwnReleases() {
 			pins = append(pins, Pin{Component: c.component, Version: topology.Tag(c.image)})
 		}
 	}
