@@ -14,7 +14,7 @@ import (
 // With configUpdateStrategy InPlace the user asks for changes to be written without a restart. So
 // the cluster has converged, but the difference is reported: the next restart, whatever its cause,
 // is the first test of the new configuration. A component that reads its configuration again when it
-// changes has none.
+// changes has none, nor has one without a ConfigMap of ours.
 type Unapplied struct {
 	Component topology.Kind
 	// Older are known to run with an older one; for Unknown it is not known.
@@ -41,7 +41,7 @@ func unapplied(w desired.State, s state.Snapshot) []Unapplied {
 		u := Unapplied{Component: g.Kind}
 		for _, m := range s.Groups[g.Kind].Running() {
 			switch {
-			case !g.InPlace || g.Kind.Reloads() || m.Pod == nil || m.Pod.Terminating || m.Pod.Started.IsZero():
+			case !g.InPlace || len(g.Config) == 0 || g.Kind.Reloads() || m.Pod == nil || m.Pod.Terminating || m.Pod.Started.IsZero():
 			case m.Pod.Config == state.ConfigOlder:
 				u.Older = append(u.Older, m.Name)
 			case m.Pod.Config == state.ConfigUnknown:

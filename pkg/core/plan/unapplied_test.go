@@ -51,6 +51,11 @@ func TestUnapplied(t *testing.T) {
 	if p := c.Decide(); len(p.Unapplied) != 1 || p.Unapplied[0].String() != unknown {
 		t.Errorf("those that do not run start with it, or are gone: %+v", p.Unapplied)
 	}
+	config := c.Want(tikv).Config
+	if c.Want(tikv).Config = nil; len(c.Decide().Unapplied) > 0 {
+		t.Error("without a ConfigMap there is nothing to run with")
+	}
+	c.Want(tikv).Config = config
 	c.Want(tikv).InPlace = false
 	if p := c.Decide(); len(p.Unapplied) > 0 {
 		t.Errorf("with RollingUpdate: %+v", p.Unapplied)
