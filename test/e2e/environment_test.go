@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -44,6 +45,7 @@ func newEnvironment(t *testing.T, namespace string) environment {
 		if t.Failed() {
 			s.logState(t)
 		}
+		s.logCrashes(t)
 		s.remove(t)
 	})
 	s.init(t)
@@ -96,11 +98,17 @@ func (s environment) logState(t *testing.T) {
 	}
 	r := s.plugin.Run(ctx, nil, "list")
 	t.Logf("list: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
-	s.logCrashes(ctx, t)
 }
 
-// logCrashes logs the last words of each container that was started again.
-func (s environment) logCrashes(ctx context.Context, t *testing.T) {
+// largeHeap is what a store of the node writes when it ends because of its memory. The test may pass all the same, since
+// Kubernetes starts the store again, but the cause is to be found.
+const largeHeap = "the store uses too much memory"
+
+// logCrashes logs the last lines of each container that was started again: after a test that failed, and of a store that
+// used too much memory.
+func (s environment) logCrashes(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+	defer cancel()
 	pods, err := s.Kube.CoreV1().Pods(s.plugin.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Log(err)
@@ -111,7 +119,10 @@ func (s environment) logCrashes(ctx context.Context, t *testing.T) {
 			if c.RestartCount == 0 {
 				continue
 			}
-			out, err := s.Kubectl(ctx, "", "-n", pod.Namespace, "logs", pod.Name, "-c", c.Name, "--previous", "--tail=80")
+			out, err := s.Kubectl(ctx, "", "-n", pod.Namespace, "logs", pod.Name, "-c", c.Name, "--previous", "--tail=1000")
+			if !t.Failed() && !strings.Contains(out, largeHeap) {
+				continue
+			}
 			t.Logf("%s of %s, restarted %d times, before (%v):\n%s", c.Name, pod.Name, c.RestartCount, err, out)
 		}
 	}

@@ -69,6 +69,18 @@ func storeCorrections() []Correction {
 			Old: "r.send(t.data.(sendSnapTask))\n\tcase taskTypeSnapRecv:\n\t\tr.recv(t.data.(recvSnapTask))",
 			New: "go r.send(t.data.(sendSnapTask))\n\tcase taskTypeSnapRecv:\n\t\tgo r.recv(t.data.(recvSnapTask))",
 		},
+		{
+			// The connection of each snapshot that was sent stayed open …
+			Module: unistore, File: folder + "snapRunner.go",
+			Old: "client := tikvpb.NewTikvClient(cc)", New: "defer cc.Close()\n\tclient := tikvpb.NewTikvClient(cc)",
+		},
+		{
+			// … and so did one connection for each attempt to send messages to a store that is away, one a second.
+			Module: unistore, File: folder + "raft_client.go",
+			Old: "BatchRaft(ctx)\n\tif err != nil {\n\t\treturn err\n\t}\n\tc.streamCancel = cancelFunc",
+			New: "BatchRaft(ctx)\n\tc.streamCancel = func() { cancelFunc(); cc.Close() }\n" +
+				"\tif err != nil {\n\t\tc.streamCancel()\n\t\treturn err\n\t}",
+		},
 	}...)
 }
 

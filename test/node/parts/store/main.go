@@ -73,6 +73,7 @@ func run() error {
 }
 
 func runStore(o options, version string) error {
+	go limitMemory()
 	client := &placement{
 		Client: connect(o.pd), version: version, peer: o.peer, status: o.advertiseStatus, started: time.Now(),
 	}
