@@ -269,6 +269,12 @@ func TestByHand(t *testing.T) {
 			c.Want(pd).Replicas = 3
 			return crashed(c, "t-pd-3", 6, time.Hour, 25*time.Second, 300*time.Second, 10*time.Second)
 		}()},
+		{Name: "one of the new revision is waited for, and one of the old crashes again and again", Cluster: crashed(
+			plantest.New(3, 0, 0).Roll(pd).Rolled(pd, 0, 1).Set(pd, manual).Down(time.Minute, "t-pd-1"),
+			"t-pd-2", 6, time.Hour, 25*time.Second, 300*time.Second, 0)},
+		{Name: "the same, and the one that crashes is up at the moment", Cluster: crashed(
+			plantest.New(3, 0, 0).Roll(pd).Rolled(pd, 0, 1).Set(pd, manual).Down(time.Minute, "t-pd-1"),
+			"t-pd-2", 6, time.Hour, 25*time.Second, 300*time.Second, 10*time.Second)},
 		{Name: "a server that does not run is not wanted", Cluster: func() *plantest.Cluster {
 			c := plantest.New(3, 4, 3).Roll(tidb).Set(tidb, manual).Down(time.Minute, "t-tidb-2", "t-tidb-1")
 			c.Want(tidb).Replicas = 1
