@@ -234,6 +234,9 @@ func (w *Model) restart(s plan.Restart) error {
 	if s.PodUID != "" && (p == nil || p.uid != s.PodUID) {
 		return errConflict
 	}
+	if err := w.stillEvicting(s.StoreID); err != nil {
+		return err
+	}
 	spec := set.spec
 	spec.partition = s.Ordinal
 	w.change(set, spec)

@@ -95,6 +95,23 @@ func (w *Model) allowLeaders(s plan.AllowLeaders) error {
 	return nil
 }
 
+// stillEvicting fails as package act does if the eviction that a restart relies on has ended, in our ledger or in PD.
+func (w *Model) stillEvicting(id uint64) error {
+	if id == 0 {
+		return nil
+	}
+	if !w.serving() || !w.reached() {
+		return errNoPD
+	}
+	if w.t < w.pd.loadedAt {
+		return errNotLoaded
+	}
+	if r, known := w.recordOf(id); !known || !r.Ended.IsZero() || w.evicts[id] == nil {
+		return errConflict
+	}
+	return nil
+}
+
 func (w *Model) writeRecord(r record) {
 	w.forgetRecord(r.StoreID)
 	w.ledger = append(w.ledger, r)

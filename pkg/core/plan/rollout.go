@@ -270,6 +270,9 @@ func (sc Scope) restart(m state.Member) Restart {
 	if m.Pod != nil {
 		r.PodUID, r.Stuck, r.Ready = m.Pod.UID, !m.Up(), m.Pod.Ready
 	}
+	if e, ours := sc.All.Eviction(m.Database.ID); ours && e.Ended.IsZero() && m.Up() && m.Database.Evicting {
+		r.StoreID = m.Database.ID
+	}
 	return r
 }
 

@@ -57,6 +57,9 @@ type Restart struct {
 	// Ready: the pod was Ready when this was decided. A Stuck one that has become
 	// Ready since is not deleted: it may serve by now.
 	Ready bool
+	// StoreID is the store whose leaders were evicted for this restart; 0 where none were.
+	// The eviction must not have ended since: the store would be restarted with its leaders.
+	StoreID uint64
 	// Without names goals that should hold before but do not, with the reason; "" when all hold.
 	Without string
 }

@@ -165,6 +165,33 @@ func (a *Actor) endEviction(ctx context.Context, storeID uint64) error {
 	return nil
 }
 
+// stillEvicting fails if the eviction that a restart relies on has ended. Another process that has not noticed yet that it
+// does not drive any more may have ended it after the decision, and the store has its leaders again.
+func (a *Actor) stillEvicting(ctx context.Context, storeID uint64) error {
+	if storeID == 0 {
+		return nil
+	}
+	book, err := a.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	if record, known := ledger.Decode(book, state.RecordEviction, storeID); !known || !record.Ended.IsZero() {
+		return stale("the eviction of "+storeName(storeID), "has ended")
+	}
+	client, err := a.database()
+	if err != nil {
+		return err
+	}
+	evicting, err := isEvicting(ctx, client, storeID)
+	if err != nil {
+		return err
+	}
+	if !evicting {
+		return stale("PD", "has no evict-leader scheduler for %s any more", storeName(storeID))
+	}
+	return nil
+}
+
 func isEvicting(ctx context.Context, client pd.Client, storeID uint64) (bool, error) {
 	stores, err := client.EvictLeaderStores(ctx)
 	if err != nil {

@@ -60,6 +60,9 @@ func (a *Actor) restart(ctx context.Context, s plan.Restart) error {
 	if err := a.keepsData(ctx, s, pod); err != nil {
 		return err
 	}
+	if err := a.stillEvicting(ctx, s.StoreID); err != nil {
+		return err
+	}
 	open := min(s.From, s.Ordinal)
 	err = a.edit(ctx, s.Component, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 		switch have := partition(live); {

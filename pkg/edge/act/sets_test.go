@@ -1,6 +1,7 @@
 package act
 
 import (
+	"errors"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -193,4 +194,38 @@ func restartLosing(t *testing.T, k topology.Kind, ordinal int) {
 	c.Name = "of-the-user" // a claim of the user, not a member's data
 	p.Spec.Volumes[1].PersistentVolumeClaim.ClaimName = c.Name
 	newFixture(t, set(k, all, all), p, c).do(t, s)
+}
+
+// A restart that was decided while its store was being evicted may come late, when another process has ended the eviction:
+// the store would be restarted with all of its leaders.
+func TestRestartNeedsItsEviction(t *testing.T) {
+	restart := restartOf(1, 3, false)
+	restart.StoreID = evict.StoreID
+	for name, ends := range map[string]func(*fixture){
+		"another process ended it": func(w *fixture) { w.do(t, allow) },
+		"another process ended it and waits for the leaders": func(w *fixture) {
+			w.do(t, plan.AllowLeaders{Member: allow.Member, StoreID: allow.StoreID, Returning: true})
+		},
+		"PD has lost the scheduler": func(w *fixture) { w.pd.Update(evicting()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newFixture(t, set(topology.TiKV, 3, 3), pod(topology.TiKV, 1))
+			w.do(t, evict)
+			ends(w)
+			before := len(w.writes())
+			var stale *Stale
+			if err := w.Do(t.Context(), restart); !errors.As(err, &stale) {
+				t.Errorf("got %v", err)
+			}
+			if after := w.writes(); len(after) != before {
+				t.Errorf("changed something: %q", after[before:])
+			}
+		})
+	}
+	w := newFixture(t, set(topology.TiKV, 3, 3), pod(topology.TiKV, 1))
+	w.do(t, evict)
+	w.do(t, restart)
+	if got := partition(liveSet(t, w, topology.TiKV)); got != 1 {
+		t.Errorf("partition %d while the eviction lasts", got)
+	}
 }

@@ -23,6 +23,7 @@ func (c *Cluster) sound(p plan.Plan) plan.Plan {
 		}
 		c.ours(s)
 		m, _ := c.Seen.Groups[kind].Member(member)
+		c.relies(s, m)
 		for what, is := range identities(c.Seen.Groups[kind], m, s) {
 			if is[0] != is[1] {
 				panic(fmt.Sprintf("plantest: %s: %s is %v, want %v", s, what, is[0], is[1]))
@@ -82,6 +83,21 @@ func (c *Cluster) ours(s plan.Step) {
 	}
 	if !recorded {
 		panic(fmt.Sprintf("plantest: %s: the ledger has no record of it", s))
+	}
+}
+
+// relies panics unless the restart of a store that serves names the eviction that PD has for it because of our record.
+func (c *Cluster) relies(s plan.Step, m state.Member) {
+	restart, is := s.(plan.Restart)
+	if !is {
+		return
+	}
+	var want uint64
+	if e, recorded := c.Seen.Eviction(m.Database.ID); recorded && e.Ended.IsZero() && m.Database.Evicting && m.Up() {
+		want = m.Database.ID
+	}
+	if restart.StoreID != want {
+		panic(fmt.Sprintf("plantest: %s relies on the eviction of store %d, want %d", s, restart.StoreID, want))
 	}
 }
 
