@@ -15,30 +15,55 @@ import (
 // changes. As text in TOML a configuration is kept as it is.
 func (m *Manifest) Lost() []string {
 	var lost []string
-	for component, read := range m.configs() {
-		written, ok, _ := unstructured.NestedMap(m.object.Object, "spec", component, "config")
-		if !ok {
+	for _, c := range m.configs() {
+		written, ok, _ := unstructured.NestedMap(m.object.Object, c.field...)
+		if !ok || c.read == nil {
 			continue // text, or none
 		}
-		for _, key := range missing(written, read.MP, "") {
-			lost = append(lost, fmt.Sprintf("spec.%s.config[%s] has no effect: as an object, config takes only keys of an old release; "+
-				"write the config as text in TOML", component, key))
+		for _, key := range missing(written, c.read.MP, "") {
+			lost = append(lost, fmt.Sprintf("%s[%s] has no effect: as an object, %s takes only keys of an old release; "+
+				"write the %[3]s as text in TOML", strings.Join(c.field, "."), key, c.field[len(c.field)-1]))
 		}
 	}
 	slices.Sort(lost)
 	return lost
 }
 
-func (m *Manifest) configs() map[string]*config.GenericConfig {
-	spec, all := m.Cluster.Spec, map[string]*config.GenericConfig{}
-	if spec.PD != nil && spec.PD.Config != nil && spec.PD.Config.GenericConfig != nil {
-		all["pd"] = spec.PD.Config.GenericConfig
+// configuration is what was read of a configuration, and the path of its field.
+type configuration struct {
+	field []string
+	read  *config.GenericConfig
+}
+
+// configs returns the configurations that are in the spec.
+func (m *Manifest) configs() []configuration {
+	spec := m.Cluster.Spec
+	var all []configuration
+	add := func(read *config.GenericConfig, component string, field ...string) {
+		all = append(all, configuration{field: append([]string{"spec", component, "config"}, field...), read: read})
 	}
-	if spec.TiKV != nil && spec.TiKV.Config != nil && spec.TiKV.Config.GenericConfig != nil {
-		all["tikv"] = spec.TiKV.Config.GenericConfig
+	if spec.PD != nil && spec.PD.Config != nil {
+		add(spec.PD.Config.GenericConfig, "pd")
 	}
-	if spec.TiDB != nil && spec.TiDB.Config != nil && spec.TiDB.Config.GenericConfig != nil {
-		all["tidb"] = spec.TiDB.Config.GenericConfig
+	if spec.TiKV != nil && spec.TiKV.Config != nil {
+		add(spec.TiKV.Config.GenericConfig, "tikv")
+	}
+	if spec.TiDB != nil && spec.TiDB.Config != nil {
+		add(spec.TiDB.Config.GenericConfig, "tidb")
+	}
+	if spec.TiProxy != nil && spec.TiProxy.Config != nil {
+		add(spec.TiProxy.Config.GenericConfig, "tiproxy")
+	}
+	if spec.TiCDC != nil && spec.TiCDC.Config != nil {
+		add(spec.TiCDC.Config.GenericConfig, "ticdc")
+	}
+	if spec.TiFlash != nil && spec.TiFlash.Config != nil {
+		if common := spec.TiFlash.Config.Common; common != nil {
+			add(common.GenericConfig, "tiflash", "config")
+		}
+		if proxy := spec.TiFlash.Config.Proxy; proxy != nil {
+			add(proxy.GenericConfig, "tiflash", "proxy")
+		}
 	}
 	return all
 }
@@ -54,6 +79,9 @@ func missing(written, read map[string]any, at string) []string {
 	var lost []string
 	for key, value := range written {
 		got, ok := has[bare(key)]
+		if !ok {
+			got, ok = has[renamed[bare(key)]]
+		}
 		table, nested := value.(map[string]any)
 		switch {
 		case nested:
@@ -64,6 +92,14 @@ func missing(written, read map[string]any, at string) []string {
 		}
 	}
 	return lost
+}
+
+// renamed has the names in TOML of the keys that the API types call otherwise in JSON.
+var renamed = map[string]string{
+	"timezone": "tz", // of TiCDC
+	// Of PD.
+	"schedulersv2": "schedulers", "autocompactionretentionv2": "autocompactionretention", "tikvinterval": "tickinterval",
+	"aggpushdownjoin": "distinctaggpushdown", // of TiDB
 }
 
 func bare(key string) string {

@@ -17,6 +17,15 @@ func TestLost(t *testing.T) {
 		{"tidb-B3a: unknown keys", "  tidb: {config: {new-switch: true, log: {level: info, new-log: 1}}}\n", []string{"spec.tidb.config[log.new-log]", "spec.tidb.config[new-switch]"}},
 		{"tidb-B3a: an unknown table", "  tikv: {config: {new: {a: 1, b: {c: 2}}}}\n", []string{"spec.tikv.config[new.a]", "spec.tikv.config[new.b.c]"}},
 		{"tidb-B3a: of PD", "  pd: {config: {new: 1}}\n", []string{"spec.pd.config[new]"}},
+		{"known keys of optional components", "  tiflash: {config: {config: {logger: {level: info}, path_realtime_mode: false, profiles: {default: {max_memory_usage: 0}}}, " +
+			"proxy: {log-level: info, server: {grpc-concurrency: 4}}}}\n  ticdc: {config: {timezone: UTC, gcTTL: 60, logLevel: info}}\n" +
+			"  tiproxy: {config: {proxy: {max-connections: 10}, log: {level: info}}}\n", nil},
+		{"keys with another name in TOML", "  pd: {config: {schedule: {schedulers-v2: [{type: hot-region}]}, tikv-interval: 1s}}\n", nil},
+		{"unknown keys of TiFlash", "  tiflash: {config: {config: {new: 1}, proxy: {log-level: info, newer: {a: 1}}}}\n",
+			[]string{"spec.tiflash.config.config[new]", "spec.tiflash.config.proxy[newer.a]"}},
+		{"of TiProxy and TiCDC", "  tiproxy: {config: {new: 1}}\n  ticdc: {config: {newer: 1}}\n",
+			[]string{"spec.ticdc.config[newer]", "spec.tiproxy.config[new]"}},
+		{"TiFlash as text", "  tiflash: {config: {config: \"new = 1\"}}\n", nil},
 		{"as text", "  tidb: {config: \"new-switch = true\"}\n", nil},
 		{"nothing in it", "  tidb: {config: {new: {}, newer: null}}\n", nil},
 	} {
