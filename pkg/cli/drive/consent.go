@@ -50,7 +50,7 @@ func (p prospect) effects() []string {
 		switch {
 		case !ok || g.Suspend:
 		case g.Replicas == 0 && got.Set.Exists && got.Set.Replicas > 0:
-			all = append(all, fmt.Sprintf("%s goes from %s to none, so that no client can connect to it", g.Kind.Title(), members(got.Set.Replicas)))
+			all = append(all, fmt.Sprintf("%s goes from %s to none, so that %s", g.Kind.Title(), members(got.Set.Replicas), g.Kind.Without()))
 		case profile.Kind.Data() == topology.Raft && restartsOnly(g, got, p.snapshot.PD):
 			all = append(all, fmt.Sprintf("%s has one member, which restarts: until it serves again, the whole cluster cannot be used", g.Kind.Title()))
 		}

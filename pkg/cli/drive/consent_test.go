@@ -31,6 +31,8 @@ func newTemplate(c *plantest.Cluster, kinds ...topology.Kind) *plantest.Cluster 
 // TestEffects: what the user is asked about, and what needs no question.
 func TestEffects(t *testing.T) {
 	const one = "PD has one member, which restarts: until it serves again, the whole cluster cannot be used"
+	noFlash := plantest.NewFlash(3, 3, 2, 2)
+	noFlash.Want(topology.TiFlash).Replicas = 0
 	noServer := plantest.New(3, 3, 2)
 	noServer.Want(topology.TiDB).Replicas = 0
 	suspended := plantest.New(3, 3, 2)
@@ -74,6 +76,7 @@ func TestEffects(t *testing.T) {
 		{"one PD, paused", paused, Request{}, ""},
 		{"three of PD restart", newTemplate(plantest.New(3, 3, 2), topology.PD), Request{}, ""},
 		{"no TiDB server", noServer, Request{}, "TiDB goes from 2 members to none, so that no client can connect to it"},
+		{"no member of optional components", noFlash, Request{}, "TiFlash goes from 2 members to none, so that all queries read from TiKV, which can be much slower"},
 		{"TiDB is suspended", suspended, Request{}, ""},
 		{"there was no TiDB server", neverAny, Request{}, ""},
 		{"data is discarded", plantest.New(3, 3, 2), discard, "the data of t-tikv-1, t-tikv-2 is given up for good"},

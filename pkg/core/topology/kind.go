@@ -59,6 +59,8 @@ type traits struct {
 	// reloads: see Reloads.
 	reloads     bool
 	ownReleases bool
+	// without: see Without.
+	without string
 	// prefix is that of the annotation with MinReady, where it is not the usual one.
 	prefix  string
 	records records // of failovers
@@ -72,12 +74,15 @@ var components = []traits{
 	{kind: TiKV, title: "TiKV", data: Store, volume: string(TiKV), records: tikvRecords,
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiKV }},
 	{kind: TiFlash, title: "TiFlash", data: Store, volume: TiFlashVolume(0), optional: true, records: tiflashRecords,
-		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiFlash }},
+		without: "all queries read from TiKV, which can be much slower",
+		status:  func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiFlash }},
 	{kind: TiDB, title: "TiDB", endsFirst: true, records: tidbRecords,
-		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiDB }},
+		without: "no client can connect to it",
+		status:  func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiDB }},
 	{kind: TiProxy, title: "TiProxy", optional: true, reloads: true, ownReleases: true, prefix: "tiproxy.pingcap.com",
-		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiProxy }},
-	{kind: TiCDC, title: "TiCDC", optional: true,
+		without: "no client can connect through it",
+		status:  func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiProxy }},
+	{kind: TiCDC, title: "TiCDC", optional: true, without: "no changefeed runs",
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiCDC }},
 }
 
@@ -119,6 +124,10 @@ func (k Kind) Optional() bool { return k.traits().optional }
 func (k Kind) Status(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus {
 	return k.traits().status(s)
 }
+
+// Without returns what users of the cluster lack while the component has no members, as the end of a sentence; "" where the
+// component cannot be without.
+func (k Kind) Without() string { return k.traits().without }
 
 // Reloads reports whether the component's members read their configuration again when it changes, so
 // that none of them is restarted for that.
