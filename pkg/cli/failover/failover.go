@@ -97,7 +97,7 @@ TiDB do that by themselves.`,
 	flags.BoolVar(&o.now, "now", false, "With run: do not wait until members are due.")
 	flags.StringSliceVar(&o.discard, "discard", nil, "With run: give up the data of these stores (names of their pods) for good.")
 	_ = cmd.RegisterFlagCompletionFunc("component", cobra.FixedCompletions(names(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("discard", target.CompletePods(f, topology.TiKV))
+	_ = cmd.RegisterFlagCompletionFunc("discard", target.CompletePods(f, keepers()...))
 	return cmd
 }
 
@@ -161,10 +161,8 @@ func do(ctx context.Context, f *factory.Factory, o options) error {
 		r.Refusal = o.mistaken(now)
 	case toRecover:
 		r.Action = "recovery from failover"
-		for _, k := range keepers() {
-			if change, ok := s.Intent.Recover(now, k); ok && o.concerns(k) {
-				r.Change = change
-			}
+		if change, ok := s.Intent.Recover(now, o.concerned(keepers())...); ok {
+			r.Change = change
 		}
 	}
 	return s.Run(ctx, f, o.Options, r)
@@ -172,6 +170,11 @@ func do(ctx context.Context, f *factory.Factory, o options) error {
 
 func (o *options) concerns(k topology.Kind) bool {
 	return len(o.components) == 0 || slices.Contains(o.only(), k)
+}
+
+// concerned returns those of some components that the command is about.
+func (o *options) concerned(kinds []topology.Kind) []topology.Kind {
+	return slices.DeleteFunc(kinds, func(k topology.Kind) bool { return !o.concerns(k) })
 }
 
 // keepers returns the components that keep the data of members that were given up.

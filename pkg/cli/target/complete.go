@@ -57,15 +57,19 @@ func CompleteVersion(f *factory.Factory) cobra.CompletionFunc {
 const ofComponent = `{{range .items}}{{if and (exists . "metadata" "labels" "` + topology.LabelInstance + `") (exists . "metadata" "labels" "` + topology.LabelComponent + `")}}` +
 	`{{if and (eq (index .metadata.labels "` + topology.LabelInstance + `") %q) (eq (index .metadata.labels "` + topology.LabelComponent + `") %q)}}{{.metadata.name}} {{end}}{{end}}{{end}}`
 
-// CompletePods completes the names of the pods of a component. The first argument is the cluster.
-func CompletePods(f *factory.Factory, of topology.Kind) cobra.CompletionFunc {
+// CompletePods completes the names of the pods of components. The first argument is the cluster.
+func CompletePods(f *factory.Factory, of ...topology.Kind) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return Within(cmd.Context(), func() []string {
-			template := fmt.Sprintf(ofComponent, args[0], of)
-			return completion.CompGetFromTemplate(&template, f.Kubectl(), "", []string{"pods"}, begin)
+			var names []string
+			for _, k := range of {
+				template := fmt.Sprintf(ofComponent, args[0], k)
+				names = append(names, completion.CompGetFromTemplate(&template, f.Kubectl(), "", []string{"pods"}, begin)...)
+			}
+			return names
 		}), cobra.ShellCompDirectiveNoFileComp
 	}
 }

@@ -90,12 +90,15 @@ func (c *Client) SetVersion(tc *v1alpha1.TidbCluster, version, tiproxy string) (
 
 // Recover asks for the recovery from a component's failovers that tc shows, and from no
 // others. It reports false where there is nothing to ask for.
-func (c *Client) Recover(tc *v1alpha1.TidbCluster, k topology.Kind) (Change, bool) {
-	asks := false
-	change := c.edit("recover", tc, []string{"status." + string(k) + ".failoverUID"}, func(want *v1alpha1.TidbCluster) {
-		asks = topology.AskRecovery(want, k)
-	})
-	return change, asks
+func (c *Client) Recover(tc *v1alpha1.TidbCluster, kinds ...topology.Kind) (Change, bool) {
+	var about []string
+	want := tc.DeepCopy()
+	for _, k := range kinds {
+		if topology.AskRecovery(want, k) {
+			about = append(about, "status."+string(k)+".failoverUID")
+		}
+	}
+	return c.edit("recover", tc, about, func(edited *v1alpha1.TidbCluster) { want.DeepCopyInto(edited) }), len(about) > 0
 }
 
 // edit is a change of fields of the spec. It is refused when the fields that it is about have

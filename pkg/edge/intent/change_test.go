@@ -265,6 +265,13 @@ func TestRecover(t *testing.T) {
 	if !ok || tc.Spec.TiKV.Failover != nil || change.Want.Spec.TiKV.Failover.RecoverByUID != "f1" {
 		t.Fatalf("%v, wants %+v", ok, change.Want.Spec.TiKV.Failover)
 	}
+	two := tc.DeepCopy()
+	two.Spec.TiFlash, two.Status.TiFlash.FailoverUID = &v1alpha1.TiFlashSpec{}, "f3"
+	two.Status.TiFlash.FailureStores = map[string]v1alpha1.TiKVFailureStore{"51": {PodName: "basic-tiflash-0", StoreID: "51"}}
+	both, _ := c.Recover(two, topology.TiKV, topology.TiFlash)
+	if s := both.Want.Spec; s.TiKV.Failover == nil || s.TiKV.Failover.RecoverByUID != "f1" || s.TiFlash.Failover == nil || s.TiFlash.Failover.RecoverByUID != "f3" {
+		t.Errorf("with failovers of both, it wants %+v of TiKV and %+v of TiFlash", s.TiKV.Failover, s.TiFlash.Failover)
+	}
 	if _, ok := c.Recover(change.Want, topology.TiKV); ok {
 		t.Error("asks twice for the same recovery")
 	}
