@@ -88,12 +88,14 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if err != nil {
 		return err
 	}
+	own := map[topology.Kind]string{}
 	if o.tiproxy != "" {
 		if err := target.CheckVersion(o.tiproxy, ""); err != nil {
 			return exit.Usagef("--tiproxy-version: %w", err)
 		}
+		own[topology.TiProxy] = o.tiproxy
 	}
-	change, err := s.Intent.SetVersion(now, o.version, o.tiproxy)
+	change, err := s.Intent.SetVersion(now, o.version, own)
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func TestRefusal(t *testing.T) {
 			"v8.1.1", exit.Refused, "tikv of cluster db/basic has a version of its own (v8.0.0)",
 		},
 	} {
-		change, err := (&intent.Client{}).SetVersion(c.now, c.version, "")
+		change, err := (&intent.Client{}).SetVersion(c.now, c.version, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -138,6 +138,15 @@ func AskRestart(tc *v1alpha1.TidbCluster, k Kind, at time.Time) {
 	spec.Annotations[annRestarted] = at.UTC().Format(time.RFC3339)
 }
 
+// SetOwnVersion sets a component's own version in the spec. It reports false where the TidbCluster does not have the component.
+func SetOwnVersion(tc *v1alpha1.TidbCluster, k Kind, version string) bool {
+	spec, has := part(tc, k)
+	if has {
+		spec.Version = &version
+	}
+	return has
+}
+
 // settings returns how many keys a component's configuration has, -1 without a configuration.
 func settings(tc *v1alpha1.TidbCluster, k Kind) int {
 	spec, _ := part(tc, k)

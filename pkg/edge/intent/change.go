@@ -69,23 +69,18 @@ func (c *Client) Restart(tc *v1alpha1.TidbCluster, kinds []topology.Kind, at tim
 	}), nil
 }
 
-// SetVersion sets spec.version, and that of TiProxy unless it is "". Other components with a version
-// of their own keep it, see Pinned. It fails with a *NoComponentError where there is no TiProxy to set
-// the version of.
-func (c *Client) SetVersion(tc *v1alpha1.TidbCluster, version, tiproxy string) (Change, error) {
-	about := []string{"spec.version"}
-	if tiproxy != "" {
-		if tc.Spec.TiProxy == nil {
-			return Change{}, &NoComponentError{Namespace: tc.Namespace, Name: tc.Name, Component: topology.TiProxy}
+// SetVersion sets spec.version, and the own versions of some components. Other components with a version of their own keep
+// it, see Pinned. It fails with a *NoComponentError for a component that the cluster does not have.
+func (c *Client) SetVersion(tc *v1alpha1.TidbCluster, version string, own map[topology.Kind]string) (Change, error) {
+	want, about := tc.DeepCopy(), []string{"spec.version"}
+	want.Spec.Version = version
+	for _, k := range slices.Sorted(maps.Keys(own)) {
+		if !topology.SetOwnVersion(want, k, own[k]) {
+			return Change{}, &NoComponentError{Namespace: tc.Namespace, Name: tc.Name, Component: k}
 		}
-		about = append(about, "spec.tiproxy.version")
+		about = append(about, "spec."+string(k)+".version")
 	}
-	return c.edit("set version of", tc, about, func(want *v1alpha1.TidbCluster) {
-		want.Spec.Version = version
-		if tiproxy != "" {
-			want.Spec.TiProxy.Version = &tiproxy
-		}
-	}), nil
+	return c.write("set version of", tc, want, about), nil
 }
 
 // Recover asks for the recovery from a component's failovers that tc shows, and from no
@@ -98,14 +93,19 @@ func (c *Client) Recover(tc *v1alpha1.TidbCluster, kinds ...topology.Kind) (Chan
 			about = append(about, "status."+string(k)+".failoverUID")
 		}
 	}
-	return c.edit("recover", tc, about, func(edited *v1alpha1.TidbCluster) { want.DeepCopyInto(edited) }), len(about) > 0
+	return c.write("recover", tc, want, about), len(about) > 0
 }
 
-// edit is a change of fields of the spec. It is refused when the fields that it is about have
-// another value than in tc.
+// edit is a write of what edit changes in the spec.
 func (c *Client) edit(verb string, tc *v1alpha1.TidbCluster, about []string, edit func(want *v1alpha1.TidbCluster)) Change {
 	want := tc.DeepCopy()
 	edit(want)
+	return c.write(verb, tc, want, about)
+}
+
+// write is a change of fields of the spec. It is refused when the fields that it is about have
+// another value than in tc.
+func (c *Client) write(verb string, tc, want *v1alpha1.TidbCluster, about []string) Change {
 	return Change{Now: tc, Want: want, Write: func(ctx context.Context, w Write) error {
 		spec, err := specPatch(tc, want)
 		if err != nil || spec == nil {
@@ -207,25 +207,19 @@ func value(tc *v1alpha1.TidbCluster, path string) (string, bool) {
 }
 
 // Pin is a component with a version of its own.
-type Pin struct{ Component, Version string }
+type Pin struct {
+	Component topology.Kind
+	Version   string
+}
 
 // Pinned returns the components of a cluster that have another version than spec.version,
 // because they have a version or a whole image of their own. It leaves out those whose releases have
 // numbers of their own.
 func Pinned(tc *v1alpha1.TidbCluster) []Pin {
-	version := tc.Spec.Version
-	tc = topology.New(tc).Source // image names have defaults, too
-	pump := ""
-	if image := tc.PumpImage(); image != nil {
-		pump = *image
-	}
 	var pins []Pin
-	for _, c := range []struct{ component, image string }{
-		{"pd", tc.PDImage()}, {"tikv", tc.TiKVImage()}, {"tidb", tc.TiDBImage()},
-		{"tiflash", tc.TiFlashImage()}, {"ticdc", tc.TiCDCImage()}, {"pump", pump}, {"tiproxy", tc.TiProxyImage()},
-	} {
-		if c.image != "" && topology.Tag(c.image) != version && !topology.Kind(c.component).OwnReleases() {
-			pins = append(pins, Pin{Component: c.component, Version: topology.Tag(c.image)})
+	for _, g := range topology.New(tc).Groups {
+		if g.Version != tc.Spec.Version && !g.Kind.OwnReleases() {
+			pins = append(pins, Pin{Component: g.Kind, Version: g.Version})
 		}
 	}
 	return pins

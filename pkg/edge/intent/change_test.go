@@ -184,7 +184,7 @@ func TestScaleOfAnotherOfThatName(t *testing.T) {
 
 func TestSetVersion(t *testing.T) {
 	c, dyn := client(t, object(t, stored))
-	change, err := c.SetVersion(load(t, c), "v8.5.0", "")
+	change, err := c.SetVersion(load(t, c), "v8.5.0", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,17 +205,20 @@ func TestSetVersionOfTiProxy(t *testing.T) {
 	old := "v1.0.0"
 	tc := &v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic"}, Spec: v1alpha1.TidbClusterSpec{Version: "v8.1.0"}}
 	var none *NoComponentError
-	if _, err := (&Client{}).SetVersion(tc, "v8.5.0", "v1.3.0"); !errors.As(err, &none) || none.Component != topology.TiProxy {
+	if _, err := (&Client{}).SetVersion(tc, "v8.5.0", map[topology.Kind]string{topology.TiProxy: "v1.3.0"}); !errors.As(err, &none) || none.Component != topology.TiProxy {
 		t.Errorf("without TiProxy: %v", err)
 	}
 	tc.Spec.TiProxy = &v1alpha1.TiProxySpec{BaseImage: "pingcap/tiproxy", ComponentSpec: v1alpha1.ComponentSpec{Version: &old}}
-	for _, c := range []struct{ asked, want string }{{"", "v1.0.0"}, {"v1.3.0", "v1.3.0"}} {
+	for _, c := range []struct {
+		asked map[topology.Kind]string
+		want  string
+	}{{nil, "v1.0.0"}, {map[topology.Kind]string{topology.TiProxy: "v1.3.0"}, "v1.3.0"}} {
 		change, err := (&Client{}).SetVersion(tc, "v8.5.0", c.asked)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := change.Want.Spec; got.Version != "v8.5.0" || *got.TiProxy.Version != c.want || *tc.Spec.TiProxy.Version != old {
-			t.Errorf("asked for %q: %s and %s", c.asked, got.Version, *got.TiProxy.Version)
+			t.Errorf("asked for %v: %s and %s", c.asked, got.Version, *got.TiProxy.Version)
 		}
 		if pins := Pinned(change.Want); len(pins) > 0 {
 			t.Errorf("pinned %v", pins)
