@@ -31,7 +31,7 @@ type Soft struct {
 	Needless        int // restarts of members that were of the wanted revision
 	HealedMeanwhile int // restarts of members that came up between observation and step
 	Failovers       int // members that were given up
-	TablesLost      int // captures that ended with tables, whoever ended them
+	TablesLost      int // captures that ended while they had tables, by a step of ours or by a fault
 }
 
 // sighting is the truth at the moment of an observation.

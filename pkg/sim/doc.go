@@ -203,6 +203,6 @@
 // taken away with their leadership, members restarted that were of the wanted
 // revision already (these three are violations, as "careless", if no time passed
 // between the observation and the step); PD leaders moved more often than leaders were
-// taken away, voters added while others were missing, captures of TiCDC that ended with
-// tables, whoever ended them.
+// taken away, voters added while others were missing, captures of TiCDC that ended
+// while they had tables, by a step of ours or by a fault.
 package sim

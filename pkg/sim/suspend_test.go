@@ -29,17 +29,8 @@ func TestSuspend(t *testing.T) {
 	t.Run("tidb-S13 a suspended cluster has converged", func(t *testing.T) {
 		w := settled(Options{PD: 3, TiKV: 3, TiDB: 2})
 		suspendAndResume(t, w, func() {})
-		for _, order := range [][2]string{
-			{"delete StatefulSet basic-tidb", "delete StatefulSet basic-tikv"},
-			{"delete StatefulSet basic-tikv", "delete StatefulSet basic-pd"},
-			{"delete StatefulSet basic-pd", "create StatefulSet basic-pd"},
-			{"create StatefulSet basic-pd", "create StatefulSet basic-tikv"},
-			{"create StatefulSet basic-tikv", "create StatefulSet basic-tidb"},
-		} {
-			if !before(w, order[0], order[1]) {
-				t.Errorf("not in this order: %s\n%s", order, w.Transcript())
-			}
-		}
+		inOrder(t, w, "delete StatefulSet basic-tidb", "delete StatefulSet basic-tikv", "delete StatefulSet basic-pd",
+			"create StatefulSet basic-pd", "create StatefulSet basic-tikv", "create StatefulSet basic-tidb")
 		if n := len(w.stores); n != 3 {
 			t.Errorf("%d stores have been there, want 3", n)
 		}

@@ -23,16 +23,8 @@ func TestTiCDC(t *testing.T) {
 		w := withTiCDC(three)
 		w.Upgrade("v2")
 		fine(t, w)
-		for _, order := range [][2]string{
-			{"restart basic-tidb-0", "restart basic-ticdc-2"},
-			{"move tables off basic-ticdc-2", "restart basic-ticdc-2"},
-			{"restart basic-ticdc-2", "restart basic-ticdc-1"},
-			{"restart basic-ticdc-1", "restart basic-ticdc-0"},
-		} {
-			if !before(w, order[0], order[1]) {
-				t.Errorf("not in this order: %s\n%s", order, w.Transcript())
-			}
-		}
+		inOrder(t, w, "restart basic-tidb-0", "move tables off basic-ticdc-2", "restart basic-ticdc-2", "restart basic-ticdc-1",
+			"restart basic-ticdc-0")
 		if w.Soft.TablesLost > 0 || !strings.Contains(w.Transcript(), "have another capture own TiCDC") || strings.Contains(w.Transcript(), "without") {
 			t.Error(w.Transcript())
 		}

@@ -14,16 +14,8 @@ func TestTiProxy(t *testing.T) {
 		w := settled(three)
 		w.Upgrade("v2")
 		fine(t, w)
-		for _, order := range [][2]string{
-			{"restart basic-pd-0", "restart basic-tiproxy-2"},
-			{"restart basic-tiproxy-2", "restart basic-tiproxy-1"},
-			{"restart basic-tiproxy-1", "restart basic-tiproxy-0"},
-			{"restart basic-tiproxy-0", "restart basic-tikv-2"},
-		} {
-			if !before(w, order[0], order[1]) {
-				t.Errorf("not in this order: %s\n%s", order, w.Transcript())
-			}
-		}
+		inOrder(t, w, "restart basic-pd-0", "restart basic-tiproxy-2", "restart basic-tiproxy-1", "restart basic-tiproxy-0",
+			"restart basic-tikv-2")
 	})
 	t.Run("the next one waits until the connections of the last one have ended", func(t *testing.T) {
 		w := settled(three)

@@ -111,6 +111,30 @@ const pdForgets = 15 * time.Second
 // plugin's, Kubernetes' and PD's.
 func (s environment) wantConverged(t *testing.T, pdMembers, stores, servers int, version string) {
 	t.Helper()
+	s.wantMembers(t, map[string]int{"pd": pdMembers, "tikv": stores, "tidb": servers}, release{all: version})
+	s.wantCleanPD(t, pdMembers, stores)
+	if t.Failed() {
+		s.logState(t)
+	}
+}
+
+// release is what the members of a cluster run: one version, but for components with releases of their own.
+type release struct {
+	all string
+	own map[string]string
+}
+
+func (r release) of(component string) string {
+	if own := r.own[component]; own != "" {
+		return own
+	}
+	return r.all
+}
+
+// wantMembers asserts that the cluster has converged with these members and no others, by the plugin's and Kubernetes'
+// accounts.
+func (s environment) wantMembers(t *testing.T, want map[string]int, r release) {
+	t.Helper()
 	got := s.look(t)
 	// A status is one reading. If PD has changed its leader since the run ended, it misses heartbeats
 	// of stores that serve, and the status says that it is not known.
@@ -126,19 +150,16 @@ func (s environment) wantConverged(t *testing.T, pdMembers, stores, servers int,
 			up[m.Component]++
 		}
 	}
-	for component, want := range map[string]int{"pd": pdMembers, "tikv": stores, "tidb": servers} {
-		if up[component] != want {
-			t.Errorf("%s: %d members up and updated, want %d", component, up[component], want)
+	pods := 0
+	for component, n := range want {
+		if pods += n; up[component] != n {
+			t.Errorf("%s: %d members up and updated, want %d", component, up[component], n)
 		}
 	}
-	s.wantImages(t, pdMembers+stores+servers, version)
-	s.wantCleanPD(t, pdMembers, stores)
-	if t.Failed() {
-		s.logState(t)
-	}
+	s.wantImages(t, pods, r)
 }
 
-func (s environment) wantImages(t *testing.T, pods int, version string) {
+func (s environment) wantImages(t *testing.T, pods int, r release) {
 	t.Helper()
 	list, err := s.Kube.CoreV1().Pods(s.plugin.Namespace).List(t.Context(), metav1.ListOptions{
 		LabelSelector: "app.kubernetes.io/instance=" + cluster,
@@ -152,7 +173,7 @@ func (s environment) wantImages(t *testing.T, pods int, version string) {
 	for _, p := range list.Items {
 		component := p.Labels["app.kubernetes.io/component"]
 		for _, c := range p.Spec.Containers {
-			if want := "pingcap/" + component + ":" + version; c.Name == component && c.Image != want {
+			if want := "pingcap/" + component + ":" + r.of(component); c.Name == component && c.Image != want {
 				t.Errorf("pod %s runs %s, want %s", p.Name, c.Image, want)
 			}
 		}

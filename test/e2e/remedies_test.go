@@ -61,7 +61,7 @@ func printed(t *testing.T) []string {
 		for line := range strings.Lines(string(text)) {
 			for _, m := range commandLine.FindAllStringSubmatch(strings.TrimSpace(line), -1) {
 				if strings.Contains(m[1], "t-tiflash") {
-					continue // a spec with TiFlash is refused, so that no cluster has these objects
+					continue // the cluster of this test has no TiFlash, so that it has none of these objects
 				}
 				form := names.ReplaceAllString(m[1], "N")
 				forms[form] = cmp.Or(forms[form], m[1])

@@ -14,7 +14,7 @@ import (
 // serviceAccount is the token that client-go uses in a pod when there is no kubeconfig.
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 
-// way is the flag --dial: how PD, TiKV and TiDB are reached.
+// way is the flag --dial: how members are reached.
 type way string
 
 const (
@@ -27,13 +27,13 @@ var ways = []string{string(auto), string(direct), string(portForward)}
 
 // BindDial adds the flag --dial to a command and those below it.
 func (f *Factory) BindDial(cmd *cobra.Command) {
-	cmd.PersistentFlags().Var(&f.dial, "dial", "How to reach PD, TiKV and TiDB: direct connects to the addresses of their pods, "+
+	cmd.PersistentFlags().Var(&f.dial, "dial", "How to reach members: direct connects to the addresses of their pods, "+
 		"port-forward goes through the API server, auto is direct in a pod of the cluster that has no kubeconfig.")
 	// The only error is a flag that does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("dial", cobra.FixedCompletions(ways, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Dialer returns the dialer for PD, TiKV and TiDB. Its caller closes it.
+// Dialer returns the dialer for members. Its caller closes it.
 func (f *Factory) Dialer() (dial.Dialer, error) {
 	config, err := f.config()
 	if err != nil {

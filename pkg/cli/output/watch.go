@@ -16,7 +16,7 @@ type Watch bool
 const (
 	// Changes come in bursts, and each look takes requests.
 	pause = time.Second
-	// Kubernetes does not report what changes in PD, TiKV and TiDB.
+	// Kubernetes does not report what changes in members.
 	every = 10 * time.Second
 )
 

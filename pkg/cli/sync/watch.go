@@ -37,7 +37,7 @@ func (w *watching) bind(cmd *cobra.Command) {
 	flags.StringVarP(&w.selector, "selector", "l", "", "With --watch, the clusters whose TidbClusters have these labels, e.g. env=prod,tier!=test.")
 	flags.BoolVar(&w.failover, "auto-failover", true, "With --watch, give up and replace members that are down for longer than their component's failover period.")
 	flags.IntVar(&w.workers, "workers", 16, "With --watch, how many clusters are worked on at the same time.")
-	flags.DurationVar(&w.poll, "poll", time.Minute, "With --watch, how often PD, TiKV and TiDB of a cluster are asked that has converged. Kubernetes reports changes by itself.")
+	flags.DurationVar(&w.poll, "poll", time.Minute, "With --watch, how often the members of a cluster are asked that has converged. Kubernetes reports changes by itself.")
 	flags.DurationVar(&w.resync, "resync", 10*time.Hour, "With --watch, how often a cluster is read from the API server, and not from the copy that watches keep.")
 	flags.StringVar(&w.listen, "listen", "", "With --watch, serve /metrics, /healthz and /readyz at this address, e.g. :8080.")
 	flags.StringVar(&w.logFormat, "log-format", "text", "With --watch, the format of the log on stderr, text or json; -o json besides writes each event to stdout.")

@@ -1,4 +1,4 @@
-// Package observe reads: it joins Kubernetes, PD, TiKV and TiDB into one Observation.
+// Package observe reads: it joins what Kubernetes and the members say into one Observation.
 //
 // It decides nothing, and does not work out what is wanted. What it cannot read it records as unknown, with the reason.
 // An observation fails only when Kubernetes itself cannot be read, since nothing can be decided then.

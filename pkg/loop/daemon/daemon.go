@@ -47,7 +47,7 @@ type Config struct {
 	TakeOver bool
 	// Workers is how many clusters take a turn at the same time.
 	Workers int
-	// Poll is how often PD, TiKV and TiDB of a converged cluster are asked. It bounds how late the
+	// Poll is how often the members of a converged cluster are asked. It bounds how late the
 	// daemon sees a member that is lost while its pod looks healthy.
 	Poll time.Duration
 	// Resync is how often a cluster is read from the API server instead of the mirror.

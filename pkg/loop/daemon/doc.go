@@ -4,7 +4,7 @@
 //
 // The Kubernetes objects of clusters are read from a mirror that watches keep up to
 // date, so that a converged cluster costs the API server nothing. It keeps objects
-// encoded, see docs/adr/0014-a-mirror-is-kept-encoded.md. PD, TiKV and TiDB report
+// encoded, see docs/adr/0014-a-mirror-is-kept-encoded.md. Members report
 // nothing by themselves: they are asked seldom in a converged cluster, and often in
 // one that waits for them. A disruptive step is decided again on live reads, as in
 // the foreground.
