@@ -2,6 +2,7 @@ package render
 
 import (
 	"path"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -82,7 +83,9 @@ func pdScript(c topology.Cluster, dataDir string) script {
 		"LongNames": c.PDName(0) != c.PodName(topology.PD, 0),
 		"DataDir":   quote(dataDir),
 		"InText":    inText(dataDir),
-	}, append(clusterWords(c), word{text: dataDir, quoted: quote(dataDir)})...)
+
+		"StartTimeout": startTimeout(c),
+	}, slices.Concat(clusterWords(c), startWords(c), []word{{text: dataDir, quoted: quote(dataDir)}})...)
 }
 
 func pdKeys(comp component) []setting {

@@ -85,6 +85,26 @@ func clusterWords(c topology.Cluster) []word {
 	return words
 }
 
+// ownAddress is the part of scripts that waits until the name of the pod has one of the pod's own addresses.
+const ownAddress = "scripts/own-address.sh.tmpl"
+
+// startTimeout returns how many seconds a script waits for the pod's name to lead to the pod, 0 where it does not wait. As
+// in tidb-operator it is the start timeout of PD, for all components.
+func startTimeout(c topology.Cluster) int {
+	if !c.WaitsForOwnAddress() {
+		return 0
+	}
+	return c.Source.Spec.PD.StartTimeout
+}
+
+// startWords are the words of what a script waits for. An operator's script waits in its own words, and is kept.
+func startWords(c topology.Cluster) []word {
+	if n := startTimeout(c); n > 0 {
+		return []word{{text: fmt.Sprintf("own-address-within-%ds", n), ours: true}}
+	}
+	return nil
+}
+
 // domainWords are the words of names of hosts.
 func domainWords(c topology.Cluster) []word {
 	if c.Domain == "" {
@@ -112,7 +132,7 @@ func newScript(k topology.Kind, data map[string]any, words ...word) script {
 // text renders the script.
 func (s script) text() (string, error) {
 	name := s.name + ".sh.tmpl"
-	t, err := template.ParseFS(scriptFiles, path.Join("scripts", name))
+	t, err := template.ParseFS(scriptFiles, path.Join("scripts", name), ownAddress)
 	if err != nil {
 		return "", fmt.Errorf("read the start script: %w", err)
 	}

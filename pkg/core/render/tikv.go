@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -86,10 +87,12 @@ func tikvScript(c topology.Cluster, dataDir string) script {
 		"Any":             anyAddress,
 		"AdvertiseStatus": advertise,
 		"DataDir":         quote(dataDir),
-	}, append(clusterWords(c),
-		word{text: dataDir, quoted: quote(dataDir)},
-		word{text: "--addr=" + anyAddress + ":20160"},
-		word{text: "--advertise-status-addr", absent: !advertise})...)
+		"StartTimeout":    startTimeout(c),
+	}, slices.Concat(clusterWords(c), startWords(c), []word{
+		{text: dataDir, quoted: quote(dataDir)},
+		{text: "--addr=" + anyAddress + ":20160"},
+		{text: "--advertise-status-addr", absent: !advertise},
+	})...)
 }
 
 // capacity returns how much of its volume it may use, "0" for all. A size such as 1.5Gi is written

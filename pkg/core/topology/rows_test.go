@@ -114,7 +114,7 @@ func TestRules(t *testing.T) {
 		"tidb-B4: PD microservices without an image":  {`pdms: [{name: tso}]`, not, "spec.pdms", "not supported yet"},
 		"tidb-B4: PD microservices that are empty":    {`pdms: [null]`, not, "spec.pdms", "not supported yet"},
 		"PD microservices' volumes":                   {`pdms: [{name: tso}, {name: scheduling, storageVolumes: [{storageSize: 1Gi}]}]`, req, "spec.pdms[1].storageVolumes[0].name", "name"},
-		"tidb-B11: addresses before discovery":        {`startScriptV2FeatureFlags: [PreferPDAddressesOverDiscovery]`, not, "spec.startScriptV2FeatureFlags", "not supported yet"},
+		"tidb-B11: addresses before discovery":        {`pdAddresses: ["a:2378"]`, not, "spec.pdAddresses", "not supported yet"},
 		"pd-B21: a discovery server of another":       {`cluster: {name: other}`, not, "spec.cluster", "not supported yet"},
 		"tidb-S15, B25: a password without a Service": {`tidb: {initializer: {createPassword: true}}`, not, "spec.tidb.initializer.createPassword", "not supported yet"},
 	} {

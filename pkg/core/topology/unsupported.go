@@ -30,7 +30,6 @@ func unsupported(tc *v1alpha1.TidbCluster) field.ErrorList {
 
 	refuse(spec.RecoveryMode, "restoring a cluster from volume snapshots", "recoveryMode")
 	refuse(isTrue(spec.EnablePVCReplace), "replacing volumes", "enablePVCReplace")
-	refuse(len(spec.StartScriptV2FeatureFlags) > 0, "variants of the start scripts", "startScriptV2FeatureFlags")
 
 	for _, r := range readings {
 		if _, ok := r.spec(tc); ok && r.unsupported != nil {

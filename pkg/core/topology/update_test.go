@@ -121,10 +121,17 @@ func TestWarnings(t *testing.T) {
 		want []string // the beginnings of the warnings
 		says string
 	}{
-		"nothing odd":                      {born, ``, nil, ""},
-		"tidb-B27: image":                  {born, `tikv: {image: a:v1}`, []string{"spec.tikv.image has no effect"}, "baseImage"},
-		"tidb-B31: IPv6":                   {born, `preferIPv6: true`, []string{"spec.preferIPv6 "}, "TiDB listen on IPv4"},
-		"tidb-B10: arguments, old script":  {born, `{startScriptVersion: v2, tidb: {arguments: [--a]}}`, []string{"spec.tidb.arguments may have no effect"}, "kept"},
+		"nothing odd":                     {born, ``, nil, ""},
+		"tidb-B27: image":                 {born, `tikv: {image: a:v1}`, []string{"spec.tikv.image has no effect"}, "baseImage"},
+		"tidb-B31: IPv6":                  {born, `preferIPv6: true`, []string{"spec.preferIPv6 "}, "TiDB listen on IPv4"},
+		"tidb-B10: arguments, old script": {born, `{startScriptVersion: v2, tidb: {arguments: [--a]}}`, []string{"spec.tidb.arguments may have no effect"}, "kept"},
+		"flag of another generation of scripts": {nil, `{startScriptV2FeatureFlags: [WaitForDnsNameIpMatch]}`,
+			[]string{"spec.startScriptV2FeatureFlags has no effect"}, "not v2"},
+		"tidb-B11: flag about addresses of PD": {nil, `{startScriptVersion: v2, startScriptV2FeatureFlags: [PreferPDAddressesOverDiscovery]}`,
+			[]string{"spec.startScriptV2FeatureFlags PreferPDAddressesOverDiscovery has no effect"}, "without pdAddresses"},
+		"flag of scripts, new cluster": {nil, `{startScriptVersion: v2, startScriptV2FeatureFlags: [WaitForDnsNameIpMatch]}`, nil, ""},
+		"flag of scripts, old scripts": {born, `{startScriptVersion: v2, startScriptV2FeatureFlags: [WaitForDnsNameIpMatch]}`,
+			[]string{"spec.startScriptV2FeatureFlags WaitForDnsNameIpMatch may have no effect"}, "kept"},
 		"tidb-B10: arguments, new cluster": {nil, `{startScriptVersion: v2, tidb: {arguments: [--a]}}`, nil, ""},
 		"tidb-B16: probe": {born, `tidb: {customizedStartupProbe: {image: a, binaryName: b, initialDelaySeconds: 3, successThreshold: 2}}`,
 			[]string{"spec.tidb.customizedStartupProbe.initialDelaySeconds", "spec.tidb.customizedStartupProbe.successThreshold"}, "no effect"},

@@ -55,6 +55,9 @@ func TestValid(t *testing.T) {
 		},
 		"claims are reclaimed":         func(tc *v1alpha1.TidbCluster) { tc.Spec.EnablePVReclaim = yes() },
 		"second generation of scripts": func(tc *v1alpha1.TidbCluster) { tc.Spec.StartScriptVersion = "v2" },
+		"its flags": func(tc *v1alpha1.TidbCluster) {
+			tc.Spec.StartScriptV2FeatureFlags = []v1alpha1.StartScriptV2FeatureFlag{v1alpha1.StartScriptV2FeatureFlagWaitForDnsNameIpMatch}
+		},
 	} {
 		tc := valid()
 		edit(tc)
@@ -126,9 +129,6 @@ func TestNotSupportedYet(t *testing.T) {
 		"spec.recoveryMode": func(tc *v1alpha1.TidbCluster) { tc.Spec.RecoveryMode = true },
 		"spec.enablePVCReplace": func(tc *v1alpha1.TidbCluster) {
 			tc.Spec.EnablePVCReplace = yes()
-		},
-		"spec.startScriptV2FeatureFlags": func(tc *v1alpha1.TidbCluster) {
-			tc.Spec.StartScriptV2FeatureFlags = []v1alpha1.StartScriptV2FeatureFlag{v1alpha1.StartScriptV2FeatureFlagWaitForDnsNameIpMatch}
 		},
 		"spec.pd.mode": func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Mode = "ms" },
 		"spec.tidb.initializer.createPassword": func(tc *v1alpha1.TidbCluster) {

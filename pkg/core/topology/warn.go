@@ -38,6 +38,7 @@ func Warnings(old *Cluster, c Cluster) []Warning {
 	if tc.Spec.PreferIPv6 {
 		warnings = append(warnings, warn(at.Child("preferIPv6"), "has an effect on TiKV, TiFlash and the Services only: PD and TiDB listen on IPv4"))
 	}
+	warnings = append(warnings, warningsOfStart(old, c)...)
 	for _, r := range readings {
 		if _, ok := r.spec(tc); ok && r.warnings != nil {
 			warnings = append(warnings, r.warnings(old, c, at.Child(string(r.kind)))...)
