@@ -12,6 +12,7 @@ import (
 func drawCertificates(o *Options) {
 	rng := rand.New(rand.NewPCG(o.Seed, 7))
 	o.Faults.Certificate = pick(rng, 0, 0, 0, 1./600)
+	o.Faults.Expiry = pick(rng, 0, 0, 0, 1./1800)
 }
 
 // spoilCertificate is a person who puts a certificate into the Secret of a component that the others
@@ -22,6 +23,27 @@ func (w *Model) spoilCertificate() {
 	w.spoiled[k] = w.t + w.between(30, 1800)
 	w.note("fault: the certificate of %s is not accepted until %s", kinds[k].Title(), clock(w.spoiled[k]))
 }
+
+// expireCertificate lets the certificate of a component expire, and has a person renew it later. Connections that are open
+// stay open for a while, and none can be opened: process after process cannot be reached any more, by the others and by the
+// plugin, though it runs and its pod is Ready. Each reads the renewed certificate from its Secret without a restart, some
+// time after it was put there.
+func (w *Model) expireCertificate() { w.expireFor(w.anyKind(), w.between(600, 5400)) }
+
+func (w *Model) expireFor(k kind, seconds int64) {
+	w.spoiled[k] = w.t + seconds
+	w.note("fault: the certificate of %s has expired, and is renewed at %s", kinds[k].Title(), clock(w.spoiled[k]))
+	for _, p := range w.pods[k] {
+		if p != nil && p.running {
+			p.expired = span{w.t + w.between(0, 300), w.spoiled[k] + w.between(30, 120)}
+		}
+	}
+}
+
+// span is from a second to before another one.
+type span struct{ from, until int64 }
+
+func (s span) has(t int64) bool { return s.from <= t && t < s.until }
 
 // uncertified reports whether a process of the component that starts now would not be accepted.
 func (w *Model) uncertified(k kind) bool { return w.t < w.spoiled[k] }
@@ -42,5 +64,12 @@ func (w *Model) lacks(k kind) []desired.Lack {
 func (w *Model) judgeCertificate(k kind, i int, say sayer) {
 	if w.seen.spoiled[k] && w.uncertified(k) && w.served(k, i) {
 		say("certificate", "%s could not come back", w.names[k][i])
+	}
+}
+
+// judgeExpiry checks that no member is given up that only cannot be reached, since its certificate has expired.
+func (w *Model) judgeExpiry(k kind, i int, say sayer) {
+	if p := w.pods[k][i]; p != nil && p.running && !p.terminating() && p.lost <= w.t && p.expired.has(w.t) && p.expired.has(w.seen.at) {
+		say("certificate", "%s runs, and its certificate has expired", w.names[k][i])
 	}
 }

@@ -33,7 +33,9 @@
 // forgets a scheduler; the user changes the intent half-way, suspends components or pauses it all;
 // a StatefulSet is deleted and not recreated; the engine is interrupted, or killed without a chance
 // to clean up; it loses its lease, and for up to a minute and a half a second engine and it both
-// drive, turn by turn; heartbeats of a store are late. A host that is lost for good, with its disk,
+// drive, turn by turn; heartbeats of a store are late; a certificate is put into a Secret that the
+// others do not accept, or the certificates of a component expire, so that one process after the other cannot be reached,
+// and are renewed later. A host that is lost for good, with its disk,
 // can be switched on (Faults.LoseForGood): the pod stays Terminating until a person deletes it by
 // force, and with its claim no other one can be scheduled.
 //
@@ -179,6 +181,7 @@
 //     "peer-down" and "wanted" do not hold for it.
 //   - certificate: no Restart of a member that serves while the certificate in the Secret of its
 //     component is one that the others do not accept.
+//     No member is given up that cannot be reached only because its certificate has expired.
 //   - explained: where nothing changes for twenty minutes, at least one gate has a deadline or is
 //     blocked and says what can be done.
 //   - advice: each gate that needs manual action says what to do.

@@ -115,6 +115,7 @@ func (w *Model) judgeFailure(s plan.RecordFailure, say sayer) {
 	if w.seen.hidden[k][i] {
 		return // it came back after the observation, which no engine could know
 	}
+	w.judgeExpiry(k, i, say)
 	if w.served(k, i) {
 		say("failover", "it serves")
 	}

@@ -70,6 +70,7 @@ type pod struct {
 	unseen      int64  // until when Kubernetes gets no reports from its host, which runs
 	unreachable int64  // until when no request through its kubelet succeeds
 	refuses     int64  // until when its status port answers with errors
+	expired     span   // while nobody accepts its certificate
 	advice      advice // what a PD without data read when it started
 	joined      int64  // when a PD process has become a part of the cluster
 	// evictionBegun is tidb-operator's mark on the pod of a store that it evicts
@@ -81,7 +82,7 @@ func (p *pod) terminating() bool { return p.goneAt != never }
 
 // works reports whether the process runs and can serve.
 func (w *Model) works(p *pod) bool {
-	return p != nil && p.running && !p.terminating() && p.lost <= w.t && (p.flaw == "" || p.flaw == frail || p.flaw == statusless)
+	return p != nil && p.running && !p.terminating() && p.lost <= w.t && !p.expired.has(w.t) && (p.flaw == "" || p.flaw == frail || p.flaw == statusless)
 }
 
 // claim is a PersistentVolumeClaim with the data on it.
@@ -314,7 +315,7 @@ func (w *Model) start(p *pod, c *claim) {
 		p.restarts++
 	}
 	p.advice = w.advised(p)
-	p.running, p.ran, p.started, p.joined = true, true, w.t, 0
+	p.running, p.ran, p.started, p.joined, p.expired = true, true, w.t, 0, span{}
 	p.readyAt = w.t + w.between(2, 8)
 	p.problem = ""
 }

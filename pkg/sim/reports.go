@@ -83,7 +83,7 @@ func (w *Model) pinged(m pdMember) bool { return w.alive(m) && w.t >= m.unheard 
 // memberAnswers returns what a PD member answers when it is asked directly.
 func (w *Model) memberAnswers(m pdMember, p *pod) state.Answer {
 	switch {
-	case w.tunnelFails(p):
+	case w.unanswered(p):
 		return state.NoAnswer
 	case !w.alive(m):
 		return state.Refused
@@ -96,7 +96,7 @@ func (w *Model) memberAnswers(m pdMember, p *pod) state.Answer {
 func (w *Model) portAnswers(k kind, i int) state.Answer {
 	p := w.pods[k][i]
 	switch {
-	case p == nil || w.tunnelFails(p):
+	case p == nil || w.unanswered(p):
 		return state.NoAnswer
 	case p.flaw == statusless || w.t < p.refuses || !servers[k](w, i):
 		return state.Refused
@@ -108,7 +108,7 @@ func (w *Model) portAnswers(k kind, i int) state.Answer {
 func (w *Model) storeAnswers(k kind, i int) state.Answer {
 	p, s := w.pods[k][i], w.storeOf(k, i)
 	switch {
-	case p == nil || w.tunnelFails(p):
+	case p == nil || w.unanswered(p):
 		return state.NoAnswer
 	case s == nil || !w.storeRuns(s) || s.announced < p.started:
 		return state.Refused
@@ -116,10 +116,10 @@ func (w *Model) storeAnswers(k kind, i int) state.Answer {
 	return state.Answered
 }
 
-// tunnelFails reports whether requests through the kubelet of a pod's host fail: the host is lost,
-// or its connection to the API server.
-func (w *Model) tunnelFails(p *pod) bool {
-	return p.lost > w.t || p.unseen > w.t || w.t < p.unreachable
+// unanswered reports whether a process cannot be asked: requests through the kubelet of its host fail, since the host is
+// lost, or its connection to the API server, or the certificate that the process shows has expired.
+func (w *Model) unanswered(p *pod) bool {
+	return p.lost > w.t || p.unseen > w.t || w.t < p.unreachable || p.expired.has(w.t)
 }
 
 // led records that PD has another leader. It knows heartbeats as they were last saved,
@@ -220,6 +220,7 @@ func (w *Model) hide() {
 
 // heal ends a pod's faults that last, except for a host that is lost for good.
 func (p *pod) heal(now int64) {
+	p.expired = span{}
 	if p.lost > now && p.lost != never {
 		p.lost = now
 	}
