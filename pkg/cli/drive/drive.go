@@ -145,7 +145,7 @@ func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 	both.Go(func() (err error) {
 		// The context must not end with the group: the connections that are made here are used for
 		// the whole run.
-		seen, err = s.Observer.Against(ctx, want)
+		seen, err = r.patient(ctx, electionTime, func() (state.Observation, error) { return s.Observer.Against(ctx, want) })
 		return err
 	})
 	if err := both.Wait(); err != nil {
