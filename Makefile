@@ -106,6 +106,9 @@ node-images: ## build and load the node's images
 demo: build ## a cluster created, scaled and upgraded before your eyes
 	cd test/e2e && go run ./cmd/demo
 
+demo-full: build ## the same with all components and TLS
+	cd test/e2e && go run ./cmd/demo -full
+
 record: build ## record a real upgrade as docs/images/upgrade.svg: needs script of util-linux, and npm
 	cd test/e2e && go run ./cmd/record -o ../../docs/images/upgrade.svg
 

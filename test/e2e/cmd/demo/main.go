@@ -1,10 +1,12 @@
 // Command demo shows the plugin at work on the local node: a cluster is created,
 // rows are written, TiKV is scaled out and in, and the cluster is upgraded while
-// rows go on being written; in the end they are read back.
+// rows go on being written; in the end they are read back. With -full the cluster
+// has all components, and TLS.
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -27,10 +29,46 @@ const (
 	cluster   = "basic"
 )
 
+// story is what a demonstration shows: how the cluster is made, and what is done while a client writes.
+type story struct {
+	create []string
+	then   [][]string
+	tls    bool
+}
+
+var short = story{
+	create: []string{"--pd", "3", "--tikv", "3", "--tidb", "2"},
+	then: [][]string{
+		{"scale", cluster, "tikv=4"},
+		{"scale", cluster, "tikv=3"},
+		{"upgrade", cluster, "v8.1.1"},
+		{"status", cluster},
+	},
+}
+
+// full has every component that create makes. Of TiFlash, TiProxy and TiCDC the node has stand-ins.
+var full = story{
+	create: []string{"--pd", "3", "--tikv", "3", "--tidb", "2", "--tiflash", "2", "--tiproxy", "1", "--tiproxy-version", "v1.0.0", "--ticdc", "1", "--tls"},
+	then: [][]string{
+		{"scale", cluster, "tikv=4", "ticdc=2"},
+		{"scale", cluster, "tikv=3", "tiflash=1"},
+		{"upgrade", cluster, "v8.1.1", "--tiproxy-version", "v1.1.0"},
+		{"tls", "check", cluster},
+		{"status", cluster},
+	},
+	tls: true,
+}
+
 func main() {
+	all := flag.Bool("full", false, "all components, and TLS")
+	flag.Parse()
+	told := short
+	if *all {
+		told = full
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx); err != nil {
+	if err := run(ctx, told); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
@@ -43,7 +81,7 @@ type demo struct {
 	sql    workload.Service
 }
 
-func run(ctx context.Context) error {
+func run(ctx context.Context, told story) error {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		return err
@@ -61,9 +99,9 @@ func run(ctx context.Context) error {
 	d := demo{
 		node:   n,
 		plugin: plugin.Plugin{Binary: filepath.Join(root, "bin", "kubectl-tidb"), Kubeconfig: n.Kubeconfig, Namespace: namespace},
-		sql:    workload.Service{Kube: n.Kube, Pods: pods, Namespace: namespace, Cluster: cluster},
+		sql:    workload.Service{Kube: n.Kube, Pods: pods, Namespace: namespace, Cluster: cluster, TLS: told.tls},
 	}
-	if err := d.play(ctx); err != nil {
+	if err := d.play(ctx, told); err != nil {
 		return err
 	}
 	say("done; look around with: export KUBECONFIG=" + n.Kubeconfig)
@@ -71,7 +109,7 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-func (d demo) play(ctx context.Context) error {
+func (d demo) play(ctx context.Context, told story) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 	if _, err := d.node.Kube.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
@@ -85,7 +123,7 @@ func (d demo) play(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := d.tidb(ctx, "create", cluster, "--version", "v8.1.0", "--pd", "3", "--tikv", "3", "--tidb", "2", "--storage", "1Gi"); err != nil {
+	if err := d.tidb(ctx, append([]string{"create", cluster, "--version", "v8.1.0", "--storage", "1Gi"}, told.create...)...); err != nil {
 		return err
 	}
 	db, err := d.sql.Open("demo")
@@ -98,12 +136,7 @@ func (d demo) play(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, args := range [][]string{
-		{"scale", cluster, "tikv=4"},
-		{"scale", cluster, "tikv=3"},
-		{"upgrade", cluster, "v8.1.1"},
-		{"status", cluster},
-	} {
+	for _, args := range told.then {
 		if err := d.tidb(ctx, args...); err != nil {
 			return err
 		}
