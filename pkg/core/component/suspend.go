@@ -60,7 +60,7 @@ var claimsKept = plan.Hook{
 			_, given := sc.Want.Failure(m.Name)
 			return given || m.Ordinal >= sc.Got.Set.Replicas || !anyMarked(m)
 		}
-		return m.Database.State == state.StoreTombstone || !anyMarked(m)
+		return m.Database.Removed() || !anyMarked(m)
 	},
 	Step: func(sc plan.Scope, m state.Member) plan.Step {
 		if m.Database.Presence == state.Unknown && !pdCannotAnswer(sc) {
@@ -105,7 +105,7 @@ func anyMarked(m state.Member) bool {
 var tombstoneMarked = plan.Hook{
 	Reason: plan.ClaimsMarked, Want: plan.LeftoverMarked.Want,
 	Done: func(sc plan.Scope, m state.Member) bool {
-		return m.Database.State != state.StoreTombstone || plan.LeftoverMarked.Done(sc, m)
+		return !m.Database.Removed() || plan.LeftoverMarked.Done(sc, m)
 	},
 	Step: plan.LeftoverMarked.Step,
 }

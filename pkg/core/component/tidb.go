@@ -13,7 +13,7 @@ import (
 func TiDB() plan.Profile {
 	return plan.Profile{
 		Kind:         topology.TiDB,
-		Needs:        []plan.Need{pdServes, tikvServes},
+		Needs:        []plan.Need{pdServes, tikvServes, pumpServes},
 		BeforeRemove: []plan.Hook{plan.LeftoverMarked},
 		Failover: &plan.Failover{
 			Period: func(plan.Scope) time.Duration { return failoverPeriod },

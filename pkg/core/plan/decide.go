@@ -51,7 +51,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 	scopes := scopesOf(&policy, &w, &s)
 	for _, i := range rolloutOrder(profiles, w.Groups) {
 		sc, g := scopes[i], &w.Groups[i]
-		p, hold := profileOf(profiles, g.Kind), holds.of(i)
+		p, hold := profileOf(profiles, g.Kind), holds.of(i, g.Kind)
 		var v verdict
 		if g.Suspend {
 			v = sc.suspend(p, w.Groups[:i], w.Groups[i+1:])
@@ -138,11 +138,12 @@ type holds struct {
 	waiting, rolling []int
 	needing          []int // those of them that wait for another component before anything else
 	kinds            []topology.Kind
+	awaited          []topology.Kind // of those that wait: the component whose rollout each waits for, "" for none
 }
 
 func (h holds) after(i int, sc Scope, v verdict, needs bool) holds {
 	if !v.idle() {
-		h.waiting, h.kinds = append(h.waiting, i), append(h.kinds, sc.Want.Kind)
+		h.waiting, h.kinds, h.awaited = append(h.waiting, i), append(h.kinds, sc.Want.Kind), append(h.awaited, v.awaits())
 	}
 	if needs {
 		h.needing = append(h.needing, i)
@@ -153,12 +154,20 @@ func (h holds) after(i int, sc Scope, v verdict, needs bool) holds {
 	return h
 }
 
+// awaits returns the component whose rollout is all that is waited for, "" where there is none.
+func (v verdict) awaits() topology.Kind {
+	if len(v.steps) > 0 || len(v.gates) == 0 || slices.ContainsFunc(v.gates, func(g Gate) bool { return g.awaits != v.gates[0].awaits }) {
+		return ""
+	}
+	return v.gates[0].awaits
+}
+
 // of returns what they mean for another component, by its index. One that needs it, and lacks what it
-// needs, does not hold it back: each would wait for the other.
-func (h holds) of(i int) hold {
+// needs, does not hold it back, nor does one that waits for its rollout: each would wait for the other.
+func (h holds) of(i int, k topology.Kind) hold {
 	held := hold{rolling: slices.ContainsFunc(h.rolling, func(o int) bool { return o < i })}
 	for n, o := range h.waiting {
-		if held.by == "" && (o < i || !slices.Contains(h.needing, o)) {
+		if held.by == "" && (o < i || !slices.Contains(h.needing, o)) && h.awaited[n] != k {
 			held.by = h.kinds[n]
 		}
 	}

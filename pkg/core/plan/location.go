@@ -29,7 +29,7 @@ func Locations(pd state.PD, wanted []string) []string {
 // labelStore returns the step that sets the location of a store in PD, by the labels of its pod's
 // node. A store whose pod or node does not exist keeps its labels.
 func (sc Scope) labelStore(m state.Member) []Step {
-	if m.Database.Presence != state.Present || m.Database.State == state.StoreTombstone ||
+	if m.Database.Presence != state.Present || m.Database.Removed() ||
 		m.Pod == nil || m.Pod.Terminating {
 		return nil
 	}

@@ -71,6 +71,8 @@ type Gate struct {
 	// held: the gate opens when something else does, an earlier component or a member that
 	// is down, whose own gates report whether that can happen.
 	held bool
+	// awaits is a component whose rollout may be what is waited for; "" for none.
+	awaits topology.Kind
 	// resolves: what happens at the deadline needs no help from a person.
 	resolves bool
 	// endless: the user has asked to wait for it without an end.
@@ -95,6 +97,7 @@ const (
 	Regions Unit = "regions"
 	Tables  Unit = "tables" // of changefeeds
 	Bytes   Unit = "bytes"
+	Seconds Unit = "seconds" // of binlog that a drainer has not read
 )
 
 // GateKey identifies a gate from one turn to the next. What is shown of it may change.

@@ -78,6 +78,9 @@ type Hook struct {
 	// Skip returns the reason why the goal cannot be reached now; the plan continues without it.
 	// The step that follows names the reason.
 	Skip func(Scope, state.Member) string
+	// Awaits is a component whose rollout may be what is waited for, so that it is not held back; "" for
+	// none.
+	Awaits topology.Kind
 	// Schedules: the step makes or removes a scheduler in PD, so that it waits until
 	// PD has loaded those that it has.
 	Schedules bool
@@ -159,7 +162,7 @@ func (sc Scope) pursue(hooks []Hook, m state.Member) verdict {
 
 func (sc Scope) try(h Hook, m state.Member) (v verdict, open bool) {
 	g := Gate{
-		Component: m.Kind, Member: m.Name, Reason: h.Reason, Want: h.Want, Source: FromDatabase, patience: h.Patience,
+		Component: m.Kind, Member: m.Name, Reason: h.Reason, Want: h.Want, Source: FromDatabase, patience: h.Patience, awaits: h.Awaits,
 	}
 	if h.Refuse != nil {
 		if g.Observed = h.Refuse(sc, m); g.Observed != "" {

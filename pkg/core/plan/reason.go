@@ -22,6 +22,7 @@ const (
 
 	PDServing   Reason = "PDServing"
 	TiKVServing Reason = "TiKVServing"
+	PumpServing Reason = "PumpServing"
 
 	SpecObserved    Reason = "SpecObserved"
 	RolloutQueued   Reason = "RolloutQueued"
@@ -59,6 +60,9 @@ const (
 	TablesMoved       Reason = "TablesMoved"
 	ChangefeedsServed Reason = "ChangefeedsServed"
 	DrainForgotten    Reason = "DrainForgotten"
+
+	BinlogReceived Reason = "BinlogReceived"
+	PumpOffline    Reason = "PumpOffline"
 
 	ClaimsMarked         Reason = "ClaimsMarked"
 	ClaimsUnmarked       Reason = "ClaimsUnmarked"
@@ -145,6 +149,7 @@ func Reasons() []Meaning {
 		{MinimumReplicas, "the component cannot have as few members as the spec asks for", "too few replicas", bare},
 		{PDServing, "a component waits for PD", "PD not serving", apart},
 		{TiKVServing, "a component waits for TiKV", "TiKV not serving", apart},
+		{PumpServing, "TiDB waits for Pump, which it writes its binlog to", "Pump not serving", apart},
 		{SpecObserved, "the StatefulSet controller has to see the new spec", "StatefulSet controller has not seen the new spec", apart},
 		{RolloutQueued, "the rollout waits for an earlier component", "rollout queued", bare},
 		{PodReplaced, "Kubernetes has to replace the pod", "pod not replaced", apart},
@@ -177,6 +182,8 @@ func Reasons() []Meaning {
 		{TablesMoved, "all tables of changefeeds have to leave the capture", "tables not moved to other captures", apart},
 		{ChangefeedsServed, "changefeeds run, and the last capture is to be removed", "changefeeds need a capture", apart},
 		{DrainForgotten, "the record of a drain that is over has to be deleted", "drain record not deleted", apart},
+		{BinlogReceived, "TiDB writes its binlog, and the last Pump is to be removed", "TiDB needs a Pump", apart},
+		{PumpOffline, "a Pump has to go offline, after drainers have read what it has", "Pump not offline", apart},
 		{ClaimsMarked, "claims of a removed member have to be marked as left over", "claims not marked as left over", apart},
 		{ClaimsUnmarked, "claims of a member that stays must not be marked", "claims still marked as left over", apart},
 		{ClaimBeingDeleted, "a claim is deleted with its pod, so the pod must stay", "claim being deleted", bare},

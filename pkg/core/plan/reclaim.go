@@ -56,5 +56,5 @@ func (sc Scope) abandoned(p Profile, m state.Member) bool {
 	if sc.Kept(m) || m.Pod != nil {
 		return false
 	}
-	return p.Kind.Data() == topology.None || m.Database.Presence == state.Absent || m.Database.State == state.StoreTombstone
+	return p.Kind.Data() == topology.None || m.Database.Presence == state.Absent || m.Database.Removed()
 }

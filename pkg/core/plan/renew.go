@@ -17,7 +17,7 @@ const Registering = 150 * time.Second
 // its store is a tombstone, or PD has forgotten it after its claims were marked. With its
 // data it can never serve again.
 func removalIrreversible(m state.Member) bool {
-	return m.Database.State == state.StoreTombstone ||
+	return m.Database.Removed() ||
 		m.Database.Presence == state.Absent && m.Marked()
 }
 
@@ -64,7 +64,7 @@ func renewed(m state.Member) bool {
 // recreated, or when the claim of a member that serves is deleted by hand.
 func dataBeingDeleted(p Profile, m state.Member) bool {
 	return p.Kind.Data() != topology.None && m.Pod != nil && m.Database.Presence != state.Absent &&
-		m.Database.State != state.StoreTombstone && claimBeingDeleted(m) != ""
+		!m.Database.Removed() && claimBeingDeleted(m) != ""
 }
 
 // claimBeingDeleted returns a claim that is being deleted while the member's pod uses it,
@@ -136,7 +136,7 @@ func (sc Scope) holdsUp(m state.Member) bool {
 // others serve.
 func (sc Scope) cannotComeBack(p Profile, m state.Member) bool {
 	switch {
-	case m.Database.State == state.StoreTombstone:
+	case m.Database.Removed():
 		return true
 	case p.Kind.Data() != topology.Raft || !removalIrreversible(m) || !m.Pod.Ran:
 		return false
@@ -149,7 +149,7 @@ func (sc Scope) cannotComeBack(p Profile, m state.Member) bool {
 // possible for the highest ordinal only. PD does not list its store any more, so it may register
 // just when its claims are deleted.
 func (sc Scope) storeForgotten(p Profile, m state.Member) bool {
-	return p.Kind.Data() == topology.Store && removalIrreversible(m) && m.Database.State != state.StoreTombstone
+	return p.Kind.Data() == topology.Store && removalIrreversible(m) && !m.Database.Removed()
 }
 
 func (sc Scope) withNewData(p Profile, m state.Member) verdict {

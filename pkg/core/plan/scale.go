@@ -63,7 +63,7 @@ func (sc Scope) comesBack(p Profile, m state.Member) bool {
 
 // countedOn reports whether the database counts on the member.
 func countedOn(m state.Member) bool {
-	return m.Database.Presence == state.Present && m.Database.State != state.StoreTombstone
+	return m.Database.Presence == state.Present && !m.Database.Removed()
 }
 
 // joined waits for the members that must serve before another one may join: all voters, else the
@@ -130,7 +130,7 @@ func (sc Scope) vacate(p Profile, m state.Member) verdict {
 			return wait(Gate{Component: p.Kind, Member: m.Name, Object: c.Name, Reason: ClaimOwnerKnown, Want: "owner of the claim known", Observed: c.Name, Source: FromDatabase})
 		case c.Marked:
 			return act(DeleteClaim{Component: p.Kind, Member: m.Name, Name: c.Name, UID: c.UID})
-		case m.Database.State == state.StoreTombstone:
+		case m.Database.Removed():
 			return sc.pursue([]Hook{LeftoverMarked}, m)
 		default:
 			return wait(Gate{

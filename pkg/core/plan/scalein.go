@@ -97,7 +97,7 @@ func (sc Scope) nothingLost(p Profile, m state.Member) bool {
 	case countedOn(m) && m.Pod == nil && (m.Database.Unstarted || sc.claimGone(m)):
 		return true
 	}
-	return m.Database.Presence == state.Absent || m.Database.State == state.StoreTombstone
+	return m.Database.Presence == state.Absent || m.Database.Removed()
 }
 
 // claimGone reports whether the claim with a member's data is gone. Without such a claim

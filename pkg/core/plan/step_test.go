@@ -37,6 +37,7 @@ var steps = []struct {
 	{plan.RestoreStore{Component: tikv, Member: "m"}, tikv, "m", false, false},
 	{plan.ForgetRecord{Component: tikv, Member: "m"}, tikv, "m", false, false},
 	{plan.DrainCapture{Component: ticdc, Member: "m"}, ticdc, "m", false, false},
+	{plan.ClosePump{Component: topology.Pump, Member: "m"}, topology.Pump, "m", true, false},
 	{plan.DrainCapture{Component: ticdc, Member: "m", Again: true}, ticdc, "m", false, true},
 	{plan.ForgetDrain{Component: ticdc, Member: "m"}, ticdc, "m", false, false},
 	{plan.MarkClaims{Component: pd, Member: "m"}, pd, "m", false, false},

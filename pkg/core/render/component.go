@@ -16,6 +16,7 @@ type component struct {
 	topology.Group
 	cluster   topology.Cluster
 	spec      v1alpha1.ComponentAccessor
+	creation  appsv1.PodManagementPolicyType // of pods
 	resources corev1.ResourceRequirements
 	account   string // service account
 
@@ -39,6 +40,8 @@ type component struct {
 	// shared returns the first volumes, of which some have the ConfigMap of the given name.
 	shared  func(comp component, configMap string) []corev1.Volume
 	volumes []corev1.Volume // those between the shared and the user's own
+	// ownVolumes: the pods have no volumes of the user, as with tidb-operator.
+	ownVolumes bool
 	// last returns the volumes after the user's own; nil for none.
 	last      func(comp component, configMap string) []corev1.Volume
 	readiness *corev1.Probe
@@ -93,9 +96,11 @@ func base(c topology.Cluster, g topology.Group, spec v1alpha1.ComponentAccessor)
 		Group:   g,
 		cluster: c,
 		spec:    spec,
-		start:   dirScript + "/" + string(g.Kind) + "_start_script.sh",
-		shared:  sharedVolumes,
-		sysctl:  "init", claimsAt: "storageVolumes",
+
+		creation: spec.PodManagementPolicy(),
+		start:    dirScript + "/" + string(g.Kind) + "_start_script.sh",
+		shared:   sharedVolumes,
+		sysctl:   "init", claimsAt: "storageVolumes",
 	}
 }
 

@@ -22,6 +22,7 @@ var descriptions = []description{
 	{topology.TiProxy, describeTiProxy, tiproxyStatus},
 	{topology.TiFlash, describeTiFlash, tiflashStatus},
 	{topology.TiKV, describeTiKV, tikvStatus},
+	{topology.Pump, describePump, pumpStatus},
 	{topology.TiDB, describeTiDB, tidbStatus},
 	{topology.TiCDC, describeTiCDC, ticdcStatus},
 }

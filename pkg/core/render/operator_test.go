@@ -12,6 +12,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/util/config"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -27,6 +28,7 @@ type objectsOfOperator struct {
 	config   map[topology.Kind]map[string]any
 	flash    flashOfOperator
 	ticdc    ticdcOfOperator
+	pump     pumpOfOperator
 	// overlay has the settings that override a configuration while a restore runs, as TOML.
 	overlay map[topology.Kind]string
 	// flags are those with which the start script executes a component, and arguments those that it
@@ -47,10 +49,17 @@ func withCaptures(tc *v1alpha1.TidbCluster) {
 	tc.Spec.TiCDC = &v1alpha1.TiCDCSpec{Replicas: 2, Config: v1alpha1.NewCDCConfig()}
 }
 
+// withPumps adds Pump to a TidbCluster.
+func withPumps(tc *v1alpha1.TidbCluster) {
+	tc.Spec.Pump = &v1alpha1.PumpSpec{Replicas: 2, Config: config.New(map[string]any{"gc": int64(7)})}
+	tc.Spec.Pump.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")}
+}
+
 // withAll adds what a TidbCluster with TiFlash lacks.
 func withAll(tc *v1alpha1.TidbCluster) {
 	withProxies(tc)
 	withCaptures(tc)
+	withPumps(tc)
 }
 
 func basicOfOperator(t *testing.T) *objectsOfOperator {
@@ -64,6 +73,7 @@ func basicOfOperator(t *testing.T) *objectsOfOperator {
 			topology.TiProxy: {
 				"workdir": "/var/lib/tiproxy/work", "proxy": map[string]any{"pd-addrs": "basic-pd:2379", "require-backend-tls": false},
 			},
+			topology.Pump: {"gc": int64(7)},
 			topology.TiDB: {"log": map[string]any{"file": map[string]any{"max-backups": int64(3)}}},
 		},
 		overlay: map[topology.Kind]string{},
@@ -71,7 +81,8 @@ func basicOfOperator(t *testing.T) *objectsOfOperator {
 			topology.PD:      {"--data-dir=/var/lib/pd", "--advertise-peer-urls=http://${domain}:2380"},
 			topology.TiProxy: {"--config=/etc/proxy/proxy.toml", "--advertise-addr=${host}.svc"},
 			topology.TiKV:    {"--advertise-addr=${host}.svc:20160", "--addr=0.0.0.0:20160", "--data-dir=/var/lib/tikv"},
-			topology.TiDB:    {"--store=tikv", "--advertise-address=${host}.svc", "--host=0.0.0.0"},
+			topology.TiDB:    {"--store=tikv", "--advertise-address=${host}.svc", "--host=0.0.0.0", "--enable-binlog=true"},
+			topology.Pump:    {"-pd-urls=http://basic-pd:2379", "-L=info", "-advertise-addr=`echo ${HOSTNAME}`.basic-pump:8250", "-config=/etc/pump/pump.toml"},
 			topology.TiCDC: {
 				"--addr=0.0.0.0:8301", "--advertise-addr=${POD_NAME}.${HEADLESS_SERVICE_NAME}.${NAMESPACE}.svc:8301",
 				"--gc-ttl=86400", "--log-file=", "--log-level=info", "--pd=http://basic-pd:2379",
@@ -88,6 +99,7 @@ func basicOfOperator(t *testing.T) *objectsOfOperator {
 			t.Fatal(err)
 		}
 	}
+	o.setEnv(topology.TiDB, "BINLOG_ENABLED", "true")
 	return o
 }
 
@@ -149,6 +161,7 @@ func (o *objectsOfOperator) existing(t *testing.T, c topology.Cluster) state.Exi
 	have.HasDiscoveryDeployment = true
 	o.startTiFlash()
 	o.startTiCDC()
+	o.startPump()
 	for name, s := range o.services {
 		s.OwnerReferences = []metav1.OwnerReference{owner(c)}
 		record := s.Spec.DeepCopy()
@@ -177,6 +190,9 @@ func (o *objectsOfOperator) existing(t *testing.T, c topology.Cluster) state.Exi
 		if k == topology.TiCDC {
 			delete(have.ConfigMaps[c.SetName(k)].Data, keyScript)
 		}
+		if k == topology.Pump {
+			have.ConfigMaps[c.SetName(k)].Data = map[string]string{"pump-config": "# in other words\n" + text}
+		}
 		if k == topology.TiFlash {
 			if have.ConfigMaps[c.SetName(k)].Data, err = o.flash.documents(); err != nil {
 				t.Fatal(err)
@@ -202,6 +218,8 @@ func specOf(tc *v1alpha1.TidbCluster, k topology.Kind) *v1alpha1.ComponentSpec {
 		return &tc.Spec.TiFlash.ComponentSpec
 	case topology.TiCDC:
 		return &tc.Spec.TiCDC.ComponentSpec
+	case topology.Pump:
+		return &tc.Spec.Pump.ComponentSpec
 	}
 	return &tc.Spec.TiDB.ComponentSpec
 }

@@ -48,7 +48,9 @@ func podTemplate(comp component, configMap string) (corev1.PodTemplateSpec, erro
 	}
 	pod.Containers = containers
 	pod.Volumes = append(comp.shared(comp, configMap), comp.volumes...)
-	pod.Volumes = append(pod.Volumes, comp.spec.AdditionalVolumes()...)
+	if !comp.ownVolumes {
+		pod.Volumes = append(pod.Volumes, comp.spec.AdditionalVolumes()...)
+	}
 	if comp.last != nil {
 		pod.Volumes = append(pod.Volumes, comp.last(comp, configMap)...)
 	}

@@ -68,6 +68,11 @@ type word struct {
 	quoted string
 	// ours is true if only our own scripts have it.
 	ours bool
+	// or is the same in another form that an operator's script can have; "" for none.
+	or string
+	// read is a part of scripts that find it out when they run, as all of ours do: it need not be in
+	// these. "" where all scripts have it.
+	read string
 }
 
 // peers returns the part of a pod's DNS name after the pod's name.
@@ -119,6 +124,9 @@ const mark = "Made by kubectl-tidb for"
 func newScript(k topology.Kind, data map[string]any, words ...word) script {
 	line := mark
 	for _, w := range words {
+		if w.read != "" {
+			continue
+		}
 		sign := " +"
 		if w.absent {
 			sign = " -"
@@ -151,7 +159,7 @@ func (s script) fits(text string) bool {
 		return strings.Contains(text, fmt.Sprintf("# %s\n", s.data["Mark"]))
 	}
 	for _, w := range s.words {
-		if !w.ours && hasWord(text, w.text) == w.absent {
+		if !w.ours && !w.leftOpen(text) && w.in(text) == w.absent {
 			return false
 		}
 	}
@@ -160,6 +168,14 @@ func (s script) fits(text string) bool {
 	}
 	return text != ""
 }
+
+// in reports whether a script has the word.
+func (w word) in(text string) bool {
+	return hasWord(text, w.text) || w.or != "" && hasWord(text, w.or)
+}
+
+// leftOpen reports whether a script finds out when it runs whether it uses the word.
+func (w word) leftOpen(text string) bool { return w.read != "" && strings.Contains(text, w.read) }
 
 // executed returns the words after a program, and after a variable with its own arguments, on the
 // line that executes it; false if a script has no such line.

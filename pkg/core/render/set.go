@@ -26,7 +26,7 @@ func statefulSet(comp component, configMap string) (*appsv1.StatefulSet, error) 
 			Template:             template,
 			VolumeClaimTemplates: comp.claims,
 			ServiceName:          c.PeerService(k),
-			PodManagementPolicy:  comp.spec.PodManagementPolicy(),
+			PodManagementPolicy:  comp.creation,
 			UpdateStrategy:       updateStrategy(comp.Manual, replicas),
 		},
 	}

@@ -50,7 +50,7 @@ func describeTiDB(c topology.Cluster, g topology.Group, _ state.Existing) (compo
 	comp.env = []corev1.EnvVar{
 		value("CLUSTER_NAME", c.Name),
 		value("TZ", tc.Spec.Timezone),
-		value("BINLOG_ENABLED", strconv.FormatBool(tc.IsTiDBBinlogEnabled())),
+		value(topology.EnvBinlog, strconv.FormatBool(tc.IsTiDBBinlogEnabled())),
 		value("SLOW_LOG_FILE", slow.path),
 		fromField("POD_NAME", "metadata.name"),
 		fromField("NAMESPACE", "metadata.namespace"),
@@ -69,7 +69,8 @@ func describeTiDB(c topology.Cluster, g topology.Group, _ state.Existing) (compo
 
 func tidbScript(c topology.Cluster, db *v1alpha1.TiDBSpec) script {
 	plugins, words := strings.Join(db.Plugins, ","), strings.Join(db.Arguments, " ")
-	need := append(clusterWords(c), word{text: "--plugin-load", absent: plugins == ""})
+	need := append(clusterWords(c), word{text: "--plugin-load", absent: plugins == ""},
+		word{text: "--enable-binlog=true", absent: !c.Source.IsTiDBBinlogEnabled(), read: topology.EnvBinlog})
 	if plugins != "" {
 		need = append(need, word{text: plugins, quoted: quote(plugins)})
 		plugins = quote(plugins)

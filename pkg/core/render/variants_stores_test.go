@@ -123,11 +123,14 @@ func ofVolumes() []variant {
 			specOf(tc, k).AdditionalVolumes = []corev1.Volume{emptyDir("extra")}
 			specOf(tc, k).AdditionalVolumeMounts = []corev1.VolumeMount{added}
 		}, func(o *objectsOfOperator) {
+			if k == topology.Pump {
+				return // whose pods get none
+			}
 			o.pod(k).Volumes = append(o.pod(k).Volumes, emptyDir("extra"))
 			o.mount(k, before[k], added)
 		}})
-		if k == topology.TiFlash {
-			continue // it has storage claims instead
+		if k == topology.TiFlash || k == topology.Pump {
+			continue // they have none
 		}
 		all = append(all, variant{name + ".storageVolumes", name + ".storageVolumes", func(tc *v1alpha1.TidbCluster) {
 			volumes := []v1alpha1.StorageVolume{{Name: "log", StorageSize: "1Gi", MountPath: "/log", StorageClassName: ptr(""), VolumeAttributesClassName: ptr("")}}

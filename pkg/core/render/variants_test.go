@@ -99,7 +99,7 @@ func variants() []variant {
 		all = append(all, ofComponent(k)...)
 		all = append(all, ofContainers(k)...)
 	}
-	return slices.Concat(all, ofPD(), ofTiProxy(), ofTiKV(), ofTiFlash(), ofTiDB(), ofTiCDC(), ofVolumes())
+	return slices.Concat(all, ofPD(), ofTiProxy(), ofTiKV(), ofTiFlash(), ofTiDB(), ofTiCDC(), ofPump(), ofVolumes())
 }
 
 // each changes the pods of all components.
@@ -120,7 +120,7 @@ func ofCluster() []variant {
 		{"enablePVReclaim", "enablePVReclaim", func(tc *v1alpha1.TidbCluster) { tc.Spec.EnablePVReclaim = &yes }, none},
 		{"configUpdateStrategy", "configUpdateStrategy", rolling, none},
 		{"startScriptVersion", "startScriptVersion", func(tc *v1alpha1.TidbCluster) { tc.Spec.StartScriptVersion = v1alpha1.StartScriptV2 }, func(o *objectsOfOperator) {
-			o.arguments, o.ticdc.annotations = "", true
+			o.arguments, o.ticdc.annotations, o.pump.second = "", true, true
 		}},
 		{"timezone", "timezone", func(tc *v1alpha1.TidbCluster) { tc.Spec.Timezone = "" }, each(func(o *objectsOfOperator, k topology.Kind) {
 			if k != topology.TiFlash && k != topology.TiCDC { // which have a default of their own
@@ -144,6 +144,7 @@ func ofCluster() []variant {
 		{"clusterDomain", "clusterDomain", func(tc *v1alpha1.TidbCluster) { tc.Spec.ClusterDomain = "a.example" }, each(func(o *objectsOfOperator, k topology.Kind) {
 			o.flash.domain = ".a.example"
 			o.replaceFlag(k, ".svc", ".svc.a.example")
+			o.replaceFlag(k, ".basic-pump:", ".basic-pump.db.svc.a.example:")
 			o.replaceFlag(k, "${domain}", "${pod}.svc.a.example")
 		})},
 		{"enableDynamicConfiguration", "dynamic", func(tc *v1alpha1.TidbCluster) { tc.Spec.EnableDynamicConfiguration = &yes }, func(o *objectsOfOperator) {
@@ -193,8 +194,9 @@ func ofComponent(k topology.Kind) []variant {
 		field("imagePullSecrets", func(s *v1alpha1.ComponentSpec) { s.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "x"}} }, pod(func(p *corev1.PodSpec) { p.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "x"}} })),
 		field("hostNetwork", func(s *v1alpha1.ComponentSpec) { s.HostNetwork = &yes }, func(o *objectsOfOperator) {
 			o.pod(k).HostNetwork, o.pod(k).DNSPolicy = true, corev1.DNSClusterFirstWithHostNet
-			if k != topology.TiDB && k != topology.TiProxy && k != topology.TiCDC { // which always have it
-				o.main(k).Env = append(o.main(k).Env, fromField("POD_NAME", "metadata.name"))
+			name := map[topology.Kind]string{topology.PD: "POD_NAME", topology.TiKV: "POD_NAME", topology.TiFlash: "POD_NAME", topology.Pump: "HOSTNAME"}[k]
+			if name != "" { // the others always have it
+				o.main(k).Env = append(o.main(k).Env, fromField(name, "metadata.name"))
 			}
 		}),
 		field("labels", func(s *v1alpha1.ComponentSpec) { s.Labels = map[string]string{"a": "1", topology.LabelComponent: "x"} }, func(o *objectsOfOperator) { o.sets[k].Template.Labels["a"] = "1" }),
@@ -203,7 +205,9 @@ func ofComponent(k topology.Kind) []variant {
 		field("statefulSetUpdateStrategy", func(s *v1alpha1.ComponentSpec) { s.StatefulSetUpdateStrategy = appsv1.OnDeleteStatefulSetStrategyType }, func(o *objectsOfOperator) {
 			o.sets[k].UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
 		}),
-		field("version", func(s *v1alpha1.ComponentSpec) { s.Version = ptr("v8.5.9") }, func(o *objectsOfOperator) { o.main(k).Image = "pingcap/" + string(k) + ":v8.5.9" }),
+		field("version", func(s *v1alpha1.ComponentSpec) { s.Version = ptr("v8.5.9") }, func(o *objectsOfOperator) {
+			o.main(k).Image = strings.Replace("pingcap/"+string(k)+":v8.5.9", "/pump", "/tidb-binlog", 1)
+		}),
 	}
 }
 
@@ -218,7 +222,7 @@ func ofContainers(k topology.Kind) []variant {
 	return []variant{
 		field("env", func(s *v1alpha1.ComponentSpec) { s.Env = []corev1.EnvVar{value("A", "1"), value("TZ", "mine")} }, func(o *objectsOfOperator) {
 			o.main(k).Env = append(o.main(k).Env, value("A", "1"))
-			if k == topology.TiProxy { // the others have it
+			if k == topology.TiProxy || k == topology.Pump { // the others have it
 				o.main(k).Env = append(o.main(k).Env, value("TZ", "mine"))
 			}
 		}),

@@ -102,7 +102,10 @@ func tlsOfMembers(o *objectsOfOperator) {
 		o.configure(topology.TiDB, "security", key, "/var/lib/tidb-tls/"+file)
 	}
 	tlsOfProxies(o)
-	o.ticdc.tls = true
+	o.ticdc.tls, o.pump.tls = true, true
+	for key, file := range map[string]string{"ssl-ca": "ca.crt", "ssl-cert": "tls.crt", "ssl-key": "tls.key"} {
+		o.configure(topology.Pump, "security", key, "/var/lib/pump-tls/"+file)
+	}
 	for k := range o.flags {
 		o.replaceFlag(k, "http://", "https://")
 	}

@@ -259,10 +259,11 @@ func TestRecordIsBroughtUpToDate(t *testing.T) {
 
 // TestAsked: a field that changes the pods of a component changes what is asked for
 // it, and one that changes nothing of them does not. There are two exceptions. Fields
-// of the cluster as a whole count for all components. The way of updating a
+// of the cluster as a whole count for all components, and Pump has fields without effect. The way of updating a
 // configuration changes the name of the ConfigMap for the first pods only.
 func TestAsked(t *testing.T) {
-	whole := []string{"timezone", "startScriptVersion", "helper.image", "enableDynamicConfiguration", "preferIPv6", "mountClusterClientSecret without TLS"}
+	whole := []string{"timezone", "startScriptVersion", "helper.image", "enableDynamicConfiguration", "preferIPv6", "mountClusterClientSecret without TLS",
+		"pump.readinessProbe", "pump.additionalVolumes"}
 	before := want(t, load(t, "flash", withAll), nothing(), state.Snapshot{})
 	for _, v := range variants() {
 		after := want(t, load(t, "flash", withAll, v.spec), nothing(), state.Snapshot{})

@@ -50,6 +50,8 @@ type Pod struct {
 	Ran bool
 	// Version is the tag of the component's image.
 	Version string
+	// Binlog: a TiDB server that writes its binlog to Pump.
+	Binlog bool
 	// Made is when the pod was created.
 	Made time.Time
 	// Restarts counts how often the component's container was started again.
@@ -188,6 +190,7 @@ type Database struct {
 	Regions int
 	Version string
 	Capture Capture // of TiCDC
+	Pump    Pump
 }
 
 // Up reports whether a member serves: its pod is Ready and the database says so too.
@@ -246,6 +249,8 @@ func (m Member) Trouble() string {
 		return "pod is terminating"
 	case m.Pod.Problem != "":
 		return m.Pod.Problem
+	case m.Database.Pump.State != "" && m.Database.Pump.State != PumpOnline:
+		return fmt.Sprintf("Pump is %s", m.Database.Pump.State)
 	case !m.Pod.Ready:
 		return "pod is not ready"
 	case m.Database.Presence == Absent:

@@ -118,6 +118,9 @@ func (c Cluster) memberCertificate(g Group) []Certificate {
 	}
 	for n := range g.Size() {
 		called = append(called, c.PodHost(g.Kind, n))
+		if by := readingOf(g.Kind).called; by != nil && by(c, n) != c.PodHost(g.Kind, n) {
+			called = append(called, by(c, n))
+		}
 	}
 	return []Certificate{{
 		Secret: c.MemberSecret(g.Kind), Circle: MembersCircle, Server: true, Client: true,
@@ -151,7 +154,7 @@ func (c Cluster) tlsClient() v1alpha1.TiDBTLSClient {
 // serviceNames returns the names of a component's Services, and of all pods that it can have.
 func (c Cluster) serviceNames(k Kind) []string {
 	var names []string
-	for _, s := range []string{c.SetName(k), c.PeerService(k), "*." + c.PeerService(k)} {
+	for _, s := range slices.Compact([]string{c.SetName(k), c.PeerService(k), "*." + c.PeerService(k)}) {
 		names = append(names, s, s+"."+c.Namespace, s+"."+c.Namespace+".svc")
 		if c.Domain != "" {
 			names = append(names, fmt.Sprintf("%s.%s.svc.%s", s, c.Namespace, c.Domain))

@@ -16,6 +16,7 @@ const (
 	tiflashImage   = "pingcap/tiflash"
 	tidbImage      = "pingcap/tidb"
 	ticdcImage     = "pingcap/ticdc"
+	pumpImage      = "pingcap/tidb-binlog"
 	pdStartTimeout = 30
 )
 

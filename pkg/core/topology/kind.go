@@ -21,6 +21,7 @@ const (
 	PD      Kind = "pd"
 	TiKV    Kind = "tikv"
 	TiFlash Kind = "tiflash"
+	Pump    Kind = "pump"
 	TiDB    Kind = "tidb"
 	TiProxy Kind = "tiproxy"
 	TiCDC   Kind = "ticdc"
@@ -40,6 +41,9 @@ const (
 	Raft
 	// Store: copies of regions, the cluster's data. PD lists the members as stores.
 	Store
+	// Binlog: what TiDB has written, until drainers have read it. The members register in PD's etcd,
+	// and drainers wait for each that is not offline there.
+	Binlog
 )
 
 // traits are what distinguishes a component from the others, as data. How it is scaled and
@@ -56,6 +60,8 @@ type traits struct {
 	endsFirst bool
 	// byService: other members find the component by the name of its Service.
 	byService bool
+	// service is the end of the name of the headless Service, where it is not the usual one.
+	service *string
 	// reloads: see Reloads.
 	reloads     bool
 	ownReleases bool
@@ -76,6 +82,9 @@ var components = []traits{
 	{kind: TiFlash, title: "TiFlash", data: Store, volume: TiFlashVolume(0), optional: true, records: tiflashRecords,
 		without: "all queries read from TiKV, which can be much slower",
 		status:  func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiFlash }},
+	{kind: Pump, title: "Pump", data: Binlog, volume: "data", optional: true, service: new(string),
+		without: "TiDB can write no binlog",
+		status:  func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.Pump }},
 	{kind: TiDB, title: "TiDB", endsFirst: true, records: tidbRecords,
 		without: "no client can connect to it",
 		status:  func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiDB }},
@@ -115,8 +124,9 @@ func (k Kind) Data() Data { return k.traits().data }
 // the first one where there are several; "" where they keep none.
 func (k Kind) DataVolume() string { return k.traits().volume }
 
-// Optional reports whether no other component needs this one, and what its members keep is elsewhere
-// as well: it may have no members, and may be suspended by itself.
+// Optional reports whether the other components can do without this one, and what its members keep is
+// elsewhere as well: it may have no members, and may be suspended by itself. TiDB can do without Pump
+// only where it writes no binlog.
 func (k Kind) Optional() bool { return k.traits().optional }
 
 // Status returns the component's part of the status of a TidbCluster, whether or not its spec has

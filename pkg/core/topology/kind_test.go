@@ -6,7 +6,7 @@ import (
 )
 
 func TestKinds(t *testing.T) {
-	if got := Kinds(); !slices.Equal(got, []Kind{PD, TiKV, TiFlash, TiDB, TiProxy, TiCDC}) {
+	if got := Kinds(); !slices.Equal(got, []Kind{PD, TiKV, TiFlash, Pump, TiDB, TiProxy, TiCDC}) {
 		t.Errorf("%v is not the order in which they depend on each other", got)
 	}
 	for _, tt := range []struct {
@@ -15,7 +15,7 @@ func TestKinds(t *testing.T) {
 		title string
 	}{
 		{"pd", true, "PD"}, {"tikv", true, "TiKV"}, {"tidb", true, "TiDB"},
-		{"TiKV", false, "TiKV"}, {"pump", false, "pump"}, {"", false, ""},
+		{"TiKV", false, "TiKV"}, {"drainer", false, "drainer"}, {"", false, ""},
 	} {
 		if k, ok := ParseKind(tt.name); ok != tt.known || k.Title() != tt.title {
 			t.Errorf("%q is %q (%s), known: %v", tt.name, k, k.Title(), ok)

@@ -20,6 +20,7 @@ const (
 	TiProxyPeerPort   = 3081
 
 	TiCDCPort = 8301
+	PumpPort  = 8250
 
 	TiFlashServicePort     = 3930
 	TiFlashProxyPort       = 20170 // of its part that copies regions
@@ -60,6 +61,9 @@ const AnnotationDeferDeleting = "tidb.pingcap.com/pvc-defer-deleting"
 // region leaders from before a restart. The value is when it began.
 const AnnotationEvictionBegun = "evictLeaderBeginTime"
 
+// EnvBinlog is a variable of TiDB's container: "true" where it writes a binlog to Pump.
+const EnvBinlog = "BINLOG_ENABLED"
+
 // AnnotationRan is the highest version that has run on the data of a claim. A version that is no
 // release, as nightly, comes after it, as in "v8.5.2 nightly". It stays with the claim when the
 // cluster is deleted: nothing else records then which versions can read the data.
@@ -77,7 +81,12 @@ func (c Cluster) PodName(k Kind, ordinal int) string {
 }
 
 // PeerService returns the name of the headless Service that gives each pod its DNS name.
-func (c Cluster) PeerService(k Kind) string { return c.SetName(k) + "-peer" }
+func (c Cluster) PeerService(k Kind) string {
+	if end := k.traits().service; end != nil {
+		return c.SetName(k) + *end
+	}
+	return c.SetName(k) + "-peer"
+}
 
 // PodHost returns the pod's DNS name as PD has it, e.g. "basic-tikv-0.basic-tikv-peer.db.svc".
 func (c Cluster) PodHost(k Kind, ordinal int) string {

@@ -36,7 +36,7 @@ func TestMember(t *testing.T) {
 			}
 		}
 	}
-	for _, host := range []string{"basic-pump-0", "other-tikv-0", "basic-tikv", ""} {
+	for _, host := range []string{"basic-drainer-0", "other-tikv-0", "basic-tikv", ""} {
 		if k, n, ok := c.Member(host); ok {
 			t.Errorf("%q is member %d of %s", host, n, k)
 		}

@@ -87,10 +87,11 @@ func TestRules(t *testing.T) {
 		"tidb-B27: no version at all":   {`version: ""`, req, "spec.version", "newest"},
 		"tidb-B27: image with a tag":    {`tikv: {baseImage: "a:v1"}`, inv, "spec.tikv.baseImage", "tag"},
 
-		// Components that this version does not drive are refused, whatever else is wrong in them.
-		"tidb-B15: Pump without storage":              {`pump: {replicas: 1}`, inv, "spec.pump.requests.storage", "10Gi"},
-		"tidb-S7, S8, S9, B12, B15: Pump":             {`pump: {replicas: 1}`, not, "spec.pump", "not supported yet"},
-		"tidb-S7: binlog":                             {`tidb: {binlogEnabled: true}`, not, "spec.tidb.binlogEnabled", "not supported yet"},
+		"Pump without storage":                        {`pump: {replicas: 1}`, inv, "spec.pump.requests.storage", "10Gi"},
+		"Pump's tables":                               {`pump: {replicas: 1, requests: {storage: 1Gi}, config: "security = 1"}`, inv, "spec.pump.config[security]", "table"},
+		"Pump's log":                                  {`pump: {replicas: 1, requests: {storage: 1Gi}, config: "log-level = 1"}`, inv, "spec.pump.config[log-level]", "text"},
+		"Pump without PD":                             {`{pd: null, pump: {replicas: 1, requests: {storage: 1Gi}}}`, req, "spec.pd", "need PD"},
+		"Pump of less than none":                      {`pump: {replicas: -1, requests: {storage: 1Gi}}`, inv, "spec.pump.replicas", "negative"},
 		"TiFlash without TiKV":                        {`{tikv: null, tiflash: {replicas: 1, storageClaims: [{resources: {requests: {storage: 1Gi}}}]}}`, req, "spec.tikv", "copies"},
 		"TiFlash without stores of TiKV":              {`{tikv: {replicas: 0}, tiflash: {replicas: 1, storageClaims: [{resources: {requests: {storage: 1Gi}}}]}}`, inv, "spec.tikv.replicas", "copies"},
 		"TiFlash's config":                            {`tiflash: {replicas: 1, storageClaims: [{}], config: {config: "logger = 1"}}`, inv, "spec.tiflash.config[logger]", "table"},

@@ -92,6 +92,9 @@ type reading struct {
 	// sharesOne reports whether the component's pods mount no certificate of its members, but only
 	// others.
 	sharesOne func(Cluster) bool
+	// called returns the name by which other members connect to a member, where that is not its pod's
+	// full name.
+	called func(c Cluster, ordinal int) string
 	// certificates returns the certificates that the component's pods mount besides that of its
 	// members.
 	certificates func(Cluster) []Certificate
@@ -102,7 +105,7 @@ type reading struct {
 }
 
 // readings has those of all components, in dependency order.
-var readings = []reading{readPD, readTiKV, readTiFlash, readTiDB, readTiProxy, readTiCDC}
+var readings = []reading{readPD, readTiKV, readTiFlash, readPump, readTiDB, readTiProxy, readTiCDC}
 
 // readingOf returns the row of a component, one that reads nothing for an unknown one.
 func readingOf(k Kind) reading {

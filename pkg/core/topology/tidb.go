@@ -37,6 +37,7 @@ var readTiDB = reading{
 		}
 	},
 	group: func(tc *v1alpha1.TidbCluster, g *Group) {
+		g.Binlog = tc.IsTiDBBinlogEnabled()
 		if _, set := tc.Annotations[annMinReady(TiDB)]; !set && g.Replicas > 1 {
 			g.MinReady = tidbMinReady
 		}
@@ -91,7 +92,6 @@ func validateTiDB(spec v1alpha1.TidbClusterSpec, at *field.Path) field.ErrorList
 func unsupportedTiDB(tc *v1alpha1.TidbCluster, refuse func(bool, string, ...string)) {
 	db := tc.Spec.TiDB
 	refuse(db.Initializer != nil && db.Initializer.CreatePassword, "a random first password", "tidb", "initializer", "createPassword")
-	refuse(isTrue(db.BinlogEnabled), "Pump", "tidb", "binlogEnabled")
 }
 
 func warningsTiDB(old *Cluster, c Cluster, at *field.Path) []Warning {

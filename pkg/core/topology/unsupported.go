@@ -19,8 +19,7 @@ func unsupported(tc *v1alpha1.TidbCluster) field.ErrorList {
 			errs = append(errs, notYet(at.Child(path[0], path[1:]...), what))
 		}
 	}
-	const drives = "this version drives PD, TiKV, TiFlash, TiDB, TiProxy and TiCDC only"
-	refuse(spec.Pump != nil, drives, "pump")
+	const drives = "this version drives PD, TiKV, TiFlash, TiDB, TiProxy, TiCDC and Pump only"
 	refuse(len(spec.PDMS) > 0, drives, "pdms")
 
 	const apart = "a cluster in several parts"

@@ -78,7 +78,6 @@ func removed(old, tc *v1alpha1.TidbCluster) field.ErrorList {
 		gone bool
 		name string
 	}{
-		{was.Pump != nil && is.Pump == nil, "pump"},
 		{len(was.PDMS) > 0 && len(is.PDMS) == 0, "pdms"},
 	} {
 		if c.gone {

@@ -80,7 +80,7 @@ func TestValidateUpdate(t *testing.T) {
 		"pd-A18: TiFlash": {`tiflash: {replicas: 1, storageClaims: []}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.TiFlash = nil }, not, "spec.tiflash", "replicas to 0"},
 		"pd-A18: TiCDC":   {`ticdc: {replicas: 1}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.TiCDC = nil }, not, "spec.ticdc", "replicas to 0"},
 		"pd-A18: TiProxy": {`tiproxy: {replicas: 1}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.TiProxy = nil }, not, "spec.tiproxy", "replicas to 0"},
-		"pd-A18: Pump":    {`pump: {replicas: 1}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.Pump = nil }, not, "spec.pump", "tidb-operator"},
+		"pd-A18: Pump":    {`pump: {replicas: 1}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.Pump = nil }, not, "spec.pump", "replicas to 0"},
 		"pd-A18: PDMS":    {`pdms: [{name: tso}]`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.PDMS = nil }, not, "spec.pdms", "tidb-operator"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -121,7 +121,6 @@ func TestInvalid(t *testing.T) {
 // What is not rendered is refused, with the place where the user has written it.
 func TestNotSupportedYet(t *testing.T) {
 	for at, edit := range map[string]func(*v1alpha1.TidbCluster){
-		"spec.pump":         func(tc *v1alpha1.TidbCluster) { tc.Spec.Pump = &v1alpha1.PumpSpec{} },
 		"spec.pdms":         func(tc *v1alpha1.TidbCluster) { tc.Spec.PDMS = []*v1alpha1.PDMSSpec{{Name: "tso"}} },
 		"spec.acrossK8s":    func(tc *v1alpha1.TidbCluster) { tc.Spec.AcrossK8s = true },
 		"spec.cluster":      func(tc *v1alpha1.TidbCluster) { tc.Spec.Cluster = &v1alpha1.TidbClusterRef{Name: "x"} },
@@ -134,7 +133,6 @@ func TestNotSupportedYet(t *testing.T) {
 		"spec.tidb.initializer.createPassword": func(tc *v1alpha1.TidbCluster) {
 			tc.Spec.TiDB.Initializer = &v1alpha1.TiDBInitializer{CreatePassword: true}
 		},
-		"spec.tidb.binlogEnabled": func(tc *v1alpha1.TidbCluster) { tc.Spec.TiDB.BinlogEnabled = yes() },
 	} {
 		tc := valid()
 		edit(tc)

@@ -23,6 +23,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pump"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ticdc"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 )
@@ -38,6 +39,7 @@ type Actor struct {
 	intent  Intent
 	pd      func() pd.Client
 	ticdc   func(c topology.Cluster, ordinal int) *ticdc.Client
+	pump    func(c topology.Cluster, ordinal int) *pump.Client
 	cluster topology.Cluster
 	owner   string // names this driver in the ledger
 	now     func() time.Time
@@ -80,6 +82,8 @@ func (a *Actor) Do(ctx context.Context, step plan.Step) error {
 		return a.drainCapture(ctx, s)
 	case plan.ForgetDrain:
 		return a.forgetDrain(ctx, s)
+	case plan.ClosePump:
+		return a.closePump(ctx, s)
 	case plan.ResizeClaim:
 		return a.resizeClaim(ctx, s)
 	case plan.RecreateSet:
@@ -115,6 +119,12 @@ func (a *Actor) Do(ctx context.Context, step plan.Step) error {
 // OnTiCDC sets what returns a client of the capture in a member's pod.
 func (a *Actor) OnTiCDC(client func(c topology.Cluster, ordinal int) *ticdc.Client) *Actor {
 	a.ticdc = client
+	return a
+}
+
+// OnPump sets what returns a client of the Pump in a member's pod.
+func (a *Actor) OnPump(client func(c topology.Cluster, ordinal int) *pump.Client) *Actor {
+	a.pump = client
 	return a
 }
 

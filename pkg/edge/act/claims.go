@@ -134,6 +134,8 @@ func (a *Actor) notInPD(ctx context.Context, object string, k topology.Kind, mem
 		return a.noMember(ctx, object, member)
 	case topology.Store:
 		return a.noStore(ctx, object, member, none)
+	case topology.Binlog:
+		return a.noPump(ctx, object, member)
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ type database struct {
 	// so for a moment after its leader has changed. If this were taken as true, the
 	// data of every store could be deleted.
 	storesNotLoaded bool
+	pumpsUnread     string      // why it is not known which Pumps there are, "" if it is
 	gaps            []state.Gap // what PD refuses to report
 	// heartbeats are the last ones of all stores, as PD dates them.
 	heartbeats map[uint64]time.Time
@@ -34,7 +35,7 @@ type database struct {
 // listed is what PD says about one member.
 type listed struct {
 	state.Database
-	heartbeat time.Time         // when PD last heard of a store
+	heartbeat time.Time         // when PD last heard of a store, or a Pump last wrote
 	start     time.Time         // when a store's process began, by its own host's clock
 	labels    map[string]string // of a store
 }
@@ -51,18 +52,21 @@ func (d database) list(k topology.Kind, ordinal int, m listed) {
 func (d database) ordinals(k topology.Kind) int {
 	n := 0
 	for ordinal, m := range d.listed[k] {
-		if m.State != state.StoreTombstone {
+		if !m.Removed() {
 			n = max(n, ordinal+1)
 		}
 	}
 	return n
 }
 
-// member returns what PD says about a member of PD or TiKV.
+// member returns what PD says about a member of PD, TiKV, TiFlash or Pump.
 func (d database) member(k topology.Kind, ordinal int, pod *state.Pod, born time.Time) listed {
 	data := k.Data()
 	if data == topology.None || !d.state.Known() || data == topology.Store && d.storesNotLoaded {
 		return listed{}
+	}
+	if data == topology.Binlog && d.pumpsUnread != "" {
+		return listed{Database: state.Database{Problem: d.pumpsUnread}}
 	}
 	m, ok := d.listed[k][ordinal]
 	switch {
@@ -70,6 +74,8 @@ func (d database) member(k topology.Kind, ordinal int, pod *state.Pod, born time
 		return listed{Database: state.Database{Presence: state.Absent}}
 	case data == topology.Store:
 		return m.ofProcess(pod, born)
+	case data == topology.Binlog:
+		return m.ofPump(pod, born)
 	}
 	return m
 }
@@ -135,6 +141,9 @@ type answers struct {
 	replication *pd.ReplicationConfig
 	storeDown   time.Duration
 	placement   state.Placement
+	binlog      []pd.BinlogNode
+	binlogAt    time.Time // when PD answered with them
+	binlogErr   error
 	gaps        []state.Gap
 }
 
@@ -163,6 +172,7 @@ func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) d
 	if err != nil {
 		return database{state: state.PD{Problem: problem(err), Leaderless: lasting}}
 	}
+	o.readPumps(short, client, c, &got)
 	o.placement(ctx, client, c, seen, &got)
 	return got.sort(c)
 }
@@ -260,6 +270,7 @@ func (a answers) sort(c topology.Cluster) database {
 	for i := range a.stores {
 		a.sortStore(c, &d, &a.stores[i])
 	}
+	a.sortPumps(c, &d)
 	return d
 }
 

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,6 +58,7 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 	for _, c := range p.Spec.Containers {
 		if c.Name == string(k) {
 			out.Version = topology.Tag(c.Image)
+			out.Binlog = slices.Contains(c.Env, corev1.EnvVar{Name: topology.EnvBinlog, Value: "true"})
 		}
 	}
 	for _, c := range p.Status.Conditions {

@@ -230,7 +230,7 @@ func TestObjects(t *testing.T) {
 	o := Objects{
 		Services:   []*corev1.Service{{ObjectMeta: metav1.ObjectMeta{Name: "basic-pd"}}},
 		ConfigMaps: []*corev1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{Name: "basic-tikv"}}},
-		Sets:       []*appsv1.StatefulSet{{ObjectMeta: metav1.ObjectMeta{Name: "basic-tikv"}}, {ObjectMeta: metav1.ObjectMeta{Name: "basic-pump"}}, {ObjectMeta: metav1.ObjectMeta{Name: "basic-tidb"}}},
+		Sets:       []*appsv1.StatefulSet{{ObjectMeta: metav1.ObjectMeta{Name: "basic-tikv"}}, {ObjectMeta: metav1.ObjectMeta{Name: "basic-drainer"}}, {ObjectMeta: metav1.ObjectMeta{Name: "basic-tidb"}}},
 		Pods:       []*corev1.Pod{pod("basic-pd-1"), pod("other-pd-0"), pod("basic-tidb-0")},
 		Claims:     []*corev1.PersistentVolumeClaim{data, log, pending},
 		Discovery:  true,

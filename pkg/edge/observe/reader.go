@@ -29,6 +29,7 @@ var readers = []reader{
 	{kind: topology.TiProxy, ask: (*Observer).askProxies, unhealthySince: tiproxyUnhealthySince},
 	{kind: topology.TiKV, ask: (*Observer).askStores, shows: topology.TiKVStatusPort},
 	{kind: topology.TiFlash, ask: (*Observer).askTiFlash, shows: topology.TiFlashProxyStatusPort},
+	{kind: topology.Pump, ask: (*Observer).askPumps, shows: topology.PumpPort},
 	{kind: topology.TiDB, ask: (*Observer).askServers, unhealthySince: tidbUnhealthySince, shows: topology.TiDBStatusPort},
 	{kind: topology.TiCDC, ask: (*Observer).askCaptures, shows: topology.TiCDCPort},
 }

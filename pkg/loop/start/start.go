@@ -47,6 +47,6 @@ func (c Connections) Follow(e *reconcile.Engine, policy plan.Policy, progress *r
 // Drive has an engine change the cluster that o observes. It is valid for the TidbCluster that was
 // read and not for its name: new objects belong to its UID. The status is written through status.
 func (c Connections) Drive(e *reconcile.Engine, o *observe.Observer, cluster topology.Cluster, status act.Intent) {
-	e.Actor = act.New(c.Kube, c.Intent, o.PD, cluster, c.Now).OnTiCDC(o.TiCDC)
+	e.Actor = act.New(c.Kube, c.Intent, o.PD, cluster, c.Now).OnTiCDC(o.TiCDC).OnPump(o.Pump)
 	e.Recorder = act.NewRecorder(status)
 }

@@ -96,6 +96,8 @@ func (c *Cluster) member(kind topology.Kind, i int) state.Member {
 		m.Database.ID = uint64(i + 1)
 	}
 	switch kind.Data() {
+	case topology.Binlog:
+		m.Database.ID, m.Database.Pump = 0, state.Pump{Node: m.Name + ":8250", State: state.PumpOnline}
 	case topology.Raft:
 		m.Database.ID += 100
 		m.Database.Name, m.Database.Leader = m.Name, i == 0
@@ -222,6 +224,8 @@ func (c *Cluster) Down(ago time.Duration, names ...string) *Cluster {
 		switch m.Kind.Data() {
 		case topology.Raft:
 			c.Seen.PD.Healthy--
+		case topology.Binlog:
+			c.Seen.PD.Pumps--
 		case topology.Store:
 			m.Database.State = state.StoreDisconnected
 			c.oneLessUp(m)

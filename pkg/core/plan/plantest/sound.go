@@ -135,6 +135,8 @@ func ofDatabase(g state.Group, m state.Member, s plan.Step) (said, bool) {
 			is["capture"] = [2]any{s.Capture, m.Database.Capture.ID}
 		}
 		return is, true
+	case plan.ClosePump:
+		return said{"pod": {s.PodUID, podOf(m).UID}, "node": {s.Node, m.Database.Pump.Node}, "state": {m.Database.Pump.State, state.PumpOnline}}, true
 	case plan.ForgetDrain:
 		return said{"pod": {s.PodUID, podOf(m).UID}}, true
 	case plan.RemoveStore:

@@ -51,6 +51,9 @@ type Client interface {
 	// SetReplicationConfig changes the given keys ("max-replicas", "location-labels", …) in one write.
 	SetReplicationConfig(ctx context.Context, patch map[string]any) error
 
+	// BinlogNodes lists the Pumps and drainers that have registered in PD's etcd, in any state.
+	BinlogNodes(ctx context.Context) ([]BinlogNode, error)
+
 	// ClusterID returns the id PD gave the cluster when it was first started.
 	ClusterID(ctx context.Context) (uint64, error)
 	// ClusterVersion returns the lowest version all stores have reached.

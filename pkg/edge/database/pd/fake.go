@@ -38,6 +38,8 @@ type FakeState struct {
 	Replication ReplicationConfig
 	// Rules are groups of placement rules besides that of the default rule, which follows Replication.
 	Rules []RuleGroup
+	// Binlog are the Pumps and drainers.
+	Binlog []BinlogNode
 	// MaxStoreDown is schedule.max-store-down-time.
 	MaxStoreDown time.Duration
 	// NotBootstrapped, SchedulersNotLoaded and Unreachable make the calls they concern fail accordingly.

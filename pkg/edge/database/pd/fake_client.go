@@ -236,6 +236,15 @@ func (f *Fake) PlacementRules(ctx context.Context) (out []RuleGroup, err error) 
 	return out, err
 }
 
+// BinlogNodes implements Client.
+func (f *Fake) BinlogNodes(ctx context.Context) (out []BinlogNode, err error) {
+	err = f.do(ctx, "BinlogNodes()", func(s *FakeState) error {
+		out = slices.Clone(s.Binlog)
+		return nil
+	})
+	return out, err
+}
+
 // MaxStoreDownTime implements Client.
 func (f *Fake) MaxStoreDownTime(ctx context.Context) (out time.Duration, err error) {
 	err = f.do(ctx, "MaxStoreDownTime()", func(s *FakeState) error {

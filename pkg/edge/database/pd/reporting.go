@@ -89,6 +89,10 @@ func (t reportingClient) PlacementRules(ctx context.Context) ([]RuleGroup, error
 	return timed(t, "PlacementRules", func() ([]RuleGroup, error) { return t.to.PlacementRules(ctx) })
 }
 
+func (t reportingClient) BinlogNodes(ctx context.Context) ([]BinlogNode, error) {
+	return timed(t, "BinlogNodes", func() ([]BinlogNode, error) { return t.to.BinlogNodes(ctx) })
+}
+
 func (t reportingClient) MaxStoreDownTime(ctx context.Context) (time.Duration, error) {
 	return timed(t, "MaxStoreDownTime", func() (time.Duration, error) { return t.to.MaxStoreDownTime(ctx) })
 }

@@ -1,0 +1,136 @@
+package component
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Pump's members get the binlog of TiDB and keep it until drainers have read it. Drainers wait for each
+// that is not offline, so one that goes away with what they have not read stops them for ever: it is
+// closed first, and waited for. Drainers themselves are not driven.
+func Pump() plan.Profile {
+	return plan.Profile{
+		Kind:          topology.Pump,
+		Needs:         []plan.Need{pdServes},
+		BeforeRemove:  []plan.Hook{notJoining, binlogReceived, pumpOffline, plan.LeftoverMarked},
+		BeforeRenew:   []plan.Hook{plan.LeftoverMarked},
+		BeforeSuspend: []plan.Hook{tombstoneMarked, claimsKept},
+	}
+}
+
+// pumpServes is what TiDB needs of Pump: a server that is to write a binlog does not start without one.
+var pumpServes = plan.Need{
+	Reason: plan.PumpServing, Want: "a Pump online",
+	Holds: func(sc plan.Scope) bool {
+		pumps, driven := sc.All.Groups[topology.Pump]
+		switch {
+		case !sc.Want.Binlog || !driven:
+			return true
+		case sc.All.PD.PumpsKnown:
+			return sc.All.PD.Pumps > 0
+		}
+		// It is not known which Pumps are online.
+		for _, m := range pumps.Running() {
+			if m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating {
+				return true
+			}
+		}
+		return false
+	},
+	Observed: func(sc plan.Scope) string {
+		return fmt.Sprintf("%d Pumps online", sc.All.PD.Pumps)
+	},
+}
+
+// binlogReceived holds before a Pump is closed: another one gets the binlog. TiDB servers whose binlog
+// nobody gets stop serving.
+var binlogReceived = plan.Hook{
+	Reason: plan.BinlogReceived, Want: "another Pump for the binlog", Awaits: topology.TiDB,
+	Refuse: func(sc plan.Scope, m state.Member) string {
+		writers := 0
+		for _, db := range sc.All.Groups[topology.TiDB].Members {
+			if db.Pod != nil && db.Pod.Binlog {
+				writers++
+			}
+		}
+		others := sc.All.PD.Pumps
+		if m.Database.Healthy {
+			others--
+		}
+		if leftPump(m) || m.Database.Pump.State == state.PumpClosing || writers == 0 || !sc.All.PD.PumpsKnown || others > 0 {
+			return ""
+		}
+		return fmt.Sprintf("no other Pump is online, and %d TiDB servers write their binlog", writers)
+	},
+	Help: func(sc plan.Scope, _ state.Member) remedy.Remedy {
+		return remedy.Remedy{
+			remedy.Run("have TiDB write no binlog, and wait until its servers have restarted", sc.Cluster.Patch(`{"tidb":{"binlogEnabled":false}}`), sc.Cluster.Plugin("sync")),
+			remedy.Say("ask for another Pump"),
+		}
+	},
+}
+
+// pumpOffline is the goal that drainers have read all that a Pump has. Each process registers it as
+// online again, also one that the kubelet starts after that, so only what is written now counts.
+var pumpOffline = plan.Hook{
+	Reason: plan.PumpOffline, Want: "Pump offline",
+	Done: func(_ plan.Scope, m state.Member) bool { return leftPump(m) },
+	Step: func(_ plan.Scope, m state.Member) plan.Step {
+		d := m.Database
+		if d.Pump.State != state.PumpOnline || m.Pod == nil || m.Pod.Terminating || plan.Stopped(m) || d.Answer == state.Refused {
+			return nil
+		}
+		return plan.ClosePump{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Node: d.Pump.Node}
+	},
+	Observed: func(_ plan.Scope, m state.Member) string {
+		p := m.Database.Pump
+		switch {
+		case m.Database.Presence == state.Unknown:
+			return m.Trouble()
+		case p.State == state.PumpClosing && p.Reader != "":
+			return fmt.Sprintf("it is closing, and drainer %s has yet to read %s", p.Reader, p.Behind)
+		case p.State == state.PumpOnline && !m.Database.Healthy:
+			return "it is online, and does not answer"
+		}
+		return fmt.Sprintf("it is %s", p.State)
+	},
+	Left: func(_ plan.Scope, m state.Member) plan.Quantity {
+		if p := m.Database.Pump; p.State == state.PumpClosing && p.Reader != "" {
+			return plan.Quantity{Number: int64(p.Behind / time.Second), Unit: plan.Seconds}
+		}
+		return plan.Quantity{}
+	},
+	Patience: plan.Moving,
+	Help:     pumpHelp,
+}
+
+// leftPump reports whether nobody waits for what the member has: its Pump is offline, or there has never
+// been one.
+func leftPump(m state.Member) bool {
+	return m.Database.Removed() || m.Database.Presence == state.Absent
+}
+
+// pumpHelp is what a person can do about a Pump that does not go offline.
+func pumpHelp(sc plan.Scope, m state.Member) remedy.Remedy {
+	switch {
+	case m.Pod == nil, m.Database.Pump.State == state.PumpOnline && m.Database.Healthy:
+		return nil
+	case m.Database.Pump.State == state.PumpClosing:
+		ctl := []string{
+			"exec", m.Name, "-c", string(m.Kind), "--", "/binlogctl", "-cmd", "drainers",
+			fmt.Sprintf("-pd-urls=%s://%s:%d", sc.Cluster.Scheme(), sc.Cluster.SetName(topology.PD), topology.PDClientPort),
+		}
+		if sc.Cluster.TLS.Members {
+			ctl = append(ctl, "-ssl-ca=/var/lib/pump-tls/ca.crt", "-ssl-cert=/var/lib/pump-tls/tls.crt", "-ssl-key=/var/lib/pump-tls/tls.key")
+		}
+		return remedy.Remedy{remedy.Run("see which drainers there are: it waits for each that is not offline", sc.Cluster.Kubectl(ctl...))}
+	}
+	return remedy.Remedy{
+		remedy.Run("start it again, so that it can be closed", sc.Cluster.Kubectl("delete", "pod", m.Name)),
+	}
+}

@@ -1,0 +1,136 @@
+package component_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+func pumpNamed(c *plantest.Cluster, name string) *state.Pump { return &c.Member(name).Database.Pump }
+
+// TestPump is scale-in, and what else depends on the state of a Pump.
+func TestPump(t *testing.T) {
+	mark := func(c *plantest.Cluster) { c.Member("t-pump-1").Claims[0].Marked = true }
+	scaled := func(from, to int, change func(*plantest.Cluster)) *plantest.Cluster {
+		c := plantest.NewPumps(3, 3, from, 2)
+		c.Want(topology.Pump).Replicas = to
+		change(c)
+		return c
+	}
+	pump := func(s state.PumpState) func(*plantest.Cluster) {
+		return func(c *plantest.Cluster) { c.Pump("t-pump-1", s) }
+	}
+	both := func(all ...func(*plantest.Cluster)) func(*plantest.Cluster) {
+		return func(c *plantest.Cluster) {
+			for _, f := range all {
+				f(c)
+			}
+		}
+	}
+	last := func(s state.PumpState) func(*plantest.Cluster) {
+		return func(c *plantest.Cluster) { c.Pump("t-pump-0", s) }
+	}
+	plantest.Waits(t, "pump", []plantest.Case{
+		{Name: "converged", Cluster: scaled(2, 2, func(*plantest.Cluster) {})},
+		{Name: "scale-out", Cluster: scaled(2, 3, func(*plantest.Cluster) {})},
+		{Name: "scale-in closes it", Cluster: scaled(2, 1, func(*plantest.Cluster) {})},
+		{Name: "it closes, without a drainer", Cluster: scaled(2, 1, pump(state.PumpClosing))},
+		{Name: "it closes, and a drainer reads", Cluster: scaled(2, 1, both(pump(state.PumpClosing), func(c *plantest.Cluster) {
+			pumpNamed(c, "t-pump-1").Reader, pumpNamed(c, "t-pump-1").Behind = "drainer-0", 90*time.Second
+		}))},
+		{Name: "with TLS", Cluster: scaled(2, 1, both(pump(state.PumpClosing), func(c *plantest.Cluster) { c.Wanted.Cluster.TLS.Members = true }))},
+		{Name: "tidb-S8: it is offline already", Cluster: scaled(2, 1, pump(state.PumpOffline))},
+		{Name: "it is offline, and its claim is marked", Cluster: scaled(2, 1, both(pump(state.PumpOffline), mark))},
+		{Name: "tidb-S8: it runs again, and its claim is marked", Cluster: scaled(2, 1, mark)},
+		{Name: "tidb-S8: it runs again, and has not registered yet", Cluster: scaled(2, 1, both(mark, func(c *plantest.Cluster) {
+			m := c.Member("t-pump-1")
+			m.Database, m.Pod.Started = state.Database{Presence: state.Absent}, plantest.Now.Add(-5*time.Second)
+			c.Seen.PD.Pumps--
+		}))},
+		{Name: "tidb-S8: its pod was deleted just when it ran again", Cluster: func() *plantest.Cluster {
+			c := plantest.NewPumps(3, 3, 1, 2)
+			m := c.Add(topology.Pump)
+			m.Claims[0].Marked, m.Database.Pump.State, m.NotServing = true, state.PumpPaused, plantest.Now.Add(-time.Hour)
+			return c
+		}()},
+		{Name: "it is paused", Cluster: scaled(2, 1, both(pump(state.PumpPaused), func(c *plantest.Cluster) { c.Member("t-pump-1").Database.Answer = state.Refused }))},
+		{Name: "it does not answer", Cluster: scaled(2, 1, func(c *plantest.Cluster) {
+			c.Member("t-pump-1").Database.Healthy, c.Member("t-pump-1").Database.Answer = false, state.Refused
+			c.Seen.PD.Pumps--
+		})},
+		{Name: "it was killed, and its pod does not come back", Cluster: scaled(2, 1, func(c *plantest.Cluster) { c.Down(time.Hour, "t-pump-1") })},
+		{Name: "it has never registered", Cluster: scaled(2, 1, func(c *plantest.Cluster) {
+			c.Down(time.Hour, "t-pump-1")
+			c.Member("t-pump-1").Database = state.Database{Presence: state.Absent}
+		})},
+		{Name: "tidb-S9: it is not known which Pumps there are", Cluster: scaled(2, 1, func(c *plantest.Cluster) {
+			c.Seen.PD.PumpsKnown, c.Seen.PD.Pumps = false, 0
+			for _, name := range []string{"t-pump-0", "t-pump-1"} {
+				c.Member(name).Database = state.Database{Problem: "PD's etcd does not say which Pumps there are: 404"}
+			}
+		})},
+		{Name: "the other one is down", Cluster: scaled(2, 1, func(c *plantest.Cluster) { c.Down(time.Minute, "t-pump-0") })},
+		{Name: "the last one, and TiDB writes", Cluster: scaled(1, 0, func(*plantest.Cluster) {})},
+		{Name: "the last one here, and another one elsewhere", Cluster: scaled(1, 0, func(c *plantest.Cluster) { c.Seen.PD.Pumps = 2 })},
+		{Name: "the last one, and TiDB does not write", Cluster: scaled(1, 0, func(c *plantest.Cluster) { c.Binlog(false) })},
+		{Name: "the last one, and TiDB is not restarted yet", Cluster: scaled(1, 0, func(c *plantest.Cluster) { c.Want(topology.TiDB).Binlog = false })},
+		{Name: "the last one, and TiDB is being restarted for that", Cluster: scaled(1, 0, func(c *plantest.Cluster) {
+			c.Want(topology.TiDB).Binlog = false
+			c.Roll(topology.TiDB)
+		})},
+		{Name: "the last one, and it was closed", Cluster: scaled(1, 0, last(state.PumpClosing))},
+		{Name: "the last one, and it is offline", Cluster: scaled(1, 0, last(state.PumpOffline))},
+		{Name: "wanted, and offline", Cluster: scaled(2, 2, pump(state.PumpOffline))},
+		{Name: "wanted, offline, and its claim is marked", Cluster: scaled(2, 2, both(pump(state.PumpOffline), mark))},
+		{Name: "wanted, and closing", Cluster: scaled(2, 2, pump(state.PumpClosing))},
+		{Name: "a claim of one that was offline", Cluster: func() *plantest.Cluster {
+			c := plantest.NewPumps(3, 3, 1, 2)
+			m := c.Add(topology.Pump)
+			m.Claims[0].Marked, m.Database.Pump.State = true, state.PumpOffline
+			c.Want(topology.Pump).Replicas = 2
+			return c
+		}()},
+		{Name: "rolls before TiDB", Cluster: plantest.NewPumps(3, 3, 2, 2).Roll(topology.Pump).Roll(topology.TiDB)},
+		{Name: "rolls after TiKV", Cluster: plantest.NewPumps(3, 3, 2, 2).Roll(topology.Pump).Roll(topology.TiKV).Evicting("t-tikv-2", time.Minute, 0)},
+		{Name: "suspended", Cluster: func() *plantest.Cluster {
+			c := plantest.NewPumps(3, 3, 2, 2).Binlog(false)
+			c.Want(topology.Pump).Suspend = true
+			return c
+		}()},
+	})
+}
+
+// TestTiDBNeedsPump: a TiDB server that writes a binlog waits for a Pump, and another one does not.
+func TestTiDBNeedsPump(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*plantest.Cluster)
+		step   string
+		gate   string
+	}{
+		"one is online":  {func(c *plantest.Cluster) { c.Down(time.Minute, "t-pump-1") }, "scale TiDB from 2 to 3", ""},
+		"none is online": {func(c *plantest.Cluster) { c.Down(time.Minute, "t-pump-0", "t-pump-1") }, "", "Pump not serving: 0 Pumps online"},
+		"tidb-S7: it writes none": {func(c *plantest.Cluster) {
+			c.Down(time.Minute, "t-pump-0", "t-pump-1").Binlog(false)
+		}, "scale TiDB from 2 to 3", ""},
+		"it is not known which are": {func(c *plantest.Cluster) { c.Seen.PD.PumpsKnown, c.Seen.PD.Pumps = false, 0 }, "scale TiDB from 2 to 3", ""},
+		"not known, and none is ready": {func(c *plantest.Cluster) {
+			c.Down(time.Minute, "t-pump-0", "t-pump-1")
+			c.Seen.PD.PumpsKnown = false
+		}, "", "Pump not serving"},
+		"Pumps are not driven": {func(c *plantest.Cluster) {
+			c.Seen.PD.PumpsKnown, c.Seen.PD.Pumps = false, 0
+			delete(c.Seen.Groups, topology.Pump)
+			c.Wanted.Groups = append(c.Wanted.Groups[:2], c.Wanted.Groups[3:]...)
+		}, "scale TiDB from 2 to 3", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := plantest.NewPumps(3, 3, 2, 2)
+			c.Want(topology.TiDB).Replicas = 3
+			tt.change(c)
+			expect(t, c.Decide(), tt.step, tt.gate)
+		})
+	}
+}

@@ -1,0 +1,76 @@
+package act
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+)
+
+// closePump asks a Pump to close, if PD's etcd has it online under the same id. Once asked, it goes offline by itself, and
+// that cannot be taken back.
+func (a *Actor) closePump(ctx context.Context, s plan.ClosePump) error {
+	_, ordinal, known := a.cluster.Member(s.Member)
+	if !known {
+		return fmt.Errorf("close %s: it is no member of the cluster", s.Member)
+	}
+	if _, err := a.samePod(ctx, s.Member, s.PodUID); err != nil {
+		return err
+	}
+	nodes, err := a.pumpsOf(ctx, s.Member)
+	if err != nil {
+		return err
+	}
+	object := fmt.Sprintf("Pump %s of %s", s.Node, s.Member)
+	for _, n := range nodes {
+		switch {
+		case n.ID != s.Node:
+		case n.State == string(state.PumpClosing), n.State == string(state.PumpOffline):
+			return nil
+		case n.State != string(state.PumpOnline):
+			return stale(object, "is %s", n.State)
+		default:
+			if err := a.pump(a.cluster, ordinal).Close(ctx, s.Node); err != nil {
+				return fmt.Errorf("close Pump %s: %w", s.Node, err)
+			}
+			return nil
+		}
+	}
+	return stale(object, "is not in PD's etcd any more")
+}
+
+// pumpsOf returns the Pumps that have registered from a pod.
+func (a *Actor) pumpsOf(ctx context.Context, pod string) ([]pd.BinlogNode, error) {
+	client, err := a.database()
+	if err != nil {
+		return nil, err
+	}
+	all, err := client.BinlogNodes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read Pumps: %w", err)
+	}
+	var own []pd.BinlogNode
+	for _, n := range all {
+		if ordinal, ok := a.cluster.PumpOrdinal(n.Host, n.ID); ok && !n.Drainer && a.cluster.PodName(topology.Pump, ordinal) == pod {
+			own = append(own, n)
+		}
+	}
+	return own, nil
+}
+
+// noPump fails if a Pump has registered from the pod that is not offline.
+func (a *Actor) noPump(ctx context.Context, object, pod string) error {
+	nodes, err := a.pumpsOf(ctx, pod)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		if n.State != string(state.PumpOffline) {
+			return stale(object, "belongs to %s, whose Pump %s is %s", pod, n.ID, n.State)
+		}
+	}
+	return nil
+}

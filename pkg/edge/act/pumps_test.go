@@ -1,0 +1,84 @@
+package act
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pump"
+)
+
+var closeB = plan.ClosePump{Component: topology.Pump, Member: "basic-pump-1", PodUID: "uid-of-basic-pump-1", Node: "basic-pump-1:8250"}
+
+// TestClosePump: one request, to the Pump that was meant, while it is online.
+func TestClosePump(t *testing.T) {
+	entry := func(id, host, state string) pd.BinlogNode { return pd.BinlogNode{ID: id, Host: host, State: state} }
+	const host = "basic-pump-1.basic-pump:8250"
+	for name, tt := range map[string]struct {
+		step   plan.ClosePump
+		listed []pd.BinlogNode
+		code   int
+		calls  int
+		stale  bool
+		fails  bool
+	}{
+		"it is online":            {closeB, []pd.BinlogNode{entry(closeB.Node, host, "online")}, 200, 1, false, false},
+		"it was asked":            {closeB, []pd.BinlogNode{entry(closeB.Node, host, "closing")}, 200, 0, false, false},
+		"it is offline":           {closeB, []pd.BinlogNode{entry(closeB.Node, host, "offline")}, 200, 0, false, false},
+		"it is paused by now":     {closeB, []pd.BinlogNode{entry(closeB.Node, host, "paused")}, 200, 0, true, false},
+		"it has another id":       {closeB, []pd.BinlogNode{entry("x", host, "online")}, 200, 0, true, false},
+		"its id is of another":    {closeB, []pd.BinlogNode{entry(closeB.Node, "basic-pump-0.basic-pump:8250", "online")}, 200, 0, true, false},
+		"there is none":           {closeB, nil, 200, 0, true, false},
+		"it refuses":              {closeB, []pd.BinlogNode{entry(closeB.Node, host, "online")}, 400, 1, false, true},
+		"its pod is another one":  {plan.ClosePump{Component: topology.Pump, Member: closeB.Member, PodUID: "former", Node: closeB.Node}, []pd.BinlogNode{entry(closeB.Node, host, "online")}, 200, 0, true, false},
+		"it is no member at all":  {plan.ClosePump{Component: topology.Pump, Member: "x", PodUID: "x", Node: closeB.Node}, nil, 200, 0, false, true},
+		"only a drainer has this": {closeB, []pd.BinlogNode{{ID: closeB.Node, Host: host, State: "online", Drainer: true}}, 200, 0, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls := 0
+			server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
+				if calls++; in.Method+" "+in.URL.Path != "PUT /state/basic-pump-1:8250/close" {
+					t.Errorf("%s %s", in.Method, in.URL.Path)
+				}
+				out.WriteHeader(tt.code)
+				_, _ = io.WriteString(out, `{"code":200}`)
+			}))
+			defer server.Close()
+			w := newFixture(t, pod(topology.Pump, 1))
+			w.pd.Update(func(s *pd.FakeState) { s.Binlog = tt.listed })
+			w.OnPump(func(c topology.Cluster, ordinal int) *pump.Client {
+				if ordinal != 1 {
+					t.Errorf("asks %d", ordinal)
+				}
+				return &pump.Client{HTTP: server.Client(), URL: server.URL}
+			})
+			err := w.Do(t.Context(), tt.step)
+			var old *Stale
+			if errors.As(err, &old) != tt.stale || (err != nil) != (tt.stale || tt.fails) || calls != tt.calls {
+				t.Errorf("%d requests: %v", calls, err)
+			}
+		})
+	}
+}
+
+// TestClaimOfPump: a claim is deleted only where nobody waits for what is on it.
+func TestClaimOfPump(t *testing.T) {
+	for state, deleted := range map[string]bool{"": true, "offline": true, "online": false, "paused": false, "closing": false} {
+		w := newFixture(t, claim(topology.Pump, 3, true))
+		if state != "" {
+			w.pd.Update(func(s *pd.FakeState) {
+				s.Binlog = []pd.BinlogNode{{ID: "x", Host: "basic-pump-3.basic-pump.db:8250", State: state}}
+			})
+		}
+		live := claim(topology.Pump, 3, true)
+		err := w.Do(t.Context(), plan.DeleteClaim{Component: topology.Pump, Member: "basic-pump-3", Name: live.Name, UID: string(live.UID)})
+		if (err == nil) != deleted {
+			t.Errorf("%q: %v", state, err)
+		}
+	}
+}

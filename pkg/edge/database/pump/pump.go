@@ -1,0 +1,72 @@
+// Package pump asks a Pump whether it runs, and asks it to close.
+//
+// A Pump that is closed takes no more binlog, waits until all drainers have read what it has, writes into PD's etcd that
+// it is offline, and ends.
+package pump
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+)
+
+const maxBody = 8 << 20
+
+// ErrRefused means that the Pump does not do what it is asked to.
+var ErrRefused = errors.New("Pump refuses")
+
+// Client asks the Pump at an URL such as http://basic-pump-0.basic-pump.db.svc:8250.
+type Client struct {
+	HTTP *http.Client
+	URL  string
+}
+
+// Ping asks the Pump for its status. An error means that it does not answer.
+func (c *Client) Ping(ctx context.Context) error {
+	var answer struct {
+		Status map[string]any `json:"status"`
+	}
+	return c.do(ctx, http.MethodGet, "/status", &answer)
+}
+
+// Close asks the Pump with an id to close. It answers before that is done. A Pump has another id where another one has its
+// address, and refuses.
+func (c *Client) Close(ctx context.Context, id string) error {
+	var answer struct {
+		Message string `json:"message"`
+		Code    int    `json:"code"`
+	}
+	err := c.do(ctx, http.MethodPut, "/state/"+url.PathEscape(id)+"/close", &answer)
+	if err == nil && answer.Code != http.StatusOK {
+		return fmt.Errorf("close Pump %s: %w: %s (code %d)", id, ErrRefused, answer.Message, answer.Code)
+	}
+	return err
+}
+
+func (c *Client) do(ctx context.Context, method, path string, out any) error {
+	fail := func(err error) error { return fmt.Errorf("%s %s%s: %w", method, c.URL, path, err) }
+	req, err := http.NewRequestWithContext(ctx, method, c.URL+path, nil)
+	if err != nil {
+		return fail(err)
+	}
+	resp, err := c.HTTP.Do(req)
+	if err != nil {
+		return fail(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	if err != nil {
+		return fail(err)
+	}
+	if resp.StatusCode/100 != 2 {
+		return fail(fmt.Errorf("%s: %s", resp.Status, text[:min(len(text), 200)]))
+	}
+	if err := json.Unmarshal(text, out); err != nil {
+		return fail(err)
+	}
+	return nil
+}

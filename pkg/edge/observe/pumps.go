@@ -1,0 +1,112 @@
+package observe
+
+import (
+	"context"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pump"
+)
+
+// pumpSilent is after how long without a write to PD's etcd a Pump counts as one that does not serve: it writes every
+// few seconds.
+const pumpSilent = time.Minute
+
+// Pump returns a client of the Pump in a member's pod.
+func (o *Observer) Pump(c topology.Cluster, ordinal int) *pump.Client {
+	return &pump.Client{HTTP: o.http, URL: c.MemberURL(topology.Pump, ordinal, topology.PumpPort)}
+}
+
+// readPumps reads which Pumps there are, for a cluster that has any. Without an answer they are unknown, and the rest of
+// what PD says counts all the same.
+func (o *Observer) readPumps(ctx context.Context, client pd.Client, c topology.Cluster, a *answers) {
+	if _, has := c.Group(topology.Pump); !has {
+		return
+	}
+	a.binlog, a.binlogErr = client.BinlogNodes(ctx)
+	a.binlogAt = o.now()
+}
+
+// sortPumps notes which Pumps are members. An address can have had several: one that is not offline counts before the
+// others, and then the one that has written last.
+func (a answers) sortPumps(c topology.Cluster, d *database) {
+	if a.binlogErr != nil {
+		d.pumpsUnread = "PD's etcd does not say which Pumps there are: " + a.binlogErr.Error()
+		return
+	}
+	d.state.PumpsKnown = !a.binlogAt.IsZero()
+	for _, n := range a.binlog {
+		if n.Drainer {
+			continue
+		}
+		m := a.pumpOf(n)
+		if m.Healthy {
+			d.state.Pumps++
+		}
+		ordinal, ok := c.PumpOrdinal(n.Host, n.ID)
+		last, had := d.listed[topology.Pump][ordinal]
+		if !ok || had && (!last.Removed() && m.Removed() || last.Removed() == m.Removed() && last.heartbeat.After(m.heartbeat)) {
+			continue
+		}
+		d.list(topology.Pump, ordinal, m)
+	}
+}
+
+// pumpOf returns what a Pump has written, with times by the clock of the API server. The date of PD's answer is cut to
+// seconds, and the answer takes a moment.
+func (a answers) pumpOf(n pd.BinlogNode) listed {
+	m := listed{heartbeat: n.Updated, Database: state.Database{
+		Presence: state.Present, Pump: state.Pump{Node: n.ID, Host: n.Host, State: state.PumpState(n.State)},
+	}}
+	if !n.Updated.IsZero() && !n.Answered.IsZero() {
+		m.heartbeat = n.Updated.Add(a.binlogAt.Sub(n.Answered) - 2*time.Second)
+	}
+	online, writes := m.Pump.State == state.PumpOnline, a.binlogAt.Sub(m.heartbeat) < pumpSilent
+	m.Healthy = online && writes
+	if online && !writes {
+		m.Problem = "Pump does not renew its entry in PD's etcd"
+	}
+	for _, d := range a.binlog {
+		behind := n.Written.Sub(d.Written).Truncate(time.Second)
+		if d.Drainer && d.State != string(state.PumpOffline) && (m.Pump.Reader == "" || behind > m.Pump.Behind) {
+			m.Pump.Reader, m.Pump.Behind = d.ID, max(behind, 0)
+		}
+	}
+	return m
+}
+
+// ofPump returns what a Pump has written, reduced to what is valid for the process that runs in its pod now. One that was
+// offline registers again when it is started: on a claim that was made since, its data is new.
+func (s listed) ofPump(pod *state.Pod, born time.Time) listed {
+	started := pod != nil && pod.Started.After(s.heartbeat)
+	if s.Removed() && (started || !born.IsZero() && !born.Before(s.heartbeat)) {
+		return listed{Database: state.Database{Presence: state.Absent}}
+	}
+	if s.Healthy && started {
+		s.Healthy, s.Problem = false, "Pump has not registered since it started"
+	}
+	if !s.Healthy {
+		s.Since = s.heartbeat
+	}
+	return s
+}
+
+// askPumps asks each Pump whether it serves: PD's etcd has it online for ever when it was killed.
+func (o *Observer) askPumps(ctx context.Context, c topology.Cluster, members []state.Member) {
+	each(ctx, members, func(ctx context.Context, m *state.Member) {
+		d := &m.Database
+		if !runs(m) || d.Presence != state.Present {
+			return
+		}
+		switch d.Answer = answerOf(o.Pump(c, m.Ordinal).Ping(ctx)); {
+		case d.Answer == state.Refused:
+			d.Healthy, d.Problem = false, "port refuses connections"
+		case d.Answer == state.Answered && d.Pump.State == state.PumpOnline:
+			d.Healthy, d.Problem, d.Since = true, "", time.Time{}
+		case d.Answer == state.Answered:
+			d.Answer = state.NoAnswer // it answers until it ends
+		}
+	})
+}

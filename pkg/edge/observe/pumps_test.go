@@ -1,0 +1,126 @@
+package observe
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+)
+
+// TestPumps: what PD's etcd has of Pumps, by the member that it is about.
+func TestPumps(t *testing.T) {
+	const short, full = "basic-pump-0.basic-pump:8250", "basic-pump-0.basic-pump.db.svc:8250"
+	pump := func(id, host, s string, ago time.Duration) pd.BinlogNode {
+		return pd.BinlogNode{ID: id, Host: host, State: s, Updated: noon.Add(-ago), Written: noon}
+	}
+	running := func(ago time.Duration) *state.Pod { return &state.Pod{Started: noon.Add(-ago)} }
+	for name, tt := range map[string]struct {
+		nodes   []pd.BinlogNode
+		pod     *state.Pod
+		born    time.Time
+		want    state.Presence
+		state   state.PumpState
+		healthy bool
+		online  int
+	}{
+		"it is online":                         {[]pd.BinlogNode{pump("a", short, "online", time.Second)}, running(time.Hour), noon.Add(-time.Hour), state.Present, "online", true, 1},
+		"tidb-S9: by its full name":            {[]pd.BinlogNode{pump("a", full, "online", time.Second)}, running(time.Hour), noon.Add(-time.Hour), state.Present, "online", true, 1},
+		"tidb-S9: by its id":                   {[]pd.BinlogNode{pump("basic-pump-0:8250", "10.0.0.1:8250", "online", time.Second)}, running(time.Hour), noon, state.Present, "online", true, 1},
+		"it is another one":                    {[]pd.BinlogNode{pump("a", "basic-pump-0.basic-pump.other:8250", "online", time.Second)}, running(time.Hour), noon, state.Absent, "", false, 1},
+		"a drainer":                            {[]pd.BinlogNode{{ID: "a", Host: short, State: "online", Updated: noon, Drainer: true}}, running(time.Hour), noon, state.Absent, "", false, 0},
+		"it was killed":                        {[]pd.BinlogNode{pump("a", short, "online", time.Hour)}, nil, noon.Add(-2 * time.Hour), state.Present, "online", false, 0},
+		"it was killed and runs":               {[]pd.BinlogNode{pump("a", short, "online", 10*time.Second)}, running(5 * time.Second), noon.Add(-time.Hour), state.Present, "online", false, 1},
+		"it is paused":                         {[]pd.BinlogNode{pump("a", short, "paused", time.Hour)}, running(2 * time.Hour), noon.Add(-3 * time.Hour), state.Present, "paused", false, 0},
+		"it is offline":                        {[]pd.BinlogNode{pump("a", short, "offline", time.Minute)}, running(time.Hour), noon.Add(-2 * time.Hour), state.Present, "offline", false, 0},
+		"tidb-S8: it is started again":         {[]pd.BinlogNode{pump("a", short, "offline", time.Minute)}, running(time.Second), noon.Add(-2 * time.Hour), state.Absent, "", false, 0},
+		"another one was offline":              {[]pd.BinlogNode{pump("a", short, "offline", time.Hour)}, nil, noon.Add(-time.Minute), state.Absent, "", false, 0},
+		"one of two is offline":                {[]pd.BinlogNode{pump("a", short, "paused", time.Hour), pump("b", short, "offline", time.Minute)}, nil, time.Time{}, state.Present, "paused", false, 0},
+		"one of two is offline, the other way": {[]pd.BinlogNode{pump("b", short, "offline", time.Minute), pump("a", short, "paused", time.Hour)}, nil, time.Time{}, state.Present, "paused", false, 0},
+		"two are not":                          {[]pd.BinlogNode{pump("a", short, "online", time.Second), pump("b", short, "paused", time.Hour)}, running(time.Hour), noon.Add(-time.Hour), state.Present, "online", true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := basic
+			a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}, binlog: tt.nodes, binlogAt: noon}
+			d := a.sort(c)
+			got := d.member(topology.Pump, 0, tt.pod, tt.born)
+			if got.Presence != tt.want || got.Pump.State != tt.state || got.Healthy != tt.healthy || d.state.Pumps != tt.online || !d.state.PumpsKnown {
+				t.Errorf("%+v, %d online", got.Database, d.state.Pumps)
+			}
+			if got.Presence == state.Present && got.Healthy != got.Since.IsZero() {
+				t.Errorf("since %v", got.Since)
+			}
+		})
+	}
+}
+
+// TestPumpsUnknown: without an answer they are unknown, and not absent.
+func TestPumpsUnknown(t *testing.T) {
+	a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}, binlogErr: errors.New("404"), binlogAt: noon}
+	d := a.sort(basic)
+	if got := d.member(topology.Pump, 0, nil, noon); got.Presence != state.Unknown || !strings.Contains(got.Problem, "404") || d.state.PumpsKnown {
+		t.Errorf("%+v", got.Database)
+	}
+}
+
+// TestPumpsClock: PD's clock may be another one than that of the API server.
+func TestPumpsClock(t *testing.T) {
+	behind := -10 * time.Minute
+	a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}, binlogAt: noon, binlog: []pd.BinlogNode{{
+		ID: "a", Host: "basic-pump-0.basic-pump:8250", State: "online", Updated: noon.Add(behind - 5*time.Second), Answered: noon.Add(behind),
+	}}}
+	if got := a.sort(basic).member(topology.Pump, 0, nil, noon); !got.Healthy || got.heartbeat != noon.Add(-7*time.Second) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestReader: a Pump that closes waits for the drainer that has read least.
+func TestReader(t *testing.T) {
+	drainer := func(id, s string, ago time.Duration) pd.BinlogNode {
+		return pd.BinlogNode{ID: id, State: s, Drainer: true, Written: noon.Add(-ago)}
+	}
+	a := answers{binlogAt: noon, binlog: []pd.BinlogNode{
+		drainer("first", "online", time.Minute), drainer("last", "paused", 2*time.Minute), drainer("gone", "offline", time.Hour), drainer("done", "online", -time.Minute),
+	}}
+	if got := a.pumpOf(pd.BinlogNode{Written: noon}).Pump; got.Reader != "last" || got.Behind != 2*time.Minute {
+		t.Errorf("%+v", got)
+	}
+	a.binlog = a.binlog[3:]
+	if got := a.pumpOf(pd.BinlogNode{Written: noon}).Pump; got.Reader != "done" || got.Behind != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestPumpsAnswer: a Pump that is online in PD's etcd may have been killed.
+func TestPumpsAnswer(t *testing.T) {
+	online := state.Database{Presence: state.Present, Pump: state.Pump{State: state.PumpOnline}}
+	fresh, paused := online, online
+	fresh.Healthy = true
+	paused.Pump.State = state.PumpPaused
+	running, status := &state.Pod{Started: noon}, paths(map[string]string{"/status": `{"status":{}}`})
+	for name, tt := range map[string]struct {
+		pod     *state.Pod
+		before  state.Database
+		port    port
+		healthy bool
+		answer  state.Answer
+	}{
+		"it answers":              {running, online, status, true, state.Answered},
+		"it is paused":            {running, paused, fails(refused), false, state.Refused},
+		"it ends":                 {running, paused, status, false, state.NoAnswer},
+		"nothing listens":         {running, fresh, fails(refused), false, state.Refused},
+		"the tunnel fails":        {running, fresh, fails(tunnel), true, state.NoAnswer},
+		"the same, and it is old": {running, online, fails(tunnel), false, state.NoAnswer},
+		"its container never ran": {&state.Pod{}, fresh, unasked(t), true, state.NotAsked},
+		"it has not registered":   {running, state.Database{Presence: state.Absent}, unasked(t), false, state.NotAsked},
+	} {
+		members := []state.Member{{Kind: topology.Pump, Name: "basic-pump-0", Pod: tt.pod, Database: tt.before}}
+		readerOf(topology.Pump).ask(through(tt.port), t.Context(), basic, members)
+		if d := members[0].Database; d.Healthy != tt.healthy || d.Answer != tt.answer {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+}
