@@ -132,6 +132,8 @@ func (w *Model) take(step plan.Step) error {
 
 func (w *Model) takeOnVolumes(step plan.Step) error {
 	switch s := step.(type) {
+	case plan.ClosePump:
+		return w.closePump(s)
 	case plan.DrainCapture:
 		return w.drainCapture(s)
 	case plan.ForgetDrain:
@@ -313,6 +315,10 @@ func (w *Model) deleteClaim(s plan.DeleteClaim) error {
 // joined since the engine observed. none says whether PD may answer that it has no stores.
 func (w *Model) notInPD(k kind, i int, none bool) error {
 	switch {
+	case k.data() == topology.Binlog && !w.known():
+		return errNoPD
+	case k.data() == topology.Binlog && w.unread(i):
+		return errConflict
 	case k.data() == topology.Raft && !w.known(), k.data() == topology.Store && !w.storesKnown() && !none:
 		return errNoPD
 	case k.data() == topology.Raft && w.pd.memberAt(i) != nil, k.data() == topology.Store && w.storesKnown() && w.storeOf(k, i) != nil:

@@ -69,6 +69,8 @@ type sighting struct {
 	owns     [limit]bool // it is the owner of TiCDC
 	takers   int         // captures that could take tables
 	feeds    int         // how many tables changefeeds send
+	pumps    int         // Pumps that take binlog
+	unread   [limit]bool // drainers wait for what the ordinal of Pump has
 }
 
 func (w *Model) sight() sighting {
@@ -84,7 +86,9 @@ func (w *Model) sight() sighting {
 	}
 	w.sightMembers(&s)
 	w.sightCaptures(&s)
+	s.pumps = w.online()
 	for i := range limit {
+		s.unread[i] = w.unread(i)
 		s.members[i] = w.pd.memberAt(i) != nil
 		for _, k := range storeKinds {
 			s.open[k][i], s.stores[k][i] = w.open(k, i), w.storeOf(k, i) != nil
@@ -175,6 +179,8 @@ func (w *Model) judge(step plan.Step) []Violation {
 		w.judgeReversed(s, say)
 	case plan.Resize:
 		w.judgeResize(s, say)
+	case plan.ClosePump:
+		w.judgeClose(s, say)
 	case plan.DeleteClaim:
 		w.judgeClaim(s, say)
 	case plan.DeletePod:

@@ -16,7 +16,7 @@ const maxFailures = 3
 // failoverAfter is how long a member has to be down before it may be given up,
 // in seconds: PD and TiDB five minutes, a store that long after PD calls it Down,
 // which counts from its last heartbeat, when it is taken for up for a while yet.
-var failoverAfter = [...]int64{pd: 300, tikv: downAfter + 300 - disconnected, tiflash: downAfter + 300 - disconnected, tidb: 300, tiproxy: 300, ticdc: 300}
+var failoverAfter = [...]int64{pd: 300, tikv: downAfter + 300 - disconnected, tiflash: downAfter + 300 - disconnected, pump: 300, tidb: 300, tiproxy: 300, ticdc: 300}
 
 // policy is what the engine may do by itself.
 func (w *Model) policy() plan.Policy {

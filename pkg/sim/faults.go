@@ -211,6 +211,8 @@ func (w *Model) changeIntent() {
 		w.Scale(topology.TiCDC, w.rng.IntN(4))
 	case 18:
 		w.changeFeeds(w.rng.IntN(8))
+	case 19, 20:
+		w.Scale(topology.Pump, w.rng.IntN(4))
 	}
 }
 
@@ -225,6 +227,9 @@ func (w *Model) whims() []int {
 	}
 	if w.TiCDC > 0 {
 		all = append(all, 16, 17, 18)
+	}
+	if w.Pump > 0 {
+		all = append(all, 19, 20)
 	}
 	return all
 }

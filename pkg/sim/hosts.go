@@ -72,6 +72,9 @@ func (w *Model) loseHostForGood() {
 
 // spare reports whether the database has enough others without the member's data.
 func (w *Model) spare(k kind, i int) bool {
+	if k.data() == topology.Binlog {
+		return false
+	}
 	if k.data() == topology.Raft {
 		left := 0
 		for _, m := range w.pd.members {

@@ -31,6 +31,7 @@ func (w *Model) wanted() desired.State {
 		if k.data() == topology.Store {
 			g.EvictTimeout = w.EvictTimeout
 		}
+		g.Binlog = w.Binlog && w.Pump > 0
 		if drains[k] {
 			g.DrainTimeout = w.DrainTimeout
 		} else if k.data() != topology.Raft {

@@ -21,16 +21,17 @@ const (
 	pd kind = iota
 	tikv
 	tiflash
+	pump
 	tidb
 	tiproxy
 	ticdc
 	components = iota // how many there are
 )
 
-var kinds = [components]topology.Kind{pd: topology.PD, tikv: topology.TiKV, tiflash: topology.TiFlash, tidb: topology.TiDB, tiproxy: topology.TiProxy, ticdc: topology.TiCDC}
+var kinds = [components]topology.Kind{pd: topology.PD, tikv: topology.TiKV, tiflash: topology.TiFlash, pump: topology.Pump, tidb: topology.TiDB, tiproxy: topology.TiProxy, ticdc: topology.TiCDC}
 
 // rollouts are the components in the order in which their pods are replaced.
-var rollouts = [components]kind{pd, tiproxy, tiflash, tikv, tidb, ticdc}
+var rollouts = [components]kind{pd, tiproxy, tiflash, tikv, pump, tidb, ticdc}
 
 // in returns the components that the cluster has, in dependency order.
 func (w *Model) in() []kind { return w.has }
@@ -40,6 +41,9 @@ func (o Options) has() []kind {
 	all := []kind{pd, tikv}
 	if o.TiFlash > 0 {
 		all = append(all, tiflash)
+	}
+	if o.Pump > 0 {
+		all = append(all, pump)
 	}
 	all = append(all, tidb)
 	if o.TiProxy > 0 {
@@ -102,6 +106,7 @@ type Options struct {
 	PD        int
 	TiKV      int
 	TiFlash   int // with 0 the cluster has no TiFlash at all
+	Pump      int // with 0 the cluster has no Pump at all
 	TiDB      int
 	TiProxy   int   // with 0 the cluster has no TiProxy at all
 	Drain     int64 // how long TiProxy keeps connections before it ends, in seconds
@@ -123,6 +128,8 @@ type Options struct {
 	ScaleIn      int // or leaving
 	EvictTimeout time.Duration
 	DrainTimeout time.Duration // of captures of TiCDC
+	Binlog       bool          // TiDB writes its binlog to Pump
+	PumpAgain    bool          // the kubelet starts a Pump again that is offline
 	CannotDrain  bool          // TiCDC is of a version that does not drain captures
 	MinReady     time.Duration
 	Versions     bool // engines are of two versions of the plugin
@@ -189,6 +196,7 @@ type Model struct {
 	regions []region
 	rules   rules
 	cdc     captures
+	pumps   [limit]*registration
 	asks    int  // how many replicas tables ask for in TiFlash
 	short   bool // regions have fewer replicas than they should
 
@@ -239,7 +247,7 @@ func New(o Options) *Model {
 	w.asks = min(o.Learners, o.TiFlash)
 	w.rules = rules{isolated: o.Isolated, copies: o.Copies}
 	w.cluster.Reclaims = o.Reclaims
-	w.Intent.Replicas = [components]int{pd: o.PD, tikv: o.TiKV, tiflash: o.TiFlash, tidb: o.TiDB, tiproxy: o.TiProxy, ticdc: o.TiCDC}
+	w.Intent.Replicas = [components]int{pd: o.PD, tikv: o.TiKV, tiflash: o.TiFlash, pump: o.Pump, tidb: o.TiDB, tiproxy: o.TiProxy, ticdc: o.TiCDC}
 	w.has, w.cdc.tables = o.has(), o.Feeds
 	for k := range kinds {
 		w.Intent.Template[k] = "v1"
@@ -286,6 +294,7 @@ func (w *Model) tick() {
 	w.tickPD()
 	w.tickStores()
 	w.tickCaptures()
+	w.tickPumps()
 	w.tickUp()
 	for i := range w.watches {
 		w.watches[i].look(w)

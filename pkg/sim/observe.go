@@ -175,6 +175,7 @@ func (w *Model) observePD() state.PD {
 	}
 	out.ClusterID, out.SchedulersUnknown = w.pd.id, w.t < w.pd.loadedAt
 	out.Members, out.Healthy = len(w.pd.members), w.pingedMembers()
+	out.Pumps, out.PumpsKnown = w.onlineInPD(), w.Pump > 0
 	out.MaxReplicas, out.MaxStoreDown = w.MaxCopy, downAfter*time.Second
 	if m := w.pd.member(w.pd.leader); m != nil {
 		out.Leader = "elsewhere"
@@ -227,6 +228,7 @@ func (w *Model) observeGroup(k kind) state.Group {
 			m.Pod = &pods[i]
 			w.observePod(p, m.Pod)
 			w.byHost(k, i, m.Pod)
+			m.Pod.Binlog = w.Binlog
 			m.Pod.Identity = labels
 		}
 		if c := w.claims[k][i]; c != nil {
@@ -242,7 +244,8 @@ func (w *Model) observeGroup(k kind) state.Group {
 }
 
 func (w *Model) inDatabase(k kind, i int) bool {
-	return k.data() == topology.Raft && w.pd.memberAt(i) != nil || k.data() == topology.Store && w.storeAt(k, i) != nil && w.storeAt(k, i).state != state.StoreTombstone
+	return k.data() == topology.Raft && w.pd.memberAt(i) != nil || k.data() == topology.Store && w.storeAt(k, i) != nil && w.storeAt(k, i).state != state.StoreTombstone ||
+		k.data() == topology.Binlog && w.pumps[i] != nil && w.pumps[i].state != state.PumpOffline
 }
 
 func (w *Model) observePod(p *pod, out *state.Pod) {
@@ -265,6 +268,8 @@ func (w *Model) observeDatabase(k kind, i int) state.Database {
 		return w.observeMember(i)
 	case topology.Store:
 		return w.observeStore(k, i)
+	case topology.Binlog:
+		return w.observePump(i)
 	}
 	return w.observeServer(k, i)
 }

@@ -22,6 +22,8 @@ func (w *Model) obey(p plan.Plan) {
 		w.relaxTables(g)
 		w.makeRoom(g)
 		w.stopFeeds(g)
+		w.keepPump(g)
+		w.wakePump(g)
 		if g.Blocked && g.Reason == plan.ClaimBeingDeleted {
 			w.Suspend()
 		}

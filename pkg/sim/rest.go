@@ -83,6 +83,7 @@ func (w *Model) restOfStores() {
 			w.broke("rest", "the removal of store %d is over, and its record is there", r.StoreID)
 		}
 	}
+	w.restOfPumps()
 	for _, d := range w.cdc.drains {
 		w.broke("rest", "the drain of %s is over, and its record is there", d.Member)
 	}

@@ -40,6 +40,8 @@ func (w *Model) judgeShrink(k kind, i int, say sayer) {
 		if s := w.storeOf(k, i); s != nil && w.seen.stores[k][i] {
 			say("tombstone", "store %d of %s is %s", s.id, w.names[k][i], s.state)
 		}
+	case topology.Binlog:
+		w.judgeUnread(i, say)
 	case topology.None:
 		if drains[k] {
 			w.judgeTables(i, say)
@@ -118,6 +120,8 @@ func (w *Model) judgeClaim(s plan.DeleteClaim, say sayer) {
 		say("data", "%s holds store %d", c.name, c.data)
 	case k.data() == topology.Raft && c.data != 0 && w.pd.member(c.data) != nil:
 		say("data", "%s holds a PD member", c.name)
+	case k.data() == topology.Binlog && w.unread(i):
+		say("data", "drainers wait for what %s holds", c.name)
 	}
 	if s.Reclaim && (!w.Reclaims || w.wantedBoth(k, i)) {
 		say("data", "the user wants %s", w.names[k][i])

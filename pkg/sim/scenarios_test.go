@@ -185,7 +185,7 @@ func TestLeadersComeBackAfterCrash(t *testing.T) {
 // Its peers stay up, a person is asked in the end, and another template helps.
 func TestFrail(t *testing.T) {
 	for k, name := range kinds {
-		w := settled(Options{PD: 3, TiKV: 3, TiFlash: 3, TiDB: 3, TiProxy: 3, TiCDC: 3, Feeds: 6, MinReady: 30 * time.Second})
+		w := settled(Options{PD: 3, TiKV: 3, TiFlash: 3, Pump: 3, TiDB: 3, TiProxy: 3, TiCDC: 3, Feeds: 6, MinReady: 30 * time.Second})
 		w.Upgrade("v2-frail", name)
 		w.When(func(w *Model) bool { return w.pods[k][2] != nil && w.pods[k][2].crashes == 3 }, func() {
 			w.OnStep("restart "+w.names[k][0], func() { t.Errorf("%s\n%s", w.names[k][0], w.Transcript()) })

@@ -115,6 +115,7 @@ func drawOptional(o *Options) {
 	drawFlash(o)
 	drawProxies(o)
 	drawCaptures(o)
+	drawPumps(o)
 }
 
 // drawFlash gives one simulated cluster in four TiFlash, with tables that ask for replicas in it.
@@ -149,6 +150,16 @@ func drawCaptures(o *Options) {
 	o.TiCDC, o.Feeds, o.CannotDrain = 1+rng.IntN(3), rng.IntN(9), rng.IntN(6) == 0
 	o.DrainTimeout = pick(rng, 30*time.Second, 2*time.Minute, 10*time.Minute)
 	o.Ordered[ticdc], o.Eviction.StopFeeds = rng.IntN(4) == 0, rng.IntN(6) == 0
+}
+
+// drawPumps gives one simulated cluster in four Pump, separately as well.
+func drawPumps(o *Options) {
+	rng := rand.New(rand.NewPCG(o.Seed, 12))
+	if rng.IntN(4) > 0 {
+		return
+	}
+	o.Pump, o.Binlog, o.PumpAgain = 1+rng.IntN(3), rng.IntN(2) == 0, rng.IntN(2) == 0
+	o.Ordered[pump] = rng.IntN(4) > 0
 }
 
 // someFaults leaves kinds of faults out, so that a run shows what the others do by

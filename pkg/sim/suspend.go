@@ -81,7 +81,7 @@ func (w *Model) judgeSuspend(s plan.DeleteSet, say sayer) {
 // ended.
 func (w *Model) judgeLeftBehind(k kind, say sayer) {
 	for _, st := range w.stores {
-		if e := w.evicts[st.id]; !k.learns() && e != nil && e.ours && w.seen.evicts[st.id] && w.seen.serving && w.serving() {
+		if e := w.evicts[st.id]; !k.learns() && k.data() != topology.Binlog && e != nil && e.ours && w.seen.evicts[st.id] && w.seen.serving && w.serving() {
 			say("suspension", "store %d still gives its leaders up", st.id)
 		}
 	}

@@ -63,11 +63,12 @@ func (w *Model) missing(k kind, i int) bool {
 	return !w.seen.serves[k][i] && !w.seen.inSight[k][i] && !w.serves(k, i)
 }
 
-// servers are the components whose members keep no data, with what such a member does for clients.
+// servers are the components whose members have a port that says whether they serve, with what such a member does for clients.
 var servers = [components]func(*Model, int) bool{
 	tidb:    (*Model).answersSQL,
 	tiproxy: (*Model).passesOn,
 	ticdc:   (*Model).captures,
+	pump:    (*Model).takesBinlog,
 }
 
 // tells are the components whose members say more than that they serve.

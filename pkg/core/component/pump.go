@@ -17,7 +17,7 @@ func Pump() plan.Profile {
 	return plan.Profile{
 		Kind:          topology.Pump,
 		Needs:         []plan.Need{pdServes},
-		BeforeRemove:  []plan.Hook{notJoining, binlogReceived, pumpOffline, plan.LeftoverMarked},
+		BeforeRemove:  []plan.Hook{notJoining, binlogReceived, writersRestarted, pumpOffline, plan.LeftoverMarked},
 		BeforeRenew:   []plan.Hook{plan.LeftoverMarked},
 		BeforeSuspend: []plan.Hook{tombstoneMarked, claimsKept},
 	}
@@ -50,29 +50,61 @@ var pumpServes = plan.Need{
 // binlogReceived holds before a Pump is closed: another one gets the binlog. TiDB servers whose binlog
 // nobody gets stop serving.
 var binlogReceived = plan.Hook{
-	Reason: plan.BinlogReceived, Want: "another Pump for the binlog", Awaits: topology.TiDB,
+	Reason: plan.BinlogReceived, Want: "another Pump for the binlog",
 	Refuse: func(sc plan.Scope, m state.Member) string {
-		writers := 0
-		for _, db := range sc.All.Groups[topology.TiDB].Members {
-			if db.Pod != nil && db.Pod.Binlog {
-				writers++
-			}
-		}
-		others := sc.All.PD.Pumps
-		if m.Database.Healthy {
-			others--
-		}
-		if leftPump(m) || m.Database.Pump.State == state.PumpClosing || writers == 0 || !sc.All.PD.PumpsKnown || others > 0 {
+		n := writers(sc)
+		if !sc.Want.Binlog || n == 0 || !neededPump(sc, m) {
 			return ""
 		}
-		return fmt.Sprintf("no other Pump is online, and %d TiDB servers write their binlog", writers)
+		return fmt.Sprintf("no other Pump is online, and %d TiDB servers write their binlog", n)
 	},
 	Help: func(sc plan.Scope, _ state.Member) remedy.Remedy {
 		return remedy.Remedy{
-			remedy.Run("have TiDB write no binlog, and wait until its servers have restarted", sc.Cluster.Patch(`{"tidb":{"binlogEnabled":false}}`), sc.Cluster.Plugin("sync")),
+			remedy.Run("have TiDB write no binlog", sc.Cluster.Patch(`{"tidb":{"binlogEnabled":false}}`), sc.Cluster.Plugin("sync")),
 			remedy.Say("ask for another Pump"),
 		}
 	},
+}
+
+// writersRestarted holds before the last Pump is closed where TiDB is to write no binlog any more: its
+// servers do until they are restarted.
+var writersRestarted = plan.Hook{
+	Reason: plan.BinlogReceived, Want: "TiDB restarted without a binlog", Awaits: topology.TiDB,
+	Done: func(sc plan.Scope, m state.Member) bool {
+		return sc.Want.Binlog || writers(sc) == 0 || !neededPump(sc, m)
+	},
+	Observed: func(sc plan.Scope, _ state.Member) string {
+		return fmt.Sprintf("%d TiDB servers write their binlog until they are restarted", writers(sc))
+	},
+}
+
+// writers is how many TiDB servers write a binlog.
+func writers(sc plan.Scope) int {
+	n := 0
+	for _, db := range sc.All.Groups[topology.TiDB].Members {
+		if db.Pod != nil && db.Pod.Binlog {
+			n++
+		}
+	}
+	return n
+}
+
+// neededPump reports whether a Pump gets the binlog, or may, and no other one that serves. PD's etcd has
+// a Pump online for a while that was killed; of those here more is known.
+func neededPump(sc plan.Scope, m state.Member) bool {
+	others := sc.All.PD.Pumps
+	for _, o := range sc.Got.Members {
+		if o.Database.Pump.State == state.PumpOnline {
+			others--
+		}
+	}
+	others = max(others, 0)
+	for _, o := range sc.Got.Members {
+		if o.Ordinal != m.Ordinal && o.Up() && o.Database.Pump.State == state.PumpOnline {
+			others++
+		}
+	}
+	return !leftPump(m) && m.Database.Pump.State != state.PumpClosing && sc.All.PD.PumpsKnown && others == 0
 }
 
 // pumpOffline is the goal that drainers have read all that a Pump has. Each process registers it as
@@ -117,20 +149,27 @@ func leftPump(m state.Member) bool {
 
 // pumpHelp is what a person can do about a Pump that does not go offline.
 func pumpHelp(sc plan.Scope, m state.Member) remedy.Remedy {
-	switch {
-	case m.Pod == nil, m.Database.Pump.State == state.PumpOnline && m.Database.Healthy:
+	switch p := m.Database.Pump; {
+	case p.State == state.PumpOnline && m.Database.Healthy:
 		return nil
-	case m.Database.Pump.State == state.PumpClosing:
-		ctl := []string{
-			"exec", m.Name, "-c", string(m.Kind), "--", "/binlogctl", "-cmd", "drainers",
-			fmt.Sprintf("-pd-urls=%s://%s:%d", sc.Cluster.Scheme(), sc.Cluster.SetName(topology.PD), topology.PDClientPort),
-		}
-		if sc.Cluster.TLS.Members {
-			ctl = append(ctl, "-ssl-ca=/var/lib/pump-tls/ca.crt", "-ssl-cert=/var/lib/pump-tls/tls.crt", "-ssl-key=/var/lib/pump-tls/tls.key")
-		}
-		return remedy.Remedy{remedy.Run("see which drainers there are: it waits for each that is not offline", sc.Cluster.Kubectl(ctl...))}
+	case m.Pod == nil:
+		return remedy.Remedy{remedy.Run("if what it had is lost, have drainers not wait for it", binlogctl(sc, sc.Cluster.PodName(m.Kind, 0), "update-pump", "-node-id="+p.Node, "-state=offline"))}
+	case p.State == state.PumpClosing:
+		return remedy.Remedy{remedy.Run("see which drainers there are: it waits for each that is not offline", binlogctl(sc, m.Name, "drainers"))}
 	}
 	return remedy.Remedy{
 		remedy.Run("start it again, so that it can be closed", sc.Cluster.Kubectl("delete", "pod", m.Name)),
 	}
+}
+
+// binlogctl returns a command that runs binlogctl in the pod of a Pump.
+func binlogctl(sc plan.Scope, pod, command string, more ...string) remedy.Command {
+	words := []string{
+		"exec", pod, "-c", string(topology.Pump), "--", "/binlogctl", "-cmd", command,
+		fmt.Sprintf("-pd-urls=%s://%s:%d", sc.Cluster.Scheme(), sc.Cluster.SetName(topology.PD), topology.PDClientPort),
+	}
+	if sc.Cluster.TLS.Members {
+		words = append(words, "-ssl-ca=/var/lib/pump-tls/ca.crt", "-ssl-cert=/var/lib/pump-tls/tls.crt", "-ssl-key=/var/lib/pump-tls/tls.key")
+	}
+	return sc.Cluster.Kubectl(append(words, more...)...)
 }

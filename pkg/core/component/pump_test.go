@@ -76,13 +76,20 @@ func TestPump(t *testing.T) {
 		{Name: "the last one, and TiDB writes", Cluster: scaled(1, 0, func(*plantest.Cluster) {})},
 		{Name: "the last one here, and another one elsewhere", Cluster: scaled(1, 0, func(c *plantest.Cluster) { c.Seen.PD.Pumps = 2 })},
 		{Name: "the last one, and TiDB does not write", Cluster: scaled(1, 0, func(c *plantest.Cluster) { c.Binlog(false) })},
-		{Name: "the last one, and TiDB is not restarted yet", Cluster: scaled(1, 0, func(c *plantest.Cluster) { c.Want(topology.TiDB).Binlog = false })},
+		{Name: "the last one, and TiDB is not restarted yet", Cluster: scaled(1, 0, func(c *plantest.Cluster) { c.WantBinlog(false) })},
 		{Name: "the last one, and TiDB is being restarted for that", Cluster: scaled(1, 0, func(c *plantest.Cluster) {
-			c.Want(topology.TiDB).Binlog = false
-			c.Roll(topology.TiDB)
+			c.WantBinlog(false).Roll(topology.TiDB)
 		})},
 		{Name: "the last one, and it was closed", Cluster: scaled(1, 0, last(state.PumpClosing))},
 		{Name: "the last one, and it is offline", Cluster: scaled(1, 0, last(state.PumpOffline))},
+		{Name: "the last one that serves, and the other one was killed", Cluster: scaled(2, 0, func(c *plantest.Cluster) {
+			c.Member("t-pump-0").Database.Healthy, c.Member("t-pump-0").Database.Answer = false, state.Refused
+		})},
+		{Name: "its pod and its claim are gone", Cluster: func() *plantest.Cluster {
+			c := plantest.NewPumps(3, 3, 1, 2)
+			c.Add(topology.Pump).Claims = nil
+			return c
+		}()},
 		{Name: "wanted, and offline", Cluster: scaled(2, 2, pump(state.PumpOffline))},
 		{Name: "wanted, offline, and its claim is marked", Cluster: scaled(2, 2, both(pump(state.PumpOffline), mark))},
 		{Name: "wanted, and closing", Cluster: scaled(2, 2, pump(state.PumpClosing))},

@@ -76,7 +76,7 @@ type Group struct {
 	// DrainTimeout bounds the wait for tables to leave a capture before it is restarted or removed
 	// anyway (TiCDC; spec.ticdc.gracefulShutdownTimeout).
 	DrainTimeout time.Duration
-	// Binlog: the members write a binlog to Pump (TiDB; spec.tidb.binlogEnabled).
+	// Binlog: TiDB writes a binlog to Pump (TiDB and Pump; spec.tidb.binlogEnabled).
 	Binlog bool
 	// MinReady is how long a restarted pod has to be Ready before the next
 	// one is restarted (annotation tidb.pingcap.com/<kind>-min-ready-seconds).

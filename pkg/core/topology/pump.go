@@ -22,6 +22,7 @@ var readPump = reading{
 			configs: given(pump.Config),
 		}, true
 	},
+	group: func(tc *v1alpha1.TidbCluster, g *Group) { g.Binlog = tc.IsTiDBBinlogEnabled() },
 	defaults: func(tc *v1alpha1.TidbCluster) {
 		pump := tc.Spec.Pump
 		setString(&pump.BaseImage, pumpImage)

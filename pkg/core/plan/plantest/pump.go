@@ -15,7 +15,7 @@ func NewPumps(pd, tikv, pump, tidb int) *Cluster {
 
 // Binlog says whether TiDB is to write a binlog, and does.
 func (c *Cluster) Binlog(writes bool) *Cluster {
-	c.Want(topology.TiDB).Binlog = writes
+	c.WantBinlog(writes)
 	for i := range c.Seen.Groups[topology.TiDB].Members {
 		c.Seen.Groups[topology.TiDB].Members[i].Pod.Binlog = writes
 	}
@@ -29,5 +29,11 @@ func (c *Cluster) Pump(name string, s state.PumpState) *Cluster {
 		c.Seen.PD.Pumps--
 	}
 	d.Pump.State, d.Healthy = s, s == state.PumpOnline
+	return c
+}
+
+// WantBinlog says whether TiDB is to write a binlog.
+func (c *Cluster) WantBinlog(writes bool) *Cluster {
+	c.Want(topology.TiDB).Binlog, c.Want(topology.Pump).Binlog = writes, writes
 	return c
 }
