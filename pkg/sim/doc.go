@@ -22,7 +22,9 @@
 // is deleted. One in four has TiCDC: its captures are registered in PD, one of them is the owner and gives
 // them the tables of changefeeds; tables leave a capture that is drained one by one, and come back a
 // while later; a capture whose process was killed keeps its tables from the others until PD drops it; in
-// one of six of these runs its version cannot drain. One in four has TiFlash. There the user also changes how many replicas tables ask for,
+// one of six of these runs its version cannot drain. One in four has Pump: a Pump that is closed is offline when
+// drainers have read what it has, and ends; in half of these runs the kubelet starts it again, and it is
+// online again. One in four has TiFlash. There the user also changes how many replicas tables ask for,
 // up to the number of its stores, as TiDB does.
 //
 // Faults: a step fails, before or half-way, or each time for half an hour; a person takes a store
@@ -44,7 +46,8 @@
 // What is true of a member is kept apart from what is reported of it (truth.go, reports.go). A
 // member serves if its process runs and is past its start, and: a PD member takes part in a quorum;
 // a store has its data and has announced itself to PD; a TiDB server has a store to read from, a
-// TiProxy takes connections, a capture of TiCDC sends changes.
+// TiProxy takes connections, a capture of TiCDC sends changes, a Pump
+// takes binlog.
 // Whether its pod is Ready, its store is Up or its status port answers are reports. The engine sees
 // only reports; every rule is judged by the truth.
 //
@@ -153,6 +156,8 @@
 //     tables, or is the owner, where another capture could take these, unless the time for that is over or
 //     the version cannot drain.
 //   - feeds: no Resize downwards of the last capture while changefeeds run, unless the user asks for that.
+//   - binlog: no Resize downwards of a Pump, and no DeleteClaim of one, that is not offline; no ClosePump of
+//     the last one that takes binlog while TiDB writes it.
 //   - at-once: no more members joining by one Resize, or leaving, than the user
 //     allows, and never more than one of PD.
 //   - recreate: no RecreateSet while the cluster is paused, while a pod has yet to

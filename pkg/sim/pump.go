@@ -100,27 +100,10 @@ func (w *Model) observePump(i int) state.Database {
 	d := state.Database{Presence: state.Present, Pump: state.Pump{Node: w.names[pump][i] + ":8250", State: r.state}}
 	started := p != nil && p.running && p.started > r.updated
 	d.Healthy = r.state == state.PumpOnline && w.t-r.updated < pumpWrites && !started
-	if p != nil && p.running {
-		w.askPump(i, &d)
-	}
 	if !d.Healthy {
 		d.Since = w.at(r.updated)
 	}
 	return d
-}
-
-func (w *Model) askPump(i int, d *state.Database) {
-	if d.Answer = w.portAnswers(pump, i); w.chance(w.Faults.NoAnswer) {
-		d.Answer = state.NoAnswer
-	}
-	switch {
-	case d.Answer == state.Refused:
-		d.Healthy = false
-	case d.Answer == state.Answered && d.Pump.State == state.PumpOnline:
-		d.Healthy = true
-	case d.Answer == state.Answered:
-		d.Answer = state.NoAnswer
-	}
 }
 
 // renewedSince reports whether an ordinal has another process or another claim than when it went

@@ -14,7 +14,7 @@ import (
 
 // own are the files in which a component may be distinguished from the others: those that are
 // about one component alone.
-var own = regexp.MustCompile(`/(pd|tiproxy|tikv|tiflash|tidb|ticdc)[a-z]*\.go$`)
+var own = regexp.MustCompile(`/(pd|tiproxy|tikv|tiflash|tidb|ticdc|pump)[a-z]*\.go$`)
 
 // TestComponentsAreData: no code asks which component it has before it. What components
 // differ in are fields of their rows and of their Profile, so that to add a component

@@ -33,15 +33,17 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 	var o options
 	cmd := &cobra.Command{
 		Use:   "scale NAME COMPONENT=N...",
-		Short: "Scale PD, TiKV, TiFlash, TiDB, TiProxy or TiCDC",
-		Long: `Scale PD, TiKV, TiFlash, TiDB, TiProxy or TiCDC, one member at a time. COMPONENT is
-pd, tikv, tiflash, tidb, tiproxy or ticdc.
+		Short: "Scale PD, TiKV, TiFlash, TiDB, TiProxy, TiCDC or Pump",
+		Long: `Scale PD, TiKV, TiFlash, TiDB, TiProxy, TiCDC or Pump, one member at a time.
+COMPONENT is pd, tikv, tiflash, tidb, tiproxy, ticdc or pump.
 
 A PD member hands its leadership over and leaves PD before its pod goes. A TiKV
 store gives its region leaders up, moves all its regions to other stores and
 becomes a tombstone before its pod goes. A capture of TiCDC gives its tables to the
-others before; the last one stays while changefeeds run. Claims of removed members stay, marked;
-a later scale-out to the same ordinal deletes them first.
+others before; the last one stays while changefeeds run. A Pump is closed, and waits
+until drainers have read what it has; the last one stays while TiDB writes its binlog.
+Claims of removed members stay, marked; a later scale-out to the same ordinal deletes
+them first.
 
 Fewer stores than PD keeps replicas of the data (max-replicas), stores that PD's
 placement rules or its isolation level need, stores of TiFlash that tables need for

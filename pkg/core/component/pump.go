@@ -114,7 +114,7 @@ var pumpOffline = plan.Hook{
 	Done: func(_ plan.Scope, m state.Member) bool { return leftPump(m) },
 	Step: func(_ plan.Scope, m state.Member) plan.Step {
 		d := m.Database
-		if d.Pump.State != state.PumpOnline || m.Pod == nil || m.Pod.Terminating || plan.Stopped(m) || d.Answer == state.Refused {
+		if d.Pump.State != state.PumpOnline || m.Pod == nil || m.Pod.Terminating || !d.Healthy {
 			return nil
 		}
 		return plan.ClosePump{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Node: d.Pump.Node}
@@ -127,7 +127,7 @@ var pumpOffline = plan.Hook{
 		case p.State == state.PumpClosing && p.Reader != "":
 			return fmt.Sprintf("it is closing, and drainer %s has yet to read %s", p.Reader, p.Behind)
 		case p.State == state.PumpOnline && !m.Database.Healthy:
-			return "it is online, and does not answer"
+			return "it is online in PD's etcd, and does not write there"
 		}
 		return fmt.Sprintf("it is %s", p.State)
 	},

@@ -176,7 +176,7 @@ func TestStartPump(t *testing.T) {
 		for _, edit := range []func(*v1alpha1.TidbCluster){func(*v1alpha1.TidbCluster) {}, v2} {
 			p := pumpPod(t, shell, "printf '%s\\n' RUN \"$@\"; exit 3\n", edit)
 			out, err := p.command(t.Context(), "HOSTNAME=basic-pump-0").Output()
-			want := "RUN\n-pd-urls=http://basic-pd:2379\n-L=info\n-log-file=\n-advertise-addr=basic-pump-0.basic-pump:8250\n-data-dir=/data\n-config=/etc/pump/pump.toml\n"
+			want := "RUN\n-pd-urls=http://basic-pd:2379\n-L=info\n-log-file=\n-addr=0.0.0.0:8250\n-advertise-addr=basic-pump-0.basic-pump:8250\n-data-dir=/data\n-config=/etc/pump/pump.toml\n"
 			var code *exec.ExitError
 			if !strings.HasSuffix(strings.ReplaceAll(string(out), p.root, ""), want) || !errors.As(err, &code) || code.ExitCode() != 3 {
 				t.Errorf("%v\n%s", err, out)

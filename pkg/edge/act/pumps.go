@@ -2,12 +2,14 @@ package act
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 )
 
 // closePump asks a Pump to close, if PD's etcd has it online under the same id. Once asked, it goes offline by itself, and
@@ -33,13 +35,23 @@ func (a *Actor) closePump(ctx context.Context, s plan.ClosePump) error {
 		case n.State != string(state.PumpOnline):
 			return stale(object, "is %s", n.State)
 		default:
-			if err := a.pump(a.cluster, ordinal).Close(ctx, s.Node); err != nil {
-				return fmt.Errorf("close Pump %s: %w", s.Node, err)
-			}
-			return nil
+			return a.askToClose(ctx, ordinal, s)
 		}
 	}
 	return stale(object, "is not in PD's etcd any more")
+}
+
+// askToClose sends the request. A Pump that tidb-operator has started listens on the address of its pod only, and a
+// connection through the API server arrives at another one.
+func (a *Actor) askToClose(ctx context.Context, ordinal int, s plan.ClosePump) error {
+	err := a.pump(a.cluster, ordinal).Close(ctx, s.Node)
+	switch {
+	case errors.Is(err, dial.Refused):
+		return fmt.Errorf("close Pump %s: it listens on the address of its pod only, which is reached from inside the cluster: run this there, or close it with binlogctl: %w", s.Node, err)
+	case err != nil:
+		return fmt.Errorf("close Pump %s: %w", s.Node, err)
+	}
+	return nil
 }
 
 // pumpsOf returns the Pumps that have registered from a pod.

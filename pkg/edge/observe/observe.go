@@ -181,7 +181,9 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 		g.Members = append(g.Members, m)
 	}
 	reader := readerOf(k)
-	reader.ask(o, ctx, c, g.Members)
+	if reader.ask != nil {
+		reader.ask(o, ctx, c, g.Members)
+	}
 	reader.recall(c.Source.Status, g.Members)
 	for i := range g.Members {
 		m := &g.Members[i]

@@ -10,6 +10,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pump"
 )
 
+// A Pump itself is not asked whether it serves: one that tidb-operator has started listens on the address of its pod only,
+// which connections through the API server do not reach. Its readiness probe does.
+
 // pumpSilent is after how long without a write to PD's etcd a Pump counts as one that does not serve: it writes every
 // few seconds.
 const pumpSilent = time.Minute
@@ -91,22 +94,4 @@ func (s listed) ofPump(pod *state.Pod, born time.Time) listed {
 		s.Since = s.heartbeat
 	}
 	return s
-}
-
-// askPumps asks each Pump whether it serves: PD's etcd has it online for ever when it was killed.
-func (o *Observer) askPumps(ctx context.Context, c topology.Cluster, members []state.Member) {
-	each(ctx, members, func(ctx context.Context, m *state.Member) {
-		d := &m.Database
-		if !runs(m) || d.Presence != state.Present {
-			return
-		}
-		switch d.Answer = answerOf(o.Pump(c, m.Ordinal).Ping(ctx)); {
-		case d.Answer == state.Refused:
-			d.Healthy, d.Problem = false, "port refuses connections"
-		case d.Answer == state.Answered && d.Pump.State == state.PumpOnline:
-			d.Healthy, d.Problem, d.Since = true, "", time.Time{}
-		case d.Answer == state.Answered:
-			d.Answer = state.NoAnswer // it answers until it ends
-		}
-	})
 }

@@ -93,34 +93,3 @@ func TestReader(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
-
-// TestPumpsAnswer: a Pump that is online in PD's etcd may have been killed.
-func TestPumpsAnswer(t *testing.T) {
-	online := state.Database{Presence: state.Present, Pump: state.Pump{State: state.PumpOnline}}
-	fresh, paused := online, online
-	fresh.Healthy = true
-	paused.Pump.State = state.PumpPaused
-	running, status := &state.Pod{Started: noon}, paths(map[string]string{"/status": `{"status":{}}`})
-	for name, tt := range map[string]struct {
-		pod     *state.Pod
-		before  state.Database
-		port    port
-		healthy bool
-		answer  state.Answer
-	}{
-		"it answers":              {running, online, status, true, state.Answered},
-		"it is paused":            {running, paused, fails(refused), false, state.Refused},
-		"it ends":                 {running, paused, status, false, state.NoAnswer},
-		"nothing listens":         {running, fresh, fails(refused), false, state.Refused},
-		"the tunnel fails":        {running, fresh, fails(tunnel), true, state.NoAnswer},
-		"the same, and it is old": {running, online, fails(tunnel), false, state.NoAnswer},
-		"its container never ran": {&state.Pod{}, fresh, unasked(t), true, state.NotAsked},
-		"it has not registered":   {running, state.Database{Presence: state.Absent}, unasked(t), false, state.NotAsked},
-	} {
-		members := []state.Member{{Kind: topology.Pump, Name: "basic-pump-0", Pod: tt.pod, Database: tt.before}}
-		readerOf(topology.Pump).ask(through(tt.port), t.Context(), basic, members)
-		if d := members[0].Database; d.Healthy != tt.healthy || d.Answer != tt.answer {
-			t.Errorf("%s: %+v", name, d)
-		}
-	}
-}

@@ -15,7 +15,7 @@ import (
 type reader struct {
 	kind topology.Kind
 	// ask asks the members themselves, where what PD and Kubernetes say is missing, late or
-	// contradictory.
+	// contradictory; nil where they are not asked.
 	ask func(*Observer, context.Context, topology.Cluster, []state.Member)
 	// unhealthySince returns since when the status of the TidbCluster shows a member as unhealthy,
 	// zero where it does not; nil where PD has a last heartbeat for that.
@@ -29,7 +29,7 @@ var readers = []reader{
 	{kind: topology.TiProxy, ask: (*Observer).askProxies, unhealthySince: tiproxyUnhealthySince},
 	{kind: topology.TiKV, ask: (*Observer).askStores, shows: topology.TiKVStatusPort},
 	{kind: topology.TiFlash, ask: (*Observer).askTiFlash, shows: topology.TiFlashProxyStatusPort},
-	{kind: topology.Pump, ask: (*Observer).askPumps, shows: topology.PumpPort},
+	{kind: topology.Pump, shows: topology.PumpPort},
 	{kind: topology.TiDB, ask: (*Observer).askServers, unhealthySince: tidbUnhealthySince, shows: topology.TiDBStatusPort},
 	{kind: topology.TiCDC, ask: (*Observer).askCaptures, shows: topology.TiCDCPort},
 }

@@ -1,4 +1,4 @@
-// Package pump asks a Pump whether it runs, and asks it to close.
+// Package pump asks a Pump to close.
 //
 // A Pump that is closed takes no more binlog, waits until all drainers have read what it has, writes into PD's etcd that
 // it is offline, and ends.
@@ -23,14 +23,6 @@ var ErrRefused = errors.New("Pump refuses")
 type Client struct {
 	HTTP *http.Client
 	URL  string
-}
-
-// Ping asks the Pump for its status. An error means that it does not answer.
-func (c *Client) Ping(ctx context.Context) error {
-	var answer struct {
-		Status map[string]any `json:"status"`
-	}
-	return c.do(ctx, http.MethodGet, "/status", &answer)
 }
 
 // Close asks the Pump with an id to close. It answers before that is done. A Pump has another id where another one has its

@@ -23,17 +23,6 @@ func answers(t *testing.T, request string, code int, body string) *Client {
 	return &Client{HTTP: server.Client(), URL: server.URL}
 }
 
-func TestPing(t *testing.T) {
-	if err := answers(t, "GET /status", 200, `{"status":{"a":{"state":"online"}},"CommitTS":1,"Checkpoint":{},"ErrMsg":""}`).Ping(t.Context()); err != nil {
-		t.Error(err)
-	}
-	for body, code := range map[string]int{`{}`: 500, `x`: 200, ``: 404} {
-		if err := answers(t, "GET /status", code, body).Ping(t.Context()); err == nil {
-			t.Errorf("%d %s: no error", code, body)
-		}
-	}
-}
-
 // TestClose: only an answer that says so means that the Pump closes.
 func TestClose(t *testing.T) {
 	const request = "PUT /state/basic-pump-0:8250/close"
