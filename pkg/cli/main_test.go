@@ -335,7 +335,7 @@ func TestCompletion(t *testing.T) {
 		"upgrade basic |":        "v8.1.0 :4",
 		"create new --version |": "v8.1.0 :4",
 		"list |":                 ":4",
-		"scale basic pd=5 |":     "tikv= tiflash= tidb= tiproxy= ticdc= :6",
+		"scale basic pd=5 |":     "tikv= tiflash= pump= tidb= tiproxy= ticdc= :6",
 		"status --output |": "wide json yaml kyaml name go-template go-template-file template templatefile " +
 			"jsonpath jsonpath-as-json jsonpath-file custom-columns custom-columns-file :4",
 		"sync -o |":                  "json :4",
