@@ -2,9 +2,12 @@ package component
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -14,6 +17,7 @@ func TiDB() plan.Profile {
 	return plan.Profile{
 		Kind:         topology.TiDB,
 		Needs:        []plan.Need{pdServes, tikvServes, pumpServes},
+		Standing:     []plan.Hook{firstPasswordSet},
 		BeforeRemove: []plan.Hook{plan.LeftoverMarked},
 		Failover: &plan.Failover{
 			Period: func(plan.Scope) time.Duration { return failoverPeriod },
@@ -39,4 +43,39 @@ var tikvServes = plan.Need{
 		}
 		return fmt.Sprintf("%d of %d stores up", kv.Up(), kv.Set.Replicas)
 	},
+}
+
+// firstPasswordSet is the goal that root has the first password that the user asks for. The first
+// server that is up sets it for all. It comes after a rollout: servers that cannot be connected to
+// may need just that, and a step that fails comes before the next one of its component.
+var firstPasswordSet = plan.Hook{
+	Reason: plan.FirstPasswordSet, Want: "first password of root set",
+	Done: func(sc plan.Scope, m state.Member) bool {
+		return !sc.Want.FirstPassword || rolls(sc) || m.Name != firstUp(sc)
+	},
+	Step: func(sc plan.Scope, m state.Member) plan.Step {
+		return plan.SetPassword{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Secret: sc.Cluster.InitSecret()}
+	},
+	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
+		return remedy.Remedy{
+			remedy.Say("set a password of root with an SQL client: it is kept, and recorded"),
+			remedy.Run("see its log", sc.Cluster.Kubectl("logs", m.Name, "-c", string(m.Kind))),
+		}
+	},
+}
+
+// rolls reports whether pods are to be replaced, other than by the user.
+func rolls(sc plan.Scope) bool {
+	outdated := slices.ContainsFunc(sc.Got.Running(), sc.Got.Outdated)
+	return sc.Want.Set.Drift != desired.None || outdated && !sc.Got.Set.Manual
+}
+
+// firstUp returns the name of the wanted member with the lowest ordinal that is up, "" for none.
+func firstUp(sc plan.Scope) string {
+	for _, m := range sc.Got.Running() {
+		if m.Up() && sc.Kept(m) {
+			return m.Name
+		}
+	}
+	return ""
 }

@@ -61,8 +61,9 @@ const (
 	ChangefeedsServed Reason = "ChangefeedsServed"
 	DrainForgotten    Reason = "DrainForgotten"
 
-	BinlogReceived Reason = "BinlogReceived"
-	PumpOffline    Reason = "PumpOffline"
+	BinlogReceived   Reason = "BinlogReceived"
+	PumpOffline      Reason = "PumpOffline"
+	FirstPasswordSet Reason = "FirstPasswordSet"
 
 	ClaimsMarked         Reason = "ClaimsMarked"
 	ClaimsUnmarked       Reason = "ClaimsUnmarked"
@@ -184,6 +185,7 @@ func Reasons() []Meaning {
 		{DrainForgotten, "the record of a drain that is over has to be deleted", "drain record not deleted", apart},
 		{BinlogReceived, "TiDB writes its binlog, and the last Pump is to be removed", "TiDB needs a Pump", apart},
 		{PumpOffline, "a Pump has to go offline, after drainers have read what it has", "Pump not offline", apart},
+		{FirstPasswordSet, "root of TiDB has to get the first password that the spec asks for", "first password of root not set", apart},
 		{ClaimsMarked, "claims of a removed member have to be marked as left over", "claims not marked as left over", apart},
 		{ClaimsUnmarked, "claims of a member that stays must not be marked", "claims still marked as left over", apart},
 		{ClaimBeingDeleted, "a claim is deleted with its pod, so the pod must stay", "claim being deleted", bare},

@@ -40,6 +40,7 @@ var steps = []struct {
 	{plan.ClosePump{Component: topology.Pump, Member: "m"}, topology.Pump, "m", true, false},
 	{plan.DrainCapture{Component: ticdc, Member: "m", Again: true}, ticdc, "m", false, true},
 	{plan.ForgetDrain{Component: ticdc, Member: "m"}, ticdc, "m", false, false},
+	{plan.SetPassword{Component: tidb, Member: "m"}, tidb, "m", false, false},
 	{plan.MarkClaims{Component: pd, Member: "m"}, pd, "m", false, false},
 	{plan.UnmarkClaims{Component: pd, Member: "m"}, pd, "m", false, false},
 	{plan.DeleteClaim{Component: pd, Member: "m"}, pd, "m", true, false},

@@ -78,6 +78,9 @@ type Group struct {
 	DrainTimeout time.Duration
 	// Binlog: TiDB writes a binlog to Pump (TiDB and Pump; spec.tidb.binlogEnabled).
 	Binlog bool
+	// FirstPassword: root is to get a random password, and the status does not record one yet (TiDB;
+	// spec.tidb.initializer.createPassword, status.tidb.passwordInitialized).
+	FirstPassword bool
 	// MinReady is how long a restarted pod has to be Ready before the next
 	// one is restarted (annotation tidb.pingcap.com/<kind>-min-ready-seconds).
 	MinReady time.Duration

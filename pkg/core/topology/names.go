@@ -177,5 +177,11 @@ func (c Cluster) Selector() map[string]string {
 	}
 }
 
+// InitSecret returns the name of the Secret with the first password of TiDB's root.
+func (c Cluster) InitSecret() string { return c.Name + "-init" }
+
+// KeyRoot is the key of root's password in the Secret InitSecret.
+const KeyRoot = "root"
+
 // AuthTokenSecret returns the name of the Secret with the keys for logins by token.
 func (c Cluster) AuthTokenSecret() string { return c.Name + "-tidb-auth-token-jwks-secret" }

@@ -41,9 +41,10 @@ var readTiDB = reading{
 		if _, set := tc.Annotations[annMinReady(TiDB)]; !set && g.Replicas > 1 {
 			g.MinReady = tidbMinReady
 		}
+		first := tc.Spec.TiDB.Initializer
+		g.FirstPassword = first != nil && first.CreatePassword && !isTrue(tc.Status.TiDB.PasswordInitialized)
 	},
-	validate:    validateTiDB,
-	unsupported: unsupportedTiDB,
+	validate: validateTiDB,
 	update: func(old, tc *v1alpha1.TidbCluster, at *field.Path) field.ErrorList {
 		return validateBootstrapSQL(old.Spec.TiDB, tc.Spec.TiDB, at.Child("bootstrapSQLConfigMapName"))
 	},
@@ -70,6 +71,12 @@ var readTiDB = reading{
 	instead:    "to have no TiDB servers set its replicas to 0",
 }
 
+// PasswordSet returns the fields of the status that record that root has a password. From then on no
+// run sets one: a user who takes the password away again has decided that.
+func PasswordSet() Fields {
+	return Fields{"tidb": Fields{"passwordInitialized": true}}
+}
+
 // tidbMinReady is the default MinReady of TiDB with more than one server: a server is Ready shortly
 // before all nodes know its address. If the next one restarted at once, clients of a cluster of two
 // would find only addresses that are gone.
@@ -87,11 +94,6 @@ func validateTiDB(spec v1alpha1.TidbClusterSpec, at *field.Path) field.ErrorList
 		}
 	}
 	return errs
-}
-
-func unsupportedTiDB(tc *v1alpha1.TidbCluster, refuse func(bool, string, ...string)) {
-	db := tc.Spec.TiDB
-	refuse(db.Initializer != nil && db.Initializer.CreatePassword, "a random first password", "tidb", "initializer", "createPassword")
 }
 
 func warningsTiDB(old *Cluster, c Cluster, at *field.Path) []Warning {

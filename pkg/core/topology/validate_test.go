@@ -130,9 +130,6 @@ func TestNotSupportedYet(t *testing.T) {
 			tc.Spec.EnablePVCReplace = yes()
 		},
 		"spec.pd.mode": func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Mode = "ms" },
-		"spec.tidb.initializer.createPassword": func(tc *v1alpha1.TidbCluster) {
-			tc.Spec.TiDB.Initializer = &v1alpha1.TiDBInitializer{CreatePassword: true}
-		},
 	} {
 		tc := valid()
 		edit(tc)

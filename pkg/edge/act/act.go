@@ -13,6 +13,7 @@ package act
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"strings"
@@ -40,6 +41,7 @@ type Actor struct {
 	pd      func() pd.Client
 	ticdc   func(c topology.Cluster, ordinal int) *ticdc.Client
 	pump    func(c topology.Cluster, ordinal int) *pump.Client
+	tidb    func(addr string, with *tls.Config) Root
 	cluster topology.Cluster
 	owner   string // names this driver in the ledger
 	now     func() time.Time
@@ -84,6 +86,8 @@ func (a *Actor) Do(ctx context.Context, step plan.Step) error {
 		return a.forgetDrain(ctx, s)
 	case plan.ClosePump:
 		return a.closePump(ctx, s)
+	case plan.SetPassword:
+		return a.setPassword(ctx, s)
 	case plan.ResizeClaim:
 		return a.resizeClaim(ctx, s)
 	case plan.RecreateSet:
@@ -125,6 +129,12 @@ func (a *Actor) OnTiCDC(client func(c topology.Cluster, ordinal int) *ticdc.Clie
 // OnPump sets what returns a client of the Pump in a member's pod.
 func (a *Actor) OnPump(client func(c topology.Cluster, ordinal int) *pump.Client) *Actor {
 	a.pump = client
+	return a
+}
+
+// OnTiDB sets what returns a client that logs in to a TiDB server as root; with is nil for without TLS.
+func (a *Actor) OnTiDB(client func(addr string, with *tls.Config) Root) *Actor {
+	a.tidb = client
 	return a
 }
 

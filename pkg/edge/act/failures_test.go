@@ -23,6 +23,7 @@ import (
 type fakeIntent struct {
 	tc      v1alpha1.TidbCluster
 	patches int
+	fails   error // what writing returns, without writing
 }
 
 func (f *fakeIntent) Load(context.Context, string, string) (*v1alpha1.TidbCluster, error) {
@@ -30,6 +31,9 @@ func (f *fakeIntent) Load(context.Context, string, string) (*v1alpha1.TidbCluste
 }
 
 func (f *fakeIntent) PatchStatus(_ context.Context, _, _ string, patch []byte) error {
+	if f.fails != nil {
+		return f.fails
+	}
 	f.patches++
 	before, err := json.Marshal(f.tc)
 	if err != nil {

@@ -42,22 +42,22 @@ var commands = []Command{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/namespaces list",
 		"/secrets get", makesSecrets, asksIssuers, readsIssued,
 	}},
-	{Name: "tls rotate", Role: Editor, except: []string{creates, deletes, makesSecrets, asksIssuers, readsIssued}},
+	{Name: "tls rotate", Role: Editor, except: []string{creates, deletes, asksIssuers, readsIssued}},
 	{Name: "init", Role: Installer},
 }
 
 const (
-	creates = "pingcap.com/tidbclusters create"
-	deletes = "pingcap.com/tidbclusters delete"
+	creates      = "pingcap.com/tidbclusters create"
+	deletes      = "pingcap.com/tidbclusters delete"
+	makesSecrets = "/secrets create"
 	// What only the verbs about certificates need.
-	makesSecrets  = "/secrets create"
 	writesSecrets = "/secrets update"
 	asksIssuers   = "cert-manager.io/certificates create"
 	readsIssued   = "cert-manager.io/certificates get"
 )
 
 // uncertified are the requests that verbs do not send which have nothing to do with certificates.
-var uncertified = []string{makesSecrets, writesSecrets, asksIssuers, readsIssued}
+var uncertified = []string{writesSecrets, asksIssuers, readsIssued}
 
 // Commands returns all verbs that need rights.
 func Commands() []Command { return slices.Clone(commands) }

@@ -132,6 +132,8 @@ func TestCommands(t *testing.T) {
 	for request, by := range map[string]string{
 		creates: "apply create", deletes: "delete",
 		"pingcap.com/tidbclusters patch": "apply create failover run restart scale sync tls rotate upgrade",
+		"/secrets create":                "apply create failover run restart scale sync tls init tls rotate upgrade",
+		"/secrets update":                "tls rotate",
 		"/pods delete":                   "apply create failover run restart scale sync tls rotate upgrade",
 		"/secrets get":                   "apply create failover failover run restart scale status sync tls check tls init tls rotate upgrade",
 		"/pods list":                     "apply create delete failover failover run restart scale status sync tls check tls rotate upgrade",

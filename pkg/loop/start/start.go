@@ -5,6 +5,7 @@ package start
 
 import (
 	"context"
+	"crypto/tls"
 	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -15,6 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/act"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
@@ -47,6 +49,11 @@ func (c Connections) Follow(e *reconcile.Engine, policy plan.Policy, progress *r
 // Drive has an engine change the cluster that o observes. It is valid for the TidbCluster that was
 // read and not for its name: new objects belong to its UID. The status is written through status.
 func (c Connections) Drive(e *reconcile.Engine, o *observe.Observer, cluster topology.Cluster, status act.Intent) {
-	e.Actor = act.New(c.Kube, c.Intent, o.PD, cluster, c.Now).OnTiCDC(o.TiCDC).OnPump(o.Pump)
+	e.Actor = act.New(c.Kube, c.Intent, o.PD, cluster, c.Now).OnTiCDC(o.TiCDC).OnPump(o.Pump).OnTiDB(c.root)
 	e.Recorder = act.NewRecorder(status)
+}
+
+// root returns a client that logs in to a TiDB server as root.
+func (c Connections) root(addr string, with *tls.Config) act.Root {
+	return tidb.Root{Addr: addr, Dial: c.Dialer.DialContext, TLS: with}
 }

@@ -178,6 +178,8 @@ func ofClaims(_ state.Group, m state.Member, s plan.Step) (said, bool) {
 
 func ofPods(g state.Group, m state.Member, s plan.Step) (said, bool) {
 	switch s := s.(type) {
+	case plan.SetPassword:
+		return said{"pod": {s.PodUID, podOf(m).UID}}, true
 	case plan.Restart:
 		return said{"pod": {s.PodUID, podOf(m).UID}, "ordinal": {s.Ordinal, m.Ordinal}, "partition": {s.From, g.Set.Partition}}, true
 	case plan.DeletePod:

@@ -1,0 +1,84 @@
+package component_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// TestFirstPassword: one server that is up sets it, and nothing that may help servers waits for it.
+func TestFirstPassword(t *testing.T) {
+	const set, gate = "set the first password of root, in Secret t-init", "first password of root not set"
+	for name, tt := range map[string]struct {
+		change func(*plantest.Cluster)
+		by     string // no server sets it where it is ""
+		other  string // the first step where it is another one
+		gate   string
+	}{
+		"the first server sets it":         {change: func(*plantest.Cluster) {}, by: "t-tidb-0", gate: gate},
+		"it is not asked for":              {change: func(c *plantest.Cluster) { c.Want(topology.TiDB).FirstPassword = false }},
+		"tidb-S15: there is no Service":    {change: func(c *plantest.Cluster) { c.Want(topology.TiDB).Services = nil }, by: "t-tidb-0", gate: gate},
+		"the first one is down":            {change: func(c *plantest.Cluster) { c.Down(time.Second, "t-tidb-0") }, by: "t-tidb-1", gate: gate},
+		"none is up":                       {change: func(c *plantest.Cluster) { c.Down(time.Second, "t-tidb-0", "t-tidb-1") }, gate: "not serving"},
+		"a rollout comes first":            {change: func(c *plantest.Cluster) { c.Roll(topology.TiDB) }, other: "restart t-tidb-1"},
+		"a rollout ends first":             {change: func(c *plantest.Cluster) { c.Roll(topology.TiDB).Rolled(topology.TiDB, 1) }, other: "restart t-tidb-0"},
+		"a new template comes first":       {change: func(c *plantest.Cluster) { c.Want(topology.TiDB).Set.Drift = desired.Differs }, other: "update StatefulSet"},
+		"a scale-out comes after it":       {change: func(c *plantest.Cluster) { c.Want(topology.TiDB).Replicas = 3 }, by: "t-tidb-0", gate: gate},
+		"one that leaves does not set it":  {change: func(c *plantest.Cluster) { c.Want(topology.TiDB).Replicas = 1; c.Down(time.Second, "t-tidb-0") }, gate: "not serving"},
+		"the user deletes pods":            {change: func(c *plantest.Cluster) { deletedByHand(c); c.Roll(topology.TiDB) }, by: "t-tidb-0", gate: gate},
+		"TiDB is to be suspended":          {change: func(c *plantest.Cluster) { c.Want(topology.TiDB).Suspend = true }, other: "delete StatefulSet t-tidb"},
+		"another component is rolled out":  {change: func(c *plantest.Cluster) { c.Roll(topology.TiKV) }, by: "t-tidb-0", gate: gate},
+		"PD is away, so that nothing goes": {change: func(c *plantest.Cluster) { c.PDUnknown() }, gate: "PD"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := plantest.New(3, 3, 2)
+			c.Want(topology.TiDB).FirstPassword = true
+			tt.change(c)
+			p := c.Decide()
+			by := ""
+			for _, s := range p.Steps {
+				if s, is := s.(plan.SetPassword); is {
+					by += s.Member
+				}
+			}
+			if by != tt.by {
+				t.Errorf("set by %q, want %q", by, tt.by)
+			}
+			if tt.by == "" {
+				expect(t, p, tt.other, tt.gate)
+				return
+			}
+			if tt.gate != "" {
+				expect(t, plan.Plan{Gates: p.Gates}, "", tt.gate)
+			}
+			for _, s := range p.Steps {
+				if s, is := s.(plan.SetPassword); is && s.String() != set {
+					t.Errorf("%q, want %q", s, set)
+				}
+			}
+		})
+	}
+}
+
+// deletedByHand leaves it to the user to delete pods of TiDB.
+func deletedByHand(c *plantest.Cluster) {
+	c.Want(topology.TiDB).Manual = true
+	c.Set(topology.TiDB, func(s *state.Set) { s.Manual = true })
+}
+
+// TestFirstPasswordWaits: what TiDB's later rollouts need waits for it, and stores do not.
+func TestFirstPasswordWaits(t *testing.T) {
+	c := plantest.NewCaptures(3, 3, 2, 2).Roll(topology.TiCDC)
+	c.Want(topology.TiDB).FirstPassword = true
+	expect(t, c.Decide(), "set the first password", "rollout queued behind TiDB")
+	c = plantest.New(3, 3, 2)
+	c.Want(topology.TiDB).FirstPassword = true
+	c.Policy.Later = []topology.Kind{topology.TiDB}
+	c.Roll(topology.TiKV)
+	expect(t, c.Decide(), "evict region leaders from t-tikv-2", "first password of root not set")
+}
