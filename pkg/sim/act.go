@@ -139,6 +139,8 @@ func (w *Model) takeOnVolumes(step plan.Step) error {
 	case plan.ForgetDrain:
 		w.forgetDrain(s.Member)
 		return nil
+	case plan.SetPassword:
+		return w.setPassword(s)
 	case plan.ResizeClaim:
 		return w.resizeClaim(s)
 	case plan.RecreateSet:

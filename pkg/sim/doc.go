@@ -25,7 +25,8 @@
 // one of six of these runs its version cannot drain. One in four has Pump: a Pump that is closed is offline when
 // drainers have read what it has, and ends; in half of these runs the kubelet starts it again, and it is
 // online again. One in four has TiFlash. There the user also changes how many replicas tables ask for,
-// up to the number of its stores, as TiDB does.
+// up to the number of its stores, as TiDB does. In one run of eight the user asks for a first password of
+// root, which TiKV keeps, and in a third of these a person sets one as well.
 //
 // Faults: a step fails, before or half-way, or each time for half an hour; a person takes a store
 // offline in PD, or back, or deletes the claim of one that serves; PD moves nothing for a while;
@@ -194,6 +195,8 @@
 //     rendered of the same spec.
 //   - order: no Restart of a member that serves while a component whose rollout comes earlier still
 //     has pods to replace; that of TiFlash comes after PD's and before TiKV's.
+//   - password: at the end root has a password if the user asks for one, that is recorded, and it is
+//     the one in the Secret, unless a person has set one: that one is never replaced.
 //
 // A suspended cluster has converged as well. No claim with data that counts is marked then, unless
 // only PD could report whose data it is and PD could not be reached. Such a run continues: what was

@@ -134,6 +134,8 @@ type Options struct {
 	MinReady     time.Duration
 	Versions     bool // engines are of two versions of the plugin
 	Reclaims     bool // the claims of removed members are to be deleted
+	// FirstPassword: the user asks for a random first password of root.
+	FirstPassword bool
 	// Many: the user asks for up to twelve stores and TiDB servers, so that the order of
 	// their names as text is not that of their ordinals.
 	Many bool
@@ -197,6 +199,7 @@ type Model struct {
 	rules   rules
 	cdc     captures
 	pumps   [limit]*registration
+	root    root
 	asks    int  // how many replicas tables ask for in TiFlash
 	short   bool // regions have fewer replicas than they should
 

@@ -15,6 +15,7 @@ func (w *Model) rest() {
 			w.restOfMember(k, i)
 		}
 	}
+	w.restOfRoot()
 	if w.Intent.Suspend[pd] {
 		return
 	}

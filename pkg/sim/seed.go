@@ -27,6 +27,7 @@ func Seed(seed uint64, trace bool) *Model {
 	drawMany(&o)
 	drawCertificates(&o)
 	drawVersions(&o)
+	drawPassword(&o)
 	drawOptional(&o)
 	o.Faults.drawReports(seed)
 	w := New(o)
