@@ -27,8 +27,9 @@ func TestResumed(t *testing.T) {
 	s.apply(t, "  podManagementPolicy: OrderedReady\n"+
 		"  pd: {baseImage: pingcap/pd, replicas: 3, requests: {storage: 1Gi}, config: {}}\n"+
 		"  tikv: {baseImage: pingcap/tikv, replicas: 4, requests: {storage: 1Gi}, config: {}}\n"+
-		"  tidb: {baseImage: pingcap/tidb, replicas: 1, config: {}, service: {type: ClusterIP}}")
+		"  tidb: {baseImage: pingcap/tidb, replicas: 1, config: {}, service: {type: ClusterIP}, initializer: {createPassword: true}}")
 	s.wantConverged(t, 3, 4, 1, from)
+	s.wantFirstPassword(t)
 	client := s.pdClient()
 	defer client.Close()
 	s.person(t).do(t, http.MethodPost, "config", map[string]any{"max-store-down-time": silent.String()})

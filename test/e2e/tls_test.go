@@ -60,6 +60,11 @@ func TestTLS(t *testing.T) {
 	if len(account.Failed) > 0 {
 		t.Errorf("%d writes failed, the first: %v", len(account.Failed), account.Failed[0])
 	}
+	step("first password", func(t *testing.T) {
+		s.patchCluster(t, `{"spec":{"tidb":{"initializer":{"createPassword":true}}}}`)
+		s.tidb(t, 0, "sync", cluster)
+		s.wantFirstPassword(t)
+	})
 }
 
 // uncertified: without certificates nothing is made, and the error says how to have them made.

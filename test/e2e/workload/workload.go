@@ -31,6 +31,8 @@ type Service struct {
 	// TLS makes connections use it, with the certificate that the Secret of SQL clients has at that
 	// moment.
 	TLS bool
+	// Password is that of root, "" for none. It needs no quotes in a data source name.
+	Password string
 }
 
 // Dial opens a connection to a server.
@@ -65,7 +67,7 @@ func isReady(p *corev1.Pod) bool {
 // Open is a SQL client of the service, with one connection.
 func (s Service) Open(name string) (*sql.DB, error) {
 	mysql.RegisterDialContext(name, func(ctx context.Context, _ string) (net.Conn, error) { return s.Dial(ctx) })
-	source := fmt.Sprintf("root@%s(tidb)/test?timeout=5s&readTimeout=10s&writeTimeout=10s", name)
+	source := fmt.Sprintf("root:%s@%s(tidb)/test?timeout=5s&readTimeout=10s&writeTimeout=10s", s.Password, name)
 	if s.TLS {
 		if err := mysql.RegisterTLSConfig(name, s.certificates()); err != nil {
 			return nil, err
