@@ -69,7 +69,7 @@ type sighting struct {
 	owns     [limit]bool // it is the owner of TiCDC
 	takers   int         // captures that could take tables
 	feeds    int         // how many tables changefeeds send
-	pumps    int         // Pumps that take binlog
+	pumps    int         // Pumps that take binlog, or did so a few seconds before
 	unread   [limit]bool // drainers wait for what the ordinal of Pump has
 }
 
@@ -86,7 +86,7 @@ func (w *Model) sight() sighting {
 	}
 	w.sightMembers(&s)
 	w.sightCaptures(&s)
-	s.pumps = w.online()
+	s.pumps = w.onlineInPD()
 	for i := range limit {
 		s.unread[i] = w.unread(i)
 		s.members[i] = w.pd.memberAt(i) != nil

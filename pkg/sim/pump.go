@@ -19,7 +19,7 @@ type registration struct {
 
 const (
 	pumpStarts = 2  // how long a Pump takes to register
-	pumpWrites = 60 // after how long without a write it counts as silent
+	pumpWrites = 20 // after how long without a write it counts as silent
 )
 
 var errPump = errors.New("Pump does not answer")
@@ -147,7 +147,7 @@ func (w *Model) closePump(s plan.ClosePump) error {
 }
 
 // judgeClose checks that a Pump that takes binlog is closed only if it is not wanted, and if TiDB has
-// another one.
+// another one, or had one less than pumpWrites before the observation: that it has ended since cannot be known.
 func (w *Model) judgeClose(s plan.ClosePump, say sayer) {
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	if !w.takesBinlog(i) {

@@ -13,9 +13,23 @@ import (
 // A Pump itself is not asked whether it serves: one that tidb-operator has started listens on the address of its pod only,
 // which connections through the API server do not reach. Its readiness probe does.
 
-// pumpSilent is after how long without a write to PD's etcd a Pump counts as one that does not serve: it writes every
-// few seconds.
-const pumpSilent = time.Minute
+// pumpSilent is after how long without a write to PD's etcd a Pump counts as one that does not serve, where it writes every
+// two seconds. It is as short as can be: the other Pump is closed because this one is said to take the binlog.
+const pumpSilent = 20 * time.Second
+
+// silentAfter returns the same for a Pump that is configured to write more seldom.
+func silentAfter(c topology.Cluster) time.Duration {
+	spec := c.Source.Spec.Pump
+	if spec == nil || spec.Config == nil {
+		return pumpSilent
+	}
+	if set := spec.Config.Get("heartbeat-interval"); set != nil {
+		if seconds, err := set.AsInt(); err == nil {
+			return max(pumpSilent, 5*time.Duration(seconds)*time.Second)
+		}
+	}
+	return pumpSilent
+}
 
 // Pump returns a client of the Pump in a member's pod.
 func (o *Observer) Pump(c topology.Cluster, ordinal int) *pump.Client {
@@ -44,7 +58,7 @@ func (a answers) sortPumps(c topology.Cluster, d *database) {
 		if n.Drainer {
 			continue
 		}
-		m := a.pumpOf(n)
+		m := a.pumpOf(n, silentAfter(c))
 		if m.Healthy {
 			d.state.Pumps++
 		}
@@ -59,14 +73,14 @@ func (a answers) sortPumps(c topology.Cluster, d *database) {
 
 // pumpOf returns what a Pump has written, with times by the clock of the API server. The date of PD's answer is cut to
 // seconds, and the answer takes a moment.
-func (a answers) pumpOf(n pd.BinlogNode) listed {
+func (a answers) pumpOf(n pd.BinlogNode, silent time.Duration) listed {
 	m := listed{heartbeat: n.Updated, Database: state.Database{
 		Presence: state.Present, Pump: state.Pump{Node: n.ID, Host: n.Host, State: state.PumpState(n.State)},
 	}}
 	if !n.Updated.IsZero() && !n.Answered.IsZero() {
 		m.heartbeat = n.Updated.Add(a.binlogAt.Sub(n.Answered) - 2*time.Second)
 	}
-	online, writes := m.Pump.State == state.PumpOnline, a.binlogAt.Sub(m.heartbeat) < pumpSilent
+	online, writes := m.Pump.State == state.PumpOnline, a.binlogAt.Sub(m.heartbeat) < silent
 	m.Healthy = online && writes
 	if online && !writes {
 		m.Problem = "Pump does not renew its entry in PD's etcd"

@@ -2,9 +2,13 @@ package observe
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"github.com/pingcap/tidb-operator/pkg/apis/util/config"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -30,6 +34,7 @@ func TestPumps(t *testing.T) {
 		"it is online":                         {[]pd.BinlogNode{pump("a", short, "online", time.Second)}, running(time.Hour), noon.Add(-time.Hour), state.Present, "online", true, 1},
 		"tidb-S9: by its full name":            {[]pd.BinlogNode{pump("a", full, "online", time.Second)}, running(time.Hour), noon.Add(-time.Hour), state.Present, "online", true, 1},
 		"tidb-S9: by its id":                   {[]pd.BinlogNode{pump("basic-pump-0:8250", "10.0.0.1:8250", "online", time.Second)}, running(time.Hour), noon, state.Present, "online", true, 1},
+		"it is silent":                         {[]pd.BinlogNode{pump("a", short, "online", 25*time.Second)}, running(time.Hour), noon.Add(-time.Hour), state.Present, "online", false, 0},
 		"it is another one":                    {[]pd.BinlogNode{pump("a", "basic-pump-0.basic-pump.other:8250", "online", time.Second)}, running(time.Hour), noon, state.Absent, "", false, 1},
 		"a drainer":                            {[]pd.BinlogNode{{ID: "a", Host: short, State: "online", Updated: noon, Drainer: true}}, running(time.Hour), noon, state.Absent, "", false, 0},
 		"it was killed":                        {[]pd.BinlogNode{pump("a", short, "online", time.Hour)}, nil, noon.Add(-2 * time.Hour), state.Present, "online", false, 0},
@@ -85,11 +90,25 @@ func TestReader(t *testing.T) {
 	a := answers{binlogAt: noon, binlog: []pd.BinlogNode{
 		drainer("first", "online", time.Minute), drainer("last", "paused", 2*time.Minute), drainer("gone", "offline", time.Hour), drainer("done", "online", -time.Minute),
 	}}
-	if got := a.pumpOf(pd.BinlogNode{Written: noon}).Pump; got.Reader != "last" || got.Behind != 2*time.Minute {
+	if got := a.pumpOf(pd.BinlogNode{Written: noon}, pumpSilent).Pump; got.Reader != "last" || got.Behind != 2*time.Minute {
 		t.Errorf("%+v", got)
 	}
 	a.binlog = a.binlog[3:]
-	if got := a.pumpOf(pd.BinlogNode{Written: noon}).Pump; got.Reader != "done" || got.Behind != 0 {
+	if got := a.pumpOf(pd.BinlogNode{Written: noon}, pumpSilent).Pump; got.Reader != "done" || got.Behind != 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestSilentAfter(t *testing.T) {
+	for interval, want := range map[string]time.Duration{"": 20 * time.Second, "2": 20 * time.Second, "30": 150 * time.Second} {
+		c := basic
+		c.Source = c.Source.DeepCopy()
+		c.Source.Spec.Pump = &v1alpha1.PumpSpec{Config: config.New(map[string]any{})}
+		if seconds, err := strconv.ParseInt(interval, 10, 64); err == nil {
+			c.Source.Spec.Pump.Config.Set("heartbeat-interval", seconds)
+		}
+		if got := silentAfter(c); got != want {
+			t.Errorf("with an interval of %q s: %s, want %s", interval, got, want)
+		}
 	}
 }
