@@ -142,7 +142,8 @@ type answers struct {
 	storeDown   time.Duration
 	placement   state.Placement
 	binlog      []pd.BinlogNode
-	binlogAt    time.Time // when PD answered with them
+	binlogAt    time.Time     // when PD answered with them
+	pumpsSilent time.Duration // after which a Pump counts as silent
 	binlogErr   error
 	gaps        []state.Gap
 }

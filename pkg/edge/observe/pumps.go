@@ -19,11 +19,7 @@ const pumpSilent = 20 * time.Second
 
 // silentAfter returns the same for a Pump that is configured to write more seldom.
 func silentAfter(c topology.Cluster) time.Duration {
-	spec := c.Source.Spec.Pump
-	if spec == nil || spec.Config == nil {
-		return pumpSilent
-	}
-	if set := spec.Config.Get("heartbeat-interval"); set != nil {
+	if set := c.Source.Spec.Pump.Config.Get("heartbeat-interval"); set != nil {
 		if seconds, err := set.AsInt(); err == nil {
 			return max(pumpSilent, 5*time.Duration(seconds)*time.Second)
 		}
@@ -42,6 +38,7 @@ func (o *Observer) readPumps(ctx context.Context, client pd.Client, c topology.C
 	if _, has := c.Group(topology.Pump); !has {
 		return
 	}
+	a.pumpsSilent = silentAfter(c)
 	a.binlog, a.binlogErr = client.BinlogNodes(ctx)
 	a.binlogAt = o.now()
 }
@@ -58,7 +55,7 @@ func (a answers) sortPumps(c topology.Cluster, d *database) {
 		if n.Drainer {
 			continue
 		}
-		m := a.pumpOf(n, silentAfter(c))
+		m := a.pumpOf(n)
 		if m.Healthy {
 			d.state.Pumps++
 		}
@@ -73,14 +70,14 @@ func (a answers) sortPumps(c topology.Cluster, d *database) {
 
 // pumpOf returns what a Pump has written, with times by the clock of the API server. The date of PD's answer is cut to
 // seconds, and the answer takes a moment.
-func (a answers) pumpOf(n pd.BinlogNode, silent time.Duration) listed {
+func (a answers) pumpOf(n pd.BinlogNode) listed {
 	m := listed{heartbeat: n.Updated, Database: state.Database{
 		Presence: state.Present, Pump: state.Pump{Node: n.ID, Host: n.Host, State: state.PumpState(n.State)},
 	}}
 	if !n.Updated.IsZero() && !n.Answered.IsZero() {
 		m.heartbeat = n.Updated.Add(a.binlogAt.Sub(n.Answered) - 2*time.Second)
 	}
-	online, writes := m.Pump.State == state.PumpOnline, a.binlogAt.Sub(m.heartbeat) < silent
+	online, writes := m.Pump.State == state.PumpOnline, a.binlogAt.Sub(m.heartbeat) < max(a.pumpsSilent, pumpSilent)
 	m.Healthy = online && writes
 	if online && !writes {
 		m.Problem = "Pump does not renew its entry in PD's etcd"

@@ -90,19 +90,18 @@ func TestReader(t *testing.T) {
 	a := answers{binlogAt: noon, binlog: []pd.BinlogNode{
 		drainer("first", "online", time.Minute), drainer("last", "paused", 2*time.Minute), drainer("gone", "offline", time.Hour), drainer("done", "online", -time.Minute),
 	}}
-	if got := a.pumpOf(pd.BinlogNode{Written: noon}, pumpSilent).Pump; got.Reader != "last" || got.Behind != 2*time.Minute {
+	if got := a.pumpOf(pd.BinlogNode{Written: noon}).Pump; got.Reader != "last" || got.Behind != 2*time.Minute {
 		t.Errorf("%+v", got)
 	}
 	a.binlog = a.binlog[3:]
-	if got := a.pumpOf(pd.BinlogNode{Written: noon}, pumpSilent).Pump; got.Reader != "done" || got.Behind != 0 {
+	if got := a.pumpOf(pd.BinlogNode{Written: noon}).Pump; got.Reader != "done" || got.Behind != 0 {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestSilentAfter(t *testing.T) {
 	for interval, want := range map[string]time.Duration{"": 20 * time.Second, "2": 20 * time.Second, "30": 150 * time.Second} {
-		c := basic
-		c.Source = c.Source.DeepCopy()
+		c := topology.Cluster{Source: &v1alpha1.TidbCluster{}}
 		c.Source.Spec.Pump = &v1alpha1.PumpSpec{Config: config.New(map[string]any{})}
 		if seconds, err := strconv.ParseInt(interval, 10, 64); err == nil {
 			c.Source.Spec.Pump.Config.Set("heartbeat-interval", seconds)
