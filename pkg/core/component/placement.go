@@ -94,7 +94,7 @@ func leastByRules(sc plan.Scope, least int, why string) (int, string, remedy.Rem
 			break
 		}
 		if s, short := shortWithout(sc, m, true); short {
-			return i + 1, fmt.Sprintf("without %s, %s", m.Name, s), s.Help(sc.PDCtl)
+			return i + 1, fmt.Sprintf("without %s, %s", m.Name, s), s.HelpBesides(sc.PDCtl)
 		}
 	}
 	return least, why, nil

@@ -1,6 +1,8 @@
 package component_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -132,8 +134,13 @@ func TestLeastTiFlash(t *testing.T) {
 			if len(refusals) > 0 != (tt.least > 0) {
 				t.Fatalf("refused: %v", refusals)
 			}
-			if tt.least > 0 {
-				t.Logf("%s; %s", refusals[0].String(), refusals[0].Remedy.Line(""))
+			if tt.least == 0 {
+				return
+			}
+			// To ask for more replicas is said once, with their number.
+			want := fmt.Sprintf("ask for %d or more; or have the table ask for less, in SQL: ALTER TABLE ", tt.least)
+			if help := refusals[0].Remedy.Line(""); !strings.HasPrefix(help, want) || strings.Count(help, "ask for ") != 2 {
+				t.Errorf("%s; %s", refusals[0].String(), help)
 			}
 		})
 	}

@@ -106,26 +106,49 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// Help returns what a person can do: add another store for the rule, or change the
-// rule to ask for less. pdCtl makes a command of arguments for pd-ctl.
+// Help returns what a person can do: have more stores, or change the rule to ask for less. pdCtl makes
+// a command of arguments for pd-ctl.
 func (s Shortage) Help(pdCtl func(words string) remedy.Command) remedy.Remedy {
+	var more remedy.Remedy
+	switch {
+	case len(s.Rules[0].Tables) > 0:
+		more = remedy.Remedy{remedy.Say("ask for more replicas of TiFlash")}
+	case s.where() == "":
+		more = remedy.Remedy{remedy.Say("add a TiKV store")}
+	}
+	return append(more, s.HelpBesides(pdCtl)...)
+}
+
+// HelpBesides returns what a person can do besides having more stores, wherever those are: for a text
+// that already says how many are needed.
+func (s Shortage) HelpBesides(pdCtl func(words string) remedy.Command) remedy.Remedy {
 	r := s.Rules[0]
 	if len(r.Tables) > 0 {
 		return s.fewerReplicas(r)
 	}
-	store := "add a TiKV store"
-	switch on := constraints(r); {
-	case s.isolated():
-		store += " in another " + r.IsolationLevel
-	case on != "":
-		store += " with " + on
+	var help remedy.Remedy
+	if where := s.where(); where != "" {
+		help = append(help, remedy.Say("add a TiKV store "+where))
 	}
-	return remedy.Remedy{remedy.Say(store), s.loosen(r, pdCtl)}
+	return append(help, s.loosen(r, pdCtl))
+}
+
+// where returns where another store has to be to help the rule, "" where any will do.
+func (s Shortage) where() string {
+	r := s.Rules[0]
+	on := constraints(r)
+	switch {
+	case s.isolated():
+		return "in another " + r.IsolationLevel
+	case on != "":
+		return "with " + on
+	}
+	return ""
 }
 
 // fewerReplicas returns how tables are changed to ask for less.
 func (s Shortage) fewerReplicas(r state.PlacementRule) remedy.Remedy {
-	help := remedy.Remedy{remedy.Say("ask for more replicas of TiFlash")}
+	var help remedy.Remedy
 	for _, t := range r.Tables[:min(len(r.Tables), namedTables)] {
 		if t.Name != "" {
 			help = append(help, remedy.Say(fmt.Sprintf("have the table ask for less, in SQL: ALTER TABLE %s SET TIFLASH REPLICA %d", t.Name, s.Stores)))
