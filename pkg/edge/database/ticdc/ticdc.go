@@ -13,6 +13,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
 )
 
 const maxBody = 8 << 20
@@ -129,25 +131,20 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := c.HTTP.Do(req)
-	if err != nil {
-		return fail(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	answer, err := ask.Body{Max: maxBody}.Of(c.HTTP, req)
 	switch {
 	case err != nil:
 		return fail(err)
-	case resp.StatusCode == http.StatusNotFound:
+	case answer.Code == http.StatusNotFound:
 		return fail(ErrUnsupported)
-	case resp.StatusCode == http.StatusServiceUnavailable:
+	case answer.Code == http.StatusServiceUnavailable:
 		return fail(ErrBusy)
-	case resp.StatusCode/100 != 2:
-		return fail(fmt.Errorf("%s: %s", resp.Status, reason(text)))
+	case answer.Code/100 != 2:
+		return fail(fmt.Errorf("%s: %s", answer.Status, reason(answer.Body)))
 	case out == nil:
 		return nil
 	}
-	if err := json.Unmarshal(text, out); err != nil {
+	if err := json.Unmarshal(answer.Body, out); err != nil {
 		return fail(err)
 	}
 	return nil

@@ -8,11 +8,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"strconv"
 	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
 )
 
 // StatusPort is where TiDB serves its status page.
@@ -37,24 +36,24 @@ type Status struct {
 // Healthy reports whether the server on host answers its status page below 400. An error means that it could not be
 // asked; false without an error, that it answered and is not healthy. A host without a port gets StatusPort.
 func (c *Client) Healthy(ctx context.Context, host string) (bool, error) {
-	code, _, err := c.get(ctx, host, "/status")
+	answer, err := c.get(ctx, host, "/status")
 	if err != nil {
 		return false, err
 	}
-	return code < http.StatusBadRequest, nil
+	return answer.Code < http.StatusBadRequest, nil
 }
 
 // Status returns what the server on host reports about itself.
 func (c *Client) Status(ctx context.Context, host string) (*Status, error) {
-	code, body, err := c.get(ctx, host, "/status")
+	answer, err := c.get(ctx, host, "/status")
 	if err != nil {
 		return nil, err
 	}
-	if code >= http.StatusBadRequest {
-		return nil, fmt.Errorf("get status of TiDB %s: it answered %d %s", host, code, http.StatusText(code))
+	if answer.Code >= http.StatusBadRequest {
+		return nil, fmt.Errorf("get status of TiDB %s: it answered %s", host, answer.Status)
 	}
 	var s Status
-	if err := json.Unmarshal(body, &s); err != nil {
+	if err := json.Unmarshal(answer.Body, &s); err != nil {
 		return nil, fmt.Errorf("decode status of TiDB %s: %w", host, err)
 	}
 	return &s, nil
@@ -62,12 +61,12 @@ func (c *Client) Status(ctx context.Context, host string) (*Status, error) {
 
 // TableName returns the name of a table, or of a table with such a partition, as SQL has it: db.table.
 func (c *Client) TableName(ctx context.Context, host string, id int64) (string, error) {
-	code, body, err := c.get(ctx, host, fmt.Sprintf("/db-table/%d", id))
+	answer, err := c.get(ctx, host, fmt.Sprintf("/db-table/%d", id))
 	if err != nil {
 		return "", err
 	}
-	if code >= http.StatusBadRequest {
-		return "", fmt.Errorf("get table %d of TiDB %s: it answered %d %s", id, host, code, http.StatusText(code))
+	if answer.Code >= http.StatusBadRequest {
+		return "", fmt.Errorf("get table %d of TiDB %s: it answered %s", id, host, answer.Status)
 	}
 	var t struct {
 		DB struct {
@@ -77,7 +76,7 @@ func (c *Client) TableName(ctx context.Context, host string, id int64) (string, 
 			Name struct{ O string } `json:"name"`
 		} `json:"table_info"`
 	}
-	if err := json.Unmarshal(body, &t); err != nil {
+	if err := json.Unmarshal(answer.Body, &t); err != nil {
 		return "", fmt.Errorf("decode table %d of TiDB %s: %w", id, host, err)
 	}
 	if t.DB.Name.O == "" || t.Table.Name.O == "" {
@@ -94,27 +93,11 @@ func quoted(name string) string {
 	return "`" + strings.ReplaceAll(name, "`", "``") + "`"
 }
 
-// get returns the answer's code and body, which is always read whole so that the connection is used again.
-func (c *Client) get(ctx context.Context, host, path string) (int, []byte, error) {
-	scheme, addr := c.Scheme, host
-	if scheme == "" {
-		scheme = "http"
-	}
-	if _, _, err := net.SplitHostPort(addr); err != nil {
-		addr = net.JoinHostPort(addr, strconv.Itoa(StatusPort))
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+addr+path, nil)
+func (c *Client) get(ctx context.Context, host, path string) (ask.Answer, error) {
+	port := ask.Port{HTTP: c.HTTP, Scheme: c.Scheme, Number: StatusPort, Body: ask.Body{Max: maxBody}}
+	answer, err := port.Get(ctx, host, path)
 	if err != nil {
-		return 0, nil, fmt.Errorf("ask TiDB %s: %w", host, err)
+		return answer, fmt.Errorf("get status of TiDB %s: %w", host, err)
 	}
-	resp, err := c.HTTP.Do(req)
-	if err != nil {
-		return 0, nil, fmt.Errorf("get status of TiDB %s: %w", host, err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
-	if err != nil {
-		return 0, nil, fmt.Errorf("read status of TiDB %s: %w", host, err)
-	}
-	return resp.StatusCode, body, nil
+	return answer, nil
 }

@@ -7,11 +7,10 @@ package tiflash
 import (
 	"context"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"strconv"
 	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
 )
 
 // StatusPort is where the part that copies regions serves its status.
@@ -30,30 +29,15 @@ type Client struct {
 
 // State returns the state of the store on host, "" where its version does not report one: those before v5.1.2 do not.
 func (c *Client) State(ctx context.Context, host string) (string, error) {
-	scheme := c.Scheme
-	if scheme == "" {
-		scheme = "http"
-	}
-	if _, _, err := net.SplitHostPort(host); err != nil {
-		host = net.JoinHostPort(host, strconv.Itoa(StatusPort))
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+host+"/tiflash/store-status", nil)
-	if err != nil {
-		return "", fmt.Errorf("get state of TiFlash %s: %w", host, err)
-	}
-	resp, err := c.HTTP.Do(req)
-	if err != nil {
-		return "", fmt.Errorf("get state of TiFlash %s: %w", host, err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	port := ask.Port{HTTP: c.HTTP, Scheme: c.Scheme, Number: StatusPort, Body: ask.Body{Max: maxBody}}
+	answer, err := port.Get(ctx, host, "/tiflash/store-status")
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("read state of TiFlash %s: %w", host, err)
-	case resp.StatusCode == http.StatusNotFound:
+		return "", fmt.Errorf("get state of TiFlash %s: %w", host, err)
+	case answer.Code == http.StatusNotFound:
 		return "", nil
-	case resp.StatusCode != http.StatusOK:
-		return "", fmt.Errorf("get state of TiFlash %s: it answered %s", host, resp.Status)
+	case answer.Code != http.StatusOK:
+		return "", fmt.Errorf("get state of TiFlash %s: it answered %s", host, answer.Status)
 	}
-	return strings.TrimSpace(string(body)), nil
+	return strings.TrimSpace(string(answer.Body)), nil
 }

@@ -12,13 +12,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net"
 	"net/http"
-	"strconv"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
 )
 
 // StatusPort is where TiKV serves its metrics.
@@ -63,32 +63,15 @@ func (c *Client) Counts(ctx context.Context, host string) (Counts, error) {
 }
 
 func (c *Client) counts(ctx context.Context, host string) (Counts, error) {
-	scheme := c.Scheme
-	if scheme == "" {
-		scheme = "http"
-	}
-	if _, _, err := net.SplitHostPort(host); err != nil {
-		host = net.JoinHostPort(host, strconv.Itoa(StatusPort))
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+host+"/metrics", nil)
+	port := ask.Port{HTTP: c.HTTP, Scheme: c.Scheme, Number: StatusPort, Body: ask.Body{Max: maxBody, Keep: linesOf}}
+	page, err := port.Get(ctx, host, "/metrics")
 	if err != nil {
 		return Counts{}, err
 	}
-	resp, err := c.HTTP.Do(req)
-	if err != nil {
-		return Counts{}, err
+	if page.Code != http.StatusOK {
+		return Counts{}, fmt.Errorf("metrics page answered %s", page.Status)
 	}
-	defer resp.Body.Close()
-	body := io.LimitReader(resp.Body, maxBody)
-	if resp.StatusCode != http.StatusOK {
-		_, _ = io.Copy(io.Discard, body) // an undrained connection is not used again
-		return Counts{}, fmt.Errorf("metrics page answered %s", resp.Status)
-	}
-	lines, err := linesOf(body)
-	if err != nil {
-		return Counts{}, fmt.Errorf("read metrics: %w", err)
-	}
-	return parse(lines)
+	return parse(page.Body)
 }
 
 // linesOf keeps the lines of the one metric. TiKV's page has some megabytes of others, which would cost more to parse

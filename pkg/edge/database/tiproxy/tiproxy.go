@@ -7,10 +7,9 @@ package tiproxy
 import (
 	"context"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"strconv"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
 )
 
 // StatusPort is where TiProxy serves its API.
@@ -39,27 +38,12 @@ const (
 
 // Health asks the TiProxy on host. An error means that it could not be asked. A host without a port gets StatusPort.
 func (c *Client) Health(ctx context.Context, host string) (Health, error) {
-	scheme, addr := c.Scheme, host
-	if scheme == "" {
-		scheme = "http"
-	}
-	if _, _, err := net.SplitHostPort(addr); err != nil {
-		addr = net.JoinHostPort(addr, strconv.Itoa(StatusPort))
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+addr+"/api/debug/health", nil)
+	port := ask.Port{HTTP: c.HTTP, Scheme: c.Scheme, Number: StatusPort, Body: ask.Body{Max: maxBody}}
+	answer, err := port.Get(ctx, host, "/api/debug/health")
 	if err != nil {
 		return Failing, fmt.Errorf("get health of TiProxy %s: %w", host, err)
 	}
-	resp, err := c.HTTP.Do(req)
-	if err != nil {
-		return Failing, fmt.Errorf("get health of TiProxy %s: %w", host, err)
-	}
-	defer resp.Body.Close()
-	// The body is read whole so that the connection is used again.
-	if _, err := io.Copy(io.Discard, io.LimitReader(resp.Body, maxBody)); err != nil {
-		return Failing, fmt.Errorf("read health of TiProxy %s: %w", host, err)
-	}
-	switch resp.StatusCode {
+	switch answer.Code {
 	case http.StatusOK:
 		return Healthy, nil
 	case http.StatusBadGateway:

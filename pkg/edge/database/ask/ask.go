@@ -1,0 +1,74 @@
+// Package ask sends a request to the HTTP port of a member and reads what it answers.
+//
+// It is for the clients of components, which say what an answer means. An error means that there is no
+// whole answer; a member that answers with an error has answered. Which of the two it is, is evidence
+// about the member, so the one is never taken for the other.
+package ask
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+)
+
+// Answer is what a member has answered, with whatever code.
+type Answer struct {
+	Code   int
+	Status string // the code and its text, such as 503 Service Unavailable
+	Body   []byte
+}
+
+// Port is an HTTP port that all members of a component have.
+type Port struct {
+	HTTP   *http.Client
+	Scheme string // "" means http
+	Number int    // of hosts that are given without a port
+	Body   Body
+}
+
+// Get asks the member on host for a page.
+func (p Port) Get(ctx context.Context, host, path string) (Answer, error) {
+	scheme := p.Scheme
+	if scheme == "" {
+		scheme = "http"
+	}
+	if _, _, err := net.SplitHostPort(host); err != nil {
+		host = net.JoinHostPort(host, strconv.Itoa(p.Number))
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+host+path, nil)
+	if err != nil {
+		return Answer{}, err
+	}
+	return p.Body.Of(p.HTTP, req)
+}
+
+// Body says how the body of an answer is read.
+type Body struct {
+	// Max is how many bytes of it are read: an answer must not use up the memory.
+	Max int64
+	// Keep returns the part that is used; nil keeps all of it.
+	Keep func(io.Reader) ([]byte, error)
+}
+
+// Of sends a request and returns the answer. The body is read up to its end, or to Max: else the
+// connection could not be used again. An answer that ends too early is an error, since half of it could
+// look like a whole one.
+func (b Body) Of(client *http.Client, req *http.Request) (Answer, error) {
+	resp, err := client.Do(req)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer resp.Body.Close()
+	keep := b.Keep
+	if keep == nil {
+		keep = io.ReadAll
+	}
+	body, err := keep(io.LimitReader(resp.Body, b.Max))
+	if err != nil {
+		return Answer{}, fmt.Errorf("read the answer: %w", err)
+	}
+	return Answer{Code: resp.StatusCode, Status: resp.Status, Body: body}, nil
+}
