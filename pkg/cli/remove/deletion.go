@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/issue"
 )
 
 // deletion deletes one cluster.
@@ -94,7 +95,7 @@ func (d *deletion) delete(ctx context.Context, o options) error {
 		release()
 	}
 	if !o.wait {
-		d.result = d.title() + " is being deleted; its data stays\n"
+		d.result = d.title() + " is being deleted; its data stays\n" + d.secretsStay(ctx)
 		return nil
 	}
 	return d.finish(waits, o)
@@ -123,6 +124,18 @@ func (d *deletion) finish(ctx context.Context, o options) error {
 		}
 		fmt.Fprintf(&text, "its data is deleted, with %s\n", count(len(claims), "claim"))
 	}
-	d.result = text.String()
+	d.result = text.String() + d.secretsStay(ctx)
 	return nil
+}
+
+// secretsStay says which Secrets with certificates stay: a cluster that is created on the same data needs
+// them again, and nobody else could issue others that it trusts. They are named one by one, since other
+// Secrets may have the same label. Nothing is said where they cannot be read: the deletion is done.
+func (d *deletion) secretsStay(ctx context.Context) string {
+	made, err := issue.Made(ctx, d.kube, d.cluster)
+	if err != nil || len(made) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("its certificates stay, in %s; to delete them as well: %s\n", count(len(made), "Secret"),
+		d.cluster.Kubectl(append([]string{"delete", "secret"}, made...)...).Line(d.context))
 }

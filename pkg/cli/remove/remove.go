@@ -42,7 +42,10 @@ Its claims, and the data in them, stay: a cluster that is created with the same 
 goes on with them. Each says in its annotation kubectl-tidb/ran-version which version
 has run on it, and a lower one is not started on it. With --delete-pvcs the claims go
 too, and nothing brings them back;
-that also deletes the claims of a cluster that is gone already.`,
+that also deletes the claims of a cluster that is gone already.
+
+Secrets with certificates that "kubectl tidb tls init" has made stay in any case, and
+are named with the command that deletes them.`,
 		Example: `  kubectl tidb delete basic
 
   # The data as well, without being asked

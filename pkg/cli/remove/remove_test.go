@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -171,5 +172,32 @@ func TestDeleteClaims(t *testing.T) {
 	rest, err := r.kube.CoreV1().PersistentVolumeClaims("db").List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(rest.Items) != 1 || rest.Items[0].Name != other.Name {
 		t.Errorf("left are %v, %v", rest.Items, err)
+	}
+}
+
+// TestSecretsStay: certificates that were made for the cluster are named, with a command for exactly
+// those; where they cannot be read, the deletion is no failure.
+func TestSecretsStay(t *testing.T) {
+	secret := func(name string, by map[string]string) *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: name, Annotations: by}}
+	}
+	ours := map[string]string{"kubectl-tidb/issued-by": "kubectl-tidb"}
+	kube := fake.NewClientset(secret("basic-pd-cluster-secret", ours), secret("basic-cluster-ca-secret", ours), secret("basic-tikv-cluster-secret", nil))
+	for _, claims := range []bool{false, true} {
+		d := deletion{remains: left(), context: "prod"}
+		d.cluster = topology.New(&v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic"}})
+		d.kube = kube
+		const want = "cluster db/basic is deleted\nits certificates stay, in 2 Secrets; to delete them as well: " +
+			"kubectl delete secret basic-pd-cluster-secret basic-cluster-ca-secret -n db --context prod\n"
+		if err := d.finish(t.Context(), options{claims: claims}); err != nil || d.result != want {
+			t.Errorf("%q, %v, want %q", d.result, err, want)
+		}
+	}
+	kube.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("forbidden") })
+	d := deletion{remains: left()}
+	d.cluster = topology.New(&v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic"}})
+	d.kube = kube
+	if err := d.finish(t.Context(), options{}); err != nil || d.result != "cluster db/basic is deleted\n" {
+		t.Errorf("%q, %v", d.result, err)
 	}
 }

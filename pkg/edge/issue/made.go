@@ -1,0 +1,38 @@
+package issue
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Made returns the names of those Secrets of a cluster that this program has made, for all components
+// that it can have, the authorities last. They are read by name: to list Secrets is a right to read
+// those of others. Whether the cluster has TLS, or is still there, does not matter.
+func Made(ctx context.Context, kube kubernetes.Interface, c topology.Cluster) ([]string, error) {
+	c.TLS.Members, c.TLS.SQL = true, true
+	var names []string
+	for _, w := range topology.AllCertificates(c) {
+		names = append(names, w.Secret)
+	}
+	names = append(names, c.AuthoritySecret(topology.MembersCircle), c.AuthoritySecret(topology.SQLCircle))
+	var made []string
+	for _, name := range names {
+		got, err := kube.CoreV1().Secrets(c.Namespace).Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("read secret %s/%s: %w", c.Namespace, name, err)
+		}
+		if got.Annotations[annIssuer] != "" {
+			made = append(made, name)
+		}
+	}
+	return made, nil
+}
