@@ -116,7 +116,7 @@ func TestOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	one.Items[0].SetManagedFields([]metav1.ManagedFieldsEntry{{ // as an API server adds them
-		Manager: "x", Operation: "Update", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{".":{}}}`)},
+		Manager: "x", Operation: "Update", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{".":{}}}`),
 	}})
 	if _, err := decode(&one.Items[0]); err != nil {
 		t.Error(err)
