@@ -9,9 +9,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
 )
 
 const maxBody = 8 << 20
@@ -45,19 +46,14 @@ func (c *Client) do(ctx context.Context, method, path string, out any) error {
 	if err != nil {
 		return fail(err)
 	}
-	resp, err := c.HTTP.Do(req)
+	answer, err := ask.Body{Max: maxBody}.Of(c.HTTP, req)
 	if err != nil {
 		return fail(err)
 	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
-	if err != nil {
-		return fail(err)
+	if answer.Code/100 != 2 {
+		return fail(fmt.Errorf("%s: %s", answer.Status, answer.Body[:min(len(answer.Body), 200)]))
 	}
-	if resp.StatusCode/100 != 2 {
-		return fail(fmt.Errorf("%s: %s", resp.Status, text[:min(len(text), 200)]))
-	}
-	if err := json.Unmarshal(text, out); err != nil {
+	if err := json.Unmarshal(answer.Body, out); err != nil {
 		return fail(err)
 	}
 	return nil
