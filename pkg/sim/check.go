@@ -376,25 +376,6 @@ func (w *Model) judgeLeaders(i int, say sayer) {
 	}
 }
 
-// checkEvictions checks that leaders are evicted only from stores that are to be
-// restarted or removed, or whose claim is being deleted.
-func (w *Model) checkEvictions(step plan.Step) {
-	idle := 0
-	next := w.next(tikv)
-	for i := range limit {
-		s := w.ownStore(i)
-		if s == nil || w.evicts[s.id] == nil || !w.evicts[s.id].ours {
-			continue
-		}
-		if i != next && i < w.Intent.Replicas[tikv] && w.serves(tikv, i) && !w.going(tikv, i) {
-			idle++
-		}
-	}
-	if idle > max(1, w.ScaleIn) { // a scale-in that was just called off had as many leaving
-		w.broke("evictions", "%s: %d stores give their leaders up without need", step, idle)
-	}
-}
-
 // next is the ordinal to be restarted next, -1 if there is none.
 func (w *Model) next(k kind) int {
 	for i := min(w.sets[k].spec.replicas, limit) - 1; i >= 0; i-- {

@@ -144,3 +144,22 @@ func (w *Model) forgetRecord(id uint64) {
 	}
 	w.ledger = keep
 }
+
+// checkEvictions checks that leaders are evicted only from stores that are to be
+// restarted or removed, or whose claim is being deleted.
+func (w *Model) checkEvictions(step plan.Step) {
+	idle := 0
+	next := w.next(tikv)
+	for i := range limit {
+		s := w.ownStore(i)
+		if s == nil || w.evicts[s.id] == nil || !w.evicts[s.id].ours {
+			continue
+		}
+		if i != next && i < w.Intent.Replicas[tikv] && w.serves(tikv, i) && !w.going(tikv, i) {
+			idle++
+		}
+	}
+	if idle > max(1, w.ScaleIn) { // a scale-in that was just called off had as many leaving
+		w.broke("evictions", "%s: %d stores give their leaders up without need", step, idle)
+	}
+}

@@ -22,7 +22,7 @@ const (
 	pumpWrites = 20 // after how long without a write it counts as silent
 )
 
-var errPump = errors.New("Pump does not answer")
+var errPump = errors.New("the Pump does not answer")
 
 // tickPumps is one second of Pumps and drainers. What is in PD stays as it is while PD does not serve.
 func (w *Model) tickPumps() {
@@ -31,10 +31,12 @@ func (w *Model) tickPumps() {
 	}
 	for i, p := range w.pods[pump] {
 		r := w.pumps[i]
-		switch {
-		case w.runsPump(i) && (r == nil || r.process != p.captureID()):
+		if w.runsPump(i) && (r == nil || r.process != p.captureID()) {
 			w.pumps[i] = &registration{state: state.PumpOnline, process: p.captureID(), claim: w.claims[pump][i].uid, updated: w.t}
-		case r == nil || p == nil || !p.running || p.lost > w.t || r.process != p.captureID() || p.closed:
+			continue
+		}
+		switch {
+		case r == nil || !p.writes(w.t) || r.process != p.captureID():
 		case p.terminating() && r.state != state.PumpOffline:
 			r.state, r.updated = state.PumpPaused, w.t // it ends in order
 		case !w.works(p):
@@ -45,6 +47,11 @@ func (w *Model) tickPumps() {
 			r.updated = w.t
 		}
 	}
+}
+
+// writes reports whether the process in a Pump's pod runs, and its host reaches PD.
+func (p *pod) writes(now int64) bool {
+	return p != nil && p.running && p.lost <= now && !p.closed
 }
 
 // endPump ends the process of a Pump that is offline. Our script keeps its container, and that of an
@@ -102,6 +109,9 @@ func (w *Model) observePump(i int) state.Database {
 	d.Healthy = r.state == state.PumpOnline && w.t-r.updated < pumpWrites && !started
 	if !d.Healthy {
 		d.Since = w.at(r.updated)
+	}
+	if started {
+		d.Answer = state.Refused
 	}
 	return d
 }
@@ -177,10 +187,14 @@ func (w *Model) restOfPumps() {
 	}
 }
 
-// keepPump asks for a Pump again, as a gate asks a person to do.
+// keepPump asks for a Pump again, or for one more, as a gate asks a person to do.
 func (w *Model) keepPump(g plan.Gate) {
 	if g.Blocked && (g.Reason == plan.BinlogReceived || g.Reason == plan.PumpServing) {
-		w.Scale(topology.Pump, max(1, w.Intent.Replicas[pump]))
+		n := max(1, w.Intent.Replicas[pump])
+		if i, ok := w.cluster.Ordinal(g.Component, g.Member); ok && g.Component == topology.Pump && i < w.Intent.Replicas[pump] {
+			n = min(n+1, limit-1) // a wanted one is to leave for a while, since its data is being deleted
+		}
+		w.Scale(topology.Pump, n)
 	}
 }
 

@@ -46,6 +46,8 @@ func (w *Model) inSight(k kind, i int) bool {
 			return false
 		}
 		return s.heartbeat >= p.started || w.serves(k, i) && w.storeAnswers(k, i) == state.Answered
+	case topology.Binlog:
+		return w.known() && w.observePump(i).Healthy
 	}
 	return w.portAnswers(k, i) == state.Answered
 }

@@ -112,6 +112,12 @@ func neededPump(sc plan.Scope, m state.Member) bool {
 var pumpOffline = plan.Hook{
 	Reason: plan.PumpOffline, Want: "Pump offline",
 	Done: func(_ plan.Scope, m state.Member) bool { return leftPump(m) },
+	Refuse: func(_ plan.Scope, m state.Member) string {
+		if m.Database.Presence != state.Present || leftPump(m) || m.Pod != nil || len(m.Claims) > 0 {
+			return ""
+		}
+		return "its pod and its data are gone, and drainers wait for what it had"
+	},
 	Step: func(_ plan.Scope, m state.Member) plan.Step {
 		d := m.Database
 		if d.Pump.State != state.PumpOnline || m.Pod == nil || m.Pod.Terminating || !d.Healthy {
@@ -153,7 +159,13 @@ func pumpHelp(sc plan.Scope, m state.Member) remedy.Remedy {
 	case p.State == state.PumpOnline && m.Database.Healthy:
 		return nil
 	case m.Pod == nil:
-		return remedy.Remedy{remedy.Run("if what it had is lost, have drainers not wait for it", binlogctl(sc, sc.Cluster.PodName(m.Kind, 0), "update-pump", "-node-id="+p.Node, "-state=offline"))}
+		const lost = "if what it had is lost, have drainers not wait for it"
+		for _, o := range sc.Got.Members {
+			if o.Pod != nil && o.Pod.Ready {
+				return remedy.Remedy{remedy.Run(lost, binlogctl(sc, o.Name, "update-pump", "-node-id="+p.Node, "-state=offline"))}
+			}
+		}
+		return remedy.Remedy{remedy.Say(lost + ": set the state of " + p.Node + " to offline with binlogctl -cmd update-pump")}
 	case p.State == state.PumpClosing:
 		return remedy.Remedy{remedy.Run("see which drainers there are: it waits for each that is not offline", binlogctl(sc, m.Name, "drainers"))}
 	}

@@ -98,8 +98,9 @@ func (s listed) ofPump(pod *state.Pod, born time.Time) listed {
 	if s.Removed() && (started || !born.IsZero() && !born.Before(s.heartbeat)) {
 		return listed{Database: state.Database{Presence: state.Absent}}
 	}
-	if s.Healthy && started {
-		s.Healthy, s.Problem = false, "Pump has not registered since it started"
+	if started {
+		// TiDB finds a Pump by its entry alone, so that one without an entry of its own serves as little as one that refuses.
+		s.Healthy, s.Answer, s.Problem = false, state.Refused, "Pump has not registered since it started"
 	}
 	if !s.Healthy {
 		s.Since = s.heartbeat

@@ -18,7 +18,7 @@ import (
 const maxBody = 8 << 20
 
 // ErrRefused means that the Pump does not do what it is asked to.
-var ErrRefused = errors.New("Pump refuses")
+var ErrRefused = errors.New("the Pump refuses")
 
 // Client asks the Pump at an URL such as http://basic-pump-0.basic-pump.db.svc:8250.
 type Client struct {
