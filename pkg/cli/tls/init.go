@@ -124,14 +124,16 @@ func byCertManager(ctx context.Context, f *factory.Factory, c topology.Cluster, 
 		return err
 	}
 	var pending map[string]string
-	ctx, cancel := exit.Within(ctx, o.timeout)
+	within, cancel := exit.Within(ctx, o.timeout)
 	defer cancel()
-	err = wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
+	// A reading is not bounded by the timeout: one that begins just before it would fail, and nobody would be told what is
+	// waited for.
+	err = wait.PollUntilContextCancel(within, time.Second, true, func(context.Context) (bool, error) {
 		var err error
 		pending, err = m.Pending(ctx)
 		return len(pending) == 0, err
 	})
-	if len(pending) > 0 {
+	if ctx.Err() == nil && len(pending) > 0 {
 		first := slices.Min(slices.Collect(maps.Keys(pending)))
 		return remedy.For(exit.With(exit.TimedOut, fmt.Errorf("cert-manager has not issued %d certificates within %s; %s: %s", len(pending), o.timeout, first, pending[first])),
 			remedy.Run("see why", c.Kubectl("describe", "certificate", first)))

@@ -118,18 +118,20 @@ var pumpOffline = plan.Hook{
 		}
 		return "its pod and its data are gone, and drainers wait for what it had"
 	},
-	Step: func(_ plan.Scope, m state.Member) plan.Step {
+	Step: func(sc plan.Scope, m state.Member) plan.Step {
 		d := m.Database
-		if d.Pump.State != state.PumpOnline || m.Pod == nil || m.Pod.Terminating || !d.Healthy {
+		if d.Pump.State != state.PumpOnline || m.Pod == nil || m.Pod.Terminating || !d.Healthy || startsLater(sc, m) != "" {
 			return nil
 		}
 		return plan.ClosePump{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Node: d.Pump.Node}
 	},
-	Observed: func(_ plan.Scope, m state.Member) string {
-		p := m.Database.Pump
+	Observed: func(sc plan.Scope, m state.Member) string {
+		p, later := m.Database.Pump, startsLater(sc, m)
 		switch {
 		case m.Database.Presence == state.Unknown:
 			return m.Trouble()
+		case p.State == state.PumpOnline && later != "":
+			return fmt.Sprintf("it is online, and stays so until %s runs, which has to be closed as well", later)
 		case p.State == state.PumpClosing && p.Reader != "":
 			return fmt.Sprintf("it is closing, and drainer %s has yet to read %s", p.Reader, p.Behind)
 		case p.State == state.PumpOnline && !m.Database.Healthy:
@@ -147,6 +149,17 @@ var pumpOffline = plan.Hook{
 	Help:     pumpHelp,
 }
 
+// startsLater returns a Pump that is to leave and has no pod to be closed in, "" where there is none. With OrderedReady
+// Kubernetes makes its pod only while those before it are Ready, and one that was closed is not.
+func startsLater(sc plan.Scope, m state.Member) string {
+	for _, o := range sc.Got.Members {
+		if sc.Got.Set.Ordered && o.Ordinal > m.Ordinal && o.Pod == nil && !leftPump(o) && len(o.Claims) > 0 {
+			return o.Name
+		}
+	}
+	return ""
+}
+
 // leftPump reports whether nobody waits for what the member has: its Pump is offline, or there has never
 // been one.
 func leftPump(m state.Member) bool {
@@ -156,8 +169,6 @@ func leftPump(m state.Member) bool {
 // pumpHelp is what a person can do about a Pump that does not go offline.
 func pumpHelp(sc plan.Scope, m state.Member) remedy.Remedy {
 	switch p := m.Database.Pump; {
-	case p.State == state.PumpOnline && m.Database.Healthy:
-		return nil
 	case m.Pod == nil:
 		const lost = "if what it had is lost, have drainers not wait for it"
 		for _, o := range sc.Got.Members {
@@ -166,6 +177,8 @@ func pumpHelp(sc plan.Scope, m state.Member) remedy.Remedy {
 			}
 		}
 		return remedy.Remedy{remedy.Say(lost + ": set the state of " + p.Node + " to offline with binlogctl -cmd update-pump")}
+	case p.State == state.PumpOnline && m.Database.Healthy:
+		return nil
 	case p.State == state.PumpClosing:
 		return remedy.Remedy{remedy.Run("see which drainers there are: it waits for each that is not offline", binlogctl(sc, m.Name, "drainers"))}
 	}

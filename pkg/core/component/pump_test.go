@@ -85,6 +85,13 @@ func TestPump(t *testing.T) {
 		{Name: "the last one that serves, and the other one was killed", Cluster: scaled(2, 0, func(c *plantest.Cluster) {
 			c.Member("t-pump-0").Database.Healthy, c.Member("t-pump-0").Database.Answer = false, state.Refused
 		})},
+		{Name: "one after it has no pod yet, which Kubernetes makes only while this one is ready", Cluster: func() *plantest.Cluster {
+			c := plantest.NewPumps(3, 3, 1, 2)
+			c.Add(topology.Pump)
+			last := c.Add(topology.Pump)
+			last.Pod, last.Database.Healthy, last.Database.Pump.State = nil, false, state.PumpPaused
+			return c.Set(topology.Pump, func(s *state.Set) { s.Ordered, s.Replicas = true, 3 })
+		}()},
 		{Name: "its pod and its claim are gone", Cluster: func() *plantest.Cluster {
 			c := plantest.NewPumps(3, 3, 1, 2)
 			c.Add(topology.Pump).Claims = nil
