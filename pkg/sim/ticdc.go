@@ -347,5 +347,6 @@ func (w *Model) stopFeeds(g plan.Gate) {
 		return
 	}
 	w.changeFeeds(0)
-	w.Eviction.StopFeeds = w.Eviction.StopFeeds || w.CannotDrain
+	i, _ := w.cluster.Ordinal(g.Component, g.Member)
+	w.Eviction.StopFeeds = w.Eviction.StopFeeds || w.CannotDrain || !w.serves(ticdc, i)
 }
