@@ -175,7 +175,7 @@ func (w *Model) observePD() state.PD {
 	}
 	out.ClusterID, out.SchedulersUnknown = w.pd.id, w.t < w.pd.loadedAt
 	out.Members, out.Healthy = len(w.pd.members), w.pingedMembers()
-	out.Pumps, out.PumpsKnown = w.onlineInPD(), w.Pump > 0
+	out.PumpsKnown = w.Pump > 0
 	out.MaxReplicas, out.MaxStoreDown = w.MaxCopy, downAfter*time.Second
 	if m := w.pd.member(w.pd.leader); m != nil {
 		out.Leader = "elsewhere"

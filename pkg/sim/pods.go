@@ -69,6 +69,7 @@ type pod struct {
 	shown       int64  // until when the API takes a lost pod for Ready
 	unseen      int64  // until when Kubernetes gets no reports from its host, which runs
 	unreachable int64  // until when no request through its kubelet succeeds
+	closing     bool   // its Pump was asked to close
 	closed      bool   // its Pump has ended, and its container has not
 	refuses     int64  // until when its status port answers with errors
 	expired     span   // while nobody accepts its certificate
@@ -316,7 +317,8 @@ func (w *Model) start(p *pod, c *claim) {
 		p.restarts++
 	}
 	p.advice = w.advised(p)
-	p.running, p.ran, p.started, p.joined, p.closed, p.expired = true, true, w.t, 0, false, span{}
+	p.running, p.ran, p.started, p.joined, p.expired = true, true, w.t, 0, span{}
+	p.closing, p.closed = false, false
 	p.readyAt = w.t + w.between(2, 8)
 	p.problem = ""
 }

@@ -40,9 +40,10 @@ func (w *Model) tickPumps() {
 		case p.terminating() && r.state != state.PumpOffline:
 			r.state, r.updated = state.PumpPaused, w.t // it ends in order
 		case !w.works(p):
-		case r.state == state.PumpClosing && w.t >= r.readAt && w.t >= w.pd.idle:
+		case p.closing && w.t >= r.readAt && w.t >= w.pd.idle:
 			r.state, r.updated = state.PumpOffline, w.t
 			w.endPump(p)
+		case p.closing: // nothing is written between the request and the end
 		default:
 			r.updated = w.t
 		}
@@ -75,7 +76,7 @@ func (w *Model) runsPump(i int) bool {
 // takesBinlog reports whether a process takes binlog that it has not been asked to stop.
 func (w *Model) takesBinlog(i int) bool {
 	r := w.pumps[i]
-	return w.runsPump(i) && r != nil && r.state == state.PumpOnline && r.process == w.pods[pump][i].captureID()
+	return w.runsPump(i) && !w.pods[pump][i].closing && r != nil && r.state == state.PumpOnline && r.process == w.pods[pump][i].captureID()
 }
 
 // unread reports whether drainers wait for what the data of an ordinal has.
@@ -110,8 +111,11 @@ func (w *Model) observePump(i int) state.Database {
 	if !d.Healthy {
 		d.Since = w.at(r.updated)
 	}
-	if started {
+	switch {
+	case started:
 		d.Answer = state.Refused
+	case r.state == state.PumpOnline && p != nil && p.running && p.closing: // as the pod's annotation says
+		d.Healthy, d.Since, d.Pump.State = false, w.at(r.updated), state.PumpClosing
 	}
 	return d
 }
@@ -145,14 +149,14 @@ func (w *Model) closePump(s plan.ClosePump) error {
 		return errNoPD
 	case r == nil:
 		return errConflict
-	case r.state == state.PumpClosing, r.state == state.PumpOffline:
+	case p.closing, r.state == state.PumpOffline:
 		return nil
 	case r.state != state.PumpOnline:
 		return errConflict
 	case w.portAnswers(pump, i) != state.Answered:
 		return errPump
 	}
-	r.state, r.readAt = state.PumpClosing, w.t+w.between(1, 120)
+	p.closing, r.readAt = true, w.t+w.between(1, 120)
 	return nil
 }
 

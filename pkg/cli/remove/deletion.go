@@ -128,14 +128,21 @@ func (d *deletion) finish(ctx context.Context, o options) error {
 	return nil
 }
 
-// secretsStay says which Secrets with certificates stay: a cluster that is created on the same data needs
-// them again, and nobody else could issue others that it trusts. They are named one by one, since other
-// Secrets may have the same label. Nothing is said where they cannot be read: the deletion is done.
+// secretsStay says which Secrets stay: a cluster that is created on the same data needs its certificates
+// again, and nobody else could issue others that it trusts; and nobody else knows the password of root,
+// which is a part of the data. They are named one by one, since other Secrets may have the same label.
+// Nothing is said where they cannot be read: the deletion is done.
 func (d *deletion) secretsStay(ctx context.Context) string {
-	made, err := issue.Made(ctx, d.kube, d.cluster)
-	if err != nil || len(made) == 0 {
-		return ""
+	text := ""
+	if made, err := issue.Made(ctx, d.kube, d.cluster); err == nil && len(made) > 0 {
+		text = fmt.Sprintf("its certificates stay, in %s; to delete them as well: %s\n", count(len(made), "Secret"),
+			d.cluster.Kubectl(append([]string{"delete", "secret"}, made...)...).Line(d.context))
 	}
-	return fmt.Sprintf("its certificates stay, in %s; to delete them as well: %s\n", count(len(made), "Secret"),
-		d.cluster.Kubectl(append([]string{"delete", "secret"}, made...)...).Line(d.context))
+	name := d.cluster.InitSecret()
+	// One that tidb-operator has made has an owner, and is deleted with it.
+	if got, err := d.kube.CoreV1().Secrets(d.cluster.Namespace).Get(ctx, name, metav1.GetOptions{}); err == nil && metav1.GetControllerOf(got) == nil {
+		text += fmt.Sprintf("the first password of root stays, in Secret %s; to delete it as well: %s\n", name,
+			d.cluster.Kubectl("delete", "secret", name).Line(d.context))
+	}
+	return text
 }

@@ -175,20 +175,21 @@ func TestDeleteClaims(t *testing.T) {
 	}
 }
 
-// TestSecretsStay: certificates that were made for the cluster are named, with a command for exactly
+// TestSecretsStay: certificates that were made for the cluster, and the password of root, are named, with commands for exactly
 // those; where they cannot be read, the deletion is no failure.
 func TestSecretsStay(t *testing.T) {
 	secret := func(name string, by map[string]string) *corev1.Secret {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: name, Annotations: by}}
 	}
 	ours := map[string]string{"kubectl-tidb/issued-by": "kubectl-tidb"}
-	kube := fake.NewClientset(secret("basic-pd-cluster-secret", ours), secret("basic-cluster-ca-secret", ours), secret("basic-tikv-cluster-secret", nil))
+	kube := fake.NewClientset(secret("basic-pd-cluster-secret", ours), secret("basic-cluster-ca-secret", ours), secret("basic-tikv-cluster-secret", nil), secret("basic-init", nil))
 	for _, claims := range []bool{false, true} {
 		d := deletion{remains: left(), context: "prod"}
 		d.cluster = topology.New(&v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic"}})
 		d.kube = kube
 		const want = "cluster db/basic is deleted\nits certificates stay, in 2 Secrets; to delete them as well: " +
-			"kubectl delete secret basic-pd-cluster-secret basic-cluster-ca-secret -n db --context prod\n"
+			"kubectl delete secret basic-pd-cluster-secret basic-cluster-ca-secret -n db --context prod\n" +
+			"the first password of root stays, in Secret basic-init; to delete it as well: kubectl delete secret basic-init -n db --context prod\n"
 		if err := d.finish(t.Context(), options{claims: claims}); err != nil || d.result != want {
 			t.Errorf("%q, %v, want %q", d.result, err, want)
 		}

@@ -27,24 +27,28 @@ func Pump() plan.Profile {
 var pumpServes = plan.Need{
 	Reason: plan.PumpServing, Want: "a Pump online",
 	Holds: func(sc plan.Scope) bool {
-		pumps, driven := sc.All.Groups[topology.Pump]
-		switch {
-		case !sc.Want.Binlog || !driven:
+		if _, driven := sc.All.Groups[topology.Pump]; !sc.Want.Binlog || !driven {
 			return true
-		case sc.All.PD.PumpsKnown:
-			return sc.All.PD.Pumps > 0
 		}
-		// It is not known which Pumps are online.
-		for _, m := range pumps.Running() {
-			if m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating {
+		for _, m := range sc.All.Groups[topology.Pump].Running() {
+			// While it is not known which Pumps are online, one that is Ready will do.
+			if sc.All.PD.PumpsKnown && receives(m) || !sc.All.PD.PumpsKnown && m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating {
 				return true
 			}
 		}
-		return false
+		return sc.All.PD.OtherPumps > 0
 	},
 	Observed: func(sc plan.Scope) string {
-		return fmt.Sprintf("%d Pumps online", sc.All.PD.Pumps)
+		if !sc.All.PD.PumpsKnown {
+			return "it is not known which Pumps are online, and none is Ready"
+		}
+		return "no Pump is online"
 	},
+}
+
+// receives reports whether a Pump gets the binlog, by what it writes into PD's etcd.
+func receives(m state.Member) bool {
+	return m.Database.Pump.State == state.PumpOnline && m.Database.Healthy
 }
 
 // binlogReceived holds before a Pump is closed: another one gets the binlog. TiDB servers whose binlog
@@ -89,22 +93,15 @@ func writers(sc plan.Scope) int {
 	return n
 }
 
-// neededPump reports whether a Pump gets the binlog, or may, and no other one that serves. PD's etcd has
-// a Pump online for a while that was killed; of those here more is known.
+// neededPump reports whether TiDB may write to the member, and to no other Pump that serves. It is false where it is not
+// known which Pumps there are: then none is asked to close.
 func neededPump(sc plan.Scope, m state.Member) bool {
-	others := sc.All.PD.Pumps
 	for _, o := range sc.Got.Members {
-		if o.Database.Pump.State == state.PumpOnline {
-			others--
+		if o.Ordinal != m.Ordinal && o.Up() && receives(o) {
+			return false
 		}
 	}
-	others = max(others, 0)
-	for _, o := range sc.Got.Members {
-		if o.Ordinal != m.Ordinal && o.Up() && o.Database.Pump.State == state.PumpOnline {
-			others++
-		}
-	}
-	return !leftPump(m) && m.Database.Pump.State != state.PumpClosing && sc.All.PD.PumpsKnown && others == 0
+	return !leftPump(m) && m.Database.Pump.State != state.PumpClosing && sc.All.PD.PumpsKnown && sc.All.PD.OtherPumps == 0
 }
 
 // pumpOffline is the goal that drainers have read all that a Pump has. Each process registers it as

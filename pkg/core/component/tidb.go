@@ -46,12 +46,13 @@ var tikvServes = plan.Need{
 }
 
 // firstPasswordSet is the goal that root has the first password that the user asks for. The first
-// server that is up sets it for all. It comes after a rollout: servers that cannot be connected to
-// may need just that, and a step that fails comes before the next one of its component.
+// server that is up sets it for all. It comes after a rollout and a change of the number of servers: those
+// that cannot be connected to may need just that, and a step that fails comes before the next one of its
+// component.
 var firstPasswordSet = plan.Hook{
 	Reason: plan.FirstPasswordSet, Want: "first password of root set",
 	Done: func(sc plan.Scope, m state.Member) bool {
-		return !sc.Want.FirstPassword || rolls(sc) || m.Name != firstUp(sc)
+		return !sc.Want.FirstPassword || changes(sc) || m.Name != firstUp(sc)
 	},
 	Step: func(sc plan.Scope, m state.Member) plan.Step {
 		return plan.SetPassword{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Secret: sc.Cluster.InitSecret()}
@@ -64,10 +65,10 @@ var firstPasswordSet = plan.Hook{
 	},
 }
 
-// rolls reports whether pods are to be replaced, other than by the user.
-func rolls(sc plan.Scope) bool {
+// changes reports whether pods are to be replaced, other than by the user, or their number changes.
+func changes(sc plan.Scope) bool {
 	outdated := slices.ContainsFunc(sc.Got.Running(), sc.Got.Outdated)
-	return sc.Want.Set.Drift != desired.None || outdated && !sc.Got.Set.Manual
+	return sc.Got.Set.Replicas != sc.Want.Size() || sc.Want.Set.Drift != desired.None || outdated && !sc.Got.Set.Manual
 }
 
 // firstUp returns the name of the wanted member with the lowest ordinal that is up, "" for none.

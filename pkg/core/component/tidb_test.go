@@ -28,7 +28,7 @@ func TestFirstPassword(t *testing.T) {
 		"a rollout comes first":            {change: func(c *plantest.Cluster) { c.Roll(topology.TiDB) }, other: "restart t-tidb-1"},
 		"a rollout ends first":             {change: func(c *plantest.Cluster) { c.Roll(topology.TiDB).Rolled(topology.TiDB, 1) }, other: "restart t-tidb-0"},
 		"a new template comes first":       {change: func(c *plantest.Cluster) { c.Want(topology.TiDB).Set.Drift = desired.Differs }, other: "update StatefulSet"},
-		"a scale-out comes after it":       {change: func(c *plantest.Cluster) { c.Want(topology.TiDB).Replicas = 3 }, by: "t-tidb-0", gate: gate},
+		"a scale-out comes first":          {change: func(c *plantest.Cluster) { c.Want(topology.TiDB).Replicas = 3 }, other: "scale TiDB from 2 to 3"},
 		"one that leaves does not set it":  {change: func(c *plantest.Cluster) { c.Want(topology.TiDB).Replicas = 1; c.Down(time.Second, "t-tidb-0") }, gate: "not serving"},
 		"the user deletes pods":            {change: func(c *plantest.Cluster) { deletedByHand(c); c.Roll(topology.TiDB) }, by: "t-tidb-0", gate: gate},
 		"TiDB is to be suspended":          {change: func(c *plantest.Cluster) { c.Want(topology.TiDB).Suspend = true }, other: "delete StatefulSet t-tidb"},

@@ -56,6 +56,17 @@ func TestStartWaitsForOwnAddress(t *testing.T) {
 	})
 }
 
+// With a domain the name of the pod is in its /etc/hosts, so that it is asked for as DNS has it.
+func TestOwnAddressInADomain(t *testing.T) {
+	inDomain := func(tc *v1alpha1.TidbCluster) { waiting(tc); tc.Spec.ClusterDomain = "cluster.local" }
+	p := newPod(t, []string{"sh"}, scriptOf(t, load(t, "basic", inDomain), topology.TiKV), "tikv-server")
+	p.run(p.resolving("10.0.0.4", "10.0.0.4"), "HOSTNAME=basic-tikv-0", "CAPACITY=0")
+	asked, err := os.ReadFile(filepath.Join(p.root, "asked"))
+	if err != nil || string(asked) != "basic-tikv-0.basic-tikv-peer.db.svc.cluster.local.\n" {
+		t.Errorf("asked for %q, %v", asked, err)
+	}
+}
+
 // A script of ours is replaced when the flag is set or taken away; one of tidb-operator's that is in use is kept.
 func TestOwnAddressAndScriptsInUse(t *testing.T) {
 	for _, k := range []topology.Kind{topology.PD, topology.TiKV} {

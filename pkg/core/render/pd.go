@@ -85,6 +85,7 @@ func pdScript(c topology.Cluster, dataDir string) script {
 		"InText":    inText(dataDir),
 
 		"StartTimeout": startTimeout(c),
+		"Dot":          rootDot(c),
 	}, slices.Concat(clusterWords(c), startWords(c), []word{{text: dataDir, quoted: quote(dataDir)}})...)
 }
 

@@ -94,12 +94,21 @@ func clusterWords(c topology.Cluster) []word {
 const ownAddress = "scripts/own-address.sh.tmpl"
 
 // startTimeout returns how many seconds a script waits for the pod's name to lead to the pod, 0 where it does not wait. As
-// in tidb-operator it is the start timeout of PD, for all components.
+// in tidb-operator it is the start timeout of PD, for TiKV too.
 func startTimeout(c topology.Cluster) int {
 	if !c.WaitsForOwnAddress() {
 		return 0
 	}
 	return c.Source.Spec.PD.StartTimeout
+}
+
+// rootDot ends a whole name for a look-up in DNS. Without it, the name is the one that the kubelet writes into /etc/hosts
+// with the pod's address, and each look-up would succeed at once.
+func rootDot(c topology.Cluster) string {
+	if c.Domain == "" {
+		return ""
+	}
+	return "."
 }
 
 // startWords are the words of what a script waits for. An operator's script waits in its own words, and is kept.

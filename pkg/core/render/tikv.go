@@ -88,6 +88,7 @@ func tikvScript(c topology.Cluster, dataDir string) script {
 		"AdvertiseStatus": advertise,
 		"DataDir":         quote(dataDir),
 		"StartTimeout":    startTimeout(c),
+		"Dot":             rootDot(c),
 	}, slices.Concat(clusterWords(c), startWords(c), []word{
 		{text: dataDir, quoted: quote(dataDir)},
 		{text: "--addr=" + anyAddress + ":20160"},

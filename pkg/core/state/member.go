@@ -73,6 +73,8 @@ type Pod struct {
 	// store of this pod, as its annotation evictLeaderBeginTime says; zero when the
 	// pod has none.
 	EvictionBegun time.Time
+	// Closing reports whether the process of a Pump that runs now was asked to close.
+	Closing bool
 	// Claims are the names of the claims that its StatefulSet makes for it.
 	Claims   []string
 	Identity Identity

@@ -83,9 +83,9 @@ type PD struct {
 	// about them then is wrong, so that Database.Evicting is unknown for every store, and no
 	// scheduler can be made or removed.
 	SchedulersUnknown bool
-	// Pumps is how many Pumps are online, those of other Kubernetes clusters included, and PumpsKnown
-	// whether that was read.
-	Pumps      int
+	// OtherPumps is how many Pumps are online that are no members here, as those in another Kubernetes
+	// cluster, and PumpsKnown whether Pumps were read.
+	OtherPumps int
 	PumpsKnown bool
 	// Bootstrapped is true if a first store has joined, so that PD can list stores.
 	Bootstrapped bool

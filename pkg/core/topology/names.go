@@ -61,6 +61,10 @@ const AnnotationDeferDeleting = "tidb.pingcap.com/pvc-defer-deleting"
 // region leaders from before a restart. The value is when it began.
 const AnnotationEvictionBegun = "evictLeaderBeginTime"
 
+// AnnotationClosing is on the pod of a Pump that was asked to close. The value is how often the container had been restarted:
+// a process that was started later is online again. The Pump writes nothing into PD's etcd between the request and its end.
+const AnnotationClosing = "kubectl-tidb/closing"
+
 // EnvBinlog is a variable of TiDB's container: "true" where it writes a binlog to Pump.
 const EnvBinlog = "BINLOG_ENABLED"
 

@@ -23,8 +23,8 @@ type Root interface {
 
 // setPassword gives root a password that is in a Secret. The Secret is written first, and a Secret
 // that is there is used: if this process ends in between, the next one sets the same password, and
-// nobody is locked out. A password that root has stays, whoever has set it: access is denied then, and
-// that is recorded. That is also how a step is repeated of which only the answer was lost.
+// nobody is locked out. A password that root has stays, whoever has set it, unless that happens in the
+// same moment: access is denied then, and that is recorded. That is also how a step is repeated of which only the answer was lost.
 func (a *Actor) setPassword(ctx context.Context, s plan.SetPassword) error {
 	_, ordinal, known := a.cluster.Member(s.Member)
 	if !known {
@@ -92,17 +92,14 @@ func (a *Actor) firstPassword(ctx context.Context) (string, error) {
 	return string(live.Data[topology.KeyRoot]), nil
 }
 
-// createPassword makes the Secret with a random password. Its last characters are there for
+// createPassword makes the Secret with a random password. The Secret has no owner: after the TidbCluster is
+// deleted, its data stays, and with it the password, which nobody else knows. The password's last characters are there for
 // validate_password, which may ask for a small letter, a digit and a character that is neither.
 func (a *Actor) createPassword(ctx context.Context) (string, error) {
-	password, controller := rand.Text()+"-a1", true
+	password := rand.Text() + "-a1"
 	_, err := a.kube.CoreV1().Secrets(a.cluster.Namespace).Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: a.cluster.InitSecret(), Namespace: a.cluster.Namespace, Labels: a.cluster.Selector(),
-			OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: "pingcap.com/v1alpha1", Kind: "TidbCluster",
-				Name: a.cluster.Name, UID: a.cluster.UID, Controller: &controller,
-			}},
 		},
 		Type: corev1.SecretTypeOpaque,
 		Data: map[string][]byte{topology.KeyRoot: []byte(password)},

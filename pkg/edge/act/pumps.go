@@ -4,6 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -19,7 +24,8 @@ func (a *Actor) closePump(ctx context.Context, s plan.ClosePump) error {
 	if !known {
 		return fmt.Errorf("close %s: it is no member of the cluster", s.Member)
 	}
-	if _, err := a.samePod(ctx, s.Member, s.PodUID); err != nil {
+	pod, err := a.samePod(ctx, s.Member, s.PodUID)
+	if err != nil {
 		return err
 	}
 	nodes, err := a.pumpsOf(ctx, s.Member)
@@ -35,7 +41,10 @@ func (a *Actor) closePump(ctx context.Context, s plan.ClosePump) error {
 		case n.State != string(state.PumpOnline):
 			return stale(object, "is %s", n.State)
 		default:
-			return a.askToClose(ctx, ordinal, s)
+			if err := a.askToClose(ctx, ordinal, s); err != nil {
+				return err
+			}
+			return a.markClosing(ctx, pod)
 		}
 	}
 	return stale(object, "is not in PD's etcd any more")
@@ -52,6 +61,20 @@ func (a *Actor) askToClose(ctx context.Context, ordinal int, s plan.ClosePump) e
 		return fmt.Errorf("close Pump %s: %w", s.Node, err)
 	}
 	return nil
+}
+
+// markClosing notes on a pod that its Pump was asked to close. A Pump says so only when it is asked again.
+func (a *Actor) markClosing(ctx context.Context, pod *corev1.Pod) error {
+	restarts := ""
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.Name == string(topology.Pump) {
+			restarts = strconv.Itoa(int(c.RestartCount))
+		}
+	}
+	return patched("pod "+pod.Name, func(body []byte) error {
+		_, err := a.kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
+		return err
+	}, map[string]any{"uid": string(pod.UID), "annotations": map[string]any{topology.AnnotationClosing: restarts}}, nil)
 }
 
 // pumpsOf returns the Pumps that have registered from a pod.

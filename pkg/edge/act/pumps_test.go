@@ -7,6 +7,9 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
@@ -23,21 +26,24 @@ func TestClosePump(t *testing.T) {
 		step   plan.ClosePump
 		listed []pd.BinlogNode
 		code   int
+		says   string
 		calls  int
 		stale  bool
 		fails  bool
 	}{
-		"it is online":            {closeB, []pd.BinlogNode{entry(closeB.Node, host, "online")}, 200, 1, false, false},
-		"it was asked":            {closeB, []pd.BinlogNode{entry(closeB.Node, host, "closing")}, 200, 0, false, false},
-		"it is offline":           {closeB, []pd.BinlogNode{entry(closeB.Node, host, "offline")}, 200, 0, false, false},
-		"it is paused by now":     {closeB, []pd.BinlogNode{entry(closeB.Node, host, "paused")}, 200, 0, true, false},
-		"it has another id":       {closeB, []pd.BinlogNode{entry("x", host, "online")}, 200, 0, true, false},
-		"its id is of another":    {closeB, []pd.BinlogNode{entry(closeB.Node, "basic-pump-0.basic-pump:8250", "online")}, 200, 0, true, false},
-		"there is none":           {closeB, nil, 200, 0, true, false},
-		"it refuses":              {closeB, []pd.BinlogNode{entry(closeB.Node, host, "online")}, 400, 1, false, true},
-		"its pod is another one":  {plan.ClosePump{Component: topology.Pump, Member: closeB.Member, PodUID: "former", Node: closeB.Node}, []pd.BinlogNode{entry(closeB.Node, host, "online")}, 200, 0, true, false},
-		"it is no member at all":  {plan.ClosePump{Component: topology.Pump, Member: "x", PodUID: "x", Node: closeB.Node}, nil, 200, 0, false, true},
-		"only a drainer has this": {closeB, []pd.BinlogNode{{ID: closeB.Node, Host: host, State: "online", Drainer: true}}, 200, 0, true, false},
+		"it is online":                           {closeB, []pd.BinlogNode{entry(closeB.Node, host, "online")}, 200, `{"code":200}`, 1, false, false},
+		"it was asked and has not written since": {closeB, []pd.BinlogNode{entry(closeB.Node, host, "online")}, 200, `{"code":1,"message":"this pump's state is closing, apply close failed!"}`, 1, false, false},
+		"it pauses":                              {closeB, []pd.BinlogNode{entry(closeB.Node, host, "online")}, 200, `{"code":1,"message":"this pump's state is pausing, apply close failed!"}`, 1, false, true},
+		"it was asked":                           {closeB, []pd.BinlogNode{entry(closeB.Node, host, "closing")}, 200, `{"code":200}`, 0, false, false},
+		"it is offline":                          {closeB, []pd.BinlogNode{entry(closeB.Node, host, "offline")}, 200, `{"code":200}`, 0, false, false},
+		"it is paused by now":                    {closeB, []pd.BinlogNode{entry(closeB.Node, host, "paused")}, 200, `{"code":200}`, 0, true, false},
+		"it has another id":                      {closeB, []pd.BinlogNode{entry("x", host, "online")}, 200, `{"code":200}`, 0, true, false},
+		"its id is of another":                   {closeB, []pd.BinlogNode{entry(closeB.Node, "basic-pump-0.basic-pump:8250", "online")}, 200, `{"code":200}`, 0, true, false},
+		"there is none":                          {closeB, nil, 200, `{"code":200}`, 0, true, false},
+		"it refuses":                             {closeB, []pd.BinlogNode{entry(closeB.Node, host, "online")}, 400, `{"code":200}`, 1, false, true},
+		"its pod is another one":                 {plan.ClosePump{Component: topology.Pump, Member: closeB.Member, PodUID: "former", Node: closeB.Node}, []pd.BinlogNode{entry(closeB.Node, host, "online")}, 200, `{"code":200}`, 0, true, false},
+		"it is no member at all":                 {plan.ClosePump{Component: topology.Pump, Member: "x", PodUID: "x", Node: closeB.Node}, nil, 200, `{"code":200}`, 0, false, true},
+		"only a drainer has this":                {closeB, []pd.BinlogNode{{ID: closeB.Node, Host: host, State: "online", Drainer: true}}, 200, `{"code":200}`, 0, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := 0
@@ -46,10 +52,12 @@ func TestClosePump(t *testing.T) {
 					t.Errorf("%s %s", in.Method, in.URL.Path)
 				}
 				out.WriteHeader(tt.code)
-				_, _ = io.WriteString(out, `{"code":200}`)
+				_, _ = io.WriteString(out, tt.says)
 			}))
 			defer server.Close()
-			w := newFixture(t, pod(topology.Pump, 1))
+			own := pod(topology.Pump, 1)
+			own.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "other"}, {Name: "pump", RestartCount: 3}}
+			w := newFixture(t, own)
 			w.pd.Update(func(s *pd.FakeState) { s.Binlog = tt.listed })
 			w.OnPump(func(c topology.Cluster, ordinal int) *pump.Client {
 				if ordinal != 1 {
@@ -61,6 +69,10 @@ func TestClosePump(t *testing.T) {
 			var old *Stale
 			if errors.As(err, &old) != tt.stale || (err != nil) != (tt.stale || tt.fails) || calls != tt.calls {
 				t.Errorf("%d requests: %v", calls, err)
+			}
+			live, err := w.kube.CoreV1().Pods("db").Get(t.Context(), "basic-pump-1", metav1.GetOptions{})
+			if marked := live.Annotations[topology.AnnotationClosing] == "3"; err != nil || marked != (tt.calls > 0 && !tt.fails) {
+				t.Errorf("marked as closing: %t, %v", marked, err)
 			}
 		})
 	}

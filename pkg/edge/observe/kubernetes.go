@@ -3,6 +3,7 @@ package observe
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -79,6 +80,7 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 		if c.State.Running != nil {
 			out.Started = corrected(c.State.Running.StartedAt, out.Behind)
 		}
+		out.Closing = p.Annotations[topology.AnnotationClosing] == strconv.Itoa(int(c.RestartCount))
 		out.Restarts, out.Last = int(c.RestartCount), lastRun(c, out.Behind)
 		out.Ran = c.State.Waiting == nil || c.RestartCount > 0 || c.LastTerminationState.Terminated != nil
 	}

@@ -245,6 +245,17 @@ func TestSchedulersNotLoaded(t *testing.T) {
 	}
 }
 
+// A Pump was asked to close if its pod says so of the process that runs now.
+func TestPumpWasAskedToClose(t *testing.T) {
+	for value, want := range map[string]bool{"2": true, "1": false, "": false} {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"kubectl-tidb/closing": value}}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "pump", RestartCount: 2}}
+		if got := podState(topology.Pump, p).Closing; got != want {
+			t.Errorf("%q: %t", value, got)
+		}
+	}
+}
+
 // tidb-operator's mark of an eviction says when it began.
 func TestEvictionBegun(t *testing.T) {
 	for value, want := range map[string]time.Time{

@@ -56,10 +56,10 @@ func (a answers) sortPumps(c topology.Cluster, d *database) {
 			continue
 		}
 		m := a.pumpOf(n)
-		if m.Healthy {
-			d.state.Pumps++
-		}
 		ordinal, ok := c.PumpOrdinal(n.Host, n.ID)
+		if !ok && m.Healthy {
+			d.state.OtherPumps++
+		}
 		last, had := d.listed[topology.Pump][ordinal]
 		if !ok || had && (!last.Removed() && m.Removed() || last.Removed() == m.Removed() && last.heartbeat.After(m.heartbeat)) {
 			continue
@@ -101,6 +101,9 @@ func (s listed) ofPump(pod *state.Pod, born time.Time) listed {
 	if started {
 		// TiDB finds a Pump by its entry alone, so that one without an entry of its own serves as little as one that refuses.
 		s.Healthy, s.Answer, s.Problem = false, state.Refused, "Pump has not registered since it started"
+	}
+	if s.Pump.State == state.PumpOnline && pod != nil && pod.Closing {
+		s.Pump.State, s.Healthy, s.Problem = state.PumpClosing, false, ""
 	}
 	if !s.Healthy {
 		s.Since = s.heartbeat

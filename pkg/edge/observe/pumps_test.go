@@ -22,6 +22,7 @@ func TestPumps(t *testing.T) {
 		return pd.BinlogNode{ID: id, Host: host, State: s, Updated: noon.Add(-ago), Written: noon}
 	}
 	running := func(ago time.Duration) *state.Pod { return &state.Pod{Started: noon.Add(-ago)} }
+	closing := func(p *state.Pod) *state.Pod { p.Closing = true; return p }
 	for name, tt := range map[string]struct {
 		nodes   []pd.BinlogNode
 		pod     *state.Pod
@@ -31,29 +32,31 @@ func TestPumps(t *testing.T) {
 		healthy bool
 		online  int
 	}{
-		"it is online":                         {[]pd.BinlogNode{pump("a", short, "online", time.Second)}, running(time.Hour), noon.Add(-time.Hour), state.Present, "online", true, 1},
-		"tidb-S9: by its full name":            {[]pd.BinlogNode{pump("a", full, "online", time.Second)}, running(time.Hour), noon.Add(-time.Hour), state.Present, "online", true, 1},
-		"tidb-S9: by its id":                   {[]pd.BinlogNode{pump("basic-pump-0:8250", "10.0.0.1:8250", "online", time.Second)}, running(time.Hour), noon, state.Present, "online", true, 1},
+		"it is online":                         {[]pd.BinlogNode{pump("a", short, "online", time.Second)}, running(time.Hour), noon.Add(-time.Hour), state.Present, "online", true, 0},
+		"tidb-S9: by its full name":            {[]pd.BinlogNode{pump("a", full, "online", time.Second)}, running(time.Hour), noon.Add(-time.Hour), state.Present, "online", true, 0},
+		"tidb-S9: by its id":                   {[]pd.BinlogNode{pump("basic-pump-0:8250", "10.0.0.1:8250", "online", time.Second)}, running(time.Hour), noon, state.Present, "online", true, 0},
 		"it is silent":                         {[]pd.BinlogNode{pump("a", short, "online", 25*time.Second)}, running(time.Hour), noon.Add(-time.Hour), state.Present, "online", false, 0},
+		"it was asked to close":                {[]pd.BinlogNode{pump("a", short, "online", time.Second)}, closing(running(time.Hour)), noon.Add(-time.Hour), state.Present, "closing", false, 0},
+		"it was asked to close, and is done":   {[]pd.BinlogNode{pump("a", short, "offline", time.Second)}, closing(running(time.Hour)), noon.Add(-time.Hour), state.Present, "offline", false, 0},
 		"it is another one":                    {[]pd.BinlogNode{pump("a", "basic-pump-0.basic-pump.other:8250", "online", time.Second)}, running(time.Hour), noon, state.Absent, "", false, 1},
 		"a drainer":                            {[]pd.BinlogNode{{ID: "a", Host: short, State: "online", Updated: noon, Drainer: true}}, running(time.Hour), noon, state.Absent, "", false, 0},
 		"it was killed":                        {[]pd.BinlogNode{pump("a", short, "online", time.Hour)}, nil, noon.Add(-2 * time.Hour), state.Present, "online", false, 0},
-		"it was killed and runs":               {[]pd.BinlogNode{pump("a", short, "online", 10*time.Second)}, running(5 * time.Second), noon.Add(-time.Hour), state.Present, "online", false, 1},
+		"it was killed and runs":               {[]pd.BinlogNode{pump("a", short, "online", 10*time.Second)}, running(5 * time.Second), noon.Add(-time.Hour), state.Present, "online", false, 0},
 		"it is paused":                         {[]pd.BinlogNode{pump("a", short, "paused", time.Hour)}, running(2 * time.Hour), noon.Add(-3 * time.Hour), state.Present, "paused", false, 0},
 		"it is offline":                        {[]pd.BinlogNode{pump("a", short, "offline", time.Minute)}, running(time.Hour), noon.Add(-2 * time.Hour), state.Present, "offline", false, 0},
 		"tidb-S8: it is started again":         {[]pd.BinlogNode{pump("a", short, "offline", time.Minute)}, running(time.Second), noon.Add(-2 * time.Hour), state.Absent, "", false, 0},
 		"another one was offline":              {[]pd.BinlogNode{pump("a", short, "offline", time.Hour)}, nil, noon.Add(-time.Minute), state.Absent, "", false, 0},
 		"one of two is offline":                {[]pd.BinlogNode{pump("a", short, "paused", time.Hour), pump("b", short, "offline", time.Minute)}, nil, time.Time{}, state.Present, "paused", false, 0},
 		"one of two is offline, the other way": {[]pd.BinlogNode{pump("b", short, "offline", time.Minute), pump("a", short, "paused", time.Hour)}, nil, time.Time{}, state.Present, "paused", false, 0},
-		"two are not":                          {[]pd.BinlogNode{pump("a", short, "online", time.Second), pump("b", short, "paused", time.Hour)}, running(time.Hour), noon.Add(-time.Hour), state.Present, "online", true, 1},
+		"two are not":                          {[]pd.BinlogNode{pump("a", short, "online", time.Second), pump("b", short, "paused", time.Hour)}, running(time.Hour), noon.Add(-time.Hour), state.Present, "online", true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := basic
 			a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}, binlog: tt.nodes, binlogAt: noon}
 			d := a.sort(c)
 			got := d.member(topology.Pump, 0, tt.pod, tt.born)
-			if got.Presence != tt.want || got.Pump.State != tt.state || got.Healthy != tt.healthy || d.state.Pumps != tt.online || !d.state.PumpsKnown {
-				t.Errorf("%+v, %d online", got.Database, d.state.Pumps)
+			if got.Presence != tt.want || got.Pump.State != tt.state || got.Healthy != tt.healthy || d.state.OtherPumps != tt.online || !d.state.PumpsKnown {
+				t.Errorf("%+v, %d others online", got.Database, d.state.OtherPumps)
 			}
 			if got.Presence == state.Present && got.Healthy != got.Since.IsZero() {
 				t.Errorf("since %v", got.Since)

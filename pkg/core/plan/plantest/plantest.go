@@ -224,8 +224,6 @@ func (c *Cluster) Down(ago time.Duration, names ...string) *Cluster {
 		switch m.Kind.Data() {
 		case topology.Raft:
 			c.Seen.PD.Healthy--
-		case topology.Binlog:
-			c.Seen.PD.Pumps--
 		case topology.Store:
 			m.Database.State = state.StoreDisconnected
 			c.oneLessUp(m)

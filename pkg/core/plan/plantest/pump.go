@@ -8,7 +8,7 @@ import (
 // NewPumps is the same as New with Pumps, to which TiDB writes its binlog.
 func NewPumps(pd, tikv, pump, tidb int) *Cluster {
 	c := with(map[topology.Kind]int{topology.PD: pd, topology.TiKV: tikv, topology.Pump: pump, topology.TiDB: tidb})
-	c.Seen.PD.Pumps, c.Seen.PD.PumpsKnown = pump, true
+	c.Seen.PD.PumpsKnown = true
 	c.Binlog(true)
 	return c
 }
@@ -25,9 +25,6 @@ func (c *Cluster) Binlog(writes bool) *Cluster {
 // Pump gives a Pump another state.
 func (c *Cluster) Pump(name string, s state.PumpState) *Cluster {
 	d := &c.Member(name).Database
-	if d.Pump.State == state.PumpOnline && s != state.PumpOnline {
-		c.Seen.PD.Pumps--
-	}
 	d.Pump.State, d.Healthy = s, s == state.PumpOnline
 	return c
 }

@@ -53,9 +53,9 @@ type Body struct {
 	Keep func(io.Reader) ([]byte, error)
 }
 
-// Of sends a request and returns the answer. The body is read up to its end, or to Max: else the
-// connection could not be used again. An answer that ends too early is an error, since half of it could
-// look like a whole one.
+// Of sends a request and returns the answer. The body is read up to its end: else the connection could
+// not be used again. An answer that ends too early, or is longer than Max, is an error, since half of it
+// could look like a whole one.
 func (b Body) Of(client *http.Client, req *http.Request) (Answer, error) {
 	resp, err := client.Do(req)
 	if err != nil {
@@ -63,12 +63,16 @@ func (b Body) Of(client *http.Client, req *http.Request) (Answer, error) {
 	}
 	defer resp.Body.Close()
 	keep := b.Keep
-	if keep == nil {
+	if keep == nil || resp.StatusCode/100 != 2 {
 		keep = io.ReadAll
 	}
-	body, err := keep(io.LimitReader(resp.Body, b.Max))
-	if err != nil {
+	in := &io.LimitedReader{R: resp.Body, N: b.Max + 1}
+	body, err := keep(in)
+	switch {
+	case err != nil:
 		return Answer{}, fmt.Errorf("read the answer: %w", err)
+	case in.N <= 0:
+		return Answer{}, fmt.Errorf("read the answer: it has more than %d bytes", b.Max)
 	}
 	return Answer{Code: resp.StatusCode, Status: resp.Status, Body: body}, nil
 }

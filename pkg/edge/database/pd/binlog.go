@@ -40,6 +40,9 @@ func (c *client) BinlogNodes(ctx context.Context) ([]BinlogNode, error) {
 	// encoding/json writes bytes as etcd reads them.
 	body := map[string][]byte{"key": []byte(binlogPrefix), "range_end": []byte(binlogEnd)}
 	var answer struct {
+		Header struct {
+			ClusterID string `json:"cluster_id"`
+		} `json:"header"`
 		Entries []struct {
 			Key   []byte `json:"key"`
 			Value []byte `json:"value"`
@@ -60,6 +63,9 @@ func (c *client) BinlogNodes(ctx context.Context) ([]BinlogNode, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if answer.Header.ClusterID == "" {
+		return nil, fmt.Errorf("%s: the answer is not one of etcd", op) // else no Pump would seem to be there
 	}
 	nodes := []BinlogNode{}
 	for _, e := range answer.Entries {

@@ -90,3 +90,13 @@ func TestBinlogNodesUnknown(t *testing.T) {
 		}
 	})
 }
+
+// An answer that is none of etcd's is an error: else there would seem to be no Pump, and its data could be deleted.
+func TestBinlogNodesOfNoEtcd(t *testing.T) {
+	inGroup(t, nil, func(t *testing.T, g *group, c Client) {
+		g.handle("POST /v3/kv/range", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{}`)) })
+		if got, err := c.BinlogNodes(t.Context()); err == nil || !strings.Contains(err.Error(), "not one of etcd") {
+			t.Errorf("%v, %v", got, err)
+		}
+	})
+}

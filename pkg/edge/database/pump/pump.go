@@ -11,11 +11,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
 )
 
 const maxBody = 8 << 20
+
+// alreadyClosing is in the answer of a Pump that was asked to close before.
+const alreadyClosing = "state is closing"
 
 // ErrRefused means that the Pump does not do what it is asked to.
 var ErrRefused = errors.New("the Pump refuses")
@@ -26,15 +30,15 @@ type Client struct {
 	URL  string
 }
 
-// Close asks the Pump with an id to close. It answers before that is done. A Pump has another id where another one has its
-// address, and refuses.
+// Close asks the Pump with an id to close. It answers before that is done. If another Pump has the address by now, its id is
+// another one, and it refuses. One that was asked before refuses as well, since it is closing, which is no error here.
 func (c *Client) Close(ctx context.Context, id string) error {
 	var answer struct {
 		Message string `json:"message"`
 		Code    int    `json:"code"`
 	}
 	err := c.do(ctx, http.MethodPut, "/state/"+url.PathEscape(id)+"/close", &answer)
-	if err == nil && answer.Code != http.StatusOK {
+	if err == nil && answer.Code != http.StatusOK && !strings.Contains(answer.Message, alreadyClosing) {
 		return fmt.Errorf("close Pump %s: %w: %s (code %d)", id, ErrRefused, answer.Message, answer.Code)
 	}
 	return err
