@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -32,6 +33,13 @@ func TestPump(t *testing.T) {
 	}
 	last := func(s state.PumpState) func(*plantest.Cluster) {
 		return func(c *plantest.Cluster) { c.Pump("t-pump-0", s) }
+	}
+	leaving := func(change func(*plantest.Cluster)) *plantest.Cluster {
+		return scaled(3, 1, func(c *plantest.Cluster) {
+			c.Want(topology.Pump).ScaleIn = 2
+			c.Pump("t-pump-2", state.PumpPaused).Member("t-pump-2").Pod = nil
+			change(c)
+		})
 	}
 	plantest.Waits(t, "pump", []plantest.Case{
 		{Name: "converged", Cluster: scaled(2, 2, func(*plantest.Cluster) {})},
@@ -83,13 +91,35 @@ func TestPump(t *testing.T) {
 		{Name: "the last one that serves, and the other one was killed", Cluster: scaled(2, 0, func(c *plantest.Cluster) {
 			c.Member("t-pump-0").Database.Healthy, c.Member("t-pump-0").Database.Answer = false, state.Refused
 		})},
-		{Name: "one after it has no pod yet, which Kubernetes makes only while this one is ready", Cluster: func() *plantest.Cluster {
-			c := plantest.NewPumps(3, 3, 1, 2)
-			c.Add(topology.Pump)
-			last := c.Add(topology.Pump)
-			last.Pod, last.Database.Healthy, last.Database.Pump.State = nil, false, state.PumpPaused
-			return c.Set(topology.Pump, func(s *state.Set) { s.Ordered, s.Replicas = true, 3 })
-		}()},
+		{Name: "two leave, and the second has no pod, which Kubernetes makes only while the first is ready", Cluster: leaving(func(c *plantest.Cluster) {
+			c.Set(topology.Pump, func(s *state.Set) { s.Ordered = true })
+		})},
+		{Name: "two leave, and Kubernetes makes the pod of the second in any case", Cluster: leaving(func(*plantest.Cluster) {})},
+		{Name: "two leave, and the data of the second is gone", Cluster: leaving(func(c *plantest.Cluster) {
+			c.Set(topology.Pump, func(s *state.Set) { s.Ordered = true }).Member("t-pump-2").Claims = nil
+		})},
+		{Name: "two leave, and the second is offline", Cluster: leaving(func(c *plantest.Cluster) {
+			c.Set(topology.Pump, func(s *state.Set) { s.Ordered = true }).Pump("t-pump-2", state.PumpOffline)
+		})},
+		{Name: "two leave, and both run", Cluster: leaving(func(c *plantest.Cluster) {
+			m := c.Set(topology.Pump, func(s *state.Set) { s.Ordered = true }).Pump("t-pump-2", state.PumpOnline).Member("t-pump-2")
+			m.Pod = &state.Pod{UID: "uid-2", Ready: true, Started: plantest.Now.Add(-time.Hour)}
+		})},
+		{Name: "it has no claim", Cluster: scaled(2, 1, func(c *plantest.Cluster) { c.Member("t-pump-1").Claims = nil })},
+		{Name: "its pod is terminating", Cluster: scaled(2, 1, func(c *plantest.Cluster) { c.Member("t-pump-1").Pod.Terminating = true })},
+		{Name: "nothing is known of it, and nothing of it is here", Cluster: scaled(2, 1, func(c *plantest.Cluster) {
+			m := c.Member("t-pump-1")
+			m.Pod, m.Claims, m.Database = nil, nil, state.Database{}
+		})},
+		{Name: "it is offline, and nothing of it is here", Cluster: scaled(2, 1, both(pump(state.PumpOffline), func(c *plantest.Cluster) {
+			c.Member("t-pump-1").Pod, c.Member("t-pump-1").Claims = nil, nil
+		}))},
+		{Name: "the last one, and the other one is ready and not online", Cluster: scaled(2, 0, both(pump(state.PumpPaused), func(c *plantest.Cluster) {
+			c.Want(topology.Pump).ScaleIn = 2
+		}))},
+		{Name: "the last one, and its data is gone", Cluster: scaled(1, 0, func(c *plantest.Cluster) {
+			c.Binlog(false).Member("t-pump-0").Pod, c.Member("t-pump-0").Claims = nil, nil
+		})},
 		{Name: "its pod and its claim are gone", Cluster: func() *plantest.Cluster {
 			c := plantest.NewPumps(3, 3, 1, 2)
 			c.Add(topology.Pump).Claims = nil
@@ -144,5 +174,28 @@ func TestTiDBNeedsPump(t *testing.T) {
 			tt.change(c)
 			expect(t, c.Decide(), tt.step, tt.gate)
 		})
+	}
+}
+
+// TestBinlogLeft: how much a drainer has yet to read is a number, so that its rate can be shown.
+func TestBinlogLeft(t *testing.T) {
+	for name, tt := range map[string]struct {
+		state  state.PumpState
+		reader string
+		want   plan.Quantity
+	}{
+		"a drainer reads": {state.PumpClosing, "drainer-0", plan.Quantity{Number: 90, Unit: plan.Seconds}},
+		"there is none":   {state.PumpClosing, "", plan.Quantity{}},
+		"it is paused":    {state.PumpPaused, "drainer-0", plan.Quantity{}},
+	} {
+		c := plantest.NewPumps(3, 3, 2, 2)
+		c.Want(topology.Pump).Replicas = 1
+		c.Pump("t-pump-1", tt.state)
+		pumpNamed(c, "t-pump-1").Reader, pumpNamed(c, "t-pump-1").Behind = tt.reader, 90*time.Second
+		for _, g := range c.Decide().Gates {
+			if g.Reason == plan.PumpOffline && g.Left != tt.want {
+				t.Errorf("%s: %+v, want %+v", name, g.Left, tt.want)
+			}
+		}
 	}
 }
