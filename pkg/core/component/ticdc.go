@@ -85,7 +85,7 @@ var feedsServed = plan.Hook{
 	Refuse: func(sc plan.Scope, m state.Member) string {
 		c := m.Database.Capture
 		switch {
-		case sc.Policy.Eviction.StopFeeds || plan.Stopped(m) || othersTake(sc, m):
+		case sc.Policy.Eviction.StopFeeds || plan.Stopped(m) || othersTake(sc, m) || staying(sc, m) != "":
 		case c.Drains == state.CanDrain && c.Feeds > 0:
 			return fmt.Sprintf("it is the last capture, and %d changefeeds run", c.Feeds)
 		case c.Drains == state.CannotDrain:
@@ -97,7 +97,10 @@ var feedsServed = plan.Hook{
 		c := m.Database.Capture
 		return sc.Policy.Eviction.StopFeeds || plan.Stopped(m) || othersTake(sc, m) || c.Drains == state.CanDrain && c.Feeds == 0
 	},
-	Observed: func(plan.Scope, state.Member) string {
+	Observed: func(sc plan.Scope, m state.Member) string {
+		if other := staying(sc, m); other != "" {
+			return other + " is to continue them, and does not serve"
+		}
 		return "TiCDC does not say whether changefeeds run"
 	},
 	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
@@ -109,17 +112,26 @@ var feedsServed = plan.Hook{
 	},
 }
 
-// othersTake reports whether another capture can continue what this one does.
+// othersTake reports whether another capture can continue what this one does. TiCDC lists a capture for some
+// seconds after its process has ended: the members here count only where one of them serves.
 func othersTake(sc plan.Scope, m state.Member) bool {
-	if c := m.Database.Capture; c.Drains != state.CannotDrain {
-		return c.Others > 0
-	}
-	for _, o := range sc.Got.Running() {
+	c, old := m.Database.Capture, m.Database.Capture.Drains == state.CannotDrain
+	for _, o := range sc.Got.Members {
 		if o.Ordinal != m.Ordinal && o.Up() {
-			return true
+			return old || c.Others > 0
 		}
 	}
-	return false
+	return !old && c.Others >= len(sc.Got.Members) // some are elsewhere
+}
+
+// staying returns a capture that is to stay and does not serve now, "" where there is none.
+func staying(sc plan.Scope, m state.Member) string {
+	for _, o := range sc.Got.Members {
+		if o.Ordinal != m.Ordinal && sc.Kept(o) && !o.Up() {
+			return o.Name
+		}
+	}
+	return ""
 }
 
 // idle reports whether a capture surely has no tables: its process does not run, or TiCDC has no

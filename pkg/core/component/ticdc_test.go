@@ -162,7 +162,11 @@ func TestTiCDCScaleIn(t *testing.T) {
 		"nothing known":     {1, 0, func(c *plantest.Cluster) { capture(c, 0).Drains, capture(c, 0).Others = state.DrainsUnknown, 0 }, "", "does not say whether changefeeds run"},
 		"the last old one":  {1, 0, func(c *plantest.Cluster) { old(c, "v5.0.0") }, "", "its version does not say whether changefeeds run"},
 		"the last one down": {1, 0, func(c *plantest.Cluster) { c.Down(time.Minute, "t-ticdc-0") }, "scale TiCDC from 1 to 0", ""},
-		"others elsewhere":  {1, 0, func(c *plantest.Cluster) { alone(c, 2); capture(c, 0).Others = 1 }, "have another capture own", ""},
+		"the other one has crashed, and TiCDC lists it": {2, 1, func(c *plantest.Cluster) {
+			c.Down(time.Second, "t-ticdc-0").Draining("t-ticdc-1", time.Hour, 3)
+		}, "", "t-ticdc-0 is to continue them, and does not serve"},
+		"the other one is up, and TiCDC does not list it": {2, 1, func(c *plantest.Cluster) { capture(c, 1).Others = 0 }, "", "it is the last capture"},
+		"others elsewhere": {1, 0, func(c *plantest.Cluster) { alone(c, 2); capture(c, 0).Others = 1 }, "have another capture own", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := plantest.NewCaptures(3, 3, 2, tt.from)
