@@ -2,6 +2,8 @@ package observe
 
 import (
 	"errors"
+	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/pingcap/tidb-operator/pkg/apis/util/config"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -111,6 +114,85 @@ func TestSilentAfter(t *testing.T) {
 		}
 		if got := silentAfter(c); got != want {
 			t.Errorf("with an interval of %q s: %s, want %s", interval, got, want)
+		}
+	}
+}
+
+// TestReadPumps: PD's etcd is asked about Pumps for a cluster that has any, and the Pump of a member is asked at its own
+// address.
+func TestReadPumps(t *testing.T) {
+	with := topology.New(&v1alpha1.TidbCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic"},
+		Spec:       v1alpha1.TidbClusterSpec{Pump: &v1alpha1.PumpSpec{BaseImage: "pingcap/tidb-binlog", Replicas: 1, Config: config.New(map[string]any{"heartbeat-interval": int64(30)})}},
+	})
+	f := pd.NewFake(1, 1)
+	f.Update(func(s *pd.FakeState) { s.Binlog = []pd.BinlogNode{{ID: "a", State: "online"}} })
+	o := through(func(r *http.Request) (*http.Response, error) {
+		if got := r.Method + " " + r.URL.String(); got != "PUT http://basic-pump-0.basic-pump.db.svc:8250/state/a/close" {
+			t.Errorf("asked %s", got)
+		}
+		return nil, refused
+	})
+	var a answers
+	o.readPumps(t.Context(), f, with, &a)
+	if len(a.binlog) != 1 || !a.binlogAt.Equal(noon) || a.pumpsSilent != 150*time.Second || a.binlogErr != nil {
+		t.Errorf("%+v", a)
+	}
+	var none answers
+	o.readPumps(t.Context(), f, basic, &none)
+	if none.binlog != nil || !none.binlogAt.IsZero() {
+		t.Errorf("asked about Pumps of a cluster without any: %+v", none)
+	}
+	if err := o.Pump(with, 0).Close(t.Context(), "a"); !errors.Is(err, refused.Reason) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestWhichPumpCounts: of several entries of one address, the one that drainers wait for, and then the latest, in whatever
+// order they come; what is not one of this cluster counts only while it writes.
+func TestWhichPumpCounts(t *testing.T) {
+	entry := func(id, host, s string, ago time.Duration) pd.BinlogNode {
+		return pd.BinlogNode{ID: id, Host: host, State: s, Updated: noon.Add(-ago), Written: noon}
+	}
+	const own, other = "basic-pump-0.basic-pump:8250", "x-pump-0.x-pump:8250"
+	for name, tt := range map[string]struct {
+		nodes  []pd.BinlogNode
+		want   string
+		others int
+	}{
+		"the later of two that are offline": {[]pd.BinlogNode{entry("a", own, "offline", time.Hour), entry("b", own, "offline", time.Minute)}, "b", 0},
+		"the later of two that are not":     {[]pd.BinlogNode{entry("a", own, "paused", time.Hour), entry("b", own, "paused", time.Minute)}, "b", 0},
+		"one that is not offline":           {[]pd.BinlogNode{entry("a", own, "paused", time.Hour), entry("b", own, "offline", time.Minute)}, "a", 0},
+		"a drainer comes first":             {[]pd.BinlogNode{{ID: "d", Host: own, State: "online", Drainer: true}, entry("a", own, "paused", time.Hour)}, "a", 0},
+		"one elsewhere comes first":         {[]pd.BinlogNode{entry("x", other, "online", time.Second), entry("a", own, "paused", time.Hour)}, "a", 1},
+		"one elsewhere that is silent":      {[]pd.BinlogNode{entry("x", other, "online", time.Hour), entry("a", own, "paused", time.Hour)}, "a", 0},
+	} {
+		for range 2 {
+			a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}, binlog: tt.nodes, binlogAt: noon}
+			d := a.sort(basic)
+			got := d.member(topology.Pump, 0, nil, time.Time{})
+			if got.Pump.Node != tt.want || got.Pump.Host != own || d.state.OtherPumps != tt.others {
+				t.Errorf("%s: %+v, %d others", name, got.Pump, d.state.OtherPumps)
+			}
+			slices.Reverse(tt.nodes)
+		}
+	}
+}
+
+// TestSilentPump: a Pump that is online and does not write is told, and no other.
+func TestSilentPump(t *testing.T) {
+	a := answers{binlogAt: noon}
+	for name, tt := range map[string]struct {
+		state string
+		ago   time.Duration
+		says  string
+	}{
+		"it writes":           {"online", 19 * time.Second, ""},
+		"it does not":         {"online", 20 * time.Second, "Pump does not renew its entry in PD's etcd"},
+		"one that is offline": {"offline", time.Hour, ""},
+	} {
+		if got := a.pumpOf(pd.BinlogNode{State: tt.state, Updated: noon.Add(-tt.ago)}); got.Problem != tt.says {
+			t.Errorf("%s: %q, want %q", name, got.Problem, tt.says)
 		}
 	}
 }
