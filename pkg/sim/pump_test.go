@@ -71,7 +71,7 @@ func TestPump(t *testing.T) {
 			t.Error(w.Transcript())
 		}
 	})
-	t.Run("a drainer that stands still", func(t *testing.T) {
+	t.Run("a drainer that reads nothing", func(t *testing.T) {
 		w := withPump(Options{Pump: 2, Binlog: true})
 		w.pd.idle = w.t + 1200
 		w.Scale(topology.Pump, 1)
