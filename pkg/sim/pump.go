@@ -127,11 +127,12 @@ func (w *Model) renewedSince(i int) bool {
 	return p != nil && p.running && p.started > r.updated || c != nil && c.uid != r.claim
 }
 
-// onlineInPD is how many Pumps PD's etcd has online, by what they write there.
+// onlineInPD is how many Pumps PD's etcd has online, by what they write there, without those that were asked to close.
 func (w *Model) onlineInPD() int {
 	n := 0
-	for _, r := range w.pumps {
-		if r != nil && r.state == state.PumpOnline && w.t-r.updated < pumpWrites {
+	for i, r := range w.pumps {
+		closing := w.pods[pump][i] != nil && w.pods[pump][i].closing
+		if r != nil && r.state == state.PumpOnline && !closing && w.t-r.updated < pumpWrites {
 			n++
 		}
 	}
