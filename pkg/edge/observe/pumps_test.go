@@ -77,14 +77,24 @@ func TestPumpsUnknown(t *testing.T) {
 	}
 }
 
-// TestPumpsClock: PD's clock may be another one than that of the API server.
+// TestPumpsClock: PD's clock may be another one than that of the API server, and the result is the same for each of two
+// answers of one second.
 func TestPumpsClock(t *testing.T) {
-	behind := -10 * time.Minute
-	a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}, binlogAt: noon, binlog: []pd.BinlogNode{{
-		ID: "a", Host: "basic-pump-0.basic-pump:8250", State: "online", Updated: noon.Add(behind - 5*time.Second), Answered: noon.Add(behind),
-	}}}
-	if got := a.sort(basic).member(topology.Pump, 0, nil, noon); !got.Healthy || got.heartbeat != noon.Add(-7*time.Second) {
-		t.Errorf("%+v", got)
+	for name, c := range map[string]struct{ behind, want time.Duration }{
+		"the same":               {0, 7 * time.Second},
+		"cut to a second":        {time.Second, 7 * time.Second},
+		"a slow answer":          {1900 * time.Millisecond, 7 * time.Second},
+		"a moment ahead":         {-1900 * time.Millisecond, 7 * time.Second},
+		"minutes behind":         {10 * time.Minute, 7*time.Second - 10*time.Minute},
+		"minutes behind, cut":    {10*time.Minute + time.Second, 7*time.Second - 10*time.Minute},
+		"minutes ahead":          {-10 * time.Minute, 7*time.Second + 10*time.Minute},
+		"minutes ahead, and cut": {-10*time.Minute + time.Second, 7*time.Second + 10*time.Minute},
+	} {
+		a := answers{binlogAt: noon}
+		got := a.pumpOf(pd.BinlogNode{State: "online", Updated: noon.Add(-5 * time.Second), Answered: noon.Add(-c.behind)})
+		if ago := noon.Sub(got.heartbeat); ago != c.want {
+			t.Errorf("%s: %s ago, want %s", name, ago, c.want)
+		}
 	}
 }
 
