@@ -63,7 +63,22 @@ const apart = 5 * time.Minute
 func (w *Model) proves(s *store, began time.Time) bool { return w.lastBeat(s).After(began.Add(apart)) }
 
 // lastBeat is when PD got the last heartbeat of a store, by the date and the clock of PD's leader.
-func (w *Model) lastBeat(s *store) time.Time { return w.at(s.dated + w.t - w.dated()) }
+func (w *Model) lastBeat(s *store) time.Time {
+	if s.dated == noHeartbeat {
+		return time.Time{}
+	}
+	return w.at(s.dated + w.t - w.dated())
+}
 
 // registered reports whether a process has announced itself to PD that has no regions to open.
 func registered(s *store, p *pod) bool { return s.regions == 0 && s.announced >= p.started }
+
+// justRegistered reports whether PD awaits the first heartbeat of a new store, which may have got regions already.
+func (w *Model) justRegistered(s *store, p *pod) bool {
+	return w.shownState(s) == state.StoreDown && s.dated == noHeartbeat && s.announced >= p.started && (s.regions == 0 || p.restarts == 0)
+}
+
+// awaited reports whether it is too early for the first heartbeat of a new store.
+func (w *Model) awaited(k kind, i int, d *state.Database) bool {
+	return d.New && w.t-w.pods[k][i].started < firstBeat
+}

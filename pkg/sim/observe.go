@@ -332,7 +332,7 @@ func (w *Model) observeStore(k kind, i int) state.Database {
 	}
 	p := w.pods[k][i]
 	if p != nil && p.running {
-		d.Healthy = w.heard(s, p)
+		d.Healthy, d.New = w.heard(s, p), w.justRegistered(s, p)
 	}
 	silent := !d.Healthy && shown != state.StoreTombstone && (shown != state.StoreOffline || w.t-s.heartbeat > savedEvery)
 	switch {
@@ -353,7 +353,7 @@ func (w *Model) askTiFlash(i int, d *state.Database) {
 	if d.Answer = w.storeAnswers(tiflash, i); w.chance(w.Faults.NoAnswer) {
 		d.Answer = state.NoAnswer
 	}
-	if d.Answer == state.Answered && d.State == state.StoreUp {
+	if d.Answer == state.Answered && (d.State == state.StoreUp || w.awaited(tiflash, i, d)) {
 		d.Healthy = true
 	}
 }
@@ -366,7 +366,7 @@ func (w *Model) askStore(i int, d *state.Database) {
 		d.Answer = state.NoAnswer
 	}
 	switch {
-	case d.Answer == state.Answered && d.State == state.StoreUp && d.Regions > 0:
+	case d.Answer == state.Answered && (d.State == state.StoreUp && d.Regions > 0 || w.awaited(tikv, i, d)):
 		d.Healthy = true
 	case d.Answer == state.NoAnswer, d.Answer == state.Refused && d.State == state.StoreUp:
 		d.Leaders = -1

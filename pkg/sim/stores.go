@@ -16,7 +16,7 @@ type store struct {
 	ordinal   int
 	state     state.StoreState
 	announced int64 // when the process that runs has registered in PD
-	heartbeat int64 // the last one that PD knows of
+	heartbeat int64 // the last one that PD knows of, noHeartbeat if there is none
 	dated     int64 // its date, by PD's clock
 	saved     int64 // the last one that PD has saved
 	savedDate int64 // its date
@@ -39,7 +39,9 @@ type scheduler struct {
 }
 
 const (
-	heartbeats    = 10 // seconds between two of them
+	heartbeats    = 10 // seconds between two of them, and until the first one of a new store
+	firstBeat     = 30 // seconds in which the engine waits for that one while the store answers itself
+	noHeartbeat   = -1 << 40
 	disconnected  = 20
 	downAfter     = 30 * 60
 	tombstoneTime = 8 // an empty Offline store becomes a tombstone after this time
@@ -141,9 +143,8 @@ func (w *Model) attach(k kind, i int, p *pod, c *claim) {
 			return
 		}
 	}
-	s := &store{id: uint64(len(w.stores) + 1), k: k, ordinal: i, state: state.StoreUp, announced: w.t}
-	s.unsaved = true
-	w.beat(s)
+	s := &store{id: uint64(len(w.stores) + 1), k: k, ordinal: i, state: state.StoreUp, announced: w.t, beatAt: w.t + heartbeats, unsaved: true}
+	s.heartbeat, s.dated, s.saved, s.savedDate = noHeartbeat, noHeartbeat, noHeartbeat, noHeartbeat
 	if len(w.stores) == 0 {
 		w.firstRegions(s)
 	}

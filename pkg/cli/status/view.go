@@ -164,6 +164,8 @@ func word(m state.Member) string {
 		return "Leader"
 	case m.Database.Capture.Owner && m.Up():
 		return "Owner"
+	case m.Database.New && m.Up():
+		return "Up" // PD says Down until its first heartbeat
 	case m.Database.State != "":
 		return string(m.Database.State)
 	case m.Up():

@@ -79,6 +79,12 @@ func TestScalingRows(t *testing.T) {
 		{Name: "tikv-11-11: a store that is Down can go", Cluster: in(tikv, func(c *plantest.Cluster) {
 			c.Down(time.Hour, "t-tikv-3").Member("t-tikv-3").Database.State = state.StoreDown
 		})},
+		{Name: "a new store, which PD calls Down until its first heartbeat, is no store that is down", Cluster: in(tikv, func(c *plantest.Cluster) {
+			m := c.Member("t-tikv-3")
+			m.Database.State, m.Database.New, m.Database.Regions, m.Database.Leaders = state.StoreDown, true, 0, 0
+			c.Down(time.Minute, "t-tikv-1")
+			c.Seen.PD.UpStores = 2
+		})},
 		{Name: "tikv-11-41: regions have no place to go", Cluster: offline(func(c *plantest.Cluster) { c.Seen.PD.MaxReplicas = 5 })},
 		{Name: "tikv-11-41: it takes long", Cluster: in(tikv, func(c *plantest.Cluster) { c.Removing("t-tikv-3", 2*time.Hour).Member("t-tikv-3").Database.Regions = 7 })},
 		{Name: "tikv-11-17: other components continue", Cluster: offline(func(c *plantest.Cluster) { c.Want(tidb).Replicas++ })},

@@ -59,24 +59,34 @@ func TestWhoIsAsked(t *testing.T) {
 
 // TestWhatStoresSay: the answer of a store replaces what PD reports about it.
 func TestWhatStoresSay(t *testing.T) {
-	running := &state.Pod{Ready: true, Started: noon}
 	unproven := state.Database{Presence: state.Present, State: state.StoreUp, Leaders: 5, Regions: 7, Problem: "PD says", Since: noon}
 	silent := unproven
 	silent.State = state.StoreDisconnected
 	serves := state.Database{Presence: state.Present, State: state.StoreUp, Healthy: true, Leaders: 1, Regions: 1, Answer: state.Answered}
 	opening := unproven
 	opening.Leaders, opening.Regions, opening.Answer = 0, 0, state.Answered
+	added := state.Database{Presence: state.Present, State: state.StoreDown, New: true, Problem: "PD says"}
+	first, dead := added, added
+	first.Healthy, first.Answer, first.Problem = true, state.Answered, ""
+	dead.Answer = state.Refused
+	late := added
+	late.Answer, late.Problem = state.Answered, "PD has not heard from the store, but the store itself answers"
 	heard := silent
 	heard.Leaders, heard.Regions, heard.Answer, heard.Problem = 1, 1, state.Answered, "PD has not heard from the store, but the store itself answers"
 	for name, c := range map[string]struct {
 		pd   state.Database
+		runs time.Duration
 		port port
 		want state.Database
 	}{
-		"it serves":                {unproven, holding(1, 1), serves},
-		"it has nothing open yet":  {unproven, holding(0, 0), opening},
-		"PD has not heard from it": {silent, holding(1, 1), heard},
+		"it serves":                           {unproven, 0, holding(1, 1), serves},
+		"it has nothing open yet":             {unproven, 0, holding(0, 0), opening},
+		"PD has not heard from it":            {silent, 0, holding(1, 1), heard},
+		"it is new":                           {added, firstHeartbeat - time.Second, holding(0, 0), first},
+		"it is new, and has ended":            {added, time.Second, fails(refused), dead},
+		"its first heartbeat does not arrive": {added, firstHeartbeat, holding(0, 0), late},
 	} {
+		running := &state.Pod{Ready: true, Started: noon.Add(-c.runs)}
 		members := []state.Member{{Kind: topology.TiKV, Name: "basic-tikv-0", Pod: running, Database: c.pd}}
 		o := through(c.port)
 		o.askStores(t.Context(), basic, members)

@@ -96,6 +96,7 @@ func (s listed) ofProcess(pod *state.Pod, born time.Time) listed {
 	if s.Healthy && pod != nil && !s.heartbeat.After(pod.Started.Add(state.ClocksApart)) && !s.registeredBy(pod, born) {
 		s.Healthy, s.Problem = false, "PD has not heard of the store since it started"
 	}
+	s.New = s.State == state.StoreDown && s.heartbeat.IsZero() && pod != nil && s.registeredBy(pod, born)
 	if !s.Healthy {
 		s.Since = s.heartbeat
 	}

@@ -346,3 +346,33 @@ func TestBase(t *testing.T) {
 	f.Hook = func(context.Context, string) error { return errors.New("strange") }
 	look(four, "strange", false)
 }
+
+// TestNew: PD calls a store Down before its first heartbeat. Only one that the process in its pod has
+// registered, with no regions to open, is new.
+func TestNew(t *testing.T) {
+	pod := &state.Pod{Made: noon.Add(-time.Hour), Started: noon}
+	for name, c := range map[string]struct {
+		pod     *state.Pod
+		state   state.StoreState
+		start   time.Duration // of the process that registered, after the container
+		regions int
+		beat    time.Time
+		want    bool
+	}{
+		"it has just registered":           {pod, state.StoreDown, time.Second, 0, time.Time{}, true},
+		"PD has heard from it":             {pod, state.StoreDown, time.Second, 0, noon.Add(-time.Hour), false},
+		"a person has taken it offline":    {pod, state.StoreOffline, time.Second, 0, time.Time{}, false},
+		"another process registered":       {pod, state.StoreDown, -time.Minute, 0, time.Time{}, false},
+		"it has regions to open":           {pod, state.StoreDown, time.Second, 1, time.Time{}, false},
+		"its pod is gone":                  {nil, state.StoreDown, time.Second, 0, time.Time{}, false},
+		"its container has not started":    {&state.Pod{}, state.StoreDown, time.Second, 0, time.Time{}, false},
+		"PD hears from it, as from others": {pod, state.StoreUp, time.Second, 0, time.Time{}, false},
+	} {
+		s := listed{
+			Database: state.Database{Presence: state.Present, State: c.state, Regions: c.regions}, start: noon.Add(c.start), heartbeat: c.beat,
+		}
+		if got := s.ofProcess(c.pod, noon.Add(-2*time.Hour)); got.New != c.want {
+			t.Errorf("%s: %+v", name, got.Database)
+		}
+	}
+}

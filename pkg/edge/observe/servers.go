@@ -39,7 +39,8 @@ func (o *Observer) askMembers(ctx context.Context, c topology.Cluster, members [
 // process. Only a process that has opened its regions counts them, so the answer
 // proves that it serves. And it asks stores without a heartbeat, and those that
 // Kubernetes calls NotReady: PD may have a new leader, which has got no heartbeats
-// yet, and a probe may be wrong.
+// yet, and a probe may be wrong. PD calls a new store Down for ten seconds; what it has registered
+// and its own answer prove that it serves.
 func (o *Observer) askStores(ctx context.Context, c topology.Cluster, members []state.Member) {
 	each(ctx, members, func(ctx context.Context, m *state.Member) {
 		if !m.Database.Evicting {
@@ -71,6 +72,15 @@ func unproven(m *state.Member) bool {
 	return m.Database.State == state.StoreUp && !m.Database.Healthy
 }
 
+// firstHeartbeat is more than the time from the start of a new store's process to its first heartbeat
+// in PD. After that time the store may run without reaching PD.
+const firstHeartbeat = 30 * time.Second
+
+// awaited reports whether it is too early for the first heartbeat of a new store.
+func awaited(m *state.Member, now time.Time) bool {
+	return m.Database.New && now.Sub(m.Pod.Started) < firstHeartbeat
+}
+
 // heartbeatOverdue reports whether PD has got no heartbeat from a store for a while. For an Offline
 // store only the time of the last heartbeat shows it.
 func heartbeatOverdue(m *state.Member, now time.Time) bool {
@@ -100,7 +110,7 @@ func (o *Observer) askStore(ctx context.Context, c topology.Cluster, m *state.Me
 		o.leaders.note(d.ID, byPD, n.Leaders, o.now())
 	}
 	switch {
-	case unproven(m) && n.Regions > 0:
+	case unproven(m) && n.Regions > 0, awaited(m, o.now()):
 		d.Healthy, d.Problem, d.Since = true, "", time.Time{}
 	case heartbeatOverdue(m, o.now()):
 		d.Problem = "PD has not heard from the store, but the store itself answers"
