@@ -82,7 +82,6 @@ func TestScalingRows(t *testing.T) {
 		{Name: "a new store, which PD calls Down until its first heartbeat, is no store that is down", Cluster: in(tikv, func(c *plantest.Cluster) {
 			m := c.Member("t-tikv-3")
 			m.Database.State, m.Database.New, m.Database.Regions, m.Database.Leaders = state.StoreDown, true, 0, 0
-			c.Down(time.Minute, "t-tikv-1")
 			c.Seen.PD.UpStores = 2
 		})},
 		{Name: "tikv-11-41: regions have no place to go", Cluster: offline(func(c *plantest.Cluster) { c.Seen.PD.MaxReplicas = 5 })},
