@@ -39,6 +39,9 @@ func TestCluster(t *testing.T) {
 	if tc.Spec.PD.Replicas != 3 || tc.Spec.TiKV.Replicas != 5 || tc.Spec.TiDB.Replicas != 2 {
 		t.Errorf("pd %d, tikv %d, tidb %d", tc.Spec.PD.Replicas, tc.Spec.TiKV.Replicas, tc.Spec.TiDB.Replicas)
 	}
+	if probe := tc.Spec.TiDB.ReadinessProbe; *probe.InitialDelaySeconds > 1 || *probe.PeriodSeconds > 2 {
+		t.Errorf("TiDB is looked at after %d s, and then each %d s", *probe.InitialDelaySeconds, *probe.PeriodSeconds)
+	}
 	if got := tc.Spec.TiKV.Requests.Storage().String(); got != "500Gi" || *tc.Spec.TiKV.StorageClassName != "fast" {
 		t.Errorf("storage %s of class %s", got, *tc.Spec.TiKV.StorageClassName)
 	}
