@@ -2,8 +2,15 @@ package certificate_test
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -177,6 +184,63 @@ func TestOverlap(t *testing.T) {
 	if faults := certificate.Faults(c, s.read(c), noon); len(faults) > 0 {
 		t.Errorf("faults %v", texts(faults))
 	}
+}
+
+// TestAuthorityEndsFirst: a certificate may be valid for longer than its authority, as those of an Issuer
+// of cert-manager are, and the authority may have been renewed with its key later. It counts for as long as
+// one authority is valid.
+func TestAuthorityEndsFirst(t *testing.T) {
+	c := cluster()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := signed(t, key, noon.Add(-time.Hour), noon.Add(2*year))
+	for name, tt := range map[string]struct {
+		begins, ends, at time.Duration
+		says             string
+	}{
+		"ends in the first half":      {-time.Hour, 90 * 24 * time.Hour, 0, ""},
+		"begins in the second half":   {200 * 24 * time.Hour, 2 * year, 201 * 24 * time.Hour, ""},
+		"has ended":                   {-time.Hour, 90 * 24 * time.Hour, 91 * 24 * time.Hour, `the authority "CN=authority" in ca.crt of Secret basic-pd-cluster-secret expired on 2026-09-29`},
+		"begins when they have ended": {2 * year, 3 * year, 0, "is not signed by an authority"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := all(t, c, long)
+			for _, data := range s {
+				data["ca.crt"] = signed(t, key, noon.Add(tt.begins), noon.Add(tt.ends)).PEM()
+			}
+			got := strings.Join(texts(certificate.Faults(c, s.read(c), noon.Add(tt.at))), "\n")
+			if tt.says == "" && got != "" || !strings.Contains(got, tt.says) {
+				t.Errorf("faults:\n%s\nwant %q", got, tt.says)
+			}
+		})
+	}
+}
+
+// signed is an authority with a key and a time of life.
+func signed(t *testing.T, key *ecdsa.PrivateKey, begins, ends time.Time) issue.Authority {
+	t.Helper()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: begins, NotAfter: ends,
+		KeyUsage: x509.KeyUsageCertSign, BasicConstraintsValid: true, IsCA: true,
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := issue.ParseAuthority(map[string][]byte{
+		"tls.crt": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw}),
+		"tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
 }
 
 // TestUnread: a Secret that may not be read is no fault, unless this program needs it to ask PD.

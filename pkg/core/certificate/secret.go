@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"encoding/pem"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -95,7 +96,8 @@ func ID(c *x509.Certificate) string {
 }
 
 // trusts reports why the owner of s does not trust a certificate, nil if it does. The time is left
-// out, so that an expired certificate is not said to be of the wrong authority.
+// out, so that an expired certificate is not said to be of the wrong authority: it is enough that the
+// certificate and the authority were valid together once. Either may end first.
 func (s Secret) trusts(o Secret, server bool) error {
 	usage := x509.ExtKeyUsageClientAuth
 	if server {
@@ -108,11 +110,18 @@ func (s Secret) trusts(o Secret, server bool) error {
 	for _, c := range o.Chain {
 		between.AddCert(c)
 	}
-	_, err := o.Leaf.Verify(x509.VerifyOptions{
-		Roots: roots, Intermediates: between, CurrentTime: within(o.Leaf), KeyUsages: []x509.ExtKeyUsage{usage},
-	})
+	verify := func(at time.Time) error {
+		_, err := o.Leaf.Verify(x509.VerifyOptions{
+			Roots: roots, Intermediates: between, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{usage},
+		})
+		return err
+	}
+	// What is ever valid together is so when the last one of them begins to be.
+	err := verify(o.Leaf.NotBefore)
+	for _, c := range slices.Concat(o.Chain, s.Authorities) {
+		if err != nil && c.NotBefore.After(o.Leaf.NotBefore) && verify(c.NotBefore) == nil {
+			return nil
+		}
+	}
 	return err
 }
-
-// within returns a moment at which a certificate is valid.
-func within(c *x509.Certificate) time.Time { return c.NotBefore.Add(c.NotAfter.Sub(c.NotBefore) / 2) }
