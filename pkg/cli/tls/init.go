@@ -136,7 +136,7 @@ func byCertManager(ctx context.Context, f *factory.Factory, c topology.Cluster, 
 	if ctx.Err() == nil && len(pending) > 0 {
 		first := slices.Min(slices.Collect(maps.Keys(pending)))
 		return remedy.For(exit.With(exit.TimedOut, fmt.Errorf("cert-manager has not issued %d certificates within %s; %s: %s", len(pending), o.timeout, first, pending[first])),
-			remedy.Run("see why", c.Kubectl("describe", "certificate", first)))
+			remedy.Run("see why", c.Kubectl("get", "issuers,certificates,certificaterequests", "-o", "wide")))
 	}
 	return err
 }
