@@ -174,7 +174,7 @@ func (w *Model) observePD() state.PD {
 		return out
 	}
 	out.ClusterID, out.SchedulersUnknown = w.pd.id, w.t < w.pd.loadedAt
-	out.Members, out.Healthy = len(w.pd.members), w.pingedMembers()
+	out.Members, out.Healthy = len(w.pd.members), w.healthyMembers()
 	out.PumpsKnown = w.Pump > 0
 	out.MaxReplicas, out.MaxStoreDown = w.MaxCopy, downAfter*time.Second
 	if m := w.pd.member(w.pd.leader); m != nil {
@@ -287,7 +287,7 @@ func (w *Model) observeMember(i int) state.Database {
 		Healthy: w.pinged(*m), Leader: m.id == w.pd.leader,
 	}
 	if p := w.pods[pd][i]; !d.Healthy && p != nil && p.running {
-		d.Answer = w.memberAnswers(*m, p)
+		d.Answer, d.Healthy = w.memberAnswers(*m, p), w.takesPart(*m)
 	}
 	if m.named {
 		d.Name = w.names[pd][i]

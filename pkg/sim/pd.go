@@ -71,11 +71,11 @@ func (w *Model) aliveMembers() int {
 	return n
 }
 
-// pingedMembers is how many members PD calls healthy.
-func (w *Model) pingedMembers() int {
+// healthyMembers is how many members PD calls healthy, or say themselves that they are.
+func (w *Model) healthyMembers() int {
 	n := 0
 	for _, m := range w.pd.members {
-		if w.pinged(m) {
+		if w.pinged(m) || w.takesPart(m) {
 			n++
 		}
 	}

@@ -80,6 +80,17 @@ func (w *Model) heard(s *store, p *pod) bool {
 // pinged reports whether PD's health check reaches a member.
 func (w *Model) pinged(m pdMember) bool { return w.alive(m) && w.t >= m.unheard }
 
+// takesPart reports whether a member that PD's health check misses says itself that it takes part in PD's quorum, and
+// PD's leader can be asked what that one has to know.
+func (w *Model) takesPart(m pdMember) bool {
+	leader := w.pd.member(w.pd.leader)
+	if m.ordinal < 0 || leader == nil || leader.ordinal < 0 || w.pinged(m) {
+		return false
+	}
+	p, l := w.pods[pd][m.ordinal], w.pods[pd][leader.ordinal]
+	return p != nil && l != nil && w.memberAnswers(m, p) == state.Answered && w.memberAnswers(*leader, l) == state.Answered
+}
+
 // memberAnswers returns what a PD member answers when it is asked directly.
 func (w *Model) memberAnswers(m pdMember, p *pod) state.Answer {
 	switch {

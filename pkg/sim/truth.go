@@ -39,7 +39,7 @@ func (w *Model) inSight(k kind, i int) bool {
 	switch k.data() {
 	case topology.Raft:
 		m := w.pd.memberAt(i)
-		return m != nil && w.known() && w.pinged(*m)
+		return m != nil && w.known() && (w.pinged(*m) || w.takesPart(*m))
 	case topology.Store:
 		s := w.storeOf(k, i)
 		if s == nil || !w.storesKnown() || w.shownState(s) != state.StoreUp && s.dated != noHeartbeat {

@@ -128,6 +128,7 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 	for _, g := range c.Groups {
 		snap.Groups[g.Kind] = o.group(ctx, c, g, seen, base)
 	}
+	snap.PD.Healthy += base.counted(snap.Groups[topology.PD].Members)
 	o.readNodes(ctx, c, &snap)
 	snap.Gaps = slices.Concat(seen.ledger.Gaps, o.extras.gaps(), base.gaps)
 	return state.Observation{Cluster: c, Existing: seen.existing, Snapshot: snap}, nil

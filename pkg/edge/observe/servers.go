@@ -9,25 +9,11 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 )
 
 // atOnce bounds the connections that are opened at the same time.
 const atOnce = 16
-
-// askMembers asks members of PD themselves where PD's leader and Kubernetes do not
-// both say that they serve: the leader may have missed a ping, and a probe may be
-// wrong.
-func (o *Observer) askMembers(ctx context.Context, c topology.Cluster, members []state.Member) {
-	each(ctx, members, func(ctx context.Context, m *state.Member) {
-		if m.Database.Presence != state.Present || m.Up() || !runs(m) {
-			return
-		}
-		url := c.MemberURL(m.Kind, m.Ordinal, topology.PDClientPort)
-		m.Database.Answer = answerOf(pd.Ping(ctx, o.http, url))
-	})
-}
 
 // askStores asks stores that are being evicted how many leaders they have. PD's
 // number is as old as the last heartbeat, up to ten seconds: with it an eviction

@@ -183,29 +183,6 @@ func TestServersAnswerThemselves(t *testing.T) {
 	}
 }
 
-func TestMembersAnswerThemselves(t *testing.T) {
-	for name, c := range map[string]struct {
-		ready, healthy bool
-		port           port
-		want           state.Answer
-	}{
-		"all agree that it serves":           {true, true, unasked(t), state.NotAsked},
-		"PD's leader has missed a ping":      {true, false, says(200, ""), state.Answered},
-		"nothing listens":                    {true, false, fails(refused), state.Refused},
-		"it answers an error":                {true, false, says(500, ""), state.NoAnswer},
-		"only Kubernetes calls it unhealthy": {false, true, says(200, ""), state.Answered},
-	} {
-		members := []state.Member{{
-			Kind: topology.PD, Name: "basic-pd-0", Pod: &state.Pod{Ready: c.ready, Started: noon},
-			Database: state.Database{Presence: state.Present, Healthy: c.healthy},
-		}}
-		through(c.port).askMembers(t.Context(), basic, members)
-		if got := members[0].Database.Answer; got != c.want {
-			t.Errorf("%s: got %d, want %d", name, got, c.want)
-		}
-	}
-}
-
 // TestHeartbeatOfProcess: a heartbeat in PD is one of the process that runs now only if a
 // difference of clocks cannot explain its time.
 func TestHeartbeatOfProcess(t *testing.T) {

@@ -1,0 +1,96 @@
+package observe
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+func TestMembersAnswerThemselves(t *testing.T) {
+	for name, c := range map[string]struct {
+		ready, healthy bool
+		port           port
+		want           state.Answer
+	}{
+		"all agree that it serves":           {true, true, unasked(t), state.NotAsked},
+		"PD's leader has missed a ping":      {true, false, says(200, ""), state.Answered},
+		"nothing listens":                    {true, false, fails(refused), state.Refused},
+		"it answers an error":                {true, false, says(500, ""), state.NoAnswer},
+		"only Kubernetes calls it unhealthy": {false, true, says(200, ""), state.Answered},
+	} {
+		members := []state.Member{{
+			Kind: topology.PD, Name: "basic-pd-0", Pod: &state.Pod{Ready: c.ready, Started: noon},
+			Database: state.Database{Presence: state.Present, Healthy: c.healthy},
+		}}
+		through(c.port).askMembers(t.Context(), basic, members)
+		if got := members[0].Database.Answer; got != c.want {
+			t.Errorf("%s: got %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestMissedByPD: a member that PD's health check does not reach serves if it says itself that it takes part in the quorum.
+func TestMissedByPD(t *testing.T) {
+	const leads = `{"header":{"member_id":"7"},"leader":"7","raftIndex":"100","raftAppliedIndex":"100"}`
+	running := &state.Pod{Ready: true, Started: noon}
+	for name, c := range map[string]struct {
+		leader      *state.Pod
+		ping        int
+		first, says string // what PD's leader and the member say
+		want        bool
+	}{
+		"it follows, and knows all":          {running, 200, leads, `{"header":{"member_id":"8"},"leader":"7","raftAppliedIndex":"100"}`, true},
+		"it lags":                            {running, 200, leads, `{"header":{"member_id":"8"},"leader":"7","raftAppliedIndex":"99"}`, false},
+		"it hears from no leader":            {running, 200, leads, `{"header":{"member_id":"8"},"raftAppliedIndex":"100"}`, false},
+		"both hear from no leader":           {running, 200, `{"header":{"member_id":"7"},"raftIndex":"100"}`, `{"header":{"member_id":"8"},"raftAppliedIndex":"100"}`, false},
+		"it follows another leader":          {running, 200, leads, `{"header":{"member_id":"8"},"leader":"9","raftAppliedIndex":"100"}`, false},
+		"another member has its address":     {running, 200, leads, `{"header":{"member_id":"9"},"leader":"7","raftAppliedIndex":"100"}`, false},
+		"its port answers, and its etcd not": {running, 200, leads, "", false},
+		"PD's leader does not answer":        {running, 200, "", `{"header":{"member_id":"8"},"leader":"7","raftAppliedIndex":"100"}`, false},
+		"PD's leader does not run":           {nil, 200, leads, `{"header":{"member_id":"8"},"leader":"7","raftAppliedIndex":"100"}`, false},
+		"it does not answer a ping":          {running, 500, leads, `{"header":{"member_id":"8"},"leader":"7","raftAppliedIndex":"100"}`, false},
+	} {
+		o := through(func(r *http.Request) (*http.Response, error) {
+			body := c.says
+			switch {
+			case r.URL.Path == "/pd/api/v1/ping":
+				return says(c.ping, "")(r)
+			case strings.HasPrefix(r.URL.Host, "basic-pd-0."):
+				body = c.first
+			}
+			if body == "" {
+				return says(http.StatusServiceUnavailable, "")(r)
+			}
+			return says(http.StatusOK, body)(r)
+		})
+		members := []state.Member{
+			{Kind: topology.PD, Name: "basic-pd-0", Pod: c.leader, Database: state.Database{Presence: state.Present, ID: 7, Healthy: true, Leader: true}},
+			{Kind: topology.PD, Ordinal: 1, Name: "basic-pd-1", Pod: running, Database: state.Database{Presence: state.Present, ID: 8, Problem: "missed", Since: noon}},
+		}
+		d := database{listed: map[topology.Kind]map[int]listed{topology.PD: {0: {Database: members[0].Database}, 1: {Database: members[1].Database}}}}
+		o.askMembers(t.Context(), basic, members)
+		got := members[1].Database
+		if got.Healthy != c.want || (got.Problem == "") != c.want || got.Since.IsZero() != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if n := d.counted(members); (n == 1) != c.want {
+			t.Errorf("%s: %d members are counted besides those of PD", name, n)
+		}
+	}
+}
+
+// TestNotAskedForRaft: while PD reaches all members nobody is asked for more.
+func TestNotAskedForRaft(t *testing.T) {
+	members := []state.Member{{
+		Kind: topology.PD, Name: "basic-pd-0", Pod: &state.Pod{Started: noon}, Database: state.Database{Presence: state.Present, Healthy: true, Leader: true},
+	}}
+	through(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path != "/pd/api/v1/ping" {
+			t.Errorf("asked %s", r.URL)
+		}
+		return says(http.StatusOK, "")(r)
+	}).askMembers(t.Context(), basic, members)
+}
