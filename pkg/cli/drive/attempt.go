@@ -109,7 +109,7 @@ func (s *Session) engage(ctx context.Context, f *factory.Factory, c topology.Clu
 	}
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
-	pacer := &reconcile.Pacer{Nudges: observe.Watch(watch, meta, c), Now: f.Clock.Now}
+	pacer := &reconcile.Pacer{Nudges: observe.Watch(watch, meta, c), Now: f.Clock.Now, Wake: s.Observer.ReadChanges().Wake}
 	if r == nil {
 		return reconcile.Run(ctx, e, pacer)
 	}

@@ -29,6 +29,9 @@ const (
 type Pacer struct {
 	Nudges <-chan struct{}
 	Now    func() time.Time
+	// Wake is told before each turn whether nothing has changed in Kubernetes since
+	// the one before: nothing was reported, and that turn has written nothing.
+	Wake func(same bool)
 
 	pauses Pauses
 	retry  time.Duration
@@ -38,10 +41,14 @@ type Pacer struct {
 func (p *Pacer) Wait(ctx context.Context, next plan.Plan, err error) error {
 	if err != nil {
 		p.retry = min(max(2*p.retry, firstRetry), lastRetry)
-		return sleep(ctx, p.retry, nil)
+		p.Wake(false)
+		sleep(ctx, p.retry, nil)
+		return context.Cause(ctx)
 	}
 	p.retry = 0
-	return sleep(ctx, p.pauses.After(next, p.Now(), longestPause), p.Nudges)
+	nudged := sleep(ctx, p.pauses.After(next, p.Now(), longestPause), p.Nudges)
+	p.Wake(!nudged && len(next.Steps) == 0 && len(next.Upkeep) == 0)
+	return context.Cause(ctx)
 }
 
 // Pauses works out the pause after each plan. It remembers since when nothing has
@@ -80,14 +87,15 @@ func sameWait(a, b plan.Gate) bool {
 	return a.Key() == b.Key() && a.Observed == b.Observed && a.Blocked == b.Blocked
 }
 
-func sleep(ctx context.Context, d time.Duration, nudges <-chan struct{}) error {
+// sleep reports whether a nudge has ended it.
+func sleep(ctx context.Context, d time.Duration, nudges <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return context.Cause(ctx)
 	case <-timer.C:
 	case <-nudges:
+		return true
 	}
-	return nil
+	return false
 }

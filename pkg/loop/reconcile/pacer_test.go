@@ -34,7 +34,7 @@ func TestPacer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &Pacer{Now: time.Now}
+				p := &Pacer{Now: time.Now, Wake: func(bool) {}}
 				var next plan.Plan
 				if tc.p != nil {
 					next = tc.p(time.Now())
@@ -58,7 +58,7 @@ func TestPacerWakesUp(t *testing.T) {
 		nudges := make(chan struct{}, 1)
 		nudges <- struct{}{}
 		begun := time.Now()
-		p := &Pacer{Now: time.Now, Nudges: nudges}
+		p := &Pacer{Now: time.Now, Nudges: nudges, Wake: func(bool) {}}
 		if err := p.Wait(context.Background(), plan.Plan{}, nil); err != nil || time.Since(begun) != 0 {
 			t.Errorf("%v after %s", err, time.Since(begun))
 		}
@@ -70,6 +70,39 @@ func TestPacerWakesUp(t *testing.T) {
 	})
 }
 
+// TestPacerSaysWhatIsTheSame: only after a pause in which nothing was reported, and a turn that wrote nothing.
+func TestPacerSaysWhatIsTheSame(t *testing.T) {
+	step := []plan.Step{plan.MoveLeader{}}
+	for name, c := range map[string]struct {
+		next  plan.Plan
+		err   error
+		nudge bool
+		want  bool
+	}{
+		"a pause":              {want: true},
+		"a change":             {nudge: true},
+		"a step was taken":     {next: plan.Plan{Steps: step}},
+		"a label was written":  {next: plan.Plan{Upkeep: step}},
+		"the turn has failed":  {err: errBroken},
+		"a step, and a change": {next: plan.Plan{Steps: step}, nudge: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				nudges := make(chan struct{}, 1)
+				if c.nudge {
+					nudges <- struct{}{}
+				}
+				var got []bool
+				p := &Pacer{Now: time.Now, Nudges: nudges, Wake: func(same bool) { got = append(got, same) }}
+				_ = p.Wait(t.Context(), c.next, c.err)
+				if len(got) != 1 || got[0] != c.want {
+					t.Errorf("got %v, want %v", got, c.want)
+				}
+			})
+		})
+	}
+}
+
 // An hour of waiting without a change takes about a hundred turns, and a change is then seen as
 // soon as before.
 func TestPacerBacksOff(t *testing.T) {
@@ -78,7 +111,7 @@ func TestPacerBacksOff(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		nudges := make(chan struct{}, 1)
-		p := &Pacer{Now: time.Now, Nudges: nudges}
+		p := &Pacer{Now: time.Now, Nudges: nudges, Wake: func(bool) {}}
 		wait := func(next plan.Plan) time.Duration {
 			begun := time.Now()
 			_ = p.Wait(t.Context(), next, nil)
