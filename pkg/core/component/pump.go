@@ -52,11 +52,15 @@ func receives(m state.Member) bool {
 }
 
 // binlogReceived holds before a Pump is closed: another one gets the binlog. TiDB servers whose binlog
-// nobody gets stop serving.
+// nobody gets stop serving. Servers whose pods are yet to be made count: they are made within the seconds
+// that a Pump takes to close.
 var binlogReceived = plan.Hook{
 	Reason: plan.BinlogReceived, Want: "another Pump for the binlog",
 	Refuse: func(sc plan.Scope, m state.Member) string {
 		n := writers(sc)
+		if set := sc.All.Groups[topology.TiDB].Set; set.Exists {
+			n = max(n, set.Replicas)
+		}
 		if !sc.Want.Binlog || n == 0 || !neededPump(sc, m) {
 			return ""
 		}

@@ -80,6 +80,12 @@ func TestPump(t *testing.T) {
 		})},
 		{Name: "the other one is down", Cluster: scaled(2, 1, func(c *plantest.Cluster) { c.Down(time.Minute, "t-pump-0") })},
 		{Name: "the last one, and TiDB writes", Cluster: scaled(1, 0, func(*plantest.Cluster) {})},
+		{Name: "the last one, and TiDB's first pods are about to be made", Cluster: scaled(1, 0, func(c *plantest.Cluster) {
+			g := c.Seen.Groups[topology.TiDB]
+			for i := range g.Members {
+				g.Members[i].Pod = nil
+			}
+		})},
 		{Name: "the last one here, and another one elsewhere", Cluster: scaled(1, 0, func(c *plantest.Cluster) { c.Seen.PD.OtherPumps = 1 })},
 		{Name: "the last one, and TiDB does not write", Cluster: scaled(1, 0, func(c *plantest.Cluster) { c.Binlog(false) })},
 		{Name: "the last one, and TiDB is not restarted yet", Cluster: scaled(1, 0, func(c *plantest.Cluster) { c.WantBinlog(false) })},
