@@ -31,7 +31,7 @@ func immutable(comp component, wanted *appsv1.StatefulSet, have state.Existing, 
 		errs = append(errs, field.Forbidden(at.Child("podManagementPolicy"),
 			fmt.Sprintf("StatefulSet %s was made with %s, which can not be changed", live.Name, policy(live))))
 	}
-	if tls := mounts(live.Spec.Template.Spec, memberTLS(comp.Kind)); comp.founding != foundsNothing && tls != comp.cluster.TLS.Members {
+	if tls := mounts(live.Spec.Template.Spec, comp.Kind.CertificateVolume()); comp.founding != foundsNothing && tls != comp.cluster.TLS.Members {
 		errs = append(errs, field.Forbidden(field.NewPath("spec", "tlsCluster", "enabled"),
 			fmt.Sprintf("it was %t when %s was made, whose members know each other by addresses with or without TLS", tls, comp.Kind.Title())))
 	}

@@ -96,7 +96,7 @@ func pdKeys(comp component) []setting {
 		keys = append(keys, setting{"dashboard.internal-proxy", *proxy})
 	}
 	if c.TLS.Members {
-		keys = append(keys, certificateKeys(memberTLS(topology.PD), "security.cacert-path", "security.cert-path", "security.key-path")...)
+		keys = append(keys, certificateKeys(topology.PD.CertificateVolume(), "security.cacert-path", "security.cert-path", "security.key-path")...)
 	}
 	if c.DashboardTLS() {
 		ca := "dashboard.tidb-cacert-path"

@@ -59,7 +59,7 @@ func describePump(c topology.Cluster, g topology.Group, _ state.Existing) (compo
 	comp.inline = []inline{{string(topology.Pump), pumpScript(comp)}}
 	var keys []setting
 	if c.TLS.Members {
-		keys = certificateKeys(memberTLS(topology.Pump), "security.ssl-ca", "security.ssl-cert", "security.ssl-key")
+		keys = certificateKeys(topology.Pump.CertificateVolume(), "security.ssl-ca", "security.ssl-cert", "security.ssl-key")
 	}
 	config, err := withKeys(pump.Config, keys...)
 	comp.documents = []document{{key: keyPump, file: pumpFile, config: config}}

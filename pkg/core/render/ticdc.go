@@ -104,7 +104,7 @@ func ticdcScript(comp component) script {
 		}
 		words = append(words, word{text: name + value, absent: !given})
 	}
-	tls := certificateDir(memberTLS(topology.TiCDC))
+	tls := topology.CertificateDir(topology.TiCDC.CertificateVolume())
 	optional(c.TLS.Members, "--ca=", path.Join(tls, topology.KeyCA))
 	optional(c.TLS.Members, "--cert=", path.Join(tls, topology.KeyCertificate))
 	optional(c.TLS.Members, "--key=", path.Join(tls, topology.KeyPrivate))

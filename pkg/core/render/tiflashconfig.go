@@ -21,7 +21,7 @@ func tiflashConfig(comp component) (common, proxy *config.GenericConfig, err err
 	if err != nil || !comp.cluster.TLS.Members {
 		return common, proxy, err
 	}
-	volume := memberTLS(topology.TiFlash)
+	volume := topology.TiFlash.CertificateVolume()
 	forced := certificateKeys(volume, "security.ca_path", "security.cert_path", "security.key_path")
 	if oldPorts(comp) {
 		forced = append(forced, setting{"tcp_port_secure", int64(topology.TiFlashTCPPort)}, setting{"https_port", int64(topology.TiFlashHTTPPort)})

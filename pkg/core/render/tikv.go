@@ -67,7 +67,7 @@ func describeTiKV(c topology.Cluster, g topology.Group, _ state.Existing) (compo
 	comp.script = tikvScript(c, path.Join(tikvDir, kv.DataSubDir))
 	var keys []setting
 	if c.TLS.Members {
-		keys = certificateKeys(memberTLS(topology.TiKV), "security.ca-path", "security.cert-path", "security.key-path")
+		keys = certificateKeys(topology.TiKV.CertificateVolume(), "security.ca-path", "security.cert-path", "security.key-path")
 	}
 	config, err := withKeys(bareNumbers(kv.Config.GenericConfig), keys...)
 	comp.configure(config)

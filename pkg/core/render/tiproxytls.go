@@ -60,7 +60,7 @@ func tiproxyTLS(c topology.Cluster, proxy *v1alpha1.TiProxySpec) []sectionTLS {
 	api := tlsSection{name: "server-http-tls", ca: true, own: true, skip: always}
 	if c.TLS.Members {
 		all = append(all, sectionTLS{
-			certificateDir(clientTLS), clientTLS, c.ClientSecret(),
+			topology.CertificateDir(clientTLS), clientTLS, c.ClientSecret(),
 			[]tlsSection{{name: "cluster-tls", ca: true, own: true}},
 		})
 	}
@@ -79,7 +79,7 @@ func tiproxyTLS(c topology.Cluster, proxy *v1alpha1.TiProxySpec) []sectionTLS {
 	}
 	if c.TLS.Members && !c.TLS.SQL {
 		all = append(all, sectionTLS{
-			"/var/lib/tiproxy-http-server-tls", memberTLS(topology.TiProxy), c.MemberSecret(topology.TiProxy), []tlsSection{api},
+			"/var/lib/tiproxy-http-server-tls", topology.TiProxy.CertificateVolume(), c.MemberSecret(topology.TiProxy), []tlsSection{api},
 		})
 	}
 	return all
@@ -92,10 +92,10 @@ const tiproxyServerDir = "/var/lib/tiproxy-server-tls"
 func tiproxyTLSV1(c topology.Cluster, proxy *v1alpha1.TiProxySpec) []sectionTLS {
 	var all []sectionTLS
 	if c.TLS.Members {
-		own := memberTLS(topology.TiProxy)
+		own := topology.TiProxy.CertificateVolume()
 		all = append(all,
-			sectionTLS{certificateDir(clientTLS), clientTLS, c.ClientSecret(), nil}, // for a person who debugs
-			sectionTLS{certificateDir(own), own, c.MemberSecret(topology.TiProxy), []tlsSection{
+			sectionTLS{topology.CertificateDir(clientTLS), clientTLS, c.ClientSecret(), nil}, // for a person who debugs
+			sectionTLS{topology.CertificateDir(own), own, c.MemberSecret(topology.TiProxy), []tlsSection{
 				{name: "cluster-tls", ca: true, own: true},
 				{name: "server-http-tls", ca: true, own: true, skip: always},
 			}})

@@ -17,16 +17,10 @@ const (
 	sqlClientTLS = "tidb-client-tls"    // of SQL clients
 )
 
-// memberTLS returns the volume with the certificate of a component's members.
-func memberTLS(k topology.Kind) string { return string(k) + "-tls" }
-
-// certificateDir returns the directory in which the files of a volume of certificates are.
-func certificateDir(volume string) string { return "/var/lib/" + volume }
-
 // mountCertificate gives the main container a Secret with a certificate, as the next mount and
 // volume.
 func (comp *component) mountCertificate(volume, secret string) {
-	comp.mountCertificateAt(certificateDir(volume), volume, secret)
+	comp.mountCertificateAt(topology.CertificateDir(volume), volume, secret)
 }
 
 // mountCertificateAt is mountCertificate for another directory.
@@ -46,7 +40,7 @@ func (comp *component) mountMemberTLS(client *bool) {
 	if !c.TLS.Members {
 		return
 	}
-	comp.mountCertificate(memberTLS(comp.Kind), c.MemberSecret(comp.Kind))
+	comp.mountCertificate(comp.Kind.CertificateVolume(), c.MemberSecret(comp.Kind))
 	if client != nil && *client {
 		comp.mountCertificate(clientTLS, c.ClientSecret())
 	}
@@ -55,7 +49,7 @@ func (comp *component) mountMemberTLS(client *bool) {
 // certificateKeys are the settings with which a program finds its certificate: the names of the
 // keys for the CA, the certificate and the private key. One without a name is left out.
 func certificateKeys(volume, ca, certificate, private string) []setting {
-	return certificateKeysIn(certificateDir(volume), ca, certificate, private)
+	return certificateKeysIn(topology.CertificateDir(volume), ca, certificate, private)
 }
 
 // certificateKeysIn is certificateKeys for another directory.
@@ -76,7 +70,7 @@ func certificateKeysIn(dir, ca, certificate, private string) []setting {
 func tidbTLS(c topology.Cluster) []setting {
 	var keys []setting
 	if c.TLS.Members {
-		volume := memberTLS(topology.TiDB)
+		volume := topology.TiDB.CertificateVolume()
 		keys = certificateKeys(volume, "security.cluster-ssl-ca", "security.cluster-ssl-cert", "security.cluster-ssl-key")
 		if proxy := c.Source.Spec.TiProxy; proxy != nil && proxy.Replicas != 0 {
 			keys = append(keys, certificateKeys(volume, "", "security.session-token-signing-cert", "security.session-token-signing-key")...)
@@ -96,7 +90,7 @@ func tidbTLS(c topology.Cluster) []setting {
 func statusCheck(c topology.Cluster) []string {
 	command := []string{"curl", fmt.Sprintf("%s://127.0.0.1:%d/status", c.Scheme(), topology.TiDBStatusPort), "--fail", "--location"}
 	if c.TLS.Members {
-		dir := certificateDir(memberTLS(topology.TiDB))
+		dir := topology.CertificateDir(topology.TiDB.CertificateVolume())
 		command = append(command, "--cacert", path.Join(dir, topology.KeyCA),
 			"--cert", path.Join(dir, topology.KeyCertificate), "--key", path.Join(dir, topology.KeyPrivate))
 	}

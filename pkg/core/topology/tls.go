@@ -23,6 +23,12 @@ const (
 	KeyPrivate     = corev1.TLSPrivateKeyKey
 )
 
+// CertificateVolume returns the volume with the certificate of a component's members, e.g. "tikv-tls".
+func (k Kind) CertificateVolume() string { return string(k) + "-tls" }
+
+// CertificateDir returns the directory of a pod in which the files of a volume of certificates are.
+func CertificateDir(volume string) string { return "/var/lib/" + volume }
+
 // Scheme returns the scheme of URLs of members.
 func (c Cluster) Scheme() string {
 	if c.TLS.Members {
