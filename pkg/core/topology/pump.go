@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -33,6 +32,7 @@ var readPump = reading{
 	validate: func(spec v1alpha1.TidbClusterSpec, at *field.Path) field.ErrorList {
 		return validatePump(spec.Pump.Config, at.Child("config"))
 	},
+	runsFor:  writtenTo,
 	called:   Cluster.PumpHost,
 	warnings: warningsPump,
 	noConfig: `""`,
@@ -76,20 +76,13 @@ func (c Cluster) PumpHost(ordinal int) string {
 	return c.PodName(Pump, ordinal) + "." + c.PeerService(Pump)
 }
 
-// validatePumpSuspension refuses to suspend Pump while TiDB servers run that write to it: they would
-// fail at the next write.
-func validatePumpSuspension(c Cluster) field.ErrorList {
-	pump, has := c.Group(Pump)
-	db, _ := c.Group(TiDB)
-	if !has || !pump.Suspend || db.Active() == 0 || !db.Binlog {
-		return nil
+// writtenTo returns why Pump cannot be suspended while TiDB servers run that write to it: they would fail at
+// the next write.
+func writtenTo(c Cluster) string {
+	if db, _ := c.Group(TiDB); db.Active() == 0 || !db.Binlog {
+		return ""
 	}
-	at := field.NewPath("spec", "suspendAction", "suspendStatefulSet")
-	if own, ok := part(c.Source, Pump); ok && own.SuspendAction != nil {
-		at = field.NewPath("spec", string(Pump), "suspendAction", "suspendStatefulSet")
-	}
-	return field.ErrorList{field.Forbidden(at, fmt.Sprintf(
-		"%s writes its binlog to %s: suspend TiDB as well, or set spec.tidb.binlogEnabled to false", TiDB.Title(), Pump.Title()))}
+	return "TiDB writes its binlog to Pump: suspend TiDB as well, or set spec.tidb.binlogEnabled to false"
 }
 
 // PumpOrdinal returns the member that has registered under an address, with or without a port, and an

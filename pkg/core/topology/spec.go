@@ -79,6 +79,8 @@ type reading struct {
 	validate    func(v1alpha1.TidbClusterSpec, *field.Path) field.ErrorList
 	unsupported func(*v1alpha1.TidbCluster, func(set bool, what string, path ...string))
 	update      func(old, tc *v1alpha1.TidbCluster, at *field.Path) field.ErrorList
+	// runsFor returns why an optional component cannot be suspended now, "" if it can.
+	runsFor func(Cluster) string
 	// others returns what the component's pods depend on besides its own part of the spec and the
 	// fields of the cluster as a whole: parts of other components, and annotations.
 	others func(*v1alpha1.TidbCluster) map[string]any

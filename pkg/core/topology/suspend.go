@@ -46,22 +46,37 @@ func suspends(spec v1alpha1.ComponentAccessor) bool {
 func validateSuspension(c Cluster) field.ErrorList {
 	var errs field.ErrorList
 	for i, g := range c.Groups {
-		var need []string
-		for _, later := range c.Groups[i+1:] {
-			if !later.Suspend && later.Size() > 0 {
-				need = append(need, later.Kind.Title())
-			}
+		why := ""
+		switch row := readingOf(g.Kind); {
+		case !g.Suspend:
+		case !g.Kind.Optional():
+			why = neededBy(g.Kind, c.Groups[i+1:])
+		case row.runsFor != nil:
+			why = row.runsFor(c)
 		}
-		if !g.Suspend || g.Kind.Optional() || len(need) == 0 {
+		if why == "" {
 			continue
 		}
 		at := field.NewPath("spec", "suspendAction", "suspendStatefulSet")
 		if own, ok := part(c.Source, g.Kind); ok && own.SuspendAction != nil {
 			at = field.NewPath("spec", string(g.Kind), "suspendAction", "suspendStatefulSet")
 		}
-		names := strings.Join(need, " and ")
-		errs = append(errs, field.Forbidden(at, fmt.Sprintf(
-			"%s cannot run without %s: suspend %s as well, or leave %s running", names, g.Kind.Title(), names, g.Kind.Title())))
+		errs = append(errs, field.Forbidden(at, why))
 	}
 	return errs
+}
+
+// neededBy returns why a component cannot be suspended while later ones are to run, "" where none is.
+func neededBy(k Kind, later []Group) string {
+	var need []string
+	for _, g := range later {
+		if !g.Suspend && g.Size() > 0 {
+			need = append(need, g.Kind.Title())
+		}
+	}
+	if len(need) == 0 {
+		return ""
+	}
+	names := strings.Join(need, " and ")
+	return fmt.Sprintf("%s cannot run without %s: suspend %s as well, or leave %s running", names, k.Title(), names, k.Title())
 }

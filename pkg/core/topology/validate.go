@@ -23,7 +23,6 @@ func Validate(c Cluster) field.ErrorList {
 	errs = append(errs, unsupported(c.Source)...)
 	errs = append(errs, validateComponents(c)...)
 	errs = append(errs, validateSuspension(c)...)
-	errs = append(errs, validatePumpSuspension(c)...)
 	return errs
 }
 
