@@ -112,7 +112,7 @@ func TestRules(t *testing.T) {
 		"TiProxy's tables":                           {`tiproxy: {replicas: 1, config: "proxy = 1"}`, inv, "spec.tiproxy.config[proxy]", "table"},
 		"TiProxy of less than none":                  {`tiproxy: {replicas: -1}`, inv, "spec.tiproxy.replicas", "negative"},
 		"tidb-S14: several clusters":                 {`{acrossK8s: true, tiproxy: {replicas: 1}}`, not, "spec.acrossK8s", "not supported yet"},
-		"tidb-B4: PD microservices without an image": {`pdms: [{name: tso}]`, not, "spec.pdms", "not supported yet"},
+		"tidb-B4: PD microservices without an image": {`pdms: [{name: tso}]`, not, "spec.pdms", "not supported yet: this version drives PD, TiKV, TiFlash, Pump, TiDB, TiProxy and TiCDC only"},
 		"tidb-B4: PD microservices that are empty":   {`pdms: [null]`, not, "spec.pdms", "not supported yet"},
 		"PD microservices' volumes":                  {`pdms: [{name: tso}, {name: scheduling, storageVolumes: [{storageSize: 1Gi}]}]`, req, "spec.pdms[1].storageVolumes[0].name", "name"},
 		"tidb-B11: addresses before discovery":       {`pdAddresses: ["a:2378"]`, not, "spec.pdAddresses", "not supported yet"},

@@ -1,6 +1,9 @@
 package topology
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -19,8 +22,7 @@ func unsupported(tc *v1alpha1.TidbCluster) field.ErrorList {
 			errs = append(errs, notYet(at.Child(path[0], path[1:]...), what))
 		}
 	}
-	const drives = "this version drives PD, TiKV, TiFlash, TiDB, TiProxy, TiCDC and Pump only"
-	refuse(len(spec.PDMS) > 0, drives, "pdms")
+	refuse(len(spec.PDMS) > 0, driven(), "pdms")
 
 	const apart = "a cluster in several parts"
 	refuse(spec.AcrossK8s, apart, "acrossK8s")
@@ -36,6 +38,16 @@ func unsupported(tc *v1alpha1.TidbCluster) field.ErrorList {
 		}
 	}
 	return append(errs, unfinished(tc)...)
+}
+
+// driven says which components this version drives.
+func driven() string {
+	var titles []string
+	for _, k := range Kinds() {
+		titles = append(titles, k.Title())
+	}
+	last := len(titles) - 1
+	return fmt.Sprintf("this version drives %s and %s only", strings.Join(titles[:last], ", "), titles[last])
 }
 
 // unfinished returns errors for operations that an operator has begun and recorded in the status.
