@@ -47,11 +47,11 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 	}
 	sum := verdict{steps: applies("", w.Objects)}
 	sum = sum.and(adoptEvictions(w.Cluster, s)).and(endObsolete(w.Cluster, s)).and(endDrains(w.Cluster, s))
-	var holds holds
+	var before holds
 	scopes := scopesOf(&policy, &w, &s)
 	for _, i := range rolloutOrder(profiles, w.Groups) {
 		sc, g := scopes[i], &w.Groups[i]
-		p, hold := profileOf(profiles, g.Kind), holds.of(i, g.Kind)
+		p, hold := profileOf(profiles, g.Kind), before.of(i, g.Kind)
 		var v verdict
 		if g.Suspend {
 			v = sc.suspend(p, w.Groups[:i], w.Groups[i+1:])
@@ -63,7 +63,9 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 		v = sc.cancelWhileBlocked(v, sum.gates)
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
-		holds = holds.after(i, sc, v, !sc.needs(p).idle())
+		before = append(before, earlier{
+			index: i, kind: g.Kind, waits: !v.idle(), needs: !sc.needs(p).idle(), rolling: sc.rolling(), awaits: v.awaits(),
+		})
 		disks := sc.volumes()
 		sum.steps = append(sum.steps, disks.steps...)
 		sum.gates = append(sum.gates, disks.gates...)
@@ -132,26 +134,17 @@ type hold struct {
 	rolling bool
 }
 
-// holds are what is known of the components with an earlier rollout. Those that roll are indexes of the
-// wanted ones.
-type holds struct {
-	waiting, rolling []int
-	needing          []int // those of them that wait for another component before anything else
-	kinds            []topology.Kind
-	awaited          []topology.Kind // of those that wait: the component whose rollout each waits for, "" for none
-}
+// holds are what is known of the components with an earlier rollout.
+type holds []earlier
 
-func (h holds) after(i int, sc Scope, v verdict, needs bool) holds {
-	if !v.idle() {
-		h.waiting, h.kinds, h.awaited = append(h.waiting, i), append(h.kinds, sc.Want.Kind), append(h.awaited, v.awaits())
-	}
-	if needs {
-		h.needing = append(h.needing, i)
-	}
-	if sc.rolling() {
-		h.rolling = append(h.rolling, i)
-	}
-	return h
+// earlier is one of them.
+type earlier struct {
+	index   int // of the wanted ones
+	kind    topology.Kind
+	waits   bool          // it has not converged
+	needs   bool          // it waits for another component before anything else
+	rolling bool          // it has a rollout to finish
+	awaits  topology.Kind // where it waits only for the rollout of this one, else ""
 }
 
 // awaits returns the component whose rollout is all that is waited for, "" where there is none.
@@ -165,10 +158,11 @@ func (v verdict) awaits() topology.Kind {
 // of returns what they mean for another component, by its index. One that needs it, and lacks what it
 // needs, does not hold it back, nor does one that waits for its rollout: each would wait for the other.
 func (h holds) of(i int, k topology.Kind) hold {
-	held := hold{rolling: slices.ContainsFunc(h.rolling, func(o int) bool { return o < i })}
-	for n, o := range h.waiting {
-		if held.by == "" && (o < i || !slices.Contains(h.needing, o)) && h.awaited[n] != k {
-			held.by = h.kinds[n]
+	var held hold
+	for _, o := range h {
+		held.rolling = held.rolling || o.rolling && o.index < i
+		if held.by == "" && o.waits && (o.index < i || !o.needs) && o.awaits != k {
+			held.by = o.kind
 		}
 	}
 	return held
