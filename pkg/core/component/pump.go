@@ -2,6 +2,7 @@ package component
 
 import (
 	"fmt"
+	"path"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -64,7 +65,7 @@ var binlogReceived = plan.Hook{
 		if !sc.Want.Binlog || n == 0 || !neededPump(sc, m) {
 			return ""
 		}
-		return fmt.Sprintf("no other Pump is online, and %d TiDB servers write their binlog", n)
+		return "no other Pump is online, and " + remedy.Count(n, "TiDB server writes its binlog", "TiDB servers write their binlog")
 	},
 	Help: func(sc plan.Scope, _ state.Member) remedy.Remedy {
 		return remedy.Remedy{
@@ -82,7 +83,7 @@ var writersRestarted = plan.Hook{
 		return sc.Want.Binlog || writers(sc) == 0 || !neededPump(sc, m)
 	},
 	Observed: func(sc plan.Scope, _ state.Member) string {
-		return fmt.Sprintf("%d TiDB servers write their binlog until they are restarted", writers(sc))
+		return remedy.Count(writers(sc), "TiDB server writes its binlog until it is restarted", "TiDB servers write their binlog until they are restarted")
 	},
 }
 
@@ -195,7 +196,8 @@ func binlogctl(sc plan.Scope, pod, command string, more ...string) remedy.Comman
 		fmt.Sprintf("-pd-urls=%s://%s:%d", sc.Cluster.Scheme(), sc.Cluster.SetName(topology.PD), topology.PDClientPort),
 	}
 	if sc.Cluster.TLS.Members {
-		words = append(words, "-ssl-ca=/var/lib/pump-tls/ca.crt", "-ssl-cert=/var/lib/pump-tls/tls.crt", "-ssl-key=/var/lib/pump-tls/tls.key")
+		dir := topology.CertificateDir(topology.Pump.CertificateVolume())
+		words = append(words, "-ssl-ca="+path.Join(dir, topology.KeyCA), "-ssl-cert="+path.Join(dir, topology.KeyCertificate), "-ssl-key="+path.Join(dir, topology.KeyPrivate))
 	}
 	return sc.Cluster.Kubectl(append(words, more...)...)
 }

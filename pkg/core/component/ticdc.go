@@ -70,7 +70,7 @@ var tablesMoved = plan.Hook{
 	Skip: undrainable, Step: drain, Since: drainingSince, Timeout: drainTimeout,
 	Observed: func(sc plan.Scope, m state.Member) string {
 		if n := tablesLeft(sc, m); n.Unit != "" {
-			return fmt.Sprintf("%d tables left", n.Number)
+			return remedy.Count(int(n.Number), "table", "tables") + " left"
 		}
 		return "TiCDC does not say how many are left"
 	},
@@ -87,7 +87,7 @@ var feedsServed = plan.Hook{
 		switch {
 		case sc.Policy.Eviction.StopFeeds || plan.Stopped(m) || othersTake(sc, m) || staying(sc, m) != "":
 		case c.Drains == state.CanDrain && c.Feeds > 0:
-			return fmt.Sprintf("it is the last capture, and %d changefeeds run", c.Feeds)
+			return "it is the last capture, and " + remedy.Count(c.Feeds, "changefeed runs", "changefeeds run")
 		case c.Drains == state.CannotDrain:
 			return "it is the last capture, and its version does not say whether changefeeds run"
 		}

@@ -15,7 +15,7 @@ func (s Shortage) String() string {
 		return s.together()
 	}
 	r := s.Rules[0]
-	asks := fmt.Sprintf("placement rule %s asks for %s of each region", r.Name(), count(r.Count, "copy", "copies"))
+	asks := fmt.Sprintf("placement rule %s asks for %s of each region", r.Name(), remedy.Count(r.Count, "copy", "copies"))
 	if r.Configured {
 		asks = fmt.Sprintf("PD keeps max-replicas=%d copies of each region", r.Count)
 	}
@@ -45,19 +45,19 @@ func (s Shortage) ofTables(r state.PlacementRule) string {
 		names = append(names, t.String())
 	}
 	if more := len(r.Tables) - len(names); more > 0 {
-		names = append(names, count(more, "other table", "other tables"))
+		names = append(names, remedy.Count(more, "other table", "other tables"))
 	}
 	if len(r.Tables) > 1 {
 		ask = "ask"
 	}
 	stores := "there is no other TiFlash store"
 	if s.Stores > 0 {
-		stores = fmt.Sprintf("there is only %s", count(s.Stores, "other TiFlash store", "other TiFlash stores"))
+		stores = fmt.Sprintf("there is only %s", remedy.Count(s.Stores, "other TiFlash store", "other TiFlash stores"))
 	}
 	if s.Stores > 1 {
 		stores = strings.Replace(stores, "there is", "there are", 1)
 	}
-	return fmt.Sprintf("%s %s for %s, and %s", strings.Join(names, ", "), ask, count(r.Count, "TiFlash replica", "TiFlash replicas"), stores)
+	return fmt.Sprintf("%s %s for %s, and %s", strings.Join(names, ", "), ask, remedy.Count(r.Count, "TiFlash replica", "TiFlash replicas"), stores)
 }
 
 // namedTables is how many tables are named.
@@ -69,7 +69,7 @@ func (s Shortage) together() string {
 		names[i], sum = r.Name(), sum+r.Count
 	}
 	return fmt.Sprintf("placement rules %s ask together for %s of a region, each on another store, and only %s what they ask for",
-		strings.Join(names, " and "), count(sum, "copy", "copies"), count(s.Stores, "other store is", "other stores are"))
+		strings.Join(names, " and "), remedy.Count(sum, "copy", "copies"), remedy.Count(s.Stores, "other store is", "other stores are"))
 }
 
 // constraints describes which labels a rule asks for, "" when it accepts all
@@ -97,13 +97,6 @@ func constraint(c state.LabelConstraint) string {
 		return "no label " + c.Key
 	}
 	return "a label " + c.Key
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // Help returns what a person can do: have more stores, or change the rule to ask for less. pdCtl makes
