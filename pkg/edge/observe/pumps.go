@@ -80,7 +80,7 @@ func (a answers) pumpOf(n pd.BinlogNode) listed {
 		const step = 4 * time.Second
 		m.heartbeat = n.Updated.Add(a.binlogAt.Sub(n.Answered).Round(step) - step/2)
 	}
-	online, writes := m.Pump.State == state.PumpOnline, a.binlogAt.Sub(m.heartbeat) < max(a.pumpsSilent, pumpSilent)
+	online, writes := m.Pump.State == state.PumpOnline, a.binlogAt.Sub(m.heartbeat) < a.pumpsSilent
 	m.Healthy = online && writes
 	if online && !writes {
 		m.Problem = "Pump does not renew its entry in PD's etcd"

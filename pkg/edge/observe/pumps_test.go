@@ -55,7 +55,7 @@ func TestPumps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := basic
-			a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}, binlog: tt.nodes, binlogAt: noon}
+			a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}, binlog: tt.nodes, binlogAt: noon, pumpsSilent: pumpSilent}
 			d := a.sort(c)
 			got := d.member(topology.Pump, 0, tt.pod, tt.born)
 			if got.Presence != tt.want || got.Pump.State != tt.state || got.Healthy != tt.healthy || d.state.OtherPumps != tt.online || !d.state.PumpsKnown {
@@ -70,7 +70,7 @@ func TestPumps(t *testing.T) {
 
 // TestPumpsUnknown: without an answer they are unknown, and not absent.
 func TestPumpsUnknown(t *testing.T) {
-	a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}, binlogErr: errors.New("404"), binlogAt: noon}
+	a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}, binlogErr: errors.New("404"), binlogAt: noon, pumpsSilent: pumpSilent}
 	d := a.sort(basic)
 	if got := d.member(topology.Pump, 0, nil, noon); got.Presence != state.Unknown || !strings.Contains(got.Problem, "404") || d.state.PumpsKnown {
 		t.Errorf("%+v", got.Database)
@@ -90,7 +90,7 @@ func TestPumpsClock(t *testing.T) {
 		"minutes ahead":          {-10 * time.Minute, 7*time.Second + 10*time.Minute},
 		"minutes ahead, and cut": {-10*time.Minute + time.Second, 7*time.Second + 10*time.Minute},
 	} {
-		a := answers{binlogAt: noon}
+		a := answers{binlogAt: noon, pumpsSilent: pumpSilent}
 		got := a.pumpOf(pd.BinlogNode{State: "online", Updated: noon.Add(-5 * time.Second), Answered: noon.Add(-c.behind)})
 		if ago := noon.Sub(got.heartbeat); ago != c.want {
 			t.Errorf("%s: %s ago, want %s", name, ago, c.want)
@@ -103,7 +103,7 @@ func TestReader(t *testing.T) {
 	drainer := func(id, s string, ago time.Duration) pd.BinlogNode {
 		return pd.BinlogNode{ID: id, State: s, Drainer: true, Written: noon.Add(-ago)}
 	}
-	a := answers{binlogAt: noon, binlog: []pd.BinlogNode{
+	a := answers{binlogAt: noon, pumpsSilent: pumpSilent, binlog: []pd.BinlogNode{
 		drainer("first", "online", time.Minute), drainer("last", "paused", 2*time.Minute), drainer("gone", "offline", time.Hour), drainer("done", "online", -time.Minute),
 	}}
 	if got := a.pumpOf(pd.BinlogNode{Written: noon}).Pump; got.Reader != "last" || got.Behind != 2*time.Minute {
@@ -178,7 +178,7 @@ func TestWhichPumpCounts(t *testing.T) {
 		"one elsewhere that is silent":      {[]pd.BinlogNode{entry("x", other, "online", time.Hour), entry("a", own, "paused", time.Hour)}, "a", 0},
 	} {
 		for range 2 {
-			a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}, binlog: tt.nodes, binlogAt: noon}
+			a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}, binlog: tt.nodes, binlogAt: noon, pumpsSilent: pumpSilent}
 			d := a.sort(basic)
 			got := d.member(topology.Pump, 0, nil, time.Time{})
 			if got.Pump.Node != tt.want || got.Pump.Host != own || d.state.OtherPumps != tt.others {
@@ -191,7 +191,7 @@ func TestWhichPumpCounts(t *testing.T) {
 
 // TestSilentPump: a Pump that is online and does not write is told, and no other.
 func TestSilentPump(t *testing.T) {
-	a := answers{binlogAt: noon}
+	a := answers{binlogAt: noon, pumpsSilent: pumpSilent}
 	for name, tt := range map[string]struct {
 		state string
 		ago   time.Duration
