@@ -95,7 +95,10 @@ func runInit(ctx context.Context, f *factory.Factory, o initOptions) error {
 		return byCertManager(ctx, f, c, name, o)
 	}
 	made, err := issue.NewSelf(s.Kube, c, f.Clock.Now(), o.life).Missing(ctx)
-	tell(f, c, made, "made")
+	list(f, made, "made")
+	if err == nil && len(made) == 0 {
+		fmt.Fprintf(f.Streams.ErrOut, "All Secrets of cluster %s/%s exist.\n", c.Namespace, c.Name)
+	}
 	return foreign(c, err)
 }
 
@@ -114,38 +117,53 @@ func byCertManager(ctx context.Context, f *factory.Factory, c topology.Cluster, 
 	if err != nil {
 		return err
 	}
-	m := issue.NewCertManager(dyn, c, name, o.life)
+	return issued(ctx, f, c, issue.NewCertManager(dyn, c, name, o.life), o.timeout)
+}
+
+// issued asks cert-manager for what is missing, and waits until it has issued all.
+func issued(ctx context.Context, f *factory.Factory, c topology.Cluster, m *issue.CertManager, timeout time.Duration) error {
 	made, err := m.Missing(ctx)
 	if none, ok := errors.AsType[*issue.NoCertManagerError](err); ok {
 		return remedy.For(exit.Refusef("%w; nothing was changed", none), remedy.Say("install cert-manager, or leave --issuer out"))
 	}
-	tell(f, c, made, "asked for")
+	list(f, made, "asked for")
 	if err != nil {
 		return err
 	}
-	var pending map[string]string
-	within, cancel := exit.Within(ctx, o.timeout)
+	pending, err := m.Pending(ctx)
+	if err != nil {
+		return err
+	}
+	if len(made) == 0 {
+		says := "and are issued"
+		if len(pending) > 0 {
+			says = fmt.Sprintf("and cert-manager has not issued %d of them yet", len(pending))
+		}
+		fmt.Fprintf(f.Streams.ErrOut, "All Certificates of cluster %s/%s exist, %s.\n", c.Namespace, c.Name, says)
+	}
+	if len(pending) == 0 {
+		return nil
+	}
+	within, cancel := exit.Within(ctx, timeout)
 	defer cancel()
 	// A reading is not bounded by the timeout: one that begins just before it would fail, and nobody would be told what is
 	// waited for.
-	err = wait.PollUntilContextCancel(within, time.Second, true, func(context.Context) (bool, error) {
+	err = wait.PollUntilContextCancel(within, time.Second, false, func(context.Context) (bool, error) {
 		var err error
 		pending, err = m.Pending(ctx)
 		return len(pending) == 0, err
 	})
 	if ctx.Err() == nil && len(pending) > 0 {
 		first := slices.Min(slices.Collect(maps.Keys(pending)))
-		return remedy.For(exit.With(exit.TimedOut, fmt.Errorf("cert-manager has not issued %d certificates within %s; %s: %s", len(pending), o.timeout, first, pending[first])),
+		return remedy.For(exit.With(exit.TimedOut, fmt.Errorf("cert-manager has not issued %s within %s; %s: %s",
+			remedy.Count(len(pending), "certificate", "certificates"), timeout, first, pending[first])),
 			remedy.Run("see why", c.Kubectl("get", "issuers,certificates,certificaterequests", "-o", "wide")))
 	}
 	return err
 }
 
-func tell(f *factory.Factory, c topology.Cluster, names []string, done string) {
+func list(f *factory.Factory, names []string, done string) {
 	for _, name := range names {
 		fmt.Fprintf(f.Streams.Out, "secret/%s %s\n", name, done)
-	}
-	if len(names) == 0 {
-		fmt.Fprintf(f.Streams.ErrOut, "All Secrets of cluster %s/%s are there.\n", c.Namespace, c.Name)
 	}
 }

@@ -107,7 +107,7 @@ func runRotate(ctx context.Context, f *factory.Factory, o rotateOptions) error {
 	case err != nil:
 		return err
 	case len(renewed) == 0:
-		return exit.Refusef("no certificate of cluster %s/%s was made by kubectl tidb tls init, so nothing was changed; others are renewed by whoever made them", c.Namespace, c.Name)
+		return exit.Refusef("no certificate of cluster %s/%s was made by kubectl tidb tls init, so nothing was changed; renew them with the tool that made them", c.Namespace, c.Name)
 	case len(left) > 0:
 		fmt.Fprintf(f.Streams.ErrOut, "Left as they are, since others have made them: %s\n", strings.Join(left, ", "))
 	}
