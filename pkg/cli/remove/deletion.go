@@ -8,6 +8,7 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
@@ -23,8 +24,9 @@ type deletion struct {
 	remains
 	session *drive.Session
 	tc      *v1alpha1.TidbCluster // nil: it is gone, and the rest is left
-	context string                // of the kubeconfig, for commands that are shown
-	result  string                // what was done, for the user
+	dynamic dynamic.Interface
+	context string // of the kubeconfig, for commands that are shown
+	result  string // what was done, for the user
 }
 
 func (d *deletion) title() string {
@@ -44,7 +46,12 @@ func (o options) prepare(ctx context.Context, f *factory.Factory, n cache.Object
 		s.Close()
 		return nil, err
 	}
-	d := &deletion{session: s, context: f.Context(), remains: remains{kube: s.Kube, meta: meta}}
+	untyped, err := f.Dynamic()
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	d := &deletion{session: s, dynamic: untyped, context: f.Context(), remains: remains{kube: s.Kube, meta: meta}}
 	tc, err := s.Load(ctx)
 	if bad, malformed := errors.AsType[*intent.MalformedError](err); malformed {
 		tc, err = bad.Cluster, nil // a deletion does not need its configurations
@@ -95,7 +102,7 @@ func (d *deletion) delete(ctx context.Context, o options) error {
 		release()
 	}
 	if !o.wait {
-		d.result = d.title() + " is being deleted; its data stays\n" + d.secretsStay(ctx)
+		d.result = d.title() + " is being deleted; its data stays\n" + d.certificatesStay(ctx) + d.secretsStay(ctx)
 		return nil
 	}
 	return d.finish(waits, o)
@@ -124,8 +131,20 @@ func (d *deletion) finish(ctx context.Context, o options) error {
 		}
 		fmt.Fprintf(&text, "its data is deleted, with %s\n", count(len(claims), "claim"))
 	}
-	d.result = text.String() + d.secretsStay(ctx)
+	d.result = text.String() + d.certificatesStay(ctx) + d.secretsStay(ctx)
 	return nil
+}
+
+// certificatesStay says which Certificates stay that cert-manager was asked for. They are named before the Secrets: as long
+// as they are there, cert-manager makes the Secrets again. Nothing is said where they cannot be read.
+func (d *deletion) certificatesStay(ctx context.Context) string {
+	asked, err := issue.Asked(ctx, d.dynamic, d.cluster)
+	if err != nil || len(asked) == 0 {
+		return ""
+	}
+	words := append([]string{"delete", "certificates.cert-manager.io,secrets", "--ignore-not-found"}, asked...)
+	return fmt.Sprintf("%s for cert-manager stay, with their Secrets; to delete them as well: %s\n", count(len(asked), "Certificate"),
+		d.cluster.Kubectl(words...).Line(d.context))
 }
 
 // secretsStay says which Secrets stay: a cluster that is created on the same data needs its certificates

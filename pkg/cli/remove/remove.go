@@ -44,8 +44,8 @@ has run on it, and a lower one is not started on it. With --delete-pvcs the clai
 too, and nothing brings them back;
 that also deletes the claims of a cluster that is gone already.
 
-Secrets with certificates that "kubectl tidb tls init" has made stay in any case, and
-are named with the command that deletes them.`,
+Secrets with certificates, and Certificates for cert-manager, that "kubectl tidb tls
+init" has made stay in any case, and are named with the command that deletes them.`,
 		Example: `  kubectl tidb delete basic
 
   # The data as well, without being asked

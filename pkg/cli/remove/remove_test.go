@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	fakemeta "k8s.io/client-go/metadata/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -25,6 +26,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/issue"
 )
 
 func TestFlags(t *testing.T) {
@@ -184,7 +186,7 @@ func TestSecretsStay(t *testing.T) {
 	ours := map[string]string{"kubectl-tidb/issued-by": "kubectl-tidb"}
 	kube := fake.NewClientset(secret("basic-pd-cluster-secret", ours), secret("basic-cluster-ca-secret", ours), secret("basic-tikv-cluster-secret", nil), secret("basic-init", nil))
 	for _, claims := range []bool{false, true} {
-		d := deletion{remains: left(), context: "prod"}
+		d := deletion{remains: left(), context: "prod", dynamic: dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())}
 		d.cluster = topology.New(&v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic"}})
 		d.kube = kube
 		const want = "cluster db/basic is deleted\nits certificates stay, in 2 Secrets; to delete them as well: " +
@@ -195,10 +197,33 @@ func TestSecretsStay(t *testing.T) {
 		}
 	}
 	kube.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("forbidden") })
-	d := deletion{remains: left()}
+	d := deletion{remains: left(), dynamic: dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())}
 	d.cluster = topology.New(&v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic"}})
 	d.kube = kube
 	if err := d.finish(t.Context(), options{}); err != nil || d.result != "cluster db/basic is deleted\n" {
+		t.Errorf("%q, %v", d.result, err)
+	}
+}
+
+// TestCertificatesStay: what cert-manager was asked for is named, with a command for exactly that; where it cannot be read,
+// nothing is said.
+func TestCertificatesStay(t *testing.T) {
+	c := topology.New(&v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic"}})
+	dyn := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
+	with := c
+	with.TLS.SQL = true
+	if _, err := issue.NewCertManager(dyn, with, "mine", issue.Life).Missing(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d := deletion{remains: left(), context: "prod", dynamic: dyn}
+	d.cluster = c
+	const deleted, want = "cluster db/basic is deleted\n", "2 Certificates for cert-manager stay, with their Secrets; to delete them as well: " +
+		"kubectl delete certificates.cert-manager.io,secrets --ignore-not-found basic-tidb-server-secret basic-tidb-client-secret -n db --context prod\n"
+	if err := d.finish(t.Context(), options{}); err != nil || d.result != deleted+want {
+		t.Errorf("%q, %v, want %q", d.result, err, deleted+want)
+	}
+	dyn.PrependReactor("get", "certificates", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("forbidden") })
+	if err := d.finish(t.Context(), options{}); err != nil || d.result != deleted {
 		t.Errorf("%q, %v", d.result, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
@@ -89,13 +90,13 @@ func (m *CertManager) request(w topology.Certificate) *unstructured.Unstructured
 	if len(names) > 0 {
 		spec["dnsNames"], spec["ipAddresses"] = names, addresses
 	}
-	labels := map[string]any{}
+	own := map[string]any{}
 	for key, value := range m.cluster.Selector() {
-		labels[key] = value
+		own[key] = value
 	}
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": certificates.GroupVersion().String(), "kind": "Certificate",
-		"metadata": map[string]any{"namespace": m.cluster.Namespace, "name": w.Secret, "labels": labels},
+		"metadata": map[string]any{"namespace": m.cluster.Namespace, "name": w.Secret, "labels": own},
 		"spec":     spec,
 	}}
 }
@@ -117,6 +118,28 @@ func (m *CertManager) Pending(ctx context.Context) (map[string]string, error) {
 		}
 	}
 	return pending, nil
+}
+
+// Asked returns the names of the Certificates of a cluster by which cert-manager was asked, for all components that it can
+// have. Others may have made some with the same names: theirs do not have the cluster's labels. Whether the cluster has
+// TLS, or is still there, does not matter.
+func Asked(ctx context.Context, client dynamic.Interface, c topology.Cluster) ([]string, error) {
+	c.TLS.Members, c.TLS.SQL = true, true
+	ours := labels.SelectorFromSet(c.Selector())
+	var asked []string
+	for _, w := range topology.AllCertificates(c) {
+		got, err := client.Resource(certificates).Namespace(c.Namespace).Get(ctx, w.Secret, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err): // also where there is no cert-manager
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("read certificate %s/%s: %w", c.Namespace, w.Secret, err)
+		}
+		if ours.Matches(labels.Set(got.GetLabels())) {
+			asked = append(asked, w.Secret)
+		}
+	}
+	return asked, nil
 }
 
 // condition returns the condition Ready of a Certificate, and its message.

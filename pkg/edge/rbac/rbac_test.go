@@ -136,6 +136,7 @@ func TestCommands(t *testing.T) {
 		"/secrets update":                "tls rotate",
 		"/pods delete":                   "apply create failover run restart scale sync tls rotate upgrade",
 		"/secrets get":                   "apply create delete failover failover run restart scale status sync tls check tls init tls rotate upgrade",
+		readsIssued:                      "delete tls init",
 		"/pods list":                     "apply create delete failover failover run restart scale status sync tls check tls rotate upgrade",
 	} {
 		var got []string
