@@ -33,7 +33,7 @@ var pumpServes = plan.Need{
 		}
 		for _, m := range sc.All.Groups[topology.Pump].Running() {
 			// While it is not known which Pumps are online, one that is Ready will do.
-			if sc.All.PD.PumpsKnown && receives(m) || !sc.All.PD.PumpsKnown && m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating {
+			if m.Database.Healthy || !sc.All.PD.PumpsKnown && m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating {
 				return true
 			}
 		}
@@ -45,11 +45,6 @@ var pumpServes = plan.Need{
 		}
 		return "no Pump is online"
 	},
-}
-
-// receives reports whether a Pump gets the binlog, by what it writes into PD's etcd.
-func receives(m state.Member) bool {
-	return m.Database.Pump.State == state.PumpOnline && m.Database.Healthy
 }
 
 // binlogReceived holds before a Pump is closed: another one gets the binlog. TiDB servers whose binlog
@@ -76,11 +71,11 @@ var binlogReceived = plan.Hook{
 }
 
 // writersRestarted holds before the last Pump is closed where TiDB is to write no binlog any more: its
-// servers do until they are restarted.
+// servers do until they are restarted. Where it is to write one, binlogReceived has refused.
 var writersRestarted = plan.Hook{
 	Reason: plan.BinlogReceived, Want: "TiDB restarted without a binlog", Awaits: topology.TiDB,
 	Done: func(sc plan.Scope, m state.Member) bool {
-		return sc.Want.Binlog || writers(sc) == 0 || !neededPump(sc, m)
+		return writers(sc) == 0 || !neededPump(sc, m)
 	},
 	Observed: func(sc plan.Scope, _ state.Member) string {
 		return remedy.Count(writers(sc), "TiDB server writes its binlog until it is restarted", "TiDB servers write their binlog until they are restarted")
@@ -98,15 +93,14 @@ func writers(sc plan.Scope) int {
 	return n
 }
 
-// neededPump reports whether TiDB may write to the member, and to no other Pump that serves. It is false where it is not
-// known which Pumps there are: then none is asked to close.
+// neededPump reports whether TiDB may write to the member, and to no other Pump that serves.
 func neededPump(sc plan.Scope, m state.Member) bool {
 	for _, o := range sc.Got.Members {
-		if o.Ordinal != m.Ordinal && o.Up() && receives(o) {
+		if o.Ordinal != m.Ordinal && o.Up() {
 			return false
 		}
 	}
-	return !leftPump(m) && m.Database.Pump.State != state.PumpClosing && sc.All.PD.PumpsKnown && sc.All.PD.OtherPumps == 0
+	return !leftPump(m) && m.Database.Pump.State != state.PumpClosing && sc.All.PD.OtherPumps == 0
 }
 
 // pumpOffline is the goal that drainers have read all that a Pump has. Each process registers it as
@@ -115,14 +109,14 @@ var pumpOffline = plan.Hook{
 	Reason: plan.PumpOffline, Want: "Pump offline",
 	Done: func(_ plan.Scope, m state.Member) bool { return leftPump(m) },
 	Refuse: func(_ plan.Scope, m state.Member) string {
-		if m.Database.Presence != state.Present || leftPump(m) || m.Pod != nil || len(m.Claims) > 0 {
+		if leftPump(m) || m.Pod != nil || len(m.Claims) > 0 {
 			return ""
 		}
 		return "its pod and its data are gone, and drainers wait for what it had"
 	},
 	Step: func(sc plan.Scope, m state.Member) plan.Step {
 		d := m.Database
-		if d.Pump.State != state.PumpOnline || m.Pod == nil || m.Pod.Terminating || !d.Healthy || startsLater(sc, m) != "" {
+		if m.Pod == nil || m.Pod.Terminating || !d.Healthy || startsLater(sc, m) != "" {
 			return nil
 		}
 		return plan.ClosePump{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Node: d.Pump.Node}
@@ -130,8 +124,6 @@ var pumpOffline = plan.Hook{
 	Observed: func(sc plan.Scope, m state.Member) string {
 		p, later := m.Database.Pump, startsLater(sc, m)
 		switch {
-		case m.Database.Presence == state.Unknown:
-			return m.Trouble()
 		case p.State == state.PumpOnline && later != "":
 			return fmt.Sprintf("it is online, and stays so until %s runs, which has to be closed as well", later)
 		case p.State == state.PumpClosing && p.Reader != "":
@@ -179,7 +171,7 @@ func pumpHelp(sc plan.Scope, m state.Member) remedy.Remedy {
 			}
 		}
 		return remedy.Remedy{remedy.Say(lost + ": set the state of " + p.Node + " to offline with binlogctl -cmd update-pump")}
-	case p.State == state.PumpOnline && m.Database.Healthy:
+	case m.Database.Healthy:
 		return nil
 	case p.State == state.PumpClosing:
 		return remedy.Remedy{remedy.Run("see which drainers there are: it waits for each that is not offline", binlogctl(sc, m.Name, "drainers"))}

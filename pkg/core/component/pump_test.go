@@ -34,6 +34,7 @@ func TestPump(t *testing.T) {
 	last := func(s state.PumpState) func(*plantest.Cluster) {
 		return func(c *plantest.Cluster) { c.Pump("t-pump-0", s) }
 	}
+	asleep := func(c *plantest.Cluster) { c.Binlog(false).Want(topology.Pump).Suspend = true }
 	leaving := func(change func(*plantest.Cluster)) *plantest.Cluster {
 		return scaled(3, 1, func(c *plantest.Cluster) {
 			c.Want(topology.Pump).ScaleIn = 2
@@ -72,12 +73,7 @@ func TestPump(t *testing.T) {
 			c.Down(time.Hour, "t-pump-1")
 			c.Member("t-pump-1").Database = state.Database{Presence: state.Absent}
 		})},
-		{Name: "tidb-S9: it is not known which Pumps there are", Cluster: scaled(2, 1, func(c *plantest.Cluster) {
-			c.Seen.PD.PumpsKnown = false
-			for _, name := range []string{"t-pump-0", "t-pump-1"} {
-				c.Member(name).Database = state.Database{Problem: "PD's etcd does not say which Pumps there are: 404"}
-			}
-		})},
+		{Name: "tidb-S9: it is not known which Pumps there are", Cluster: scaled(2, 1, unread)},
 		{Name: "the other one is down", Cluster: scaled(2, 1, func(c *plantest.Cluster) { c.Down(time.Minute, "t-pump-0") })},
 		{Name: "the last one, and TiDB writes", Cluster: scaled(1, 0, func(*plantest.Cluster) {})},
 		{Name: "the last one, and TiDB's first pods are about to be made", Cluster: scaled(1, 0, func(c *plantest.Cluster) {
@@ -111,6 +107,28 @@ func TestPump(t *testing.T) {
 			m := c.Set(topology.Pump, func(s *state.Set) { s.Ordered = true }).Pump("t-pump-2", state.PumpOnline).Member("t-pump-2")
 			m.Pod = &state.Pod{UID: "uid-2", Ready: true, Started: plantest.Now.Add(-time.Hour)}
 		})},
+		{Name: "two leave, the first closes, and the second has no pod", Cluster: leaving(func(c *plantest.Cluster) {
+			c.Set(topology.Pump, func(s *state.Set) { s.Ordered = true }).Pump("t-pump-1", state.PumpClosing)
+		})},
+		{Name: "two leave, and the first has no pod, which the second does not wait for", Cluster: scaled(3, 1, func(c *plantest.Cluster) {
+			c.Want(topology.Pump).ScaleIn = 2
+			c.Set(topology.Pump, func(s *state.Set) { s.Ordered = true }).Pump("t-pump-1", state.PumpPaused).Member("t-pump-1").Pod = nil
+		})},
+		{Name: "its pod is gone, and Kubernetes makes it again", Cluster: scaled(2, 1, func(c *plantest.Cluster) {
+			c.Set(topology.Pump, func(s *state.Set) { s.Ordered = true }).Down(time.Minute, "t-pump-1").Member("t-pump-1").Pod = nil
+		})},
+		{Name: "its pod is gone, and it wrote a moment ago", Cluster: scaled(2, 1, func(c *plantest.Cluster) { c.Member("t-pump-1").Pod = nil })},
+		{Name: "its pod is gone, and of the others one is ready", Cluster: scaled(3, 2, func(c *plantest.Cluster) {
+			c.Down(time.Minute, "t-pump-0", "t-pump-2").Member("t-pump-2").Pod = nil
+		})},
+		{Name: "it is online, and a drainer reads", Cluster: scaled(2, 1, func(c *plantest.Cluster) {
+			pumpNamed(c, "t-pump-1").Reader, pumpNamed(c, "t-pump-1").Behind = "drainer-0", time.Minute
+		})},
+		{Name: "the last one whose pod is ready", Cluster: scaled(2, 0, func(c *plantest.Cluster) { c.Member("t-pump-0").Pod.Ready = false })},
+		{Name: "the last one, and one TiDB server writes", Cluster: scaled(1, 0, func(c *plantest.Cluster) { c.Member("t-tidb-0").Pod = nil })},
+		{Name: "the last one, and no TiDB server writes yet", Cluster: scaled(1, 0, func(c *plantest.Cluster) { c.Binlog(false).WantBinlog(true) })},
+		{Name: "TiDB is not restarted yet, and another one stays", Cluster: scaled(2, 1, func(c *plantest.Cluster) { c.WantBinlog(false) })},
+		{Name: "scale-out, and PD cannot be asked", Cluster: scaled(2, 3, func(c *plantest.Cluster) { c.PDUnknown() })},
 		{Name: "it has no claim", Cluster: scaled(2, 1, func(c *plantest.Cluster) { c.Member("t-pump-1").Claims = nil })},
 		{Name: "its pod is terminating", Cluster: scaled(2, 1, func(c *plantest.Cluster) { c.Member("t-pump-1").Pod.Terminating = true })},
 		{Name: "nothing is known of it, and nothing of it is here", Cluster: scaled(2, 1, func(c *plantest.Cluster) {
@@ -143,12 +161,18 @@ func TestPump(t *testing.T) {
 		}()},
 		{Name: "rolls before TiDB", Cluster: plantest.NewPumps(3, 3, 2, 2).Roll(topology.Pump).Roll(topology.TiDB)},
 		{Name: "rolls after TiKV", Cluster: plantest.NewPumps(3, 3, 2, 2).Roll(topology.Pump).Roll(topology.TiKV).Evicting("t-tikv-2", time.Minute, 0)},
-		{Name: "suspended", Cluster: func() *plantest.Cluster {
-			c := plantest.NewPumps(3, 3, 2, 2).Binlog(false)
-			c.Want(topology.Pump).Suspend = true
-			return c
-		}()},
+		{Name: "suspended", Cluster: scaled(2, 2, asleep)},
+		{Name: "suspended, and one is offline", Cluster: scaled(2, 2, both(asleep, pump(state.PumpOffline)))},
+		{Name: "suspended, and the claim of one that is online is marked", Cluster: scaled(2, 2, both(asleep, mark))},
 	})
+}
+
+// unread makes it unknown which Pumps there are.
+func unread(c *plantest.Cluster) {
+	c.Seen.PD.PumpsKnown = false
+	for i := range c.Seen.Groups[topology.Pump].Members {
+		c.Seen.Groups[topology.Pump].Members[i].Database = state.Database{Problem: "PD's etcd does not say which Pumps there are: 404"}
+	}
 }
 
 // TestTiDBNeedsPump: a TiDB server that writes a binlog waits for a Pump, and another one does not.
@@ -163,11 +187,19 @@ func TestTiDBNeedsPump(t *testing.T) {
 		"tidb-S7: it writes none": {func(c *plantest.Cluster) {
 			c.Down(time.Minute, "t-pump-0", "t-pump-1").Binlog(false)
 		}, "scale TiDB from 2 to 3", ""},
-		"it is not known which are": {func(c *plantest.Cluster) { c.Seen.PD.PumpsKnown = false }, "scale TiDB from 2 to 3", ""},
+		"it is not known which are": {unread, "scale TiDB from 2 to 3", ""},
 		"not known, and none is ready": {func(c *plantest.Cluster) {
 			c.Down(time.Minute, "t-pump-0", "t-pump-1")
-			c.Seen.PD.PumpsKnown = false
-		}, "", "Pump not serving"},
+			unread(c)
+		}, "", "Pump not serving: it is not known which Pumps are online, and none is Ready"},
+		"not known, one has no pod, and the other one is terminating": {func(c *plantest.Cluster) {
+			unread(c)
+			c.Member("t-pump-0").Pod, c.Member("t-pump-1").Pod.Terminating = nil, true
+		}, "", "Pump not serving: it is not known"},
+		"none is online here, and one is elsewhere": {func(c *plantest.Cluster) {
+			c.Down(time.Minute, "t-pump-0", "t-pump-1")
+			c.Seen.PD.OtherPumps = 1
+		}, "scale TiDB from 2 to 3", ""},
 		"Pumps are not driven": {func(c *plantest.Cluster) {
 			c.Seen.PD.PumpsKnown = false
 			delete(c.Seen.Groups, topology.Pump)

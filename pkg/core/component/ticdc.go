@@ -85,7 +85,7 @@ var feedsServed = plan.Hook{
 	Refuse: func(sc plan.Scope, m state.Member) string {
 		c := m.Database.Capture
 		switch {
-		case sc.Policy.Eviction.StopFeeds || plan.Stopped(m) || othersTake(sc, m) || staying(sc, m) != "":
+		case sc.Policy.Eviction.StopFeeds || ended(sc, m) || othersTake(sc, m) || staying(sc) != "":
 		case c.Drains == state.CanDrain && c.Feeds > 0:
 			return "it is the last capture, and " + remedy.Count(c.Feeds, "changefeed runs", "changefeeds run")
 		case c.Drains == state.CannotDrain:
@@ -95,10 +95,10 @@ var feedsServed = plan.Hook{
 	},
 	Done: func(sc plan.Scope, m state.Member) bool {
 		c := m.Database.Capture
-		return sc.Policy.Eviction.StopFeeds || plan.Stopped(m) || othersTake(sc, m) || c.Drains == state.CanDrain && c.Feeds == 0
+		return sc.Policy.Eviction.StopFeeds || ended(sc, m) || othersTake(sc, m) || c.Drains == state.CanDrain && c.Feeds == 0
 	},
 	Observed: func(sc plan.Scope, m state.Member) string {
-		if other := staying(sc, m); other != "" {
+		if other := staying(sc); other != "" {
 			return other + " is to continue them, and does not serve"
 		}
 		return "TiCDC does not say whether changefeeds run"
@@ -121,13 +121,13 @@ func othersTake(sc plan.Scope, m state.Member) bool {
 			return old || c.Others > 0
 		}
 	}
-	return !old && c.Others >= len(sc.Got.Members) // some are elsewhere
+	return c.Others >= len(sc.Got.Members) // some are elsewhere
 }
 
 // staying returns a capture that is to stay and does not serve now, "" where there is none.
-func staying(sc plan.Scope, m state.Member) string {
+func staying(sc plan.Scope) string {
 	for _, o := range sc.Got.Members {
-		if o.Ordinal != m.Ordinal && sc.Kept(o) && !o.Up() {
+		if sc.Kept(o) && !o.Up() {
 			return o.Name
 		}
 	}
@@ -138,8 +138,11 @@ func staying(sc plan.Scope, m state.Member) string {
 // changefeeds for it.
 func idle(sc plan.Scope, m state.Member) bool {
 	c := m.Database.Capture
-	return plan.Stopped(m) || sc.SurelyDown(m) || c.Drains == state.CanDrain && c.Others == 0 && c.Feeds == 0
+	return ended(sc, m) || c.Drains == state.CanDrain && c.Feeds == 0
 }
+
+// ended reports whether a capture surely does not run, so that others have its tables, or nobody.
+func ended(sc plan.Scope, m state.Member) bool { return plan.Stopped(m) || sc.SurelyDown(m) }
 
 // undrainable returns why tables cannot leave a capture, "" if they can.
 func undrainable(sc plan.Scope, m state.Member) string {
@@ -203,7 +206,7 @@ func drain(sc plan.Scope, m state.Member) plan.Step {
 	if !known {
 		pause = askUnknown
 	}
-	if under && (!known || answered(d, m)) && sc.All.At.Sub(d.Asked) < pause {
+	if (!known || answered(d, m)) && sc.All.At.Sub(d.Asked) < pause {
 		return nil
 	}
 	step := plan.DrainCapture{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Owner: c.Owner, Again: under}

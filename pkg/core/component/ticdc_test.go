@@ -30,6 +30,11 @@ func alone(c *plantest.Cluster, feeds int) {
 	capture(c, 0).Others, capture(c, 0).Feeds = 0, feeds
 }
 
+// silent makes TiCDC say nothing of its captures to the one with an ordinal.
+func silent(c *plantest.Cluster, i int) {
+	*capture(c, i) = state.Capture{ID: plantest.Capture(i), Feeds: state.FeedsUnknown}
+}
+
 // TestTiCDC: a capture is restarted without tables, and not as the owner, unless that is not possible.
 func TestTiCDC(t *testing.T) {
 	const first, second = "t-ticdc-0", "t-ticdc-1"
@@ -66,20 +71,34 @@ func TestTiCDC(t *testing.T) {
 		"the owner resigns first": {func(c *plantest.Cluster) { owns(c, 1) }, "have another capture own TiCDC than " + second, "it is the owner"},
 		"it has resigned":         {func(c *plantest.Cluster) { owns(c, 1); c.Draining(second, time.Second, state.TablesUnknown) }, "", "it is the owner"},
 		"there is no owner":       {func(c *plantest.Cluster) { capture(c, 1).Leads = "" }, "move tables off " + second, "there is no owner"},
-		"TiCDC does not answer":   {func(c *plantest.Cluster) { capture(c, 1).Drains = state.DrainsUnknown }, "wait for TiCDC to move tables off " + second, "does not say which one is"},
+		"TiCDC does not answer":   {func(c *plantest.Cluster) { silent(c, 1) }, "wait for TiCDC to move tables off " + second, "does not say which one is"},
 		"it still does not answer": {func(c *plantest.Cluster) {
-			c.Draining(second, time.Minute, 7)
-			capture(c, 1).Drains = state.DrainsUnknown
+			c.Draining(second, time.Minute, 7).Asked = plantest.Now.Add(-59 * time.Second)
+			silent(c, 1)
 		}, "", "does not say which one is"},
+		"it still does not answer a minute later": {func(c *plantest.Cluster) {
+			c.Draining(second, 2*time.Minute, 7).Asked = plantest.Now.Add(-time.Minute)
+			silent(c, 1)
+		}, "wait for TiCDC to move tables off " + second, "does not say which one is"},
 		"it did not answer for too long": {func(c *plantest.Cluster) {
 			c.Draining(second, 10*time.Minute, 7)
-			capture(c, 1).Drains = state.DrainsUnknown
+			silent(c, 1)
 		}, "restart " + second + " without: another capture the owner of TiCDC (TiCDC does not say which one is after 10m0s), " +
 			"all tables moved to other captures (TiCDC does not say how many are left after 10m0s)", ""},
-		"it does not run":             {func(c *plantest.Cluster) { c.Down(time.Minute, second) }, "restart " + second, ""},
-		"another one does not serve":  {func(c *plantest.Cluster) { c.Down(0, first) }, "", first},
-		"it cannot drain":             {func(c *plantest.Cluster) { old(c, "v5.0.0") }, "restart " + second + " without: another capture the owner of TiCDC (TiCDC v5.0.0 cannot drain a capture), ", ""},
-		"it lists and does not drain": {func(c *plantest.Cluster) { c.Member(second).Database.Version = "v6.2.0" }, "restart " + second + " without: ", ""},
+		"it does not run":            {func(c *plantest.Cluster) { c.Down(time.Minute, second) }, "restart " + second, ""},
+		"another one does not serve": {func(c *plantest.Cluster) { c.Down(0, first) }, "", first},
+		"it cannot drain":            {func(c *plantest.Cluster) { old(c, "v5.0.0") }, "restart " + second + " without: another capture the owner of TiCDC (TiCDC v5.0.0 cannot drain a capture), ", ""},
+		"it lists and does not drain": {func(c *plantest.Cluster) { c.Member(second).Database.Version = "v6.2.0" },
+			"restart " + second + " without: all tables moved to other captures (TiCDC v6.2.0 cannot drain a capture)", ""},
+		"it lists and does not drain, and is of the next major version": {func(c *plantest.Cluster) {
+			c.Member(second).Database.Version = "v6.2.0"
+			c.Want(topology.TiCDC).Version = "v7.5.0"
+		}, "restart " + second + " without: all tables moved to other captures (TiCDC v6.2.0 cannot drain a capture)", ""},
+		"a version of its own cannot drain": {func(c *plantest.Cluster) { old(c, "nightly") },
+			"restart " + second + " without: another capture the owner of TiCDC (TiCDC nightly cannot drain a capture), ", ""},
+		"the time began while the capture was not known": {func(c *plantest.Cluster) { c.Draining(second, 10*time.Minute, state.TablesUnknown).Capture = "" },
+			"restart " + second + " without: all tables moved to other captures (TiCDC does not say how many are left after 10m0s)", ""},
+
 		"it drains since": {func(c *plantest.Cluster) {
 			c.Member(second).Database.Version = "v6.3.0"
 			c.Want(topology.TiCDC).Version = "v7.5.0"
@@ -149,6 +168,27 @@ func TestTiCDCScaleIn(t *testing.T) {
 		"the time is over": {2, 1, func(c *plantest.Cluster) { c.Draining("t-ticdc-1", time.Hour, 3) }, "scale TiCDC from 2 to 1 without: all tables moved to other captures (3 tables left after 10m0s)", ""},
 		"it cannot drain":  {2, 1, func(c *plantest.Cluster) { old(c, "v5.0.0") }, "scale TiCDC from 2 to 1 without: ", ""},
 		"it is of any age": {2, 1, func(c *plantest.Cluster) { c.Member("t-ticdc-1").Database.Version = "v6.5.0" }, "move tables off t-ticdc-1", ""},
+		"it does not answer for too long, and changefeeds may stop": {2, 1, func(c *plantest.Cluster) {
+			c.Draining("t-ticdc-1", 10*time.Minute, 7)
+			c.Member("t-ticdc-1").Database = state.Database{Answer: state.NoAnswer}
+			c.Policy.Eviction.StopFeeds = true
+		}, "scale TiCDC from 2 to 1", ""},
+		"a drained one whose pod is gone": {2, 1, func(c *plantest.Cluster) {
+			c.Draining("t-ticdc-1", time.Minute, 3)
+			c.Member("t-ticdc-1").Pod = nil
+		}, "conclude the drain of t-ticdc-1", ""},
+		"its port refuses connections, and its pod is not ready": {2, 1, func(c *plantest.Cluster) {
+			m := c.Down(2*time.Minute, "t-ticdc-1").Member("t-ticdc-1")
+			m.Pod.Started, m.Database = plantest.Now.Add(-time.Hour), state.Database{Presence: state.Present, Answer: state.Refused}
+		}, "scale TiCDC from 2 to 1", ""},
+		"the same, for less than two minutes": {2, 1, func(c *plantest.Cluster) {
+			m := c.Down(2*time.Minute-time.Second, "t-ticdc-1").Member("t-ticdc-1")
+			m.Pod.Started, m.Database = plantest.Now.Add(-time.Hour), state.Database{Presence: state.Present, Answer: state.Refused}
+		}, "", "does not say whether changefeeds run"},
+		"all leave, and one of them is down": {2, 0, func(c *plantest.Cluster) {
+			c.Down(time.Second, "t-ticdc-0")
+			capture(c, 1).Others = 0
+		}, "", "it is the last capture, and 1 changefeed runs"},
 		"its claims stay": {2, 1, func(c *plantest.Cluster) {
 			c.Draining("t-ticdc-1", time.Minute, 0)
 			c.Member("t-ticdc-1").Claims = []state.Claim{{Name: "log", UID: "1"}}
@@ -183,10 +223,11 @@ func TestDrainRecords(t *testing.T) {
 		change func(*plantest.Cluster)
 		step   string
 	}{
-		"it stays":                    {func(c *plantest.Cluster) { c.Draining("t-ticdc-1", time.Minute, 3) }, "conclude the drain of t-ticdc-1"},
-		"it was restarted":            {func(c *plantest.Cluster) { c.Draining("t-ticdc-1", time.Minute, 3).PodUID = "former" }, "conclude the drain of t-ticdc-1"},
-		"it has left":                 {func(c *plantest.Cluster) { c.Draining("t-ticdc-1", time.Minute, 3).Member = "t-ticdc-7" }, "conclude the drain of t-ticdc-7"},
-		"it is about to be restarted": {func(c *plantest.Cluster) { c.Roll(topology.TiCDC).Draining("t-ticdc-1", time.Minute, 3) }, ""},
+		"it stays":         {func(c *plantest.Cluster) { c.Draining("t-ticdc-1", time.Minute, 3) }, "conclude the drain of t-ticdc-1"},
+		"it was restarted": {func(c *plantest.Cluster) { c.Draining("t-ticdc-1", time.Minute, 3).PodUID = "former" }, "conclude the drain of t-ticdc-1"},
+		"it has left":      {func(c *plantest.Cluster) { c.Draining("t-ticdc-1", time.Minute, 3).Member = "t-ticdc-7" }, "conclude the drain of t-ticdc-7"},
+		"it is to be restarted after another one": {func(c *plantest.Cluster) { c.Roll(topology.TiCDC).Draining("t-ticdc-0", time.Minute, 3) }, "move tables off t-ticdc-1"},
+		"it is about to be restarted":             {func(c *plantest.Cluster) { c.Roll(topology.TiCDC).Draining("t-ticdc-1", time.Minute, 3) }, ""},
 		"PD is away": {func(c *plantest.Cluster) {
 			c.Draining("t-ticdc-1", time.Minute, 3).PodUID = "former"
 			c.Seen.PD = state.PD{Problem: "no PD pod is running"}
@@ -212,4 +253,34 @@ func TestTiCDCNeeds(t *testing.T) {
 	c.Want(topology.TiCDC).Replicas = 3
 	c.Seen.PD = state.PD{Problem: "no PD pod is running"}
 	expect(t, c.Decide(), "", "PD")
+}
+
+// TestDrainAgain: a step says whether it repeats a request, and what it is for.
+func TestDrainAgain(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*plantest.Cluster)
+		want   plan.DrainCapture
+	}{
+		"the first time": {func(*plantest.Cluster) {}, plan.DrainCapture{Capture: plantest.Capture(1)}},
+		"again": {func(c *plantest.Cluster) {
+			c.Draining("t-ticdc-1", time.Minute, 7).Asked = plantest.Now.Add(-5 * time.Second)
+		},
+			plan.DrainCapture{Capture: plantest.Capture(1), Again: true}},
+		"the record is of another pod": {func(c *plantest.Cluster) { c.Draining("t-ticdc-1", time.Minute, 7).PodUID = "former" },
+			plan.DrainCapture{Capture: plantest.Capture(1)}},
+		"TiCDC does not answer": {func(c *plantest.Cluster) { silent(c, 1) }, plan.DrainCapture{}},
+	} {
+		c := plantest.NewCaptures(3, 3, 2, 2).Roll(topology.TiCDC)
+		tt.change(c)
+		tt.want.Component, tt.want.Member, tt.want.PodUID = topology.TiCDC, "t-ticdc-1", c.Member("t-ticdc-1").Pod.UID
+		var got []plan.Step
+		for _, s := range c.Decide().Steps {
+			if _, drains := s.(plan.DrainCapture); drains {
+				got = append(got, s)
+			}
+		}
+		if len(got) != 1 || got[0] != plan.Step(tt.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
+	}
 }

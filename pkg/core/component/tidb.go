@@ -52,7 +52,7 @@ var tikvServes = plan.Need{
 var firstPasswordSet = plan.Hook{
 	Reason: plan.FirstPasswordSet, Want: "first password of root set",
 	Done: func(sc plan.Scope, m state.Member) bool {
-		return !sc.Want.FirstPassword || changes(sc) || m.Name != firstUp(sc)
+		return !sc.Want.FirstPassword || changes(sc) || !firstUp(sc, m)
 	},
 	Step: func(sc plan.Scope, m state.Member) plan.Step {
 		return plan.SetPassword{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Secret: sc.Cluster.InitSecret()}
@@ -71,12 +71,7 @@ func changes(sc plan.Scope) bool {
 	return sc.Got.Set.Replicas != sc.Want.Size() || sc.Want.Set.Drift != desired.None || outdated && !sc.Got.Set.Manual
 }
 
-// firstUp returns the name of the wanted member with the lowest ordinal that is up, "" for none.
-func firstUp(sc plan.Scope) string {
-	for _, m := range sc.Got.Running() {
-		if m.Up() && sc.Kept(m) {
-			return m.Name
-		}
-	}
-	return ""
+// firstUp reports whether a member is up, and none with a lower ordinal is.
+func firstUp(sc plan.Scope, m state.Member) bool {
+	return slices.IndexFunc(sc.Got.Running(), state.Member.Up) == m.Ordinal
 }

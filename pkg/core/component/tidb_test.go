@@ -61,6 +61,12 @@ func TestFirstPassword(t *testing.T) {
 					t.Errorf("%q, want %q", s, set)
 				}
 			}
+			help := "set a password of root with an SQL client: it is kept, and recorded; or see its log: kubectl logs " + tt.by + " -c tidb -n ns"
+			for _, g := range p.Gates {
+				if g.Reason == plan.FirstPasswordSet && g.Remedy.Line("") != help {
+					t.Errorf("%q, want %q", g.Remedy.Line(""), help)
+				}
+			}
 		})
 	}
 }

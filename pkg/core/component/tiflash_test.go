@@ -51,6 +51,30 @@ func fewer(n int) func(*plantest.Cluster) {
 	return func(c *plantest.Cluster) { c.Want(tiflash).Replicas = n }
 }
 
+// maxReplicas has PD ask for so many copies of each region.
+func maxReplicas(n int) func(*plantest.Cluster) {
+	return func(c *plantest.Cluster) { c.Seen.PD.MaxReplicas = n }
+}
+
+// stateOfFirst gives the first store that PD lists a state.
+func stateOfFirst(s state.StoreState) func(*plantest.Cluster) {
+	return func(c *plantest.Cluster) { c.Seen.PD.Placement.Stores[0].State = s }
+}
+
+// TestTiFlashUpkeep: pods and claims get the id of their store, and stores the labels of their nodes.
+func TestTiFlashUpkeep(t *testing.T) {
+	c := flash(func(c *plantest.Cluster) {
+		delete(c.Member("t-tiflash-1").Pod.Identity.Labels, topology.LabelStoreID)
+		c.Seen.PD.LocationLabels = []string{"zone"}
+		c.Seen.Nodes = map[string]map[string]string{"node-0": {"zone": "a"}}
+		c.Member("t-tikv-0").StoreLabels["zone"] = "a"
+	})
+	const want = "label store 51 of t-tiflash-0: zone=a\nlabel pod t-tiflash-1: tidb.pingcap.com/store-id=52"
+	if got := c.Upkeep(); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // TestTiFlash: a store leaves only where the copies that tables ask for have another place, nothing is
 // evicted, and TiKV's stores and its own are not mixed up.
 func TestTiFlash(t *testing.T) {
@@ -85,6 +109,29 @@ func TestTiFlash(t *testing.T) {
 		{Name: "one less of TiFlash, of a PD that asks for more stores than there are", Cluster: flash(fewer(2), tables(2), func(c *plantest.Cluster) { c.Seen.PD.MaxReplicas = 7 })},
 		{Name: "leaving, regions left", Cluster: flash(fewer(2), func(c *plantest.Cluster) { c.Removing("t-tiflash-2", time.Minute) }, tables(2))},
 		{Name: "leaving, a table asks for more since", Cluster: flash(fewer(2), func(c *plantest.Cluster) { c.Removing("t-tiflash-2", time.Minute) }, tables(3))},
+		{Name: "one less, and it is joining", Cluster: flash(fewer(2), func(c *plantest.Cluster) {
+			m := c.Member("t-tiflash-2")
+			m.Database, m.Pod.Started = state.Database{Presence: state.Absent}, plantest.Now.Add(-5*time.Second)
+		})},
+		{Name: "one more, and PD cannot be asked", Cluster: flash(fewer(4), func(c *plantest.Cluster) { c.PDUnknown() })},
+		{Name: "leaving, of a PD that asks for more stores than there are", Cluster: flash(fewer(2), func(c *plantest.Cluster) { c.Removing("t-tiflash-2", time.Minute) }, tables(2), maxReplicas(7))},
+		{Name: "leaving, and PD has a new leader", Cluster: flash(fewer(2), func(c *plantest.Cluster) {
+			c.Removing("t-tiflash-2", time.Minute)
+			c.Seen.PD.LeaderSince = plantest.Now
+		}, tables(2))},
+		{Name: "one less, which a new leader of PD has heard of", Cluster: flash(fewer(2), func(c *plantest.Cluster) { c.Seen.PD.LeaderSince = plantest.Now }, tables(2))},
+		{Name: "one less, and PD asks for as many stores as stay", Cluster: flash(fewer(2), tables(2), maxReplicas(5))},
+		{Name: "one less, and of those that stay one leaves PD", Cluster: flash(fewer(2), tables(2), maxReplicas(5), stateOfFirst(state.StoreOffline))},
+		{Name: "one less, and of those that stay one has left PD", Cluster: flash(fewer(2), tables(2), maxReplicas(5), stateOfFirst(state.StoreTombstone))},
+		{Name: "one less, and PD lists no other store", Cluster: flash(fewer(2), tables(2), func(c *plantest.Cluster) {
+			c.Seen.PD.Placement.Stores = c.Seen.PD.Placement.Stores[5:]
+		})},
+		{Name: "two less, which are down, and a table has two replicas", Cluster: flash(fewer(1), func(c *plantest.Cluster) {
+			c.Down(time.Hour, "t-tiflash-1", "t-tiflash-2")
+		}, tables(2))},
+		{Name: "two less, one is down, and a table has two replicas", Cluster: flash(fewer(1), func(c *plantest.Cluster) {
+			c.Down(time.Hour, "t-tiflash-1")
+		}, tables(2))},
 		{Name: "leaving, wanted again", Cluster: flash(func(c *plantest.Cluster) { c.Removing("t-tiflash-2", time.Minute) })},
 		{Name: "a tombstone", Cluster: flash(fewer(2), func(c *plantest.Cluster) {
 			c.Removing("t-tiflash-2", time.Minute).Member("t-tiflash-2").Database.State = state.StoreTombstone

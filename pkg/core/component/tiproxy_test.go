@@ -23,6 +23,10 @@ func TestTiProxy(t *testing.T) {
 		"TiKV waits for it":                  {func(c *plantest.Cluster) { c.Roll(topology.TiProxy).Roll(topology.TiKV) }, "restart t-tiproxy-1", "TiKV"},
 		"it waits for PD":                    {func(c *plantest.Cluster) { c.Roll(topology.TiProxy).Roll(topology.PD) }, "restart t-pd-2", "TiProxy"},
 		"tidb-B5: the user deletes the pods": {func(c *plantest.Cluster) { c.Roll(topology.TiProxy); manual(c) }, "", "t-tiproxy-1"},
+		"claims of one that leaves are marked first": {func(c *plantest.Cluster) {
+			c.Want(topology.TiProxy).Replicas = 1
+			c.Member("t-tiproxy-1").Claims = []state.Claim{{Name: "log", UID: "1"}}
+		}, "mark log as left over", "t-tiproxy-1"},
 		"nothing is done while PD is not there": {func(c *plantest.Cluster) {
 			c.Roll(topology.TiProxy)
 			c.Seen.PD = state.PD{Problem: "no PD pod is running"}

@@ -170,8 +170,9 @@ type Database struct {
 	// members, or one that was about to join; only the former has a name already.
 	Unstarted bool
 	// Healthy is true for a member of PD that passes PD's health check, a store that is Up and has
-	// sent a heartbeat since its container started, or that is new and answers itself, and a TiDB
-	// server whose status port answers.
+	// sent a heartbeat since its container started, or that is new and answers itself, a Pump that is
+	// online and has written to PD's etcd since its container started, and a TiDB server whose status
+	// port answers.
 	Healthy bool
 	// New is true for a store that the process in its pod has registered in PD, with no regions to
 	// open, and of which PD has not got the first heartbeat yet. PD calls such a store Down.
