@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/certificate"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/issue"
@@ -149,5 +151,69 @@ func TestSecretsMayNotBeRead(t *testing.T) {
 	snap, _ := w.look(t)
 	if got := snap.Certificates["basic-tidb-cluster-secret"].Unread; got != "the right to get Secret basic-tidb-cluster-secret is missing" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestReadCertificate: a Secret that cannot be read or used is named, and nobody is asked with it.
+func TestReadCertificate(t *testing.T) {
+	w := newOverTLS(t)
+	wanted := topology.Certificates(topology.New(w.cluster))[0]
+	w.content(t, wanted.Secret)
+	secrets := w.kube.CoreV1().Secrets("db")
+	read := func(name string, usable bool, want certificate.Secret) {
+		t.Helper()
+		got, with := w.observer.readCertificate(t.Context(), "db", wanted)
+		if got.Name != wanted.Secret || got.Missing != want.Missing || got.Unread != want.Unread || got.Problem != want.Problem {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if usable != (with.config != nil) || usable != (with.secret != "") {
+			t.Errorf("%s: %+v", name, with)
+		}
+	}
+	read("it is there", true, certificate.Secret{})
+	broken, err := secrets.Get(t.Context(), wanted.Secret, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(broken.Data, topology.KeyPrivate)
+	if _, err := secrets.Update(t.Context(), broken, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	read("it has no key", false, certificate.Secret{Problem: "is missing"})
+	if err := secrets.Delete(t.Context(), wanted.Secret, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	read("it is missing", false, certificate.Secret{Missing: true})
+	var failure error
+	w.kube.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, failure })
+	failure = apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, wanted.Secret, nil)
+	read("it may not be read", false, certificate.Secret{Unread: "the right to get Secret basic-cluster-client-secret is missing"})
+	failure = errors.New("connection lost")
+	read("it was not read", false, certificate.Secret{Unread: "connection lost"})
+}
+
+// closing counts how often its connections are closed.
+type closing struct {
+	http.RoundTripper
+	times int
+}
+
+func (c *closing) CloseIdleConnections() { c.times++ }
+
+// TestIdentify: with another certificate or scheme all clients are new, and connections with the former one are closed.
+func TestIdentify(t *testing.T) {
+	o := New(fake.NewClientset(), &network{}, nil, time.Now)
+	former := &closing{}
+	o.http = &http.Client{Transport: former}
+	for _, step := range []struct {
+		scheme, secret string
+		closed         int
+	}{
+		{"https", "uid 1", 1}, {"https", "uid 1", 1}, {"https", "uid 2", 1},
+	} {
+		o.identify(step.scheme, credentials{secret: step.secret})
+		if o.tikv.Scheme != "https" || o.tidb.Scheme != "https" || o.tikv.HTTP != o.http || o.tidb.HTTP != o.http || former.times != step.closed {
+			t.Errorf("%+v: %+v, closed %d times", step, o.tikv, former.times)
+		}
 	}
 }

@@ -109,7 +109,11 @@ func TestReader(t *testing.T) {
 	if got := a.pumpOf(pd.BinlogNode{Written: noon}).Pump; got.Reader != "last" || got.Behind != 2*time.Minute {
 		t.Errorf("%+v", got)
 	}
-	a.binlog = a.binlog[3:]
+	a.binlog = append(a.binlog, drainer("as late", "online", 2*time.Minute), pd.BinlogNode{ID: "a Pump", State: "online", Written: noon.Add(-time.Hour)})
+	if got := a.pumpOf(pd.BinlogNode{Written: noon}).Pump; got.Reader != "last" || got.Behind != 2*time.Minute {
+		t.Errorf("%+v", got)
+	}
+	a.binlog = a.binlog[3:4]
 	if got := a.pumpOf(pd.BinlogNode{Written: noon}).Pump; got.Reader != "done" || got.Behind != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -203,6 +207,18 @@ func TestSilentPump(t *testing.T) {
 	} {
 		if got := a.pumpOf(pd.BinlogNode{State: tt.state, Updated: noon.Add(-tt.ago)}); got.Problem != tt.says {
 			t.Errorf("%s: %q, want %q", name, got.Problem, tt.says)
+		}
+	}
+}
+
+// TestPumpWithoutATime: an entry that does not say when it was written is no proof that its process has ended, or that its
+// data is another one.
+func TestPumpWithoutATime(t *testing.T) {
+	a := answers{binlogAt: noon, pumpsSilent: pumpSilent}
+	for _, s := range []state.PumpState{state.PumpOnline, state.PumpOffline} {
+		got := a.pumpOf(pd.BinlogNode{State: string(s), Answered: noon}).ofPump(nil, time.Time{})
+		if got.Presence != state.Present || got.Pump.State != s || got.Healthy || !got.heartbeat.IsZero() || !got.Since.IsZero() {
+			t.Errorf("%+v", got)
 		}
 	}
 }

@@ -62,6 +62,12 @@ func TestCapturesAnswerThemselves(t *testing.T) {
 		"it is the only one, and changefeeds are not known": {running, paths(map[string]string{
 			"/status": status, list: "[" + own + "]", "/api/v2/changefeeds": "503",
 		}), serves(state.Capture{Drains: state.CanDrain, Feeds: state.FeedsUnknown}), ""},
+		"it is the only one, and its version does not list changefeeds": {running, paths(map[string]string{
+			"/status": status, list: "[" + own + "]",
+		}), serves(state.Capture{Drains: state.CannotDrain, Feeds: state.FeedsUnknown}), ""},
+		"it owns TiCDC by its own word": {running, paths(map[string]string{
+			"/status": `{"version":"v8.1.0","id":"a","is_owner":true}`, list: "503",
+		}), serves(state.Capture{Owner: true, Feeds: state.FeedsUnknown}), ""},
 		"its version lists nothing": {running, paths(map[string]string{"/status": status}),
 			serves(state.Capture{Drains: state.CannotDrain, Feeds: state.FeedsUnknown}), ""},
 		"there is no owner": {running, paths(map[string]string{"/status": status, list: "503"}),
