@@ -45,7 +45,7 @@ var ownerMoved = plan.Hook{
 	Reason: plan.CaptureOwnerMoved, Want: "another capture the owner of TiCDC",
 	Done: func(sc plan.Scope, m state.Member) bool {
 		c := m.Database.Capture
-		return idle(sc, m) || c.Drains == state.CanDrain && !c.Owner && c.Leads != ""
+		return idle(sc, m) || !c.Owner && c.Leads != ""
 	},
 	Skip: undrainable, Step: drain, Since: drainingSince, Timeout: drainTimeout,
 	Observed: func(_ plan.Scope, m state.Member) string {
