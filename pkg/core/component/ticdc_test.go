@@ -85,6 +85,11 @@ func TestTiCDC(t *testing.T) {
 			silent(c, 1)
 		}, "restart " + second + " without: another capture the owner of TiCDC (TiCDC does not say which one is after 10m0s), " +
 			"all tables moved to other captures (TiCDC does not say how many are left after 10m0s)", ""},
+		"it did not answer for too long, and there was no owner before": {func(c *plantest.Cluster) {
+			c.Draining(second, 10*time.Minute, 7).Of = ""
+			silent(c, 1)
+		}, "restart " + second + " without: another capture the owner of TiCDC (TiCDC does not say which one is after 10m0s), " +
+			"all tables moved to other captures (TiCDC does not say how many are left after 10m0s)", ""},
 		"it does not run":            {func(c *plantest.Cluster) { c.Down(time.Minute, second) }, "restart " + second, ""},
 		"another one does not serve": {func(c *plantest.Cluster) { c.Down(0, first) }, "", first},
 		"it cannot drain":            {func(c *plantest.Cluster) { old(c, "v5.0.0") }, "restart " + second + " without: another capture the owner of TiCDC (TiCDC v5.0.0 cannot drain a capture), ", ""},
@@ -168,6 +173,11 @@ func TestTiCDCScaleIn(t *testing.T) {
 		"the time is over": {2, 1, func(c *plantest.Cluster) { c.Draining("t-ticdc-1", time.Hour, 3) }, "scale TiCDC from 2 to 1 without: all tables moved to other captures (3 tables left after 10m0s)", ""},
 		"it cannot drain":  {2, 1, func(c *plantest.Cluster) { old(c, "v5.0.0") }, "scale TiCDC from 2 to 1 without: ", ""},
 		"it is of any age": {2, 1, func(c *plantest.Cluster) { c.Member("t-ticdc-1").Database.Version = "v6.5.0" }, "move tables off t-ticdc-1", ""},
+		"it does not answer, and changefeeds may stop": {2, 1, func(c *plantest.Cluster) {
+			c.Draining("t-ticdc-1", time.Minute, 7)
+			c.Member("t-ticdc-1").Database = state.Database{Answer: state.NoAnswer}
+			c.Policy.Eviction.StopFeeds = true
+		}, "", "does not say which one is"},
 		"it does not answer for too long, and changefeeds may stop": {2, 1, func(c *plantest.Cluster) {
 			c.Draining("t-ticdc-1", 10*time.Minute, 7)
 			c.Member("t-ticdc-1").Database = state.Database{Answer: state.NoAnswer}
