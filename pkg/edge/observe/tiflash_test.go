@@ -27,29 +27,33 @@ func TestFlashStoresAnswerThemselves(t *testing.T) {
 	}
 	running, up := &state.Pod{Ready: true, Started: noon}, pd(state.StoreUp, true)
 	unproved, silent, lost := pd(state.StoreUp, false), pd(state.StoreDisconnected, false), pd(state.StoreDown, false)
+	young := pd(state.StoreDown, false)
+	young.New = true
 	for name, tt := range map[string]struct {
 		pod  *state.Pod
 		pd   state.Database
 		port port
 		want state.Database
 	}{
-		"it serves":                                      {running, up, says(200, "Running"), is(up, state.Answered, true, "")},
-		"it starts, and PD has heard of it":              {running, up, says(200, "Idle\n"), is(up, state.Refused, false, "TiFlash reports that it is Idle")},
-		"PD has heard of a former process":               {running, unproved, says(200, "Running"), is(unproved, state.Answered, true, "")},
-		"the same, and it starts":                        {running, unproved, says(200, "Ready"), is(unproved, state.Refused, false, "TiFlash reports that it is Ready")},
-		"PD has not heard of it for a while":             {running, silent, says(200, "Running"), is(silent, state.Answered, false, unheard)},
-		"PD has not heard of it for long":                {running, lost, says(200, "Running"), is(lost, state.Answered, false, unheard)},
-		"its version does not say":                       {running, unproved, says(404, ""), unproved},
-		"its version does not say, PD has heard":         {running, up, says(404, ""), up},
-		"nothing listens":                                {running, up, fails(refused), is(up, state.Refused, true, "")},
-		"nothing listens, and PD has not heard":          {running, silent, fails(refused), is(silent, state.Refused, false, "by PD")},
-		"the tunnel fails":                               {running, unproved, fails(tunnel), is(unproved, state.NoAnswer, false, "by PD")},
-		"it fails":                                       {running, up, says(500, "Running"), is(up, state.NoAnswer, true, "")},
-		"it has no pod":                                  {nil, up, unasked(t), up},
-		"its container never ran":                        {&state.Pod{}, up, unasked(t), up},
-		"PD does not list it":                            {running, state.Database{Presence: state.Absent}, unasked(t), state.Database{Presence: state.Absent}},
-		"PD does not answer":                             {running, state.Database{}, unasked(t), state.Database{}},
-		"it was removed, and its process has yet to end": {running, pd(state.StoreTombstone, false), unasked(t), pd(state.StoreTombstone, false)},
+		"it serves":                                          {running, up, says(200, "Running"), is(up, state.Answered, true, "")},
+		"it starts, and PD has heard of it":                  {running, up, says(200, "Idle\n"), is(up, state.Refused, false, "TiFlash reports that it is Idle")},
+		"PD has heard of a former process":                   {running, unproved, says(200, "Running"), is(unproved, state.Answered, true, "")},
+		"the same, and it starts":                            {running, unproved, says(200, "Ready"), is(unproved, state.Refused, false, "TiFlash reports that it is Ready")},
+		"it is new, and has yet to send its first heartbeat": {running, young, says(200, "Running"), is(young, state.Answered, true, "")},
+		"it is new, and has sent none for long":              {&state.Pod{Ready: true, Started: noon.Add(-firstHeartbeat)}, young, says(200, "Running"), is(young, state.Answered, false, unheard)},
+		"PD has not heard of it for a while":                 {running, silent, says(200, "Running"), is(silent, state.Answered, false, unheard)},
+		"PD has not heard of it for long":                    {running, lost, says(200, "Running"), is(lost, state.Answered, false, unheard)},
+		"its version does not say":                           {running, unproved, says(404, ""), unproved},
+		"its version does not say, PD has heard":             {running, up, says(404, ""), up},
+		"nothing listens":                                    {running, up, fails(refused), is(up, state.Refused, true, "")},
+		"nothing listens, and PD has not heard":              {running, silent, fails(refused), is(silent, state.Refused, false, "by PD")},
+		"the tunnel fails":                                   {running, unproved, fails(tunnel), is(unproved, state.NoAnswer, false, "by PD")},
+		"it fails":                                           {running, up, says(500, "Running"), is(up, state.NoAnswer, true, "")},
+		"it has no pod":                                      {nil, up, unasked(t), up},
+		"its container never ran":                            {&state.Pod{}, up, unasked(t), up},
+		"PD does not list it":                                {running, state.Database{Presence: state.Absent}, unasked(t), state.Database{Presence: state.Absent}},
+		"PD does not answer":                                 {running, state.Database{}, unasked(t), state.Database{}},
+		"it was removed, and its process has yet to end":     {running, pd(state.StoreTombstone, false), unasked(t), pd(state.StoreTombstone, false)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			members := []state.Member{{Kind: topology.TiFlash, Name: "basic-tiflash-0", Pod: tt.pod, Database: tt.pd}}
