@@ -62,7 +62,7 @@ func TestCertManager(t *testing.T) {
 	})
 	step("renewed by cert-manager only", func(t *testing.T) {
 		r := s.tidb(t, 3, "tls", "rotate", cluster)
-		if !strings.Contains(r.Stderr, "others are renewed by whoever made them") {
+		if !strings.Contains(r.Stderr, "renew them with the tool that made them") {
 			t.Errorf("stderr: %s", r.Stderr)
 		}
 	})
