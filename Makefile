@@ -59,6 +59,7 @@ unit: browser ## unit tests, golden files and decision tables, with the race det
 	cd test/alerts && go test ./...
 	cd test/release && go test ./...
 	cd test/plugins && go test ./...
+	cd test/e2e && go test ./cmd/...
 	cd test/node/parts/fixtures && go test ./...
 	cd test/node/parts/store && CGO_ENABLED=0 go test -ldflags=-checklinkname=0 ./...
 
@@ -120,8 +121,12 @@ cert-manager: ## build bin/cert-manager: cert-manager's controllers, for the end
 e2e: build image completions cert-manager ## the built binary and its image against a real node
 	cd test/e2e && go test -count=1 -timeout 40m -parallel 4 -v .
 
-bench: build ## measure the operations on the node
-	cd test/e2e && go run ./cmd/bench
+RUNS ?= 3
+
+# The command line is passed as it is, with what it has of quotes and dollars. A program that is built keeps its exit code.
+bench: export BENCH_DRIVER = $(value DRIVER)
+bench: build ## measure the operations on the node: make bench RUNS=3 DRIVER='command line of a second driver'
+	cd test/e2e && go build -o ../../bin/bench ./cmd/bench && ../../bin/bench -runs $(RUNS) -driver "$$BENCH_DRIVER"
 
 KUBECTL ?= kubectl
 

@@ -45,7 +45,7 @@ func (s Service) Dial(ctx context.Context) (net.Conn, error) {
 	}
 	var ready []string
 	for _, p := range list.Items {
-		if p.DeletionTimestamp == nil && isReady(&p) {
+		if p.DeletionTimestamp == nil && Ready(&p) {
 			ready = append(ready, p.Name)
 		}
 	}
@@ -55,7 +55,8 @@ func (s Service) Dial(ctx context.Context) (net.Conn, error) {
 	return s.Pods.Forward(ctx, s.Namespace, ready[rand.IntN(len(ready))], 4000)
 }
 
-func isReady(p *corev1.Pod) bool {
+// Ready reports whether a Service sends clients to a pod.
+func Ready(p *corev1.Pod) bool {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodReady {
 			return c.Status == corev1.ConditionTrue

@@ -1,64 +1,126 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 )
 
-// row is one measured operation. What is neither waited for Kubernetes nor for
-// the database is our own: starting up, reading, deciding, writing.
-type row struct {
-	operation
-	wall, pods, database, own time.Duration
+// measured is one run of an operation. A second driver has no events.
+type measured struct {
+	wall   time.Duration
+	events []event.Event
 }
 
-// span is a time in which something was waited for.
+// division is what the wall of an operation went into. What is neither waited for Kubernetes nor
+// for the database is our own: starting up, reading, deciding, writing.
+type division struct{ pods, database, own time.Duration }
+
+// span is a time in which something was waited for, or a step was under way.
 type span struct{ from, to time.Time }
 
-// divide returns, from the events, what an operation waited for. Where pods and the
-// database were awaited at once, the time counts for the pods.
-func divide(op operation, events []event.Event, wall time.Duration) row {
+// divide returns what a run waited for. Where pods and the database were awaited at once, the time
+// counts for the pods.
+func divide(m measured) division {
 	var pods, database []span
-	for _, e := range events {
-		to := e.Time
-		from := to.Add(-time.Duration(e.Seconds * float64(time.Second)))
-		switch {
-		case e.Type == event.Passed && e.Source == event.FromKubernetes:
-			pods = append(pods, span{from, to})
-		case e.Type == event.Passed:
-			database = append(database, span{from, to})
-		case e.Type == event.Finished && inDatabase(e.Step):
-			database = append(database, span{from, to})
+	for _, w := range waits(m.events) {
+		if w.source == event.FromKubernetes {
+			pods = append(pods, w.span)
+		} else {
+			database = append(database, w.span)
 		}
 	}
-	r := row{operation: op, wall: wall, pods: union(pods)}
-	r.database = union(append(pods, database...)) - r.pods
-	r.own = wall - r.pods - r.database
-	return r
+	for _, s := range steps(m.events) {
+		if inDatabase[s.event.Action] {
+			database = append(database, s.span)
+		}
+	}
+	d := division{pods: union(pods)}
+	d.database = union(append(pods, database...)) - d.pods
+	d.own = m.wall - d.pods - d.database
+	return d
 }
 
-// inDatabase has the steps that are a request to PD, which returns when PD has done it,
-// from those that are one to the API server.
-func inDatabase(step string) bool {
-	for _, verb := range []string{"move PD leader", "evict region", "allow region", "remove PD member", "take store", "bring store"} {
-		if len(step) >= len(verb) && step[:len(verb)] == verb {
-			return true
+// inDatabase has the actions that are a request to PD, which returns when PD has done it, and not
+// one to the API server. Their names are a contract, as those of reasons are.
+var inDatabase = map[string]bool{
+	"MoveLeader":   true,
+	"RemoveMember": true,
+	"EvictLeaders": true,
+	"AllowLeaders": true,
+	"RemoveStore":  true,
+	"RestoreStore": true,
+}
+
+// queued reports whether a gate waits for other work of the same run: all of the run before it would
+// count as waiting.
+func queued(reason string) bool { return reason == "RolloutQueued" || reason == "SuspendQueued" }
+
+// waited is a time in which a gate was closed and what it waits for was read from one source. A gate
+// that waits for the pod first and then for the database has two.
+type waited struct {
+	span
+	gate   event.Gate
+	source string
+}
+
+// waits returns what a run waited for, in the order in which the waits ended, without what was queued.
+func waits(events []event.Event) (all []waited) {
+	var open []waited
+	end := func(i int, at time.Time) {
+		open[i].to = at
+		all = append(all, open[i])
+		open = slices.Delete(open, i, i+1)
+	}
+	for _, e := range events {
+		if queued(e.Reason) {
+			continue
+		}
+		i := slices.IndexFunc(open, func(w waited) bool { return w.gate == e.Gate() })
+		switch e.Type {
+		case event.Waiting, event.Blocked:
+			if i >= 0 && open[i].source == e.Source {
+				continue
+			}
+			if i >= 0 {
+				end(i, e.Time)
+			}
+			open = append(open, waited{span{from: e.Time}, e.Gate(), e.Source})
+		case event.Passed:
+			if i >= 0 {
+				end(i, e.Time)
+			}
 		}
 	}
-	return false
+	for len(open) > 0 { // the last event says "done"
+		end(0, events[len(events)-1].Time)
+	}
+	return all
+}
+
+// step is an attempt at a step, with the event that ended it.
+type step struct {
+	span
+	event event.Event
+}
+
+// steps returns the steps of a run, in the order in which they ended.
+func steps(events []event.Event) (all []step) {
+	for _, e := range events {
+		if e.Type == event.Finished || e.Type == event.Failed {
+			took := time.Duration(e.Seconds * float64(time.Second))
+			all = append(all, step{span{e.Time.Add(-took), e.Time}, e})
+		}
+	}
+	return all
 }
 
 // union is how long at least one of the spans lasted.
 func union(spans []span) time.Duration {
-	slices.SortFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
 	var sum time.Duration
 	var end time.Time
-	for _, s := range spans {
+	for _, s := range byBegin(spans) {
 		if s.from.Before(end) {
 			s.from = end
 		}
@@ -70,25 +132,6 @@ func union(spans []span) time.Duration {
 	return sum
 }
 
-// during names the last step that was taken before a moment.
-func during(events []event.Event, at time.Time) string {
-	last := event.Event{Step: "the first step", Time: at}
-	for _, e := range events {
-		if e.Type == event.Started && e.Time.Before(at) {
-			last = e
-		}
-	}
-	return fmt.Sprintf("%v after: %s", at.Sub(last.Time).Round(10*time.Millisecond), last.Step)
-}
-
-func table(out io.Writer, rows []row) {
-	w := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
-	fmt.Fprintln(w, "| operation\t| wall\t| bar\t| waiting for pods\t| waiting for PD and TiKV\t| our own\t|")
-	fmt.Fprintln(w, "|---\t|---\t|---\t|---\t|---\t|---\t|")
-	for _, r := range rows {
-		fmt.Fprintf(w, "| %s\t| %.1f s\t| %.0f s\t| %.1f s\t| %.1f s\t| %.1f s (%.0f %%)\t|\n",
-			r.name, r.wall.Seconds(), r.bar.Seconds(), r.pods.Seconds(), r.database.Seconds(),
-			r.own.Seconds(), 100*r.own.Seconds()/r.wall.Seconds())
-	}
-	w.Flush()
+func byBegin(spans []span) []span {
+	return slices.SortedStableFunc(slices.Values(spans), func(a, b span) int { return a.from.Compare(b.from) })
 }

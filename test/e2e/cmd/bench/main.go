@@ -1,121 +1,119 @@
-// Command bench measures the operations on the local node and prints a table:
-// how long each took, and whom it waited for.
+// Command bench measures the operations on the local node and prints what they took: beside what
+// the same pods take to restart without the plugin, and beside a second driver, if one is given.
 package main
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
-	"time"
+	"syscall"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/node"
-	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/plugin"
-	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/workload"
 )
 
+// The exit codes.
 const (
-	namespace = "bench"
-	cluster   = "basic"
+	passed = 0
+	failed = 1 // an operation or a write failed
+	usage  = 2
+	noNode = 3 // there is no Kubernetes here to measure on
 )
-
-// operation is what is measured, with the time it may take.
-type operation struct {
-	name string
-	args []string
-	bar  time.Duration
-}
-
-var operations = []operation{
-	{"create 3 PD, 3 TiKV, 2 TiDB", []string{"create", cluster, "--version", "v8.1.0", "--storage", "1Gi"}, 35 * time.Second},
-	{"TiKV 3 to 4", []string{"scale", cluster, "tikv=4"}, 12 * time.Second},
-	{"TiKV 4 to 3", []string{"scale", cluster, "tikv=3"}, 10 * time.Second},
-	{"upgrade under writes", []string{"upgrade", cluster, "v8.1.1"}, 110 * time.Second},
-}
 
 func main() {
-	if err := run(context.Background()); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
 }
 
-func run(ctx context.Context) error {
+// options are what the command line says.
+type options struct {
+	runs   int
+	driver string
+}
+
+func parse(args []string, errOut io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(errOut)
+	flags.IntVar(&o.runs, "runs", 3, "how often each operation is measured")
+	flags.StringVar(&o.driver, "driver", "", "a second driver, measured beside the plugin: a `command line` for sh -c, with "+placeholders)
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	var err error
+	switch {
+	case flags.NArg() > 0:
+		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case o.runs < 1:
+		err = fmt.Errorf("-runs %d: it has to be 1 at least", o.runs)
+	}
+	if err != nil {
+		fmt.Fprintln(errOut, "bench:", err)
+	}
+	return o, err
+}
+
+func run(ctx context.Context, args []string, out, errOut io.Writer) int {
+	o, err := parse(args, errOut)
+	if errors.Is(err, flag.ErrHelp) {
+		return passed
+	}
+	if err != nil {
+		return usage
+	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
-		return err
+		fmt.Fprintln(errOut, "bench:", err)
+		return failed
 	}
-	n, err := node.Up(ctx, root, os.Stderr)
+	n, err := up(ctx, root, errOut)
 	if err != nil {
-		return err
+		fmt.Fprintln(errOut, "bench: nothing was measured:", err)
+		return noNode
 	}
-	p := plugin.Plugin{Binary: filepath.Join(root, "bin", "kubectl-tidb"), Kubeconfig: n.Kubeconfig, Namespace: namespace}
-	if err := clean(ctx, n, p); err != nil {
-		return err
+	if err := measureOn(ctx, n, root, o, out, errOut); err != nil {
+		fmt.Fprintln(errOut, "bench:", err)
+		return failed
+	}
+	return passed
+}
+
+// up returns a Kubernetes cluster that answers.
+func up(ctx context.Context, root string, progress io.Writer) (*node.Node, error) {
+	n, err := node.Up(ctx, root, progress)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := n.Kube.Discovery().ServerVersion(); err != nil {
+		return nil, fmt.Errorf("ask %s for its version: %w", n.Config.Host, err)
+	}
+	return n, nil
+}
+
+// measureOn prints what was measured also if it ends early: runs that were complete took minutes.
+func measureOn(ctx context.Context, n *node.Node, root string, o options, out, progress io.Writer) error {
+	binary := filepath.Join(root, "bin", "kubectl-tidb")
+	if _, err := os.Stat(binary); err != nil {
+		return fmt.Errorf("the plugin is not built: run make bench: %w", err)
 	}
 	pods, err := dial.NewPods(n.Config)
 	if err != nil {
 		return err
 	}
 	defer pods.Close()
-	service := workload.Service{Kube: n.Kube, Pods: pods, Namespace: namespace, Cluster: cluster}
-	var rows []row
-	var steps []event.Event
-	var writer *workload.Writer
-	for i, op := range operations {
-		if i == 1 {
-			db, err := service.Open("bench")
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			if writer, err = workload.Start(ctx, db, "bench", 50*time.Millisecond); err != nil {
-				return err
-			}
-		}
-		fmt.Fprintf(os.Stderr, "%s …\n", op.name)
-		events, result, err := p.Events(ctx, op.args...)
-		if err != nil {
-			return err
-		}
-		if result.Code != 0 {
-			return fmt.Errorf("%s: exit code %d: %s", op.name, result.Code, result.Stderr)
-		}
-		rows = append(rows, divide(op, events, result.Took))
-		steps = append(steps, events...)
+	b := bench{
+		options: o, root: root, progress: progress,
+		ours:   newTarget(n, pods, binary, "bench"),
+		theirs: newTarget(n, pods, binary, "bench-driver"),
 	}
-	account := writer.Stop()
-	table(os.Stdout, rows)
-	fmt.Printf("\nA client that wrote a row every 50 ms from the first scaling to the end of the upgrade:\n%s\n", account)
-	for _, err := range account.Failed {
-		fmt.Println(err)
-	}
-	for _, s := range account.Stalls {
-		fmt.Printf("a write of %v began %s\n", s.Took.Round(time.Millisecond), during(steps, s.At))
-	}
-	return clean(ctx, n, p)
-}
-
-// clean makes the namespace and takes away what an earlier run left in it.
-func clean(ctx context.Context, n *node.Node, p plugin.Plugin) error {
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-	if _, err := n.Kube.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		return err
-	}
-	if r := p.Run(ctx, nil, "init"); r.Code != 0 {
-		return fmt.Errorf("init: %s", r.Stderr)
-	}
-	if p.Run(ctx, nil, "status", cluster).Code != 0 {
-		return nil
-	}
-	if r := p.Run(ctx, nil, "delete", cluster, "--delete-pvcs", "--yes"); r.Code != 0 {
-		return fmt.Errorf("delete: %s", r.Stderr)
-	}
-	return nil
+	err = b.measure(ctx)
+	b.results.print(out, o)
+	return errors.Join(err, b.results.unwritten())
 }
