@@ -90,7 +90,8 @@ var enoughStores = plan.Hook{
 		if leaving(m) {
 			return ""
 		}
-		if surelyDown(sc, m) || m.Database.State != state.StoreUp && !sc.Heard(m) { // othersRun waits until that is known
+		unknown := m.Database.State != state.StoreUp && !m.Database.Healthy && !sc.Heard(m)
+		if surelyDown(sc, m) || unknown { // othersRun waits until that is known
 			if others := pd.Stores - 1; others < pd.MaxReplicas {
 				return fmt.Sprintf("needs %d other stores, has %d", pd.MaxReplicas, others)
 			}
