@@ -207,9 +207,7 @@ var (
 // holds the lease, or a new one.
 func (w *Model) Drive(most time.Duration) (plan.Plan, error) {
 	late := w.t + int64(most/time.Second)
-	for w.operator != "" && len(w.drivers) > 0 {
-		w.drive(w.drivers[0]) // a second engine is asked to end as well, and does not wait for its turn
-	}
+	w.yield()
 	for w.operator != "" && w.t < late {
 		w.Pass(1) // an engine that starts now only follows
 	}
@@ -221,7 +219,16 @@ func (w *Model) Drive(most time.Duration) (plan.Plan, error) {
 		d = w.begin(late)
 	}
 	d = w.drive(d)
+	w.yield()
 	return d.plan, d.err
+}
+
+// yield lets all engines end while a tidb-operator drives: a second one is asked to end as well, and its
+// requests do not wait until another engine is started.
+func (w *Model) yield() {
+	for w.operator != "" && len(w.drivers) > 0 {
+		w.drive(w.drivers[0])
+	}
 }
 
 // startRival starts a second engine, because the first could not renew its lease. The
