@@ -36,8 +36,10 @@ type Observer struct {
 	kube   kubernetes.Interface
 	live   Source
 	mirror Source // nil: everything is read from the API server
-	dialer dial.Dialer
-	now    func() time.Time
+	// changes keeps what was read until it may have changed; nil where everything is read each time.
+	changes *Unchanged
+	dialer  dial.Dialer
+	now     func() time.Time
 
 	http        *http.Client // for requests to members
 	credentials credentials
@@ -71,15 +73,26 @@ func (o *Observer) OnPDCall(by func(call string, took time.Duration, err error))
 // Observe observes the cluster that its TidbCluster describes. With live it reads everything from the API server; PD,
 // TiKV and TiDB are asked in any case.
 func (o *Observer) Observe(ctx context.Context, live bool) (state.Observation, error) {
-	from := o.mirror
-	if live || from == nil {
-		from = o.live
-	}
+	from := o.source(live)
 	tc, err := from.Intent(ctx)
 	if err != nil {
 		return state.Observation{}, err
 	}
 	return o.observe(ctx, topology.New(tc), from)
+}
+
+// source returns where an observation reads objects from.
+func (o *Observer) source(live bool) Source {
+	switch {
+	case o.changes != nil:
+		if live {
+			o.changes.Wake(false)
+		}
+		return o.changes
+	case live || o.mirror == nil:
+		return o.live
+	}
+	return o.mirror
 }
 
 // Against observes a cluster for an intent that need not be saved in Kubernetes yet.

@@ -26,20 +26,24 @@ type Unchanged struct {
 	objects *Objects
 }
 
-// ReadChanges has observations that need not be live read objects only when they may have changed.
+// ReadChanges has observations that need not be live read objects only when they may have changed. What
+// a live one has read is kept as well, so that no later one goes back to older objects.
 func (o *Observer) ReadChanges() *Unchanged {
 	u := &Unchanged{from: o.live, now: o.now}
-	o.mirror = u
+	o.changes = u
 	return u
 }
 
-// Wake says before each observation whether nothing has changed since the one before: no change was
-// reported, and nothing was written. What was written may be reported only later.
+// Wake says whether nothing has changed since the last observation: no change was reported, and nothing
+// was written. What was written may be reported only later. It counts for the next observation only: a
+// run that takes a step does not wait before it looks again, and would take the step again and again.
 func (u *Unchanged) Wake(same bool) { u.same = same }
 
 // Intent implements Source.
 func (u *Unchanged) Intent(ctx context.Context) (*v1alpha1.TidbCluster, error) {
-	if u.same && u.objects != nil && u.now().Sub(u.read) < rereadAfter {
+	same := u.same
+	u.same = false
+	if same && u.objects != nil && u.now().Sub(u.read) < rereadAfter {
 		return u.intent, nil
 	}
 	u.read, u.objects = u.now(), nil

@@ -34,37 +34,53 @@ func TestUnchanged(t *testing.T) {
 	from, now := &counting{}, noon
 	o := &Observer{live: from, now: func() time.Time { return now }}
 	u := o.ReadChanges()
-	if o.mirror != Source(u) {
-		t.Fatal("it is not asked")
-	}
-	look := func(wants int) {
+	look := func(live bool, wants int) {
 		t.Helper()
-		tc, err := u.Intent(t.Context())
+		source := o.source(live)
+		tc, err := source.Intent(t.Context())
 		if err != nil || tc == nil {
 			t.Fatal(tc, err)
 		}
-		got, _ := u.Objects(t.Context(), basic)
+		got, _ := source.Objects(t.Context(), basic)
 		if from.intents != wants || from.objects != wants || len(got.Pods) != wants {
 			t.Errorf("read %d and %d times, and returned what was read at time %d; want %d", from.intents, from.objects, len(got.Pods), wants)
 		}
 	}
-	look(1)
-	look(2) // nothing says that it is the same
+	look(false, 1)
+	look(false, 2) // nothing says that it is the same
 	u.Wake(true)
-	look(2)
+	look(false, 2)
+	look(false, 3) // a step was taken without a pause before
+	u.Wake(true)
+	look(true, 4)
+	u.Wake(true)
 	now = now.Add(rereadAfter - time.Second)
-	look(2)
-	now = now.Add(time.Second)
-	look(3)
-	look(3)
-	u.Wake(false)
-	look(4)
+	look(false, 4) // what was read live
 	u.Wake(true)
-	look(4)
+	now = now.Add(time.Second)
+	look(false, 5)
+	u.Wake(false)
+	look(false, 6)
 	now, from.err = now.Add(rereadAfter), errors.New("no answer")
-	look(5)
-	look(6) // what could not be read is read again
+	look(false, 7)
+	u.Wake(true)
+	look(false, 8) // what could not be read is read again
 	from.err = nil
-	look(7)
-	look(7)
+	u.Wake(true)
+	look(false, 9)
+	u.Wake(true)
+	look(false, 9)
+}
+
+// TestSource: without anybody who says what has changed, only a mirror saves reads.
+func TestSource(t *testing.T) {
+	from, copied := &counting{}, &counting{}
+	o := &Observer{live: from}
+	if o.source(false) != Source(from) || o.source(true) != Source(from) {
+		t.Error("without a mirror, not read from the API server")
+	}
+	o.Mirror(copied)
+	if o.source(false) != Source(copied) || o.source(true) != Source(from) {
+		t.Error("a mirror is for reads that need not be live")
+	}
 }

@@ -96,10 +96,10 @@ func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
 			return t.plan, err
 		}
 	}
-	if t.plan.Disruptive() || t.plan.Outcome == plan.Converged && !e.Endless {
+	if t.plan.Disruptive() || ends(t.plan.Outcome) && !e.Endless {
 		// What PD says has no version that a write could be conditional on, so a
 		// store must not be restarted on an outdated view; nor may a cache that
-		// does not show our own writes yet end a run as converged.
+		// does not show our own writes yet, or what a person has mended, end a run.
 		if t, err = e.decide(ctx, true); err != nil {
 			return plan.Plan{}, err
 		}
@@ -126,6 +126,9 @@ func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
 	}
 	return p, err
 }
+
+// ends reports whether a run that does not go on for ever is over.
+func ends(o plan.Outcome) bool { return o != plan.Act && o != plan.Wait }
 
 // needsDriver reports whether the cluster needs a driver now.
 func (e Engine) needsDriver(p plan.Plan) bool {

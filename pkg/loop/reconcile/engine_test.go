@@ -46,7 +46,10 @@ func TestOnce(t *testing.T) {
 			c := rolling()
 			c.Wanted.Cluster.Paused = true
 			return c
-		}()}}, "look, record", plan.Paused},
+		}()}}, "look, look live, record", plan.Paused},
+		"does not end for what a cache shows": {
+			[]fakeTurn{{c: rest().Down(time.Hour, "t-tikv-0")}, {c: out()}}, "look, look live, scale TiDB from 2 to 3, record", plan.Act,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &fakes{turns: tc.shows}

@@ -16,8 +16,7 @@ const (
 	pollInterval = 500 * time.Millisecond
 	pollSlowest  = 5 * time.Second
 	pollShare    = 10
-	// longestPause bounds how late a change in Kubernetes is seen whose watch event
-	// was missed.
+	// longestPause bounds the pause in which nothing happens.
 	longestPause = 30 * time.Second
 	// firstRetry and lastRetry bound the pause after a failed turn.
 	firstRetry, lastRetry = 250 * time.Millisecond, 5 * time.Second

@@ -82,7 +82,7 @@ func (e Engine) untilSettled(ctx context.Context, w Waiter) (plan.Plan, error) {
 			return p, ctx.Err()
 		case err == nil:
 			p, failures = next, 0
-			if p.Outcome != plan.Act && p.Outcome != plan.Wait {
+			if ends(p.Outcome) {
 				return p, nil
 			}
 		default:

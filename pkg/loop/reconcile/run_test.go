@@ -213,7 +213,7 @@ func TestPaused(t *testing.T) {
 		c.Wanted.Cluster.Paused = true
 		s := &fakes{turns: []fakeTurn{{c: c}}}
 		p, err := Run(context.Background(), s.engine(), s)
-		if want := []string{"look", "record", "look live"}; err != nil || p.Outcome != plan.Paused || !reflect.DeepEqual(s.log, want) {
+		if want := []string{"look", "look live", "record", "look live"}; err != nil || p.Outcome != plan.Paused || !reflect.DeepEqual(s.log, want) {
 			t.Errorf("got %s, %v, %q, want %q", p.Outcome, err, s.log, want)
 		}
 	})

@@ -58,9 +58,9 @@ func TestUpkeep(t *testing.T) {
 	}{
 		"acts":      {c: untidy(out()), want: []string{"look", broken, labelPD, labelDB, "record"}},
 		"waits":     {c: untidy(waiting4()), want: []string{"look", labelPD, labelDB, "record"}},
-		"blocked":   {c: untidy(blocked), want: []string{"look", labelPD, labelDB, "record"}},
+		"blocked":   {c: untidy(blocked), want: []string{"look", "look live", labelPD, labelDB, "record"}},
 		"converged": {c: untidy(rest()), want: []string{"look", "look live", labelPD, labelDB, "record"}},
-		"paused":    {c: paused, want: []string{"look", "record"}},
+		"paused":    {c: paused, want: []string{"look", "look live", "record"}},
 		"tidb-S11 tikv-11-46: a step of it fails": {
 			c: untidy(rest()), fail: map[string][]error{labelPD: {errBroken}},
 			want: []string{"look", "look live", labelPD, labelDB, "record"},
