@@ -36,7 +36,7 @@ func Faults(c topology.Cluster, read map[string]Secret, at time.Time) []Fault {
 		}
 		text, renew := fault(w, s, at)
 		if text == "" {
-			text, renew = untrusted(w, s, all, read)
+			text, renew = untrusted(w, s, all, read, at)
 		}
 		if text == "" {
 			text = unaccepted(c, w, s)
@@ -82,7 +82,7 @@ func expiredAuthority(s Secret, at time.Time) *x509.Certificate {
 
 // untrusted returns which other owner does not trust a certificate, the owner's own Secret first:
 // programs read all of their files from one Secret.
-func untrusted(w topology.Certificate, s Secret, all []topology.Certificate, read map[string]Secret) (text string, renew bool) {
+func untrusted(w topology.Certificate, s Secret, all []topology.Certificate, read map[string]Secret, at time.Time) (text string, renew bool) {
 	judges := []topology.Certificate{w}
 	for _, o := range all {
 		if o.Circle == w.Circle && o.Secret != w.Secret {
@@ -100,7 +100,7 @@ func untrusted(w topology.Certificate, s Secret, all []topology.Certificate, rea
 			if !role.asked {
 				continue
 			}
-			if err := by.trusts(s, role.server); err != nil {
+			if err := by.trusts(s, role.server, at); err != nil {
 				return distrust(s, by, role.server, err), true
 			}
 		}
@@ -109,6 +109,10 @@ func untrusted(w topology.Certificate, s Secret, all []topology.Certificate, rea
 }
 
 func distrust(s, by Secret, server bool, err error) string {
+	if signer, ok := errors.AsType[outdated](err); ok {
+		return fmt.Sprintf("the certificate %s in Secret %s is signed by %s, which is valid from %s to %s only",
+			subject(s.Leaf), s.Name, subject(signer.Certificate), day(signer.NotBefore), day(signer.NotAfter))
+	}
 	var invalid x509.CertificateInvalidError
 	if errors.As(err, &invalid) && invalid.Reason == x509.IncompatibleUsage {
 		role := "clients"

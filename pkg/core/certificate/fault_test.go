@@ -188,27 +188,36 @@ func TestOverlap(t *testing.T) {
 
 // TestAuthorityEndsFirst: a certificate may be valid for longer than its authority, as those of an Issuer
 // of cert-manager are, and the authority may have been renewed with its key later. It counts for as long as
-// one authority is valid.
+// one authority that has signed it is valid.
 func TestAuthorityEndsFirst(t *testing.T) {
 	c := cluster()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
+	other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
 	long := signed(t, key, noon.Add(-time.Hour), noon.Add(2*year))
 	for name, tt := range map[string]struct {
 		begins, ends, at time.Duration
+		beside           []byte // another authority
 		says             string
 	}{
-		"ends in the first half":      {-time.Hour, 90 * 24 * time.Hour, 0, ""},
-		"begins in the second half":   {200 * 24 * time.Hour, 2 * year, 201 * 24 * time.Hour, ""},
-		"has ended":                   {-time.Hour, 90 * 24 * time.Hour, 91 * 24 * time.Hour, `the authority "CN=authority" in ca.crt of Secret basic-pd-cluster-secret expired on 2026-09-29`},
-		"begins when they have ended": {2 * year, 3 * year, 0, "is not signed by an authority"},
+		"ends in the first half":    {-time.Hour, 90 * 24 * time.Hour, 0, nil, ""},
+		"begins in the second half": {200 * 24 * time.Hour, 2 * year, 201 * 24 * time.Hour, nil, ""},
+		"has ended beside another one": {-time.Hour, 90 * 24 * time.Hour, 91 * 24 * time.Hour, signed(t, other, noon.Add(-time.Hour), noon.Add(2*year)).PEM(),
+			`is signed by "CN=authority", which is valid from 2026-07-01 11:00 UTC to 2026-09-29 12:00 UTC only`},
+		"is to begin, beside another one": {30 * 24 * time.Hour, 2 * year, 0, signed(t, other, noon.Add(-time.Hour), noon.Add(2*year)).PEM(),
+			`which is valid from`},
+		"has ended":                   {-time.Hour, 90 * 24 * time.Hour, 91 * 24 * time.Hour, nil, `the authority "CN=authority" in ca.crt of Secret basic-pd-cluster-secret expired on 2026-09-29`},
+		"begins when they have ended": {2 * year, 3 * year, 0, nil, "is not signed by an authority"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := all(t, c, long)
 			for _, data := range s {
-				data["ca.crt"] = signed(t, key, noon.Add(tt.begins), noon.Add(tt.ends)).PEM()
+				data["ca.crt"] = append(signed(t, key, noon.Add(tt.begins), noon.Add(tt.ends)).PEM(), tt.beside...)
 			}
 			got := strings.Join(texts(certificate.Faults(c, s.read(c), noon.Add(tt.at))), "\n")
 			if tt.says == "" && got != "" || !strings.Contains(got, tt.says) {

@@ -95,10 +95,15 @@ func ID(c *x509.Certificate) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// trusts reports why the owner of s does not trust a certificate, nil if it does. The time is left
-// out, so that an expired certificate is not said to be of the wrong authority: it is enough that the
-// certificate and the authority were valid together once. Either may end first.
-func (s Secret) trusts(o Secret, server bool) error {
+// outdated is a signer of a certificate that is not valid now, so that nobody accepts the certificate.
+type outdated struct{ *x509.Certificate }
+
+func (o outdated) Error() string { return "not valid now: " + subject(o.Certificate) }
+
+// trusts reports why the owner of s does not trust a certificate that is valid now, nil if it does. A
+// certificate may be valid for longer than its authority: one that was signed by an authority is not said
+// to be of another one when that has ended.
+func (s Secret) trusts(o Secret, server bool, at time.Time) error {
 	usage := x509.ExtKeyUsageClientAuth
 	if server {
 		usage = x509.ExtKeyUsageServerAuth
@@ -116,12 +121,20 @@ func (s Secret) trusts(o Secret, server bool) error {
 		})
 		return err
 	}
+	if verify(at) == nil {
+		return nil
+	}
+	signers := slices.Concat(o.Chain, s.Authorities)
 	// What is ever valid together is so when the last one of them begins to be.
 	err := verify(o.Leaf.NotBefore)
-	for _, c := range slices.Concat(o.Chain, s.Authorities) {
+	for _, c := range signers {
 		if err != nil && c.NotBefore.After(o.Leaf.NotBefore) && verify(c.NotBefore) == nil {
-			return nil
+			err = nil
 		}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(signers, func(c *x509.Certificate) bool { return at.Before(c.NotBefore) || at.After(c.NotAfter) })
+	return outdated{signers[i]}
 }
