@@ -45,9 +45,9 @@ func rulesHelp(sc plan.Scope, m state.Member) remedy.Remedy {
 // shortage returns which placement rules PD could not keep without the member's store.
 // Stores that others take offline, and those with a higher ordinal that leave as well, do
 // not count. A store that is Down takes no regions; it counts only where the one that
-// leaves does not serve either, as in enoughStores; a new store serves, though PD calls it Down.
+// leaves does not serve either, as in enoughStores.
 func shortage(sc plan.Scope, m state.Member) (placement.Shortage, bool) {
-	return shortWithout(sc, m, m.Database.State != state.StoreUp && !m.Database.Healthy)
+	return shortWithout(sc, m, m.Database.State != state.StoreUp)
 }
 
 func shortWithout(sc plan.Scope, m state.Member, countDown bool) (placement.Shortage, bool) {

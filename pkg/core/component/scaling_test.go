@@ -79,7 +79,7 @@ func TestScalingRows(t *testing.T) {
 		{Name: "tikv-11-11: a store that is Down can go", Cluster: in(tikv, func(c *plantest.Cluster) {
 			c.Down(time.Hour, "t-tikv-3").Member("t-tikv-3").Database.State = state.StoreDown
 		})},
-		{Name: "a new store, which PD calls Down until its first heartbeat, is no store that is down", Cluster: in(tikv, func(c *plantest.Cluster) {
+		{Name: "a new store leaves, which PD calls Down until its first heartbeat", Cluster: in(tikv, func(c *plantest.Cluster) {
 			m := c.Member("t-tikv-3")
 			m.Database.State, m.Database.New, m.Database.Regions, m.Database.Leaders = state.StoreDown, true, 0, 0
 			c.Seen.PD.UpStores = 2

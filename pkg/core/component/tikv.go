@@ -23,7 +23,7 @@ func TiKV() plan.Profile {
 		Standing:      []plan.Hook{storeRestored, leadersAllowed, evictionForgotten},
 		BeforeRestart: []plan.Hook{leadersBack, leadersEvicted},
 		BeforeRemove: []plan.Hook{
-			notJoining, enoughStores, othersRun, rulesRead, rulesKept, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.LeftoverMarked,
+			notJoining, newStoresHeard, enoughStores, othersRun, rulesRead, rulesKept, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.LeftoverMarked,
 		},
 		BeforeRenew:   []plan.Hook{evictionEnded, plan.LeftoverMarked},
 		BeforeSuspend: []plan.Hook{tombstoneMarked, claimsKept, removalsSettled, evictionsEnded},
@@ -31,7 +31,7 @@ func TiKV() plan.Profile {
 		Failover: &plan.Failover{
 			Period:             func(sc plan.Scope) time.Duration { return sc.All.PD.MaxStoreDown + failoverPeriod },
 			Spare:              spareStore,
-			RemoveFromDatabase: []plan.Hook{enoughStores, othersRun, rulesRead, rulesKept, storeOffline, storeTombstone, evictionEnded},
+			RemoveFromDatabase: []plan.Hook{newStoresHeard, enoughStores, othersRun, rulesRead, rulesKept, storeOffline, storeTombstone, evictionEnded},
 			Keeps:              true,
 		},
 	}
@@ -78,6 +78,28 @@ var storeRestored = plan.Hook{
 	Observed: storeObserved,
 }
 
+// newStoresHeard waits, before a store is taken offline, until PD has heard of all stores that are new:
+// PD calls them Down for ten seconds, so that it would seem that there are too few.
+var newStoresHeard = plan.Hook{
+	Reason: plan.EnoughStores, Want: "enough other stores",
+	Done: func(sc plan.Scope, m state.Member) bool { return leaving(m) || newStore(sc) == "" },
+	Observed: func(sc plan.Scope, _ state.Member) string {
+		return "PD has not heard yet of " + newStore(sc) + ", which is new"
+	},
+}
+
+// newStore returns a store of which PD has yet to get the first heartbeat, "" if there is none.
+func newStore(sc plan.Scope) string {
+	for _, k := range topology.Kinds() {
+		for _, m := range sc.All.Groups[k].Members {
+			if m.Database.New && m.Database.Healthy {
+				return m.Name
+			}
+		}
+	}
+	return ""
+}
+
 // enoughStores holds before a store is taken offline: PD would never finish moving regions away
 // from a store that it needs for a full set of replicas. Stores with a higher ordinal that leave as
 // well do not count. PD itself also counts stores that are Down and not Offline; for a store that
@@ -90,8 +112,7 @@ var enoughStores = plan.Hook{
 		if leaving(m) {
 			return ""
 		}
-		unknown := m.Database.State != state.StoreUp && !m.Database.Healthy && !sc.Heard(m)
-		if surelyDown(sc, m) || unknown { // othersRun waits until that is known
+		if surelyDown(sc, m) || m.Database.State != state.StoreUp && !sc.Heard(m) { // othersRun waits until that is known
 			if others := pd.Stores - 1; others < pd.MaxReplicas {
 				return fmt.Sprintf("needs %d other stores, has %d", pd.MaxReplicas, others)
 			}
@@ -141,11 +162,8 @@ func runs(m state.Member) bool {
 }
 
 // surelyDown reports whether a store surely does not serve. A new leader of PD reports stores as
-// Down until it has received a heartbeat, and each leader of PD does so with a new store.
+// Down until it has received a heartbeat.
 func surelyDown(sc plan.Scope, m state.Member) bool {
-	if m.Database.Healthy {
-		return false
-	}
 	return m.Database.State == state.StoreDown && sc.Heard(m) || m.Database.State != state.StoreUp && sc.SurelyDown(m)
 }
 
