@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,10 +39,17 @@ func byCommand(line, dir, kubeconfig, namespace string) drive {
 		cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 		// What the shell has started ends with it: it would change the cluster of the next run.
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+		killAll := func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+		cmd.Cancel, cmd.WaitDelay = killAll, time.Second
 		begun := time.Now()
 		out, err := cmd.CombinedOutput()
 		took := time.Since(begun)
+		if cmd.Process != nil {
+			_ = killAll() // there is nobody left, as a rule
+		}
+		if errors.Is(err, exec.ErrWaitDelay) {
+			err, took = nil, took-cmd.WaitDelay // the shell has ended well, and left somebody who holds its output
+		}
 		if cause := context.Cause(ctx); err != nil && cause != nil {
 			err = fmt.Errorf("%w: %w", cause, err)
 		}

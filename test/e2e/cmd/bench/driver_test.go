@@ -69,3 +69,24 @@ func TestByCommandIsEnded(t *testing.T) {
 		t.Errorf("%v, want that it was cancelled", err)
 	}
 }
+
+// A child that outlives the shell neither keeps the bench waiting nor stays: its end of the pipe closes.
+func TestByCommandLeavesNobody(t *testing.T) {
+	dir := t.TempDir()
+	held := filepath.Join(dir, "held")
+	if err := syscall.Mkfifo(held, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	gone := make(chan error)
+	go func() {
+		_, err := os.ReadFile(held)
+		gone <- err
+	}()
+	m, err := byCommand("sleep 3600 3> held &", dir, "", "")(t.Context(), operation{})
+	if err != nil || m.wall <= 0 {
+		t.Errorf("%v %v", m, err)
+	}
+	if err := <-gone; err != nil {
+		t.Error(err)
+	}
+}

@@ -57,9 +57,6 @@ func (t target) prepare(ctx context.Context) error {
 
 // clean deletes the cluster, whoever has created it.
 func (t target) clean(ctx context.Context) error {
-	if t.plugin.Run(ctx, nil, "status", cluster).Code != 0 {
-		return nil
-	}
 	if r := t.plugin.Run(ctx, nil, "delete", cluster, "--delete-pvcs", "--yes"); r.Code != 0 {
 		return fmt.Errorf("delete: %s", r.Stderr)
 	}
