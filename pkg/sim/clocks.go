@@ -80,5 +80,7 @@ func (w *Model) justRegistered(s *store, p *pod) bool {
 
 // awaited reports whether it is too early for the first heartbeat of a new store.
 func (w *Model) awaited(k kind, i int, d *state.Database) bool {
-	return d.New && w.t-w.pods[k][i].started < firstBeat
+	p := w.pods[k][i]
+	started := p.started + w.clocks[k][i] // by the clock of its host
+	return d.New && w.t-started < firstBeat && w.t-p.made < soonStarted
 }

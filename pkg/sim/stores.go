@@ -41,6 +41,7 @@ type scheduler struct {
 const (
 	heartbeats    = 10 // seconds between two of them, and until the first one of a new store
 	firstBeat     = 30 // seconds in which the engine waits for that one while the store answers itself
+	soonStarted   = 120
 	noHeartbeat   = -1 << 40
 	disconnected  = 20
 	downAfter     = 30 * 60

@@ -151,7 +151,7 @@ func (s environment) startCertManager(t *testing.T) {
 	}
 	t.Cleanup(func() { // the context of the test has ended before
 		if err := cmd.Wait(); !errors.Is(err, context.Canceled) {
-			t.Errorf("cert-manager's controllers have ended by themselves: %v", err)
+			t.Errorf("cert-manager's controllers have ended by themselves, or with an error: %v", err)
 		}
 		if t.Failed() {
 			t.Logf("cert-manager's controllers:\n%s", &log)

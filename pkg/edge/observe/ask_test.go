@@ -85,8 +85,9 @@ func TestWhatStoresSay(t *testing.T) {
 		"it is new":                           {added, firstHeartbeat - time.Second, holding(0, 0), first},
 		"it is new, and has ended":            {added, time.Second, fails(refused), dead},
 		"its first heartbeat does not arrive": {added, firstHeartbeat, holding(0, 0), late},
+		"the clock of its host is ahead":      {added, -soonStarted, holding(0, 0), late},
 	} {
-		running := &state.Pod{Ready: true, Started: noon.Add(-c.runs)}
+		running := &state.Pod{Ready: true, Started: noon.Add(-c.runs), Made: noon.Add(-max(c.runs, -c.runs))}
 		members := []state.Member{{Kind: topology.TiKV, Name: "basic-tikv-0", Pod: running, Database: c.pd}}
 		o := through(c.port)
 		o.askStores(t.Context(), basic, members)

@@ -41,7 +41,7 @@ func (o *Observer) askRaft(ctx context.Context, c topology.Cluster, members []st
 	first, cancel := context.WithTimeout(ctx, readTimeout)
 	leads, err := ask(first, &members[leader])
 	cancel()
-	if err != nil {
+	if err != nil || leads.Member != members[leader].Database.ID { // its address may be that of another one by now
 		return
 	}
 	each(ctx, members, func(ctx context.Context, m *state.Member) {

@@ -71,7 +71,8 @@ func (a answers) sortPumps(c topology.Cluster, d *database) {
 // pumpOf returns what a Pump has written, with times by the clock of the API server. The difference of the clocks is
 // rounded, so that it is the same each time: the date of PD's answer is cut to seconds, and the answer takes a moment. If
 // the same entry counted once as written before its process started, and once after that, a cluster that has converged
-// would seem not to have a second later. A time that is too early only makes us wait for the next write.
+// would seem not to have a second later. A time that is too early only makes us wait for the next write. It is too late,
+// by a second, only where the clocks are two seconds apart.
 func (a answers) pumpOf(n pd.BinlogNode) listed {
 	m := listed{heartbeat: n.Updated, Database: state.Database{
 		Presence: state.Present, Pump: state.Pump{Node: n.ID, Host: n.Host, State: state.PumpState(n.State)},

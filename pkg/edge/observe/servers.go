@@ -62,9 +62,13 @@ func unproven(m *state.Member) bool {
 // in PD. After that time the store may run without reaching PD.
 const firstHeartbeat = 30 * time.Second
 
+// soonStarted bounds the same from when the pod was made, by the API server's clock: that of a host may be
+// minutes ahead.
+const soonStarted = 2 * time.Minute
+
 // awaited reports whether it is too early for the first heartbeat of a new store.
 func awaited(m *state.Member, now time.Time) bool {
-	return m.Database.New && now.Sub(m.Pod.Started) < firstHeartbeat
+	return m.Database.New && now.Sub(m.Pod.Started) < firstHeartbeat && now.Sub(m.Pod.Made) < soonStarted
 }
 
 // heartbeatOverdue reports whether PD has got no heartbeat from a store for a while. For an Offline

@@ -25,7 +25,7 @@ func TestFlashStoresAnswerThemselves(t *testing.T) {
 		}
 		return d
 	}
-	running, up := &state.Pod{Ready: true, Started: noon}, pd(state.StoreUp, true)
+	running, up := &state.Pod{Ready: true, Made: noon, Started: noon}, pd(state.StoreUp, true)
 	unproved, silent, lost := pd(state.StoreUp, false), pd(state.StoreDisconnected, false), pd(state.StoreDown, false)
 	young := pd(state.StoreDown, false)
 	young.New = true
@@ -40,7 +40,7 @@ func TestFlashStoresAnswerThemselves(t *testing.T) {
 		"PD has heard of a former process":                   {running, unproved, says(200, "Running"), is(unproved, state.Answered, true, "")},
 		"the same, and it starts":                            {running, unproved, says(200, "Ready"), is(unproved, state.Refused, false, "TiFlash reports that it is Ready")},
 		"it is new, and has yet to send its first heartbeat": {running, young, says(200, "Running"), is(young, state.Answered, true, "")},
-		"it is new, and has sent none for long":              {&state.Pod{Ready: true, Started: noon.Add(-firstHeartbeat)}, young, says(200, "Running"), is(young, state.Answered, false, unheard)},
+		"it is new, and has sent none for long":              {&state.Pod{Ready: true, Made: noon, Started: noon.Add(-firstHeartbeat)}, young, says(200, "Running"), is(young, state.Answered, false, unheard)},
 		"PD has not heard of it for a while":                 {running, silent, says(200, "Running"), is(silent, state.Answered, false, unheard)},
 		"PD has not heard of it for long":                    {running, lost, says(200, "Running"), is(lost, state.Answered, false, unheard)},
 		"its version does not say":                           {running, unproved, says(404, ""), unproved},
