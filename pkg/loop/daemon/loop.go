@@ -275,7 +275,11 @@ func (l *Loop) Stop(ctx context.Context) error {
 		l.Release()
 	}
 	if l.held == nil && !l.begun.IsZero() {
-		l.held, _ = l.Bid.Try(ctx) // if another process holds it, that one continues with the cluster
+		// If another process holds it, that one continues with the cluster.
+		if held, err := l.Bid.Try(ctx); err == nil {
+			l.held = held
+			l.OnTaken(held)
+		}
 	}
 	return l.undoAndRelease(ctx)
 }
