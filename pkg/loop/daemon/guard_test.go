@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 )
@@ -50,5 +51,30 @@ func TestGuardOfAStep(t *testing.T) {
 		release()
 		l.Release()
 		end()
+	}
+}
+
+// unseen is a cluster that cannot be observed.
+type unseen struct{}
+
+func (unseen) Observe(context.Context, bool) (state.Observation, error) {
+	return state.Observation{}, errors.New("no API server")
+}
+
+// A lease that is taken only to take changes back is reported, and its end as well: Guard looks at it, and
+// so do the numbers of the daemon.
+func TestStopReportsItsLease(t *testing.T) {
+	l := NewLoop(t.Context(), unseen{}, time.Now)
+	l.Cluster = topology.Cluster{Namespace: "db", Name: "basic"}
+	l.Bid = lease.NewBid(fake.NewClientset(), l.Cluster, lease.Identity{User: "daemon", Host: "daemon-1", PID: 1})
+	var taken, released *lease.Held
+	l.OnTaken, l.BeforeRelease = func(h *lease.Held) { taken = h }, func(h *lease.Held) { released = h }
+	if err := l.Stop(t.Context()); err != nil || taken != nil {
+		t.Errorf("nothing was begun, and it has taken %v: %v", taken, err)
+	}
+	l.markBusy(time.Now())
+	_ = l.Stop(t.Context())
+	if taken == nil || released != taken {
+		t.Errorf("taken %p, released %p", taken, released)
 	}
 }

@@ -57,7 +57,7 @@ func (t target) prepare(ctx context.Context) error {
 
 // clean deletes the cluster, whoever has created it.
 func (t target) clean(ctx context.Context) error {
-	if r := t.plugin.Run(ctx, nil, "delete", cluster, "--delete-pvcs", "--yes"); r.Code != 0 {
+	if r := t.plugin.Run(ctx, nil, "delete", cluster, "--delete-pvcs", "--ignore-not-found", "--yes"); r.Code != 0 {
 		return fmt.Errorf("delete: %s", r.Stderr)
 	}
 	return nil
