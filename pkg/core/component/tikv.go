@@ -81,7 +81,7 @@ var storeRestored = plan.Hook{
 // newStoresHeard waits, before a store is taken offline, until PD has heard of all stores that are new:
 // PD calls them Down for ten seconds, so that it would seem that there are too few.
 var newStoresHeard = plan.Hook{
-	Reason: plan.EnoughStores, Want: "enough other stores",
+	Reason: plan.EnoughStores, Want: enoughStores.Want,
 	Done: func(sc plan.Scope, m state.Member) bool { return leaving(m) || newStore(sc) == "" },
 	Observed: func(sc plan.Scope, _ state.Member) string {
 		return "PD has not heard yet of " + newStore(sc) + ", which is new"
