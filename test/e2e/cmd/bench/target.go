@@ -55,7 +55,7 @@ func (t target) prepare(ctx context.Context) error {
 	return t.clean(ctx)
 }
 
-// clean deletes the cluster, whoever has created it.
+// clean deletes the cluster of an earlier run, also one that a second driver has created.
 func (t target) clean(ctx context.Context) error {
 	if r := t.plugin.Run(ctx, nil, "delete", cluster, "--delete-pvcs", "--ignore-not-found", "--yes"); r.Code != 0 {
 		return fmt.Errorf("delete: %s", r.Stderr)
