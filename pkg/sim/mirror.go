@@ -32,7 +32,8 @@ func (w *Model) mirrored() (state.Observation, error) {
 // overlay is the Kubernetes half of an old snapshot with the database half of a fresh
 // one.
 func (w *Model) overlay(old, fresh state.Snapshot) state.Snapshot {
-	out := state.Snapshot{At: fresh.At, PD: fresh.PD, Evictions: old.Evictions, Removals: old.Removals, Groups: map[topology.Kind]state.Group{}}
+	out := old
+	out.At, out.PD, out.Groups = fresh.At, fresh.PD, make(map[topology.Kind]state.Group, len(kinds))
 	for k, name := range kinds {
 		was, is := old.Groups[name], fresh.Groups[name]
 		g := state.Group{Set: was.Set}
