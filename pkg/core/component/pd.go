@@ -2,6 +2,7 @@ package component
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -19,7 +20,7 @@ func PD() plan.Profile {
 		Floor: func(plan.Scope) (least int, why string, help remedy.Remedy) {
 			return 1, "the last member holds the cluster's metadata", nil
 		},
-		BeforeRestart: []plan.Hook{quorumStays, leaderElsewhere},
+		BeforeRestart: []plan.Hook{quorumStays, leaderElsewhere, leaderAhead},
 		// Claims are marked before the member is removed. In the other order, a
 		// scale-in that is cancelled in between would leave a pod whose data PD has
 		// forgotten, and it would look like a pod that is about to join.
@@ -128,6 +129,32 @@ var leaderElsewhere = plan.Hook{
 	},
 	Step:     leaderMoved.Step,
 	Observed: leaderMoved.Observed,
+}
+
+// leaderAhead is the goal that the leader moves to where it stays as soon as a member there was
+// restarted, and not when its own turn comes: a new leader schedules nothing before it has heard of
+// most regions, and it hears of them while the other members restart.
+var leaderAhead = plan.Hook{
+	Reason: plan.PDLeaderRestarted, Want: "PD led by a restarted member",
+	Done: func(sc plan.Scope, m state.Member) bool {
+		from, led := leading(sc)
+		to, ok := successor(sc, m)
+		return !led || !ok || from.Ordinal == m.Ordinal || !sc.Got.Outdated(from) || sc.Got.Outdated(to)
+	},
+	Step: func(sc plan.Scope, _ state.Member) plan.Step {
+		from, _ := leading(sc)
+		return leaderMoved.Step(sc, from)
+	},
+	Observed: leaderMoved.Observed,
+}
+
+// leading returns the member that is PD's leader. It may be in another Kubernetes cluster.
+func leading(sc plan.Scope) (state.Member, bool) {
+	i := slices.IndexFunc(sc.Got.Members, func(m state.Member) bool { return m.Database.Leader })
+	if i < 0 {
+		return state.Member{}, false
+	}
+	return sc.Got.Members[i], true
 }
 
 // successorThere holds if another member can lead when the leader is removed.

@@ -74,6 +74,18 @@ func TestQuorum(t *testing.T) {
 				m.Pod.Ready, m.Database.Answer = false, state.Answered
 			}
 		})},
+		{Name: "restart of another one than the leader, one was restarted", Cluster: roll(pd, func(c *plantest.Cluster) {
+			c.Rolled(pd, 2)
+			lead(c, "t-pd-0")
+		})},
+		{Name: "restart of another one than the leader, the one that was restarted does not serve", Cluster: roll(pd, func(c *plantest.Cluster) {
+			c.Rolled(pd, 2).Member("t-pd-2").Database.Healthy = false
+			lead(c, "t-pd-0")
+		})},
+		{Name: "restart, PD is led in another Kubernetes cluster", Cluster: roll(pd, func(c *plantest.Cluster) {
+			c.Rolled(pd, 2).Member("t-pd-0").Database.Leader = false
+			c.Seen.PD.Leader = "elsewhere"
+		})},
 		{Name: "removal, only the member itself answers", Cluster: in(pd, func(c *plantest.Cluster) {
 			d := c.Member("t-pd-2").Database
 			c.PDUnknown().Member("t-pd-2").Database = d

@@ -37,6 +37,7 @@ const (
 	AnotherMember       Reason = "AnotherMember"
 	QuorumWithoutMember Reason = "QuorumWithoutMember"
 	PDLeaderMoved       Reason = "PDLeaderMoved"
+	PDLeaderRestarted   Reason = "PDLeaderRestarted"
 	MemberRemoved       Reason = "MemberRemoved"
 	RemovedPodDeleted   Reason = "RemovedPodDeleted"
 
@@ -163,6 +164,7 @@ func Reasons() []Meaning {
 		{AnotherMember, "the only member cannot be removed", "no other member", apart},
 		{QuorumWithoutMember, "PD has to keep its quorum without the member", "no quorum without it", apart},
 		{PDLeaderMoved, "another member has to be the leader of PD", "PD not led by another member", apart},
+		{PDLeaderRestarted, "a member that was restarted has to be the leader of PD", "PD not led by a restarted member", apart},
 		{MemberRemoved, "PD has to remove the member", "not removed from PD", direct},
 		{RemovedPodDeleted, "the pod of a removed member has to be deleted", "removed pod not deleted", apart},
 		{SchedulersLoaded, "PD has to load its schedulers after a change of its leader", "PD has not loaded its schedulers", apart},
