@@ -169,6 +169,8 @@ type Database struct {
 	// Unstarted is true if PD lists the member, but it has never started. It is one of the first
 	// members, or one that was about to join; only the former has a name already.
 	Unstarted bool
+	// Unasked is true for a member of PD if PD did not say in time whether it reaches the member.
+	Unasked bool
 	// Healthy is true for a member of PD that passes PD's health check, a store that is Up and has
 	// sent a heartbeat since its container started, or that is new and answers itself, a Pump that is
 	// online and has written to PD's etcd since its container started, and a TiDB server whose status
@@ -230,7 +232,8 @@ func (m Member) DownSince() time.Time {
 
 // Denied reports whether the database says that the member does not serve.
 func (m Member) Denied() bool {
-	return m.Database.Presence != Unknown && !m.Database.Healthy && m.Database.Answer != Answered
+	d := m.Database
+	return d.Presence != Unknown && !d.Unasked && !d.Healthy && d.Answer != Answered
 }
 
 // Marked reports whether a scale-in has marked every claim of the member.

@@ -135,6 +135,7 @@ const madeTogether = 3 * time.Second
 type answers struct {
 	members     *pd.Members
 	health      []pd.MemberHealth
+	unasked     bool // the health check did not end in time
 	stores      []pd.Store
 	listedAt    time.Time // when PD answered with the stores
 	evicting    []uint64
@@ -169,7 +170,7 @@ func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) d
 	client := o.client(urls)
 	short, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	got, err := ask(short, client, o.now)
+	got, err := ask(short, client, o.now, o.renewed(seen.pods[topology.PD]))
 	lasting := o.history.outlasts(errors.Is(err, pd.ErrNoLeader), o.now())
 	if err != nil {
 		return database{state: state.PD{Problem: problem(err), Leaderless: lasting}}
@@ -204,12 +205,12 @@ func refusal(err error) string {
 	return ""
 }
 
-func ask(ctx context.Context, client pd.Client, now func() time.Time) (answers, error) {
+func ask(ctx context.Context, client pd.Client, now func() time.Time, renewed bool) (answers, error) {
 	var a answers
 	whole := ctx
 	all, ctx := errgroup.WithContext(ctx)
 	all.Go(func() (err error) { a.members, err = client.Members(ctx); return })
-	all.Go(func() (err error) { a.health, err = client.Health(ctx); return })
+	all.Go(func() (err error) { a.health, a.unasked, err = health(ctx, client, renewed); return })
 	all.Go(func() (err error) { a.replication, err = client.ReplicationConfig(ctx); return })
 	all.Go(func() (err error) {
 		if a.stores, err = client.Stores(ctx); errors.Is(err, pd.ErrNotBootstrapped) {
@@ -276,21 +277,6 @@ func (a answers) sort(c topology.Cluster) database {
 	return d
 }
 
-func (a answers) healthy(m pd.Member) bool {
-	return slices.ContainsFunc(a.health, func(h pd.MemberHealth) bool { return h.ID == m.ID && h.Healthy })
-}
-
-// servingPod returns a pod whose member of PD is healthy, for commands that a
-// person runs in it; the first pod where there is none.
-func (a answers) servingPod(c topology.Cluster) string {
-	for _, m := range a.members.Members {
-		if n, ok := owner(c, topology.PD, slices.Concat(m.PeerURLs, m.ClientURLs)...); ok && a.healthy(m) {
-			return c.PodName(topology.PD, n)
-		}
-	}
-	return c.PodName(topology.PD, 0)
-}
-
 func (a answers) sortMember(c topology.Cluster, d *database, m pd.Member) {
 	healthy := a.healthy(m)
 	if healthy {
@@ -306,13 +292,15 @@ func (a answers) sortMember(c topology.Cluster, d *database, m pd.Member) {
 	out := state.Database{
 		Presence: state.Present, ID: m.ID, Name: m.Name, Healthy: healthy,
 		Leader: m.Name != "" && m.Name == d.state.Leader, Version: m.Version,
-		Unstarted: len(m.ClientURLs) == 0,
+		Unstarted: len(m.ClientURLs) == 0, Unasked: a.unasked,
 	}
 	switch {
 	case out.Unstarted && m.Name == "":
 		out.Problem = "added to PD but has not started"
 	case out.Unstarted:
 		out.Problem = "one of PD's first members, but has not started yet"
+	case a.unasked:
+		out.Problem = "PD's health check takes long"
 	case !healthy:
 		out.Problem = "does not answer PD's health check"
 	}

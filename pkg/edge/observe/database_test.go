@@ -254,17 +254,17 @@ func TestAsk(t *testing.T) {
 			}
 			return errors.New("lost")
 		}
-		if _, err := ask(t.Context(), stores, func() time.Time { return noon }); err == nil || !strings.Contains(err.Error(), "lost") {
+		if _, err := ask(t.Context(), stores, func() time.Time { return noon }, false); err == nil || !strings.Contains(err.Error(), "lost") {
 			t.Errorf("%s fails: %v", call, err)
 		}
 	}
 	f := pd.NewFake(1, 1)
-	if a, err := ask(t.Context(), f, func() time.Time { return noon }); err != nil || !a.listedAt.Equal(noon) {
+	if a, err := ask(t.Context(), f, func() time.Time { return noon }, false); err != nil || !a.listedAt.Equal(noon) {
 		t.Errorf("listed at %s, %v", a.listedAt, err)
 	}
 	f = pd.NewFake(1, 0)
 	f.Update(func(s *pd.FakeState) { s.NotBootstrapped = true })
-	if a, err := ask(t.Context(), f, func() time.Time { return noon }); err != nil || a.unloaded || a.members == nil || a.replication.MaxReplicas != 3 || len(a.health) != 1 {
+	if a, err := ask(t.Context(), f, func() time.Time { return noon }, false); err != nil || a.unloaded || a.members == nil || a.replication.MaxReplicas != 3 || len(a.health) != 1 {
 		t.Errorf("not bootstrapped: %+v, %v", a, err)
 	}
 }
@@ -301,7 +301,7 @@ func TestSilentStore(t *testing.T) {
 			}
 			return nil
 		}
-		if a, err := ask(t.Context(), f, func() time.Time { return noon }); err != nil || a.storeDown != c.want {
+		if a, err := ask(t.Context(), f, func() time.Time { return noon }, false); err != nil || a.storeDown != c.want {
 			t.Errorf("%s: %s, %v", name, a.storeDown, err)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
@@ -23,6 +25,55 @@ func (o *Observer) askMembers(ctx context.Context, c topology.Cluster, members [
 	if slices.ContainsFunc(members, missed) {
 		o.askRaft(ctx, c, members)
 	}
+}
+
+const (
+	// addressKept is how long after a pod of PD was made the other members may still have the address of
+	// the pod before: cluster DNS is cached for 30 s.
+	addressKept = time.Minute
+	// healthTimeout bounds PD's health check for that time. The check waits three seconds for an address
+	// that is not in use any more, and then the members are asked themselves in less.
+	healthTimeout = time.Second
+)
+
+// renewed reports whether a pod of PD was made a short while ago.
+func (o *Observer) renewed(pods map[int]*corev1.Pod) bool {
+	for _, p := range pods {
+		if o.now().Sub(p.CreationTimestamp.Time) < addressKept {
+			return true
+		}
+	}
+	return false
+}
+
+// health asks PD's leader which members it reaches. A check that hangs after a pod was renewed is
+// unasked: it says nothing about any member.
+func health(ctx context.Context, client pd.Client, renewed bool) (list []pd.MemberHealth, unasked bool, err error) {
+	short, cancel := ctx, context.CancelFunc(func() {})
+	if renewed {
+		short, cancel = context.WithTimeout(ctx, healthTimeout)
+	}
+	defer cancel()
+	list, err = client.Health(short)
+	if err != nil && short.Err() != nil && ctx.Err() == nil {
+		return nil, true, nil
+	}
+	return list, false, err
+}
+
+func (a answers) healthy(m pd.Member) bool {
+	return slices.ContainsFunc(a.health, func(h pd.MemberHealth) bool { return h.ID == m.ID && h.Healthy })
+}
+
+// servingPod returns a pod whose member of PD is healthy, for commands that a
+// person runs in it; the first pod where there is none.
+func (a answers) servingPod(c topology.Cluster) string {
+	for _, m := range a.members.Members {
+		if n, ok := owner(c, topology.PD, slices.Concat(m.PeerURLs, m.ClientURLs)...); ok && a.healthy(m) {
+			return c.PodName(topology.PD, n)
+		}
+	}
+	return c.PodName(topology.PD, 0)
 }
 
 // missed reports whether PD's health check does not reach a member that answers.

@@ -1,12 +1,19 @@
 package observe
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
 func TestMembersAnswerThemselves(t *testing.T) {
@@ -93,4 +100,48 @@ func TestNotAskedForRaft(t *testing.T) {
 		}
 		return says(http.StatusOK, "")(r)
 	}).askMembers(t.Context(), basic, members)
+}
+
+// hanging is a PD whose health check hangs until the request is given up.
+type hanging struct{ pd.Client }
+
+func (hanging) Health(ctx context.Context) ([]pd.MemberHealth, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestHealthHangs: after a pod was renewed the health check is given up early, and that says nothing about a member.
+func TestHealthHangs(t *testing.T) {
+	for name, c := range map[string]struct {
+		renewed bool
+		took    time.Duration
+		unasked bool
+	}{
+		"a pod is new":         {true, healthTimeout, true},
+		"all pods have an age": {false, readTimeout, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), readTimeout)
+			defer cancel()
+			begun := time.Now()
+			_, unasked, err := health(ctx, hanging{}, c.renewed)
+			if took := time.Since(begun); took != c.took || unasked != c.unasked || (err == nil) != c.unasked {
+				t.Errorf("%s: unasked %t after %s: %v", name, unasked, took, err)
+			}
+		})
+	}
+	o := through(unasked(t))
+	o.now = func() time.Time { return noon }
+	for age, want := range map[time.Duration]bool{addressKept - time.Second: true, addressKept: false} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(noon.Add(-age))}}
+		if got := o.renewed(map[int]*corev1.Pod{0: pod}); got != want {
+			t.Errorf("a pod of %s: %t", age, got)
+		}
+	}
+	all := answers{unasked: true, members: &pd.Members{Members: []pd.Member{
+		{ID: 7, Name: "basic-pd-0", PeerURLs: []string{basic.MemberURL(topology.PD, 0, topology.PDPeerPort)}, ClientURLs: []string{"http://x"}},
+	}}, replication: &pd.ReplicationConfig{}}
+	if m := all.sort(basic).listed[topology.PD][0]; m.Healthy || (state.Member{Database: m.Database}).Denied() {
+		t.Errorf("a check that hangs says of a member: %+v", m)
+	}
 }

@@ -235,7 +235,7 @@ func TestSchedulersNotLoaded(t *testing.T) {
 	f.Update(func(s *pd.FakeState) { s.Evicting = map[uint64]bool{1: true} })
 	for _, unloaded := range []bool{true, false} {
 		f.Update(func(s *pd.FakeState) { s.SchedulersNotLoaded = unloaded })
-		a, err := ask(t.Context(), f, func() time.Time { return noon })
+		a, err := ask(t.Context(), f, func() time.Time { return noon }, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,7 @@ func scaled(replicas int) topology.Cluster {
 // look observes PD once, and returns what removals are checked against.
 func look(t *testing.T, o *Observer, f *pd.Fake, c topology.Cluster, seen objects) database {
 	t.Helper()
-	a, err := ask(t.Context(), f, func() time.Time { return noon })
+	a, err := ask(t.Context(), f, func() time.Time { return noon }, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestPlacementRulesOutOfTime(t *testing.T) {
 			t.Fatalf("%+v", d.state.Placement)
 		}
 		now = now.Add(rulesFresh)
-		a, err := ask(t.Context(), f, o.now)
+		a, err := ask(t.Context(), f, o.now, false)
 		if err != nil {
 			t.Fatal(err)
 		}
