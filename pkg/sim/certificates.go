@@ -1,8 +1,11 @@
 package sim
 
 import (
+	"crypto/x509"
 	"math/rand/v2"
+	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/certificate"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
@@ -21,6 +24,7 @@ func drawCertificates(o *Options) {
 func (w *Model) spoilCertificate() {
 	k := w.anyKind()
 	w.spoiled[k] = w.t + w.between(30, 1800)
+	w.renewed[k] = w.spoiled[k]
 	w.note("fault: the certificate of %s is not accepted until %s", kinds[k].Title(), clock(w.spoiled[k]))
 }
 
@@ -32,6 +36,7 @@ func (w *Model) expireCertificate() { w.expireFor(w.anyKind(), w.between(600, 54
 
 func (w *Model) expireFor(k kind, seconds int64) {
 	w.spoiled[k] = w.t + seconds
+	w.renewed[k] = w.spoiled[k]
 	w.note("fault: the certificate of %s has expired, and is renewed at %s", kinds[k].Title(), clock(w.spoiled[k]))
 	for _, p := range w.pods[k] {
 		if p != nil && p.running {
@@ -58,6 +63,21 @@ func (w *Model) lacks(k kind) []desired.Lack {
 		Need: desired.ValidCertificate, Object: secret, Want: "the certificate in Secret " + secret + " valid",
 		Observed: "it is not accepted", Remedy: remedy.Remedy{remedy.Say("put it right")},
 	}}
+}
+
+// certificates are the Secrets whose certificates were renewed.
+func (w *Model) certificates() map[string]certificate.Secret {
+	var all map[string]certificate.Secret
+	for k, at := range w.renewed {
+		if at == 0 || w.t < at {
+			continue
+		}
+		if all == nil {
+			all = map[string]certificate.Secret{}
+		}
+		all[w.cluster.MemberSecret(kinds[k])] = certificate.Secret{Leaf: &x509.Certificate{NotBefore: w.Now().Add(time.Duration(at-w.t) * time.Second)}}
+	}
+	return all
 }
 
 // judgeCertificate checks that no process is taken away that could not come back.

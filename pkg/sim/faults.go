@@ -299,6 +299,9 @@ func (w *Model) calm() {
 		w.askTables(w.Intent.Replicas[tiflash])
 	}
 	w.broken, w.spoiled = broken{}, [components]int64{}
+	for k, at := range w.renewed {
+		w.renewed[k] = min(at, w.t)
+	}
 	w.goesAt = min(w.goesAt, w.t)
 	w.pd.idle = 0
 	for _, s := range w.stores {

@@ -215,6 +215,7 @@ type Model struct {
 	theirs      []uint64          // stores that it evicts leaders from
 	writes      int               // of the Lease, of the status, and steps, by those who go by the Lease
 	spoiled     [len(kinds)]int64 // until when the certificate of a component is not accepted
+	renewed     [len(kinds)]int64 // when a valid one is put into its Secret
 	broken      broken
 	away        int64     // until when there is no API server
 	vacancies   []int64   // when replicas begin in the place of those that have ended

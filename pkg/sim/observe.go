@@ -121,6 +121,7 @@ func (w *Model) look() *observation {
 	for _, r := range w.ledger {
 		o.snap.Evictions = append(o.snap.Evictions, r.Eviction)
 	}
+	o.snap.Certificates = w.certificates()
 	o.snap.Removals, o.snap.Drains = slices.Clone(w.removals), slices.Clone(w.cdc.drains)
 	for k, name := range kinds {
 		o.generations[k] = w.sets[k].generation

@@ -171,6 +171,16 @@ func (sc Scope) downSince(m state.Member) time.Time {
 	return since
 }
 
+// certified returns when the certificate of the component began to be valid, zero where there is none.
+// A member whose certificate has expired cannot be reached, though it runs. It reads the renewed one a
+// while after that was put into its Secret, so that its time to come back begins again.
+func (sc Scope) certified() time.Time {
+	if leaf := sc.All.Certificates[sc.Cluster.MemberSecret(sc.Want.Kind)].Leaf; leaf != nil {
+		return leaf.NotBefore
+	}
+	return time.Time{}
+}
+
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

@@ -311,7 +311,7 @@ func (sc Scope) lostMember(p Profile, m state.Member) (LostMember, bool) {
 	c.Spared = sc.spared(p, m, c.Since)
 	if p.Failover != nil && !c.Since.IsZero() {
 		c.Known = sc.storesHeard(m)
-		c.Due = later(c.Since.Add(p.Failover.Period(sc)), c.Known)
+		c.Due = later(later(c.Since, sc.certified()).Add(p.Failover.Period(sc)), c.Known)
 	}
 	return c, true
 }

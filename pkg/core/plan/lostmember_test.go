@@ -1,10 +1,12 @@
 package plan_test
 
 import (
+	"crypto/x509"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/certificate"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
@@ -37,6 +39,26 @@ func TestLostMembers(t *testing.T) {
 	}
 	if k := got["t-tidb-2"]; k.Spared == "" {
 		t.Errorf("%+v", k)
+	}
+}
+
+// A member whose certificate had expired reads the renewed one a while after it was issued, so its time begins with that.
+func TestCertificateRenewed(t *testing.T) {
+	c := failing(func(c *plantest.Cluster) {
+		lost(c, time.Hour, "t-pd-1")
+		lost(c, time.Hour, "t-tikv-1")
+		issued := plantest.Now.Add(-time.Minute)
+		c.Seen.Certificates = map[string]certificate.Secret{"t-pd-cluster-secret": {Leaf: &x509.Certificate{NotBefore: issued}}}
+	})
+	due := map[string]time.Time{}
+	for _, k := range plan.LostMembers(component.Profiles(), c.Policy, c.Wanted, c.Seen) {
+		due[k.Member.Name] = k.Due
+	}
+	if want := plantest.Now.Add(4 * time.Minute); !due["t-pd-1"].Equal(want) {
+		t.Errorf("the member of PD is given up at %s, want %s", due["t-pd-1"], want)
+	}
+	if due["t-tikv-1"].After(plantest.Now) {
+		t.Errorf("the store is given up at %s only, though its certificate was not renewed", due["t-tikv-1"])
 	}
 }
 
