@@ -19,11 +19,8 @@ func (sc Scope) scaleIn(p Profile) verdict {
 		return open
 	}
 	var without []string
-	free, surplus := 0, have-sc.Want.Size()
-	if have > 0 && sc.storeForgotten(p, sc.at(have-1)) {
-		surplus = max(surplus, 1)
-	}
-	for i := range min(surplus, sc.leavers(p)-going) {
+	free := 0
+	for i := range min(sc.surplus(p), sc.leavers(p)-going) {
 		v := sc.release(p, sc.at(have-1-i))
 		if v.idle() && free == i {
 			free++
@@ -39,10 +36,23 @@ func (sc Scope) scaleIn(p Profile) verdict {
 	return open
 }
 
-// dropSurplus removes the highest ordinal, if it is not wanted and nothing is lost with it.
+// surplus returns how many of the highest ordinals are to be removed: those that are not wanted, and a
+// store that only a scale-out can bring back after that.
+func (sc Scope) surplus(p Profile) int {
+	have := sc.Got.Set.Replicas
+	surplus := have - sc.Want.Size()
+	if have > 0 && sc.storeForgotten(p, sc.at(have-1)) {
+		return max(surplus, 1)
+	}
+	return surplus
+}
+
+// dropSurplus removes the highest ordinal, if it is to be removed and nothing is lost with it. One that
+// is to come back waits until others are gone.
 func (sc Scope) dropSurplus(p Profile) verdict {
 	have := sc.Got.Set.Replicas
-	if have <= sc.Want.Size() || !sc.nothingLost(p, sc.at(have-1)) {
+	_, going := sc.leftovers(p)
+	if sc.surplus(p) <= 0 || have <= sc.Want.Size() && going > 0 || !sc.nothingLost(p, sc.at(have-1)) {
 		return verdict{}
 	}
 	if v := sc.release(p, sc.at(have-1)); !v.idle() {
