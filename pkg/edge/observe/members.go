@@ -20,6 +20,11 @@ func (o *Observer) askMembers(ctx context.Context, c topology.Cluster, members [
 		if m.Database.Presence != state.Present || m.Up() || !runs(m) {
 			return
 		}
+		if o.isNew(m.Pod.Made) {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, healthTimeout)
+			defer cancel()
+		}
 		m.Database.Answer = answerOf(pd.Ping(ctx, o.http, c.MemberURL(m.Kind, m.Ordinal, topology.PDClientPort)))
 	})
 	if slices.ContainsFunc(members, missed) {
@@ -31,15 +36,19 @@ const (
 	// addressKept is how long after a pod of PD was made the other members may still have the address of
 	// the pod before: cluster DNS is cached for 30 s.
 	addressKept = time.Minute
-	// healthTimeout bounds PD's health check for that time. The check waits three seconds for an address
-	// that is not in use any more, and then the members are asked themselves in less.
+	// healthTimeout bounds for that time what may hang. PD's health check waits three seconds for an
+	// address that is not in use any more, and a port-forward to a container that is just starting may
+	// never open. What takes longer is asked again in the next observation.
 	healthTimeout = time.Second
 )
 
-// renewed reports whether a pod of PD was made a short while ago.
+// isNew reports whether a pod was made a short while ago.
+func (o *Observer) isNew(made time.Time) bool { return o.now().Sub(made) < addressKept }
+
+// renewed reports whether one of the pods was made a short while ago.
 func (o *Observer) renewed(pods map[int]*corev1.Pod) bool {
 	for _, p := range pods {
-		if o.now().Sub(p.CreationTimestamp.Time) < addressKept {
+		if o.isNew(p.CreationTimestamp.Time) {
 			return true
 		}
 	}

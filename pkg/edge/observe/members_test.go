@@ -130,8 +130,23 @@ func TestHealthHangs(t *testing.T) {
 			}
 		})
 	}
+	for age, want := range map[time.Duration]time.Duration{0: healthTimeout, addressKept: readTimeout} {
+		synctest.Test(t, func(t *testing.T) {
+			o := through(func(r *http.Request) (*http.Response, error) {
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			})
+			members := []state.Member{{
+				Kind: topology.PD, Name: "basic-pd-0", Pod: &state.Pod{Started: noon, Made: noon.Add(-age)}, Database: state.Database{Presence: state.Present},
+			}}
+			begun := time.Now()
+			o.askMembers(t.Context(), basic, members)
+			if took := time.Since(begun); took != want || members[0].Database.Answer != state.NoAnswer {
+				t.Errorf("a pod of %s was asked for %s: %d", age, took, members[0].Database.Answer)
+			}
+		})
+	}
 	o := through(unasked(t))
-	o.now = func() time.Time { return noon }
 	for age, want := range map[time.Duration]bool{addressKept - time.Second: true, addressKept: false} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(noon.Add(-age))}}
 		if got := o.renewed(map[int]*corev1.Pod{0: pod}); got != want {
