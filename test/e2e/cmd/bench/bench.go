@@ -119,8 +119,12 @@ func (b *bench) round(ctx context.Context, run int, t target, drive drive, s *si
 	if err != nil {
 		return err
 	}
+	pds := t.pdClient()
+	defer pds.Close()
 	for i := 1; i < len(operations) && err == nil; i++ {
-		err = do(i)
+		if err = t.rest(ctx, pds); err == nil {
+			err = do(i)
+		}
 	}
 	c := client{run: run, account: writer.Stop(), events: events}
 	if err == nil {

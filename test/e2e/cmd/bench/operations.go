@@ -17,20 +17,20 @@ type operation struct {
 	// word, version and tikv are what a second driver is told.
 	word, version string
 	tikv          int
-	bar           time.Duration // the time that it may take
+	aim           time.Duration // what it is meant to take
 	// floor returns what the operation takes at least, by the restarts of pods without the plugin;
 	// nil where they say nothing about it.
 	floor func([]restarts) time.Duration
 }
 
 var operations = []operation{
-	{name: "create 3 PD, 3 TiKV, 2 TiDB", bar: 35 * time.Second, word: "create", version: "v8.1.0", tikv: 3,
+	{name: "create 3 PD, 3 TiKV, 2 TiDB", aim: 15 * time.Second, word: "create", version: "v8.1.0", tikv: 3,
 		args: []string{"create", cluster, "--version", "v8.1.0", "--storage", "1Gi"}},
-	{name: "TiKV 3 to 4", bar: 12 * time.Second, word: "scale-out", version: "v8.1.0", tikv: 4, floor: oneStore,
+	{name: "TiKV 3 to 4", aim: 5 * time.Second, word: "scale-out", version: "v8.1.0", tikv: 4, floor: oneStore,
 		args: []string{"scale", cluster, "tikv=4"}},
-	{name: "TiKV 4 to 3", bar: 10 * time.Second, word: "scale-in", version: "v8.1.0", tikv: 3,
+	{name: "TiKV 4 to 3", aim: 5 * time.Second, word: "scale-in", version: "v8.1.0", tikv: 3,
 		args: []string{"scale", cluster, "tikv=3"}},
-	{name: "upgrade under writes", bar: 110 * time.Second, word: "upgrade", version: "v8.1.1", tikv: 3, floor: allPods,
+	{name: "upgrade under writes", aim: 40 * time.Second, word: "upgrade", version: "v8.1.1", tikv: 3, floor: allPods,
 		args: []string{"upgrade", cluster, "v8.1.1"}},
 }
 

@@ -66,14 +66,14 @@ func walls(runs []measured) (all times) {
 
 // operations is the table of operations.
 func (r results) operations(o options) [][]string {
-	header := []string{"operation", "min", "median", "max", "bar", "floor", "median / floor", "waiting for pods", "waiting for PD and TiKV", "our own"}
+	header := []string{"operation", "min", "median", "max", "aim", "floor", "median / floor", "waiting for pods", "waiting for PD and TiKV", "our own"}
 	if o.driver != "" {
 		header = append(header, "second driver: min / median / max")
 	}
 	rows := [][]string{header}
 	for i, op := range operations {
 		row := append([]string{op.name}, walls(r.plugin.runs[i]).cells()...)
-		row = append(row, fmt.Sprintf("%.0f s", op.bar.Seconds()))
+		row = append(row, fmt.Sprintf("%.0f s", op.aim.Seconds()))
 		row = append(row, r.floor(i)...)
 		row = append(row, divided(r.plugin.runs[i])...)
 		if o.driver != "" {
