@@ -141,6 +141,8 @@ func (w *Model) takeOnVolumes(step plan.Step) error {
 		return nil
 	case plan.SetPassword:
 		return w.setPassword(s)
+	case plan.EnableRules:
+		return w.enableRules()
 	case plan.ResizeClaim:
 		return w.resizeClaim(s)
 	case plan.RecreateSet:

@@ -49,6 +49,7 @@ type sighting struct {
 	spoiled  [components]bool         // its certificate is not accepted
 	hidden   [components][limit]bool  // it cannot be known whether it serves
 	revision [components][limit]string
+	refused  [components]bool // PD takes no stores of it
 	outdated [components]bool // a pod has yet to be replaced, or a template to be applied
 	quorum   bool
 	leader   uint64
@@ -105,6 +106,7 @@ func (w *Model) sight() sighting {
 }
 
 func (w *Model) sightMembers(s *sighting) {
+	s.refused[tiflash] = w.flash.off
 	for k := range kinds {
 		set := &w.sets[k]
 		s.there[k], s.spoiled[k] = w.there(kind(k)), w.uncertified(kind(k))
@@ -282,7 +284,7 @@ func (w *Model) judgeRestart(s plan.Restart, say sayer) {
 	w.Soft.Restarts++
 	w.judgeLoss(k, i, say)
 	for _, e := range rollouts[:slices.Index(rollouts[:], k)] {
-		if w.seen.outdated[e] && w.seen.intent.Template[e] == w.Intent.Template[e] {
+		if w.seen.outdated[e] && !w.seen.refused[e] && w.seen.intent.Template[e] == w.Intent.Template[e] {
 			say("order", "%s has pods to replace first", kinds[e].Title())
 		}
 	}

@@ -25,7 +25,8 @@
 // one of six of these runs its version cannot drain. One in four has Pump: a Pump that is closed is offline when
 // drainers have read what it has, and ends; in half of these runs the kubelet starts it again, and it is
 // online again. One in four has TiFlash. There the user also changes how many replicas tables ask for,
-// up to the number of its stores, as TiDB does. In one run of eight the user asks for a first password of
+// up to the number of its stores, as TiDB does. In a third of these PD has its placement rules disabled at
+// first, so that it refuses stores of TiFlash, and in half of them a person disables them. In one run of eight the user asks for a first password of
 // root, which TiKV keeps, and in a third of these a person sets one as well.
 //
 // Faults: a step fails, before or half-way, or each time for half an hour; a person takes a store
@@ -169,7 +170,8 @@
 //   - evictions: no more of our schedulers than stores may be leaving at once on
 //     stores that are not the one to restart next, nor restarting, nor leaving.
 //   - reversed: no RestoreStore of a store that a person has taken offline.
-//   - theirs: no scheduler that others created is removed.
+//   - theirs: no scheduler that others created is removed, and placement rules that an engine has enabled
+//     are not enabled again, since a person has disabled them.
 //   - lease: no step by an engine that has seen that another one holds its lease.
 //   - operator: no step beside a tidb-operator that has driven for a minute and a half, but
 //     to take back what is temporary.
@@ -194,7 +196,7 @@
 //   - versions: no pod template of an older version of the plugin in place of what a newer one has
 //     rendered of the same spec.
 //   - order: no Restart of a member that serves while a component whose rollout comes earlier still
-//     has pods to replace; that of TiFlash comes after PD's and before TiKV's.
+//     has pods to replace; that of TiFlash comes after PD's and before TiKV's, unless PD refuses its stores.
 //   - password: at the end root has a password if the user asks for one, that is recorded, and it is
 //     the one in the Secret, unless a person has set one: that one is never replaced.
 //

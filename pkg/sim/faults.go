@@ -41,6 +41,7 @@ type Faults struct {
 	Operator    float64 // a tidb-operator drives the cluster for some minutes
 	Certificate float64 // a certificate is put into a Secret that the others do not accept
 	Password    float64 // a person sets a password of root
+	Rules       float64 // a person disables PD's placement rules
 	Expiry      float64 // the certificate of a component expires, and is renewed later
 	Saved       bool    // a new leader of PD knows heartbeats only as they were last saved
 
@@ -69,7 +70,7 @@ func (w *Model) injectFaults() {
 		{f.Intent, w.changeIntent}, {f.Rival, w.startRival}, {f.Late, w.delayHeartbeats}, {f.LoseForGood, w.loseHostForGood},
 		{f.Resign, w.resign}, {f.Ping, w.miss}, {f.KubeletAway, w.cutTunnel}, {f.Port, w.refusePort}, {f.Hide, w.hide},
 		{f.TakeOffline, w.deleteStore}, {f.Refusing, w.breakStep}, {f.Standstill, w.standStill}, {f.DeleteClaim, w.deleteClaimInUse}, {f.Operator, w.startOperator},
-		{f.Certificate, w.spoilCertificate}, {f.Expiry, w.expireCertificate}, {f.Password, w.setPasswordByHand},
+		{f.Certificate, w.spoilCertificate}, {f.Expiry, w.expireCertificate}, {f.Password, w.setPasswordByHand}, {f.Rules, w.disableRules},
 		{f.Outage, w.outage}, {f.KillProcess, w.killProcess}, {f.Freeze, w.freeze}, {f.Expire, w.expire}, {f.Command, w.runCommand},
 	} {
 		if roll < fault.odds {
@@ -82,7 +83,7 @@ func (w *Model) injectFaults() {
 
 func (f Faults) total() float64 {
 	return f.Crash + f.Lose + f.LoseLong + f.PDSilent + f.Forget + f.EvictByHand + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
-		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command + f.Certificate + f.Expiry + f.Password
+		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command + f.Certificate + f.Expiry + f.Password + f.Rules
 }
 
 func (w *Model) anyPod() (kind, int, *pod) {

@@ -113,6 +113,7 @@ type Options struct {
 	TiCDC     int   // with 0 the cluster has no TiCDC at all
 	Feeds     int   // how many tables its changefeeds send
 	Learners  int   // how many replicas tables ask for in TiFlash
+	RulesOff  bool  // PD's placement rules are disabled at first
 	MaxCopy   int   // PD's max-replicas, 3 if not set
 	Zones     []int // where the pods of each ordinal run; each for itself if not set
 	Isolated  bool  // PD puts no two replicas of a region into one zone
@@ -200,6 +201,7 @@ type Model struct {
 	cdc     captures
 	pumps   [limit]*registration
 	root    root
+	flash   rulesOff
 	asks    int  // how many replicas tables ask for in TiFlash
 	short   bool // regions have fewer replicas than they should
 
@@ -249,6 +251,7 @@ func New(o Options) *Model {
 		driver:  &driver{late: never, version: 1},
 	}
 	w.asks = min(o.Learners, o.TiFlash)
+	w.flash.off = o.RulesOff
 	w.rules = rules{isolated: o.Isolated, copies: o.Copies}
 	w.cluster.Reclaims = o.Reclaims
 	w.Intent.Replicas = [components]int{pd: o.PD, tikv: o.TiKV, tiflash: o.TiFlash, pump: o.Pump, tidb: o.TiDB, tiproxy: o.TiProxy, ticdc: o.TiCDC}

@@ -116,7 +116,7 @@ func (w *Model) observe() *observation {
 func (w *Model) look() *observation {
 	o := &observation{at: w.t, wanted: w.wanted(), intent: w.Intent, advice: w.advice, newAdvice: w.newAdvice()}
 	o.snap = state.Snapshot{
-		At: w.Now(), PD: w.observePD(), Groups: make(map[topology.Kind]state.Group, len(kinds)),
+		At: w.Now(), PD: w.observePD(), Groups: make(map[topology.Kind]state.Group, len(kinds)), RulesEnabled: w.flash.enabled,
 	}
 	for _, r := range w.ledger {
 		o.snap.Evictions = append(o.snap.Evictions, r.Eviction)
@@ -177,7 +177,7 @@ func (w *Model) observePD() state.PD {
 	out.ClusterID, out.SchedulersUnknown = w.pd.id, w.t < w.pd.loadedAt
 	out.Members, out.Healthy = len(w.pd.members), w.healthyMembers()
 	out.PumpsKnown = w.Pump > 0
-	out.MaxReplicas, out.MaxStoreDown = w.MaxCopy, downAfter*time.Second
+	out.MaxReplicas, out.MaxStoreDown, out.RulesDisabled = w.MaxCopy, downAfter*time.Second, w.flash.off
 	if m := w.pd.member(w.pd.leader); m != nil {
 		out.Leader = "elsewhere"
 		if m.ordinal >= 0 {

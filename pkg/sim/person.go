@@ -19,6 +19,7 @@ func (w *Model) obey(p plan.Plan) {
 		w.parallel(g)
 		w.discardLost(g)
 		w.relaxRules(g)
+		w.enableRulesByHand(g)
 		w.relaxTables(g)
 		w.makeRoom(g)
 		w.stopFeeds(g)

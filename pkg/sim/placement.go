@@ -69,7 +69,7 @@ func (w *Model) placed() state.Placement {
 	}
 	own := w.rules.asPD(w.MaxCopy)
 	out.Rules = [][]state.PlacementRule{own}
-	if w.asks > 0 {
+	if w.asks > 0 && !w.flash.off {
 		out.Rules = append(out.Rules, append(slices.Clone(own), state.PlacementRule{
 			Group: "tiflash", ID: "table-1-r", Role: "learner", Count: w.asks, Tables: []state.Table{{ID: 1, Name: "a.b"}},
 			Constraints: []state.LabelConstraint{{Key: "engine", Op: "in", Values: []string{"tiflash"}}},

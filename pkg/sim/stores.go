@@ -138,6 +138,10 @@ func (w *Model) attach(k kind, i int, p *pod, c *claim) {
 	if !w.serving() || w.t < p.started+4 || k.learns() && len(w.stores) == 0 {
 		return
 	}
+	if k.learns() && w.flash.off {
+		w.halt(p, 40) // "placement rules is disabled"
+		return
+	}
 	for _, s := range w.stores {
 		if s.k == k && s.ordinal == i && s.state != state.StoreTombstone {
 			w.halt(p, 40) // PD refuses a second store at the same address

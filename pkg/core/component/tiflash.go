@@ -17,7 +17,7 @@ import (
 func TiFlash() plan.Profile {
 	return plan.Profile{
 		Kind:     topology.TiFlash,
-		Needs:    []plan.Need{pdServes, tikvJoined},
+		Needs:    []plan.Need{pdServes, tikvJoined, rulesEnabled},
 		IDLabel:  topology.LabelStoreID,
 		Located:  true,
 		Floor:    leastForTables,
@@ -43,6 +43,28 @@ var tikvJoined = plan.Need{
 	Reason: plan.TiKVServing, Want: "a TiKV store joined",
 	Holds:    func(sc plan.Scope) bool { return sc.All.PD.Bootstrapped },
 	Observed: func(plan.Scope) string { return "PD is not bootstrapped" },
+}
+
+// rulesEnabled is what TiFlash needs of PD's settings: without placement rules PD refuses its stores.
+// PD has them enabled unless it once was of a version before v5.0, or somebody has disabled them. A PD
+// that is not bootstrapped refuses to enable them.
+var rulesEnabled = plan.Need{
+	Reason: plan.PlacementRulesEnabled, Want: "placement rules enabled in PD",
+	Holds: func(sc plan.Scope) bool {
+		pd := sc.All.PD
+		return !pd.RulesDisabled || !pd.Serving() || !pd.Bootstrapped || sc.Want.Size() == 0
+	},
+	Refuse: func(sc plan.Scope) string {
+		if sc.All.RulesEnabled.IsZero() {
+			return ""
+		}
+		return "kubectl tidb enabled them once, and they were disabled since; no TiFlash store can join"
+	},
+	Step:     func(sc plan.Scope) plan.Step { return plan.EnableRules{Component: sc.Want.Kind} },
+	Observed: func(plan.Scope) string { return "no TiFlash store can join" },
+	Help: func(sc plan.Scope) remedy.Remedy {
+		return remedy.Remedy{remedy.Run("enable them", sc.PDCtl("config set enable-placement-rules true"))}
+	},
 }
 
 // pdLetsGo holds where PD does not refuse to take a store offline: it asks for as many other stores,

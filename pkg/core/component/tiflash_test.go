@@ -75,6 +75,50 @@ func TestTiFlashUpkeep(t *testing.T) {
 	}
 }
 
+// rulesOff has PD place no copies by its placement rules, so that no store of TiFlash has joined it.
+func rulesOff(c *plantest.Cluster) {
+	c.Seen.PD.RulesDisabled = true
+	c.Set(tiflash, func(s *state.Set) { *s = state.Set{} })
+	g := c.Seen.Groups[tiflash]
+	g.Members = nil
+	c.Seen.Groups[tiflash] = g
+	c.Want(tiflash).Set.Drift = 1
+}
+
+// podsOff is rulesOff of a cluster whose TiFlash pods are there, and cannot join.
+func podsOff(c *plantest.Cluster) {
+	c.Seen.PD.RulesDisabled = true
+	for i := range c.Seen.Groups[tiflash].Members {
+		c.Down(time.Minute, c.Seen.Groups[tiflash].Members[i].Name)
+		c.Seen.Groups[tiflash].Members[i].Database = state.Database{Presence: state.Absent}
+	}
+}
+
+// enabledBefore is a cluster whose placement rules we have enabled before.
+func enabledBefore(c *plantest.Cluster) { c.Seen.RulesEnabled = plantest.Now.Add(-time.Hour) }
+
+// TestPlacementRulesEnabled: they are enabled once, before TiFlash is made, and nothing else waits.
+func TestPlacementRulesEnabled(t *testing.T) {
+	plantest.Waits(t, "tiflash-rules", []plantest.Case{
+		{Name: "disabled", Cluster: flash(rulesOff)},
+		{Name: "disabled, and TiFlash has pods", Cluster: flash(podsOff)},
+		{Name: "disabled again by a person", Cluster: flash(rulesOff, enabledBefore)},
+		{Name: "disabled again by a person, and TiFlash has pods", Cluster: flash(podsOff, enabledBefore)},
+		{Name: "enabled, and were before", Cluster: flash(enabledBefore)},
+		{Name: "disabled, and no store is wanted", Cluster: flash(rulesOff, fewer(0))},
+		{Name: "disabled, and PD is not bootstrapped", Cluster: flash(rulesOff, func(c *plantest.Cluster) {
+			c.Seen.PD.Bootstrapped, c.Seen.PD.Stores, c.Seen.PD.UpStores = false, 0, 0
+		})},
+		{Name: "disabled, and PD has no leader", Cluster: flash(rulesOff, func(c *plantest.Cluster) { c.Seen.PD.Leader = "" })},
+		{Name: "disabled again, and TiKV is to be restarted", Cluster: flash(rulesOff, enabledBefore, func(c *plantest.Cluster) { c.Roll(tikv) })},
+		{Name: "disabled, without TiFlash", Cluster: func() *plantest.Cluster {
+			c := plantest.New(3, 3, 2)
+			c.Seen.PD.RulesDisabled = true
+			return c
+		}()},
+	})
+}
+
 // TestTiFlash: a store leaves only where the copies that tables ask for have another place, nothing is
 // evicted, and TiKV's stores and its own are not mixed up.
 func TestTiFlash(t *testing.T) {

@@ -270,7 +270,7 @@ func (sc Scope) create(p Profile) verdict {
 	}
 	steps = append(steps, applies(p.Kind, sc.Want.Config)...)
 	if v := sc.needs(p); !v.idle() && sc.Got.Extent() == 0 {
-		return verdict{steps: steps, gates: v.gates} // pods that are there need a controller, whatever is missing
+		return verdict{steps: steps}.and(v) // pods that are there need a controller, whatever is missing
 	}
 	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.initialReplicas(p)})}
 }
@@ -279,9 +279,7 @@ func (sc Scope) needs(p Profile) verdict {
 	var v verdict
 	for _, n := range p.Needs {
 		if !n.Holds(sc) {
-			v.gates = append(v.gates, Gate{
-				Component: p.Kind, Reason: n.Reason, Want: n.Want, Observed: n.Observed(sc), Source: FromDatabase, held: true,
-			})
+			v = v.and(n.lack(sc, p.Kind))
 		}
 	}
 	return v

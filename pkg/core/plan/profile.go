@@ -64,6 +64,32 @@ type Need struct {
 	Want     string
 	Holds    func(Scope) bool
 	Observed func(Scope) string
+	// Refuse returns the reason why a person has to provide it, "" where none has to.
+	Refuse func(Scope) string
+	// Step returns the step that provides it; nil where there is only to wait.
+	Step func(Scope) Step
+	Help func(Scope) remedy.Remedy // what a person can do
+}
+
+// lack returns what to do, and what to wait for, while a need does not hold. A need without a step
+// opens when another component does something.
+func (n Need) lack(sc Scope, k topology.Kind) verdict {
+	g := Gate{Component: k, Reason: n.Reason, Want: n.Want, Source: FromDatabase, held: n.Step == nil}
+	if n.Help != nil {
+		g.Remedy = n.Help(sc)
+	}
+	if n.Refuse != nil {
+		if why := n.Refuse(sc); why != "" {
+			g.Observed, g.Blocked = why, true
+			return wait(g)
+		}
+	}
+	v := verdict{}
+	if n.Step != nil {
+		v.steps = []Step{n.Step(sc)}
+	}
+	g.Observed = n.Observed(sc)
+	return v.and(wait(g))
 }
 
 // Hook is a goal for one member: how to see that it is reached, and the step towards it. It

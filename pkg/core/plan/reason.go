@@ -24,6 +24,8 @@ const (
 	TiKVServing Reason = "TiKVServing"
 	PumpServing Reason = "PumpServing"
 
+	PlacementRulesEnabled Reason = "PlacementRulesEnabled"
+
 	SpecObserved    Reason = "SpecObserved"
 	RolloutQueued   Reason = "RolloutQueued"
 	PodReplaced     Reason = "PodReplaced"
@@ -152,6 +154,7 @@ func Reasons() []Meaning {
 		{PDServing, "a component waits for PD", "PD not serving", apart},
 		{TiKVServing, "a component waits for TiKV", "TiKV not serving", apart},
 		{PumpServing, "TiDB waits for Pump, which it writes its binlog to", "Pump not serving", apart},
+		{PlacementRulesEnabled, "PD has to place copies by its placement rules, or no TiFlash store can join", "placement rules disabled in PD", apart},
 		{SpecObserved, "the StatefulSet controller has to see the new spec", "StatefulSet controller has not seen the new spec", apart},
 		{RolloutQueued, "the rollout waits for an earlier component", "rollout queued", bare},
 		{PodReplaced, "Kubernetes has to replace the pod", "pod not replaced", apart},

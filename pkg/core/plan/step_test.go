@@ -41,6 +41,7 @@ var steps = []struct {
 	{plan.DrainCapture{Component: ticdc, Member: "m", Again: true}, ticdc, "m", false, true},
 	{plan.ForgetDrain{Component: ticdc, Member: "m"}, ticdc, "m", false, false},
 	{plan.SetPassword{Component: tidb, Member: "m"}, tidb, "m", false, false},
+	{plan.EnableRules{Component: topology.TiFlash}, topology.TiFlash, "", false, false},
 	{plan.MarkClaims{Component: pd, Member: "m"}, pd, "m", false, false},
 	{plan.UnmarkClaims{Component: pd, Member: "m"}, pd, "m", false, false},
 	{plan.DeleteClaim{Component: pd, Member: "m"}, pd, "m", true, false},

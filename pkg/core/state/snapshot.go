@@ -28,6 +28,8 @@ type Snapshot struct {
 	Removals []Removal
 	// Drains are the records of captures of TiCDC whose tables we have moved away.
 	Drains []Drain
+	// RulesEnabled is when we enabled PD's placement rules for TiFlash, zero if we never did.
+	RulesEnabled time.Time
 	// Templates are the records of the pod templates that were applied last, written before the
 	// templates.
 	Templates map[topology.Kind]Template
@@ -73,6 +75,9 @@ type PD struct {
 	// LocationLabels are the labels of stores that PD spreads replicas by, the
 	// widest first (replication.location-labels).
 	LocationLabels []string
+	// RulesDisabled is true if PD does not place copies by its placement rules. It then refuses stores
+	// of TiFlash, and does not disable its rules while it has one.
+	RulesDisabled bool
 	// Placement is what the removal of a store is checked against.
 	Placement Placement
 	// MaxStoreDown is after how long without a heartbeat PD calls a store Down and makes new copies

@@ -88,6 +88,8 @@ func (a *Actor) Do(ctx context.Context, step plan.Step) error {
 		return a.closePump(ctx, s)
 	case plan.SetPassword:
 		return a.setPassword(ctx, s)
+	case plan.EnableRules:
+		return a.enableRules(ctx)
 	case plan.ResizeClaim:
 		return a.resizeClaim(ctx, s)
 	case plan.RecreateSet:

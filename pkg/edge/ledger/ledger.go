@@ -1,7 +1,7 @@
 // Package ledger encodes records of what we did in PD and have to take back or to
-// complete, of captures of TiCDC that we drain, and of the pod templates that we wrote: one
-// ConfigMap per cluster, with one key per evict-leader scheduler that we made, per store that we
-// took offline, per capture and per component.
+// complete, of captures of TiCDC that we drain, of placement rules that we enabled, and of the pod
+// templates that we wrote: one ConfigMap per cluster, with one key per evict-leader scheduler that we
+// made, per store that we took offline, per capture and per component.
 //
 // A record says that the scheduler or the removal may be ours, and since when. Only PD says
 // whether it exists: the record is written before the change in PD and removed when that has
@@ -99,6 +99,8 @@ type Book struct {
 	Removals  []state.Removal
 	Drains    []state.Drain
 	Templates map[topology.Kind]state.Template
+	// RulesEnabled is when we enabled PD's placement rules, zero if there is no record of that.
+	RulesEnabled time.Time
 	// Gaps are records that this version cannot read: records of a later version, or records that
 	// were written by hand. They block nothing, and are left as they are.
 	Gaps []state.Gap
@@ -124,6 +126,13 @@ func Read(cm *corev1.ConfigMap) Book {
 				continue
 			}
 			b.Drains = append(b.Drains, d)
+			continue
+		}
+		if key == RulesKey {
+			at, err := time.Parse(time.RFC3339, cm.Data[key])
+			if b.RulesEnabled = at; err != nil {
+				b.Gaps = append(b.Gaps, unreadable(cm, key, err))
+			}
 			continue
 		}
 		of, digits, _ := strings.Cut(key, ".")

@@ -125,7 +125,7 @@ func TestSort(t *testing.T) {
 			{ID: 8, Address: "10.0.0.4:20160", State: pd.StoreTombstone, StateName: "Tombstone"},
 		},
 		evicting: []uint64{5}, unloaded: true,
-		replication: &pd.ReplicationConfig{MaxReplicas: 3, LocationLabels: []string{"zone"}},
+		replication: &pd.ReplicationConfig{MaxReplicas: 3, LocationLabels: []string{"zone"}, EnablePlacementRules: true},
 		storeDown:   time.Hour, placement: state.Placement{Unread: "why"}, gaps: []state.Gap{{What: "rules"}},
 	}
 	want := database{

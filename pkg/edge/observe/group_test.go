@@ -197,7 +197,7 @@ func TestSnapshot(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: c.LedgerMap(), Namespace: "db"},
 		Data: map[string]string{
 			"remove-store.4": `{"member":"basic-tikv-3","since":"2026-07-01T12:00:00Z"}`, "evict-leader.x": "{}",
-			"evict-leader.5": `{"member":"basic-tikv-1","since":"2026-07-01T12:00:00Z"}`,
+			"evict-leader.5": `{"member":"basic-tikv-1","since":"2026-07-01T12:00:00Z"}`, "placement-rules-enabled": noon.Format(time.RFC3339),
 		},
 	})
 	o := New(kube, &dial.Direct{}, func(context.Context) (*v1alpha1.TidbCluster, error) { return tc, nil }, func() time.Time { return noon })
@@ -206,7 +206,7 @@ func TestSnapshot(t *testing.T) {
 		t.Fatalf("%v, %+v", err, seen)
 	}
 	s := seen.Snapshot
-	if !s.At.Equal(noon) || len(s.Groups) != 3 || len(s.Removals) != 1 || len(s.Evictions) != 1 || len(s.Gaps) != 1 || s.PD.Known() || s.PD.ClusterID != 77 {
+	if !s.At.Equal(noon) || len(s.Groups) != 3 || len(s.Removals) != 1 || len(s.Evictions) != 1 || !s.RulesEnabled.Equal(noon) || len(s.Gaps) != 1 || s.PD.Known() || s.PD.ClusterID != 77 {
 		t.Errorf("got %+v", s)
 	}
 	if o.PD() != nil {

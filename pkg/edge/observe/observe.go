@@ -124,6 +124,7 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 		Drains:    seen.ledger.Drains,
 		Templates: seen.ledger.Templates,
 
+		RulesEnabled: seen.ledger.RulesEnabled,
 		Certificates: certificates,
 	}
 	var volumes map[string]*state.Volume

@@ -100,6 +100,9 @@ func TestPlacementIsReadForRemovals(t *testing.T) {
 		if known := len(d.state.Placement.Rules) > 0; known != (c.want > 0) && name != "rules are disabled" {
 			t.Errorf("%s: got %+v", name, d.state.Placement)
 		}
+		if d.state.RulesDisabled != (name == "rules are disabled") {
+			t.Errorf("%s: disabled: %t", name, d.state.RulesDisabled)
+		}
 	}
 }
 

@@ -264,8 +264,14 @@ func (f *Fake) SetReplicationConfig(ctx context.Context, patch map[string]any) e
 					s.Replication.MaxReplicas = n
 				}
 			case string:
-				if key == "location-labels" {
+				switch key {
+				case "location-labels":
 					s.Replication.LocationLabels = listOf(n)
+				case "enable-placement-rules":
+					if err := s.bootstrapped(); err != nil {
+						return err
+					}
+					s.Replication.EnablePlacementRules = n == "true"
 				}
 			}
 		}

@@ -1,0 +1,37 @@
+package act
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
+)
+
+// enableRules has PD place copies by its placement rules. The record is written afterwards: it says that PD
+// had them enabled, and that a person has disabled them if they are not. If this process ends in between,
+// there is none, and they are enabled once more at most.
+func (a *Actor) enableRules(ctx context.Context) error {
+	client, err := a.database()
+	if err != nil {
+		return err
+	}
+	config, err := client.ReplicationConfig(ctx)
+	if err != nil {
+		return fmt.Errorf("read whether placement rules are enabled: %w", err)
+	}
+	if config.EnablePlacementRules {
+		return nil
+	}
+	book, err := a.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	if !ledger.Read(book).RulesEnabled.IsZero() {
+		return stale("PD", "had its placement rules enabled before, and they were disabled since")
+	}
+	// PD takes this value only as a text.
+	if err := client.SetReplicationConfig(ctx, map[string]any{"enable-placement-rules": "true"}); err != nil {
+		return fmt.Errorf("enable placement rules: %w", err)
+	}
+	return a.writeRecord(ctx, book, ledger.RulesKey, ledger.EncodeRules(a.now()))
+}
