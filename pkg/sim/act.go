@@ -134,6 +134,8 @@ func (w *Model) takeOnVolumes(step plan.Step) error {
 	switch s := step.(type) {
 	case plan.ClosePump:
 		return w.closePump(s)
+	case plan.AdoptDrain:
+		return w.adoptDrain(s)
 	case plan.DrainCapture:
 		return w.drainCapture(s)
 	case plan.ForgetDrain:

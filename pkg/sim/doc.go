@@ -103,7 +103,7 @@
 // In some runs a tidb-operator drives the cluster for some minutes. Commands see it after some
 // seconds and end; daemons check before each turn. It continues rollouts in its own way: it marks
 // the pod of a store, creates an evict-leader scheduler, and moves the partition when no leader is
-// left. It can stop at any moment, and cleans nothing up. It does not scale and does not render
+// left. It drains a capture of TiCDC, whose pod it marks, as long as the time for that lasts. It can stop at any moment, and cleans nothing up. It does not scale and does not render
 // another pod template.
 //
 // # What is asserted

@@ -253,7 +253,7 @@ func (w *Model) observePod(p *pod, out *state.Pod) {
 	*out = state.Pod{
 		UID: p.uid, Revision: p.revision, Ready: p.ready, Terminating: p.terminating(),
 		Since: w.at(p.since), Problem: p.problem, Ran: p.ran, Made: w.at(p.made), Restarts: p.restarts,
-		Node: "node", EvictionBegun: p.evictionBegun,
+		Node: "node", EvictionBegun: p.evictionBegun, DrainBegun: p.drainBegun,
 	}
 	if p.last[1] != 0 {
 		out.Last = state.Run{Started: w.at(p.last[0]), Ended: w.at(p.last[1])}

@@ -63,7 +63,7 @@ func (w *Model) operate() {
 		if !set.exists || set.leaving || set.spec.manual || i < 0 {
 			continue
 		}
-		if set.observed == set.generation && w.allReady(kind(k)) && (!kind(k).leads() || w.evicted(i)) {
+		if set.observed == set.generation && w.allReady(kind(k)) && (!kind(k).leads() || w.evicted(i)) && (kind(k) != ticdc || w.drainedByOperator(i)) {
 			w.note("tidb-operator: restarts %s", w.names[k][i])
 			spec := set.spec
 			spec.partition = i

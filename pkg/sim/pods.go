@@ -78,6 +78,7 @@ type pod struct {
 	// evictionBegun is tidb-operator's mark on the pod of a store that it evicts
 	// region leaders from; zero when there is none.
 	evictionBegun time.Time
+	drainBegun    time.Time // the same on the pod of a capture that it drains
 }
 
 func (p *pod) terminating() bool { return p.goneAt != never }

@@ -75,14 +75,14 @@ func (r *reaction) idle(d time.Duration, step plan.Step) string {
 	return fmt.Sprintf("%s has changed nothing for %s, though there is something to do (%s)", r.who, d, step)
 }
 
-// marks are the pods of stores that tidb-operator evicts region leaders from.
+// marks are the pods of stores that tidb-operator evicts region leaders from, and of captures that it drains.
 type marks map[string]bool
 
 func marksIn(s state.Snapshot) marks {
 	out := marks{}
 	for _, g := range s.Groups {
 		for _, m := range g.Members {
-			if m.Pod != nil && !m.Pod.EvictionBegun.IsZero() {
+			if m.Pod.HandledByOperator() {
 				out[m.Name] = true
 			}
 		}
@@ -91,7 +91,7 @@ func marksIn(s state.Snapshot) marks {
 }
 
 // undone returns the first step of a plan that the operator should take, nil when there is none. A
-// step that takes over an eviction does not count: the operator continues that eviction itself.
+// step that takes over an eviction or a drain does not count: the operator continues those itself.
 func (k marks) undone(p plan.Plan) plan.Step {
 	if p.Outcome != plan.Act {
 		return nil
@@ -99,7 +99,7 @@ func (k marks) undone(p plan.Plan) plan.Step {
 	for _, s := range p.Steps {
 		_, member := s.Target()
 		switch s.(type) {
-		case plan.AdoptEviction, plan.EvictLeaders:
+		case plan.AdoptEviction, plan.EvictLeaders, plan.AdoptDrain, plan.DrainCapture:
 			if k[member] {
 				continue
 			}
@@ -131,7 +131,7 @@ func trace(c topology.Cluster, s state.Snapshot) string {
 func progress(m state.Member) string {
 	d, pod, mark := m.Database, "", false
 	if m.Pod != nil {
-		pod, mark = m.Pod.UID, !m.Pod.EvictionBegun.IsZero()
+		pod, mark = m.Pod.UID, m.Pod.HandledByOperator()
 	}
 	out := fmt.Sprintf("%s %t %t %s", pod, mark, d.Evicting, d.State)
 	if removed := d.State == state.StoreOffline; removed || mark || d.Evicting {

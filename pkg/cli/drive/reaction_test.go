@@ -43,6 +43,11 @@ func TestReactionToSlowWork(t *testing.T) {
 		"has marked the pod, something else is to be done": {
 			begin: func(m *state.Member) { m.Pod.EvictionBegun = plantest.Now }, steps: []plan.Step{adopt, scale}, ends: true,
 		},
+		"drains a capture": {
+			begin: func(m *state.Member) { m.Pod.DrainBegun = plantest.Now },
+			steps: []plan.Step{plan.AdoptDrain{Member: store}, plan.DrainCapture{Member: store}},
+		},
+		"drains nothing that is to be drained": {steps: []plan.Step{plan.DrainCapture{Member: store}}, ends: true},
 		"evicts nothing that is to be evicted": {steps: []plan.Step{plan.EvictLeaders{Member: store}}, ends: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,9 +32,6 @@ const (
 	askUnknown = time.Minute
 	// drainedFor is how long a capture without tables stays without: TiCDC balances tables after a while.
 	drainedFor = 30 * time.Second
-	// drainEnds is how long after the last request a drain has surely ended, since nobody continues it.
-	// The time of a new one must not begin with the old one.
-	drainEnds = 5 * time.Minute
 )
 
 // drainingVersion is the first release that can drain a capture.
@@ -169,7 +166,7 @@ func tooOld(version string) bool {
 func draining(sc plan.Scope, m state.Member) (state.Drain, bool) {
 	d, ours := sc.All.Drain(m.Name)
 	id := m.Database.Capture.ID
-	if !ours || m.Pod == nil || d.PodUID != m.Pod.UID || id != "" && d.Capture != "" && d.Capture != id || sc.All.At.Sub(d.Asked) >= drainEnds {
+	if !ours || m.Pod == nil || d.PodUID != m.Pod.UID || id != "" && d.Capture != "" && d.Capture != id || sc.All.At.Sub(d.Asked) >= plan.DrainEnds {
 		return state.Drain{}, false
 	}
 	return d, true
@@ -198,8 +195,12 @@ func tablesLeft(sc plan.Scope, m state.Member) plan.Quantity {
 }
 
 // drain asks TiCDC, again and again, for the owner to resign or for tables to leave. While it does not
-// answer, only the record is written: with the time of its start the wait has an end.
+// answer, only the record is written: with the time of its start the wait has an end. That of a drain which
+// tidb-operator began is taken over first.
 func drain(sc plan.Scope, m state.Member) plan.Step {
+	if !m.Pod.DrainBegun.IsZero() {
+		return nil
+	}
 	d, under := draining(sc, m)
 	c, pause := m.Database.Capture, askAgain
 	known := c.Drains == state.CanDrain

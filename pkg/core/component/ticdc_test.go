@@ -1,6 +1,7 @@
 package component_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,49 @@ func TestTiCDC(t *testing.T) {
 			c := plantest.NewCaptures(3, 3, 2, 2).Roll(topology.TiCDC)
 			tt.change(c)
 			expect(t, c.Decide(), tt.step, tt.gate)
+		})
+	}
+}
+
+// TestAdoptedDrain: a drain that tidb-operator began goes on with its time, unless it may have ended since.
+func TestAdoptedDrain(t *testing.T) {
+	const second = "t-ticdc-1"
+	began := func(ago time.Duration) func(*plantest.Cluster) {
+		return func(c *plantest.Cluster) { c.Member(second).Pod.DrainBegun = plantest.Now.Add(-ago) }
+	}
+	const over, off = "take over tidb-operator's drain of " + second, "take tidb-operator's mark of a drain off pod " + second
+	for name, tt := range map[string]struct {
+		change func(*plantest.Cluster)
+		rolls  bool
+		want   []string
+	}{
+		"it goes on":                 {began(time.Minute), true, []string{over}},
+		"nothing is to be restarted": {began(time.Minute), false, []string{over}},
+		"it may have ended":          {began(5 * time.Minute), true, []string{off}},
+		"its mark cannot be read":    {func(c *plantest.Cluster) { c.Member(second).Pod.DrainBegun = state.LongAgo }, true, []string{off}},
+		"it is ours by now":          {func(c *plantest.Cluster) { began(time.Minute)(c); c.Draining(second, 2*time.Minute, 7) }, true, []string{off}},
+		"ours was of another pod": {func(c *plantest.Cluster) {
+			began(time.Minute)(c)
+			c.Draining(second, 2*time.Minute, 7).PodUID = "former"
+		}, true, []string{over, "conclude the drain of " + second}},
+		"the pod is being deleted":      {func(c *plantest.Cluster) { began(time.Minute)(c); c.Member(second).Pod.Terminating = true }, true, nil},
+		"the cluster is paused":         {func(c *plantest.Cluster) { began(time.Minute)(c); c.Wanted.Cluster.Paused = true }, true, nil},
+		"a capture that does not run":   {func(c *plantest.Cluster) { began(time.Minute)(c); c.Down(time.Minute, second) }, true, []string{over}},
+		"there is no mark, as is usual": {func(*plantest.Cluster) {}, true, []string{"move tables off " + second}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := plantest.NewCaptures(3, 3, 2, 2)
+			if tt.rolls {
+				c.Roll(topology.TiCDC)
+			}
+			tt.change(c)
+			var got []string
+			for _, s := range c.Decide().Steps {
+				got = append(got, s.String())
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("steps %q, want %q", got, tt.want)
+			}
 		})
 	}
 }

@@ -46,7 +46,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 		return conclude(verdict{gates: gates}, policy, w, s)
 	}
 	sum := verdict{steps: applies("", w.Objects)}
-	sum = sum.and(adoptEvictions(w.Cluster, s)).and(endObsolete(w.Cluster, s)).and(endDrains(w.Cluster, s))
+	sum = sum.and(adoptEvictions(w.Cluster, s)).and(endObsolete(w.Cluster, s)).and(adoptDrains(s)).and(endDrains(w.Cluster, s))
 	var before holds
 	scopes := scopesOf(&policy, &w, &s)
 	for _, i := range rolloutOrder(profiles, w.Groups) {

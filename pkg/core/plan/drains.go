@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -29,11 +30,35 @@ type ForgetDrain struct {
 	PodUID    string // of the pod that is there now, "" for none
 }
 
+// AdoptDrain takes tidb-operator's mark of a drain off a pod. With the mark, a tidb-operator that drives
+// later would not drain the capture, since the time for that is over.
+type AdoptDrain struct {
+	Component topology.Kind
+	Member    string
+	PodUID    string
+	// Since is when tidb-operator began, where its drain goes on: the time of ours begins then. It is
+	// zero for a drain that is over.
+	Since time.Time
+}
+
+// DrainEnds is how long after the last request a drain has surely ended, since nobody continues it. The
+// time of a new one must not begin with the old one.
+const DrainEnds = 5 * time.Minute
+
+func (AdoptDrain) step()   {}
 func (DrainCapture) step() {}
 func (ForgetDrain) step()  {}
 
+func (s AdoptDrain) Target() (topology.Kind, string)   { return s.Component, s.Member }
 func (s DrainCapture) Target() (topology.Kind, string) { return s.Component, s.Member }
 func (s ForgetDrain) Target() (topology.Kind, string)  { return s.Component, s.Member }
+
+func (s AdoptDrain) String() string {
+	if s.Since.IsZero() {
+		return "take tidb-operator's mark of a drain off pod " + s.Member
+	}
+	return "take over tidb-operator's drain of " + s.Member
+}
 
 func (s DrainCapture) String() string {
 	switch {
@@ -46,6 +71,26 @@ func (s DrainCapture) String() string {
 }
 
 func (s ForgetDrain) String() string { return fmt.Sprintf("conclude the drain of %s", s.Member) }
+
+// adoptDrains takes over drains that tidb-operator began and does not continue, since this process drives
+// now. tidb-operator marks the pod when it begins, leaves the mark where it does not replace the pod, and
+// writes nothing when it continues. So a mark that is older than a drain without requests lasts says nothing
+// about now, and a drain begins anew.
+func adoptDrains(s state.Snapshot) verdict {
+	var v verdict
+	for _, m := range s.Groups[topology.TiCDC].Members {
+		if m.Pod == nil || m.Pod.Terminating || m.Pod.DrainBegun.IsZero() {
+			continue
+		}
+		step := AdoptDrain{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID}
+		d, ours := s.Drain(m.Name)
+		if begun := m.Pod.DrainBegun; s.At.Sub(begun) < DrainEnds && (!ours || d.PodUID != m.Pod.UID) {
+			step.Since = begun
+		}
+		v.steps = append(v.steps, step)
+	}
+	return v
+}
 
 // endDrains deletes records of drains whose pod is gone. A record of a pod that is there may be of use.
 func endDrains(c topology.Cluster, s state.Snapshot) verdict {

@@ -39,6 +39,7 @@ var steps = []struct {
 	{plan.DrainCapture{Component: ticdc, Member: "m"}, ticdc, "m", false, false},
 	{plan.ClosePump{Component: topology.Pump, Member: "m"}, topology.Pump, "m", true, false},
 	{plan.DrainCapture{Component: ticdc, Member: "m", Again: true}, ticdc, "m", false, true},
+	{plan.AdoptDrain{Component: ticdc, Member: "m"}, ticdc, "m", false, false},
 	{plan.ForgetDrain{Component: ticdc, Member: "m"}, ticdc, "m", false, false},
 	{plan.SetPassword{Component: tidb, Member: "m"}, tidb, "m", false, false},
 	{plan.EnableRules{Component: topology.TiFlash}, topology.TiFlash, "", false, false},

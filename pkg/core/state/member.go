@@ -73,6 +73,9 @@ type Pod struct {
 	// store of this pod, as its annotation evictLeaderBeginTime says; zero when the
 	// pod has none.
 	EvictionBegun time.Time
+	// DrainBegun is when tidb-operator began to drain the capture of this pod, as its annotation
+	// says; LongAgo where that cannot be read, zero when the pod has none.
+	DrainBegun time.Time
 	// Closing reports whether the process of a Pump that runs now was asked to close.
 	Closing bool
 	// Claims are the names of the claims that its StatefulSet makes for it.
@@ -200,6 +203,15 @@ type Database struct {
 	Version string
 	Capture Capture // of TiCDC
 	Pump    Pump
+}
+
+// LongAgo is the time of what began at a time that cannot be read.
+var LongAgo = time.Unix(0, 0).UTC()
+
+// HandledByOperator reports whether the pod has a mark of a tidb-operator that moves away what its member
+// has.
+func (p *Pod) HandledByOperator() bool {
+	return p != nil && (!p.EvictionBegun.IsZero() || !p.DrainBegun.IsZero())
 }
 
 // Up reports whether a member serves: its pod is Ready and the database says so too.

@@ -61,6 +61,10 @@ const AnnotationDeferDeleting = "tidb.pingcap.com/pvc-defer-deleting"
 // region leaders from before a restart. The value is when it began.
 const AnnotationEvictionBegun = "evictLeaderBeginTime"
 
+// AnnotationDrainBegun is tidb-operator's mark on the pod of a capture that it drains. The value is when it
+// began. tidb-operator does not take it off, and skips a drain whose time is over by it.
+const AnnotationDrainBegun = "tidb.pingcap.com/ticdc-graceful-shutdown-begin-time"
+
 // AnnotationClosing is on the pod of a Pump that was asked to close. The value is how often the container had been restarted:
 // a process that was started later is online again. The Pump writes nothing into PD's etcd between the request and its end.
 const AnnotationClosing = "kubectl-tidb/closing"

@@ -80,6 +80,8 @@ func (a *Actor) Do(ctx context.Context, step plan.Step) error {
 		return a.restoreStore(ctx, s)
 	case plan.ForgetRecord:
 		return a.forgetRecord(ctx, s)
+	case plan.AdoptDrain:
+		return a.adoptDrain(ctx, s)
 	case plan.DrainCapture:
 		return a.drainCapture(ctx, s)
 	case plan.ForgetDrain:

@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ticdc"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 )
@@ -98,6 +102,34 @@ func (a *Actor) rememberDrain(ctx context.Context, d state.Drain) error {
 		return err
 	}
 	return a.writeRecord(ctx, book, ledger.DrainKey(d.Member), value)
+}
+
+// adoptDrain writes the record before it takes tidb-operator's mark off the pod. A record of a drain of this
+// pod that is there by now stays.
+func (a *Actor) adoptDrain(ctx context.Context, s plan.AdoptDrain) error {
+	pod, err := a.samePod(ctx, s.Member, s.PodUID)
+	if err != nil || pod.Annotations[topology.AnnotationDrainBegun] == "" {
+		return err
+	}
+	book, err := a.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	if d, recorded := (state.Snapshot{Drains: ledger.Read(book).Drains}).Drain(s.Member); !s.Since.IsZero() && (!recorded || d.PodUID != s.PodUID) {
+		d = state.Drain{Member: s.Member, PodUID: s.PodUID, Since: s.Since, Asked: a.now(), Tables: state.TablesUnknown}
+		if err := a.rememberDrain(ctx, d); err != nil {
+			return err
+		}
+	}
+	return a.unmark(ctx, s.Member, s.PodUID, topology.AnnotationDrainBegun)
+}
+
+// unmark takes an annotation off a member's pod.
+func (a *Actor) unmark(ctx context.Context, member, uid, annotation string) error {
+	return patched("pod "+member, func(body []byte) error {
+		_, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Patch(ctx, member, types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
+		return err
+	}, map[string]any{"uid": uid, "annotations": map[string]any{annotation: nil}}, nil)
 }
 
 // forgetDrain deletes a record if its pod is gone, or the drain is not to continue.

@@ -158,6 +158,87 @@ func TestDrainOfAnother(t *testing.T) {
 	}
 }
 
+// TestAdoptDrain: the record begins with tidb-operator's drain, and is written before its mark goes.
+func TestAdoptDrain(t *testing.T) {
+	adopt := plan.AdoptDrain{Component: topology.TiCDC, Member: drainB.Member, PodUID: drainB.PodUID, Since: now.Add(-time.Minute)}
+	over := adopt
+	over.Since = time.Time{}
+	adopted := state.Drain{Member: adopt.Member, PodUID: adopt.PodUID, Since: adopt.Since, Asked: now, Tables: state.TablesUnknown}
+	own := state.Drain{Member: adopt.Member, PodUID: adopt.PodUID, Capture: "b", Of: "a", Since: now, Asked: now, Tables: 7}
+	former := own
+	former.PodUID = "former"
+	for name, tt := range map[string]struct {
+		step   plan.AdoptDrain
+		mark   bool
+		before *state.Drain
+		want   *state.Drain
+		writes []string
+	}{
+		"it goes on":                {adopt, true, nil, &adopted, []string{"create configmaps", "patch pods"}},
+		"it is over":                {over, true, nil, nil, []string{"patch pods"}},
+		"it is ours by now":         {adopt, true, &own, &own, []string{"patch pods"}},
+		"the record is of a former": {adopt, true, &former, &adopted, []string{"patch configmaps", "patch pods"}},
+		"there is no mark any more": {adopt, false, nil, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pod(topology.TiCDC, 1)
+			p.Annotations = map[string]string{"theirs": "stays"}
+			if tt.mark {
+				p.Annotations[topology.AnnotationDrainBegun] = "any"
+			}
+			objects := []runtime.Object{p}
+			if tt.before != nil {
+				value, err := ledger.EncodeDrain(*tt.before)
+				if err != nil {
+					t.Fatal(err)
+				}
+				objects = append(objects, ledgerMap(map[string]string{ledger.DrainKey(tt.before.Member): value}))
+			}
+			w := newFixture(t, objects...)
+			w.do(t, tt.step)
+			if got := w.writes(); !slices.Equal(got, tt.writes) {
+				t.Errorf("writes %q", got)
+			}
+			if tt.want != nil {
+				if got := w.drains(t); len(got) != 1 || got[0] != *tt.want {
+					t.Errorf("recorded %+v, want %+v", got, *tt.want)
+				}
+			}
+			live, err := w.kube.CoreV1().Pods("db").Get(t.Context(), p.Name, metav1.GetOptions{})
+			if err != nil || len(live.Annotations) != 1 || live.Annotations["theirs"] != "stays" {
+				t.Errorf("%v, %v", live.Annotations, err)
+			}
+			other := tt.step
+			other.PodUID = "another"
+			var old *Stale
+			if err := w.Do(t.Context(), other); !errors.As(err, &old) {
+				t.Errorf("the pod is another one: %v", err)
+			}
+		})
+	}
+}
+
+// TestAdoptedDrainKeepsItsStart: the first request of ours does not begin the time anew.
+func TestAdoptedDrainKeepsItsStart(t *testing.T) {
+	w, _ := newCaptures(t)
+	p, err := w.kube.CoreV1().Pods("db").Get(t.Context(), drainB.Member, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Annotations = map[string]string{topology.AnnotationDrainBegun: "any"}
+	if _, err := w.kube.CoreV1().Pods("db").Update(t.Context(), p, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	began := now.Add(-time.Minute)
+	w.do(t, plan.AdoptDrain{Component: topology.TiCDC, Member: drainB.Member, PodUID: drainB.PodUID, Since: began})
+	again := drainB
+	again.Again = true
+	w.do(t, again)
+	if got := w.drains(t); len(got) != 1 || !got[0].Since.Equal(began) || got[0].Tables != 7 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestForgetDrain(t *testing.T) {
 	w, _ := newCaptures(t)
 	forget := plan.ForgetDrain{Component: topology.TiCDC, Member: drainB.Member, PodUID: drainB.PodUID}

@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -114,10 +111,7 @@ func (a *Actor) adoptEviction(ctx context.Context, s plan.AdoptEviction) error {
 			return err
 		}
 	}
-	return patched("pod "+s.Member, func(body []byte) error {
-		_, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Patch(ctx, s.Member, types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
-		return err
-	}, map[string]any{"uid": s.PodUID, "annotations": map[string]any{topology.AnnotationEvictionBegun: nil}}, nil)
+	return a.unmark(ctx, s.Member, s.PodUID, topology.AnnotationEvictionBegun)
 }
 
 // allowLeaders removes a scheduler only if the ledger says that it is ours. The

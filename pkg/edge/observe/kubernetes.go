@@ -43,6 +43,19 @@ func set(s *appsv1.StatefulSet) state.Set {
 	return out
 }
 
+// drainBegun reads tidb-operator's mark of a drain. tidb-operator drains no capture that has one which
+// cannot be read, so that it counts as a mark.
+func drainBegun(mark string) time.Time {
+	if mark == "" {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339, mark)
+	if err != nil {
+		return state.LongAgo
+	}
+	return at
+}
+
 func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 	out := &state.Pod{
 		UID:         string(p.UID),
@@ -70,6 +83,7 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 	}
 	// A value that cannot be parsed counts as none.
 	out.EvictionBegun, _ = time.Parse(time.RFC3339, p.Annotations[topology.AnnotationEvictionBegun])
+	out.DrainBegun = drainBegun(p.Annotations[topology.AnnotationDrainBegun])
 	if out.Terminating {
 		out.Since = asked(p)
 	}

@@ -256,6 +256,20 @@ func TestPumpWasAskedToClose(t *testing.T) {
 	}
 }
 
+// tidb-operator's mark of a drain says when it began, and stays a mark where that cannot be read.
+func TestDrainBegun(t *testing.T) {
+	for value, want := range map[string]time.Time{
+		"2026-03-01T13:00:00+01:00": noon,
+		"yesterday":                 state.LongAgo,
+		"":                          {},
+	} {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"tidb.pingcap.com/ticdc-graceful-shutdown-begin-time": value}}}
+		if got := podState(topology.TiCDC, p).DrainBegun; !got.Equal(want) {
+			t.Errorf("%q: %s", value, got)
+		}
+	}
+}
+
 // tidb-operator's mark of an eviction says when it began.
 func TestEvictionBegun(t *testing.T) {
 	for value, want := range map[string]time.Time{

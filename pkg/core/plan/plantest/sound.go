@@ -130,6 +130,12 @@ func ofDatabase(g state.Group, m state.Member, s plan.Step) (said, bool) {
 		return said{"store": {s.StoreID, m.Database.ID}, "pod": {s.PodUID, podOf(m).UID}, "leaders": {s.Leaders, m.Database.Leaders}}, true
 	case plan.AdoptEviction:
 		return said{"store": {s.StoreID, m.Database.ID}, "pod": {s.PodUID, podOf(m).UID}, "leaders": {s.Leaders, m.Database.Leaders}, "since": {s.Since, podOf(m).EvictionBegun}}, true
+	case plan.AdoptDrain:
+		is := said{"pod": {s.PodUID, podOf(m).UID}}
+		if !s.Since.IsZero() {
+			is["since"] = [2]any{s.Since, podOf(m).DrainBegun}
+		}
+		return is, true
 	case plan.DrainCapture:
 		is := said{"pod": {s.PodUID, podOf(m).UID}}
 		if s.Capture != "" {
