@@ -60,9 +60,24 @@ type certificateView struct {
 	NotAfter  *time.Time `json:"notAfter,omitempty"`
 	DaysLeft  *int       `json:"daysLeft,omitempty"`
 	Problem   string     `json:"problem,omitempty"`
+	// Authority is what has signed it, and has to be valid as well.
+	Authority *authorityView `json:"authority,omitempty"`
+	// Warnings are about a certificate that can be used.
+	Warnings []warning `json:"warnings,omitempty"`
 	// Unread says why nothing is known.
 	Unread string `json:"unread,omitempty"`
 	remedy remedy.Remedy
+}
+
+type warning struct {
+	Text   string          `json:"text"`
+	Remedy []remedy.Advice `json:"remedy,omitempty"`
+}
+
+type authorityView struct {
+	Subject  string    `json:"subject"`
+	NotAfter time.Time `json:"notAfter"`
+	DaysLeft int       `json:"daysLeft"`
 }
 
 type memberView struct {
@@ -90,7 +105,7 @@ func check(ctx context.Context, f *factory.Factory, name []string, format output
 	if err != nil {
 		return err
 	}
-	v := viewOf(c, seen.Snapshot)
+	v := viewOf(c, seen.Snapshot, f.Context())
 	if exists {
 		v.Members = membersOf(observe.ReadServed(ctx, s.Dialer, c, seen.Snapshot))
 	}
@@ -102,7 +117,7 @@ func check(ctx context.Context, f *factory.Factory, name []string, format output
 	return errors.Join(err, v.verdict())
 }
 
-func viewOf(c topology.Cluster, snap state.Snapshot) view {
+func viewOf(c topology.Cluster, snap state.Snapshot, inContext string) view {
 	v := view{Namespace: c.Namespace, Cluster: c.Name, Certificates: []certificateView{}, Members: []memberView{}}
 	faults := certificate.Faults(c, snap.Certificates, snap.At)
 	for _, w := range topology.Certificates(c) {
@@ -112,8 +127,11 @@ func viewOf(c topology.Cluster, snap state.Snapshot) view {
 			row.MountedBy = append(row.MountedBy, string(k))
 		}
 		if s.Leaf != nil {
-			days := int(s.Leaf.NotAfter.Sub(snap.At).Hours() / 24)
+			days := certificate.Days(s.Leaf, snap.At)
 			row.Subject, row.Issuer, row.NotAfter, row.DaysLeft = s.Leaf.Subject.String(), s.Leaf.Issuer.String(), &s.Leaf.NotAfter, &days
+			if a := s.Signer(snap.At); a != nil {
+				row.Authority = &authorityView{Subject: a.Subject.String(), NotAfter: a.NotAfter, DaysLeft: certificate.Days(a, snap.At)}
+			}
 		}
 		if i := slices.IndexFunc(faults, func(f certificate.Fault) bool { return f.Secret == w.Secret }); i >= 0 {
 			row.Problem = faults[i].Text
@@ -124,7 +142,18 @@ func viewOf(c topology.Cluster, snap state.Snapshot) view {
 		}
 		v.Certificates = append(v.Certificates, row)
 	}
+	v.warn(certificate.Warnings(c, snap.Certificates, snap.At), inContext)
 	return v
+}
+
+// warn adds warnings to the rows of their certificates. How many days a certificate is valid is shown anyway.
+func (v view) warn(warnings []certificate.Warning, inContext string) {
+	for _, w := range warnings {
+		if i := slices.IndexFunc(v.Certificates, func(c certificateView) bool { return c.Secret == w.Secret }); w.About != certificate.End {
+			row := &v.Certificates[i]
+			row.Warnings = append(row.Warnings, warning{w.Text, w.Remedy.In(inContext)})
+		}
+	}
 }
 
 // membersOf compares what members show with what is in their Secrets.
@@ -164,8 +193,16 @@ func (v view) print(out io.Writer) error {
 		}
 		rows = append(rows, []string{c.Secret, ends, left, says})
 	}
-	if err := report.Table(out, []string{"secret", "ends", "left", "state"}, rows); err != nil || len(v.Members) == 0 {
+	if err := report.Table(out, []string{"secret", "ends", "left", "state"}, rows); err != nil {
 		return err
+	}
+	for _, c := range v.Certificates {
+		for _, w := range c.Warnings {
+			fmt.Fprintf(out, "\nwarning: %s\n  %s\n", w.Text, remedy.Join(w.Remedy))
+		}
+	}
+	if len(v.Members) == 0 {
+		return nil
 	}
 	rows = nil
 	for _, m := range v.Members {

@@ -83,7 +83,7 @@ func TestCheck(t *testing.T) {
 	pd := read["basic-pd-cluster-secret"]
 	read["basic-tikv-cluster-secret"] = certificate.Secret{Name: "basic-tikv-cluster-secret", Missing: true}
 	read["basic-tidb-cluster-secret"] = certificate.Secret{Name: "basic-tidb-cluster-secret", Unread: "not permitted"}
-	v := viewOf(c, state.Snapshot{At: noon.Add(90 * 24 * time.Hour), Certificates: read})
+	v := viewOf(c, state.Snapshot{At: noon.Add(90 * 24 * time.Hour), Certificates: read}, "")
 	v.Members = membersOf([]observe.Served{
 		{Member: "basic-pd-0", Leaf: pd.Leaf, Of: pd},
 		{Member: "basic-pd-1", Leaf: read["basic-cluster-client-secret"].Leaf, Of: pd},
@@ -108,8 +108,56 @@ basic-tikv-0   -            unknown: context deadline exceeded
 	if got := "\n" + out.String(); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+	if len(v.Certificates[0].Warnings) > 0 || v.Certificates[0].Authority == nil || v.Certificates[0].Authority.DaysLeft < 1000 {
+		t.Errorf("%+v", v.Certificates[0])
+	}
 	err = v.verdict()
 	if exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "1 of 4 certificates cannot be used: basic-tikv-cluster-secret; have it made: kubectl tidb tls init basic -n db") {
+		t.Error(err)
+	}
+}
+
+// TestCheckWarns: what may be a problem is said with the command that helps, and is no failure.
+func TestCheckWarns(t *testing.T) {
+	noon := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	c := topology.New(&v1alpha1.TidbCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic"},
+		Spec: v1alpha1.TidbClusterSpec{
+			Version: "v8.1.0", PD: &v1alpha1.PDSpec{Replicas: 1}, TiKV: &v1alpha1.TiKVSpec{Replicas: 1},
+			TiDB:    &v1alpha1.TiDBSpec{Replicas: 1, TLSClient: &v1alpha1.TiDBTLSClient{Enabled: true}},
+			TiProxy: &v1alpha1.TiProxySpec{Replicas: 1},
+		},
+	})
+	a, err := issue.NewAuthority("own", noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := map[string]certificate.Secret{}
+	for _, w := range topology.Certificates(c) {
+		w.Names = []string{"db.example.com"}
+		data, err := a.Issue(w, issue.CommonName, noon, 20*365*24*time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read[w.Secret] = certificate.Parse(w.Secret, data, false)
+	}
+	v := viewOf(c, state.Snapshot{At: a.Certificate.NotAfter.Add(-50 * time.Hour), Certificates: read}, "prod")
+	var out bytes.Buffer
+	if err := v.print(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\nwarning: the authority ", ` in ca.crt of Secret basic-tidb-client-secret ends on 2036-06-28, in 2 days: what it has signed is not accepted after that
+  have a new one made, if kubectl tidb tls init has made it: kubectl tidb tls rotate basic --ca -n db --context prod
+`, `in Secret basic-tidb-server-secret has no name of Service basic-tiproxy, such as basic-tiproxy.db.svc: SQL clients that verify the name do not accept it
+  have a new one issued, if kubectl tidb tls init has made it: kubectl tidb tls rotate basic -n db --context prod
+`,
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("got %s, want %s", out.String(), want)
+		}
+	}
+	if err := v.verdict(); err != nil {
 		t.Error(err)
 	}
 }

@@ -33,6 +33,8 @@ const (
 	ConfigurationNotApplied NoticeReason = "ConfigurationNotApplied"
 	NewerTemplate           NoticeReason = "NewerTemplate"
 	CertificateEnds         NoticeReason = "CertificateEnds"
+	AuthorityEnds           NoticeReason = "AuthorityEnds"
+	CertificateNames        NoticeReason = "CertificateNames"
 	CertificateOlder        NoticeReason = "CertificateOlder"
 )
 
@@ -68,6 +70,8 @@ func NoticeReasons() []NoticeMeaning {
 		{ConfigurationNotAsked, "the configuration in use is not the default, though the spec asks for none"},
 		{ConfigurationNotApplied, "members run with an older configuration than the one that is written"},
 		{CertificateEnds, "a certificate ends within two weeks"},
+		{AuthorityEnds, "an authority that has signed certificates ends within two weeks"},
+		{CertificateNames, "the certificate for SQL clients has no name of a Service by which they connect"},
 		{CertificateOlder, "a member shows another certificate than the one in its Secret"},
 		{NewerTemplate, "a newer version of the plugin has written the pod template"},
 	}

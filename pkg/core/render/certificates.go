@@ -1,14 +1,12 @@
 package render
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/certificate"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -36,21 +34,19 @@ func cure(c topology.Cluster, f certificate.Fault) remedy.Remedy {
 	return remedy.Remedy{remedy.Run("have it made, or make it yourself", remedy.Plugin(c.Namespace, "tls", "init", c.Name)), see}
 }
 
-// ending reports certificates that end soon, each once, for the first component that mounts it.
-func ending(c topology.Cluster, k topology.Kind, snap state.Snapshot) []desired.Finding {
+// warned reports what a person should know about certificates, each for the first component that mounts it.
+func warned(c topology.Cluster, k topology.Kind, warnings []certificate.Warning) []desired.Finding {
 	var all []desired.Finding
-	for _, w := range topology.Certificates(c) {
-		first := append(slices.Clone(w.MountedBy), c.Groups[0].Kind)[0]
-		s, ok := snap.Certificates[w.Secret]
-		if !ok || first != k || !s.EndsSoon(snap.At) {
-			continue
+	for _, w := range warnings {
+		if first := append(slices.Clone(w.MountedBy), c.Groups[0].Kind)[0]; first == k {
+			all = append(all, desired.Finding{Reason: warningReasons[w.About], Component: k, Text: w.Text, Remedy: w.Remedy})
 		}
-		all = append(all, desired.Finding{
-			Reason: event.CertificateEnds, Component: k,
-			Text: fmt.Sprintf("the certificate in Secret %s ends on %s, in %d days",
-				s.Name, s.Leaf.NotAfter.UTC().Format("2006-01-02"), int(s.Leaf.NotAfter.Sub(snap.At).Hours()/24)),
-			Remedy: remedy.Remedy{remedy.Run("have a new one issued, if kubectl tidb tls init has made it", remedy.Plugin(c.Namespace, "tls", "rotate", c.Name))},
-		})
 	}
 	return all
+}
+
+var warningReasons = map[certificate.About]event.NoticeReason{
+	certificate.End:          event.CertificateEnds,
+	certificate.AuthorityEnd: event.AuthorityEnds,
+	certificate.ServiceNames: event.CertificateNames,
 }

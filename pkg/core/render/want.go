@@ -35,7 +35,7 @@ func Want(o state.Observation) (desired.State, error) {
 	if founding != nil {
 		w.Objects = append(w.Objects, configMapObject(founding, have))
 	}
-	faults := certificate.Faults(c, snap.Certificates, snap.At)
+	faults, warnings := certificate.Faults(c, snap.Certificates, snap.At), certificate.Warnings(c, snap.Certificates, snap.At)
 	for _, g := range c.Groups {
 		group, errs, err := wantGroup(c, g, have, snap, founding)
 		if err != nil {
@@ -44,7 +44,7 @@ func Want(o state.Observation) (desired.State, error) {
 		refused.Fields = append(refused.Fields, errs.Fields...)
 		refused.Remedy = append(refused.Remedy, errs.Remedy...)
 		group.Lacks = append(group.Lacks, invalid(c, g.Kind, faults)...)
-		group.Findings = append(group.Findings, ending(c, g.Kind, snap)...)
+		group.Findings = append(group.Findings, warned(c, g.Kind, warnings)...)
 		w.Groups = append(w.Groups, group)
 	}
 	if len(refused.Fields) > 0 {

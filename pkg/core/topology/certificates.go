@@ -20,6 +20,9 @@ type Certificate struct {
 	// Names are those that a certificate should have: Called for any number of members, and those
 	// of Services.
 	Names []string
+	// Services are the names of each Service by which SQL clients reach those who show it. A client need
+	// not verify the name, and may have another one for the same server.
+	Services [][]string
 	// MountedBy are the components whose pods mount it.
 	MountedBy []Kind
 }
@@ -128,12 +131,19 @@ func (c Cluster) memberCertificate(g Group) []Certificate {
 	}}
 }
 
-// sqlServer returns the certificate that TiDB shows SQL clients, who may verify it.
+// sqlServer returns the certificate that TiDB and TiProxy show SQL clients, who may verify it.
 func (c Cluster) sqlServer() Certificate {
-	return Certificate{
+	w := Certificate{
 		Secret: c.SQLServerSecret(), Circle: SQLCircle, Server: true, WithoutCA: c.tlsClient().DisableClientAuthn,
-		Names: append(c.serviceNames(TiDB), "localhost", "127.0.0.1", "::1"),
+		Names: append(slices.Concat(c.serviceNames(TiDB), c.serviceNames(TiProxy)), "localhost", "127.0.0.1", "::1"),
 	}
+	if db := c.Source.Spec.TiDB; db != nil && db.Service != nil {
+		w.Services = append(w.Services, c.namesOf(c.SetName(TiDB)))
+	}
+	if c.Source.Spec.TiProxy != nil {
+		w.Services = append(w.Services, c.namesOf(c.SetName(TiProxy)))
+	}
+	return w
 }
 
 // sqlClient returns the certificate with which a member connects to TiDB; own is the Secret that its
@@ -155,10 +165,16 @@ func (c Cluster) tlsClient() v1alpha1.TiDBTLSClient {
 func (c Cluster) serviceNames(k Kind) []string {
 	var names []string
 	for _, s := range slices.Compact([]string{c.SetName(k), c.PeerService(k), "*." + c.PeerService(k)}) {
-		names = append(names, s, s+"."+c.Namespace, s+"."+c.Namespace+".svc")
-		if c.Domain != "" {
-			names = append(names, fmt.Sprintf("%s.%s.svc.%s", s, c.Namespace, c.Domain))
-		}
+		names = append(names, c.namesOf(s)...)
+	}
+	return names
+}
+
+// namesOf returns the names of a Service in DNS, the shortest first.
+func (c Cluster) namesOf(service string) []string {
+	names := []string{service, service + "." + c.Namespace, service + "." + c.Namespace + ".svc"}
+	if c.Domain != "" {
+		names = append(names, fmt.Sprintf("%s.%s.svc.%s", service, c.Namespace, c.Domain))
 	}
 	return names
 }
