@@ -100,6 +100,8 @@ func TestRules(t *testing.T) {
 		"TiFlash without claims":                     {`tiflash: {replicas: 1, storageClaims: []}`, inv, "spec.tiflash.storageClaims", "one entry"},
 		"TiFlash's claims without a size":            {`tiflash: {replicas: 1, storageClaims: [{}]}`, inv, "spec.tiflash.storageClaims", "storage request"},
 		"TiFlash's threshold":                        {`tiflash: {replicas: 1, storageClaims: [{}], config: {config: "[flash]\noverlap_threshold = 2.0"}}`, inv, "spec.tiflash.config[flash.overlap_threshold]", "[0,1]"},
+		"TiFlash that keeps data in an object store": {`tiflash: {replicas: 1, storageClaims: [{}], config: {config: "[flash]\ndisaggregated_mode = \"tiflash_write\""}}`, not, "spec.tiflash.config", "not supported yet: flash.disaggregated_mode"},
+		"TiFlash that keeps no data":                 {`tiflash: {replicas: 1, storageClaims: [{}], config: {config: "[flash]\ndisaggregated_mode = \"tiflash_compute\""}}`, not, "spec.tiflash.config", "compute nodes"},
 		"TiFlash's log":                              {`tiflash: {replicas: 1, storageClaims: [{}], config: {config: "[logger]\nlog = \"a\""}}`, inv, "spec.tiflash.config[logger.log]", ""},
 		"TiCDC's volumes":                            {`ticdc: {replicas: 1, storageVolumes: [{storageSize: 1Gi}]}`, req, "spec.ticdc.storageVolumes[0].name", "name"},
 		"TiCDC's time for tables":                    {`ticdc: {replicas: 1, gracefulShutdownTimeout: -1s}`, inv, "spec.ticdc.gracefulShutdownTimeout", "negative"},

@@ -50,6 +50,10 @@ var readTiFlash = reading{
 		fl := tc.Spec.TiFlash
 		return recovery{&fl.RecoverFailover, &fl.Failover, tc.Status.TiFlash.FailoverUID}
 	},
+	unsupported: func(tc *v1alpha1.TidbCluster, refuse func(bool, string, ...string)) {
+		refuse(disaggregated(tc.Spec.TiFlash.Config),
+			"flash.disaggregated_mode: a TiFlash of write nodes and compute nodes, which keep data in an object store; TiFlash with copies in its own volumes needs no such key", "tiflash", "config")
+	},
 	validate:      validateTiFlash,
 	acceptedNames: "security.cert_allowed_cn",
 	others: func(tc *v1alpha1.TidbCluster) map[string]any {
@@ -95,6 +99,17 @@ func validateTiFlash(spec v1alpha1.TidbClusterSpec, at *field.Path) field.ErrorL
 		}
 	}
 	return append(errs, validateSwitch(fl.Annotations, AnnotationMountConfig, at.Child("annotations"))...)
+}
+
+// disaggregated reports whether TiFlash keeps its data in an object store. It then has two kinds of nodes, and
+// one spec has only one kind: write nodes, which upload what they have, and compute nodes, which have no copies
+// and are stores of another engine in PD. Neither joins nor leaves as a store with copies does.
+func disaggregated(c *v1alpha1.TiFlashConfigWraper) bool {
+	if c == nil || notTable(commonOf(c).MP, "flash") != "" {
+		return false
+	}
+	mode := commonOf(c).Get("flash.disaggregated_mode")
+	return mode != nil && mode.Interface() != ""
 }
 
 // validateSource refuses TiFlash where there is nothing that it could copy.

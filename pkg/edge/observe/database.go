@@ -311,7 +311,7 @@ func (a answers) sortMember(c topology.Cluster, d *database, m pd.Member) {
 func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 	up := s.Healthy()
 	d.heartbeats[s.ID] = s.LastHeartbeat
-	if s.State != pd.StoreTombstone && s.Labels["engine"] != "tiflash" {
+	if s.State != pd.StoreTombstone && !columnar(s) {
 		d.state.Stores++
 		if up {
 			d.state.UpStores++

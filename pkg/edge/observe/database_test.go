@@ -122,6 +122,7 @@ func TestSort(t *testing.T) {
 			{ID: 6, Address: "10.0.0.2:20160", StateName: "Disconnected"},
 			{ID: 9, Address: "10.0.0.5:20160", StateName: "Up"},
 			{ID: 7, Address: "10.0.0.3:3930", StateName: "Up", Labels: map[string]string{"engine": "tiflash"}},
+			{ID: 10, Address: "10.0.0.5:3930", StateName: "Up", Labels: map[string]string{"engine": "tiflash_compute"}},
 			{ID: 8, Address: "10.0.0.4:20160", State: pd.StoreTombstone, StateName: "Tombstone"},
 		},
 		evicting: []uint64{5}, unloaded: true,
@@ -147,7 +148,7 @@ func TestSort(t *testing.T) {
 			}},
 		},
 		gaps:       []state.Gap{{What: "rules"}},
-		heartbeats: map[uint64]time.Time{5: noon, 6: {}, 7: {}, 8: {}, 9: {}},
+		heartbeats: map[uint64]time.Time{5: noon, 6: {}, 7: {}, 8: {}, 9: {}, 10: {}},
 	}
 	if got := a.sort(basic); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
