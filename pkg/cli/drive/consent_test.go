@@ -37,6 +37,8 @@ func TestEffects(t *testing.T) {
 	noServer.Want(topology.TiDB).Replicas = 0
 	suspended := plantest.New(3, 3, 2)
 	suspended.Want(topology.TiDB).Replicas, suspended.Want(topology.TiDB).Suspend = 0, true
+	noCapture := plantest.NewCaptures(3, 3, 2, 2)
+	noCapture.Want(topology.TiCDC).Replicas = 0
 	neverAny := plantest.New(3, 3, 0)
 	neverAny.Want(topology.TiDB).Replicas = 0
 	manual := newTemplate(plantest.New(1, 3, 2), topology.PD)
@@ -77,6 +79,8 @@ func TestEffects(t *testing.T) {
 		{"three of PD restart", newTemplate(plantest.New(3, 3, 2), topology.PD), Request{}, ""},
 		{"no TiDB server", noServer, Request{}, "TiDB goes from 2 members to none, so that no client can connect to it"},
 		{"no member of optional components", noFlash, Request{}, "TiFlash goes from 2 members to none, so that all queries read from TiKV, which can be much slower"},
+		{"no capture of TiCDC", noCapture, Request{}, "TiCDC goes from 2 members to none, so that no changefeed runs, and one that has not run for the time of gc-ttl, " +
+			"a day if TiCDC is not told otherwise, cannot go on"},
 		{"TiDB is suspended", suspended, Request{}, ""},
 		{"there was no TiDB server", neverAny, Request{}, ""},
 		{"data is discarded", plantest.New(3, 3, 2), discard, "the data of t-tikv-1, t-tikv-2 is given up for good"},

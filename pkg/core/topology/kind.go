@@ -91,7 +91,7 @@ var components = []traits{
 	{kind: TiProxy, title: "TiProxy", optional: true, reloads: true, ownReleases: true, prefix: "tiproxy.pingcap.com",
 		without: "no client can connect through it",
 		status:  func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiProxy }},
-	{kind: TiCDC, title: "TiCDC", optional: true, without: "no changefeed runs",
+	{kind: TiCDC, title: "TiCDC", optional: true, without: "no changefeed runs, and one that has not run for the time of gc-ttl, a day if TiCDC is not told otherwise, cannot go on",
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiCDC }},
 }
 
