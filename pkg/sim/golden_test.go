@@ -88,6 +88,42 @@ var goldens = map[string]func(setup) *Model{
 		w.Settle(time.Hour)
 		return w
 	},
+	"create-with-tiflash-and-ticdc": func(s setup) *Model {
+		w := s.empty(Options{PD: 1, TiKV: 3, TiDB: 1, TiFlash: 2, Learners: 1, TiCDC: 2, RulesOff: true})
+		w.Settle(time.Hour)
+		return w
+	},
+	"scale-tiflash-out-and-in": func(s setup) *Model {
+		w := s.settled(Options{PD: 1, TiKV: 3, TiDB: 1, TiFlash: 2, Learners: 2})
+		w.Scale(topology.TiFlash, 3)
+		w.Settle(time.Hour)
+		w.Scale(topology.TiFlash, 1) // tables ask for two replicas
+		if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Blocked {
+			w.broke("golden", "%s, %v", p.Outcome, err)
+		}
+		w.askTables(1)
+		w.Settle(time.Hour)
+		return w
+	},
+	"scale-ticdc-out-and-in": func(s setup) *Model {
+		w := s.settled(Options{PD: 1, TiKV: 3, TiDB: 1, TiCDC: 2, Feeds: 4})
+		w.Scale(topology.TiCDC, 3)
+		w.Settle(time.Hour)
+		w.Pass(balances)
+		w.Scale(topology.TiCDC, 0)
+		if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Blocked {
+			w.broke("golden", "%s, %v", p.Outcome, err)
+		}
+		w.changeFeeds(0)
+		w.Settle(time.Hour)
+		return w
+	},
+	"upgrade-with-tiflash-and-ticdc": func(s setup) *Model {
+		w := s.settled(Options{PD: 1, TiKV: 3, TiDB: 1, TiFlash: 2, Learners: 1, TiCDC: 2, Feeds: 4})
+		w.Upgrade("v2")
+		w.Settle(time.Hour)
+		return w
+	},
 	"upgrade": func(s setup) *Model {
 		w := s.settled(Options{})
 		w.pd.leader = w.pd.memberAt(2).id

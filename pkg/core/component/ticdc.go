@@ -217,13 +217,13 @@ func drain(sc plan.Scope, m state.Member) plan.Step {
 	return step
 }
 
-// drainForgotten deletes the record of a drain that is over: the capture was restarted since, or is not
-// to be.
+// drainForgotten deletes the record of a drain that is over, since the capture is not to be restarted. That of
+// a pod that is gone is deleted whatever else waits.
 var drainForgotten = plan.Hook{
 	Reason: plan.DrainForgotten, Want: "drain record deleted",
 	Done: func(sc plan.Scope, m state.Member) bool {
-		_, ours := sc.All.Drain(m.Name)
-		return !ours || m.Pod == nil || sc.Got.Outdated(m) && !sc.Got.Set.Manual
+		d, ours := sc.All.Drain(m.Name)
+		return !ours || m.Pod == nil || d.PodUID != m.Pod.UID || sc.Got.Outdated(m) && !sc.Got.Set.Manual
 	},
 	Step: func(_ plan.Scope, m state.Member) plan.Step {
 		return plan.ForgetDrain{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID}
