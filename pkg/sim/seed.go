@@ -29,7 +29,6 @@ func Seed(seed uint64, trace bool) *Model {
 	drawVersions(&o)
 	drawPassword(&o)
 	drawOptional(&o)
-	drawRulesOff(&o)
 	o.Faults.drawReports(seed)
 	w := New(o)
 	w.offsetClocks()
@@ -118,6 +117,7 @@ func drawOptional(o *Options) {
 	drawProxies(o)
 	drawCaptures(o)
 	drawPumps(o)
+	drawRulesOff(o)
 }
 
 // drawFlash gives one simulated cluster in four TiFlash, with tables that ask for replicas in it.

@@ -30,8 +30,10 @@ func newCheck(f *factory.Factory) *cobra.Command {
 		Short: "Show certificates, and what is wrong with them",
 		Long: `Show the certificate in each Secret that a cluster needs, until when it is valid, and what
 is wrong with it; and which certificate each member shows, which may be the one before the
-last change of its Secret. The exit code is 3 if one cannot be used. The cluster need not
-exist: then all Secrets that "kubectl tidb tls init" makes are checked.`,
+last change of its Secret. The exit code is 3 if one cannot be used. An authority that ends
+within two weeks, and a Service of which the certificate for SQL clients has no name, are
+warnings. The cluster need not exist: then all Secrets that "kubectl tidb tls init" makes are
+checked.`,
 		Example: `  kubectl tidb tls check basic
 
   # Days until the first certificate ends

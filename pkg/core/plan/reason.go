@@ -1,6 +1,9 @@
 package plan
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // Reason names what a gate waits for. Component, member, object and reason together
 // identify a gate: from one turn to the next, for scripts that read JSON, in metrics
@@ -130,7 +133,7 @@ func (r Meaning) about(g Gate, text string) string {
 }
 
 func meaning(r Reason) Meaning {
-	for _, m := range Reasons() {
+	for _, m := range meanings {
 		if m.Reason == r {
 			return m
 		}
@@ -140,67 +143,67 @@ func meaning(r Reason) Meaning {
 
 // Reasons returns all reasons, in the order in which a reader meets them: the cluster,
 // needs, rollouts, members, leaders, stores, volumes, suspension.
-func Reasons() []Meaning {
-	return []Meaning{
-		{ClusterBeingDeleted, "the TidbCluster has a deletion timestamp", "the TidbCluster is being deleted", bare},
-		{SpecKnown, "the spec has fields that only a newer version of the plugin knows", "spec has fields that this version does not know", bare},
-		{SpecReadable, "the configuration in the spec has to be valid TOML", "configuration in the spec is not valid TOML", apart},
-		{UpdateAllowed, "the spec asks for a change of what cannot be changed", "update rejected", apart},
-		{PodOwnerSupported, "pods belong to a controller that is not supported", "controller of the pod not supported", apart},
-		{VersionReadsData, "the volumes have data of a newer version", "version too low for the data", apart},
-		{ConfigMapExists, "pods mount a ConfigMap that does not exist", "ConfigMap missing", bare},
-		{CertificateValid, "a Secret with a certificate is missing, or its certificate cannot be used", "certificate not valid", apart},
-		{MinimumReplicas, "the component cannot have as few members as the spec asks for", "too few replicas", bare},
-		{PDServing, "a component waits for PD", "PD not serving", apart},
-		{TiKVServing, "a component waits for TiKV", "TiKV not serving", apart},
-		{PumpServing, "TiDB waits for Pump, which it writes its binlog to", "Pump not serving", apart},
-		{PlacementRulesEnabled, "PD has to place copies by its placement rules, or no TiFlash store can join", "placement rules disabled in PD", apart},
-		{SpecObserved, "the StatefulSet controller has to see the new spec", "StatefulSet controller has not seen the new spec", apart},
-		{RolloutQueued, "the rollout waits for an earlier component", "rollout queued", bare},
-		{PodReplaced, "Kubernetes has to replace the pod", "pod not replaced", apart},
-		{ManualRestart, "with OnDelete, the user has to delete the pod", "pod not replaced", apart},
-		{MinReadyTime, "a restarted pod has to be Ready for spec.minReadySeconds", "not ready for spec.minReadySeconds yet", direct},
-		{RolloutRecorded, "the StatefulSet's status has to show the finished rollout", "StatefulSet status does not show the finished rollout", apart},
-		{MemberServing, "a member has to serve", "not serving", direct},
-		{MemberJoined, "PD has to know a new member", "not registered in PD", direct},
-		{MembershipKnown, "PD has to report whether it knows a member", "membership in PD unknown", apart},
-		{AnotherMember, "the only member cannot be removed", "no other member", apart},
-		{QuorumWithoutMember, "PD has to keep its quorum without the member", "no quorum without it", apart},
-		{PDLeaderMoved, "another member has to be the leader of PD", "PD not led by another member", apart},
-		{PDLeaderRestarted, "a member that was restarted has to be the leader of PD", "PD not led by a restarted member", apart},
-		{MemberRemoved, "PD has to remove the member", "not removed from PD", direct},
-		{RemovedPodDeleted, "the pod of a removed member has to be deleted", "removed pod not deleted", apart},
-		{SchedulersLoaded, "PD has to load its schedulers after a change of its leader", "PD has not loaded its schedulers", apart},
-		{LeadersEvicted, "a store has to have no region leaders", "leaders not evicted", apart},
-		{LeadersAllowed, "PD has to allow region leaders on the store again", "leaders not allowed yet", apart},
-		{LeadersReturned, "region leaders have to be back on a restarted store", "leaders of another store not back", apart},
-		{EvictionForgotten, "the record of an eviction that is over has to be deleted", "eviction record not deleted", apart},
-		{EvictionsEnded, "PD has to allow region leaders on all stores", "evictions not ended", apart},
-		{EnoughStores, "other stores have to be enough for max-replicas", "not enough other stores", bare},
-		{PlacementRulesKnown, "PD has to return its placement rules", "placement rules unknown", apart},
-		{PlacementPossible, "other stores have to fulfil PD's placement rules", "no place for copies on other stores", bare},
-		{StoreOffline, "PD has to take the store offline", "store not offline", apart},
-		{RegionsMoved, "all regions have to leave the store", "regions not moved away", apart},
-		{RemovalCancelled, "PD has to take the store back", "removal not cancelled", apart},
-		{RemovalsForgotten, "records of removals that PD was never asked for have to be deleted", "removal record not deleted", apart},
-		{StoresListed, "PD has to list its stores", "PD has not listed its stores", apart},
-		{CaptureOwnerMoved, "another capture has to be the owner of TiCDC", "owner of TiCDC not moved", apart},
-		{TablesMoved, "all tables of changefeeds have to leave the capture", "tables not moved to other captures", apart},
-		{ChangefeedsServed, "changefeeds run, and the last capture is to be removed", "changefeeds need a capture", apart},
-		{DrainForgotten, "the record of a drain that is over has to be deleted", "drain record not deleted", apart},
-		{BinlogReceived, "TiDB writes its binlog, and the last Pump is to be removed", "TiDB needs a Pump", apart},
-		{PumpOffline, "a Pump has to go offline, after drainers have read what it has", "Pump not offline", apart},
-		{FirstPasswordSet, "root of TiDB has to get the first password that the spec asks for", "first password of root not set", apart},
-		{ClaimsMarked, "claims of a removed member have to be marked as left over", "claims not marked as left over", apart},
-		{ClaimsUnmarked, "claims of a member that stays must not be marked", "claims still marked as left over", apart},
-		{ClaimBeingDeleted, "a claim is deleted with its pod, so the pod must stay", "claim being deleted", bare},
-		{ClaimDeleted, "a left-over claim has to be deleted", "left-over claim not deleted", apart},
-		{ClaimOwnerKnown, "PD has to report whose data a claim holds", "owner of the claim unknown", apart},
-		{ClaimFree, "a claim holds data of a member that PD does not know", "claim not free", bare},
-		{VolumeResized, "a volume has to grow", "volume not resized", apart},
-		{StatefulSetRecreated, "the StatefulSet has to be recreated, with larger claims", "StatefulSet not recreated with larger claims", apart},
-		{SuspendQueued, "a component is suspended after those that need it", "suspension queued", bare},
-		{PodDeleted, "a pod has to be deleted", "pod not deleted", apart},
-		{StatefulSetDeleted, "the StatefulSet has to be deleted", "StatefulSet not deleted", apart},
-	}
+func Reasons() []Meaning { return slices.Clone(meanings) }
+
+var meanings = []Meaning{
+	{ClusterBeingDeleted, "the TidbCluster has a deletion timestamp", "the TidbCluster is being deleted", bare},
+	{SpecKnown, "the spec has fields that only a newer version of the plugin knows", "spec has fields that this version does not know", bare},
+	{SpecReadable, "the configuration in the spec has to be valid TOML", "configuration in the spec is not valid TOML", apart},
+	{UpdateAllowed, "the spec asks for a change of what cannot be changed", "update rejected", apart},
+	{PodOwnerSupported, "pods belong to a controller that is not supported", "controller of the pod not supported", apart},
+	{VersionReadsData, "the volumes have data of a newer version", "version too low for the data", apart},
+	{ConfigMapExists, "pods mount a ConfigMap that does not exist", "ConfigMap missing", bare},
+	{CertificateValid, "a Secret with a certificate is missing, or its certificate cannot be used", "certificate not valid", apart},
+	{MinimumReplicas, "the component cannot have as few members as the spec asks for", "too few replicas", bare},
+	{PDServing, "a component waits for PD", "PD not serving", apart},
+	{TiKVServing, "a component waits for TiKV", "TiKV not serving", apart},
+	{PumpServing, "TiDB waits for Pump, which it writes its binlog to", "Pump not serving", apart},
+	{PlacementRulesEnabled, "PD has to place copies by its placement rules, or no TiFlash store can join", "placement rules disabled in PD", apart},
+	{SpecObserved, "the StatefulSet controller has to see the new spec", "StatefulSet controller has not seen the new spec", apart},
+	{RolloutQueued, "the rollout waits for an earlier component", "rollout queued", bare},
+	{PodReplaced, "Kubernetes has to replace the pod", "pod not replaced", apart},
+	{ManualRestart, "with OnDelete, the user has to delete the pod", "pod not replaced", apart},
+	{MinReadyTime, "a restarted pod has to be Ready for spec.minReadySeconds", "not ready for spec.minReadySeconds yet", direct},
+	{RolloutRecorded, "the StatefulSet's status has to show the finished rollout", "StatefulSet status does not show the finished rollout", apart},
+	{MemberServing, "a member has to serve", "not serving", direct},
+	{MemberJoined, "PD has to know a new member", "not registered in PD", direct},
+	{MembershipKnown, "PD has to report whether it knows a member", "membership in PD unknown", apart},
+	{AnotherMember, "the only member cannot be removed", "no other member", apart},
+	{QuorumWithoutMember, "PD has to keep its quorum without the member", "no quorum without it", apart},
+	{PDLeaderMoved, "another member has to be the leader of PD", "PD not led by another member", apart},
+	{PDLeaderRestarted, "a member that was restarted has to be the leader of PD", "PD not led by a restarted member", apart},
+	{MemberRemoved, "PD has to remove the member", "not removed from PD", direct},
+	{RemovedPodDeleted, "the pod of a removed member has to be deleted", "removed pod not deleted", apart},
+	{SchedulersLoaded, "PD has to load its schedulers after a change of its leader", "PD has not loaded its schedulers", apart},
+	{LeadersEvicted, "a store has to have no region leaders", "leaders not evicted", apart},
+	{LeadersAllowed, "PD has to allow region leaders on the store again", "leaders not allowed yet", apart},
+	{LeadersReturned, "region leaders have to be back on a restarted store", "leaders of another store not back", apart},
+	{EvictionForgotten, "the record of an eviction that is over has to be deleted", "eviction record not deleted", apart},
+	{EvictionsEnded, "PD has to allow region leaders on all stores", "evictions not ended", apart},
+	{EnoughStores, "other stores have to be enough for max-replicas", "not enough other stores", bare},
+	{PlacementRulesKnown, "PD has to return its placement rules", "placement rules unknown", apart},
+	{PlacementPossible, "other stores have to fulfil PD's placement rules", "no place for copies on other stores", bare},
+	{StoreOffline, "PD has to take the store offline", "store not offline", apart},
+	{RegionsMoved, "all regions have to leave the store", "regions not moved away", apart},
+	{RemovalCancelled, "PD has to take the store back", "removal not cancelled", apart},
+	{RemovalsForgotten, "records of removals that PD was never asked for have to be deleted", "removal record not deleted", apart},
+	{StoresListed, "PD has to list its stores", "PD has not listed its stores", apart},
+	{CaptureOwnerMoved, "another capture has to be the owner of TiCDC", "owner of TiCDC not moved", apart},
+	{TablesMoved, "all tables of changefeeds have to leave the capture", "tables not moved to other captures", apart},
+	{ChangefeedsServed, "changefeeds run, and the last capture is to be removed", "changefeeds need a capture", apart},
+	{DrainForgotten, "the record of a drain that is over has to be deleted", "drain record not deleted", apart},
+	{BinlogReceived, "TiDB writes its binlog, and the last Pump is to be removed", "TiDB needs a Pump", apart},
+	{PumpOffline, "a Pump has to go offline, after drainers have read what it has", "Pump not offline", apart},
+	{FirstPasswordSet, "root of TiDB has to get the first password that the spec asks for", "first password of root not set", apart},
+	{ClaimsMarked, "claims of a removed member have to be marked as left over", "claims not marked as left over", apart},
+	{ClaimsUnmarked, "claims of a member that stays must not be marked", "claims still marked as left over", apart},
+	{ClaimBeingDeleted, "a claim is deleted with its pod, so the pod must stay", "claim being deleted", bare},
+	{ClaimDeleted, "a left-over claim has to be deleted", "left-over claim not deleted", apart},
+	{ClaimOwnerKnown, "PD has to report whose data a claim holds", "owner of the claim unknown", apart},
+	{ClaimFree, "a claim holds data of a member that PD does not know", "claim not free", bare},
+	{VolumeResized, "a volume has to grow", "volume not resized", apart},
+	{StatefulSetRecreated, "the StatefulSet has to be recreated, with larger claims", "StatefulSet not recreated with larger claims", apart},
+	{SuspendQueued, "a component is suspended after those that need it", "suspension queued", bare},
+	{PodDeleted, "a pod has to be deleted", "pod not deleted", apart},
+	{StatefulSetDeleted, "the StatefulSet has to be deleted", "StatefulSet not deleted", apart},
 }
