@@ -119,7 +119,7 @@ func (w *Model) bid(d *driver) *lease.Bid {
 
 // took has a lease renewed from now on.
 func (w *Model) took(d *driver, held *lease.Held) {
-	d.lease.held, d.lease.due = held, w.t+5
+	d.lease.held, d.lease.due = held, w.t+int64(held.FirstTick().Seconds())
 }
 
 // renew does for the leases what is due, in processes that run.

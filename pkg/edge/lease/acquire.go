@@ -15,14 +15,26 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-const (
+// terms are the times of a lease. They are in the record, so that two processes need not have the same.
+type terms struct {
 	// duration is how long others wait for a renewal before they take over.
-	duration = 15 * time.Second
+	duration time.Duration
 	// renewEvery leaves room for a renewal that fails.
-	renewEvery = 5 * time.Second
+	renewEvery time.Duration
 	// renewWithin is when a holder that cannot renew stops: before others may
-	// start, with a margin for its current write.
-	renewWithin = 10 * time.Second
+	// start, with a margin for its current write, which is longer than callTimeout.
+	renewWithin time.Duration
+}
+
+var (
+	// yielding are those of a holder that others may Ask for the lease: it notices that at its next renewal.
+	yielding = terms{duration: 15 * time.Second, renewEvery: 5 * time.Second, renewWithin: 10 * time.Second}
+	// keeping are those of a command, which holds the lease for as long as it waits: hours, in which renewals
+	// would be most of its requests.
+	keeping = terms{duration: 30 * time.Second, renewEvery: 15 * time.Second, renewWithin: 24 * time.Second}
+)
+
+const (
 	// retryEvery is the pause before another attempt that cannot wait for the next
 	// renewal.
 	retryEvery = time.Second
@@ -50,6 +62,14 @@ type claim struct {
 type Bid struct {
 	claim claim
 	last  *Held // the last lease that it took; nil for none
+}
+
+// terms returns the times of the leases of this claim.
+func (cl *claim) terms() terms {
+	if cl.yields {
+		return yielding
+	}
+	return keeping
 }
 
 // NewBid returns a bid. It makes no request before Try.
@@ -108,7 +128,7 @@ func (b *Bid) retake(ctx context.Context) (*coordinationv1.Lease, error) {
 }
 
 // Acquire makes this process the driver of a cluster. When another process is alive
-// it returns a *HeldError; to know that takes up to renewEvery, since only a
+// it returns a *HeldError; to know that takes until its next renewal, since only a
 // renewal that we observe proves it. A holder that does not renew for the duration
 // of its lease is replaced, and one that is known to be dead is replaced at once.
 //
@@ -179,7 +199,7 @@ func goodFor(l *coordinationv1.Lease) time.Duration {
 	if s := l.Spec.LeaseDurationSeconds; s != nil {
 		return time.Duration(*s) * time.Second
 	}
-	return duration
+	return keeping.duration
 }
 
 // same reports whether the holder has not written the record between a and b. Labels or
@@ -230,7 +250,7 @@ func (cl *claim) sign(l *coordinationv1.Lease) {
 	}
 	delete(l.Annotations, askedBy)
 	now := metav1.NewMicroTime(cl.now().Truncate(time.Microsecond)) // the precision of a Lease
-	holder, seconds, transitions := cl.self.String(), int32(duration/time.Second), int32(0)
+	holder, seconds, transitions := cl.self.String(), int32(cl.terms().duration/time.Second), int32(0)
 	if l.Spec.LeaseTransitions != nil {
 		transitions = *l.Spec.LeaseTransitions + 1
 	}

@@ -35,7 +35,7 @@ func TestGoodFor(t *testing.T) {
 	for name, tt := range map[string]struct {
 		seconds *int32
 		want    time.Duration
-	}{"says so": {new(int32(40)), 40 * time.Second}, "says nothing": {nil, duration}} {
+	}{"says so": {new(int32(40)), 40 * time.Second}, "says nothing": {nil, keeping.duration}} {
 		l := record("op", time.Now())
 		l.Spec.LeaseDurationSeconds = tt.seconds
 		if got := goodFor(l); got != tt.want {

@@ -41,11 +41,11 @@ func TestBid(t *testing.T) {
 		}
 		first.stop() // as kill -9 does: it does not renew any more
 		for since := time.Now(); ; time.Sleep(time.Second) {
-			if time.Since(since) > 2*duration {
+			if time.Since(since) > 2*keeping.duration {
 				t.Fatal("no process takes over")
 			}
 			if held, _ := bid.Try(t.Context()); held != nil {
-				if took := time.Since(since); took < duration-renewEvery || took > duration+3*time.Second {
+				if took := time.Since(since); took < keeping.duration-keeping.renewEvery || took > keeping.duration+3*time.Second {
 					t.Errorf("took over after %v", took)
 				}
 				_ = held.Release()
@@ -66,7 +66,7 @@ func TestAsk(t *testing.T) {
 		if err := Ask(t.Context(), client, cluster, someone("ann")); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(renewEvery + time.Second)
+		time.Sleep(yielding.renewEvery + time.Second)
 		synctest.Wait()
 		var asked *AskedError
 		if cause := context.Cause(held.Context()); !errors.As(cause, &asked) || asked.By.Identity != someone("ann").String() {
@@ -102,11 +102,11 @@ func TestIdle(t *testing.T) {
 			if !held.MarkInUse() {
 				t.Fatal("it was used in time, but was released")
 			}
-			time.Sleep(renewEvery)
+			time.Sleep(yielding.renewEvery)
 		}
 		held.MarkIdle()
 		client.ClearActions()
-		time.Sleep(2 * renewEvery)
+		time.Sleep(2 * yielding.renewEvery)
 		synctest.Wait()
 		if held.MarkInUse() || held.Context().Err() == nil || errors.Is(context.Cause(held.Context()), ErrLost) {
 			t.Errorf("%v", context.Cause(held.Context()))

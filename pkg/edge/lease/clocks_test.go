@@ -33,7 +33,7 @@ func (r *replica) second(t *testing.T) {
 		if other := (*HeldError)(nil); err != nil && !errors.As(err, &other) {
 			t.Fatal(err)
 		}
-		r.held, r.due = held, r.now.Add(renewEvery)
+		r.held, r.due = held, r.now.Add(yielding.renewEvery)
 		return
 	}
 	if !r.now.Before(r.due) {
@@ -78,7 +78,7 @@ func TestReplicasWithOtherClocks(t *testing.T) {
 				if a.may(t) && b.may(t) {
 					t.Fatalf("after %d s both may write", waited)
 				}
-				if wait := time.Duration(waited) * time.Second; wait > duration {
+				if wait := time.Duration(waited) * time.Second; wait > yielding.duration {
 					t.Fatalf("bob still waits for %s", wait)
 				}
 			}
@@ -100,7 +100,7 @@ func TestSteppedIsNotRenewedByItself(t *testing.T) {
 		a := newReplica(client, "ann", time.Now())
 		a.second(t)
 		client.ClearActions()
-		time.Sleep(2 * renewEvery)
+		time.Sleep(2 * yielding.renewEvery)
 		synctest.Wait()
 		if n := len(client.Actions()); n > 0 {
 			t.Errorf("%d requests", n)

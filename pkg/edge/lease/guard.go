@@ -15,7 +15,7 @@ import (
 // stopped, or a laptop that slept, continues in the middle of its work before the
 // renewal runs.
 func (h *Held) Guard(context.Context) (context.Context, context.CancelFunc) {
-	if unsaid := h.sinceRenewal(); unsaid >= renewWithin {
+	if unsaid := h.sinceRenewal(); unsaid >= h.claim.terms().renewWithin {
 		h.endContexts(fmt.Errorf("%w: it was not renewed for %s", ErrLost, unsaid.Round(time.Second)))
 	}
 	work, cancel := context.WithCancelCause(h.whileHeld)

@@ -72,7 +72,7 @@ func (h *Held) sinceRenewal() time.Duration {
 
 // renew renews the lease until the renewal is to end or the lease is lost.
 func (h *Held) renew() {
-	for pause := renewEvery; pause > 0; pause = h.Tick() {
+	for pause := h.FirstTick(); pause > 0; pause = h.Tick() {
 		select {
 		case <-h.renewal.Done():
 			return
@@ -81,9 +81,12 @@ func (h *Held) renew() {
 	}
 }
 
+// FirstTick returns when the first Tick is due, from when the lease was taken.
+func (h *Held) FirstTick() time.Duration { return h.claim.terms().renewEvery }
+
 // Tick renews the lease, or releases it if it is idle. It returns when the next
-// Tick is due, 0 for never. The first one is due renewEvery after the lease was
-// taken. With a Stepped bid the caller calls it; otherwise a goroutine does.
+// Tick is due, 0 for never. With a Stepped bid the caller calls it; otherwise a
+// goroutine does.
 func (h *Held) Tick() time.Duration {
 	if h.renewal.Err() != nil || h.releaseIfIdle() {
 		return 0
@@ -93,14 +96,14 @@ func (h *Held) Tick() time.Duration {
 	case h.renewal.Err() != nil:
 		return 0
 	case err == nil:
-		return renewEvery
+		return h.claim.terms().renewEvery
 	case isAsked(err):
 		// It stays ours until it is released, so that the current step can end.
 		h.yields = false
 		h.end(err)
 		return retryEvery
 	case errors.Is(err, ErrLost):
-	case h.sinceRenewal()+retryEvery >= renewWithin:
+	case h.sinceRenewal()+retryEvery >= h.claim.terms().renewWithin:
 		err = fmt.Errorf("%w: it could not be renewed: %w", ErrLost, err)
 	default:
 		return retryEvery
@@ -111,7 +114,7 @@ func (h *Held) Tick() time.Duration {
 
 func (h *Held) renewOnce(ctx context.Context) error {
 	begun := h.claim.now()
-	ctx, cancel := context.WithTimeout(ctx, min(callTimeout, max(renewWithin-h.sinceRenewal(), retryEvery)))
+	ctx, cancel := context.WithTimeout(ctx, min(callTimeout, max(h.claim.terms().renewWithin-h.sinceRenewal(), retryEvery)))
 	defer cancel()
 	got, err := h.write(ctx, func(s *coordinationv1.LeaseSpec) {
 		now := metav1.NewMicroTime(h.claim.now())

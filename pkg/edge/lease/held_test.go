@@ -27,7 +27,7 @@ func due(t *testing.T, client *fake.Clientset) *replica {
 	t.Helper()
 	r := newReplica(client, "ann", time.Now())
 	r.second(t)
-	r.now = r.now.Add(renewEvery)
+	r.now = r.now.Add(yielding.renewEvery)
 	return r
 }
 
@@ -53,7 +53,7 @@ func TestRenewalIsOneRequest(t *testing.T) {
 	if _, err := client.CoordinationV1().Leases("db").Update(t.Context(), l, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if pause := r.held.Tick(); pause != renewEvery || r.held.Context().Err() != nil {
+	if pause := r.held.Tick(); pause != yielding.renewEvery || r.held.Context().Err() != nil {
 		t.Errorf("an edit: next in %s, %v", pause, context.Cause(r.held.Context()))
 	}
 	if n := requests(client, func() { r.held.Tick() }); n != 1 {
@@ -98,7 +98,7 @@ func TestReleaseEndsRenewal(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := requests(client, func() {
-			time.Sleep(3 * renewEvery)
+			time.Sleep(3 * keeping.renewEvery)
 			synctest.Wait()
 		}); n != 0 {
 			t.Errorf("%d requests after the release", n)
@@ -119,7 +119,7 @@ func TestAskedKeepsIt(t *testing.T) {
 	}
 	for range 3 {
 		if n := requests(client, func() {
-			if pause := r.held.Tick(); pause != renewEvery || !r.may(t) {
+			if pause := r.held.Tick(); pause != yielding.renewEvery || !r.may(t) {
 				t.Errorf("next in %s; it may write: %t", pause, r.may(t))
 			}
 		}); n != 1 {
@@ -130,7 +130,7 @@ func TestAskedKeepsIt(t *testing.T) {
 		if err := Ask(t.Context(), client, cluster, someone("bob")); err != nil {
 			t.Fatal(err)
 		}
-		if pause := r.held.Tick(); pause != renewEvery || !r.may(t) {
+		if pause := r.held.Tick(); pause != yielding.renewEvery || !r.may(t) {
 			t.Errorf("next in %s; it may write: %t", pause, r.may(t))
 		}
 	}
@@ -194,10 +194,10 @@ func TestConflictThenSilence(t *testing.T) {
 // A renewal that hangs leaves time for another one, and ends before others may take over.
 func TestRenewalTimeout(t *testing.T) {
 	for silent, want := range map[time.Duration]time.Duration{
-		renewEvery:               callTimeout,
-		8 * time.Second:          2 * time.Second,
-		renewWithin - 1:          retryEvery,
-		renewWithin + retryEvery: retryEvery,
+		keeping.renewEvery:               callTimeout,
+		22 * time.Second:                 2 * time.Second,
+		keeping.renewWithin - 1:          retryEvery,
+		keeping.renewWithin + retryEvery: retryEvery,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var most time.Duration
@@ -243,11 +243,11 @@ func TestReleaseWaitsForRenewal(t *testing.T) {
 			t.Fatal(err)
 		}
 		begun := time.Now()
-		<-time.After(renewEvery + retryEvery/2)
+		<-time.After(keeping.renewEvery + retryEvery/2)
 		if err := held.Release(); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(begun); took != renewEvery+time.Second {
+		if took := time.Since(begun); took != keeping.renewEvery+time.Second {
 			t.Errorf("released after %s", took)
 		}
 	})
