@@ -84,6 +84,9 @@ func (f Finding) Driving(t Target) (Operator, bool) {
 	return Operator{}, false
 }
 
+// None reports whether no operator is alive, or may be alive, so that no cluster has one.
+func (f Finding) None() bool { return len(f.Alive)+len(f.doubtful) == 0 }
+
 // Answers reports whether the finding for one cluster is also valid for another one, so that no new
 // search is needed.
 func (f Finding) Answers(t Target) bool {
@@ -128,11 +131,22 @@ type Operators struct {
 	kube kubernetes.Interface
 	// unchanged are records that were not renewed for longer than a live operator needs.
 	unchanged map[types.UID]*coordinationv1.Lease
+	// forbidden are the namespaces in which listing leases is forbidden, and when that was found out: a run
+	// of hours asks every half minute.
+	forbidden map[string]forbidden
 }
+
+type forbidden struct {
+	err error
+	at  time.Time
+}
+
+// forbiddenFor is how long it is assumed that a missing permission is not given.
+const forbiddenFor = 10 * time.Minute
 
 // NewOperators returns an Operators that has seen no record yet.
 func NewOperators(kube kubernetes.Interface) *Operators {
-	return &Operators{kube: kube, unchanged: map[types.UID]*coordinationv1.Lease{}}
+	return &Operators{kube: kube, unchanged: map[types.UID]*coordinationv1.Lease{}, forbidden: map[string]forbidden{}}
 }
 
 // Find finds live tidb-operators and the clusters that they drive.
@@ -223,10 +237,10 @@ func (o *Operators) list(ctx context.Context, t Target, f *Finding) ([]coordinat
 	f.namespace, f.Hidden, f.Unlisted = t.Namespace, false, nil
 	// Every node renews a lease of its own, all in one namespace: in a big cluster these would be
 	// most of the answer.
-	items, err := leasesIn(ctx, o.kube, metav1.NamespaceAll, "metadata.namespace!=kube-node-lease")
+	items, err := o.leasesIn(ctx, metav1.NamespaceAll, "metadata.namespace!=kube-node-lease")
 	if apierrors.IsForbidden(err) {
 		f.Hidden = true
-		items, f.Unlisted, err = usualLeases(ctx, o.kube, t.Namespace)
+		items, f.Unlisted, err = o.usualLeases(ctx, t.Namespace)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list the leases of tidb-operators: %w", err)
@@ -246,10 +260,10 @@ func (o *Operators) list(ctx context.Context, t Target, f *Finding) ([]coordinat
 
 // usualLeases returns the leases of a namespace and of the usual namespaces, as far as they may be
 // listed.
-func usualLeases(ctx context.Context, kube kubernetes.Interface, namespace string) (items []coordinationv1.Lease, unlisted []string, err error) {
+func (o *Operators) usualLeases(ctx context.Context, namespace string) (items []coordinationv1.Lease, unlisted []string, err error) {
 	searched := slices.Compact(slices.Sorted(slices.Values(append([]string{namespace}, usualNamespaces...))))
 	for _, ns := range searched {
-		some, err := leasesIn(ctx, kube, ns, "")
+		some, err := o.leasesIn(ctx, ns, "")
 		switch {
 		case apierrors.IsForbidden(err):
 			unlisted = append(unlisted, ns)
@@ -261,8 +275,14 @@ func usualLeases(ctx context.Context, kube kubernetes.Interface, namespace strin
 	return items, unlisted, nil
 }
 
-func leasesIn(ctx context.Context, kube kubernetes.Interface, namespace, fields string) ([]coordinationv1.Lease, error) {
-	l, err := kube.CoordinationV1().Leases(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields})
+func (o *Operators) leasesIn(ctx context.Context, namespace, fields string) ([]coordinationv1.Lease, error) {
+	if f, known := o.forbidden[namespace]; known && time.Since(f.at) < forbiddenFor {
+		return nil, f.err
+	}
+	l, err := o.kube.CoordinationV1().Leases(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields})
+	if apierrors.IsForbidden(err) {
+		o.forbidden[namespace] = forbidden{err, time.Now()}
+	}
 	if err != nil {
 		return nil, err
 	}

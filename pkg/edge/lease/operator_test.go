@@ -177,6 +177,38 @@ func TestUnlistedRenewal(t *testing.T) {
 	})
 }
 
+// A list that is forbidden is not asked for again for a while.
+func TestForbiddenIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := api()
+		no := apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "", nil)
+		failing(client, map[string]error{"": no, "tidb-admin": no, "tidb-operator": no})
+		o := NewOperators(client)
+		for i, want := range []int{4, 1, 4, 1} {
+			client.ClearActions()
+			found, err := o.Find(t.Context(), Target{Namespace: "db"})
+			if n := len(client.Actions()); err != nil || n != want || !found.Hidden || len(found.Unlisted) != 2 {
+				t.Errorf("search %d: %d requests, want %d; %+v, %v", i, n, want, found, err)
+			}
+			if i == 1 {
+				time.Sleep(forbiddenFor)
+			}
+		}
+	})
+}
+
+// No operator is alive, or may be alive.
+func TestNone(t *testing.T) {
+	for name, tt := range map[string]struct {
+		f    Finding
+		none bool
+	}{"nothing": {Finding{}, true}, "alive": {Finding{Alive: []Operator{{}}}, false}, "doubtful": {Finding{doubtful: []Operator{{}}}, false}} {
+		if tt.f.None() != tt.none {
+			t.Errorf("%s: %t", name, !tt.none)
+		}
+	}
+}
+
 // The list of all namespaces leaves out the leases of nodes: each node renews one.
 func TestLeasesOfNodes(t *testing.T) {
 	client, asked := api(), []string{}
