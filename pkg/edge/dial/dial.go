@@ -19,6 +19,8 @@ type Dialer interface {
 var (
 	_ Dialer = (*Direct)(nil)
 	_ Dialer = (*Pods)(nil)
+	_ Told   = (*Direct)(nil)
+	_ Told   = (*Pods)(nil)
 )
 
 // Idle is how long an unused connection is kept: long enough for several polls while a cluster waits, but not until the

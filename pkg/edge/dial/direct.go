@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 )
 
@@ -23,6 +24,7 @@ const directTimeout = 5 * time.Second
 // another pod may have got the address meanwhile. It also makes Direct work wherever pod addresses can be reached, also
 // without the cluster's DNS.
 type Direct struct {
+	told
 	pod func(ctx context.Context, namespace, name string) (*corev1.Pod, error)
 }
 
@@ -67,7 +69,10 @@ func (d *Direct) DialContext(ctx context.Context, _, addr string) (net.Conn, err
 func (d *Direct) address(ctx context.Context, t target) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	pod, err := d.pod(ctx, t.namespace, t.pod)
+	pod, err := d.of(types.NamespacedName{Namespace: t.namespace, Name: t.pod}), error(nil)
+	if pod == nil {
+		pod, err = d.pod(ctx, t.namespace, t.pod)
+	}
 	if err == nil {
 		err = running(pod)
 	}

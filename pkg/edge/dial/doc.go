@@ -9,9 +9,10 @@
 //
 // The contract of both:
 //
-//   - Every dial asks the API server for the pod first. So for a pod that is gone or not running
-//     the error comes at once and names the reason, and no connection goes to a pod that only has
-//     its former address, or to a former pod of that name.
+//   - Every dial asks the API server for the pod first, unless its caller has just read the pod and
+//     told it; see Told. So for a pod that is gone or not running the error comes at once and names
+//     the reason, and no connection goes to a pod that only has its former address, or to a former
+//     pod of that name.
 //   - A dial ends when its context does.
 //   - Failures are *ForwardError; errors.Is compares it with a Reason (Forbidden, PodNotFound, …).
 //

@@ -38,6 +38,7 @@ type Pods struct {
 	// time.
 	spdyOnly atomic.Bool
 
+	told
 	mu       sync.Mutex
 	sessions map[types.NamespacedName]*session
 }
@@ -145,7 +146,10 @@ func (p *Pods) refresh(ctx context.Context, key types.NamespacedName) (*session,
 	if p.ctx.Err() != nil {
 		return nil, &ForwardError{Reason: Closed}
 	}
-	pod, err := p.core.Pods(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	pod, err := p.of(key), error(nil)
+	if pod == nil {
+		pod, err = p.core.Pods(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	}
 	p.mu.Lock()
 	old := p.sessions[key]
 	p.mu.Unlock()
