@@ -35,45 +35,58 @@ func (o *Observer) readCertificates(ctx context.Context, c topology.Cluster) (ma
 	var all errgroup.Group
 	for _, w := range topology.Certificates(c) { // a few for each component
 		all.Go(func() error {
-			s, with := o.readCertificate(ctx, c.Namespace, w)
+			got := named(o.changes, secrets+w.Secret, func() (pair, bool) { return o.readCertificate(ctx, c.Namespace, w) })
 			mu.Lock()
 			defer mu.Unlock()
-			read[w.Secret] = s
+			read[w.Secret] = got.secret
 			if w.Secret == c.ClientSecret() {
-				own = with
+				own = got.credentials
 			}
 			return nil
 		})
 	}
 	_ = all.Wait()
+	if len(certificate.Faults(c, read, o.now())) > 0 {
+		o.changes.forget(secrets) // somebody has to renew one, and only a read shows that
+	}
 	return read, own
 }
 
-func (o *Observer) readCertificate(ctx context.Context, namespace string, w topology.Certificate) (certificate.Secret, credentials) {
+// secrets is what names of Secrets begin with in Unchanged.
+const secrets = "secret/"
+
+// pair is a Secret and what it is good for.
+type pair struct {
+	secret      certificate.Secret
+	credentials credentials
+}
+
+// readCertificate also reports whether the Secret need not be read again as long as nothing changes.
+func (o *Observer) readCertificate(ctx context.Context, namespace string, w topology.Certificate) (pair, bool) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	got, err := o.kube.CoreV1().Secrets(namespace).Get(ctx, w.Secret, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return certificate.Secret{Name: w.Secret, Missing: true}, credentials{}
+		return pair{secret: certificate.Secret{Name: w.Secret, Missing: true}}, false
 	case apierrors.IsForbidden(err):
-		return certificate.Secret{Name: w.Secret, Unread: fmt.Sprintf("the right to get Secret %s is missing", w.Secret)}, credentials{}
+		return pair{secret: certificate.Secret{Name: w.Secret, Unread: fmt.Sprintf("the right to get Secret %s is missing", w.Secret)}}, true
 	case err != nil:
-		return certificate.Secret{Name: w.Secret, Unread: err.Error()}, credentials{}
+		return pair{secret: certificate.Secret{Name: w.Secret, Unread: err.Error()}}, false
 	}
 	s := certificate.Parse(w.Secret, got.Data, w.WithoutCA)
 	if !s.Usable() {
-		return s, credentials{}
+		return pair{secret: s}, false
 	}
-	pair, _ := tls.X509KeyPair(got.Data[topology.KeyCertificate], got.Data[topology.KeyPrivate]) // what is usable is a pair
+	shown, _ := tls.X509KeyPair(got.Data[topology.KeyCertificate], got.Data[topology.KeyPrivate]) // what is usable is a pair
 	roots := x509.NewCertPool()
 	for _, a := range s.Authorities {
 		roots.AddCert(a)
 	}
-	return s, credentials{
-		config: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
+	return pair{s, credentials{
+		config: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{shown}, MinVersion: tls.VersionTLS12},
 		secret: string(got.UID) + " " + got.ResourceVersion,
-	}
+	}}, true
 }
 
 // identify has all requests to members use these credentials. With others than before, connections

@@ -162,12 +162,15 @@ func TestReadCertificate(t *testing.T) {
 	secrets := w.kube.CoreV1().Secrets("db")
 	read := func(name string, usable bool, want certificate.Secret) {
 		t.Helper()
-		got, with := w.observer.readCertificate(t.Context(), "db", wanted)
-		if got.Name != wanted.Secret || got.Missing != want.Missing || got.Unread != want.Unread || got.Problem != want.Problem {
-			t.Errorf("%s: %+v", name, got)
+		got, final := w.observer.readCertificate(t.Context(), "db", wanted)
+		if s := got.secret; s.Name != wanted.Secret || s.Missing != want.Missing || s.Unread != want.Unread || s.Problem != want.Problem {
+			t.Errorf("%s: %+v", name, s)
 		}
-		if usable != (with.config != nil) || usable != (with.secret != "") {
+		if with := got.credentials; usable != (with.config != nil) || usable != (with.secret != "") {
 			t.Errorf("%s: %+v", name, with)
+		}
+		if awaited := want.Missing || want.Problem != "" || want.Unread != "" && !strings.Contains(want.Unread, "right"); final == awaited {
+			t.Errorf("%s: it is not read again: %t", name, final)
 		}
 	}
 	read("it is there", true, certificate.Secret{})
@@ -190,6 +193,41 @@ func TestReadCertificate(t *testing.T) {
 	read("it may not be read", false, certificate.Secret{Unread: "the right to get Secret basic-cluster-client-secret is missing"})
 	failure = errors.New("connection lost")
 	read("it was not read", false, certificate.Secret{Unread: "connection lost"})
+}
+
+// TestCertificatesUnchanged: while nothing is known to have changed, Secrets are not read again, unless
+// somebody has to renew one of them.
+func TestCertificatesUnchanged(t *testing.T) {
+	w := newOverTLS(t)
+	u := w.observer.ReadChanges()
+	reads := func() int {
+		w.kube.ClearActions()
+		u.Wake(true)
+		if _, err := w.observer.Observe(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, a := range w.kube.Actions() {
+			if a.Matches("get", "secrets") {
+				n++
+			}
+		}
+		return n
+	}
+	all := topology.Certificates(topology.New(w.cluster))
+	for range 2 {
+		if n := reads(); n != len(all) {
+			t.Errorf("%d of %d Secrets are read while they are missing", n, len(all))
+		}
+	}
+	for _, wanted := range all {
+		w.content(t, wanted.Secret)
+	}
+	for _, want := range []int{len(all), 0, 0} {
+		if n := reads(); n != want {
+			t.Errorf("%d Secrets are read, want %d", n, want)
+		}
+	}
 }
 
 // closing counts how often its connections are closed.

@@ -9,7 +9,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
@@ -129,12 +128,18 @@ func (o *Observer) readConfigs(ctx context.Context, c topology.Cluster, have sta
 		if have.ConfigMaps[name] != nil {
 			continue
 		}
-		m, err := o.kube.CoreV1().ConfigMaps(c.Namespace).Get(ctx, name, metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err):
-		case err != nil:
-			return fmt.Errorf("read configmap %s/%s: %w", c.Namespace, name, err)
-		default:
+		var failed error
+		m := named(o.changes, "configmap/"+name, func() (*corev1.ConfigMap, bool) {
+			m, err := o.kube.CoreV1().ConfigMaps(c.Namespace).Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				m, failed = nil, ignoreNotFound(err) // one that is missing is awaited
+			}
+			return m, err == nil
+		})
+		if failed != nil {
+			return fmt.Errorf("read configmap %s/%s: %w", c.Namespace, name, failed)
+		}
+		if m != nil {
 			have.ConfigMaps[name] = m
 		}
 	}

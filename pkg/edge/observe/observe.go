@@ -34,7 +34,7 @@ const readTimeout = 4 * time.Second
 // Observer observes one cluster. It is not safe for concurrent use.
 type Observer struct {
 	kube   kubernetes.Interface
-	live   Source
+	live   partial
 	mirror Source // nil: everything is read from the API server
 	// changes keeps what was read until it may have changed; nil where everything is read each time.
 	changes *Unchanged
@@ -111,6 +111,9 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 		return state.Observation{}, err
 	}
 	o.identify(c.Scheme(), own)
+	if d, ok := o.dialer.(dial.Told); ok {
+		defer d.Tell(all.Pods)()
+	}
 	seen := all.sort(c)
 	if err := o.readConfigs(ctx, c, seen.existing); err != nil {
 		return state.Observation{}, err

@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -40,10 +41,92 @@ type Objects struct {
 	Discovery bool
 }
 
+// versions are equal for two reads between which nothing has changed.
+func (o Objects) versions() []string {
+	all := []string{strconv.FormatBool(o.Discovery)}
+	if o.Ledger != nil {
+		all = append(all, "ledger "+version(o.Ledger))
+	}
+	all = appendVersions(all, o.Services)
+	all = appendVersions(all, o.ConfigMaps)
+	all = appendVersions(all, o.Sets)
+	all = appendVersions(all, o.Pods)
+	return appendVersions(all, o.Claims)
+}
+
+func appendVersions[T metav1.Object](all []string, objects []T) []string {
+	for _, o := range objects {
+		all = append(all, version(o))
+	}
+	return append(all, "") // so that no object counts for the next kind
+}
+
+func version(o metav1.Object) string { return string(o.GetUID()) + "/" + o.GetResourceVersion() }
+
 // live reads from the API server.
 type live struct {
 	kube   kubernetes.Interface
 	intent func(context.Context) (*v1alpha1.TidbCluster, error)
+}
+
+// part is what one request reads of the objects of a cluster.
+type part struct {
+	what string
+	read func(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, into *Objects) error
+}
+
+var parts = []part{
+	{"services", func(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, into *Objects) error {
+		list, err := kube.CoreV1().Services(c.Namespace).List(ctx, ownedBy(c))
+		if err == nil {
+			into.Services = pointers(list.Items)
+		}
+		return err
+	}},
+	{"configmaps", func(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, into *Objects) error {
+		list, err := kube.CoreV1().ConfigMaps(c.Namespace).List(ctx, ownedBy(c))
+		if err == nil {
+			into.ConfigMaps = pointers(list.Items)
+		}
+		return err
+	}},
+	{"statefulsets", func(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, into *Objects) error {
+		list, err := kube.AppsV1().StatefulSets(c.Namespace).List(ctx, ownedBy(c))
+		if err == nil {
+			into.Sets = pointers(list.Items)
+		}
+		return err
+	}},
+	{"pods", func(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, into *Objects) error {
+		list, err := kube.CoreV1().Pods(c.Namespace).List(ctx, ownedBy(c))
+		if err == nil {
+			into.Pods = pointers(list.Items)
+		}
+		return err
+	}},
+	{"persistentvolumeclaims", func(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, into *Objects) error {
+		list, err := kube.CoreV1().PersistentVolumeClaims(c.Namespace).List(ctx, ownedBy(c))
+		if err == nil {
+			into.Claims = pointers(list.Items)
+		}
+		return err
+	}},
+	{"ledger", func(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, into *Objects) (err error) {
+		into.Ledger, err = kube.CoreV1().ConfigMaps(c.Namespace).Get(ctx, c.LedgerMap(), metav1.GetOptions{})
+		if err != nil {
+			into.Ledger = nil
+		}
+		return ignoreNotFound(err)
+	}},
+	{"discovery deployment", func(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, into *Objects) error {
+		_, err := kube.AppsV1().Deployments(c.Namespace).Get(ctx, c.BootstrapMap(), metav1.GetOptions{})
+		into.Discovery = err == nil
+		return ignoreNotFound(err)
+	}},
+}
+
+func ownedBy(c topology.Cluster) metav1.ListOptions {
+	return metav1.ListOptions{LabelSelector: labels.SelectorFromSet(c.Selector()).String()}
 }
 
 func (l live) Intent(ctx context.Context) (*v1alpha1.TidbCluster, error) { return l.intent(ctx) }
@@ -52,62 +135,19 @@ func (l live) Intent(ctx context.Context) (*v1alpha1.TidbCluster, error) { retur
 // mostly waits for round trips.
 func (l live) Objects(ctx context.Context, c topology.Cluster) (Objects, error) {
 	var got Objects
-	opts := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(c.Selector()).String()}
-	core, apps := l.kube.CoreV1(), l.kube.AppsV1()
 	all, ctx := errgroup.WithContext(ctx)
-	read := func(what string, f func() error) {
-		all.Go(func() error {
-			if err := f(); err != nil {
-				return fmt.Errorf("read %s of cluster %s/%s: %w", what, c.Namespace, c.Name, err)
-			}
-			return nil
-		})
+	for n := range parts {
+		all.Go(func() error { return l.Part(ctx, c, n, &got) })
 	}
-	read("services", func() error {
-		list, err := core.Services(c.Namespace).List(ctx, opts)
-		if err == nil {
-			got.Services = pointers(list.Items)
-		}
-		return err
-	})
-	read("configmaps", func() error {
-		list, err := core.ConfigMaps(c.Namespace).List(ctx, opts)
-		if err == nil {
-			got.ConfigMaps = pointers(list.Items)
-		}
-		return err
-	})
-	read("statefulsets", func() error {
-		list, err := apps.StatefulSets(c.Namespace).List(ctx, opts)
-		if err == nil {
-			got.Sets = pointers(list.Items)
-		}
-		return err
-	})
-	read("pods", func() error {
-		list, err := core.Pods(c.Namespace).List(ctx, opts)
-		if err == nil {
-			got.Pods = pointers(list.Items)
-		}
-		return err
-	})
-	read("persistentvolumeclaims", func() error {
-		list, err := core.PersistentVolumeClaims(c.Namespace).List(ctx, opts)
-		if err == nil {
-			got.Claims = pointers(list.Items)
-		}
-		return err
-	})
-	read("ledger", func() (err error) {
-		got.Ledger, err = core.ConfigMaps(c.Namespace).Get(ctx, c.LedgerMap(), metav1.GetOptions{})
-		return ignoreNotFound(err)
-	})
-	read("discovery deployment", func() error {
-		_, err := apps.Deployments(c.Namespace).Get(ctx, c.BootstrapMap(), metav1.GetOptions{})
-		got.Discovery = err == nil
-		return ignoreNotFound(err)
-	})
 	return got, all.Wait()
+}
+
+// Part implements partial.
+func (l live) Part(ctx context.Context, c topology.Cluster, n int, into *Objects) error {
+	if err := parts[n].read(ctx, l.kube, c, into); err != nil {
+		return fmt.Errorf("read %s of cluster %s/%s: %w", parts[n].what, c.Namespace, c.Name, err)
+	}
+	return nil
 }
 
 func pointers[T any](items []T) []*T {

@@ -2,6 +2,10 @@ package observe
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -9,21 +13,35 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// rereadAfter is how long objects are not read again while no change of them is reported. A watch
-// event can be missed, and ConfigMaps and Services are not watched.
-const rereadAfter = time.Minute
+// checkEvery is how often one part of what was read is read again while no change is reported: a watch
+// event can be missed, and ConfigMaps, Services and Secrets are not watched. One part after the other,
+// since a wait may take hours: all of them at once would be ten requests, of which nothing is learnt.
+const checkEvery = 30 * time.Second
+
+// partial is a Source of which one part can be read again.
+type partial interface {
+	Source
+	// Part reads the part of the objects that parts[n] names.
+	Part(ctx context.Context, c topology.Cluster, n int, into *Objects) error
+}
 
 // Unchanged is a Source for a run that waits for PD, TiKV or TiDB: it asks the API server again only
 // if objects may have changed since. Without it, each look at PD in a wait of hours would list
 // everything. It is not safe for concurrent use.
 type Unchanged struct {
-	from Source
+	from partial
 	now  func() time.Time
 
 	same    bool      // nothing is known to have changed
-	read    time.Time // when from was asked
+	read    time.Time // when all of it was read
+	checked time.Time // when a part was read last
+	next    int       // which part is read again next: the TidbCluster, those of the objects, those of named
 	intent  *v1alpha1.TidbCluster
+	cluster topology.Cluster
 	objects *Objects
+
+	mu    sync.Mutex
+	named map[string]any // what was read by its name
 }
 
 // ReadChanges has observations that need not be live read objects only when they may have changed. What
@@ -43,10 +61,11 @@ func (u *Unchanged) Wake(same bool) { u.same = same }
 func (u *Unchanged) Intent(ctx context.Context) (*v1alpha1.TidbCluster, error) {
 	same := u.same
 	u.same = false
-	if same && u.objects != nil && u.now().Sub(u.read) < rereadAfter {
+	if same && u.objects != nil && u.confirmed(ctx) {
 		return u.intent, nil
 	}
-	u.read, u.objects = u.now(), nil
+	u.read, u.checked, u.objects = u.now(), u.now(), nil
+	u.forget("")
 	var err error
 	u.intent, err = u.from.Intent(ctx)
 	return u.intent, err
@@ -59,7 +78,79 @@ func (u *Unchanged) Objects(ctx context.Context, c topology.Cluster) (Objects, e
 	}
 	got, err := u.from.Objects(ctx, c)
 	if err == nil {
-		u.objects = &got
+		u.objects, u.cluster = &got, c
 	}
 	return got, err
+}
+
+// confirmed reads the next part again if that is due, and reports whether it is as before. If it is not,
+// events were missed, and the other parts may be outdated as well.
+func (u *Unchanged) confirmed(ctx context.Context) bool {
+	if u.now().Sub(u.checked) < checkEvery {
+		return true
+	}
+	u.checked = u.now()
+	names := u.names()
+	n := u.next % (1 + len(parts) + len(names))
+	u.next = n + 1
+	switch {
+	case n == 0:
+		live, err := u.from.Intent(ctx)
+		return err == nil && version(live) == version(u.intent)
+	case n <= len(parts):
+		live := *u.objects
+		err := u.from.Part(ctx, u.cluster, n-1, &live)
+		return err == nil && slices.Equal(live.versions(), u.objects.versions())
+	}
+	u.forget(names[n-1-len(parts)])
+	return true
+}
+
+func (u *Unchanged) names() []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.Sorted(maps.Keys(u.named))
+}
+
+// forget drops what was read by names that begin so.
+func (u *Unchanged) forget(prefix string) {
+	if u == nil {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	maps.DeleteFunc(u.named, func(name string, _ any) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// named returns what was read by this name before, as long as nothing is known to have changed; else it
+// reads it. What get does not return as final is read again the next time. It is safe for concurrent use.
+func named[T any](u *Unchanged, name string, get func() (got T, final bool)) T {
+	if u == nil {
+		got, _ := get()
+		return got
+	}
+	u.mu.Lock()
+	known, ok := u.named[name]
+	u.mu.Unlock()
+	if ok {
+		return known.(T)
+	}
+	got, final := get()
+	if final {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if u.named == nil {
+			u.named = map[string]any{}
+		}
+		u.named[name] = got
+	}
+	return got
+}
+
+// readAt returns when what an observation has of Kubernetes was read.
+func (o *Observer) readAt() time.Time {
+	if o.changes != nil {
+		return o.changes.read
+	}
+	return o.now()
 }

@@ -127,7 +127,7 @@ func (o *Observer) readVolumes(ctx context.Context, seen objects) map[string]*st
 	if o.extras == nil {
 		return nil
 	}
-	now := o.now()
+	now := o.readAt() // while nothing moves, hundreds of volumes are not read again
 	volumes, bound := map[string]*state.Volume{}, map[string]bool{}
 	var mu sync.Mutex
 	var all errgroup.Group
@@ -197,7 +197,7 @@ func (o *Observer) readNodes(ctx context.Context, c topology.Cluster, s *state.S
 	if o.extras == nil || !s.PD.Known() {
 		return
 	}
-	now := o.now()
+	now := o.readAt()
 	read := map[string]bool{}
 	var mu sync.Mutex
 	var all errgroup.Group

@@ -81,6 +81,13 @@ func (o *Observer) grow(ctx context.Context, c topology.Cluster, seen objects) {
 }
 
 func (o *Observer) growth(ctx context.Context, class string) state.Growth {
+	return named(o.changes, "storageclass/"+class, func() (state.Growth, bool) {
+		g := o.readGrowth(ctx, class)
+		return g, g != state.GrowthUnknown
+	})
+}
+
+func (o *Observer) readGrowth(ctx context.Context, class string) state.Growth {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	got, err := o.kube.StorageV1().StorageClasses().Get(ctx, class, metav1.GetOptions{})

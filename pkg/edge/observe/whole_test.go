@@ -29,6 +29,12 @@ type network struct {
 	onDial func() // is called for each connection that is made; may be nil
 	mu     sync.Mutex
 	dialed []string
+	told   int // how many pods it knows
+}
+
+func (n *network) Tell(pods []*corev1.Pod) func() {
+	n.told += len(pods)
+	return func() { n.told -= len(pods) }
 }
 
 func (n *network) DialContext(ctx context.Context, proto, addr string) (net.Conn, error) {
@@ -129,6 +135,12 @@ func TestWholeObservation(t *testing.T) {
 	o.Close()
 	if look(); !dialer.reached(tidb) {
 		t.Error("the connection was left open")
+	}
+	o.Close()
+	told := 0
+	dialer.onDial = func() { told = dialer.told }
+	if look(); told != 3 || dialer.told != 0 {
+		t.Errorf("while members were asked, %d pods were told to the dialer, %d afterwards", told, dialer.told)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
