@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// bidEvery is how often a command that follows checks whether the cluster still has a driver.
-	bidEvery = 3 * time.Second
+	// bidEvery is how often a command that follows checks whether the cluster still has a driver. Each check is
+	// a request, in a wait that may take hours.
+	bidEvery = 10 * time.Second
 	// yieldWithin is how long a daemon may take to release the lease: until its next renewal, and
 	// for its current step.
 	yieldWithin = 30 * time.Second
@@ -41,7 +42,7 @@ func (s *Session) hold(
 	if drives {
 		return nil, &other{name: op.String()}, nil
 	}
-	defer unlessSoon(progress, "checks whether another command drives the cluster (up to 15 s)")()
+	defer unlessSoon(progress, "checks whether another command drives the cluster (up to 30 s)")()
 	held, err := lease.Acquire(ctx, s.Kube, c, lease.Self())
 	taken, ok := errors.AsType[*lease.HeldError](err)
 	if !ok {

@@ -17,8 +17,8 @@ import (
 
 const (
 	// begins is how long another process may take to begin with what was written. A daemon takes a
-	// second or two, and the lease of one that was killed lasts for 15 s.
-	begins = 30 * time.Second
+	// second or two, and the lease of a command that was killed lasts for 30 s.
+	begins = 45 * time.Second
 	// lookEvery is the pause between two looks at the Lease.
 	lookEvery = 500 * time.Millisecond
 )

@@ -69,7 +69,7 @@ func TestLeave(t *testing.T) {
 		},
 		"a process that was killed": {
 			before: func() runtime.Object { return record(daemon, time.Now().Add(-time.Second)) },
-			code:   exit.Refused, says: "what is wanted was written to cluster ns/t, but no other process began with it in 30s",
+			code:   exit.Refused, says: "what is wanted was written to cluster ns/t, but no other process began with it in 45s",
 		},
 		"nobody": {code: exit.Refused, says: "no other process began"},
 		"interrupted": {

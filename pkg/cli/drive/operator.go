@@ -57,19 +57,13 @@ func unlessSoon(progress *reconcile.Progress, what string) (over func()) {
 func (s *Session) untilOperator(ctx context.Context, begins bool, cause func(lease.Operator) error) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
+	target := lease.Target{Namespace: s.Namespace}
 	go func() {
 		defer close(done)
 		_ = wait.PollUntilContextCancel(ctx, operatorEvery, false, func(ctx context.Context) (bool, error) {
-			tc, err := s.Load(ctx) // its labels may have changed
-			if err != nil {
-				return false, nil // an API server that does not answer says nothing about operators
-			}
-			t := lease.Target{Namespace: s.Namespace, Labels: tc.Labels}
-			found, err := s.operators.Find(ctx, t)
-			if err != nil {
-				return false, nil
-			}
-			if op, drives := found.Driving(t); ctx.Err() == nil && drives == begins {
+			op, drives, err := s.driving(ctx, &target)
+			// An API server that does not answer says nothing about operators.
+			if err == nil && ctx.Err() == nil && drives == begins {
 				cancel(cause(op))
 			}
 			return false, nil
@@ -79,6 +73,26 @@ func (s *Session) untilOperator(ctx context.Context, begins bool, cause func(lea
 		cancel(nil)
 		<-done
 	}
+}
+
+// driving returns the operator that drives the cluster now, if one does. Without any operator that is one
+// request: only an operator that selects clusters by their labels has them read again.
+func (s *Session) driving(ctx context.Context, t *lease.Target) (lease.Operator, bool, error) {
+	found, err := s.operators.Find(ctx, *t)
+	if err != nil || found.None() {
+		return lease.Operator{}, false, err
+	}
+	tc, err := s.Load(ctx)
+	if err != nil {
+		return lease.Operator{}, false, err
+	}
+	if t.Labels = tc.Labels; !found.Answers(*t) {
+		if found, err = s.operators.Find(ctx, *t); err != nil {
+			return lease.Operator{}, false, err
+		}
+	}
+	op, drives := found.Driving(*t)
+	return op, drives, nil
 }
 
 // operatorCame ends a run that drives: a tidb-operator does not know our lease, so it has the
