@@ -41,7 +41,7 @@ func TestCommandsNameTheContext(t *testing.T) {
 		{"no cluster", "sync", serve(t, noSuchNamespace), 2, []string{"kubectl tidb list -A", "kubectl tidb create NAME "}},
 		{"exists", "create basic --version v8.1.0", kept(t, "", there), 3, []string{"kubectl tidb sync basic "}},
 		{"no release", "upgrade basic build-7", kept(t, "", there), 2, []string{"kubectl patch tidbclusters basic ", "kubectl tidb sync basic "}},
-		{"paused", "sync basic", kept(t, "", map[string]any{tidbclusters + "/basic": paused}), 6, []string{"kubectl patch tidbclusters basic "}},
+		{"paused", "sync basic", kept(t, "", map[string]any{tidbclusters + "/basic": paused}), 6, []string{"kubectl tidb resume basic "}},
 		{"malformed", "scale basic tikv=4", malformed(t), 3, []string{"kubectl edit tidbclusters basic "}},
 		{"data of a higher version", "create basic --version v8.1.0", kept(t, "v8.5.2", nil), 3,
 			[]string{"kubectl tidb ", "kubectl tidb delete basic --delete-pvcs "}},

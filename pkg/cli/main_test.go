@@ -38,6 +38,8 @@ func typical(t *testing.T) map[string][]string {
 		"delete":     {"basic", "--yes"},
 		"failover":   {"basic"},
 		"init":       {},
+		"pause":      {"basic"},
+		"resume":     {"basic"},
 		"list":       {},
 		"restart":    {"basic", "tikv"},
 		"scale":      {"basic", "tikv=4"},
@@ -300,7 +302,7 @@ func TestApplyPaused(t *testing.T) {
 		t.Errorf("wrote %d times, want a dry run and the intent", writes)
 	}
 	wantError(t, "dry run", server.call(t, "apply", "-f", file, "--dry-run"), exit.Paused, "paused")
-	wantError(t, "sync", serve(t, map[string]any{tidbclusters + "/basic": paused}).call(t, "sync", "basic"), exit.Paused, "so nothing was changed")
+	wantError(t, "sync", serve(t, map[string]any{tidbclusters + "/basic": paused}).call(t, "sync", "basic"), exit.Paused, "nothing was changed; end the pause: kubectl tidb resume basic")
 }
 
 func TestVersion(t *testing.T) {

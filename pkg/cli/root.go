@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/failover"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/install"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/list"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/pause"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/remove"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/report"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/restart"
@@ -66,7 +67,8 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 	completeFlags(root, f)
 	addCommands(root, templates.CommandGroups{
 		{Message: "Commands that drive a cluster:", Commands: []*cobra.Command{
-			create.New(f), apply.New(f), scale.New(f), upgrade.New(f), restart.New(f), sync.New(f), failover.New(f), tls.New(f), remove.New(f),
+			create.New(f), apply.New(f), scale.New(f), upgrade.New(f), restart.New(f), sync.New(f), pause.New(f), pause.NewResume(f),
+			failover.New(f), tls.New(f), remove.New(f),
 		}},
 		{Message: "Commands that show clusters:", Commands: []*cobra.Command{status.New(f), list.New(f), report.New(f)}},
 		{Message: "Commands for the setup:", Commands: []*cobra.Command{

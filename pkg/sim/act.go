@@ -132,6 +132,8 @@ func (w *Model) take(step plan.Step) error {
 
 func (w *Model) takeOnVolumes(step plan.Step) error {
 	switch s := step.(type) {
+	case plan.EndPause:
+		return w.endPause()
 	case plan.ClosePump:
 		return w.closePump(s)
 	case plan.AdoptDrain:

@@ -154,7 +154,7 @@ func (w *Model) judge(step plan.Step) []Violation {
 	}
 	w.Soft.Steps++
 	w.judgeLook(step, say)
-	w.judgePaused(say)
+	w.judgePaused(step, say)
 	w.judgeLease(say)
 	switch s := step.(type) {
 	case plan.Restart:

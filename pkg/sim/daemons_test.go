@@ -53,6 +53,20 @@ func evicting(w *Model) func() bool {
 	return func() bool { return len(w.evicts) > 0 && w.driving() != nil }
 }
 
+// TestDaemonsEndPauses: one of the daemons ends a pause at its time, and they go on.
+func TestDaemonsEndPauses(t *testing.T) {
+	w := kept(t)
+	w.Upgrade("v2")
+	until(t, w, "leaders are evicted", evicting(w))
+	w.PauseFor(5 * time.Minute)
+	end := w.Intent.PausedUntil
+	until(t, w, "the pause has ended", func() bool { return !w.Intent.Paused })
+	if late := w.t - end; late < 0 || late > 60 {
+		t.Errorf("it ended %d s after its time\n%s", late, w.Transcript())
+	}
+	ends(t, w)
+}
+
 // A cluster is upgraded; after that the daemons write nothing.
 func TestDaemons(t *testing.T) {
 	w := kept(t)

@@ -34,7 +34,7 @@
 // the answer to a step is lost; an observation from the cache is old, as a whole or in PD's half;
 // PD does not answer, or answers without its stores; a pod crashes; a host is lost and the API
 // shows its pods as Ready for a while; time passes between the live observation and the act; PD
-// forgets a scheduler; the user changes the intent half-way, suspends components or pauses it all;
+// forgets a scheduler; the user changes the intent half-way, suspends components or pauses it all, for good or for some minutes;
 // a StatefulSet is deleted and not recreated; the engine is interrupted, or killed without a chance
 // to clean up; it loses its lease, and for up to a minute and a half a second engine and it both
 // drive, turn by turn; heartbeats of a store are late; a certificate is put into a Secret that the
@@ -181,7 +181,8 @@
 //     be suspended as well are gone, pods and all; nor of PD or TiKV while PD
 //     serves and has a scheduler of ours, or a claim is marked whose data it counts
 //     on: while PD cannot be reached, it is not known whose it is.
-//   - paused: no step at all while the cluster is paused and the engine has observed that.
+//   - paused: no step at all while the cluster is paused and the engine has observed that, but the end of
+//     a pause whose time is over; and no pause ends before its time.
 //   - failover: no member is given up that serves, served less than the period ago, or
 //     has a pod of the revision that is being rolled out, unless another member
 //     served with it when the engine observed, or PD had removed the member before; and a member that was given up is

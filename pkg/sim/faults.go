@@ -193,8 +193,7 @@ func (w *Model) changeIntent() {
 	case 6:
 		w.Upgrade("v1")
 	case 7:
-		w.Intent.Paused = !w.Intent.Paused
-		w.note("user: paused %t", w.Intent.Paused)
+		w.togglePause()
 	case 8:
 		w.Suspend(w.lastOf(w.rng.IntN(len(w.in()) + 1))...)
 	case 9:
@@ -283,7 +282,7 @@ func (w *Model) calm() {
 		w.endEngines()
 	}
 	w.thaw()
-	w.Intent.Paused, w.Intent.Recover = false, true
+	w.Intent.Paused, w.Intent.PausedUntil, w.Intent.Recover = false, 0, true
 	w.Failover = true // a person sees the members that are lost, and asks for failover
 	for k := range kinds {
 		w.Intent.Size[k] = max(w.Intent.Size[k], w.sets[k].spec.size) // less would be refused

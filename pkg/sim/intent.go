@@ -9,7 +9,7 @@ import (
 // render does.
 func (w *Model) wanted() desired.State {
 	cluster := w.cluster
-	cluster.Paused = w.Intent.Paused
+	cluster.Paused, cluster.Pause = w.Intent.Paused, w.pauseRecord()
 	out := desired.State{
 		Cluster: cluster,
 		Objects: []desired.Object{w.wantedAdvice()},

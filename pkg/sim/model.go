@@ -155,8 +155,10 @@ type Intent struct {
 	Template [components]string
 	Size     [components]int // of each volume, in Gi
 	Paused   bool
-	Manual   [components]bool
-	Suspend  [components]bool
+	// PausedUntil is when the pause ends by itself, 0 for never.
+	PausedUntil int64
+	Manual      [components]bool
+	Suspend     [components]bool
 	// Recover: replacements of stores that are back are to go.
 	Recover bool
 }

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"time"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -117,9 +119,52 @@ func (w *Model) restOfSuspended(k kind) {
 	}
 }
 
-// judgePaused checks that an engine that was shown a paused cluster does nothing.
-func (w *Model) judgePaused(say sayer) {
-	if w.view.intent.Paused && w.Intent.Paused {
+// judgePaused checks that an engine that was shown a paused cluster does nothing, but end a pause
+// whose time is over.
+func (w *Model) judgePaused(step plan.Step, say sayer) {
+	_, ends := step.(plan.EndPause)
+	switch {
+	case !w.Intent.Paused:
+	case ends && (w.Intent.PausedUntil == 0 || w.t < w.Intent.PausedUntil):
+		say("paused", "the pause is not over")
+	case !ends && w.view.intent.Paused:
 		say("paused", "the user wants nothing done")
 	}
+}
+
+// pauseRecord is the record of a pause that ends by itself.
+func (w *Model) pauseRecord() topology.Pause {
+	if !w.Intent.Paused || w.Intent.PausedUntil == 0 {
+		return topology.Pause{}
+	}
+	return topology.Pause{By: "ann@laptop", Until: w.at(w.Intent.PausedUntil), Recorded: true}
+}
+
+// PauseFor is the user pausing the cluster for some time.
+func (w *Model) PauseFor(d time.Duration) {
+	w.Intent.Paused, w.Intent.PausedUntil = true, w.t+int64(d/time.Second)
+	w.note("user: paused for %s", d)
+}
+
+// togglePause is the user pausing the cluster, sometimes for a while only, or resuming it. Which of
+// them is drawn by the time, so that other runs stay as they are.
+func (w *Model) togglePause() {
+	w.Intent.Paused, w.Intent.PausedUntil = !w.Intent.Paused, 0
+	if w.Intent.Paused && w.t%3 == 0 {
+		w.PauseFor(time.Duration(30+w.t%600) * time.Second)
+		return
+	}
+	w.note("user: paused %t", w.Intent.Paused)
+}
+
+// endPause ends a pause as package act does: not one that was begun, or made longer, since.
+func (w *Model) endPause() error {
+	switch {
+	case !w.Intent.Paused:
+		return nil
+	case w.Intent.PausedUntil == 0 || w.t < w.Intent.PausedUntil:
+		return errConflict
+	}
+	w.Intent.Paused, w.Intent.PausedUntil = false, 0
+	return nil
 }

@@ -133,6 +133,23 @@ func TestPausedMidway(t *testing.T) {
 	fine(t, w)
 }
 
+// TestPauseEnds: a pause with a time ends in the next run after it, and not before.
+func TestPauseEnds(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
+	w.Upgrade("v2")
+	w.OnStep("evict region leaders from basic-tikv-1", func() { w.PauseFor(10 * time.Minute) })
+	for range 2 {
+		if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Paused || p.Pause.By == "" {
+			t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
+		}
+	}
+	w.runUntil(w.Intent.PausedUntil)
+	fine(t, w)
+	if w.Intent.Paused {
+		t.Error("it is still paused")
+	}
+}
+
 // TiKV is suspended in the seconds in which PD is about to call a store without regions a
 // tombstone. The next run does what is left to do about it. (seed 1795352750444)
 func TestSuspendedBeforeAStoreIsATombstone(t *testing.T) {

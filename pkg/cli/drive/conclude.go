@@ -2,6 +2,7 @@ package drive
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
@@ -36,7 +37,7 @@ func endedBy(p plan.Plan) error {
 	case plan.Blocked:
 		return exit.With(exit.Refused, errors.New(blockedBy(p)))
 	case plan.Paused:
-		return exit.With(exit.Paused, errors.New("the cluster was paused"))
+		return exit.With(exit.Paused, fmt.Errorf("the cluster is %s", p.Pause))
 	}
 	return nil
 }

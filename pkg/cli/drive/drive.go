@@ -39,7 +39,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	defer cancel()
 	begun := time.Now()
 	r.Policy.Eviction = o.Eviction
-	p, asked, err := s.ask(ctx, f, o, propose(r))
+	p, asked, err := s.ask(ctx, f, o, propose(r).at(f.Clock.Now()))
 	err = exit.Ended(ctx, err)
 	if o.DryRun != NoDryRun {
 		p.warnings = append(p.warnings, p.foretold()...)
@@ -55,9 +55,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 		p.print(f.Streams.Out, f.Context())
 	}
 	progress := reconcile.NewProgress(s.Namespace, s.Name, f.Clock.Now, reporters).In(f.Context()).For(r.Action)
-	for _, w := range p.warnings {
-		progress.Notice(event.SpecWarning, w.text, w.remedy...)
-	}
+	p.notify(progress, o, err)
 	switch {
 	case err != nil:
 	case o.DryRun != NoDryRun:
@@ -78,6 +76,16 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 		err = said(err)
 	}
 	return o.reported(err)
+}
+
+// notify reports what is to be known before the run begins.
+func (p prospect) notify(progress *reconcile.Progress, o Options, err error) {
+	for _, w := range p.warnings {
+		progress.Notice(event.SpecWarning, w.text, w.remedy...)
+	}
+	if p.request.ends.Recorded && o.DryRun == NoDryRun && err == nil {
+		progress.Notice(event.PauseEnded, p.request.ends.String()+"; that time is over, and the pause has ended")
+	}
 }
 
 // outcome names how a run ended.
@@ -118,6 +126,11 @@ func (s *Session) ask(ctx context.Context, f *factory.Factory, o Options, r prop
 	}
 	if err != nil {
 		return p, nil, err
+	}
+	if r.ends.Recorded && o.DryRun == NoDryRun {
+		if err := s.Intent.EndPause(ctx, r.Now); err != nil {
+			return p, nil, err
+		}
 	}
 	asked, err := s.write(ctx, r.Request, o)
 	return p, asked, err

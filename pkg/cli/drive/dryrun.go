@@ -20,7 +20,8 @@ const (
 
 var dryRuns = map[DryRun]string{NoDryRun: "none", ClientDryRun: "client", ServerDryRun: "server"}
 
-func (d *DryRun) bind(cmd *cobra.Command) {
+// Bind adds the flag to a command.
+func (d *DryRun) Bind(cmd *cobra.Command) {
 	cmd.Flags().Var(d, "dry-run", "Print what would be done, and change nothing: none, client or server. "+
 		"With server, which is meant without a value, the API server checks the change as well; client only reads.")
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = dryRuns[ServerDryRun]

@@ -39,7 +39,7 @@ func (o *Options) Bind(cmd *cobra.Command) {
 	o.Output.Bind(cmd, "With json, one event per line on stdout rather than progress on stderr.")
 	o.Reports = &output.Documents{}
 	o.Reports.Bind(cmd, "Write to files what was done and waited for, e.g. junit=junit.xml,html=run.html, also if the command fails.")
-	o.DryRun.bind(cmd)
+	o.DryRun.Bind(cmd)
 	flags.BoolVar(&o.ExitCode, "exit-code", false, "With --dry-run, exit with 10 when there is something to do.")
 	flags.BoolVarP(&o.Yes, "yes", "y", false, "Do not ask before a service or data is taken away.")
 	flags.BoolVar(&o.Wait, "wait", true, "Drive the cluster until it has converged. With --wait=false, leave that to a daemon or to another process that drives it, and end when that one begins.")

@@ -28,6 +28,9 @@ func (p prospect) print(out io.Writer, context string) {
 	for _, w := range p.warnings {
 		fmt.Fprintln(out, "note:", w.line(context))
 	}
+	if p.request.ends.Recorded {
+		fmt.Fprintf(out, "note: %s; that time is over, and the pause would end\n", p.request.ends)
+	}
 	if p.plan.Outcome == plan.Converged {
 		fmt.Fprintf(out, "%s has converged: there is nothing to do\n", title(c))
 		return

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -49,6 +50,8 @@ type proposal struct {
 	Request
 	now  *topology.Cluster // nil: there is none
 	want topology.Cluster
+	// ends is a pause whose time is over: the run ends it before anything else.
+	ends topology.Pause
 }
 
 func propose(r Request) proposal {
@@ -63,6 +66,15 @@ func propose(r Request) proposal {
 		p.want = *p.now
 	default:
 		p.want = topology.New(r.Want)
+	}
+	return p
+}
+
+// at is the proposal at a time: what is wanted is not paused any more when the time of a pause is
+// over.
+func (p proposal) at(now time.Time) proposal {
+	if p.want.Pause.Over(now) {
+		p.ends, p.want.Paused, p.want.Pause = p.want.Pause, false, topology.Pause{}
 	}
 	return p
 }
@@ -85,7 +97,7 @@ func (p proposal) admit() error {
 	case len(problems) > 0:
 		return refuse(want, verdict, lines(problems))
 	case want.Paused && !p.Keep:
-		return exit.With(exit.Paused, remedy.For(fmt.Errorf("%s is paused, so nothing was changed", title(want)), unpause(want)))
+		return exit.With(exit.Paused, remedy.For(fmt.Errorf("%s is %s; nothing was changed", title(want), want.Pause), unpause(want)))
 	}
 	return nil
 }
@@ -93,11 +105,11 @@ func (p proposal) admit() error {
 // kept returns the error after a request was written to a paused cluster.
 func (p proposal) kept() error {
 	return exit.With(exit.Paused, remedy.For(
-		fmt.Errorf("%s is paused: what is wanted was written, and nothing else was done", title(p.want)), unpause(p.want)))
+		fmt.Errorf("%s is %s; what is wanted was written, and nothing else was done", title(p.want), p.want.Pause), unpause(p.want)))
 }
 
 func unpause(c topology.Cluster) remedy.Action {
-	return remedy.Run("end the pause", c.Patch(`{"paused":false}`))
+	return remedy.Run("end the pause", c.Plugin("resume"))
 }
 
 // allow refuses what must not be done in the cluster's state.

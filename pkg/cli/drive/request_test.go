@@ -50,7 +50,7 @@ func TestAdmit(t *testing.T) {
 				tc.Spec.TiKV, tc.Spec.PD.Replicas, tc.Spec.AcrossK8s = nil, 0, true
 			})},
 		}, exit.Refused, "there are 3 reasons:\n  spec.acrossK8s: Forbidden: not supported yet: a cluster in several parts\n  spec.pd.replicas: Invalid value: 0: all other components need PD\n  spec.tikv: Forbidden: cannot be taken out"},
-		{"paused", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused = true })}}, exit.Paused, "kubectl patch tidbclusters basic "},
+		{"paused", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused = true })}}, exit.Paused, "kubectl tidb resume basic "},
 		{"pd-A4: deleting", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.DeletionTimestamp = &metav1.Time{} })}}, exit.Refused, "being deleted"},
 		{"paused, and to be written nevertheless", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused = true })}, Keep: true}, exit.OK, ""},
 		{"upgrade", Request{Change: intent.Change{Now: basic(same), Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Version = "v8.1.1" })}}, exit.OK, ""},
@@ -188,7 +188,7 @@ func TestLeftBehind(t *testing.T) {
 		want string
 	}{
 		{"blocked", stuck, errors.Join(left), "update rejected\n" + broken},
-		{"paused", plan.Plan{Outcome: plan.Paused}, errors.Join(left), "the cluster was paused\n" + broken},
+		{"paused", plan.Plan{Outcome: plan.Paused}, errors.Join(left), "the cluster is paused: spec.paused is set, and it is not known by whom\n" + broken},
 		{"under way", plan.Plan{Outcome: plan.Wait}, errors.Join(left), broken},
 		{"interrupted", plan.Plan{Outcome: plan.Wait}, errors.Join(exit.ErrInterrupted, left), "interrupted\n" + broken},
 	} {

@@ -84,6 +84,15 @@ func cases() map[string]sight {
 	growing.Want(topology.TiKV).Replicas = 4
 	paused, deleting := plantest.New(1, 1, 1), plantest.New(1, 1, 1)
 	paused.Wanted.Cluster.Paused, deleting.Wanted.Cluster.Deleting = true, true
+	recorded, over := plantest.New(1, 1, 1), plantest.New(1, 1, 1)
+	for c, left := range map[*plantest.Cluster]time.Duration{recorded: time.Hour, over: -time.Minute} {
+		c.Wanted.Cluster.Paused = true
+		c.Wanted.Cluster.Pause = topology.Pause{
+			By: "ann@laptop", Since: plantest.Now.Add(-time.Hour), Until: plantest.Now.Add(left), Reason: "new switches", Recorded: true,
+		}
+	}
+	tooled := plantest.New(1, 1, 1)
+	tooled.Wanted.Cluster.Paused, tooled.Wanted.Cluster.Pause = true, topology.Pause{By: "argocd-controller"}
 	asleep, falling := suspended(topology.PD, topology.TiKV, topology.TiDB), suspended(topology.TiDB)
 	falling.Member("t-tidb-0").Pod = &state.Pod{Terminating: true}
 	down := plan.Gate{Component: topology.TiKV, Member: "t-tikv-0", Reason: plan.MemberServing, Want: "serving", Observed: "pod is not ready", Remedy: remedy.Remedy{remedy.Say("kubectl describe pod t-tikv-0")}}
@@ -111,6 +120,9 @@ func cases() map[string]sight {
 		"missing-pod": seen(missing, waits(plan.Gate{Component: topology.TiDB, Member: "t-tidb-1", Reason: plan.MemberServing, Want: "serving", Observed: "no pod"})),
 		"pd-unknown":  seen(plantest.New(3, 3, 2).PDUnknown(), waits(plan.Gate{Component: topology.TiKV, Reason: plan.PDServing, Want: "PD serving", Observed: "PD does not answer"})),
 		"paused":      seen(paused, plan.Plan{Outcome: plan.Paused}),
+		"paused-by":   seen(recorded, plan.Plan{Outcome: plan.Paused}),
+		"paused-over": seen(over, over.Decide()),
+		"paused-tool": seen(tooled, plan.Plan{Outcome: plan.Paused}),
 		"suspended":   seen(asleep, plan.Plan{}),
 		"suspending":  seen(falling, waits(plan.Gate{Component: topology.TiDB, Member: "t-tidb-0", Reason: plan.PodDeleted, Want: "pod deleted", Observed: "pod is terminating"})),
 		"deleting":    seen(deleting, plan.Plan{Outcome: plan.Paused}),
@@ -128,7 +140,7 @@ func TestShow(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	for _, name := range []string{"driven", "pd-unknown", "suspended", "found", "in-place"} {
+	for _, name := range []string{"driven", "pd-unknown", "suspended", "found", "in-place", "paused-by", "paused-tool"} {
 		var b bytes.Buffer
 		if err := output.Write(&b, cases()[name].view()); err != nil {
 			t.Error(err)

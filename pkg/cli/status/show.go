@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
@@ -72,6 +73,7 @@ func (l sight) headline() string {
 
 // remarks prints what is in no table.
 func (l sight) remarks(out io.Writer) {
+	l.pause(out)
 	if !l.snapshot.PD.Known() && !l.wanted.Cluster.PDSuspended() {
 		fmt.Fprintf(out, "\nPD could not be asked: %s\n", l.snapshot.PD.Problem)
 	}
@@ -96,6 +98,19 @@ func (l sight) remarks(out io.Writer) {
 		fmt.Fprintf(out, "\n%s drives it; last sign of life %s ago\n",
 			l.driver.Describe(), l.ago(l.driver.Renewed))
 	}
+}
+
+// pause says who has paused the cluster, and what ends that.
+func (l sight) pause(out io.Writer) {
+	c := l.wanted.Cluster
+	if !c.Paused {
+		return
+	}
+	end := remedy.Run("end the pause", c.Plugin("resume"))
+	if c.Pause.Over(l.snapshot.At) {
+		end = remedy.Run("that time is over, and the next command ends the pause, such as", c.Plugin("sync"))
+	}
+	fmt.Fprintf(out, "\n%s\n  %s\n", c.Pause, remedy.Remedy{end}.Line(l.context))
 }
 
 // ago returns how long before the look something was; a driver may have renewed its lease since.

@@ -16,6 +16,7 @@ type view struct {
 	Version   string     `json:"version"`
 	Outcome   string     `json:"outcome"`
 	Suspended []string   `json:"suspended,omitempty"`
+	Pause     *pause     `json:"pause,omitempty"`
 	Driver    string     `json:"driver,omitempty"`
 	Members   []member   `json:"members"`
 	Steps     []string   `json:"steps"`
@@ -23,6 +24,16 @@ type view struct {
 	PD        pd         `json:"pd"`
 	Evictions []eviction `json:"evictions,omitempty"`
 	Findings  []finding  `json:"findings,omitempty"`
+}
+
+// pause says who has paused the cluster: a person, or where that is not known the tools that have
+// set spec.paused.
+type pause struct {
+	By     string    `json:"by,omitempty"`
+	Tools  string    `json:"tools,omitempty"`
+	Since  time.Time `json:"since,omitzero"`
+	Until  time.Time `json:"until,omitzero"`
+	Reason string    `json:"reason,omitempty"`
 }
 
 type pd struct {
@@ -82,6 +93,12 @@ func (l sight) view() view {
 	}
 	for _, k := range c.Suspended() {
 		v.Suspended = append(v.Suspended, string(k))
+	}
+	if c.Paused {
+		v.Pause = &pause{By: c.Pause.By, Since: c.Pause.Since, Until: c.Pause.Until, Reason: c.Pause.Reason}
+		if !c.Pause.Recorded {
+			v.Pause = &pause{Tools: c.Pause.By}
+		}
 	}
 	if l.driver.Identity != "" {
 		v.Driver = l.driver.Describe()

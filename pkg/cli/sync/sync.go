@@ -47,7 +47,7 @@ signal ends it at a safe point, with exit code 0.`,
 
   # Keep all clusters of production converged
   kubectl tidb sync --watch --all-namespaces --selector env=prod`,
-		SuggestFor:        []string{"reconcile", "reload", "resume", "restart"},
+		SuggestFor:        []string{"reconcile"},
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: target.Complete(f),
 		RunE: func(cmd *cobra.Command, args []string) error {

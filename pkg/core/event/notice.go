@@ -15,6 +15,7 @@ const (
 	TakingOver      NoticeReason = "TakingOver"
 	DrivingStopped  NoticeReason = "DrivingStopped"
 	DrivingResumed  NoticeReason = "DrivingResumed"
+	PauseEnded      NoticeReason = "PauseEnded"
 
 	OperatorsNotListed   NoticeReason = "OperatorsNotListed"
 	OperatorScopeUnknown NoticeReason = "OperatorScopeUnknown"
@@ -56,6 +57,7 @@ func NoticeReasons() []NoticeMeaning {
 		{TakingOver, "the other process drives the cluster no more; this one drives it now"},
 		{DrivingStopped, "a tidb-operator drives the cluster now; this process makes no more changes"},
 		{DrivingResumed, "the API server did not answer for long; this process drives the cluster again"},
+		{PauseEnded, "the time of a pause was over, and this process has ended it"},
 		{OperatorsNotListed, "not all namespaces can be searched for a tidb-operator"},
 		{OperatorScopeUnknown, "which clusters a tidb-operator drives cannot be read"},
 		{OperatorIdle, "a tidb-operator drives the cluster, but changes nothing"},

@@ -34,7 +34,7 @@ func wait(g Gate) verdict { return verdict{gates: []Gate{g}} }
 // run may do.
 func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot) Plan {
 	if w.Cluster.Paused {
-		return Plan{Outcome: Paused, Findings: findings(w, s)}
+		return paused(w, s)
 	}
 	if w.Cluster.Deleting {
 		return conclude(wait(Gate{

@@ -31,11 +31,36 @@ func with(changes ...func(c *plantest.Cluster)) *plantest.Cluster {
 	return c
 }
 
+// pausedBy returns a cluster with something to do that is paused, for some time from now.
+func pausedBy(who string, left time.Duration, recorded bool) *plantest.Cluster {
+	return with(func(c *plantest.Cluster) {
+		c.Wanted.Cluster.Paused = true
+		c.Wanted.Cluster.Pause = topology.Pause{By: who, Until: plantest.Now.Add(left), Recorded: recorded}
+		c.Want(tikv).Replicas = 9
+	})
+}
+
+// TestPauseEnds: the next decision is due when a pause ends by itself, and no decision is due for a
+// pause that only a person ends.
+func TestPauseEnds(t *testing.T) {
+	p := pausedBy("ann@laptop", time.Minute, true).Decide()
+	if !p.Deadline().Equal(plantest.Now.Add(time.Minute)) || p.Pause.By != "ann@laptop" {
+		t.Errorf("due at %v, %+v", p.Deadline(), p.Pause)
+	}
+	endless := with(func(c *plantest.Cluster) { c.Wanted.Cluster.Paused = true })
+	if p := endless.Decide(); !p.Deadline().IsZero() {
+		t.Errorf("due at %v", p.Deadline())
+	}
+}
+
 func TestWhole(t *testing.T) {
 	made := remedy.Remedy{remedy.Say("make it")}
 	plantest.Table(t, "whole", []plantest.Case{
 		{Name: "converged", Cluster: with()},
 		{Name: "paused", Cluster: with(func(c *plantest.Cluster) { c.Wanted.Cluster.Paused = true; c.Want(tikv).Replicas = 9 })},
+		{Name: "paused by a person, until later", Cluster: pausedBy("ann@laptop", time.Minute, true)},
+		{Name: "paused by a person, whose time is over", Cluster: pausedBy("ann@laptop", 0, true)},
+		{Name: "paused by a tool, beside a record whose time is over", Cluster: pausedBy("argocd-controller", -time.Hour, false)},
 		{Name: "deleting", Cluster: with(func(c *plantest.Cluster) { c.Wanted.Cluster.Deleting = true; c.Want(tikv).Replicas = 9 })},
 		{Name: "pods of an AdvancedStatefulSet", Cluster: with(func(c *plantest.Cluster) {
 			const advanced = "StatefulSet %s of apps.pingcap.com/v1"

@@ -124,6 +124,8 @@ type Plan struct {
 	Upkeep []Step
 	// Findings are changes by others. They are only reported.
 	Findings []desired.Finding
+	// Pause says by whom the cluster is paused, with the outcome Paused.
+	Pause topology.Pause
 	// Unapplied is no part of the outcome either: configuration that takes effect only at the next
 	// restart, which is not asked for.
 	Unapplied []Unapplied
@@ -150,7 +152,7 @@ func (p Plan) Polls() bool {
 // Deadline is the next moment at which time alone changes the decision; zero
 // when there is none. That of a gate that is Blocked has passed and changes nothing.
 func (p Plan) Deadline() time.Time {
-	var next time.Time
+	next := p.Pause.Until
 	for _, g := range p.Gates {
 		if !g.Deadline.IsZero() && !g.Blocked && (next.IsZero() || g.Deadline.Before(next)) {
 			next = g.Deadline

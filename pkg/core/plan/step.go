@@ -248,7 +248,7 @@ func Disruptive(s Step) bool {
 	switch s := s.(type) {
 	case Resize:
 		return s.To < s.From
-	case Restart, MoveLeader, RemoveMember, RemoveStore, ClosePump, DeleteClaim, DeletePod, DeleteSet, RecreateSet, RecordFailure:
+	case Restart, MoveLeader, RemoveMember, RemoveStore, ClosePump, DeleteClaim, DeletePod, DeleteSet, RecreateSet, RecordFailure, EndPause:
 		return true
 	}
 	return false

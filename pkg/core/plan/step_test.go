@@ -54,6 +54,7 @@ var steps = []struct {
 	{plan.ForgetFailure{Component: pd, Member: "m"}, pd, "m", false, false},
 	{plan.ResizeClaim{Component: pd, Member: "m"}, pd, "m", false, false},
 	{plan.RecreateSet{Component: pd}, pd, "", true, false},
+	{plan.EndPause{By: "ann"}, "", "", true, false},
 	{plan.Label{Component: pd, Member: "m"}, pd, "m", false, true},
 	{plan.TendVolume{Component: pd, Member: "m"}, pd, "m", false, true},
 	{plan.LabelStore{Component: tikv, Member: "m"}, tikv, "m", false, true},

@@ -137,7 +137,7 @@ func (r projection) reason(status v1alpha1.TidbClusterStatus, p plan.Plan) (reas
 	case plan.Blocked:
 		return reasonBlocked, r.message(p, "The cluster does not come on by itself")
 	case plan.Paused:
-		return reasonPaused, r.message(p, "spec.paused is set")
+		return reasonPaused, r.message(p, "The cluster is "+p.Pause.String())
 	}
 	return reasonProgressing, r.message(p, "The cluster is being changed")
 }

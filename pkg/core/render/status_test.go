@@ -283,7 +283,7 @@ func TestReadyCondition(t *testing.T) {
 		"acting":       {outcome: plan.Act, reason: "Progressing", message: "The cluster is being changed"},
 		"waiting":      {outcome: plan.Wait, gates: []plan.Gate{gate}, reason: "Progressing", message: "basic-tikv-0: leaders not evicted"},
 		"blocked":      {outcome: plan.Blocked, reason: "Blocked", message: "The cluster does not come on by itself"},
-		"paused":       {outcome: plan.Paused, reason: "Paused", message: "spec.paused is set"},
+		"paused":       {outcome: plan.Paused, reason: "Paused", message: "The cluster is paused: spec.paused is set, and it is not known by whom"},
 		"revision":     {outcome: plan.Wait, edit: func(s *scene) { s.have.Sets[topology.TiDB].Status.UpdateRevision = "b" }, reason: "StatefulSetNotUpToDate", message: "Not all pods are of the newest revision"},
 		"PD":           {outcome: plan.Wait, edit: func(s *scene) { s.member(topology.PD).Database.Healthy = false }, reason: "PDUnhealthy", message: "Not all PD members are healthy"},
 		"too few PD":   {outcome: plan.Wait, edit: func(s *scene) { s.w.Groups[0].Replicas = 2 }, reason: "PDUnhealthy", message: "Not all PD members are healthy"},

@@ -21,6 +21,7 @@ type Cluster struct {
 	AcrossK8s bool
 	TLS       TLS
 	Paused    bool
+	Pause     Pause // of a cluster that is paused
 	// Deleting: the TidbCluster is being deleted, and nothing may be created for it.
 	Deleting bool
 	// VolumePolicy says what happens to a volume when its claim is deleted (spec.pvReclaimPolicy).

@@ -26,6 +26,7 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 		AcrossK8s: tc.Spec.AcrossK8s,
 		TLS:       TLS{Members: tc.IsTLSClusterEnabled(), SQL: tc.Spec.TiDB != nil && tc.Spec.TiDB.IsTLSClientEnabled()},
 		Paused:    tc.Spec.Paused,
+		Pause:     pauseOf(tc),
 		Deleting:  tc.DeletionTimestamp != nil,
 		Reclaims:  isTrue(tc.Spec.EnablePVReclaim),
 		Written:   written,

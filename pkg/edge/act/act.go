@@ -37,7 +37,7 @@ const fieldManager = "kubectl-tidb"
 // topology.Cluster, and is deleted with it.
 type Actor struct {
 	kube    kubernetes.Interface
-	intent  Intent
+	intent  PauseEnder
 	pd      func() pd.Client
 	ticdc   func(c topology.Cluster, ordinal int) *ticdc.Client
 	pump    func(c topology.Cluster, ordinal int) *pump.Client
@@ -49,7 +49,7 @@ type Actor struct {
 
 // New returns an Actor. The pd function returns a client of the cluster's PD, nil
 // before PD runs, when there is no address for one.
-func New(kube kubernetes.Interface, intent Intent, pd func() pd.Client, c topology.Cluster, now func() time.Time) *Actor {
+func New(kube kubernetes.Interface, intent PauseEnder, pd func() pd.Client, c topology.Cluster, now func() time.Time) *Actor {
 	return &Actor{kube: kube, intent: intent, pd: pd, cluster: c, owner: lease.Self().String(), now: now}
 }
 
@@ -112,6 +112,8 @@ func (a *Actor) Do(ctx context.Context, step plan.Step) error {
 		return a.retireFailure(ctx, s)
 	case plan.ForgetFailure:
 		return a.forgetFailure(ctx, s)
+	case plan.EndPause:
+		return a.endPause(ctx, s)
 	case plan.Label:
 		return a.label(ctx, s)
 	case plan.TendVolume:

@@ -30,6 +30,15 @@ func (f *fakeIntent) Load(context.Context, string, string) (*v1alpha1.TidbCluste
 	return f.tc.DeepCopy(), nil
 }
 
+func (f *fakeIntent) EndPause(context.Context, *v1alpha1.TidbCluster) error {
+	if f.fails != nil {
+		return f.fails
+	}
+	f.patches++
+	topology.EndPause(&f.tc)
+	return nil
+}
+
 func (f *fakeIntent) PatchStatus(_ context.Context, _, _ string, patch []byte) error {
 	if f.fails != nil {
 		return f.fails

@@ -111,7 +111,7 @@ func (c *Client) write(verb string, tc, want *v1alpha1.TidbCluster, about []stri
 		if err != nil || spec == nil {
 			return err
 		}
-		return c.patch(ctx, verb, tc, spec, about, w)
+		return c.patch(ctx, verb, tc, settings{spec: spec}, about, w)
 	}}
 }
 
@@ -136,16 +136,28 @@ func specPatch(from, to *v1alpha1.TidbCluster) (json.RawMessage, error) {
 	return patch, nil
 }
 
-// patch patches fields of the spec. If the object has another version than the one that was read,
-// the patch is made all the same as long as the fields that the change is about have not changed;
-// otherwise it fails with a *ChangedError.
-func (c *Client) patch(ctx context.Context, verb string, tc *v1alpha1.TidbCluster, spec json.RawMessage, about []string, w Write) error {
+// settings are fields that a patch sets, or with null removes.
+type settings struct {
+	spec        json.RawMessage
+	annotations map[string]any
+}
+
+// at returns the patch of a version of the object.
+func (p settings) at(version string) ([]byte, error) {
+	metadata := map[string]any{"resourceVersion": version}
+	if len(p.annotations) > 0 {
+		metadata["annotations"] = p.annotations
+	}
+	return json.Marshal(map[string]any{"metadata": metadata, "spec": p.spec})
+}
+
+// patch patches fields of the spec, and annotations. If the object has another version than the one
+// that was read, the patch is made all the same as long as the fields that the change is about have
+// not changed; otherwise it fails with a *ChangedError.
+func (c *Client) patch(ctx context.Context, verb string, tc *v1alpha1.TidbCluster, set settings, about []string, w Write) error {
 	version := tc.ResourceVersion
 	for attempt := 1; ; attempt++ {
-		body, err := json.Marshal(map[string]any{
-			"metadata": map[string]any{"resourceVersion": version},
-			"spec":     spec,
-		})
+		body, err := set.at(version)
 		if err != nil {
 			return fmt.Errorf("%s tidbcluster %s/%s: %w", verb, tc.Namespace, tc.Name, err)
 		}

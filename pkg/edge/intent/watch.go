@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // Undecodable is in an Informer for a TidbCluster that cannot be decoded. It has its name, and the
@@ -61,6 +63,6 @@ func Typed(obj any) (any, error) {
 			Err: err,
 		}, nil
 	}
-	tc.ManagedFields = nil
+	tc.ManagedFields = topology.PauseOwners(tc) // the others are many, and are not read
 	return tc, nil
 }

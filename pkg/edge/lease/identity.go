@@ -70,6 +70,9 @@ func (i Identity) Describe() string {
 	return fmt.Sprintf("%s@%s (pid %d)", i.User, i.Host, i.PID)
 }
 
+// Person names who runs the process, e.g. "ann@laptop".
+func (i Identity) Person() string { return i.User + "@" + i.Host }
+
 // knowsDead reports whether another holder is known to be dead: it ran on this
 // machine since its last boot, in this pid namespace, and no process has its pid
 // and start time. If any of this is unknown it may be alive.

@@ -38,6 +38,8 @@ var commands = []Command{
 		"/secrets get", readsIssued, // to say which certificates stay
 		"/namespaces list",
 	}},
+	{Name: "pause", Role: Editor, only: pauses},
+	{Name: "resume", Role: Editor, only: pauses},
 	{Name: "tls check", Role: Viewer},
 	{Name: "tls init", Role: Editor, only: []string{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/namespaces list",
@@ -56,6 +58,9 @@ const (
 	asksIssuers   = "cert-manager.io/certificates create"
 	readsIssued   = "cert-manager.io/certificates get"
 )
+
+// pauses are the requests of verbs that change the TidbCluster, and nothing else.
+var pauses = []string{"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "pingcap.com/tidbclusters patch", "/namespaces list"}
 
 // uncertified are the requests that verbs do not send which have nothing to do with certificates.
 var uncertified = []string{writesSecrets, asksIssuers, readsIssued}

@@ -131,7 +131,7 @@ func TestCommands(t *testing.T) {
 	}
 	for request, by := range map[string]string{
 		creates: "apply create", deletes: "delete",
-		"pingcap.com/tidbclusters patch": "apply create failover run restart scale sync tls rotate upgrade",
+		"pingcap.com/tidbclusters patch": "apply create failover run pause restart resume scale sync tls rotate upgrade",
 		"/secrets create":                "apply create failover run restart scale sync tls init tls rotate upgrade",
 		"/secrets update":                "tls rotate",
 		"/pods delete":                   "apply create failover run restart scale sync tls rotate upgrade",

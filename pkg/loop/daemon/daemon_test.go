@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +25,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/start"
@@ -238,6 +240,29 @@ func TestTime(t *testing.T) {
 			if e.Since != nil && time.Since(*e.Since) < time.Hour {
 				t.Errorf("waited for since %s", e.Since)
 			}
+		}
+	})
+}
+
+// TestPauseEnds: a daemon ends a pause at its time, and goes on. Until then it writes nothing but
+// the status.
+func TestPauseEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := setup(t, func(u *unstructured.Unstructured) {
+			tc := &v1alpha1.TidbCluster{}
+			topology.SetPause(tc, topology.Pause{By: "ann@laptop", Since: time.Now(), Until: time.Now().Add(70 * time.Second)})
+			u.SetAnnotations(tc.Annotations)
+			u.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: topology.PauseManager, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:paused":{}}}`)}})
+			_ = unstructured.SetNestedField(u.Object, true, "spec", "paused")
+		})
+		defer s.run(t, "a")()
+		pass(69 * time.Second)
+		if sets, err := s.kube.AppsV1().StatefulSets("db").List(t.Context(), metav1.ListOptions{}); err != nil || len(sets.Items) > 0 {
+			t.Fatalf("%v, %d StatefulSets while it is paused", err, len(sets.Items))
+		}
+		pass(10 * time.Second)
+		if _, err := s.kube.AppsV1().StatefulSets("db").Get(t.Context(), "basic-pd", metav1.GetOptions{}); err != nil {
+			t.Error(err)
 		}
 	})
 }

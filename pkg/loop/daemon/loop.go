@@ -251,7 +251,11 @@ func (l *Loop) pauseAfter(p plan.Plan) time.Duration {
 	}
 	l.markIdle()
 	l.OnIdle()
-	return l.Jitter(l.Poll)
+	pause := l.Jitter(l.Poll)
+	if until := p.Deadline(); p.Outcome == plan.Paused && !until.IsZero() {
+		pause = min(pause, max(until.Sub(now), 0)) // a pause ends by itself then
+	}
+	return pause
 }
 
 // markBusy notes since when there is something to do.

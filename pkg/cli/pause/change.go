@@ -1,0 +1,121 @@
+package pause
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+)
+
+// common are the flags and arguments of both verbs.
+type common struct {
+	target.Several
+	yes    bool
+	dryRun drive.DryRun
+}
+
+func (o *common) bind(cmd *cobra.Command, does string) {
+	o.Bind(cmd, does)
+	o.dryRun.Bind(cmd)
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "Do not ask about a pause that another user or tool has begun.")
+}
+
+// done returns what is said after a change, and in a dry run what would be.
+func (o *common) done(is, would string) string {
+	if o.dryRun == drive.NoDryRun {
+		return is
+	}
+	return fmt.Sprintf("%s (%s dry run)", would, o.dryRun.String())
+}
+
+// change is what is done to one cluster.
+type change struct {
+	topology.Cluster
+	doing  string
+	asks   string // what the user has to agree to before, "" for nothing
+	write  func(context.Context, intent.Write) error
+	result string
+	hint   remedy.Remedy // what ends the pause, or what goes on
+}
+
+// each changes the clusters, when each may be changed and the user has agreed to each.
+func (o common) each(ctx context.Context, f *factory.Factory, judge func(*intent.Client, topology.Cluster) (change, error)) error {
+	all, err := o.find(ctx, f, judge)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(f.Streams.ErrOut, "No TidbClusters found.")
+	}
+	for _, ch := range all {
+		if ch.asks == "" || o.yes || o.dryRun != drive.NoDryRun {
+			continue
+		}
+		q := consent.Question{Namespace: ch.Namespace, Name: ch.Name, Doing: ch.doing, Effects: []string{ch.asks}}
+		if err := consent.Ask(ctx, f, q); err != nil {
+			return err
+		}
+	}
+	var failed []error
+	for _, ch := range all {
+		failed = append(failed, o.make(ctx, f, ch))
+	}
+	return errors.Join(failed...)
+}
+
+// make makes one change, and says what it has changed.
+func (o common) make(ctx context.Context, f *factory.Factory, ch change) error {
+	if ch.write != nil && o.dryRun != drive.ClientDryRun {
+		if err := ch.write(ctx, intent.Write{DryRun: o.dryRun == drive.ServerDryRun}); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(f.Streams.Out, ch.result)
+	if ch.hint != nil && o.dryRun == drive.NoDryRun {
+		fmt.Fprintln(f.Streams.ErrOut, ch.hint.Line(f.Context()))
+	}
+	return nil
+}
+
+// find returns what is to be changed. With an error nothing may be.
+func (o common) find(ctx context.Context, f *factory.Factory, judge func(*intent.Client, topology.Cluster) (change, error)) ([]change, error) {
+	names, err := o.Resolve(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	dyn, err := f.Dynamic()
+	if err != nil {
+		return nil, err
+	}
+	client := intent.New(dyn)
+	var all []change
+	var failed []error
+	for _, n := range names {
+		tc, err := client.Load(ctx, n.Namespace, n.Name)
+		if bad, ok := errors.AsType[*intent.MalformedError](err); ok {
+			tc, err = bad.Cluster, nil // a pause does not depend on its configuration
+		}
+		gone := errors.As(err, new(*intent.NotFoundError))
+		switch {
+		case gone && len(o.Names) == 0: // deleted since
+			continue
+		case err != nil:
+			failed = append(failed, err)
+			continue
+		}
+		ch, err := judge(client, topology.New(tc))
+		all, failed = append(all, ch), append(failed, err)
+	}
+	return all, errors.Join(failed...)
+}
+
+func title(c topology.Cluster) string { return fmt.Sprintf("cluster %s/%s", c.Namespace, c.Name) }

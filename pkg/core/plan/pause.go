@@ -1,0 +1,36 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// EndPause ends a pause whose time is over. Steps after it need another decision: until the pause
+// has ended, nothing else may be done.
+type EndPause struct {
+	By    string
+	Until time.Time
+}
+
+func (EndPause) step() {}
+
+// Target implements Step: it is about the cluster as a whole.
+func (EndPause) Target() (topology.Kind, string) { return "", "" }
+
+func (s EndPause) String() string {
+	return fmt.Sprintf("end the pause by %s, which was to last until %s", s.By, s.Until.UTC().Format(time.RFC3339))
+}
+
+// paused returns the plan of a paused cluster: nothing is done, but that a pause ends whose time is
+// over. A pause without a time, or of which the person is not known, is ended by people only.
+func paused(w desired.State, s state.Snapshot) Plan {
+	pause := w.Cluster.Pause
+	if pause.Over(s.At) {
+		return Plan{Outcome: Act, Steps: []Step{EndPause{By: pause.By, Until: pause.Until}}, Findings: findings(w, s)}
+	}
+	return Plan{Outcome: Paused, Pause: pause, Findings: findings(w, s)}
+}

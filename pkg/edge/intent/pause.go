@@ -1,0 +1,43 @@
+package intent
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// aboutPause are the fields that a change of the pause is about: one that another person has begun,
+// or changed, since tc was read, is neither replaced nor ended.
+var aboutPause = []string{"spec.paused", "metadata.annotations." + topology.AnnotationPause}
+
+// Pause pauses a cluster and records by whom, or changes the record of a pause that has one.
+func (c *Client) Pause(tc *v1alpha1.TidbCluster, p topology.Pause) Change {
+	want := tc.DeepCopy()
+	topology.SetPause(want, p)
+	set := settings{
+		spec:        json.RawMessage(`{"paused":true}`),
+		annotations: map[string]any{topology.AnnotationPause: want.Annotations[topology.AnnotationPause]},
+	}
+	return Change{Now: tc, Want: want, Write: func(ctx context.Context, w Write) error {
+		w.Manager = topology.PauseManager
+		return c.patch(ctx, "pause", tc, set, aboutPause, w)
+	}}
+}
+
+// Resume ends the pause of a cluster, and removes its record.
+func (c *Client) Resume(tc *v1alpha1.TidbCluster) Change {
+	want := tc.DeepCopy()
+	topology.EndPause(want)
+	set := settings{spec: json.RawMessage(`{"paused":null}`), annotations: map[string]any{topology.AnnotationPause: nil}}
+	return Change{Now: tc, Want: want, Write: func(ctx context.Context, w Write) error {
+		return c.patch(ctx, "resume", tc, set, aboutPause, w)
+	}}
+}
+
+// EndPause ends the pause that tc shows.
+func (c *Client) EndPause(ctx context.Context, tc *v1alpha1.TidbCluster) error {
+	return c.Resume(tc).Write(ctx, Write{})
+}

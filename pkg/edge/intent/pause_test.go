@@ -1,0 +1,50 @@
+package intent
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// TestPause: a pause and its record are written at once, by the field manager that makes the record
+// count, and end at once.
+func TestPause(t *testing.T) {
+	c, dyn := client(t, object(t, stored))
+	since := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	paused, err := made(t, c, c.Pause(load(t, c), topology.Pause{By: "ann@laptop", Since: since, Reason: "new switches"}), Write{})
+	if err != nil || !paused.Spec.Paused || !strings.Contains(paused.Annotations[topology.AnnotationPause], "new switches") {
+		t.Fatalf("%v: %t, %v", err, paused.Spec.Paused, paused.Annotations)
+	}
+	last := dyn.Actions()[len(dyn.Actions())-2].(clienttesting.PatchActionImpl)
+	if last.PatchOptions.FieldManager != topology.PauseManager {
+		t.Errorf("written by %q", last.PatchOptions.FieldManager)
+	}
+	resumed, err := made(t, c, c.Resume(paused), Write{})
+	if err != nil || resumed.Spec.Paused || resumed.Annotations[topology.AnnotationPause] != "" {
+		t.Errorf("%v: %t, %v", err, resumed.Spec.Paused, resumed.Annotations)
+	}
+	if got := patched(dyn); len(got) != 2 || !strings.Contains(got[1], `"spec":{"paused":null}`) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestPauseChanged: a pause that another person has begun meanwhile is neither replaced nor ended.
+func TestPauseChanged(t *testing.T) {
+	c, dyn := client(t, object(t, stored))
+	before := load(t, c)
+	changed(t, dyn, true, "spec", "paused")
+	mine := topology.Pause{By: "ann@laptop"}
+	if _, err := made(t, c, c.Pause(before, mine), Write{}); !errors.As(err, new(*ChangedError)) {
+		t.Errorf("%v", err)
+	}
+	seen := load(t, c)
+	changed(t, dyn, `{"by":"bob@desk"}`, "metadata", "annotations", topology.AnnotationPause)
+	if err := c.EndPause(t.Context(), seen); !errors.As(err, new(*ChangedError)) || !strings.Contains(err.Error(), "bob@desk") {
+		t.Errorf("%v", err)
+	}
+}
