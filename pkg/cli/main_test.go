@@ -41,6 +41,7 @@ func typical(t *testing.T) map[string][]string {
 		"pause":      {"basic"},
 		"resume":     {"basic"},
 		"list":       {},
+		"logs":       {"basic"},
 		"restart":    {"basic", "tikv"},
 		"scale":      {"basic", "tikv=4"},
 		"status":     {"basic"},
@@ -325,6 +326,17 @@ func TestCompletion(t *testing.T) {
 	t.Setenv("KUBECACHEDIR", t.TempDir()) // what an API server serves is kept there
 	server := serve(t, discovery(map[string]any{
 		tidbclusters: clusterList(tidbcluster("basic"), tidbcluster("other")),
+		"/api/v1/namespaces/default/pods": corev1.PodList{
+			TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"},
+			Items: []corev1.Pod{
+				{
+					ObjectMeta: metav1.ObjectMeta{Name: "basic-tikv-0", Labels: map[string]string{"app.kubernetes.io/instance": "basic"}},
+					Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "tikv"}, {Name: "slowlog"}}},
+				},
+				{ObjectMeta: metav1.ObjectMeta{Name: "other-tikv-0", Labels: map[string]string{"app.kubernetes.io/instance": "other"}}},
+				{ObjectMeta: metav1.ObjectMeta{Name: "web"}},
+			},
+		},
 		"/api/v1/namespaces": corev1.NamespaceList{
 			TypeMeta: metav1.TypeMeta{Kind: "NamespaceList", APIVersion: "v1"},
 			Items:    []corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "db"}}, {ObjectMeta: metav1.ObjectMeta{Name: "db-2"}}},
@@ -337,6 +349,9 @@ func TestCompletion(t *testing.T) {
 		"upgrade basic |":        "v8.1.0 :4",
 		"create new --version |": "v8.1.0 :4",
 		"list |":                 ":4",
+		"logs |":                 "basic other :4",
+		"logs basic pd |":        "tikv tiflash pump tidb tiproxy ticdc basic-tikv-0 :4",
+		"logs basic -c |":        "slowlog tikv :4",
 		"scale basic pd=5 |":     "tikv= tiflash= pump= tidb= tiproxy= ticdc= :6",
 		"status --output |": "wide json yaml kyaml name go-template go-template-file template templatefile " +
 			"jsonpath jsonpath-as-json jsonpath-file custom-columns custom-columns-file :4",

@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/failover"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/install"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/list"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/logs"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/pause"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/remove"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/report"
@@ -70,7 +71,7 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 			create.New(f), apply.New(f), scale.New(f), upgrade.New(f), restart.New(f), sync.New(f), pause.New(f), pause.NewResume(f),
 			failover.New(f), tls.New(f), remove.New(f),
 		}},
-		{Message: "Commands that show clusters:", Commands: []*cobra.Command{status.New(f), list.New(f), report.New(f)}},
+		{Message: "Commands that show clusters:", Commands: []*cobra.Command{status.New(f), list.New(f), logs.New(f), report.New(f)}},
 		{Message: "Commands for the setup:", Commands: []*cobra.Command{
 			install.New(f), auth.New(f), daemon.New(f), version.New(f), completion.New(f),
 		}},

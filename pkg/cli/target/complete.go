@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -72,6 +73,48 @@ func CompletePods(f *factory.Factory, of ...topology.Kind) cobra.CompletionFunc 
 			return names
 		}), cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// ofCluster prints something of each pod of a cluster.
+const ofCluster = `{{range .items}}{{if exists . "metadata" "labels" "` + topology.LabelInstance + `"}}` +
+	`{{if eq (index .metadata.labels "` + topology.LabelInstance + `") %q}}%s{{end}}{{end}}{{end}}`
+
+// CompleteMembers completes names of members, and of components, each once. The first argument is
+// the cluster.
+func CompleteMembers(f *factory.Factory) cobra.CompletionFunc {
+	clusters := Complete(f)
+	return func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return clusters(cmd, args, begin)
+		}
+		var all []string
+		for _, k := range topology.Kinds() {
+			if strings.HasPrefix(string(k), begin) {
+				all = append(all, string(k))
+			}
+		}
+		all = append(all, ofPods(cmd, f, args[0], "{{.metadata.name}} ", begin)...)
+		return slices.DeleteFunc(all, func(name string) bool { return slices.Contains(args[1:], name) }), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// CompleteContainers completes names of containers. The first argument is the cluster.
+func CompleteContainers(f *factory.Factory) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		all := ofPods(cmd, f, args[0], "{{range .spec.containers}}{{.name}} {{end}}", begin)
+		slices.Sort(all)
+		return slices.Compact(all), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func ofPods(cmd *cobra.Command, f *factory.Factory, cluster, what, begin string) []string {
+	return Within(cmd.Context(), func() []string {
+		template := fmt.Sprintf(ofCluster, cluster, what)
+		return completion.CompGetFromTemplate(&template, f.Kubectl(), "", []string{"pods"}, begin)
+	})
 }
 
 // Within returns what a completion finds, and nothing if that takes too long. Neither kubectl's

@@ -182,6 +182,9 @@ func (r reader) passed(n *ast.CallExpr) {
 }
 
 func (r reader) asks(client types.Type, method string, at ast.Node) {
+	if method == "GetLogs" && resourceOf(client) != "" {
+		r.add(resourceOf(client)+"/log", "get", at)
+	}
 	for _, verb := range verbs[method] {
 		r.asksTo(verb, client, at)
 	}

@@ -17,15 +17,18 @@ type Command struct {
 // commands are all verbs that need rights.
 var commands = []Command{
 	{Name: "list", Role: Viewer, only: []string{"pingcap.com/tidbclusters list", "pingcap.com/tidbclusters watch", "/namespaces list"}},
-	{Name: "status", Role: Viewer},
-	{Name: "failover", Role: Viewer},
-	{Name: "sync", Role: Driver},
-	{Name: "failover run", Role: Editor, except: append([]string{creates, deletes}, uncertified...)},
-	{Name: "scale", Role: Editor, except: append([]string{creates, deletes}, uncertified...)},
-	{Name: "upgrade", Role: Editor, except: append([]string{creates, deletes}, uncertified...)},
-	{Name: "restart", Role: Editor, except: append([]string{creates, deletes}, uncertified...)},
-	{Name: "create", Role: Editor, except: []string{deletes, writesSecrets, asksIssuers, readsIssued}},
-	{Name: "apply", Role: Editor, except: append([]string{deletes}, uncertified...)},
+	{Name: "status", Role: Viewer, except: []string{readsLogs}},
+	{Name: "logs", Role: Viewer, only: []string{
+		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/pods list", readsLogs, "/namespaces list",
+	}},
+	{Name: "failover", Role: Viewer, except: []string{readsLogs}},
+	{Name: "sync", Role: Driver, except: []string{readsLogs}},
+	{Name: "failover run", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
+	{Name: "scale", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
+	{Name: "upgrade", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
+	{Name: "restart", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
+	{Name: "create", Role: Editor, except: append([]string{deletes}, seldom...)},
+	{Name: "apply", Role: Editor, except: append([]string{deletes}, seldom...)},
 	{Name: "delete", Role: Editor, only: []string{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "pingcap.com/tidbclusters watch", deletes,
 		"apps/statefulsets get", "apps/statefulsets list", "apps/statefulsets watch", "apps/statefulsets delete",
@@ -40,12 +43,12 @@ var commands = []Command{
 	}},
 	{Name: "pause", Role: Editor, only: pauses},
 	{Name: "resume", Role: Editor, only: pauses},
-	{Name: "tls check", Role: Viewer},
+	{Name: "tls check", Role: Viewer, except: []string{readsLogs}},
 	{Name: "tls init", Role: Editor, only: []string{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/namespaces list",
 		"/secrets get", makesSecrets, asksIssuers, readsIssued,
 	}},
-	{Name: "tls rotate", Role: Editor, except: []string{creates, deletes, asksIssuers, readsIssued}},
+	{Name: "tls rotate", Role: Editor, except: []string{creates, deletes, asksIssuers, readsIssued, readsLogs}},
 	{Name: "init", Role: Installer},
 }
 
@@ -57,13 +60,14 @@ const (
 	writesSecrets = "/secrets update"
 	asksIssuers   = "cert-manager.io/certificates create"
 	readsIssued   = "cert-manager.io/certificates get"
+	readsLogs     = "/pods/log get"
 )
 
 // pauses are the requests of verbs that change the TidbCluster, and nothing else.
 var pauses = []string{"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "pingcap.com/tidbclusters patch", "/namespaces list"}
 
-// uncertified are the requests that verbs do not send which have nothing to do with certificates.
-var uncertified = []string{writesSecrets, asksIssuers, readsIssued}
+// seldom are the requests that most verbs do not send.
+var seldom = []string{writesSecrets, asksIssuers, readsIssued, readsLogs}
 
 // Commands returns all verbs that need rights.
 func Commands() []Command { return slices.Clone(commands) }

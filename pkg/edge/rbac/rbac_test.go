@@ -137,7 +137,8 @@ func TestCommands(t *testing.T) {
 		"/pods delete":                   "apply create failover run restart scale sync tls rotate upgrade",
 		"/secrets get":                   "apply create delete failover failover run restart scale status sync tls check tls init tls rotate upgrade",
 		readsIssued:                      "delete tls init",
-		"/pods list":                     "apply create delete failover failover run restart scale status sync tls check tls rotate upgrade",
+		readsLogs:                        "logs",
+		"/pods list":                     "apply create delete failover failover run logs restart scale status sync tls check tls rotate upgrade",
 	} {
 		var got []string
 		for _, c := range Commands() {
