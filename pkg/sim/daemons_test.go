@@ -202,10 +202,10 @@ func TestCommandBesideDaemons(t *testing.T) {
 	w := kept(t)
 	w.Upgrade("v2", topology.TiKV)
 	until(t, w, "eviction", evicting(w))
-	daemon := w.driving()
 	w.command(false)
+	command := w.drivers[len(w.drivers)-1]
 	w.runUntil(w.t + 50)
-	if w.driving() != daemon {
+	if d := w.driving(); d == nil || d == command { // a lease may pass from one daemon to another
 		t.Errorf("driven by %q\n%s", holder(w.leaseObject), w.Transcript())
 	}
 	ends(t, w)

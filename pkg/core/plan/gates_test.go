@@ -31,21 +31,21 @@ func TestPlanDeadline(t *testing.T) {
 	}
 }
 
-// TestPlanDisruptive: a plan whose last step takes something away is decided again just before that.
-func TestPlanDisruptive(t *testing.T) {
+// TestPlanMustBeLive: a plan that takes something away, or evicts leaders, is decided again just before that.
+func TestPlanMustBeLive(t *testing.T) {
 	calm, disruptive := plan.AllowLeaders{Member: "t-tikv-0"}, plan.DeletePod{Member: "t-tikv-0"}
 	for name, c := range map[string]struct {
 		steps []plan.Step
 		want  bool
 	}{
-		"no steps":           {nil, false},
-		"a calm one":         {[]plan.Step{calm}, false},
-		"a disruptive one":   {[]plan.Step{disruptive}, true},
-		"it comes last":      {[]plan.Step{calm, disruptive}, true},
-		"two that are calm":  {[]plan.Step{calm, calm}, false},
-		"only the last says": {[]plan.Step{disruptive, calm}, false},
+		"no steps":          {nil, false},
+		"a calm one":        {[]plan.Step{calm}, false},
+		"a disruptive one":  {[]plan.Step{disruptive}, true},
+		"it comes last":     {[]plan.Step{calm, disruptive}, true},
+		"two that are calm": {[]plan.Step{calm, calm}, false},
+		"an eviction":       {[]plan.Step{plan.EvictLeaders{Member: "t-tikv-0"}, calm}, true},
 	} {
-		if got := (plan.Plan{Steps: c.steps}).Disruptive(); got != c.want {
+		if got := (plan.Plan{Steps: c.steps}).MustBeLive(); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

@@ -9,6 +9,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
@@ -131,11 +132,15 @@ type Plan struct {
 	Unapplied []Unapplied
 }
 
-// Disruptive reports whether the plan ends with a disruptive step. Such a step must be decided
-// again on a live observation before it is taken: a change between the observation and the step can
-// make a correct decision wrong.
-func (p Plan) Disruptive() bool {
-	return len(p.Steps) > 0 && Disruptive(p.Steps[len(p.Steps)-1])
+// MustBeLive reports whether the plan has to be decided again on a live observation before it is
+// carried out: a change between the observation and a disruptive step can make a correct decision
+// wrong. An eviction does no harm that lasts, but decided on a cache that stands still it is begun
+// beside that of another store, again and again.
+func (p Plan) MustBeLive() bool {
+	return slices.ContainsFunc(p.Steps, func(s Step) bool {
+		_, evicts := s.(EvictLeaders)
+		return evicts || Disruptive(s)
+	})
 }
 
 // Polls reports whether the plan waits for a fact that must be polled, since Kubernetes does not

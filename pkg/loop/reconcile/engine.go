@@ -96,7 +96,7 @@ func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
 			return t.plan, err
 		}
 	}
-	if t.plan.Disruptive() || ends(t.plan.Outcome) && !e.Endless {
+	if t.plan.MustBeLive() || ends(t.plan.Outcome) && !e.Endless {
 		// What PD says has no version that a write could be conditional on, so a
 		// store must not be restarted on an outdated view; nor may a cache that
 		// does not show our own writes yet, or what a person has mended, end a run.
