@@ -9,10 +9,10 @@ import (
 
 // roles are what the page says of each role.
 var roles = map[rbac.Role]string{
-	rbac.Viewer: "Who looks: `status`, `list` and `failover` without `run`. Nothing can be changed with it in " +
+	rbac.Viewer: "Who looks: `status`, `list`, `wait`, `logs` and `failover` without `run`. Nothing can be changed with it in " +
 		"Kubernetes; but a connection to PD is one to its API, which asks for no password.",
 	rbac.Driver: "Who makes clusters as their TidbClusters say: `sync`, or a process that does so all the time. With the rights of a viewer.",
-	rbac.Editor: "Who changes what is wanted, and has it done: `create`, `apply`, `scale`, `upgrade`, `failover run`, `delete`. " +
+	rbac.Editor: "Who changes what is wanted, and has it done: `create`, `apply`, `scale`, `upgrade`, `pause`, `failover run`, `delete`. " +
 		"With the rights of a viewer and of a driver.",
 	rbac.Installer: "Who runs `init`, once in the life of a Kubernetes cluster. It has no rights of the others.",
 }

@@ -51,6 +51,7 @@ func typical(t *testing.T) map[string][]string {
 		"tls rotate": {"basic"},
 		"upgrade":    {"basic", "v8.1.1"},
 		"version":    {},
+		"wait":       {"basic", "--for=converged"},
 	}
 }
 

@@ -28,6 +28,7 @@ import (
 	_ "github.com/kubectl-tidb/kubectl-tidb/pkg/cli/untranslated" // the start would take twice as long
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/upgrade"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/version"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
 )
 
 const long = `Drive TiDB clusters on Kubernetes.
@@ -71,7 +72,7 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 			create.New(f), apply.New(f), scale.New(f), upgrade.New(f), restart.New(f), sync.New(f), pause.New(f), pause.NewResume(f),
 			failover.New(f), tls.New(f), remove.New(f),
 		}},
-		{Message: "Commands that show clusters:", Commands: []*cobra.Command{status.New(f), list.New(f), logs.New(f), report.New(f)}},
+		{Message: "Commands that show clusters:", Commands: []*cobra.Command{status.New(f), list.New(f), wait.New(f), logs.New(f), report.New(f)}},
 		{Message: "Commands for the setup:", Commands: []*cobra.Command{
 			install.New(f), auth.New(f), daemon.New(f), version.New(f), completion.New(f),
 		}},

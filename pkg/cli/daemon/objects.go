@@ -59,10 +59,10 @@ func (o options) rights(meta metav1.ObjectMeta) []runtime.Object {
 }
 
 // rules returns those of a driver, without the rights that only commands at a terminal need: in the
-// cluster pods are connected to directly, and no arguments are completed.
+// cluster pods are connected to directly, no arguments are completed, and no logs are read.
 func rules(scopes ...rbac.Scope) []rbacv1.PolicyRule {
 	return slices.DeleteFunc(rbac.Rules(rbac.Driver, scopes...), func(r rbacv1.PolicyRule) bool {
-		return r.Resources[0] == "pods/portforward" || r.Resources[0] == "namespaces"
+		return slices.Contains([]string{"pods/portforward", "pods/log", "namespaces"}, r.Resources[0])
 	})
 }
 

@@ -19,7 +19,7 @@ func conclude(p plan.Plan, err error) error {
 		// The name is not wrong: the TidbCluster existed when the run began.
 		return exit.With(exit.Aborted, errors.New("the TidbCluster was deleted during the run"))
 	}
-	left, short := errors.As(err, new(*reconcile.UndoError)), endedBy(p)
+	left, short := errors.As(err, new(*reconcile.UndoError)), EndedBy(p)
 	switch {
 	case left && slices.Contains(safePoints, exit.Of(err)):
 		return exit.With(exit.Failure, err)
@@ -31,8 +31,8 @@ func conclude(p plan.Plan, err error) error {
 	return short
 }
 
-// endedBy returns why a run ends before the cluster has converged; nil where the plan does not say.
-func endedBy(p plan.Plan) error {
+// EndedBy returns why a run ends before the cluster has converged; nil where the plan does not say.
+func EndedBy(p plan.Plan) error {
 	switch p.Outcome {
 	case plan.Blocked:
 		return exit.With(exit.Refused, errors.New(blockedBy(p)))
@@ -56,13 +56,16 @@ func blockedBy(p plan.Plan) string {
 	return "blocked"
 }
 
-// said keeps the exit code of an error that the report has shown already.
-func said(err error) error {
+// Said keeps the exit code of an error that the report has shown already.
+func Said(err error) error {
 	if err == nil {
 		return nil
 	}
 	return exit.With(exit.Of(err), nil)
 }
+
+// Outcome names how a run ended, in the vocabulary of events.
+func Outcome(err error) string { return outcomes[exit.Of(err)] }
 
 // outcomes name the ends in the vocabulary of events.
 var outcomes = map[exit.Code]string{

@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/explain"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
@@ -48,7 +49,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	// Otherwise the result of a dry run is a text, and a refusal an error.
 	shown := o.Output.JSON() || err == nil && o.DryRun == NoDryRun
 	if shown {
-		printer := s.printer(f, o, r.Action)
+		printer := s.Printer(f, o.Output, r.Action)
 		defer printer.Close()
 		reporters = append(reporters, printer)
 	} else if err == nil {
@@ -73,7 +74,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	}
 	progress.Done(p.outcome(err, o), int(exit.Of(err)), time.Since(begun), explain.Error(err))
 	if shown {
-		err = said(err)
+		err = Said(err)
 	}
 	return o.reported(err)
 }
@@ -97,12 +98,12 @@ func (p prospect) outcome(err error, o Options) string {
 	case !o.Wait:
 		return event.OutcomeWritten
 	}
-	return outcomes[exit.Of(err)]
+	return Outcome(err)
 }
 
-// printer returns what shows the events of a run.
-func (s *Session) printer(f *factory.Factory, o Options, action string) *report.Printer {
-	opts := report.Detect(f.Streams.Out, f.Streams.ErrOut, o.Output.String(), f.Env)
+// Printer returns what shows the events of a run.
+func (s *Session) Printer(f *factory.Factory, format output.Format, action string) *report.Printer {
+	opts := report.Detect(f.Streams.Out, f.Streams.ErrOut, format.String(), f.Env)
 	opts.Context, opts.Namespace, opts.Cluster, opts.Action = f.Context(), s.Namespace, s.Name, action
 	opts.Now = f.Clock.Now
 	return report.New(opts)

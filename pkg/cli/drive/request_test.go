@@ -163,7 +163,7 @@ func TestConclude(t *testing.T) {
 		if got := exit.Of(err); got != c.code || outcomes[got] != c.outcome {
 			t.Errorf("%s: exit code %d (%s), want %d (%s): %v", c.name, got, outcomes[got], c.code, c.outcome, err)
 		}
-		if again := said(err); exit.Of(again) != c.code || again != nil && again.Error() != "" {
+		if again := Said(err); exit.Of(again) != c.code || again != nil && again.Error() != "" {
 			t.Errorf("%s: said twice: %v", c.name, again)
 		}
 	}

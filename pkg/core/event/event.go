@@ -52,6 +52,7 @@ const (
 	OutcomeAborted     = "aborted"     // 7: given up, or rolled back
 	OutcomeConflict    = "conflict"    // 8: another driver holds the cluster
 	OutcomeForbidden   = "forbidden"   // 9
+	OutcomeReached     = "reached"     // 0: what "wait" was asked for holds
 	OutcomeWritten     = "written"     // 0: --wait=false, and another process carries it out
 	OutcomeChanges     = "changes"     // 10: --dry-run --exit-code found something to do
 	OutcomeInterrupted = "interrupted" // 130

@@ -23,6 +23,8 @@ const (
 	CertificateValid    Reason = "CertificateValid"
 	MinimumReplicas     Reason = "MinimumReplicas"
 
+	GoalReached Reason = "GoalReached"
+
 	PDServing   Reason = "PDServing"
 	TiKVServing Reason = "TiKVServing"
 	PumpServing Reason = "PumpServing"
@@ -154,6 +156,7 @@ var meanings = []Meaning{
 	{VersionReadsData, "the volumes have data of a newer version", "version too low for the data", apart},
 	{ConfigMapExists, "pods mount a ConfigMap that does not exist", "ConfigMap missing", bare},
 	{CertificateValid, "a Secret with a certificate is missing, or its certificate cannot be used", "certificate not valid", apart},
+	{GoalReached, "what `wait --for` asks for does not hold yet", "what is awaited has not come", bare},
 	{MinimumReplicas, "the component cannot have as few members as the spec asks for", "too few replicas", bare},
 	{PDServing, "a component waits for PD", "PD not serving", apart},
 	{TiKVServing, "a component waits for TiKV", "TiKV not serving", apart},

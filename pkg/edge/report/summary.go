@@ -37,6 +37,7 @@ var outcomes = map[string]struct {
 	text, next string
 }{
 	event.OutcomeConverged:   {Good, "converged in %s", ""},
+	event.OutcomeReached:     {Good, "reached in %s", ""},
 	event.OutcomeWritten:     {Good, "written; another process carries it out", ""},
 	event.OutcomeFailed:      {Bad, "failed after %s", resume},
 	event.OutcomeBlocked:     {Bad, "blocked after %s, manual action required", "once that is done, " + resume},

@@ -142,7 +142,7 @@ func caseOfEnd(r history.Run) testcase {
 		help = report.Clean(advice)
 	}
 	switch r.Outcome {
-	case event.OutcomeConverged:
+	case event.OutcomeConverged, event.OutcomeReached:
 	case "":
 		c.Error = &problem{message, "killed", help}
 	case event.OutcomeChanges, event.OutcomeWritten:

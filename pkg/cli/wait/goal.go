@@ -1,0 +1,151 @@
+package wait
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+)
+
+// sight is what one look has shown.
+type sight struct {
+	wanted   desired.State
+	snapshot state.Snapshot
+	plan     plan.Plan
+}
+
+// goal is what is awaited.
+type goal struct {
+	text string // as the user wrote it
+	// lacks returns what is still missing, "" for nothing, and the component that it is about.
+	lacks func(sight) (topology.Kind, string)
+	// endless: it may come also in a cluster that is paused, or that only a person can help.
+	endless bool
+}
+
+const converged = "converged"
+
+// forms are what can be awaited.
+var forms = "converged, version=VERSION, replicas=COMPONENT=N, condition=TYPE[=STATUS]"
+
+// parse reads the flag --for.
+func parse(text string) (goal, error) {
+	what, value, given := strings.Cut(text, "=")
+	switch {
+	case text == converged:
+		return goal{text: text, lacks: isConverged}, nil
+	case what == "version" && value != "":
+		return goal{text: text, lacks: func(s sight) (topology.Kind, string) { return hasVersion(s, value) }}, nil
+	case what == "replicas" && given:
+		return parseReplicas(text, value)
+	case what == "condition" && value != "":
+		kind, status, _ := strings.Cut(value, "=")
+		status = cmp.Or(status, string(corev1.ConditionTrue))
+		return goal{text: text, endless: true, lacks: func(s sight) (topology.Kind, string) { return "", hasCondition(s, kind, status) }}, nil
+	}
+	return goal{}, exit.Usagef("--for %q: it has to be one of %s", text, forms)
+}
+
+func parseReplicas(text, value string) (goal, error) {
+	name, number, _ := strings.Cut(value, "=")
+	kind, known := topology.ParseKind(name)
+	n, err := strconv.Atoi(number)
+	switch {
+	case !known:
+		return goal{}, exit.Usagef("--for %q: there is no component %q; it is written like replicas=tikv=4", text, name)
+	case err != nil || n < 0:
+		return goal{}, exit.Usagef("--for %q: %q is not a number of members; it is written like replicas=tikv=4", text, number)
+	}
+	return goal{text: text, lacks: func(s sight) (topology.Kind, string) { return kind, hasReplicas(s, kind, n) }}, nil
+}
+
+// isConverged: the gates of the plan say what is missing.
+func isConverged(s sight) (topology.Kind, string) {
+	if s.plan.Outcome != plan.Converged {
+		return "", s.plan.Outcome.String()
+	}
+	return "", ""
+}
+
+// hasVersion: the TidbCluster asks for the version, and all members of components that follow it
+// serve with what it asks for. Components with a version of their own do not count.
+func hasVersion(s sight, version string) (topology.Kind, string) {
+	tc := s.wanted.Cluster.Source
+	if tc.Spec.Version != version {
+		return "", "spec.version is " + cmp.Or(tc.Spec.Version, "empty")
+	}
+	var own []topology.Kind
+	for _, p := range intent.Pinned(tc) {
+		own = append(own, p.Component)
+	}
+	for _, g := range s.wanted.Groups {
+		if g.Kind.OwnReleases() || slices.Contains(own, g.Kind) || g.Suspend {
+			continue
+		}
+		got := s.snapshot.Groups[g.Kind]
+		var names []string
+		for _, m := range got.Members[:min(g.Size(), len(got.Members))] {
+			if !m.Up() || got.Outdated(m) || g.Set.Drift != desired.None {
+				names = append(names, m.Name)
+			}
+		}
+		switch missing := g.Size() - len(got.Members); {
+		case len(names) > 0:
+			return g.Kind, fmt.Sprintf("these do not serve with %s yet: %s", version, strings.Join(names, ", "))
+		case missing > 0:
+			return g.Kind, fmt.Sprintf("%d of %d members serve with %s", len(got.Members), g.Size(), version)
+		}
+	}
+	return "", ""
+}
+
+// hasReplicas: the spec asks for so many members, all of them serve, and no other one is there.
+func hasReplicas(s sight, k topology.Kind, n int) string {
+	g, ok := s.wanted.Group(k)
+	switch {
+	case !ok && n == 0:
+		return ""
+	case !ok:
+		return fmt.Sprintf("the cluster has no %s", k)
+	case g.Replicas != n:
+		return fmt.Sprintf("spec.%s.replicas is %d", k, g.Replicas)
+	}
+	got := s.snapshot.Groups[k]
+	var leaving []string
+	for _, m := range got.Members[min(g.Active(), len(got.Members)):] {
+		if m.Pod != nil || m.Database.Presence == state.Present {
+			leaving = append(leaving, m.Name)
+		}
+	}
+	switch up := got.Up(); {
+	case up < g.Active():
+		return fmt.Sprintf("%d of %d members serve", up, g.Active())
+	case len(leaving) > 0:
+		return "these have not left yet: " + strings.Join(leaving, ", ")
+	}
+	return ""
+}
+
+// hasCondition: the condition of the TidbCluster is about its present spec; see intent.Load.
+func hasCondition(s sight, kind, status string) string {
+	for _, c := range s.wanted.Cluster.Source.Status.Conditions {
+		switch {
+		case !strings.EqualFold(string(c.Type), kind):
+		case strings.EqualFold(string(c.Status), status):
+			return ""
+		default:
+			return fmt.Sprintf("condition %s is %s (%s): %s", c.Type, c.Status, c.Reason, c.Message)
+		}
+	}
+	return fmt.Sprintf("the TidbCluster has no condition %s", kind)
+}

@@ -1,0 +1,266 @@
+// Package wait is the verb that waits until a cluster is in a state, and changes nothing.
+package wait
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/explain"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
+)
+
+// options are the verb's flags and its argument.
+type options struct {
+	name    []string // the argument that names the cluster, if there is one
+	until   string
+	goal    goal
+	timeout time.Duration
+	output  output.Format
+}
+
+// New makes the command.
+func New(f *factory.Factory) *cobra.Command {
+	return command(f, func(ctx context.Context, o options) error { return run(ctx, f, o) })
+}
+
+func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "wait [NAME] --for=STATE",
+		Short: "Wait until a cluster is in a state",
+		Long: `Wait until a cluster is in a state, and show what it waits for until then as a command
+does that drives. Nothing is changed: a daemon, an operator or another command has to
+drive the cluster. STATE is one of
+
+* converged: it is what its TidbCluster says, as the exit code 0 of a driving command means
+* version=VERSION: spec.version is that, and each member that follows it serves with it
+* replicas=COMPONENT=N: the spec asks for so many, all of them serve, and no other is there
+* condition=TYPE[=STATUS]: a condition in the status of the TidbCluster, about its present
+  spec; STATUS is True where it is not given
+
+The exit codes are those of a run: 3 where only a person can go on, 4 after --timeout, which
+names what did not hold, 6 where the cluster is paused, and 7 where it is deleted. A wait for
+a condition goes on in the cases of 3 and 6.
+
+NAME may be left out where there is only one cluster in the namespace.`,
+		Example: `  kubectl tidb upgrade basic v8.5.2 --wait=false
+  kubectl tidb wait basic --for=version=v8.5.2 --timeout 30m
+
+  # In a pipeline, after a GitOps tool has changed the TidbCluster
+  kubectl tidb wait basic --for=converged --timeout 1h -o json
+
+  kubectl tidb wait basic --for=replicas=tikv=4`,
+		SuggestFor:        []string{"await", "watch"},
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: target.Complete(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args
+			var err error
+			if o.goal, err = parse(o.until); err != nil {
+				return err
+			}
+			if o.timeout < 0 {
+				return exit.Usagef("--timeout must not be negative")
+			}
+			return run(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().StringVar(&o.until, "for", "", "What to wait for: "+forms+".")
+	_ = cmd.MarkFlagRequired("for")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "Stop waiting after this long, e.g. 30m. Zero waits for ever.")
+	o.output.Bind(cmd, "With json, one event per line on stdout rather than progress on stderr.")
+	// The only error is a flag that does not exist.
+	_ = cmd.RegisterFlagCompletionFunc("for", completeGoal)
+	_ = cmd.RegisterFlagCompletionFunc("timeout", cobra.NoFileCompletions)
+	return cmd
+}
+
+func completeGoal(_ *cobra.Command, _ []string, begin string) ([]string, cobra.ShellCompDirective) {
+	all := []string{converged, "version=", "condition=Ready"}
+	for _, k := range topology.Kinds() {
+		all = append(all, fmt.Sprintf("replicas=%s=", k))
+	}
+	var found []string
+	for _, a := range all {
+		if strings.HasPrefix(a, begin) {
+			found = append(found, a)
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+func run(ctx context.Context, f *factory.Factory, o options) error {
+	s, err := target.Open(ctx, f, o.name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	ctx, cancel := exit.Within(ctx, o.timeout)
+	defer cancel()
+	tc, err := s.Load(ctx) // before anything is shown: a name that does not exist needs no screen
+	if err != nil {
+		return exit.Ended(ctx, err)
+	}
+	meta, err := f.Metadata()
+	if err != nil {
+		return err
+	}
+	action := "wait for " + o.goal.text
+	printer := s.Printer(f, o.output, action)
+	defer printer.Close()
+	progress := reconcile.NewProgress(s.Namespace, s.Name, f.Clock.Now, printer).In(f.Context()).For(action)
+	watch, stop := context.WithCancel(ctx)
+	defer stop()
+	w := &waiting{
+		goal: o.goal, progress: progress, now: f.Clock.Now,
+		look: func(ctx context.Context, live bool) (sight, error) { return look(ctx, s.Observer, live) },
+		pacer: &reconcile.Pacer{
+			Nudges: observe.Watch(watch, meta, topology.New(tc)), Now: f.Clock.Now, Wake: s.Observer.ReadChanges().Wake,
+		},
+	}
+	begun := time.Now()
+	err = o.ended(exit.Ended(ctx, w.wait(ctx)))
+	progress.Done(o.outcome(err), int(exit.Of(err)), time.Since(begun), explain.Error(err))
+	if err == nil && !o.output.JSON() {
+		printer.Close()
+		fmt.Fprintf(f.Streams.Out, "tidbcluster.pingcap.com/%s condition met\n", s.Name)
+	}
+	return drive.Said(err)
+}
+
+// outcome names how a wait ended.
+func (o options) outcome(err error) string {
+	if err == nil && o.goal.text != converged {
+		return event.OutcomeReached
+	}
+	return drive.Outcome(err)
+}
+
+// ended returns the error of a wait, after a timeout with what was awaited.
+func (o options) ended(err error) error {
+	if errors.Is(err, exit.ErrTimedOut) {
+		return exit.With(exit.TimedOut, fmt.Errorf("timed out after %s; what was awaited has not come: %s", o.timeout, o.goal.text))
+	}
+	return err
+}
+
+// look observes a cluster, and decides what a driver would do.
+func look(ctx context.Context, o *observe.Observer, live bool) (sight, error) {
+	seen, err := o.Observe(ctx, live)
+	if err != nil {
+		return sight{}, err
+	}
+	wanted, err := render.Want(seen)
+	if err != nil {
+		return sight{}, err
+	}
+	return sight{wanted: wanted, snapshot: seen.Snapshot, plan: plan.Decide(component.Profiles(), plan.Policy{}, wanted, seen.Snapshot)}, nil
+}
+
+// outage is how long the API server may be away before a wait ends, as for a run that drives.
+const outage = 5 * time.Minute
+
+// waiting is a wait that goes on.
+type waiting struct {
+	goal     goal
+	progress *reconcile.Progress
+	look     func(ctx context.Context, live bool) (sight, error)
+	pacer    reconcile.Waiter
+	now      func() time.Time
+
+	seen time.Time // when the cluster was read last
+}
+
+// wait looks until the goal is reached, or waiting does not help. Both are read live before they
+// end it: what a copy shows may be over.
+func (w *waiting) wait(ctx context.Context) error {
+	for {
+		s, err := w.look(ctx, false)
+		over, end := w.judge(s, err)
+		if over && err == nil {
+			if s, err = w.look(ctx, true); err == nil {
+				over, end = w.judge(s, nil)
+			}
+		}
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err == nil:
+			w.seen = w.now()
+			w.report(s)
+		case !w.bearable(err):
+			return w.lost(err)
+		default:
+			over = false
+			w.progress.Failed(err)
+		}
+		if over {
+			return end
+		}
+		if err := w.pacer.Wait(ctx, s.plan, err); err != nil {
+			return err
+		}
+	}
+}
+
+// judge reports whether a look ends the wait, and how.
+func (w *waiting) judge(s sight, err error) (over bool, end error) {
+	if err != nil {
+		return false, nil
+	}
+	if s.wanted.Cluster.Deleting {
+		return true, exit.With(exit.Aborted, errors.New("the cluster is being deleted"))
+	}
+	if _, lacks := w.goal.lacks(s); lacks == "" {
+		return true, nil
+	}
+	switch {
+	case w.goal.endless:
+	case s.plan.Outcome == plan.Blocked:
+		return true, drive.EndedBy(s.plan)
+	case s.plan.Outcome == plan.Paused:
+		return true, drive.EndedBy(s.plan)
+	}
+	return false, nil
+}
+
+// report shows a look as a run shows its turns. What is awaited is a gate as well, unless the gates
+// of the plan are all there is to it.
+func (w *waiting) report(s sight) {
+	p := s.plan
+	if kind, lacks := w.goal.lacks(s); lacks != "" && w.goal.text != converged {
+		p.Gates = append([]plan.Gate{{Component: kind, Reason: plan.GoalReached, Want: w.goal.text, Observed: lacks}}, p.Gates...)
+	}
+	w.progress.Decided(s.wanted, s.snapshot, p)
+}
+
+// bearable reports whether a wait goes on although the cluster could not be read: the API server
+// may be away for a while. The first look says at once what is wrong.
+func (w *waiting) bearable(err error) bool {
+	return exit.Of(err) == exit.Failure && !w.seen.IsZero() && w.now().Sub(w.seen) < outage
+}
+
+// lost is the error of a wait for a cluster that was there when it began.
+func (w *waiting) lost(err error) error {
+	if errors.As(err, new(*intent.NotFoundError)) {
+		return exit.With(exit.Aborted, errors.New("the TidbCluster was deleted"))
+	}
+	return err
+}

@@ -1,0 +1,255 @@
+package wait
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
+)
+
+func TestFlags(t *testing.T) {
+	f := factory.New(genericiooptions.NewTestIOStreamsDiscard(), func(string) string { return "" }, "")
+	for args, says := range map[string]string{
+		"basic --for=converged":               "",
+		"--for=version=v8.5.2 --timeout 30m":  "",
+		"basic --for=replicas=tikv=0":         "",
+		"basic --for=condition=Ready":         "",
+		"basic --for=condition=ready=false":   "",
+		"basic":                               `required flag(s) "for"`,
+		"basic --for=":                        "one of converged, version=VERSION",
+		"basic --for=ready":                   "one of converged",
+		"basic --for=version=":                "one of converged",
+		"basic --for=replicas":                "one of converged",
+		"basic --for=replicas=4":              `no component "4"`,
+		"basic --for=replicas=tikv":           `"" is not a number`,
+		"basic --for=replicas=tikv=-1":        `"-1" is not a number`,
+		"basic --for=condition=":              "one of converged",
+		"basic --for=converged=yes":           "one of converged",
+		"basic --for=converged --timeout=-1s": "must not be negative",
+		"basic other --for=converged":         "at most 1",
+	} {
+		ran := false
+		cmd := command(f, func(context.Context, options) error { ran = true; return nil })
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		cmd.SetOut(io.Discard)
+		cmd.SetArgs(strings.Fields(args))
+		err := cmd.Execute()
+		if ran != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: ran %t, %v; want %q", args, ran, err, says)
+		}
+	}
+}
+
+// seen returns what a look shows of a cluster of v8.1.0.
+func seen(c *plantest.Cluster) sight {
+	tc := &v1alpha1.TidbCluster{}
+	tc.Spec.Version = "v8.1.0"
+	tc.Status.Conditions = []v1alpha1.TidbClusterCondition{{Type: "Ready", Status: corev1.ConditionFalse, Reason: "Progressing", Message: "it is being changed"}}
+	c.Wanted.Cluster.Source = tc
+	return sight{wanted: c.Wanted, snapshot: c.Seen, plan: c.Decide()}
+}
+
+// TestGoals: what is missing until a goal is reached.
+func TestGoals(t *testing.T) {
+	growing := plantest.New(3, 3, 2)
+	growing.Want(topology.TiKV).Replicas = 4
+	leaving := plantest.New(3, 4, 2)
+	leaving.Want(topology.TiKV).Replicas = 3
+	leaving.Set(topology.TiKV, func(s *state.Set) { s.Replicas = 3 })
+	suspended := plantest.New(3, 3, 2)
+	suspended.Want(topology.TiDB).Suspend = true
+	for _, c := range []struct {
+		name, goal string
+		cluster    *plantest.Cluster
+		lacks      string
+	}{
+		{"at rest", "converged", plantest.New(3, 3, 2), ""},
+		{"rolling", "converged", plantest.New(3, 3, 2).Roll(topology.TiKV), "act"},
+		{"at rest", "version=v8.1.0", plantest.New(3, 3, 2), ""},
+		{"not asked for", "version=v8.5.2", plantest.New(3, 3, 2), "spec.version is v8.1.0"},
+		{"rolling", "version=v8.1.0", plantest.New(3, 3, 2).Roll(topology.TiKV), "these do not serve with v8.1.0 yet: t-tikv-0, t-tikv-1, t-tikv-2"},
+		{"one is down", "version=v8.1.0", plantest.New(3, 3, 2).Down(time.Minute, "t-tikv-1"), "these do not serve with v8.1.0 yet: t-tikv-1"},
+		{"one is missing", "version=v8.1.0", growing, "3 of 4 members serve with v8.1.0"},
+		{"suspended", "version=v8.1.0", suspended, ""},
+		{"at rest", "replicas=tikv=3", plantest.New(3, 3, 2), ""},
+		{"not asked for", "replicas=tikv=4", plantest.New(3, 3, 2), "spec.tikv.replicas is 3"},
+		{"one is to come", "replicas=tikv=4", growing, "3 of 4 members serve"},
+		{"one is down", "replicas=tikv=3", plantest.New(3, 3, 2).Down(time.Minute, "t-tikv-1"), "2 of 3 members serve"},
+		{"one is leaving", "replicas=tikv=3", leaving, "these have not left yet: t-tikv-3"},
+		{"no such component", "replicas=tiflash=1", plantest.New(3, 3, 2), "the cluster has no tiflash"},
+		{"no such component is wanted", "replicas=tiflash=0", plantest.New(3, 3, 2), ""},
+		{"is false", "condition=ready", plantest.New(3, 3, 2), "condition Ready is False (Progressing): it is being changed"},
+		{"is to be false", "condition=Ready=false", plantest.New(3, 3, 2), ""},
+		{"no such condition", "condition=Synced", plantest.New(3, 3, 2), "the TidbCluster has no condition Synced"},
+	} {
+		g, err := parse(c.goal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, lacks := g.lacks(seen(c.cluster)); lacks != c.lacks {
+			t.Errorf("%s, %s: lacks %q, want %q", c.name, c.goal, lacks, c.lacks)
+		}
+	}
+}
+
+// looks is a cluster that is looked at again and again.
+type looks struct {
+	now    time.Time
+	all    []func() (sight, error) // the last one for ever
+	events []event.Event
+	lives  int
+	waits  int
+}
+
+func (l *looks) Report(e event.Event) { l.events = append(l.events, e) }
+
+// Wait implements reconcile.Waiter.
+func (l *looks) Wait(ctx context.Context, _ plan.Plan, _ error) error {
+	if len(l.all) > 1 {
+		l.all = l.all[1:]
+	}
+	if l.waits++; l.waits > 20 {
+		return errEndless
+	}
+	l.now = l.now.Add(time.Minute)
+	return context.Cause(ctx)
+}
+
+var errEndless = errors.New("it waits for ever")
+
+func (l *looks) waitFor(t *testing.T, text string) error {
+	t.Helper()
+	g, err := parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := func() time.Time { return l.now }
+	w := &waiting{goal: g, progress: reconcile.NewProgress("ns", "t", now, l), now: now, pacer: l}
+	w.look = func(_ context.Context, live bool) (sight, error) {
+		if live {
+			l.lives++
+		}
+		return l.all[0]()
+	}
+	return w.wait(t.Context())
+}
+
+func shows(c *plantest.Cluster) func() (sight, error) {
+	return func() (sight, error) { return seen(c), nil }
+}
+
+func fails(err error) func() (sight, error) {
+	return func() (sight, error) { return sight{}, err }
+}
+
+// TestWait: how waits end, and with which exit code.
+func TestWait(t *testing.T) {
+	paused, deleting, blocked := plantest.New(3, 3, 2), plantest.New(3, 3, 2), plantest.New(3, 3, 2)
+	paused.Wanted.Cluster.Paused, paused.Wanted.Cluster.Pause = true, topology.Pause{By: "ann@laptop", Recorded: true}
+	deleting.Wanted.Cluster.Deleting = true
+	for i := range blocked.Seen.Groups[topology.TiKV].Members {
+		blocked.Seen.Groups[topology.TiKV].Members[i].Pod.Controller = "StatefulSet t-tikv of apps.pingcap.com/v1"
+	}
+	rolling, rest := shows(plantest.New(3, 3, 2).Roll(topology.TiKV)), shows(plantest.New(3, 3, 2))
+	away, gone := fails(errors.New("connection refused")), fails(&intent.NotFoundError{})
+	no := fails(apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no")))
+	for _, c := range []struct {
+		name, goal string
+		all        []func() (sight, error)
+		code       exit.Code
+		says       string
+	}{
+		{"at once", "converged", []func() (sight, error){rest}, exit.OK, ""},
+		{"later", "converged", []func() (sight, error){rolling, rolling, rest}, exit.OK, ""},
+		{"blocked", "converged", []func() (sight, error){rolling, shows(blocked)}, exit.Refused, "apps.pingcap.com"},
+		{"paused", "version=v8.5.2", []func() (sight, error){rolling, shows(paused)}, exit.Paused, "paused by ann@laptop"},
+		{"deleting", "replicas=tikv=4", []func() (sight, error){rolling, shows(deleting)}, exit.Aborted, "is being deleted"},
+		{"deleted", "replicas=tikv=4", []func() (sight, error){rolling, gone}, exit.Aborted, "was deleted"},
+		{"a condition, blocked and paused", "condition=Ready", []func() (sight, error){shows(blocked), shows(paused)}, exit.Failure, errEndless.Error()},
+		{"forbidden", "converged", []func() (sight, error){no}, exit.Forbidden, "forbidden"},
+		{"never there", "converged", []func() (sight, error){away}, exit.Failure, "connection refused"},
+		{"away for a while", "converged", []func() (sight, error){rolling, away, away, away, rest}, exit.OK, ""},
+		{"away for long", "converged", []func() (sight, error){rolling, away}, exit.Failure, "connection refused"},
+		{"nobody asks for it", "version=v8.5.2", []func() (sight, error){rest}, exit.Failure, errEndless.Error()},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := &looks{all: c.all, now: plantest.Now}
+			err := l.waitFor(t, c.goal)
+			if exit.Of(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v, exit code %d; want %d, %q", err, exit.Of(err), c.code, c.says)
+			}
+			if err == nil && l.lives == 0 {
+				t.Error("it has ended without a live look")
+			}
+		})
+	}
+}
+
+// TestNotYet: a goal that a live look does not confirm goes on to be awaited.
+func TestNotYet(t *testing.T) {
+	n := 0
+	l := &looks{now: plantest.Now, all: []func() (sight, error){func() (sight, error) {
+		if n++; n == 1 || n > 4 {
+			return seen(plantest.New(3, 3, 2)), nil // the first one is from a copy that is old
+		}
+		return seen(plantest.New(3, 3, 2).Roll(topology.TiKV)), nil
+	}}}
+	if err := l.waitFor(t, "converged"); err != nil || n != 6 {
+		t.Errorf("%v after %d looks", err, n)
+	}
+}
+
+// TestShown: what is awaited is shown like the gates of a run, beside them.
+func TestShown(t *testing.T) {
+	down := shows(plantest.New(3, 3, 2).Down(time.Minute, "t-tikv-1"))
+	l := &looks{all: []func() (sight, error){down, shows(plantest.New(3, 3, 2))}, now: plantest.Now}
+	if err := l.waitFor(t, "replicas=tikv=3"); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range l.events {
+		if e.Type == event.Waiting || e.Type == event.Passed {
+			got = append(got, string(e.Type)+" "+e.Message)
+		}
+	}
+	want := "waiting TiKV: 2 of 3 members serve|"
+	if s := strings.Join(got, "|"); !strings.HasPrefix(s, want) || !strings.Contains(s, "waiting t-tikv-1") || !strings.Contains(s, "passed TiKV: replicas=tikv=3") {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestEnded: after a timeout the error names what was awaited.
+func TestEnded(t *testing.T) {
+	o := options{goal: goal{text: "version=v8.5.2"}, timeout: time.Minute}
+	err := o.ended(exit.ErrTimedOut)
+	if exit.Of(err) != exit.TimedOut || err.Error() != "timed out after 1m0s; what was awaited has not come: version=v8.5.2" {
+		t.Error(err)
+	}
+	if o.outcome(err) != event.OutcomeTimedOut || o.outcome(nil) != event.OutcomeReached || (options{goal: goal{text: converged}}).outcome(nil) != event.OutcomeConverged {
+		t.Error("outcomes")
+	}
+}
+
+func TestCompleteGoal(t *testing.T) {
+	if got, _ := completeGoal(nil, nil, "replicas=ti"); strings.Join(got, " ") != "replicas=tikv= replicas=tiflash= replicas=tidb= replicas=tiproxy= replicas=ticdc=" {
+		t.Errorf("%q", got)
+	}
+}
