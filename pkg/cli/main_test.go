@@ -13,9 +13,7 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
@@ -320,72 +318,6 @@ func TestVersion(t *testing.T) {
 	wantError(t, "unreachable", r, exit.Failure, "cannot reach")
 	if !strings.Contains(r.out, "kubectl-tidb") {
 		t.Errorf("stdout %q", r.out)
-	}
-}
-
-func TestCompletion(t *testing.T) {
-	t.Setenv("KUBECACHEDIR", t.TempDir()) // what an API server serves is kept there
-	server := serve(t, discovery(map[string]any{
-		tidbclusters: clusterList(tidbcluster("basic"), tidbcluster("other")),
-		"/api/v1/namespaces/default/pods": corev1.PodList{
-			TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"},
-			Items: []corev1.Pod{
-				{
-					ObjectMeta: metav1.ObjectMeta{Name: "basic-tikv-0", Labels: map[string]string{"app.kubernetes.io/instance": "basic"}},
-					Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "tikv"}, {Name: "slowlog"}}},
-				},
-				{ObjectMeta: metav1.ObjectMeta{Name: "other-tikv-0", Labels: map[string]string{"app.kubernetes.io/instance": "other"}}},
-				{ObjectMeta: metav1.ObjectMeta{Name: "web"}},
-			},
-		},
-		"/api/v1/namespaces": corev1.NamespaceList{
-			TypeMeta: metav1.TypeMeta{Kind: "NamespaceList", APIVersion: "v1"},
-			Items:    []corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "db"}}, {ObjectMeta: metav1.ObjectMeta{Name: "db-2"}}},
-		},
-	}))
-	for args, want := range map[string]string{
-		"sync -n |":              "db db-2 :4",
-		"sync |":                 "basic other :4",
-		"delete |":               "basic other :4",
-		"upgrade basic |":        "v8.1.0 :4",
-		"create new --version |": "v8.1.0 :4",
-		"list |":                 ":4",
-		"logs |":                 "basic other :4",
-		"logs basic pd |":        "tikv tiflash pump tidb tiproxy ticdc basic-tikv-0 :4",
-		"logs basic -c |":        "slowlog tikv :4",
-		"scale basic pd=5 |":     "tikv= tiflash= pump= tidb= tiproxy= ticdc= :6",
-		"status --output |": "wide json yaml kyaml name go-template go-template-file template templatefile " +
-			"jsonpath jsonpath-as-json jsonpath-file custom-columns custom-columns-file :4",
-		"sync -o |":                  "json :4",
-		"sync --dial |":              "auto direct port-forward :4",
-		"daemon |":                   "manifest :4",
-		"sync nothing more |":        ":4",
-		"sync --server bad://host |": ":4",
-	} {
-		words := append([]string{"__complete"}, strings.Fields(strings.TrimSuffix(args, "|"))...)
-		if !strings.Contains(args, "bad://") {
-			words = append(words[:2:2], append([]string{"--server", server.URL}, words[2:]...)...)
-		}
-		r := call(t.Context(), t, append(words, "")...)
-		if got := strings.Join(strings.Fields(r.out), " "); r.code != 0 || got != want {
-			t.Errorf("%s: %q, want %q", args, got, want)
-		}
-		if strings.Contains(r.err, "error") {
-			t.Errorf("%s: noise: %q", args, r.err)
-		}
-	}
-	if r := call(t.Context(), t, "completion"); r.code != 0 || !strings.Contains(r.out, "kubectl tidb __complete") {
-		t.Errorf("%+v", r)
-	}
-	for shell, want := range map[string]string{
-		"bash":       "complete -o default -F __start_kubectl-tidb kubectl-tidb",
-		"zsh":        "#compdef kubectl-tidb",
-		"fish":       "complete -c kubectl-tidb",
-		"powershell": "Register-ArgumentCompleter -CommandName 'kubectl-tidb'",
-	} {
-		if r := call(t.Context(), t, "completion", shell); r.code != 0 || !strings.Contains(r.out, want) {
-			t.Errorf("%s: exit code %d, %q", shell, r.code, r.out)
-		}
 	}
 }
 
