@@ -26,7 +26,7 @@ func TestRulesArePersonsAfterwards(t *testing.T) {
 	w.Trace()
 	w.OnStep("create StatefulSet basic-tiflash", w.disableRules)
 	p, err := w.Drive(time.Hour)
-	if err != nil || p.Outcome != plan.Blocked || !w.flash.off || !inTranscript(w, "kubectl tidb enabled them once, and they were disabled since") {
+	if err != nil || p.Outcome != plan.Blocked || !w.flash.off || !inTranscript(w, "they were enabled for TiFlash, and disabled since") {
 		t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
 	}
 	for k, n := range map[topology.Kind]int{topology.PD: 1, topology.TiKV: 3, topology.TiDB: 1} {

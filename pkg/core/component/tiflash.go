@@ -58,7 +58,7 @@ var rulesEnabled = plan.Need{
 		if sc.All.RulesEnabled.IsZero() {
 			return ""
 		}
-		return "kubectl tidb enabled them once, and they were disabled since; no TiFlash store can join"
+		return "they were enabled for TiFlash, and disabled since; no TiFlash store can join"
 	},
 	Step:     func(sc plan.Scope) plan.Step { return plan.EnableRules{Component: sc.Want.Kind} },
 	Observed: func(plan.Scope) string { return "no TiFlash store can join" },
