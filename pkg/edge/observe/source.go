@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -55,9 +56,11 @@ func (o Objects) versions() []string {
 }
 
 func appendVersions[T metav1.Object](all []string, objects []T) []string {
+	first := len(all)
 	for _, o := range objects {
 		all = append(all, version(o))
 	}
+	slices.Sort(all[first:])
 	return append(all, "") // so that no object counts for the next kind
 }
 

@@ -194,6 +194,10 @@ func TestVersions(t *testing.T) {
 		{Pods: []*corev1.Pod{{ObjectMeta: meta("a", "2")}}}, {Pods: []*corev1.Pod{{ObjectMeta: meta("b", "1")}}},
 		{Claims: []*corev1.PersistentVolumeClaim{{ObjectMeta: meta("a", "1")}}},
 	}
+	a, b := &corev1.Pod{ObjectMeta: meta("a", "1")}, &corev1.Pod{ObjectMeta: meta("b", "1")}
+	if !slices.Equal(Objects{Pods: []*corev1.Pod{a, b}}.versions(), Objects{Pods: []*corev1.Pod{b, a}}.versions()) {
+		t.Error("another order is a change")
+	}
 	for i, a := range all {
 		for j, b := range all {
 			if slices.Equal(a.versions(), b.versions()) != (i == j) {
