@@ -9,7 +9,7 @@ import (
 
 // roles are what the page says of each role.
 var roles = map[rbac.Role]string{
-	rbac.Viewer: "Who looks: `status`, `list`, `wait`, `logs` and `failover` without `run`. Nothing can be changed with it in " +
+	rbac.Viewer: "Who looks: `status`, `list`, `wait`, `logs`, `sql` and `failover` without `run`. Nothing can be changed with it in " +
 		"Kubernetes; but a connection to PD is one to its API, which asks for no password.",
 	rbac.Driver: "Who makes clusters as their TidbClusters say: `sync`, or a process that does so all the time. With the rights of a viewer.",
 	rbac.Editor: "Who changes what is wanted, and has it done: `create`, `apply`, `scale`, `upgrade`, `pause`, `failover run`, `delete`. " +

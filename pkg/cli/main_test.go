@@ -42,6 +42,7 @@ func typical(t *testing.T) map[string][]string {
 		"logs":       {"basic"},
 		"restart":    {"basic", "tikv"},
 		"scale":      {"basic", "tikv=4"},
+		"sql":        {"basic", "-e", "SELECT 1"},
 		"status":     {"basic"},
 		"sync":       {"basic"},
 		"tls check":  {"basic"},

@@ -22,6 +22,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/report"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/restart"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/scale"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/sql"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/status"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/sync"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/tls"
@@ -72,7 +73,7 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 			create.New(f), apply.New(f), scale.New(f), upgrade.New(f), restart.New(f), sync.New(f), pause.New(f), pause.NewResume(f),
 			failover.New(f), tls.New(f), remove.New(f),
 		}},
-		{Message: "Commands that show clusters:", Commands: []*cobra.Command{status.New(f), list.New(f), wait.New(f), logs.New(f), report.New(f)}},
+		{Message: "Commands that show and use clusters:", Commands: []*cobra.Command{status.New(f), list.New(f), wait.New(f), logs.New(f), sql.New(f), report.New(f)}},
 		{Message: "Commands for the setup:", Commands: []*cobra.Command{
 			install.New(f), auth.New(f), daemon.New(f), version.New(f), completion.New(f),
 		}},

@@ -46,6 +46,7 @@ func TestPermissions(t *testing.T) {
 	as(t, "failover", 0, "failover", small)
 	as(t, "wait", 0, "wait", small, "--for=converged", "--timeout", "5m")
 	as(t, "logs", 0, "logs", small, "tikv", "--tail", "1")
+	as(t, "sql", 0, "sql", small, "-e", "SELECT 1")
 	as(t, "pause", 0, "pause", small, "--for", "1h", "--reason", "this test")
 	as(t, "scale", 6, "scale", small, "tidb=2")
 	as(t, "resume", 0, "resume", small)

@@ -22,6 +22,10 @@ var commands = []Command{
 	{Name: "logs", Role: Viewer, only: []string{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/pods list", readsLogs, "/namespaces list",
 	}},
+	{Name: "sql", Role: Viewer, only: []string{
+		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/pods list", "/secrets get",
+		"/pods/portforward create", "/pods/portforward get", "/namespaces list",
+	}},
 	{Name: "failover", Role: Viewer, except: []string{readsLogs}},
 	{Name: "sync", Role: Driver, except: []string{readsLogs}},
 	{Name: "failover run", Role: Editor, except: append([]string{creates, deletes}, seldom...)},

@@ -14,7 +14,7 @@ type Role string
 
 // The roles. Each of the first three has the rights of those before it.
 const (
-	Viewer    Role = "viewer"    // reads: status, list, wait, logs, failover without "run"
+	Viewer    Role = "viewer"    // reads: status, list, wait, logs, sql, failover without "run"
 	Driver    Role = "driver"    // makes clusters what their TidbClusters ask for: sync, or a daemon
 	Editor    Role = "editor"    // changes TidbClusters and drives them: all other verbs but init
 	Installer Role = "installer" // installs the definition of TidbCluster: init

@@ -14,6 +14,20 @@ import (
 // between columns, "<none>" for an empty cell. Nothing is wrapped or cut, so that grep and awk can
 // read it.
 func Table(w io.Writer, headers []string, rows [][]string) error {
+	upper := make([]string, len(headers))
+	for i, h := range headers {
+		upper[i] = strings.ToUpper(h)
+	}
+	return table(w, upper, rows, "<none>")
+}
+
+// Result writes rows of a database in the same way, with its headers and its empty cells as they
+// are.
+func Result(w io.Writer, headers []string, rows [][]string) error {
+	return table(w, headers, rows, "")
+}
+
+func table(w io.Writer, headers []string, rows [][]string, empty string) error {
 	var b bytes.Buffer
 	cells := tw.CellConfig{
 		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
@@ -28,11 +42,7 @@ func Table(w io.Writer, headers []string, rows [][]string) error {
 		tablewriter.WithHeaderConfig(cells),
 		tablewriter.WithRowConfig(cells),
 	)
-	upper := make([]string, len(headers))
-	for i, h := range headers {
-		upper[i] = strings.ToUpper(h)
-	}
-	t.Header(upper)
+	t.Header(headers)
 	for _, r := range rows {
 		line := make([]string, len(headers))
 		for i := range line {
@@ -40,7 +50,7 @@ func Table(w io.Writer, headers []string, rows [][]string) error {
 				line[i] = Clean(r[i])
 			}
 			if line[i] == "" {
-				line[i] = "<none>"
+				line[i] = empty
 			}
 		}
 		if err := t.Append(line); err != nil {

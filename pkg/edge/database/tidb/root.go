@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -61,26 +60,21 @@ func (r Root) SetPassword(ctx context.Context, password string) error {
 func (r Root) with(ctx context.Context, do func(context.Context, *sql.DB) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*sqlTimeout)
 	defer cancel()
-	config := mysql.NewConfig()
-	config.User, config.Net, config.Addr, config.TLS = "root", "tcp", r.Addr, r.TLS
-	config.DialFunc = r.Dial
-	config.Timeout, config.ReadTimeout, config.WriteTimeout = sqlTimeout, sqlTimeout, sqlTimeout
+	login := Login{Addr: r.Addr, User: "root", Dial: r.Dial, TLS: r.TLS}
+	config := login.config()
+	config.ReadTimeout, config.WriteTimeout = sqlTimeout, sqlTimeout
 	// TiDB prepares no ALTER USER: the driver quotes the password itself.
 	config.InterpolateParams = true
-	config.Logger = &mysql.NopLogger{}
-	connector, err := mysql.NewConnector(config)
+	db, err := login.open(config)
 	if err != nil {
-		return fmt.Errorf("connect to TiDB %s as root: %w", r.Addr, err)
+		return err
 	}
-	db := sql.OpenDB(connector)
 	defer db.Close()
-	db.SetMaxOpenConns(1)
 	err = do(ctx, db)
-	var denied *mysql.MySQLError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &denied) && slices.Contains(denials, denied.Number):
+	case Denied(err):
 		return ErrPasswordSet
 	}
 	return fmt.Errorf("TiDB %s as root: %w", r.Addr, err)
