@@ -24,7 +24,6 @@ func TestWait(t *testing.T) {
 	}{
 		{"--for=condition=Ready", ready, exit.OK, "tidbcluster.pingcap.com/basic condition met\n", "reached in"},
 		{"--for=converged", paused, exit.Paused, "", "paused by bob@desk"},
-		{"--for=replicas=tikv=9 --timeout 300ms", ready, exit.TimedOut, "", "TiKV: spec.tikv.replicas is 3"},
 	} {
 		s := kept(t, "", map[string]any{tidbclusters + "/basic": c.cluster})
 		r := s.call(t, append([]string{"wait", "basic"}, strings.Fields(c.args)...)...)

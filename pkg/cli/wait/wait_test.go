@@ -1,6 +1,7 @@
 package wait
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
@@ -22,6 +24,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
@@ -117,9 +120,15 @@ type looks struct {
 	events []event.Event
 	lives  int
 	waits  int
+	// timeout: the time is over after the first look.
+	timeout bool
+	shown   *report.Printer // nil: nothing is shown
 }
 
-func (l *looks) Report(e event.Event) { l.events = append(l.events, e) }
+func (l *looks) Report(e event.Event) {
+	l.events = append(l.events, e)
+	l.shown.Report(e)
+}
 
 // Wait implements reconcile.Waiter.
 func (l *looks) Wait(ctx context.Context, _ plan.Plan, _ error) error {
@@ -128,6 +137,9 @@ func (l *looks) Wait(ctx context.Context, _ plan.Plan, _ error) error {
 	}
 	if l.waits++; l.waits > 20 {
 		return errEndless
+	}
+	if l.timeout {
+		return exit.ErrTimedOut
 	}
 	l.now = l.now.Add(time.Minute)
 	return context.Cause(ctx)
@@ -245,6 +257,25 @@ func TestEnded(t *testing.T) {
 	}
 	if o.outcome(err) != event.OutcomeTimedOut || o.outcome(nil) != event.OutcomeReached || (options{goal: goal{text: converged}}).outcome(nil) != event.OutcomeConverged {
 		t.Error("outcomes")
+	}
+}
+
+// TestTimedOut: after a timeout the gates that are closed are named, what is awaited among them.
+func TestTimedOut(t *testing.T) {
+	var screen bytes.Buffer
+	l := &looks{all: []func() (sight, error){shows(plantest.New(3, 3, 2).Down(time.Minute, "t-tikv-1"))}, now: plantest.Now, timeout: true}
+	l.shown = report.New(report.Options{ErrOut: &screen, Mode: report.Plain, Now: func() time.Time { return plantest.Now }})
+	err := l.waitFor(t, "replicas=tikv=4")
+	if exit.Of(err) != exit.TimedOut {
+		t.Fatal(err)
+	}
+	l.Report(event.Event{Type: event.Done, Time: plantest.Now, Outcome: drive.Outcome(err)})
+	l.shown.Close()
+	_, summary, _ := strings.Cut(screen.String(), "timed out after")
+	for _, gate := range []string{"TiKV: spec.tikv.replicas is 3", "t-tikv-1"} {
+		if !strings.Contains(summary, gate) {
+			t.Errorf("%s is not named:\n%s", gate, screen.String())
+		}
 	}
 }
 
