@@ -159,7 +159,11 @@ func (w *Model) checkEvictions(step plan.Step) {
 			idle++
 		}
 	}
-	if idle > max(1, w.ScaleIn) { // a scale-in that was just called off had as many leaving
+	most := max(1, w.ScaleIn) // a scale-in that was just called off had as many leaving
+	if w.view.intent != w.Intent {
+		most++ // and a rollout that was called off with it, since the step was decided, had one to restart
+	}
+	if idle > most {
 		w.broke("evictions", "%s: %d stores give their leaders up without need", step, idle)
 	}
 }
