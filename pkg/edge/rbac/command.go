@@ -23,7 +23,7 @@ var commands = []Command{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/pods list", readsLogs, "/namespaces list",
 	}},
 	{Name: "sql", Role: Viewer, only: []string{
-		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/pods list", "/secrets get",
+		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/pods list", "/pods get", "/secrets get",
 		"/pods/portforward create", "/pods/portforward get", "/namespaces list",
 	}},
 	{Name: "failover", Role: Viewer, except: []string{readsLogs}},
