@@ -11,7 +11,22 @@ import (
 
 // database answers for PD, TiKV and TiDB of all clusters, all of them well. Which
 // cluster is asked is the host's first part: many-0007-pd-0 or many-0007-tidb-1.
-type database struct{ namespace string }
+type database struct {
+	namespace string
+	size
+}
+
+// size is how many members a cluster has.
+type size struct{ pd, tikv, tidb int }
+
+// each returns what f returns for each member.
+func each(n int, f func(int) map[string]any) []any {
+	all := make([]any, n)
+	for i := range all {
+		all[i] = f(i)
+	}
+	return all
+}
 
 func (d database) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	pod, _, _ := strings.Cut(r.Host, ".")
@@ -30,10 +45,10 @@ func (d database) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/pd/api/v1/members":
 		answer = map[string]any{
 			"header":  map[string]any{"cluster_id": c.id()},
-			"members": []any{c.member(0), c.member(1), c.member(2)}, "leader": c.member(0), "etcd_leader": c.member(0),
+			"members": each(d.pd, c.member), "leader": c.member(0), "etcd_leader": c.member(0),
 		}
 	case "/pd/api/v1/health":
-		answer = []any{c.health(0), c.health(1), c.health(2)}
+		answer = each(d.pd, c.health)
 	case "/pd/api/v1/config/replicate":
 		answer = map[string]any{"max-replicas": 3, "location-labels": "", "enable-placement-rules": "true"}
 	case "/pd/api/v1/config/schedule":
@@ -41,7 +56,7 @@ func (d database) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			map[string]any{"type": "balance-region"}, map[string]any{"type": "balance-leader"}, map[string]any{"type": "hot-region"},
 		}}
 	case "/pd/api/v1/stores":
-		answer = map[string]any{"count": 3, "stores": []any{c.store(0), c.store(1), c.store(2)}}
+		answer = map[string]any{"count": d.tikv, "stores": each(d.tikv, c.store)}
 	case "/pd/api/v1/schedulers":
 		answer = []string{"balance-region-scheduler", "balance-leader-scheduler", "balance-hot-region-scheduler"}
 	default:

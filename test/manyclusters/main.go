@@ -2,11 +2,13 @@
 // when nothing happens, and how soon it reacts when users change what they want.
 //
 //	go run ./test/manyclusters -clusters 1000
+//	go run ./test/manyclusters -memory -clusters 10000 -daemons 3
 //
-// The API server is the local node's, alone ("go run . api" in test/node): this
-// program makes the pods of StatefulSets, says that they are Ready, and answers
-// for PD, TiKV and TiDB of all clusters. The daemon is a process of its own, the
-// one of "kubectl tidb sync --watch" but for the way to those.
+// The API server is the local node's, alone ("go run . api" in test/node), or with
+// -memory one in this program, package memoryapi: this program makes the pods of
+// StatefulSets, says that they are Ready, and answers for PD, TiKV and TiDB of all
+// clusters. Each daemon is a process of its own, the one of "kubectl tidb sync
+// --watch" but for the way to those; several share the clusters.
 package main
 
 import (
@@ -27,24 +29,38 @@ import (
 type options struct {
 	kubeconfig string
 	namespace  string
+	memory     bool
 	clusters   int
-	rate       int
-	changes    time.Duration
-	idle       time.Duration
-	backend    string // the child's: where PD, TiKV and TiDB are
-	listen     string
+	size
+	daemons  int
+	rate     int
+	changes  time.Duration
+	idle     time.Duration
+	program  string
+	commands bool
+	backend  string // the child's: where PD, TiKV and TiDB are
+	listen   string // the child's
+	shard    string // the child's
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.kubeconfig, "kubeconfig", os.Getenv("KUBECONFIG"), "of the local node")
 	flag.StringVar(&o.namespace, "namespace", "manyclusters", "is created, and not deleted at the end")
-	flag.IntVar(&o.clusters, "clusters", 1000, "how many, of 3 PD, 3 TiKV and 2 TiDB each")
+	flag.BoolVar(&o.memory, "memory", false, "use an API server in memory")
+	flag.IntVar(&o.daemons, "daemons", 1, "how many daemons share the clusters")
+	flag.StringVar(&o.program, "program", "", "measure this program's daemon, and not the one in this program; with -memory")
+	flag.BoolVar(&o.commands, "commands", false, "measure commands of -program, and not its daemon")
+	flag.IntVar(&o.clusters, "clusters", 1000, "how many")
+	flag.IntVar(&o.pd, "pd", 3, "members of PD of each cluster")
+	flag.IntVar(&o.tikv, "tikv", 3, "stores of each cluster")
+	flag.IntVar(&o.tidb, "tidb", 2, "TiDB servers of each cluster")
 	flag.IntVar(&o.rate, "rate", 20, "changes per second")
 	flag.DurationVar(&o.changes, "changes", 50*time.Second, "how long clusters are changed")
 	flag.DurationVar(&o.idle, "idle", 2*time.Minute, "how long nothing happens")
 	flag.StringVar(&o.backend, "backend", "", "run the daemon, with PD, TiKV and TiDB at this address")
-	flag.StringVar(&o.listen, "listen", "127.0.0.1:18089", "the daemon's address")
+	flag.StringVar(&o.listen, "listen", "", "the daemon's address")
+	flag.StringVar(&o.shard, "shard", "", "the daemon's part of the clusters")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

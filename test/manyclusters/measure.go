@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -19,23 +20,40 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/test/memoryapi"
 )
 
 // creators is how many TidbClusters are created at the same time.
 const creators = 16
 
-// bench is the clusters, and the daemon that looks after them.
+// bench is the clusters, and the daemons that look after them.
 type bench struct {
 	options
 	clients
+	api     *memoryapi.Server // nil without -memory
 	sets    *sets
-	daemon  *exec.Cmd
-	address string // where the daemon answers
+	daemons []process
+}
+
+// process is a daemon.
+type process struct {
+	*exec.Cmd
+	address string // where it answers
 }
 
 // measure makes clusters, has a daemon drive them, and writes what it costs.
 func measure(ctx context.Context, o options) error {
+	var api *memoryapi.Server
+	if o.memory {
+		var stop func()
+		var err error
+		if api, stop, err = serveMemory(&o); err != nil {
+			return err
+		}
+		defer stop()
+	}
 	c, err := connect(o)
 	if err != nil {
 		return err
@@ -48,7 +66,7 @@ func measure(ctx context.Context, o options) error {
 		return errors.New("this program does the work of controllers, and that would be done twice here: " +
 			"it needs an API server without any, see the command api of test/node")
 	}
-	h := &bench{options: o, clients: c, address: o.listen}
+	h := &bench{options: o, clients: c, api: api}
 	if err := h.makeNamespace(ctx); err != nil {
 		return err
 	}
@@ -56,20 +74,28 @@ func measure(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: database{o.namespace}, ReadHeaderTimeout: time.Minute}
+	server := &http.Server{Handler: database{o.namespace, o.size}, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(l) }()
 	defer server.Close()
+	if o.program != "" {
+		if err := servePorts(server); err != nil {
+			return err
+		}
+	}
 	pods, stop := context.WithCancel(ctx)
 	defer stop()
 	if h.sets, err = newSets(c, o.namespace); err != nil {
 		return err
 	}
 	go h.sets.run(pods)
-	if err := h.startDaemon(ctx, l.Addr().String()); err != nil {
+	defer h.stopDaemons()
+	if err := h.startDaemons(ctx, l.Addr().String()); err != nil {
 		return err
 	}
-	defer h.stopDaemon()
-	r := result{clusters: o.clusters, rate: o.rate}
+	if o.commands {
+		return h.measureCommands(ctx, stop)
+	}
+	r := result{clusters: o.clusters, daemons: o.daemons, rate: o.rate}
 	for i, phase := range []func(context.Context, *result) error{h.create, h.rest, h.change} {
 		fmt.Fprintf(os.Stderr, "%s: %s\n", time.Now().Format(time.TimeOnly), []string{"creating clusters", "idle", "changing clusters"}[i])
 		if err := phase(ctx, &r); err != nil {
@@ -96,26 +122,86 @@ func (h *bench) makeNamespace(ctx context.Context) error {
 	return err
 }
 
-func (h *bench) startDaemon(ctx context.Context, backend string) error {
+// serveMemory serves an API in memory, and has the other programs use it.
+func serveMemory(o *options) (api *memoryapi.Server, stop func(), err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, err
+	}
+	api = memoryapi.New()
+	server := &http.Server{Handler: api, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(l) }()
+	folder, err := os.MkdirTemp("", "manyclusters")
+	if err != nil {
+		return nil, nil, err
+	}
+	o.kubeconfig = filepath.Join(folder, "kubeconfig")
+	stop = func() {
+		_ = server.Close()
+		_ = os.RemoveAll(folder)
+	}
+	return api, stop, memoryapi.Kubeconfig(o.kubeconfig, "http://"+l.Addr().String())
+}
+
+// servePorts serves where the plugin looks for PD and TiDB.
+func servePorts(s *http.Server) error {
+	for _, port := range []int{topology.PDClientPort, topology.TiDBStatusPort} {
+		l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", podIP, port))
+		if err != nil {
+			return err
+		}
+		go func() { _ = s.Serve(l) }()
+	}
+	return nil
+}
+
+func (h *bench) startDaemons(ctx context.Context, backend string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	log, err := os.CreateTemp("", "manyclusters-daemon-*.log")
-	if err != nil {
-		return err
+	for n := range h.options.daemons {
+		log, err := os.CreateTemp("", "manyclusters-daemon-*.log")
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(os.Stderr, "a daemon's log:", log.Name())
+		p := process{address: fmt.Sprintf("127.0.0.1:%d", 18089+n)}
+		args := []string{"-kubeconfig", h.kubeconfig, "-namespace", h.namespace, "-backend", backend, "-listen", p.address}
+		if h.options.daemons > 1 {
+			args = append(args, "-shard", fmt.Sprintf("%d/%d", n, h.options.daemons))
+		}
+		p.Cmd = exec.CommandContext(ctx, self, args...)
+		if h.program != "" {
+			p.Cmd = exec.CommandContext(ctx, h.program, h.watch(p.address, n)...)
+		}
+		p.Stderr = log
+		p.Cancel = func() error { return p.Process.Signal(syscall.SIGTERM) }
+		p.WaitDelay = time.Minute
+		if err := p.Start(); err != nil {
+			return err
+		}
+		h.daemons = append(h.daemons, p)
 	}
-	fmt.Fprintln(os.Stderr, "the daemon's log:", log.Name())
-	h.daemon = exec.CommandContext(ctx, self, "-kubeconfig", h.kubeconfig, "-namespace", h.namespace, "-backend", backend, "-listen", h.listen)
-	h.daemon.Stderr = log
-	h.daemon.Cancel = func() error { return h.daemon.Process.Signal(syscall.SIGTERM) }
-	h.daemon.WaitDelay = time.Minute
-	return h.daemon.Start()
+	return nil
 }
 
-func (h *bench) stopDaemon() {
-	_ = h.daemon.Process.Signal(syscall.SIGTERM)
-	_ = h.daemon.Wait()
+// watch are the arguments of the plugin for a daemon.
+func (h *bench) watch(address string, n int) []string {
+	args := []string{"sync", "--watch", "--kubeconfig", h.kubeconfig, "-n", h.namespace, "--dial=direct", "--listen", address, "--pprof"}
+	if h.options.daemons > 1 {
+		args = append(args, fmt.Sprintf("--shard=%d/%d", n, h.options.daemons))
+	}
+	return args
+}
+
+func (h *bench) stopDaemons() {
+	for _, d := range h.daemons {
+		_ = d.Process.Signal(syscall.SIGTERM)
+	}
+	for _, d := range h.daemons {
+		_ = d.Wait()
+	}
 }
 
 func (h *bench) name(n int) string { return fmt.Sprintf("many%04d", n) }
@@ -158,7 +244,8 @@ func (h *bench) cluster(n int) *unstructured.Unstructured {
 		"metadata": map[string]any{"name": h.name(n), "namespace": h.namespace},
 		"spec": map[string]any{
 			"version": version, "schedulerName": "nobody",
-			"pd": part("pingcap/pd", 3, stored), "tikv": part("pingcap/tikv", 3, stored), "tidb": part("pingcap/tidb", 2, nil),
+			"pd": part("pingcap/pd", int64(h.pd), stored), "tikv": part("pingcap/tikv", int64(h.tikv), stored),
+			"tidb": part("pingcap/tidb", int64(h.tidb), nil),
 		},
 	}}
 	return u
@@ -174,11 +261,16 @@ func (h *bench) settle(ctx context.Context, most time.Duration) error {
 			return context.Cause(ctx)
 		case <-time.After(time.Second):
 		}
-		s, err := h.scrape(ctx)
-		if err != nil {
-			continue // it has not begun to listen
+		converged, held := 0.0, 0.0
+		for _, d := range h.daemons {
+			s, err := d.scrape(ctx)
+			if err != nil {
+				held++ // it has not begun to listen
+				continue
+			}
+			converged += s.sum("kubectl_tidb_cluster_state", labels.Set{"state": "converged"})
+			held += s.sum("kubectl_tidb_lease_held", nil)
 		}
-		converged, held := s.sum("kubectl_tidb_cluster_state", labels.Set{"state": "converged"}), s.sum("kubectl_tidb_lease_held", nil)
 		if int(converged) >= h.clusters && held == 0 {
 			return nil
 		}

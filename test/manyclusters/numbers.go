@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
@@ -18,8 +20,8 @@ import (
 // scraped is what the daemon says of itself at a time.
 type scraped map[string]*dto.MetricFamily
 
-func (h *bench) scrape(ctx context.Context) (scraped, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+h.address+"/metrics", nil)
+func (d process) scrape(ctx context.Context) (scraped, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.address+"/metrics", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +52,8 @@ func (s scraped) sum(name string, with labels.Set) float64 {
 	return sum
 }
 
-// usage is what a process has used up to a time.
+// usage is what the daemons have used up to a time: all of them together, but for the memory, which is that
+// of the largest.
 type usage struct {
 	at             time.Time
 	reads, writes  float64 // requests to the API server; a watch is one read for its life
@@ -59,23 +62,27 @@ type usage struct {
 	cpu            time.Duration
 	machine        time.Duration // of all cores, of all programs
 	resident, peak int64         // bytes
+	own            int64         // of those resident, without the pages of the program's file
 }
 
 func (h *bench) usage(ctx context.Context) (usage, error) {
-	s, err := h.scrape(ctx)
-	if err != nil {
-		return usage{}, err
+	u := usage{at: time.Now()}
+	for _, d := range h.daemons {
+		s, err := d.scrape(ctx)
+		if err != nil {
+			return u, err
+		}
+		const requests = "rest_client_requests_total"
+		reads := s.sum(requests, labels.Set{"method": "GET"})
+		u.reads += reads
+		u.writes += s.sum(requests, nil) - reads
+		u.calls += s.sum("kubectl_tidb_pd_calls_total", nil)
+		u.turns += s.sum("kubectl_tidb_turns_total", nil)
+		if err := u.process(d.Process.Pid); err != nil {
+			return u, err
+		}
 	}
-	const requests = "rest_client_requests_total"
-	u := usage{
-		at: time.Now(), reads: s.sum(requests, labels.Set{"method": "GET"}),
-		calls: s.sum("kubectl_tidb_pd_calls_total", nil), turns: s.sum("kubectl_tidb_turns_total", nil),
-	}
-	u.writes = s.sum(requests, nil) - u.reads
-	if err := u.everybody(); err != nil {
-		return u, err
-	}
-	return u, u.process(h.daemon.Process.Pid)
+	return u, u.everybody()
 }
 
 // everybody reads what Linux says of the machine.
@@ -112,9 +119,11 @@ func (u *usage) process(pid int) error {
 		switch {
 		case len(fields) < 2:
 		case fields[0] == "VmRSS:":
-			u.resident = kilobytes(fields[1])
+			u.resident = max(u.resident, kilobytes(fields[1]))
+		case fields[0] == "RssAnon:":
+			u.own = max(u.own, kilobytes(fields[1]))
 		case fields[0] == "VmHWM:":
-			u.peak = kilobytes(fields[1])
+			u.peak = max(u.peak, kilobytes(fields[1]))
 		}
 	}
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -132,6 +141,15 @@ func (u *usage) process(pid int) error {
 		u.cpu += time.Duration(ticks) * tick
 	}
 	return nil
+}
+
+// peakOf returns how much memory a command has used at most that has ended.
+func peakOf(cmd *exec.Cmd) int64 {
+	used, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	return used.Maxrss << 10
 }
 
 func kilobytes(s string) int64 {

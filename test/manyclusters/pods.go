@@ -7,11 +7,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// podIP is the address of all pods. Where PD and TiDB are asked at it, this program answers.
+const podIP = "127.0.0.1"
+
 // running is the status of a pod whose containers all run.
 func running(p *corev1.Pod) corev1.PodStatus {
 	now := metav1.NewTime(time.Now().Add(-time.Second))
 	status := corev1.PodStatus{
-		Phase: corev1.PodRunning, StartTime: &now, PodIP: "10.200.0.1", PodIPs: []corev1.PodIP{{IP: "10.200.0.1"}},
+		Phase: corev1.PodRunning, StartTime: &now, PodIP: podIP, PodIPs: []corev1.PodIP{{IP: podIP}},
 		Conditions: []corev1.PodCondition{
 			{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: now},
 			{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: now},

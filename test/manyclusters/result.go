@@ -10,7 +10,7 @@ import (
 
 // result is what was measured.
 type result struct {
-	clusters, rate                     int
+	clusters, daemons, rate            int
 	creation                           time.Duration
 	idleFrom, idleTo, busyFrom, busyTo usage
 	sent, accepted                     []time.Duration // in order: from then on until a change was served
@@ -35,6 +35,7 @@ func (r result) print(out io.Writer) {
 		fmt.Fprintf(w, "%s\t"+format+"\n", append([]any{what}, args...)...)
 	}
 	line("clusters", "%d of 3 PD, 3 TiKV, 2 TiDB", r.clusters)
+	line("daemons", "%d; numbers are of all of them, memory of the largest", r.daemons)
 	line("created and settled within", "%s", r.creation.Round(time.Second))
 	idle := r.idleTo.at.Sub(r.idleFrom.at)
 	line("idle: measured for", "%s", idle.Round(time.Second))
@@ -42,7 +43,7 @@ func (r result) print(out io.Writer) {
 	line("idle: reads, not counting open watches", "%.0f", r.idleTo.reads-r.idleFrom.reads)
 	line("idle: PD calls per second", "%.1f", (r.idleTo.calls-r.idleFrom.calls)/idle.Seconds())
 	line("idle: CPU", "%.1f %% of a core", 100*(r.idleTo.cpu-r.idleFrom.cpu).Seconds()/idle.Seconds())
-	line("idle: resident memory", "%d MB", r.idleTo.resident>>20)
+	line("idle: resident memory, without the program's file", "%d MB, %d MB", r.idleTo.resident>>20, r.idleTo.own>>20)
 	busy := r.busyTo.at.Sub(r.busyFrom.at)
 	changes := float64(len(r.sent) + r.silent)
 	line("changes", "%.0f in %s, %d per second", changes, busy.Round(time.Second), r.rate)

@@ -1,0 +1,117 @@
+package memoryapi
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"reflect"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// change writes over an object: all of it, its status, or what a merge patch names.
+func (s *Server) change(q request) (*object, error) {
+	body, err := io.ReadAll(q.Body)
+	if err != nil {
+		return nil, err
+	}
+	return s.store.update(q.in(), q.key, func(have runtime.Object) (runtime.Object, error) {
+		next, err := q.next(have, body)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		m, err := accessor(next)
+		if err != nil {
+			return nil, err
+		}
+		before, err := accessor(have)
+		if err != nil {
+			return nil, err
+		}
+		m.SetNamespace(q.key.Namespace)
+		m.SetGeneration(before.GetGeneration())
+		if q.settle(have, next) {
+			m.SetGeneration(before.GetGeneration() + 1)
+		}
+		return next, nil
+	})
+}
+
+func (r request) next(have runtime.Object, body []byte) (runtime.Object, error) {
+	if r.Method != http.MethodPatch {
+		return decode(body, r.gv.Group)
+	}
+	now, err := json.Marshal(have)
+	if err != nil {
+		return nil, err
+	}
+	var before, patch map[string]any
+	if err := json.Unmarshal(now, &before); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(body, &patch); err != nil {
+		return nil, err
+	}
+	after, err := json.Marshal(merged(before, patch))
+	if err != nil {
+		return nil, err
+	}
+	return decode(after, r.gv.Group)
+}
+
+// settle leaves to an object what a write may not change, its status or everything else, and reports
+// whether what is wanted has changed.
+func (r request) settle(have, next runtime.Object) bool {
+	if _, custom := next.(*unstructured.Unstructured); custom { // the definition has no status of its own
+		a, b := content(have), content(next)
+		return !reflect.DeepEqual(a, b)
+	}
+	before, after := reflect.ValueOf(have).Elem(), reflect.ValueOf(next).Elem()
+	status := after.FieldByName("Status")
+	if r.subresource == "status" {
+		written := reflect.New(status.Type()).Elem()
+		written.Set(status)
+		after.Set(before)
+		after.FieldByName("Status").Set(written)
+		return false
+	}
+	if status.IsValid() {
+		status.Set(before.FieldByName("Status"))
+	}
+	spec := after.FieldByName("Spec")
+	return spec.IsValid() && !reflect.DeepEqual(spec.Interface(), before.FieldByName("Spec").Interface())
+}
+
+// content is all of an object but its metadata.
+func content(obj runtime.Object) map[string]any {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	all := maps.Clone(u.Object)
+	delete(all, "metadata")
+	return all
+}
+
+// merged applies a merge patch.
+func merged(have, patch map[string]any) map[string]any {
+	out := maps.Clone(have)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for key, value := range patch {
+		inner, nested := value.(map[string]any)
+		switch before, _ := out[key].(map[string]any); {
+		case value == nil:
+			delete(out, key)
+		case nested:
+			out[key] = merged(before, inner)
+		default:
+			out[key] = value
+		}
+	}
+	return out
+}

@@ -1,0 +1,34 @@
+package memoryapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// answered answers what is not about an object: which resources of TidbClusters' group there are, and
+// whether something is permitted, which everything is.
+func answered(w http.ResponseWriter, r *http.Request) bool {
+	var answer any
+	switch {
+	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/selfsubjectaccessreviews"):
+		answer = map[string]any{
+			"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "status": map[string]any{"allowed": true},
+		}
+	case r.URL.Path == "/apis/pingcap.com/v1alpha1":
+		answer = metav1.APIResourceList{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "APIResourceList"}, GroupVersion: "pingcap.com/v1alpha1",
+			APIResources: []metav1.APIResource{{Name: "tidbclusters", Kind: "TidbCluster", Namespaced: true, Verbs: metav1.Verbs{"get", "list", "watch"}}},
+		}
+	default:
+		return false
+	}
+	w.Header().Set("Content-Type", asJSON)
+	if r.Method == http.MethodPost {
+		w.WriteHeader(http.StatusCreated)
+	}
+	_ = json.NewEncoder(w).Encode(answer)
+	return true
+}

@@ -1,0 +1,83 @@
+package memoryapi
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// event is a change that a watch shows.
+type event struct {
+	how watch.EventType
+	o   *object // nil for a bookmark
+	at  int64   // the version of the server
+}
+
+// watcher keeps the events of one watch until they are sent, however many they are.
+type watcher struct {
+	selection
+	mu    sync.Mutex
+	queue []event
+	wake  chan struct{}
+}
+
+// watch begins to watch. With initial it shows what there is, and then a bookmark; otherwise what has
+// changed since a version, as far as it is still there: nothing is kept of what was deleted.
+func (s *store) watch(ctx context.Context, r schema.GroupResource, sel selection, initial bool, since int64) *watcher {
+	w := &watcher{selection: sel, wake: make(chan struct{}, 1)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.collection(r)
+	for _, o := range c.selected(sel) {
+		if initial || o.version > since {
+			w.queue = append(w.queue, event{watch.Added, o, o.version})
+		}
+	}
+	if initial {
+		w.queue = append(w.queue, event{watch.Bookmark, nil, s.version})
+	}
+	w.wake <- struct{}{}
+	c.watches[w] = struct{}{}
+	context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(c.watches, w)
+	})
+	return w
+}
+
+// see shows a change. An object that is not selected any more is as good as deleted.
+func (w *watcher) see(how watch.EventType, before, after *object) {
+	was, is := before != nil && w.matches(before.meta), w.matches(after.meta)
+	switch {
+	case !was && !is:
+		return
+	case how == watch.Modified && !was:
+		how = watch.Added
+	case how == watch.Modified && !is:
+		how = watch.Deleted
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue = append(w.queue, event{how, after, after.version})
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next returns the events that have come, nil at the end of ctx.
+func (w *watcher) next(ctx context.Context) []event {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-w.wake:
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := w.queue
+	w.queue = nil
+	return all
+}
