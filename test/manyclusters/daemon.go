@@ -46,9 +46,13 @@ func runDaemon(ctx context.Context, o options) error {
 	meter.CountRequests()
 	announcer := announce.New(context.WithoutCancel(ctx), c.kube, "manyclusters")
 	defer announcer.Close()
+	shard, err := daemon.ParseShard(o.shard)
+	if err != nil {
+		return err
+	}
 	d, err := daemon.New(daemon.Config{
 		Connections: start.Connections{Kube: c.kube, Intent: intent.New(c.dyn), Dialer: backend(o.backend)},
-		Scope:       daemon.Scope{Namespace: o.namespace}, Policy: plan.Policy{Failover: plan.Failing{Members: true}},
+		Scope:       daemon.Scope{Namespace: o.namespace, Shard: shard}, Policy: plan.Policy{Failover: plan.Failing{Members: true}},
 		Workers: 16, Poll: time.Minute, Resync: 10 * time.Hour,
 		Reporter: func(cache.ObjectName) reconcile.Reporter { return reconcile.Reporters{log, meter} },
 		Meter:    meter, Queue: meter, PD: meter.Called, Announcer: announcer,

@@ -30,6 +30,7 @@ type options struct {
 	name           string
 	image          string
 	replicas       int32
+	shards         int32
 	serviceMonitor bool
 }
 
@@ -82,6 +83,7 @@ nodes. The definition of TidbClusters is not part of it: see "kubectl tidb init"
 	flags.StringVar(&o.name, "name", "kubectl-tidb", "Name of all objects.")
 	flags.StringVar(&o.image, "image", "", "Image to run. The default is that of the release that this plugin is.")
 	flags.Int32Var(&o.replicas, "replicas", 2, "Number of pods. They share the clusters, and take over from each other.")
+	flags.Int32Var(&o.shards, "shards", 1, "Number of parts of the clusters. Each has a Deployment of its own, whose pods keep in memory only that part.")
 	flags.BoolVar(&o.serviceMonitor, "service-monitor", false, "Add a ServiceMonitor, which needs the definitions of Prometheus Operator.")
 	return cmd
 }
@@ -91,10 +93,16 @@ nodes. The definition of TidbClusters is not part of it: see "kubectl tidb init"
 var reference = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*(:[0-9]{1,5})?/)?` +
 	`[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*(/[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
 
+// mostShards is how many shards fit into the names of pods.
+const mostShards = 100
+
 // validate checks what is known from the flags alone.
 func (o *options) validate() error {
 	if o.replicas < 1 {
 		return exit.Usagef("--replicas is %d, and has to be at least 1", o.replicas)
+	}
+	if o.shards < 1 || o.shards > mostShards {
+		return exit.Usagef("--shards is %d, and has to be between 1 and %d", o.shards, mostShards)
 	}
 	// The longest name that begins with it is that of a pod, which is also the value of a label.
 	if wrong := validation.IsDNS1035Label(o.name); len(wrong) > 0 || len(o.name) > 40 {

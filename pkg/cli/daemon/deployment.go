@@ -1,12 +1,18 @@
 package daemon
 
 import (
+	"fmt"
+	"maps"
+	"strconv"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/daemon"
 )
 
 const (
@@ -21,7 +27,26 @@ const (
 	grace = 60
 )
 
-func (o options) deployment(meta metav1.ObjectMeta) runtime.Object {
+// shardLabel says which shard of the clusters a pod has.
+const shardLabel = "kubectl-tidb/shard"
+
+// deployments returns one Deployment, or one for each shard of the clusters.
+func (o options) deployments(meta metav1.ObjectMeta) []runtime.Object {
+	if o.shards == 1 {
+		return []runtime.Object{o.deployment(meta, daemon.Shard{})}
+	}
+	var all []runtime.Object
+	for n := range int(o.shards) {
+		part := meta
+		part.Name = fmt.Sprintf("%s-%d", meta.Name, n)
+		part.Labels = maps.Clone(meta.Labels)
+		part.Labels[shardLabel] = strconv.Itoa(n)
+		all = append(all, o.deployment(part, daemon.Shard{Index: n, Of: int(o.shards)}))
+	}
+	return all
+}
+
+func (o options) deployment(meta metav1.ObjectMeta, shard daemon.Shard) runtime.Object {
 	selector := &metav1.LabelSelector{MatchLabels: meta.Labels}
 	return &appsv1.Deployment{
 		TypeMeta: kind("apps/v1", "Deployment"), ObjectMeta: meta,
@@ -30,22 +55,22 @@ func (o options) deployment(meta metav1.ObjectMeta) runtime.Object {
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels},
 				Spec: corev1.PodSpec{
-					ServiceAccountName: meta.Name, EnableServiceLinks: new(false), TerminationGracePeriodSeconds: new(int64(grace)),
+					ServiceAccountName: o.name, EnableServiceLinks: new(false), TerminationGracePeriodSeconds: new(int64(grace)),
 					SecurityContext: &corev1.PodSecurityContext{
 						RunAsNonRoot: new(true), RunAsUser: new(int64(user)), RunAsGroup: new(int64(user)),
 						SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 					},
 					TopologySpreadConstraints: spread(selector),
-					Containers:                []corev1.Container{o.container(meta.Namespace)},
+					Containers:                []corev1.Container{o.container(meta.Namespace, shard)},
 				},
 			},
 		},
 	}
 }
 
-func (o options) container(namespace string) corev1.Container {
+func (o options) container(namespace string, shard daemon.Shard) corev1.Container {
 	return corev1.Container{
-		Name: "daemon", Image: o.image, Args: o.args(namespace),
+		Name: "daemon", Image: o.image, Args: o.args(namespace, shard),
 		// These name its process for others that want to drive a cluster that it drives.
 		Env: []corev1.EnvVar{
 			{Name: "USER", Value: "kubectl-tidb"}, {Name: "HOME", Value: "/"},
@@ -67,13 +92,16 @@ func (o options) container(namespace string) corev1.Container {
 	}
 }
 
-func (o options) args(namespace string) []string {
+func (o options) args(namespace string, shard daemon.Shard) []string {
 	args := []string{"sync", "--watch", "--all-namespaces"}
 	if !o.everywhere {
 		args[2] = "--namespace=" + namespace
 	}
 	if o.selector != "" {
 		args = append(args, "--selector="+o.selector)
+	}
+	if shard.Of > 0 {
+		args = append(args, "--shard="+shard.String())
 	}
 	return append(args, "--listen=:8080")
 }

@@ -20,7 +20,8 @@ func (o options) objects(namespace string) []runtime.Object {
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: o.name, Labels: o.labels()}
 	all := []runtime.Object{&corev1.ServiceAccount{TypeMeta: kind("v1", "ServiceAccount"), ObjectMeta: meta}}
 	all = append(all, o.rights(meta)...)
-	all = append(all, o.deployment(meta), budget(meta), service(meta))
+	all = append(all, o.deployments(meta)...)
+	all = append(all, budget(meta), service(meta))
 	if o.serviceMonitor {
 		all = append(all, serviceMonitor(meta))
 	}

@@ -17,7 +17,7 @@ import (
 // watching are the flags of --watch.
 type watching struct {
 	on, all, pprof, failover bool
-	selector, listen         string
+	selector, listen, shard  string
 	logFormat                string
 	workers                  int
 	poll, resync             time.Duration
@@ -35,6 +35,7 @@ func (w *watching) bind(cmd *cobra.Command) {
 	flags.BoolVar(&w.on, "watch", false, "Keep the clusters as their TidbClusters say until interrupted: all of the namespace, or those that NAME, -l or -A say.")
 	flags.BoolVarP(&w.all, "all-namespaces", "A", false, "With --watch, the clusters of all namespaces.")
 	flags.StringVarP(&w.selector, "selector", "l", "", "With --watch, the clusters whose TidbClusters have these labels, e.g. env=prod,tier!=test.")
+	flags.StringVar(&w.shard, "shard", "", "With --watch, one part of the clusters, e.g. 0/3, 1/3 or 2/3. Other daemons have the other parts.")
 	flags.BoolVar(&w.failover, "auto-failover", true, "With --watch, give up and replace members that are down for longer than their component's failover period.")
 	flags.IntVar(&w.workers, "workers", 16, "With --watch, how many clusters are worked on at the same time.")
 	flags.DurationVar(&w.poll, "poll", time.Minute, "With --watch, how often the members of a cluster are asked that has converged. Kubernetes reports changes by itself.")
@@ -51,7 +52,7 @@ func (w *watching) bind(cmd *cobra.Command) {
 
 // mine are the flags that need --watch, and others those that cannot be used with it.
 var (
-	mine   = []string{"all-namespaces", "selector", "auto-failover", "workers", "poll", "resync", "listen", "pprof", "log-format"}
+	mine   = []string{"all-namespaces", "selector", "shard", "auto-failover", "workers", "poll", "resync", "listen", "pprof", "log-format"}
 	others = []string{"timeout", "dry-run", "exit-code", "no-follow", "yes", "report", "wait"}
 )
 
@@ -65,6 +66,8 @@ func (w *watching) check(changed func(flag string) bool, name []string) error {
 		return exit.Usagef("NAME is one cluster of a namespace, so it does not go with --all-namespaces")
 	case len(name) > 0 && w.selector != "":
 		return exit.Usagef("NAME is one cluster, so it does not go with --selector")
+	case len(name) > 0 && w.shard != "":
+		return exit.Usagef("NAME is one cluster, so it does not go with --shard")
 	case w.workers < 1:
 		return exit.Usagef("--workers has to be at least 1")
 	case w.poll < leastPoll:
@@ -79,6 +82,9 @@ func (w *watching) check(changed func(flag string) bool, name []string) error {
 	}
 	if _, err := labels.Parse(w.selector); err != nil {
 		return exit.Usagef("--selector %q: %w", w.selector, err)
+	}
+	if _, err := daemon.ParseShard(w.shard); err != nil {
+		return exit.Usagef("--shard: %w", err)
 	}
 	return nil
 }
@@ -107,7 +113,10 @@ func (w *watching) scope(f *factory.Factory, name []string) (daemon.Scope, error
 	}
 	s.Name = strings.Join(name, "")
 	if w.selector != "" {
-		s.Selector, err = labels.Parse(w.selector)
+		if s.Selector, err = labels.Parse(w.selector); err != nil {
+			return s, err
+		}
 	}
+	s.Shard, err = daemon.ParseShard(w.shard)
 	return s, err
 }

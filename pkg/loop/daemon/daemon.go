@@ -224,10 +224,22 @@ func (d *Daemon) isOwnWrite(old, obj any) bool {
 
 // wanted puts a cluster on the queue whose spec has changed: at once, and first.
 func (d *Daemon) wanted(obj any) {
+	if isForeign(obj) && !d.drove(obj) {
+		return
+	}
 	if key, err := cache.DeletionHandlingObjectToName(obj); err == nil {
 		d.order.prefer(key)
 		d.queue.Add(key)
 	}
+}
+
+// drove reports whether a cluster that is in another shard was in this one before, so that what is kept of
+// it has to be dropped.
+func (d *Daemon) drove(obj any) bool {
+	key, err := cache.DeletionHandlingObjectToName(obj)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return err == nil && d.drivers[key] != nil
 }
 
 // changed puts the cluster of a changed object on the queue, after a moment in which more changes
@@ -237,7 +249,7 @@ func (d *Daemon) changed(obj any) {
 		obj = gone.Obj
 	}
 	of, err := clusterOf(obj)
-	if err != nil {
+	if err != nil || len(of) == 0 {
 		return
 	}
 	keys, _ := d.mirror.clusters.GetIndexer().IndexKeys(byCluster, of[0])

@@ -36,6 +36,7 @@ type Scope struct {
 	Namespace string // "" for all
 	Name      string // "" for all
 	Selector  labels.Selector
+	Shard     Shard
 }
 
 func (s Scope) String() string {
@@ -60,7 +61,7 @@ func newMirror(kube kubernetes.Interface, tcs *intent.Client, scope Scope) (*mir
 	if err != nil {
 		return nil, err
 	}
-	if err := clusters.SetTransform(keepWanted); err != nil {
+	if err := clusters.SetTransform(scope.Shard.own(keepWanted)); err != nil {
 		return nil, err
 	}
 	if err := clusters.AddIndexers(cache.Indexers{byCluster: clusterOf}); err != nil {
@@ -78,7 +79,7 @@ func newMirror(kube kubernetes.Interface, tcs *intent.Client, scope Scope) (*mir
 		discovery: copied(apps.Deployments(namespace), &appsv1.Deployment{}, kube),
 	}
 	for _, i := range m.objects() {
-		if err := i.SetTransform(trim); err != nil {
+		if err := i.SetTransform(scope.Shard.own(trim)); err != nil {
 			return nil, err
 		}
 	}
@@ -107,6 +108,8 @@ func (m *mirror) start(ctx context.Context) error {
 // clusterOf indexes an object by the cluster that it belongs to.
 func clusterOf(obj any) ([]string, error) {
 	switch o := obj.(type) {
+	case *foreign:
+		return nil, nil
 	case *wanted:
 		return []string{instance(o.namespace.Value(), o.instance)}, nil
 	case *intent.Undecodable:
@@ -139,7 +142,7 @@ func (v view) Intent(context.Context) (*v1alpha1.TidbCluster, error) {
 	case *intent.Undecodable:
 		return nil, kept.Err
 	}
-	if err == nil && !ok {
+	if err == nil && (!ok || isForeign(obj)) {
 		err = &intent.NotFoundError{Namespace: v.key.Namespace, Name: v.key.Name}
 	}
 	return nil, err
