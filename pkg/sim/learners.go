@@ -70,6 +70,14 @@ func (w *Model) leastNeeded(r *region) *store {
 	return r.learners[len(r.learners)-1]
 }
 
+// tooMany reports whether a store has replicas that tables do not ask for any more. PD takes them away
+// whether its process runs or not.
+func (w *Model) tooMany(s *store) bool {
+	return slices.ContainsFunc(w.regions[:min(tables, len(w.regions))], func(r region) bool {
+		return len(r.learners) > w.asks && slices.Contains(r.learners, s)
+	})
+}
+
 func (w *Model) forgetLearner(r *region, s *store) {
 	if at := slices.Index(r.learners, s); at >= 0 {
 		r.learners = slices.Delete(r.learners, at, at+1)

@@ -170,9 +170,11 @@ func (w *Model) turnTombstone(s *store) {
 }
 
 // turningTombstone reports whether PD is about to turn a store into a tombstone: no run waits for
-// that in a suspended TiKV, and the next run does what is left to do.
+// that in a suspended component, and the next run does what is left to do.
 func (w *Model) turningTombstone() bool {
-	return w.serving() && slices.ContainsFunc(w.stores, func(s *store) bool { return s.state == state.StoreOffline && s.regions == 0 })
+	return w.serving() && slices.ContainsFunc(w.stores, func(s *store) bool {
+		return s.state == state.StoreOffline && (s.regions == 0 || w.tooMany(s))
+	})
 }
 
 // removeStore writes the record first: only what is recorded is taken back.
