@@ -71,10 +71,10 @@ func (w *Model) leastNeeded(r *region) *store {
 }
 
 // tooMany reports whether a store has replicas that tables do not ask for any more. PD takes them away
-// whether its process runs or not.
+// whether its process runs or not, if those of TiKV run.
 func (w *Model) tooMany(s *store) bool {
 	return slices.ContainsFunc(w.regions[:min(tables, len(w.regions))], func(r region) bool {
-		return len(r.learners) > w.asks && slices.Contains(r.learners, s)
+		return r.quorum() && len(r.learners) > w.asks && slices.Contains(r.learners, s)
 	})
 }
 
