@@ -28,10 +28,33 @@ type session struct {
 	once sync.Once
 	// ended is closed with our first close; the connection itself may end later.
 	ended chan struct{}
+
+	mu     sync.Mutex
+	users  int
+	unused *time.Timer // runs while there are no users
 }
 
 func newSession(uid types.UID, up upgraded) *session {
-	return &session{uid: uid, up: up, ended: make(chan struct{})}
+	s := &session{uid: uid, up: up, ended: make(chan struct{})}
+	s.unused = time.AfterFunc(Idle, s.close)
+	return s
+}
+
+// hold keeps the session until the function that it returns is called. A session that nobody holds is closed
+// after a while: each takes a third of a megabyte here, and a connection of the API server and of a kubelet,
+// and a run may wait for hours in a cluster of hundreds of pods.
+func (s *session) hold() (free func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.users++
+	s.unused.Stop()
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.users--; s.users == 0 {
+			s.unused.Reset(Idle)
+		}
+	})
 }
 
 func (s *session) alive() bool {
@@ -59,10 +82,14 @@ type streams struct {
 	s            *session
 	data, errors httpstream.Stream
 	text         chan string // what the error stream said, when it has ended
+	free         func()      // ends the hold of the session
 }
 
 // end resets both: closing them would leave them, and with them the connection, open until the pod has closed its side.
 func (st streams) end() {
+	if st.free != nil {
+		defer st.free()
+	}
 	if st.data != nil {
 		_ = st.data.Reset()
 	}
@@ -113,13 +140,14 @@ func (s *session) open(ctx context.Context, t target) (net.Conn, error) {
 func (s *session) create(t target) (streams, error) {
 	stuck := time.AfterFunc(streamTimeout, s.close)
 	defer stuck.Stop()
-	st := streams{s: s}
+	st := streams{s: s, free: s.hold()}
 	headers := http.Header{}
 	headers.Set(corev1.PortHeader, strconv.Itoa(t.port))
 	headers.Set(corev1.PortForwardRequestIDHeader, strconv.FormatInt(s.next.Add(1), 10))
 	headers.Set(corev1.StreamType, corev1.StreamTypeError)
 	var err error
 	if st.errors, err = s.up.conn.CreateStream(headers); err != nil {
+		st.free()
 		return streams{s: s}, t.fail(Unreachable, err)
 	}
 	st.errors.Close() // we never write to it
