@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/failover"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/install"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/leader"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/list"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/logs"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/pause"
@@ -71,7 +72,7 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 	addCommands(root, templates.CommandGroups{
 		{Message: "Commands that drive a cluster:", Commands: []*cobra.Command{
 			create.New(f), apply.New(f), scale.New(f), upgrade.New(f), restart.New(f), sync.New(f), pause.New(f), pause.NewResume(f),
-			failover.New(f), tls.New(f), remove.New(f),
+			failover.New(f), leader.NewTransfer(f), leader.NewEvict(f), tls.New(f), remove.New(f),
 		}},
 		{Message: "Commands that show and use clusters:", Commands: []*cobra.Command{status.New(f), list.New(f), wait.New(f), logs.New(f), sql.New(f), report.New(f)}},
 		{Message: "Commands for the setup:", Commands: []*cobra.Command{

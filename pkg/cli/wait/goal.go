@@ -24,8 +24,8 @@ type sight struct {
 	plan     plan.Plan
 }
 
-// goal is what is awaited.
-type goal struct {
+// Goal is what is awaited.
+type Goal struct {
 	text string // as the user wrote it
 	// lacks returns what is still missing, "" for nothing, and the component that it is about.
 	lacks func(sight) (topology.Kind, string)
@@ -39,34 +39,54 @@ const converged = "converged"
 var forms = "converged, version=VERSION, replicas=COMPONENT=N, condition=TYPE[=STATUS]"
 
 // parse reads the flag --for.
-func parse(text string) (goal, error) {
+func parse(text string) (Goal, error) {
 	what, value, given := strings.Cut(text, "=")
 	switch {
 	case text == converged:
-		return goal{text: text, lacks: isConverged}, nil
+		return Goal{text: text, lacks: isConverged}, nil
 	case what == "version" && value != "":
-		return goal{text: text, lacks: func(s sight) (topology.Kind, string) { return hasVersion(s, value) }}, nil
+		return Goal{text: text, lacks: func(s sight) (topology.Kind, string) { return hasVersion(s, value) }}, nil
 	case what == "replicas" && given:
 		return parseReplicas(text, value)
 	case what == "condition" && value != "":
 		kind, status, _ := strings.Cut(value, "=")
 		status = cmp.Or(status, string(corev1.ConditionTrue))
-		return goal{text: text, endless: true, lacks: func(s sight) (topology.Kind, string) { return "", hasCondition(s, kind, status) }}, nil
+		return Goal{text: text, endless: true, lacks: func(s sight) (topology.Kind, string) { return "", hasCondition(s, kind, status) }}, nil
 	}
-	return goal{}, exit.Usagef("--for %q: it has to be one of %s", text, forms)
+	return Goal{}, exit.Usagef("--for %q: it has to be one of %s", text, forms)
 }
 
-func parseReplicas(text, value string) (goal, error) {
+func parseReplicas(text, value string) (Goal, error) {
 	name, number, _ := strings.Cut(value, "=")
 	kind, known := topology.ParseKind(name)
 	n, err := strconv.Atoi(number)
 	switch {
 	case !known:
-		return goal{}, exit.Usagef("--for %q: there is no component %q; it is written like replicas=tikv=4", text, name)
+		return Goal{}, exit.Usagef("--for %q: there is no component %q; it is written like replicas=tikv=4", text, name)
 	case err != nil || n < 0:
-		return goal{}, exit.Usagef("--for %q: %q is not a number of members; it is written like replicas=tikv=4", text, number)
+		return Goal{}, exit.Usagef("--for %q: %q is not a number of members; it is written like replicas=tikv=4", text, number)
 	}
-	return goal{text: text, lacks: func(s sight) (topology.Kind, string) { return kind, hasReplicas(s, kind, n) }}, nil
+	return Goal{text: text, lacks: func(s sight) (topology.Kind, string) { return kind, hasReplicas(s, kind, n) }}, nil
+}
+
+// NoLeaders is that a store leads no regions.
+func NoLeaders(member string) Goal {
+	return Goal{text: "no leaders on " + member, endless: true, lacks: func(s sight) (topology.Kind, string) {
+		m, ok := s.snapshot.Groups[topology.TiKV].Member(member)
+		switch {
+		case !ok:
+			return topology.TiKV, member + " is not there"
+		case m.Database.Presence == state.Unknown:
+			return topology.TiKV, "unknown: PD does not answer"
+		case !m.Database.Evicting:
+			return topology.TiKV, "PD has no evict-leader scheduler for it"
+		case m.Database.Leaders < 0:
+			return topology.TiKV, "unknown: the store does not answer"
+		case m.Database.Leaders > 0:
+			return topology.TiKV, fmt.Sprintf("%d leaders left", m.Database.Leaders)
+		}
+		return "", ""
+	}}
 }
 
 // isConverged: the gates of the plan say what is missing.

@@ -28,11 +28,32 @@ import (
 
 // options are the verb's flags and its argument.
 type options struct {
-	name    []string // the argument that names the cluster, if there is one
-	until   string
-	goal    goal
-	timeout time.Duration
-	output  output.Format
+	name  []string // the argument that names the cluster, if there is one
+	until string
+	Awaited
+}
+
+// Awaited is what a verb waits for, and how.
+type Awaited struct {
+	Goal    Goal
+	Timeout time.Duration // zero waits for ever
+	Output  output.Format
+}
+
+// Bind adds the flags of a verb that waits.
+func (a *Awaited) Bind(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&a.Timeout, "timeout", 0, "Stop waiting after this long, e.g. 30m. Zero waits for ever.")
+	a.Output.Bind(cmd, "With json, one event per line on stdout rather than progress on stderr.")
+	// The only error is a flag that does not exist.
+	_ = cmd.RegisterFlagCompletionFunc("timeout", cobra.NoFileCompletions)
+}
+
+// Validate checks what is known from the flags alone.
+func (a *Awaited) Validate() error {
+	if a.Timeout < 0 {
+		return exit.Usagef("--timeout must not be negative")
+	}
+	return nil
 }
 
 // New makes the command.
@@ -73,22 +94,19 @@ NAME may be left out where there is only one cluster in the namespace.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args
 			var err error
-			if o.goal, err = parse(o.until); err != nil {
+			if o.Goal, err = parse(o.until); err != nil {
 				return err
 			}
-			if o.timeout < 0 {
-				return exit.Usagef("--timeout must not be negative")
+			if err := o.Validate(); err != nil {
+				return err
 			}
 			return run(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().StringVar(&o.until, "for", "", "What to wait for: "+forms+".")
 	_ = cmd.MarkFlagRequired("for")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "Stop waiting after this long, e.g. 30m. Zero waits for ever.")
-	o.output.Bind(cmd, "With json, one event per line on stdout rather than progress on stderr.")
-	// The only error is a flag that does not exist.
-	_ = cmd.RegisterFlagCompletionFunc("for", completeGoal)
-	_ = cmd.RegisterFlagCompletionFunc("timeout", cobra.NoFileCompletions)
+	o.Bind(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("for", completeGoal) // the only error is a flag that does not exist
 	return cmd
 }
 
@@ -112,7 +130,18 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return err
 	}
 	defer s.Close()
-	ctx, cancel := exit.Within(ctx, o.timeout)
+	if err := o.Until(ctx, f, s); err != nil {
+		return err
+	}
+	if !o.Output.JSON() {
+		fmt.Fprintf(f.Streams.Out, "tidbcluster.pingcap.com/%s condition met\n", s.Name)
+	}
+	return nil
+}
+
+// Until waits, and shows what it waits for until then.
+func (a Awaited) Until(ctx context.Context, f *factory.Factory, s *drive.Session) error {
+	ctx, cancel := exit.Within(ctx, a.Timeout)
 	defer cancel()
 	tc, err := s.Load(ctx) // before anything is shown: a name that does not exist needs no screen
 	if err != nil {
@@ -122,41 +151,37 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if err != nil {
 		return err
 	}
-	action := "wait for " + o.goal.text
-	printer := s.Printer(f, o.output, action)
+	action := "wait for " + a.Goal.text
+	printer := s.Printer(f, a.Output, action)
 	defer printer.Close()
 	progress := reconcile.NewProgress(s.Namespace, s.Name, f.Clock.Now, printer).In(f.Context()).For(action)
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
 	w := &waiting{
-		goal: o.goal, progress: progress, now: f.Clock.Now,
+		goal: a.Goal, progress: progress, now: f.Clock.Now,
 		look: func(ctx context.Context, live bool) (sight, error) { return look(ctx, s.Observer, live) },
 		pacer: &reconcile.Pacer{
 			Nudges: observe.Watch(watch, meta, topology.New(tc)), Now: f.Clock.Now, Wake: s.Observer.ReadChanges().Wake,
 		},
 	}
 	begun := time.Now()
-	err = o.ended(exit.Ended(ctx, w.wait(ctx)))
-	progress.Done(o.outcome(err), int(exit.Of(err)), time.Since(begun), explain.Error(err))
-	if err == nil && !o.output.JSON() {
-		printer.Close()
-		fmt.Fprintf(f.Streams.Out, "tidbcluster.pingcap.com/%s condition met\n", s.Name)
-	}
+	err = a.ended(exit.Ended(ctx, w.wait(ctx)))
+	progress.Done(a.outcome(err), int(exit.Of(err)), time.Since(begun), explain.Error(err))
 	return drive.Said(err)
 }
 
 // outcome names how a wait ended.
-func (o options) outcome(err error) string {
-	if err == nil && o.goal.text != converged {
+func (a Awaited) outcome(err error) string {
+	if err == nil && a.Goal.text != converged {
 		return event.OutcomeReached
 	}
 	return drive.Outcome(err)
 }
 
 // ended returns the error of a wait, after a timeout with what was awaited.
-func (o options) ended(err error) error {
+func (a Awaited) ended(err error) error {
 	if errors.Is(err, exit.ErrTimedOut) {
-		return exit.With(exit.TimedOut, fmt.Errorf("timed out after %s; what was awaited has not come: %s", o.timeout, o.goal.text))
+		return exit.With(exit.TimedOut, fmt.Errorf("timed out after %s; what was awaited has not come: %s", a.Timeout, a.Goal.text))
 	}
 	return err
 }
@@ -179,7 +204,7 @@ const outage = 5 * time.Minute
 
 // waiting is a wait that goes on.
 type waiting struct {
-	goal     goal
+	goal     Goal
 	progress *reconcile.Progress
 	look     func(ctx context.Context, live bool) (sight, error)
 	pacer    reconcile.Waiter

@@ -113,6 +113,25 @@ func TestGoals(t *testing.T) {
 	}
 }
 
+// TestNoLeaders: what cannot be read is not taken for a store without leaders.
+func TestNoLeaders(t *testing.T) {
+	evicting := func(leaders int) *plantest.Cluster {
+		return plantest.New(3, 3, 2).Evicting("t-tikv-1", time.Minute, leaders)
+	}
+	for lacks, c := range map[string]*plantest.Cluster{
+		"":                                   evicting(0),
+		"7 leaders left":                     evicting(7),
+		"unknown: the store does not answer": evicting(-1),
+		"unknown: PD does not answer":        evicting(0).PDUnknown(),
+		"PD has no evict-leader scheduler for it": plantest.New(3, 3, 2),
+		"t-tikv-1 is not there":                   plantest.New(3, 1, 2),
+	} {
+		if _, got := NoLeaders("t-tikv-1").lacks(seen(c)); got != lacks {
+			t.Errorf("lacks %q, want %q", got, lacks)
+		}
+	}
+}
+
 // looks is a cluster that is looked at again and again.
 type looks struct {
 	now    time.Time
@@ -250,12 +269,12 @@ func TestShown(t *testing.T) {
 
 // TestEnded: after a timeout the error names what was awaited.
 func TestEnded(t *testing.T) {
-	o := options{goal: goal{text: "version=v8.5.2"}, timeout: time.Minute}
+	o := Awaited{Goal: Goal{text: "version=v8.5.2"}, Timeout: time.Minute}
 	err := o.ended(exit.ErrTimedOut)
 	if exit.Of(err) != exit.TimedOut || err.Error() != "timed out after 1m0s; what was awaited has not come: version=v8.5.2" {
 		t.Error(err)
 	}
-	if o.outcome(err) != event.OutcomeTimedOut || o.outcome(nil) != event.OutcomeReached || (options{goal: goal{text: converged}}).outcome(nil) != event.OutcomeConverged {
+	if o.outcome(err) != event.OutcomeTimedOut || o.outcome(nil) != event.OutcomeReached || (Awaited{Goal: Goal{text: converged}}).outcome(nil) != event.OutcomeConverged {
 		t.Error("outcomes")
 	}
 }

@@ -25,10 +25,9 @@ func findings(w desired.State, s state.Snapshot) []desired.Finding {
 			id := m.Database.ID
 			all = append(all, desired.Finding{
 				Reason: event.ForeignScheduler, Component: g.Kind, Member: m.Name,
-				Text: fmt.Sprintf("store %d leads no regions: another user or tool made an evict-leader scheduler for it in PD", id),
+				Text: fmt.Sprintf("store %d leads no regions: a user or another tool made an evict-leader scheduler for it in PD", id),
 				Remedy: remedy.Remedy{
-					remedy.Run("see it", pdCtl(w.Cluster, s, "scheduler config evict-leader-scheduler")),
-					remedy.Run("remove it", pdCtl(w.Cluster, s, fmt.Sprintf("scheduler remove evict-leader-scheduler-%d", id))),
+					remedy.Run("remove it", remedy.Plugin(w.Cluster.Namespace, "evict-leader", w.Cluster.Name, m.Name, "--stop")),
 				},
 			})
 		}

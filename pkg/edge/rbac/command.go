@@ -46,6 +46,8 @@ var commands = []Command{
 		"/secrets get", readsIssued, // to say which certificates stay
 		"/namespaces list",
 	}},
+	{Name: "transfer-leader", Role: Viewer, except: []string{readsLogs}},
+	{Name: "evict-leader", Role: Viewer, except: []string{readsLogs}},
 	{Name: "pause", Role: Editor, only: pauses},
 	{Name: "resume", Role: Editor, only: pauses},
 	{Name: "tls check", Role: Viewer, except: []string{readsLogs}},

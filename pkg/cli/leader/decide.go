@@ -1,0 +1,98 @@
+package leader
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// find returns a member of the component by the name of its pod.
+func find(c topology.Cluster, s state.Snapshot, k topology.Kind, name string) (state.Member, error) {
+	if s.PD.Problem != "" {
+		return state.Member{}, fmt.Errorf("PD cannot be asked: %s", s.PD.Problem)
+	}
+	m, ok := s.Groups[k].Member(name)
+	if ok {
+		return m, nil
+	}
+	var names []string
+	for _, m := range s.Groups[k].Members {
+		names = append(names, m.Name)
+	}
+	if len(names) == 0 {
+		return m, exit.Usagef("cluster %s/%s has no member of %s", c.Namespace, c.Name, k.Title())
+	}
+	return m, exit.Usagef("%s is no member of %s; its members are %s", name, k.Title(), strings.Join(names, ", "))
+}
+
+// transfer returns the step that makes a member the leader of PD; nil if it leads already.
+func transfer(c topology.Cluster, s state.Snapshot, name string) (plan.Step, error) {
+	to, err := find(c, s, topology.PD, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case to.Database.Leader:
+		return nil, nil
+	case s.PD.Leader == "":
+		return nil, errors.New("PD has no leader now; it elects one by itself")
+	case !to.Up():
+		// It would soon lose the leadership, and PD would have no leader for a while.
+		return nil, fmt.Errorf("%s does not serve%s, so it cannot lead PD", name, because(to))
+	}
+	step := plan.MoveLeader{From: s.PD.Leader, To: to.Name, FromName: s.PD.Leader, ToName: to.Database.Name}
+	for _, m := range s.Groups[topology.PD].Members {
+		if m.Database.Leader {
+			step.From = m.Name
+		}
+	}
+	return step, nil
+}
+
+func because(m state.Member) string {
+	if m.Database.Problem != "" {
+		return " (" + m.Database.Problem + ")"
+	}
+	return ""
+}
+
+// evict returns the store that is to lead no regions. begun reports whether PD has the scheduler already.
+func evict(c topology.Cluster, s state.Snapshot, name string) (id uint64, begun bool, err error) {
+	m, err := store(c, s, name)
+	switch {
+	case err != nil:
+		return 0, false, err
+	case m.Database.Evicting:
+		return m.Database.ID, true, nil
+	case m.Database.State != state.StoreUp:
+		return 0, false, fmt.Errorf("store %d of %s is %s in PD, and leads no regions for long anyway", m.Database.ID, name, m.Database.State)
+	}
+	for _, o := range s.Groups[topology.TiKV].Members {
+		if o.Name != name && o.Up() && o.Database.State == state.StoreUp && !o.Database.Evicting {
+			return m.Database.ID, false, nil
+		}
+	}
+	return 0, false, errors.New("no other store of TiKV serves that may lead regions, so they could not leave this one")
+}
+
+// store returns a store of TiKV whose leaders no run of this program handles now.
+func store(c topology.Cluster, s state.Snapshot, name string) (state.Member, error) {
+	m, err := find(c, s, topology.TiKV, name)
+	switch {
+	case err != nil:
+		return m, err
+	case s.PD.SchedulersUnknown:
+		return m, errors.New("PD has not loaded its schedulers yet, as after a change of its leader; try again in a minute")
+	case m.Database.Presence != state.Present || m.Database.State == state.StoreTombstone:
+		return m, fmt.Errorf("PD has no store of %s", name)
+	}
+	if e, ok := s.Eviction(m.Database.ID); ok && !e.Foreign {
+		return m, exit.With(exit.Failure, fmt.Errorf("a run that changes the cluster evicts region leaders from %s, and ends that itself; "+
+			"if it was interrupted, go on with: kubectl tidb -n %s sync %s", name, c.Namespace, c.Name))
+	}
+	return m, nil
+}

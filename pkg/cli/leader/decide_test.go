@@ -1,0 +1,109 @@
+package leader
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// TestTransfer: the leader moves only to a member that serves.
+func TestTransfer(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*plantest.Cluster)
+		to     string
+		says   string
+		code   exit.Code
+	}{
+		"to another":             {to: "t-pd-2"},
+		"it leads":               {to: "t-pd-0"},
+		"not a member":           {to: "t-pd-7", says: "its members are t-pd-0, t-pd-1, t-pd-2", code: exit.Usage},
+		"of another component":   {to: "t-tikv-0", says: "t-tikv-0 is no member of PD", code: exit.Usage},
+		"it does not serve":      {change: down("t-pd-2"), to: "t-pd-2", says: "t-pd-2 does not serve (no answer)", code: exit.Failure},
+		"PD does not answer":     {change: func(c *plantest.Cluster) { c.Seen.PD = state.PD{Problem: "no pod runs"} }, to: "t-pd-2", says: "no pod runs", code: exit.Failure},
+		"PD elects a leader now": {change: func(c *plantest.Cluster) { c.Seen.PD.Leader = ""; c.Member("t-pd-0").Database.Leader = false }, to: "t-pd-2", says: "elects one by itself", code: exit.Failure},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := plantest.New(3, 3, 2)
+			if c.change != nil {
+				c.change(cluster)
+			}
+			step, err := transfer(cluster.Wanted.Cluster, cluster.Seen, c.to)
+			refused(t, err, c.says, c.code)
+			move, moves := step.(plan.MoveLeader)
+			if want := name == "to another"; moves != want {
+				t.Errorf("%v", step)
+			}
+			if moves && (move.From != "t-pd-0" || move.To != "t-pd-2" || move.FromName != cluster.Seen.PD.Leader || move.ToName == "") {
+				t.Errorf("%+v", move)
+			}
+		})
+	}
+}
+
+// TestEvict: leaders have to find another store, and an eviction of a run is left to it.
+func TestEvict(t *testing.T) {
+	evicting := func(names ...string) func(*plantest.Cluster) {
+		return func(c *plantest.Cluster) {
+			for _, name := range names {
+				c.Member(name).Database.Evicting = true
+			}
+		}
+	}
+	recorded := func(foreign bool) func(*plantest.Cluster) {
+		return func(c *plantest.Cluster) {
+			evicting("t-tikv-1")(c)
+			id := c.Member("t-tikv-1").Database.ID
+			c.Seen.Evictions = []state.Eviction{{StoreID: id, Member: "t-tikv-1", Foreign: foreign}}
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*plantest.Cluster)
+		begun  bool
+		says   string
+	}{
+		"a store":                   {},
+		"evicted already":           {change: evicting("t-tikv-1"), begun: true},
+		"evicted by a run":          {change: recorded(false), says: "kubectl tidb -n ns sync t"},
+		"a person's, seen by a run": {change: recorded(true), begun: true},
+		"all others are evicted":    {change: evicting("t-tikv-0", "t-tikv-2"), says: "no other store"},
+		"all others are down":       {change: func(c *plantest.Cluster) { down("t-tikv-0")(c); down("t-tikv-2")(c) }, says: "no other store"},
+		"it leaves":                 {change: func(c *plantest.Cluster) { c.Member("t-tikv-1").Database.State = state.StoreOffline }, says: "is Offline in PD"},
+		"it never joined": {change: func(c *plantest.Cluster) {
+			c.Member("t-tikv-1").Database = state.Database{Presence: state.Absent}
+		}, says: "PD has no store"},
+		"PD has a new leader": {change: func(c *plantest.Cluster) { c.Seen.PD.SchedulersUnknown = true }, says: "try again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := plantest.New(3, 3, 2)
+			if c.change != nil {
+				c.change(cluster)
+			}
+			id, begun, err := evict(cluster.Wanted.Cluster, cluster.Seen, "t-tikv-1")
+			refused(t, err, c.says, exit.Failure)
+			if begun != c.begun || (id == 0) != (err != nil) {
+				t.Errorf("store %d, begun %t", id, begun)
+			}
+		})
+	}
+}
+
+func down(name string) func(*plantest.Cluster) {
+	return func(c *plantest.Cluster) {
+		m := c.Member(name)
+		m.Database.Healthy, m.Database.Problem = false, "no answer"
+	}
+}
+
+func refused(t *testing.T, err error, says string, code exit.Code) {
+	t.Helper()
+	switch {
+	case says == "" && err != nil:
+		t.Error(err)
+	case says != "" && (err == nil || !strings.Contains(err.Error(), says) || exit.Of(err) != code):
+		t.Errorf("%v, exit code %d; want %q", err, exit.Of(err), says)
+	}
+}

@@ -1,0 +1,111 @@
+package leader
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// eviction are the flags and arguments of "evict-leader".
+type eviction struct {
+	wait.Awaited
+	name, member string
+	stop         bool
+}
+
+// NewEvict makes the command "evict-leader".
+func NewEvict(f *factory.Factory) *cobra.Command {
+	return evictCommand(f, func(ctx context.Context, o eviction) error { return o.run(ctx, f) })
+}
+
+func evictCommand(f *factory.Factory, run func(context.Context, eviction) error) *cobra.Command {
+	var o eviction
+	cmd := &cobra.Command{
+		Use:   "evict-leader NAME MEMBER [--stop]",
+		Short: "Move region leaders off a store of TiKV, and keep them off",
+		Long: `Move the region leaders off a store of TiKV, and keep them off until the same command with
+--stop. MEMBER is the name of the store's pod. Its data stays where it is, and clients go on.
+
+It makes an evict-leader scheduler in PD, where it stays also when the pod restarts, or this
+command is interrupted while it waits. Until it is ended, "kubectl tidb status" shows it. A
+run that restarts the store, such as an upgrade, leaves it as it is.`,
+		Example: `  # Before the disk of basic-tikv-2 is looked at, and after that
+  kubectl tidb evict-leader basic basic-tikv-2
+  kubectl tidb evict-leader basic basic-tikv-2 --stop`,
+		SuggestFor:        []string{"drain", "evict"},
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: completePods(f, topology.TiKV),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.Validate(); err != nil {
+				return err
+			}
+			if o.stop && cmd.Flags().Changed("timeout") {
+				return exit.Usagef("--stop waits for nothing, so it does not go with --timeout")
+			}
+			o.name, o.member = args[0], args[1]
+			return run(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.stop, "stop", false, "End it: the store may lead regions again. It does not wait until they are back.")
+	o.Bind(cmd)
+	return cmd
+}
+
+func (o eviction) run(ctx context.Context, f *factory.Factory) error {
+	s, err := target.Open(ctx, f, []string{o.name})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	seen, err := s.Observer.Observe(ctx, true)
+	if err != nil {
+		return err
+	}
+	if o.stop {
+		return o.end(ctx, f, s, seen)
+	}
+	id, begun, err := evict(seen.Cluster, seen.Snapshot, o.member)
+	if err != nil {
+		return err
+	}
+	if !begun {
+		if err := s.Observer.PD().AddEvictLeader(ctx, id); err != nil {
+			return fmt.Errorf("add evict-leader scheduler of store %d: %w", id, err)
+		}
+	}
+	o.Goal = wait.NoLeaders(o.member)
+	if err := o.Until(ctx, f, s); err != nil {
+		return err
+	}
+	if !o.Output.JSON() {
+		stop := remedy.Plugin(s.Namespace, "evict-leader", s.Name, o.member, "--stop")
+		fmt.Fprintf(f.Streams.Out, "%s leads no regions; to end that: %s\n", o.member, stop.Line(f.Context()))
+	}
+	return nil
+}
+
+func (o eviction) end(ctx context.Context, f *factory.Factory, s *drive.Session, seen state.Observation) error {
+	m, err := store(seen.Cluster, seen.Snapshot, o.member)
+	if err != nil {
+		return err
+	}
+	if !m.Database.Evicting {
+		fmt.Fprintf(f.Streams.Out, "PD has no evict-leader scheduler for %s; nothing was changed\n", o.member)
+		return nil
+	}
+	if err := s.Observer.PD().RemoveEvictLeader(ctx, m.Database.ID); err != nil {
+		return fmt.Errorf("remove evict-leader scheduler of store %d: %w", m.Database.ID, err)
+	}
+	fmt.Fprintf(f.Streams.Out, "%s may lead regions again\n", o.member)
+	return nil
+}
