@@ -68,11 +68,9 @@ func evict(c topology.Cluster, s state.Snapshot, name string) (id uint64, begun 
 		return 0, false, err
 	case m.Database.Evicting:
 		return m.Database.ID, true, nil
-	case m.Database.State != state.StoreUp:
-		return 0, false, fmt.Errorf("store %d of %s is %s in PD, and leads no regions for long anyway", m.Database.ID, name, m.Database.State)
 	}
 	for _, o := range s.Groups[topology.TiKV].Members {
-		if o.Name != name && o.Up() && o.Database.State == state.StoreUp && !o.Database.Evicting {
+		if o.Name != name && o.Up() && !o.Database.New && o.Database.State != state.StoreOffline && !o.Database.Evicting {
 			return m.Database.ID, false, nil
 		}
 	}

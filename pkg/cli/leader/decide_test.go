@@ -71,7 +71,10 @@ func TestEvict(t *testing.T) {
 		"a person's, seen by a run": {change: recorded(true), begun: true},
 		"all others are evicted":    {change: evicting("t-tikv-0", "t-tikv-2"), says: "no other store"},
 		"all others are down":       {change: func(c *plantest.Cluster) { down("t-tikv-0")(c); down("t-tikv-2")(c) }, says: "no other store"},
-		"it leaves":                 {change: func(c *plantest.Cluster) { c.Member("t-tikv-1").Database.State = state.StoreOffline }, says: "is Offline in PD"},
+		"all others are new": {change: func(c *plantest.Cluster) {
+			c.Member("t-tikv-0").Database.New, c.Member("t-tikv-2").Database.New = true, true
+		}, says: "no other store"},
+		"it leaves": {change: func(c *plantest.Cluster) { c.Offline("t-tikv-1") }},
 		"it never joined": {change: func(c *plantest.Cluster) {
 			c.Member("t-tikv-1").Database = state.Database{Presence: state.Absent}
 		}, says: "PD has no store"},
