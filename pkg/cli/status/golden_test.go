@@ -139,6 +139,25 @@ func TestShow(t *testing.T) {
 	}
 }
 
+// TestWide: more columns, before the notes.
+func TestWide(t *testing.T) {
+	c := plantest.New(1, 1, 1)
+	for _, name := range []string{"t-pd-0", "t-tikv-0", "t-tidb-0"} {
+		m := c.Member(name)
+		m.Pod.Made, m.Pod.Node, m.Pod.Restarts = plantest.Now.Add(-49*time.Hour), "node-1", 2
+		for i := range m.Claims {
+			m.Claims[i].Capacity = 100 << 30
+		}
+	}
+	l := seen(c, plan.Plan{})
+	l.context = "prod"
+	var b bytes.Buffer
+	if err := l.show(&b, true); err != nil {
+		t.Error(err)
+	}
+	golden(t, "wide.txt", b.String())
+}
+
 func TestJSON(t *testing.T) {
 	for _, name := range []string{"driven", "pd-unknown", "suspended", "found", "in-place", "paused-by", "paused-tool"} {
 		var b bytes.Buffer

@@ -3,6 +3,7 @@ package status
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,22 +42,37 @@ func (l sight) print(out io.Writer, o output.Objects) error {
 
 // show writes the cluster for people; wide adds columns that are seldom needed.
 func (l sight) show(out io.Writer, wide bool) error {
-	c := l.wanted.Cluster
-	fmt.Fprintf(out, "%s/%s: %s\n\n", c.Namespace, c.Name, l.headline())
-	if err := report.Table(out, []string{"component", "version", "up", "updated", "wanted"}, l.components()); err != nil {
-		return err
-	}
+	fmt.Fprintf(out, "%s: %s\n", l.title(), l.headline())
+	l.who(out)
 	fmt.Fprintln(out)
-	columns := []string{"member", "state", "leaders", "regions", "version", "why not up"}
+	columns := []string{"name", "state", "leaders", "regions", "version", "restarts", "age"}
 	if wide {
-		columns = append(columns, "id", "node")
+		columns = append(columns, "id", "node", "volumes")
 	}
-	if err := report.Table(out, columns, l.rows(wide)); err != nil {
+	if err := report.Tree(out, append(columns, "note"), l.rows(wide)); err != nil {
 		return err
 	}
 	l.remarks(out)
 	l.todo(out)
 	return nil
+}
+
+// title names the cluster as a run does, with the context of the kubeconfig.
+func (l sight) title() string {
+	c := l.wanted.Cluster
+	parts := []string{c.Namespace, c.Name}
+	if l.context != "" {
+		parts = slices.Insert(parts, 0, l.context)
+	}
+	return strings.TrimSpace(strings.Join(parts, " / ") + " " + c.Source.Spec.Version)
+}
+
+// who says who drives the cluster, and who has paused it.
+func (l sight) who(out io.Writer) {
+	if l.driver.Identity != "" {
+		fmt.Fprintf(out, "%s drives it; last sign of life %s ago\n", l.driver.Describe(), l.ago(l.driver.Renewed))
+	}
+	l.pause(out)
 }
 
 // headline says how the cluster is in a few words.
@@ -73,7 +89,6 @@ func (l sight) headline() string {
 
 // remarks prints what is in no table.
 func (l sight) remarks(out io.Writer) {
-	l.pause(out)
 	if !l.snapshot.PD.Known() && !l.wanted.Cluster.PDSuspended() {
 		fmt.Fprintf(out, "\nPD could not be asked: %s\n", l.snapshot.PD.Problem)
 	}
@@ -94,10 +109,6 @@ func (l sight) remarks(out io.Writer) {
 	for _, u := range l.plan.Unapplied {
 		fmt.Fprintf(out, "\n%s\n  %s\n", u, u.Remedy.Line(l.context))
 	}
-	if l.driver.Identity != "" {
-		fmt.Fprintf(out, "\n%s drives it; last sign of life %s ago\n",
-			l.driver.Describe(), l.ago(l.driver.Renewed))
-	}
 }
 
 // pause says who has paused the cluster, and what ends that.
@@ -110,7 +121,7 @@ func (l sight) pause(out io.Writer) {
 	if c.Pause.Over(l.snapshot.At) {
 		end = remedy.Run("that time is over, and the next command ends the pause, such as", c.Plugin("sync"))
 	}
-	fmt.Fprintf(out, "\n%s\n  %s\n", c.Pause, remedy.Remedy{end}.Line(l.context))
+	fmt.Fprintf(out, "%s\n  %s\n", c.Pause, remedy.Remedy{end}.Line(l.context))
 }
 
 // ago returns how long before the look something was; a driver may have renewed its lease since.
@@ -146,23 +157,6 @@ func (l sight) todo(out io.Writer) {
 	}
 }
 
-func (l sight) components() [][]string {
-	var rows [][]string
-	for _, g := range l.wanted.Groups {
-		got := l.snapshot.Groups[g.Kind]
-		n := 0
-		for _, m := range got.Running() {
-			if updated(g, got, m) {
-				n++
-			}
-		}
-		rows = append(rows, []string{
-			g.Kind.Title(), g.Version, up(got), strconv.Itoa(n), wanted(g),
-		})
-	}
-	return rows
-}
-
 // up returns how many members serve; "?" if none is known to serve, because those that may could
 // not be asked.
 func up(got state.Group) string {
@@ -175,13 +169,6 @@ func up(got state.Group) string {
 	return strconv.Itoa(n)
 }
 
-func wanted(g desired.Group) string {
-	if g.Suspend {
-		return "0 (suspended)"
-	}
-	return strconv.Itoa(g.Size())
-}
-
 func kinds(all []topology.Kind) string {
 	var names []string
 	for _, k := range all {
@@ -190,16 +177,58 @@ func kinds(all []topology.Kind) string {
 	return strings.Join(names, ", ")
 }
 
+// rows returns a row for each component, and one for each of its members below it.
 func (l sight) rows(wide bool) [][]string {
 	var rows [][]string
-	for _, m := range l.members() {
-		row := []string{m.Name, m.State, number(m.Leaders), number(m.Regions), dash(m.Version), dash(m.Trouble)}
-		if wide {
-			row = append(row, id(m.ID), dash(m.Node))
+	members := l.members()
+	for _, g := range l.wanted.Groups {
+		rows = append(rows, l.component(g, wide))
+		for _, m := range members {
+			if m.Component != string(g.Kind) {
+				continue
+			}
+			row := []string{"  " + m.Name, m.State, number(m.Leaders), number(m.Regions), dash(m.Version), number(m.Restarts), l.age(m.Made)}
+			if wide {
+				row = append(row, id(m.ID), dash(m.Node), dash(m.volumes()))
+			}
+			rows = append(rows, append(row, m.note()))
 		}
-		rows = append(rows, row)
 	}
 	return rows
+}
+
+// component returns the row of a component: how many of its members serve, and how many have what is asked.
+func (l sight) component(g desired.Group, wide bool) []string {
+	got := l.snapshot.Groups[g.Kind]
+	n := 0
+	for _, m := range got.Running() {
+		if updated(g, got, m) {
+			n++
+		}
+	}
+	state, note := fmt.Sprintf("%s of %d up", up(got), g.Size()), ""
+	if n < g.Size() {
+		note = fmt.Sprintf("%d of %d updated", n, g.Size())
+	}
+	if g.Suspend {
+		state, note = "suspended", ""
+		if n := got.Up(); n > 0 {
+			note = fmt.Sprintf("%d still up", n)
+		}
+	}
+	row := []string{g.Kind.Title(), state, "", "", dash(g.Version), "", ""}
+	if wide {
+		row = append(row, "", "", "")
+	}
+	return append(row, note)
+}
+
+// age returns how old a pod is.
+func (l sight) age(made *time.Time) string {
+	if made == nil {
+		return "-"
+	}
+	return l.ago(*made)
 }
 
 func id(n uint64) string {

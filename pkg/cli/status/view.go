@@ -1,6 +1,7 @@
 package status
 
 import (
+	"strings"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
@@ -52,10 +53,21 @@ type member struct {
 	Regions   *int   `json:"regions,omitempty"`
 	Version   string `json:"version,omitempty"`
 	Node      string `json:"node,omitempty"`
-	Trouble   string `json:"trouble,omitempty"`
+	// Made is when the pod was created; Restarts counts those of its main container.
+	Made     *time.Time `json:"made,omitempty"`
+	Restarts *int       `json:"restarts,omitempty"`
+	Claims   []claim    `json:"claims,omitempty"`
+	Trouble  string     `json:"trouble,omitempty"`
 	// Config is "older" or "unknown" where the configuration is written in place and
 	// the member does not run with what is written, or it is not known.
 	Config string `json:"config,omitempty"`
+}
+
+// claim is a volume of a member. Size is what it has, "" while it has no volume.
+type claim struct {
+	Name   string `json:"name"`
+	Size   string `json:"size,omitempty"`
+	Marked bool   `json:"leftOver,omitempty"`
 }
 
 type gate struct {
@@ -139,11 +151,17 @@ func (l sight) members() []member {
 			}
 			row := member{
 				Component: string(m.Kind), Name: m.Name, Up: m.Up(), ID: m.Database.ID, State: word(m),
-				Updated: updated(g, got, m), Version: m.Database.Version, Trouble: m.Trouble(),
+				Updated: updated(g, got, m), Version: version(m), Trouble: m.Trouble(),
 				Config: config[m.Name],
 			}
 			if m.Pod != nil {
-				row.Node = m.Pod.Node
+				row.Node, row.Restarts = m.Pod.Node, new(m.Pod.Restarts)
+				if !m.Pod.Made.IsZero() {
+					row.Made = new(m.Pod.Made.UTC())
+				}
+			}
+			for _, c := range m.Claims {
+				row.Claims = append(row.Claims, claim{c.Name, size(c.Capacity), c.Marked})
 			}
 			if g.Suspend && m.Pod == nil {
 				row.State, row.Trouble = "Suspended", ""
@@ -155,6 +173,46 @@ func (l sight) members() []member {
 		}
 	}
 	return out
+}
+
+// version returns what a member says it is, as releases are written, else that of the image of its pod.
+func version(m state.Member) string {
+	v := m.Database.Version
+	if v == "" && m.Pod != nil {
+		v = m.Pod.Version
+	}
+	if v != "" && v[0] >= '0' && v[0] <= '9' {
+		return "v" + v // as stores report it
+	}
+	return v
+}
+
+func size(n topology.Size) string {
+	if n == 0 {
+		return ""
+	}
+	return n.String()
+}
+
+// volumes returns the claims with their sizes.
+func (m member) volumes() string {
+	var all []string
+	for _, c := range m.Claims {
+		all = append(all, strings.TrimSpace(c.Name+" "+c.Size))
+	}
+	return strings.Join(all, ", ")
+}
+
+// note says what is not as it should be.
+func (m member) note() string {
+	var all []string
+	if m.Trouble != "" {
+		all = append(all, m.Trouble)
+	}
+	if !m.Updated && m.Restarts != nil {
+		all = append(all, "to be updated")
+	}
+	return strings.Join(all, "; ")
 }
 
 // known leaves out a number that could not be read.

@@ -14,11 +14,20 @@ import (
 // between columns, "<none>" for an empty cell. Nothing is wrapped or cut, so that grep and awk can
 // read it.
 func Table(w io.Writer, headers []string, rows [][]string) error {
+	return table(w, upper(headers), rows, "<none>")
+}
+
+func upper(headers []string) []string {
 	upper := make([]string, len(headers))
 	for i, h := range headers {
 		upper[i] = strings.ToUpper(h)
 	}
-	return table(w, upper, rows, "<none>")
+	return upper
+}
+
+// Tree writes rows in the same way, of which some are indented below others, and leaves empty cells empty.
+func Tree(w io.Writer, headers []string, rows [][]string) error {
+	return table(w, upper(headers), rows, "")
 }
 
 // Result writes rows of a database in the same way, with its headers and its empty cells as they
@@ -41,13 +50,14 @@ func table(w io.Writer, headers []string, rows [][]string, empty string) error {
 		})),
 		tablewriter.WithHeaderConfig(cells),
 		tablewriter.WithRowConfig(cells),
+		tablewriter.WithTrimSpace(tw.Off), // rows of a tree begin with spaces
 	)
 	t.Header(headers)
 	for _, r := range rows {
 		line := make([]string, len(headers))
 		for i := range line {
 			if i < len(r) {
-				line[i] = Clean(r[i])
+				line[i] = indent(r[i]) + Clean(r[i])
 			}
 			if line[i] == "" {
 				line[i] = empty
@@ -62,6 +72,9 @@ func table(w io.Writer, headers []string, rows [][]string, empty string) error {
 	}
 	return writeTrimmed(w, b.String())
 }
+
+// indent returns the spaces that a cell begins with, which put it below another one.
+func indent(s string) string { return s[:len(s)-len(strings.TrimLeft(s, " "))] }
 
 // writeTrimmed leaves out the padding of the last column, which would break
 // lines on a terminal that the table just fits.
