@@ -65,6 +65,7 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 	root.SetErr(f.Streams.ErrOut)
 	f.Flags.AddFlags(root.PersistentFlags())
 	f.BindDial(root)
+	f.BindExpect(root)
 	root.PersistentFlags().BoolP("help", "h", false, "Show help for a command.")
 	// No argument is a file; only some flags are, which say so.
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)

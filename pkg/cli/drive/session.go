@@ -11,7 +11,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/start"
@@ -33,7 +32,7 @@ func Open(f *factory.Factory, namespace, name string) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	dyn, err := f.Dynamic()
+	client, err := f.Intent()
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +42,7 @@ func Open(f *factory.Factory, namespace, name string) (*Session, error) {
 	}
 	s := &Session{
 		Namespace: namespace, Name: name,
-		Connections: start.Connections{Kube: kube, Intent: intent.New(dyn), Dialer: dialer, Now: f.Clock.Now},
+		Connections: start.Connections{Kube: kube, Intent: client, Dialer: dialer, Now: f.Clock.Now},
 		operators:   lease.NewOperators(kube), reported: map[string]bool{},
 	}
 	s.Observer = s.Connections.Observer(namespace, name)

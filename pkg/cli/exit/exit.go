@@ -103,6 +103,8 @@ func Of(err error) Code {
 	switch {
 	case is[*intent.NotFoundError](err):
 		return Usage
+	case is[*intent.OtherError](err):
+		return Refused
 	case forbidden(err):
 		return Forbidden
 	case refused(err):

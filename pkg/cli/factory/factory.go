@@ -34,7 +34,8 @@ type Factory struct {
 	// headers say which command sends a request; kubectl's packages make them.
 	headers map[string]string
 
-	dial   way
+	dial     way
+	expected expected
 	config func() (*rest.Config, error)
 	client func() (*http.Client, error)
 }

@@ -19,6 +19,9 @@ import (
 const nowhere = "http://localhost:8080"
 
 func (f *Factory) load() (*rest.Config, error) {
+	if err := f.inContext(); err != nil {
+		return nil, err
+	}
 	c, err := f.Flags.ToRESTConfig()
 	switch {
 	case err != nil:

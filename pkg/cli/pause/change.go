@@ -92,11 +92,10 @@ func (o common) find(ctx context.Context, f *factory.Factory, judge func(*intent
 	if err != nil {
 		return nil, err
 	}
-	dyn, err := f.Dynamic()
+	client, err := f.Intent()
 	if err != nil {
 		return nil, err
 	}
-	client := intent.New(dyn)
 	var all []change
 	var failed []error
 	for _, n := range names {

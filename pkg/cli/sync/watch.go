@@ -53,7 +53,7 @@ func (w *watching) bind(cmd *cobra.Command) {
 // mine are the flags that need --watch, and others those that cannot be used with it.
 var (
 	mine   = []string{"all-namespaces", "selector", "shard", "auto-failover", "workers", "poll", "resync", "listen", "pprof", "log-format"}
-	others = []string{"timeout", "dry-run", "exit-code", "no-follow", "yes", "report", "wait"}
+	others = []string{"timeout", "dry-run", "exit-code", "no-follow", "yes", "report", "wait", "expect-uid"}
 )
 
 // check checks what is known from the flags alone.

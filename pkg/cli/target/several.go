@@ -11,7 +11,6 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // Found are the flags -l and -A, with which a command finds clusters.
@@ -43,11 +42,11 @@ func (o *Found) List(ctx context.Context, f *factory.Factory) (namespace string,
 	if o.AllNamespaces {
 		namespace = ""
 	}
-	dyn, err := f.Dynamic()
+	client, err := f.Intent()
 	if err != nil {
 		return namespace, nil, err
 	}
-	clusters, err = intent.New(dyn).List(ctx, namespace, o.Selector)
+	clusters, err = client.List(ctx, namespace, o.Selector)
 	return namespace, clusters, err
 }
 
@@ -61,11 +60,11 @@ func (o *Found) Watch(ctx context.Context, f *factory.Factory) (<-chan struct{},
 	if o.AllNamespaces {
 		namespace = ""
 	}
-	dyn, err := f.Dynamic()
+	client, err := f.Intent()
 	if err != nil {
 		return nil, err
 	}
-	return intent.New(dyn).Watch(ctx, namespace, o.Selector)
+	return client.Watch(ctx, namespace, o.Selector)
 }
 
 // Several says which clusters a command is meant for: those that are named, or those that are found.

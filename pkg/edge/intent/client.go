@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -35,10 +36,19 @@ const (
 )
 
 // Client reads and writes TidbClusters.
-type Client struct{ dyn dynamic.Interface }
+type Client struct {
+	dyn dynamic.Interface
+	uid types.UID
+}
 
 // New makes a Client.
 func New(dyn dynamic.Interface) *Client { return &Client{dyn: dyn} }
+
+// Expect has the client load no TidbCluster of another UID, and make none; "" is any. It returns the client.
+func (c *Client) Expect(uid types.UID) *Client {
+	c.uid = uid
+	return c
+}
 
 // Load reads a TidbCluster as it is written, without defaults. If there is none
 // it fails with a *NotFoundError, if the API server does not know TidbClusters
@@ -50,6 +60,8 @@ func (c *Client) Load(ctx context.Context, namespace, name string) (*v1alpha1.Ti
 		return nil, c.missing(ctx, namespace, name, err)
 	case err != nil:
 		return nil, fmt.Errorf("get tidbcluster %s/%s: %w", namespace, name, err)
+	case c.uid != "" && u.GetUID() != c.uid:
+		return nil, &OtherError{Namespace: namespace, Name: name, Want: c.uid, Got: u.GetUID()}
 	}
 	return decode(u)
 }

@@ -183,6 +183,27 @@ func TestCreateInNoNamespace(t *testing.T) {
 	}
 }
 
+// TestExpect: with the UID of a cluster, no other one is read, and none is made.
+func TestExpect(t *testing.T) {
+	c, dyn := client(t, named(t, "ns", "basic"))
+	for uid, says := range map[types.UID]string{"": "", "tc-uid": "", "2": "has the UID tc-uid, not 2"} {
+		_, err := c.Expect(uid).Load(t.Context(), "ns", "basic")
+		if (says == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", uid, err)
+		}
+	}
+	tc := &v1alpha1.TidbCluster{}
+	tc.Namespace, tc.Name = "ns", "other"
+	if _, err := c.Expect("2").Create(t.Context(), tc, Write{}); !errors.As(err, new(*OtherError)) {
+		t.Error(err)
+	}
+	for _, a := range dyn.Actions() {
+		if a.GetVerb() == "create" {
+			t.Error(a)
+		}
+	}
+}
+
 func TestCreate(t *testing.T) {
 	var sent map[string]any
 	var query string

@@ -3,6 +3,7 @@ package intent
 import (
 	"errors"
 	"fmt"
+	"k8s.io/apimachinery/pkg/types"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,6 +12,19 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
+
+// OtherError says that a TidbCluster is not the one that is meant.
+type OtherError struct {
+	Namespace, Name string
+	Want, Got       types.UID // Got is "" where there is none
+}
+
+func (e *OtherError) Error() string {
+	if e.Got == "" {
+		return fmt.Sprintf("there is no TidbCluster %s/%s with the UID %s; nothing was made", e.Namespace, e.Name, e.Want)
+	}
+	return fmt.Sprintf("TidbCluster %s/%s has the UID %s, not %s: it is another cluster of that name; nothing was changed", e.Namespace, e.Name, e.Got, e.Want)
+}
 
 // NotFoundError says that there is no such TidbCluster.
 type NotFoundError struct {

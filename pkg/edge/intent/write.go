@@ -34,6 +34,9 @@ func (w Write) dryRun() []string {
 
 // Create creates a TidbCluster.
 func (c *Client) Create(ctx context.Context, tc *v1alpha1.TidbCluster, w Write) (*v1alpha1.TidbCluster, error) {
+	if c.uid != "" {
+		return nil, &OtherError{Namespace: tc.Namespace, Name: tc.Name, Want: c.uid}
+	}
 	body, err := json.Marshal(tc)
 	if err != nil {
 		return nil, fmt.Errorf("encode tidbcluster %s/%s: %w", tc.Namespace, tc.Name, err)
@@ -56,7 +59,9 @@ func (c *Client) Create(ctx context.Context, tc *v1alpha1.TidbCluster, w Write) 
 // another manager owns a field with another value, it fails with a *ConflictError.
 func (c *Client) Apply(ctx context.Context, m *Manifest, w Write) (*v1alpha1.TidbCluster, error) {
 	namespace, name := m.Cluster.Namespace, m.Cluster.Name
-	body, err := m.object.MarshalJSON()
+	object := m.object.DeepCopy()
+	object.SetUID(c.uid) // the API server applies it to no other object
+	body, err := object.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("encode tidbcluster %s/%s: %w", namespace, name, err)
 	}
@@ -66,6 +71,9 @@ func (c *Client) Apply(ctx context.Context, m *Manifest, w Write) (*v1alpha1.Tid
 	})
 	if clash, ok := conflict(namespace, name, err); ok {
 		return nil, clash
+	}
+	if c.uid != "" && apierrors.IsConflict(err) { // there is none; another one was found before
+		return nil, &OtherError{Namespace: namespace, Name: name, Want: c.uid}
 	}
 	return c.result(ctx, "apply", namespace, name, got, err)
 }
