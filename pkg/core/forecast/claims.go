@@ -1,0 +1,80 @@
+package forecast
+
+import (
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+func (w *world) mark(k topology.Kind, name string, claims []plan.Claim, marked bool) {
+	m := w.member(k, name)
+	for i := range m.Claims {
+		if slices.ContainsFunc(claims, func(c plan.Claim) bool { return c.Name == m.Claims[i].Name }) {
+			m.Claims[i].Marked = marked
+		}
+	}
+}
+
+func deleteClaim(w *world, s plan.DeleteClaim) {
+	m := w.member(s.Component, s.Member)
+	for i := range m.Claims {
+		if m.Claims[i].UID == s.UID {
+			m.Claims[i].Terminating = true
+		}
+	}
+}
+
+func resizeClaim(w *world, s plan.ResizeClaim) {
+	m := w.member(s.Component, s.Member)
+	for i := range m.Claims {
+		if m.Claims[i].UID == s.UID {
+			m.Claims[i].Requested = s.Size
+		}
+	}
+}
+
+// claim makes the claims of a member that it does not have yet.
+func (w *world) claim(set state.Set, m *state.Member) []string {
+	var names []string
+	for template, size := range set.Volumes {
+		name := template + "-" + m.Name
+		names = append(names, name)
+		if slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return c.Name == name }) {
+			continue
+		}
+		w.made = append(w.made, name)
+		m.Claims = append(m.Claims, state.Claim{
+			Name: name, UID: w.uid(), Template: template, Bound: true, Growth: state.Growable, Requested: size, Capacity: size,
+		})
+	}
+	slices.Sort(names)
+	return names
+}
+
+// growVolumes is what storage does.
+func (w *world) growVolumes(m *state.Member) {
+	for i := range m.Claims {
+		if c := &m.Claims[i]; c.Bound && c.Capacity < c.Requested && m.Pod != nil {
+			c.Capacity, w.changed = c.Requested, true
+		}
+	}
+}
+
+// dropClaims deletes claims that no pod uses any more. What PD says of the data on them is then said of
+// nothing here.
+func (w *world) dropClaims(m *state.Member) {
+	if m.Pod != nil {
+		return
+	}
+	n := len(m.Claims)
+	m.Claims = slices.DeleteFunc(m.Claims, func(c state.Claim) bool { return c.Terminating })
+	if len(m.Claims) == n {
+		return
+	}
+	w.changed = true
+	if m.Database.Removed() {
+		m.Database = state.Database{Presence: state.Absent}
+	}
+}

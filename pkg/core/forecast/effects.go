@@ -1,0 +1,232 @@
+package forecast
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// effect is what follows from a step, at once, and the phase that the step belongs to. What takes time
+// happens later.
+type effect struct {
+	do    func(*world, plan.Step)
+	phase func(*world, plan.Step) Phase
+}
+
+// effects has one row for each kind of step.
+var effects = map[string]effect{
+	"Apply":         row(apply, phaseOfApply),
+	"Resize":        row(resize, phaseOfResize),
+	"Restart":       row(restart, ofMember),
+	"Close":         row(closeRollout, always(Rollout)),
+	"MoveLeader":    row(moveLeader, ofMember),
+	"RemoveMember":  row(removeMember, ofMember),
+	"EvictLeaders":  row(evictLeaders, ofMember),
+	"AdoptEviction": row(adoptEviction, always(Preparation)),
+	"AllowLeaders":  row(allowLeaders, ofMember),
+	"RemoveStore":   row(removeStore, ofMember),
+	"RestoreStore":  row(restoreStore, always(ScaleOut)),
+	"ForgetRecord":  row(forgetRecord, ofMember),
+	"MarkClaims":    row(func(w *world, s plan.MarkClaims) { w.mark(s.Component, s.Member, s.Claims, true) }, ofMember),
+	"UnmarkClaims":  row(func(w *world, s plan.UnmarkClaims) { w.mark(s.Component, s.Member, s.Claims, false) }, ofMember),
+	"DeleteClaim":   row(deleteClaim, phaseOfClaim),
+	"DeletePod":     row(func(w *world, s plan.DeletePod) { w.stop(w.member(s.Component, s.Member)) }, always(Renewal)),
+	"DeleteSet":     row(deleteSet, always(Suspension)),
+	"RecordFailure": row(recordFailure, always(Failover)),
+	"RetireFailure": row(retireFailure, always(Failover)),
+	"ForgetFailure": row(forgetFailure, always(Failover)),
+	"ResizeClaim":   row(resizeClaim, always(Growth)),
+	"RecreateSet":   row(recreateSet, always(Growth)),
+	"ClosePump":     row(closePump, ofMember),
+	"AdoptDrain":    row(adoptDrain, always(Preparation)),
+	"DrainCapture":  row(drainCapture, ofMember),
+	"ForgetDrain":   row(forgetDrain, ofMember),
+	"EnableRules":   row(enableRules, always(Creation)),
+	"SetPassword":   row(setPassword, always(Creation)),
+	"EndPause":      row(endPause, always(Preparation)),
+}
+
+func row[S plan.Step](do func(*world, S), phase func(*world, plan.Step) Phase) effect {
+	return effect{do: func(w *world, s plan.Step) { do(w, s.(S)) }, phase: phase}
+}
+
+func always(p Phase) func(*world, plan.Step) Phase {
+	return func(*world, plan.Step) Phase { return p }
+}
+
+// ofMember is the phase of what is done for a member: it leaves, or is replaced.
+func ofMember(w *world, s plan.Step) Phase {
+	k, name := s.Target()
+	g, m := w.group(k), w.member(k, name)
+	_, failed := g.Failure(name)
+	switch {
+	case g.Suspend:
+		return Suspension
+	case m.Ordinal >= g.Size():
+		return ScaleIn
+	case failed:
+		return Failover
+	case m.Database.Removed() || slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return c.Terminating }):
+		return Renewal
+	}
+	return Rollout
+}
+
+func phaseOfApply(w *world, step plan.Step) Phase {
+	s := step.(plan.Apply)
+	set := w.snap.Groups[s.Component].Set
+	switch {
+	case s.Component != "" && !set.Exists:
+		return Creation
+	case s.Component != "" && w.group(s.Component).Template != set.Template:
+		return Rollout
+	}
+	return Preparation
+}
+
+func phaseOfResize(_ *world, step plan.Step) Phase {
+	if s := step.(plan.Resize); s.To < s.From {
+		return ScaleIn
+	}
+	return ScaleOut
+}
+
+func phaseOfClaim(_ *world, step plan.Step) Phase {
+	switch s := step.(plan.DeleteClaim); {
+	case s.Reclaim:
+		return Cleanup
+	case s.PodUID != "":
+		return Renewal
+	}
+	return ScaleOut
+}
+
+func apply(w *world, s plan.Apply) {
+	if s.Component == "" {
+		for i := range w.want.Objects {
+			if w.want.Objects[i].Name == s.Object.Name {
+				w.want.Objects[i].Drift = desired.None
+			}
+		}
+		return
+	}
+	g := w.group(s.Component)
+	for _, objects := range [][]desired.Object{g.Services, g.Config} {
+		for i := range objects {
+			if objects[i].Kind == s.Object.Kind && objects[i].Name == s.Object.Name {
+				objects[i].Drift = desired.None
+			}
+		}
+	}
+	if s.Object.Kind == g.Set.Kind && s.Object.Name == g.Set.Name {
+		w.applySet(s, g)
+	}
+}
+
+// applySet creates a StatefulSet, or changes its template. Which revision Kubernetes gives the template
+// is not known before: if pods have it already, as after a change that is taken back, fewer of them are
+// replaced than the forecast says.
+func (w *world) applySet(s plan.Apply, g *desired.Group) {
+	w.set(s.Component, func(set *state.Set) {
+		if !set.Exists {
+			revision := w.uid()
+			*set = state.Set{
+				Exists: true, UID: w.uid(), Made: w.snap.At, Replicas: s.Replicas, Ordered: set.Ordered,
+				UpdateRevision: revision, CurrentRevision: revision, Volumes: sizes(g),
+			}
+		} else if set.Template != g.Template {
+			set.UpdateRevision = w.uid()
+		}
+		set.Partition, set.Template, set.Manual, set.Observed = set.Replicas, g.Template, g.Manual, true
+	})
+	g.Set.Drift = desired.None
+	w.extend(s.Component)
+}
+
+// sizes returns the sizes in the claim templates of a component.
+func sizes(g *desired.Group) map[string]topology.Size {
+	all := map[string]topology.Size{}
+	for _, v := range g.Volumes {
+		all[v.Name] = v.Size
+	}
+	return all
+}
+
+// extend adds members up to the replicas.
+func (w *world) extend(k topology.Kind) {
+	g := w.snap.Groups[k]
+	for i := len(g.Members); i < g.Set.Replicas; i++ {
+		m := state.Member{Kind: k, Ordinal: i, Name: w.want.Cluster.PodName(k, i)}
+		if w.snap.PD.Known() && k.Data() != topology.None {
+			m.Database.Presence = state.Absent
+		}
+		g.Members = append(g.Members, m)
+	}
+	w.snap.Groups[k] = g
+}
+
+func resize(w *world, s plan.Resize) {
+	w.set(s.Component, func(set *state.Set) {
+		if set.Partition >= set.Replicas {
+			set.Partition = s.To
+		}
+		set.Replicas = s.To
+	})
+	w.extend(s.Component)
+}
+
+func restart(w *world, s plan.Restart) {
+	w.set(s.Component, func(set *state.Set) { set.Partition = s.Ordinal })
+	if s.Stuck {
+		w.stop(w.member(s.Component, s.Member))
+	}
+}
+
+func closeRollout(w *world, s plan.Close) {
+	w.set(s.Component, func(set *state.Set) { set.Partition = s.Partition })
+}
+
+func deleteSet(w *world, s plan.DeleteSet) {
+	w.set(s.Component, func(set *state.Set) { set.Terminating = true })
+}
+
+func recreateSet(w *world, s plan.RecreateSet) {
+	w.set(s.Component, func(set *state.Set) {
+		set.UID, set.Made, set.Volumes = w.uid(), w.snap.At, sizes(w.group(s.Component))
+		set.CurrentRevision = set.UpdateRevision
+	})
+}
+
+func endPause(w *world, _ plan.EndPause) {
+	w.want.Cluster.Paused, w.want.Cluster.Pause = false, topology.Pause{}
+}
+
+func setPassword(w *world, s plan.SetPassword) { w.group(s.Component).FirstPassword = false }
+
+func recordFailure(w *world, s plan.RecordFailure) {
+	g := w.group(s.Component)
+	g.Failures = slices.DeleteFunc(g.Failures, func(f topology.Failure) bool { return f.Member == s.Member })
+	g.Failures = append(g.Failures, topology.Failure{
+		Member: s.Member, ID: s.ID, Claims: s.Claims, Created: w.snap.At, Discarded: s.Discarded,
+	})
+}
+
+func retireFailure(w *world, s plan.RetireFailure) {
+	for i := range w.group(s.Component).Failures {
+		if f := &w.group(s.Component).Failures[i]; f.Member == s.Member {
+			f.Deleted = true
+		}
+	}
+}
+
+func forgetFailure(w *world, s plan.ForgetFailure) {
+	g := w.group(s.Component)
+	g.Failures = slices.DeleteFunc(g.Failures, func(f topology.Failure) bool { return f.Member == s.Member })
+}
+
+// Steps returns the names of all steps that a forecast knows, as plan.Action has them.
+func Steps() []string { return slices.Sorted(maps.Keys(effects)) }

@@ -1,0 +1,124 @@
+package forecast
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Totals are what the steps come to.
+type Totals struct {
+	Restarts []Count // by component, in the order of the steps
+	// Leaders of regions that leave stores before these restart or go, and regions that leave stores
+	// for good.
+	Leaders, Regions Amount
+	PDLeaderMoves    int
+	// Claims that are made, that grow, and that are deleted with their data.
+	Made, Grown, Deleted []string
+	// Lasting is what cannot be taken back, a sentence each.
+	Lasting []string
+}
+
+// Count is a number of members.
+type Count struct {
+	Component topology.Kind
+	Number    int
+}
+
+// Amount is a number of which a part may not be known. Unknown is never counted as zero.
+type Amount struct {
+	Known int
+	// Unknown is of how many stores the number is not known.
+	Unknown int
+}
+
+func (a *Amount) add(n int, known bool) {
+	if !known || n < 0 {
+		a.Unknown++
+		return
+	}
+	a.Known += n
+}
+
+// Zero reports whether there is nothing at all.
+func (a Amount) Zero() bool { return a == Amount{} }
+
+// total sums up. What is on a store is what the snapshot has: in a forecast leaders leave one store after
+// the other, and come back.
+func total(steps []Step, w *world, now state.Snapshot) Totals {
+	var t Totals
+	for _, s := range steps {
+		if count := counted[plan.Action(s.Step)]; count != nil {
+			count(&t, s, now)
+		}
+	}
+	t.Made = slices.Sorted(slices.Values(w.made))
+	return t
+}
+
+// counted has a row for each kind of step that counts.
+var counted = map[string]func(*Totals, Step, state.Snapshot){
+	"Restart":    func(t *Totals, s Step, _ state.Snapshot) { t.restart(s.Step.(plan.Restart).Component) },
+	"DeletePod":  func(t *Totals, s Step, _ state.Snapshot) { t.restart(s.Step.(plan.DeletePod).Component) },
+	"MoveLeader": func(t *Totals, _ Step, _ state.Snapshot) { t.PDLeaderMoves++ },
+	"EvictLeaders": func(t *Totals, s Step, now state.Snapshot) {
+		m, known := stored(now, s.Step.(plan.EvictLeaders).StoreID)
+		t.Leaders.add(m.Leaders, known)
+	},
+	"RemoveStore": func(t *Totals, s Step, now state.Snapshot) {
+		r := s.Step.(plan.RemoveStore)
+		m, known := stored(now, r.StoreID)
+		t.Regions.add(m.Regions, known)
+		t.lasting("store %d of %s leaves for good: the member would come back with a new, empty store", r.StoreID, r.Member)
+	},
+	"RemoveMember": func(t *Totals, s Step, _ state.Snapshot) {
+		t.lasting("%s leaves PD for good: it would come back with new data", s.Step.(plan.RemoveMember).Member)
+	},
+	"ClosePump": func(t *Totals, s Step, _ state.Snapshot) {
+		t.lasting("%s is closed: it takes no more binlog", s.Step.(plan.ClosePump).Member)
+	},
+	"ResizeClaim": func(t *Totals, s Step, _ state.Snapshot) {
+		r := s.Step.(plan.ResizeClaim)
+		t.Grown = append(t.Grown, r.Name)
+		if len(t.Grown) == 1 {
+			t.lasting("volumes that have grown cannot shrink again")
+		}
+	},
+	"DeleteClaim": func(t *Totals, s Step, _ state.Snapshot) {
+		d := s.Step.(plan.DeleteClaim)
+		t.Deleted = append(t.Deleted, d.Name)
+		t.lasting("claim %s is deleted, with the data of a member that was removed", d.Name)
+	},
+	"RecordFailure": func(t *Totals, s Step, _ state.Snapshot) {
+		if r := s.Step.(plan.RecordFailure); r.Discarded {
+			t.lasting("the data of %s is given up", r.Member)
+		}
+	},
+}
+
+func (t *Totals) lasting(format string, args ...any) {
+	t.Lasting = append(t.Lasting, fmt.Sprintf(format, args...))
+}
+
+func (t *Totals) restart(k topology.Kind) {
+	i := slices.IndexFunc(t.Restarts, func(c Count) bool { return c.Component == k })
+	if i < 0 {
+		i, t.Restarts = len(t.Restarts), append(t.Restarts, Count{Component: k})
+	}
+	t.Restarts[i].Number++
+}
+
+// stored returns what PD says of a store.
+func stored(now state.Snapshot, id uint64) (state.Database, bool) {
+	for _, g := range now.Groups {
+		for _, m := range g.Members {
+			if m.Database.ID == id && m.Database.State != "" {
+				return m.Database, true
+			}
+		}
+	}
+	return state.Database{}, false
+}
