@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/list"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/logs"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/pause"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/remove"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/report"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/restart"
@@ -75,7 +76,7 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 			create.New(f), apply.New(f), scale.New(f), upgrade.New(f), restart.New(f), sync.New(f), pause.New(f), pause.NewResume(f),
 			failover.New(f), leader.NewTransfer(f), leader.NewEvict(f), tls.New(f), remove.New(f),
 		}},
-		{Message: "Commands that show and use clusters:", Commands: []*cobra.Command{status.New(f), list.New(f), wait.New(f), logs.New(f), sql.New(f), report.New(f)}},
+		{Message: "Commands that show and use clusters:", Commands: []*cobra.Command{status.New(f), plan.New(f), list.New(f), wait.New(f), logs.New(f), sql.New(f), report.New(f)}},
 		{Message: "Commands for the setup:", Commands: []*cobra.Command{
 			install.New(f), auth.New(f), daemon.New(f), version.New(f), completion.New(f),
 		}},

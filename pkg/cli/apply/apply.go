@@ -20,7 +20,7 @@ import (
 // options are the verb's flags.
 type options struct {
 	drive.Options
-	files
+	Files
 	forceConflicts bool
 	force          bool
 }
@@ -80,11 +80,11 @@ Volumes never shrink, and their class cannot be changed.`,
 			return run(cmd.Context(), o)
 		},
 	}
-	o.Bind(cmd)
+	o.Options.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
 	o.BindStop(cmd)
-	o.bind(cmd)
+	o.Files.Bind(cmd)
 	cmd.Flags().BoolVar(&o.forceConflicts, "force-conflicts", false, "Take over fields that another manager has set to another value.")
 	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the manifest is what makes PD answer again.")
 	return cmd
@@ -98,15 +98,41 @@ func noNames(_ *cobra.Command, args []string) error {
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	m, others, err := o.read(ctx, f)
-	if err != nil {
-		return err
-	}
-	s, err := drive.Open(f, m.Cluster.Namespace, m.Cluster.Name)
+	s, r, err := o.open(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	return s.Run(ctx, f, o.Options, r)
+}
+
+// Open reads the manifest, and connects to its cluster. The request is what apply does without further
+// flags.
+func (o Files) Open(ctx context.Context, f *factory.Factory) (*drive.Session, drive.Request, error) {
+	return options{Files: o}.open(ctx, f)
+}
+
+// Given reports whether any of the flags was given.
+func (o Files) Given() bool { return o.Kustomize != "" || len(o.Filenames) > 0 }
+
+func (o options) open(ctx context.Context, f *factory.Factory) (*drive.Session, drive.Request, error) {
+	m, others, err := o.read(ctx, f)
+	if err != nil {
+		return nil, drive.Request{}, err
+	}
+	s, err := drive.Open(f, m.Cluster.Namespace, m.Cluster.Name)
+	if err != nil {
+		return nil, drive.Request{}, err
+	}
+	r, err := o.request(ctx, s, m, others)
+	if err != nil {
+		s.Close()
+		return nil, drive.Request{}, err
+	}
+	return s, r, nil
+}
+
+func (o options) request(ctx context.Context, s *drive.Session, m *intent.Manifest, others []intent.Other) (drive.Request, error) {
 	r := drive.Request{
 		Action: "apply " + o.String(), WithoutPD: o.force, Keep: true, Warnings: m.Lost(),
 		Change: intent.Change{Write: func(ctx context.Context, w intent.Write) error {
@@ -120,18 +146,19 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	r.With = func(version string) remedy.Action {
 		return remedy.Say(fmt.Sprintf("go on with the data: write spec.version: %s into the manifest, and run the same command again", version))
 	}
+	var err error
 	var missing *intent.NotFoundError
 	var bad *intent.MalformedError
 	switch r.Now, err = s.Load(ctx); {
 	case errors.As(err, &bad):
 		r.Now = bad.Cluster // the manifest may correct it
 	case err != nil && !errors.As(err, &missing):
-		return err
+		return r, err
 	}
 	// Only the API server knows the result of the manifest, since it knows the fields that others
 	// have set.
 	r.Want, r.Refusal = o.write(ctx, s.Intent, m, intent.Write{DryRun: true})
-	return s.Run(ctx, f, o.Options, r)
+	return r, nil
 }
 
 // write applies the manifest. Fields that this tool has set, by another verb, are no conflict: the
@@ -156,7 +183,7 @@ func (o options) ours(clash *intent.ConflictError) bool {
 }
 
 // read returns the TidbCluster of the manifests, and the objects beside it.
-func (o files) read(ctx context.Context, f *factory.Factory) (*intent.Manifest, []intent.Other, error) {
+func (o Files) read(ctx context.Context, f *factory.Factory) (*intent.Manifest, []intent.Other, error) {
 	namespace, err := f.Namespace()
 	if err != nil {
 		return nil, nil, err

@@ -33,8 +33,8 @@ func TestFlags(t *testing.T) {
 
 const manifest = "apiVersion: pingcap.com/v1alpha1\nkind: TidbCluster\nmetadata: {name: basic}\nspec: {version: v8.1.0}\n"
 
-func named(names ...string) files {
-	return files{resource.FilenameOptions{Filenames: names}}
+func named(names ...string) Files {
+	return Files{resource.FilenameOptions{Filenames: names}}
 }
 
 func TestRead(t *testing.T) {

@@ -24,17 +24,18 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
-// files are the flags -f, -k and -R.
-type files struct{ resource.FilenameOptions }
+// Files are the flags -f, -k and -R.
+type Files struct{ resource.FilenameOptions }
 
-func (o *files) bind(cmd *cobra.Command) {
+// Bind adds the flags to a command.
+func (o *Files) Bind(cmd *cobra.Command) {
 	cmdutil.AddFilenameOptionFlags(cmd, &o.FilenameOptions, "that have one TidbCluster; - for standard input.")
 	_ = cmd.MarkFlagDirname("kustomize")
 }
 
 // String names the sources. It is written into reports that others read, so a URL has no password
 // and no query, which may be a token.
-func (o files) String() string {
+func (o Files) String() string {
 	if o.Kustomize != "" {
 		return "-k " + public(o.Kustomize)
 	}
@@ -56,7 +57,7 @@ func public(name string) string {
 
 // sources reads what the flags name: files, folders, patterns, URLs, standard input, or what
 // kustomize makes of a folder.
-func (o files) sources(ctx context.Context, f *factory.Factory) ([]intent.Source, error) {
+func (o Files) sources(ctx context.Context, f *factory.Factory) ([]intent.Source, error) {
 	switch {
 	case o.Kustomize != "" && (len(o.Filenames) > 0 || o.Recursive):
 		return nil, exit.Usagef("-k does not go with -f or -R: give one of them")
@@ -97,7 +98,7 @@ func one(name string) func([]byte, error) ([]intent.Source, error) {
 
 // local reads a file, the files in a folder that have one of the extensions of manifests, or those
 // that match a pattern.
-func (o files) local(name string) ([]intent.Source, error) {
+func (o Files) local(name string) ([]intent.Source, error) {
 	roots := []string{name}
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
 		if roots, _ = filepath.Glob(name); len(roots) == 0 {

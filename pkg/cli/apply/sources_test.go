@@ -57,7 +57,7 @@ func TestSources(t *testing.T) {
 	f := named
 	for _, c := range []struct {
 		name  string
-		files files
+		files Files
 		finds string // the cluster, and what is beside it
 		says  string
 	}{
@@ -76,7 +76,7 @@ func TestSources(t *testing.T) {
 		{"no kustomization", kustomized("one"), "", "kustomize one: unable to find one of"},
 		{"no file", f("basic.yaml"), "", "basic.yaml: no such file or folder"},
 		{"nothing", f(), "", "give a file, a folder or a URL with -f"},
-		{"-f and -k", files{resource.FilenameOptions{Filenames: []string{"one"}, Kustomize: "base"}}, "", "-k does not go with -f or -R"},
+		{"-f and -k", Files{resource.FilenameOptions{Filenames: []string{"one"}, Kustomize: "base"}}, "", "-k does not go with -f or -R"},
 		{"standard input twice", f("-", "-"), "", "standard input can be read only once"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -97,13 +97,13 @@ func TestSources(t *testing.T) {
 	}
 }
 
-func (o files) recursive() files {
+func (o Files) recursive() Files {
 	o.Recursive = true
 	return o
 }
 
-func kustomized(folder string) files {
-	return files{resource.FilenameOptions{Kustomize: folder}}
+func kustomized(folder string) Files {
+	return Files{resource.FilenameOptions{Kustomize: folder}}
 }
 
 // TestURL: a URL is read like a file, also with a typo. A server that fails is asked again, one that
@@ -172,7 +172,7 @@ func TestNames(t *testing.T) {
 		"-k https://git.example/clusters": {Kustomize: "https://me:secret@git.example/clusters?ref=main"},
 		`C:\clusters\basic.yaml`:          {Filenames: []string{`C:\clusters\basic.yaml`}},
 	} {
-		if got := (files{o}).String(); got != want {
+		if got := (Files{o}).String(); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

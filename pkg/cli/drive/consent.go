@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/preview"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -50,7 +51,7 @@ func (p prospect) effects() []string {
 		switch {
 		case !ok || g.Suspend:
 		case g.Replicas == 0 && got.Set.Exists && got.Set.Replicas > 0:
-			all = append(all, fmt.Sprintf("%s goes from %s to none, so that %s", g.Kind.Title(), members(got.Set.Replicas), g.Kind.Without()))
+			all = append(all, fmt.Sprintf("%s goes from %s to none, so that %s", g.Kind.Title(), preview.Members(got.Set.Replicas), g.Kind.Without()))
 		case profile.Kind.Data() == topology.Raft && restartsOnly(g, got, p.snapshot.PD):
 			all = append(all, fmt.Sprintf("%s has one member, which restarts: until it serves again, the whole cluster cannot be used", g.Kind.Title()))
 		}
@@ -66,7 +67,7 @@ func restartsOnly(g desired.Group, got state.Group, pd state.PD) bool {
 		return false
 	}
 	runs := slices.ContainsFunc(got.Members, func(m state.Member) bool { return !plan.Stopped(m) })
-	return runs && restarts(g, got) > 0
+	return runs && preview.Restarts(g, got) > 0
 }
 
 // discards returns the stores whose data is given up for good, as far as that has not begun yet.

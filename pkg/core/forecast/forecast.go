@@ -14,7 +14,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // Forecast is what a run does if nothing goes wrong.
@@ -84,9 +83,9 @@ func (w *world) run(f *Forecast) {
 			f.First = p
 		}
 		f.Last = p
-		f.await(p.Gates, func(topology.Kind, string) bool { return true })
+		f.await(p)
 		for _, s := range p.Steps {
-			f.take(w, s, p.Gates)
+			f.take(w, s)
 		}
 		w.happen(slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return !plan.Quiet(s) }))
 		if len(p.Steps) > 0 || w.changed {
@@ -105,23 +104,26 @@ func (w *world) run(f *Forecast) {
 }
 
 // take adds a step, and lets it take effect.
-func (f *Forecast) take(w *world, s plan.Step, gates []plan.Gate) {
+func (f *Forecast) take(w *world, s plan.Step) {
 	e, known := effects[plan.Action(s)]
 	if !known {
 		panic("forecast: no such step: " + plan.Action(s))
 	}
 	if !plan.Quiet(s) {
 		f.Steps = append(f.Steps, Step{Step: s, Phase: e.phase(w, s)})
-		kind, member := s.Target()
-		f.await(gates, func(k topology.Kind, m string) bool { return k == kind && m == member && m != "" })
 	}
 	e.do(w, s)
 }
 
-// await adds gates to the last steps of their components: those steps are followed by the wait.
-func (f *Forecast) await(gates []plan.Gate, counts func(topology.Kind, string) bool) {
-	for _, g := range gates {
-		if slices.Contains(queued, g.Reason) || !counts(g.Component, g.Member) {
+// await adds what is waited for to the last steps of the components. A gate that the next step is for is
+// not waited for before that step.
+func (f *Forecast) await(p plan.Plan) {
+	for _, g := range p.Gates {
+		next := slices.ContainsFunc(p.Steps, func(s plan.Step) bool {
+			k, member := s.Target()
+			return k == g.Component && member == g.Member && !plan.Quiet(s)
+		})
+		if next || slices.Contains(queued, g.Reason) {
 			continue
 		}
 		for i := len(f.Steps) - 1; i >= 0; i-- {

@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"slices"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -120,11 +121,19 @@ func (w *world) moveLeaders(m *state.Member) {
 	d := &m.Database
 	switch {
 	case !m.Up() || m.Kind.Optional():
+	case d.Evicting && w.snap.At.Sub(w.evicted(d.ID)) <= turnTime:
+		w.changed = true
 	case d.Evicting && d.Leaders != 0 && w.takers(m) > 0:
 		d.Leaders, w.changed = 0, true
 	case !d.Evicting && d.State == state.StoreUp && d.Leaders != w.leaders[d.ID]:
 		d.Leaders, w.changed = w.leaders[d.ID], true
 	}
+}
+
+// evicted returns when an eviction of ours began, zero where there is none.
+func (w *world) evicted(id uint64) time.Time {
+	e, _ := w.snap.Eviction(id)
+	return e.Since
 }
 
 // takers counts the stores that leaders can move to.

@@ -18,6 +18,7 @@ type Command struct {
 var commands = []Command{
 	{Name: "list", Role: Viewer, only: []string{"pingcap.com/tidbclusters list", "pingcap.com/tidbclusters watch", "/namespaces list"}},
 	{Name: "status", Role: Viewer, except: []string{readsLogs}},
+	{Name: "plan", Role: Viewer, except: []string{readsLogs}}, // with -f it needs those of apply
 	{Name: "wait", Role: Viewer, except: []string{readsLogs}},
 	{Name: "logs", Role: Viewer, only: []string{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/pods list", readsLogs, "/namespaces list",

@@ -1,0 +1,35 @@
+package drive
+
+import (
+	"context"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
+)
+
+// Plan shows what Run would do, in the format of -o, and changes nothing.
+func (s *Session) Plan(ctx context.Context, f *factory.Factory, o Options, format output.Objects, r Request) error {
+	ctx, cancel := exit.Within(ctx, o.Timeout)
+	defer cancel()
+	o.DryRun, r.Policy.Eviction = ServerDryRun, o.Eviction
+	p, _, err := s.ask(ctx, f, o, propose(r).at(f.Clock.Now()))
+	if err != nil {
+		return exit.Ended(ctx, err)
+	}
+	p.warnings = append(p.warnings, p.foretold()...)
+	shown := p.preview(f.Context())
+	if format.Table() {
+		shown.Print(f.Streams.Out, report.Width(f.Streams.Out))
+		return p.verdict(o)
+	}
+	object, err := shown.Object()
+	if err == nil {
+		err = format.Print(f.Streams.Out, object)
+	}
+	if err != nil {
+		return err
+	}
+	return p.verdict(o)
+}

@@ -1,0 +1,110 @@
+// Package plan is the verb that shows what would be done.
+package plan
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/apply"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+)
+
+// options are the verb's flags and its argument.
+type options struct {
+	drive.Options
+	files  apply.Files
+	format output.Objects
+	name   []string // the argument that names the cluster, if there is one
+}
+
+// New makes the command.
+func New(f *factory.Factory) *cobra.Command {
+	return command(f, func(ctx context.Context, o options) error { return run(ctx, f, o) })
+}
+
+func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "plan [NAME | -f FILE]",
+		Short: "See what would be done to a cluster",
+		Long: `See what "sync" would do to a cluster now, or with -f or -k what "apply" would do with a
+manifest. Nothing is changed.
+
+It shows what changes in each component, all steps in the order in which they are taken if nothing
+goes wrong, and what is waited for after each; how many restarts, region leaders and regions that
+comes to, as far as that is known; what cannot be taken back; and what is blocked, with what can
+be done about it. Other verbs show the same with --dry-run.
+
+The steps are those of the same decisions that a run makes, one after the other. What happens in
+between is another matter: a member that does not come back stops a run, and the forecast does not
+know of it.
+
+NAME may be left out where there is only one cluster in the namespace.`,
+		Example: `  # What would "sync" do now?
+  kubectl tidb plan basic
+
+  # What would "apply" do?
+  kubectl tidb plan -f basic.yaml
+
+  # For a program; exits with 10 if there is anything to do
+  kubectl tidb plan basic -o json --exit-code`,
+		SuggestFor:        []string{"diff", "preview", "forecast"},
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: target.Complete(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.name = args; o.files.Given() && len(args) > 0 {
+				return exit.Usagef("with a manifest the cluster is the one in it, so leave out %s", args[0])
+			}
+			if o.Timeout < 0 {
+				return exit.Usagef("--timeout must not be negative")
+			}
+			if err := o.format.Validate(); err != nil {
+				return err
+			}
+			return run(cmd.Context(), o)
+		},
+	}
+	o.files.Bind(cmd)
+	o.format.Bind(cmd)
+	o.BindEviction(cmd)
+	o.BindStop(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&o.ExitCode, "exit-code", false, "Exit with 10 when there is something to do.")
+	flags.DurationVar(&o.Timeout, "timeout", time.Minute, "Give up reading the cluster after this long. Zero waits for ever.")
+	// The only error is a flag that does not exist.
+	_ = cmd.RegisterFlagCompletionFunc("timeout", cobra.NoFileCompletions)
+	return cmd
+}
+
+func run(ctx context.Context, f *factory.Factory, o options) error {
+	s, r, err := o.request(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.Plan(ctx, f, o.Options, o.format, r)
+}
+
+// request connects to the cluster, and returns what would be asked for.
+func (o options) request(ctx context.Context, f *factory.Factory) (*drive.Session, drive.Request, error) {
+	if o.files.Given() {
+		return o.files.Open(ctx, f)
+	}
+	s, err := target.Open(ctx, f, o.name)
+	if err != nil {
+		return nil, drive.Request{}, err
+	}
+	tc, err := s.Load(ctx)
+	if err != nil {
+		s.Close()
+		return nil, drive.Request{}, err
+	}
+	return s, drive.Request{Action: "sync", Change: intent.Change{Now: tc, Want: tc}}, nil
+}

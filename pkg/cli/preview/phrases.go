@@ -1,0 +1,55 @@
+package preview
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+)
+
+// small are steps that change nothing that a user sees.
+var small = map[string]bool{"Close": true, "ForgetRecord": true, "ForgetDrain": true}
+
+// phrases say what is done for a member without its name, so that the same can be said of several.
+var phrases = map[string]func(plan.Step) string{
+	"Restart": func(s plan.Step) string {
+		if without := s.(plan.Restart).Without; without != "" {
+			return "restart without: " + without
+		}
+		return "restart"
+	},
+	"EvictLeaders":  say("evict region leaders"),
+	"AllowLeaders":  say("allow region leaders"),
+	"RemoveStore":   say("take its store offline"),
+	"RestoreStore":  say("bring its store back up"),
+	"RemoveMember":  say("remove it from PD"),
+	"MarkClaims":    say("mark its claims as left over"),
+	"UnmarkClaims":  say("take the mark off its claims"),
+	"DeletePod":     say("recreate its pod"),
+	"ClosePump":     say("close it"),
+	"DrainCapture":  say("move its tables to other captures"),
+	"RecordFailure": say("give it up"),
+	"RetireFailure": say("ask for a replacement"),
+	"ForgetFailure": say("end its failover"),
+	"MoveLeader":    func(s plan.Step) string { return "move PD leader to " + s.(plan.MoveLeader).To },
+	"ResizeClaim": func(s plan.Step) string {
+		r := s.(plan.ResizeClaim)
+		return fmt.Sprintf("grow its volume %s from %s to %s", strings.TrimSuffix(r.Name, "-"+r.Member), r.From, r.Size)
+	},
+	"DeleteClaim": func(s plan.Step) string {
+		if s.(plan.DeleteClaim).Reclaim {
+			return "delete its left-over claims and their volumes"
+		}
+		return "delete its left-over claims"
+	},
+}
+
+func say(text string) func(plan.Step) string { return func(plan.Step) string { return text } }
+
+// phrase returns what a step does.
+func phrase(s plan.Step) string {
+	if p := phrases[plan.Action(s)]; p != nil {
+		return p(s)
+	}
+	return s.String()
+}

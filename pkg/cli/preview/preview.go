@@ -1,0 +1,129 @@
+// Package preview shows what a command would do: what changes in each component, all steps in order, what
+// is waited for after them, what they come to, and what cannot be taken back.
+package preview
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/forecast"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Preview is what a command would do to a cluster.
+type Preview struct {
+	Context string // of the kubeconfig
+	Action  string // what is asked for, e.g. "upgrade to v8.1.1"
+	Now     *topology.Cluster
+	Wanted  desired.State
+	// Seen is the cluster as it is.
+	Seen     state.Snapshot
+	Forecast forecast.Forecast
+	// Notes are said first.
+	Notes []string
+}
+
+// change is what changes in a component.
+type change struct {
+	Component topology.Kind
+	// From and To are versions, "" where it stays.
+	From, To string
+	// Has and Wants are numbers of members.
+	Has, Wants int
+	Suspended  bool
+	Restarts   int
+	Volumes    []string
+	Manual     bool
+	New        bool
+}
+
+// changes returns what changes, in the order of the components.
+func (p Preview) changes() []change {
+	var all []change
+	for _, g := range p.Wanted.Groups {
+		if c, ok := p.change(g); ok {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+func (p Preview) change(g desired.Group) (change, bool) {
+	got := p.Seen.Groups[g.Kind]
+	c := change{Component: g.Kind, Has: got.Set.Replicas, Wants: g.Replicas, Manual: g.Manual, Suspended: g.Suspend, New: !got.Set.Exists}
+	switch {
+	case g.Suspend:
+		return c, got.Set.Exists
+	case c.New:
+		c.To = g.Version
+		return c, true
+	}
+	if p.Now != nil {
+		if old, ok := p.Now.Group(g.Kind); ok && old.Version != g.Version {
+			c.From, c.To = old.Version, g.Version
+		}
+	}
+	for _, v := range g.Volumes {
+		if have, ok := got.Set.Volumes[v.Name]; ok && have != v.Size {
+			c.Volumes = append(c.Volumes, fmt.Sprintf("volumes %s from %s to %s, without a restart", v.Name, have, v.Size))
+		}
+	}
+	c.Restarts = Restarts(g, got)
+	return c, c.To != "" || c.Has != c.Wants || len(c.Volumes) > 0 || c.Restarts > 0
+}
+
+func (c change) String() string {
+	switch {
+	case c.Suspended:
+		return fmt.Sprintf("suspended: its %s stop, their data is kept", Members(c.Has))
+	case c.New:
+		return fmt.Sprintf("%s of %s", Members(c.Wants), c.To)
+	}
+	var parts []string
+	if c.From != "" {
+		parts = append(parts, fmt.Sprintf("%s to %s", c.From, c.To))
+	}
+	if c.Has != c.Wants {
+		parts = append(parts, fmt.Sprintf("%d to %s", c.Has, Members(c.Wants)))
+	}
+	parts = append(parts, c.Volumes...)
+	switch n := c.Restarts; {
+	case n > 0 && c.Manual:
+		parts = append(parts, fmt.Sprintf("%d to restart when you delete their pods", n))
+	case n > 1:
+		parts = append(parts, fmt.Sprintf("%d to restart, one at a time", n))
+	case n > 0:
+		parts = append(parts, "1 to restart")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Restarts counts the members that stay and get another pod.
+func Restarts(g desired.Group, got state.Group) int {
+	stay := got.Running()
+	stay = stay[:min(g.Replicas, len(stay))]
+	if got.Set.Template != g.Template {
+		return len(stay)
+	}
+	n := 0
+	for _, m := range stay {
+		if got.Outdated(m) {
+			n++
+		}
+	}
+	return n
+}
+
+// Members is a number of members in words.
+func Members(n int) string {
+	if n == 1 {
+		return "1 member"
+	}
+	return fmt.Sprintf("%d members", n)
+}
+
+func (p Preview) title() string {
+	return fmt.Sprintf("cluster %s/%s", p.Wanted.Cluster.Namespace, p.Wanted.Cluster.Name)
+}

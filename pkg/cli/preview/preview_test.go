@@ -1,0 +1,158 @@
+package preview
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/forecast"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// golden compares a text with a file; -update, which plantest defines, writes it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if flag.Lookup("update").Value.String() == "true" {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || got != string(want) {
+		t.Errorf("%s differs (%v); run with -update and review\ngot:\n%s\nwant:\n%s", file, err, got, want)
+	}
+}
+
+// of returns what would be done for a request.
+func of(c *plantest.Cluster, action string) Preview {
+	was := topology.Cluster{}
+	for i := range c.Wanted.Groups {
+		c.Wanted.Groups[i].Version = "v8.1.1"
+		was.Groups = append(was.Groups, topology.Group{Kind: c.Wanted.Groups[i].Kind, Version: "v8.1.1"})
+	}
+	if strings.HasPrefix(action, "upgrade") {
+		for i := range was.Groups {
+			was.Groups[i].Version = "v8.1.0"
+		}
+	}
+	return Preview{
+		Action: action, Now: &was, Wanted: c.Wanted, Seen: c.Seen,
+		Forecast: forecast.Of(component.Profiles(), c.Policy, c.Wanted, c.Seen),
+	}
+}
+
+// rolled has another template of each component.
+func rolled(c *plantest.Cluster) *plantest.Cluster {
+	for i := range c.Wanted.Groups {
+		c.Wanted.Groups[i].Set.Drift, c.Wanted.Groups[i].Template = desired.Differs, "new"
+	}
+	return c
+}
+
+// claimed gives the members of a component claims with data.
+func claimed(c *plantest.Cluster, k topology.Kind) *plantest.Cluster {
+	for i := range c.Seen.Groups[k].Members {
+		m := &c.Seen.Groups[k].Members[i]
+		m.Claims = []state.Claim{{Name: k.DataVolume() + "-" + m.Name, UID: m.Name, Template: k.DataVolume(), Bound: true}}
+	}
+	return c
+}
+
+// stories are what is previewed, by the names of the golden files.
+func stories() map[string]Preview {
+	unknown := rolled(plantest.New(3, 3, 2))
+	unknown.Member("t-tikv-1").Database.Leaders = -1
+	manual := rolled(plantest.New(3, 3, 2))
+	manual.Want(topology.TiDB).Manual = true
+	manual.Set(topology.TiDB, func(s *state.Set) { s.Manual = true })
+	scale := claimed(plantest.New(3, 5, 2), topology.TiKV)
+	scale.Want(topology.TiKV).Replicas, scale.Want(topology.TiDB).Replicas, scale.Wanted.Cluster.Reclaims = 3, 4, true
+	pdIn := claimed(plantest.New(3, 3, 2), topology.PD)
+	pdIn.Want(topology.PD).Replicas = 1
+	create := plantest.New(3, 3, 2)
+	create.Seen = state.Snapshot{At: plantest.Now, PD: state.PD{Problem: "no PD pod is running"}}
+	for i := range create.Wanted.Groups {
+		create.Wanted.Groups[i].Set.Drift = desired.Missing
+		if volume := create.Wanted.Groups[i].Kind.DataVolume(); volume != "" {
+			create.Wanted.Groups[i].Volumes = []topology.Volume{{Name: volume, Size: 10 << 30}}
+		}
+	}
+	suspend := plantest.New(3, 3, 2)
+	for i := range suspend.Wanted.Groups {
+		suspend.Wanted.Groups[i].Suspend = true
+	}
+	paused := rolled(plantest.New(3, 3, 2))
+	paused.Wanted.Cluster.Paused = true
+	partly := plantest.New(3, 4, 2).Down(time.Hour, "t-tikv-0")
+	partly.Want(topology.TiDB).Replicas = 3
+	noted := of(rolled(plantest.New(3, 3, 2)), "upgrade to v8.1.1")
+	noted.Notes = []string{"spec.pd.maxFailoverCount: it has no effect"}
+	return map[string]Preview{
+		"nothing":  of(plantest.New(3, 3, 2), "sync"),
+		"upgrade":  of(unknown, "upgrade to v8.1.1"),
+		"manual":   of(manual, "upgrade to v8.1.1"),
+		"many":     of(rolled(plantest.New(5, 40, 12)), "upgrade to v8.1.1"),
+		"scale":    of(scale, "scale tikv=3 tidb=4"),
+		"scale-pd": of(pdIn, "scale pd=1"),
+		"create":   of(create, "create"),
+		"grow":     of(plantest.New(3, 3, 2).Volumes(topology.TiKV, 10<<30, 20<<30), "apply basic.yaml"),
+		"half-way": of(plantest.New(3, 3, 2).Roll(topology.TiKV).Rolled(topology.TiKV, 2), "sync"),
+		"suspend":  of(suspend, "apply basic.yaml"),
+		"paused":   of(paused, "apply basic.yaml"),
+		"down":     of(plantest.New(3, 3, 2).Down(time.Hour, "t-tikv-0"), "sync"),
+		"partly":   of(partly, "scale tidb=3"),
+		"noted":    noted,
+	}
+}
+
+func TestPrint(t *testing.T) {
+	for name, p := range stories() {
+		for _, width := range []int{80, 200} {
+			t.Run(fmt.Sprintf("%s-%d", name, width), func(t *testing.T) {
+				var b bytes.Buffer
+				p.Print(&b, width)
+				golden(t, fmt.Sprintf("%s-%d.txt", name, width), b.String())
+			})
+		}
+	}
+}
+
+// TestUnlimited: what is no terminal gets a line for each thing, for grep.
+func TestUnlimited(t *testing.T) {
+	var narrow, wide bytes.Buffer
+	p := stories()["upgrade"]
+	p.Print(&narrow, 40)
+	p.Print(&wide, 0)
+	if n, m := strings.Count(narrow.String(), "\n"), strings.Count(wide.String(), "\n"); n <= m {
+		t.Errorf("%d lines at 40 columns, %d without a limit", n, m)
+	}
+	if strings.Join(strings.Fields(narrow.String()), " ") != strings.Join(strings.Fields(wide.String()), " ") {
+		t.Error("the words differ")
+	}
+}
+
+func TestObject(t *testing.T) {
+	for _, name := range []string{"upgrade", "nothing", "down"} {
+		object, err := stories()[name].Object()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.MarshalIndent(object, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name+".json", string(text)+"\n")
+	}
+}

@@ -1,0 +1,204 @@
+package preview
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/forecast"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
+)
+
+// writer writes lines of a width. Commands are not broken: they are to be pasted.
+type writer struct {
+	out   io.Writer
+	width int
+	gates map[plan.GateKey]bool // those that were printed
+}
+
+func (w writer) line(indent, format string, args ...any) {
+	text := indent + fmt.Sprintf(format, args...)
+	fmt.Fprintln(w.out, report.Fold(text, w.width, indent+"  "))
+}
+
+// Print prints it for people, in lines of a width; 0 for no limit.
+func (p Preview) Print(out io.Writer, width int) {
+	w := writer{out, width, map[plan.GateKey]bool{}}
+	for _, n := range p.Notes {
+		fmt.Fprintln(out, "note: "+n)
+	}
+	first := p.Forecast.First
+	if first.Outcome == plan.Converged && len(p.Forecast.Steps) == 0 {
+		w.line("", "%s has converged: there is nothing to do", p.title())
+		return
+	}
+	w.line("", "%s, %s:", p.title(), p.Action)
+	if first.Outcome == plan.Paused {
+		w.line("", "it would be written, and wait until the cluster is not paused any more")
+	}
+	for _, c := range p.changes() {
+		w.line("  ", "%s: %s", c.Component.Title(), c)
+	}
+	p.closed(w, "blocked now, while other steps are taken; manual action required:", blockedGates(first))
+	p.steps(w)
+	p.totals(w)
+	p.end(w)
+}
+
+// blockedGates are those of which a person should know before anything begins, although other steps can
+// be taken.
+func blockedGates(p plan.Plan) []plan.Gate {
+	var all []plan.Gate
+	for _, g := range p.Gates {
+		if g.Blocked && p.Outcome != plan.Blocked {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+func (p Preview) closed(w writer, title string, gates []plan.Gate) {
+	gates = slices.DeleteFunc(slices.Clone(gates), func(g plan.Gate) bool { return w.gates[g.Key()] })
+	if len(gates) > 0 {
+		w.line("", "%s", title)
+	}
+	for _, g := range gates {
+		w.gates[g.Key()] = true
+		w.line("  ", "%s", g)
+		if g.Remedy != nil {
+			fmt.Fprintf(w.out, "    %s\n", g.Remedy.Line(p.Context))
+		}
+	}
+}
+
+func (p Preview) steps(w writer) {
+	all := phases(p.Forecast.Steps)
+	if len(all) > 0 {
+		w.line("", "if nothing goes wrong, this is done:")
+	}
+	for i, ph := range all {
+		with := ""
+		if ph.With {
+			with = ", at the same time"
+		}
+		w.line("", "%3d. %s: %s%s", i+1, ph.about(), ph.Name, with)
+		for _, work := range ph.works() {
+			w.line("     ", "%s", work)
+		}
+	}
+	if p.Forecast.Cut {
+		w.line("", "and more steps, which are not listed")
+	}
+}
+
+func (p phase) about() string {
+	if p.Component == "" {
+		return "the cluster"
+	}
+	return p.Component.Title()
+}
+
+func (w work) String() string {
+	var tasks []string
+	for _, t := range w.tasks {
+		text := t.text
+		if len(t.waits) > 0 {
+			text += " (wait: " + strings.Join(t.waits, ", ") + ")"
+		}
+		tasks = append(tasks, text)
+	}
+	if len(w.members) == 0 {
+		return strings.Join(tasks, ", ")
+	}
+	return names(w.members) + ": " + strings.Join(tasks, ", ")
+}
+
+// many is how many names are listed: of more, only the first, the last and their number are.
+const many = 5
+
+func names(all []string) string {
+	if len(all) <= many {
+		return strings.Join(all, ", ")
+	}
+	return fmt.Sprintf("%s to %s (%s)", all[0], all[len(all)-1], Members(len(all)))
+}
+
+func (p Preview) totals(w writer) {
+	t := p.Forecast.Totals
+	var lines []string
+	var restarts []string
+	n := 0
+	for _, c := range t.Restarts {
+		n += c.Number
+		restarts = append(restarts, fmt.Sprintf("%d of %s", c.Number, c.Component.Title()))
+	}
+	if n > 0 {
+		lines = append(lines, fmt.Sprintf("restarts: %d (%s)", n, strings.Join(restarts, ", ")))
+	}
+	if !t.Leaders.Zero() {
+		lines = append(lines, "region leaders that leave a store before that: "+amount(t.Leaders))
+	}
+	if t.PDLeaderMoves > 0 {
+		lines = append(lines, fmt.Sprintf("moves of PD's leader: %d", t.PDLeaderMoves))
+	}
+	if !t.Regions.Zero() {
+		lines = append(lines, "regions that move to other stores: "+amount(t.Regions))
+	}
+	for _, c := range []struct {
+		what   string
+		claims []string
+	}{{"claims that are made", t.Made}, {"claims that grow", t.Grown}, {"claims that are deleted, with their data", t.Deleted}} {
+		if len(c.claims) > 0 {
+			lines = append(lines, fmt.Sprintf("%s: %d (%s)", c.what, len(c.claims), some(c.claims)))
+		}
+	}
+	w.list("in all:", lines)
+	w.list("this cannot be taken back:", t.Lasting)
+}
+
+func (w writer) list(title string, lines []string) {
+	if len(lines) > 0 {
+		w.line("", "%s", title)
+	}
+	for _, l := range lines {
+		w.line("  ", "%s", l)
+	}
+}
+
+func some(all []string) string {
+	if len(all) <= many {
+		return strings.Join(all, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(all[:many-1], ", "), len(all)-many+1)
+}
+
+// amount says a number of which a part may be unknown.
+func amount(a forecast.Amount) string {
+	stores := "not known of " + remedy.Count(a.Unknown, "store", "stores")
+	switch {
+	case a.Unknown == 0:
+		return strconv.Itoa(a.Known)
+	case a.Known == 0:
+		return stores
+	}
+	return fmt.Sprintf("at least %d, %s", a.Known, stores)
+}
+
+// end says what keeps the cluster from being converged after that.
+func (p Preview) end(w writer) {
+	last, when := p.Forecast.Last, ""
+	if len(p.Forecast.Steps) > 0 {
+		when = "then "
+	}
+	switch {
+	case p.Forecast.Cut:
+	case last.Outcome == plan.Blocked:
+		p.closed(w, when+"it is blocked, manual action required:", last.Gates)
+	case last.Outcome == plan.Wait:
+		p.closed(w, when+"it waits for:", last.Gates)
+	}
+}
