@@ -12,11 +12,11 @@ import (
 func TestExpectUID(t *testing.T) {
 	s := serve(t, discovery(map[string]any{tidbclusters + "/basic": tidbcluster("basic"), tidbclusters: clusterList(tidbcluster("basic"))}))
 	for args, says := range map[string]string{
-		"pause basic":                   "has the UID 1, not 2",
-		"scale basic tikv=4":            "has the UID 1, not 2",
-		"upgrade basic v8.1.1":          "has the UID 1, not 2",
-		"delete basic --yes":            "has the UID 1, not 2",
-		"status basic":                  "has the UID 1, not 2",
+		"pause basic":          "has the UID 1, not 2",
+		"scale basic tikv=4":   "has the UID 1, not 2",
+		"upgrade basic v8.1.1": "has the UID 1, not 2",
+		"delete basic --yes":   "has the UID 1, not 2",
+		"status basic":         "has the UID 1, not 2",
 	} {
 		r := s.call(t, append(strings.Fields(args), "--expect-uid", "2")...)
 		wantError(t, args, r, exit.Refused, says)

@@ -31,7 +31,6 @@ func typical(t *testing.T) map[string][]string {
 		t.Fatal(err)
 	}
 	return map[string][]string{
-<<<<<<< HEAD
 		"apply":           {"-f", file},
 		"create":          {"basic", "--version", "v8.1.0"},
 		"delete":          {"basic", "--yes"},
@@ -54,29 +53,7 @@ func typical(t *testing.T) map[string][]string {
 		"upgrade":         {"basic", "v8.1.1"},
 		"version":         {},
 		"wait":            {"basic", "--for=converged"},
-=======
-		"apply":      {"-f", file},
-		"create":     {"basic", "--version", "v8.1.0"},
-		"delete":     {"basic", "--yes"},
-		"failover":   {"basic"},
-		"init":       {},
-		"pause":      {"basic"},
-		"resume":     {"basic"},
-		"list":       {},
-		"logs":       {"basic"},
-		"plan":       {"basic"},
-		"restart":    {"basic", "tikv"},
-		"scale":      {"basic", "tikv=4"},
-		"sql":        {"basic", "-e", "SELECT 1"},
-		"status":     {"basic"},
-		"sync":       {"basic"},
-		"tls check":  {"basic"},
-		"tls init":   {"basic"},
-		"tls rotate": {"basic"},
-		"upgrade":    {"basic", "v8.1.1"},
-		"version":    {},
-		"wait":       {"basic", "--for=converged"},
->>>>>>> 2476d61 (cli: plan and a dry run show all steps, in order)
+		"plan":            {"basic"},
 	}
 }
 

@@ -36,8 +36,8 @@ type Factory struct {
 
 	dial     way
 	expected expected
-	config func() (*rest.Config, error)
-	client func() (*http.Client, error)
+	config   func() (*rest.Config, error)
+	client   func() (*http.Client, error)
 }
 
 // New returns a factory.

@@ -135,17 +135,10 @@ func TestCommands(t *testing.T) {
 		"/secrets create":                "apply create failover run restart scale sync tls init tls rotate upgrade",
 		"/secrets update":                "tls rotate",
 		"/pods delete":                   "apply create failover run restart scale sync tls rotate upgrade",
-<<<<<<< HEAD
-		"/secrets get":                   "apply create delete evict-leader failover failover run restart scale sql status sync tls check tls init tls rotate transfer-leader upgrade wait",
+		"/secrets get":                   "apply create delete evict-leader failover failover run plan restart scale sql status sync tls check tls init tls rotate transfer-leader upgrade wait",
 		readsIssued:                      "delete tls init",
 		readsLogs:                        "logs",
-		"/pods list":                     "apply create delete evict-leader failover failover run logs restart scale sql status sync tls check tls rotate transfer-leader upgrade wait",
-=======
-		"/secrets get":                   "apply create delete failover failover run plan restart scale sql status sync tls check tls init tls rotate upgrade wait",
-		readsIssued:                      "delete tls init",
-		readsLogs:                        "logs",
-		"/pods list":                     "apply create delete failover failover run logs plan restart scale sql status sync tls check tls rotate upgrade wait",
->>>>>>> 2476d61 (cli: plan and a dry run show all steps, in order)
+		"/pods list":                     "apply create delete evict-leader failover failover run logs plan restart scale sql status sync tls check tls rotate transfer-leader upgrade wait",
 	} {
 		var got []string
 		for _, c := range Commands() {
