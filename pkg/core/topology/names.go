@@ -158,6 +158,17 @@ func (c Cluster) Ordinal(k Kind, host string) (int, bool) {
 	return n, true
 }
 
+// ClaimOrdinal returns the template of a component's claim and the ordinal of the member that it was
+// made for, by its name, <template>-<pod>, which Kubernetes sets.
+func (c Cluster) ClaimOrdinal(k Kind, claim string) (template string, ordinal int, ok bool) {
+	i := strings.LastIndex(claim, "-"+c.SetName(k)+"-")
+	if i < 0 {
+		return "", 0, false
+	}
+	ordinal, ok = c.Ordinal(k, claim[i+1:])
+	return claim[:i], ordinal, ok
+}
+
 // Member returns the component and the ordinal of the member with a pod's name, or with a DNS name
 // that begins with it.
 func (c Cluster) Member(host string) (Kind, int, bool) {

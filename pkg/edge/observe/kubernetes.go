@@ -231,17 +231,11 @@ func join(reason, message string) string {
 // longest is how much of a message is shown; "kubectl describe" has the rest.
 const longest = 120
 
-// claimOrdinal returns the template and the ordinal of a claim, by its name,
-// <template>-<pod>, which Kubernetes sets. Labels with the pod's name are set only
-// later, or never.
+// claimOrdinal returns the template and the ordinal of a claim, by its name. Labels with the pod's
+// name are set only later, or never.
 func claimOrdinal(c topology.Cluster, k topology.Kind, claim *corev1.PersistentVolumeClaim) (volume string, ordinal int, ok bool) {
 	if claim.Labels[topology.LabelComponent] != string(k) {
 		return "", 0, false
 	}
-	i := strings.LastIndex(claim.Name, "-"+c.SetName(k)+"-")
-	if i < 0 {
-		return "", 0, false
-	}
-	ordinal, ok = c.Ordinal(k, claim.Name[i+1:])
-	return claim.Name[:i], ordinal, ok
+	return c.ClaimOrdinal(k, claim.Name)
 }
