@@ -36,7 +36,7 @@ func (sc Scope) labelStore(m state.Member) []Step {
 	node := sc.All.Nodes[m.Pod.Node]
 	set := map[string]string{}
 	for _, key := range Locations(sc.All.PD, sc.Want.StoreLabels) {
-		if value := located(node, key); value != "" && !carries(m.StoreLabels, key, value) {
+		if value := Located(node, key); value != "" && !carries(m.StoreLabels, key, value) {
 			set[key] = value
 		}
 	}
@@ -46,9 +46,9 @@ func (sc Scope) labelStore(m state.Member) []Step {
 	return []Step{LabelStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Labels: set}}
 }
 
-// located returns a node's value of a label; "" if it has none, which PD would understand as the
+// Located returns a node's value of a label; "" if it has none, which PD would understand as the
 // removal of the label.
-func located(node map[string]string, key string) string {
+func Located(node map[string]string, key string) string {
 	for _, name := range append([]string{key}, aliases[key]...) {
 		if value := node[name]; value != "" {
 			return value

@@ -69,10 +69,10 @@ func (sc Scope) logs(m state.Member, flags ...string) remedy.Remedy {
 }
 
 // PDCtl returns a command that runs pd-ctl.
-func (sc Scope) PDCtl(args string) remedy.Command { return pdCtl(*sc.Cluster, *sc.All, args) }
+func (sc Scope) PDCtl(args string) remedy.Command { return PDCtl(*sc.Cluster, *sc.All, args) }
 
-// pdCtl returns a command that runs pd-ctl in a pod of PD, in one that serves if there is one.
-func pdCtl(c topology.Cluster, s state.Snapshot, args string) remedy.Command {
+// PDCtl returns a command that runs pd-ctl in a pod of PD, in one that serves if there is one.
+func PDCtl(c topology.Cluster, s state.Snapshot, args string) remedy.Command {
 	pod := c.PodName(topology.PD, 0)
 	for _, m := range s.Groups[topology.PD].Members {
 		if m.Up() {

@@ -22,7 +22,7 @@ func loading(c topology.Cluster, s state.Snapshot) (Gate, bool) {
 	g := Gate{
 		Reason: SchedulersLoaded, Want: "PD has loaded its schedulers", Source: FromDatabase,
 		Remedy: remedy.Remedy{remedy.Run("before v7.3 PD takes up to five minutes after its leader has changed; if it takes longer, have another member lead",
-			pdCtl(c, s, "member leader resign"))},
+			PDCtl(c, s, "member leader resign"))},
 	}
 	if since := s.PD.LeaderSince; !since.IsZero() {
 		g.Since, g.Deadline = since, since.Add(loadTime)

@@ -147,7 +147,7 @@ func whereToLook(g Gate, c topology.Cluster, s state.Snapshot) remedy.Remedy {
 	controllers := remedy.Run("see whether the controllers of Kubernetes run", remedy.Kubectl("kube-system", "get", "pods"))
 	switch {
 	case g.Source == FromDatabase:
-		return remedy.Remedy{remedy.Run("see how PD is", pdCtl(c, s, "health"))}
+		return remedy.Remedy{remedy.Run("see how PD is", PDCtl(c, s, "health"))}
 	case g.Member != "":
 		return remedy.Remedy{remedy.Run("see why", c.Kubectl("describe", "pod", g.Member)), controllers}
 	}

@@ -75,6 +75,9 @@ type PD struct {
 	// LocationLabels are the labels of stores that PD spreads replicas by, the
 	// widest first (replication.location-labels).
 	LocationLabels []string
+	// IsolationLevel is the location label in which any two copies must differ; "" where PD only prefers that
+	// they do (replication.isolation-level).
+	IsolationLevel string
 	// RulesDisabled is true if PD does not place copies by its placement rules. It then refuses stores
 	// of TiFlash, and does not disable its rules while it has one.
 	RulesDisabled bool

@@ -254,6 +254,7 @@ func (a answers) sort(c topology.Cluster) database {
 			SchedulersUnknown: a.unloaded,
 
 			LocationLabels: a.replication.LocationLabels,
+			IsolationLevel: a.replication.IsolationLevel,
 			RulesDisabled:  !a.replication.EnablePlacementRules,
 			MaxStoreDown:   a.storeDown,
 			Placement:      a.placement,

@@ -1,0 +1,181 @@
+package finding
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// pauseLong is how long a pause mostly lasts at most.
+const pauseLong = 24 * time.Hour
+
+// notDriven reports that there is something to do and no process that does it.
+func notDriven(l Look) []Finding {
+	if !l.idle() || l.Plan.Outcome != plan.Act && l.Plan.Outcome != plan.Wait {
+		return nil
+	}
+	var lines []string
+	for _, s := range l.Plan.Steps {
+		lines = append(lines, "to do: "+s.String())
+	}
+	for _, g := range l.Plan.Gates {
+		lines = append(lines, "waits for: "+g.String())
+	}
+	return []Finding{{Seen: "no process drives the cluster; " + some(lines), Remedy: remedy.Remedy{l.drive("go on"), l.see()}}}
+}
+
+// some returns the first of several texts, and how many others there are.
+func some(all []string) string {
+	const shown = 3
+	if len(all) <= shown {
+		return strings.Join(all, "; ")
+	}
+	return fmt.Sprintf("%s; and %d more", strings.Join(all[:shown], "; "), len(all)-shown)
+}
+
+// drifts are objects that differ from what the spec asks for, or are missing.
+func drifts(l Look) []Finding {
+	if !l.idle() {
+		return nil
+	}
+	all := l.differ("", l.Wanted.Objects)
+	for _, g := range l.Wanted.Groups {
+		if g.Suspend {
+			continue
+		}
+		all = append(all, l.differ(g.Kind, slices.Concat(g.Services, g.Config, []desired.Object{g.Set}))...)
+	}
+	return all
+}
+
+func (l Look) differ(k topology.Kind, objects []desired.Object) []Finding {
+	words := map[desired.Drift]string{desired.Missing: "is missing", desired.Differs: "is not as the spec asks for"}
+	var names []string
+	for _, o := range objects {
+		if word, differs := words[o.Drift]; differs {
+			names = append(names, fmt.Sprintf("%s %s %s", o.Kind, o.Name, word))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []Finding{{Component: k, Seen: some(names), Remedy: remedy.Remedy{
+		remedy.Run("see what would be done", l.Wanted.Cluster.Plugin("sync", "--dry-run")), l.drive("make it what the spec asks for"),
+	}}}
+}
+
+// outdated are pods that have not the update revision.
+func outdated(l Look) []Finding {
+	var all []Finding
+	for _, g := range l.Wanted.Groups {
+		got := l.Snapshot.Groups[g.Kind]
+		var names []string
+		for _, m := range got.Running() {
+			if m.Pod != nil && !m.Pod.Terminating && got.Outdated(m) {
+				names = append(names, m.Name)
+			}
+		}
+		if len(names) == 0 || !l.idle() || g.Suspend {
+			continue
+		}
+		f := Finding{Component: g.Kind, Remedy: remedy.Remedy{l.drive("restart them one after another")},
+			Seen: fmt.Sprintf("%s: not at revision %s yet, and no process drives the cluster", some(names), got.Set.UpdateRevision)}
+		if got.Set.Manual {
+			f.Seen += "; with OnDelete a person replaces pods"
+			f.Remedy = remedy.Remedy{remedy.Run("replace the first one, when the others serve", l.Wanted.Cluster.Kubectl("delete", "pod", names[len(names)-1]))}
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// replicas compares how many members are asked for with how many Kubernetes and PD have.
+func replicas(l Look) []Finding {
+	var all []Finding
+	for _, g := range l.Wanted.Groups {
+		got, size := l.Snapshot.Groups[g.Kind], g.Size()
+		if g.Suspend || !got.Set.Exists || !l.idle() {
+			continue
+		}
+		inPD, known := registered(l.Snapshot.PD, g.Kind, got.Members)
+		if got.Set.Replicas == size && (!known || inPD == size) {
+			continue
+		}
+		seen := fmt.Sprintf("%d asked for, and StatefulSet %s has %d replicas", size, l.Wanted.Cluster.SetName(g.Kind), got.Set.Replicas)
+		if known {
+			seen += fmt.Sprintf("; PD has %d of its members", inPD)
+		}
+		all = append(all, Finding{Component: g.Kind, Seen: seen, Remedy: remedy.Remedy{l.drive("make them as many as are asked for"), l.see()}})
+	}
+	return all
+}
+
+// registered counts the members that PD has, where PD has said so of each.
+func registered(pd state.PD, k topology.Kind, members []state.Member) (n int, known bool) {
+	if !pd.Known() || k.Data() != topology.Raft && k.Data() != topology.Store {
+		return 0, false
+	}
+	for _, m := range members {
+		switch {
+		case m.Database.Presence == state.Unknown:
+			return 0, false
+		case m.Database.Presence == state.Present && !m.Database.Removed():
+			n++
+		}
+	}
+	return n, true
+}
+
+// versions are components whose members run several versions.
+func versions(l Look) []Finding {
+	var all []Finding
+	for _, g := range l.Wanted.Groups {
+		by := map[string][]string{}
+		for _, m := range l.Snapshot.Groups[g.Kind].Running() {
+			if m.Pod != nil && m.Pod.Version != "" {
+				by[m.Pod.Version] = append(by[m.Pod.Version], m.Name)
+			}
+		}
+		if len(by) < 2 || !l.idle() {
+			continue
+		}
+		var parts []string
+		for _, v := range slices.Sorted(maps.Keys(by)) {
+			parts = append(parts, v+" on "+strings.Join(by[v], ", "))
+		}
+		all = append(all, Finding{
+			Component: g.Kind, Seen: strings.Join(parts, "; ") + ", and no process drives the cluster",
+			Remedy: remedy.Remedy{l.drive("finish the change of the version")},
+		})
+	}
+	return all
+}
+
+func unapplied(l Look) []Finding {
+	var all []Finding
+	for _, u := range l.Plan.Unapplied {
+		all = append(all, Finding{Component: u.Component, Seen: u.String(), Remedy: u.Remedy})
+	}
+	return all
+}
+
+// pausedLong reports a pause that may have been forgotten.
+func pausedLong(l Look) []Finding {
+	c := l.Wanted.Cluster
+	if !c.Paused || c.Pause.Recorded && l.Snapshot.At.Sub(c.Pause.Since) < pauseLong {
+		return nil
+	}
+	seen := c.Pause.String()
+	if !c.Pause.Recorded {
+		seen += "; it is not known since when"
+	}
+	return []Finding{{Seen: seen, Remedy: remedy.Remedy{remedy.Run("end the pause", c.Plugin("resume"))}}}
+}

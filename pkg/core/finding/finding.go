@@ -1,0 +1,139 @@
+// Package finding looks for what is wrong with a cluster, or will be: what a run that was killed has
+// left in PD, what is not as the spec asks for, and what one lost host would cost. Each rule is one
+// row of a table, and says what was seen, why it matters and how to mend it.
+//
+// It is pure, and works out nothing that a plan knows already: what a driver would do, waits for or
+// reports is taken from its plan. What could not be read is a finding of its own, since it is not
+// known to be healthy.
+package finding
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/claim"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Severity says how much a finding matters.
+type Severity string
+
+// The severities, the worst first.
+const (
+	Error   Severity = "error"   // the database, or a part of it, does not serve as it should
+	Warning Severity = "warning" // it serves, and will not for ever, or not with one host less
+	Unknown Severity = "unknown" // it could not be read, so it is not known to be healthy
+	Info    Severity = "info"    // good to know
+)
+
+var severities = []Severity{Error, Warning, Unknown, Info}
+
+// Severities returns all severities, the worst first.
+func Severities() []Severity { return slices.Clone(severities) }
+
+// Finding is one thing that was found.
+type Finding struct {
+	ID        ID
+	Severity  Severity
+	Component topology.Kind // "" for the cluster as a whole
+	Member    string        // the pod's name; "" for the component as a whole
+	Object    string        // the name of the claim or object that it is about; "" for most
+	Seen      string        // what was seen, with its values
+	Matters   string        // why it matters
+	Remedy    remedy.Remedy // how a person mends it
+	// Fix are the steps that mend it and take nothing away that is not ours; none where a person has to
+	// decide. Unfixed says why.
+	Fix     []plan.Step
+	Unfixed string
+}
+
+// Look is what findings are made from.
+type Look struct {
+	Wanted   desired.State
+	Snapshot state.Snapshot
+	Plan     plan.Plan
+	// Driver is the process that drives the cluster now, "" where none does. What it has in PD for a
+	// while is no left-over.
+	Driver string
+	// DriverUnread says why it is not known who drives it; "" where it is known.
+	DriverUnread string
+	// Claims are all claims of the cluster, and ClaimsUnread why they are not known; "" where they are.
+	Claims       []claim.Claim
+	ClaimsUnread string
+}
+
+// Find returns all findings, the worst first.
+func Find(l Look) []Finding {
+	var all []Finding
+	for _, r := range rules {
+		for _, f := range r.find(l) {
+			f.ID, f.Severity, f.Matters = r.id, r.severity, r.matters
+			if f.Unfixed = cmp.Or(f.Unfixed, r.unfixed); len(f.Fix) > 0 {
+				f.Unfixed = ""
+			}
+			all = append(all, f)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Finding) int {
+		return cmp.Compare(slices.Index(severities, a.Severity), slices.Index(severities, b.Severity))
+	})
+	return all
+}
+
+// Fixes returns the steps that mend what may be mended without a person's decision.
+func Fixes(all []Finding) []plan.Step {
+	var steps []plan.Step
+	for _, f := range all {
+		steps = append(steps, f.Fix...)
+	}
+	return steps
+}
+
+// Healthy reports whether nothing was found that asks for anything: what is unknown does.
+func Healthy(all []Finding) bool {
+	return !slices.ContainsFunc(all, func(f Finding) bool { return f.Severity != Info })
+}
+
+// idle reports whether it is known that no process drives the cluster.
+func (l Look) idle() bool { return l.Driver == "" && l.DriverUnread == "" }
+
+// steps returns the steps of the plan that are about a component and a member.
+func (l Look) steps(k topology.Kind, member string) []plan.Step {
+	var all []plan.Step
+	for _, s := range l.Plan.Steps {
+		if kind, name := s.Target(); kind == k && name == member {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// planned returns the steps of one type that the plan has for a member, for a fix: they change
+// nothing but records and marks of ours.
+func planned[S plan.Step](l Look, k topology.Kind, member string) []plan.Step {
+	return slices.DeleteFunc(l.steps(k, member), func(s plan.Step) bool { _, same := s.(S); return !same })
+}
+
+// members calls with each member of a component that is wanted or exists.
+func (l Look) members(with func(g desired.Group, got state.Group, m state.Member)) {
+	for _, g := range l.Wanted.Groups {
+		got := l.Snapshot.Groups[g.Kind]
+		for _, m := range got.Members {
+			with(g, got, m)
+		}
+	}
+}
+
+// see returns the command that shows a cluster.
+func (l Look) see() remedy.Action {
+	return remedy.Run("see what it waits for", l.Wanted.Cluster.Plugin("status"))
+}
+
+// drive returns the command that makes the cluster what is asked for.
+func (l Look) drive(text string) remedy.Action {
+	return remedy.Run(text, l.Wanted.Cluster.Plugin("sync"))
+}

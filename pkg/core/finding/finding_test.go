@@ -1,0 +1,303 @@
+package finding_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/claim"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/finding"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// sick is a cluster, and what else is known of it.
+type sick struct {
+	*plantest.Cluster
+	look finding.Look
+}
+
+// healthy returns a cluster in which nothing is found.
+func healthy() *sick { return &sick{Cluster: plantest.New(3, 4, 2)} }
+
+func (s *sick) find() []finding.Finding {
+	l := s.look
+	l.Wanted, l.Snapshot = s.Wanted, s.Seen
+	p := s.Decide()
+	p.Findings = append(p.Findings, l.Plan.Findings...)
+	p.Unapplied = append(p.Unapplied, l.Plan.Unapplied...)
+	p.Gates = append(p.Gates, l.Plan.Gates...)
+	l.Plan = p
+	return finding.Find(l)
+}
+
+func (s *sick) zones(zones ...string) {
+	s.Seen.Nodes = map[string]map[string]string{}
+	for i, z := range zones {
+		s.Seen.Nodes[s.Member(s.Wanted.Cluster.PodName(topology.TiKV, i)).Pod.Node] = map[string]string{"topology.kubernetes.io/zone": z}
+	}
+}
+
+func of(k topology.Kind, ordinal int, s claim.State) []claim.Claim {
+	c := topology.Cluster{Name: "t"}
+	return []claim.Claim{{
+		Namespace: "ns", Cluster: "t", Name: "data-" + c.PodName(k, ordinal), Component: k, Member: c.PodName(k, ordinal), Pod: c.PodName(k, ordinal),
+		Capacity: 1 << 30, State: s, Why: "its member was removed",
+	}}
+}
+
+const minute = time.Minute
+
+// example shows a rule, and a case close to it in which the rule is silent.
+type example struct {
+	id     finding.ID
+	shows  func(*sick)
+	seen   string // a part of what is seen
+	fix    string // the steps of the fix
+	silent func(*sick)
+}
+
+func pdDriven(s *sick) { s.look.Driver = "ann@laptop" }
+
+// both makes one change after another.
+func both(changes ...func(*sick)) func(*sick) {
+	return func(s *sick) {
+		for _, c := range changes {
+			c(s)
+		}
+	}
+}
+
+func reports(r event.NoticeReason) (shows, silent func(*sick)) {
+	give := func(r event.NoticeReason) func(*sick) {
+		return func(s *sick) {
+			s.look.Plan.Findings = []desired.Finding{{Reason: r, Component: topology.PD, Text: "what was seen", Remedy: remedy.Remedy{remedy.Say("do it")}}}
+		}
+	}
+	return give(r), give("Another")
+}
+
+func examples() []example {
+	all := slices.Concat(servingExamples(), leftExamples(), askedExamples(), redundancyExamples(), unknownExamples())
+	for id, r := range map[finding.ID]event.NoticeReason{
+		"configuration-not-asked": event.ConfigurationNotAsked, "restore-settings": event.RestoreSettings, "newer-template": event.NewerTemplate,
+		"certificate-ends": event.CertificateEnds, "authority-ends": event.AuthorityEnds, "certificate-names": event.CertificateNames,
+		"certificate-older": event.CertificateOlder, "evict-scheduler-of-others": event.ForeignScheduler,
+	} {
+		shows, silent := reports(r)
+		all = append(all, example{id, shows, "what was seen", "", silent})
+	}
+	return all
+}
+
+func servingExamples() []example {
+	down := func(name string, ago time.Duration) func(*sick) { return func(s *sick) { s.Down(ago, name) } }
+	return []example{
+		{"blocked", func(s *sick) {
+			s.look.Plan.Gates = []plan.Gate{{Component: topology.TiKV, Reason: plan.EnoughStores, Want: "enough stores", Observed: "2 of 3", Blocked: true}}
+		}, "TiKV: 2 of 3", "", func(s *sick) {
+			s.look.Plan.Gates = []plan.Gate{{Component: topology.TiKV, Reason: plan.EnoughStores, Want: "enough stores"}}
+		}},
+		{"pd-member-unhealthy", down("t-pd-1", 5*minute), "for 5m; 2 of 3 members are healthy, and 2 are needed", "", down("t-pd-1", minute)},
+		{"store-down", down("t-tikv-1", 5*minute), "store 2 with 30 regions is Disconnected in PD: pod is not ready, for 5m", "", down("t-tikv-1", minute)},
+		{"store-offline", func(s *sick) { s.Offline("t-tikv-1") }, "30 regions left; another user or tool has begun its removal", "",
+			func(s *sick) { s.Removing("t-tikv-1", 10*minute) }},
+		{"store-offline", func(s *sick) { s.Removing("t-tikv-1", 2*time.Hour) }, "its removal began 120m ago", "", func(*sick) {}},
+		{"member-not-serving", down("t-tidb-1", 5*minute), "pod is not ready, for 5m", "", down("t-tikv-1", 5*minute)},
+	}
+}
+
+func leftExamples() []example {
+	evicted := func(s *sick) { s.Evicting("t-tikv-2", 90*minute, 0) }
+	mark := func(s *sick) { s.Member("t-tikv-2").Pod.EvictionBegun = plantest.Now.Add(-2 * time.Hour) }
+	claims := func(k topology.Kind, n int, st claim.State) func(*sick) {
+		return func(s *sick) { s.look.Claims = of(k, n, st) }
+	}
+	marked := func(s *sick) { s.Member("t-tikv-2").Claims[0].Marked = true }
+	given := func(s *sick) {
+		s.Want(topology.TiDB).Failures = []topology.Failure{{Member: "t-tidb-1", Created: plantest.Now.Add(-time.Hour)}}
+	}
+	drain := func(asked time.Duration) func(*sick) {
+		return func(s *sick) {
+			s.Seen.Drains = []state.Drain{{Member: "t-ticdc-0", PodUID: "old", Since: plantest.Now.Add(-time.Hour), Asked: plantest.Now.Add(-asked)}}
+		}
+	}
+	return []example{
+		{"evict-scheduler-left", evicted, "an evict-leader scheduler for store 3, which kubectl tidb made 90m ago", "allow region leaders on t-tikv-2", both(evicted, pdDriven)},
+		{"evict-scheduler-left", func(s *sick) { s.Recorded("t-tikv-2", 90*minute) }, "only the record is left", "allow region leaders on t-tikv-2", func(*sick) {}},
+		{"evict-scheduler-left", both(evicted, func(s *sick) { s.PDUnknown() }), "PD could not be asked", "", func(s *sick) { s.PDUnknown() }},
+		{"evict-scheduler-left", both(evicted, func(s *sick) { s.Seen.PD.SchedulersUnknown = true }), "PD could not be asked", "", func(*sick) {}},
+		{"evict-scheduler-left", both(evicted, func(s *sick) { s.Wanted.Cluster.Paused = true }), "scheduler for store 3", "",
+			both(evicted, func(s *sick) { s.Seen.Evictions[0].Foreign = true })},
+		{"removal-record-left", func(s *sick) {
+			s.Seen.Removals = []state.Removal{{StoreID: 99, Member: "t-tikv-9"}}
+		}, "ConfigMap t-ledger has a record of what was done with store 99", "conclude the removal of store 99 of t-tikv-9", func(s *sick) { s.Removing("t-tikv-1", minute) }},
+		{"drain-record-left", drain(10 * minute), "a drain that began 60m ago", "conclude the drain of t-ticdc-0", drain(minute)},
+		{"operator-mark-left", mark, "evictLeaderBeginTime of a tidb-operator, written 120m ago", "take tidb-operator's mark of an eviction off pod t-tikv-2", both(mark, pdDriven)},
+		{"operator-mark-left", both(mark, func(s *sick) { s.Member("t-tikv-2").Database.Evicting = true }), "evictLeaderBeginTime", "", func(*sick) {}},
+		{"claim-mark-left", marked, "claim tikv-t-tikv-2 is marked", "take the mark off tikv-t-tikv-2", both(marked, pdDriven)},
+		{"claim-left", claims(topology.TiKV, 5, claim.Left), "claim data-t-tikv-5 (1Gi): its member was removed", "", claims(topology.TiKV, 5, claim.Kept)},
+		{"claim-being-deleted", claims(topology.TiKV, 1, claim.Deleting), "is deleted when pod t-tikv-1 ends", "", claims(topology.TiKV, 1, claim.Used)},
+		{"failover-record-left", given, "t-tidb-1 was given up 60m ago, and serves again", "end the failover of t-tidb-1",
+			both(given, func(s *sick) { s.Down(time.Hour, "t-tidb-1") })},
+		{"failover-record-left", func(s *sick) {
+			s.Want(topology.TiKV).Failures = []topology.Failure{{Member: "t-tikv-1", ID: 2, Created: plantest.Now.Add(-time.Hour)}}
+		}, "t-tikv-1 was given up", "", func(*sick) {}},
+	}
+}
+
+func askedExamples() []example {
+	more := func(s *sick) { s.Want(topology.TiKV).Replicas = 5 }
+	rolls := func(s *sick) { s.Roll(topology.TiDB) }
+	two := func(s *sick) {
+		s.Member("t-tidb-0").Pod.Version, s.Member("t-tidb-1").Pod.Version = "v8.1.0", "v8.1.1"
+	}
+	paused := func(p topology.Pause) func(*sick) {
+		return func(s *sick) { s.Wanted.Cluster.Paused, s.Wanted.Cluster.Pause = true, p }
+	}
+	differs := func(s *sick) { s.Want(topology.TiDB).Services[0].Drift = desired.Differs }
+	return []example{
+		{"not-driven", more, "no process drives the cluster; to do: scale TiKV from 4 to 5", "", both(more, pdDriven)},
+		{"object-differs", differs, "Service t-tidb-peer is not as the spec asks for", "", both(differs, pdDriven)},
+		{"pods-outdated", rolls, "t-tidb-0; t-tidb-1: not at revision v2 yet", "", both(rolls, pdDriven)},
+		{"replicas-differ", more, "5 asked for, and StatefulSet t-tikv has 4 replicas; PD has 4 of its members", "", both(more, pdDriven)},
+		{"versions-differ", two, "v8.1.0 on t-tidb-0; v8.1.1 on t-tidb-1", "", both(two, pdDriven)},
+		{"configuration-not-applied", func(s *sick) {
+			s.look.Plan.Unapplied = []plan.Unapplied{{Component: topology.TiKV, Older: []string{"t-tikv-0"}, Remedy: remedy.Remedy{remedy.Say("restart it")}}}
+		}, "t-tikv-0 started before", "", func(*sick) {}},
+		{"paused-long", paused(topology.Pause{By: "ann", Since: plantest.Now.Add(-48 * time.Hour), Recorded: true}), "paused by ann", "",
+			paused(topology.Pause{By: "ann", Since: plantest.Now.Add(-time.Hour), Recorded: true})},
+		{"paused-long", paused(topology.Pause{By: "argocd"}), "set by argocd; it is not known since when", "", func(*sick) {}},
+	}
+}
+
+func redundancyExamples() []example {
+	of := func(pd, tikv, tidb int) func(*sick) {
+		return func(s *sick) { s.Cluster = plantest.New(pd, tikv, tidb) }
+	}
+	onto := func(node string, names ...string) func(*sick) {
+		return func(s *sick) {
+			for _, n := range names {
+				s.Member(n).Pod.Node = node
+			}
+		}
+	}
+	labelled := func(s *sick) { s.Seen.PD.LocationLabels = []string{"zone", "host"} }
+	zoned := func(zones ...string) func(*sick) { return func(s *sick) { s.zones(zones...) } }
+	disabled := func(s *sick) { s.Seen.PD.RulesDisabled = true }
+	return []example{
+		{"pd-single", of(1, 4, 2), "it has one member", "", of(2, 4, 2)},
+		{"pd-even", of(4, 4, 2), "it has 4 members", "", of(5, 4, 2)},
+		{"tidb-single", of(3, 4, 1), "it has one member", "", of(3, 4, 2)},
+		{"stores-too-few", of(3, 2, 2), "2 stores, and max-replicas is 3", "", of(3, 3, 2)},
+		{"stores-no-spare", of(3, 3, 2), "3 stores, as many as max-replicas", "", of(3, 4, 2)},
+		{"max-replicas-low", func(s *sick) { s.Seen.PD.MaxReplicas = 1 }, "max-replicas is 1", "", func(s *sick) { s.PDUnknown() }},
+		{"stores-on-one-node", onto("n", "t-tikv-0", "t-tikv-3"), "node n has t-tikv-0, t-tikv-3", "", both(onto("n", "t-tikv-0", "t-tikv-3"), labelled)},
+		{"pd-on-one-node", onto("n", "t-pd-0", "t-pd-2"), "node n has t-pd-0, t-pd-2", "", both(of(5, 4, 2), onto("n", "t-pd-0", "t-pd-2"))},
+		{"stores-in-one-zone", zoned("a", "a", "a", "a"), "all stores are in zone a", "", zoned("a", "a", "a")},
+		{"location-labels-missing", zoned("a", "b", "c", "a"), "stores are in the zones a, b, c, and PD's location-labels is empty", "", both(zoned("a", "b", "c", "a"), labelled)},
+		{"isolation-level-none", both(zoned("a", "b", "c", "a"), labelled), "isolation-level is empty", "",
+			both(zoned("a", "b", "c", "a"), labelled, func(s *sick) { s.Seen.PD.IsolationLevel = "zone" })},
+		{"placement-rules-off", both(func(s *sick) { s.Cluster = plantest.NewFlash(3, 4, 1, 2) }, disabled), "enable-placement-rules is false", "", disabled},
+	}
+}
+
+func unknownExamples() []example {
+	return []example{
+		{"pd-unknown", func(s *sick) { s.PDUnknown() }, "PD does not answer", "", func(*sick) {}},
+		{"schedulers-unknown", func(s *sick) { s.Seen.PD.SchedulersUnknown = true }, "has not loaded", "", func(s *sick) {
+			s.PDUnknown()
+			s.Seen.PD.SchedulersUnknown = true
+		}},
+		{"member-unknown", func(s *sick) { s.Member("t-tidb-0").Database = state.Database{} }, "could not be asked", "", func(s *sick) { s.Down(time.Hour, "t-tidb-0") }},
+		{"driver-unknown", func(s *sick) { s.look.DriverUnread = "forbidden" }, "who drives the cluster: forbidden", "", pdDriven},
+		{"claims-unknown", func(s *sick) { s.look.ClaimsUnread = "forbidden" }, "claims could not be read: forbidden", "", func(*sick) {}},
+		{"not-read", func(s *sick) { s.Seen.Gaps = []state.Gap{{What: "the node n", Problem: "forbidden"}} }, "the node n could not be read: forbidden", "", func(*sick) {}},
+	}
+}
+
+func with(all []finding.Finding, id finding.ID) []finding.Finding {
+	return slices.DeleteFunc(slices.Clone(all), func(f finding.Finding) bool { return f.ID != id })
+}
+
+// TestRules: each rule finds what it is for, says how to mend it, and is silent in a case close to it.
+func TestRules(t *testing.T) {
+	shown := map[finding.ID]bool{}
+	for _, e := range examples() {
+		shown[e.id] = true
+		s := healthy()
+		e.shows(s)
+		got := with(s.find(), e.id)
+		if len(got) == 0 || !strings.Contains(got[0].Seen, e.seen) {
+			t.Errorf("%s: got %+v, want %q", e.id, got, e.seen)
+			continue
+		}
+		f := got[0]
+		var steps []string
+		for _, step := range f.Fix {
+			steps = append(steps, step.String())
+		}
+		if fix := strings.Join(steps, "; "); fix != e.fix {
+			t.Errorf("%s: the fix is %q, want %q", e.id, fix, e.fix)
+		}
+		if f.Remedy.Line("") == "" || f.Matters == "" || (f.Unfixed == "") != (len(f.Fix) > 0) {
+			t.Errorf("%s: it does not say what to do: %+v", e.id, f)
+		}
+		quiet := healthy()
+		e.silent(quiet)
+		if got := with(quiet.find(), e.id); len(got) > 0 {
+			t.Errorf("%s is not silent: %+v", e.id, got)
+		}
+	}
+	for _, r := range finding.Rules() {
+		if !shown[r.ID] {
+			t.Errorf("%s has no example", r.ID)
+		}
+	}
+}
+
+// TestHealthy: in a healthy cluster nothing is found, and what is unknown is not healthy.
+func TestHealthy(t *testing.T) {
+	if got := healthy().find(); len(got) > 0 || !finding.Healthy(got) {
+		t.Errorf("%+v", got)
+	}
+	spare := &sick{Cluster: plantest.New(3, 3, 2)}
+	if got := spare.find(); len(got) != 1 || !finding.Healthy(got) {
+		t.Errorf("what is only good to know: %+v", got)
+	}
+	unknown := healthy()
+	unknown.look.ClaimsUnread = "forbidden"
+	if got := unknown.find(); len(got) != 1 || finding.Healthy(got) {
+		t.Errorf("what could not be read: %+v", got)
+	}
+}
+
+// TestOrder: the worst comes first, and the fixes of all are taken.
+func TestOrder(t *testing.T) {
+	s := healthy()
+	s.Evicting("t-tikv-2", time.Hour, 0)
+	s.Evicting("t-tikv-1", time.Hour, 0)
+	s.Down(time.Hour, "t-tidb-1")
+	s.look.ClaimsUnread, s.look.Claims = "forbidden", of(topology.TiKV, 5, claim.Left)
+	all := s.find()
+	place := 0
+	for _, f := range all {
+		at := slices.Index(finding.Severities(), f.Severity)
+		if at < place {
+			t.Errorf("%s comes after something less severe", f.ID)
+		}
+		place = at
+	}
+	if place != len(finding.Severities())-1 {
+		t.Errorf("%+v", all)
+	}
+	if steps := finding.Fixes(all); len(steps) != 2 {
+		t.Errorf("%v", steps)
+	}
+}

@@ -1,0 +1,215 @@
+package finding
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/claim"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+func (l Look) ago(t time.Time) string {
+	return duration.HumanDuration(max(l.Snapshot.At.Sub(t), 0)) + " ago"
+}
+
+// ends returns the step that takes an eviction of ours back, as a run takes it that stops early. There
+// is none while PD cannot be asked, and none in a paused cluster.
+func (l Look) ends(e state.Eviction) []plan.Step {
+	if l.Wanted.Cluster.Paused || l.Wanted.Cluster.Deleting || !l.Snapshot.PD.Known() {
+		return nil
+	}
+	steps, _ := plan.Undo(l.Wanted, l.Snapshot)
+	for _, s := range steps {
+		if allow, ok := s.(plan.AllowLeaders); ok && allow.StoreID == e.StoreID {
+			return []plan.Step{allow}
+		}
+	}
+	return nil
+}
+
+// schedulersLeft are evictions that we recorded and no process goes on with. The record is written before PD
+// is asked, so that the scheduler may be missing; what is unknown counts as there.
+func schedulersLeft(l Look) []Finding {
+	var all []Finding
+	for _, e := range l.Snapshot.Evictions {
+		if e.Foreign || !l.idle() {
+			continue
+		}
+		kind, _, _ := l.Wanted.Cluster.Member(e.Member)
+		m, there := l.Snapshot.Groups[kind].Member(e.Member)
+		seen := "PD has an evict-leader scheduler"
+		switch {
+		case !l.Snapshot.PD.Known() || l.Snapshot.PD.SchedulersUnknown:
+			seen = "PD could not be asked whether it still has the evict-leader scheduler"
+		case there && m.Database.ID == e.StoreID && !m.Database.Evicting:
+			seen = "PD has no evict-leader scheduler any more, only the record is left, of one"
+		}
+		all = append(all, Finding{
+			Component: kind, Member: e.Member, Fix: l.ends(e),
+			Seen:   fmt.Sprintf("%s for store %d, which kubectl tidb made %s, and no process drives the cluster", seen, e.StoreID, l.ago(e.Since)),
+			Remedy: remedy.Remedy{remedy.Run("remove it", l.Wanted.Cluster.Plugin("doctor", "--fix")), l.drive("go on with what it was made for")},
+		})
+	}
+	return all
+}
+
+// reported returns a rule for findings of the plan with one reason.
+func reported(reason event.NoticeReason) func(Look) []Finding {
+	return func(l Look) []Finding {
+		var all []Finding
+		for _, f := range l.Plan.Findings {
+			if f.Reason == reason {
+				all = append(all, Finding{Component: f.Component, Member: f.Member, Seen: f.Text, Remedy: f.Remedy})
+			}
+		}
+		return all
+	}
+}
+
+// removalsLeft are records of removals that are over.
+func removalsLeft(l Look) []Finding {
+	var all []Finding
+	for _, s := range l.Plan.Steps {
+		if over, ok := s.(plan.ForgetRecord); ok && l.idle() {
+			all = append(all, Finding{
+				Component: over.Component, Member: over.Member, Fix: []plan.Step{over},
+				Seen:   fmt.Sprintf("ConfigMap %s has a record of what was done with store %d, and that is over", l.Wanted.Cluster.LedgerMap(), over.StoreID),
+				Remedy: remedy.Remedy{remedy.Run("remove the record", l.Wanted.Cluster.Plugin("doctor", "--fix"))},
+			})
+		}
+	}
+	return all
+}
+
+// drainsLeft are records of drains of TiCDC that are over.
+func drainsLeft(l Look) []Finding {
+	var all []Finding
+	for _, d := range l.Snapshot.Drains {
+		kind, _, _ := l.Wanted.Cluster.Member(d.Member)
+		if !l.idle() || l.Snapshot.At.Sub(d.Asked) < plan.DrainEnds {
+			continue
+		}
+		all = append(all, Finding{
+			Component: kind, Member: d.Member, Fix: planned[plan.ForgetDrain](l, kind, d.Member),
+			Seen:    fmt.Sprintf("ConfigMap %s has a record of a drain that began %s, and no process goes on with it", l.Wanted.Cluster.LedgerMap(), l.ago(d.Since)),
+			Remedy:  remedy.Remedy{l.drive("go on with what the drain was for")},
+			Unfixed: "the member has still to be restarted or removed",
+		})
+	}
+	return all
+}
+
+// marksLeft are marks of a tidb-operator that drives the cluster no more.
+func marksLeft(l Look) []Finding {
+	var all []Finding
+	l.members(func(g desired.Group, _ state.Group, m state.Member) {
+		if !l.idle() || !m.Pod.HandledByOperator() || m.Pod.Terminating {
+			return
+		}
+		name, since := topology.AnnotationEvictionBegun, m.Pod.EvictionBegun
+		if since.IsZero() {
+			name, since = topology.AnnotationDrainBegun, m.Pod.DrainBegun
+		}
+		f := Finding{
+			Component: g.Kind, Member: m.Name,
+			Seen:    fmt.Sprintf("the pod has the annotation %s of a tidb-operator, written %s, and no process drives the cluster", name, l.ago(since)),
+			Remedy:  remedy.Remedy{l.drive("take it over, and end it")},
+			Unfixed: "PD still has what the mark stands for, or the cluster is paused; only a run takes that over",
+		}
+		for _, s := range l.steps(g.Kind, m.Name) {
+			eviction, evicts := s.(plan.AdoptEviction)
+			drain, drains := s.(plan.AdoptDrain)
+			if evicts && eviction.Ended || drains && drain.Since.IsZero() {
+				f.Fix = append(f.Fix, s)
+			}
+		}
+		all = append(all, f)
+	})
+	return all
+}
+
+// claimMarks are marks on claims of members that are wanted and serve.
+func claimMarks(l Look) []Finding {
+	var all []Finding
+	l.members(func(g desired.Group, _ state.Group, m state.Member) {
+		for _, c := range m.Claims {
+			if c.Marked && m.Ordinal < g.Size() && m.Up() && l.idle() {
+				all = append(all, Finding{
+					Component: g.Kind, Member: m.Name, Object: c.Name, Fix: planned[plan.UnmarkClaims](l, g.Kind, m.Name),
+					Seen:   fmt.Sprintf("claim %s is marked as left over by a scale-in, and %s is wanted and serves", c.Name, m.Name),
+					Remedy: remedy.Remedy{l.drive("take the mark off")},
+				})
+			}
+		}
+	})
+	return all
+}
+
+// claimsLeft are claims that nothing keeps.
+func claimsLeft(l Look) []Finding {
+	var all []Finding
+	for _, c := range l.Claims {
+		if c.State == claim.Left {
+			all = append(all, Finding{
+				Component: c.Component, Member: c.Member, Object: c.Name,
+				Seen:   fmt.Sprintf("claim %s (%s): %s", c.Name, max(c.Requested, c.Capacity), c.Why),
+				Remedy: remedy.Remedy{remedy.Run("delete it, with its data", remedy.Plugin(c.Namespace, "pvc", "prune", c.Cluster, c.Member))},
+			})
+		}
+	}
+	return all
+}
+
+// claimsDeleted are claims that Kubernetes deletes when their pod ends.
+func claimsDeleted(l Look) []Finding {
+	var all []Finding
+	for _, c := range l.Claims {
+		if c.State == claim.Deleting && c.Pod != "" {
+			all = append(all, Finding{
+				Component: c.Component, Member: c.Member, Object: c.Name,
+				Seen:   fmt.Sprintf("claim %s is deleted when pod %s ends", c.Name, c.Pod),
+				Remedy: remedy.Remedy{l.drive("have its member replaced before that"), remedy.Run("see the claim", l.Wanted.Cluster.Kubectl("describe", "pvc", c.Name))},
+			})
+		}
+	}
+	return all
+}
+
+// failuresLeft are records of members that were given up and serve again.
+func failuresLeft(l Look) []Finding {
+	var all []Finding
+	for _, g := range l.Wanted.Groups {
+		for _, f := range g.Failures {
+			m, there := l.Snapshot.Groups[g.Kind].Member(f.Member)
+			if there && !m.Up() {
+				continue
+			}
+			seen := "serves again"
+			if !there {
+				seen = "does not exist any more"
+			}
+			all = append(all, Finding{
+				Component: g.Kind, Member: f.Member, Fix: l.forgets(g.Kind, f.Member),
+				Seen:    fmt.Sprintf("%s was given up %s, and %s; its record makes %s one member larger", f.Member, l.ago(f.Created), seen, g.Kind.Title()),
+				Remedy:  remedy.Remedy{remedy.Run("remove the record, and then its replacement", l.Wanted.Cluster.Plugin("failover", "recover"))},
+				Unfixed: "its replacement is removed with the record, which a person has to ask for",
+			})
+		}
+	}
+	return all
+}
+
+// forgets returns the step that ends a failover, where nobody else is about to take it.
+func (l Look) forgets(k topology.Kind, member string) []plan.Step {
+	if !l.idle() {
+		return nil
+	}
+	return planned[plan.ForgetFailure](l, k, member)
+}

@@ -1,0 +1,112 @@
+package finding
+
+import (
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+)
+
+// ID names a rule. The names are a contract: they stay, and texts may change.
+type ID string
+
+// rule is one thing to look for.
+type rule struct {
+	id       ID
+	severity Severity
+	matters  string // why it matters, as a sentence
+	unfixed  string // why "doctor --fix" leaves it; for a rule that has fixes, those that it has not
+	find     func(Look) []Finding
+}
+
+const (
+	byPerson = "a person has to decide this"
+	byDriver = "a run does this, step by step and with checks"
+	byOther  = "another user or tool made it, so only a person knows whether it is still needed"
+	byReader = "nothing is known about it"
+	byState  = "it is no left-over: the member has to serve again"
+	notNow   = "PD could not be asked, a driver is at work, or the cluster is paused"
+)
+
+// Meaning says what a rule looks for.
+type Meaning struct {
+	ID       ID
+	Severity Severity
+	Matters  string
+}
+
+// Rules returns all rules, in the order in which they are applied.
+func Rules() []Meaning {
+	all := make([]Meaning, len(rules))
+	for i, r := range rules {
+		all[i] = Meaning{r.id, r.severity, r.matters}
+	}
+	return all
+}
+
+var rules = slices.Concat(serving, leftOver, asked, redundancy, unknowns)
+
+// serving are the rules about members that do not serve.
+var serving = []rule{
+	{"blocked", Error, "Nothing goes on until a person does something.", byPerson, blocked},
+	{"pd-member-unhealthy", Error, "With one more member down PD may lose its quorum, and then nothing in the cluster can be changed.", byState, voters},
+	{"store-down", Error, "The regions on it have a copy less, and with one more store down some may be lost to clients.", byState, storesDown},
+	{"store-offline", Warning, "PD moves its regions to other stores, and uses none of its space.", byPerson, storesOffline},
+	{"member-not-serving", Error, "The others carry its load.", byState, membersDown},
+}
+
+// leftOver are the rules about what nobody has taken back.
+var leftOver = []rule{
+	{"evict-scheduler-left", Warning, "PD keeps all region leaders off the store for ever, so the others carry its load.", notNow, schedulersLeft},
+	{"evict-scheduler-of-others", Warning, "PD keeps all region leaders off the store as long as the scheduler is there.", byOther, reported(event.ForeignScheduler)},
+	{"removal-record-left", Info, "The record is of no use any more.", notNow, removalsLeft},
+	{"drain-record-left", Info, "The record is of no use any more.", notNow, drainsLeft},
+	{"operator-mark-left", Warning, "A tidb-operator that drives the cluster later takes its old mark for a drain or an eviction that has just begun.", byOther, marksLeft},
+	{"claim-mark-left", Warning, "A claim that is marked as left over may be deleted, with the data in it.", notNow, claimMarks},
+	{"claim-left", Info, "The claim keeps its volume, which costs money, and data that nobody reads.", "data is deleted only if a person names it", claimsLeft},
+	{"claim-being-deleted", Error, "The data in it is lost when the pod ends, for whatever reason.", byDriver, claimsDeleted},
+	{"failover-record-left", Warning, "The component has one member more than is asked for, until the record is gone.", notNow, failuresLeft},
+}
+
+// asked are the rules about what is not as the spec asks for.
+var asked = []rule{
+	{"not-driven", Warning, "The cluster is not what its spec asks for, and no process works on that.", byDriver, notDriven},
+	{"object-differs", Warning, "Somebody has changed the object, or the spec was changed and nobody has applied it.", byDriver, drifts},
+	{"pods-outdated", Warning, "They run with another template than the others will after their next restart.", byDriver, outdated},
+	{"replicas-differ", Warning, "The component is smaller or larger than is asked for.", byDriver, replicas},
+	{"versions-differ", Warning, "Members of several versions are meant to run together only during an upgrade.", byDriver, versions},
+	{"configuration-not-applied", Warning, "The next restart, whatever its cause, is the first test of the new configuration.", byDriver, unapplied},
+	{"configuration-not-asked", Info, "What is in use is written down nowhere but in the cluster itself.", byPerson, reported(event.ConfigurationNotAsked)},
+	{"restore-settings", Info, "They are meant for the time of a restore, and make the cluster slower or less safe.", byOther, reported(event.RestoreSettings)},
+	{"newer-template", Info, "This version leaves the template as it is, and does not know all of it.", byPerson, reported(event.NewerTemplate)},
+	{"certificate-ends", Warning, "After that members do not accept each other, and clients are refused.", byPerson, reported(event.CertificateEnds)},
+	{"authority-ends", Warning, "After that nothing that it has signed is accepted.", byPerson, reported(event.AuthorityEnds)},
+	{"certificate-names", Warning, "SQL clients that verify the name of the server are refused.", byPerson, reported(event.CertificateNames)},
+	{"certificate-older", Warning, "A member that goes on with an old certificate is refused when that one ends.", byPerson, reported(event.CertificateOlder)},
+	{"paused-long", Warning, "Nothing is repaired, scaled or upgraded meanwhile.", byPerson, pausedLong},
+}
+
+// redundancy are the rules about what one lost host or zone would cost.
+var redundancy = []rule{
+	{"pd-single", Warning, "Without it nothing can be changed, and no client can begin a transaction; its data exists once.", byPerson, oneVoter},
+	{"pd-even", Warning, "An even number of members can lose no more of them than one member less could.", byPerson, evenVoters},
+	{"tidb-single", Warning, "Clients are disconnected and refused whenever it restarts.", byPerson, oneServer},
+	{"stores-too-few", Error, "PD cannot make all copies that it is asked for, so that one lost store may be lost data.", byPerson, fewStores},
+	{"stores-no-spare", Info, "With one store lost PD has no place for new copies, and no store can be removed.", byPerson, noSpare},
+	{"max-replicas-low", Warning, "With fewer than three copies one lost store is lost data, or regions that do not serve.", byPerson, fewCopies},
+	{"stores-on-one-node", Warning, "If the node is lost, regions lose more than one copy, and may not serve.", byPerson, sharedNodes},
+	{"pd-on-one-node", Warning, "If the node is lost, PD may have no quorum.", byPerson, sharedVoters},
+	{"stores-in-one-zone", Info, "If the zone is lost, so is the database.", byPerson, oneZone},
+	{"location-labels-missing", Warning, "PD does not know of zones and hosts, and may put all copies of a region into one.", byPerson, noLocations},
+	{"isolation-level-none", Info, "Where stores are short in one zone, PD puts copies of a region into the same one.", byPerson, noIsolation},
+	{"placement-rules-off", Error, "PD accepts no store of TiFlash without its placement rules.", byPerson, rulesOff},
+}
+
+// unknowns are the rules about what could not be read.
+var unknowns = []rule{
+	{"pd-unknown", Unknown, "What PD knows of members, stores and schedulers was not checked.", byReader, pdUnknown},
+	{"schedulers-unknown", Unknown, "PD has not loaded its schedulers, so left-overs among them are not seen.", byReader, schedulersUnknown},
+	{"member-unknown", Unknown, "Whether it serves is not known.", byReader, membersUnknown},
+	{"driver-unknown", Unknown, "What a driver has in PD for a while is not distinguished from what was left.", byReader, driverUnknown},
+	{"claims-unknown", Unknown, "Claims that nobody needs are not seen.", byReader, claimsUnknown},
+	{"not-read", Unknown, "What could not be read was not checked.", byReader, gaps},
+}

@@ -1,0 +1,130 @@
+package finding
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// downLong is how long a store or a member may not serve before it is reported: a restart takes less.
+const downLong = 2 * time.Minute
+
+// leavesLong is how long the removal of a store takes at most, mostly.
+const leavesLong = time.Hour
+
+// blocked returns the gates that only a person opens.
+func blocked(l Look) []Finding {
+	var all []Finding
+	for _, g := range l.Plan.Gates {
+		if g.Blocked {
+			all = append(all, Finding{Component: g.Component, Member: g.Member, Object: g.Object, Seen: g.String(), Remedy: orElse(g.Remedy, l.see())})
+		}
+	}
+	return all
+}
+
+func orElse(r remedy.Remedy, otherwise remedy.Action) remedy.Remedy {
+	if len(r) > 0 {
+		return r
+	}
+	return remedy.Remedy{otherwise}
+}
+
+// down returns why a wanted member does not serve, "" for one that serves, that has just begun not to,
+// or of which nothing is known.
+func (l Look) down(g desired.Group, got state.Group, m state.Member) string {
+	running := m.Ordinal < max(g.Size(), got.Set.Replicas)
+	unread := m.Database.Presence == state.Unknown && m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating
+	if g.Suspend || !running || m.Up() || unread {
+		return ""
+	}
+	since := m.DownSince()
+	if since.IsZero() {
+		return m.Trouble()
+	}
+	if l.Snapshot.At.Sub(since) < downLong {
+		return ""
+	}
+	return m.Trouble() + ", for " + duration.HumanDuration(l.Snapshot.At.Sub(since))
+}
+
+// lookAt returns how to find out why a member does not serve.
+func (l Look) lookAt(m state.Member) remedy.Remedy {
+	c := l.Wanted.Cluster
+	see := remedy.Remedy{remedy.Run("see why", c.Kubectl("describe", "pod", m.Name))}
+	if m.Pod == nil {
+		see = remedy.Remedy{remedy.Run("see why it has no pod", c.Kubectl("describe", "statefulset", c.SetName(m.Kind)))}
+	}
+	if m.Pod != nil && m.Pod.Ran {
+		see = append(see, remedy.Run("see its log", c.Plugin("logs", m.Name)))
+	}
+	return append(see, remedy.Run("see when it may be replaced", c.Plugin("failover")))
+}
+
+// unserving returns those that do not serve of the members that pass a filter.
+func unserving(l Look, filter func(state.Member) bool) []Finding {
+	var all []Finding
+	l.members(func(g desired.Group, got state.Group, m state.Member) {
+		if why := l.down(g, got, m); why != "" && filter(m) {
+			all = append(all, Finding{Component: g.Kind, Member: m.Name, Seen: why, Remedy: l.lookAt(m)})
+		}
+	})
+	return all
+}
+
+// voters are those that PD, or their pod, says of that they do not serve.
+func voters(l Look) []Finding {
+	all := unserving(l, func(m state.Member) bool { return m.Kind.Data() == topology.Raft })
+	for i := range all {
+		if pd := l.Snapshot.PD; pd.Known() {
+			all[i].Seen += fmt.Sprintf("; %d of %d members are healthy, and %d are needed", pd.Healthy, pd.Members, pd.Quorum())
+		}
+	}
+	return all
+}
+
+func isStore(m state.Member) bool {
+	return m.Kind.Data() == topology.Store && m.Database.Presence == state.Present
+}
+
+// storesDown are stores that send no heartbeats, or whose pods do not serve.
+func storesDown(l Look) []Finding {
+	all := unserving(l, func(m state.Member) bool { return isStore(m) && m.Database.State != state.StoreOffline })
+	for i := range all {
+		m, _ := l.Snapshot.Groups[all[i].Component].Member(all[i].Member)
+		all[i].Seen = fmt.Sprintf("store %d with %d regions is %s in PD: %s", m.Database.ID, m.Database.Regions, m.Database.State, all[i].Seen)
+	}
+	return all
+}
+
+// storesOffline are stores that are being removed from PD, by others or for long.
+func storesOffline(l Look) []Finding {
+	var all []Finding
+	l.members(func(g desired.Group, _ state.Group, m state.Member) {
+		if !isStore(m) || m.Database.State != state.StoreOffline {
+			return
+		}
+		seen := fmt.Sprintf("store %d is Offline, with %d regions left", m.Database.ID, m.Database.Regions)
+		switch r, ours := l.Snapshot.Removal(m.Database.ID); {
+		case !ours:
+			seen += "; another user or tool has begun its removal"
+		case l.Snapshot.At.Sub(r.Since) < leavesLong:
+			return
+		default:
+			seen += fmt.Sprintf("; its removal began %s ago", duration.HumanDuration(l.Snapshot.At.Sub(r.Since)))
+		}
+		all = append(all, Finding{Component: g.Kind, Member: m.Name, Seen: seen, Remedy: remedy.Remedy{l.see()}})
+	})
+	return all
+}
+
+// membersDown are all others.
+func membersDown(l Look) []Finding {
+	return unserving(l, func(m state.Member) bool { return m.Kind.Data() != topology.Raft && !isStore(m) })
+}
