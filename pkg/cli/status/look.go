@@ -1,0 +1,44 @@
+package status
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Seen is what status knows of a cluster.
+type Seen struct {
+	Wanted   desired.State
+	Snapshot state.Snapshot
+	Plan     plan.Plan
+	Driver   lease.Holder
+	// Operator: the driver is a tidb-operator, which is alive.
+	Operator bool
+	sight    sight
+}
+
+// Look observes a cluster for another verb that reads. With a *intent.MalformedError the rest is what
+// is known without the configurations.
+func Look(ctx context.Context, s *drive.Session, kubeContext string) (Seen, error) {
+	l, err := look(ctx, s)
+	if _, malformed := errors.AsType[*intent.MalformedError](err); err != nil && !malformed {
+		return Seen{}, err
+	}
+	l.context = kubeContext
+	return Seen{Wanted: l.wanted, Snapshot: l.snapshot, Plan: l.plan, Driver: l.driver, Operator: l.operator, sight: l}, err
+}
+
+// Document returns what "status -o json" prints.
+func (s Seen) Document() (*unstructured.Unstructured, error) {
+	c := s.Wanted.Cluster
+	return output.Object("ClusterStatus", c.Namespace, c.Name, s.sight.view())
+}
