@@ -53,7 +53,7 @@ func pages() map[string]string {
 	root := cli.NewRoot(factory.New(genericiooptions.IOStreams{}, func(string) string { return "" }, ""))
 	// Its default is a directory of the user who runs this.
 	root.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache"
-	out := map[string]string{"README.md": index(root), "permissions.md": permissions(), "reasons.md": reasons()}
+	out := map[string]string{"README.md": index(root), "permissions.md": permissions(), "reasons.md": reasons(), "findings.md": findings()}
 	for _, c := range root.Commands() {
 		out[c.Name()+".md"] = page(c)
 		for _, part := range c.Commands() {

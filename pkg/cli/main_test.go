@@ -54,6 +54,9 @@ func typical(t *testing.T) map[string][]string {
 		"version":         {},
 		"wait":            {"basic", "--for=converged"},
 		"plan":            {"basic"},
+		"doctor":          {"basic"},
+		"pvc list":        {"basic"},
+		"pvc prune":       {"basic"},
 	}
 }
 

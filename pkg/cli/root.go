@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/completion"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/create"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/daemon"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/doctor"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/failover"
@@ -20,6 +21,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/logs"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/pause"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/pvc"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/remove"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/report"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/restart"
@@ -74,9 +76,11 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 	addCommands(root, templates.CommandGroups{
 		{Message: "Commands that drive a cluster:", Commands: []*cobra.Command{
 			create.New(f), apply.New(f), scale.New(f), upgrade.New(f), restart.New(f), sync.New(f), pause.New(f), pause.NewResume(f),
-			failover.New(f), leader.NewTransfer(f), leader.NewEvict(f), tls.New(f), remove.New(f),
+			failover.New(f), leader.NewTransfer(f), leader.NewEvict(f), tls.New(f), pvc.New(f), remove.New(f),
 		}},
-		{Message: "Commands that show and use clusters:", Commands: []*cobra.Command{status.New(f), plan.New(f), list.New(f), wait.New(f), logs.New(f), sql.New(f), report.New(f)}},
+		{Message: "Commands that show and use clusters:", Commands: []*cobra.Command{
+			status.New(f), plan.New(f), list.New(f), doctor.New(f), wait.New(f), logs.New(f), sql.New(f), report.New(f),
+		}},
 		{Message: "Commands for the setup:", Commands: []*cobra.Command{
 			install.New(f), auth.New(f), daemon.New(f), version.New(f), completion.New(f),
 		}},

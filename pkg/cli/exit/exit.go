@@ -31,7 +31,7 @@ const (
 	Aborted     Code = 7 // aborted or rolled back
 	Held        Code = 8 // another driver holds the cluster
 	Forbidden   Code = 9
-	Pending     Code = 10 // --dry-run --exit-code: changes pending
+	Pending     Code = 10 // --dry-run --exit-code: changes pending; doctor: something is to be mended
 	Interrupted Code = 130
 )
 

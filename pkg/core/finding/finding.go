@@ -84,11 +84,15 @@ func Find(l Look) []Finding {
 	return all
 }
 
-// Fixes returns the steps that mend what may be mended without a person's decision.
+// Fixes returns the steps that mend what may be mended without a person's decision, each once.
 func Fixes(all []Finding) []plan.Step {
 	var steps []plan.Step
 	for _, f := range all {
-		steps = append(steps, f.Fix...)
+		for _, s := range f.Fix {
+			if !slices.ContainsFunc(steps, func(o plan.Step) bool { return o.String() == s.String() }) {
+				steps = append(steps, s)
+			}
+		}
 	}
 	return steps
 }

@@ -129,7 +129,7 @@ func leftExamples() []example {
 		}
 	}
 	return []example{
-		{"evict-scheduler-left", evicted, "an evict-leader scheduler for store 3, which kubectl tidb made 90m ago", "allow region leaders on t-tikv-2", both(evicted, pdDriven)},
+		{"evict-scheduler-left", evicted, "an evict-leader scheduler for store 3, which this plugin made 90m ago", "allow region leaders on t-tikv-2", both(evicted, pdDriven)},
 		{"evict-scheduler-left", func(s *sick) { s.Recorded("t-tikv-2", 90*minute) }, "only the record is left", "allow region leaders on t-tikv-2", func(*sick) {}},
 		{"evict-scheduler-left", both(evicted, func(s *sick) { s.PDUnknown() }), "PD could not be asked", "", func(s *sick) { s.PDUnknown() }},
 		{"evict-scheduler-left", both(evicted, func(s *sick) { s.Seen.PD.SchedulersUnknown = true }), "PD could not be asked", "", func(*sick) {}},

@@ -53,7 +53,7 @@ func schedulersLeft(l Look) []Finding {
 		}
 		all = append(all, Finding{
 			Component: kind, Member: e.Member, Fix: l.ends(e),
-			Seen:   fmt.Sprintf("%s for store %d, which kubectl tidb made %s, and no process drives the cluster", seen, e.StoreID, l.ago(e.Since)),
+			Seen:   fmt.Sprintf("%s for store %d, which this plugin made %s, and no process drives the cluster", seen, e.StoreID, l.ago(e.Since)),
 			Remedy: remedy.Remedy{remedy.Run("remove it", l.Wanted.Cluster.Plugin("doctor", "--fix")), l.drive("go on with what it was made for")},
 		})
 	}

@@ -27,7 +27,19 @@ var commands = []Command{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/pods list", "/pods get", "/secrets get",
 		"/pods/portforward create", "/pods/portforward get", "/namespaces list",
 	}},
+	{Name: "pvc list", Role: Viewer, except: []string{readsLogs}},
+	// Claims are deleted under the lease of the cluster.
+	{Name: "pvc prune", Role: Driver, only: append([]string{
+		"/persistentvolumeclaims delete", "coordination.k8s.io/leases create", "coordination.k8s.io/leases update",
+		"pingcap.com/tidbclusters/finalizers update",
+	}, reads...)},
 	{Name: "failover", Role: Viewer, except: []string{readsLogs}},
+	// With --fix it changes what is recorded and marked, and schedulers in PD; without it no right to write is used.
+	{Name: "doctor", Role: Driver, except: []string{
+		readsLogs, makesSecrets, "apps/statefulsets create", "apps/statefulsets delete", "apps/statefulsets update",
+		"/pods delete", "/persistentvolumeclaims delete", "/services create", "/services update", "/services watch", "/configmaps create",
+		"/configmaps watch", "/events create", "/events patch", "/persistentvolumes patch", "apps/deployments list", "apps/deployments watch",
+	}},
 	{Name: "sync", Role: Driver, except: []string{readsLogs}},
 	{Name: "failover run", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
 	{Name: "scale", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
@@ -70,6 +82,15 @@ const (
 	readsIssued   = "cert-manager.io/certificates get"
 	readsLogs     = "/pods/log get"
 )
+
+// reads are the requests of a verb that looks at one cluster.
+var reads = []string{
+	"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "apps/statefulsets list", "apps/deployments get",
+	"/pods get", "/pods list", "/persistentvolumeclaims list", "/services list", "/configmaps get", "/configmaps list",
+	"/pods/portforward create", "/pods/portforward get", "/secrets get", "/namespaces list",
+	"coordination.k8s.io/leases get", "coordination.k8s.io/leases list",
+	"rbac.authorization.k8s.io/clusterrolebindings list", "rbac.authorization.k8s.io/rolebindings list",
+}
 
 // pauses are the requests of verbs that change the TidbCluster, and nothing else.
 var pauses = []string{"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "pingcap.com/tidbclusters patch", "/namespaces list"}

@@ -131,14 +131,14 @@ func TestCommands(t *testing.T) {
 	}
 	for request, by := range map[string]string{
 		creates: "apply create", deletes: "delete",
-		"pingcap.com/tidbclusters patch": "apply create failover run pause restart resume scale sync tls rotate upgrade",
+		"pingcap.com/tidbclusters patch": "apply create doctor failover run pause restart resume scale sync tls rotate upgrade",
 		"/secrets create":                "apply create failover run restart scale sync tls init tls rotate upgrade",
 		"/secrets update":                "tls rotate",
 		"/pods delete":                   "apply create failover run restart scale sync tls rotate upgrade",
-		"/secrets get":                   "apply create delete evict-leader failover failover run plan restart scale sql status sync tls check tls init tls rotate transfer-leader upgrade wait",
+		"/secrets get":                   "apply create delete doctor evict-leader failover failover run plan pvc list pvc prune restart scale sql status sync tls check tls init tls rotate transfer-leader upgrade wait",
 		readsIssued:                      "delete tls init",
 		readsLogs:                        "logs",
-		"/pods list":                     "apply create delete evict-leader failover failover run logs plan restart scale sql status sync tls check tls rotate transfer-leader upgrade wait",
+		"/pods list":                     "apply create delete doctor evict-leader failover failover run logs plan pvc list pvc prune restart scale sql status sync tls check tls rotate transfer-leader upgrade wait",
 	} {
 		var got []string
 		for _, c := range Commands() {

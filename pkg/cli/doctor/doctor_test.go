@@ -1,0 +1,143 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/claim"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/finding"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// golden compares a text with a file; -update, which plantest defines, writes it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if flag.Lookup("update").Value.String() == "true" {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || got != string(want) {
+		t.Errorf("%s differs (%v); run with -update and review\ngot:\n%s\nwant:\n%s", file, err, got, want)
+	}
+}
+
+// ill returns what is found of a cluster with something of each severity.
+func ill() *result {
+	c := plantest.New(1, 3, 2).Evicting("t-tikv-2", 90*time.Minute, 0).Down(20*time.Minute, "t-tidb-1")
+	l := finding.Look{Wanted: c.Wanted, Snapshot: c.Seen, Plan: c.Decide(), Claims: []claim.Claim{{
+		Namespace: "ns", Cluster: "t", Name: "tikv-t-tikv-5", Component: topology.TiKV, Member: "t-tikv-5", Capacity: 100 << 30,
+		State: claim.Left, Why: "t-tikv-5 was removed, marked 2026-01-01T00:00:00Z",
+	}}}
+	l.ClaimsUnread = "pods is forbidden"
+	return &result{namespace: "ns", name: "t", findings: finding.Find(l)}
+}
+
+// TestPrint: the screen in a narrow and in a wide terminal, and in a file.
+func TestPrint(t *testing.T) {
+	for name, width := range map[string]int{"80.txt": 80, "200.txt": 200, "file.txt": 0} {
+		var b bytes.Buffer
+		ill().print(&b, "prod", width)
+		golden(t, name, b.String())
+		for line := range strings.Lines(b.String()) {
+			if width > 0 && len(line) > width+1 && !strings.Contains(line, "kubectl ") {
+				t.Errorf("%s: too wide: %q", name, line)
+			}
+		}
+	}
+	fixed := ill()
+	fixed.fix, fixed.fixed = true, []mended{{"allow region leaders on t-tikv-2", nil}, {"end the failover of t-tidb-1", errors.New("forbidden")}}
+	var b bytes.Buffer
+	fixed.print(&b, "", 80)
+	golden(t, "fixed.txt", b.String())
+	b.Reset()
+	(&result{namespace: "ns", name: "t"}).print(&b, "", 80)
+	if b.String() != "ns/t: nothing found\n" {
+		t.Errorf("%q", b.String())
+	}
+}
+
+func TestDocument(t *testing.T) {
+	r := ill()
+	r.fixed = []mended{{"allow region leaders on t-tikv-2", nil}, {"another", errors.New("forbidden")}}
+	object, err := r.document("prod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := object.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, says := range []string{
+		`"kind":"ClusterFindings"`, `"healthy":false`, `"id":"evict-scheduler-left"`, `"fix":["allow region leaders on t-tikv-2"]`,
+		`"command":"kubectl tidb doctor t --fix -n ns --context prod"`, `"error":"forbidden"`, `"unfixed":"data is deleted only if a person names it"`,
+	} {
+		if !bytes.Contains(text, []byte(says)) {
+			t.Errorf("the document does not say %s:\n%s", says, text)
+		}
+	}
+	if _, ok, _ := unstructured.NestedSlice(object.Object, "findings"); !ok {
+		t.Error("no findings")
+	}
+}
+
+// TestUsage: wrong arguments.
+func TestUsage(t *testing.T) {
+	for args, says := range map[string]string{
+		"basic -A":     "a name does not go with -l or -A",
+		"basic -l a=b": "a name does not go with -l or -A",
+		"basic --yes":  "--yes goes with --fix",
+		"basic -o xml": "supported formats",
+		"-l a=b=c":     "--selector",
+	} {
+		f := factory.New(genericiooptions.NewTestIOStreamsDiscard(), os.Getenv, "")
+		cmd := command(f, func(context.Context, options) error { return nil })
+		cmd.SetArgs(strings.Fields(args))
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+}
+
+// TestConsent: without a terminal nothing is mended, and the command that needs no answer is named.
+func TestConsent(t *testing.T) {
+	streams, _, _, _ := genericiooptions.NewTestIOStreams()
+	f := factory.New(streams, func(name string) string { return map[string]string{"CI": "true"}[name] }, "")
+	f.Args = []string{"doctor", "t", "--fix"}
+	o := &options{fix: true}
+	got, err := o.mend(t.Context(), f, &drive.Session{Namespace: "ns", Name: "t"}, ill().findings)
+	if exit.Of(err) != exit.Usage || len(got) > 0 || !strings.Contains(err.Error(), "allow region leaders on t-tikv-2") || !strings.Contains(err.Error(), "--yes") {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := o.mend(t.Context(), f, &drive.Session{Namespace: "ns", Name: "t"}, nil); got != nil || err != nil {
+		t.Errorf("nothing to mend: %v, %v", got, err)
+	}
+}
+
+// TestStill: only what the user has agreed to is done, also where there is more to do by now.
+func TestStill(t *testing.T) {
+	one, two := plan.AllowLeaders{Member: "t-tikv-1", StoreID: 2}, plan.AllowLeaders{Member: "t-tikv-2", StoreID: 3}
+	got := still(map[string]bool{one.String(): true}, []plan.Step{two, one})
+	if len(got) != 1 || got[0] != plan.Step(one) {
+		t.Errorf("%v", got)
+	}
+}

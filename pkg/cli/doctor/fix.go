@@ -1,0 +1,62 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/finding"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
+)
+
+// mended is a step of --fix, and what became of it.
+type mended struct {
+	step string
+	err  error
+}
+
+// mend takes the steps that findings have, when the user agrees. What is to be done is decided once
+// more when this process drives the cluster: a run may have begun meanwhile, and have ended.
+func (o *options) mend(ctx context.Context, f *factory.Factory, s *drive.Session, found []finding.Finding) ([]mended, error) {
+	steps := finding.Fixes(found)
+	if len(steps) == 0 {
+		return nil, nil
+	}
+	agreed := map[string]bool{}
+	q := consent.Question{Namespace: s.Namespace, Name: s.Name, Doing: "mend cluster " + s.Namespace + "/" + s.Name}
+	for _, step := range steps {
+		q.Effects, agreed[step.String()] = append(q.Effects, step.String()), true
+	}
+	if !o.yes {
+		if err := consent.Ask(ctx, f, q); err != nil {
+			return nil, err
+		}
+	}
+	var all []mended
+	err := s.Alone(ctx, f, func(ctx context.Context, e reconcile.Engine) error {
+		return e.Mend(ctx, func(w desired.State, snap state.Snapshot, p plan.Plan) []plan.Step {
+			return still(agreed, finding.Fixes(finding.Find(finding.Look{Wanted: w, Snapshot: snap, Plan: p})))
+		}, func(step plan.Step, err error) { all = append(all, mended{step.String(), err}) })
+	})
+	if len(all) > 0 && err != nil {
+		err = exit.With(exit.Of(err), errors.New("not everything could be mended; the result names the steps that failed"))
+	}
+	return all, err
+}
+
+// still returns those of the steps that the user has agreed to.
+func still(agreed map[string]bool, steps []plan.Step) []plan.Step {
+	var all []plan.Step
+	for _, s := range steps {
+		if agreed[s.String()] {
+			all = append(all, s)
+		}
+	}
+	return all
+}
