@@ -54,7 +54,7 @@ func (r *result) print(out io.Writer, context string, width int) {
 		if m.err != nil {
 			text = fmt.Sprintf("failed: %s: %s", m.step, remedy.Text(m.err, context))
 		}
-		fmt.Fprintln(out, report.Prose(text, width, indent))
+		fmt.Fprintln(out, report.Fold(text, width, indent))
 	}
 	if len(r.fixed) > 0 {
 		fmt.Fprintln(out)
@@ -64,7 +64,7 @@ func (r *result) print(out io.Writer, context string, width int) {
 		about := cmp.Or(f.Member, f.Component.Title())
 		fmt.Fprintf(out, "\n%s\n", strings.TrimRight(fmt.Sprintf("%-9s%s  %s", f.Severity, f.ID, about), " "))
 		say := func(text string) {
-			fmt.Fprintln(out, report.Prose(indent+text, width, indent))
+			fmt.Fprintln(out, report.Fold(indent+text, width, indent))
 		}
 		say(f.Seen + ".")
 		say(f.Matters)
