@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/forecast"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
@@ -20,6 +21,8 @@ type prospect struct {
 	wanted   desired.State
 	snapshot state.Snapshot
 	plan     plan.Plan
+	// differences are what changes in the pods of components.
+	differences []render.Difference
 	// warnings are no reason to refuse.
 	warnings []warning
 }
@@ -35,7 +38,8 @@ func (p prospect) preview(context string) preview.Preview {
 	}
 	return preview.Preview{
 		Context: context, Action: p.request.Action, Now: p.request.now, Wanted: p.wanted, Seen: p.snapshot, Notes: notes,
-		Forecast: forecast.Of(component.Profiles(), p.request.Policy, p.wanted, p.snapshot),
+		Differences: p.differences,
+		Forecast:    forecast.Of(component.Profiles(), p.request.Policy, p.wanted, p.snapshot),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/forecast"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 )
 
 // The document of -o json and yaml: docs/how-to/see-what-will-be-done.md describes it.
@@ -36,6 +37,17 @@ type changed struct {
 	Wants     int    `json:"wantedMembers"`
 	Restarts  int    `json:"restarts"`
 	Suspended bool   `json:"suspended,omitempty"`
+	// Pods and Config are the fields that change.
+	Pods   []fieldDoc `json:"podTemplate,omitempty"`
+	Config []fieldDoc `json:"configuration,omitempty"`
+}
+
+// fieldDoc is a field that changes. Hidden: its values are long, or may be secret.
+type fieldDoc struct {
+	Path   string `json:"path"`
+	Old    string `json:"old,omitempty"`
+	New    string `json:"new,omitempty"`
+	Hidden bool   `json:"hidden,omitempty"`
 }
 
 type phaseDoc struct {
@@ -94,7 +106,7 @@ func (p Preview) Object() (runtime.Object, error) {
 		Changes: []changed{}, Phases: []phaseDoc{}, Gates: p.gates(f.First), EndGates: p.gates(f.Last), Lasting: list(f.Totals.Lasting),
 	}
 	for _, c := range p.changes() {
-		d.Changes = append(d.Changes, changed{string(c.Component), c.String(), c.From, c.To, c.Has, c.Wants, c.Restarts, c.Suspended})
+		d.Changes = append(d.Changes, changed{string(c.Component), c.String(), c.From, c.To, c.Has, c.Wants, c.Restarts, c.Suspended, fieldDocs(c.Pods), fieldDocs(c.Config)})
 	}
 	for _, ph := range phases(f.Steps) {
 		one := phaseDoc{Component: string(ph.Component), Phase: string(ph.Name), With: ph.With}
@@ -112,6 +124,14 @@ func (p Preview) Object() (runtime.Object, error) {
 		d.Totals.Restarts[string(c.Component)] = c.Number
 	}
 	return output.Object("Plan", p.Wanted.Cluster.Namespace, p.Wanted.Cluster.Name, d)
+}
+
+func fieldDocs(fields []render.Field) []fieldDoc {
+	var all []fieldDoc
+	for _, f := range fields {
+		all = append(all, fieldDoc(f))
+	}
+	return all
 }
 
 // list returns an empty list for none: a consumer need not check for null.

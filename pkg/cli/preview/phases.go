@@ -17,28 +17,40 @@ type phase struct {
 	// With: other phases go on at the same time.
 	With bool
 
-	first, last int // where its steps are among all
+	first, last int // the turns of its main steps
 }
 
 // phases groups steps. Components can change at the same time, so that steps of several phases alternate.
 func phases(steps []forecast.Step) []phase {
 	var all []phase
 	open := map[topology.Kind]int{}
-	for i, s := range steps {
+	for _, s := range steps {
 		k, _ := s.Target()
 		at, begun := open[k]
 		if !begun || all[at].Name != s.Phase {
 			at, open[k] = len(all), len(all)
-			all = append(all, phase{Component: k, Name: s.Phase, first: i})
+			all = append(all, phase{Component: k, Name: s.Phase, first: -1})
 		}
-		all[at].Steps, all[at].last = append(all[at].Steps, s), i
+		p := &all[at]
+		if p.Steps = append(p.Steps, s); matters(s) {
+			if p.last = s.Turn; p.first < 0 {
+				p.first = s.Turn
+			}
+		}
 	}
 	for i := range all {
 		for j := range i {
-			all[i].With = all[i].With || all[j].last > all[i].first
+			all[i].With = all[i].With || all[i].first >= 0 && all[j].first >= 0 && all[j].last >= all[i].first
 		}
 	}
 	return all
+}
+
+// matters reports whether pods depend on a step. Services and ConfigMaps are written before, also while
+// another component is waited for.
+func matters(s forecast.Step) bool {
+	a, writes := s.Step.(plan.Apply)
+	return !writes || a.Component != "" && a.Object.Kind == "StatefulSet"
 }
 
 // work is what is done for members one after the other, or for a component as a whole, in the same way.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/forecast"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -21,6 +22,8 @@ type Preview struct {
 	// Seen is the cluster as it is.
 	Seen     state.Snapshot
 	Forecast forecast.Forecast
+	// Differences are what changes in the pods of components that exist.
+	Differences []render.Difference
 	// Notes are said first.
 	Notes []string
 }
@@ -37,6 +40,10 @@ type change struct {
 	Volumes    []string
 	Manual     bool
 	New        bool
+	// Pods and Config are fields of the pod template and of the configuration.
+	Pods, Config []render.Field
+	// Effect says what a change of the configuration leads to, where it restarts nothing.
+	Effect string
 }
 
 // changes returns what changes, in the order of the components.
@@ -71,7 +78,18 @@ func (p Preview) change(g desired.Group) (change, bool) {
 		}
 	}
 	c.Restarts = Restarts(g, got)
-	return c, c.To != "" || c.Has != c.Wants || len(c.Volumes) > 0 || c.Restarts > 0
+	for _, d := range p.Differences {
+		if d.Component == g.Kind {
+			c.Pods, c.Config = d.Pods, d.Config
+		}
+	}
+	if len(c.Config) > 0 && c.Restarts == 0 {
+		c.Effect = "configuration, in effect after the next restart"
+		if g.Kind.Reloads() {
+			c.Effect = "configuration, without a restart"
+		}
+	}
+	return c, c.To != "" || c.Has != c.Wants || len(c.Volumes) > 0 || c.Restarts > 0 || c.Effect != ""
 }
 
 func (c change) String() string {
@@ -89,6 +107,9 @@ func (c change) String() string {
 		parts = append(parts, fmt.Sprintf("%d to %s", c.Has, Members(c.Wants)))
 	}
 	parts = append(parts, c.Volumes...)
+	if c.Effect != "" {
+		parts = append(parts, c.Effect)
+	}
 	switch n := c.Restarts; {
 	case n > 0 && c.Manual:
 		parts = append(parts, fmt.Sprintf("%d to restart when you delete their pods", n))

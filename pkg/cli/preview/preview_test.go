@@ -14,7 +14,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/forecast"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -99,7 +101,26 @@ func stories() map[string]Preview {
 	partly.Want(topology.TiDB).Replicas = 3
 	noted := of(rolled(plantest.New(3, 3, 2)), "upgrade to v8.1.1")
 	noted.Notes = []string{"spec.pd.maxFailoverCount: it has no effect"}
+	fields := of(rolled(plantest.New(3, 3, 2)), "apply basic.yaml")
+	fields.Differences = []render.Difference{{
+		Component: topology.TiKV,
+		Pods: []render.Field{
+			{Path: "containers[tikv].image", Old: "pingcap/tikv:v8.1.0", New: "pingcap/tikv:v8.1.1"},
+			{Path: "containers[tikv].env[KEY].value", Hidden: true},
+			{Path: "containers[tikv].resources.limits.memory", New: "2Gi"},
+		},
+		Config: []render.Field{{Path: "log.level", Old: "info", New: "warn"}, {Path: "raftstore.sync-log", Old: "true"}},
+	}}
+	inPlace := of(plantest.New(3, 3, 2), "apply basic.yaml")
+	inPlace.Wanted.Groups[0].Config = []desired.Object{{Kind: "ConfigMap", Name: "t-pd", Drift: desired.Differs}}
+	inPlace.Differences = []render.Difference{{Component: topology.PD}}
+	for i := range mostFields + 5 {
+		inPlace.Differences[0].Config = append(inPlace.Differences[0].Config, render.Field{Path: fmt.Sprintf("schedule.limit-%02d", i), New: "4"})
+	}
+	inPlace.Forecast = forecast.Of(component.Profiles(), plan.Policy{}, inPlace.Wanted, inPlace.Seen)
 	return map[string]Preview{
+		"fields":   fields,
+		"in-place": inPlace,
 		"nothing":  of(plantest.New(3, 3, 2), "sync"),
 		"upgrade":  of(unknown, "upgrade to v8.1.1"),
 		"manual":   of(manual, "upgrade to v8.1.1"),
@@ -144,7 +165,7 @@ func TestUnlimited(t *testing.T) {
 }
 
 func TestObject(t *testing.T) {
-	for _, name := range []string{"upgrade", "nothing", "down"} {
+	for _, name := range []string{"upgrade", "nothing", "down", "fields"} {
 		object, err := stories()[name].Object()
 		if err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/forecast"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
@@ -42,11 +43,38 @@ func (p Preview) Print(out io.Writer, width int) {
 	}
 	for _, c := range p.changes() {
 		w.line("  ", "%s: %s", c.Component.Title(), c)
+		w.fields("pods", c.Pods)
+		w.fields("configuration", c.Config)
 	}
 	p.closed(w, "blocked now, while other steps are taken; manual action required:", blockedGates(first))
 	p.steps(w)
 	p.totals(w)
 	p.end(w)
+}
+
+// mostFields is how many fields are listed of a pod template or a configuration.
+const mostFields = 10
+
+func (w writer) fields(of string, fields []render.Field) {
+	for i, f := range fields {
+		if i == mostFields && len(fields) > mostFields+1 {
+			w.line("    ", "%s: %d more fields", of, len(fields)-i)
+			return
+		}
+		w.line("    ", "%s: %s", of, field(f))
+	}
+}
+
+func field(f render.Field) string {
+	switch {
+	case f.Hidden:
+		return f.Path + " changes (values are not shown)"
+	case f.Old == "":
+		return fmt.Sprintf("%s: %s (new)", f.Path, f.New)
+	case f.New == "":
+		return fmt.Sprintf("%s: %s is removed", f.Path, f.Old)
+	}
+	return fmt.Sprintf("%s: %s -> %s", f.Path, f.Old, f.New)
 }
 
 // blockedGates are those of which a person should know before anything begins, although other steps can

@@ -32,6 +32,8 @@ type Forecast struct {
 type Step struct {
 	plan.Step
 	Phase Phase
+	// Turn counts the decisions. Steps of the same one are taken at the same time.
+	Turn int
 	// Waits are what the component waits for before its next step.
 	Waits []Wait
 }
@@ -85,11 +87,11 @@ func (w *world) run(f *Forecast) {
 		f.Last = p
 		f.await(p)
 		for _, s := range p.Steps {
-			f.take(w, s)
+			f.take(w, s, turn)
 		}
 		w.happen(slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return !plan.Quiet(s) }))
 		if len(p.Steps) > 0 || w.changed {
-			stalled = nil
+			stalled, w.idle = nil, 0
 			continue
 		}
 		if stalled == nil {
@@ -104,13 +106,13 @@ func (w *world) run(f *Forecast) {
 }
 
 // take adds a step, and lets it take effect.
-func (f *Forecast) take(w *world, s plan.Step) {
+func (f *Forecast) take(w *world, s plan.Step, turn int) {
 	e, known := effects[plan.Action(s)]
 	if !known {
 		panic("forecast: no such step: " + plan.Action(s))
 	}
 	if !plan.Quiet(s) {
-		f.Steps = append(f.Steps, Step{Step: s, Phase: e.phase(w, s)})
+		f.Steps = append(f.Steps, Step{Step: s, Phase: e.phase(w, s), Turn: turn})
 	}
 	e.do(w, s)
 }
@@ -151,9 +153,13 @@ func (w *world) mostTurns() int {
 	return 200 + 60*n
 }
 
-// skip moves the time on to when it changes the decision, and reports whether there is such a time.
+// skip lets a minute pass, in which PD hears of all stores, and then moves the time on to when it changes
+// the decision. It reports whether there is such a time.
 // Each gate is waited for once: without progress it would be waited for again and again.
 func (w *world) skip(p plan.Plan, decided time.Time) bool {
+	if w.idle++; w.idle < int(time.Minute/turnTime) {
+		return true
+	}
 	var next time.Time
 	for _, g := range p.Gates {
 		key := g.Key()

@@ -170,3 +170,19 @@ func TestPaused(t *testing.T) {
 		t.Errorf("%s, %s", f.First.Outcome, texts(f))
 	}
 }
+
+// TestPasses: what ends by itself within seconds does not end a forecast.
+func TestPasses(t *testing.T) {
+	heard := plantest.New(3, 4, 2)
+	heard.Want(topology.TiKV).Replicas = 3
+	heard.Member("t-tikv-3").Database.New = true
+	loaded := upgraded()
+	loaded.Seen.PD.SchedulersUnknown, loaded.Seen.PD.LeaderSince = true, plantest.Now
+	ready := upgraded()
+	ready.Want(topology.PD).MinReady = 5 * time.Minute
+	for name, c := range map[string]*plantest.Cluster{"a new store": heard, "schedulers": loaded, "minReadySeconds": ready} {
+		if f := of(c); f.Last.Outcome != plan.Converged {
+			t.Errorf("%s: %s, %v", name, f.Last.Outcome, f.Last.Gates)
+		}
+	}
+}

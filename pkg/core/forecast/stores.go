@@ -97,7 +97,13 @@ func (w *world) moveFast() {
 	if !w.snap.PD.Serving() {
 		return
 	}
+	if w.snap.PD.SchedulersUnknown {
+		w.snap.PD.SchedulersUnknown, w.changed = false, true
+	}
 	for _, m := range w.members(topology.Store) {
+		if m.Database.New {
+			m.Database.New, w.changed = false, true // its first heartbeat
+		}
 		w.moveLeaders(m)
 	}
 }

@@ -24,6 +24,7 @@ type world struct {
 	skipped map[plan.GateKey]bool
 	numbers uint64 // how many ids were given
 	changed bool   // something has happened in this turn
+	idle    int    // turns since anything has
 
 	// elsewhere is what PD counts besides the members here.
 	elsewhere counts

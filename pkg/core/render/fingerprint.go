@@ -30,16 +30,22 @@ func Template(set *appsv1.StatefulSet) string {
 // It covers labels, annotations and the spec. It is not stored, so another release may compute
 // another one.
 func fingerprint(t corev1.PodTemplateSpec) string {
-	t = *t.DeepCopy()
-	// Very old operators kept their record in the template.
-	delete(t.Annotations, annLastApplied)
-	normalize(reflect.ValueOf(&t).Elem())
+	t = normal(t)
 	data, err := json.Marshal([]any{t.Labels, t.Annotations, t.Spec})
 	if err != nil {
 		panic("render: encode a pod template: " + err.Error())
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:8])
+}
+
+// normal returns a copy of a pod template that looks like each other one that means the same.
+func normal(t corev1.PodTemplateSpec) corev1.PodTemplateSpec {
+	t = *t.DeepCopy()
+	// Very old operators kept their record in the template.
+	delete(t.Annotations, annLastApplied)
+	normalize(reflect.ValueOf(&t).Elem())
+	return t
 }
 
 // normalize makes equal values look equal: no empty maps and lists, and every quantity in the one
