@@ -87,9 +87,12 @@ type totals struct {
 	Leaders       number         `json:"leaders"`
 	Regions       number         `json:"regions"`
 	PDLeaderMoves int            `json:"pdLeaderMoves"`
-	Made          []string       `json:"claimsMade"`
-	Grown         []string       `json:"claimsGrown"`
-	Deleted       []string       `json:"claimsDeleted"`
+	// Starting is what pods took last time to be ready, of all but StartingUnknown of those that restart.
+	Starting        float64  `json:"startingSeconds"`
+	StartingUnknown int      `json:"startingUnknown"`
+	Made            []string `json:"claimsMade"`
+	Grown           []string `json:"claimsGrown"`
+	Deleted         []string `json:"claimsDeleted"`
 }
 
 // number is what is known, and of how many stores nothing is known.
@@ -118,6 +121,7 @@ func (p Preview) Object() (runtime.Object, error) {
 	t := f.Totals
 	d.Totals = totals{
 		Restarts: map[string]int{}, Leaders: number(t.Leaders), Regions: number(t.Regions), PDLeaderMoves: t.PDLeaderMoves,
+		Starting: t.Starting.Seconds(), StartingUnknown: t.StartingUnknown,
 		Made: list(t.Made), Grown: list(t.Grown), Deleted: list(t.Deleted),
 	}
 	for _, c := range t.Restarts {

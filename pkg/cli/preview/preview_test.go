@@ -101,7 +101,13 @@ func stories() map[string]Preview {
 	partly.Want(topology.TiDB).Replicas = 3
 	noted := of(rolled(plantest.New(3, 3, 2)), "upgrade to v8.1.1")
 	noted.Notes = []string{"spec.pd.maxFailoverCount: it has no effect"}
-	fields := of(rolled(plantest.New(3, 3, 2)), "apply basic.yaml")
+	timed := rolled(plantest.New(3, 3, 2))
+	for _, name := range []string{"t-tikv-0", "t-tikv-1", "t-tikv-2"} {
+		p := timed.Member(name).Pod
+		p.Made = plantest.Now.Add(-time.Hour)
+		p.Since = p.Made.Add(14 * time.Second)
+	}
+	fields := of(timed, "apply basic.yaml")
 	fields.Differences = []render.Difference{{
 		Component: topology.TiKV,
 		Pods: []render.Field{

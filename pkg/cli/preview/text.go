@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/duration"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/forecast"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -166,6 +168,13 @@ func (p Preview) totals(w writer) {
 	}
 	if n > 0 {
 		lines = append(lines, fmt.Sprintf("restarts: %d (%s)", n, strings.Join(restarts, ", ")))
+	}
+	if t.Starting > 0 {
+		text := fmt.Sprintf("time until their pods are ready, by what they took last time: %s", duration.HumanDuration(t.Starting))
+		if t.StartingUnknown > 0 {
+			text += fmt.Sprintf(" (not known of %d)", t.StartingUnknown)
+		}
+		lines = append(lines, text)
 	}
 	if !t.Leaders.Zero() {
 		lines = append(lines, "region leaders that leave a store before that: "+amount(t.Leaders))

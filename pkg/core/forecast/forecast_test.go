@@ -140,6 +140,19 @@ func TestTotals(t *testing.T) {
 	}
 }
 
+// TestStarting: how long restarts take is known only from what the same pods took before.
+func TestStarting(t *testing.T) {
+	c := upgraded()
+	for name, took := range map[string]time.Duration{"t-pd-0": 5 * time.Second, "t-pd-1": 7 * time.Second, "t-tikv-0": time.Hour} {
+		p := c.Member(name).Pod
+		p.Made, p.Since = plantest.Now.Add(-2*time.Hour), plantest.Now.Add(-2*time.Hour+took)
+	}
+	c.Member("t-pd-1").Pod.Restarts = 1
+	if got := of(c).Totals; got.Starting != 5*time.Second || got.StartingUnknown != 7 {
+		t.Errorf("%s, not known of %d", got.Starting, got.StartingUnknown)
+	}
+}
+
 // TestLasting: what cannot be taken back is said.
 func TestLasting(t *testing.T) {
 	c := plantest.New(3, 4, 2)

@@ -3,6 +3,7 @@ package forecast
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -16,6 +17,10 @@ type Totals struct {
 	// for good.
 	Leaders, Regions Amount
 	PDLeaderMoves    int
+	// Starting is how long the pods that restart took to be Ready the last time, one after the other. Of
+	// those in StartingUnknown it is not known.
+	Starting        time.Duration
+	StartingUnknown int
 	// Claims that are made, that grow, and that are deleted with their data.
 	Made, Grown, Deleted []string
 	// Lasting is what cannot be taken back, a sentence each.
@@ -61,8 +66,8 @@ func total(steps []Step, w *world, now state.Snapshot) Totals {
 
 // counted has a row for each kind of step that counts.
 var counted = map[string]func(*Totals, Step, state.Snapshot){
-	"Restart":    func(t *Totals, s Step, _ state.Snapshot) { t.restart(s.Step.(plan.Restart).Component) },
-	"DeletePod":  func(t *Totals, s Step, _ state.Snapshot) { t.restart(s.Step.(plan.DeletePod).Component) },
+	"Restart":    restarted,
+	"DeletePod":  restarted,
 	"MoveLeader": func(t *Totals, _ Step, _ state.Snapshot) { t.PDLeaderMoves++ },
 	"EvictLeaders": func(t *Totals, s Step, now state.Snapshot) {
 		m, known := stored(now, s.Step.(plan.EvictLeaders).StoreID)
@@ -103,12 +108,32 @@ func (t *Totals) lasting(format string, args ...any) {
 	t.Lasting = append(t.Lasting, fmt.Sprintf(format, args...))
 }
 
-func (t *Totals) restart(k topology.Kind) {
+func restarted(t *Totals, s Step, now state.Snapshot) {
+	k, name := s.Target()
 	i := slices.IndexFunc(t.Restarts, func(c Count) bool { return c.Component == k })
 	if i < 0 {
 		i, t.Restarts = len(t.Restarts), append(t.Restarts, Count{Component: k})
 	}
 	t.Restarts[i].Number++
+	m, _ := now.Groups[k].Member(name)
+	took, known := started(m.Pod)
+	if !known {
+		t.StartingUnknown++
+	}
+	t.Starting += took
+}
+
+// started returns how long a pod took to be Ready. It is not known of a pod whose process has ended since,
+// or that has been Ready before.
+func started(p *state.Pod) (time.Duration, bool) {
+	if p == nil || !p.Ready || p.Restarts > 0 {
+		return 0, false
+	}
+	took := p.Since.Sub(p.Made)
+	if took <= 0 || took >= patience {
+		return 0, false
+	}
+	return took, true
 }
 
 // stored returns what PD says of a store.
