@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"slices"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -95,7 +96,7 @@ func forgetDrain(w *world, s plan.ForgetDrain) {
 
 func adoptDrain(w *world, s plan.AdoptDrain) {
 	m := w.member(s.Component, s.Member)
-	m.Pod.DrainBegun = state.Pod{}.DrainBegun
+	m.Pod.DrainBegun = time.Time{}
 	if !s.Since.IsZero() {
 		w.snap.Drains = append(w.snap.Drains, state.Drain{
 			Member: s.Member, PodUID: s.PodUID, Capture: m.Database.Capture.ID, Since: s.Since, Asked: w.snap.At, Tables: state.TablesUnknown,

@@ -34,7 +34,7 @@ func (w *world) forgetEviction(id uint64) {
 
 func adoptEviction(w *world, s plan.AdoptEviction) {
 	m := w.member(topology.TiKV, s.Member)
-	m.Pod.EvictionBegun = state.Pod{}.EvictionBegun
+	m.Pod.EvictionBegun = time.Time{}
 	if !s.Ended {
 		w.snap.Evictions = append(w.snap.Evictions, state.Eviction{StoreID: s.StoreID, Member: s.Member, Since: s.Since, Leaders: s.Leaders})
 	}
