@@ -57,6 +57,8 @@ func typical(t *testing.T) map[string][]string {
 		"doctor":          {"basic"},
 		"pvc list":        {"basic"},
 		"pvc prune":       {"basic"},
+		"abort":           {"basic"},
+		"rollback":        {"basic"},
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/remove"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/report"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/restart"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/rollback"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/scale"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/sql"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/status"
@@ -75,8 +76,11 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 	completeFlags(root, f)
 	addCommands(root, templates.CommandGroups{
 		{Message: "Commands that drive a cluster:", Commands: []*cobra.Command{
-			create.New(f), apply.New(f), scale.New(f), upgrade.New(f), restart.New(f), sync.New(f), pause.New(f), pause.NewResume(f),
-			failover.New(f), leader.NewTransfer(f), leader.NewEvict(f), tls.New(f), pvc.New(f), remove.New(f),
+			create.New(f), apply.New(f), scale.New(f), upgrade.New(f), rollback.New(f), rollback.NewAbort(f), restart.New(f),
+			sync.New(f), pause.New(f), pause.NewResume(f), failover.New(f), tls.New(f), remove.New(f),
+		}},
+		{Message: "Commands for members, hosts and claims:", Commands: []*cobra.Command{
+			leader.NewTransfer(f), leader.NewEvict(f), pvc.New(f),
 		}},
 		{Message: "Commands that show and use clusters:", Commands: []*cobra.Command{
 			status.New(f), plan.New(f), list.New(f), doctor.New(f), wait.New(f), logs.New(f), sql.New(f), report.New(f),

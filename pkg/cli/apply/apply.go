@@ -140,6 +140,15 @@ func (o options) request(ctx context.Context, s *drive.Session, m *intent.Manife
 			return err
 		}},
 	}
+	write := r.Write
+	r.Write = func(ctx context.Context, w intent.Write) error {
+		if r.Now != nil {
+			if err := s.Intent.Record(ctx, r.Now, r.Want, w); err != nil {
+				return err
+			}
+		}
+		return write(ctx, w)
+	}
 	if len(others) > 0 {
 		r.Warnings = append(r.Warnings, "only the TidbCluster is applied"+beside(others))
 	}

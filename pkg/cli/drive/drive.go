@@ -70,7 +70,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 		if err = conclude(s.converge(ctx, f, o, r.Policy, progress)); err == nil {
 			err = s.replaced(ctx, r.Now, asked)
 		}
-		err = exit.Ended(ctx, err)
+		err = s.withWayBack(ctx, asked, exit.Ended(ctx, err))
 	}
 	progress.Done(p.outcome(err, o), int(exit.Of(err)), time.Since(begun), explain.Error(err))
 	if shown {

@@ -21,7 +21,11 @@ func (s *Session) write(ctx context.Context, r Request, o Options) (*v1alpha1.Ti
 	if r.Write == nil || o.DryRun == ClientDryRun {
 		return nil, nil
 	}
-	if err := r.Write(ctx, intent.Write{DryRun: o.DryRun == ServerDryRun, Manager: o.FieldManager}); err != nil || o.DryRun == ServerDryRun {
+	w := intent.Write{DryRun: o.DryRun == ServerDryRun, Manager: o.FieldManager}
+	if !r.Unrecorded {
+		w.Action, w.At = r.Action, s.Now()
+	}
+	if err := r.Write(ctx, w); err != nil || o.DryRun == ServerDryRun {
 		return nil, err
 	}
 	asked, err := s.Load(ctx)
@@ -57,6 +61,16 @@ func (s *Session) replaced(ctx context.Context, before, asked *v1alpha1.TidbClus
 	}
 	return exit.With(exit.Aborted, fmt.Errorf("what this command asked for was changed by another user or tool: %s; run the command again to ask for it again",
 		strings.Join(changed, "; ")))
+}
+
+// Differences returns how a spec becomes another one, field by field, as text for a person.
+func Differences(from, to *v1alpha1.TidbCluster) string {
+	was, is := fields(from), fields(to)
+	var all []string
+	for _, path := range differences(was, is) {
+		all = append(all, fmt.Sprintf("%s from %s to %s", path, value(was, path), value(is, path)))
+	}
+	return strings.Join(all, "; ")
 }
 
 // touched reports whether a path is one of some paths, or contains one, or is part of one.

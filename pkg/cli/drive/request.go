@@ -41,6 +41,8 @@ type Request struct {
 	Keep bool
 	// Makes are the Secrets with certificates that Write makes before the TidbCluster.
 	Makes []string
+	// Unrecorded: the change is not one that a user would take back.
+	Unrecorded bool
 	// WithoutPD: make the change even when PD cannot be asked whether it is safe.
 	WithoutPD bool
 }

@@ -152,7 +152,7 @@ func do(ctx context.Context, f *factory.Factory, o options) error {
 	if err != nil {
 		return err
 	}
-	r := drive.Request{Action: "failover", Change: intent.Change{Now: now, Want: now}}
+	r := drive.Request{Action: "failover", Unrecorded: true, Change: intent.Change{Now: now, Want: now}}
 	switch o.action {
 	case toList:
 		return show(ctx, f, s, o, now)

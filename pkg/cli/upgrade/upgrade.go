@@ -100,7 +100,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return err
 	}
 	return s.Run(ctx, f, o.Options, drive.Request{
-		Action: o.action(), Change: change, Refusal: refusal(change), WithoutPD: o.force,
+		Action: o.action(), Change: change, Refusal: Refusal(change), WithoutPD: o.force,
 	})
 }
 
@@ -112,8 +112,8 @@ func (o options) action() string {
 	return "upgrade to " + o.version
 }
 
-// refusal returns why a cluster cannot be upgraded to another version, nil when it can.
-func refusal(change intent.Change) error {
+// Refusal returns why a cluster cannot be upgraded to another version, nil when it can.
+func Refusal(change intent.Change) error {
 	now, version := change.Now, change.Want.Spec.Version
 	c := topology.New(now)
 	if err := target.CheckVersion(version, now.Spec.Version); err != nil {

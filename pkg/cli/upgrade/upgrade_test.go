@@ -77,7 +77,7 @@ func TestRefusal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = refusal(change)
+		err = Refusal(change)
 		if exit.Of(err) != c.code {
 			t.Errorf("%s: exit code %d, want %d: %v", c.name, exit.Of(err), c.code, err)
 		}

@@ -26,6 +26,9 @@ import (
 // common and mean nothing to the user.
 const attempts = 8
 
+// wholeSpec stands for all fields of the spec, in what a change is about.
+const wholeSpec = "spec"
+
 // Change is a change of a TidbCluster: the object after it, and how it is written. Both are made
 // from one description, so that what is checked is what is written.
 type Change struct {
@@ -111,7 +114,11 @@ func (c *Client) write(verb string, tc, want *v1alpha1.TidbCluster, about []stri
 		if err != nil || spec == nil {
 			return err
 		}
-		return c.patch(ctx, verb, tc, settings{spec: spec}, about, w)
+		annotations, err := recorded(tc, want, w)
+		if err != nil {
+			return err
+		}
+		return c.patch(ctx, verb, tc, settings{spec: spec, annotations: annotations}, about, w)
 	}}
 }
 
@@ -188,6 +195,12 @@ func difference(before, now *v1alpha1.TidbCluster, about []string) string {
 		return "it was deleted and created again"
 	}
 	for _, path := range about {
+		if path == wholeSpec {
+			if patch, err := specPatch(before, now); err != nil || patch != nil {
+				return "its spec was changed"
+			}
+			continue
+		}
 		was, _ := value(before, path)
 		is, ok := value(now, path)
 		switch {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,6 +22,10 @@ type Write struct {
 	Force bool
 	// Manager is the name under which the API server records what is written; "" is FieldManager.
 	Manager string
+	// Action is what is recorded as the last change, at At, so that it can be taken back; "" for a
+	// change that is not recorded.
+	Action string
+	At     time.Time
 }
 
 func (w Write) manager() string { return cmp.Or(w.Manager, FieldManager) }

@@ -45,6 +45,8 @@ var commands = []Command{
 	{Name: "scale", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
 	{Name: "upgrade", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
 	{Name: "restart", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
+	{Name: "rollback", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
+	{Name: "abort", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
 	{Name: "create", Role: Editor, except: append([]string{deletes}, seldom...)},
 	{Name: "apply", Role: Editor, except: append([]string{deletes}, seldom...)},
 	{Name: "delete", Role: Editor, only: []string{

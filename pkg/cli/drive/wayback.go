@@ -1,0 +1,59 @@
+package drive
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+)
+
+// wayBackTime is how long the end of a run may take to find out whether its change can be taken back.
+const wayBackTime = 5 * time.Second
+
+// failed are the exit codes of runs after which a user may want to go back.
+var failed = []exit.Code{exit.Failure, exit.Refused, exit.TimedOut}
+
+// withWayBack adds the command that takes the change of a failed run back to its error, if that is
+// possible now: a command that is refused is of no use in the middle of an incident.
+func (s *Session) withWayBack(ctx context.Context, asked *v1alpha1.TidbCluster, err error) error {
+	if asked == nil || !slices.Contains(failed, exit.Of(err)) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wayBackTime) // the run's time may be over
+	defer cancel()
+	now, unread := s.Load(ctx)
+	if unread != nil {
+		return err
+	}
+	change, _, none := s.Intent.Rollback(now)
+	if none != nil {
+		return err
+	}
+	p, refused := s.check(ctx, propose(Request{Change: change}).at(s.Now()))
+	if refused != nil {
+		return err
+	}
+	return remedy.For(err, remedy.Run("to go back", p.wanted.Cluster.Plugin("rollback")))
+}
+
+// Underway returns what is left to be done in each component for what the spec asks for, a line
+// each; nothing for a spec that was carried out, also where a member is being repaired.
+func (s *Session) Underway(ctx context.Context, tc *v1alpha1.TidbCluster) ([]string, error) {
+	p, err := s.check(ctx, propose(Request{Change: intent.Change{Now: tc, Want: tc}}).at(s.Now()))
+	if err != nil {
+		return nil, err
+	}
+	var left []string
+	for _, g := range p.wanted.Groups {
+		if what := p.changes(g); what != "" && p.plan.Outcome != plan.Converged {
+			left = append(left, g.Kind.Title()+": "+what)
+		}
+	}
+	return left, nil
+}

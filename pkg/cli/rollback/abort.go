@@ -1,0 +1,65 @@
+package rollback
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+)
+
+// NewAbort makes the command that takes back a change that is under way.
+func NewAbort(f *factory.Factory) *cobra.Command {
+	return commandAbort(f, func(ctx context.Context, o options) error { return abort(ctx, f, o) })
+}
+
+func commandAbort(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "abort NAME",
+		Short: "Stop the change that is under way, and take it back",
+		Long: `Stop the change that is under way, and take it back, as "rollback" does. What drives
+the cluster, here or elsewhere, ends its current step and then goes the other way; members
+that have changed already change back.
+
+If nothing is under way, it says so and changes nothing: what is carried out already
+"rollback" takes back. To stop for a while only, use "pause".`,
+		Example: `  kubectl tidb abort basic
+
+  # See what would be taken back
+  kubectl tidb abort basic --dry-run`,
+		SuggestFor:        []string{"cancel", "stop"},
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: target.Complete(f),
+		RunE:              o.runE(run),
+	}
+	o.bind(cmd)
+	return cmd
+}
+
+func abort(ctx context.Context, f *factory.Factory, o options) error {
+	s, err := target.Open(ctx, f, o.name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	now, err := s.Load(ctx)
+	if err != nil {
+		return err
+	}
+	left, err := s.Underway(ctx, now)
+	switch {
+	case err != nil:
+		return err
+	case len(left) == 0:
+		fmt.Fprintf(f.Streams.ErrOut, "nothing is under way in cluster %s/%s, so nothing was changed\n", now.Namespace, now.Name)
+		return nil
+	}
+	if !o.Output.JSON() {
+		fmt.Fprintf(f.Streams.ErrOut, "under way in cluster %s/%s: %s\n", now.Namespace, now.Name, strings.Join(left, "; "))
+	}
+	return back(ctx, f, s, o, now, "abort of ")
+}

@@ -1,0 +1,138 @@
+// Package rollback is the verbs that take back what an earlier command has asked for: the last
+// change, or the one that is under way.
+package rollback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/upgrade"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+)
+
+// options are the verb's flags and its arguments.
+type options struct {
+	drive.Options
+	name  []string // the argument that names the cluster
+	to    string   // the version to go back to; "" for the change that is recorded
+	force bool
+}
+
+// New makes the command.
+func New(f *factory.Factory) *cobra.Command {
+	return command(f, func(ctx context.Context, o options) error { return run(ctx, f, o) })
+}
+
+func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "rollback NAME",
+		Short: "Take back the last change of a cluster",
+		Long: `Take back the last change that a command has made in the TidbCluster, such as an
+upgrade whose image does not exist or a setting with which members do not start, and take
+the cluster there. Pods of the new revision that do not start are replaced.
+
+The change is recorded in the annotation ` + topology.AnnotationLastChange + `. It is not taken back
+when the spec was changed again since, for example by a GitOps tool. A change can be taken
+back once; the one before it is not recorded any more.
+
+A lower version is refused when a newer one has run on any data: it may have changed the
+data into a format that the lower one cannot read. To take back a restart removes its
+annotation, so members that have restarted already restart once more.
+
+With --to the cluster goes back to a version, whoever has written the present one.`,
+		Example: `  kubectl tidb rollback basic
+
+  # See what that would be
+  kubectl tidb rollback basic --dry-run
+
+  # To a version, for a TidbCluster that another tool has changed
+  kubectl tidb rollback basic --to v8.1.0`,
+		SuggestFor:        []string{"undo", "revert", "downgrade"},
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: target.Complete(f),
+		RunE:              o.runE(run),
+	}
+	o.bind(cmd)
+	cmd.Flags().StringVar(&o.to, "to", "", "The version to go back to; without it the last change is taken back.")
+	// The only error is a flag that does not exist.
+	_ = cmd.RegisterFlagCompletionFunc("to", cobra.NoFileCompletions)
+	return cmd
+}
+
+func (o *options) bind(cmd *cobra.Command) {
+	o.Bind(cmd)
+	o.BindFieldManager(cmd)
+	o.BindEviction(cmd)
+	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because going back is what makes PD answer again.")
+}
+
+func (o *options) runE(run func(context.Context, options) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := o.Validate(); err != nil {
+			return err
+		}
+		o.name = args
+		return run(cmd.Context(), *o)
+	}
+}
+
+func run(ctx context.Context, f *factory.Factory, o options) error {
+	s, err := target.Open(ctx, f, o.name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	now, err := s.Load(ctx)
+	if err != nil {
+		return err
+	}
+	if o.to != "" {
+		return version(ctx, f, s, o, now)
+	}
+	return back(ctx, f, s, o, now, "rollback of ")
+}
+
+// version takes a cluster back to a version. Whether that is safe, package drive decides for all
+// verbs.
+func version(ctx context.Context, f *factory.Factory, s *drive.Session, o options, now *v1alpha1.TidbCluster) error {
+	change, err := s.Intent.SetVersion(now, o.to, nil)
+	if err != nil {
+		return err
+	}
+	refusal := upgrade.Refusal(change)
+	if lower, err := topology.IsDowngrade(o.to, now.Spec.Version); refusal == nil && err == nil && lower {
+		refusal = remedy.For(exit.Usagef("--to %s is higher than %s, which cluster %s/%s has", o.to, now.Spec.Version, now.Namespace, now.Name),
+			remedy.Run("go on to that version", topology.New(now).Plugin("upgrade", o.to)))
+	}
+	return s.Run(ctx, f, o.Options, drive.Request{
+		Action: "rollback to " + o.to, Change: change, Refusal: refusal, Unrecorded: true, WithoutPD: o.force,
+	})
+}
+
+// back takes back the last change. Verb is the beginning of what the run is called.
+func back(ctx context.Context, f *factory.Factory, s *drive.Session, o options, now *v1alpha1.TidbCluster, verb string) error {
+	change, last, err := s.Intent.Rollback(now)
+	if none, ok := errors.AsType[*intent.NoWayBackError](err); ok {
+		c := topology.New(now)
+		return remedy.For(exit.With(exit.Refused, none),
+			remedy.Run("go back to a version", c.Plugin("rollback", "--to", "VERSION")),
+			remedy.Run("see what is asked for", c.Kubectl("get", "tidbclusters", c.Name, "-o", "yaml")))
+	}
+	if err != nil {
+		return err
+	}
+	r := drive.Request{Action: verb + last.Action, Change: change, Unrecorded: true, WithoutPD: o.force}
+	r.Warnings = []string{fmt.Sprintf("takes back %s: %s", last, drive.Differences(now, change.Want))}
+	return s.Run(ctx, f, o.Options, r)
+}

@@ -1,0 +1,89 @@
+package topology
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// AnnotationLastChange is on a TidbCluster whose spec a command has changed. It says what the last of
+// these changes was, and how it is taken back.
+const AnnotationLastChange = "kubectl-tidb/last-change"
+
+// LastChange is the last change of a spec by a command.
+type LastChange struct {
+	// Action is what the user has asked for, e.g. "upgrade to v8.1.1".
+	Action string    `json:"action"`
+	At     time.Time `json:"at"`
+	// Back is the merge patch from the spec after the change to the one before it.
+	Back json.RawMessage `json:"back"`
+	// Spec is the digest of the spec after the change. To take the change back on top of what another
+	// user or tool has written since could make a spec that nobody has asked for.
+	Spec string `json:"spec"`
+}
+
+// String names the change, and its time.
+func (l LastChange) String() string { return fmt.Sprintf("%q of %s", l.Action, moment(l.At)) }
+
+// longestBack is the size of the longest patch that is recorded. Kubernetes takes 256 KiB for all
+// annotations of an object.
+const longestBack = 64 << 10
+
+// Record returns the record of a change as the annotation has it; "" for one that is too long to be
+// recorded.
+func (l LastChange) Record(after *v1alpha1.TidbCluster) string {
+	l.At, l.Spec = l.At.UTC().Truncate(time.Second), specDigest(after)
+	text, err := json.Marshal(l)
+	if err != nil || len(l.Back) > longestBack {
+		return ""
+	}
+	return string(text)
+}
+
+// LastChangeOf returns the last change of a TidbCluster by a command, as far as it is recorded.
+func LastChangeOf(tc *v1alpha1.TidbCluster) (LastChange, bool) {
+	var l LastChange
+	err := json.Unmarshal([]byte(tc.Annotations[AnnotationLastChange]), &l)
+	return l, err == nil && l.Action != "" && len(l.Back) > 0
+}
+
+// IsLast reports whether the spec of a TidbCluster is still the one after the change.
+func (l LastChange) IsLast(tc *v1alpha1.TidbCluster) bool { return l.Spec == specDigest(tc) }
+
+// specDigest returns a digest of a spec. A pause is not part of it: it changes nothing that can be
+// taken back.
+func specDigest(tc *v1alpha1.TidbCluster) string {
+	spec := tc.Spec
+	spec.Paused = false
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return "" // cannot happen, since it was decoded from JSON
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+// SpecWriters returns who has written the spec of a TidbCluster since a time, as the API server
+// records it, the last one first. It leaves out some managers.
+func SpecWriters(tc *v1alpha1.TidbCluster, since time.Time, but ...string) []metav1.ManagedFieldsEntry {
+	var all []metav1.ManagedFieldsEntry
+	for _, f := range tc.ManagedFields {
+		var fields struct {
+			Spec json.RawMessage `json:"f:spec"`
+		}
+		if f.FieldsV1 == nil || f.Time == nil || f.Time.Time.Before(since) || slices.Contains(but, f.Manager) {
+			continue
+		}
+		if json.Unmarshal(f.FieldsV1.GetRawBytes(), &fields) == nil && len(fields.Spec) > 0 {
+			all = append(all, f)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b metav1.ManagedFieldsEntry) int { return b.Time.Compare(a.Time.Time) })
+	return all
+}
