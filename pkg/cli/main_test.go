@@ -59,6 +59,9 @@ func typical(t *testing.T) map[string][]string {
 		"pvc prune":       {"basic"},
 		"abort":           {"basic"},
 		"rollback":        {"basic"},
+		"config diff":     {"basic"},
+		"config get":      {"basic"},
+		"config set":      {"basic", "tikv", "log.level=warn"},
 	}
 }
 

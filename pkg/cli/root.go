@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/apply"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/auth"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/completion"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/config"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/create"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/daemon"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/doctor"
@@ -77,7 +78,7 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 	addCommands(root, templates.CommandGroups{
 		{Message: "Commands that drive a cluster:", Commands: []*cobra.Command{
 			create.New(f), apply.New(f), scale.New(f), upgrade.New(f), rollback.New(f), rollback.NewAbort(f), restart.New(f),
-			sync.New(f), pause.New(f), pause.NewResume(f), failover.New(f), tls.New(f), remove.New(f),
+			config.New(f), sync.New(f), pause.New(f), pause.NewResume(f), failover.New(f), tls.New(f), remove.New(f),
 		}},
 		{Message: "Commands for members, hosts and claims:", Commands: []*cobra.Command{
 			leader.NewTransfer(f), leader.NewEvict(f), pvc.New(f),

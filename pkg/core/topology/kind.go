@@ -7,6 +7,7 @@ package topology
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 )
@@ -63,7 +64,9 @@ type traits struct {
 	// service is the end of the name of the headless Service, where it is not the usual one.
 	service *string
 	// reloads: see Reloads.
-	reloads     bool
+	reloads bool
+	// keeps: see Keeps.
+	keeps       []string
 	ownReleases bool
 	// without: see Without.
 	without string
@@ -75,7 +78,7 @@ type traits struct {
 
 // components are all of them in dependency order.
 var components = []traits{
-	{kind: PD, title: "PD", data: Raft, volume: string(PD), byService: true, records: pdRecords,
+	{kind: PD, title: "PD", data: Raft, volume: string(PD), byService: true, keeps: []string{"schedule", "replication"}, records: pdRecords,
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.PD }},
 	{kind: TiKV, title: "TiKV", data: Store, volume: string(TiKV), records: tikvRecords,
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiKV }},
@@ -150,6 +153,13 @@ func (k Kind) OwnReleases() bool { return k.traits().ownReleases }
 // EndsFirst reports whether the component's members must be deleted before the other components: a
 // TiDB server without PD tries to reach it until it is killed.
 func (k Kind) EndsFirst() bool { return k.traits().endsFirst }
+
+// Keeps reports whether members read a setting from their file only when the cluster is made, and
+// keep it themselves since then.
+func (k Kind) Keeps(key string) bool {
+	table, _, _ := strings.Cut(key, ".")
+	return slices.Contains(k.traits().keeps, table)
+}
 
 // ParseKind reads a component's name as a user types it, in lower case.
 func ParseKind(s string) (Kind, bool) {

@@ -119,11 +119,11 @@ func persisted(old *Cluster, c Cluster) []Warning {
 	if old == nil || old.Source.Status.ClusterID == "" || old.Source.Spec.PD == nil || c.Source.Spec.PD == nil {
 		return nil
 	}
-	was, is := flat(old.Source.Spec.PD.Config.MP), flat(c.Source.Spec.PD.Config.MP)
+	was, is := Flat(old.Source.Spec.PD.Config.MP), Flat(c.Source.Spec.PD.Config.MP)
 	var warnings []Warning
 	for _, key := range slices.Sorted(maps.Keys(is)) {
-		section, name, _ := strings.Cut(key, ".")
-		if (section != "schedule" && section != "replication") || reflect.DeepEqual(was[key], is[key]) {
+		_, name, _ := strings.Cut(key, ".")
+		if !PD.Keeps(key) || reflect.DeepEqual(was[key], is[key]) {
 			continue
 		}
 		warnings = append(warnings, warn(field.NewPath("spec", "pd", "config").Key(key), "has no effect: PD keeps it since the cluster was made",
@@ -145,9 +145,9 @@ func argument(value any) string {
 	return strings.Join(words, ",")
 }
 
-// flat returns a configuration with one key for each setting, e.g.
+// Flat returns a configuration with one key for each setting, e.g.
 // "replication.max-replicas".
-func flat(config map[string]any) map[string]any {
+func Flat(config map[string]any) map[string]any {
 	out := map[string]any{}
 	for key, value := range config {
 		table, ok := value.(map[string]any)
@@ -155,7 +155,7 @@ func flat(config map[string]any) map[string]any {
 			out[key] = value
 			continue
 		}
-		for name, value := range flat(table) {
+		for name, value := range Flat(table) {
 			out[key+"."+name] = value
 		}
 	}

@@ -86,6 +86,27 @@ func (c *Client) SetVersion(tc *v1alpha1.TidbCluster, version string, own map[to
 	return c.write("set version of", tc, want, about), nil
 }
 
+// Configure changes settings in the configuration of a component, and nothing else; one that is nil
+// is removed. It fails with a *NoComponentError for a component that the cluster does not have.
+func (c *Client) Configure(tc *v1alpha1.TidbCluster, k topology.Kind, settings map[string]any) (Change, error) {
+	if topology.Replicas(tc, k) == nil {
+		return Change{}, &NoComponentError{Namespace: tc.Namespace, Name: tc.Name, Component: k}
+	}
+	text, err := topology.Configured(tc, k, settings)
+	if err != nil {
+		return Change{}, fmt.Errorf("configure %s of cluster %s/%s: %w", k.Title(), tc.Namespace, tc.Name, err)
+	}
+	patch, err := json.Marshal(map[string]any{string(k): map[string]any{"config": text}})
+	if err != nil {
+		return Change{}, fmt.Errorf("encode the configuration: %w", err)
+	}
+	want, err := merged(tc, patch)
+	if err != nil {
+		return Change{}, err
+	}
+	return c.write("configure", tc, want, []string{"spec." + string(k) + ".config"}), nil
+}
+
 // Recover asks for the recovery from a component's failovers that tc shows, and from no
 // others. It reports false where there is nothing to ask for.
 func (c *Client) Recover(tc *v1alpha1.TidbCluster, kinds ...topology.Kind) (Change, bool) {

@@ -101,3 +101,11 @@ func (o *Observer) identify(scheme string, own credentials) {
 	o.tikv = tikv.Client{HTTP: o.http, Scheme: scheme}
 	o.tidb = tidb.Client{HTTP: o.http, Scheme: scheme}
 }
+
+// HTTP returns what asks the members of a cluster, with the certificate of the cluster's clients if
+// it has TLS, and the scheme of their addresses.
+func (o *Observer) HTTP(ctx context.Context, c topology.Cluster) (*http.Client, string) {
+	_, own := o.readCertificates(ctx, c)
+	o.identify(c.Scheme(), own)
+	return o.http, c.Scheme()
+}

@@ -23,10 +23,9 @@ var commands = []Command{
 	{Name: "logs", Role: Viewer, only: []string{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/pods list", readsLogs, "/namespaces list",
 	}},
-	{Name: "sql", Role: Viewer, only: []string{
-		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/pods list", "/pods get", "/secrets get",
-		"/pods/portforward create", "/pods/portforward get", "/namespaces list",
-	}},
+	{Name: "sql", Role: Viewer, only: asksMembers},
+	{Name: "config get", Role: Viewer, only: asksMembers},
+	{Name: "config diff", Role: Viewer, only: asksMembers},
 	{Name: "pvc list", Role: Viewer, except: []string{readsLogs}},
 	// Claims are deleted under the lease of the cluster.
 	{Name: "pvc prune", Role: Driver, only: append([]string{
@@ -45,6 +44,7 @@ var commands = []Command{
 	{Name: "scale", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
 	{Name: "upgrade", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
 	{Name: "restart", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
+	{Name: "config set", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
 	{Name: "rollback", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
 	{Name: "abort", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
 	{Name: "create", Role: Editor, except: append([]string{deletes}, seldom...)},
@@ -92,6 +92,11 @@ var reads = []string{
 	"/pods/portforward create", "/pods/portforward get", "/secrets get", "/namespaces list",
 	"coordination.k8s.io/leases get", "coordination.k8s.io/leases list",
 	"rbac.authorization.k8s.io/clusterrolebindings list", "rbac.authorization.k8s.io/rolebindings list",
+
+// asksMembers are the requests of verbs that ask members, and change nothing in Kubernetes.
+var asksMembers = []string{
+	"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/pods list", "/pods get", "/secrets get",
+	"/pods/portforward create", "/pods/portforward get", "/namespaces list",
 }
 
 // pauses are the requests of verbs that change the TidbCluster, and nothing else.

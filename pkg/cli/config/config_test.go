@@ -1,0 +1,256 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/running"
+)
+
+// answers are what members answer, by their address and path.
+type answers struct {
+	pages map[string]string
+	sent  []string // what was written, with where
+}
+
+func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	page, ok := a.pages[r.URL.Host+r.URL.Path]
+	if !ok {
+		return nil, errors.New("connection refused")
+	}
+	if r.Method != http.MethodGet {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		a.sent, page = append(a.sent, r.Method+" "+r.URL.Host+r.URL.Path+" "+string(body)), "{}"
+	}
+	return &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Body: io.NopCloser(strings.NewReader(page)), Request: r}, nil
+}
+
+// cluster returns a session with a cluster whose second store does not answer.
+func cluster() (session, *answers) {
+	tc := &v1alpha1.TidbCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic"},
+		Spec: v1alpha1.TidbClusterSpec{
+			PD:      &v1alpha1.PDSpec{Replicas: 1, Config: v1alpha1.NewPDConfig()},
+			TiKV:    &v1alpha1.TiKVSpec{Replicas: 2, Config: v1alpha1.NewTiKVConfig()},
+			TiDB:    &v1alpha1.TiDBSpec{Replicas: 1},
+			TiFlash: &v1alpha1.TiFlashSpec{Replicas: 1},
+		},
+	}
+	tc.Spec.PD.Config.Set("schedule.leader-schedule-limit", int64(8))
+	tc.Spec.PD.Config.Set("log.level", "info")
+	tc.Spec.TiKV.Config.Set("log.level", "warn")
+	tc.Spec.TiKV.Config.Set("storage.reserve-space", "1GB")
+	tc.Spec.TiKV.Config.Set("storage.gone", true)
+	a := &answers{pages: map[string]string{
+		"basic-pd-0.basic-pd-peer.db.svc:2379/pd/api/v1/config": `{"log":{"level":"info"},"schedule":{"leader-schedule-limit":4,"region-schedule-limit":2048},"replication":{"location-labels":""}}`,
+		"basic-tikv-0.basic-tikv-peer.db.svc:20180/config":      `{"log":{"level":"info","file":{"max-days":0}},"storage":{"reserve-space":"1GiB"}}`,
+		"basic-tidb-0.basic-tidb-peer.db.svc:10080/config":      `{"log":{"level":"info"},"split-table":true}`,
+	}}
+	return session{
+		Session: &drive.Session{Namespace: "db", Name: "basic"}, cluster: topology.New(tc),
+		members: running.Client{HTTP: &http.Client{Transport: a}},
+	}, a
+}
+
+func streams() (*factory.Factory, *bytes.Buffer) {
+	var out bytes.Buffer
+	return &factory.Factory{Streams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out}}, &out
+}
+
+func TestGet(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		o    getting
+		want string
+		code exit.Code
+	}{
+		{"one value of a component", getting{of: "tikv", key: "storage.reserve-space"}, "1GiB\n", exit.OK},
+		{"one value of a member", getting{of: "basic-tidb-0", key: "log.level"}, "info\n", exit.OK},
+		{"a short name", getting{of: "tidb-0", key: "log.level"}, "info\n", exit.OK},
+		{"an empty value", getting{of: "pd", key: "replication.location-labels"}, "\n", exit.OK},
+		{"a table", getting{of: "tikv", key: "log"}, "OF     SETTING             VALUE\ntikv   log.file.max-days   0\ntikv   log.level           info\n", exit.OK},
+		{"of all components", getting{of: "log.level"},
+			"OF     SETTING     VALUE\npd     log.level   info\ntikv   log.level   info\ntidb   log.level   info\n", exit.OK},
+		{"for a program", getting{of: "tidb", output: "json"},
+			"{\n  \"tidb\": {\n    \"log.level\": \"info\",\n    \"split-table\": true\n  }\n}\n", exit.OK},
+		{"no such setting", getting{of: "tikv", key: "log.levels"}, "", exit.Usage},
+		{"no such member", getting{of: "tikv-7", key: "log.level"}, "", exit.Usage},
+		{"does not answer", getting{of: "tikv-1"}, "", exit.Failure},
+		{"does not show it", getting{of: "tiflash"}, "", exit.Refused},
+		{"not in the cluster", getting{of: "ticdc"}, "", exit.Usage},
+	} {
+		s, _ := cluster()
+		f, out := streams()
+		err := s.get(t.Context(), f, c.o)
+		if exit.Of(err) != c.code || out.String() != c.want {
+			t.Errorf("%s: %v, %q, want %q", c.name, err, out.String(), c.want)
+		}
+	}
+}
+
+// TestDiff: what is not in effect is shown with the reason; a member that does not answer is an error,
+// since nothing is known of it.
+func TestDiff(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		o    comparing
+		want string
+		code exit.Code
+	}{
+		{"PD keeps it", comparing{of: "pd"}, "MEMBER       SETTING                          SPEC   RUNNING   WHY\n" +
+			"basic-pd-0   schedule.leader-schedule-limit   8      4         PD keeps it itself: change it with kubectl tidb config set basic pd schedule.leader-schedule-limit=VALUE -n db\n", exit.OK},
+		{"a restart", comparing{of: "tikv-0"}, "MEMBER         SETTING        SPEC   RUNNING   WHY\n" +
+			"basic-tikv-0   log.level      warn   info      needs a restart of the member\n" +
+			"basic-tikv-0   storage.gone   true   <none>    the member does not show such a setting\n", exit.OK},
+		{"in a pipeline", comparing{of: "tikv-0", exitCode: true, output: "json"}, `[
+  {
+    "member": "basic-tikv-0",
+    "setting": "log.level",
+    "spec": "warn",
+    "running": "info",
+    "why": "needs a restart of the member"
+  },
+  {
+    "member": "basic-tikv-0",
+    "setting": "storage.gone",
+    "spec": true,
+    "running": null,
+    "why": "the member does not show such a setting"
+  }
+]
+`, exit.Pending},
+		{"nothing", comparing{of: "tidb", exitCode: true}, "no setting of the spec differs from what the members run with\n", exit.OK},
+		{"does not answer", comparing{of: "tikv-1", output: "json"}, "[]\n", exit.Failure},
+		{"does not show it", comparing{of: "tiflash"}, "", exit.Refused},
+		{"no such member", comparing{of: "tikv-9"}, "", exit.Usage},
+	} {
+		s, _ := cluster()
+		f, out := streams()
+		err := s.diff(t.Context(), f, c.o)
+		if exit.Of(err) != c.code || out.String() != c.want {
+			t.Errorf("%s: %v, %q, want %q", c.name, err, out.String(), c.want)
+		}
+	}
+}
+
+func TestSetArguments(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		want map[string]any
+		says string
+	}{
+		{"basic tikv log.level=warn storage.x=4 a.b-", map[string]any{"log.level": "warn", "storage.x": int64(4), "a.b": nil}, ""},
+		{"basic pd schedule.leader-schedule-limit=8", map[string]any{"schedule.leader-schedule-limit": int64(8)}, ""},
+		{"basic tikv log.level=a-", map[string]any{"log.level": "a-"}, ""},
+		{"basic tikv", nil, "requires at least 3"},
+		{"basic cdc a=b", nil, `no component "cdc"`},
+		{"basic tikv log.level", nil, `"log.level" is not KEY=VALUE`},
+		{"basic tikv =4", nil, `"=4" is not KEY=VALUE`},
+		{"basic tikv log..level=4", nil, "is not KEY=VALUE"},
+		{"basic tikv a=1 a=2", nil, "a is given twice"},
+		{"basic pd schedule.x-", nil, "PD, which has no default to go back to"},
+		{"basic pd schedule.x=1 log.level=warn", nil, "other settings in the spec: give them in commands"},
+		{"basic tikv a=1 --exit-code", nil, "--exit-code goes with --dry-run"},
+	} {
+		var got *setting
+		cmd := setCommand(nil, func(_ context.Context, o setting) error { got = &o; return nil })
+		err := called(cmd, c.args)
+		switch {
+		case c.says != "":
+			if err == nil || !strings.Contains(err.Error(), c.says) || got != nil {
+				t.Errorf("%s: error %v, want %q", c.args, err, c.says)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", c.args, err)
+		case !maps.Equal(got.settings, c.want) || got.name != "basic":
+			t.Errorf("%s: %v", c.args, got.settings)
+		}
+	}
+}
+
+// called gives a command its arguments.
+func called(cmd *cobra.Command, args string) error {
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetOut(io.Discard)
+	cmd.SetArgs(strings.Fields(args))
+	return cmd.Execute()
+}
+
+// TestSetInPD: what PD keeps is changed there, and a dry run changes nothing.
+func TestSetInPD(t *testing.T) {
+	for _, dry := range []drive.DryRun{drive.NoDryRun, drive.ServerDryRun} {
+		s, a := cluster()
+		f, out := streams()
+		o := setting{kind: topology.PD, settings: map[string]any{"schedule.leader-schedule-limit": int64(8), "replication.location-labels": []any{"zone", "host"}}}
+		o.DryRun = dry
+		is, host, err := s.first(t.Context(), topology.PD)
+		if err != nil || !o.kept() {
+			t.Fatal(err)
+		}
+		if err := o.setThere(t.Context(), f, s, host, is); err != nil {
+			t.Fatal(err)
+		}
+		done, sent := "changed in PD, and in effect", []string{
+			`POST basic-pd-0.basic-pd-peer.db.svc:2379/pd/api/v1/config {"replication.location-labels":"zone,host","schedule.leader-schedule-limit":8}`,
+		}
+		if dry != drive.NoDryRun {
+			done, sent = "would be changed in PD, at once and without a restart", nil
+		}
+		want := `replication.location-labels from "" to "zone,host": ` + done + "\nschedule.leader-schedule-limit from 4 to 8: " + done + "\n"
+		if out.String() != want || !slices.Equal(a.sent, sent) {
+			t.Errorf("%q, sent %q", out.String(), a.sent)
+		}
+	}
+}
+
+// TestNotes: what is written is said, and what does not happen by itself.
+func TestNotes(t *testing.T) {
+	s, _ := cluster()
+	o := setting{kind: topology.TiKV, settings: map[string]any{"log.level": "error", "storage.gone": nil, "a": int64(1)}}
+	g, _ := s.cluster.Group(topology.TiKV)
+	g.InPlace = false
+	was, _ := topology.Settings(s.cluster.Written, topology.TiKV)
+	got := strings.Join(o.notes(g, was), "\n")
+	want := `spec.tikv.config[a] from not set to 1
+spec.tikv.config[log.level] from "warn" to "error"
+spec.tikv.config[storage.gone] from true to not set`
+	if got != want {
+		t.Errorf("%s", got)
+	}
+	g.InPlace = true
+	if got := o.notes(g, was); got[len(got)-1] != "spec.tikv.configUpdateStrategy is InPlace, so no member restarts: the settings are in effect after a restart" {
+		t.Errorf("%q", got)
+	}
+	g, _ = s.cluster.Group(topology.TiDB)
+	o = setting{kind: topology.TiDB, settings: map[string]any{"log.level": "error"}}
+	if got := strings.Join(o.notes(g, nil), "\n"); !strings.Contains(got, "spec.tidb.config is new: it replaces") {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestMismatch(t *testing.T) {
+	o := setting{name: "basic", kind: topology.TiKV, settings: map[string]any{"log.level": "warn", "log.levels": "warn", "x": nil}}
+	err := o.mismatch(map[string]any{"log.level": "info"})
+	if exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "nothing was changed: log.levels is no setting that the members have; give --force") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,143 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/running"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
+)
+
+type comparing struct {
+	name, of string
+	exitCode bool
+	output   output.Format
+}
+
+// difference is a setting of the spec that a member does not run with.
+type difference struct {
+	Member  string `json:"member"`
+	Setting string `json:"setting"`
+	Spec    any    `json:"spec"`
+	Running any    `json:"running"` // null where the member does not have the setting
+	Why     string `json:"why"`
+}
+
+func newDiff(f *factory.Factory) *cobra.Command {
+	return diffCommand(f, func(ctx context.Context, o comparing) error { return diff(ctx, f, o) })
+}
+
+func diffCommand(f *factory.Factory, run func(context.Context, comparing) error) *cobra.Command {
+	var o comparing
+	cmd := &cobra.Command{
+		Use:   "diff NAME [COMPONENT|MEMBER]",
+		Short: "Show which settings of the spec are not in effect",
+		Long: `Compare spec.<component>.config with what PD, TiKV and TiDB say that they run with. It
+shows the settings of the spec with which a member does not run, and why: PD keeps schedule
+and replication itself since the cluster was made, and other settings need a restart.
+Settings that are not in the spec have the defaults of the version, and are not compared.`,
+		Example: `  kubectl tidb config diff basic
+
+  # In a pipeline: exits with 10 if anything differs
+  kubectl tidb config diff basic tikv --exit-code`,
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: target.CompleteMembers(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name, o.of = args[0], ""
+			if len(args) > 1 {
+				o.of = args[1]
+			}
+			return run(cmd.Context(), o)
+		},
+	}
+	o.output.Bind(cmd, "With json, a list of the differences.")
+	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "Exit with 10 if anything differs.")
+	return cmd
+}
+
+func diff(ctx context.Context, f *factory.Factory, o comparing) error {
+	s, err := open(ctx, f, o.name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.diff(ctx, f, o)
+}
+
+// diff prints which settings of the spec are not in effect.
+func (s session) diff(ctx context.Context, f *factory.Factory, o comparing) error {
+	members, ok := s.choose(o.of)
+	if !ok || len(members) == 0 {
+		return exit.Usagef("cluster %s/%s has no component and no member %q", s.cluster.Namespace, s.cluster.Name, o.of)
+	}
+	found := []difference{}
+	var failed []error
+	for _, m := range members {
+		want, one := topology.Settings(s.cluster.Written, m.Kind)
+		if !one || !running.Shown(m.Kind) {
+			return exit.Refusef("%s cannot be compared: %w", m.Title(), running.ErrNotShown)
+		}
+		is, err := s.ask(ctx, m)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		found = append(found, compare(s.cluster, m, want, is)...)
+	}
+	if err := o.print(f, found); err != nil {
+		return err
+	}
+	switch {
+	case len(failed) > 0: // nothing is known about these members
+		return errors.Join(failed...)
+	case len(found) > 0 && o.exitCode:
+		return exit.With(exit.Pending, nil)
+	}
+	return nil
+}
+
+// compare returns the settings of the spec that a member does not run with.
+func compare(c topology.Cluster, m member, want, is map[string]any) []difference {
+	var all []difference
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		now, there := is[key]
+		if there && topology.SameSetting(want[key], now) {
+			continue
+		}
+		why := "needs a restart of the member"
+		switch {
+		case m.Keeps(key):
+			why = fmt.Sprintf("%s keeps it itself: change it with %s", m.Title(), remedy.Plugin(c.Namespace, "config", "set", c.Name, string(m.Kind), key+"=VALUE").Line(""))
+		case !there:
+			why = "the member does not show such a setting"
+		}
+		all = append(all, difference{Member: m.name, Setting: key, Spec: want[key], Running: now, Why: why})
+	}
+	return all
+}
+
+func (o comparing) print(f *factory.Factory, found []difference) error {
+	if o.output.JSON() {
+		return output.Write(f.Streams.Out, found)
+	}
+	if len(found) == 0 {
+		_, err := fmt.Fprintln(f.Streams.Out, "no setting of the spec differs from what the members run with")
+		return err
+	}
+	var rows [][]string
+	for _, d := range found {
+		rows = append(rows, []string{d.Member, d.Setting, text(d.Spec, true), text(d.Running, false), d.Why})
+	}
+	return report.Table(f.Streams.Out, []string{"member", "setting", "spec", "running", "why"}, rows)
+}
