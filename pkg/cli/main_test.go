@@ -30,6 +30,7 @@ func typical(t *testing.T) map[string][]string {
 	if err := os.WriteFile(file, manifest, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("KUBE_EDITOR", "true") // it leaves the file as it is
 	return map[string][]string{
 		"apply":           {"-f", file},
 		"create":          {"basic", "--version", "v8.1.0"},
@@ -62,6 +63,9 @@ func typical(t *testing.T) map[string][]string {
 		"config diff":     {"basic"},
 		"config get":      {"basic"},
 		"config set":      {"basic", "tikv", "log.level=warn"},
+		"dashboard":       {"basic"},
+		"edit":            {"basic"},
+		"events":          {"basic"},
 	}
 }
 

@@ -12,7 +12,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/config"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/create"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/daemon"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/dashboard"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/doctor"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/edit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/events"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/failover"
@@ -77,14 +80,15 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 	completeFlags(root, f)
 	addCommands(root, templates.CommandGroups{
 		{Message: "Commands that drive a cluster:", Commands: []*cobra.Command{
-			create.New(f), apply.New(f), scale.New(f), upgrade.New(f), rollback.New(f), rollback.NewAbort(f), restart.New(f),
-			config.New(f), sync.New(f), pause.New(f), pause.NewResume(f), failover.New(f), tls.New(f), remove.New(f),
+			create.New(f), apply.New(f), edit.New(f), scale.New(f), upgrade.New(f), rollback.New(f), rollback.NewAbort(f),
+			restart.New(f), config.New(f), sync.New(f), pause.New(f), pause.NewResume(f), failover.New(f), tls.New(f), remove.New(f),
 		}},
 		{Message: "Commands for members, hosts and claims:", Commands: []*cobra.Command{
 			leader.NewTransfer(f), leader.NewEvict(f), pvc.New(f),
 		}},
 		{Message: "Commands that show and use clusters:", Commands: []*cobra.Command{
-			status.New(f), plan.New(f), list.New(f), doctor.New(f), wait.New(f), logs.New(f), sql.New(f), report.New(f),
+			status.New(f), plan.New(f), list.New(f), doctor.New(f), wait.New(f), logs.New(f), events.New(f), sql.New(f),
+			dashboard.New(f), report.New(f),
 		}},
 		{Message: "Commands for the setup:", Commands: []*cobra.Command{
 			install.New(f), auth.New(f), daemon.New(f), version.New(f), completion.New(f),

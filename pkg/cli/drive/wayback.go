@@ -42,6 +42,15 @@ func (s *Session) withWayBack(ctx context.Context, asked *v1alpha1.TidbCluster, 
 	return remedy.For(err, remedy.Run("to go back", p.wanted.Cluster.Plugin("rollback")))
 }
 
+// Check refuses what Run would refuse, and changes nothing.
+func (s *Session) Check(ctx context.Context, r Request) error {
+	_, err := s.check(ctx, propose(r).at(s.Now()))
+	if err == nil && r.Write != nil {
+		err = r.Write(ctx, intent.Write{DryRun: true})
+	}
+	return err
+}
+
 // Underway returns what is left to be done in each component for what the spec asks for, a line
 // each; nothing for a spec that was carried out, also where a member is being repaired.
 func (s *Session) Underway(ctx context.Context, tc *v1alpha1.TidbCluster) ([]string, error) {

@@ -154,6 +154,11 @@ func specPatch(from, to *v1alpha1.TidbCluster) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the spec: %w", err)
 	}
+	return mergePatch(before, after)
+}
+
+// mergePatch returns the merge patch from one document to another, nil when they are equal.
+func mergePatch(before, after []byte) (json.RawMessage, error) {
 	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(before, after, before)
 	if err != nil {
 		return nil, fmt.Errorf("compare specs: %w", err)
@@ -168,6 +173,7 @@ func specPatch(from, to *v1alpha1.TidbCluster) (json.RawMessage, error) {
 type settings struct {
 	spec        json.RawMessage
 	annotations map[string]any
+	labels      map[string]any
 }
 
 // at returns the patch of a version of the object.
@@ -175,6 +181,9 @@ func (p settings) at(version string) ([]byte, error) {
 	metadata := map[string]any{"resourceVersion": version}
 	if len(p.annotations) > 0 {
 		metadata["annotations"] = p.annotations
+	}
+	if len(p.labels) > 0 {
+		metadata["labels"] = p.labels
 	}
 	return json.Marshal(map[string]any{"metadata": metadata, "spec": p.spec})
 }

@@ -171,13 +171,15 @@ func (d document) decode(tree *yamlv3.Node, body []byte, tc *v1alpha1.TidbCluste
 		p := Problem{What: e.Error()}
 		var at strict.FieldError
 		if errors.As(e, &at) {
-			p.Field, p.What = at.FieldPath(), "unknown field"
+			p.Field, p.What = at.FieldPath(), unknownField
 			p.Line = d.line(tree, p.Field)
 		}
 		problems = append(problems, p)
 	}
 	return problems
 }
+
+const unknownField = "unknown field"
 
 // plain removes the names of embedded Go structs, which begin with a capital, from a path.
 func plain(path string) string {

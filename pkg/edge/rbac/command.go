@@ -17,29 +17,33 @@ type Command struct {
 // commands are all verbs that need rights.
 var commands = []Command{
 	{Name: "list", Role: Viewer, only: []string{"pingcap.com/tidbclusters list", "pingcap.com/tidbclusters watch", "/namespaces list"}},
-	{Name: "status", Role: Viewer, except: []string{readsLogs}},
-	{Name: "plan", Role: Viewer, except: []string{readsLogs}}, // with -f it needs those of apply
-	{Name: "wait", Role: Viewer, except: []string{readsLogs}},
+	{Name: "status", Role: Viewer, except: shows},
+	{Name: "plan", Role: Viewer, except: shows}, // with -f it needs those of apply
+	{Name: "wait", Role: Viewer, except: shows},
 	{Name: "logs", Role: Viewer, only: []string{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/pods list", readsLogs, "/namespaces list",
 	}},
+	{Name: "events", Role: Viewer, only: []string{
+		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", readsEvents, watchesEvents, "/namespaces list",
+	}},
 	{Name: "sql", Role: Viewer, only: asksMembers},
+	{Name: "dashboard", Role: Viewer, only: asksMembers},
 	{Name: "config get", Role: Viewer, only: asksMembers},
 	{Name: "config diff", Role: Viewer, only: asksMembers},
-	{Name: "pvc list", Role: Viewer, except: []string{readsLogs}},
+	{Name: "pvc list", Role: Viewer, except: shows},
 	// Claims are deleted under the lease of the cluster.
 	{Name: "pvc prune", Role: Driver, only: append([]string{
 		"/persistentvolumeclaims delete", "coordination.k8s.io/leases create", "coordination.k8s.io/leases update",
 		"pingcap.com/tidbclusters/finalizers update",
 	}, reads...)},
-	{Name: "failover", Role: Viewer, except: []string{readsLogs}},
+	{Name: "failover", Role: Viewer, except: shows},
 	// With --fix it changes what is recorded and marked, and schedulers in PD; without it no right to write is used.
 	{Name: "doctor", Role: Driver, except: []string{
-		readsLogs, makesSecrets, "apps/statefulsets create", "apps/statefulsets delete", "apps/statefulsets update",
+		readsLogs, readsEvents, watchesEvents, makesSecrets, "apps/statefulsets create", "apps/statefulsets delete", "apps/statefulsets update",
 		"/pods delete", "/persistentvolumeclaims delete", "/services create", "/services update", "/services watch", "/configmaps create",
 		"/configmaps watch", "/events create", "/events patch", "/persistentvolumes patch", "apps/deployments list", "apps/deployments watch",
 	}},
-	{Name: "sync", Role: Driver, except: []string{readsLogs}},
+	{Name: "sync", Role: Driver, except: shows},
 	{Name: "failover run", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
 	{Name: "scale", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
 	{Name: "upgrade", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
@@ -48,6 +52,7 @@ var commands = []Command{
 	{Name: "rollback", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
 	{Name: "abort", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
 	{Name: "create", Role: Editor, except: append([]string{deletes}, seldom...)},
+	{Name: "edit", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
 	{Name: "apply", Role: Editor, except: append([]string{deletes}, seldom...)},
 	{Name: "delete", Role: Editor, only: []string{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "pingcap.com/tidbclusters watch", deletes,
@@ -61,16 +66,16 @@ var commands = []Command{
 		"/secrets get", readsIssued, // to say which certificates stay
 		"/namespaces list",
 	}},
-	{Name: "transfer-leader", Role: Viewer, except: []string{readsLogs}},
-	{Name: "evict-leader", Role: Viewer, except: []string{readsLogs}},
+	{Name: "transfer-leader", Role: Viewer, except: shows},
+	{Name: "evict-leader", Role: Viewer, except: shows},
 	{Name: "pause", Role: Editor, only: pauses},
 	{Name: "resume", Role: Editor, only: pauses},
-	{Name: "tls check", Role: Viewer, except: []string{readsLogs}},
+	{Name: "tls check", Role: Viewer, except: shows},
 	{Name: "tls init", Role: Editor, only: []string{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/namespaces list",
 		"/secrets get", makesSecrets, asksIssuers, readsIssued,
 	}},
-	{Name: "tls rotate", Role: Editor, except: []string{creates, deletes, asksIssuers, readsIssued, readsLogs}},
+	{Name: "tls rotate", Role: Editor, except: []string{creates, deletes, asksIssuers, readsIssued, readsLogs, readsEvents, watchesEvents}},
 	{Name: "init", Role: Installer},
 }
 
@@ -83,6 +88,8 @@ const (
 	asksIssuers   = "cert-manager.io/certificates create"
 	readsIssued   = "cert-manager.io/certificates get"
 	readsLogs     = "/pods/log get"
+	readsEvents   = "/events list"
+	watchesEvents = "/events watch"
 )
 
 // reads are the requests of a verb that looks at one cluster.
@@ -92,6 +99,7 @@ var reads = []string{
 	"/pods/portforward create", "/pods/portforward get", "/secrets get", "/namespaces list",
 	"coordination.k8s.io/leases get", "coordination.k8s.io/leases list",
 	"rbac.authorization.k8s.io/clusterrolebindings list", "rbac.authorization.k8s.io/rolebindings list",
+}
 
 // asksMembers are the requests of verbs that ask members, and change nothing in Kubernetes.
 var asksMembers = []string{
@@ -103,7 +111,10 @@ var asksMembers = []string{
 var pauses = []string{"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "pingcap.com/tidbclusters patch", "/namespaces list"}
 
 // seldom are the requests that most verbs do not send.
-var seldom = []string{writesSecrets, asksIssuers, readsIssued, readsLogs}
+var seldom = append([]string{writesSecrets, asksIssuers, readsIssued}, shows...)
+
+// shows are the requests of the verbs that show logs and events.
+var shows = []string{readsLogs, readsEvents, watchesEvents}
 
 // Commands returns all verbs that need rights.
 func Commands() []Command { return slices.Clone(commands) }

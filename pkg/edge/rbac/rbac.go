@@ -65,6 +65,7 @@ var rights = []Right{
 	{Viewer, Namespace, "", "services", []string{"list"}, "what there is", ""},
 	{Viewer, Namespace, "", "configmaps", []string{"get", "list"}, "what there is, and what was made in PD for a while", ""},
 	{Viewer, Namespace, "", "pods/log", []string{"get"}, "logs", ""},
+	{Viewer, Namespace, "", "events", []string{"list", "watch"}, "events", ""},
 	{Viewer, Namespace, "", "pods/portforward", []string{"create", "get"}, "asking members, but with direct connections (`--dial`); one of the verbs will do with most API servers", ""},
 	{Viewer, Namespace, "", "secrets", []string{"get"}, "the certificates of clusters with TLS, ours among them; whether Secrets exist that the spec names", "clusters with TLS cannot be asked; for others nothing is checked"},
 	{Viewer, Namespace, coordination, "leases", []string{"get", "list"}, "who drives a cluster", ""},
