@@ -60,7 +60,7 @@ func TestRollback(t *testing.T) {
 		{"to no version", "rollback basic --to latest-but-one", upgraded(), 2, "is not a release"},
 		{"nothing recorded", "rollback basic", tidbcluster("basic"), 3, "no command has recorded one"},
 		{"what to do then", "rollback basic", tidbcluster("basic"), 3, "go back to a version: kubectl tidb rollback basic --to VERSION -n default"},
-		{"abort, nothing recorded", "abort basic", tidbcluster("basic"), 3, "no command has recorded one"},
+		{"abort, nothing recorded", "abort basic", tidbcluster("basic"), 3, "stop it for a while: kubectl tidb pause basic -n default; or go back to a version"},
 		{"changed since", "rollback basic", meddled, 3, `its spec was changed after "scale tikv=4" of 2026-03-01T12:00:00Z`},
 		{"paused", "rollback basic", paused, 6, "nothing was changed; end the pause: kubectl tidb resume basic"},
 		{"no cluster", "rollback other", scaled(), 2, "there is no TidbCluster"},

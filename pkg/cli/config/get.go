@@ -102,7 +102,10 @@ func (s session) get(ctx context.Context, f *factory.Factory, o getting) error {
 		return exit.With(exit.Refused, last)
 	case len(all) == 0:
 		return last
-	case o.output.JSON():
+	case last != nil:
+		fmt.Fprintln(f.Streams.ErrOut, "note:", last)
+	}
+	if o.output.JSON() {
 		return output.Write(f.Streams.Out, all)
 	}
 	return printSettings(f, o, all, names)

@@ -60,9 +60,15 @@ func (o options) rights(meta metav1.ObjectMeta) []runtime.Object {
 }
 
 // rules returns those of a driver, without the rights that only commands at a terminal need: in the
-// cluster pods are connected to directly, no arguments are completed, and no logs are read.
+// cluster pods are connected to directly, no arguments are completed, and no logs and events are read.
 func rules(scopes ...rbac.Scope) []rbacv1.PolicyRule {
-	return slices.DeleteFunc(rbac.Rules(rbac.Driver, scopes...), func(r rbacv1.PolicyRule) bool {
+	all := rbac.Rules(rbac.Driver, scopes...)
+	for i := range all {
+		if all[i].Resources[0] == "events" {
+			all[i].Verbs = slices.DeleteFunc(all[i].Verbs, func(verb string) bool { return verb == "list" || verb == "watch" })
+		}
+	}
+	return slices.DeleteFunc(all, func(r rbacv1.PolicyRule) bool {
 		return slices.Contains([]string{"pods/portforward", "pods/log", "namespaces"}, r.Resources[0])
 	})
 }

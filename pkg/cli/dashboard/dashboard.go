@@ -124,7 +124,7 @@ func (w *way) find(ctx context.Context) (*url.URL, error) {
 }
 
 // errNotChosen says that PD has not chosen a member yet; after its start that takes a minute.
-var errNotChosen = errors.New("PD has not chosen a member for the dashboard yet: try again in a minute")
+var errNotChosen = errors.New("PD has not chosen a member for the dashboard yet: try again in a minute; a PD that was built without the dashboard never does")
 
 // chosen returns the address of the member that serves the dashboard.
 func (w *way) chosen(value any) (*url.URL, error) {

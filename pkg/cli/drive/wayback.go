@@ -35,11 +35,15 @@ func (s *Session) withWayBack(ctx context.Context, asked *v1alpha1.TidbCluster, 
 	if none != nil {
 		return err
 	}
-	p, refused := s.check(ctx, propose(Request{Change: change}).at(s.Now()))
+	p, refused := s.check(ctx, propose(Request{Change: change, WithoutPD: true}).at(s.Now()))
 	if refused != nil {
 		return err
 	}
-	return remedy.For(err, remedy.Run("to go back", p.wanted.Cluster.Plugin("rollback")))
+	var flags []string
+	if !p.snapshot.PD.Known() { // such as after an upgrade of PD to an image that does not exist
+		flags = append(flags, "--force")
+	}
+	return remedy.For(err, remedy.Run("to go back", p.wanted.Cluster.Plugin("rollback", flags...)))
 }
 
 // Check refuses what Run would refuse, and changes nothing.

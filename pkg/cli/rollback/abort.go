@@ -9,6 +9,8 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // NewAbort makes the command that takes back a change that is under way.
@@ -61,5 +63,5 @@ func abort(ctx context.Context, f *factory.Factory, o options) error {
 	if !o.Output.JSON() {
 		fmt.Fprintf(f.Streams.ErrOut, "under way in cluster %s/%s: %s\n", now.Namespace, now.Name, strings.Join(left, "; "))
 	}
-	return back(ctx, f, s, o, now, "abort of ")
+	return back(ctx, f, s, o, now, "abort of ", remedy.Run("stop it for a while", topology.New(now).Plugin("pause")))
 }

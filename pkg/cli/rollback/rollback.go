@@ -120,14 +120,15 @@ func version(ctx context.Context, f *factory.Factory, s *drive.Session, o option
 	})
 }
 
-// back takes back the last change. Verb is the beginning of what the run is called.
-func back(ctx context.Context, f *factory.Factory, s *drive.Session, o options, now *v1alpha1.TidbCluster, verb string) error {
+// back takes back the last change. Verb is the beginning of what the run is called, and instead what
+// can be done if there is no such change.
+func back(ctx context.Context, f *factory.Factory, s *drive.Session, o options, now *v1alpha1.TidbCluster, verb string, instead ...remedy.Action) error {
 	change, last, err := s.Intent.Rollback(now)
 	if none, ok := errors.AsType[*intent.NoWayBackError](err); ok {
 		c := topology.New(now)
-		return remedy.For(exit.With(exit.Refused, none),
+		return remedy.For(exit.With(exit.Refused, none), append(instead,
 			remedy.Run("go back to a version", c.Plugin("rollback", "--to", "VERSION")),
-			remedy.Run("see what is asked for", c.Kubectl("get", "tidbclusters", c.Name, "-o", "yaml")))
+			remedy.Run("see what is asked for", c.Kubectl("get", "tidbclusters", c.Name, "-o", "yaml")))...)
 	}
 	if err != nil {
 		return err
