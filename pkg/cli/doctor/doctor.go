@@ -71,7 +71,7 @@ NAME may be left out where there is only one cluster in the namespace.`,
 		ValidArgsFunction: target.Complete(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args
-			if err := errors.Join(o.Found.Validate(), o.output.Validate(), o.validate()); err != nil {
+			if err := errors.Join(o.Validate(), o.output.Validate(), o.validate()); err != nil {
 				return err
 			}
 			return run(cmd.Context(), o)

@@ -33,12 +33,14 @@ func notDriven(l Look) []Finding {
 }
 
 // some returns the first of several texts, and how many others there are.
-func some(all []string) string {
+func some(all []string) string { return first(all, "; ") }
+
+func first(all []string, between string) string {
 	const shown = 3
 	if len(all) <= shown {
-		return strings.Join(all, "; ")
+		return strings.Join(all, between)
 	}
-	return fmt.Sprintf("%s; and %d more", strings.Join(all[:shown], "; "), len(all)-shown)
+	return fmt.Sprintf("%s%sand %d more", strings.Join(all[:shown], between), between, len(all)-shown)
 }
 
 // drifts are objects that differ from what the spec asks for, or are missing.
@@ -87,7 +89,7 @@ func outdated(l Look) []Finding {
 			continue
 		}
 		f := Finding{Component: g.Kind, Remedy: remedy.Remedy{l.drive("restart them one after another")},
-			Seen: fmt.Sprintf("%s: not at revision %s yet, and no process drives the cluster", some(names), got.Set.UpdateRevision)}
+			Seen: fmt.Sprintf("%s: not at revision %s yet, and no process drives the cluster", first(names, ", "), got.Set.UpdateRevision)}
 		if got.Set.Manual {
 			f.Seen += "; with OnDelete a person replaces pods"
 			f.Remedy = remedy.Remedy{remedy.Run("replace the first one, when the others serve", l.Wanted.Cluster.Kubectl("delete", "pod", names[len(names)-1]))}

@@ -165,7 +165,7 @@ func askedExamples() []example {
 	return []example{
 		{"not-driven", more, "no process drives the cluster; to do: scale TiKV from 4 to 5", "", both(more, pdDriven)},
 		{"object-differs", differs, "Service t-tidb-peer is not as the spec asks for", "", both(differs, pdDriven)},
-		{"pods-outdated", rolls, "t-tidb-0; t-tidb-1: not at revision v2 yet", "", both(rolls, pdDriven)},
+		{"pods-outdated", rolls, "t-tidb-0, t-tidb-1: not at revision v2 yet", "", both(rolls, pdDriven)},
 		{"replicas-differ", more, "5 asked for, and StatefulSet t-tikv has 4 replicas; PD has 4 of its members", "", both(more, pdDriven)},
 		{"versions-differ", two, "v8.1.0 on t-tidb-0; v8.1.1 on t-tidb-1", "", both(two, pdDriven)},
 		{"configuration-not-applied", func(s *sick) {
