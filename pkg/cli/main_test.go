@@ -66,6 +66,7 @@ func typical(t *testing.T) map[string][]string {
 		"dashboard":       {"basic"},
 		"edit":            {"basic"},
 		"events":          {"basic"},
+		"report":          {"basic", "--bundle", filepath.Join(t.TempDir(), "basic.tar.gz")},
 	}
 }
 

@@ -96,7 +96,10 @@ func TestReport(t *testing.T) {
 // TestReportUsage: wrong arguments of the verb, and of the flag.
 func TestReportUsage(t *testing.T) {
 	for args, says := range map[string]string{
-		"report":                              `required flag(s) "from"`,
+		"report":                              "give --from FILE",
+		"report basic":                        "--bundle FILE for an archive about cluster basic",
+		"report basic --bundle x --from y":    "does not go with --from",
+		"report basic --bundle x -o html":     "does not go with --from",
 		"report --from nothing":               "no such file",
 		"report --from x -o pdf":              "supported formats: junit, markdown, html",
 		"report -f x -o html --report html=y": "give one of them",

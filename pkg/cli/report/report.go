@@ -1,4 +1,4 @@
-// Package report is the verb that makes reports of runs from their events.
+// Package report is the verb that makes reports of runs from their events, and archives about clusters.
 package report
 
 import (
@@ -14,12 +14,15 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/history"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report/document"
 )
 
 // options are the verb's flags.
 type options struct {
+	name   []string // the argument that names the cluster of an archive
+	bundle string   // the file of an archive
 	from   string
 	output format
 	files  output.Documents
@@ -29,8 +32,8 @@ type options struct {
 func New(f *factory.Factory) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "report --from FILE",
-		Short: "Make a report of a run from its events",
+		Use:   "report (--from FILE | NAME --bundle FILE)",
+		Short: "Make a report of a run, or an archive about a cluster",
 		Long: `Make a report of a run from the events that it has written with -o json: what was
 done, what was waited for and how long, member by member, and what is left to do.
 It reads only the file, and asks no cluster.
@@ -40,7 +43,14 @@ html for a browser: one page that loads nothing. Without --report it is written 
 stdout.
 
 FILE may have several runs, of several clusters. A run that has no end, since it was
-killed, is reported as that.`,
+killed, is reported as that.
+
+With --bundle it writes an archive about a cluster, to send to others: the TidbCluster,
+StatefulSets, Services, ConfigMaps, claims, pods, events, what PD says, status and the
+findings of doctor, and the last 500 log lines of pods that are not ready. Of Secrets it
+has only names, keys and the dates of certificates; their values are taken out of all
+files. What cannot be read is listed in it and on stderr, and keeps nothing else from
+it. Logs and configurations may have other things that are not for everybody.`,
 		Example: `  kubectl tidb upgrade basic v8.1.1 -o json > events.ndjson
   kubectl tidb report --from events.ndjson
 
@@ -48,10 +58,21 @@ killed, is reported as that.`,
   kubectl tidb report --from events.ndjson --report junit=junit.xml,html=upgrade.html
 
   # The same, written by the run itself
-  kubectl tidb upgrade basic v8.1.1 --report junit=junit.xml,html=upgrade.html`,
-		SuggestFor: []string{"summary", "history", "timeline"},
-		Args:       cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+  kubectl tidb upgrade basic v8.1.1 --report junit=junit.xml,html=upgrade.html
+
+  # What is known of a cluster, for somebody who helps
+  kubectl tidb report basic --bundle basic.tar.gz`,
+		SuggestFor:        []string{"summary", "history", "timeline", "collect", "must-gather"},
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: target.Complete(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args
+			if err := o.validate(cmd.Flags().Changed("output")); err != nil {
+				return err
+			}
+			if o.bundle != "" {
+				return collect(cmd.Context(), f, &o)
+			}
 			if o.files.Given() && cmd.Flags().Changed("output") {
 				return exit.Usagef("-o says what is written to stdout, and --report writes files: give one of them")
 			}
@@ -60,12 +81,25 @@ killed, is reported as that.`,
 	}
 	o.output = format(document.Markdown)
 	cmd.Flags().StringVarP(&o.from, "from", "f", "", "The file of events, or - for standard input.")
-	_ = cmd.MarkFlagRequired("from")
+	cmd.Flags().StringVar(&o.bundle, "bundle", "", "Write an archive about the cluster NAME to this file, e.g. basic.tar.gz.")
+	_ = cmd.MarkFlagFilename("bundle", "tar.gz", "tgz")
 	_ = cmd.MarkFlagFilename("from", "ndjson", "jsonl", "json")
 	cmd.Flags().VarP(&o.output, "output", "o", "The format of what is written to stdout: junit, markdown or html.")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(document.Formats(), cobra.ShellCompDirectiveNoFileComp))
 	o.files.Bind(cmd, "Write to files rather than to stdout, e.g. junit=junit.xml,html=run.html.")
 	return cmd
+}
+
+func (o *options) validate(output bool) error {
+	switch {
+	case o.bundle == "" && len(o.name) > 0:
+		return exit.Usagef("a report is made from a file of events: give --from FILE, or --bundle FILE for an archive about cluster %s", o.name[0])
+	case o.bundle == "" && o.from == "":
+		return exit.Usagef("give --from FILE, with the events of a run, or NAME --bundle FILE")
+	case o.bundle != "" && (o.from != "" || o.files.Given() || output):
+		return exit.Usagef("--bundle writes an archive about a cluster, so it does not go with --from, --report and -o")
+	}
+	return nil
 }
 
 // run writes a report. What cannot be read is found before a file is written.

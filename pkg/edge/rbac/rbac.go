@@ -64,6 +64,7 @@ var rights = []Right{
 	{Viewer, Namespace, "", "persistentvolumeclaims", []string{"list", "watch"}, "what there is", ""},
 	{Viewer, Namespace, "", "services", []string{"list"}, "what there is", ""},
 	{Viewer, Namespace, "", "configmaps", []string{"get", "list"}, "what there is, and what was made in PD for a while", ""},
+	{Viewer, Namespace, "", "events", []string{"list"}, "report --bundle", "the archive has none"},
 	{Viewer, Namespace, "", "pods/log", []string{"get"}, "logs", ""},
 	{Viewer, Namespace, "", "events", []string{"list", "watch"}, "events", ""},
 	{Viewer, Namespace, "", "pods/portforward", []string{"create", "get"}, "asking members, but with direct connections (`--dial`); one of the verbs will do with most API servers", ""},
