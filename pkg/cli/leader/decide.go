@@ -70,7 +70,7 @@ func evict(c topology.Cluster, s state.Snapshot, name string) (id uint64, begun 
 		return m.Database.ID, true, nil
 	}
 	for _, o := range s.Groups[topology.TiKV].Members {
-		if o.Name != name && o.Up() && !o.Database.New && o.Database.State != state.StoreOffline && !o.Database.Evicting {
+		if o.Name != name && o.TakesLeaders() {
 			return m.Database.ID, false, nil
 		}
 	}

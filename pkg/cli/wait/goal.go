@@ -69,21 +69,52 @@ func parseReplicas(text, value string) (Goal, error) {
 	return Goal{text: text, lacks: func(s sight) (topology.Kind, string) { return kind, hasReplicas(s, kind, n) }}, nil
 }
 
-// NoLeaders is that a store leads no regions.
-func NoLeaders(member string) Goal {
-	return Goal{text: "no leaders on " + member, endless: true, lacks: func(s sight) (topology.Kind, string) {
-		m, ok := s.snapshot.Groups[topology.TiKV].Member(member)
-		switch {
-		case !ok:
-			return topology.TiKV, member + " is not there"
-		case m.Database.Presence == state.Unknown:
-			return topology.TiKV, "unknown: PD does not answer"
-		case !m.Database.Evicting:
-			return topology.TiKV, "PD has no evict-leader scheduler for it"
-		case m.Database.Leaders < 0:
-			return topology.TiKV, "unknown: the store does not answer"
-		case m.Database.Leaders > 0:
-			return topology.TiKV, fmt.Sprintf("%d leaders left", m.Database.Leaders)
+// NoLeaders is that stores of TiKV lead no regions, as long as they are evicted.
+func NoLeaders(members ...string) Goal {
+	return Goal{text: "no leaders on " + strings.Join(members, ", "), endless: true, lacks: func(s sight) (topology.Kind, string) {
+		for _, name := range members {
+			if lacks := leadersOn(s, name); lacks != "" {
+				return topology.TiKV, named(members, name, lacks)
+			}
+		}
+		return "", ""
+	}}
+}
+
+// named puts the member that a text is about before it, where it could be another one.
+func named(members []string, name, text string) string {
+	if len(members) < 2 {
+		return text
+	}
+	return name + ": " + text
+}
+
+func leadersOn(s sight, member string) string {
+	m, ok := s.snapshot.Groups[topology.TiKV].Member(member)
+	switch {
+	case !ok:
+		return member + " is not there"
+	case m.Database.Presence == state.Unknown:
+		return "unknown: PD does not answer"
+	case !m.Database.Evicting:
+		return "PD has no evict-leader scheduler for it"
+	case m.Database.Leaders < 0:
+		return "unknown: the store does not answer"
+	case m.Database.Leaders > 0:
+		return fmt.Sprintf("%d leaders left", m.Database.Leaders)
+	}
+	return ""
+}
+
+// Serving is that members serve, as far as they are still wanted.
+func Serving(members ...string) Goal {
+	return Goal{text: "serving: " + strings.Join(members, ", "), endless: true, lacks: func(s sight) (topology.Kind, string) {
+		for _, g := range s.wanted.Groups {
+			for _, m := range s.snapshot.Groups[g.Kind].Members {
+				if slices.Contains(members, m.Name) && m.Ordinal < g.Active() && !m.Up() {
+					return g.Kind, fmt.Sprintf("%s: %s", m.Name, m.Trouble())
+				}
+			}
 		}
 		return "", ""
 	}}

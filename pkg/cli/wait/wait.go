@@ -180,10 +180,13 @@ func (a Awaited) outcome(err error) string {
 
 // ended returns the error of a wait, after a timeout with what was awaited.
 func (a Awaited) ended(err error) error {
-	if errors.Is(err, exit.ErrTimedOut) {
-		return exit.With(exit.TimedOut, fmt.Errorf("timed out after %s; what was awaited has not come: %s", a.Timeout, a.Goal.text))
+	switch {
+	case !errors.Is(err, exit.ErrTimedOut):
+		return err
+	case a.Timeout == 0: // the caller has bounded it, together with what else it does
+		return exit.With(exit.TimedOut, fmt.Errorf("timed out; what was awaited has not come: %s", a.Goal.text))
 	}
-	return err
+	return exit.With(exit.TimedOut, fmt.Errorf("timed out after %s; what was awaited has not come: %s", a.Timeout, a.Goal.text))
 }
 
 // look observes a cluster, and decides what a driver would do.

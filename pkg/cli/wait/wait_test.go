@@ -132,6 +132,28 @@ func TestNoLeaders(t *testing.T) {
 	}
 }
 
+// TestOfSeveral: a goal of several members names the one that is missing.
+func TestOfSeveral(t *testing.T) {
+	evicting := plantest.New(3, 3, 2).Evicting("t-tikv-0", time.Minute, 0).Evicting("t-tikv-1", time.Minute, 7)
+	down := plantest.New(3, 3, 2).Down(time.Minute, "t-tikv-1")
+	for _, c := range []struct {
+		goal    Goal
+		cluster *plantest.Cluster
+		kind    topology.Kind
+		lacks   string
+	}{
+		{NoLeaders("t-tikv-0", "t-tikv-1"), evicting, topology.TiKV, "t-tikv-1: 7 leaders left"},
+		{NoLeaders("t-tikv-0"), evicting, "", ""},
+		{Serving("t-pd-0", "t-tikv-1"), down, topology.TiKV, "t-tikv-1: pod is not ready"},
+		{Serving("t-pd-0", "t-tikv-0"), down, "", ""},
+		{Serving("t-tikv-7"), down, "", ""}, // it was removed
+	} {
+		if kind, lacks := c.goal.lacks(seen(c.cluster)); kind != c.kind || lacks != c.lacks {
+			t.Errorf("%s: %s lacks %q, want %q", c.goal.text, kind, lacks, c.lacks)
+		}
+	}
+}
+
 // looks is a cluster that is looked at again and again.
 type looks struct {
 	now    time.Time

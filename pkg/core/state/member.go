@@ -220,6 +220,12 @@ func (m Member) Up() bool {
 		m.Database.Presence == Present && m.Database.Healthy
 }
 
+// TakesLeaders reports whether region leaders can move to a store of TiKV. PD moves none to one that
+// is new, that leaves, or that has an evict-leader scheduler.
+func (m Member) TakesLeaders() bool {
+	return m.Up() && !m.Database.New && m.Database.State != StoreOffline && !m.Database.Evicting
+}
+
 // DownSince returns since when there is evidence that the member does not serve: from Kubernetes
 // about its pod and from the database about its last heartbeat, never from the time of our first
 // observation. It is zero for a member that serves, and where it is unknown.

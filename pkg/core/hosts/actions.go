@@ -1,0 +1,132 @@
+package hosts
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+)
+
+// Action is one change. Each may be done again, and nothing is lost if a process ends between two.
+type Action interface{ action() }
+
+// The actions.
+type (
+	// Write writes the record.
+	Write struct{ Record Record }
+	// Cordon and Uncordon say whether the node takes new pods.
+	Cordon   struct{}
+	Uncordon struct{}
+	// MoveLeader makes another member lead PD.
+	MoveLeader struct {
+		Cluster Cluster
+		Step    plan.MoveLeader
+	}
+	// Evict makes an evict-leader scheduler, and Allow removes it.
+	Evict struct {
+		Cluster Cluster
+		Store   uint64
+	}
+	Allow struct {
+		Cluster Cluster
+		Store   uint64
+	}
+	// Await waits until members serve.
+	Await struct{ Cluster Cluster }
+	// Forget removes the record.
+	Forget struct{}
+)
+
+func (Write) action()      {}
+func (Cordon) action()     {}
+func (Uncordon) action()   {}
+func (MoveLeader) action() {}
+func (Evict) action()      {}
+func (Allow) action()      {}
+func (Await) action()      {}
+func (Forget) action()     {}
+
+// Start returns what is to be done before the host is taken down, when all checks have passed. The
+// record comes first. It says what this start does and what an earlier one did, so that a stop takes
+// back all of that, and nothing of others: a node that was cordoned before stays so, and a scheduler
+// that was there before stays in PD.
+func (h Host) Start(all []Sight, by string, at time.Time) []Action {
+	r := Record{Since: at.UTC().Truncate(time.Second), By: by}
+	if h.Record != nil {
+		r = *h.Record
+	}
+	r.Cordoned = r.Cordoned || !h.Cordoned
+	var moves, evictions []Action
+	for _, s := range all {
+		c := h.Record.of(s.Cluster)
+		c.Members, c.Evicting = slices.Clone(c.Members), slices.Clone(c.Evicting)
+		for _, m := range h.Members(s) {
+			if !slices.Contains(c.Members, m.Name) {
+				c.Members = append(c.Members, m.Name)
+			}
+			if !leads(m) || !kept(m) || m.Database.Evicting {
+				continue
+			}
+			if id := m.Database.ID; !slices.Contains(c.Evicting, id) {
+				c.Evicting = append(c.Evicting, id)
+			}
+			evictions = append(evictions, Evict{c, m.Database.ID})
+		}
+		if step, ok := h.moveLeader(s); ok {
+			moves = append(moves, MoveLeader{c, step})
+		}
+		r = r.set(c)
+	}
+	var actions []Action
+	if h.Record == nil || h.Record.JSON() != r.JSON() {
+		actions = append(actions, Write{r})
+	}
+	if !h.Cordoned {
+		actions = append(actions, Cordon{})
+	}
+	return slices.Concat(actions, moves, evictions)
+}
+
+// moveLeader returns the step that moves the leader of PD off the host.
+func (h Host) moveLeader(s Sight) (plan.MoveLeader, bool) {
+	from, on := h.leader(s)
+	to, ok := h.successor(s)
+	return plan.MoveLeader{From: from.Name, To: to.Name, FromName: from.Database.Name, ToName: to.Database.Name}, on && ok
+}
+
+// Stop returns what takes the maintenance back. The node takes pods again before members are waited
+// for: those that were deleted while the host was down have no other place if their data is there. The
+// record is removed last.
+func (h Host) Stop() []Action {
+	if h.Record == nil {
+		return nil
+	}
+	var actions []Action
+	r := *h.Record
+	if r.Cordoned {
+		if h.Cordoned {
+			actions = append(actions, Uncordon{})
+		}
+		// From now on it is not ours to uncordon: a person may cordon it while members are waited for.
+		r.Cordoned = false
+		actions = append(actions, Write{r})
+	}
+	for _, c := range r.Clusters {
+		actions = append(actions, Await{c})
+		for _, id := range c.Evicting {
+			actions = append(actions, Allow{c, id})
+		}
+	}
+	return append(actions, Forget{})
+}
+
+// Evicted returns the names of the stores on the host from which leaders are evicted.
+func (h Host) Evicted(s Sight) []string {
+	var all []string
+	for _, m := range h.Members(s) {
+		if leads(m) && kept(m) {
+			all = append(all, m.Name)
+		}
+	}
+	return all
+}

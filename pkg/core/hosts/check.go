@@ -1,0 +1,295 @@
+package hosts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Sight is a cluster with members on the host, and what was observed of it.
+type Sight struct {
+	Cluster  topology.Cluster
+	Snapshot state.Snapshot
+}
+
+// Refusal is why a host cannot be taken down.
+type Refusal struct {
+	Cluster topology.Cluster
+	Text    string
+	Remedy  remedy.Remedy
+}
+
+// Check returns why the host cannot be taken down; nothing where it can.
+func (h Host) Check(all []Sight) []Refusal {
+	var found []Refusal
+	for _, s := range all {
+		if !s.Snapshot.PD.Known() {
+			found = append(found, Refusal{s.Cluster,
+				fmt.Sprintf("PD cannot be asked, so it is not known what the cluster would lose: %s", s.Snapshot.PD.Problem),
+				remedy.Remedy{remedy.Run("see why", s.Cluster.Plugin("status"))}})
+			continue
+		}
+		for _, check := range []func(Sight, []Sight) (Refusal, bool){h.othersServe, h.noRun, h.quorumOfPD, h.leaderOfPD, h.quorumOfRegions, h.leadersOfRegions} {
+			if r, refused := check(s, sharing(all, s)); refused {
+				r.Cluster = s.Cluster
+				found = append(found, r)
+				break // the others may follow from it
+			}
+		}
+	}
+	return found
+}
+
+// sharing returns the clusters with the same PD: a TidbCluster may use that of another one.
+func sharing(all []Sight, s Sight) []Sight {
+	var same []Sight
+	for _, o := range all {
+		if o.Cluster.Namespace == s.Cluster.Namespace && o.Cluster.Name == s.Cluster.Name ||
+			s.Snapshot.PD.ClusterID != 0 && o.Snapshot.PD.ClusterID == s.Snapshot.PD.ClusterID {
+			same = append(same, o)
+		}
+	}
+	return same
+}
+
+// Members returns the members of a cluster on the host.
+func (h Host) Members(s Sight) []state.Member {
+	return members(s, func(m state.Member) bool { return m.Pod != nil && m.Pod.Node == h.Name })
+}
+
+// elsewhere returns the members that are not on the host, also those without a pod.
+func (h Host) elsewhere(s Sight) []state.Member {
+	return members(s, func(m state.Member) bool { return m.Pod == nil || m.Pod.Node != h.Name })
+}
+
+func members(s Sight, which func(state.Member) bool) []state.Member {
+	var all []state.Member
+	for _, k := range topology.Kinds() {
+		for _, m := range s.Snapshot.Groups[k].Members {
+			if which(m) {
+				all = append(all, m)
+			}
+		}
+	}
+	return all
+}
+
+// votes reports whether a member votes in PD.
+func votes(m state.Member) bool { return m.Kind.Data() == topology.Raft }
+
+// leads reports whether a member is a store that leads regions.
+func leads(m state.Member) bool { return m.Kind.Data() == topology.Store && !m.Kind.Optional() }
+
+// kept reports whether PD counts on a store.
+func kept(m state.Member) bool {
+	return m.Database.Presence == state.Present && m.Database.State != state.StoreTombstone
+}
+
+// missed reports whether a member that the cluster counts on does not serve.
+func missed(s Sight, m state.Member) bool {
+	counted := m.Ordinal < s.Snapshot.Groups[m.Kind].Set.Replicas || (votes(m) || leads(m)) && kept(m)
+	return counted && !m.Up()
+}
+
+// othersServe: with a second member down, regions or PD may have no quorum. PD also reports stores in
+// other Kubernetes clusters.
+func (h Host) othersServe(s Sight, same []Sight) (Refusal, bool) {
+	var down []string
+	for _, m := range h.elsewhere(s) {
+		if missed(s, m) {
+			down = append(down, fmt.Sprintf("%s (%s)", m.Name, m.Trouble()))
+		}
+	}
+	if len(down) > 0 {
+		return Refusal{
+			Text:   "other members do not serve: " + strings.Join(down, ", "),
+			Remedy: remedy.Remedy{remedy.Run("see what they wait for", s.Cluster.Plugin("status"))},
+		}, true
+	}
+	far := s.Snapshot.PD.Stores - s.Snapshot.PD.UpStores
+	for _, o := range same {
+		far -= len(members(o, func(m state.Member) bool { return leads(m) && kept(m) && m.Database.State != state.StoreUp }))
+	}
+	if far > 0 {
+		return Refusal{
+			Text:   fmt.Sprintf("PD does not call all stores Up: %d, which are no members of this cluster", far),
+			Remedy: remedy.Remedy{remedy.Say("wait until they serve")},
+		}, true
+	}
+	return Refusal{}, false
+}
+
+// noRun: a run that was interrupted goes on, and would restart members while the host is down.
+func (h Host) noRun(s Sight, _ []Sight) (Refusal, bool) {
+	for _, e := range s.Snapshot.Evictions {
+		if !e.Foreign && e.Ended.IsZero() {
+			return Refusal{
+				Text:   fmt.Sprintf("a run that changes the cluster was interrupted while it evicted region leaders from %s", e.Member),
+				Remedy: remedy.Remedy{remedy.Run("let it end", s.Cluster.Plugin("sync"))},
+			}, true
+		}
+	}
+	return Refusal{}, false
+}
+
+// quorumOfPD: without a quorum of PD the whole cluster stops.
+func (h Host) quorumOfPD(s Sight, same []Sight) (Refusal, bool) {
+	var on []string
+	pd := s.Snapshot.PD
+	left := pd.Healthy
+	for _, o := range same {
+		for _, m := range h.Members(o) {
+			if votes(m) && kept(m) {
+				on = append(on, m.Name)
+				if m.Database.Healthy {
+					left--
+				}
+			}
+		}
+	}
+	if len(on) == 0 || left >= pd.Quorum() {
+		return Refusal{}, false
+	}
+	return Refusal{
+		Text: fmt.Sprintf("PD has %s, and without %s %d would be healthy: it would have no quorum, and the whole cluster would stop",
+			remedy.Count(pd.Members, "member", "members"), strings.Join(on, ", "), left),
+		Remedy: remedy.Remedy{remedy.Run("have more members of PD, on other hosts", s.Cluster.Plugin("scale", fmt.Sprintf("%s=%d", topology.PD, max(pd.Members+1, 3)|1)))},
+	}, true
+}
+
+// leaderOfPD: another member has to lead PD.
+func (h Host) leaderOfPD(s Sight, _ []Sight) (Refusal, bool) {
+	if _, on := h.leader(s); !on {
+		return Refusal{}, false
+	}
+	if _, ok := h.successor(s); ok {
+		return Refusal{}, false
+	}
+	return Refusal{
+		Text:   "no member of PD that serves is on another host, so none could lead it",
+		Remedy: remedy.Remedy{remedy.Run("see where they are", s.Cluster.Plugin("status", "-o", "wide"))},
+	}, true
+}
+
+// leader returns PD's leader, if it is on the host.
+func (h Host) leader(s Sight) (state.Member, bool) {
+	return first(h.Members(s), func(m state.Member) bool { return votes(m) && m.Database.Leader })
+}
+
+// successor returns the member to lead PD.
+func (h Host) successor(s Sight) (state.Member, bool) {
+	return first(h.elsewhere(s), func(m state.Member) bool { return votes(m) && m.Up() })
+}
+
+// quorumOfRegions: a region that loses half of its copies serves no more until the host is back.
+func (h Host) quorumOfRegions(s Sight, same []Sight) (Refusal, bool) {
+	var on, all []state.Member
+	for _, o := range same {
+		all = append(all, members(o, func(m state.Member) bool { return leads(m) && kept(m) })...)
+		on = append(on, members(o, func(m state.Member) bool { return leads(m) && kept(m) && m.Pod != nil && m.Pod.Node == h.Name })...)
+	}
+	pd := s.Snapshot.PD
+	lost := copies(on, all, pd)
+	if lost <= (pd.MaxReplicas-1)/2 {
+		return Refusal{}, false
+	}
+	text := fmt.Sprintf("PD keeps %s of a region (max-replicas), and %d of one could be on %s, so that it would have no quorum",
+		remedy.Count(pd.MaxReplicas, "copy", "copies"), lost, names(on))
+	return Refusal{Text: text, Remedy: remedy.Remedy{
+		remedy.Say("have stores on more hosts, and labels of hosts in PD's location-labels"),
+		remedy.Run("add stores", s.Cluster.Plugin("scale", fmt.Sprintf("%s=%d", topology.TiKV, pd.Stores+1))),
+	}}, true
+}
+
+// copies returns how many copies of one region may be on stores. PD puts copies of a region into
+// different locations, as long as there are enough of them; without labels it knows stores only.
+func copies(on, all []state.Member, pd state.PD) int {
+	without := min(len(on), pd.MaxReplicas)
+	if len(pd.LocationLabels) == 0 {
+		return without
+	}
+	places := map[string]bool{}
+	for _, m := range all {
+		places[place(m, pd)] = true
+	}
+	if places[""] || len(places) < pd.MaxReplicas {
+		return without
+	}
+	here := map[string]bool{}
+	for _, m := range on {
+		here[place(m, pd)] = true
+	}
+	return min(len(here), without)
+}
+
+// place returns the location of a store, "" where a label is missing.
+func place(m state.Member, pd state.PD) string {
+	var values []string
+	for _, key := range pd.LocationLabels {
+		value := m.StoreLabels[key]
+		if value == "" {
+			return ""
+		}
+		values = append(values, value)
+	}
+	return strings.Join(values, "/")
+}
+
+// leadersOfRegions: leaders need another store to move to.
+func (h Host) leadersOfRegions(s Sight, same []Sight) (Refusal, bool) {
+	if _, any := first(h.Members(s), func(m state.Member) bool { return leads(m) && kept(m) }); !any {
+		return Refusal{}, false
+	}
+	if s.Snapshot.PD.SchedulersUnknown {
+		return Refusal{
+			Text:   "PD has not loaded its schedulers yet, as after a change of its leader",
+			Remedy: remedy.Remedy{remedy.Say("try again in a minute")},
+		}, true
+	}
+	for _, o := range same {
+		if _, ok := first(h.elsewhere(o), func(m state.Member) bool { return leads(m) && m.TakesLeaders() }); ok {
+			return Refusal{}, false
+		}
+	}
+	return Refusal{
+		Text:   "no store on another host may lead regions, so their leaders could not leave this one",
+		Remedy: remedy.Remedy{remedy.Run("see which stores have evict-leader schedulers", s.Cluster.Plugin("status"))},
+	}, true
+}
+
+// Stops returns the services of a cluster that stop while the host is down, since no member of the
+// component serves on another host.
+func (h Host) Stops(s Sight) []string {
+	var all []string
+	for _, k := range topology.Kinds() {
+		if k.Without() == "" {
+			continue
+		}
+		serves := func(m state.Member) bool { return m.Kind == k && m.Up() }
+		_, here := first(h.Members(s), serves)
+		_, there := first(h.elsewhere(s), serves)
+		if here && !there {
+			all = append(all, fmt.Sprintf("%s serves on no other host: %s", k.Title(), k.Without()))
+		}
+	}
+	return all
+}
+
+func first(all []state.Member, which func(state.Member) bool) (state.Member, bool) {
+	if i := slices.IndexFunc(all, which); i >= 0 {
+		return all[i], true
+	}
+	return state.Member{}, false
+}
+
+func names(all []state.Member) string {
+	var out []string
+	for _, m := range all {
+		out = append(out, m.Name)
+	}
+	return strings.Join(out, ", ")
+}

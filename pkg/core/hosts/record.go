@@ -1,0 +1,114 @@
+// Package hosts decides what has to hold before a host is taken down on which clusters have members,
+// what is done before, and what is taken back when it is up again.
+//
+// It is pure. A host may have members of several clusters, and all of them are checked before the
+// first one is changed: a host that cannot be taken down for one of them stays as it is for all.
+package hosts
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Annotation is on a Node under maintenance. It has the Record as JSON.
+const Annotation = "kubectl-tidb/maintenance"
+
+// Record says what was done before a host is taken down. It is written before anything is done, so
+// that a process may be killed at any time: what is recorded is done by another start, and taken back
+// by a stop. What is not recorded was done by others, and stays.
+type Record struct {
+	Since time.Time `json:"since"`
+	By    string    `json:"by"` // a person
+	// Cordoned: the node took new pods before.
+	Cordoned bool      `json:"cordoned,omitempty"`
+	Clusters []Cluster `json:"clusters"`
+}
+
+// Cluster is a cluster with members on the host.
+type Cluster struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// UID is that of the TidbCluster: one that is made anew with the same name has other stores.
+	UID string `json:"uid,omitempty"`
+	// Members are the names of the pods.
+	Members []string `json:"members"`
+	// Evicting are the ids of stores that have got an evict-leader scheduler.
+	Evicting []uint64 `json:"evicting,omitempty"`
+}
+
+// String returns namespace and name.
+func (c Cluster) String() string { return c.Namespace + "/" + c.Name }
+
+// Is reports whether it is the record of a cluster.
+func (c Cluster) Is(o topology.Cluster) bool {
+	return c.Namespace == o.Namespace && c.Name == o.Name && c.UID == uid(o)
+}
+
+func uid(c topology.Cluster) string {
+	if c.Source == nil {
+		return ""
+	}
+	return string(c.Source.UID)
+}
+
+// Host is a host, as its Node says.
+type Host struct {
+	Name string
+	// Cordoned: the node takes no new pods.
+	Cordoned bool
+	// Record is nil while it is not under maintenance.
+	Record *Record
+}
+
+// Of reads the Node of a host.
+func Of(n *corev1.Node) (Host, error) {
+	h := Host{Name: n.Name, Cordoned: n.Spec.Unschedulable}
+	text, under := n.Annotations[Annotation]
+	if !under {
+		return h, nil
+	}
+	h.Record = &Record{}
+	if err := json.Unmarshal([]byte(text), h.Record); err != nil {
+		return h, fmt.Errorf("annotation %s of node %s cannot be read: %w", Annotation, n.Name, err)
+	}
+	return h, nil
+}
+
+// JSON returns the record as it is written.
+func (r Record) JSON() string {
+	b, _ := json.Marshal(r) //nolint:errchkjson // it has only strings, numbers and times
+	return string(b)
+}
+
+// of returns the record of a cluster, without anything if there is none.
+func (r *Record) of(c topology.Cluster) Cluster {
+	if r != nil {
+		if i := slices.IndexFunc(r.Clusters, func(o Cluster) bool { return o.Is(c) }); i >= 0 {
+			return r.Clusters[i]
+		}
+	}
+	return Cluster{Namespace: c.Namespace, Name: c.Name, UID: uid(c)}
+}
+
+// set returns the record with that of a cluster replaced.
+func (r Record) set(c Cluster) Record {
+	r.Clusters = slices.Clone(r.Clusters)
+	i := slices.IndexFunc(r.Clusters, func(o Cluster) bool { return o.String() == c.String() })
+	if i < 0 {
+		r.Clusters = append(r.Clusters, c)
+		return r
+	}
+	r.Clusters[i] = c
+	return r
+}
+
+// Names reports whether a cluster is in the record.
+func (r Record) Names(c topology.Cluster) bool {
+	return slices.ContainsFunc(r.Clusters, func(o Cluster) bool { return o.Is(c) })
+}
