@@ -14,7 +14,8 @@ var roles = map[rbac.Role]string{
 	rbac.Driver: "Who makes clusters as their TidbClusters say: `sync`, or a process that does so all the time. With the rights of a viewer.",
 	rbac.Editor: "Who changes what is wanted, and has it done: `create`, `apply`, `scale`, `upgrade`, `pause`, `failover run`, `delete`. " +
 		"With the rights of a viewer and of a driver.",
-	rbac.Installer: "Who runs `init`, once in the life of a Kubernetes cluster. It has no rights of the others.",
+	rbac.Maintainer: "Who takes nodes down for a while, with `maintenance`. With the rights of all those before.",
+	rbac.Installer:  "Who runs `init`, once in the life of a Kubernetes cluster. It has no rights of the others.",
 }
 
 // permissions is the page of the rights in Kubernetes.

@@ -23,6 +23,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/leader"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/list"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/logs"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/maintenance"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/pause"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/pvc"
@@ -84,7 +85,7 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 			restart.New(f), config.New(f), sync.New(f), pause.New(f), pause.NewResume(f), failover.New(f), tls.New(f), remove.New(f),
 		}},
 		{Message: "Commands for members, hosts and claims:", Commands: []*cobra.Command{
-			leader.NewTransfer(f), leader.NewEvict(f), pvc.New(f),
+			leader.NewTransfer(f), leader.NewEvict(f), maintenance.New(f), pvc.New(f),
 		}},
 		{Message: "Commands that show and use clusters:", Commands: []*cobra.Command{
 			status.New(f), plan.New(f), list.New(f), doctor.New(f), wait.New(f), logs.New(f), events.New(f), sql.New(f),

@@ -34,9 +34,9 @@ func command(run func(options) error) *cobra.Command {
 		Use:   "auth role VERB",
 		Short: "Print the rights in Kubernetes that a verb needs",
 		Long: `Print the rights that a verb needs, and no others: a Role for the namespace of -n, and a
-ClusterRole for what has no namespace or is in other ones. No verb but init requires the
-ClusterRole; without it a command does less, as the comments above its rules say. The rights
-are those of the requests in the source of this version, which its tests compare.
+ClusterRole for what has no namespace or is in other ones. Only init and maintenance require
+the ClusterRole; without it other commands do less, as the comments above its rules say. The
+rights are those of the requests in the source of this version, which its tests compare.
 
 VERB is one of ` + names() + `. A daemon has
 its rights in "kubectl tidb daemon manifest".`,

@@ -57,7 +57,7 @@ func TestFlags(t *testing.T) {
 	if err != nil || !strings.HasPrefix(text, "apiVersion: ") || strings.Contains(text, "ClusterRole") {
 		t.Errorf("%v: %s", err, text)
 	}
-	if text, err = printed("role upgrade"); err != nil || !strings.Contains(text, "\n# get nodes: where stores are, for PD to spread replicas by. Without it: stores keep the labels that they have.\n") {
+	if text, err = printed("role upgrade"); err != nil || !strings.Contains(text, "\n# get nodes: where stores are, for PD to spread replicas by; whether a node is under maintenance. Without it: stores keep the labels that they have, and no maintenance is shown.\n") {
 		t.Errorf("%v: %s", err, text)
 	}
 	for args, says := range map[string]string{

@@ -14,11 +14,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/maintenance"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
@@ -178,6 +180,7 @@ func look(ctx context.Context, s *drive.Session) (sight, error) {
 		l.plan = plan.Decide(component.Profiles(), plan.Policy{}, l.wanted, l.snapshot)
 		l.plan.Findings = append(l.plan.Findings, older(c, observe.ReadServed(ctx, s.Dialer, c, l.snapshot))...)
 	}
+	l.plan.Findings = append(l.plan.Findings, maintenance.Findings(ctx, s.Kube, hosts.Sight{Cluster: c, Snapshot: l.snapshot})...)
 	// The driver is shown if the user may read it.
 	l.driver, _ = lease.ReadHolder(ctx, s.Kube, c)
 	t := lease.TargetOf(c)

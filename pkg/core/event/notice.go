@@ -29,6 +29,7 @@ const (
 	StepHeldBack     NoticeReason = "StepHeldBack"
 
 	ForeignScheduler        NoticeReason = "ForeignScheduler"
+	NodeMaintained          NoticeReason = "NodeMaintained"
 	RestoreSettings         NoticeReason = "RestoreSettings"
 	ConfigurationNotAsked   NoticeReason = "ConfigurationNotAsked"
 	ConfigurationNotApplied NoticeReason = "ConfigurationNotApplied"
@@ -68,6 +69,7 @@ func NoticeReasons() []NoticeMeaning {
 		{UpkeepFailed, "a step failed that nothing waits for"},
 		{StepHeldBack, "a step is not taken, because one that comes before it failed"},
 		{ForeignScheduler, "another user or tool has made an evict-leader scheduler for a store"},
+		{NodeMaintained, "a node with members is under maintenance"},
 		{RestoreSettings, "the configuration has settings of a restore"},
 		{ConfigurationNotAsked, "the configuration in use is not the default, though the spec asks for none"},
 		{ConfigurationNotApplied, "members run with an older configuration than the one that is written"},

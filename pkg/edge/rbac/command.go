@@ -18,8 +18,8 @@ type Command struct {
 var commands = []Command{
 	{Name: "list", Role: Viewer, only: []string{"pingcap.com/tidbclusters list", "pingcap.com/tidbclusters watch", "/namespaces list"}},
 	{Name: "status", Role: Viewer, except: shows},
-	{Name: "plan", Role: Viewer, except: shows}, // with -f it needs those of apply
-	{Name: "wait", Role: Viewer, except: shows},
+	{Name: "plan", Role: Viewer, except: looksOnly}, // with -f it needs those of apply
+	{Name: "wait", Role: Viewer, except: looksOnly},
 	{Name: "logs", Role: Viewer, only: []string{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/pods list", readsLogs, "/namespaces list",
 	}},
@@ -30,14 +30,14 @@ var commands = []Command{
 	{Name: "dashboard", Role: Viewer, only: asksMembers},
 	{Name: "config get", Role: Viewer, only: asksMembers},
 	{Name: "config diff", Role: Viewer, only: asksMembers},
-	{Name: "pvc list", Role: Viewer, except: shows},
+	{Name: "pvc list", Role: Viewer, except: looksOnly},
 	// Claims are deleted under the lease of the cluster.
 	{Name: "pvc prune", Role: Driver, only: append([]string{
 		"/persistentvolumeclaims delete", "coordination.k8s.io/leases create", "coordination.k8s.io/leases update",
 		"pingcap.com/tidbclusters/finalizers update",
 	}, reads...)},
-	{Name: "report", Role: Viewer, except: []string{watchesEvents}},
-	{Name: "failover", Role: Viewer, except: shows},
+	{Name: "report", Role: Viewer, except: []string{watchesEvents, readsNodes}},
+	{Name: "failover", Role: Viewer, except: looksOnly},
 	// With --fix it changes what is recorded and marked, and schedulers in PD; without it no right to write is used.
 	{Name: "doctor", Role: Driver, except: []string{
 		readsLogs, readsEvents, watchesEvents, makesSecrets, "apps/statefulsets create", "apps/statefulsets delete", "apps/statefulsets update",
@@ -67,11 +67,16 @@ var commands = []Command{
 		"/secrets get", readsIssued, // to say which certificates stay
 		"/namespaces list",
 	}},
-	{Name: "transfer-leader", Role: Viewer, except: shows},
-	{Name: "evict-leader", Role: Viewer, except: shows},
+	{Name: "transfer-leader", Role: Viewer, except: looksOnly},
+	{Name: "evict-leader", Role: Viewer, except: looksOnly},
+	{Name: "maintenance start", Role: Maintainer, only: slices.Concat(looks, []string{
+		readsNodes, "/nodes patch", "coordination.k8s.io/leases create", "coordination.k8s.io/leases update", "/namespaces list",
+	})},
+	{Name: "maintenance stop", Role: Maintainer, only: slices.Concat(looks, []string{readsNodes, "/nodes patch", "/namespaces list"})},
+	{Name: "maintenance list", Role: Maintainer, only: []string{"/nodes list"}},
 	{Name: "pause", Role: Editor, only: pauses},
 	{Name: "resume", Role: Editor, only: pauses},
-	{Name: "tls check", Role: Viewer, except: shows},
+	{Name: "tls check", Role: Viewer, except: looksOnly},
 	{Name: "tls init", Role: Editor, only: []string{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/namespaces list",
 		"/secrets get", makesSecrets, asksIssuers, readsIssued,
@@ -91,6 +96,7 @@ const (
 	readsLogs     = "/pods/log get"
 	readsEvents   = "/events list"
 	watchesEvents = "/events watch"
+	readsNodes    = "/nodes get"
 )
 
 // reads are the requests of a verb that looks at one cluster.
@@ -108,6 +114,14 @@ var asksMembers = []string{
 	"/pods/portforward create", "/pods/portforward get", "/namespaces list",
 }
 
+// looks are the requests that observe a cluster.
+var looks = []string{
+	"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "apps/statefulsets list", "apps/statefulsets watch", "apps/deployments get",
+	"/pods get", "/pods list", "/pods watch", "/persistentvolumeclaims list", "/persistentvolumeclaims watch", "/services list",
+	"/configmaps get", "/configmaps list", "/pods/portforward create", "/pods/portforward get", "/secrets get",
+	"pingcap.com/tidbclusters watch", "coordination.k8s.io/leases get", "coordination.k8s.io/leases list",
+}
+
 // pauses are the requests of verbs that change the TidbCluster, and nothing else.
 var pauses = []string{"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "pingcap.com/tidbclusters patch", "/namespaces list"}
 
@@ -116,6 +130,9 @@ var seldom = append([]string{writesSecrets, asksIssuers, readsIssued}, shows...)
 
 // shows are the requests of the verbs that show logs and events.
 var shows = []string{readsLogs, readsEvents, watchesEvents}
+
+// looksOnly are the requests of a viewer that only status, and the verbs that show logs and events, send.
+var looksOnly = append([]string{readsNodes}, shows...)
 
 // Commands returns all verbs that need rights.
 func Commands() []Command { return slices.Clone(commands) }

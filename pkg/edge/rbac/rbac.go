@@ -12,16 +12,18 @@ import (
 // Role is what a user wants to do with clusters.
 type Role string
 
-// The roles. Each of the first three has the rights of those before it.
+// The roles. Each but the last one has the rights of those before it.
 const (
-	Viewer    Role = "viewer"    // reads: status, list, wait, logs, sql, failover without "run"
-	Driver    Role = "driver"    // makes clusters what their TidbClusters ask for: sync, or a daemon
-	Editor    Role = "editor"    // changes TidbClusters and drives them: all other verbs but init
-	Installer Role = "installer" // installs the definition of TidbCluster: init
+	Viewer Role = "viewer" // reads: status, list, wait, logs, sql, failover without "run"
+	Driver Role = "driver" // makes clusters what their TidbClusters ask for: sync, or a daemon
+	Editor Role = "editor" // changes TidbClusters and drives them: all other verbs but init
+	// Maintainer takes hosts down, which have members of clusters in several namespaces: maintenance.
+	Maintainer Role = "maintainer"
+	Installer  Role = "installer" // installs the definition of TidbCluster: init
 )
 
 // Roles are all roles, the one with the fewest rights first.
-func Roles() []Role { return []Role{Viewer, Driver, Editor, Installer} }
+func Roles() []Role { return []Role{Viewer, Driver, Editor, Maintainer, Installer} }
 
 // Scope says where a right is needed.
 type Scope int
@@ -75,6 +77,7 @@ var rights = []Right{
 	{Viewer, Everywhere, apps, "deployments", []string{"get"}, "which clusters a tidb-operator drives", "its bindings are read, or it is taken to drive all of them"},
 	{Viewer, Everywhere, access, "clusterrolebindings", []string{"list"}, "the same, where its Deployment may not be read", "it is taken to drive all clusters"},
 	{Viewer, Everywhere, access, "rolebindings", []string{"list"}, "the same, where its Deployment may not be read", "it is taken to drive all clusters"},
+	{Viewer, Everywhere, "", "nodes", []string{"get"}, "where stores are, for PD to spread replicas by; whether a node is under maintenance", "stores keep the labels that they have, and no maintenance is shown"},
 	{Viewer, Everywhere, "", "namespaces", []string{"list"}, "completion of --namespace", "there is none"},
 
 	{Driver, Namespace, clusters, "tidbclusters", []string{"patch"}, "the status, which with TidbClusters includes the right to change what is wanted", ""},
@@ -88,7 +91,6 @@ var rights = []Right{
 	{Driver, Namespace, "", "persistentvolumeclaims", []string{"delete", "get", "patch"}, "marks and labels, larger volumes; deleting what a removed member has left when its place is taken again", ""},
 	{Driver, Namespace, "", "secrets", []string{"create"}, "the first password of TiDB's root, where `spec.tidb.initializer.createPassword` asks for it; the certificates that `tls init` and `create --tls` make", "no first password is set, and no certificates are made"},
 	{Driver, Namespace, "", "events", []string{"create", "patch"}, "showing what was done and what failed in describe, for a process that drives all the time", "describe shows none"},
-	{Driver, Everywhere, "", "nodes", []string{"get"}, "where stores are, for PD to spread replicas by", "stores keep the labels that they have"},
 	{Driver, Everywhere, "", "persistentvolumes", []string{"get", "patch"}, "reclaim policy and labels of volumes", "they stay as they are"},
 	{Driver, Everywhere, storage, "storageclasses", []string{"get"}, "whether volumes can grow", "it turns out when they are to"},
 
@@ -98,6 +100,9 @@ var rights = []Right{
 	{Editor, Namespace, apps, "controllerrevisions", []string{"get"}, "showing a way back from a rollout that fails", "none is shown"},
 	{Editor, Everywhere, "", "persistentvolumes", []string{"list"}, "whether there are volumes of a class that does not exist", "there is a warning instead of a refusal where there are none"},
 	{Editor, Everywhere, storage, "storageclasses", []string{"list"}, "showing which there are when there is not the one that is asked for", "it is not shown"},
+
+	{Maintainer, Everywhere, "", "nodes", []string{"list", "patch"}, "cordoning a node, and the record of its maintenance", "`maintenance` is refused"},
+	{Maintainer, Everywhere, "", "pods", []string{"list"}, "which clusters have members on a node", "`maintenance start` is refused, unless -n names the only namespace to look in"},
 
 	{Installer, Everywhere, extensions, "customresourcedefinitions", []string{"create", "get", "patch", "watch"}, "init", ""},
 }

@@ -93,6 +93,10 @@ func TestRules(t *testing.T) {
 		{Installer, Everywhere, "customresourcedefinitions", "apiextensions.k8s.io: create get patch watch"},
 		{Installer, Namespace, "pods", ""},
 		{Editor, Everywhere, "customresourcedefinitions", ""},
+		{Editor, Everywhere, "nodes", ": get"},
+		{Editor, Everywhere, "pods", ""},
+		{Maintainer, Everywhere, "nodes", ": get list patch"},
+		{Maintainer, Everywhere, "pods", ": list"},
 	} {
 		if got := rule(tt.role, tt.scope, tt.resource); got != tt.want {
 			t.Errorf("%s, scope %d, %s: %q, want %q", tt.role, tt.scope, tt.resource, got, tt.want)
@@ -134,6 +138,7 @@ func TestCommands(t *testing.T) {
 		"pingcap.com/tidbclusters patch": "apply create doctor failover run pause restart resume scale sync tls rotate upgrade",
 		"/secrets create":                "apply create failover run restart scale sync tls init tls rotate upgrade",
 		"/secrets update":                "tls rotate",
+		"/nodes patch":                   "maintenance start maintenance stop",
 		"/pods delete":                   "apply create failover run restart scale sync tls rotate upgrade",
 		"/secrets get":                   "apply create delete doctor evict-leader failover failover run plan pvc list pvc prune restart scale sql status sync tls check tls init tls rotate transfer-leader upgrade wait",
 		readsIssued:                      "delete tls init",

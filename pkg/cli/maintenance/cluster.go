@@ -1,0 +1,101 @@
+package maintenance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/act"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
+)
+
+// cluster is one with members on the node.
+type cluster interface {
+	look(ctx context.Context) (hosts.Sight, error)
+	// hold keeps other runs from the cluster until it is released.
+	hold(ctx context.Context) (release func(), err error)
+	moveLeader(ctx context.Context, step plan.MoveLeader) error
+	// evict makes an evict-leader scheduler, or removes it. Both do nothing where it is so already.
+	evict(ctx context.Context, store uint64, on bool) error
+	wait(ctx context.Context, goal wait.Goal) error
+	// storeDown is how long PD waits for a store before it makes new copies; zero if it is not known.
+	storeDown(ctx context.Context) time.Duration
+	close()
+}
+
+// session is a cluster by its connections.
+type session struct {
+	*drive.Session
+	f    *factory.Factory
+	seen topology.Cluster
+}
+
+// open connects to a cluster.
+func open(f *factory.Factory, namespace, name string) (cluster, error) {
+	s, err := drive.Open(f, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return &session{Session: s, f: f}, nil
+}
+
+func (s *session) close() { s.Close() }
+
+func (s *session) look(ctx context.Context) (hosts.Sight, error) {
+	seen, err := s.Observer.Observe(ctx, true)
+	s.seen = seen.Cluster
+	return hosts.Sight{Cluster: seen.Cluster, Snapshot: seen.Snapshot}, err
+}
+
+func (s *session) hold(ctx context.Context) (func(), error) {
+	held, err := lease.Acquire(ctx, s.Kube, s.seen, lease.Self())
+	if by, is := errors.AsType[*lease.HeldError](err); is {
+		return nil, exit.With(exit.Refused, remedy.For(by, remedy.Run("wait until it has ended", s.seen.Plugin("wait", "--for=converged"))))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = held.Release() }, nil
+}
+
+func (s *session) moveLeader(ctx context.Context, step plan.MoveLeader) error {
+	return act.New(s.Kube, s.Intent, s.Observer.PD, s.seen, s.f.Clock.Now).Do(ctx, step)
+}
+
+func (s *session) evict(ctx context.Context, store uint64, on bool) error {
+	client := s.Observer.PD()
+	var err error
+	switch {
+	case client == nil:
+		err = errors.New("PD cannot be asked")
+	case on:
+		err = client.AddEvictLeader(ctx, store)
+	default:
+		err = client.RemoveEvictLeader(ctx, store)
+	}
+	if err != nil {
+		return fmt.Errorf("evict-leader scheduler of store %d of cluster %s/%s: %w", store, s.Namespace, s.Name, err)
+	}
+	return nil
+}
+
+func (s *session) wait(ctx context.Context, goal wait.Goal) error {
+	return wait.Awaited{Goal: goal}.Until(ctx, s.f, s.Session)
+}
+
+func (s *session) storeDown(ctx context.Context) time.Duration {
+	if s.Observer.PD() == nil {
+		return 0
+	}
+	after, _ := s.Observer.PD().MaxStoreDownTime(ctx)
+	return after
+}

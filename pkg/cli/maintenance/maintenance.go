@@ -1,0 +1,52 @@
+// Package maintenance is the verb that prepares a host for a reboot, and takes that back.
+package maintenance
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+	"k8s.io/kubectl/pkg/util/completion"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+)
+
+// New makes the command.
+func New(f *factory.Factory) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "maintenance start|stop|list [NODE]",
+		Short: "Prepare a node for a reboot, and take that back",
+		Long: `Prepare a node for a reboot, or for other work on its host, and take that back.
+
+"start" checks for all clusters with members on the node that they go on without these, and
+moves leaders away. "stop" takes back what "start" has done, when the members serve again.
+"list" shows which nodes are under maintenance.`,
+		SuggestFor: []string{"drain", "cordon", "uncordon", "reboot"},
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("say what to do: start, stop or list")
+			}
+			return exit.Usagef("%q is none of start, stop and list", args[0])
+		},
+		RunE: func(*cobra.Command, []string) error { return nil }, // Args has refused it
+	}
+	cmd.AddCommand(
+		startCommand(f, func(ctx context.Context, o start) error { return o.run(ctx, f) }),
+		stopCommand(f, func(ctx context.Context, o stop) error { return o.run(ctx, f) }),
+		listCommand(f),
+	)
+	return cmd
+}
+
+// completeNode completes the name of a node.
+func completeNode(f *factory.Factory) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return target.Within(cmd.Context(), func() []string { return completion.CompGetResource(f.Kubectl(), "nodes", begin) }),
+			cobra.ShellCompDirectiveNoFileComp
+	}
+}

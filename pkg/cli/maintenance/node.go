@@ -1,0 +1,92 @@
+package maintenance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/kubectl/pkg/drain"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+)
+
+// node reads and changes the Node of a host.
+type node struct {
+	kube kubernetes.Interface
+	name string
+	seen *corev1.Node
+}
+
+// read reads it.
+func (n *node) read(ctx context.Context) (hosts.Host, error) {
+	seen, err := n.kube.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return hosts.Host{}, remedy.For(exit.Usagef("there is no node %s", n.name), remedy.Run("see which there are", remedy.Kubectl("", "get", "nodes")))
+	case err != nil:
+		return hosts.Host{}, fmt.Errorf("get node %s: %w", n.name, err)
+	}
+	n.seen = seen
+	h, err := hosts.Of(seen)
+	if err != nil {
+		err = exit.With(exit.Refused, remedy.For(err, remedy.Run("see it", remedy.Kubectl("", "get", "node", n.name, "-o", "yaml"))))
+	}
+	return h, err
+}
+
+// write writes a record, "" for none. It fails if the Node has changed since it was read: another
+// process may have written its own record, and its schedulers would stay for ever.
+func (n *node) write(ctx context.Context, record string) error {
+	var value any
+	if record != "" {
+		value = record
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": n.seen.ResourceVersion, "annotations": map[string]any{hosts.Annotation: value},
+	}})
+	if err != nil {
+		return err
+	}
+	seen, err := n.kube.CoreV1().Nodes().Patch(ctx, n.name, types.MergePatchType, patch, metav1.PatchOptions{})
+	switch {
+	case apierrors.IsConflict(err):
+		return n.again(ctx, record)
+	case err != nil:
+		return fmt.Errorf("patch node %s: %w", n.name, err)
+	}
+	n.seen = seen
+	return nil
+}
+
+// again writes after a conflict. The kubelet changes its Node as well, in other fields.
+func (n *node) again(ctx context.Context, record string) error {
+	before := n.seen
+	if _, err := n.read(ctx); err != nil {
+		return err
+	}
+	if n.seen.ResourceVersion == before.ResourceVersion || n.seen.Spec.Unschedulable != before.Spec.Unschedulable ||
+		n.seen.Annotations[hosts.Annotation] != before.Annotations[hosts.Annotation] {
+		return exit.With(exit.Failure, fmt.Errorf("node %s was changed by others at the same time; the same command goes on where this one stopped", n.name))
+	}
+	return n.write(ctx, record)
+}
+
+// cordon says whether the node takes new pods.
+func (n *node) cordon(ctx context.Context, cordoned bool) error {
+	c := drain.NewCordonHelper(n.seen)
+	if !c.UpdateIfRequired(cordoned) {
+		return nil
+	}
+	if err, _ := c.PatchOrReplaceWithContext(ctx, n.kube, false); err != nil { //nolint:errcheck // the second one says only that it was an update
+		return fmt.Errorf("cordon node %s: %w", n.name, err)
+	}
+	_, err := n.read(ctx) // its version has changed
+	return err
+}

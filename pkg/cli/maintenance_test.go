@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+)
+
+func nodeNamed(name string, annotations map[string]any) map[string]any {
+	return map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": name, "resourceVersion": "1", "annotations": annotations}}
+}
+
+// TestMaintenance: where there is nothing to do nothing is changed, and a right that is missing is named.
+func TestMaintenance(t *testing.T) {
+	const all = "/apis/pingcap.com/v1alpha1/tidbclusters"
+	list := func(kind string, items ...any) map[string]any {
+		return map[string]any{"apiVersion": "v1", "kind": kind + "List", "items": items}
+	}
+	stray := map[string]any{"metadata": map[string]any{"namespace": "old", "name": "x-tikv-0", "labels": map[string]any{
+		"app.kubernetes.io/instance": "x", "app.kubernetes.io/component": "tikv",
+	}}}
+	record := map[string]any{"kubectl-tidb/maintenance": `{"since":"2026-03-01T12:00:00Z","by":"bob@desk","clusters":[{"namespace":"a","name":"b","members":null}]}`}
+	answers := map[string]any{
+		all: clusterList(tidbcluster("basic")), tidbclusters: clusterList(tidbcluster("basic")),
+		"/api/v1/nodes":        list("Node", nodeNamed("node-1", nil), nodeNamed("node-2", record)),
+		"/api/v1/nodes/other":  apierrors.NewNotFound(schema.GroupResource{Resource: "nodes"}, "other"),
+		"/api/v1/nodes/node-1": nodeNamed("node-1", nil), "/api/v1/nodes/node-2": nodeNamed("node-2", map[string]any{"kubectl-tidb/maintenance": "?"}),
+		"/api/v1/pods": list("Pod", stray), "/api/v1/namespaces/default/pods": list("Pod"),
+	}
+	without := map[string]any{
+		all: clusterList(), tidbclusters: clusterList(), "/api/v1/namespaces/default/pods": list("Pod"),
+		"/api/v1/pods":         apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no")),
+		"/api/v1/nodes/node-1": apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "node-1", errors.New("no")),
+	}
+	for _, c := range []struct {
+		args    string
+		answers map[string]any
+		code    exit.Code
+		out     string
+		says    string
+	}{
+		{"start node-1", answers, exit.OK, "node-1 has no member of a cluster; nothing was changed\n", "warning: pod old/x-tikv-0 was not checked"},
+		{"start node-1 -n default", answers, exit.OK, "node-1 has no member of a cluster; nothing was changed\n", ""},
+		{"start other", answers, exit.Usage, "", "there is no node other"},
+		{"start node-2", answers, exit.Refused, "", "annotation kubectl-tidb/maintenance of node node-2 cannot be read"},
+		{"start node-1 --timeout -1s", answers, exit.Usage, "", "--timeout must not be negative"},
+		{"stop node-1", answers, exit.OK, "node-1 is not under maintenance; nothing was changed\n", ""},
+		{"stop node-1 --timeout -1s", answers, exit.Usage, "", "--timeout must not be negative"},
+		{"list", answers, exit.OK, "NODE     SINCE                  BY         CLUSTERS\nnode-2   2026-03-01T12:00:00Z   bob@desk   a/b\n", ""},
+		{"list", map[string]any{"/api/v1/nodes": list("Node")}, exit.OK, "", "No node is under maintenance."},
+		{"", answers, exit.Usage, "", "start, stop or list"},
+		{"begin", answers, exit.Usage, "", `"begin" is none of start, stop and list`},
+		{"start node-1", without, exit.Forbidden, "", "give it with -n"},
+		{"start node-1 -n default", without, exit.Forbidden, "", "get node node-1"},
+	} {
+		s := serve(t, c.answers)
+		r := s.call(t, append([]string{"maintenance"}, strings.Fields(c.args)...)...)
+		if r.code != int(c.code) || r.out != c.out || !strings.Contains(r.err, c.says) {
+			t.Errorf("%s: %+v; want %d, %q, %q", c.args, r, c.code, c.out, c.says)
+		}
+		for _, asked := range s.asked() {
+			if !strings.HasPrefix(asked, "GET ") {
+				t.Errorf("%s: %s", c.args, asked)
+			}
+		}
+	}
+}
