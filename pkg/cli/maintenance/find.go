@@ -25,14 +25,14 @@ func find(ctx context.Context, f *factory.Factory, kube kubernetes.Interface, na
 	given := f.Flags.Namespace != nil && *f.Flags.Namespace != ""
 	namespace, clusters, err := (&target.Found{AllNamespaces: !given}).List(ctx, f)
 	if err != nil && len(clusters) == 0 { // one that cannot be decoded has a name, too
-		return nil, nil, unlisted(f, err)
+		return nil, nil, unlisted(err)
 	}
 	pods, err := kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("spec.nodeName", name).String(),
 		LabelSelector: topology.LabelInstance + "," + topology.LabelComponent,
 	})
 	if err != nil {
-		return nil, nil, unlisted(f, fmt.Errorf("list pods of node %s: %w", name, err))
+		return nil, nil, unlisted(fmt.Errorf("list pods of node %s: %w", name, err))
 	}
 	for _, p := range pods.Items {
 		if !isMember(p) {
@@ -64,7 +64,7 @@ func isMember(p corev1.Pod) bool {
 }
 
 // unlisted adds to an error without rights in all namespaces what helps.
-func unlisted(f *factory.Factory, err error) error {
+func unlisted(err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
 	}

@@ -84,7 +84,7 @@ func (n *node) cordon(ctx context.Context, cordoned bool) error {
 	if !c.UpdateIfRequired(cordoned) {
 		return nil
 	}
-	if err, _ := c.PatchOrReplaceWithContext(ctx, n.kube, false); err != nil { //nolint:errcheck // the second one says only that it was an update
+	if err, _ := c.PatchOrReplaceWithContext(ctx, n.kube, false); err != nil {
 		return fmt.Errorf("cordon node %s: %w", n.name, err)
 	}
 	_, err := n.read(ctx) // its version has changed

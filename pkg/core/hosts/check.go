@@ -155,8 +155,8 @@ func (h Host) quorumOfPD(s Sight, same []Sight) (Refusal, bool) {
 		return Refusal{}, false
 	}
 	return Refusal{
-		Text: fmt.Sprintf("PD has %s, and without %s %d would be healthy: it would have no quorum, and the whole cluster would stop",
-			remedy.Count(pd.Members, "member", "members"), strings.Join(on, ", "), left),
+		Text: fmt.Sprintf("PD has %s, of which %d would be healthy without %s: it would have no quorum, and the whole cluster would stop",
+			remedy.Count(pd.Members, "member", "members"), left, strings.Join(on, ", ")),
 		Remedy: remedy.Remedy{remedy.Run("have more members of PD, on other hosts", s.Cluster.Plugin("scale", fmt.Sprintf("%s=%d", topology.PD, max(pd.Members+1, 3)|1)))},
 	}, true
 }
