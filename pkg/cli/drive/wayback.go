@@ -8,6 +8,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/preview"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
@@ -62,11 +63,8 @@ func (s *Session) Underway(ctx context.Context, tc *v1alpha1.TidbCluster) ([]str
 	if err != nil {
 		return nil, err
 	}
-	var left []string
-	for _, g := range p.wanted.Groups {
-		if what := p.changes(g); what != "" && p.plan.Outcome != plan.Converged {
-			left = append(left, g.Kind.Title()+": "+what)
-		}
+	if p.plan.Outcome == plan.Converged {
+		return nil, nil
 	}
-	return left, nil
+	return preview.Preview{Now: p.request.now, Wanted: p.wanted, Seen: p.snapshot}.Changes(), nil
 }

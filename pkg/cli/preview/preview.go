@@ -46,6 +46,15 @@ type change struct {
 	Effect string
 }
 
+// Changes returns what changes in each component, a line each.
+func (p Preview) Changes() []string {
+	var all []string
+	for _, c := range p.changes() {
+		all = append(all, c.Component.Title()+": "+c.String())
+	}
+	return all
+}
+
 // changes returns what changes, in the order of the components.
 func (p Preview) changes() []change {
 	var all []change
