@@ -125,6 +125,18 @@ func TestStaysDown(t *testing.T) {
 	}
 }
 
+// TestNewStores: stores that PD calls Down before their first heartbeat take leaders a moment later.
+func TestNewStores(t *testing.T) {
+	c := upgraded()
+	for _, name := range []string{"t-tikv-0", "t-tikv-1"} {
+		d := &c.Member(name).Database
+		d.New, d.State, d.Leaders = true, state.StoreDown, 0
+	}
+	if f := of(c); f.Last.Outcome != plan.Converged || strings.Contains(texts(f), "without") {
+		t.Errorf("%s:\n%s", f.Last.Outcome, texts(f))
+	}
+}
+
 // TestTotals: what is not known is never counted as zero.
 func TestTotals(t *testing.T) {
 	c := upgraded()

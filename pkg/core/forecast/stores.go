@@ -102,7 +102,8 @@ func (w *world) moveFast() {
 	}
 	for _, m := range w.members(topology.Store) {
 		if m.Database.New {
-			m.Database.New, w.changed = false, true // its first heartbeat
+			m.Database.New, w.changed = false, true // its first heartbeat, before which PD calls it Down
+			w.setStore(m.Database.ID, state.StoreUp)
 		}
 		w.moveLeaders(m)
 	}
