@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,22 +22,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// golden compares a text with a file; -update, which plantest defines, writes it.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if flag.Lookup("update").Value.String() == "true" {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil || got != string(want) {
-		t.Errorf("%s differs (%v); run with -update and review\ngot:\n%s\nwant:\n%s", file, err, got, want)
-	}
-}
-
 // ill returns what is found of a cluster with something of each severity.
 func ill() *result {
 	c := plantest.New(1, 3, 2).Evicting("t-tikv-2", 90*time.Minute, 0).Down(20*time.Minute, "t-tidb-1")
@@ -56,7 +38,7 @@ func TestPrint(t *testing.T) {
 	for name, width := range map[string]int{"80.txt": 80, "200.txt": 200, "file.txt": 0} {
 		var b bytes.Buffer
 		ill().print(&b, "prod", width)
-		golden(t, name, b.String())
+		plantest.Golden(t, name, b.String())
 		for line := range strings.Lines(b.String()) {
 			if width > 0 && len(line) > width+1 && !strings.Contains(line, "kubectl ") {
 				t.Errorf("%s: too wide: %q", name, line)
@@ -67,7 +49,7 @@ func TestPrint(t *testing.T) {
 	fixed.fix, fixed.fixed = true, []mended{{"allow region leaders on t-tikv-2", nil}, {"end the failover of t-tidb-1", errors.New("forbidden")}}
 	var b bytes.Buffer
 	fixed.print(&b, "", 80)
-	golden(t, "fixed.txt", b.String())
+	plantest.Golden(t, "fixed.txt", b.String())
 	b.Reset()
 	(&result{namespace: "ns", name: "t"}).print(&b, "", 80)
 	if b.String() != "ns/t: nothing found\n" {

@@ -3,10 +3,7 @@ package preview
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,22 +17,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
-
-// golden compares a text with a file; -update, which plantest defines, writes it.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if flag.Lookup("update").Value.String() == "true" {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil || got != string(want) {
-		t.Errorf("%s differs (%v); run with -update and review\ngot:\n%s\nwant:\n%s", file, err, got, want)
-	}
-}
 
 // of returns what would be done for a request.
 func of(c *plantest.Cluster, action string) Preview {
@@ -150,7 +131,7 @@ func TestPrint(t *testing.T) {
 			t.Run(fmt.Sprintf("%s-%d", name, width), func(t *testing.T) {
 				var b bytes.Buffer
 				p.Print(&b, width)
-				golden(t, fmt.Sprintf("%s-%d.txt", name, width), b.String())
+				plantest.Golden(t, fmt.Sprintf("%s-%d.txt", name, width), b.String())
 			})
 		}
 	}
@@ -180,6 +161,6 @@ func TestObject(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name+".json", string(text)+"\n")
+		plantest.Golden(t, name+".json", string(text)+"\n")
 	}
 }

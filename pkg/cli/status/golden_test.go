@@ -2,9 +2,6 @@ package status
 
 import (
 	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -21,22 +18,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 )
-
-// golden compares a text with a file; -update, which plantest defines, writes it.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if flag.Lookup("update").Value.String() == "true" {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil || got != string(want) {
-		t.Errorf("%s differs (%v); run with -update and review\ngot:\n%s\nwant:\n%s", file, err, got, want)
-	}
-}
 
 // seen returns what status shows of a cluster. The plan is given as well, so that these tests are
 // about how a plan is shown and not about what is planned.
@@ -135,7 +116,7 @@ func TestShow(t *testing.T) {
 		if err := l.show(&b, false); err != nil {
 			t.Error(err)
 		}
-		golden(t, name+".txt", b.String())
+		plantest.Golden(t, name+".txt", b.String())
 	}
 }
 
@@ -155,7 +136,7 @@ func TestWide(t *testing.T) {
 	if err := l.show(&b, true); err != nil {
 		t.Error(err)
 	}
-	golden(t, "wide.txt", b.String())
+	plantest.Golden(t, "wide.txt", b.String())
 }
 
 func TestJSON(t *testing.T) {
@@ -164,7 +145,7 @@ func TestJSON(t *testing.T) {
 		if err := output.Write(&b, cases()[name].view()); err != nil {
 			t.Error(err)
 		}
-		golden(t, name+".json", b.String())
+		plantest.Golden(t, name+".json", b.String())
 	}
 }
 
@@ -186,5 +167,5 @@ func TestImpossible(t *testing.T) {
 	if err := l.show(&b, false); err != nil {
 		t.Error(err)
 	}
-	golden(t, "impossible.txt", b.String())
+	plantest.Golden(t, "impossible.txt", b.String())
 }
