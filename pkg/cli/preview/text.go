@@ -41,7 +41,7 @@ func (p Preview) Print(out io.Writer, width int) {
 	}
 	w.line("", "%s, %s:", p.title(), p.Action)
 	if first.Outcome == plan.Paused {
-		w.line("", "it would be written, and wait until the cluster is not paused any more")
+		w.line("", "the cluster is paused: nothing is done before the pause ends")
 	}
 	for _, c := range p.changes() {
 		w.line("  ", "%s: %s", c.Component.Title(), c)

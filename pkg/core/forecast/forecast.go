@@ -20,7 +20,7 @@ import (
 type Forecast struct {
 	// First is what is decided now.
 	First plan.Plan
-	Steps []Step // all that follow, in order
+	Steps []Step // all that follow, in order; in a paused cluster after the pause
 	// Last is what is decided after them: the cluster has converged, or the gates keep it from that.
 	Last plan.Plan
 	// Cut: there are more steps than are looked at.
@@ -85,6 +85,10 @@ func (w *world) run(f *Forecast) {
 			f.First = p
 		}
 		f.Last = p
+		if p.Outcome == plan.Paused {
+			endPause(w, plan.EndPause{}) // what follows is done after the pause
+			continue
+		}
 		f.await(p)
 		for _, s := range p.Steps {
 			f.take(w, s, turn)

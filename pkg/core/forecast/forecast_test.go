@@ -190,12 +190,13 @@ func TestLasting(t *testing.T) {
 	}
 }
 
-// TestPaused: nothing is done in a paused cluster.
+// TestPaused: in a paused cluster nothing is done now, and the same as otherwise after the pause.
 func TestPaused(t *testing.T) {
 	c := upgraded()
 	c.Wanted.Cluster.Paused = true
-	if f := of(c); f.First.Outcome != plan.Paused || len(f.Steps) > 0 {
-		t.Errorf("%s, %s", f.First.Outcome, texts(f))
+	f, want := of(c), texts(of(upgraded()))
+	if f.First.Outcome != plan.Paused || f.Last.Outcome != plan.Converged || !slices.Equal(texts(f), want) {
+		t.Errorf("%s, %s, %s; want %s", f.First.Outcome, f.Last.Outcome, texts(f), want)
 	}
 }
 
