@@ -27,6 +27,11 @@ func (n Namespace) Exists() bool {
 	return err == nil
 }
 
+// bridgeMAC is the address of the bridge. Without one of its own, a bridge takes the lowest address of its
+// ports, another one whenever pods come and go. What a pod sends to the former one is dropped, so that for up
+// to 40 seconds, until the pod asks for the address again, it reached no DNS server, and PD ended.
+const bridgeMAC = "0a:58:0a:58:00:01"
+
 // Create makes the namespace with a bridge for pods that has the given address (with prefix length).
 func (n Namespace) Create(bridge, address string) error {
 	if err := n.add(); err != nil {
@@ -34,7 +39,7 @@ func (n Namespace) Create(bridge, address string) error {
 	}
 	steps := [][]string{
 		{"link", "set", "lo", "up"},
-		{"link", "add", bridge, "type", "bridge"},
+		{"link", "add", bridge, "address", bridgeMAC, "type", "bridge"},
 		{"address", "add", address, "dev", bridge},
 		{"link", "set", bridge, "up"},
 		// Nothing is reachable by this route, but service addresses need some route before they are translated.
