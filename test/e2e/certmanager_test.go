@@ -130,7 +130,11 @@ func (s environment) define(t *testing.T) {
 		})
 		kubectl(t, "", append([]string{"create"}, files...)...)
 	}
-	kubectl(t, "", append([]string{"wait", "--for=condition=Established", "--timeout=1m"}, names...)...)
+	// "kubectl wait" fails with a definition that has no conditions yet.
+	poll(t, patience, "cert-manager's definitions are established", func(ctx context.Context) bool {
+		_, err := s.Kubectl(ctx, "", append([]string{"wait", "--for=condition=Established", "--timeout=1m"}, names...)...)
+		return err == nil
+	})
 }
 
 // startCertManager runs cert-manager's controllers for the namespace until the test ends. It fails if they
