@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -48,14 +49,7 @@ func (r request) next(have runtime.Object, body []byte) (runtime.Object, error) 
 	if err != nil {
 		return nil, err
 	}
-	var before, patch map[string]any
-	if err := json.Unmarshal(now, &before); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(body, &patch); err != nil {
-		return nil, err
-	}
-	after, err := json.Marshal(merged(before, patch))
+	after, err := jsonpatch.MergePatch(now, body)
 	if err != nil {
 		return nil, err
 	}
@@ -94,24 +88,4 @@ func content(obj runtime.Object) map[string]any {
 	all := maps.Clone(u.Object)
 	delete(all, "metadata")
 	return all
-}
-
-// merged applies a merge patch.
-func merged(have, patch map[string]any) map[string]any {
-	out := maps.Clone(have)
-	if out == nil {
-		out = map[string]any{}
-	}
-	for key, value := range patch {
-		inner, nested := value.(map[string]any)
-		switch before, _ := out[key].(map[string]any); {
-		case value == nil:
-			delete(out, key)
-		case nested:
-			out[key] = merged(before, inner)
-		default:
-			out[key] = value
-		}
-	}
-	return out
 }

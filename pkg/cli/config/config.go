@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/parent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/running"
@@ -18,7 +19,7 @@ import (
 
 // New makes the command.
 func New(f *factory.Factory) *cobra.Command {
-	cmd := &cobra.Command{
+	return parent.New(&cobra.Command{
 		Use:   "config get|diff|set NAME",
 		Short: "Show, compare and change the configuration of members",
 		Long: `Show, compare and change the configuration of members.
@@ -27,16 +28,7 @@ func New(f *factory.Factory) *cobra.Command {
 settings of the spec are not in effect, and why. "set" changes settings in the spec, or in
 PD those that PD keeps itself.`,
 		SuggestFor: []string{"configure", "settings", "variables"},
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("say what to do: get, diff or set")
-			}
-			return exit.Usagef("%q is none of get, diff and set", args[0])
-		},
-		RunE: func(*cobra.Command, []string) error { return nil }, // Args has refused it
-	}
-	cmd.AddCommand(newGet(f), newDiff(f), newSet(f))
-	return cmd
+	}, newGet(f), newDiff(f), newSet(f))
 }
 
 // session is a cluster and what asks its members.
@@ -47,13 +39,8 @@ type session struct {
 }
 
 func open(ctx context.Context, f *factory.Factory, name string) (session, error) {
-	s, err := target.Open(ctx, f, []string{name})
+	s, tc, err := target.Load(ctx, f, []string{name})
 	if err != nil {
-		return session{}, err
-	}
-	tc, err := s.Load(ctx)
-	if err != nil {
-		s.Close()
 		return session{}, err
 	}
 	o := session{Session: s, cluster: topology.New(tc)}

@@ -65,15 +65,11 @@ Only this machine can connect, and only to the dashboard, which asks for a user 
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	s, err := target.Open(ctx, f, o.name)
+	s, tc, err := target.Load(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	tc, err := s.Load(ctx)
-	if err != nil {
-		return err
-	}
 	client, scheme := s.Observer.HTTP(ctx, topology.New(tc))
 	w := &way{cluster: topology.New(tc), members: running.Client{HTTP: client, Scheme: scheme}, log: f.Streams.ErrOut}
 	if _, err := w.find(ctx); err != nil {

@@ -3,19 +3,18 @@ package maintenance
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 	"k8s.io/kubectl/pkg/util/completion"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/parent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 )
 
 // New makes the command.
 func New(f *factory.Factory) *cobra.Command {
-	cmd := &cobra.Command{
+	return parent.New(&cobra.Command{
 		Use:   "maintenance start|stop|list [NODE]",
 		Short: "Prepare a node for a reboot, and take that back",
 		Long: `Prepare a node for a reboot, or for other work on its host, and take that back.
@@ -24,20 +23,11 @@ func New(f *factory.Factory) *cobra.Command {
 moves leaders away. "stop" takes back what "start" has done, when the members serve again.
 "list" shows which nodes are under maintenance.`,
 		SuggestFor: []string{"drain", "cordon", "uncordon", "reboot"},
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("say what to do: start, stop or list")
-			}
-			return exit.Usagef("%q is none of start, stop and list", args[0])
-		},
-		RunE: func(*cobra.Command, []string) error { return nil }, // Args has refused it
-	}
-	cmd.AddCommand(
+	},
 		startCommand(f, func(ctx context.Context, o start) error { return o.run(ctx, f) }),
 		stopCommand(f, func(ctx context.Context, o stop) error { return o.run(ctx, f) }),
 		listCommand(f),
 	)
-	return cmd
 }
 
 // completeNode completes the name of a node.

@@ -32,7 +32,7 @@ func resumeCommand(f *factory.Factory, run func(context.Context, common) error) 
 itself, and where there is none, "kubectl tidb sync" does.
 
 A pause that another user or tool has begun is ended only after you have agreed to it. A
-tool that applies the TidbCluster again and again, with "paused: true", begins it anew.`,
+tool that applies the TidbCluster again and again, with "paused: true", begins it again.`,
 		Example: `  kubectl tidb resume basic
 
   # Also where others have paused, without being asked

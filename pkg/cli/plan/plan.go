@@ -97,13 +97,8 @@ func (o options) request(ctx context.Context, f *factory.Factory) (*drive.Sessio
 	if o.files.Given() {
 		return o.files.Open(ctx, f)
 	}
-	s, err := target.Open(ctx, f, o.name)
+	s, tc, err := target.Load(ctx, f, o.name)
 	if err != nil {
-		return nil, drive.Request{}, err
-	}
-	tc, err := s.Load(ctx)
-	if err != nil {
-		s.Close()
 		return nil, drive.Request{}, err
 	}
 	return s, drive.Request{Action: "sync", Change: intent.Change{Now: tc, Want: tc}}, nil

@@ -6,7 +6,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/forecast"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 )
 
@@ -22,10 +21,10 @@ type document struct {
 	Changes  []changed  `json:"changes"`
 	Phases   []phaseDoc `json:"phases"`
 	// Gates are those that are closed now, and EndGates those after all steps.
-	Gates    []gate   `json:"gates"`
-	EndGates []gate   `json:"endGates"`
-	Totals   totals   `json:"totals"`
-	Lasting  []string `json:"cannotBeTakenBack"`
+	Gates    []output.Gate `json:"gates"`
+	EndGates []output.Gate `json:"endGates"`
+	Totals   totals        `json:"totals"`
+	Lasting  []string      `json:"cannotBeTakenBack"`
 }
 
 type changed struct {
@@ -71,17 +70,6 @@ type waitDoc struct {
 	Want   string `json:"want"`
 }
 
-type gate struct {
-	Component string          `json:"component,omitempty"`
-	Member    string          `json:"member,omitempty"`
-	Object    string          `json:"object,omitempty"`
-	Reason    string          `json:"reason"`
-	Message   string          `json:"message"`
-	Observed  string          `json:"observed,omitempty"`
-	Blocked   bool            `json:"blocked,omitempty"`
-	Remedy    []remedy.Advice `json:"remedy,omitempty"`
-}
-
 type totals struct {
 	Restarts      map[string]int `json:"restarts"`
 	Leaders       number         `json:"leaders"`
@@ -106,7 +94,7 @@ func (p Preview) Object() (runtime.Object, error) {
 	f := p.Forecast
 	d := document{
 		Request: p.Action, Outcome: f.First.Outcome.String(), End: f.Last.Outcome.String(), Complete: !f.Cut, Notes: p.Notes,
-		Changes: []changed{}, Phases: []phaseDoc{}, Gates: p.gates(f.First), EndGates: p.gates(f.Last), Lasting: list(f.Totals.Lasting),
+		Changes: []changed{}, Phases: []phaseDoc{}, Gates: output.Gates(f.First, p.Context), EndGates: output.Gates(f.Last, p.Context), Lasting: list(f.Totals.Lasting),
 	}
 	for _, c := range p.changes() {
 		d.Changes = append(d.Changes, changed{string(c.Component), c.String(), c.From, c.To, c.Has, c.Wants, c.Restarts, c.Suspended, fieldDocs(c.Pods), fieldDocs(c.Config)})
@@ -148,14 +136,4 @@ func stepOf(s forecast.Step) stepDoc {
 		d.Waits = append(d.Waits, waitDoc{string(w.Reason), w.Want})
 	}
 	return d
-}
-
-func (p Preview) gates(from plan.Plan) []gate {
-	all := []gate{}
-	for _, g := range from.Gates {
-		all = append(all, gate{
-			string(g.Component), g.Member, g.Object, string(g.Reason), g.String(), g.Observed, g.Blocked, g.Remedy.In(p.Context),
-		})
-	}
-	return all
 }

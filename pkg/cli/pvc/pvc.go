@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/parent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/status"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/claim"
@@ -24,7 +24,7 @@ import (
 
 // New makes the command.
 func New(f *factory.Factory) *cobra.Command {
-	cmd := &cobra.Command{
+	return parent.New(&cobra.Command{
 		Use:   "pvc list|prune",
 		Short: "Show the claims of clusters, and delete left-over ones",
 		Long: `Show the claims of clusters, and delete left-over ones.
@@ -32,16 +32,7 @@ func New(f *factory.Factory) *cobra.Command {
 "list" shows each claim with its member, and what keeps it. "prune" deletes claims that
 nothing keeps, with the data in them.`,
 		SuggestFor: []string{"claims", "volumes", "storage"},
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("say what to do: list or prune")
-			}
-			return exit.Usagef("%q is none of list and prune", args[0])
-		},
-		RunE: func(*cobra.Command, []string) error { return nil }, // Args has refused it
-	}
-	cmd.AddCommand(newList(f), newPrune(f))
-	return cmd
+	}, newList(f), newPrune(f))
 }
 
 // stub is a cluster of which only the name is known.

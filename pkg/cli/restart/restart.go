@@ -38,8 +38,8 @@ again before the next one restarts. Without COMPONENT all components are restart
 order of an upgrade.
 
 It writes the annotation tidb.pingcap.com/restartedAt of the component into the
-TidbCluster. So an interrupted restart is continued with "kubectl tidb sync"; to give this
-command again begins anew.`,
+TidbCluster. So an interrupted restart is continued with "kubectl tidb sync"; this
+command, given again, restarts all members once more.`,
 		Example: `  kubectl tidb restart basic tikv
 
   # All components, and what that would begin with
@@ -66,15 +66,11 @@ command again begins anew.`,
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	s, err := target.Open(ctx, f, o.name)
+	s, now, err := target.Load(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	now, err := s.Load(ctx)
-	if err != nil {
-		return err
-	}
 	if len(o.components) == 0 {
 		for _, g := range topology.New(now).Groups {
 			o.components = append(o.components, g.Kind)

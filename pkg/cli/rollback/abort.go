@@ -43,15 +43,11 @@ If nothing is under way, it says so and changes nothing: what is carried out alr
 }
 
 func abort(ctx context.Context, f *factory.Factory, o options) error {
-	s, err := target.Open(ctx, f, o.name)
+	s, now, err := target.Load(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	now, err := s.Load(ctx)
-	if err != nil {
-		return err
-	}
 	left, err := s.Underway(ctx, now)
 	switch {
 	case err != nil:

@@ -50,7 +50,8 @@ A lower version is refused when a newer one has run on any data: it may have cha
 data into a format that the lower one cannot read. To take back a restart removes its
 annotation, so members that have restarted already restart once more.
 
-With --to the cluster goes back to a version, whoever has written the present one.`,
+With --to the cluster goes back to that version, also when the version it has now was not set
+by a command, but by another tool.`,
 		Example: `  kubectl tidb rollback basic
 
   # See what that would be
@@ -88,15 +89,11 @@ func (o *options) runE(run func(context.Context, options) error) func(*cobra.Com
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	s, err := target.Open(ctx, f, o.name)
+	s, now, err := target.Load(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	now, err := s.Load(ctx)
-	if err != nil {
-		return err
-	}
 	if o.to != "" {
 		return version(ctx, f, s, o, now)
 	}

@@ -78,15 +78,11 @@ their replicas, or no PD at all, is refused.`,
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	s, err := target.Open(ctx, f, o.name)
+	s, now, err := target.Load(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	now, err := s.Load(ctx)
-	if err != nil {
-		return err
-	}
 	r := drive.Request{Action: "scale " + o.changes}
 	r.Change, r.Refusal = s.Intent.Scale(now, o.replicas)
 	return s.Run(ctx, f, o.Options, r)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -12,19 +13,19 @@ import (
 
 // view is the JSON form.
 type view struct {
-	Namespace string     `json:"namespace"`
-	Cluster   string     `json:"cluster"`
-	Version   string     `json:"version"`
-	Outcome   string     `json:"outcome"`
-	Suspended []string   `json:"suspended,omitempty"`
-	Pause     *pause     `json:"pause,omitempty"`
-	Driver    string     `json:"driver,omitempty"`
-	Members   []member   `json:"members"`
-	Steps     []string   `json:"steps"`
-	Gates     []gate     `json:"gates"`
-	PD        pd         `json:"pd"`
-	Evictions []eviction `json:"evictions,omitempty"`
-	Findings  []finding  `json:"findings,omitempty"`
+	Namespace string        `json:"namespace"`
+	Cluster   string        `json:"cluster"`
+	Version   string        `json:"version"`
+	Outcome   string        `json:"outcome"`
+	Suspended []string      `json:"suspended,omitempty"`
+	Pause     *pause        `json:"pause,omitempty"`
+	Driver    string        `json:"driver,omitempty"`
+	Members   []member      `json:"members"`
+	Steps     []string      `json:"steps"`
+	Gates     []output.Gate `json:"gates"`
+	PD        pd            `json:"pd"`
+	Evictions []eviction    `json:"evictions,omitempty"`
+	Findings  []finding     `json:"findings,omitempty"`
 }
 
 // pause says who has paused the cluster: a person, or where that is not known the tools that have
@@ -70,17 +71,6 @@ type claim struct {
 	Marked bool   `json:"leftOver,omitempty"`
 }
 
-type gate struct {
-	Component string          `json:"component,omitempty"`
-	Member    string          `json:"member,omitempty"`
-	Object    string          `json:"object,omitempty"`
-	Reason    string          `json:"reason"`
-	Message   string          `json:"message"`
-	Observed  string          `json:"observed,omitempty"`
-	Blocked   bool            `json:"blocked,omitempty"`
-	Remedy    []remedy.Advice `json:"remedy,omitempty"`
-}
-
 type eviction struct {
 	StoreID uint64    `json:"storeID,string"`
 	Member  string    `json:"member"`
@@ -100,7 +90,7 @@ func (l sight) view() view {
 	c := l.wanted.Cluster
 	v := view{
 		Namespace: c.Namespace, Cluster: c.Name, Version: c.Source.Spec.Version,
-		Outcome: l.plan.Outcome.String(), Members: l.members(), Steps: []string{}, Gates: []gate{},
+		Outcome: l.plan.Outcome.String(), Members: l.members(), Steps: []string{}, Gates: output.Gates(l.plan, l.context),
 		PD: pd{Problem: l.snapshot.PD.Problem, Leader: l.snapshot.PD.Leader},
 	}
 	for _, k := range c.Suspended() {
@@ -117,9 +107,6 @@ func (l sight) view() view {
 	}
 	for _, s := range l.plan.Steps {
 		v.Steps = append(v.Steps, s.String())
-	}
-	for _, g := range l.plan.Gates {
-		v.Gates = append(v.Gates, gate{string(g.Component), g.Member, g.Object, string(g.Reason), g.String(), g.Observed, g.Blocked, g.Remedy.In(l.context)})
 	}
 	for _, e := range l.snapshot.Evictions {
 		if !e.Foreign {

@@ -75,14 +75,10 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if o.on {
 		return watch(ctx, f, o)
 	}
-	s, err := target.Open(ctx, f, o.name)
+	s, tc, err := target.Load(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	tc, err := s.Load(ctx)
-	if err != nil {
-		return err
-	}
 	return s.Run(ctx, f, o.Options, drive.Request{Action: "sync", Change: intent.Change{Now: tc, Want: tc}})
 }

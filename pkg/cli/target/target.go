@@ -56,3 +56,18 @@ func Open(ctx context.Context, f *factory.Factory, args []string) (*drive.Sessio
 	}
 	return drive.Open(f, namespace, name)
 }
+
+// Load connects to the cluster that the first argument names, and reads its TidbCluster. The caller
+// closes the session.
+func Load(ctx context.Context, f *factory.Factory, args []string) (*drive.Session, *v1alpha1.TidbCluster, error) {
+	s, err := Open(ctx, f, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	tc, err := s.Load(ctx)
+	if err != nil {
+		s.Close()
+		return nil, nil, err
+	}
+	return s, tc, nil
+}

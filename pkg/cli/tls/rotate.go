@@ -75,15 +75,11 @@ it is interrupted, the same command goes on with the stage that it has reached.`
 }
 
 func runRotate(ctx context.Context, f *factory.Factory, o rotateOptions) error {
-	s, err := target.Open(ctx, f, o.name)
+	s, tc, err := target.Load(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	tc, err := s.Load(ctx)
-	if err != nil {
-		return err
-	}
 	c := topology.New(tc)
 	if !c.TLS.Members && !c.TLS.SQL {
 		return exit.Refusef("cluster %s/%s has no TLS, so nothing was changed", c.Namespace, c.Name)

@@ -10,15 +10,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/parent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // New makes the command.
 func New(f *factory.Factory) *cobra.Command {
-	cmd := &cobra.Command{
+	return parent.New(&cobra.Command{
 		Use:   "tls init|check|rotate NAME",
 		Short: "Make, check and renew the certificates of a cluster",
 		Long: `Make, check and renew the certificates of a cluster with TLS.
@@ -27,16 +27,7 @@ func New(f *factory.Factory) *cobra.Command {
 now and after scaling. "check" shows what is in them, until when it is valid, what is wrong
 with it, and which certificate each member shows. "rotate" has new ones issued.`,
 		SuggestFor: []string{"cert", "certificates", "secrets"},
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("say what to do: init, check or rotate")
-			}
-			return exit.Usagef("%q is none of init, check and rotate", args[0])
-		},
-		RunE: func(*cobra.Command, []string) error { return nil }, // Args has refused it
-	}
-	cmd.AddCommand(newInit(f), newCheck(f), newRotate(f))
-	return cmd
+	}, newInit(f), newCheck(f), newRotate(f))
 }
 
 // cluster returns the cluster with a name. One that does not exist yet is to have TLS everywhere.

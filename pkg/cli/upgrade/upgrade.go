@@ -79,15 +79,11 @@ takes any tag.`,
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	s, err := target.Open(ctx, f, o.name)
+	s, now, err := target.Load(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	now, err := s.Load(ctx)
-	if err != nil {
-		return err
-	}
 	own := map[topology.Kind]string{}
 	if o.tiproxy != "" {
 		if err := target.CheckVersion(o.tiproxy, ""); err != nil {

@@ -34,7 +34,7 @@ type Record struct {
 type Cluster struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// UID is that of the TidbCluster: one that is made anew with the same name has other stores.
+	// UID is that of the TidbCluster: one that is deleted and created again with the same name has other stores.
 	UID string `json:"uid,omitempty"`
 	// Members are the names of the pods.
 	Members []string `json:"members"`

@@ -75,7 +75,7 @@ func (s ForgetDrain) String() string { return fmt.Sprintf("conclude the drain of
 // adoptDrains takes over drains that tidb-operator began and does not continue, since this process drives
 // now. tidb-operator marks the pod when it begins, leaves the mark where it does not replace the pod, and
 // writes nothing when it continues. So a mark that is older than a drain without requests lasts says nothing
-// about now, and a drain begins anew.
+// about now, and a drain begins again.
 func adoptDrains(s state.Snapshot) verdict {
 	var v verdict
 	for _, m := range s.Groups[topology.TiCDC].Members {

@@ -65,8 +65,8 @@ func Certificates(c Cluster) []Certificate {
 	return all
 }
 
-// AllCertificates returns those that the cluster would need with all components, for whoever makes
-// them once and for all.
+// AllCertificates returns those that the cluster would need with all components, for a person who makes
+// all of them at once.
 func AllCertificates(c Cluster) []Certificate {
 	all := Certificates(c)
 	add := func(w Certificate) {

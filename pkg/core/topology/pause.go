@@ -67,7 +67,7 @@ func SetPause(tc *v1alpha1.TidbCluster, p Pause) {
 	metav1.SetMetaDataAnnotation(&tc.ObjectMeta, AnnotationPause, string(text))
 }
 
-// EndPause ends the pause of a TidbCluster, whoever has begun it.
+// EndPause ends the pause of a TidbCluster. It does not matter who has begun it.
 func EndPause(tc *v1alpha1.TidbCluster) {
 	tc.Spec.Paused = false
 	delete(tc.Annotations, AnnotationPause)

@@ -218,7 +218,7 @@ func TestAdoptDrain(t *testing.T) {
 	}
 }
 
-// TestAdoptedDrainKeepsItsStart: the first request of ours does not begin the time anew.
+// TestAdoptedDrainKeepsItsStart: our first request does not start the time again.
 func TestAdoptedDrainKeepsItsStart(t *testing.T) {
 	w, _ := newCaptures(t)
 	p, err := w.kube.CoreV1().Pods("db").Get(t.Context(), drainB.Member, metav1.GetOptions{})

@@ -89,8 +89,8 @@ func (o *Observer) readCertificate(ctx context.Context, namespace string, w topo
 	}}, true
 }
 
-// identify has all requests to members use these credentials. With others than before, connections
-// are made anew.
+// identify has all requests to members use these credentials. With others than before, all
+// connections are replaced by new ones.
 func (o *Observer) identify(scheme string, own credentials) {
 	if own.secret == o.credentials.secret && scheme == o.tidb.Scheme {
 		return

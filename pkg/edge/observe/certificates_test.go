@@ -120,7 +120,7 @@ func TestMembersAreAskedOverTLS(t *testing.T) {
 	}
 	first, used := w.client.Load(), w.observer.http
 	if w.look(t); w.observer.http != used {
-		t.Error("connections are made anew for the same certificate")
+		t.Error("new connections are made for the same certificate")
 	}
 	w.content(t, client)
 	if _, m = w.look(t); !m.Database.Healthy || w.client.Load() == first {

@@ -181,7 +181,7 @@ func TestFreePort(t *testing.T) {
 }
 
 // A node with everything is not taken for an API server alone, nor the reverse:
-// what acts on its objects is what whoever asks wants, or cannot have.
+// a caller that wants controllers, or must not have them, would get the wrong one.
 func TestKindsAreToldApart(t *testing.T) {
 	for _, alone := range []bool{true, false} {
 		var said strings.Builder

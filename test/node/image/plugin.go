@@ -1,7 +1,7 @@
 package image
 
 const (
-	// pluginUser is the one that distroless images have for whoever needs no rights. As a number, since Kubernetes does not
+	// pluginUser is the user without rights of distroless images. As a number, since Kubernetes does not
 	// look into an image before it decides whether that is root.
 	pluginUser = "65532"
 	pluginPath = "usr/local/bin/kubectl-tidb"

@@ -55,7 +55,7 @@ func OpenGroup(name string) (Group, error) {
 }
 
 // wanted chooses hierarchies of the old kind: pids to find members by, memory and systemd so that the node is not
-// charged to, limited with or ended together with whoever's session started it.
+// charged to, limited with or ended together with the session that started it.
 func wanted(options string) bool {
 	for _, option := range strings.Split(options, ",") {
 		if option == "pids" || option == "memory" || option == "name=systemd" {

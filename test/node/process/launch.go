@@ -39,7 +39,7 @@ func Launch(program Program) (Record, error) {
 	command.Stdout, command.Stderr = log, log
 	command.Env = append(os.Environ(), program.Env...)
 	command.Dir = "/"
-	// A lock or a pipe of whoever started us would be held for as long as the node is up.
+	// A lock or a pipe of the process that started this one would be held for as long as the node is up.
 	if err := unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return Record{}, fmt.Errorf("keep open files from %s: %w", program.Name, err)
 	}

@@ -94,8 +94,8 @@ var regionCount = prometheus.NewDesc("tikv_raftstore_region_count", "Number of r
 // Describe implements prometheus.Collector.
 func (r *regions) Describe(out chan<- *prometheus.Desc) { out <- regionCount }
 
-// Collect implements prometheus.Collector with the numbers of this very moment: whoever drains a store before a restart
-// goes by them.
+// Collect implements prometheus.Collector with the numbers of this moment: a tool that drains a store before a restart
+// relies on them.
 func (r *regions) Collect(out chan<- prometheus.Metric) {
 	r.mu.Lock()
 	present, led := len(r.present), len(r.led)
