@@ -37,11 +37,11 @@ func (h *bench) measureCommands(ctx context.Context, stop func()) error {
 	defer w.Flush()
 	fmt.Fprintf(w, "clusters\t%d of %d PD, %d TiKV, %d TiDB\n", h.clusters, h.pd, h.tikv, h.tidb)
 	for _, args := range [][]string{{"list", "-A"}, {"status", h.name(0), "--dial=direct"}} {
-		took, peak, err := h.timed(ctx, args)
+		took, err := h.timed(ctx, args)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%v\t%s, %d MB at most\n", args, took.Round(time.Millisecond), peak>>20)
+		fmt.Fprintf(w, "%v\t%s\n", args, took.Round(time.Millisecond))
 	}
 	patch := fmt.Appendf(nil, `{"spec":{"tidb":{"replicas":%d}}}`, h.tidb+1)
 	if _, err := h.dyn.Resource(intent.Resource).Namespace(h.namespace).Patch(ctx, h.name(0), types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
@@ -63,21 +63,19 @@ func (h *bench) command(ctx context.Context, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, h.program, append(args, "--kubeconfig", h.kubeconfig, "-n", h.namespace)...)
 }
 
-// timed returns the median of the times that a command takes, and the most memory that it has used.
-func (h *bench) timed(ctx context.Context, args []string) (time.Duration, int64, error) {
+// timed returns the median of the times that a command takes.
+func (h *bench) timed(ctx context.Context, args []string) (time.Duration, error) {
 	var all []time.Duration
-	var most int64
 	for range rounds {
 		cmd := h.command(ctx, args...)
 		begun := time.Now()
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return 0, 0, fmt.Errorf("%v: %w: %s", args, err, out)
+			return 0, fmt.Errorf("%v: %w: %s", args, err, out)
 		}
 		all = append(all, time.Since(begun))
-		most = max(most, peakOf(cmd))
 	}
 	slices.Sort(all)
-	return all[len(all)/2], most, nil
+	return all[len(all)/2], nil
 }
 
 // wait runs a command that waits, and returns its memory and its requests of a time in which nothing moves.

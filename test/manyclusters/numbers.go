@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
@@ -141,15 +139,6 @@ func (u *usage) process(pid int) error {
 		u.cpu += time.Duration(ticks) * tick
 	}
 	return nil
-}
-
-// peakOf returns how much memory a command has used at most that has ended.
-func peakOf(cmd *exec.Cmd) int64 {
-	used, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return 0
-	}
-	return used.Maxrss << 10
 }
 
 func kilobytes(s string) int64 {
