@@ -6,7 +6,6 @@ import (
 	"maps"
 	"runtime"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 	"testing"
@@ -46,9 +45,10 @@ func (f fault) prepare(w *Model) {
 	}
 }
 
-// eachFault returns every kind of fault, for each kind of member that it can concern: the lowest
-// ordinal, which others wait for, and the highest, which is restarted first.
-func eachFault() []fault {
+// eachFault returns every kind of fault, for each kind of member that the operation's cluster has: the
+// lowest ordinal, which others wait for, and the highest, which is restarted first. A fault of a member
+// that there is not would be the same scenario once more.
+func eachFault(of operation) []fault {
 	all := []fault{
 		{name: "the step fails", do: func(w *Model) { w.chaos, w.Faults.Fail = true, 1 }, once: true},
 		{name: "the answer is lost", do: func(w *Model) { w.chaos, w.Faults.LostAnswer = true, 1 }, once: true},
@@ -69,9 +69,9 @@ func eachFault() []fault {
 			w.When(func(w *Model) bool { return w.t >= until }, func() { w.Intent.Paused = false })
 		}},
 	}
-	for k := range kinds {
-		all = append(all, faultsOf(kind(k), "the first", func(*Model) int { return 0 })...)
-		all = append(all, faultsOf(kind(k), "the last", func(w *Model) int { return w.sets[k].spec.replicas - 1 })...)
+	for _, k := range of.kinds {
+		all = append(all, faultsOf(k, "the first", func(*Model) int { return 0 })...)
+		all = append(all, faultsOf(k, "the last", func(w *Model) int { return w.sets[k].spec.replicas - 1 })...)
 	}
 	return all
 }
@@ -135,22 +135,39 @@ func (t faulty) run(silent bool) (*Model, []Violation) {
 	return w, append(found, w.Broken...)
 }
 
-// steps returns how many steps an operation has when nothing goes wrong.
-func steps(operation string) int {
-	n := 0
-	w := goldens[operation](setup{silent: true, faults: []fault{{step: -1}}})
-	n = w.Soft.Steps
-	return n
+// operation is a golden scenario when nothing goes wrong: its steps, and the kinds of members that its
+// cluster has at any time.
+type operation struct {
+	name  string
+	steps int
+	kinds []kind
+}
+
+// operations returns all golden scenarios, the shortest first.
+func operations() []operation {
+	var all []operation
+	for _, name := range slices.Sorted(maps.Keys(goldens)) {
+		w := goldens[name](setup{silent: true, faults: []fault{{step: -1}}})
+		o := operation{name: name, steps: w.Soft.Steps}
+		for k := range kinds {
+			if w.sets[k].uid != "" { // a StatefulSet that is deleted keeps it
+				o.kinds = append(o.kinds, kind(k))
+			}
+		}
+		all = append(all, o)
+	}
+	slices.SortStableFunc(all, func(a, b operation) int { return a.steps - b.steps })
+	return all
 }
 
 // singles returns every operation with every fault at every step.
 func singles() []faulty {
 	var all []faulty
-	for _, operation := range slices.Sorted(maps.Keys(goldens)) {
-		for at := range steps(operation) {
-			for _, f := range eachFault() {
+	for _, o := range operations() {
+		for at := range o.steps {
+			for _, f := range eachFault(o) {
 				f.step = at + 1
-				all = append(all, faulty{operation, []fault{f}})
+				all = append(all, faulty{o.name, []fault{f}})
 			}
 		}
 	}
@@ -159,17 +176,14 @@ func singles() []faulty {
 
 // pairs returns the three shortest operations with every two faults.
 func pairs() []faulty {
-	operations := slices.Sorted(maps.Keys(goldens))
-	sort.SliceStable(operations, func(i, j int) bool { return steps(operations[i]) < steps(operations[j]) })
 	var all []faulty
-	for _, operation := range operations[:3] {
-		n := steps(operation)
-		for first := range n {
-			for second := first; second < n; second++ {
-				for _, f := range eachFault() {
-					for _, g := range eachFault() {
+	for _, o := range operations()[:3] {
+		for first := range o.steps {
+			for second := first; second < o.steps; second++ {
+				for _, f := range eachFault(o) {
+					for _, g := range eachFault(o) {
 						f.step, g.step = first+1, second+1
-						all = append(all, faulty{operation, []fault{f, g}})
+						all = append(all, faulty{o.name, []fault{f, g}})
 					}
 				}
 			}
@@ -180,6 +194,9 @@ func pairs() []faulty {
 
 // some is how many of the scenarios with faults are run when -exhaustive is 0.
 const some = 2000
+
+// progress is after how many scenarios a line says how far it is.
+const progress = 50_000
 
 // TestExhaustive runs every golden scenario with every single fault at every step, and the three
 // shortest with every pair of faults. Without -exhaustive it runs some of them, spread over all.
@@ -206,6 +223,9 @@ func TestExhaustive(t *testing.T) {
 				mu.Lock()
 				i := next
 				next++
+				if i > 0 && i%progress == 0 {
+					t.Logf("%d of %d, %s", i, len(runs), time.Since(begun).Round(time.Second))
+				}
 				mu.Unlock()
 				if i >= len(runs) {
 					return
