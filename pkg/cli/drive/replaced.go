@@ -42,9 +42,8 @@ func (s *Session) replaced(ctx context.Context, before, asked *v1alpha1.TidbClus
 		return nil
 	}
 	now, err := s.Load(ctx)
-	var gone *intent.NotFoundError
 	switch {
-	case errors.As(err, &gone) || err == nil && now.UID != asked.UID:
+	case intent.Gone(err) || err == nil && now.UID != asked.UID:
 		return exit.With(exit.Aborted, errors.New("the TidbCluster was deleted during the run"))
 	case err != nil:
 		return nil // the cluster that has converged was just read

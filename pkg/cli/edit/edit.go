@@ -17,7 +17,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
@@ -44,8 +43,9 @@ does, and take the cluster to what is written there.
 It is checked before it is written, as with "apply": fields that do not exist, a lower
 version, a component that is taken out, and what the API server refuses. If anything is
 wrong, the editor opens again, with the reasons at the top of the file. To save the file
-without a change, or an empty one, ends the command; a file that was refused is kept, and
-named. Without --wait the cluster is left to another process that drives it.`,
+without a change, or an empty one, ends the command. A file whose content was not written to
+the API server is kept, and named. With --wait=false the cluster is left to another process
+that drives it.`,
 		Example: `  kubectl tidb edit basic
 
   # With another editor
@@ -95,25 +95,35 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	}
 	r, file, err := e.edit(ctx)
 	if err != nil {
-		return kept(err, file)
+		kept(f.Streams.ErrOut, file)
+		return err
 	}
 	if r.Want == nil {
 		fmt.Fprintln(f.Streams.ErrOut, "nothing was changed in the editor, so nothing was changed")
 		return nil
 	}
-	if err = s.Run(ctx, f, o.Options, r); errors.As(err, new(*intent.ChangedError)) {
-		return kept(err, file)
+	written := false
+	write := r.Write
+	r.Write = func(ctx context.Context, w intent.Write) error {
+		err := write(ctx, w)
+		written = written || err == nil && !w.DryRun
+		return err
 	}
-	_ = os.Remove(file)
+	err = s.Run(ctx, f, o.Options, r)
+	if written {
+		_ = os.Remove(file)
+	} else {
+		kept(f.Streams.ErrOut, file)
+	}
 	return err
 }
 
-// kept names the file with what a person has written and what was refused.
-func kept(err error, file string) error {
-	if file == "" {
-		return err
+// kept names the file with what a person has written and what the API server does not have, so that
+// nobody writes it twice.
+func kept(errOut io.Writer, file string) {
+	if file != "" {
+		fmt.Fprintln(errOut, "what you have written is in "+file)
 	}
-	return remedy.For(err, remedy.Say("what you have written is in "+file))
 }
 
 // editing is an edit of one TidbCluster.
@@ -156,15 +166,19 @@ func (e editing) edit(ctx context.Context) (r drive.Request, file string, err er
 		if err == nil {
 			r, err = e.check(m)
 		}
-		switch {
-		case err == nil:
-			return r, file, nil
-		case ctx.Err() != nil, exit.Of(err) == exit.Forbidden:
+		if err == nil || ctx.Err() != nil || !correctable(err) {
 			return r, file, err
 		}
 		text, refused = got, err
 	}
 	return r, file, context.Cause(ctx)
+}
+
+// correctable reports whether a person can mend what was refused by writing something else. An API server
+// that does not answer is no reason to open the editor again.
+func correctable(err error) bool {
+	_, manifest := errors.AsType[*intent.ManifestError](err)
+	return manifest || exit.Of(err) == exit.Refused || exit.Of(err) == exit.Usage
 }
 
 // comment returns why a text was refused, as lines that are not read.

@@ -94,6 +94,7 @@ func TestEdit(t *testing.T) {
 		{"not corrected", []func(string) string{replace("replicas: 3", "replicas: many"), same}, nil, 0, "spec.tikv.replicas: is a string", "", exit.Usage},
 		{"given up", []func(string) string{replace("replicas: 3", "replicsa: 3"), empty}, nil, 0, "unknown field", "", exit.Usage},
 		{"refused by a check", []func(string) string{four, same}, refuses, 0, "there is no room", "# there is no room", exit.Refused},
+		{"not checked", []func(string) string{four}, func(*intent.Manifest) error { return errors.New("connection refused") }, 0, "connection refused", "", exit.Failure},
 		{"another name", []func(string) string{replace("name: basic", "name: other"), same}, nil, 0, "metadata.name: must stay basic", "", exit.Usage},
 		{"no YAML", []func(string) string{replace("spec:", "spec"), same}, nil, 0, "line ", "", exit.Usage},
 	} {

@@ -76,11 +76,11 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if err != nil {
 		return err
 	}
-	dyn, err := f.Dynamic()
+	client, err := f.Intent()
 	if err != nil {
 		return err
 	}
-	tc, err := intent.New(dyn).Load(ctx, namespace, name)
+	tc, err := client.Load(ctx, namespace, name)
 	if bad, ok := errors.AsType[*intent.MalformedError](err); ok {
 		tc, err = bad.Cluster, nil // events do not depend on its configuration
 	}

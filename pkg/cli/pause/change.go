@@ -103,9 +103,8 @@ func (o common) find(ctx context.Context, f *factory.Factory, judge func(*intent
 		if bad, ok := errors.AsType[*intent.MalformedError](err); ok {
 			tc, err = bad.Cluster, nil // a pause does not depend on its configuration
 		}
-		gone := errors.As(err, new(*intent.NotFoundError))
 		switch {
-		case gone && len(o.Names) == 0: // deleted since
+		case intent.Gone(err) && len(o.Names) == 0: // deleted since
 			continue
 		case err != nil:
 			failed = append(failed, err)

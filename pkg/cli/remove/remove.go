@@ -128,12 +128,8 @@ func (o options) find(ctx context.Context, f *factory.Factory) ([]*deletion, err
 	var errs []error
 	for _, n := range names {
 		d, err := o.prepare(ctx, f, n)
-		missing, gone := errors.AsType[*intent.NotFoundError](err)
-		switch {
-		case gone && (o.ignoreMissing || len(o.Names) == 0): // another user has deleted it since
+		if intent.Gone(err) && (o.ignoreMissing || len(o.Names) == 0) { // another user has deleted it since
 			continue
-		case gone:
-			err = missing
 		}
 		if d != nil {
 			all = append(all, d)

@@ -82,7 +82,7 @@ func (u *until) bearable(err error, now time.Time) bool {
 
 // lost is the error of a wait for a cluster that was there when it began.
 func (u *until) lost(err error) error {
-	if _, gone := errors.AsType[*intent.NotFoundError](err); gone && !u.seen.IsZero() {
+	if intent.Gone(err) && !u.seen.IsZero() {
 		return exit.With(exit.Aborted, errors.New("the TidbCluster was deleted"))
 	}
 	return err

@@ -287,7 +287,7 @@ func (w *waiting) bearable(err error) bool {
 
 // lost is the error of a wait for a cluster that was there when it began.
 func (w *waiting) lost(err error) error {
-	if errors.As(err, new(*intent.NotFoundError)) {
+	if intent.Gone(err) {
 		return exit.With(exit.Aborted, errors.New("the TidbCluster was deleted"))
 	}
 	return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	strict "sigs.k8s.io/json"
 
@@ -51,11 +51,23 @@ func (c *Client) Expect(uid types.UID) *Client {
 }
 
 // Load reads a TidbCluster as it is written, without defaults. If there is none
-// it fails with a *NotFoundError, if the API server does not know TidbClusters
-// at all with a *NoResourceError.
+// it fails with a *NotFoundError, if it is not the expected one with an
+// *OtherError, if the API server does not know TidbClusters at all with a
+// *NoResourceError.
 func (c *Client) Load(ctx context.Context, namespace, name string) (*v1alpha1.TidbCluster, error) {
+	u, err := c.get(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return decode(u)
+}
+
+// get reads a TidbCluster as the API server has it.
+func (c *Client) get(ctx context.Context, namespace, name string) (*unstructured.Unstructured, error) {
 	u, err := c.in(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
+	case apierrors.IsNotFound(err) && c.uid != "":
+		return nil, &OtherError{Namespace: namespace, Name: name, Want: c.uid} // its claims and Secrets may be of another cluster
 	case apierrors.IsNotFound(err):
 		return nil, c.missing(ctx, namespace, name, err)
 	case err != nil:
@@ -63,7 +75,7 @@ func (c *Client) Load(ctx context.Context, namespace, name string) (*v1alpha1.Ti
 	case c.uid != "" && u.GetUID() != c.uid:
 		return nil, &OtherError{Namespace: namespace, Name: name, Want: c.uid, Got: u.GetUID()}
 	}
-	return decode(u)
+	return u, nil
 }
 
 // List reads the TidbClusters of a namespace, of all namespaces for "". When some

@@ -9,8 +9,6 @@ import (
 	"slices"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -31,12 +29,9 @@ type Draft struct {
 // Draft reads a TidbCluster to be edited. One whose configurations cannot be decoded can be
 // corrected.
 func (c *Client) Draft(ctx context.Context, namespace, name string) (*Draft, error) {
-	u, err := c.in(namespace).Get(ctx, name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, c.missing(ctx, namespace, name, err)
-	case err != nil:
-		return nil, fmt.Errorf("get tidbcluster %s/%s: %w", namespace, name, err)
+	u, err := c.get(ctx, namespace, name)
+	if err != nil {
+		return nil, err
 	}
 	tc, err := decode(u)
 	if bad, ok := errors.AsType[*MalformedError](err); ok {

@@ -3,11 +3,11 @@ package intent
 import (
 	"errors"
 	"fmt"
-	"k8s.io/apimachinery/pkg/types"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -21,9 +21,17 @@ type OtherError struct {
 
 func (e *OtherError) Error() string {
 	if e.Got == "" {
-		return fmt.Sprintf("there is no TidbCluster %s/%s with the UID %s; nothing was made", e.Namespace, e.Name, e.Want)
+		return fmt.Sprintf("there is no TidbCluster %s/%s with the UID %s; nothing was changed", e.Namespace, e.Name, e.Want)
 	}
 	return fmt.Sprintf("TidbCluster %s/%s has the UID %s, not %s: it is another cluster of that name; nothing was changed", e.Namespace, e.Name, e.Got, e.Want)
+}
+
+// Gone reports whether the TidbCluster that is meant is not there, by the error of Load: there is none
+// of its name, or one with another UID than was expected.
+func Gone(err error) bool {
+	_, missing := errors.AsType[*NotFoundError](err)
+	_, other := errors.AsType[*OtherError](err)
+	return missing || other
 }
 
 // NotFoundError says that there is no such TidbCluster.

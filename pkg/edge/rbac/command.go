@@ -36,7 +36,7 @@ var commands = []Command{
 		"/persistentvolumeclaims delete", "coordination.k8s.io/leases create", "coordination.k8s.io/leases update",
 		"pingcap.com/tidbclusters/finalizers update",
 	}, reads...)},
-	{Name: "report", Role: Viewer, except: []string{watchesEvents, readsNodes}},
+	{Name: "report", Role: Viewer, except: []string{watchesEvents}},
 	{Name: "failover", Role: Viewer, except: looksOnly},
 	// With --fix it changes what is recorded and marked, and schedulers in PD; without it no right to write is used.
 	{Name: "doctor", Role: Driver, except: []string{
