@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/test/memoryapi"
 )
 
 // changedCluster returns a cluster in which a field of the spec was changed by a command, with the
@@ -42,8 +45,6 @@ func TestRollback(t *testing.T) {
 	}
 	meddled := scaled()
 	component(meddled["spec"].(map[string]any), "pd")["replicas"] = 5
-	paused := scaled()
-	paused["spec"].(map[string]any)["paused"] = true
 	for _, c := range []struct {
 		name, args string
 		cluster    map[string]any
@@ -62,7 +63,6 @@ func TestRollback(t *testing.T) {
 		{"what to do then", "rollback basic", tidbcluster("basic"), 3, "go back to a version: kubectl tidb rollback basic --to VERSION -n default"},
 		{"abort, nothing recorded", "abort basic", tidbcluster("basic"), 3, "stop it for a while: kubectl tidb pause basic -n default; or go back to a version"},
 		{"changed since", "rollback basic", meddled, 3, `its spec was changed after "scale tikv=4" of 2026-03-01T12:00:00Z`},
-		{"paused", "rollback basic", paused, 6, "nothing was changed; end the pause: kubectl tidb resume basic"},
 		{"no cluster", "rollback other", scaled(), 2, "there is no TidbCluster"},
 		{"no name", "abort", scaled(), 2, "accepts 1 arg"},
 	} {
@@ -79,5 +79,40 @@ func TestRollback(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRollbackWhilePaused: a person who has paused a bad change can take it back before the pause ends:
+// after it, a driver would go on with the change first.
+func TestRollbackWhilePaused(t *testing.T) {
+	for _, verb := range []string{"rollback", "abort"} {
+		tc := changedCluster(t, "scale tikv=4", `{"tikv":{"replicas":3}}`, func(spec map[string]any) { component(spec, "tikv")["replicas"] = 4 })
+		tc["spec"].(map[string]any)["paused"] = true
+		body, err := json.Marshal(tc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		api := httptest.NewServer(memoryapi.New())
+		t.Cleanup(api.Close)
+		made, err := api.Client().Post(api.URL+tidbclusters, "application/json", bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = made.Body.Close()
+		r := call(t.Context(), t, "--server", api.URL, verb, "basic")
+		if says := "what is wanted was written, and nothing else was done; end the pause: kubectl tidb resume basic"; r.code != 6 ||
+			!strings.Contains(strings.ReplaceAll(r.err, "--server "+api.URL+" ", ""), says) {
+			t.Errorf("%s: exit code %d, stderr %q", verb, r.code, r.err)
+		}
+		var now v1alpha1.TidbCluster
+		got, err := api.Client().Get(api.URL + tidbclusters + "/basic")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = json.NewDecoder(got.Body).Decode(&now)
+		_ = got.Body.Close()
+		if _, again := now.Annotations[topology.AnnotationLastChange]; err != nil || now.Spec.TiKV.Replicas != 3 || !now.Spec.Paused || again {
+			t.Errorf("%s: it has %d replicas, paused: %t, and a record: %t: %v", verb, now.Spec.TiKV.Replicas, now.Spec.Paused, again, err)
+		}
 	}
 }

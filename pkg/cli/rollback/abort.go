@@ -27,8 +27,8 @@ func commandAbort(f *factory.Factory, run func(context.Context, options) error) 
 the cluster, here or elsewhere, ends its current step and then goes the other way; members
 that have changed already change back.
 
-If nothing is under way, it says so and changes nothing: what is carried out already
-"rollback" takes back. To stop for a while only, use "pause".`,
+If nothing is under way, it says so and changes nothing. To take back a change that is
+complete, use "rollback"; to stop for a while only, use "pause".`,
 		Example: `  kubectl tidb abort basic
 
   # See what would be taken back
@@ -53,8 +53,7 @@ func abort(ctx context.Context, f *factory.Factory, o options) error {
 	case err != nil:
 		return err
 	case len(left) == 0:
-		fmt.Fprintf(f.Streams.ErrOut, "nothing is under way in cluster %s/%s, so nothing was changed\n", now.Namespace, now.Name)
-		return nil
+		return s.Unneeded(f, o.Options, "abort", "nothing is under way, so nothing was changed")
 	}
 	if !o.Output.JSON() {
 		fmt.Fprintf(f.Streams.ErrOut, "under way in cluster %s/%s: %s\n", now.Namespace, now.Name, strings.Join(left, "; "))

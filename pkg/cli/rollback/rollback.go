@@ -113,7 +113,7 @@ func version(ctx context.Context, f *factory.Factory, s *drive.Session, o option
 			remedy.Run("go on to that version", topology.New(now).Plugin("upgrade", o.to)))
 	}
 	return s.Run(ctx, f, o.Options, drive.Request{
-		Action: "rollback to " + o.to, Change: change, Refusal: refusal, Unrecorded: true, WithoutPD: o.force,
+		Action: "rollback to " + o.to, Change: change, Refusal: refusal, Unrecorded: true, WithoutPD: o.force, Keep: true,
 	})
 }
 
@@ -130,7 +130,7 @@ func back(ctx context.Context, f *factory.Factory, s *drive.Session, o options, 
 	if err != nil {
 		return err
 	}
-	r := drive.Request{Action: verb + last.Action, Change: change, Unrecorded: true, WithoutPD: o.force}
+	r := drive.Request{Action: verb + last.Action, Change: change, Unrecorded: true, WithoutPD: o.force, Keep: true}
 	r.Warnings = []string{fmt.Sprintf("takes back %s: %s", last, drive.Differences(now, change.Want))}
 	return s.Run(ctx, f, o.Options, r)
 }

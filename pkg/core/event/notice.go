@@ -8,6 +8,7 @@ type NoticeReason string
 const (
 	SpecWarning NoticeReason = "SpecWarning"
 	FirstStep   NoticeReason = "FirstStep"
+	NothingToDo NoticeReason = "NothingToDo"
 
 	DriverCheck     NoticeReason = "DriverCheck"
 	FollowingDriver NoticeReason = "FollowingDriver"
@@ -52,6 +53,7 @@ func NoticeReasons() []NoticeMeaning {
 	return []NoticeMeaning{
 		{SpecWarning, "the spec is accepted, but something in it may not work as asked"},
 		{FirstStep, "a dry run names a step with which the run would begin"},
+		{NothingToDo, "the command has nothing to do, and changes nothing"},
 		{DriverCheck, "the check whether another command or a tidb-operator drives the cluster takes long"},
 		{FollowingDriver, "another process drives the cluster; this one makes no changes"},
 		{LeftToDriver, "another process drives the cluster, and this one ends, since it was not to wait"},
