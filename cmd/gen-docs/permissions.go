@@ -9,13 +9,23 @@ import (
 
 // roles are what the page says of each role.
 var roles = map[rbac.Role]string{
-	rbac.Viewer: "Who looks: `status`, `list`, `wait`, `logs`, `sql` and `failover` without `run`. Nothing can be changed with it in " +
-		"Kubernetes; but a connection to PD is one to its API, which asks for no password.",
-	rbac.Driver: "Who makes clusters as their TidbClusters say: `sync`, or a process that does so all the time. With the rights of a viewer.",
-	rbac.Editor: "Who changes what is wanted, and has it done: `create`, `apply`, `scale`, `upgrade`, `pause`, `failover run`, `delete`. " +
-		"With the rights of a viewer and of a driver.",
-	rbac.Maintainer: "Who takes nodes down for a while, with `maintenance`. With the rights of all those before.",
-	rbac.Installer:  "Who runs `init`, once in the life of a Kubernetes cluster. It has no rights of the others.",
+	rbac.Viewer: "Who looks: %s. Nothing can be changed with it in Kubernetes; but a connection to PD is one to its API, " +
+		"which asks for no password.",
+	rbac.Driver:     "Who makes clusters as their TidbClusters say: %s, or a process that does so all the time. With the rights of a viewer.",
+	rbac.Editor:     "Who changes what is wanted, and has it done: %s. With the rights of a viewer and of a driver.",
+	rbac.Maintainer: "Who takes nodes down for a while: %s. With the rights of all those before.",
+	rbac.Installer:  "Who runs %s, once in the life of a Kubernetes cluster. It has no rights of the others.",
+}
+
+// verbs lists the verbs that need a role.
+func verbs(role rbac.Role) string {
+	var all []string
+	for _, c := range rbac.Commands() {
+		if c.Role == role {
+			all = append(all, "`"+c.Name+"`")
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // permissions is the page of the rights in Kubernetes.
@@ -28,7 +38,7 @@ func permissions() string {
 		"A verb that is refused ends with exit code 9 and names the right that it lacks.\n")
 	for _, role := range rbac.Roles() {
 		title := strings.ToUpper(string(role[0])) + string(role[1:])
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n", title, roles[role])
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n", title, fmt.Sprintf(roles[role], verbs(role)))
 		for _, scope := range []rbac.Scope{rbac.Namespace, rbac.Everywhere} {
 			rights(&b, role, scope)
 		}

@@ -122,7 +122,7 @@ func TestPauseOver(t *testing.T) {
 	}
 	no := apierrors.NewForbidden(schema.GroupResource{Group: "pingcap.com", Resource: "tidbclusters"}, "basic", errors.New("no"))
 	s = kept(t, "", map[string]any{tidbclusters + "/basic": over, "PATCH " + tidbclusters + "/basic": no})
-	if r := s.call(t, "sync", "basic"); r.code != int(exit.Forbidden) || !slices.Contains(s.asked(), "PATCH "+tidbclusters+"/basic") {
+	if r := s.call(t, "sync", "basic", "--yes"); r.code != int(exit.Forbidden) || !slices.Contains(s.asked(), "PATCH "+tidbclusters+"/basic") {
 		t.Errorf("the pause was not to be ended: %+v, %q", r, s.asked())
 	}
 }

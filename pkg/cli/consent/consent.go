@@ -25,7 +25,7 @@ type Question struct {
 // Ask asks the user to type the cluster's name, so that nothing is confirmed by mistake. Without a
 // terminal it does not wait, and says which command needs no answer.
 func Ask(ctx context.Context, f *factory.Factory, q Question) error {
-	if !f.Interactive() {
+	if !f.CanAsk() {
 		return q.noTerminal(f)
 	}
 	where := ""
@@ -46,6 +46,24 @@ func Ask(ctx context.Context, f *factory.Factory, q Question) error {
 		return q.noTerminal(f)
 	}
 	return exit.Refusef("that is not the cluster's name, so nothing was changed")
+}
+
+// GoOn asks whether to go on with what the user has been shown, "no" by default: nothing that is asked
+// about here takes a service or data away.
+func GoOn(ctx context.Context, f *factory.Factory) error {
+	fmt.Fprint(f.Streams.ErrOut, "Go on? [y/N]: ")
+	line, err := f.Input(ctx, oneLine)
+	switch strings.ToLower(strings.TrimSpace(string(line))) {
+	case "y", "yes":
+		return nil
+	}
+	if err != nil {
+		fmt.Fprintln(f.Streams.ErrOut)
+	}
+	if ctx.Err() != nil {
+		return err
+	}
+	return exit.Refusef("you have not agreed, so nothing was changed; --yes does not ask")
 }
 
 // oneLine reads a line and nothing after it, which may be the answer to the next question.

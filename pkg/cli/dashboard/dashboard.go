@@ -36,7 +36,7 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 	var o options
 	cmd := &cobra.Command{
 		Use:   "dashboard [NAME]",
-		Short: "Open a way to TiDB Dashboard",
+		Short: "Make TiDB Dashboard reachable from this machine",
 		Long: `Make TiDB Dashboard reachable from this machine, until interrupted, and print its URL. It
 asks PD which of its members serves the dashboard, and goes on when that changes or when its
 pod is restarted. With TLS it shows PD the certificate of the cluster's clients, so that the

@@ -29,7 +29,7 @@ func (o *options) mend(ctx context.Context, f *factory.Factory, s *drive.Session
 		return nil, nil
 	}
 	agreed := map[string]bool{}
-	q := consent.Question{Namespace: s.Namespace, Name: s.Name, Doing: "mend cluster " + s.Namespace + "/" + s.Name}
+	q := consent.Question{Namespace: s.Namespace, Name: s.Name, Doing: "fix cluster " + s.Namespace + "/" + s.Name}
 	for _, step := range steps {
 		q.Effects, agreed[step.String()] = append(q.Effects, step.String()), true
 	}
@@ -45,7 +45,7 @@ func (o *options) mend(ctx context.Context, f *factory.Factory, s *drive.Session
 		}, func(step plan.Step, err error) { all = append(all, mended{step.String(), err}) })
 	})
 	if len(all) > 0 && err != nil {
-		err = exit.With(exit.Of(err), errors.New("not everything could be mended; the result names the steps that failed"))
+		err = exit.With(exit.Of(err), errors.New("not everything could be fixed; the result names the steps that failed"))
 	}
 	return all, err
 }

@@ -73,11 +73,11 @@ func (r *result) print(out io.Writer, context string, width int) {
 				say(sentence(a.Text) + ".")
 				continue
 			}
-			say(sentence(cmp.Or(a.Text, "mend it")) + ":")
+			say(sentence(cmp.Or(a.Text, "fix it")) + ":")
 			fmt.Fprintf(out, "%s  %s\n", indent, a.Command)
 		}
 		if r.fix && f.Unfixed != "" {
-			say("Not mended by --fix: " + f.Unfixed + ".")
+			say("Not fixed by --fix: " + f.Unfixed + ".")
 		}
 	}
 }

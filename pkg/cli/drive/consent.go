@@ -14,18 +14,34 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
-// consent asks the user before the request takes a service or data away. A dry run does not ask.
-func (p prospect) consent(ctx context.Context, f *factory.Factory, o Options) error {
-	c := p.wanted.Cluster
-	if effects := p.effects(); !o.Yes && o.DryRun == NoDryRun && len(effects) > 0 {
-		return consent.Ask(ctx, f, consent.Question{
-			Namespace: c.Namespace, Name: c.Name, Effects: effects,
-			Doing: fmt.Sprintf("carry out %q on %s", p.request.Action, title(c)),
-		})
+// consent asks the user before the request takes a service or data away, and in a terminal also before it
+// changes anything that exists, with what will be done. It reports whether it has asked. A dry run and
+// --yes do not ask, and without a terminal only what takes something away needs --yes, as kubectl's verbs
+// do.
+func (p prospect) consent(ctx context.Context, f *factory.Factory, o Options) (asked bool, err error) {
+	if o.Yes || o.DryRun != NoDryRun {
+		return false, nil
 	}
-	return nil
+	c, effects := p.wanted.Cluster, p.effects()
+	if f.CanAsk() && !o.Output.JSON() && p.request.now != nil && p.plan.Outcome != plan.Paused {
+		shown := p.preview(f.Context())
+		if len(shown.Forecast.Steps) > 0 {
+			shown.Print(f.Streams.ErrOut, report.Width(f.Streams.ErrOut))
+		}
+		if len(shown.Forecast.Steps) > 0 && len(effects) == 0 {
+			return true, consent.GoOn(ctx, f)
+		}
+	}
+	if len(effects) == 0 {
+		return false, nil
+	}
+	return true, consent.Ask(ctx, f, consent.Question{
+		Namespace: c.Namespace, Name: c.Name, Effects: effects,
+		Doing: fmt.Sprintf("carry out %q on %s", p.request.Action, title(c)),
+	})
 }
 
 // foretold returns what a run that is no dry run would ask about.

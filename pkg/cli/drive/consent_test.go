@@ -122,12 +122,61 @@ func TestConsent(t *testing.T) {
 		cluster := newTemplate(plantest.New(1, 3, 2), topology.PD)
 		cluster.Wanted.Cluster.Namespace, cluster.Wanted.Cluster.Name = "db", "t"
 		p := prospect{request: proposal{Request: Request{Action: "upgrade to v8.1.1"}}, wanted: cluster.Wanted, snapshot: cluster.Seen, plan: cluster.Decide()}
-		err := p.consent(t.Context(), f, c.o)
+		_, err := p.consent(t.Context(), f, c.o)
 		if exit.Of(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: exit code %d, want %d: %v", c.name, exit.Of(err), c.code, err)
 		}
 		if _, person := c.in.(*strings.Reader); person != strings.Contains(asked.String(), "PD has one member") {
 			t.Errorf("%s: asked %q", c.name, asked.String())
+		}
+	}
+}
+
+// TestPlanIsShown: in a terminal a run that changes something shows what it will do, and goes on when the user
+// has agreed. Nobody else is asked, since nothing is taken away.
+func TestPlanIsShown(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	pipe, end, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end.Close()
+	defer pipe.Close()
+	rolls := newTemplate(plantest.New(3, 3, 2), topology.TiKV)
+	for _, c := range []struct {
+		name    string
+		cluster *plantest.Cluster
+		in      io.Reader
+		o       Options
+		isNew   bool
+		asks    bool
+		code    exit.Code
+	}{
+		{"yes", rolls, strings.NewReader("y\n"), Options{}, false, true, exit.OK},
+		{"Yes", rolls, strings.NewReader("Yes\n"), Options{}, false, true, exit.OK},
+		{"no", rolls, strings.NewReader("n\n"), Options{}, false, true, exit.Refused},
+		{"the default", rolls, strings.NewReader("\n"), Options{}, false, true, exit.Refused},
+		{"end of the input", rolls, strings.NewReader(""), Options{}, false, true, exit.Refused},
+		{"--yes", rolls, strings.NewReader(""), Options{Yes: true}, false, false, exit.OK},
+		{"a dry run", rolls, strings.NewReader(""), Options{DryRun: ClientDryRun}, false, false, exit.OK},
+		{"not a terminal", rolls, pipe, Options{}, false, false, exit.OK},
+		{"a new cluster", rolls, strings.NewReader(""), Options{}, true, false, exit.OK},
+		{"nothing to do", plantest.New(3, 3, 2), strings.NewReader(""), Options{}, false, false, exit.OK},
+	} {
+		var out bytes.Buffer
+		f := factory.New(genericiooptions.IOStreams{In: c.in, Out: io.Discard, ErrOut: &out}, func(string) string { return "" }, "")
+		p := prospect{wanted: c.cluster.Wanted, snapshot: c.cluster.Seen, plan: c.cluster.Decide()}
+		p.request.Action = "upgrade to v8.1.1"
+		if !c.isNew {
+			p.request.now = &c.cluster.Wanted.Cluster
+		}
+		asked, err := p.consent(t.Context(), f, c.o)
+		if exit.Of(err) != c.code || asked != c.asks {
+			t.Errorf("%s: exit code %d, asked: %t: %v", c.name, exit.Of(err), asked, err)
+		}
+		shown := strings.Contains(out.String(), "t-tikv-2, t-tikv-1, t-tikv-0: evict") && strings.HasSuffix(strings.TrimSpace(out.String()), "Go on? [y/N]:")
+		if shown != c.asks || !c.asks && out.Len() > 0 {
+			t.Errorf("%s: shown:\n%s", c.name, out.String())
 		}
 	}
 }

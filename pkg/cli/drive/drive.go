@@ -122,8 +122,12 @@ func (o Options) reported(err error) error {
 // the intent, which it returns as it was written.
 func (s *Session) ask(ctx context.Context, f *factory.Factory, o Options, r proposal) (prospect, *v1alpha1.TidbCluster, error) {
 	p, err := s.shown(ctx, f, o, r)
-	if err == nil {
-		err = p.consent(ctx, f, o)
+	if err != nil {
+		return p, nil, err
+	}
+	asked, err := p.consent(ctx, f, o)
+	if err == nil && asked { // the answer may have come an hour later
+		p, err = s.shown(ctx, f, o, r)
 	}
 	if err != nil {
 		return p, nil, err
@@ -133,8 +137,8 @@ func (s *Session) ask(ctx context.Context, f *factory.Factory, o Options, r prop
 			return p, nil, err
 		}
 	}
-	asked, err := s.write(ctx, r.Request, o)
-	return p, asked, err
+	written, err := s.write(ctx, r.Request, o)
+	return p, written, err
 }
 
 // shown checks a request, and shows that it does: members that do not answer take seconds.

@@ -24,7 +24,7 @@ type Options struct {
 	Wait bool
 	// FieldManager is the name under which the API server records the change of the TidbCluster.
 	FieldManager string
-	// Yes: do not ask before a service or data is taken away.
+	// Yes: do not ask, neither before a run nor before a service or data is taken away.
 	Yes bool
 	// TakeOver: drive although a tidb-operator seems to drive.
 	TakeOver bool
@@ -41,7 +41,7 @@ func (o *Options) Bind(cmd *cobra.Command) {
 	o.Reports.Bind(cmd, "Write to files what was done and waited for, e.g. junit=junit.xml,html=run.html, also if the command fails.")
 	o.DryRun.Bind(cmd)
 	flags.BoolVar(&o.ExitCode, "exit-code", false, "With --dry-run, exit with 10 when there is something to do.")
-	flags.BoolVarP(&o.Yes, "yes", "y", false, "Do not ask before a service or data is taken away.")
+	flags.BoolVarP(&o.Yes, "yes", "y", false, "Do not ask: neither in a terminal, after what will be done is shown, nor before a service or data is taken away.")
 	flags.BoolVar(&o.Wait, "wait", true, "Drive the cluster until it has converged. With --wait=false, leave that to a daemon or to another process that drives it, and end when that one begins.")
 	flags.BoolVar(&o.NoFollow, "no-follow", false, "When another driver holds the cluster, exit with 8 rather than follow it.")
 	flags.BoolVar(&o.TakeOver, "take-over", false, "Drive the cluster although a tidb-operator seems to. If that one is alive, each of the two undoes what the other does, "+

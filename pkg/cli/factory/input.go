@@ -18,6 +18,13 @@ func (f *Factory) Interactive() bool {
 	return !report.InCI(f.Env) && (!isFile || term.IsTerminal(int(in.Fd())))
 }
 
+// CanAsk reports whether a question and its answer reach the user: Interactive, and the error stream is
+// a terminal as well. A question in a file would be a command that stands still.
+func (f *Factory) CanAsk() bool {
+	out, isFile := f.Streams.ErrOut.(*os.File)
+	return f.Interactive() && (!isFile || term.IsTerminal(int(out.Fd())))
+}
+
 // Input reads standard input, until ctx ends: otherwise a command that waits for an answer could
 // not be interrupted.
 func (f *Factory) Input(ctx context.Context, read func(io.Reader) ([]byte, error)) ([]byte, error) {

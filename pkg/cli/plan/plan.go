@@ -40,7 +40,8 @@ manifest. Nothing is changed.
 It shows what changes in each component, all steps in the order in which they are taken if nothing
 goes wrong, and what is waited for after each; how many restarts, region leaders and regions that
 comes to, as far as that is known; what cannot be taken back; and what is blocked, with what can
-be done about it. Other verbs show the same with --dry-run.
+be done about it. Verbs that change the spec
+show the same with --dry-run.
 
 The steps are those of the same decisions that a run makes, one after the other. What happens in
 between is another matter: a member that does not come back stops a run, and the forecast does not

@@ -14,9 +14,9 @@ type Role string
 
 // The roles. Each but the last one has the rights of those before it.
 const (
-	Viewer Role = "viewer" // reads: status, list, wait, logs, sql, failover without "run"
+	Viewer Role = "viewer" // reads, such as status
 	Driver Role = "driver" // makes clusters what their TidbClusters ask for: sync, or a daemon
-	Editor Role = "editor" // changes TidbClusters and drives them: all other verbs but init
+	Editor Role = "editor" // changes TidbClusters and drives them
 	// Maintainer takes hosts down, which have members of clusters in several namespaces: maintenance.
 	Maintainer Role = "maintainer"
 	Installer  Role = "installer" // installs the definition of TidbCluster: init
@@ -32,8 +32,8 @@ const (
 	// Namespace is the namespace of the clusters. Its rights are required.
 	Namespace Scope = iota
 	// Everywhere is for objects without a namespace, and for reading other
-	// namespaces. Only the installer requires these rights; without them other
-	// roles do less, see Right.Without.
+	// namespaces. The maintainer and the installer require these rights;
+	// without them other roles do less, see Right.Without.
 	Everywhere
 )
 

@@ -32,7 +32,7 @@ const (
 const recorded = `
 prompt() { printf '\033[32m$\033[0m %s\n' "$*"; sleep 1; "$@"; }
 stty cols 96 rows 24
-prompt kubectl tidb upgrade basic v8.1.1
+prompt kubectl tidb upgrade basic v8.1.1 --yes
 sleep 2
 prompt kubectl tidb status basic
 sleep 4`
