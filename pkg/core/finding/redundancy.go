@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/placement"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -39,8 +40,8 @@ func (l Look) voting(g desired.Group) int {
 func oneVoter(l Look) []Finding {
 	var all []Finding
 	for _, g := range l.groups(topology.Raft) {
-		if l.voting(g) == 1 {
-			all = append(all, Finding{Component: g.Kind, Seen: "it has one member", Remedy: l.grow(g.Kind, copies)})
+		if n := l.voting(g); n == 1 {
+			all = append(all, Finding{Component: g.Kind, Seen: "it has one member", Remedy: l.grow(g.Kind, g.Size()+state.MoreVoters(n)-n)})
 		}
 	}
 	return all
@@ -50,7 +51,7 @@ func evenVoters(l Look) []Finding {
 	var all []Finding
 	for _, g := range l.groups(topology.Raft) {
 		if n := l.voting(g); n > 0 && n%2 == 0 {
-			all = append(all, Finding{Component: g.Kind, Seen: fmt.Sprintf("it has %d members", n), Remedy: l.grow(g.Kind, g.Size()+1)})
+			all = append(all, Finding{Component: g.Kind, Seen: fmt.Sprintf("it has %d members", n), Remedy: l.grow(g.Kind, g.Size()+state.MoreVoters(n)-n)})
 		}
 	}
 	return all
@@ -99,24 +100,38 @@ func (l Look) pdCtl(words string) remedy.Command {
 	return plan.PDCtl(l.Wanted.Cluster, l.Snapshot, words)
 }
 
-// hosted returns the pods of a component by the node that they run on.
-func (l Look) hosted(k topology.Kind) map[string][]string {
-	by := map[string][]string{}
+// hosted returns the members of a component by the node that their pods run on.
+func (l Look) hosted(k topology.Kind) map[string][]state.Member {
+	by := map[string][]state.Member{}
 	for _, m := range l.Snapshot.Groups[k].Running() {
 		if m.Pod != nil && m.Pod.Node != "" {
-			by[m.Pod.Node] = append(by[m.Pod.Node], m.Name)
+			by[m.Pod.Node] = append(by[m.Pod.Node], m)
 		}
 	}
 	return by
 }
 
-// shared returns the nodes that have more than some pods, with these.
-func shared(by map[string][]string, most int) []string {
+// shared returns the nodes with several members that are too many, with these.
+func shared(by map[string][]state.Member, tooMany func([]state.Member) bool) []string {
 	var all []string
 	for _, node := range slices.Sorted(maps.Keys(by)) {
-		if len(by[node]) > most {
-			all = append(all, fmt.Sprintf("node %s has %s", node, strings.Join(by[node], ", ")))
+		if len(by[node]) < 2 || !tooMany(by[node]) {
+			continue
 		}
+		var names []string
+		for _, m := range by[node] {
+			names = append(names, m.Name)
+		}
+		all = append(all, fmt.Sprintf("node %s has %s", node, strings.Join(names, ", ")))
+	}
+	return all
+}
+
+// stores returns members as PD has them.
+func stores(members []state.Member) []state.Store {
+	var all []state.Store
+	for _, m := range members {
+		all = append(all, state.Store{ID: m.Database.ID, State: m.Database.State, Labels: m.StoreLabels})
 	}
 	return all
 }
@@ -129,15 +144,15 @@ func (l Look) spread(k topology.Kind) remedy.Remedy {
 
 // sharedNodes are nodes with several stores, where PD may have two copies of a region on one of them.
 func sharedNodes(l Look) []Finding {
-	var all []Finding
+	var found []Finding
 	for _, g := range l.groups(topology.Store) {
-		by := l.hosted(g.Kind)
-		apart := len(l.Snapshot.PD.LocationLabels) > 0 && len(by) >= l.Snapshot.PD.MaxReplicas
-		if nodes := shared(by, 1); len(nodes) > 0 && !apart && l.Snapshot.PD.Known() {
-			all = append(all, Finding{Component: g.Kind, Seen: some(nodes), Remedy: l.spread(g.Kind)})
+		all := stores(l.Snapshot.Groups[g.Kind].Running())
+		nodes := shared(l.hosted(g.Kind), func(on []state.Member) bool { return placement.Together(stores(on), all, l.Snapshot.PD) > 1 })
+		if len(nodes) > 0 && l.Snapshot.PD.Known() {
+			found = append(found, Finding{Component: g.Kind, Seen: some(nodes), Remedy: l.spread(g.Kind)})
 		}
 	}
-	return all
+	return found
 }
 
 // sharedVoters are nodes without which PD has no quorum.
@@ -145,22 +160,26 @@ func sharedVoters(l Look) []Finding {
 	var all []Finding
 	for _, g := range l.groups(topology.Raft) {
 		n := l.voting(g)
-		if nodes := shared(l.hosted(g.Kind), max(1, n-(n/2+1))); n > 1 && len(nodes) > 0 {
+		nodes := shared(l.hosted(g.Kind), func(on []state.Member) bool { return len(on) > n-(n/2+1) })
+		if n > 1 && len(nodes) > 0 {
 			all = append(all, Finding{Component: g.Kind, Seen: some(nodes), Remedy: l.spread(g.Kind)})
 		}
 	}
 	return all
 }
 
+// zone is the label of stores that has their zone, in its shorter form.
+const zone = "zone"
+
 // zones returns the zones of the stores, and whether all of them are known.
 func (l Look) zones(k topology.Kind) (zones []string, known bool) {
 	for node := range l.hosted(k) {
-		zone := plan.Located(l.Snapshot.Nodes[node], "zone")
-		if zone == "" {
+		at := plan.Located(l.Snapshot.Nodes[node], zone)
+		if at == "" {
 			return nil, false
 		}
-		if !slices.Contains(zones, zone) {
-			zones = append(zones, zone)
+		if !slices.Contains(zones, at) {
+			zones = append(zones, at)
 		}
 	}
 	slices.Sort(zones)
@@ -179,22 +198,42 @@ func oneZone(l Look) []Finding {
 
 func noLocations(l Look) []Finding {
 	return l.acrossZones(func(pd state.PD) bool { return len(pd.LocationLabels) == 0 }, "location-labels is empty",
-		remedy.Run("have PD spread copies by zones and hosts", l.pdCtl("config set location-labels zone,host")))
+		func(topology.Kind) remedy.Action {
+			return remedy.Run("have PD spread copies by zones and hosts", l.pdCtl("config set location-labels zone,host"))
+		})
 }
 
 func noIsolation(l Look) []Finding {
 	return l.acrossZones(func(pd state.PD) bool { return len(pd.LocationLabels) > 0 && pd.IsolationLevel == "" }, "isolation-level is empty",
-		remedy.Run("forbid it, where there are enough zones with enough stores", l.pdCtl("config set isolation-level zone")))
+		func(k topology.Kind) remedy.Action {
+			return remedy.Run("forbid it, where there are enough zones with enough stores", l.pdCtl("config set isolation-level "+l.zoneLabel(k)))
+		})
+}
+
+// zoneLabel returns the location label that has the zones of the stores; the widest one where none has.
+// A level that is no location label would mean the widest one to PD, whatever its name says.
+func (l Look) zoneLabel(k topology.Kind) string {
+	labels := l.Snapshot.PD.LocationLabels
+	for _, key := range labels {
+		other := slices.ContainsFunc(slices.Collect(maps.Keys(l.hosted(k))), func(node string) bool {
+			at := l.Snapshot.Nodes[node]
+			return plan.Located(at, key) != plan.Located(at, zone)
+		})
+		if !other {
+			return key
+		}
+	}
+	return labels[0]
 }
 
 // acrossZones returns a finding about PD's settings where stores are in several zones.
-func (l Look) acrossZones(found func(state.PD) bool, seen string, fix remedy.Action) []Finding {
+func (l Look) acrossZones(found func(state.PD) bool, seen string, fix func(topology.Kind) remedy.Action) []Finding {
 	var all []Finding
 	for _, g := range l.groups(topology.Store) {
 		zones, known := l.zones(g.Kind)
 		if known && len(zones) > 1 && l.Snapshot.PD.Known() && found(l.Snapshot.PD) {
 			all = append(all, Finding{
-				Component: g.Kind, Seen: fmt.Sprintf("stores are in the zones %s, and PD's %s", strings.Join(zones, ", "), seen), Remedy: remedy.Remedy{fix},
+				Component: g.Kind, Seen: fmt.Sprintf("stores are in the zones %s, and PD's %s", strings.Join(zones, ", "), seen), Remedy: remedy.Remedy{fix(g.Kind)},
 			})
 		}
 	}

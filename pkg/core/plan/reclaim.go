@@ -51,10 +51,11 @@ func (sc Scope) storesNotListed(p Profile) []Gate {
 
 // abandoned reports whether the member is not wanted, nothing of it runs, and the
 // database has removed it for good. The mark alone is no proof: after a scale-in that was
-// cancelled it stays until the member serves again.
+// cancelled it stays until the member serves again. Nor is it a proof that PD does not list
+// a member of another cluster.
 func (sc Scope) abandoned(p Profile, m state.Member) bool {
 	if sc.Kept(m) || m.Pod != nil {
 		return false
 	}
-	return p.Kind.Data() == topology.None || m.Database.Presence == state.Absent || m.Database.Removed()
+	return p.Kind.Data() == topology.None || !sc.OfOtherCluster(m) && (m.Database.Presence == state.Absent || m.Database.Removed())
 }

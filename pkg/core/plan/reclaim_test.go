@@ -53,7 +53,17 @@ func TestReclaim(t *testing.T) {
 			left(c, tikv)
 			c.Wanted.Cluster.Reclaims = false
 		}, nothing},
-		"it is not marked":                {func(c *plantest.Cluster) { left(c, tikv).Claims[0].Marked = false }, nothing},
+		"it is not marked": {func(c *plantest.Cluster) { left(c, tikv).Claims[0].Marked = false }, nothing},
+		"its data is of another cluster than PD's": {func(c *plantest.Cluster) {
+			left(c, tikv).Claims[0].Identity.Labels = map[string]string{topology.LabelClusterID: "6"}
+		}, nothing},
+		"TiDB keeps no data of another cluster": {func(c *plantest.Cluster) {
+			c.Wanted.Cluster.Reclaims = true
+			other := state.Claim{Name: "tidb-log-t-tidb-3", Marked: true, Identity: state.Identity{Labels: map[string]string{topology.LabelClusterID: "6"}}}
+			g := c.Seen.Groups[tidb]
+			g.Members = append(g.Members, state.Member{Kind: tidb, Ordinal: 3, Name: "t-tidb-3", Claims: []state.Claim{other}})
+			c.Seen.Groups[tidb] = g
+		}, "act\ndelete left-over claim tidb-log-t-tidb-3 and its volume"},
 		"it is going already":             {func(c *plantest.Cluster) { left(c, tikv).Claims[0].Terminating = true }, nothing},
 		"PD does not speak of this store": {func(c *plantest.Cluster) { left(c, tikv).Database = state.Database{} }, nothing},
 		"PD speaks of no stores": {func(c *plantest.Cluster) {

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -19,14 +18,9 @@ func (sc Scope) removedFromPD(p Profile, m state.Member) bool {
 }
 
 // OfOtherCluster reports whether a claim of a member is labelled with the id of another
-// cluster than that of the PD that answers. That PD may have lost its data and started a
-// new cluster, or it may not be the PD of this cluster.
+// cluster than that of the PD that answers.
 func (sc Scope) OfOtherCluster(m state.Member) bool {
-	id := strconv.FormatUint(sc.All.PD.ClusterID, 10)
-	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool {
-		label := c.Identity.Labels[topology.LabelClusterID]
-		return label != "" && label != id && sc.All.PD.ClusterID != 0
-	})
+	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return sc.All.PD.OfOtherCluster(c.Identity.Labels) })
 }
 
 // precedes reports whether a partition reaches another member, which needs the update

@@ -84,7 +84,8 @@ func configDifference(o state.Observation, g desired.Group) []Field {
 		case key == keyScript:
 			all = append(all, Field{Path: "the start script", Hidden: true})
 		default:
-			all = append(all, compare(configLeaves(key, before), configLeaves(key, after), confidential)...)
+			secret := func(path string) bool { return path == key || confidential(path) } // the whole file may have one
+			all = append(all, compare(configLeaves(key, before), configLeaves(key, after), secret)...)
 		}
 	}
 	return all
@@ -119,12 +120,7 @@ func variable(path string) bool {
 }
 
 // confidential reports whether a setting may be a secret, as its name says.
-func confidential(key string) bool {
-	name := strings.ToLower(key[strings.LastIndex(key, ".")+1:])
-	return slices.ContainsFunc([]string{"password", "passwd", "secret", "token", "access-key", "passphrase", "credential"}, func(s string) bool {
-		return strings.Contains(name, s)
-	})
-}
+func confidential(key string) bool { return topology.Confidential(key[strings.LastIndex(key, ".")+1:]) }
 
 // podLeaves returns the values of a pod template by their paths. Elements of lists that have a name are
 // found by it, so that one more is not a change of all that follow.
@@ -157,7 +153,7 @@ func tree(v any) any {
 func configLeaves(file, text string) map[string]string {
 	all, tables := map[string]string{}, map[string]any{}
 	if err := toml.Unmarshal([]byte(text), &tables); err != nil {
-		return map[string]string{file: text}
+		return map[string]string{file: encoded(text)}
 	}
 	for key, value := range tables {
 		collect(all, key, value)

@@ -75,6 +75,29 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
+// TestDifferencesOfOther: a configuration that cannot be read may have a secret anywhere, so none of it is
+// shown, however short it is.
+func TestDifferencesOfOther(t *testing.T) {
+	c := load(t, "basic", func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.Config = v1alpha1.NewTiKVConfig() })
+	for _, text := range []string{"level: info\nkey: x\n", "key: x"} {
+		have := created(t, want(t, c, nothing(), state.Snapshot{}))
+		w := want(t, c, have, state.Snapshot{})
+		for i, g := range w.Groups {
+			if g.Kind == topology.TiKV {
+				w.Groups[i].Config[0].Drift = desired.Differs
+				inUse(c, g.Kind, have).found.Data["config-file"] = text
+			}
+		}
+		var got []Field
+		for _, d := range Differences(state.Observation{Cluster: c, Existing: have}, w) {
+			got = append(got, d.Config...)
+		}
+		if !slices.Equal(got, []Field{{Path: "config-file", Hidden: true}}) {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+}
+
 // TestDifferencesOfSuspended: pods that are to go have no other template.
 func TestDifferencesOfSuspended(t *testing.T) {
 	c := load(t, "basic")

@@ -1,17 +1,17 @@
 // Package bundle writes an archive of what people need to find out what is wrong with a cluster, to
-// be sent to others. It has no value of a Secret: the values that could be read are taken out of
-// every file, whatever has printed them.
+// be sent to others. The values of the Secrets that it reads, those with the cluster's certificates and
+// the one with the first password of root, are taken out of every file, whatever has printed them. Values
+// under six characters stay, since they are parts of other words. Objects of Kubernetes also lose what
+// has the name of a secret, wherever its value comes from.
 package bundle
 
 import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"time"
 
@@ -37,21 +37,6 @@ func New(w io.Writer, dir string, now time.Time) *Bundle {
 	return &Bundle{gzip: zipped, tar: tar.NewWriter(zipped), dir: dir, now: now}
 }
 
-// shortest is the length of the shortest value that is taken out of files: shorter ones are parts of
-// other words.
-const shortest = 6
-
-// Hide takes the values of a Secret out of all files that are added from now on.
-func (b *Bundle) Hide(data map[string][]byte) {
-	for _, value := range data {
-		for _, text := range append(strings.Split(string(value), "\n"), string(value), base64.StdEncoding.EncodeToString(value)) {
-			if text = strings.TrimSpace(text); len(text) >= shortest && !strings.HasPrefix(text, "-----") {
-				b.hidden = append(b.hidden, text)
-			}
-		}
-	}
-}
-
 // Lack notes that something could not be read.
 func (b *Bundle) Lack(what string, err error) {
 	b.lacks = append(b.lacks, b.clean(fmt.Sprintf("%s: %v", what, err)))
@@ -59,19 +44,6 @@ func (b *Bundle) Lack(what string, err error) {
 
 // Lacks returns what could not be read, a line each.
 func (b *Bundle) Lacks() []string { return b.lacks }
-
-// removed stands for a value that was taken out.
-const removed = "REMOVED"
-
-// assigned matches a line of a configuration that gives a secret a value.
-var assigned = regexp.MustCompile(`(?im)^(\s*"?[\w.-]*(?:password|passwd|secret|token|credential|private)[\w.-]*"?\s*[=:]\s*)\S.*$`)
-
-func (b *Bundle) clean(text string) string {
-	for _, h := range b.hidden {
-		text = strings.ReplaceAll(text, h, removed)
-	}
-	return text
-}
 
 // Add adds a text.
 func (b *Bundle) Add(name string, text []byte) {
@@ -121,41 +93,13 @@ func (b *Bundle) document(name string, value any, err error, write func(any) ([]
 		err = json.Unmarshal(text, &fields)
 	}
 	if err == nil {
-		text, err = write(fields)
+		text, err = write(b.cleanAll(fields))
 	}
 	if err != nil {
 		b.Lack(name, err)
 		return
 	}
 	b.Add(name, text)
-}
-
-// sensitive matches the names of variables whose values are secrets.
-var sensitive = regexp.MustCompile(`(?i)password|passwd|secret|token|credential|private`)
-
-// tidy removes from an object what must not be in the archive, and what nobody reads there.
-func tidy(value any) any {
-	switch v := value.(type) {
-	case map[string]any:
-		if name, ok := v["name"].(string); ok && sensitive.MatchString(name) && v["value"] != nil {
-			v["value"] = removed // of an environment variable
-		}
-		delete(v, "managedFields")
-		for k, inner := range v {
-			if strings.HasSuffix(k, "last-applied-configuration") {
-				delete(v, k)
-				continue
-			}
-			v[k] = tidy(inner)
-		}
-	case []any:
-		for i := range v {
-			v[i] = tidy(v[i])
-		}
-	case string:
-		return assigned.ReplaceAllString(v, "${1}"+removed)
-	}
-	return value
 }
 
 // Close ends the archive with the list of what could not be read.
