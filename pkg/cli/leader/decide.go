@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -42,7 +43,7 @@ func transfer(c topology.Cluster, s state.Snapshot, name string) (plan.Step, err
 		return nil, errors.New("PD has no leader now; it elects one by itself")
 	case !to.Up():
 		// It would soon lose the leadership, and PD would have no leader for a while.
-		return nil, fmt.Errorf("%s does not serve%s, so it cannot lead PD", name, because(to))
+		return nil, exit.Refusef("%s does not serve%s, so it cannot lead PD", name, because(to))
 	}
 	step := plan.MoveLeader{From: s.PD.Leader, To: to.Name, FromName: s.PD.Leader, ToName: to.Database.Name}
 	for _, m := range s.Groups[topology.PD].Members {
@@ -74,7 +75,7 @@ func evict(c topology.Cluster, s state.Snapshot, name string) (id uint64, begun 
 			return m.Database.ID, false, nil
 		}
 	}
-	return 0, false, errors.New("no other store of TiKV serves that may lead regions, so they could not leave this one")
+	return 0, false, exit.Refusef("no other store of TiKV serves that may lead regions, so they could not leave this one")
 }
 
 // store returns a store of TiKV whose leaders no run of this program handles now.
@@ -86,11 +87,11 @@ func store(c topology.Cluster, s state.Snapshot, name string) (state.Member, err
 	case s.PD.SchedulersUnknown:
 		return m, errors.New("PD has not loaded its schedulers yet, as after a change of its leader; try again in a minute")
 	case m.Database.Presence != state.Present || m.Database.State == state.StoreTombstone:
-		return m, fmt.Errorf("PD has no store of %s", name)
+		return m, exit.Refusef("PD has no store of %s", name)
 	}
 	if e, ok := s.Eviction(m.Database.ID); ok && !e.Foreign {
-		return m, exit.With(exit.Failure, fmt.Errorf("a run that changes the cluster evicts region leaders from %s, and ends that itself; "+
-			"if it was interrupted, go on with: kubectl tidb -n %s sync %s", name, c.Namespace, c.Name))
+		return m, remedy.For(exit.Refusef("a run that changes the cluster evicts region leaders from %s, and ends that itself", name),
+			remedy.Run("if it was interrupted, go on", c.Plugin("sync")))
 	}
 	return m, nil
 }
