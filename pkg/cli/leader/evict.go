@@ -49,8 +49,10 @@ run that restarts the store, such as an upgrade, leaves it as it is.`,
 			if err := o.Validate(); err != nil {
 				return err
 			}
-			if o.stop && cmd.Flags().Changed("timeout") {
-				return exit.Usagef("--stop waits for nothing, so it does not go with --timeout")
+			for _, of := range []string{"timeout", "output"} {
+				if o.stop && cmd.Flags().Changed(of) {
+					return exit.Usagef("--stop waits for nothing, so it does not go with --%s", of)
+				}
 			}
 			o.name, o.member = args[0], args[1]
 			return run(cmd.Context(), o)
