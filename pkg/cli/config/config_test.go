@@ -112,6 +112,23 @@ func TestGet(t *testing.T) {
 	}
 }
 
+// TestReplacements: members that a failover has added are named and compared as all others.
+func TestReplacements(t *testing.T) {
+	s, a := cluster()
+	tc := s.cluster.Written.DeepCopy()
+	tc.Status.TiKV.FailureStores = map[string]v1alpha1.TiKVFailureStore{"4": {PodName: "basic-tikv-1", StoreID: "4"}}
+	s.cluster = topology.New(tc)
+	a.pages["basic-tikv-2.basic-tikv-peer.db.svc:20180/config"] = `{"log":{"level":"error"},"storage":{"reserve-space":"1GiB","gone":true}}`
+	f, out := streams()
+	if err := s.get(t.Context(), f, getting{of: "tikv-2", key: "log.level"}); err != nil || out.String() != "error\n" {
+		t.Errorf("%v, %q", err, out.String())
+	}
+	out.Reset()
+	if err := s.diff(t.Context(), f, comparing{of: "tikv"}); err == nil || !strings.Contains(out.String(), "basic-tikv-2   log.level      warn   error") {
+		t.Errorf("%v, %q", err, out.String())
+	}
+}
+
 // TestDiff: what is not in effect is shown with the reason; a member that does not answer is an error,
 // since nothing is known of it.
 func TestDiff(t *testing.T) {
