@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/act"
@@ -42,7 +43,9 @@ func runTransfer(ctx context.Context, f *factory.Factory, name, member string) e
 		return err
 	}
 	defer s.Close()
+	shown := spin.On(f, "reading cluster "+s.Namespace+"/"+s.Name)
 	seen, err := s.Observer.Observe(ctx, true)
+	shown.Stop()
 	if err != nil {
 		return err
 	}
