@@ -44,7 +44,7 @@ log.level, or a table such as log. The value of one setting of one member is pri
   # What PD keeps about its schedulers
   kubectl tidb config get basic pd schedule`,
 		Args:              cobra.RangeArgs(1, 3),
-		ValidArgsFunction: target.CompleteMembers(f),
+		ValidArgsFunction: target.CompleteMember(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name, o.of, o.key = args[0], "", ""
 			if len(args) > 1 {

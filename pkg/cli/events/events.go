@@ -63,7 +63,7 @@ keep them for longer.`,
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "Go on with new events, until interrupted.")
 	cmd.Flags().StringSliceVar(&o.members, "member", nil, "Only of this member, e.g. tikv-0 or basic-tikv-0, or of all members of a component, e.g. tikv. Can be given more than once.")
 	// The only error is a flag that does not exist.
-	_ = cmd.RegisterFlagCompletionFunc("member", target.CompleteMembers(f))
+	_ = cmd.RegisterFlagCompletionFunc("member", target.CompleteMemberFlag(f))
 	return cmd
 }
 

@@ -51,7 +51,7 @@ Each claim is deleted only if it has not changed since it was shown.`,
   kubectl tidb pvc prune basic --yes`,
 		SuggestFor:        []string{"clean", "delete", "gc"},
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: target.Complete(f),
+		ValidArgsFunction: target.CompleteClaims(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.parse(args); err != nil {
 				return err
