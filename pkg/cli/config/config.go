@@ -3,6 +3,7 @@ package config
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -58,17 +59,15 @@ type member struct {
 // choose returns the members that an argument names: those of a component, or one; all that show
 // their configuration for "". It is not ok for an argument that names none.
 func (s session) choose(arg string) (all []member, ok bool) {
-	_, known := topology.ParseKind(arg)
+	kind, ordinal, named := s.cluster.Named(arg)
 	for _, g := range s.cluster.Groups {
-		for n := range g.Replicas {
-			name := s.cluster.PodName(g.Kind, n)
-			named := arg == string(g.Kind) || arg == name || s.cluster.Name+"-"+arg == name
-			if named || arg == "" && running.Shown(g.Kind) {
-				all = append(all, member{g.Kind, n, name})
+		for n := range g.Size() { // with those that a failover has added
+			if named && kind == g.Kind && (ordinal == topology.Every || ordinal == n) || arg == "" && running.Shown(g.Kind) {
+				all = append(all, member{g.Kind, n, s.cluster.PodName(g.Kind, n)})
 			}
 		}
 	}
-	return all, known || len(all) > 0
+	return all, named && ordinal == topology.Every || len(all) > 0
 }
 
 // ask returns the configuration that a member runs with.
@@ -105,4 +104,12 @@ func text(v any, there bool) string {
 		return fmt.Sprint(v)
 	}
 	return toJSON(v)
+}
+
+func toJSON(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(data)
 }

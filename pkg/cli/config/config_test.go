@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"maps"
@@ -19,6 +20,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/running"
 )
@@ -82,28 +84,50 @@ func TestGet(t *testing.T) {
 		o    getting
 		want string
 		code exit.Code
+		says string
 	}{
-		{"one value of a component", getting{of: "tikv", key: "storage.reserve-space"}, "1GiB\n", exit.OK},
-		{"one value of a member", getting{of: "basic-tidb-0", key: "log.level"}, "info\n", exit.OK},
-		{"a short name", getting{of: "tidb-0", key: "log.level"}, "info\n", exit.OK},
-		{"an empty value", getting{of: "pd", key: "replication.location-labels"}, "\n", exit.OK},
-		{"a table", getting{of: "tikv", key: "log"}, "OF     SETTING             VALUE\ntikv   log.file.max-days   0\ntikv   log.level           info\n", exit.OK},
+		{"one value of a component", getting{of: "tikv", key: "storage.reserve-space"}, "1GiB\n", exit.OK, ""},
+		{"one value of a member", getting{of: "basic-tidb-0", key: "log.level"}, "info\n", exit.OK, ""},
+		{"a short name", getting{of: "tidb-0", key: "log.level"}, "info\n", exit.OK, ""},
+		{"an empty value", getting{of: "pd", key: "replication.location-labels"}, "\n", exit.OK, ""},
+		{"a table", getting{of: "tikv", key: "log"}, "OF     SETTING             VALUE\ntikv   log.file.max-days   0\ntikv   log.level           info\n", exit.OK, ""},
 		{"of all components", getting{of: "log.level"},
-			"OF     SETTING     VALUE\npd     log.level   info\ntikv   log.level   info\ntidb   log.level   info\n", exit.OK},
+			"OF     SETTING     VALUE\npd     log.level   info\ntikv   log.level   info\ntidb   log.level   info\n", exit.OK, ""},
 		{"for a program", getting{of: "tidb", output: "json"},
-			"{\n  \"tidb\": {\n    \"log.level\": \"info\",\n    \"split-table\": true\n  }\n}\n", exit.OK},
-		{"no such setting", getting{of: "tikv", key: "log.levels"}, "", exit.Usage},
-		{"no such member", getting{of: "tikv-7", key: "log.level"}, "", exit.Usage},
-		{"does not answer", getting{of: "tikv-1"}, "", exit.Failure},
-		{"does not show it", getting{of: "tiflash"}, "", exit.Refused},
-		{"not in the cluster", getting{of: "ticdc"}, "", exit.Usage},
+			"{\n  \"tidb\": {\n    \"log.level\": \"info\",\n    \"split-table\": true\n  }\n}\n", exit.OK, ""},
+		{"no such setting", getting{of: "tikv", key: "log.levels"}, "", exit.Usage, `no setting "log.levels" in the configuration of tikv`},
+		{"no such setting, for a program", getting{of: "tikv", key: "log.levels", output: "json"}, "", exit.Usage, `no setting "log.levels" in the configuration of tikv`},
+		{"no such member or setting", getting{of: "tikv-9"}, "", exit.Usage, `no component, no member and no setting "tikv-9"`},
+		{"no such member or setting, for a program", getting{of: "tikv-9", output: "json"}, "", exit.Usage, `no component, no member and no setting "tikv-9"`},
+		{"a setting, for a program", getting{of: "tikv", key: "log.level", output: "json"}, "{\n  \"tikv\": {\n    \"log.level\": \"info\"\n  }\n}\n", exit.OK, ""},
+		{"no such member", getting{of: "tikv-7", key: "log.level"}, "", exit.Usage, ""},
+		{"does not answer", getting{of: "tikv-1"}, "", exit.Failure, ""},
+		{"does not show it", getting{of: "tiflash"}, "", exit.Refused, ""},
+		{"not in the cluster", getting{of: "ticdc"}, "", exit.Usage, ""},
 	} {
 		s, _ := cluster()
 		f, out := streams()
 		err := s.get(t.Context(), f, c.o)
-		if exit.Of(err) != c.code || out.String() != c.want {
+		if exit.Of(err) != c.code || out.String() != c.want || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, %q, want %q", c.name, err, out.String(), c.want)
 		}
+	}
+}
+
+// TestReplacements: members that a failover has added are named and compared as all others.
+func TestReplacements(t *testing.T) {
+	s, a := cluster()
+	tc := s.cluster.Written.DeepCopy()
+	tc.Status.TiKV.FailureStores = map[string]v1alpha1.TiKVFailureStore{"4": {PodName: "basic-tikv-1", StoreID: "4"}}
+	s.cluster = topology.New(tc)
+	a.pages["basic-tikv-2.basic-tikv-peer.db.svc:20180/config"] = `{"log":{"level":"error"},"storage":{"reserve-space":"1GiB","gone":true}}`
+	f, out := streams()
+	if err := s.get(t.Context(), f, getting{of: "tikv-2", key: "log.level"}); err != nil || out.String() != "error\n" {
+		t.Errorf("%v, %q", err, out.String())
+	}
+	out.Reset()
+	if err := s.diff(t.Context(), f, comparing{of: "tikv"}); err == nil || !strings.Contains(out.String(), "basic-tikv-2   log.level      warn   error") {
+		t.Errorf("%v, %q", err, out.String())
 	}
 }
 
@@ -170,6 +194,10 @@ func TestSetArguments(t *testing.T) {
 		{"basic pd schedule.x-", nil, "PD, which has no default to go back to"},
 		{"basic pd schedule.x=1 log.level=warn", nil, "other settings in the spec: give them in commands"},
 		{"basic tikv a=1 --exit-code", nil, "--exit-code goes with --dry-run"},
+		{"basic tikv a=1 --wait=false --report html=x.html", map[string]any{"a": int64(1)}, ""},
+		{"basic pd schedule.x=1 -o json --dry-run --exit-code --timeout 1m --yes", map[string]any{"schedule.x": int64(1)}, ""},
+		{"basic pd schedule.x=1 --wait=false", nil, "changed at once and without a run, so it does not go with --wait=false"},
+		{"basic pd schedule.x=1 --take-over --report html=x.html", nil, "it does not go with --report, --take-over"},
 	} {
 		var got *setting
 		cmd := setCommand(nil, func(_ context.Context, o setting) error { got = &o; return nil })
@@ -195,29 +223,93 @@ func called(cmd *cobra.Command, args string) error {
 	return cmd.Execute()
 }
 
-// TestSetInPD: what PD keeps is changed there, and a dry run changes nothing.
+// TestSetInPD: what PD keeps is changed there, what is so already is not written, and a dry run
+// changes nothing.
 func TestSetInPD(t *testing.T) {
-	for _, dry := range []drive.DryRun{drive.NoDryRun, drive.ServerDryRun} {
+	settings := map[string]any{"schedule.leader-schedule-limit": int64(8), "schedule.region-schedule-limit": int64(2048), "replication.location-labels": []any{"zone", "host"}}
+	const (
+		changed = "changed in PD, and in effect"
+		would   = "would be changed in PD, at once and without a restart"
+	)
+	lines := func(done string) string {
+		return `replication.location-labels from "" to "zone,host": ` + done + "\nschedule.leader-schedule-limit from 4 to 8: " + done + "\n"
+	}
+	sent := []string{`POST basic-pd-0.basic-pd-peer.db.svc:2379/pd/api/v1/config {"replication.location-labels":"zone,host","schedule.leader-schedule-limit":8}`}
+	for _, c := range []struct {
+		name     string
+		settings map[string]any
+		o        drive.Options
+		out      string
+		code     exit.Code
+		sent     []string
+	}{
+		{"a change", settings, drive.Options{}, lines(changed), exit.OK, sent},
+		{"a dry run", settings, drive.Options{DryRun: drive.ServerDryRun}, lines(would), exit.OK, nil},
+		{"a dry run in a pipeline", settings, drive.Options{DryRun: drive.ServerDryRun, ExitCode: true}, lines(would), exit.Pending, nil},
+		{"nothing to change", map[string]any{"schedule.leader-schedule-limit": int64(4)}, drive.Options{}, "PD has these settings already; nothing was changed\n", exit.OK, nil},
+		{"nothing to change in a pipeline", map[string]any{"schedule.leader-schedule-limit": int64(4)}, drive.Options{DryRun: drive.ServerDryRun, ExitCode: true},
+			"PD has these settings already; nothing was changed\n", exit.OK, nil},
+	} {
 		s, a := cluster()
 		f, out := streams()
-		o := setting{kind: topology.PD, settings: map[string]any{"schedule.leader-schedule-limit": int64(8), "replication.location-labels": []any{"zone", "host"}}}
-		o.DryRun = dry
+		o := setting{kind: topology.PD, settings: c.settings, Options: c.o}
 		is, host, err := s.first(t.Context(), topology.PD)
 		if err != nil || !o.kept() {
 			t.Fatal(err)
 		}
-		if err := o.setThere(t.Context(), f, s, host, is); err != nil {
+		if err := o.setThere(t.Context(), f, s, host, is); exit.Of(err) != c.code || out.String() != c.out || !slices.Equal(a.sent, c.sent) {
+			t.Errorf("%s: %v, %q, sent %q", c.name, err, out.String(), a.sent)
+		}
+	}
+}
+
+// TestSetInPDEvents: with -o json it writes events, of which the last one says how it ended.
+func TestSetInPDEvents(t *testing.T) {
+	for _, c := range []struct {
+		o       drive.Options
+		fails   bool
+		code    exit.Code
+		notices int
+		outcome string
+	}{
+		{drive.Options{}, false, exit.OK, 1, event.OutcomeConverged},
+		{drive.Options{}, true, exit.Failure, 0, event.OutcomeFailed},
+		{drive.Options{DryRun: drive.ServerDryRun}, false, exit.OK, 1, event.OutcomeChanges},
+		{drive.Options{DryRun: drive.ServerDryRun, ExitCode: true}, false, exit.Pending, 1, event.OutcomeChanges},
+	} {
+		s, a := cluster()
+		var out, errOut bytes.Buffer
+		f := factory.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}, func(string) string { return "" }, "")
+		c.o.Output = "json"
+		o := setting{kind: topology.PD, settings: map[string]any{"schedule.leader-schedule-limit": int64(8)}, given: []string{"schedule.leader-schedule-limit=8"}, Options: c.o}
+		is, host, err := s.first(t.Context(), topology.PD)
+		if err != nil {
 			t.Fatal(err)
 		}
-		done, sent := "changed in PD, and in effect", []string{
-			`POST basic-pd-0.basic-pd-peer.db.svc:2379/pd/api/v1/config {"replication.location-labels":"zone,host","schedule.leader-schedule-limit":8}`,
+		if c.fails {
+			clear(a.pages)
 		}
-		if dry != drive.NoDryRun {
-			done, sent = "would be changed in PD, at once and without a restart", nil
+		if err := o.setThere(t.Context(), f, s, host, is); exit.Of(err) != c.code || err != nil && err.Error() != "" {
+			t.Errorf("%+v: %v", c, err)
 		}
-		want := `replication.location-labels from "" to "zone,host": ` + done + "\nschedule.leader-schedule-limit from 4 to 8: " + done + "\n"
-		if out.String() != want || !slices.Equal(a.sent, sent) {
-			t.Errorf("%q, sent %q", out.String(), a.sent)
+		var got []event.Event
+		for d := json.NewDecoder(&out); ; {
+			var e event.Event
+			if err := d.Decode(&e); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, e)
+		}
+		if len(got) != c.notices+1 || errOut.Len() > 0 {
+			t.Fatalf("%+v, %q", got, errOut.String())
+		}
+		if last := got[len(got)-1]; last.Type != event.Done || last.Outcome != c.outcome || *last.ExitCode != int(c.code) || (last.Error != "") != c.fails {
+			t.Errorf("%+v: %+v", c, last)
+		}
+		if first := got[0]; c.notices > 0 && (first.Reason != string(event.SettingChanged) || !strings.HasPrefix(first.Message, "schedule.leader-schedule-limit from 4 to 8: ")) {
+			t.Errorf("%+v: %+v", c, first)
 		}
 	}
 }

@@ -52,7 +52,7 @@ Settings that are not in the spec have the defaults of the version, and are not 
   # In a pipeline: exits with 10 if anything differs
   kubectl tidb config diff basic tikv --exit-code`,
 		Args:              cobra.RangeArgs(1, 2),
-		ValidArgsFunction: target.CompleteMembers(f),
+		ValidArgsFunction: target.CompleteMember(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name, o.of = args[0], ""
 			if len(args) > 1 {

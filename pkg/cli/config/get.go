@@ -2,7 +2,6 @@ package config
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +14,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/running"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
@@ -44,7 +44,7 @@ log.level, or a table such as log. The value of one setting of one member is pri
   # What PD keeps about its schedulers
   kubectl tidb config get basic pd schedule`,
 		Args:              cobra.RangeArgs(1, 3),
-		ValidArgsFunction: target.CompleteMembers(f),
+		ValidArgsFunction: target.CompleteMember(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name, o.of, o.key = args[0], "", ""
 			if len(args) > 1 {
@@ -72,19 +72,44 @@ func get(ctx context.Context, f *factory.Factory, o getting) error {
 // get prints what members run with.
 func (s session) get(ctx context.Context, f *factory.Factory, o getting) error {
 	members, ok := s.choose(o.of)
-	if !ok && o.key == "" { // the component may be left out before a key
+	keyOnly := !ok && o.key == "" // the component may be left out before a key
+	if keyOnly {
 		o.of, o.key = "", o.of
 		members, ok = s.choose("")
 	}
 	if !ok || len(members) == 0 {
 		return exit.Usagef("cluster %s/%s has no component and no member %q", s.cluster.Namespace, s.cluster.Name, o.of)
 	}
-	all := map[string]map[string]any{}
-	var names []string
-	var last error
+	all, names, last := s.read(ctx, o, members)
+	switch {
+	case errors.Is(last, running.ErrNotShown):
+		return exit.With(exit.Refused, last)
+	case len(all) == 0:
+		return last
+	case last != nil:
+		fmt.Fprintln(f.Streams.ErrOut, "note:", last)
+	}
+	found := slices.ContainsFunc(names, func(name string) bool { return len(all[name]) > 0 })
+	switch {
+	case !found && keyOnly:
+		return exit.Usagef("cluster %s/%s has no component, no member and no setting %q", s.cluster.Namespace, s.cluster.Name, o.key)
+	case !found && o.key != "":
+		return exit.Usagef("there is no setting %q in the configuration of %s", o.key, strings.Join(names, ", "))
+	}
+	if o.output.JSON() {
+		return output.Write(f.Streams.Out, all)
+	}
+	return printSettings(f, o, all, names)
+}
+
+// read returns the settings that are asked for, by components, or by the member that is named, and the
+// names in their order. The error is the last one of a member that did not answer.
+func (s session) read(ctx context.Context, o getting, members []member) (all map[string]map[string]any, names []string, last error) {
+	all = map[string]map[string]any{}
+	_, ordinal, named := s.cluster.Named(o.of)
 	for _, m := range members {
 		title := string(m.Kind)
-		if o.of == m.name || s.cluster.Name+"-"+o.of == m.name {
+		if named && ordinal != topology.Every {
 			title = m.name
 		}
 		if all[title] != nil {
@@ -97,18 +122,7 @@ func (s session) get(ctx context.Context, f *factory.Factory, o getting) error {
 		}
 		all[title], names = only(settings, o.key), append(names, title)
 	}
-	switch {
-	case errors.Is(last, running.ErrNotShown):
-		return exit.With(exit.Refused, last)
-	case len(all) == 0:
-		return last
-	case last != nil:
-		fmt.Fprintln(f.Streams.ErrOut, "note:", last)
-	}
-	if o.output.JSON() {
-		return output.Write(f.Streams.Out, all)
-	}
-	return printSettings(f, o, all, names)
+	return all, names, last
 }
 
 // only returns the settings with a key, or in a table; all for "".
@@ -132,20 +146,9 @@ func printSettings(f *factory.Factory, o getting, all map[string]map[string]any,
 			rows = append(rows, []string{name, key, text(all[name][key], true)})
 		}
 	}
-	switch {
-	case len(rows) == 0:
-		return exit.Usagef("there is no setting %q in the configuration of %s", o.key, strings.Join(names, ", "))
-	case len(rows) == 1 && rows[0][1] == o.key && o.of != "":
+	if len(rows) == 1 && rows[0][1] == o.key && o.of != "" {
 		_, err := fmt.Fprintln(f.Streams.Out, rows[0][2])
 		return err
 	}
 	return report.Table(f.Streams.Out, []string{"of", "setting", "value"}, rows)
-}
-
-func toJSON(v any) string {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return string(data)
 }

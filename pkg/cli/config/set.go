@@ -42,7 +42,7 @@ one after another, unless the component reads its configuration again or the spe
 configUpdateStrategy: InPlace. KEY- removes a setting, so that the default counts.
 
 PD keeps schedule and replication itself since the cluster was made, so these are changed
-in PD, at once and without a restart; the spec stays as it is.
+in PD, at once and without a restart or a run; the spec stays as it is.
 
 VALUE is written as in TOML, where text needs no quotes. A setting that the members do not
 have, or that is of another type there, is refused.`,
@@ -63,6 +63,9 @@ have, or that is of another type there, is refused.`,
 				return err
 			}
 			if err := o.parse(args); err != nil {
+				return err
+			}
+			if err := o.atOnce(cmd.Flags()); err != nil {
 				return err
 			}
 			return run(cmd.Context(), o)
@@ -195,34 +198,6 @@ func (o *setting) notes(g topology.Group, was map[string]any) []string {
 		all = append(all, fmt.Sprintf("spec.%s.config is new: it replaces the configuration that the pods have from elsewhere, if there is one", o.kind))
 	}
 	return all
-}
-
-// setThere changes what members keep themselves.
-func (o *setting) setThere(ctx context.Context, f *factory.Factory, s session, host string, is map[string]any) error {
-	done := "changed in " + o.kind.Title() + ", and in effect"
-	if o.DryRun != drive.NoDryRun {
-		done = "would be changed in " + o.kind.Title() + ", at once and without a restart"
-	}
-	send := map[string]any{}
-	for key, value := range o.settings {
-		if list, ok := value.([]any); ok {
-			words := make([]string, len(list))
-			for i := range list {
-				words[i] = fmt.Sprint(list[i])
-			}
-			value = strings.Join(words, ",") // PD takes lists as one text
-		}
-		send[key] = value
-	}
-	if o.DryRun == drive.NoDryRun {
-		if err := s.members.Change(ctx, o.kind, host, send); err != nil {
-			return err
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(send)) {
-		fmt.Fprintf(f.Streams.Out, "%s from %s to %s: %s\n", key, toJSON(is[key]), toJSON(send[key]), done)
-	}
-	return nil
 }
 
 func completeSet(f *factory.Factory) cobra.CompletionFunc {

@@ -70,9 +70,10 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return err
 	}
 	defer s.Close()
-	client, scheme := s.Observer.HTTP(ctx, topology.New(tc))
-	w := &way{cluster: topology.New(tc), members: running.Client{HTTP: client, Scheme: scheme}, log: f.Streams.ErrOut}
-	if _, err := w.find(ctx); err != nil {
+	c := topology.New(tc)
+	client, scheme := s.Observer.HTTP(ctx, c)
+	w := &way{cluster: c, members: running.Client{HTTP: client, Scheme: scheme}, log: f.Streams.ErrOut}
+	if _, err := w.now(ctx); err != nil {
 		return err
 	}
 	local, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.port)))
@@ -105,7 +106,7 @@ func (w *way) find(ctx context.Context) (*url.URL, error) {
 	c := w.cluster
 	var last error
 	g, _ := c.Group(topology.PD)
-	for n := range g.Replicas {
+	for n := range g.Size() { // with those that a failover has added
 		settings, err := w.members.Settings(ctx, topology.PD, c.PodHost(topology.PD, n))
 		if err != nil {
 			last = err

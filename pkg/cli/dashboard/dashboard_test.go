@@ -82,7 +82,14 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: %v, %v", tt.name, at, err)
 		}
 	}
-	w, _, _ := made(one)
+	w, m, _ := made(one)
+	tc := w.cluster.Written.DeepCopy()
+	tc.Status.PD.FailureMembers = map[string]v1alpha1.PDFailureMember{"basic-pd-0": {PodName: "basic-pd-0", MemberID: "1", MemberDeleted: true}}
+	tc.Spec.PD.Replicas, m.down = 1, "basic-pd-0"
+	w.cluster = topology.New(tc)
+	if at, err := w.find(t.Context()); err != nil || at.String() != one {
+		t.Errorf("a member that a failover has added is not asked: %v, %v", at, err)
+	}
 	w.members.HTTP = &http.Client{Transport: refuses{}}
 	if _, err := w.find(t.Context()); err == nil || !strings.Contains(err.Error(), "see why: kubectl tidb status basic -n db") {
 		t.Errorf("%v", err)

@@ -63,7 +63,7 @@ keep them for longer.`,
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "Go on with new events, until interrupted.")
 	cmd.Flags().StringSliceVar(&o.members, "member", nil, "Only of this member, e.g. tikv-0 or basic-tikv-0, or of all members of a component, e.g. tikv. Can be given more than once.")
 	// The only error is a flag that does not exist.
-	_ = cmd.RegisterFlagCompletionFunc("member", target.CompleteMembers(f))
+	_ = cmd.RegisterFlagCompletionFunc("member", target.CompleteMemberFlag(f))
 	return cmd
 }
 
@@ -92,7 +92,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		rows: kubectl.NewEventPrinter(false, false), seen: map[string]string{},
 	}
 	for _, m := range o.members {
-		if !p.nameable(m) {
+		if _, _, ok := p.cluster.Named(m); !ok {
 			return exit.Usagef("%q is neither a component nor a member of a cluster %s, such as tikv or %[2]s-tikv-0", m, name)
 		}
 	}
@@ -107,14 +107,6 @@ type printer struct {
 	events  corev1client.EventInterface
 	rows    *kubectl.EventPrinter
 	seen    map[string]string // what was printed: versions by what an event says
-}
-
-// nameable reports whether a component or a member of the cluster can have this name.
-func (p *printer) nameable(arg string) bool {
-	_, component := topology.ParseKind(arg)
-	_, _, whole := p.cluster.Member(arg)
-	_, _, short := p.cluster.Member(p.cluster.Name + "-" + arg)
-	return component || whole || short
 }
 
 // page is how many events are read at a time.
@@ -215,7 +207,7 @@ func last(e corev1.Event) time.Time {
 // concerns reports whether an object belongs to the cluster, and to the members that are asked for.
 func (p *printer) concerns(o corev1.ObjectReference) bool {
 	var k topology.Kind
-	member, ok := "", false
+	n, ok := topology.Every, false
 	switch o.Kind {
 	case "TidbCluster":
 		return o.Name == p.cluster.Name && len(p.members) == 0
@@ -226,32 +218,27 @@ func (p *printer) concerns(o corev1.ObjectReference) bool {
 			}
 		}
 	case "Pod":
-		member = o.Name
-		k, _, ok = p.cluster.Member(member)
+		k, n, ok = p.cluster.Member(o.Name)
 	case "PersistentVolumeClaim":
-		member, k, ok = p.claimed(o.Name)
+		k, n, ok = p.claimed(o.Name)
 	}
 	if !ok || len(p.members) == 0 {
 		return ok
 	}
 	return slices.ContainsFunc(p.members, func(m string) bool {
-		return m == string(k) || member != "" && (m == member || p.cluster.Name+"-"+m == member)
+		kind, ordinal, named := p.cluster.Named(m)
+		return named && kind == k && (ordinal == topology.Every || ordinal == n)
 	})
 }
 
-// claimed returns the member whose claim has a name: Kubernetes puts the name of the volume before
-// that of the pod.
-func (p *printer) claimed(claim string) (member string, k topology.Kind, ok bool) {
-	for rest := claim; ; {
-		_, after, found := strings.Cut(rest, "-")
-		if !found {
-			return "", "", false
+// claimed returns the member whose claim has a name.
+func (p *printer) claimed(claim string) (topology.Kind, int, bool) {
+	for _, k := range topology.Kinds() {
+		if _, n, ok := p.cluster.ClaimOrdinal(k, claim); ok {
+			return k, n, true
 		}
-		if k, _, ok := p.cluster.Member(after); ok {
-			return after, k, true
-		}
-		rest = after
 	}
+	return "", 0, false
 }
 
 // follow prints events until the watch ends.

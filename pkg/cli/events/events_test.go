@@ -107,11 +107,6 @@ func TestMembers(t *testing.T) {
 	if err := p.print(t.Context()); err != nil || out.String() != "No events found for cluster db/basic.\n" {
 		t.Errorf("%v: %q", err, out.String())
 	}
-	for name, want := range map[string]bool{"tikv": true, "tikv-0": true, "basic-tikv-0": true, "basic": false, "other-tikv-0": false, "cdc": false} {
-		if p.nameable(name) != want {
-			t.Errorf("%s: %t", name, !want)
-		}
-	}
 }
 
 // TestWatch: new events are printed once, also after a watch has ended, until the command is

@@ -7,16 +7,18 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// find returns a member of the component by the name of its pod.
+// find returns a member of the component by its name, as a person gives it.
 func find(c topology.Cluster, s state.Snapshot, k topology.Kind, name string) (state.Member, error) {
 	if s.PD.Problem != "" {
 		return state.Member{}, fmt.Errorf("PD cannot be asked: %s", s.PD.Problem)
 	}
-	m, ok := s.Groups[k].Member(name)
+	kind, n, _ := c.Named(name)
+	m, ok := s.Groups[k].Member(c.PodName(kind, n))
 	if ok {
 		return m, nil
 	}
@@ -31,7 +33,7 @@ func find(c topology.Cluster, s state.Snapshot, k topology.Kind, name string) (s
 }
 
 // transfer returns the step that makes a member the leader of PD; nil if it leads already.
-func transfer(c topology.Cluster, s state.Snapshot, name string) (plan.Step, error) {
+func transfer(c topology.Cluster, s state.Snapshot, name string) (*plan.MoveLeader, error) {
 	to, err := find(c, s, topology.PD, name)
 	switch {
 	case err != nil:
@@ -42,9 +44,9 @@ func transfer(c topology.Cluster, s state.Snapshot, name string) (plan.Step, err
 		return nil, errors.New("PD has no leader now; it elects one by itself")
 	case !to.Up():
 		// It would soon lose the leadership, and PD would have no leader for a while.
-		return nil, fmt.Errorf("%s does not serve%s, so it cannot lead PD", name, because(to))
+		return nil, exit.Refusef("%s does not serve%s, so it cannot lead PD", to.Name, because(to))
 	}
-	step := plan.MoveLeader{From: s.PD.Leader, To: to.Name, FromName: s.PD.Leader, ToName: to.Database.Name}
+	step := &plan.MoveLeader{From: s.PD.Leader, To: to.Name, FromName: s.PD.Leader, ToName: to.Database.Name}
 	for _, m := range s.Groups[topology.PD].Members {
 		if m.Database.Leader {
 			step.From = m.Name
@@ -60,21 +62,18 @@ func because(m state.Member) string {
 	return ""
 }
 
-// evict returns the store that is to lead no regions. begun reports whether PD has the scheduler already.
-func evict(c topology.Cluster, s state.Snapshot, name string) (id uint64, begun bool, err error) {
+// evict returns the store that is to lead no regions. PD may have its scheduler already.
+func evict(c topology.Cluster, s state.Snapshot, name string) (state.Member, error) {
 	m, err := store(c, s, name)
-	switch {
-	case err != nil:
-		return 0, false, err
-	case m.Database.Evicting:
-		return m.Database.ID, true, nil
+	if err != nil || m.Database.Evicting {
+		return m, err
 	}
 	for _, o := range s.Groups[topology.TiKV].Members {
-		if o.Name != name && o.TakesLeaders() {
-			return m.Database.ID, false, nil
+		if o.Name != m.Name && o.TakesLeaders() {
+			return m, nil
 		}
 	}
-	return 0, false, errors.New("no other store of TiKV serves that may lead regions, so they could not leave this one")
+	return m, exit.Refusef("no other store of TiKV serves that may lead regions, so they could not leave this one")
 }
 
 // store returns a store of TiKV whose leaders no run of this program handles now.
@@ -86,11 +85,11 @@ func store(c topology.Cluster, s state.Snapshot, name string) (state.Member, err
 	case s.PD.SchedulersUnknown:
 		return m, errors.New("PD has not loaded its schedulers yet, as after a change of its leader; try again in a minute")
 	case m.Database.Presence != state.Present || m.Database.State == state.StoreTombstone:
-		return m, fmt.Errorf("PD has no store of %s", name)
+		return m, exit.Refusef("PD has no store of %s", m.Name)
 	}
 	if e, ok := s.Eviction(m.Database.ID); ok && !e.Foreign {
-		return m, exit.With(exit.Failure, fmt.Errorf("a run that changes the cluster evicts region leaders from %s, and ends that itself; "+
-			"if it was interrupted, go on with: kubectl tidb -n %s sync %s", name, c.Namespace, c.Name))
+		return m, remedy.For(exit.Refusef("a run that changes the cluster evicts region leaders from %s, and ends that itself", m.Name),
+			remedy.Run("if it was interrupted, go on", c.Plugin("sync")))
 	}
 	return m, nil
 }

@@ -1,11 +1,11 @@
 package leader
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
@@ -19,10 +19,12 @@ func TestTransfer(t *testing.T) {
 		code   exit.Code
 	}{
 		"to another":             {to: "t-pd-2"},
+		"to another, in short":   {to: "pd-2"},
 		"it leads":               {to: "t-pd-0"},
+		"a component":            {to: "pd", says: "pd is no member of PD", code: exit.Usage},
 		"not a member":           {to: "t-pd-7", says: "its members are t-pd-0, t-pd-1, t-pd-2", code: exit.Usage},
 		"of another component":   {to: "t-tikv-0", says: "t-tikv-0 is no member of PD", code: exit.Usage},
-		"it does not serve":      {change: down("t-pd-2"), to: "t-pd-2", says: "t-pd-2 does not serve (no answer)", code: exit.Failure},
+		"it does not serve":      {change: down("t-pd-2"), to: "t-pd-2", says: "t-pd-2 does not serve (no answer)", code: exit.Refused},
 		"PD does not answer":     {change: func(c *plantest.Cluster) { c.Seen.PD = state.PD{Problem: "no pod runs"} }, to: "t-pd-2", says: "no pod runs", code: exit.Failure},
 		"PD elects a leader now": {change: func(c *plantest.Cluster) { c.Seen.PD.Leader = ""; c.Member("t-pd-0").Database.Leader = false }, to: "t-pd-2", says: "elects one by itself", code: exit.Failure},
 	} {
@@ -31,13 +33,12 @@ func TestTransfer(t *testing.T) {
 			if c.change != nil {
 				c.change(cluster)
 			}
-			step, err := transfer(cluster.Wanted.Cluster, cluster.Seen, c.to)
+			move, err := transfer(cluster.Wanted.Cluster, cluster.Seen, c.to)
 			refused(t, err, c.says, c.code)
-			move, moves := step.(plan.MoveLeader)
-			if want := name == "to another"; moves != want {
-				t.Errorf("%v", step)
+			if want := strings.HasPrefix(name, "to another"); (move != nil) != want {
+				t.Errorf("%v", move)
 			}
-			if moves && (move.From != "t-pd-0" || move.To != "t-pd-2" || move.FromName != cluster.Seen.PD.Leader || move.ToName == "") {
+			if move != nil && (move.From != "t-pd-0" || move.To != "t-pd-2" || move.FromName != cluster.Seen.PD.Leader || move.ToName == "") {
 				t.Errorf("%+v", move)
 			}
 		})
@@ -64,10 +65,11 @@ func TestEvict(t *testing.T) {
 		change func(*plantest.Cluster)
 		begun  bool
 		says   string
+		code   exit.Code // 0: it is refused
 	}{
 		"a store":                   {},
 		"evicted already":           {change: evicting("t-tikv-1"), begun: true},
-		"evicted by a run":          {change: recorded(false), says: "kubectl tidb -n ns sync t"},
+		"evicted by a run":          {change: recorded(false), says: "if it was interrupted, go on: kubectl tidb sync t -n ns"},
 		"a person's, seen by a run": {change: recorded(true), begun: true},
 		"all others are evicted":    {change: evicting("t-tikv-0", "t-tikv-2"), says: "no other store"},
 		"all others are down":       {change: func(c *plantest.Cluster) { down("t-tikv-0")(c); down("t-tikv-2")(c) }, says: "no other store"},
@@ -78,17 +80,19 @@ func TestEvict(t *testing.T) {
 		"it never joined": {change: func(c *plantest.Cluster) {
 			c.Member("t-tikv-1").Database = state.Database{Presence: state.Absent}
 		}, says: "PD has no store"},
-		"PD has a new leader": {change: func(c *plantest.Cluster) { c.Seen.PD.SchedulersUnknown = true }, says: "try again"},
+		"PD has a new leader": {change: func(c *plantest.Cluster) { c.Seen.PD.SchedulersUnknown = true }, says: "try again", code: exit.Failure},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := plantest.New(3, 3, 2)
 			if c.change != nil {
 				c.change(cluster)
 			}
-			id, begun, err := evict(cluster.Wanted.Cluster, cluster.Seen, "t-tikv-1")
-			refused(t, err, c.says, exit.Failure)
-			if begun != c.begun || (id == 0) != (err != nil) {
-				t.Errorf("store %d, begun %t", id, begun)
+			for _, name := range []string{"t-tikv-1", "tikv-1"} {
+				m, err := evict(cluster.Wanted.Cluster, cluster.Seen, name)
+				refused(t, err, c.says, cmp.Or(c.code, exit.Refused))
+				if err == nil && (m.Name != "t-tikv-1" || m.Database.ID == 0 || m.Database.Evicting != c.begun) {
+					t.Errorf("%s: %s, store %d, begun %t", name, m.Name, m.Database.ID, m.Database.Evicting)
+				}
 			}
 		})
 	}

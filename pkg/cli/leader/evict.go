@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -34,14 +35,15 @@ func evictCommand(f *factory.Factory, run func(context.Context, eviction) error)
 		Use:   "evict-leader NAME MEMBER [--stop]",
 		Short: "Move region leaders off a store of TiKV, and keep them off",
 		Long: `Move the region leaders off a store of TiKV, and keep them off until the same command with
---stop. MEMBER is the name of the store's pod. Its data stays where it is, and clients go on.
+--stop. MEMBER is the store's pod, as basic-tikv-2 or tikv-2. Its data stays where it is, and
+clients go on.
 
 It makes an evict-leader scheduler in PD, where it stays also when the pod restarts, or this
 command is interrupted while it waits. Until it is ended, "kubectl tidb status" shows it. A
 run that restarts the store, such as an upgrade, leaves it as it is.`,
-		Example: `  # Before the disk of basic-tikv-2 is looked at, and after that
-  kubectl tidb evict-leader basic basic-tikv-2
-  kubectl tidb evict-leader basic basic-tikv-2 --stop`,
+		Example: `  # Before the disk of a store is looked at, and after that
+  kubectl tidb evict-leader basic tikv-2
+  kubectl tidb evict-leader basic tikv-2 --stop`,
 		SuggestFor:        []string{"drain", "evict"},
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: completePods(f, topology.TiKV),
@@ -49,8 +51,10 @@ run that restarts the store, such as an upgrade, leaves it as it is.`,
 			if err := o.Validate(); err != nil {
 				return err
 			}
-			if o.stop && cmd.Flags().Changed("timeout") {
-				return exit.Usagef("--stop waits for nothing, so it does not go with --timeout")
+			for _, of := range []string{"timeout", "output"} {
+				if o.stop && cmd.Flags().Changed(of) {
+					return exit.Usagef("--stop waits for nothing, so it does not go with --%s", of)
+				}
 			}
 			o.name, o.member = args[0], args[1]
 			return run(cmd.Context(), o)
@@ -67,29 +71,31 @@ func (o eviction) run(ctx context.Context, f *factory.Factory) error {
 		return err
 	}
 	defer s.Close()
+	shown := spin.On(f, "reading cluster "+s.Namespace+"/"+s.Name)
 	seen, err := s.Observer.Observe(ctx, true)
+	shown.Stop()
 	if err != nil {
 		return err
 	}
 	if o.stop {
 		return o.end(ctx, f, s, seen)
 	}
-	id, begun, err := evict(seen.Cluster, seen.Snapshot, o.member)
+	m, err := evict(seen.Cluster, seen.Snapshot, o.member)
 	if err != nil {
 		return err
 	}
-	if !begun {
-		if err := s.Observer.PD().AddEvictLeader(ctx, id); err != nil {
-			return fmt.Errorf("add evict-leader scheduler of store %d: %w", id, err)
+	if !m.Database.Evicting {
+		if err := s.Observer.PD().AddEvictLeader(ctx, m.Database.ID); err != nil {
+			return fmt.Errorf("add evict-leader scheduler of store %d: %w", m.Database.ID, err)
 		}
 	}
-	o.Goal = wait.NoLeaders(o.member)
+	o.Goal = wait.NoLeaders(m.Name)
 	if err := o.Until(ctx, f, s); err != nil {
 		return err
 	}
 	if !o.Output.JSON() {
-		stop := remedy.Plugin(s.Namespace, "evict-leader", s.Name, o.member, "--stop")
-		fmt.Fprintf(f.Streams.Out, "%s leads no regions; to end that: %s\n", o.member, stop.Line(f.Context()))
+		stop := remedy.Plugin(s.Namespace, "evict-leader", s.Name, m.Name, "--stop")
+		fmt.Fprintf(f.Streams.Out, "%s leads no regions; to end that: %s\n", m.Name, stop.Line(f.Context()))
 	}
 	return nil
 }
@@ -100,12 +106,12 @@ func (o eviction) end(ctx context.Context, f *factory.Factory, s *drive.Session,
 		return err
 	}
 	if !m.Database.Evicting {
-		fmt.Fprintf(f.Streams.Out, "PD has no evict-leader scheduler for %s; nothing was changed\n", o.member)
+		fmt.Fprintf(f.Streams.Out, "PD has no evict-leader scheduler for %s; nothing was changed\n", m.Name)
 		return nil
 	}
 	if err := s.Observer.PD().RemoveEvictLeader(ctx, m.Database.ID); err != nil {
 		return fmt.Errorf("remove evict-leader scheduler of store %d: %w", m.Database.ID, err)
 	}
-	fmt.Fprintf(f.Streams.Out, "%s may lead regions again\n", o.member)
+	fmt.Fprintf(f.Streams.Out, "%s may lead regions again\n", m.Name)
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/act"
 )
@@ -23,12 +23,13 @@ func transferCommand(f *factory.Factory, run func(ctx context.Context, name, mem
 	return &cobra.Command{
 		Use:   "transfer-leader NAME MEMBER",
 		Short: "Make a member of PD its leader",
-		Long: `Make a member of PD its leader, and return when it leads. MEMBER is the name of its pod.
+		Long: `Make a member of PD its leader, and return when it leads. MEMBER is its pod, as basic-pd-1 or
+pd-1.
 
 Each change of PD's leader costs clients of the cluster one or two seconds, in which they get
 no timestamps. A later change of PD by a run, such as an upgrade, may move the leader again.`,
 		Example: `  # Before the host of basic-pd-0 is taken down
-  kubectl tidb transfer-leader basic basic-pd-1`,
+  kubectl tidb transfer-leader basic pd-1`,
 		SuggestFor:        []string{"move-leader", "switchover", "promote"},
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: completePods(f, topology.PD),
@@ -42,7 +43,9 @@ func runTransfer(ctx context.Context, f *factory.Factory, name, member string) e
 		return err
 	}
 	defer s.Close()
+	shown := spin.On(f, "reading cluster "+s.Namespace+"/"+s.Name)
 	seen, err := s.Observer.Observe(ctx, true)
+	shown.Stop()
 	if err != nil {
 		return err
 	}
@@ -54,10 +57,10 @@ func runTransfer(ctx context.Context, f *factory.Factory, name, member string) e
 		fmt.Fprintf(f.Streams.Out, "%s leads PD already; nothing was changed\n", member)
 		return nil
 	}
-	if err := act.New(s.Kube, s.Intent, s.Observer.PD, seen.Cluster, f.Clock.Now).Do(ctx, step); err != nil {
+	if err := act.New(s.Kube, s.Intent, s.Observer.PD, seen.Cluster, f.Clock.Now).Do(ctx, *step); err != nil {
 		return err
 	}
-	fmt.Fprintf(f.Streams.Out, "%s leads PD, as %s did before\n", member, step.(plan.MoveLeader).From)
+	fmt.Fprintf(f.Streams.Out, "%s leads PD, as %s did before\n", step.To, step.From)
 	return nil
 }
 

@@ -98,7 +98,7 @@ func (o *options) bind(cmd *cobra.Command, f *factory.Factory) {
 
 func (o *options) validate() error {
 	for _, arg := range o.only {
-		if !nameable(o.name[0], arg) {
+		if _, _, ok := (topology.Cluster{Name: o.name[0]}).Named(arg); !ok {
 			return exit.Usagef("%q is neither a component nor a member of a cluster %s, such as tikv or %[2]s-tikv-0", arg, o.name[0])
 		}
 	}
@@ -118,15 +118,6 @@ func (o *options) validate() error {
 		return exit.With(exit.Usage, err)
 	}
 	return nil
-}
-
-// nameable reports whether a member of a cluster, or a component, can have this name.
-func nameable(cluster, arg string) bool {
-	c := topology.Cluster{Name: cluster}
-	_, component := topology.ParseKind(arg)
-	_, _, whole := c.Member(arg)
-	_, _, short := c.Member(cluster + "-" + arg)
-	return component || whole || short
 }
 
 // run prints the logs of the chosen containers.
@@ -204,8 +195,9 @@ func choose(c topology.Cluster, pods []corev1.Pod, only []string) ([]member, err
 	wanted := map[string]bool{}
 	for _, arg := range only {
 		found := false
+		kind, ordinal, _ := c.Named(arg)
 		for _, m := range all {
-			if arg == string(m.kind) || arg == m.pod.Name || c.Name+"-"+arg == m.pod.Name {
+			if m.kind == kind && (ordinal == topology.Every || ordinal == m.ordinal) {
 				wanted[m.pod.Name], found = true, true
 			}
 		}

@@ -7,15 +7,13 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/act"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 )
 
 // cluster is one with members on the node.
@@ -51,16 +49,14 @@ func open(f *factory.Factory, namespace, name string) (cluster, error) {
 func (s *session) close() { s.Close() }
 
 func (s *session) look(ctx context.Context) (hosts.Sight, error) {
+	defer spin.On(s.f, "reading cluster "+s.Namespace+"/"+s.Name).Stop()
 	seen, err := s.Observer.Observe(ctx, true)
 	s.seen = seen.Cluster
 	return hosts.Sight{Cluster: seen.Cluster, Snapshot: seen.Snapshot}, err
 }
 
 func (s *session) hold(ctx context.Context) (func(), error) {
-	held, err := lease.Acquire(ctx, s.Kube, s.seen, lease.Self())
-	if by, is := errors.AsType[*lease.HeldError](err); is {
-		return nil, exit.With(exit.Refused, remedy.For(by, remedy.Run("wait until it has ended", s.seen.Plugin("wait", "--for=converged"))))
-	}
+	held, err := s.Hold(ctx, s.f, s.seen)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
@@ -319,5 +320,40 @@ func TestFindings(t *testing.T) {
 	}
 	if got := Findings(t.Context(), w.kube, a); len(got) > 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestReadNodes: a node that is gone hides no others, a missing right ends the reads, and many nodes come
+// in one request where that is permitted.
+func TestReadNodes(t *testing.T) {
+	var many []string
+	objects := []runtime.Object{}
+	for n := range oneByOne + 1 {
+		many = append(many, fmt.Sprintf("node-%d", n))
+		objects = append(objects, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: many[n]}})
+	}
+	forbidden := apierrors.NewForbidden(corev1.Resource("nodes"), "", nil)
+	for name, c := range map[string]struct {
+		names  []string
+		forbid string // a verb
+		found  int
+		most   int // requests
+	}{
+		"one is gone":                    {names: []string{"gone", "node-1", "gone-too", "node-2"}, found: 2, most: 4},
+		"none may be read":               {names: many[:oneByOne], forbid: "get", found: 0, most: nodesAtOnce},
+		"as many as are read one by one": {names: many[:oneByOne], found: oneByOne, most: oneByOne},
+		"more":                           {names: many, found: len(many), most: 1},
+		"more, that may not be listed":   {names: many, forbid: "list", found: len(many), most: len(many) + 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kube := fake.NewClientset(objects...)
+			if c.forbid != "" {
+				kube.PrependReactor(c.forbid, "nodes", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden })
+			}
+			found := readNodes(t.Context(), kube, c.names)
+			if asked := len(kube.Actions()); len(found) != c.found || asked > c.most {
+				t.Errorf("%d nodes with %d requests; want %d with %d at most", len(found), asked, c.found, c.most)
+			}
+		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -72,19 +73,18 @@ func (o start) run(ctx context.Context, f *factory.Factory) error {
 	if err != nil {
 		return err
 	}
+	shown := spin.On(f, "looking for clusters with members on node "+o.node)
 	found, others, err := find(ctx, f, kube, o.node)
+	shown.Stop()
 	if err != nil {
 		return err
 	}
 	for _, p := range others {
 		fmt.Fprintf(f.Streams.ErrOut, "warning: pod %s was not checked: there is no TidbCluster that it belongs to\n", p)
 	}
-	w := &work{
-		node: &node{kube: kube, name: o.node}, clusters: map[string]cluster{}, errOut: f.Streams.ErrOut,
-		open: func(namespace, name string) (cluster, error) { return open(f, namespace, name) },
-	}
+	w := newWork(f, kube, o.node)
 	defer w.close()
-	s := starting{work: w, found: found, by: lease.Self().Person(), now: time.Now, out: f.Streams.Out, context: f.Context()}
+	s := starting{work: w, found: found, by: lease.Self().Person(), now: f.Clock.Now, out: f.Streams.Out, context: f.Context()}
 	if !o.yes {
 		s.agree = func(q consent.Question) error { return consent.Ask(ctx, f, q) }
 	}

@@ -53,10 +53,7 @@ func (o stop) run(ctx context.Context, f *factory.Factory) error {
 	if err != nil {
 		return err
 	}
-	w := &work{
-		node: &node{kube: kube, name: o.node}, clusters: map[string]cluster{}, errOut: f.Streams.ErrOut,
-		open: func(namespace, name string) (cluster, error) { return open(f, namespace, name) },
-	}
+	w := newWork(f, kube, o.node)
 	defer w.close()
 	return exit.Ended(ctx, w.stop(ctx, f.Streams.Out))
 }

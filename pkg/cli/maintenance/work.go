@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 
+	"k8s.io/client-go/kubernetes"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -20,6 +23,14 @@ type work struct {
 	// clusters are the connections, by namespace and name.
 	clusters map[string]cluster
 	errOut   io.Writer
+}
+
+// newWork returns work on a node and on clusters that are connected to as they are needed.
+func newWork(f *factory.Factory, kube kubernetes.Interface, name string) *work {
+	return &work{
+		node: &node{kube: kube, name: name}, clusters: map[string]cluster{}, errOut: f.Streams.ErrOut,
+		open: func(namespace, name string) (cluster, error) { return open(f, namespace, name) },
+	}
 }
 
 func (w *work) close() {

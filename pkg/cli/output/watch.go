@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,8 +26,18 @@ func (w *Watch) Bind(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP((*bool)(w), "watch", "w", false, "After showing it, watch, and show it again whenever it has changed, until interrupted. Nothing is written.")
 }
 
-// age matches durations: that time goes by is no change.
-var age = regexp.MustCompile(`\b(\d+[dhms])+\b|^---\n`)
+// age matches durations.
+var age = regexp.MustCompile(`\b(\d+[ydhms])+\b`)
+
+// lasting returns what says more of a text than that time goes by: its words without durations. The
+// space between the columns of a table changes with the durations in them.
+func lasting(text string) string {
+	words := strings.Fields(age.ReplaceAllString(text, ""))
+	if len(words) > 0 && words[0] == "---" { // between documents
+		words = words[1:]
+	}
+	return strings.Join(words, " ")
+}
 
 // Show shows something once, or with the flag again whenever what it shows has changed, until ctx
 // ends. Changes is called with the flag only.
@@ -46,7 +57,7 @@ func (w *Watch) Show(ctx context.Context, out io.Writer, changes func(context.Co
 			_, _ = out.Write(text.Bytes())
 			return err
 		}
-		if now := age.ReplaceAllString(text.String(), ""); now != last {
+		if now := lasting(text.String()); now != last {
 			last = now
 			if _, err := out.Write(text.Bytes()); err != nil {
 				return err

@@ -47,6 +47,23 @@ func TestWatch(t *testing.T) {
 	})
 }
 
+// TestLasting: a table in which only ages have changed is the same one, also where the columns after
+// them have moved.
+func TestLasting(t *testing.T) {
+	const was = "MEMBER   AGE   NODE\npd-0     99s   node-1\npd-1     9s    node-2\n"
+	for now, same := range map[string]bool{
+		"MEMBER   AGE    NODE\npd-0     100s   node-1\npd-1     10s    node-2\n":      true,
+		"MEMBER   AGE   NODE\npd-0     2m    node-1\npd-1     61s   node-2\n":         true,
+		"---\nMEMBER   AGE    NODE\npd-0     2y5d   node-1\npd-1     3y     node-2\n": true,
+		"MEMBER   AGE    NODE\npd-0     100s   node-1\npd-1     10s    node-3\n":      false,
+		"MEMBER   AGE    NODE\npd-0     100s   node-1\n":                              false,
+	} {
+		if (lasting(now) == lasting(was)) != same {
+			t.Errorf("%q: %q; before %q", now, lasting(now), lasting(was))
+		}
+	}
+}
+
 // TestWatchOnce: without the flag it is shown once, and nothing is watched.
 func TestWatchOnce(t *testing.T) {
 	var out bytes.Buffer

@@ -17,6 +17,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/claim"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/act"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
@@ -44,19 +45,16 @@ Each claim is deleted only if it has not changed since it was shown.`,
 		Example: `  kubectl tidb pvc prune basic --dry-run
 
   # Of one member
-  kubectl tidb pvc prune basic basic-tikv-5
+  kubectl tidb pvc prune basic tikv-5
 
   # Without being asked
   kubectl tidb pvc prune basic --yes`,
 		SuggestFor:        []string{"clean", "delete", "gc"},
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: target.Complete(f),
+		ValidArgsFunction: target.CompleteClaims(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.name, o.members = args[:1], args[1:]
-			for _, m := range o.members {
-				if !strings.Contains(m, args[0]+"-") {
-					return exit.Usagef("%q is no member of %s, nor one of its claims", m, args[0])
-				}
+			if err := o.parse(args); err != nil {
+				return err
 			}
 			return o.run(cmd.Context(), f)
 		},
@@ -65,6 +63,23 @@ Each claim is deleted only if it has not changed since it was shown.`,
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "Only say what would be deleted.")
 	cmd.Flags().BoolVar(&o.despitePD, "despite-pd", false, "Delete claims also of members that PD still has, or where it could not be asked.")
 	return cmd
+}
+
+// parse reads the arguments. Members may be named without the cluster.
+func (o *pruneOptions) parse(args []string) error {
+	o.name, o.members = args[:1], nil
+	c := topology.Cluster{Name: args[0]}
+	for _, m := range args[1:] {
+		k, n, named := c.Named(m)
+		switch {
+		case named && n != topology.Every:
+			m = c.PodName(k, n)
+		case named || !strings.Contains(m, c.Name+"-"):
+			return exit.Usagef("%q is no member of %s, nor one of its claims", m, c.Name)
+		}
+		o.members = append(o.members, m)
+	}
+	return nil
 }
 
 func (o *pruneOptions) run(ctx context.Context, f *factory.Factory) error {

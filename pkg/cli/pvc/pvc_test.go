@@ -60,6 +60,19 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// TestPruneArguments: a member is named as in other commands, or by its claim.
+func TestPruneArguments(t *testing.T) {
+	for args, want := range map[string]string{
+		"t": "", "t tikv-4 t-tikv-5": "t-tikv-4 t-tikv-5", "t tikv-t-tikv-4": "tikv-t-tikv-4", "t tikv": "refused", "t other-tikv-4": "refused",
+	} {
+		var o pruneOptions
+		err := o.parse(strings.Fields(args))
+		if got := strings.Join(o.members, " "); (want == "refused") != (exit.Of(err) == exit.Usage) || err == nil && got != want {
+			t.Errorf("%s: %q, %v", args, got, err)
+		}
+	}
+}
+
 func TestTable(t *testing.T) {
 	var b bytes.Buffer
 	o := listOptions{name: []string{"t"}}

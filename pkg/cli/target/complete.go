@@ -75,7 +75,7 @@ func CompletePods(f *factory.Factory, of ...topology.Kind) cobra.CompletionFunc 
 	}
 }
 
-// ofCluster prints something of each pod of a cluster.
+// ofCluster prints something of each object of a cluster.
 const ofCluster = `{{range .items}}{{if exists . "metadata" "labels" "` + topology.LabelInstance + `"}}` +
 	`{{if eq (index .metadata.labels "` + topology.LabelInstance + `") %q}}%s{{end}}{{end}}{{end}}`
 
@@ -87,13 +87,54 @@ func CompleteMembers(f *factory.Factory) cobra.CompletionFunc {
 		if len(args) == 0 {
 			return clusters(cmd, args, begin)
 		}
-		var all []string
-		for _, k := range topology.Kinds() {
-			if strings.HasPrefix(string(k), begin) {
-				all = append(all, string(k))
-			}
+		all := membersOf(cmd, f, args, begin)
+		return slices.DeleteFunc(all, func(name string) bool { return slices.Contains(args[1:], name) }), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// CompleteMember completes the name of one member, or of one component. The first argument is the
+// cluster.
+func CompleteMember(f *factory.Factory) cobra.CompletionFunc {
+	members := CompleteMembers(f)
+	return func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 1 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		all = append(all, ofPods(cmd, f, args[0], "{{.metadata.name}} ", begin)...)
+		return members(cmd, args, begin)
+	}
+}
+
+// CompleteMemberFlag completes the value of a flag with names of components, and of members where the
+// cluster is given already.
+func CompleteMemberFlag(f *factory.Factory) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
+		return membersOf(cmd, f, args, begin), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// membersOf returns the names of components, and of members of the cluster that is the first argument.
+func membersOf(cmd *cobra.Command, f *factory.Factory, args []string, begin string) []string {
+	var all []string
+	for _, k := range topology.Kinds() {
+		if strings.HasPrefix(string(k), begin) {
+			all = append(all, string(k))
+		}
+	}
+	if len(args) == 0 {
+		return all
+	}
+	return append(all, of(cmd, f, "pods", args[0], "{{.metadata.name}} ", begin)...)
+}
+
+// CompleteClaims completes names of claims, each once. The first argument is the cluster. A claim that
+// nothing keeps has no pod, by which its member could be completed.
+func CompleteClaims(f *factory.Factory) cobra.CompletionFunc {
+	clusters := Complete(f)
+	return func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return clusters(cmd, args, begin)
+		}
+		all := of(cmd, f, "persistentvolumeclaims", args[0], "{{.metadata.name}} ", begin)
 		return slices.DeleteFunc(all, func(name string) bool { return slices.Contains(args[1:], name) }), cobra.ShellCompDirectiveNoFileComp
 	}
 }
@@ -104,16 +145,17 @@ func CompleteContainers(f *factory.Factory) cobra.CompletionFunc {
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		all := ofPods(cmd, f, args[0], "{{range .spec.containers}}{{.name}} {{end}}", begin)
+		all := of(cmd, f, "pods", args[0], "{{range .spec.containers}}{{.name}} {{end}}", begin)
 		slices.Sort(all)
 		return slices.Compact(all), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-func ofPods(cmd *cobra.Command, f *factory.Factory, cluster, what, begin string) []string {
+// of returns something of each object of a resource that belongs to a cluster.
+func of(cmd *cobra.Command, f *factory.Factory, resource, cluster, what, begin string) []string {
 	return Within(cmd.Context(), func() []string {
 		template := fmt.Sprintf(ofCluster, cluster, what)
-		return completion.CompGetFromTemplate(&template, f.Kubectl(), "", []string{"pods"}, begin)
+		return completion.CompGetFromTemplate(&template, f.Kubectl(), "", []string{resource}, begin)
 	})
 }
 

@@ -6,9 +6,10 @@ type NoticeReason string
 
 // The reasons of notices. NoticeReasons says what each of them means.
 const (
-	SpecWarning NoticeReason = "SpecWarning"
-	FirstStep   NoticeReason = "FirstStep"
-	NothingToDo NoticeReason = "NothingToDo"
+	SpecWarning    NoticeReason = "SpecWarning"
+	FirstStep      NoticeReason = "FirstStep"
+	NothingToDo    NoticeReason = "NothingToDo"
+	SettingChanged NoticeReason = "SettingChanged"
 
 	DriverCheck     NoticeReason = "DriverCheck"
 	FollowingDriver NoticeReason = "FollowingDriver"
@@ -54,6 +55,7 @@ func NoticeReasons() []NoticeMeaning {
 		{SpecWarning, "the spec is accepted, but something in it may not work as asked"},
 		{FirstStep, "a dry run names a step with which the run would begin"},
 		{NothingToDo, "the command has nothing to do, and changes nothing"},
+		{SettingChanged, "a setting that PD keeps itself was changed there, or with --dry-run would be"},
 		{DriverCheck, "the check whether another command or a tidb-operator drives the cluster takes long"},
 		{FollowingDriver, "another process drives the cluster; this one makes no changes"},
 		{LeftToDriver, "another process drives the cluster, and this one ends, since it was not to wait"},

@@ -180,6 +180,22 @@ func (c Cluster) Member(host string) (Kind, int, bool) {
 	return "", 0, false
 }
 
+// Every is the ordinal that Named returns for all members of a component.
+const Every = -1
+
+// Named returns which members an argument of a command names: one by its pod, with the name of the
+// cluster or without it, as "basic-tikv-0" or "tikv-0", or all of a component, as "tikv". All commands
+// understand the same names.
+func (c Cluster) Named(arg string) (k Kind, ordinal int, ok bool) {
+	if k, ok := ParseKind(arg); ok {
+		return k, Every, true
+	}
+	if k, n, ok := c.Member(arg); ok {
+		return k, n, true
+	}
+	return c.Member(c.Name + "-" + arg)
+}
+
 // Labels returns the four labels that select a component's pods.
 func (c Cluster) Labels(k Kind) map[string]string {
 	labels := c.Selector()

@@ -43,6 +43,31 @@ func TestMember(t *testing.T) {
 	}
 }
 
+// TestNamed: an argument names members with the name of their cluster or without it, and no others.
+func TestNamed(t *testing.T) {
+	c := Cluster{Name: "basic", Namespace: "db"}
+	for _, k := range Kinds() {
+		for arg, want := range map[string]int{string(k): Every, string(k) + "-3": 3, c.PodName(k, 3): 3} {
+			if got, n, ok := c.Named(arg); !ok || got != k || n != want {
+				t.Errorf("%s is member %d of %q, %v", arg, n, got, ok)
+			}
+		}
+	}
+	// The name of a cluster can be that of a component.
+	c = Cluster{Name: "tikv", Namespace: "db"}
+	for arg, want := range map[string]int{"tikv": Every, "tikv-0": 0, "tikv-tikv-1": 1} {
+		if k, n, ok := c.Named(arg); !ok || k != TiKV || n != want {
+			t.Errorf("%s is member %d of %q, %v", arg, n, k, ok)
+		}
+	}
+	c = Cluster{Name: "basic", Namespace: "db"}
+	for _, arg := range []string{"", "basic", "basic-tikv", "other-tikv-0", "cdc", "tikv-", "tikv-01", "tikv--1", "log.level"} {
+		if k, n, ok := c.Named(arg); ok {
+			t.Errorf("%q is member %d of %s", arg, n, k)
+		}
+	}
+}
+
 func TestHasPDName(t *testing.T) {
 	c := Cluster{Name: "basic", Namespace: "db"}
 	across := Cluster{Name: "basic", Namespace: "db", AcrossK8s: true, Domain: "a.local"}
