@@ -37,7 +37,8 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 		Short: "Take a cluster to another version",
 		Long: `Take a cluster to another version, one member at a time: PD first, then TiProxy,
 TiFlash, TiKV and TiDB. PD's leader moves away from a member before it restarts, and
-region leaders from a store. Nothing is restarted while a peer is down.
+region leaders from a store. Nothing is restarted while a peer is down. Stores whose
+disks are nearly full are named before.
 
 A lower version is refused: data may be in a format that it cannot read. Only an
 upgrade whose new version has not run anywhere yet, since its image does not exist or
