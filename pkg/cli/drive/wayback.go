@@ -8,8 +8,6 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/preview"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
@@ -54,17 +52,4 @@ func (s *Session) Check(ctx context.Context, r Request) error {
 		err = r.Write(ctx, intent.Write{DryRun: true})
 	}
 	return err
-}
-
-// Underway returns what is left to be done in each component for what the spec asks for, a line
-// each; nothing for a spec that was carried out, also where a member is being repaired.
-func (s *Session) Underway(ctx context.Context, tc *v1alpha1.TidbCluster) ([]string, error) {
-	p, err := s.check(ctx, propose(Request{Change: intent.Change{Now: tc, Want: tc}}).at(s.Now()))
-	if err != nil {
-		return nil, err
-	}
-	if p.plan.Outcome == plan.Converged {
-		return nil, nil
-	}
-	return preview.Preview{Now: p.request.now, Wanted: p.wanted, Seen: p.snapshot}.Changes(), nil
 }
