@@ -15,6 +15,23 @@ func nodeNamed(name string, annotations map[string]any) map[string]any {
 	return map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": name, "resourceVersion": "1", "annotations": annotations}}
 }
 
+const nodeUnderMaintenance = `apiVersion: kubectl-tidb/v1
+items:
+- apiVersion: kubectl-tidb/v1
+  by: bob@desk
+  clusters:
+  - members: []
+    name: b
+    namespace: a
+  cordonedBefore: false
+  kind: NodeMaintenance
+  metadata:
+    name: node-2
+  node: node-2
+  since: "2026-03-01T12:00:00Z"
+kind: NodeMaintenanceList
+`
+
 // TestMaintenance: where there is nothing to do nothing is changed, and a right that is missing is named.
 func TestMaintenance(t *testing.T) {
 	const all = "/apis/pingcap.com/v1alpha1/tidbclusters"
@@ -37,6 +54,7 @@ func TestMaintenance(t *testing.T) {
 		"/api/v1/pods":         apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no")),
 		"/api/v1/nodes/node-1": apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "node-1", errors.New("no")),
 	}
+	broken := map[string]any{"/api/v1/nodes": list("Node", nodeNamed("node-3", map[string]any{"kubectl-tidb/maintenance": "?"}))}
 	for _, c := range []struct {
 		args    string
 		answers map[string]any
@@ -53,6 +71,12 @@ func TestMaintenance(t *testing.T) {
 		{"stop node-1 --timeout -1s", answers, exit.Usage, "", "--timeout must not be negative"},
 		{"list", answers, exit.OK, "NODE     SINCE                  BY         CLUSTERS\nnode-2   2026-03-01T12:00:00Z   bob@desk   a/b\n", ""},
 		{"list", map[string]any{"/api/v1/nodes": list("Node")}, exit.OK, "", "No node is under maintenance."},
+		{"list", broken, exit.OK, "NODE     SINCE     BY        CLUSTERS\nnode-3   unknown   unknown   unknown\n", "of node node-3 cannot be read"},
+		{"list -o name", answers, exit.OK, "node/node-2\n", ""},
+		{"list -o yaml", answers, exit.OK, nodeUnderMaintenance, ""},
+		{"list -o yaml", map[string]any{"/api/v1/nodes": list("Node")}, exit.OK, "apiVersion: kubectl-tidb/v1\nitems: []\nkind: NodeMaintenanceList\n", ""},
+		{"list -o jsonpath={.items[0].node}{.items[0].since}{.items[0].clusters}", broken, exit.OK, "node-3[]", "of node node-3 cannot be read"},
+		{"list -o text", answers, exit.Usage, "", "supported formats"},
 		{"", answers, exit.Usage, "", "start, stop or list"},
 		{"begin", answers, exit.Usage, "", `"begin" is none of start, stop and list`},
 		{"start node-1", without, exit.Forbidden, "", "give it with -n"},

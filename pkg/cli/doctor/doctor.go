@@ -47,9 +47,10 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 		Use:   "doctor [NAME]",
 		Short: "Find what is wrong with a cluster, or will be",
 		Long: `Look for what is wrong with a cluster, or will be: members that do not serve, what a
-run that was killed has left in PD, what is not as the spec asks for, certificates that
-end, claims that nobody needs, and what one lost host or zone would cost. Each finding
-says what was seen, why it matters, and how to mend it. Nothing is changed.
+run that was killed has left in PD, what is not as the spec asks for, disks of stores
+that are nearly full, certificates that end, claims that nobody needs, and what one lost
+host or zone would cost. Each finding says what was seen, why it matters, and how to mend
+it. Nothing is changed.
 
 With --fix it mends what needs no decision: evict-leader schedulers of a killed run,
 and records and marks that are out of date. Of all else it says why it leaves it. It

@@ -196,7 +196,7 @@ func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 		return prospect{}, err
 	}
 	return prospect{
-		request: r, wanted: w, snapshot: snap, warnings: slices.Concat(r.warnings(), warnings, r.unknown(), unread),
+		request: r, wanted: w, snapshot: snap, warnings: slices.Concat(r.warnings(), warnings, r.unknown(), unread, cramped(w, snap)),
 		plan: plan.Decide(component.Profiles(), r.Policy, w, snap), differences: render.Differences(seen, w),
 	}, nil
 }

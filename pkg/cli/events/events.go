@@ -19,6 +19,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
@@ -29,6 +30,7 @@ type options struct {
 	name    []string // the argument that names the cluster
 	watch   bool
 	members []string // components and members; none for all objects of the cluster
+	output  output.Objects
 }
 
 // New makes the command.
@@ -44,22 +46,32 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 		Long: `Print the events of Kubernetes about a cluster: its TidbCluster, StatefulSets, pods and
 claims, the newest last. An event that was reported more than once is printed once, as it
 was reported last. Kubernetes keeps events for one hour, unless its API server is told to
-keep them for longer.`,
+keep them for longer.
+
+With -o json they are a list of EventSummary; with -w as well one EventSummary after
+another.`,
 		Example: `  kubectl tidb events basic
 
   # Of one store and its claims, and from now on
   kubectl tidb events basic --member tikv-0 -w
 
   # Of all members of PD
-  kubectl tidb events basic --member pd`,
+  kubectl tidb events basic --member pd
+
+  # Warnings only, for a program
+  kubectl tidb events basic -o json | jq '.items[] | select(.type=="Warning")'`,
 		SuggestFor:        []string{"event", "history"},
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: target.Complete(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.output.Validate(); err != nil {
+				return err
+			}
 			o.name = args
 			return run(cmd.Context(), o)
 		},
 	}
+	o.output.Bind(cmd)
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "Go on with new events, until interrupted.")
 	cmd.Flags().StringSliceVar(&o.members, "member", nil, "Only of this member, e.g. tikv-0 or basic-tikv-0, or of all members of a component, e.g. tikv. Can be given more than once.")
 	// The only error is a flag that does not exist.
@@ -127,7 +139,7 @@ func (p *printer) print(ctx context.Context) error {
 			return err
 		}
 		if !p.watch {
-			if len(p.seen) == 0 {
+			if len(p.seen) == 0 && p.output.Table() {
 				fmt.Fprintf(p.Streams.ErrOut, "No events found for cluster %s/%s.\n", p.cluster.Namespace, p.cluster.Name)
 			}
 			return nil
@@ -271,6 +283,9 @@ func (p *printer) show(all []corev1.Event) error {
 			p.seen[says(e)] = version
 			list.Items = append(list.Items, e)
 		}
+	}
+	if !p.output.Table() {
+		return p.write(list.Items)
 	}
 	if len(list.Items) == 0 {
 		return nil

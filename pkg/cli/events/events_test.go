@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -106,6 +107,74 @@ func TestMembers(t *testing.T) {
 	p, _, out := made(options{members: []string{"pd"}}, all()...)
 	if err := p.print(t.Context()); err != nil || out.String() != "No events found for cluster db/basic.\n" {
 		t.Errorf("%v: %q", err, out.String())
+	}
+}
+
+// formatted returns options with a format of -o.
+func formatted(t *testing.T, format string) options {
+	t.Helper()
+	var o options
+	cmd := &cobra.Command{}
+	o.output.Bind(cmd)
+	if err := errors.Join(cmd.ParseFlags([]string{"-o", format}), o.output.Validate()); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+const document = `apiVersion: kubectl-tidb/v1
+items:
+- apiVersion: kubectl-tidb/v1
+  cluster: basic
+  count: 1
+  kind: EventSummary
+  lastSeen: "1999-12-31T23:51:00Z"
+  message: Readiness probe failed
+  metadata:
+    name: basic
+    namespace: db
+  namespace: db
+  object:
+    kind: Pod
+    name: basic-tikv-1
+  reason: Unhealthy
+  type: Warning
+kind: EventSummaryList
+`
+
+// TestFormats: programs get a list of documents, which is empty where there are no events, and with
+// -w one document after another.
+func TestFormats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // so that the time is the same each time
+		p, _, out := made(formatted(t, "yaml"), event("e2", "Pod", "basic-tikv-1", "Unhealthy", "Readiness probe failed", 9*time.Minute))
+		if err := p.print(t.Context()); err != nil || out.String() != document {
+			t.Errorf("%v\n%s", err, out.String())
+		}
+		again := event("e8", "Pod", "basic-tikv-1", "BackOff", "again", time.Minute)
+		again.Count = 7
+		p, _, out = made(formatted(t, "jsonpath={range .items[*]}{.reason} {.count};{end}"), append(all(), again)...)
+		if err := p.print(t.Context()); err != nil ||
+			out.String() != "Unhealthy 1;Blocked 1;SuccessfulCreate 1;ProvisioningFailed 1;Resizing 1;BackOff 1;BackOff 7;" {
+			t.Errorf("%v\n%s", err, out.String())
+		}
+	})
+	p, _, out := made(formatted(t, "json"))
+	if err := p.print(t.Context()); err != nil || !strings.Contains(out.String(), `"items": []`) {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	o := formatted(t, "jsonpath={.kind} {.reason};")
+	o.watch = true
+	p, _, out = made(o)
+	first := event("e1", "Pod", "basic-tikv-0", "BackOff", "first", time.Minute)
+	series := event("e2", "Pod", "basic-tikv-0", "Pulled", "second", 0)
+	series.Series = &corev1.EventSeries{Count: 3}
+	for range 2 { // the second time they are not new
+		if err := p.show([]corev1.Event{*first, *series}); err != nil {
+			t.Error(err)
+		}
+	}
+	if out.String() != "EventSummary BackOff;EventSummary Pulled;" || times(series) != 3 {
+		t.Errorf("%s", out.String())
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
@@ -29,6 +30,8 @@ const (
 // Objects is the flag -o of a verb that reads, with the formats of kubectl. Without Bind it asks for
 // a table.
 type Objects struct {
+	// About is the kind of which an object has the name, for "-o name"; zero for TidbClusters.
+	About   schema.GroupVersionKind
 	flags   *genericclioptions.PrintFlags
 	columns *get.CustomColumnsPrintFlags
 	printer printers.ResourcePrinter // nil for a table
@@ -82,8 +85,8 @@ func (o *Objects) Table() bool {
 // Wide reports whether the table has all its columns.
 func (o *Objects) Wide() bool { return o.flags != nil && *o.flags.OutputFormat == wide }
 
-// Print writes an object in the format of -o. With "name" it writes the name of the TidbCluster that
-// the object is about, for another kubectl command.
+// Print writes an object in the format of -o. With "name" it writes the name of what the object is
+// about, which is mostly a TidbCluster, for another kubectl command.
 func (o *Objects) Print(out io.Writer, object runtime.Object) error {
 	if *o.flags.OutputFormat != name {
 		return o.printer.PrintObj(object, out)
@@ -100,11 +103,14 @@ func (o *Objects) Print(out io.Writer, object runtime.Object) error {
 }
 
 func (o *Objects) printName(out io.Writer, object *unstructured.Unstructured) error {
-	cluster := &unstructured.Unstructured{}
-	cluster.SetAPIVersion("pingcap.com/v1alpha1")
-	cluster.SetKind("TidbCluster")
-	cluster.SetName(object.GetName())
-	return o.printer.PrintObj(cluster, out)
+	about := &unstructured.Unstructured{}
+	about.SetGroupVersionKind(o.About)
+	if o.About.Empty() {
+		about.SetAPIVersion("pingcap.com/v1alpha1")
+		about.SetKind("TidbCluster")
+	}
+	about.SetName(object.GetName())
+	return o.printer.PrintObj(about, out)
 }
 
 // Object returns a document as an object of Kubernetes' form, so that kubectl's printers take it.

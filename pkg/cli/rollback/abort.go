@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -48,15 +50,20 @@ func abort(ctx context.Context, f *factory.Factory, o options) error {
 		return err
 	}
 	defer s.Close()
-	left, err := s.Underway(ctx, now)
+	under, err := s.Underway(ctx, now)
 	switch {
 	case err != nil:
 		return err
-	case len(left) == 0:
+	case len(under.Left) == 0:
 		return s.Unneeded(f, o.Options, "abort", "nothing is under way, so nothing was changed")
 	}
-	if !o.Output.JSON() {
-		fmt.Fprintf(f.Streams.ErrOut, "under way in cluster %s/%s: %s\n", now.Namespace, now.Name, strings.Join(left, "; "))
-	}
+	o.tell(f, now, under)
 	return back(ctx, f, s, o, now, "abort of ", remedy.Run("stop it for a while", topology.New(now).Plugin("pause")))
+}
+
+// tell prints what is under way, which is about to be taken back.
+func (o options) tell(f *factory.Factory, now *v1alpha1.TidbCluster, u drive.Underway) {
+	if !o.Output.JSON() {
+		fmt.Fprintf(f.Streams.ErrOut, "under way in cluster %s/%s: %s\n", now.Namespace, now.Name, strings.Join(u.Left, "; "))
+	}
 }

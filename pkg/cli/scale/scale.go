@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/rollback"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -22,6 +23,7 @@ type options struct {
 	name     []string // the argument that names the cluster
 	changes  string   // as the user wrote them
 	replicas map[topology.Kind]int32
+	cancel   bool // take back the scale that is under way
 }
 
 // New makes the command.
@@ -32,7 +34,7 @@ func New(f *factory.Factory) *cobra.Command {
 func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "scale NAME COMPONENT=N...",
+		Use:   "scale NAME (COMPONENT=N... | --cancel)",
 		Short: "Scale PD, TiKV, TiFlash, TiDB, TiProxy, TiCDC or Pump",
 		Long: `Scale PD, TiKV, TiFlash, TiDB, TiProxy, TiCDC or Pump, one member at a time.
 COMPONENT is pd, tikv, tiflash, tidb, tiproxy, ticdc or pump.
@@ -47,16 +49,23 @@ them first.
 
 Fewer stores than PD keeps replicas of the data (max-replicas), stores that PD's
 placement rules or its isolation level need, stores of TiFlash that tables need for
-their replicas, or no PD at all, is refused.`,
+their replicas, or no PD at all, is refused.
+
+With --cancel a scale that is under way is taken back: members that were added leave,
+and those that were about to leave stay. It is refused if the change that is under way
+is another one; "abort" takes back any.`,
 		Example: `  kubectl tidb scale basic tikv=4
 
   # Several components at once
   kubectl tidb scale basic pd=5 tidb=3
 
   # See what it would take
-  kubectl tidb scale basic tikv=3 --dry-run`,
+  kubectl tidb scale basic tikv=3 --dry-run
+
+  # Take back one that is under way
+  kubectl tidb scale basic --cancel`,
 		SuggestFor:        []string{"resize", "scale-in", "scale-out"},
-		Args:              cobra.MinimumNArgs(2),
+		Args:              func(cmd *cobra.Command, args []string) error { return o.arguments(cmd, args) },
 		ValidArgsFunction: complete(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.Validate(); err != nil {
@@ -74,10 +83,27 @@ their replicas, or no PD at all, is refused.`,
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
 	o.BindStop(cmd)
+	cmd.Flags().BoolVar(&o.cancel, cancel, false, "Take back the scale that is under way, and nothing else; without numbers.")
 	return cmd
 }
 
+const cancel = "cancel"
+
+// arguments checks how many arguments there are.
+func (o *options) arguments(cmd *cobra.Command, args []string) error {
+	switch {
+	case !o.cancel:
+		return cobra.MinimumNArgs(2)(cmd, args)
+	case len(args) > 1:
+		return exit.Usagef("--cancel goes back to the numbers before, so it does not go with %s", strings.Join(args[1:], " "))
+	}
+	return cobra.ExactArgs(1)(cmd, args)
+}
+
 func run(ctx context.Context, f *factory.Factory, o options) error {
+	if o.cancel {
+		return rollback.CancelScale(ctx, f, o.Options, o.name)
+	}
 	s, now, err := target.Load(ctx, f, o.name)
 	if err != nil {
 		return err
@@ -124,6 +150,9 @@ func complete(f *factory.Factory) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return names(cmd, args, word)
+		}
+		if cmd != nil && cmd.Flags().Changed(cancel) {
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		var components []string
 		for _, k := range topology.Kinds() {

@@ -31,6 +31,9 @@ func TestArguments(t *testing.T) {
 		{args: "basic cdc=1", says: `no component "cdc"; there are pd, tikv, tiflash, pump, tidb, tiproxy, ticdc`},
 		{args: "basic tikv=4 --exit-code", says: "--exit-code goes with --dry-run"},
 		{args: "basic tikv=4 --timeout -1s", says: "negative"},
+		{args: "basic --cancel"},
+		{args: "basic tikv=3 --cancel", says: "does not go with tikv=3"},
+		{args: "--cancel", says: "accepts 1 arg"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			var got *options
@@ -62,5 +65,12 @@ func TestComplete(t *testing.T) {
 	got, _ := complete(nil)(nil, []string{"basic", "tikv=4"}, "")
 	if strings.Join(got, " ") != "pd= tiflash= pump= tidb= tiproxy= ticdc=" {
 		t.Errorf("%v", got)
+	}
+	cmd := command(nil, nil)
+	if err := cmd.ParseFlags([]string{"--cancel"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := complete(nil)(cmd, []string{"basic"}, ""); len(got) > 0 {
+		t.Errorf("with --cancel: %v", got)
 	}
 }

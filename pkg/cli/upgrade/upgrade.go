@@ -4,6 +4,7 @@ package upgrade
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,7 @@ type options struct {
 	version string
 	tiproxy string // its version, which is not the cluster's
 	force   bool
+	backup  time.Duration // how old the data of the newest backup may be; 0: none is required
 }
 
 // New makes the command.
@@ -37,11 +39,17 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 		Short: "Take a cluster to another version",
 		Long: `Take a cluster to another version, one member at a time: PD first, then TiProxy,
 TiFlash, TiKV and TiDB. PD's leader moves away from a member before it restarts, and
-region leaders from a store. Nothing is restarted while a peer is down.
+region leaders from a store. Nothing is restarted while a peer is down. Stores whose
+disks are nearly full are named before.
 
 A lower version is refused: data may be in a format that it cannot read. Only an
 upgrade whose new version has not run anywhere yet, since its image does not exist or
 its pods find no node, can be taken back to the version that it came from.
+
+With --require-backup-newer-than it does not begin without a Backup of tidb-operator that
+is complete, has the whole cluster, and data that is new enough: its commitTs counts,
+since a backup that takes hours has the data of its begin. A log backup does not count,
+nor one by Dumpling, which names no cluster. An upgrade that has begun goes on.
 
 Releases of TiProxy have numbers of their own: it keeps its version unless
 --tiproxy-version has another one.
@@ -53,6 +61,9 @@ takes any tag.`,
 
   # See what it would take
   kubectl tidb upgrade basic v8.1.1 --dry-run
+
+  # Only with a full backup of the last 24 hours
+  kubectl tidb upgrade basic v8.1.1 --require-backup-newer-than 24h
 
   # In a pipeline: give up waiting before the job is killed
   kubectl tidb upgrade basic v8.1.1 --timeout 50m
@@ -66,6 +77,9 @@ takes any tag.`,
 			if err := o.Validate(); err != nil {
 				return err
 			}
+			if cmd.Flags().Changed(requireBackup) && o.backup <= 0 {
+				return exit.Usagef("--%s has to be more than zero, such as 24h", requireBackup)
+			}
 			o.name, o.version = args[:1], args[1]
 			return run(cmd.Context(), o)
 		},
@@ -74,6 +88,7 @@ takes any tag.`,
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
 	cmd.Flags().StringVar(&o.tiproxy, "tiproxy-version", "", "Version that TiProxy is taken to, e.g. v1.3.0; the one that it has without this flag.")
+	cmd.Flags().DurationVar(&o.backup, requireBackup, 0, "Refuse to begin unless a complete full backup, as a Backup of tidb-operator, has data that is newer than this, e.g. 24h.")
 	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the new version is what makes PD answer again.")
 	return cmd
 }
@@ -95,9 +110,11 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if err != nil {
 		return err
 	}
-	return s.Run(ctx, f, o.Options, drive.Request{
-		Action: o.action(), Change: change, Refusal: Refusal(change), WithoutPD: o.force,
-	})
+	refusal := Refusal(change)
+	if refusal == nil {
+		refusal = o.saved(ctx, f, change)
+	}
+	return s.Run(ctx, f, o.Options, drive.Request{Action: o.action(), Change: change, Refusal: refusal, WithoutPD: o.force})
 }
 
 // action is what the verb is asked for, as reports name it.

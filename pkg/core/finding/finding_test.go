@@ -84,7 +84,7 @@ func reports(r event.NoticeReason) (shows, silent func(*sick)) {
 }
 
 func examples() []example {
-	all := slices.Concat(servingExamples(), leftExamples(), askedExamples(), redundancyExamples(), unknownExamples())
+	all := slices.Concat(servingExamples(), roomExamples(), leftExamples(), askedExamples(), redundancyExamples(), unknownExamples())
 	for id, r := range map[finding.ID]event.NoticeReason{
 		"configuration-not-asked": event.ConfigurationNotAsked, "restore-settings": event.RestoreSettings, "newer-template": event.NewerTemplate,
 		"certificate-ends": event.CertificateEnds, "authority-ends": event.AuthorityEnds, "certificate-names": event.CertificateNames,
@@ -110,6 +110,47 @@ func servingExamples() []example {
 			func(s *sick) { s.Removing("t-tikv-1", 10*minute) }},
 		{"store-offline", func(s *sick) { s.Removing("t-tikv-1", 2*time.Hour) }, "its removal began 120m ago", "", func(*sick) {}},
 		{"member-not-serving", down("t-tidb-1", 5*minute), "pod is not ready, for 5m", "", down("t-tikv-1", 5*minute)},
+	}
+}
+
+func roomExamples() []example {
+	has := func(free, of topology.Size, regions int, s state.StoreState) func(*sick) {
+		return func(c *sick) {
+			d := &c.Member("t-tikv-1").Database
+			d.Available, d.Capacity, d.Regions, d.State = free<<30, of<<30, regions, s
+		}
+	}
+	return []example{
+		{"store-full", has(4, 100, 90, state.StoreUp), "4.0% of the disk of store 2 is free, 4.0Gi of 100.0Gi", "", has(5, 100, 90, state.StoreUp)},
+		{"store-full", has(40, 1000, 3, state.StoreOffline), "4.0% of the disk of store 2", "", has(0, 0, 90, state.StoreUp)},
+		{"store-full", has(0, 100, 90, state.StoreUp), "0.0% of the disk of store 2", "", has(0, 100, 0, state.StoreTombstone)},
+		{"store-nearly-full", has(19, 100, 90, state.StoreUp), "19.0% of the disk of store 2 is free, 19.0Gi of 100.0Gi", "", has(20, 100, 90, state.StoreUp)},
+		{"store-nearly-full", has(5, 100, 30, state.StoreUp), "5.0% of the disk", "", has(4, 100, 30, state.StoreUp)},
+		// PD uses a store with few regions as long as there is enough space in it.
+		{"store-nearly-full", has(8, 100, 29, state.StoreUp), "8.0% of the disk", "", has(9, 100, 29, state.StoreUp)},
+		{"store-nearly-full", has(9, 100, 30, state.StoreUp), "9.0% of the disk", "", has(9, 100, 30, state.StoreOffline)},
+	}
+}
+
+// TestRoom: what an upgrade warns of names all stores of a component once, however many they are.
+func TestRoom(t *testing.T) {
+	s := healthy()
+	for i, free := range []topology.Size{10, 2, 11, 12} {
+		d := &s.Member(s.Wanted.Cluster.PodName(topology.TiKV, i)).Database
+		d.Available, d.Capacity = free<<30, 100<<30
+	}
+	var got []string
+	for _, f := range finding.Room(s.Wanted, s.Seen) {
+		got = append(got, string(f.ID)+" "+string(f.Component)+" "+f.Seen+" "+f.Remedy.Line(""))
+	}
+	const mend = " add members: kubectl tidb scale t tikv=5 -n ns; or make their volumes larger: kubectl tidb edit t -n ns"
+	want := []string{
+		"store-full tikv t-tikv-1: 2.0% of the disk of store 2 is free, 2.0Gi of 100.0Gi" + mend,
+		"store-nearly-full tikv t-tikv-0: 10.0% of the disk of store 1 is free, 10.0Gi of 100.0Gi; " +
+			"t-tikv-2: 11.0% of the disk of store 3 is free, 11.0Gi of 100.0Gi; t-tikv-3: 12.0% of the disk of store 4 is free, 12.0Gi of 100.0Gi" + mend,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
 

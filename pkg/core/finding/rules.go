@@ -44,7 +44,7 @@ func Rules() []Meaning {
 	return all
 }
 
-var rules = slices.Concat(serving, leftOver, asked, redundancy, unknowns)
+var rules = slices.Concat(serving, room, leftOver, asked, redundancy, unknowns)
 
 // serving are the rules about members that do not serve.
 var serving = []rule{
@@ -53,6 +53,12 @@ var serving = []rule{
 	{"store-down", Error, "The regions on it have a copy less, and with one more store down some may be lost to clients.", byState, storesDown},
 	{"store-offline", Warning, "PD moves its regions to other stores, and uses none of its space.", byPerson, storesOffline},
 	{"member-not-serving", Error, "The others carry its load.", byState, membersDown},
+}
+
+// room are the rules about the disks of stores.
+var room = []rule{
+	{"store-full", Error, "TiKV refuses writes when the space that it reserves on its disk is used up.", byPerson, storesFull},
+	{"store-nearly-full", Warning, "PD moves no regions to it, so the regions of a store that is lost or removed may have no place.", byPerson, storesNearlyFull},
 }
 
 // leftOver are the rules about what nobody has taken back.

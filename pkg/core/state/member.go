@@ -200,9 +200,12 @@ type Database struct {
 	// it could not be read.
 	Leaders int
 	Regions int
-	Version string
-	Capture Capture // of TiCDC
-	Pump    Pump
+	// Capacity is the size of a store's disk, and Available what is free of it, as the store last
+	// reported to PD. With a Capacity of 0 both are unknown.
+	Capacity, Available topology.Size
+	Version             string
+	Capture             Capture // of TiCDC
+	Pump                Pump
 }
 
 // LongAgo is the time of what began at a time that cannot be read.

@@ -56,6 +56,42 @@ func LastChangeOf(tc *v1alpha1.TidbCluster) (LastChange, bool) {
 // IsLast reports whether the spec of a TidbCluster is still the one after the change.
 func (l LastChange) IsLast(tc *v1alpha1.TidbCluster) bool { return l.Spec == specDigest(tc) }
 
+// Replicas returns how many members components had before the change, for those whose number it has
+// changed, and whether it has changed nothing else.
+func (l LastChange) Replicas() (before map[Kind]int, only bool) {
+	var back map[string]json.RawMessage
+	if json.Unmarshal(l.Back, &back) != nil {
+		return nil, false
+	}
+	before, only = map[Kind]int{}, true
+	for name, text := range back {
+		kind, component := ParseKind(name)
+		var part map[string]json.RawMessage
+		if !component || json.Unmarshal(text, &part) != nil {
+			only = false
+			continue
+		}
+		var n *int
+		if json.Unmarshal(part["replicas"], &n) == nil && n != nil {
+			before[kind] = *n
+		}
+		only = only && n != nil && len(part) == 1
+	}
+	return before, only && len(before) > 0
+}
+
+// ReplicasBefore returns how many members components had before the last change of a TidbCluster, for
+// those whose number it has changed; none if that change is not recorded, or not the last one any
+// more.
+func ReplicasBefore(tc *v1alpha1.TidbCluster) map[Kind]int {
+	last, recorded := LastChangeOf(tc)
+	if !recorded || !last.IsLast(tc) {
+		return nil
+	}
+	before, _ := last.Replicas()
+	return before
+}
+
 // specDigest returns a digest of a spec. A pause is not part of it: it changes nothing that can be
 // taken back.
 func specDigest(tc *v1alpha1.TidbCluster) string {

@@ -117,7 +117,7 @@ func TestSort(t *testing.T) {
 		members: &pd.Members{ClusterID: 77, Members: []pd.Member{leader, second, joining, foreign}, Leader: &leader},
 		health:  []pd.MemberHealth{{ID: 1, Healthy: true}, {ID: 2}, {ID: 4}},
 		stores: []pd.Store{
-			{ID: 5, Address: "basic-tikv-0.basic-tikv-peer.db.svc:20160", StateName: "Up", Version: "8", LeaderCount: 3, RegionCount: 9,
+			{ID: 5, Address: "basic-tikv-0.basic-tikv-peer.db.svc:20160", StateName: "Up", Version: "8", LeaderCount: 3, RegionCount: 9, Capacity: 100, Available: 40,
 				Labels: map[string]string{"zone": "a"}, LastHeartbeat: noon, StartTime: noon.Add(-time.Hour)},
 			{ID: 6, Address: "10.0.0.2:20160", StateName: "Disconnected"},
 			{ID: 9, Address: "10.0.0.5:20160", StateName: "Up"},
@@ -143,7 +143,7 @@ func TestSort(t *testing.T) {
 			},
 			topology.TiKV: {0: {
 				Database: state.Database{Presence: state.Present, ID: 5, Healthy: true, State: state.StoreUp,
-					Evicting: true, Leaders: 3, Regions: 9, Version: "8"},
+					Evicting: true, Leaders: 3, Regions: 9, Version: "8", Capacity: 100, Available: 40},
 				heartbeat: noon, start: noon.Add(-time.Hour), labels: map[string]string{"zone": "a"},
 			}},
 		},

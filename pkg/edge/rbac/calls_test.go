@@ -29,6 +29,7 @@ type calls map[string][]string
 // types. A package that begins to do so must be added here.
 var untyped = map[string][]string{
 	"pkg/edge/intent":     {"pingcap.com/tidbclusters"},
+	"pkg/edge/backup":     {"pingcap.com/backups"},
 	"pkg/cli":             {"/namespaces"},
 	"pkg/cli/maintenance": {"/nodes"},
 	"pkg/edge/issue":      {"cert-manager.io/certificates"},

@@ -47,7 +47,7 @@ var commands = []Command{
 	{Name: "sync", Role: Driver, except: shows},
 	{Name: "failover run", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
 	{Name: "scale", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
-	{Name: "upgrade", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
+	{Name: "upgrade", Role: Editor, except: append([]string{creates, deletes}, rare...)},
 	{Name: "restart", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
 	{Name: "config set", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
 	{Name: "rollback", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
@@ -83,7 +83,7 @@ var commands = []Command{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/namespaces list",
 		"/secrets get", makesSecrets, asksIssuers, readsIssued,
 	}},
-	{Name: "tls rotate", Role: Editor, except: []string{creates, deletes, asksIssuers, readsIssued, readsLogs, readsEvents, watchesEvents}},
+	{Name: "tls rotate", Role: Editor, except: []string{creates, deletes, readsBackups, asksIssuers, readsIssued, readsLogs, readsEvents, watchesEvents}},
 	{Name: "init", Role: Installer},
 }
 
@@ -95,6 +95,8 @@ const (
 	writesSecrets = "/secrets update"
 	asksIssuers   = "cert-manager.io/certificates create"
 	readsIssued   = "cert-manager.io/certificates get"
+	// Only an upgrade with a flag asks for Backups.
+	readsBackups  = "pingcap.com/backups list"
 	readsLogs     = "/pods/log get"
 	readsEvents   = "/events list"
 	watchesEvents = "/events watch"
@@ -127,8 +129,11 @@ var looks = []string{
 // pauses are the requests of verbs that change the TidbCluster, and nothing else.
 var pauses = []string{"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "pingcap.com/tidbclusters patch", "/namespaces list"}
 
-// seldom are the requests that most verbs do not send.
-var seldom = append([]string{writesSecrets, asksIssuers, readsIssued}, shows...)
+// rare are the requests that most verbs do not send, and seldom those that an upgrade may send as well.
+var (
+	rare   = append([]string{writesSecrets, asksIssuers, readsIssued}, shows...)
+	seldom = append([]string{readsBackups}, rare...)
+)
 
 // shows are the requests of the verbs that show logs and events.
 var shows = []string{readsLogs, readsEvents, watchesEvents}

@@ -94,9 +94,11 @@ var rights = []Right{
 	{Driver, Everywhere, storage, "storageclasses", []string{"get"}, "whether volumes can grow", "it turns out when they are to"},
 
 	{Editor, Namespace, clusters, "tidbclusters", []string{"create", "delete"}, "create, apply and delete", ""},
+	{Editor, Namespace, clusters, "backups", []string{"list"}, "`upgrade --require-backup-newer-than`", "an upgrade with this flag is refused"},
 	{Editor, Namespace, "", "secrets", []string{"update"}, "the certificates that `tls rotate` makes", ""},
 	{Editor, Namespace, certManager, "certificates", []string{"create", "get"}, "`tls init --issuer cert-manager/NAME`; `delete` says which of them stay", "certificates are made without cert-manager, or by others"},
 	{Editor, Namespace, apps, "controllerrevisions", []string{"get"}, "showing a way back from a rollout that fails", "none is shown"},
+	{Editor, Everywhere, clusters, "backups", []string{"list"}, "the same, for Backups that are in another namespace than their cluster", "those do not count"},
 	{Editor, Everywhere, "", "persistentvolumes", []string{"list"}, "whether there are volumes of a class that does not exist", "there is a warning instead of a refusal where there are none"},
 	{Editor, Everywhere, storage, "storageclasses", []string{"list"}, "showing which there are when there is not the one that is asked for", "it is not shown"},
 

@@ -142,6 +142,7 @@ func TestCommands(t *testing.T) {
 		"/pods delete":                   "abort apply config set create edit failover run restart rollback scale sync tls rotate upgrade",
 		"/secrets get":                   "abort apply config diff config get config set create dashboard delete doctor edit evict-leader failover failover run maintenance start maintenance stop plan pvc list pvc prune report restart rollback scale sql status sync tls check tls init tls rotate transfer-leader upgrade wait",
 		readsIssued:                      "delete tls init",
+		readsBackups:                     "upgrade",
 		readsLogs:                        "logs report",
 		"/pods list":                     "abort apply config diff config get config set create dashboard delete doctor edit evict-leader failover failover run logs maintenance start maintenance stop plan pvc list pvc prune report restart rollback scale sql status sync tls check tls rotate transfer-leader upgrade wait",
 	} {

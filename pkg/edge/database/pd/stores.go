@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	pdhttp "github.com/tikv/pd/client/http"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Stores implements Client. The library lists no tombstones, and PD lists them only when asked by state.
@@ -69,6 +71,7 @@ func storeOf(info *pdhttp.StoreInfo) *Store {
 		LastHeartbeat: known(info.Status.LastHeartbeatTS),
 		StartTime:     known(info.Status.StartTS),
 	}
+	s.Capacity, s.Available = room(info.Status)
 	for _, l := range info.Store.Labels {
 		s.Labels[l.Key] = l.Value
 	}
@@ -79,6 +82,20 @@ func storeOf(info *pdhttp.StoreInfo) *Store {
 		s.StartTime = time.Unix(info.Store.StartTimestamp, 0)
 	}
 	return s
+}
+
+// room reads how large a store is and how much of it is free. Both count or neither does: a store of which only the
+// size is known would look full.
+func room(s pdhttp.StoreStatus) (capacity, available int64) {
+	size, err := resource.ParseQuantity(strings.TrimSuffix(s.Capacity, "B"))
+	if err != nil {
+		return 0, 0
+	}
+	free, err := resource.ParseQuantity(strings.TrimSuffix(s.Available, "B"))
+	if err != nil {
+		return 0, 0
+	}
+	return size.Value(), free.Value()
 }
 
 // known returns the zero time for both forms in which PD writes "never": year 1, and 1970.

@@ -87,6 +87,9 @@ type Store struct {
 
 	LeaderCount int
 	RegionCount int
+	// Capacity is the size of the store's disk, or what the store's configuration lets it use, and Available what is
+	// free of it, in bytes, as the store last reported. Both are 0 where PD does not know.
+	Capacity, Available int64
 	// LastHeartbeat is zero when PD has got no heartbeat from the store since its leader changed. PD dates it by the
 	// clock of the host of its leader, which may be wrong.
 	LastHeartbeat time.Time

@@ -1,0 +1,73 @@
+package upgrade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	judge "github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+)
+
+const requireBackup = "require-backup-newer-than"
+
+// saved returns why an upgrade must not begin without a newer backup, nil where it may, and where none
+// is required. One that has begun goes on: a cluster between two versions is not safer for that.
+func (o options) saved(ctx context.Context, f *factory.Factory, change intent.Change) error {
+	if o.backup == 0 || equality.Semantic.DeepEqual(change.Now.Spec, change.Want.Spec) {
+		return nil
+	}
+	dyn, err := f.Dynamic()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := exit.Within(ctx, o.Timeout)
+	defer cancel()
+	return exit.Ended(ctx, backedUp(ctx, dyn, change.Now, f.Clock.Now(), o.backup))
+}
+
+func backedUp(ctx context.Context, dyn dynamic.Interface, tc *v1alpha1.TidbCluster, now time.Time, age time.Duration) error {
+	c := topology.New(tc)
+	without := remedy.Say("to upgrade without one, leave out --" + requireBackup)
+	all, err := backup.List(ctx, dyn, c.Namespace)
+	if none, ok := errors.AsType[*backup.NoResourceError](err); ok {
+		return remedy.For(
+			exit.Refusef("whether cluster %s/%s has a backup cannot be checked: %w, which tidb-operator makes; nothing was changed", c.Namespace, c.Name, none),
+			without)
+	}
+	if apierrors.IsForbidden(err) {
+		return remedy.For(
+			fmt.Errorf("whether cluster %s/%s has a backup may not be read, so nothing was changed: %w", c.Namespace, c.Name, err),
+			remedy.Run("see which rights this needs", remedy.Plugin(c.Namespace, "auth", "role", "upgrade")), without)
+	}
+	if err != nil {
+		return err
+	}
+	lacks := judge.Of(tc, all.Items).Lacks(now, age)
+	if lacks == "" {
+		return nil
+	}
+	see := remedy.Kubectl("", "get", "backups.pingcap.com", "-A")
+	if !all.Everywhere {
+		lacks += "; only namespace " + c.Namespace + " may be looked in"
+		see = c.Kubectl("get", "backups.pingcap.com")
+	}
+	if len(all.Unread) > 0 {
+		lacks += "; " + strings.Join(all.Unread, "; ")
+	}
+	return remedy.For(
+		exit.Refusef("cluster %s/%s has no full backup that is complete and newer than %s: %s; nothing was changed", c.Namespace, c.Name, age, lacks),
+		remedy.Run("see the backups", see), remedy.Say("make a backup, and run the same command again"), without)
+}

@@ -1,0 +1,83 @@
+package finding
+
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+const (
+	// nearlyFull is the share of a disk below which PD moves no regions to the store, by the default
+	// of its schedule.low-space-ratio, 0.8.
+	nearlyFull = 0.2
+	// full is the share below which TiKV refuses writes: its storage.reserve-space is 5 % of the disk
+	// at least, unless that is 0.
+	full = 0.05
+
+	// A store with fewer regions and more free space than this is not nearly full for PD, whatever
+	// the share (tikv/pd, pkg/core/store.go: initialMaxRegionCounts and initialMinSpace).
+	fewRegions  = 30
+	enoughSpace = 8 << 30
+)
+
+// Room returns what is to be known about the disks of stores before they restart one after another,
+// each rule once for each component.
+func Room(w desired.State, s state.Snapshot) []Finding {
+	var all []Finding
+	for _, g := range w.Groups {
+		for _, r := range room {
+			var seen []string
+			last := Finding{}
+			for _, f := range r.find(Look{Wanted: w, Snapshot: s}) {
+				if f.Component == g.Kind {
+					last, seen = f, append(seen, f.Member+": "+f.Seen)
+				}
+			}
+			if len(seen) > 0 {
+				all = append(all, Finding{ID: r.id, Severity: r.severity, Component: g.Kind, Seen: some(seen), Matters: r.matters, Remedy: last.Remedy})
+			}
+		}
+	}
+	return all
+}
+
+func storesFull(l Look) []Finding {
+	return l.lacking(func(_ state.Member, share float64) bool { return share < full })
+}
+
+func storesNearlyFull(l Look) []Finding {
+	return l.lacking(func(m state.Member, share float64) bool {
+		leaves := m.Database.State == state.StoreOffline
+		spared := m.Database.Regions < fewRegions && m.Database.Available > enoughSpace
+		return share >= full && share < nearlyFull && !spared && !leaves
+	})
+}
+
+// lacking returns the stores of which too little is free. What PD knows about a store is as old as
+// its last heartbeat.
+func (l Look) lacking(found func(m state.Member, share float64) bool) []Finding {
+	var all []Finding
+	l.members(func(g desired.Group, _ state.Group, m state.Member) {
+		d := m.Database
+		if !isStore(m) || d.State == state.StoreTombstone || d.Capacity <= 0 {
+			return
+		}
+		if share := float64(d.Available) / float64(d.Capacity); found(m, share) {
+			all = append(all, Finding{
+				Component: g.Kind, Member: m.Name, Remedy: l.room(g),
+				Seen: fmt.Sprintf("%.1f%% of the disk of store %d is free, %s of %s", 100*share, d.ID, gibibytes(d.Available), gibibytes(d.Capacity)),
+			})
+		}
+	})
+	return all
+}
+
+// room says how stores get more space.
+func (l Look) room(g desired.Group) remedy.Remedy {
+	return append(l.grow(g.Kind, g.Size()+1), remedy.Run("make their volumes larger", l.Wanted.Cluster.Plugin("edit")))
+}
+
+func gibibytes(s topology.Size) string { return fmt.Sprintf("%.1fGi", float64(s)/(1<<30)) }
