@@ -161,10 +161,8 @@ func (l sight) todo(out io.Writer) {
 // not be asked.
 func up(got state.Group) string {
 	n := got.Up()
-	for _, m := range got.Running() {
-		if n == 0 && unknown(m) {
-			return "?"
-		}
+	if n == 0 && got.Unknown() > 0 {
+		return "?"
 	}
 	return strconv.Itoa(n)
 }

@@ -67,7 +67,7 @@ func (s *screen) row(r row, width int) string {
 // blocks reports whether a component needs manual action.
 func (s *screen) blocks(r row) bool {
 	for _, g := range s.view.gates {
-		if g.blocked() && g.event.Component == r.component {
+		if g.blocked() && g.event.Component == r.Component {
 			return true
 		}
 	}

@@ -149,7 +149,7 @@ func (p *plain) every(g gate, now time.Time) time.Duration {
 }
 
 func (p *plain) progress(e event.Event) {
-	i := slices.IndexFunc(p.view.rows, func(r row) bool { return r.component == e.Component })
+	i := slices.IndexFunc(p.view.rows, func(r row) bool { return r.Component == e.Component })
 	r := p.view.rows[i]
 	if was, known := p.rows[e.Component]; known && was == r {
 		return
@@ -218,7 +218,11 @@ func planned(e event.Event) string {
 }
 
 func passed(e event.Event) string {
-	return Clean(e.Message) + took(seconds(e))
+	s := Clean(e.Message) + took(seconds(e))
+	if e.Outcome == event.OutcomeDropped {
+		return "no longer waited for: " + s
+	}
+	return s
 }
 
 func notice(e event.Event) string {

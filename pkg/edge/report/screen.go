@@ -39,7 +39,7 @@ func (s *screen) event(e event.Event) {
 	case event.Finished:
 		s.last(Good, e.Step+took(seconds(e)))
 	case event.Passed:
-		if e.Seconds >= 1 {
+		if e.Seconds >= 1 && e.Outcome != event.OutcomeDropped {
 			s.last(Good, passed(e))
 		}
 	case event.Failed:

@@ -122,7 +122,7 @@ func (v *view) counts() string {
 	settled := true
 	for _, r := range v.rows {
 		long = append(long, r.title()+" "+r.numbers())
-		short = append(short, fmt.Sprintf("%s %d/%d", r.title(), r.ready, r.wanted))
+		short = append(short, r.title()+" "+r.Serving())
 		settled = settled && r.settled()
 	}
 	if settled {

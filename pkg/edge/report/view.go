@@ -25,12 +25,9 @@ type view struct {
 }
 
 // row is a component's numbers.
-type row struct {
-	component              string
-	ready, updated, wanted int
-}
+type row struct{ history.Numbers }
 
-func (r row) settled() bool { return r.ready == r.wanted && r.updated == r.wanted }
+func (r row) settled() bool { return r.Ready == r.Wanted && r.Updated == r.Wanted }
 
 // step is a step under way.
 type step struct {
@@ -211,23 +208,14 @@ func (v *view) open(e event.Event) {
 }
 
 func (v *view) count(e event.Event) {
-	i := slices.IndexFunc(v.rows, func(r row) bool { return r.component == e.Component })
+	i := slices.IndexFunc(v.rows, func(r row) bool { return r.Component == e.Component })
 	if i < 0 {
-		at := slices.IndexFunc(v.rows, func(r row) bool { return rank(r.component) > rank(e.Component) })
-		if at < 0 {
-			at = len(v.rows)
+		if i = slices.IndexFunc(v.rows, func(r row) bool { return rank(r.Component) > rank(e.Component) }); i < 0 {
+			i = len(v.rows)
 		}
-		v.rows = slices.Insert(v.rows, at, row{component: e.Component})
-		i = at
+		v.rows = slices.Insert(v.rows, i, row{history.Numbers{Component: e.Component}})
 	}
-	r := &v.rows[i]
-	for _, n := range []struct{ to, from *int }{
-		{&r.ready, e.Ready}, {&r.updated, e.Updated}, {&r.wanted, e.Wanted},
-	} {
-		if n.from != nil {
-			*n.to = *n.from
-		}
-	}
+	v.rows[i].Take(e)
 }
 
 // rank is a component's place in the order of dependency; unknown ones come last.

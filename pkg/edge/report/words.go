@@ -64,10 +64,10 @@ func (g gate) times(now time.Time) string {
 	return s + ")"
 }
 
-func (r row) title() string { return topology.Kind(r.component).Title() }
+func (r row) title() string { return topology.Kind(r.Component).Title() }
 
 func (r row) numbers() string {
-	return fmt.Sprintf("%d/%d ready, %d/%d updated", r.ready, r.wanted, r.updated, r.wanted)
+	return fmt.Sprintf("%s ready, %d/%d updated", r.Serving(), r.Updated, r.Wanted)
 }
 
 // phrase describes a step that failed: what, why and how often.
