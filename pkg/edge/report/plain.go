@@ -128,13 +128,13 @@ func (p *plain) gate(g gate, now time.Time) {
 	is := showing(g, now)
 	switch {
 	case !known || was.kind != is.kind || was.hint != is.hint:
-		s := g.word() + ": " + g.text() + " " + g.times(now)
+		s := g.line(now)
 		if is.hint != "" {
 			s += "; to unblock: " + is.hint
 		}
 		p.line(now, s)
 	case was.observed != is.observed && now.Sub(was.at) >= p.every(g, now):
-		p.line(now, g.word()+": "+g.text()+" "+g.times(now))
+		p.line(now, g.line(now))
 	default:
 		return
 	}
@@ -185,7 +185,7 @@ func (p *plain) beat(now time.Time) {
 	}
 	if len(p.view.gates) > 0 {
 		g := p.view.gates[0]
-		s := "still " + g.word() + ": " + g.text() + " " + g.times(now)
+		s := "still " + g.line(now)
 		if help := g.help(now); help != "" {
 			s += "; to unblock: " + help
 		}
