@@ -1,7 +1,6 @@
 package report
 
 import (
-	"io"
 	"strings"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
@@ -51,14 +50,4 @@ func parts(word string, width int) []string {
 		}
 		all, word = append(all, word[:i]), word[i:]
 	}
-}
-
-// Width returns how wide the terminal is that w writes to, 0 where it is none.
-func Width(w io.Writer) int {
-	size, terminal := terminalOf(w)
-	if !terminal {
-		return 0
-	}
-	width, _ := size()
-	return width
 }

@@ -133,7 +133,8 @@ func seen(t *testing.T, sc scene, width, height int, o Options) string {
 	var b strings.Builder
 	look := func(at time.Duration) { fmt.Fprintf(&b, "--- after %s\n%s", at, g) }
 	o.Mode, o.ErrOut, o.Size = TTY, g, func() (int, int) { return width, height }
-	play(sc.stream, o, 6*time.Minute, sc.pause, look)
+	until := max(sc.pause[len(sc.pause)-1], sc.stream[len(sc.stream)-1].Time.Sub(dawn))
+	play(sc.stream, o, until+time.Second, sc.pause, look)
 	b.WriteString("--- at the end\n" + g.String())
 	return b.String()
 }
