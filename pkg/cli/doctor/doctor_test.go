@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -33,18 +34,24 @@ func ill() *result {
 	return &result{namespace: "ns", name: "t", findings: finding.Find(l)}
 }
 
-// TestPrint: the screen in a narrow and in a wide terminal, and in a file.
+// TestPrint: the screen in terminals of three widths, and in a file.
 func TestPrint(t *testing.T) {
-	for name, width := range map[string]int{"80.txt": 80, "200.txt": 200, "file.txt": 0} {
+	var screens bytes.Buffer
+	for _, width := range []int{40, 80, 200, 0} {
 		var b bytes.Buffer
 		ill().print(&b, "prod", width)
-		plantest.Golden(t, name, b.String())
 		for line := range strings.Lines(b.String()) {
 			if width > 0 && len(line) > width+1 && !strings.Contains(line, "kubectl ") {
-				t.Errorf("%s: too wide: %q", name, line)
+				t.Errorf("wider than %d columns: %q", width, line)
 			}
 		}
+		if width > 0 {
+			fmt.Fprintf(&screens, "====== %d columns\n%s", width, &b)
+			continue
+		}
+		plantest.Golden(t, "file.txt", b.String())
 	}
+	plantest.Golden(t, "terminal.txt", screens.String())
 	fixed := ill()
 	fixed.fix, fixed.fixed = true, []mended{{"allow region leaders on t-tikv-2", nil}, {"end the failover of t-tidb-1", errors.New("forbidden")}}
 	var b bytes.Buffer

@@ -59,10 +59,14 @@ func (r *result) print(out io.Writer, context string, width int) {
 	if len(r.fixed) > 0 {
 		fmt.Fprintln(out)
 	}
-	fmt.Fprintf(out, "%s/%s: %s\n", r.namespace, r.name, r.summary())
+	fmt.Fprintln(out, report.Fold(fmt.Sprintf("%s/%s: %s", r.namespace, r.name, r.summary()), width, indent))
 	for _, f := range r.findings {
 		about := cmp.Or(f.Member, f.Component.Title())
-		fmt.Fprintf(out, "\n%s\n", strings.TrimRight(fmt.Sprintf("%-9s%s  %s", f.Severity, f.ID, about), " "))
+		title := strings.TrimRight(fmt.Sprintf("%-9s%s  %s", f.Severity, f.ID, about), " ")
+		if width > 0 && len(title) > width {
+			title = fmt.Sprintf("%s %s\n%s%s", f.Severity, f.ID, indent, about)
+		}
+		fmt.Fprintf(out, "\n%s\n", title)
 		say := func(text string) {
 			fmt.Fprintln(out, report.Fold(indent+text, width, indent))
 		}

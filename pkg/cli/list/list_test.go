@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -17,6 +18,8 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
 var now = time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)
@@ -80,6 +83,27 @@ new        Unknown                 v8.1.0    3    4      -      3d
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	}
+}
+
+// TestTerminal: what a user sees in terminals of three widths.
+func TestTerminal(t *testing.T) {
+	var b bytes.Buffer
+	for _, width := range []int{40, 80, 200} {
+		for _, args := range [][]string{{}, {"-A"}, {"-A", "-o", "wide"}} {
+			fmt.Fprintf(&b, "====== %d columns: list %s\n", width, strings.Join(args, " "))
+			var screen bytes.Buffer
+			if err := parsed(t, args...).table(report.Paper{Writer: &screen, Columns: width}, clusters(), now); err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(screen.String()) {
+				if len(line) > width+1 {
+					t.Errorf("wider than %d columns: %q", width, line)
+				}
+			}
+			b.Write(screen.Bytes())
+		}
+	}
+	plantest.Golden(t, "terminal.txt", b.String())
 }
 
 func TestShow(t *testing.T) {

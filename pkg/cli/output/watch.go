@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
 // Watch is the flag -w of a command that reads: it goes on to look, and writes nothing.
@@ -53,7 +55,7 @@ func (w *Watch) Show(ctx context.Context, out io.Writer, changes func(context.Co
 	}
 	for last := ""; ; {
 		var text bytes.Buffer
-		if err := show(&text); err != nil {
+		if err := show(report.Paper{Writer: &text, Columns: report.Width(out)}); err != nil {
 			_, _ = out.Write(text.Bytes())
 			return err
 		}

@@ -125,15 +125,24 @@ func stories() map[string]Preview {
 	}
 }
 
+// TestPrint: what a user sees in terminals of three widths. Only commands are wider than a terminal.
 func TestPrint(t *testing.T) {
 	for name, p := range stories() {
-		for _, width := range []int{80, 200} {
-			t.Run(fmt.Sprintf("%s-%d", name, width), func(t *testing.T) {
-				var b bytes.Buffer
-				p.Print(&b, width)
-				plantest.Golden(t, fmt.Sprintf("%s-%d.txt", name, width), b.String())
-			})
-		}
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			for _, width := range []int{40, 80, 200} {
+				fmt.Fprintf(&b, "====== %d columns\n", width)
+				var screen bytes.Buffer
+				p.Print(&screen, width)
+				for line := range strings.Lines(screen.String()) {
+					if len(line) > width+1 && !strings.Contains(line, "kubectl ") {
+						t.Errorf("wider than %d columns: %q", width, line)
+					}
+				}
+				b.Write(screen.Bytes())
+			}
+			plantest.Golden(t, name+".txt", b.String())
+		})
 	}
 }
 

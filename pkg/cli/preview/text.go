@@ -16,23 +16,21 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
-// writer writes lines of a width. Commands are not broken: they are to be pasted.
+// writer writes lines of a width, and remembers which gates it has written.
 type writer struct {
-	out   io.Writer
-	width int
+	out   report.Paper
 	gates map[plan.GateKey]bool // those that were printed
 }
 
 func (w writer) line(indent, format string, args ...any) {
-	text := indent + fmt.Sprintf(format, args...)
-	fmt.Fprintln(w.out, report.Fold(text, w.width, indent+"  "))
+	report.Say(w.out, indent, format, args...)
 }
 
 // Print prints it for people, in lines of a width; 0 for no limit.
 func (p Preview) Print(out io.Writer, width int) {
-	w := writer{out, width, map[plan.GateKey]bool{}}
+	w := writer{report.Paper{Writer: out, Columns: width}, map[plan.GateKey]bool{}}
 	for _, n := range p.Notes {
-		fmt.Fprintln(out, "note: "+n)
+		w.line("", "note: %s", n)
 	}
 	first := p.Forecast.First
 	if first.Outcome == plan.Converged && len(p.Forecast.Steps) == 0 {
@@ -100,7 +98,7 @@ func (p Preview) closed(w writer, title string, gates []plan.Gate) {
 		w.gates[g.Key()] = true
 		w.line("  ", "%s", g)
 		if g.Remedy != nil {
-			fmt.Fprintf(w.out, "    %s\n", g.Remedy.Line(p.Context))
+			report.Advise(w.out, "    ", g.Remedy.In(p.Context))
 		}
 	}
 }

@@ -2,6 +2,9 @@ package status
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +20,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
 // seen returns what status shows of a cluster. The plan is given as well, so that these tests are
@@ -120,8 +124,42 @@ func TestShow(t *testing.T) {
 	}
 }
 
+// TestTerminal: what a user sees in terminals of three widths. Only commands are wider than a terminal.
+func TestTerminal(t *testing.T) {
+	all := cases()
+	all["wide"] = wide()
+	golden := []string{"blocked", "driven", "pd-unknown", "found", "wide"}
+	for name, l := range all {
+		var b bytes.Buffer
+		for _, width := range []int{40, 80, 200} {
+			var screen bytes.Buffer
+			if err := l.show(report.Paper{Writer: &screen, Columns: width}, name == "wide"); err != nil {
+				t.Error(err)
+			}
+			for line := range strings.Lines(screen.String()) {
+				if len(line) > width+1 && !strings.Contains(line, "kubectl ") {
+					t.Errorf("%s: wider than %d columns: %q", name, width, line)
+				}
+			}
+			fmt.Fprintf(&b, "====== %d columns\n%s", width, &screen)
+		}
+		if slices.Contains(golden, name) {
+			plantest.Golden(t, "terminal-"+name+".txt", b.String())
+		}
+	}
+}
+
 // TestWide: more columns, before the notes.
 func TestWide(t *testing.T) {
+	var b bytes.Buffer
+	if err := wide().show(&b, true); err != nil {
+		t.Error(err)
+	}
+	plantest.Golden(t, "wide.txt", b.String())
+}
+
+// wide returns what status shows of a cluster of which all is known.
+func wide() sight {
 	c := plantest.New(1, 1, 1)
 	for _, name := range []string{"t-pd-0", "t-tikv-0", "t-tidb-0"} {
 		m := c.Member(name)
@@ -132,11 +170,7 @@ func TestWide(t *testing.T) {
 	}
 	l := seen(c, plan.Plan{})
 	l.context = "prod"
-	var b bytes.Buffer
-	if err := l.show(&b, true); err != nil {
-		t.Error(err)
-	}
-	plantest.Golden(t, "wide.txt", b.String())
+	return l
 }
 
 func TestJSON(t *testing.T) {

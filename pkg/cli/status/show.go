@@ -42,7 +42,7 @@ func (l sight) print(out io.Writer, o output.Objects) error {
 
 // show writes the cluster for people; wide adds columns that are seldom needed.
 func (l sight) show(out io.Writer, wide bool) error {
-	fmt.Fprintf(out, "%s: %s\n", l.title(), l.headline())
+	report.Say(out, "", "%s: %s", l.title(), l.headline())
 	l.who(out)
 	fmt.Fprintln(out)
 	columns := []string{"name", "state", "leaders", "regions", "version", "restarts", "age"}
@@ -70,7 +70,7 @@ func (l sight) title() string {
 // who says who drives the cluster, and who has paused it.
 func (l sight) who(out io.Writer) {
 	if l.driver.Identity != "" {
-		fmt.Fprintf(out, "%s drives it; last sign of life %s ago\n", l.driver.Describe(), l.ago(l.driver.Renewed))
+		report.Say(out, "", "%s drives it; last sign of life %s ago", l.driver.Describe(), l.ago(l.driver.Renewed))
 	}
 	l.pause(out)
 }
@@ -90,24 +90,30 @@ func (l sight) headline() string {
 // remarks prints what is in no table.
 func (l sight) remarks(out io.Writer) {
 	if !l.snapshot.PD.Known() && !l.wanted.Cluster.PDSuspended() {
-		fmt.Fprintf(out, "\nPD could not be asked: %s\n", l.snapshot.PD.Problem)
+		fmt.Fprintln(out)
+		report.Say(out, "", "PD could not be asked: %s", l.snapshot.PD.Problem)
 	}
 	for _, f := range l.plan.Findings {
 		about := f.Member
 		if about == "" {
 			about = f.Component.Title()
 		}
-		fmt.Fprintf(out, "\n%s: %s\n  %s\n", about, f.Text, f.Remedy.Line(l.context))
+		fmt.Fprintln(out)
+		report.Say(out, "", "%s: %s", about, f.Text)
+		report.Advise(out, "  ", f.Remedy.In(l.context))
 	}
 	for _, e := range l.snapshot.Evictions {
 		if e.Foreign {
 			continue
 		}
-		fmt.Fprintf(out, "\nkubectl tidb keeps region leaders off %s (store %d), for %s now\n",
+		fmt.Fprintln(out)
+		report.Say(out, "", "kubectl tidb keeps region leaders off %s (store %d), for %s now",
 			e.Member, e.StoreID, l.ago(e.Since))
 	}
 	for _, u := range l.plan.Unapplied {
-		fmt.Fprintf(out, "\n%s\n  %s\n", u, u.Remedy.Line(l.context))
+		fmt.Fprintln(out)
+		report.Say(out, "", "%s", u)
+		report.Advise(out, "  ", u.Remedy.In(l.context))
 	}
 }
 
@@ -121,7 +127,8 @@ func (l sight) pause(out io.Writer) {
 	if c.Pause.Over(l.snapshot.At) {
 		end = remedy.Run("that time is over, and the next command ends the pause, such as", c.Plugin("sync"))
 	}
-	fmt.Fprintf(out, "%s\n  %s\n", c.Pause, remedy.Remedy{end}.Line(l.context))
+	report.Say(out, "", "%s", c.Pause)
+	report.Advise(out, "  ", remedy.Remedy{end}.In(l.context))
 }
 
 // ago returns how long before the look something was; a driver may have renewed its lease since.
@@ -135,36 +142,36 @@ func (l sight) todo(out io.Writer) {
 		fmt.Fprintln(out)
 	}
 	for _, s := range l.plan.Steps {
-		fmt.Fprintf(out, "to do: %s\n", s)
+		report.Say(out, "", "to do: %s", s)
 	}
 	for _, g := range l.plan.Gates {
 		word := "waits for"
 		if g.Blocked {
 			word = "blocked by"
 		}
-		fmt.Fprintf(out, "%s: %s\n", word, g)
+		report.Say(out, "", "%s: %s", word, g)
 		if g.Remedy != nil {
-			fmt.Fprintf(out, "  %s\n", g.Remedy.Line(l.context))
+			report.Advise(out, "  ", g.Remedy.In(l.context))
 		}
 	}
 	c := l.wanted.Cluster
-	switch {
-	case l.plan.Outcome != plan.Act:
-	case l.operator:
-		fmt.Fprintf(out, "\nit is for the operator to go on; if it does not drive this cluster: %s\n", c.Plugin("sync", "--take-over").Line(l.context))
-	case l.driver.Identity == "":
-		fmt.Fprintf(out, "\ngo on with: %s\n", c.Plugin("sync").Line(l.context))
+	if l.plan.Outcome != plan.Act || !l.operator && l.driver.Identity != "" {
+		return
 	}
+	next := remedy.Run("go on with", c.Plugin("sync"))
+	if l.operator {
+		next = remedy.Run("it is for the operator to go on; if it does not drive this cluster", c.Plugin("sync", "--take-over"))
+	}
+	fmt.Fprintln(out)
+	report.Advise(out, "", remedy.Remedy{next}.In(l.context))
 }
 
 // up returns how many members serve; "?" if none is known to serve, because those that may could
 // not be asked.
 func up(got state.Group) string {
 	n := got.Up()
-	for _, m := range got.Running() {
-		if n == 0 && unknown(m) {
-			return "?"
-		}
+	if n == 0 && got.Unknown() > 0 {
+		return "?"
 	}
 	return strconv.Itoa(n)
 }

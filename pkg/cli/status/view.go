@@ -214,11 +214,6 @@ func updated(g desired.Group, got state.Group, m state.Member) bool {
 	return m.Pod != nil && !got.Outdated(m) && g.Set.Drift == desired.None
 }
 
-// unknown reports whether the member may serve, and could not be asked.
-func unknown(m state.Member) bool {
-	return m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating && m.Database.Presence == state.Unknown
-}
-
 // word returns a member's state in one word.
 func word(m state.Member) string {
 	switch {
@@ -236,7 +231,7 @@ func word(m state.Member) string {
 		return "Missing"
 	case m.Pod.Terminating:
 		return "Terminating"
-	case unknown(m):
+	case m.Unknown():
 		return "Unknown"
 	}
 	return "Down"

@@ -41,6 +41,9 @@ var tikvServes = plan.Need{
 		if kv.Up() > 0 {
 			return "PD is not bootstrapped"
 		}
+		if n := kv.Unknown(); n > 0 {
+			return fmt.Sprintf("%d of %d stores unknown", n, kv.Set.Replicas)
+		}
 		return fmt.Sprintf("%d of %d stores up", kv.Up(), kv.Set.Replicas)
 	},
 }

@@ -41,7 +41,7 @@ const (
 )
 
 // The values of Event.Outcome on done, one for each exit code, and one for a run that does not wait. On planned it is
-// what the first decision came to: converged, act, wait, blocked or paused.
+// what the first decision came to: converged, act, wait, blocked or paused. On passed it is empty or OutcomeDropped.
 const (
 	OutcomeConverged   = "converged"   // 0
 	OutcomeFailed      = "failed"      // 1
@@ -57,6 +57,10 @@ const (
 	OutcomeChanges     = "changes"     // 10: --dry-run --exit-code found something to do
 	OutcomeInterrupted = "interrupted" // 130
 )
+
+// OutcomeDropped is Event.Outcome of a wait that ends without having been seen to pass: it does not
+// matter any more, or cannot be seen, as while PD does not answer.
+const OutcomeDropped = "dropped"
 
 // Event is one thing that happened while a cluster was driven. It is flat, one
 // struct for all types, so that a consumer needs no schema per type.
@@ -112,8 +116,10 @@ type Event struct {
 	// and done.
 	Seconds float64 `json:"seconds,omitempty"`
 
-	// Ready, Updated and Wanted count a component's members, on progress.
+	// Ready, Unknown, Updated and Wanted count a component's members, on progress. Those that
+	// could not be asked are unknown, and not ready.
 	Ready   *int `json:"ready,omitempty"`
+	Unknown int  `json:"unknown,omitempty"`
 	Updated *int `json:"updated,omitempty"`
 	Wanted  *int `json:"wanted,omitempty"`
 

@@ -22,7 +22,7 @@ const doc = "../../../docs/events.md"
 func examples() []Event {
 	begun := time.Date(2026, 3, 1, 3, 0, 57, 0, time.UTC)
 	deadline := begun.Add(25 * time.Hour)
-	ready, updated, wanted, code := 3, 1, 3, 4
+	ready, updated, wanted, code := 2, 1, 3, 4
 	leaders := Event{
 		Component: "tikv", Member: "basic-tikv-2", Reason: "LeadersEvicted", Source: FromDatabase,
 		Since: &begun, Deadline: &deadline,
@@ -48,7 +48,7 @@ func examples() []Event {
 			Observed: "StorageClass standard does not allow it", Since: &begun,
 			Remedy: []remedy.Advice{{Text: "set allowVolumeExpansion on StorageClass standard"}},
 		},
-		{Type: Progress, Component: "tikv", Ready: &ready, Updated: &updated, Wanted: &wanted},
+		{Type: Progress, Component: "tikv", Ready: &ready, Unknown: 1, Updated: &updated, Wanted: &wanted},
 		{Type: Notice, Reason: string(OperatorIdle), Message: "tidb-operator db/op-1 has changed nothing for 1m0s, though there is something to do (restart basic-tikv-2)", Remedy: []remedy.Advice{{Text: "if it is not to drive this cluster any more, give --take-over"}}},
 		{Type: Done, Outcome: OutcomeTimedOut, ExitCode: &code, Seconds: 1800, Error: "not converged after 30m0s", Remedy: []remedy.Advice{{Text: "run the same command again to resume"}}},
 	}

@@ -185,6 +185,9 @@ func (r *building) pass(e event.Event) {
 	delete(r.waits, e.Gate())
 	w := &r.Waits[i]
 	w.Status, w.Ended, w.ended = Passed, e.Time, true
+	if e.Outcome == event.OutcomeDropped {
+		w.Status = Dropped
+	}
 }
 
 func (r *building) count(e event.Event) {
@@ -194,12 +197,7 @@ func (r *building) count(e event.Event) {
 	if !known {
 		r.Components = slices.Insert(r.Components, i, Numbers{Component: e.Component})
 	}
-	n := &r.Components[i]
-	for _, number := range []struct{ to, from *int }{{&n.Ready, e.Ready}, {&n.Updated, e.Updated}, {&n.Wanted, e.Wanted}} {
-		if number.from != nil {
-			*number.to = *number.from
-		}
-	}
+	r.Components[i].Take(e)
 }
 
 // rank is a component's place in the order of dependency. The cluster as a whole, which has no

@@ -186,7 +186,7 @@ func TestCounts(t *testing.T) {
 	failed := as(restart, event.Failed)
 	r := built(at(1, count("tidb", &one)), at(2, count("pd", &one)), at(3, count("pd", &three)), at(3, count("tiflash", &one)),
 		at(4, as(move, event.Started)), at(5, as(move, event.Finished)), at(6, failed), at(7, failed), at(8, as(restart, event.Finished)))[0]
-	if want := []Numbers{{"pd", 3, 2, 3}, {"tiflash", 1, 2, 3}, {"tidb", 1, 2, 3}}; !reflect.DeepEqual(r.Components, want) {
+	if want := []Numbers{{"pd", 3, 0, 2, 3}, {"tiflash", 1, 0, 2, 3}, {"tidb", 1, 0, 2, 3}}; !reflect.DeepEqual(r.Components, want) {
 		t.Errorf("%+v", r.Components)
 	}
 	if moves := r.LeaderMoves(); len(moves) != 1 || moves[0].Text != move.Step {
@@ -194,6 +194,26 @@ func TestCounts(t *testing.T) {
 	}
 	if n := r.FailedAttempts(); n != 2 {
 		t.Errorf("%d attempts failed", n)
+	}
+}
+
+// TestServing: members that could not be asked are not shown as members that are not ready.
+func TestServing(t *testing.T) {
+	for want, n := range map[string]Numbers{
+		"2/3": {Ready: 2, Wanted: 3}, "0/3": {Wanted: 3}, "?/3": {Unknown: 1, Wanted: 3}, "1/3 (2 unknown)": {Ready: 1, Unknown: 2, Wanted: 3},
+	} {
+		if got := n.Serving(); got != want {
+			t.Errorf("%s instead of %s", got, want)
+		}
+	}
+}
+
+// TestDropped: a wait that was not seen to pass is not shown as one that has passed.
+func TestDropped(t *testing.T) {
+	dropped := as(evicted, event.Passed)
+	dropped.Outcome = event.OutcomeDropped
+	if w := built(at(0, as(evicted, event.Waiting)), at(3, dropped))[0].Waits[0]; w.Status != Dropped || w.Took() != 3*time.Second {
+		t.Errorf("%+v", w)
 	}
 }
 

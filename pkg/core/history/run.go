@@ -1,6 +1,7 @@
 package history
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
@@ -29,10 +30,33 @@ type Run struct {
 	Spent      Spent
 }
 
-// Numbers count the members of a component, as they were reported last.
+// Numbers count the members of a component, as they were reported last. Unknown are those that could
+// not be asked, and may be ready.
 type Numbers struct {
-	Component              string
-	Ready, Updated, Wanted int
+	Component                       string
+	Ready, Unknown, Updated, Wanted int
+}
+
+// Take takes the numbers of an event.
+func (n *Numbers) Take(e event.Event) {
+	n.Unknown = e.Unknown
+	for _, number := range []struct{ to, from *int }{{&n.Ready, e.Ready}, {&n.Updated, e.Updated}, {&n.Wanted, e.Wanted}} {
+		if number.from != nil {
+			*number.to = *number.from
+		}
+	}
+}
+
+// Serving says how many of the wanted members are ready, such as "2/3". It says "?" where that is not
+// known of any, and never 0: a user who reads 0 acts as in an outage.
+func (n Numbers) Serving() string {
+	switch {
+	case n.Unknown == 0:
+		return fmt.Sprintf("%d/%d", n.Ready, n.Wanted)
+	case n.Ready == 0:
+		return fmt.Sprintf("?/%d", n.Wanted)
+	}
+	return fmt.Sprintf("%d/%d (%d unknown)", n.Ready, n.Wanted, n.Unknown)
 }
 
 // Result is what has become of a step.
@@ -64,6 +88,7 @@ type Status string
 // What can become of a wait.
 const (
 	Passed  Status = "passed"
+	Dropped Status = "dropped" // it was not seen to pass, and nothing waits for it any more
 	Waiting Status = "waiting" // until the last event
 	Blocked Status = "blocked" // only a person can end it
 )

@@ -223,6 +223,11 @@ func (m Member) Up() bool {
 		m.Database.Presence == Present && m.Database.Healthy
 }
 
+// Unknown reports whether the member may serve, and could not be asked: it counts neither as up nor as down.
+func (m Member) Unknown() bool {
+	return m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating && m.Database.Presence == Unknown
+}
+
 // TakesLeaders reports whether region leaders can move to a store of TiKV. PD moves none to one that
 // is new, that leaves, or that has an evict-leader scheduler.
 func (m Member) TakesLeaders() bool {

@@ -79,6 +79,17 @@ func (g Group) Up() int {
 	return n
 }
 
+// Unknown returns the number of running members that may serve, and could not be asked.
+func (g Group) Unknown() int {
+	n := 0
+	for _, m := range g.Running() {
+		if m.Unknown() {
+			n++
+		}
+	}
+	return n
+}
+
 // Outdated reports whether a member's pod has not the revision that the user wants.
 // A missing pod counts as the one that Kubernetes would create: below the partition
 // that is an old one, which may fail to start.

@@ -2,32 +2,54 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
 
-// atLeast is how many lines are kept for gates. In a terminal that is too low for
-// everything, the numbers are left out.
+// atLeast is how many lines are kept for what happens now. In a terminal that is too low for
+// everything, the components are left out.
 const atLeast = 4
 
-// compose returns the live lines: the cluster, how far each component is, the steps under way, and
-// the gates, with their reason, their age and what can be done.
+// item is something that happens now: a step under way, one that fails, or a gate.
+type item struct {
+	component string // below which it is shown; "" for the cluster
+	tone      Tone
+	sign      string
+	texts     []string
+}
+
+// compose returns the live lines as a tree: the cluster, how far each component is, and below it
+// the members to which something happens now. The others have no line, so that a cluster of 300
+// stores fits on the screen.
 func (s *screen) compose(now time.Time, width, height int) []string {
 	lines := s.header(now, width)
-	doing := s.doing(now, width)
-	if len(lines)+len(s.view.rows)+len(doing)+atLeast <= height {
-		for _, r := range s.view.rows {
-			lines = append(lines, s.row(r, width))
+	items := s.items(now)
+	rows := s.rowsOf(items, now, width)
+	if n := len(lines) + len(slices.Concat(rows...)); n+min(len(items), atLeast) > height {
+		lines, rows = lines[:1], nil
+	}
+	room := height - len(lines) - len(slices.Concat(rows...))
+	for n, it := range items {
+		at, indent := s.view.place(it.component), "  "
+		if at < 0 || rows == nil {
+			at, indent = -1, ""
 		}
-	} else {
-		lines = lines[:1]
+		b := s.block(it, indent, width)
+		left := len(items) - n
+		if n > 0 && len(b)+min(left-1, 1) > room { // a line is kept for the one that counts the rest
+			rows = append(rows, []string{fmt.Sprintf("  and %d more", left)})
+			break
+		}
+		room -= len(b)
+		if at < 0 {
+			lines = append(lines, b...)
+		} else {
+			rows[at] = append(rows[at], b...)
+		}
 	}
-	lines = append(lines, doing...)
-	lines = append(lines, s.awaited(now, width, height-len(lines))...)
-	if len(lines) > height {
-		lines = lines[:max(height, 1)]
-	}
-	return lines
+	lines = append(lines, slices.Concat(rows...)...)
+	return lines[:min(len(lines), max(height, 1))]
 }
 
 func (s *screen) header(now time.Time, width int) []string {
@@ -48,91 +70,92 @@ func (s *screen) header(now time.Time, width int) []string {
 	return lines
 }
 
-func (s *screen) row(r row, width int) string {
-	t := neutral
-	switch {
-	case s.blocks(r):
-		t = Bad
-	case r.settled():
-		t = Good
-	}
+// rowsOf returns the lines of each component. One to which something happens has no tick, nor has
+// any while the cluster cannot be observed: what was seen before may be true no more.
+func (s *screen) rowsOf(items []item, now time.Time, width int) [][]string {
 	pad := 0
-	for _, other := range s.view.rows {
-		pad = max(pad, len(other.title()))
+	for _, r := range s.view.rows {
+		pad = max(pad, len(r.title()))
 	}
-	text := fmt.Sprintf("%-*s  %s", pad, r.title(), r.numbers())
-	return s.style.paint(t, s.style.mark(t)) + " " + s.style.cut(s.style.legible(text), width-2)
+	unread := s.view.unread()
+	var all [][]string
+	for _, r := range s.view.rows {
+		text := r.numbers()
+		if !unread.IsZero() {
+			text += ", " + age(now.Sub(unread)) + " ago"
+		}
+		t := neutral
+		switch {
+		case s.blocks(r):
+			t = Bad
+		case unread.IsZero() && r.settled() && !slices.ContainsFunc(items, func(it item) bool { return it.component == r.Component }):
+			t = Good
+		}
+		lead := fmt.Sprintf("%s %-*s  ", s.style.paint(t, s.style.mark(t)), pad, r.title())
+		var lines []string
+		for _, l := range s.style.fold(text, width-pad-4) {
+			lines = append(lines, lead+l)
+			lead = strings.Repeat(" ", pad+4)
+		}
+		all = append(all, lines)
+	}
+	return all
 }
 
 // blocks reports whether a component needs manual action.
 func (s *screen) blocks(r row) bool {
 	for _, g := range s.view.gates {
-		if g.blocked() && g.event.Component == r.component {
+		if g.blocked() && g.event.Component == r.Component {
 			return true
 		}
 	}
 	return false
 }
 
-// doing lists the steps under way and those that fail.
-func (s *screen) doing(now time.Time, width int) []string {
+// items returns what happens now: the steps under way, those that fail, and the gates, with the
+// reason, the age and what can be done. The same advice is given once.
+func (s *screen) items(now time.Time) []item {
 	spin := s.style.frame(now)
-	var lines []string
+	var all []item
 	for _, st := range s.view.steps {
-		text := Clean(st.text)
-		if a := took(now.Sub(st.since)); a != "" {
-			text += a
-		}
-		lines = append(lines, s.block(neutral, spin, text, width)...)
+		all = append(all, item{st.component, neutral, spin, []string{Clean(st.text) + took(now.Sub(st.since))}})
 	}
 	for _, f := range s.view.failures {
-		lines = append(lines, s.block(Bad, s.style.cross, "trying again: "+f.phrase(), width)...)
+		all = append(all, item{f.component, Bad, s.style.cross, []string{"trying again: " + f.phrase()}})
 	}
-	if len(lines)+len(s.view.gates) == 0 {
-		lines = append(lines, s.block(neutral, spin, "looking at the cluster", width)...)
-	}
-	return lines
-}
-
-// awaited lists the gates. Those that do not fit into the height are counted: a screen that is
-// taller than the terminal cannot be redrawn.
-func (s *screen) awaited(now time.Time, width, height int) []string {
-	var lines []string
-	hint := ""
-	for i, g := range s.view.gates {
-		t, sign := Warning, s.style.frame(now)
+	given := map[string]bool{"": true}
+	for _, g := range s.view.alike() {
+		it := item{g.event.Component, Warning, spin, []string{g.line(now)}}
 		if g.blocked() {
-			t, sign = Bad, s.style.cross
+			it.tone, it.sign = Bad, s.style.cross
 		}
-		b := s.block(t, sign, g.word()+": "+g.text()+" "+g.times(now), width)
-		if h := g.help(now); h != "" && h != hint {
-			hint = h
-			for _, l := range s.style.fold("to unblock: "+h, width-2) {
-				b = append(b, "  "+l)
-			}
+		if h := g.help(now); !given[h] {
+			given[h] = true
+			it.texts = append(it.texts, "to unblock: "+h)
 		}
-		rest := len(s.view.gates) - i
-		room := height - len(lines)
-		if rest > 1 {
-			room-- // for the line that counts the rest
-		}
-		if len(b) > room && i > 0 {
-			return append(lines, fmt.Sprintf("  and %d more", rest))
-		}
-		lines = append(lines, b...)
+		all = append(all, it)
 	}
-	return lines
+	if len(all) == 0 {
+		all = append(all, item{"", neutral, spin, []string{"looking at the cluster"}})
+	}
+	return all
 }
 
-// block is a text behind a sign, over as many lines as it needs.
-func (s *screen) block(t Tone, sign, text string, width int) []string {
-	lines := s.style.fold(text, width-2)
-	for i, l := range lines {
-		lead := "  "
-		if i == 0 {
-			lead = s.style.paint(t, sign) + " "
+// block returns an item behind its sign, over as many lines as it needs.
+func (s *screen) block(it item, indent string, width int) []string {
+	var lines []string
+	for i, text := range it.texts {
+		for j, l := range s.style.fold(text, width-2-len(indent)) {
+			if i > 0 {
+				lines = append(lines, indent+"  "+l)
+				continue
+			}
+			sign := " "
+			if j == 0 {
+				sign = s.style.paint(it.tone, it.sign)
+			}
+			lines = append(lines, indent+sign+" "+s.style.paint(it.tone, l))
 		}
-		lines[i] = lead + s.style.paint(t, l)
 	}
 	return lines
 }

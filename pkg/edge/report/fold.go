@@ -1,41 +1,53 @@
 package report
 
 import (
-	"io"
 	"strings"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
-// Fold breaks a text at spaces into lines of a width, all but the first with an indent. No word is
-// broken, so that a line with a long one is longer. With a width of 0 the text stays one line.
+// Fold breaks a text at spaces into lines of a width, all but the first with an indent. A name that is
+// longer than a line is broken after "-", "." or "/", and no other word is, so that a line with a long
+// one is longer. With a width of 0 the text stays one line.
 func Fold(text string, width int, indent string) string {
 	if width <= 0 || twwidth.Width(text) <= width {
 		return text
 	}
-	begin := text[:len(text)-len(strings.TrimLeft(text, " "))]
-	var lines []string
-	line := begin
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-			line += word
-		case twwidth.Width(line)+1+twwidth.Width(word) > width:
-			lines = append(lines, line)
-			line = indent + word
-		default:
-			line += " " + word
-		}
-	}
-	return strings.Join(append(lines, line), "\n")
+	return strings.Join(wrap(text, width, indent), "\n")
 }
 
-// Width returns how wide the terminal is that w writes to, 0 where it is none.
-func Width(w io.Writer) int {
-	size, terminal := terminalOf(w)
-	if !terminal {
-		return 0
+func wrap(text string, width int, indent string) []string {
+	var lines []string
+	line := text[:len(text)-len(strings.TrimLeft(text, " "))]
+	begun := false
+	for _, word := range strings.Fields(text) {
+		for i, part := range parts(word, width-len(indent)) {
+			gap := " "
+			if !begun || i > 0 {
+				gap = ""
+			}
+			if begun && twwidth.Width(line+gap+part) > width {
+				lines = append(lines, line)
+				line, gap = indent, ""
+			}
+			line += gap + part
+			begun = true
+		}
 	}
-	width, _ := size()
-	return width
+	return append(lines, line)
+}
+
+// parts returns the parts into which a word may be broken: itself, if it fits into a line.
+func parts(word string, width int) []string {
+	if twwidth.Width(word) <= width {
+		return []string{word}
+	}
+	var all []string
+	for {
+		i := strings.IndexAny(word, "-./") + 1
+		if i == 0 || i == len(word) {
+			return append(all, word)
+		}
+		all, word = append(all, word[:i]), word[i:]
+	}
 }

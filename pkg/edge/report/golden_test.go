@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -107,34 +108,70 @@ func TestJSON(t *testing.T) {
 	golden(t, "converged.json", b.String())
 }
 
-func TestScreen(t *testing.T) {
+// scene is a stream, and when the screen is looked at.
+type scene struct {
+	stream stream
+	pause  []time.Duration
+}
+
+func scenes() map[string]scene {
 	sec := time.Second
-	for _, tc := range []struct {
-		name          string
-		stream        stream
-		width, height int
-		opts          Options
-		pause         []time.Duration
-	}{
-		{"converged", converged(), 80, 24, Options{NoColor: true}, []time.Duration{0, 4 * sec, 12 * sec, 70 * sec, 100 * sec}},
-		{"colour", converged(), 80, 24, Options{}, []time.Duration{70 * sec}},
-		{"ascii", converged(), 80, 24, Options{NoColor: true, ASCII: true}, []time.Duration{70 * sec}},
-		{"narrow", timedOut(), 40, 24, Options{NoColor: true}, []time.Duration{12 * sec, 70 * sec}},
-		{"timed-out", timedOut(), 80, 24, Options{NoColor: true}, []time.Duration{200 * sec}},
-		{"blocked", blocked(), 80, 12, Options{NoColor: true}, []time.Duration{10 * sec, 16500 * time.Millisecond}},
-		{"crowd", crowd(), 80, 12, Options{NoColor: true}, []time.Duration{15 * sec}},
-		{"tiny", upgrade(), 20, 5, Options{NoColor: true}, []time.Duration{70 * sec}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			g := newGlass(t, tc.width, tc.height)
-			g.keep = !tc.opts.NoColor
+	return map[string]scene{
+		"rollout":   {converged(), []time.Duration{0, 4 * sec, 12 * sec, 70 * sec, 100 * sec}},
+		"timed-out": {timedOut(), []time.Duration{200 * sec}},
+		"blocked":   {blocked(), []time.Duration{10 * sec, 16500 * time.Millisecond}},
+		"unread":    {unread(), []time.Duration{75 * sec, 115 * sec, 135 * sec}},
+		"crowd":     {crowd(), []time.Duration{15 * sec}},
+	}
+}
+
+// seen returns what a terminal shows in a scene.
+func seen(t *testing.T, sc scene, width, height int, o Options) string {
+	t.Helper()
+	g := newGlass(t, width, height)
+	g.keep = !o.NoColor
+	var b strings.Builder
+	look := func(at time.Duration) { fmt.Fprintf(&b, "--- after %s\n%s", at, g) }
+	o.Mode, o.ErrOut, o.Size = TTY, g, func() (int, int) { return width, height }
+	until := max(sc.pause[len(sc.pause)-1], sc.stream[len(sc.stream)-1].Time.Sub(dawn))
+	play(sc.stream, o, until+time.Second, sc.pause, look)
+	b.WriteString("--- at the end\n" + g.String())
+	return b.String()
+}
+
+var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// TestScreen: what a user sees in terminals of three widths. With colours it is the same text.
+func TestScreen(t *testing.T) {
+	for name, sc := range scenes() {
+		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
-			look := func(at time.Duration) { fmt.Fprintf(&b, "--- after %s\n%s", at, g) }
-			o := tc.opts
-			o.Mode, o.ErrOut, o.Size = TTY, g, func() (int, int) { return tc.width, tc.height }
-			play(tc.stream, o, 6*time.Minute, tc.pause, look)
-			b.WriteString("--- at the end\n" + g.String())
-			golden(t, tc.name+".tty", b.String())
+			for _, width := range []int{40, 80, 200} {
+				plain, coloured := seen(t, sc, width, 24, Options{NoColor: true}), seen(t, sc, width, 24, Options{})
+				fmt.Fprintf(&b, "====== %d columns\n%s", width, plain)
+				if !colours.MatchString(coloured) || colours.ReplaceAllString(coloured, "") != plain {
+					t.Errorf("at %d columns the text with colours differs:\n%s", width, coloured)
+				}
+				for line := range strings.Lines(plain) {
+					if n := twwidth.Width(strings.TrimSuffix(line, "\n")); n > width {
+						t.Errorf("%d columns: %q", n, line)
+					}
+				}
+			}
+			golden(t, name+".tty", b.String())
 		})
+	}
+}
+
+// TestScreenOfATerminal: other properties of a terminal than its width.
+func TestScreenOfATerminal(t *testing.T) {
+	at := func(s stream, after ...time.Duration) scene { return scene{s, after} }
+	for name, got := range map[string]string{
+		"colour": seen(t, at(converged(), 70*time.Second), 80, 24, Options{}),
+		"ascii":  seen(t, at(converged(), 70*time.Second), 80, 24, Options{NoColor: true, ASCII: true}),
+		"low":    seen(t, at(many(), 15*time.Second), 80, 12, Options{NoColor: true}),
+		"tiny":   seen(t, at(upgrade(), 70*time.Second), 20, 5, Options{NoColor: true}),
+	} {
+		golden(t, name+".tty", got)
 	}
 }

@@ -128,13 +128,13 @@ func (p *plain) gate(g gate, now time.Time) {
 	is := showing(g, now)
 	switch {
 	case !known || was.kind != is.kind || was.hint != is.hint:
-		s := g.word() + ": " + g.text() + " " + g.times(now)
+		s := g.line(now)
 		if is.hint != "" {
 			s += "; to unblock: " + is.hint
 		}
 		p.line(now, s)
 	case was.observed != is.observed && now.Sub(was.at) >= p.every(g, now):
-		p.line(now, g.word()+": "+g.text()+" "+g.times(now))
+		p.line(now, g.line(now))
 	default:
 		return
 	}
@@ -149,7 +149,7 @@ func (p *plain) every(g gate, now time.Time) time.Duration {
 }
 
 func (p *plain) progress(e event.Event) {
-	i := slices.IndexFunc(p.view.rows, func(r row) bool { return r.component == e.Component })
+	i := slices.IndexFunc(p.view.rows, func(r row) bool { return r.Component == e.Component })
 	r := p.view.rows[i]
 	if was, known := p.rows[e.Component]; known && was == r {
 		return
@@ -185,7 +185,7 @@ func (p *plain) beat(now time.Time) {
 	}
 	if len(p.view.gates) > 0 {
 		g := p.view.gates[0]
-		s := "still " + g.word() + ": " + g.text() + " " + g.times(now)
+		s := "still " + g.line(now)
 		if help := g.help(now); help != "" {
 			s += "; to unblock: " + help
 		}
@@ -218,7 +218,11 @@ func planned(e event.Event) string {
 }
 
 func passed(e event.Event) string {
-	return Clean(e.Message) + took(seconds(e))
+	s := Clean(e.Message) + took(seconds(e))
+	if e.Outcome == event.OutcomeDropped {
+		return "no longer waited for: " + s
+	}
+	return s
 }
 
 func notice(e event.Event) string {

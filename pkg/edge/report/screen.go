@@ -39,7 +39,7 @@ func (s *screen) event(e event.Event) {
 	case event.Finished:
 		s.last(Good, e.Step+took(seconds(e)))
 	case event.Passed:
-		if e.Seconds >= 1 {
+		if e.Seconds >= 1 && e.Outcome != event.OutcomeDropped {
 			s.last(Good, passed(e))
 		}
 	case event.Failed:
@@ -55,21 +55,27 @@ func (s *screen) event(e event.Event) {
 				continue
 			}
 			width, _ := s.dimensions()
-			for _, part := range s.style.fold(l.text, width-3) {
+			for _, part := range wrap(s.style.legible(l.text), width-2, indent(l.text)+"  ") {
 				s.above = append(s.above, "  "+s.style.paint(l.tone, part))
 			}
 		}
 	}
 }
 
-// last adds a line that stays. It is not cut to the width: it is the record.
+// last adds lines that stay. Nothing of them is cut: they are the record.
 func (s *screen) last(t Tone, text string) {
-	s.above = append(s.above, s.style.paint(t, s.style.mark(t))+" "+s.style.legible(Clean(text)))
+	width, _ := s.dimensions()
+	sign := s.style.paint(t, s.style.mark(t))
+	for _, l := range wrap(s.style.legible(Clean(text)), width-2, "  ") {
+		s.above = append(s.above, sign+" "+l)
+		sign = " "
+	}
 }
 
 func (s *screen) tick(now time.Time) time.Duration {
 	width, height := s.dimensions()
 	var live []string
+	s.view.forget(now)
 	if s.view.end == nil {
 		live = s.compose(now, width-1, height-1)
 	}

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
@@ -37,6 +39,11 @@ func (s *stream) gate(after time.Duration, g event.Event, observed ...string) {
 	for i, o := range observed {
 		e := g
 		e.Type, e.Message, e.Observed, e.Since = event.Waiting, g.Message+": "+o, o, &begun
+		if n := int64(0); strings.HasSuffix(o, " leaders left") {
+			if _, err := fmt.Sscan(o, &n); err == nil {
+				e.Left, e.Unit = &n, "leaders"
+			}
+		}
 		s.at(after+time.Duration(i)*2*time.Second, e)
 	}
 }
@@ -133,15 +140,58 @@ func blocked() stream {
 	return s
 }
 
-// crowd returns one with more gates than fit on a screen.
+// unread returns one in which PD stops answering while leaders leave, and then the API server.
+func unread() stream {
+	s := upgrade()
+	n := func(after time.Duration, component string, ready, unknown, updated, wanted int) {
+		s.progress(after, component, ready, updated, wanted)
+		s[len(s)-1].Unknown = unknown
+	}
+	n(70*time.Second, "pd", 0, 2, 1, 3)
+	n(70*time.Second, "tikv", 0, 3, 0, 3)
+	s.pass(70*time.Second, 13*time.Second, evicted, "basic-tikv-2: leaders evicted")
+	s[len(s)-1].Outcome = event.OutcomeDropped
+	s.gate(70*time.Second, event.Event{
+		Component: "tikv", Reason: "PDServing", Message: "TiKV: PD not serving", Source: event.FromDatabase,
+	}, "PD has no leader")
+	for i := range 4 {
+		at := time.Duration(80+10*i) * time.Second
+		s.at(at, event.Event{Type: event.Failed, Step: "observe the cluster", Error: "Get \"https://prod-eu.example.com:6443/api/v1/namespaces/tidb/pods\": dial tcp 10.0.0.1:6443: connect: connection refused"})
+	}
+	n(130*time.Second, "pd", 2, 1, 1, 3)
+	n(130*time.Second, "tikv", 3, 0, 0, 3)
+	return s
+}
+
+// crowd returns one of 300 stores, of which most start and a few wait for something else.
 func crowd() stream {
 	var s stream
-	s.progress(time.Second, "tikv", 0, 0, 30)
+	s.progress(time.Second, "pd", 3, 3, 3)
+	s.progress(time.Second, "tikv", 0, 0, 300)
+	s.progress(time.Second, "tidb", 2, 2, 2)
+	for i := range 300 {
+		member, observed := fmt.Sprintf("basic-tikv-%d", i), "0/12 nodes are available"
+		if i%100 == 7 {
+			observed = fmt.Sprintf("node-%d.eu-central-1.compute.internal has disk pressure", i)
+		}
+		s.gate(2*time.Second, event.Event{
+			Component: "tikv", Member: member, Reason: "MemberServing", Message: member + " not serving",
+			Source: event.FromKubernetes, Remedy: []remedy.Advice{{Text: "add nodes with 8 free cores"}},
+		}, observed)
+	}
+	s.done(5*time.Minute, event.OutcomeTimedOut, 4, "")
+	return s
+}
+
+// many returns one with more gates than fit on a screen, since each waits for something else.
+func many() stream {
+	var s stream
+	s.progress(time.Second, "tikv", 0, 0, 26)
 	for _, n := range "abcdefghijklmnopqrstuvwxyz" {
 		s.gate(2*time.Second, event.Event{
 			Component: "tikv", Member: "basic-tikv-" + string(n), Reason: "MemberServing", Message: "basic-tikv-" + string(n) + " not serving",
-			Source: event.FromKubernetes, Remedy: []remedy.Advice{{Text: "add nodes with 8 free cores"}},
-		}, "0/12 nodes are available")
+			Source: event.FromKubernetes,
+		}, "node-"+string(n)+" has disk pressure")
 	}
 	return s
 }

@@ -1,11 +1,9 @@
 package report
 
 import (
-	"strings"
 	"time"
 
 	"github.com/briandowns/spinner"
-	"github.com/olekukonko/tablewriter/pkg/twwarp"
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
@@ -74,20 +72,16 @@ func (s style) mark(t Tone) string {
 	return " "
 }
 
-// fold breaks a text into lines of a width, all but the first indented, and
-// cuts what still does not fit, which is a single long word.
+// fold breaks a text into lines of a width, all but the first indented, and cuts what still does
+// not fit, which is a single long word: a longer line could not be redrawn.
 func (s style) fold(text string, width int) []string {
-	const indent = "  "
 	text = s.legible(text)
 	if twwidth.Width(text) <= width {
 		return []string{text}
 	}
-	lines, _ := twwarp.WrapString(text, max(width-len(indent), 1))
+	lines := wrap(text, width, "  ")
 	for i, l := range lines {
-		if i > 0 {
-			l = indent + l
-		}
-		lines[i] = s.cut(strings.TrimRight(l, " "), width)
+		lines[i] = s.cut(l, width)
 	}
 	return lines
 }

@@ -100,13 +100,15 @@ func (v *view) remaining() []said {
 	for _, f := range v.failures {
 		lines = append(lines, said{Bad, "failed: " + f.phrase()})
 	}
-	for _, g := range v.gates {
+	given := map[string]bool{"": true}
+	for _, g := range v.alike() {
 		t := Warning
 		if g.blocked() {
 			t = Bad
 		}
-		lines = append(lines, said{t, g.word() + ": " + g.text() + " " + g.times(v.last)})
-		if help := g.help(v.last); help != "" {
+		lines = append(lines, said{t, g.line(v.last)})
+		if help := g.help(v.last); !given[help] {
+			given[help] = true
 			lines = append(lines, said{neutral, "  to unblock: " + help})
 		}
 	}
@@ -122,7 +124,7 @@ func (v *view) counts() string {
 	settled := true
 	for _, r := range v.rows {
 		long = append(long, r.title()+" "+r.numbers())
-		short = append(short, fmt.Sprintf("%s %d/%d", r.title(), r.ready, r.wanted))
+		short = append(short, r.title()+" "+r.Serving())
 		settled = settled && r.settled()
 	}
 	if settled {

@@ -2,19 +2,21 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"strings"
 
 	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
 )
 
 // Table writes rows as kubectl does: no borders, left-aligned, headers in upper case, three spaces
 // between columns, "<none>" for an empty cell. Nothing is wrapped or cut, so that grep and awk can
-// read it.
+// read it. In a terminal that is too narrow, columns that do not fit are named below each row.
 func Table(w io.Writer, headers []string, rows [][]string) error {
-	return table(w, upper(headers), rows, "<none>")
+	return fit(w, headers, rows, "<none>")
 }
 
 func upper(headers []string) []string {
@@ -27,7 +29,75 @@ func upper(headers []string) []string {
 
 // Tree writes rows in the same way, of which some are indented below others, and leaves empty cells empty.
 func Tree(w io.Writer, headers []string, rows [][]string) error {
-	return table(w, upper(headers), rows, "")
+	return fit(w, headers, rows, "")
+}
+
+// fit writes a table, or as many of its columns as fit into the width, and below each row what the
+// others have.
+func fit(w io.Writer, headers []string, rows [][]string, empty string) error {
+	n, width := columns(headers, rows, len(empty), Width(w)), Width(w)
+	if n == len(headers) {
+		return table(w, upper(headers), rows, empty)
+	}
+	var b bytes.Buffer
+	if err := table(&b, upper(headers[:n]), rows, empty); err != nil {
+		return err
+	}
+	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	for i, line := range lines {
+		fmt.Fprintln(w, line)
+		if i == 0 {
+			continue
+		}
+		for _, l := range below(headers, rows[i-1], n, width) {
+			fmt.Fprintln(w, l)
+		}
+	}
+	return nil
+}
+
+// below returns the lines below a row, with its cells from the n-th on.
+func below(headers, row []string, n, width int) []string {
+	in := "  "
+	if len(row) > 0 {
+		in += indent(row[0])
+	}
+	var lines []string
+	for i := n; i < len(row); i++ {
+		if row[i] == "" || row[i] == "-" {
+			continue
+		}
+		cell := headers[i] + ": " + Clean(row[i])
+		if last := len(lines) - 1; last >= 0 && twwidth.Width(lines[last]+", "+cell) <= width {
+			lines[last] += ", " + cell
+			continue
+		}
+		lines = append(lines, in+cell)
+	}
+	for i, l := range lines {
+		lines[i] = Fold(l, width, in+"  ")
+	}
+	return lines
+}
+
+// columns returns how many columns of a table fit into a width; the first one always does.
+func columns(headers []string, rows [][]string, least, width int) int {
+	total := 0
+	for i := range headers {
+		widest := twwidth.Width(headers[i])
+		for _, r := range rows {
+			cell := least
+			if i < len(r) && r[i] != "" {
+				cell = twwidth.Width(indent(r[i]) + Clean(r[i]))
+			}
+			widest = max(widest, cell)
+		}
+		if total += widest; i > 0 && width > 0 && total > width {
+			return i
+		}
+		total += len("   ")
+	}
+	return len(headers)
 }
 
 // Result writes rows of a database in the same way, with its headers and its empty cells as they

@@ -25,12 +25,9 @@ type view struct {
 }
 
 // row is a component's numbers.
-type row struct {
-	component              string
-	ready, updated, wanted int
-}
+type row struct{ history.Numbers }
 
-func (r row) settled() bool { return r.ready == r.wanted && r.updated == r.wanted }
+func (r row) settled() bool { return r.Ready == r.Wanted && r.Updated == r.Wanted }
 
 // step is a step under way.
 type step struct {
@@ -42,16 +39,28 @@ type step struct {
 type gate struct {
 	event event.Event
 	since time.Time
+	left  []sample // what was left in the last minute, where that is a number
+	more  int      // how many other members wait for the same
 }
+
+// sample is how much was left until a gate opens, at a time.
+type sample struct {
+	at   time.Time
+	left int64
+}
+
+// sampled is how far back the rate of a gate is measured.
+const sampled = time.Minute
 
 func (g gate) blocked() bool { return g.event.Type == event.Blocked }
 
 // failure is a step that failed and has not succeeded since.
 type failure struct {
 	step
-	err   string
-	times int
-	last  time.Time
+	err    string
+	times  int
+	last   time.Time
+	unread bool // it was the cluster that could not be observed
 }
 
 // forgotten is after how long a failure that did not happen again is not shown any more: no event
@@ -68,7 +77,7 @@ func newView(o Options) view {
 // fold takes an event into account.
 func (v *view) fold(e event.Event) {
 	v.clock(e.Time)
-	v.forgive(func(f failure) bool { return e.Time.Sub(f.last) > forgotten })
+	v.forget(e.Time)
 	if v.cluster == "" {
 		v.context, v.namespace, v.cluster = e.Context, e.Namespace, e.Cluster
 	}
@@ -84,10 +93,13 @@ func (v *view) fold(e event.Event) {
 		v.fail(e)
 	case event.Waiting, event.Blocked:
 		v.shut(e)
+		v.observed()
 	case event.Passed:
 		v.open(e)
+		v.observed()
 	case event.Progress:
 		v.count(e)
+		v.observed()
 	case event.Done:
 		v.end = &e
 	}
@@ -154,8 +166,31 @@ func (v *view) fail(e event.Event) {
 		step:  step{e.Component, e.Member, e.Step, e.Time},
 		err:   e.Error,
 		times: 1,
-		last:  e.Time,
+		last:  e.Time, unread: e.Action == "",
 	})
+}
+
+// place returns the index of the row of a component, -1 for none.
+func (v *view) place(component string) int {
+	return slices.IndexFunc(v.rows, func(r row) bool { return r.Component == component })
+}
+
+// unread returns since when the cluster could not be observed, zero if it can be.
+func (v *view) unread() time.Time {
+	for _, f := range v.failures {
+		if f.unread {
+			return f.since
+		}
+	}
+	return time.Time{}
+}
+
+// observed takes note of an event that comes of an observation: the cluster can be observed again.
+func (v *view) observed() { v.forgive(func(f failure) bool { return f.unread }) }
+
+// forget leaves out failures that have not happened again for long.
+func (v *view) forget(now time.Time) {
+	v.forgive(func(f failure) bool { return now.Sub(f.last) > forgotten })
 }
 
 func (v *view) forgive(overcome func(failure) bool) {
@@ -190,6 +225,7 @@ func (v *view) shut(e event.Event) {
 		g = &v.gates[len(v.gates)-1]
 	}
 	g.event = e
+	g.sample(e)
 	if e.Since != nil {
 		g.since = *e.Since
 	}
@@ -204,6 +240,53 @@ func (v *view) shut(e event.Event) {
 	})
 }
 
+// sample remembers how much is left, for as long as that counts for the rate.
+func (g *gate) sample(e event.Event) {
+	if e.Left == nil {
+		g.left = nil
+		return
+	}
+	for len(g.left) > 1 && e.Time.Sub(g.left[1].at) > sampled {
+		g.left = g.left[1:]
+	}
+	if n := len(g.left); n == 0 || g.left[n-1].left != *e.Left {
+		g.left = append(g.left, sample{e.Time, *e.Left})
+	}
+}
+
+// rate returns how much of a gate goes per second, 0 where that is not known, and for how long
+// nothing has gone if that is long.
+func (g gate) rate(now time.Time) (perSecond float64, still time.Duration) {
+	if len(g.left) == 0 {
+		return 0, 0
+	}
+	first, last := g.left[0], g.left[len(g.left)-1]
+	if d := now.Sub(last.at); d > sampled {
+		return 0, d
+	}
+	return float64(max(first.left-last.left, 0)) / max(now.Sub(first.at).Seconds(), 1), 0
+}
+
+// alike returns the gates, with members that wait for the same as one: 300 stores that start take one line.
+func (v *view) alike() []gate {
+	type key struct {
+		component, reason, state string
+		blocked                  bool
+	}
+	var all []gate
+	at := map[key]int{}
+	for _, g := range v.gates {
+		k := key{g.event.Component, g.event.Reason, g.state(), g.blocked()}
+		if i, known := at[k]; known && g.event.Member != "" {
+			all[i].more++
+			continue
+		}
+		at[k] = len(all)
+		all = append(all, g)
+	}
+	return all
+}
+
 func (v *view) open(e event.Event) {
 	v.gates = slices.DeleteFunc(v.gates, func(g gate) bool {
 		return g.event.Gate() == e.Gate()
@@ -211,23 +294,14 @@ func (v *view) open(e event.Event) {
 }
 
 func (v *view) count(e event.Event) {
-	i := slices.IndexFunc(v.rows, func(r row) bool { return r.component == e.Component })
+	i := v.place(e.Component)
 	if i < 0 {
-		at := slices.IndexFunc(v.rows, func(r row) bool { return rank(r.component) > rank(e.Component) })
-		if at < 0 {
-			at = len(v.rows)
+		if i = slices.IndexFunc(v.rows, func(r row) bool { return rank(r.Component) > rank(e.Component) }); i < 0 {
+			i = len(v.rows)
 		}
-		v.rows = slices.Insert(v.rows, at, row{component: e.Component})
-		i = at
+		v.rows = slices.Insert(v.rows, i, row{history.Numbers{Component: e.Component}})
 	}
-	r := &v.rows[i]
-	for _, n := range []struct{ to, from *int }{
-		{&r.ready, e.Ready}, {&r.updated, e.Updated}, {&r.wanted, e.Wanted},
-	} {
-		if n.from != nil {
-			*n.to = *n.from
-		}
-	}
+	v.rows[i].Take(e)
 }
 
 // rank is a component's place in the order of dependency; unknown ones come last.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -33,7 +34,21 @@ func subject(e event.Event) string {
 }
 
 // text returns what does not hold yet, for which member, and what is observed.
-func (g gate) text() string { return Clean(g.event.Message) }
+func (g gate) text() string {
+	who := g.event.Member
+	if g.more > 0 {
+		who += fmt.Sprintf(" and %d more", g.more)
+	}
+	return Clean(who + g.state())
+}
+
+// state returns the text without the member that it begins with.
+func (g gate) state() string { return strings.TrimPrefix(g.event.Message, g.event.Member) }
+
+// line returns the line of a gate.
+func (g gate) line(now time.Time) string {
+	return g.word() + ": " + g.text() + " " + g.times(now)
+}
 
 // word returns the first word of a gate's line.
 func (g gate) word() string {
@@ -55,19 +70,41 @@ func (g gate) help(now time.Time) string {
 	return Clean(g.event.Help())
 }
 
-// times says how long a gate has been closed, and how much longer it can be.
+// times says how long a gate has been closed, how fast what is left becomes less, and how much longer it
+// can be closed.
 func (g gate) times(now time.Time) string {
 	s := "(" + age(now.Sub(g.since))
+	switch rate, still := g.rate(now); {
+	case still > 0:
+		s += ", no progress for " + age(still)
+	case rate > 0:
+		left := float64(*g.event.Left) / rate
+		s += pace(g.event.Unit, rate) + ", about " + age(time.Duration(left*float64(time.Second))) + " left"
+	}
 	if d := g.event.Deadline; d != nil {
 		s += ", time limit in " + age(d.Sub(now))
 	}
 	return s + ")"
 }
 
-func (r row) title() string { return topology.Kind(r.component).Title() }
+// pace returns a number per time, with the largest unit of time in which that is a few; "" for bytes
+// and seconds, of which the remaining time says enough.
+func pace(unit string, perSecond float64) string {
+	switch {
+	case unit == string(plan.Bytes) || unit == string(plan.Seconds):
+		return ""
+	case perSecond >= 1:
+		return fmt.Sprintf(", %.0f/s", perSecond)
+	case perSecond*60 >= 1:
+		return fmt.Sprintf(", %.0f/min", perSecond*60)
+	}
+	return fmt.Sprintf(", %.0f/h", perSecond*3600)
+}
+
+func (r row) title() string { return topology.Kind(r.Component).Title() }
 
 func (r row) numbers() string {
-	return fmt.Sprintf("%d/%d ready, %d/%d updated", r.ready, r.wanted, r.updated, r.wanted)
+	return fmt.Sprintf("%s ready, %d/%d updated", r.Serving(), r.Updated, r.Wanted)
 }
 
 // phrase describes a step that failed: what, why and how often.

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -51,7 +52,7 @@ func find(gates []gateSeen, g plan.Gate) (gateSeen, bool) {
 	return gateSeen{}, false
 }
 
-type counts struct{ ready, updated, wanted int }
+type counts struct{ ready, unknown, updated, wanted int }
 
 // NewProgress returns a Progress of one cluster for one reporter.
 func NewProgress(namespace, cluster string, now func() time.Time, r Reporter) *Progress {
@@ -90,7 +91,7 @@ func (st *Progress) Decided(w desired.State, s state.Snapshot, p plan.Plan) {
 		st.reportNumbers(g, s.Groups[g.Kind])
 	}
 	st.reportFacts(s, p)
-	st.reportGates(p)
+	st.reportGates(s, p)
 }
 
 // reportFacts reports once what no gate waits for: findings, gaps and unapplied
@@ -115,7 +116,7 @@ func (st *Progress) reportFacts(s state.Snapshot, p plan.Plan) {
 }
 
 // reportGates reports gates that are new, have changed, or hold now.
-func (st *Progress) reportGates(p plan.Plan) {
+func (st *Progress) reportGates(s state.Snapshot, p plan.Plan) {
 	var open []gateSeen
 	for _, g := range p.Gates {
 		seen, known := find(st.gates, g)
@@ -131,10 +132,32 @@ func (st *Progress) reportGates(p plan.Plan) {
 		if _, still := find(open, seen.gate); !still {
 			e := st.waiting(seen.gate, seen.since)
 			e.Type, e.Message, e.Seconds = event.Passed, seen.gate.Passed(), st.now().Sub(seen.since).Seconds()
+			if st.dropped(seen.gate, s, p) {
+				e.Outcome = event.OutcomeDropped
+			}
 			st.send(e)
 		}
 	}
 	st.gates = open
+}
+
+// dropped reports whether a gate is not waited for any more without having been seen to hold. A line that
+// says that a store is without leaders, because PD has stopped answering, misleads.
+func (st *Progress) dropped(g plan.Gate, s state.Snapshot, p plan.Plan) bool {
+	m, _ := s.Groups[g.Component].Member(g.Member)
+	switch {
+	case p.Outcome == plan.Paused:
+		return true
+	case g.Reason == plan.PDServing:
+		return !s.PD.Known()
+	case g.Reason == plan.MemberServing:
+		return !m.Up()
+	case g.Reason == plan.LeadersEvicted:
+		return m.Database.Presence != state.Present || m.Database.Leaders != 0
+	}
+	behindPD := plan.Gate{Component: g.Component, Reason: plan.PDServing}
+	_, before := find(st.gates, behindPD)
+	return !before && slices.ContainsFunc(p.Gates, func(n plan.Gate) bool { return n.Key() == behindPD.Key() })
 }
 
 // begin reports once that work begins. It returns false while there is nothing to
@@ -152,7 +175,7 @@ func (st *Progress) begin(p plan.Plan) bool {
 }
 
 func (st *Progress) reportNumbers(want desired.Group, got state.Group) {
-	c := counts{ready: got.Up(), wanted: want.Active()}
+	c := counts{ready: got.Up(), unknown: got.Unknown(), wanted: want.Active()}
 	for _, m := range got.Running() {
 		if m.Pod != nil && !got.Outdated(m) && want.Set.Drift == desired.None {
 			c.updated++
@@ -164,7 +187,7 @@ func (st *Progress) reportNumbers(want desired.Group, got state.Group) {
 	st.counts[want.Kind] = c
 	st.send(event.Event{
 		Type: event.Progress, Component: string(want.Kind),
-		Ready: &c.ready, Updated: &c.updated, Wanted: &c.wanted,
+		Ready: &c.ready, Unknown: c.unknown, Updated: &c.updated, Wanted: &c.wanted,
 	})
 }
 

@@ -69,6 +69,58 @@ func TestEachChangeIsReportedOnce(t *testing.T) {
 	}
 }
 
+// TestDroppedGate: a wait that ends in another way is not reported as one that has passed; nor are members that could
+// not be asked counted as down.
+func TestDroppedGate(t *testing.T) {
+	evicting := func() *plantest.Cluster {
+		c := rest().Roll(topology.TiKV).Evicting("t-tikv-2", time.Minute, 5)
+		c.Wanted.Groups = c.Wanted.Groups[1:2]
+		return c
+	}
+	queued := func() *plantest.Cluster {
+		c := rest().Roll(topology.PD).Roll(topology.TiKV)
+		c.Wanted.Groups = c.Wanted.Groups[:2]
+		return c
+	}
+	crashed, paused, asked := evicting(), evicting(), evicting()
+	crashed.Down(time.Minute, "t-tikv-2")
+	paused.Wanted.Cluster.Paused = true
+	for _, c := range []struct {
+		name          string
+		before, after *plantest.Cluster
+		outcome       string
+	}{
+		{"PD stops answering", evicting(), evicting().PDUnknown(), event.OutcomeDropped},
+		{"the store crashes", evicting(), crashed, event.OutcomeDropped},
+		{"PD stops answering before a rollout", queued(), queued().PDUnknown(), event.OutcomeDropped},
+		{"a pause", evicting(), paused, event.OutcomeDropped},
+		{"the leaders have left", evicting(), rest().Roll(topology.TiKV).Evicting("t-tikv-2", time.Minute, 0), ""},
+		{"PD answers again", asked.PDUnknown(), evicting(), ""},
+		{"the store serves again, another one does not", rest().Down(time.Minute, "t-tikv-2"), rest().Down(time.Minute, "t-tikv-1"), ""},
+	} {
+		s := &fakes{}
+		st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, s)
+		st.Decided(c.before.Wanted, c.before.Seen, c.before.Decide())
+		s.events = nil
+		st.Decided(c.after.Wanted, c.after.Seen, c.after.Decide())
+		passed := 0
+		for _, e := range s.events {
+			if e.Type == event.Passed && e.Component == "tikv" {
+				passed++
+				if e.Outcome != c.outcome {
+					t.Errorf("%s: %s: outcome %q", c.name, e.Message, e.Outcome)
+				}
+			}
+			if e.Type == event.Progress && e.Component == "tikv" && c.name == "PD stops answering" && (*e.Ready != 0 || e.Unknown != 3) {
+				t.Errorf("%s: %d ready, %d unknown", c.name, *e.Ready, e.Unknown)
+			}
+		}
+		if passed != 1 {
+			t.Errorf("%s: %d waits ended", c.name, passed)
+		}
+	}
+}
+
 // TestRequest: the first event of a run, whatever it is about, says what was asked for, and no other one.
 func TestRequest(t *testing.T) {
 	for name, first := range map[string]func(*Progress){

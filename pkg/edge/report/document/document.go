@@ -142,7 +142,7 @@ func remaining(r history.Run) []history.Wait {
 	var blocked, advised, others []history.Wait
 	for _, w := range r.Waits {
 		switch {
-		case w.Status == history.Passed:
+		case w.Status == history.Passed, w.Status == history.Dropped:
 		case w.Status == history.Blocked:
 			blocked = append(blocked, w)
 		case len(w.Remedy) > 0:

@@ -174,6 +174,8 @@ func caseOfWait(w history.Wait) testcase {
 	switch w.Status {
 	case history.Blocked:
 		c.Failure = &problem{message, report.Clean(w.Reason), report.Clean(remedy.Join(w.Remedy))}
+	case history.Dropped:
+		c.Skipped = &problem{Message: "not seen to pass: " + message}
 	case history.Waiting:
 		c.Skipped = &problem{Message: "still waiting when the run ended: " + message}
 	}

@@ -79,7 +79,7 @@ func section(r history.Run) (head, details string) {
 	if len(r.Components) > 0 {
 		b.WriteString("| component | ready | updated |\n| --- | --- | --- |\n")
 		for _, n := range r.Components {
-			fmt.Fprintf(&b, "| %s | %d/%d | %d/%d |\n", escape(component(n.Component)), n.Ready, n.Wanted, n.Updated, n.Wanted)
+			fmt.Fprintf(&b, "| %s | %s | %d/%d |\n", escape(component(n.Component)), n.Serving(), n.Updated, n.Wanted)
 		}
 		b.WriteString("\n")
 	}

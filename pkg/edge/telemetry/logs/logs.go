@@ -127,7 +127,11 @@ func attributes(e event.Event) []slog.Attr {
 		}
 	}
 	if e.Ready != nil && e.Updated != nil && e.Wanted != nil {
-		all = append(all, slog.Int("ready", *e.Ready), slog.Int("updated", *e.Updated), slog.Int("wanted", *e.Wanted))
+		all = append(all, slog.Int("ready", *e.Ready))
+		if e.Unknown > 0 {
+			all = append(all, slog.Int("unknown", e.Unknown))
+		}
+		all = append(all, slog.Int("updated", *e.Updated), slog.Int("wanted", *e.Wanted))
 	}
 	if slices.Contains([]event.Type{event.Finished, event.Failed, event.Passed, event.Done}, e.Type) {
 		all = append(all, slog.Float64("seconds", e.Seconds))

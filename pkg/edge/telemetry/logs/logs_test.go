@@ -37,7 +37,7 @@ func all() []event.Event {
 	return []event.Event{
 		of(step), of(failed),
 		of(event.Event{Type: event.Blocked, Component: "tikv", Reason: "VolumeResized", Message: "TiKV: volume not resized: not allowed", Observed: "not allowed", Remedy: []remedy.Advice{{Text: "allow it"}}}),
-		of(event.Event{Type: event.Progress, Component: "tikv", Ready: &one, Updated: &one, Wanted: &one}),
+		of(event.Event{Type: event.Progress, Component: "tikv", Ready: &one, Unknown: 1, Updated: &one, Wanted: &one}),
 		of(event.Event{Type: event.Done, Outcome: event.OutcomeConverged, Seconds: 60}),
 	}
 }
@@ -60,7 +60,7 @@ func TestText(t *testing.T) {
 	want := `level=INFO msg="step finished" cluster=tidb/basic component=tikv member=basic-tikv-2 action=Restart step="restart basic-tikv-2" seconds=1.5
 level=ERROR msg="step failed" cluster=tidb/basic component=tikv member=basic-tikv-2 action=Restart step="restart basic-tikv-2" error="no leader" seconds=0
 level=WARN msg=blocked cluster=tidb/basic component=tikv reason=VolumeResized message="TiKV: volume not resized: not allowed" observed="not allowed" remedy="allow it"
-level=INFO msg=progress cluster=tidb/basic component=tikv ready=1 updated=1 wanted=1
+level=INFO msg=progress cluster=tidb/basic component=tikv ready=1 unknown=1 updated=1 wanted=1
 level=INFO msg=done cluster=tidb/basic outcome=converged seconds=60
 `
 	if got := logged(t, "text", all()...); got != want {
