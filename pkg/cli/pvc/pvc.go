@@ -8,6 +8,7 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -55,7 +56,11 @@ func ofCluster(ctx context.Context, f *factory.Factory, s *drive.Session) (all [
 	if !gone {
 		return claim.Of(seen.Wanted, seen.Snapshot, claims, pods), false, nil
 	}
-	if all = claim.OfGone(stub(s.Namespace, s.Name), claims, pods); len(all) == 0 {
+	sets, err := observe.Sets(ctx, s.Kube, s.Namespace)
+	if err != nil {
+		return nil, gone, err
+	}
+	if all = claim.OfGone(stub(s.Namespace, s.Name), sets, claims, pods); len(all) == 0 {
 		return nil, true, missing
 	}
 	return all, true, nil
@@ -87,7 +92,11 @@ func ofAll(ctx context.Context, f *factory.Factory, o target.Found) ([]claim.Cla
 		all, failed = append(all, got...), errors.Join(failed, err)
 	}
 	if o.Selector == "" { // a cluster that is gone has no labels
-		all = append(all, orphans(clusters, claims, pods)...)
+		sets, err := observe.Sets(ctx, kube, namespace)
+		if err != nil {
+			return all, errors.Join(failed, err)
+		}
+		all = append(all, orphans(clusters, sets, claims, pods)...)
 	}
 	return all, failed
 }
@@ -113,7 +122,7 @@ func of(claims []corev1.PersistentVolumeClaim, namespace, instance string) []cor
 }
 
 // orphans returns the claims of clusters that are gone.
-func orphans(clusters []v1alpha1.TidbCluster, claims []corev1.PersistentVolumeClaim, pods []corev1.Pod) []claim.Claim {
+func orphans(clusters []v1alpha1.TidbCluster, sets []appsv1.StatefulSet, claims []corev1.PersistentVolumeClaim, pods []corev1.Pod) []claim.Claim {
 	type instance struct{ namespace, name string }
 	there := map[instance]bool{}
 	for i := range clusters {
@@ -125,7 +134,7 @@ func orphans(clusters []v1alpha1.TidbCluster, claims []corev1.PersistentVolumeCl
 		at := instance{c.Namespace, c.Labels[topology.LabelInstance]}
 		if !there[at] {
 			there[at] = true
-			all = append(all, claim.OfGone(stub(at.namespace, at.name), of(claims, at.namespace, at.name), pods)...)
+			all = append(all, claim.OfGone(stub(at.namespace, at.name), sets, of(claims, at.namespace, at.name), pods)...)
 		}
 	}
 	return all

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
@@ -67,16 +68,17 @@ func Of(w desired.State, s state.Snapshot, claims []corev1.PersistentVolumeClaim
 			continue
 		}
 		if c.State == "" {
-			c.State, c.Why = judge(w, s, c)
+			c.State, c.Why = judge(w, s, c, claims[i].Labels)
 		}
 		all = append(all, c)
 	}
-	sort(all)
+	inOrder(all)
 	return all
 }
 
-// OfGone returns the claims of a cluster whose TidbCluster is gone.
-func OfGone(c topology.Cluster, claims []corev1.PersistentVolumeClaim, pods []corev1.Pod) []Claim {
+// OfGone returns the claims of a cluster whose TidbCluster is gone. Sets are the StatefulSets that are
+// still there: one that was left behind makes its pods again, and they need their data.
+func OfGone(c topology.Cluster, sets []appsv1.StatefulSet, claims []corev1.PersistentVolumeClaim, pods []corev1.Pod) []Claim {
 	var all []Claim
 	for i := range claims {
 		got, ok := read(c, &claims[i], pods)
@@ -85,14 +87,28 @@ func OfGone(c topology.Cluster, claims []corev1.PersistentVolumeClaim, pods []co
 		}
 		if got.State == "" {
 			got.State, got.Why = Gone, fmt.Sprintf("TidbCluster %s is deleted", c.Name)
+			if set := c.SetName(got.Component); makes(sets, c.Namespace, set, got.Ordinal) {
+				got.State, got.Why = Kept, fmt.Sprintf("StatefulSet %s still exists, and makes %s again", set, got.Member)
+			}
 		}
 		all = append(all, got)
 	}
-	sort(all)
+	inOrder(all)
 	return all
 }
 
-func sort(all []Claim) {
+// makes reports whether one of the StatefulSets has a pod with an ordinal.
+func makes(sets []appsv1.StatefulSet, namespace, name string, ordinal int) bool {
+	return slices.ContainsFunc(sets, func(s appsv1.StatefulSet) bool {
+		replicas := 1 // Kubernetes' default
+		if s.Spec.Replicas != nil {
+			replicas = int(*s.Spec.Replicas)
+		}
+		return s.Namespace == namespace && s.Name == name && ordinal < replicas
+	})
+}
+
+func inOrder(all []Claim) {
 	place := func(k topology.Kind) int { return slices.Index(topology.Kinds(), k) }
 	slices.SortFunc(all, func(a, b Claim) int {
 		return cmp.Or(cmp.Compare(place(a.Component), place(b.Component)), cmp.Compare(a.Ordinal, b.Ordinal), cmp.Compare(a.Name, b.Name))
@@ -149,8 +165,8 @@ func Mounts(pod *corev1.Pod, name string) bool {
 	})
 }
 
-// judge says what keeps a claim that no pod mounts.
-func judge(w desired.State, s state.Snapshot, c Claim) (State, string) {
+// judge says what keeps a claim that no pod mounts, and that has some labels.
+func judge(w desired.State, s state.Snapshot, c Claim, labels map[string]string) (State, string) {
 	g, wanted := w.Group(c.Component)
 	got := s.Groups[c.Component]
 	m, known := got.Member(c.Member)
@@ -165,6 +181,9 @@ func judge(w desired.State, s state.Snapshot, c Claim) (State, string) {
 		return Kept, c.Member + " has not left yet"
 	case c.Component.Data() == topology.None:
 		return left(c)
+	case s.PD.OfOtherCluster(labels):
+		return Kept, fmt.Sprintf("its data is of the cluster with the id %s, and PD's is %d, so PD cannot say whether it is needed",
+			labels[topology.LabelClusterID], s.PD.ClusterID)
 	case !listed(s.PD, c.Component):
 		return InPD, "PD could not be asked whether it still needs " + c.Member
 	case known && m.Database.Presence == state.Unknown:

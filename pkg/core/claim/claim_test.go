@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,6 +46,8 @@ func TestOf(t *testing.T) {
 	marked.Annotations = map[string]string{topology.AnnotationDeferDeleting: "2026-01-01T00:00:00Z"}
 	deleting := live(topology.TiKV, 3)
 	deleting.DeletionTimestamp = &metav1.Time{Time: plantest.Now}
+	other := live(topology.TiKV, 3)
+	other.Labels[topology.LabelClusterID] = "6"
 	ended := mounting(topology.TiKV, 3)
 	ended.Status.Phase = corev1.PodSucceeded
 	elsewhere := mounting(topology.TiKV, 3)
@@ -79,6 +82,9 @@ func TestOf(t *testing.T) {
 		{"PD does not list it", nil, marked, nil, claim.Left, "was removed"},
 		{"of a component that is not in the spec", func(c *plantest.Cluster) { c.Seen.PD.PumpsKnown = true }, live(topology.Pump, 0), nil, claim.Left, "not wanted"},
 		{"Pumps are unknown", nil, live(topology.Pump, 0), nil, claim.InPD, "PD could not be asked"},
+		{"of another cluster", nil, other, nil, claim.Kept, "the cluster with the id 6, and PD's is 7"},
+		{"of another cluster, and wanted", func(c *plantest.Cluster) { c.Want(topology.TiKV).Replicas = 4 }, other, nil, claim.Kept, "is wanted"},
+		{"of this cluster", func(c *plantest.Cluster) { c.Seen.PD.ClusterID = 6 }, other, nil, claim.Left, "not wanted"},
 		{"being deleted", nil, deleting, nil, claim.Deleting, "it is being deleted"},
 		{"deleted, and mounted", nil, deleting, []corev1.Pod{mounting(topology.TiKV, 3)}, claim.Deleting, "when pod t-tikv-3 has ended"},
 	} {
@@ -103,7 +109,7 @@ func TestRead(t *testing.T) {
 	foreign.Labels = map[string]string{topology.LabelComponent: "tikv", topology.LabelInstance: "other"}
 	odd.Name = "backup"
 	all := []corev1.PersistentVolumeClaim{live(topology.TiKV, 10), live(topology.TiKV, 2), live(topology.PD, 0), foreign, odd}
-	got := claim.OfGone(topology.Cluster{Namespace: "ns", Name: "t", Instance: "t"}, all, []corev1.Pod{mounting(topology.PD, 0)})
+	got := claim.OfGone(topology.Cluster{Namespace: "ns", Name: "t", Instance: "t"}, nil, all, []corev1.Pod{mounting(topology.PD, 0)})
 	var names []string
 	for _, c := range got {
 		names = append(names, fmt.Sprintf("%s %s", c.Name, c.State))
@@ -117,5 +123,33 @@ func TestRead(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got[1]); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestOfGone: a StatefulSet that was left behind keeps the claims of the pods that it makes again.
+func TestOfGone(t *testing.T) {
+	set := func(namespace, name string, replicas *int32) appsv1.StatefulSet {
+		return appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: appsv1.StatefulSetSpec{Replicas: replicas}}
+	}
+	for _, c := range []struct {
+		name string
+		set  appsv1.StatefulSet
+		want [2]claim.State // of ordinals 0 and 1
+	}{
+		{"two replicas", set("ns", "t-tikv", new(int32(2))), [2]claim.State{claim.Kept, claim.Kept}},
+		{"no number of replicas", set("ns", "t-tikv", nil), [2]claim.State{claim.Kept, claim.Gone}},
+		{"no replicas", set("ns", "t-tikv", new(int32(0))), [2]claim.State{claim.Gone, claim.Gone}},
+		{"another component", set("ns", "t-pd", new(int32(2))), [2]claim.State{claim.Gone, claim.Gone}},
+		{"another namespace", set("other", "t-tikv", new(int32(2))), [2]claim.State{claim.Gone, claim.Gone}},
+	} {
+		cluster := topology.Cluster{Namespace: "ns", Name: "t", Instance: "t"}
+		got := claim.OfGone(cluster, []appsv1.StatefulSet{c.set}, []corev1.PersistentVolumeClaim{live(topology.TiKV, 0), live(topology.TiKV, 1)}, nil)
+		if len(got) != 2 || got[0].State != c.want[0] || got[1].State != c.want[1] {
+			t.Errorf("%s: %+v", c.name, got)
+			continue
+		}
+		if kept := got[0].State == claim.Kept; kept == got[0].Prunable(true) || kept != strings.Contains(got[0].Why, "StatefulSet t-tikv still exists") {
+			t.Errorf("%s: %+v", c.name, got[0])
+		}
 	}
 }

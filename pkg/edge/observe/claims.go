@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -15,9 +16,7 @@ import (
 // Claims reads all claims that have labels of a TiDB cluster, in a namespace or with "" in all of them,
 // and all pods there: any pod may mount a claim.
 func Claims(ctx context.Context, kube kubernetes.Interface, namespace string) ([]corev1.PersistentVolumeClaim, []corev1.Pod, error) {
-	ofAll := topology.Cluster{}.Selector()
-	delete(ofAll, topology.LabelInstance)
-	claims, err := kube.CoreV1().PersistentVolumeClaims(namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(ofAll).String()})
+	claims, err := kube.CoreV1().PersistentVolumeClaims(namespace).List(ctx, ofAll())
 	if err != nil {
 		return nil, nil, fmt.Errorf("list persistentvolumeclaims: %w", err)
 	}
@@ -26,4 +25,20 @@ func Claims(ctx context.Context, kube kubernetes.Interface, namespace string) ([
 		return nil, nil, fmt.Errorf("list pods: %w", err)
 	}
 	return claims.Items, pods.Items, nil
+}
+
+// Sets reads all StatefulSets that have labels of a TiDB cluster, in a namespace or with "" in all of them.
+func Sets(ctx context.Context, kube kubernetes.Interface, namespace string) ([]appsv1.StatefulSet, error) {
+	sets, err := kube.AppsV1().StatefulSets(namespace).List(ctx, ofAll())
+	if err != nil {
+		return nil, fmt.Errorf("list statefulsets: %w", err)
+	}
+	return sets.Items, nil
+}
+
+// ofAll selects the objects of all TiDB clusters.
+func ofAll() metav1.ListOptions {
+	own := topology.Cluster{}.Selector()
+	delete(own, topology.LabelInstance)
+	return metav1.ListOptions{LabelSelector: labels.SelectorFromSet(own).String()}
 }
