@@ -17,9 +17,9 @@ import (
 // pauseLong is how long a pause mostly lasts at most.
 const pauseLong = 24 * time.Hour
 
-// notDriven reports that there is something to do and no process that does it.
+// notDriven reports that there is something to do.
 func notDriven(l Look) []Finding {
-	if !l.idle() || l.Plan.Outcome != plan.Act && l.Plan.Outcome != plan.Wait {
+	if l.Plan.Outcome != plan.Act && l.Plan.Outcome != plan.Wait {
 		return nil
 	}
 	var lines []string
@@ -29,7 +29,7 @@ func notDriven(l Look) []Finding {
 	for _, g := range l.Plan.Gates {
 		lines = append(lines, "waits for: "+g.String())
 	}
-	return []Finding{{Seen: "no process drives the cluster; " + some(lines), Remedy: remedy.Remedy{l.drive("go on"), l.see()}}}
+	return []Finding{{Seen: some(lines), Remedy: remedy.Remedy{l.drive("go on"), l.see()}}}
 }
 
 // some returns the first of several texts, and how many others there are.
@@ -45,9 +45,6 @@ func first(all []string, between string) string {
 
 // drifts are objects that differ from what the spec asks for, or are missing.
 func drifts(l Look) []Finding {
-	if !l.idle() {
-		return nil
-	}
 	all := l.differ("", l.Wanted.Objects)
 	for _, g := range l.Wanted.Groups {
 		if g.Suspend {
@@ -69,9 +66,11 @@ func (l Look) differ(k topology.Kind, objects []desired.Object) []Finding {
 	if len(names) == 0 {
 		return nil
 	}
-	return []Finding{{Component: k, Seen: some(names), Remedy: remedy.Remedy{
-		remedy.Run("see what would be done", l.Wanted.Cluster.Plugin("sync", "--dry-run")), l.drive("make it what the spec asks for"),
-	}}}
+	help := remedy.Remedy{l.drive("make it what the spec asks for")}
+	if !l.Wanted.Cluster.Paused {
+		help = slices.Insert(help, 0, remedy.Run("see what would be done", l.Wanted.Cluster.Plugin("sync", "--dry-run")))
+	}
+	return []Finding{{Component: k, Seen: some(names), Remedy: help}}
 }
 
 // outdated are pods that have not the update revision.
@@ -85,11 +84,11 @@ func outdated(l Look) []Finding {
 				names = append(names, m.Name)
 			}
 		}
-		if len(names) == 0 || !l.idle() || g.Suspend {
+		if len(names) == 0 || g.Suspend {
 			continue
 		}
 		f := Finding{Component: g.Kind, Remedy: remedy.Remedy{l.drive("restart them one after another")},
-			Seen: fmt.Sprintf("%s: not at revision %s yet, and no process drives the cluster", first(names, ", "), got.Set.UpdateRevision)}
+			Seen: fmt.Sprintf("%s: not at revision %s yet", first(names, ", "), got.Set.UpdateRevision)}
 		if got.Set.Manual {
 			f.Seen += "; with OnDelete a person replaces pods"
 			f.Remedy = remedy.Remedy{remedy.Run("replace the first one, when the others serve", l.Wanted.Cluster.Kubectl("delete", "pod", names[len(names)-1]))}
@@ -104,7 +103,7 @@ func replicas(l Look) []Finding {
 	var all []Finding
 	for _, g := range l.Wanted.Groups {
 		got, size := l.Snapshot.Groups[g.Kind], g.Size()
-		if g.Suspend || !got.Set.Exists || !l.idle() {
+		if g.Suspend || !got.Set.Exists {
 			continue
 		}
 		inPD, known := registered(l.Snapshot.PD, g.Kind, got.Members)
@@ -146,7 +145,7 @@ func versions(l Look) []Finding {
 				by[m.Pod.Version] = append(by[m.Pod.Version], m.Name)
 			}
 		}
-		if len(by) < 2 || !l.idle() {
+		if len(by) < 2 {
 			continue
 		}
 		var parts []string
@@ -154,7 +153,7 @@ func versions(l Look) []Finding {
 			parts = append(parts, v+" on "+strings.Join(by[v], ", "))
 		}
 		all = append(all, Finding{
-			Component: g.Kind, Seen: strings.Join(parts, "; ") + ", and no process drives the cluster",
+			Component: g.Kind, Seen: strings.Join(parts, "; "),
 			Remedy: remedy.Remedy{l.drive("finish the change of the version")},
 		})
 	}

@@ -102,8 +102,24 @@ func Healthy(all []Finding) bool {
 	return !slices.ContainsFunc(all, func(f Finding) bool { return f.Severity != Info })
 }
 
-// idle reports whether it is known that no process drives the cluster.
-func (l Look) idle() bool { return l.Driver == "" && l.DriverUnread == "" }
+// undriven returns a rule for what is a finding only while no process drives the cluster: a driver is
+// about to end it. The finding says so.
+func undriven(find func(Look) []Finding) func(Look) []Finding {
+	return func(l Look) []Finding {
+		if l.Driver != "" || l.DriverUnread != "" {
+			return nil
+		}
+		why := "; no process drives the cluster"
+		if l.Wanted.Cluster.Paused {
+			why = "; the cluster is paused"
+		}
+		all := find(l)
+		for i := range all {
+			all[i].Seen += why
+		}
+		return all
+	}
+}
 
 // steps returns the steps of the plan that are about a component and a member.
 func (l Look) steps(k topology.Kind, member string) []plan.Step {
@@ -116,8 +132,8 @@ func (l Look) steps(k topology.Kind, member string) []plan.Step {
 	return all
 }
 
-// planned returns the steps of one type that the plan has for a member, for a fix: they change
-// nothing but records and marks of ours.
+// planned returns the steps of one type that the plan has for a member, for a fix. They change nothing
+// but records and marks of ours; after plan.ForgetFailure the next run removes the replacement.
 func planned[S plan.Step](l Look, k topology.Kind, member string) []plan.Step {
 	return slices.DeleteFunc(l.steps(k, member), func(s plan.Step) bool { _, same := s.(S); return !same })
 }
@@ -137,7 +153,11 @@ func (l Look) see() remedy.Action {
 	return remedy.Run("see what it waits for", l.Wanted.Cluster.Plugin("status"))
 }
 
-// drive returns the command that makes the cluster what is asked for.
+// drive returns the command that makes the cluster what is asked for. In a paused cluster a run does
+// nothing.
 func (l Look) drive(text string) remedy.Action {
+	if l.Wanted.Cluster.Paused {
+		return remedy.Run("end the pause, so that a run can "+text, l.Wanted.Cluster.Plugin("resume"))
+	}
 	return remedy.Run(text, l.Wanted.Cluster.Plugin("sync"))
 }

@@ -146,6 +146,7 @@ func leftExamples() []example {
 		{"claim-being-deleted", claims(topology.TiKV, 1, claim.Deleting), "is deleted when pod t-tikv-1 ends", "", claims(topology.TiKV, 1, claim.Used)},
 		{"failover-record-left", given, "t-tidb-1 was given up 60m ago, and serves again", "end the failover of t-tidb-1",
 			both(given, func(s *sick) { s.Down(time.Hour, "t-tidb-1") })},
+		{"failover-record-left", given, "; no process drives the cluster", "end the failover of t-tidb-1", both(given, pdDriven)},
 		{"failover-record-left", func(s *sick) {
 			s.Want(topology.TiKV).Failures = []topology.Failure{{Member: "t-tikv-1", ID: 2, Created: plantest.Now.Add(-time.Hour)}}
 		}, "t-tikv-1 was given up", "", func(*sick) {}},
@@ -163,7 +164,7 @@ func askedExamples() []example {
 	}
 	differs := func(s *sick) { s.Want(topology.TiDB).Services[0].Drift = desired.Differs }
 	return []example{
-		{"not-driven", more, "no process drives the cluster; to do: scale TiKV from 4 to 5", "", both(more, pdDriven)},
+		{"not-driven", more, "to do: scale TiKV from 4 to 5; no process drives the cluster", "", both(more, pdDriven)},
 		{"object-differs", differs, "Service t-tidb-peer is not as the spec asks for", "", both(differs, pdDriven)},
 		{"pods-outdated", rolls, "t-tidb-0, t-tidb-1: not at revision v2 yet", "", both(rolls, pdDriven)},
 		{"replicas-differ", more, "5 asked for, and StatefulSet t-tikv has 4 replicas; PD has 4 of its members", "", both(more, pdDriven)},
@@ -258,6 +259,33 @@ func TestRules(t *testing.T) {
 	for _, r := range finding.Rules() {
 		if !shown[r.ID] {
 			t.Errorf("%s has no example", r.ID)
+		}
+	}
+}
+
+// TestPaused: in a paused cluster nothing is said to lack a driver, and no command is offered that a pause
+// refuses.
+func TestPaused(t *testing.T) {
+	pause := func(s *sick) {
+		s.Wanted.Cluster.Paused = true
+		s.Wanted.Cluster.Pause = topology.Pause{By: "ann", Since: plantest.Now.Add(-time.Hour), Recorded: true}
+	}
+	seen := map[finding.ID]bool{}
+	for _, e := range examples() {
+		s := healthy()
+		e.shows(s)
+		pause(s)
+		for _, f := range with(s.find(), e.id) {
+			seen[e.id] = true
+			line := f.Remedy.Line("")
+			if strings.Contains(line, "sync") || strings.Contains(line, "--fix") && len(f.Fix) == 0 || strings.Contains(f.Seen, "no process drives") {
+				t.Errorf("%s: %s: %s", e.id, f.Seen, line)
+			}
+		}
+	}
+	for _, id := range []finding.ID{"object-differs", "pods-outdated", "replicas-differ", "versions-differ", "evict-scheduler-left", "claim-being-deleted"} {
+		if !seen[id] {
+			t.Errorf("%s is not found in a paused cluster", id)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package finding
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -39,7 +40,7 @@ func (l Look) ends(e state.Eviction) []plan.Step {
 func schedulersLeft(l Look) []Finding {
 	var all []Finding
 	for _, e := range l.Snapshot.Evictions {
-		if e.Foreign || !l.idle() {
+		if e.Foreign {
 			continue
 		}
 		kind, _, _ := l.Wanted.Cluster.Member(e.Member)
@@ -51,11 +52,15 @@ func schedulersLeft(l Look) []Finding {
 		case there && m.Database.ID == e.StoreID && !m.Database.Evicting:
 			seen = "PD has no evict-leader scheduler any more, only the record is left, of one"
 		}
-		all = append(all, Finding{
+		f := Finding{
 			Component: kind, Member: e.Member, Fix: l.ends(e),
-			Seen:   fmt.Sprintf("%s for store %d, which this plugin made %s, and no process drives the cluster", seen, e.StoreID, l.ago(e.Since)),
-			Remedy: remedy.Remedy{remedy.Run("remove it", l.Wanted.Cluster.Plugin("doctor", "--fix")), l.drive("go on with what it was made for")},
-		})
+			Seen:   fmt.Sprintf("%s for store %d, which this plugin made %s", seen, e.StoreID, l.ago(e.Since)),
+			Remedy: remedy.Remedy{l.drive("go on with what it was made for")},
+		}
+		if !l.Wanted.Cluster.Paused {
+			f.Remedy = slices.Insert(f.Remedy, 0, remedy.Run("remove it", l.Wanted.Cluster.Plugin("doctor", "--fix")))
+		}
+		all = append(all, f)
 	}
 	return all
 }
@@ -77,7 +82,7 @@ func reported(reason event.NoticeReason) func(Look) []Finding {
 func removalsLeft(l Look) []Finding {
 	var all []Finding
 	for _, s := range l.Plan.Steps {
-		if over, ok := s.(plan.ForgetRecord); ok && l.idle() {
+		if over, ok := s.(plan.ForgetRecord); ok {
 			all = append(all, Finding{
 				Component: over.Component, Member: over.Member, Fix: []plan.Step{over},
 				Seen:   fmt.Sprintf("ConfigMap %s has a record of what was done with store %d, and that is over", l.Wanted.Cluster.LedgerMap(), over.StoreID),
@@ -93,12 +98,12 @@ func drainsLeft(l Look) []Finding {
 	var all []Finding
 	for _, d := range l.Snapshot.Drains {
 		kind, _, _ := l.Wanted.Cluster.Member(d.Member)
-		if !l.idle() || l.Snapshot.At.Sub(d.Asked) < plan.DrainEnds {
+		if l.Snapshot.At.Sub(d.Asked) < plan.DrainEnds {
 			continue
 		}
 		all = append(all, Finding{
 			Component: kind, Member: d.Member, Fix: planned[plan.ForgetDrain](l, kind, d.Member),
-			Seen:    fmt.Sprintf("ConfigMap %s has a record of a drain that began %s, and no process goes on with it", l.Wanted.Cluster.LedgerMap(), l.ago(d.Since)),
+			Seen:    fmt.Sprintf("ConfigMap %s has a record of a drain that began %s", l.Wanted.Cluster.LedgerMap(), l.ago(d.Since)),
 			Remedy:  remedy.Remedy{l.drive("go on with what the drain was for")},
 			Unfixed: "the member has still to be restarted or removed",
 		})
@@ -110,7 +115,7 @@ func drainsLeft(l Look) []Finding {
 func marksLeft(l Look) []Finding {
 	var all []Finding
 	l.members(func(g desired.Group, _ state.Group, m state.Member) {
-		if !l.idle() || !m.Pod.HandledByOperator() || m.Pod.Terminating {
+		if !m.Pod.HandledByOperator() || m.Pod.Terminating {
 			return
 		}
 		name, since := topology.AnnotationEvictionBegun, m.Pod.EvictionBegun
@@ -119,7 +124,7 @@ func marksLeft(l Look) []Finding {
 		}
 		f := Finding{
 			Component: g.Kind, Member: m.Name,
-			Seen:    fmt.Sprintf("the pod has the annotation %s of a tidb-operator, written %s, and no process drives the cluster", name, l.ago(since)),
+			Seen:    fmt.Sprintf("the pod has the annotation %s of a tidb-operator, written %s", name, l.ago(since)),
 			Remedy:  remedy.Remedy{l.drive("take it over, and end it")},
 			Unfixed: "PD still has what the mark stands for, or the cluster is paused; only a run takes that over",
 		}
@@ -140,7 +145,7 @@ func claimMarks(l Look) []Finding {
 	var all []Finding
 	l.members(func(g desired.Group, _ state.Group, m state.Member) {
 		for _, c := range m.Claims {
-			if c.Marked && m.Ordinal < g.Size() && m.Up() && l.idle() {
+			if c.Marked && m.Ordinal < g.Size() && m.Up() {
 				all = append(all, Finding{
 					Component: g.Kind, Member: m.Name, Object: c.Name, Fix: planned[plan.UnmarkClaims](l, g.Kind, m.Name),
 					Seen:   fmt.Sprintf("claim %s is marked as left over by a scale-in, and %s is wanted and serves", c.Name, m.Name),
@@ -196,7 +201,7 @@ func failuresLeft(l Look) []Finding {
 				seen = "does not exist any more"
 			}
 			all = append(all, Finding{
-				Component: g.Kind, Member: f.Member, Fix: l.forgets(g.Kind, f.Member),
+				Component: g.Kind, Member: f.Member, Fix: planned[plan.ForgetFailure](l, g.Kind, f.Member),
 				Seen:    fmt.Sprintf("%s was given up %s, and %s; its record makes %s one member larger", f.Member, l.ago(f.Created), seen, g.Kind.Title()),
 				Remedy:  remedy.Remedy{remedy.Run("remove the record, and then its replacement", l.Wanted.Cluster.Plugin("failover", "recover"))},
 				Unfixed: "its replacement is removed with the record, which a person has to ask for",
@@ -204,12 +209,4 @@ func failuresLeft(l Look) []Finding {
 		}
 	}
 	return all
-}
-
-// forgets returns the step that ends a failover, where nobody else is about to take it.
-func (l Look) forgets(k topology.Kind, member string) []plan.Step {
-	if !l.idle() {
-		return nil
-	}
-	return planned[plan.ForgetFailure](l, k, member)
 }

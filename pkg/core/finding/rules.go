@@ -15,7 +15,8 @@ type rule struct {
 	severity Severity
 	matters  string // why it matters, as a sentence
 	unfixed  string // why "doctor --fix" leaves it; for a rule that has fixes, those that it has not
-	find     func(Look) []Finding
+	// find looks for it; undriven(find) while no process drives the cluster.
+	find func(Look) []Finding
 }
 
 const (
@@ -56,24 +57,24 @@ var serving = []rule{
 
 // leftOver are the rules about what nobody has taken back.
 var leftOver = []rule{
-	{"evict-scheduler-left", Warning, "PD keeps all region leaders off the store for ever, so the others carry its load.", notNow, schedulersLeft},
+	{"evict-scheduler-left", Warning, "PD keeps all region leaders off the store for ever, so the others carry its load.", notNow, undriven(schedulersLeft)},
 	{"evict-scheduler-of-others", Warning, "PD keeps all region leaders off the store as long as the scheduler is there.", byOther, reported(event.ForeignScheduler)},
-	{"removal-record-left", Info, "The record is of no use any more.", notNow, removalsLeft},
-	{"drain-record-left", Info, "The record is of no use any more.", notNow, drainsLeft},
-	{"operator-mark-left", Warning, "A tidb-operator that drives the cluster later takes its old mark for a drain or an eviction that has just begun.", byOther, marksLeft},
-	{"claim-mark-left", Warning, "A claim that is marked as left over may be deleted, with the data in it.", notNow, claimMarks},
+	{"removal-record-left", Info, "The record is of no use any more.", notNow, undriven(removalsLeft)},
+	{"drain-record-left", Info, "The record is of no use any more.", notNow, undriven(drainsLeft)},
+	{"operator-mark-left", Warning, "A tidb-operator that drives the cluster later takes its old mark for a drain or an eviction that has just begun.", byOther, undriven(marksLeft)},
+	{"claim-mark-left", Warning, "A claim that is marked as left over may be deleted, with the data in it.", notNow, undriven(claimMarks)},
 	{"claim-left", Info, "The claim keeps its volume, which costs money, and data that nobody reads.", "data is deleted only if a person names it", claimsLeft},
 	{"claim-being-deleted", Error, "The data in it is lost when the pod ends, for whatever reason.", byDriver, claimsDeleted},
-	{"failover-record-left", Warning, "The component has one member more than is asked for, until the record is gone.", notNow, failuresLeft},
+	{"failover-record-left", Warning, "The component has one member more than is asked for, until the record is gone.", notNow, undriven(failuresLeft)},
 }
 
 // asked are the rules about what is not as the spec asks for.
 var asked = []rule{
-	{"not-driven", Warning, "The cluster is not what its spec asks for, and no process works on that.", byDriver, notDriven},
-	{"object-differs", Warning, "Somebody has changed the object, or the spec was changed and nobody has applied it.", byDriver, drifts},
-	{"pods-outdated", Warning, "They run with another template than the others will after their next restart.", byDriver, outdated},
-	{"replicas-differ", Warning, "The component is smaller or larger than is asked for.", byDriver, replicas},
-	{"versions-differ", Warning, "Members of several versions are meant to run together only during an upgrade.", byDriver, versions},
+	{"not-driven", Warning, "The cluster is not what its spec asks for, and no process works on that.", byDriver, undriven(notDriven)},
+	{"object-differs", Warning, "Somebody has changed the object, or the spec was changed and nobody has applied it.", byDriver, undriven(drifts)},
+	{"pods-outdated", Warning, "They run with another template than the others will after their next restart.", byDriver, undriven(outdated)},
+	{"replicas-differ", Warning, "The component is smaller or larger than is asked for.", byDriver, undriven(replicas)},
+	{"versions-differ", Warning, "Members of several versions are meant to run together only during an upgrade.", byDriver, undriven(versions)},
 	{"configuration-not-applied", Warning, "The next restart, whatever its cause, is the first test of the new configuration.", byDriver, unapplied},
 	{"configuration-not-asked", Info, "What is in use is written down nowhere but in the cluster itself.", byPerson, reported(event.ConfigurationNotAsked)},
 	{"restore-settings", Info, "They are meant for the time of a restore, and make the cluster slower or less safe.", byOther, reported(event.RestoreSettings)},
