@@ -189,6 +189,15 @@ func redundancyExamples() []example {
 			}
 		}
 	}
+	two := onto("n", "t-tikv-0", "t-tikv-3")
+	stores := func(places ...string) func(*sick) {
+		return func(s *sick) {
+			for i, p := range places {
+				zone, host, _ := strings.Cut(p, "/")
+				s.Member(s.Wanted.Cluster.PodName(topology.TiKV, i)).StoreLabels = map[string]string{"zone": zone, "host": host}
+			}
+		}
+	}
 	labelled := func(s *sick) { s.Seen.PD.LocationLabels = []string{"zone", "host"} }
 	zoned := func(zones ...string) func(*sick) { return func(s *sick) { s.zones(zones...) } }
 	disabled := func(s *sick) { s.Seen.PD.RulesDisabled = true }
@@ -199,7 +208,9 @@ func redundancyExamples() []example {
 		{"stores-too-few", of(3, 2, 2), "2 stores, and max-replicas is 3", "", of(3, 3, 2)},
 		{"stores-no-spare", of(3, 3, 2), "3 stores, as many as max-replicas", "", of(3, 4, 2)},
 		{"max-replicas-low", func(s *sick) { s.Seen.PD.MaxReplicas = 1 }, "max-replicas is 1", "", func(s *sick) { s.PDUnknown() }},
-		{"stores-on-one-node", onto("n", "t-tikv-0", "t-tikv-3"), "node n has t-tikv-0, t-tikv-3", "", both(onto("n", "t-tikv-0", "t-tikv-3"), labelled)},
+		{"stores-on-one-node", two, "node n has t-tikv-0, t-tikv-3", "", both(two, labelled, stores("a/n", "b/1", "c/2", "a/n"))},
+		{"stores-on-one-node", both(two, labelled, stores("a/n", "a/n", "a/n", "a/n")), "node n has t-tikv-0, t-tikv-3", "", both(labelled, stores("a/1", "a/1", "a/1", "a/1"))},
+		{"stores-on-one-node", both(two, labelled), "node n has t-tikv-0, t-tikv-3", "", both(two, labelled, stores("a/n", "a/1", "a/2", "a/n"))},
 		{"pd-on-one-node", onto("n", "t-pd-0", "t-pd-2"), "node n has t-pd-0, t-pd-2", "", both(of(5, 4, 2), onto("n", "t-pd-0", "t-pd-2"))},
 		{"stores-in-one-zone", zoned("a", "a", "a", "a"), "all stores are in zone a", "", zoned("a", "a", "a")},
 		{"location-labels-missing", zoned("a", "b", "c", "a"), "stores are in the zones a, b, c, and PD's location-labels is empty", "", both(zoned("a", "b", "c", "a"), labelled)},

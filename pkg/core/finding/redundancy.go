@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/placement"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -99,24 +100,38 @@ func (l Look) pdCtl(words string) remedy.Command {
 	return plan.PDCtl(l.Wanted.Cluster, l.Snapshot, words)
 }
 
-// hosted returns the pods of a component by the node that they run on.
-func (l Look) hosted(k topology.Kind) map[string][]string {
-	by := map[string][]string{}
+// hosted returns the members of a component by the node that their pods run on.
+func (l Look) hosted(k topology.Kind) map[string][]state.Member {
+	by := map[string][]state.Member{}
 	for _, m := range l.Snapshot.Groups[k].Running() {
 		if m.Pod != nil && m.Pod.Node != "" {
-			by[m.Pod.Node] = append(by[m.Pod.Node], m.Name)
+			by[m.Pod.Node] = append(by[m.Pod.Node], m)
 		}
 	}
 	return by
 }
 
-// shared returns the nodes that have more than some pods, with these.
-func shared(by map[string][]string, most int) []string {
+// shared returns the nodes with several members that are too many, with these.
+func shared(by map[string][]state.Member, tooMany func([]state.Member) bool) []string {
 	var all []string
 	for _, node := range slices.Sorted(maps.Keys(by)) {
-		if len(by[node]) > most {
-			all = append(all, fmt.Sprintf("node %s has %s", node, strings.Join(by[node], ", ")))
+		if len(by[node]) < 2 || !tooMany(by[node]) {
+			continue
 		}
+		var names []string
+		for _, m := range by[node] {
+			names = append(names, m.Name)
+		}
+		all = append(all, fmt.Sprintf("node %s has %s", node, strings.Join(names, ", ")))
+	}
+	return all
+}
+
+// stores returns members as PD has them.
+func stores(members []state.Member) []state.Store {
+	var all []state.Store
+	for _, m := range members {
+		all = append(all, state.Store{ID: m.Database.ID, State: m.Database.State, Labels: m.StoreLabels})
 	}
 	return all
 }
@@ -129,15 +144,15 @@ func (l Look) spread(k topology.Kind) remedy.Remedy {
 
 // sharedNodes are nodes with several stores, where PD may have two copies of a region on one of them.
 func sharedNodes(l Look) []Finding {
-	var all []Finding
+	var found []Finding
 	for _, g := range l.groups(topology.Store) {
-		by := l.hosted(g.Kind)
-		apart := len(l.Snapshot.PD.LocationLabels) > 0 && len(by) >= l.Snapshot.PD.MaxReplicas
-		if nodes := shared(by, 1); len(nodes) > 0 && !apart && l.Snapshot.PD.Known() {
-			all = append(all, Finding{Component: g.Kind, Seen: some(nodes), Remedy: l.spread(g.Kind)})
+		all := stores(l.Snapshot.Groups[g.Kind].Running())
+		nodes := shared(l.hosted(g.Kind), func(on []state.Member) bool { return placement.Together(stores(on), all, l.Snapshot.PD) > 1 })
+		if len(nodes) > 0 && l.Snapshot.PD.Known() {
+			found = append(found, Finding{Component: g.Kind, Seen: some(nodes), Remedy: l.spread(g.Kind)})
 		}
 	}
-	return all
+	return found
 }
 
 // sharedVoters are nodes without which PD has no quorum.
@@ -145,7 +160,8 @@ func sharedVoters(l Look) []Finding {
 	var all []Finding
 	for _, g := range l.groups(topology.Raft) {
 		n := l.voting(g)
-		if nodes := shared(l.hosted(g.Kind), max(1, n-(n/2+1))); n > 1 && len(nodes) > 0 {
+		nodes := shared(l.hosted(g.Kind), func(on []state.Member) bool { return len(on) > n-(n/2+1) })
+		if n > 1 && len(nodes) > 0 {
 			all = append(all, Finding{Component: g.Kind, Seen: some(nodes), Remedy: l.spread(g.Kind)})
 		}
 	}
