@@ -40,8 +40,8 @@ func (l Look) voting(g desired.Group) int {
 func oneVoter(l Look) []Finding {
 	var all []Finding
 	for _, g := range l.groups(topology.Raft) {
-		if l.voting(g) == 1 {
-			all = append(all, Finding{Component: g.Kind, Seen: "it has one member", Remedy: l.grow(g.Kind, copies)})
+		if n := l.voting(g); n == 1 {
+			all = append(all, Finding{Component: g.Kind, Seen: "it has one member", Remedy: l.grow(g.Kind, g.Size()+state.MoreVoters(n)-n)})
 		}
 	}
 	return all
@@ -51,7 +51,7 @@ func evenVoters(l Look) []Finding {
 	var all []Finding
 	for _, g := range l.groups(topology.Raft) {
 		if n := l.voting(g); n > 0 && n%2 == 0 {
-			all = append(all, Finding{Component: g.Kind, Seen: fmt.Sprintf("it has %d members", n), Remedy: l.grow(g.Kind, g.Size()+1)})
+			all = append(all, Finding{Component: g.Kind, Seen: fmt.Sprintf("it has %d members", n), Remedy: l.grow(g.Kind, g.Size()+state.MoreVoters(n)-n)})
 		}
 	}
 	return all
@@ -168,15 +168,18 @@ func sharedVoters(l Look) []Finding {
 	return all
 }
 
+// zone is the label of stores that has their zone, in its shorter form.
+const zone = "zone"
+
 // zones returns the zones of the stores, and whether all of them are known.
 func (l Look) zones(k topology.Kind) (zones []string, known bool) {
 	for node := range l.hosted(k) {
-		zone := plan.Located(l.Snapshot.Nodes[node], "zone")
-		if zone == "" {
+		at := plan.Located(l.Snapshot.Nodes[node], zone)
+		if at == "" {
 			return nil, false
 		}
-		if !slices.Contains(zones, zone) {
-			zones = append(zones, zone)
+		if !slices.Contains(zones, at) {
+			zones = append(zones, at)
 		}
 	}
 	slices.Sort(zones)
@@ -195,22 +198,42 @@ func oneZone(l Look) []Finding {
 
 func noLocations(l Look) []Finding {
 	return l.acrossZones(func(pd state.PD) bool { return len(pd.LocationLabels) == 0 }, "location-labels is empty",
-		remedy.Run("have PD spread copies by zones and hosts", l.pdCtl("config set location-labels zone,host")))
+		func(topology.Kind) remedy.Action {
+			return remedy.Run("have PD spread copies by zones and hosts", l.pdCtl("config set location-labels zone,host"))
+		})
 }
 
 func noIsolation(l Look) []Finding {
 	return l.acrossZones(func(pd state.PD) bool { return len(pd.LocationLabels) > 0 && pd.IsolationLevel == "" }, "isolation-level is empty",
-		remedy.Run("forbid it, where there are enough zones with enough stores", l.pdCtl("config set isolation-level zone")))
+		func(k topology.Kind) remedy.Action {
+			return remedy.Run("forbid it, where there are enough zones with enough stores", l.pdCtl("config set isolation-level "+l.zoneLabel(k)))
+		})
+}
+
+// zoneLabel returns the location label that has the zones of the stores; the widest one where none has.
+// A level that is no location label would mean the widest one to PD, whatever its name says.
+func (l Look) zoneLabel(k topology.Kind) string {
+	labels := l.Snapshot.PD.LocationLabels
+	for _, key := range labels {
+		other := slices.ContainsFunc(slices.Collect(maps.Keys(l.hosted(k))), func(node string) bool {
+			at := l.Snapshot.Nodes[node]
+			return plan.Located(at, key) != plan.Located(at, zone)
+		})
+		if !other {
+			return key
+		}
+	}
+	return labels[0]
 }
 
 // acrossZones returns a finding about PD's settings where stores are in several zones.
-func (l Look) acrossZones(found func(state.PD) bool, seen string, fix remedy.Action) []Finding {
+func (l Look) acrossZones(found func(state.PD) bool, seen string, fix func(topology.Kind) remedy.Action) []Finding {
 	var all []Finding
 	for _, g := range l.groups(topology.Store) {
 		zones, known := l.zones(g.Kind)
 		if known && len(zones) > 1 && l.Snapshot.PD.Known() && found(l.Snapshot.PD) {
 			all = append(all, Finding{
-				Component: g.Kind, Seen: fmt.Sprintf("stores are in the zones %s, and PD's %s", strings.Join(zones, ", "), seen), Remedy: remedy.Remedy{fix},
+				Component: g.Kind, Seen: fmt.Sprintf("stores are in the zones %s, and PD's %s", strings.Join(zones, ", "), seen), Remedy: remedy.Remedy{fix(g.Kind)},
 			})
 		}
 	}

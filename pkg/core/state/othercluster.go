@@ -10,7 +10,7 @@ import (
 // PD that answers. That PD may have lost its data and started a new cluster, or it may not be the PD of
 // this cluster. So it is no proof that a member has left when this PD does not list it: the data in the
 // claim may be the last copy.
-func (pd PD) OfOtherCluster(labels map[string]string) bool {
+func (p PD) OfOtherCluster(labels map[string]string) bool {
 	label := labels[topology.LabelClusterID]
-	return label != "" && pd.ClusterID != 0 && label != strconv.FormatUint(pd.ClusterID, 10)
+	return label != "" && p.ClusterID != 0 && label != strconv.FormatUint(p.ClusterID, 10)
 }

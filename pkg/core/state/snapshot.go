@@ -105,6 +105,10 @@ func (p PD) Known() bool { return p.Problem == "" }
 // Quorum returns the number of members that must be healthy for PD to serve.
 func (p PD) Quorum() int { return p.Members/2 + 1 }
 
+// MoreVoters returns the next larger number of members of PD that is worth having: an even number can
+// lose no more of them than one less could.
+func MoreVoters(members int) int { return max(members+1, 3) | 1 }
+
 // Serving reports whether PD serves now: it answered, most of its members are healthy and one of
 // them leads.
 func (p PD) Serving() bool {
