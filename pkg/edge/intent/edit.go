@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -73,43 +74,43 @@ func (c *Client) Draft(ctx context.Context, namespace, name string) (*Draft, err
 // Edited reads what a person has made of the text. It is strict about what the person has written: all
 // problems are reported at once, as a *ManifestError.
 func (d *Draft) Edited(text []byte) (*Manifest, error) {
-	docs, problems := Source{Text: text}.known(d.unknown)
+	docs, others, problems := Source{Text: text}.parse()
+	problems = slices.DeleteFunc(problems, func(p Problem) bool { return d.unknown[p.Field] && p.What == unknownField })
+	for _, o := range others {
+		problems = append(problems, Problem{Field: "kind", What: fmt.Sprintf("%s %s is not a %s", o.Kind, o.Name, kind)})
+	}
 	switch {
 	case len(problems) > 0:
 		return nil, &ManifestError{Problems: problems}
 	case len(docs) != 1:
 		return nil, &ManifestError{Problems: []Problem{{What: fmt.Sprintf("has %d TidbClusters, and must have the one that is edited", len(docs))}}}
 	}
-	m := docs[0]
-	for field, value := range map[string][2]string{
-		"metadata.name": {m.Cluster.Name, d.Now.Name}, "metadata.namespace": {m.Cluster.Namespace, d.Now.Namespace},
-	} {
-		if value[0] != value[1] {
-			problems = append(problems, Problem{Field: field, What: fmt.Sprintf("must stay %s", value[1])})
-		}
-	}
-	if len(problems) > 0 {
-		slices.SortFunc(problems, func(a, b Problem) int { return len(a.Field) - len(b.Field) })
+	if problems = d.fixed(docs[0]); len(problems) > 0 {
 		return nil, &ManifestError{Problems: problems}
 	}
-	return m, nil
+	return docs[0], nil
 }
 
-// known parses a source in which unknown fields of these names are no mistakes.
-func (s Source) known(unknown map[string]bool) ([]*Manifest, []Problem) {
-	docs, problems := split(s.Text)
-	var all []*Manifest
-	for _, d := range docs {
-		items, wrong := d.items()
-		problems = append(problems, wrong...)
-		for _, i := range items {
-			m, wrong := i.parse()
-			all = append(all, m)
-			problems = append(problems, wrong...)
+// fixed returns the changes of metadata that Edit does not write. Accepted, they would be lost without a
+// word.
+func (d *Draft) fixed(m *Manifest) []Problem {
+	before, _, _ := unstructured.NestedMap(d.before.object.Object, "metadata")
+	after, _, _ := unstructured.NestedMap(m.object.Object, "metadata")
+	keys := maps.Clone(before)
+	maps.Copy(keys, after)
+	var problems []Problem
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		is, was := after[key], before[key]
+		if key == "labels" || key == "annotations" || equality.Semantic.DeepEqual(is, was) {
+			continue
 		}
+		what := "is not changed by edit: use kubectl edit"
+		if was != nil {
+			what = fmt.Sprintf("must stay %v", was)
+		}
+		problems = append(problems, Problem{Field: "metadata." + key, What: what})
 	}
-	problems = slices.DeleteFunc(problems, func(p Problem) bool { return unknown[p.Field] && p.What == unknownField })
-	return slices.DeleteFunc(all, func(m *Manifest) bool { return m == nil }), problems
+	return problems
 }
 
 // Edit writes what a person has changed in the spec, the labels and the annotations. It is refused if

@@ -80,6 +80,10 @@ func TestEdited(t *testing.T) {
 		"unknown":           {"replicas: 2", "replicsa: 2", "spec.tidb.replicsa: unknown field"},
 		"another namespace": {"namespace: db", "namespace: other", "metadata.namespace: must stay db"},
 		"another kind":      {"kind: TidbCluster", "kind: Pod", "is not a TidbCluster"},
+		"finalizers":        {"  name: basic", "  finalizers: [a/b]\n  name: basic", "metadata.finalizers: is not changed by edit"},
+		"owners":            {"  name: basic", "  name: basic\n  ownerReferences: [{name: x}]", "metadata.ownerReferences: is not changed by edit"},
+		"two":               {"  name: basic\n  namespace: db", "  name: a\n  namespace: b", "metadata.name: must stay basic\nmetadata.namespace: must stay db"},
+		"beside it":         {string(d.Text), string(d.Text) + "---\nkind: Pod\napiVersion: v1\nmetadata: {name: x}\n", "kind: Pod x is not a TidbCluster"},
 		"none":              {string(d.Text), "# only a comment", "has 0 TidbClusters"},
 	} {
 		_, err := d.Edited([]byte(strings.Replace(string(d.Text), tt.from, tt.to, 1)))

@@ -91,6 +91,7 @@ func Parse(files ...Source) ([]*Manifest, []Other, error) {
 	return all, others, nil
 }
 
+// parse also returns TidbClusters that have problems.
 func (s Source) parse() (all []*Manifest, others []Other, problems []Problem) {
 	docs, problems := split(s.Text)
 	for _, d := range docs {
@@ -103,7 +104,7 @@ func (s Source) parse() (all []*Manifest, others []Other, problems []Problem) {
 			}
 			m, wrong := i.parse()
 			problems = append(problems, wrong...)
-			if m != nil && len(problems) == 0 {
+			if m != nil {
 				all = append(all, m)
 			}
 		}
