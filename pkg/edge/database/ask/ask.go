@@ -6,6 +6,7 @@
 package ask
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -31,6 +32,24 @@ type Port struct {
 
 // Get asks the member on host for a page.
 func (p Port) Get(ctx context.Context, host, path string) (Answer, error) {
+	req, err := p.request(ctx, http.MethodGet, host, path, nil)
+	if err != nil {
+		return Answer{}, err
+	}
+	return p.Body.Of(p.HTTP, req)
+}
+
+// Post sends a page in JSON to the member on host.
+func (p Port) Post(ctx context.Context, host, path string, body []byte) (Answer, error) {
+	req, err := p.request(ctx, http.MethodPost, host, path, bytes.NewReader(body))
+	if err != nil {
+		return Answer{}, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	return p.Body.Of(p.HTTP, req)
+}
+
+func (p Port) request(ctx context.Context, method, host, path string, body io.Reader) (*http.Request, error) {
 	scheme := p.Scheme
 	if scheme == "" {
 		scheme = "http"
@@ -38,11 +57,7 @@ func (p Port) Get(ctx context.Context, host, path string) (Answer, error) {
 	if _, _, err := net.SplitHostPort(host); err != nil {
 		host = net.JoinHostPort(host, strconv.Itoa(p.Number))
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+host+path, nil)
-	if err != nil {
-		return Answer{}, err
-	}
-	return p.Body.Of(p.HTTP, req)
+	return http.NewRequestWithContext(ctx, method, scheme+"://"+host+path, body)
 }
 
 // Body says how the body of an answer is read.

@@ -10,7 +10,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
@@ -64,24 +66,27 @@ func (c Client) port(p page) ask.Port {
 	return ask.Port{HTTP: c.HTTP, Scheme: c.Scheme, Number: p.port, Body: ask.Body{Max: maxBody}}
 }
 
+// ErrNotKept says that members of a component do not keep a setting themselves, so that it cannot be
+// changed there.
+var ErrNotKept = errors.New("its members do not keep it themselves")
+
 // Change changes settings that the members of a component keep themselves. A member of PD forwards them
 // to PD's leader. They are in effect at once, on all members.
 func (c Client) Change(ctx context.Context, k topology.Kind, host string, settings map[string]any) error {
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		if !k.Keeps(key) {
+			return fmt.Errorf("set %s of %s: %w", key, k.Title(), ErrNotKept)
+		}
+	}
+	at, ok := pages[k]
+	if !ok {
+		return fmt.Errorf("set settings of %s: %w", k.Title(), ErrNotShown)
+	}
 	body, err := json.Marshal(settings)
 	if err != nil {
 		return fmt.Errorf("encode settings of %s: %w", k.Title(), err)
 	}
-	at := pages[k]
-	scheme := "http"
-	if c.Scheme != "" {
-		scheme = c.Scheme
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("%s://%s:%d%s", scheme, host, at.port, at.path), bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("set settings of %s: %w", k.Title(), err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	answer, err := (ask.Body{Max: maxBody}).Of(c.HTTP, req)
+	answer, err := c.port(at).Post(ctx, host, at.path, body)
 	if err == nil && answer.Code != http.StatusOK {
 		err = fmt.Errorf("it answered %s: %s", answer.Status, bytes.TrimSpace(answer.Body))
 	}

@@ -77,6 +77,15 @@ func TestChange(t *testing.T) {
 	if want := `POST basic-0:2379/pd/api/v1/config application/json {"schedule.x":8}`; sent != want {
 		t.Errorf("sent %q", sent)
 	}
+	sent = ""
+	for _, k := range []topology.Kind{topology.TiKV, topology.TiFlash} {
+		if err := c.Change(t.Context(), k, "basic-0", map[string]any{"log.level": "warn"}); !errors.Is(err, ErrNotKept) || sent != "" {
+			t.Errorf("%s: %v, sent %q", k, err, sent)
+		}
+	}
+	if err := c.Change(t.Context(), topology.TiFlash, "basic-0", nil); !errors.Is(err, ErrNotShown) {
+		t.Errorf("%v", err)
+	}
 	code = http.StatusBadRequest
 	if err := c.Change(t.Context(), topology.PD, "basic-0", nil); err == nil || !strings.Contains(err.Error(), "config item not found") {
 		t.Errorf("%v", err)
