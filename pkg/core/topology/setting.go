@@ -70,6 +70,8 @@ var size = regexp.MustCompile(`^([0-9.]+) ?([KMGTP]?)i?B$`)
 // form than the one that they were given: 10m as 10m0s, 1GB as 1GiB, and a list as one text.
 func SameSetting(a, b any) bool { return reflect.DeepEqual(meaning(a), meaning(b)) }
 
+// meaning returns a number, a duration, or a text. A size is a number of bytes, since TiKV and PD take
+// one as such; a duration is no number, since none of them does that.
 func meaning(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -82,7 +84,7 @@ func meaning(v any) any {
 		return strconv.FormatBool(v)
 	case string:
 		if d, err := time.ParseDuration(strings.ReplaceAll(v, " ", "")); err == nil {
-			return d.Seconds()
+			return orZero(d)
 		}
 		if m := size.FindStringSubmatch(v); m != nil {
 			n, err := strconv.ParseFloat(m[1], 64)
@@ -90,17 +92,29 @@ func meaning(v any) any {
 				return n * float64(int64(1)<<(10*strings.Index(" KMGTP", m[2]+strings.Repeat(" ", 1-len(m[2])))))
 			}
 		}
-		if n, err := strconv.ParseFloat(v, 64); err == nil {
-			return n
-		}
-		return v
+		return asNumber(v, v)
 	case nil:
 		return ""
 	}
-	if n, err := strconv.ParseFloat(fmt.Sprint(v), 64); err == nil {
-		return n
+	return asNumber(fmt.Sprint(v), v)
+}
+
+// orZero returns a duration, or the number 0: nothing is nothing in any unit.
+func orZero(d time.Duration) any {
+	if d == 0 {
+		return 0.0
 	}
-	return v
+	return d
+}
+
+// asNumber returns the number that a text is, else what it stands for: nan and inf are names.
+func asNumber(text string, otherwise any) any {
+	digits := strings.TrimLeft(text, "+-")
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !strings.ContainsAny(digits[:1], ".0123456789") {
+		return otherwise
+	}
+	return n
 }
 
 // Mismatch returns why a member that runs with some settings cannot take another value for one of

@@ -77,6 +77,15 @@ func TestSameSetting(t *testing.T) {
 		{"", nil, true},
 		{"info", "warn", false},
 		{"64KB", "64KiB", true},
+		{"1m", 60.0, false},
+		{int64(60), "1m0s", false},
+		{int64(0), "0s", true},
+		{"0", "0s", true},
+		{int64(1024), "1KiB", true},
+		{"4", 4.0, true},
+		{"nan", "nan", true},
+		{"inf", "+Inf", false},
+		{[]any{"1m"}, []any{"1m0s"}, true},
 	} {
 		if got := SameSetting(c.spec, c.running); got != c.same {
 			t.Errorf("%#v and %#v: %t", c.spec, c.running, got)
