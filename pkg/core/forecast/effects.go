@@ -1,7 +1,6 @@
 package forecast
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
@@ -70,7 +69,7 @@ func ofMember(w *world, s plan.Step) Phase {
 		return ScaleIn
 	case failed:
 		return Failover
-	case m.Database.Removed() || slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return c.Terminating }):
+	case m.Database.Removed() || terminating(m.Claims):
 		return Renewal
 	}
 	return Rollout
@@ -107,23 +106,23 @@ func phaseOfClaim(_ *world, step plan.Step) Phase {
 
 func apply(w *world, s plan.Apply) {
 	if s.Component == "" {
-		for i := range w.want.Objects {
-			if w.want.Objects[i].Name == s.Object.Name {
-				w.want.Objects[i].Drift = desired.None
-			}
-		}
+		settled(w.want.Objects, s.Object)
 		return
 	}
 	g := w.group(s.Component)
-	for _, objects := range [][]desired.Object{g.Services, g.Config} {
-		for i := range objects {
-			if objects[i].Kind == s.Object.Kind && objects[i].Name == s.Object.Name {
-				objects[i].Drift = desired.None
-			}
-		}
-	}
+	settled(g.Services, s.Object)
+	settled(g.Config, s.Object)
 	if s.Object.Kind == g.Set.Kind && s.Object.Name == g.Set.Name {
 		w.applySet(s, g)
+	}
+}
+
+// settled notes that an object is as it is wanted.
+func settled(objects []desired.Object, o desired.Object) {
+	for i := range objects {
+		if objects[i].Kind == o.Kind && objects[i].Name == o.Name {
+			objects[i].Drift = desired.None
+		}
 	}
 }
 
@@ -227,6 +226,3 @@ func forgetFailure(w *world, s plan.ForgetFailure) {
 	g := w.group(s.Component)
 	g.Failures = slices.DeleteFunc(g.Failures, func(f topology.Failure) bool { return f.Member == s.Member })
 }
-
-// Steps returns the names of all steps that a forecast knows, as plan.Action has them.
-func Steps() []string { return slices.Sorted(maps.Keys(effects)) }

@@ -133,10 +133,18 @@ func TestNewStores(t *testing.T) {
 		d.New, d.State, d.Leaders = true, state.StoreDown, 0
 	}
 	c.Seen.PD.UpStores = 1
+	restarts := 0
 	for _, s := range of(c).Steps {
-		if r, ok := s.Step.(plan.Restart); ok && r.Without != "" {
+		r, ok := s.Step.(plan.Restart)
+		if ok && r.Component == topology.TiKV {
+			restarts++
+		}
+		if ok && r.Without != "" {
 			t.Errorf("%s", s)
 		}
+	}
+	if restarts != 3 {
+		t.Errorf("%d restarts of TiKV", restarts)
 	}
 }
 

@@ -1,6 +1,8 @@
 package forecast
 
 import (
+	"slices"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -80,12 +82,7 @@ func (w *world) scale(k topology.Kind) {
 }
 
 func terminating(claims []state.Claim) bool {
-	for _, c := range claims {
-		if c.Terminating {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(claims, func(c state.Claim) bool { return c.Terminating })
 }
 
 // create makes a pod, with the revision that Kubernetes gives it.
