@@ -124,6 +124,9 @@ func foretold(t *testing.T, w *Model, run func()) {
 	if f.Last.Outcome != plan.Converged && f.Last.Outcome != plan.Blocked {
 		t.Errorf("the forecast does not end: %s", gates(f.Last))
 	}
+	if len(w.Broken) > 0 {
+		t.Error(w.Broken)
+	}
 }
 
 func TestForecastDrawn(t *testing.T) {
@@ -194,9 +197,6 @@ func TestForecastStories(t *testing.T) {
 				w.Pass(int(apart / time.Second))
 				change(w)
 				foretold(t, w, func() { w.Settle(3 * time.Hour) })
-			}
-			if len(w.Broken) > 0 {
-				t.Error(w.Broken)
 			}
 		})
 	}
