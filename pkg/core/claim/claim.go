@@ -117,7 +117,7 @@ func inOrder(all []Claim) {
 
 // read returns what a claim itself says, with a state only where that decides.
 func read(c topology.Cluster, live *corev1.PersistentVolumeClaim, pods []corev1.Pod) (Claim, bool) {
-	k, ordinal, ok := Member(c, live)
+	k, ordinal, ok := member(c, live)
 	if !ok {
 		return Claim{}, false
 	}
@@ -132,7 +132,7 @@ func read(c topology.Cluster, live *corev1.PersistentVolumeClaim, pods []corev1.
 		got.Class = *live.Spec.StorageClassName
 	}
 	for i := range pods {
-		if Mounts(&pods[i], live.Name) && pods[i].Namespace == live.Namespace {
+		if mounts(&pods[i], live.Name) && pods[i].Namespace == live.Namespace {
 			got.Pod = pods[i].Name
 		}
 	}
@@ -147,9 +147,9 @@ func read(c topology.Cluster, live *corev1.PersistentVolumeClaim, pods []corev1.
 	return got, true
 }
 
-// Member returns the component and the ordinal that a claim was made for, by its name,
+// member returns the component and the ordinal that a claim was made for, by its name,
 // <template>-<pod>: labels with the pod's name are set only later, or never.
-func Member(c topology.Cluster, live *corev1.PersistentVolumeClaim) (topology.Kind, int, bool) {
+func member(c topology.Cluster, live *corev1.PersistentVolumeClaim) (topology.Kind, int, bool) {
 	k, known := topology.ParseKind(live.Labels[topology.LabelComponent])
 	if !known || live.Labels[topology.LabelInstance] != c.Instance {
 		return "", 0, false
@@ -158,8 +158,8 @@ func Member(c topology.Cluster, live *corev1.PersistentVolumeClaim) (topology.Ki
 	return k, n, ok
 }
 
-// Mounts reports whether a pod mounts a claim, or will when it starts. A pod that has ended keeps none.
-func Mounts(pod *corev1.Pod, name string) bool {
+// mounts reports whether a pod mounts a claim, or will when it starts. A pod that has ended keeps none.
+func mounts(pod *corev1.Pod, name string) bool {
 	return pod.Status.Phase != corev1.PodSucceeded && slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
 		return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == name
 	})
