@@ -20,6 +20,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
 )
@@ -55,11 +56,7 @@ func (s session) servers(ctx context.Context) ([]string, error) {
 	return hosts, nil
 }
 
-func ready(p corev1.Pod) bool {
-	return p.DeletionTimestamp == nil && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
-}
+func ready(p corev1.Pod) bool { return p.DeletionTimestamp == nil && state.Ready(&p) }
 
 // password returns the password to log in with, and the Secret that it is from, "" for none.
 func (s session) password(ctx context.Context) (password, secret string, err error) {

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
 // deletePod deletes a pod that cannot serve any more with its data. It checks once more that PD
@@ -27,7 +28,7 @@ func (a *Actor) deletePod(ctx context.Context, s plan.DeletePod) error {
 	if err := a.notInPD(ctx, object, s.Component, s.Member, false); err != nil {
 		return err
 	}
-	if s.Again && isReady(pod) {
+	if s.Again && state.Ready(pod) {
 		return stale(object, "is Ready by now")
 	}
 	if !s.Again {
@@ -66,13 +67,4 @@ func (a *Actor) samePod(ctx context.Context, name, uid string) (*corev1.Pod, err
 		return nil, failed("get", "pod "+name, err)
 	}
 	return pod, nil
-}
-
-func isReady(pod *corev1.Pod) bool {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -100,7 +101,7 @@ func (a *Actor) pod(ctx context.Context, s plan.Restart) (*corev1.Pod, error) {
 		return nil, stale(object, "has been replaced")
 	case pod.DeletionTimestamp != nil:
 		return nil, stale(object, "is terminating")
-	case s.Stuck && !s.Ready && isReady(pod):
+	case s.Stuck && !s.Ready && state.Ready(pod):
 		return nil, stale(object, "is Ready by now")
 	}
 	return pod, nil

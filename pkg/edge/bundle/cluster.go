@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/certificate"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
@@ -126,7 +127,7 @@ func (b *Bundle) pd(ctx context.Context, client pd.Client) {
 // logs adds those of pods that are not ready, of each container, now and before its last restart.
 func (b *Bundle) logs(ctx context.Context, c Cluster, pods []corev1.Pod) {
 	for _, pod := range pods {
-		if ready(pod) {
+		if state.Ready(&pod) {
 			continue
 		}
 		for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
@@ -145,11 +146,5 @@ func (b *Bundle) log(ctx context.Context, c Cluster, pod, container, file string
 	lines := int64(logLines)
 	b.Read(file, func() (io.ReadCloser, error) {
 		return c.Kube.CoreV1().Pods(c.Namespace).GetLogs(pod, &corev1.PodLogOptions{Container: container, TailLines: &lines, Previous: previous}).Stream(ctx)
-	})
-}
-
-func ready(pod corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
 }

@@ -75,11 +75,9 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 			out.Binlog = slices.Contains(c.Env, corev1.EnvVar{Name: topology.EnvBinlog, Value: "true"})
 		}
 	}
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			out.Ready = c.Status == corev1.ConditionTrue
-			out.Since = corrected(c.LastTransitionTime, out.Behind)
-		}
+	out.Ready = state.Ready(p)
+	if c := state.ReadyCondition(p); c.Type != "" {
+		out.Since = corrected(c.LastTransitionTime, out.Behind)
 	}
 	// A value that cannot be parsed counts as none.
 	out.EvictionBegun, _ = time.Parse(time.RFC3339, p.Annotations[topology.AnnotationEvictionBegun])
