@@ -103,5 +103,7 @@ func (h *bench) wait(ctx context.Context, dial string) (u usage, requests int64,
 	if err := pause(waiting); err != nil {
 		return u, 0, err
 	}
-	return u, h.api.Requests() - before, u.process(cmd.Process.Pid)
+	requests = h.api.Requests() - before
+	err = u.process(cmd.Process.Pid)
+	return u, requests, err
 }

@@ -13,6 +13,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -62,6 +63,10 @@ func main() {
 	flag.StringVar(&o.listen, "listen", "", "the daemon's address")
 	flag.StringVar(&o.shard, "shard", "", "the daemon's part of the clusters")
 	flag.Parse()
+	if err := o.check(); err != nil {
+		fmt.Fprintln(os.Stderr, "manyclusters:", err)
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	run := measure
@@ -73,6 +78,17 @@ func main() {
 		stop()
 		os.Exit(1)
 	}
+}
+
+// check refuses flags that need others.
+func (o options) check() error {
+	switch {
+	case o.commands && o.program == "":
+		return errors.New("-commands measures a program: give -program")
+	case o.program != "" && !o.memory:
+		return errors.New("-program needs -memory, which counts its requests")
+	}
+	return nil
 }
 
 // clients are those of this program: as fast as the API server.

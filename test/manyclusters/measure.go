@@ -58,30 +58,18 @@ func measure(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	nodes, err := c.kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	if err != nil {
+	if err := c.noControllers(ctx); err != nil {
 		return err
-	}
-	if len(nodes.Items) > 0 {
-		return errors.New("this program does the work of controllers, and that would be done twice here: " +
-			"it needs an API server without any, see the command api of test/node")
 	}
 	h := &bench{options: o, clients: c, api: api}
 	if err := h.makeNamespace(ctx); err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	backend, stopServer, err := serveDatabase(o)
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: database{o.namespace, o.size}, ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(l) }()
-	defer server.Close()
-	if o.program != "" {
-		if err := servePorts(server); err != nil {
-			return err
-		}
-	}
+	defer stopServer()
 	pods, stop := context.WithCancel(ctx)
 	defer stop()
 	if h.sets, err = newSets(c, o.namespace); err != nil {
@@ -89,13 +77,13 @@ func measure(ctx context.Context, o options) error {
 	}
 	go h.sets.run(pods)
 	defer h.stopDaemons()
-	if err := h.startDaemons(ctx, l.Addr().String()); err != nil {
+	if err := h.startDaemons(ctx, backend); err != nil {
 		return err
 	}
 	if o.commands {
 		return h.measureCommands(ctx, stop)
 	}
-	r := result{clusters: o.clusters, daemons: o.daemons, rate: o.rate}
+	r := result{clusters: o.clusters, size: o.size, daemons: o.daemons, rate: o.rate}
 	for i, phase := range []func(context.Context, *result) error{h.create, h.rest, h.change} {
 		fmt.Fprintf(os.Stderr, "%s: %s\n", time.Now().Format(time.TimeOnly), []string{"creating clusters", "idle", "changing clusters"}[i])
 		if err := phase(ctx, &r); err != nil {
@@ -105,6 +93,35 @@ func measure(ctx context.Context, o options) error {
 	fmt.Fprintf(os.Stderr, "%s: done\n", time.Now().Format(time.TimeOnly))
 	r.print(os.Stdout)
 	return nil
+}
+
+// noControllers refuses an API server that has nodes.
+func (c clients) noControllers(ctx context.Context) error {
+	nodes, err := c.kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err == nil && len(nodes.Items) > 0 {
+		err = errors.New("this program does the work of controllers, and that would be done twice here: " +
+			"it needs an API server without any, see the command api of test/node")
+	}
+	return err
+}
+
+// serveDatabase answers for PD, TiKV and TiDB, at one address, and where the plugin looks for them if it is
+// the plugin that is measured.
+func serveDatabase(o options) (address string, stop func(), err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	server := &http.Server{Handler: database{o.namespace, o.size}, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(l) }()
+	stop = func() { _ = server.Close() }
+	if o.program != "" {
+		if err := servePorts(server); err != nil {
+			stop()
+			return "", nil, err
+		}
+	}
+	return l.Addr().String(), stop, nil
 }
 
 func (h *bench) makeNamespace(ctx context.Context) error {

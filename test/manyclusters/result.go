@@ -10,6 +10,7 @@ import (
 
 // result is what was measured.
 type result struct {
+	size
 	clusters, daemons, rate            int
 	creation                           time.Duration
 	idleFrom, idleTo, busyFrom, busyTo usage
@@ -34,7 +35,7 @@ func (r result) print(out io.Writer) {
 	line := func(what, format string, args ...any) {
 		fmt.Fprintf(w, "%s\t"+format+"\n", append([]any{what}, args...)...)
 	}
-	line("clusters", "%d of 3 PD, 3 TiKV, 2 TiDB", r.clusters)
+	line("clusters", "%d of %d PD, %d TiKV, %d TiDB", r.clusters, r.pd, r.tikv, r.tidb)
 	line("daemons", "%d; numbers are of all of them, memory of the largest", r.daemons)
 	line("created and settled within", "%s", r.creation.Round(time.Second))
 	idle := r.idleTo.at.Sub(r.idleFrom.at)
