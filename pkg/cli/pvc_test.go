@@ -9,7 +9,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 )
 
-const coreV1 = "/api/v1/namespaces/default/"
+const (
+	coreV1   = "/api/v1/namespaces/default/"
+	goneSets = "/apis/apps/v1/namespaces/default/statefulsets"
+)
 
 // orphaned returns a server with the claim of a cluster that is gone, which a pod mounts if it has a name.
 func orphaned(t *testing.T, pod string) *apiServer {
@@ -31,7 +34,7 @@ func orphaned(t *testing.T, pod string) *apiServer {
 		"spec": map[string]any{"resources": map[string]any{"requests": map[string]any{"storage": "10Gi"}}},
 	}
 	return serve(t, map[string]any{
-		tidbclusters: clusterList(), coreV1 + "pods": map[string]any{"items": pods},
+		tidbclusters: clusterList(), coreV1 + "pods": map[string]any{"items": pods}, goneSets: map[string]any{"items": []any{}},
 		coreV1 + "persistentvolumeclaims":                              map[string]any{"items": []any{claim}},
 		"DELETE " + coreV1 + "persistentvolumeclaims/tikv-gone-tikv-0": metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Success"},
 	})
@@ -66,6 +69,21 @@ func TestPruneOfGone(t *testing.T) {
 	}
 	if r := s.call(t, "pvc", "prune", "gone", "--yes"); r.code != 0 || r.out != "persistentvolumeclaim/tikv-gone-tikv-0 deleted\n" || deletions(s) != 1 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestPruneOfLeftBehind: a claim stays while a StatefulSet of the cluster that is gone makes its pod again.
+func TestPruneOfLeftBehind(t *testing.T) {
+	s := orphaned(t, "")
+	s.answers[goneSets] = map[string]any{"items": []any{map[string]any{
+		"metadata": map[string]any{"namespace": "default", "name": "gone-tikv"}, "spec": map[string]any{"replicas": 1},
+	}}}
+	if r := s.call(t, "pvc", "list"); r.code != 0 || !strings.Contains(r.out, "StatefulSet gone-tikv still exists") {
+		t.Errorf("%+v", r)
+	}
+	wantError(t, "named", s.call(t, "pvc", "prune", "gone", "gone-tikv-0", "--yes", "--despite-pd"), exit.Refused, "StatefulSet gone-tikv still exists")
+	if n := deletions(s); n > 0 {
+		t.Errorf("%d claims were deleted", n)
 	}
 }
 

@@ -2,19 +2,33 @@ package memoryapi
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 )
+
+// patches are those that the server takes. A strategic one is applied as a merge patch: only that of an
+// Event, whose number grows, is sent, and it has no list of which one element changes.
+var patches = []types.PatchType{types.MergePatchType, types.StrategicMergePatchType}
 
 // change writes over an object: all of it, its status, or what a merge patch names.
 func (s *Server) change(q request) (*object, error) {
+	if kind := q.Header.Get("Content-Type"); q.Method == http.MethodPatch && !slices.Contains(patches, types.PatchType(kind)) {
+		return nil, &apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusUnsupportedMediaType, Reason: metav1.StatusReasonUnsupportedMediaType,
+			Message: fmt.Sprintf("this server takes no patch of the type %q", kind),
+		}}
+	}
 	body, err := io.ReadAll(q.Body)
 	if err != nil {
 		return nil, err

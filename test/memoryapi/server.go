@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -119,7 +120,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case q.Method == http.MethodGet:
 		got, err = s.store.get(q.in(), q.key)
 	case q.Method == http.MethodDelete:
-		got, err = s.store.remove(q.in(), q.key)
+		got, err = s.remove(q)
 	case q.Method == http.MethodPost:
 		code = http.StatusCreated
 		got, err = s.create(q)
@@ -171,6 +172,24 @@ func (s *Server) create(q request) (*object, error) {
 	return s.store.create(q.in(), obj)
 }
 
+func (s *Server) remove(q request) (*object, error) {
+	body, err := io.ReadAll(q.Body)
+	if err != nil {
+		return nil, err
+	}
+	var only metav1.Preconditions
+	if len(body) > 0 {
+		got, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		if options, ok := got.(*metav1.DeleteOptions); ok && options.Preconditions != nil {
+			only = *options.Preconditions
+		}
+	}
+	return s.store.remove(q.in(), q.key, only)
+}
+
 // selection returns what a list or a watch selects.
 func (r request) selection() (selection, error) {
 	query := r.URL.Query()
@@ -179,9 +198,13 @@ func (r request) selection() (selection, error) {
 		return selection{}, apierrors.NewBadRequest(err.Error())
 	}
 	sel := selection{namespace: r.key.Namespace, labels: selector}
-	sel.name = strings.TrimPrefix(query.Get("fieldSelector"), "metadata.name=")
-	if strings.Contains(sel.name, "!=") { // which namespaces to leave out: there are none of these here
-		sel.name = ""
+	if sel.fields, err = fields.ParseSelector(query.Get("fieldSelector")); err != nil {
+		return selection{}, apierrors.NewBadRequest(err.Error())
+	}
+	for _, f := range sel.fields.Requirements() {
+		if f.Field != "metadata.name" && f.Field != "metadata.namespace" {
+			return selection{}, apierrors.NewBadRequest(f.Field + " is no field that this server selects by")
+		}
 	}
 	return sel, nil
 }
@@ -240,7 +263,8 @@ func protobufList(w io.Writer, q request, all []*object, version int64) error {
 	return err
 }
 
-// watch shows events until the client goes, or has been shown them for as long as it asked for.
+// watch shows events until the client goes. A real API server also ends a watch after the time that the
+// client asked for (timeoutSeconds), which this one does not.
 func (s *Server) watch(w http.ResponseWriter, q request) error {
 	sel, err := q.selection()
 	if err != nil {

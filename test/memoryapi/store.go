@@ -15,6 +15,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -64,13 +65,14 @@ func (s *store) collection(r schema.GroupResource) *collection {
 
 // selection is which objects of a collection a request is about.
 type selection struct {
-	namespace, name string // "" for all
-	labels          labels.Selector
+	namespace string // "" for all
+	labels    labels.Selector
+	fields    fields.Selector
 }
 
 func (w selection) matches(o metav1.Object) bool {
-	return (w.namespace == "" || w.namespace == o.GetNamespace()) && (w.name == "" || w.name == o.GetName()) &&
-		w.labels.Matches(labels.Set(o.GetLabels()))
+	return (w.namespace == "" || w.namespace == o.GetNamespace()) && w.labels.Matches(labels.Set(o.GetLabels())) &&
+		(w.fields.Empty() || w.fields.Matches(fields.Set{"metadata.name": o.GetName(), "metadata.namespace": o.GetNamespace()}))
 }
 
 // list returns the objects that are selected, and the version of the server.
@@ -153,13 +155,20 @@ func (s *store) update(r schema.GroupResource, key types.NamespacedName, change 
 	return s.put(c, watch.Modified, next, meta), nil
 }
 
-func (s *store) remove(r schema.GroupResource, key types.NamespacedName) (*object, error) {
+// remove deletes an object, if it is still the one that is meant.
+func (s *store) remove(r schema.GroupResource, key types.NamespacedName, only metav1.Preconditions) (*object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.collection(r)
 	have := c.objects[key]
 	if have == nil {
 		return nil, apierrors.NewNotFound(r, key.Name)
+	}
+	if only.UID != nil && *only.UID != have.meta.GetUID() {
+		return nil, apierrors.NewConflict(r, key.Name, fmt.Errorf("it has the UID %s, not %s", have.meta.GetUID(), *only.UID))
+	}
+	if only.ResourceVersion != nil && *only.ResourceVersion != have.meta.GetResourceVersion() {
+		return nil, apierrors.NewConflict(r, key.Name, errors.New("it was changed meanwhile"))
 	}
 	gone := have.DeepCopyObject()
 	meta, err := accessor(gone)

@@ -48,7 +48,7 @@ func (s *store) watch(ctx context.Context, r schema.GroupResource, sel selection
 	return w
 }
 
-// see shows a change. An object that is not selected any more is as good as deleted.
+// see shows a change. An object that is not selected any more is shown as deleted.
 func (w *watcher) see(how watch.EventType, before, after *object) {
 	was, is := before != nil && w.matches(before.meta), w.matches(after.meta)
 	switch {

@@ -3,7 +3,6 @@ package topology
 import (
 	"fmt"
 	"maps"
-	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -110,8 +109,9 @@ func orZero(d time.Duration) any {
 
 // asNumber returns the number that a text is, else what it stands for: nan and inf are names.
 func asNumber(text string, otherwise any) any {
+	digits := strings.TrimLeft(text, "+-")
 	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+	if err != nil || !strings.ContainsAny(digits[:1], ".0123456789") {
 		return otherwise
 	}
 	return n

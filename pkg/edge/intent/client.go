@@ -44,7 +44,7 @@ type Client struct {
 // New makes a Client.
 func New(dyn dynamic.Interface) *Client { return &Client{dyn: dyn} }
 
-// Expect has the client load no TidbCluster of another UID, and make none; "" is any. It returns the client.
+// Expect limits the client to the TidbCluster with this UID; "" is any. It returns the client.
 func (c *Client) Expect(uid types.UID) *Client {
 	c.uid = uid
 	return c

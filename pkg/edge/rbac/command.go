@@ -32,10 +32,10 @@ var commands = []Command{
 	{Name: "config diff", Role: Viewer, only: asksMembers},
 	{Name: "pvc list", Role: Viewer, except: looksOnly},
 	// Claims are deleted under the lease of the cluster.
-	{Name: "pvc prune", Role: Driver, only: append([]string{
+	{Name: "pvc prune", Role: Driver, only: slices.Concat([]string{
 		"/persistentvolumeclaims delete", "coordination.k8s.io/leases create", "coordination.k8s.io/leases update",
 		"pingcap.com/tidbclusters/finalizers update",
-	}, reads...)},
+	}, reads)},
 	{Name: "report", Role: Viewer, except: []string{watchesEvents}},
 	{Name: "failover", Role: Viewer, except: looksOnly},
 	// With --fix it changes what is recorded and marked, and schedulers in PD; without it no right to write is used.
@@ -45,16 +45,16 @@ var commands = []Command{
 		"/configmaps watch", "/events create", "/events patch", "/persistentvolumes patch", "apps/deployments list", "apps/deployments watch",
 	}},
 	{Name: "sync", Role: Driver, except: shows},
-	{Name: "failover run", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
-	{Name: "scale", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
-	{Name: "upgrade", Role: Editor, except: append([]string{creates, deletes}, rare...)},
-	{Name: "restart", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
-	{Name: "config set", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
-	{Name: "rollback", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
-	{Name: "abort", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
-	{Name: "create", Role: Editor, except: append([]string{deletes}, seldom...)},
-	{Name: "edit", Role: Editor, except: append([]string{creates, deletes}, seldom...)},
-	{Name: "apply", Role: Editor, except: append([]string{deletes}, seldom...)},
+	{Name: "failover run", Role: Editor, except: whenChanging},
+	{Name: "scale", Role: Editor, except: whenChanging},
+	{Name: "upgrade", Role: Editor, except: slices.Concat([]string{creates, deletes}, rare)},
+	{Name: "restart", Role: Editor, except: whenChanging},
+	{Name: "config set", Role: Editor, except: whenChanging},
+	{Name: "rollback", Role: Editor, except: whenChanging},
+	{Name: "abort", Role: Editor, except: whenChanging},
+	{Name: "create", Role: Editor, except: slices.Concat([]string{deletes}, seldom)},
+	{Name: "edit", Role: Editor, except: whenChanging},
+	{Name: "apply", Role: Editor, except: slices.Concat([]string{deletes}, seldom)},
 	{Name: "delete", Role: Editor, only: []string{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "pingcap.com/tidbclusters watch", deletes,
 		"apps/statefulsets get", "apps/statefulsets list", "apps/statefulsets watch", "apps/statefulsets delete",
@@ -103,43 +103,48 @@ const (
 	readsNodes    = "/nodes get"
 )
 
-// reads are the requests of a verb that looks at one cluster.
-var reads = []string{
-	"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "apps/statefulsets list", "apps/deployments get",
-	"/pods get", "/pods list", "/persistentvolumeclaims list", "/services list", "/configmaps get", "/configmaps list",
-	"/pods/portforward create", "/pods/portforward get", "/secrets get", "/namespaces list",
-	"coordination.k8s.io/leases get", "coordination.k8s.io/leases list",
-	"rbac.authorization.k8s.io/clusterrolebindings list", "rbac.authorization.k8s.io/rolebindings list",
+// connects are the requests that find a cluster, and connect to its members.
+var connects = []string{
+	"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/pods get", "/pods list",
+	"/pods/portforward create", "/pods/portforward get", "/secrets get",
 }
 
 // asksMembers are the requests of verbs that ask members, and change nothing in Kubernetes.
-var asksMembers = []string{
-	"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/pods list", "/pods get", "/secrets get",
-	"/pods/portforward create", "/pods/portforward get", "/namespaces list",
-}
+var asksMembers = slices.Concat(connects, []string{"/namespaces list"})
 
-// looks are the requests that observe a cluster.
-var looks = []string{
-	"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "apps/statefulsets list", "apps/statefulsets watch", "apps/deployments get",
-	"/pods get", "/pods list", "/pods watch", "/persistentvolumeclaims list", "/persistentvolumeclaims watch", "/services list",
-	"/configmaps get", "/configmaps list", "/pods/portforward create", "/pods/portforward get", "/secrets get",
-	"pingcap.com/tidbclusters watch", "coordination.k8s.io/leases get", "coordination.k8s.io/leases list",
-}
+// observes are the requests that observe a cluster once.
+var observes = slices.Concat(connects, []string{
+	"apps/statefulsets list", "apps/deployments get", "/persistentvolumeclaims list", "/services list", "/configmaps get", "/configmaps list",
+	"coordination.k8s.io/leases get", "coordination.k8s.io/leases list",
+})
+
+// reads are the requests of a verb that looks at one cluster.
+var reads = slices.Concat(observes, []string{
+	"/namespaces list", "rbac.authorization.k8s.io/clusterrolebindings list", "rbac.authorization.k8s.io/rolebindings list",
+})
+
+// looks are the requests that observe a cluster until something has happened.
+var looks = slices.Concat(observes, []string{
+	"pingcap.com/tidbclusters watch", "apps/statefulsets watch", "/pods watch", "/persistentvolumeclaims watch",
+})
 
 // pauses are the requests of verbs that change the TidbCluster, and nothing else.
 var pauses = []string{"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "pingcap.com/tidbclusters patch", "/namespaces list"}
 
 // rare are the requests that most verbs do not send, and seldom those that an upgrade may send as well.
 var (
-	rare   = append([]string{writesSecrets, asksIssuers, readsIssued}, shows...)
-	seldom = append([]string{readsBackups}, rare...)
+	rare   = slices.Concat([]string{writesSecrets, asksIssuers, readsIssued}, shows)
+	seldom = slices.Concat([]string{readsBackups}, rare)
 )
+
+// whenChanging are the requests that a verb that changes a cluster which exists does not send.
+var whenChanging = slices.Concat([]string{creates, deletes}, seldom)
 
 // shows are the requests of the verbs that show logs and events.
 var shows = []string{readsLogs, readsEvents, watchesEvents}
 
 // looksOnly are the requests of a viewer that only status, and the verbs that show logs and events, send.
-var looksOnly = append([]string{readsNodes}, shows...)
+var looksOnly = slices.Concat([]string{readsNodes}, shows)
 
 // Commands returns all verbs that need rights.
 func Commands() []Command { return slices.Clone(commands) }

@@ -63,7 +63,7 @@ func (f *foreign) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: f.namespace.Value(), Name: f.name}
 }
 
-// own has a transformation only for objects of clusters in the shard.
+// own returns a transformation that keeps only the names of objects in other shards.
 func (s Shard) own(transform cache.TransformFunc) cache.TransformFunc {
 	if s.Of < 2 {
 		return transform

@@ -1,0 +1,86 @@
+package memoryapi_test
+
+import (
+	"net/http"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/kubectl-tidb/kubectl-tidb/test/memoryapi"
+)
+
+// maps returns a client of a new server's ConfigMaps, of which there are two, in JSON or in protobuf.
+func maps(t *testing.T, contentType string) corev1client.ConfigMapInterface {
+	t.Helper()
+	kube, err := kubernetes.NewForConfigAndClient(
+		&rest.Config{Host: "http://memory", QPS: -1, ContentConfig: rest.ContentConfig{ContentType: contentType}},
+		&http.Client{Transport: memoryapi.Transport{Handler: memoryapi.New()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps := kube.CoreV1().ConfigMaps("ns")
+	for _, name := range []string{"a", "b"} {
+		if _, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return maps
+}
+
+// TestDeletePreconditions: an object that is not the one that is meant stays.
+func TestDeletePreconditions(t *testing.T) {
+	for _, contentType := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
+		m := maps(t, contentType)
+		a, err := m.Get(t.Context(), "a", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, only := range []metav1.Preconditions{{UID: new(types.UID("other"))}, {ResourceVersion: new("0")}} {
+			if err := m.Delete(t.Context(), "a", metav1.DeleteOptions{Preconditions: &only}); !apierrors.IsConflict(err) {
+				t.Errorf("%s: %v", contentType, err)
+			}
+		}
+		only := metav1.Preconditions{UID: &a.UID, ResourceVersion: &a.ResourceVersion}
+		if err := m.Delete(t.Context(), "a", metav1.DeleteOptions{Preconditions: &only}); err != nil {
+			t.Errorf("%s: %v", contentType, err)
+		}
+		if err := m.Delete(t.Context(), "b", metav1.DeleteOptions{}); err != nil {
+			t.Errorf("%s: %v", contentType, err)
+		}
+	}
+}
+
+// TestSelectors: what the server cannot select by is refused, and never ignored.
+func TestSelectors(t *testing.T) {
+	m := maps(t, "")
+	for selector, want := range map[string]int{"": 2, "metadata.name=b": 1, "metadata.name!=b": 1, "metadata.namespace=other": 0, "metadata.namespace!=other": 2} {
+		if got, err := m.List(t.Context(), metav1.ListOptions{FieldSelector: selector}); err != nil || len(got.Items) != want {
+			t.Errorf("%q: %d, %v", selector, len(got.Items), err)
+		}
+	}
+	if _, err := m.List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName=b"}); !apierrors.IsBadRequest(err) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestPatchTypes: a patch of a type that the server does not know changes nothing.
+func TestPatchTypes(t *testing.T) {
+	m := maps(t, "")
+	for _, kind := range []types.PatchType{types.JSONPatchType, types.ApplyYAMLPatchType} {
+		if _, err := m.Patch(t.Context(), "a", kind, []byte("[]"), metav1.PatchOptions{}); !apierrors.IsUnsupportedMediaType(err) {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+	for _, kind := range []types.PatchType{types.MergePatchType, types.StrategicMergePatchType} {
+		got, err := m.Patch(t.Context(), "a", kind, []byte(`{"data":{"k":"`+string(kind)+`"}}`), metav1.PatchOptions{})
+		if err != nil || got.Data["k"] != string(kind) {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
