@@ -22,11 +22,14 @@ func (s *Session) Hold(ctx context.Context, f *factory.Factory, c topology.Clust
 	switch {
 	case err != nil:
 		return nil, err
-	case held == nil:
-		return nil, remedy.For(exit.With(exit.Held, fmt.Errorf("%s drives %s, and only one process may change it at a time", by.name, title(c))),
-			remedy.Run("wait until it has ended", c.Plugin("wait", "--for=converged")))
+	case held != nil:
+		return held, nil
 	}
-	return held, nil
+	err = exit.With(exit.Held, fmt.Errorf("%s drives %s, and only one process may change it at a time", by.name, title(c)))
+	if !by.leases { // an operator drives all the time
+		return nil, remedy.For(err, remedy.Say("stop it, or exclude the cluster by its -selector"))
+	}
+	return nil, remedy.For(err, remedy.Run("wait until it has ended", c.Plugin("wait", "--for=converged")))
 }
 
 // Alone makes this process the cluster's driver for a short piece of work, with an engine that may

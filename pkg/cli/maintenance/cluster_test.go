@@ -68,11 +68,12 @@ func leases(t *testing.T, held map[string]string) *factory.Factory {
 func TestHold(t *testing.T) {
 	for name, c := range map[string]struct {
 		held map[string]string
-		says string
+		says []string
 	}{
 		"no other driver": {},
-		"a tidb-operator": {map[string]string{"ops/tidb-controller-manager": "tidb-controller-manager-5d8f7-x2x4z"}, "tidb-operator tidb-controller-manager-5d8f7-x2x4z"},
-		"another process": {map[string]string{"ns/a-kubectl-tidb": "bob"}, "bob"},
+		"a tidb-operator": {map[string]string{"ops/tidb-controller-manager": "tidb-controller-manager-5d8f7-x2x4z"},
+			[]string{"tidb-operator tidb-controller-manager-5d8f7-x2x4z", "exclude the cluster by its -selector"}},
+		"another process": {map[string]string{"ns/a-kubectl-tidb": "bob"}, []string{"bob", "kubectl tidb wait a --for=converged -n ns"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at, err := open(leases(t, c.held), "ns", "a")
@@ -82,13 +83,20 @@ func TestHold(t *testing.T) {
 			defer at.close()
 			at.(*session).seen = topology.Cluster{Namespace: "ns", Name: "a", Instance: "a"}
 			release, err := at.hold(t.Context())
-			switch {
-			case c.says == "" && err != nil:
-				t.Error(err)
-			case c.says == "":
+			if len(c.says) == 0 {
+				if err != nil {
+					t.Fatal(err)
+				}
 				release()
-			case err == nil || exit.Of(err) != exit.Held || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "kubectl tidb wait a --for=converged -n ns"):
-				t.Errorf("exit code %d, %v", exit.Of(err), err)
+				return
+			}
+			if err == nil || exit.Of(err) != exit.Held {
+				t.Fatalf("exit code %d, %v", exit.Of(err), err)
+			}
+			for _, says := range c.says {
+				if !strings.Contains(err.Error(), says) {
+					t.Errorf("%v does not say %q", err, says)
+				}
 			}
 		})
 	}

@@ -36,8 +36,8 @@ func startCommand(f *factory.Factory, run func(context.Context, start) error) *c
 
 All clusters with members on the node are checked before anything is changed, in all
 namespaces, or in that of -n. It is refused where PD or regions would lose their quorum, or
-leaders could go nowhere, where another member is down or PD does not answer, and during a
-run. It asks before a service stops that no other node has.
+leaders could go nowhere, where another member is down or PD does not answer, and while a run
+or a tidb-operator drives one of them. It asks before a service stops that no other node has.
 
 Then the node is cordoned, PD is led from another node, and region leaders leave the stores.
 An annotation of the Node records that, for "stop". After an interrupt the same command goes
