@@ -194,7 +194,7 @@ When it is back: kubectl tidb maintenance stop node-0
 		t.Errorf("%s; %s and %s lead", got, w.leads("ns/a"), w.leads("ns/b"))
 	}
 	order := strings.Join(w.log, ", ")
-	if want := "application/merge-patch+json, application/strategic-merge-patch+json, leader of a, leader of b, evict a 1 true, evict b 1 true, wait for a, wait for b"; order != want {
+	if want := "application/merge-patch+json, application/strategic-merge-patch+json, leader of a, leader of b, wait for a, wait for b, evict a 1 true, evict b 1 true, wait for a, wait for b"; order != want {
 		t.Errorf("%s", order)
 	}
 	w.log = nil

@@ -41,6 +41,28 @@ func (n *node) read(ctx context.Context) (hosts.Host, error) {
 	return h, err
 }
 
+// others reads the other nodes that are under maintenance. One whose record cannot be read may be.
+func (n *node) others(ctx context.Context) ([]hosts.Host, error) {
+	nodes, err := n.kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list nodes, to see which others are under maintenance: %w", err)
+	}
+	var all []hosts.Host
+	for i := range nodes.Items {
+		if nodes.Items[i].Name == n.name {
+			continue
+		}
+		h, err := hosts.Of(&nodes.Items[i])
+		if err != nil {
+			return nil, exit.With(exit.Refused, remedy.For(err, remedy.Run("see it", remedy.Kubectl("", "get", "node", h.Name, "-o", "yaml"))))
+		}
+		if h.Record != nil {
+			all = append(all, h)
+		}
+	}
+	return all, nil
+}
+
 // write writes a record, "" for none. It fails if the Node has changed since it was read: another
 // process may have written its own record, and its schedulers would stay for ever.
 func (n *node) write(ctx context.Context, record string) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,26 +119,22 @@ func (s *starting) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := check(h, sights); err != nil {
+	if err := s.check(ctx, h, sights); err != nil {
 		return err
 	}
 	if err := s.ask(h, sights); err != nil {
 		return err
 	}
 	for range rounds {
-		sights, acted, err := s.act(ctx)
+		sights, actions, err := s.act(ctx)
 		if err != nil {
 			return err
 		}
-		if !acted {
+		if len(actions) == 0 {
 			return s.told(ctx, h, sights)
 		}
 		for _, at := range sights {
-			stores := h.Evicted(at)
-			if len(stores) == 0 {
-				continue
-			}
-			if err := s.clusters[at.Cluster.Namespace+"/"+at.Cluster.Name].wait(ctx, wait.NoLeaders(stores...)); err != nil {
+			if err := s.await(ctx, h, at, actions); err != nil {
 				return err
 			}
 		}
@@ -145,27 +142,40 @@ func (s *starting) run(ctx context.Context) error {
 	return exit.With(exit.TimedOut, errors.New("leaders come back again and again; the same command goes on"))
 }
 
-// act checks and changes the clusters, while no other run changes them, and reports whether there was
-// anything to change.
-func (s *starting) act(ctx context.Context) ([]hosts.Sight, bool, error) {
+// await waits for what follows from the actions in a cluster: PD's schedulers after its leader has moved,
+// else until the stores on the host lead no regions.
+func (s *starting) await(ctx context.Context, h hosts.Host, at hosts.Sight, actions []hosts.Action) error {
+	stores := h.Evicted(at)
+	if len(stores) == 0 {
+		return nil
+	}
+	goal := wait.NoLeaders(stores...)
+	if slices.ContainsFunc(actions, func(a hosts.Action) bool { _, moves := a.(hosts.MoveLeader); return moves }) {
+		goal = wait.Schedulers()
+	}
+	return s.clusters[at.Cluster.Namespace+"/"+at.Cluster.Name].wait(ctx, goal)
+}
+
+// act checks and changes the clusters, while no other run changes them, and returns what it has done.
+func (s *starting) act(ctx context.Context) ([]hosts.Sight, []hosts.Action, error) {
 	release, err := s.hold(ctx, s.found)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
 	defer release()
 	h, err := s.node.read(ctx)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
 	sights, err := s.look(ctx, s.found)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
-	if err := check(h, sights); err != nil {
-		return nil, false, s.begun(h, err)
+	if err := s.check(ctx, h, sights); err != nil {
+		return nil, nil, s.begun(h, err)
 	}
 	actions := h.Start(sights, s.by, s.now())
-	return sights, len(actions) > 0, s.do(ctx, actions)
+	return sights, actions, s.do(ctx, actions)
 }
 
 // begun adds to an error what takes back what was done already.

@@ -93,9 +93,13 @@ func (w *work) hold(ctx context.Context, all []hosts.Cluster) (release func(), e
 }
 
 // check returns an error with each reason why the host cannot be taken down.
-func check(h hosts.Host, sights []hosts.Sight) error {
+func (w *work) check(ctx context.Context, h hosts.Host, sights []hosts.Sight) error {
+	others, err := w.node.others(ctx)
+	if err != nil {
+		return err
+	}
 	var refused []error
-	for _, r := range h.Check(sights) {
+	for _, r := range h.Check(sights, others) {
 		text := fmt.Errorf("node %s cannot be taken down for cluster %s/%s: %s", h.Name, r.Cluster.Namespace, r.Cluster.Name, r.Text)
 		refused = append(refused, remedy.For(text, r.Remedy...))
 	}

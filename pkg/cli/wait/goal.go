@@ -106,6 +106,20 @@ func leadersOn(s sight, member string) string {
 	return ""
 }
 
+// Schedulers is that PD has loaded its schedulers: after a change of its leader it may know none of them
+// yet, and a new one could be lost.
+func Schedulers() Goal {
+	return Goal{text: "PD's schedulers", endless: true, lacks: func(s sight) (topology.Kind, string) {
+		switch pd := s.snapshot.PD; {
+		case !pd.Known():
+			return topology.PD, "unknown: PD does not answer"
+		case pd.SchedulersUnknown:
+			return topology.PD, "PD has not loaded them yet"
+		}
+		return "", ""
+	}}
+}
+
 // Serving is that members serve, as far as they are still wanted.
 func Serving(members ...string) Goal {
 	return Goal{text: "serving: " + strings.Join(members, ", "), endless: true, lacks: func(s sight) (topology.Kind, string) {

@@ -127,15 +127,6 @@ func shared(by map[string][]state.Member, tooMany func([]state.Member) bool) []s
 	return all
 }
 
-// stores returns members as PD has them.
-func stores(members []state.Member) []state.Store {
-	var all []state.Store
-	for _, m := range members {
-		all = append(all, state.Store{ID: m.Database.ID, State: m.Database.State, Labels: m.StoreLabels})
-	}
-	return all
-}
-
 // spread says how pods come to be on other nodes.
 func (l Look) spread(k topology.Kind) remedy.Remedy {
 	return remedy.Remedy{remedy.Run(fmt.Sprintf("spread them, with spec.%s.topologySpreadConstraints or affinity", k),
@@ -146,8 +137,8 @@ func (l Look) spread(k topology.Kind) remedy.Remedy {
 func sharedNodes(l Look) []Finding {
 	var found []Finding
 	for _, g := range l.groups(topology.Store) {
-		all := stores(l.Snapshot.Groups[g.Kind].Running())
-		nodes := shared(l.hosted(g.Kind), func(on []state.Member) bool { return placement.Together(stores(on), all, l.Snapshot.PD) > 1 })
+		all := state.Stores(l.Snapshot.Groups[g.Kind].Running())
+		nodes := shared(l.hosted(g.Kind), func(on []state.Member) bool { return placement.Together(state.Stores(on), all, l.Snapshot.PD) > 1 })
 		if len(nodes) > 0 && l.Snapshot.PD.Known() {
 			found = append(found, Finding{Component: g.Kind, Seen: some(nodes), Remedy: l.spread(g.Kind)})
 		}

@@ -49,7 +49,8 @@ func (Forget) action()     {}
 // Start returns what is to be done before the host is taken down, when all checks have passed. The
 // record comes first. It says what this start does and what an earlier one did, so that a stop takes
 // back all of that, and nothing of others: a node that was cordoned before stays so, and a scheduler
-// that was there before stays in PD.
+// that was there before stays in PD. While PD's leader moves, nothing else is done in PD: the caller
+// asks again after that.
 func (h Host) Start(all []Sight, by string, at time.Time) []Action {
 	r := Record{Since: at.UTC().Truncate(time.Second), By: by}
 	if h.Record != nil {
@@ -64,7 +65,7 @@ func (h Host) Start(all []Sight, by string, at time.Time) []Action {
 			if !slices.Contains(c.Members, m.Name) {
 				c.Members = append(c.Members, m.Name)
 			}
-			if !leads(m) || !kept(m) || m.Database.Evicting {
+			if !isStore(m) || m.Database.Evicting {
 				continue
 			}
 			if id := m.Database.ID; !slices.Contains(c.Evicting, id) {
@@ -84,7 +85,11 @@ func (h Host) Start(all []Sight, by string, at time.Time) []Action {
 	if !h.Cordoned {
 		actions = append(actions, Cordon{})
 	}
-	return slices.Concat(actions, moves, evictions)
+	if len(moves) > 0 {
+		// A new leader of PD may not have loaded its schedulers yet: they are made when it has.
+		return append(actions, moves...)
+	}
+	return append(actions, evictions...)
 }
 
 // moveLeader returns the step that moves the leader of PD off the host.
@@ -124,7 +129,7 @@ func (h Host) Stop() []Action {
 func (h Host) Evicted(s Sight) []string {
 	var all []string
 	for _, m := range h.Members(s) {
-		if leads(m) && kept(m) {
+		if isStore(m) {
 			all = append(all, m.Name)
 		}
 	}

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/placement"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -23,8 +25,15 @@ type Refusal struct {
 	Remedy  remedy.Remedy
 }
 
-// Check returns why the host cannot be taken down; nothing where it can.
-func (h Host) Check(all []Sight) []Refusal {
+// check is one reason for which a host cannot be taken down. Same are the clusters with the same PD.
+type check func(h Host, s Sight, same []Sight) (Refusal, bool)
+
+// checks are in the order in which they are told: later ones may follow from earlier ones.
+var checks = []check{Host.othersServe, Host.noRun, Host.quorumOfPD, Host.leaderOfPD, Host.quorumOfRegions, Host.leadersOfRegions}
+
+// Check returns why the host cannot be taken down; nothing where it can. Others are hosts that may be
+// under maintenance.
+func (h Host) Check(all []Sight, others []Host) []Refusal {
 	var found []Refusal
 	for _, s := range all {
 		if !s.Snapshot.PD.Known() {
@@ -33,8 +42,13 @@ func (h Host) Check(all []Sight) []Refusal {
 				remedy.Remedy{remedy.Run("see why", s.Cluster.Plugin("status"))}})
 			continue
 		}
-		for _, check := range []func(Sight, []Sight) (Refusal, bool){h.othersServe, h.noRun, h.quorumOfPD, h.leaderOfPD, h.quorumOfRegions, h.leadersOfRegions} {
-			if r, refused := check(s, sharing(all, s)); refused {
+		if r, refused := h.onlyOne(sharing(all, s), others); refused {
+			r.Cluster = s.Cluster
+			found = append(found, r)
+			continue
+		}
+		for _, refuses := range checks {
+			if r, refused := refuses(h, s, sharing(all, s)); refused {
 				r.Cluster = s.Cluster
 				found = append(found, r)
 				break // the others may follow from it
@@ -56,14 +70,17 @@ func sharing(all []Sight, s Sight) []Sight {
 	return same
 }
 
+// has reports whether a member is on the host.
+func (h Host) has(m state.Member) bool { return m.Pod != nil && m.Pod.Node == h.Name }
+
 // Members returns the members of a cluster on the host.
 func (h Host) Members(s Sight) []state.Member {
-	return members(s, func(m state.Member) bool { return m.Pod != nil && m.Pod.Node == h.Name })
+	return members(s, h.has)
 }
 
 // elsewhere returns the members that are not on the host, also those without a pod.
 func (h Host) elsewhere(s Sight) []state.Member {
-	return members(s, func(m state.Member) bool { return m.Pod == nil || m.Pod.Node != h.Name })
+	return members(s, func(m state.Member) bool { return !h.has(m) })
 }
 
 func members(s Sight, which func(state.Member) bool) []state.Member {
@@ -89,6 +106,9 @@ func kept(m state.Member) bool {
 	return m.Database.Presence == state.Present && m.Database.State != state.StoreTombstone
 }
 
+// isStore reports whether a member is a store that leads regions, and on which PD counts.
+func isStore(m state.Member) bool { return leads(m) && kept(m) }
+
 // missed reports whether a member that the cluster counts on does not serve.
 func missed(s Sight, m state.Member) bool {
 	counted := m.Ordinal < s.Snapshot.Groups[m.Kind].Set.Replicas || (votes(m) || leads(m)) && kept(m)
@@ -112,13 +132,33 @@ func (h Host) othersServe(s Sight, same []Sight) (Refusal, bool) {
 	}
 	far := s.Snapshot.PD.Stores - s.Snapshot.PD.UpStores
 	for _, o := range same {
-		far -= len(members(o, func(m state.Member) bool { return leads(m) && kept(m) && m.Database.State != state.StoreUp }))
+		far -= len(members(o, func(m state.Member) bool { return isStore(m) && m.Database.State != state.StoreUp }))
 	}
 	if far > 0 {
 		return Refusal{
 			Text:   fmt.Sprintf("PD does not call all stores Up: %d, which are no members of this cluster", far),
 			Remedy: remedy.Remedy{remedy.Say("wait until they serve")},
 		}, true
+	}
+	return Refusal{}, false
+}
+
+// onlyOne: a host under maintenance may go down at any time, although its members serve now. With both
+// down PD or regions may have no quorum.
+func (h Host) onlyOne(same []Sight, others []Host) (Refusal, bool) {
+	for _, o := range others {
+		if o.Name == h.Name || o.Record == nil {
+			continue
+		}
+		for _, s := range same {
+			if o.Record.Names(s.Cluster) {
+				return Refusal{
+					Text: fmt.Sprintf("node %s is under maintenance since %s, begun by %s, and has members of it as well",
+						o.Name, o.Record.Since.UTC().Format(time.RFC3339), o.Record.By),
+					Remedy: remedy.Remedy{remedy.Run("end that first, when its members serve again", remedy.Plugin("", "maintenance", "stop", o.Name))},
+				}, true
+			}
+		}
 	}
 	return Refusal{}, false
 }
@@ -157,7 +197,7 @@ func (h Host) quorumOfPD(s Sight, same []Sight) (Refusal, bool) {
 	return Refusal{
 		Text: fmt.Sprintf("PD has %s, of which %d would be healthy without %s: it would have no quorum, and the whole cluster would stop",
 			remedy.Count(pd.Members, "member", "members"), left, strings.Join(on, ", ")),
-		Remedy: remedy.Remedy{remedy.Run("have more members of PD, on other hosts", s.Cluster.Plugin("scale", fmt.Sprintf("%s=%d", topology.PD, max(pd.Members+1, 3)|1)))},
+		Remedy: remedy.Remedy{remedy.Run("have more members of PD, on other hosts", s.Cluster.Plugin("scale", fmt.Sprintf("%s=%d", topology.PD, state.MoreVoters(pd.Members))))},
 	}, true
 }
 
@@ -189,11 +229,11 @@ func (h Host) successor(s Sight) (state.Member, bool) {
 func (h Host) quorumOfRegions(s Sight, same []Sight) (Refusal, bool) {
 	var on, all []state.Member
 	for _, o := range same {
-		all = append(all, members(o, func(m state.Member) bool { return leads(m) && kept(m) })...)
-		on = append(on, members(o, func(m state.Member) bool { return leads(m) && kept(m) && m.Pod != nil && m.Pod.Node == h.Name })...)
+		all = append(all, members(o, isStore)...)
+		on = append(on, members(o, func(m state.Member) bool { return isStore(m) && h.has(m) })...)
 	}
 	pd := s.Snapshot.PD
-	lost := copies(on, all, pd)
+	lost := placement.Together(state.Stores(on), state.Stores(all), pd)
 	if lost <= (pd.MaxReplicas-1)/2 {
 		return Refusal{}, false
 	}
@@ -205,43 +245,9 @@ func (h Host) quorumOfRegions(s Sight, same []Sight) (Refusal, bool) {
 	}}, true
 }
 
-// copies returns how many copies of one region may be on stores. PD puts copies of a region into
-// different locations, as long as there are enough of them; without labels it knows stores only.
-func copies(on, all []state.Member, pd state.PD) int {
-	without := min(len(on), pd.MaxReplicas)
-	if len(pd.LocationLabels) == 0 {
-		return without
-	}
-	places := map[string]bool{}
-	for _, m := range all {
-		places[place(m, pd)] = true
-	}
-	if places[""] || len(places) < pd.MaxReplicas {
-		return without
-	}
-	here := map[string]bool{}
-	for _, m := range on {
-		here[place(m, pd)] = true
-	}
-	return min(len(here), without)
-}
-
-// place returns the location of a store, "" where a label is missing.
-func place(m state.Member, pd state.PD) string {
-	var values []string
-	for _, key := range pd.LocationLabels {
-		value := m.StoreLabels[key]
-		if value == "" {
-			return ""
-		}
-		values = append(values, value)
-	}
-	return strings.Join(values, "/")
-}
-
 // leadersOfRegions: leaders need another store to move to.
 func (h Host) leadersOfRegions(s Sight, same []Sight) (Refusal, bool) {
-	if _, any := first(h.Members(s), func(m state.Member) bool { return leads(m) && kept(m) }); !any {
+	if _, any := first(h.Members(s), isStore); !any {
 		return Refusal{}, false
 	}
 	if s.Snapshot.PD.SchedulersUnknown {

@@ -84,7 +84,7 @@ func TestCheck(t *testing.T) {
 			for _, change := range c.change {
 				change(c.cluster)
 			}
-			got := hosts.Host{Name: "node-0"}.Check([]hosts.Sight{sight(c.cluster)})
+			got := hosts.Host{Name: "node-0"}.Check([]hosts.Sight{sight(c.cluster)}, nil)
 			switch {
 			case c.says == "" && len(got) > 0:
 				t.Errorf("refused: %+v", got)
@@ -103,17 +103,17 @@ func TestSeveralClusters(t *testing.T) {
 		return c
 	}
 	host := hosts.Host{Name: "node-0"}
-	if got := host.Check([]hosts.Sight{sight(plantest.New(3, 3, 2)), sight(other(8))}); len(got) > 0 {
+	if got := host.Check([]hosts.Sight{sight(plantest.New(3, 3, 2)), sight(other(8))}, nil); len(got) > 0 {
 		t.Errorf("refused: %+v", got)
 	}
-	if got := host.Check([]hosts.Sight{sight(plantest.New(1, 3, 2)), sight(other(8).PDUnknown())}); len(got) != 2 {
+	if got := host.Check([]hosts.Sight{sight(plantest.New(1, 3, 2)), sight(other(8).PDUnknown())}, nil); len(got) != 2 {
 		t.Errorf("%+v; want one for each cluster", got)
 	}
 	one, two := plantest.New(3, 3, 2), other(7)
 	two.Seen.Groups[topology.PD] = state.Group{}
 	one.Seen.PD.Stores, one.Seen.PD.UpStores = 6, 6
 	two.Seen.PD = one.Seen.PD
-	if got := host.Check([]hosts.Sight{sight(one), sight(two)}); len(got) != 2 || !strings.Contains(got[0].Text, "2 of one could be on t-tikv-0, t-tikv-0") {
+	if got := host.Check([]hosts.Sight{sight(one), sight(two)}, nil); len(got) != 2 || !strings.Contains(got[0].Text, "2 of one could be on t-tikv-0, t-tikv-0") {
 		t.Errorf("stores of the same PD: %+v", got)
 	}
 }

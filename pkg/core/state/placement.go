@@ -24,6 +24,15 @@ type Store struct {
 	Labels map[string]string
 }
 
+// Stores returns members as the stores that PD has.
+func Stores(members []Member) []Store {
+	var all []Store
+	for _, m := range members {
+		all = append(all, Store{ID: m.Database.ID, State: m.Database.State, Labels: m.StoreLabels})
+	}
+	return all
+}
+
 // PlacementRule asks for a number of copies of each region on stores with some
 // labels.
 type PlacementRule struct {

@@ -70,7 +70,7 @@ var commands = []Command{
 	{Name: "transfer-leader", Role: Viewer, except: looksOnly},
 	{Name: "evict-leader", Role: Viewer, except: looksOnly},
 	{Name: "maintenance start", Role: Maintainer, only: slices.Concat(looks, []string{
-		readsNodes, "/nodes patch", "/namespaces list", "coordination.k8s.io/leases create", "coordination.k8s.io/leases update",
+		readsNodes, "/nodes list", "/nodes patch", "/namespaces list", "coordination.k8s.io/leases create", "coordination.k8s.io/leases update",
 		"pingcap.com/tidbclusters/finalizers update",
 		"rbac.authorization.k8s.io/clusterrolebindings list", "rbac.authorization.k8s.io/rolebindings list", // a tidb-operator is noticed
 	})},
