@@ -107,6 +107,7 @@ func TestHelp(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	for args, says := range map[string]string{
+		"plan basic --on-evict-timeout=wait --evict-timeout=5m": "waits for ever, so it does not go with --evict-timeout",
 		"upgrde basic":                `unknown command "upgrde"; did you mean upgrade?`,
 		"destroy basic":               "did you mean delete?",
 		"display":                     "did you mean status?",

@@ -117,8 +117,8 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	}
 	var items []unstructured.Unstructured
 	var failed error
-	healthy := true
-	for i, n := range names {
+	healthy, printed := true, false
+	for _, n := range names {
 		r, err := o.one(ctx, f, n)
 		if failed = errors.Join(failed, err); r == nil {
 			continue
@@ -132,9 +132,10 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 			items = append(items, *object)
 			continue
 		}
-		if i > 0 {
+		if printed {
 			fmt.Fprintln(f.Streams.Out)
 		}
+		printed = true
 		r.print(f.Streams.Out, f.Context(), report.Width(f.Streams.Out))
 	}
 	if err := o.print(f.Streams.Out, items); err != nil {

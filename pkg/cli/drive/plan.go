@@ -3,7 +3,6 @@ package drive
 import (
 	"context"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
@@ -11,12 +10,10 @@ import (
 
 // Plan shows what Run would do, in the format of -o, and changes nothing.
 func (s *Session) Plan(ctx context.Context, f *factory.Factory, o Options, format output.Objects, r Request) error {
-	ctx, cancel := exit.Within(ctx, o.Timeout)
-	defer cancel()
 	o.DryRun, r.Policy.Eviction = ServerDryRun, o.Eviction
 	p, _, err := s.ask(ctx, f, o, propose(r).at(f.Clock.Now()))
 	if err != nil {
-		return exit.Ended(ctx, err)
+		return err
 	}
 	p.warnings = append(p.warnings, p.foretold()...)
 	shown := p.preview(f.Context())

@@ -63,8 +63,9 @@ NAME may be left out where there is only one cluster in the namespace.`,
 			if o.name = args; o.files.Given() && len(args) > 0 {
 				return exit.Usagef("with a manifest the cluster is the one in it, so leave out %s", args[0])
 			}
-			if o.Timeout < 0 {
-				return exit.Usagef("--timeout must not be negative")
+			o.Wait, o.DryRun = true, drive.ServerDryRun
+			if err := o.Validate(); err != nil {
+				return err
 			}
 			if err := o.format.Validate(); err != nil {
 				return err
@@ -85,12 +86,14 @@ NAME may be left out where there is only one cluster in the namespace.`,
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
+	ctx, cancel := exit.Within(ctx, o.Timeout)
+	defer cancel()
 	s, r, err := o.request(ctx, f)
 	if err != nil {
-		return err
+		return exit.Ended(ctx, err)
 	}
 	defer s.Close()
-	return s.Plan(ctx, f, o.Options, o.format, r)
+	return exit.Ended(ctx, s.Plan(ctx, f, o.Options, o.format, r))
 }
 
 // request connects to the cluster, and returns what would be asked for.
