@@ -1,6 +1,7 @@
 package memoryapi
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -263,8 +264,7 @@ func protobufList(w io.Writer, q request, all []*object, version int64) error {
 	return err
 }
 
-// watch shows events until the client goes. A real API server also ends a watch after the time that the
-// client asked for (timeoutSeconds), which this one does not.
+// watch shows events until the client goes, or the time is over for which it has asked.
 func (s *Server) watch(w http.ResponseWriter, q request) error {
 	sel, err := q.selection()
 	if err != nil {
@@ -272,7 +272,13 @@ func (s *Server) watch(w http.ResponseWriter, q request) error {
 	}
 	query := q.URL.Query()
 	since, _ := strconv.ParseInt(query.Get("resourceVersion"), 10, 64)
-	events := s.store.watch(q.Context(), q.in(), sel, query.Get("sendInitialEvents") == "true", since)
+	ctx := q.Context()
+	if seconds, _ := strconv.Atoi(query.Get("timeoutSeconds")); seconds > 0 {
+		limited, end := context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
+		defer end()
+		ctx = limited
+	}
+	events := s.store.watch(ctx, q.in(), sel, query.Get("sendInitialEvents") == "true", since)
 	kind := contentType(q.form)
 	if q.form == asProtobuf {
 		kind += ";stream=watch"
@@ -282,7 +288,7 @@ func (s *Server) watch(w http.ResponseWriter, q request) error {
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Time{})
 	_ = control.Flush()
-	for batch := events.next(q.Context()); batch != nil; batch = events.next(q.Context()) {
+	for batch := events.next(ctx); batch != nil; batch = events.next(ctx) {
 		for _, e := range batch {
 			if err := e.send(w, q); err != nil {
 				return nil // the client has gone

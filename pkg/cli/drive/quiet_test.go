@@ -105,7 +105,7 @@ func TestQuietMinute(t *testing.T) {
 				over := s.drive(ctx, t)
 				time.Sleep(time.Minute + 7*time.Second) // no request is at the end of a minute
 				s.requests()
-				for minute := range 8 {
+				for minute := range 8 { // in which the server ends watches
 					time.Sleep(time.Minute)
 					if log := s.requests(); len(log) > quietMinute {
 						t.Errorf("minute %d: %d requests:\n%s", minute, len(log), strings.Join(log, "\n"))

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"context"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -25,7 +24,9 @@ var watched = []schema.GroupVersionResource{
 
 // Watch sends a value whenever an object of the cluster changes in Kubernetes,
 // until ctx ends. It watches metadata only, since the value has no content; several
-// changes at the same time are one value.
+// changes at the same time are one value. An object that is shown once more, as when a
+// watch begins again, has not changed: without that rule a wait of hours would read
+// everything each time that the API server ends a watch, which it does every few minutes.
 func Watch(ctx context.Context, client metadata.Interface, c topology.Cluster) <-chan struct{} {
 	nudges := make(chan struct{}, 1)
 	nudge := func() {
@@ -35,12 +36,16 @@ func Watch(ctx context.Context, client metadata.Interface, c topology.Cluster) <
 		}
 	}
 	handler := cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { nudge() },
-		UpdateFunc: func(any, any) { nudge() },
+		AddFunc: func(any) { nudge() },
+		UpdateFunc: func(before, after any) {
+			if before.(*metav1.PartialObjectMetadata).ResourceVersion != after.(*metav1.PartialObjectMetadata).ResourceVersion {
+				nudge()
+			}
+		},
 		DeleteFunc: func(any) { nudge() },
 	}
 	start := func(r schema.GroupVersionResource, tweak func(*metav1.ListOptions)) {
-		factory := metadatainformer.NewFilteredSharedInformerFactory(client, 10*time.Minute, c.Namespace, tweak)
+		factory := metadatainformer.NewFilteredSharedInformerFactory(client, 0, c.Namespace, tweak)
 		// It fails only for an informer that has stopped.
 		_, _ = factory.ForResource(r).Informer().AddEventHandler(handler)
 		factory.Start(ctx.Done())
