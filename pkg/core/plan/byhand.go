@@ -13,17 +13,18 @@ func (sc Scope) byHand(p Profile, h hold, v verdict) verdict {
 	if !sc.Got.Set.Manual || h.rolling {
 		return v
 	}
-	awaited := false // one of the members
+	awaited := false // one of them
 	for i := range v.gates {
 		g := &v.gates[i]
-		m, ok := sc.Got.Member(g.Member)
-		if ok && g.Reason == MemberServing {
-			awaited = true
+		if g.Reason != MemberServing {
+			continue
 		}
+		awaited = true
+		m, _ := sc.Got.Member(g.Member)
 		if o, queued := sc.before(m); queued {
 			m = o // no other gate may wait for it, since it was given up
 		}
-		if ok && g.Reason == MemberServing && sc.needsNewRevision(p, m) {
+		if sc.needsNewRevision(p, m) {
 			g.Blocked, g.Remedy = !g.resolves, sc.deletePod(m)
 		}
 	}
