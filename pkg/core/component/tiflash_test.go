@@ -111,6 +111,7 @@ func TestPlacementRulesEnabled(t *testing.T) {
 		})},
 		{Name: "disabled, and PD has no leader", Cluster: flash(rulesOff, func(c *plantest.Cluster) { c.Seen.PD.Leader = "" })},
 		{Name: "disabled again, and TiKV is to be restarted", Cluster: flash(rulesOff, enabledBefore, func(c *plantest.Cluster) { c.Roll(tikv) })},
+		{Name: "disabled again, and TiDB is to be restarted", Cluster: flash(rulesOff, enabledBefore, func(c *plantest.Cluster) { c.Roll(topology.TiDB) })},
 		{Name: "disabled, without TiFlash", Cluster: func() *plantest.Cluster {
 			c := plantest.New(3, 3, 2)
 			c.Seen.PD.RulesDisabled = true
