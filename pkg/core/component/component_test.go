@@ -49,6 +49,10 @@ func TestPDRestart(t *testing.T) {
 		{Name: "a follower", Cluster: roll(pd)},
 		{Name: "the leader, before any restart", Cluster: roll(pd, func(c *plantest.Cluster) { lead(c, "t-pd-2") })},
 		{Name: "the leader, others are rolled", Cluster: roll(pd, func(c *plantest.Cluster) { c.Rolled(pd, 1, 2) })},
+		{Name: "a follower, and a member that was restarted leads", Cluster: roll(pd, func(c *plantest.Cluster) {
+			c.Rolled(pd, 2)
+			lead(c, "t-pd-2")
+		})},
 		{Name: "no leader", Cluster: roll(pd, func(c *plantest.Cluster) {
 			c.Member("t-pd-0").Database.Leader = false
 			c.Seen.PD.Leader = ""

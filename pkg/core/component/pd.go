@@ -139,7 +139,7 @@ var leaderAhead = plan.Hook{
 	Done: func(sc plan.Scope, m state.Member) bool {
 		from, led := leading(sc)
 		to, ok := successor(sc, m)
-		return !led || !ok || from.Ordinal == m.Ordinal || !sc.Got.Outdated(from) || sc.Got.Outdated(to)
+		return !led || !ok || !sc.Got.Outdated(from) || sc.Got.Outdated(to)
 	},
 	Step: func(sc plan.Scope, _ state.Member) plan.Step {
 		from, _ := leading(sc)

@@ -126,6 +126,20 @@ func TestPump(t *testing.T) {
 		})},
 		{Name: "the last one whose pod is ready", Cluster: scaled(2, 0, func(c *plantest.Cluster) { c.Member("t-pump-0").Pod.Ready = false })},
 		{Name: "the last one, and one TiDB server writes", Cluster: scaled(1, 0, func(c *plantest.Cluster) { c.Member("t-tidb-0").Pod = nil })},
+		{Name: "the last one, and TiDB has one server", Cluster: func() *plantest.Cluster {
+			c := plantest.NewPumps(3, 3, 1, 1)
+			c.Want(topology.Pump).Replicas = 0
+			return c
+		}()},
+		{Name: "the last one, and TiDB has no servers", Cluster: func() *plantest.Cluster {
+			c := plantest.NewPumps(3, 3, 1, 0)
+			c.Want(topology.Pump).Replicas = 0
+			return c
+		}()},
+		{Name: "the last one that serves, TiDB is being restarted for that, and the other one was killed", Cluster: scaled(2, 0, func(c *plantest.Cluster) {
+			c.WantBinlog(false).Roll(topology.TiDB).Down(time.Minute, "t-pump-0")
+			c.Want(topology.Pump).ScaleIn = 2
+		})},
 		{Name: "the last one, and no TiDB server writes yet", Cluster: scaled(1, 0, func(c *plantest.Cluster) { c.Binlog(false).WantBinlog(true) })},
 		{Name: "TiDB is not restarted yet, and another one stays", Cluster: scaled(2, 1, func(c *plantest.Cluster) { c.WantBinlog(false) })},
 		{Name: "scale-out, and PD cannot be asked", Cluster: scaled(2, 3, func(c *plantest.Cluster) { c.PDUnknown() })},

@@ -215,6 +215,11 @@ func TestTiCDCScaleIn(t *testing.T) {
 		"tables leave":     {2, 1, func(*plantest.Cluster) {}, "move tables off t-ticdc-1", "t-ticdc-1"},
 		"they have left":   {2, 1, func(c *plantest.Cluster) { c.Draining("t-ticdc-1", time.Minute, 0) }, "scale TiCDC from 2 to 1", ""},
 		"the time is over": {2, 1, func(c *plantest.Cluster) { c.Draining("t-ticdc-1", time.Hour, 3) }, "scale TiCDC from 2 to 1 without: all tables moved to other captures (3 tables left after 10m0s)", ""},
+		"two leave, and the time is over for the lower one": {3, 1, func(c *plantest.Cluster) {
+			c.Draining("t-ticdc-2", time.Minute, 0)
+			c.Draining("t-ticdc-1", time.Hour, 3)
+			c.Want(topology.TiCDC).ScaleIn = 2
+		}, "scale TiCDC from 3 to 1 without: all tables moved to other captures (3 tables left after 10m0s)", ""},
 		"it cannot drain":  {2, 1, func(c *plantest.Cluster) { old(c, "v5.0.0") }, "scale TiCDC from 2 to 1 without: ", ""},
 		"it is of any age": {2, 1, func(c *plantest.Cluster) { c.Member("t-ticdc-1").Database.Version = "v6.5.0" }, "move tables off t-ticdc-1", ""},
 		"it does not answer, and changefeeds may stop": {2, 1, func(c *plantest.Cluster) {

@@ -111,6 +111,7 @@ func TestPlacementRulesEnabled(t *testing.T) {
 		})},
 		{Name: "disabled, and PD has no leader", Cluster: flash(rulesOff, func(c *plantest.Cluster) { c.Seen.PD.Leader = "" })},
 		{Name: "disabled again, and TiKV is to be restarted", Cluster: flash(rulesOff, enabledBefore, func(c *plantest.Cluster) { c.Roll(tikv) })},
+		{Name: "disabled again, and TiDB is to be restarted", Cluster: flash(rulesOff, enabledBefore, func(c *plantest.Cluster) { c.Roll(topology.TiDB) })},
 		{Name: "disabled, without TiFlash", Cluster: func() *plantest.Cluster {
 			c := plantest.New(3, 3, 2)
 			c.Seen.PD.RulesDisabled = true
@@ -149,6 +150,9 @@ func TestTiFlash(t *testing.T) {
 		})},
 		{Name: "one less, rules are not read", Cluster: flash(fewer(2), func(c *plantest.Cluster) { c.Seen.PD.Placement.Unread = "PD does not answer" })},
 		{Name: "one less, another one is down", Cluster: flash(fewer(2), func(c *plantest.Cluster) { c.Down(time.Minute, "t-tiflash-0") }, tables(2))},
+		{Name: "one less, and PD has not heard yet of a TiKV store that is new", Cluster: flash(fewer(2), func(c *plantest.Cluster) {
+			c.Member("t-tikv-2").Database.New, c.Member("t-tikv-2").Database.State = true, state.StoreDown
+		}, tables(2))},
 		{Name: "one less, a TiKV store is down", Cluster: flash(fewer(2), func(c *plantest.Cluster) { c.Down(time.Minute, "t-tikv-0") }, tables(2))},
 		{Name: "one less of TiFlash, of a PD that asks for more stores than there are", Cluster: flash(fewer(2), tables(2), func(c *plantest.Cluster) { c.Seen.PD.MaxReplicas = 7 })},
 		{Name: "leaving, regions left", Cluster: flash(fewer(2), func(c *plantest.Cluster) { c.Removing("t-tiflash-2", time.Minute) }, tables(2))},

@@ -13,24 +13,24 @@ func (sc Scope) byHand(p Profile, h hold, v verdict) verdict {
 	if !sc.Got.Set.Manual || h.rolling {
 		return v
 	}
-	named := map[string]bool{}
+	awaited := false // one of them
 	for i := range v.gates {
 		g := &v.gates[i]
-		m, ok := sc.Got.Member(g.Member)
-		if ok && g.Reason == MemberServing {
-			named[m.Name] = true
+		if g.Reason != MemberServing {
+			continue
 		}
+		awaited = true
+		m, _ := sc.Got.Member(g.Member)
 		if o, queued := sc.before(m); queued {
 			m = o // no other gate may wait for it, since it was given up
 		}
-		if ok && g.Reason == MemberServing && sc.needsNewRevision(p, m) {
+		if sc.needsNewRevision(p, m) {
 			g.Blocked, g.Remedy = !g.resolves, sc.deletePod(m)
 		}
 	}
 	for _, m := range sc.Got.Running() {
 		// While one member is waited for, each other one that is down counts too: the first may need it, for a quorum.
-		wanted := len(named) > 0 && !named[m.Name] && sc.Kept(m)
-		if (wanted || sc.mustServe(p, m)) && sc.needsNewRevision(p, m) {
+		if (awaited && sc.Kept(m) || sc.mustServe(p, m)) && sc.needsNewRevision(p, m) {
 			g := serving(sc, m)
 			g.Blocked, g.Remedy = true, sc.deletePod(m)
 			v.gates = append(v.gates, g)

@@ -149,7 +149,7 @@ type earlier struct {
 
 // awaits returns the component whose rollout is all that is waited for, "" where there is none.
 func (v verdict) awaits() topology.Kind {
-	if len(v.steps) > 0 || len(v.gates) == 0 || slices.ContainsFunc(v.gates, func(g Gate) bool { return g.awaits != v.gates[0].awaits }) {
+	if len(v.gates) == 0 || slices.ContainsFunc(v.gates, func(g Gate) bool { return g.awaits != v.gates[0].awaits }) {
 		return ""
 	}
 	return v.gates[0].awaits

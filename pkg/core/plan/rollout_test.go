@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
@@ -202,4 +203,26 @@ func TestLeaderless(t *testing.T) {
 			return c
 		}()},
 	})
+}
+
+// TestLeadersEvictedForRestart: a restart names the store only where its leaders have left it for that. A record of an
+// eviction that PD does not have any more is no proof.
+func TestLeadersEvictedForRestart(t *testing.T) {
+	for name, tt := range map[string]struct {
+		c       *plantest.Cluster
+		evicted bool
+	}{
+		"they have left": {plantest.New(3, 4, 2).Roll(tikv).Evicting("t-tikv-3", time.Minute, 0), true},
+		"there is none to move to, and PD forgot the eviction": {plantest.New(3, 1, 2).Roll(tikv).Recorded("t-tikv-0", time.Minute), false},
+		"there is none to move to":                             {plantest.New(3, 1, 2).Roll(tikv), false},
+	} {
+		for _, s := range tt.c.Decide().Steps {
+			if r, ok := s.(plan.Restart); ok && (r.StoreID != 0) == tt.evicted {
+				tt.c = nil
+			}
+		}
+		if tt.c != nil {
+			t.Errorf("%s: %s", name, tt.c.Text())
+		}
+	}
 }

@@ -202,7 +202,9 @@ func TestNone(t *testing.T) {
 	for name, tt := range map[string]struct {
 		f    Finding
 		none bool
-	}{"nothing": {Finding{}, true}, "alive": {Finding{Alive: []Operator{{}}}, false}, "doubtful": {Finding{doubtful: []Operator{{}}}, false}} {
+	}{"nothing": {Finding{}, true}, "alive": {Finding{Alive: []Operator{{}}}, false}, "doubtful": {Finding{doubtful: []Operator{{}}}, false},
+		"both": {Finding{Alive: []Operator{{}}, doubtful: []Operator{{}}}, false},
+	} {
 		if tt.f.None() != tt.none {
 			t.Errorf("%s: %t", name, !tt.none)
 		}

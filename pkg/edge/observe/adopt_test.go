@@ -38,6 +38,36 @@ func uses(name string) corev1.PodSpec {
 	}}}}
 }
 
+// TestConfigMapsUnchanged: while nothing is known to have changed, a ConfigMap that was read by its name is not read again.
+// One that was missing is: it is awaited.
+func TestConfigMapsUnchanged(t *testing.T) {
+	cluster := basic
+	cluster.Groups, cluster.Source = []topology.Group{{Kind: topology.PD}}, &v1alpha1.TidbCluster{}
+	kube := fake.NewClientset()
+	o := &Observer{kube: kube, changes: &Unchanged{}}
+	reads := func() int {
+		t.Helper()
+		kube.ClearActions()
+		seen := Objects{Sets: []*appsv1.StatefulSet{{
+			ObjectMeta: metav1.ObjectMeta{Name: "basic-pd", Namespace: "db"}, Spec: appsv1.StatefulSetSpec{Template: corev1.PodTemplateSpec{Spec: uses("basic-pd-hand")}},
+		}}}.sort(cluster)
+		if err := o.readConfigs(t.Context(), cluster, seen.existing); err != nil {
+			t.Fatal(err)
+		}
+		return len(kube.Actions())
+	}
+	if first, second := reads(), reads(); first != 1 || second != 1 {
+		t.Errorf("one that is missing is read %d and %d times", first, second)
+	}
+	hand := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "basic-pd-hand", Namespace: "db"}}
+	if _, err := kube.CoreV1().ConfigMaps("db").Create(t.Context(), hand, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if first, second := reads(), reads(); first != 1 || second != 0 {
+		t.Errorf("one that is there is read %d and %d times", first, second)
+	}
+}
+
 // TestConfigMapsByName: ConfigMaps that pods mount are read by name if they do not have the
 // cluster's labels, and only then.
 func TestConfigMapsByName(t *testing.T) {

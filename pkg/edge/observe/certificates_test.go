@@ -241,17 +241,18 @@ func (c *closing) CloseIdleConnections() { c.times++ }
 // TestIdentify: with another certificate or scheme all clients are new, and connections with the former one are closed.
 func TestIdentify(t *testing.T) {
 	o := New(fake.NewClientset(), &network{}, nil, time.Now)
-	former := &closing{}
+	former, unverified := &closing{}, &closing{}
+	o.unverified = &http.Client{Transport: unverified}
 	o.http = &http.Client{Transport: former}
 	for _, step := range []struct {
-		scheme, secret string
-		closed         int
+		scheme, secret     string
+		closed, unverified int
 	}{
-		{"https", "uid 1", 1}, {"https", "uid 1", 1}, {"https", "uid 2", 1},
+		{"https", "uid 1", 1, 1}, {"https", "uid 1", 1, 1}, {"https", "uid 2", 1, 2},
 	} {
 		o.identify(step.scheme, credentials{secret: step.secret})
-		if o.tikv.Scheme != "https" || o.tidb.Scheme != "https" || o.tikv.HTTP != o.http || o.tidb.HTTP != o.http || former.times != step.closed {
-			t.Errorf("%+v: %+v, closed %d times", step, o.tikv, former.times)
+		if o.tikv.Scheme != "https" || o.tidb.Scheme != "https" || o.tikv.HTTP != o.http || o.tidb.HTTP != o.http || former.times != step.closed || unverified.times != step.unverified {
+			t.Errorf("%+v: %+v, closed %d and %d times", step, o.tikv, former.times, unverified.times)
 		}
 	}
 }

@@ -47,6 +47,8 @@ func TestMembersOf(t *testing.T) {
 	}}
 	unloaded := d
 	unloaded.storesNotLoaded = true
+	withoutPumps := d
+	withoutPumps.pumpsUnread = "404"
 	absent := state.Database{Presence: state.Absent}
 	for name, c := range map[string]struct {
 		d       database
@@ -65,6 +67,7 @@ func TestMembersOf(t *testing.T) {
 		"a store that is down, with a pod": {d, topology.TiKV, 1, pod, silent},
 		"no store":                         {d, topology.TiKV, 2, pod, absent},
 		"a store, and PD has no stores":    {unloaded, topology.TiKV, 0, pod, state.Database{}},
+		"a store, and Pumps are not known": {withoutPumps, topology.TiKV, 1, nil, silent},
 		"of a server PD knows nothing":     {d, topology.TiDB, 0, pod, state.Database{}},
 		"nor that it is absent":            {unloaded, topology.TiDB, 5, nil, state.Database{}},
 		"without PD a member is unknown":   {database{state: state.PD{Problem: "no"}, listed: d.listed}, topology.PD, 0, pod, state.Database{}},
@@ -126,13 +129,13 @@ func TestSort(t *testing.T) {
 			{ID: 8, Address: "10.0.0.4:20160", State: pd.StoreTombstone, StateName: "Tombstone"},
 		},
 		evicting: []uint64{5}, unloaded: true,
-		replication: &pd.ReplicationConfig{MaxReplicas: 3, LocationLabels: []string{"zone"}, EnablePlacementRules: true},
+		replication: &pd.ReplicationConfig{MaxReplicas: 3, LocationLabels: []string{"zone"}, IsolationLevel: "zone", EnablePlacementRules: true},
 		storeDown:   time.Hour, placement: state.Placement{Unread: "why"}, gaps: []state.Gap{{What: "rules"}},
 	}
 	want := database{
 		state: state.PD{
 			ClusterID: 77, Members: 4, Healthy: 1, Leader: "basic-pd-0", Stores: 3, UpStores: 2, MaxReplicas: 3,
-			LocationLabels: []string{"zone"}, Placement: state.Placement{Unread: "why"}, MaxStoreDown: time.Hour,
+			LocationLabels: []string{"zone"}, IsolationLevel: "zone", Placement: state.Placement{Unread: "why"}, MaxStoreDown: time.Hour,
 			SchedulersUnknown: true, Bootstrapped: true,
 		},
 		listed: map[topology.Kind]map[int]listed{

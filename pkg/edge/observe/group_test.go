@@ -21,6 +21,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 )
 
 // runningPod returns a pod of the cluster basic whose container has run since noon.
@@ -111,6 +112,9 @@ func TestRecall(t *testing.T) {
 		TiDB: v1alpha1.TiDBStatus{Members: map[string]v1alpha1.TiDBMember{
 			"basic-tidb-0": {LastTransitionTime: at}, "basic-tidb-1": {Health: true, LastTransitionTime: at},
 		}},
+		TiProxy: v1alpha1.TiProxyStatus{Members: map[string]v1alpha1.TiProxyMember{
+			"basic-tiproxy-0": {LastTransitionTime: at}, "basic-tiproxy-1": {Health: true, LastTransitionTime: at},
+		}},
 	}
 	present := state.Database{Presence: state.Present}
 	member := func(k topology.Kind, name string, change func(*state.Database)) state.Member {
@@ -131,6 +135,9 @@ func TestRecall(t *testing.T) {
 		"a server":                           {member(topology.TiDB, "basic-tidb-0", as), noon},
 		"a server that was healthy":          {member(topology.TiDB, "basic-tidb-1", as), time.Time{}},
 		"a server that is new":               {member(topology.TiDB, "basic-tidb-2", as), time.Time{}},
+		"a TiProxy":                          {member(topology.TiProxy, "basic-tiproxy-0", as), noon},
+		"a TiProxy that was healthy":         {member(topology.TiProxy, "basic-tiproxy-1", as), time.Time{}},
+		"a TiProxy that is new":              {member(topology.TiProxy, "basic-tiproxy-2", as), time.Time{}},
 		"a store":                            {member(topology.TiKV, "basic-tidb-0", as), time.Time{}},
 		"a server that is healthy":           {member(topology.TiDB, "basic-tidb-0", func(d *state.Database) { d.Healthy = true }), time.Time{}},
 		"a server of which nothing is known": {member(topology.TiDB, "basic-tidb-0", func(d *state.Database) { d.Presence = state.Unknown }), time.Time{}},
@@ -193,11 +200,16 @@ func TestSnapshot(t *testing.T) {
 	tc := small()
 	tc.Status.ClusterID = "77"
 	c := topology.New(tc)
+	drain, err := ledger.EncodeDrain(state.Drain{Member: "basic-ticdc-1", PodUID: "u", Since: noon})
+	if err != nil {
+		t.Fatal(err)
+	}
 	kube := fake.NewClientset(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: c.LedgerMap(), Namespace: "db"},
 		Data: map[string]string{
 			"remove-store.4": `{"member":"basic-tikv-3","since":"2026-07-01T12:00:00Z"}`, "evict-leader.x": "{}",
 			"evict-leader.5": `{"member":"basic-tikv-1","since":"2026-07-01T12:00:00Z"}`, "placement-rules-enabled": noon.Format(time.RFC3339),
+			ledger.DrainKey("basic-ticdc-1"): drain,
 		},
 	})
 	o := New(kube, &dial.Direct{}, func(context.Context) (*v1alpha1.TidbCluster, error) { return tc, nil }, func() time.Time { return noon })
@@ -206,7 +218,7 @@ func TestSnapshot(t *testing.T) {
 		t.Fatalf("%v, %+v", err, seen)
 	}
 	s := seen.Snapshot
-	if !s.At.Equal(noon) || len(s.Groups) != 3 || len(s.Removals) != 1 || len(s.Evictions) != 1 || !s.RulesEnabled.Equal(noon) || len(s.Gaps) != 1 || s.PD.Known() || s.PD.ClusterID != 77 {
+	if !s.At.Equal(noon) || len(s.Groups) != 3 || len(s.Removals) != 1 || len(s.Evictions) != 1 || len(s.Drains) != 1 || s.Drains[0].Member != "basic-ticdc-1" || !s.RulesEnabled.Equal(noon) || len(s.Gaps) != 1 || s.PD.Known() || s.PD.ClusterID != 77 {
 		t.Errorf("got %+v", s)
 	}
 	if o.PD() != nil {

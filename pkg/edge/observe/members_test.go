@@ -57,12 +57,18 @@ func TestMissedByPD(t *testing.T) {
 		"another member has its address":     {running, 200, leads, `{"header":{"member_id":"9"},"leader":"7","raftAppliedIndex":"100"}`, false},
 		"its port answers, and its etcd not": {running, 200, leads, "", false},
 		"PD's leader does not answer":        {running, 200, "", `{"header":{"member_id":"8"},"leader":"7","raftAppliedIndex":"100"}`, false},
+		"another member has its leader's":    {running, 200, `{"header":{"member_id":"8"},"leader":"7","raftIndex":"100"}`, `{"header":{"member_id":"8"},"leader":"7","raftAppliedIndex":"100"}`, false},
 		"PD's leader does not run":           {nil, 200, leads, `{"header":{"member_id":"8"},"leader":"7","raftAppliedIndex":"100"}`, false},
 		"it does not answer a ping":          {running, 500, leads, `{"header":{"member_id":"8"},"leader":"7","raftAppliedIndex":"100"}`, false},
 	} {
 		o := through(func(r *http.Request) (*http.Response, error) {
 			body := c.says
+			silent := strings.HasPrefix(r.URL.Host, "basic-pd-2.")
 			switch {
+			case silent && r.URL.Path == "/pd/api/v1/ping":
+				return says(http.StatusInternalServerError, "")(r)
+			case silent:
+				t.Errorf("%s: a member that does not answer a ping is asked for %s", name, r.URL)
 			case r.URL.Path == "/pd/api/v1/ping":
 				return says(c.ping, "")(r)
 			case strings.HasPrefix(r.URL.Host, "basic-pd-0."):
@@ -76,8 +82,9 @@ func TestMissedByPD(t *testing.T) {
 		members := []state.Member{
 			{Kind: topology.PD, Name: "basic-pd-0", Pod: c.leader, Database: state.Database{Presence: state.Present, ID: 7, Healthy: true, Leader: true}},
 			{Kind: topology.PD, Ordinal: 1, Name: "basic-pd-1", Pod: running, Database: state.Database{Presence: state.Present, ID: 8, Problem: "missed", Since: noon}},
+			{Kind: topology.PD, Ordinal: 2, Name: "basic-pd-2", Pod: running, Database: state.Database{Presence: state.Present, ID: 9, Problem: "missed", Since: noon}},
 		}
-		d := database{listed: map[topology.Kind]map[int]listed{topology.PD: {0: {Database: members[0].Database}, 1: {Database: members[1].Database}}}}
+		d := database{listed: map[topology.Kind]map[int]listed{topology.PD: {0: {Database: members[0].Database}, 1: {Database: members[1].Database}, 2: {Database: members[2].Database}}}}
 		o.askMembers(t.Context(), basic, members)
 		got := members[1].Database
 		if got.Healthy != c.want || (got.Problem == "") != c.want || got.Since.IsZero() != c.want {
@@ -108,6 +115,24 @@ type hanging struct{ pd.Client }
 func (hanging) Health(ctx context.Context) ([]pd.MemberHealth, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
+}
+
+// late is a PD whose health check ends in the moment in which its time is up.
+type late struct{ pd.Client }
+
+func (late) Health(ctx context.Context) ([]pd.MemberHealth, error) {
+	<-ctx.Done()
+	return []pd.MemberHealth{{ID: 7, Healthy: true}}, nil
+}
+
+// TestHealthIsLate: an answer counts, also where no time is left after it.
+func TestHealthIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list, unasked, err := health(t.Context(), late{}, true)
+		if len(list) != 1 || unasked || err != nil {
+			t.Errorf("%v, unasked %t, %v", list, unasked, err)
+		}
+	})
 }
 
 // TestHealthHangs: after a pod was renewed the health check is given up early, and that says nothing about a member.
@@ -156,7 +181,7 @@ func TestHealthHangs(t *testing.T) {
 	all := answers{unasked: true, members: &pd.Members{Members: []pd.Member{
 		{ID: 7, Name: "basic-pd-0", PeerURLs: []string{basic.MemberURL(topology.PD, 0, topology.PDPeerPort)}, ClientURLs: []string{"http://x"}},
 	}}, replication: &pd.ReplicationConfig{}}
-	if m := all.sort(basic).listed[topology.PD][0]; m.Healthy || (state.Member{Database: m.Database}).Denied() {
+	if m := all.sort(basic).listed[topology.PD][0]; m.Healthy || m.Problem != "PD's health check takes long" || (state.Member{Database: m.Database}).Denied() {
 		t.Errorf("a check that hangs says of a member: %+v", m)
 	}
 }

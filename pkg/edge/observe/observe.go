@@ -58,7 +58,7 @@ type Observer struct {
 // New returns an observer. The intent function loads the TidbCluster.
 func New(kube kubernetes.Interface, d dial.Dialer, intent func(context.Context) (*v1alpha1.TidbCluster, error), now func() time.Time) *Observer {
 	o := &Observer{kube: kube, live: live{kube, intent}, dialer: d, now: now, history: newHistory()}
-	o.unverified = &http.Client{Transport: dial.Transport(d, &tls.Config{InsecureSkipVerify: true}), Timeout: readTimeout} //nolint:gosec // see askProxies
+	o.unverified = &http.Client{Transport: dial.Transport(d, &tls.Config{InsecureSkipVerify: true})} //nolint:gosec // see askProxies
 	o.identify("http", credentials{})
 	return o
 }

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -165,6 +167,26 @@ func TestPodState(t *testing.T) {
 	}
 }
 
+// TestWritesBinlog: whether the process of a server writes a binlog is what its container was told.
+func TestWritesBinlog(t *testing.T) {
+	for name, tt := range map[string]struct {
+		container, variable, value string
+		want                       bool
+	}{
+		"it does":            {"tidb", "BINLOG_ENABLED", "true", true},
+		"it does not":        {"tidb", "BINLOG_ENABLED", "false", false},
+		"another variable":   {"tidb", "HEADLESS", "true", false},
+		"of another process": {"slowlog", "BINLOG_ENABLED", "true", false},
+	} {
+		p := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{
+			{Name: tt.container, Env: []corev1.EnvVar{{Name: "TZ", Value: "UTC"}, {Name: tt.variable, Value: tt.value}}},
+		}}}
+		if got := podState(topology.TiDB, p).Binlog; got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 // TestCrashes: a pod's last crash is known while its container runs, while it waits for a restart,
 // and right after it ended.
 func TestCrashes(t *testing.T) {
@@ -226,6 +248,16 @@ func TestLedger(t *testing.T) {
 	got := l.sort(basic).ledger
 	if len(got.Removals) != 1 || got.Removals[0].Member != "basic-tikv-3" || len(got.Gaps) != 1 {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// TestNoLedger: a cluster without records has no ledger, and not an empty one.
+func TestNoLedger(t *testing.T) {
+	for _, ledgers := range [][]runtime.Object{nil, {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: basic.LedgerMap()}}}} {
+		got, err := live{kube: fake.NewClientset(ledgers...)}.Objects(t.Context(), basic)
+		if err != nil || (got.Ledger != nil) != (len(ledgers) > 0) {
+			t.Errorf("of %d ledgers: %+v, %v", len(ledgers), got.Ledger, err)
+		}
 	}
 }
 

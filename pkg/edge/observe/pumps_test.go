@@ -11,6 +11,7 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/pingcap/tidb-operator/pkg/apis/util/config"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -156,6 +157,11 @@ func TestReadPumps(t *testing.T) {
 	o.readPumps(t.Context(), f, basic, &none)
 	if none.binlog != nil || !none.binlogAt.IsZero() {
 		t.Errorf("asked about Pumps of a cluster without any: %+v", none)
+	}
+	running := pdPods(corev1.PodRunning)
+	o.history, o.pd, o.urls = newHistory(), f, []string{peer("pd", "0", "2379")}
+	if !o.base(t.Context(), with, running).state.PumpsKnown || o.base(t.Context(), basic, running).state.PumpsKnown {
+		t.Error("Pumps are known where the cluster has any, and only there")
 	}
 	if err := o.Pump(with, 0).Close(t.Context(), "a"); !errors.Is(err, refused.Reason) {
 		t.Errorf("got %v", err)

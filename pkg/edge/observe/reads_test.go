@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"path"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,10 +19,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
 // slow is an API server that takes a second for each answer. Unlike client-go's fake one it answers
@@ -118,6 +122,59 @@ func TestReadsAreWaitedFor(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
+}
+
+// TestVolumesUnchanged: while nothing is known to have changed, volumes are not read again, however long that is.
+func TestVolumesUnchanged(t *testing.T) {
+	zero := boundClaim(0)
+	o := tend(volumeOf(zero))
+	o.live = &counting{}
+	u := o.ReadChanges()
+	look := func(same bool) int {
+		t.Helper()
+		u.Wake(same)
+		if _, err := u.Intent(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := u.Objects(t.Context(), basic); err != nil {
+			t.Fatal(err)
+		}
+		o.volumes(t, zero)
+		o.time = o.time.Add(2 * Fresh)
+		return o.reads()
+	}
+	if first, second, third := look(false), look(true), look(false); first != 1 || second != 0 || third != 1 {
+		t.Errorf("read %d, %d and %d times", first, second, third)
+	}
+}
+
+// TestCountedWithoutPD: a member that PD's health check misses, and that says itself that it takes part in the quorum, counts.
+func TestCountedWithoutPD(t *testing.T) {
+	f := pd.NewFake(2, 1)
+	f.Update(func(s *pd.FakeState) {
+		for i := range s.Members {
+			n := strconv.Itoa(i)
+			s.Members[i].Name = "basic-pd-" + n
+			s.Members[i].PeerURLs, s.Members[i].ClientURLs = []string{peer("pd", n, "2380")}, []string{peer("pd", n, "2379")}
+		}
+		s.Leader, s.Unhealthy = "basic-pd-0", map[string]bool{"basic-pd-1": true}
+	})
+	for id, want := range map[string]int{"2": 2, "9": 1} {
+		o := New(fake.NewClientset(), &network{}, nil, func() time.Time { return noon })
+		o.http = &http.Client{Transport: port(func(r *http.Request) (*http.Response, error) {
+			member := id
+			if strings.HasPrefix(r.URL.Host, "basic-pd-0.") {
+				member = "1"
+			}
+			return says(http.StatusOK, `{"header":{"member_id":"`+member+`"},"leader":"1","raftIndex":"7","raftAppliedIndex":"7"}`)(r)
+		})}
+		o.pd, o.urls = f, []string{peer("pd", "0", "2379"), peer("pd", "1", "2379")}
+		pods := []*corev1.Pod{runningPod(topology.PD, "basic-pd-0"), runningPod(topology.PD, "basic-pd-1")}
+		seen, err := o.observe(t.Context(), topology.New(small()), objectsOf(Objects{Pods: pods}))
+		if got := seen.Snapshot.PD; err != nil || got.Members != 2 || got.Healthy != want {
+			t.Errorf("it says that it is member %s: %d of %d are healthy, %v", id, got.Healthy, got.Members, err)
+		}
+	}
 }
 
 // objectsOf is a Source that has these objects.

@@ -117,8 +117,12 @@ func TestChecked(t *testing.T) {
 			if _, second := u.Objects(t.Context(), basic); err != nil || second != nil {
 				t.Fatal(err, second)
 			}
+			everything, some := from.objects > before, from.intents+len(from.parts)
+			if u.Wake(true); !u.confirmed(t.Context()) || from.intents+len(from.parts) != some {
+				t.Error("a second part is read at once")
+			}
 			now = now.Add(checkEvery)
-			return from.objects > before
+			return everything
 		}
 		look()
 		return from, u, look

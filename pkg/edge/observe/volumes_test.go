@@ -101,6 +101,17 @@ func TestGrow(t *testing.T) {
 		}
 	})
 
+	t.Run("a class that cannot be read is read again, and no other", func(t *testing.T) {
+		kube := fake.NewClientset(classes...)
+		o := &Observer{kube: kube, changes: &Unchanged{}}
+		for class, want := range map[string]int{"yes": 1, "no": 1, "gone": 2} {
+			kube.ClearActions()
+			if first, second := o.growth(t.Context(), class), o.growth(t.Context(), class); first != second || len(kube.Actions()) != want {
+				t.Errorf("class %s: %d, then %d, in %d reads", class, first, second, len(kube.Actions()))
+			}
+		}
+	})
+
 	t.Run("forbidden is unknown", func(t *testing.T) {
 		kube := fake.NewClientset(classes...)
 		kube.PrependReactor("get", "storageclasses", func(clienttesting.Action) (bool, runtime.Object, error) {
