@@ -16,11 +16,11 @@ func (sc Scope) byHand(p Profile, h hold, v verdict) verdict {
 	awaited := false // one of them
 	for i := range v.gates {
 		g := &v.gates[i]
-		if g.Reason != MemberServing {
+		m, ok := sc.Got.Member(g.Member)
+		if !ok || g.Reason != MemberServing {
 			continue
 		}
 		awaited = true
-		m, _ := sc.Got.Member(g.Member)
 		if o, queued := sc.before(m); queued {
 			m = o // no other gate may wait for it, since it was given up
 		}
