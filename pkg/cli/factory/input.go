@@ -19,7 +19,8 @@ func (f *Factory) Interactive() bool {
 }
 
 // CanAsk reports whether a question and its answer reach the user: Interactive, and the error stream is
-// a terminal as well. A question in a file would be a command that stands still.
+// a terminal as well. If the question were written to a file, nobody would see it, and the command would
+// wait for ever.
 func (f *Factory) CanAsk() bool {
 	out, isFile := f.Streams.ErrOut.(*os.File)
 	return f.Interactive() && (!isFile || term.IsTerminal(int(out.Fd())))

@@ -45,20 +45,28 @@ complete, use "rollback"; to stop for a while only, use "pause".`,
 }
 
 func abort(ctx context.Context, f *factory.Factory, o options) error {
+	return stop(ctx, f, o, "abort", func(*v1alpha1.TidbCluster, drive.Underway) error { return nil })
+}
+
+// stop takes back what is under way. Refuse returns why that is not what the person means.
+func stop(ctx context.Context, f *factory.Factory, o options, verb string, refuse func(*v1alpha1.TidbCluster, drive.Underway) error) error {
 	s, now, err := target.Load(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	under, err := s.Underway(ctx, now)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case len(under.Left) == 0:
-		return s.Unneeded(f, o.Options, "abort", "nothing is under way, so nothing was changed")
+	}
+	if len(under.Left) == 0 {
+		return s.Unneeded(f, o.Options, verb, "nothing is under way, so nothing was changed")
+	}
+	if err := refuse(now, under); err != nil {
+		return err
 	}
 	o.tell(f, now, under)
-	return back(ctx, f, s, o, now, "abort of ", remedy.Run("stop it for a while", topology.New(now).Plugin("pause")))
+	return back(ctx, f, s, o, now, verb+" of ", remedy.Run("stop it for a while", topology.New(now).Plugin("pause")))
 }
 
 // tell prints what is under way, which is about to be taken back.
