@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/workload"
 )
 
@@ -16,11 +17,12 @@ type bench struct {
 	root         string
 	progress     io.Writer
 	ours, theirs target
+	taken        target // with a cluster like that of tidb-operator
 	results      results
 }
 
 func (b *bench) measure(ctx context.Context) error {
-	targets := []target{b.ours}
+	targets := []target{b.ours, b.taken}
 	if b.driver != "" {
 		targets = append(targets, b.theirs)
 	}
@@ -32,6 +34,9 @@ func (b *bench) measure(ctx context.Context) error {
 	for n := range b.runs {
 		b.say("run %d of %d", n+1, b.runs)
 		if err := b.measurePlugin(ctx, n+1); err != nil {
+			return err
+		}
+		if err := b.measureTakenOver(ctx, n+1); err != nil {
 			return err
 		}
 		if b.driver == "" {
@@ -59,14 +64,48 @@ func (b *bench) measurePlugin(ctx context.Context, run int) error {
 	if err != nil {
 		return err
 	}
-	b.results.moves = append(b.results.moves, moves)
-	b.say("each pod is restarted, without the plugin …")
-	restarts, err := b.ours.restarts(ctx, client)
+	b.results.floors.moves = append(b.results.floors.moves, moves)
+	b.say("a store is added and removed, without the plugin …")
+	removals, err := b.ours.removals(ctx, client)
 	if err != nil {
 		return err
 	}
-	b.results.restarts = append(b.results.restarts, restarts)
+	b.results.floors.removals = append(b.results.floors.removals, removals...)
+	if err := b.restartAll(ctx, b.ours, client, &b.results.floors); err != nil {
+		return err
+	}
 	return b.ours.clean(ctx)
+}
+
+// restartAll measures the floor of an upgrade.
+func (b *bench) restartAll(ctx context.Context, t target, client pd.Client, f *floors) error {
+	b.say("each pod is restarted, without the plugin …")
+	restarts, err := t.restarts(ctx, client)
+	if err != nil {
+		return err
+	}
+	f.restarts = append(f.restarts, restarts)
+	return nil
+}
+
+// measureTakenOver measures the upgrade of a cluster that is like one of tidb-operator.
+func (b *bench) measureTakenOver(ctx context.Context, run int) error {
+	b.say("a cluster like one of tidb-operator is made …")
+	if err := b.taken.likeOperators(ctx); err != nil {
+		return err
+	}
+	if b.results.taken.runs == nil {
+		b.results.taken.runs = make([][]measured, len(takenOver))
+	}
+	if err := b.underWrites(ctx, run, b.taken, byPlugin(b.taken.plugin), takenOver, b.results.taken.runs, &b.results.taken); err != nil {
+		return err
+	}
+	client := b.taken.pdClient()
+	defer client.Close()
+	if err := b.restartAll(ctx, b.taken, client, &b.results.takenFloors); err != nil {
+		return err
+	}
+	return b.taken.clean(ctx)
 }
 
 // measureDriver measures the second driver. One that fails ends only its own run: what the next operation
@@ -93,20 +132,25 @@ func (b *bench) round(ctx context.Context, run int, t target, drive drive, s *si
 	if s.runs == nil {
 		s.runs = make([][]measured, len(operations))
 	}
-	var events []event.Event
-	do := func(i int) error {
-		b.say("%s …", operations[i].name)
-		m, err := drive(ctx, operations[i])
-		if err != nil {
-			return fmt.Errorf("%s: %w", operations[i].name, err)
-		}
-		s.runs[i] = append(s.runs[i], m)
-		events = append(events, m.events...)
-		return nil
-	}
-	if err := do(0); err != nil {
+	if _, err := b.do(ctx, drive, operations[0], &s.runs[0]); err != nil {
 		return err
 	}
+	return b.underWrites(ctx, run, t, drive, operations[1:], s.runs[1:], s)
+}
+
+// do carries out one operation, adds what was measured to runs, and returns its events.
+func (b *bench) do(ctx context.Context, drive drive, op operation, runs *[]measured) ([]event.Event, error) {
+	b.say("%s …", op.name)
+	m, err := drive(ctx, op)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", op.name, err)
+	}
+	*runs = append(*runs, m)
+	return m.events, nil
+}
+
+// underWrites carries out operations while a client writes.
+func (b *bench) underWrites(ctx context.Context, run int, t target, drive drive, ops []operation, runs [][]measured, s *side) error {
 	db, err := t.sql.Open(t.plugin.Namespace)
 	if err != nil {
 		return err
@@ -121,12 +165,15 @@ func (b *bench) round(ctx context.Context, run int, t target, drive drive, s *si
 	}
 	pds := t.pdClient()
 	defer pds.Close()
-	for i := 1; i < len(operations) && err == nil; i++ {
+	c := client{run: run}
+	for i := 0; i < len(ops) && err == nil; i++ {
 		if err = t.rest(ctx, pds); err == nil {
-			err = do(i)
+			var events []event.Event
+			events, err = b.do(ctx, drive, ops[i], &runs[i])
+			c.events = append(c.events, events...)
 		}
 	}
-	c := client{run: run, account: writer.Stop(), events: events}
+	c.account = writer.Stop()
 	if err == nil {
 		c.lost = c.account.Verify(ctx, db, roundTable)
 	}

@@ -7,6 +7,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
+// floors are what was measured without the plugin.
+type floors struct {
+	restarts []restarts   // by run
+	moves    [][]bareMove // by run
+	removals times
+}
+
 // component is one whose pods are restarted for the floor, in the order of rollouts.
 type component struct {
 	name, title string
@@ -54,13 +61,16 @@ func sums(runs []restarts, component string) (all times) {
 }
 
 // allPods is the floor of an upgrade: each pod restarts once, one at a time.
-func allPods(runs []restarts) time.Duration { return sums(runs, "").median() }
+func allPods(f floors) time.Duration { return sums(f.restarts, "").median() }
 
 // oneStore is the floor of a new store: it starts at least as a store does that restarts.
-func oneStore(runs []restarts) time.Duration {
+func oneStore(f floors) time.Duration {
 	var all times
-	for _, r := range runs {
+	for _, r := range f.restarts {
 		all = append(all, r.of("tikv")...)
 	}
 	return all.median()
 }
+
+// removedStore is the floor of a scale-in.
+func removedStore(f floors) time.Duration { return f.removals.median() }

@@ -31,14 +31,17 @@ func TestSums(t *testing.T) {
 	if got, want := sums(runs, ""), (times{29 * s, 26 * s, 46 * s}); !slices.Equal(got, want) {
 		t.Errorf("all: %v, want %v", got, want)
 	}
-	if got := allPods(runs); got != 29*s {
+	if got := allPods(floors{restarts: runs}); got != 29*s {
 		t.Errorf("the floor of an upgrade is %v, want 29 s", got)
 	}
-	if got := oneStore(runs); got != 5*s {
+	if got := oneStore(floors{restarts: runs}); got != 5*s {
 		t.Errorf("the floor of a new store is %v, want 5 s", got)
 	}
-	if allPods(nil) != 0 || oneStore(nil) != 0 {
-		t.Error("there is a floor without restarts")
+	if got := removedStore(floors{removals: times{9 * s, 2 * s, 4 * s}}); got != 4*s {
+		t.Errorf("the floor of a scale-in is %v, want 4 s", got)
+	}
+	if none := (floors{}); allPods(none) != 0 || oneStore(none) != 0 || removedStore(none) != 0 {
+		t.Error("there is a floor without anything that was measured")
 	}
 }
 

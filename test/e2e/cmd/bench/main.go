@@ -112,6 +112,7 @@ func measureOn(ctx context.Context, n *node.Node, root string, o options, out, p
 		options: o, root: root, progress: progress,
 		ours:   newTarget(n, pods, binary, "bench"),
 		theirs: newTarget(n, pods, binary, "bench-driver"),
+		taken:  newTarget(n, pods, binary, "bench-taken-over"),
 	}
 	err = b.measure(ctx)
 	b.results.print(out, o)

@@ -18,9 +18,9 @@ type operation struct {
 	word, version string
 	tikv          int
 	aim           time.Duration // what it is meant to take
-	// floor returns what the operation takes at least, by the restarts of pods without the plugin;
-	// nil where they say nothing about it.
-	floor func([]restarts) time.Duration
+	// floor returns what the operation takes at least, by what was measured without the plugin; nil
+	// where that says nothing about it.
+	floor func(floors) time.Duration
 }
 
 var operations = []operation{
@@ -28,10 +28,15 @@ var operations = []operation{
 		args: []string{"create", cluster, "--version", "v8.1.0", "--storage", "1Gi"}},
 	{name: "TiKV 3 to 4", aim: 5 * time.Second, word: "scale-out", version: "v8.1.0", tikv: 4, floor: oneStore,
 		args: []string{"scale", cluster, "tikv=4"}},
-	{name: "TiKV 4 to 3", aim: 5 * time.Second, word: "scale-in", version: "v8.1.0", tikv: 3,
+	{name: "TiKV 4 to 3", aim: 5 * time.Second, word: "scale-in", version: "v8.1.0", tikv: 3, floor: removedStore,
 		args: []string{"scale", cluster, "tikv=3"}},
 	{name: "upgrade under writes", aim: 40 * time.Second, word: "upgrade", version: "v8.1.1", tikv: 3, floor: allPods,
 		args: []string{"upgrade", cluster, "v8.1.1"}},
+}
+
+// takenOver are the operations on a cluster that is like one of tidb-operator.
+var takenOver = []operation{
+	{name: "upgrade of a cluster that was taken over", aim: 70 * time.Second, floor: allPods, args: []string{"upgrade", cluster, "v8.1.1"}},
 }
 
 // placeholders are those that a second driver's command line may have.

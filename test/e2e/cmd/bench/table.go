@@ -13,15 +13,17 @@ import (
 // results are what was measured.
 type results struct {
 	plugin, driver side
-	restarts       []restarts   // by run
-	moves          [][]bareMove // by run
+	floors         floors
+	// taken is what was measured with clusters like those of tidb-operator.
+	taken       side
+	takenFloors floors
 }
 
 // unwritten returns an error if a write failed, or is lost, that a client made while the plugin drove.
 func (r results) unwritten() error {
 	failed := 0
 	var lost error
-	for _, c := range r.plugin.clients {
+	for _, c := range slices.Concat(r.plugin.clients, r.taken.clients) {
 		failed += len(c.account.Failed)
 		lost = errors.Join(lost, c.lost)
 	}
@@ -41,16 +43,15 @@ func (r results) print(out io.Writer, o options) {
 	if o.driver != "" {
 		fmt.Fprintf(out, "\nThe second driver: %s\n", o.driver)
 	}
-	if len(r.restarts) > 0 {
-		fmt.Fprintf(out, "\nBare restarts: each pod deleted alone, until the next one serves; sums for each run.\n\n")
-		markdown(out, r.bareRestarts())
-	}
-	r.printMoves(out)
-	printClients(out, "the plugin", r.plugin.clients)
-	printClients(out, "the second driver", r.driver.clients)
-	for i, op := range operations {
-		if len(r.plugin.runs[i]) > 0 {
-			printProfile(out, op.name, medianOf(r.plugin.runs[i], wall))
+	r.floors.print(out)
+	r.takenFloors.printRestarts(out, ", of the cluster that was taken over")
+	const round = "drove, from the first scaling to the end of the upgrade"
+	printClients(out, "the plugin "+round, r.plugin.clients)
+	printClients(out, "the plugin upgraded the cluster that was taken over", r.taken.clients)
+	printClients(out, "the second driver "+round, r.driver.clients)
+	for _, row := range r.rows(o.runs) {
+		if len(row.runs) > 0 {
+			printProfile(out, row.name, medianOf(row.runs, wall))
 		}
 	}
 }
@@ -64,37 +65,58 @@ func walls(runs []measured) (all times) {
 	return all
 }
 
+// row is an operation with what was measured of it.
+type row struct {
+	operation
+	runs   []measured
+	driver string // the cell of the second driver
+	floors floors
+}
+
+// rows are those of all operations that were to be measured.
+func (r results) rows(runs int) (all []row) {
+	for i, op := range operations {
+		driver := "no value"
+		if r.driver.runs != nil {
+			driver = walls(r.driver.runs[i]).of(runs)
+		}
+		all = append(all, row{op, r.plugin.runs[i], driver, r.floors})
+	}
+	for i, op := range takenOver {
+		if r.taken.runs != nil {
+			all = append(all, row{op, r.taken.runs[i], "not measured", r.takenFloors})
+		}
+	}
+	return all
+}
+
 // operations is the table of operations.
 func (r results) operations(o options) [][]string {
 	header := []string{"operation", "min", "median", "max", "aim", "floor", "median / floor", "waiting for pods", "waiting for PD and TiKV", "our own"}
 	if o.driver != "" {
 		header = append(header, "second driver: min / median / max")
 	}
-	rows := [][]string{header}
-	for i, op := range operations {
-		row := append([]string{op.name}, walls(r.plugin.runs[i]).cells()...)
-		row = append(row, fmt.Sprintf("%.0f s", op.aim.Seconds()))
-		row = append(row, r.floor(i)...)
-		row = append(row, divided(r.plugin.runs[i])...)
+	table := [][]string{header}
+	for _, row := range r.rows(o.runs) {
+		cells := append([]string{row.name}, walls(row.runs).cells()...)
+		cells = append(cells, fmt.Sprintf("%.0f s", row.aim.Seconds()))
+		cells = append(cells, row.floorCells()...)
+		cells = append(cells, divided(row.runs)...)
 		if o.driver != "" {
-			text := "no value"
-			if r.driver.runs != nil {
-				text = walls(r.driver.runs[i]).of(o.runs)
-			}
-			row = append(row, text)
+			cells = append(cells, row.driver)
 		}
-		rows = append(rows, row)
+		table = append(table, cells)
 	}
-	return rows
+	return table
 }
 
-// floor are the cells of an operation's floor.
-func (r results) floor(i int) []string {
-	if operations[i].floor == nil || len(r.restarts) == 0 {
+// floorCells are the cells of an operation's floor.
+func (r row) floorCells() []string {
+	if r.floor == nil || r.floor(r.floors) == 0 {
 		return []string{"", ""}
 	}
-	floor := operations[i].floor(r.restarts)
-	return []string{seconds(floor), ratio(walls(r.plugin.runs[i]).median(), floor)}
+	floor := r.floor(r.floors)
+	return []string{seconds(floor), ratio(walls(r.runs).median(), floor)}
 }
 
 // divided are the cells of what the median run waited for.
@@ -107,34 +129,43 @@ func divided(runs []measured) []string {
 	return []string{seconds(d.pods), seconds(d.database), fmt.Sprintf("%s (%.0f %%)", seconds(d.own), 100*d.own.Seconds()/m.wall.Seconds())}
 }
 
-// bareRestarts is the table of the floor of an upgrade.
-func (r results) bareRestarts() [][]string {
-	rows := [][]string{{"component", "pods", "min", "median", "max"}}
-	for _, c := range slices.Concat(components, []component{{title: "all"}}) {
-		row := []string{c.title, fmt.Sprint(len(r.restarts[0].of(c.name)))}
-		rows = append(rows, append(row, sums(r.restarts, c.name).cells()...))
+func (f floors) print(out io.Writer) {
+	f.printRestarts(out, "")
+	if len(f.removals) > 0 {
+		fmt.Fprintf(out, "\nBare removals of a store, until PD has made it a tombstone and its pod is gone, min / median / max: %s\n",
+			f.removals.of(len(f.removals)))
 	}
-	return rows
-}
-
-func (r results) printMoves(out io.Writer) {
-	if len(r.moves) == 0 {
+	if len(f.moves) == 0 {
 		return
 	}
-	stalls := longest(slices.Concat(r.moves...))
+	stalls := longest(slices.Concat(f.moves...))
 	fmt.Fprintf(out, "\nBare moves of PD's leader: the longest write of each, min / median / max: %s\n", stalls.of(len(stalls)))
-	for n, moves := range r.moves {
+	for n, moves := range f.moves {
 		for _, m := range moves {
 			fmt.Fprintf(out, "run %d: %s\n", n+1, m)
 		}
 	}
 }
 
-func printClients(out io.Writer, driver string, clients []client) {
+// printRestarts prints the floor of an upgrade. What is said of whose pods begins with a comma.
+func (f floors) printRestarts(out io.Writer, whose string) {
+	if len(f.restarts) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "\nBare restarts%s: each pod deleted alone, until the next one serves; sums for each run.\n\n", whose)
+	rows := [][]string{{"component", "pods", "min", "median", "max"}}
+	for _, c := range slices.Concat(components, []component{{title: "all"}}) {
+		row := []string{c.title, fmt.Sprint(len(f.restarts[0].of(c.name)))}
+		rows = append(rows, append(row, sums(f.restarts, c.name).cells()...))
+	}
+	markdown(out, rows)
+}
+
+func printClients(out io.Writer, meanwhile string, clients []client) {
 	if len(clients) == 0 {
 		return
 	}
-	fmt.Fprintf(out, "\nA client that wrote a row every %d ms while %s drove, from the first scaling to the end of the upgrade:\n", interval.Milliseconds(), driver)
+	fmt.Fprintf(out, "\nA client that wrote a row every %d ms while %s:\n", interval.Milliseconds(), meanwhile)
 	for _, c := range clients {
 		fmt.Fprintf(out, "run %d: %s\n", c.run, c.account)
 		for _, err := range c.account.Failed {

@@ -26,15 +26,18 @@ func example() results {
 	r.plugin.runs[3] = []measured{{wall: 20 * s}, {14 * s, upgrade()}, {wall: 12 * s}}
 	r.driver.runs[0] = []measured{{wall: 50 * s}, {wall: 60 * s}, {wall: 40 * s}}
 	r.driver.runs[1] = []measured{{wall: 28 * s}}
-	r.restarts = []restarts{
+	r.floors.restarts = []restarts{
 		{{"pd", 3 * s}, {"pd", 3 * s}, {"tikv", 2 * s}, {"tidb", 4 * s}},
 		{{"pd", 2 * s}, {"pd", 1 * s}, {"tikv", 2 * s}, {"tidb", 4 * s}},
 		{{"pd", 2 * s}, {"pd", 2 * s}, {"tikv", 2 * s}, {"tidb", 2 * s}},
 	}
-	r.moves = [][]bareMove{
+	r.floors.moves = [][]bareMove{
 		{{from: "pd-0", to: "pd-1", took: s, account: workload.Account{Longest: 1500 * time.Millisecond}}},
 		{{from: "pd-1", to: "pd-2", took: 2 * s, account: workload.Account{Longest: 900 * time.Millisecond, Failed: []error{errors.New("x")}}}},
 	}
+	r.floors.removals = times{3 * s, 11 * s, 6 * s}
+	r.taken.runs = [][]measured{{{wall: 90 * s}, {wall: 95 * s}}}
+	r.takenFloors.restarts = []restarts{{{"pd", 6 * s}, {"tikv", 2 * s}, {"tidb", 72 * s}}}
 	stall := workload.Stall{At: at(0.1), Took: 1400 * time.Millisecond}
 	good := workload.Account{Written: 640, Longest: 300 * time.Millisecond}
 	r.plugin.clients = []client{
@@ -85,7 +88,7 @@ func TestPrintOfLittle(t *testing.T) {
 func TestNoValue(t *testing.T) {
 	r := example()
 	r.driver = side{}
-	for _, row := range r.operations(options{runs: 3, driver: "false"})[1:] {
+	for _, row := range r.operations(options{runs: 3, driver: "false"})[1 : len(operations)+1] {
 		if last := row[len(row)-1]; last != "no value" {
 			t.Errorf("%q, want no value", last)
 		}
