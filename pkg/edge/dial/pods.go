@@ -80,6 +80,24 @@ func (p *Pods) Forward(ctx context.Context, namespace, pod string, port int) (ne
 	return p.dial(ctx, target{namespace: namespace, pod: pod, port: port})
 }
 
+// Tell implements Told. It ends the connections to pods that are ending, as far as they are from before that: the
+// processes close their ports, and a request on a connection that was open takes a second to fail, since the container
+// runtime waits so long for its other direction. A new connection is accepted or refused at once.
+func (p *Pods) Tell(pods []*corev1.Pod) (over func()) {
+	for _, pod := range pods {
+		if pod.DeletionTimestamp == nil {
+			continue
+		}
+		p.mu.Lock()
+		s := p.sessions[keyOf(pod)]
+		p.mu.Unlock()
+		if s != nil && s.uid == pod.UID && !s.late {
+			s.close()
+		}
+	}
+	return p.told.Tell(pods)
+}
+
 // Close ends every connection, also those that callers have. It waits for their ends as long as a
 // working network needs.
 func (p *Pods) Close() error {
@@ -169,7 +187,9 @@ func (p *Pods) refresh(ctx context.Context, key types.NamespacedName) (*session,
 	if err != nil {
 		return nil, classify(p.ctx, "get, create", "pods/portforward", err)
 	}
-	return p.keep(key, newSession(pod.UID, up))
+	s := newSession(pod.UID, up)
+	s.late = pod.DeletionTimestamp != nil
+	return p.keep(key, s)
 }
 
 func (p *Pods) keep(key types.NamespacedName, s *session) (*session, error) {

@@ -13,6 +13,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 const pd0 = "basic-pd-0.basic-pd-peer.ns.svc:2379"
@@ -216,6 +219,45 @@ func TestPodIsReplaced(t *testing.T) {
 	}
 	if got := a.upgrades(); got != "GET GET GET" {
 		t.Errorf("upgrades %q, want one per pod", got)
+	}
+}
+
+// TestPodEnds: a connection from before a pod began to end is not used again, since a request on it takes a second to
+// fail. One that was made later is.
+func TestPodEnds(t *testing.T) {
+	a, p := newAPIServer(t)
+	a.listen(2379, echoPath())
+	made, err := p.core.Pods("ns").Get(t.Context(), "basic-pd-0", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		p.Tell([]*corev1.Pod{made})()
+		if _, err := get(client(t, p), "http://"+pd0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := a.upgrades(); got != "GET" {
+		t.Errorf("upgrades %q, want one while the pod does not end", got)
+	}
+	old, err := p.DialContext(t.Context(), "tcp", pd0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ending := made.DeepCopy()
+	ending.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	for range 2 {
+		over := p.Tell([]*corev1.Pod{ending})
+		if _, err := get(client(t, p), "http://"+pd0); err != nil {
+			t.Fatal(err)
+		}
+		over()
+	}
+	if _, err := old.Read(make([]byte, 1)); err == nil {
+		t.Error("a connection from before is still open")
+	}
+	if got := a.upgrades(); got != "GET GET" {
+		t.Errorf("upgrades %q, want one more when the pod ends", got)
 	}
 }
 

@@ -23,6 +23,7 @@ const streamTimeout = 5 * time.Second
 // session is the shared connection to one pod.
 type session struct {
 	uid  types.UID
+	late bool // it was opened when the pod was ending already
 	up   upgraded
 	next atomic.Int64 // request ids must be unique in a connection, otherwise streams of two requests are paired
 	once sync.Once
