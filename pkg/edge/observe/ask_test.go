@@ -119,7 +119,7 @@ func TestNotTooManyAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		now, most := 0, 0
-		each(t.Context(), make([]state.Member, 3*atOnce), func(context.Context, *state.Member) {
+		new(Observer).each(t.Context(), make([]state.Member, 3*atOnce), func(context.Context, *state.Member) {
 			mu.Lock()
 			now++
 			most = max(most, now)

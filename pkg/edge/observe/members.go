@@ -16,14 +16,9 @@ import (
 // both say that they serve: the leader may have missed a ping, and a probe may be
 // wrong.
 func (o *Observer) askMembers(ctx context.Context, c topology.Cluster, members []state.Member) {
-	each(ctx, members, func(ctx context.Context, m *state.Member) {
+	o.each(ctx, members, func(ctx context.Context, m *state.Member) {
 		if m.Database.Presence != state.Present || m.Up() || !runs(m) {
 			return
-		}
-		if o.isNew(m.Pod.Made) {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, healthTimeout)
-			defer cancel()
 		}
 		m.Database.Answer = answerOf(pd.Ping(ctx, o.http, c.MemberURL(m.Kind, m.Ordinal, topology.PDClientPort)))
 	})
@@ -36,11 +31,19 @@ const (
 	// addressKept is how long after a pod of PD was made the other members may still have the address of
 	// the pod before: cluster DNS is cached for 30 s.
 	addressKept = time.Minute
-	// healthTimeout bounds for that time what may hang. PD's health check waits three seconds for an
+	// newTimeout bounds for that time what may hang. PD's health check waits three seconds for an
 	// address that is not in use any more, and a port-forward to a container that is just starting may
 	// never open. What takes longer is asked again in the next observation.
-	healthTimeout = time.Second
+	newTimeout = time.Second
 )
+
+// limit is how long a member may take to answer.
+func (o *Observer) limit(m *state.Member) time.Duration {
+	if m.Pod != nil && o.isNew(m.Pod.Made) {
+		return newTimeout
+	}
+	return readTimeout
+}
 
 // isNew reports whether a pod was made a short while ago.
 func (o *Observer) isNew(made time.Time) bool { return o.now().Sub(made) < addressKept }
@@ -60,7 +63,7 @@ func (o *Observer) renewed(pods map[int]*corev1.Pod) bool {
 func health(ctx context.Context, client pd.Client, renewed bool) (list []pd.MemberHealth, unasked bool, err error) {
 	short, cancel := ctx, context.CancelFunc(func() {})
 	if renewed {
-		short, cancel = context.WithTimeout(ctx, healthTimeout)
+		short, cancel = context.WithTimeout(ctx, newTimeout)
 	}
 	defer cancel()
 	list, err = client.Health(short)
@@ -104,7 +107,7 @@ func (o *Observer) askRaft(ctx context.Context, c topology.Cluster, members []st
 	if err != nil || leads.Member != members[leader].Database.ID { // its address may be that of another one by now
 		return
 	}
-	each(ctx, members, func(ctx context.Context, m *state.Member) {
+	o.each(ctx, members, func(ctx context.Context, m *state.Member) {
 		if !missed(*m) {
 			return
 		}

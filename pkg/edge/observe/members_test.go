@@ -142,7 +142,7 @@ func TestHealthHangs(t *testing.T) {
 		took    time.Duration
 		unasked bool
 	}{
-		"a pod is new":         {true, healthTimeout, true},
+		"a pod is new":         {true, newTimeout, true},
 		"all pods have an age": {false, readTimeout, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -155,19 +155,24 @@ func TestHealthHangs(t *testing.T) {
 			}
 		})
 	}
-	for age, want := range map[time.Duration]time.Duration{0: healthTimeout, addressKept: readTimeout} {
+	for age, want := range map[time.Duration]time.Duration{0: newTimeout, addressKept: readTimeout} {
 		synctest.Test(t, func(t *testing.T) {
 			o := through(func(r *http.Request) (*http.Response, error) {
 				<-r.Context().Done()
 				return nil, r.Context().Err()
 			})
-			members := []state.Member{{
-				Kind: topology.PD, Name: "basic-pd-0", Pod: &state.Pod{Started: noon, Made: noon.Add(-age)}, Database: state.Database{Presence: state.Present},
-			}}
-			begun := time.Now()
-			o.askMembers(t.Context(), basic, members)
-			if took := time.Since(begun); took != want || members[0].Database.Answer != state.NoAnswer {
-				t.Errorf("a pod of %s was asked for %s: %d", age, took, members[0].Database.Answer)
+			asks := map[topology.Kind]func(context.Context, topology.Cluster, []state.Member){
+				topology.PD: o.askMembers, topology.TiDB: o.askServers,
+			}
+			for kind, ask := range asks {
+				members := []state.Member{{
+					Kind: kind, Pod: &state.Pod{Started: noon, Made: noon.Add(-age)}, Database: state.Database{Presence: state.Present},
+				}}
+				begun := time.Now()
+				ask(t.Context(), basic, members)
+				if took := time.Since(begun); took != want || members[0].Database.Answer != state.NoAnswer {
+					t.Errorf("a pod of %s, %s old, was asked for %s: %d", kind, age, took, members[0].Database.Answer)
+				}
 			}
 		})
 	}

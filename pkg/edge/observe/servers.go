@@ -28,7 +28,7 @@ const atOnce = 16
 // yet, and a probe may be wrong. PD calls a new store Down for ten seconds; what it has registered
 // and its own answer prove that it serves.
 func (o *Observer) askStores(ctx context.Context, c topology.Cluster, members []state.Member) {
-	each(ctx, members, func(ctx context.Context, m *state.Member) {
+	o.each(ctx, members, func(ctx context.Context, m *state.Member) {
 		if !m.Database.Evicting {
 			o.leaders.forget(m.Database.ID)
 		}
@@ -109,7 +109,7 @@ func (o *Observer) askStore(ctx context.Context, c topology.Cluster, m *state.Me
 
 // askServers asks each TiDB server whether it serves.
 func (o *Observer) askServers(ctx context.Context, c topology.Cluster, members []state.Member) {
-	each(ctx, members, func(ctx context.Context, m *state.Member) {
+	o.each(ctx, members, func(ctx context.Context, m *state.Member) {
 		if !runs(m) {
 			return
 		}
@@ -146,14 +146,14 @@ func answerOf(err error) state.Answer {
 	return state.NoAnswer
 }
 
-// each calls f for all members at the same time. A member for which f fails stays
+// each calls f for all members at the same time, with a limit of time for each. A member for which f fails stays
 // unknown.
-func each(ctx context.Context, members []state.Member, f func(context.Context, *state.Member)) {
+func (o *Observer) each(ctx context.Context, members []state.Member, f func(context.Context, *state.Member)) {
 	var all errgroup.Group
 	all.SetLimit(atOnce)
 	for i := range members {
 		all.Go(func() error {
-			ctx, cancel := context.WithTimeout(ctx, readTimeout)
+			ctx, cancel := context.WithTimeout(ctx, o.limit(&members[i]))
 			defer cancel()
 			f(ctx, &members[i])
 			return nil

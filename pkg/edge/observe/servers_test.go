@@ -34,7 +34,7 @@ func TestServersAreAskedTogether(t *testing.T) {
 				asked.Wait()
 				close(all)
 			}()
-			each(t.Context(), members, func(ctx context.Context, m *state.Member) {
+			new(Observer).each(t.Context(), members, func(ctx context.Context, m *state.Member) {
 				asked.Done()
 				select {
 				case <-all:

@@ -17,7 +17,7 @@ func (o *Observer) TiCDC(c topology.Cluster, ordinal int) *ticdc.Client {
 // askCaptures asks each capture whether it serves, and what TiCDC says of all of them. Its pod has no probe, and is Ready
 // as soon as its process runs.
 func (o *Observer) askCaptures(ctx context.Context, c topology.Cluster, members []state.Member) {
-	each(ctx, members, func(ctx context.Context, m *state.Member) {
+	o.each(ctx, members, func(ctx context.Context, m *state.Member) {
 		if !runs(m) {
 			return
 		}

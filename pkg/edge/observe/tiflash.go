@@ -15,7 +15,7 @@ import (
 // has ended. A version that does not report its state is taken as PD has it.
 func (o *Observer) askTiFlash(ctx context.Context, c topology.Cluster, members []state.Member) {
 	client := tiflash.Client{HTTP: o.http, Scheme: c.Scheme()}
-	each(ctx, members, func(ctx context.Context, m *state.Member) {
+	o.each(ctx, members, func(ctx context.Context, m *state.Member) {
 		d := &m.Database
 		if !runs(m) || d.Presence != state.Present || d.State == state.StoreTombstone {
 			return

@@ -15,7 +15,7 @@ import (
 // TiProxy. Nothing is told to it, and only its health is asked.
 func (o *Observer) askProxies(ctx context.Context, c topology.Cluster, members []state.Member) {
 	client := tiproxy.Client{HTTP: o.unverified, Scheme: c.TiProxyScheme()}
-	each(ctx, members, func(ctx context.Context, m *state.Member) {
+	o.each(ctx, members, func(ctx context.Context, m *state.Member) {
 		if !runs(m) {
 			return
 		}
