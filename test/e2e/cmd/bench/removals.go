@@ -29,6 +29,10 @@ const (
 // request to PD until the store is a tombstone and its pod is gone.
 func (t target) removals(ctx context.Context, client pd.Client) (all times, err error) {
 	for range bareRemovals {
+		// A tombstone cannot come back with its data, and the plugin keeps that of the store that it has removed.
+		if err := t.deleteClaim(ctx); err != nil {
+			return nil, err
+		}
 		id, err := t.addStore(ctx, client)
 		if err != nil {
 			return nil, fmt.Errorf("add a store without the plugin: %w", err)
@@ -41,9 +45,6 @@ func (t target) removals(ctx context.Context, client pd.Client) (all times, err 
 			return nil, fmt.Errorf("remove store %d without the plugin: %w", id, err)
 		}
 		all = append(all, time.Since(begun))
-		if err := t.deleteClaim(ctx); err != nil { // a tombstone cannot come back with its data
-			return nil, err
-		}
 	}
 	return all, nil
 }
@@ -95,7 +96,7 @@ func (t target) scaleStores(ctx context.Context, n int) error {
 
 func (t target) deleteClaim(ctx context.Context) error {
 	claims := t.node.Kube.CoreV1().PersistentVolumeClaims(t.plugin.Namespace)
-	if err := claims.Delete(ctx, removedClaim, metav1.DeleteOptions{}); err != nil {
+	if err := claims.Delete(ctx, removedClaim, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
 	return t.gone(ctx, func() error { _, err := claims.Get(ctx, removedClaim, metav1.GetOptions{}); return err })
