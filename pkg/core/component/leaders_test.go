@@ -85,6 +85,27 @@ func TestEvictionWaits(t *testing.T) {
 	})
 }
 
+// TestRestartedStoreReconnects: leaders stay off a store until the others have connected to it again.
+func TestRestartedStoreReconnects(t *testing.T) {
+	restarted := func(ready time.Duration) *plantest.Cluster {
+		c := plantest.New(3, 3, 1).Evicting("t-tikv-2", time.Minute, 3)
+		c.Member("t-tikv-2").Pod.Since = plantest.Now.Add(-ready)
+		return c
+	}
+	down := restarted(time.Second)
+	down.Down(time.Second, "t-tikv-2")
+	plantest.Waits(t, "restarted-store-reconnects", []plantest.Case{
+		{Name: "ready for one second", Cluster: restarted(time.Second)},
+		{Name: "ready for three seconds", Cluster: restarted(3 * time.Second)},
+		{Name: "ready for one second, the scheduler is not ours", Cluster: func() *plantest.Cluster {
+			c := restarted(time.Second)
+			c.Seen.Evictions = nil
+			return c
+		}()},
+		{Name: "not ready", Cluster: down},
+	})
+}
+
 // TestRoomForRegions: a store goes only where PD has enough others for its regions.
 func TestRoomForRegions(t *testing.T) {
 	two := func(maxReplicas int) *plantest.Cluster {

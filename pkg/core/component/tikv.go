@@ -20,7 +20,7 @@ func TiKV() plan.Profile {
 		IDLabel:       topology.LabelStoreID,
 		Located:       true,
 		Floor:         leastStores,
-		Standing:      []plan.Hook{storeRestored, leadersAllowed, evictionForgotten},
+		Standing:      []plan.Hook{storeRestored, storeReconnected, leadersAllowed, evictionForgotten},
 		BeforeRestart: []plan.Hook{leadersBack, leadersEvicted},
 		BeforeRemove: []plan.Hook{
 			notJoining, newStoresHeard, enoughStores, othersRun, rulesRead, rulesKept, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.LeftoverMarked,
