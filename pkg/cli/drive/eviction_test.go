@@ -21,7 +21,7 @@ func TestEvictionFlags(t *testing.T) {
 		{"", plan.Eviction{}, ""},
 		{"--evict-timeout 90s", plan.Eviction{Timeout: 90 * time.Second}, ""},
 		{"--evict-timeout=10m --on-evict-timeout=fail", plan.Eviction{Timeout: 10 * time.Minute, OnTimeout: plan.Fail}, ""},
-		{"--evict-timeout 1h --on-evict-timeout proceed", plan.Eviction{Timeout: time.Hour}, ""},
+		{"--evict-timeout 1h --on-evict-timeout proceed", plan.Eviction{Timeout: time.Hour, OnTimeout: plan.Proceed}, ""},
 		{"--on-evict-timeout=wait", plan.Eviction{OnTimeout: plan.Persist}, ""},
 		{"--on-evict-timeout=wait --evict-timeout=1h", plan.Eviction{}, "does not go with --evict-timeout"},
 		{"--evict-timeout=0", plan.Eviction{}, "above zero"},

@@ -37,7 +37,8 @@ type Failing struct {
 type Eviction struct {
 	// Timeout bounds the wait, in place of the default; zero keeps the default.
 	Timeout time.Duration
-	// OnTimeout is what to do when that time is over.
+	// OnTimeout is what to do when that time is over, or, without such a time, when there has been no
+	// progress for long.
 	OnTimeout Lapse
 	// StopFeeds: the last capture of TiCDC may be removed although changefeeds run.
 	StopFeeds bool
@@ -47,8 +48,11 @@ type Eviction struct {
 type Lapse int
 
 const (
+	// Default goes on without the goal after a time that somebody has set. Without one it waits for a
+	// person, since nobody has said that the goal may be given up.
+	Default Lapse = iota
 	// Proceed goes on without the goal.
-	Proceed Lapse = iota
+	Proceed
 	// Fail waits for a person.
 	Fail
 	// Persist goes on waiting: there is no time limit.
