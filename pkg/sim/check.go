@@ -223,7 +223,8 @@ func (w *Model) blame(step plan.Step, found []Violation) {
 	for _, v := range found {
 		w.broke(v.Rule, "%s: %s", step, v.What)
 	}
-	if _, ok := step.(plan.EvictLeaders); ok {
+	if s, ok := step.(plan.EvictLeaders); ok {
+		w.judgeLimit(s)
 		w.checkEvictions(step)
 	}
 }

@@ -170,6 +170,8 @@
 //     again as one of the first while no member is there that could refuse it.
 //   - evictions: no more of our schedulers than stores may be leaving at once on
 //     stores that are not the one to restart next, nor restarting, nor leaving.
+//   - limits: no eviction begins while PD moves more leaders at a time, or fewer, than
+//     the run asks for.
 //   - reversed: no RestoreStore of a store that a person has taken offline.
 //   - theirs: no scheduler that others created is removed, and placement rules that an engine has enabled
 //     are not enabled again, since a person has disabled them.

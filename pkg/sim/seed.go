@@ -29,6 +29,7 @@ func Seed(seed uint64, trace bool) *Model {
 	drawVersions(&o)
 	drawPassword(&o)
 	drawOptional(&o)
+	drawEviction(&o)
 	o.Faults.drawReports(seed)
 	w := New(o)
 	w.offsetClocks()

@@ -17,6 +17,8 @@ type Policy struct {
 	Later []topology.Kind
 	// Waits are the gates of this process's last turn.
 	Waits Waits
+	// Limited is when this process last had PD limit how many leaders move; zero for never.
+	Limited time.Time
 }
 
 // Failing says which members a run may give up and replace.
@@ -40,6 +42,9 @@ type Eviction struct {
 	// OnTimeout is what to do when that time is over, or, without such a time, when there has been no
 	// progress for long.
 	OnTimeout Lapse
+	// MaxMoves is how many leaders PD may move at a time while leaders leave stores or come back; zero
+	// keeps PD's own limit.
+	MaxMoves int
 	// StopFeeds: the last capture of TiCDC may be removed although changefeeds run.
 	StopFeeds bool
 }
