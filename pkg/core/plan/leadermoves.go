@@ -1,10 +1,10 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -30,7 +30,7 @@ func (LimitLeaderMoves) step() {}
 func (s LimitLeaderMoves) Target() (topology.Kind, string) { return topology.TiKV, "" }
 
 func (s LimitLeaderMoves) String() string {
-	return fmt.Sprintf("have PD move at most %d region leaders at a time", s.Limit)
+	return "have PD move at most " + remedy.Count(s.Limit, "region leader", "region leaders") + " at a time"
 }
 
 // limitMoves returns the step that has PD keep the limit of this run while leaders leave stores or come back. It comes
