@@ -116,6 +116,8 @@ func (w *Model) take(step plan.Step) error {
 		return w.removeMember(s.ID)
 	case plan.EvictLeaders:
 		return w.evictLeaders(s)
+	case plan.LimitLeaderMoves:
+		return w.limitLeaderMoves(s)
 	case plan.AdoptEviction:
 		return w.adoptEviction(s)
 	case plan.AllowLeaders:

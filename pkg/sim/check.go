@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -22,7 +24,7 @@ func (v Violation) String() string { return fmt.Sprintf("%s %s: %s", v.At, v.Rul
 type Soft struct {
 	Steps           int
 	Restarts        int // of members that were up
-	WithLeaders     int // stores restarted with leaders before the timeout
+	WithLeaders     int // stores restarted with leaders, and no time that somebody has set for that was over
 	LeaderMoves     int
 	LeaderMovesOver int // more than there were restarts and removals of PD leaders
 	LeadersTaken    int // restarts and removals of PD members that had led
@@ -221,7 +223,8 @@ func (w *Model) blame(step plan.Step, found []Violation) {
 	for _, v := range found {
 		w.broke(v.Rule, "%s: %s", step, v.What)
 	}
-	if _, ok := step.(plan.EvictLeaders); ok {
+	if s, ok := step.(plan.EvictLeaders); ok {
+		w.judgeLimit(s)
 		w.checkEvictions(step)
 	}
 }
@@ -356,19 +359,23 @@ func (w *Model) successors(except int) int {
 	return n
 }
 
+// unmoved is the shortest time after which a run that is to proceed restarts a store with its leaders,
+// where nobody has set a time limit.
+const unmoved = 10 * time.Minute
+
 // judgeLeaders checks that leaders are evicted from a store before it is restarted,
-// unless they cannot move or the time for that is over. Leaders that come between the
-// observation and the restart are only counted.
+// unless they cannot move, or somebody has set a time for that, which is over. Leaders that come between
+// the observation and the restart are only counted.
 func (w *Model) judgeLeaders(i int, say sayer) {
 	s := w.ownStore(i)
 	if s.leaders == 0 || w.movable(s) == 0 {
 		return
 	}
-	limit := w.EvictTimeout
-	if w.Eviction.Timeout > 0 {
-		limit = w.Eviction.Timeout
+	limit := cmp.Or(w.Eviction.Timeout, w.EvictTimeout)
+	if limit == 0 && w.Eviction.OnTimeout == plan.Proceed {
+		limit = unmoved
 	}
-	if r, ok := w.recordOf(s.id); ok && w.Now().Sub(r.Since) >= limit {
+	if r, ok := w.recordOf(s.id); ok && limit > 0 && w.Now().Sub(r.Since) >= limit {
 		return
 	}
 	w.note("soft: %s is restarted with %d leaders", w.names[tikv][i], s.leaders)

@@ -130,7 +130,8 @@
 //     goes by it. To remove a member without a pod that has no claim either, or
 //     that PD has added and that has never started, takes nothing away.
 //   - leaders: no Restart of a store that serves and has leaders, at both moments,
-//     unless they have nowhere to go or the time for their eviction is over.
+//     unless they have nowhere to go, or a time that somebody has set for their
+//     eviction is over, or the run is to proceed and ten minutes have passed.
 //   - doubtful: no Restart of a member that does not serve, onto a revision of which
 //     another member is known to be unable to run.
 //   - quorum: no Restart or RemoveMember that leaves PD without a majority of
@@ -169,6 +170,8 @@
 //     again as one of the first while no member is there that could refuse it.
 //   - evictions: no more of our schedulers than stores may be leaving at once on
 //     stores that are not the one to restart next, nor restarting, nor leaving.
+//   - limits: no eviction begins while PD moves more leaders at a time, or fewer, than
+//     the run asks for.
 //   - reversed: no RestoreStore of a store that a person has taken offline.
 //   - theirs: no scheduler that others created is removed, and placement rules that an engine has enabled
 //     are not enabled again, since a person has disabled them.
@@ -213,7 +216,7 @@
 // they write nothing: no step, no status, no Lease (idle). When they are asked to end, all of them
 // end, and the Lease names no running process.
 //
-// Counted, as Soft: stores restarted with leaders before their timeout, PD leaders
+// Counted, as Soft: stores restarted with leaders without such a time, PD leaders
 // taken away with their leadership, members restarted that were of the wanted
 // revision already (these three are violations, as "careless", if no time passed
 // between the observation and the step); PD leaders moved more often than leaders were

@@ -29,8 +29,8 @@ func (w *Model) wanted() desired.State {
 			Lacks:    w.lacks(k),
 			Set:      desired.Object{Kind: "StatefulSet", Name: w.cluster.SetName(name)},
 		}
-		if k.data() == topology.Store {
-			g.EvictTimeout = w.EvictTimeout
+		if k.data() == topology.Store && w.EvictTimeout > 0 {
+			g.EvictTimeout = &w.EvictTimeout
 		}
 		g.Binlog = w.Binlog && w.Pump > 0
 		if drains[k] {

@@ -125,9 +125,9 @@ type Options struct {
 	KeepStuck bool
 	// Ordered: the StatefulSet's pod management is OrderedReady, not Parallel.
 	Ordered      [components]bool
-	ScaleOut     int // how many of TiKV, and of TiDB, may be joining at the same time, 1 if not set
-	ScaleIn      int // or leaving
-	EvictTimeout time.Duration
+	ScaleOut     int           // how many of TiKV, and of TiDB, may be joining at the same time, 1 if not set
+	ScaleIn      int           // or leaving
+	EvictTimeout time.Duration // of the spec; 0 for none
 	DrainTimeout time.Duration // of captures of TiCDC
 	Binlog       bool          // TiDB writes its binlog to Pump
 	PumpAgain    bool          // the kubelet starts a Pump again that is offline
@@ -238,9 +238,6 @@ type Model struct {
 func New(o Options) *Model {
 	if o.MaxCopy == 0 {
 		o.MaxCopy = 3
-	}
-	if o.EvictTimeout == 0 {
-		o.EvictTimeout = 1500 * time.Minute
 	}
 	if o.DrainTimeout == 0 {
 		o.DrainTimeout = 10 * time.Minute

@@ -133,7 +133,7 @@ func (w *Model) evictLeadersOff() {
 			}
 			if to := w.leastLeaders(r, s); to != nil && !w.barred(to) {
 				w.lead(r, to)
-				if n++; n == perTick {
+				if n++; n == w.movesPerTick() {
 					break
 				}
 			}

@@ -155,6 +155,22 @@ func TestEvictionFails(t *testing.T) {
 	fine(t, w)
 }
 
+// TestStuckEviction: when PD moves no leaders and nobody has set a time, a run ends, and the store keeps its
+// leaders, unless the user asks for its restart.
+func TestStuckEviction(t *testing.T) {
+	for name, lapse := range map[string]plan.Lapse{"unless asked": plan.Default, "asked": plan.Proceed} {
+		w := settled(Options{Eviction: plan.Eviction{OnTimeout: lapse}})
+		w.Upgrade("v2", topology.TiKV)
+		w.OnStep("evict region leaders from basic-tikv-2", func() { w.pd.idle = w.t + 1200 })
+		p, err := w.Drive(18 * time.Minute)
+		restarted := inTranscript(w, "restart basic-tikv-2")
+		if restarted != (lapse == plan.Proceed) || !restarted && (err != nil || p.Outcome != plan.Blocked || len(w.evicts) > 0) {
+			t.Fatalf("%s: %s, %v\n%s", name, p.Outcome, err, w.Transcript())
+		}
+		fine(t, w)
+	}
+}
+
 // tikv-11-36: a run that goes on after a crash waits for the leaders that the one
 // before it has taken away, and knows how many they were.
 func TestLeadersComeBackAfterCrash(t *testing.T) {

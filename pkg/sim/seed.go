@@ -14,7 +14,7 @@ func Seed(seed uint64, trace bool) *Model {
 	o := Options{
 		Seed: seed, PD: pick(rng, 1, 3, 3, 5), TiKV: pick(rng, 3, 3, 4, 5), TiDB: pick(rng, 0, 1, 2, 3),
 		Elsewhere: pick(rng, 0, 0, 0, 2), KeepStuck: rng.IntN(2) == 0,
-		EvictTimeout: pick(rng, 30*time.Second, 10*time.Minute, 1500*time.Minute),
+		EvictTimeout: pick(rng, 0, 0, 30*time.Second, 10*time.Minute),
 		MinReady:     pick(rng, 0, 0, 30*time.Second),
 		Failover:     rng.IntN(2) == 0,
 		Faults:       someFaults(rng),
@@ -29,6 +29,7 @@ func Seed(seed uint64, trace bool) *Model {
 	drawVersions(&o)
 	drawPassword(&o)
 	drawOptional(&o)
+	drawEviction(&o)
 	o.Faults.drawReports(seed)
 	w := New(o)
 	w.offsetClocks()

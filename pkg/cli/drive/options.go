@@ -61,7 +61,7 @@ func (o *Options) Validate() error {
 	case o.ExitCode && o.DryRun == NoDryRun:
 		return exit.Usagef("--exit-code goes with --dry-run")
 	case !o.Wait && (o.TakeOver || o.NoFollow || o.Eviction != plan.Eviction{}):
-		return exit.Usagef("--wait=false leaves the cluster to another process, so it does not go with --take-over, --no-follow, --evict-timeout, --on-evict-timeout and --stop-changefeeds")
+		return exit.Usagef("--wait=false leaves the cluster to another process, so it does not go with --take-over, --no-follow, --evict-timeout, --on-evict-timeout, --max-leader-moves and --stop-changefeeds")
 	case o.Timeout < 0:
 		return exit.Usagef("--timeout must not be negative")
 	case o.Eviction.OnTimeout == plan.Persist && o.Eviction.Timeout > 0:

@@ -179,6 +179,13 @@ func policy(p plan.Eviction, ago time.Duration) *plantest.Cluster {
 	})
 }
 
+// unlimited is the same where the spec has no time limit.
+func unlimited(p plan.Eviction, ago time.Duration) *plantest.Cluster {
+	c := policy(p, ago)
+	c.Want(tikv).EvictTimeout = nil
+	return c
+}
+
 func TestEvictPolicy(t *testing.T) {
 	in5 := func(p plan.Eviction) *plantest.Cluster {
 		return in(tikv, func(c *plantest.Cluster) {
@@ -191,6 +198,11 @@ func TestEvictPolicy(t *testing.T) {
 		{Name: "tikv-11-44: less patience, over", Cluster: policy(plan.Eviction{Timeout: 10 * time.Minute}, 10*time.Minute)},
 		{Name: "tikv-11-44: fail", Cluster: policy(plan.Eviction{OnTimeout: plan.Fail}, time.Hour)},
 		{Name: "fail, not over", Cluster: policy(plan.Eviction{OnTimeout: plan.Fail}, time.Minute)},
+		{Name: "no limit, begun long ago by another run", Cluster: unlimited(plan.Eviction{}, 99*time.Hour)},
+		{Name: "no limit, fail", Cluster: unlimited(plan.Eviction{OnTimeout: plan.Fail}, time.Hour)},
+		{Name: "no limit, proceed", Cluster: unlimited(plan.Eviction{OnTimeout: plan.Proceed}, time.Hour)},
+		{Name: "no limit, wait", Cluster: unlimited(plan.Eviction{OnTimeout: plan.Persist}, time.Hour)},
+		{Name: "no limit, a limit for this run", Cluster: unlimited(plan.Eviction{Timeout: time.Minute}, time.Minute)},
 		{Name: "wait", Cluster: policy(plan.Eviction{OnTimeout: plan.Persist}, 99*time.Hour)},
 		{Name: "remove", Cluster: in5(plan.Eviction{})},
 		{Name: "remove, more patience", Cluster: in5(plan.Eviction{Timeout: 10 * time.Minute})},

@@ -23,5 +23,5 @@ var notJoining = plan.Hook{
 		}
 		return m.Pod.Started
 	},
-	Timeout: func(plan.Scope) time.Duration { return plan.Registering },
+	Timeout: func(plan.Scope) (time.Duration, bool) { return plan.Registering, true },
 }

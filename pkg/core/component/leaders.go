@@ -30,13 +30,13 @@ var leadersEvicted = plan.Hook{
 		if leadersStranded(sc, m) != "" {
 			return remedy.Remedy{remedy.Run("see the schedulers", sc.PDCtl("scheduler config evict-leader-scheduler"))}
 		}
-		return stayingHelp(sc, "restart the store with them")
+		return restartHelp(sc)
 	},
 	Done:      func(_ plan.Scope, m state.Member) bool { return plan.Stopped(m) || leaving(m) || drained(m) },
 	Skip:      leadersBound,
 	Schedules: true,
 	Step:      evict, Observed: leadersObserved, Left: leadersToMove, Since: evictingSince,
-	Timeout: func(sc plan.Scope) time.Duration { return evictTimeout(sc, sc.Want.EvictTimeout) },
+	Timeout: func(sc plan.Scope) (time.Duration, bool) { return evictTimeout(sc, sc.Want.EvictTimeout) },
 	Lapse:   onEvictTimeout,
 }
 
@@ -49,26 +49,40 @@ var leadersLeft = plan.Hook{
 	},
 	Skip:      leadersBound,
 	Schedules: true, Step: evict, Observed: leadersObserved, Left: leadersToMove, Since: evictingSince,
-	Timeout: func(sc plan.Scope) time.Duration { return evictTimeout(sc, removeEvictTimeout) },
+	Timeout: func(sc plan.Scope) (time.Duration, bool) { return evictTimeout(sc, new(removeEvictTimeout)) },
 	Lapse:   onEvictTimeout,
 	Help: func(sc plan.Scope, _ state.Member) remedy.Remedy {
-		return stayingHelp(sc, "take the store offline with them")
+		return remedy.Remedy{
+			leadersCannotGo,
+			remedy.Run("take the store offline with them", sc.Cluster.Plugin("sync", "--on-evict-timeout=proceed")),
+		}
 	},
 }
 
-// stayingHelp returns what a person can do about leaders that do not leave a store.
-func stayingHelp(sc plan.Scope, with string) remedy.Remedy {
-	return remedy.Remedy{
-		remedy.Say("see where leaders cannot go: every region needs a replica on another store that is up"),
-		remedy.Run(with, sc.Cluster.Plugin("sync", "--on-evict-timeout=proceed")),
+var leadersCannotGo = remedy.Say("see where leaders cannot go: every region needs a replica on another store that is up")
+
+// restartHelp returns what a person can do about leaders that do not leave a store that is to be
+// restarted.
+func restartHelp(sc plan.Scope) remedy.Remedy {
+	help := remedy.Remedy{leadersCannotGo, remedy.Run("see which leaders PD moves", sc.PDCtl("operator show leader"))}
+	with := "restart the store with them"
+	if _, limited := evictTimeout(sc, sc.Want.EvictTimeout); !limited {
+		help = append(help, remedy.Run("wait for them without a limit", sc.Cluster.Plugin("sync", "--on-evict-timeout=wait")))
+		with += ", if none leaves for ten minutes more"
 	}
+	return append(help, remedy.Run(with, sc.Cluster.Plugin("sync", "--on-evict-timeout=proceed")))
 }
 
-func evictTimeout(sc plan.Scope, usual time.Duration) time.Duration {
-	if t := sc.Policy.Eviction.Timeout; t > 0 {
-		return t
+// evictTimeout returns how long leaders may take to leave a store, if that is limited: a flag comes before
+// what is usual.
+func evictTimeout(sc plan.Scope, usual *time.Duration) (limit time.Duration, limited bool) {
+	switch t := sc.Policy.Eviction.Timeout; {
+	case t > 0:
+		return t, true
+	case usual != nil:
+		return *usual, true
 	}
-	return usual
+	return 0, false
 }
 
 func onEvictTimeout(sc plan.Scope) plan.Lapse { return sc.Policy.Eviction.OnTimeout }
@@ -87,8 +101,7 @@ func takers(sc plan.Scope, m state.Member) int {
 }
 
 // leadersStranded reports, with the reason, that other stores are up, but evict-leader schedulers
-// keep leaders off all of them. Only a person knows why those were created. A wait would last until
-// the timeout, which is a day, and would not help.
+// keep leaders off all of them. Only a person knows why those were created. A wait would not help.
 func leadersStranded(sc plan.Scope, m state.Member) string {
 	if m.Database.Leaders == 0 || sc.All.PD.UpStores < 2 || takers(sc, m) > 0 {
 		return ""
@@ -215,7 +228,7 @@ var leadersBack = plan.Hook{
 		return fmt.Sprintf("%s has %d of %d", o.Name, o.Database.Leaders, e.Leaders)
 	},
 	Since:   func(sc plan.Scope, m state.Member) time.Time { _, e, _ := returning(sc, m); return e.Ended },
-	Timeout: func(plan.Scope) time.Duration { return returnTimeout },
+	Timeout: func(plan.Scope) (time.Duration, bool) { return returnTimeout, true },
 }
 
 // returning returns another store whose leaders are coming back.

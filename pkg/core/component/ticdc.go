@@ -184,7 +184,7 @@ func drainingSince(sc plan.Scope, m state.Member) time.Time {
 	return d.Since
 }
 
-func drainTimeout(sc plan.Scope) time.Duration { return sc.Want.DrainTimeout }
+func drainTimeout(sc plan.Scope) (time.Duration, bool) { return sc.Want.DrainTimeout, true }
 
 func tablesLeft(sc plan.Scope, m state.Member) plan.Quantity {
 	d, ok := draining(sc, m)

@@ -28,6 +28,11 @@ func evictLeaders(w *world, s plan.EvictLeaders) {
 	m.Database.Evicting = true
 }
 
+// limitLeaderMoves is forecast once: to ask PD again changes nothing.
+func limitLeaderMoves(w *world, _ plan.LimitLeaderMoves) {
+	w.policy.Limited = w.snap.At.AddDate(1, 0, 0)
+}
+
 func (w *world) forgetEviction(id uint64) {
 	w.snap.Evictions = slices.DeleteFunc(w.snap.Evictions, func(e state.Eviction) bool { return e.StoreID == id })
 }

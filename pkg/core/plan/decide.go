@@ -70,6 +70,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 		sum.steps = append(sum.steps, disks.steps...)
 		sum.gates = append(sum.gates, disks.gates...)
 	}
+	sum.steps = append(limitMoves(policy, s, sum.steps), sum.steps...)
 	if sum.idle() {
 		sum = reclaim(profiles, w, s, scopes)
 	}

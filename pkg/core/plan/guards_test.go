@@ -366,7 +366,7 @@ func TestGuardsOfHooks(t *testing.T) {
 			return plan.RestoreStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID}
 		},
 		Since:    func(sc plan.Scope, _ state.Member) time.Time { return sc.All.At.Add(-time.Minute) },
-		Timeout:  func(plan.Scope) time.Duration { return time.Minute },
+		Timeout:  func(plan.Scope) (time.Duration, bool) { return time.Minute, true },
 		Lapse:    func(plan.Scope) plan.Lapse { return plan.Fail },
 		Observed: func(plan.Scope, state.Member) string { return "nothing" },
 	}

@@ -17,6 +17,8 @@ type Policy struct {
 	Later []topology.Kind
 	// Waits are the gates of this process's last turn.
 	Waits Waits
+	// Limited is when this process last had PD limit how many leaders move; zero for never.
+	Limited time.Time
 }
 
 // Failing says which members a run may give up and replace.
@@ -37,8 +39,12 @@ type Failing struct {
 type Eviction struct {
 	// Timeout bounds the wait, in place of the default; zero keeps the default.
 	Timeout time.Duration
-	// OnTimeout is what to do when that time is over.
+	// OnTimeout is what to do when that time is over, or, without such a time, when there has been no
+	// progress for long.
 	OnTimeout Lapse
+	// MaxMoves is how many leaders PD may move at a time while leaders leave stores or come back; zero
+	// keeps PD's own limit.
+	MaxMoves int
 	// StopFeeds: the last capture of TiCDC may be removed although changefeeds run.
 	StopFeeds bool
 }
@@ -47,8 +53,11 @@ type Eviction struct {
 type Lapse int
 
 const (
+	// Default goes on without the goal after a time that somebody has set. Without one it waits for a
+	// person, since nobody has said that the goal may be given up.
+	Default Lapse = iota
 	// Proceed goes on without the goal.
-	Proceed Lapse = iota
+	Proceed
 	// Fail waits for a person.
 	Fail
 	// Persist goes on waiting: there is no time limit.

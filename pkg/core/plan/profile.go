@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -118,14 +119,13 @@ type Hook struct {
 	// Stuck returns the reason why waiting does not help now, "" when it may help. Such a wait gets
 	// no more time than usual.
 	Stuck func(Scope, state.Member) string
-	// Since is when the work for the goal began, and Timeout how long it may take. Lapse
-	// says what happens then; without Lapse the plan continues without the goal. Without
-	// Timeout it waits.
+	// Since is when the work for the goal began, and Timeout how long it may take, if that is
+	// limited. Lapse says what happens then; without Lapse the plan continues without the goal.
 	Since   func(Scope, state.Member) time.Time
-	Timeout func(Scope) time.Duration
+	Timeout func(Scope) (limit time.Duration, limited bool)
 	Lapse   func(Scope) Lapse
-	// Patience is how long there may be no progress before the gate is Blocked, where
-	// no Timeout bounds it; zero: as long as usual.
+	// Patience is how long there may be no progress before the gate is Blocked, or the plan continues
+	// without the goal, where no Timeout limits it; zero: as long as usual.
 	Patience time.Duration
 	Remedy   remedy.Remedy
 	// Help returns what a person can do where that depends on the case; where it returns none,
@@ -256,9 +256,10 @@ func (sc Scope) help(h Hook, m state.Member) remedy.Remedy {
 }
 
 // lapsed reports whether the time for a goal is over, and what follows; else it sets the
-// gate's deadline.
+// gate's deadline. Without a time limit only a run that is to proceed ends the wait here, when there
+// is no progress; each other such wait is bounded like those without a Timeout.
 func (sc Scope) lapsed(h Hook, g *Gate) (over bool, v verdict) {
-	lapse := Proceed
+	lapse := Default
 	if h.Lapse != nil {
 		lapse = h.Lapse(sc)
 	}
@@ -266,15 +267,23 @@ func (sc Scope) lapsed(h Hook, g *Gate) (over bool, v verdict) {
 	if h.Timeout == nil || g.Since.IsZero() || g.endless {
 		return false, verdict{}
 	}
-	limit := h.Timeout(sc)
-	g.Deadline = g.Since.Add(limit)
-	switch {
-	case sc.All.At.Before(g.Deadline):
-		return false, verdict{}
-	case lapse == Proceed:
-		return true, verdict{notes: []string{fmt.Sprintf("%s (%s after %s)", h.Want, g.Observed, limit)}}
+	limit, limited := h.Timeout(sc)
+	end, why := g.Since.Add(limit), fmt.Sprintf(" after %s", limit)
+	if !limited {
+		g.patience = cmp.Or(h.Patience, patience) // so that the gate says until when
+		if lapse != Proceed {
+			return false, verdict{}
+		}
+		end, why = sc.Policy.Waits.still(g, sc.All.At).Add(g.patience), fmt.Sprintf(", no progress for %s", g.patience)
 	}
-	g.Observed += fmt.Sprintf(" after %s", limit)
-	g.Blocked = true
-	return true, wait(*g)
+	g.Deadline = end
+	switch {
+	case sc.All.At.Before(end):
+		return false, verdict{}
+	case lapse == Fail:
+		g.Observed += why
+		g.Blocked = true
+		return true, wait(*g)
+	}
+	return true, verdict{notes: []string{h.Want + " (" + g.Observed + why + ")"}}
 }

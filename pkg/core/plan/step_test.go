@@ -31,6 +31,8 @@ var steps = []struct {
 	{plan.MoveLeader{From: "m", To: "n"}, pd, "m", true, false},
 	{plan.RemoveMember{Member: "m"}, pd, "m", true, false},
 	{plan.EvictLeaders{Member: "m"}, tikv, "m", false, false},
+	{plan.LimitLeaderMoves{Limit: 1}, tikv, "", false, false},
+	{plan.LimitLeaderMoves{Limit: 1, Again: true}, tikv, "", false, true},
 	{plan.AdoptEviction{Member: "m"}, tikv, "m", false, false},
 	{plan.AllowLeaders{Member: "m"}, tikv, "m", false, false},
 	{plan.RemoveStore{Component: tikv, Member: "m"}, tikv, "m", true, false},

@@ -63,6 +63,8 @@ func Quiet(s Step) bool {
 		return true
 	case DrainCapture:
 		return s.Again
+	case LimitLeaderMoves:
+		return s.Again
 	}
 	return false
 }

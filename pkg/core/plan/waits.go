@@ -49,7 +49,9 @@ func (ws Waits) After(p Plan, at time.Time) Waits {
 			w.seen, w.least, w.since = old.seen, old.least, old.since
 		}
 		if w.progress(g) {
-			w.least, w.since = g.Left, at
+			if w.since = at; g.Left.Unit != "" {
+				w.least = g.Left // it stays while the number is unknown
+			}
 			w.seen = append(slices.Clone(w.seen[max(len(w.seen)-values+1, 0):]), g.Observed)
 		}
 		next = append(next, w)

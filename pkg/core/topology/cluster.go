@@ -71,9 +71,9 @@ type Group struct {
 	Recover bool
 	// Volumes are the claims that each member has, the one with its data first.
 	Volumes []Volume
-	// EvictTimeout bounds the wait for a store's leaders to leave before the
-	// store is restarted anyway (TiKV; spec.tikv.evictLeaderTimeout).
-	EvictTimeout time.Duration
+	// EvictTimeout limits the wait for a store's leaders to leave before the
+	// store is restarted anyway; nil for no limit (TiKV; spec.tikv.evictLeaderTimeout).
+	EvictTimeout *time.Duration
 	// DrainTimeout bounds the wait for tables to leave a capture before it is restarted or removed
 	// anyway (TiCDC; spec.ticdc.gracefulShutdownTimeout).
 	DrainTimeout time.Duration

@@ -1,6 +1,8 @@
 package topology
 
 import (
+	"time"
+
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -31,13 +33,19 @@ var readTiKV = reading{
 	},
 	group: func(tc *v1alpha1.TidbCluster, g *Group) {
 		kv := tc.Spec.TiKV
-		g.StoreLabels, g.EvictTimeout = kv.StoreLabels, tc.TiKVEvictLeaderTimeout()
+		g.StoreLabels, g.EvictTimeout = kv.StoreLabels, evictTimeout(kv)
 	},
 	recovery: func(tc *v1alpha1.TidbCluster) recovery {
 		kv := tc.Spec.TiKV
 		return recovery{&kv.RecoverFailover, &kv.Failover, tc.Status.TiKV.FailoverUID}
 	},
-	validate:      validateTiKV,
+	validate: validateTiKV,
+	warnings: func(_ *Cluster, c Cluster, at *field.Path) []Warning {
+		if kv := c.Written.Spec.TiKV; kv.EvictLeaderTimeout == nil || evictTimeout(kv) != nil {
+			return nil
+		}
+		return []Warning{warn(at.Child("evictLeaderTimeout"), "has no effect: it must be a duration such as 10m")}
+	},
 	acceptedNames: acceptedNames,
 	certificates: func(c Cluster) []Certificate {
 		if c.TLS.Members && isTrue(c.Source.Spec.TiKV.MountClusterClientSecret) {
@@ -47,6 +55,20 @@ var readTiKV = reading{
 	},
 	noConfig: `""`,
 	instead:  "to remove the whole cluster use kubectl tidb delete",
+}
+
+// evictTimeout returns how long leaders may take to leave a store, nil where the spec does not say it. A
+// limit is what its owner has asked for: after it stores are restarted with their leaders, so that
+// there is none by default.
+func evictTimeout(kv *v1alpha1.TiKVSpec) *time.Duration {
+	if kv.EvictLeaderTimeout == nil {
+		return nil
+	}
+	limit, err := time.ParseDuration(*kv.EvictLeaderTimeout)
+	if err != nil {
+		return nil
+	}
+	return &limit
 }
 
 func validateTiKV(spec v1alpha1.TidbClusterSpec, at *field.Path) field.ErrorList {

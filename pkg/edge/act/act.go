@@ -70,6 +70,8 @@ func (a *Actor) Do(ctx context.Context, step plan.Step) error {
 		return a.removeMember(ctx, s)
 	case plan.EvictLeaders:
 		return a.evictLeaders(ctx, s)
+	case plan.LimitLeaderMoves:
+		return a.limitLeaderMoves(ctx, s)
 	case plan.AdoptEviction:
 		return a.adoptEviction(ctx, s)
 	case plan.AllowLeaders:

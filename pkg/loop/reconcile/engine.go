@@ -155,7 +155,7 @@ func (e Engine) takeSteps(ctx context.Context, steps []plan.Step) error {
 		if err != nil {
 			failed, by[kind] = errors.Join(failed, err), step
 		}
-		e.Memory.note(kind, err)
+		e.Memory.note(step, err)
 	}
 	return failed
 }

@@ -16,27 +16,34 @@ type Memory struct {
 	failed []topology.Kind // components whose last step failed
 	waits  plan.Waits
 	went   []topology.Kind // components with a step that succeeded in the last turn
+	at     time.Time       // of the last turn
+	// limited is when PD was last asked to limit how many leaders move. A process that does not know it asks at once.
+	limited time.Time
 }
 
 // begin starts the turn in which p was decided.
 func (m *Memory) begin(p plan.Plan, at time.Time) {
 	if m != nil {
-		m.waits, m.went = m.waits.After(p, at), nil
+		m.waits, m.went, m.at = m.waits.After(p, at), nil, at
 	}
 }
 
-// note notes how a step of a component ended. One that fails because it was outdated does not
+// note notes how a step ended. One that fails because it was outdated does not
 // count: the next one may succeed.
-func (m *Memory) note(k topology.Kind, err error) {
+func (m *Memory) note(step plan.Step, err error) {
 	var outdated Outdated
+	k, _ := step.Target()
 	if m == nil || errors.As(err, &outdated) && outdated.Stale() {
 		return
 	}
 	m.failed = slices.DeleteFunc(m.failed, func(o topology.Kind) bool { return o == k })
 	if err != nil {
 		m.failed = append(m.failed, k)
-	} else {
-		m.went = append(m.went, k)
+		return
+	}
+	m.went = append(m.went, k)
+	if _, limits := step.(plan.LimitLeaderMoves); limits {
+		m.limited = m.at
 	}
 }
 
@@ -44,7 +51,7 @@ func (m *Memory) note(k topology.Kind, err error) {
 // that failed longest ago first, and what was waited for.
 func (m *Memory) recall(p plan.Policy) plan.Policy {
 	if m != nil {
-		p.Later, p.Waits = slices.Clone(m.failed), m.waits
+		p.Later, p.Waits, p.Limited = slices.Clone(m.failed), m.waits, m.limited
 	}
 	return p
 }

@@ -77,7 +77,7 @@ func with(members map[topology.Kind]int) *Cluster {
 		g.Services = []desired.Object{{Kind: "Service", Name: c.Wanted.Cluster.PeerService(kind)}}
 		g.Config = []desired.Object{{Kind: "ConfigMap", Name: c.Wanted.Cluster.SetName(kind)}}
 		if kind.Data() == topology.Store {
-			g.EvictTimeout = time.Hour
+			g.EvictTimeout = new(time.Hour)
 		}
 		c.Wanted.Groups = append(c.Wanted.Groups, g)
 	}

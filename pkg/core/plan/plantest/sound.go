@@ -116,7 +116,7 @@ func identities(g state.Group, m state.Member, s plan.Step) said {
 	}
 	switch s.(type) {
 	case plan.Apply, plan.Resize, plan.Close, plan.AllowLeaders, plan.ForgetRecord, plan.RetireFailure, plan.ForgetFailure,
-		plan.EnableRules:
+		plan.EnableRules, plan.LimitLeaderMoves:
 		return nil
 	}
 	panic("plantest: what identifies the objects of a " + reflect.TypeOf(s).Name() + "?")

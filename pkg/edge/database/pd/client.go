@@ -48,6 +48,8 @@ type Client interface {
 	PlacementRules(ctx context.Context) ([]RuleGroup, error)
 	// MaxStoreDownTime returns after how long without a heartbeat PD calls a store Down.
 	MaxStoreDownTime(ctx context.Context) (time.Duration, error)
+	// LimitLeaderMoves sets how many leaders PD moves at a time. After a while PD takes what is configured again.
+	LimitLeaderMoves(ctx context.Context, limit int, lasts time.Duration) error
 	// SetReplicationConfig changes the given keys ("max-replicas", "location-labels", …) in one write.
 	SetReplicationConfig(ctx context.Context, patch map[string]any) error
 

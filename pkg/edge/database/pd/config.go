@@ -84,3 +84,11 @@ func (c *client) ClusterVersion(ctx context.Context) (string, error) {
 	})
 	return v, err
 }
+
+// LimitLeaderMoves implements Client. PD keeps the value in etcd with a lease, apart from its configuration, which
+// stays as it is. BR and TiDB Lightning use the same call while they restore.
+func (c *client) LimitLeaderMoves(ctx context.Context, limit int, lasts time.Duration) error {
+	return c.call(ctx, "limit leader moves", func(ctx context.Context, m member) error {
+		return m.api.SetConfig(ctx, map[string]any{"schedule.leader-schedule-limit": limit}, lasts.Seconds())
+	})
+}

@@ -93,7 +93,7 @@ func (f *Fake) Calls() []string {
 // Writes returns the calls so far that change something, in order.
 func (f *Fake) Writes() []string {
 	return slices.DeleteFunc(f.Calls(), func(call string) bool {
-		return !slices.ContainsFunc([]string{"Transfer", "Delete", "Set", "Add", "Remove"},
+		return !slices.ContainsFunc([]string{"Transfer", "Delete", "Set", "Add", "Remove", "Limit"},
 			func(verb string) bool { return strings.HasPrefix(call, verb) })
 	})
 }

@@ -254,6 +254,11 @@ func (f *Fake) MaxStoreDownTime(ctx context.Context) (out time.Duration, err err
 	return out, err
 }
 
+// LimitLeaderMoves implements Client.
+func (f *Fake) LimitLeaderMoves(ctx context.Context, limit int, lasts time.Duration) error {
+	return f.do(ctx, fmt.Sprintf("LimitLeaderMoves(%d, %s)", limit, lasts), func(*FakeState) error { return nil })
+}
+
 // SetReplicationConfig implements Client.
 func (f *Fake) SetReplicationConfig(ctx context.Context, patch map[string]any) error {
 	return f.do(ctx, fmt.Sprintf("SetReplicationConfig(%v)", patch), func(s *FakeState) error {

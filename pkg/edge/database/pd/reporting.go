@@ -97,6 +97,10 @@ func (t reportingClient) MaxStoreDownTime(ctx context.Context) (time.Duration, e
 	return timed(t, "MaxStoreDownTime", func() (time.Duration, error) { return t.to.MaxStoreDownTime(ctx) })
 }
 
+func (t reportingClient) LimitLeaderMoves(ctx context.Context, limit int, lasts time.Duration) error {
+	return t.do("LimitLeaderMoves", func() error { return t.to.LimitLeaderMoves(ctx, limit, lasts) })
+}
+
 func (t reportingClient) SetReplicationConfig(ctx context.Context, patch map[string]any) error {
 	return t.do("SetReplicationConfig", func() error { return t.to.SetReplicationConfig(ctx, patch) })
 }
