@@ -198,7 +198,7 @@ var storeReconnected = plan.Hook{
 		return !ours || !m.Up() || sc.All.At.Sub(m.Pod.Since) >= reconnecting
 	},
 	Since:   func(_ plan.Scope, m state.Member) time.Time { return m.Pod.Since },
-	Timeout: func(plan.Scope) time.Duration { return reconnecting },
+	Timeout: func(plan.Scope) (time.Duration, bool) { return reconnecting, true },
 }
 
 // leadersAllowed ends an eviction once the store is up again.
