@@ -9,7 +9,7 @@ import (
 )
 
 // unmapProgram has no page of the program's file count as resident until it is used again. Linux maps sixteen pages
-// and more around each one that is read, so that a start, which reads a little of everything, maps most of the file.
+// and more around each one that is used, so that a start, which uses a little of everything, maps most of the file.
 // What goes wrong changes nothing.
 func unmapProgram() {
 	program, err := os.Readlink("/proc/self/exe")
