@@ -139,6 +139,11 @@ bench-daemon: node-down ## measure a daemon with many clusters, on the node's AP
 	cd test/node && GOGC=400 go run . api
 	eval "$$(cd test/node && go run . env)" && go run ./cmd/kubectl-tidb init && go run ./test/manyclusters -clusters $(CLUSTERS)
 
+DAEMONS ?= 3
+
+bench-shards: ## measure daemons that share clusters, with an API server in memory: make bench-shards CLUSTERS=10000 DAEMONS=3
+	go run ./test/manyclusters -memory -clusters $(CLUSTERS) -daemons $(DAEMONS)
+
 bench-commands: build ## measure time, memory and requests of commands, with an API server in memory
 	go run ./test/manyclusters -memory -program bin/kubectl-tidb -commands -clusters 1000
 	go run ./test/manyclusters -memory -program bin/kubectl-tidb -commands -clusters 1 -tikv 300 -tidb 100

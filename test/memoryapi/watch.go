@@ -68,13 +68,21 @@ func (w *watcher) see(how watch.EventType, before, after *object) {
 	}
 }
 
-// next returns the events that have come, nil at the end of ctx.
+// next returns the events that have come, nil at the end of ctx. It may be woken for events that it has returned before.
 func (w *watcher) next(ctx context.Context) []event {
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-w.wake:
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-w.wake:
+		}
+		if all := w.take(); len(all) > 0 {
+			return all
+		}
 	}
+}
+
+func (w *watcher) take() []event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := w.queue

@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/resident"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
@@ -20,6 +21,8 @@ const (
 	outage = 5 * time.Minute
 	// again is the pause between two attempts to drive the cluster again.
 	again = 2 * time.Second
+	// heapGrowth is by how many percent the heap may grow before the garbage collector runs: a run may wait for hours.
+	heapGrowth = 25
 )
 
 // converge runs the engine until it has nothing left to do. Without the API server a run can do
@@ -27,6 +30,7 @@ const (
 // either. It drives the cluster again later, or follows if another process drives it by then. Nor
 // does it end when a tidb-operator begins to drive the cluster, or stops.
 func (s *Session) converge(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, progress *reconcile.Progress) (plan.Plan, error) {
+	defer resident.Waits(heapGrowth)()
 	p, err := s.attempt(ctx, f, o, policy, progress)
 	for ctx.Err() == nil {
 		came, isCame := errors.AsType[*operatorCame](err)

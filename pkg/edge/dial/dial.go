@@ -27,6 +27,10 @@ var (
 // next turn of a converged cluster. A thousand converged clusters would keep five thousand connections.
 const Idle = 20 * time.Second
 
+// idleAtMost is how many unused connections are kept. A cluster may have hundreds of members, and through the API
+// server each connection takes nearly a megabyte.
+const idleAtMost = 16
+
 // Transport returns an HTTP transport over d; tlsConf may be nil. It never uses the environment's proxy, which is for
 // the way to the API server and cannot know in-cluster names.
 func Transport(d Dialer, tlsConf *tls.Config) *http.Transport {
@@ -34,6 +38,7 @@ func Transport(d Dialer, tlsConf *tls.Config) *http.Transport {
 		DialContext:         Lazy(d.DialContext),
 		TLSClientConfig:     tlsConf.Clone(),
 		Proxy:               nil,
+		MaxIdleConns:        idleAtMost,
 		MaxIdleConnsPerHost: 4,
 		IdleConnTimeout:     Idle,
 		TLSHandshakeTimeout: 10 * time.Second,

@@ -39,6 +39,7 @@ type Pods struct {
 	spdyOnly atomic.Bool
 
 	told
+	spares   spares
 	mu       sync.Mutex
 	sessions map[types.NamespacedName]*session
 }
@@ -187,7 +188,7 @@ func (p *Pods) refresh(ctx context.Context, key types.NamespacedName) (*session,
 	if err != nil {
 		return nil, classify(p.ctx, "get, create", "pods/portforward", err)
 	}
-	s := newSession(pod.UID, up)
+	s := newSession(pod.UID, up, p.spares.add)
 	s.late = pod.DeletionTimestamp != nil
 	return p.keep(key, s)
 }

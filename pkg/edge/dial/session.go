@@ -33,29 +33,42 @@ type session struct {
 	mu     sync.Mutex
 	users  int
 	unused *time.Timer // runs while there are no users
+	// spare is called when the last user is gone.
+	spare func(*session)
 }
 
-func newSession(uid types.UID, up upgraded) *session {
-	s := &session{uid: uid, up: up, ended: make(chan struct{})}
-	s.unused = time.AfterFunc(Idle, s.close)
+func newSession(uid types.UID, up upgraded, spare func(*session)) *session {
+	s := &session{uid: uid, up: up, ended: make(chan struct{}), spare: spare}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unused = time.AfterFunc(Idle, s.closeUnused)
 	return s
 }
 
 // hold keeps the session until the function that it returns is called. A session that nobody holds is closed
-// after a while: each takes a third of a megabyte here, and a connection of the API server and of a kubelet,
-// and a run may wait for hours in a cluster of hundreds of pods.
+// after a while, or when there are many: each takes nearly a megabyte here, most of it for the compression of SPDY's
+// headers, and a connection of the API server and of a kubelet, and a run may wait for hours in a cluster of hundreds
+// of pods.
 func (s *session) hold() (free func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.users++
 	s.unused.Stop()
 	return sync.OnceFunc(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.users--; s.users == 0 {
-			s.unused.Reset(Idle)
+		if s.release() == 0 {
+			s.spare(s)
 		}
 	})
+}
+
+// release ends one use, and returns how many are left.
+func (s *session) release() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.users--; s.users == 0 {
+		s.unused.Reset(Idle)
+	}
+	return s.users
 }
 
 func (s *session) alive() bool {

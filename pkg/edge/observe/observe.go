@@ -51,6 +51,8 @@ type Observer struct {
 	onPDCall    func(call string, took time.Duration, err error)
 	extras      *extras
 	history     history
+	serving     serving
+	asksAll     bool // this observation asks all TiDB servers
 	leaders     leaderCounts
 	rules       rules
 }
@@ -70,10 +72,12 @@ func (o *Observer) Mirror(s Source) { o.mirror = s }
 // OnPDCall sets a function that is called after each call of the cluster's PD; see pd.Config.
 func (o *Observer) OnPDCall(by func(call string, took time.Duration, err error)) { o.onPDCall = by }
 
-// Observe observes the cluster that its TidbCluster describes. With live it reads everything from the API server; PD,
-// TiKV and TiDB are asked in any case.
+// Observe observes the cluster that its TidbCluster describes. With live it reads everything from the API server, and
+// asks all TiDB servers; else, where there are many, not those that have said a while ago that they serve. PD and TiKV
+// are asked in any case.
 func (o *Observer) Observe(ctx context.Context, live bool) (state.Observation, error) {
 	from := o.source(live)
+	o.asksAll = live
 	tc, err := from.Intent(ctx)
 	if err != nil {
 		return state.Observation{}, err
@@ -97,6 +101,7 @@ func (o *Observer) source(live bool) Source {
 
 // Against observes a cluster for an intent that need not be saved in Kubernetes yet.
 func (o *Observer) Against(ctx context.Context, c topology.Cluster) (state.Observation, error) {
+	o.asksAll = true
 	return o.observe(ctx, c, o.live)
 }
 

@@ -107,25 +107,42 @@ func (o *Observer) askStore(ctx context.Context, c topology.Cluster, m *state.Me
 	}
 }
 
-// askServers asks each TiDB server whether it serves.
+// askServers asks TiDB servers whether they serve: all of them, but in a large cluster and an observation that is not
+// live only those that have not said for a while that they serve.
 func (o *Observer) askServers(ctx context.Context, c topology.Cluster, members []state.Member) {
+	if len(members) <= few {
+		o.each(ctx, members, func(ctx context.Context, m *state.Member) { o.askServer(ctx, c, m) })
+		return
+	}
+	var given map[string]bool
+	if !o.asksAll {
+		given = o.serving.remembered(members, o.now())
+	}
 	o.each(ctx, members, func(ctx context.Context, m *state.Member) {
-		if !runs(m) {
-			return
-		}
-		healthy, err := o.tidb.Healthy(ctx, c.PodHost(m.Kind, m.Ordinal))
-		d := &m.Database
-		switch d.Answer = answerOf(err); {
-		case d.Answer == state.Refused:
-			d.Presence, d.Problem = state.Present, "status port refuses connections"
-		case err != nil:
-			d.Problem = "status port could not be asked: " + err.Error()
-		case !healthy:
-			d.Presence, d.Answer, d.Problem = state.Present, state.Refused, "status port reports an error"
-		default:
-			d.Presence, d.Healthy = state.Present, true
+		if !given[m.Name] {
+			o.askServer(ctx, c, m)
 		}
 	})
+	o.serving = o.serving.note(members, given, o.now())
+	o.http.CloseIdleConnections() // the next observation asks few of them
+}
+
+func (o *Observer) askServer(ctx context.Context, c topology.Cluster, m *state.Member) {
+	if !runs(m) {
+		return
+	}
+	healthy, err := o.tidb.Healthy(ctx, c.PodHost(m.Kind, m.Ordinal))
+	d := &m.Database
+	switch d.Answer = answerOf(err); {
+	case d.Answer == state.Refused:
+		d.Presence, d.Problem = state.Present, "status port refuses connections"
+	case err != nil:
+		d.Problem = "status port could not be asked: " + err.Error()
+	case !healthy:
+		d.Presence, d.Answer, d.Problem = state.Present, state.Refused, "status port reports an error"
+	default:
+		d.Presence, d.Healthy = state.Present, true
+	}
 }
 
 // runs reports whether a member may have a process that can be asked.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/resident"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/start"
 )
@@ -132,7 +132,7 @@ func workQueue(o *order, counted workqueue.MetricsProvider) workqueue.TypedRateL
 // released.
 func (d *Daemon) Run(ctx context.Context) error {
 	d.lifetime = ctx
-	collectMore()
+	defer resident.Waits(heapGrowth)()
 	if err := d.mirror.start(ctx); err != nil {
 		return err
 	}
@@ -152,14 +152,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return d.stop(context.WithoutCancel(ctx))
 }
 
-// collectMore has the garbage collector run more often than usual. Nearly all of the memory is the
-// mirror, which is kept for long, so the heap may grow by less before a collection. A GOGC that the
-// user sets is kept.
-func collectMore() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(75)
-	}
-}
+// heapGrowth is by how many percent the heap may grow before the garbage collector runs. Nearly all of the memory is the
+// mirror, which is kept for long.
+const heapGrowth = 75
 
 // stop stops to drive all clusters.
 func (d *Daemon) stop(ctx context.Context) error {
