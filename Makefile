@@ -67,7 +67,7 @@ sim: ## the simulation: make sim SEEDS=50000, seeds from the clock unless SEED=1
 	go test ./pkg/sim -run TestSeeds -count=1 -v -timeout 0 -seeds $(SEEDS) -seed $(or $(SEED),0)
 
 sim-exhaustive: ## every golden scenario of the simulation with every fault at every step: FAULTS=2 for pairs as well, which takes an hour or so
-	go test ./pkg/sim -run TestExhaustive -count=1 -v -timeout 0 -exhaustive $(or $(FAULTS),1)
+	go test ./pkg/sim -run 'TestExhaustive|TestMendAfterKill' -count=1 -v -timeout 0 -exhaustive $(or $(FAULTS),1)
 
 mutate: ## change what decides in one place at a time and see a test fail; some: make mutate SAMPLE=200 SEED=1
 	go run ./test/mutate -sample $(SAMPLE) -seed $(or $(SEED),1) -parallel $(PARALLEL)
