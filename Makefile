@@ -110,8 +110,8 @@ demo: build ## a cluster created, scaled and upgraded before your eyes
 demo-full: build ## the same with all components and TLS
 	cd test/e2e && go run ./cmd/demo -full
 
-record: build ## record a real upgrade as docs/images/upgrade.svg: needs script of util-linux, and npm
-	cd test/e2e && go run ./cmd/record -o ../../docs/images/upgrade.svg
+record: build ## record real runs of verbs as docs/images/*.svg, SESSION=status one of them: needs script of util-linux, and npm
+	cd test/e2e && go run ./cmd/record -o ../../docs/images $(SESSION)
 
 # Before the tests, since it compiles for minutes the first time, and some of them measure time; not with the node,
 # which demo and bench use without it. go does nothing if it is up to date.
