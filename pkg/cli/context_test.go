@@ -45,7 +45,7 @@ func TestCommandsNameTheContext(t *testing.T) {
 		{"malformed", "scale basic tikv=4", malformed(t), 3, []string{"kubectl edit tidbclusters basic "}},
 		{"data of a higher version", "create basic --version v8.1.0", kept(t, "v8.5.2", nil), 3,
 			[]string{"kubectl tidb ", "kubectl tidb delete basic --delete-pvcs "}},
-		{"no terminal", "delete basic", kept(t, "", there), 2, []string{"kubectl tidb "}},
+		{"no terminal", "delete basic", kept(t, "", there), 3, []string{"kubectl tidb "}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, how := range []struct{ current, given string }{{"", "--context prod "}, {"", "--context=prod "}, {"prod", ""}} {

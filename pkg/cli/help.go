@@ -83,23 +83,35 @@ func newHelp() *cobra.Command {
 		Args:    cobra.MaximumNArgs(2),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var names []string
-			for _, c := range cmd.Root().Commands() {
-				if len(args) == 0 {
+			at, err := find(cmd.Root(), args)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			for _, c := range at.Commands() {
+				if !c.Hidden {
 					names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))
 				}
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			at := cmd.Root()
-			for _, name := range args {
-				i := slices.IndexFunc(at.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
-				if i < 0 {
-					return unknown(at, name)
-				}
-				at = at.Commands()[i]
+			at, err := find(cmd.Root(), args)
+			if err != nil {
+				return err
 			}
 			return at.Help()
 		},
 	}
+}
+
+// find returns the command that names lead to.
+func find(at *cobra.Command, names []string) (*cobra.Command, error) {
+	for _, name := range names {
+		i := slices.IndexFunc(at.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
+		if i < 0 {
+			return nil, unknown(at, name)
+		}
+		at = at.Commands()[i]
+	}
+	return at, nil
 }

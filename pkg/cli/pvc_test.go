@@ -58,7 +58,7 @@ func TestPruneOfGone(t *testing.T) {
 	if r := s.call(t, "pvc", "prune", "gone", "--dry-run"); r.code != 0 || r.out != "would delete claim tikv-gone-tikv-0, with 10Gi of data of gone-tikv-0: TidbCluster gone is deleted\n" {
 		t.Errorf("%+v", r)
 	}
-	if r := s.call(t, "pvc", "prune", "gone"); r.code != 2 || !strings.Contains(r.err, "pvc prune gone --yes") {
+	if r := s.call(t, "pvc", "prune", "gone"); r.code != 3 || !strings.Contains(r.err, "pvc prune gone --yes") {
 		t.Errorf("%+v", r)
 	}
 	wantError(t, "no member", s.call(t, "pvc", "prune", "gone", "other-tikv-0", "--yes"), exit.Usage, `"other-tikv-0" is no member of gone`)

@@ -39,6 +39,7 @@ func (w *Model) Do(ctx context.Context, step plan.Step) error {
 	verdict := w.judge(step)
 	err := w.take(step)
 	w.writes++
+	w.cut = false // a step of one request has no half
 	if err == nil {
 		w.blame(step, verdict)
 	}
@@ -81,6 +82,16 @@ func (w *Model) underway(ctx context.Context) error {
 		return errKilled
 	}
 	return w.request(w.driver)
+}
+
+// endsHalfWay reports whether a step ends between two of its requests: the first of them has arrived.
+func (w *Model) endsHalfWay() bool {
+	if w.cut {
+		w.cut = false
+		w.kill()
+		return true
+	}
+	return w.chance(w.Faults.Fail)
 }
 
 func (w *Model) chance(p float64) bool { return w.chaos && w.rng.Float64() < p }
@@ -255,7 +266,7 @@ func (w *Model) restart(s plan.Restart) error {
 	if !s.Stuck {
 		return nil
 	}
-	if w.chance(w.Faults.Fail) {
+	if w.endsHalfWay() {
 		return errHalfWay
 	}
 	if w.serves(k, s.Ordinal) && w.chaos {

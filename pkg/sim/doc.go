@@ -204,6 +204,10 @@
 //   - password: at the end root has a password if the user asks for one, that is recorded, and it is
 //     the one in the Secret, unless a person has set one: that one is never replaced.
 //
+// After a kill in a golden scenario a person runs "doctor --fix" (mend): no scheduler of ours and no
+// record of one is left where PD could be asked; no disruptive step was taken, and StatefulSets,
+// claims, members of PD and what people have done in PD are as before.
+//
 // A suspended cluster has converged as well. No claim with data that counts is marked then, unless
 // only PD could report whose data it is and PD could not be reached. Such a run continues: what was
 // suspended must come back with all of its data and no second bootstrap.

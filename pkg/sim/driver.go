@@ -63,8 +63,15 @@ func (d *driver) Guard(context.Context) (context.Context, context.CancelFunc) {
 	return d.tenure, func() {}
 }
 
-// begin starts an engine. It does nothing until it is its turn.
+// begin starts an engine that drives. It does nothing until it is its turn.
 func (w *Model) begin(late int64) *driver {
+	return w.engage(late, func(ctx context.Context, e reconcile.Engine) (plan.Plan, error) {
+		return reconcile.Run(ctx, e, pacer{w})
+	})
+}
+
+// engage starts an engine for what is to be run with it.
+func (w *Model) engage(late int64, run func(context.Context, reconcile.Engine) (plan.Plan, error)) *driver {
 	ctx, abort := context.WithCancelCause(context.Background())
 	w.runs++
 	d := &driver{owner: w.runs, wake: w.t, late: late, finds: never, abort: abort}
@@ -73,7 +80,7 @@ func (w *Model) begin(late int64) *driver {
 		Profiles: component.Profiles(), Policy: w.policy(), Observer: w, Want: w.want, Actor: w, Recorder: w, Lease: d,
 		Progress: reconcile.NewProgress(w.cluster.Namespace, w.cluster.Name, w.Now, w.reporter()),
 	}
-	w.coroutine(d, func() { d.plan, d.err = reconcile.Run(ctx, engine, pacer{w}) })
+	w.coroutine(d, func() { d.plan, d.err = run(ctx, engine) })
 	return d
 }
 
@@ -220,6 +227,9 @@ func (w *Model) Drive(most time.Duration) (plan.Plan, error) {
 	}
 	d = w.drive(d)
 	w.yield()
+	if d.dead && w.killed != nil {
+		w.killed()
+	}
 	return d.plan, d.err
 }
 

@@ -27,7 +27,7 @@ func (w *Model) evictLeaders(s plan.EvictLeaders) error {
 		}
 	}
 	w.writeRecord(r)
-	if w.chance(w.Faults.Fail) {
+	if w.endsHalfWay() {
 		return errHalfWay
 	}
 	if !w.serving() || !w.reached() {
@@ -59,7 +59,7 @@ func (w *Model) adoptEviction(s plan.AdoptEviction) error {
 			StoreID: s.StoreID, Member: s.Member, Since: s.Since, Leaders: max(s.Leaders, 0),
 		}})
 	}
-	if w.chance(w.Faults.Fail) {
+	if w.endsHalfWay() {
 		return errHalfWay
 	}
 	i, _ := w.cluster.Ordinal(topology.TiKV, s.Member)
@@ -81,7 +81,7 @@ func (w *Model) allowLeaders(s plan.AllowLeaders) error {
 	if known && !r.theirs && r.Ended.IsZero() {
 		delete(w.evicts, s.StoreID)
 	}
-	if w.chance(w.Faults.Fail) {
+	if w.endsHalfWay() {
 		return errHalfWay
 	}
 	if !known || !s.Returning {

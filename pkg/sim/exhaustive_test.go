@@ -52,7 +52,6 @@ func eachFault(of operation) []fault {
 	all := []fault{
 		{name: "the step fails", do: func(w *Model) { w.chaos, w.Faults.Fail = true, 1 }, once: true},
 		{name: "the answer is lost", do: func(w *Model) { w.chaos, w.Faults.LostAnswer = true, 1 }, once: true},
-		{name: "the engine is killed after the step", do: (*Model).kill, then: true},
 		{name: "the engine is killed before the step", do: (*Model).kill},
 		{name: "the engine is interrupted", do: (*Model).Stop},
 		{name: "a second engine begins", do: (*Model).startRival},
@@ -69,11 +68,20 @@ func eachFault(of operation) []fault {
 			w.When(func(w *Model) bool { return w.t >= until }, func() { w.Intent.Paused = false })
 		}},
 	}
+	all = append(all, kills()...)
 	for _, k := range of.kinds {
 		all = append(all, faultsOf(k, "the first", func(*Model) int { return 0 })...)
 		all = append(all, faultsOf(k, "the last", func(w *Model) int { return w.sets[k].spec.replicas - 1 })...)
 	}
 	return all
+}
+
+// kills are the moments of a step at which the engine is killed. A step of one request has no half.
+func kills() []fault {
+	return []fault{
+		{name: "the engine is killed after the step", do: (*Model).kill, then: true},
+		{name: "the engine is killed half-way through the step", do: func(w *Model) { w.cut = true }},
+	}
 }
 
 // faultsOf returns the faults that concern one member.
@@ -122,10 +130,11 @@ func (t faulty) calm(w *Model) {
 	}
 }
 
-// run runs the scenario and returns the rules that were broken. How it ends is judged when the
+// run runs the scenario as it is set up, with its faults, and returns the rules that were broken. How it ends is judged when the
 // faults are over: until then an engine may be right to end as it does.
-func (t faulty) run(silent bool) (*Model, []Violation) {
-	w := goldens[t.operation](setup{faults: t.faults, silent: silent})
+func (t faulty) run(s setup) (*Model, []Violation) {
+	s.faults = t.faults
+	w := goldens[t.operation](s)
 	found := slices.DeleteFunc(w.Broken, func(v Violation) bool {
 		return slices.Contains([]string{"golden", "stuck", "rest", "restless"}, v.Rule)
 	})
@@ -198,6 +207,15 @@ const some = 2000
 // progress is after how many scenarios a line says how far it is.
 const progress = 50_000
 
+// spread returns n of the scenarios, spread over all.
+func spread(all []faulty, n int) []faulty {
+	some := make([]faulty, n)
+	for i := range some {
+		some[i] = all[i*len(all)/n]
+	}
+	return some
+}
+
 // TestExhaustive runs every golden scenario with every single fault at every step, and the three
 // shortest with every pair of faults. Without -exhaustive it runs some of them, spread over all.
 func TestExhaustive(t *testing.T) {
@@ -207,12 +225,16 @@ func TestExhaustive(t *testing.T) {
 	}
 	all := len(runs)
 	if *exhaustive == 0 {
-		stride := len(runs) / some
-		for i := range some {
-			runs[i] = runs[i*stride]
-		}
-		runs = runs[:some]
+		runs = spread(runs, some)
 	}
+	begun := time.Now()
+	sweep(t, runs, setup{silent: true})
+	t.Logf("%d of %d scenarios with one or two faults, in %s", len(runs), all, time.Since(begun).Round(time.Second/10))
+}
+
+// sweep runs all scenarios as they are set up, and reports the rules that were broken, each with
+// scenarios that have broken it and the transcript of one.
+func sweep(t *testing.T, runs []faulty, s setup) {
 	begun := time.Now()
 	var mu sync.Mutex
 	var workers sync.WaitGroup
@@ -230,7 +252,7 @@ func TestExhaustive(t *testing.T) {
 				if i >= len(runs) {
 					return
 				}
-				_, found := runs[i].run(true)
+				_, found := runs[i].run(s)
 				mu.Lock()
 				for _, v := range found {
 					broken[v.Rule] = append(broken[v.Rule], runs[i])
@@ -240,13 +262,13 @@ func TestExhaustive(t *testing.T) {
 		})
 	}
 	workers.Wait()
-	t.Logf("%d of %d scenarios with one or two faults, in %s", len(runs), all, time.Since(begun).Round(time.Second/10))
+	s.silent = false
 	for _, rule := range slices.Sorted(maps.Keys(broken)) {
 		t.Errorf("%s: %d scenarios, e.g.", rule, len(broken[rule]))
 		for _, b := range broken[rule][:min(8, len(broken[rule]))] {
 			t.Log(b)
 		}
-		w, found := broken[rule][0].run(false)
+		w, found := broken[rule][0].run(s)
 		lines := strings.Split(w.Transcript(), "\n")
 		t.Logf("%v: %v\n%s", broken[rule][0], found, strings.Join(lines[max(0, len(lines)-60):], "\n"))
 	}

@@ -21,6 +21,8 @@ func settled(o Options) *Model { return setup{}.settled(o) }
 type setup struct {
 	faults []fault
 	silent bool // keep no transcript
+	// killed is what a person does when an engine was killed; nil for nothing.
+	killed func(*Model)
 }
 
 // empty returns a cluster in which nothing exists yet.
@@ -42,11 +44,15 @@ func (s setup) settled(o Options) *Model {
 }
 
 func (s setup) begin(w *Model) {
+	w.Soft.Steps = 0 // only those of the scenario can have faults
 	if !s.silent {
 		w.Trace()
 	}
 	for _, f := range s.faults {
 		f.prepare(w)
+	}
+	if s.killed != nil {
+		w.killed = func() { s.killed(w) }
 	}
 }
 

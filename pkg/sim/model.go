@@ -232,6 +232,8 @@ type Model struct {
 	likeness   [components]likeness
 	transcript *transcript
 	watches    []watch
+	cut        bool   // the engine is killed half-way through its next step
+	killed     func() // what a person does when the engine was killed; nil for nothing
 }
 
 // New returns a model in which nothing exists yet.

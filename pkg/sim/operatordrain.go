@@ -37,7 +37,7 @@ func (w *Model) adoptDrain(s plan.AdoptDrain) error {
 	if d, recorded := w.drainOf(s.Member); !p.drainBegun.IsZero() && !s.Since.IsZero() && (!recorded || d.PodUID != s.PodUID) {
 		w.writeDrain(state.Drain{Member: s.Member, PodUID: s.PodUID, Since: s.Since, Asked: w.Now(), Tables: state.TablesUnknown})
 	}
-	if w.chance(w.Faults.Fail) {
+	if w.endsHalfWay() {
 		return errHalfWay
 	}
 	p.drainBegun = time.Time{}

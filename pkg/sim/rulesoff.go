@@ -41,7 +41,7 @@ func (w *Model) enableRules() error {
 		return errors.New("TiKV cluster not bootstrapped")
 	}
 	w.flash.off = false
-	if w.chance(w.Faults.Fail) {
+	if w.endsHalfWay() {
 		return errHalfWay
 	}
 	w.flash.enabled = w.Now()

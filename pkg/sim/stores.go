@@ -193,7 +193,7 @@ func (w *Model) removeStore(step plan.RemoveStore) error {
 	if !w.removing(id) {
 		w.removals = append(w.removals, state.Removal{StoreID: id, Member: step.Member, Since: w.Now()})
 	}
-	if w.chance(w.Faults.Fail) {
+	if w.endsHalfWay() {
 		return errHalfWay
 	}
 	up := 0
@@ -223,7 +223,7 @@ func (w *Model) restoreStore(id uint64) error {
 		return errConflict // it was taken offline by a person
 	}
 	s.state = state.StoreUp
-	if w.chance(w.Faults.Fail) {
+	if w.endsHalfWay() {
 		return errHalfWay
 	}
 	w.forgetRemoval(id)

@@ -228,7 +228,7 @@ func (w *Model) drainCapture(s plan.DrainCapture) error {
 	switch {
 	case s.Capture == "":
 		return nil
-	case w.chance(w.Faults.Fail):
+	case w.endsHalfWay():
 		return errHalfWay
 	case w.portAnswers(ticdc, i) != state.Answered:
 		return errTiCDC

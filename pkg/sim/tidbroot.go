@@ -46,12 +46,12 @@ func (w *Model) setPassword(s plan.SetPassword) error {
 		if r.secret == "" {
 			r.secret = fmt.Sprintf("first@%d", w.t)
 		}
-		if w.chance(w.Faults.Fail) {
+		if w.endsHalfWay() {
 			return errHalfWay
 		}
 		r.password = r.secret
 	}
-	if w.chance(w.Faults.Fail) {
+	if w.endsHalfWay() {
 		return errHalfWay
 	}
 	r.recorded = true

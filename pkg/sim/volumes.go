@@ -95,7 +95,7 @@ func (w *Model) recreate(s plan.RecreateSet) error {
 	}
 	spec := old.spec
 	w.orphan(k)
-	if w.chance(w.Faults.Fail) {
+	if w.endsHalfWay() {
 		return errHalfWay
 	}
 	w.Pass(int(w.between(1, 5)))

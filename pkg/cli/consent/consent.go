@@ -77,6 +77,6 @@ func oneLine(in io.Reader) (line []byte, err error) {
 }
 
 func (q Question) noTerminal(f *factory.Factory) error {
-	return remedy.For(exit.Usagef("cannot ask whether to %s, since there is no terminal, so nothing was changed: %s", q.Doing, strings.Join(q.Effects, "; ")),
+	return remedy.For(exit.Refusef("cannot ask whether to %s, since there is no terminal, so nothing was changed: %s", q.Doing, strings.Join(q.Effects, "; ")),
 		remedy.Run("if you want that", f.Again(q.Namespace, "--yes")))
 }

@@ -171,7 +171,7 @@ func (o *options) one(ctx context.Context, f *factory.Factory, n cache.ObjectNam
 	if err != nil || !o.fix {
 		return r, err
 	}
-	fixed, failed := o.mend(ctx, f, s, r.findings)
+	fixed, failed := o.mend(ctx, f, s, r.fixes)
 	if len(fixed) == 0 {
 		r.fix, r.fixed = true, fixed
 		return r, failed
@@ -195,7 +195,12 @@ func examine(ctx context.Context, f *factory.Factory, s *drive.Session) (*result
 	if malformed {
 		err = exit.With(exit.Of(err), nil) // it is among the findings
 	}
-	return &result{namespace: s.Namespace, name: s.Name, findings: finding.Find(l)}, err
+	r := &result{namespace: s.Namespace, name: s.Name, findings: finding.Find(l)}
+	// A driver that was killed on another machine looks alive for a while. The lease of the cluster says
+	// whether it is, when it is to be mended.
+	l.Driver, l.DriverUnread = "", ""
+	r.fixes = finding.Fixes(finding.Find(l))
+	return r, err
 }
 
 // silent is how long a driver may not have renewed its lease and still be alive: two times the
@@ -210,7 +215,7 @@ func Examine(ctx context.Context, f *factory.Factory, s *drive.Session) (finding
 		return finding.Look{}, err
 	}
 	l := finding.Look{Wanted: seen.Wanted, Snapshot: seen.Snapshot, Plan: seen.Plan}
-	if seen.Operator || f.Clock.Now().Sub(seen.Driver.Renewed) < silent {
+	if seen.Operator || f.Clock.Now().Sub(seen.Driver.Renewed) < silent && !seen.Driver.Dead() {
 		l.Driver = seen.Driver.Describe()
 	}
 	if _, unread := lease.ReadHolder(ctx, s.Kube, seen.Wanted.Cluster); unread != nil {

@@ -21,10 +21,9 @@ type mended struct {
 	err  error
 }
 
-// mend takes the steps that findings have, when the user agrees. What is to be done is decided once
+// mend takes the steps, when the user agrees. What is to be done is decided once
 // more when this process drives the cluster: a run may have begun meanwhile, and have ended.
-func (o *options) mend(ctx context.Context, f *factory.Factory, s *drive.Session, found []finding.Finding) ([]mended, error) {
-	steps := finding.Fixes(found)
+func (o *options) mend(ctx context.Context, f *factory.Factory, s *drive.Session, steps []plan.Step) ([]mended, error) {
 	if len(steps) == 0 {
 		return nil, nil
 	}

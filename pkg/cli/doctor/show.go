@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/finding"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
@@ -18,7 +19,8 @@ import (
 type result struct {
 	namespace, name string
 	findings        []finding.Finding
-	fix             bool // --fix was given
+	fixes           []plan.Step // what --fix does, if no other process drives the cluster
+	fix             bool        // --fix was given
 	fixed           []mended
 }
 

@@ -112,7 +112,7 @@ func TestConsent(t *testing.T) {
 	}{
 		{"the name", strings.NewReader("t\n"), Options{}, exit.OK, ""},
 		{"yes is not the name", strings.NewReader("yes\n"), Options{}, exit.Refused, "not the cluster's name"},
-		{"not a terminal", pipe, Options{}, exit.Usage, `if you want that: kubectl tidb upgrade t v8.1.1 --yes -n db`},
+		{"not a terminal", pipe, Options{}, exit.Refused, `if you want that: kubectl tidb upgrade t v8.1.1 --yes -n db`},
 		{"not a terminal, with --yes", pipe, Options{Yes: true}, exit.OK, ""},
 		{"a dry run", pipe, Options{DryRun: ServerDryRun}, exit.OK, ""},
 	} {

@@ -186,5 +186,5 @@ func (p proposal) warnings() []warning {
 	for _, w := range topology.Warnings(p.now, p.want) {
 		all = append(all, warning{w.String(), w.Remedy})
 	}
-	return all
+	return append(all, p.setBack()...)
 }

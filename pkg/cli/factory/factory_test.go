@@ -47,6 +47,7 @@ func TestConfig(t *testing.T) {
 		says                string
 	}{
 		{"no kubeconfig", "", "", exit.Failure, "there is no kubeconfig"},
+		{"empty kubeconfig", "# nothing yet\n", "", exit.Failure, "no cluster is in the kubeconfig /"},
 		{"broken kubeconfig", "{", "", exit.Failure, "load kubeconfig"},
 		{"no current context", kubeconfig, "", exit.Failure, "there are prod, staging"},
 		{"current context is gone", kubeconfig + "current-context: old", "", exit.Failure, "old"},

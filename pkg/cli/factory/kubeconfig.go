@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -66,12 +67,23 @@ func (f *Factory) unnamed() error {
 	case err != nil:
 		return f.unusable(err)
 	case len(raw.Contexts) == 0 && len(raw.Clusters) == 0:
-		return errors.New("there is no kubeconfig, so no Kubernetes cluster to talk to: " +
-			"set KUBECONFIG or give --kubeconfig, as for kubectl")
+		none := "there is no kubeconfig"
+		if files := f.files(); len(files) > 0 {
+			none = "no cluster is in the kubeconfig " + strings.Join(files, ", ")
+		}
+		return errors.New(none + ", so no Kubernetes cluster to talk to: set KUBECONFIG or give --kubeconfig, as for kubectl")
 	case f.Context() == "":
 		return fmt.Errorf("the kubeconfig has no current context: give one with --context%s", f.contexts("; there are "))
 	}
 	return nil
+}
+
+// files returns the files of the kubeconfig that exist.
+func (f *Factory) files() []string {
+	return slices.DeleteFunc(f.Flags.ToRawKubeConfigLoader().ConfigAccess().GetLoadingPrecedence(), func(file string) bool {
+		_, err := os.Stat(file)
+		return err != nil
+	})
 }
 
 // contexts lists the kubeconfig's contexts, "" when there are none.

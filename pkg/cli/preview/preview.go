@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/forecast"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -148,10 +149,7 @@ func Restarts(g desired.Group, got state.Group) int {
 
 // Members is a number of members in words.
 func Members(n int) string {
-	if n == 1 {
-		return "1 member"
-	}
-	return fmt.Sprintf("%d members", n)
+	return remedy.Count(n, "member", "members")
 }
 
 func (p Preview) title() string {

@@ -81,7 +81,7 @@ func TestConfirm(t *testing.T) {
 		{"the name, data too", "basic\n", options{claims: true}, exit.OK, "ITS DATA IS DELETED TOO"},
 		{"yes is not the name", "yes\n", options{}, exit.Refused, "its data stays"},
 		{"an empty line", "\n", options{}, exit.Refused, "its data stays"},
-		{"no terminal", "", options{}, exit.Usage, "its data stays"},
+		{"no terminal", "", options{}, exit.Refused, "its data stays"},
 		{"not asked", "", options{yes: true}, exit.OK, ""},
 	} {
 		var asked bytes.Buffer

@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
@@ -101,7 +102,7 @@ func leadersOn(s sight, member string) string {
 	case m.Database.Leaders < 0:
 		return "unknown: the store does not answer"
 	case m.Database.Leaders > 0:
-		return fmt.Sprintf("%d leaders left", m.Database.Leaders)
+		return remedy.Count(m.Database.Leaders, "leader", "leaders") + " left"
 	}
 	return ""
 }

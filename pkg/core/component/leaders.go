@@ -163,7 +163,7 @@ func leadersObserved(_ plan.Scope, m state.Member) string {
 	if m.Database.Leaders < 0 {
 		return "the store does not report how many leaders are left"
 	}
-	return fmt.Sprintf("%d leaders left", m.Database.Leaders)
+	return remedy.Count(m.Database.Leaders, "leader", "leaders") + " left"
 }
 
 // leadersToMove returns how many leaders must leave, no number while the store does not report it.

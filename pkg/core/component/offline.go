@@ -45,5 +45,5 @@ func takenOffline(sc plan.Scope, m state.Member) bool {
 }
 
 func takenObserved(_ plan.Scope, m state.Member) string {
-	return fmt.Sprintf("store %d was taken offline in PD by another user or tool, %d regions left", m.Database.ID, m.Database.Regions)
+	return fmt.Sprintf("store %d was taken offline in PD by another user or tool, %s left", m.Database.ID, remedy.Count(m.Database.Regions, "region", "regions"))
 }

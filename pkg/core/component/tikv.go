@@ -185,7 +185,7 @@ func regionsMoved(stuck func(plan.Scope, state.Member) string) plan.Hook {
 		Reason: plan.RegionsMoved, Want: "all regions moved away",
 		Done: func(_ plan.Scope, m state.Member) bool { return m.Database.State != state.StoreOffline },
 		Observed: func(_ plan.Scope, m state.Member) string {
-			return fmt.Sprintf("%d regions left", m.Database.Regions)
+			return remedy.Count(m.Database.Regions, "region", "regions") + " left"
 		},
 		Left:     regionsToMove,
 		Since:    leavingSince,
@@ -234,7 +234,7 @@ func nowhereToGo(sc plan.Scope, m state.Member) string {
 	s, short := shortage(sc, m)
 	switch {
 	case pd.UpStores < pd.MaxReplicas:
-		return fmt.Sprintf("no place for them, since only %d stores are up for max-replicas %d", pd.UpStores, pd.MaxReplicas)
+		return fmt.Sprintf("no place for them, since only %s up for max-replicas %d", remedy.Count(pd.UpStores, "store is", "stores are"), pd.MaxReplicas)
 	case short:
 		return "no place for them: " + s.String()
 	}

@@ -110,7 +110,7 @@ func replicas(l Look) []Finding {
 		if got.Set.Replicas == size && (!known || inPD == size) {
 			continue
 		}
-		seen := fmt.Sprintf("%d asked for, and StatefulSet %s has %d replicas", size, l.Wanted.Cluster.SetName(g.Kind), got.Set.Replicas)
+		seen := fmt.Sprintf("%d asked for, and StatefulSet %s has %s", size, l.Wanted.Cluster.SetName(g.Kind), remedy.Count(got.Set.Replicas, "replica", "replicas"))
 		if known {
 			seen += fmt.Sprintf("; PD has %d of its members", inPD)
 		}

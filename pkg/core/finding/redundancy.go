@@ -51,7 +51,7 @@ func evenVoters(l Look) []Finding {
 	var all []Finding
 	for _, g := range l.groups(topology.Raft) {
 		if n := l.voting(g); n > 0 && n%2 == 0 {
-			all = append(all, Finding{Component: g.Kind, Seen: fmt.Sprintf("it has %d members", n), Remedy: l.grow(g.Kind, g.Size()+state.MoreVoters(n)-n)})
+			all = append(all, Finding{Component: g.Kind, Seen: "it has " + remedy.Count(n, "member", "members"), Remedy: l.grow(g.Kind, g.Size()+state.MoreVoters(n)-n)})
 		}
 	}
 	return all
@@ -78,13 +78,13 @@ func (l Look) onStores(found bool, seen string, fix func(desired.Group) remedy.R
 
 func fewStores(l Look) []Finding {
 	pd := l.Snapshot.PD
-	return l.onStores(pd.Stores < pd.MaxReplicas, fmt.Sprintf("%d stores, and max-replicas is %d", pd.Stores, pd.MaxReplicas),
+	return l.onStores(pd.Stores < pd.MaxReplicas, fmt.Sprintf("%s, and max-replicas is %d", remedy.Count(pd.Stores, "store", "stores"), pd.MaxReplicas),
 		func(g desired.Group) remedy.Remedy { return l.grow(g.Kind, g.Size()+pd.MaxReplicas-pd.Stores) })
 }
 
 func noSpare(l Look) []Finding {
 	pd := l.Snapshot.PD
-	return l.onStores(pd.Stores == pd.MaxReplicas, fmt.Sprintf("%d stores, as many as max-replicas", pd.Stores),
+	return l.onStores(pd.Stores == pd.MaxReplicas, remedy.Count(pd.Stores, "store", "stores")+", as many as max-replicas",
 		func(g desired.Group) remedy.Remedy { return l.grow(g.Kind, g.Size()+1) })
 }
 

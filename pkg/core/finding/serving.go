@@ -98,7 +98,7 @@ func storesDown(l Look) []Finding {
 	all := unserving(l, func(m state.Member) bool { return isStore(m) && m.Database.State != state.StoreOffline })
 	for i := range all {
 		m, _ := l.Snapshot.Groups[all[i].Component].Member(all[i].Member)
-		all[i].Seen = fmt.Sprintf("store %d with %d regions is %s in PD: %s", m.Database.ID, m.Database.Regions, m.Database.State, all[i].Seen)
+		all[i].Seen = fmt.Sprintf("store %d with %s is %s in PD: %s", m.Database.ID, remedy.Count(m.Database.Regions, "region", "regions"), m.Database.State, all[i].Seen)
 	}
 	return all
 }
@@ -110,7 +110,7 @@ func storesOffline(l Look) []Finding {
 		if !isStore(m) || m.Database.State != state.StoreOffline {
 			return
 		}
-		seen := fmt.Sprintf("store %d is Offline, with %d regions left", m.Database.ID, m.Database.Regions)
+		seen := fmt.Sprintf("store %d is Offline, with %s left", m.Database.ID, remedy.Count(m.Database.Regions, "region", "regions"))
 		switch r, ours := l.Snapshot.Removal(m.Database.ID); {
 		case !ours:
 			seen += "; another user or tool has begun its removal"

@@ -21,7 +21,7 @@ func Refusals(profiles []Profile, w desired.State, s state.Snapshot) []Gate {
 		if least, why, help := p.Floor(sc); g.Replicas < least {
 			gates = append(gates, Gate{
 				Component: g.Kind, Blocked: true,
-				Reason: MinimumReplicas, Want: fmt.Sprintf("at least %d replicas", least),
+				Reason: MinimumReplicas, Want: "at least " + remedy.Count(least, "replica", "replicas"),
 				Observed: fmt.Sprintf("needs %d or more replicas, %d requested: %s", least, g.Replicas, why),
 				Remedy:   append(remedy.Remedy{remedy.Say(fmt.Sprintf("ask for %d or more", least))}, help...),
 			})

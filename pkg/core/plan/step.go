@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -309,7 +310,7 @@ func (s Apply) String() string {
 	}
 	text := fmt.Sprintf("%s %s %s", verb, s.Object.Kind, s.Object.Name)
 	if s.Replicas > 0 {
-		text += fmt.Sprintf(" with %d replicas", s.Replicas)
+		text += " with " + remedy.Count(s.Replicas, "replica", "replicas")
 	}
 	return text
 }

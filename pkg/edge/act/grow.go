@@ -139,7 +139,7 @@ func (a *Actor) replaceable(ctx context.Context, s plan.RecreateSet, live, wante
 	rolls := live.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType
 	switch {
 	case replicas(live) != s.Replicas:
-		return stale(object, "has %d replicas, not %d any more", replicas(live), s.Replicas)
+		return stale(object, "has %s, not %d any more", count(replicas(live)), s.Replicas)
 	case live.Status.ObservedGeneration < live.Generation:
 		return stale(object, "has changed and its controller has yet to see it")
 	case rolls && (live.Status.CurrentRevision != live.Status.UpdateRevision || partition(live) < replicas(live)):
@@ -198,7 +198,7 @@ func (a *Actor) takesAll(ctx context.Context, k topology.Kind, set *appsv1.State
 		pod := &pods.Items[i]
 		n, ok := a.cluster.Ordinal(k, pod.Name)
 		if ok && n >= replicas(set) && pod.DeletionTimestamp == nil {
-			return stale("pod "+pod.Name, "is there, and statefulset %s is to have %d replicas", set.Name, replicas(set))
+			return stale("pod "+pod.Name, "is there, and statefulset %s is to have %s", set.Name, count(replicas(set)))
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -33,7 +34,7 @@ func (a *Actor) resize(ctx context.Context, s plan.Resize) error {
 		case s.From:
 			return render.Resized(live, s.To), nil
 		default:
-			return nil, stale(object, "has %d replicas, not %d any more", have, s.From)
+			return nil, stale(object, "has %s, not %d any more", count(have), s.From)
 		}
 	})
 }
@@ -42,7 +43,7 @@ func (a *Actor) close(ctx context.Context, s plan.Close) error {
 	return a.edit(ctx, s.Component, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 		switch {
 		case replicas(live) != s.Partition:
-			return nil, stale(object, "has %d replicas, not %d any more", replicas(live), s.Partition)
+			return nil, stale(object, "has %s, not %d any more", count(replicas(live)), s.Partition)
 		case partition(live) == s.Partition:
 			return live, nil
 		}
@@ -70,7 +71,7 @@ func (a *Actor) restart(ctx context.Context, s plan.Restart) error {
 		case live.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
 			return nil, stale(object, "leaves restarts to the user now (OnDelete)")
 		case s.Ordinal >= replicas(live):
-			return nil, stale(object, "has only %d replicas by now", replicas(live))
+			return nil, stale(object, "has only %s by now", count(replicas(live)))
 		case live.Status.ObservedGeneration < live.Generation:
 			return nil, stale(object, "has changed and its controller has yet to see it")
 		case pod.Labels[appsv1.ControllerRevisionHashLabelKey] == live.Status.UpdateRevision:
@@ -131,6 +132,9 @@ func replicas(set *appsv1.StatefulSet) int {
 	}
 	return int(*set.Spec.Replicas)
 }
+
+// count returns a number of replicas in words.
+func count(n int) string { return remedy.Count(n, "replica", "replicas") }
 
 func partition(set *appsv1.StatefulSet) int {
 	if r := set.Spec.UpdateStrategy.RollingUpdate; r != nil && r.Partition != nil {

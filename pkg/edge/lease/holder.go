@@ -53,6 +53,10 @@ func (h Holder) Equal(o Holder) bool {
 	return h.Identity == o.Identity && h.Since.Equal(o.Since) && h.Renewed.Equal(o.Renewed)
 }
 
+// Dead reports whether the holder is known to be dead: it ran on this machine, and there is no such
+// process any more. One that is not known to be dead may be dead all the same.
+func (h Holder) Dead() bool { return Self().knowsDead(h.Identity) }
+
 // Describe returns a name of the holder for a person.
 func (h Holder) Describe() string {
 	if i, ok := Parse(h.Identity); ok {

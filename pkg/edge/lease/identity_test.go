@@ -84,6 +84,9 @@ func TestKnowsDead(t *testing.T) {
 	if !self.knowsDead(holder.String()) {
 		t.Error("the child is gone")
 	}
+	if !(Holder{Identity: holder.String()}).Dead() || (Holder{Identity: self.String()}).Dead() || (Holder{}).Dead() {
+		t.Error("a holder is dead where its process is gone, and only there")
+	}
 	withoutBoot, doubtful := self, holder
 	withoutBoot.Boot, doubtful.Boot = "", ""
 	if withoutBoot.knowsDead(doubtful.String()) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
 // atLeast is how many lines are kept for what happens now. In a terminal that is too low for
@@ -16,16 +18,18 @@ type item struct {
 	component string // below which it is shown; "" for the cluster
 	tone      Tone
 	sign      string
-	texts     []string
+	text      string
+	help      []remedy.Advice
 }
 
 // compose returns the live lines as a tree: the cluster, how far each component is, and below it
 // the members to which something happens now. The others have no line, so that a cluster of 300
-// stores fits on the screen.
-func (s *screen) compose(now time.Time, width, height int) []string {
+// stores fits on the screen. Lines leave one column free, but for commands that are longer than a row.
+func (s *screen) compose(now time.Time, columns, height int) []string {
+	width := columns - 1
 	lines := s.header(now, width)
 	items := s.items(now)
-	rows := s.rowsOf(items, now, width)
+	rows := s.components(items, now, width)
 	if n := len(lines) + len(slices.Concat(rows...)); n+min(len(items), atLeast) > height {
 		lines, rows = lines[:1], nil
 	}
@@ -37,11 +41,15 @@ func (s *screen) compose(now time.Time, width, height int) []string {
 		}
 		b := s.block(it, indent, width)
 		left := len(items) - n
-		if n > 0 && len(b)+min(left-1, 1) > room { // a line is kept for the one that counts the rest
+		size := 0
+		for _, l := range b {
+			size += rowsOf(l, columns)
+		}
+		if n > 0 && size+min(left-1, 1) > room { // a line is kept for the one that counts the rest
 			rows = append(rows, []string{fmt.Sprintf("  and %d more", left)})
 			break
 		}
-		room -= len(b)
+		room -= size
 		if at < 0 {
 			lines = append(lines, b...)
 		} else {
@@ -49,7 +57,17 @@ func (s *screen) compose(now time.Time, width, height int) []string {
 		}
 	}
 	lines = append(lines, slices.Concat(rows...)...)
-	return lines[:min(len(lines), max(height, 1))]
+	return lines[:fitting(lines, columns, max(height, 1))]
+}
+
+// fitting returns how many of the lines fit into rows of a width.
+func fitting(lines []string, columns, height int) int {
+	for i, l := range lines {
+		if height -= rowsOf(l, columns); height < 0 {
+			return i
+		}
+	}
+	return len(lines)
 }
 
 func (s *screen) header(now time.Time, width int) []string {
@@ -70,9 +88,9 @@ func (s *screen) header(now time.Time, width int) []string {
 	return lines
 }
 
-// rowsOf returns the lines of each component. One to which something happens has no tick, nor has
+// components returns the lines of each component. One to which something happens has no tick, nor has
 // any while the cluster cannot be observed: what was seen before may be true no more.
-func (s *screen) rowsOf(items []item, now time.Time, width int) [][]string {
+func (s *screen) components(items []item, now time.Time, width int) [][]string {
 	pad := 0
 	for _, r := range s.view.rows {
 		pad = max(pad, len(r.title()))
@@ -118,25 +136,25 @@ func (s *screen) items(now time.Time) []item {
 	spin := s.style.frame(now)
 	var all []item
 	for _, st := range s.view.steps {
-		all = append(all, item{st.component, neutral, spin, []string{Clean(st.text) + took(now.Sub(st.since))}})
+		all = append(all, item{st.component, neutral, spin, Clean(st.text) + took(now.Sub(st.since)), nil})
 	}
 	for _, f := range s.view.failures {
-		all = append(all, item{f.component, Bad, s.style.cross, []string{"trying again: " + f.phrase()}})
+		all = append(all, item{f.component, Bad, s.style.cross, "trying again: " + f.phrase(), nil})
 	}
 	given := map[string]bool{"": true}
 	for _, g := range s.view.alike() {
-		it := item{g.event.Component, Warning, spin, []string{g.line(now)}}
+		it := item{g.event.Component, Warning, spin, g.line(now), nil}
 		if g.blocked() {
 			it.tone, it.sign = Bad, s.style.cross
 		}
-		if h := g.help(now); !given[h] {
-			given[h] = true
-			it.texts = append(it.texts, "to unblock: "+h)
+		help := g.help(now)
+		if text := remedy.Join(help); !given[text] {
+			given[text], it.help = true, help
 		}
 		all = append(all, it)
 	}
 	if len(all) == 0 {
-		all = append(all, item{"", neutral, spin, []string{"looking at the cluster"}})
+		all = append(all, item{"", neutral, spin, "looking at the cluster", nil})
 	}
 	return all
 }
@@ -144,18 +162,16 @@ func (s *screen) items(now time.Time) []item {
 // block returns an item behind its sign, over as many lines as it needs.
 func (s *screen) block(it item, indent string, width int) []string {
 	var lines []string
-	for i, text := range it.texts {
-		for j, l := range s.style.fold(text, width-2-len(indent)) {
-			if i > 0 {
-				lines = append(lines, indent+"  "+l)
-				continue
-			}
-			sign := " "
-			if j == 0 {
-				sign = s.style.paint(it.tone, it.sign)
-			}
-			lines = append(lines, indent+sign+" "+s.style.paint(it.tone, l))
-		}
+	sign := s.style.paint(it.tone, it.sign)
+	for _, l := range s.style.fold(it.text, width-2-len(indent)) {
+		lines = append(lines, indent+sign+" "+s.style.paint(it.tone, l))
+		sign = " "
+	}
+	if len(it.help) == 0 {
+		return lines
+	}
+	for _, l := range s.style.advise("to unblock: ", it.help, width-2-len(indent)) {
+		lines = append(lines, indent+"  "+l)
 	}
 	return lines
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -160,6 +162,31 @@ func TestScreen(t *testing.T) {
 			}
 			golden(t, name+".tty", b.String())
 		})
+	}
+}
+
+// TestCommandsStayWhole: what a screen writes has every command in one piece, in each width and with
+// colours, so that it can be copied and pasted.
+func TestCommandsStayWhole(t *testing.T) {
+	commands := []string{blocked()[len(blocked())-2].Remedy[0].Command, blocked()[len(blocked())-2].Remedy[1].Command, podReady.Remedy[0].Command}
+	for _, width := range []int{20, 40, 80, 200} {
+		for _, noColor := range []bool{true, false} {
+			var b bytes.Buffer
+			o := Options{Mode: TTY, ErrOut: &b, NoColor: noColor, Size: func() (int, int) { return width, 40 }}
+			play(blocked(), o, 20*time.Second, nil, nil)
+			o.ErrOut = &b
+			s := upgrade()
+			stuck := podReady
+			stuck.Type, stuck.Message = event.Blocked, "basic-pd-2 not serving: image cannot be pulled"
+			s.at(70*time.Second, stuck)
+			s.done(71*time.Second, event.OutcomeBlocked, 3, "", podReady.Remedy...)
+			play(s, o, 80*time.Second, nil, nil)
+			for _, c := range commands {
+				if n := strings.Count(b.String(), c); n < 2 { // while it runs, and at the end
+					t.Errorf("%d columns, no colour %t: %d times %s", width, noColor, n, c)
+				}
+			}
+		}
 	}
 }
 

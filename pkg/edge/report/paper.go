@@ -36,21 +36,31 @@ func Say(w io.Writer, indent, format string, args ...any) {
 // Advise writes what a person can do: as one line where that fits, else each action on lines of its
 // own. Commands are not broken, so that they can be pasted.
 func Advise(w io.Writer, indent string, all []remedy.Advice) {
-	line, width := indent+remedy.Join(all), Width(w)
-	if width <= 0 || twwidth.Width(line) <= width {
+	for _, line := range advise(indent, all, Width(w)) {
 		fmt.Fprintln(w, line)
-		return
 	}
+}
+
+// advise returns these lines for a width; 0 for no limit. The first begins with the lead, and all are
+// indented as it is. A command that is longer than a line stays one: the terminal breaks it, and what
+// is copied from there has no line break in it.
+func advise(lead string, all []remedy.Advice, width int) []string {
+	if line := lead + remedy.Join(all); width <= 0 || twwidth.Width(line) <= width {
+		return []string{line}
+	}
+	var lines []string
+	margin := indent(lead)
 	for _, a := range all {
-		line := indent + a.String()
-		switch {
+		switch line := lead + a.String(); {
 		case a.Command == "":
-			Say(w, indent, "%s", a.Text)
+			lines = append(lines, wrap(line, width, margin+"  ")...)
 		case a.Text == "" || twwidth.Width(line) <= width:
-			fmt.Fprintln(w, line)
+			lines = append(lines, line)
 		default:
-			Say(w, indent, "%s:", a.Text)
-			fmt.Fprintln(w, indent+"  "+a.Command)
+			lines = append(lines, wrap(lead+a.Text+":", width, margin+"  ")...)
+			lines = append(lines, margin+"  "+a.Command)
 		}
+		lead = margin + "or "
 	}
+	return lines
 }

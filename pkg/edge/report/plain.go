@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
 // A gate's number gets a new line at most this often: at first every few seconds, for people who
@@ -39,7 +40,7 @@ type shown struct {
 }
 
 func showing(g gate, now time.Time) shown {
-	return shown{at: now, kind: g.event.Type, observed: g.event.Observed, hint: g.help(now)}
+	return shown{at: now, kind: g.event.Type, observed: g.event.Observed, hint: remedy.Join(g.help(now))}
 }
 
 func newPlain(o Options) *plain {
@@ -73,15 +74,14 @@ func (p *plain) event(e event.Event) {
 	case event.Progress:
 		p.progress(e)
 	case event.Notice:
-		p.line(e.Time, "notice: "+notice(e))
+		p.line(e.Time, "notice: "+notice(e).line())
 	case event.Done:
 		for i, s := range p.view.summary() {
+			lead := "  "
 			if i == 0 {
-				s.text = "done: " + s.text
-			} else {
-				s.text = "  " + s.text
+				lead = "done: "
 			}
-			p.line(e.Time, s.text)
+			p.line(e.Time, lead+s.line())
 		}
 	}
 }
@@ -186,7 +186,7 @@ func (p *plain) beat(now time.Time) {
 	if len(p.view.gates) > 0 {
 		g := p.view.gates[0]
 		s := "still " + g.line(now)
-		if help := g.help(now); help != "" {
+		if help := remedy.Join(g.help(now)); help != "" {
 			s += "; to unblock: " + help
 		}
 		if n := len(p.view.gates) - 1; n > 0 {
@@ -225,13 +225,13 @@ func passed(e event.Event) string {
 	return s
 }
 
-func notice(e event.Event) string {
-	s := e.Message
+func notice(e event.Event) said {
+	s := said{tone: Warning, text: Clean(e.Message), help: help(e)}
 	if who := subject(e); who != "" {
-		s = who + ": " + s
+		s.text = Clean(who) + ": " + s.text
 	}
-	if help := e.Help(); help != "" {
-		s += "; " + help
+	if len(s.help) > 0 {
+		s.text += "; "
 	}
-	return Clean(s)
+	return s
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
@@ -37,39 +38,47 @@ func (s *screen) event(e event.Event) {
 	s.view.fold(e)
 	switch e.Type {
 	case event.Finished:
-		s.last(Good, e.Step+took(seconds(e)))
+		s.last(said{tone: Good, text: Clean(e.Step) + took(seconds(e))})
 	case event.Passed:
 		if e.Seconds >= 1 && e.Outcome != event.OutcomeDropped {
-			s.last(Good, passed(e))
+			s.last(said{tone: Good, text: passed(e)})
 		}
 	case event.Failed:
 		if f := s.view.failing(e); f.times == 1 {
-			s.last(Bad, f.phrase())
+			s.last(said{tone: Bad, text: f.phrase()})
 		}
 	case event.Notice:
-		s.last(Warning, notice(e))
+		s.last(notice(e))
 	case event.Done:
 		for i, l := range s.view.summary() {
 			if i == 0 {
-				s.last(l.tone, l.text)
+				s.last(l)
 				continue
 			}
-			width, _ := s.dimensions()
-			for _, part := range wrap(s.style.legible(l.text), width-2, indent(l.text)+"  ") {
+			for _, part := range s.parts(l) {
 				s.above = append(s.above, "  "+s.style.paint(l.tone, part))
 			}
 		}
 	}
 }
 
-// last adds lines that stay. Nothing of them is cut: they are the record.
-func (s *screen) last(t Tone, text string) {
-	width, _ := s.dimensions()
-	sign := s.style.paint(t, s.style.mark(t))
-	for _, l := range wrap(s.style.legible(Clean(text)), width-2, "  ") {
-		s.above = append(s.above, sign+" "+l)
+// last adds lines that stay, with a sign before the first.
+func (s *screen) last(l said) {
+	sign := s.style.paint(l.tone, s.style.mark(l.tone))
+	for _, part := range s.parts(l) {
+		s.above = append(s.above, sign+" "+part)
 		sign = " "
 	}
+}
+
+// parts returns what is said in lines that leave room for a sign. Nothing of them is cut: they are
+// the record.
+func (s *screen) parts(l said) []string {
+	width, _ := s.dimensions()
+	if len(l.help) > 0 {
+		return s.style.advise(l.text, l.help, width-2)
+	}
+	return wrap(s.style.legible(l.text), width-2, indent(l.text)+"  ")
 }
 
 func (s *screen) tick(now time.Time) time.Duration {
@@ -77,7 +86,7 @@ func (s *screen) tick(now time.Time) time.Duration {
 	var live []string
 	s.view.forget(now)
 	if s.view.end == nil {
-		live = s.compose(now, width-1, height-1)
+		live = s.compose(now, width, height-1)
 	}
 	s.draw(live, width)
 	return frameEvery
@@ -121,7 +130,13 @@ func (s *screen) draw(live []string, width int) {
 		b.WriteString(l + "\x1b[K\n")
 	}
 	for i, l := range live {
-		if !patch || l != s.live[i] {
+		switch n := rowsOf(l, width); {
+		case patch && l == s.live[i]:
+			b.WriteString(strings.Repeat("\n", n-1))
+		case twwidth.Width(l) == n*width: // there is nothing behind it, and the cursor is still on its last sign
+			b.WriteString(l)
+			changed = true
+		default:
 			b.WriteString(l + "\x1b[K")
 			changed = true
 		}
@@ -143,7 +158,10 @@ func (s *screen) draw(live []string, width int) {
 func (s *screen) rows(width int) int {
 	n := 0
 	for _, l := range s.live {
-		n += max(1, (twwidth.Width(l)+width-1)/width)
+		n += rowsOf(l, width)
 	}
 	return n
 }
+
+// rowsOf is how many rows a line takes: a terminal breaks one that is too long.
+func rowsOf(line string, width int) int { return max(1, (twwidth.Width(line)+width-1)/width) }

@@ -81,7 +81,7 @@ func TestOutcomes(t *testing.T) {
 		v.fold(s[0])
 		b.WriteString("--- " + o + "\n")
 		for _, l := range v.summary() {
-			b.WriteString(l.text + "\n")
+			b.WriteString(l.line() + "\n")
 		}
 	}
 	golden(t, "outcomes.txt", b.String())

@@ -133,7 +133,10 @@ func blocked() stream {
 	s.step(14*time.Second, time.Second, "tikv", "", "Apply", "update StatefulSet basic-tikv")
 	g := event.Event{
 		Type: event.Blocked, Component: "tikv", Member: "basic-tikv-0", Reason: "VolumeResized", Message: "basic-tikv-0: volume not resized: StorageClass standard does not allow it", Source: event.FromKubernetes,
-		Observed: "StorageClass standard does not allow it", Remedy: []remedy.Advice{{Text: "set allowVolumeExpansion on StorageClass standard"}},
+		Observed: "StorageClass standard does not allow it", Remedy: []remedy.Advice{
+			{Text: "let volumes of StorageClass standard grow, if its driver can do that", Command: `kubectl patch storageclass standard --type merge -p '{"allowVolumeExpansion":true}' --context prod-eu`},
+			{Text: "ask for the size that they have", Command: "kubectl tidb edit basic -n tidb --context prod-eu"},
+		},
 	}
 	s.at(16*time.Second, g)
 	s.done(17*time.Second, event.OutcomeBlocked, 3, "")

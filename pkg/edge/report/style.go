@@ -5,6 +5,8 @@ import (
 
 	"github.com/briandowns/spinner"
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
 // frameEvery is the time between two frames of the spinner: short enough to look like movement,
@@ -82,6 +84,16 @@ func (s style) fold(text string, width int) []string {
 	lines := wrap(text, width, "  ")
 	for i, l := range lines {
 		lines[i] = s.cut(l, width)
+	}
+	return lines
+}
+
+// advise returns what a person can do, with a lead before it, in lines of a width, of which only
+// commands are longer.
+func (s style) advise(lead string, all []remedy.Advice, width int) []string {
+	lines := advise(s.legible(lead), all, width)
+	for i, l := range lines {
+		lines[i] = s.legible(l)
 	}
 	return lines
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
 // Tone is how a line is meant, for the formats that can colour it.
@@ -21,11 +22,15 @@ const (
 	bold
 )
 
-// said is a line with its tone.
+// said is a line with its tone, and what a person can do, which it leads to; mostly nothing.
 type said struct {
 	tone Tone
 	text string
+	help []remedy.Advice
 }
+
+// line returns it as one line.
+func (s said) line() string { return s.text + remedy.Join(s.help) }
 
 // resume is what a person can do after most outcomes.
 const resume = "run the same command again to resume"
@@ -59,24 +64,24 @@ func (v *view) summary() []said {
 		total = seconds(*v.end)
 	}
 	tone, text, next := Ended(v.end.Outcome, total)
-	lines := []said{{tone, v.target() + ": " + text}}
+	lines := []said{{tone: tone, text: v.target() + ": " + text}}
 	if v.end.Outcome != event.OutcomeConverged {
 		lines = append(lines, v.remaining()...)
 	}
 	if v.end.Error != "" {
-		lines = append(lines, said{Bad, "error: " + Clean(v.end.Error)})
+		lines = append(lines, said{tone: Bad, text: "error: " + Clean(v.end.Error)})
 	}
-	if help := v.end.Help(); help != "" && help != resume {
-		lines = append(lines, said{neutral, "hint: " + Clean(help)})
+	if hint := help(*v.end); len(hint) > 0 && remedy.Join(hint) != resume {
+		lines = append(lines, said{text: "hint: ", help: hint})
 	}
 	if s := v.counts(); s != "" {
-		lines = append(lines, said{dim, s})
+		lines = append(lines, said{tone: dim, text: s})
 	}
 	if s := v.division(); s != "" {
-		lines = append(lines, said{dim, s})
+		lines = append(lines, said{tone: dim, text: s})
 	}
 	if next != "" {
-		lines = append(lines, said{bold, next})
+		lines = append(lines, said{tone: bold, text: next})
 	}
 	return lines
 }
@@ -98,7 +103,7 @@ func Ended(outcome string, took time.Duration) (tone Tone, text, next string) {
 func (v *view) remaining() []said {
 	var lines []said
 	for _, f := range v.failures {
-		lines = append(lines, said{Bad, "failed: " + f.phrase()})
+		lines = append(lines, said{tone: Bad, text: "failed: " + f.phrase()})
 	}
 	given := map[string]bool{"": true}
 	for _, g := range v.alike() {
@@ -106,10 +111,11 @@ func (v *view) remaining() []said {
 		if g.blocked() {
 			t = Bad
 		}
-		lines = append(lines, said{t, g.line(v.last)})
-		if help := g.help(v.last); !given[help] {
-			given[help] = true
-			lines = append(lines, said{neutral, "  to unblock: " + help})
+		lines = append(lines, said{tone: t, text: g.line(v.last)})
+		help := g.help(v.last)
+		if text := remedy.Join(help); !given[text] {
+			given[text] = true
+			lines = append(lines, said{text: "  to unblock: ", help: help})
 		}
 	}
 	return lines

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -62,12 +63,21 @@ func (g gate) word() string {
 // person.
 const usual = time.Minute
 
-// help returns what a person can do about a gate, "" for a short wait.
-func (g gate) help(now time.Time) string {
+// help returns what a person can do about a gate, nothing for a short wait.
+func (g gate) help(now time.Time) []remedy.Advice {
 	if !g.blocked() && now.Sub(g.since) < usual {
-		return ""
+		return nil
 	}
-	return Clean(g.event.Help())
+	return help(g.event)
+}
+
+// help returns what a person can do about an event, without control characters.
+func help(e event.Event) []remedy.Advice {
+	var all []remedy.Advice
+	for _, a := range e.Remedy {
+		all = append(all, remedy.Advice{Text: Clean(a.Text), Command: Clean(a.Command)})
+	}
+	return all
 }
 
 // times says how long a gate has been closed, how fast what is left becomes less, and how much longer it

@@ -12,13 +12,14 @@ import (
 
 // tape is what a terminal has shown, as script of util-linux writes it: the text, and for each piece
 // of it the seconds since the one before and its length in bytes.
-type tape struct{ text, times string }
+type tape struct {
+	text, times   string
+	columns, rows int
+}
 
 // still is how long the picture stays the same: what the spinner draws in between is left out, or
 // the picture would be some megabytes.
-const still = 300 * time.Millisecond
-
-const columns, rows = 96, 24
+const still = time.Second
 
 // cast writes it in the second version of asciinema's format.
 func (t tape) cast(to string) error {
@@ -35,7 +36,7 @@ func (t tape) cast(to string) error {
 	}
 	var out bytes.Buffer
 	line := json.NewEncoder(&out)
-	if err := line.Encode(map[string]int{"version": 2, "width": columns, "height": rows}); err != nil {
+	if err := line.Encode(map[string]int{"version": 2, "width": t.columns, "height": t.rows}); err != nil {
 		return err
 	}
 	at, shown, piece := 0., -still.Seconds(), ""
