@@ -28,6 +28,7 @@ func Seed(seed uint64, trace bool) *Model {
 	drawCertificates(&o)
 	drawVersions(&o)
 	drawPassword(&o)
+	drawNamed(&o)
 	drawOptional(&o)
 	drawEviction(&o)
 	o.Faults.drawReports(seed)

@@ -68,7 +68,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 		err = exit.Ended(ctx, s.leave(ctx, p.request.want, progress))
 	default:
 		if err = conclude(s.converge(ctx, f, o, r.Policy, progress)); err == nil {
-			err = s.replaced(ctx, r.Now, asked)
+			err = s.fulfilled(ctx, r, asked)
 		}
 		err = s.withWayBack(ctx, asked, exit.Ended(ctx, err))
 	}

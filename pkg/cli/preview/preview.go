@@ -139,7 +139,7 @@ func Restarts(g desired.Group, got state.Group) int {
 	}
 	n := 0
 	for _, m := range stay {
-		if got.Outdated(m) {
+		if got.Outdated(m) || g.Named(m) {
 			n++
 		}
 	}

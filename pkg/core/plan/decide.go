@@ -185,16 +185,28 @@ func (sc Scope) rolling() bool {
 	if !sc.Got.Set.Exists {
 		return false
 	}
-	_, ok := sc.candidate()
+	_, ok := sc.highest(sc.Got.Outdated)
 	return ok || sc.Want.Set.Drift != desired.None || !sc.Got.Set.Observed
 }
 
 // candidate returns the member to restart next: the highest ordinal that does not have the update
-// revision, since a partition can only be lowered.
+// revision, since a partition can only be lowered; then the members that a user has named. With OnDelete
+// those come first, since only a person restarts the others.
 func (sc Scope) candidate() (state.Member, bool) {
+	if m, ok := sc.highest(sc.Got.Outdated); ok && !sc.Got.Set.Manual {
+		return m, true
+	}
+	if m, ok := sc.highest(sc.alone); ok {
+		return m, true
+	}
+	return sc.highest(sc.Got.Outdated)
+}
+
+// highest returns the running member with the highest ordinal of which something is true.
+func (sc Scope) highest(is func(state.Member) bool) (state.Member, bool) {
 	running := sc.Got.Running()
 	for i := len(running) - 1; i >= 0; i-- {
-		if sc.Got.Outdated(running[i]) {
+		if is(running[i]) {
 			return running[i], true
 		}
 	}
@@ -205,7 +217,7 @@ func (sc Scope) candidate() (state.Member, bool) {
 // must continue.
 func (sc Scope) next() (state.Member, bool) {
 	m, ok := sc.candidate()
-	return m, ok && m.Up() && !sc.Got.Set.Manual
+	return m, ok && m.Up() && !sc.LeftToUser(m)
 }
 
 func (sc Scope) decide(p Profile, h hold) verdict {

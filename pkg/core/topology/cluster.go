@@ -92,6 +92,9 @@ type Group struct {
 	InPlace bool
 	// Manual: the user replaces the pods (OnDelete).
 	Manual bool
+	// Restarts are the members that were asked to restart by their names, also those that have restarted
+	// since.
+	Restarts map[string]MemberRestart
 }
 
 // Group returns a component that the user wants.
