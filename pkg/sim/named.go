@@ -7,6 +7,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
+// drawUsers draws what users do besides changes of the spec.
+func drawUsers(o *Options) {
+	drawPassword(o)
+	drawNamed(o)
+}
+
 // drawNamed has users name members to be restarted, in one run of four. That is drawn separately, so that
 // the other runs stay as they are.
 func drawNamed(o *Options) {

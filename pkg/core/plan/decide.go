@@ -48,6 +48,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 	sum := verdict{steps: applies("", w.Objects)}
 	sum = sum.and(adoptEvictions(w.Cluster, s)).and(endObsolete(w.Cluster, s)).and(adoptDrains(s)).and(endDrains(w.Cluster, s))
 	var before holds
+	under := underMaintenance(w.Cluster, s)
 	scopes := scopesOf(&policy, &w, &s)
 	for _, i := range rolloutOrder(profiles, w.Groups) {
 		sc, g := scopes[i], &w.Groups[i]
@@ -57,7 +58,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 			v = sc.suspend(p, w.Groups[:i], w.Groups[i+1:])
 		} else {
 			v = sc.leftAlone(p, sc.atOnce(sc.byHand(p, hold, sc.failingBelow(hold, sc.decide(p, hold)))))
-			v = sc.lacking(v)
+			v = sc.duringMaintenance(sc.lacking(v), under)
 		}
 		v.gates = bounded(v.gates, policy.Waits, &w.Cluster, &s)
 		v = sc.cancelWhileBlocked(v, sum.gates)

@@ -22,6 +22,8 @@ type Cluster struct {
 	TLS       TLS
 	Paused    bool
 	Pause     Pause // of a cluster that is paused
+	// Maintained are the nodes under maintenance that had members when that began.
+	Maintained []Maintenance
 	// Deleting: the TidbCluster is being deleted, and nothing may be created for it.
 	Deleting bool
 	// VolumePolicy says what happens to a volume when its claim is deleted (spec.pvReclaimPolicy).
