@@ -44,11 +44,14 @@ func TestCompletion(t *testing.T) {
 		"create new --version |":              "v8.1.0 :4",
 		"list |":                              ":4",
 		"logs |":                              "basic other :4",
-		"logs basic pd |":                     "tikv tiflash pump tidb tiproxy ticdc basic-tikv-0 :4",
+		"logs basic pd |":                     "tikv tiflash pump tidb tiproxy ticdc tikv-0 :4",
+		"restart basic tikv-|":                "tikv-0 :4",
+		"restart basic tidb basic-|":          "basic-tikv-0 :4",
+		"restart basic tikv-0 |":              "pd tikv tiflash pump tidb tiproxy ticdc :4",
 		"logs basic -c |":                     "slowlog tikv :4",
 		"events --member |":                   "pd tikv tiflash pump tidb tiproxy ticdc :4",
-		"events basic --member |":             "pd tikv tiflash pump tidb tiproxy ticdc basic-tikv-0 :4",
-		"config get basic |":                  "pd tikv tiflash pump tidb tiproxy ticdc basic-tikv-0 :4",
+		"events basic --member |":             "pd tikv tiflash pump tidb tiproxy ticdc tikv-0 :4",
+		"config get basic |":                  "pd tikv tiflash pump tidb tiproxy ticdc tikv-0 :4",
 		"config get basic tikv |":             ":4",
 		"config diff basic pd |":              ":4",
 		"pvc prune |":                         "basic other :4",
@@ -63,11 +66,15 @@ func TestCompletion(t *testing.T) {
 		"sync nothing more |":        ":4",
 		"sync --server bad://host |": ":4",
 	} {
-		words := append([]string{"__complete"}, strings.Fields(strings.TrimSuffix(args, "|"))...)
+		given, begin, _ := strings.Cut(args, "|")
+		words := append([]string{"__complete"}, strings.Fields(given)...)
+		if !strings.HasSuffix(given, " ") {
+			words, begin = words[:len(words)-1], words[len(words)-1]
+		}
 		if !strings.Contains(args, "bad://") {
 			words = append(words[:2:2], append([]string{"--server", server.URL}, words[2:]...)...)
 		}
-		r := call(t.Context(), t, append(words, "")...)
+		r := call(t.Context(), t, append(words, begin)...)
 		if got := strings.Join(strings.Fields(r.out), " "); r.code != 0 || got != want {
 			t.Errorf("%s: %q, want %q", args, got, want)
 		}

@@ -260,6 +260,9 @@ func (w *Model) restart(s plan.Restart) error {
 	if err := w.stillEvicting(s.StoreID); err != nil {
 		return err
 	}
+	if s.Revision != "" {
+		return w.restartNamed(s)
+	}
 	spec := set.spec
 	spec.partition = s.Ordinal
 	w.change(set, spec)

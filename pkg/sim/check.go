@@ -274,7 +274,10 @@ func (w *Model) judgeRestart(s plan.Restart, say sayer) {
 	k, i := kindOf(s.Component), s.Ordinal
 	p, set := w.pods[k][i], &w.sets[k]
 	w.judgeCertificate(k, i, say)
-	if p != nil && p.revision == set.update && set.observed == set.generation {
+	switch {
+	case s.Revision != "":
+		w.judgeNamed(s, say)
+	case p != nil && p.revision == set.update && set.observed == set.generation:
 		w.Soft.Needless++
 	}
 	if w.dataBeingDeleted(k, i) && p != nil {

@@ -201,6 +201,8 @@
 //     rendered of the same spec.
 //   - order: no Restart of a member that serves while a component whose rollout comes earlier still
 //     has pods to replace; that of TiFlash comes after PD's and before TiKV's, unless PD refuses its stores.
+//   - named: no Restart apart from a rollout of a member that the user has not named, or onto another
+//     revision than it has, but with OnDelete; at the end each member that was named has another pod.
 //   - password: at the end root has a password if the user asks for one, that is recorded, and it is
 //     the one in the Secret, unless a person has set one: that one is never replaced.
 //

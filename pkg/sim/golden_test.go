@@ -75,6 +75,13 @@ var goldens = map[string]func(setup) *Model{
 		w.Settle(time.Hour)
 		return w
 	},
+	"restart-members": func(s setup) *Model {
+		w := s.settled(Options{})
+		leader := *w.pd.member(w.pd.leader)
+		w.Restart("basic-tikv-1", "basic-tidb-0", w.names[pd][leader.ordinal])
+		w.Settle(time.Hour)
+		return w
+	},
 	"scale-pd-out-and-in": func(s setup) *Model {
 		w := s.settled(Options{})
 		w.Scale(topology.PD, 5)

@@ -1,6 +1,9 @@
 package sim
 
 import (
+	"slices"
+	"strconv"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -102,4 +105,19 @@ func (w *Model) delayHeartbeats() {
 	s := w.stores[w.rng.IntN(len(w.stores))]
 	s.muffled = w.t + w.between(15, 120)
 	w.note("fault: heartbeats of store %d are late until %s", s.id, clock(s.muffled))
+}
+
+// nodeOf returns the node of the pods with an ordinal.
+func nodeOf(ordinal int) string { return "node-" + strconv.Itoa(ordinal) }
+
+// maintain is the user beginning a maintenance of a node.
+func (w *Model) maintain(node string) {
+	w.note("user: maintenance start %s", node)
+	w.cluster.Maintained = append(w.cluster.Maintained, topology.Maintenance{Node: node, By: "user", Since: w.Now()})
+}
+
+// endMaintenance is the user ending it.
+func (w *Model) endMaintenance(node string) {
+	w.note("user: maintenance stop %s", node)
+	w.cluster.Maintained = slices.DeleteFunc(w.cluster.Maintained, func(m topology.Maintenance) bool { return m.Node == node })
 }

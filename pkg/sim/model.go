@@ -193,7 +193,8 @@ type Model struct {
 	tellable    [components]int                // up to which ordinal marks could be judged when a component was suspended
 	runs        int                            // drivers so far
 	discard     []string                       // members whose data the user gives up
-	recorded    uint64                         // PD's cluster id in the status of the TidbCluster
+	named       map[string]topology.MemberRestart
+	recorded    uint64 // PD's cluster id in the status of the TidbCluster
 
 	pd      pdCluster
 	stores  []*store

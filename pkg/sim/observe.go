@@ -228,6 +228,7 @@ func (w *Model) observeGroup(k kind) state.Group {
 		if p := w.pods[k][i]; p != nil {
 			m.Pod = &pods[i]
 			w.observePod(p, m.Pod)
+			m.Pod.Node = nodeOf(i)
 			w.byHost(k, i, m.Pod)
 			m.Pod.Binlog = w.Binlog
 			m.Pod.Identity = labels
@@ -253,7 +254,7 @@ func (w *Model) observePod(p *pod, out *state.Pod) {
 	*out = state.Pod{
 		UID: p.uid, Revision: p.revision, Ready: p.ready, Terminating: p.terminating(),
 		Since: w.at(p.since), Problem: p.problem, Ran: p.ran, Made: w.at(p.made), Restarts: p.restarts,
-		Node: "node", EvictionBegun: p.evictionBegun, DrainBegun: p.drainBegun,
+		EvictionBegun: p.evictionBegun, DrainBegun: p.drainBegun,
 	}
 	if p.last[1] != 0 {
 		out.Last = state.Run{Started: w.at(p.last[0]), Ended: w.at(p.last[1])}

@@ -198,12 +198,17 @@ func (w *Model) remove(p *pod) {
 	}
 }
 
-func (w *Model) create(k kind, i int) {
+// revisionOf returns the revision of a pod that is created now.
+func (w *Model) revisionOf(k kind, i int) string {
 	s := &w.sets[k]
-	revision := s.update
 	if !s.seen.manual && i < s.seen.partition {
-		revision = s.current
+		return s.current
 	}
+	return s.update
+}
+
+func (w *Model) create(k kind, i int) {
+	revision := w.revisionOf(k, i)
 	if flaw(revision) == refused {
 		return
 	}
@@ -214,7 +219,7 @@ func (w *Model) create(k kind, i int) {
 		}
 		if c == nil {
 			name := fmt.Sprintf("%s-%s", kinds[k].DataVolume(), w.names[k][i])
-			w.claims[k][i] = &claim{name: name, mounted: []string{name}, uid: w.uid(), goneAt: never, requested: s.seen.size, capacity: s.seen.size}
+			w.claims[k][i] = &claim{name: name, mounted: []string{name}, uid: w.uid(), goneAt: never, requested: w.sets[k].seen.size, capacity: w.sets[k].seen.size}
 		}
 	}
 	w.pods[k][i] = &pod{

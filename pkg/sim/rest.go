@@ -54,6 +54,9 @@ func (w *Model) restOfMember(k kind, i int) {
 		if !w.fit(k, i) || p.revision != w.sets[k].spec.template {
 			w.broke("rest", "%s does not serve, or not of %s", w.names[k][i], w.Intent.Template[k])
 		}
+		if w.isNamed(k, i) {
+			w.broke("named", "%s has not been restarted", w.names[k][i])
+		}
 		if c != nil && c.marked {
 			w.broke("rest", "%s is marked, but in use", c.name)
 		}

@@ -27,7 +27,7 @@ func Seed(seed uint64, trace bool) *Model {
 	drawMany(&o)
 	drawCertificates(&o)
 	drawVersions(&o)
-	drawPassword(&o)
+	drawUsers(&o)
 	drawOptional(&o)
 	drawEviction(&o)
 	o.Faults.drawReports(seed)

@@ -45,6 +45,8 @@ func TestEffects(t *testing.T) {
 	manual.Want(topology.PD).Manual = true
 	elsewhere := newTemplate(plantest.New(1, 3, 2), topology.PD)
 	elsewhere.Seen.PD.Members = 3
+	named := plantest.New(1, 3, 2)
+	named.Want(topology.PD).Restarts = map[string]topology.MemberRestart{"t-pd-0": {Pod: named.Member("t-pd-0").Pod.UID}}
 	more := newTemplate(plantest.New(1, 3, 2), topology.PD)
 	more.Want(topology.PD).Replicas = 3
 	silent := newTemplate(plantest.New(1, 3, 2), topology.PD).Down(time.Minute, "t-pd-0")
@@ -67,6 +69,7 @@ func TestEffects(t *testing.T) {
 		{"nothing to do", plantest.New(1, 3, 2), Request{}, ""},
 		{"one PD restarts", newTemplate(plantest.New(1, 3, 2), topology.PD), Request{}, one},
 		{"one PD, and a rollout that has begun", plantest.New(1, 3, 2).Roll(topology.PD), Request{}, one},
+		{"one PD that was named", named, Request{}, one},
 		{"one PD that has stopped", newTemplate(plantest.New(1, 3, 2), topology.PD).Down(time.Minute, "t-pd-0"), Request{}, ""},
 		{"one PD that does not answer", silent, Request{}, one},
 		{"one PD that is not ready", notReady, Request{}, one},

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -68,7 +69,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 		err = exit.Ended(ctx, s.leave(ctx, p.request.want, progress))
 	default:
 		if err = conclude(s.converge(ctx, f, o, r.Policy, progress)); err == nil {
-			err = s.replaced(ctx, r.Now, asked)
+			err = s.fulfilled(ctx, r, asked)
 		}
 		err = s.withWayBack(ctx, asked, exit.Ended(ctx, err))
 	}
@@ -82,7 +83,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 // notify reports what is to be known before the run begins.
 func (p prospect) notify(progress *reconcile.Progress, o Options, err error) {
 	for _, w := range p.warnings {
-		progress.Notice(event.SpecWarning, w.text, w.remedy...)
+		progress.Notice(cmp.Or(w.reason, event.SpecWarning), w.text, w.remedy...)
 	}
 	if p.request.ends.Recorded && o.DryRun == NoDryRun && err == nil {
 		progress.Notice(event.PauseEnded, p.request.ends.String()+"; that time is over, and the pause has ended")
@@ -196,7 +197,7 @@ func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 		return prospect{}, err
 	}
 	return prospect{
-		request: r, wanted: w, snapshot: snap, warnings: slices.Concat(r.warnings(), warnings, r.unknown(), unread, cramped(w, snap)),
+		request: r, wanted: w, snapshot: snap, warnings: slices.Concat(r.merges(seen, w), r.warnings(), warnings, r.unknown(), unread, cramped(w, snap)),
 		plan: plan.Decide(component.Profiles(), r.Policy, w, snap), differences: render.Differences(seen, w),
 	}, nil
 }

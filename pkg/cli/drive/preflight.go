@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -166,6 +167,7 @@ func (r Request) unknown() []warning {
 type warning struct {
 	text   string
 	remedy remedy.Remedy
+	reason event.NoticeReason // "" for SpecWarning
 }
 
 func warn(format string, args ...any) warning { return warning{text: fmt.Sprintf(format, args...)} }
@@ -184,7 +186,7 @@ func (p proposal) warnings() []warning {
 		all = append(all, warning{text: text})
 	}
 	for _, w := range topology.Warnings(p.now, p.want) {
-		all = append(all, warning{w.String(), w.Remedy})
+		all = append(all, warning{text: w.String(), remedy: w.Remedy})
 	}
 	return append(all, p.setBack()...)
 }

@@ -35,6 +35,14 @@ func (s *Session) write(ctx context.Context, r Request, o Options) (*v1alpha1.Ti
 	return asked, nil
 }
 
+// fulfilled fails when a cluster has converged to something else than the request has asked for.
+func (s *Session) fulfilled(ctx context.Context, r Request, asked *v1alpha1.TidbCluster) error {
+	if err := s.replaced(ctx, r.Now, asked); err != nil || r.Fulfilled == nil {
+		return err
+	}
+	return r.Fulfilled(ctx)
+}
+
 // replaced fails when a cluster has converged to something else than this run has asked for, since
 // a field that the run has changed was changed again later. Other fields do not matter.
 func (s *Session) replaced(ctx context.Context, before, asked *v1alpha1.TidbCluster) error {

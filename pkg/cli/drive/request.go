@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -43,6 +44,9 @@ type Request struct {
 	Makes []string
 	// Unrecorded: the change is not one that a user would take back.
 	Unrecorded bool
+	// Fulfilled fails if the cluster has converged and what was asked for is not so; nil where the spec alone
+	// says what was asked for.
+	Fulfilled func(context.Context) error
 	// WithoutPD: make the change even when PD cannot be asked whether it is safe.
 	WithoutPD bool
 }

@@ -19,7 +19,7 @@ func cramped(w desired.State, snap state.Snapshot) []warning {
 	var all []warning
 	for _, f := range finding.Room(w, snap) {
 		text := f.Component.Title() + ": " + f.Seen + ": " + strings.TrimSuffix(f.Matters, ".")
-		all = append(all, warning{text, f.Remedy})
+		all = append(all, warning{text: text, remedy: f.Remedy})
 	}
 	return all
 }

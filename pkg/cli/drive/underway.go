@@ -30,24 +30,30 @@ type Underway struct {
 // Underway returns what is left to be done. A spec that would be refused by now is under way as well: it
 // is what a person may want to take back.
 func (s *Session) Underway(ctx context.Context, tc *v1alpha1.TidbCluster) (Underway, error) {
-	now, before := topology.New(tc), topology.ReplicasBefore(tc)
-	seen, err := s.Observer.Against(ctx, now)
+	seen, err := s.Observer.Against(ctx, topology.New(tc))
 	if err != nil {
 		return Underway{}, err
 	}
+	u, _, err := underway(seen)
+	return u, err
+}
+
+// underway returns what is left to be done, and what is wanted.
+func underway(seen state.Observation) (Underway, desired.State, error) {
+	now, before := seen.Cluster, topology.ReplicasBefore(seen.Cluster.Written)
 	w, err := render.Want(seen)
 	if refused, ok := errors.AsType[*render.RefusedError](err); ok {
-		return Underway{Left: []string{"a spec that cannot be carried out: " + refused.Error()}, Scales: len(before) > 0}, nil
+		return Underway{Left: []string{"a spec that cannot be carried out: " + refused.Error()}, Scales: len(before) > 0}, w, nil
 	}
 	if err != nil || plan.Decide(component.Profiles(), plan.Policy{}, w, seen.Snapshot).Outcome == plan.Converged {
-		return Underway{}, err
+		return Underway{}, w, err
 	}
 	u := Underway{Left: preview.Preview{Now: &now, Wanted: w, Seen: seen.Snapshot}.Changes()}
 	scales := scaling(before, w, seen.Snapshot)
 	if u.Scales = len(scales) > 0; len(u.Left) == 0 {
 		u.Left = scales
 	}
-	return u, nil
+	return u, w, nil
 }
 
 // scaling returns the components that have not the number of members yet to which the last change has

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/act"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // cluster is one with members on the node.
@@ -21,6 +22,9 @@ type cluster interface {
 	look(ctx context.Context) (hosts.Sight, error)
 	// hold keeps other runs from the cluster until it is released.
 	hold(ctx context.Context) (release func(), err error)
+	// mark tells the drivers of the cluster that a node is under maintenance, and unmark that it is not.
+	mark(ctx context.Context, m topology.Maintenance) error
+	unmark(ctx context.Context, node string) error
 	moveLeader(ctx context.Context, step plan.MoveLeader) error
 	// evict makes an evict-leader scheduler, or removes it. Both do nothing where it is so already.
 	evict(ctx context.Context, store uint64, on bool) error
@@ -61,6 +65,22 @@ func (s *session) hold(ctx context.Context) (func(), error) {
 		return nil, err
 	}
 	return func() { _ = held.Release() }, nil
+}
+
+func (s *session) mark(ctx context.Context, m topology.Maintenance) error {
+	tc, err := s.Load(ctx)
+	if err != nil {
+		return err
+	}
+	return s.Intent.BeginMaintenance(tc, m).Write(ctx, intent.Write{})
+}
+
+func (s *session) unmark(ctx context.Context, node string) error {
+	tc, err := s.Load(ctx)
+	if err != nil {
+		return err
+	}
+	return s.Intent.EndMaintenance(tc, node).Write(ctx, intent.Write{})
 }
 
 func (s *session) moveLeader(ctx context.Context, step plan.MoveLeader) error {

@@ -86,8 +86,11 @@ func (w *world) node(t *testing.T) *corev1.Node {
 func (w *world) state(t *testing.T) string {
 	t.Helper()
 	n := w.node(t)
-	var evicting []string
+	var evicting, marked []string
 	for _, name := range slices.Sorted(maps.Keys(w.clusters)) {
+		for _, m := range w.clusters[name].Wanted.Cluster.Maintained {
+			marked = append(marked, name+":"+m.Node)
+		}
 		for _, m := range w.clusters[name].Seen.Groups[topology.TiKV].Members {
 			if m.Database.Evicting {
 				evicting = append(evicting, name+":"+m.Name)
@@ -95,7 +98,7 @@ func (w *world) state(t *testing.T) string {
 		}
 	}
 	_, recorded := n.Annotations[hosts.Annotation]
-	return fmt.Sprintf("cordoned %t, recorded %t, evicting %v", n.Spec.Unschedulable, recorded, evicting)
+	return fmt.Sprintf("cordoned %t, recorded %t, evicting %v, marked %v", n.Spec.Unschedulable, recorded, evicting, marked)
 }
 
 func (w *world) leads(name string) string {
@@ -144,6 +147,22 @@ func (c *fakeCluster) look(context.Context) (hosts.Sight, error) {
 
 func (c *fakeCluster) hold(context.Context) (func(), error) { return func() {}, c.held }
 
+func (c *fakeCluster) mark(_ context.Context, m topology.Maintenance) error {
+	if err := c.w.write("mark " + c.Wanted.Cluster.Name); err != nil {
+		return err
+	}
+	c.Wanted.Cluster.Maintained = append(c.Wanted.Cluster.Maintained, m)
+	return nil
+}
+
+func (c *fakeCluster) unmark(_ context.Context, node string) error {
+	if err := c.w.write("unmark " + c.Wanted.Cluster.Name); err != nil {
+		return err
+	}
+	c.Wanted.Cluster.Maintained = slices.DeleteFunc(c.Wanted.Cluster.Maintained, func(m topology.Maintenance) bool { return m.Node == node })
+	return nil
+}
+
 func (c *fakeCluster) moveLeader(_ context.Context, step plan.MoveLeader) error {
 	if err := c.w.write("leader of " + c.Wanted.Cluster.Name); err != nil {
 		return err
@@ -174,8 +193,8 @@ func (c *fakeCluster) storeDown(context.Context) time.Duration { return 30 * tim
 func (c *fakeCluster) close() {}
 
 const (
-	before = "cordoned false, recorded false, evicting []"
-	under  = "cordoned true, recorded true, evicting [ns/a:t-tikv-0 ns/b:t-tikv-0]"
+	before = "cordoned false, recorded false, evicting [], marked []"
+	under  = "cordoned true, recorded true, evicting [ns/a:t-tikv-0 ns/b:t-tikv-0], marked [ns/a:node-0 ns/b:node-0]"
 )
 
 // TestWhole: a start says what may be done now, and a stop takes everything back.
@@ -194,7 +213,7 @@ When it is back: kubectl tidb maintenance stop node-0
 		t.Errorf("%s; %s and %s lead", got, w.leads("ns/a"), w.leads("ns/b"))
 	}
 	order := strings.Join(w.log, ", ")
-	if want := "application/merge-patch+json, application/strategic-merge-patch+json, leader of a, leader of b, wait for a, wait for b, evict a 1 true, evict b 1 true, wait for a, wait for b"; order != want {
+	if want := "application/merge-patch+json, mark a, mark b, application/strategic-merge-patch+json, leader of a, leader of b, wait for a, wait for b, evict a 1 true, evict b 1 true, wait for a, wait for b"; order != want {
 		t.Errorf("%s", order)
 	}
 	w.log = nil
@@ -202,7 +221,7 @@ When it is back: kubectl tidb maintenance stop node-0
 		t.Errorf("%v, %q; %s", err, out, w.state(t))
 	}
 	order = strings.Join(w.log, ", ")
-	if want := "application/strategic-merge-patch+json, application/merge-patch+json, wait for a, evict a 1 false, wait for b, evict b 1 false, application/merge-patch+json"; order != want {
+	if want := "application/strategic-merge-patch+json, application/merge-patch+json, wait for a, evict a 1 false, unmark a, wait for b, evict b 1 false, unmark b, application/merge-patch+json"; order != want {
 		t.Errorf("%s", order)
 	}
 	if out, err := w.stop(t, -1); err != nil || out != "node-0 is not under maintenance; nothing was changed\n" {
@@ -213,11 +232,11 @@ When it is back: kubectl tidb maintenance stop node-0
 // TestKilled: wherever a start and a stop are killed, another start completes it, and a stop takes all
 // of it back.
 func TestKilled(t *testing.T) {
-	for first := range 7 {
-		for second := range 6 {
+	for first := range 9 {
+		for second := range 8 {
 			w := newWorld()
 			_, killed := w.start(t, first)
-			if (first < 6) != errors.Is(killed, errKilled) {
+			if (first < 8) != errors.Is(killed, errKilled) {
 				t.Fatalf("start after %d: %v", first, killed)
 			}
 			if first%2 == 0 { // and the stop comes at once in the other cases
@@ -252,7 +271,7 @@ func TestOthers(t *testing.T) {
 	if _, err := w.start(t, -1); err != nil || w.state(t) != under {
 		t.Fatalf("%v; %s", err, w.state(t))
 	}
-	want := "cordoned true, recorded false, evicting [ns/a:t-tikv-0]"
+	want := "cordoned true, recorded false, evicting [ns/a:t-tikv-0], marked []"
 	if _, err := w.stop(t, -1); err != nil || w.state(t) != want {
 		t.Errorf("%v; %s", err, w.state(t))
 	}
@@ -298,7 +317,7 @@ func TestGone(t *testing.T) {
 	}
 	w.clusters["ns/a"].gone = true
 	out, err := w.stop(t, -1)
-	if err != nil || !strings.Contains(out, "cluster ns/a does not exist any more") || w.state(t) != "cordoned false, recorded false, evicting [ns/a:t-tikv-0]" {
+	if err != nil || !strings.Contains(out, "cluster ns/a does not exist any more") || w.state(t) != "cordoned false, recorded false, evicting [ns/a:t-tikv-0], marked [ns/a:node-0]" {
 		t.Errorf("%v, %q; %s", err, out, w.state(t))
 	}
 }

@@ -125,6 +125,10 @@ func (w *work) one(ctx context.Context, a hosts.Action) error {
 		return w.node.write(ctx, a.Record.JSON())
 	case hosts.Forget:
 		return w.node.write(ctx, "")
+	case hosts.Mark:
+		return w.on(ctx, a.Cluster, func(c cluster) error { return c.mark(ctx, a.Maintenance) })
+	case hosts.Unmark:
+		return w.on(ctx, a.Cluster, func(c cluster) error { return c.unmark(ctx, a.Node) })
 	case hosts.Cordon:
 		return w.node.cordon(ctx, true)
 	case hosts.Uncordon:

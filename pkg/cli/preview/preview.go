@@ -4,6 +4,7 @@ package preview
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
@@ -132,19 +133,16 @@ func (c change) String() string {
 }
 
 // Restarts counts the members that stay and get another pod.
-func Restarts(g desired.Group, got state.Group) int {
+func Restarts(g desired.Group, got state.Group) int { return len(Restarting(g, got)) }
+
+// Restarting returns the members that stay and get another pod.
+func Restarting(g desired.Group, got state.Group) []state.Member {
 	stay := got.Running()
-	stay = stay[:min(g.Replicas, len(stay))]
+	stay = slices.Clone(stay[:min(g.Replicas, len(stay))])
 	if got.Set.Template != g.Template {
-		return len(stay)
+		return stay
 	}
-	n := 0
-	for _, m := range stay {
-		if got.Outdated(m) {
-			n++
-		}
-	}
-	return n
+	return slices.DeleteFunc(stay, func(m state.Member) bool { return !got.Outdated(m) && !g.Named(m) })
 }
 
 // Members is a number of members in words.

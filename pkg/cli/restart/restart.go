@@ -1,4 +1,4 @@
-// Package restart is the verb that restarts the members of components, one after another.
+// Package restart is the verb that restarts members, one after another.
 package restart
 
 import (
@@ -20,6 +20,8 @@ type options struct {
 	drive.Options
 	name       []string // the argument that names the cluster
 	components []topology.Kind
+	members    []string // pods
+	cancel     bool
 }
 
 // New makes the command.
@@ -30,38 +32,49 @@ func New(f *factory.Factory) *cobra.Command {
 func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "restart NAME [COMPONENT...]",
+		Use:   "restart NAME [COMPONENT|MEMBER...]",
 		Short: "Restart members one after another",
-		Long: `Restart the members of components one after another, as in an upgrade: PD's leader
-moves first, region leaders leave a TiKV store before it restarts, and each member serves
-again before the next one restarts. Without COMPONENT all components are restarted, in the
-order of an upgrade.
+		Long: `Restart members one after another, as in an upgrade: PD's leader moves first, region leaders
+leave a TiKV store before it restarts, and each member serves again before the next one
+restarts. MEMBER is a pod, as basic-tikv-1 or tikv-1; COMPONENT stands for all of its members.
+Without both all components are restarted, in the order of an upgrade.
 
-It writes the annotation tidb.pingcap.com/restartedAt of the component into the
-TidbCluster. So an interrupted restart is continued with "kubectl tidb sync"; this
-command, given again, restarts all members once more.`,
+It writes into the TidbCluster what is to be restarted: the annotation
+tidb.pingcap.com/restartedAt of a component, or the annotation kubectl-tidb/restart with
+the pods of single members. So an interrupted restart is continued with "kubectl tidb sync",
+or by a daemon; this command, given again, restarts its members once more.
+
+A member that is named keeps its pod template and its configuration. While its component is
+being rolled out, the rollout goes on in its own order and restarts the member in its turn.
+With the update strategy OnDelete, where others restart when a person deletes their pods, a
+member that is named is restarted by this command.`,
 		Example: `  kubectl tidb restart basic tikv
+
+  # One store of TiKV and one TiDB server
+  kubectl tidb restart basic tikv-1 tidb-0
+
+  # Not to restart members that were named and have not restarted yet
+  kubectl tidb restart basic --cancel
 
   # All components, and what that would begin with
   kubectl tidb restart basic --dry-run`,
 		SuggestFor:        []string{"roll", "reboot", "reload"},
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: complete(f),
+		ValidArgsFunction: target.CompleteMembers(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.Validate(); err != nil {
 				return err
 			}
-			var err error
-			if o.components, err = parse(args[1:]); err != nil {
+			if err := o.parse(args); err != nil {
 				return err
 			}
-			o.name = args[:1]
 			return run(cmd.Context(), o)
 		},
 	}
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
+	cmd.Flags().BoolVar(&o.cancel, "cancel", false, "Do not restart members that were named and have not restarted yet.")
 	return cmd
 }
 
@@ -71,51 +84,60 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return err
 	}
 	defer s.Close()
-	if len(o.components) == 0 {
+	if o.cancel {
+		return o.takeBack(ctx, f, s, now)
+	}
+	if len(o.components)+len(o.members) == 0 {
 		for _, g := range topology.New(now).Groups {
 			o.components = append(o.components, g.Kind)
 		}
 	}
-	r := drive.Request{Action: "restart " + names(o.components)}
-	r.Change, r.Refusal = s.Intent.Restart(now, o.components, f.Clock.Now())
+	r := drive.Request{Action: "restart " + strings.Join(append(names(o.components), o.members...), ", ")}
+	var asked requests
+	if len(o.members) > 0 {
+		if asked, r.Refusal = o.ask(ctx, f, s, now); r.Refusal == nil {
+			r.Fulfilled = func(ctx context.Context) error { return o.restarted(ctx, s, now, asked) }
+		}
+	}
+	if r.Refusal == nil {
+		r.Change, r.Refusal = s.Intent.Restart(now, o.components, asked, f.Clock.Now())
+	}
 	return s.Run(ctx, f, o.Options, r)
 }
 
-func parse(args []string) ([]topology.Kind, error) {
-	var kinds []topology.Kind
-	for _, arg := range args {
-		kind, known := topology.ParseKind(arg)
+// parse reads the arguments.
+func (o *options) parse(args []string) error {
+	o.name, o.components, o.members = args[:1], nil, nil
+	c := topology.Cluster{Name: args[0]}
+	for _, arg := range args[1:] {
+		kind, ordinal, named := c.Named(arg)
+		member := c.PodName(kind, ordinal)
 		switch {
-		case !known:
-			return nil, exit.Usagef("there is no component %q; there are %s", arg, names(topology.Kinds()))
-		case slices.Contains(kinds, kind):
-			return nil, exit.Usagef("%s is given twice", arg)
+		case !named:
+			return exit.Usagef("%q is neither a component nor a member of a cluster %s, such as tikv or tikv-0", arg, c.Name)
+		case slices.Contains(o.components, kind) && ordinal == topology.Every, slices.Contains(o.members, member):
+			return exit.Usagef("%s is given twice", arg)
+		case ordinal == topology.Every:
+			o.components = append(o.components, kind)
+		default:
+			o.members = append(o.members, member)
 		}
-		kinds = append(kinds, kind)
 	}
-	return kinds, nil
+	for _, name := range o.members {
+		if kind, _, _ := c.Named(name); slices.Contains(o.components, kind) {
+			return exit.Usagef("%s restarts with all of %s: leave one of them out", name, kind)
+		}
+	}
+	if o.cancel && len(args) > 1 {
+		return exit.Usagef("--cancel is for all members that were named, so it does not go with %s", strings.Join(args[1:], " "))
+	}
+	return nil
 }
 
-func names(kinds []topology.Kind) string {
+func names(kinds []topology.Kind) []string {
 	var all []string
 	for _, k := range kinds {
 		all = append(all, string(k))
 	}
-	return strings.Join(all, ", ")
-}
-
-func complete(f *factory.Factory) cobra.CompletionFunc {
-	clusters := target.Complete(f)
-	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-		if len(args) == 0 {
-			return clusters(cmd, args, word)
-		}
-		var left []string
-		for _, k := range topology.Kinds() {
-			if !slices.Contains(args[1:], string(k)) {
-				left = append(left, string(k))
-			}
-		}
-		return left, cobra.ShellCompDirectiveNoFileComp
-	}
+	return all
 }

@@ -12,15 +12,22 @@ import (
 
 func TestArguments(t *testing.T) {
 	for _, c := range []struct {
-		args string
-		want []topology.Kind
-		says string
+		args    string
+		want    []topology.Kind
+		members []string
+		says    string
 	}{
 		{args: "basic"},
 		{args: "basic tikv pd --dry-run", want: []topology.Kind{topology.TiKV, topology.PD}},
 		{args: "", says: "requires at least 1"},
 		{args: "basic tikv tikv", says: "tikv is given twice"},
-		{args: "basic basic-tikv-0", says: `no component "basic-tikv-0"; there are pd, `},
+		{args: "basic tikv-1 basic-tikv-0 tidb", want: []topology.Kind{topology.TiDB}, members: []string{"basic-tikv-1", "basic-tikv-0"}},
+		{args: "basic tikv-1 basic-tikv-1", says: "basic-tikv-1 is given twice"},
+		{args: "basic tikv-1 tikv", says: "basic-tikv-1 restarts with all of tikv: leave one of them out"},
+		{args: "basic tikv-01", says: `"tikv-01" is neither a component nor a member of a cluster basic`},
+		{args: "basic other-tikv-0", says: `"other-tikv-0" is neither`},
+		{args: "basic --cancel"},
+		{args: "basic tikv-1 --cancel", says: "--cancel is for all members that were named, so it does not go with tikv-1"},
 		{args: "basic tikv --exit-code", says: "--exit-code goes with --dry-run"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
@@ -39,7 +46,7 @@ func TestArguments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(got.components, c.want) || got.name[0] != "basic" {
+			if !slices.Equal(got.components, c.want) || !slices.Equal(got.members, c.members) || got.name[0] != "basic" {
 				t.Errorf("%+v, want %v", got, c.want)
 			}
 		})

@@ -209,7 +209,7 @@ func (l sight) component(g desired.Group, wide bool) []string {
 	got := l.snapshot.Groups[g.Kind]
 	n := 0
 	for _, m := range got.Running() {
-		if updated(g, got, m) {
+		if g.Current(got, m) {
 			n++
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -59,6 +58,8 @@ type member struct {
 	Restarts *int       `json:"restarts,omitempty"`
 	Claims   []claim    `json:"claims,omitempty"`
 	Trouble  string     `json:"trouble,omitempty"`
+	// RestartAsked is when a user has named it to be restarted, until its pod is replaced.
+	RestartAsked *time.Time `json:"restartAsked,omitempty"`
 	// Config is "older" or "unknown" where the configuration is written in place and
 	// the member does not run with what is written, or it is not known.
 	Config string `json:"config,omitempty"`
@@ -138,7 +139,7 @@ func (l sight) members() []member {
 			}
 			row := member{
 				Component: string(m.Kind), Name: m.Name, Up: m.Up(), ID: m.Database.ID, State: word(m),
-				Updated: updated(g, got, m), Version: version(m), Trouble: m.Trouble(),
+				Updated: g.Current(got, m), Version: version(m), Trouble: m.Trouble(),
 				Config: config[m.Name],
 			}
 			if m.Pod != nil {
@@ -149,6 +150,9 @@ func (l sight) members() []member {
 			}
 			for _, c := range m.Claims {
 				row.Claims = append(row.Claims, claim{c.Name, size(c.Capacity), c.Marked})
+			}
+			if g.Named(m) {
+				row.RestartAsked = new(g.Restarts[m.Name].At)
 			}
 			if g.Suspend && m.Pod == nil {
 				row.State, row.Trouble = "Suspended", ""
@@ -196,7 +200,10 @@ func (m member) note() string {
 	if m.Trouble != "" {
 		all = append(all, m.Trouble)
 	}
-	if !m.Updated && m.Restarts != nil {
+	switch {
+	case m.RestartAsked != nil:
+		all = append(all, "to be restarted")
+	case !m.Updated && m.Restarts != nil:
 		all = append(all, "to be updated")
 	}
 	return strings.Join(all, "; ")
@@ -208,10 +215,6 @@ func known(n int) *int {
 		return nil
 	}
 	return &n
-}
-
-func updated(g desired.Group, got state.Group, m state.Member) bool {
-	return m.Pod != nil && !got.Outdated(m) && g.Set.Drift == desired.None
 }
 
 // word returns a member's state in one word.

@@ -112,7 +112,8 @@ func CompleteMemberFlag(f *factory.Factory) cobra.CompletionFunc {
 	}
 }
 
-// membersOf returns the names of components, and of members of the cluster that is the first argument.
+// membersOf returns the names of components, and of members of the cluster that is the first argument:
+// without the cluster's name, as long as what was typed does not begin with it.
 func membersOf(cmd *cobra.Command, f *factory.Factory, args []string, begin string) []string {
 	var all []string
 	for _, k := range topology.Kinds() {
@@ -123,7 +124,16 @@ func membersOf(cmd *cobra.Command, f *factory.Factory, args []string, begin stri
 	if len(args) == 0 {
 		return all
 	}
-	return append(all, of(cmd, f, "pods", args[0], "{{.metadata.name}} ", begin)...)
+	for _, pod := range of(cmd, f, "pods", args[0], "{{.metadata.name}} ", "") {
+		short := strings.TrimPrefix(pod, args[0]+"-")
+		switch {
+		case strings.HasPrefix(short, begin):
+			all = append(all, short)
+		case strings.HasPrefix(pod, begin):
+			all = append(all, pod)
+		}
+	}
+	return all
 }
 
 // CompleteClaims completes names of claims, each once. The first argument is the cluster. A claim that

@@ -265,8 +265,8 @@ var evictionForgotten = plan.Hook{
 // rolling reports whether there are members that this process is to restart.
 func rolling(sc plan.Scope) bool {
 	for _, m := range sc.Got.Running() {
-		if sc.Got.Outdated(m) {
-			return !sc.Got.Set.Manual
+		if sc.ToReplace(m) && !sc.LeftToUser(m) {
+			return true
 		}
 	}
 	return false

@@ -139,7 +139,7 @@ var leaderAhead = plan.Hook{
 	Done: func(sc plan.Scope, m state.Member) bool {
 		from, led := leading(sc)
 		to, ok := successor(sc, m)
-		return !led || !ok || !sc.Got.Outdated(from) || sc.Got.Outdated(to)
+		return !led || !ok || !sc.ToReplace(from) || sc.ToReplace(to)
 	},
 	Step: func(sc plan.Scope, _ state.Member) plan.Step {
 		from, _ := leading(sc)
@@ -199,7 +199,7 @@ func successor(sc plan.Scope, m state.Member) (state.Member, bool) {
 		if c.Ordinal == m.Ordinal || !canLead(c) || !sc.Kept(c) {
 			continue
 		}
-		if !found || !sc.Got.Outdated(c) && sc.Got.Outdated(best) {
+		if !found || !sc.ToReplace(c) && sc.ToReplace(best) {
 			best, found = c, true
 		}
 	}

@@ -223,7 +223,7 @@ var drainForgotten = plan.Hook{
 	Reason: plan.DrainForgotten, Want: "drain record deleted",
 	Done: func(sc plan.Scope, m state.Member) bool {
 		d, ours := sc.All.Drain(m.Name)
-		return !ours || m.Pod == nil || d.PodUID != m.Pod.UID || sc.Got.Outdated(m) && !sc.Got.Set.Manual
+		return !ours || m.Pod == nil || d.PodUID != m.Pod.UID || sc.ToReplace(m) && !sc.LeftToUser(m)
 	},
 	Step: func(_ plan.Scope, m state.Member) plan.Step {
 		return plan.ForgetDrain{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID}

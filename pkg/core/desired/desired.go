@@ -42,6 +42,18 @@ type Group struct {
 // that bootstrap it together, wanted or not, since it needs more than half of them.
 func (g Group) Size() int { return max(g.Group.Size(), g.Founders) }
 
+// Named reports whether a member is still to be restarted because a user has named it: its pod is the one
+// that it had then.
+func (g Group) Named(m state.Member) bool {
+	r, named := g.Restarts[m.Name]
+	return named && m.Pod != nil && m.Pod.UID == r.Pod
+}
+
+// Current reports whether a member has the pod that is wanted, so that it is not restarted.
+func (g Group) Current(got state.Group, m state.Member) bool {
+	return m.Pod != nil && !got.Outdated(m) && g.Set.Drift == None && !g.Named(m)
+}
+
 // Drift is how an object that exists differs from the wanted one.
 type Drift int
 

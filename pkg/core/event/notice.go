@@ -10,6 +10,7 @@ const (
 	FirstStep      NoticeReason = "FirstStep"
 	NothingToDo    NoticeReason = "NothingToDo"
 	SettingChanged NoticeReason = "SettingChanged"
+	ChangeUnderway NoticeReason = "ChangeUnderway"
 
 	DriverCheck     NoticeReason = "DriverCheck"
 	FollowingDriver NoticeReason = "FollowingDriver"
@@ -56,6 +57,7 @@ func NoticeReasons() []NoticeMeaning {
 		{FirstStep, "a dry run names a step with which the run would begin"},
 		{NothingToDo, "the command has nothing to do, and changes nothing"},
 		{SettingChanged, "a setting that PD keeps itself was changed there, or with --dry-run would be"},
+		{ChangeUnderway, "an earlier change of the spec is not carried out yet, and this one is carried out together with it"},
 		{DriverCheck, "the check whether another command or a tidb-operator drives the cluster takes long"},
 		{FollowingDriver, "another process drives the cluster; this one makes no changes"},
 		{LeftToDriver, "another process drives the cluster, and this one ends, since it was not to wait"},

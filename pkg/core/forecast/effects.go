@@ -180,8 +180,10 @@ func resize(w *world, s plan.Resize) {
 }
 
 func restart(w *world, s plan.Restart) {
-	w.set(s.Component, func(set *state.Set) { set.Partition = s.Ordinal })
-	if s.Stuck {
+	if s.Revision == "" {
+		w.set(s.Component, func(set *state.Set) { set.Partition = s.Ordinal })
+	}
+	if s.Stuck || s.Revision != "" {
 		w.stop(w.member(s.Component, s.Member))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // Action is one change. Each may be done again, and nothing is lost if a process ends between two.
@@ -14,6 +15,16 @@ type Action interface{ action() }
 type (
 	// Write writes the record.
 	Write struct{ Record Record }
+	// Mark tells the drivers of a cluster that the node is under maintenance, and Unmark that it is not any
+	// more.
+	Mark struct {
+		Cluster     Cluster
+		Maintenance topology.Maintenance
+	}
+	Unmark struct {
+		Cluster Cluster
+		Node    string
+	}
 	// Cordon and Uncordon say whether the node takes new pods.
 	Cordon   struct{}
 	Uncordon struct{}
@@ -38,6 +49,8 @@ type (
 )
 
 func (Write) action()      {}
+func (Mark) action()       {}
+func (Unmark) action()     {}
 func (Cordon) action()     {}
 func (Uncordon) action()   {}
 func (MoveLeader) action() {}
@@ -57,7 +70,7 @@ func (h Host) Start(all []Sight, by string, at time.Time) []Action {
 		r = *h.Record
 	}
 	r.Cordoned = r.Cordoned || !h.Cordoned
-	var moves, evictions []Action
+	var marks, moves, evictions []Action
 	for _, s := range all {
 		c := h.Record.of(s.Cluster)
 		c.Members, c.Evicting = slices.Clone(c.Members), slices.Clone(c.Evicting)
@@ -77,11 +90,15 @@ func (h Host) Start(all []Sight, by string, at time.Time) []Action {
 			moves = append(moves, MoveLeader{c, step})
 		}
 		r = r.set(c)
+		if !slices.ContainsFunc(s.Cluster.Maintained, func(m topology.Maintenance) bool { return m.Node == h.Name }) {
+			marks = append(marks, Mark{c, topology.Maintenance{Node: h.Name, By: r.By, Since: r.Since}})
+		}
 	}
 	var actions []Action
 	if h.Record == nil || h.Record.JSON() != r.JSON() {
 		actions = append(actions, Write{r})
 	}
+	actions = append(actions, marks...)
 	if !h.Cordoned {
 		actions = append(actions, Cordon{})
 	}
@@ -121,6 +138,7 @@ func (h Host) Stop() []Action {
 		for _, id := range c.Evicting {
 			actions = append(actions, Allow{c, id})
 		}
+		actions = append(actions, Unmark{c, h.Name})
 	}
 	return append(actions, Forget{})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // texts returns actions in words.
@@ -20,6 +21,10 @@ func texts(actions []hosts.Action) string {
 			for _, c := range a.Record.Clusters {
 				text += fmt.Sprintf(" %s%v%v", c, c.Members, c.Evicting)
 			}
+		case hosts.Mark:
+			text += fmt.Sprintf(" %s %s %s", a.Cluster, a.Maintenance.Node, a.Maintenance.By)
+		case hosts.Unmark:
+			text += fmt.Sprintf(" %s %s", a.Cluster, a.Node)
 		case hosts.MoveLeader:
 			text += fmt.Sprintf(" %s: %s to %s", a.Cluster, a.Step.From, a.Step.To)
 		case hosts.Evict:
@@ -41,6 +46,9 @@ func TestStart(t *testing.T) {
 	led := func() *plantest.Cluster { return plantest.New(3, 3, 2) } // by t-pd-0, which is on node-0
 	evicted := led()
 	evicted.Member("t-tikv-1").Database.Evicting = true
+	marked := led()
+	marked.Wanted.Cluster.Maintained = []topology.Maintenance{{Node: "node-1"}}
+	evicted.Wanted.Cluster.Maintained = marked.Wanted.Cluster.Maintained
 	other := led()
 	other.Wanted.Cluster.Name, other.Seen.PD.ClusterID = "u", 8
 	begun := hosts.Cluster{Namespace: "ns", Name: "t", Members: []string{"t-pd-1", "t-tikv-1", "t-tidb-1"}, Evicting: []uint64{2}}
@@ -51,19 +59,21 @@ func TestStart(t *testing.T) {
 		want   string
 	}{
 		{"a node", hosts.Host{Name: "node-1"}, []hosts.Sight{sight(led())},
-			"Write cordoned=true ns/t" + members + "[2]\nCordon\nEvict ns/t 2"},
+			"Write cordoned=true ns/t" + members + "[2]\nMark ns/t node-1 ann@desk\nCordon\nEvict ns/t 2"},
 		{"that a person has cordoned", hosts.Host{Name: "node-1", Cordoned: true}, []hosts.Sight{sight(led())},
-			"Write cordoned=false ns/t" + members + "[2]\nEvict ns/t 2"},
+			"Write cordoned=false ns/t" + members + "[2]\nMark ns/t node-1 ann@desk\nEvict ns/t 2"},
 		{"with a person's scheduler", hosts.Host{Name: "node-1"}, []hosts.Sight{sight(evicted)},
 			"Write cordoned=true ns/t" + members + "[]\nCordon"},
 		{"with PD's leader, which moves before anything else is done in PD", hosts.Host{Name: "node-0"}, []hosts.Sight{sight(led())},
-			"Write cordoned=true ns/t[t-pd-0 t-tikv-0 t-tidb-0][1]\nCordon\nMoveLeader ns/t: t-pd-0 to t-pd-1"},
+			"Write cordoned=true ns/t[t-pd-0 t-tikv-0 t-tidb-0][1]\nMark ns/t node-0 ann@desk\nCordon\nMoveLeader ns/t: t-pd-0 to t-pd-1"},
 		{"a start that was killed after the record", hosts.Host{Name: "node-1", Record: &hosts.Record{Since: plantest.Now, Cordoned: true, Clusters: []hosts.Cluster{begun}}},
-			[]hosts.Sight{sight(led())}, "Cordon\nEvict ns/t 2"},
+			[]hosts.Sight{sight(led())}, "Mark ns/t node-1 \nCordon\nEvict ns/t 2"},
+		{"a start that was killed after the mark", hosts.Host{Name: "node-1", Record: &hosts.Record{Since: plantest.Now, Cordoned: true, Clusters: []hosts.Cluster{begun}}},
+			[]hosts.Sight{sight(marked)}, "Cordon\nEvict ns/t 2"},
 		{"a start that was killed after the scheduler", hosts.Host{Name: "node-1", Cordoned: true, Record: &hosts.Record{Since: plantest.Now, Cordoned: true, Clusters: []hosts.Cluster{begun}}},
 			[]hosts.Sight{sight(evicted)}, ""},
 		{"two clusters", hosts.Host{Name: "node-1"}, []hosts.Sight{sight(led()), sight(other)},
-			"Write cordoned=true ns/t" + members + "[2] ns/u" + members + "[2]\nCordon\nEvict ns/t 2\nEvict ns/u 2"},
+			"Write cordoned=true ns/t" + members + "[2] ns/u" + members + "[2]\nMark ns/t node-1 ann@desk\nMark ns/u node-1 ann@desk\nCordon\nEvict ns/t 2\nEvict ns/u 2"},
 		{"nothing on it", hosts.Host{Name: "node-9", Cordoned: true, Record: &hosts.Record{Since: plantest.Now}}, nil, ""},
 	} {
 		if got := texts(c.host.Start(c.sights, "ann@desk", plantest.Now)); got != c.want {
@@ -86,11 +96,11 @@ func TestStop(t *testing.T) {
 	}{
 		{"not under maintenance", hosts.Host{Name: "node-1", Cordoned: true}, ""},
 		{"all of it", hosts.Host{Name: "node-1", Cordoned: true, Record: record(true)},
-			"Uncordon\nWrite cordoned=false ns/t[t-tikv-1][2]\nAwait ns/t[t-tikv-1]\nAllow ns/t 2\nForget"},
+			"Uncordon\nWrite cordoned=false ns/t[t-tikv-1][2]\nAwait ns/t[t-tikv-1]\nAllow ns/t 2\nUnmark ns/t node-1\nForget"},
 		{"a node that a person has uncordoned", hosts.Host{Name: "node-1", Record: record(true)},
-			"Write cordoned=false ns/t[t-tikv-1][2]\nAwait ns/t[t-tikv-1]\nAllow ns/t 2\nForget"},
+			"Write cordoned=false ns/t[t-tikv-1][2]\nAwait ns/t[t-tikv-1]\nAllow ns/t 2\nUnmark ns/t node-1\nForget"},
 		{"a node that was cordoned before", hosts.Host{Name: "node-1", Cordoned: true, Record: record(false)},
-			"Await ns/t[t-tikv-1]\nAllow ns/t 2\nForget"},
+			"Await ns/t[t-tikv-1]\nAllow ns/t 2\nUnmark ns/t node-1\nForget"},
 	} {
 		if got := texts(c.host.Stop()); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)

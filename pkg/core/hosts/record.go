@@ -17,7 +17,7 @@ import (
 )
 
 // Annotation is on a Node under maintenance. It has the Record as JSON.
-const Annotation = "kubectl-tidb/maintenance"
+const Annotation = topology.AnnotationMaintenance
 
 // Record says what was done before a host is taken down. It is written before anything is done, so
 // that a process may be killed at any time: what is recorded is done by another start, and taken back

@@ -48,6 +48,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 	sum := verdict{steps: applies("", w.Objects)}
 	sum = sum.and(adoptEvictions(w.Cluster, s)).and(endObsolete(w.Cluster, s)).and(adoptDrains(s)).and(endDrains(w.Cluster, s))
 	var before holds
+	under := underMaintenance(w.Cluster, s)
 	scopes := scopesOf(&policy, &w, &s)
 	for _, i := range rolloutOrder(profiles, w.Groups) {
 		sc, g := scopes[i], &w.Groups[i]
@@ -57,7 +58,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 			v = sc.suspend(p, w.Groups[:i], w.Groups[i+1:])
 		} else {
 			v = sc.leftAlone(p, sc.atOnce(sc.byHand(p, hold, sc.failingBelow(hold, sc.decide(p, hold)))))
-			v = sc.lacking(v)
+			v = sc.duringMaintenance(sc.lacking(v), under)
 		}
 		v.gates = bounded(v.gates, policy.Waits, &w.Cluster, &s)
 		v = sc.cancelWhileBlocked(v, sum.gates)
@@ -185,16 +186,28 @@ func (sc Scope) rolling() bool {
 	if !sc.Got.Set.Exists {
 		return false
 	}
-	_, ok := sc.candidate()
+	_, ok := sc.highest(sc.Got.Outdated)
 	return ok || sc.Want.Set.Drift != desired.None || !sc.Got.Set.Observed
 }
 
 // candidate returns the member to restart next: the highest ordinal that does not have the update
-// revision, since a partition can only be lowered.
+// revision, since a partition can only be lowered; then the members that a user has named. With OnDelete
+// those come first, since only a person restarts the others.
 func (sc Scope) candidate() (state.Member, bool) {
+	if m, ok := sc.highest(sc.Got.Outdated); ok && !sc.Got.Set.Manual {
+		return m, true
+	}
+	if m, ok := sc.highest(sc.alone); ok {
+		return m, true
+	}
+	return sc.highest(sc.Got.Outdated)
+}
+
+// highest returns the running member with the highest ordinal of which something is true.
+func (sc Scope) highest(is func(state.Member) bool) (state.Member, bool) {
 	running := sc.Got.Running()
 	for i := len(running) - 1; i >= 0; i-- {
-		if sc.Got.Outdated(running[i]) {
+		if is(running[i]) {
 			return running[i], true
 		}
 	}
@@ -205,7 +218,7 @@ func (sc Scope) candidate() (state.Member, bool) {
 // must continue.
 func (sc Scope) next() (state.Member, bool) {
 	m, ok := sc.candidate()
-	return m, ok && m.Up() && !sc.Got.Set.Manual
+	return m, ok && m.Up() && !sc.LeftToUser(m)
 }
 
 func (sc Scope) decide(p Profile, h hold) verdict {

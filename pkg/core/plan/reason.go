@@ -23,6 +23,8 @@ const (
 	CertificateValid    Reason = "CertificateValid"
 	MinimumReplicas     Reason = "MinimumReplicas"
 
+	MaintenanceEnded Reason = "MaintenanceEnded"
+
 	GoalReached Reason = "GoalReached"
 
 	PDServing   Reason = "PDServing"
@@ -158,6 +160,7 @@ var meanings = []Meaning{
 	{ConfigMapExists, "pods mount a ConfigMap that does not exist", "ConfigMap missing", bare},
 	{CertificateValid, "a Secret with a certificate is missing, or its certificate cannot be used", "certificate not valid", apart},
 	{GoalReached, "what `wait --for` asks for does not hold yet", "what is awaited has not come", bare},
+	{MaintenanceEnded, "a node with other members is under maintenance, and may go down at any time", "node under maintenance", apart},
 	{MinimumReplicas, "the component cannot have as few members as the spec asks for", "too few replicas", bare},
 	{PDServing, "a component waits for PD", "PD not serving", apart},
 	{TiKVServing, "a component waits for TiKV", "TiKV not serving", apart},

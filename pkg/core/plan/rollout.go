@@ -30,10 +30,10 @@ func (sc Scope) repair(p Profile, h hold) verdict {
 	if h.rolling || !sc.anyDown(p) {
 		return verdict{}
 	}
-	if v := sc.upload(); !v.idle() || sc.Got.Set.Manual {
+	m, ok := sc.candidate()
+	if v := sc.upload(); !v.idle() || sc.LeftToUser(m) {
 		return v
 	}
-	m, ok := sc.candidate()
 	switch {
 	case !ok || !sc.downOrNoQuorum(p, m) || !sc.worthTrying(p, m):
 		return verdict{}
@@ -49,10 +49,10 @@ func (sc Scope) repair(p Profile, h hold) verdict {
 // done before a person does something. Part of the evidence only this process has observed: a run
 // that ended at once would never observe it for long enough.
 func (sc Scope) repairable(p Profile, h hold, gates []Gate) verdict {
-	if h.rolling || sc.Got.Set.Manual || !allBlocked(gates) {
+	m, ok := sc.candidate()
+	if h.rolling || sc.LeftToUser(m) || !allBlocked(gates) {
 		return verdict{}
 	}
-	m, ok := sc.candidate()
 	if !ok || !sc.downOrNoQuorum(p, m) || !sc.worthTrying(p, m) {
 		return verdict{}
 	}
@@ -120,13 +120,13 @@ func (sc Scope) updateRevisionServes() bool {
 	return false
 }
 
-// failing returns the members that have the update revision and do not serve.
+// failing returns the members that have the update revision, keep their pods and do not serve.
 func (sc Scope) failing() []state.Member {
 	var failing []state.Member
 	for _, m := range sc.Got.Running() {
 		removed := removalIrreversible(m) && m.Pod != nil && m.Pod.Ran // it fails for another reason
 		_, queued := sc.before(m)
-		if !sc.Got.Outdated(m) && (!m.Up() || sc.loops(m)) && !removed && !queued {
+		if !sc.ToReplace(m) && (!m.Up() || sc.loops(m)) && !removed && !queued {
 			failing = append(failing, m)
 		}
 	}
@@ -173,8 +173,8 @@ func (sc Scope) idleSince(m state.Member) time.Time {
 
 // rollout replaces pods one by one, from the highest ordinal down.
 func (sc Scope) rollout(p Profile, h hold) verdict {
-	next, outdated := sc.candidate()
-	if h.by != "" && (outdated || sc.drifted()) {
+	next, due := sc.candidate()
+	if h.by != "" && (due || sc.drifted()) {
 		return wait(Gate{
 			Component: p.Kind, Reason: RolloutQueued, Want: "rollout can begin", held: true,
 			Observed: "rollout queued behind " + h.by.Title(),
@@ -183,13 +183,15 @@ func (sc Scope) rollout(p Profile, h hold) verdict {
 	if v := sc.upload(); !v.idle() {
 		return v
 	}
-	if v := sc.peersDown(p, next); !v.idle() && (outdated || !sc.replaced()) {
+	if v := sc.peersDown(p, next); !v.idle() && (due || !sc.replaced()) {
 		return v
 	}
-	if !outdated {
-		return sc.finish()
+	if !due || sc.alone(next) {
+		if v := sc.finish(); !due || !v.idle() {
+			return v
+		}
 	}
-	if sc.Got.Set.Manual {
+	if sc.LeftToUser(next) {
 		return wait(sc.manualRestartGate(next))
 	}
 	return sc.replace(p, next)
@@ -200,7 +202,7 @@ func (sc Scope) rollout(p Profile, h hold) verdict {
 // Where no member is next, next has no pod, and all are waited for.
 func (sc Scope) peersDown(p Profile, next state.Member) verdict {
 	all := down(sc, sc.Got.Running(), nil)
-	if !next.Up() && (sc.Got.Set.Manual || !sc.replaceable(p, next)) {
+	if !next.Up() && (sc.LeftToUser(next) || !sc.replaceable(p, next)) {
 		return all
 	}
 	peers := sc.peersMissing(p, next)
@@ -219,7 +221,7 @@ func (sc Scope) replace(p Profile, m state.Member) verdict {
 	if !ready.idle() {
 		return ready
 	}
-	if sc.Got.Set.Partition <= m.Ordinal && m.Up() {
+	if sc.Got.Set.Partition <= m.Ordinal && m.Up() && !sc.alone(m) {
 		return wait(Gate{Component: p.Kind, Member: m.Name, Reason: PodReplaced, Want: "pod replaced", Observed: "it has the old revision"})
 	}
 	r := sc.restart(m)
@@ -269,6 +271,9 @@ func (sc Scope) restart(m state.Member) Restart {
 	r := Restart{Component: m.Kind, Member: m.Name, Ordinal: m.Ordinal, From: sc.Got.Set.Partition}
 	if m.Pod != nil {
 		r.PodUID, r.Stuck, r.Ready = m.Pod.UID, !m.Up(), m.Pod.Ready
+	}
+	if sc.alone(m) {
+		r.Revision = sc.Got.Set.UpdateRevision
 	}
 	if e, ours := sc.All.Eviction(m.Database.ID); ours && e.Ended.IsZero() && m.Up() && m.Database.Evicting {
 		r.StoreID = m.Database.ID

@@ -44,7 +44,7 @@ type Resize struct {
 }
 
 // Restart lets a member's pod be replaced by one of the update revision, by
-// lowering the partition to its ordinal.
+// lowering the partition to its ordinal, or for a member that a user has named by deleting its pod.
 type Restart struct {
 	Component topology.Kind
 	Member    string
@@ -61,6 +61,9 @@ type Restart struct {
 	// StoreID is the store whose leaders were evicted for this restart; 0 where none were.
 	// The eviction must not have ended since: the store would be restarted with its leaders.
 	StoreID uint64
+	// Revision is set for a member that a user has named: the revision that Kubernetes gives its next
+	// pod. The partition stays as it is.
+	Revision string
 	// Without names goals that should hold before but do not, with the reason; "" when all hold.
 	Without string
 }

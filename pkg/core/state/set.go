@@ -95,9 +95,17 @@ func (g Group) Unknown() int {
 // that is an old one, which may fail to start.
 func (g Group) Outdated(m Member) bool {
 	if m.Pod == nil {
-		return m.Ordinal < g.Set.Partition && !g.Set.Completed()
+		return g.Set.Next(m.Ordinal) != g.Set.UpdateRevision
 	}
 	return m.Pod.Revision != g.Set.UpdateRevision
+}
+
+// Next returns the revision of a pod that Kubernetes would create now.
+func (s Set) Next(ordinal int) string {
+	if ordinal < s.Partition && !s.Completed() {
+		return s.CurrentRevision
+	}
+	return s.UpdateRevision
 }
 
 // Completed reports whether Kubernetes has noted in the status that every pod has

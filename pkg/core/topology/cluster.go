@@ -22,6 +22,8 @@ type Cluster struct {
 	TLS       TLS
 	Paused    bool
 	Pause     Pause // of a cluster that is paused
+	// Maintained are the nodes under maintenance that had members when that began.
+	Maintained []Maintenance
 	// Deleting: the TidbCluster is being deleted, and nothing may be created for it.
 	Deleting bool
 	// VolumePolicy says what happens to a volume when its claim is deleted (spec.pvReclaimPolicy).
@@ -92,6 +94,9 @@ type Group struct {
 	InPlace bool
 	// Manual: the user replaces the pods (OnDelete).
 	Manual bool
+	// Restarts are the members that were asked to restart by their names, also those that have restarted
+	// since.
+	Restarts map[string]MemberRestart
 }
 
 // Group returns a component that the user wants.

@@ -18,19 +18,20 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 	tc = tc.DeepCopy()
 	setDefaults(tc)
 	c := Cluster{
-		Namespace: tc.Namespace,
-		Name:      tc.Name,
-		UID:       tc.UID,
-		Instance:  tc.Name,
-		Domain:    tc.Spec.ClusterDomain,
-		AcrossK8s: tc.Spec.AcrossK8s,
-		TLS:       TLS{Members: tc.IsTLSClusterEnabled(), SQL: tc.Spec.TiDB != nil && tc.Spec.TiDB.IsTLSClientEnabled()},
-		Paused:    tc.Spec.Paused,
-		Pause:     pauseOf(tc),
-		Deleting:  tc.DeletionTimestamp != nil,
-		Reclaims:  isTrue(tc.Spec.EnablePVReclaim),
-		Written:   written,
-		Source:    tc,
+		Namespace:  tc.Namespace,
+		Name:       tc.Name,
+		UID:        tc.UID,
+		Instance:   tc.Name,
+		Domain:     tc.Spec.ClusterDomain,
+		AcrossK8s:  tc.Spec.AcrossK8s,
+		TLS:        TLS{Members: tc.IsTLSClusterEnabled(), SQL: tc.Spec.TiDB != nil && tc.Spec.TiDB.IsTLSClientEnabled()},
+		Paused:     tc.Spec.Paused,
+		Pause:      pauseOf(tc),
+		Deleting:   tc.DeletionTimestamp != nil,
+		Reclaims:   isTrue(tc.Spec.EnablePVReclaim),
+		Written:    written,
+		Maintained: maintenances(tc),
+		Source:     tc,
 
 		VolumePolicy: corev1.PersistentVolumeReclaimRetain,
 	}
@@ -60,6 +61,7 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 		c.Groups[i].Configured = given[c.Groups[i].Kind]
 		c.Groups[i].Asked = digests[c.Groups[i].Kind]
 		c.Groups[i].Unknown = unknownTo(written, c.Groups[i].Kind)
+		c.Groups[i].Restarts = restartsOf(written, c, c.Groups[i].Kind)
 	}
 	return c
 }

@@ -53,7 +53,8 @@ func (a *Actor) close(ctx context.Context, s plan.Close) error {
 
 // restart lowers the partition to the member's ordinal, and never raises it: the
 // members above may be restarted already. A pod that is stuck is deleted after
-// that, so that the new pod has the new revision.
+// that, so that the new pod has the new revision. The pod of a member that a user has named is only
+// deleted.
 func (a *Actor) restart(ctx context.Context, s plan.Restart) error {
 	pod, err := a.pod(ctx, s)
 	if err != nil {
@@ -64,6 +65,12 @@ func (a *Actor) restart(ctx context.Context, s plan.Restart) error {
 	}
 	if err := a.stillEvicting(ctx, s.StoreID); err != nil {
 		return err
+	}
+	if s.Revision != "" {
+		if err := a.comesBack(ctx, s); err != nil {
+			return err
+		}
+		return a.replacePod(ctx, pod)
 	}
 	open := min(s.From, s.Ordinal)
 	err = a.edit(ctx, s.Component, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
@@ -87,6 +94,32 @@ func (a *Actor) restart(ctx context.Context, s plan.Restart) error {
 		return err
 	}
 	return a.replacePod(ctx, pod)
+}
+
+// comesBack fails unless Kubernetes makes another pod of the revision that was decided on: a user who has
+// named a member has not asked for a change of it.
+func (a *Actor) comesBack(ctx context.Context, s plan.Restart) error {
+	name := a.cluster.SetName(s.Component)
+	object := "statefulset " + name
+	live, err := a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return failed("get", object, err)
+	}
+	next := live.Status.UpdateRevision
+	if live.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType && s.Ordinal < partition(live) {
+		next = live.Status.CurrentRevision
+	}
+	switch {
+	case live.DeletionTimestamp != nil:
+		return stale(object, "is being deleted")
+	case s.Ordinal >= replicas(live):
+		return stale(object, "has only %d replicas by now", replicas(live))
+	case live.Status.ObservedGeneration < live.Generation:
+		return stale(object, "has changed and its controller has yet to see it")
+	case next != s.Revision:
+		return stale(object, "would make the next pod of revision %s, and not of %s", next, s.Revision)
+	}
+	return nil
 }
 
 // pod returns the pod that a restart was decided for.

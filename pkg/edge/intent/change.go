@@ -57,17 +57,25 @@ func (c *Client) Scale(tc *v1alpha1.TidbCluster, replicas map[topology.Kind]int3
 	}), nil
 }
 
-// Restart asks for a restart of components, by an annotation of their pods with the time, and
-// nothing else. It fails with a *NoComponentError for one that the cluster does not have.
-func (c *Client) Restart(tc *v1alpha1.TidbCluster, kinds []topology.Kind, at time.Time) (Change, error) {
+// Restart asks for a restart of components, by an annotation of their pods with the time, and of single
+// members, by requests that replace those that the TidbCluster has; nil keeps them. It changes nothing
+// else. It fails with a *NoComponentError for a component that the cluster does not have.
+func (c *Client) Restart(tc *v1alpha1.TidbCluster, kinds []topology.Kind, members map[string]topology.MemberRestart, at time.Time) (Change, error) {
 	for _, k := range kinds {
 		if topology.Replicas(tc, k) == nil {
 			return Change{}, &NoComponentError{Namespace: tc.Namespace, Name: tc.Name, Component: k}
 		}
 	}
-	return c.edit("restart", tc, nil, func(want *v1alpha1.TidbCluster) {
+	var about []string
+	if members != nil {
+		about = append(about, "metadata.annotations."+topology.AnnotationRestart)
+	}
+	return c.edit("restart", tc, about, func(want *v1alpha1.TidbCluster) {
 		for _, k := range kinds {
 			topology.AskRestart(want, k, at)
+		}
+		if members != nil {
+			topology.AskMemberRestarts(want, members)
 		}
 	}), nil
 }
@@ -120,26 +128,28 @@ func (c *Client) Recover(tc *v1alpha1.TidbCluster, kinds ...topology.Kind) (Chan
 	return c.write("recover", tc, want, about), len(about) > 0
 }
 
-// edit is a write of what edit changes in the spec.
+// edit is a write of what edit changes in the spec and in the annotations.
 func (c *Client) edit(verb string, tc *v1alpha1.TidbCluster, about []string, edit func(want *v1alpha1.TidbCluster)) Change {
 	want := tc.DeepCopy()
 	edit(want)
 	return c.write(verb, tc, want, about)
 }
 
-// write is a change of fields of the spec. It is refused when the fields that it is about have
+// write is a change of fields of the spec, and of annotations. It is refused when the fields that it is about have
 // another value than in tc.
 func (c *Client) write(verb string, tc, want *v1alpha1.TidbCluster, about []string) Change {
 	return Change{Now: tc, Want: want, Write: func(ctx context.Context, w Write) error {
 		spec, err := specPatch(tc, want)
-		if err != nil || spec == nil {
+		set := settings{spec: spec, annotations: changes(tc.Annotations, want.Annotations)}
+		if err != nil || spec == nil && len(set.annotations) == 0 {
 			return err
 		}
-		annotations, err := recorded(tc, want, w)
+		record, err := recorded(tc, want, w)
 		if err != nil {
 			return err
 		}
-		return c.patch(ctx, verb, tc, settings{spec: spec, annotations: annotations}, about, w)
+		maps.Copy(set.annotations, record)
+		return c.patch(ctx, verb, tc, set, about, w)
 	}}
 }
 
@@ -179,13 +189,17 @@ type settings struct {
 // at returns the patch of a version of the object.
 func (p settings) at(version string) ([]byte, error) {
 	metadata := map[string]any{"resourceVersion": version}
+	patch := map[string]any{"metadata": metadata}
 	if len(p.annotations) > 0 {
 		metadata["annotations"] = p.annotations
 	}
 	if len(p.labels) > 0 {
 		metadata["labels"] = p.labels
 	}
-	return json.Marshal(map[string]any{"metadata": metadata, "spec": p.spec})
+	if p.spec != nil { // null would remove the whole spec
+		patch["spec"] = p.spec
+	}
+	return json.Marshal(patch)
 }
 
 // patch patches fields of the spec, and annotations. If the object has another version than the one

@@ -134,7 +134,7 @@ func (c *Client) missing(ctx context.Context, namespace, name string, cause erro
 		for i := range near.Items {
 			e.Similar = append(e.Similar, near.Items[i].GetName())
 		}
-		e.Similar = similar(name, e.Similar)
+		e.Similar = Similar(name, e.Similar)
 	}
 	// Most users may not list all namespaces, and this is only a hint.
 	all, err := c.in("").List(ctx, metav1.ListOptions{

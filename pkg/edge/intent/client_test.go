@@ -285,7 +285,7 @@ func TestDistance(t *testing.T) {
 			t.Errorf("%q to %q: %d", tt.a, tt.b, got)
 		}
 	}
-	if got := similar("prod", []string{"prod-eu", "test", "prog", "production"}); !slices.Equal(got, []string{"prog", "prod-eu", "production"}) {
+	if got := Similar("prod", []string{"prod-eu", "test", "prog", "production"}); !slices.Equal(got, []string{"prog", "prod-eu", "production"}) {
 		t.Errorf("%q", got)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// similar returns the names that a user may have meant, the most similar first.
-func similar(name string, names []string) []string {
+// Similar returns the names that a user may have meant, the most similar first.
+func Similar(name string, names []string) []string {
 	near := slices.DeleteFunc(slices.Clone(names), func(n string) bool {
 		return distance(name, n) > max(1, len(name)/3) && !strings.HasPrefix(n, name)
 	})

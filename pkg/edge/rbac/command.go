@@ -71,10 +71,10 @@ var commands = []Command{
 	{Name: "evict-leader", Role: Viewer, except: looksOnly},
 	{Name: "maintenance start", Role: Maintainer, only: slices.Concat(looks, []string{
 		readsNodes, "/nodes list", "/nodes patch", "/namespaces list", "coordination.k8s.io/leases create", "coordination.k8s.io/leases update",
-		"pingcap.com/tidbclusters/finalizers update",
+		"pingcap.com/tidbclusters/finalizers update", marksClusters,
 		"rbac.authorization.k8s.io/clusterrolebindings list", "rbac.authorization.k8s.io/rolebindings list", // a tidb-operator is noticed
 	})},
-	{Name: "maintenance stop", Role: Maintainer, only: slices.Concat(looks, []string{readsNodes, "/nodes patch", "/namespaces list"})},
+	{Name: "maintenance stop", Role: Maintainer, only: slices.Concat(looks, []string{readsNodes, "/nodes patch", "/namespaces list", marksClusters})},
 	{Name: "maintenance list", Role: Maintainer, only: []string{"/nodes list"}},
 	{Name: "pause", Role: Editor, only: pauses},
 	{Name: "resume", Role: Editor, only: pauses},
@@ -91,6 +91,8 @@ const (
 	creates      = "pingcap.com/tidbclusters create"
 	deletes      = "pingcap.com/tidbclusters delete"
 	makesSecrets = "/secrets create"
+	// Drivers read in the TidbCluster that a node is under maintenance.
+	marksClusters = "pingcap.com/tidbclusters patch"
 	// What only the verbs about certificates need.
 	writesSecrets = "/secrets update"
 	asksIssuers   = "cert-manager.io/certificates create"

@@ -135,7 +135,7 @@ func TestCommands(t *testing.T) {
 	}
 	for request, by := range map[string]string{
 		creates: "apply create", deletes: "delete",
-		"pingcap.com/tidbclusters patch": "abort apply config set create doctor edit failover run pause restart resume rollback scale sync tls rotate upgrade",
+		"pingcap.com/tidbclusters patch": "abort apply config set create doctor edit failover run maintenance start maintenance stop pause restart resume rollback scale sync tls rotate upgrade",
 		"/secrets create":                "abort apply config set create edit failover run restart rollback scale sync tls init tls rotate upgrade",
 		"/secrets update":                "tls rotate",
 		"/nodes patch":                   "maintenance start maintenance stop",
