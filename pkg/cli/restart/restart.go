@@ -62,6 +62,7 @@ command, given again, restarts all members once more.`,
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
+	o.BindCanary(cmd)
 	return cmd
 }
 

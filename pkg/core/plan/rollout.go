@@ -68,7 +68,7 @@ func (sc Scope) repairable(p Profile, h hold, gates []Gate) verdict {
 // as well could turn a crash of a minute into a lasting loss.
 func (sc Scope) worthTrying(p Profile, m state.Member) bool {
 	failsAnyway := sc.removedFromPD(p, m) && !sc.precedes(p, m) && !sc.runsUnlisted(m)
-	if m.Pod != nil && m.Pod.Terminating || dataBeingDeleted(p, m) || sc.goesNext(p, m) || failsAnyway {
+	if sc.held(m) || m.Pod != nil && m.Pod.Terminating || dataBeingDeleted(p, m) || sc.goesNext(p, m) || failsAnyway {
 		return false
 	}
 	failing := sc.failing()
@@ -173,23 +173,30 @@ func (sc Scope) idleSince(m state.Member) time.Time {
 
 // rollout replaces pods one by one, from the highest ordinal down.
 func (sc Scope) rollout(p Profile, h hold) verdict {
-	next, outdated := sc.candidate()
+	next, restarts := sc.candidate()
+	_, outdated := sc.outdated()
 	if h.by != "" && (outdated || sc.drifted()) {
-		return wait(Gate{
+		queued := wait(Gate{
 			Component: p.Kind, Reason: RolloutQueued, Want: "rollout can begin", held: true,
 			Observed: "rollout queued behind " + h.by.Title(),
 		})
+		if h.canary {
+			queued = down(sc, sc.Got.Running(), nil).and(queued)
+		}
+		return queued
 	}
 	if v := sc.upload(); !v.idle() {
 		return v
 	}
 	if v := sc.peersDown(p, next); !v.idle() && (outdated || !sc.replaced()) {
-		return v
+		return v.and(sc.unpromoted())
 	}
-	if !outdated {
+	switch {
+	case !outdated:
 		return sc.finish()
-	}
-	if sc.Got.Set.Manual {
+	case !restarts:
+		return sc.unpromoted()
+	case sc.Got.Set.Manual:
 		return wait(sc.manualRestartGate(next))
 	}
 	return sc.replace(p, next)

@@ -22,6 +22,9 @@ type Cluster struct {
 	TLS       TLS
 	Paused    bool
 	Pause     Pause // of a cluster that is paused
+	// CanaryProblem is why the annotation that asks for a canary cannot be followed, "" where it can or
+	// there is none. All rollouts are held then.
+	CanaryProblem string
 	// Deleting: the TidbCluster is being deleted, and nothing may be created for it.
 	Deleting bool
 	// VolumePolicy says what happens to a volume when its claim is deleted (spec.pvReclaimPolicy).
@@ -92,6 +95,10 @@ type Group struct {
 	InPlace bool
 	// Manual: the user replaces the pods (OnDelete).
 	Manual bool
+	// Held: a rollout restarts Canary of the members, and stops until it is promoted (annotation
+	// kubectl-tidb/canary).
+	Held   bool
+	Canary int
 }
 
 // Group returns a component that the user wants.

@@ -61,6 +61,7 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 		c.Groups[i].Asked = digests[c.Groups[i].Kind]
 		c.Groups[i].Unknown = unknownTo(written, c.Groups[i].Kind)
 	}
+	c.setCanary()
 	return c
 }
 

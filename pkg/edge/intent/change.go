@@ -127,19 +127,29 @@ func (c *Client) edit(verb string, tc *v1alpha1.TidbCluster, about []string, edi
 	return c.write(verb, tc, want, about)
 }
 
-// write is a change of fields of the spec. It is refused when the fields that it is about have
-// another value than in tc.
+// write is a change of fields of the spec, and of the canary. It is refused when the fields that it is
+// about have another value than in tc.
 func (c *Client) write(verb string, tc, want *v1alpha1.TidbCluster, about []string) Change {
 	return Change{Now: tc, Want: want, Write: func(ctx context.Context, w Write) error {
 		spec, err := specPatch(tc, want)
-		if err != nil || spec == nil {
+		if err != nil {
 			return err
+		}
+		canary := canaryPatch(tc, want)
+		if spec == nil && len(canary) == 0 {
+			return nil
 		}
 		annotations, err := recorded(tc, want, w)
 		if err != nil {
 			return err
 		}
-		return c.patch(ctx, verb, tc, settings{spec: spec, annotations: annotations}, about, w)
+		set, about := settings{spec: spec, annotations: map[string]any{}}, about
+		maps.Copy(set.annotations, annotations)
+		if len(canary) > 0 {
+			maps.Copy(set.annotations, canary)
+			about = append(slices.Clone(about), aboutCanary)
+		}
+		return c.patch(ctx, verb, tc, set, about, w)
 	}}
 }
 
@@ -185,7 +195,11 @@ func (p settings) at(version string) ([]byte, error) {
 	if len(p.labels) > 0 {
 		metadata["labels"] = p.labels
 	}
-	return json.Marshal(map[string]any{"metadata": metadata, "spec": p.spec})
+	body := map[string]any{"metadata": metadata}
+	if p.spec != nil {
+		body["spec"] = p.spec
+	}
+	return json.Marshal(body)
 }
 
 // patch patches fields of the spec, and annotations. If the object has another version than the one
