@@ -17,12 +17,20 @@ func (sc Scope) held(m state.Member) bool {
 	return sc.Want.Held && m.Ordinal < max(sc.Want.Size()-sc.Want.Canary, 1)
 }
 
-// unpromoted waits for a person to promote the canary, where it keeps all members that are outdated from
-// being restarted.
-func (sc Scope) unpromoted() verdict {
-	if m, ok := sc.outdated(); !ok || !sc.held(m) {
-		return verdict{}
+// hold stops a rollout before a member that a canary holds, when what belongs to the restarts before it is
+// done.
+func (sc Scope) hold(p Profile, m state.Member) verdict {
+	if v := sc.minReadyPassed(); !v.idle() {
+		return v
 	}
+	if v := sc.pursue(p.BeforeHold, m); !v.idle() {
+		return v
+	}
+	return wait(sc.unpromoted())
+}
+
+// unpromoted returns the gate that a person opens by promoting the canary.
+func (sc Scope) unpromoted() Gate {
 	updated := 0
 	for _, m := range sc.Got.Running() {
 		if sc.Kept(m) && !sc.Got.Outdated(m) {
@@ -40,7 +48,7 @@ func (sc Scope) unpromoted() verdict {
 	if problem := sc.Cluster.CanaryProblem; problem != "" {
 		g.Observed += "; " + problem
 	}
-	return wait(g)
+	return g
 }
 
 // canaryFindings returns what is wrong with the annotation that asks for a canary. Nothing waits for

@@ -46,6 +46,14 @@ func TestCanary(t *testing.T) {
 		{Name: "it holds, and later components wait", Cluster: canary(tikv, 1, rolled(tikv, 3))},
 		{Name: "of two members, the second one follows", Cluster: canary(tidb, 2, rolled(tidb, 2))},
 		{Name: "its member does not serve", Cluster: canary(tikv, 1, rolled(tikv, 3), down("t-tikv-3"))},
+		{Name: "its leaders are not back", Cluster: canary(tikv, 1, rolled(tikv, 3), func(c *plantest.Cluster) {
+			c.Recorded("t-tikv-3", 2*time.Minute)
+			c.Seen.Evictions[0].Leaders, c.Seen.Evictions[0].Ended = 40, plantest.Now.Add(-time.Minute)
+		})},
+		{Name: "its server has to be ready for a while", Cluster: canary(tidb, 1, rolled(tidb, 2), func(c *plantest.Cluster) {
+			c.Want(tidb).MinReady = 30 * time.Second
+			c.Member("t-tidb-2").Pod.Since = plantest.Now.Add(-10 * time.Second)
+		})},
 		{Name: "an eviction for the next restart is ended", Cluster: canary(tikv, 1, rolled(tikv, 3), func(c *plantest.Cluster) {
 			c.Evicting("t-tikv-2", time.Minute, 3)
 		})},

@@ -174,7 +174,7 @@ func (sc Scope) idleSince(m state.Member) time.Time {
 // rollout replaces pods one by one, from the highest ordinal down.
 func (sc Scope) rollout(p Profile, h hold) verdict {
 	next, restarts := sc.candidate()
-	_, outdated := sc.outdated()
+	last, outdated := sc.outdated()
 	if h.by != "" && (outdated || sc.drifted()) {
 		queued := wait(Gate{
 			Component: p.Kind, Reason: RolloutQueued, Want: "rollout can begin", held: true,
@@ -189,13 +189,13 @@ func (sc Scope) rollout(p Profile, h hold) verdict {
 		return v
 	}
 	if v := sc.peersDown(p, next); !v.idle() && (outdated || !sc.replaced()) {
-		return v.and(sc.unpromoted())
+		return v
 	}
 	switch {
 	case !outdated:
 		return sc.finish()
 	case !restarts:
-		return sc.unpromoted()
+		return sc.hold(p, last)
 	case sc.Got.Set.Manual:
 		return wait(sc.manualRestartGate(next))
 	}
