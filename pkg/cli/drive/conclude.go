@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
@@ -49,10 +50,10 @@ type canaryError struct{ gate plan.Gate }
 
 func (e *canaryError) Error() string { return e.gate.String() }
 
-// canaryOf returns the canary that waits for a person. The event of the gate has said how it is promoted.
+// canaryOf returns the canary that waits for a person, and how it is promoted.
 func canaryOf(p plan.Plan) error {
 	i := slices.IndexFunc(p.Gates, func(g plan.Gate) bool { return g.Approval })
-	return &canaryError{p.Gates[i]}
+	return remedy.For(&canaryError{p.Gates[i]}, p.Gates[i].Remedy...)
 }
 
 // safePoints are the exit codes of a run that was asked to end. They promise that nothing temporary

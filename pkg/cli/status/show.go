@@ -216,6 +216,9 @@ func (l sight) component(g desired.Group, wide bool) []string {
 	if n < g.Size() {
 		note = fmt.Sprintf("%d of %d updated", n, g.Size())
 	}
+	if g.Held && note != "" {
+		note += fmt.Sprintf(", canary of %d", g.Canary)
+	}
 	if g.Suspend {
 		state, note = "suspended", ""
 		if n := got.Up(); n > 0 {
