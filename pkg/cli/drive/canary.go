@@ -49,7 +49,7 @@ func (c *canary) Set(s string) error {
 func (c *canary) String() string { return string(*c) }
 
 // Type implements pflag.Value.
-func (c *canary) Type() string { return "component=members" }
+func (c *canary) Type() string { return "string" }
 
 // withCanary adds the canary that the flag asks for to a request.
 func (r Request) withCanary(o Options) Request {
@@ -64,14 +64,11 @@ func (r Request) withCanary(o Options) Request {
 // asksCanary returns the component of a canary that the request asks for, and that was not asked for
 // before.
 func (p proposal) asksCanary() (topology.Canary, bool) {
-	text, asked := topology.CanaryAsked(p.want.Written)
-	if p.now != nil {
-		if before, had := topology.CanaryAsked(p.now.Written); had && before == text {
-			return topology.Canary{}, false
-		}
+	if p.now != nil && p.now.Canary == p.want.Canary {
+		return topology.Canary{}, false
 	}
-	c, err := topology.ParseCanary(text)
-	return c, asked && err == nil
+	c, err := topology.ParseCanary(p.want.Canary)
+	return c, err == nil
 }
 
 // holdsNothing refuses a canary of a component that has no member to restart: the next change, perhaps

@@ -64,6 +64,7 @@ func (c *Cluster) setCanary() {
 	if !asked {
 		return
 	}
+	c.Canary = text
 	is, err := ParseCanary(text)
 	if _, has := c.Group(is.Kind); err == nil && !has {
 		err = fmt.Errorf("the cluster has no %s", is.Kind.Title())

@@ -22,8 +22,9 @@ type Cluster struct {
 	TLS       TLS
 	Paused    bool
 	Pause     Pause // of a cluster that is paused
-	// CanaryProblem is why the annotation that asks for a canary cannot be followed, "" where it can or
-	// there is none. All rollouts are held then.
+	// Canary is the annotation that asks for a canary, "" for none.
+	Canary string
+	// CanaryProblem is why the annotation cannot be followed, "" where it can or there is none. All rollouts are held then.
 	CanaryProblem string
 	// Deleting: the TidbCluster is being deleted, and nothing may be created for it.
 	Deleting bool
