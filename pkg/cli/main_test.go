@@ -42,6 +42,7 @@ func typical(t *testing.T) map[string][]string {
 		"evict-leader":      {"basic", "basic-tikv-0"},
 		"list":              {},
 		"logs":              {"basic"},
+		"promote":           {"basic"},
 		"restart":           {"basic", "tikv"},
 		"scale":             {"basic", "tikv=4"},
 		"sql":               {"basic", "-e", "SELECT 1"},

@@ -26,6 +26,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/maintenance"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/pause"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/promote"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/pvc"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/remove"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/report"
@@ -81,7 +82,7 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 	completeFlags(root, f)
 	addCommands(root, templates.CommandGroups{
 		{Message: "Commands that drive a cluster:", Commands: []*cobra.Command{
-			create.New(f), apply.New(f), edit.New(f), scale.New(f), upgrade.New(f), rollback.New(f), rollback.NewAbort(f),
+			create.New(f), apply.New(f), edit.New(f), scale.New(f), upgrade.New(f), promote.New(f), rollback.New(f), rollback.NewAbort(f),
 			restart.New(f), config.New(f), sync.New(f), pause.New(f), pause.NewResume(f), failover.New(f), tls.New(f), remove.New(f),
 		}},
 		{Message: "Commands for members, hosts and claims:", Commands: []*cobra.Command{

@@ -274,6 +274,7 @@ func (w *Model) judgeRestart(s plan.Restart, say sayer) {
 	k, i := kindOf(s.Component), s.Ordinal
 	p, set := w.pods[k][i], &w.sets[k]
 	w.judgeCertificate(k, i, say)
+	w.judgeCanary(k, i, say)
 	switch {
 	case s.Revision != "":
 		w.judgeNamed(s, say)

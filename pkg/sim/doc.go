@@ -27,7 +27,8 @@
 // online again. One in four has TiFlash. There the user also changes how many replicas tables ask for,
 // up to the number of its stores, as TiDB does. In a third of these PD has its placement rules disabled at
 // first, so that it refuses stores of TiFlash, and in half of them a person disables them. In one run of eight the user asks for a first password of
-// root, which TiKV keeps, and in a third of these a person sets one as well.
+// root, which TiKV keeps, and in a third of these a person sets one as well. In one of four the user asks for canaries,
+// and promotes them.
 //
 // Faults: a step fails, before or half-way, or each time for half an hour; a person takes a store
 // offline in PD, or back, or deletes the claim of one that serves; PD moves nothing for a while;
@@ -203,6 +204,8 @@
 //     has pods to replace; that of TiFlash comes after PD's and before TiKV's, unless PD refuses its stores.
 //   - named: no Restart apart from a rollout of a member that the user has not named, or onto another
 //     revision than it has, but with OnDelete; at the end each member that was named has another pod.
+//   - canary: no Restart, also not of a member that does not serve, of one below the canary that the user asks for,
+//     or of a component whose rollout comes after that of a canary that the user has not promoted.
 //   - password: at the end root has a password if the user asks for one, that is recorded, and it is
 //     the one in the Secret, unless a person has set one: that one is never replaced.
 //

@@ -181,6 +181,7 @@ func (w *Model) cutOff() {
 
 // changeIntent is a user who changes the spec before the last change is done.
 func (w *Model) changeIntent() {
+	w.changeCanary()
 	switch whims := w.whims(); whims[w.rng.IntN(len(whims))] {
 	case 0:
 		w.Scale(topology.PD, 1+w.rng.IntN(5))

@@ -144,6 +144,13 @@ var goldens = map[string]func(setup) *Model{
 		w.Settle(time.Hour)
 		return w
 	},
+	"canary": func(s setup) *Model {
+		w := s.settled(Options{})
+		w.Canary(topology.TiKV, 1)
+		w.Upgrade("v2")
+		w.Settle(time.Hour)
+		return w
+	},
 	"upgrade-and-scale": func(s setup) *Model {
 		w := s.settled(Options{PD: 3, TiKV: 4, TiDB: 2})
 		w.Upgrade("v2")

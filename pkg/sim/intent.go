@@ -22,6 +22,7 @@ func (w *Model) wanted() desired.State {
 				Manual: w.Intent.Manual[k], Suspend: w.Intent.Suspend[k], MinReady: w.MinReady, Volumes: w.volumes(k),
 				Failures: w.failures[k], MaxFailures: maxFailures, Recover: w.Intent.Recover,
 				FirstPassword: w.asksPassword(k), Restarts: w.namedOf(k),
+				Held: w.Intent.Canary[k] > 0, Canary: w.Intent.Canary[k],
 			},
 			Template: w.template(k),
 			Services: []desired.Object{{Kind: "Service", Name: w.cluster.PeerService(name)}},

@@ -161,6 +161,8 @@ type Intent struct {
 	Suspend     [components]bool
 	// Recover: replacements of stores that are back are to go.
 	Recover bool
+	// Canary is how many members of a component a rollout restarts before it is promoted; 0 for all.
+	Canary [components]int
 }
 
 // Model is a simulated Kubernetes cluster with one TiDB cluster in it, on simulated time.
@@ -173,6 +175,8 @@ type Model struct {
 	t    int64 // seconds since epoch
 	rng  *rand.Rand
 	uids uint64
+
+	canaries *rand.Rand // by which the user asks for canaries; nil for a user who does not
 
 	cluster     topology.Cluster
 	has         []kind // the components in the spec

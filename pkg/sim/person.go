@@ -24,6 +24,7 @@ func (w *Model) obey(p plan.Plan) {
 		w.makeRoom(g)
 		w.stopFeeds(g)
 		w.keepPump(g)
+		w.promote(g)
 		w.wakePump(g)
 		if g.Blocked && g.Reason == plan.ClaimBeingDeleted {
 			w.Suspend()

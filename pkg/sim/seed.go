@@ -33,6 +33,7 @@ func Seed(seed uint64, trace bool) *Model {
 	o.Faults.drawReports(seed)
 	w := New(o)
 	w.offsetClocks()
+	w.drawCanaries()
 	if trace {
 		w.Trace()
 	}

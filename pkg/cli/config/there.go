@@ -20,7 +20,7 @@ import (
 )
 
 // unused are flags of a run, which a change of what members keep themselves is not.
-var unused = []string{"report", "no-follow", "take-over", "evict-timeout", "on-evict-timeout", "max-leader-moves", "field-manager"}
+var unused = []string{"report", "no-follow", "take-over", "evict-timeout", "on-evict-timeout", "max-leader-moves", "canary", "field-manager"}
 
 // atOnce refuses flags that have no effect on a change of what members keep themselves.
 func (o *setting) atOnce(flags *pflag.FlagSet) error {

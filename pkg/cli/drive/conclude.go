@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
@@ -38,8 +39,21 @@ func EndedBy(p plan.Plan) error {
 		return exit.With(exit.Refused, errors.New(blockedBy(p)))
 	case plan.Paused:
 		return exit.With(exit.Paused, fmt.Errorf("the cluster is %s", p.Pause))
+	case plan.Canary:
+		return exit.With(exit.Paused, canaryOf(p))
 	}
 	return nil
+}
+
+// canaryError ends a run whose rollout has stopped at a canary.
+type canaryError struct{ gate plan.Gate }
+
+func (e *canaryError) Error() string { return e.gate.String() }
+
+// canaryOf returns the canary that waits for a person, and how it is promoted.
+func canaryOf(p plan.Plan) error {
+	i := slices.IndexFunc(p.Gates, func(g plan.Gate) bool { return g.Approval })
+	return remedy.For(&canaryError{p.Gates[i]}, p.Gates[i].Remedy...)
 }
 
 // safePoints are the exit codes of a run that was asked to end. They promise that nothing temporary
@@ -65,7 +79,12 @@ func Said(err error) error {
 }
 
 // Outcome names how a run ended, in the vocabulary of events.
-func Outcome(err error) string { return outcomes[exit.Of(err)] }
+func Outcome(err error) string {
+	if _, canary := errors.AsType[*canaryError](err); canary {
+		return event.OutcomeCanary
+	}
+	return outcomes[exit.Of(err)]
+}
 
 // outcomes name the ends in the vocabulary of events.
 var outcomes = map[exit.Code]string{

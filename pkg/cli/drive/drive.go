@@ -41,6 +41,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	defer cancel()
 	begun := time.Now()
 	r.Policy.Eviction = o.Eviction
+	r = r.withCanary(o)
 	p, asked, err := s.ask(ctx, f, o, propose(r).at(f.Clock.Now()))
 	err = exit.Ended(ctx, err)
 	if o.DryRun != NoDryRun {
@@ -123,6 +124,9 @@ func (o Options) reported(err error) error {
 // the intent, which it returns as it was written.
 func (s *Session) ask(ctx context.Context, f *factory.Factory, o Options, r proposal) (prospect, *v1alpha1.TidbCluster, error) {
 	p, err := s.shown(ctx, f, o, r)
+	if err == nil {
+		err = s.obeyed(ctx, o, r)
+	}
 	if err != nil {
 		return p, nil, err
 	}

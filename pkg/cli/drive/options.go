@@ -28,6 +28,8 @@ type Options struct {
 	Yes bool
 	// TakeOver: drive although a tidb-operator seems to drive.
 	TakeOver bool
+	// Canary is the value of the flag of BindCanary, "" for none.
+	Canary string
 	// Eviction has the values of the flags of BindEviction and BindStop; zero for verbs without them.
 	Eviction plan.Eviction
 }

@@ -3,6 +3,7 @@ package drive
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/preview"
@@ -53,7 +54,7 @@ func (p prospect) verdict(o Options) error {
 	switch {
 	case p.plan.Outcome == plan.Converged:
 		return nil
-	case p.plan.Outcome == plan.Blocked, p.plan.Outcome == plan.Paused:
+	case slices.Contains([]plan.Outcome{plan.Blocked, plan.Paused, plan.Canary}, p.plan.Outcome):
 		return conclude(p.plan, nil)
 	case o.ExitCode:
 		return exit.With(exit.Pending, nil)

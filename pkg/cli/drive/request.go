@@ -128,6 +128,9 @@ func (p proposal) allow(w desired.State, snap state.Snapshot) error {
 	if reason := p.shrinks(w, snap); reason != "" {
 		problems = append(problems, errors.New(reason))
 	}
+	if err := p.holdsNothing(w, snap); err != nil {
+		problems = append(problems, err)
+	}
 	if len(problems) > 0 {
 		return refuse(w.Cluster, "update rejected", problems)
 	}

@@ -39,9 +39,11 @@ type change struct {
 	Has, Wants int
 	Suspended  bool
 	Restarts   int
-	Volumes    []string
-	Manual     bool
-	New        bool
+	// Promoted is how many of those a canary holds back until it is promoted.
+	Promoted int
+	Volumes  []string
+	Manual   bool
+	New      bool
 	// Pods and Config are fields of the pod template and of the configuration.
 	Pods, Config []render.Field
 	// Effect says what a change of the configuration leads to, where it restarts nothing.
@@ -89,6 +91,9 @@ func (p Preview) change(g desired.Group) (change, bool) {
 		}
 	}
 	c.Restarts = Restarts(g, got)
+	if g.Held {
+		c.Promoted = min(c.Restarts, max(g.Size()-g.Canary, 1))
+	}
 	for _, d := range p.Differences {
 		if d.Component == g.Kind {
 			c.Pods, c.Config = d.Pods, d.Config
@@ -128,6 +133,9 @@ func (c change) String() string {
 		parts = append(parts, fmt.Sprintf("%d to restart, one at a time", n))
 	case n > 0:
 		parts = append(parts, "1 to restart")
+	}
+	if c.Promoted > 0 {
+		parts = append(parts, fmt.Sprintf("%d of them after \"kubectl tidb promote\"", c.Promoted))
 	}
 	return strings.Join(parts, ", ")
 }

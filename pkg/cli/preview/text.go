@@ -231,6 +231,8 @@ func (p Preview) end(w writer) {
 	}
 	switch {
 	case p.Forecast.Cut:
+	case last.Outcome == plan.Canary:
+		p.closed(w, when+"it waits to be promoted:", last.Gates)
 	case last.Outcome == plan.Blocked:
 		p.closed(w, when+"it is blocked, manual action required:", last.Gates)
 	case last.Outcome == plan.Wait:

@@ -75,6 +75,7 @@ member that is named is restarted by this command.`,
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
 	cmd.Flags().BoolVar(&o.cancel, "cancel", false, "Do not restart members that were named and have not restarted yet.")
+	o.BindCanary(cmd)
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -26,6 +27,7 @@ var headlines = map[plan.Outcome]string{
 	plan.Wait:      "not converged yet",
 	plan.Blocked:   "blocked: manual action required",
 	plan.Paused:    "paused: nothing is done",
+	plan.Canary:    "canary: waits to be promoted",
 }
 
 // print writes the cluster in the format of -o.
@@ -94,10 +96,7 @@ func (l sight) remarks(out io.Writer) {
 		report.Say(out, "", "PD could not be asked: %s", l.snapshot.PD.Problem)
 	}
 	for _, f := range l.plan.Findings {
-		about := f.Member
-		if about == "" {
-			about = f.Component.Title()
-		}
+		about := cmp.Or(f.Member, f.Component.Title(), "the cluster")
 		fmt.Fprintln(out)
 		report.Say(out, "", "%s: %s", about, f.Text)
 		report.Advise(out, "  ", f.Remedy.In(l.context))
@@ -216,6 +215,9 @@ func (l sight) component(g desired.Group, wide bool) []string {
 	state, note := fmt.Sprintf("%s of %d up", up(got), g.Size()), ""
 	if n < g.Size() {
 		note = fmt.Sprintf("%d of %d updated", n, g.Size())
+	}
+	if g.Held && note != "" {
+		note += fmt.Sprintf(", canary of %d", g.Canary)
 	}
 	if g.Suspend {
 		state, note = "suspended", ""

@@ -15,7 +15,7 @@ import (
 )
 
 // goals are the states that can be awaited: those that stay until somebody does something.
-var goals = []string{plan.Converged.String(), plan.Blocked.String(), plan.Paused.String()}
+var goals = []string{plan.Converged.String(), plan.Blocked.String(), plan.Paused.String(), plan.Canary.String()}
 
 // outage is how long the API server may be away before a wait ends, as for a run that drives.
 const outage = 5 * time.Minute
@@ -65,7 +65,7 @@ func (u *until) ended(l sight) error {
 		return exit.With(exit.Aborted, errors.New("the cluster is being deleted"))
 	case is == plan.Blocked:
 		return exit.With(exit.Refused, nil) // which is shown
-	case is == plan.Paused:
+	case is == plan.Paused, is == plan.Canary:
 		return exit.With(exit.Paused, nil)
 	}
 	return nil

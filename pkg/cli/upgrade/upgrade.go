@@ -46,6 +46,9 @@ A lower version is refused: data may be in a format that it cannot read. Only an
 upgrade whose new version has not run anywhere yet, since its image does not exist or
 its pods find no node, can be taken back to the version that it came from.
 
+With --canary it restarts only some members of one component, and stops: "promote" goes
+on, and "abort" takes the upgrade back where that is possible.
+
 With --require-backup-newer-than it does not begin without a Backup of tidb-operator that
 is complete, has the whole cluster, and data that is new enough: its commitTs counts,
 since a backup that takes hours has the data of its begin. A log backup does not count,
@@ -61,6 +64,9 @@ takes any tag.`,
 
   # See what it would take
   kubectl tidb upgrade basic v8.1.1 --dry-run
+
+  # One store first; watch it, and go on with "promote"
+  kubectl tidb upgrade basic v8.1.1 --canary tikv=1
 
   # Only with a full backup of the last 24 hours
   kubectl tidb upgrade basic v8.1.1 --require-backup-newer-than 24h
@@ -87,6 +93,7 @@ takes any tag.`,
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
+	o.BindCanary(cmd)
 	cmd.Flags().StringVar(&o.tiproxy, "tiproxy-version", "", "Version that TiProxy is taken to, e.g. v1.3.0; the one that it has without this flag.")
 	cmd.Flags().DurationVar(&o.backup, requireBackup, 0, "Refuse to begin unless a complete full backup, as a Backup of tidb-operator, has data that is newer than this, e.g. 24h.")
 	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the new version is what makes PD answer again.")

@@ -261,9 +261,7 @@ func (w *waiting) judge(s sight, err error) (over bool, end error) {
 	}
 	switch {
 	case w.goal.endless:
-	case s.plan.Outcome == plan.Blocked:
-		return true, drive.EndedBy(s.plan)
-	case s.plan.Outcome == plan.Paused:
+	case drive.EndedBy(s.plan) != nil:
 		return true, drive.EndedBy(s.plan)
 	}
 	return false, nil

@@ -22,6 +22,7 @@ func TiKV() plan.Profile {
 		Floor:         leastStores,
 		Standing:      []plan.Hook{storeRestored, storeReconnected, leadersAllowed, evictionForgotten},
 		BeforeRestart: []plan.Hook{leadersBack, leadersEvicted},
+		BeforeHold:    []plan.Hook{leadersBack},
 		BeforeRemove: []plan.Hook{
 			notJoining, newStoresHeard, enoughStores, othersRun, rulesRead, rulesKept, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.LeftoverMarked,
 		},

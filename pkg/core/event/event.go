@@ -41,14 +41,15 @@ const (
 )
 
 // The values of Event.Outcome on done, one for each exit code, and one for a run that does not wait. On planned it is
-// what the first decision came to: converged, act, wait, blocked or paused. On passed it is empty or OutcomeDropped.
+// what the first decision came to: converged, act, wait, blocked, paused or canary. On passed it is empty or OutcomeDropped.
 const (
 	OutcomeConverged   = "converged"   // 0
 	OutcomeFailed      = "failed"      // 1
 	OutcomeUsage       = "usage"       // 2
 	OutcomeBlocked     = "blocked"     // 3: refused, or only a person can go on
 	OutcomeTimedOut    = "timedOut"    // 4
-	OutcomePaused      = "paused"      // 6: paused, or an approval is awaited
+	OutcomePaused      = "paused"      // 6
+	OutcomeCanary      = "canary"      // 6: a canary waits to be promoted
 	OutcomeAborted     = "aborted"     // 7: given up, or rolled back
 	OutcomeConflict    = "conflict"    // 8: another driver holds the cluster
 	OutcomeForbidden   = "forbidden"   // 9

@@ -160,10 +160,10 @@ func TestOutcomes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for code, outcome := range map[string]string{
-		"0": OutcomeConverged, "1": OutcomeFailed, "2": OutcomeUsage, "3": OutcomeBlocked,
-		"4": OutcomeTimedOut, "6": OutcomePaused, "7": OutcomeAborted, "8": OutcomeConflict,
-		"9": OutcomeForbidden, "10": OutcomeChanges, "130": OutcomeInterrupted,
+	for outcome, code := range map[string]string{
+		OutcomeConverged: "0", OutcomeFailed: "1", OutcomeUsage: "2", OutcomeBlocked: "3",
+		OutcomeTimedOut: "4", OutcomePaused: "6", OutcomeCanary: "6", OutcomeAborted: "7", OutcomeConflict: "8",
+		OutcomeForbidden: "9", OutcomeChanges: "10", OutcomeInterrupted: "130",
 	} {
 		if row := "\n| " + code + " | `" + outcome + "` |"; !strings.Contains(string(page), row) {
 			t.Errorf("exit-codes.md has no row %q", strings.TrimSpace(row))

@@ -33,6 +33,7 @@ const (
 
 	ForeignScheduler        NoticeReason = "ForeignScheduler"
 	NodeMaintained          NoticeReason = "NodeMaintained"
+	CanaryUnreadable        NoticeReason = "CanaryUnreadable"
 	RestoreSettings         NoticeReason = "RestoreSettings"
 	ConfigurationNotAsked   NoticeReason = "ConfigurationNotAsked"
 	ConfigurationNotApplied NoticeReason = "ConfigurationNotApplied"
@@ -76,6 +77,7 @@ func NoticeReasons() []NoticeMeaning {
 		{StepHeldBack, "a step is not taken, because one that comes before it failed"},
 		{ForeignScheduler, "another user or tool has made an evict-leader scheduler for a store"},
 		{NodeMaintained, "a node with members is under maintenance"},
+		{CanaryUnreadable, "the annotation that asks for a canary cannot be followed, so that all rollouts are held"},
 		{RestoreSettings, "the configuration has settings of a restore"},
 		{ConfigurationNotAsked, "the configuration in use is not the default, though the spec asks for none"},
 		{ConfigurationNotApplied, "members run with an older configuration than the one that is written"},

@@ -88,7 +88,7 @@ func examples() []example {
 	for id, r := range map[finding.ID]event.NoticeReason{
 		"configuration-not-asked": event.ConfigurationNotAsked, "restore-settings": event.RestoreSettings, "newer-template": event.NewerTemplate,
 		"certificate-ends": event.CertificateEnds, "authority-ends": event.AuthorityEnds, "certificate-names": event.CertificateNames,
-		"certificate-older": event.CertificateOlder, "evict-scheduler-of-others": event.ForeignScheduler,
+		"certificate-older": event.CertificateOlder, "evict-scheduler-of-others": event.ForeignScheduler, "canary-unreadable": event.CanaryUnreadable,
 	} {
 		shows, silent := reports(r)
 		all = append(all, example{id, shows, "what was seen", "", silent})
@@ -194,6 +194,12 @@ func leftExamples() []example {
 	}
 }
 
+// held has the rollout of TiDB wait at a canary.
+func held(s *sick) {
+	s.Want(topology.TiDB).Held, s.Want(topology.TiDB).Canary = true, 1
+	s.Roll(topology.TiDB).Rolled(topology.TiDB, 1)
+}
+
 func askedExamples() []example {
 	more := func(s *sick) { s.Want(topology.TiKV).Replicas = 5 }
 	rolls := func(s *sick) { s.Roll(topology.TiDB) }
@@ -210,6 +216,9 @@ func askedExamples() []example {
 		{"pods-outdated", rolls, "t-tidb-0, t-tidb-1: not at revision v2 yet", "", both(rolls, pdDriven)},
 		{"replicas-differ", more, "5 asked for, and StatefulSet t-tikv has 4 replicas; PD has 4 of its members", "", both(more, pdDriven)},
 		{"versions-differ", two, "v8.1.0 on t-tidb-0; v8.1.1 on t-tidb-1", "", both(two, pdDriven)},
+		{"versions-differ", two, "v8.1.0 on t-tidb-0; v8.1.1 on t-tidb-1", "", both(two, held)},
+		{"pods-outdated", func(s *sick) { s.Roll(topology.TiDB) }, "not at revision v2 yet", "", held},
+		{"canary-held", held, "TiDB: canary not promoted: 1 of 2 members updated", "", func(s *sick) { s.Roll(topology.TiDB) }},
 		{"configuration-not-applied", func(s *sick) {
 			s.look.Plan.Unapplied = []plan.Unapplied{{Component: topology.TiKV, Older: []string{"t-tikv-0"}, Remedy: remedy.Remedy{remedy.Say("restart it")}}}
 		}, "t-tikv-0 started before", "", func(*sick) {}},

@@ -77,10 +77,12 @@ var leftOver = []rule{
 // asked are the rules about what is not as the spec asks for.
 var asked = []rule{
 	{"not-driven", Warning, "The cluster is not what its spec asks for, and no process works on that.", byDriver, undriven(notDriven)},
-	{"object-differs", Warning, "Somebody has changed the object, or the spec was changed and nobody has applied it.", byDriver, undriven(drifts)},
-	{"pods-outdated", Warning, "They run with another template than the others will after their next restart.", byDriver, undriven(outdated)},
+	{"object-differs", Warning, "Somebody has changed the object, or the spec was changed and nobody has applied it.", byDriver, undriven(unlessCanary(drifts))},
+	{"pods-outdated", Warning, "They run with another template than the others will after their next restart.", byDriver, undriven(unlessCanary(outdated))},
 	{"replicas-differ", Warning, "The component is smaller or larger than is asked for.", byDriver, undriven(replicas)},
-	{"versions-differ", Warning, "Members of several versions are meant to run together only during an upgrade.", byDriver, undriven(versions)},
+	{"versions-differ", Warning, "Members of several versions are meant to run together only during an upgrade.", byDriver, undriven(unlessCanary(versions))},
+	{"canary-held", Info, "Members of several versions or configurations run together until a person promotes the canary or takes it back.", byPerson, canaryHeld},
+	{"canary-unreadable", Warning, "No rollout restarts a member until the annotation is corrected or removed.", byPerson, reported(event.CanaryUnreadable)},
 	{"configuration-not-applied", Warning, "The next restart, whatever its cause, is the first test of the new configuration.", byDriver, unapplied},
 	{"configuration-not-asked", Info, "What is in use is written down nowhere but in the cluster itself.", byPerson, reported(event.ConfigurationNotAsked)},
 	{"restore-settings", Info, "They are meant for the time of a restore, and make the cluster slower or less safe.", byOther, reported(event.RestoreSettings)},

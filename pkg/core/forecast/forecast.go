@@ -129,7 +129,7 @@ func (f *Forecast) await(p plan.Plan) {
 			k, member := s.Target()
 			return k == g.Component && member == g.Member && !plan.Quiet(s)
 		})
-		if next || slices.Contains(queued, g.Reason) {
+		if next || g.Approval || slices.Contains(queued, g.Reason) {
 			continue
 		}
 		for i := len(f.Steps) - 1; i >= 0; i-- {

@@ -65,7 +65,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
 		before = append(before, earlier{
-			index: i, kind: g.Kind, waits: !v.idle(), needs: !sc.needs(p).idle(), rolling: sc.rolling(), awaits: v.awaits(),
+			index: i, kind: g.Kind, waits: !v.idle(), needs: !sc.needs(p).idle(), rolling: sc.rolling(), canary: g.Held, awaits: v.awaits(),
 		})
 		disks := sc.volumes()
 		sum.steps = append(sum.steps, disks.steps...)
@@ -94,8 +94,10 @@ func conclude(v verdict, policy Policy, w desired.State, s state.Snapshot) Plan 
 		p.Outcome = Act
 	case len(p.Gates) == 0:
 		p.Outcome = Converged
-	case allBlocked(p.Gates):
+	case allBlocked(p.Gates) && slices.ContainsFunc(p.Gates, func(g Gate) bool { return g.Blocked }):
 		p.Outcome = Blocked
+	case allBlocked(p.Gates):
+		p.Outcome = Canary
 	default:
 		p.Outcome = Wait
 	}
@@ -114,15 +116,15 @@ func once(gates []Gate) []Gate {
 	return all
 }
 
-// allBlocked reports whether no gate may open by itself. A rollout that is held back only
-// waits for an earlier component, whose own gate is in the plan.
+// allBlocked reports whether no gate may open by itself, but a person can open one. A rollout that is
+// held back only waits for an earlier component, whose own gate is in the plan.
 func allBlocked(gates []Gate) bool {
 	blocked := false
 	for _, g := range gates {
 		if g.Opens() {
 			return false
 		}
-		blocked = blocked || g.Blocked
+		blocked = blocked || g.Blocked || g.Approval
 	}
 	return blocked
 }
@@ -132,8 +134,10 @@ type hold struct {
 	by topology.Kind // one with an earlier rollout that has not converged
 	// rolling: of the components that it needs, one has an earlier rollout to finish. A component
 	// that needs this one may wait for it, so that its rollout does not keep this one from being
-	// repaired.
+	// repaired, unless it has a canary, for which a person decides when the others follow.
 	rolling bool
+	// canary: an earlier rollout stops until a person promotes it, which may take days.
+	canary bool
 }
 
 // holds are what is known of the components with an earlier rollout.
@@ -146,6 +150,7 @@ type earlier struct {
 	waits   bool          // it has not converged
 	needs   bool          // it waits for another component before anything else
 	rolling bool          // it has a rollout to finish
+	canary  bool          // it has one that stops until it is promoted
 	awaits  topology.Kind // where it waits only for the rollout of this one, else ""
 }
 
@@ -162,7 +167,8 @@ func (v verdict) awaits() topology.Kind {
 func (h holds) of(i int, k topology.Kind) hold {
 	var held hold
 	for _, o := range h {
-		held.rolling = held.rolling || o.rolling && o.index < i
+		held.canary = held.canary || o.rolling && o.canary
+		held.rolling = held.rolling || o.rolling && (o.index < i || o.canary)
 		if held.by == "" && o.waits && (o.index < i || !o.needs) && o.awaits != k {
 			held.by = o.kind
 		}
@@ -186,22 +192,26 @@ func (sc Scope) rolling() bool {
 	if !sc.Got.Set.Exists {
 		return false
 	}
-	_, ok := sc.highest(sc.Got.Outdated)
+	_, ok := sc.outdated()
 	return ok || sc.Want.Set.Drift != desired.None || !sc.Got.Set.Observed
 }
 
 // candidate returns the member to restart next: the highest ordinal that does not have the update
-// revision, since a partition can only be lowered; then the members that a user has named. With OnDelete
-// those come first, since only a person restarts the others.
+// revision, since a partition can only be lowered, unless a canary holds it; then the members that a user has
+// named. With OnDelete those come first, since only a person restarts the others.
 func (sc Scope) candidate() (state.Member, bool) {
-	if m, ok := sc.highest(sc.Got.Outdated); ok && !sc.Got.Set.Manual {
+	rolls := func(m state.Member) bool { return sc.Got.Outdated(m) && !sc.held(m) }
+	if m, ok := sc.highest(rolls); ok && !sc.Got.Set.Manual {
 		return m, true
 	}
 	if m, ok := sc.highest(sc.alone); ok {
 		return m, true
 	}
-	return sc.highest(sc.Got.Outdated)
+	return sc.highest(rolls)
 }
+
+// outdated returns the highest ordinal that does not have the update revision.
+func (sc Scope) outdated() (state.Member, bool) { return sc.highest(sc.Got.Outdated) }
 
 // highest returns the running member with the highest ordinal of which something is true.
 func (sc Scope) highest(is func(state.Member) bool) (state.Member, bool) {

@@ -10,11 +10,11 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// findings returns those about the components' objects, and the evict-leader schedulers
-// of others on wanted stores: such a store serves no region as long as its scheduler is
-// there.
+// findings returns those about the components' objects, about a canary that cannot be followed, and the
+// evict-leader schedulers of others on wanted stores: such a store serves no region as long as its
+// scheduler is there.
 func findings(w desired.State, s state.Snapshot) []desired.Finding {
-	var all []desired.Finding
+	all := canaryFindings(w.Cluster)
 	for _, g := range w.Groups {
 		all = append(all, g.Findings...)
 		for _, m := range s.Groups[g.Kind].Members {

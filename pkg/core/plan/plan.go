@@ -32,10 +32,13 @@ const (
 	Blocked
 	// Paused: the user has paused the cluster.
 	Paused
+	// Canary: a rollout has restarted as many members as the user wants to watch first, and waits to be
+	// promoted.
+	Canary
 )
 
 func (o Outcome) String() string {
-	return [...]string{"converged", "act", "wait", "blocked", "paused"}[o]
+	return [...]string{"converged", "act", "wait", "blocked", "paused", "canary"}[o]
 }
 
 // Source is where an awaited fact is read from. Kubernetes reports changes by itself; the
@@ -69,6 +72,8 @@ type Gate struct {
 	Source          Source
 	// Blocked: waiting will not help.
 	Blocked bool
+	// Approval: nothing is wrong, and a person decides when it opens. The wait has no end.
+	Approval bool
 	// held: the gate opens when something else does, an earlier component or a member that
 	// is down, whose own gates report whether that can happen.
 	held bool
@@ -112,7 +117,7 @@ type GateKey struct {
 func (g Gate) Key() GateKey { return GateKey{g.Component, g.Member, g.Object, g.Reason} }
 
 // Opens reports whether the gate may open by itself.
-func (g Gate) Opens() bool { return !g.Blocked && !g.held }
+func (g Gate) Opens() bool { return !g.Blocked && !g.Approval && !g.held }
 
 // Plan is what to do now. Steps come in the order in which they must be taken,
 // at most one of them is disruptive, and that one is the last.

@@ -29,6 +29,9 @@ type Profile struct {
 	Standing []Hook
 	// BeforeRestart must hold of a healthy member before its pod is replaced.
 	BeforeRestart []Hook
+	// BeforeHold must hold of a member that is not restarted before a canary is promoted, until the rollout
+	// counts as held: what is watched then are members that serve as before.
+	BeforeHold []Hook
 	// BeforeRemove must hold of a member before its ordinal is removed.
 	BeforeRemove []Hook
 	// BeforeRenew must hold of a wanted member that the database has removed before its

@@ -39,6 +39,7 @@ const (
 	ManualRestart   Reason = "ManualRestart"
 	MinReadyTime    Reason = "MinReadyTime"
 	RolloutRecorded Reason = "RolloutRecorded"
+	CanaryPromoted  Reason = "CanaryPromoted"
 
 	MemberServing       Reason = "MemberServing"
 	MemberJoined        Reason = "MemberJoined"
@@ -172,6 +173,7 @@ var meanings = []Meaning{
 	{ManualRestart, "with OnDelete, the user has to delete the pod", "pod not replaced", apart},
 	{MinReadyTime, "a restarted pod has to be Ready for spec.minReadySeconds", "not ready for spec.minReadySeconds yet", direct},
 	{RolloutRecorded, "the StatefulSet's status has to show the finished rollout", "StatefulSet status does not show the finished rollout", apart},
+	{CanaryPromoted, "a canary was rolled out, and a person has to promote it", "canary not promoted", apart},
 	{MemberServing, "a member has to serve", "not serving", direct},
 	{MemberJoined, "PD has to know a new member", "not registered in PD", direct},
 	{MembershipKnown, "PD has to report whether it knows a member", "membership in PD unknown", apart},

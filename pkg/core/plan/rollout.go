@@ -68,7 +68,7 @@ func (sc Scope) repairable(p Profile, h hold, gates []Gate) verdict {
 // as well could turn a crash of a minute into a lasting loss.
 func (sc Scope) worthTrying(p Profile, m state.Member) bool {
 	failsAnyway := sc.removedFromPD(p, m) && !sc.precedes(p, m) && !sc.runsUnlisted(m)
-	if m.Pod != nil && m.Pod.Terminating || dataBeingDeleted(p, m) || sc.goesNext(p, m) || failsAnyway {
+	if sc.held(m) || m.Pod != nil && m.Pod.Terminating || dataBeingDeleted(p, m) || sc.goesNext(p, m) || failsAnyway {
 		return false
 	}
 	failing := sc.failing()
@@ -174,22 +174,30 @@ func (sc Scope) idleSince(m state.Member) time.Time {
 // rollout replaces pods one by one, from the highest ordinal down.
 func (sc Scope) rollout(p Profile, h hold) verdict {
 	next, due := sc.candidate()
-	if h.by != "" && (due || sc.drifted()) {
-		return wait(Gate{
+	last, outdated := sc.outdated()
+	if h.by != "" && (due || outdated || sc.drifted()) {
+		queued := wait(Gate{
 			Component: p.Kind, Reason: RolloutQueued, Want: "rollout can begin", held: true,
 			Observed: "rollout queued behind " + h.by.Title(),
 		})
+		if h.canary {
+			queued = down(sc, sc.Got.Running(), nil).and(queued)
+		}
+		return queued
 	}
 	if v := sc.upload(); !v.idle() {
 		return v
 	}
-	if v := sc.peersDown(p, next); !v.idle() && (due || !sc.replaced()) {
+	if v := sc.peersDown(p, next); !v.idle() && (due || outdated || !sc.replaced()) {
 		return v
 	}
-	if !due || sc.alone(next) {
+	switch {
+	case !outdated: // members that a user has named come when the rollout is finished
 		if v := sc.finish(); !due || !v.idle() {
 			return v
 		}
+	case !due:
+		return sc.hold(p, last)
 	}
 	if sc.LeftToUser(next) {
 		return wait(sc.manualRestartGate(next))

@@ -105,7 +105,7 @@ func (ws Waits) still(g *Gate, at time.Time) time.Time {
 func bounded(gates []Gate, waits Waits, c *topology.Cluster, s *state.Snapshot) []Gate {
 	for i := range gates {
 		g := &gates[i]
-		if g.Blocked || g.held || g.endless || s.At.Before(g.Deadline) {
+		if g.Blocked || g.Approval || g.held || g.endless || s.At.Before(g.Deadline) {
 			continue
 		}
 		since := waits.still(g, s.At)

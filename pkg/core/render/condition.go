@@ -18,6 +18,7 @@ const (
 	reasonProgressing = "Progressing"
 	reasonBlocked     = "Blocked"
 	reasonPaused      = "Paused"
+	reasonCanary      = "CanaryNotPromoted"
 	reasonSuspended   = "Suspended"
 )
 
@@ -138,6 +139,8 @@ func (r projection) reason(status v1alpha1.TidbClusterStatus, p plan.Plan) (reas
 		return reasonBlocked, r.message(p, "The cluster does not come on by itself")
 	case plan.Paused:
 		return reasonPaused, r.message(p, "The cluster is "+p.Pause.String())
+	case plan.Canary:
+		return reasonCanary, r.message(p, "A canary waits to be promoted")
 	}
 	return reasonProgressing, r.message(p, "The cluster is being changed")
 }

@@ -24,6 +24,10 @@ type Cluster struct {
 	Pause     Pause // of a cluster that is paused
 	// Maintained are the nodes under maintenance that had members when that began.
 	Maintained []Maintenance
+	// Canary is the annotation that asks for a canary, "" for none.
+	Canary string
+	// CanaryProblem is why the annotation cannot be followed, "" where it can or there is none. All rollouts are held then.
+	CanaryProblem string
 	// Deleting: the TidbCluster is being deleted, and nothing may be created for it.
 	Deleting bool
 	// VolumePolicy says what happens to a volume when its claim is deleted (spec.pvReclaimPolicy).
@@ -97,6 +101,10 @@ type Group struct {
 	// Restarts are the members that were asked to restart by their names, also those that have restarted
 	// since.
 	Restarts map[string]MemberRestart
+	// Held: a rollout restarts Canary of the members, and stops until it is promoted (annotation
+	// kubectl-tidb/canary).
+	Held   bool
+	Canary int
 }
 
 // Group returns a component that the user wants.

@@ -26,6 +26,9 @@ type LastChange struct {
 	// Spec is the digest of the spec after the change. To take the change back on top of what another
 	// user or tool has written since could make a spec that nobody has asked for.
 	Spec string `json:"spec"`
+	// Canary is the canary that was asked for before the change, "" for none; nil where the change has
+	// left it as it was. Of another canary a rollback would promote what is still being watched.
+	Canary *string `json:"canary,omitempty"`
 }
 
 // String names the change, and its time.

@@ -14,10 +14,10 @@ import (
 // on how far the cluster has come with the old one.
 func ValidateUpdate(was *Cluster, c Cluster) field.ErrorList {
 	if was == nil {
-		return validateCreate(c.Written)
+		return append(validateCreate(c.Written), validateCanary(was, c)...)
 	}
 	old, tc := was.Written, c.Written
-	errs := validateInstance(was.Instance, c.Instance)
+	errs := append(validateInstance(was.Instance, c.Instance), validateCanary(was, c)...)
 	errs = append(errs, removed(old, tc)...)
 	at := field.NewPath("spec")
 	if old.Spec.Version != "" && tc.Spec.Version == "" {

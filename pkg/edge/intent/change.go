@@ -148,6 +148,10 @@ func (c *Client) write(verb string, tc, want *v1alpha1.TidbCluster, about []stri
 		if err != nil {
 			return err
 		}
+		about := about
+		if _, changes := set.annotations[topology.AnnotationCanary]; changes {
+			about = append(slices.Clone(about), aboutCanary)
+		}
 		maps.Copy(set.annotations, record)
 		return c.patch(ctx, verb, tc, set, about, w)
 	}}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -46,9 +48,14 @@ func (c *Client) Rollback(tc *v1alpha1.TidbCluster) (Change, topology.LastChange
 		return no("what is recorded about %s cannot be read: %v", last, err)
 	}
 	delete(want.Annotations, topology.AnnotationLastChange)
-	set := settings{spec: last.Back, annotations: map[string]any{topology.AnnotationLastChange: nil}}
+	set, about := settings{spec: last.Back, annotations: map[string]any{topology.AnnotationLastChange: nil}}, aboutRollback
+	if last.Canary != nil {
+		topology.SetCanary(want, *last.Canary)
+		maps.Copy(set.annotations, canaryPatch(tc, want))
+		about = append(slices.Clone(about), aboutCanary)
+	}
 	return Change{Now: tc, Want: want, Write: func(ctx context.Context, w Write) error {
-		return c.patch(ctx, "roll back", tc, set, aboutRollback, w)
+		return c.patch(ctx, "roll back", tc, set, about, w)
 	}}, last, nil
 }
 
@@ -89,10 +96,23 @@ func recorded(tc, want *v1alpha1.TidbCluster, w Write) (map[string]any, error) {
 	before, after := tc.DeepCopy(), want.DeepCopy()
 	before.Spec.Paused, after.Spec.Paused = false, false // verbs of their own begin and end a pause
 	back, err := specPatch(after, before)
-	if err != nil || back == nil {
+	if err != nil {
 		return nil, err
 	}
-	record := topology.LastChange{Action: w.Action, At: w.At, Back: back}.Record(want)
+	last := topology.LastChange{Action: w.Action, At: w.At, Back: back}
+	if back == nil {
+		// A canary that is asked for later belongs to the change whose rollout it holds.
+		var recorded bool
+		if last, recorded = topology.LastChangeOf(tc); !recorded || !last.IsLast(tc) {
+			return nil, nil
+		}
+	}
+	if was, is := canaryOf(tc), canaryOf(want); was != is && last.Canary == nil {
+		last.Canary = &was
+	} else if back == nil {
+		return nil, nil
+	}
+	record := last.Record(want)
 	if record == "" {
 		return map[string]any{topology.AnnotationLastChange: nil}, nil
 	}

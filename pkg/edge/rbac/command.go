@@ -48,6 +48,7 @@ var commands = []Command{
 	{Name: "failover run", Role: Editor, except: whenChanging},
 	{Name: "scale", Role: Editor, except: whenChanging},
 	{Name: "upgrade", Role: Editor, except: slices.Concat([]string{creates, deletes}, rare)},
+	{Name: "promote", Role: Editor, except: whenChanging},
 	{Name: "restart", Role: Editor, except: whenChanging},
 	{Name: "config set", Role: Editor, except: whenChanging},
 	{Name: "rollback", Role: Editor, except: whenChanging},

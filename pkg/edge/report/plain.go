@@ -213,6 +213,8 @@ func planned(e event.Event) string {
 		return "blocked, manual action required"
 	case "paused":
 		return "the cluster is paused"
+	case "canary":
+		return "a canary waits to be promoted"
 	}
 	return Clean(e.Outcome)
 }

@@ -48,6 +48,7 @@ var outcomes = map[string]struct {
 	event.OutcomeBlocked:     {Bad, "blocked after %s, manual action required", "once that is done, " + resume},
 	event.OutcomeTimedOut:    {Warning, "timed out after %s, still progressing", resume},
 	event.OutcomePaused:      {Warning, "paused after %s", "once that is lifted, " + resume},
+	event.OutcomeCanary:      {Warning, "stopped at the canary after %s", ""},
 	event.OutcomeAborted:     {Warning, "aborted after %s", ""},
 	event.OutcomeConflict:    {Bad, "another driver holds the cluster", ""},
 	event.OutcomeForbidden:   {Bad, "forbidden", "once it is permitted, " + resume},

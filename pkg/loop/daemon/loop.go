@@ -240,7 +240,7 @@ func (l *Loop) pauseAfter(p plan.Plan) time.Duration {
 	case plan.Wait:
 		l.markBusy(now)
 		return l.pauses.After(p, now, longestPause)
-	case plan.Blocked:
+	case plan.Blocked, plan.Canary:
 		l.markBusy(now)
 		return l.Jitter(longestPause)
 	}

@@ -1,0 +1,114 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/preview"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
+)
+
+// BindCanary adds the flag of verbs whose rollout may stop after some members.
+func (o *Options) BindCanary(cmd *cobra.Command) {
+	cmd.Flags().Var((*canary)(&o.Canary), "canary", "Stop after this many members of a component, e.g. tikv=1, with exit code 6, until \"kubectl tidb promote\". "+
+		"Components before it in the order of an upgrade are rolled out, later ones wait.")
+	// The only error is a flag that does not exist.
+	_ = cmd.RegisterFlagCompletionFunc("canary", completeCanary)
+}
+
+func completeCanary(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var all []string
+	for _, k := range topology.Kinds() {
+		all = append(all, topology.Canary{Kind: k, Members: 1}.String())
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp
+}
+
+// canary is a component and a number of members, as the annotation has it.
+type canary string
+
+// Set implements pflag.Value.
+func (c *canary) Set(s string) error {
+	is, err := topology.ParseCanary(s)
+	if err == nil {
+		*c = canary(is.String())
+	}
+	return err
+}
+
+// String implements pflag.Value.
+func (c *canary) String() string { return string(*c) }
+
+// Type implements pflag.Value.
+func (c *canary) Type() string { return "string" }
+
+// withCanary adds the canary that the flag asks for to a request.
+func (r Request) withCanary(o Options) Request {
+	if o.Canary == "" || r.Want == nil {
+		return r
+	}
+	topology.SetCanary(r.Want, o.Canary) // the TidbCluster that Write writes
+	r.Action += ", canary " + o.Canary
+	return r
+}
+
+// asksCanary returns the component of a canary that the request asks for, and that was not asked for
+// before.
+func (p proposal) asksCanary() (topology.Canary, bool) {
+	if p.now != nil && p.now.Canary == p.want.Canary {
+		return topology.Canary{}, false
+	}
+	c, err := topology.ParseCanary(p.want.Canary)
+	return c, err == nil
+}
+
+// holdsNothing refuses a canary of a component that has no member to restart: the next change, perhaps
+// weeks later, would stop at it.
+func (p proposal) holdsNothing(w desired.State, snap state.Snapshot) error {
+	c, asks := p.asksCanary()
+	g, has := w.Group(c.Kind)
+	if !asks || !has || preview.Restarts(g, snap.Groups[c.Kind]) > 0 {
+		return nil
+	}
+	var others []string
+	for _, o := range w.Groups {
+		if preview.Restarts(o, snap.Groups[o.Kind]) > 0 {
+			others = append(others, string(o.Kind))
+		}
+	}
+	instead := "nothing has to be restarted"
+	if slices.Sort(others); len(others) > 0 {
+		instead = "members are restarted of " + strings.Join(others, ", ")
+	}
+	return fmt.Errorf("canary %s: no member of %s has to be restarted, so none would be held; %s", c, c.Kind.Title(), instead)
+}
+
+// obeyed refuses a canary while a tidb-operator drives the cluster: it knows of none, and would restart
+// all members.
+func (s *Session) obeyed(ctx context.Context, o Options, p proposal) error {
+	c, asks := p.asksCanary()
+	if !asks || o.TakeOver || p.now == nil {
+		return nil
+	}
+	t := lease.TargetOf(p.want)
+	found, err := s.operators.Find(ctx, t)
+	if err != nil {
+		return err
+	}
+	op, drives := found.Driving(t)
+	if !drives {
+		return nil
+	}
+	return remedy.For(
+		exit.Refusef("%s drives %s and would restart all members, since it does not know of canary %s; nothing was changed", op, title(p.want), c),
+		remedy.Say("stop it, or exclude the cluster by its -selector"))
+}

@@ -1,0 +1,95 @@
+// Package promote is the verb that lets a rollout go on that has stopped at a canary.
+package promote
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+)
+
+// options are the verb's flags and its argument.
+type options struct {
+	drive.Options
+	name  []string
+	force bool
+}
+
+// New makes the command.
+func New(f *factory.Factory) *cobra.Command {
+	return command(f, func(ctx context.Context, o options) error { return run(ctx, f, o) })
+}
+
+func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "promote NAME",
+		Short: "Go on with a rollout that has stopped at a canary",
+		Long: `Go on with a rollout that has stopped at a canary: the other members of the component are
+restarted, then the components after it.
+
+A verb with --canary restarts a few members first, and stops. Watch them, and then promote the
+change, or take it back with "abort". With --canary the rollout stops once more, after more
+members or at a later component.
+
+It removes the annotation ` + topology.AnnotationCanary + ` from the TidbCluster. If the spec was changed
+by others while the command was looking at it, nothing is changed.`,
+		Example: `  kubectl tidb promote basic
+
+  # See what that would restart
+  kubectl tidb promote basic --dry-run
+
+  # Stop once more, after three members
+  kubectl tidb promote basic --canary tikv=3`,
+		SuggestFor:        []string{"continue", "approve", "proceed"},
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: target.Complete(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.Validate(); err != nil {
+				return err
+			}
+			o.name = args
+			return run(cmd.Context(), o)
+		},
+	}
+	o.Bind(cmd)
+	o.BindFieldManager(cmd)
+	o.BindEviction(cmd)
+	o.BindCanary(cmd)
+	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the change is what makes PD answer again.")
+	return cmd
+}
+
+func run(ctx context.Context, f *factory.Factory, o options) error {
+	s, now, err := target.Load(ctx, f, o.name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	change, err := s.Intent.Promote(now)
+	if err != nil {
+		return refusal(now, err)
+	}
+	was, _ := topology.CanaryAsked(now)
+	if o.Canary == was {
+		return exit.Usagef("the canary of cluster %s/%s is %s already; nothing was changed", now.Namespace, now.Name, was)
+	}
+	return s.Run(ctx, f, o.Options, drive.Request{Action: "promote " + was, Change: change, Unrecorded: true, WithoutPD: o.force})
+}
+
+// refusal says how a rollout without a canary goes on.
+func refusal(now *v1alpha1.TidbCluster, err error) error {
+	if none, ok := errors.AsType[*intent.NoCanaryError](err); ok {
+		return remedy.For(exit.With(exit.Refused, none), remedy.Run("what is under way goes on with", topology.New(now).Plugin("sync")))
+	}
+	return err
+}

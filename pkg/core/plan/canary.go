@@ -1,0 +1,68 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// held reports whether a canary keeps a member from getting the update revision: it is not one of the
+// highest ordinals, as many as are asked for. A partition can reach no others first. One member at
+// least is held, also where a scale-in has left no more than were asked for.
+func (sc Scope) held(m state.Member) bool {
+	return sc.Want.Held && m.Ordinal < max(sc.Want.Size()-sc.Want.Canary, 1)
+}
+
+// hold stops a rollout before a member that a canary holds, when what belongs to the restarts before it is
+// done.
+func (sc Scope) hold(p Profile, m state.Member) verdict {
+	if v := sc.minReadyPassed(); !v.idle() {
+		return v
+	}
+	if v := sc.pursue(p.BeforeHold, m); !v.idle() {
+		return v
+	}
+	return wait(sc.unpromoted())
+}
+
+// unpromoted returns the gate that a person opens by promoting the canary.
+func (sc Scope) unpromoted() Gate {
+	updated := 0
+	for _, m := range sc.Got.Running() {
+		if sc.Kept(m) && !sc.Got.Outdated(m) {
+			updated++
+		}
+	}
+	g := Gate{
+		Component: sc.Want.Kind, Reason: CanaryPromoted, Want: "canary promoted", Approval: true,
+		Observed: fmt.Sprintf("%d of %d members updated", updated, sc.Want.Size()),
+		Remedy:   remedy.Remedy{remedy.Run("to go on with the others", sc.Cluster.Plugin("promote"))},
+	}
+	if sc.Want.Version != "" {
+		g.Observed += " (" + sc.Want.Version + ")"
+	}
+	if problem := sc.Cluster.CanaryProblem; problem != "" {
+		g.Observed += "; " + problem
+	}
+	return g
+}
+
+// canaryFindings returns what is wrong with the annotation that asks for a canary. Nothing waits for
+// it as long as there is nothing to roll out.
+func canaryFindings(c topology.Cluster) []desired.Finding {
+	if c.CanaryProblem == "" {
+		return nil
+	}
+	return []desired.Finding{{
+		Reason: event.CanaryUnreadable,
+		Text:   fmt.Sprintf("annotation %s cannot be followed, so that all rollouts are held: %s", topology.AnnotationCanary, c.CanaryProblem),
+		Remedy: remedy.Remedy{
+			remedy.Say("correct the annotation"),
+			remedy.Run("to roll out without a canary", c.Plugin("promote")),
+		},
+	}}
+}

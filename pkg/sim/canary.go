@@ -1,0 +1,76 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Canary is the user asking that rollouts stop after some members of a component, and of no other one.
+func (w *Model) Canary(k topology.Kind, members int) {
+	w.note("user: canary %s", topology.Canary{Kind: k, Members: members})
+	w.Intent.Canary = [components]int{}
+	w.Intent.Canary[kindOf(k)] = members
+}
+
+// Promote is the user letting rollouts go on.
+func (w *Model) Promote() {
+	w.note("user: promote")
+	w.Intent.Canary = [components]int{}
+}
+
+// promote is what a person does about a gate that waits for the promotion of a canary: at once when
+// all is calm, and among faults now and then.
+func (w *Model) promote(g plan.Gate) {
+	if g.Approval && w.Intent.Canary != [components]int{} && (!w.chaos || w.canaries.IntN(3) == 0) {
+		w.Promote()
+	}
+}
+
+// drawCanaries lets the user of one simulated cluster in four ask for canaries. That is drawn separately, so
+// that the other runs stay as they are.
+func (w *Model) drawCanaries() {
+	rng := rand.New(rand.NewPCG(w.Seed, 13))
+	if w.canaries = rng; rng.IntN(4) > 0 {
+		w.canaries = nil
+	}
+}
+
+// changeCanary is a user who changes the spec, and now and then asks for a canary with that, or promotes one
+// that nobody has watched yet.
+func (w *Model) changeCanary() {
+	if w.canaries == nil {
+		return
+	}
+	switch w.canaries.IntN(6) {
+	case 0, 1, 2:
+		k := w.in()[w.canaries.IntN(len(w.in()))]
+		w.Canary(kinds[k], 1+w.canaries.IntN(3))
+	case 3:
+		w.Promote()
+	}
+}
+
+// floor is the lowest ordinal that a canary includes, 0 where there is none.
+func (i *Intent) floor(k kind) int {
+	if i.Canary[k] == 0 {
+		return 0
+	}
+	return max(i.Replicas[k]-i.Canary[k], 1)
+}
+
+// judgeCanary checks that no member gets the new revision before the user promotes it: none below the canary
+// of its component, and none of a component whose rollout comes later. Whether it serves does not matter.
+func (w *Model) judgeCanary(k kind, i int, say sayer) {
+	if floor := min(w.seen.intent.floor(k), w.Intent.floor(k)); i < floor {
+		say("canary", "members from %d on may be restarted", floor)
+	}
+	for _, e := range rollouts[:slices.Index(rollouts[:], k)] {
+		asked := w.seen.intent.Canary[e] > 0 && w.Intent.Canary[e] > 0
+		if asked && w.seen.outdated[e] && !w.seen.refused[e] && w.seen.intent.Template[e] == w.Intent.Template[e] {
+			say("canary", "the canary of %s was not promoted", kinds[e].Title())
+		}
+	}
+}
