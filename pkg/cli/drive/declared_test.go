@@ -6,6 +6,8 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // TestSetBack: a change of fields that a tool of GitOps owns says before it is made that the tool will
@@ -37,7 +39,7 @@ func TestSetBack(t *testing.T) {
 		want := was.DeepCopy()
 		c.change(want)
 		var said []string
-		for _, w := range propose(Request{Now: was, Want: want}).warnings() {
+		for _, w := range propose(Request{Change: intent.Change{Now: was, Want: want}}).warnings() {
 			if strings.Contains(w.text, "set that back") {
 				said = append(said, w.text)
 			}
