@@ -24,7 +24,7 @@ func (w *Model) Promote() {
 // promote is what a person does about a gate that waits for the promotion of a canary: at once when
 // all is calm, and among faults now and then.
 func (w *Model) promote(g plan.Gate) {
-	if g.Approval && w.Intent.Canary != [components]int{} && (!w.chaos || w.canaries.IntN(3) == 0) {
+	if g.Approval && w.Intent.Canary != [components]int{} && (!w.chaos || w.canaries == nil || w.canaries.IntN(3) == 0) {
 		w.Promote()
 	}
 }

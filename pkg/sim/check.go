@@ -274,12 +274,13 @@ func (w *Model) judgeRestart(s plan.Restart, say sayer) {
 	k, i := kindOf(s.Component), s.Ordinal
 	p, set := w.pods[k][i], &w.sets[k]
 	w.judgeCertificate(k, i, say)
-	w.judgeCanary(k, i, say)
-	switch {
-	case s.Revision != "":
+	if s.Revision != "" {
 		w.judgeNamed(s, say)
-	case p != nil && p.revision == set.update && set.observed == set.generation:
-		w.Soft.Needless++
+	} else {
+		w.judgeCanary(k, i, say)
+		if p != nil && p.revision == set.update && set.observed == set.generation {
+			w.Soft.Needless++
+		}
 	}
 	if w.dataBeingDeleted(k, i) && p != nil {
 		say("data", "%s loses its data with its pod, and PD counts on it", w.names[k][i])

@@ -50,6 +50,12 @@ type canaryError struct{ gate plan.Gate }
 
 func (e *canaryError) Error() string { return e.gate.String() }
 
+// atCanary reports whether a run has stopped at a canary.
+func atCanary(err error) bool {
+	_, stopped := errors.AsType[*canaryError](err)
+	return stopped
+}
+
 // canaryOf returns the canary that waits for a person, and how it is promoted.
 func canaryOf(p plan.Plan) error {
 	i := slices.IndexFunc(p.Gates, func(g plan.Gate) bool { return g.Approval })
@@ -80,7 +86,7 @@ func Said(err error) error {
 
 // Outcome names how a run ended, in the vocabulary of events.
 func Outcome(err error) string {
-	if _, canary := errors.AsType[*canaryError](err); canary {
+	if atCanary(err) {
 		return event.OutcomeCanary
 	}
 	return outcomes[exit.Of(err)]

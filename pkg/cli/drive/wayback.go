@@ -15,14 +15,13 @@ import (
 // wayBackTime is how long the end of a run may take to find out whether its change can be taken back.
 const wayBackTime = 5 * time.Second
 
-// failed are the exit codes of runs after which a user may want to go back: those that failed, and those
-// that wait for a person to judge a canary.
-var failed = []exit.Code{exit.Failure, exit.Refused, exit.TimedOut, exit.Paused}
+// failed are the exit codes of runs after which a user may want to go back. So may one who judges a canary.
+var failed = []exit.Code{exit.Failure, exit.Refused, exit.TimedOut}
 
 // withWayBack adds the command that takes the change of a failed run back to its error, if that is
 // possible now: a command that is refused is of no use in the middle of an incident.
 func (s *Session) withWayBack(ctx context.Context, asked *v1alpha1.TidbCluster, err error) error {
-	if asked == nil || !slices.Contains(failed, exit.Of(err)) {
+	if asked == nil || !slices.Contains(failed, exit.Of(err)) && !atCanary(err) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wayBackTime) // the run's time may be over

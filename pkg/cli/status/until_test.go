@@ -86,7 +86,7 @@ func TestFlags(t *testing.T) {
 		"basic --for=converged --timeout 30m": "",
 		"basic -w --for blocked":              "",
 		"--for=paused -o name":                "",
-		"basic --for=ready":                   "one of converged, blocked, paused; for a condition: kubectl wait",
+		"basic --for=ready":                   "one of converged, blocked, paused, canary; for a condition: kubectl wait",
 		"basic --for=":                        "one of converged",
 		"basic --timeout 30m":                 "--timeout goes with --for",
 		"basic --for=converged --timeout=-1s": "must not be negative",

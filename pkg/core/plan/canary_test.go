@@ -82,6 +82,9 @@ func TestCanary(t *testing.T) {
 		{Name: "it cannot be followed, and nothing is restarted", Cluster: canary(tikv, 1, unreadable)},
 		{Name: "it cannot be followed, and a member is down", Cluster: canary(tikv, 1, unreadable, down("t-tikv-1"))},
 		{Name: "it cannot be followed, and there is nothing to roll out", Cluster: with(unreadable)},
+		{Name: "a user names its member, and one that is held", Cluster: canary(tidb, 1, rolled(tidb, 2), func(c *plantest.Cluster) {
+			name(c, "t-tidb-2", "t-tidb-0")
+		})},
 		{Name: "OnDelete: the others are not asked for", Cluster: canary(tidb, 1, rolled(tidb, 2), func(c *plantest.Cluster) {
 			c.Want(tidb).Manual = true
 			c.Set(tidb, func(s *state.Set) { s.Manual = true }).Down(time.Hour, "t-tidb-0")
