@@ -49,16 +49,7 @@ func Seed(seed uint64, trace bool) *Model {
 	if o.Failover && o.Faults.LoseLong > 0 {
 		chaos += 3600 // or no store would be Down for long enough
 	}
-	for until := w.t + int64(chaos); w.t < until; {
-		if o.Daemons > 0 {
-			w.runUntil(min(w.t+60, until))
-			w.obey(w.planned)
-			continue
-		}
-		p, _ := w.Drive(time.Duration(until-w.t) * time.Second)
-		w.obey(p)
-		w.Pass(5 + rng.IntN(60))
-	}
+	w.amongFaults(rng, w.t+int64(chaos))
 	w.calm()
 	w.Settle(settleTime)
 	if w.Intent.Suspend != [components]bool{} {
@@ -73,6 +64,20 @@ func Seed(seed uint64, trace bool) *Model {
 		w.broke("careless", "%+v", s)
 	}
 	return w
+}
+
+// amongFaults has commands or daemons drive until a time, with a person who does what gates ask for.
+func (w *Model) amongFaults(rng *rand.Rand, until int64) {
+	for w.t < until {
+		if w.Daemons > 0 {
+			w.runUntil(min(w.t+60, until))
+			w.obey(w.planned)
+			continue
+		}
+		p, _ := w.Drive(time.Duration(until-w.t) * time.Second)
+		w.obey(p)
+		w.Pass(5 + rng.IntN(60))
+	}
 }
 
 // drawDaemons lets daemons drive one simulated cluster in five, beside commands in half of them.

@@ -85,11 +85,7 @@ func (p Preview) change(g desired.Group) (change, bool) {
 			c.From, c.To = old.Version, g.Version
 		}
 	}
-	for _, v := range g.Volumes {
-		if have, ok := got.Set.Volumes[v.Name]; ok && have != v.Size {
-			c.Volumes = append(c.Volumes, fmt.Sprintf("volumes %s from %s to %s, without a restart", v.Name, have, v.Size))
-		}
-	}
+	c.Volumes = volumes(g, got)
 	c.Restarts = Restarts(g, got)
 	if g.Held {
 		c.Promoted = min(c.Restarts, max(g.Size()-g.Canary, 1))
@@ -106,6 +102,16 @@ func (p Preview) change(g desired.Group) (change, bool) {
 		}
 	}
 	return c, c.To != "" || c.Has != c.Wants || len(c.Volumes) > 0 || c.Restarts > 0 || c.Effect != ""
+}
+
+// volumes says which volumes of a component grow.
+func volumes(g desired.Group, got state.Group) (all []string) {
+	for _, v := range g.Volumes {
+		if have, ok := got.Set.Volumes[v.Name]; ok && have != v.Size {
+			all = append(all, fmt.Sprintf("volumes %s from %s to %s, without a restart", v.Name, have, v.Size))
+		}
+	}
+	return all
 }
 
 func (c change) String() string {

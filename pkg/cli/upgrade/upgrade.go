@@ -90,6 +90,11 @@ takes any tag.`,
 			return run(cmd.Context(), o)
 		},
 	}
+	o.bind(cmd)
+	return cmd
+}
+
+func (o *options) bind(cmd *cobra.Command) {
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
@@ -97,7 +102,6 @@ takes any tag.`,
 	cmd.Flags().StringVar(&o.tiproxy, "tiproxy-version", "", "Version that TiProxy is taken to, e.g. v1.3.0; the one that it has without this flag.")
 	cmd.Flags().DurationVar(&o.backup, requireBackup, 0, "Refuse to begin unless a complete full backup, as a Backup of tidb-operator, has data that is newer than this, e.g. 24h.")
 	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the new version is what makes PD answer again.")
-	return cmd
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {

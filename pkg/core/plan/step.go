@@ -197,31 +197,6 @@ type DeleteSet struct {
 	Name, UID string
 }
 
-// RecordFailure gives a member up: the record in the TidbCluster makes the component
-// larger by a replacement, and stays if this process ends.
-type RecordFailure struct {
-	Component topology.Kind
-	Member    string
-	ID        uint64   // of the PD member or the store
-	Name      string   // PD's name of the member
-	Claims    []string // UIDs of the member's claims
-	// Discarded: its data is given up, too.
-	Discarded bool
-}
-
-// RetireFailure records that the database has removed a member that was given up, and
-// that it has not come back by itself.
-type RetireFailure struct {
-	Component topology.Kind
-	Member    string
-}
-
-// ForgetFailure ends a failover: the member is back, or not wanted any more.
-type ForgetFailure struct {
-	Component topology.Kind
-	Member    string
-}
-
 // ResizeClaim requests a larger volume, in place, and never a smaller one than was requested
 // before.
 type ResizeClaim struct {
@@ -276,11 +251,8 @@ func (DeleteClaim) step()   {}
 func (DeletePod) step()     {}
 func (DeleteSet) step()     {}
 
-func (RecordFailure) step() {}
-func (RetireFailure) step() {}
-func (ForgetFailure) step() {}
-func (ResizeClaim) step()   {}
-func (RecreateSet) step()   {}
+func (ResizeClaim) step() {}
+func (RecreateSet) step() {}
 
 func (s Apply) Target() (topology.Kind, string)         { return s.Component, "" }
 func (s Resize) Target() (topology.Kind, string)        { return s.Component, "" }
@@ -300,11 +272,8 @@ func (s DeleteClaim) Target() (topology.Kind, string)   { return s.Component, s.
 func (s DeletePod) Target() (topology.Kind, string)     { return s.Component, s.Member }
 func (s DeleteSet) Target() (topology.Kind, string)     { return s.Component, "" }
 
-func (s RecordFailure) Target() (topology.Kind, string) { return s.Component, s.Member }
-func (s RetireFailure) Target() (topology.Kind, string) { return s.Component, s.Member }
-func (s ForgetFailure) Target() (topology.Kind, string) { return s.Component, s.Member }
-func (s ResizeClaim) Target() (topology.Kind, string)   { return s.Component, s.Member }
-func (s RecreateSet) Target() (topology.Kind, string)   { return s.Component, "" }
+func (s ResizeClaim) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (s RecreateSet) Target() (topology.Kind, string) { return s.Component, "" }
 
 func (s Apply) String() string {
 	verb := "update"
@@ -382,15 +351,6 @@ func (s DeleteClaim) String() string {
 func (s DeleteSet) String() string {
 	return fmt.Sprintf("delete StatefulSet %s and its pods, their data stays", s.Name)
 }
-
-func (s RecordFailure) String() string {
-	if s.Discarded {
-		return "give up " + s.Member + " and its data"
-	}
-	return "give up " + s.Member
-}
-func (s RetireFailure) String() string { return "ask for a replacement of " + s.Member }
-func (s ForgetFailure) String() string { return "end the failover of " + s.Member }
 
 func (s ResizeClaim) String() string {
 	return fmt.Sprintf("grow volume %s from %s to %s", s.Name, s.From, s.Size)

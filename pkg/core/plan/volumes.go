@@ -122,7 +122,7 @@ func (sc Scope) outgrown() bool {
 // taken back, and a member that is about to be removed would be brought back.
 func (sc Scope) busy() string {
 	set := sc.Got.Set
-	_, outdated := sc.outdated()
+	_, outdated := sc.highest(sc.ToReplace)
 	switch {
 	case !set.Observed:
 		return "its last change"

@@ -1,0 +1,57 @@
+package sim
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+)
+
+func (w *Model) countLeader(i int) {
+	m := w.pd.memberAt(i)
+	if m == nil {
+		return
+	}
+	w.Soft.LeadersTaken++
+	if m.id == w.pd.leader && m.id == w.seen.leader && w.successors(i) > 0 {
+		w.note("soft: %s is taken away while it leads", w.names[pd][i])
+		w.Soft.LeadersKilled++
+	}
+}
+
+// successors counts members of ours that can lead instead.
+func (w *Model) successors(except int) int {
+	n := 0
+	for i := range limit {
+		if i != except && w.served(pd, i) && w.seen.inSight[pd][i] && w.wantedBoth(pd, i) {
+			n++
+		}
+	}
+	return n
+}
+
+// unmoved is the shortest time after which a run that is to proceed restarts a store with its leaders,
+// where nobody has set a time limit.
+const unmoved = 10 * time.Minute
+
+// judgeLeaders checks that leaders are evicted from a store before it is restarted,
+// unless they cannot move, or somebody has set a time for that, which is over. Leaders that come between
+// the observation and the restart are only counted.
+func (w *Model) judgeLeaders(i int, say sayer) {
+	s := w.ownStore(i)
+	if s.leaders == 0 || w.movable(s) == 0 {
+		return
+	}
+	limit := cmp.Or(w.Eviction.Timeout, w.EvictTimeout)
+	if limit == 0 && w.Eviction.OnTimeout == plan.Proceed {
+		limit = unmoved
+	}
+	if r, ok := w.recordOf(s.id); ok && limit > 0 && w.Now().Sub(r.Since) >= limit {
+		return
+	}
+	w.note("soft: %s is restarted with %d leaders", w.names[tikv][i], s.leaders)
+	w.Soft.WithLeaders++
+	if w.seen.leaders[i] > 0 {
+		say("leaders", "%s has %d leaders", w.names[tikv][i], s.leaders)
+	}
+}
