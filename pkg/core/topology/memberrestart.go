@@ -18,7 +18,7 @@ import (
 const AnnotationRestart = "kubectl-tidb/restart"
 
 // MemberRestart asks for the restart of one member. It names the pod that is to be replaced, and not a
-// time: with the pod the request is over, whoever has replaced it, and no clock decides.
+// time: with the pod the request is over, no matter who has replaced it, and no clock decides.
 type MemberRestart struct {
 	Pod string    `json:"pod"` // the UID
 	At  time.Time `json:"at"`  // when it was asked for
