@@ -113,7 +113,7 @@ func (a *Actor) comesBack(ctx context.Context, s plan.Restart) error {
 	case live.DeletionTimestamp != nil:
 		return stale(object, "is being deleted")
 	case s.Ordinal >= replicas(live):
-		return stale(object, "has only %d replicas by now", replicas(live))
+		return stale(object, "has only %s by now", count(replicas(live)))
 	case live.Status.ObservedGeneration < live.Generation:
 		return stale(object, "has changed and its controller has yet to see it")
 	case next != s.Revision:
