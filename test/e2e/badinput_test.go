@@ -46,7 +46,7 @@ var badInputs = []struct {
 	{"no file", 2, "no such file", []string{"apply", "-f", "nothing.yaml"}},
 	{"unreachable API server", 1, "", []string{"sync", "basic", "--server", "https://127.0.0.1:1"}},
 	{"forbidden", 9, "forbidden", []string{"sync", "basic", "--as", "nobody"}},
-	{"nobody to ask", 2, "--yes", []string{"delete", "basic"}},
+	{"nobody to ask", 3, "--yes", []string{"delete", "basic"}},
 }
 
 // manifests that must not be applied.
