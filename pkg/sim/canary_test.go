@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -144,5 +145,23 @@ func TestCanaryFails(t *testing.T) {
 	w.Promote()
 	w.Settle(time.Hour)
 	w.hasTemplates(t, tikv, "v1", "v1", "v1", "v1")
+	w.sound(t)
+}
+
+// TestCanaryHoldsTheCure: a server that fails with its old template is held by the canary, and the gate of the canary
+// says so, since nobody else would: the new template is the cure.
+func TestCanaryHoldsTheCure(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
+	w.Upgrade("v2-noimage", topology.TiDB)
+	_, _ = w.Drive(time.Hour)
+	w.Canary(topology.TiDB, 1)
+	w.Upgrade("v3", topology.TiDB)
+	p, _ := w.Drive(time.Hour)
+	says := slices.ContainsFunc(p.Gates, func(g plan.Gate) bool { return g.Reason == plan.CanaryPromoted })
+	if p.Outcome != plan.Blocked && p.Outcome != plan.Canary || !says {
+		t.Fatal(gates(p))
+	}
+	w.Promote()
+	w.Settle(time.Hour)
 	w.sound(t)
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
@@ -27,6 +28,19 @@ func (sc Scope) hold(p Profile, m state.Member) verdict {
 		return v
 	}
 	return wait(sc.unpromoted())
+}
+
+// heldDown adds the gate of a canary that keeps a member which is down from the update revision: that may be the only
+// cure, and without the gate nothing would say that a person decides about it.
+func (sc Scope) heldDown(v verdict) verdict {
+	if len(v.steps) > 0 || slices.ContainsFunc(v.gates, func(g Gate) bool { return g.Approval }) {
+		return v
+	}
+	_, down := sc.highest(func(m state.Member) bool { return sc.held(m) && sc.Got.Outdated(m) && (!m.Up() || sc.loops(m)) })
+	if !down {
+		return v
+	}
+	return v.and(wait(sc.unpromoted()))
 }
 
 // unpromoted returns the gate that a person opens by promoting the canary.
