@@ -26,6 +26,7 @@ func (w *Model) obey(p plan.Plan) {
 		w.keepPump(g)
 		w.promote(g)
 		w.wakePump(g)
+		w.deleteRemoved(g)
 		if g.Blocked && g.Reason == plan.ClaimBeingDeleted {
 			w.Suspend()
 		}
@@ -53,6 +54,20 @@ func advised(g plan.Gate, words ...string) ([]string, bool) {
 		}
 	}
 	return nil, false
+}
+
+// deleteRemoved deletes the pod of a member whose log says that it was removed, as a gate asks.
+func (w *Model) deleteRemoved(g plan.Gate) {
+	args, asked := advised(g, "delete", "pod")
+	if !asked || !g.Blocked || !strings.Contains(g.Remedy.Line(""), "the member was removed") {
+		return
+	}
+	i, _ := w.cluster.Ordinal(g.Component, args[2])
+	p, c := w.pods[pd][i], w.claims[pd][i]
+	if g.Component == topology.PD && p != nil && !p.terminating() && c != nil && w.pd.member(c.data) == nil {
+		w.note("user: delete pod %s, its member was removed", args[2])
+		w.remove(p)
+	}
 }
 
 // discardLost answers a gate that asks whether a store that was given up can come back, as a person

@@ -10,8 +10,9 @@ import (
 // failingBelow adds what a person can do about members that fail with an old revision and that the
 // rollout does not reach: those below members that may serve, since a partition reaches them only
 // after those above, and restarting those would take a second member away; and the next one, where
-// another member fails with the update revision. A wait for such a member would last for ever.
-func (sc Scope) failingBelow(h hold, v verdict) verdict {
+// another member fails with the update revision, or its claim is being deleted and PD cannot be asked. A wait for such a
+// member would last for ever.
+func (sc Scope) failingBelow(p Profile, h hold, v verdict) verdict {
 	next, ok := sc.candidate()
 	if !ok || h.rolling || sc.Got.Set.Manual {
 		return v
@@ -26,6 +27,8 @@ func (sc Scope) failingBelow(h hold, v verdict) verdict {
 				why := fmt.Sprintf("the new one reaches it only after %s, which is not restarted as long as a peer is down", next.Name)
 				v.gates[i].Remedy = append(sc.recreateAdvice(m, why), g.Remedy...)
 			}
+		case m.Name == next.Name && g.Blocked && dataBeingDeleted(p, m):
+			v.gates[i].Remedy = append(g.Remedy, sc.removedAdvice(m)...)
 		case m.Name == next.Name && g.Blocked:
 			if failing := sc.failing(); len(failing) > 0 {
 				why := "it is not restarted with the new one, with which " + failing[0].Name + " does not serve"
@@ -34,6 +37,14 @@ func (sc Scope) failingBelow(h hold, v verdict) verdict {
 		}
 	}
 	return v
+}
+
+// removedAdvice is what a person can do about a member whose claim is being deleted while PD does not say whether it
+// counts on the data. With the pod the data would go: if PD has a vote of that member, its quorum could be lost for ever.
+func (sc Scope) removedAdvice(m state.Member) remedy.Remedy {
+	why := fmt.Sprintf("it is not restarted, since its claim %s is being deleted and goes with its pod; "+
+		"if its log says that the member was removed, nobody needs that data: delete the pod", claimBeingDeleted(m))
+	return remedy.Remedy{remedy.Run(why, sc.Cluster.Kubectl("delete", "pod", m.Name))}
 }
 
 // mayServe reports whether a member is not restarted as one that is down: its pod is Ready.

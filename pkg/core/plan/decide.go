@@ -57,7 +57,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 		if g.Suspend {
 			v = sc.suspend(p, w.Groups[:i], w.Groups[i+1:])
 		} else {
-			v = sc.leftAlone(p, sc.atOnce(sc.byHand(p, hold, sc.failingBelow(hold, sc.heldDown(sc.decide(p, hold))))))
+			v = sc.leftAlone(p, sc.atOnce(sc.byHand(p, hold, sc.failingBelow(p, hold, sc.heldDown(sc.decide(p, hold))))))
 			v = sc.duringMaintenance(sc.lacking(v), under)
 		}
 		v.gates = bounded(v.gates, policy.Waits, &w.Cluster, &s)
