@@ -187,7 +187,7 @@ func (s environment) noIssuer(t *testing.T) {
 // one.
 func (s environment) renewed(t *testing.T) {
 	const name = cluster + "-tikv-cluster-secret"
-	pods, old, revisions := s.podIdentities(t), s.secret(t, name), s.revisions(t)
+	pods, old, revisions := s.podUIDs(t), s.secret(t, name), s.revisions(t)
 	for cert := range revisions {
 		patch := `[{"op": "add", "path": "/status/conditions/-",
 			"value": {"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "asked for by a test"}}]`
@@ -216,9 +216,7 @@ func (s environment) renewed(t *testing.T) {
 		s.mountAgain(t, turn)
 		return s.current(t) == 5
 	})
-	if now := s.podIdentities(t); now != pods {
-		t.Errorf("pods were %s and are %s", pods, now)
-	}
+	s.wantSamePods(t, pods)
 	s.wantMembers(t, map[string]int{"pd": 1, "tikv": 3, "tidb": 1}, release{all: from})
 }
 

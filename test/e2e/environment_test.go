@@ -25,6 +25,7 @@ type environment struct {
 	plugin plugin.Plugin
 	pods   *dial.Pods
 	sql    workload.Service
+	slow   *slowWaits
 }
 
 // in returns the same node and plugin, for another namespace.
@@ -41,9 +42,11 @@ func newEnvironment(t *testing.T, namespace string) environment {
 	if err := s.make(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	s.slow = &slowWaits{}
 	t.Cleanup(func() {
 		if t.Failed() {
 			s.logState(t)
+			s.slow.log(t)
 		}
 		s.logCrashes(t)
 		s.remove(t)

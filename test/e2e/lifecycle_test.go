@@ -62,6 +62,7 @@ func TestLifecycle(t *testing.T) {
 	step("store lost with its data", storeLost)
 	step("bad image, reverted", badImage)
 	step("volumes", testVolumes)
+	step("a canary, and single members", testCanary)
 	step("upgrade, killed ten times", killed)
 	account := writer.Stop()
 	t.Log("the client's account:", account, account.Stalls)

@@ -124,30 +124,15 @@ func (s environment) wrongCertificate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before := s.podIdentities(t)
+	before := s.podUIDs(t)
 	put(s.secret(t, cluster+"-tidb-server-secret").Data)
 	r := s.tidb(t, 3, "restart", cluster, "tikv", "--timeout", "1m")
 	if !strings.Contains(r.Stderr, name) || !strings.Contains(r.Stderr, "is not for") {
 		t.Errorf("stderr: %s", r.Stderr)
 	}
 	s.tidb(t, 3, "tls", "check", cluster)
-	if after := s.podIdentities(t); after != before {
-		t.Errorf("pods were %s and are %s", before, after)
-	}
+	s.wantSamePods(t, before)
 	put(right)
 	s.tidb(t, 0, "sync", cluster)
 	s.tidb(t, 0, "tls", "check", cluster)
-}
-
-// podIdentities are the names of the pods with their UIDs.
-func (s environment) podIdentities(t *testing.T) (all string) {
-	t.Helper()
-	list, err := s.Kube.CoreV1().Pods(s.plugin.Namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range list.Items {
-		all += p.Name + "=" + string(p.UID) + " "
-	}
-	return all
 }

@@ -1,0 +1,50 @@
+package e2e
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/plugin"
+)
+
+// slowWaits are what the commands of a test have waited for longer than usual. A test that fails because a client waited
+// too long logs them, since the cause is in a command that has succeeded.
+type slowWaits struct {
+	mu  sync.Mutex
+	all []string
+}
+
+// usual is how long a wait of a command takes at most on a node with nothing else to do, nearly: the longest is that
+// for a TiDB server, whose probe begins late.
+const usual = 20 * time.Second
+
+// waited is the end of a line about a wait that is over.
+var waited = regexp.MustCompile(`\((\w+)\)$`)
+
+// note notes the slow waits of a command. It is safe for concurrent use.
+func (w *slowWaits) note(args []string, r plugin.Result) {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for line := range strings.Lines(r.Stderr) {
+		found := waited.FindStringSubmatch(strings.TrimSpace(line))
+		if found == nil || !strings.Contains(line, " passed: ") {
+			continue
+		}
+		if took, err := time.ParseDuration(found[1]); err == nil && took > usual {
+			w.all = append(w.all, fmt.Sprintf("%v: %s", args, line))
+		}
+	}
+}
+
+func (w *slowWaits) log(t *testing.T) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t.Logf("waits of more than %v:\n%s", usual, strings.Join(w.all, ""))
+}
