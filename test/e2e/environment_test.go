@@ -46,8 +46,8 @@ func newEnvironment(t *testing.T, namespace string) environment {
 	t.Cleanup(func() {
 		if t.Failed() {
 			s.logState(t)
-			s.slow.log(t)
 		}
+		s.slow.log(t)
 		s.logCrashes(t)
 		s.remove(t)
 	})

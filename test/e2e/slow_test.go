@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/plugin"
 )
 
-// slowWaits are what the commands of a test have waited for longer than usual. A test that fails because a client waited
-// too long logs them, since the cause is in a command that has succeeded.
+// slowWaits are what the commands of a test have waited for longer than usual. A test logs them at its end: where a
+// client waited too long, the cause is in a command that has succeeded.
 type slowWaits struct {
 	mu  sync.Mutex
 	all []string
@@ -46,5 +46,8 @@ func (w *slowWaits) note(args []string, r plugin.Result) {
 func (w *slowWaits) log(t *testing.T) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if len(w.all) == 0 {
+		return
+	}
 	t.Logf("waits of more than %v:\n%s", usual, strings.Join(w.all, ""))
 }
