@@ -37,14 +37,6 @@ const (
 	newTimeout = time.Second
 )
 
-// limit is how long a member may take to answer.
-func (o *Observer) limit(m *state.Member) time.Duration {
-	if m.Pod != nil && o.isNew(m.Pod.Made) {
-		return newTimeout
-	}
-	return readTimeout
-}
-
 // isNew reports whether a pod was made a short while ago.
 func (o *Observer) isNew(made time.Time) bool { return o.now().Sub(made) < addressKept }
 

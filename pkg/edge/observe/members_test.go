@@ -166,7 +166,7 @@ func TestHealthHangs(t *testing.T) {
 			}
 			for kind, ask := range asks {
 				members := []state.Member{{
-					Kind: kind, Pod: &state.Pod{Started: noon, Made: noon.Add(-age)}, Database: state.Database{Presence: state.Present},
+					Kind: kind, Pod: &state.Pod{UID: string(kind), Started: noon, Made: noon.Add(-age)}, Database: state.Database{Presence: state.Present},
 				}}
 				begun := time.Now()
 				ask(t.Context(), basic, members)

@@ -54,6 +54,7 @@ type Observer struct {
 	serving     serving
 	asksAll     bool // this observation asks all TiDB servers
 	leaders     leaderCounts
+	patience    patience
 	rules       rules
 }
 

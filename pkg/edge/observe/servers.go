@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
@@ -161,20 +159,4 @@ func answerOf(err error) state.Answer {
 		return state.Refused
 	}
 	return state.NoAnswer
-}
-
-// each calls f for all members at the same time, with a limit of time for each. A member for which f fails stays
-// unknown.
-func (o *Observer) each(ctx context.Context, members []state.Member, f func(context.Context, *state.Member)) {
-	var all errgroup.Group
-	all.SetLimit(atOnce)
-	for i := range members {
-		all.Go(func() error {
-			ctx, cancel := context.WithTimeout(ctx, o.limit(&members[i]))
-			defer cancel()
-			f(ctx, &members[i])
-			return nil
-		})
-	}
-	_ = all.Wait()
 }
