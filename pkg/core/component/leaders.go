@@ -193,6 +193,7 @@ const reconnecting = 3 * time.Second
 // neither PD nor the eviction of the next store moves a leader there.
 var storeReconnected = plan.Hook{
 	Reason: plan.StoreReconnected, Want: "other stores connected to it",
+	HoldsNoOther: true, // no server needs leaders on this very store
 	Done: func(sc plan.Scope, m state.Member) bool {
 		_, ours := evicting(sc, m)
 		return !ours || !m.Up() || sc.All.At.Sub(m.Pod.Since) >= reconnecting

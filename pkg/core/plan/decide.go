@@ -65,7 +65,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
 		before = append(before, earlier{
-			index: i, kind: g.Kind, waits: !v.idle(), needs: !sc.needs(p).idle(), rolling: sc.rolling(), canary: g.Held, awaits: v.awaits(),
+			index: i, kind: g.Kind, waits: sc.holdsOthers(v), needs: !sc.needs(p).idle(), rolling: sc.rolling(), canary: g.Held, awaits: v.awaits(),
 		})
 		disks := sc.volumes()
 		sum.steps = append(sum.steps, disks.steps...)
@@ -147,11 +147,17 @@ type holds []earlier
 type earlier struct {
 	index   int // of the wanted ones
 	kind    topology.Kind
-	waits   bool          // it has not converged
+	waits   bool          // it has not converged, and later components wait for that
 	needs   bool          // it waits for another component before anything else
 	rolling bool          // it has a rollout to finish
 	canary  bool          // it has one that stops until it is promoted
 	awaits  topology.Kind // where it waits only for the rollout of this one, else ""
+}
+
+// holdsOthers reports whether rollouts of later components wait until this is over.
+func (sc Scope) holdsOthers(v verdict) bool {
+	return len(v.steps) > 0 || len(v.gates) > 0 && sc.rolling() ||
+		slices.ContainsFunc(v.gates, func(g Gate) bool { return !g.holdsNoOther })
 }
 
 // awaits returns the component whose rollout is all that is waited for, "" where there is none.
