@@ -47,8 +47,8 @@ func newEnvironment(t *testing.T, namespace string) environment {
 		if t.Failed() {
 			s.logState(t)
 		}
-		s.slow.log(t)
 		s.logCrashes(t)
+		s.slow.log(t)
 		s.remove(t)
 	})
 	s.init(t)

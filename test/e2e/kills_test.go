@@ -54,6 +54,7 @@ func TestKills(t *testing.T) {
 	s.wantConverged(t, 3, 3, 2, to)
 	account := writer.Stop()
 	t.Log("the client's account:", account, account.Stalls)
+	s.slow.client("kills", account)
 	if err := account.Verify(t.Context(), db, "kills"); err != nil {
 		t.Error(err)
 	}

@@ -106,6 +106,7 @@ func (s environment) written(t *testing.T, table string, during func(*sql.DB)) w
 	poll(t, patience, "the client writes on", func(context.Context) bool { return writer.Now().Written >= settled })
 	account := writer.Stop()
 	t.Logf("%s: %v; %v", table, account, account.Stalls)
+	s.slow.client(table, account)
 	if err := account.Verify(t.Context(), db, table); err != nil {
 		t.Error(err)
 	}

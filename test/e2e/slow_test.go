@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/plugin"
+	"github.com/kubectl-tidb/kubectl-tidb/test/e2e/workload"
 )
 
-// slowWaits are what the commands of a test have waited for longer than usual. A test logs them at its end: where a
-// client waited too long, the cause is in a command that has succeeded.
+// slowWaits are what the commands of a test have waited for longer than usual, and how clients felt that. A test logs
+// them at its end, after all else: where a client waited too long, the cause is in a command that has succeeded.
 type slowWaits struct {
 	mu  sync.Mutex
 	all []string
@@ -41,6 +42,16 @@ func (w *slowWaits) note(args []string, r plugin.Result) {
 			w.all = append(w.all, fmt.Sprintf("%v: %s", args, line))
 		}
 	}
+}
+
+// client notes how the writes of a client went, if one failed or took long.
+func (w *slowWaits) client(table string, a workload.Account) {
+	if w == nil || len(a.Failed) == 0 && a.Longest < usual/2 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = append(w.all, fmt.Sprintf("%s: %v; %v; failed: %v\n", table, a, a.Stalls, a.Failed))
 }
 
 func (w *slowWaits) log(t *testing.T) {
