@@ -34,7 +34,8 @@ func TestInterrupts(t *testing.T) {
 
 	s.patchCluster(t, `{"spec":{"tikv":{"nodeSelector":{"e2e":"no-such-node"}}}}`)
 	interrupted("region leaders are evicted", func(e event.Event) bool {
-		return e.Type == event.Finished && e.Action == "EvictLeaders"
+		// A step that fails may have made its scheduler all the same: on a busy machine PD's answer comes too late.
+		return (e.Type == event.Finished || e.Type == event.Failed) && e.Action == "EvictLeaders"
 	}, "sync", cluster)
 	interrupted("a store's pod has no place", func(e event.Event) bool {
 		return (e.Type == event.Waiting || e.Type == event.Blocked) && strings.HasPrefix(e.Member, cluster+"-tikv-") &&
