@@ -62,9 +62,10 @@ func (w *Model) deleteRemoved(g plan.Gate) {
 	if !asked || !g.Blocked || !strings.Contains(g.Remedy.Line(""), "the member was removed") {
 		return
 	}
+	k := kindOf(g.Component)
 	i, _ := w.cluster.Ordinal(g.Component, args[2])
-	p, c := w.pods[pd][i], w.claims[pd][i]
-	if g.Component == topology.PD && p != nil && !p.terminating() && c != nil && w.pd.member(c.data) == nil {
+	p, c := w.pods[k][i], w.claims[k][i]
+	if k.data() == topology.Raft && p != nil && !p.terminating() && c != nil && w.pd.member(c.data) == nil {
 		w.note("user: delete pod %s, its member was removed", args[2])
 		w.remove(p)
 	}
