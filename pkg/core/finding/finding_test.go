@@ -169,6 +169,7 @@ func leftExamples() []example {
 			s.Seen.Drains = []state.Drain{{Member: "t-ticdc-0", PodUID: "old", Since: plantest.Now.Add(-time.Hour), Asked: plantest.Now.Add(-asked)}}
 		}
 	}
+	ddl := func(s *sick) { s.look.DDLPaused = "t-tidb-1" }
 	return []example{
 		{"evict-scheduler-left", evicted, "an evict-leader scheduler for store 3, which this plugin made 90m ago", "allow region leaders on t-tikv-2", both(evicted, pdDriven)},
 		{"evict-scheduler-left", func(s *sick) { s.Recorded("t-tikv-2", 90*minute) }, "only the record is left", "allow region leaders on t-tikv-2", func(*sick) {}},
@@ -176,6 +177,7 @@ func leftExamples() []example {
 		{"evict-scheduler-left", both(evicted, func(s *sick) { s.Seen.PD.SchedulersUnknown = true }), "PD could not be asked", "", func(*sick) {}},
 		{"evict-scheduler-left", both(evicted, func(s *sick) { s.Wanted.Cluster.Paused = true }), "scheduler for store 3", "",
 			both(evicted, func(s *sick) { s.Seen.Evictions[0].Foreign = true })},
+		{"ddl-paused", ddl, "DDL is paused by /upgrade/start of TiDB", "", both(ddl, func(s *sick) { s.Roll(topology.TiDB) })},
 		{"removal-record-left", func(s *sick) {
 			s.Seen.Removals = []state.Removal{{StoreID: 99, Member: "t-tikv-9"}}
 		}, "ConfigMap t-ledger has a record of what was done with store 99", "conclude the removal of store 99 of t-tikv-9", func(s *sick) { s.Removing("t-tikv-1", minute) }},
