@@ -211,10 +211,15 @@ func askedExamples() []example {
 	paused := func(p topology.Pause) func(*sick) {
 		return func(s *sick) { s.Wanted.Cluster.Paused, s.Wanted.Cluster.Pause = true, p }
 	}
+	edited := func(s *sick) {
+		s.Want(topology.TiKV).Set.Drift = desired.Differs
+		s.Set(topology.TiKV, func(set *state.Set) { set.Writer, set.Written = "kubectl-edit", plantest.Now.Add(-time.Hour) })
+	}
 	differs := func(s *sick) { s.Want(topology.TiDB).Services[0].Drift = desired.Differs }
 	return []example{
 		{"not-driven", more, "to do: scale TiKV from 4 to 5; no process drives the cluster", "", both(more, pdDriven)},
 		{"object-differs", differs, "Service t-tidb-peer is not as the spec asks for", "", both(differs, pdDriven)},
+		{"object-differs", edited, "StatefulSet t-tikv is not as the spec asks for (written last by kubectl-edit, 60m ago)", "", both(edited, pdDriven)},
 		{"pods-outdated", rolls, "t-tidb-0, t-tidb-1: not at revision v2 yet", "", both(rolls, pdDriven)},
 		{"replicas-differ", more, "5 asked for, and StatefulSet t-tikv has 4 replicas; PD has 4 of its members", "", both(more, pdDriven)},
 		{"versions-differ", two, "v8.1.0 on t-tidb-0; v8.1.1 on t-tidb-1", "", both(two, pdDriven)},
